@@ -32,7 +32,7 @@ const (
 type accepted struct {
 	get      func() string // help texts show it as the default, unless it is "": then they say what the default is
 	set      func(text string) error
-	expected string   // the values that it accepts
+	expected string   // the values that it accepts; "": the error of set says it
 	words    []string // the same, if they are words: for completion
 	what     string   // a word in the error for an unknown one, "format"; "": the error has what is expected
 }
@@ -53,8 +53,21 @@ func (a *accepted) Type() string {
 
 // within is the value of a flag with a range.
 func within[T cmp.Ordered](value *T, least, most T, what string, parse func(string) (T, error)) *accepted {
+	a := parsed(value, func(s string) (T, error) {
+		v, err := parse(s)
+		if err == nil && !(v >= least && v <= most) { // true for NaN, too
+			err = errors.New("out of range")
+		}
+		return v, err
+	})
+	a.what, a.expected = "", fmt.Sprintf("%s from %s to %s", what, text(least), text(most))
+	return a
+}
+
+// parsed is the value of a flag whose parser says what is wrong with a text.
+func parsed[T comparable](value *T, parse func(string) (T, error)) *accepted {
 	return &accepted{
-		expected: fmt.Sprintf("%s from %s to %s", what, text(least), text(most)),
+		what: "text",
 		get: func() string {
 			var zero T
 			if *value == zero {
@@ -64,9 +77,6 @@ func within[T cmp.Ordered](value *T, least, most T, what string, parse func(stri
 		},
 		set: func(s string) error {
 			v, err := parse(s)
-			if err == nil && !(v >= least && v <= most) { // true for NaN, too
-				err = errors.New("out of range")
-			}
 			if err == nil {
 				*value = v
 			}

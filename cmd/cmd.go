@@ -24,6 +24,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
@@ -134,8 +135,13 @@ type statusError struct {
 
 func (e statusError) Unwrap() error { return e.error }
 
-// usage marks an error as one of wrong usage or input.
-func usage(err error) error { return statusError{exitUsage, err} }
+// usage marks an error, if there is one, as one of wrong usage or input.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return statusError{exitUsage, err}
+}
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
@@ -177,6 +183,7 @@ func exitStatus(err error) int {
 	var faults strict.Errors
 	var format *mail.FormatError
 	var option *drivers.OptionError
+	var engine launch.UsageError
 	switch {
 	case err == nil:
 		return exitOK
@@ -185,7 +192,7 @@ func exitStatus(err error) int {
 	case errors.Is(err, drivers.ErrCorrupt):
 		return exitData
 	case errors.As(err, &faults), errors.As(err, &format), errors.As(err, &option),
-		errors.Is(err, workloads.ErrPopulation):
+		errors.As(err, &engine), errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:
 		return exitFailed

@@ -115,10 +115,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 		sides[i] = side
 	}
 	c, err := compare.Runs(sides[0], sides[1], compare.Options{Gates: f.gates, Force: f.force, Builds: f.workload != ""})
-	if err != nil {
-		return nil, usage(err)
-	}
-	return c, nil
+	return c, usage(err)
 }
 
 // print prints a comparison. A regression is an error.

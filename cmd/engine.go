@@ -42,13 +42,30 @@ func localEngine(engine string, contact []string) (dir string, processes []int) 
 	return in.Dir(), processes
 }
 
-// openEngine returns the instance of a folder. If there is none, the error says how to start it.
-func openEngine(engine, dir string) (*launch.Instance, error) {
-	in, err := launch.Open(engine, dir)
-	if errors.Is(err, launch.ErrAbsent) {
-		return nil, fmt.Errorf("%w; %s starts it", err, upCommand(engine, dir))
+// openEngines returns the instance of the engine that the arguments name, which is in a folder, or without
+// arguments all that are in their usual folders. If there is none, it says how to start one.
+func openEngines(cmd *cobra.Command, args []string, dir string) (all []*launch.Instance, err error) {
+	if len(args) == 1 {
+		in, err := launch.Open(args[0], dir)
+		if errors.Is(err, launch.ErrAbsent) {
+			err = fmt.Errorf("%w; %s starts it", err, upCommand(args[0], dir))
+		}
+		return []*launch.Instance{in}, err
 	}
-	return in, err
+	for _, name := range launchable() {
+		in, err := launch.Open(name, "")
+		switch {
+		case err == nil:
+			all = append(all, in)
+		case !errors.Is(err, launch.ErrAbsent):
+			return nil, err
+		}
+	}
+	if len(all) == 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "no engine was started in its usual folder; %s starts one, --dir names another folder\n",
+			upCommand(strings.Join(launchable(), "|"), ""))
+	}
+	return all, nil
 }
 
 func upCommand(engine, dir string) string {
@@ -95,43 +112,9 @@ func (r registry) instance(optional bool) cobra.PositionalArgs {
 	}
 }
 
-// eachEngine calls f with each engine that is in its usual folder. If there is none, it says so.
-func eachEngine(cmd *cobra.Command, f func(name string, in *launch.Instance) error) error {
-	found := false
-	for _, name := range launchable() {
-		in, err := launch.Open(name, "")
-		if errors.Is(err, launch.ErrAbsent) {
-			continue
-		}
-		if err == nil {
-			found, err = true, f(name, in)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !found {
-		fmt.Fprintf(cmd.ErrOrStderr(), "no engine was started in its usual folder; %s starts one, --dir names another folder\n",
-			upCommand(strings.Join(launchable(), "|"), ""))
-	}
-	return nil
-}
-
 // foreign names the engines that mailbench reaches, but cannot start.
 func (r registry) foreign() []string {
 	return namesOf(r.able(func(e *drivers.Engine) bool { return e.Server != "" }))
-}
-
-// launchError gives an error of package launch its exit status.
-func launchError(err error) error {
-	var fault launch.UsageError
-	switch {
-	case errors.As(err, &fault):
-		return usage(err)
-	case errors.Is(err, context.Canceled):
-		return statusError{exitInterrupted, errors.New("interrupted; started nodes are stopped again")}
-	}
-	return err
 }
 
 func newEngineDown(known registry) *cobra.Command {
@@ -142,10 +125,11 @@ func newEngineDown(known registry) *cobra.Command {
 		Short: "Stop an engine that engine up has started",
 		Args:  known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in, err := openEngine(args[0], dir)
+			all, err := openEngines(cmd, args, dir)
 			if err != nil {
 				return err
 			}
+			in := all[0]
 			what, kept := "was not running", "; its data are kept in "+in.Dir()
 			if slices.ContainsFunc(in.Nodes(), launch.Node.Running) {
 				what = "stopped"
@@ -177,28 +161,28 @@ func newEngineLogs(known registry) *cobra.Command {
 		Short: "Print the log of one node, or the ends of all logs",
 		Args:  known.instance(true), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				in, err := openEngine(args[0], dir)
-				if err != nil {
-					return err
-				}
-				return launchError(in.Log(cmd.Context(), cmd.OutOrStdout(), node, tail, follow))
-			}
-			if follow || node != "" {
+			ctx, out := cmd.Context(), cmd.OutOrStdout()
+			if len(args) == 0 && (follow || node != "") {
 				return usagef("--follow and --node need one engine: name it")
 			}
-			if !cmd.Flags().Changed("tail") {
+			all, err := openEngines(cmd, args, dir)
+			switch {
+			case err != nil:
+				return err
+			case len(args) == 1:
+				return all[0].Log(ctx, out, node, tail, follow)
+			case !cmd.Flags().Changed("tail"):
 				tail = tailOfAll
 			}
-			return eachEngine(cmd, func(name string, in *launch.Instance) error {
+			for _, in := range all {
 				for _, n := range in.Nodes() {
-					fmt.Fprintf(cmd.OutOrStdout(), "==> %s %s <==\n", name, n.Name)
-					if err := in.Log(cmd.Context(), cmd.OutOrStdout(), n.Name, tail, false); err != nil {
-						return launchError(err)
+					fmt.Fprintf(out, "==> %s %s <==\n", in.Engine(), n.Name)
+					if err := in.Log(ctx, out, n.Name, tail, false); err != nil {
+						return err
 					}
 				}
-				return nil
-			})
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
@@ -212,7 +196,7 @@ func newEngineLogs(known registry) *cobra.Command {
 // upFlags are the flags of engine up as they were given.
 type upFlags struct {
 	launch.Config
-	heap  string
+	heap  strict.Size
 	check bool
 }
 
@@ -238,7 +222,7 @@ func newEngineUp(known registry) *cobra.Command {
 	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
 	flags.IntVar(&f.Port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
-	flags.StringVar(&f.heap, "heap", "", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
+	flags.Var(parsed(&f.heap, strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
 	flags.IntVar(&f.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
 	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
 		"several times")
@@ -267,20 +251,22 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%4.0fs  %s\n", time.Since(begin).Seconds(), line)
 	}
 	in, err := launch.Up(cmd.Context(), f.Config)
-	if err != nil {
-		return launchError(err)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return statusError{exitInterrupted, errors.New("interrupted; started nodes are stopped again")}
+	case err != nil:
+		return err
 	}
-	return show(cmd, listInstance(in, f.Engine), func(w io.Writer, _ int) error {
+	return show(cmd, listInstance(in), func(w io.Writer, _ int) {
 		was := ""
 		if len(in.Started) == 0 {
 			was = " was up already"
 		}
-		_, err := fmt.Fprintf(w, "%s%s (%s)\n", in, was, connect(in, f.Engine))
-		if l := in.Login(); l != nil && err == nil {
-			_, err = fmt.Fprintf(w, "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
+		fmt.Fprintf(w, "%s%s (%s)\n", in, was, connect(in))
+		if l := in.Login(); l != nil {
+			fmt.Fprintf(w, "login: export MAILBENCH_CASSANDRA_USER=%s MAILBENCH_CASSANDRA_PASSWORD_FILE=%s\n",
 				l.User, l.PasswordFile)
 		}
-		return err
 	})
 }
 
@@ -297,19 +283,13 @@ func (f *upFlags) complete(cmd *cobra.Command) error {
 	case f.Port == 0 && cmd.Flags().Changed("port"):
 		f.Port = launch.AnyPort
 	}
-	if f.heap != "" {
-		size, err := strict.ParseSize(f.heap)
-		if err != nil {
-			return usagef("--heap: %w", err)
-		}
-		f.HeapBytes = int64(size)
-	}
-	return launchError(f.Check())
+	f.HeapBytes = int64(f.heap)
+	return f.Check()
 }
 
 // connect says what to type to use an engine.
-func connect(in *launch.Instance, engine string) string {
-	how := "mailbench run -e " + engine
+func connect(in *launch.Instance) string {
+	how := "mailbench run -e " + in.Engine()
 	if !in.Usual() {
 		how += " --contact " + in.Contact()[0]
 	}

@@ -23,16 +23,14 @@ import (
 
 func newEngineClean(known registry) *cobra.Command {
 	var f workloadFlags
-	var from, dir string
+	var dir string
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "clean ENGINE [NAME...]",
 		Short: "List or remove the leftovers of runs",
-		Args:  cobra.ArbitraryArgs, ValidArgs: known.engineNames(),
+		Args:  lacking(cobra.MinimumNArgs(1), "no engine named"), ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
-			case len(args) == 0:
-				return usagef("no engine named; see %q", cmd.CommandPath()+" --help")
 			case asJSON(cmd) && (all || len(args) > 1):
 				return usagef("--json only lists; leave the names out")
 			case args[0] == "all":
@@ -42,7 +40,7 @@ func newEngineClean(known registry) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, err := f.reach(known, e, from)
+			w, err := f.reach(known, e)
 			if err != nil {
 				return err
 			}
@@ -64,10 +62,7 @@ func newEngineClean(known registry) *cobra.Command {
 			return c.run(cmd, args[1:], all)
 		},
 	}
-	cmd.Flags().StringVar(&from, "workload", results.DefaultWorkload,
-		"`WORKLOAD` or file with the address and settings of the engine")
-	f.bind(cmd.Flags())
-	engineSet(cmd.Flags())
+	f.bindEngine(cmd.Flags())
 	bindJSON(cmd.Flags(), "print JSON")
 	cmd.Flags().StringVar(&dir, "results", resultsDir, "`DIR` to look for unfinished results in")
 	cmd.Flags().BoolVar(&all, "all", false, "remove all folders of killed runs")
@@ -91,12 +86,11 @@ func (c *cleaning) run(cmd *cobra.Command, names []string, all bool) error {
 		names = c.names()
 	}
 	if len(names) == 0 {
-		return show(cmd, c.json, func(w io.Writer, _ int) (err error) {
+		return show(cmd, c.json, func(w io.Writer, _ int) {
 			if len(c.rows) > 0 && !all {
-				err = table(w, c.head, c.rows)
+				table(w, c.head, c.rows)
 			}
-			_, rest := io.WriteString(w, c.rest)
-			return cmp.Or(err, rest)
+			fmt.Fprint(w, c.rest)
 		})
 	}
 	for _, name := range names {
@@ -188,23 +182,16 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 		return nil, err
 	}
 	c := &cleaning{
+		json: append([]scratch.Left{}, there...), // an empty list is no null
 		head: []string{"FOLDER", "SIZE", "AGE"},
 		unknown: func(name string) error {
 			return usagef("%s is not left by a killed run; %q lists all", name, command)
 		},
 		remove: func(name string) (string, error) { return "removed " + name, scratch.Remove(name) },
 	}
-	type listedLeft struct { // fields are added, never removed
-		Path  string `json:"path"`
-		Bytes int64  `json:"bytes"`
-		Since string `json:"since"` // RFC 3339, UTC
-	}
-	list := []listedLeft{}
 	for _, l := range there {
-		list = append(list, listedLeft{l.Path, l.Bytes, l.Since.UTC().Format(time.RFC3339)})
 		c.rows = append(c.rows, []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)})
 	}
-	c.json = list
 	saved, _ := fs.Glob(os.DirFS(dir), results.PartialPattern)
 	for _, name := range saved {
 		path := filepath.Join(dir, name)

@@ -14,7 +14,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -36,7 +35,7 @@ func newEngines(known registry) *cobra.Command {
 			engines, err := known.pickEngines(args)
 			for i := 0; i < len(engines) && err == nil; i++ {
 				e := listEngine(&engines[i])
-				err = show(cmd, e, func(w io.Writer, _ int) error { return e.describe(w, engines[i].Server) })
+				err = show(cmd, e, func(w io.Writer, _ int) { e.describe(w, engines[i].Server) })
 			}
 			return err
 		},
@@ -63,26 +62,24 @@ func listEngine(e *drivers.Engine) listedEngine {
 }
 
 // describe prints the settings of an engine. Server says what starts it, if mailbench does not.
-func (e *listedEngine) describe(w io.Writer, server string) error {
+func (e *listedEngine) describe(w io.Writer, server string) {
 	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
 	if server != "" {
 		fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", server, e.Name)
 	}
 	if len(e.Settings) == 0 {
-		_, err := fmt.Fprintln(w, "It has no settings.")
-		return err
+		fmt.Fprintln(w, "It has no settings.")
+		return
 	}
-	return cmp.Or(
-		printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, e.Settings),
-		printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment),
-		printSettings(w, []string{"MISSING FEATURE", "RESULT"}, e.Lacking),
-	)
+	printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, e.Settings)
+	printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment)
+	printSettings(w, []string{"MISSING FEATURE", "RESULT"}, e.Lacking)
 }
 
 // printSettings prints a table of settings, unless there are none. Only a head of three columns has room for defaults.
-func printSettings(w io.Writer, head []string, all []drivers.Setting) error {
+func printSettings(w io.Writer, head []string, all []drivers.Setting) {
 	if len(all) == 0 {
-		return nil
+		return
 	}
 	fmt.Fprintln(w)
 	var rows [][]string
@@ -93,7 +90,7 @@ func printSettings(w io.Writer, head []string, all []drivers.Setting) error {
 			rows = append(rows, slices.Delete(row, 1, 2))
 		}
 	}
-	return table(w, head, rows)
+	table(w, head, rows)
 }
 
 // settingsOf are the settings of an engine, and for one on the network its address.
@@ -119,15 +116,12 @@ func newEngineStatus(known registry) *cobra.Command {
 				return known.answers(cmd, args[0], &f)
 			case f.contact != nil || len(f.set) > 0:
 				return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
-			case len(args) == 0:
-				return statusOfAll(cmd)
 			}
-			in, err := openEngine(args[0], dir)
+			opened, err := openEngines(cmd, args, dir)
 			if err != nil {
 				return err
 			}
-			one := listInstance(in, args[0])
-			return cmp.Or(list(cmd, one.Nodes, nodeHead, listedNode.row), one.down(dir))
+			return statusOf(cmd, opened, len(args) == 1, dir)
 		},
 	}
 	bindJSON(cmd.Flags(), "print JSON")
@@ -138,7 +132,29 @@ func newEngineStatus(known registry) *cobra.Command {
 	return cmd
 }
 
-var nodeHead = []string{"NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}
+// statusOf lists the nodes of instances: of the one in a folder, or of all with their engines. It is an error
+// that nodes are down.
+func statusOf(cmd *cobra.Command, opened []*launch.Instance, one bool, dir string) (err error) {
+	head, rows := []string{"ENGINE", "NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}, [][]string(nil)
+	all, down := []listedInstance{}, []error(nil)
+	for _, in := range opened {
+		listed := listInstance(in)
+		for _, n := range listed.Nodes {
+			rows = append(rows, append([]string{listed.Engine}, n.row()...))
+		}
+		all, down = append(all, listed), append(down, listed.down(dir))
+	}
+	if one {
+		err = list(cmd, all[0].Nodes, head[1:], listedNode.row)
+	} else {
+		err = show(cmd, all, func(w io.Writer, _ int) {
+			if len(rows) > 0 {
+				table(w, head, rows)
+			}
+		})
+	}
+	return cmp.Or(err, errors.Join(down...))
+}
 
 // row is a node in a table.
 func (n listedNode) row() []string {
@@ -146,8 +162,7 @@ func (n listedNode) row() []string {
 		return []string{n.Name, n.Address, "down", "-", "-", "-"}
 	}
 	return []string{
-		n.Name, n.Address, "up", fmt.Sprint(n.PID), time.Since(*n.Started).Round(time.Second).String(),
-		words.Size(float64(n.Memory)),
+		n.Name, n.Address, "up", fmt.Sprint(n.PID), ageOf(*n.Started), words.Size(float64(n.Memory)),
 	}
 }
 
@@ -164,31 +179,6 @@ func (in *listedInstance) down(dir string) error {
 	}
 	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(in.Nodes), in.Engine,
 		upCommand(in.Engine, dir))
-}
-
-// statusOfAll lists the nodes of all engines in their usual folders.
-func statusOfAll(cmd *cobra.Command) error {
-	var rows [][]string
-	all := []listedInstance{}
-	var down []error
-	err := eachEngine(cmd, func(name string, in *launch.Instance) error {
-		one := listInstance(in, name)
-		for _, n := range one.Nodes {
-			rows = append(rows, append([]string{name}, n.row()...))
-		}
-		all, down = append(all, one), append(down, one.down(""))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	err = show(cmd, all, func(w io.Writer, _ int) error {
-		if len(rows) == 0 {
-			return nil
-		}
-		return table(w, append([]string{"ENGINE"}, nodeHead...), rows)
-	})
-	return cmp.Or(err, errors.Join(down...))
 }
 
 // listedInstance and listedNode are the JSON of what engine up has started, or found running. Fields are
@@ -212,9 +202,9 @@ type listedNode struct {
 	Memory  int64      `json:"memory_bytes,omitempty"`
 }
 
-func listInstance(in *launch.Instance, engine string) listedInstance {
+func listInstance(in *launch.Instance) listedInstance {
 	one := listedInstance{
-		Engine: engine, Dir: in.Dir(), Contact: in.Contact(),
+		Engine: in.Engine(), Dir: in.Dir(), Contact: in.Contact(),
 		WasUp: len(in.Started) == 0, Nodes: []listedNode{},
 	}
 	if l := in.Login(); l != nil {
@@ -237,7 +227,7 @@ func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags) err
 	if err != nil {
 		return err
 	}
-	w, err := f.reach(r, e, results.DefaultWorkload)
+	w, err := f.reach(r, e)
 	if err != nil {
 		return err
 	}
@@ -254,7 +244,7 @@ func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags) err
 		where = strings.Join(f.contact, ", ")
 	}
 	state := map[string]string{"address": where, "state": "up", "version": version}
-	return show(cmd, state, func(w io.Writer, _ int) error {
-		return table(w, []string{"ADDRESS", "STATE", "VERSION"}, [][]string{{where, "up", version}})
+	return show(cmd, state, func(w io.Writer, _ int) {
+		table(w, []string{"ADDRESS", "STATE", "VERSION"}, [][]string{{where, "up", version}})
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
-// texts are the help texts of commands with their examples: that of "schema diff" is in
+// texts are the help texts of commands with their examples, and of topics: that of "schema diff" is in
 // help/mailbench-schema-diff.help.txt.
 //
 //go:embed help/*.help.txt
@@ -29,48 +29,22 @@ var texts embed.FS
 func setTexts(cmd *cobra.Command) {
 	if text, err := texts.ReadFile("help/" + strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".help.txt"); err == nil {
 		long, example, _ := strings.Cut(string(text), "Examples:\n")
-		cmd.Long, cmd.Example = strings.TrimSpace(long), strings.TrimRight(example, "\n")
+		cmd.Long = strings.TrimSpace(long + "\n" + cmd.Long)
+		cmd.Example = strings.TrimRight(example, "\n")
 	}
 	for _, c := range cmd.Commands() {
 		setTexts(c)
 	}
 }
 
-// topics are the texts of "mailbench help" that are of no command.
+// topics are the texts of "mailbench help" that are of no command. Lists of terms are below what help has of them.
 func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "workload", Short: "The language of workload files", Long: workloads.Reference()},
-		{
-			Use: "operations", Short: "The mail operations that workloads name",
-			Long: "The mail operations of a workload. \"mailbench models NAME\" prints the access\n" +
-				"patterns of each operation in a model.\n\n" +
-				terms(glossary.Operations()),
-		},
-		{Use: "output", Short: "The files and columns of results", Long: outputHelp()},
+		{Use: "operations", Short: "The mail operations that workloads name", Long: terms(glossary.Operations())},
+		{Use: "output", Short: "The files and columns of results", Long: terms(glossary.Columns())},
 		{Use: "ranking", Short: "How a run ranks models, and significance", Long: ranking.Rule},
 	}
-}
-
-func outputHelp() string {
-	return `A run leaves a folder:
-
-  run.json      the whole run as data: settings, metrics, verdicts
-  latency.hlog  the latencies as HDR histograms, one line an interval
-  bench.txt     Go benchmark lines, for benchstat
-  report.html   one page that needs nothing else
-
-"mailbench report DIR --format FORMAT" writes it as text, json, csv, markdown,
-junit or bench. docs/results.md describes the files.
-
-Verdicts of a phase of a model, from best to worst:
-
-` + terms([]glossary.Term{
-		{Word: "ok", Meaning: "the engine was measured at the offered load"},
-		{Word: "overloaded", Meaning: "less was executed than was offered (saturated)"},
-		{Word: "invalid", Meaning: "the load generator was measured, not the engine (client-bound)"},
-		{Word: "empty", Meaning: "nothing was measured"},
-		{Word: "failed", Meaning: "the phase was not executed to its end"},
-	}) + "\nColumns and marks of the tables:\n\n" + terms(glossary.Columns())
 }
 
 // completeTopics adds topics to what the command help completes.
@@ -110,10 +84,7 @@ func newVersion() *cobra.Command {
 		Short: "Print the version, commit and Go version; --json: and the machine",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd, run.Environment("."), func(w io.Writer, _ int) error {
-				_, err := fmt.Fprintln(w, versionLine())
-				return err
-			})
+			return show(cmd, run.Environment("."), func(w io.Writer, _ int) { fmt.Fprintln(w, versionLine()) })
 		},
 	}
 	bindJSON(c.Flags(), "print JSON")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,12 +61,11 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 			return err
 		}
 	}
-	return show(cmd, h, func(w io.Writer, _ int) error {
-		err := writeDocument(w, d, f.full)
-		if err == nil && f.file != "" {
-			_, err = fmt.Fprintf(w, "\nwritten: %s\n", f.file)
+	return show(cmd, h, func(w io.Writer, _ int) {
+		_ = writeDocument(w, d, f.full)
+		if f.file != "" {
+			fmt.Fprintf(w, "\nwritten: %s\n", f.file)
 		}
-		return err
 	})
 }
 
@@ -90,12 +90,7 @@ func (f *historyFlags) read(dir string) (*history.History, error) {
 		}
 		return nil, usage(err)
 	}
-	for _, s := range h.Series {
-		if len(s.Figures) > 0 {
-			return h, nil
-		}
-	}
-	if len(selected) > 0 {
+	if len(selected) > 0 && !slices.ContainsFunc(h.Series, func(s history.Series) bool { return len(s.Figures) > 0 }) {
 		return nil, usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
 			strings.Join(f.metrics, ","), dir)
 	}

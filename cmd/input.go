@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -18,11 +19,13 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // workloadFlags change single values of a workload, and where its engine is.
 type workloadFlags struct {
 	set, contact []string
+	engineIn     string // the workload that says where the engine is and how it is reached; "": the default one
 
 	// text and textName are the workload of a repeated run and its file name. They are empty if
 	// the command line names the workload.
@@ -39,6 +42,14 @@ func (f *workloadFlags) bind(flags *pflag.FlagSet) {
 func (f *workloadFlags) bindSet(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.set, "set", nil,
 		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
+}
+
+// bindEngine binds the flags of a command that only reaches an engine.
+func (f *workloadFlags) bindEngine(flags *pflag.FlagSet) {
+	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload,
+		"`WORKLOAD` or file with the address and settings of the engine")
+	f.bind(flags)
+	engineSet(flags)
 }
 
 // setOfEngine says what --set is for in commands that only reach an engine.
@@ -70,13 +81,13 @@ func (f *workloadFlags) workload(
 	return w, checkEngines(w, engines)
 }
 
-// reach returns the named workload, with where the flags say that an engine is and how it is reached.
-func (f *workloadFlags) reach(known registry, e drivers.Engine, name string) (*workloads.Workload, error) {
+// reach returns the workload that says where an engine is and how it is reached.
+func (f *workloadFlags) reach(known registry, e drivers.Engine) (*workloads.Workload, error) {
 	more, err := contactOverride([]drivers.Engine{e}, f.contact)
 	if err != nil {
 		return nil, err
 	}
-	return f.workload(known.engines, name, more...)
+	return f.workload(known.engines, cmp.Or(f.engineIn, results.DefaultWorkload), more...)
 }
 
 // checkEngines checks what a workload says of engines.
@@ -88,10 +99,7 @@ func checkEngines(w *workloads.Workload, engines []drivers.Engine) error {
 			Environment: settingNames(e.Environment),
 		}
 	}
-	if err := w.Check(known); err != nil {
-		return usage(err)
-	}
-	return nil
+	return usage(w.Check(known))
 }
 
 func settingNames(settings []drivers.Setting) []string {
@@ -199,10 +207,7 @@ func (r registry) checkModels(w *workloads.Workload, read ...*schemas.Schema) er
 			known[s.Name] = append(known[s.Name], workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
 		}
 	}
-	if err := w.Check(workloads.Known{Models: known}); err != nil {
-		return usage(err)
-	}
-	return nil
+	return usage(w.Check(workloads.Known{Models: known}))
 }
 
 // withValues returns a schema with the values that a workload sets for its parameters.
@@ -211,10 +216,7 @@ func (r registry) withValues(w *workloads.Workload, s *schemas.Schema) (*schemas
 		return nil, err
 	}
 	s, err := s.With(w.ValuesOf(s.Name))
-	if err != nil {
-		return nil, usage(err)
-	}
-	return s, nil
+	return s, usage(err)
 }
 
 // parameterKeys are the keys by which a workload sets the parameters of models.

@@ -47,21 +47,19 @@ const (
 // waitForResults waits until every folder holds results. A folder gets its name when its
 // run has ended.
 func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time.Duration) error {
-	until := time.Now().Add(most)
+	end := time.After(most)
 	for _, dir := range dirs {
-		for warned := false; ; {
+		for noted := false; ; noted = true {
 			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
 				break
 			}
-			if time.Now().After(until) {
-				return fmt.Errorf("%s contains no results after %v", dir, most)
-			}
-			if !warned {
+			if !noted {
 				fmt.Fprintf(out, "waits for %s\n", dir)
-				warned = true
 			}
 			select {
 			case <-time.After(waitEvery):
+			case <-end:
+				return fmt.Errorf("%s contains no results after %v", dir, most)
 			case <-ctx.Done():
 				return ctx.Err()
 			}

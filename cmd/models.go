@@ -90,8 +90,8 @@ func (r registry) describeModel(cmd *cobra.Command, name string, engines []strin
 	if err != nil {
 		return usage(err)
 	}
-	return show(cmd, m, func(w io.Writer, _ int) error {
-		return m.WriteText(w, name, len(engines) > 0, min(80, width(w)))
+	return show(cmd, m, func(w io.Writer, _ int) {
+		_ = m.WriteText(w, name, len(engines) > 0, min(80, width(w)))
 	})
 }
 
@@ -162,26 +162,19 @@ func source(named string) (version, checkout string, err error) {
 		checkout, err = filepath.Abs(named)
 		return "v0.0.0", checkout, err
 	}
-	own := built()
+	own, replaced := built(), ""
 	// A program that go install fetched has a checksum; one that was built in a checkout has none.
-	if own.Sum != "" && own.Replace == nil {
+	switch {
+	case own.Replace != nil:
+		replaced, _ = filepath.Abs(own.Replace.Path)
+	case own.Sum != "":
 		return own.Version, "", nil
 	}
-	var places []string
-	if own.Replace != nil {
-		places = append(places, own.Replace.Path)
-	}
-	if exe, err := os.Executable(); err == nil {
-		places = append(places, filepath.Dir(exe)) // the program may be bin/mailbench of a checkout
-	}
-	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) { // -trimpath removes the folder
-		places = append(places, filepath.Dir(file))
-	}
-	if wd, err := os.Getwd(); err == nil {
-		places = append(places, wd)
-	}
-	for _, place := range places {
-		if checkout = newmodel.FindCheckout(place); checkout != "" {
+	exe, _ := os.Executable()          // the program may be bin/mailbench of a checkout
+	_, file, _, _ := runtime.Caller(0) // -trimpath removes the folder
+	wd, _ := os.Getwd()
+	for _, place := range []string{replaced, exe, file, wd} {
+		if checkout = newmodel.FindCheckout(place); filepath.IsAbs(checkout) {
 			return "v0.0.0", checkout, nil
 		}
 	}

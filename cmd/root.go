@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	_ "embed"
 	"errors"
 	"fmt"
 	"maps"
@@ -31,12 +32,12 @@ func newRoot(known registry) *cobra.Command {
 		}
 		return usage(flagError(cmd, err))
 	})
-	root.AddCommand(newRun(known), newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
+	run := newRun(known)
+	root.AddCommand(run, newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
 		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
-	setTexts(root)
-	run, _, _ := root.Find([]string{"run"})
-	groupFlags(run, runGroups)
 	root.AddCommand(topics()...)
+	setTexts(root)
+	groupFlags(run, runGroups)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	completeTopics(root)
@@ -123,16 +124,24 @@ func flagError(cmd *cobra.Command, err error) error {
 		expected := map[string]string{
 			"stringToString": "NAME=VALUE", "int": "a whole number", "float64": "a number", "duration": "a duration such as 30s",
 		}[value.GetFlag().Value.Type()]
-		if a, ok := value.GetFlag().Value.(*accepted); ok && a.what != "" {
+		switch a, ok := value.GetFlag().Value.(*accepted); {
+		case ok && a.expected == "":
+			return fmt.Errorf("--%s: %w", value.GetFlag().Name, value.Unwrap())
+		case ok && a.what != "":
 			return unknown(a.what, value.GetValue(), a.words)
-		} else if ok {
+		case ok:
 			expected = a.expected
 		}
 		expected = cmp.Or(expected, "true or false")
 		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
 	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	typed, known := "--"+name, flagNames(cmd)
+	typed, known := "--"+name, []string(nil) // flags as they are typed, without old names
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			known = append(known, "--"+f.Name)
+		}
+	})
 	if m := attached.FindStringSubmatch(err.Error()); m != nil { // -rate 200/s
 		name, typed, ok = m[1], "-"+m[1], true
 	}
@@ -143,17 +152,6 @@ func flagError(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("unknown flag %q; use %s%s", typed, use, see)
 	}
 	return unknown("flag", typed, known)
-}
-
-// flagNames lists a command's flags as they are typed, without old names.
-func flagNames(cmd *cobra.Command) []string {
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, "--"+f.Name)
-		}
-	})
-	return names
 }
 
 // flagGroup is some flags of a command under one heading of its help.
@@ -196,59 +194,10 @@ func groupFlags(c *cobra.Command, groups []flagGroup) {
 	c.SetUsageTemplate(before + strings.TrimRight(text.String(), "\n") + "{{end}}" + after)
 }
 
-// guessed are flags that other tools have, and what does the same here. A guess is written without
-// hyphens. Where a command does not have a flag that a line names, the line is left out.
-var guessed = []struct{ guesses, use string }{
-	{"rate targetrate throughput target qps rps tps iops ops opss opspersecond requestrate arrivalrate ratelimit speed " +
-		"messagespersecond", "--set phases.measure.rate=200/s"},
-	{"duration time runtime runfor seconds minutes timelimit period testduration", "--set phases.measure.duration=30s"},
-	{
-		"operations operationcount requests requestcount iterations count number numops opcount",
-		"--set phases.measure.operations=5000",
-	},
-	{"threads threadcount clients client concurrency connections conns conn vus virtualusers parallel parallelism jobs " +
-		"goroutines closedloop", "--set phases.measure.clients=8"},
-	{"warmup warmuptime rampup", "--set phases.warmup.duration=5s"},
-	{"arrivals poisson distribution", "--set phases.measure.arrivals=poisson"},
-	{
-		"mix workloadmix operationmix readratio reads writes writeratio ratio proportion readproportion weights",
-		"--set 'phases.measure.mix={list: 80, deliver: 20}'",
-	},
-	{"users usercount mailboxes accounts numusers", "--set population.users=100"},
-	{
-		"messages messagecount mails emails mailcount records recordcount rows items nummessages messagesperfolder foldersize",
-		"--set population.messages=1000",
-	},
-	{"folders foldercount labels foldersperuser", "--set population.folders=5"},
-	{"population dataset size datasize scale scalefactor", "--set population.users=100 --set population.messages=1000"},
-	{"body bodysize messagesize mailsize valuesize fieldlength payload payloadsize recordsize", "--set mail.body=4KB"},
-	{"attachments attachmentratio", "--set mail.attachments.share=0.1"},
-	{"recipients recipientcount", "--set mail.recipients=3"},
-	{"consistency consistencylevel cl readconsistency writeconsistency quorum", "--set engines.cassandra.consistency=QUORUM"},
-	{"serialconsistency", "--set engines.cassandra.serial_consistency=SERIAL"},
-	{"replication replicationfactor rf replicas", "--set engines.cassandra.replication=3"},
-	{"localdc dc datacenter", "--set engines.cassandra.local_dc=dc1"},
-	{"tls ssl", "--set engines.cassandra.tls=true"},
-	{"timeout requesttimeout readtimeout", "--set engines.cassandra.timeout=5s"},
-	{"nodes", "--contact HOST:PORT,HOST:PORT (mailbench engine up starts nodes)"},
-	{"username user password credentials login", "the variables MAILBENCH_CASSANDRA_USER and MAILBENCH_CASSANDRA_PASSWORD"},
-	{"node hosts host servers server cluster contactpoints contactpoint endpoint endpoints address addresses seeds " +
-		"url port connect", "--contact HOST:PORT,HOST:PORT"},
-	{"slo sla objective threshold thresholds p99 maxlatency latency", "--set 'expect.p99=<50ms'"},
-	{"maxthroughput saturate saturation search maxload", "--find-max"},
-	{"repeat repeats repetitions runs rounds repeatcount times", "--trials 5"},
-	{"schemas models variant variants", "--model james,datastax"},
-	{"db database backend store driver engines", "--engine cassandra"},
-	{"out outdir outputdir resultdir results report dir", "--output PATH"},
-	{"mbox maildir eml mailfile input", "--mail FILE"},
-	{"keep keepdata datadir persist", "--data DIR"},
-	{"verbose details all debug", "--full"},
-	{"silent", "--quiet"},
-	{"audit check validate verification", "--verify"},
-	{"fsync sync syncmode", "--durability power"},
-	{"prometheus exporter", "--metrics :9100"},
-	{"growth points", "--sweep population.messages=100,1000,10000"},
-}
+// flagsOfOthers are flags that other tools have, and what does the same here.
+//
+//go:embed help/flags-of-others.txt
+var flagsOfOthers string
 
 var attached = regexp.MustCompile(`^unknown shorthand flag: '.' in -([A-Za-z]{2}[A-Za-z_-]*)`)
 
@@ -257,10 +206,11 @@ var attached = regexp.MustCompile(`^unknown shorthand flag: '.' in -([A-Za-z]{2}
 func meant(cmd *cobra.Command, flag string, known []string) string {
 	guess := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(flag))
 	uses := make(map[string]string)
-	for _, g := range guessed {
-		for _, word := range strings.Fields(g.guesses) {
-			if has(cmd, g.use) {
-				uses[word] = g.use
+	for line := range strings.Lines(flagsOfOthers) {
+		words, use, _ := strings.Cut(strings.TrimSpace(line), " -> ")
+		for _, word := range strings.Fields(words) {
+			if use != "" && has(cmd, use) {
+				uses[word] = use
 			}
 		}
 	}

@@ -83,18 +83,9 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if len(args) == 1 {
 		name = args[0]
 	}
-	var was *results.Run
-	if f.from != "" {
-		var err error
-		if was, err = f.repeat(cmd.Flags(), args); err != nil {
-			return err
-		}
-		if known, err = known.withSaved(was); err == nil {
-			known, err = f.withKeyspace(known, was)
-		}
-		if err != nil {
-			return err
-		}
+	known, was, err := f.repeat(known, cmd.Flags(), args)
+	if err != nil {
+		return err
 	}
 	schema, err := f.schemaOf(args)
 	if err != nil {
@@ -108,7 +99,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 		if f.prove && !f.keyspace.CanProve() {
-			return tellUnproven(cmd.OutOrStdout(), f.keyspace)
+			tellUnproven(cmd.OutOrStdout(), f.keyspace)
+			return nil
 		}
 	}
 	if err := cmp.Or(
@@ -132,14 +124,14 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 		defer source.Close()
 		if c.Workload.Sizes() {
-			return usage(errors.New("deliver: {size: …} cannot be combined with --mail; remove one of them"))
+			return usagef("deliver: {size: …} cannot be combined with --mail; remove one of them")
 		}
 		c.Mail, c.MailLimit = source, int64(f.mailLimit)
 	}
 	if err := c.Workload.NoFiles; err != nil && c.Mail == nil {
 		return usage(err)
 	} else if err != nil && c.Mail.Info().Files == 0 {
-		return usage(fmt.Errorf("%w; no message of %s has one", err, f.mail))
+		return usagef("%w; no message of %s has one", err, f.mail)
 	}
 	notes, err := c.Notes(ctx, was)
 	for _, note := range notes {
@@ -188,7 +180,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 func (f *runFlags) plan(cmd *cobra.Command, c *run.Config) error {
 	plan, refused := run.DryRun(cmd.Context(), *c)
 	if plan != nil {
-		refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) error { return plan.WriteText(w) }), refused)
+		refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { _ = plan.WriteText(w) }), refused)
 	}
 	return notBegun(refused)
 }
@@ -199,10 +191,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	if f.prove && result.Sweep != nil {
 		result.Findings = f.keyspace.Findings(result.Config.Engines, result)
 	}
-	saveErr := dir.Commit(result)
-	if saveErr == nil {
-		saveErr = runErr
-	}
+	saveErr := cmp.Or(dir.Commit(result), runErr)
 	out, notes := cmd.OutOrStdout(), cmd.OutOrStdout()
 	var printErr error
 	if asJSON(cmd) {
@@ -298,9 +287,6 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 			return nil, err
 		}
 	}
-	if err := c.CheckSweep(); err != nil {
-		return nil, usage(err)
-	}
 	if c.Trials == 0 {
 		c.Trials = defaultTrials(c)
 	}
@@ -311,10 +297,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err := c.Workload.Check(workloads.Known{ExpectModels: names, ExpectEngines: known.engineNames()}); err != nil {
 		return nil, usage(err)
 	}
-	if err := c.CheckShard(); err != nil {
-		return nil, usage(err)
-	}
-	return c, nil
+	return c, usage(c.Check())
 }
 
 // defaultTrials is how many trials a run has if no flag says. A number that counts on reuse of the store is

@@ -118,7 +118,7 @@ func bindView(flags *pflag.FlagSet, v *view) {
 // findMaxFlags are the flags of a search for the highest rate.
 type findMaxFlags struct {
 	on        bool
-	from, max string
+	from, max workloads.Rate
 	precision float64 // percent
 	step      time.Duration
 }
@@ -130,12 +130,12 @@ const (
 )
 
 func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
-	f.precision = 100 * run.DefaultPrecision
+	f.precision, f.max = 100*run.DefaultPrecision, workloads.Rate{Count: run.DefaultMaxRate, Per: time.Second}
 	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase meets "+
 		"the thresholds")
-	flags.StringVar(&f.from, "from-rate", "", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
+	flags.Var(parsed(&f.from, workloads.ParseRate), "from-rate", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
 		"and on an embedded engine 1580/s at least)")
-	flags.StringVar(&f.max, "max-rate", fmt.Sprintf("%d/s", run.DefaultMaxRate), "`RATE` at which --find-max ends")
+	flags.Var(parsed(&f.max, workloads.ParseRate), "max-rate", "`RATE` at which --find-max ends")
 	flags.Var(duration(&f.step, leastStep, mostStep), "step",
 		"minimum `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
 			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
@@ -149,19 +149,9 @@ func (f *findMaxFlags) config() (*results.FindMax, error) {
 	if !f.on {
 		return nil, nil
 	}
-	c := results.FindMax{Precision: f.precision / 100, Step: f.step.Seconds()}
-	for _, r := range []struct {
-		flag, text string
-		into       *float64
-	}{{"--from-rate", f.from, &c.From}, {"--max-rate", f.max, &c.Max}} {
-		if r.text == "" {
-			continue
-		}
-		rate, err := workloads.ParseRate(r.text)
-		if err != nil {
-			return nil, usagef("%s: %w", r.flag, err)
-		}
-		*r.into = rate.PerSecond()
+	c := results.FindMax{Max: f.max.PerSecond(), Precision: f.precision / 100, Step: f.step.Seconds()}
+	if f.from.Count > 0 {
+		c.From = f.from.PerSecond()
 	}
 	if c.From > c.Max {
 		return nil, usagef("--from-rate %s is above --max-rate %s", f.from, f.max)

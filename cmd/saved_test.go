@@ -33,7 +33,7 @@ func TestSavedNumbers(t *testing.T) {
 		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 		f.bind(flags)
 		f.from = dir
-		_, err := f.repeat(flags, nil)
+		_, _, err := f.repeat(bundled(), flags, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", saved, err, want)
 		}

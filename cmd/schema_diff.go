@@ -20,43 +20,36 @@ func newSchemaDiff(known registry) *cobra.Command {
 		Use:   "diff MODEL|FILE.yaml",
 		Short: "Compare a schema with the tables that an engine has",
 		Args:  oneSchema,
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			s, err := known.schema(args[0])
-			if err != nil {
-				return err
-			}
-			st, err := f.open(cmd.Context(), known, s)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, st.Close()) }()
-			c, err := drivers.Compare(cmd.Context(), st, s)
-			if err != nil {
-				return err
-			}
-			idle, version := c.Ignore(ignore), st.Capabilities().Version
-			stored, err := st.Stored(s)
-			if err != nil {
-				return err
-			}
-			err = show(cmd, diffOf(s, f.engine, version, c), func(out io.Writer, _ int) error {
-				missing := allMissing(stored, c)
-				if missing == 0 {
-					return writeDiff(out, s, version, c, idle)
+		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+			return f.use(cmd.Context(), known, s, func(st drivers.Store) error {
+				c, err := drivers.Compare(cmd.Context(), st, s)
+				if err != nil {
+					return err
 				}
-				_, err := fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
-					"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), args[0], f.engine)
-				// It is open for reading only.
-				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
-					fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
+				idle, version := c.Ignore(ignore), st.Capabilities().Version
+				stored, err := st.Stored(s)
+				if err != nil {
+					return err
+				}
+				err = show(cmd, diffOf(s, f.engine, version, c), func(out io.Writer, _ int) {
+					missing := allMissing(stored, c)
+					if missing == 0 {
+						writeDiff(out, s, version, c, idle)
+						return
+					}
+					fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
+						"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
+					// It is open for reading only.
+					if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
+						fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
+					}
+				})
+				if err == nil && !c.AsDocument() {
+					err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
 				}
 				return err
 			})
-			if err == nil && !c.AsDocument() {
-				err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
-			}
-			return err
-		},
+		}),
 	}
 	f.bind(cmd.Flags())
 	bindJSON(cmd.Flags(), "print JSON")
@@ -86,7 +79,7 @@ func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
 
 // writeDiff prints a comparison for people, and what --ignore left out. A statement that fixes several differences is
 // printed with the first of them.
-func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison, idle []string) (err error) {
+func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison, idle []string) {
 	says := "differs from schema %s"
 	switch {
 	case len(c.Drifts) == 0 && len(c.Ignored) > 0:
@@ -96,7 +89,7 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 	case c.AsDocument():
 		says = "equals the source design of schema %s: only extensions are missing"
 	}
-	_, err = fmt.Fprintf(out, "%s (%s) "+says+".\n", c.Where, version, s.Name)
+	fmt.Fprintf(out, "%s (%s) "+says+".\n", c.Where, version, s.Name)
 	printed := make(map[string]bool)
 	for i, d := range c.Drifts {
 		if i == 0 || d.Harm != c.Drifts[i-1].Harm {
@@ -122,7 +115,6 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 	if len(idle) > 0 {
 		fmt.Fprintf(out, "\n--ignore names no difference: %s\n", strings.Join(idle, ", "))
 	}
-	return err
 }
 
 // schemaDiff is the JSON of a comparison. Fields are added, never removed.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/imports"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/mailbench/mailbench/workloads/trace"
@@ -32,7 +33,7 @@ func newSchemaExplain(known registry) *cobra.Command {
 	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print the cost of patterns")
 	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
-	flags.StringVar(&f.from, "workload", results.DefaultWorkload, "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
+	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload, "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
 	f.workloadFlags.bind(flags)
 	bindJSON(flags, "print the costs of --live or --queries as JSON")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
@@ -110,24 +111,17 @@ func explain(w io.Writer, e drivers.Engine, s *schemas.Schema, patterns []*schem
 			fmt.Fprintln(w)
 		}
 		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
-		if err := printCalls(w, "  ", x); err != nil {
-			return err
+		if x.Refused != nil {
+			fmt.Fprintf(w, "  not run: %v\n", x.Refused)
+			if x.Runs != nil {
+				fmt.Fprintf(w, "  instead runs %s:\n", x.Runs.Name)
+			}
+		}
+		for _, call := range x.Calls {
+			fmt.Fprintf(w, "  %s\n", call)
 		}
 	}
 	return nil
-}
-
-func printCalls(w io.Writer, indent string, x drivers.Explanation) (err error) {
-	if x.Refused != nil {
-		fmt.Fprintf(w, "%snot run: %v\n", indent, x.Refused)
-		if x.Runs != nil {
-			fmt.Fprintf(w, "%sinstead runs %s:\n", indent, x.Runs.Name)
-		}
-	}
-	for _, call := range x.Calls {
-		_, err = fmt.Fprintf(w, "%s%s\n", indent, call)
-	}
-	return err
 }
 
 // runLive runs the operations of a model and prints what its patterns cost.
@@ -161,13 +155,11 @@ func (f *explainFlags) runLive(
 	report.Patterns = slices.DeleteFunc(report.Patterns, func(p trace.Pattern) bool {
 		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
 	})
-	return show(cmd, report, func(w io.Writer, room int) error {
-		return report.WriteText(w, e.TraceDoc, room)
-	})
+	return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
 }
 
 // runQueries runs the reads of the files on a live keyspace, and prints what they cost next to what lint says.
-func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error) {
+func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
 	if f.engine == "" || f.keyspace == "" {
 		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
 	}
@@ -175,12 +167,12 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error
 	if err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
+	return f.use(cmd.Context(), known, &schemas.Schema{Name: "imported"}, func(st drivers.Store) error {
+		return f.queriesOn(cmd, known, st, sources)
+	})
+}
+
+func (f *explainFlags) queriesOn(cmd *cobra.Command, known registry, st drivers.Store, sources []imports.Source) error {
 	store, ok := st.(queries.Store)
 	if !ok {
 		return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
@@ -190,18 +182,16 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) (err error
 		return err
 	}
 	bar := newBar(cmd.ErrOrStderr(), f.quiet)
-	report, err := queries.Run(ctx, queries.Config{
+	report, err := queries.Run(cmd.Context(), queries.Config{
 		Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
 		Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
 	})
 	bar.close()
 	if errors.Is(err, queries.ErrInput) {
-		return usage(fmt.Errorf("--queries %s: %w", strings.Join(f.queries, ", "), err))
+		return usagef("--queries %s: %w", strings.Join(f.queries, ", "), err)
 	}
 	if err != nil {
-		return f.absent(err)
+		return err
 	}
-	return show(cmd, report, func(w io.Writer, room int) error {
-		return report.WriteText(w, e.TraceDoc, room)
-	})
+	return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
 }

@@ -37,16 +37,16 @@ func newSchemaForecast(known registry) *cobra.Command {
 		Use:   "forecast MODEL|FILE.yaml",
 		Short: "Estimate table and partition sizes",
 		Args:  oneSchema,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, known, args[0])
-		},
+		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
+			return f.run(cmd, known, s)
+		}),
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "",
 		"`ENGINE` to forecast for (default: the schema's native one, or embedded)")
 	bindList(flags, &f.workloads, "workload", "",
 		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)", "workday")
-	flags.StringArrayVar(&f.set, "set", nil, "change one value of the workload: `KEY=VALUE`, such as population.users=10")
+	f.bindSet(flags)
 	flags.StringVar(&f.mail, "mail", "", "sample the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
 	flags.Var(number(&f.perDay, 0, 100_000), "per-day", "`N` messages received by each user a day, on average")
@@ -56,11 +56,7 @@ func newSchemaForecast(known registry) *cobra.Command {
 	return c
 }
 
-func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) error {
-	s, err := known.schema(name)
-	if err != nil {
-		return err
-	}
+func (f *forecastFlags) run(cmd *cobra.Command, known registry, s *schemas.Schema) error {
 	canForecast := func(e *drivers.Engine) bool { return e.Forecast != nil }
 	usual := "embedded"
 	if slices.Contains(namesOf(known.able(canForecast)), s.Native) {
@@ -98,7 +94,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, name string) err
 func (f *forecastFlags) ofRows(cmd *cobra.Command, s *schemas.Schema, e drivers.Engine) error {
 	engine, err := e.Forecast(s)
 	if err != nil {
-		return usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
+		return usagef("schema %s on %s: %w", s.Name, e.Name, err)
 	}
 	for _, flag := range []string{"workload", "set", "mail", "seed", "per-day"} {
 		if cmd.Flags().Changed(flag) {
@@ -129,7 +125,7 @@ func (f *forecastFlags) ofMail(
 	}
 	engine, err := e.Forecast(s)
 	if err != nil {
-		return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, e.Name, err))
+		return nil, usagef("schema %s on %s: %w", s.Name, e.Name, err)
 	}
 	if mail == nil {
 		mail = messages.NewGenerator(w)
@@ -170,14 +166,13 @@ func (f *forecastFlags) report(
 }
 
 func (f *forecastFlags) print(cmd *cobra.Command, reports ...*forecast.Report) error {
-	return show(cmd, reports, func(w io.Writer, _ int) (err error) {
+	return show(cmd, reports, func(w io.Writer, _ int) {
 		for i, r := range reports {
 			if i > 0 {
 				fmt.Fprintln(w)
 			}
-			err = cmp.Or(err, r.WriteText(w))
+			_ = r.WriteText(w)
 		}
-		return err
 	})
 }
 
@@ -215,12 +210,10 @@ func newLintMail(ctx context.Context, known registry, f *workloadFlags, from str
 
 // numbers sizes the tables of a schema on every engine that there is a forecast for.
 func (m *lintMail) numbers(known registry, s *schemas.Schema, facts lint.Facts) (*lint.Numbers, error) {
-	for _, e := range known.engines { // other engines may be unable to hold the schema
-		if e.Name != s.Native || e.Forecast == nil {
-			continue
-		}
+	// Other engines may be unable to hold the schema.
+	if e, err := pickOne(s.Native, known.engines); err == nil && e.Forecast != nil {
 		if _, err := e.Forecast(s); err != nil {
-			return nil, usage(fmt.Errorf("schema %s on %s: %w", s.Name, s.Native, err))
+			return nil, usagef("schema %s on %s: %w", s.Name, s.Native, err)
 		}
 	}
 	n, err := lint.NumbersOf(s, m.people, facts)

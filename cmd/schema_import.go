@@ -64,7 +64,7 @@ func newSchemaImport(known registry) *cobra.Command {
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
 	flags.BoolVar(&f.overwrite, "force", false, "")
 	flags.Lookup("force").Hidden = true // the earlier name
-	flags.StringVar(&f.from, "workload", results.DefaultWorkload, "`WORKLOAD` or file with the address and settings of the engine")
+	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload, "`WORKLOAD` or file with the address and settings of the engine")
 	f.workloadFlags.bind(flags)
 	return cmd
 }
@@ -91,11 +91,11 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	}
 	sources, err := f.sources(cmd.Context(), cmd.OutOrStdout(), known)
 	if err != nil {
-		return f.absent(err)
+		return err
 	}
 	r, err := imports.Import(f.keyspace, sources...)
 	if err != nil {
-		return usage(fmt.Errorf("import: %w", err))
+		return usagef("import: %w", err)
 	}
 	if len(r.Schema.Tables) > 0 {
 		if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
@@ -152,17 +152,15 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 
 // describe returns the CQL of a live keyspace, and what clients of it have prepared.
 func (f *importFlags) describe(ctx context.Context, known registry) (text, prepared string, err error) {
-	st, err := f.open(ctx, known, &schemas.Schema{Name: "imported"})
-	if err != nil {
-		return "", "", err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
-	d, ok := st.(drivers.Describer)
-	if !ok {
-		return "", "", usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
-	}
-	if text, err = d.Describe(ctx, f.keyspace); err == nil && f.prepared {
-		prepared, err = d.Prepared(ctx, f.keyspace)
-	}
+	err = f.use(ctx, known, &schemas.Schema{Name: "imported"}, func(st drivers.Store) (err error) {
+		d, ok := st.(drivers.Describer)
+		if !ok {
+			return usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
+		}
+		if text, err = d.Describe(ctx, f.keyspace); err == nil && f.prepared {
+			prepared, err = d.Prepared(ctx, f.keyspace)
+		}
+		return err
+	})
 	return text, prepared, err
 }

@@ -51,8 +51,7 @@ func newSchemaLint(known registry) *cobra.Command {
 	bindJSON(flags, "print JSON")
 	flags.StringVar(&f.from, "workload", "",
 		"check sizes and hot partitions, too, with the mail of this `WORKLOAD` or file")
-	flags.StringArrayVar(&f.set, "set", nil,
-		"change one value of the workload: `KEY=VALUE`, such as population.users=10")
+	f.bindSet(flags)
 	flags.BoolVar(&f.all, "all", false, "also show notes, accepted findings, and how each pattern is answered")
 	flags.Var(oneOf(&f.failOn, []lint.Severity{lint.Error, lint.Warning}, "severity"), "fail-on", "exit with status 3 from this `SEVERITY` on: error or warning")
 	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
@@ -152,7 +151,7 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 	}
 	r, err := imports.Import(f.keyspace, sources...)
 	if err != nil {
-		return nil, usage(fmt.Errorf("read CQL: %w", err))
+		return nil, usagef("read CQL: %w", err)
 	}
 	printPassed(stderr, r)
 	return []*schemas.Schema{r.Schema}, nil
@@ -201,11 +200,11 @@ func readBaseline(name string) (lint.Baseline, error) {
 	}
 	text, err := plainfile.Read(name, mostText)
 	if err != nil {
-		return nil, usage(fmt.Errorf("read the baseline: %w", err))
+		return nil, usagef("read the baseline: %w", err)
 	}
 	b, err := lint.ReadBaseline(text)
 	if err != nil {
-		return nil, usage(fmt.Errorf("read the baseline %s: %w", name, err))
+		return nil, usagef("read the baseline %s: %w", name, err)
 	}
 	return b, nil
 }

@@ -57,7 +57,9 @@ func newSchemaValidate(known registry) *cobra.Command {
 		Use:   "validate MODEL|FILE.yaml",
 		Short: "Check the data in a store against its schema",
 		Args:  oneSchema,
-		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args[0]) },
+		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+			return f.use(cmd.Context(), known, s, func(st drivers.Store) error { return f.run(cmd, known, name, s, st) })
+		}),
 	}
 	flags := cmd.Flags()
 	f.storeFlags.bind(flags)
@@ -90,27 +92,28 @@ func parseShare(text string) (share, error) {
 	return share(v), err
 }
 
-func (f *validateFlags) run(cmd *cobra.Command, known registry, name string) (err error) {
+func (f *validateFlags) run(
+	cmd *cobra.Command, known registry, name string, s *schemas.Schema, st drivers.Store,
+) (err error) {
 	ctx := cmd.Context()
-	s, err := known.schema(name)
-	if err != nil {
-		return err
-	}
-	st, err := f.open(ctx, known, s)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, st.Close()) }()
 	s, skipped, err := subject.ApplyOwn(ctx, st, s)
 	if err != nil {
-		return f.absent(err)
+		return err
 	}
 	journal, err := f.journal(ctx, st, s)
 	if err != nil {
 		return err
 	}
 	whole := false
-	defer func() { err = errors.Join(err, endJournal(journal, whole)) }()
+	defer func() {
+		switch {
+		case journal == nil:
+		case whole:
+			err = errors.Join(err, journal.Remove())
+		default: // the same command continues it
+			err = errors.Join(err, journal.Close())
+		}
+	}()
 	folder, err := scratch.Temporary()
 	if err != nil {
 		return err
@@ -172,10 +175,8 @@ type validated struct {
 }
 
 // writeText prints the report, and after it what the model's verification says.
-func (v *validated) writeText(w io.Writer, room int) error {
-	if err := v.Report.WriteText(w, room); err != nil {
-		return err
-	}
+func (v *validated) writeText(w io.Writer, room int) {
+	_ = v.Report.WriteText(w, room)
 	if v.Stopped != "" {
 		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
 		if v.resume != "" {
@@ -194,9 +195,8 @@ func (v *validated) writeText(w io.Writer, room int) error {
 		adrift = fmt.Sprintf("; counter drift in %s: operations on the dataset were interrupted, or have an unknown outcome",
 			words.Plural(v.Drifted, "count"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s on %s: %s broken, %d orphaned%s\n", v.Schema, v.Engine,
+	fmt.Fprintf(w, "\n%s on %s: %s broken, %d orphaned%s\n", v.Schema, v.Engine,
 		words.Plural(v.Broken, "row"), v.Leftover, adrift)
-	return err
 }
 
 // print prints the report. Its error says that data is broken.
@@ -249,15 +249,4 @@ func (f *validateFlags) journal(
 		return nil, fmt.Errorf("--resume: %w", err)
 	}
 	return nil, usagef("--resume %s: %w; name another file, or remove it to begin again", f.resume, err)
-}
-
-// endJournal removes the file of a check that has come to its end, and leaves that of another one.
-func endJournal(j *validate.Journal, whole bool) error {
-	switch {
-	case j == nil:
-		return nil
-	case whole:
-		return j.Remove()
-	}
-	return j.Close()
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ type screen struct {
 	mu   sync.Mutex
 	out  io.Writer
 	rest []byte // the beginning of a character that the next Write completes
-	err  error  // the last one of Write, which cobra's help drops
+	err  error  // the first one of Write: commands need not look at each
 }
 
 // Write implements io.Writer.
@@ -41,8 +42,9 @@ func (s *screen) Write(b []byte) (int, error) {
 	text := append(s.rest, b...)
 	whole := len(text) - begun(text)
 	s.rest = append([]byte(nil), text[whole:]...)
-	if _, s.err = io.WriteString(s.out, printable(string(text[:whole]))); s.err != nil {
-		return 0, s.err
+	if _, err := io.WriteString(s.out, printable(string(text[:whole]))); err != nil {
+		s.err = cmp.Or(s.err, err)
+		return 0, err
 	}
 	return len(b), nil
 }
@@ -88,11 +90,14 @@ func harmful(r rune) bool {
 }
 
 // redraw overwrites the line that the cursor is in.
-func redraw(w io.Writer, line string) {
+func redraw(w io.Writer, line string) { fmt.Fprint(raw(w), "\r\x1b[K", printable(line)) }
+
+// raw is where w writes to without escapes.
+func raw(w io.Writer) io.Writer {
 	if s, ok := w.(*screen); ok {
-		w = s.out
+		return s.out
 	}
-	fmt.Fprint(w, "\r\x1b[K", printable(line))
+	return w
 }
 
 // style matches a terminal's sequence that begins or ends a color or weight.
@@ -101,9 +106,6 @@ var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
 // styled writes a text with the styles that it has. The caller makes sure that none of them comes
 // from strangers.
 func styled(w io.Writer, text string) error {
-	if s, ok := w.(*screen); ok {
-		w = s.out
-	}
 	var b strings.Builder
 	for text != "" {
 		at := style.FindStringIndex(text)
@@ -113,7 +115,10 @@ func styled(w io.Writer, text string) error {
 		b.WriteString(printable(text[:at[0]]) + text[at[0]:at[1]])
 		text = text[at[1]:]
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(raw(w), b.String())
+	if s, ok := w.(*screen); ok {
+		s.err = cmp.Or(s.err, err)
+	}
 	return err
 }
 
@@ -141,34 +146,23 @@ func isTerminal(w io.Writer) bool {
 
 // file is the file that w writes to.
 func file(w io.Writer) (*os.File, bool) {
-	if s, ok := w.(*screen); ok {
-		w = s.out
-	}
-	f, ok := w.(*os.File)
+	f, ok := raw(w).(*os.File)
 	return f, ok
 }
 
 // width is the terminal's width in columns. Without a terminal it is that of COLUMNS, or
 // defaultWidth.
-func width(w io.Writer) int {
-	if n, ok := wanted(w); ok {
-		return n
-	}
-	return defaultWidth
-}
+func width(w io.Writer) int { return cmp.Or(wanted(w), defaultWidth) }
 
-// wanted is the width that the terminal has or COLUMNS sets; it returns 0 and false if neither
-// does.
-func wanted(w io.Writer) (columns int, ok bool) {
+// wanted is the width that the terminal has or COLUMNS sets; 0 if neither does.
+func wanted(w io.Writer) int {
 	if f, ok := file(w); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
-			return n, true
+			return n
 		}
 	}
-	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
-		return n, true
-	}
-	return 0, false
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return max(n, 0)
 }
 
 // color reports whether text may have colors: on a terminal that knows them, unless
@@ -179,10 +173,8 @@ func color(w io.Writer) bool {
 
 // table prints rows in columns under their heads. If the terminal or COLUMNS is too narrow for
 // that, the text of the last column is broken into lines.
-func table(w io.Writer, head []string, rows [][]string) error {
-	room, _ := wanted(w)
-	_, err := io.WriteString(w, words.Table(append([][]string{head}, rows...), len(head), room))
-	return err
+func table(w io.Writer, head []string, rows [][]string) {
+	fmt.Fprint(w, words.Table(append([][]string{head}, rows...), len(head), wanted(w)))
 }
 
 // bar is one line that is redrawn on a terminal.
@@ -336,13 +328,16 @@ func formatOf(cmd *cobra.Command, format string) (string, error) {
 }
 
 // show prints a value as JSON if --json says so, else as text, in as many columns as the terminal has (0: not known).
-func show(cmd *cobra.Command, v any, text func(w io.Writer, room int) error) (err error) {
+// Text need not look at errors of writing.
+func show(cmd *cobra.Command, v any, text func(w io.Writer, room int)) (err error) {
 	out := cmd.OutOrStdout()
 	if asJSON(cmd) {
 		err = printJSON(out, v)
 	} else {
-		room, _ := wanted(out)
-		err = text(out, room)
+		text(out, wanted(out))
+	}
+	if s, ok := out.(*screen); ok {
+		err = cmp.Or(err, s.err)
 	}
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)
@@ -352,11 +347,11 @@ func show(cmd *cobra.Command, v any, text func(w io.Writer, room int) error) (er
 
 // list shows all, as text in a table with a row for each.
 func list[T any](cmd *cobra.Command, all []T, head []string, row func(T) []string) error {
-	return show(cmd, append([]T{}, all...), func(w io.Writer, _ int) error { // an empty list is no null
+	return show(cmd, append([]T{}, all...), func(w io.Writer, _ int) { // an empty list is no null
 		rows := make([][]string, len(all))
 		for i, one := range all {
 			rows[i] = row(one)
 		}
-		return table(w, head, rows)
+		table(w, head, rows)
 	})
 }

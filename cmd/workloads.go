@@ -1,10 +1,8 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +28,8 @@ func newWorkloads() *cobra.Command {
 				if err != nil {
 					return usage(err)
 				}
-				return describeWorkload(cmd.OutOrStdout(), w)
+				describeWorkload(cmd.OutOrStdout(), w)
+				return nil
 			}
 			var all []listedWorkload
 			for _, name := range workloads.BundledNames() {
@@ -82,22 +81,16 @@ func newWorkloadsShow() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			return writeWorkload(cmd.OutOrStdout(), w)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, w.Source)
+			return err
 		},
 	}
 }
 
-func writeWorkload(out io.Writer, w *workloads.Workload) error {
-	_, err := fmt.Fprintf(out, "%s\n%s", schemaLine, w.Source)
-	return err
-}
-
 // describeWorkload prints what a workload does, phase by phase.
-func describeWorkload(out io.Writer, w *workloads.Workload) error {
+func describeWorkload(out io.Writer, w *workloads.Workload) {
 	fmt.Fprintf(out, "%s: %s\n\n", w.Name, w.Doc)
-	if err := table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, w.Rows()); err != nil {
-		return err
-	}
+	table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, w.Rows())
 	if a := w.Answer; len(a.Models) > 0 {
 		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and reports:\n", strings.Join(a.Models, ", "))
 		for _, s := range a.Says {
@@ -106,11 +99,10 @@ func describeWorkload(out io.Writer, w *workloads.Workload) error {
 			}
 		}
 	}
-	_, err := fmt.Fprint(out, "\n"+words.Table([][]string{
+	fmt.Fprint(out, "\n"+words.Table([][]string{
 		{"mailbench workloads show " + w.Name + " > mine.yaml", "prints it, to be changed"},
 		{"mailbench run " + w.Name + " --dry-run", "prints operations, time and disk"},
 	}, 2, 0))
-	return err
 }
 
 func newWorkloadsFit() *cobra.Command {
@@ -140,11 +132,8 @@ func newWorkloadsFit() *cobra.Command {
 				}
 			}
 			if trace != "" {
-				var file *fs.PathError
-				if err := s.ReadTrace(ctx, trace); errors.As(err, &file) || ctx.Err() != nil {
-					return missing(err)
-				} else if err != nil {
-					return usage(err) // a line of the trace is wrong
+				if err := input(s.ReadTrace(ctx, trace)); err != nil {
+					return err
 				}
 			}
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())

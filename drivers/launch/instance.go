@@ -96,10 +96,10 @@ func (in *Instance) reload() error {
 	var err error
 	in.state, err = load(in.dir)
 	if errors.Is(err, ErrAbsent) {
-		return fmt.Errorf("%w: no %s in %s", err, in.name(), in.dir)
+		return fmt.Errorf("%w: no %s in %s", err, in.Engine(), in.dir)
 	}
-	if err == nil && in.state.Engine != in.name() {
-		return fmt.Errorf("%s holds %s, not %s", in.dir, in.state.Engine, in.name())
+	if err == nil && in.state.Engine != in.Engine() {
+		return fmt.Errorf("%s holds %s, not %s", in.dir, in.state.Engine, in.Engine())
 	}
 	if err != nil {
 		return err
@@ -281,7 +281,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 		for _, n := range nodes {
 			if !n.Process.alive() {
 				return fmt.Errorf("%s %s ended while it was starting; the end of its log, %s:\n%s",
-					in.name(), n.Name, in.logPath(n), in.logTail(n))
+					in.Engine(), n.Name, in.logPath(n), in.logTail(n))
 			}
 		}
 		select {
@@ -291,7 +291,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 				return context.Cause(ctx)
 			}
 			return fmt.Errorf("%s: %w (%s): %w; the end of the log, %s:\n%s",
-				in.name(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n))
+				in.Engine(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n))
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
@@ -313,6 +313,7 @@ func (in *Instance) nodes(alive bool) []*Node {
 	return found
 }
 
-func (in *Instance) name() string { return in.engine.facts().Name }
+// Engine is the name of the engine.
+func (in *Instance) Engine() string { return in.engine.facts().Name }
 
 func (in *Instance) nodeDir(n *Node) string { return filepath.Join(in.dir, n.Name) }

@@ -93,9 +93,9 @@ func (in *Instance) change(ctx context.Context, node string, running bool, do fu
 	case err != nil:
 		return err
 	case n.Running() && !running:
-		return fmt.Errorf("%s of %s is running", node, in.name())
+		return fmt.Errorf("%s of %s is running", node, in.Engine())
 	case !n.Running() && running:
-		return fmt.Errorf("%s of %s is not running", node, in.name())
+		return fmt.Errorf("%s of %s is not running", node, in.Engine())
 	}
 	return do(n)
 }
@@ -113,7 +113,7 @@ func (in *Instance) node(name string) (*Node, error) {
 		}
 		known = append(known, in.state.Nodes[i].Name)
 	}
-	return nil, usagef("%s has no node %q; expected one of %s", in.name(), name, strings.Join(known, ", "))
+	return nil, usagef("%s has no node %q; expected one of %s", in.Engine(), name, strings.Join(known, ", "))
 }
 
 // Down stops the instance's processes and no others. The next Up serves the same

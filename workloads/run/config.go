@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -139,6 +140,9 @@ type Progress struct {
 	Left time.Duration
 	drive.Progress
 }
+
+// Check refuses what a run cannot have together: sweeps, searches for the highest rate and shards.
+func (c *Config) Check() error { return cmp.Or(c.checkSweep(), c.checkShard()) }
 
 func (c *Config) trials() int { return max(1, c.Trials) }
 

@@ -62,7 +62,7 @@ type PlanNodes struct {
 // DryRun says what a run would do, and touches no engine. If a disk is too small for the run,
 // it returns both the plan and the error.
 func DryRun(ctx context.Context, c Config) (*Plan, error) {
-	if err := cmp.Or(c.CheckSweep(), c.CheckShard()); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	points, err := c.points(ctx)

@@ -48,10 +48,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if c.Audit == AuditOnly && c.DataDir == "" {
 		return nil, errors.New("--verify=only needs the data folder of an earlier run")
 	}
-	if err := c.CheckSweep(); err != nil {
-		return nil, err
-	}
-	if err := c.CheckShard(); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	data, err := openDataDir(c.DataDir)

@@ -207,8 +207,8 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	return all, nil
 }
 
-// CheckSweep refuses a sweep together with a search for the highest rate or with shards.
-func (c *Config) CheckSweep() error {
+// checkSweep refuses a sweep together with a search for the highest rate or with shards.
+func (c *Config) checkSweep() error {
 	switch {
 	case c.Workload.Sweep == nil || c.Audit == AuditOnly:
 		return nil

@@ -26,8 +26,8 @@ import (
 // time by mistake would lead to the namespaces of the earlier run.
 const startedMost = 6 * time.Hour
 
-// CheckShard refuses shards of a run that cannot be divided.
-func (c *Config) CheckShard() error {
+// checkShard refuses shards of a run that cannot be divided.
+func (c *Config) checkShard() error {
 	if !c.Shard.Divides() {
 		return nil
 	}

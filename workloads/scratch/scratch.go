@@ -123,11 +123,11 @@ func empty(path string) error {
 	return nil
 }
 
-// Left is a folder that a process left when it was killed.
+// Left is a folder that a process left when it was killed. In JSON, fields are added, never removed.
 type Left struct {
-	Path  string
-	Bytes int64     // sum of the files in it
-	Since time.Time // when the folder was marked
+	Path  string    `json:"path"`
+	Bytes int64     `json:"bytes"` // sum of the files in it
+	Since time.Time `json:"since"` // when the folder was marked, UTC, in whole seconds
 }
 
 // Find lists the folders in dir that killed processes left, and whose names match a pattern of
@@ -153,7 +153,7 @@ func Find(dir, pattern string) ([]Left, error) {
 		}
 		l := Left{Path: path, Bytes: size(path)}
 		if info, err := os.Stat(filepath.Join(path, Mark)); err == nil {
-			l.Since = info.ModTime()
+			l.Since = info.ModTime().UTC().Truncate(time.Second)
 		}
 		if err := lock.Close(); err != nil {
 			return nil, err

@@ -4,9 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/patterns"
@@ -18,6 +23,88 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
+
+// repeat takes the workload, models, engines and settings from the saved run that --from names. Flags that were
+// given stay as they are. It returns the registry with the models of that run, and the run; nil without --from.
+func (f *runFlags) repeat(known registry, flags *pflag.FlagSet, args []string) (registry, *results.Run, error) {
+	if f.from == "" {
+		return known, nil, nil
+	}
+	if len(args) > 0 {
+		return known, nil, usagef("--from %s repeats the workload of that run: leave %q out, or leave --from out",
+			f.from, args[0])
+	}
+	r, err := results.Open(f.from)
+	if err != nil {
+		return known, nil, usage(err)
+	}
+	if r.Workload.Text == "" {
+		return known, nil, usagef("%s is the result of a verification, which has no workload to repeat", f.from)
+	}
+	c := r.Config
+	if !flags.Changed("model") {
+		if at := slices.IndexFunc(c.Models, isFile); at >= 0 {
+			return known, nil, usagef("%s names the file %s as a model, and files that results name are not opened: name the model with -m",
+				f.from, c.Models[at])
+		}
+	}
+	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
+	saved := map[string]string{
+		"model": strings.Join(c.Models, ","), "engine": strings.Join(c.Engines, ","), "durability": c.Durability,
+		"verify": c.Audit, "mail": c.MailFile, "no-floor": strconv.FormatBool(c.NoFloor),
+		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-wait": seconds(c.MaxWait),
+		"cache": strconv.FormatInt(c.CacheBytes, 10), "mail-limit": strconv.FormatInt(c.MailLimit, 10),
+	}
+	if m := c.FindMax; m != nil {
+		saved["find-max"] = "true"
+		saved["step"], saved["precision"] = seconds(m.Step), strconv.FormatFloat(100*m.Precision, 'g', 12, 64)
+		for name, rate := range map[string]float64{"from-rate": m.From, "max-rate": m.Max} {
+			if rate > 0 {
+				saved[name] = fmt.Sprintf("%f/s", rate)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(saved)) {
+		text := saved[name]
+		if flags.Changed(name) || text == "" || text == "0" || text == "0s" { // older runs lack some
+			continue
+		}
+		if err := flags.Lookup(name).Value.Set(text); err != nil { // the file may have anything
+			return known, nil, usagef("%s has %s as --%s: %w", filepath.Join(f.from, results.RunFile), text, name, err)
+		}
+	}
+	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, results.RunFile)
+	if known, err = known.withSaved(r); err == nil {
+		known, err = f.withKeyspace(known, r)
+	}
+	return known, r, err
+}
+
+// withSaved returns the registry with those variants of a saved run that were schema files. The
+// run has their text.
+func (r registry) withSaved(was *results.Run) (registry, error) {
+	names := r.modelNames()
+	for _, s := range was.Schemas {
+		base := schemas.BaseOf(s.Model)
+		if slices.Contains(names, s.Model) || !slices.Contains(names, base) {
+			continue
+		}
+		of, err := r.pickModels([]string{base})
+		if err != nil {
+			return r, err
+		}
+		v, err := of[0].Variant(func() (*schemas.Schema, error) {
+			return schemas.Parse("schema of "+s.Model, []byte(s.Text))
+		})
+		if err != nil {
+			return r, fmt.Errorf("saved schema of %s: %w", s.Model, err)
+		}
+		r.variants = append(slices.Clone(r.variants), v)
+	}
+	return r, nil
+}
+
+func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }
 
 // schemaOf is the schema file whose access patterns the command runs, or "".
 func (f *runFlags) schemaOf(args []string) (string, error) {
@@ -112,20 +199,16 @@ func (f *runFlags) fitsSchema(c *run.Config, file string) error {
 	if f.keyspace == nil {
 		return usagef("workload %s is for the access patterns of a schema; name its file with --schema FILE", c.Workload.Name)
 	}
-	if err := keyspace.Check(f.keyspace.Schema, c.Workload, cmp.Or(f.textName, file)); err != nil {
-		return usage(err)
-	}
-	return nil
+	return usage(keyspace.Check(f.keyspace.Schema, c.Workload, cmp.Or(f.textName, file)))
 }
 
 // tellUnproven prints the findings of a schema of which a run shows none.
-func tellUnproven(w io.Writer, k *keyspace.Keyspace) (err error) {
+func tellUnproven(w io.Writer, k *keyspace.Keyspace) {
 	all := k.Findings([]string{""}, &results.Run{})
 	if len(all) == 0 {
-		_, err = fmt.Fprintln(w, "lint warns of nothing that growth could show")
+		fmt.Fprintln(w, "lint warns of nothing that growth could show")
 	}
 	for _, f := range all {
-		_, err = fmt.Fprintf(w, "%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
+		fmt.Fprintf(w, "%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
 	}
-	return err
 }
