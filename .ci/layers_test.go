@@ -49,7 +49,10 @@ var layers = []struct {
 	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/plan", "drivers/render"}, nil},
 	{
 		"drivers/cassandra",
-		[]string{"schemas", "schemas/forecast", "schemas/plainfile", "drivers", "drivers/crash", "drivers/plan", "drivers/cassandra/ddl"},
+		[]string{
+			"schemas", "schemas/forecast", "schemas/plainfile", "schemas/strict", "drivers", "drivers/crash", "drivers/keys", "drivers/plan",
+			"drivers/cassandra/ddl",
+		},
 		[]string{"drivers/*", "drivers/*/*"},
 	},
 	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},

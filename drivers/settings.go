@@ -220,6 +220,14 @@ func HostOf(address string) string {
 	return strings.Trim(address, "[]")
 }
 
+// HostPort returns an address with a port: its own, or else the engine's default one.
+func HostPort(address, port string) string {
+	if _, _, err := net.SplitHostPort(address); err == nil {
+		return address
+	}
+	return net.JoinHostPort(strings.Trim(address, "[]"), port)
+}
+
 // IsLoopback reports whether a host is localhost or a loopback address: a password that goes there stays
 // on this machine.
 func IsLoopback(host string) bool {

@@ -181,16 +181,12 @@ func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
 	switch t.Type() {
 	case gocql.TypeInt:
 		return make([]byte, 4), nil
-	case gocql.TypeBoolean:
-		return make([]byte, 1), nil
 	case gocql.TypeBigInt:
 		return make([]byte, 8), nil
 	case gocql.TypeUUID, gocql.TypeTimeUUID:
-		id := make([]byte, 16)
-		id[6] = 1 << 4 // version 1, which is valid for both types
-		return id, nil
+		return []byte{6: 1 << 4, 15: 0}, nil // version 1, which is valid for both types
 	}
-	return []byte("x"), nil
+	return make([]byte, 1), nil
 }
 
 // Stored implements drivers.Store. Cassandra keeps every table, the indexes for

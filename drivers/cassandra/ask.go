@@ -32,16 +32,12 @@ const (
 )
 
 // Query implements drivers.Querier. In CQL only SELECT reads, and a request is one statement.
-func (s *Store) Query(ctx context.Context, q drivers.Question) ([]drivers.Queried, error) {
+func (s *Store) Query(ctx context.Context, q drivers.Question) (all []drivers.Queried, err error) {
 	if err := s.Enter(); err != nil {
 		return nil, err
 	}
 	defer s.Leave()
-	queried, err := s.queryRows(ctx, q)
-	return queried, s.login.Hide(err)
-}
-
-func (s *Store) queryRows(ctx context.Context, q drivers.Question) ([]drivers.Queried, error) {
+	defer func() { err = s.login.Hide(err) }()
 	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}
@@ -53,8 +49,7 @@ func (s *Store) queryRows(ctx context.Context, q drivers.Question) ([]drivers.Qu
 	if err != nil {
 		return nil, err
 	}
-	var all []drivers.Queried
-	tracer := new(traceIDs)
+	tracer := new(traces)
 	for _, row := range sample.starts(q.Most) {
 		values := make([]any, len(parameters))
 		var words []string
@@ -63,7 +58,7 @@ func (s *Store) queryRows(ctx context.Context, q drivers.Question) ([]drivers.Qu
 			values[i] = rawValue(raw)
 			words = append(words, p.name+"="+p.text(raw))
 		}
-		tracer.ids = nil
+		tracer.Begin()
 		begin := time.Now()
 		request := s.session.Query(q.Text, values...).Consistency(s.settings.consistency).WithContext(ctx).Trace(tracer)
 		it := request.PageSize(pageOfRows).PageState(nil).Prefetch(0).Iter() // a page, and no further one
@@ -72,7 +67,7 @@ func (s *Store) queryRows(ctx context.Context, q drivers.Question) ([]drivers.Qu
 			Returned: int64(it.NumRows()), More: len(it.PageState()) > 0,
 		}
 		if one.Err = readError(it.Close()); one.Err == nil {
-			one.Work, one.Err = s.workOf(ctx, tracer.ids)
+			one.Work, one.Err = s.workOf(ctx, tracer.ids[len(all)])
 		}
 		one.Err = s.login.Hide(one.Err)
 		all = append(all, one)
@@ -82,12 +77,6 @@ func (s *Store) queryRows(ctx context.Context, q drivers.Question) ([]drivers.Qu
 	}
 	return all, nil
 }
-
-// traceIDs keeps the ids of traces.
-type traceIDs struct{ ids [][]byte }
-
-// Trace implements gocql.Tracer.
-func (t *traceIDs) Trace(id []byte) { t.ids = append(t.ids, slices.Clone(id)) }
 
 // rawValue is a value as the protocol writes it.
 type rawValue []byte
@@ -173,30 +162,9 @@ func parameterOf(a gocql.ColumnInfo) parameter {
 	return p
 }
 
-// kindOf returns the kind with which a type of CQL is compared and written, Blob if there is none.
-func kindOf(t gocql.Type) schemas.Kind {
-	switch t {
-	case gocql.TypeVarchar, gocql.TypeText, gocql.TypeAscii:
-		return schemas.Text
-	case gocql.TypeInt:
-		return schemas.Int
-	case gocql.TypeBigInt, gocql.TypeCounter:
-		return schemas.Bigint
-	case gocql.TypeTimestamp:
-		return schemas.Timestamp
-	case gocql.TypeBoolean:
-		return schemas.Boolean
-	case gocql.TypeUUID:
-		return schemas.UUID
-	case gocql.TypeTimeUUID:
-		return schemas.TimeUUID
-	}
-	return schemas.Blob
-}
-
-// valueOf decodes a value of CQL; what it has no kind for, and what is damaged, stays bytes.
+// valueOf decodes a value of CQL as a read does; a damaged one stays bytes.
 func valueOf(t gocql.TypeInfo, raw []byte) drivers.Value {
-	v, err := readValue(kindOf(t.Type()), raw)
+	v, err := readTyped(schemas.TypeOfCQL(t.Type().String()), raw)
 	if err != nil {
 		return drivers.Blob(raw)
 	}

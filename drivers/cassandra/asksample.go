@@ -165,40 +165,26 @@ func (p *parameter) value(s *rows, row int) rawValue {
 
 // list returns a list of a column's values, that of the row and a few others.
 func (s *rows) list(at, row int) rawValue {
-	var elems []rawValue
+	var elems []drivers.Value
 	for i := range s.all {
-		v := s.all[(row+i)%len(s.all)][at]
-		known := slices.ContainsFunc(elems, func(e rawValue) bool { return string(e) == string(v) })
-		if !known && len(elems) < elementsAsked {
+		v := drivers.Blob(s.all[(row+i)%len(s.all)][at])
+		if len(elems) < elementsAsked && !slices.ContainsFunc(elems, v.Equal) {
 			elems = append(elems, v)
 		}
 	}
-	list := binary.BigEndian.AppendUint32(nil, uint32(len(elems)))
-	for _, e := range elems {
-		list = append(binary.BigEndian.AppendUint32(list, uint32(len(e))), e...)
-	}
-	return list
+	return appendValue(nil, drivers.ListOf(elems))
 }
 
 // element returns the first element of a collection, or the key or value of the first of a map.
 func element(collection rawValue, what string, typ gocql.Type) rawValue {
-	n := 0
+	m := metadata{rest: collection}
+	m.number(4) // of elements
 	if what == "value" && typ == gocql.TypeMap {
-		n = 1
+		m.skip(m.number(4))
 	}
-	if len(collection) < 4 {
+	size := m.number(4)
+	if m.short || size < 0 || size > len(m.rest) {
 		return nil
 	}
-	rest := collection[4:]
-	for ; len(rest) >= 4; n-- {
-		size := int(int32(binary.BigEndian.Uint32(rest)))
-		if rest = rest[4:]; size < 0 || size > len(rest) {
-			return nil
-		}
-		if n == 0 {
-			return rest[:size]
-		}
-		rest = rest[size:]
-	}
-	return nil
+	return m.rest[:size]
 }

@@ -128,16 +128,8 @@ func (l limits) together(st *statement, parts []drivers.Call) int {
 
 // samePartition reports whether two parts of a batch have the same partition key.
 func samePartition(st *statement, a, b *drivers.Call) bool {
-	n := len(st.parts[a.Part].table.Partition)
-	if n != len(st.parts[b.Part].table.Partition) {
-		return false
-	}
-	for k := range n {
-		if compare(a.Args[k], b.Args[k]) != 0 {
-			return false
-		}
-	}
-	return true
+	n, m := len(st.parts[a.Part].table.Partition), len(st.parts[b.Part].table.Partition)
+	return slices.EqualFunc(a.Args[:n], b.Args[:m], func(x, y drivers.Value) bool { return compare(x, y) == 0 })
 }
 
 var errSeveralPartitions = errors.New(
@@ -231,13 +223,9 @@ func (s *session) fill(request *gocql.Batch, f *filled, st *statement, parts []d
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
 		q := p.put(args, true)
-		values := make([]bindValue, len(q.binds))
+		values, in := make([]bindValue, len(q.binds)), inputs{args: args, time: time + int64(i)}
 		for at, from := range q.binds {
-			if from != bindTime {
-				values[at].v = args[from]
-			} else {
-				values[at].v = drivers.Bigint(time + int64(i))
-			}
+			values[at].v = in.value(from)
 		}
 		given := q.given(nil, values)
 		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.conditional {

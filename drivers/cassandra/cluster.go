@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	defaultPort = 9042
+	defaultPort = "9042"
 	// protocol is the newest version of the native protocol that gocql fully
 	// supports. Letting gocql find it out would cost a connection.
 	protocol = 4
@@ -43,32 +43,23 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 	if err != nil {
 		return nil, err
 	}
-	c := gocql.NewCluster(hosts...)
-	c.Port = port
+	c := new(gocql.ClusterConfig)
+	*c = s.client
+	c.Hosts, c.Port = hosts, port
 	c.ProtoVersion = protocol
 	c.Consistency = gocql.LocalOne // of the driver's own reads; each node has its own system tables
-	c.SerialConsistency = s.serial
-	c.Timeout = s.timeout
-	c.WriteTimeout = s.timeout
-	c.ConnectTimeout = s.connectTimeout
-	c.NumConns = s.connections
-	c.PageSize = s.pageSize
-	c.WriteCoalesceWaitTime = s.writeCoalesce
-	c.DefaultTimestamp = false // each request has a timestamp from clock
-	c.RetryPolicy = nil        // each idempotent request has a policy of its own
+	c.DefaultTimestamp = false     // each request has a timestamp from clock
+	c.RetryPolicy = nil            // each idempotent request has a policy of its own
 	c.ReconnectInterval = reconnectEvery
 	c.ReconnectionPolicy = &gocql.ExponentialReconnectionPolicy{
 		MaxRetries: 5, InitialInterval: 50 * time.Millisecond, MaxInterval: reconnectEvery,
 	}
 	c.MaxPreparedStmts = maxStatements
 	c.MaxRoutingKeyInfo = maxStatements
-	c.Dialer = &net.Dialer{Timeout: s.connectTimeout, KeepAlive: keepAlive}
+	c.Dialer = &net.Dialer{Timeout: c.ConnectTimeout, KeepAlive: keepAlive}
 	c.HostDialer = dialer{c} // which uses c.Dialer and c.SslOpts
 	c.Authenticator = auth
 	c.Logger = log.New(io.Discard, "", 0) // failures are returned as errors
-	if s.snappy {
-		c.Compressor = gocql.SnappyCompressor{}
-	}
 	if len(s.addresses) > 0 {
 		if c.AddressTranslator, err = s.translator(); err != nil {
 			return nil, err
@@ -111,20 +102,15 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 		contact = []string{"127.0.0.1"}
 	}
 	for _, c := range contact {
-		host, p := c, strconv.Itoa(defaultPort)
-		if h, has, err := net.SplitHostPort(c); err == nil {
-			host, p = h, has
-		}
-		n, err := strconv.ParseUint(p, 10, 16)
-		if err != nil || n == 0 || host == "" {
+		at := drivers.HostPort(c, defaultPort)
+		if !hostPort(at) {
 			return nil, 0, fmt.Errorf("contact %q is neither a host nor host:port", c)
 		}
-		if port == 0 {
-			port = int(n)
-		}
-		hosts = append(hosts, net.JoinHostPort(strings.Trim(host, "[]"), p))
+		hosts = append(hosts, at)
 	}
-	return hosts, port, nil
+	_, first, _ := net.SplitHostPort(hosts[0])
+	port, err = strconv.Atoi(first)
+	return hosts, port, err
 }
 
 // sslOptions returns the TLS options. The server's certificate is always verified.

@@ -42,11 +42,15 @@ func Engine() drivers.Engine {
 		Environment: environment,
 		Forecast:    ddl.Forecast,
 		Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
-			s, err := open(ctx, o)
+			err := o.CheckKeyspace()
+			var c *cluster
+			if err == nil {
+				c, err = openCluster(ctx, o)
+			}
 			if err != nil {
 				return nil, fmt.Errorf("open cassandra: %w", err)
 			}
-			return s, nil
+			return storeOf(c, o), nil
 		},
 		Render:     renderCQL,
 		Compile:    compileWithout,
@@ -56,17 +60,6 @@ func Engine() drivers.Engine {
 		TraceDoc: `NODES are replicas that read or wrote; READ and TOMBSTONES are counted on each.
 TIME is the sum of the coordinators' times. All values are from Cassandra's tracing.`,
 	}
-}
-
-func open(ctx context.Context, o drivers.Options) (*Store, error) {
-	if err := o.CheckKeyspace(); err != nil {
-		return nil, err
-	}
-	c, err := openCluster(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	return storeOf(c, o), nil
 }
 
 // storeOf returns a store of an open cluster.

@@ -176,10 +176,7 @@ func (r *retries) typeOf(err error) gocql.RetryType {
 		}
 		return gocql.Rethrow
 	}
-	select { // a node that starts again needs time
-	case <-time.After(firstPause << (r.most - r.left - 1)):
-	case <-r.ctx.Done():
-	}
+	_ = drivers.Pause(r.ctx, firstPause<<(r.most-r.left-1)) // a node that starts again needs time
 	// The connection was lost, or there was none. The node itself may be well, so
 	// it gets the next attempt. If it has no connections left, gocql tries the
 	// next node.

@@ -110,17 +110,9 @@ func renderCQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r := ddl.Replication{Datacenter: set.localDC, Factor: max(1, set.replication)}
-	if all := set.replicas; all != nil {
-		if r.Datacenter == "" {
-			r.Datacenter = slices.Sorted(maps.Keys(all))[0]
-		}
-		r.Factor, r.Others = max(1, all[r.Datacenter]), maps.Clone(all)
-		delete(r.Others, r.Datacenter)
-	}
-	if r.Datacenter == "" {
-		r.Datacenter = ddl.AnyDatacenter
-	}
+	datacenters := append(slices.Sorted(maps.Keys(set.replicas)), ddl.AnyDatacenter)
+	r := set.replicationFrom(cmp.Or(set.localDC, datacenters[0]))
+	r.Factor = max(1, r.Factor)
 	return ddl.Render(s, o.Namespace, r)
 }
 

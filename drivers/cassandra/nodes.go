@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // nodes is the policy by which gocql chooses the node of a request. It is
@@ -263,6 +265,15 @@ type onNode struct{}
 // toNode returns a context whose requests go only to the node.
 func toNode(ctx context.Context, h *gocql.HostInfo) context.Context {
 	return context.WithValue(ctx, onNode{}, h)
+}
+
+// each calls do for all nodes that can be reached, in parallel, each with a context whose requests go to that node.
+func (n *nodes) each(ctx context.Context, do func(ctx context.Context, h *gocql.HostInfo) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for _, h := range n.reachable() {
+		g.Go(func() error { return crash.Guard(func() error { return do(toNode(ctx, h), h) }) })
+	}
+	return g.Wait()
 }
 
 // learn records the keyspace of a statement.

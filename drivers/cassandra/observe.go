@@ -13,7 +13,6 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // observeTimeout bounds an observation, which is made between measurements. Nodes
@@ -37,26 +36,19 @@ func (s *Store) Observe() drivers.Observation {
 	defer cancel()
 	o.Missing = hostPorts(s.nodes.missing())
 	ours := s.keyspaces()
-	at := s.nodes.reachable()
-	states := make([]nodeState, len(at))
-	var queried sync.WaitGroup
-	for i, h := range at {
-		queried.Go(func() {
-			err := crash.Guard(func() error { states[i] = s.observe(toNode(ctx, h), ours); return nil })
-			if err != nil {
-				states[i] = nodeState{-1, -1, -1, -1, -1, -1}
-			}
-		})
-	}
-	queried.Wait()
-	for _, n := range states {
+	var mu sync.Mutex
+	_ = s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
+		n := s.observe(ctx, ours)
+		mu.Lock()
+		defer mu.Unlock()
 		add(&o.DiskBytes, n.disk)
 		add(&o.CacheBytes, n.cache)
 		add(&o.CompactionDebt, n.debt)
 		add(&o.RowCacheReads, n.rowReads)
 		add(&o.RowCacheHits, n.rowHits)
 		o.TombstonesRead = max(o.TombstonesRead, n.tombstones)
-	}
+		return nil
+	})
 	return o
 }
 
@@ -139,23 +131,27 @@ func (s *Store) keyspaces() []string {
 // effective returns the settings in force: those of gocql, of the keyspace and of
 // the tables, and with the prefix server_ those of a node.
 func (s *Store) effective() map[string]string {
+	client, compression := &s.settings.client, "none"
+	if client.Compressor != nil {
+		compression = client.Compressor.Name()
+	}
 	e := map[string]string{
 		"consistency":        s.settings.consistency.String(),
-		"serial_consistency": s.settings.serial.String(),
+		"serial_consistency": client.SerialConsistency.String(),
 		"replication":        s.replication.String(),
 		"local_dc":           s.datacenter,
 		"nodes":              strconv.Itoa(s.localNodes()),
-		"timeout":            s.settings.timeout.String(),
-		"connect_timeout":    s.settings.connectTimeout.String(),
-		"connections":        strconv.Itoa(s.settings.connections),
-		"page_size":          strconv.Itoa(s.settings.pageSize),
+		"timeout":            client.Timeout.String(),
+		"connect_timeout":    client.ConnectTimeout.String(),
+		"connections":        strconv.Itoa(client.NumConns),
+		"page_size":          strconv.Itoa(client.PageSize),
 		"retries":            strconv.Itoa(s.settings.retries),
-		"write_coalesce":     s.settings.writeCoalesce.String(),
+		"write_coalesce":     client.WriteCoalesceWaitTime.String(),
 		"tls":                strconv.FormatBool(s.settings.tls),
 		"durability":         s.durability.String(),
 		"routing":            s.nodes.routed.String(),
 		"rack":               cmp.Or(s.settings.rack, "any"),
-		"compression":        map[bool]string{false: "none (of requests)", true: "snappy (of requests)"}[s.settings.snappy],
+		"compression":        compression + " (of requests)",
 		"protocol":           strconv.Itoa(protocol),
 	}
 	if s.knows.tablets {

@@ -26,7 +26,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 // boundsOf returns the bounds that a call gives. If it gives both the bound at
 // which reading begins and a row to continue after, only the closer one is used.
 func (st *statement) boundsOf(args []drivers.Value) plan.Bounds {
-	p, with := st.Pattern(), st.Given(args)
+	with := st.Given(args)
 	if with&plan.WithAfter == 0 {
 		return with
 	}
@@ -35,18 +35,22 @@ func (st *statement) boundsOf(args []drivers.Value) plan.Bounds {
 	if with&start == 0 {
 		return with | plan.WithAfter
 	}
-	bound, at := p.From, st.Layout.From
-	if start == plan.WithTo {
-		bound, at = p.To, st.Layout.To
-	}
-	c := compare(args[st.Layout.After], args[at])
-	if start == plan.WithTo {
-		c = -c
-	}
-	if c < 0 || c == 0 && bound.Open {
+	if c, open := st.afterBound(args, start); c < 0 || c == 0 && open {
 		return with // the whole range is after the row
 	}
 	return with&^start | plan.WithAfter
+}
+
+// afterBound compares the row to continue after with a bound, in the order of reading. open: the bound is.
+func (st *statement) afterBound(args []drivers.Value, which plan.Bounds) (c int, open bool) {
+	bound, at := st.Pattern().From, st.Layout.From
+	if which == plan.WithTo {
+		bound, at = st.Pattern().To, st.Layout.To
+	}
+	if c = compare(args[st.Layout.After], args[at]); st.startBound() == plan.WithTo {
+		c = -c
+	}
+	return c, bound.Open
 }
 
 // readRange reads with one query, or with the queries of a chain one after another.
@@ -60,7 +64,8 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 	if with&plan.WithAfter != 0 && st.chains[0] != nil {
 		chain = st.chains[0]
 		if with&^plan.WithAfter != 0 {
-			if st.beyondEnd(args) {
+			end := (plan.WithFrom | plan.WithTo) &^ st.startBound()
+			if c, open := st.afterBound(args, end); c > 0 || c == 0 && open { // the row is past the end of the range
 				return nil
 			}
 			chain = st.chains[1]
@@ -73,21 +78,6 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 		}
 	}
 	return nil
-}
-
-// beyondEnd reports whether the row to continue after is already past the end of
-// the range.
-func (st *statement) beyondEnd(args []drivers.Value) bool {
-	p := st.Pattern()
-	bound, at := p.To, st.Layout.To
-	if st.startBound() == plan.WithTo {
-		bound, at = p.From, st.Layout.From
-	}
-	c := compare(args[st.Layout.After], args[at])
-	if st.startBound() == plan.WithTo {
-		c = -c
-	}
-	return c > 0 || c == 0 && bound.Open
 }
 
 // stream sends a read and yields its rows as they arrive.
@@ -161,7 +151,7 @@ func nextPage(rows, most int, took time.Duration) int {
 
 // scan reads a table page by page.
 func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan.Yield) error {
-	q, most := st.queries[0], s.store.settings.pageSize
+	q, most := st.queries[0], s.store.settings.client.PageSize
 	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left()
 		begin := time.Now()

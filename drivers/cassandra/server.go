@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // cluster is a connection to a cluster, and what the cluster said about itself when it was opened.
@@ -70,7 +69,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	}
 	c.nodes = &nodes{localDC: c.settings.localDC, rack: c.settings.rack}
 	config.PoolConfig.HostSelectionPolicy, config.HostFilter = c.nodes, c.nodes
-	if c.session, err = connect(ctx, config, c.settings.connectTimeout*time.Duration(len(config.Hosts))); err != nil {
+	if c.session, err = connect(ctx, config, config.ConnectTimeout*time.Duration(len(config.Hosts))); err != nil {
 		if _, wrong := c.nodes.checkDatacenter(); len(c.nodes.datacenters()) > 0 && wrong != nil {
 			err = wrong
 		} else if missing := c.nodes.missing(); len(missing) > 0 {
@@ -139,14 +138,10 @@ var named = map[gocql.Consistency]int{gocql.Two: 2, gocql.Three: 3}
 
 // replicate says how often keyspaces keep each row, and checks that there are nodes enough.
 func (c *cluster) replicate() error {
-	c.replication = ddl.Replication{Datacenter: c.datacenter, Factor: c.settings.replication}
-	if all := c.settings.replicas; all != nil {
-		c.replication.Factor, c.replication.Others = all[c.datacenter], maps.Clone(all)
-		delete(c.replication.Others, c.datacenter)
-		if c.replication.Factor == 0 {
-			return fmt.Errorf("it names no replicas in the local datacenter %s, which gets the requests: name some there "+
-				"(%s:N), or another in the setting local_dc", c.datacenter, c.datacenter)
-		}
+	c.replication = c.settings.replicationFrom(c.datacenter)
+	if c.replication.Factor == 0 && c.settings.replicas != nil {
+		return fmt.Errorf("it names no replicas in the local datacenter %s, which gets the requests: name some there "+
+			"(%s:N), or another in the setting local_dc", c.datacenter, c.datacenter)
 	}
 	if c.replication.Factor == 0 {
 		c.replication.Factor = min(3, c.localNodes())
@@ -289,19 +284,8 @@ func limitsOf(server map[string]string) limits {
 	return l
 }
 
-// sizeSetting reads a size as in cassandra.yaml, such as 50KiB. It returns 0 if v
-// is not a size.
+// sizeSetting reads a size as in cassandra.yaml, such as 50KiB. It returns 0 if v is not a size.
 func sizeSetting(v string) int64 {
-	for _, u := range []struct {
-		suffix string
-		bytes  int64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"B", 1}} {
-		if digits, ok := strings.CutSuffix(v, u.suffix); ok {
-			if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
-				return n * u.bytes
-			}
-			return 0
-		}
-	}
-	return 0
+	n, _ := strict.ParseSize(v)
+	return int64(n)
 }

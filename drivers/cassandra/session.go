@@ -66,6 +66,23 @@ type inputs struct {
 	state   []byte     // where the page begins, in the protocol's form
 }
 
+// value returns the value of a bind marker.
+func (o *inputs) value(from bind) drivers.Value {
+	switch from {
+	case bindLimit:
+		return drivers.Int(clamp(o.limit))
+	case bindElement:
+		return o.element
+	case bindAfterToken:
+		return drivers.Bigint(o.tokens.after)
+	case bindToToken:
+		return drivers.Bigint(o.tokens.to)
+	case bindTime:
+		return drivers.Bigint(o.time)
+	}
+	return o.args[from]
+}
+
 // request has room for what most requests bind: one allocation in place of three.
 type request struct {
 	values [8]bindValue
@@ -80,20 +97,7 @@ func (s *session) send(ctx context.Context, q *query, o *inputs) (*gocql.Iter, *
 	r.retry = s.retries(plainWrite) // other writes are sent once
 	values := slices.Grow(r.values[:0], len(q.binds))[:len(q.binds)]
 	for i, from := range q.binds {
-		switch from {
-		case bindLimit:
-			values[i].v = drivers.Int(clamp(o.limit))
-		case bindElement:
-			values[i].v = o.element
-		case bindAfterToken:
-			values[i].v = drivers.Bigint(o.tokens.after)
-		case bindToToken:
-			values[i].v = drivers.Bigint(o.tokens.to)
-		case bindTime:
-			values[i].v = drivers.Bigint(o.time)
-		default:
-			values[i].v = o.args[from]
-		}
+		values[i].v = o.value(from)
 	}
 	// A page that is fetched ahead would be counted before it is read.
 	given := q.given(r.given[:0], values)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 )
 
 const consistencies = "ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE"
@@ -85,21 +87,17 @@ var environment = []drivers.Setting{
 	{Name: plaintextVariable, Doc: "hosts on other machines that may get the password without TLS, separated by commas"},
 }
 
+var compressors = map[string]gocql.Compressor{"none": nil, "snappy": gocql.SnappyCompressor{}}
+
 // settings are the parsed driver settings.
 type settings struct {
+	client          gocql.ClusterConfig // those that gocql has too
 	consistency     gocql.Consistency
-	serial          gocql.SerialConsistency
 	replication     int            // in the local datacenter; 0 means 3, or all nodes if they are fewer
 	replicas        map[string]int // by datacenter, if several are given
 	localDC, rack   string
 	addresses       map[string]string // how the cluster names a node → where it is reached
-	snappy          bool
-	timeout         time.Duration
-	connectTimeout  time.Duration
-	connections     int
-	pageSize        int
 	retries         int
-	writeCoalesce   time.Duration
 	tls             bool
 	tlsCA           string
 	tlsCert, tlsKey string
@@ -109,20 +107,21 @@ type settings struct {
 func readSettings(given map[string]string) (_ *settings, err error) {
 	v := drivers.ReadSettings(settingList, given)
 	s := &settings{
-		localDC: v.Text("local_dc"), rack: v.Text("rack"), tls: v.Bool("tls"),
-		tlsCA: v.Text("tls_ca"), tlsServerName: v.Text("tls_server_name"),
+		client: *gocql.NewCluster(), localDC: v.Text("local_dc"), rack: v.Text("rack"), retries: v.Number("retries", 0),
+		tls: v.Bool("tls"), tlsCA: v.Text("tls_ca"), tlsServerName: v.Text("tls_server_name"),
 		tlsCert: v.Text("tls_cert"), tlsKey: v.Text("tls_key"),
-		snappy:      drivers.Word(v, "compression", map[string]bool{"none": false, "snappy": true}),
-		connections: v.Number("connections", 1), pageSize: v.Number("page_size", 1), retries: v.Number("retries", 0),
-		timeout: v.Duration("timeout", time.Millisecond), connectTimeout: v.Duration("connect_timeout", time.Millisecond),
-		writeCoalesce: v.Duration("write_coalesce", 0),
 	}
+	c := &s.client
+	c.NumConns, c.PageSize = v.Number("connections", 1), v.Number("page_size", 1)
+	c.Timeout, c.ConnectTimeout = v.Duration("timeout", time.Millisecond), v.Duration("connect_timeout", time.Millisecond)
+	c.WriteTimeout, c.WriteCoalesceWaitTime = c.Timeout, v.Duration("write_coalesce", 0)
+	c.Compressor = drivers.Word(v, "compression", compressors)
 	if s.consistency, err = gocql.ParseConsistencyWrapper(v.Text("consistency")); err != nil {
 		v.Wrong("consistency", "%q; expected one of %s", v.Text("consistency"), consistencies)
 	} else if s.consistency == gocql.Any {
 		v.Wrong("consistency", "ANY is for writes only; expected one of %s", consistencies)
 	}
-	if serial := v.Text("serial_consistency"); s.serial.UnmarshalText([]byte(strings.ToUpper(serial))) != nil {
+	if serial := v.Text("serial_consistency"); c.SerialConsistency.UnmarshalText([]byte(strings.ToUpper(serial))) != nil {
 		v.Wrong("serial_consistency", "%q; expected SERIAL or LOCAL_SERIAL", serial)
 	}
 	if err := s.readReplication(v.Text("replication")); err != nil {
@@ -154,6 +153,16 @@ func (s *settings) readReplication(v string) (err error) {
 		}
 	}
 	return err
+}
+
+// replicationFrom returns the replication of keyspaces, whose requests go to a datacenter.
+func (s *settings) replicationFrom(datacenter string) ddl.Replication {
+	if s.replicas == nil {
+		return ddl.Replication{Datacenter: datacenter, Factor: s.replication}
+	}
+	others := maps.Clone(s.replicas)
+	delete(others, datacenter)
+	return ddl.Replication{Datacenter: datacenter, Factor: s.replicas[datacenter], Others: others}
 }
 
 // readAddresses reads where nodes are reached.

@@ -22,14 +22,14 @@ func TestSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.consistency != gocql.LocalQuorum || s.serial != gocql.LocalSerial || s.writeCoalesce != 0 || s.timeout != 12*time.Second || s.connections != 2 || s.replication != 0 {
+	if s.consistency != gocql.LocalQuorum || s.client.SerialConsistency != gocql.LocalSerial || s.client.WriteCoalesceWaitTime != 0 || s.client.Timeout != 12*time.Second || s.client.NumConns != 2 || s.replication != 0 {
 		t.Errorf("defaults are %+v", s)
 	}
 	s, err = readSettings(map[string]string{
 		"consistency": "one", "serial_consistency": "serial", "replication": "3",
 		"timeout": "300ms", "write_coalesce": "200us",
 	})
-	if err != nil || s.consistency != gocql.One || s.serial != gocql.Serial || s.replication != 3 || s.timeout != 300*time.Millisecond || s.writeCoalesce != 200*time.Microsecond {
+	if err != nil || s.consistency != gocql.One || s.client.SerialConsistency != gocql.Serial || s.replication != 3 || s.client.Timeout != 300*time.Millisecond || s.client.WriteCoalesceWaitTime != 200*time.Microsecond {
 		t.Errorf("settings are %+v, %v", s, err)
 	}
 	for _, c := range []struct{ name, value, want string }{

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // quietPolls is how many polls in a row must find no work. One is not enough: for a
@@ -60,13 +58,7 @@ func (s *Store) flush(ctx context.Context, tables []string) error {
 			return err
 		}
 	}
-	late := time.NewTimer(2 * flushEvery)
-	defer late.Stop()
-	select {
-	case <-late.C:
-	case <-ctx.Done():
-	}
-	return ctx.Err()
+	return drivers.Pause(ctx, 2*flushEvery)
 }
 
 // resetWithin is how long endFlushing may take, after ctx has ended too.
@@ -103,20 +95,14 @@ func (s *Store) tables() (names []string) {
 // that can be reached. It queries them concurrently.
 func (s *Store) busy(ctx context.Context) (int64, error) {
 	var tasks atomic.Int64
-	g, ctx := errgroup.WithContext(ctx)
-	for _, h := range s.nodes.reachable() {
-		g.Go(func() error {
-			return crash.Guard(func() error {
-				n, err := s.busyNode(toNode(ctx, h))
-				tasks.Add(n)
-				if err != nil && !errors.Is(err, drivers.ErrUnreported) {
-					err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
-				}
-				return err
-			})
-		})
-	}
-	err := g.Wait()
+	err := s.nodes.each(ctx, func(ctx context.Context, h *gocql.HostInfo) error {
+		n, err := s.busyNode(ctx)
+		tasks.Add(n)
+		if err != nil && !errors.Is(err, drivers.ErrUnreported) {
+			err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
+		}
+		return err
+	})
 	return tasks.Load(), err
 }
 
@@ -137,17 +123,13 @@ const pollInterval = 20 * time.Millisecond
 
 // poll checks a condition until it holds.
 func poll(ctx context.Context, holds func() (bool, error)) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
 	for {
 		ok, err := holds()
+		if !ok && err == nil {
+			err = drivers.Pause(ctx, pollInterval)
+		}
 		if ok || err != nil {
 			return err
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/big"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -65,14 +65,13 @@ func tokenRanges(n int) []tokenRange {
 	ranges := make([]tokenRange, n)
 	after := int64(math.MinInt64)
 	for i := range ranges {
-		// -2^63 + 2^64 (i+1) / n
-		to := new(big.Int).Lsh(big.NewInt(int64(i+1)), 64)
-		to.Div(to, big.NewInt(int64(n))).Sub(to, new(big.Int).Lsh(big.NewInt(1), 63))
-		ranges[i] = tokenRange{after, math.MaxInt64}
+		to := int64(math.MaxInt64)
 		if i < n-1 {
-			ranges[i].to = to.Int64()
+			tokens, _ := bits.Div64(uint64(i+1), 0, uint64(n)) // 2^64 (i+1) / n
+			to = int64(tokens - 1<<63)
 		}
-		after = ranges[i].to
+		ranges[i] = tokenRange{after, to}
+		after = to
 	}
 	return ranges
 }

@@ -57,27 +57,25 @@ var _ drivers.Identified = (*Store)(nil)
 
 // Identity implements drivers.Identified: the ids that Cassandra gave the tables when they were made.
 func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, error) {
-	return plan.Call(s.Gate, "read the ids of tables", func() (string, error) { return s.identity(ctx, sch) })
-}
-
-func (s *Store) identity(ctx context.Context, sch *schemas.Schema) (string, error) {
-	found, err := s.find(ctx, sch)
-	if err != nil {
-		return "", err
-	}
-	p := found.(*place)
-	var all []string
-	var name, id string
-	query := s.session.Query("SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = ?", p.Keyspace)
-	err = scan(query.WithContext(ctx), func() {
-		if slices.ContainsFunc(p.Tables, func(t ddl.TableDefinition) bool { return t.Name == name }) {
-			all = append(all, name+" "+id)
+	return plan.Call(s.Gate, "read the ids of tables", func() (string, error) {
+		found, err := s.find(ctx, sch)
+		if err != nil {
+			return "", err
 		}
-	}, &name, &id)
-	if err != nil {
-		return "", fmt.Errorf("read the ids of the tables of keyspace %s: %w", p.Keyspace, err)
-	}
-	return strings.Join(all, ", "), nil
+		p := found.(*place)
+		var all []string
+		var name, id string
+		query := s.session.Query("SELECT table_name, id FROM system_schema.tables WHERE keyspace_name = ?", p.Keyspace)
+		err = scan(query.WithContext(ctx), func() {
+			if slices.ContainsFunc(p.Tables, func(t ddl.TableDefinition) bool { return t.Name == name }) {
+				all = append(all, name+" "+id)
+			}
+		}, &name, &id)
+		if err != nil {
+			err = fmt.Errorf("read the ids of the tables of keyspace %s: %w", p.Keyspace, err)
+		}
+		return strings.Join(all, ", "), err
+	})
 }
 
 // scan runs a query and calls row for each row of its result, with the columns in dest.
@@ -92,43 +90,43 @@ func scan(q *gocql.Query, row func(), dest ...any) error {
 // readKeyspace reads a keyspace. It returns nil if the keyspace does not exist.
 func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*ddl.LiveKeyspace, error) {
 	var k *ddl.LiveKeyspace
-	of := func(columns, table string) *gocql.Query {
-		return session.Query("SELECT "+columns+" FROM system_schema."+table+" WHERE keyspace_name = ?", name).WithContext(ctx)
+	var err error
+	query := func(columns, from string) *gocql.Query {
+		return session.Query("SELECT "+columns+" FROM system_schema."+from+" WHERE keyspace_name = ?", name).WithContext(ctx)
+	}
+	read := func(columns, from string, row func(), dest ...any) {
+		if err == nil {
+			err = scan(query(columns, from), row, dest...)
+		}
 	}
 	var replication map[string]string
 	var durable bool
-	err := scan(of("replication, durable_writes", "keyspaces"), func() {
+	read("replication, durable_writes", "keyspaces", func() {
 		k = &ddl.LiveKeyspace{Name: name, Replication: replication, Durable: durable, Tables: make(map[string]*ddl.LiveTable)}
 	}, &replication, &durable)
 	if k == nil && err == nil {
 		return nil, nil
 	}
 	if err == nil {
-		err = readTables(of("*", "tables"), k) // which of the options there are depends on the version
+		err = readTables(query("*", "tables"), k) // which of the options there are depends on the version
 	}
 	var c ddl.LiveColumn
 	var table, index, kind string
 	var options map[string]string
 	var fields, types []string
-	if err == nil {
-		err = scan(of("table_name, column_name, kind, type, clustering_order, position", "columns"), func() {
-			if t := k.Tables[table]; t != nil {
-				t.Columns = append(t.Columns, c)
-			}
-		}, &table, &c.Name, &c.Kind, &c.Type, &c.Order, &c.Position)
-	}
-	if err == nil {
-		err = scan(of("table_name, index_name, kind, options", "indexes"), func() {
-			if t := k.Tables[table]; t != nil {
-				t.Kinds[ddl.IndexKindOf(kind, options["class_name"])] = true
-				t.Indexes[index] = unquote(options["target"])
-			}
-		}, &table, &index, &kind, &options)
-	}
-	if err == nil {
-		err = scan(of("type_name, field_names, field_types", "types"), func() { k.AddType(table, fields, types) },
-			&table, &fields, &types)
-	}
+	read("table_name, column_name, kind, type, clustering_order, position", "columns", func() {
+		if t := k.Tables[table]; t != nil {
+			t.Columns = append(t.Columns, c)
+		}
+	}, &table, &c.Name, &c.Kind, &c.Type, &c.Order, &c.Position)
+	read("table_name, index_name, kind, options", "indexes", func() {
+		if t := k.Tables[table]; t != nil {
+			t.Kinds[ddl.IndexKindOf(kind, options["class_name"])] = true
+			t.Indexes[index] = unquote(options["target"])
+		}
+	}, &table, &index, &kind, &options)
+	read("type_name, field_names, field_types", "types", func() { k.AddType(table, fields, types) },
+		&table, &fields, &types)
 	if err != nil {
 		return nil, fmt.Errorf("read keyspace %s: %w", name, err)
 	}
@@ -182,26 +180,16 @@ type known struct {
 }
 
 func readKnown(ctx context.Context, session *gocql.Session) (k known, err error) {
-	tables, err := columnsOf(ctx, session, "tables")
-	if err != nil {
-		return k, err
-	}
-	keyspaces, err := columnsOf(ctx, session, "scylla_keyspaces")
-	k.throwAway = slices.Contains(tables, "allow_auto_snapshot") && slices.Contains(tables, "incremental_backups")
-	k.tablets = slices.Contains(keyspaces, "initial_tablets")
-	return k, err
-}
-
-// columnsOf returns the columns of a table of system_schema: none if there is no such table.
-func columnsOf(ctx context.Context, session *gocql.Session, table string) (names []string, err error) {
-	query := "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND table_name = " +
-		ddl.Literal(table)
+	const query = "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND " +
+		"table_name IN ('tables', 'scylla_keyspaces')"
 	var name string
-	err = scan(session.Query(query).WithContext(ctx), func() { names = append(names, name) }, &name)
-	if err != nil {
-		return nil, fmt.Errorf("read the columns of system_schema.%s: %w", table, err)
+	has := make(map[string]bool)
+	if err := scan(session.Query(query).WithContext(ctx), func() { has[name] = true }, &name); err != nil {
+		return k, fmt.Errorf("read the columns of system_schema: %w", err)
 	}
-	return names, nil
+	return known{
+		throwAway: has["allow_auto_snapshot"] && has["incremental_backups"], tablets: has["initial_tablets"],
+	}, nil
 }
 
 // throwAway are the options of every table that Apply creates, if the cluster knows them. The

@@ -23,8 +23,13 @@ var _ drivers.TracedSession = (*tracedSession)(nil)
 // tracedSession is a session whose requests Cassandra traces.
 type tracedSession struct {
 	*session
-	mu     sync.Mutex // requests of one call may run in parallel
-	traces [][][]byte // ids of the traces of each piece of work
+	traces
+}
+
+// traces has the ids of traces.
+type traces struct {
+	mu  sync.Mutex // requests of one call may run in parallel
+	ids [][][]byte // those of each piece of work
 }
 
 // Traced implements drivers.Tracer.
@@ -39,14 +44,14 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 }
 
 // Begin implements drivers.TracedSession.
-func (t *tracedSession) Begin() { t.traces = append(t.traces, nil) }
+func (t *traces) Begin() { t.ids = append(t.ids, nil) }
 
 // Trace implements gocql.Tracer. It records the id of a request's trace.
-func (t *tracedSession) Trace(id []byte) {
+func (t *traces) Trace(id []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if last := len(t.traces) - 1; last >= 0 {
-		t.traces[last] = append(t.traces[last], bytes.Clone(id))
+	if last := len(t.ids) - 1; last >= 0 {
+		t.ids[last] = append(t.ids[last], bytes.Clone(id))
 	}
 }
 
@@ -56,10 +61,10 @@ const tracesAtOnce = 16
 // Work implements drivers.TracedSession. It reads the traces from the cluster.
 func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
 	return plan.Call(t.store.Gate, "read traces", func() ([]drivers.Work, error) {
-		all := make([]drivers.Work, len(t.traces))
+		all := make([]drivers.Work, len(t.ids))
 		g, ctx := errgroup.WithContext(ctx)
 		g.SetLimit(tracesAtOnce)
-		for i, ids := range t.traces {
+		for i, ids := range t.ids {
 			g.Go(func() error {
 				return crash.Guard(func() (err error) {
 					all[i], err = t.store.workOf(ctx, ids)
@@ -69,7 +74,7 @@ func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
 		}
 		err := g.Wait()
 		if err == nil {
-			t.traces = nil
+			t.ids = nil
 		}
 		return all, err
 	})

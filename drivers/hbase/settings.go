@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -71,10 +70,7 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 		s.contact = nil
 	}
 	for _, host := range o.Contact {
-		if _, _, err := net.SplitHostPort(host); err != nil {
-			host = net.JoinHostPort(strings.Trim(host, "[]"), "2181")
-		}
-		s.contact = append(s.contact, host)
+		s.contact = append(s.contact, drivers.HostPort(host, "2181"))
 	}
 	return s, s.set(drivers.ReadSettings(settingList, o.Settings))
 }

@@ -16,7 +16,7 @@
 // A descending column is the complement of all these bytes. So a descending
 // bigint n >= 0 is 2^63-1-n in 8 big-endian bytes, James' reversed UID.
 //
-// Engines that sort by bytes (Pebble, HBase) share it.
+// Engines that sort by bytes (Pebble, HBase) share it; Cassandra compares bounds with it.
 package keys
 
 import (

@@ -178,11 +178,7 @@ func endpoints(contact []string, encrypted bool) ([]string, error) {
 		if strings.Contains(c, "/") {
 			return nil, fmt.Errorf("contact %s: expected host or host:port; the setting tls selects https", c)
 		}
-		host, port, err := net.SplitHostPort(c)
-		if err != nil {
-			host, port = strings.Trim(c, "[]"), usualPort
-		}
-		all = append(all, scheme+net.JoinHostPort(host, port))
+		all = append(all, scheme+drivers.HostPort(c, usualPort))
 	}
 	return all, nil
 }
