@@ -18,7 +18,7 @@ import (
 func changed(t *testing.T, s *sender) error {
 	t.Helper()
 	e := edit{table: []byte("t"), row: []byte("r")}
-	e.put("m", []byte("q"), drivers.Text("v"))
+	e.put("m", []byte("q"), []byte("v"))
 	e.delete("m", []byte("old"))
 	_, _, err := s.apply(t.Context(), &e, nil)
 	return err

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // sender sends calls to HBase and counts them. Goroutines may share it.
@@ -148,6 +147,7 @@ type call struct {
 	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
 	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
 	response proto.Message
+	found    []cell // those that followed the response
 
 	batchable bool               // gohbase may put it into one request with other calls
 	together  bool               // gohbase is to do so, if it is batchable
@@ -217,7 +217,7 @@ func (c *call) SetRegion(r hrpc.RegionInfo) {
 
 // ToProto returns the request for the region.
 func (c *call) ToProto() proto.Message {
-	c.sent = true
+	c.sent, c.found = true, nil
 	c.sendings++
 	if c.place != nil {
 		c.place.Type, c.place.Value = regionName, c.Region().Name()
@@ -240,44 +240,24 @@ func (c *call) NewResponse() proto.Message {
 	return c.response
 }
 
-var errCells = errors.New("HBase sent a block of cells that cannot be read")
-
-// DeserializeCellBlocks decodes the cells that followed the response, as gohbase's own calls do. gohbase trusts their
-// number and lengths: what it would panic over, or allocate too much for, is an error here.
-func (c *call) DeserializeCellBlocks(response proto.Message, b []byte) (size uint32, err error) {
-	var own interface {
-		DeserializeCellBlocks(response proto.Message, b []byte) (uint32, error)
-	}
+// DeserializeCellBlocks reads the cells that follow the response.
+func (c *call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
 	cells := int64(0)
 	switch r := response.(type) {
-	case *pb.GetResponse:
-		own, cells = new(hrpc.Get), int64(r.GetResult().GetAssociatedCellCount())
-	case *pb.MutateResponse:
-		own, cells = new(hrpc.Mutate), int64(r.GetResult().GetAssociatedCellCount())
+	case interface{ GetResult() *pb.Result }: // to a get or a mutation
+		cells = int64(r.GetResult().GetAssociatedCellCount())
 	case *pb.ScanResponse:
-		own = new(hrpc.Scan)
 		for _, n := range r.GetCellsPerResult() {
 			cells += int64(n)
 		}
+		if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) {
+			return 0, errCells
+		}
 	default:
-		return uint32(len(b)), nil
+		return uint32(len(block)), nil
 	}
-	if cells < 0 || cells > int64(len(b)/cellOverhead) {
-		return 0, errCells
-	}
-	err = crash.Guard(func() (err error) {
-		size, err = own.DeserializeCellBlocks(response, b)
-		return err
-	})
+	c.found, size, err = readCells(block, cells)
 	return size, err
-}
-
-// found returns the cells in the answer to a get or an increment.
-func (c *call) found() []*pb.Cell {
-	if r, ok := c.response.(interface{ GetResult() *pb.Result }); ok {
-		return r.GetResult().GetCell()
-	}
-	return nil
 }
 
 // The first and the longest pause before a change of one row is sent again. gohbase, too,
@@ -298,7 +278,7 @@ type backoff struct {
 // wait pauses after a refused attempt. The pause doubles each time, and chance takes off up
 // to a half of it, so that refused clients do not come back all at once. If no time is left
 // for another attempt, wait returns the refusal, which says that nothing was applied.
-func (b *backoff) wait(ctx context.Context, refused *javaError) error {
+func (b *backoff) wait(ctx context.Context, refused error) error {
 	b.attempts++
 	b.pause = min(max(2*b.pause, firstPause), longestPause)
 	pause := b.pause/2 + rand.N(b.pause/2)

@@ -52,7 +52,7 @@ func TestSentTwice(t *testing.T) {
 			return nil
 		}), time.Minute)
 		e := edit{table: []byte("t"), row: []byte("r")}
-		e.put("m", []byte("q"), drivers.Text("v"))
+		e.put("m", []byte("q"), []byte("v"))
 		change := newMutation(&e, nil, new(pb.MutationProto_Durability))
 		change.once = c.once
 		err := sl.send(t.Context(), change)

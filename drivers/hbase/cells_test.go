@@ -10,9 +10,9 @@ import (
 // TestCells: the cells of an answer are those that were written. A block that ends early, or has fewer cells than the
 // answer says, is an error: not a panic in gohbase's goroutine, and no allocation of that many cells.
 func TestCells(t *testing.T) {
-	write := op{family: "m", qualifier: []byte("q"), value: []byte("value")}
+	write := op{family: "m", qualifier: []byte("q"), value: []byte("value"), stamp: 7}
 	block := appendCell(appendCell(nil, []byte("row"), &write), []byte("row"), &op{family: "m", qualifier: []byte("r")})
-	decode := func(cells int32, block []byte) ([]*pb.Cell, error) {
+	decode := func(cells int32, block []byte) ([]cell, error) {
 		c := newGet(nil, nil, nil, nil, 0)
 		answer := c.NewResponse().(*pb.GetResponse)
 		answer.Result = &pb.Result{AssociatedCellCount: &cells}
@@ -20,11 +20,11 @@ func TestCells(t *testing.T) {
 		if err == nil && int(size) != len(block) {
 			t.Errorf("%d bytes of %d were read", size, len(block))
 		}
-		return c.found(), err
+		return c.found, err
 	}
 	found, err := decode(2, block)
-	if err != nil || len(found) != 2 || string(found[0].Row) != "row" || string(found[0].Value) != "value" ||
-		string(found[1].Qualifier) != "r" || len(found[1].Value) != 0 {
+	if err != nil || len(found) != 2 || string(found[0].row) != "row" || string(found[0].value) != "value" ||
+		string(found[0].family) != "m" || found[0].stamp != 7 || string(found[1].qualifier) != "r" || len(found[1].value) != 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 	for n := range block {
@@ -37,6 +37,13 @@ func TestCells(t *testing.T) {
 		broken[at] ^= 0x80
 		if _, err := decode(2, broken); err == nil {
 			t.Errorf("no error for another length in byte %d", at)
+		}
+	}
+	for at, length := range map[int]byte{13: 200, 17: 200} { // of the row, of the family
+		broken := append([]byte(nil), block...)
+		broken[at] = length
+		if _, err := decode(2, broken); err == nil {
+			t.Errorf("no error for a length of %d in byte %d", length, at)
 		}
 	}
 	for _, n := range []int32{-1, 3, 1<<31 - 1} {

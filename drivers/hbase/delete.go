@@ -41,10 +41,10 @@ type finder struct {
 }
 
 // each calls found with each cell of the table between two rows, and remove after maxTogether of them and at the end.
-func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *pb.Cell), remove func() error) error {
+func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *cell), remove func() error) error {
 	t, n := f.st.table, 0
 	r := scanRange{start: start, stop: stop, columns: columnsOf(t.family), filter: passes}
-	err := f.scan(f.ctx, t.hbase, r, eachCell(func(c *pb.Cell) error {
+	err := f.scan(f.ctx, t.hbase, r, eachCell(func(c *cell) error {
 		found(c)
 		if n++; n%maxTogether > 0 {
 			return nil
@@ -69,8 +69,8 @@ func (f *finder) rows() error {
 		return err
 	}
 	var calls []*call
-	return f.each(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *pb.Cell) {
-		e := f.newEdit(c.Row)
+	return f.each(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *cell) {
+		e := f.newEdit(c.row)
 		e.deleteAll(f.st.table.family)
 		calls = append(calls, newMutation(e, nil, f.wal))
 	}, func() error {
@@ -98,9 +98,9 @@ func (f *finder) cells() error {
 		passes = allOf(columnRange(b.lower, b.upper), passes)
 	}
 	e := f.newEdit(row)
-	return f.each(row, rowAfter(row), passes, func(c *pb.Cell) {
+	return f.each(row, rowAfter(row), passes, func(c *cell) {
 		f.scanned(1)
-		e.delete(t.family, c.Qualifier)
+		e.delete(t.family, c.qualifier)
 	}, func() error {
 		if _, _, err := f.apply(f.ctx, e, nil); err != nil {
 			return err
@@ -134,17 +134,17 @@ func (f *finder) removeElements() error {
 	}
 	family, _ := st.family()
 	find := newGet(st.table.hbase, e.row, columnsOf(family), wantedCells(st.lists, false, false), 0)
-	err = f.get(f.ctx, find, eachCell(func(c *pb.Cell) error {
+	err = f.get(f.ctx, find, eachCell(func(c *cell) error {
 		for _, w := range st.lists {
-			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {
+			if !bytes.HasPrefix(c.qualifier, append([]byte(w.name), elements)) {
 				continue
 			}
-			v, err := decodeValue(w.typ.Elem.Kind, c.Value, false)
+			v, err := decodeValue(w.typ.Elem.Kind, c.value, false)
 			if err != nil {
 				return err
 			}
 			if slices.ContainsFunc(f.args[w.at].Elems(), v.Equal) {
-				e.delete(family, c.Qualifier)
+				e.delete(family, c.qualifier)
 			}
 		}
 		return nil

@@ -48,10 +48,8 @@ type op struct {
 	action    action
 	family    string
 	qualifier []byte
-	value     []byte // what a put stores
-	early     bool   // the cell is hidden by any other cell of its column that is not deleted
-	beyond    bool   // a delete that also hides cells whose timestamps are ahead of the clock
-	delta     int64
+	value     []byte // what a put stores, or the number that addToCell adds
+	stamp     uint64 // the cell's timestamp: latest, first or beyond
 }
 
 // edit is a change of one HBase row, put together and then sent at once.
@@ -63,78 +61,67 @@ type edit struct {
 	// only once: a server that knows the increment's nonce only from the log of a dead
 	// server cannot answer with the value.
 	once bool
-	// counted is true if a pattern adds to cells of the table.
+	// counted is true if a pattern adds to cells of the table. Deletes then hide all older cells, also those whose
+	// timestamps are ahead of the clock.
 	counted bool
 }
 
-func (e *edit) add(o op) { e.ops = append(e.ops, o) }
-
 // put writes a cell.
-func (e *edit) put(family string, qualifier []byte, v drivers.Value) {
-	e.add(op{action: putCell, family: family, qualifier: qualifier, value: encodeValue(v)})
+func (e *edit) put(family string, qualifier, value []byte) {
+	e.ops = append(e.ops, op{putCell, family, qualifier, value, latest})
 }
 
-func (e *edit) delete(family string, qualifier []byte) {
-	e.add(op{action: deleteCell, family: family, qualifier: qualifier, beyond: e.counted})
+// increment adds to the number in a cell.
+func (e *edit) increment(family string, qualifier []byte, delta int64) {
+	e.ops = append(e.ops, op{addToCell, family, qualifier, binary.BigEndian.AppendUint64(nil, uint64(delta)), latest})
 }
 
-func (e *edit) deleteAll(family string) {
-	e.add(op{action: deleteFamily, family: family, beyond: e.counted})
+// delete deletes a cell.
+func (e *edit) delete(family string, qualifier []byte) { e.remove(deleteCell, family, qualifier) }
+
+// deleteAll deletes all cells of a family.
+func (e *edit) deleteAll(family string) { e.remove(deleteFamily, family, nil) }
+
+func (e *edit) remove(what action, family string, qualifier []byte) {
+	o := op{what, family, qualifier, nil, latest}
+	if e.counted {
+		o.stamp = beyond
+	}
+	e.ops = append(e.ops, o)
 }
 
 // mergeChanges keeps the last of several changes of a cell, and the sum of several
-// additions. A put that leaves a value as it is gives way to another put. Deletions of cells
-// whose family is deleted are dropped. HBase does not order the changes of one edit.
+// additions. A put that leaves a value as it is gives way to another put. HBase does not order the changes of one
+// edit.
 func (e *edit) mergeChanges() {
 	slices.SortStableFunc(e.ops, func(a, b op) int {
-		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(a.qualifier, b.qualifier),
-			cmp.Compare(kindOf(a), kindOf(b)))
+		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(a.qualifier, b.qualifier))
 	})
 	out := e.ops[:0]
 	for _, o := range e.ops {
-		if n := len(out); n > 0 {
-			last := &out[n-1]
-			if last.family == o.family && kindOf(*last) == kindOf(o) && bytes.Equal(last.qualifier, o.qualifier) {
-				o.delta += last.delta
-				if o.early {
-					o.early = last.early // the row does not exist if the last change deletes it
-					if last.action == putCell {
-						continue
-					}
-				}
-				*last = o
-				continue
-			}
+		n := len(out)
+		if n == 0 || out[n-1].family != o.family || !bytes.Equal(out[n-1].qualifier, o.qualifier) {
+			out = append(out, o)
+			continue
 		}
-		out = append(out, o)
+		switch last := &out[n-1]; {
+		case o.action == addToCell && last.action == addToCell:
+			sum := binary.BigEndian.Uint64(last.value) + binary.BigEndian.Uint64(o.value)
+			last.value = binary.BigEndian.AppendUint64(nil, sum)
+		case o.stamp != first:
+			*last = o
+		case last.action != putCell: // the row does not exist after that change
+			o.stamp = latest
+			*last = o
+		}
 	}
 	e.ops = out
-	whole := make([]string, 0, 4)
-	for i := range e.ops {
-		if e.ops[i].action == deleteFamily {
-			whole = append(whole, e.ops[i].family)
-		}
-	}
-	if len(whole) > 0 {
-		e.ops = slices.DeleteFunc(e.ops, func(o op) bool {
-			return o.action == deleteCell && slices.Contains(whole, o.family)
-		})
-	}
-}
-
-// kindOf distinguishes the deletion of a family from a change of its cell with the
-// empty qualifier.
-func kindOf(o op) int {
-	if o.action == deleteFamily {
-		return 1
-	}
-	return 0
 }
 
 // mutations returns how many mutations of HBase the edit consists of.
 func (e *edit) mutations() (n int) {
-	for _, k := range mutationKinds {
-		if slices.ContainsFunc(e.ops, func(o op) bool { return slices.Contains(k.actions, o.action) }) {
+	for _, kind := range mutationKinds {
+		if slices.ContainsFunc(e.ops, func(o op) bool { return mutationOf[o.action] == kind }) {
 			n++
 		}
 	}
@@ -149,7 +136,7 @@ func (e *edit) check() error {
 	total := 0
 	for i := range e.ops {
 		o := &e.ops[i]
-		size := cellOverhead + len(e.row) + len(o.family) + len(o.qualifier) + len(o.sent())
+		size := cellOverhead + len(e.row) + len(o.family) + len(o.qualifier) + len(o.value)
 		if size > maxCell {
 			return fmt.Errorf("a cell of %d bytes with its key, at most %d fit: %w", size, maxCell, drivers.ErrTooLarge)
 		}
@@ -159,14 +146,6 @@ func (e *edit) check() error {
 		return fmt.Errorf("a change of one row of %d bytes, at most %d fit: %w", total, maxRequest, drivers.ErrTooLarge)
 	}
 	return nil
-}
-
-// sent returns the value that HBase gets.
-func (o *op) sent() []byte {
-	if o.action == addToCell {
-		return binary.BigEndian.AppendUint64(nil, uint64(o.delta))
-	}
-	return o.value
 }
 
 // conditions returns the conditions of a write. The session sends the edit with one of them

@@ -58,24 +58,23 @@ func (e *javaError) Error() string {
 	return fmt.Sprintf("HBase: %s: %s", e.class[strings.LastIndexByte(e.class, '.')+1:], e.message)
 }
 
-// asJava parses gohbase's text of an exception: the class, then the stack trace,
-// which begins with the class and the message.
-func asJava(err error) *javaError {
-	text := err.Error()
-	at := strings.Index(text, "HBase Java exception ")
-	if at < 0 {
-		return nil
-	}
-	class, trace, _ := strings.Cut(text[at+len("HBase Java exception "):], "\n")
-	e := &javaError{class: strings.TrimSuffix(class, ":")}
-	e.message = firstLine(trace, e.class)
-	return e
+// newJava returns an exception. Its stack trace begins with the class and the message.
+func newJava(class, trace string) *javaError {
+	first, _, _ := strings.Cut(trace, "\n")
+	return &javaError{class, strings.TrimPrefix(first, class+": ")}
 }
 
-// firstLine returns the message that a stack trace begins with.
-func firstLine(trace, class string) string {
-	first, _, _ := strings.Cut(trace, "\n")
-	return strings.TrimPrefix(first, class+": ")
+// asJava returns the exception that an error is, or of which gohbase's text has the class and the stack trace.
+func asJava(err error) *javaError {
+	var j *javaError
+	if errors.As(err, &j) {
+		return j
+	}
+	if _, text, ok := strings.Cut(err.Error(), "HBase Java exception "); ok {
+		class, trace, _ := strings.Cut(text, "\n")
+		return newJava(strings.TrimSuffix(class, ":"), trace)
+	}
+	return nil
 }
 
 func (e *javaError) is(classes []string) bool { return slices.Contains(classes, e.class) }

@@ -177,14 +177,10 @@ func (t *tally) count(c *call, requests int64) {
 		t.regions[string(c.Region().Name())] = true
 		w.Nodes = int64(len(t.regions))
 	}
-	if c.method == "Get" && len(c.found()) > 0 {
+	if c.method == "Get" && len(c.found) > 0 {
 		w.Rows++
 	}
-	cells := c.found()
 	if scan, ok := c.response.(*pb.ScanResponse); ok {
-		for _, result := range scan.GetResults() {
-			cells = append(cells, result.GetCell()...)
-		}
 		for _, m := range scan.GetScanMetrics().GetMetrics() {
 			switch m.GetName() {
 			case metricRows:
@@ -194,8 +190,8 @@ func (t *tally) count(c *call, requests int64) {
 			}
 		}
 	}
-	w.Cells += int64(len(cells))
-	for _, c := range cells {
-		w.Bytes += int64(len(c.Row) + len(c.Family) + len(c.Qualifier) + len(c.Value))
+	w.Cells += int64(len(c.found))
+	for _, c := range c.found {
+		w.Bytes += int64(len(c.row) + len(c.family) + len(c.qualifier) + len(c.value))
 	}
 }

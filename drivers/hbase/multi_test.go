@@ -46,7 +46,7 @@ func TestMultiFails(t *testing.T) {
 		var calls []*call
 		for range c.errs {
 			e := edit{table: []byte("t"), row: []byte("r")}
-			e.put("m", []byte("q"), drivers.Text("v"))
+			e.put("m", []byte("q"), []byte("v"))
 			calls = append(calls, newMutation(&e, nil, new(pb.MutationProto_Durability)))
 		}
 		done, err := (&sender{client: failing{errs: c.errs}, timeout: time.Minute}).sendTogether(t.Context(), calls)

@@ -2,32 +2,27 @@ package hbase
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/mailbench/mailbench/drivers"
 )
 
 // nonceGroup distinguishes this process's nonces from those of others.
 var nonceGroup = rand.Uint64()
 
-// mutationKinds are the types of mutation that an edit consists of, each with its actions.
-// Nearly all edits need only one.
-var mutationKinds = [...]struct {
-	mutation pb.MutationProto_MutationType
-	actions  []action
-}{
-	{pb.MutationProto_PUT, []action{putCell}},
-	{pb.MutationProto_DELETE, []action{deleteCell, deleteFamily}},
-	{pb.MutationProto_INCREMENT, []action{addToCell}},
-}
+// mutationOf is the type of mutation of each action, and mutationKinds are all of them. Nearly all edits need only one.
+var (
+	mutationOf = [...]pb.MutationProto_MutationType{
+		putCell: pb.MutationProto_PUT, deleteCell: pb.MutationProto_DELETE, deleteFamily: pb.MutationProto_DELETE,
+		addToCell: pb.MutationProto_INCREMENT,
+	}
+	mutationKinds = [...]pb.MutationProto_MutationType{
+		pb.MutationProto_PUT, pb.MutationProto_DELETE, pb.MutationProto_INCREMENT,
+	}
+)
 
 // newMutation returns a call that applies an edit: by one mutation (Mutate), or by several of different types that take
 // effect at once or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an increment
@@ -36,10 +31,10 @@ func newMutation(e *edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 	var all []*pb.Action
 	var cells []byte
 	increments := false
-	for _, k := range mutationKinds {
+	for _, kind := range mutationKinds {
 		n := int32(0)
 		for i := range e.ops {
-			if o := &e.ops[i]; slices.Contains(k.actions, o.action) {
+			if o := &e.ops[i]; mutationOf[o.action] == kind {
 				cells = appendCell(cells, e.row, o)
 				n++
 			}
@@ -47,8 +42,8 @@ func newMutation(e *edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 		if n == 0 {
 			continue
 		}
-		m := &pb.MutationProto{Row: e.row, MutateType: k.mutation.Enum(), AssociatedCellCount: &n, Durability: d}
-		if increments = k.mutation == pb.MutationProto_INCREMENT; increments {
+		m := &pb.MutationProto{Row: e.row, MutateType: kind.Enum(), AssociatedCellCount: &n, Durability: d}
+		if increments = kind == pb.MutationProto_INCREMENT; increments {
 			m.Nonce = proto.Uint64(rand.Uint64())
 		}
 		all = append(all, &pb.Action{Mutation: m})
@@ -92,12 +87,12 @@ func (s *sender) apply(ctx context.Context, e *edit, condition *pb.Condition) (c
 			return c, condition == nil || one.GetProcessed(), nil
 		}
 		several := c.response.(*pb.MultiResponse)
-		refused, err := checkMulti(several)
-		if err != nil {
-			return nil, false, err
-		}
+		refused := exceptionIn(several)
 		if refused == nil {
 			return c, condition == nil || several.GetProcessed(), nil
+		}
+		if !isOne(refused, moved) {
+			return nil, false, explain(ctx, c, refused)
 		}
 		if err := again.wait(ctx, refused); err != nil {
 			return nil, false, err
@@ -113,13 +108,12 @@ func (s *sender) apply(ctx context.Context, e *edit, condition *pb.Condition) (c
 
 var errMulti = errors.New("HBase's answer to a change of one row has no result")
 
-// checkMulti reads the answer to several mutations. gohbase does not see the exceptions in
-// this answer. checkMulti returns one as refused if the region has moved or is busy: then
-// nothing was applied, and the change may be sent again.
-func checkMulti(m *pb.MultiResponse) (refused *javaError, err error) {
+// exceptionIn returns the exception in the answer to several mutations, where gohbase does not see it; nil if they
+// were applied.
+func exceptionIn(m *pb.MultiResponse) error {
 	results := m.GetRegionActionResult()
 	if len(results) != 1 {
-		return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, errMulti)
+		return errMulti
 	}
 	exception := results[0].GetException()
 	for _, r := range results[0].GetResultOrException() {
@@ -128,18 +122,9 @@ func checkMulti(m *pb.MultiResponse) (refused *javaError, err error) {
 		}
 	}
 	if exception == nil {
-		return nil, nil
+		return nil
 	}
-	j := &javaError{class: exception.GetName(), message: firstLine(string(exception.GetValue()), exception.GetName())}
-	switch {
-	case j.tooLarge():
-		return nil, fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
-	case j.is(moved):
-		return j, nil
-	case j.is(refusals):
-		return nil, j
-	}
-	return nil, fmt.Errorf("%w: %w", drivers.ErrUnknown, j)
+	return newJava(exception.GetName(), string(exception.GetValue()))
 }
 
 const (
@@ -150,56 +135,3 @@ const (
 	// (hbase.client.max.perrequest.heapsize).
 	maxMulti = 4 << 20
 )
-
-// The types of cells (org.apache.hadoop.hbase.KeyValue.Type).
-const (
-	typePut          = 4
-	typeDeleteColumn = 12 // all versions of one column
-	typeDeleteFamily = 14 // all columns of one family
-)
-
-const (
-	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
-	latest = 1<<63 - 1
-	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
-	// timestamps run ahead of the clock, as an Increment's do.
-	beyond = latest - 1
-	// first is a timestamp before that of every cell that a region server stamps.
-	first = 1
-)
-
-// cellOverhead is the size of a cell in bytes without row, family, qualifier and value.
-const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
-
-// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
-// follows, the length of the key, the length of the value; then the key, which is row,
-// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
-// that of an op that must hide no older cell, or all of them.
-func appendCell(dst, row []byte, o *op) []byte {
-	key, value := 2+len(row)+1+len(o.family)+len(o.qualifier)+8+1, o.sent()
-	dst = slices.Grow(dst, 12+key+len(value))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(value)))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(value)))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
-	dst = append(dst, row...)
-	dst = append(dst, byte(len(o.family)))
-	dst = append(dst, o.family...)
-	dst = append(dst, o.qualifier...)
-	kind, stamp := byte(typePut), uint64(latest)
-	switch o.action {
-	case deleteCell:
-		kind = typeDeleteColumn
-	case deleteFamily:
-		kind = typeDeleteFamily
-	}
-	switch {
-	case o.early:
-		stamp = first
-	case o.beyond:
-		stamp = beyond
-	}
-	dst = binary.BigEndian.AppendUint64(dst, stamp)
-	dst = append(dst, kind)
-	return append(dst, value...)
-}

@@ -323,40 +323,40 @@ type rowDecoder struct {
 }
 
 // take takes the next cell of the row.
-func (d *rowDecoder) take(c *pb.Cell) error {
+func (d *rowDecoder) take(c *cell) error {
 	if d.key == nil {
 		clear(d.vals)
-		d.key, d.exists, d.at = c.Row, !d.view.row, nil
+		d.key, d.exists, d.at = c.row, !d.view.row, nil
 		d.elems, d.arena = d.elems[:0], d.arena[:0]
 	}
-	if string(c.Qualifier) == markerName {
+	if string(c.qualifier) == markerName {
 		d.exists = true
 		return nil
 	}
 	for i := range d.view.want {
 		w := &d.view.want[i]
 		n := len(w.name)
-		if len(c.Qualifier) < n || string(c.Qualifier[:n]) != w.name {
+		if len(c.qualifier) < n || string(c.qualifier[:n]) != w.name {
 			continue
 		}
 		switch collection := w.typ.Collection(); {
-		case len(c.Qualifier) == n && collection:
+		case len(c.qualifier) == n && collection:
 			d.begin(w)
-			d.stamp = c.GetTimestamp()
-			if len(c.Value) == 8 {
-				d.since = binary.BigEndian.Uint64(c.Value)
+			d.stamp = c.stamp
+			if len(c.value) == 8 {
+				d.since = binary.BigEndian.Uint64(c.value)
 			}
 			return nil
-		case len(c.Qualifier) == n:
+		case len(c.qualifier) == n:
 			d.exists = d.exists || w.exists
 			var err error
-			d.vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
+			d.vals[w.at], err = decodeValue(w.typ.Kind, c.value, d.tolerant)
 			return err
-		case collection && c.Qualifier[n] == elements:
+		case collection && c.qualifier[n] == elements:
 			if d.at != w {
 				d.begin(w)
 			}
-			return d.element(c.Qualifier[n+1:], c.Value, c.GetTimestamp())
+			return d.element(c.qualifier[n+1:], c.value, c.stamp)
 		}
 	}
 	return nil

@@ -120,18 +120,18 @@ var yes = proto.Bool(true)
 type sink interface {
 	// take takes a cell. end is called after the last cell of a row. If either returns an
 	// error, the read ends: without an error if it is errDone.
-	take(c *pb.Cell) error
+	take(c *cell) error
 	end() error
 	// restartRow says that the current row will come again, from its first cell.
 	restartRow()
 }
 
 // eachCell is a sink that gets each cell.
-type eachCell func(c *pb.Cell) error
+type eachCell func(c *cell) error
 
-func (do eachCell) take(c *pb.Cell) error { return do(c) }
-func (eachCell) end() error               { return nil }
-func (eachCell) restartRow()              {}
+func (do eachCell) take(c *cell) error { return do(c) }
+func (eachCell) end() error            { return nil }
+func (eachCell) restartRow()           {}
 
 // get sends a Get, and gives the cells in its answer to the sink.
 func (s *sender) get(ctx context.Context, c *call, to sink) error {
@@ -143,8 +143,8 @@ func (s *sender) get(ctx context.Context, c *call, to sink) error {
 
 // deliver gives the cells in the answer to a Get to the sink.
 func (c *call) deliver(to sink) error {
-	for _, cell := range c.found() {
-		if err := to.take(cell); err != nil {
+	for i := range c.found {
+		if err := to.take(&c.found[i]); err != nil {
 			return err
 		}
 	}
@@ -237,17 +237,14 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 		if !inRegion || !anywhere {
 			s.id = nil // HBase has closed it
 		}
-		if err := s.results(answer); err != nil {
+		if err := s.results(c, answer); err != nil {
 			return true, err
 		}
 		if inRegion && anywhere {
 			continue
 		}
-		if s.open { // the row ends here
-			s.open = false
-			if err := s.sink.end(); err != nil {
-				return true, err
-			}
+		if err := s.endRow(); err != nil {
+			return true, err
 		}
 		if !inRegion {
 			return s.nextRegion(c.Region().StartKey(), c.Region().StopKey()), nil
@@ -272,31 +269,41 @@ func (s *scanner) countRows(answer *pb.ScanResponse) {
 }
 
 // results gives the cells of one answer to the sink.
-func (s *scanner) results(answer *pb.ScanResponse) error {
-	for _, result := range answer.GetResults() {
+func (s *scanner) results(c *call, answer *pb.ScanResponse) error {
+	cells := c.found
+	if len(cells) == 0 {
+		return nil
+	}
+	for i, n := range answer.GetCellsPerResult() {
 		s.lost = 0
-		for _, c := range result.GetCell() {
-			if !s.open || !bytes.Equal(c.Row, s.row) {
-				if s.open {
-					if err := s.sink.end(); err != nil {
-						return err
-					}
+		for ; n > 0; n, cells = n-1, cells[1:] {
+			if !s.open || !bytes.Equal(cells[0].row, s.row) {
+				if err := s.endRow(); err != nil {
+					return err
 				}
-				s.row, s.open = c.Row, true
+				s.row, s.open = cells[0].row, true
 				s.rows++
 			}
-			if err := s.sink.take(c); err != nil {
+			if err := s.sink.take(&cells[0]); err != nil {
 				return err
 			}
 		}
-		if s.open && !result.GetPartial() {
-			s.open = false
-			if err := s.sink.end(); err != nil {
+		if !answer.PartialFlagPerResult[i] {
+			if err := s.endRow(); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// endRow ends the current row, if there is one.
+func (s *scanner) endRow() error {
+	if !s.open {
+		return nil
+	}
+	s.open = false
+	return s.sink.end()
 }
 
 // nextRegion moves on to the next region and reports whether none is left.
@@ -394,8 +401,8 @@ func (st *statement) edge(ctx context.Context, s *sender, key []byte, before boo
 	err = s.scan(ctx, st.table.hbase, scanRange{
 		start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
 		columns: []*pb.Column{{Family: []byte(st.view.family)}}, filter: firstOnly(),
-	}, eachCell(func(c *pb.Cell) error {
-		row = bytes.Clone(c.Row)
+	}, eachCell(func(c *cell) error {
+		row = bytes.Clone(c.row)
 		return errDone
 	}))
 	return row, err

@@ -146,8 +146,8 @@ func (r *reading) wideMany(list []drivers.Value) error {
 		if err := r.send(r.ctx, c); err != nil {
 			return err
 		}
-		r.rowsScanned += int64(len(c.found()))
-		if err := r.yieldListed(c.found(), some); err != nil {
+		r.rowsScanned += int64(len(c.found))
+		if err := r.yieldListed(c.found, some); err != nil {
 			return err
 		}
 	}
@@ -155,13 +155,14 @@ func (r *reading) wideMany(list []drivers.Value) error {
 }
 
 // yieldListed yields the cells of each element of a list, in its order.
-func (r *reading) yieldListed(cells []*pb.Cell, list []drivers.Value) (err error) {
-	of, rest, vals := make(plan.ByElement[*pb.Cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
+func (r *reading) yieldListed(cells []cell, list []drivers.Value) (err error) {
+	of, rest, vals := make(plan.ByElement[*cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
 	if r.st.backward {
 		slices.Reverse(cells)
 	}
-	for _, c := range cells {
-		if r.arena, err = decodeKey(rest, c.Qualifier, vals, r.arena[:0], r.tolerant); err != nil {
+	for i := range cells {
+		c := &cells[i]
+		if r.arena, err = decodeKey(rest, c.qualifier, vals, r.arena[:0], r.tolerant); err != nil {
 			return err
 		}
 		of.Add(vals[len(r.fixed)-len(r.st.table.row)], c)
@@ -174,20 +175,20 @@ type cellSink struct {
 	*reading
 	row      []byte // the HBase row whose key is decoded
 	rowArena []byte
-	last     *pb.Cell // the last cell that was taken
+	last     *cell // the last cell that was taken
 
 	// skip is the qualifier of the first cell to yield of the HBase row skipRow. If skip is
 	// empty, take skips the whole row.
 	skipRow, skip []byte
 	// buffered is true if take keeps the cells in kept and does not yield them.
 	buffered bool
-	kept     []*pb.Cell
+	kept     []*cell
 }
 
-func (k *cellSink) take(c *pb.Cell) error {
+func (k *cellSink) take(c *cell) error {
 	k.rowsScanned++
-	if len(k.skipRow) > 0 && bytes.Equal(c.Row, k.skipRow) &&
-		(len(k.skip) == 0 || bytes.Compare(c.Qualifier, k.skip) < 0) {
+	if len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) &&
+		(len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0) {
 		return nil
 	}
 	k.last = c
@@ -205,24 +206,24 @@ func (k *cellSink) end() error { return nil }
 
 // restartRow makes the sink skip the cells of the row that it has taken.
 func (k *cellSink) restartRow() {
-	k.skipRow = k.last.Row
-	k.skip = rowAfter(k.last.Qualifier)
+	k.skipRow = k.last.row
+	k.skip = rowAfter(k.last.qualifier)
 }
 
 // yieldCell yields one cell as a row.
-func (k *cellSink) yieldCell(c *pb.Cell) (err error) {
+func (k *cellSink) yieldCell(c *cell) (err error) {
 	t, rows := k.st.table, len(k.st.table.row)
-	if k.row == nil || !bytes.Equal(k.row, c.Row) {
-		if k.rowArena, err = decodeKey(t.row, c.Row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
+	if k.row == nil || !bytes.Equal(k.row, c.row) {
+		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
 			return err
 		}
-		k.row = c.Row
+		k.row = c.row
 	}
-	if k.arena, err = decodeKey(t.rest, c.Qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
+	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
 		return err
 	}
 	if len(t.columns) > 0 {
-		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, k.tolerant); err != nil {
+		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value, k.tolerant); err != nil {
 			return err
 		}
 	}

@@ -53,13 +53,13 @@ func (s *sender) applyIf(ctx context.Context, e *edit, conditions []*pb.Conditio
 // added returns the new values of an add's columns from the answer to the increment.
 func (st *statement) added(c *call) (row []drivers.Value, err error) {
 	for _, of := range st.write {
-		at := slices.IndexFunc(c.found(), func(c *pb.Cell) bool {
-			return (st.table.wide() || string(c.Qualifier) == of.column.Name) && len(c.Value) == 8
+		at := slices.IndexFunc(c.found, func(c cell) bool {
+			return (st.table.wide() || string(c.qualifier) == of.column.Name) && len(c.value) == 8
 		})
 		if at < 0 {
 			return nil, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
 		}
-		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.found()[at].Value))))
+		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.found[at].value))))
 	}
 	return row, nil
 }
@@ -95,7 +95,7 @@ func (st *statement) edit(args []drivers.Value) (e *edit, err error) {
 		return e, nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.add(op{action: putCell, family: family, qualifier: []byte(markerName), value: []byte(marker)})
+		e.put(family, []byte(markerName), []byte(marker))
 	}
 	for _, w := range st.write {
 		if err := st.putColumn(e, family, w, args); err != nil {
@@ -114,11 +114,11 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 	at, v := []byte(w.column.Name), args[w.arg]
 	switch {
 	case kind == schemas.Add:
-		e.add(op{action: addToCell, family: family, qualifier: at, delta: v.Int64()})
+		e.increment(family, at, v.Int64())
 	case v.IsNull():
 		e.delete(family, at)
 	default:
-		e.put(family, at, v)
+		e.put(family, at, encodeValue(v))
 	}
 	return nil
 }
@@ -127,8 +127,7 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
 	v, t := args[arg], c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
-		stamp := binary.BigEndian.AppendUint64(nil, nextStamp())
-		e.add(op{action: putCell, family: family, qualifier: []byte(c.Name), value: stamp})
+		e.put(family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
 	}
 	if v.IsNull() {
 		return nil
@@ -141,7 +140,7 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 		stamp := nextStamp()
 		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
-			e.put(family, appendListKey(qualifier, stamp), elems[i])
+			e.put(family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
 			continue
 		}
 		qualifier, err := appendKey(qualifier, elementParts(t), elems[i:i+1])
@@ -152,7 +151,7 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 		if t.Kind == schemas.Map {
 			value = appendValue(value, elems[i+1])
 		}
-		e.add(op{action: putCell, family: family, qualifier: qualifier, value: value})
+		e.put(family, qualifier, value)
 	}
 	return nil
 }
@@ -168,21 +167,19 @@ func (st *statement) putCell(e *edit, args []drivers.Value) error {
 	if err != nil {
 		return err
 	}
-	o := op{action: putCell, family: t.family, qualifier: at}
 	switch {
 	case p.Kind == schemas.Delete:
 		e.delete(t.family, at)
-		return nil
 	case p.Kind == schemas.Add:
-		o.action, o.delta = addToCell, args[st.write[0].arg].Int64()
+		e.increment(t.family, at, args[st.write[0].arg].Int64())
 	case len(t.columns) == 0:
-		o.value = []byte(marker)
+		e.put(t.family, at, []byte(marker))
 	case len(st.write) == 0: // the row may have a value, which stays
-		o.early, o.value = true, encodeValue(drivers.Value{})
+		e.put(t.family, at, encodeValue(drivers.Value{}))
+		e.ops[0].stamp = first
 	default:
-		o.value = encodeValue(args[st.write[0].arg])
+		e.put(t.family, at, encodeValue(args[st.write[0].arg]))
 	}
-	e.add(o)
 	return nil
 }
 

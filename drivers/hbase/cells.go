@@ -1,0 +1,89 @@
+package hbase
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+)
+
+// cell is a cell that HBase returned. It shares the bytes of the answer.
+type cell struct {
+	row, family, qualifier, value []byte
+	stamp                         uint64 // HBase's timestamp, in ms
+}
+
+var errCells = errors.New("HBase sent a block of cells that cannot be read")
+
+// readCells reads n cells from the front of a block, and returns the length of what it read. HBase says how many there
+// are: a number or a length that the block cannot have is an error.
+func readCells(block []byte, n int64) (cells []cell, read uint32, err error) {
+	if n < 0 || n > int64(len(block)/cellOverhead) {
+		return nil, 0, errCells
+	}
+	cells, rest := make([]cell, n), block
+	for i := range cells {
+		if rest, err = cells[i].read(rest); err != nil {
+			return nil, 0, err
+		}
+	}
+	return cells, uint32(len(block) - len(rest)), nil
+}
+
+// read reads one cell, in the form that appendCell writes.
+func (c *cell) read(b []byte) (rest []byte, err error) {
+	if len(b) < cellOverhead {
+		return nil, errCells
+	}
+	size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+	if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
+		return nil, errCells
+	}
+	k, v, rest := b[12:12+key], b[12+key:4+size], b[4+size:]
+	row := 2 + int(binary.BigEndian.Uint16(k))
+	if len(k) < row+1+8+1 {
+		return nil, errCells
+	}
+	family, end := row+1+int(k[row]), len(k)-8-1
+	if end < family {
+		return nil, errCells
+	}
+	*c = cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
+	return rest, nil
+}
+
+// cellTypes are the types of the cells that carry out actions (org.apache.hadoop.hbase.KeyValue.Type): Put,
+// DeleteColumn (all versions of one column) and DeleteFamily.
+var cellTypes = [...]byte{putCell: 4, deleteCell: 12, deleteFamily: 14, addToCell: 4}
+
+const (
+	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
+	latest = 1<<63 - 1
+	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
+	// timestamps run ahead of the clock, as an Increment's do.
+	beyond = latest - 1
+	// first is a timestamp before that of every cell that a region server stamps.
+	first = 1
+)
+
+// cellOverhead is the size of a cell in bytes without row, family, qualifier and value.
+const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
+
+// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
+// follows, the length of the key, the length of the value; then the key, which is row,
+// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
+// that of an op that must hide no older cell, or all of them.
+func appendCell(dst, row []byte, o *op) []byte {
+	key := 2 + len(row) + 1 + len(o.family) + len(o.qualifier) + 8 + 1
+	dst = slices.Grow(dst, 12+key+len(o.value))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(o.value)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(o.value)))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(o.family)))
+	dst = append(dst, o.family...)
+	dst = append(dst, o.qualifier...)
+	dst = binary.BigEndian.AppendUint64(dst, o.stamp)
+	dst = append(dst, cellTypes[o.action])
+	return append(dst, o.value...)
+}
