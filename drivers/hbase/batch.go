@@ -52,65 +52,52 @@ func (s *session) separateBatch(ctx context.Context, st *statement, parts []driv
 		return err
 	}
 	parallel := st.Pattern().Parallel
-	for done := 0; done < len(steps); {
-		n, err := s.runWave(ctx, wave(steps[done:], parallel > 1), max(parallel, 1))
-		if done += n; err != nil {
+	for at, done := 0, 0; at < len(steps); {
+		groups, n := wave(steps[at:], parallel > 1)
+		var applied atomic.Int64 // steps that took effect for certain
+		_, err := plan.Writes(len(groups), min(max(parallel, 1), len(groups)), func(i int) error {
+			n, err := s.runGroup(ctx, groups[i])
+			applied.Add(int64(n))
+			return err
+		})
+		at, done = at+n, done+int(applied.Load())
+		if err != nil {
 			return plan.PartsApplied(err, done, len(steps))
 		}
 	}
 	return nil
 }
 
-// wave returns those of the steps, from the first on, that may take effect in any order. They
+// wave returns those of the steps, from the first on, that may take effect in any order, and their number. They
 // change different HBase rows, and if the pattern is not parallel, they are of the same parts. A step
-// that must find what it deletes is alone.
-func wave(steps []step, parallel bool) []step {
-	var hashes []uint64
-	for i := range steps {
-		s := &steps[i]
-		if s.edit == nil {
-			return steps[:max(i, 1)]
+// that must find what it deletes is alone. The steps of a group are sent in one multi.
+func wave(steps []step, parallel bool) (groups [][]step, n int) {
+	var rows []uint64   // hashes of those that the steps change
+	begin, size := 0, 0 // of the last group
+	for ; n < len(steps); n++ {
+		next, head := &steps[n], &steps[begin]
+		if next.edit == nil {
+			break
 		}
-		row := maphash.Bytes(rowSeed, s.edit.table) ^ maphash.Bytes(rowSeed, s.edit.row)
-		if i > 0 && !parallel && s.kinds != steps[0].kinds || slices.Contains(hashes, row) {
-			return steps[:i]
+		row := maphash.Bytes(rowSeed, next.edit.table) ^ maphash.Bytes(rowSeed, next.edit.row)
+		if !parallel && next.kinds != steps[0].kinds || slices.Contains(rows, row) {
+			break
 		}
-		hashes = append(hashes, row)
+		rows = append(rows, row)
+		if size += next.bytes; n > begin && (size > maxMulti || n-begin == maxTogether || !head.together(next)) {
+			groups = append(groups, steps[begin:n])
+			begin, size = n, next.bytes
+		}
 	}
-	return steps
+	n = max(n, 1)
+	return append(groups, steps[begin:n]), n
 }
 
-// runWave applies the steps of a wave: those of one table together, the others by themselves,
-// and n requests at a time. done is how many steps took effect for certain.
-func (s *session) runWave(ctx context.Context, wave []step, n int) (done int, err error) {
-	var groups [][]step
-	for len(wave) > 0 {
-		n := together(wave)
-		groups, wave = append(groups, wave[:n]), wave[n:]
-	}
-	var applied atomic.Int64
-	_, err = plan.Writes(len(groups), min(n, len(groups)), func(i int) error {
-		steps, err := s.runGroup(ctx, groups[i])
-		applied.Add(int64(steps))
-		return err
-	})
-	return int(applied.Load()), err
-}
-
-// together returns how many of the steps, from the first on, one multi can hold: changes of
-// rows of one table, each by one mutation without a condition.
-func together(steps []step) int {
-	size := 0
-	for i := range steps {
-		s := &steps[i]
-		if s.edit == nil || len(s.conditions) > 0 || i == maxTogether {
-			return max(i, 1)
-		}
-		if size += s.bytes; size > maxMulti || s.edit.mutations() != 1 || !bytes.Equal(s.edit.table, steps[0].edit.table) {
-			return max(i, 1)
-		}
-	}
-	return len(steps)
+// together reports whether one multi can hold both steps: changes of rows of one table, each by one mutation without
+// a condition.
+func (s *step) together(other *step) bool {
+	return len(s.conditions)+len(other.conditions) == 0 && s.edit.mutations() == 1 && other.edit.mutations() == 1 &&
+		bytes.Equal(s.edit.table, other.edit.table)
 }
 
 // runGroup applies steps that one multi can hold.

@@ -98,6 +98,7 @@ func (s *sender) answered(calls ...*call) {
 	defer s.mu.Unlock()
 	cost, sendings := &s.cost.Cost, int64(1)
 	for i, c := range calls {
+		c.takeCells()
 		sendings = max(sendings, c.sendings)
 		requests := int64(1)
 		if slices.ContainsFunc(calls[:i], func(b *call) bool { return b.conn == c.conn }) {
@@ -147,7 +148,7 @@ type call struct {
 	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
 	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
 	response proto.Message
-	found    []cell // those that followed the response
+	found    []cell // the cells in the answer
 
 	batchable bool               // gohbase may put it into one request with other calls
 	together  bool               // gohbase is to do so, if it is batchable
@@ -238,6 +239,20 @@ func (c *call) NewResponse() proto.Message {
 	c.answered = true
 	proto.Reset(c.response)
 	return c.response
+}
+
+// takeCells takes the cells that are in the response itself, where HBase puts those of a get or an increment that was
+// sent alone.
+func (c *call) takeCells() {
+	r, ok := c.response.(interface{ GetResult() *pb.Result })
+	if !ok || len(r.GetResult().GetCell()) == 0 {
+		return
+	}
+	in := r.GetResult().GetCell()
+	c.found = make([]cell, len(in))
+	for i, one := range in {
+		c.found[i] = cell{one.Row, one.Family, one.Qualifier, one.Value, one.GetTimestamp()}
+	}
 }
 
 // DeserializeCellBlocks reads the cells that follow the response.

@@ -51,7 +51,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("no error for %d cells", n)
 		}
 	}
-	scan := newScan(nil, new(scanRange), nil, 0, false)
+	scan := newScan(new(scanRange), nil, 0, false)
 	answer := &pb.ScanResponse{CellsPerResult: []uint32{1<<32 - 1, 1<<32 - 1}, PartialFlagPerResult: []bool{false}}
 	if _, err := scan.DeserializeCellBlocks(proto.Message(answer), block); err == nil {
 		t.Error("no error for the cells of a scan")

@@ -39,7 +39,7 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 			continue
 		}
 		found.Drifts = append(found.Drifts, p.descriptorDrifts(r, d)...)
-		state, err := p.admin.stateOf(ctx, r.name)
+		state, err := p.store.stateOf(ctx, r.name)
 		if err != nil {
 			return nil, err
 		}
@@ -139,12 +139,12 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 
 // stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
 // TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
-func (a *admin) stateOf(ctx context.Context, table string) (string, error) {
+func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
 	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
 	if err != nil {
 		return "", err
 	}
-	r, err := a.client.Get(get)
+	r, err := s.client.Get(get)
 	if errors.Is(err, gohbase.TableNotFound) {
 		return "", nil
 	}

@@ -148,7 +148,7 @@ func TestDrift(t *testing.T) {
 	defer reader.Close()
 	t.Cleanup(func() { // with what carries no mark
 		for _, r := range l.roots {
-			if err := st.admin.dropTable(context.Background(), r.name); err != nil {
+			if err := st.dropTable(context.Background(), r.name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -174,7 +174,7 @@ func TestDrift(t *testing.T) {
 		for _, d := range round.drifts {
 			expected = append(expected, d.expected...)
 			if d.change == nil {
-				if err := st.admin.dropTable(t.Context(), keyspace+"."+d.table); err != nil {
+				if err := st.dropTable(t.Context(), keyspace+"."+d.table); err != nil {
 					t.Fatal(err)
 				}
 				continue
@@ -211,7 +211,7 @@ func TestDrift(t *testing.T) {
 		clean("mended")
 	}
 
-	if err := st.admin.disable(t.Context(), keyspace+".plain"); err != nil {
+	if err := st.disable(t.Context(), keyspace+".plain"); err != nil {
 		t.Fatal(err)
 	}
 	found := compare()
@@ -224,7 +224,7 @@ func TestDrift(t *testing.T) {
 	var created pb.CreateTableResponse
 	requested(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: clone.message()}, &created)
 	defer func() {
-		if err := st.admin.dropTable(context.Background(), clone.Name); err != nil {
+		if err := st.dropTable(context.Background(), clone.Name); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -250,7 +250,7 @@ func TestDriftForeign(t *testing.T) {
 	}
 	defer func() {
 		for _, r := range l.roots {
-			if err := st.admin.dropTable(context.Background(), r.name); err != nil {
+			if err := st.dropTable(context.Background(), r.name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -285,7 +285,7 @@ func TestDriftForeign(t *testing.T) {
 	if err := reader.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	st.compiler.tables.Add(s, l.tables) // it writes what the foreign owner would
+	st.tables.Add(s, l.tables) // it writes what the foreign owner would
 	w := newWorker(t, st, s)
 	id := drivers.UUID([16]byte{1})
 	w.write("put", id, drivers.Bigint(7), drivers.Text("a"), drivers.Bigint(8))
@@ -320,7 +320,7 @@ func inWords(drifts []drivers.Drift) (words []string) {
 
 func described(t *testing.T, st *Store, name string) TableDescription {
 	t.Helper()
-	all, err := st.admin.describe(t.Context(), name)
+	all, err := st.describe(t.Context(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

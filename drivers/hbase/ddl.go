@@ -22,7 +22,7 @@ import (
 type place struct {
 	plan.Found
 	*layout
-	admin     *admin
+	store     *Store
 	there     map[string]TableDescription // those whose columns are known, by their names in HBase
 	others    []string                    // names in HBase of the tables of which only the name is known
 	unmarked  []string                    // names in HBase of the schema's tables that lack mailbench's mark
@@ -45,21 +45,21 @@ func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Con
 	return drivers.Statements(changes, p.statements), func(ctx context.Context) error {
 		var g errgroup.Group
 		for _, r := range missing {
-			g.Go(func() error { return crash.Guard(func() error { return p.admin.createTable(ctx, p.request(r)) }) })
+			g.Go(func() error { return crash.Guard(func() error { return p.store.createTable(ctx, p.request(r)) }) })
 		}
 		return g.Wait()
 	}, nil
 }
 
 // Use implements plan.Place.
-func (p *place) Use() { p.admin.compiler.tables.Add(p.schema, p.layout.tables) }
+func (p *place) Use() { p.store.tables.Add(p.schema, p.layout.tables) }
 
 // await waits until HBase knows a table.
-func (a *admin) await(ctx context.Context, name string) error {
+func (s *Store) await(ctx context.Context, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
 	defer cancel()
 	for {
-		there, err := a.describe(ctx, name)
+		there, err := s.describe(ctx, name)
 		if _, ok := there[name]; ok || err != nil {
 			return err
 		}
@@ -70,11 +70,11 @@ func (a *admin) await(ctx context.Context, name string) error {
 }
 
 // createTable creates a table, or waits until another client has created it.
-func (a *admin) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
+func (s *Store) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
 	name := string(request.GetTableSchema().GetTableName().GetQualifier())
-	err := a.run(ctx, "CreateTable", request, new(pb.CreateTableResponse))
+	err := s.run(ctx, "CreateTable", request, new(pb.CreateTableResponse))
 	if isClass(err, "TableExistsException") {
-		return a.await(ctx, name)
+		return s.await(ctx, name)
 	}
 	if err != nil {
 		return fmt.Errorf("create table %s: %w", name, err)
@@ -83,8 +83,8 @@ func (a *admin) createTable(ctx context.Context, request *pb.CreateTableRequest)
 }
 
 // owners returns the owner of each table that has mailbench's prefix: every table is a place of its own.
-func (a *admin) owners(ctx context.Context) (plan.Owners, error) {
-	there, err := a.describe(ctx, drivers.Prefix)
+func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
+	there, err := s.describe(ctx, drivers.Prefix)
 	all := make(plan.Owners)
 	for name, d := range there {
 		m, marked := d.mark()
@@ -96,17 +96,17 @@ func (a *admin) owners(ctx context.Context) (plan.Owners, error) {
 }
 
 // remove drops a table.
-func (a *admin) remove(ctx context.Context, table string, _ *plan.Owner) error {
-	a.compiler.tables.Clear()
-	return a.dropTable(ctx, table)
+func (s *Store) remove(ctx context.Context, table string, _ *plan.Owner) error {
+	s.tables.Clear()
+	return s.dropTable(ctx, table)
 }
 
 // dropTable disables and deletes one table. That it is disabled or gone already,
 // as an interrupted or another client's drop leaves it, is no error.
-func (a *admin) dropTable(ctx context.Context, name string) error {
-	err := a.disable(ctx, name)
+func (s *Store) dropTable(ctx context.Context, name string) error {
+	err := s.disable(ctx, name)
 	if err == nil || isClass(err, "TableNotEnabledException") {
-		err = a.run(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: tableName(name)}, new(pb.DeleteTableResponse))
+		err = s.run(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: tableName(name)}, new(pb.DeleteTableResponse))
 	}
 	if isClass(err, "TableNotFoundException") {
 		return nil
@@ -114,8 +114,8 @@ func (a *admin) dropTable(ctx context.Context, name string) error {
 	return err
 }
 
-func (a *admin) disable(ctx context.Context, name string) error {
-	return a.run(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, new(pb.DisableTableResponse))
+func (s *Store) disable(ctx context.Context, name string) error {
+	return s.run(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, new(pb.DisableTableResponse))
 }
 
 const hbaseNamespace = "default"

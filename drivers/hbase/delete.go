@@ -43,8 +43,8 @@ type finder struct {
 // each calls found with each cell of the table between two rows, and remove after maxTogether of them and at the end.
 func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *cell), remove func() error) error {
 	t, n := f.st.table, 0
-	r := scanRange{start: start, stop: stop, columns: columnsOf(t.family), filter: passes}
-	err := f.scan(f.ctx, t.hbase, r, eachCell(func(c *cell) error {
+	r := scanRange{table: t.hbase, start: start, stop: stop, columns: columnsOf(t.family), filter: passes}
+	err := f.scan(f.ctx, r, eachCell(func(c *cell) error {
 		found(c)
 		if n++; n%maxTogether > 0 {
 			return nil

@@ -1,9 +1,8 @@
 // Package hbase runs mailbench's access patterns on Apache HBase 2.4 or newer,
 // through gohbase.
 //
-// Parts: [Store] holds a cluster (the connections), an admin (tables), a compiler (patterns of
-// applied schemas) and a fleet (region servers that flush and report). A session runs reads and
-// writes, and sends their calls through a sender.
+// Parts: [Store] holds a cluster (the connections) and the tables of applied schemas. A place has the tables of one
+// schema as they are in HBase. A session runs reads and writes, and sends their calls through a sender.
 //
 // Layout: an HBase table is a root table of the schema with all tables nested in it,
 // each in a family of its own. If a table has several plain columns or a collection,

@@ -21,9 +21,9 @@ func compilerOf(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) 
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	var c compiler
-	c.tables.Add(s, l.tables)
-	return plan.Compiler(c.compile), nil
+	st := new(Store)
+	st.tables.Add(s, l.tables)
+	return plan.Compiler(st.compile), nil
 }
 
 // Explain implements drivers.Explainer: the requests and the keys that example

@@ -142,7 +142,7 @@ func TestApplyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	tables, err := first.admin.describe(t.Context(), drivers.Prefix+first.Namespace)
+	tables, err := first.describe(t.Context(), drivers.Prefix+first.Namespace)
 	if err != nil || len(tables) != 2 {
 		t.Errorf("%d tables, %v; expected 2", len(tables), err)
 	}
@@ -172,7 +172,7 @@ func TestDescribe(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := st.admin.describe(t.Context(), drivers.Prefix+st.Namespace)
+	tables, err := st.describe(t.Context(), drivers.Prefix+st.Namespace)
 	if err != nil || len(tables) != 1 {
 		t.Fatalf("%d tables, %v; expected one", len(tables), err)
 	}
@@ -244,7 +244,7 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := st.admin.dropTable(context.Background(), name); err != nil {
+		if err := st.dropTable(context.Background(), name); err != nil {
 			t.Errorf("drop the foreign table: %v", err)
 		}
 	}()
@@ -261,7 +261,7 @@ func TestForeign(t *testing.T) {
 	if err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("drop with a foreign table among ours: %v", err)
 	}
-	all, err := st.admin.describe(t.Context(), drivers.Prefix+st.Namespace)
+	all, err := st.describe(t.Context(), drivers.Prefix+st.Namespace)
 	if _, there := all[name]; err != nil || !there || len(all) != 1 {
 		t.Errorf("after the drop: %v, %v; expected the foreign table alone", slices.Sorted(maps.Keys(all)), err)
 	}
@@ -279,7 +279,7 @@ func TestLookalike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := none.admin.dropTable(context.Background(), prefixOf("", lookalike.Name)+"a"); err != nil {
+		if err := none.dropTable(context.Background(), prefixOf("", lookalike.Name)+"a"); err != nil {
 			t.Errorf("drop the lookalike: %v", err)
 		}
 	}()
@@ -339,7 +339,7 @@ func TestMob(t *testing.T) {
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatalf("applied again: %v", err)
 	}
-	tables, err := st.admin.describe(t.Context(), prefixOf(st.Namespace, "mob"))
+	tables, err := st.describe(t.Context(), prefixOf(st.Namespace, "mob"))
 	d := tables[prefixOf(st.Namespace, "mob")+"mail"]
 	if m, data := d.Families["m"], d.Families["data"]; err != nil || m["BLOOMFILTER"] != "ROWPREFIX_FIXED_LENGTH" ||
 		m[bloomPrefix] != "16" || data["IS_MOB"] != "true" || data["MOB_THRESHOLD"] != "1000" {

@@ -58,7 +58,7 @@ func TestMultiFails(t *testing.T) {
 
 // TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
 func TestSearchAlone(t *testing.T) {
-	if n := together([]step{{}}); n != 1 {
-		t.Errorf("one multi holds %d steps, want 1", n)
+	if groups, n := wave([]step{{}, {}}, true); n != 1 || len(groups) != 1 {
+		t.Errorf("one wave holds %d steps in %d groups, want 1", n, len(groups))
 	}
 }

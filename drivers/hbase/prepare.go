@@ -206,27 +206,9 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 	return v
 }
 
-// compiler knows the schemas that were applied to a store, and compiles their patterns.
-type compiler struct{ tables plan.Tables[table] }
-
-// names returns the names of the HBase tables.
-func (c *compiler) names() map[string]bool {
-	names := make(map[string]bool)
-	for t := range c.tables.All() {
-		names[string(t.hbase)] = true
-	}
-	return names
-}
-
-// tableOf returns the HBase table of a region. The region's name begins with that of the table.
-func tableOf(region string) string {
-	table, _, _ := strings.Cut(region, ",")
-	return table
-}
-
 // compile compiles a pattern of an applied schema.
-func (c *compiler) compile(p *schemas.Pattern) (*statement, error) {
-	return plan.Compile(p, c.tables.Find, compileOne, compileBatch)
+func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
+	return plan.Compile(p, s.tables.Find, compileOne, compileBatch)
 }
 
 func compileOne(p *schemas.Pattern, t *table) (*statement, error) {

@@ -65,6 +65,7 @@ type reading struct {
 	args  []drivers.Value
 	fixed []drivers.Value // the key columns that it binds
 	parts []keyPart       // of the row keys
+	cells bool            // its rows are cells of wide HBase rows
 	yield plan.Yield
 
 	bounds  bounds
@@ -74,8 +75,8 @@ type reading struct {
 	row     []drivers.Value // the row that yield gets
 	arena   []byte          // bytes of decoded key columns that are not raw
 
-	rows        rowSink
-	cells       cellSink
+	rowSink     rowSink
+	cellSink    cellSink
 	staticOf    []byte // row key of the partition whose static columns are in statics
 	rowsScanned int64  // rows or cells that HBase has read
 }
@@ -87,39 +88,36 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	all := make([]drivers.Value, n+len(st.out))
 	r := &reading{
 		session: s, ctx: ctx, st: st, args: args, fixed: args[:len(p.By):len(p.By)], parts: t.row, yield: yield,
-		keyVals: all[:k:k], vals: all[k:n:n], row: all[n:],
+		cells: t.wide() && !p.Static, keyVals: all[:k:k], vals: all[k:n:n], row: all[n:],
 	}
 	if p.Static {
 		r.parts = t.static
 	}
-	r.rows = rowSink{rowDecoder{view: &st.view, vals: r.vals, tolerant: s.tolerant}, r}
-	r.cells.reading = r
+	r.rowSink = rowSink{rowDecoder{view: &st.view, vals: r.vals, tolerant: s.tolerant}, r}
+	r.cellSink.reading = r
 	defer func() { s.count(drivers.Cost{RowsExamined: r.rowsScanned}) }()
+	if r.cells && len(p.Filter) > 0 { // HBase does not report how many cells a filter drops
+		s.count(drivers.Cost{Unreported: 1})
+	}
 	switch {
-	case t.wide() && !p.Static:
-		return r.readCells()
 	case st.Layout.Element >= 0:
 		return r.getElement()
-	case p.Kind == schemas.Get && st.Layout.In >= 0:
-		return r.getMany(args[st.Layout.In].Elems())
-	case p.Kind == schemas.Get:
-		return r.getOne()
 	case st.Layout.In >= 0:
-		return r.sliceMany(args[st.Layout.In].Elems())
+		return r.readList(args[st.Layout.In].Elems())
 	}
-	return r.slice(r.fixed)
+	return r.read(r.fixed)
 }
 
-// scanOf returns what a scan of rows reads, without its range. A scan of a whole table is an audit. It must not push
-// what is measured out of the cache.
-func (r *reading) scanOf() scanRange {
-	return scanRange{
-		columns: r.st.view.requested, filter: r.st.view.filter, left: r.Left, uncached: r.st.Pattern().Kind == schemas.Scan,
+// read reads the rows that begin with the fixed columns.
+func (r *reading) read(fixed []drivers.Value) error {
+	switch {
+	case r.cells && len(fixed) >= len(r.parts):
+		return r.oneRow(fixed)
+	case r.cells:
+		return r.severalRows(fixed)
+	case r.st.Pattern().Kind == schemas.Get:
+		return r.getOne(fixed)
 	}
-}
-
-// slice scans the rows that begin with the fixed columns.
-func (r *reading) slice(fixed []drivers.Value) error {
 	if err := r.bounds.set(r.st, r.parts, fixed, r.args); err != nil || r.bounds.none {
 		return err
 	}
@@ -129,34 +127,72 @@ func (r *reading) slice(fixed []drivers.Value) error {
 		scan.start, scan.stop = scan.stop, scan.start
 		scan.skipStart = len(scan.start) > 0
 	}
-	if len(r.st.Pattern().Filter) > 0 {
-		scan.filter, scan.filtered = r.valuesAre(), true
-	}
-	return r.scan(r.ctx, r.st.table.hbase, scan, &r.rows)
+	return r.scan(r.ctx, scan, &r.rowSink)
 }
 
-// sliceMany scans the rows of each element of a list. If it can, it scans them together, from the first to
-// the last, and HBase seeks from one to the next.
-func (r *reading) sliceMany(list []drivers.Value) error {
-	ranges, err := r.ranges(list)
-	if err == nil && ranges != nil {
-		scan := r.scanOf()
-		scan.start, scan.stop, scan.filtered = ranges[0].StartRow, ranges[len(list)-1].StopRow, len(r.st.Pattern().Filter) > 0
-		scan.filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), r.valuesAre())
-		return r.scan(r.ctx, r.st.table.hbase, scan, &r.rows)
+// readList reads the rows of each element of a list, in its order. It requests them together if it can: of scans, HBase
+// seeks from the rows of one element to those of the next.
+func (r *reading) readList(list []drivers.Value) error {
+	p := r.st.Pattern()
+	bounded := p.From != nil || p.To != nil || len(p.After) > 0
+	switch {
+	case r.cells && len(r.fixed) >= len(r.parts) && !bounded:
+		return r.cellsOf(list)
+	case !r.cells && p.Kind == schemas.Get:
+		return r.getMany(list)
+	case !r.cells && !bounded && !r.st.backward && len(list) > 1:
+		if ranges, err := r.ranges(list); err != nil || ranges != nil {
+			if err != nil {
+				return err
+			}
+			scan := r.scanOf()
+			scan.start, scan.stop = ranges[0].StartRow, ranges[len(list)-1].StopRow
+			scan.filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), scan.filter)
+			return r.scan(r.ctx, scan, &r.rowSink)
+		}
 	}
-	for i := 0; i < len(list) && err == nil; i++ {
-		err = r.slice(append(r.fixed, list[i]))
+	for _, v := range list {
+		if err := r.read(append(r.fixed, v)); err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
+}
+
+// scanOf returns what a scan of rows reads, without its range. A scan of a whole table is an audit. It must not push
+// what is measured out of the cache.
+func (r *reading) scanOf() scanRange {
+	p := r.st.Pattern()
+	scan := scanRange{
+		table: r.st.table.hbase, columns: r.st.view.requested, filter: r.filter(), uncached: p.Kind == schemas.Scan,
+	}
+	if !r.cells {
+		scan.left, scan.filtered = r.Left, len(p.Filter) > 0
+	}
+	return scan
+}
+
+// filter returns the filter that drops rows by their values, and cells that are not wanted.
+func (r *reading) filter() *pb.Filter {
+	p := r.st.Pattern()
+	if len(p.Filter) == 0 {
+		return r.st.view.filter
+	}
+	values := r.args[r.st.Layout.Filter:]
+	if r.cells {
+		return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal, bytesOf(appendValue(nil, values[0])))))
+	}
+	family, _ := r.st.family()
+	var all []*pb.Filter
+	for i, c := range p.Filter {
+		all = append(all, columnIs(family, c.Name, values[i]))
+	}
+	return allOf(append(all, r.st.view.filter)...)
 }
 
 // ranges returns the ranges of rows of all elements of a list. It returns none if one scan does not yield them in the
 // order of the list.
 func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
-	if p := r.st.Pattern(); len(list) < 2 || p.From != nil || p.To != nil || len(p.After) > 0 || r.st.backward {
-		return nil, nil
-	}
 	ranges := make([]*filter.RowRange, len(list))
 	for i, v := range list {
 		if err := r.bounds.set(r.st, r.parts, append(r.fixed, v), r.args); err != nil {
@@ -170,29 +206,19 @@ func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
 	return ranges, nil
 }
 
-// valuesAre returns the filter that drops rows by their values and cells that are not wanted.
-func (r *reading) valuesAre() *pb.Filter {
-	family, _ := r.st.family()
-	var all []*pb.Filter
-	for i, c := range r.st.Pattern().Filter {
-		all = append(all, columnIs(family, c.Name, r.args[r.st.Layout.Filter+i]))
-	}
-	return allOf(append(all, r.st.view.filter)...)
-}
-
 // newGet returns a Get of the row of one key.
-func (r *reading) newGet(key ...drivers.Value) (*call, error) {
+func (r *reading) newGet(key []drivers.Value) (*call, error) {
 	row, err := rowKey(r.parts, key)
 	return newGet(r.st.table.hbase, row, r.st.view.requested, r.st.view.filter, 0), err
 }
 
 // getOne yields the row of one key.
-func (r *reading) getOne() error {
-	c, err := r.newGet(r.args[:len(r.parts)]...)
+func (r *reading) getOne(key []drivers.Value) error {
+	c, err := r.newGet(key)
 	if err != nil {
 		return err
 	}
-	return r.get(r.ctx, c, &r.rows)
+	return r.get(r.ctx, c, &r.rowSink)
 }
 
 // getElement yields one value of a map.
@@ -209,7 +235,7 @@ func (r *reading) getElement() error {
 	}
 	family, _ := st.family()
 	c := newGet(st.table.hbase, key, columnsOf(family, []byte(column.Name), element), nil, 0)
-	d := &r.rows.rowDecoder
+	d := &r.rowSink.rowDecoder
 	if err := r.get(r.ctx, c, eachCell(d.take)); err != nil || len(d.elems) != 2 {
 		return err
 	}
@@ -228,7 +254,7 @@ func (r *reading) getMany(list []drivers.Value) error {
 		calls := make([]*call, min(together, len(list)))
 		for i := range calls {
 			var err error
-			if calls[i], err = r.newGet(append(r.fixed, list[i])...); err != nil {
+			if calls[i], err = r.newGet(append(r.fixed, list[i])); err != nil {
 				return err
 			}
 		}
@@ -236,7 +262,7 @@ func (r *reading) getMany(list []drivers.Value) error {
 			return err
 		}
 		for _, c := range calls {
-			if err := c.deliver(&r.rows); err != nil {
+			if err := c.deliver(&r.rowSink); err != nil {
 				return err
 			}
 		}

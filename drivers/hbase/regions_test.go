@@ -98,7 +98,7 @@ patterns:
 	splits := [][]byte{at(10), append(at(20), 0), at(30), at(31), at(900), []byte("q")}
 	made := (&place{layout: l, namespace: st.Namespace}).request(l.roots[0])
 	made.SplitKeys = splits
-	if err := st.admin.createTable(t.Context(), made); err != nil {
+	if err := st.createTable(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(t.Context(), s); err != nil {
@@ -260,7 +260,7 @@ func awaitRegions(t *testing.T, st *Store, want int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		servers, _, err := st.fleet.servers(ctx)
+		servers, _, err := st.servers(ctx)
 		regions := 0
 		for _, sv := range servers {
 			regions += len(sv.regions)

@@ -26,7 +26,7 @@ func TestRender(t *testing.T) {
 		t.Fatal(err)
 	}
 	rendered := commands(t, text)
-	there, err := st.admin.describe(t.Context(), drivers.Prefix+st.Namespace)
+	there, err := st.describe(t.Context(), drivers.Prefix+st.Namespace)
 	if err != nil || len(there) != len(rendered) {
 		t.Fatalf("%d tables are there and %d rendered, %v", len(there), len(rendered), err)
 	}

@@ -183,7 +183,7 @@ func TestUnsupported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.compiler.tables.Add(s, l.tables)
+		st.tables.Add(s, l.tables)
 		if _, err := drivers.PrepareAll(t.Context(), st, s); err != nil {
 			t.Error(err)
 		}

@@ -163,7 +163,7 @@ func balancer(t *testing.T, st *Store, on bool) {
 // writesOf returns how many writes each region server has counted for a table's regions.
 func writesOf(t *testing.T, st *Store, s *schemas.Schema, table string) map[string]int64 {
 	t.Helper()
-	if err := st.fleet.awaitReports(t.Context()); err != nil {
+	if err := st.awaitReports(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	status, err := st.status(t.Context())

@@ -29,6 +29,7 @@ const maxResultSize = 2 << 20
 // scanRange says what a scanner reads: the rows from start to stop. An empty end means no
 // bound.
 type scanRange struct {
+	table       []byte
 	start, stop []byte
 	skipStart   bool // start is not in the range
 	reversed    bool // HBase reads from the last row to the first; only then is stop in the range
@@ -51,7 +52,7 @@ func varint(field protowire.Number, n uint64) []byte {
 
 // newScan returns one step of a scan: it fetches at most limit rows; 0 is no limit. If scanner is nil, it first opens
 // one on the range. If counts, HBase returns how many rows it reads.
-func newScan(table []byte, r *scanRange, scanner *uint64, limit uint32, counts bool) *call {
+func newScan(r *scanRange, scanner *uint64, limit uint32, counts bool) *call {
 	key := r.start
 	if r.reversed {
 		key = r.lastKey()
@@ -70,7 +71,7 @@ func newScan(table []byte, r *scanRange, scanner *uint64, limit uint32, counts b
 	if scanner == nil {
 		q.Scan = r.opening(counts)
 	}
-	c := newCall("Scan", table, key, q, new(pb.ScanResponse))
+	c := newCall("Scan", r.table, key, q, new(pb.ScanResponse))
 	c.place = q.Region
 	return c
 }
@@ -154,9 +155,8 @@ func (c *call) deliver(to sink) error {
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
 	*sender
-	table []byte
-	r     scanRange
-	sink  sink
+	r    scanRange
+	sink sink
 
 	row    []byte  // key of the current HBase row, or of the last one
 	open   bool    // more cells of row may come
@@ -178,8 +178,8 @@ const maxLost = 10
 const closeTimeout = 2 * time.Second
 
 // scan reads a range of a table until the range or the sink is at its end.
-func (s *sender) scan(ctx context.Context, table []byte, r scanRange, to sink) error {
-	sc := &scanner{sender: s, table: table, r: r, sink: to, counts: r.filtered || s.tally != nil}
+func (s *sender) scan(ctx context.Context, r scanRange, to sink) error {
+	sc := &scanner{sender: s, r: r, sink: to, counts: r.filtered || s.tally != nil}
 	for {
 		done, err := sc.region(ctx)
 		if sc.id != nil {
@@ -221,7 +221,7 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 				limit = uint32(left)
 			}
 		}
-		c := newScan(s.table, &s.r, s.id, limit, s.counts)
+		c := newScan(&s.r, s.id, limit, s.counts)
 		c.again, s.again = s.again, false
 		if err := s.send(ctx, c); err != nil {
 			return false, err
@@ -352,7 +352,7 @@ func keyBefore(key []byte) []byte {
 func (s *scanner) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	c := newScan(s.table, &s.r, s.id, 0, s.counts)
+	c := newScan(&s.r, s.id, 0, s.counts)
 	request := c.request.(*pb.ScanRequest)
 	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
 	s.id = nil
@@ -398,8 +398,8 @@ func (st *statement) divide(ctx context.Context, s *sender, n int) ([][]byte, er
 // edge returns the first row key >= key, or with before the last one < key; nil if there is
 // none. A nil key is the start of the table, or with before for its end.
 func (st *statement) edge(ctx context.Context, s *sender, key []byte, before bool) (row []byte, err error) {
-	err = s.scan(ctx, st.table.hbase, scanRange{
-		start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
+	err = s.scan(ctx, scanRange{
+		table: st.table.hbase, start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
 		columns: []*pb.Column{{Family: []byte(st.view.family)}}, filter: firstOnly(),
 	}, eachCell(func(c *cell) error {
 		row = bytes.Clone(c.row)

@@ -129,7 +129,7 @@ func TestScanner(t *testing.T) {
 			for lost := 0; lost <= 12; lost++ {
 				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
 				k := &collector{}
-				if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{reversed: reversed}, k); err != nil {
+				if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), scanRange{table: []byte("t"), reversed: reversed}, k); err != nil {
 					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
 				}
 				expected := slices.Clone(want)
@@ -147,17 +147,17 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, k); err != nil || len(k.got) != 2 || f.open {
+	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), scanRange{table: []byte("t")}, k); err != nil || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !isOne(err, scannerGone) {
+	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), scanRange{table: []byte("t")}, &collector{}); err == nil || !isOne(err, scannerGone) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	if err := newFake(sendFunc(func(*call) error { return broken }), time.Minute).scan(t.Context(), []byte("t"), scanRange{}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := newFake(sendFunc(func(*call) error { return broken }), time.Minute).scan(t.Context(), scanRange{table: []byte("t")}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}
 }

@@ -132,7 +132,7 @@ func TestUser(t *testing.T) {
 	if err := st.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	servers, _, err := st.fleet.servers(t.Context())
+	servers, _, err := st.servers(t.Context())
 	if err != nil || len(servers) == 0 || servers[0].user != name {
 		t.Errorf("region servers %v, %v; expected the user %s", servers, err, name)
 	}

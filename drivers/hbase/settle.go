@@ -7,7 +7,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/tsuna/gohbase/hrpc"
@@ -19,28 +19,22 @@ import (
 // settleInterval is how often Settle reads the state of compactions.
 const settleInterval = 200 * time.Millisecond
 
-// fleet are the region servers that have regions of the schemas applied to a store.
-type fleet struct {
-	*cluster
-	compiler            *compiler
-	info                sync.Once // reads the two settings of the servers
-	serverWAL, serverGC string
-}
-
-// settle flushes the regions of the applied schemas. Then it waits until none of them has a
-// compaction running or queued, and until the master knows their sizes. It does not wait for
+// Settle implements drivers.Settler. It flushes the regions of the applied schemas. Then it waits until none of them
+// has a compaction running or queued, and until the master knows their sizes. It does not wait for
 // other tables of the cluster or for replicas.
-func (f *fleet) settle(ctx context.Context) error {
-	return f.everywhere(ctx, func(servers []server) error { return f.flushAll(ctx, servers) })
+func (s *Store) Settle(ctx context.Context) error {
+	return s.During("settle", func() error {
+		return s.everywhere(ctx, func(servers []server) error { return flushAll(ctx, servers) })
+	})
 }
 
 // everywhere calls do with the servers of our regions, and waits for their next reports. If a
 // region has moved, it begins again: only those reports have the region's place.
-func (f *fleet) everywhere(ctx context.Context, do func([]server) error) error {
-	servers, all, err := f.servers(ctx)
+func (s *Store) everywhere(ctx context.Context, do func([]server) error) error {
+	servers, all, err := s.servers(ctx)
 	if err == nil && !all { // some tables are younger than the last reports
-		if err = f.awaitReports(ctx); err == nil {
-			servers, _, err = f.servers(ctx)
+		if err = s.awaitReports(ctx); err == nil {
+			servers, _, err = s.servers(ctx)
 		}
 	}
 	for {
@@ -51,16 +45,16 @@ func (f *fleet) everywhere(ctx context.Context, do func([]server) error) error {
 		if err != nil && !again {
 			return err
 		}
-		if err = f.awaitReports(ctx); err != nil || !again {
+		if err = s.awaitReports(ctx); err != nil || !again {
 			return err
 		}
-		servers, _, err = f.servers(ctx)
+		servers, _, err = s.servers(ctx)
 	}
 }
 
 // flushAll makes the servers write their regions' memory to files, and waits until they
 // compact none of them.
-func (f *fleet) flushAll(ctx context.Context, servers []server) error {
+func flushAll(ctx context.Context, servers []server) error {
 	for _, server := range servers {
 		if err := server.flush(ctx); err != nil {
 			return err
@@ -87,11 +81,11 @@ func (f *fleet) flushAll(ctx context.Context, servers []server) error {
 
 // awaitReports waits until each live region server has sent the master one more report.
 // Servers report every three seconds by default, and Observe returns what they reported.
-func (f *fleet) awaitReports(ctx context.Context) error {
-	before, _, err := f.servers(ctx)
+func (s *Store) awaitReports(ctx context.Context) error {
+	before, _, err := s.servers(ctx)
 	for err == nil {
 		var now []server
-		if now, _, err = f.servers(ctx); err != nil {
+		if now, _, err = s.servers(ctx); err != nil {
 			break
 		}
 		if !slices.ContainsFunc(now, func(n server) bool {
@@ -119,17 +113,20 @@ type server struct {
 
 // servers returns the live region servers, as they last reported them. all is true
 // if the reports have regions of all our tables.
-func (f *fleet) servers(ctx context.Context) (live []server, all bool, err error) {
-	status, err := f.status(ctx)
+func (s *Store) servers(ctx context.Context) (live []server, all bool, err error) {
+	status, err := s.status(ctx)
 	if err != nil {
 		return nil, false, err
 	}
-	ours := f.compiler.names()
+	ours := make(map[string]bool) // names of HBase tables
+	for t := range s.tables.All() {
+		ours[string(t.hbase)] = true
+	}
 	missing := maps.Clone(ours)
 	for _, sv := range status.GetLiveServers() {
 		at, load := sv.GetServer(), sv.GetServerLoad()
 		sv := server{
-			cluster: f.cluster, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
+			cluster: s.cluster, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
 			host: at.GetHostName(), info: load.GetInfoServerPort(),
 			heap: load.GetMaxHeap_MB(), reported: load.GetReportEndTime(),
 		}
@@ -205,4 +202,10 @@ func (o onConn) SendRPC(c hrpc.Call) (proto.Message, error) {
 	case <-c.Context().Done():
 		return nil, c.Context().Err()
 	}
+}
+
+// tableOf returns the HBase table of a region. The region's name begins with that of the table.
+func tableOf(region string) string {
+	table, _, _ := strings.Cut(region, ",")
+	return table
 }

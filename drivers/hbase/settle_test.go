@@ -46,12 +46,12 @@ func TestSettleMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitRegions(t, st, 2)
-	reported, _, err := st.fleet.servers(t.Context())
+	reported, _, err := st.servers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := true
-	err = st.fleet.everywhere(t.Context(), func(servers []server) error {
+	err = st.everywhere(t.Context(), func(servers []server) error {
 		if first { // the report of servers is old now
 			first = false
 			servers = reported
@@ -61,12 +61,12 @@ func TestSettleMoved(t *testing.T) {
 				}
 			}
 		}
-		return st.fleet.flushAll(t.Context(), servers)
+		return flushAll(t.Context(), servers)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, _, err := st.fleet.servers(t.Context())
+	now, _, err := st.servers(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func move(t *testing.T, st *Store, region []byte) {
 	t.Helper()
 	encoded := bytes.Split(region, []byte("."))
 	request := &pb.MoveRegionRequest{Region: &pb.RegionSpecifier{Type: pb.RegionSpecifier_ENCODED_REGION_NAME.Enum(), Value: encoded[len(encoded)-2]}}
-	if err := st.fleet.askMaster(t.Context(), "MoveRegion", request, &pb.MoveRegionResponse{}); err != nil {
+	if err := st.askMaster(t.Context(), "MoveRegion", request, &pb.MoveRegionResponse{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -143,7 +143,7 @@ func TestSettle(t *testing.T) {
 		check("flushed", round)
 	}
 	majorCompact(t, st)
-	err := st.fleet.everywhere(t.Context(), func(servers []server) error {
+	err := st.everywhere(t.Context(), func(servers []server) error {
 		for _, sv := range servers {
 			if busy, err := sv.compacting(t.Context()); busy || err != nil {
 				return fmt.Errorf("settled, and compacting %v: %w", busy, err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -20,14 +21,15 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Store is an open HBase. Its parts are the connection, the administration of tables, the
-// patterns of applied schemas and the region servers. Sessions run calls.
+// Store is an open HBase. Sessions run calls.
 type Store struct {
 	*cluster
 	plan.Admin
-	admin    *admin
-	compiler *compiler
-	fleet    *fleet
+	tables plan.Tables[table] // of the applied schemas
+	dotted bool               // the keyspace is no namespace of HBase, but how names of tables begin, up to a dot
+
+	info                sync.Once // reads the two settings of the servers
+	serverWAL, serverGC string
 }
 
 var (
@@ -79,7 +81,7 @@ func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 		return nil, fmt.Errorf("open HBase: %w", err)
 	}
 	s := newStore(c, o)
-	if err := s.admin.findDotted(ctx); err != nil {
+	if err := s.findDotted(ctx); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open HBase: %w", err)
 	}
@@ -88,12 +90,10 @@ func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 
 func newStore(c *cluster, o drivers.Options) *Store {
 	c.ReadOnly = o.ReadOnly
-	k := new(compiler)
-	s := &Store{cluster: c, compiler: k, fleet: &fleet{cluster: c, compiler: k}}
-	s.admin = &admin{cluster: c, Admin: &s.Admin, compiler: k}
+	s := &Store{cluster: c}
 	s.Admin = plan.Admin{
 		Entry: &c.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
-		Parallel: dropped, Find: s.admin.find, Owners: s.admin.owners, Remove: s.admin.remove,
+		Parallel: dropped, Find: s.find, Owners: s.owners, Remove: s.remove,
 	}
 	return s
 }
@@ -125,7 +125,7 @@ func (s *Store) Capabilities() drivers.Capabilities {
 // of a table are its layout hints and all settings of its family. Those of the family
 // of its static columns begin with "static.".
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	l, err := newLayout(s.admin.prefix(sch.Name), sch)
+	l, err := newLayout(s.prefix(sch.Name), sch)
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
@@ -140,17 +140,9 @@ func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (string, error)
 	})
 }
 
-// Settle implements drivers.Settler.
-func (s *Store) Settle(ctx context.Context) error {
-	return s.During("settle", func() error { return s.fleet.settle(ctx) })
-}
-
-// Observe implements drivers.Observer.
-func (s *Store) Observe() drivers.Observation { return s.fleet.observe() }
-
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.Statement, err error) {
-	return plan.Prepare(&s.Gate, p, s.compiler.compile)
+	return plan.Prepare(&s.Gate, p, s.compile)
 }
 
 // Split implements drivers.Splitter.
@@ -203,11 +195,11 @@ var resultSettings = map[string]string{
 // descriptors returns settings of the families of the applied schemas. Apply has compared them
 // with the descriptors in HBase. A setting that differs between families has each value, with the
 // families that have one of the rarer.
-func (c *compiler) descriptors() map[string]string {
+func (s *Store) descriptors() map[string]string {
 	settings := make(map[string]string)
 	for name, setting := range resultSettings {
 		families := make(map[string][]string) // value → families
-		for t := range c.tables.All() {
+		for t := range s.tables.All() {
 			own, value := []string{t.family}, strings.ToLower(t.descriptor[setting])
 			if len(t.statics) > 0 {
 				own = append(own, staticFamily)
@@ -232,20 +224,20 @@ func (c *compiler) descriptors() map[string]string {
 	return settings
 }
 
-// observe returns what the client can see. It does not report replication: HDFS replicates, and
+// Observe implements drivers.Observer. It returns what the client can see. It does not report replication: HDFS replicates, and
 // HBase's clients cannot see it. The log and the garbage collector are those of one region server, read once:
 // HBase gives all of them one configuration.
-func (f *fleet) observe() drivers.Observation {
+func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
-		Settings: f.effective(),
+		Settings: s.effective(),
 	}
-	maps.Copy(o.Settings, f.compiler.descriptors())
-	if f.Enter() != nil {
+	maps.Copy(o.Settings, s.descriptors())
+	if s.Enter() != nil {
 		return o
 	}
-	defer f.Leave()
-	servers, _, err := f.servers(context.Background()) // bounded by the timeout
+	defer s.Leave()
+	servers, _, err := s.servers(context.Background()) // bounded by the timeout
 	if err != nil {
 		return o
 	}
@@ -258,8 +250,8 @@ func (f *fleet) observe() drivers.Observation {
 		regions += len(one.regions)
 		heaps = append(heaps, fmt.Sprint(one.heap))
 	}
-	f.info.Do(func() { f.serverWAL, f.serverGC = serverSettings(context.Background(), one.host, one.info) })
-	o.Settings["server_wal"], o.Settings["server_gc"] = f.serverWAL, f.serverGC
+	s.info.Do(func() { s.serverWAL, s.serverGC = serverSettings(context.Background(), one.host, one.info) })
+	o.Settings["server_wal"], o.Settings["server_gc"] = s.serverWAL, s.serverGC
 	slices.Sort(heaps)
 	o.Settings["server_heap_mb"] = strings.Join(slices.Compact(heaps), ", ")
 	o.Settings["region_servers"] = strconv.Itoa(len(servers))

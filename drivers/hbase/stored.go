@@ -135,52 +135,44 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 	}
 }
 
-// admin creates, compares and drops the tables of schemas.
-type admin struct {
-	*cluster
-	*plan.Admin
-	compiler *compiler
-	dotted   bool // the keyspace is no namespace of HBase, but how names of tables begin, up to a dot
-}
-
 // findDotted finds out whether the keyspace is a namespace of HBase or the beginning of
 // names of tables. It is a namespace if there is one with tables, or neither.
-func (a *admin) findDotted(ctx context.Context) error {
-	if a.Keyspace == "" || a.Keyspace == hbaseNamespace || strings.HasPrefix(a.Keyspace, drivers.Prefix) {
+func (s *Store) findDotted(ctx context.Context) error {
+	if s.Keyspace == "" || s.Keyspace == hbaseNamespace || strings.HasPrefix(s.Keyspace, drivers.Prefix) {
 		return nil
 	}
-	in, err := a.describe(ctx, a.Keyspace+":")
+	in, err := s.describe(ctx, s.Keyspace+":")
 	if err != nil && !isClass(err, "NamespaceNotFoundException") || len(in) > 0 {
 		return err
 	}
-	begin, err := a.describe(ctx, a.Keyspace+".")
-	a.dotted = len(begin) > 0
+	begin, err := s.describe(ctx, s.Keyspace+".")
+	s.dotted = len(begin) > 0
 	return err
 }
 
 // prefix returns how the names of a schema's HBase tables begin in this store.
-func (a *admin) prefix(schema string) string {
+func (s *Store) prefix(schema string) string {
 	switch {
-	case a.Keyspace == "":
-		return prefixOf(a.Namespace, schema)
-	case a.Keyspace == hbaseNamespace:
+	case s.Keyspace == "":
+		return prefixOf(s.Namespace, schema)
+	case s.Keyspace == hbaseNamespace:
 		return ""
-	case strings.HasPrefix(a.Keyspace, drivers.Prefix) || a.dotted:
-		return a.Keyspace + "."
+	case strings.HasPrefix(s.Keyspace, drivers.Prefix) || s.dotted:
+		return s.Keyspace + "."
 	}
-	return a.Keyspace + ":"
+	return s.Keyspace + ":"
 }
 
 // describe returns the descriptors of all tables whose names begin with prefix, by
 // their names. Those of the default namespace are named without it.
-func (a *admin) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
+func (s *Store) describe(ctx context.Context, prefix string) (map[string]TableDescription, error) {
 	var answer pb.GetTableDescriptorsResponse
 	in := tableName(prefix)
 	request := &pb.GetTableDescriptorsRequest{
 		Regex:     proto.String(regexp.QuoteMeta(string(in.Qualifier)) + ".*"),
 		Namespace: proto.String(string(in.Namespace)),
 	}
-	if err := a.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
+	if err := s.askMaster(ctx, "GetTableDescriptors", request, &answer); err != nil {
 		return nil, err
 	}
 	all := make(map[string]TableDescription)
@@ -203,17 +195,17 @@ func (a *admin) describe(ctx context.Context, prefix string) (map[string]TableDe
 
 // find returns the tables of a schema as they are in HBase. HBase itself knows only a table's
 // families, so find assumes that a table without a mark is laid out as the schema says.
-func (a *admin) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
-	prefix := a.prefix(sch.Name)
+func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
+	prefix := s.prefix(sch.Name)
 	l, err := newLayout(prefix, sch)
 	if err != nil {
 		return nil, err
 	}
 	p := &place{
 		Found:  plan.Found{Name: "HBase tables " + prefix + "*", Want: l.stored()},
-		layout: l, admin: a, namespace: a.NamespaceOf(sch.Name), regions: a.preSplit, users: a.users,
+		layout: l, store: s, namespace: s.NamespaceOf(sch.Name), regions: s.preSplit, users: s.users,
 	}
-	p.there, err = a.describe(ctx, prefix)
+	p.there, err = s.describe(ctx, prefix)
 	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
@@ -239,7 +231,7 @@ func (a *admin) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 			d.Attributes[attrTables] = l.tablesText(l.roots[i])
 		}
 	}
-	if p.Have, err = a.read(sch.Name, prefix, p.there); err != nil {
+	if p.Have, err = s.read(sch.Name, prefix, p.there); err != nil {
 		return nil, err
 	}
 	for _, table := range p.others {
@@ -257,7 +249,7 @@ func (d TableDescription) marks(name string) bool {
 }
 
 // read reads the tables of a schema out of their descriptors.
-func (a *admin) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
+func (s *Store) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
 	if len(there) == 0 {
 		return &schemas.Schema{Name: name}, nil
 	}
@@ -267,7 +259,7 @@ func (a *admin) read(name, prefix string, there map[string]TableDescription) (*s
 		text += there[table].Attributes[attrTables]
 		families[table] = there[table].Families
 	}
-	sch, err := schemas.Parse("HBase at "+a.contact[0], []byte(text))
+	sch, err := schemas.Parse("HBase at "+s.contact[0], []byte(text))
 	if err != nil {
 		return nil, err
 	}
@@ -281,11 +273,11 @@ func (a *admin) read(name, prefix string, there map[string]TableDescription) (*s
 // NotThere implements plan.Place. The error names the namespaces that exist, and what names of tables begin with, up
 // to their first dot, as Options.Keyspace takes them.
 func (p *place) NotThere(ctx context.Context) error {
-	a := p.admin
-	name := cmp.Or(a.Keyspace, strings.TrimSuffix(a.prefix(p.schema.Name), "."))
+	s := p.store
+	name := cmp.Or(s.Keyspace, strings.TrimSuffix(s.prefix(p.schema.Name), "."))
 	var answer pb.GetTableNamesResponse
 	request := &pb.GetTableNamesRequest{Regex: proto.String(".*")}
-	if err := a.askMaster(ctx, "GetTableNames", request, &answer); err != nil {
+	if err := s.askMaster(ctx, "GetTableNames", request, &answer); err != nil {
 		return fmt.Errorf("list tables: %w", err)
 	}
 	there := make(map[string]bool)
@@ -297,7 +289,7 @@ func (p *place) NotThere(ctx context.Context) error {
 		there[in] = true
 	}
 	return &drivers.AbsentError{
-		What: "namespace", Name: name, Where: "with tables at " + strings.Join(a.contact, ", "),
+		What: "namespace", Name: name, Where: "with tables at " + strings.Join(s.contact, ", "),
 		There: slices.Sorted(maps.Keys(there)),
 	}
 }

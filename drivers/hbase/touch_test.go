@@ -125,7 +125,7 @@ func majorCompact(t *testing.T, st *Store) {
 	if err := st.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	err := st.fleet.everywhere(t.Context(), func(servers []server) error {
+	err := st.everywhere(t.Context(), func(servers []server) error {
 		for _, sv := range servers {
 			err := sv.each(t.Context(), "CompactRegion", func(r *pb.RegionSpecifier) proto.Message {
 				return &pb.CompactRegionRequest{Region: r, Major: proto.Bool(true)}

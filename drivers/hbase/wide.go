@@ -15,66 +15,35 @@ import (
 // scans the row.
 const maxStoreLimit = 1000
 
-// readCells reads rows that are cells of wide HBase rows.
-func (r *reading) readCells() error {
-	st := r.st
-	if len(st.Pattern().Filter) > 0 { // HBase does not report how many cells a filter drops
-		r.count(drivers.Cost{Unreported: 1})
-	}
-	if st.Layout.In < 0 {
-		return r.wideSlice(r.fixed)
-	}
-	list := r.args[st.Layout.In].Elems()
-	p := st.Pattern()
-	if len(p.By) >= len(st.table.row) && p.From == nil && p.To == nil && len(p.After) == 0 {
-		return r.wideMany(list)
-	}
-	for _, v := range list {
-		if err := r.wideSlice(append(r.fixed, v)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wideSlice reads the cells below the fixed columns: of one row, or of several.
-func (r *reading) wideSlice(fixed []drivers.Value) error {
-	st, rows := r.st, len(r.st.table.row)
-	if len(fixed) < rows {
-		return r.severalRows(fixed)
-	}
-	key, err := rowKey(st.table.row, fixed[:rows])
+// oneRow reads the cells of one row that begin with the fixed columns, within the bounds: with a Get if they are few,
+// else with a scan of the row. HBase cannot read a row's cells backwards, so a reverse read reads the whole range and
+// keeps its end.
+func (r *reading) oneRow(fixed []drivers.Value) error {
+	st, rows := r.st, len(r.parts)
+	key, err := rowKey(r.parts, fixed[:rows])
 	if err != nil {
 		return err
 	}
 	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil || r.bounds.none {
 		return err
 	}
-	return r.oneRow(key, len(fixed) == len(st.table.key))
-}
-
-// oneRow reads the cells of one row within the bounds: with a Get if they are few, else with a
-// scan of the row. If exact, lower is the qualifier of the one cell to read. HBase cannot read
-// a row's cells backwards, so a reverse read reads the whole range and keeps its end.
-func (r *reading) oneRow(key []byte, exact bool) error {
-	st := r.st
-	requested, passes := st.view.requested, r.valueFilter()
+	scan := r.scanOf()
+	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
 	switch {
 	case exact:
-		requested = columnsOf(st.table.family, r.bounds.lower)
+		scan.columns = columnsOf(st.table.family, r.bounds.lower)
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
-		passes = allOf(columnRange(r.bounds.lower, r.bounds.upper), passes)
+		scan.filter = allOf(columnRange(r.bounds.lower, r.bounds.upper), scan.filter)
 	}
-	r.cells.buffered = st.backward && !exact
-	r.cells.kept = nil
+	to := &r.cellSink
+	to.buffered, to.kept = st.backward && !exact, nil
 	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		return r.get(r.ctx, newGet(st.table.hbase, key, requested, passes, uint32(max(left, 0))), &r.cells)
+		return r.get(r.ctx, newGet(st.table.hbase, key, scan.columns, scan.filter, uint32(max(left, 0))), to)
 	}
-	scan := r.scanOf()
-	scan.start, scan.stop, scan.columns, scan.filter, scan.left = key, rowAfter(key), requested, passes, nil
-	err := r.scan(r.ctx, st.table.hbase, scan, &r.cells)
-	for i := len(r.cells.kept) - 1; i >= 0 && err == nil; i-- {
-		err = r.cells.yieldCell(r.cells.kept[i])
+	scan.start, scan.stop = key, rowAfter(key)
+	err = r.scan(r.ctx, scan, to)
+	for i := len(to.kept) - 1; i >= 0 && err == nil; i-- {
+		err = to.yieldCell(to.kept[i])
 	}
 	return err
 }
@@ -87,43 +56,34 @@ func columnsOf(family string, qualifiers ...[]byte) []*pb.Column {
 	return []*pb.Column{{Family: []byte(family), Qualifier: qualifiers}}
 }
 
-// valueFilter returns the filter on the cells' values.
-func (r *reading) valueFilter() *pb.Filter {
-	if len(r.st.Pattern().Filter) == 0 {
-		return nil
-	}
-	return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal,
-		bytesOf(appendValue(nil, r.args[r.st.Layout.Filter])))))
-}
-
 // severalRows scans rows for cells: the row keys begin with the fixed columns.
 func (r *reading) severalRows(fixed []drivers.Value) error {
-	st, rows := r.st, len(r.st.table.row)
-	if err := r.bounds.set(st, st.table.row, fixed, r.args); err != nil || r.bounds.none {
+	st, to := r.st, &r.cellSink
+	if err := r.bounds.set(st, r.parts, fixed, r.args); err != nil || r.bounds.none {
 		return err
 	}
-	r.cells.buffered = false
-	if n := rows - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
+	to.buffered = false
+	if n := len(r.parts) - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
 		// An earlier page has read the first cells of the first row.
 		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
 		var err error
-		r.cells.skipRow = bytes.Clone(r.bounds.lower)
-		if r.cells.skip, err = appendKey(nil, st.table.rest, after[n:]); err != nil {
+		to.skipRow = bytes.Clone(r.bounds.lower)
+		if to.skip, err = appendKey(nil, st.table.rest, after[n:]); err != nil {
 			return err
 		}
-		r.cells.skip = keyAfter(r.cells.skip, st.table.rest, len(after)-n)
+		to.skip = keyAfter(to.skip, st.table.rest, len(after)-n)
 	}
 	scan := r.scanOf() // forwards: HBase reads the cells of a row in one order only
-	scan.start, scan.stop, scan.filter, scan.left = r.bounds.lower, r.bounds.upper, r.valueFilter(), nil
-	return r.scan(r.ctx, st.table.hbase, scan, &r.cells)
+	scan.start, scan.stop = r.bounds.lower, r.bounds.upper
+	return r.scan(r.ctx, scan, to)
 }
 
-// wideMany reads the cells of one row for each element of a list, in the list's order. One Get
+// cellsOf reads the cells of one row for each element of a list, in the list's order. One Get
 // reads up to maxTogether elements: by the cells' qualifiers if the elements complete them, else
 // with a filter for their prefixes.
-func (r *reading) wideMany(list []drivers.Value) error {
-	st, rows := r.st, len(r.st.table.row)
-	key, err := rowKey(st.table.row, r.fixed[:rows])
+func (r *reading) cellsOf(list []drivers.Value) error {
+	st, rows := r.st, len(r.parts)
+	key, err := rowKey(r.parts, r.fixed[:rows])
 	if err != nil {
 		return err
 	}
@@ -136,7 +96,7 @@ func (r *reading) wideMany(list []drivers.Value) error {
 		}
 		slices.SortFunc(prefixes, bytes.Compare)
 		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
-		requested, passes := st.view.requested, r.valueFilter()
+		requested, passes := st.view.requested, r.filter()
 		if len(r.fixed)+1 == len(st.table.key) {
 			requested = columnsOf(st.table.family, prefixes...)
 		} else {
@@ -167,7 +127,7 @@ func (r *reading) yieldListed(cells []cell, list []drivers.Value) (err error) {
 		}
 		of.Add(vals[len(r.fixed)-len(r.st.table.row)], c)
 	}
-	return of.Each(list, r.cells.yieldCell)
+	return of.Each(list, r.cellSink.yieldCell)
 }
 
 // cellSink yields rows that are cells.
