@@ -98,7 +98,6 @@ func (s *sender) answered(calls ...*call) {
 	defer s.mu.Unlock()
 	cost, sendings := &s.cost.Cost, int64(1)
 	for i, c := range calls {
-		c.takeCells()
 		sendings = max(sendings, c.sendings)
 		requests := int64(1)
 		if slices.ContainsFunc(calls[:i], func(b *call) bool { return b.conn == c.conn }) {
@@ -148,7 +147,7 @@ type call struct {
 	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
 	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
 	response proto.Message
-	found    []cell // the cells in the answer
+	after    []cell // those that followed the response
 
 	batchable bool               // gohbase may put it into one request with other calls
 	together  bool               // gohbase is to do so, if it is batchable
@@ -218,7 +217,7 @@ func (c *call) SetRegion(r hrpc.RegionInfo) {
 
 // ToProto returns the request for the region.
 func (c *call) ToProto() proto.Message {
-	c.sent, c.found = true, nil
+	c.sent, c.after = true, nil
 	c.sendings++
 	if c.place != nil {
 		c.place.Type, c.place.Value = regionName, c.Region().Name()
@@ -241,18 +240,16 @@ func (c *call) NewResponse() proto.Message {
 	return c.response
 }
 
-// takeCells takes the cells that are in the response itself, where HBase puts those of a get or an increment that was
-// sent alone.
-func (c *call) takeCells() {
-	r, ok := c.response.(interface{ GetResult() *pb.Result })
-	if !ok || len(r.GetResult().GetCell()) == 0 {
-		return
+// found returns the cells in the answer. Those of a get or an increment that was sent alone are in the response.
+func (c *call) found() []cell {
+	if r, ok := c.response.(interface{ GetResult() *pb.Result }); ok && c.after == nil {
+		in := r.GetResult().GetCell()
+		c.after = make([]cell, len(in))
+		for i, one := range in {
+			c.after[i] = cell{one.Row, one.Family, one.Qualifier, one.Value, one.GetTimestamp()}
+		}
 	}
-	in := r.GetResult().GetCell()
-	c.found = make([]cell, len(in))
-	for i, one := range in {
-		c.found[i] = cell{one.Row, one.Family, one.Qualifier, one.Value, one.GetTimestamp()}
-	}
+	return c.after
 }
 
 // DeserializeCellBlocks reads the cells that follow the response.
@@ -271,7 +268,7 @@ func (c *call) DeserializeCellBlocks(response proto.Message, block []byte) (size
 	default:
 		return uint32(len(block)), nil
 	}
-	c.found, size, err = readCells(block, cells)
+	c.after, size, err = readCells(block, cells)
 	return size, err
 }
 

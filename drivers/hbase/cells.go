@@ -14,41 +14,34 @@ type cell struct {
 
 var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
-// readCells reads n cells from the front of a block, and returns the length of what it read. HBase says how many there
-// are: a number or a length that the block cannot have is an error.
+// readCells reads n cells from the front of a block, in the form that appendCell writes, and returns the length of what
+// it read. HBase says how many there are: a number or a length that the block cannot have is an error.
 func readCells(block []byte, n int64) (cells []cell, read uint32, err error) {
 	if n < 0 || n > int64(len(block)/cellOverhead) {
 		return nil, 0, errCells
 	}
-	cells, rest := make([]cell, n), block
+	cells, b := make([]cell, n), block
 	for i := range cells {
-		if rest, err = cells[i].read(rest); err != nil {
-			return nil, 0, err
+		if len(b) < cellOverhead {
+			return nil, 0, errCells
 		}
+		size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+		if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
+			return nil, 0, errCells
+		}
+		k, v := b[12:12+key], b[12+key:4+size]
+		row := 2 + int(binary.BigEndian.Uint16(k))
+		if len(k) < row+1+8+1 {
+			return nil, 0, errCells
+		}
+		family, end := row+1+int(k[row]), len(k)-8-1
+		if end < family {
+			return nil, 0, errCells
+		}
+		cells[i] = cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
+		b = b[4+size:]
 	}
-	return cells, uint32(len(block) - len(rest)), nil
-}
-
-// read reads one cell, in the form that appendCell writes.
-func (c *cell) read(b []byte) (rest []byte, err error) {
-	if len(b) < cellOverhead {
-		return nil, errCells
-	}
-	size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-	if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
-		return nil, errCells
-	}
-	k, v, rest := b[12:12+key], b[12+key:4+size], b[4+size:]
-	row := 2 + int(binary.BigEndian.Uint16(k))
-	if len(k) < row+1+8+1 {
-		return nil, errCells
-	}
-	family, end := row+1+int(k[row]), len(k)-8-1
-	if end < family {
-		return nil, errCells
-	}
-	*c = cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
-	return rest, nil
+	return cells, uint32(len(block) - len(b)), nil
 }
 
 // cellTypes are the types of the cells that carry out actions (org.apache.hadoop.hbase.KeyValue.Type): Put,

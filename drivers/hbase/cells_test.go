@@ -20,7 +20,7 @@ func TestCells(t *testing.T) {
 		if err == nil && int(size) != len(block) {
 			t.Errorf("%d bytes of %d were read", size, len(block))
 		}
-		return c.found, err
+		return c.found(), err
 	}
 	found, err := decode(2, block)
 	if err != nil || len(found) != 2 || string(found[0].row) != "row" || string(found[0].value) != "value" ||

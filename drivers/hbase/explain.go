@@ -177,7 +177,7 @@ func (t *tally) count(c *call, requests int64) {
 		t.regions[string(c.Region().Name())] = true
 		w.Nodes = int64(len(t.regions))
 	}
-	if c.method == "Get" && len(c.found) > 0 {
+	if c.method == "Get" && len(c.found()) > 0 {
 		w.Rows++
 	}
 	if scan, ok := c.response.(*pb.ScanResponse); ok {
@@ -190,8 +190,8 @@ func (t *tally) count(c *call, requests int64) {
 			}
 		}
 	}
-	w.Cells += int64(len(c.found))
-	for _, c := range c.found {
+	w.Cells += int64(len(c.found()))
+	for _, c := range c.found() {
 		w.Bytes += int64(len(c.row) + len(c.family) + len(c.qualifier) + len(c.value))
 	}
 }

@@ -38,8 +38,14 @@ type keyPart struct {
 	salt, salted int
 }
 
+// usualKey is the length in bytes that nearly no key exceeds.
+const usualKey = 64
+
 // appendKey appends the first columns of a key, as many as there are values.
 func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, err error) {
+	if dst == nil {
+		dst = make([]byte, 0, usualKey)
+	}
 	salted, at := len(vals) > 0 && parts[0].salt > 0, len(dst)
 	if salted {
 		if len(vals) < parts[0].salted {

@@ -159,35 +159,30 @@ func (r *reading) readList(list []drivers.Value) error {
 	return nil
 }
 
-// scanOf returns what a scan of rows reads, without its range. A scan of a whole table is an audit. It must not push
-// what is measured out of the cache.
+// scanOf returns what a scan reads, without its range. Its filter drops rows by their values, and cells that are not
+// wanted. A scan of a whole table is an audit. It must not push what is measured out of the cache.
 func (r *reading) scanOf() scanRange {
-	p := r.st.Pattern()
+	st, p := r.st, r.st.Pattern()
 	scan := scanRange{
-		table: r.st.table.hbase, columns: r.st.view.requested, filter: r.filter(), uncached: p.Kind == schemas.Scan,
+		table: st.table.hbase, columns: st.view.requested, filter: st.view.filter, uncached: p.Kind == schemas.Scan,
 	}
 	if !r.cells {
 		scan.left, scan.filtered = r.Left, len(p.Filter) > 0
 	}
-	return scan
-}
-
-// filter returns the filter that drops rows by their values, and cells that are not wanted.
-func (r *reading) filter() *pb.Filter {
-	p := r.st.Pattern()
-	if len(p.Filter) == 0 {
-		return r.st.view.filter
-	}
-	values := r.args[r.st.Layout.Filter:]
-	if r.cells {
-		return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal, bytesOf(appendValue(nil, values[0])))))
-	}
-	family, _ := r.st.family()
+	family, _ := st.family()
 	var all []*pb.Filter
 	for i, c := range p.Filter {
-		all = append(all, columnIs(family, c.Name, values[i]))
+		value := r.args[st.Layout.Filter+i]
+		if r.cells {
+			all = append(all, valueIs(value))
+		} else {
+			all = append(all, columnIs(family, c.Name, value))
+		}
 	}
-	return allOf(append(all, r.st.view.filter)...)
+	if len(all) > 0 {
+		scan.filter = allOf(append(all, scan.filter)...)
+	}
+	return scan
 }
 
 // ranges returns the ranges of rows of all elements of a list. It returns none if one scan does not yield them in the

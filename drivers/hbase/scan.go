@@ -68,32 +68,27 @@ func newScan(r *scanRange, scanner *uint64, limit uint32, counts bool) *call {
 	if counts {
 		q.TrackScanMetrics = yes
 	}
-	if scanner == nil {
-		q.Scan = r.opening(counts)
+	if scanner == nil { // open one
+		scan := &pb.Scan{
+			StartRow: r.start, StopRow: r.stop, Column: r.columns, Filter: r.filter, MaxResultSize: proto.Uint64(maxResultSize),
+			Reversed: &r.reversed, CacheBlocks: proto.Bool(!r.uncached),
+		}
+		if counts {
+			scan.Column = withNameless(r.columns)
+		}
+		var unknown []byte
+		if r.skipStart {
+			unknown = withoutStart
+		}
+		if r.reversed && len(r.stop) > 0 {
+			unknown = slices.Concat(unknown, withStop)
+		}
+		scan.ProtoReflect().SetUnknown(unknown)
+		q.Scan = scan
 	}
 	c := newCall("Scan", r.table, key, q, new(pb.ScanResponse))
 	c.place = q.Region
 	return c
-}
-
-// opening is what opens a scanner on the range.
-func (r *scanRange) opening(counts bool) *pb.Scan {
-	scan := &pb.Scan{
-		StartRow: r.start, StopRow: r.stop, Column: r.columns, Filter: r.filter, MaxResultSize: proto.Uint64(maxResultSize),
-		Reversed: &r.reversed, CacheBlocks: proto.Bool(!r.uncached),
-	}
-	if counts {
-		scan.Column = withNameless(r.columns)
-	}
-	var unknown []byte
-	if r.skipStart {
-		unknown = withoutStart
-	}
-	if r.reversed && len(r.stop) > 0 {
-		unknown = slices.Concat(unknown, withStop)
-	}
-	scan.ProtoReflect().SetUnknown(unknown)
-	return scan
 }
 
 // withNameless returns the columns with one more in each family that lists its columns: one without
@@ -144,8 +139,9 @@ func (s *sender) get(ctx context.Context, c *call, to sink) error {
 
 // deliver gives the cells in the answer to a Get to the sink.
 func (c *call) deliver(to sink) error {
-	for i := range c.found {
-		if err := to.take(&c.found[i]); err != nil {
+	cells := c.found()
+	for i := range cells {
+		if err := to.take(&cells[i]); err != nil {
 			return err
 		}
 	}
@@ -270,7 +266,7 @@ func (s *scanner) countRows(answer *pb.ScanResponse) {
 
 // results gives the cells of one answer to the sink.
 func (s *scanner) results(c *call, answer *pb.ScanResponse) error {
-	cells := c.found
+	cells := c.after
 	if len(cells) == 0 {
 		return nil
 	}

@@ -224,9 +224,9 @@ func (s *Store) descriptors() map[string]string {
 	return settings
 }
 
-// Observe implements drivers.Observer. It returns what the client can see. It does not report replication: HDFS replicates, and
-// HBase's clients cannot see it. The log and the garbage collector are those of one region server, read once:
-// HBase gives all of them one configuration.
+// Observe implements drivers.Observer. It returns what the client can see. It does not report replication: HDFS
+// replicates, and HBase's clients cannot see it. The log and the garbage collector are those of one region server, read
+// once: HBase gives all of them one configuration.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,

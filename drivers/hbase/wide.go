@@ -96,18 +96,18 @@ func (r *reading) cellsOf(list []drivers.Value) error {
 		}
 		slices.SortFunc(prefixes, bytes.Compare)
 		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
-		requested, passes := st.view.requested, r.filter()
+		scan := r.scanOf()
 		if len(r.fixed)+1 == len(st.table.key) {
-			requested = columnsOf(st.table.family, prefixes...)
+			scan.columns = columnsOf(st.table.family, prefixes...)
 		} else {
-			passes = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), passes)
+			scan.filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), scan.filter)
 		}
-		c := newGet(st.table.hbase, key, requested, passes, 0)
+		c := newGet(st.table.hbase, key, scan.columns, scan.filter, 0)
 		if err := r.send(r.ctx, c); err != nil {
 			return err
 		}
-		r.rowsScanned += int64(len(c.found))
-		if err := r.yieldListed(c.found, some); err != nil {
+		r.rowsScanned += int64(len(c.found()))
+		if err := r.yieldListed(c.found(), some); err != nil {
 			return err
 		}
 	}

@@ -42,7 +42,8 @@ type wire struct {
 	*net.TCPConn
 	in    *bufio.Reader
 	check func(w *wire, size uint32) error
-	left  int // bytes of the answer that are not read yet
+	wrong func(error) error // reports an answer that is not of the protocol
+	left  int               // bytes of the answer that are not read yet
 
 	header  pb.ResponseHeader // HBase: that of the last answer
 	greeted bool              // ZooKeeper: the session is open
@@ -57,11 +58,10 @@ func dialer(kind string, check func(*wire, uint32) error, failed func(error),
 		if err != nil {
 			return nil, err
 		}
-		w := &wire{TCPConn: conn.(*net.TCPConn), in: bufio.NewReaderSize(conn, 4+mostHead)}
-		w.check = func(w *wire, size uint32) error {
-			err := check(w, size)
+		w := &wire{TCPConn: conn.(*net.TCPConn), in: bufio.NewReaderSize(conn, 4+mostHead), check: check}
+		w.wrong = func(err error) error {
 			var network net.Error
-			if err == nil || errors.As(err, &network) || errors.Is(err, io.EOF) {
+			if errors.As(err, &network) || errors.Is(err, io.EOF) {
 				return err
 			}
 			begin, _ := w.in.Peek(w.in.Buffered())
@@ -83,7 +83,7 @@ func (w *wire) Read(p []byte) (int, error) {
 		}
 		size := binary.BigEndian.Uint32(head)
 		if err := w.check(w, size); err != nil {
-			return 0, err
+			return 0, w.wrong(err)
 		}
 		w.left = 4 + int(size)
 	}

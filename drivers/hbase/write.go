@@ -53,13 +53,13 @@ func (s *sender) applyIf(ctx context.Context, e *edit, conditions []*pb.Conditio
 // added returns the new values of an add's columns from the answer to the increment.
 func (st *statement) added(c *call) (row []drivers.Value, err error) {
 	for _, of := range st.write {
-		at := slices.IndexFunc(c.found, func(c cell) bool {
+		at := slices.IndexFunc(c.found(), func(c cell) bool {
 			return (st.table.wide() || string(c.qualifier) == of.column.Name) && len(c.value) == 8
 		})
 		if at < 0 {
 			return nil, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
 		}
-		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.found[at].value))))
+		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.found()[at].value))))
 	}
 	return row, nil
 }
