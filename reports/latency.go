@@ -182,10 +182,6 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 	return r
 }
 
-func p50(l *results.Latency) int64 { return l.P50 }
-func p90(l *results.Latency) int64 { return l.P90 }
-func p99(l *results.Latency) int64 { return l.P99 }
-
 // latencyCell writes a latency, or a dash for one that is not known.
 func latencyCell(ns float64) document.Cell {
 	if math.IsNaN(ns) {
@@ -195,8 +191,8 @@ func latencyCell(ns float64) document.Cell {
 }
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
-func percentileOf(m *ranking.Model, op string, p float64, of func(l *results.Latency) int64) document.Cell {
-	c := latencyCell(m.Percentile(op, p, of))
+func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
+	c := latencyCell(m.Percentile(op, p))
 	if m.Count(op) < results.EnoughFor(p) && !math.IsNaN(c.Value) && !math.IsInf(c.Value, 0) {
 		digits := max(0, 1-int(math.Floor(math.Log10(max(c.Value, 0.1)))))
 		c.Style, c.Text = document.Faint, fmt.Sprintf("~%.*f", digits, c.Value)
@@ -256,20 +252,20 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		best := math.Inf(1)
 		for k := range l.Models {
 			if leads[k] {
-				best = min(best, l.Models[k].Latencies(share.Op, p50).Median())
+				best = min(best, l.Models[k].Latencies(share.Op, 0.5).Median())
 			}
 		}
 		for k := range l.Models {
 			m := &l.Models[k]
 			mid := latencyCell(math.NaN())
-			if p := m.Latencies(share.Op, p50).Median(); m.Count(share.Op) >= results.EnoughFor(0.5) {
+			if p := m.Latencies(share.Op, 0.5).Median(); m.Count(share.Op) >= results.EnoughFor(0.5) {
 				mid = latencyCell(p)
 				mid.Heat = heat(p / best)
 			}
 			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best
 			}
-			tail := percentileOf(m, share.Op, 0.99, p99)
+			tail := percentileOf(m, share.Op, 0.99)
 			row = append(row, mid, tail)
 		}
 		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
@@ -314,7 +310,7 @@ func leadsIn(l *ranking.Load, op string) []bool {
 		if m.Count(op) < results.EnoughFor(0.5) {
 			return nil
 		}
-		return m.Latencies(op, p50)
+		return m.Latencies(op, 0.5)
 	})
 }
 
@@ -436,8 +432,8 @@ func (v *run) alone(l *ranking.Load) document.Section {
 			{Text: s.Op},
 			{Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share},
 			{Text: fmt.Sprintf("%.0f", 100*s.Share*mean(s.Op)/max(total, 1)), Value: 100 * s.Share * mean(s.Op) / max(total, 1)},
-			percentileOf(m, s.Op, 0.5, p50), percentileOf(m, s.Op, 0.9, p90), percentileOf(m, s.Op, 0.99, p99),
-			latencyCell(slices.Max(append(m.Latencies(s.Op, func(l *results.Latency) int64 { return l.Max }).Known(), 0))),
+			percentileOf(m, s.Op, 0.5), percentileOf(m, s.Op, 0.9), percentileOf(m, s.Op, 0.99),
+			latencyCell(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0))),
 		}
 		for _, c := range counters {
 			x := m.Cost(s.Op, c.of)
@@ -477,7 +473,7 @@ func fastest(loads []ranking.Load) document.Section {
 			some := loads[i].First > 0 // models are ranked; else the others' latencies are all there is
 			for k := range loads[i].Models {
 				m := &loads[i].Models[k]
-				if x := m.Latencies(s.Op, p50).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
+				if x := m.Latencies(s.Op, 0.5).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
 					name, least = m.Name, x
 				}
 			}

@@ -144,9 +144,7 @@ func verdictsOf(r *results.Run, n Names) []Notice {
 		}
 		all = gather(all, v, c)
 	}
-	slices.SortStableFunc(all, func(a, b Notice) int {
-		return slices.Index(severity, b.Verdict) - slices.Index(severity, a.Verdict)
-	})
+	slices.SortStableFunc(all, func(a, b Notice) int { return b.Verdict.Severity() - a.Verdict.Severity() })
 	n.whom(r, all)
 	return all
 }
@@ -179,9 +177,6 @@ func (d *Notice) String() string {
 	}
 	return fmt.Sprintf("%s (%s)", d.Doubt.String(), names)
 }
-
-// severity lists the verdicts from best to worst.
-var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}
 
 // warnings are those that change how the latencies are read: the text of one, or the names of several. Minor ones are
 // counted. The texts of those that are only named or counted are folded.

@@ -331,8 +331,8 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 	return all.Median()
 }
 
-// Latencies are a latency of an operation in each trial.
-func (m *Model) Latencies(op string, of func(l *results.Latency) int64) Series {
+// Latencies are a percentile of an operation in each trial: see results.Latency.At.
+func (m *Model) Latencies(op string, p float64) Series {
 	all := make(Series, len(m.used))
 	for i, c := range m.used {
 		all[i] = math.NaN()
@@ -340,7 +340,7 @@ func (m *Model) Latencies(op string, of func(l *results.Latency) int64) Series {
 			continue
 		}
 		if o, ok := c.Ops[op]; ok && o.Count > 0 {
-			all[i] = number(of(c.Latency(&o)))
+			all[i] = number(c.Latency(&o).At(p))
 		}
 	}
 	return all
@@ -358,7 +358,7 @@ func (m *Model) Count(op string) (n int64) {
 
 // Percentile is a percentile of an operation: the median of the trials, as of the whole load, or of all trials
 // together if one has too few operations for it. It is approximate if all together have too few.
-func (m *Model) Percentile(op string, p float64, of func(l *results.Latency) int64) float64 {
+func (m *Model) Percentile(op string, p float64) float64 {
 	var all []part
 	few := false
 	for _, c := range m.used {
@@ -374,7 +374,7 @@ func (m *Model) Percentile(op string, p float64, of func(l *results.Latency) int
 	if q := quantile(all, p); few && len(all) > 1 && !math.IsNaN(q) {
 		return q
 	}
-	return m.Latencies(op, of).Median()
+	return m.Latencies(op, p).Median()
 }
 
 // Cost is a counter of an operation, the median of the trials; NaN: not known.

@@ -322,7 +322,7 @@ func (h *hiccups) report() results.Hiccups {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return results.Hiccups{
-		Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: results.LatencyOf(h.all),
+		Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: results.LatencyOf(h.all, 0),
 	}
 }
 

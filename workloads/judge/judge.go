@@ -78,9 +78,6 @@ func kindsOf(c *results.Cell) kinds {
 	return measured | observed
 }
 
-// severity orders the verdicts, the worst last.
-var severity = []results.Verdict{results.OK, results.Overloaded, results.Invalid, results.Empty, results.Failed}
-
 // Judge judges a cell. It ignores the cell's Verdict, Reason and Doubts, and
 // does not modify the cell. The verdict is the worst of all rules, and its reason the first of these.
 func Judge(c *results.Cell) Judgment {
@@ -95,7 +92,7 @@ func Judge(c *results.Cell) Judgment {
 		case text == "":
 		case r.verdict == results.OK:
 			j.Doubts = append(j.Doubts, results.Doubt{Code: r.code, Text: text})
-		case slices.Index(severity, r.verdict) > slices.Index(severity, j.Verdict):
+		case r.verdict.Severity() > j.Verdict.Severity():
 			j.Verdict, j.Reason = r.verdict, &results.Reason{Code: r.code, Text: text}
 		}
 	}

@@ -185,7 +185,7 @@ func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evid
 	if sum.Hiccups == nil {
 		return
 	}
-	sum.Hiccups.Lateness = results.LatencyOf(m.histograms[c.Tag("client", "hiccup")])
+	sum.Hiccups.Lateness = results.LatencyOf(m.histograms[c.Tag("client", "hiccup")], 0)
 	if c.AllOps == nil {
 		return
 	}

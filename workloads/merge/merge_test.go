@@ -193,7 +193,7 @@ func TestUnionIsExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l := results.LatencyOf(logged[got.Tag("list", "response")]); l != got.Ops["list"].Response {
+	if l := results.LatencyOf(logged[got.Tag("list", "response")], 0); l != got.Ops["list"].Response {
 		t.Errorf("the log of the union has %+v; its cell %+v", l, got.Ops["list"].Response)
 	}
 }

@@ -218,6 +218,9 @@ const (
 	Failed     Verdict = "failed"
 )
 
+// Severity orders the verdicts, the worst last.
+func (v Verdict) Severity() int { return slices.Index([]Verdict{OK, Overloaded, Invalid, Empty, Failed}, v) }
+
 // Code names the reason of a verdict, or a doubt. Package judge lists them.
 type Code string
 

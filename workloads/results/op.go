@@ -334,6 +334,16 @@ var Percentiles = []struct {
 	{"p99.9", 0.999, func(l *Latency) int64 { return l.P999 }},
 }
 
+// At is a percentile that results have, from 0 to 1, which is the maximum.
+func (l *Latency) At(p float64) int64 {
+	for _, q := range Percentiles {
+		if q.P == p {
+			return q.Of(l)
+		}
+	}
+	return l.Max
+}
+
 // Enough reports whether there are enough operations for the percentile p.
 func (o *Op) Enough(p float64) bool { return o.Count >= EnoughFor(p) }
 
@@ -370,12 +380,26 @@ func (o *Op) DueDiffers() bool {
 // near reports whether two times differ by at most a tenth of b.
 func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }
 
-// LatencyOf is the distribution of a histogram; zero if it has no values.
-func LatencyOf(h *hdr.Histogram) Latency {
-	if h == nil || h.TotalCount() == 0 {
+// LatencyOf is the distribution of a histogram, and of so many operations that never ended; zero if there are none.
+func LatencyOf(h *hdr.Histogram, dropped int64) Latency {
+	if h == nil || h.TotalCount()+dropped == 0 {
 		return Latency{}
 	}
-	return scheduled{h, 0}.latency()
+	at := func(percent float64) int64 { return percentile(h, dropped, percent) }
+	l := Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: NeverEnded, Mean: NeverEnded}
+	if dropped == 0 {
+		l.Max, l.Mean = h.Max(), math.Round(h.Mean())
+	}
+	return l
+}
+
+// percentile is a percentile of a histogram and of operations that were dropped. Among these it is NeverEnded.
+func percentile(h *hdr.Histogram, dropped int64, percent float64) int64 {
+	rank := latency.Rank(percent, h.TotalCount()+dropped)
+	if rank > h.TotalCount() {
+		return NeverEnded
+	}
+	return latency.AtRank(h, rank)
 }
 
 // SetTimes sets the latencies of an operation. Reported is the kind of time that its phase reports.
@@ -386,14 +410,14 @@ func (o *Op) SetTimes(t *latency.Op, reported latency.Kind) {
 // TimesOf are the latencies of what was recorded of one operation, or of several together.
 func TimesOf(t *latency.Op, reported latency.Kind) *Times {
 	all := Times{
-		Service: LatencyOf(t.Times[latency.Service]), Wait: LatencyOf(t.Times[latency.Wait]), Due: due(t, reported),
+		Service: LatencyOf(t.Times[latency.Service], 0), Wait: LatencyOf(t.Times[latency.Wait], 0), Due: due(t, reported),
 	}
 	all.Response = all.Service // a closed loop has no scheduled times
 	if h := t.Times[latency.Response]; h != nil {
-		all.Response = LatencyOf(h)
+		all.Response = LatencyOf(h, 0)
 	}
 	if h := t.Times[latency.Latency]; h != nil {
-		l := LatencyOf(h)
+		l := LatencyOf(h, 0)
 		all.Latency = &l
 	}
 	return &all
@@ -411,10 +435,10 @@ func (a *Times) Delays() Delays {
 // quantiles are the latencies of all scheduled operations, at QuantileShares. They are nil if there was
 // no operation.
 func quantiles(o *latency.Op, reported latency.Kind) (times []int64) {
-	all := scheduledOf(o, reported)
+	all, dropped := ended(o, reported), o.Counts[latency.Dropped]
 	for _, share := range QuantileShares {
-		if all.dropped+all.ended.TotalCount() > 0 {
-			times = append(times, all.at(100*share))
+		if dropped+all.TotalCount() > 0 {
+			times = append(times, percentile(all, dropped, 100*share))
 		}
 	}
 	return times
@@ -426,39 +450,17 @@ func due(o *latency.Op, reported latency.Kind) *Latency {
 	if o.Times[latency.Rest] == nil && o.Counts[latency.Dropped] == 0 {
 		return nil
 	}
-	l := scheduledOf(o, reported).latency()
+	l := LatencyOf(ended(o, reported), o.Counts[latency.Dropped])
 	return &l
 }
 
-// scheduled are the times of the operations that ended, whatever their outcome, and how many were dropped.
-type scheduled struct {
-	ended   *hdr.Histogram
-	dropped int64
-}
-
-func scheduledOf(o *latency.Op, reported latency.Kind) scheduled {
+// ended has the times of the operations that ended, whatever their outcome.
+func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
 	h := hdr.New(1, int64(latency.Highest), 3)
 	for _, k := range []latency.Kind{reported, latency.Rest} {
 		if o.Times[k] != nil {
 			h.Merge(o.Times[k])
 		}
 	}
-	return scheduled{h, o.Counts[latency.Dropped]}
-}
-
-// at is a percentile. Among dropped operations it is NeverEnded.
-func (s scheduled) at(percent float64) int64 {
-	rank := latency.Rank(percent, s.ended.TotalCount()+s.dropped)
-	if rank > s.ended.TotalCount() {
-		return NeverEnded
-	}
-	return latency.AtRank(s.ended, rank)
-}
-
-func (s scheduled) latency() Latency {
-	l := Latency{P50: s.at(50), P90: s.at(90), P99: s.at(99), P999: s.at(99.9), Max: NeverEnded, Mean: NeverEnded}
-	if s.dropped == 0 {
-		l.Max, l.Mean = s.ended.Max(), math.Round(s.ended.Mean())
-	}
-	return l
+	return h
 }
