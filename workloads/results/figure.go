@@ -219,7 +219,9 @@ const (
 )
 
 // Severity orders the verdicts, the worst last.
-func (v Verdict) Severity() int { return slices.Index([]Verdict{OK, Overloaded, Invalid, Empty, Failed}, v) }
+func (v Verdict) Severity() int {
+	return slices.Index([]Verdict{OK, Overloaded, Invalid, Empty, Failed}, v)
+}
 
 // Code names the reason of a verdict, or a doubt. Package judge lists them.
 type Code string

@@ -200,7 +200,7 @@ type runner struct {
 	shards      map[string]*meet.Shards // shards that load an engine together, by engine
 	estimate    *timeLeft
 	warm        map[string]bool // models on engines that a warm-up of a sweep has run
-	asleep      []*combination  // their stores are loaded and sleep until the next trial
+	open        []*combination  // their stores are loaded, for a later task
 }
 
 // matrix runs all tasks. If one could not be executed, the next one loads its data set again.
@@ -212,32 +212,23 @@ func (r *runner) matrix(ctx context.Context) error {
 		all = c.tasks(trials, r.left)
 	}
 	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
-	var one *combination // whose store is open, because its data set grows
 	var failed error
 	for t, err := range all {
 		if err != nil || ctx.Err() != nil {
 			failed = err
 			break
 		}
-		grows := one != nil && t.grows
-		if !grows {
-			one = cmp.Or(r.take(t.dir), &combination{runner: r, shards: r.shards[t.engine.Name]})
-		}
-		one.task, one.grows = *t, grows
+		one := cmp.Or(r.take(t.dir), &combination{runner: r, shards: r.shards[t.engine.Name]})
+		one.task = *t
 		r.begin(t)
-		if one.run(ctx) {
-			continue
-		}
-		if !slices.Contains(r.asleep, one) {
+		if one.opened = one.run(ctx); one.opened {
+			r.open = append(r.open, one)
+		} else {
 			r.remove(one)
 		}
 		r.save()
-		one = nil
 	}
-	if one != nil {
-		r.asleep = append(r.asleep, one)
-	}
-	for _, c := range r.asleep { // the run was interrupted
+	for _, c := range r.open { // the run was interrupted
 		c.close(ctx)
 		r.remove(c)
 	}
@@ -247,14 +238,14 @@ func (r *runner) matrix(ctx context.Context) error {
 	return failed
 }
 
-// take returns the combination of an earlier trial whose data set is in that folder, or nil. It sleeps no longer.
+// take returns the combination of an earlier task whose data set is in that folder, or nil.
 func (r *runner) take(dir string) *combination {
-	i := slices.IndexFunc(r.asleep, func(c *combination) bool { return c.dir == dir })
+	i := slices.IndexFunc(r.open, func(c *combination) bool { return c.dir == dir })
 	if i < 0 {
 		return nil
 	}
-	c := r.asleep[i]
-	r.asleep = slices.Delete(r.asleep, i, i+1)
+	c := r.open[i]
+	r.open = slices.Delete(r.open, i, i+1)
 	return c
 }
 

@@ -25,8 +25,7 @@ type task struct {
 	trial  int
 	at     *point
 	dir    string // folder of the data set
-	grows  bool   // the data set is that of the task before
-	more   bool   // the task after it grows the data set
+	more   bool   // a later task works on the same data set
 }
 
 // tasks are those of every model on every engine in every one of the trials, in the order of the run. Each trial
@@ -72,7 +71,7 @@ func (c *Config) walk(points []point, data *dataDir) iter.Seq2[*task, error] {
 // [decision 13]: docs/internals/decisions/0013-sweep.md
 func (c *Config) series(points []point, data *dataDir, t task) (all []task, err error) {
 	if c.reuses() {
-		t.at, t.dir = &points[0], data.dir(t.model.Name, t.engine.Name, 1, 0)
+		t.at, t.dir, t.more = &points[0], data.dir(t.model.Name, t.engine.Name, 1, 0), t.trial < c.trials()
 		return []task{t}, nil
 	}
 	down := t.trial%2 == 0
@@ -94,7 +93,7 @@ func (c *Config) series(points []point, data *dataDir, t task) (all []task, err 
 			continue
 		}
 		if grown = append(grown, t); last >= 0 {
-			grown[last].more, grown[last+1].grows = true, true
+			grown[last].more = true
 		}
 	}
 	if down {

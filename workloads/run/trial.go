@@ -33,7 +33,7 @@ type combination struct {
 	shards *meet.Shards // shards that load the engine together; nil: there are none
 
 	target   *subject.Target // nil until it is open
-	loaded   bool            // by an earlier trial
+	opened   bool            // an earlier task has left the store, with the data set
 	extra    int             // phases that searches and traces have added to those of the workload
 	found    found           // by the phases of the point under way
 	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
@@ -49,13 +49,14 @@ type found struct {
 }
 
 // run executes the task. The result has everything that was measured, whatever happens. A phase that could not
-// be executed says why in its cell. It returns true if it leaves the store open for the next task.
+// be executed says why in its cell. It returns true if it leaves the store to a later task: to a trial that
+// reuses it, or to a point of a sweep for which the data set grows.
 func (c *combination) run(ctx context.Context) (open bool) {
 	if c.runner.config.Audit == AuditOnly {
 		c.auditOnly(ctx)
 		return false
 	}
-	if !c.grows {
+	if !c.opened || c.runner.config.reuses() {
 		if c.shards != nil {
 			c.shards.Begin(c.trialName())
 		}
@@ -71,10 +72,7 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	}
 	if c.allPhases(ctx) {
 		c.examined(ctx)
-		if c.sleeps(ctx) {
-			return false
-		}
-		if c.audited(ctx) && c.more && ctx.Err() == nil {
+		if c.sleeps(ctx) || c.audited(ctx) && c.grows(ctx) {
 			return true
 		}
 	}
@@ -96,16 +94,17 @@ func (c *combination) ready(ctx context.Context) error {
 // sleeps leaves the store to the next trial. It returns false if that has none to use, or if the store
 // cannot sleep.
 func (c *combination) sleeps(ctx context.Context) bool {
-	if ctx.Err() != nil || !c.runner.config.reuses() || c.trial == c.runner.config.trials() {
+	if ctx.Err() != nil || !c.more || !c.runner.config.reuses() {
 		return false
 	}
-	if err := c.target.Sleep(); err != nil {
-		c.notDone(ctx, "close between trials", err)
-		return false
-	}
-	c.loaded = true
-	c.runner.asleep = append(c.runner.asleep, c)
-	return true
+	err := c.target.Sleep()
+	c.notDone(ctx, "close between trials", err)
+	return err == nil
+}
+
+// grows reports whether the data set grows for the next task.
+func (c *combination) grows(ctx context.Context) bool {
+	return ctx.Err() == nil && c.more && !c.runner.config.reuses()
 }
 
 // audited audits the data set if the configuration says so. It returns false if the audit
@@ -283,7 +282,7 @@ func (c *combination) allPhases(ctx context.Context) bool {
 			c.giveUp(ctx, ctx.Err())
 			return false
 		}
-		if p.Kind == workloads.Load && c.loaded {
+		if p.Kind == workloads.Load && c.opened && c.runner.config.reuses() {
 			continue
 		}
 		if c.target.NotOffered != "" {
@@ -347,7 +346,7 @@ func (c *combination) one(ctx context.Context, p *workloads.Phase) (err error) {
 // an interrupted load is completed.
 func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	populate := c.target.Populate
-	if c.grows {
+	if c.opened {
 		populate = func(ctx context.Context) (*subject.Load, error) {
 			return c.target.Grow(ctx, c.workload(), c.at.census, c.at.source)
 		}
