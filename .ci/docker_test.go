@@ -79,7 +79,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// TestComposeHBase: what the container's HBase listens on can be reached through the
+// TestComposeHBase: the ports of the container's HBase can be reached through the
 // ports that compose publishes, and tables cannot make it run code.
 func TestComposeHBase(t *testing.T) {
 	var site struct {

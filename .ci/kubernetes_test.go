@@ -33,7 +33,7 @@ func manifests(t *testing.T, text []byte) []*yaml.Node {
 	}
 }
 
-// job is what a test reads of a Job.
+// job has the fields of a Job that a test reads.
 type job struct {
 	Kind     string
 	Metadata struct{ Name string }

@@ -166,7 +166,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestLayersAreHeld shows that the check fails for what it forbids.
+// TestLayersAreHeld shows that the check fails for forbidden imports.
 func TestLayersAreHeld(t *testing.T) {
 	for _, c := range [][2]string{
 		{"schemas", "drivers"},
@@ -260,7 +260,7 @@ func TestLayersOfTheFolders(t *testing.T) {
 	}
 }
 
-// goPackage is what go list says of a package.
+// goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath   string
 	Doc          string

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestNamedTests: what a document names as the test of a promise is there. TestScripts/NAME is a script
+// TestNamedTests: the tests that a document names for its promises exist. TestScripts/NAME is a script
 // of the command line.
 func TestNamedTests(t *testing.T) {
 	named := regexp.MustCompile("`(Test[A-Z]\\w*)(?:/(\\w+))?`")

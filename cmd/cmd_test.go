@@ -175,7 +175,7 @@ func checkStatus(ts *testscript.TestScript, want string, err error) {
 	}
 }
 
-// checkClean looks for what a run leaves only while it runs.
+// checkClean looks for files that a run has only while it runs.
 func checkClean(ts *testscript.TestScript) {
 	left, err := os.ReadDir(ts.Getenv("TMPDIR"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -226,7 +226,7 @@ func signaled(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // smalldisk N SIZE ARG... runs mailbench with a file system of SIZE mounted on the folder
-// disk, and checks the exit status. What is on it then is copied to the folder kept.
+// disk, and checks the exit status. Its files are then copied to the folder kept.
 func smallDisk(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: smalldisk N SIZE ARG...")
@@ -242,7 +242,7 @@ exit $status`
 }
 
 // unread STREAM N ARG... runs mailbench with a pipe as stdout or stderr that no process reads
-// from, and checks the exit status. What the other stream got is in the file printed.
+// from, and checks the exit status. The file printed has the text of the other stream.
 func unread(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: unread stdout|stderr N ARG...")

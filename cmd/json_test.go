@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// printed is what a command prints.
+// printed is the output of a command.
 func printed(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer

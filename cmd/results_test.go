@@ -143,7 +143,7 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// counted is what of a run's operations does not depend on the machine.
+// counted has the counters of a run's operations, which do not depend on the machine.
 func counted(r *results.Run) map[string]results.Op {
 	all := map[string]results.Op{}
 	for _, c := range r.Cells {

@@ -100,7 +100,7 @@ func damages() []rawDamage {
 	}
 }
 
-// TestDamage damages what a run has stored, below the driver. schema validate says each
+// TestDamage damages the data of a run, below the driver. schema validate says each
 // time what is wrong and where, and ends with the status of broken data.
 func TestDamage(t *testing.T) {
 	m := loadElasticInbox(t, "embedded")

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// hostile is what a subject, a name or a comment may hold.
+// hostile is a text that a subject, a name or a comment may contain.
 const hostile = "a\x1b]0;title\x07\x1b[31m\x00\r\x7f\u009b31m \u202egnp.exe\u2066 \u200b\u2028\U000e0041 é 日本 👍\tb"
 
 func TestPrintable(t *testing.T) {

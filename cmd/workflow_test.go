@@ -13,10 +13,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ciFiles are what users copy into their repositories.
+// ciFiles is the folder of the files that users copy into their repositories.
 const ciFiles = "../docs/ci"
 
-// workflow is what the tests read of a GitHub Actions workflow.
+// workflow has the fields of a GitHub Actions workflow that the tests read.
 type workflow struct {
 	Permissions map[string]string
 	Jobs        map[string]struct {

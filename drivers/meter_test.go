@@ -58,7 +58,7 @@ func (s of) Pattern() *schemas.Pattern  { return s.p }
 func (s of) Emulates() *schemas.Pattern { return nil }
 func (s of) Emulate(*schemas.Pattern)   {}
 
-// BenchmarkMeter is what a Meter costs over a session that does nothing: a page of 25 rows of oracle,
+// BenchmarkMeter measures the cost of a Meter over a session that does nothing: a page of 25 rows of oracle,
 // two of whose ten columns are additions, a page of conversation, which has none, and a put.
 func BenchmarkMeter(b *testing.B) {
 	values := make([]drivers.Value, 20)

@@ -2,7 +2,7 @@ package models
 
 import "testing"
 
-// TestPacked: what comes back is no less than what was held, and at most twice as much.
+// TestPacked: no less memory is returned than was held, and at most twice as much.
 func TestPacked(t *testing.T) {
 	const mb = 1 << 20
 	for _, n := range []int64{0, 1, mb, mb + 1, 2 * mb, 2*mb + 1, 3 * 16 * mb, 1 << 34} {

@@ -149,7 +149,7 @@ func documentAgrees(t *testing.T, cells []raw, d *document.Document) {
 	}
 }
 
-// searchesAgree looks for what run.json says of a search in the outputs that show it.
+// searchesAgree looks for the searches of run.json in the outputs that show it.
 func searchesAgree(t *testing.T) {
 	var r struct {
 		Searches []struct {

@@ -38,7 +38,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// hostile is what mail and file systems can bring into a result.
+// hostile is a text that mail and file systems can bring into a result.
 const hostile = "\x1b[2J\x07<script>alert(1)</script>\u202eevil\u009b31m & \"quoted\""
 
 // sampleDir holds a run in which everything happens that a report must show. The tests of

@@ -26,7 +26,7 @@ tables:
   head.rows: {in: head, clustering: [c int], columns: {value: blob}}
 `
 
-// TestDiff changes one thing of what is there at a time: each kind of difference
+// TestDiff changes one thing at a time: each kind of difference
 // is found, and nothing else.
 func TestDiff(t *testing.T) {
 	seen := make(map[DifferenceKind]bool)
@@ -134,7 +134,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// TestDiffFields: what a sentence says is there as data, too.
+// TestDiffFields: the facts of a sentence are there as data, too.
 func TestDiffFields(t *testing.T) {
 	have := parseText(t, strings.NewReplacer("sender: text", "sender: blob", "compression: gz", "compression: zstd").Replace(diffed))
 	want := []Difference{

@@ -14,7 +14,7 @@ import (
 // written one.
 func TestFormat(t *testing.T) { golden(t, "testdata/valid.format", string(Format(valid(t)))) }
 
-// TestFormatRoundTrip: what Format writes is read as the schema that it was
+// TestFormatRoundTrip: the text of Format is read as the schema that it was
 // given, and written the same way again.
 func TestFormatRoundTrip(t *testing.T) {
 	roundTrip(t, valid(t))

@@ -23,7 +23,7 @@ patterns:
   put: {put: t}
 `
 
-// TestParameters: what refers to a parameter has its value, and the schema is written with its name.
+// TestParameters: a reference to a parameter has its value, and the schema is written with its name.
 func TestParameters(t *testing.T) {
 	s, err := Parse("s.yaml", []byte(withParameters))
 	if err != nil {

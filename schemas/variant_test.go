@@ -110,7 +110,7 @@ patterns:
 	}
 }
 
-// TestVaries: what a base lets vary, a variant may change, and nothing more. The base keeps the
+// TestVaries: a variant may change only the settings that its base lets vary. The base keeps the
 // word in its text.
 func TestVaries(t *testing.T) {
 	parse := func(varies, changes string) (*Schema, error) {

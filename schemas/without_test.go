@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWithout: what needs a missing table or column goes with it, by name, and the rest stays.
+// TestWithout: all that needs a missing table or column goes with it, by name, and the rest stays.
 func TestWithout(t *testing.T) {
 	s := parseText(t, `schema: 1
 name: mail

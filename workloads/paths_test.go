@@ -18,7 +18,7 @@ func TestPathsAreOfTheLanguage(t *testing.T) {
 			t.Errorf("no %s", want)
 		}
 	}
-	// Faults in what --set says begin with it.
+	// Errors of --set begin with it.
 	fault := func(set string) string {
 		if _, err := Bundled("workday", set); err != nil && strings.HasPrefix(err.Error(), "--set") {
 			return err.Error()

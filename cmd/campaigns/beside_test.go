@@ -71,7 +71,7 @@ func programBeside(t *testing.T, program string, args ...string) *beside {
 
 func (p *beside) path(name string) string { return filepath.Join(p.dir, name) }
 
-// printed is what it has written so far to stdout or stderr.
+// printed is its output so far on stdout or stderr.
 func (p *beside) printed(name string) string {
 	b, err := os.ReadFile(p.path(name))
 	if err != nil {
@@ -147,7 +147,7 @@ func endAll(t *testing.T, all []*beside) {
 	}
 }
 
-// found is what it has saved.
+// found has its saved results.
 func (p *beside) found() *results.Run {
 	p.t.Helper()
 	if err := fitsSchema(filepath.Join(p.path("out"), results.RunFile)); err != nil {

@@ -19,7 +19,7 @@ import (
 // replicas at quorum, and brings it back. The loss of one node stops no client at
 // quorum; so that there is something to be seen on every machine, the node hangs
 // before it dies, as one does that runs out of memory, for longer than a call may
-// take: what is under way there neither ends nor breaks off.
+// take: requests that are under way there neither end nor fail.
 func TestCassandraNodeDies(t *testing.T) {
 	models := faultModels(t, "datastax,elasticinbox")
 	in := live.Cassandra3(t)

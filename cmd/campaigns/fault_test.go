@@ -139,7 +139,7 @@ func (v *victim) grown(records int64) {
 	v.await("acknowledged deliveries", func() bool { return size() >= most })
 }
 
-// namespace is what the run's keyspaces or tables are called after.
+// namespace is the name in the run's keyspaces or tables.
 func (v *victim) namespace() string {
 	v.t.Helper()
 	b, err := os.ReadFile(filepath.Join(v.data, v.model+"-"+v.engine, "dataset.json"))

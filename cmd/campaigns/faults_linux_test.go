@@ -69,7 +69,7 @@ func (c *campaign) on(t *testing.T, s *site) {
 	}
 }
 
-// campaign is what was done so far, and what is to be done.
+// campaign has the rounds that are done and those that are left.
 type campaign struct {
 	file   string
 	models []string
@@ -77,7 +77,7 @@ type campaign struct {
 	rounds []round
 }
 
-// round is one run under faults, and what became of it.
+// round is one run under faults, and its outcome.
 type round struct {
 	Began               time.Time
 	Processors          int
@@ -240,7 +240,7 @@ func (r *round) killed(t *testing.T, s *site, data string) {
 	}
 }
 
-// faultsWorkload is what runs while faults strike.
+// faultsWorkload is the workload that runs while faults strike.
 const faultsWorkload = "testdata/faults.yaml"
 
 // under strikes a run as often as its time allows, but no more than most.

@@ -153,7 +153,7 @@ func removingMain() {
 	cmd.Main(noted...)
 }
 
-// removalNotes is what becomes of the removals of all mailboxes.
+// removalNotes has the state of the removals of all mailboxes.
 type removalNotes struct {
 	file  *os.File
 	last  int64 // the one that a kill breaks off

@@ -20,7 +20,7 @@ import (
 // mostMemory is the promise of SECURITY.md: memory of the process's own.
 const mostMemory = 270 << 20
 
-// memoryMixes are what 32 clients do at once. The last is all of it.
+// memoryMixes are the mixes of 32 clients. The last has all operations.
 var memoryMixes = []string{
 	"deliver: 1", "open: 1, raw: 1", "move: 1", "attachment: 1", "list: 1, counters: 1, flag: 1",
 	"deliver: 2, open: 2, move: 2, attachment: 1, raw: 1, list: 1",
@@ -37,8 +37,8 @@ func hostileMail(text, attachment int, line string) []byte {
 }
 
 // TestMemory: 32 clients that load, deliver, open, move and list large mail, audit it, and begin
-// again with what is there, take less than 270 MB, the embedded engine and all. The largest
-// mail is what just fits into one row: what is not UTF-8 grows by a third there.
+// again with the same store, use less than 270 MB, the embedded engine and all. The largest
+// mail just fits into one row: text that is not UTF-8 grows by a third there.
 //
 // The peak has two parts that vary with the load of the machine (docs/internals/performance.md, "Memory"): Go's heap, which
 // grows while a collection runs, since workers allocate messages in the meantime; and memtables and cache of the engine,
@@ -181,7 +181,7 @@ func packed(t *testing.T, name, head, content string, size int, end string) {
 	}
 }
 
-// peakOfRun is the most memory in bytes that "mailbench run" takes, and what it prints.
+// peakOfRun is the most memory in bytes that "mailbench run" uses, and its output.
 func peakOfRun(t *testing.T, args ...string) (took int64, printed []byte) {
 	t.Helper()
 	cmd := exec.Command("mailbench", append([]string{"run"}, args...)...)

@@ -172,7 +172,7 @@ func (s *site) audit(t *testing.T, data, model string) (status int, a results.Au
 	return status, a, unaudited
 }
 
-// audited is what a run's audit found, and why it did not finish.
+// audited returns the findings of a run's audit, and why it did not finish.
 func audited(t *testing.T, p *beside) (a results.Audit, unaudited string) {
 	t.Helper()
 	found := leftBy(p)
@@ -189,7 +189,7 @@ func audited(t *testing.T, p *beside) (a results.Audit, unaudited string) {
 	return a, unaudited
 }
 
-// leftBy is what a run has saved: nothing, if the engine was out of its reach.
+// leftBy returns the saved results of a run: nothing, if the engine was out of its reach.
 func leftBy(p *beside) *results.Run {
 	p.t.Helper()
 	if _, err := os.Stat(filepath.Join(p.path("out"), results.RunFile)); errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// row is what the rounds of one fault on one engine come to.
+// row is the sum of the rounds of one fault on one engine.
 type row struct {
 	engine, fault                  string
 	struck, rounds                 int

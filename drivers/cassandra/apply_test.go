@@ -295,7 +295,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// TestReplication: what the cluster does not give is refused: more replicas than
+// TestReplication: replication that the cluster does not provide is refused: more replicas than
 // nodes, a datacenter that is not there, another durability.
 func TestReplication(t *testing.T) {
 	st := openLive(t, nil)

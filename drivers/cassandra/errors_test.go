@@ -97,8 +97,8 @@ func TestRefusalsLeaveOpen(t *testing.T) {
 	}
 }
 
-// TestUnavailable uses a keyspace with more replicas than there are nodes. What
-// Cassandra then refuses was not written, but a conditional write may have been, and so may
+// TestUnavailable uses a keyspace with more replicas than there are nodes. A
+// write that Cassandra then refuses was not applied, but a conditional write may have been, and so may
 // some partitions of a batch that is not logged.
 func TestUnavailable(t *testing.T) {
 	st := openLive(t, nil)

@@ -15,9 +15,9 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
-// poor passes frames between clients and a Cassandra, and renames in them what other clusters lack,
-// so that the node knows nothing of it. What it says of views passes for what ScyllaDB says of
-// keyspaces with tablets. Both words of a pair are equally long.
+// poor passes frames between clients and a Cassandra, and renames in them the features that other
+// clusters do not have, so that the node does not know them. Its answer about views imitates that of
+// ScyllaDB about keyspaces with tablets. Both words of a pair are equally long.
 type poor struct {
 	withoutTablets atomic.Int64 // statements that set no tablets
 }

@@ -35,7 +35,7 @@ patterns:
 `
 
 // TestSentOnce: a connection is lost after a request reached the node, and before its answer
-// came. What may not be executed twice is not sent twice, and its outcome is unknown.
+// came. A request that may not be executed twice is not sent twice, and its outcome is unknown.
 func TestSentOnce(t *testing.T) {
 	p := newProxy(t, live.Contact(t, "cassandra"))
 	st := drivertest.OpenLive(t, Engine(), drivers.Options{

@@ -46,7 +46,7 @@ func TestPagesAreRequests(t *testing.T) {
 	}
 }
 
-// TestUnloggedBatches: what one batch without a log cannot hold goes in several requests, and
+// TestUnloggedBatches: a batch without a log that is too large goes in several requests, and
 // deletes in other partitions come after the puts.
 func TestUnloggedBatches(t *testing.T) {
 	st := openLive(t, nil)

@@ -230,8 +230,8 @@ func TestParallelStamps(t *testing.T) {
 	}
 }
 
-// TestFits: a batch that passes the check passes the cluster's own. What is
-// counted here is never less than what is counted there.
+// TestFits: a batch that passes the check passes the cluster's own. The size that the driver
+// computes is never less than that of the cluster.
 func TestFits(t *testing.T) {
 	st := openLive(t, nil)
 	r := run(t, st, schemaOf(t, "flags", flagsBody))

@@ -21,7 +21,7 @@ var all = flag.Bool("all", false, "run all topics over each fault and log which 
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Failing is what is wanted here: no time for finding the shortest example.
+	// The rules must fail here: no time for finding the shortest example.
 	for name, value := range map[string]string{"rapid.shrinktime": "0s", "rapid.nofailfile": "true"} {
 		if err := flag.Set(name, value); err != nil {
 			panic(err)
@@ -94,7 +94,7 @@ func open(t *testing.T, f faulty.Fault) drivertest.Open {
 	}
 }
 
-// TestNoFault: a wrapper that breaks nothing passes, so that what is seen is the fault.
+// TestNoFault: a wrapper that breaks nothing passes, so a failure is due to the fault.
 func TestNoFault(t *testing.T) { drivertest.Run(t, open(t, faulty.Fault{})) }
 
 // TestFaults: each fault is seen by the topics that are there for it.

@@ -92,7 +92,7 @@ patterns:
 	}
 }
 
-// TestConditions: what HBase compares. A row that is absent is null in all its columns,
+// TestConditions pins the comparisons of HBase. A row that is absent is null in all its columns,
 // so that a comparison with nulls alone also holds of it.
 func TestConditions(t *testing.T) {
 	patterns := compiled(t, `

@@ -9,7 +9,7 @@ import (
 )
 
 // TestStored: the settings of a schema's tables are all that Apply makes of them,
-// and what is read back of a layout's text is the layout.
+// and the text of a layout reads back as that layout.
 func TestStored(t *testing.T) {
 	s := parse(t, strings.Replace(hintedSchema, "columns: {a: text, n: bigint}", "static: {title: text}\n    columns: {a: text, n: bigint}\n    indexes: {by_a: [a], by_k: [p, k]}", 1))
 	st := newStore(&cluster{settings: &settings{}}, drivers.Options{})

@@ -75,7 +75,7 @@ type fakeConn struct {
 
 func (c *fakeConn) Dial(context.Context) error { return c.failed }
 
-// sendFunc is what a fake HBase does with a call.
+// sendFunc answers a call in place of HBase.
 type sendFunc func(c *call) error
 
 func (f sendFunc) SendRPC(c hrpc.Call) (proto.Message, error) {

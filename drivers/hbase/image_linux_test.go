@@ -17,7 +17,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// image is what docker/ says about the container of HBase.
+// image describes the container of HBase, from docker/.
 type image struct {
 	ports   [][2]string       // published: address on the host, port in the container
 	env     []string          // NAME=value

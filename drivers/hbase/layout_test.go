@@ -77,7 +77,7 @@ func (l *layout) String() string {
 	return b.String()
 }
 
-// TestHints holds the hints to what they set, and refuses what they are not.
+// TestHints checks that hints set their options, and that unknown ones are refused.
 func TestHints(t *testing.T) {
 	const file = `
 schema: 1

@@ -36,7 +36,7 @@ patterns:
 `
 
 // TestSentOnce: a connection is lost after a region server has executed a change, and before
-// its answer came. What would take effect twice is sent once, and its outcome is unknown. A
+// its answer came. A request that would take effect twice is sent once, and its outcome is unknown. A
 // put, an element of a list and an increment are sent again: they have times of their own, and
 // a nonce. They take effect once.
 func TestSentOnce(t *testing.T) {

@@ -59,7 +59,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestUnreachable opens what is not there, and what does not answer, within the
+// TestUnreachable opens an address without a server, and a server that does not answer, within the
 // connect timeout.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, says nothing

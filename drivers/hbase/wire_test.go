@@ -91,7 +91,7 @@ func zooKeeper(t *testing.T, data []byte) string {
 	})
 }
 
-// nodeOf is what HBase writes into ZooKeeper.
+// nodeOf is the data of HBase in ZooKeeper.
 func nodeOf(t *testing.T, address string) []byte {
 	host, port, _ := net.SplitHostPort(address)
 	n, err := net.LookupPort("tcp", port)
@@ -179,7 +179,7 @@ func TestWrongServer(t *testing.T) {
 	}
 }
 
-// TestHint: what may be wrong is said, whichever timeout ends first.
+// TestHint: the error names the likely fault, whichever timeout ends first.
 func TestHint(t *testing.T) {
 	silent := listen(t, func(c net.Conn) { io.Copy(io.Discard, c) })
 	for setting, settings := range map[string]map[string]string{

@@ -148,7 +148,7 @@ func TestCassandraDatacenters(t *testing.T) {
 	}
 }
 
-// TestCassandraOptions: what is given replaces the defaults, and nothing that keeps a node on loopback.
+// TestCassandraOptions: given options replace the defaults, but none that keeps a node on loopback.
 func TestCassandraOptions(t *testing.T) {
 	in, _ := configured(t, cassandra{}, 1)
 	in.state.Options = map[string]string{"commitlog_sync": "batch", "concurrent_reads": "7", "storage_compatibility_mode": "CASSANDRA_4"}

@@ -161,7 +161,7 @@ func TestForeignProcess(t *testing.T) {
 	}
 }
 
-// TestFailedStart: what a failed up has started is ended, and what ran before is not.
+// TestFailedStart: a failed up ends the processes that it started, and no others.
 func TestFailedStart(t *testing.T) {
 	fakeJava(t, sleep)
 	config := Config{Engine: "cassandra", Nodes: 2, Dir: t.TempDir(), Port: AnyPort}
@@ -180,7 +180,7 @@ func TestFailedStart(t *testing.T) {
 	}
 }
 
-// TestEndsWhileStarting: the error shows the last of what the node has logged in
+// TestEndsWhileStarting: the error shows the last log lines of the node in
 // this start.
 func TestEndsWhileStarting(t *testing.T) {
 	fakeJava(t, "for i in $LC_LOGGED; do echo line $i; done; exit 1")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestPrivate: what an engine and its start write is their user's only.
+// TestPrivate: only the user can read the files of an engine and its start.
 func TestPrivate(t *testing.T) {
 	fakeJava(t, "echo data > made; "+sleep)
 	in := mustUp(t, Config{Engine: "cassandra", Dir: filepath.Join(t.TempDir(), "c"), Port: AnyPort})

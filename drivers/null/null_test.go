@@ -172,7 +172,7 @@ func TestReads(t *testing.T) {
 	f.expect("0, 1, 2", "scan")
 }
 
-// TestSamples: what is remembered is bounded, partial, and the store's own.
+// TestSamples: remembered rows are few, partial, and the store's own.
 func TestSamples(t *testing.T) {
 	f := start(t)
 	subject := []byte("kept")

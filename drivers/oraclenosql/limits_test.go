@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// TestLimits: what is larger than a server or the cloud service takes is refused before it is sent.
+// TestLimits: a request that is too large for a server or the cloud service is refused before it is sent.
 func TestLimits(t *testing.T) {
 	s := asked(t)
 	for _, c := range []struct {

@@ -112,7 +112,7 @@ func (p *proxy) usual(w http.ResponseWriter, op string, payload object) {
 	}
 }
 
-// describe writes a request as a line: the operation, its table, and what it is given.
+// describe writes a request as a line: the operation, its table, and its arguments.
 func describe(op string, request object) string {
 	line := op
 	if table, ok := request["h"].(object)[nosqldb.TABLE_NAME].(string); ok {

@@ -95,7 +95,7 @@ func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
 	}
 }
 
-// TestRefused: what Oracle would not take is an error that says so.
+// TestRefused: a schema that Oracle would not accept is an error.
 func TestRefused(t *testing.T) {
 	for tables, want := range map[string]string{
 		"{a: {partition: [p text], columns: {Size: int, size: int}}}":                                                           "columns Size and size of table a are one column in Oracle",

@@ -38,9 +38,9 @@ func du(t *testing.T, dir string) (total int64) {
 	return total
 }
 
-// TestBytesOnDisk: what a store with blob files says of its size is what du
-// says, also once it was opened again; what was written is not forgotten, and
-// what is read after Cool comes from the disk.
+// TestBytesOnDisk: a store with blob files reports the size that du reports,
+// also after it was opened again; the count of written bytes goes on, and reads
+// after Cool come from the disk.
 func TestBytesOnDisk(t *testing.T) {
 	const parts, size = 48, 1 << 20
 	dir := t.TempDir()

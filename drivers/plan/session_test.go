@@ -64,7 +64,7 @@ func prepare(t *testing.T, g *plan.Gate, name string) drivers.Statement {
 	return st
 }
 
-// TestSession: what is wrong with a call is found before the engine gets it, and the error names the pattern.
+// TestSession: a fault in a call is found before the engine gets it, and the error names the pattern.
 func TestSession(t *testing.T) {
 	ctx := t.Context()
 	gate, other := &plan.Gate{Engine: "test"}, &plan.Gate{Engine: "test"}

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFolders: what Make makes is its user's only, whatever the umask is; and it refuses what
-// others own or may write to, and says what to do.
+// TestFolders: only the user can read a folder of Make, whatever the umask is. It refuses folders that
+// others own or may write to, with the remedy.
 func TestFolders(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	at := t.TempDir()

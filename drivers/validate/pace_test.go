@@ -42,7 +42,7 @@ func reads(t *testing.T, p *Pace, n, rows int, took func() time.Duration) time.D
 
 func always(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
 
-// TestRate: 1,000 rows at 100 a second take 10 s, and what was not read in time is not read faster later.
+// TestRate: 1,000 rows at 100 a second take 10 s, and a delay is not made up by faster reads later.
 func TestRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Pace{Rate: 100}

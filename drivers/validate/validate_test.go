@@ -293,7 +293,7 @@ func (w *world) boxes(n int, put func(box string, i int) bool) {
 	}
 }
 
-// TestDivided: what is found does not depend on how many workers read, or on how many tables the records are sorted in.
+// TestDivided: the findings do not depend on the number of workers, or on the number of tables the records are sorted in.
 func TestDivided(t *testing.T) {
 	w := newWorld(t)
 	w.boxes(1000, func(_ string, i int) bool { return i%50 != 6 })

@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// TestFault: what is wrong with a value, of each type and also within collections.
+// TestFault: faults of a value are found, of each type and also within collections.
 func TestFault(t *testing.T) {
 	var (
 		uuid  = schemas.Type{Kind: schemas.UUID}

@@ -29,7 +29,7 @@ func FuzzAddresses(f *testing.F) {
 	})
 }
 
-// FuzzFirstAddress feeds it random text: what it accepts is what it says.
+// FuzzFirstAddress feeds it random text: all that it accepts is JSON, and the address is the first one.
 func FuzzFirstAddress(f *testing.F) {
 	for _, s := range []string{
 		`[]`, `[["a","b"]]`, `[["a","b"],["c","d"]]`, `[["a","b"],]`, `[["a"]]`, `["a","b"]`,

@@ -208,7 +208,7 @@ func TestAuditOfFiles(t *testing.T) {
 	}
 }
 
-// TestOutsideNeedsAFolder: without one nothing is bound, and what is in files is named.
+// TestOutsideNeedsAFolder: without one nothing is bound, and the content in files is named.
 func TestOutsideNeedsAFolder(t *testing.T) {
 	w, _ := newOutside(t)
 	d := draft(0)

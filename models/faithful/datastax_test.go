@@ -25,7 +25,7 @@ const (
 	q4       = `SELECT bytes FROM attachments WHERE email_id = ? AND filename = ? AND chunk_number = ?`
 )
 
-// kb is what the source design calls KB: a chunk is 1000 of them.
+// kb is the KB of the source design: a chunk is 1000 of them.
 const kb = 1024
 
 func TestDataStax(t *testing.T) {
@@ -182,7 +182,7 @@ func testDataStaxInserted(c *cqlsh) {
 	if got := c.attachment(inbox, hs[0], "a.bin"); !bytes.Equal(got, slices.Concat(first, second)) {
 		c.Errorf("the attachment has %d bytes and is not what was inserted", len(got))
 	}
-	// And on: what the model changes is where the source design has it.
+	// And on: the changes of the model are where the source design has it.
 	c.must(c.mailbox.Flag(c.ctx, inbox, hs[0], models.Seen, true))
 	c.must(c.mailbox.Move(c.ctx, inbox, done, hs, hs))
 	if r := c.one(q2, user, "done"); r["id"] != id || r["is_read"] != true || len(c.query(q2, user, "inbox")) != 0 {

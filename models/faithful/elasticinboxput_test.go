@@ -68,7 +68,7 @@ func testElasticInboxInserted(c *cqlsh) {
 	if o := c.open(mine, hs[0]); string(o.Body) != "Good morning." || !bytes.Equal(c.raw(mine, hs[0]), raw) {
 		c.Errorf("the model opens %+v", o)
 	}
-	// And on: what the model changes is where the source design has it.
+	// And on: the changes of the model are where the source design has it.
 	c.must(c.mailbox.Flag(c.ctx, mine, hs[0], models.Seen, true))
 	_, err := c.mailbox.(models.Labeler).Label(c.ctx, mine, hs[0], a.Folders[0], false)
 	c.must(err)

@@ -65,7 +65,7 @@ func testJamesInserted(h *hbshell) {
 	if o := h.open(inbox, hs[0]); string(o.Body) != "Good morning." || o.Flags != models.Answered || !bytes.Equal(h.raw(inbox, hs[0]), raw) {
 		h.Errorf("the model opens %+v", o)
 	}
-	// And on: what comes next is where the source design has it.
+	// And on: the next changes are where the source design has it.
 	h.deliver(modeltest.Draft{}, inbox)
 	h.areKeys(h.messages(id), rowKey(id, 43), rowKey(id, 42))
 	h.must(h.mailbox.Flag(h.ctx, inbox, hs[0], models.Seen, true))

@@ -30,7 +30,7 @@ func testCreated(c *cqlsh) {
 	}
 }
 
-// shape is what a CREATE statement says, without the order of its columns.
+// shape is the content of a CREATE statement, without the order of its columns.
 type shape struct {
 	lines   []string
 	options map[string]bool

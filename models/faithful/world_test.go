@@ -107,7 +107,7 @@ func (w *world) deliver(d modeltest.Draft, to ...*models.Folder) (*mail.Message,
 	return m, hs
 }
 
-// line is what a list shows of a message.
+// line is a message in a list.
 type line struct {
 	From, Subject string
 	Date          time.Time

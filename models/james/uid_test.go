@@ -95,7 +95,7 @@ func (r *rival) Write(ctx context.Context, st drivers.Statement, args []drivers.
 	return r.Session.Write(ctx, st, args)
 }
 
-// TestRetries: what a delivery costs does not depend on how often others were faster. Only the
+// TestRetries: the cost of a delivery does not depend on how often others were faster. Only the
 // number of its retries does.
 func TestRetries(t *testing.T) {
 	w := newWorld(t, models.Options{}, func(st drivers.Store) drivers.Store { return withoutAdd{st} })

@@ -21,7 +21,7 @@ type world struct {
 	a     *models.Account
 }
 
-// newWorld binds the model to what wrap makes of the store; nil is the store.
+// newWorld binds the model to the wrapped store; nil is the store.
 func newWorld(t *testing.T, o models.Options, wrap func(drivers.Store) drivers.Store) *world {
 	t.Helper()
 	w := &world{World: modeltest.NewWorld(t, Model())}

@@ -20,7 +20,7 @@ type unread struct{ error }
 func (u unread) ReadAt([]byte, int64) (int, error) { return 0, u.error }
 func (u unread) Size() int64                       { return 5 }
 
-// TestAppendContent: all of a content or none, and what was there before stays.
+// TestAppendContent: all of a content or none is appended, and earlier bytes stay.
 func TestAppendContent(t *testing.T) {
 	gone := errors.New("the file is gone")
 	for _, x := range []struct {

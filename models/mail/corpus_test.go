@@ -83,7 +83,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// quote is what mboxrd does to a message.
+// quote is a message as mboxrd stores it.
 func quote(raw []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(raw) {

@@ -88,7 +88,7 @@ func FuzzMbox(f *testing.F) {
 	})
 }
 
-// messagesOf is what split does, with all of the file at hand.
+// messagesOf splits like split, with all of the file at hand.
 func messagesOf(file []byte) (messages [][]byte) {
 	var message []byte
 	dated, began, header, emptyBefore, length := false, false, false, false, 0

@@ -17,7 +17,7 @@ func parseText(t testing.TB, raw string) *Message {
 	return m
 }
 
-// shape is what a message comes to: the body, then each attachment.
+// shape is the content of a message: the body, then each attachment.
 func shape(m *Message) string {
 	var b strings.Builder
 	body, _ := AppendContent(nil, m.Body.Content)
@@ -223,7 +223,7 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestPeople: how many addresses lists have that break the rules, and what they are.
+// TestPeople: the addresses of lists that break the rules, and their number.
 func TestPeople(t *testing.T) {
 	for list, want := range map[string]string{
 		`To: b@x.org` + "\nTo: c@x.org\nTo: d@x.org":                "b@x.org c@x.org d@x.org",

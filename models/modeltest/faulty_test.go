@@ -14,9 +14,9 @@ import (
 type detector struct{ model, rule string }
 
 // detectors names for each fault of a store the models and rules that must see it:
-// rules that are run on real engines, or "calls" for what the embedded engine shows.
-// An empty list: no model's schema declares what the fault breaks; drivertest
-// alone can see it.
+// rules that are run on real engines, or "calls" for the embedded engine.
+// An empty list: no model's schema declares the property that the fault breaks; only
+// drivertest can see it.
 var detectors = map[string][]detector{
 	"ignores-limit":       {{"james", "random"}, {"datastax", "random"}, {"elasticinbox", "random"}},
 	"reverses-desc":       {{"james", "random"}, {"oracle", "random"}, {"conversation", "random"}},

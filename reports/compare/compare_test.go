@@ -361,7 +361,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestInvalidTrialsGateNothing: what an invalid trial counted is shown, and makes no gate fail.
+// TestInvalidTrialsGateNothing: the counters of an invalid trial are shown, and make no gate fail.
 func TestInvalidTrialsGateNothing(t *testing.T) {
 	base, new := pairOf(4)
 	change(new, "list", func(o *results.Op) { o.Store.Calls = 9 })
@@ -395,7 +395,7 @@ func TestRowsExamined(t *testing.T) {
 	}
 }
 
-// Runs that differ in more than the build are refused, and what differs is named.
+// Runs that differ in more than the build are refused, and the difference is named.
 func TestRefused(t *testing.T) {
 	base, fresh := pairOf(4)
 	base.Runs[0].Mail, fresh.Runs[0].Mail = &results.MailInfo{File: "a.mbox", SHA256: "12"}, &results.MailInfo{File: "./in/a.mbox", SHA256: "12"}

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// noise is what makes trials of one build differ. All but figures are standard
+// noise makes trials of one build differ. All but figures are standard
 // deviations of the logarithm of a percentile. The machine's part is the same for all
 // operations of a trial, once for p50 and twice for p99.
 type noise struct {

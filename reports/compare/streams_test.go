@@ -50,7 +50,7 @@ func judged(c *Comparison, v Verdict) (all []string) {
 	return all
 }
 
-// What changed in one stream only is found and named in all forms, and what only one stream requests
+// A change in one stream only is found and named in all forms, and an operation of one stream only
 // is there once.
 func TestStreams(t *testing.T) {
 	base, fresh := streamed(10)

@@ -14,7 +14,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// scraped is what Prometheus gets of two ticks: 3 lists of 2 ms that waited 1 ms, and one that failed.
+// scraped is the text that Prometheus gets after two ticks: 3 lists of 2 ms that waited 1 ms, and one that failed.
 func scraped(t *testing.T) string {
 	t.Helper()
 	m, r := New(), latency.NewRecorder(1, 1, true)

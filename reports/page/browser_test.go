@@ -35,10 +35,10 @@ const onFirstScreen = `(() => {
   return bottom > innerHeight ? ["the whole load ends at " + bottom + ", the screen at " + innerHeight] : [];
 })()`
 
-// pdfPage matches a page in what Chromium prints.
+// pdfPage matches a page in the PDF of Chromium.
 var pdfPage = regexp.MustCompile(`/Type /Page\b[^s]`)
 
-// looks are what the pages are shown in.
+// looks are the widths and colors in which pages are shown.
 var looks = map[string]look{
 	"phone":     {360, 740, true, "screen", "light"},
 	"tablet":    {768, 1024, false, "screen", "light"},

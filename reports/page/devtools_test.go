@@ -19,7 +19,7 @@ type browser struct {
 	answers chan answer
 	session string
 	id      int
-	// Complaints are what pages wrote to the console, and what the browser refused them.
+	// Complaints are the console messages of pages, and requests that the browser refused.
 	complaints []string
 }
 

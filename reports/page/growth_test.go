@@ -37,7 +37,7 @@ func swept(t testing.TB) Source {
 	return s
 }
 
-// A sweep is drawn: what is flat is level, what is linear rises from corner to corner, and the
+// A sweep is drawn: a flat cost is level, a linear one rises from corner to corner, and the
 // table next to it has the values.
 func TestGrowthIsDrawn(t *testing.T) {
 	s := swept(t)

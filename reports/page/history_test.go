@@ -58,7 +58,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 	return b.String()
 }
 
-// The page of a history says what changed, draws it, and names what was skipped.
+// The page of a history names the changes, draws them, and names skipped results.
 func TestHistoryPage(t *testing.T) {
 	got := writeHistory(t, sample(t), sample(t), sample(t))
 	for _, want := range []string{

@@ -22,7 +22,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// hostile is what mail and file systems can bring into a result.
+// hostile is a text that mail and file systems can bring into a result.
 const hostile = "\x1b[2J\x07</title></svg><script>alert(1)</script>\u202eevil\u009b31m & \"quoted\" onload='alert(2)'"
 
 // sample is the run of package reports in which everything happens, with the schemas of

@@ -156,7 +156,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestPassed: what defines no table and reads no row is named and is no fault.
+// TestPassed: a statement that defines no table and reads no row is named and is no fault.
 func TestPassed(t *testing.T) {
 	for _, text := range []string{
 		"CREATE ROLE a", "CREATE OR REPLACE FUNCTION f(a int) CALLED ON NULL INPUT RETURNS int LANGUAGE java AS $$ return a; $$",

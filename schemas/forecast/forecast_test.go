@@ -116,7 +116,7 @@ func TestTotals(t *testing.T) {
 		}
 	}
 	check(0, 0, 33, 93, 30*30+3*(12+10)+100)
-	// A quarter of what comes is deleted: 22.5 messages more a year.
+	// A quarter of the new messages is deleted: 22.5 messages more a year.
 	check(0, 2, 3+30+45, 3+3*75, 75*30+3*(12+10)+100)
 	// Blocks of 50 bytes: 20, 20 and 10; of 30: 20 and 10. On average 2.5 rows and 40 bytes.
 	// Two accounts share the messages that come.
@@ -126,7 +126,7 @@ func TestTotals(t *testing.T) {
 	check(3, 2, 0, 0, 0)
 }
 
-// TestQuantiles: partitions in order of size, each with what it has.
+// TestQuantiles: partitions in order of size, each with its rows and bytes.
 func TestQuantiles(t *testing.T) {
 	g := made(t, bare{}).Tables[0].Groups[0]
 	for q, want := range map[float64]Part{
@@ -159,7 +159,7 @@ func TestUnit(t *testing.T) {
 	t.Error("no rows of single messages")
 }
 
-// TestOutside: what is larger than a threshold is a file of a store, and no row, if the parameter names one.
+// TestOutside: content larger than a threshold is a file of a store, and no row, if the parameter names one.
 func TestOutside(t *testing.T) {
 	text := strings.NewReplacer(
 		"bytes: 20}", "bytes: 20, outside: kept, above: 40}",
@@ -181,7 +181,7 @@ func TestOutside(t *testing.T) {
 		t.Errorf("a store that is not chosen changes the forecast (-want +got):\n%s", diff)
 	}
 	// Half of 30 messages have 50 bytes, which are a file; those of 30 bytes are rows of 20 and of 10. Two
-	// recipients share a message, so that half of what comes is stored.
+	// recipients share a message, so that half of the deliveries are stored.
 	want := []OutsideReport{{Store: "files", Files: []float64{15, 30}, Bytes: []float64{15 * 50, 30 * 50}}}
 	if diff := cmp.Diff(want, out.Outside); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

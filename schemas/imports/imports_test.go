@@ -73,7 +73,7 @@ CREATE INDEX ON t (h);
 CREATE TABLE n (k text PRIMARY KEY, x counter); CREATE TABLE p (k text PRIMARY KEY, x int); CREATE MATERIALIZED VIEW v AS SELECT * FROM p WHERE x IS NOT NULL AND k IS NOT NULL PRIMARY KEY (x, k); CREATE TABLE q (a int, b int, c int, s int static, x int, PRIMARY KEY (a, b, c));
 `
 
-// TestStatements: what each statement is as a pattern, without its place.
+// TestStatements: each statement as a pattern, without its place.
 func TestStatements(t *testing.T) {
 	ddl := strings.Replace(table, `"1x" int, `, "", 1)
 	for statement, want := range map[string]string{
@@ -131,7 +131,7 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// TestUnread: what is no pattern is named, and the schema has it under other.
+// TestUnread: a statement that is no pattern is named, and the schema has it under other.
 func TestUnread(t *testing.T) {
 	for statement, reason := range map[string]string{
 		"SELECT * FROM t":                                             "there is no table t", // for its column 1x

@@ -151,7 +151,7 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// patternLines says of each pattern where it is and what it does.
+// patternLines has the place and the kind of each pattern.
 func patternLines(r *imports.Result) (all []string) {
 	for _, p := range r.Schema.Patterns {
 		line := fmt.Sprintf("%d %s ", p.Imported.Line, p.Kind)

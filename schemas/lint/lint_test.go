@@ -132,7 +132,7 @@ func TestRulesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestBundled: what lint says of the models' schemas for the engine that they were
+// TestBundled: the findings of the models' schemas for the engine that they were
 // written for is accepted, with the reason, or a note.
 func TestBundled(t *testing.T) {
 	names := schemas.BundledNames()

@@ -15,7 +15,7 @@ import (
 )
 
 // TestSARIF: the log of all models has the structure that SARIF 2.1.0 requires, a
-// result points at its rule, and what is accepted is suppressed with its reason.
+// result points at its rule, and an accepted finding is suppressed with its reason.
 func TestSARIF(t *testing.T) {
 	var reports []*Report
 	findings, accepted := 0, 0
@@ -92,7 +92,7 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// TestGitHub: an annotation has its place, and what would end it or one of its properties is escaped.
+// TestGitHub: an annotation has its place, and characters that would end it or one of its properties are escaped.
 func TestGitHub(t *testing.T) {
 	r := &Report{Findings: []Finding{
 		{

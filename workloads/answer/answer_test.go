@@ -67,7 +67,7 @@ func planted() *results.Run {
 	return r
 }
 
-// say is what the run's answer to one sentence is, a line for each model.
+// say is the run's answer with one sentence, a line for each model.
 func say(r *results.Run, text string) string {
 	r.Answer = []string{text}
 	var all []string

@@ -235,7 +235,7 @@ func (l *leastTime) next() {
 	l.cpu = now
 }
 
-// BenchmarkPatternTimes is what the time of an access pattern costs: operations that run one
+// BenchmarkPatternTimes measures the cost of timing an access pattern: operations that run one
 // pattern, with and without its two readings of the clock and its record, one after the other in
 // blocks of 10,000.
 func BenchmarkPatternTimes(b *testing.B) {

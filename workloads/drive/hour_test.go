@@ -156,10 +156,10 @@ func (h *hour) tick(r *random.Rand, at time.Duration, each int) {
 	}
 }
 
-// logMB is what the log of all operations and models takes.
+// logMB is the size of the log of all operations and models.
 func (h *hour) logMB() float64 { return float64(h.log.Len()) * hourOps * hourModels / 1e6 }
 
-// runMB is what the timelines of all operations and models take in run.json, and the
+// runMB is the size of the timelines of all operations and models in run.json, and the
 // windows that drift is judged by.
 func (h *hour) runMB(tb testing.TB) float64 {
 	line, err := json.Marshal(h.phase.timeline.intervals)

@@ -85,7 +85,7 @@ func TestPanicOfADriver(t *testing.T) {
 	}
 }
 
-// A panic of what gets the windows costs the phase, and ends it.
+// A panic of the receiver of windows costs the phase, and ends it.
 func TestPanicOfALog(t *testing.T) {
 	at, stream := testTarget(t, idleBound{})
 	phase := workloads.Phase{

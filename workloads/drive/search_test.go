@@ -111,7 +111,7 @@ func (p *phase) cell(what workloads.Phase) *results.Cell {
 	}
 }
 
-// searched is what a process says of its search. Capacity is what its store could do, by
+// searched is the report of a process on its search. Capacity is the rate that its store could serve, by
 // how long it took for operations.
 type searched struct {
 	Search   results.Search

@@ -20,7 +20,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// A situation is a phase in a process of its own, and what is done to that process.
+// A situation is a phase in a process of its own, and the treatment of that process.
 // The store is judged like one on another machine.
 type situation struct {
 	Name    string

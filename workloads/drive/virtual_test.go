@@ -76,7 +76,7 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 }
 
 // A client that stops for 1 s in 10 makes response times that a store would make,
-// and the second course of events has none of it. What it drops is its own fault, too.
+// and the second course of events has none of it. Operations that it drops are its own fault, too.
 func TestClientPausesInVirtualTime(t *testing.T) {
 	phase := workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1000, Per: second}, Operations: 10000,

@@ -133,7 +133,7 @@ func TestFlatFrom(t *testing.T) {
 }
 
 // A figure that steps, or follows no curve, at five sizes from 100 to 10,000 gets no class: one point does not
-// make a power. What was counted has known errors, which say nothing about how well a line fits.
+// make a power. Counters have known errors, which say nothing about how well a line fits.
 func TestSteps(t *testing.T) {
 	for _, p := range []struct {
 		name   string

@@ -66,7 +66,7 @@ func ofShards(c *results.Cell, first, second string) {
 	}
 }
 
-// A judged is a change of the healthy cell and what Judge has to find. Text is a
+// A judged is a change of the healthy cell and the findings that Judge must have. Text is a
 // part of the reason, or of the last doubt where the verdict is ok.
 type judged struct {
 	name    string

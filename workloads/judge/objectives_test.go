@@ -229,7 +229,7 @@ func TestObjectivesOfInvalidCells(t *testing.T) {
 		name   string
 		client func(c *results.Cell) // what makes the cell invalid
 		change func(c *results.Cell)
-		kept   results.Attainment // of what it may prove
+		kept   results.Attainment // of the thresholds that it may prove
 		missed results.Attainment
 	}{
 		{"delays", delayed, func(*results.Cell) {}, results.Met, results.Unclear},

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// noise is what service times of windows do by chance: it is normal in their logarithm,
+// noise is the random part of the service times of windows: it is normal in their logarithm,
 // neighbors are correlated, and one window in twenty is slow.
 type noise struct{ deviation, correlation float64 }
 

@@ -28,7 +28,7 @@ const (
 	openTag = "james/embedded/measure/1/1/open/service"
 )
 
-// values is what a tag's lines have in an interval: 1, 2 … n times a unit.
+// values are those of a tag's lines in an interval: 1, 2 … n times a unit.
 func values(n int, unit time.Duration) *hdr.Histogram {
 	h := hdr.New(1, int64(latency.Highest), 3)
 	for i := 1; i <= n; i++ {

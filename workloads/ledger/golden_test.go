@@ -15,7 +15,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// goldenRecords are what testdata/ledger.golden holds: each event once, and no
+// goldenRecords are the content of testdata/ledger.golden: each event once, and no
 // field like another.
 func goldenRecords() []Record {
 	var records []Record
@@ -78,7 +78,7 @@ func inHex(ledger []byte) string {
 	return text.String()
 }
 
-// TestHeld: what calls on a message hold comes back from its ledger, also after a move.
+// TestHeld: the content of calls on a message comes back from its ledger, also after a move.
 func TestHeld(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ledger")
 	var b []byte

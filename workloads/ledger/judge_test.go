@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// An audit judges a message by what the store acknowledged of it.
+// An audit judges a message by the acknowledged writes of it.
 func TestJudge(t *testing.T) {
 	const listed, opens, whole = 1, 2, 4
 	lost, corrupt, resurrected := results.Audit{Lost: 1}, results.Audit{Corrupt: 1}, results.Audit{Resurrected: 1}
@@ -51,7 +51,7 @@ type keeper struct{ models.Mailbox }
 
 func (keeper) KeepsBodies() {}
 
-// TestKeeper: what such a mailbox opens may be deleted, but not what it lists.
+// TestKeeper: a message that such a mailbox opens may be deleted, but not one that it lists.
 func TestKeeper(t *testing.T) {
 	for listed, want := range map[bool]int64{false: 0, true: 1} {
 		w := auditWorker{Auditor: &Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}, mb: keeper{}}

@@ -33,7 +33,7 @@ func TestHeard(t *testing.T) {
 	other.Shard.Index = 2
 	for _, c := range []struct {
 		what          string
-		since, looked time.Time // of what shard 1 knows
+		since, looked time.Time // of the state that shard 1 knows
 		known, given  int64     // the sign that it knows, and the last one
 		ended         bool
 		want          string

@@ -24,7 +24,7 @@ import (
 
 const started = "2026-11-22T10:00:00Z"
 
-// shard is what one load generator recorded of one operation in one phase.
+// shard is the record of one load generator, of one operation in one phase.
 type shard struct {
 	recorder *latency.Recorder
 	calls    []float64 // of each operation that was ok
@@ -198,7 +198,7 @@ func TestUnionIsExact(t *testing.T) {
 	}
 }
 
-// Shards that do not belong together are refused, with what differs.
+// Shards that do not belong together are refused, with the difference.
 func TestRefused(t *testing.T) {
 	var runs [3][]byte
 	var logs [3]string

@@ -122,7 +122,7 @@ func pointers(parts []mail.Part) []*mail.Part {
 }
 
 // TestGeneratorReplays: a message is a function of seed, n and date alone.
-// The digest holds it to what it was when this was written.
+// The digest is that of the day on which this was written.
 func TestGeneratorReplays(t *testing.T) {
 	w := testWorkload(t)
 	digest := func(g *Generator, ns ...uint64) string {

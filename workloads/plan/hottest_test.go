@@ -7,7 +7,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// TestHottest compares with what is known: uniform keys share evenly, and Zipf's law
+// TestHottest compares with known shares: uniform keys share evenly, and Zipf's law
 // gives rank 1 of n the share 1 ÷ (1 + 2^-θ + … + n^-θ).
 func TestHottest(t *testing.T) {
 	zipf := 0.0

@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// deep is a workload up to what its measured phase does.
+// deep is a workload up to the mix of its measured phase.
 const deep = `version: 1
 name: deep
 population: {users: 1, folders: 1, messages: 100}

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// drawnOp is what is compared of an operation.
+// drawnOp has the compared parts of an operation.
 type drawnOp struct {
 	n, message, pick uint64
 	op               workloads.Op

@@ -104,8 +104,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A session is of one user and one folder. Its lists go page by page, and what follows
-// an open is about the message opened. What it does depends on its number alone.
+// A session is of one user and one folder. Its lists go page by page, and the operations after
+// an open are about the opened message. Its steps depend on its number alone.
 func TestSessions(t *testing.T) {
 	w := read(t, several)
 	p := &w.Phases[2]

@@ -128,14 +128,14 @@ func everything(t *testing.T, w *workloads.Workload) *forecast.Population {
 	return p
 }
 
-// measured is what a table really has.
+// measured has the real numbers of a table.
 type measured struct{ rows, bytes float64 }
 
-// off is how far a forecast may be from what is measured, as a share of it. The issue
+// off is how far a forecast may be from the measurement, as a share of it. The issue
 // requires 0.15.
 const off = 0.10
 
-// compare holds a forecast to what is measured, and returns it.
+// compare checks a forecast by the measurement, and returns it.
 func compare(
 	t *testing.T, s *schemas.Schema, p *forecast.Population, e drivers.Engine, have map[string]measured,
 ) *forecast.Forecast {
@@ -170,7 +170,7 @@ func compare(
 	return f
 }
 
-// TestPebble compares forecasts with what the embedded engine keeps of a population.
+// TestPebble compares forecasts with the files of the embedded engine.
 func TestPebble(t *testing.T) {
 	w := parse(t)
 	p := everything(t, w)
@@ -273,7 +273,7 @@ func openPebble(t *testing.T, dir string) *pebbledb.DB {
 	return db
 }
 
-// onePair is what a file takes with a single pair in it.
+// onePair is the size of a file with a single pair in it.
 func onePair(t *testing.T) float64 {
 	t.Helper()
 	dir := t.TempDir()

@@ -62,7 +62,7 @@ func uncompressed(m models.Model, engine string) models.Model {
 	return m
 }
 
-// TestLive compares forecasts with what real engines keep of a population.
+// TestLive compares forecasts with the files of real engines.
 func TestLive(t *testing.T) {
 	if *engineFiles == "" {
 		t.Skip("-files is not set; make check CHECK=forecast sets it")

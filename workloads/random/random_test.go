@@ -199,7 +199,7 @@ func parse(t *testing.T, text string) Dist {
 	return dist
 }
 
-// TestString: what is written reads back as the same.
+// TestString: the text of a distribution reads back as the same.
 func TestString(t *testing.T) {
 	for text, want := range map[string]string{
 		"8KB": "8KB", "{constant: 1.5KB}": "1500", "200": "200", "{uniform: {min: 1KiB, max: 2MB}}": "",

@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestLines: what programs write and the first version refused.
+// TestLines: lines that programs write and the first version refused.
 func TestLines(t *testing.T) {
 	text := "\xef\xbb\xbf" + `{"time": "0001-01-01T00:00:00Z", "user": "a", "op": "deliver", "size": 4711.0}
 {"time": -5, "user": "a", "op": "deliver", "size": 1e3}

@@ -78,7 +78,7 @@ func TestBrokenLogIsRefused(t *testing.T) {
 	}
 }
 
-// The sample as a result folder is what tests of other packages read.
+// Tests of other packages read the sample as a result folder.
 func TestSampleFolder(t *testing.T) {
 	var run bytes.Buffer
 	s, log := sample(), sampleLog(t).Bytes()

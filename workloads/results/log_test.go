@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestLatencyLogIsKnown: a latency log that is not what the run wrote is not read, whatever
-// happened to it. What a killed run wrote after run.json is no damage.
+// TestLatencyLogIsKnown: a latency log that differs from the one of the run is not read, whatever
+// happened to it. Lines that a killed run wrote after run.json are no damage.
 func TestLatencyLogIsKnown(t *testing.T) {
 	written := func(t *testing.T, save bool) (string, []byte) {
 		t.Helper()

@@ -96,7 +96,7 @@ func TestSchemaRefusesBrokenRuns(t *testing.T) {
 	}
 }
 
-// node is what TestSchemaAndTypesAgree reads of a schema.
+// node has the parts of a schema that TestSchemaAndTypesAgree reads.
 type node struct {
 	Ref         string          `json:"$ref"`
 	Type        string          `json:"type"`

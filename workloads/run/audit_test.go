@@ -70,7 +70,7 @@ func TestAuditOfAWholeStore(t *testing.T) {
 	}
 }
 
-// The messages of a large folder are checked by several workers, each once. What is wrong with any of them is found.
+// The messages of a large folder are checked by several workers, each once. Any damage is found.
 func TestAuditOfALargeFolder(t *testing.T) {
 	d := newFake()
 	c := dataConfig(t, d, "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")

@@ -29,7 +29,7 @@ func TestEstimate(t *testing.T) {
 		{0, 0, "waits for shard 1", 0, 0}, // before the first combination
 		{0, 1, "open", 0, 0},
 		{1, 1, "load", 0, 0},          // it has not said how far it is
-		{11, 1, "load", 10, 80 + 182}, // 10 of its own, 70 of what comes; twice 21 and 70
+		{11, 1, "load", 10, 80 + 182}, // 10 of its own, 70 of new mail; twice 21 and 70
 		{21, 1, "settle", 0, 70 + 182},
 		{26, 1, "warmup", 0, 70 + 192},
 		{31, 1, "warmup", 0, 65 + 192},

@@ -31,7 +31,7 @@ type fake struct {
 	// whether they were applied.
 	unknown func(call string) (lost, applied bool)
 	noRaw   bool
-	// dangling is what the model's own audit finds.
+	// dangling is the count of the model's own audit.
 	dangling int64
 	backup   map[*models.Folder][]*fakeMessage
 }

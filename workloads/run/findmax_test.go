@@ -167,7 +167,7 @@ func shorten(t *testing.T, operations float64) {
 	t.Cleanup(func() { stepOperations = was })
 }
 
-// A search of an engine in this process begins no step after its time, and what it saved says so.
+// A search of an engine in this process begins no step after its time, and its saved result says so.
 func TestFindMaxEndsInTime(t *testing.T) {
 	old := inProcessTime
 	inProcessTime = 0

@@ -143,7 +143,7 @@ func (d *dataSet) clean(want int64) {
 	}
 }
 
-// folders says of each folder how many messages it lists and what the model counts there.
+// folders has, for each folder, the number of messages that it lists and that the model counts.
 func (d *dataSet) folders() []string {
 	d.t.Helper()
 	s, err := d.Store.Session()
@@ -174,7 +174,7 @@ func (d *dataSet) folders() []string {
 	return all
 }
 
-// texts is what the messages of the only folder are, newest first.
+// texts are the messages of the only folder, newest first.
 func (d *dataSet) texts() []string {
 	d.t.Helper()
 	s, err := d.Store.Session()

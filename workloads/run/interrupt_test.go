@@ -16,7 +16,7 @@ const breaks = `
   - measure: {clients: 1, operations: 5, mix: {list: 1}}
   - interrupt: {name: broken, messages: 2}`
 
-// interruptedOf is what the run's only phase interrupt found.
+// interruptedOf has the findings of the run's only phase interrupt.
 func interruptedOf(t *testing.T, r *results.Run) []results.Interrupted {
 	t.Helper()
 	c := r.Cells[len(r.Cells)-1]

@@ -43,7 +43,7 @@ func TestInterleaved(t *testing.T) {
 	}
 }
 
-// reusing is what a workload says so that its trials have one store.
+// reusing is the setting of a workload whose trials have one store.
 const reusing = `
   - settle: {}
   - warmup: {clients: 1, operations: 20, mix: {list: 1}}
@@ -83,7 +83,7 @@ func reuseConfig(t *testing.T, now *atomic.Int32) Config {
 	}
 }
 
-// countedIn is what each trial of each model counted.
+// countedIn has the counters of each trial of each model.
 func countedIn(r *results.Run) map[results.Key]string {
 	all := map[results.Key]string{}
 	for i := range r.Cells {

@@ -521,7 +521,7 @@ func TestLogThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// What is observed at the ticks is in sum what the cells have.
+// The observations of all ticks add up to those of the cells.
 func TestObserve(t *testing.T) {
 	c := config(t, newFake(), "  - measure: {clients: 2, operations: 50, mix: {list: 1}}\n")
 	got := map[string]int64{}

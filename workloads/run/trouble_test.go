@@ -169,7 +169,7 @@ func TestLoadOverANetwork(t *testing.T) {
 }
 
 // TestEngineVanishes: an engine that refuses or swallows everything in the midst of a load ends
-// it soon, whatever the load's size. What was measured is kept, and the namespace is gone or named.
+// it soon, whatever the load's size. Measured values are kept, and the namespace is gone or named.
 func TestEngineVanishes(t *testing.T) {
 	for _, x := range []struct {
 		name      string

@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// run searches on a store that answers with what step says of a rate.
+// run searches on a store that answers a rate as step does.
 func run(from, most float64, step func(rate float64) results.StepVerdict) *results.Search {
 	s := &results.Search{From: from, Max: most, Precision: 0.05}
 	for rate, more := Next(s); more; rate, more = Next(s) {
@@ -165,7 +165,7 @@ func TestJudge(t *testing.T) {
 }
 
 // Where engine and client share processors that are full, no result says that the store
-// can do no more. What other programs use does not fill them.
+// can do no more. The time of other programs does not fill them.
 func TestSharedMachine(t *testing.T) {
 	info := func(share, others float64) results.ClientInfo {
 		return results.ClientInfo{CPUShare: share, OthersShare: others, Capacity: 2, Processors: 2}

@@ -185,7 +185,7 @@ func TestMessagesMemory(t *testing.T) {
 	}
 }
 
-// heap is how many bytes are in use, once what is unreachable is freed: the second
+// heap is how many bytes are in use, once unreachable memory is freed: the second
 // collection frees what the first one handed to cleanups and pools.
 func heap() int64 {
 	var m runtime.MemStats

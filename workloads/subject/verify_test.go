@@ -6,7 +6,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// schema validate and a run's audit have one rule: what an interruption leaves is no damage.
+// schema validate and a run's audit have one rule: the state after an interruption is no damage.
 func TestAuditsHaveOneRule(t *testing.T) {
 	for _, x := range []struct {
 		audit Verification

@@ -78,7 +78,7 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// requestsAgree: what a session counts as requests of a call is what the report prints as REQUESTS.
+// requestsAgree: the requests that a session counts are those of the report's column REQUESTS.
 // Cassandra reports these itself, HBase's driver counts answers.
 func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...string) {
 	t.Helper()

@@ -25,7 +25,7 @@ tables:
     other: {cdc: "true", speculative_retry: "'99.0PERCENTILE'", read_repair: "'none'", memtable_flush_period_in_ms: "7"}
 `
 
-// TestDriftSaid: what a schema says under "other" is wanted, and is what CREATE TABLE says. A
+// TestDriftSaid: the text of a schema under "other" is expected, and is that of CREATE TABLE. A
 // statement that loses something is a comment.
 func TestDriftSaid(t *testing.T) {
 	s, err := schemas.Parse("shop.yaml", []byte(said))

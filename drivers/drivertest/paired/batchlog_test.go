@@ -20,7 +20,7 @@ var batchLogSource []byte
 
 // BenchmarkBatchLog compares three ways to write rows of several partitions on three nodes of
 // Cassandra, each of which has a replica: one logged batch, one that is not logged, and a request
-// for each row, eight at a time. server-cpu-ns/op is what all nodes together spend.
+// for each row, eight at a time. server-cpu-ns/op is the processor time of all nodes together.
 //
 //	MAILBENCH_PAIRS=8 go test -run '^$' -bench BatchLog -benchtime 300ms ./drivers/drivertest/paired
 func BenchmarkBatchLog(b *testing.B) {
