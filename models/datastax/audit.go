@@ -21,20 +21,21 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		seed: maphash.MakeSeed(), folders: map[labelKey]bool{}, labels: map[labelKey]*labelCount{},
 		files: map[fileKey]*fileSum{},
 	}
-	for _, step := range []struct {
-		stmt drivers.Statement
-		row  func([]drivers.Value) error
-	}{
-		{m.allFolders, a.folder},
-		{m.allShown, a.shows},
-		{m.allUnread, a.unread},
-		{m.allSizes, a.size},
-		{m.allChunks, a.chunk},
-		{m.allEmails, a.email},
-	} {
-		if err := m.S.Read(ctx, step.stmt, nil, step.row); err != nil {
-			return models.Audit{}, fmt.Errorf("datastax: verification: %w", err)
+	var err error
+	read := func(stmt drivers.Statement, row func([]drivers.Value) error) {
+		if err == nil {
+			err = m.S.Read(ctx, stmt, nil, row)
 		}
+	}
+	read(m.allFolders, a.folder)
+	read(m.allShown, a.shows)
+	a.sort()
+	read(m.allUnread, a.unread)
+	read(m.allSizes, a.size)
+	read(m.allChunks, a.chunk)
+	read(m.allEmails, a.email)
+	if err != nil {
+		return models.Audit{}, fmt.Errorf("datastax: verification: %w", err)
 	}
 	return a.result(), nil
 }
@@ -44,8 +45,7 @@ type audit struct {
 	seed    maphash.Seed
 	folders map[labelKey]bool
 	labels  map[labelKey]*labelCount
-	rows    []labelRow
-	sorted  bool // rows, by email
+	rows    []labelRow // sorted by email once all were read
 	files   map[fileKey]*fileSum
 }
 
@@ -129,12 +129,8 @@ func (a *audit) chunk(row []drivers.Value) error {
 	return nil
 }
 
-// sort sorts the rows of labels by email, after all were read.
+// sort sorts the rows of labels by email, and finds those that show one twice.
 func (a *audit) sort() {
-	if a.sorted {
-		return
-	}
-	a.sorted = true
 	slices.SortFunc(a.rows, func(x, y labelRow) int {
 		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), cmp.Compare(x.folder, y.folder))
 	})
@@ -146,11 +142,9 @@ func (a *audit) sort() {
 }
 
 func (a *audit) email(row []drivers.Value) error {
-	a.sort()
 	id := row[0].UUIDBytes()
 	i, found := slices.BinarySearchFunc(a.rows, id, func(r labelRow, id [16]byte) int {
-		return bytes.Compare(r.id[:],
-			id[:])
+		return bytes.Compare(r.id[:], id[:])
 	})
 	if !found {
 		a.Unreferenced++
@@ -183,7 +177,6 @@ func (f *fileSum) whole(size int64) bool {
 }
 
 func (a *audit) result() models.Audit {
-	a.sort()
 	for _, r := range a.rows {
 		if !r.found {
 			a.Find(models.Dangling, 1, "email %s is shown and not there", models.UUIDText(r.id))

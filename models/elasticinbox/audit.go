@@ -3,6 +3,7 @@ package elasticinbox
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,9 +45,9 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, files: map[[16]byte]bool{}}
 	accounts, err := a.accountsOf(ctx)
 	if err == nil {
-		for _, x := range accounts {
-			if err = a.account(ctx, x); err != nil {
-				err = fmt.Errorf("account %s: %w", x.address, err)
+		for _, address := range slices.Sorted(maps.Keys(accounts)) {
+			if err = a.account(ctx, address, accounts[address]); err != nil {
+				err = fmt.Errorf("account %s: %w", address, err)
 				break
 			}
 		}
@@ -63,42 +64,32 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	return a.found, nil
 }
 
-type labeled struct {
-	address string
-	labels  []label
-}
-
 // accountsOf reads all accounts with their labels.
-func (a *audit) accountsOf(ctx context.Context) ([]labeled, error) {
-	var accounts []labeled
-	at := map[string]int{}
+func (a *audit) accountsOf(ctx context.Context) (map[string][]label, error) {
+	accounts := map[string][]label{}
 	err := a.S.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
 		address := row[0].Str()
-		i, ok := at[address]
-		if !ok {
-			i = len(accounts)
-			at[address] = i
-			accounts = append(accounts, labeled{address: address})
-		}
+		labels := accounts[address]
 		n, ok, err := parseLabel(row[1].Raw(), row[2])
 		if err != nil {
 			a.found.Find(models.Dangling, 1, "account %q has a label %q: %v", address, row[1].Raw(), err)
 		}
 		if ok {
-			accounts[i].labels = append(accounts[i].labels, n.label)
+			labels = append(labels, n.label)
 		}
+		accounts[address] = labels
 		return nil
 	})
 	return accounts, err
 }
 
-func (a *audit) account(ctx context.Context, x labeled) error {
-	a.address, a.labels, a.known = x.address, x.labels, map[[16]byte]*known{}
+func (a *audit) account(ctx context.Context, address string, labels []label) error {
+	a.address, a.labels, a.known = address, labels, map[[16]byte]*known{}
 	a.found.Accounts++
-	if !slices.Contains(x.labels, all) {
-		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", x.address)
+	if !slices.Contains(labels, all) {
+		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", address)
 	}
-	for _, l := range x.labels {
+	for _, l := range labels {
 		if l != all {
 			a.found.Folders++
 		}
@@ -122,7 +113,7 @@ func (a *audit) account(ctx context.Context, x labeled) error {
 		}
 		if want > k.entries {
 			a.found.Find(models.Dangling, int64(want-k.entries), "message %s of account %q: %d of its %d index entries are lost",
-				models.UUIDText(id), x.address, want-k.entries, want)
+				models.UUIDText(id), address, want-k.entries, want)
 		}
 	}
 	return a.drift(ctx)
@@ -185,37 +176,19 @@ func (a *audit) message(ctx context.Context, r *record) error {
 			a.labels = append(a.labels, l) // an index that no label names
 		}
 	}
+	a.bodies[r.id] = int64(r.blocks)
+	if r.outside {
+		a.files[r.id] = true
+	}
 	var layout models.Layout
 	bare := len(r.layout) == 0 // as the source design has it, without a checksum
 	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4
-	a.bodies[r.id] = int64(r.blocks)
 	var sum uint32
-	if r.outside {
-		var found bool
+	if whole {
 		var err error
-		if sum, found, err = a.checkOutside(r); err != nil {
+		if sum, whole, err = a.body(ctx, r); err != nil {
 			return err
 		}
-		whole = whole && found
-	} else {
-		whole = whole && r.blockSize > 0 && int64(r.blocks) == (r.size+int64(r.blockSize)-1)/int64(r.blockSize)
-	}
-	for n := range r.blocks {
-		if !whole {
-			break // their number may be wrong, too
-		}
-		found, want := false, min(int64(r.blockSize), r.size-int64(n)*int64(r.blockSize))
-		err := a.S.Read(ctx, a.block, a.With(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
-			func(row []drivers.Value) error {
-				found = true
-				sum = models.Checksum(sum, row[0].Raw())
-				whole = whole && int64(len(row[0].Raw())) == want
-				return nil
-			})
-		if err != nil {
-			return err
-		}
-		whole = whole && found
 	}
 	if whole && len(r.labels) == 0 && !r.deleted {
 		a.found.Unreferenced++ // an interrupted delivery: no label shows it
@@ -229,6 +202,32 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
 	}
 	return nil
+}
+
+// body reads the body of a message and returns its checksum. It is not whole if it does not have the length that the
+// metadata says.
+func (a *audit) body(ctx context.Context, r *record) (sum uint32, whole bool, err error) {
+	each := int64(r.blockSize)
+	switch {
+	case r.outside:
+		return a.checkOutside(r)
+	case each == 0 || int64(r.blocks) != (r.size+each-1)/each:
+		return 0, false, nil // their number may be wrong, too
+	}
+	whole = true
+	for n := int64(0); n < int64(r.blocks) && whole; n++ {
+		whole = false
+		err := a.S.Read(ctx, a.block, a.With(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
+			func(row []drivers.Value) error {
+				b := row[0].Raw()
+				sum, whole = models.Checksum(sum, b), int64(len(b)) == min(each, r.size-n*each)
+				return nil
+			})
+		if err != nil {
+			return 0, false, err
+		}
+	}
+	return sum, whole, nil
 }
 
 // index checks that each entry of a label's index refers to a message with that

@@ -256,7 +256,6 @@ func (m *mailbox) dropBody(ctx context.Context, id [16]byte, outside bool, block
 // checkOutside reads a body in a file and returns its checksum. It is not whole if its length is
 // another.
 func (a *audit) checkOutside(r *record) (sum uint32, whole bool, err error) {
-	a.files[r.id] = true
 	b := a.window(int64(a.blockSize))
 	for off := int64(0); ; {
 		n, err := a.outside.ReadAt(r.id, b, off)
