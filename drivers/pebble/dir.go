@@ -21,7 +21,7 @@ import (
 // that holds files and not this one.
 const markName = "MAILBENCH"
 
-// mark is the text of that file. Its number is that of the layout in doc.go.
+// mark is the text of that file. Its number is that of the layout in the package comment.
 var mark = []byte("mailbench data, engine embedded, layout 3\n")
 
 // claim creates and marks the folder if it is absent or empty. Otherwise it checks that the
