@@ -271,23 +271,22 @@ func (f *failOn) set(text string) error {
 // verdict is the error for a run's results: the worst of what is wrong, of what on has.
 func verdict(r *results.Run, on failOn) error {
 	for _, a := range r.Audits {
-		if a.Fault != "" {
-			return statusError{exitData, fmt.Errorf("the losses of %s on %s are unknown: %s", a.Model,
-				a.Engine, a.Fault)}
-		}
-		if a.Wrong() {
-			return statusError{exitData, fmt.Errorf("verification of %s on %s found wrong or lost data", a.Model, a.Engine)}
+		switch of := a.Model + " on " + a.Engine; {
+		case a.Fault != "":
+			return statusError{exitData, fmt.Errorf("the losses of %s are unknown: %s", of, a.Fault)}
+		case a.Wrong():
+			return statusError{exitData, fmt.Errorf("verification of %s found wrong or lost data", of)}
 		}
 	}
 	if r.Interrupted {
 		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
 	}
 	for _, a := range r.Audits {
-		if a.Error != "" {
-			return fmt.Errorf("verification of %s on %s was interrupted: %s", a.Model, a.Engine, a.Error)
-		}
-		if a.Unread > 0 {
-			return fmt.Errorf("verification of %s on %s could not read %d messages", a.Model, a.Engine, a.Unread)
+		switch of := a.Model + " on " + a.Engine; {
+		case a.Error != "":
+			return fmt.Errorf("verification of %s was interrupted: %s", of, a.Error)
+		case a.Unread > 0:
+			return fmt.Errorf("verification of %s could not read %d messages", of, a.Unread)
 		}
 	}
 	all := judge.Faults(r)

@@ -207,27 +207,27 @@ func compareCommand(dir string) string {
 // commands returns the command of each side: the user's words, "run" if it is missing, and the
 // arguments that all runs share.
 func (f *compareFlags) commands() (map[string][]string, error) {
-	lines := map[string][]string{}
-	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
-		line, err := shellquote.Split(flag[1])
-		if err != nil {
-			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", flag[0], flag[1])
-		}
-		lines[flag[0]] = line
-	}
+	var shared []string
 	all := map[string][]string{}
-	for _, side := range []string{baseSide, newSide} {
-		line := lines[side]
-		if len(line) == 0 {
-			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", side)
+	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
+		name := flag[0]
+		line, err := shellquote.Split(flag[1])
+		switch {
+		case err != nil:
+			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", name, flag[1])
+		case name == "run":
+			shared = line
+			continue
+		case len(line) == 0:
+			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", name)
 		}
 		if _, err := exec.LookPath(line[0]); err != nil {
-			return nil, usagef("--%s %q: %w", side, strings.Join(line, " "), err)
+			return nil, usagef("--%s %q: %w", name, strings.Join(line, " "), err)
 		}
 		if !slices.Contains(line, "run") {
 			line = append(line, "run")
 		}
-		all[side] = slices.Concat(line, lines["run"], []string{"--trials", "1", "--no-floor", "--quiet"})
+		all[name] = slices.Concat(line, shared, []string{"--trials", "1", "--no-floor", "--quiet"})
 	}
 	return all, nil
 }

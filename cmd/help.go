@@ -163,7 +163,7 @@ func completeRun(cmd *cobra.Command, known registry) {
 		if file, _ := f.schemaOf(args); file != "" { // its patterns are the keys of a mix
 			_, _ = f.ofSchema(cmd, known, file, args)
 		}
-		w, _ := f.workload(known.engines, name)
+		w, _ := f.workload(known.engineWords(), name)
 		return known.completeSet(w, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
@@ -173,7 +173,12 @@ func (r registry) completeSet(w *workloads.Workload, typed string) []string {
 	if w == nil {
 		return nil
 	}
-	all := append(w.Paths(), r.parameterKeys()...)
+	all := w.Paths()
+	for model, parameters := range r.words().Models {
+		for _, p := range parameters {
+			all = append(all, "models."+model+"."+p.Name+"=")
+		}
+	}
 	for i := range r.engines {
 		for _, s := range settingsOf(&r.engines[i]) {
 			all = append(all, "engines."+r.engines[i].Name+"."+s.Name+"=")

@@ -57,10 +57,10 @@ const setOfEngine = "change one setting of the engine: `KEY=VALUE`, such as engi
 
 func engineSet(flags *pflag.FlagSet) { flags.Lookup("set").Usage = setOfEngine }
 
-// workload reads the workload with all overrides, and checks what it says about engines. It is a file if the name looks
-// like one, else a bundled workload. The overrides in more are applied after those of --set.
+// workload reads the workload with all overrides, and checks its names against those that are known. It is a file if
+// the name looks like one, else a bundled workload. The overrides in more are applied after those of --set.
 func (f *workloadFlags) workload(
-	engines []drivers.Engine, name string, more ...string,
+	known workloads.Known, name string, more ...string,
 ) (w *workloads.Workload, err error) {
 	overrides := slices.Concat(f.set, more)
 	switch {
@@ -75,10 +75,10 @@ func (f *workloadFlags) workload(
 		}
 		w, err = workloads.Parse(name, src, overrides...)
 	}
-	if err != nil {
-		return nil, usage(err)
+	if err == nil {
+		err = w.Check(known)
 	}
-	return w, checkEngines(w, engines)
+	return w, usage(err)
 }
 
 // reach returns the workload that says where an engine is and how it is reached.
@@ -87,27 +87,45 @@ func (f *workloadFlags) reach(known registry, e drivers.Engine) (*workloads.Work
 	if err != nil {
 		return nil, err
 	}
-	return f.workload(known.engines, cmp.Or(f.engineIn, results.DefaultWorkload), more...)
+	return f.workload(known.engineWords(), cmp.Or(f.engineIn, results.DefaultWorkload), more...)
 }
 
-// checkEngines checks what a workload says of engines.
-func checkEngines(w *workloads.Workload, engines []drivers.Engine) error {
+// engineWords are the names that workloads may have of engines and their settings.
+func (r registry) engineWords() workloads.Known {
 	known := workloads.Known{Engines: map[string]workloads.EngineWords{}}
-	for _, e := range engines {
+	names := func(settings []drivers.Setting) (all []string) {
+		for _, s := range settings {
+			all = append(all, s.Name)
+		}
+		return all
+	}
+	for _, e := range r.engines {
 		known.Engines[e.Name] = workloads.EngineWords{
-			Remote: e.Remote, Settings: settingNames(e.Settings),
-			Environment: settingNames(e.Environment),
+			Remote: e.Remote, Settings: names(e.Settings), Environment: names(e.Environment),
 		}
 	}
-	return usage(w.Check(known))
+	return known
 }
 
-func settingNames(settings []drivers.Setting) []string {
-	names := make([]string, len(settings))
-	for i, s := range settings {
-		names[i] = s.Name
+// words are the names that workloads may have of engines and of models. Schemas that were read from files count as
+// models, in place of those of the same name.
+func (r registry) words(read ...*schemas.Schema) workloads.Known {
+	known := r.engineWords()
+	known.Models = map[string][]workloads.Parameter{}
+	var all []*schemas.Schema
+	for _, m := range r.models {
+		if s, err := m.Schema(); err == nil { // the run of the model reports an error
+			all = append(all, s)
+		}
 	}
-	return names
+	for _, s := range append(all, read...) {
+		parameters := []workloads.Parameter{}
+		for _, q := range s.Parameters {
+			parameters = append(parameters, workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
+		}
+		known.Models[s.Name] = parameters
+	}
+	return known
 }
 
 // contactOverride is the override for --contact. It sets the addresses of the only remote engine
@@ -183,52 +201,3 @@ func openMail(ctx context.Context, notes io.Writer, path string, most strict.Siz
 
 // mostText is how many bytes a workload or schema file may have.
 const mostText = 32 << 20
-
-// checkModels checks what a workload says of models. They are those of the registry, and the
-// schemas given, which may come from files.
-func (r registry) checkModels(w *workloads.Workload, read ...*schemas.Schema) error {
-	if len(w.Models) == 0 && w.Sweep == nil {
-		return nil
-	}
-	for _, m := range r.models {
-		s, err := m.Schema()
-		if err != nil {
-			return err
-		}
-		read = append(slices.Clip(read), s)
-	}
-	known := map[string][]workloads.Parameter{}
-	for _, s := range read {
-		if _, ok := known[s.Name]; ok {
-			continue
-		}
-		known[s.Name] = []workloads.Parameter{}
-		for _, q := range s.Parameters {
-			known[s.Name] = append(known[s.Name], workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
-		}
-	}
-	return usage(w.Check(workloads.Known{Models: known}))
-}
-
-// withValues returns a schema with the values that a workload sets for its parameters.
-func (r registry) withValues(w *workloads.Workload, s *schemas.Schema) (*schemas.Schema, error) {
-	if err := r.checkModels(w, s); err != nil {
-		return nil, err
-	}
-	s, err := s.With(w.ValuesOf(s.Name))
-	return s, usage(err)
-}
-
-// parameterKeys are the keys by which a workload sets the parameters of models.
-func (r registry) parameterKeys() (keys []string) {
-	for _, m := range r.models {
-		s, err := m.Schema()
-		if err != nil {
-			continue // the run of the model reports it
-		}
-		for _, q := range s.Parameters {
-			keys = append(keys, "models."+m.Name+"."+q.Name+"=")
-		}
-	}
-	return keys
-}

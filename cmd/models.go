@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -103,27 +104,25 @@ func newModelsNew(known registry) *cobra.Command {
 		Args:  lacking(cobra.ExactArgs(1), "expected the name of the new model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			if err := newmodel.CheckName(name); err != nil {
+			err := newmodel.CheckName(name)
+			switch {
+			case err != nil:
 				return usage(err)
-			}
-			if name == "all" {
+			case name == "all":
 				return usagef("all means every model; choose another name")
-			}
-			if slices.Contains(known.modelNames(), name) {
+			case slices.Contains(known.modelNames(), name):
 				return usagef("there is a model %s already; choose another name", name)
 			}
 			m := newmodel.Module{Name: name}
-			var err error
 			if m.Version, m.Checkout, err = source(checkout); err != nil {
 				return err
 			}
-			if dir == "" {
-				dir = name
-			}
+			dir = cmp.Or(dir, name)
 			files, err := newmodel.Write(dir, m)
-			if errors.Is(err, fs.ErrExist) {
+			switch {
+			case errors.Is(err, fs.ErrExist):
 				return usagef("%w; nothing was written: name another folder with --dir", err)
-			} else if err != nil {
+			case err != nil:
 				return missing(err)
 			}
 			return tellNew(cmd, m, dir, files)

@@ -143,8 +143,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if f.dryRun {
 		return f.plan(cmd, c)
 	}
-	path := f.outputDir(c.Workload.Name)
-	dir, err := createDir(path)
+	dir, err := createDir(f.outputDir(c.Workload.Name))
 	if err != nil {
 		return err
 	}
@@ -244,25 +243,16 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Engines, err = known.pickEngines(f.engines); err != nil {
 		return nil, err
 	}
-	switch _, statErr := os.Stat(c.DataDir); {
-	case c.Audit == run.AuditOnly && c.DataDir == "":
-		return nil, usagef("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
-	case c.Audit == run.AuditOnly && statErr != nil:
-		return nil, missing(fmt.Errorf("--verify=only verifies the data of an earlier run: %w", statErr))
+	if _, err := os.Stat(c.DataDir); err != nil && c.Audit == run.AuditOnly && c.DataDir != "" {
+		return nil, missing(fmt.Errorf("--verify=only verifies the data of an earlier run: %w", err))
 	}
 	if c.FindMax, err = f.findMax.config(); err != nil {
 		return nil, err
-	}
-	if c.FindMax != nil && c.Audit == run.AuditOnly {
-		return nil, usagef("--find-max measures and --verify=only does not: leave one of them out")
 	}
 	if err := f.parseShard(); err != nil {
 		return nil, err
 	}
 	c.Null, c.Local = &known.floor, localEngine
-	if c.Shard.Divides() && c.FindMax != nil {
-		return nil, usagef("--find-max searches with one load generator: leave it out, or leave --shard out")
-	}
 	more, err := contactOverride(c.Engines, f.contact)
 	if err != nil {
 		return nil, err
@@ -276,10 +266,12 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	}
 	more = append(more, swept...)
 	c.Overrides = slices.Concat(f.set, more)
-	if c.Workload, err = f.workload(known.engines, name, more...); err != nil {
-		return nil, blameSweep(err, f.sweep)
+	words := known.words()
+	words.ExpectEngines, words.ExpectModels = known.engineNames(), known.modelNames()
+	for _, m := range c.Models { // models may be variants from files
+		words.ExpectModels = append(words.ExpectModels, m.Name)
 	}
-	if err := known.checkModels(c.Workload); err != nil {
+	if c.Workload, err = f.workload(words, name, more...); err != nil {
 		return nil, blameSweep(err, f.sweep)
 	}
 	if own := c.Workload.Answer.Models; len(own) > 0 && !f.chosen {
@@ -289,13 +281,6 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	}
 	if c.Trials == 0 {
 		c.Trials = defaultTrials(c)
-	}
-	names := known.modelNames()
-	for _, m := range c.Models { // models may be variants from files
-		names = append(names, m.Name)
-	}
-	if err := c.Workload.Check(workloads.Known{ExpectModels: names, ExpectEngines: known.engineNames()}); err != nil {
-		return nil, usage(err)
 	}
 	return c, usage(c.Check())
 }

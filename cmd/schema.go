@@ -134,7 +134,7 @@ func newSchemaRender(known registry) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			w, err := f.workload(known.able(canRender), f.engineIn)
+			w, err := f.workload(known.engineWords(), f.engineIn)
 			if err != nil {
 				return err
 			}

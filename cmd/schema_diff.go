@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -60,21 +61,16 @@ func newSchemaDiff(known registry) *cobra.Command {
 // allMissing counts the tables that an engine lacks; 0 if it has one of them, or if there is another
 // difference.
 func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
-	for _, d := range c.Drifts {
-		if d.Kind != schemas.MissingTable {
-			return 0
-		}
-		missing++
-	}
 	for _, t := range stored.Tables {
 		if !t.Header() {
-			missing--
+			missing++
 		}
 	}
-	if missing != 0 {
+	other := func(d drivers.Drift) bool { return d.Kind != schemas.MissingTable }
+	if len(c.Drifts) != missing || slices.ContainsFunc(c.Drifts, other) {
 		return 0
 	}
-	return len(c.Drifts)
+	return missing
 }
 
 // writeDiff prints a comparison for people, and what --ignore left out. A statement that fixes several differences is

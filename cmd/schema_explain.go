@@ -137,11 +137,11 @@ func (f *explainFlags) runLive(
 		return err
 	}
 	w, err := trace.Workload(slices.Concat(f.set, more)...)
+	if err == nil {
+		err = w.Check(known.words())
+	}
 	if err != nil {
 		return usage(err)
-	}
-	if err := cmp.Or(checkEngines(w, known.engines), known.checkModels(w)); err != nil {
-		return err
 	}
 	bar := newBar(cmd.ErrOrStderr(), f.quiet)
 	report, err := trace.Run(cmd.Context(), trace.Config{

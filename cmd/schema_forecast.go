@@ -116,12 +116,12 @@ func (f *forecastFlags) ofMail(
 	if f.seed != 0 {
 		more = append(more, seedOverride(f.seed))
 	}
-	w, err := f.workload(known.engines, workload, more...)
+	w, err := f.workload(known.words(s), workload, more...)
 	if err != nil {
 		return nil, err
 	}
-	if s, err = known.withValues(w, s); err != nil {
-		return nil, err
+	if s, err = s.With(w.ValuesOf(s.Name)); err != nil {
+		return nil, usage(err)
 	}
 	engine, err := e.Forecast(s)
 	if err != nil {
@@ -178,25 +178,24 @@ func (f *forecastFlags) print(cmd *cobra.Command, reports ...*forecast.Report) e
 
 // lintMail is the mail of a workload. Lint gets sizes and hot partitions from it.
 type lintMail struct {
-	workload     string
 	from         *workloads.Workload
 	people       *forecast.Population
 	user, folder float64 // shares of operations that the hottest user and the hottest folder get
 }
 
 // newLintMail draws the mail of the workload that --workload names. It is nil without that flag.
-func newLintMail(ctx context.Context, known registry, f *workloadFlags, from string) (*lintMail, error) {
+func newLintMail(ctx context.Context, known workloads.Known, f *workloadFlags, from string) (*lintMail, error) {
 	if from == "" {
 		if len(f.set) > 0 {
 			return nil, usagef("--set changes a workload; name it with --workload")
 		}
 		return nil, nil
 	}
-	w, err := f.workload(known.engines, from)
+	w, err := f.workload(known, from)
 	if err != nil {
 		return nil, err
 	}
-	m := &lintMail{workload: w.Name, from: w}
+	m := &lintMail{from: w}
 	if m.people, err = population.Of(ctx, w, messages.NewGenerator(w), population.SampleSize); err != nil {
 		return nil, err
 	}
@@ -208,18 +207,23 @@ func newLintMail(ctx context.Context, known registry, f *workloadFlags, from str
 	return m, err
 }
 
-// numbers sizes the tables of a schema on every engine that there is a forecast for.
-func (m *lintMail) numbers(known registry, s *schemas.Schema, facts lint.Facts) (*lint.Numbers, error) {
+// of returns a schema with the values that the workload sets for its parameters, and sizes its tables for lint on
+// every engine that there is a forecast for.
+func (m *lintMail) of(s *schemas.Schema, known registry) (*schemas.Schema, *lint.Numbers, error) {
+	s, err := s.With(m.from.ValuesOf(s.Name))
+	if err != nil {
+		return nil, nil, usage(err)
+	}
 	// Other engines may be unable to hold the schema.
 	if e, err := pickOne(s.Native, known.engines); err == nil && e.Forecast != nil {
 		if _, err := e.Forecast(s); err != nil {
-			return nil, usagef("schema %s on %s: %w", s.Name, s.Native, err)
+			return nil, nil, usagef("schema %s on %s: %w", s.Name, s.Native, err)
 		}
 	}
-	n, err := lint.NumbersOf(s, m.people, facts)
+	n, err := lint.NumbersOf(s, m.people, drivers.FactsOf(known.engines, s))
 	if err != nil {
-		return nil, usage(err)
+		return nil, nil, usage(err)
 	}
-	n.Workload, n.Hottest.User, n.Hottest.Folder = m.workload, m.user, m.folder
-	return n, nil
+	n.Workload, n.Hottest.User, n.Hottest.Folder = m.from.Name, m.user, m.folder
+	return s, n, nil
 }

@@ -83,7 +83,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if err != nil {
 		return err
 	}
-	mail, err := newLintMail(cmd.Context(), known, &f.workloadFlags, f.from)
+	mail, err := newLintMail(cmd.Context(), known.words(read...), &f.workloadFlags, f.from)
 	if err != nil {
 		return err
 	}
@@ -91,16 +91,11 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	for i, s := range read {
 		o := lint.Options{Engines: engines, Hints: known.checkHints, AllowUnread: f.allowUnread}
 		if mail != nil {
-			if s, err = known.withValues(mail.from, s); err != nil {
+			if s, o.Numbers, err = mail.of(s, known); err != nil {
 				return err
 			}
 		}
 		o.Facts = drivers.FactsOf(known.engines, s)
-		if mail != nil {
-			if o.Numbers, err = mail.numbers(known, s, o.Facts); err != nil {
-				return err
-			}
-		}
 		if reports[i], err = lint.Check(s, o); err != nil {
 			return usage(err)
 		}

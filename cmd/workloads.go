@@ -121,22 +121,19 @@ func newWorkloadsFit() *cobra.Command {
 			case len(mbox) == 0 && maildir == "" && trace == "":
 				return usagef("nothing to measure; name mail or a trace with --mbox, --maildir or --trace")
 			}
+			var err error
 			if len(mbox) > 0 {
-				if err := s.ReadMbox(ctx, int64(limit), mbox...); err != nil {
-					return missing(err)
-				}
+				err = missing(s.ReadMbox(ctx, int64(limit), mbox...))
+			} else if maildir != "" {
+				err = missing(s.ReadMaildir(ctx, maildir, int64(limit)))
 			}
-			if maildir != "" {
-				if err := s.ReadMaildir(ctx, maildir, int64(limit)); err != nil {
-					return missing(err)
-				}
+			if trace != "" && err == nil {
+				err = input(s.ReadTrace(ctx, trace))
 			}
-			if trace != "" {
-				if err := input(s.ReadTrace(ctx, trace)); err != nil {
-					return err
-				}
+			if err != nil {
+				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
 			return err
 		},
 	}

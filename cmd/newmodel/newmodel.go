@@ -63,13 +63,12 @@ func Write(dir string, m Module) ([]string, error) {
 			return nil, fmt.Errorf("write module: %w", err)
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("write module: %w", err)
+	err = os.MkdirAll(dir, 0o755)
+	for i := 0; i < len(names) && err == nil; i++ {
+		err = write(filepath.Join(dir, names[i]), texts[i])
 	}
-	for i, name := range names {
-		if err := write(filepath.Join(dir, name), texts[i]); err != nil {
-			return nil, fmt.Errorf("write module: %w", err)
-		}
+	if err != nil {
+		return nil, fmt.Errorf("write module: %w", err)
 	}
 	return names, nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"io"
 	"time"
 
@@ -141,8 +142,16 @@ type Progress struct {
 	drive.Progress
 }
 
-// Check refuses what a run cannot have together: sweeps, searches for the highest rate and shards.
-func (c *Config) Check() error { return cmp.Or(c.checkSweep(), c.checkShard()) }
+// Check refuses what a run cannot have together: sweeps, searches for the highest rate, shards and verifications.
+func (c *Config) Check() error {
+	switch {
+	case c.Audit == AuditOnly && c.DataDir == "":
+		return errors.New("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
+	case c.Audit == AuditOnly && c.FindMax != nil:
+		return errors.New("--find-max measures and --verify=only does not: leave one of them out")
+	}
+	return cmp.Or(c.checkSweep(), c.checkShard())
+}
 
 func (c *Config) trials() int { return max(1, c.Trials) }
 

@@ -33,7 +33,7 @@ func (c *Config) checkShard() error {
 	}
 	switch {
 	case c.FindMax != nil:
-		return errors.New("a search for the highest rate cannot be divided among shards")
+		return errors.New("--find-max searches with one load generator: leave it out, or leave --shard out")
 	case c.Start.IsZero():
 		return errors.New("shards need a start, the same for all of them")
 	case time.Since(c.Start) > startedMost:

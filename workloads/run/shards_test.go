@@ -287,7 +287,7 @@ func TestShardRefused(t *testing.T) {
 	for text, change := range map[string]func(*Config){
 		"a start":              func(c *Config) { c.Start = time.Time{} },
 		"more than 6h0m0s ago": func(c *Config) { c.Start = time.Now().Add(-7 * time.Hour) },
-		"highest rate":         func(c *Config) { c.FindMax = &results.FindMax{} },
+		"one load generator":   func(c *Config) { c.FindMax = &results.FindMax{} },
 		"5 users for 6 shards": func(c *Config) { c.Shard.Of = 6 },
 	} {
 		c := Config{
