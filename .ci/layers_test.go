@@ -55,6 +55,15 @@ var layers = []struct {
 		},
 		[]string{"drivers/*", "drivers/*/*"},
 	},
+	{"drivers/hbase/rpc", []string{"drivers"}, nil},
+	{
+		"drivers/hbase",
+		[]string{
+			"schemas", "schemas/forecast", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render",
+			"drivers/hbase/rpc",
+		},
+		[]string{"drivers/*", "drivers/*/*"},
+	},
 	{"drivers/*", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile", "drivers", "drivers/crash", "drivers/keys", "drivers/plan", "drivers/render"}, []string{"drivers/*", "drivers/*/*"}},
 	{"models/mail", []string{"schemas/plainfile", "schemas/words"}, nil},
 	{"models/blobs", []string{"drivers/private", "drivers"}, nil},

@@ -10,8 +10,18 @@ import (
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	// maxTogether is how many rows one multi reads or changes at most.
+	maxTogether = 500
+	// maxMulti is how many bytes of cells one multi changes at most, unless a single change is
+	// larger. HBase's own client sends as many to a server at once
+	// (hbase.client.max.perrequest.heapsize).
+	maxMulti = 4 << 20
 )
 
 // RunBatch implements plan.Runner.
@@ -24,7 +34,7 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 
 // atomicBatch applies all parts in one edit of their HBase row.
 func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	var all *edit
+	var all *rpc.Edit
 	for i := range parts {
 		part := st.parts[parts[i].Part]
 		switch e, err := part.edit(parts[i].Args); {
@@ -32,15 +42,15 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 			return err
 		case all == nil:
 			all = e
-		case !bytes.Equal(all.row, e.row):
+		case !bytes.Equal(all.Row, e.Row):
 			return fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
 				part.Pattern().Name)
 		default:
-			all.ops = append(all.ops, e.ops...)
+			all.Join(e)
 		}
 	}
-	all.mergeChanges()
-	_, _, err := s.apply(ctx, all, nil)
+	all.Merge()
+	_, _, err := s.Apply(ctx, all)
 	return err
 }
 
@@ -79,7 +89,7 @@ func wave(steps []step, parallel bool) (groups [][]step, n int) {
 		if next.edit == nil {
 			break
 		}
-		row := maphash.Bytes(rowSeed, next.edit.table) ^ maphash.Bytes(rowSeed, next.edit.row)
+		row := maphash.Bytes(rowSeed, next.edit.Table) ^ maphash.Bytes(rowSeed, next.edit.Row)
 		if !parallel && next.kinds != steps[0].kinds || slices.Contains(rows, row) {
 			break
 		}
@@ -96,8 +106,8 @@ func wave(steps []step, parallel bool) (groups [][]step, n int) {
 // together reports whether one multi can hold both steps: changes of rows of one table, each by one mutation without
 // a condition.
 func (s *step) together(other *step) bool {
-	return len(s.conditions)+len(other.conditions) == 0 && s.edit.mutations() == 1 && other.edit.mutations() == 1 &&
-		bytes.Equal(s.edit.table, other.edit.table)
+	return len(s.conditions)+len(other.conditions) == 0 && s.edit.Single() && other.edit.Single() &&
+		bytes.Equal(s.edit.Table, other.edit.Table)
 }
 
 // runGroup applies steps that one multi can hold.
@@ -106,18 +116,18 @@ func (s *session) runGroup(ctx context.Context, group []step) (done int, err err
 		if step.edit == nil {
 			err = step.st.Named(s.deleteFound(ctx, step.st, step.args))
 		} else {
-			_, _, err = s.applyIf(ctx, step.edit, step.conditions)
+			_, _, err = s.Apply(ctx, step.edit, step.conditions...)
 		}
 		if err != nil {
 			return 0, err
 		}
 		return 1, nil
 	}
-	calls := make([]*call, len(group))
+	edits := make([]*rpc.Edit, len(group))
 	for i := range group {
-		calls[i] = newMutation(group[i].edit, nil, s.wal)
+		edits[i] = group[i].edit
 	}
-	return s.sendTogether(ctx, calls)
+	return s.ApplyTogether(ctx, edits)
 }
 
 var rowSeed = maphash.MakeSeed()
@@ -135,7 +145,7 @@ func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 	}
 	for i := range steps {
 		if steps[i].edit != nil {
-			steps[i].edit.mergeChanges()
+			steps[i].edit.Merge()
 		}
 	}
 	return steps, nil
@@ -148,7 +158,7 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 	}
 	e, err := st.edit(part.Args)
 	if err == nil {
-		err = e.check()
+		err = e.Check()
 	}
 	if err != nil {
 		return nil, err
@@ -159,7 +169,7 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 	}
 	if len(steps) > 0 && steps[len(steps)-1].joins(&next) {
 		last := &steps[len(steps)-1]
-		last.edit.ops = append(last.edit.ops, e.ops...)
+		last.edit.Join(e)
 		last.bytes += next.bytes
 		last.kinds |= next.kinds
 		return steps, nil
@@ -171,7 +181,7 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 // joins reports whether the next step can be part of this one.
 func (last *step) joins(next *step) bool {
 	return last.edit != nil && last.st.shares(next.st) && last.bytes+next.bytes <= maxJoined &&
-		bytes.Equal(last.edit.table, next.edit.table) && bytes.Equal(last.edit.row, next.edit.row)
+		bytes.Equal(last.edit.Table, next.edit.Table) && bytes.Equal(last.edit.Row, next.edit.Row)
 }
 
 // shares reports whether one edit can have both writes. It has one condition at most. A deletion of the row also

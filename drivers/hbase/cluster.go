@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
@@ -53,10 +54,10 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 	status, err := c.status(ctx)
 	if err != nil {
 		c.close()
-		var foreign *foreignError
+		var foreign *rpc.ForeignError
 		if errors.As(context.Cause(ctx), &foreign) {
 			err = foreign
-		} else if late := errors.Is(err, errTimeout); late || errors.Is(err, context.DeadlineExceeded) {
+		} else if late := errors.Is(err, rpc.ErrTimeout); late || errors.Is(err, context.DeadlineExceeded) {
 			within, setting := set.connectTimeout, "connect_timeout"
 			if late {
 				within, setting = set.timeout, "timeout"
@@ -78,8 +79,8 @@ func (s *settings) client(foreign func(error)) []gohbase.Option {
 		// gohbase must not close a slow server's connection before the calls on
 		// it reach their own timeout.
 		gohbase.RegionReadTimeout(s.timeout + time.Second),
-		gohbase.ZooKeeperDialer(dialer("ZooKeeper", checkZooKeeper, foreign)),
-		gohbase.RegionDialer(dialer("HBase server", checkHBase, foreign)),
+		gohbase.ZooKeeperDialer(rpc.ZooKeeperDialer(foreign)),
+		gohbase.RegionDialer(rpc.RegionDialer(foreign)),
 	}
 	if s.batch > 1 {
 		options = append(options, gohbase.FlushInterval(s.wait))
@@ -113,16 +114,16 @@ func (c *cluster) close() {
 	}
 }
 
-func (c *cluster) newSender() *sender {
-	return &sender{client: c.client, rpc: c.regions, batched: c.batch > 1, timeout: c.timeout, wal: &c.wal}
+func (c *cluster) newSender() *rpc.Sender {
+	return &rpc.Sender{Client: c.client, RPC: c.regions, Batched: c.batch > 1, Timeout: c.timeout, WAL: &c.wal}
 }
 
 // askMaster sends a request to the master.
 func (c *cluster) askMaster(ctx context.Context, method string, request, answer proto.Message) error {
-	call := newCall(method, nil, nil, request, answer)
-	err := (&sender{rpc: c.master, timeout: c.timeout}).send(ctx, call)
-	if call.conn != nil {
-		c.masterConn.Store(&call.conn)
+	call := rpc.NewCall(method, nil, nil, request, answer)
+	err := (&rpc.Sender{RPC: c.master, Timeout: c.timeout}).Send(ctx, call)
+	if conn := call.Conn(); conn != nil {
+		c.masterConn.Store(&conn)
 	}
 	return err
 }
@@ -146,11 +147,11 @@ func (c *cluster) run(ctx context.Context, method string, request proto.Message,
 		}
 		if p.GetState() != pb.GetProcedureResultResponse_RUNNING {
 			if e := p.GetException().GetGenericException(); e != nil {
-				return &javaError{class: e.GetClassName(), message: e.GetMessage()}
+				return rpc.NewException(e.GetClassName(), e.GetMessage())
 			}
 			return nil
 		}
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := rpc.Sleep(ctx, pollInterval); err != nil {
 			return err
 		}
 	}
@@ -169,11 +170,3 @@ const (
 	// tableTimeout bounds the creation or removal of one table.
 	tableTimeout = 2 * time.Minute
 )
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return ctx.Err() // also where a busy machine let both happen
-}

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
@@ -266,8 +267,8 @@ func TestDriftForeign(t *testing.T) {
 			return st.run(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: d.message()}, new(pb.CreateTableResponse))
 		}
 		err := create()
-		for isClass(err, "NamespaceNotFoundException") { // the master is still at it
-			if err = sleep(t.Context(), pollInterval); err == nil {
+		for rpc.IsClass(err, "NamespaceNotFoundException") { // the master is still at it
+			if err = rpc.Sleep(t.Context(), pollInterval); err == nil {
 				err = create()
 			}
 		}
@@ -350,7 +351,7 @@ func modify(t *testing.T, st *Store, d TableDescription) {
 	ctx, cancel := context.WithTimeout(t.Context(), tableTimeout)
 	defer cancel()
 	for have := described(t, st, d.Name); !cmp.Equal(have, d); have = described(t, st, d.Name) {
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := rpc.Sleep(ctx, pollInterval); err != nil {
 			t.Fatalf("ModifyTable: %v (-wanted +there):\n%s", err, cmp.Diff(d, have))
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -63,7 +64,7 @@ func (s *Store) await(ctx context.Context, name string) error {
 		if _, ok := there[name]; ok || err != nil {
 			return err
 		}
-		if err := sleep(ctx, pollInterval); err != nil {
+		if err := rpc.Sleep(ctx, pollInterval); err != nil {
 			return fmt.Errorf("table %s, which another client creates: %w", name, err)
 		}
 	}
@@ -73,7 +74,7 @@ func (s *Store) await(ctx context.Context, name string) error {
 func (s *Store) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
 	name := string(request.GetTableSchema().GetTableName().GetQualifier())
 	err := s.run(ctx, "CreateTable", request, new(pb.CreateTableResponse))
-	if isClass(err, "TableExistsException") {
+	if rpc.IsClass(err, "TableExistsException") {
 		return s.await(ctx, name)
 	}
 	if err != nil {
@@ -105,10 +106,10 @@ func (s *Store) remove(ctx context.Context, table string, _ *plan.Owner) error {
 // as an interrupted or another client's drop leaves it, is no error.
 func (s *Store) dropTable(ctx context.Context, name string) error {
 	err := s.disable(ctx, name)
-	if err == nil || isClass(err, "TableNotEnabledException") {
+	if err == nil || rpc.IsClass(err, "TableNotEnabledException") {
 		err = s.run(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: tableName(name)}, new(pb.DeleteTableResponse))
 	}
-	if isClass(err, "TableNotFoundException") {
+	if rpc.IsClass(err, "TableNotFoundException") {
 		return nil
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -15,7 +16,7 @@ import (
 // deleteFound finds the rows or cells that a write deletes, and deletes them in the order of
 // their keys, up to maxTogether in a request. If it is interrupted, the later ones remain.
 func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
-	f := finder{sender: s.sender, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
+	f := finder{Sender: s.Sender, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
 	var err error
 	switch {
 	case st.Pattern().Kind == schemas.Remove:
@@ -33,7 +34,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 
 // finder finds and deletes the rows or cells of one deleteFound.
 type finder struct {
-	*sender
+	*rpc.Sender
 	ctx      context.Context
 	st       *statement
 	by, args []drivers.Value
@@ -41,10 +42,10 @@ type finder struct {
 }
 
 // each calls found with each cell of the table between two rows, and remove after maxTogether of them and at the end.
-func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *cell), remove func() error) error {
+func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *rpc.Cell), remove func() error) error {
 	t, n := f.st.table, 0
-	r := scanRange{table: t.hbase, start: start, stop: stop, columns: columnsOf(t.family), filter: passes}
-	err := f.scan(f.ctx, r, eachCell(func(c *cell) error {
+	r := rpc.Range{Table: t.hbase, Start: start, Stop: stop, Columns: columnsOf(t.family), Filter: passes}
+	err := f.Scan(f.ctx, r, rpc.EachCell(func(c *rpc.Cell) error {
 		found(c)
 		if n++; n%maxTogether > 0 {
 			return nil
@@ -58,8 +59,8 @@ func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *cell)
 }
 
 // newEdit returns an edit of a row of the table.
-func (f *finder) newEdit(row []byte) *edit {
-	return &edit{table: f.st.table.hbase, row: row, counted: f.st.table.counted}
+func (f *finder) newEdit(row []byte) *rpc.Edit {
+	return &rpc.Edit{Table: f.st.table.hbase, Row: row, Counted: f.st.table.counted}
 }
 
 // rows deletes the rows of a range, maxTogether at a time.
@@ -68,16 +69,16 @@ func (f *finder) rows() error {
 	if err := b.set(f.st, f.st.table.row, f.by, f.args); err != nil || b.none {
 		return err
 	}
-	var calls []*call
-	return f.each(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *cell) {
-		e := f.newEdit(c.row)
-		e.deleteAll(f.st.table.family)
-		calls = append(calls, newMutation(e, nil, f.wal))
+	var edits []*rpc.Edit
+	return f.each(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *rpc.Cell) {
+		e := f.newEdit(c.Row)
+		e.DeleteAll(f.st.table.family)
+		edits = append(edits, e)
 	}, func() error {
-		f.scanned(len(calls))
-		done, err := f.sendTogether(f.ctx, calls)
+		f.Scanned(len(edits))
+		done, err := f.ApplyTogether(f.ctx, edits)
 		f.deleted += done
-		calls = nil
+		edits = nil
 		return err
 	})
 }
@@ -98,14 +99,14 @@ func (f *finder) cells() error {
 		passes = allOf(columnRange(b.lower, b.upper), passes)
 	}
 	e := f.newEdit(row)
-	return f.each(row, rowAfter(row), passes, func(c *cell) {
-		f.scanned(1)
-		e.delete(t.family, c.qualifier)
+	return f.each(row, rowAfter(row), passes, func(c *rpc.Cell) {
+		f.Scanned(1)
+		e.Delete(t.family, c.Qualifier)
 	}, func() error {
-		if _, _, err := f.apply(f.ctx, e, nil); err != nil {
+		if _, _, err := f.Apply(f.ctx, e); err != nil {
 			return err
 		}
-		f.deleted += len(e.ops)
+		f.deleted += e.Len()
 		e = f.newEdit(row)
 		return nil
 	})
@@ -119,8 +120,8 @@ func (f *finder) statics() error {
 		return err
 	}
 	e := f.newEdit(row)
-	e.deleteAll(staticFamily)
-	_, _, err = f.apply(f.ctx, e, nil)
+	e.DeleteAll(staticFamily)
+	_, _, err = f.Apply(f.ctx, e)
 	return err
 }
 
@@ -133,18 +134,18 @@ func (f *finder) removeElements() error {
 		return err
 	}
 	family, _ := st.family()
-	find := newGet(st.table.hbase, e.row, columnsOf(family), wantedCells(st.lists, false, false), 0)
-	err = f.get(f.ctx, find, eachCell(func(c *cell) error {
+	find := rpc.NewGet(st.table.hbase, e.Row, columnsOf(family), wantedCells(st.lists, false, false), 0)
+	err = f.Get(f.ctx, find, rpc.EachCell(func(c *rpc.Cell) error {
 		for _, w := range st.lists {
-			if !bytes.HasPrefix(c.qualifier, append([]byte(w.name), elements)) {
+			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {
 				continue
 			}
-			v, err := decodeValue(w.typ.Elem.Kind, c.value, false)
+			v, err := decodeValue(w.typ.Elem.Kind, c.Value, false)
 			if err != nil {
 				return err
 			}
 			if slices.ContainsFunc(f.args[w.at].Elems(), v.Equal) {
-				e.delete(family, c.qualifier)
+				e.Delete(family, c.Qualifier)
 			}
 		}
 		return nil
@@ -152,7 +153,7 @@ func (f *finder) removeElements() error {
 	if err != nil {
 		return err
 	}
-	f.scanned(1)
-	_, _, err = f.apply(f.ctx, e, nil)
+	f.Scanned(1)
+	_, _, err = f.Apply(f.ctx, e)
 	return err
 }

@@ -1,13 +1,11 @@
 package hbase
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
-	"github.com/tsuna/gohbase/pb"
-
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -130,68 +128,10 @@ var _ drivers.TracedSession = (*tracedSession)(nil)
 // tracedSession is a session that counts what its calls did.
 type tracedSession struct {
 	*session
+	*rpc.Tally
 }
 
 func newTraced(s *session) *tracedSession {
-	s.tally = new(tally)
-	return &tracedSession{s}
-}
-
-// tally counts what the calls of a traced session did. For a scan, region servers return how
-// many rows and bytes of blocks they read. For other calls, tally counts only the answer.
-type tally struct {
-	all     []drivers.Work
-	regions map[string]bool // names of the regions in the current piece of work
-}
-
-// Begin implements drivers.TracedSession.
-func (t *tracedSession) Begin() {
-	next := drivers.Unreported
-	next.Requests, next.Nodes, next.Rows, next.Cells, next.Bytes = 0, 0, 0, 0, 0
-	t.tally.all = append(t.tally.all, next)
-	t.tally.regions = make(map[string]bool)
-}
-
-// Work implements drivers.TracedSession.
-func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
-	all := t.tally.all
-	t.tally.all = nil
-	return all, nil
-}
-
-// Names of scan metrics (ServerSideScanMetrics.java). HBase returns metricBlocks, in bytes,
-// since 2.6.
-const (
-	metricRows   = "ROWS_SCANNED"
-	metricBlocks = "BLOCK_BYTES_SCANNED"
-)
-
-// count counts a call that was answered, which is a number of requests: none if it was sent with others.
-func (t *tally) count(c *call, requests int64) {
-	if len(t.all) == 0 { // before the first Begin
-		return
-	}
-	w := &t.all[len(t.all)-1]
-	w.Requests += requests
-	if c.Region() != nil {
-		t.regions[string(c.Region().Name())] = true
-		w.Nodes = int64(len(t.regions))
-	}
-	if c.method == "Get" && len(c.found()) > 0 {
-		w.Rows++
-	}
-	if scan, ok := c.response.(*pb.ScanResponse); ok {
-		for _, m := range scan.GetScanMetrics().GetMetrics() {
-			switch m.GetName() {
-			case metricRows:
-				w.Rows += m.GetValue()
-			case metricBlocks:
-				w.Blocks = max(0, w.Blocks) + m.GetValue()
-			}
-		}
-	}
-	w.Cells += int64(len(c.found()))
-	for _, c := range c.found() {
-		w.Bytes += int64(len(c.row) + len(c.family) + len(c.qualifier) + len(c.value))
-	}
+	s.Sender.Tally = new(rpc.Tally)
+	return &tracedSession{s, s.Sender.Tally}
 }

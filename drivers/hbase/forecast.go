@@ -5,6 +5,8 @@ import (
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
+
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 )
 
 // forecastEngine sizes rows as HBase 2 writes them in an HFile of version 3 without
@@ -33,7 +35,7 @@ const (
 
 // cellBytes sizes a cell in a file.
 func cellBytes(row float64, family string, qualifier, value float64) float64 {
-	return cellOverhead - 4 + row + float64(len(family)) + qualifier + value + sequenceBytes
+	return rpc.CellOverhead - 4 + row + float64(len(family)) + qualifier + value + sequenceBytes
 }
 
 // Row implements forecast.Engine.

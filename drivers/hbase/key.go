@@ -13,9 +13,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// maxRow is the longest row key that HBase takes, in bytes (HConstants.MAX_ROW_LENGTH).
-const maxRow = 1<<15 - 1
-
 // keyPart is one column of a row key or of a qualifier.
 type keyPart struct {
 	kind schemas.Kind
@@ -139,17 +136,6 @@ func keyAfter(key []byte, parts []keyPart, n int) []byte {
 		return append(key, 0) // a longer value that begins with this one is another key
 	}
 	return keys.Successor(key)
-}
-
-// checkRow reports a row key that HBase does not take.
-func checkRow(row []byte) error {
-	switch {
-	case len(row) > maxRow:
-		return fmt.Errorf("a row key of %d bytes, at most %d fit: %w", len(row), maxRow, drivers.ErrTooLarge)
-	case len(row) == 0:
-		return errors.New("an empty row key")
-	}
-	return nil
 }
 
 // Values are written as HBase's own class Bytes does: numbers in 4 or 8 big-endian bytes, true

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -105,11 +106,11 @@ func TestRawKeys(t *testing.T) {
 			t.Errorf("row key %q decodes to %v, %v", key, got, err)
 		}
 	}
-	long := []byte(strings.Repeat("k", maxRow+1))
-	if err := checkRow(long); !errors.Is(err, drivers.ErrTooLarge) {
+	long := []byte(strings.Repeat("k", rpc.MaxRow+1))
+	if err := rpc.CheckRow(long); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("a row key of %d bytes: %v", len(long), err)
 	}
-	if err := checkRow(long[1:]); err != nil {
+	if err := rpc.CheckRow(long[1:]); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -17,7 +18,7 @@ import (
 // session runs statements for one worker.
 type session struct {
 	plan.Session[*statement]
-	*sender
+	*rpc.Sender
 
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
@@ -34,7 +35,7 @@ var (
 )
 
 func newSession(c *cluster) *session {
-	s := &session{sender: c.newSender()}
+	s := &session{Sender: c.newSender()}
 	s.Init(&c.Gate, s)
 	return s
 }
@@ -95,9 +96,9 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	}
 	r.rowSink = rowSink{rowDecoder{view: &st.view, vals: r.vals, tolerant: s.tolerant}, r}
 	r.cellSink.reading = r
-	defer func() { s.count(drivers.Cost{RowsExamined: r.rowsScanned}) }()
+	defer func() { s.Count(drivers.Cost{RowsExamined: r.rowsScanned}) }()
 	if r.cells && len(p.Filter) > 0 { // HBase does not report how many cells a filter drops
-		s.count(drivers.Cost{Unreported: 1})
+		s.Count(drivers.Cost{Unreported: 1})
 	}
 	switch {
 	case st.Layout.Element >= 0:
@@ -122,12 +123,12 @@ func (r *reading) read(fixed []drivers.Value) error {
 		return err
 	}
 	scan := r.scanOf()
-	scan.start, scan.stop, scan.reversed = r.bounds.lower, r.bounds.upper, r.st.backward
-	if scan.reversed {
-		scan.start, scan.stop = scan.stop, scan.start
-		scan.skipStart = len(scan.start) > 0
+	scan.Start, scan.Stop, scan.Reversed = r.bounds.lower, r.bounds.upper, r.st.backward
+	if scan.Reversed {
+		scan.Start, scan.Stop = scan.Stop, scan.Start
+		scan.SkipStart = len(scan.Start) > 0
 	}
-	return r.scan(r.ctx, scan, &r.rowSink)
+	return r.Scan(r.ctx, scan, &r.rowSink)
 }
 
 // readList reads the rows of each element of a list, in its order. It requests them together if it can: of scans, HBase
@@ -146,9 +147,9 @@ func (r *reading) readList(list []drivers.Value) error {
 				return err
 			}
 			scan := r.scanOf()
-			scan.start, scan.stop = ranges[0].StartRow, ranges[len(list)-1].StopRow
-			scan.filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), scan.filter)
-			return r.scan(r.ctx, scan, &r.rowSink)
+			scan.Start, scan.Stop = ranges[0].StartRow, ranges[len(list)-1].StopRow
+			scan.Filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), scan.Filter)
+			return r.Scan(r.ctx, scan, &r.rowSink)
 		}
 	}
 	for _, v := range list {
@@ -161,13 +162,13 @@ func (r *reading) readList(list []drivers.Value) error {
 
 // scanOf returns what a scan reads, without its range. Its filter drops rows by their values, and cells that are not
 // wanted. A scan of a whole table is an audit. It must not push what is measured out of the cache.
-func (r *reading) scanOf() scanRange {
+func (r *reading) scanOf() rpc.Range {
 	st, p := r.st, r.st.Pattern()
-	scan := scanRange{
-		table: st.table.hbase, columns: st.view.requested, filter: st.view.filter, uncached: p.Kind == schemas.Scan,
+	scan := rpc.Range{
+		Table: st.table.hbase, Columns: st.view.requested, Filter: st.view.filter, Uncached: p.Kind == schemas.Scan,
 	}
 	if !r.cells {
-		scan.left, scan.filtered = r.Left, len(p.Filter) > 0
+		scan.Left, scan.Filtered = r.Left, len(p.Filter) > 0
 	}
 	family, _ := st.family()
 	var all []*pb.Filter
@@ -180,7 +181,7 @@ func (r *reading) scanOf() scanRange {
 		}
 	}
 	if len(all) > 0 {
-		scan.filter = allOf(append(all, scan.filter)...)
+		scan.Filter = allOf(append(all, scan.Filter)...)
 	}
 	return scan
 }
@@ -202,9 +203,9 @@ func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
 }
 
 // newGet returns a Get of the row of one key.
-func (r *reading) newGet(key []drivers.Value) (*call, error) {
+func (r *reading) newGet(key []drivers.Value) (*rpc.Call, error) {
 	row, err := rowKey(r.parts, key)
-	return newGet(r.st.table.hbase, row, r.st.view.requested, r.st.view.filter, 0), err
+	return rpc.NewGet(r.st.table.hbase, row, r.st.view.requested, r.st.view.filter, 0), err
 }
 
 // getOne yields the row of one key.
@@ -213,7 +214,7 @@ func (r *reading) getOne(key []drivers.Value) error {
 	if err != nil {
 		return err
 	}
-	return r.get(r.ctx, c, &r.rowSink)
+	return r.Get(r.ctx, c, &r.rowSink)
 }
 
 // getElement yields one value of a map.
@@ -229,9 +230,9 @@ func (r *reading) getElement() error {
 		return err
 	}
 	family, _ := st.family()
-	c := newGet(st.table.hbase, key, columnsOf(family, []byte(column.Name), element), nil, 0)
+	c := rpc.NewGet(st.table.hbase, key, columnsOf(family, []byte(column.Name), element), nil, 0)
 	d := &r.rowSink.rowDecoder
-	if err := r.get(r.ctx, c, eachCell(d.take)); err != nil || len(d.elems) != 2 {
+	if err := r.Get(r.ctx, c, rpc.EachCell(d.Take)); err != nil || len(d.elems) != 2 {
 		return err
 	}
 	r.rowsScanned++
@@ -246,18 +247,18 @@ func (r *reading) getMany(list []drivers.Value) error {
 		together = n
 	}
 	for len(list) > 0 {
-		calls := make([]*call, min(together, len(list)))
+		calls := make([]*rpc.Call, min(together, len(list)))
 		for i := range calls {
 			var err error
 			if calls[i], err = r.newGet(append(r.fixed, list[i])); err != nil {
 				return err
 			}
 		}
-		if _, err := r.sendTogether(r.ctx, calls); err != nil {
+		if _, err := r.SendTogether(r.ctx, calls); err != nil {
 			return err
 		}
 		for _, c := range calls {
-			if err := c.deliver(&r.rowSink); err != nil {
+			if err := c.Deliver(&r.rowSink); err != nil {
 				return err
 			}
 		}
@@ -269,7 +270,7 @@ func (r *reading) getMany(list []drivers.Value) error {
 // rowKey encodes the first columns of a row key.
 func rowKey(parts []keyPart, vals []drivers.Value) (key []byte, err error) {
 	if key, err = appendKey(nil, parts, vals); err == nil && len(vals) == len(parts) {
-		err = checkRow(key)
+		err = rpc.CheckRow(key)
 	}
 	return key, err
 }
@@ -302,7 +303,7 @@ func (r *reading) readStatics() error {
 	}
 	r.statics, r.staticOf = make([]drivers.Value, view.n), key
 	d := rowDecoder{view: view, vals: r.statics, tolerant: r.tolerant}
-	err = r.get(r.ctx, newGet(t.hbase, key, view.requested, view.filter, 0), eachCell(d.take))
+	err = r.Get(r.ctx, rpc.NewGet(t.hbase, key, view.requested, view.filter, 0), rpc.EachCell(d.Take))
 	if d.key != nil {
 		d.endCollection()
 		r.rowsScanned++
@@ -343,41 +344,41 @@ type rowDecoder struct {
 	arena []byte
 }
 
-// take takes the next cell of the row.
-func (d *rowDecoder) take(c *cell) error {
+// Take takes the next cell of the row.
+func (d *rowDecoder) Take(c *rpc.Cell) error {
 	if d.key == nil {
 		clear(d.vals)
-		d.key, d.exists, d.at = c.row, !d.view.row, nil
+		d.key, d.exists, d.at = c.Row, !d.view.row, nil
 		d.elems, d.arena = d.elems[:0], d.arena[:0]
 	}
-	if string(c.qualifier) == markerName {
+	if string(c.Qualifier) == markerName {
 		d.exists = true
 		return nil
 	}
 	for i := range d.view.want {
 		w := &d.view.want[i]
 		n := len(w.name)
-		if len(c.qualifier) < n || string(c.qualifier[:n]) != w.name {
+		if len(c.Qualifier) < n || string(c.Qualifier[:n]) != w.name {
 			continue
 		}
 		switch collection := w.typ.Collection(); {
-		case len(c.qualifier) == n && collection:
+		case len(c.Qualifier) == n && collection:
 			d.begin(w)
-			d.stamp = c.stamp
-			if len(c.value) == 8 {
-				d.since = binary.BigEndian.Uint64(c.value)
+			d.stamp = c.Stamp
+			if len(c.Value) == 8 {
+				d.since = binary.BigEndian.Uint64(c.Value)
 			}
 			return nil
-		case len(c.qualifier) == n:
+		case len(c.Qualifier) == n:
 			d.exists = d.exists || w.exists
 			var err error
-			d.vals[w.at], err = decodeValue(w.typ.Kind, c.value, d.tolerant)
+			d.vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
 			return err
-		case collection && c.qualifier[n] == elements:
+		case collection && c.Qualifier[n] == elements:
 			if d.at != w {
 				d.begin(w)
 			}
-			return d.element(c.qualifier[n+1:], c.value, c.stamp)
+			return d.element(c.Qualifier[n+1:], c.Value, c.Stamp)
 		}
 	}
 	return nil
@@ -459,10 +460,10 @@ type rowSink struct {
 	r *reading
 }
 
-func (k *rowSink) restartRow() { k.key = nil }
+func (k *rowSink) RestartRow() { k.key = nil }
 
-// end yields the current row, if it exists.
-func (k *rowSink) end() (err error) {
+// End yields the current row, if it exists.
+func (k *rowSink) End() (err error) {
 	key, r := k.key, k.r
 	if key == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -269,7 +270,7 @@ func awaitRegions(t *testing.T, st *Store, want int) {
 			return
 		}
 		if err == nil {
-			err = sleep(ctx, settleInterval)
+			err = rpc.Sleep(ctx, settleInterval)
 		}
 		if err != nil {
 			t.Fatalf("%d regions, expected %d: %v", regions, want, err)
@@ -365,7 +366,7 @@ patterns:
 		w.write("put", p, drivers.Int(int32(k)), drivers.Blob(make([]byte, 100<<10)), drivers.Int(0))
 	}
 	sent := &recorder{RPCClient: st.regions}
-	w.session.(*session).rpc = sent
+	w.session.(*session).RPC = sent
 	all := w.prepare("all")
 	for _, canceled := range []bool{false, true} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ func TestRequests(t *testing.T) {
 	w := newWorker(t, st, james)
 	sent := &recorder{RPCClient: st.regions}
 	own := w.session.(*session)
-	own.rpc, own.client = sent, batches{st.client, sent}
+	own.RPC, own.Client = sent, batches{st.client, sent}
 	box, uid := drivers.UUID([16]byte{1}), func(n int) drivers.Value { return drivers.Bigint(int64(n)) }
 	null, data := drivers.Value{}, drivers.Blob([]byte("data"))
 	chunk := func(n, c int) drivers.Call {

@@ -148,12 +148,12 @@ func TestSaltSpreads(t *testing.T) {
 func balancer(t *testing.T, st *Store, on bool) {
 	t.Helper()
 	var before pb.SetBalancerRunningResponse
-	request := &pb.SetBalancerRunningRequest{On: &on, Synchronous: yes}
+	request := &pb.SetBalancerRunningRequest{On: &on, Synchronous: new(true)}
 	if err := st.askMaster(t.Context(), "SetBalancerRunning", request, &before); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		request := &pb.SetBalancerRunningRequest{On: before.PrevBalanceValue, Synchronous: yes}
+		request := &pb.SetBalancerRunningRequest{On: before.PrevBalanceValue, Synchronous: new(true)}
 		if err := st.askMaster(context.Background(), "SetBalancerRunning", request, &before); err != nil {
 			t.Error(err)
 		}

@@ -14,6 +14,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 )
 
 // settleInterval is how often Settle reads the state of compactions.
@@ -41,7 +43,7 @@ func (s *Store) everywhere(ctx context.Context, do func([]server) error) error {
 		if err == nil {
 			err = do(servers)
 		}
-		again := isOne(err, moved)
+		again := rpc.Moved(err)
 		if err != nil && !again {
 			return err
 		}
@@ -72,7 +74,7 @@ func flushAll(ctx context.Context, servers []server) error {
 				quiet = -1
 			}
 		}
-		if err := sleep(ctx, settleInterval); err != nil {
+		if err := rpc.Sleep(ctx, settleInterval); err != nil {
 			return err
 		}
 	}
@@ -93,7 +95,7 @@ func (s *Store) awaitReports(ctx context.Context) error {
 		}) {
 			return nil
 		}
-		err = sleep(ctx, settleInterval)
+		err = rpc.Sleep(ctx, settleInterval)
 	}
 	return err
 }
@@ -157,7 +159,7 @@ func (sv *server) compacting(ctx context.Context) (busy bool, err error) {
 	var answer pb.GetRegionInfoResponse
 	err = sv.each(ctx, "GetRegionInfo",
 		func(r *pb.RegionSpecifier) proto.Message {
-			return &pb.GetRegionInfoRequest{Region: r, CompactionState: yes}
+			return &pb.GetRegionInfoRequest{Region: r, CompactionState: proto.Bool(true)}
 		},
 		&answer, func() { busy = busy || answer.GetCompactionState() != pb.GetRegionInfoResponse_NONE })
 	return busy, err
@@ -179,10 +181,10 @@ func (sv *server) each(
 		return fmt.Errorf("region server %s: %w", sv.addr, err)
 	}
 	defer conn.Close()
-	s := &sender{rpc: onConn{conn}, timeout: sv.timeout}
+	s := &rpc.Sender{RPC: onConn{conn}, Timeout: sv.timeout}
 	for _, name := range sv.regions {
-		c := newCall(method, nil, nil, request(&pb.RegionSpecifier{Type: regionName, Value: name}), answer)
-		if err := s.send(ctx, c); err != nil {
+		c := rpc.NewCall(method, nil, nil, request(&pb.RegionSpecifier{Type: rpc.RegionName, Value: name}), answer)
+		if err := s.Send(ctx, c); err != nil {
 			return fmt.Errorf("region server %s: %s: %w", sv.addr, method, err)
 		}
 		got()

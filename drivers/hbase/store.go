@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
@@ -116,8 +117,8 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		Durability:    s.durability,
 		Atomic:        schemas.AtomicRow,
 		ReturnsNew:    true,
-		MaxBatchBytes: maxRequest,
-		MaxCellBytes:  maxCell,
+		MaxBatchBytes: rpc.MaxRequest,
+		MaxCellBytes:  rpc.MaxCell,
 	}
 }
 

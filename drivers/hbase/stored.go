@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -142,7 +143,7 @@ func (s *Store) findDotted(ctx context.Context) error {
 		return nil
 	}
 	in, err := s.describe(ctx, s.Keyspace+":")
-	if err != nil && !isClass(err, "NamespaceNotFoundException") || len(in) > 0 {
+	if err != nil && !rpc.IsClass(err, "NamespaceNotFoundException") || len(in) > 0 {
 		return err
 	}
 	begin, err := s.describe(ctx, s.Keyspace+".")
@@ -206,7 +207,7 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 		layout: l, store: s, namespace: s.NamespaceOf(sch.Name), regions: s.preSplit, users: s.users,
 	}
 	p.there, err = s.describe(ctx, prefix)
-	if err != nil && !isClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
+	if err != nil && !rpc.IsClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
 		return nil, err
 	}
 	if prefix == "" { // in the namespace default, mailbench's own tables belong to other schemas

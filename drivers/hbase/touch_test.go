@@ -35,7 +35,7 @@ func TestTouch(t *testing.T) {
 	}
 	w := newWorker(t, st, s)
 	sent := &recorder{RPCClient: st.regions}
-	w.session.(*session).rpc = sent
+	w.session.(*session).RPC = sent
 	row := func(p string) (got string) {
 		err := w.session.Read(t.Context(), w.prepare("all"), []drivers.Value{drivers.Text(p)}, func(row []drivers.Value) error {
 			got += fmt.Sprint(row[1].Int64(), "=", map[bool]string{true: "null", false: row[2].Str()}[row[2].IsNull()], " ")

@@ -8,6 +8,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
@@ -31,17 +32,17 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
 	switch {
 	case exact:
-		scan.columns = columnsOf(st.table.family, r.bounds.lower)
+		scan.Columns = columnsOf(st.table.family, r.bounds.lower)
 	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
-		scan.filter = allOf(columnRange(r.bounds.lower, r.bounds.upper), scan.filter)
+		scan.Filter = allOf(columnRange(r.bounds.lower, r.bounds.upper), scan.Filter)
 	}
 	to := &r.cellSink
 	to.buffered, to.kept = st.backward && !exact, nil
 	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		return r.get(r.ctx, newGet(st.table.hbase, key, scan.columns, scan.filter, uint32(max(left, 0))), to)
+		return r.Get(r.ctx, rpc.NewGet(st.table.hbase, key, scan.Columns, scan.Filter, uint32(max(left, 0))), to)
 	}
-	scan.start, scan.stop = key, rowAfter(key)
-	err = r.scan(r.ctx, scan, to)
+	scan.Start, scan.Stop = key, rowAfter(key)
+	err = r.Scan(r.ctx, scan, to)
 	for i := len(to.kept) - 1; i >= 0 && err == nil; i-- {
 		err = to.yieldCell(to.kept[i])
 	}
@@ -74,8 +75,8 @@ func (r *reading) severalRows(fixed []drivers.Value) error {
 		to.skip = keyAfter(to.skip, st.table.rest, len(after)-n)
 	}
 	scan := r.scanOf() // forwards: HBase reads the cells of a row in one order only
-	scan.start, scan.stop = r.bounds.lower, r.bounds.upper
-	return r.scan(r.ctx, scan, to)
+	scan.Start, scan.Stop = r.bounds.lower, r.bounds.upper
+	return r.Scan(r.ctx, scan, to)
 }
 
 // cellsOf reads the cells of one row for each element of a list, in the list's order. One Get
@@ -98,16 +99,16 @@ func (r *reading) cellsOf(list []drivers.Value) error {
 		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
 		scan := r.scanOf()
 		if len(r.fixed)+1 == len(st.table.key) {
-			scan.columns = columnsOf(st.table.family, prefixes...)
+			scan.Columns = columnsOf(st.table.family, prefixes...)
 		} else {
-			scan.filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), scan.filter)
+			scan.Filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), scan.Filter)
 		}
-		c := newGet(st.table.hbase, key, scan.columns, scan.filter, 0)
-		if err := r.send(r.ctx, c); err != nil {
+		c := rpc.NewGet(st.table.hbase, key, scan.Columns, scan.Filter, 0)
+		if err := r.Send(r.ctx, c); err != nil {
 			return err
 		}
-		r.rowsScanned += int64(len(c.found()))
-		if err := r.yieldListed(c.found(), some); err != nil {
+		r.rowsScanned += int64(len(c.Found()))
+		if err := r.yieldListed(c.Found(), some); err != nil {
 			return err
 		}
 	}
@@ -115,14 +116,14 @@ func (r *reading) cellsOf(list []drivers.Value) error {
 }
 
 // yieldListed yields the cells of each element of a list, in its order.
-func (r *reading) yieldListed(cells []cell, list []drivers.Value) (err error) {
-	of, rest, vals := make(plan.ByElement[*cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
+func (r *reading) yieldListed(cells []rpc.Cell, list []drivers.Value) (err error) {
+	of, rest, vals := make(plan.ByElement[*rpc.Cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
 	if r.st.backward {
 		slices.Reverse(cells)
 	}
 	for i := range cells {
 		c := &cells[i]
-		if r.arena, err = decodeKey(rest, c.qualifier, vals, r.arena[:0], r.tolerant); err != nil {
+		if r.arena, err = decodeKey(rest, c.Qualifier, vals, r.arena[:0], r.tolerant); err != nil {
 			return err
 		}
 		of.Add(vals[len(r.fixed)-len(r.st.table.row)], c)
@@ -135,20 +136,20 @@ type cellSink struct {
 	*reading
 	row      []byte // the HBase row whose key is decoded
 	rowArena []byte
-	last     *cell // the last cell that was taken
+	last     *rpc.Cell // the last cell that was taken
 
 	// skip is the qualifier of the first cell to yield of the HBase row skipRow. If skip is
 	// empty, take skips the whole row.
 	skipRow, skip []byte
 	// buffered is true if take keeps the cells in kept and does not yield them.
 	buffered bool
-	kept     []*cell
+	kept     []*rpc.Cell
 }
 
-func (k *cellSink) take(c *cell) error {
+func (k *cellSink) Take(c *rpc.Cell) error {
 	k.rowsScanned++
-	if len(k.skipRow) > 0 && bytes.Equal(c.row, k.skipRow) &&
-		(len(k.skip) == 0 || bytes.Compare(c.qualifier, k.skip) < 0) {
+	if len(k.skipRow) > 0 && bytes.Equal(c.Row, k.skipRow) &&
+		(len(k.skip) == 0 || bytes.Compare(c.Qualifier, k.skip) < 0) {
 		return nil
 	}
 	k.last = c
@@ -162,28 +163,28 @@ func (k *cellSink) take(c *cell) error {
 	return k.yieldCell(c)
 }
 
-func (k *cellSink) end() error { return nil }
+func (k *cellSink) End() error { return nil }
 
-// restartRow makes the sink skip the cells of the row that it has taken.
-func (k *cellSink) restartRow() {
-	k.skipRow = k.last.row
-	k.skip = rowAfter(k.last.qualifier)
+// RestartRow makes the sink skip the cells of the row that it has taken.
+func (k *cellSink) RestartRow() {
+	k.skipRow = k.last.Row
+	k.skip = rowAfter(k.last.Qualifier)
 }
 
 // yieldCell yields one cell as a row.
-func (k *cellSink) yieldCell(c *cell) (err error) {
+func (k *cellSink) yieldCell(c *rpc.Cell) (err error) {
 	t, rows := k.st.table, len(k.st.table.row)
-	if k.row == nil || !bytes.Equal(k.row, c.row) {
-		if k.rowArena, err = decodeKey(t.row, c.row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
+	if k.row == nil || !bytes.Equal(k.row, c.Row) {
+		if k.rowArena, err = decodeKey(t.row, c.Row, k.keyVals[:rows], k.rowArena[:0], k.tolerant); err != nil {
 			return err
 		}
-		k.row = c.row
+		k.row = c.Row
 	}
-	if k.arena, err = decodeKey(t.rest, c.qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
+	if k.arena, err = decodeKey(t.rest, c.Qualifier, k.keyVals[rows:], k.arena[:0], k.tolerant); err != nil {
 		return err
 	}
 	if len(t.columns) > 0 {
-		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.value, k.tolerant); err != nil {
+		if k.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, k.tolerant); err != nil {
 			return err
 		}
 	}

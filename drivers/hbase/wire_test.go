@@ -67,6 +67,9 @@ func listen(t *testing.T, serve func(net.Conn)) string {
 // greeting is ZooKeeper's answer that opens a session.
 var greeting = frame(int32(0), int32(10000), int64(1), int32(16), make([]byte, 16))
 
+// closeSession is the number of ZooKeeper's operation that ends a session.
+const closeSession = -11
+
 // zooKeeper answers each session like ZooKeeper, and the first request for a node with data.
 func zooKeeper(t *testing.T, data []byte) string {
 	return listen(t, func(c net.Conn) {

@@ -10,9 +10,20 @@ import (
 	"time"
 
 	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/schemas"
+)
+
+const (
+	// marker is the value of a cell whose mere existence counts.
+	marker = "\x01"
+	// markerName is the qualifier of the cell that makes a row exist, whatever
+	// its columns hold. It sorts before all columns.
+	markerName = "\x00"
 )
 
 // RunWrite implements plan.Runner.
@@ -28,8 +39,8 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 	if err != nil {
 		return r, err
 	}
-	e.once = st.Pattern().ReturnsNew
-	c, applied, err := s.applyIf(ctx, e, conditions)
+	e.Once = st.Pattern().ReturnsNew
+	c, applied, err := s.Apply(ctx, e, conditions...)
 	if err == nil && applied && st.Pattern().ReturnsNew {
 		r.Row, err = st.added(c)
 	}
@@ -37,29 +48,16 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 	return r, err
 }
 
-// applyIf sends an edit with one condition after the other until one holds.
-func (s *sender) applyIf(ctx context.Context, e *edit, conditions []*pb.Condition) (c *call, applied bool, err error) {
-	if len(conditions) == 0 {
-		return s.apply(ctx, e, nil)
-	}
-	for _, is := range conditions {
-		if c, applied, err = s.apply(ctx, e, is); applied || err != nil {
-			break
-		}
-	}
-	return c, applied, err
-}
-
 // added returns the new values of an add's columns from the answer to the increment.
-func (st *statement) added(c *call) (row []drivers.Value, err error) {
+func (st *statement) added(c *rpc.Call) (row []drivers.Value, err error) {
 	for _, of := range st.write {
-		at := slices.IndexFunc(c.found(), func(c cell) bool {
-			return (st.table.wide() || string(c.qualifier) == of.column.Name) && len(c.value) == 8
+		at := slices.IndexFunc(c.Found(), func(c rpc.Cell) bool {
+			return (st.table.wide() || string(c.Qualifier) == of.column.Name) && len(c.Value) == 8
 		})
 		if at < 0 {
 			return nil, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
 		}
-		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.found()[at].value))))
+		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.Found()[at].Value))))
 	}
 	return row, nil
 }
@@ -68,7 +66,7 @@ func (st *statement) added(c *call) (row []drivers.Value, err error) {
 // HBase row share a step if they can share an edit.
 type step struct {
 	st         *statement // that of its first part
-	edit       *edit      // nil if the part must find what it deletes
+	edit       *rpc.Edit  // nil if the part must find what it deletes
 	args       []drivers.Value
 	kinds      uint64 // the members of the batch's parts that it runs, a bit each
 	conditions []*pb.Condition
@@ -76,14 +74,14 @@ type step struct {
 }
 
 // edit returns the edit of a write of one row.
-func (st *statement) edit(args []drivers.Value) (e *edit, err error) {
+func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 	p, t := st.Pattern(), st.table
-	e = &edit{table: t.hbase, counted: t.counted}
+	e = &rpc.Edit{Table: t.hbase, Counted: t.counted}
 	row := t.row
 	if p.Static {
 		row = t.static
 	}
-	if e.row, err = appendKey(nil, row, args[:min(len(row), len(p.By))]); err != nil {
+	if e.Row, err = appendKey(nil, row, args[:min(len(row), len(p.By))]); err != nil {
 		return nil, err
 	}
 	if t.wide() && !p.Static {
@@ -91,11 +89,11 @@ func (st *statement) edit(args []drivers.Value) (e *edit, err error) {
 	}
 	family, _ := st.family()
 	if p.Kind == schemas.Delete {
-		e.deleteAll(t.family)
+		e.DeleteAll(t.family)
 		return e, nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.put(family, []byte(markerName), []byte(marker))
+		e.Put(family, []byte(markerName), []byte(marker))
 	}
 	for _, w := range st.write {
 		if err := st.putColumn(e, family, w, args); err != nil {
@@ -106,7 +104,7 @@ func (st *statement) edit(args []drivers.Value) (e *edit, err error) {
 }
 
 // putColumn adds the change of one column to the edit.
-func (st *statement) putColumn(e *edit, family string, w operand, args []drivers.Value) error {
+func (st *statement) putColumn(e *rpc.Edit, family string, w operand, args []drivers.Value) error {
 	kind := st.Pattern().Kind
 	if w.column.Type.Collection() {
 		return st.putElements(e, family, w.column, args, w.arg)
@@ -114,20 +112,20 @@ func (st *statement) putColumn(e *edit, family string, w operand, args []drivers
 	at, v := []byte(w.column.Name), args[w.arg]
 	switch {
 	case kind == schemas.Add:
-		e.increment(family, at, v.Int64())
+		e.Increment(family, at, v.Int64())
 	case v.IsNull():
-		e.delete(family, at)
+		e.Delete(family, at)
 	default:
-		e.put(family, at, encodeValue(v))
+		e.Put(family, at, encodeValue(v))
 	}
 	return nil
 }
 
 // putElements adds the change of a collection to the edit.
-func (st *statement) putElements(e *edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
+func (st *statement) putElements(e *rpc.Edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
 	v, t := args[arg], c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
-		e.put(family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
+		e.Put(family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
 	}
 	if v.IsNull() {
 		return nil
@@ -140,7 +138,7 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 		stamp := nextStamp()
 		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
-			e.put(family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
+			e.Put(family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
 			continue
 		}
 		qualifier, err := appendKey(qualifier, elementParts(t), elems[i:i+1])
@@ -151,16 +149,16 @@ func (st *statement) putElements(e *edit, family string, c *schemas.Column, args
 		if t.Kind == schemas.Map {
 			value = appendValue(value, elems[i+1])
 		}
-		e.put(family, qualifier, value)
+		e.Put(family, qualifier, value)
 	}
 	return nil
 }
 
 // putCell adds to the edit the write of a row that is a cell.
-func (st *statement) putCell(e *edit, args []drivers.Value) error {
+func (st *statement) putCell(e *rpc.Edit, args []drivers.Value) error {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
-		e.deleteAll(t.family)
+		e.DeleteAll(t.family)
 		return nil
 	}
 	at, err := appendKey(nil, t.rest, args[len(t.row):len(t.key)])
@@ -169,18 +167,91 @@ func (st *statement) putCell(e *edit, args []drivers.Value) error {
 	}
 	switch {
 	case p.Kind == schemas.Delete:
-		e.delete(t.family, at)
+		e.Delete(t.family, at)
 	case p.Kind == schemas.Add:
-		e.increment(t.family, at, args[st.write[0].arg].Int64())
+		e.Increment(t.family, at, args[st.write[0].arg].Int64())
 	case len(t.columns) == 0:
-		e.put(t.family, at, []byte(marker))
+		e.Put(t.family, at, []byte(marker))
 	case len(st.write) == 0: // the row may have a value, which stays
-		e.put(t.family, at, encodeValue(drivers.Value{}))
-		e.ops[0].stamp = first
+		e.Touch(t.family, at, encodeValue(drivers.Value{}))
 	default:
-		e.put(t.family, at, encodeValue(args[st.write[0].arg]))
+		e.Put(t.family, at, encodeValue(args[st.write[0].arg]))
 	}
 	return nil
+}
+
+// conditions returns the conditions of a write. The session sends the edit with one of them
+// after the other until one holds. HBase tests a condition and applies the edit in one step.
+func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condition, error) {
+	t, p := st.table, st.Pattern()
+	if p.Kind != schemas.PutIf {
+		return nil, nil
+	}
+	family, _ := st.family()
+	wide := t.wide() && !p.Static
+	at := []byte(markerName) // the cell that says whether there is a row
+	if wide {
+		at = e.Qualifier()
+	}
+	absent := cellIs(e.Row, family, at, nil)
+	switch {
+	case p.Absent && !wide && len(t.added) > 0:
+		return nil, fmt.Errorf("table %s has columns that are counted up: %w", t.schema.Name, drivers.ErrUnsupported)
+	case p.Absent:
+		return []*pb.Condition{absent}, nil
+	case p.Present:
+		absent.CompareType = pb.CompareType_NOT_EQUAL.Enum()
+		return []*pb.Condition{absent}, nil
+	}
+	want := args[st.Layout.If:][:len(p.If)]
+	var is *pb.Condition
+	switch {
+	case wide:
+		is = cellIs(e.Row, family, at, appendValue(nil, want[0]))
+	case len(want) == 1 && want[0].IsNull():
+		return []*pb.Condition{cellIs(e.Row, family, []byte(p.If[0].Name), nil)}, nil
+	case len(want) == 1:
+		is = cellIs(e.Row, family, []byte(p.If[0].Name), appendValue(nil, want[0]))
+	default:
+		var all []*pb.Filter
+		for i, c := range p.If {
+			all = append(all, columnIs(family, c.Name, want[i]))
+		}
+		is = rowIs(e.Row, family, allOf(all...))
+	}
+	if slices.ContainsFunc(want, func(v drivers.Value) bool { return !v.IsNull() }) {
+		return []*pb.Condition{is}, nil
+	}
+	return []*pb.Condition{is, absent}, nil // the columns of an absent row are null too
+}
+
+// cellIs is the condition that a cell has the value, or that it is absent if
+// that is nil.
+func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condition {
+	is, err := bytesOf(value).ConstructPBComparator()
+	if err != nil {
+		panic(err) // bytes can always be written
+	}
+	return &pb.Condition{
+		Row: row, Family: []byte(family), Qualifier: qualifier,
+		CompareType: pb.CompareType_EQUAL.Enum(), Comparator: is,
+	}
+}
+
+// fieldConditionFilter is Condition.filter, a field that gohbase's copy of the protocol lacks.
+const fieldConditionFilter = 7
+
+// rowIs is the condition that the filter lets a row pass. gohbase's copy of the protocol
+// does not have this condition and requires one on a cell, which HBase ignores if there is a filter.
+func rowIs(row []byte, family string, f *pb.Filter) *pb.Condition {
+	c := cellIs(row, family, []byte(markerName), nil)
+	b, err := proto.Marshal(f)
+	if err != nil {
+		panic(err) // names and bytes can always be written
+	}
+	c.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, fieldConditionFilter,
+		protowire.BytesType), b))
+	return c
 }
 
 // lastStamp is the last stamp of this process. A stamp is in nanoseconds since 1970,

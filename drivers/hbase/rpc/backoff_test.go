@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"context"
@@ -15,18 +15,18 @@ import (
 
 // changed applies a change of one row that is made of two mutations: their exception is
 // in the answer, where gohbase does not see it and does not wait.
-func changed(t *testing.T, s *sender) error {
+func changed(t *testing.T, s *Sender) error {
 	t.Helper()
-	e := edit{table: []byte("t"), row: []byte("r")}
-	e.put("m", []byte("q"), []byte("v"))
-	e.delete("m", []byte("old"))
-	_, _, err := s.apply(t.Context(), &e, nil)
+	e := Edit{Table: []byte("t"), Row: []byte("r")}
+	e.Put("m", []byte("q"), []byte("v"))
+	e.Delete("m", []byte("old"))
+	_, _, err := s.Apply(t.Context(), &e)
 	return err
 }
 
 // refusing answers a change of one row with the exception, and all else with nothing.
 func refusing(class string, changes *int) sendFunc {
-	return func(c *call) error {
+	return func(c *Call) error {
 		c.SetRegion(&fakeRegion{client: &fakeConn{}})
 		c.ToProto()
 		if c.method == "Multi" {
@@ -59,7 +59,7 @@ func TestBusyRegion(t *testing.T) {
 func TestBusyOnce(t *testing.T) {
 	changes := 0
 	refuse := refusing("org.apache.hadoop.hbase.NotServingRegionException", &changes)
-	sl := newFake(sendFunc(func(c *call) error {
+	sl := newFake(sendFunc(func(c *Call) error {
 		err := refuse(c)
 		if c.method == "Multi" && changes == 3 {
 			c.response.(*pb.MultiResponse).RegionActionResult[0].Exception = nil
@@ -79,7 +79,7 @@ func TestBusyThenSilent(t *testing.T) {
 	began := time.Now()
 	const timeout = 300 * time.Millisecond
 	var granted time.Duration // from the beginning until the last attempt was given up
-	sl := newFake(sendFunc(func(c *call) error {
+	sl := newFake(sendFunc(func(c *Call) error {
 		if c.method == "Multi" && changes == 2 {
 			c.SetRegion(&fakeRegion{client: &fakeConn{}})
 			c.ToProto()
@@ -95,14 +95,14 @@ func TestBusyThenSilent(t *testing.T) {
 		if err == nil || errors.Is(err, drivers.ErrUnknown) {
 			t.Errorf("error %v after refusals only, want the refusal", err)
 		}
-	case !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, errTimeout):
+	case !errors.Is(err, drivers.ErrUnknown) || !errors.Is(err, ErrTimeout):
 		t.Errorf("error %v, want an unknown outcome after the timeout", err)
 	case granted < timeout/2:
 		t.Errorf("given up after %v of %v", granted, timeout)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := (&backoff{deadline: time.Now().Add(time.Hour)}).wait(ctx, &javaError{class: "x.Y"}); !errors.Is(err, context.Canceled) {
+	if err := (&backoff{deadline: time.Now().Add(time.Hour)}).wait(ctx, &Exception{class: "x.Y"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a pause of a call that was canceled: %v", err)
 	}
 }

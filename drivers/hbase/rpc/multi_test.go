@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"context"
@@ -43,22 +43,15 @@ func TestMultiFails(t *testing.T) {
 		{"one lost, then one refused", []error{lost, refused, nil}, 1, true},
 		{"nothing sent", []error{refused, gohbase.NotExecutedError, gohbase.NotExecutedError}, 0, false},
 	} {
-		var calls []*call
+		var calls []*Call
 		for range c.errs {
-			e := edit{table: []byte("t"), row: []byte("r")}
-			e.put("m", []byte("q"), []byte("v"))
+			e := Edit{Table: []byte("t"), Row: []byte("r")}
+			e.Put("m", []byte("q"), []byte("v"))
 			calls = append(calls, newMutation(&e, nil, new(pb.MutationProto_Durability)))
 		}
-		done, err := (&sender{client: failing{errs: c.errs}, timeout: time.Minute}).sendTogether(t.Context(), calls)
+		done, err := (&Sender{Client: failing{errs: c.errs}, Timeout: time.Minute}).SendTogether(t.Context(), calls)
 		if done != c.done || err == nil || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s: %d done, %v; expected %d done, unknown %v", c.name, done, err, c.done, c.unknown)
 		}
-	}
-}
-
-// TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
-func TestSearchAlone(t *testing.T) {
-	if groups, n := wave([]step{{}, {}}, true); n != 1 || len(groups) != 1 {
-		t.Errorf("one wave holds %d steps in %d groups, want 1", n, len(groups))
 	}
 }

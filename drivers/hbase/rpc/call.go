@@ -1,4 +1,12 @@
-package hbase
+// Package rpc sends HBase's calls through gohbase, which finds regions and connections. It knows rows, cells and
+// ranges of rows, and nothing of mailbench's tables.
+//
+// A [Sender] sends and counts calls. gohbase's own calls lack several kinds of mutation in one step, nonces, a limit on
+// the rows of a scan, conditions on several columns and table descriptors, so [Call] is the one kind here. A call ends
+// after a timeout. One that must not take effect twice is sent once: see [Call.SetRegion]. An [Edit] is a change of a
+// row, a [Range] what a scan reads, and a [Sink] takes the cells that come back. The error of a write that may have
+// been applied is [drivers.ErrUnknown]. Connections check answers before gohbase reads them.
+package rpc
 
 import (
 	"context"
@@ -17,51 +25,52 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// sender sends calls to HBase and counts them. Goroutines may share it.
-type sender struct {
-	client  gohbase.Client    // sends calls of several rows together
-	rpc     gohbase.RPCClient // sends one call
-	batched bool              // gohbase may put the call into one request with other calls
-	timeout time.Duration
-	wal     *pb.MutationProto_Durability
-	tally   *tally // counts the calls of a traced session; else nil
+// Sender sends calls to HBase and counts them. Goroutines may share it.
+type Sender struct {
+	Client  gohbase.Client    // sends calls of several rows together
+	RPC     gohbase.RPCClient // sends one call
+	Batched bool              // gohbase may put the call into one request with other calls
+	Timeout time.Duration
+	WAL     *pb.MutationProto_Durability
+	Tally   *Tally // counts the calls of a traced session; else nil
 
 	mu   sync.Mutex
 	cost drivers.CostCounter
 }
 
-func (s *sender) count(c drivers.Cost) {
+// Count adds to the cost of calls.
+func (s *Sender) Count(c drivers.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cost.Cost.Add(&c)
 }
 
-// scanned counts rows or cells that HBase has read.
-func (s *sender) scanned(rows int) { s.count(drivers.Cost{RowsExamined: int64(rows)}) }
+// Scanned counts rows or cells that HBase has read.
+func (s *Sender) Scanned(rows int) { s.Count(drivers.Cost{RowsExamined: int64(rows)}) }
 
 // Take implements drivers.Session. It returns what calls have cost since the last Take, and forgets it.
-func (s *sender) Take() drivers.Cost {
+func (s *Sender) Take() drivers.Cost {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cost.Take()
 }
 
-// send sends a call and waits for its answer, at most for the timeout. If batching is on, gohbase may put a get, put or
+// Send sends a call and waits for its answer, at most for the timeout. If batching is on, gohbase may put a get, put or
 // delete into one request with the calls of other goroutines.
-func (s *sender) send(ctx context.Context, c *call) error {
+func (s *Sender) Send(ctx context.Context, c *Call) error {
 	defer s.begin(ctx, c)()
-	c.together = s.batched && c.batchable
+	c.together = s.Batched && c.batchable
 	c.sent = c.together // gohbase's own goroutine will send it
-	if _, err := s.rpc.SendRPC(c); err != nil {
+	if _, err := s.RPC.SendRPC(c); err != nil {
 		return explain(ctx, c, err)
 	}
 	s.answered(c)
 	return nil
 }
 
-// sendTogether sends calls of one table: one request to each region server. HBase applies each call by itself. done is
+// SendTogether sends calls of one table: one request to each region server. HBase applies each call by itself. done is
 // how many calls took effect for certain.
-func (s *sender) sendTogether(ctx context.Context, calls []*call) (done int, err error) {
+func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err error) {
 	if len(calls) == 0 {
 		return 0, nil
 	}
@@ -70,7 +79,7 @@ func (s *sender) sendTogether(ctx context.Context, calls []*call) (done int, err
 	for i, c := range calls {
 		c.together, c.sent, batch[i] = true, true, c // gohbase's own goroutine will send it
 	}
-	results, ok := s.client.SendBatch(calls[0].ctx, batch)
+	results, ok := s.Client.SendBatch(calls[0].ctx, batch)
 	if ok {
 		s.answered(calls...)
 		return len(calls), nil
@@ -93,14 +102,14 @@ func (s *sender) sendTogether(ctx context.Context, calls []*call) (done int, err
 
 // answered counts calls that were answered together: one request to each region server. The
 // first was counted before it was sent.
-func (s *sender) answered(calls ...*call) {
+func (s *Sender) answered(calls ...*Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cost, sendings := &s.cost.Cost, int64(1)
 	for i, c := range calls {
 		sendings = max(sendings, c.sendings)
 		requests := int64(1)
-		if slices.ContainsFunc(calls[:i], func(b *call) bool { return b.conn == c.conn }) {
+		if slices.ContainsFunc(calls[:i], func(b *Call) bool { return b.conn == c.conn }) {
 			requests = 0
 		}
 		if i > 0 {
@@ -109,8 +118,8 @@ func (s *sender) answered(calls ...*call) {
 		if c.readsRow && !c.again {
 			cost.RowsExamined++
 		}
-		if s.tally != nil {
-			s.tally.count(c, requests)
+		if s.Tally != nil {
+			s.Tally.count(c, requests)
 		}
 	}
 	cost.Retries += sendings - 1
@@ -118,27 +127,27 @@ func (s *sender) answered(calls ...*call) {
 
 // begin counts a request that is about to be sent. Its calls end after the timeout: gohbase itself would look for a
 // region forever. The function ends them before that.
-func (s *sender) begin(ctx context.Context, calls ...*call) context.CancelFunc {
-	timeout, cost := s.timeout, drivers.Cost{Calls: 1}
+func (s *Sender) begin(ctx context.Context, calls ...*Call) context.CancelFunc {
+	timeout, cost := s.Timeout, drivers.Cost{Calls: 1}
 	if first := calls[0]; first.again {
 		cost = drivers.Cost{Retries: 1}
 		if !first.deadline.IsZero() {
 			timeout = time.Until(first.deadline)
 		}
 	}
-	s.count(cost)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errTimeout)
+	s.Count(cost)
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
 	for _, c := range calls {
 		c.ctx, c.stop = ctx, cancel
 	}
 	return cancel
 }
 
-// call is one request to a region server or to the master. It implements gohbase's
+// Call is one request to a region server or to the master. It implements gohbase's
 // interface for calls: gohbase finds the region, sends the request and waits.
 // gohbase's own calls lack what this driver needs: several kinds of mutation at once,
 // nonces, a limit on rows, conditions on several columns, table descriptors.
-type call struct {
+type Call struct {
 	*hrpc.Get // has the table and the row by which gohbase finds the region; gohbase batches only calls of its own kinds
 
 	ctx      context.Context
@@ -147,7 +156,7 @@ type call struct {
 	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
 	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
 	response proto.Message
-	after    []cell // those that followed the response
+	after    []Cell // those that followed the response
 
 	batchable bool               // gohbase may put it into one request with other calls
 	together  bool               // gohbase is to do so, if it is batchable
@@ -163,50 +172,57 @@ type call struct {
 	stop      context.CancelFunc // ends ctx
 }
 
-var _ hrpc.Call = (*call)(nil)
+var _ hrpc.Call = (*Call)(nil)
+
+// Request returns what the call sends.
+func (c *Call) Request() proto.Message { return c.request }
+
+// Conn returns the connection that the call was last sent over; nil if it was not sent.
+func (c *Call) Conn() hrpc.RegionClient { return c.conn }
 
 // errLost ends a call that must not be sent twice when its answer is lost.
 var errLost = errors.New("the region server's answer was lost")
 
-var regionName = pb.RegionSpecifier_REGION_NAME.Enum()
+// RegionName is the type of the names of regions.
+var RegionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
-// newCall returns a call to the region of a row.
-func newCall(method string, table, key []byte, request, response proto.Message) *call {
+// NewCall returns a call to the region of a row.
+func NewCall(method string, table, key []byte, request, response proto.Message) *Call {
 	get, err := hrpc.NewGet(context.Background(), table, key)
 	if err != nil {
 		panic(err) // only options can make NewGet fail, and there are none
 	}
-	return &call{Get: get, method: method, request: request, response: response}
+	return &Call{Get: get, method: method, request: request, response: response}
 }
 
-// newGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
-func newGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32) *call {
+// NewGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
+func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32) *Call {
 	g := &pb.GetRequest{Region: new(pb.RegionSpecifier), Get: &pb.Get{Row: row, Column: columns, Filter: passes}}
 	if limit > 0 {
 		g.Get.StoreLimit = &limit
 	}
-	c := newCall("Get", table, row, g, new(pb.GetResponse))
+	c := NewCall("Get", table, row, g, new(pb.GetResponse))
 	c.place, c.batchable = g.Region, true
 	return c
 }
 
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
-func (c *call) Name() string { return c.method }
+func (c *Call) Name() string { return c.method }
 
 // Description returns what traces and metrics call it.
-func (c *call) Description() string { return c.method }
+func (c *Call) Description() string { return c.method }
 
 // Context returns what ends the call.
-func (c *call) Context() context.Context { return c.ctx }
+func (c *Call) Context() context.Context { return c.ctx }
 
 // SkipBatch reports whether gohbase sends the call by itself.
-func (c *call) SkipBatch() bool { return !c.together }
+func (c *Call) SkipBatch() bool { return !c.together }
 
 // SetRegion is called each time before gohbase sends the call. It ends a call that
 // must not take effect twice if the server may have executed it: a response could
 // not be read, or the connection has failed. If the connection still works, the
 // server has refused the call, and gohbase may send it again.
-func (c *call) SetRegion(r hrpc.RegionInfo) {
+func (c *Call) SetRegion(r hrpc.RegionInfo) {
 	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
 		c.lost = true
 		c.stop()
@@ -216,44 +232,44 @@ func (c *call) SetRegion(r hrpc.RegionInfo) {
 }
 
 // ToProto returns the request for the region.
-func (c *call) ToProto() proto.Message {
+func (c *Call) ToProto() proto.Message {
 	c.sent, c.after = true, nil
 	c.sendings++
 	if c.place != nil {
-		c.place.Type, c.place.Value = regionName, c.Region().Name()
+		c.place.Type, c.place.Value = RegionName, c.Region().Name()
 	}
 	return c.request
 }
 
 // CellBlocksEnabled reports whether cells follow the request.
-func (c *call) CellBlocksEnabled() bool { return len(c.cells) > 0 }
+func (c *Call) CellBlocksEnabled() bool { return len(c.cells) > 0 }
 
 // SerializeCellBlocks returns the request and appends the cells that follow it.
-func (c *call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
+func (c *Call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, uint32) {
 	return c.ToProto(), append(blocks, c.cells), uint32(len(c.cells))
 }
 
 // NewResponse returns what the response is read into.
-func (c *call) NewResponse() proto.Message {
+func (c *Call) NewResponse() proto.Message {
 	c.answered = true
 	proto.Reset(c.response)
 	return c.response
 }
 
-// found returns the cells in the answer. Those of a get or an increment that was sent alone are in the response.
-func (c *call) found() []cell {
+// Found returns the cells in the answer. Those of a get or an increment that was sent alone are in the response.
+func (c *Call) Found() []Cell {
 	if r, ok := c.response.(interface{ GetResult() *pb.Result }); ok && c.after == nil {
 		in := r.GetResult().GetCell()
-		c.after = make([]cell, len(in))
+		c.after = make([]Cell, len(in))
 		for i, one := range in {
-			c.after[i] = cell{one.Row, one.Family, one.Qualifier, one.Value, one.GetTimestamp()}
+			c.after[i] = Cell{one.Row, one.Family, one.Qualifier, one.Value, one.GetTimestamp()}
 		}
 	}
 	return c.after
 }
 
 // DeserializeCellBlocks reads the cells that follow the response.
-func (c *call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
+func (c *Call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
 	cells := int64(0)
 	switch r := response.(type) {
 	case interface{ GetResult() *pb.Result }: // to a get or a mutation
@@ -297,5 +313,14 @@ func (b *backoff) wait(ctx context.Context, refused error) error {
 	if time.Until(b.deadline) <= pause {
 		return fmt.Errorf("%w (rejected %d times, until the timeout)", refused, b.attempts)
 	}
-	return sleep(ctx, pause)
+	return Sleep(ctx, pause)
+}
+
+// Sleep pauses until the context ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err() // also where a busy machine let both happen
 }

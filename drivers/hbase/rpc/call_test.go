@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func TestSentTwice(t *testing.T) {
 		conn := &fakeConn{}
 		at := &fakeRegion{client: conn}
 		sendings := 0
-		sl := newFake(sendFunc(func(own *call) error {
+		sl := newFake(sendFunc(func(own *Call) error {
 			for range 2 { // as gohbase does
 				own.SetRegion(at)
 				if err := own.Context().Err(); err != nil {
@@ -51,11 +51,11 @@ func TestSentTwice(t *testing.T) {
 			}
 			return nil
 		}), time.Minute)
-		e := edit{table: []byte("t"), row: []byte("r")}
-		e.put("m", []byte("q"), []byte("v"))
+		e := Edit{Table: []byte("t"), Row: []byte("r")}
+		e.Put("m", []byte("q"), []byte("v"))
 		change := newMutation(&e, nil, new(pb.MutationProto_Durability))
 		change.once = c.once
-		err := sl.send(t.Context(), change)
+		err := sl.Send(t.Context(), change)
 		if c.want == nil && (err != nil || sendings != 2) {
 			t.Errorf("%s: sent %d times, %v; expected twice", c.name, sendings, err)
 		}
@@ -69,7 +69,7 @@ func TestSentTwice(t *testing.T) {
 // were sent that their outcome is unknown.
 func TestTimeout(t *testing.T) {
 	send := false
-	sl := newFake(sendFunc(func(c *call) error {
+	sl := newFake(sendFunc(func(c *Call) error {
 		c.SetRegion(&fakeRegion{client: &fakeConn{}})
 		if send {
 			c.ToProto()
@@ -82,8 +82,8 @@ func TestTimeout(t *testing.T) {
 		send, unknown bool
 	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
 		send = c.send
-		err := sl.send(t.Context(), newCall(c.method, []byte("t"), []byte("r"), nil, nil))
-		if !errors.Is(err, errTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
+		err := sl.Send(t.Context(), NewCall(c.method, []byte("t"), []byte("r"), nil, nil))
+		if !errors.Is(err, ErrTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err,
 				c.unknown)
 		}
@@ -91,7 +91,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	send = true
 	go cancel()
-	if err := sl.send(ctx, newCall("Mutate", []byte("t"), []byte("r"), nil, nil)); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
+	if err := sl.Send(ctx, NewCall("Mutate", []byte("t"), []byte("r"), nil, nil)); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a write that was canceled on its way: %v", err)
 	}
 }
@@ -119,7 +119,7 @@ func TestErrors(t *testing.T) {
 		{gohbase.TableNotFound, true, nil, drivers.ErrUnknown, "apply its schema first"},
 		{gohbase.ErrClientClosed, false, drivers.ErrClosed, drivers.ErrUnknown, ""},
 	} {
-		call := newCall("Get", []byte("t"), nil, nil, nil)
+		call := NewCall("Get", []byte("t"), nil, nil, nil)
 		call.ctx, call.sent = t.Context(), true
 		if c.write {
 			call.method = "Mutate"
@@ -132,7 +132,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("an error of several lines: %q", err)
 		}
 	}
-	if !isOne(explain(t.Context(), &call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone")), scannerGone) {
+	if !isOne(explain(t.Context(), &Call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone")), scannerGone) {
 		t.Error("a scanner that is gone is not reported")
 	}
 }

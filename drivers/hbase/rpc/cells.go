@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"encoding/binary"
@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// cell is a cell that HBase returned. It shares the bytes of the answer.
-type cell struct {
-	row, family, qualifier, value []byte
-	stamp                         uint64 // HBase's timestamp, in ms
+// Cell is a cell that HBase returned. It shares the bytes of the answer.
+type Cell struct {
+	Row, Family, Qualifier, Value []byte
+	Stamp                         uint64 // HBase's timestamp, in ms
 }
 
 var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
 // readCells reads n cells from the front of a block, in the form that appendCell writes, and returns the length of what
 // it read. HBase says how many there are: a number or a length that the block cannot have is an error.
-func readCells(block []byte, n int64) (cells []cell, read uint32, err error) {
-	if n < 0 || n > int64(len(block)/cellOverhead) {
+func readCells(block []byte, n int64) (cells []Cell, read uint32, err error) {
+	if n < 0 || n > int64(len(block)/CellOverhead) {
 		return nil, 0, errCells
 	}
-	cells, b := make([]cell, n), block
+	cells, b := make([]Cell, n), block
 	for i := range cells {
-		if len(b) < cellOverhead {
+		if len(b) < CellOverhead {
 			return nil, 0, errCells
 		}
 		size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
@@ -38,7 +38,7 @@ func readCells(block []byte, n int64) (cells []cell, read uint32, err error) {
 		if end < family {
 			return nil, 0, errCells
 		}
-		cells[i] = cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
+		cells[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
 		b = b[4+size:]
 	}
 	return cells, uint32(len(block) - len(b)), nil
@@ -58,8 +58,8 @@ const (
 	first = 1
 )
 
-// cellOverhead is the size of a cell in bytes without row, family, qualifier and value.
-const cellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
+// CellOverhead is the size of a cell in bytes without row, family, qualifier and value.
+const CellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
 
 // appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
 // follows, the length of the key, the length of the value; then the key, which is row,

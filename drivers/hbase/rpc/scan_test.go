@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ type fakeServer struct {
 
 const unknownScanner = "org.apache.hadoop.hbase.UnknownScannerException"
 
-func (f *fakeServer) send(c *call) error {
+func (f *fakeServer) send(c *Call) error {
 	c.SetRegion(&fakeRegion{client: &fakeConn{}})
 	request := c.ToProto().(*pb.ScanRequest)
 	answer := c.NewResponse().(*pb.ScanResponse)
@@ -103,21 +103,21 @@ type collector struct {
 	anews int
 }
 
-func (k *collector) take(c *cell) error {
-	k.row = append(k.row, fmt.Sprintf("%s.%s", c.row, c.qualifier))
+func (k *collector) Take(c *Cell) error {
+	k.row = append(k.row, fmt.Sprintf("%s.%s", c.Row, c.Qualifier))
 	return nil
 }
 
-func (k *collector) end() error {
+func (k *collector) End() error {
 	k.got = append(k.got, strings.Join(k.row, " "))
 	k.row = nil
 	if len(k.got) == k.stop {
-		return errDone
+		return ErrDone
 	}
 	return nil
 }
 
-func (k *collector) restartRow() { k.row, k.anews = nil, k.anews+1 }
+func (k *collector) RestartRow() { k.row, k.anews = nil, k.anews+1 }
 
 // TestScanner reads rows that come in pieces, from a server that loses its
 // scanners between any two of them: each row comes once, and whole.
@@ -129,7 +129,7 @@ func TestScanner(t *testing.T) {
 			for lost := 0; lost <= 12; lost++ {
 				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
 				k := &collector{}
-				if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), scanRange{table: []byte("t"), reversed: reversed}, k); err != nil {
+				if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Table: []byte("t"), Reversed: reversed}, k); err != nil {
 					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
 				}
 				expected := slices.Clone(want)
@@ -147,36 +147,36 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), scanRange{table: []byte("t")}, k); err != nil || len(k.got) != 2 || f.open {
+	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Table: []byte("t")}, k); err != nil || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	if err := newFake(sendFunc(f.send), time.Minute).scan(t.Context(), scanRange{table: []byte("t")}, &collector{}); err == nil || !isOne(err, scannerGone) {
+	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Table: []byte("t")}, &collector{}); err == nil || !isOne(err, scannerGone) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	if err := newFake(sendFunc(func(*call) error { return broken }), time.Minute).scan(t.Context(), scanRange{table: []byte("t")}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := newFake(sendFunc(func(*Call) error { return broken }), time.Minute).Scan(t.Context(), Range{Table: []byte("t")}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}
 }
 
 // TestFold leaves of several changes of one cell the last, and adds additions up.
 func TestFold(t *testing.T) {
-	var e edit
-	e.table, e.row, e.ops = []byte("t"), []byte("r"), nil
-	e.put("m", []byte("b"), []byte("1"))
-	e.put("m", []byte("a"), []byte("2"))
-	e.delete("m", []byte("b"))
-	e.put("data", []byte("a"), []byte("3"))
-	e.delete("m", []byte("a"))
-	e.put("m", []byte("a"), []byte("4"))
-	e.increment("n", []byte("a"), 2)
-	e.increment("n", []byte("b"), 5)
-	e.increment("n", []byte("a"), 3)
-	e.deleteAll("n")
-	e.mergeChanges()
+	var e Edit
+	e.Table, e.Row, e.ops = []byte("t"), []byte("r"), nil
+	e.Put("m", []byte("b"), []byte("1"))
+	e.Put("m", []byte("a"), []byte("2"))
+	e.Delete("m", []byte("b"))
+	e.Put("data", []byte("a"), []byte("3"))
+	e.Delete("m", []byte("a"))
+	e.Put("m", []byte("a"), []byte("4"))
+	e.Increment("n", []byte("a"), 2)
+	e.Increment("n", []byte("b"), 5)
+	e.Increment("n", []byte("a"), 3)
+	e.DeleteAll("n")
+	e.Merge()
 	var got []string
 	for i := range e.ops {
 		o := &e.ops[i]
@@ -190,17 +190,17 @@ func TestFold(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("folded to %q, expected %q", got, want)
 	}
-	large := make([]byte, maxCell)
-	e.table, e.row, e.ops = []byte("t"), []byte("r"), nil
-	e.put("m", []byte("a"), large)
-	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
+	large := make([]byte, MaxCell)
+	e.Table, e.Row, e.ops = []byte("t"), []byte("r"), nil
+	e.Put("m", []byte("a"), large)
+	if err := e.Check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("a cell of 10 MiB and its key: %v", err)
 	}
 	e.ops = e.ops[:0]
 	for i := range 27 {
-		e.put("m", []byte(fmt.Sprint(i)), large[:maxCell-100])
+		e.Put("m", []byte(fmt.Sprint(i)), large[:MaxCell-100])
 	}
-	if err := e.check(); !errors.Is(err, drivers.ErrTooLarge) {
+	if err := e.Check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("270 MB in one request: %v", err)
 	}
 }

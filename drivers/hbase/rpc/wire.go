@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"bufio"
@@ -22,15 +22,16 @@ const (
 	mostAnswer = 256 << 20
 )
 
-// foreignError is an answer that is not of the protocol.
-type foreignError struct {
+// ForeignError is an answer that is not of the protocol.
+type ForeignError struct {
 	address string
 	kind    string // of server that was expected
 	begin   []byte // of the answer
 	why     error
 }
 
-func (e *foreignError) Error() string {
+// Error implements error.
+func (e *ForeignError) Error() string {
 	return fmt.Sprintf("%s is no %s: it answers %q (%v); --contact must name HBase's ZooKeeper", e.address, e.kind, e.begin, e.why)
 }
 
@@ -50,9 +51,17 @@ type wire struct {
 	closing atomic.Bool       // ZooKeeper: the library has sent the end of the session
 }
 
-// dialer returns what opens connections to servers of one kind. failed is called with each foreignError.
-func dialer(kind string, check func(*wire, uint32) error, failed func(error),
-) func(ctx context.Context, network, address string) (net.Conn, error) {
+// ZooKeeperDialer returns what opens connections to ZooKeeper. failed is called with each ForeignError.
+func ZooKeeperDialer(failed func(error)) Dialer { return dialer("ZooKeeper", checkZooKeeper, failed) }
+
+// RegionDialer returns what opens connections to the master and to region servers.
+func RegionDialer(failed func(error)) Dialer { return dialer("HBase server", checkHBase, failed) }
+
+// Dialer opens a connection whose answers are checked.
+type Dialer = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dialer returns what opens connections to servers of one kind. failed is called with each ForeignError.
+func dialer(kind string, check func(*wire, uint32) error, failed func(error)) Dialer {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
 		if err != nil {
@@ -66,7 +75,7 @@ func dialer(kind string, check func(*wire, uint32) error, failed func(error),
 			}
 			begin, _ := w.in.Peek(w.in.Buffered())
 			begin = append([]byte(nil), begin[:min(len(begin), 40)]...)
-			foreign := &foreignError{address: address, kind: kind, begin: begin, why: err}
+			foreign := &ForeignError{address: address, kind: kind, begin: begin, why: err}
 			failed(foreign)
 			return foreign
 		}

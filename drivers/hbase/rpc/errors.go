@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"context"
@@ -12,7 +12,8 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-var errTimeout = errors.New("HBase has not answered within the timeout")
+// ErrTimeout ends a call that HBase has not answered within Sender.Timeout.
+var ErrTimeout = errors.New("HBase has not answered within the timeout")
 
 // refusals are the exceptions that prove that HBase has not applied a mutation. After any
 // other exception HBase may have applied it: for instance, a write may survive although the
@@ -50,45 +51,45 @@ var scannerGone = []string{
 	"org.apache.hadoop.hbase.NotServingRegionException",
 }
 
-// javaError is an exception of a server. gohbase returns it only as text.
-type javaError struct{ class, message string }
+// Exception is an exception of a server. gohbase returns it only as text.
+type Exception struct{ class, message string }
 
 // Error returns the class without its package, and the message's first line.
-func (e *javaError) Error() string {
+func (e *Exception) Error() string {
 	return fmt.Sprintf("HBase: %s: %s", e.class[strings.LastIndexByte(e.class, '.')+1:], e.message)
 }
 
-// newJava returns an exception. Its stack trace begins with the class and the message.
-func newJava(class, trace string) *javaError {
+// NewException returns an exception. Its stack trace begins with the class and the message.
+func NewException(class, trace string) *Exception {
 	first, _, _ := strings.Cut(trace, "\n")
-	return &javaError{class, strings.TrimPrefix(first, class+": ")}
+	return &Exception{class, strings.TrimPrefix(first, class+": ")}
 }
 
-// asJava returns the exception that an error is, or of which gohbase's text has the class and the stack trace.
-func asJava(err error) *javaError {
-	var j *javaError
+// exceptionOf returns the exception that an error is, or of which gohbase's text has the class and the stack trace.
+func exceptionOf(err error) *Exception {
+	var j *Exception
 	if errors.As(err, &j) {
 		return j
 	}
 	if _, text, ok := strings.Cut(err.Error(), "HBase Java exception "); ok {
 		class, trace, _ := strings.Cut(text, "\n")
-		return newJava(strings.TrimSuffix(class, ":"), trace)
+		return NewException(strings.TrimSuffix(class, ":"), trace)
 	}
 	return nil
 }
 
-func (e *javaError) is(classes []string) bool { return slices.Contains(classes, e.class) }
+func (e *Exception) is(classes []string) bool { return slices.Contains(classes, e.class) }
 
 // tooLarge reports whether the server found a cell or a request too large.
-func (e *javaError) tooLarge() bool {
+func (e *Exception) tooLarge() bool {
 	return strings.Contains(e.message, "exceeds limit of") || strings.Contains(e.class, "RequestTooBigException") ||
 		strings.Contains(e.class, "RowTooBigException")
 }
 
 // explain returns the error of a failed call. It is drivers.ErrUnknown for a write
 // that may have been applied. ctx is the caller's context.
-func explain(ctx context.Context, c *call, err error) error {
-	switch j := asJava(err); {
+func explain(ctx context.Context, c *Call, err error) error {
+	switch j := exceptionOf(err); {
 	case j != nil && j.tooLarge():
 		return fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
 	case j != nil && j.is(refusals):
@@ -103,8 +104,8 @@ func explain(ctx context.Context, c *call, err error) error {
 		err = ctx.Err()
 	case c.lost:
 		err = errLost
-	case errors.Is(context.Cause(c.ctx), errTimeout):
-		err = errTimeout
+	case errors.Is(context.Cause(c.ctx), ErrTimeout):
+		err = ErrTimeout
 	}
 	if c.sent && c.writes() {
 		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
@@ -113,16 +114,19 @@ func explain(ctx context.Context, c *call, err error) error {
 }
 
 // writes reports whether the call changes data.
-func (c *call) writes() bool { return c.method == "Mutate" || c.method == "Multi" }
+func (c *Call) writes() bool { return c.method == "Mutate" || c.method == "Multi" }
+
+// Moved reports whether an error is an exception of a region that has moved, or is not ready.
+func Moved(err error) bool { return isOne(err, moved) }
 
 // isOne reports whether an error is an exception of one of the classes.
 func isOne(err error, classes []string) bool {
-	var j *javaError
+	var j *Exception
 	return errors.As(err, &j) && j.is(classes)
 }
 
-// isClass reports whether an error is an exception of a class, whatever its package.
-func isClass(err error, class string) bool {
-	var j *javaError
+// IsClass reports whether an error is an exception of a class, whatever its package.
+func IsClass(err error, class string) bool {
+	var j *Exception
 	return errors.As(err, &j) && strings.HasSuffix(j.class, "."+class)
 }

@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/keys"
 )
 
 // Field numbers of HBase's protocol that gohbase's copy of it lacks.
@@ -26,18 +25,18 @@ const (
 // client requests as much. A row that is larger comes in several steps.
 const maxResultSize = 2 << 20
 
-// scanRange says what a scanner reads: the rows from start to stop. An empty end means no
+// Range says what a scanner reads: the rows from start to stop. An empty end means no
 // bound.
-type scanRange struct {
-	table       []byte
-	start, stop []byte
-	skipStart   bool // start is not in the range
-	reversed    bool // HBase reads from the last row to the first; only then is stop in the range
-	columns     []*pb.Column
-	filter      *pb.Filter
-	left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
-	uncached    bool         // HBase keeps the blocks that it reads out of its cache
-	filtered    bool         // HBase reports how many rows it reads: the filter drops some of them
+type Range struct {
+	Table       []byte
+	Start, Stop []byte
+	SkipStart   bool // start is not in the range
+	Reversed    bool // HBase reads from the last row to the first; only then is stop in the range
+	Columns     []*pb.Column
+	Filter      *pb.Filter
+	Left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
+	Uncached    bool         // HBase keeps the blocks that it reads out of its cache
+	Filtered    bool         // HBase reports how many rows it reads: the filter drops some of them
 }
 
 // The fields of a scan that gohbase lacks.
@@ -52,9 +51,9 @@ func varint(field protowire.Number, n uint64) []byte {
 
 // newScan returns one step of a scan: it fetches at most limit rows; 0 is no limit. If scanner is nil, it first opens
 // one on the range. If counts, HBase returns how many rows it reads.
-func newScan(r *scanRange, scanner *uint64, limit uint32, counts bool) *call {
-	key := r.start
-	if r.reversed {
+func newScan(r *Range, scanner *uint64, limit uint32, counts bool) *Call {
+	key := r.Start
+	if r.Reversed {
 		key = r.lastKey()
 	}
 	q := &pb.ScanRequest{
@@ -70,23 +69,23 @@ func newScan(r *scanRange, scanner *uint64, limit uint32, counts bool) *call {
 	}
 	if scanner == nil { // open one
 		scan := &pb.Scan{
-			StartRow: r.start, StopRow: r.stop, Column: r.columns, Filter: r.filter, MaxResultSize: proto.Uint64(maxResultSize),
-			Reversed: &r.reversed, CacheBlocks: proto.Bool(!r.uncached),
+			StartRow: r.Start, StopRow: r.Stop, Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize),
+			Reversed: &r.Reversed, CacheBlocks: proto.Bool(!r.Uncached),
 		}
 		if counts {
-			scan.Column = withNameless(r.columns)
+			scan.Column = withNameless(r.Columns)
 		}
 		var unknown []byte
-		if r.skipStart {
+		if r.SkipStart {
 			unknown = withoutStart
 		}
-		if r.reversed && len(r.stop) > 0 {
+		if r.Reversed && len(r.Stop) > 0 {
 			unknown = slices.Concat(unknown, withStop)
 		}
 		scan.ProtoReflect().SetUnknown(unknown)
 		q.Scan = scan
 	}
-	c := newCall("Scan", r.table, key, q, new(pb.ScanResponse))
+	c := NewCall("Scan", r.Table, key, q, new(pb.ScanResponse))
 	c.place = q.Region
 	return c
 }
@@ -112,47 +111,52 @@ const maxFetch = 1<<31 - 1
 
 var yes = proto.Bool(true)
 
-// sink takes the cells that a read returns, HBase row by HBase row.
-type sink interface {
-	// take takes a cell. end is called after the last cell of a row. If either returns an
-	// error, the read ends: without an error if it is errDone.
-	take(c *cell) error
-	end() error
-	// restartRow says that the current row will come again, from its first cell.
-	restartRow()
+// Sink takes the cells that a read returns, HBase row by HBase row.
+type Sink interface {
+	// Take takes a cell. End is called after the last cell of a row. If either returns an
+	// error, the read ends: without an error if it is ErrDone.
+	Take(c *Cell) error
+	End() error
+	// RestartRow says that the current row will come again, from its first cell.
+	RestartRow()
 }
 
-// eachCell is a sink that gets each cell.
-type eachCell func(c *cell) error
+// EachCell is a sink that gets each cell.
+type EachCell func(c *Cell) error
 
-func (do eachCell) take(c *cell) error { return do(c) }
-func (eachCell) end() error            { return nil }
-func (eachCell) restartRow()           {}
+// Take implements Sink, as do the methods below.
+func (do EachCell) Take(c *Cell) error { return do(c) }
 
-// get sends a Get, and gives the cells in its answer to the sink.
-func (s *sender) get(ctx context.Context, c *call, to sink) error {
-	if err := s.send(ctx, c); err != nil {
+// End does nothing.
+func (EachCell) End() error { return nil }
+
+// RestartRow does nothing.
+func (EachCell) RestartRow() {}
+
+// Get sends a Get, and gives the cells in its answer to the sink.
+func (s *Sender) Get(ctx context.Context, c *Call, to Sink) error {
+	if err := s.Send(ctx, c); err != nil {
 		return err
 	}
-	return c.deliver(to)
+	return c.Deliver(to)
 }
 
-// deliver gives the cells in the answer to a Get to the sink.
-func (c *call) deliver(to sink) error {
-	cells := c.found()
+// Deliver gives the cells in the answer to a Get to the sink.
+func (c *Call) Deliver(to Sink) error {
+	cells := c.Found()
 	for i := range cells {
-		if err := to.take(&cells[i]); err != nil {
+		if err := to.Take(&cells[i]); err != nil {
 			return err
 		}
 	}
-	return to.end()
+	return to.End()
 }
 
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
-	*sender
-	r    scanRange
-	sink sink
+	*Sender
+	r    Range
+	sink Sink
 
 	row    []byte  // key of the current HBase row, or of the last one
 	open   bool    // more cells of row may come
@@ -163,8 +167,8 @@ type scanner struct {
 	again  bool    // the next call repeats one whose scanner was lost
 }
 
-// errDone is the error of a sink that wants no more.
-var errDone = errors.New("done")
+// ErrDone is the error of a sink that wants no more.
+var ErrDone = errors.New("done")
 
 // maxLost is how many scanners may be lost one after another.
 const maxLost = 10
@@ -173,9 +177,9 @@ const maxLost = 10
 // read from for a minute.
 const closeTimeout = 2 * time.Second
 
-// scan reads a range of a table until the range or the sink is at its end.
-func (s *sender) scan(ctx context.Context, r scanRange, to sink) error {
-	sc := &scanner{sender: s, r: r, sink: to, counts: r.filtered || s.tally != nil}
+// Scan reads a range of a table until the range or the sink is at its end.
+func (s *Sender) Scan(ctx context.Context, r Range, to Sink) error {
+	sc := &scanner{Sender: s, r: r, sink: to, counts: r.Filtered || s.Tally != nil}
 	for {
 		done, err := sc.region(ctx)
 		if sc.id != nil {
@@ -186,7 +190,7 @@ func (s *sender) scan(ctx context.Context, r scanRange, to sink) error {
 			sc.lost++
 			sc.resume()
 			sc.again = true
-		case err == errDone:
+		case err == ErrDone:
 			return nil
 		case done || err != nil:
 			return err
@@ -197,11 +201,11 @@ func (s *sender) scan(ctx context.Context, r scanRange, to sink) error {
 // resume sets the range for a new scanner: it begins after the last row that was read whole.
 func (s *scanner) resume() {
 	if s.open {
-		s.sink.restartRow()
-		s.r.start, s.r.skipStart = s.row, false
+		s.sink.RestartRow()
+		s.r.Start, s.r.SkipStart = s.row, false
 		s.open = false
 	} else if len(s.row) > 0 {
-		s.r.start, s.r.skipStart = s.row, true
+		s.r.Start, s.r.SkipStart = s.row, true
 	}
 }
 
@@ -212,18 +216,18 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 			return false, err
 		}
 		limit := uint32(0)
-		if s.r.left != nil {
-			if left := s.r.left(); left > 0 && left < maxFetch {
+		if s.r.Left != nil {
+			if left := s.r.Left(); left > 0 && left < maxFetch {
 				limit = uint32(left)
 			}
 		}
 		c := newScan(&s.r, s.id, limit, s.counts)
 		c.again, s.again = s.again, false
-		if err := s.send(ctx, c); err != nil {
+		if err := s.Send(ctx, c); err != nil {
 			return false, err
 		}
 		answer := c.response.(*pb.ScanResponse)
-		if s.r.filtered {
+		if s.r.Filtered {
 			s.countRows(answer)
 		}
 		if s.id == nil {
@@ -257,15 +261,15 @@ func (s *scanner) region(ctx context.Context) (done bool, err error) {
 func (s *scanner) countRows(answer *pb.ScanResponse) {
 	for _, m := range answer.GetScanMetrics().GetMetrics() {
 		if m.GetName() == metricRows {
-			s.scanned(int(m.GetValue()))
+			s.Scanned(int(m.GetValue()))
 			return
 		}
 	}
-	s.count(drivers.Cost{Unreported: 1})
+	s.Count(drivers.Cost{Unreported: 1})
 }
 
 // results gives the cells of one answer to the sink.
-func (s *scanner) results(c *call, answer *pb.ScanResponse) error {
+func (s *scanner) results(c *Call, answer *pb.ScanResponse) error {
 	cells := c.after
 	if len(cells) == 0 {
 		return nil
@@ -273,14 +277,14 @@ func (s *scanner) results(c *call, answer *pb.ScanResponse) error {
 	for i, n := range answer.GetCellsPerResult() {
 		s.lost = 0
 		for ; n > 0; n, cells = n-1, cells[1:] {
-			if !s.open || !bytes.Equal(cells[0].row, s.row) {
+			if !s.open || !bytes.Equal(cells[0].Row, s.row) {
 				if err := s.endRow(); err != nil {
 					return err
 				}
-				s.row, s.open = cells[0].row, true
+				s.row, s.open = cells[0].Row, true
 				s.rows++
 			}
-			if err := s.sink.take(&cells[0]); err != nil {
+			if err := s.sink.Take(&cells[0]); err != nil {
 				return err
 			}
 		}
@@ -299,35 +303,35 @@ func (s *scanner) endRow() error {
 		return nil
 	}
 	s.open = false
-	return s.sink.end()
+	return s.sink.End()
 }
 
 // nextRegion moves on to the next region and reports whether none is left.
 func (s *scanner) nextRegion(first, last []byte) (done bool) {
-	if s.r.reversed {
-		if len(first) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, first) >= 0 {
+	if s.r.Reversed {
+		if len(first) == 0 || len(s.r.Stop) > 0 && bytes.Compare(s.r.Stop, first) >= 0 {
 			return true
 		}
-		s.r.start, s.r.skipStart = first, true
+		s.r.Start, s.r.SkipStart = first, true
 		return false
 	}
-	if len(last) == 0 || len(s.r.stop) > 0 && bytes.Compare(s.r.stop, last) <= 0 {
+	if len(last) == 0 || len(s.r.Stop) > 0 && bytes.Compare(s.r.Stop, last) <= 0 {
 		return true
 	}
-	s.r.start, s.r.skipStart = last, false
+	s.r.Start, s.r.SkipStart = last, false
 	return false
 }
 
 // lastKey returns a row of the region where a reversed scan begins. If the scan excludes its start, that is
 // the region of the row just before.
-func (r *scanRange) lastKey() []byte {
+func (r *Range) lastKey() []byte {
 	switch {
-	case len(r.start) == 0:
+	case len(r.Start) == 0:
 		return lastRow
-	case r.skipStart:
-		return keyBefore(r.start)
+	case r.SkipStart:
+		return keyBefore(r.Start)
 	}
-	return r.start
+	return r.Start
 }
 
 // lastRow sorts after every row.
@@ -352,54 +356,5 @@ func (s *scanner) close(ctx context.Context) {
 	request := c.request.(*pb.ScanRequest)
 	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
 	s.id = nil
-	_ = s.send(ctx, c) // if this fails, HBase closes the scanner after a minute
-}
-
-// split divides a scan into at most n parts, between the table's first and last row key. A part
-// may cover several regions, and a region may have several parts. A wide row is in one part with
-// all its cells.
-func (st *statement) split(ctx context.Context, s *sender, n int) (parts []*statement, err error) {
-	at, err := st.divide(ctx, s, n)
-	for from, to := range keys.Ranges(at) {
-		parts = append(parts, st.within(from, to))
-	}
-	return parts, err
-}
-
-// within returns the part of a scan between two row keys.
-func (st *statement) within(from, to []byte) *statement {
-	part := *st
-	part.from, part.to = from, to
-	return &part
-}
-
-// divide returns the row keys at which a table is divided.
-func (st *statement) divide(ctx context.Context, s *sender, n int) ([][]byte, error) {
-	first, err := st.edge(ctx, s, nil, false)
-	if err != nil || first == nil {
-		return nil, err
-	}
-	last, err := st.edge(ctx, s, nil, true)
-	if err != nil || last == nil {
-		return nil, err
-	}
-	return keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
-		if before, err = st.edge(ctx, s, mid, true); err == nil {
-			from, err = st.edge(ctx, s, mid, false)
-		}
-		return before, from, err
-	})
-}
-
-// edge returns the first row key >= key, or with before the last one < key; nil if there is
-// none. A nil key is the start of the table, or with before for its end.
-func (st *statement) edge(ctx context.Context, s *sender, key []byte, before bool) (row []byte, err error) {
-	err = s.scan(ctx, scanRange{
-		table: st.table.hbase, start: key, reversed: before, skipStart: before && key != nil, left: func() int64 { return 1 },
-		columns: []*pb.Column{{Family: []byte(st.view.family)}}, filter: firstOnly(),
-	}, eachCell(func(c *cell) error {
-		row = bytes.Clone(c.row)
-		return errDone
-	}))
-	return row, err
+	_ = s.Send(ctx, c) // if this fails, HBase closes the scanner after a minute
 }

@@ -1,4 +1,4 @@
-package hbase
+package rpc
 
 import (
 	"testing"
@@ -12,19 +12,19 @@ import (
 func TestCells(t *testing.T) {
 	write := op{family: "m", qualifier: []byte("q"), value: []byte("value"), stamp: 7}
 	block := appendCell(appendCell(nil, []byte("row"), &write), []byte("row"), &op{family: "m", qualifier: []byte("r")})
-	decode := func(cells int32, block []byte) ([]cell, error) {
-		c := newGet(nil, nil, nil, nil, 0)
+	decode := func(cells int32, block []byte) ([]Cell, error) {
+		c := NewGet(nil, nil, nil, nil, 0)
 		answer := c.NewResponse().(*pb.GetResponse)
 		answer.Result = &pb.Result{AssociatedCellCount: &cells}
 		size, err := c.DeserializeCellBlocks(answer, block)
 		if err == nil && int(size) != len(block) {
 			t.Errorf("%d bytes of %d were read", size, len(block))
 		}
-		return c.found(), err
+		return c.Found(), err
 	}
 	found, err := decode(2, block)
-	if err != nil || len(found) != 2 || string(found[0].row) != "row" || string(found[0].value) != "value" ||
-		string(found[0].family) != "m" || found[0].stamp != 7 || string(found[1].qualifier) != "r" || len(found[1].value) != 0 {
+	if err != nil || len(found) != 2 || string(found[0].Row) != "row" || string(found[0].Value) != "value" ||
+		string(found[0].Family) != "m" || found[0].Stamp != 7 || string(found[1].Qualifier) != "r" || len(found[1].Value) != 0 {
 		t.Errorf("%v, %v", found, err)
 	}
 	for n := range block {
@@ -51,9 +51,13 @@ func TestCells(t *testing.T) {
 			t.Errorf("no error for %d cells", n)
 		}
 	}
-	scan := newScan(new(scanRange), nil, 0, false)
+	scan := newScan(new(Range), nil, 0, false)
 	answer := &pb.ScanResponse{CellsPerResult: []uint32{1<<32 - 1, 1<<32 - 1}, PartialFlagPerResult: []bool{false}}
 	if _, err := scan.DeserializeCellBlocks(proto.Message(answer), block); err == nil {
 		t.Error("no error for the cells of a scan")
+	}
+	answer.CellsPerResult = []uint32{1, 1}
+	if _, err := scan.DeserializeCellBlocks(answer, block); err == nil {
+		t.Error("no error for two results with one flag")
 	}
 }

@@ -1,0 +1,308 @@
+package rpc
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/tsuna/gohbase/pb"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// MaxRow is the longest row key that HBase takes, in bytes (HConstants.MAX_ROW_LENGTH).
+const MaxRow = 1<<15 - 1
+
+const (
+	// MaxCell is the largest cell that a region server takes, in bytes with its key: the
+	// default of hbase.server.keyvalue.maxsize.
+	MaxCell = 10 << 20
+	// MaxRequest is how many bytes of cells fit into the largest request that it takes:
+	// the default of hbase.ipc.max.request.size is 256 MiB. The rest of a request needs
+	// less than 1 MiB.
+	MaxRequest = 255 << 20
+)
+
+// action is what an edit does to a cell.
+type action uint8
+
+const (
+	putCell action = iota
+	deleteCell
+	deleteFamily // all cells of a family
+	addToCell
+)
+
+// op is one change of an edit. Values are shared with the caller's arguments.
+type op struct {
+	action    action
+	family    string
+	qualifier []byte
+	value     []byte // what a put stores, or the number that addToCell adds
+	stamp     uint64 // the cell's timestamp: latest, first or beyond
+}
+
+// Edit is a change of one HBase row, put together and then sent at once.
+type Edit struct {
+	Table []byte
+	Row   []byte
+	ops   []op
+	// Once is true if the call returns the new value of an increment. The edit is then sent
+	// only once: a server that knows the increment's nonce only from the log of a dead
+	// server cannot answer with the value.
+	Once bool
+	// Counted is true if a pattern adds to cells of the table. Deletes then hide all older cells, also those whose
+	// timestamps are ahead of the clock.
+	Counted bool
+}
+
+// Put writes a cell.
+func (e *Edit) Put(family string, qualifier, value []byte) {
+	e.ops = append(e.ops, op{putCell, family, qualifier, value, latest})
+}
+
+// Touch makes a cell exist, and leaves its value if it has one: any other cell of its column that is not deleted hides
+// what Touch writes.
+func (e *Edit) Touch(family string, qualifier, value []byte) {
+	e.ops = append(e.ops, op{putCell, family, qualifier, value, first})
+}
+
+// Increment adds to the number in a cell.
+func (e *Edit) Increment(family string, qualifier []byte, delta int64) {
+	e.ops = append(e.ops, op{addToCell, family, qualifier, binary.BigEndian.AppendUint64(nil, uint64(delta)), latest})
+}
+
+// Delete deletes a cell.
+func (e *Edit) Delete(family string, qualifier []byte) { e.remove(deleteCell, family, qualifier) }
+
+// DeleteAll deletes all cells of a family.
+func (e *Edit) DeleteAll(family string) { e.remove(deleteFamily, family, nil) }
+
+func (e *Edit) remove(what action, family string, qualifier []byte) {
+	o := op{what, family, qualifier, nil, latest}
+	if e.Counted {
+		o.stamp = beyond
+	}
+	e.ops = append(e.ops, o)
+}
+
+// Join adds the changes of another edit of the same row.
+func (e *Edit) Join(other *Edit) { e.ops = append(e.ops, other.ops...) }
+
+// Qualifier returns that of the first cell that the edit changes.
+func (e *Edit) Qualifier() []byte { return e.ops[0].qualifier }
+
+// Len returns the number of changes.
+func (e *Edit) Len() int { return len(e.ops) }
+
+// Merge keeps the last of several changes of a cell, and the sum of several
+// additions. A put that leaves a value as it is gives way to another put. HBase does not order the changes of one
+// edit.
+func (e *Edit) Merge() {
+	slices.SortStableFunc(e.ops, func(a, b op) int {
+		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(a.qualifier, b.qualifier))
+	})
+	out := e.ops[:0]
+	for _, o := range e.ops {
+		n := len(out)
+		if n == 0 || out[n-1].family != o.family || !bytes.Equal(out[n-1].qualifier, o.qualifier) {
+			out = append(out, o)
+			continue
+		}
+		switch last := &out[n-1]; {
+		case o.action == addToCell && last.action == addToCell:
+			sum := binary.BigEndian.Uint64(last.value) + binary.BigEndian.Uint64(o.value)
+			last.value = binary.BigEndian.AppendUint64(nil, sum)
+		case o.stamp != first:
+			*last = o
+		case last.action != putCell: // the row does not exist after that change
+			o.stamp = latest
+			*last = o
+		}
+	}
+	e.ops = out
+}
+
+// Single reports whether one mutation of HBase applies the edit.
+func (e *Edit) Single() bool {
+	return len(e.ops) > 0 && !slices.ContainsFunc(e.ops[1:], func(o op) bool {
+		return mutationOf[o.action] != mutationOf[e.ops[0].action]
+	})
+}
+
+// Check returns an error for what HBase would refuse. Nothing is sent yet.
+func (e *Edit) Check() error {
+	if err := CheckRow(e.Row); err != nil {
+		return err
+	}
+	total := 0
+	for i := range e.ops {
+		o := &e.ops[i]
+		size := CellOverhead + len(e.Row) + len(o.family) + len(o.qualifier) + len(o.value)
+		if size > MaxCell {
+			return fmt.Errorf("a cell of %d bytes with its key, at most %d fit: %w", size, MaxCell, drivers.ErrTooLarge)
+		}
+		total += size
+	}
+	if total > MaxRequest {
+		return fmt.Errorf("a change of one row of %d bytes, at most %d fit: %w", total, MaxRequest, drivers.ErrTooLarge)
+	}
+	return nil
+}
+
+// CheckRow reports a row key that HBase does not take.
+func CheckRow(row []byte) error {
+	switch {
+	case len(row) > MaxRow:
+		return fmt.Errorf("a row key of %d bytes, at most %d fit: %w", len(row), MaxRow, drivers.ErrTooLarge)
+	case len(row) == 0:
+		return errors.New("an empty row key")
+	}
+	return nil
+}
+
+// nonceGroup distinguishes this process's nonces from those of others.
+var nonceGroup = rand.Uint64()
+
+// mutationOf is the type of mutation of each action, and mutationKinds are all of them. Nearly all edits need only one.
+var (
+	mutationOf = [...]pb.MutationProto_MutationType{
+		putCell: pb.MutationProto_PUT, deleteCell: pb.MutationProto_DELETE, deleteFamily: pb.MutationProto_DELETE,
+		addToCell: pb.MutationProto_INCREMENT,
+	}
+	mutationKinds = [...]pb.MutationProto_MutationType{
+		pb.MutationProto_PUT, pb.MutationProto_DELETE, pb.MutationProto_INCREMENT,
+	}
+)
+
+// newMutation returns a call that applies an edit: by one mutation (Mutate), or by several of different types that take
+// effect at once or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an increment
+// that is sent again after its connection was lost, and answers as it did before.
+func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durability) *Call {
+	var all []*pb.Action
+	var cells []byte
+	increments := false
+	for _, kind := range mutationKinds {
+		n := int32(0)
+		for i := range e.ops {
+			if o := &e.ops[i]; mutationOf[o.action] == kind {
+				cells = appendCell(cells, e.Row, o)
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		m := &pb.MutationProto{Row: e.Row, MutateType: kind.Enum(), AssociatedCellCount: &n, Durability: d}
+		if increments = kind == pb.MutationProto_INCREMENT; increments {
+			m.Nonce = proto.Uint64(rand.Uint64())
+		}
+		all = append(all, &pb.Action{Mutation: m})
+	}
+	var c *Call
+	region := new(pb.RegionSpecifier)
+	if len(all) == 1 {
+		c = NewCall("Mutate", e.Table, e.Row, &pb.MutateRequest{
+			Region: region, Mutation: all[0].Mutation, Condition: condition, NonceGroup: &nonceGroup,
+		}, new(pb.MutateResponse))
+	} else {
+		c = NewCall("Multi", e.Table, e.Row, &pb.MultiRequest{
+			RegionAction: []*pb.RegionAction{{Region: region, Atomic: yes, Action: all}},
+			NonceGroup:   &nonceGroup, Condition: condition,
+		}, new(pb.MultiResponse))
+	}
+	c.place, c.cells, c.readsRow = region, cells, increments || condition != nil
+	c.batchable = len(all) == 1 && !c.readsRow
+	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
+	// conditional edit may not: its first sending may have changed whether the condition holds.
+	c.once = e.Once || condition != nil || len(all) > 1 && increments
+	return c
+}
+
+// ApplyTogether applies edits of rows of one table, each by itself: in one request to each region server. done is how
+// many took effect for certain.
+func (s *Sender) ApplyTogether(ctx context.Context, edits []*Edit) (done int, err error) {
+	calls := make([]*Call, len(edits))
+	for i, e := range edits {
+		calls[i] = newMutation(e, nil, s.WAL)
+	}
+	return s.SendTogether(ctx, calls)
+}
+
+// Apply applies an edit, if there are conditions with one after the other until one holds. applied is false if none
+// does. The call has the new values of an increment.
+func (s *Sender) Apply(ctx context.Context, e *Edit, conditions ...*pb.Condition) (c *Call, applied bool, err error) {
+	if len(conditions) == 0 {
+		return s.apply(ctx, e, nil)
+	}
+	for i := 0; i < len(conditions) && !applied && err == nil; i++ {
+		c, applied, err = s.apply(ctx, e, conditions[i])
+	}
+	return c, applied, err
+}
+
+// apply applies an edit. applied is false if the condition does not hold.
+func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c *Call, applied bool, err error) {
+	if err := e.Check(); err != nil {
+		return nil, false, err
+	}
+	if len(e.ops) == 0 {
+		return nil, true, nil
+	}
+	again := backoff{deadline: time.Now().Add(s.Timeout)}
+	for {
+		c = newMutation(e, condition, s.WAL)
+		c.again, c.deadline = again.attempts > 0, again.deadline
+		if err := s.Send(ctx, c); err != nil {
+			return nil, false, err
+		}
+		if one, ok := c.response.(*pb.MutateResponse); ok {
+			return c, condition == nil || one.GetProcessed(), nil
+		}
+		several := c.response.(*pb.MultiResponse)
+		refused := exceptionIn(several)
+		if refused == nil {
+			return c, condition == nil || several.GetProcessed(), nil
+		}
+		if !isOne(refused, moved) {
+			return nil, false, explain(ctx, c, refused)
+		}
+		if err := again.wait(ctx, refused); err != nil {
+			return nil, false, err
+		}
+		// A Get of the row makes gohbase find its region and wait for it.
+		find := NewGet(e.Table, e.Row, nil, nil, 1)
+		find.again, find.deadline = true, again.deadline
+		if err := s.Send(ctx, find); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+var errMulti = errors.New("HBase's answer to a change of one row has no result")
+
+// exceptionIn returns the exception in the answer to several mutations, where gohbase does not see it; nil if they
+// were applied.
+func exceptionIn(m *pb.MultiResponse) error {
+	results := m.GetRegionActionResult()
+	if len(results) != 1 {
+		return errMulti
+	}
+	exception := results[0].GetException()
+	for _, r := range results[0].GetResultOrException() {
+		if exception == nil {
+			exception = r.GetException()
+		}
+	}
+	if exception == nil {
+		return nil
+	}
+	return NewException(exception.GetName(), string(exception.GetValue()))
+}
