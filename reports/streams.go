@@ -133,8 +133,7 @@ func allOf(s *results.Stream) results.Op {
 		all.Support = results.Native
 	}
 	if s.AllOps != nil {
-		all.Latency, all.Response, all.Service = s.AllOps.Latency, s.AllOps.Response, s.AllOps.Service
-		all.Wait, all.Due = s.AllOps.Wait, s.AllOps.Due
+		all.Times = *s.AllOps
 	}
 	return all
 }

@@ -210,7 +210,7 @@ func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
 	if l == nil {
 		return unclear(CodeNoFigure, "a %s loop does not have this metric", c.Arrivals)
 	}
-	v, need := figureOf(l, which), takes(which)
+	v, need := figureOf(l, which)
 	a := value(o, v, results.TimeText(v))
 	if n < need && !surely(l, o, n) {
 		a.Verdict = results.Met
@@ -241,27 +241,18 @@ func surely(l *results.Latency, o *results.Objective, n int64) bool {
 	return false
 }
 
-func figureOf(l *results.Latency, name string) float64 {
+// figureOf is a value of a distribution, and how many operations it needs.
+func figureOf(l *results.Latency, name string) (v float64, takes int64) {
+	for _, q := range results.Percentiles {
+		if q.Name == name {
+			return float64(q.Of(l)), results.EnoughFor(q.P)
+		}
+	}
 	switch name {
 	case "max":
-		return float64(l.Max)
+		return float64(l.Max), 1
 	case "mean":
-		return l.Mean
+		return l.Mean, 1
 	}
-	for _, q := range results.Percentiles {
-		if q.Name == name {
-			return float64(q.Of(l))
-		}
-	}
-	return results.NeverEnded // a later mailbench wrote a figure that this one does not know
-}
-
-// takes is how many operations a value of a distribution needs.
-func takes(name string) int64 {
-	for _, q := range results.Percentiles {
-		if q.Name == name {
-			return results.EnoughFor(q.P)
-		}
-	}
-	return 1
+	return results.NeverEnded, 1 // a later mailbench wrote a figure that this one does not know
 }

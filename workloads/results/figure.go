@@ -100,11 +100,7 @@ func (o *Op) Counted(f Figure) (mean, deviation float64) { return counters[f].of
 // Time is a percentile of an operation of the cell, over all scheduled operations, in
 // nanoseconds. It is infinite if it lies among operations that never ended.
 func (c *Cell) Time(o *Op, f Figure) float64 {
-	all := c.Due(o)
-	ns := all.P50
-	if f == P99 {
-		ns = all.P99
-	}
+	ns := c.Due(o).At(f.Percentile())
 	if ns == NeverEnded {
 		return math.Inf(1)
 	}
