@@ -46,19 +46,16 @@ func (v *run) each(s *Section, do func(op, name string, row *trials.Row)) {
 }
 
 // percentile writes a latency in ms, or a dash if there are too few operations.
-func percentile(ns int64, enough bool) document.Cell {
-	switch {
-	case !enough:
-		return document.Cell{Text: "-", Value: math.NaN()}
-	case ns == results.NeverEnded:
-		return latencyCell(math.Inf(1))
+func percentile(ns float64, enough bool) document.Cell {
+	if !enough {
+		ns = math.NaN()
 	}
-	return latencyCell(float64(ns))
+	return latencyCell(ns)
 }
 
 // at writes a percentile of the median trial.
-func at(row *trials.Row, p float64, ns int64) document.Cell {
-	return percentile(ns, row.Op.Count >= results.EnoughFor(p))
+func at(row *trials.Row, l *results.Latency, p float64) document.Cell {
+	return percentile(l.At(p), row.Op.Enough(p))
 }
 
 func countCell(n int64) document.Cell { return document.Cell{Text: fmt.Sprint(n), Value: float64(n)} }
@@ -89,8 +86,8 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		t.Rows = append(t.Rows, document.Row{
 			Group: op, Remark: strings.Join(rowRemarks(row), "; "),
 			Cells: []document.Cell{
-				document.Text(name), countCell(row.Op.Count), at(row, 0.5, l.P50), at(row, 0.9, l.P90),
-				at(row, 0.99, l.P99), at(row, 0.999, l.P999), percentile(l.Max, row.Op.Count > 0), document.Text(spread),
+				document.Text(name), countCell(row.Op.Count), at(row, l, 0.5), at(row, l, 0.9),
+				at(row, l, 0.99), at(row, l, 0.999), percentile(l.At(1), row.Op.Count > 0), document.Text(spread),
 				{Text: words.Amount(row.Op.Rate), Value: row.Op.Rate},
 				countCell(row.Op.Failed), countCell(row.Op.Unknown),
 			},
@@ -136,9 +133,9 @@ func (v *run) times(s *Section) document.Section {
 		}
 		t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
 			document.Text(name),
-			at(row, 0.5, o.Response.P50), at(row, 0.99, o.Response.P99),
-			at(row, 0.5, o.Service.P50), at(row, 0.99, o.Service.P99),
-			at(row, 0.5, o.Wait.P50), at(row, 0.99, o.Wait.P99), own,
+			at(row, &o.Response, 0.5), at(row, &o.Response, 0.99),
+			at(row, &o.Service, 0.5), at(row, &o.Service, 0.99),
+			at(row, &o.Wait, 0.5), at(row, &o.Wait, 0.99), own,
 		}})
 	})
 	where := s.Cells[0].Where()

@@ -111,7 +111,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 				row.Cells[0].Style, row.Cells[0].Help = document.Warn, m.NotRanked
 			}
 			for _, x := range ranking.Metrics {
-				c := metricCell(x, m.Value(x))
+				c := document.Number(m.Value(x), x.Number(m.Value(x)))
 				unknown = unknown || x != ranking.Throughput && math.IsNaN(c.Value)
 				if len(l.Models) > 1 && leads[x][k] {
 					c.Style = document.Best
@@ -158,15 +158,6 @@ func dropColumn(t *document.Table, at int) {
 	}
 }
 
-// metricCell writes a metric of the whole load.
-func metricCell(x ranking.Metric, value float64) document.Cell {
-	c := document.Cell{Text: "-", Value: value}
-	if !math.IsNaN(value) {
-		c.Text = x.Number(value)
-	}
-	return c
-}
-
 // rangeOf is the distribution of the whole load's latencies.
 func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 	r := &document.Range{
@@ -183,12 +174,7 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 }
 
 // latencyCell writes a latency, or a dash for one that is not known.
-func latencyCell(ns float64) document.Cell {
-	if math.IsNaN(ns) {
-		return document.Cell{Text: "-", Value: ns}
-	}
-	return document.Cell{Text: ranking.MS(ns), Value: ns / 1e6}
-}
+func latencyCell(ns float64) document.Cell { return document.Number(ns/1e6, ranking.MS(ns)) }
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
 func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
@@ -437,11 +423,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		}
 		for _, c := range counters {
 			x := m.Cost(s.Op, c.of)
-			cell := document.Cell{Text: "-", Value: x}
-			if !math.IsNaN(x) {
-				cell.Text = ranking.Number(x / c.scale)
-			}
-			row = append(row, cell)
+			row = append(row, document.Number(x, ranking.Number(x/c.scale)))
 		}
 		t.Add(row...)
 	}

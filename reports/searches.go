@@ -145,7 +145,7 @@ func stepLatencies(step *results.SearchStep) (p50, p99 document.Cell) {
 	if l == nil {
 		return document.Text("-"), document.Text("-")
 	}
-	return percentile(l.P50, true), percentile(l.P99, true)
+	return latencyCell(l.At(0.5)), latencyCell(l.At(0.99))
 }
 
 // searchChart draws latency against rate. It is false if there are fewer than two steps to draw. A

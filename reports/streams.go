@@ -110,12 +110,9 @@ func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, 
 	}
 	row = append(row, countCell(r.Op.Dropped))
 	scheduled := r.Cell.Due(&r.Op)
-	for _, at := range []struct {
-		p  float64
-		ns int64
-	}{{0.5, scheduled.P50}, {0.99, scheduled.P99}, {0.999, scheduled.P999}} {
-		few := slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(at.p) })
-		row = append(row, percentile(at.ns, !few))
+	for _, p := range []float64{0.5, 0.99, 0.999} {
+		few := slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(p) })
+		row = append(row, percentile(scheduled.At(p), !few))
 	}
 	return row
 }
@@ -165,8 +162,8 @@ func (v *run) patterns() (all []document.Section) {
 				runs := float64(p.Count) / float64(row.Op.Count)
 				t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
 					document.Text(name), document.Text(p.Name), document.Number(runs, ranking.Number(runs)),
-					percentile(p.Service.P50, true), percentile(p.Service.P99, p.Count >= results.EnoughFor(0.99)),
-					percentile(p.Service.Max, true),
+					latencyCell(float64(p.Service.P50)), percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99)),
+					latencyCell(float64(p.Service.Max)),
 				}})
 			}
 		})

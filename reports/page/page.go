@@ -49,7 +49,7 @@ const HTMLFile = "report.html"
 
 // Report writes the page of one run that is in its results folder.
 func Report(w io.Writer, name string, r *results.Run, curves []results.Curve) error {
-	return Write(w, Source{Name: name, Run: r, Curves: curves})
+	return execute(w, newRunView(&Source{Name: name, Run: r, Curves: curves}))
 }
 
 //go:embed *.tmpl

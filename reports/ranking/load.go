@@ -260,7 +260,7 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 			}
 			return total
 		}
-		m.values[Typical][i] = sum(func(o *results.Op) float64 { return number(c.Latency(o).P50) })
+		m.values[Typical][i] = sum(func(o *results.Op) float64 { return c.Latency(o).At(0.5) })
 		m.values[Mean][i] = sum(func(o *results.Op) float64 { return c.Latency(o).Mean })
 		m.values[P99][i] = quantile(parts(c, shares), 0.99)
 		m.values[Requests][i] = sum(func(o *results.Op) float64 { return o.Store.Calls })
@@ -268,14 +268,6 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 		m.values[Read][i] = sum(func(o *results.Op) float64 { return o.Store.BytesRead })
 		m.values[Written][i] = sum(func(o *results.Op) float64 { return o.Store.BytesWritten })
 	}
-}
-
-// number is a latency as a number: infinite if the operation never ended.
-func number(ns int64) float64 {
-	if ns == results.NeverEnded {
-		return math.Inf(1)
-	}
-	return float64(ns)
 }
 
 // parts are the latencies of a cell's operations, weighted by their shares.
@@ -340,7 +332,7 @@ func (m *Model) Latencies(op string, p float64) Series {
 			continue
 		}
 		if o, ok := c.Ops[op]; ok && o.Count > 0 {
-			all[i] = number(c.Latency(&o).At(p))
+			all[i] = c.Latency(&o).At(p)
 		}
 	}
 	return all

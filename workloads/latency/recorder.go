@@ -93,10 +93,6 @@ func (o *Op) ended(at time.Duration) {
 	o.Last = max(o.Last, at)
 }
 
-func newHistogram(k Kind, rough bool) *hdr.Histogram {
-	return hdr.New(1, int64(Highest), digitsOf(k, rough))
-}
-
 func digitsOf(k Kind, rough bool) int {
 	if rough || k == Wait || k == FailedAfter || k == UnknownAfter {
 		return digitsRough
@@ -304,7 +300,7 @@ func (r *recorded) moveTo(o *Op) {
 			continue
 		}
 		if o.Times[k] == nil {
-			o.Times[k] = newHistogram(Kind(k), r.rough)
+			o.Times[k] = hdr.New(1, int64(Highest), digitsOf(Kind(k), r.rough))
 		}
 		c.addTo(o.Times[k])
 		clear(c.of)

@@ -99,13 +99,7 @@ func (o *Op) Counted(f Figure) (mean, deviation float64) { return counters[f].of
 
 // Time is a percentile of an operation of the cell, over all scheduled operations, in
 // nanoseconds. It is infinite if it lies among operations that never ended.
-func (c *Cell) Time(o *Op, f Figure) float64 {
-	ns := c.Due(o).At(f.Percentile())
-	if ns == NeverEnded {
-		return math.Inf(1)
-	}
-	return float64(ns)
-}
+func (c *Cell) Time(o *Op, f Figure) float64 { return c.Due(o).At(f.Percentile()) }
 
 // Times are a percentile of an operation in each interval of the cell's timeline, in
 // nanoseconds. Intervals with too few operations for it are left out.

@@ -334,14 +334,19 @@ var Percentiles = []struct {
 	{"p99.9", 0.999, func(l *Latency) int64 { return l.P999 }},
 }
 
-// At is a percentile that results have, from 0 to 1, which is the maximum.
-func (l *Latency) At(p float64) int64 {
+// At is a percentile that results have, from 0 to 1, which is the maximum. It is infinite if it lies among
+// operations that never ended.
+func (l *Latency) At(p float64) float64 {
+	ns := l.Max
 	for _, q := range Percentiles {
 		if q.P == p {
-			return q.Of(l)
+			ns = q.Of(l)
 		}
 	}
-	return l.Max
+	if ns == NeverEnded {
+		return math.Inf(1)
+	}
+	return float64(ns)
 }
 
 // Enough reports whether there are enough operations for the percentile p.

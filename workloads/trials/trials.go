@@ -119,24 +119,15 @@ func (r *Row) medians() {
 }
 
 func (r *Row) percentiles(of func(o *results.Op) *results.Latency) results.Latency {
-	mid := func(p func(l *results.Latency) int64) int64 {
-		ns := results.Median(r.Values(func(o *results.Op) float64 {
-			if ns := p(of(o)); ns != results.NeverEnded {
-				return float64(ns)
-			}
-			return math.Inf(1)
-		}))
+	mid := func(p float64) int64 {
+		ns := results.Median(r.Values(func(o *results.Op) float64 { return of(o).At(p) }))
 		if math.IsInf(ns, 1) {
 			return results.NeverEnded
 		}
 		return int64(ns)
 	}
 	return results.Latency{
-		P50:  mid(func(l *results.Latency) int64 { return l.P50 }),
-		P90:  mid(func(l *results.Latency) int64 { return l.P90 }),
-		P99:  mid(func(l *results.Latency) int64 { return l.P99 }),
-		P999: mid(func(l *results.Latency) int64 { return l.P999 }),
-		Max:  mid(func(l *results.Latency) int64 { return l.Max }),
+		P50: mid(0.5), P90: mid(0.9), P99: mid(0.99), P999: mid(0.999), Max: mid(1),
 		Mean: results.Median(r.Values(func(o *results.Op) float64 { return of(o).Mean })),
 	}
 }
