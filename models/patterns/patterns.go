@@ -162,10 +162,8 @@ func near(t schemas.Type) schemas.Type {
 	switch {
 	case t.Foreign == "float" || t.Foreign == "double":
 		return schemas.Type{Kind: schemas.Bigint}
-	case t.Foreign != "" && t.Kind == schemas.Null:
-		return schemas.Type{Kind: schemas.Blob}
 	case t.Foreign != "":
-		return schemas.Type{Kind: t.Kind}
+		return schemas.Type{Kind: cmp.Or(t.Kind, schemas.Blob)}
 	}
 	for _, of := range []**schemas.Type{&t.Key, &t.Elem} {
 		if *of != nil {

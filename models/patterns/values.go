@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -314,9 +315,6 @@ func (c *column) number(k, version uint64) uint64 {
 	case changing:
 		n = mix(c.seed + mix(k+version<<40))
 	}
-	if c.Type.Kind == schemas.Boolean {
-		n %= 2
-	}
 	switch {
 	case c.Distinct == 0:
 		return n
@@ -359,36 +357,24 @@ func (c *column) bucket(k uint64) drivers.Value {
 	if c.Distinct > 0 {
 		n %= time.Duration(c.Distinct)
 	}
-	begins, layout := epoch.Add(n*length), time.DateOnly
-	if length < day {
-		layout = "2006-01-02T15:04"
-	}
+	begins := epoch.Add(n * length)
 	switch c.Type.Kind {
 	case schemas.Timestamp:
 		return drivers.Timestamp(begins.UnixMicro())
 	case schemas.Int, schemas.Bigint:
 		return drivers.Number(c.Type.Kind, begins.Unix()/int64(length/time.Second))
 	}
-	return drivers.Text(begins.Format(layout))
+	return drivers.Text(begins.Format("2006-01-02T15:04"))
 }
 
 // scalar is value n of a domain, of so many bytes or elements.
 func scalar(t schemas.Type, seed, n uint64, size int64) drivers.Value {
+	const seconds = 1 << 31
 	switch t.Kind {
-	case schemas.Text:
-		return drivers.TextBytes(letters(seed, n, size))
-	case schemas.Blob:
-		return drivers.Blob(letters(seed, n, size))
-	case schemas.Int:
-		return drivers.Int(int32(n & 0x7fffffff))
-	case schemas.Boolean:
-		return drivers.Boolean(n%2 == 1)
-	case schemas.Counter:
-		return drivers.Counter(1)
-	case schemas.Timestamp:
-		return drivers.Timestamp(epoch.Add(time.Duration(n%(1<<31)) * time.Second).UnixMicro())
+	case schemas.Text, schemas.Blob:
+		return drivers.Bytes(t.Kind, letters(seed, n, size))
 	case schemas.TimeUUID:
-		return timeUUID(epoch.Add(time.Duration(n%(1<<31))*time.Second), n)
+		return timeUUID(epoch.Add(time.Duration(n%seconds)*time.Second), n)
 	case schemas.UUID:
 		var u [16]byte
 		binary.BigEndian.PutUint64(u[:], mix(seed^n))
@@ -397,8 +383,16 @@ func scalar(t schemas.Type, seed, n uint64, size int64) drivers.Value {
 		return drivers.UUID(u)
 	case schemas.Set, schemas.List, schemas.Map:
 		return collection(t, seed, n, size)
+	case schemas.Timestamp:
+		n = uint64(epoch.Add(time.Duration(n%seconds) * time.Second).UnixMicro())
+	case schemas.Int:
+		n &= math.MaxInt32
+	case schemas.Boolean:
+		n %= 2
+	case schemas.Counter:
+		n = 1
 	}
-	return drivers.Bigint(int64(n & (1<<63 - 1)))
+	return drivers.Number(t.Kind, int64(n&math.MaxInt64))
 }
 
 // collection has so many elements, in ascending order.

@@ -109,10 +109,7 @@ func (t *Target) bind(ctx context.Context) (err error) {
 // rows is what the workload says of the rows of a schema that is run by its patterns.
 func (t *Target) rows() models.Rows {
 	w := t.Workload
-	r := models.Rows{Seed: w.Seed, Count: t.Census.Messages(), Columns: map[string]models.Values{}}
-	for _, p := range w.Patterns {
-		r.Patterns = append(r.Patterns, p.Name)
-	}
+	r := models.Rows{Seed: w.Seed, Count: t.Census.Messages(), Columns: map[string]models.Values{}, Patterns: w.Patterns.Names()}
 	for name, v := range w.Values {
 		of := models.Values{Distinct: v.Distinct}
 		if v.Size != nil {
