@@ -109,7 +109,8 @@ func (t *Target) bind(ctx context.Context) (err error) {
 // rows is what the workload says of the rows of a schema that is run by its patterns.
 func (t *Target) rows() models.Rows {
 	w := t.Workload
-	r := models.Rows{Seed: w.Seed, Count: t.Census.Messages(), Columns: map[string]models.Values{}, Patterns: w.Patterns.Names()}
+	r := models.Rows{Seed: w.Seed, Count: t.Census.Messages(), Patterns: w.Patterns.Names()}
+	r.Columns = map[string]models.Values{}
 	for name, v := range w.Values {
 		of := models.Values{Distinct: v.Distinct}
 		if v.Size != nil {
