@@ -299,10 +299,10 @@ func TestDrop(t *testing.T) {
 // nodes, a datacenter that is not there, another durability.
 func TestReplication(t *testing.T) {
 	st := openLive(t, nil)
-	more := fmt.Sprint(st.localNodes() + 1)
+	more := fmt.Sprint(st.nodes.count(st.datacenter) + 1)
 	_, err := Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Settings: map[string]string{"replication": more}})
 	if err == nil || !strings.Contains(err.Error(), "setting replication") {
-		t.Errorf("replication %s on %d nodes: %v", more, st.localNodes(), err)
+		t.Errorf("replication %s on %d nodes: %v", more, st.nodes.count(st.datacenter), err)
 	}
 	_, err = Engine().Open(t.Context(), drivers.Options{Contact: []string{live.Contact(t, "cassandra")}, Settings: map[string]string{"local_dc": "nowhere"}})
 	if err == nil || !strings.Contains(err.Error(), "no datacenter nowhere") {

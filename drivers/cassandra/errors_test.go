@@ -115,7 +115,7 @@ patterns:
 		t.Fatal(err)
 	}
 	if err := st.alter(t.Context(), fmt.Sprintf("ALTER KEYSPACE %s WITH replication = {'class': 'NetworkTopologyStrategy', %s: %d}",
-		ddl.Quote(keyspace), ddl.Literal(st.datacenter), 2*st.localNodes()+1)); err != nil {
+		ddl.Quote(keyspace), ddl.Literal(st.datacenter), 2*st.nodes.count(st.datacenter)+1)); err != nil {
 		t.Fatal(err)
 	}
 	var paxos string

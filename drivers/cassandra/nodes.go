@@ -343,7 +343,9 @@ func (n *nodes) locate(q gocql.ExecutableQuery) gocql.ExecutableQuery {
 func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	if r, ok := q.(gocql.RetryableQuery); ok {
 		if h, ok := r.Context().Value(onNode{}).(*gocql.HostInfo); ok {
-			return only(h)
+			only := gocql.RoundRobinHostPolicy()
+			only.AddHost(h)
+			return only.Pick(q)
 		}
 	}
 	at := n.locate(q)
@@ -360,23 +362,3 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	}
 	return (*n.policy.Load()).Pick(at)
 }
-
-func only(h *gocql.HostInfo) gocql.NextHost {
-	done := false
-	return func() gocql.SelectedHost {
-		if done {
-			return nil
-		}
-		done = true
-		return (*chosen)(h)
-	}
-}
-
-// chosen is a node that a context named.
-type chosen gocql.HostInfo
-
-// Info implements gocql.SelectedHost.
-func (c *chosen) Info() *gocql.HostInfo { return (*gocql.HostInfo)(c) }
-
-// Mark implements gocql.SelectedHost.
-func (c *chosen) Mark(error) {}

@@ -130,9 +130,6 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	return nil
 }
 
-// localNodes returns the number of nodes in the local datacenter.
-func (c *cluster) localNodes() int { return c.nodes.count(c.datacenter) }
-
 // named are the consistencies that name a number of replicas. Others need no more than there are.
 var named = map[gocql.Consistency]int{gocql.Two: 2, gocql.Three: 3}
 
@@ -144,7 +141,7 @@ func (c *cluster) replicate() error {
 			"(%s:N), or another in the setting local_dc", c.datacenter, c.datacenter)
 	}
 	if c.replication.Factor == 0 {
-		c.replication.Factor = min(3, c.localNodes())
+		c.replication.Factor = min(3, c.nodes.count(c.datacenter))
 	}
 	replicas := 0
 	for dc, wanted := range c.replication.All() {

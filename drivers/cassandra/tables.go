@@ -53,8 +53,6 @@ func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema, there *ddl.LiveKe
 	k.applied.Add(sch, tables)
 }
 
-var _ drivers.Identified = (*Store)(nil)
-
 // Identity implements drivers.Identified: the ids that Cassandra gave the tables when they were made.
 func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, error) {
 	return plan.Call(s.Gate, "read the ids of tables", func() (string, error) {
@@ -212,38 +210,36 @@ func (s *Store) Left() string {
 // Inventory implements drivers.Inventory. A keyspace is as old as its row in system_schema. How much
 // it takes is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) Inventory(ctx context.Context) ([]drivers.Namespace, error) {
-	return plan.Call(s.Entry, "list namespaces", func() ([]drivers.Namespace, error) { return s.inventory(ctx) })
-}
-
-func (s *Store) inventory(ctx context.Context) ([]drivers.Namespace, error) {
-	owners, err := s.owners(ctx)
-	if err != nil {
-		return nil, err
-	}
-	made, err := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
-	if err != nil {
-		return nil, fmt.Errorf("read the age of keyspaces: %w", err)
-	}
-	size, err := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
-	if err != nil {
-		size = nil // an older Cassandra has no such view
-	}
-	all := make(map[string]drivers.Namespace)
-	for name, o := range owners {
-		if o.Foreign != "" || o.Namespace == "" {
-			continue
+	return plan.Call(s.Entry, "list namespaces", func() ([]drivers.Namespace, error) {
+		owners, err := s.owners(ctx)
+		if err != nil {
+			return nil, err
 		}
-		n, seen := all[o.Namespace]
-		if at := time.UnixMicro(made[name]); !seen || at.Before(n.Since) {
-			n.Since = at
+		made, err := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
+		if err != nil {
+			return nil, fmt.Errorf("read the age of keyspaces: %w", err)
 		}
-		n.Name, n.Tables = o.Namespace, n.Tables+o.Tables
-		if n.Bytes += size[name] << 20; size == nil {
-			n.Bytes = -1
+		size, err := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
+		if err != nil {
+			size = nil // an older Cassandra has no such view
 		}
-		all[o.Namespace] = n
-	}
-	return slices.Collect(maps.Values(all)), nil
+		all := make(map[string]drivers.Namespace)
+		for name, o := range owners {
+			if o.Foreign != "" || o.Namespace == "" {
+				continue
+			}
+			n, seen := all[o.Namespace]
+			if at := time.UnixMicro(made[name]); !seen || at.Before(n.Since) {
+				n.Since = at
+			}
+			n.Name, n.Tables = o.Namespace, n.Tables+o.Tables
+			if n.Bytes += size[name] << 20; size == nil {
+				n.Bytes = -1
+			}
+			all[o.Namespace] = n
+		}
+		return slices.Collect(maps.Values(all)), nil
+	})
 }
 
 // perKeyspace sums the numbers that a query has for each keyspace.

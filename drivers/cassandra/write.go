@@ -1,12 +1,18 @@
 package cassandra
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -95,4 +101,252 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 		}
 	}
 	return r, writeError(err, paxosWrite, false)
+}
+
+// RunBatch implements plan.Runner.
+func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	for i := range parts {
+		part := st.parts[parts[i].Part]
+		if err := s.store.fits(part, parts[i].Args); err != nil {
+			return fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+	}
+	if len(parts) == 1 { // a batch of one is a write
+		p := st.parts[parts[0].Part]
+		r, err := s.RunWrite(ctx, p, parts[0].Args)
+		if err == nil && !r.Applied {
+			err = drivers.ErrNotApplied
+		}
+		return p.Named(err)
+	}
+	if err := s.ordered(st, parts); err != nil {
+		return err
+	}
+	switch {
+	case st.Pattern().Atomic > schemas.AtomicNone:
+		return s.oneBatch(ctx, st, parts)
+	case st.unlogged:
+		return s.unloggedBatches(ctx, st, parts)
+	}
+	return s.separateWrites(ctx, st, parts)
+}
+
+// errOneTime begins the errors of a batch.
+var errOneTime = errors.New("nodes set the timestamps of a table with conditional writes, and all parts of a batch get one: " +
+	"two writes of one row need two batches")
+
+// ordered refuses parts whose order would be lost, since a node gives them one timestamp. With
+// timestamps of this store's clock a later write of a node after it would be lost.
+func (s *session) ordered(st *statement, parts []drivers.Call) error {
+	sequential := st.Pattern().Atomic == schemas.AtomicNone && !st.unlogged && st.Pattern().Parallel <= 1
+	if len(st.stamped) == 0 || sequential {
+		return nil
+	}
+	byNode := func(t *schemas.Table) bool { return slices.Contains(st.stamped, t) }
+	if err := s.order.Counts(st.Pattern(), parts, byNode); err != nil {
+		return fmt.Errorf("%w: %w", err, errOneTime)
+	}
+	return nil
+}
+
+// separateWrites sends the parts as separate requests, as many at a time as the pattern allows. The
+// timestamps of those that are sent at the same time follow their order, in whichever order they arrive.
+func (s *session) separateWrites(ctx context.Context, st *statement, parts []drivers.Call) error {
+	width, first := min(st.Pattern().Parallel, len(parts)), int64(0)
+	if width > 1 {
+		first = s.store.clock.next(int64(len(parts)))
+	}
+	applied, err := plan.Writes(len(parts), width, func(i int) error {
+		p := st.parts[parts[i].Part]
+		time := p.timeOf(first, i)
+		if width <= 1 {
+			time = s.store.time(p)
+		}
+		return p.Named(s.write(ctx, p, parts[i].Args, time))
+	})
+	return plan.PartsApplied(err, applied, len(parts))
+}
+
+// unloggedBatches sends the parts, in their order, in as few batches as the cluster takes.
+func (s *session) unloggedBatches(ctx context.Context, st *statement, parts []drivers.Call) error {
+	for done := 0; done < len(parts); {
+		n := s.store.limits.together(st, parts[done:])
+		var err error
+		if p := st.parts[parts[done].Part]; n == 1 {
+			err = p.Named(s.write(ctx, p, parts[done].Args, s.store.time(p)))
+		} else {
+			err = s.oneBatch(ctx, st, parts[done:done+n])
+		}
+		if err != nil {
+			return plan.PartsApplied(err, done, len(parts))
+		}
+		done += n
+	}
+	return nil
+}
+
+// together returns how many of the parts, from the first on, one batch without a log holds. It
+// is within the cluster's limit. If the parts are in several partitions, puts and the deletes
+// behind them are in batches of their own: nodes apply each partition by itself, and a delete
+// that is applied without the put before it may lose what was to move.
+func (l limits) together(st *statement, parts []drivers.Call) int {
+	alone := true
+	for i := 1; i < len(parts) && alone; i++ {
+		alone = samePartition(st, &parts[i-1], &parts[i])
+	}
+	size, most := int64(partitionOverhead), l.mutation
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		size += p.sizeOf(parts[i].Args)
+		if i == 0 {
+			continue
+		}
+		if !samePartition(st, &parts[i-1], &parts[i]) {
+			size, most = size+partitionOverhead, l.batch
+		}
+		first := st.parts[parts[0].Part].Pattern().Kind
+		splits := !alone && (p.Pattern().Kind == schemas.Delete) != (first == schemas.Delete)
+		if splits || size > most || i == gocql.BatchSizeMaximum {
+			return i
+		}
+	}
+	return len(parts)
+}
+
+// samePartition reports whether two parts of a batch have the same partition key.
+func samePartition(st *statement, a, b *drivers.Call) bool {
+	n, m := len(st.parts[a.Part].table.Partition), len(st.parts[b.Part].table.Partition)
+	return slices.EqualFunc(a.Args[:n], b.Args[:m], func(x, y drivers.Value) bool { return compare(x, y) == 0 })
+}
+
+var errSeveralPartitions = errors.New(
+	"its counters are in several partitions, but Cassandra can only change those of one partition together")
+
+var errSeveralConditions = errors.New(
+	"it has conditions and writes to several partitions, but Cassandra checks only those of one partition together")
+
+// executeIf sends a batch with conditions. If they hold, the answer is one column. Otherwise rows of the
+// partition follow, and gocql fails to scan them, which leaves applied false.
+func (s *session) executeIf(request *gocql.Batch) (applied bool, err error) {
+	applied, it, err := s.store.session.ExecuteBatchCAS(request)
+	if it != nil {
+		_ = it.Close()
+	}
+	return applied, err
+}
+
+// oneBatch sends the parts as one batch. A batch within one partition is one
+// mutation: it is atomic and isolated, needs no batch log, and may be as large as
+// the largest mutation. A batch over several partitions is first logged on two more
+// nodes, and its size limit is lower. If the statement is unlogged, it is not logged,
+// and an error leaves open which of the partitions were written.
+func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	request := s.store.session.NewBatch(gocql.LoggedBatch)
+	f := s.fill(request, st, parts)
+	most, alone, kind := s.store.limits.mutation, f.partitions == 1, plainWrite
+	switch {
+	case st.counter && !alone:
+		return errSeveralPartitions
+	case st.Pattern().Conditional() && !alone:
+		return errSeveralConditions
+	case st.Pattern().Conditional():
+		request.Type, kind = gocql.UnloggedBatch, paxosWrite
+	case st.counter:
+		request.Type, kind = gocql.CounterBatch, preparedWrite
+	case alone:
+		request.Type = gocql.UnloggedBatch
+	case st.unlogged:
+		request.Type, most = gocql.UnloggedBatch, s.store.limits.batch
+	default:
+		request.Type, kind = gocql.LoggedBatch, preparedWrite
+		most = s.store.limits.batch
+	}
+	if f.size > most {
+		return fmt.Errorf("%d bytes, but the cluster accepts at most %d: %w", f.size, most, drivers.ErrTooLarge)
+	}
+	if len(parts) > gocql.BatchSizeMaximum {
+		return fmt.Errorf("%d parts, but a batch accepts at most %d: %w",
+			len(parts), gocql.BatchSizeMaximum, drivers.ErrTooLarge)
+	}
+	retry := s.retries(kind)
+	if f.idempotent && retry.most > 0 {
+		request.RetryPolicy(&retry)
+	}
+	if ctx.Done() != nil {
+		request = request.WithContext(ctx)
+	}
+	s.requests.Add(1)
+	applied, err := true, error(nil)
+	if kind != paxosWrite {
+		err = s.store.session.ExecuteBatch(request)
+	} else {
+		applied, err = s.executeIf(request)
+	}
+	if err == nil && !applied {
+		return drivers.ErrNotApplied
+	}
+	err = writeError(err, kind, retry.uncertain)
+	if err != nil && st.unlogged && !alone && !errors.Is(err, drivers.ErrUnknown) {
+		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)
+	}
+	return err
+}
+
+// filled describes the entries of a batch request.
+type filled struct {
+	size       int64
+	partitions int // 1 if all entries are in one partition; more if not
+	idempotent bool
+}
+
+// fill turns the parts into the entries of the request.
+func (s *session) fill(request *gocql.Batch, st *statement, parts []drivers.Call) filled {
+	f := filled{idempotent: true}
+	request.SetConsistency(s.store.settings.consistency)
+	if s.tracer != nil {
+		request.Trace(s.tracer)
+	}
+	time := s.store.clock.next(int64(len(parts)))
+	var key, before []byte // the partition keys of this entry and of the last
+	for i := range parts {
+		p, args := st.parts[parts[i].Part], parts[i].Args
+		q := p.put(args, true)
+		values, in := make([]bindValue, len(q.binds)), inputs{args: args, time: time + int64(i)}
+		for at, from := range q.binds {
+			values[at].v = in.value(from)
+		}
+		given := q.given(nil, values)
+		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.conditional {
+			given[at] = gocql.UnsetValue // the node's own time
+		}
+		repeatable := q.repeatable(args)
+		request.Entries = append(request.Entries, gocql.BatchEntry{Stmt: q.text, Args: given, Idempotent: repeatable})
+		f.idempotent = f.idempotent && repeatable
+		f.size += p.sizeOf(args)
+		key, before = q.partition(before[:0], values), key
+		if i == 0 || !bytes.Equal(key, before) {
+			f.partitions++
+			f.size += partitionOverhead
+		}
+	}
+	return f
+}
+
+// clock makes the timestamps of writes, in microseconds since 1970. No two are
+// equal, so writes take effect in the order in which this store got them, whichever
+// node they go through. With equal timestamps Cassandra would prefer a delete over
+// a put, and the larger of two values.
+//
+// Tables with conditional writes are the exception: see [statement.setsTimestamp].
+type clock struct{ last atomic.Int64 }
+
+// next returns the first of n consecutive timestamps.
+func (c *clock) next(n int64) int64 {
+	for {
+		last := c.last.Load()
+		t := max(time.Now().UnixMicro(), last+1)
+		if c.last.CompareAndSwap(last, t+n-1) {
+			return t
+		}
+	}
 }
