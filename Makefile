@@ -26,14 +26,14 @@ release: ## build the archives of a release into dist (VERSION=v0.1.0), with che
 	$(GO) run .ci/release.go -version "$(VERSION)" -systems "$(SYSTEMS)" -o dist
 
 .PHONY: test
-test: ## run all tests, what is concurrent under the race detector too, with real engines where Java and Maven are
+test: ## run all tests, concurrent ones under the race detector too, with real engines where Java and Maven are
 	.ci/test -timeout 25m
 
 .PHONY: campaigns
-campaigns: ## kill mailbench and engines under load, and audit what is left, with real engines where Java and Maven are
+campaigns: ## kill mailbench and engines under load, and verify the state after, with real engines where Java and Maven are
 	MAILBENCH_CAMPAIGNS=1 .ci/test -timeout 25m
 
-# Not the tests that compile mailbench anew, kill it or fill its memory, nor those of many seconds.
+# Not the tests that compile mailbench again, kill it or fill its memory, nor those of many seconds.
 SLOW = Alone$$|Theory|^TestKills|^TestMemory(OfHugeMail)?$$|^TestModule$$|^TestFindMax$$|^TestRelease$$|^TestScripts$$/^(compare_(ci|turns)|ci_uses)$$
 .PHONY: test-fast
 test-fast: ## run the tests that need no server, without the race detector (some minutes)
@@ -70,11 +70,11 @@ BENCHTIME ?= 1s
 BLOCKS ?= 15
 BLOCK ?= 10s
 .PHONY: bench
-bench: ## run the Go benchmarks (BENCHTIME=1s each); ENGINE=cassandra or hbase: its driver beside a bare loop (BLOCKS=15, BLOCK=10s)
+bench: ## run the Go benchmarks (BENCHTIME=1s each); ENGINE=cassandra or hbase: its driver and a bare loop, interleaved (BLOCKS=15, BLOCK=10s)
 	$(if $(ENGINE),.ci/bench $(ENGINE) $(BLOCKS) $(BLOCK),$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m ./...)
 
 # Some 20 tests, one after another, each on FUZZPARALLEL processors. One that fails ends
-# nobody else's time; its input is in testdata/fuzz of its package.
+# no other test; its input is in testdata/fuzz of its package.
 FUZZTIME ?= 30s
 FUZZPARALLEL ?= 2
 FUZZ ?= .
@@ -87,7 +87,7 @@ check: ## run one of the long checks, such as CHECK=kills; without CHECK list th
 	@.ci/check $(CHECK)
 
 .PHONY: findings
-findings: build ## make the figures of docs/findings.md again (a quarter of an hour; the machine must be quiet for times)
+findings: build ## measure the values of docs/findings.md and docs/models.md again (a quarter of an hour; the machine must be quiet for times)
 	$(GO) run ./.ci/findings
 
 .PHONY: ci

@@ -94,6 +94,34 @@ func TestLineLengthOfBundled(t *testing.T) {
 	}
 }
 
+// Comments of scripts, workflows and images have no word of the list, but for the name with which one begins.
+func TestLineLengthOfScripts(t *testing.T) {
+	comment := regexp.MustCompile(`(?m)(?:^|\s)#+ .*$`)
+	files := 0
+	for _, pattern := range []string{"Makefile", ".ci/*", "docs/ci/*", "docker/*", "docker/*/*", ".github/workflows/*"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil || strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".md") {
+				continue // a folder, or a file of another test
+			}
+			files++
+			for _, line := range comment.FindAllString(string(text), -1) {
+				line = regexp.MustCompile(`^\s*#+ \w+ `).ReplaceAllString(line, "")
+				if word := wrongInComments.FindString(line); word != "" {
+					t.Errorf("%s: %q is a word that CONTRIBUTING.md replaces: %s", path, word, line)
+				}
+			}
+		}
+	}
+	if files < 30 {
+		t.Errorf("%d files", files)
+	}
+}
+
 // declared is the name with which a comment begins.
 var declared = regexp.MustCompile(`^// \w+ `)
 

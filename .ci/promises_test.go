@@ -59,6 +59,35 @@ func functions(t *testing.T) map[string]bool {
 	return all
 }
 
+// TestNamedCode: the files, and the names of packages, that documents for contributors name exist.
+func TestNamedCode(t *testing.T) {
+	packages := map[string]string{} // their source, by the last part of their path
+	each(t, ".go", 100, func(path, text string) {
+		if !strings.HasSuffix(path, "_test.go") {
+			packages[filepath.Base(filepath.Dir(path))] += text
+		}
+	})
+	path := regexp.MustCompile("`((?:\\.ci|cmd|docker|docs|drivers|models|reports|schemas|workloads)/[a-z\\d_./-]+)`")
+	name := regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+)")
+	for _, document := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/own-model.md"} {
+		text, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range path.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(found[1]); err != nil {
+				t.Errorf("%s: %v", document, err)
+			}
+		}
+		for _, found := range name.FindAllStringSubmatch(string(text), -1) {
+			source, known := packages[found[1]]
+			if known && !regexp.MustCompile(`\b`+found[2]+`\b`).MatchString(source) {
+				t.Errorf("%s: package %s has no %s", document, found[1], found[2])
+			}
+		}
+	}
+}
+
 // TestGoroutinesAreGuarded: a goroutine that a driver or a runner starts guards what it calls, so that a panic costs
 // a phase and not the process. One that only waits or divides work needs no guard.
 func TestGoroutinesAreGuarded(t *testing.T) {

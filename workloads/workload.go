@@ -131,7 +131,7 @@ const (
 	Warmup                   // runs operations until service times are steady
 	Measure                  // runs operations and reports them
 	Cold                     // reopens the store with empty caches
-	// Interrupt breaks a move and a delete off after each of their writes, on a store of its own.
+	// Interrupt interrupts a move and a delete after each of their writes, on a store of its own.
 	Interrupt
 )
 

@@ -156,7 +156,7 @@ func removingMain() {
 // removalNotes has the state of the removals of all mailboxes.
 type removalNotes struct {
 	file  *os.File
-	last  int64 // the one that a kill breaks off
+	last  int64 // the one that a kill interrupts
 	begun atomic.Int64
 }
 

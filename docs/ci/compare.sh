@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# compare.sh BASE [FLAG...] builds the commit BASE and this working tree, runs both in turns on
-# this machine, and prints how they compare. FLAGs are of "mailbench compare", such as
+# compare.sh BASE [FLAG...] builds the commit BASE and this working tree, runs both interleaved on
+# this machine, and prints a comparison. FLAGs are of "mailbench compare", such as
 # --format markdown. See docs/ci/README.md.
 #
-# Exit status: 0 if the store is asked for no more than before; 3 if it is asked for more; another if the
-# working tree does not build or does not run. What cannot be compared is told, and is no failure.
+# Exit status: 0 if no operation costs more than before; 3 if one does; another if the working tree does not
+# build or does not run. If nothing can be compared, the script says so and does not fail.
 #
-#   WORKLOAD  what is run, with flags of "mailbench run" (default: counted.yaml
-#             beside this script, in memory)
+#   WORKLOAD  the workload, with flags of "mailbench run" (default: counted.yaml
+#             next to this script, in memory)
 #   PACKAGE   the folder of the program's package main (default: ./cmd/mailbench)
 set -euo pipefail
 
@@ -24,7 +24,7 @@ if ! git rev-parse --verify --quiet "$base^{commit}" >/dev/null; then
   exit 0
 fi
 
-# A commit that costs more on purpose says what may, and by how much:
+# A commit that costs more on purpose names the metrics and the limits:
 #   Mailbench-allow: james/list.calls:100%
 gates=calls,rows,bytes,errors
 while read -r allowed; do
@@ -32,7 +32,7 @@ while read -r allowed; do
 done < <(git log --format='%(trailers:key=Mailbench-allow,valueonly)' "$base..HEAD" | sed '/^[[:space:]]*$/d')
 
 unset $(git rev-parse --local-env-vars) # which git sets in hooks
-export GOFLAGS="-trimpath ${GOFLAGS:-}" # Go's build cache then has what both sides share
+export GOFLAGS="-trimpath ${GOFLAGS:-}" # so that both sides share Go's build cache
 go build -o "$work/new" "$package"
 
 # alone WHY runs the working tree by itself, which must not fail. xargs splits words as mailbench does.
@@ -66,5 +66,5 @@ case "$status $why" in
   ;;
 esac
 
-# There is no comparison: the base is too old, or the commit changes what is run. A gate must not stop that.
+# There is no comparison: the base is too old, or the commit changes the workload. A gate must not stop that.
 alone "${why%: }"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # nightly.sh DIR WORKLOAD [FLAG...] runs a workload with "mailbench run", adds its run.json to the runs
-# in DIR, and prints what "mailbench history" says of them. DIR/history.html shows the trends. See
+# in DIR, and prints the output of "mailbench history". DIR/history.html shows the trends. See
 # docs/ci/README.md.
 #
 # Exit status: 3 if a figure that was not worse before is worse now; 0 if none is; another if the run
 # could not be made.
 #
 #   MAILBENCH  the program (default: mailbench)
-#   FAIL_ON    what of the run itself fails (default: failed,empty)
+#   FAIL_ON    verdicts of the run itself that fail (default: failed,empty)
 set -euo pipefail
 
 dir=${1:?usage: nightly.sh DIR WORKLOAD [FLAG of mailbench run...]}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # schema.sh BASE checks the CQL of a Cassandra keyspace with "mailbench schema lint": its tables, and the
-# statements of the application. What the commit BASE has too does not fail. See docs/ci/README.md.
+# statements of the application. Findings that the commit BASE has too do not fail. See docs/ci/README.md.
 #
 # Exit status: 0 if there is no new error or warning, 3 if there is one, also for a statement that cannot be
 # read or that names a table or column that is not there, 2 if the CQL has no CREATE TABLE, or if BASE is not in

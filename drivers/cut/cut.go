@@ -1,5 +1,5 @@
-// Package cut breaks operations off: a session that acts as if its process were killed after
-// some writes, so that one sees what an operation of several writes leaves.
+// Package cut interrupts operations: a session that acts as if its process were killed after
+// some writes, to show the state after an operation of several writes.
 package cut
 
 import (

@@ -246,7 +246,7 @@ func TestChartsHoldTheirLines(t *testing.T) {
 	}
 }
 
-// A chart over time shows all that a phase went through: lines of times break off where nothing was
+// A chart over time shows all that a phase went through: lines of times end where nothing was
 // ok, and the gap is marked.
 func TestTroubleOverTime(t *testing.T) {
 	s := sample(t)

@@ -269,11 +269,11 @@ func noise(f results.Figure, a, b figure, x, y *trials.Value) string {
 // Scope is what the sentences of a workload may name.
 type Scope struct {
 	Models []string
-	Phases []Phase  // that measure, or break operations off
+	Phases []Phase  // that measure, or interrupt operations
 	Points []string // values of the sweep; none: there is no sweep
 }
 
-// Phase is a measured phase and the operations of its mix, or a phase that breaks operations off.
+// Phase is a measured phase and the operations of its mix, or a phase that interrupts operations.
 type Phase struct {
 	Name       string
 	Ops        []string

@@ -47,7 +47,7 @@ func (m *madeMail) Message(uint64, time.Time, *mail.Message) error {
 
 func (*madeMail) From(uint64) (string, error) { return "", nil }
 
-// TestBrokenOffIsNotDue: a delivery that the end of the phase breaks off while its message is
+// TestBrokenOffIsNotDue: a delivery that the end of the phase interrupts while its message is
 // made, or while it waits for memory, was never offered to the store. It is not due, in its stream either.
 func TestBrokenOffIsNotDue(t *testing.T) {
 	stream := func(name string) workloads.Phase {

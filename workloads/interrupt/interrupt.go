@@ -1,5 +1,5 @@
-// Package interrupt breaks a move and a delete of several messages off after each of their writes, and
-// looks with another process what each leaves.
+// Package interrupt interrupts a move and a delete of several messages after each of their writes, and
+// reads with another client the state after each.
 package interrupt
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-// breaker breaks operations off on a target whose store holds nothing else.
+// breaker interrupts operations on a target whose store contains nothing else.
 type breaker struct {
 	target   *subject.Target
 	session  drivers.Session
@@ -38,7 +38,7 @@ const (
 	remove = "delete"
 )
 
-// All breaks a move and a delete of so many messages off. The target's store must be empty.
+// All interrupts a move and a delete of so many messages. The target's store must be empty.
 func All(ctx context.Context, t *subject.Target, messages int) (all []results.Interrupted, err error) {
 	b := &breaker{target: t, mail: t.Mail.Reader(), messages: messages, digester: ledger.NewDigester(ledger.Promise{})}
 	p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
@@ -70,7 +70,7 @@ func All(ctx context.Context, t *subject.Target, messages int) (all []results.In
 	return all, nil
 }
 
-// breakOff breaks an operation off after one write, two, and so on, until it comes to its end. Each time
+// breakOff interrupts an operation after one write, two, and so on, until it comes to its end. Each time
 // it is about messages of an account of its own.
 func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted, error) {
 	r := &results.Interrupted{Op: op, Messages: b.messages}

@@ -34,7 +34,7 @@ func TestAsTheContractSays(t *testing.T) {
 	}
 }
 
-// The contract breaks operations off on the embedded engine with the limits of another; here it is that
+// The contract interrupts operations on the embedded engine with the limits of another; here it is that
 // engine.
 func TestAsTheContractSaysLive(t *testing.T) {
 	for _, e := range []drivers.Engine{cassandra.Engine(), hbase.Engine()} {

@@ -80,7 +80,7 @@ func mustOpenWith(t testing.TB, m models.Model, dir string, w *workloads.Workloa
 	return d, d.deliver(load, most)
 }
 
-// deliver delivers a load and returns its note; with a positive most it breaks off after so many messages.
+// deliver delivers a load and returns its note; with a positive most it is interrupted after so many messages.
 func (d *dataSet) deliver(load *subject.Load, most int64) string {
 	d.t.Helper()
 	if load == nil {

@@ -479,7 +479,7 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	add(c.runner.result, cell)
 }
 
-// interrupt executes a phase that breaks operations off. Of several shards the first does. On an
+// interrupt executes a phase that interrupts operations. Of several shards the first does. On an
 // engine that keeps nothing there is nothing to look at.
 func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)
