@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -163,6 +164,11 @@ func (c *Config) reuses() bool {
 
 // stays reports whether the data of a combination is still there when the next one begins.
 func (c *Config) stays() bool { return c.DataDir != "" || c.reuses() }
+
+// remote reports whether an engine of the run is reached over a network.
+func (c *Config) remote() bool {
+	return slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote })
+}
 
 // workers is how many operations of a phase may be under way.
 func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {

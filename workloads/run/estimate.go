@@ -63,8 +63,9 @@ const (
 	closedEach   = 2000  // operations that a client of a closed loop executes a second
 )
 
-// estimate estimates what a run does at a point, on an engine. Traces must have been opened.
-func (c *Config) estimate(at *point, engine drivers.Engine) *Estimate {
+// estimate estimates what a run does at a point, on an engine in this process or a remote one. Traces must have
+// been opened.
+func (c *Config) estimate(at *point, remote bool) *Estimate {
 	w, census := at.workload, at.census
 	e := &Estimate{Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(), at: at}
 	e.Bytes = float64(e.Messages) * meanSize(w, at.source)
@@ -78,7 +79,7 @@ func (c *Config) estimate(at *point, engine drivers.Engine) *Estimate {
 			continue
 		case p.Runs():
 			if p.Kind == workloads.Measure && c.FindMax != nil {
-				one.search(c.expected(p, engine))
+				one.search(c.expected(p, remote))
 			} else {
 				one.own(p)
 			}

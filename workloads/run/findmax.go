@@ -55,8 +55,7 @@ func defaultObjectives() []results.Objective {
 	}
 }
 
-// maxSearch searches the highest rate of one measured phase. It is the source of the phase's points: package search
-// says from the steps so far which rate comes next.
+// maxSearch searches the highest rate of one measured phase, which it executes at the rates of search.Rates.
 type maxSearch struct {
 	*results.Search // the one of the result
 	on              *combination
@@ -76,8 +75,8 @@ func (c *combination) newSearch(p *workloads.Phase) *maxSearch {
 }
 
 // expected is the search of a phase before the run: on a store that supports all operations.
-func (c *Config) expected(p *workloads.Phase, e drivers.Engine) *maxSearch {
-	t := &subject.Target{Caps: drivers.Capabilities{InProcess: !e.Remote}}
+func (c *Config) expected(p *workloads.Phase, remote bool) *maxSearch {
+	t := &subject.Target{Caps: drivers.Capabilities{InProcess: !remote}}
 	for op := range t.Offers {
 		t.Offers[op] = true
 	}
@@ -105,7 +104,7 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
 	var err error
 	began := time.Now()
-	for rate, more := search.Next(s.Search); more && err == nil && ctx.Err() == nil; rate, more = search.Next(s.Search) {
+	for rate := range search.Rates(s.Search) {
 		var step results.SearchStep
 		if step, err = s.step(ctx, rate); ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
@@ -113,6 +112,9 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 				s.Most = len(s.Steps)
 			}
 			r.save()
+		}
+		if err != nil || ctx.Err() != nil {
+			break
 		}
 	}
 	switch {

@@ -123,7 +123,7 @@ func (c *Config) estimates(points []point, data *dataDir) iter.Seq2[planned, err
 				yield(planned{}, err)
 				return
 			}
-			e := c.estimate(t.at, t.engine)
+			e := c.estimate(t.at, t.engine.Remote)
 			e.holds(int(n))
 			has[t.dir] = int64(t.at.census.Messages())
 			if !yield(planned{t, e}, nil) {

@@ -10,6 +10,7 @@ package search
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -155,6 +156,14 @@ func Next(s *results.Search) (rate float64, ok bool) {
 	return outside(all, low, high, 1+precision(s, low), s.Max)
 }
 
+// Rates yields the rates to measure, one after another. The step at a rate must be in s when the next one is taken.
+func Rates(s *results.Search) iter.Seq[float64] {
+	return func(yield func(float64) bool) {
+		for rate, more := Next(s); more && yield(rate); rate, more = Next(s) {
+		}
+	}
+}
+
 // usual is how many measurements a search is expected to take until a step breaks.
 const usual = 6
 
@@ -177,17 +186,15 @@ func Ahead(s *results.Search) (rates []float64) {
 	if n := len(s.Steps); n > 0 {
 		next.Cell.Offered = s.Steps[n-1].Cell.Offered // each of those to come has about as many operations
 	}
-	guess, more := *s, false
+	guess := *s
 	guess.Steps = slices.Clone(s.Steps)
-	for {
-		if next.Rate, more = Next(&guess); !more {
-			return rates
-		}
-		if next.Verdict = results.StepHeld; next.Rate > limit {
+	for rate := range Rates(&guess) {
+		if next.Rate, next.Verdict = rate, results.StepHeld; rate > limit {
 			next.Verdict = results.StepBroken
 		}
-		guess.Steps, rates = append(guess.Steps, next), append(rates, next.Rate)
+		guess.Steps, rates = append(guess.Steps, next), append(rates, rate)
 	}
+	return rates
 }
 
 // outside returns a rate just outside of the bracket, if measurements at an end of it differ. The
