@@ -145,16 +145,6 @@ func usage(err error) error {
 
 func usagef(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
-// belong refuses flags that were given without the flag that they belong to. On says whether that is in effect.
-func belong(flags *pflag.FlagSet, to string, on bool, names ...string) error {
-	for _, name := range names {
-		if flags.Changed(name) && !on {
-			return usagef("--%s belongs to --%s: add that, or leave it out", name, to)
-		}
-	}
-	return nil
-}
-
 // missing gives an error the exit status of wrong input, if a file is missing, is a folder, or
 // should be a folder.
 func missing(err error) error {

@@ -1,19 +1,23 @@
 package cmd
 
 import (
-	"cmp"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
-	"maps"
-	"regexp"
+	"io"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/run"
 )
 
 func newRoot(known registry) *cobra.Command {
@@ -36,18 +40,27 @@ func newRoot(known registry) *cobra.Command {
 	root.AddCommand(run, newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
 		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	root.AddCommand(topics()...)
-	setTexts(root)
 	groupFlags(run, runGroups)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	completeTopics(root)
-	completeWords(root)
-	refuseArguments(root)
+	each(root, func(c *cobra.Command) {
+		setText(c)
+		completeWords(c)
+		refuseArguments(c)
+	})
 	return root
 }
 
-// refuseArguments makes a command and its subcommands refuse arguments that they have no use
-// for, with the exit status of wrong usage.
+// each calls f with a command and all below it.
+func each(cmd *cobra.Command, f func(*cobra.Command)) {
+	f(cmd)
+	for _, c := range cmd.Commands() {
+		each(c, f)
+	}
+}
+
+// refuseArguments makes a command refuse arguments that it has no use for, with the exit status of wrong usage.
 func refuseArguments(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false // help has them in the order of the code
 	switch check := cmd.Args; {
@@ -68,9 +81,6 @@ func refuseArguments(cmd *cobra.Command) {
 			}
 			return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
 		}
-	}
-	for _, c := range cmd.Commands() {
-		refuseArguments(c)
 	}
 }
 
@@ -116,122 +126,176 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	return usage(unknown("command", args[0], known))
 }
 
-// flagError says which values a flag takes, or which flag was probably meant.
-func flagError(cmd *cobra.Command, err error) error {
-	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
-	var value *pflag.InvalidValueError
-	if errors.As(err, &value) {
-		expected := map[string]string{
-			"stringToString": "NAME=VALUE", "int": "a whole number", "float64": "a number", "duration": "a duration such as 30s",
-		}[value.GetFlag().Value.Type()]
-		switch a, ok := value.GetFlag().Value.(*accepted); {
-		case ok && a.expected == "":
-			return fmt.Errorf("--%s: %w", value.GetFlag().Name, value.Unwrap())
-		case ok && a.what != "":
-			return unknown(a.what, value.GetValue(), a.words)
-		case ok:
-			expected = a.expected
-		}
-		expected = cmp.Or(expected, "true or false")
-		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
-	}
-	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
-	typed, known := "--"+name, []string(nil) // flags as they are typed, without old names
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			known = append(known, "--"+f.Name)
-		}
-	})
-	if m := attached.FindStringSubmatch(err.Error()); m != nil { // -rate 200/s
-		name, typed, ok = m[1], "-"+m[1], true
-	}
-	if !ok {
-		return fmt.Errorf("%w%s", err, see)
-	}
-	if use := meant(cmd, name, known); use != "" {
-		return fmt.Errorf("unknown flag %q; use %s%s", typed, use, see)
-	}
-	return unknown("flag", typed, known)
-}
-
-// flagGroup is some flags of a command under one heading of its help.
-type flagGroup struct {
-	title string
-	names []string
-}
-
-// runGroups are the flags of run, those of daily use first.
-var runGroups = []flagGroup{
-	{"Flags", []string{
-		"model", "engine", "set", "output", "trials", "mail", "durability", "dry-run", "fail-on", "quiet",
-	}},
-	{"Flags of the load", []string{"seed", "workers", "max-wait", "cache", "mail-limit", "no-floor"}},
-	{"Flags of searches and sweeps", []string{"find-max", "from-rate", "max-rate", "step", "precision", "sweep"}},
-	{"Flags of data that is kept", []string{"data", "verify", "from"}},
-	{"Flags of clusters and several machines", []string{"contact", "shard", "start", "shard-timeout"}},
-}
-
-// groupFlags makes a command's help show its flags in groups. Those in no group come last.
-func groupFlags(c *cobra.Command, groups []flagGroup) {
-	c.InitDefaultHelpFlag()
-	rest := flagGroup{title: "More flags"}
-	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden && !slices.ContainsFunc(groups, func(g flagGroup) bool { return slices.Contains(g.names, f.Name) }) {
-			rest.names = append(rest.names, f.Name)
-		}
-	})
-	var text strings.Builder
-	for _, g := range append(slices.Clone(groups), rest) {
-		var flags pflag.FlagSet
-		flags.SortFlags = false
-		for _, name := range g.names {
-			flags.AddFlag(c.Flags().Lookup(name))
-		}
-		text.WriteString(g.title + ":\n" + flags.FlagUsagesWrapped(80) + "\n")
-	}
-	before, after, _ := strings.Cut(c.UsageTemplate(), "Flags:\n{{.LocalFlags.FlagUsages")
-	_, after, _ = strings.Cut(after, "{{end}}")
-	c.SetUsageTemplate(before + strings.TrimRight(text.String(), "\n") + "{{end}}" + after)
-}
-
-// flagsOfOthers are flags that other tools have, and what does the same here.
+// texts are the help texts of commands with their examples, and of topics: that of "schema diff" is in
+// help/mailbench-schema-diff.help.txt.
 //
-//go:embed help/flags-of-others.txt
-var flagsOfOthers string
+//go:embed help/*.help.txt
+var texts embed.FS
 
-var attached = regexp.MustCompile(`^unknown shorthand flag: '.' in -([A-Za-z]{2}[A-Za-z_-]*)`)
+// setText gives a command its help text.
+func setText(cmd *cobra.Command) {
+	if text, err := texts.ReadFile("help/" + strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".help.txt"); err == nil {
+		long, example, _ := strings.Cut(string(text), "Examples:\n")
+		cmd.Long = strings.TrimSpace(long + "\n" + cmd.Long)
+		cmd.Example = strings.TrimRight(example, "\n")
+	}
+}
 
-// meant returns what to use instead of a flag that a command does not have, or "". A misspelt flag of the
-// command is no guess.
-func meant(cmd *cobra.Command, flag string, known []string) string {
-	guess := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(flag))
-	uses := make(map[string]string)
-	for line := range strings.Lines(flagsOfOthers) {
-		words, use, _ := strings.Cut(strings.TrimSpace(line), " -> ")
-		for _, word := range strings.Fields(words) {
-			if use != "" && has(cmd, use) {
-				uses[word] = use
+// topics are the texts of "mailbench help" that are of no command. Lists of terms are below what help has of them.
+func topics() []*cobra.Command {
+	return []*cobra.Command{
+		{Use: "workload", Short: "The language of workload files", Long: workloads.Reference()},
+		{Use: "operations", Short: "The mail operations that workloads name", Long: terms(glossary.Operations())},
+		{Use: "output", Short: "The files and columns of results", Long: terms(glossary.Columns())},
+		{Use: "ranking", Short: "How a run ranks models, and significance", Long: ranking.Rule},
+	}
+}
+
+// completeTopics adds topics to what the command help completes.
+func completeTopics(root *cobra.Command) {
+	help, _, err := root.Find([]string{"help"})
+	if err != nil {
+		panic(err) // InitDefaultHelpCmd makes the command
+	}
+	commands := help.ValidArgsFunction
+	help.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		found, directive := commands(c, args, typed)
+		for _, topic := range root.Commands() {
+			if len(args) == 0 && topic.IsAdditionalHelpTopicCommand() && strings.HasPrefix(topic.Name(), typed) {
+				found = append(found, topic.Name()+"\t"+topic.Short)
 			}
 		}
+		return found, directive
 	}
-	if uses[guess] == "" && len(uses) > 0 && strict.Nearest("--"+flag, known) == "" {
-		long := slices.DeleteFunc(slices.Sorted(maps.Keys(uses)), func(word string) bool { return len(word) < 4 })
-		guess = strict.Nearest(guess, long)
-	}
-	return uses[guess]
 }
 
-// has reports whether a command has all flags of a line. The --set of some commands is for engines only.
-func has(cmd *cobra.Command, line string) bool {
-	for _, word := range strings.Fields(line) {
-		name, ok := strings.CutPrefix(word, "--")
-		if !ok {
-			continue
+// terms writes words and what they mean, in lines of at most 80 columns.
+func terms(all []glossary.Term) string {
+	var rows [][]string
+	for _, t := range all {
+		rows = append(rows, []string{t.Word, t.Meaning})
+	}
+	var b strings.Builder
+	for line := range strings.Lines(words.Table(rows, len(rows[0]), 78)) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}
+
+func newVersion() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version, commit and Go version; --json: and the machine",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return show(cmd, run.Environment("."), func(w io.Writer, _ int) { fmt.Fprintln(w, versionLine()) })
+		},
+	}
+	bindJSON(c.Flags(), "print JSON")
+	return c
+}
+
+// versionLine says which mailbench this is.
+func versionLine() string {
+	e := run.Environment(".")
+	built := e.Go + " " + runtime.GOOS + "/" + runtime.GOARCH
+	if e.Commit != "" {
+		built = "commit " + e.Commit + ", " + built
+	}
+	if e.Dirty {
+		built += ", with uncommitted changes"
+	}
+	return fmt.Sprintf("mailbench %s (%s)", e.Version, built)
+}
+
+// completeList completes the last word of a flag's list, such as "james,ora".
+func completeList(words []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		var all []string
+		for _, w := range words {
+			if strings.HasPrefix(before+w, typed) && !strings.Contains(","+before, ","+w+",") {
+				all = append(all, before+w)
+			}
 		}
-		flag := cmd.Flags().Lookup(name)
-		if flag == nil || flag.Usage == setOfEngine && !strings.Contains(line, " engines.") {
-			return false
+		return all, cobra.ShellCompDirectiveDefault
+	}
+}
+
+// completeSchema completes the name of a model or variant, or a file.
+func completeSchema(known registry) cobra.CompletionFunc {
+	return cobra.FixedCompletions(known.modelNames(), cobra.ShellCompDirectiveDefault)
+}
+
+// completeWords completes the flags of a command that are one of some words.
+func completeWords(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if a, ok := f.Value.(*accepted); ok && a.words != nil {
+			register(cmd, f.Name, cobra.FixedCompletions(a.words, cobra.ShellCompDirectiveNoFileComp))
+		}
+	})
+}
+
+// completeFlags completes the flags whose values are words.
+func completeFlags(cmd *cobra.Command, words map[string][]string) {
+	for flag, all := range words {
+		register(cmd, flag, completeList(all))
+	}
+}
+
+func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+		panic(err) // the program named a flag that does not exist
+	}
+}
+
+// completeRun completes the workload and the flags of run.
+func completeRun(cmd *cobra.Command, known registry) {
+	// The argument may also be the name of a file.
+	cmd.ValidArgsFunction = cobra.FixedCompletions(workloads.BundledNames(), cobra.ShellCompDirectiveDefault)
+	completeFlags(cmd, map[string][]string{
+		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
+	})
+	register(cmd, "set", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		name, f := results.DefaultWorkload, runFlags{quiet: true}
+		if len(args) > 0 {
+			name = args[0]
+		}
+		if file, _ := f.schemaOf(args); file != "" { // its patterns are the keys of a mix
+			_, _ = f.ofSchema(cmd, known, file, args)
+		}
+		w, _ := f.workload(known.engineWords(), name)
+		return known.completeSet(w, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	})
+}
+
+// completeSet completes KEY=VALUE of a workload. Keys are completed up to their next part.
+func (r registry) completeSet(w *workloads.Workload, typed string) []string {
+	if w == nil {
+		return nil
+	}
+	all := w.Paths()
+	for model, parameters := range r.words().Models {
+		for _, p := range parameters {
+			all = append(all, "models."+model+"."+p.Name+"=")
 		}
 	}
-	return true
+	for i := range r.engines {
+		for _, s := range settingsOf(&r.engines[i]) {
+			all = append(all, "engines."+r.engines[i].Name+"."+s.Name+"=")
+		}
+	}
+	var found []string
+	for _, path := range all {
+		if !strings.HasPrefix(path, typed) {
+			continue
+		}
+		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 && !strings.Contains(path[:len(typed)+at], "=") {
+			path = path[:len(typed)+at+1]
+		}
+		if !slices.Contains(found, path) {
+			found = append(found, path)
+		}
+	}
+	return found
 }

@@ -32,7 +32,7 @@ func newSchemaDiff(known registry) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				err = show(cmd, diffOf(s, f.engine, version, c), func(out io.Writer, _ int) {
+				err = show(cmd, schemaDiff{s.Name, f.engine, version, c}, func(out io.Writer, _ int) {
 					missing := allMissing(stored, c)
 					if missing == 0 {
 						writeDiff(out, s, version, c, idle)
@@ -115,33 +115,8 @@ func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comp
 
 // schemaDiff is the JSON of a comparison. Fields are added, never removed.
 type schemaDiff struct {
-	Schema      string       `json:"schema"`
-	Engine      string       `json:"engine"`
-	Version     string       `json:"version"`
-	Where       string       `json:"where"`
-	Differences []difference `json:"differences"`
-	Ignored     []difference `json:"ignored"`
-	Unseen      []string     `json:"unseen,omitempty"`
-}
-
-type difference struct {
-	Harm  string   `json:"harm"`
-	Kind  string   `json:"kind"`
-	Table string   `json:"table,omitempty"` // "": all tables
-	Part  string   `json:"part,omitempty"`  // a column, an index, a type or ENGINE.SETTING
-	Want  string   `json:"want"`
-	Have  string   `json:"have"`
-	Text  string   `json:"text"`
-	Fix   []string `json:"mend"` // null: nothing is to be fixed
-}
-
-func diffOf(s *schemas.Schema, engine, version string, c *drivers.Comparison) schemaDiff {
-	list := func(drifts []drivers.Drift) []difference {
-		all := []difference{}
-		for _, d := range drifts {
-			all = append(all, difference{d.Harm.String(), d.Kind.String(), d.Table, d.Part, d.Want, d.Have, d.String(), d.Fix})
-		}
-		return all
-	}
-	return schemaDiff{s.Name, engine, version, c.Where, list(c.Drifts), list(c.Ignored), c.Unseen}
+	Schema  string `json:"schema"`
+	Engine  string `json:"engine"`
+	Version string `json:"version"`
+	*drivers.Comparison
 }

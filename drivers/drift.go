@@ -27,8 +27,10 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 		return err
 	})
 	if err == nil {
+		c.Drifts, c.Ignored = append([]Drift{}, c.Drifts...), []Drift{} // no null in JSON
 		for i := range c.Drifts {
-			if d := &c.Drifts[i]; s.Added(d.Difference) {
+			d := &c.Drifts[i]
+			if d.Text = d.String(); s.Added(d.Difference) {
 				d.Harm, d.Fix = NotInDocument, nil
 			}
 		}
@@ -39,23 +41,24 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 	return c, err
 }
 
-// Comparison says how existing tables differ from a schema's.
+// Comparison says how existing tables differ from a schema's. In JSON, fields are added, never removed.
 type Comparison struct {
-	Where  string  // "keyspace mailbench_james"
-	Drifts []Drift // the most harmful first
+	Where  string  `json:"where"`       // "keyspace mailbench_james"
+	Drifts []Drift `json:"differences"` // the most harmful first
 	// Ignored are the differences that the user does not want to hear of.
-	Ignored []Drift
+	Ignored []Drift `json:"ignored"`
 	// Unseen lists what Compare cannot learn from the engine, a sentence each.
-	Unseen []string
+	Unseen []string `json:"unseen,omitempty"`
 }
 
 // Drift is a difference, its harm, and the statements that would fix it.
 type Drift struct {
+	Harm Harm `json:"harm"`
 	schemas.Difference
-	Harm Harm
+	Text string `json:"text"` // the difference as a sentence, set by Compare
 	// Fix lists statements for the engine's own shell. A step that would remove data, or
-	// that no statement does, is a comment of that shell.
-	Fix []string
+	// that no statement does, is a comment of that shell. It is nil if nothing is to be fixed.
+	Fix []string `json:"mend"`
 }
 
 // Shell is how an engine's own shell takes statements: Comment begins a comment, End ends a statement.
@@ -80,7 +83,7 @@ func (s Shell) Unsafe(what, statement string) string {
 func (s Shell) Drifts(differences []schemas.Difference, statements func(schemas.Difference) []string) []Drift {
 	drifts := make([]Drift, len(differences))
 	for i, d := range differences {
-		drifts[i] = Drift{d, harms[d.Kind], s.Lines(statements(d))}
+		drifts[i] = Drift{Harm: harms[d.Kind], Difference: d, Fix: s.Lines(statements(d))}
 	}
 	return drifts
 }
@@ -124,6 +127,9 @@ func (c *Comparison) AsDocument() bool {
 
 // String returns the harm in a few words.
 func (h Harm) String() string { return harmWords[h] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Harm) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 var harms = map[schemas.DifferenceKind]Harm{
 	schemas.MissingTable: CallsFail, schemas.MissingType: CallsFail, schemas.DifferentFields: CallsFail,

@@ -54,20 +54,24 @@ var differences = [...]struct{ name, sentence string }{
 // String returns the kind in two words.
 func (k DifferenceKind) String() string { return differences[k].name }
 
+// MarshalText implements encoding.TextMarshaler.
+func (k DifferenceKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 // ExpirySetting is the name, in every engine's hints, of the time in seconds after
 // which rows expire; "0" is never.
 const ExpirySetting = "ttl"
 
 // Difference is one way in which tables are not as they should be.
 type Difference struct {
-	Kind  DifferenceKind
-	Table string // "" is all of them, such as a keyspace
+	Kind  DifferenceKind `json:"kind"`
+	Table string         `json:"table,omitempty"` // "" is all of them, such as a keyspace
 	// Part is the column, the index, the type or, for a setting, "engine.setting"; "" if the
 	// whole table differs.
-	Part string
+	Part string `json:"part,omitempty"`
 	// Want and Have are what should be there and what is, in the words of the
 	// language; "" is nothing.
-	Want, Have string
+	Want string `json:"want"`
+	Have string `json:"have"`
 }
 
 // String returns the difference as a sentence. A setting may be there or not.
