@@ -138,6 +138,26 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestAuditWithoutChecksum: a message as the source design has it has no sub-column "parts". An audit compares the
+// lengths of its blocks.
+func TestAuditWithoutChecksum(t *testing.T) {
+	w := newWorld(t, modeltest.Sized(1000, 0))
+	d := draft(0)
+	d.Text = content(2500)
+	message := messageOf(w.deliver(d.Message())[0])
+	parts := []drivers.Value{drivers.Text("ann@example.org"), message, drivers.Text("parts")}
+	_, err := w.Meter.Session.Write(t.Context(), w.mb.columnDelete, parts)
+	w.Must(err)
+	for n, length := range []int{1000, 999} {
+		w.run(w.mb.blocksPut, drivers.Call{Part: only, Args: []drivers.Value{
+			message, drivers.Int(1), drivers.Int(0), drivers.Blob(content(length)),
+		}})
+		if a := w.audit(); a.BrokenBodies != int64(n) {
+			t.Errorf("a block of %d bytes instead of 1000: %d broken bodies, want %d", length, a.BrokenBodies, n)
+		}
+	}
+}
+
 // TestFailedDelivery fails each step of a delivery, for the first of two
 // recipients and for the second: it is nowhere, or says that it may be.
 func TestFailedDelivery(t *testing.T) {
