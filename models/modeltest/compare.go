@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/models"
@@ -447,102 +446,4 @@ func (diff *differential) checkRanges(g models.RangeReader, m message, raw mail.
 			diff.t.Fatalf("%d bytes from %d on of a message of %d: %v", n, off, size, err)
 		}
 	}
-}
-
-// checkAudit compares the audit with that of the reference: it must find no fault and count
-// the same.
-func (diff *differential) checkAudit() models.Audit {
-	diff.t.Helper()
-	got, err := diff.got.Audit(diff.ctx)
-	diff.agree("audit", err, nil)
-	if err := diff.equalAudit(got, diff.audit()); err != nil {
-		diff.t.Fatalf("audit: %v\naudit is %+v", err, got)
-	}
-	return got
-}
-
-// failed notes what deliveries that failed have left.
-func (diff *differential) failed() {
-	diff.t.Helper()
-	got, err := diff.got.Audit(diff.ctx)
-	diff.agree("audit", err, nil)
-	diff.left = got.Unreferenced
-}
-
-// count is a number of an audit. Faults are 0 in an undamaged store.
-type count struct {
-	what  string
-	n     int64
-	fault bool
-}
-
-// counts are the numbers of an audit, which == compares at once.
-type counts [9]count
-
-func countsOf(a models.Audit) counts {
-	return counts{
-		{"accounts", a.Accounts, false},
-		{"folders", a.Folders, false},
-		{"messages", a.Messages, false},
-		{"deleted", a.Deleted, false},
-		{"unreferenced", a.Unreferenced, false},
-		{"broken references", a.Dangling, true},
-		{"duplicated", a.Duplicated, true},
-		{"broken bodies", a.BrokenBodies, true},
-		{"counter drift", a.CounterDrift, true},
-	}
-}
-
-// since returns the difference of two audits.
-func (cs counts) since(was counts) counts {
-	for i := range cs {
-		cs[i].n -= was[i].n
-	}
-	return cs
-}
-
-// changes returns what is counted more or less, or "".
-func (cs counts) changes() string {
-	var words []string
-	for _, c := range cs {
-		if c.n != 0 {
-			words = append(words, fmt.Sprintf("%s %+d", c.what, c.n))
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// of returns a number by its name.
-func (cs counts) of(what string) int64 {
-	return cs[slices.IndexFunc(cs[:], func(c count) bool { return c.what == what })].n
-}
-
-// faults returns the faults that an audit counts.
-func (cs counts) faults() (fs []string) {
-	for _, c := range cs {
-		if c.fault && c.n != 0 {
-			fs = append(fs, fmt.Sprintf("%d %s", c.n, c.what))
-		}
-	}
-	return fs
-}
-
-func (diff *differential) equalAudit(got, want models.Audit) error {
-	if !has[models.Purger](diff.got) { // a variant may remove at once what its model keeps
-		want.Deleted = 0
-	}
-	if has[models.Labeler](diff.got) { // a message that several folders show may count once or for each
-		want.Messages = got.Messages
-	}
-	// The number of rows of an orphaned message depends on the model.
-	if got.Unreferenced < want.Unreferenced || got.Unreferenced > diff.left && want.Unreferenced == 0 {
-		return fmt.Errorf("%d unreferenced, want %d messages", got.Unreferenced, want.Unreferenced)
-	}
-	want.Unreferenced = got.Unreferenced
-	for i, c := range countsOf(want) {
-		if g := countsOf(got)[i]; g != c {
-			return fmt.Errorf("%d %s, want %d", g.n, g.what, c.n)
-		}
-	}
-	return nil
 }

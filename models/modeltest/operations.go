@@ -2,7 +2,9 @@ package modeltest
 
 import (
 	"context"
+	"errors"
 	"io"
+	"math"
 	"time"
 
 	"github.com/mailbench/mailbench/models"
@@ -170,4 +172,124 @@ func the(name string) *operation {
 		}
 	}
 	panic("no operation " + name)
+}
+
+// stopEarly returns errors from yields and writers. Each call ends and returns the error, wrapped if it is from
+// a yield.
+func (m *machine) stopEarly(f *folder, ms []message) {
+	c, n, stop := m.callOn(f, ms[0]), 0, m.int("stop", 1, 2)
+	c.yield = func() error {
+		if n++; n == stop {
+			return errBroken
+		}
+		return nil
+	}
+	for _, name := range []string{
+		"folders", "list", "all mail", "nested", "by sender in a folder", "by sender everywhere", "slice", "seen by",
+		"subscriptions",
+	} {
+		n = 0
+		if op := the(name); !op.in(m.got) {
+			continue
+		} else if err := op.run(c); n > stop || (n == stop) != errors.Is(err, errBroken) || err == errBroken {
+			m.t.Fatalf("%s stopped at %d: error %v after %d, want %q wrapped", name, stop, err, n, errBroken)
+		}
+	}
+	sizes := map[string]int64{"raw": ms[0].Raw.Size(), "range": ms[0].Raw.Size()}
+	for _, p := range ms[0].Attachments {
+		c.file, sizes["attachment"] = p.Name, p.Content.Size()
+	}
+	for name, size := range sizes {
+		if op := the(name); size == 0 || !op.in(m.got) {
+			continue
+		} else if err := op.run(c); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
+			m.t.Fatalf("%s to a broken writer: error is %v", name, err)
+		}
+	}
+}
+
+// cancel runs every operation with a canceled context. Nothing changes.
+func (m *machine) cancel(f *folder, ms []message) {
+	c := m.callOn(f, ms[0])
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithCancel(m.ctx)
+	cancel()
+	for _, op := range operations {
+		if op.name == "deliver" || !op.in(m.got) {
+			continue
+		}
+		if err := op.run(c); !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
+			m.t.Fatalf("%s with a canceled context: error is %v, want %q", op.name, err, context.Canceled)
+		}
+	}
+	m.checkMessage(ms[0])
+}
+
+// callOn is what operations that fail are run with: on a message of f, and another folder of its account.
+func (m *machine) callOn(f *folder, on message) *call {
+	c := newCall(m.ctx, m.got, f.in.got)
+	if c.in, c.to = f.got, f.in.folders[0].got; c.to == c.in {
+		c.to = f.in.folders[1].got
+	}
+	c.hs, c.w, c.until = []models.Handle{on.got}, brokenWriter{}, m.clock.now().Add(time.Hour)
+	if c.who = on.From.Address; c.who == "" {
+		c.who = "nobody@example.org"
+	}
+	return c
+}
+
+// The ways in which a delivery fails.
+const (
+	canceledBefore = iota
+	brokenMeanwhile
+	canceledMeanwhile
+)
+
+// failingCalls ends the last of few sequences with all calls that fail, which their random steps may lack.
+func (m *machine) failingCalls() {
+	m.randomDeliver()
+	m.onMails(1, m.stopEarly)()
+	m.onMails(1, m.cancel)()
+	for how := canceledBefore; how <= canceledMeanwhile; how++ {
+		m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
+	}
+}
+
+// sometimesFail is every third time a delivery that fails: an audit before and after it reads all mail.
+func (m *machine) sometimesFail(f *folder, _ []message) {
+	if m.int("fails", 0, 2) == 0 {
+		m.failDelivery(f, m.int("how", canceledBefore, canceledMeanwhile))
+	}
+}
+
+// failDelivery delivers a message that cannot be read to its end, or whose delivery is canceled before or meanwhile. No
+// folder shows it, unless the delivery was acknowledged nevertheless.
+func (m *machine) failDelivery(f *folder, how int) {
+	m.checkAudit()
+	ctx, cancel := context.WithCancel(m.ctx)
+	defer cancel()
+	want, x := context.Canceled, m.draft()
+	broken, hit, late := x, false, false
+	switch how {
+	case canceledBefore:
+		cancel()
+		hit = true
+	case canceledMeanwhile:
+		broken, late = breakContent(x, func() error { cancel(); return nil }), m.shared
+	case brokenMeanwhile:
+		want = errBroken
+		broken = breakContent(x, func() error { hit = true; return errBroken })
+	}
+	handles := make([]models.Handle, 1)
+	err := m.got.Deliver(ctx, broken, []*models.Folder{f.got}, handles)
+	switch {
+	case err == nil && !hit:
+		m.arrived(x, []*folder{f}, handles)
+	case !errors.Is(err, want):
+		m.t.Fatalf("deliver what fails: error is %v, want %q", err, want)
+	}
+	if m.failed(); late { // over a network, a write of a canceled call may come later
+		m.left = math.MaxInt64
+	}
+	m.checkAudit()
 }
