@@ -2,6 +2,7 @@ package datastax
 
 import (
 	"context"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -59,9 +60,10 @@ func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte, read bool) {
 	m.count(f, overflow, -1, read)
 }
 
-// addShow adds a row like s to a folder, and returns the overflow number of the row's label.
-func (m *mailbox) addShow(ctx context.Context, f *folder, id [16]byte, s shown) (int32, error) {
-	overflow, err := m.place(ctx, f, m.now())
+// addShow adds a row like s to a folder in which the email arrives at a time. It returns the overflow number of the
+// row's label.
+func (m *mailbox) addShow(ctx context.Context, f *folder, at time.Time, id [16]byte, s shown) (int32, error) {
+	overflow, err := m.place(ctx, f, at)
 	if err != nil {
 		return 0, err
 	}
@@ -109,7 +111,7 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 		overflow := m.there[i].overflow
 		if !m.there[i].found {
 			var err error
-			if overflow, err = m.addShow(ctx, to, id, s); err != nil {
+			if overflow, err = m.addShow(ctx, to, m.now(), id, s); err != nil {
 				return err
 			}
 		}
@@ -140,7 +142,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	case on && there.found:
 		return handleOf(id, there.overflow), nil
 	case on:
-		overflow, err := m.addShow(ctx, label, id, s)
+		overflow, err := m.addShow(ctx, label, m.now(), id, s)
 		if err != nil {
 			return h, err
 		}

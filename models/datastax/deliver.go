@@ -68,23 +68,16 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, to []*models.Folder,
 	handles []models.Handle,
 ) error {
-	m.Calls.Reset()
-	m.deltas = m.deltas[:0]
+	m.begin()
+	s := shown{from: drivers.Text(msg.From.Address).Raw(), subject: drivers.Text(msg.Subject).Raw()}
 	for i, f := range to {
-		r := ref(f)
-		overflow, err := m.place(ctx, r, models.TimeOf(id))
+		overflow, err := m.addShow(ctx, ref(f), models.TimeOf(id), id, s)
 		if err != nil {
 			return err
 		}
-		m.Calls.Add(show, drivers.Text(r.username), drivers.Text(r.name(overflow)), drivers.TimeUUID(id),
-			drivers.Text(msg.From.Address), drivers.Text(msg.Subject), drivers.Boolean(false))
-		m.deltas = append(m.deltas, delta{r, overflow, 1, 1}) // no folder is named twice
 		handles[i] = handleOf(id, overflow)
 	}
-	if err := m.S.Batch(ctx, m.index, m.Calls.List); err != nil {
-		return err
-	}
-	return m.addCounts(ctx)
+	return m.commit(ctx)
 }
 
 // putAttachments writes the chunks of all attachments, a window of them at a
