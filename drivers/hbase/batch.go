@@ -112,22 +112,22 @@ func (s *step) together(other *step) bool {
 
 // runGroup applies steps that one multi can hold.
 func (s *session) runGroup(ctx context.Context, group []step) (done int, err error) {
-	if step := &group[0]; len(group) == 1 {
-		if step.edit == nil {
-			err = step.st.Named(s.deleteFound(ctx, step.st, step.args))
-		} else {
-			_, _, err = s.Apply(ctx, step.edit, step.conditions...)
+	switch head := &group[0]; {
+	case head.edit == nil:
+		err = head.st.Named(s.deleteFound(ctx, head.st, head.args))
+	case len(head.conditions) > 0: // no other step is in its group
+		_, _, err = s.Apply(ctx, head.edit, head.conditions...)
+	default:
+		edits := make([]*rpc.Edit, len(group))
+		for i := range group {
+			edits[i] = group[i].edit
 		}
-		if err != nil {
-			return 0, err
-		}
-		return 1, nil
+		return s.ApplyTogether(ctx, edits)
 	}
-	edits := make([]*rpc.Edit, len(group))
-	for i := range group {
-		edits[i] = group[i].edit
+	if err != nil {
+		return 0, err
 	}
-	return s.ApplyTogether(ctx, edits)
+	return 1, nil
 }
 
 var rowSeed = maphash.MakeSeed()

@@ -5,8 +5,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/tsuna/gohbase/pb"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -16,126 +14,105 @@ import (
 // deleteFound finds the rows or cells that a write deletes, and deletes them in the order of
 // their keys, up to maxTogether in a request. If it is interrupted, the later ones remain.
 func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
-	f := finder{Sender: s.Sender, ctx: ctx, st: st, by: args[:len(st.Pattern().By)], args: args}
-	var err error
-	switch {
-	case st.Pattern().Kind == schemas.Remove:
-		return f.removeElements()
-	case st.table.wide() && len(f.by) >= len(st.table.row):
-		err = f.cells()
-	default:
-		err = f.rows()
+	p, t := st.Pattern(), st.table
+	if p.Kind == schemas.Remove {
+		return s.removeElements(ctx, st, args)
 	}
-	if err == nil && st.Pattern().Scope == schemas.ScopePartition && len(st.table.statics) > 0 {
-		err = f.statics()
-	}
-	return plan.Partial(err, f.deleted, "stopped after %d deletions", f.deleted)
-}
-
-// finder finds and deletes the rows or cells of one deleteFound.
-type finder struct {
-	*rpc.Sender
-	ctx      context.Context
-	st       *statement
-	by, args []drivers.Value
-	deleted  int
-}
-
-// each calls found with each cell of the table between two rows, and remove after maxTogether of them and at the end.
-func (f *finder) each(start, stop []byte, passes *pb.Filter, found func(c *rpc.Cell), remove func() error) error {
-	t, n := f.st.table, 0
-	r := rpc.Range{Table: t.hbase, Start: start, Stop: stop, Columns: columnsOf(t.family), Filter: passes}
-	err := f.Scan(f.ctx, r, rpc.EachCell(func(c *rpc.Cell) error {
-		found(c)
-		if n++; n%maxTogether > 0 {
-			return nil
-		}
-		return remove()
-	}))
+	by := args[:len(p.By)]
+	cells := t.wide() && len(by) >= len(t.row) // of one row, else rows
+	scan, err := st.found(by, args, cells)
 	if err != nil {
 		return err
 	}
-	return remove()
+	deleted, edits := 0, []*rpc.Edit(nil)
+	remove := func() error {
+		done, err := s.ApplyTogether(ctx, edits)
+		for _, e := range edits[:done] {
+			deleted += e.Len()
+		}
+		edits = nil
+		return err
+	}
+	found := 0
+	if scan.Table != nil {
+		err = s.Scan(ctx, scan, rpc.EachCell(func(c *rpc.Cell) error {
+			s.Scanned(1)
+			if !cells || edits == nil {
+				edits = append(edits, t.newEdit(c.Row))
+			}
+			if cells {
+				edits[0].Delete(t.family, c.Qualifier)
+			} else {
+				edits[len(edits)-1].DeleteAll(t.family)
+			}
+			if found++; found%maxTogether > 0 {
+				return nil
+			}
+			return remove()
+		}))
+		if err == nil {
+			err = remove()
+		}
+	}
+	if err == nil && p.Scope == schemas.ScopePartition && len(t.statics) > 0 {
+		err = s.deleteStatics(ctx, t, by)
+	}
+	return plan.Partial(err, deleted, "stopped after %d deletions", deleted)
+}
+
+// found returns a scan that finds the first cell of each row that a write deletes, or the cells of one row. It is empty
+// if there can be none.
+func (st *statement) found(by, args []drivers.Value, cells bool) (scan rpc.Range, err error) {
+	t := st.table
+	parts, passes := t.row, allOf(firstOnly(), keysOnly())
+	var row []byte
+	if cells {
+		if row, err = rowKey(t.row, by[:len(t.row)]); err != nil {
+			return scan, err
+		}
+		parts, by, passes = t.rest, by[len(t.row):], keysOnly()
+	}
+	var b bounds
+	if err := b.set(st, parts, by, args); err != nil || b.none {
+		return scan, err
+	}
+	scan = rpc.Range{Table: t.hbase, Start: b.lower, Stop: b.upper, Columns: columnsOf(t.family), Filter: passes}
+	if cells {
+		scan.Start, scan.Stop = row, rowAfter(row)
+		if len(b.lower)+len(b.upper) > 0 {
+			scan.Filter = allOf(columnRange(b.lower, b.upper), passes)
+		}
+	}
+	return scan, nil
 }
 
 // newEdit returns an edit of a row of the table.
-func (f *finder) newEdit(row []byte) *rpc.Edit {
-	return &rpc.Edit{Table: f.st.table.hbase, Row: row, Counted: f.st.table.counted}
+func (t *table) newEdit(row []byte) *rpc.Edit {
+	return &rpc.Edit{Table: t.hbase, Row: row, Counted: t.counted}
 }
 
-// rows deletes the rows of a range, maxTogether at a time.
-func (f *finder) rows() error {
-	var b bounds
-	if err := b.set(f.st, f.st.table.row, f.by, f.args); err != nil || b.none {
-		return err
-	}
-	var edits []*rpc.Edit
-	return f.each(b.lower, b.upper, allOf(firstOnly(), keysOnly()), func(c *rpc.Cell) {
-		e := f.newEdit(c.Row)
-		e.DeleteAll(f.st.table.family)
-		edits = append(edits, e)
-	}, func() error {
-		f.Scanned(len(edits))
-		done, err := f.ApplyTogether(f.ctx, edits)
-		f.deleted += done
-		edits = nil
-		return err
-	})
-}
-
-// cells deletes the cells of a range of one row, maxTogether at a time.
-func (f *finder) cells() error {
-	t := f.st.table
-	row, err := rowKey(t.row, f.by[:len(t.row)])
+// deleteStatics deletes the static columns of a partition.
+func (s *session) deleteStatics(ctx context.Context, t *table, by []drivers.Value) error {
+	row, err := appendKey(nil, t.static, by[:len(t.static)])
 	if err != nil {
 		return err
 	}
-	var b bounds
-	if err := b.set(f.st, t.rest, f.by[len(t.row):], f.args); err != nil || b.none {
-		return err
-	}
-	passes := keysOnly()
-	if len(b.lower)+len(b.upper) > 0 {
-		passes = allOf(columnRange(b.lower, b.upper), passes)
-	}
-	e := f.newEdit(row)
-	return f.each(row, rowAfter(row), passes, func(c *rpc.Cell) {
-		f.Scanned(1)
-		e.Delete(t.family, c.Qualifier)
-	}, func() error {
-		if _, _, err := f.Apply(f.ctx, e); err != nil {
-			return err
-		}
-		f.deleted += e.Len()
-		e = f.newEdit(row)
-		return nil
-	})
-}
-
-// statics deletes the static columns of a partition.
-func (f *finder) statics() error {
-	t := f.st.table
-	row, err := appendKey(nil, t.static, f.by[:len(t.static)])
-	if err != nil {
-		return err
-	}
-	e := f.newEdit(row)
+	e := t.newEdit(row)
 	e.DeleteAll(staticFamily)
-	_, _, err = f.Apply(f.ctx, e)
+	_, _, err = s.Apply(ctx, e)
 	return err
 }
 
 // removeElements removes elements from lists: it finds them by their values and
 // deletes those that it found. What is appended meanwhile stays.
-func (f *finder) removeElements() error {
-	st := f.st
-	e, err := st.edit(f.args) // a remove puts no cell
+func (s *session) removeElements(ctx context.Context, st *statement, args []drivers.Value) error {
+	e, err := st.edit(args) // a remove puts no cell
 	if err != nil {
 		return err
 	}
 	family, _ := st.family()
 	find := rpc.NewGet(st.table.hbase, e.Row, columnsOf(family), wantedCells(st.lists, false, false), 0)
-	err = f.Get(f.ctx, find, rpc.EachCell(func(c *rpc.Cell) error {
+	err = s.Get(ctx, find, rpc.EachCell(func(c *rpc.Cell) error {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {
 				continue
@@ -144,7 +121,7 @@ func (f *finder) removeElements() error {
 			if err != nil {
 				return err
 			}
-			if slices.ContainsFunc(f.args[w.at].Elems(), v.Equal) {
+			if slices.ContainsFunc(args[w.at].Elems(), v.Equal) {
 				e.Delete(family, c.Qualifier)
 			}
 		}
@@ -153,7 +130,7 @@ func (f *finder) removeElements() error {
 	if err != nil {
 		return err
 	}
-	f.Scanned(1)
-	_, _, err = f.Apply(f.ctx, e)
+	s.Scanned(1)
+	_, _, err = s.Apply(ctx, e)
 	return err
 }

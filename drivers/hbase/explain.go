@@ -130,8 +130,3 @@ type tracedSession struct {
 	*session
 	*rpc.Tally
 }
-
-func newTraced(s *session) *tracedSession {
-	s.Sender.Tally = new(rpc.Tally)
-	return &tracedSession{s, s.Sender.Tally}
-}

@@ -37,18 +37,6 @@ type operand struct {
 	arg    int
 }
 
-// compile compiles the statement's pattern, which is no batch.
-func (st *statement) compile() error {
-	p := st.Pattern()
-	switch {
-	case p.Index != nil:
-		return fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
-	case !p.Kind.Reads():
-		return st.compileWrite()
-	}
-	return st.compileRead()
-}
-
 // family returns the family of the statement's rows and its columns.
 func (st *statement) family() (string, []*schemas.Column) {
 	if st.Pattern().Static {
@@ -211,9 +199,16 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 	return plan.Compile(p, s.tables.Find, compileOne, compileBatch)
 }
 
+// compileOne compiles a pattern that is no batch.
 func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	st := &statement{Plan: plan.Of(p), table: t}
-	return st, st.compile()
+	switch {
+	case p.Index != nil:
+		return st, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
+	case !p.Kind.Reads():
+		return st, st.compileWrite()
+	}
+	return st, st.compileRead()
 }
 
 // compileBatch compiles a batch. HBase is atomic only within one row, so all parts

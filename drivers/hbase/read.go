@@ -117,7 +117,11 @@ func (r *reading) read(fixed []drivers.Value) error {
 	case r.cells:
 		return r.severalRows(fixed)
 	case r.st.Pattern().Kind == schemas.Get:
-		return r.getOne(fixed)
+		c, err := r.newGet(fixed)
+		if err != nil {
+			return err
+		}
+		return r.Get(r.ctx, c, &r.rowSink)
 	}
 	if err := r.bounds.set(r.st, r.parts, fixed, r.args); err != nil || r.bounds.none {
 		return err
@@ -170,14 +174,13 @@ func (r *reading) scanOf() rpc.Range {
 	if !r.cells {
 		scan.Left, scan.Filtered = r.Left, len(p.Filter) > 0
 	}
-	family, _ := st.family()
 	var all []*pb.Filter
 	for i, c := range p.Filter {
 		value := r.args[st.Layout.Filter+i]
 		if r.cells {
 			all = append(all, valueIs(value))
 		} else {
-			all = append(all, columnIs(family, c.Name, value))
+			all = append(all, columnIs(st.view.family, c.Name, value))
 		}
 	}
 	if len(all) > 0 {
@@ -206,15 +209,6 @@ func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
 func (r *reading) newGet(key []drivers.Value) (*rpc.Call, error) {
 	row, err := rowKey(r.parts, key)
 	return rpc.NewGet(r.st.table.hbase, row, r.st.view.requested, r.st.view.filter, 0), err
-}
-
-// getOne yields the row of one key.
-func (r *reading) getOne(key []drivers.Value) error {
-	c, err := r.newGet(key)
-	if err != nil {
-		return err
-	}
-	return r.Get(r.ctx, c, &r.rowSink)
 }
 
 // getElement yields one value of a map.

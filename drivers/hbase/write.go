@@ -76,7 +76,7 @@ type step struct {
 // edit returns the edit of a write of one row.
 func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 	p, t := st.Pattern(), st.table
-	e = &rpc.Edit{Table: t.hbase, Counted: t.counted}
+	e = t.newEdit(nil)
 	row := t.row
 	if p.Static {
 		row = t.static

@@ -10,6 +10,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -323,4 +324,136 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 	}
 	return ctx.Err() // also where a busy machine let both happen
+}
+
+// Cell is a cell that HBase returned. It shares the bytes of the answer.
+type Cell struct {
+	Row, Family, Qualifier, Value []byte
+	Stamp                         uint64 // HBase's timestamp, in ms
+}
+
+var errCells = errors.New("HBase sent a block of cells that cannot be read")
+
+// readCells reads n cells from the front of a block, in the form that appendCell writes, and returns the length of what
+// it read. HBase says how many there are: a number or a length that the block cannot have is an error.
+func readCells(block []byte, n int64) (cells []Cell, read uint32, err error) {
+	if n < 0 || n > int64(len(block)/CellOverhead) {
+		return nil, 0, errCells
+	}
+	cells, b := make([]Cell, n), block
+	for i := range cells {
+		if len(b) < CellOverhead {
+			return nil, 0, errCells
+		}
+		size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+		if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
+			return nil, 0, errCells
+		}
+		k, v := b[12:12+key], b[12+key:4+size]
+		row := 2 + int(binary.BigEndian.Uint16(k))
+		if len(k) < row+1+8+1 {
+			return nil, 0, errCells
+		}
+		family, end := row+1+int(k[row]), len(k)-8-1
+		if end < family {
+			return nil, 0, errCells
+		}
+		cells[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
+		b = b[4+size:]
+	}
+	return cells, uint32(len(block) - len(b)), nil
+}
+
+// cellTypes are the types of the cells that carry out actions (org.apache.hadoop.hbase.KeyValue.Type): Put,
+// DeleteColumn (all versions of one column) and DeleteFamily.
+var cellTypes = [...]byte{putCell: 4, deleteCell: 12, deleteFamily: 14, addToCell: 4}
+
+const (
+	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
+	latest = 1<<63 - 1
+	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
+	// timestamps run ahead of the clock, as an Increment's do.
+	beyond = latest - 1
+	// first is a timestamp before that of every cell that a region server stamps.
+	first = 1
+)
+
+// CellOverhead is the size of a cell in bytes without row, family, qualifier and value.
+const CellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
+
+// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
+// follows, the length of the key, the length of the value; then the key, which is row,
+// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
+// that of an op that must hide no older cell, or all of them.
+func appendCell(dst, row []byte, o *op) []byte {
+	key := 2 + len(row) + 1 + len(o.family) + len(o.qualifier) + 8 + 1
+	dst = slices.Grow(dst, 12+key+len(o.value))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(o.value)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(o.value)))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(o.family)))
+	dst = append(dst, o.family...)
+	dst = append(dst, o.qualifier...)
+	dst = binary.BigEndian.AppendUint64(dst, o.stamp)
+	dst = append(dst, cellTypes[o.action])
+	return append(dst, o.value...)
+}
+
+// Tally counts what the calls of a traced session did. For a scan, region servers return how
+// many rows and bytes of blocks they read. For other calls, Tally counts only the answer.
+type Tally struct {
+	all     []drivers.Work
+	regions map[string]bool // names of the regions in the current piece of work
+}
+
+// Begin begins a piece of work.
+func (t *Tally) Begin() {
+	next := drivers.Unreported
+	next.Requests, next.Nodes, next.Rows, next.Cells, next.Bytes = 0, 0, 0, 0, 0
+	t.all, t.regions = append(t.all, next), make(map[string]bool)
+}
+
+// Work returns what each piece of work did since the last call of Work.
+func (t *Tally) Work(context.Context) (all []drivers.Work, err error) {
+	all, t.all = t.all, nil
+	return all, nil
+}
+
+// Names of scan metrics (ServerSideScanMetrics.java). HBase returns metricBlocks, in bytes,
+// since 2.6.
+const (
+	metricRows   = "ROWS_SCANNED"
+	metricBlocks = "BLOCK_BYTES_SCANNED"
+)
+
+// count counts a call that was answered, which is a number of requests: none if it was sent with others.
+func (t *Tally) count(c *Call, requests int64) {
+	if len(t.all) == 0 { // before the first Begin
+		return
+	}
+	w := &t.all[len(t.all)-1]
+	w.Requests += requests
+	if c.Region() != nil {
+		t.regions[string(c.Region().Name())] = true
+		w.Nodes = int64(len(t.regions))
+	}
+	if c.method == "Get" && len(c.Found()) > 0 {
+		w.Rows++
+	}
+	if scan, ok := c.response.(*pb.ScanResponse); ok {
+		for _, m := range scan.GetScanMetrics().GetMetrics() {
+			switch m.GetName() {
+			case metricRows:
+				w.Rows += m.GetValue()
+			case metricBlocks:
+				w.Blocks = max(0, w.Blocks) + m.GetValue()
+			}
+		}
+	}
+	w.Cells += int64(len(c.Found()))
+	for _, c := range c.Found() {
+		w.Bytes += int64(len(c.Row) + len(c.Family) + len(c.Qualifier) + len(c.Value))
+	}
 }
