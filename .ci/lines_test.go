@@ -26,7 +26,7 @@ var wrongWords = regexp.MustCompile(`(?i)cannot be told|broken off|dangling|adri
 	`|\bnot told\b|[^-]\bbeside\b[^-]|\bnobody (knows|names|can)\b|\bfor ever\b|sign of life|the document's\b|\bdocument 00|asked for|\bcarried out\b|(?-i: lacks )|@latest`)
 
 // wrongInComments are more of them, which texts may need: persons do such things, and quotations keep their spelling.
-var wrongInComments = regexp.MustCompile(wrongWords.String() + `|(?i)\b(asks?|asked|tells?|told|beside|nobody|broke off|everything that was due)\b|` +
+var wrongInComments = regexp.MustCompile(wrongWords.String() + `|(?-i:\b(What|Those that)\b)|(?i)\b(asks?|asked|tells?|told|beside|nobody|broke off|everything that was due)\b|` +
 	`colour|neighbour|behaviour|favour|honour|(cance|labe|mode|signa)ll(ed|ing)\b|judgement|recognis|organis|analys(e|ing)\b`)
 
 // each yields the files whose names end so, with their text, and fails if there are not so many. Hidden folders,

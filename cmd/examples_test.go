@@ -100,7 +100,7 @@ func TestSchemaExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What import writes into shop.yaml, others read.
+	// Import writes shop.yaml, and other examples read it.
 	for _, importing := range []bool{true, false} {
 		for _, cmd := range append(schema.Commands(), schema) {
 			if (cmd.Name() == "import") == importing {

@@ -43,7 +43,7 @@ func TestExplainAll(t *testing.T) {
 	}
 }
 
-// What is said of an engine by name is said by the engine, so that another needs no line here.
+// Texts about an engine are in its package, so that another engine needs no line here.
 func TestEngineWords(t *testing.T) {
 	known := bundled()
 	for _, e := range known.engines {

@@ -275,7 +275,7 @@ func where(p run.Progress) string {
 }
 
 // amount says how many operations succeeded, how many did not, the rate, and how long they took so far.
-// What there is no room for is left out, from the first on: the times are what users look for.
+// Parts without room are left out, from the first on: users look for the times.
 func amount(p run.Progress, room int) string {
 	if p.OK+p.Failed+p.Dropped == 0 {
 		return ""

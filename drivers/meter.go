@@ -11,14 +11,14 @@ import (
 // rest. Bytes are payload as Value.Size counts it: arguments of writes, and the
 // columns of rows read.
 type Cost struct {
-	// Calls are the requests that went to the engine, without Retries. What takes several
+	// Calls are the requests that went to the engine, without Retries. An operation of several
 	// requests counts as several: the pages of a read, the elements of a parallel get, the
 	// parts of a batch that are sent one by one. The engines' packages say what a request is.
 	Calls int64
 	// Retries are further attempts of requests, by the driver, its client or the model.
 	Retries int64
 	// Throttled are the requests that the engine refused because the client may not send so
-	// much in a time. Those that were sent again are Retries too. Backoff is how long the driver
+	// much in a time. Requests that were sent again are Retries too. Backoff is how long the driver
 	// waited before it sent them again.
 	Throttled int64
 	Backoff   time.Duration

@@ -42,8 +42,8 @@ func ProcessorTime(pids ...int) (total time.Duration) {
 }
 
 // JavaOptions returns the heap and the garbage collector of an engine's processes on this machine,
-// as settings of results: the words of -Xmx and -XX:+Use…GC in their command lines. What is not
-// known of one of them is left out, and what differs between them is a list.
+// as settings of results: the words of -Xmx and -XX:+Use…GC in their command lines. Values that are not
+// known of one of them are left out, and values that differ between them are a list.
 func JavaOptions(pids ...int) map[string]string {
 	var heaps, collectors []string
 	for _, pid := range pids {

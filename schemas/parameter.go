@@ -13,7 +13,7 @@ import (
 )
 
 // Parameter is a number of a schema that the user of its model may choose, such as how many
-// bytes a chunk has, or one of several words. What depends on it refers to it by name: the pieces
+// bytes a chunk has, or one of several words. All that depends on it refers to it by name: the pieces
 // and the most of rows, parallel of a pattern, and the model's code (drivers.Prepared.Parameter).
 type Parameter struct {
 	Name, Doc   string

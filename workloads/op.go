@@ -169,7 +169,7 @@ func (m *Mix) String() string {
 }
 
 // Session is what one user does in one folder: steps, each some time after the one
-// before. What is random of session n is drawn from (seed, n) alone.
+// before. The random parts of session n are drawn from (seed, n) alone.
 //
 // In an open loop sessions begin at the phase's rate, and each step is scheduled at a time of
 // its own, whether or not the step before is done. So a slow engine gets no fewer requests.

@@ -74,8 +74,8 @@ func wrap(b *strings.Builder, head, text string) {
 	}
 }
 
-// JSONSchema returns the JSON Schema of the language, for editors. What no schema can
-// say, such as that a phase has a rate or clients, only Parse checks.
+// JSONSchema returns the JSON Schema of the language, for editors. Rules that no schema can
+// express, such as that a phase has a rate or clients, only Parse checks.
 func JSONSchema() []byte {
 	const at, ofSchema = "#/$defs/", "schema."
 	defs, rows := definitions(false), object{"required": []string{"rows"}}

@@ -75,7 +75,7 @@ func page(file string, only []string) error {
 			return fmt.Errorf("mailbench %s: %w", args, err)
 		}
 		parts[i] = args + " -->\n" + made + end + behind
-		// What was made stays if a later command fails.
+		// Measured values stay if a later command fails.
 		if err := os.WriteFile(file, []byte(strings.Join(parts, begin)), 0o644); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ type fault struct {
 // what they say of it.
 func (f *fault) strike(t *testing.T, models []string) {
 	for pair := range slices.Chunk(models, 2) {
-		// What the pair before killed is brought back.
+		// Nodes that the pair before killed are started again.
 		in, err := launch.Up(t.Context(), launch.Config{Engine: f.engine, Dir: f.cluster.Dir()})
 		if err != nil {
 			t.Fatal(err)

@@ -100,7 +100,7 @@ func (m *machine) int(what string, least, most int) int {
 // valuesOfSequence is how many values of each kind a sequence has: few, so that its calls meet the same rows often.
 const valuesOfSequence = 5
 
-// fill draws the values of a sequence. Those that are added to each other stay far from the largest one.
+// fill draws the values of a sequence. Values that are added to each other stay far from the largest one.
 func (m *machine) fill() {
 	m.pool = map[schemas.Kind][]any{schemas.Bigint: {0, -7, 1 << 40}, schemas.Counter: {1, -7, 1 << 40}}
 	adds := slices.ContainsFunc(m.schema.Patterns, func(p *schemas.Pattern) bool { return p.Kind == schemas.Add })

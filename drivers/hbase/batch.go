@@ -54,7 +54,7 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	return err
 }
 
-// separateBatch applies the parts in the order of the steps. Those that may take effect in any
+// separateBatch applies the parts in the order of the steps. Steps that may take effect in any
 // order are sent together.
 func (s *session) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	steps, err := st.steps(parts)

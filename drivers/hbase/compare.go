@@ -16,7 +16,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Compare implements plan.Place. What the schema does not set is compared with HBase's defaults.
+// Compare implements plan.Place. Settings that the schema leaves out are compared with HBase's defaults.
 func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 	found := &drivers.Comparison{Where: p.Name}
 	differ := slices.DeleteFunc(schemas.Diff(p.Want, p.Have), func(d schemas.Difference) bool {

@@ -104,7 +104,7 @@ func (s *session) deleteStatics(ctx context.Context, t *table, by []drivers.Valu
 }
 
 // removeElements removes elements from lists: it finds them by their values and
-// deletes those that it found. What is appended meanwhile stays.
+// deletes those that it found. Elements that are appended meanwhile stay.
 func (s *session) removeElements(ctx context.Context, st *statement, args []drivers.Value) error {
 	e, err := st.edit(args) // a remove puts no cell
 	if err != nil {

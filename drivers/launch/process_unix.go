@@ -64,7 +64,7 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 
 // keepFiles lets no process that is started from now on have the files that mailbench got from its
 // caller: an engine would hold the caller's lock ("flock FILE mailbench engine up") until it ends.
-// What Go opens is kept anyway.
+// Files that Go opens are never inherited.
 func keepFiles() {
 	open, err := os.ReadDir("/dev/fd")
 	if err != nil {

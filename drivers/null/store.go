@@ -3,7 +3,7 @@
 // acknowledges every write (a put-if too), never blocks, and allocates nothing
 // once it has its samples.
 //
-// # What is read
+// # Rows that reads return
 //
 // Models must do their whole work on this engine, decoding included. Otherwise the floor
 // would be the cost of lookups that fail. So a table keeps samples: the rows that its

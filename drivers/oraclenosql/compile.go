@@ -274,7 +274,7 @@ func (t *table) checkColumns() error {
 }
 
 // The hint puts, if json, says that a row is put as a client does that has JSON: the row is written as
-// JSON text, which the SDK makes a row of again. What the server gets is the same.
+// JSON text, which the SDK makes a row of again. The server gets the same.
 const (
 	putsHint = "puts"
 	asJSON   = "json"

@@ -35,8 +35,8 @@
 //
 // Sources: the SQL reference, release 25.1, chapters "CREATE TABLE Statement" and "Table
 // Hierarchies", and the grammar and checks in the server's source
-// (github.com/oracle/nosql: KVQL.g4 and TableImpl.validate). What is said of plans, orders
-// and limits was seen on a server of release 25.3.
+// (github.com/oracle/nosql: KVQL.g4 and TableImpl.validate). Plans, orders
+// and limits are those of a server of release 25.3.
 package oraclenosql
 
 import (

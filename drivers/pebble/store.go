@@ -26,7 +26,7 @@
 // (index.go). A row with null in such a column has no entry. A filter by such a
 // column is answered from its index. CheckIndexes compares entries with rows.
 //
-// # What is counted
+// # Counters
 //
 // Nothing goes over a wire. A read, a write or a batch counts as one request, and so does each
 // element of a parallel get, which is a look-up of its own. Rows scanned are those that an

@@ -44,8 +44,8 @@ type Store struct {
 	made [256]bool
 }
 
-// Open returns the store in a folder, in which it makes nothing until the first write. What it has
-// committed survives what the class says: with memory or process it reached the operating system, with
+// Open returns the store in a folder, in which it makes nothing until the first write. Blobs that it has
+// committed survive as the class says: with memory or process they reached the operating system, with
 // any other the disk.
 func Open(dir string, d drivers.Durability) *Store {
 	return &Store{dir: filepath.Join(dir, FSLocal), synced: d != drivers.Memory && d != drivers.Process}

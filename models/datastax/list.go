@@ -37,8 +37,8 @@ type held struct {
 // A folder without overflow labels costs one slice: a static column of each partition says whether
 // another label follows. If some do, List begins with the newest, and goes on to older ones until
 // it has a page that no older label can change. It merges what it has read by id, since clocks
-// differ between processes, and a moved email brings an old id to the newest label. What can make a
-// page change is an email of an older label that is newer than the last of the page. An older label
+// differ between processes, and a moved email brings an old id to the newest label. Only an email of an older
+// label that is newer than the last of the page can change the page. An older label
 // shows none that is much newer than the label after it (see late), which knows since when it is in use.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,

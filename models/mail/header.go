@@ -447,7 +447,7 @@ func closing(s string) int {
 	return -1
 }
 
-// person reads one address. What is between < and > is the address, and the rest its name.
+// person reads one address. The text between < and > is the address, and the rest its name.
 func (p *Parser) person(name, one string) Address {
 	if a, err := addresses.Parse(one); err == nil {
 		return Address{Name: clean(a.Name), Address: clean(a.Address)}

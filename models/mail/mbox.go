@@ -94,7 +94,7 @@ func (s *splitter) piece(line []byte, begins bool) error {
 	case s.count == 0 && isEmpty(line):
 		return nil
 	case s.count == 0:
-		// What the line says is not reported: saved results of others may name the file.
+		// The text of the line is not reported: saved results of others may name the file.
 		return &FormatError{s.info.File, "not an mbox: expected a first line that begins with \"From \""}
 	}
 	s.first = false

@@ -48,7 +48,7 @@ type Suite struct {
 }
 
 // RunValues runs every rule with other Values, on the embedded engine and on engines with the
-// limits of the others. What is outside of the engine is in a folder of each rule.
+// limits of the others. Files outside of the engine are in a folder of each rule.
 func (s Suite) RunValues(t *testing.T) {
 	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, rules()) })
 }

@@ -437,7 +437,7 @@ func TestRefused(t *testing.T) {
 		if c, err := Runs(base, fresh, Options{Gates: gates, Force: true}); err == nil && (len(c.Forced) == 0 || c.Forced[0] != want) {
 			t.Errorf("by force: it says %q, want %q", c.Forced, want)
 		}
-		// What a build holds is noted where builds are compared. All else is refused.
+		// The contents of builds are noted where builds are compared. All else is refused.
 		held := strings.Contains(want, "schema") || strings.HasSuffix(strings.Split(want, ":")[0], " of embedded") && !strings.HasPrefix(want, "durability")
 		c, err := Runs(base, fresh, Options{Gates: gates, Builds: true})
 		if noted := err == nil && slices.Equal(c.Notes, []string{"the builds differ in " + want}); noted != held || held != (err == nil) {

@@ -68,7 +68,7 @@ func TestMaxRate(t *testing.T) {
 	}
 }
 
-// What each search found is said, also where it found no rate.
+// The result of each search is printed, also where it found no rate.
 func TestMaxRateIsSaid(t *testing.T) {
 	base, fresh := searchedPair(4, 0.8, results.LimitStore)
 	fresh.Runs[0].Searches[2].Found.Limit = results.LimitClient

@@ -18,7 +18,7 @@ type Side struct {
 	Runs []*results.Run
 }
 
-// sides are the names of the sides. What a pair has of both is in this order.
+// sides are the names of the sides. The two parts of a pair are in this order.
 var sides = [2]string{"base", "new"}
 
 // Subject is what two cells must have in common to be compared.

@@ -1,5 +1,5 @@
 // Package document is the one form that all reports have before they are text, Markdown, CSV or a page:
-// a document of sections, each with sentences, at most one table, and notes. What a report says is
+// a document of sections, each with sentences, at most one table, and notes. The content of a report is
 // made once, and each renderer writes all of it, or for a small terminal its most important columns.
 package document
 

@@ -282,7 +282,7 @@ func TestTroubleOverTime(t *testing.T) {
 	t.Error("james is not drawn over time")
 }
 
-// What is put together keeps its operations and its slowest ones.
+// Merged intervals keep their operations and their slowest ones.
 func TestFewerIntervals(t *testing.T) {
 	var all []results.Interval
 	var ok, slowest int64

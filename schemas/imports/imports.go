@@ -2,8 +2,8 @@
 // DESCRIBE prints them, and the statements that read and write them.
 //
 // There is an access pattern for each distinct statement; literals become
-// parameters, but for those of LIMIT. What the schema language cannot say of a
-// table or statement is carried through in "other", and a statement that cannot
+// parameters, but for those of LIMIT. Text of a
+// table or statement that the schema language does not have is carried in "other", and a statement that cannot
 // be read at all in "other" of the schema: nothing is dropped. Tables and
 // patterns keep their places in the CQL ("at" and "lines").
 //

@@ -99,7 +99,7 @@ func corpus(t *testing.T, folder string, yield func(file string, header map[stri
 	return len(files)
 }
 
-// What the findings on the cases in testdata/cases must reach, in percent.
+// The rates that the findings on testdata/cases must reach, in percent.
 const (
 	leastAccepted = 85 // of warnings and errors, those that the owners of the keyspace would accept
 	leastFound    = 80 // of known problems

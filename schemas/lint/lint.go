@@ -18,12 +18,12 @@
 // Rules judge by what a schema says. The rows of a table say whether messages gather in
 // a partition and what a column holds. Without them, rules assume that a clustering
 // column of type timeuuid, timestamp or bigint gets a new value for each message (a uuid
-// only if the table has a time), and that others name folders or flags. What a key column is for
+// only if the table has a time), and that others name folders or flags. The purpose of a key column
 // (bucket, chunk, salt) they guess by its name and type, unless the table says it; the
 // report names each [Guess], and says of each pattern in an [Answer] how many
 // partitions answer it, in which order, and what bounds it. The sizes that [Numbers]
-// hold come from a forecast; without them, rules about sizes do not run. What engines
-// cannot run, and how large rows become, their drivers say ([Facts]).
+// hold come from a forecast; without them, rules about sizes do not run. Drivers
+// report which patterns their engines cannot run, and how large rows become ([Facts]).
 package lint
 
 import (

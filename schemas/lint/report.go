@@ -29,7 +29,7 @@ type Report struct {
 	Guesses  []Guess         `json:"guesses,omitempty"` // what columns are for, where the schema does not say it
 }
 
-// Counts are the numbers of findings of a report by severity. Those that the schema
+// Counts are the numbers of findings of a report by severity. Findings that the schema
 // accepts, and those that a baseline has, count apart.
 type Counts struct {
 	Errors   int `json:"errors"`
@@ -60,7 +60,7 @@ func (r *Report) Counts() (n Counts) {
 
 // WriteText writes errors and warnings, one a line with its place, and below it what
 // to do. With all it also writes notes, what is accepted, and how each pattern is
-// answered. What had to be guessed follows. Findings are broken into lines of width columns; 0 is a line for each.
+// answered. Guesses follow. Findings are broken into lines of width columns; 0 is a line for each.
 func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 	b := bufio.NewWriter(w)
 	n := r.Counts()

@@ -44,7 +44,7 @@ type Rule struct {
 	// Numbers: the rule needs the sizes of rows.
 	Numbers bool
 
-	// What the section of the rule in docs/rules/README.md says.
+	// The text of the rule's section in docs/rules/README.md.
 	Doc    string // what is found, and why it matters
 	Source string // source of the fact or the figure
 	Do     string // how to fix it

@@ -21,7 +21,7 @@ type Line struct {
 	Known  bool // all its metrics are known well enough
 }
 
-// Of are the sentences of the run's workload, with the figures of the run. Those that name a model that the user
+// Of are the sentences of the run's workload, with the figures of the run. Sentences that name a model that the user
 // left out are left out, too.
 func Of(r *results.Run) []Line {
 	var lines []Line

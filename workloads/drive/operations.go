@@ -78,7 +78,7 @@ func (o *operation) finish(t *task, out latency.Outcome) error {
 	return o.done(t, out)
 }
 
-// operations are the operations of the language, by workloads.Op. What is timed is one mail operation and nothing else.
+// operations are the operations of the language, by workloads.Op. Only one mail operation is timed, and nothing else.
 var operations = [workloads.NumOps]operation{
 	workloads.Deliver: {chooseRecipients, func(ctx context.Context, t *task) error {
 		return t.mb.Deliver(ctx, &t.message, t.refs, t.handles)

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 )
 
-// What is overdue when a phase is stopped is counted, also where it is far too much to look
+// Operations that are overdue when a phase is stopped are counted, also where they are too many to look
 // at each operation.
 func TestOverdue(t *testing.T) {
 	for rate, phase := range map[uint64]workloads.Phase{

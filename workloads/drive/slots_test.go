@@ -88,7 +88,7 @@ func near(got, want, within float64) error {
 	return nil
 }
 
-// What goes to the log and into the timeline in a tick is the same, by operation and by stream.
+// The log and the timeline get the same in a tick, by operation and by stream.
 func TestStreamsInTheLog(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what := mixes()

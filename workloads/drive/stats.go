@@ -253,7 +253,7 @@ func (h *hiccups) watch() {
 			all := queuedForCPU()
 			stopped := late - (all - waited)
 			// Only this thread waited, for the Go runtime or for a processor that others of the process had.
-			// What they may have used in the nap before is left out.
+			// Their time in the nap before is left out.
 			if used := processCPU() - cpu; used.Seconds()-h.procs*nap.Seconds() > ran*late.Seconds() {
 				stopped = 0
 			}

@@ -106,7 +106,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 	}
 }
 
-// What is beyond the store's capacity is not dropped by the client, also where the client
+// Load beyond the store's capacity is not dropped by the client, also where the client
 // stops for a fiftieth of the phase: that costs a fiftieth of the executed operations.
 func TestOverloadInVirtualTime(t *testing.T) {
 	phase := workloads.Phase{

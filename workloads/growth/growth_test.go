@@ -200,7 +200,7 @@ func interval(points []Point) (low, high float64) {
 	return slope - half, slope + half
 }
 
-// What was counted has known errors: three points are enough.
+// Counters have known errors: three points are enough.
 func TestCounted(t *testing.T) {
 	for _, c := range []struct {
 		name  string

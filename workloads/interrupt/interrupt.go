@@ -221,7 +221,7 @@ func (b *breaker) shown(ctx context.Context, mb models.Mailbox, f *models.Folder
 }
 
 // leaves is the count of r for what became of all messages: from and to are how often the folders show
-// each. What was deleted is in neither.
+// each. Deleted messages are in neither.
 func leaves(r *results.Interrupted, messages []uint64, from, to map[uint64]int) *int {
 	var done, undone, twice, lost int
 	for _, m := range messages {

@@ -157,7 +157,7 @@ func emptyBecause(ops map[string]results.Op) string {
 }
 
 // Full reports whether engine and generator together fill the processors that they share: more
-// workers would not get more done. What other programs use does not count: with more workers the run
+// workers would not get more done. The time of other programs does not count: with more workers the run
 // would get a larger share. An engine on the generator's machine must report its processor time.
 func Full(c *results.Cell) bool {
 	e := c.Evidence
@@ -209,8 +209,8 @@ func apart(shards []results.ShardVerdict) float64 {
 	return last.Sub(first).Seconds()
 }
 
-// delays judges the client by its own delays. They are not part of a latency, so they only warn. What
-// cannot be subtracted makes the phase invalid: the process could not run for a tenth of it, or dropped
+// delays judges the client by its own delays. They are not part of a latency, so they only warn. Delays that
+// cannot be subtracted make the phase invalid: the process could not run for a tenth of it, or dropped
 // operations that it would have started without its delays. If the engine runs on the same processors, it
 // waited for them, too, so only a process that stood still is invalid.
 func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {

@@ -87,8 +87,8 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	return of.time(c, o)
 }
 
-// proven judges an objective of an invalid cell, if the cell proves it. What the client loses of its
-// time makes times longer, errors more and rates lower. So a bound on these from the bad side that
+// proven judges an objective of an invalid cell, if the cell proves it. Lost time of the
+// client makes times longer, errors more and rates lower. So a bound on these from the bad side that
 // is kept with the client's delays is kept without. The cell must have executed what was offered.
 // The client must have run.
 func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {

@@ -38,7 +38,7 @@ func TestCountsAreTheHistograms(t *testing.T) {
 	}
 }
 
-// What was recorded is moved once. A time beyond the range is clamped, and counted once though it is
+// Recorded times are moved once. A time beyond the range is clamped, and counted once though it is
 // in two histograms.
 func TestRecordedIsEmptiedByATick(t *testing.T) {
 	var r recorded

@@ -2,7 +2,7 @@
 // executed the whole run.
 //
 // Histograms add up exactly, so every percentile is that of all operations together. Counts and
-// costs add up, too. The verdict is judged again. What cannot be added is left out (the longest
+// costs add up, too. The verdict is judged again. A value that cannot be added is left out (the longest
 // gap), or is that of the worst shard (processor time that a client lost).
 package merge
 

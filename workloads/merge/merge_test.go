@@ -251,7 +251,7 @@ func TestRefused(t *testing.T) {
 		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/response"); return s }, `times "response" of`},
 		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/lag"); return s }, `times "lag" of`},
-		// What no mailbench writes.
+		// Results that no mailbench writes.
 		{func(s []merge.Source) []merge.Source {
 			for i := range s {
 				s[i].Run.Shard.Of = math.MaxInt

@@ -182,7 +182,7 @@ func (o *Offered) Add(b *Offered) { add(o, b) }
 func (c *ClientInfo) Add(b *ClientInfo) { add(c, b) }
 
 // Add adds what another load generator showed at the same time. Counts are sums; times are
-// those of the worst generator. What follows from all generators together stays as it is:
+// those of the worst generator. Values that follow from all generators together stay as they are:
 // Windows, Waits, Trend, Delays, Shards, Held, and the distribution of the hiccups.
 func (e *Evidence) Add(b *Evidence) {
 	add(e, b)

@@ -100,7 +100,7 @@ func everyFieldIsAdded[T any](t *testing.T, add func(sum, b *T), kept ...string)
 	}
 }
 
-// What one shard's audit cannot know, the audit of all shards cannot.
+// If one shard's audit cannot know a number, the audit of all shards cannot.
 func TestFaultsAreAdded(t *testing.T) {
 	a := Audit{Delivered: 5}
 	for _, fault := range []string{"", "no ledger", "no ledger", "no folder"} {

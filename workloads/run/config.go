@@ -93,7 +93,7 @@ type Hooks struct {
 	Progress func(Progress)
 	// Local returns the folder of this machine in which the nodes of a remote engine keep their data, and the
 	// ids of their processes; "" and none if they are not known. Contact is their addresses; empty: the
-	// engine's default. What the processes read from disk is in the result.
+	// engine's default. The result has the bytes that the processes read from disk.
 	Local func(engine string, contact []string) (dir string, processes []int)
 }
 
@@ -211,7 +211,7 @@ type longWaits struct {
 	noted       bool
 }
 
-// notify is called repeatedly while the run waits. What names the wait.
+// notify is called repeatedly while the run waits. The text names the wait.
 func (w *longWaits) notify(what string) {
 	now := w.now()
 	if what != w.what || now.Sub(w.last) > longWait/2 { // another wait than the one before

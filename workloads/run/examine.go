@@ -33,7 +33,7 @@ const (
 
 // examined finds out how many rows the engine scans for an operation, if the engine reports that
 // only of calls that it traces: after the last phase a few of each operation are executed by
-// one client, on the same data. What cannot be found out stays unknown, and is no failure.
+// one client, on the same data. A number that cannot be found out stays unknown, without a failure.
 func (c *combination) examined(ctx context.Context) {
 	tracer, ok := c.target.Store.(drivers.Tracer)
 	if !ok || c.runner.config.FindMax != nil {

@@ -305,7 +305,7 @@ func TestGrowGoesOn(t *testing.T) {
 	}
 }
 
-// What a data set cannot become is refused, and stays as it was.
+// A growth that a data set does not allow is refused, and the data set stays as it was.
 func TestGrowRefuses(t *testing.T) {
 	m, dir := oracle.Model(), filepath.Join(t.TempDir(), "data")
 	d, _ := mustOpen(t, m, dir, growing(t, 2, 2, 20), 0)

@@ -83,7 +83,7 @@ func (b spyMailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Ha
 	return b.fakeMailbox.Delete(ctx, f, hs)
 }
 
-// What a workload says of operations reaches the model: pages, how many messages,
+// The settings of operations reach the model: pages, how many messages,
 // flags. A flag that the model does not store is left out. All of it can be audited.
 func TestHowOperationsAreDone(t *testing.T) {
 	s := &spy{fake: newFake(), notes: map[string]map[int]int{}}
@@ -267,7 +267,7 @@ func TestDryRun(t *testing.T) {
 	if err := c.fits(t.Context(), points, c.DataDir, small); err != nil {
 		t.Errorf("an engine's disk that is not known: %v", err)
 	}
-	// What clients deliver at most, who hardly think, needs no disk before it is there.
+	// Deliveries of clients with hardly any think time need no disk before they are there.
 	hasty := parse(t, "  - measure: {duration: 24h, clients: 32, think: {uniform: {min: 1us, max: 3us}}, mix: {deliver: 1}}\n")
 	if h := c.estimate(&point{workload: hasty, census: census, source: source()}, c.remote()); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
 		t.Errorf("%+v", h)

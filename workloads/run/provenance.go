@@ -187,7 +187,7 @@ func Environment(dir string) results.Environment {
 		}
 		e.Version = version(info, e.Commit)
 	}
-	// What the system does not say stays empty.
+	// Facts that the system does not report stay empty.
 	e.Kernel, _ = host.KernelVersion()
 	if cpus, err := cpu.Info(); err == nil && len(cpus) > 0 {
 		e.CPU = cpus[0].ModelName

@@ -281,7 +281,7 @@ func TestShardDiesInTheLastPhase(t *testing.T) {
 	}
 }
 
-// What shards cannot do is refused before anything is made.
+// Settings that shards do not support are refused before anything is made.
 func TestShardRefused(t *testing.T) {
 	w := parse(t, "  - measure: {operations: 100, rate: 1000/s, mix: {list: 1}}\n")
 	for text, change := range map[string]func(*Config){

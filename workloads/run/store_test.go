@@ -119,7 +119,7 @@ func TestKeptOnTheServer(t *testing.T) {
 	}
 }
 
-// What a killed run left half done on a server is not wrong, also when a later run has used
+// Half done operations of a killed run on a server are not wrong, also when a later run has used
 // the data set again and ended well. Where no run was killed, it is.
 func TestLeftoversOfAKilledRun(t *testing.T) {
 	for _, killed := range []bool{true, false} {

@@ -125,7 +125,7 @@ func TestSearchWithNoise(t *testing.T) {
 	}
 }
 
-// What a step shows follows from its cell.
+// The outcome of a step follows from its cell.
 func TestJudge(t *testing.T) {
 	missed := results.Attained{Objective: "p99", Verdict: results.Missed, Code: judge.CodeBeyondBound, Shown: "240ms"}
 	few := results.Attained{Objective: "errors", Verdict: results.Unclear, Code: judge.CodeTooFew, Text: "few"}

@@ -161,7 +161,7 @@ func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
 }
 
 // asCQL gives the indexes of an imported table the targets that CQL has, such as full(tags), and returns their
-// kinds. What schema import carries of an index is "TARGET USING 'CLASS'"; without it the kind is that of the hint.
+// kinds. Schema import carries "TARGET USING 'CLASS'" of an index; without it the kind is that of the hint.
 func asCQL(t *schemas.Table, indexes []*schemas.Index) string {
 	var kinds []string
 	for _, x := range indexes {
