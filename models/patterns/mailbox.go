@@ -31,10 +31,10 @@ func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options
 	for _, t := range k.Schema.Tables {
 		one, loads := b.tables[t.Name], map[string]*drivers.Statement{}
 		if !t.Header() {
-			loads[load+plainName(t)] = &one.load
+			loads[load+t.Name] = &one.load
 		}
 		if len(t.Static) > 0 {
-			loads[loadStatic+plainName(t)] = &one.static
+			loads[loadStatic+t.Name] = &one.static
 		}
 		if err := p.Fill(loads); err != nil {
 			return nil, fmt.Errorf("load table %s: %w", t.Name, err)

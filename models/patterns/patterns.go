@@ -40,12 +40,14 @@ const (
 	mostRows          = 1_000_000 // a forecast may be for more than a test can load
 )
 
-// Beginnings of the names of patterns that load rows and static columns, and that read a whole partition.
+// Beginnings of the names of patterns that load rows and static columns. No declared pattern has such a name.
 const (
-	load       = "load_"
-	loadStatic = "load_static_"
-	Whole      = "partition_"
+	load       = "load:"
+	loadStatic = "load-static:"
 )
+
+// Whole is the name of the pattern that reads a whole partition of a table.
+func Whole(table string) string { return "partition_" + strings.ReplaceAll(table, ".", "_") }
 
 // Of returns the keyspace of a schema.
 func Of(s *schemas.Schema) (*Keyspace, error) {
@@ -53,27 +55,13 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Keyspace{declared: s}
+	k := &Keyspace{Schema: own, declared: s}
 	for _, t := range s.Tables {
 		k.most = max(k.most, countOf(t))
 	}
 	k.Rows = min(cmp.Or(k.most, DefaultRows), mostRows)
 	k.plain(own)
-	for _, t := range own.Tables {
-		if !t.Header() {
-			t.Rows = k.table(t, cmp.Or(k.most, DefaultRows)).rows()
-		}
-	}
-	k.add(own)
-	if k.Schema, err = schemas.Parse(s.File, schemas.Format(own)); err != nil {
-		return nil, fmt.Errorf("schema %s cannot be run: %w", s.Name, err)
-	}
-	k.Schema.Source = s.Source // results have the file, which repeats the run
-	for _, p := range k.Schema.Patterns {
-		if s.Pattern(p.Name) != nil {
-			k.Patterns = append(k.Patterns, p)
-		}
-	}
+	k.Patterns = slices.Clone(own.Patterns)
 	if len(k.Patterns) == 0 {
 		t := s.Tables[0]
 		add := "{get: " + t.Name + "}"
@@ -82,6 +70,12 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 		}
 		return nil, fmt.Errorf("%s: schema %s has no access pattern that can run; add patterns: {read: %s}, or import the "+
 			"statements with schema import --queries FILE", t.Pos.In(s.File), s.Name, add)
+	}
+	for _, t := range own.Tables {
+		if !t.Header() {
+			t.Rows = k.table(t, cmp.Or(k.most, DefaultRows)).rows()
+			k.add(t)
+		}
 	}
 	return k, nil
 }
@@ -174,30 +168,24 @@ func near(t schemas.Type) schemas.Type {
 	return t
 }
 
-// add adds the patterns that load the rows of each table, and read a whole partition.
-func (k *Keyspace) add(s *schemas.Schema) {
-	for _, t := range s.Tables {
-		if t.Header() {
-			continue
-		}
-		add := func(prefix string, p schemas.Pattern) {
-			p.Name, p.Table = prefix+plainName(t), t
-			s.Patterns = append(s.Patterns, &p)
-		}
-		kind := schemas.Put
-		if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
-			kind = schemas.Add
-		}
-		add(load, schemas.Pattern{Kind: kind, By: t.Key(), Columns: t.Columns})
-		if len(t.Static) > 0 {
-			add(loadStatic, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
-		}
-		if len(t.Clustering) > 0 {
-			whole := slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns)
-			add(Whole, schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: whole})
+// add adds the patterns that load the rows of a table, and read a whole partition.
+func (k *Keyspace) add(t *schemas.Table) {
+	add := func(name string, p schemas.Pattern) {
+		p.Name, p.Table = name, t
+		if k.Schema.Pattern(name) == nil {
+			k.Schema.Patterns = append(k.Schema.Patterns, &p)
 		}
 	}
+	kind := schemas.Put
+	if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
+		kind = schemas.Add
+	}
+	add(load+t.Name, schemas.Pattern{Kind: kind, By: t.Key(), Columns: t.Columns})
+	if len(t.Static) > 0 {
+		add(loadStatic+t.Name, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
+	}
+	if len(t.Clustering) > 0 {
+		whole := slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns)
+		add(Whole(t.Name), schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: whole})
+	}
 }
-
-// plainName is the name of a table as a part of a pattern's name.
-func plainName(t *schemas.Table) string { return strings.ReplaceAll(t.Name, ".", "_") }

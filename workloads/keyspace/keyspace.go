@@ -50,7 +50,7 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 func (k *Keyspace) Kinds(prove bool) string {
 	all := map[string]string{}
 	for _, p := range k.Schema.Patterns {
-		if slices.Contains(k.Patterns, p) || prove && strings.HasPrefix(p.Name, patterns.Whole) {
+		if slices.Contains(k.Patterns, p) || prove && p.Name == patterns.Whole(p.Table.Name) {
 			all[p.Name] = "write"
 			if p.Kind.Reads() {
 				all[p.Name] = "read"

@@ -91,7 +91,7 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 		case shows == nil:
 			p.why = "its cost grows with nodes, and this run changes rows only"
 		case shows == byPart:
-			p.op = patterns.Whole + strings.ReplaceAll(f.Table, ".", "_")
+			p.op = patterns.Whole(f.Table)
 		case shows == bySize:
 			for _, c := range k.Schema.Table(f.Table).Columns {
 				if grows := strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection(); grows && schemas.Sized(c) &&
