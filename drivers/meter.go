@@ -161,11 +161,7 @@ func (m *Meter) ran(st Statement) {
 	if m.Clock != nil {
 		m.Took = m.Clock() - m.began
 	}
-	took := m.Session.Take()
-	c := Cost{
-		Calls: took.Calls, Retries: took.Retries, Throttled: took.Throttled, Backoff: took.Backoff,
-		RowsExamined: took.RowsExamined, Unreported: took.Unreported,
-	}
+	c := m.Session.Take()
 	if m.repeating {
 		c = Cost{Retries: c.Calls + c.Retries, Throttled: c.Throttled, Backoff: c.Backoff}
 	}

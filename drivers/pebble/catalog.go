@@ -51,7 +51,7 @@ func (s *Store) countElements() error {
 
 func (s *Store) putSynced(key, value []byte) error {
 	err := s.db.Set(key, value, pebble.Sync)
-	if fault := s.fault(); fault != nil {
+	if fault := s.fs.fault(); fault != nil {
 		return fault
 	}
 	return err

@@ -80,7 +80,7 @@ func TestBlobsGoWhileOpen(t *testing.T) {
 
 	st, err := openStore(drivers.Options{Dir: dir}, &fleeting{FS: vfs.Default})
 	for end := time.Now().Add(time.Minute); err == nil && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		err = st.fault()
+		err = st.fs.fault()
 	}
 	if !errors.Is(err, drivers.ErrCorrupt) {
 		t.Errorf("after a compaction of what is gone: %v", err)

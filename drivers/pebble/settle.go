@@ -36,7 +36,7 @@ func (s *Store) Settle(ctx context.Context) error {
 		// Between two compactions there is a moment when none runs, so two looks in a row must
 		// find none.
 		for quiet := 0; quiet < 2; {
-			if err := s.fault(); err != nil {
+			if err := s.fs.fault(); err != nil {
 				return err
 			}
 			if quiet++; !s.quiet() {

@@ -254,9 +254,6 @@ func (s *Store) stop() error {
 	return err
 }
 
-// fault returns why the store has stopped, or nil.
-func (s *Store) fault() error { return s.fs.fault() }
-
 // Close implements drivers.Store.
 func (s *Store) Close() error {
 	s.gate.Close()
