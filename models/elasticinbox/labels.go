@@ -176,14 +176,13 @@ func (m *mailbox) count(ctx context.Context, address string) error {
 	key := drivers.Text(address)
 	for _, t := range m.tally {
 		id := m.counterID(t.label)
-		if t.bytes != 0 {
-			m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statBytes), drivers.Counter(t.bytes))
-		}
-		if t.messages != 0 {
-			m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statMessages), drivers.Counter(t.messages))
-		}
-		if t.unread != 0 {
-			m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(statUnread), drivers.Counter(t.unread))
+		for _, c := range [...]struct {
+			stat   string
+			change int64
+		}{{statBytes, t.bytes}, {statMessages, t.messages}, {statUnread, t.unread}} {
+			if c.change != 0 {
+				m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(c.stat), drivers.Counter(c.change))
+			}
 		}
 	}
 	if len(m.Calls.List) == 0 {
