@@ -28,12 +28,8 @@ func newSchemaDiff(known registry) *cobra.Command {
 					return err
 				}
 				idle, version := c.Ignore(ignore), st.Capabilities().Version
-				stored, err := st.Stored(s)
-				if err != nil {
-					return err
-				}
 				err = show(cmd, schemaDiff{s.Name, f.engine, version, c}, func(out io.Writer, _ int) {
-					missing := allMissing(stored, c)
+					missing := allMissing(s, c)
 					if missing == 0 {
 						writeDiff(out, s, version, c, idle)
 						return
@@ -60,8 +56,8 @@ func newSchemaDiff(known registry) *cobra.Command {
 
 // allMissing counts the tables that an engine lacks; 0 if it has one of them, or if there is another
 // difference.
-func allMissing(stored *schemas.Schema, c *drivers.Comparison) (missing int) {
-	for _, t := range stored.Tables {
+func allMissing(s *schemas.Schema, c *drivers.Comparison) (missing int) {
+	for _, t := range s.Tables {
 		if !t.Header() {
 			missing++
 		}

@@ -295,3 +295,48 @@ func TestDriftForeign(t *testing.T) {
 		t.Errorf("other replication than the setting's: %q", got)
 	}
 }
+
+// TestImportedView: a keyspace with a materialized view that was imported has all tables of the schema, so its rows can
+// be read, also those of the view. Apply creates the other tables only.
+func TestImportedView(t *testing.T) {
+	st := openLive(t, nil)
+	keyspace := "view_" + st.Namespace
+	defer func() {
+		if err := st.alter(t.Context(), "DROP KEYSPACE IF EXISTS "+keyspace); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, stmt := range []string{
+		"CREATE KEYSPACE " + keyspace + " WITH replication = {'class': 'NetworkTopologyStrategy', '" + st.datacenter + "': 1}",
+		"CREATE TABLE " + keyspace + ".orders (id text PRIMARY KEY, tag text)",
+		"CREATE MATERIALIZED VIEW " + keyspace + ".by_tag AS SELECT tag, id FROM " + keyspace + ".orders " +
+			"WHERE tag IS NOT NULL AND id IS NOT NULL PRIMARY KEY (tag, id)",
+	} {
+		if err := st.alter(t.Context(), stmt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := schemaOf(t, "shop", `native: cassandra
+tables:
+  orders: {partition: [id text], columns: {tag: text}, at: "a.cql:1"}
+  by_tag: {partition: [tag text], clustering: [id text], other: {materialized view of: orders}, at: "a.cql:2"}
+`)
+	reader, err := Engine().Open(t.Context(), drivers.Options{
+		Contact: []string{live.Contact(t, "cassandra")}, ReadOnly: true, Keyspace: keyspace,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := reader.Apply(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reader.Prepare(t.Context(), schemas.ScanOf(s.Table("by_tag"))); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := st.Apply(t.Context(), s); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package cassandra
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -220,6 +221,28 @@ func TestNextPage(t *testing.T) {
 	} {
 		if got := nextPage(c.rows, 1000, c.took); got != c.want {
 			t.Errorf("after a page of %d rows in %v one of %d, want %d", c.rows, c.took, got, c.want)
+		}
+	}
+}
+
+// TestTokenRanges: the parts of a scan are of equal length and cover the ring.
+func TestTokenRanges(t *testing.T) {
+	want := []tokenRange{
+		{math.MinInt64, -1 << 62}, {-1 << 62, 0}, {0, 1 << 62}, {1 << 62, math.MaxInt64},
+	}
+	if got := tokenRanges(4); !slices.Equal(got, want) {
+		t.Errorf("four parts are %v, want %v", got, want)
+	}
+	if got := tokenRanges(1); !slices.Equal(got, []tokenRange{{math.MinInt64, math.MaxInt64}}) {
+		t.Errorf("one part is %v", got)
+	}
+}
+
+// TestBoundLimit: a read without a limit gets the highest one that CQL has.
+func TestBoundLimit(t *testing.T) {
+	for limit, want := range map[int64]int32{-1: math.MaxInt32, 1 << 40: math.MaxInt32, 25: 25} {
+		if got := (&inputs{limit: limit}).value(bindLimit); !got.Equal(drivers.Int(want)) {
+			t.Errorf("LIMIT %v for %d, want %d", got, limit, want)
 		}
 	}
 }

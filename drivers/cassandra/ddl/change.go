@@ -39,7 +39,7 @@ func (m *Planner) Compare(extra []drivers.Drift, exact bool, strategy string) (*
 	}
 	foreign, lost := m.markDrifts()
 	have := m.There.Schema(want.Name)
-	extra = m.views(want, extra)
+	extra = m.views(extra)
 	for _, t := range want.Tables {
 		h := have.Table(t.Name)
 		if h == nil || t.Header() {
@@ -70,15 +70,14 @@ func (m *Planner) Compare(extra []drivers.Drift, exact bool, strategy string) (*
 	return c, nil
 }
 
-// views takes the materialized views of an imported schema out of it, and those that are there out of what the
-// schema does not have.
-func (d *Definition) views(want *schemas.Schema, extra []drivers.Drift) []drivers.Drift {
+// views takes the materialized views of an imported schema out of what the schema does not have, and adds those that
+// are not there.
+func (d *Definition) views(extra []drivers.Drift) []drivers.Drift {
 	for _, td := range d.Tables {
 		base := td.Table.View()
 		if base == "" {
 			continue
 		}
-		want.Tables = slices.DeleteFunc(want.Tables, func(t *schemas.Table) bool { return t.Name == td.Table.Name })
 		view := PartName(td.Name, "materialized view", base)
 		there := len(extra)
 		if extra = slices.DeleteFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); len(extra) == there {

@@ -71,7 +71,7 @@ type Definition struct {
 	namespace   string
 	types       []*schemas.UserType
 	other       []schemas.Setting // of the schema
-	Stored      *schemas.Schema   // as Inspect will return it
+	Stored      *schemas.Schema   // as Inspect will return it, without materialized views
 	ThrowAway   string            // options that end each CREATE TABLE: throwAway or ""
 	NoTablets   bool              // the keyspace is to have no tablets, which ScyllaDB would give it
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
@@ -107,8 +107,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		if err != nil {
 			return nil, err
 		}
-		stored := d.Stored.Table(t.Name)
-		d.store(t, stored, settings)
+		d.store(t, d.Stored.Table(t.Name), settings)
 		if t.Header() {
 			if len(t.Hints[EngineName]) > 0 {
 				return nil,
@@ -133,6 +132,9 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		}
 		d.Tables = append(d.Tables, td)
 	}
+	d.Stored.Tables = slices.DeleteFunc(d.Stored.Tables, func(t *schemas.Table) bool {
+		return s.Table(t.Name).View() != ""
+	})
 	return d, nil
 }
 
