@@ -58,7 +58,7 @@ type job struct {
 	}
 }
 
-// TestKubernetesShards: the Job runs as many shards as it says, all at once, and the merge
+// TestKubernetesShards: the Job runs as many shards as it says, all together, and the merge
 // reads what each of them writes.
 func TestKubernetesShards(t *testing.T) {
 	jobs := map[string]job{}

@@ -77,7 +77,7 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 	return nil
 }
 
-// run carries the command out. It checks all input before the first operation.
+// run executes the command. It checks all input before the first operation.
 func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error {
 	ctx, name := cmd.Context(), results.DefaultWorkload
 	if len(args) == 1 {

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Every figure of a cost is added.
+// Every number of a cost is added.
 func TestEveryCostIsAdded(t *testing.T) {
 	var sum, more drivers.Cost
 	numbered := func(c *drivers.Cost, first int64) reflect.Value {
@@ -30,7 +30,7 @@ func TestEveryCostIsAdded(t *testing.T) {
 	}
 }
 
-// preset is a session that yields 25 rows of a read at once, and does nothing else.
+// preset is a session that yields 25 rows of a read together, and does nothing else.
 type preset struct {
 	drivers.CostCounter
 	row []drivers.Value

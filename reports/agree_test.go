@@ -92,7 +92,7 @@ func written(t *testing.T, write func(io.Writer, *results.Run) error) string {
 	return b.String()
 }
 
-// All outputs have the figures of run.json.
+// All outputs have the values of run.json.
 func TestOutputsAgree(t *testing.T) {
 	cells := rawCells(t)
 	t.Run("csv", func(t *testing.T) { csvAgrees(t, cells, written(t, WriteCSV)) })

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// The overview sorts doubts by their codes, and a run is excused from cells of a code. Only package judge has codes.
+// The overview sorts warnings by their codes, and a run is excused from cells of a code. Only package judge has codes.
 func TestCodesOfTheOverviewExist(t *testing.T) {
 	known, err := os.ReadFile("../docs/results.md") // it lists judge's codes
 	if err != nil {

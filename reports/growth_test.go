@@ -38,7 +38,7 @@ func swept() *results.Run {
 			failed      bool
 			partition   float64
 			rowsDeviate float64
-			login       float64 // rows examined
+			login       float64 // rows scanned
 			pattern     string
 		}{
 			{"james", 21e3 * (1 + 0.01*math.Mod(float64(i*7), 5)), 25, false, 700 * n, 0, 3 * n, "mailboxes_of"},

@@ -38,7 +38,7 @@ func streamed() *results.Run {
 	return r
 }
 
-// Every form of a run has the figures of its streams.
+// Every form of a run has the metrics of its streams.
 func TestStreamsAreReported(t *testing.T) {
 	r := streamed()
 	fitsSchema(t, r)

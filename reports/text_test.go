@@ -194,7 +194,7 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 	}
 }
 
-// A doubt of one model that has other figures in another phase says so.
+// A warning of one model that has other values in another phase says so.
 func TestDoubtsOfSeveralPhases(t *testing.T) {
 	doubt := func(n int64) []results.Doubt {
 		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}

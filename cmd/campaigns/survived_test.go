@@ -49,7 +49,7 @@ func (v *victim) survived(o outage) *results.Audit {
 	return a
 }
 
-// outcomes checks that each operation that was due is in one column and no more,
+// outcomes checks that each scheduled operation is in one column and no more,
 // and that those that were not ok have their reasons.
 func (v *victim) outcomes(c *results.Cell) (failed, unknown int64) {
 	t := v.t

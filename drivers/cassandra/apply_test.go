@@ -54,7 +54,7 @@ func schemaOf(t testing.TB, name, body string) *schemas.Schema {
 	return s
 }
 
-// TestApply is about creating a schema, from two clients at once, and about what
+// TestApply is about creating a schema, from two clients together, and about what
 // is in its way.
 func TestApply(t *testing.T) {
 	ctx := t.Context()

@@ -153,7 +153,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestUnreachable: an error names at once the address that does not answer.
+// TestUnreachable: an error names immediately the address that does not answer.
 func TestUnreachable(t *testing.T) {
 	const nobody = "127.0.0.1:1"
 	begin := time.Now()

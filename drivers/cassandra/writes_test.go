@@ -213,7 +213,7 @@ func TestTimesOfParts(t *testing.T) {
 	}
 }
 
-// TestParallelStamps: of parts of one batch that are sent at once and write one row, the later
+// TestParallelStamps: of parts of one batch that are sent together and write one row, the later
 // one wins. (With equal timestamps the larger value would.)
 func TestParallelStamps(t *testing.T) {
 	r := run(t, openLive(t, nil), schemaOf(t, "flags", flagsBody))

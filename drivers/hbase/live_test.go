@@ -103,7 +103,7 @@ func TestTies(t *testing.T) {
 	}
 }
 
-// TestOneRowInParallel runs parts at once, some of them of one row: these in order.
+// TestOneRowInParallel runs parts in parallel, some of them of one row: these in order.
 func TestOneRowInParallel(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, tiesSchema)

@@ -279,7 +279,7 @@ func awaitRegions(t *testing.T, st *Store, want int) {
 }
 
 // TestWideRows reads rows that are larger than one answer of a scan, and several
-// of them at once.
+// of them together.
 func TestWideRows(t *testing.T) {
 	t.Parallel()
 	st := openLive(t, newNamespace(), nil)

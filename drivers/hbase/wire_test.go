@@ -127,7 +127,7 @@ func hbaseWith(t *testing.T, header proto.Message, more []byte) string {
 	})
 }
 
-// TestWrongServer: something else than ZooKeeper or HBase is refused at once, says what it answered, and
+// TestWrongServer: something else than ZooKeeper or HBase is refused immediately, says what it answered, and
 // neither takes memory nor ends the process.
 func TestWrongServer(t *testing.T) {
 	says := func(b []byte) string {

@@ -81,7 +81,7 @@ func TestIndexDamage(t *testing.T) {
 	e.want("", "worded_whole", "tree")
 }
 
-// TestIndexRace writes few rows from many sessions at once: each row has the entry of its last value.
+// TestIndexRace writes few rows from many sessions concurrently: each row has the entry of its last value.
 func TestIndexRace(t *testing.T) {
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
 	var g sync.WaitGroup

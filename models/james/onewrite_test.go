@@ -18,7 +18,7 @@ import (
 )
 
 // TestOneWriteLive: on Cassandra a delivery of james@one-lwt is one conditional write and the
-// count. Deliveries at once get different UIDs, and messages of several chunks are whole as well.
+// count. Concurrent deliveries get different UIDs, and messages of several chunks are whole as well.
 func TestOneWriteLive(t *testing.T) {
 	st := drivertest.OpenLive(t, cassandra.Engine(), drivers.Options{
 		Contact: []string{live.Contact(t, "cassandra")}, Namespace: "j" + strings.ToLower(rand.Text()[:15]),

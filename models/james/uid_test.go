@@ -29,7 +29,7 @@ func (s withoutAdd) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.St
 	return s.Store.Prepare(ctx, p)
 }
 
-// TestConcurrentUIDs lets workers deliver to one mailbox at once, with increments and
+// TestConcurrentUIDs lets workers deliver to one mailbox concurrently, with increments and
 // with compare-and-set in their place.
 func TestConcurrentUIDs(t *testing.T) {
 	const workers, each = 4, 25

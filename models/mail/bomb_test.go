@@ -33,7 +33,7 @@ func bombs() []string {
 	}
 }
 
-// TestBombs: 32 readers of any mail take less than 300 MB, program and all. The figure is
+// TestBombs: 32 readers of any mail use less than 300 MB, program and all. The value is
 // the largest that a process of its own ever took, which the kernel reports.
 func TestBombs(t *testing.T) {
 	const readers, most, file = 32, 300 << 20, "MAILBENCH_TEST_BOMBS"
@@ -61,7 +61,7 @@ func TestBombs(t *testing.T) {
 	t.Logf("%d bytes of gzip: %s", b.Len(), out)
 }
 
-// explode has many readers read all messages of a file, and some of each part, at once.
+// explode has many readers read all messages of a file, and some of each part, concurrently.
 func explode(t *testing.T, path string, readers int, most int64) {
 	f, err := Open(t.Context(), path, t.TempDir(), 1<<40)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// noise makes trials of one build differ. All but figures are standard
+// noise makes trials of one build differ. All but metrics are standard
 // deviations of the logarithm of a percentile. The machine's part is the same for all
 // operations of a trial, once for p50 and twice for p99.
 type noise struct {
@@ -22,7 +22,7 @@ type noise struct {
 	modes        float64 // every other trial, drawn, is slower by this: where the store's memory lies
 	spells       int     // half-seconds of a trial, of which some are faster: no other program uses the processor's other half
 	slowedBy     float64 // the first operation of the new build takes as many times as long
-	streams      int     // at once, of which each carries out all operations; only those of the first are slowed
+	streams      int     // together, of which each executes all operations; only those of the first are slowed
 }
 
 // quiet and busy are a machine that has nothing else to do, and one that has.
@@ -33,7 +33,7 @@ var (
 	// A virtual machine with nothing else on it, in trials of 1.5 and of 10 seconds: see docs/internals/comparing.md.
 	short = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 3}
 	long  = noise{ops: 20, machine: 0.025, own50: 0.01, own99: 0.03, spells: 20}
-	// Streams of their own: a comparison has three times as many figures.
+	// Streams of their own: a comparison has three times as many metrics.
 	quietStreams = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, streams: 2}
 	busyStreams  = noise{ops: 20, machine: 0.015, own50: 0.015, own99: 0.04, disturbed: 0.15, drift: 0.03, walk: 0.015, streams: 2}
 )
@@ -158,7 +158,7 @@ func op(count, p50, p99 int64) results.Op {
 	}}
 }
 
-// slowdown says of one comparison whether any figure differs, and whether the slowed ones
+// slowdown says of one comparison whether any metric differs, and whether the slowed ones
 // were found: p50 of the first operation, of the first stream if there are streams.
 func (w noise) slowdown(c *Comparison) (any, found bool) {
 	slowed := Operation{Op: "op00"}

@@ -31,7 +31,7 @@ func TestRatesAgreeWithTheory(t *testing.T) {
 		{"busy, streams", busyStreams},
 	} {
 		if *simulated == 0 && w.streams > 0 {
-			w.ops = 4 // has as many figures as the others have
+			w.ops = 4 // has as many metrics as the others have
 		}
 		t.Run(w.name, func(t *testing.T) {
 			for _, turns := range []bool{true, false} {

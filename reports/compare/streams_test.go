@@ -40,7 +40,7 @@ func changeStream(s Side, stream, name string, to func(o *results.Op)) {
 	}
 }
 
-// judged are the figures of a comparison with a verdict, as STREAM:OPERATION.FIGURE.
+// judged are the metrics of a comparison with a verdict, as STREAM:OPERATION.METRIC.
 func judged(c *Comparison, v Verdict) (all []string) {
 	for i := range c.Cells[0].Figures {
 		if f := &c.Cells[0].Figures[i]; f.Verdict == v {
@@ -114,7 +114,7 @@ func TestGatesOfStreams(t *testing.T) {
 	}
 }
 
-// A stream that only one side has is said, and the phase's figures are compared all the same.
+// A stream that only one side has is said, and the phase's metrics are compared all the same.
 func TestStreamsOfOneSide(t *testing.T) {
 	base, fresh := streamed(10)
 	for i := range fresh.Runs[0].Cells {

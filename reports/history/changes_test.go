@@ -11,7 +11,7 @@ import (
 
 var histories = flag.Int("histories", 12, "how many histories TestRates simulates of each kind")
 
-// made is a figure of n runs whose logarithms vary by so much, with a heavy tail, and which takes
+// made is a metric of n runs whose logarithms vary by so much, with a heavy tail, and which takes
 // as many times as long from run at on.
 func made(random *rand.Rand, n, at int, vary, times float64) Figure {
 	f := Figure{Name: "p50", Changes: []Change{}, Measure: &compare.Measure{Name: "p50", Limit: 0.05}}

@@ -65,7 +65,7 @@ func TestStreamsChange(t *testing.T) {
 	}
 }
 
-// The highest rate that a run found is a figure with its uncertainty, and a change of it is found.
+// The highest rate that a run found is a value with its uncertainty, and a change of it is found.
 func TestMaxRateChanges(t *testing.T) {
 	dir := t.TempDir()
 	for night := range 12 {

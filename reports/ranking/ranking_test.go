@@ -150,7 +150,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	}
 }
 
-// A model that did not carry out the offered rate, or whose data is lost, is named with the reason, has
+// A model that did not execute the offered load, or whose data is lost, is named with the reason, has
 // its latencies in the table, and is not ranked.
 func TestNotRanked(t *testing.T) {
 	r := planted(3, steady, map[string]map[string]results.Op{
@@ -205,7 +205,7 @@ func TestMarksAreMonotone(t *testing.T) {
 }
 
 // Only operations that all models support are summed, each as often as in the workload: a model that lacks
-// one, and executed others in its place, weighs these as the other models do.
+// one, and executed others instead, weighs these as the other models do.
 func TestShares(t *testing.T) {
 	l := one(t, planted(1, steady, map[string]map[string]results.Op{
 		"all":   {"list": op(600, 500, 500, 1, 1, 1), "open": op(200, 500, 500, 11, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},

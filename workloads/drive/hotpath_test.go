@@ -129,12 +129,12 @@ func hotWorkerOf(tb testing.TB, phase workloads.Phase, bound models.Bound) *work
 			tb.Error(err)
 		}
 	})
-	hot.last = 1           // all due times are past
+	hot.last = 1           // all scheduled starts are past
 	hot.idealEnd = 1 << 60 // and none of the waits is the client's
 	return hot
 }
 
-// next carries out one operation.
+// next executes one operation.
 func (w *worker) next(tb testing.TB, ctx context.Context) {
 	due, ok := w.phase.Stream.Next(w.last, &w.op)
 	if !ok {

@@ -48,7 +48,7 @@ func (m *madeMail) Message(uint64, time.Time, *mail.Message) error {
 func (*madeMail) From(uint64) (string, error) { return "", nil }
 
 // TestBrokenOffIsNotDue: a delivery that the end of the phase interrupts while its message is
-// made, or while it waits for memory, was never offered to the store. It is not due, in its stream either.
+// made, or while it waits for memory, was never offered to the store. It is not scheduled, in its stream either.
 func TestBrokenOffIsNotDue(t *testing.T) {
 	stream := func(name string) workloads.Phase {
 		return workloads.Phase{
@@ -62,7 +62,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	made := &madeMail{}
 	at.Mail, at.Large = made, subject.NewBudget(32<<20)
 	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxWait: time.Hour})
-	now := time.Second // all due times are past
+	now := time.Second // all scheduled starts are past
 	p.clock.virtual = &now
 	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()
@@ -103,13 +103,13 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 }
 
 // TestInterruptedIsNotDue: an operation whose time had not come when the phase ended was never
-// due: it was neither executed nor dropped.
+// scheduled: it was neither executed nor dropped.
 func TestInterruptedIsNotDue(t *testing.T) {
 	w := hotWorkerOf(t, workloads.Phase{
 		Kind: workloads.Measure, Arrivals: workloads.Constant, Rate: workloads.Rate{Count: 1, Per: time.Hour},
 		Operations: 10, Mix: workloads.Mix{workloads.Counters: 1},
 	}, idleBound{})
-	w.next(t, t.Context()) // due at the beginning
+	w.next(t, t.Context()) // scheduled at the beginning
 	now := time.Second
 	w.phase.clock.virtual = &now
 	ended, end := context.WithCancel(t.Context())

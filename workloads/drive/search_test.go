@@ -162,7 +162,7 @@ func notTheStore(t *testing.T, s situation) {
 }
 
 // In real time a search finds the highest rate of a store that serves so many operations
-// at once, within 5% of what it could do, by the time that it took for them. On a busy
+// together, within 5% of what it could do, by the time that it took for them. On a busy
 // machine the client is the limit, and the search says so: the test waits for a quiet one.
 func TestSearchInRealTimeAlone(t *testing.T) {
 	t.Parallel()
@@ -187,7 +187,7 @@ func TestSearchInRealTimeAlone(t *testing.T) {
 	}
 }
 
-// quiet reports whether other processes and machines took little of the processors in all
+// quiet reports whether other processes and machines used little of all processors
 // steps.
 func quiet(s *results.Search) bool {
 	for i := range s.Steps {

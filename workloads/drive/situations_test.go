@@ -174,7 +174,7 @@ func why(c *results.Cell) string {
 // situationVariable has a situation for a process of this test binary.
 const situationVariable = "MAILBENCH_TEST_SITUATION"
 
-// run carries the situation out in a process of its own.
+// run executes the situation in a process of its own.
 func (s situation) run(t *testing.T) *results.Cell {
 	t.Helper()
 	var c results.Cell
@@ -306,7 +306,7 @@ func TestSituation(t *testing.T) {
 
 var sink atomic.Uint64
 
-// measure carries out the phase and judges it.
+// measure executes the phase and judges it.
 func (s situation) measure(t *testing.T) *results.Cell {
 	target, stream := testTarget(t, sleepyBound{s.Store, time.Now(), new(atomic.Int64), make(chan struct{}, s.Store.Serves)})
 	phase := workloads.Phase{

@@ -31,7 +31,7 @@ func mixes() workloads.Phase {
 	return p
 }
 
-// The figures of all streams together are those of the phase: nothing is counted twice or
+// The metrics of all streams together are those of the phase: nothing is counted twice or
 // left out, for operations of one stream and of several.
 func TestStreamsAddUp(t *testing.T) {
 	chance := rand.New(rand.NewPCG(1, 2))

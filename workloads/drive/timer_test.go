@@ -28,7 +28,7 @@ func startTimer(t testing.TB) (*clock, *timer) {
 	return &c, timer
 }
 
-// A timer is never early, and one for a time that is past returns at once.
+// A timer is never early, and one for a time that is past returns immediately.
 func TestTimerIsNotEarly(t *testing.T) {
 	c, timer := startTimer(t)
 	for range 20 {
@@ -87,8 +87,8 @@ func waiting(perSecond uint64) workloads.Phase {
 	}
 }
 
-// waits carries out a phase whose operations take no time, and returns the distribution of the time from
-// the due time to the start, and the share of a processor that was used.
+// waits executes a phase whose operations take no time, and returns the distribution of the time from
+// the scheduled to the real start, and the share of a processor that was used.
 func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, used float64) {
 	target, stream := testTarget(tb, idleBound{})
 	what := waiting(perSecond)
@@ -102,7 +102,7 @@ func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, us
 	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], p.used.cpu.Seconds() / p.seconds
 }
 
-// TestSpinIsNotEarly: no operation starts before it is due, also where several workers wait, of which one
+// TestSpinIsNotEarly: no operation starts before its time, also where several workers wait, of which one
 // spins.
 func TestSpinIsNotEarly(t *testing.T) {
 	c, timer := startTimer(t)
@@ -131,7 +131,7 @@ func TestSpinIsNotEarly(t *testing.T) {
 }
 
 // BenchmarkWait compares waits that end in a spin with waits for the timer alone, two seconds of each in
-// turn: the time from the due time to the start, and processors used. Operations take no time.
+// turn: the time from the scheduled to the real start, and processors used. Operations take no time.
 func BenchmarkWait(b *testing.B) {
 	for _, rate := range []uint64{250, 2000, 10_000} {
 		b.Run(fmt.Sprintf("%d-a-second", rate), func(b *testing.B) {

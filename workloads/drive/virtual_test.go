@@ -38,7 +38,7 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 		want  func(q float64) float64 // seconds
 	}{
 		{
-			// Of 12 s one is a stall. Operations that are due in it wait for its end.
+			// Of 12 s one is a stall. Operations that are scheduled in it wait for its end.
 			"a stall of 1 s in 12", constant(1000), stalls(12*second, second, instant),
 			func(q float64) float64 { return max(instant.Seconds(), 1-12*(1-q)) },
 		},
@@ -237,7 +237,7 @@ func undisturbed(c *results.Cell) bool {
 	return c.Client.OthersShare+c.Client.StealShare < 0.1 && time.Duration(c.Evidence.Hiccups.Total) < 20*ms
 }
 
-// stalls is a store that answers at once but for the beginning of each period. Any
+// stalls is a store that answers immediately but for the beginning of each period. Any
 // number of operations wait for the end of a stall.
 func stalls(period, stall, takes time.Duration) func(time.Duration) time.Duration {
 	return func(start time.Duration) time.Duration {
@@ -299,7 +299,7 @@ func mmc(c int, lambda, mu, q float64) float64 {
 	return low
 }
 
-// simulate carries out a phase in virtual time. Store returns when an operation ends
+// simulate executes a phase in virtual time. Store returns when an operation ends
 // that starts at start; it is called in the order of starts. No worker runs during the
 // pause.
 func simulate(

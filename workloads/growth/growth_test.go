@@ -104,7 +104,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// A figure that grows to a bound and stays there, such as the rows of a page, is flat from there on;
+// A metric that grows to a bound and stays there, such as the rows of a page, is flat from there on;
 // the ten laws are seldom called so.
 func TestFlatFrom(t *testing.T) {
 	half := math.Sqrt(10)
@@ -132,7 +132,7 @@ func TestFlatFrom(t *testing.T) {
 	}
 }
 
-// A figure that steps, or follows no curve, at five sizes from 100 to 10,000 gets no class: one point does not
+// A metric that steps, or follows no curve, at five sizes from 100 to 10,000 gets no class: one point does not
 // make a power. Counters have known errors, which say nothing about how well a line fits.
 func TestSteps(t *testing.T) {
 	for _, p := range []struct {

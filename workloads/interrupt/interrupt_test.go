@@ -66,7 +66,7 @@ func asTheContractSays(t *testing.T, m models.Model, e drivers.Engine) {
 	}
 }
 
-// counted are the figures of a result that a golden file has, too.
+// counted are the numbers of a result that a golden file has, too.
 func counted(r *results.Interrupted) map[string]int {
 	n := map[string]int{
 		"writes": r.Writes, "places": r.Places, "twice": r.Twice,

@@ -89,7 +89,7 @@ func TestCodesAreDocumented(t *testing.T) {
 }
 
 // Every code comes up in a case of TestJudge, as the reason of the verdict that
-// docs/results.md gives it, or as a doubt.
+// docs/results.md gives it, or as a warning.
 func TestCodesAreAllUsed(t *testing.T) {
 	reasons, doubted := map[results.Code]results.Verdict{}, map[results.Code]bool{}
 	for _, c := range slices.Concat(verdicts, doubts) {

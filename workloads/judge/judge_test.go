@@ -67,7 +67,7 @@ func ofShards(c *results.Cell, first, second string) {
 }
 
 // A judged is a change of the healthy cell and the findings that Judge must have. Text is a
-// part of the reason, or of the last doubt where the verdict is ok.
+// part of the reason, or of the last warning where the verdict is ok.
 type judged struct {
 	name    string
 	change  func(c *results.Cell)
@@ -77,7 +77,7 @@ type judged struct {
 	text    string
 }
 
-// verdicts are cases about the generator, the rate, and cells without figures.
+// verdicts are cases about the generator, the rate, and cells without metrics.
 var verdicts = []judged{
 	{"healthy", func(*results.Cell) {}, results.OK, "", nil, ""},
 
@@ -327,7 +327,7 @@ var verdicts = []judged{
 		op(c, func(o *results.Op) { o.Dropped = 1 })
 	}, results.Overloaded, CodeDropped, codes{CodeLighterLoad, CodeDropped}, "1 of 60001 scheduled operations were never started (offered 2000/s, achieved 2000/s); lower the rate, or raise --max-wait"},
 
-	// There are no figures.
+	// There are no metrics.
 	{"a population that the model cannot hold", func(c *results.Cell) {
 		c.Evidence = &results.Evidence{NotOffered: "an account needs an inbox"}
 		c.Ops = map[string]results.Op{"open": {Support: results.NotOffered}}
@@ -394,7 +394,7 @@ var verdicts = []judged{
 	}, results.Failed, CodeError, nil, "interrupted"},
 }
 
-// doubts are cases whose figures hold, but have to be read with care.
+// doubts are cases whose values are valid, but have warnings.
 var doubts = []judged{
 	{
 		"drift", func(c *results.Cell) {
@@ -551,7 +551,7 @@ var doubts = []judged{
 		"shared machine: engine and client run on one machine",
 	},
 
-	// A load runs as fast as it can, and the phases without operations have no figures.
+	// A load runs as fast as it can, and the phases without operations have no metrics.
 	{"a load", func(c *results.Cell) {
 		c.Kind, c.Client.CPUShare, c.Evidence = results.KindLoad, 1, &results.Evidence{Messages: 5000}
 		c.Ops = map[string]results.Op{"deliver": {Count: 5000}}
@@ -605,7 +605,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// found are the codes of doubts.
+// found are the codes of warnings.
 func found(doubts []results.Doubt) codes {
 	var found codes
 	for _, d := range doubts {

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// served is a healthy cell with figures of two operations and of all together.
+// served is a healthy cell with metrics of two operations and of all together.
 func served() *results.Cell {
 	c := healthy()
 	lat := func(p50 int64) results.Latency {
@@ -159,7 +159,7 @@ func TestObjectivesThatHold(t *testing.T) {
 	}
 }
 
-// A bound of a stream is of that stream's figures, and no other.
+// A threshold of a stream is for that stream's metrics, and no other.
 func TestObjectivesOfStreams(t *testing.T) {
 	of := func(stream, op, figure, sign string, bound float64) results.Objective {
 		o := objective(op, figure, sign, bound)

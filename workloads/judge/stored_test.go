@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite testdata/cases/run.json")
 // cases are the results that hold the cells of TestJudge.
 const cases = "testdata/cases"
 
-// A saved run that is judged again gets the same verdicts and doubts.
+// A saved run that is judged again gets the same verdicts and warnings.
 func TestStoredResultsAreJudgedAsTheyWere(t *testing.T) {
 	if *update {
 		store(t)

@@ -14,7 +14,7 @@ func Example() {
 	operations := []string{"open", "list"}
 	rec := latency.NewRecorder(len(operations), workers, true)
 
-	// Each worker records into its own Worker. An operation was due at 0,
+	// Each worker records into its own Worker. An operation was scheduled at 0,
 	// started 1 ms later and took 4 ms.
 	rec.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 5*time.Millisecond)
 	rec.Worker(1).Record(1, latency.Failed, false, 0, 0, time.Second)

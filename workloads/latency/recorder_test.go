@@ -12,7 +12,7 @@ import (
 
 func TestThreeTimesOfAnOperation(t *testing.T) {
 	r := NewRecorder(2, 1, true)
-	// Due at 10 ms, started 5 ms late, took 2 ms.
+	// Scheduled at 10 ms, started 5 ms late, took 2 ms.
 	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
 	r.Tick()
 	op := r.Total(1)
@@ -28,7 +28,7 @@ func TestThreeTimesOfAnOperation(t *testing.T) {
 }
 
 // Of an operation that was not ok it is known how long it kept its caller waiting, from its
-// start, and when it was over, from when it was due.
+// start, and when it was over, from its scheduled start.
 func TestTimesOfOtherOutcomes(t *testing.T) {
 	r := NewRecorder(NumOutcomes, 1, true)
 	for _, out := range []Outcome{NotFound, Failed, Unknown, TooLarge} {
@@ -128,7 +128,7 @@ func TestFirstAndLast(t *testing.T) {
 func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 	r := NewRecorder(1, 1, true)
 	r.Worker(0).Record(0, OK, false, 0, 0, 2*Highest)
-	r.Worker(0).Record(0, OK, false, time.Second, 0, 1) // started before it was due
+	r.Worker(0).Record(0, OK, false, time.Second, 0, 1) // started before its time
 	r.Tick()
 	op := r.Total(0)
 	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Wait].TotalCount() != 2 {

@@ -19,7 +19,7 @@ type common struct{ drivers.Store }
 
 func (common) Close() error { return nil }
 
-// eachShard joins so many shards and lets them do something, all at once.
+// eachShard joins so many shards and lets them do something, all together.
 func eachShard(t *testing.T, of int, do func(s *Shards) error) {
 	t.Helper()
 	store, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir()})

@@ -118,7 +118,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	return merge.Source{Name: fmt.Sprintf("results/%d", index), Run: r, Log: &log}
 }
 
-// Every figure of the union of shards is that of one load generator that recorded the
+// Every value of the union of shards is that of one load generator that recorded the
 // same: percentiles, those of all scheduled operations, costs and their deviations.
 func TestUnionIsExact(t *testing.T) {
 	const of = 4

@@ -53,7 +53,7 @@ phases: [{load: {}}, {measure: {duration: 40s, rate: `+rate+`, mix: {list: 1}}}]
 	}
 }
 
-// TestShapes: how many operations are due until any time is the integral of the rate,
+// TestShapes: how many operations are scheduled until any time is the integral of the rate,
 // exactly for constant arrivals, and within five standard deviations for Poisson's.
 func TestShapes(t *testing.T) {
 	shapes := shapesForTest(t)

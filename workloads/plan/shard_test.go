@@ -50,7 +50,7 @@ func drawn(t *testing.T, s Stream, see func(o *Operation)) []drawnOp {
 }
 
 // The operations of all shards are those of one load generator: none is missing, none is
-// there twice, and each is due when it would be. No shard touches another's users.
+// there twice, and each is scheduled when it would be. No shard touches another's users.
 func TestShardsAreTheWhole(t *testing.T) {
 	for _, text := range []string{divided, several} {
 		sharesAreTheWhole(t, read(t, text))
@@ -111,7 +111,7 @@ func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 	}
 }
 
-// Clients are divided, so that there are as many in all, and each draws its own users.
+// Clients are divided, so that their sum is the same, and each draws its own users.
 func TestClientsOfShards(t *testing.T) {
 	w := read(t, `
 version: 1

@@ -34,7 +34,7 @@ func read(t testing.TB, text string, overrides ...string) *workloads.Workload {
 	return w
 }
 
-// all returns the operations of an open phase, with their due times.
+// all returns the operations of an open phase, with their scheduled starts.
 func all(t testing.TB, w *workloads.Workload, p *workloads.Phase) (ops []Operation, dues []time.Duration) {
 	t.Helper()
 	s := StreamOf(w, p, censusOf(t, w))
@@ -49,7 +49,7 @@ func all(t testing.TB, w *workloads.Workload, p *workloads.Phase) (ops []Operati
 }
 
 // Each stream keeps its own rate and mix, and operations come in the order in which they
-// are due.
+// are scheduled.
 func TestStreams(t *testing.T) {
 	w := read(t, several)
 	p := &w.Phases[2]

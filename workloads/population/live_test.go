@@ -257,7 +257,7 @@ func matches(t *testing.T, pattern string) []string {
 
 // compacted returns the size of a family's file. HBase compacts three flushed files
 // into one, and removes the three only minutes later: the youngest of four is that
-// of the compaction. Any other number of files above one is not at rest.
+// of the compaction. Any other number of files above one is not quiescent.
 func compacted(dir string) (bytes float64, ok bool) {
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) == 0 {

@@ -150,7 +150,7 @@ func TestAddKeepsCopies(t *testing.T) {
 	}
 }
 
-// TestAddExamined: rows examined of a sum are known if those of its parts are. Traced operations
+// TestAddExamined: rows scanned of a sum are known if those of its parts are. Traced operations
 // weigh as much as there are of them.
 func TestAddExamined(t *testing.T) {
 	op := func(count int64, examined float64, traced int64) Op {

@@ -8,7 +8,7 @@ import (
 )
 
 // Operations that were slow and did not succeed are in the percentiles of all that was
-// due, and those that were dropped are slower than all.
+// scheduled, and those that were dropped are slower than all.
 func TestDue(t *testing.T) {
 	const fast, slow = 160 * time.Microsecond, 500 * time.Millisecond
 	record := func(ok, slowOnes, dropped int, out latency.Outcome) *Latency {

@@ -59,7 +59,7 @@ func TestSteadyWarmupTellsItsRate(t *testing.T) {
 	}
 }
 
-// A closed loop in which the model supports no operation ends at once.
+// A closed loop in which the model supports no operation ends immediately.
 func TestClosedLoopOfNothingOfferedEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

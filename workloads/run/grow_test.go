@@ -196,7 +196,7 @@ func (d *dataSet) texts() []string {
 	return all
 }
 
-// A data set that grew, in a run after or at once, has what one has that was loaded at once.
+// A data set that grew, in a later run or in the same one, has the content of one that was loaded in one run.
 func TestGrow(t *testing.T) {
 	for _, m := range bundledModels() {
 		t.Run(m.Name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func bundledModels() []models.Model {
 	return []models.Model{elasticinbox.Model(), james.Model(), datastax.Model(), oracle.Model(), conversation.Model()}
 }
 
-// Every model on the embedded engine, all operations at once from several
+// Every model on the embedded engine, all operations concurrently from several
 // workers: what it offers succeeds, as nothing works on what another operation
 // took away, and what it acknowledged is there in the end.
 func TestModels(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// A run judges what its workload expects. All figures that the language has are known to
+// A run judges the thresholds of its workload. All metrics that the language has are known to
 // the judge.
 func TestExpectations(t *testing.T) {
 	phases := `

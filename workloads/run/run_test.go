@@ -218,7 +218,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Every due operation is in the result: started, or dropped.
+// Every scheduled operation is in the result: started, or dropped.
 func TestFrozenEngine(t *testing.T) {
 	d := newFake()
 	var frozen atomic.Bool
@@ -238,7 +238,7 @@ func TestFrozenEngine(t *testing.T) {
 	if o.Count != 1000 || o.Dropped != 0 {
 		t.Errorf("%d operations ok, %d dropped, want all 1000 of the schedule", o.Count, o.Dropped)
 	}
-	// 400 of 1000 operations were due while the engine stood still, and waited
+	// 400 of 1000 operations were scheduled while the engine stalled, and waited
 	// for 400 ms to 0: so 20% waited for more than 200 ms.
 	if p90 := time.Duration(o.Response.P90); p90 < 200*time.Millisecond {
 		t.Errorf("p90 of response = %v, want what waiting for the frozen engine took", p90)
@@ -492,7 +492,7 @@ func (f *fullAfter) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// A latency log that cannot be written costs none of the figures, and every phase that has
+// A latency log that cannot be written costs none of the metrics, and every phase that has
 // ended was handed out before the next began.
 func TestLogThatCannotBeWritten(t *testing.T) {
 	for _, left := range []int{0, 300, 700} {

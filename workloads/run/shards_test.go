@@ -23,7 +23,7 @@ import (
 )
 
 // hub is an engine over a network that several load generators share: the embedded one,
-// with namespaces as folders. It refuses clients that make the same tables at once.
+// with namespaces as folders. It refuses clients that create the same tables together.
 type hub struct {
 	t   *testing.T
 	dir string
@@ -132,7 +132,7 @@ func (s *hubStore) Close() error {
 	return s.Store.Close()
 }
 
-// Shards that load one engine together carry out, put together, exactly the operations of
+// Shards that load one engine together execute together exactly the operations of
 // one load generator; none loses a message, and they leave nothing on the engine.
 func TestShardsTogether(t *testing.T) {
 	const of = 3

@@ -56,7 +56,7 @@ func openHBase(t testing.TB) (bare, driver Sides) {
 	}, Driver(t, st, s)
 }
 
-// openGohbase opens a client that sends each call at once.
+// openGohbase opens a client that sends each call immediately.
 func openGohbase(t testing.TB) gohbase.Client {
 	t.Helper()
 	client := gohbase.NewClient(live.Contact(t, "hbase"), gohbase.RpcQueueSize(1), gohbase.Logger(slog.New(slog.DiscardHandler)))

@@ -364,7 +364,7 @@ func readCells(block []byte, n int64) (cells []Cell, read uint32, err error) {
 	return cells, uint32(len(block) - len(b)), nil
 }
 
-// cellTypes are the types of the cells that carry out actions (org.apache.hadoop.hbase.KeyValue.Type): Put,
+// cellTypes are the types of the cells that execute actions (org.apache.hadoop.hbase.KeyValue.Type): Put,
 // DeleteColumn (all versions of one column) and DeleteFamily.
 var cellTypes = [...]byte{putCell: 4, deleteCell: 12, deleteFamily: 14, addToCell: 4}
 
