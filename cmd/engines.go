@@ -32,7 +32,7 @@ func newEngines(known registry) *cobra.Command {
 				return list(cmd, all, []string{"ENGINE", "DESCRIPTION"},
 					func(e listedEngine) []string { return []string{e.Name, e.Doc} })
 			}
-			engines, err := known.pickEngines(args)
+			engines, err := pickEngines(args, known.engines)
 			for i := 0; i < len(engines) && err == nil; i++ {
 				e := listEngine(&engines[i])
 				err = show(cmd, e, func(w io.Writer, _ int) { e.describe(w, engines[i].Server) })

@@ -43,7 +43,7 @@ func TestGuessed(t *testing.T) {
 			t.Errorf("run %s: exit status %d, %s", use, status, err)
 		}
 	}
-	if len(seen) < 200 {
+	if len(seen) < 209 {
 		t.Errorf("%d guesses", len(seen))
 	}
 	for flag, want := range map[string]string{

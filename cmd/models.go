@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/cmd/newmodel"
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/describe"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
@@ -82,8 +81,8 @@ func (r registry) describeModel(cmd *cobra.Command, name string, engines []strin
 		return err
 	}
 	shown := r.able(canExplain)
-	if len(engines) > 0 && !slices.Equal(engines, []string{"all"}) {
-		if shown, err = pick("engine", engines, shown, func(e drivers.Engine) string { return e.Name }); err != nil {
+	if len(engines) > 0 {
+		if shown, err = pickEngines(engines, shown); err != nil {
 			return err
 		}
 	}

@@ -76,11 +76,8 @@ func (r registry) withVariants() []models.Model {
 	return all
 }
 
-func (r registry) pickEngines(names []string) ([]drivers.Engine, error) {
-	if len(names) == 1 && names[0] == "all" {
-		return r.engines, nil
-	}
-	return pick("engine", names, r.engines, func(e drivers.Engine) string { return e.Name })
+func pickEngines(names []string, all []drivers.Engine) ([]drivers.Engine, error) {
+	return pick("engine", names, all, func(e drivers.Engine) string { return e.Name })
 }
 
 // able are the engines that can do something.
@@ -117,8 +114,11 @@ func pickOne(name string, all []drivers.Engine) (e drivers.Engine, err error) {
 	return all[at], nil
 }
 
-// pick returns the entries of the names given, in that order.
+// pick returns the entries of the names given, in that order, or all if the only name is all.
 func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([]T, error) {
+	if len(names) == 1 && names[0] == "all" {
+		return all, nil
+	}
 	known := make([]string, len(all))
 	for i, t := range all {
 		known[i] = nameOf(t)

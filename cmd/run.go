@@ -240,7 +240,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.Models, err = known.pickModels(f.models); err != nil {
 		return nil, err
 	}
-	if c.Engines, err = known.pickEngines(f.engines); err != nil {
+	if c.Engines, err = pickEngines(f.engines, known.engines); err != nil {
 		return nil, err
 	}
 	if _, err := os.Stat(c.DataDir); err != nil && c.Audit == run.AuditOnly && c.DataDir != "" {

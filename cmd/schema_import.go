@@ -71,7 +71,7 @@ func newSchemaImport(known registry) *cobra.Command {
 
 func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	if f.engine != "" {
-		if _, err := known.pickEngines([]string{f.engine}); err != nil {
+		if _, err := pickEngines([]string{f.engine}, known.engines); err != nil {
 			return err
 		}
 	}

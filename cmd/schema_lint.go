@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,9 +74,12 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if f.format == "markdown" {
 		return usagef("--format markdown is for --rules: leave it out, or add --rules")
 	}
-	engines, err := lintEngines(f.engines)
-	if err != nil {
-		return err
+	engines := f.engines // lint also knows engines that mailbench has no driver for
+	if len(engines) > 0 {
+		name := func(name string) string { return name }
+		if engines, err = pick("engine", engines, lint.EngineNames(), name); err != nil {
+			return err
+		}
 	}
 	read, err := f.read(cmd.ErrOrStderr(), known, args)
 	if err != nil {
@@ -108,22 +110,22 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 	if isTerminal(out) {
 		columns = width(out)
 	}
-	text := func(out io.Writer, reports []*lint.Report) (err error) {
+	switch f.format {
+	case "json":
+		err = lint.WriteJSON(out, reports)
+	case "junit":
+		err = lint.WriteJUnit(out, reports)
+	case "sarif":
+		err = lint.WriteSARIF(out, reports, run.Environment(".").Version)
+	case "github":
 		for _, r := range reports {
-			if f.format == "github" {
-				err = cmp.Or(err, r.WriteGitHub(out, f.all))
-			} else {
-				err = cmp.Or(err, r.WriteText(out, f.all, columns))
-			}
+			err = cmp.Or(err, r.WriteGitHub(out, f.all))
 		}
-		return err
+	default:
+		for _, r := range reports {
+			err = cmp.Or(err, r.WriteText(out, f.all, columns))
+		}
 	}
-	err = map[string]func(io.Writer, []*lint.Report) error{
-		"json": lint.WriteJSON, "junit": lint.WriteJUnit, "text": text, "github": text,
-		"sarif": func(out io.Writer, reports []*lint.Report) error {
-			return lint.WriteSARIF(out, reports, run.Environment(".").Version)
-		},
-	}[f.format](out, reports)
 	if err != nil {
 		return fmt.Errorf("print the report: %w", err)
 	}
@@ -217,16 +219,4 @@ func (r registry) checkHints(engine string, t *schemas.Table) error {
 		}
 	}
 	return nil
-}
-
-// lintEngines checks the names of engines. Lint also knows engines that mailbench has no driver
-// for.
-func lintEngines(names []string) ([]string, error) {
-	switch {
-	case len(names) == 0:
-		return nil, nil
-	case slices.Equal(names, []string{"all"}):
-		return lint.EngineNames(), nil
-	}
-	return pick("engine", names, lint.EngineNames(), func(name string) string { return name })
 }
