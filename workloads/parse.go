@@ -255,14 +255,12 @@ func (d *decoder) rows(n *yaml.Node) bool {
 	if len(d.w.Patterns) == 0 {
 		return false
 	}
-	rows := key{name: "rows", need: "how many the largest table has, such as {rows: 10000}"}
-	f := d.Fields(n, "population", []string{rows.name})
-	if e, ok := f[rows.name]; ok {
+	if e, ok := d.Fields(n, "population", []string{"rows"})["rows"]; ok {
 		v := d.whole(e.Value, "population.rows", 1, MaxFolderMessages)
 		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(v)}
 		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 	} else {
-		d.Fail(n, "population has no %s; expected %s", rows.name, rows.need)
+		d.Fail(n, "population has no rows; expected how many the largest table has, such as {rows: 10000}")
 	}
 	return true
 }

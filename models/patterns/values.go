@@ -341,10 +341,8 @@ func (c *column) value(k, version uint64) drivers.Value {
 		return c.bucket(k)
 	case kind == schemas.Timestamp && (c.kind == byRow || c.kind == changing):
 		return drivers.Timestamp(c.of.at(k).UnixMicro())
-	case kind == schemas.TimeUUID && c.kind == changing:
+	case kind == schemas.TimeUUID && (c.kind == byRow || c.kind == changing):
 		return timeUUID(c.of.at(k), k)
-	case kind == schemas.TimeUUID && c.kind == byRow:
-		return timeUUID(c.of.at(k), n)
 	default:
 		return scalar(c.Type, c.seed, n, c.Size(n))
 	}

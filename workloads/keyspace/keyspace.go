@@ -69,14 +69,8 @@ func flow(v any) string {
 	return string(text)
 }
 
-// Shares of the default mix in percent.
-const (
-	readShare  = 80.0
-	writeShare = 20.0
-)
-
-// Workload is the workload of a schema that has none: reads and writes evenly within their shares. Scans, which only
-// audits need, are left out, and patterns that run as a part or fallback of others.
+// Workload is the workload of a schema that has none: 80% reads and 20% writes, each evenly. Scans, which only audits
+// need, are left out, and patterns that run as a part or fallback of others.
 func (k *Keyspace) Workload() string {
 	within := map[*schemas.Pattern]bool{}
 	for _, p := range k.Patterns {
@@ -86,7 +80,7 @@ func (k *Keyspace) Workload() string {
 		}
 	}
 	mix := map[string]float64{}
-	for share, reads := range map[float64]bool{readShare: true, writeShare: false} {
+	for reads, share := range map[bool]float64{true: 80, false: 20} {
 		all := slices.DeleteFunc(slices.Clone(k.Patterns), func(p *schemas.Pattern) bool {
 			return within[p] || p.Kind == schemas.Scan || p.Kind.Reads() != reads
 		})
@@ -96,7 +90,7 @@ func (k *Keyspace) Workload() string {
 	}
 	return fmt.Sprintf(`version: 1
 name: %s
-doc: The access patterns of a schema, %g%% reads and %g%% writes
+doc: The access patterns of a schema, 80%% reads and 20%% writes
 population: {rows: %d}
 keys: {rows: zipf}
 phases:
@@ -104,7 +98,7 @@ phases:
   - settle: {}
   - warmup: {duration: 2s}
   - measure: {duration: 20s, rate: 500/s, mix: %s}
-`, k.Schema.Name, readShare, writeShare, k.Rows, flow(mix))
+`, k.Schema.Name, k.Rows, flow(mix))
 }
 
 // Check returns an error if a workload, which is in a file, has values of a column that the schema does not have.
