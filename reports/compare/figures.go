@@ -39,10 +39,10 @@ const maxRate = "max-rate"
 var measures = []*Measure{
 	wholeLoad("typical", 0.5, 0.05, typical),
 	wholeLoad("mean", 0.5, 0.05, allOps(func(l *results.Latency) float64 { return l.Mean })),
-	percentile("p50", 0.5, 0.05, func(l *results.Latency) int64 { return l.P50 }),
-	percentile("p99", 0.99, 0.10, func(l *results.Latency) int64 { return l.P99 }),
+	percentile("p50", 0.5, 0.05),
+	percentile("p99", 0.99, 0.10),
 	wholeLoad("p99", 0.99, 0.10, allOps(func(l *results.Latency) float64 { return float64(l.P99) })),
-	percentile("p99.9", 0.999, 0.20, func(l *results.Latency) int64 { return l.P999 }),
+	percentile("p99.9", 0.999, 0.20),
 	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: rate},
 	highestRate,
 	{Name: "errors", Limit: 0.001, Text: func(v float64) string { return words.Amount(100*v) + "%" }, count: failures},
@@ -81,10 +81,11 @@ func typical(o *observed) float64 {
 	sum := 0.0
 	for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
 		one := o.of.Ops[op]
-		if !one.Enough(0.5) {
+		ns := o.of.Due(&one).At(0.5)
+		if !one.Enough(0.5) || math.IsInf(ns, 1) {
 			return math.NaN()
 		}
-		sum += o.shares[op] * float64(o.of.Due(&one).P50)
+		sum += o.shares[op] * ns
 	}
 	return math.Log(sum)
 }
@@ -99,13 +100,13 @@ func allOps(value func(l *results.Latency) float64) func(o *observed) float64 {
 }
 
 // percentile is the metric for the percentile p, 0 to 1, of everything that was scheduled.
-func percentile(name string, p, limit float64, of func(*results.Latency) int64) *Measure {
+func percentile(name string, p, limit float64) *Measure {
 	return &Measure{Name: name, Limit: limit, share: p, Text: words.Duration, time: func(o *observed) float64 {
-		ns := of(o.of.Due(&o.op))
-		if !o.op.Enough(p) || ns <= 0 { // too few, or it never ended
+		ns := o.of.Due(&o.op).At(p)
+		if !o.op.Enough(p) || ns <= 0 || math.IsInf(ns, 1) { // too few, or it never ended
 			return math.NaN()
 		}
-		return math.Log(float64(ns))
+		return math.Log(ns)
 	}}
 }
 

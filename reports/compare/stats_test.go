@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 var simulated = flag.Int("comparisons", 0, "simulate so many comparisons for each line of the table in docs/internals/comparing.md")
@@ -109,5 +111,19 @@ func TestPermutations(t *testing.T) {
 		if yielded != tc.want || tc.want != tc.most && len(ways) != tc.want || !tc.paired && !found || !slices.Equal(a.isNew, observed) {
 			t.Errorf("%+v: %d permutations, %d ways, the observed one %v, then %v", tc, yielded, len(ways), found, a.isNew)
 		}
+	}
+}
+
+// The typical latency is not known if the median of an operation is one that never ended.
+func TestTypicalOfDropped(t *testing.T) {
+	ended := results.Op{Count: 100, Times: results.Times{Latency: &results.Latency{P50: 1e6}}}
+	dropped := results.Op{Count: 100, Dropped: 200, Times: results.Times{Due: &results.Latency{P50: results.NeverEnded}}}
+	o := observed{of: &results.Cell{Ops: map[string]results.Op{"list": ended}}, shares: map[string]float64{"list": 1}}
+	if got := typical(&o); got != math.Log(1e6) {
+		t.Errorf("of operations that ended: %g", got)
+	}
+	o.of.Ops["open"], o.shares = dropped, map[string]float64{"list": 0.5, "open": 0.5}
+	if got := typical(&o); !math.IsNaN(got) {
+		t.Errorf("with operations that never ended: %g, want NaN", got)
 	}
 }
