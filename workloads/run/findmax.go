@@ -65,13 +65,19 @@ type maxSearch struct {
 
 // newSearch is the search for the highest rate of a measured phase on the combination's target.
 func (c *combination) newSearch(p *workloads.Phase) *maxSearch {
-	f := c.runner.config.FindMax
+	f := c.runner.config.findMax()
 	s := &maxSearch{on: c, phase: p, Search: &results.Search{
-		From: f.From, Max: cmp.Or(f.Max, DefaultMaxRate), Precision: cmp.Or(f.Precision, DefaultPrecision),
-		Steps: []results.SearchStep{},
+		From: f.From, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
 	}}
 	s.From = min(cmp.Or(s.From, s.firstRate()), s.Max)
 	return s
+}
+
+// findMax is how the run searches, with the defaults.
+func (c *Config) findMax() results.FindMax {
+	f := *c.FindMax
+	f.Max, f.Precision = cmp.Or(f.Max, DefaultMaxRate), cmp.Or(f.Precision, DefaultPrecision)
+	return f
 }
 
 // expected is the search of a phase before the run: on a store that supports all operations.

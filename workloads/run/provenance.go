@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -44,8 +43,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		Settings: c.settings(), Schemas: []results.Schema{}, Phases: []results.Phase{}, Cells: []results.Cell{},
 	}
 	if c.FindMax != nil {
-		f := *c.FindMax
-		f.Max, f.Precision = cmp.Or(f.Max, DefaultMaxRate), cmp.Or(f.Precision, DefaultPrecision)
+		f := c.findMax()
 		run.Config.FindMax = &f
 	}
 	if run.Command == nil {

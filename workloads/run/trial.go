@@ -56,11 +56,11 @@ func (c *combination) run(ctx context.Context) (open bool) {
 		c.auditOnly(ctx)
 		return false
 	}
+	c.found = found{settled: true, warm: true}
 	if !c.opened || c.runner.config.reuses() {
 		if c.shards != nil {
 			c.shards.Begin(c.trialName())
 		}
-		c.found = found{settled: true, warm: true}
 		if err := c.ready(ctx); err != nil {
 			c.giveUp(ctx, err)
 			c.failed(ctx, &c.workload().Phases[0], err)
@@ -274,7 +274,6 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 // allPhases executes the workload's phases in order and says whether it came to
 // the end.
 func (c *combination) allPhases(ctx context.Context) bool {
-	c.found = found{settled: true, warm: true}
 	for i := range c.workload().Phases {
 		own := c.runner.config.Shard.Own(c.workload().Phases[i])
 		p := &own
