@@ -10,7 +10,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -22,6 +21,7 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -62,7 +62,11 @@ func (s *Sender) Send(ctx context.Context, c *Call) error {
 	defer s.begin(ctx, c)()
 	c.together = s.Batched && c.batchable
 	c.sent = c.together // gohbase's own goroutine will send it
-	if _, err := s.RPC.SendRPC(c); err != nil {
+	answer, err := s.RPC.SendRPC(c)
+	if raw, ok := answer.(*emptypb.Empty); ok && err == nil {
+		c.after, err = cellsIn(raw.ProtoReflect().GetUnknown())
+	}
+	if err != nil {
 		return explain(ctx, c, err)
 	}
 	s.answered(c)
@@ -202,7 +206,7 @@ func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 	if limit > 0 {
 		g.Get.StoreLimit = &limit
 	}
-	c := NewCall("Get", table, row, g, new(pb.GetResponse))
+	c := NewCall("Get", table, row, g, nil)
 	c.place, c.batchable = g.Region, true
 	return c
 }
@@ -250,14 +254,22 @@ func (c *Call) SerializeCellBlocks(blocks [][]byte) (proto.Message, [][]byte, ui
 	return c.ToProto(), append(blocks, c.cells), uint32(len(c.cells))
 }
 
-// NewResponse returns what the response is read into.
+// NewResponse returns what the response is read into. To a get that is sent alone it is an empty message, which keeps
+// the bytes of fields that it does not have: protobuf would allocate seven objects for each cell.
 func (c *Call) NewResponse() proto.Message {
 	c.answered = true
-	proto.Reset(c.response)
+	switch {
+	case c.method != "Get":
+		proto.Reset(c.response)
+	case c.together:
+		c.response = new(pb.GetResponse)
+	default:
+		c.response = new(emptypb.Empty)
+	}
 	return c.response
 }
 
-// Found returns the cells in the answer. Those of a get or an increment that was sent alone are in the response.
+// Found returns the cells in the answer. Those of an increment that was sent alone are in the response.
 func (c *Call) Found() []Cell {
 	if r, ok := c.response.(interface{ GetResult() *pb.Result }); ok && c.after == nil {
 		in := r.GetResult().GetCell()
@@ -324,81 +336,6 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 	}
 	return ctx.Err() // also where a busy machine let both happen
-}
-
-// Cell is a cell that HBase returned. It shares the bytes of the answer.
-type Cell struct {
-	Row, Family, Qualifier, Value []byte
-	Stamp                         uint64 // HBase's timestamp, in ms
-}
-
-var errCells = errors.New("HBase sent a block of cells that cannot be read")
-
-// readCells reads n cells from the front of a block, in the form that appendCell writes, and returns the length of what
-// it read. HBase says how many there are: a number or a length that the block cannot have is an error.
-func readCells(block []byte, n int64) (cells []Cell, read uint32, err error) {
-	if n < 0 || n > int64(len(block)/CellOverhead) {
-		return nil, 0, errCells
-	}
-	cells, b := make([]Cell, n), block
-	for i := range cells {
-		if len(b) < CellOverhead {
-			return nil, 0, errCells
-		}
-		size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-		if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
-			return nil, 0, errCells
-		}
-		k, v := b[12:12+key], b[12+key:4+size]
-		row := 2 + int(binary.BigEndian.Uint16(k))
-		if len(k) < row+1+8+1 {
-			return nil, 0, errCells
-		}
-		family, end := row+1+int(k[row]), len(k)-8-1
-		if end < family {
-			return nil, 0, errCells
-		}
-		cells[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
-		b = b[4+size:]
-	}
-	return cells, uint32(len(block) - len(b)), nil
-}
-
-// cellTypes are the types of the cells that execute actions (org.apache.hadoop.hbase.KeyValue.Type): Put,
-// DeleteColumn (all versions of one column) and DeleteFamily.
-var cellTypes = [...]byte{putCell: 4, deleteCell: 12, deleteFamily: 14, addToCell: 4}
-
-const (
-	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
-	latest = 1<<63 - 1
-	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
-	// timestamps run ahead of the clock, as an Increment's do.
-	beyond = latest - 1
-	// first is a timestamp before that of every cell that a region server stamps.
-	first = 1
-)
-
-// CellOverhead is the size of a cell in bytes without row, family, qualifier and value.
-const CellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
-
-// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
-// follows, the length of the key, the length of the value; then the key, which is row,
-// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
-// that of an op that must hide no older cell, or all of them.
-func appendCell(dst, row []byte, o *op) []byte {
-	key := 2 + len(row) + 1 + len(o.family) + len(o.qualifier) + 8 + 1
-	dst = slices.Grow(dst, 12+key+len(o.value))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(o.value)))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(o.value)))
-	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
-	dst = append(dst, row...)
-	dst = append(dst, byte(len(o.family)))
-	dst = append(dst, o.family...)
-	dst = append(dst, o.qualifier...)
-	dst = binary.BigEndian.AppendUint64(dst, o.stamp)
-	dst = append(dst, cellTypes[o.action])
-	return append(dst, o.value...)
 }
 
 // Tally counts what the calls of a traced session did. For a scan, region servers return how

@@ -1,8 +1,11 @@
 package rpc
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
 )
@@ -14,6 +17,7 @@ func TestCells(t *testing.T) {
 	block := appendCell(appendCell(nil, []byte("row"), &write), []byte("row"), &op{family: "m", qualifier: []byte("r")})
 	decode := func(cells int32, block []byte) ([]Cell, error) {
 		c := NewGet(nil, nil, nil, nil, 0)
+		c.together = true
 		answer := c.NewResponse().(*pb.GetResponse)
 		answer.Result = &pb.Result{AssociatedCellCount: &cells}
 		size, err := c.DeserializeCellBlocks(answer, block)
@@ -60,4 +64,46 @@ func TestCells(t *testing.T) {
 	if _, err := scan.DeserializeCellBlocks(answer, block); err == nil {
 		t.Error("no error for two results with one flag")
 	}
+}
+
+// TestCellsInResponse: the cells of a get that is sent alone are in its response. One that ends early is an error.
+func TestCellsInResponse(t *testing.T) {
+	want := []*pb.Cell{
+		{Row: []byte("row"), Family: []byte("m"), Qualifier: []byte("a"), Value: []byte("1"), Timestamp: proto.Uint64(7)},
+		{Row: []byte("row"), Family: []byte("m"), Qualifier: []byte("b"), CellType: pb.CellType_PUT.Enum()},
+	}
+	response, err := proto.Marshal(&pb.GetResponse{Result: &pb.Result{Cell: want, Stale: proto.Bool(true)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(response []byte) (cells []Cell, err error) {
+		get := NewGet([]byte("t"), []byte("row"), nil, nil, 0)
+		s := Sender{RPC: answer(response), Timeout: time.Minute}
+		err = s.Send(t.Context(), get)
+		return get.Found(), err
+	}
+	got, err := send(response)
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%v, %v", got, err)
+	}
+	for i, c := range got {
+		if w := want[i]; string(c.Row) != "row" || string(c.Family) != "m" || string(c.Qualifier) != string(w.Qualifier) ||
+			string(c.Value) != string(w.Value) || c.Stamp != w.GetTimestamp() {
+			t.Errorf("%v, expected %v", c, w)
+		}
+	}
+	if got, err := send(nil); err != nil || len(got) != 0 {
+		t.Errorf("of no row: %v, %v", got, err)
+	}
+	if _, err := send([]byte{1<<3 | 2, 4, 1<<3 | 2, 9, 0, 0}); !errors.Is(err, errCells) {
+		t.Errorf("a cell that ends early: %v", err)
+	}
+}
+
+// answer is a server that has one response to all calls.
+type answer []byte
+
+func (a answer) SendRPC(c hrpc.Call) (proto.Message, error) {
+	m := c.NewResponse()
+	return m, proto.Unmarshal(a, m)
 }
