@@ -323,8 +323,8 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 	return all.Median()
 }
 
-// Latencies are a percentile of an operation in each trial: see results.Latency.At.
-func (m *Model) Latencies(op string, p float64) Series {
+// each has a value of an operation in each trial; NaN where the trial does not count or the operation never succeeded.
+func (m *Model) each(op string, of func(c *results.Cell, o *results.Op) float64) Series {
 	all := make(Series, len(m.used))
 	for i, c := range m.used {
 		all[i] = math.NaN()
@@ -332,10 +332,15 @@ func (m *Model) Latencies(op string, p float64) Series {
 			continue
 		}
 		if o, ok := c.Ops[op]; ok && o.Count > 0 {
-			all[i] = c.Latency(&o).At(p)
+			all[i] = of(c, &o)
 		}
 	}
 	return all
+}
+
+// Latencies are a percentile of an operation in each trial: see results.Latency.At.
+func (m *Model) Latencies(op string, p float64) Series {
+	return m.each(op, func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).At(p) })
 }
 
 // Count is how many operations of that kind succeeded, in all trials that count.
@@ -371,14 +376,7 @@ func (m *Model) Percentile(op string, p float64) float64 {
 
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
 func (m *Model) Cost(op string, of func(s *results.StoreCost) float64) float64 {
-	var all Series
-	for _, c := range m.used {
-		if c != nil && c.Ops[op].Count > 0 {
-			store := c.Ops[op].Store
-			all = append(all, of(&store))
-		}
-	}
-	return all.Median()
+	return m.each(op, func(_ *results.Cell, o *results.Op) float64 { return of(&o.Store) }).Median()
 }
 
 // rank sorts the models and finds out how many share the first place.

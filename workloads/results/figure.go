@@ -16,8 +16,7 @@ type Figure string
 // Figures. Those up to BytesWritten are counted: they do not depend on the machine. Examined are the
 // rows that the engine read. Rows and bytes are those returned and those written together. P50 and P99
 // are percentiles of the response times of all scheduled operations (of service times in a closed
-// loop). Stored are the bytes that a message takes in the engine's files. ClientCPU and EngineCPU are
-// processor time.
+// loop). Stored are the bytes that a message takes in the engine's files.
 const (
 	Calls        Figure = "calls"
 	Examined     Figure = "examined"
@@ -28,8 +27,6 @@ const (
 	P50          Figure = "p50"
 	P99          Figure = "p99"
 	Stored       Figure = "stored"
-	ClientCPU    Figure = "cpu"
-	EngineCPU    Figure = "engine cpu"
 )
 
 // PartitionSize is the figure of a forecast. PartitionOp is its Op, where others name an operation.
