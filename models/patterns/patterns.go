@@ -26,11 +26,12 @@ type Keyspace struct {
 	Patterns []*schemas.Pattern
 	// Notes say what the run leaves out or stores in another way.
 	Notes []string
-	// Rows is how many rows the largest table has at the start, as the schema says, or DefaultRows.
+	// Rows is how many rows the largest table has at the start: as the schema says, or DefaultRows for a table of which
+	// it does not say how many.
 	Rows int
 
 	declared *schemas.Schema // as the file has it
-	most     int             // rows of its largest table, or 0: it does not say
+	most     int             // rows of its largest table
 }
 
 // Rows and partitions that tables have if the schema does not say.
@@ -57,9 +58,11 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 	}
 	k := &Keyspace{Schema: own, declared: s}
 	for _, t := range s.Tables {
-		k.most = max(k.most, countOf(t))
+		if !t.Header() {
+			k.most = max(k.most, cmp.Or(countOf(t), DefaultRows))
+		}
 	}
-	k.Rows = min(cmp.Or(k.most, DefaultRows), mostRows)
+	k.Rows = min(k.most, mostRows)
 	k.plain(own)
 	k.Patterns = slices.Clone(own.Patterns)
 	if len(k.Patterns) == 0 {
@@ -73,7 +76,7 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 	}
 	for _, t := range own.Tables {
 		if !t.Header() {
-			t.Rows = k.table(t, cmp.Or(k.most, DefaultRows)).rows()
+			t.Rows = k.table(t, k.most).rows()
 			k.add(t)
 		}
 	}

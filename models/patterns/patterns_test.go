@@ -138,7 +138,7 @@ func TestRefers(t *testing.T) {
 	s, err := schemas.Parse("refers.yaml", []byte(`schema: 1
 name: refers
 tables:
-  customers: {partition: [customer uuid], columns: {name: text}, rows: [{each: customer, count: 50, sizes: {name: 12}}]}
+  customers: {partition: [customer uuid], columns: {name: text}, rows: [{each: customer, count: 10000, sizes: {name: 12}}]}
   orders:
     partition: [buyer uuid]
     clustering: [at timeuuid desc]
@@ -150,7 +150,7 @@ tables:
     partition: [line uuid]
     columns: {buyer: uuid, at: timeuuid}
     refers: {order: {to: orders, by: [buyer, at]}}
-  cities: {partition: [country text], clustering: [city text], rows: [{each: city, count: 30, partition: {of: 3}, sizes: {country: 2, city: 9}}]}
+  cities: {partition: [country text], clustering: [city text], rows: [{each: city, count: 6000, partition: {of: 3}, sizes: {country: 2, city: 9}}]}
 patterns: {page: {slice: orders, by: buyer, limit: arg}}
 `))
 	if err != nil {
@@ -185,6 +185,9 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 				t.Fatalf("row %d of %s has %s %s, and %s no such row", n, tc.from, tc.by, got, tc.to)
 			}
 		}
+	}
+	if n := k.tables(models.Rows{Count: 100})["cities"].count; n != 60 || k.Rows != DefaultRows {
+		t.Errorf("%d cities of %d rows; expected 60, as tables without rows have %d", n, k.Rows, DefaultRows)
 	}
 	if a, b := row("orders", 3, "city"), row("cities", 1, "city"); a != b {
 		t.Errorf("the latest city is %s, not %s", b, a)
