@@ -56,7 +56,7 @@ func TestLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all := strings.Join(d.Statements(), ";"); strings.Contains(all, "snapshot") || strings.Contains(all, "tablets") {
+	if all := strings.Join(created(t, d), ";"); strings.Contains(all, "snapshot") || strings.Contains(all, "tablets") {
 		t.Errorf("statements of a cluster that has no such options:\n%s", all)
 	}
 }

@@ -202,10 +202,7 @@ func (m *Planner) statements(f schemas.Difference) []string {
 	table, setting := m.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
 	switch f.Kind {
 	case schemas.MissingTable:
-		if m.There.Replication == nil {
-			return append([]string{m.createKeyspace()}, m.createAll(*td)...)
-		}
-		return m.createAll(*td)
+		return m.inKeyspace(m.createAll(*td))
 	case schemas.MissingColumn:
 		c, static := td.Table.Column(f.Part), ""
 		if c.Role == schemas.Static {
@@ -246,6 +243,14 @@ func (m *Planner) statements(f schemas.Difference) []string {
 	return stmts
 }
 
+// inKeyspace returns statements after the one that creates the keyspace, if there is none.
+func (m *Planner) inKeyspace(statements []string) []string {
+	if m.There.Replication == nil {
+		return append([]string{m.createKeyspace()}, statements...)
+	}
+	return statements
+}
+
 // table returns the definition of a table, or nil.
 func (d *Definition) table(name string) *TableDefinition {
 	at := slices.IndexFunc(d.Tables, func(td TableDefinition) bool { return td.Table.Name == name })
@@ -263,7 +268,7 @@ func (m *Planner) typeStatements(f schemas.Difference) []string {
 	case f.Kind == schemas.ExtraType:
 		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
 	case f.Kind == schemas.MissingType:
-		return m.createTypes()[at : at+1]
+		return m.inKeyspace(m.createTypes()[at : at+1])
 	case strings.HasPrefix(f.Have, f.Want+", "):
 		return []string{"-- a field cannot be dropped from a type; it may stay"}
 	case !strings.HasPrefix(f.Want, f.Have+", "):
@@ -319,14 +324,11 @@ func (m *Planner) indexKinds(td TableDefinition, f schemas.Difference) (stmts []
 	return stmts
 }
 
-// Missing returns the statements that create what the keyspace lacks. It returns an error if that is not all that
-// differs.
+// Missing returns the statements that create what the keyspace lacks, and the keyspace itself if there is none. It
+// returns an error if that is not all that differs.
 func (m *Planner) Missing(changes []schemas.Difference) ([]string, error) {
-	if m.There.Replication == nil {
-		return m.Statements(), nil
-	}
 	for dc, want := range m.Replication.All() {
-		if m.There.factor(dc) != strconv.Itoa(want) {
+		if m.There.Replication != nil && m.There.factor(dc) != strconv.Itoa(want) {
 			return nil, fmt.Errorf("it has %s, but replication is to be %s: drop the keyspace, or change the setting",
 				cqlMap(m.There.Replication), m.Replication)
 		}

@@ -198,17 +198,6 @@ func (d *Definition) Qualified(table string) string {
 	return Quote(d.Keyspace) + "." + Quote(table)
 }
 
-// Statements returns all statements that create the definition, in order.
-func (d *Definition) Statements() []string {
-	all := append([]string{d.createKeyspace()}, d.createTypes()...)
-	for _, t := range d.Tables {
-		if t.Table.View() == "" { // its columns are known, but not its conditions
-			all = append(all, d.createAll(t)...)
-		}
-	}
-	return all
-}
-
 // createAll returns the statements that create a table and its indexes.
 func (d *Definition) createAll(t TableDefinition) []string {
 	all := []string{d.createTable(t)}

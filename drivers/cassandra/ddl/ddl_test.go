@@ -17,17 +17,27 @@ func parse(t testing.TB, body string) *schemas.Schema {
 	return s
 }
 
+// created returns the statements that create a definition where there is no keyspace.
+func created(t testing.TB, d *Definition) []string {
+	t.Helper()
+	all, err := (&Planner{d, new(LiveKeyspace)}).Missing(schemas.Diff(d.Stored, new(schemas.Schema)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // statementsOf returns the statements that create a schema.
-func statementsOf(s *schemas.Schema, r Replication) (string, error) {
+func statementsOf(t testing.TB, s *schemas.Schema, r Replication) (string, error) {
 	d, err := Define(s, "", r)
 	if err != nil {
 		return "", err
 	}
-	return strings.Join(d.Statements(), ";\n\n") + ";\n", nil
+	return strings.Join(created(t, d), ";\n\n") + ";\n", nil
 }
 
 func TestCQL(t *testing.T) {
-	got, err := statementsOf(parse(t, `
+	got, err := statementsOf(t, parse(t, `
 tables:
   Head: {partition: [key text]}
   Head.columns:
@@ -107,7 +117,7 @@ func TestBundledCQL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cql, err := statementsOf(s, Replication{Datacenter: "dc1", Factor: 1})
+		cql, err := statementsOf(t, s, Replication{Datacenter: "dc1", Factor: 1})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -119,7 +129,7 @@ func TestBundledCQL(t *testing.T) {
 			if _, err := Keyspace("namespaceofruns1", variant); err != nil { // as long as that of a run
 				t.Error(err)
 			}
-			if c, err := statementsOf(s, Replication{Datacenter: "dc1", Factor: 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
+			if c, err := statementsOf(t, s, Replication{Datacenter: "dc1", Factor: 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
 				t.Errorf("%s: %v\n%s", variant, err, c)
 			}
 		}
@@ -143,7 +153,7 @@ func TestCQLRefuses(t *testing.T) {
 		"one name twice":       {"  a.b: {partition: [k int]}\n  a_b: {partition: [k int]}", "would both be a_b"},
 		"one index twice":      {"  a: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}\n  b: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}", "both have an index x"},
 	} {
-		_, err := statementsOf(parse(t, "tables:\n"+c.tables), Replication{Datacenter: "dc1", Factor: 1})
+		_, err := statementsOf(t, parse(t, "tables:\n"+c.tables), Replication{Datacenter: "dc1", Factor: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", what, err, c.want)
 		}
@@ -183,8 +193,31 @@ func TestIndexesNameTheirKind(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.NamesLegacy = names
-		if all := d.Statements(); !strings.HasSuffix(all[len(all)-1], want) {
+		if all := created(t, d); !strings.HasSuffix(all[len(all)-1], want) {
 			t.Errorf("%v: %q, want it to end with %s", names, all, want)
+		}
+	}
+}
+
+// TestCreateOrder: the keyspace is created once and first, then types, and then tables.
+func TestCreateOrder(t *testing.T) {
+	d, err := Define(parse(t, `native: cassandra
+types: {address: {street: text}}
+tables:
+  a: {partition: [k int], columns: {v: frozen<address>}, at: "a.cql:1"}
+  b: {partition: [k int], at: "a.cql:2"}
+`), "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := created(t, d)
+	want := []string{"CREATE KEYSPACE", "CREATE TYPE", "CREATE TABLE", "CREATE TABLE"}
+	if len(all) != len(want) {
+		t.Fatalf("%d statements, want %d:\n%s", len(all), len(want), strings.Join(all, "\n"))
+	}
+	for i, begin := range want {
+		if !strings.HasPrefix(all[i], begin) {
+			t.Errorf("statement %d is %s, want it to begin with %s", i+1, all[i], begin)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestDriftSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := strings.Join(d.Statements(), "\n")
+	made := strings.Join(created(t, d), "\n")
 	for _, want := range []string{
 		"cdc = true", "speculative_retry = '99p'", "read_repair = 'NONE'", "memtable_flush_period_in_ms = 7",
 	} {
@@ -142,7 +142,7 @@ tables:
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := strings.Join(d.Statements(), ""); strings.Contains(text, "by_tag") {
+		if text := strings.Join(created(t, d), ""); strings.Contains(text, "by_tag") {
 			t.Errorf("the view is created as a table:\n%s", text)
 		}
 		comparison, err := (&Planner{d, &LiveKeyspace{Name: "shop"}}).Compare(c.extra, false, "")
