@@ -19,7 +19,7 @@ const (
 	// maxTogether is how many rows one multi reads or changes at most.
 	maxTogether = 500
 	// maxMulti is how many bytes of cells one multi changes at most, unless a single change is
-	// larger. HBase's own client sends as many to a server at once
+	// larger. HBase's own client sends as many to a server in one request
 	// (hbase.client.max.perrequest.heapsize).
 	maxMulti = 4 << 20
 )
@@ -192,7 +192,7 @@ func (st *statement) shares(other *statement) bool {
 		st.deletesRow() == other.deletesRow()
 }
 
-// checkAtomic returns an error if the batch is atomic and HBase cannot apply its parts at once.
+// checkAtomic returns an error if the batch is atomic and HBase cannot apply its parts in one step.
 func (st *statement) checkAtomic() error {
 	a := st.Pattern().Atomic
 	for i := 0; i < len(st.parts) && a != schemas.AtomicNone; i++ {
@@ -258,7 +258,7 @@ func (st *statement) searches() bool {
 	case schemas.Remove:
 		return true
 	case schemas.Delete:
-		if len(t.statics) == 0 && (len(p.By) == len(t.key) || t.isWideRow(len(p.By))) {
+		if n := len(p.By); len(t.statics) == 0 && (n == len(t.key) || n == len(t.row)) { // a row, or all cells of a wide row
 			return false
 		}
 		return p.Scope != schemas.ScopeRow

@@ -46,10 +46,6 @@ type table struct {
 // wide reports whether the table's rows are cells of a wide HBase row.
 func (t *table) wide() bool { return len(t.rest) > 0 }
 
-// isWideRow reports whether the first n columns of the primary key are the row key of a wide
-// row. That HBase row then holds all of the table's rows that begin with them.
-func (t *table) isWideRow(n int) bool { return t.wide() && n == len(t.row) }
-
 // layout is the layout of a schema in HBase.
 type layout struct {
 	schema *schemas.Schema

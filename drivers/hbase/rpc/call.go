@@ -150,7 +150,7 @@ func (s *Sender) begin(ctx context.Context, calls ...*Call) context.CancelFunc {
 
 // Call is one request to a region server or to the master. It implements gohbase's
 // interface for calls: gohbase finds the region, sends the request and waits.
-// gohbase's own calls lack what this driver needs: several kinds of mutation at once,
+// gohbase's own calls lack what this driver needs: several kinds of mutation in one request,
 // nonces, a limit on rows, conditions on several columns, table descriptors.
 type Call struct {
 	*hrpc.Get // has the table and the row by which gohbase finds the region; gohbase batches only calls of its own kinds
@@ -317,7 +317,7 @@ type backoff struct {
 }
 
 // wait pauses after a refused attempt. The pause doubles each time, and chance takes off up
-// to a half of it, so that refused clients do not come back all at once. If no time is left
+// to a half of it, so that refused clients do not all come back together. If no time is left
 // for another attempt, wait returns the refusal, which says that nothing was applied.
 func (b *backoff) wait(ctx context.Context, refused error) error {
 	b.attempts++

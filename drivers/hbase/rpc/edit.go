@@ -49,7 +49,7 @@ type op struct {
 	stamp     uint64 // the cell's timestamp: latest, first or beyond
 }
 
-// Edit is a change of one HBase row, put together and then sent at once.
+// Edit is a change of one HBase row, put together and then sent in one request.
 type Edit struct {
 	Table []byte
 	Row   []byte
@@ -183,8 +183,8 @@ var (
 )
 
 // newMutation returns a call that applies an edit: by one mutation (Mutate), or by several of different types that take
-// effect at once or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an increment
-// that is sent again after its connection was lost, and answers as it did before.
+// effect together or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an
+// increment that is sent again after its connection was lost, and answers as it did before.
 func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durability) *Call {
 	var all []*pb.Action
 	var cells []byte
