@@ -180,19 +180,17 @@ func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) {
-		expected := map[string]string{
-			"stringToString": "NAME=VALUE", "int": "a whole number", "float64": "a number", "duration": "a duration such as 30s",
-		}[value.GetFlag().Value.Type()]
-		switch a, ok := value.GetFlag().Value.(*accepted); {
+		flag := value.GetFlag()
+		expected := map[string]string{"stringToString": "NAME=VALUE", "int": "a whole number"}[flag.Value.Type()]
+		switch a, ok := flag.Value.(*accepted); {
 		case ok && a.expected == "":
-			return fmt.Errorf("--%s: %w", value.GetFlag().Name, value.Unwrap())
+			return fmt.Errorf("--%s: %w", flag.Name, value.Unwrap())
 		case ok && a.what != "":
 			return unknown(a.what, value.GetValue(), a.words)
 		case ok:
 			expected = a.expected
 		}
-		expected = cmp.Or(expected, "true or false")
-		return fmt.Errorf("--%s %q: expected %s%s", value.GetFlag().Name, value.GetValue(), expected, see)
+		return fmt.Errorf("--%s %q: expected %s%s", flag.Name, value.GetValue(), cmp.Or(expected, "true or false"), see)
 	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	typed, known := "--"+name, []string(nil) // flags as they are typed, without old names
