@@ -23,7 +23,6 @@ type Plan struct {
 	args    []schemas.Arg
 	checks  []check // one for each of args
 	parts   []Plan  // those of a batch
-	method  method  // that runs it
 	// Layout says where each group of a call's arguments begins.
 	Layout schemas.ArgLayout
 }
@@ -38,7 +37,7 @@ const noKind schemas.Kind = 255
 
 // Of returns the plan of a pattern.
 func Of(p *schemas.Pattern) Plan {
-	own := Plan{pattern: p, method: methodOf(p.Kind), Layout: p.ArgLayout()}
+	own := Plan{pattern: p, Layout: p.ArgLayout()}
 	own.args = p.Args()
 	for i, a := range own.args {
 		must := i < len(p.By) || i == own.Layout.In || i == own.Layout.Element || p.Kind == schemas.Add

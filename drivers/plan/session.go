@@ -95,22 +95,18 @@ func Prepare[S Statement](
 	return st, nil
 }
 
-// own returns the engine's own type of a statement, and its plan. It returns an error if another store has prepared
-// the statement.
-func own[S Statement](g *Gate, stmt drivers.Statement) (st S, p *Plan, err error) {
+// Own returns the engine's own type of a statement. It returns an error if another store has prepared the statement.
+func Own[S Statement](g *Gate, stmt drivers.Statement) (st S, err error) {
 	st, ok := stmt.(S)
-	if ok {
-		p = st.base()
+	if !ok || st.base().gate != g {
+		return st, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
 	}
-	if !ok || p.gate != g {
-		return st, p, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
-	}
-	return st, p, nil
+	return st, nil
 }
 
 // Parts divides a scan into statements that yield its rows between them.
 func Parts[S Statement](g *Gate, scan drivers.Statement, divide func(S) ([]S, error)) ([]drivers.Statement, error) {
-	st, _, err := own[S](g, scan)
+	st, err := Own[S](g, scan)
 	if err != nil {
 		return nil, err
 	}
@@ -165,45 +161,27 @@ func (s *Session[S]) Close() error {
 	return nil
 }
 
-// method is the method of a session that runs a pattern.
-type method uint8
-
-const (
-	byRead method = iota
-	byWrite
-	byBatch
+// Errors of calls that no engine can run.
+var (
+	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
+	errNotWrite = errors.New("it is not a single write: run it with Read, or Batch")
+	errNotBatch = errors.New("it is not a batch: run it with Read, or Write")
 )
-
-// errNot are the errors of calls of the wrong method.
-var errNot = [...]error{
-	byRead:  errors.New("it is a write: run it with Write, or Batch"),
-	byWrite: errors.New("it is not a single write: run it with Read, or Batch"),
-	byBatch: errors.New("it is not a batch: run it with Read, or Write"),
-}
-
-func methodOf(k schemas.PatternKind) method {
-	switch {
-	case k == schemas.Batch:
-		return byBatch
-	case k.Reads():
-		return byRead
-	}
-	return byWrite
-}
 
 // enter begins a call, which must end with the gate's Leave. It checks all that an engine need not check;
 // parts are those of a batch.
-func (s *Session[S]) enter(ctx context.Context, stmt drivers.Statement, by method,
+func (s *Session[S]) enter(ctx context.Context, stmt drivers.Statement, is func(schemas.PatternKind) bool, isNot error,
 	args []drivers.Value, parts []drivers.Call,
 ) (st S, p *Plan, err error) {
-	if st, p, err = own[S](s.gate, stmt); err != nil {
-		return st, p, err
+	if st, err = Own[S](s.gate, stmt); err != nil {
+		return st, nil, err
 	}
+	p = st.base()
 	switch {
 	case s.closed:
 		err = fmt.Errorf("session: %w", drivers.ErrClosed)
-	case p.method != by:
-		err = errNot[by]
+	case !is(p.pattern.Kind):
+		err = isNot
 	case len(parts) > 0:
 		err = p.checkParts(parts)
 	default:
@@ -221,6 +199,9 @@ func (s *Session[S]) enter(ctx context.Context, stmt drivers.Statement, by metho
 	return st, p, err
 }
 
+func isWrite(k schemas.PatternKind) bool { return !k.Reads() && k != schemas.Batch }
+func isBatch(k schemas.PatternKind) bool { return k == schemas.Batch }
+
 // failed returns the error of a call that the engine ran.
 func (s *Session[S]) failed(p *Plan, err error) error { return s.gate.Login.Hide(p.Named(err)) }
 
@@ -232,7 +213,7 @@ const checkEvery = 256
 
 // Read implements drivers.Session.
 func (s *Session[S]) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield Yield) error {
-	st, p, err := s.enter(ctx, stmt, byRead, args, nil)
+	st, p, err := s.enter(ctx, stmt, schemas.PatternKind.Reads, errNotRead, args, nil)
 	if err != nil {
 		return err
 	}
@@ -276,7 +257,7 @@ func (s *Session[S]) Left() int64 {
 
 // Write implements drivers.Session.
 func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, p, err := s.enter(ctx, stmt, byWrite, args, nil)
+	st, p, err := s.enter(ctx, stmt, isWrite, errNotWrite, args, nil)
 	if err != nil {
 		return drivers.Result{}, err
 	}
@@ -290,7 +271,7 @@ func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []d
 
 // Batch implements drivers.Session. All parts are checked before any runs.
 func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, p, err := s.enter(ctx, stmt, byBatch, nil, parts)
+	st, p, err := s.enter(ctx, stmt, isBatch, errNotBatch, nil, parts)
 	if err != nil {
 		return err
 	}
