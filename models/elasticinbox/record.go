@@ -75,14 +75,14 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	switch string(name) {
 	case "from":
 		r.headers++
-		var longer []byte
-		longer, err = appendFirstAddress(m.text, value)
-		r.from = m.built(longer)
+		at := len(m.text)
+		m.text, err = appendFirstAddress(m.text, value)
+		r.from = slices.Clip(m.text[at:])
 	case "to":
 		r.headers++
 	case "subject":
 		r.headers++
-		r.subject = m.built(append(m.text, value...))
+		r.subject = m.keep(value)
 	case "date":
 		r.headers++
 		r.date, err = parseDate(value)
@@ -96,7 +96,7 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 			r.outside = err == nil
 		}
 	case "parts":
-		r.layout = m.built(append(m.text, value...))
+		r.layout = m.keep(value)
 	case seenMarker:
 		r.seen = true
 	case answeredMarker:
@@ -118,6 +118,12 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 		return fmt.Errorf("%w: sub-column %s of message %x: %w", models.ErrBroken, name, r.id, err)
 	}
 	return nil
+}
+
+func (m *mailbox) keep(b []byte) []byte {
+	at := len(m.text)
+	m.text = append(m.text, b...)
+	return slices.Clip(m.text[at:])
 }
 
 // parseDate parses a date in the form that deliver writes, or the day that the source design's
