@@ -126,10 +126,10 @@ func TestVerdicts(t *testing.T) {
 func TestUndecided(t *testing.T) {
 	base, fresh := pairOf(3)
 	for _, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
-		r.Workload.Name, r.Environment.Commit = "my work.yaml", "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
+		r.Workload.Name, r.Environment.Commit = "mine.yaml", "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
 	}
 	c := compared(t, base, fresh, "*", false)
-	if want := "--run 'my work.yaml' --base bin/old --new bin/new --trials 10"; !strings.HasSuffix(c.decide(), want) {
+	if want := "--run 'mine.yaml -m james' --base bin/old --new bin/new --trials 10"; !strings.HasSuffix(c.decide(), want) {
 		t.Errorf("the advice is %q, want %q at its end", c.decide(), want)
 	}
 	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "the same build") {

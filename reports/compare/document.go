@@ -242,28 +242,44 @@ func (c *Comparison) Conclusion() string {
 // there would be too many.
 func (c *Comparison) decide() string {
 	need, longer := 0, "" // the first phase that needs longer trials
+	var models, engines []string
 	for _, l := range c.lines() {
-		switch {
-		case !l.kind.whole || l.Verdict != CannotTell:
-		case l.Needed <= mostTrials:
-			need = max(need, l.Needed)
-		default:
-			need, longer = max(need, usualTrials), cmp.Or(longer, l.cell.Phase)
+		if !l.kind.whole || l.Verdict != CannotTell {
+			continue
+		}
+		models, engines = append(models, l.cell.Model), append(engines, l.cell.Engine)
+		if need = max(need, l.Needed); l.Needed > mostTrials {
+			longer = cmp.Or(longer, l.cell.Phase)
 		}
 	}
 	if need == 0 {
 		return ""
 	}
-	workload := c.New.workload
-	if longer != "" {
-		workload += fmt.Sprintf(" --set phases.%s.duration=%ds", longer, 3*longTrial)
+	workload, trials := c.New.workload, max(need, usualTrials)
+	if m := unique(models); strings.Count(m, ",") < mostNamed {
+		workload += " -m " + m
 	}
-	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", shellquote.Join(workload),
-		max(need, usualTrials))
+	if e := unique(engines); e != "embedded" {
+		workload += " -e " + e
+	}
+	if longer != "" {
+		workload, trials = fmt.Sprintf("%s --set phases.%s.duration=%ds", workload, longer, 3*longTrial), busyTrials
+	}
+	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", shellquote.Join(workload), trials)
 }
 
-// How many trials are usual to compare two builds, and how many are so many that a quieter machine is a better way.
-const usualTrials, mostTrials = 10, 200
+// mostNamed is how many models the command names. More are nearly always all of the workload.
+const mostNamed = 2
+
+// How many trials are usual to compare two builds, how many on a busy machine, and from how many on longer ones are
+// better.
+const usualTrials, busyTrials, mostTrials = 10, 20, 50
+
+// unique are the names, each once, separated by commas.
+func unique(names []string) string {
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ",")
+}
 
 // trials says how many there are and how they were compared.
 func (c *Comparison) trials() string {

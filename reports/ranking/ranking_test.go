@@ -100,7 +100,7 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "a is fastest: typically 0.121 ms. Next is b with 0.364: 0.242 ms (200%) more, significant (>5%, t test at 95%, 3 trials). "+
+	has(t, said(l), "a is fastest: typically 0.121 ms. Next is b with 0.364: 0.242 ms (200%) more, significant (>5%, t test at 95%). "+
 		"Then c 0.909 (+650% over a).", "Why: a sends 1.00 requests/op, the others 2.00 to 3.60.", "Dominated: b, c (a: as good or better in every column)")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
@@ -115,7 +115,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) (>5%, t test at 95%, 3 trials)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
+	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) (>5%, t test at 95%)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}

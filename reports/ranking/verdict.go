@@ -160,7 +160,7 @@ func criterion(trials int, by Metric) string {
 	if !by.Timed() || trials < 2 {
 		return "up to 5% counts as equal"
 	}
-	return fmt.Sprintf(">5%%, t test at 95%%, %d trials", trials)
+	return ">5%, t test at 95%"
 }
 
 // by is how much more b has than a, absolute and in percent of a.
