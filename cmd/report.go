@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports"
@@ -40,7 +41,11 @@ func newReport() *cobra.Command {
 				if len(args) > 1 {
 					return usagef("--format %s writes one run", format)
 				}
-				return writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, v)
+				err := writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, v)
+				if err == nil && format == "text" && !v.full {
+					fmt.Fprintf(cmd.ErrOrStderr(), "All warnings and tables: mailbench report %s --full\n", shellquote.Join(args[0]))
+				}
+				return err
 			}
 			sources, err := openSources(cmd.ErrOrStderr(), args)
 			if err != nil {

@@ -130,6 +130,9 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 	}
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
 	note := "typical: p50 of each operation, weighted by its share"
+	if throughput {
+		note += "; max ops/s: without pauses"
+	}
 	if l := &loads[0]; l.Covers < 0.995 && len(l.Models) > 1 {
 		note = fmt.Sprintf("shared load: %d operations of all models (%.0f%%); typical: p50 weighted by share",
 			len(l.Shares), math.Floor(100*l.Covers))
@@ -178,7 +181,7 @@ func latencyCell(ns float64) document.Cell { return document.Number(ns/1e6, rank
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
 func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
-	c := latencyCell(m.Percentile(op, p))
+	c := latencyCell(m.Latencies(op, p).Median())
 	if m.Count(op) < results.EnoughFor(p) && !math.IsNaN(c.Value) && !math.IsInf(c.Value, 0) {
 		digits := max(0, 1-int(math.Floor(math.Log10(max(c.Value, 0.1)))))
 		c.Style, c.Text = document.Faint, fmt.Sprintf("~%.*f", digits, c.Value)

@@ -194,7 +194,7 @@ func (v *run) warnings() document.Section {
 	case len(minor) == 1 && len(all) != 1:
 		said = append(said, minor[0].name)
 	case len(minor) > 0:
-		said = append(said, fmt.Sprintf("%d minor", len(minor)))
+		said = append(said, fmt.Sprintf("%d minor ones", len(minor)))
 	}
 	lead := "Warnings"
 	if len(all) == 1 && len(minor) == 0 {

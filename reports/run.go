@@ -139,7 +139,7 @@ func (v *run) facts() (all []string) {
 		}
 	}
 	if len(v.loads) > 0 {
-		add(v.loads[0].Fact())
+		add(ranking.Fact(v.loads))
 		add(words.Plural(v.loads[0].Trials, "trial"))
 	}
 	if v.Sweep != nil {

@@ -61,6 +61,7 @@ func (c *Comparison) Document() *document.Document {
 	rest.Fold = true
 	unclear := map[string][]string{} // metrics by why they have no verdict and no interval
 	var whys []string
+	wide := 0                            // metrics without a verdict because of their interval
 	rates, alike := map[string]bool{}, 0 // all operations of a closed loop have one rate, which is shown once
 	for _, l := range c.lines() {
 		to, interval := &rest, l.kind.Timed() && l.Low != nil
@@ -72,7 +73,9 @@ func (c *Comparison) Document() *document.Document {
 		case l.Verdict == CannotTell && interval:
 			to = &open
 		}
-		if l.Verdict == CannotTell && l.Why != "" && !interval {
+		if l.Verdict == CannotTell && interval {
+			wide++
+		} else if l.Verdict == CannotTell && l.Why != "" {
 			if unclear[l.Why] == nil {
 				whys = append(whys, l.Why)
 			}
@@ -91,9 +94,8 @@ func (c *Comparison) Document() *document.Document {
 	if alike > 0 && len(changed.Table.Rows) > 0 {
 		changed.Note(document.Plain, "", fmt.Sprintf("rates of one loop go together: %d more have a ratio that is shown above", alike))
 	}
-	if n := len(open.Table.Rows); n > mostOpen {
-		open.Fold = true
-		verdict.Say(document.Warn, "Inconclusive", fmt.Sprintf("%d metrics: %s", n, open.Lead))
+	if open.Fold = len(open.Table.Rows) > mostOpen; open.Fold {
+		verdict.Say(document.Warn, "Inconclusive", fmt.Sprintf("%d metrics: %s", wide, open.Lead))
 	}
 	for _, why := range whys {
 		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), "metric")+": "+why)
@@ -306,7 +308,7 @@ func (c *Comparison) legend() string {
 	}
 	return "base and new are geometric means of the trials, without the effect of outliers; ratio is new/base. All intervals hold " +
 		"together with 95% confidence. limit is the smallest difference that matters; one in brackets does not fail the comparison. " + rule +
-		" \"needs 20 trials\" is inconclusive: about 20 trials of each side would decide."
+		" \"needs 40 trials\" is inconclusive: about 40 trials of each side, as long as these, would decide."
 }
 
 // Describe names the version of a build and when it ran.

@@ -353,27 +353,6 @@ func (m *Model) Count(op string) (n int64) {
 	return n
 }
 
-// Percentile is a percentile of an operation: the median of the trials, as of the whole load, or of all trials
-// together if one has too few operations for it. It is approximate if all together have too few.
-func (m *Model) Percentile(op string, p float64) float64 {
-	var all []part
-	few := false
-	for _, c := range m.used {
-		if c == nil {
-			continue
-		}
-		n := c.Ops[op].Count
-		few = few || n < results.EnoughFor(p)
-		if n > 0 {
-			all = append(all, part{c.Ops[op].Quantiles, float64(n)})
-		}
-	}
-	if q := quantile(all, p); few && len(all) > 1 && !math.IsNaN(q) {
-		return q
-	}
-	return m.Latencies(op, p).Median()
-}
-
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
 func (m *Model) Cost(op string, of func(s *results.StoreCost) float64) float64 {
 	return m.each(op, func(_ *results.Cell, o *results.Op) float64 { return of(&o.Store) }).Median()
@@ -412,20 +391,20 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) Series) []bool {
 	return Leading(all, timed)
 }
 
-// Fact says what ran.
-func (l *Load) Fact() string {
-	c := l.Cell
+// Fact says which rate was offered, and which part of it was achieved on all engines.
+func Fact(all []Load) string {
+	c := all[0].Cell
 	if c.Arrivals == "closed" {
 		return fmt.Sprintf("unthrottled, %s", words.Plural(c.Clients, "client"))
 	}
-	var least, most float64
-	for i := range l.Models {
-		for _, c := range l.Models[i].Cells {
-			if c.Offered != nil {
-				if least == 0 || c.Offered.Achieved/max(c.Offered.Rate, 1e-9) < least {
-					least = c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
+	least, most := math.Inf(1), 0.0
+	for i := range all {
+		for _, m := range all[i].Models {
+			for _, c := range m.Cells {
+				if c.Offered != nil {
+					part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
+					least, most = min(least, part), max(most, part)
 				}
-				most = max(most, c.Offered.Achieved/max(c.Offered.Rate, 1e-9))
 			}
 		}
 	}
@@ -433,7 +412,10 @@ func (l *Load) Fact() string {
 	if c.Rate == 1 {
 		s = "1 op/s offered"
 	}
-	if least >= 0.99 {
+	switch {
+	case most == 0: // not known
+		return s
+	case least >= 0.99:
 		return s + " and achieved"
 	}
 	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))

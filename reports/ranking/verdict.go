@@ -108,7 +108,11 @@ func (l *Load) headline() string {
 	for n, m := range first[1:] {
 		value := l.withPercent(first[0], m)
 		if n == len(first)-2 {
-			value = strings.TrimSuffix(value, ")") + ", not significant)"
+			is := ", not significant)"
+			if len(first) > 2 {
+				is = "; none significant)"
+			}
+			value = strings.TrimSuffix(value, ")") + is
 		}
 		values = append(values, value)
 	}
