@@ -2,6 +2,7 @@ package paired
 
 import (
 	"context"
+	"math"
 	"net"
 	"strconv"
 	"testing"
@@ -161,13 +162,16 @@ func TestAllocs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := uint64(0)
-		return testing.AllocsPerRun(200, func() {
-			if err := op(t.Context(), n%20); err != nil {
-				t.Fatal(err)
-			}
-			n++
-		})
+		n, least := uint64(0), math.Inf(1)
+		for range 3 { // the count includes other goroutines, so one of three is high on a busy machine
+			least = min(least, testing.AllocsPerRun(200, func() {
+				if err := op(t.Context(), n%20); err != nil {
+					t.Fatal(err)
+				}
+				n++
+			}))
+		}
+		return least
 	}
 	for what, sides := range map[string][2]Side{"write": {bare.Write, driver.Write}, "read": {bare.Read, driver.Read}} {
 		if what == "read" {
