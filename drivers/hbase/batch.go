@@ -179,9 +179,9 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 }
 
 // joins reports whether the next step can be part of this one.
-func (last *step) joins(next *step) bool {
-	return last.edit != nil && last.st.shares(next.st) && last.bytes+next.bytes <= maxJoined &&
-		bytes.Equal(last.edit.Table, next.edit.Table) && bytes.Equal(last.edit.Row, next.edit.Row)
+func (s *step) joins(next *step) bool {
+	return s.edit != nil && s.st.shares(next.st) && s.bytes+next.bytes <= maxJoined &&
+		bytes.Equal(s.edit.Table, next.edit.Table) && bytes.Equal(s.edit.Row, next.edit.Row)
 }
 
 // shares reports whether one edit can have both writes. It has one condition at most. A deletion of the row also
