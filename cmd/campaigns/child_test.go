@@ -18,25 +18,25 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// beside is a mailbench that runs next to the test, as a user would run it: the
+// child is a mailbench that runs next to the test, as a user would run it: the
 // test binary in another process.
-type beside struct {
+type child struct {
 	t      *testing.T
 	dir    string // of its results, out, and what it prints
 	cmd    *exec.Cmd
 	status chan int
 }
 
-// runBeside starts mailbench run with results in a folder of the test's own.
-func runBeside(t *testing.T, args ...string) *beside {
+// startRun starts mailbench run with results in a folder of the test's own.
+func startRun(t *testing.T, args ...string) *child {
 	t.Helper()
-	return programBeside(t, "mailbench", args...)
+	return startProgram(t, "mailbench", args...)
 }
 
-// programBeside does so with another program of the test binary (TestMain).
-func programBeside(t *testing.T, program string, args ...string) *beside {
+// startProgram does so with another program of the test binary (TestMain).
+func startProgram(t *testing.T, program string, args ...string) *child {
 	t.Helper()
-	p := &beside{t: t, dir: t.TempDir(), status: make(chan int, 1)}
+	p := &child{t: t, dir: t.TempDir(), status: make(chan int, 1)}
 	p.cmd = exec.Command(program, append([]string{"run", "--full", "--fail-on=failed", "-o", p.path("out")}, args...)...)
 	for name, to := range map[string]*io.Writer{"stdout": &p.cmd.Stdout, "stderr": &p.cmd.Stderr} {
 		f, err := os.Create(p.path(name))
@@ -69,10 +69,10 @@ func programBeside(t *testing.T, program string, args ...string) *beside {
 	return p
 }
 
-func (p *beside) path(name string) string { return filepath.Join(p.dir, name) }
+func (p *child) path(name string) string { return filepath.Join(p.dir, name) }
 
 // printed is its output so far on stdout or stderr.
-func (p *beside) printed(name string) string {
+func (p *child) printed(name string) string {
 	b, err := os.ReadFile(p.path(name))
 	if err != nil {
 		p.t.Fatal(err)
@@ -81,7 +81,7 @@ func (p *beside) printed(name string) string {
 }
 
 // await waits until something holds of the run; it must not end before.
-func (p *beside) await(what string, holds func() bool) {
+func (p *child) await(what string, holds func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(3 * time.Minute); !holds(); time.Sleep(20 * time.Millisecond) {
 		select {
@@ -96,12 +96,12 @@ func (p *beside) await(what string, holds func() bool) {
 }
 
 // done reports whether a phase has ended.
-func (p *beside) done(phase string) bool {
+func (p *child) done(phase string) bool {
 	return strings.Contains(p.printed("stderr"), ": "+phase+" done")
 }
 
 // finish waits for its end and returns its exit status.
-func (p *beside) finish() int {
+func (p *child) finish() int {
 	p.t.Helper()
 	select {
 	case status := <-p.status:
@@ -114,7 +114,7 @@ func (p *beside) finish() int {
 
 // end waits for its end and returns what it found. The status must be the one
 // that is wanted.
-func (p *beside) end(want int) *results.Run {
+func (p *child) end(want int) *results.Run {
 	p.t.Helper()
 	if status := p.finish(); status != want {
 		p.t.Fatalf("exit status %d, want %d:\n%s\n%s", status, want, p.printed("stdout"), p.printed("stderr"))
@@ -123,11 +123,11 @@ func (p *beside) end(want int) *results.Run {
 }
 
 // endAll waits until all have ended well. One that did not end well is why others wait for it.
-func endAll(t *testing.T, all []*beside) {
+func endAll(t *testing.T, all []*child) {
 	t.Helper()
 	under := slices.Clone(all)
 	for end := time.Now().Add(3 * time.Minute); len(under) > 0; time.Sleep(20 * time.Millisecond) {
-		under = slices.DeleteFunc(under, func(p *beside) bool {
+		under = slices.DeleteFunc(under, func(p *child) bool {
 			select {
 			case status := <-p.status:
 				if status != exitOK {
@@ -148,7 +148,7 @@ func endAll(t *testing.T, all []*beside) {
 }
 
 // found has its saved results.
-func (p *beside) found() *results.Run {
+func (p *child) found() *results.Run {
 	p.t.Helper()
 	if err := fitsSchema(filepath.Join(p.path("out"), results.RunFile)); err != nil {
 		p.t.Fatal(err)
@@ -162,7 +162,7 @@ func (p *beside) found() *results.Run {
 
 // measured is when the first measured phase began, of which the interval log
 // has the time of day.
-func (p *beside) measured() time.Time {
+func (p *child) measured() time.Time {
 	p.t.Helper()
 	f, err := os.Open(filepath.Join(p.path("out"), results.LatencyFile))
 	if err != nil {

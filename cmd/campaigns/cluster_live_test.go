@@ -64,7 +64,7 @@ func TestClusterLive(t *testing.T) {
 			if out := mailbench(exitOK, append(kept, "--verify", "--full")...); !strings.Contains(out, "nothing lost") || strings.Contains(out, "LOAD: ") {
 				t.Errorf("used again:\n%s", out)
 			}
-			refusedBeside(t, data, append(kept, "--contact", contact))
+			refusedWhileUsed(t, data, append(kept, "--contact", contact))
 			if out := mailbench(exitOK, "engine", "clean", engine, noted); !strings.Contains(out, "dropped "+noted) {
 				t.Errorf("cleaned: %s", out)
 			}
@@ -86,7 +86,7 @@ func hungUp(t *testing.T, args []string, namespaces func() []string) {
 	heard := make(chan os.Signal, 1) // tests that run under nohup would pass on that they ignore it
 	signal.Notify(heard, syscall.SIGHUP)
 	defer signal.Stop(heard)
-	run := runBeside(t, endless(args)...)
+	run := startRun(t, endless(args)...)
 	run.await("its measured phase", func() bool { return run.done("warmup") })
 	notes, err := filepath.Glob(filepath.Join(temp, "mailbench-*", "*", "dataset.json"))
 	if err != nil || len(notes) != 1 {
@@ -117,7 +117,7 @@ func endless(args []string) []string {
 	return append(withoutOutput(args), "--set", "phases.measure.duration=10m", "--quiet=false")
 }
 
-// withoutOutput are the arguments of a run that runBeside takes: without the first, run, and
+// withoutOutput are the arguments of a run that startRun takes: without the first, run, and
 // its output folder.
 func withoutOutput(args []string) []string {
 	args = slices.Clone(args[1:])
@@ -138,14 +138,14 @@ func notedNamespace(t *testing.T, file string) string {
 	return noted.Namespace
 }
 
-// refusedBeside checks that a run on a data set which another process uses is
+// refusedWhileUsed checks that a run on a data set which another process uses is
 // refused, and that the other one goes on and loses nothing by it.
-func refusedBeside(t *testing.T, data string, args []string) {
+func refusedWhileUsed(t *testing.T, data string, args []string) {
 	t.Helper()
-	first := runBeside(t, endless(args)...)
+	first := startRun(t, endless(args)...)
 	first.await("its measured phase", func() bool { return first.done("warmup") })
 
-	second := runBeside(t, withoutOutput(args)...)
+	second := startRun(t, withoutOutput(args)...)
 	if got := second.finish(); got != exitFailed {
 		t.Errorf("a second process on %s: status %d", data, got)
 	}
@@ -156,7 +156,7 @@ func refusedBeside(t *testing.T, data string, args []string) {
 		t.Fatal(err)
 	}
 	first.end(exitInterrupted)
-	after := runBeside(t, append(withoutOutput(args), "--verify=only")...)
+	after := startRun(t, append(withoutOutput(args), "--verify=only")...)
 	if got := after.finish(); got != exitOK || !strings.Contains(after.printed("stdout"), "nothing lost") {
 		t.Errorf("audit after both: status %d\n%s%s", got, after.printed("stdout"), after.printed("stderr"))
 	}

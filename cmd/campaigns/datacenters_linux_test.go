@@ -58,7 +58,7 @@ func ownNetwork(t *testing.T) {
 
 // cutOff lets nothing pass between a node and all others for 15 s, the client among them. No side
 // gets an error: packets are dropped.
-func cutOff(t *testing.T, s *site, _ *beside) bool {
+func cutOff(t *testing.T, s *site, _ *child) bool {
 	n := s.next()
 	host, _, _ := strings.Cut(n.Address, ":")
 	rules := [][]string{
@@ -79,7 +79,7 @@ func cutOff(t *testing.T, s *site, _ *beside) bool {
 
 // clockAhead starts a node again with a clock that is 5 s ahead, lets it serve for 20 s, and starts
 // it again with the right one.
-func clockAhead(t *testing.T, s *site, _ *beside) bool {
+func clockAhead(t *testing.T, s *site, _ *child) bool {
 	agent := s.agent(t)
 	n := s.next()
 	restart := func(options string) {

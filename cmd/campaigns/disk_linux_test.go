@@ -66,7 +66,7 @@ func system(t *testing.T, name string, args ...string) {
 }
 
 // on are the processes that write to the disk.
-func (s *site) on(p *beside) map[string]int {
+func (s *site) on(p *child) map[string]int {
 	if s.in == nil {
 		return map[string]int{"mailbench": p.cmd.Process.Pid}
 	}
@@ -81,7 +81,7 @@ func (s *site) on(p *beside) map[string]int {
 
 // fullDisk fills the disk until its writers say so, or end; after 10 s more there is room
 // again, and the nodes are killed and started, as somebody would who finds them so.
-func fullDisk(t *testing.T, s *site, p *beside) bool {
+func fullDisk(t *testing.T, s *site, p *child) bool {
 	const slack = 64 << 10
 	name := filepath.Join(s.disk.dir, "ballast")
 	ballast, err := os.Create(name)
@@ -134,7 +134,7 @@ func fullDisk(t *testing.T, s *site, p *beside) bool {
 }
 
 // noSpace is how often a process has complained of a full disk.
-func (s *site) noSpace(p *beside, who string) int {
+func (s *site) noSpace(p *child, who string) int {
 	log := p.path("stderr")
 	if s.in != nil {
 		log = filepath.Join(s.in.Dir(), who, "log")
@@ -149,7 +149,7 @@ func (s *site) noSpace(p *beside, who string) int {
 }
 
 // slowDisk lets one writer write 256 KB/s for 15 s.
-func slowDisk(t *testing.T, s *site, p *beside) bool {
+func slowDisk(t *testing.T, s *site, p *child) bool {
 	const (
 		long  = 15 * time.Second
 		most  = 256 << 10

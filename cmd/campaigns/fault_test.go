@@ -21,7 +21,7 @@ import (
 // victim is a run of workday with one model, under which a node of the engine
 // dies.
 type victim struct {
-	*beside
+	*child
 	model, engine string
 	contact       string
 	data          string
@@ -113,7 +113,7 @@ func (f *fault) attack(t *testing.T, model string) *victim {
 	for _, s := range sets {
 		args = append(args, "--set", s)
 	}
-	v.beside = runBeside(t, args...)
+	v.child = startRun(t, args...)
 	return v
 }
 

@@ -105,7 +105,7 @@ type campaignFault struct {
 	args  []string          // of runs and audits, in addition to the site's
 	// blow strikes once, and returns when all is repaired. It says whether the fault
 	// was felt.
-	blow func(t *testing.T, s *site, v *beside) bool
+	blow func(t *testing.T, s *site, v *child) bool
 }
 
 // campaignFaults: the embedded engine is killed with its client.
@@ -253,7 +253,7 @@ func (r *round) under(t *testing.T, s *site, f campaignFault, data string, most 
 	if rate := f.rate[s.engine]; rate != "" {
 		args = append(args, "--set", "phases.measure.rate="+rate)
 	}
-	p := runBeside(t, args...)
+	p := startRun(t, args...)
 	p.await("the load", func() bool { return p.done("load") })
 	ends, takes := time.Now().Add(lasts), f.takes
 	for r.Struck < most && s.broken == "" && time.Until(ends) > takes {
@@ -306,7 +306,7 @@ func (r *round) again(t *testing.T, s *site, workload, data string) {
 	} else {
 		args = append(args, "--workers", "1", "--set", "phases.measure.rate=10/s", "--set", "phases.measure.duration=10s")
 	}
-	p := runBeside(t, args...)
+	p := startRun(t, args...)
 	p.finish()
 	var a results.Audit
 	a, r.Unaudited = audited(t, p)

@@ -40,14 +40,14 @@ func TestKillsOfGrowth(t *testing.T) {
 					"--set", fmt.Sprintf("population.messages=%d", messages),
 				}
 			}
-			runBeside(t, args(100)...).end(exitOK)
+			startRun(t, args(100)...).end(exitOK)
 			messages := 2000
 			for !killed(t, dir, args(messages)) {
 				if messages *= 2; messages > 1_000_000 {
 					t.Fatal("each growth was at its end before it could be killed")
 				}
 			}
-			r := runBeside(t, append(args(messages), "--verify")...).end(exitOK)
+			r := startRun(t, append(args(messages), "--verify")...).end(exitOK)
 			for _, c := range r.Cells {
 				if c.Kind == results.KindLoad && !strings.HasPrefix(c.Evidence.Load, "continues a load that was interrupted, with ") {
 					t.Errorf("the load says %q", c.Evidence.Load)
@@ -73,7 +73,7 @@ func killed(t *testing.T, dir string, args []string) bool {
 		}
 		return f.Size()
 	}
-	before, p := ledger(), runBeside(t, args...)
+	before, p := ledger(), startRun(t, args...)
 	p.await("the ledger to grow", func() bool { return ledger() > before+100*64 })
 	_ = p.cmd.Process.Kill() // it may have ended
 	p.finish()

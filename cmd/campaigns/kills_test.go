@@ -56,7 +56,7 @@ func killAndAudit(t *testing.T, model string) *results.Audit {
 func killRun(t *testing.T, data, model, engine string, args ...string) {
 	t.Helper()
 	args = append([]string{killsWorkload, "-m", model, "-e", engine, "--data", data, "--no-floor", "--quiet"}, args...)
-	p := runBeside(t, args...)
+	p := startRun(t, args...)
 	// The load makes about 220 records; the mix writes some 2,000 a second.
 	records, delay := rand.Int64N(1500), time.Duration(rand.Int64N(int64(20*time.Millisecond)))
 	ledger := filepath.Join(data, model+"-"+engine, "ledger")
@@ -76,7 +76,7 @@ func killRun(t *testing.T, data, model, engine string, args ...string) {
 
 func auditOnly(t *testing.T, data, model string, want int) *results.Audit {
 	t.Helper()
-	return &runBeside(t, "--data", data, "-m", model, "--verify=only").end(want).Audits[0]
+	return &startRun(t, "--data", data, "-m", model, "--verify=only").end(want).Audits[0]
 }
 
 // removals are rows of which an audit must miss one, by table. Counters are not
@@ -143,7 +143,7 @@ func TestRemovals(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
-			r := runBeside(t, workload, "-m", m.Name, "--data", data, "--no-floor", "--quiet", "--verify").end(exitOK)
+			r := startRun(t, workload, "-m", m.Name, "--data", data, "--no-floor", "--quiet", "--verify").end(exitOK)
 			for _, x := range removals[m.Name] {
 				damaged := filepath.Join(t.TempDir(), "data")
 				if err := os.CopyFS(damaged, os.DirFS(data)); err != nil {

@@ -38,9 +38,9 @@ phases:
 			"--shard", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
 		}
 	}
-	shards := make([]*beside, of)
+	shards := make([]*child, of)
 	for i := range shards {
-		shards[i] = runBeside(t, args(i+1)...)
+		shards[i] = startRun(t, args(i+1)...)
 	}
 	endAll(t, shards)
 	merge := []string{"merge", "--fail-on=failed", "-o", filepath.Join(t.TempDir(), "whole")}
@@ -110,7 +110,7 @@ phases:
 			"--shard", shard, "--start", start, "--shard-timeout", "30s",
 		}
 	}
-	first, second := runBeside(t, args("1/2")...), runBeside(t, args("2/2")...)
+	first, second := startRun(t, args("1/2")...), startRun(t, args("2/2")...)
 	second.await("its "+after, func() bool { return second.done(after) })
 	if err := second.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -166,14 +166,14 @@ func (s *site) dataset(t *testing.T, data, model string) *subject.Dataset {
 func (s *site) audit(t *testing.T, data, model string) (status int, a results.Audit, unaudited string) {
 	t.Helper()
 	args := append([]string{"--data", data, "-m", model, "-e", s.engine, "--verify=only"}, s.args...)
-	p := runBeside(t, args...)
+	p := startRun(t, args...)
 	status = p.finish()
 	a, unaudited = audited(t, p)
 	return status, a, unaudited
 }
 
 // audited returns the findings of a run's audit, and why it did not finish.
-func audited(t *testing.T, p *beside) (a results.Audit, unaudited string) {
+func audited(t *testing.T, p *child) (a results.Audit, unaudited string) {
 	t.Helper()
 	found := leftBy(p)
 	if len(found.Audits) > 0 {
@@ -190,7 +190,7 @@ func audited(t *testing.T, p *beside) (a results.Audit, unaudited string) {
 }
 
 // leftBy returns the saved results of a run: nothing, if the engine was out of its reach.
-func leftBy(p *beside) *results.Run {
+func leftBy(p *child) *results.Run {
 	p.t.Helper()
 	if _, err := os.Stat(filepath.Join(p.path("out"), results.RunFile)); errors.Is(err, fs.ErrNotExist) {
 		return &results.Run{}
@@ -212,7 +212,7 @@ func (s *site) clean(t *testing.T, data, model string) {
 }
 
 // nodeKilled kills a node, waits a moment, and starts it again.
-func nodeKilled(t *testing.T, s *site, _ *beside) bool {
+func nodeKilled(t *testing.T, s *site, _ *child) bool {
 	n := s.next()
 	kill9(t, s.in, n.Name)
 	if s.engine == "hbase" {
@@ -224,7 +224,7 @@ func nodeKilled(t *testing.T, s *site, _ *beside) bool {
 
 // hung stops a process for 15 s. A region server that ZooKeeper has missed ends itself
 // when it finds out.
-func hung(t *testing.T, s *site, p *beside) bool {
+func hung(t *testing.T, s *site, p *child) bool {
 	const long = 15 * time.Second
 	pid := p.cmd.Process.Pid
 	var n launch.Node
@@ -253,7 +253,7 @@ func hung(t *testing.T, s *site, p *beside) bool {
 }
 
 // cut breaks all connections to a node every 200 ms, for 5 s.
-func cut(t *testing.T, s *site, _ *beside) bool {
+func cut(t *testing.T, s *site, _ *child) bool {
 	n := s.next()
 	host, port, err := net.SplitHostPort(n.Address)
 	if err != nil {

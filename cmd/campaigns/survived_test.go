@@ -196,7 +196,7 @@ func (v *victim) table(c *results.Cell, a *results.Audit) {
 func (v *victim) missed(removed int64) {
 	t := v.t
 	t.Helper()
-	again := runBeside(t, "--data", v.data, "--verify=only", "-m", v.model, "-e", v.engine, "--contact", v.contact)
+	again := startRun(t, "--data", v.data, "--verify=only", "-m", v.model, "-e", v.engine, "--contact", v.contact)
 	a := again.end(exitData).Audits[0]
 	if a.Lost == 0 || a.Lost > removed || !strings.Contains(again.printed("stdout"), fmt.Sprintf("%d LOST", a.Lost)) {
 		t.Errorf("%s: of %d deliveries that were removed the audit misses %d:\n%s", v.model, removed, a.Lost, again.printed("stdout"))

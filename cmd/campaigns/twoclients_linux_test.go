@@ -17,8 +17,8 @@ func TestTwoClients(t *testing.T) {
 	ownNetwork(t)
 	in := live.CassandraDatacenters(t)
 	data, twin := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
-	run := func(data, lasts string) *beside {
-		return runBeside(t, faultsWorkload, "-m", "james", "-e", "cassandra", "--data", data, "--verify", "--no-floor",
+	run := func(data, lasts string) *child {
+		return startRun(t, faultsWorkload, "-m", "james", "-e", "cassandra", "--data", data, "--verify", "--no-floor",
 			"--contact", in.Contact()[0], "--set", "engines.cassandra.replication=dc1:2,dc2:1", "--set", "engines.cassandra.local_dc=dc1",
 			"--set", "engines.cassandra.consistency=LOCAL_QUORUM", "--set", "phases.measure.duration="+lasts)
 	}
@@ -31,7 +31,7 @@ func TestTwoClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	both := []*beside{run(data, "20s"), run(twin, "20s")}
+	both := []*child{run(data, "20s"), run(twin, "20s")}
 	for i, p := range both {
 		status := p.finish()
 		a, unaudited := audited(t, p)
