@@ -43,7 +43,7 @@ test-fast: ## run the tests that need no server, without the race detector (some
 # go vet compiles all code and all tests. Without cgo no cross compiler is needed.
 SYSTEMS := linux/amd64 linux/arm64 darwin/arm64 darwin/amd64 windows/amd64 windows/arm64
 .PHONY: lint
-lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of lines, go.mod, shell syntax
+lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of lines, words, go.mod, shell syntax
 	$(GO) vet ./...
 	$(GO) vet -tags campaigns ./cmd/campaigns
 	$(GO) vet ./.ci ./.ci/findings
@@ -55,7 +55,7 @@ lint: ## vet and link for SYSTEMS, staticcheck, gofumpt, import layers, width of
 	$(TOOL) staticcheck ./... ./.ci
 	@echo 'gofumpt -l .'; unformatted=$$($(TOOL) gofumpt -l .); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make fmt does it):"; echo "$$unformatted"; exit 1; fi
-	$(GO) test -run "Layers|TestsOnly|LineLength" ./.ci
+	$(GO) test -run "Layers|TestsOnly|LineLength|Words" ./.ci
 	$(GO) mod tidy -diff
 	$(GO) mod verify
 	for script in docs/ci/*.sh; do bash -n "$$script"; done

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -17,8 +18,17 @@ import (
 // seldom better in two parts.
 var literal = regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.){60,}\"|`[^`]{60,}`?|https://\\S{60,}|- measure: ")
 
-// link is a link to a file of the repository.
-var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+// link is a link to a file of the repository, to a heading of it, or to one of the same document.
+var link = regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)\s]+))?\)`)
+
+var heading, notInAnchor = regexp.MustCompile(`(?m)^#+ (.*)$`), regexp.MustCompile(`[^a-z\d -]`)
+
+// hasHeading reports whether a document has a heading of that anchor.
+func hasHeading(text, anchor string) bool {
+	return slices.ContainsFunc(heading.FindAllStringSubmatch(text, -1), func(h []string) bool {
+		return strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-") == anchor
+	})
+}
 
 // wrongWords are words that readers of Cassandra's and HBase's documentation have to translate. CONTRIBUTING.md has
 // better ones. And no text installs a version: there is no release.
@@ -56,8 +66,7 @@ func each(t *testing.T, suffix string, least int, yield func(path, text string))
 }
 
 // A line of a document has at most 140 characters, unless it is a row of a table or a table of a diagram, and its links
-// lead to files. A page
-// for users has no word of the list.
+// lead to files and headings. A page for users has no word of the list.
 func TestLineLengthOfDocuments(t *testing.T) {
 	const most = 140
 	each(t, ".md", 20, func(path, text string) {
@@ -67,8 +76,14 @@ func TestLineLengthOfDocuments(t *testing.T) {
 				t.Errorf("%s:%d has more than %d characters: %s", path, n+1, most, line)
 			}
 			for _, to := range link.FindAllStringSubmatch(line, -1) {
-				if _, err := os.Stat(filepath.Join(filepath.Dir(path), to[1])); err != nil {
+				file := path
+				if to[1] != "" {
+					file = filepath.Join(filepath.Dir(path), to[1])
+				}
+				if _, err := os.Stat(file); err != nil {
 					t.Errorf("%s:%d: dead link: %v", path, n+1, err)
+				} else if linked, _ := os.ReadFile(file); to[2] != "" && !hasHeading(string(linked), to[2]) {
+					t.Errorf("%s:%d: dead link: %s has no heading %s", path, n+1, file, to[2])
 				}
 			}
 			if word := wrongWords.FindString(line); page && word != "" {
@@ -79,7 +94,7 @@ func TestLineLengthOfDocuments(t *testing.T) {
 }
 
 // Bundled schemas and workloads, texts that commands print, and the JSON Schema of results have no word of the list.
-func TestLineLengthOfBundled(t *testing.T) {
+func TestWordsOfBundled(t *testing.T) {
 	for suffix, files := range map[string]int{".yaml": 40, ".schema.json": 1, "_guide.txt": 2, ".help.txt": 30} {
 		each(t, suffix, files, func(path, text string) {
 			for n, line := range strings.Split(text, "\n") {
@@ -94,8 +109,9 @@ func TestLineLengthOfBundled(t *testing.T) {
 	}
 }
 
-// Comments of scripts, also of those that test the command line, workflows and images have no word of the list, but for the name with which one begins.
-func TestLineLengthOfScripts(t *testing.T) {
+// Comments of scripts, also of those that test the command line, workflows and images have no word of the list, but for
+// the name with which one begins.
+func TestWordsOfScripts(t *testing.T) {
 	comment := regexp.MustCompile(`(?m)(?:^|\s)#+ .*$`)
 	files := 0
 	for _, pattern := range []string{"Makefile", ".ci/*", "docs/ci/*", "docker/*", "docker/*/*", ".github/workflows/*", "cmd/testdata/script/*"} {

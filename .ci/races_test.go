@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the sections of docs/models.md th
 
 // TestRacesTable: the table of what two clients do to one message adds up the golden files of the contract.
 func TestRacesTable(t *testing.T) {
-	const document, begin, end = "docs/findings.md", "<!-- races -->\n", "<!-- races end -->"
+	const document, begin, end = "docs/internals/reliability.md", "<!-- races -->\n", "<!-- races end -->"
 	kinds := []string{
 		"lost", "revived", "duplicated", "flag lost", "both acknowledged", "failed", "broken reference", "counter drift",
 	}
