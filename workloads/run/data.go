@@ -247,10 +247,14 @@ func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
 			}
 		}
 		more := whole[of] * one.added()
+		searched := 0.0
+		if !one.engine.Remote {
+			searched = whole[of] * one.Searched / max(1, float64(one.Messages)+one.Delivered)
+		}
 		if inFolder[one.dir] += more; c.stays() {
-			*need += more
+			*need, p.Search = *need+more, p.Search+searched
 		} else {
-			*need = max(*need, inFolder[one.dir])
+			*need, p.Search = max(*need, inFolder[one.dir]), max(p.Search, searched)
 		}
 	}
 	return nil
@@ -273,7 +277,8 @@ func (p *Plan) check() error {
 		ErrDisk, words.Size(p.Need), p.Folder, words.Size(p.Free))
 }
 
-// fits refuses a run that does not fit on a disk. Messages of kept data sets are not counted.
+// fits refuses a run that does not fit on a disk. Messages of kept data sets are not counted. The deliveries of a search
+// are a guess: a disk without room for them is noted.
 func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
 	p, most := c.room(dir, freeIn), 0.0
 	for i := range points { // an upper bound of what the run takes on one engine is quicker to compute
@@ -286,7 +291,15 @@ func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn fu
 	if c.Audit == AuditOnly || !tight {
 		return nil
 	}
-	return cmp.Or(c.fill(ctx, points, p), p.check())
+	if err := cmp.Or(c.fill(ctx, points, p), p.check()); err != nil {
+		return err
+	}
+	if c.Progress != nil && p.Free > 0 && p.Need+p.Search > p.Free {
+		c.Progress(Progress{Note: fmt.Sprintf("the search may deliver as much as %s, and %s has %s free: a full disk ends it; "+
+			"set a lower --max-rate, or name another folder (--data, or TMPDIR)",
+			words.Size(p.Search), p.Folder, words.Size(p.Free))})
+	}
+	return nil
 }
 
 // contact is the addresses of a remote engine's nodes, or nil for its default.

@@ -30,11 +30,12 @@ type Plan struct {
 	Seconds      float64     `json:"seconds"`          // all combinations, without the time that engines take to settle
 	Disk         []PlanDisk  `json:"disk"`
 	Remote       []PlanNodes `json:"remote,omitempty"`
-	Folder       string      `json:"folder"`        // where embedded engines keep their data
-	Need         float64     `json:"needed_bytes"`  // the most that Folder must hold at a time
-	Free         float64     `json:"free_bytes"`    // what is free in Folder; 0: not known
-	Fits         bool        `json:"fits"`          // the disks are large enough, or their free space is not known
-	Why          string      `json:"why,omitempty"` // the error, if Fits is false
+	Folder       string      `json:"folder"`                 // where embedded engines keep their data
+	Need         float64     `json:"needed_bytes"`           // the most that Folder must hold at a time
+	Search       float64     `json:"search_bytes,omitempty"` // expected deliveries of a search, not in Need, since its rates are a guess
+	Free         float64     `json:"free_bytes"`             // what is free in Folder; 0: not known
+	Fits         bool        `json:"fits"`                   // the disks are large enough, or their free space is not known
+	Why          string      `json:"why,omitempty"`          // the error, if Fits is false
 }
 
 // PlanPoint is what each combination does, at one point of a sweep.
@@ -139,6 +140,9 @@ func (p *Plan) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "  needed in total: %s in %s", words.Size(p.Need), p.Folder)
 	if p.Free > 0 {
 		fmt.Fprintf(out, ", which has %s free", words.Size(p.Free))
+	}
+	if p.Search > 0 {
+		fmt.Fprintf(out, "; the search may deliver as much as %s more", words.Size(p.Search))
 	}
 	_, err := fmt.Fprintln(out)
 	return err

@@ -32,6 +32,7 @@ type Estimate struct {
 	// Delivered is how many messages the phases put into mailboxes; of those with a size of their own,
 	// how many of the mean size would be as large.
 	Delivered float64 `json:"-"`
+	Searched  float64 `json:"-"` // the same of searches for the highest rate, whose rates are a guess
 	has       int     // number of messages that the data set has before the load
 	at        *point
 }
@@ -167,8 +168,12 @@ func (e *Estimate) mixed(one *PlanPhase, p *workloads.Phase, delivered float64) 
 		}
 	}
 	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return int(math.Copysign(1, b.Count-a.Count)) })
-	if p.Mix.Has(workloads.Deliver) && !one.AtMost && one.Rates == 0 { // an upper bound or a guess must not refuse a run
-		e.Delivered += one.Operations * p.Mix.Share(workloads.Deliver) * delivered
+	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run, and a guess is only noted
+		to := &e.Delivered
+		if one.Rates > 0 {
+			to = &e.Searched
+		}
+		*to += one.Operations * p.Mix.Share(workloads.Deliver) * delivered
 	}
 }
 
@@ -227,10 +232,10 @@ func meanSize(w *workloads.Workload, mail messages.Source) float64 {
 // models keep it twice, and an engine needs room to compact.
 const mostDiskPerByte = 6
 
-// atMost is an upper bound of the disk that any model needs, in bytes.
+// atMost is an upper bound of the disk that any model needs, in bytes, with what searches are expected to deliver.
 func (e *Estimate) atMost() float64 {
 	n := float64(e.Messages)
-	return mostDiskPerByte * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered)
+	return mostDiskPerByte * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered + e.Searched)
 }
 
 // sampled is how many messages disk looks at.

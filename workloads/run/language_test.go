@@ -19,6 +19,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -204,6 +205,39 @@ func dryRun(t *testing.T, c Config, out io.Writer) error {
 		err = cmp.Or(p.WriteText(out), err)
 	}
 	return err
+}
+
+// TestDiskOfSearch: the deliveries of a search are a guess, so a disk without room for them refuses no run, but a note
+// says so.
+func TestDiskOfSearch(t *testing.T) {
+	var notes []string
+	c := Config{
+		Workload: parse(t, "  - measure: {duration: 1s, rate: 2000/s, mix: {deliver: 1}}\n"), FindMax: &results.FindMax{},
+		Models: bundledModels()[:1], Engines: []drivers.Engine{embedded()}, DataDir: filepath.Join(t.TempDir(), "data"),
+		Hooks: Hooks{Progress: func(p Progress) { notes = append(notes, p.Note) }},
+	}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	points, err := c.points(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := func(bytes float64) func(string) float64 { return func(string) float64 { return bytes } }
+	p := c.room(c.DataDir, free(0))
+	if err := c.fill(t.Context(), points, p); err != nil || p.Need <= 0 || p.Search < p.Need {
+		t.Fatalf("%g bytes, and %g of the search: %v", p.Need, p.Search, err)
+	}
+	for _, disk := range []struct {
+		free  float64
+		notes int
+		fits  bool
+	}{{p.Need * 0.99, 0, false}, {p.Need * 1.01, 1, true}, {(p.Need + p.Search) * 1.01, 0, true}} {
+		notes = nil
+		if err := c.fits(t.Context(), points, c.DataDir, free(disk.free)); (err == nil) != disk.fits || len(notes) != disk.notes {
+			t.Errorf("%g bytes of disk for %g and %g: %v, notes %q", disk.free, p.Need, p.Search, err, notes)
+		}
+	}
 }
 
 // A dry run counts what the run then does, and a run that does not fit on the disk is
