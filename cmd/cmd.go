@@ -260,24 +260,24 @@ func (f *failOn) set(text string) error {
 
 // verdict is the error for a run's results: the worst of what is wrong, of what on has.
 func verdict(r *results.Run, on failOn) error {
+	var incomplete error
 	for _, a := range r.Audits {
 		switch of := a.Model + " on " + a.Engine; {
 		case a.Fault != "":
 			return statusError{exitData, fmt.Errorf("the losses of %s are unknown: %s", of, a.Fault)}
 		case a.Wrong():
 			return statusError{exitData, fmt.Errorf("verification of %s found wrong or lost data", of)}
-		}
-	}
-	if r.Interrupted {
-		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
-	}
-	for _, a := range r.Audits {
-		switch of := a.Model + " on " + a.Engine; {
 		case a.Error != "":
-			return fmt.Errorf("verification of %s was interrupted: %s", of, a.Error)
+			incomplete = cmp.Or(incomplete, fmt.Errorf("verification of %s was interrupted: %s", of, a.Error))
 		case a.Unread > 0:
-			return fmt.Errorf("verification of %s could not read %d messages", of, a.Unread)
+			incomplete = cmp.Or(incomplete, fmt.Errorf("verification of %s could not read %d messages", of, a.Unread))
 		}
+	}
+	switch {
+	case r.Interrupted:
+		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
+	case incomplete != nil:
+		return incomplete
 	}
 	all := judge.Faults(r)
 	for _, name := range []string{"failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear"} {

@@ -76,11 +76,8 @@ func upCommand(engine, dir string) string {
 }
 
 // launchable names the engines that mailbench can start.
-func launchable() (names []string) {
-	for _, f := range launch.Engines() {
-		names = append(names, f.Name)
-	}
-	return names
+func launchable() []string {
+	return mapped(launch.Engines(), func(f launch.Facts) string { return f.Name })
 }
 
 // instance is the argument of a command on an engine that mailbench can start. With optional, none means

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -30,8 +29,9 @@ func newEngineClean(known registry) *cobra.Command {
 		Short: "List or remove the leftovers of runs",
 		Args:  lacking(cobra.MinimumNArgs(1), "no engine named"), ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			names := args[1:]
 			switch {
-			case asJSON(cmd) && (all || len(args) > 1):
+			case asJSON(cmd) && (all || len(names) > 0):
 				return usagef("--json only lists; leave the names out")
 			case args[0] == "all":
 				return usagef("expected one engine, found all")
@@ -41,25 +41,17 @@ func newEngineClean(known registry) *cobra.Command {
 				return err
 			}
 			w, err := f.reach(known, e)
-			if err != nil {
-				return err
-			}
 			switch {
+			case err != nil:
+				return err
 			case all && e.Remote:
 				return usagef("--all: namespaces of %s may be in use by others; name those to drop", e.Name)
-			case all && len(args) > 1:
+			case all && len(names) > 0:
 				return usagef("--all removes all folders of killed runs; leave the names out")
+			case e.Remote:
+				return cleanNamespaces(cmd, e, w, names)
 			}
-			var c *cleaning
-			if e.Remote {
-				c, err = namespacesLeft(cmd.Context(), e, w)
-			} else {
-				c, err = foldersLeft(dir, cmd.CommandPath()+" "+args[0])
-			}
-			if err != nil {
-				return err
-			}
-			return c.run(cmd, args[1:], all)
+			return cleanFolders(cmd, dir, names, all)
 		},
 	}
 	f.bindEngine(cmd.Flags())
@@ -69,40 +61,20 @@ func newEngineClean(known registry) *cobra.Command {
 	return cmd
 }
 
-// cleaning is what runs left in one place.
-type cleaning struct {
-	json   any // list of what is left
-	head   []string
-	rows   [][]string // that begin with a name
-	rest   string     // printed after the list: what is never removed, or that there is nothing
-	remove func(name string) (done string, err error)
-	// unknown is the error for a name that is none of names.
-	unknown func(name string) error
-}
-
-// run lists what is left, or removes what is named, or all. It removes nothing if one of the names is unknown.
-func (c *cleaning) run(cmd *cobra.Command, names []string, all bool) error {
-	if all {
-		names = c.names()
-	}
-	if len(names) == 0 {
-		return show(cmd, c.json, func(w io.Writer, _ int) {
-			if len(c.rows) > 0 && !all {
-				table(w, c.head, c.rows)
-			}
-			fmt.Fprint(w, c.rest)
-		})
-	}
+// remove removes those of what is there that are named, or nothing if one of them is not there.
+func remove(
+	cmd *cobra.Command, names, there []string, unknown func(name string) error, one func(name string) (done string, err error),
+) error {
 	for _, name := range names {
-		if !slices.Contains(c.names(), name) {
-			return c.unknown(name)
+		if !slices.Contains(there, name) {
+			return unknown(name)
 		}
 	}
 	for _, name := range names {
 		if err := cmd.Context().Err(); err != nil {
 			return err
 		}
-		done, err := c.remove(name)
+		done, err := one(name)
 		if err != nil {
 			return err
 		}
@@ -111,35 +83,27 @@ func (c *cleaning) run(cmd *cobra.Command, names []string, all bool) error {
 	return nil
 }
 
-func (c *cleaning) names() (all []string) {
-	for _, row := range c.rows {
-		all = append(all, row[0])
-	}
-	return all
-}
-
-// namespacesLeft are the namespaces of mailbench on an engine.
-func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload) (*cleaning, error) {
-	there, err := subject.Namespaces(ctx, e, w)
+// cleanNamespaces lists the namespaces of mailbench on an engine, or drops those that are named.
+func cleanNamespaces(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string) error {
+	there, err := subject.Namespaces(cmd.Context(), e, w)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &cleaning{
-		json: append([]subject.Namespace{}, there...), // an empty list is no null
-		head: []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"},
-		remove: func(name string) (string, error) {
-			left, err := subject.DropNamespace(ctx, e, w, name)
+	if known := mapped(there, func(n subject.Namespace) string { return n.Name }); len(names) > 0 {
+		unknown := func(name string) error { return usage(unknown("namespace of "+e.Name, name, known)) }
+		return remove(cmd, names, known, unknown, func(name string) (string, error) {
+			left, err := subject.DropNamespace(cmd.Context(), e, w, name)
 			if left != "" {
 				left = "\nleft: " + left
 			}
 			return "dropped " + name + left, err
-		},
+		})
 	}
-	c.unknown = func(name string) error { return usage(unknown("namespace of "+e.Name, name, c.names())) }
-	if len(there) == 0 {
-		c.rest = fmt.Sprintf("nothing of mailbench is on %s\n", e.Name)
+	if len(there) == 0 && !asJSON(cmd) {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "nothing of mailbench is on %s\n", e.Name)
+		return err
 	}
-	for _, n := range there {
+	return list(cmd, there, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, func(n subject.Namespace) []string {
 		tables, size, age := "-", "-", "-"
 		if n.Tables > 0 {
 			tables = fmt.Sprint(n.Tables)
@@ -150,9 +114,8 @@ func namespacesLeft(ctx context.Context, e drivers.Engine, w *workloads.Workload
 		if n.Since != nil {
 			age = ageOf(*n.Since)
 		}
-		c.rows = append(c.rows, []string{n.Name, tables, size, age, cmp.Or(n.Owner, "-"), n.State})
-	}
-	return c, nil
+		return []string{n.Name, tables, size, age, cmp.Or(n.Owner, "-"), n.State}
+	})
 }
 
 func ageOf(since time.Time) string { return time.Since(since).Round(time.Second).String() }
@@ -174,24 +137,40 @@ func leftovers(dir string) ([]scratch.Left, error) {
 	return append(data, unfinished...), nil
 }
 
-// foldersLeft are the folders that killed runs left on this machine. Command lists them. It also names the results
-// that killed runs had saved. mailbench never removes those: they are for the user to keep or remove.
-func foldersLeft(dir, command string) (*cleaning, error) {
+// cleanFolders lists the folders that killed runs left on this machine, or removes those that are named, or all.
+func cleanFolders(cmd *cobra.Command, dir string, names []string, all bool) error {
 	there, err := leftovers(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := &cleaning{
-		json: append([]scratch.Left{}, there...), // an empty list is no null
-		head: []string{"FOLDER", "SIZE", "AGE"},
-		unknown: func(name string) error {
-			return usagef("%s is not left by a killed run; %q lists all", name, command)
-		},
-		remove: func(name string) (string, error) { return "removed " + name, scratch.Remove(name) },
+	paths := mapped(there, func(l scratch.Left) string { return l.Path })
+	if all {
+		names = paths
 	}
-	for _, l := range there {
-		c.rows = append(c.rows, []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)})
+	if len(names) > 0 {
+		unknown := func(name string) error {
+			return usagef("%s is not left by a killed run; \"%s embedded\" lists all", name, cmd.CommandPath())
+		}
+		return remove(cmd, names, paths, unknown, func(name string) (string, error) {
+			return "removed " + name, scratch.Remove(name)
+		})
 	}
+	return show(cmd, append([]scratch.Left{}, there...), func(w io.Writer, _ int) { // an empty list is no null
+		saved := savedLeft(dir)
+		if len(there) > 0 {
+			table(w, []string{"FOLDER", "SIZE", "AGE"}, mapped(there, func(l scratch.Left) []string {
+				return []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)}
+			}))
+		} else if saved == "" {
+			fmt.Fprintf(w, "no folders of killed runs in %s and %s\n", os.TempDir(), dir)
+		}
+		fmt.Fprint(w, saved)
+	})
+}
+
+// savedLeft names the results that killed runs had saved in a folder. mailbench never removes those: they are for the
+// user to keep or remove.
+func savedLeft(dir string) (text string) {
 	saved, _ := fs.Glob(os.DirFS(dir), results.PartialPattern)
 	for _, name := range saved {
 		path := filepath.Join(dir, name)
@@ -199,14 +178,10 @@ func foldersLeft(dir, command string) (*cleaning, error) {
 			continue
 		}
 		if r, err := results.Open(path); err == nil {
-			c.rest += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
-				words.Plural(len(r.Cells), "result"))
+			text += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path, words.Plural(len(r.Cells), "result"))
 		}
 	}
-	if c.rest == "" && len(there) == 0 {
-		c.rest = fmt.Sprintf("no folders of killed runs in %s and %s\n", os.TempDir(), dir)
-	}
-	return c, nil
+	return text
 }
 
 // tellLeft says in one line that killed runs left something. It ignores errors, because they are

@@ -97,34 +97,43 @@ func TestCleanSaysWhose(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left, err := namespacesLeft(t.Context(), c.engine("test"), &workloads.Workload{})
+	out, err := cleaned(t, c.engine("test"), &workloads.Workload{}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out strings.Builder
-	table(&out, left.head, left.rows)
 	for _, want := range []string{
 		`(?m)^NAMESPACE +TABLES +SIZE +AGE +OWNER +STATE$`,
 		`(?m)^dead +- +- +1m0s +` + temp + `/mailbench-dead +run was killed$`,
 		`(?m)^live +- +- +1m0s +` + temp + `/mailbench-live +run goes on$`,
 		`(?m)^one +2 +3\.15MB +2h0m0s +- +kept by --data, or of another machine$`,
 	} {
-		if !regexp.MustCompile(want).MatchString(out.String()) {
-			t.Errorf("no %s in\n%s", want, &out)
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
-	out.Reset()
-	if err := printJSON(&out, left.json); err != nil {
+	if out, err = cleaned(t, c.engine("test"), &workloads.Workload{}, true); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
 		`"namespace": "dead",\s+"since": "20[^"]+Z",\s+"owner": "` + temp + `/mailbench-dead",\s+"state": "run was killed"`,
 		`"namespace": "one",\s+"tables": 2,\s+"bytes": 3\d+,\s+"since": "20[^"]+Z",\s+"state": "kept by --data`,
 	} {
-		if !regexp.MustCompile(want).MatchString(out.String()) {
-			t.Errorf("no %s in\n%s", want, &out)
+		if !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
+}
+
+// cleaned is what engine clean prints of an engine's namespaces, as JSON or text, or of those that it drops.
+func cleaned(t *testing.T, e drivers.Engine, w *workloads.Workload, asJSON bool, names ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := &cobra.Command{}
+	cmd.SetOut(&out)
+	cmd.SetContext(t.Context())
+	cmd.Flags().Bool("json", asJSON, "")
+	err := cleanNamespaces(cmd, e, w, names)
+	return out.String(), err
 }
 
 func (c *cluster) Close() error { return nil }
@@ -184,17 +193,7 @@ func TestDescribeEngine(t *testing.T) {
 func TestClean(t *testing.T) {
 	c := &cluster{namespaces: map[string]bool{}}
 	e, w := c.engine("test"), &workloads.Workload{Engines: map[string]*workloads.Engine{"test": {Contact: []string{"h:1"}}}}
-	cleaned := func(names ...string) (string, error) {
-		var out bytes.Buffer
-		cmd := &cobra.Command{}
-		cmd.SetOut(&out)
-		cmd.SetContext(t.Context())
-		left, err := namespacesLeft(t.Context(), e, w)
-		if err == nil {
-			err = left.run(cmd, names, false)
-		}
-		return out.String(), err
-	}
+	cleaned := func(names ...string) (string, error) { return cleaned(t, e, w, false, names...) }
 	if out, err := cleaned(); err != nil || out != "nothing of mailbench is on test\n" {
 		t.Errorf("of an empty cluster: %q, %v", out, err)
 	}

@@ -101,10 +101,7 @@ func text(v any) string {
 
 // oneOf is the value of a flag that is one of some words.
 func oneOf[T comparable](value *T, known []T, what string) *accepted {
-	words := make([]string, len(known))
-	for i, k := range known {
-		words[i] = fmt.Sprint(k)
-	}
+	words := mapped(known, func(k T) string { return fmt.Sprint(k) })
 	return &accepted{
 		expected: alternatives(words), words: words, what: what,
 		get: func() string { return fmt.Sprint(*value) },

@@ -93,11 +93,8 @@ func (f *workloadFlags) reach(known registry, e drivers.Engine) (*workloads.Work
 // engineWords are the names that workloads may have of engines and their settings.
 func (r registry) engineWords() workloads.Known {
 	known := workloads.Known{Engines: map[string]workloads.EngineWords{}}
-	names := func(settings []drivers.Setting) (all []string) {
-		for _, s := range settings {
-			all = append(all, s.Name)
-		}
-		return all
+	names := func(all []drivers.Setting) []string {
+		return mapped(all, func(s drivers.Setting) string { return s.Name })
 	}
 	for _, e := range r.engines {
 		known.Engines[e.Name] = workloads.EngineWords{
@@ -119,11 +116,9 @@ func (r registry) words(read ...*schemas.Schema) workloads.Known {
 		}
 	}
 	for _, s := range append(all, read...) {
-		parameters := []workloads.Parameter{}
-		for _, q := range s.Parameters {
-			parameters = append(parameters, workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words})
-		}
-		known.Models[s.Name] = parameters
+		known.Models[s.Name] = mapped(s.Parameters, func(q *schemas.Parameter) workloads.Parameter {
+			return workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words}
+		})
 	}
 	return known
 }
@@ -144,12 +139,7 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 		}
 		quoted[i] = strconv.Quote(a)
 	}
-	var remote []string
-	for _, e := range engines {
-		if e.Remote {
-			remote = append(remote, e.Name)
-		}
-	}
+	remote := namesOf(slices.DeleteFunc(slices.Clone(engines), func(e drivers.Engine) bool { return !e.Remote }))
 	given := strings.Join(addresses, ",")
 	switch len(remote) {
 	case 0:

@@ -119,11 +119,7 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 	if len(names) == 1 && names[0] == "all" {
 		return all, nil
 	}
-	known := make([]string, len(all))
-	for i, t := range all {
-		known[i] = nameOf(t)
-	}
-	var picked []T
+	known, picked := mapped(all, nameOf), []T(nil)
 	for i, name := range names {
 		at := slices.Index(known, name)
 		switch {
@@ -158,11 +154,17 @@ func (r registry) modelNames() []string {
 
 func (r registry) engineNames() []string { return namesOf(r.engines) }
 
-func namesOf(engines []drivers.Engine) (names []string) {
-	for _, e := range engines {
-		names = append(names, e.Name)
+func namesOf(engines []drivers.Engine) []string {
+	return mapped(engines, func(e drivers.Engine) string { return e.Name })
+}
+
+// mapped has for each of all what of makes of it.
+func mapped[T, U any](all []T, of func(T) U) []U {
+	made := make([]U, len(all))
+	for i, one := range all {
+		made[i] = of(one)
 	}
-	return names
+	return made
 }
 
 // pickModels returns the models of the names given. A name that looks like a file names a schema
@@ -220,10 +222,7 @@ func (r registry) isModel(name string) bool {
 // Without names, or with "all", it reads the schemas of all models, but not of their variants.
 func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
 	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
-		names = nil
-		for _, m := range r.models {
-			names = append(names, m.Name)
-		}
+		names = mapped(r.models, func(m models.Model) string { return m.Name })
 	}
 	var read []*schemas.Schema
 	for _, name := range names {
@@ -292,7 +291,12 @@ func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*
 
 // variant returns the variant of a model that a schema file describes.
 func (r registry) variant(file string) (models.Model, error) {
-	s, err := r.schemaFile(file)
+	return r.variantOf(func() (*schemas.Schema, error) { return r.schemaFile(file) })
+}
+
+// variantOf returns the model on a schema that is a variant of its own.
+func (r registry) variantOf(read func() (*schemas.Schema, error)) (models.Model, error) {
+	s, err := read()
 	if err != nil {
 		return models.Model{}, err
 	}
@@ -300,7 +304,7 @@ func (r registry) variant(file string) (models.Model, error) {
 	at := slices.IndexFunc(r.models, func(m models.Model) bool { return m.Name == base })
 	if at < 0 {
 		return models.Model{}, usagef("%s is the schema %s, which no model runs; expected a variant (\"variant of: "+
-			"MODEL\"); \"mailbench models new\" begins a model", file, s.Name)
+			"MODEL\"); \"mailbench models new\" begins a model", s.File, s.Name)
 	}
-	return r.models[at].Variant(func() (*schemas.Schema, error) { return r.schemaFile(file) })
+	return r.models[at].Variant(read)
 }

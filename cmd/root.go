@@ -171,10 +171,7 @@ func completeTopics(root *cobra.Command) {
 
 // terms writes words and what they mean, in lines of at most 80 columns.
 func terms(all []glossary.Term) string {
-	var rows [][]string
-	for _, t := range all {
-		rows = append(rows, []string{t.Word, t.Meaning})
-	}
+	rows := mapped(all, func(t glossary.Term) []string { return []string{t.Word, t.Meaning} })
 	var b strings.Builder
 	for line := range strings.Lines(words.Table(rows, len(rows[0]), 78)) {
 		b.WriteString("  " + line)

@@ -99,8 +99,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 			return err
 		}
 		if f.prove && !f.keyspace.CanProve() {
-			tellUnproven(cmd.OutOrStdout(), f.keyspace)
-			return nil
+			_, err = io.WriteString(cmd.OutOrStdout(), f.keyspace.Unproven())
+			return err
 		}
 	}
 	if err := cmp.Or(

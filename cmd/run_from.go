@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,11 +13,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/patterns"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
@@ -85,15 +82,10 @@ func (f *runFlags) repeat(known registry, flags *pflag.FlagSet, args []string) (
 func (r registry) withSaved(was *results.Run) (registry, error) {
 	names := r.modelNames()
 	for _, s := range was.Schemas {
-		base := schemas.BaseOf(s.Model)
-		if slices.Contains(names, s.Model) || !slices.Contains(names, base) {
+		if slices.Contains(names, s.Model) || !r.isModel(schemas.BaseOf(s.Model)) {
 			continue
 		}
-		of, err := r.pickModels([]string{base})
-		if err != nil {
-			return r, err
-		}
-		v, err := of[0].Variant(func() (*schemas.Schema, error) {
+		v, err := r.variantOf(func() (*schemas.Schema, error) {
 			return schemas.Parse("schema of "+s.Model, []byte(s.Text))
 		})
 		if err != nil {
@@ -130,34 +122,26 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, file string, arg
 		}
 	}
 	s, err := known.schemaFile(file)
+	if err == nil {
+		known, err = f.onlyModel(known, s)
+	}
 	if err != nil {
 		return known, err
 	}
-	if len(s.Tables) == 0 {
-		return known, usagef("%s has no table; expected tables: {orders: {partition: [customer uuid]}}", file)
-	}
-	k, err := keyspace.Of(s, known.engines)
-	if err != nil {
-		return known, usage(err)
-	}
-	if !f.quiet {
-		for _, note := range k.Notes {
+	k := f.keyspace
+	for _, note := range k.Notes {
+		if !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s: %s\n", s.File, note)
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s: %s; tables without rows in the schema have as many, %d partitions where "+
-			"rows share one (--set population.rows=N changes the number)\n", s.File, words.Plural(k.Rows, "row"),
-			patterns.DefaultPartitions)
 	}
 	sets := []string{k.Kinds(f.prove)}
 	switch own := len(args) == 0 || args[0] == file; {
 	case f.prove:
-		var levels []int
-		if f.sweep != "" {
-			if levels, err = keyspace.Levels(f.sweep); err != nil {
-				return known, usagef("--sweep %w", err)
-			}
+		text, err := k.ProofWorkload(f.sweep)
+		if err != nil {
+			return known, usagef("--sweep %w", err)
 		}
-		f.text, f.textName, f.sweep = []byte(k.ProofWorkload(levels)), file, ""
+		f.text, f.textName, f.sweep = []byte(text), file, ""
 	case own:
 		f.text, f.textName = []byte(k.Workload()), file
 	default:
@@ -165,9 +149,17 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, file string, arg
 			sets = append(sets, fmt.Sprintf("population={rows: %d}", k.Rows))
 		}
 	}
-	f.set, f.keyspace = append(sets, f.set...), k
-	known.models, f.models = []models.Model{k.Model()}, []string{k.Schema.Name}
+	f.set, f.models = append(sets, f.set...), []string{k.Schema.Name}
 	return known, nil
+}
+
+// onlyModel returns the registry with the keyspace of a schema as its only model.
+func (f *runFlags) onlyModel(r registry, s *schemas.Schema) (_ registry, err error) {
+	if f.keyspace, err = keyspace.Of(s, r.engines); err != nil {
+		return r, usage(err)
+	}
+	r.models = []models.Model{f.keyspace.Model()}
+	return r, nil
 }
 
 // withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
@@ -178,17 +170,12 @@ func (f *runFlags) withKeyspace(r registry, was *results.Run) (registry, error) 
 	if f.prove && len(was.Findings) == 0 {
 		return r, usagef("--prove: that run was made without --prove; name the schema in place of --from %s", f.from)
 	}
+	f.prove = len(was.Findings) > 0
 	s, err := schemas.Parse("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
 	if err != nil {
 		return r, usage(err)
 	}
-	k, err := keyspace.Of(s, r.engines)
-	if err != nil {
-		return r, usage(err)
-	}
-	r.models = []models.Model{k.Model()}
-	f.keyspace, f.prove = k, f.prove || len(was.Findings) > 0
-	return r, nil
+	return f.onlyModel(r, s)
 }
 
 // fitsSchema checks what a workload says of a schema. A workload for mail says nothing.
@@ -200,15 +187,4 @@ func (f *runFlags) fitsSchema(c *run.Config, file string) error {
 		return usagef("workload %s is for the access patterns of a schema; name its file with --schema FILE", c.Workload.Name)
 	}
 	return usage(keyspace.Check(f.keyspace.Schema, c.Workload, cmp.Or(f.textName, file)))
-}
-
-// tellUnproven prints the findings of a schema of which a run shows none.
-func tellUnproven(w io.Writer, k *keyspace.Keyspace) {
-	all := k.Findings([]string{""}, &results.Run{})
-	if len(all) == 0 {
-		fmt.Fprintln(w, "lint warns of nothing that growth could show")
-	}
-	for _, f := range all {
-		fmt.Fprintf(w, "%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
-	}
 }

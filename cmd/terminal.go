@@ -348,10 +348,6 @@ func show(cmd *cobra.Command, v any, text func(w io.Writer, room int)) (err erro
 // list shows all, as text in a table with a row for each.
 func list[T any](cmd *cobra.Command, all []T, head []string, row func(T) []string) error {
 	return show(cmd, append([]T{}, all...), func(w io.Writer, _ int) { // an empty list is no null
-		rows := make([][]string, len(all))
-		for i, one := range all {
-			rows[i] = row(one)
-		}
-		table(w, head, rows)
+		table(w, head, mapped(all, row))
 	})
 }
