@@ -56,6 +56,9 @@ func Of(s *schemas.Schema) (*Keyspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(s.Tables) == 0 {
+		return nil, fmt.Errorf("%s has no table; expected tables: {orders: {partition: [customer uuid]}}", s.File)
+	}
 	k := &Keyspace{Schema: own, declared: s}
 	for _, t := range s.Tables {
 		if !t.Header() {
@@ -126,21 +129,19 @@ func (k *Keyspace) plain(s *schemas.Schema) {
 		k.note("types of CQL are stored as the nearest type: %s", strings.Join(slices.Compact(types), ", "))
 	}
 	left := map[*schemas.Pattern]bool{}
-	leave := func(p *schemas.Pattern, why string) {
-		left[p] = true
-		k.note("pattern %s is not measured: it %s", p.Name, why)
-	}
 	for _, p := range s.Patterns {
 		p.Other = slices.DeleteFunc(p.Other, func(o schemas.Setting) bool { return o.Name == "ttl" })
-		indexed := p.Index == nil || slices.Contains(p.Table.Indexes, p.Index)
+		why := p.CassandraOnly()
 		gone := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return left[part.Pattern] })
-		switch why := p.CassandraOnly(); {
+		switch {
 		case why != "":
-			leave(p, why)
-		case !indexed:
-			leave(p, "reads through an index that is left out")
+		case p.Index != nil && !slices.Contains(p.Table.Indexes, p.Index):
+			why = "reads through an index that is left out"
 		case gone >= 0:
-			leave(p, "has "+p.Parts[gone].Pattern.Name)
+			why = "has " + p.Parts[gone].Pattern.Name
+		}
+		if left[p] = why != ""; left[p] {
+			k.note("pattern %s is not measured: it %s", p.Name, why)
 		}
 		p.Other, p.Accept, p.Imported = nil, nil, nil
 		if left[p.Fallback] {

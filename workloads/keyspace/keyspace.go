@@ -15,6 +15,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 )
 
@@ -42,6 +43,8 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 	if err != nil {
 		return nil, err
 	}
+	k.Notes = append(k.Notes, fmt.Sprintf("%s; tables without rows in the schema have as many, %d partitions where rows share "+
+		"one (--set population.rows=N changes the number)", words.Plural(k.Rows, "row"), patterns.DefaultPartitions))
 	return &Keyspace{k, probesOf(k, report)}, nil
 }
 

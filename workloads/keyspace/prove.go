@@ -79,9 +79,9 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 		if t := report.Schema.Table(f.Table); t != nil && len(t.Rows) > 0 && t.Rows[0].Growth != nil {
 			p.unit = t.Rows[0].Each + "s"
 		}
-		find := func(fits func(p *schemas.Pattern) bool) string {
-			for _, o := range k.Patterns {
-				if o.Table != nil && o.Table.Name == f.Table && fits(o) {
+		find := func(fits func(o *schemas.Pattern) bool) string { // the finding's own pattern, or one of its table
+			for _, o := range append([]*schemas.Pattern{k.Schema.Pattern(f.Pattern)}, k.Patterns...) {
+				if o != nil && o.Table != nil && o.Table.Name == f.Table && fits(o) {
 					return o.Name
 				}
 			}
@@ -93,19 +93,11 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 		case shows == byPart:
 			p.op = patterns.Whole(f.Table)
 		case shows == bySize:
-			for _, c := range k.Schema.Table(f.Table).Columns {
-				if grows := strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection(); grows && schemas.Sized(c) &&
-					(f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)) {
-					p.sized = append(p.sized, c.Name)
-				}
-			}
-			reads := func(o *schemas.Pattern) bool {
+			p.sized = sizedBy(&f, k.Schema.Table(f.Table))
+			p.op = find(func(o *schemas.Pattern) bool {
 				sized := func(c *schemas.Column) bool { return slices.Contains(p.sized, c.Name) }
 				return o.Kind.Reads() && slices.ContainsFunc(o.Columns, sized)
-			}
-			if o := k.Schema.Pattern(p.op); o == nil || !reads(o) {
-				p.op = find(reads)
-			}
+			})
 		case shows == byDeletes:
 			p.deletes = find(func(o *schemas.Pattern) bool { return o.Kind == schemas.Delete && o.Scope == schemas.ScopeRow })
 		case f.Pattern == "": // of an index
@@ -119,13 +111,32 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 	return all
 }
 
+// sizedBy are the columns of a table whose size a finding is about: collections, or contents.
+func sizedBy(f *lint.Finding, t *schemas.Table) (names []string) {
+	for _, c := range t.Columns {
+		named := f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)
+		if named && schemas.Sized(c) && strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
 // CanProve reports whether a run can show a finding.
 func (k *Keyspace) CanProve() bool {
 	return slices.ContainsFunc(k.probes, func(p probe) bool { return p.shows != nil })
 }
 
-// Levels are the numbers of rows of the text "population.rows=N,N".
-func Levels(text string) (all []int, err error) {
+// Unproven is a line for each finding of a schema of which a run shows none.
+func (k *Keyspace) Unproven() (text string) {
+	for _, f := range k.Findings([]string{""}, nil) {
+		text += fmt.Sprintf("%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
+	}
+	return cmp.Or(text, "lint warns of nothing that growth could show\n")
+}
+
+// levelsOf are the numbers of rows of the text "population.rows=N,N".
+func levelsOf(text string) (all []int, err error) {
 	list, ok := strings.CutPrefix(text, "population.rows=")
 	for n := range strings.SplitSeq(list, ",") {
 		rows, err := strconv.Atoi(n)
@@ -151,11 +162,16 @@ const (
 	proveOps = 50
 )
 
-// ProofWorkload is a workload that runs the operations of the probes at these numbers of rows, by default at two. At
-// each point, phases follow with more keys of a call and after deletes, so that nothing else differs.
-func (k *Keyspace) ProofWorkload(levels []int) string {
-	if small := max(100, k.Rows/proveFactor); len(levels) == 0 {
-		levels = []int{small, proveFactor * small}
+// ProofWorkload is a workload that runs the operations of the probes at the numbers of rows of a sweep such as
+// "population.rows=1000,10000", by default at two. At each point, phases follow with more keys of a call and after
+// deletes, so that nothing else differs.
+func (k *Keyspace) ProofWorkload(rows string) (text string, err error) {
+	small := max(100, k.Rows/proveFactor)
+	levels := []int{small, proveFactor * small}
+	if rows != "" {
+		if levels, err = levelsOf(rows); err != nil {
+			return "", err
+		}
 	}
 	list := func(first int) (all []int) { // first, and as many times more at each level
 		for _, n := range levels {
@@ -164,56 +180,47 @@ func (k *Keyspace) ProofWorkload(levels []int) string {
 		return all
 	}
 	type object = map[string]any
-	mixes, deletes, values := map[string]object{provePhase: {}}, object{}, map[string]object{}
-	sweep := object{} // next to the rows, which name the points
+	proved, keys, deleted, deletes := object{}, object{}, object{}, object{} // the mixes of phases
+	values, sweep := object{}, object{}                                      // next to the rows, which name the points
+	calls := func(items int) object { return object{"weight": 1, "items": items} }
 	for _, p := range k.probes {
 		if p.shows == nil {
 			continue
 		}
-		mixes[provePhase][p.op] = object{"weight": 1, "items": proveItems}
 		t := k.Schema.Table(p.finding.Table)
-		value := func(column, key string, v any) {
-			if values[t.Name] == nil {
-				values[t.Name] = object{}
-			}
-			values[t.Name][column] = object{key: v}
-		}
-		if after := p.shows.after; after != "" {
-			if mixes[after] == nil {
-				mixes[after] = object{}
-			}
-			mixes[after][p.op] = object{"weight": 1, "items": proveItems * proveFactor}
-		}
+		proved[p.op] = calls(proveItems)
 		switch p.shows {
+		case byItems:
+			keys[p.op] = calls(proveItems * proveFactor)
 		case byDeletes:
-			deletes[p.deletes] = 1
+			one := object{} // the deleted rows are in the partition that is read
 			for _, c := range t.Partition {
-				value(c.Name, "distinct", 1) // the deleted rows are in the partition that is read
+				one[c.Name] = object{"distinct": 1}
 			}
+			values[t.Name], deleted[p.op], deletes[p.deletes] = one, calls(proveItems), 1
 		case bySize:
 			for _, name := range p.sized {
 				size := proveBytes
 				if t.Column(name).Type.Collection() {
 					size = proveSize
 				}
-				value(name, "size", size)
 				sweep["values."+t.Name+"."+name+".size"] = list(size)
 			}
 		}
 	}
 	phases := ""
-	for _, name := range []string{provePhase, byItems.after, byDeletes.after} {
-		mix := mixes[name]
-		if len(mix) == 0 {
-			continue
+	measure := func(name string, clients, operations int, mix object) {
+		if len(mix) > 0 {
+			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n", name, clients, operations, flow(mix))
 		}
-		if name == byDeletes.after {
-			rows := levels[0] * len(deletes) * provePercent / 100
-			phases += fmt.Sprintf("  - measure: {name: delete, clients: 32, operations: %d, mix: %s}\n", rows, flow(deletes))
-			sweep["phases.delete.operations"] = list(rows)
-		}
-		phases += fmt.Sprintf("  - measure: {name: %s, clients: 1, operations: %d, mix: %s}\n", name, proveOps*len(mix), flow(mix))
 	}
+	measure(provePhase, 1, proveOps*len(proved), proved)
+	measure(byItems.after, 1, proveOps*len(keys), keys)
+	if rows := levels[0] * len(deletes) * provePercent / 100; rows > 0 {
+		measure("delete", 32, rows, deletes)
+		sweep["phases.delete.operations"] = list(rows)
+	}
+	measure(byDeletes.after, 1, proveOps*len(deleted), deleted)
 	return fmt.Sprintf(`version: 1
 name: %s
 doc: Lint findings of a schema, at few and at many rows
@@ -226,8 +233,8 @@ phases:
   - warmup: {operations: %d}
 %ssweep: {population.rows: %s, %s
 trials: {count: 1}
-`, k.Schema.Name, levels[0], flow(values), 10*len(mixes[provePhase]), phases, flow(list(levels[0])),
-		strings.TrimPrefix(flow(sweep), "{"))
+`, k.Schema.Name, levels[0], flow(values), 10*len(proved), phases, flow(list(levels[0])),
+		strings.TrimPrefix(flow(sweep), "{")), nil
 }
 
 // measured is what an operation cost at a point of the sweep.

@@ -115,9 +115,13 @@ func TestProbes(t *testing.T) {
 		if flawed {
 			shown++
 		}
-		w, err := workloads.Parse(file, []byte(k.ProofWorkload(nil)), k.Kinds(true))
+		text, err := k.ProofWorkload("")
 		if err != nil {
-			t.Errorf("%v\n%s", err, k.ProofWorkload(nil))
+			t.Fatal(err)
+		}
+		w, err := workloads.Parse(file, []byte(text), k.Kinds(true))
+		if err != nil {
+			t.Errorf("%v\n%s", err, text)
 		} else if len(w.Sweep.Points) != 2 {
 			t.Errorf("%s: %d points", file, len(w.Sweep.Points))
 		}
