@@ -63,7 +63,8 @@ func newEngineClean(known registry) *cobra.Command {
 
 // remove removes those of what is there that are named, or nothing if one of them is not there.
 func remove(
-	cmd *cobra.Command, names, there []string, unknown func(name string) error, one func(name string) (done string, err error),
+	cmd *cobra.Command, names, there []string, unknown func(name string) error,
+	one func(name string) (done string, err error),
 ) error {
 	for _, name := range names {
 		if !slices.Contains(there, name) {
@@ -103,7 +104,8 @@ func cleanNamespaces(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "nothing of mailbench is on %s\n", e.Name)
 		return err
 	}
-	return list(cmd, there, []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}, func(n subject.Namespace) []string {
+	head := []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}
+	return list(cmd, there, head, func(n subject.Namespace) []string {
 		tables, size, age := "-", "-", "-"
 		if n.Tables > 0 {
 			tables = fmt.Sprint(n.Tables)
@@ -178,7 +180,8 @@ func savedLeft(dir string) (text string) {
 			continue
 		}
 		if r, err := results.Open(path); err == nil {
-			text += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path, words.Plural(len(r.Cells), "result"))
+			text += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
+				words.Plural(len(r.Cells), "result"))
 		}
 	}
 	return text

@@ -277,8 +277,8 @@ func (p *Plan) check() error {
 		ErrDisk, words.Size(p.Need), p.Folder, words.Size(p.Free))
 }
 
-// fits refuses a run that does not fit on a disk. Messages of kept data sets are not counted. The deliveries of a search
-// are a guess: a disk without room for them is noted.
+// fits refuses a run that does not fit on a disk. Messages of kept data sets are not counted. The deliveries of a
+// search are a guess: a disk without room for them is noted.
 func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
 	p, most := c.room(dir, freeIn), 0.0
 	for i := range points { // an upper bound of what the run takes on one engine is quicker to compute
