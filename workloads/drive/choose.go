@@ -53,25 +53,22 @@ func chooseFolder(t *task) (bool, error) {
 // choosePage chooses where a page begins: at the newest message, or after a message that
 // may be gone when the page is read.
 func choosePage(t *task) (bool, error) {
-	t.after = models.Handle{}
-	t.account = &t.live.Accounts[t.op.User]
-	t.from = t.account.Folders[t.op.Folder]
-	if !t.op.Deep && t.op.Skip == 0 {
-		return true, nil // the newest page begins after no message
-	}
-	f := t.from
-	live := f.Len()
-	rank := min(t.op.Skip, live) - 1
-	if t.op.Deep && live > 0 {
-		rank = t.op.Choose(live)
-	}
-	if rank >= 0 {
-		if h, ok := f.Read(rank); ok {
-			f.Release(h)
-			t.after = h
+	t.after = models.Handle{} // the newest page begins after no message
+	if t.op.Deep || t.op.Skip > 0 {
+		f := t.live.Accounts[t.op.User].Folders[t.op.Folder]
+		live := f.Len()
+		rank := min(t.op.Skip, live) - 1
+		if t.op.Deep && live > 0 {
+			rank = t.op.Choose(live)
+		}
+		if rank >= 0 {
+			if h, ok := f.Read(rank); ok {
+				f.Release(h)
+				t.after = h
+			}
 		}
 	}
-	return true, nil
+	return chooseFolder(t)
 }
 
 func choosePattern(t *task) (bool, error) {

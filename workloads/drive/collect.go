@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -77,20 +78,15 @@ func (p *phase) take(from, to time.Time, last bool) {
 	}
 	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from.Sub(p.began), to.Sub(p.began), last)
 	if p.Progress != nil {
-		p.addSoFar()
+		if p.soFar == nil {
+			p.soFar = hdr.New(1, int64(latency.Highest), 3)
+		}
+		p.soFar.Merge(p.timeline.all) // the times of this tick, which the timeline has put together
 	}
 	p.window(ticked, to.Sub(from), last)
 	if last {
 		p.timeline.endGap(to.Sub(p.began))
 	}
-}
-
-// addSoFar adds the times of the last tick, which the timeline has put together.
-func (p *phase) addSoFar() {
-	if p.soFar == nil {
-		p.soFar = hdr.New(1, int64(latency.Highest), 3)
-	}
-	p.soFar.Merge(p.timeline.all)
 }
 
 // percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations.
@@ -245,8 +241,11 @@ func (l *logged) reset() {
 // stream. Each operation is recorded once, and the figures of operations and of streams are
 // sums of slots. A phase without streams has one slot for each operation, with its number.
 type slots struct {
-	at  [][workloads.MaxOps]int // by stream and operation
-	all []slot
+	at       [][workloads.MaxOps]int // by stream and operation
+	all      []slot
+	ofOp     [][]int // by operation
+	ofStream [][]int // by stream
+	shared   []int   // those of operations that several streams have
 }
 
 type slot struct {
@@ -255,43 +254,34 @@ type slot struct {
 }
 
 func newSlots(p *workloads.Phase) slots {
-	var s slots
 	streams := p.Streams
 	if !p.HasStreams() {
 		streams = []workloads.Phase{{}} // one with all operations
 	}
-	s.at = make([][workloads.MaxOps]int, len(streams))
+	s := slots{
+		at: make([][workloads.MaxOps]int, len(streams)), ofStream: make([][]int, len(streams)),
+		ofOp: make([][]int, p.Patterns.Ops()),
+	}
 	for i := range streams {
 		rates := streams[i].PerSecond()
-		for op := range p.Patterns.Ops() {
+		for op := range s.ofOp {
 			s.at[i][op] = math.MaxInt // never used, unless the stream has the operation
-			if !p.HasStreams() || rates.Has(workloads.Op(op)) {
-				s.at[i][op], s.all = len(s.all), append(s.all, slot{i, workloads.Op(op)})
+			if k := len(s.all); !p.HasStreams() || rates.Has(workloads.Op(op)) {
+				s.at[i][op], s.all = k, append(s.all, slot{i, workloads.Op(op)})
+				s.ofStream[i], s.ofOp[op] = append(s.ofStream[i], k), append(s.ofOp[op], k)
 			}
+		}
+	}
+	for k, one := range s.all {
+		if len(s.ofOp[one.op]) > 1 {
+			s.shared = append(s.shared, k)
 		}
 	}
 	return s
 }
 
-// slotsOf returns the slots of a stream and an operation. A negative stream or op means all.
-func (s *slots) slotsOf(stream, op int) (all []int) {
-	for i, k := range s.all {
-		if (stream < 0 || k.stream == stream) && (op < 0 || int(k.op) == op) {
-			all = append(all, i)
-		}
-	}
-	return all
-}
-
-// shared are the slots of operations that several streams have.
-func (s *slots) shared() (all []int) {
-	for i, k := range s.all {
-		if len(s.slotsOf(-1, int(k.op))) > 1 {
-			all = append(all, i)
-		}
-	}
-	return all
-}
+// every are all slots.
+func (s *slots) every() []int { return slices.Concat(s.ofStream...) }
 
 // slot is where the worker counts and records the operation under way.
 func (w *worker) slot() int { return w.phase.slots.at[w.op.Stream][w.op.Op] }
@@ -308,7 +298,7 @@ func LogNames(p *workloads.Phase) []string {
 		names = append(names, p.Patterns.Name(workloads.Op(op)))
 	}
 	s := newSlots(p)
-	for _, i := range s.shared() {
+	for _, i := range s.shared {
 		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, p.Patterns.Name(s.all[i].op)))
 	}
 	return names
@@ -320,12 +310,11 @@ func (p *phase) byOp(ticked []latency.Op) []latency.Op {
 	if !p.Phase.HasStreams() {
 		return ticked
 	}
-	all, shared := p.Phase.Patterns.Ops(), p.slots.shared()
+	all, shared := p.Phase.Patterns.Ops(), p.slots.shared
 	if p.ops == nil {
 		p.ops, p.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
 	}
-	for op := range all {
-		of := p.slots.slotsOf(-1, op)
+	for op, of := range p.slots.ofOp {
 		if len(of) == 1 {
 			p.ops[op] = ticked[of[0]]
 			continue
@@ -360,7 +349,7 @@ func (p *phase) streams() (all []results.Stream) {
 		return nil
 	}
 	for i := range p.Phase.Streams {
-		s, of, counted := &p.Phase.Streams[i], p.slots.slotsOf(i, -1), &p.stats.streams[i]
+		s, of, counted := &p.Phase.Streams[i], p.slots.ofStream[i], &p.stats.streams[i]
 		one := results.Stream{
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
 			Offered: p.offered(counted, of), Late: counted.late, Queued: counted.queued,
@@ -389,7 +378,7 @@ func (p *phase) streamIntervals(ticked []latency.Op) map[string]results.Outcomes
 	all := map[string]results.Outcomes{}
 	for i := range p.Phase.Streams {
 		var of []latency.Op
-		for _, k := range p.slots.slotsOf(i, -1) {
+		for _, k := range p.slots.ofStream[i] {
 			of = append(of, ticked[k])
 		}
 		if sum := p.timeline.together(of); sum.Counts != ([latency.NumOutcomes]int64{}) {

@@ -82,21 +82,18 @@ func (p *phase) miss(cause error) error {
 
 // loadOne tries to deliver one message; cause is why it was not delivered.
 func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
-	// If the size is known, the memory bound also covers parsing and decoding.
-	if m, ok := w.mail.(messages.Measurer); ok {
-		held, err := w.reserve(opCtx, m.Size(w.op.Message))
-		if err != nil {
-			return nil, err
-		}
+	size := int64(0)
+	if m, ok := w.mail.(messages.Measurer); ok { // then the memory bound also covers parsing and decoding
+		size = m.Size(w.op.Message)
+	}
+	held, err := w.reserve(opCtx, size)
+	if err == nil {
 		_, err = chooseRecipients(&w.task)
 		w.target.Large.Release(held)
-		if err != nil {
-			return nil, err
-		}
-	} else if _, err := chooseRecipients(&w.task); err != nil {
-		return nil, err
 	}
-	held, err := w.reserve(opCtx, w.bytes())
+	if err == nil {
+		held, err = w.reserve(opCtx, w.bytes())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -238,16 +235,6 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 			return nil
 		}
 	}
-}
-
-// addUsualTime adds the service time of a usual call to usualTime. A longer call resets it,
-// because the store is the cause of the wait for that call.
-func (w *worker) addUsualTime(slot int, took time.Duration) {
-	if int64(took) > w.phase.pool.usual[slot].Load() {
-		w.usualTime = 0
-		return
-	}
-	w.usualTime += took
 }
 
 // learn sets usual from all operations so far.

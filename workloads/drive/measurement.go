@@ -20,7 +20,7 @@ func (p *phase) measurement() Measurement {
 		Cell: p.Cell, Busy: p.stats.busy, Mallocs: p.used.mallocs, Bulk: p.bulk, Steady: steady(p.windows),
 		Median: time.Duration(results.Median(p.windows)),
 	}
-	offered := p.offered(&p.stats.tally, p.slots.slotsOf(-1, -1))
+	offered := p.offered(&p.stats.tally, p.slots.every())
 	client, evidence, gap := p.used.client(p.pool.most, p.seconds), p.evidence(), p.timeline.gap
 	m.SetTime(p.began, p.began.Add(time.Duration(p.seconds*1e9)))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &evidence, p.timeline.intervals, &gap
@@ -31,7 +31,7 @@ func (p *phase) measurement() Measurement {
 	for i := range p.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			m.Ops[p.Phase.Patterns.Name(op)] = p.op(p.slots.slotsOf(-1, i))
+			m.Ops[p.Phase.Patterns.Name(op)] = p.op(p.slots.ofOp[i])
 		}
 	}
 	return m
@@ -152,7 +152,7 @@ func missing(k models.Known) string {
 
 // times are the latencies of all operations together.
 func (p *phase) times() *results.Times {
-	return results.TimesOf(p.total(p.slots.slotsOf(-1, -1)), latency.Latency)
+	return results.TimesOf(p.total(p.slots.every()), latency.Latency)
 }
 
 // delays are what client delay changed.

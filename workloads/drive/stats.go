@@ -127,7 +127,10 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 			s.evidence.Crowded++
 		}
 	}
-	w.addUsualTime(slot, service)
+	// A longer call than usual starts again from 0: the store is the cause of the wait for that call.
+	if w.usualTime += service; int64(service) > w.phase.pool.usual[slot].Load() {
+		w.usualTime = 0
+	}
 }
 
 // listed notes which fields one line of a listing lacks.

@@ -29,7 +29,7 @@ type worker struct {
 	stats    stats
 
 	took      []latency.PartTime // of each call of a pattern, in the order of the calls
-	usualTime time.Duration      // time spent in usual calls while operations queued: see addUsualTime
+	usualTime time.Duration      // time spent in usual calls while operations queued: see noteTiming
 	extra     bool               // grow added it after the phase began
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads"
@@ -21,25 +22,24 @@ var (
 		"Quentin", "Rosa", "Sven", "Tara", "Umar", "Vera", "William", "Xenia",
 		"Yusuf", "Zoë", "Amir", "Brigid", "Carlos", "Dana", "Emeka", "Frida",
 	}
-	firstLocal = [...]string{ // firstNames as in an address
-		"anna", "bjoern", "chloe", "dmitri", "elena", "farid", "grace", "hiro",
-		"ines", "jonas", "keiko", "liam", "mira", "noor", "olga", "pavel",
-		"quentin", "rosa", "sven", "tara", "umar", "vera", "william", "xenia",
-		"yusuf", "zoe", "amir", "brigid", "carlos", "dana", "emeka", "frida",
-	}
 	lastNames = [...]string{
 		"Abe", "Becker", "Costa", "Dubois", "Eriksen", "Fischer", "Garcia", "Hassan",
 		"Ivanov", "Jensen", "Kaplan", "Lopez", "Moreau", "Nakamura", "Okafor", "Petrov",
 		"Quinn", "Rossi", "Singh", "Tanaka", "Usman", "Varga", "Walker", "Xu",
 		"Young", "Zhang", "Archer", "Brandt", "Clarke", "Duarte", "Egede", "Fox",
 	}
-	lastLocal = [...]string{
-		"abe", "becker", "costa", "dubois", "eriksen", "fischer", "garcia", "hassan",
-		"ivanov", "jensen", "kaplan", "lopez", "moreau", "nakamura", "okafor", "petrov",
-		"quinn", "rossi", "singh", "tanaka", "usman", "varga", "walker", "xu",
-		"young", "zhang", "archer", "brandt", "clarke", "duarte", "egede", "fox",
-	}
+	// firstLocal and lastLocal are the same names as in an address.
+	firstLocal, lastLocal = local(firstNames), local(lastNames)
 )
+
+// local writes names in lower case and ASCII.
+func local(names [32]string) [32]string {
+	ascii := strings.NewReplacer("é", "e", "ë", "e", "ö", "oe")
+	for i, name := range names {
+		names[i] = ascii.Replace(strings.ToLower(name))
+	}
+	return names
+}
 
 // Domain is the domain of all mail addresses; it can never exist (RFC 2606).
 const Domain = "mailbench.example"
@@ -88,8 +88,8 @@ type Census struct {
 	counts   []int32 // messages of each folder
 	folders  int
 	messages int
-	all      int   // messages of all shards
-	shard    Shard // folders and messages count only this shard's
+	all      int // messages of all shards
+	Shard        // folders and messages count only this shard's
 }
 
 // NewCensus draws the workload's population. Folder f of user u is drawn from
@@ -248,8 +248,8 @@ func (s Shard) Divides() bool { return s.Of > 1 }
 // Has reports whether the user is one of the shard's.
 func (s Shard) Has(user int) bool { return s.Of <= 1 || user%s.Of == s.Index-1 }
 
-// first is the shard's first user.
-func (s Shard) first() int { return max(0, s.Index-1) }
+// FirstUser returns the first user of the shard.
+func (s Shard) FirstUser() int { return max(0, s.Index-1) }
 
 // Check refuses a workload that cannot be divided among so many shards.
 func (s Shard) Check(w *workloads.Workload) error {
@@ -316,8 +316,8 @@ func (c *Census) OfShard(s Shard) *Census {
 		return c
 	}
 	own := *c
-	own.shard, own.messages, own.folders = s, 0, 0
-	for u := s.first(); u < c.Users(); u += s.Of {
+	own.Shard, own.messages, own.folders = s, 0, 0
+	for u := s.FirstUser(); u < c.Users(); u += s.Of {
 		for _, n := range c.counts[c.first[u]:c.first[u+1]] {
 			own.messages += int(n)
 			own.folders++
@@ -325,15 +325,6 @@ func (c *Census) OfShard(s Shard) *Census {
 	}
 	return &own
 }
-
-// Shard returns the shard whose census it is.
-func (c *Census) Shard() Shard { return c.shard }
-
-// Has reports whether the user is one of the census's shard.
-func (c *Census) Has(user int) bool { return c.shard.Has(user) }
-
-// FirstUser returns the first user of the shard.
-func (c *Census) FirstUser() int { return c.shard.first() }
 
 // of returns those operations of a stream that belong to the shard's users.
 func (s Shard) of(all Stream, users int) Stream {
@@ -375,10 +366,10 @@ func (s *ownStream) keep(o *Operation) {
 	drawn := o.Recipients
 	o.Recipients = o.Recipients[:min(1, len(drawn))]
 	for i := 1; i < len(drawn); i++ {
-		u := drawn[i] - drawn[i]%s.shard.Of + s.shard.first()
+		u := drawn[i] - drawn[i]%s.shard.Of + s.shard.FirstUser()
 		for range s.users/s.shard.Of + 1 {
 			if u >= s.users {
-				u = s.shard.first()
+				u = s.shard.FirstUser()
 			}
 			if !slices.Contains(o.Recipients, u) {
 				o.Recipients = append(o.Recipients, u)

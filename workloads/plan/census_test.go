@@ -22,7 +22,7 @@ func censusOf(t testing.TB, w *workloads.Workload) *Census {
 
 func loadOrderOf(t testing.TB, c *Census) *LoadOrder {
 	t.Helper()
-	l, err := c.LoadOrder(t.Context())
+	l, err := c.LoadOrder(t.Context(), &Growth{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestPlanningStops(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadOrder(ended); !errors.Is(err, context.Canceled) {
+	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadOrder(ended, &Growth{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("order of a load: %v", err)
 	}
 }

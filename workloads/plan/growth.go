@@ -92,20 +92,14 @@ func (c *Census) Covers(o *Census) bool {
 // a phase.
 func OfLoad(n uint64) bool { return n < workloads.PhaseMessages }
 
-// LoadStream returns the deliveries of the load, in order of arrival. They are scheduled
-// as soon as a worker is free. The error is that of ctx.
-func (c *Census) LoadStream(ctx context.Context) (Stream, error) {
-	return c.GrowthStream(ctx, &Growth{})
-}
-
-// GrowthStream returns the deliveries by which a data set grows to the census, in order of
+// LoadStream returns the deliveries by which a data set grows to the census, in order of
 // arrival. They are scheduled as soon as a worker is free. The error is that of ctx.
-func (c *Census) GrowthStream(ctx context.Context, g *Growth) (Stream, error) {
-	order, err := c.order(ctx, g)
+func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
+	order, err := c.LoadOrder(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	return c.shard.of(&loadStream{order: order, done: g.Done}, c.Users()), nil
+	return c.Shard.of(&loadStream{order: order, done: g.Done}, c.Users()), nil
 }
 
 type loadStream struct {
@@ -165,14 +159,9 @@ type pending struct {
 	own    int32 // number among the user's folders
 }
 
-// LoadOrder returns the load from its first message, or the error of ctx, if that
+// LoadOrder returns the messages by which a data set grows to the census, or the error of ctx, if that
 // ends before all folders have been looked at.
-func (c *Census) LoadOrder(ctx context.Context) (*LoadOrder, error) {
-	return c.order(ctx, &Growth{})
-}
-
-// order returns the messages by which a data set grows to the census.
-func (c *Census) order(ctx context.Context, g *Growth) (*LoadOrder, error) {
+func (c *Census) LoadOrder(ctx context.Context, g *Growth) (*LoadOrder, error) {
 	l := &LoadOrder{seed: c.seed, n: g.First, step: uint64(g.Step), heap: make([]pending, 0, len(c.counts))}
 	l.end, l.span = g.time()
 	for u := range c.Users() {

@@ -45,13 +45,13 @@ phases: [{load: {}}, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]
 			return true
 		}
 		lacks := c.Lacks(&g)
-		s, err := c.GrowthStream(t.Context(), &g)
+		s, err := c.LoadStream(t.Context(), &g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		whole := g
 		whole.Done = nil
-		all, err := c.GrowthStream(t.Context(), &whole)
+		all, err := c.LoadStream(t.Context(), &whole)
 		if err != nil {
 			t.Fatal(err)
 		}

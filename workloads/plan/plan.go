@@ -100,6 +100,7 @@ type Plan struct {
 	session  *workloads.Session
 	users    *keySet
 	spread   random.Dist // recipients of a delivery, unless it says itself
+	recorded Recorded    // makes the operations; nil: they are drawn
 	arrived  time.Time   // when the phase's first delivery arrives
 }
 
@@ -124,6 +125,9 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 		spread:   w.Mail.Recipients,
 		arrived:  loadEnd.Add(time.Duration(phase.Number) * 24 * time.Hour),
 	}
+	if phase.Replay != nil {
+		p.recorded = phase.Replay.Source.(Recorded)
+	}
 	if phase.Session != nil {
 		for i := range phase.Session.Steps {
 			p.hows = append(p.hows, p.how(&phase.Session.Steps[i].How, phase.Timeout))
@@ -133,8 +137,8 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 	p.mix = chooserOf(&phase.Mix)
 	for op := range phase.How {
 		p.hows = append(p.hows, p.how(&phase.How[op], phase.Timeout))
-		if op >= workloads.NumOps && p.hows[op].messages == nil {
-			p.hows[op].messages = defaultItems
+		if op >= workloads.NumOps && p.hows[op].Messages == nil {
+			p.hows[op].Messages = defaultItems
 		}
 	}
 	offered := phase.Mix
@@ -152,8 +156,12 @@ func New(w *workloads.Workload, phase *workloads.Phase, c *Census) *Plan {
 // streamMessages is how far apart the message numbers of a phase's streams begin.
 const streamMessages = workloads.PhaseMessages / workloads.MaxStreams
 
-// Next makes operation n of a mix into o, whose buffers are used again.
+// Next makes operation n of a mix or of a file into o, whose buffers are used again.
 func (p *Plan) Next(n uint64, o *Operation) {
+	if p.recorded != nil {
+		p.recorded.Operation(p, p.census, n, o)
+		return
+	}
 	o.clear()
 	o.N = n
 	r := &o.rand
@@ -168,7 +176,6 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	o.User = o.how.users(r)
 	if p.ofFolder(n, o) {
 		o.Folder = o.how.folders[p.census.FolderCount(o.User)-1].Choose(r)
-		o.Pick = r.Uint64()
 		p.draw(o)
 	}
 }
@@ -180,7 +187,7 @@ func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) 
 	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
 	p.draws.Seed(&o.rand, n)
 	if p.ofFolder(n, o) {
-		o.Folder, o.Pick = folder, o.rand.Uint64()
+		o.Folder = folder
 		p.draw(o)
 	}
 }
@@ -205,7 +212,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	if !p.ofFolder(n, o) {
 		return
 	}
-	o.Folder, o.Pick = folder, r.Uint64()
+	o.Folder = folder
 	p.draw(o)
 	switch o.Op {
 	case workloads.List: // page after page
@@ -223,15 +230,15 @@ func (p *Plan) step(v *visit, o *Operation) {
 // ofFolder sets the fields of all operations, and all those of a delivery. It reports whether
 // the operation works on one folder or its messages.
 func (p *Plan) ofFolder(n uint64, o *Operation) bool {
-	o.Page, o.Timeout, o.Messages, o.Age = o.how.page, o.how.timeout, 1, o.how.age
-	o.From, o.Bytes = o.how.from, o.how.bytes
+	o.Page, o.Timeout, o.Messages, o.Age = o.how.Page, o.how.Timeout, 1, o.how.Age
+	o.From, o.Bytes = o.how.From, o.how.Bytes
 	switch o.Op {
 	case workloads.Deliver:
 		o.Message = p.messages + n
 		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
 		p.recipients(&o.rand, o)
-		if o.how.size != nil {
-			o.Size = int(min(max(1, o.how.size.Draw(&o.rand)), int64(workloads.MaxMessage)))
+		if o.how.Size != nil {
+			o.Size = int(min(max(1, o.how.Size.Draw(&o.rand)), int64(workloads.MaxMessage)))
 		}
 		return false
 	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount, workloads.Subscriptions,
@@ -244,10 +251,11 @@ func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 // draw draws the remaining fields of an operation that works on a folder.
 func (p *Plan) draw(o *Operation) {
 	r, h := &o.rand, o.how
+	o.Pick = r.Uint64()
 	switch o.Op {
 	case workloads.List:
-		if o.Deep = h.deep > 0 && r.Chance(h.deep); h.depth > 0 {
-			o.Deep, o.Skip = false, (h.depth-1)*o.Page
+		if o.Deep = h.deep > 0 && r.Chance(h.deep); h.Depth > 0 {
+			o.Deep, o.Skip = false, (h.Depth-1)*o.Page
 		}
 	case workloads.Flag, workloads.Label, workloads.Subscribe:
 		o.On = r.Chance(h.on)
@@ -260,13 +268,13 @@ func (p *Plan) draw(o *Operation) {
 		}
 	}
 	if o.Op == workloads.Flag {
-		o.Flag = h.flags[0]
-		if len(h.flags) > 1 {
-			o.Flag = h.flags[r.IntN(len(h.flags))]
+		o.Flag = h.Flags[0]
+		if len(h.Flags) > 1 {
+			o.Flag = h.Flags[r.IntN(len(h.Flags))]
 		}
 	}
-	if h.messages != nil {
-		o.Messages = int(min(max(1, h.messages.Draw(r)), workloads.MaxMessages))
+	if h.Messages != nil {
+		o.Messages = int(min(max(1, h.Messages.Draw(r)), workloads.MaxMessages))
 	}
 }
 
@@ -277,7 +285,7 @@ func (p *Plan) recipients(r *random.Rand, o *Operation) {
 	if o.how.widest == 1 {
 		return
 	}
-	count := int(min(o.how.spread.Draw(r), int64(o.how.widest)))
+	count := int(min(o.how.Recipients.Draw(r), int64(o.how.widest)))
 	for len(o.Recipients) < count {
 		u := o.how.users(r)
 		for slices.Contains(o.Recipients, u) {
@@ -303,7 +311,7 @@ func (o *Operation) Choose(live int) int {
 func (o *Operation) Window(t Timeline) (from, to time.Time) {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	width, share := o.how.width, 0.01
+	width, share := o.how.Width, 0.01
 	switch {
 	case width.Time > 0:
 		where := r.Float64() // from the first arrival, for 0, to the last one at its end, for 1
@@ -318,49 +326,26 @@ func (o *Operation) Window(t Timeline) (from, to time.Time) {
 
 // how is a How with its defaults filled in, as a plan uses it. It does not change.
 type how struct {
+	workloads.How
 	*keySet
-	timeout  time.Duration
-	page     int
-	depth    int         // 0: not given
-	messages random.Dist // nil: 1
-	spread   random.Dist // recipients of a delivery
-	widest   int         // the most recipients that it can have
-	size     random.Dist // bytes of a delivery; nil: as the workload says
-	flags    []workloads.Mark
-	on       float64
-	width    workloads.Width
-	age      time.Duration
-	from     int64
-	bytes    int64
+	on     float64
+	widest int // the most recipients that a delivery can have
 }
 
 var onlySeen = []workloads.Mark{workloads.FlagSeen}
 
 // how fills the defaults in.
 func (p *Plan) how(h *workloads.How, timeout time.Duration) how {
-	full := how{
-		keySet: p.users, timeout: timeout, page: workloads.DefaultPage, depth: h.Depth,
-		messages: h.Messages, size: h.Size, flags: onlySeen, on: 0.5, width: h.Width, age: h.Age,
-		from: h.From, bytes: cmp.Or(h.Bytes, workloads.DefaultRange),
-	}
-	if h.Items != nil {
-		full.messages = h.Items
-	}
-	if full.spread = h.Recipients; full.spread == nil {
-		full.spread = p.spread
-	}
-	full.widest = int(min(int64(p.census.Users()), full.spread.Max(), workloads.MaxRecipients))
+	full := how{How: *h, keySet: p.users, on: 0.5}
+	full.Timeout, full.Page = cmp.Or(h.Timeout, timeout), cmp.Or(h.Page, workloads.DefaultPage)
+	full.Bytes, full.Recipients = cmp.Or(h.Bytes, workloads.DefaultRange), cmp.Or(h.Recipients, p.spread)
+	full.Messages = cmp.Or(h.Items, h.Messages)
+	full.widest = int(min(int64(p.census.Users()), full.Recipients.Max(), workloads.MaxRecipients))
 	if h.Keys != nil {
 		full.keySet = keysOf(h.Keys, p.census)
 	}
-	if h.Timeout > 0 {
-		full.timeout = h.Timeout
-	}
-	if h.Page > 0 {
-		full.page = h.Page
-	}
-	if len(h.Flags) > 0 {
-		full.flags = h.Flags
+	if len(h.Flags) == 0 {
+		full.Flags = onlySeen
 	}
 	if h.On != nil {
 		full.on = *h.On

@@ -172,7 +172,7 @@ func TestWindow(t *testing.T) {
 		for _, width := range []workloads.Width{{}, {Share: 0.2}, {Share: 1}} {
 			want := 20_000 * cmp.Or(width.Share, 0.01)
 			for pick := range uint64(50) {
-				op := Operation{Pick: pick, how: &how{width: width}}
+				op := Operation{Pick: pick, how: &how{How: workloads.How{Width: width}}}
 				from, to := op.Window(arrivals)
 				n := 0
 				for _, d := range dates {
@@ -185,7 +185,7 @@ func TestWindow(t *testing.T) {
 				}
 			}
 		}
-		op := Operation{how: &how{width: workloads.Width{Time: time.Hour}}}
+		op := Operation{how: &how{How: workloads.How{Width: workloads.Width{Time: time.Hour}}}}
 		for op.Pick = range 50 {
 			from, to := op.Window(arrivals)
 			first, last := arrivals.at(0), arrivals.at(1)

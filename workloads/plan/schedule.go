@@ -22,6 +22,9 @@ type Schedule interface {
 // ScheduleOf returns the phase's schedule from its first operation. A closed
 // loop has none: nil.
 func ScheduleOf(p *workloads.Phase, seed uint64) Schedule {
+	if p.Replay != nil {
+		return p.Replay.Source.(Recorded).Schedule(p)
+	}
 	s := limit{duration: p.Duration, operations: p.Operations}
 	if p.Shape != nil && p.Arrivals != workloads.Closed {
 		even := &shaped{limit: s, cursor: cursor{shape: p.Shape}}

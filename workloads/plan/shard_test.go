@@ -61,7 +61,7 @@ func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 	census := censusOf(t, w)
 	streams := map[string]func(c *Census) Stream{
 		"load": func(c *Census) Stream {
-			s, err := c.LoadStream(t.Context())
+			s, err := c.LoadStream(t.Context(), &Growth{})
 			if err != nil {
 				t.Fatal(err)
 			}

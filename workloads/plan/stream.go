@@ -33,30 +33,28 @@ type Stream interface {
 
 // Recorded is a file of operations that was read (Phase.Replay).
 type Recorded interface {
-	// Stream returns the operations for a phase.
-	Stream(w *workloads.Workload, p *workloads.Phase, c *Census) Stream
+	// Schedule has the times of the operations in a phase.
+	Schedule(p *workloads.Phase) Schedule
+	// Operation makes operation n into o. The plan draws what the file does not say.
+	Operation(p *Plan, c *Census, n uint64, o *Operation)
 }
 
 // StreamOf returns the operations of a warm-up or a measured phase. If the census is that of a
 // shard, it returns those of the shard's users.
 func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
-	if p.Replay != nil {
-		return c.shard.of(p.Replay.Source.(Recorded).Stream(w, p, c), c.Users())
-	}
 	s := &merged{phase: *p, open: p.Arrivals != workloads.Closed}
-	if len(p.Streams) == 0 {
-		s.parts = []part{partOf(w, p, c)}
+	streams := p.Streams
+	if len(streams) == 0 {
+		streams = []workloads.Phase{*p}
 	}
-	for i := range p.Streams {
-		one := p.Streams[i]
-		one.Number, one.Stream, one.Duration, one.Operations = p.Number, i, p.Duration, p.Operations
-		one.Lacks = p.Lacks
-		s.parts = append(s.parts, partOf(w, &one, c))
+	for i, one := range streams {
+		one.Number, one.Stream, one.Duration, one.Operations, one.Lacks = p.Number, i, p.Duration, p.Operations, p.Lacks
+		s.parts = append(s.parts, part{Plan: New(w, &one, c), phase: one, schedule: ScheduleOf(&one, w.Seed)})
 	}
 	if len(s.parts) == 1 && s.parts[0].session == nil {
 		s.even, _ = s.parts[0].schedule.(*constant)
 	}
-	return c.shard.of(s, c.Users())
+	return c.Shard.of(s, c.Users())
 }
 
 // merged is the streams of a phase, in the order in which their operations are scheduled. The lock
@@ -78,24 +76,14 @@ type merged struct {
 // part is one stream.
 type part struct {
 	*Plan
-	place    int      // among the streams of the phase, from 0
+	phase    workloads.Phase
 	schedule Schedule // nil: closed loop
-	clients  int
-	think    random.Dist
-	duration time.Duration
 
 	next   uint64        // number of the next operation, or of the next session
 	due    time.Duration // when next is scheduled, if ahead
 	ahead  bool          // due is known
 	ended  bool          // the schedule has no more
 	visits visits        // sessions under way
-}
-
-func partOf(w *workloads.Workload, p *workloads.Phase, c *Census) part {
-	return part{
-		Plan: New(w, p, c), place: p.Stream, schedule: ScheduleOf(p, w.Seed), clients: p.Clients,
-		think: p.Think, duration: p.Duration,
-	}
 }
 
 // Next implements Stream.
@@ -128,7 +116,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	} else {
 		p.Plan.Next(own, o)
 	}
-	o.N, o.Stream = number, p.place
+	o.N, o.Stream = number, p.phase.Stream
 	return due, true
 }
 
@@ -189,8 +177,8 @@ func (p *part) take(v *visit) time.Duration {
 	*v = *top
 	more := top.next(p.session)
 	if more {
-		top.due += top.think(p.session, p.think)
-		more = p.duration == 0 || top.due < p.duration
+		top.due += top.think(p.session, p.phase.Think)
+		more = p.phase.Duration == 0 || top.due < p.phase.Duration
 	}
 	p.visits.fix(!more)
 	return v.due
@@ -221,16 +209,16 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 
 	var think time.Duration
 	if p.session != nil {
-		think = v.think(p.session, p.think)
+		think = v.think(p.session, p.phase.Think)
 		p.step(v, o)
 	} else {
 		p.Plan.Next(own, o)
-		if p.think != nil {
+		if p.phase.Think != nil {
 			o.rand.Seed(p.seed, streamThink+p.stream<<8, own)
-			think = time.Duration(p.think.Draw(&o.rand))
+			think = time.Duration(p.phase.Think.Draw(&o.rand))
 		}
 	}
-	o.N, o.Think, o.Stream = number, think, p.place
+	o.N, o.Think, o.Stream = number, think, p.phase.Stream
 	return true
 }
 
@@ -241,8 +229,8 @@ func (s *merged) of(client int) *part {
 	}
 	client = (client - 1) % max(1, s.phase.Clients)
 	i := 0
-	for i < len(s.parts)-1 && client >= s.parts[i].clients {
-		client -= s.parts[i].clients
+	for i < len(s.parts)-1 && client >= s.parts[i].phase.Clients {
+		client -= s.parts[i].phase.Clients
 		i++
 	}
 	return &s.parts[i]
@@ -334,8 +322,8 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 		{uint64(o.Age), 0},
 		{uint64(o.Think), 0},
 		{uint64(o.Timeout), 0},
-		{uint64(o.how.width.Time), 0},
-		{math.Float64bits(o.how.width.Share), 0},
+		{uint64(o.how.Width.Time), 0},
+		{math.Float64bits(o.how.Width.Share), 0},
 		{uint64(o.From), 0},
 		{uint64(o.Bytes), workloads.DefaultRange},
 	} {

@@ -83,7 +83,7 @@ func load(
 		accounts[u], err = mb.CreateUser(ctx, plan.Address(u), names)
 		must(err)
 	}
-	order, err := c.LoadOrder(ctx)
+	order, err := c.LoadOrder(ctx, &plan.Growth{})
 	must(err)
 	reader := messages.NewGenerator(w).Reader()
 	var msg mail.Message

@@ -75,7 +75,7 @@ func growth(w *workloads.Workload) forecast.Growth {
 // sample reads the first messages of a load. If the load has none, the sample is one message. Mail
 // may be slow to read, so a message of a file that comes again is not read again.
 func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
-	order, err := c.LoadOrder(ctx)
+	order, err := c.LoadOrder(ctx, &plan.Growth{})
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
@@ -165,7 +165,7 @@ func Compress(
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	order, err := c.LoadOrder(ctx)
+	order, err := c.LoadOrder(ctx, &plan.Growth{})
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}

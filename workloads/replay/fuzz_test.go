@@ -43,7 +43,7 @@ func FuzzTrace(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, last, n := tr.Stream(w, p, c), -1.0, uint64(0)
+		s, last, n := plan.StreamOf(w, p, c), -1.0, uint64(0)
 		var o plan.Operation
 		for due, ok := s.Next(0, &o); ok; due, ok = s.Next(0, &o) {
 			n++

@@ -28,7 +28,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/plainfile"
@@ -151,70 +150,52 @@ func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
 	if p.Operations == 0 || p.Operations > n {
 		p.Operations = n
 	}
-	span := max(t.span(p.Replay.Speed), time.Nanosecond)
+	// From the first operation to the last, and one mean gap.
+	last := float64(t.all[n-1].due) / p.Replay.Speed
+	span := max(time.Duration(last*float64(n)/float64(max(1, n-1))), time.Nanosecond)
+	p.Duration = min(p.Duration, span+time.Nanosecond)
 	p.Rate = workloads.RateOf(float64(n) / span.Seconds())
 	return nil
 }
 
-// span is the time from the first operation to the last, plus one mean gap.
-func (t *Trace) span(speed float64) time.Duration {
-	last := float64(t.all[len(t.all)-1].due) / speed
-	return time.Duration(last * float64(len(t.all)) / float64(max(1, len(t.all)-1)))
+// schedule are the times of a trace in a phase.
+type schedule struct {
+	trace *Trace
+	phase *workloads.Phase
+	next  int
 }
 
-// Stream implements plan.Recorded.
-func (t *Trace) Stream(w *workloads.Workload, p *workloads.Phase, c *plan.Census) plan.Stream {
-	return &stream{trace: t, plan: plan.New(w, p, c), census: c, phase: *p}
-}
+// Schedule implements plan.Recorded.
+func (t *Trace) Schedule(p *workloads.Phase) plan.Schedule { return &schedule{trace: t, phase: p} }
 
-// stream repeats a trace.
-type stream struct {
-	trace  *Trace
-	plan   *plan.Plan
-	census *plan.Census
-	phase  workloads.Phase
-
-	mu   sync.Mutex
-	next int
-	last time.Duration
-}
-
-// Next implements plan.Stream.
-func (s *stream) Next(_ time.Duration, o *plan.Operation) (due time.Duration, ok bool) {
-	s.mu.Lock()
-	n := s.next
-	if ok = n < len(s.trace.all) && uint64(n) < s.phase.Operations; ok {
-		due = time.Duration(float64(s.trace.all[n].due) / s.phase.Replay.Speed)
-		if ok = s.phase.Duration == 0 || due < s.phase.Duration; ok {
-			s.next++
-			s.last = due
-		}
+// Next implements plan.Schedule.
+func (s *schedule) Next() (due time.Duration, ok bool) {
+	if s.next == len(s.trace.all) {
+		return 0, false
 	}
-	s.mu.Unlock()
-	if ok {
-		s.make(n, o)
-	}
-	return due, ok
+	due = time.Duration(float64(s.trace.all[s.next].due) / s.phase.Replay.Speed)
+	s.next++
+	return due, s.phase.Duration == 0 || due < s.phase.Duration
 }
 
-// make makes operation n.
-func (s *stream) make(n int, o *plan.Operation) {
-	t := &s.trace.all[n]
-	user := int(t.user)
-	folders := s.census.FolderCount(user)
-	s.plan.Given(uint64(n), t.op, user, int(t.folder)%folders, o)
-	if t.to >= 0 && folders > 1 && (t.op == workloads.Move || t.op == workloads.Label) {
-		if to := int(t.to) % folders; to != o.Folder {
+// Operation implements plan.Recorded.
+func (t *Trace) Operation(p *plan.Plan, c *plan.Census, n uint64, o *plan.Operation) {
+	is := &t.all[n]
+	user := int(is.user)
+	folders := c.FolderCount(user)
+	p.Given(n, is.op, user, int(is.folder)%folders, o)
+	if is.to >= 0 && folders > 1 && (is.op == workloads.Move || is.op == workloads.Label) {
+		if to := int(is.to) % folders; to != o.Folder {
 			o.To = to
 		}
 	}
-	if t.messages > 0 {
-		o.Messages = int(t.messages)
+	if is.messages > 0 {
+		o.Messages = int(is.messages)
 	}
-	o.Size = int(t.size)
-	if t.op == workloads.Deliver {
+	o.Size = int(is.size)
+	if is.op == workloads.Deliver {
 		o.Recipients = append(o.Recipients[:0], user)
-		for i, u := range s.trace.others[t.others : int(t.others)+int(t.recipients)] {
+		for i, u := range t.others[is.others : int(is.others)+int(is.recipients)] {
 			if i == 0 {
 				o.Recipients[0], o.User = int(u), int(u)
 			} else {
@@ -222,24 +203,6 @@ func (s *stream) make(n int, o *plan.Operation) {
 			}
 		}
 	}
-}
-
-// Open implements plan.Stream.
-func (*stream) Open() bool { return true }
-
-// Span implements plan.Stream.
-func (s *stream) Span() time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.next == 0:
-		return 0
-	case s.phase.Duration > 0:
-		return min(s.phase.Duration, s.trace.span(s.phase.Replay.Speed))
-	case s.next == len(s.trace.all):
-		return s.trace.span(s.phase.Replay.Speed)
-	}
-	return s.last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
 }
 
 // Line is one operation of a trace.

@@ -85,6 +85,10 @@ func TestReplay(t *testing.T) {
 		if one != two || n != 4 {
 			t.Errorf("digests %s and %s of %d", one, two, n)
 		}
+		p.Duration = time.Duration(2e9 / speed) // ends before the last
+		if _, n := plan.PlanDigest(w, p, c); n != 3 {
+			t.Errorf("speed %g: %d operations in a fifth of the time, want 3", speed, n)
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 package run
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"time"
@@ -143,15 +143,32 @@ type Progress struct {
 	drive.Progress
 }
 
+// startedMost is how long ago the start of a shard may be. A start that is used a second
+// time by mistake would lead to the namespaces of the earlier run.
+const startedMost = 6 * time.Hour
+
 // Check refuses what a run cannot have together: sweeps, searches for the highest rate, shards and verifications.
 func (c *Config) Check() error {
+	sweeps, shards := c.Workload.Sweep != nil && c.Audit != AuditOnly, c.Shard.Divides()
 	switch {
 	case c.Audit == AuditOnly && c.DataDir == "":
 		return errors.New("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
 	case c.Audit == AuditOnly && c.FindMax != nil:
 		return errors.New("--find-max measures and --verify=only does not: leave one of them out")
+	case sweeps && c.FindMax != nil:
+		return errors.New("a search for the highest rate sets the rates itself and cannot be swept; leave one of them out " +
+			"(--set sweep={} leaves a sweep out)")
+	case sweeps && shards:
+		return errors.New("a sweep cannot be divided among shards; leave one of them out (--set sweep={} leaves a sweep out)")
+	case shards && c.FindMax != nil:
+		return errors.New("--find-max searches with one load generator: leave it out, or leave --shard out")
+	case shards && c.Start.IsZero():
+		return errors.New("shards need a start, the same for all of them")
+	case shards && time.Since(c.Start) > startedMost:
+		return fmt.Errorf("the start %s is more than %v ago; name the time at which these shards begin",
+			c.Start.Format(time.RFC3339), startedMost)
 	}
-	return cmp.Or(c.checkSweep(), c.checkShard())
+	return c.Shard.Check(c.Workload)
 }
 
 func (c *Config) trials() int { return max(1, c.Trials) }

@@ -282,7 +282,7 @@ func (p *Plan) check() error {
 func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
 	p, most := c.room(dir, freeIn), 0.0
 	for i := range points { // an upper bound of what the run takes on one engine is quicker to compute
-		most += c.estimate(&points[i], c.remote()).atMost() * float64(len(c.Models)*c.trials())
+		most += c.estimate(&points[i], c.remote(), 0).atMost() * float64(len(c.Models)*c.trials())
 	}
 	tight := p.Free > 0 && most >= p.Free
 	for _, n := range p.Remote {

@@ -83,7 +83,7 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	}
 	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
 	for i := range points {
-		one := PlanPoint{points[i].value, c.estimate(&points[i], c.remote())}
+		one := PlanPoint{points[i].value, c.estimate(&points[i], c.remote(), 0)}
 		one.round()
 		p.Points = append(p.Points, one)
 	}

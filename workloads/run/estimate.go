@@ -64,18 +64,19 @@ const (
 	closedEach   = 2000  // operations that a client of a closed loop executes a second
 )
 
-// estimate estimates what a run does at a point, on an engine in this process or a remote one. Traces must have
-// been opened.
-func (c *Config) estimate(at *point, remote bool) *Estimate {
+// estimate estimates what a run does at a point, on an engine in this process or a remote one, with a data set that
+// has so many messages already. Traces must have been opened.
+func (c *Config) estimate(at *point, remote bool, has int) *Estimate {
 	w, census := at.workload, at.census
-	e := &Estimate{Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(), at: at}
+	e := &Estimate{Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(), has: has, at: at}
 	e.Bytes = float64(e.Messages) * meanSize(w, at.source)
 	for i := range w.Phases {
 		p := &w.Phases[i]
 		one := PlanPhase{Name: p.Name, Kind: p.Kind.String(), Time: p.Duration, Closed: p.Arrivals == workloads.Closed}
 		switch {
-		case p.Kind == workloads.Load:
-			one.load(e)
+		case p.Kind == workloads.Load: // it delivers what the data set lacks
+			one.Operations = float64(max(0, e.Messages-e.has))
+			one.Time = seconds(max(one.Operations/loadMessages, e.Bytes*e.missing()/loadBytes))
 		case p.Kind == workloads.Measure && c.FindMax != nil && !searched(w, p):
 			continue
 		case p.Runs():
@@ -102,25 +103,9 @@ func (c *Config) estimate(at *point, remote bool) *Estimate {
 	return e
 }
 
-// load estimates the load: it delivers what the data set lacks.
-func (p *PlanPhase) load(e *Estimate) {
-	p.Operations = float64(max(0, e.Messages-e.has))
-	p.Time = seconds(max(p.Operations/loadMessages, e.Bytes*e.missing()/loadBytes))
-}
-
 // missing is the fraction of the load's messages that the data set does not have.
 func (e *Estimate) missing() float64 {
 	return float64(max(0, e.Messages-e.has)) / float64(max(1, e.Messages))
-}
-
-// holds notes how many messages the data set has already.
-func (e *Estimate) holds(messages int) {
-	e.has = messages
-	for i := range e.Phases {
-		if p := &e.Phases[i]; p.Kind == workloads.Load.String() {
-			p.load(e)
-		}
-	}
 }
 
 // added is the share of the final data set that the phases add.

@@ -190,10 +190,9 @@ func (s *countedSession) Close() error {
 // yields sample rows for the model to decode.
 
 const (
-	floorShots      = 2                    // of which the least counts: others met a pause of the machine
-	floorOperations = 80_000               // operations of a shot on the mailbox that does nothing
-	floorTime       = 2 * time.Millisecond // length of a shot with one operation of a model
-	floorMessages   = 16                   // messages in each of the two folders of a model's mailbox
+	floorShots    = 2                    // of which the least counts: others met a pause of the machine
+	floorTime     = 2 * time.Millisecond // length of a shot with one operation of a model
+	floorMessages = 16                   // messages in each of the two folders of a model's mailbox
 )
 
 // floor measures both. A model takes about half a second.
@@ -219,23 +218,31 @@ func (r *runner) floor(ctx context.Context) {
 	}
 }
 
+// floorWorkload has operations that are all late, so that nothing waits.
+const floorWorkload = `
+version: 1
+name: floor
+population: {users: 1000, messages: 1}
+keys: {users: zipf, folders: uniform, messages: uniform}
+phases: [load: {}, measure: {rate: 100000000/s, operations: 80000, mix: {list: 50, counters: 50}}]
+`
+
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
-// time, choice of operation and key, two readings of the clock, recording. All
-// operations are late, so that nothing waits.
+// time, choice of operation and key, two readings of the clock, recording.
 func harnessFloor(ctx context.Context) (results.Floor, error) {
-	w, census, err := nothingWorkload(ctx)
-	if err != nil {
-		return results.Floor{}, err
-	}
-	phase := workloads.Phase{
-		Kind: workloads.Measure, Name: "floor", Arrivals: workloads.Constant,
-		Rate: workloads.Rate{Count: 1e8, Per: time.Second}, Operations: floorOperations,
-		Mix: workloads.Mix{workloads.List: 50, workloads.Counters: 50},
-	}
 	var least results.Floor
+	w, err := workloads.Parse("floor", []byte(floorWorkload))
+	if err != nil {
+		return least, err
+	}
+	census, err := plan.NewCensus(ctx, w)
+	if err != nil {
+		return least, err
+	}
+	phase := &w.Phases[1]
 	for range floorShots {
 		m, err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
-			Phase: phase, Stream: plan.StreamOf(w, &phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
+			Phase: *phase, Stream: plan.StreamOf(w, phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
 		})
 		if err != nil {
 			return least, err
@@ -246,20 +253,6 @@ func harnessFloor(ctx context.Context) (results.Floor, error) {
 		}
 	}
 	return least, nil
-}
-
-// nothingWorkload is a workload with users for a mailbox that does nothing.
-func nothingWorkload(ctx context.Context) (*workloads.Workload, *plan.Census, error) {
-	w := &workloads.Workload{
-		Name: "floor", Seed: 1,
-		Mail: workloads.Mail{Recipients: random.Constant{Value: 1}},
-		Population: workloads.Population{
-			Users: 1000, Folders: random.Constant{Value: 1}, Messages: random.Constant{Value: 1},
-		},
-		Keys: workloads.Keys{Users: random.Keys{Theta: random.DefaultTheta}},
-	}
-	census, err := plan.NewCensus(ctx, w)
-	return w, census, err
 }
 
 // nothingTarget is a target whose mailbox does nothing.
@@ -335,7 +328,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 		return nil, err
 	}
 	load := workloads.Phase{Kind: workloads.Load, Name: "load", Clients: 1}
-	stream, err := census.LoadStream(ctx)
+	stream, err := census.LoadStream(ctx, &plan.Growth{})
 	if err != nil {
 		return nil, err
 	}

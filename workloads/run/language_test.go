@@ -264,7 +264,7 @@ func TestDryRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	points := []point{{workload: c.Workload, census: census, source: source()}}
-	e := c.estimate(&points[0], c.remote())
+	e := c.estimate(&points[0], c.remote(), 0)
 	free := func(bytes float64) func(string) float64 { return func(string) float64 { return bytes } }
 	p := c.room(c.DataDir, free(0))
 	err = c.fill(t.Context(), points, p)
@@ -303,7 +303,7 @@ func TestDryRun(t *testing.T) {
 	}
 	// Deliveries of clients with hardly any think time need no disk before they are there.
 	hasty := parse(t, "  - measure: {duration: 24h, clients: 32, think: {uniform: {min: 1us, max: 3us}}, mix: {deliver: 1}}\n")
-	if h := c.estimate(&point{workload: hasty, census: census, source: source()}, c.remote()); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
+	if h := c.estimate(&point{workload: hasty, census: census, source: source()}, c.remote(), 0); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
 		t.Errorf("%+v", h)
 	}
 	b.Reset()

@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	}
 	r := runner{
 		config: &c, data: data, points: points, source: points[0].source,
-		estimate: newTimeLeft(c.estimate(&points[0], c.remote()).Phases, time.Now),
+		estimate: newTimeLeft(c.estimate(&points[0], c.remote(), 0).Phases, time.Now),
 	}
 	if r.estimate.weights, err = r.weights(); err != nil {
 		return nil, err

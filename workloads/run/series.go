@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -123,10 +122,8 @@ func (c *Config) estimates(points []point, data *dataDir) iter.Seq2[planned, err
 				yield(planned{}, err)
 				return
 			}
-			e := c.estimate(t.at, t.engine.Remote)
-			e.holds(int(n))
 			has[t.dir] = int64(t.at.census.Messages())
-			if !yield(planned{t, e}, nil) {
+			if !yield(planned{t, c.estimate(t.at, t.engine.Remote, int(n))}, nil) {
 				return
 			}
 		}
@@ -204,20 +201,6 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 		}
 	}
 	return all, nil
-}
-
-// checkSweep refuses a sweep together with a search for the highest rate or with shards.
-func (c *Config) checkSweep() error {
-	switch {
-	case c.Workload.Sweep == nil || c.Audit == AuditOnly:
-		return nil
-	case c.FindMax != nil:
-		return errors.New("a search for the highest rate sets the rates itself and cannot be swept; leave one of them out " +
-			"(--set sweep={} leaves a sweep out)")
-	case c.Shard.Divides():
-		return errors.New("a sweep cannot be divided among shards; leave one of them out (--set sweep={} leaves a sweep out)")
-	}
-	return nil
 }
 
 // left are the data sets that an earlier run left of a model on an engine.

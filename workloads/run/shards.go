@@ -22,27 +22,6 @@ import (
 // engine together, they begin each phase together (package meet). An embedded engine is
 // each shard's own: such shards only begin the run at the same time.
 
-// startedMost is how long ago the start of a shard may be. A start that is used a second
-// time by mistake would lead to the namespaces of the earlier run.
-const startedMost = 6 * time.Hour
-
-// checkShard refuses shards of a run that cannot be divided.
-func (c *Config) checkShard() error {
-	if !c.Shard.Divides() {
-		return nil
-	}
-	switch {
-	case c.FindMax != nil:
-		return errors.New("--find-max searches with one load generator: leave it out, or leave --shard out")
-	case c.Start.IsZero():
-		return errors.New("shards need a start, the same for all of them")
-	case time.Since(c.Start) > startedMost:
-		return fmt.Errorf("the start %s is more than %v ago; name the time at which these shards begin",
-			c.Start.Format(time.RFC3339), startedMost)
-	}
-	return c.Shard.Check(c.Workload)
-}
-
 // shard is the shard in the form of results.
 func (c *Config) shard() results.Shard {
 	if !c.Shard.Divides() {
@@ -68,10 +47,8 @@ func (r *runner) meet(ctx context.Context) error {
 	}
 	if left := time.Until(c.Start); left > 0 {
 		r.progress("waits for the start at "+c.Start.Format(time.TimeOnly), drive.Progress{Fraction: -1})
-		select {
-		case <-time.After(left):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := drivers.Pause(ctx, left); err != nil {
+			return err
 		}
 	}
 	r.shards = map[string]*meet.Shards{}

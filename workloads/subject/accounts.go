@@ -157,7 +157,13 @@ func (t *Target) completeAccount(ctx context.Context, mb models.Mailbox, u int, 
 		if a.Folder(name) != nil {
 			continue
 		}
-		f, err := addFolder(ctx, mb, a, name, joins, &t.Live.Accounts[0])
+		var f *models.Folder
+		var err error
+		if joins {
+			f, err = mb.(models.Poster).Join(ctx, a, t.Live.Accounts[0].Folders[0].Ref)
+		} else {
+			f, err = mb.CreateFolder(ctx, a, name)
+		}
 		if err != nil {
 			return fmt.Errorf("account %s, folder %s: %w", a.Address, name, err)
 		}
@@ -186,16 +192,6 @@ func (t *Target) find(
 		return nil, fmt.Errorf("create account %s: %w", address, err)
 	}
 	return a, nil
-}
-
-func addFolder(
-	ctx context.Context, mb models.Mailbox, a *models.Account, name string, joins bool,
-	first *Account,
-) (*models.Folder, error) {
-	if joins {
-		return mb.(models.Poster).Join(ctx, a, first.Folders[0].Ref)
-	}
-	return mb.CreateFolder(ctx, a, name)
 }
 
 // Load holds the messages that a data set lacks. The caller delivers them with drive.Drive
@@ -261,7 +257,7 @@ func (t *Target) deliver(ctx context.Context, s *step, h *ledger.History) (*Load
 	if messages == 0 && !s.fresh {
 		return nil, t.Loaded()
 	}
-	stream, err := t.Census.GrowthStream(ctx, &s.Growth)
+	stream, err := t.Census.LoadStream(ctx, &s.Growth)
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 		Mail: mailDigest(w, s, p.Users, p.Folders, p.Messages, p.Shared), Contents: mailDigest(w, s, p.Shared),
 		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
-	if s := t.Census.Shard(); s.Divides() {
+	if s := t.Census.Shard; s.Divides() {
 		d.Shard, d.Of = s.Index, s.Of
 	}
 	return d

@@ -152,11 +152,7 @@ func (l *Live) Messages() int {
 func (f *FolderSet) attach(h models.Handle, name string) {
 	f.extra.Lock()
 	defer f.extra.Unlock()
-	if len(f.attached) == attachedMost {
-		copy(f.attached, f.attached[1:])
-		f.attached = f.attached[:attachedMost-1]
-	}
-	f.attached = append(f.attached, attached{h, name})
+	f.attached = appendLast(f.attached, attached{h, name}, attachedMost)
 }
 
 // Remove takes the message of that rank, or the next older free one, out of
@@ -218,11 +214,15 @@ func (l *Live) Discard(a *Account, k ledger.Key, purges int) {
 	if a.purges != purges {
 		return
 	}
-	if len(a.deleted) == deletedMost {
-		copy(a.deleted, a.deleted[1:])
-		a.deleted = a.deleted[:deletedMost-1]
+	a.deleted = appendLast(a.deleted, k, deletedMost)
+}
+
+// appendLast appends one to the list, of which the last ones stay, most of them.
+func appendLast[T any](list []T, one T, most int) []T {
+	if len(list) == most {
+		list = list[:copy(list, list[1:])]
 	}
-	a.deleted = append(a.deleted, k)
+	return append(list, one)
 }
 
 // BeginRestore takes the message that was deleted last, and holds Purge for reading, unless a purge is
