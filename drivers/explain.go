@@ -21,10 +21,10 @@ type Planner interface {
 	Plans() []string
 }
 
-// ExplainParts returns the indented lines of each part of a batch. If the part is repeated
+// ExplainParts returns a line for a batch, and the indented lines of each of its parts. If a part is repeated
 // for an argument list, its first line names the list.
-func ExplainParts[S Explainer](p *schemas.Pattern, parts []S) ([][]string, error) {
-	all := make([][]string, len(parts))
+func ExplainParts[S Explainer](head string, p *schemas.Pattern, parts []S) ([]string, error) {
+	all := []string{head}
 	for i, part := range parts {
 		lines, err := part.Explain()
 		if err != nil {
@@ -34,7 +34,7 @@ func ExplainParts[S Explainer](p *schemas.Pattern, parts []S) ([][]string, error
 			lines[0] += ", for each " + each
 		}
 		for _, l := range lines {
-			all[i] = append(all[i], "  "+l)
+			all = append(all, "  "+l)
 		}
 	}
 	return all, nil

@@ -2,7 +2,6 @@ package hbase
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
@@ -119,8 +118,7 @@ func (st *statement) explainBatch() ([]string, error) {
 	if p.Atomic != schemas.AtomicNone {
 		head = "one atomic change of a row:"
 	}
-	parts, err := drivers.ExplainParts(p, st.parts)
-	return slices.Concat(append([][]string{{head}}, parts...)...), err
+	return drivers.ExplainParts(head, p, st.parts)
 }
 
 var _ drivers.TracedSession = (*tracedSession)(nil)

@@ -121,30 +121,34 @@ const (
 
 // run runs one statement that changes the schema, and waits until it is done.
 func (s *Store) run(ctx context.Context, statement string) error {
-	s.admin.Lock()
-	defer s.admin.Unlock()
-	most := ddlAtMost
-	if at, ok := ctx.Deadline(); ok {
-		most = max(min(most, time.Until(at)), 2*pollEvery)
-	}
-	_, err := send(s.ddl, ctx, true, func(left time.Duration) (struct{}, error) {
-		var err error
+	_, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (_ struct{}, err error) {
+		most := ddlAtMost
+		if at, ok := ctx.Deadline(); ok {
+			most = max(min(most, time.Until(at)), 2*pollEvery)
+		}
 		if strings.Contains(statement[:min(len(statement), 20)], "NAMESPACE") {
-			_, err = s.ddl.client.DoSystemRequestAndWait(statement, most, pollEvery)
+			_, err = c.DoSystemRequestAndWait(statement, most, pollEvery)
 		} else {
 			request := &nosqldb.TableRequest{Statement: statement, Timeout: left}
-			_, err = s.ddl.client.DoTableRequestAndWait(request, most, pollEvery)
+			_, err = c.DoTableRequestAndWait(request, most, pollEvery)
 		}
 		return struct{}{}, err
 	})
 	return readError(ctx, err)
 }
 
+// onDDL makes a call over the client of statements that change the schema, one at a time.
+func onDDL[R any](
+	ctx context.Context, s *Store, do func(c *nosqldb.Client, left time.Duration) (R, error),
+) (R, error) {
+	s.admin.Lock()
+	defer s.admin.Unlock()
+	return send(s.ddl, ctx, true, func(left time.Duration) (R, error) { return do(s.ddl.client, left) })
+}
+
 // owners returns the owner of each namespace that has mailbench's prefix.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
-	s.admin.Lock()
-	names, err := send(s.ddl, ctx, true, func(time.Duration) ([]string, error) { return s.ddl.client.ListNamespaces() })
-	s.admin.Unlock()
+	names, err := onDDL(ctx, s, func(c *nosqldb.Client, _ time.Duration) ([]string, error) { return c.ListNamespaces() })
 	if err != nil {
 		return nil, fmt.Errorf("list namespaces: %w", readError(ctx, err))
 	}

@@ -94,25 +94,18 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 		return err
 	}
 	s.count(0, true)
-	defer s.anewIf(false)
-	for try := range attempts {
-		s.anewIf(try > 0)
+	return s.repeat(ctx, func(try int) (done bool, err error) {
+		if try > 0 {
+			s.retry.Delay(nil, uint(min(try-1, 3)), nil)
+		}
 		e := &edits{slot: s.slot, ctx: ctx, at: make(map[string]*edit)}
 		for i := range parts {
 			if err := e.add(st.parts[parts[i].Part], parts[i].Args); err != nil {
-				return err
+				return false, err
 			}
 		}
-		done, err := e.send()
-		if done || err != nil {
-			return err
-		}
-		s.retry.Delay(nil, uint(min(try, 3)), nil)
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("others changed its rows %d times meanwhile", attempts)
+		return e.send()
+	})
 }
 
 // add applies a part to the edits.
@@ -130,7 +123,7 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 		return nil
 	}
 	if !row.known {
-		there, err := e.rowAt(e.ctx, st, args)
+		there, err := e.get(e.ctx, st, args, drivers.Value{}, types.Absolute)
 		if err != nil {
 			return readError(e.ctx, err)
 		}

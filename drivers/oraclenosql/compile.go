@@ -175,14 +175,12 @@ func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (*statement, er
 // that of an index, or that reads a range from its beginning, though it has a bound, counts as
 // emulated. A list whose plan does not read by keys of one partition is read key by key.
 func (s *Store) prepare(ctx context.Context, st *statement) error {
-	s.admin.Lock()
-	defer s.admin.Unlock()
 	for _, q := range append(slices.Clone(st.queries), st.listed, st.inList, st.partition) {
 		if q == nil {
 			continue
 		}
-		r, err := send(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.PrepareResult, error) {
-			return s.ddl.client.Prepare(&nosqldb.PrepareRequest{Statement: q.declared(), GetQueryPlan: true, Timeout: left})
+		r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.PrepareResult, error) {
+			return c.Prepare(&nosqldb.PrepareRequest{Statement: q.declared(), GetQueryPlan: true, Timeout: left})
 		})
 		if err != nil {
 			return fmt.Errorf("prepare %s: %w", q.text, readError(ctx, err))

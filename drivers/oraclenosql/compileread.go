@@ -140,17 +140,16 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 		}
 	}
 	if with&plan.WithFrom != 0 {
-		b.where("%s", bound(b, p.From, ">", "from", st.Layout.From, name))
+		b.bound(p.From, ">", "from", st.Layout.From, name)
 	}
 	if with&plan.WithTo != 0 {
-		b.where("%s", bound(b, p.To, "<", "to", st.Layout.To, name))
+		b.bound(p.To, "<", "to", st.Layout.To, name)
 	}
 	keys := st.Pattern().Order()
 	if with&plan.WithAfter != 0 {
 		b.where("%s", st.behind(b, keys, 0, name))
 	}
 	b.query.bounded = with != 0
-	b.clause()
 	st.orderBy(b, keys, name)
 	switch {
 	case p.LimitArg || p.Limit > 0 && p.In != nil:
@@ -162,12 +161,12 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 	return b.done()
 }
 
-// bound returns the condition of one end of a range. sign is that of an open end.
-func bound(b *builder, x *schemas.Bound, sign, word string, at int, name func(*schemas.Column) string) string {
+// bound writes the condition of one end of a range. sign is that of an open end.
+func (b *builder) bound(x *schemas.Bound, sign, word string, at int, name func(*schemas.Column) string) {
 	if !x.Open {
 		sign += "="
 	}
-	return fmt.Sprintf("%s %s %s", name(x.Column), sign, b.variable(word, at, fieldOf(x.Column)))
+	b.where("%s %s %s", name(x.Column), sign, b.variable(word, at, fieldOf(x.Column)))
 }
 
 // orderBy writes the order. Oracle reads an index forwards or backwards. If some columns

@@ -65,7 +65,6 @@ func (st *statement) compileDelete() {
 	b := &builder{}
 	fmt.Fprintf(b, "SELECT %s FROM %s", names(st.table.fullKey()), st.table.full)
 	b.whereEqual(p.By, 0, plainName)
-	b.clause()
 	st.listed = b.done()
 }
 
@@ -86,7 +85,6 @@ func (st *statement) update(nulls int) *query {
 		}
 		b.where("%s = %s", identifier(c.Name), b.variable("expected_"+identifier(c.Name), st.Layout.If+i, fieldOf(c)))
 	}
-	b.clause()
 	if p.ReturnsNew {
 		b.WriteString(" RETURNING " + names(p.Columns))
 	}

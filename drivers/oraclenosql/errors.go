@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,19 +159,17 @@ func codeOf(err error) nosqlerr.ErrorCode {
 
 // throttles reports whether a request was refused because of a rate limit.
 func throttles(err error) bool {
-	switch codeOf(err) {
-	case nosqlerr.ReadLimitExceeded, nosqlerr.WriteLimitExceeded, nosqlerr.OperationLimitExceeded:
-		return true
+	limits := []nosqlerr.ErrorCode{
+		nosqlerr.ReadLimitExceeded, nosqlerr.WriteLimitExceeded, nosqlerr.OperationLimitExceeded,
 	}
-	return false
+	return slices.Contains(limits, codeOf(err))
 }
 
 // refusedForNow reports whether a request was refused before it did anything, for a
 // reason that may pass.
 func refusedForNow(err error) bool {
-	switch codeOf(err) {
-	case nosqlerr.TableBusy, nosqlerr.TableNotReady, nosqlerr.SecurityInfoUnavailable, nosqlerr.RetryAuthentication:
-		return true
+	refusals := []nosqlerr.ErrorCode{
+		nosqlerr.TableBusy, nosqlerr.TableNotReady, nosqlerr.SecurityInfoUnavailable, nosqlerr.RetryAuthentication,
 	}
-	return throttles(err)
+	return throttles(err) || slices.Contains(refusals, codeOf(err))
 }

@@ -130,18 +130,14 @@ func (st *statement) explainPut(verb string) string {
 }
 
 func (st *statement) explainBatch() ([]string, error) {
-	lines := []string{"each part by itself:"}
-	if p := st.Pattern(); p.Atomic != schemas.AtomicNone {
-		lines[0] = "one WriteMultiple, of rows of one shard key:"
-		if st.reads {
-			lines[0] = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
-		}
+	p, head := st.Pattern(), "one WriteMultiple, of rows of one shard key:"
+	switch {
+	case p.Atomic == schemas.AtomicNone:
+		head = "each part by itself:"
+	case st.reads:
+		head = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
 	}
-	parts, err := drivers.ExplainParts(st.Pattern(), st.parts)
-	for _, part := range parts {
-		lines = append(lines, part...)
-	}
-	return lines, err
+	return drivers.ExplainParts(head, p, st.parts)
 }
 
 var _ drivers.TracedSession = (*tracedSession)(nil)
@@ -414,19 +410,12 @@ func (t *table) create(comment string) string {
 // indexes writes the statements that create the table's indexes.
 func (t *table) indexes(text *render.Text) {
 	for _, x := range t.of.Indexes {
-		var cs []*schemas.Column
-		var desc int
-		for _, c := range x.Columns {
-			cs = append(cs, c.Column)
-			if c.Desc {
-				desc++
-			}
-		}
-		if i := slices.IndexFunc(cs, func(c *schemas.Column) bool { return !indexable(c) }); i >= 0 {
-			text.Comment(fmt.Sprintf("Index %s is left out: no index is over %s, which is %s.", x.Name, cs[i].Name, cs[i].Type))
+		if i := slices.IndexFunc(x.Columns, notIndexable); i >= 0 {
+			c := x.Columns[i].Column
+			text.Comment(fmt.Sprintf("Index %s is left out: no index is over %s, which is %s.", x.Name, c.Name, c.Type))
 			continue
 		}
-		if desc > 0 {
+		if slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool { return c.Desc }) {
 			text.Comment(fmt.Sprintf("Index %s ascends: reads go backwards.", x.Name))
 		}
 		text.Statement(t.createIndex(x) + ";")

@@ -56,10 +56,8 @@ type liveNamespace struct {
 // readNamespace reads the tables of a namespace. It is nil if there is no such namespace, or
 // it has no tables.
 func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace, error) {
-	s.admin.Lock()
-	defer s.admin.Unlock()
-	list, err := send(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.ListTablesResult, error) {
-		return s.ddl.client.ListTables(&nosqldb.ListTablesRequest{Namespace: name, Timeout: left})
+	list, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.ListTablesResult, error) {
+		return c.ListTables(&nosqldb.ListTablesRequest{Namespace: name, Timeout: left})
 	})
 	if err != nil {
 		if code := codeOf(err); code == nosqlerr.ResourceNotFound || strings.Contains(err.Error(), "amespace") &&
@@ -90,8 +88,8 @@ func (s *Store) readTable(ctx context.Context, namespace, path string) (*liveTab
 	if !strings.Contains(path, ":") {
 		full = namespace + ":" + path
 	}
-	r, err := send(s.ddl, ctx, true, func(left time.Duration) (*nosqldb.TableResult, error) {
-		return s.ddl.client.GetTable(&nosqldb.GetTableRequest{TableName: full, Timeout: left})
+	r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.TableResult, error) {
+		return c.GetTable(&nosqldb.GetTableRequest{TableName: full, Timeout: left})
 	})
 	if codeOf(err) == nosqlerr.TableNotFound {
 		return nil, nil
@@ -290,19 +288,13 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 		}
 		return all
 	case schemas.MissingIndex:
-		for _, x := range t.kept() {
-			if x.Name == d.Part {
-				return []string{t.createIndex(x)}
-			}
-		}
+		return []string{t.createIndex(t.of.Index(d.Part))}
 	case schemas.ExtraIndex:
 		return []string{fmt.Sprintf("DROP INDEX %s ON %s", identifier(d.Part), t.full)}
 	case schemas.MissingColumn:
-		for _, c := range t.columns {
-			if c.Name == d.Part {
-				typ, _ := columnType(c)
-				return []string{fmt.Sprintf("ALTER TABLE %s (ADD %s %s)", t.full, identifier(c.Name), typ)}
-			}
+		if c := t.of.Column(d.Part); slices.Contains(t.columns, c) { // and not static
+			typ, _ := columnType(c)
+			return []string{fmt.Sprintf("ALTER TABLE %s (ADD %s %s)", t.full, identifier(c.Name), typ)}
 		}
 	case schemas.ExtraColumn:
 		statement := fmt.Sprintf("ALTER TABLE %s (DROP %s)", t.full, identifier(d.Part))
@@ -338,8 +330,10 @@ type markIndex struct {
 }
 
 func (t *table) mark(namespace, schema string) mark {
-	m := mark{Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.of.Name}, Static: t.isStatic()}
-	m.Columns = make(map[string]markColumn)
+	m := mark{
+		Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.of.Name}, Static: t.isStatic(),
+		Columns: make(map[string]markColumn), Indexes: make(map[string]markIndex),
+	}
 	if t.of.Parent != nil {
 		m.In = t.of.Parent.Name
 	}
@@ -361,9 +355,6 @@ func (t *table) mark(namespace, schema string) mark {
 			}
 		}
 		if own.Name != "" || len(own.Desc) > 0 {
-			if m.Indexes == nil {
-				m.Indexes = make(map[string]markIndex)
-			}
 			m.Indexes[identifier(x.Name)] = own
 		}
 	}
@@ -379,7 +370,7 @@ func (t *table) kept() []*schemas.Index {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool {
-		return slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool { return !indexable(c.Column) })
+		return slices.ContainsFunc(x.Columns, notIndexable)
 	})
 }
 

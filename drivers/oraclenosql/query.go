@@ -77,7 +77,7 @@ func (f field) sqlType() string {
 type builder struct {
 	strings.Builder
 	query query
-	conds []string
+	conds int // the number of conditions so far
 }
 
 // implicit lists the variables that SQL itself or a query sets, whose names others must not have.
@@ -103,22 +103,16 @@ func (b *builder) variable(name string, from int, f field) string {
 	}
 }
 
-// where adds a condition.
+// where writes a condition.
 func (b *builder) where(format string, args ...any) {
-	b.conds = append(b.conds, fmt.Sprintf(format, args...))
+	fmt.Fprintf(b, []string{" WHERE ", " AND "}[min(b.conds, 1)]+format, args...)
+	b.conds++
 }
 
-// whereEqual adds the conditions that columns equal the arguments from position at on.
+// whereEqual writes the conditions that columns equal the arguments from position at on.
 func (b *builder) whereEqual(cs []*schemas.Column, at int, name func(*schemas.Column) string) {
 	for i, c := range cs {
 		b.where("%s = %s", name(c), b.variable(identifier(c.Name), at+i, fieldOf(c)))
-	}
-}
-
-// clause writes the conditions.
-func (b *builder) clause() {
-	if len(b.conds) > 0 {
-		b.WriteString(" WHERE " + strings.Join(b.conds, " AND "))
 	}
 }
 

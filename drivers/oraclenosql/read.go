@@ -24,7 +24,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	}
 	switch {
 	case st.Layout.In < 0:
-		return r.one()
+		return r.one(r.emit)
 	case st.Pattern().Parallel > 1:
 		return s.readParallel(r, args[st.Layout.In].Elems())
 	}
@@ -41,32 +41,31 @@ type reading struct {
 	calls *session // it knows how many more rows a list may yield
 }
 
-// one reads by one Get or query.
-func (r *reading) one() error {
-	if r.st.action == doGet {
-		row, err := r.get()
-		if err != nil || row == nil {
-			return err
-		}
-		return r.emit(row)
+// one calls take for each row that one Get or query reads.
+func (r *reading) one(take func(*types.MapValue) error) error {
+	if r.st.action != doGet {
+		return r.each(r.st.queries[r.st.Given(r.in.args)], take)
 	}
-	return r.each(r.st.queries[r.st.Given(r.in.args)], r.emit)
-}
-
-// get reads the row of a key; nil if there is none.
-func (r *reading) get() (*types.MapValue, error) {
-	key := r.st.keyOf(r.in.args, r.in.element)
-	answer, err := send(r.slot, r.ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
-		return r.client.Get(&nosqldb.GetRequest{TableName: r.st.table.full, Key: key, Timeout: left})
-	})
-	if err != nil {
-		return nil, readError(r.ctx, err)
-	}
-	if !answer.RowExists() {
-		return nil, nil
+	row, err := r.get(r.ctx, r.st, r.in.args, r.in.element, r.store.consistency)
+	if err != nil || row == nil {
+		return readError(r.ctx, err)
 	}
 	r.count(1, false)
-	return answer.Value, nil
+	return take(row.Value)
+}
+
+// get reads the row of a key, with its version; nil if there is none.
+func (sl *slot) get(
+	ctx context.Context, st *statement, args []drivers.Value, element drivers.Value, how types.Consistency,
+) (*nosqldb.GetResult, error) {
+	key := st.keyOf(args, element)
+	r, err := send(sl, ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
+		return sl.client.Get(&nosqldb.GetRequest{TableName: st.table.full, Key: key, Timeout: left, Consistency: how})
+	})
+	if err != nil || !r.RowExists() {
+		return nil, err
+	}
+	return r, nil
 }
 
 // each runs a query and calls take for each row, until the query is done.
@@ -77,14 +76,7 @@ func (r *reading) each(q *query, take func(*types.MapValue) error) error {
 	}
 	defer request.Close()
 	for first := true; ; first = false { // the SDK keeps the place of a later page, which a failure may spoil
-		rows, err := send(r.slot, r.ctx, first, func(left time.Duration) ([]*types.MapValue, error) {
-			request.Timeout = left
-			answer, err := r.client.Query(request)
-			if err != nil {
-				return nil, err
-			}
-			return answer.GetResults()
-		})
+		rows, err := r.query(r.ctx, request, first)
 		if err != nil {
 			return readError(r.ctx, err)
 		}
@@ -166,8 +158,10 @@ func (s *session) readParallel(r *reading, elems []drivers.Value) error {
 		err = s.withSlot(func(sl *slot) (err error) {
 			own := reading{slot: sl, ctx: ctx, st: r.st, in: r.in}
 			own.in.element, own.in.limit = elems[i], left.Load()
-			rows, err = own.collect()
-			return err
+			return own.one(func(row *types.MapValue) error {
+				rows = append(rows, row)
+				return nil
+			})
 		})
 		return rows, err
 	}
@@ -176,20 +170,4 @@ func (s *session) readParallel(r *reading, elems []drivers.Value) error {
 		left.Store(s.Left())
 		return err
 	})
-}
-
-// collect reads the rows of one key.
-func (r *reading) collect() (all []*types.MapValue, err error) {
-	if r.st.action == doGet {
-		row, err := r.get()
-		if row != nil {
-			all = append(all, row)
-		}
-		return all, err
-	}
-	err = r.each(r.st.queries[r.st.Given(r.in.args)], func(row *types.MapValue) error {
-		all = append(all, row)
-		return nil
-	})
-	return all, err
 }

@@ -49,7 +49,6 @@ func (st *statement) listSelection() *query {
 	b.whereEqual(p.By, 0, plainName)
 	b.where("%s IN %s[]", plainName(p.In), b.variable(identifier(p.In.Name), bindList, fieldOf(p.In)))
 	b.whereEqual(p.Filter, st.Layout.Filter, plainName)
-	b.clause()
 	return b.done()
 }
 
@@ -58,7 +57,6 @@ func (st *statement) partitionSelection() *query {
 	b := &builder{}
 	fmt.Fprintf(b, "SELECT partition(%s) AS %s FROM %s %[1]s", rowVariable, partitionName, st.table.full)
 	b.whereEqual(st.table.shardKey(), 0, plainName)
-	b.clause()
 	b.WriteString(" LIMIT 1")
 	return b.done()
 }
@@ -79,7 +77,7 @@ func (r *reading) list(elems []drivers.Value) error {
 		var err error
 		if len(some) == 1 {
 			r.in.element, r.in.limit = some[0], r.calls.Left()
-			err = r.one()
+			err = r.one(r.emit)
 		} else {
 			err = r.some(some)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth"
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -200,4 +201,16 @@ func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
 	return &nosqldb.QueryRequest{
 		PreparedStatement: &own, Durability: sl.store.durability, MaxReadKB: uint(sl.store.pageKB),
 	}, nil
+}
+
+// query sends a request for a query, and returns the rows of the answer.
+func (sl *slot) query(ctx context.Context, request *nosqldb.QueryRequest, again bool) ([]*types.MapValue, error) {
+	return send(sl, ctx, again, func(left time.Duration) ([]*types.MapValue, error) {
+		request.Timeout = left
+		answer, err := sl.client.Query(request)
+		if err != nil {
+			return nil, err
+		}
+		return answer.GetResults()
+	})
 }

@@ -59,7 +59,6 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		if sign != "" {
 			b.where("%s %s %s", first.name, sign, b.variable("low", bindLow, first))
 		}
-		b.clause()
 		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
 		one := &statement{Plan: st.Plan, queries: []*query{b.done()}}
 		return one.queries[0], s.prepare(ctx, one)

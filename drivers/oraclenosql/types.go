@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -75,9 +77,9 @@ func typeOf(t schemas.Type) string {
 	panic(fmt.Sprintf("type %s has no type of Oracle", t)) // no schema file has it
 }
 
-// indexable reports whether an index may be over a column.
-func indexable(c *schemas.Column) bool {
-	return !c.Type.Collection() && (c.Type.Kind != schemas.Blob || inKey(c))
+// notIndexable reports whether no index may be over a column.
+func notIndexable(c schemas.IndexColumn) bool {
+	return c.Column.Type.Collection() || c.Column.Type.Kind == schemas.Blob && !inKey(c.Column)
 }
 
 // reserved lists the words of the grammar that cannot be names: its rule id leaves them
@@ -180,32 +182,18 @@ func textOfKey(s string) (string, error) {
 	return b.String(), nil
 }
 
-// timeKey returns a timeuuid as a key holds it: 15 digits of its time, one of its
-// version, and 16 of its last eight bytes, which sort as signed bytes (as in Cassandra).
+// timeKey returns a timeuuid as a key holds it: the hexadecimal digits of the bytes that package keys sorts it by.
 func timeKey(u [16]byte) string {
-	var b [16]byte
-	copy(b[0:], []byte{
-		u[6]<<4 | u[7]>>4, u[7]<<4 | u[4]>>4, u[4]<<4 | u[5]>>4, u[5]<<4 | u[0]>>4,
-		u[0]<<4 | u[1]>>4, u[1]<<4 | u[2]>>4, u[2]<<4 | u[3]>>4, u[3]<<4 | u[6]>>4,
-	})
-	for i := 8; i < 16; i++ {
-		b[i] = u[i] ^ 0x80
-	}
-	return hex.EncodeToString(b[:])
+	b, _ := keys.Append(nil, drivers.TimeUUID(u), false) // a timeuuid can be part of a key
+	return hex.EncodeToString(b)
 }
 
 // timeOfKey is the reverse of timeKey.
-func timeOfKey(s string) (u [16]byte, err error) {
-	var b [16]byte
-	if n, err := hex.Decode(b[:], []byte(s[:min(len(s), 32)])); err != nil || n != 16 || len(s) != 32 {
-		return u, fmt.Errorf("key %q is no timeuuid: it needs 32 hexadecimal digits", s)
+func timeOfKey(s string) (drivers.Value, error) {
+	b, err := hex.DecodeString(s)
+	if err != nil || len(b) != 16 {
+		return drivers.Value{}, fmt.Errorf("key %q is no timeuuid: it needs 32 hexadecimal digits", s)
 	}
-	copy(u[0:], []byte{
-		b[3]<<4 | b[4]>>4, b[4]<<4 | b[5]>>4, b[5]<<4 | b[6]>>4, b[6]<<4 | b[7]>>4,
-		b[1]<<4 | b[2]>>4, b[2]<<4 | b[3]>>4, b[7]<<4 | b[0]>>4, b[0]<<4 | b[1]>>4,
-	})
-	for i := 8; i < 16; i++ {
-		u[i] = b[i] ^ 0x80
-	}
-	return u, nil
+	v, _, _, err := keys.Decode(b, schemas.TimeUUID, false, nil)
+	return v, err
 }

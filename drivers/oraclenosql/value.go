@@ -155,8 +155,7 @@ func (f field) decode(x any) (drivers.Value, error) {
 			b, err := hex.DecodeString(s)
 			return drivers.Blob(b), err
 		case schemas.TimeUUID:
-			u, err := timeOfKey(s)
-			return drivers.TimeUUID(u), err
+			return timeOfKey(s)
 		}
 	}
 	return decode(f.typ, x)

@@ -79,31 +79,40 @@ func (st *statement) rowOf(args []drivers.Value) *types.MapValue {
 	return m
 }
 
-// attempts bounds how often a write is tried while others create and delete its row.
+// attempts bounds how often a write is tried while others change its rows.
 const attempts = 100
 
-// update changes the row by an UPDATE. If there is no row, it puts one if absent. These are two
-// requests: if another client creates the row in between, the UPDATE is tried again.
-func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value) ([]drivers.Value, error) {
+// repeat tries a write again as long as others change its rows meanwhile.
+func (sl *slot) repeat(ctx context.Context, write func(try int) (done bool, err error)) error {
 	defer sl.anewIf(false)
 	for try := range attempts {
 		sl.anewIf(try > 0)
-		n, row, err := sl.change(ctx, st, st.queries[0], args)
-		if err != nil || n > 0 || st.Pattern().Kind == schemas.Remove {
-			return row, err
+		done, err := write(try)
+		if err == nil && !done {
+			err = ctx.Err()
 		}
-		created, err := sl.put(ctx, st, args, types.PutIfAbsent)
-		if err != nil {
-			return nil, err
-		}
-		if created {
-			return sl.given(st, args), nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
+		if done || err != nil {
+			return err
 		}
 	}
-	return nil, fmt.Errorf("others created and deleted the row %d times meanwhile", attempts)
+	return fmt.Errorf("others changed its rows %d times meanwhile", attempts)
+}
+
+// update changes the row by an UPDATE. If there is no row, it puts one if absent. These are two
+// requests: if another client creates the row in between, the UPDATE is tried again.
+func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value) (row []drivers.Value, err error) {
+	err = sl.repeat(ctx, func(int) (done bool, err error) {
+		var n int
+		n, row, err = sl.change(ctx, st, st.queries[0], args)
+		if err != nil || n > 0 || st.Pattern().Kind == schemas.Remove {
+			return true, err
+		}
+		if done, err = sl.put(ctx, st, args, types.PutIfAbsent); done {
+			row = sl.given(st, args)
+		}
+		return done, err
+	})
+	return row, err
 }
 
 // given returns the new values of an add that made its row.
@@ -127,14 +136,7 @@ func (sl *slot) change(
 	if err != nil {
 		return 0, nil, err
 	}
-	rows, err := send(sl, ctx, false, func(left time.Duration) ([]*types.MapValue, error) {
-		request.Timeout = left
-		answer, err := sl.client.Query(request)
-		if err != nil {
-			return nil, err
-		}
-		return answer.GetResults()
-	})
+	rows, err := sl.query(ctx, request, false)
 	if err != nil {
 		return 0, nil, writeError(ctx, err, sl.retry.uncertain)
 	}
@@ -166,32 +168,25 @@ func (sl *slot) updateIf(ctx context.Context, st *statement, args []drivers.Valu
 			nulls |= 1 << i
 		}
 	}
-	defer sl.anewIf(false)
-	for try := range attempts {
-		sl.anewIf(try > 0)
+	err = sl.repeat(ctx, func(int) (done bool, err error) {
 		n, _, err := sl.change(ctx, st, st.queries[nulls], args)
-		if err != nil || n > 0 {
-			return drivers.Result{Applied: err == nil}, err
+		r.Applied = err == nil && n > 0
+		if err != nil || r.Applied || nulls != len(st.queries)-1 || st.Pattern().Present {
+			return true, err
 		}
-		if nulls != len(st.queries)-1 || st.Pattern().Present {
-			return r, nil
-		}
-		r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent)
-		if err != nil || r.Applied {
-			return r, err
+		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); err != nil || r.Applied {
+			return true, err
 		}
 		// There is a row. Either it does not hold what was expected, or it was just created.
-		there, err := sl.matches(ctx, st, args)
-		if err != nil || !there {
-			return r, err
-		}
-	}
-	return r, fmt.Errorf("others created and deleted the row %d times meanwhile", attempts)
+		again, err := sl.matches(ctx, st, args)
+		return !again, err
+	})
+	return r, err
 }
 
 // matches reports whether the row is there and all expected columns are null.
 func (sl *slot) matches(ctx context.Context, st *statement, args []drivers.Value) (bool, error) {
-	row, err := sl.rowAt(ctx, st, args)
+	row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
 	if err != nil || row == nil {
 		return true, err // gone again: try once more
 	}
@@ -202,18 +197,4 @@ func (sl *slot) matches(ctx context.Context, st *statement, args []drivers.Value
 		}
 	}
 	return true, nil
-}
-
-// rowAt reads the row of a write with its version; nil if there is none.
-func (sl *slot) rowAt(ctx context.Context, st *statement, args []drivers.Value) (*nosqldb.GetResult, error) {
-	key := st.keyOf(args, drivers.Value{})
-	r, err := send(sl, ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
-		return sl.client.Get(&nosqldb.GetRequest{
-			TableName: st.table.full, Key: key, Timeout: left, Consistency: types.Absolute,
-		})
-	})
-	if err != nil || !r.RowExists() {
-		return nil, err
-	}
-	return r, nil
 }

@@ -3,7 +3,6 @@ package pebble
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -31,8 +30,7 @@ func (st *statement) Explain() ([]string, error) {
 		if p.Atomic != schemas.AtomicNone {
 			head = "one atomic batch of:"
 		}
-		parts, err := drivers.ExplainParts(p, st.parts)
-		return slices.Concat(append([][]string{{head}}, parts...)...), err
+		return drivers.ExplainParts(head, p, st.parts)
 	}
 	args := drivers.Example(p)
 	var element *drivers.Value
