@@ -1,6 +1,8 @@
 package drivers
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -94,13 +96,52 @@ func (s *Settings) Bool(name string) bool {
 	return Word(s, name, map[string]bool{"true": true, "false": false})
 }
 
-// NeedTLS notes settings that were given and mean nothing unless the setting tls is true.
-func (s *Settings) NeedTLS(names ...string) {
-	for _, name := range names {
-		if s.values[name] != "" && !strings.EqualFold(s.values["tls"], "true") {
+// TLS are the settings of encrypted connections: tls, tls_ca, tls_cert, tls_key and tls_server_name.
+type TLS struct {
+	Encrypted             bool
+	CA, Cert, Key, Server string
+}
+
+// TLS is the settings of encrypted connections. The others mean nothing unless tls is true.
+func (s *Settings) TLS() TLS {
+	t := TLS{s.Bool("tls"), s.Text("tls_ca"), s.Text("tls_cert"), s.Text("tls_key"), s.Text("tls_server_name")}
+	for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_server_name"} {
+		if s.values[name] != "" && !t.Encrypted {
 			s.errs = append(s.errs, fmt.Errorf("setting %s needs tls: true", name))
 		}
 	}
+	if (t.Cert == "") != (t.Key == "") {
+		s.Wrong("tls_cert", "tls_cert and tls_key must be given together")
+	}
+	return t
+}
+
+// Config returns the configuration of encrypted connections. The server's certificate is always verified: by the
+// authorities of tls_ca and these, or without tls_ca by the system's.
+func (t *TLS) Config(authorities *x509.CertPool) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.Server}
+	if t.CA != "" {
+		pem, err := plainfile.Read(t.CA, plainfile.Small)
+		if err != nil {
+			return nil, fmt.Errorf("setting tls_ca: %w", err)
+		}
+		if c.RootCAs = authorities; !authorities.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("setting tls_ca: %s contains no certificate", t.CA)
+		}
+	}
+	if t.Cert != "" {
+		cert, cerr := plainfile.Read(t.Cert, plainfile.Small)
+		key, kerr := plainfile.Read(t.Key, plainfile.Small)
+		pair, err := tls.Certificate{}, errors.Join(cerr, kerr)
+		if err == nil {
+			pair, err = tls.X509KeyPair(cert, key)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("settings tls_cert and tls_key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
 }
 
 // Login is a user of an engine. It comes from environment variables: no flag, file or result holds it.

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 const (
@@ -65,10 +63,12 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 			return nil, err
 		}
 	}
-	if s.tls {
-		if c.SslOpts, err = s.sslOptions(); err != nil {
+	if s.Encrypted {
+		encrypted, err := s.TLS.Config(x509.NewCertPool())
+		if err != nil {
 			return nil, err
 		}
+		c.SslOpts = &gocql.SslOptions{Config: encrypted, EnableHostVerification: true}
 	}
 	return c, nil
 }
@@ -113,76 +113,41 @@ func addresses(contact []string) (hosts []string, port int, err error) {
 	return hosts, port, err
 }
 
-// sslOptions returns the TLS options. The server's certificate is always verified.
-func (s *settings) sslOptions() (*gocql.SslOptions, error) {
-	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.tlsServerName}
-	if s.tlsCA != "" {
-		pem, err := plainfile.Read(s.tlsCA, plainfile.Small)
-		if err != nil {
-			return nil, fmt.Errorf("setting tls_ca: %w", err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("setting tls_ca: %s contains no certificate", s.tlsCA)
-		}
-	}
-	if s.tlsCert != "" {
-		cert, cerr := plainfile.Read(s.tlsCert, plainfile.Small)
-		key, kerr := plainfile.Read(s.tlsKey, plainfile.Small)
-		err := errors.Join(cerr, kerr)
-		var pair tls.Certificate
-		if err == nil {
-			pair, err = tls.X509KeyPair(cert, key)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("settings tls_cert and tls_key: %w", err)
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return &gocql.SslOptions{Config: c, EnableHostVerification: true}, nil
-}
-
 // connect opens the gocql session within the time given. gocql itself has no
 // bound over all nodes, and takes no context.
 func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) (*gocql.Session, error) {
-	type opened struct {
-		session *gocql.Session
-		err     error
-	}
-	done := make(chan opened, 1)
+	var session *gocql.Session
+	done, at := make(chan error, 1), strings.Join(c.Hosts, ", ")
 	go func() {
-		var o opened
-		o.err = crash.Guard(func() (err error) {
-			o.session, err = c.CreateSession()
+		err := crash.Guard(func() (err error) {
+			session, err = c.CreateSession()
 			return err
 		})
-		if p := new(crash.Error); errors.As(o.err, &p) { // gocql panics over values that are missing
-			o.err = fmt.Errorf("it answers a statement that Cassandra rejects (%v)", p.Value)
+		if p := new(crash.Error); errors.As(err, &p) { // gocql panics over values that are missing
+			err = fmt.Errorf("it answers a statement that Cassandra rejects (%v)", p.Value)
 		}
-		done <- o
+		done <- err
 	}()
 	late := time.NewTimer(within)
 	defer late.Stop()
 	var why error
 	select {
-	case o := <-done:
-		if o.err == nil {
-			return o.session, nil
+	case err := <-done:
+		switch {
+		case err == nil:
+			return session, nil
+		case refusedLogin(err):
+			return nil, fmt.Errorf("%s refused the login: %w; set %s and %s", at, err, userVariable, passwordVariable)
 		}
-		if refusedLogin(o.err) {
-			return nil, fmt.Errorf("%s refused the login: %w; set %s and %s",
-				strings.Join(c.Hosts, ", "), o.err, userVariable, passwordVariable)
-		}
-		return nil, fmt.Errorf("%w: no Cassandra at %s: %w", drivers.ErrUnreachable, strings.Join(c.Hosts, ", "), o.err)
+		return nil, fmt.Errorf("%w: no Cassandra at %s: %w", drivers.ErrUnreachable, at, err)
 	case <-late.C:
-		why = fmt.Errorf("%w: no Cassandra at %s: no answer within %v",
-			drivers.ErrUnreachable, strings.Join(c.Hosts, ", "), within)
+		why = fmt.Errorf("%w: no Cassandra at %s: no answer within %v", drivers.ErrUnreachable, at, within)
 	case <-ctx.Done():
 		why = ctx.Err()
 	}
 	go func() { // close a session that opens too late
-		if o := <-done; o.err == nil {
-			_ = crash.Guard(func() error { o.session.Close(); return nil })
+		if err := <-done; err == nil {
+			_ = crash.Guard(func() error { session.Close(); return nil })
 		}
 	}()
 	return nil, why

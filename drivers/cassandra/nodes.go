@@ -221,29 +221,18 @@ func (n *nodes) datacenters() []string {
 }
 
 // use makes a datacenter the local one, so that gocql never goes to nodes of another that joins
-// later. It returns an error if the datacenter has no node in the rack of the setting.
-func (n *nodes) use(datacenter string) error {
+// later. It returns an error if the datacenter has no node in the rack of the setting, or if the setting addresses
+// names a node that there is not: its line would do nothing.
+func (n *nodes) use(datacenter string, addresses map[string]string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.localDC = datacenter
-	var racks []string
-	for _, rack := range n.seen[datacenter] {
-		racks = append(racks, rack)
-	}
-	slices.Sort(racks)
+	racks := slices.Sorted(maps.Values(n.seen[datacenter]))
 	if n.rack != "" && !slices.Contains(racks, n.rack) {
 		return fmt.Errorf("setting rack: datacenter %s has no rack %s; it has %s", datacenter, n.rack,
 			strings.Join(slices.Compact(racks), ", "))
 	}
-	return nil
-}
-
-// checkAddresses returns an error if the setting addresses names a node that there is not: its
-// line would do nothing.
-func (n *nodes) checkAddresses(setting map[string]string) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, from := range slices.Sorted(maps.Keys(setting)) {
+	for _, from := range slices.Sorted(maps.Keys(addresses)) {
 		if at := netip.MustParseAddrPort(from).Addr().String(); !n.named[at] {
 			return fmt.Errorf("setting addresses: the cluster has no node %s; it has %s", at,
 				strings.Join(slices.Sorted(maps.Keys(n.named)), ", "))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +37,7 @@ func (s *Store) Observe() drivers.Observation {
 	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 	defer cancel()
 	o.Missing = hostPorts(s.nodes.missing())
-	ours := s.keyspaces()
+	ours := s.names(func(t *table) string { return t.keyspace })
 	var mu sync.Mutex
 	_ = s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
 		n := s.observe(ctx, ours)
@@ -102,13 +101,13 @@ func add(to *int64, n int64) {
 	}
 }
 
-// keyspaces returns the keyspaces of the applied schemas.
-func (s *Store) keyspaces() []string {
-	names := make(map[string]bool)
+// names returns a name of each table of the applied schemas, sorted, each once.
+func (s *Store) names(of func(*table) string) (all []string) {
 	for t := range s.compiler.applied.All() {
-		names[t.keyspace] = true
+		all = append(all, of(t))
 	}
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // effective returns the settings in force: those of gocql, of the keyspace and of
@@ -130,7 +129,7 @@ func (s *Store) effective() map[string]string {
 		"page_size":          strconv.Itoa(client.PageSize),
 		"retries":            strconv.Itoa(s.settings.retries),
 		"write_coalesce":     client.WriteCoalesceWaitTime.String(),
-		"tls":                strconv.FormatBool(s.settings.tls),
+		"tls":                strconv.FormatBool(s.settings.Encrypted),
 		"durability":         s.durability.String(),
 		"routing":            s.nodes.routed.String(),
 		"rack":               cmp.Or(s.settings.rack, "any"),
@@ -170,16 +169,20 @@ func (s *Store) Settle(ctx context.Context) error {
 }
 
 func (s *Store) settle(ctx context.Context) (err error) {
-	if tables := s.tables(); !s.ReadOnly && len(tables) > 0 {
-		defer func() { err = errors.Join(err, s.endFlushing(ctx, tables)) }()
-		if err := s.flush(ctx, tables); err != nil {
+	tables := s.names(func(t *table) string { return t.qualified })
+	if !s.ReadOnly && len(tables) > 0 {
+		defer func() { // back to Cassandra's default, which is none
+			err = errors.Join(err, drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) error {
+				return s.setFlushPeriod(ctx, tables, 0)
+			}))
+		}()
+		if err := s.setFlushPeriod(ctx, tables, flushEvery); err != nil {
+			return err
+		}
+		if err := drivers.Pause(ctx, 2*flushEvery); err != nil { // the flush must have begun then
 			return err
 		}
 	}
-	return s.awaitQuiet(ctx)
-}
-
-func (s *Store) awaitQuiet(ctx context.Context) error {
 	quiet := 0
 	return poll(ctx, func() (bool, error) {
 		busy, err := s.busy(ctx)
@@ -190,50 +193,25 @@ func (s *Store) awaitQuiet(ctx context.Context) error {
 	})
 }
 
-// flushEvery is the age at which memtables are flushed while Settle waits.
-const flushEvery = 500 * time.Millisecond
+const (
+	// flushEvery is the age at which memtables are flushed while Settle waits.
+	flushEvery = 500 * time.Millisecond
+	// resetWithin is how long it may take to reset the flush period, after the context of Settle has ended too.
+	resetWithin = 30 * time.Second
+)
 
-// flush has all nodes write the tables' memtables to disk. CQL has no statement for that, and
+// setFlushPeriod has all nodes write the tables' memtables to disk. CQL has no statement for that, and
 // nodetool needs JMX. But a table can have a flush period, and a node that learns of one flushes
-// a memtable that is older (AbstractAllocatorMemtable.flushIfPeriodExpired). flush waits until
-// that must have begun. A cluster that has no such option goes on without it.
-func (s *Store) flush(ctx context.Context, tables []string) error {
+// a memtable that is older (AbstractAllocatorMemtable.flushIfPeriodExpired). A cluster that has no such option
+// goes on without it.
+func (s *Store) setFlushPeriod(ctx context.Context, tables []string, period time.Duration) (all error) {
 	for _, t := range tables {
-		if err := s.setFlushPeriod(ctx, t, flushEvery); err != nil {
-			return err
+		err := s.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", t, period.Milliseconds()))
+		if err != nil && !hidden(err) {
+			all = errors.Join(all, fmt.Errorf("set the flush period of table %s to %v: %w", t, period, err))
 		}
 	}
-	return drivers.Pause(ctx, 2*flushEvery)
-}
-
-// resetWithin is how long endFlushing may take, after ctx has ended too.
-const resetWithin = 30 * time.Second
-
-// endFlushing sets the flush period back to Cassandra's default, which is none.
-func (s *Store) endFlushing(ctx context.Context, tables []string) error {
-	return drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) (err error) {
-		for _, t := range tables {
-			err = errors.Join(err, s.setFlushPeriod(ctx, t, 0))
-		}
-		return err
-	})
-}
-
-func (s *Store) setFlushPeriod(ctx context.Context, table string, period time.Duration) error {
-	err := s.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", table, period.Milliseconds()))
-	if err != nil && !hidden(err) {
-		return fmt.Errorf("set the flush period of table %s to %v: %w", table, period, err)
-	}
-	return nil
-}
-
-// tables returns the applied schemas' tables, as statements name them.
-func (s *Store) tables() (names []string) {
-	for t := range s.compiler.applied.All() {
-		names = append(names, t.qualified)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return all
 }
 
 // busy returns the number of flushes and compactions that run or wait, on all nodes
@@ -241,26 +219,19 @@ func (s *Store) tables() (names []string) {
 func (s *Store) busy(ctx context.Context) (int64, error) {
 	var tasks atomic.Int64
 	err := s.nodes.each(ctx, func(ctx context.Context, h *gocql.HostInfo) error {
-		n, err := s.busyNode(ctx)
-		tasks.Add(n)
-		if err != nil && !errors.Is(err, drivers.ErrUnreported) {
+		var active, pending int64
+		query := s.session.Query("SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
+			[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"})
+		err := scan(query.WithContext(ctx).Consistency(gocql.One), func() { tasks.Add(active + pending) }, &active, &pending)
+		switch {
+		case hidden(err):
+			err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUnreported, err)
+		case err != nil:
 			err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
 		}
 		return err
 	})
 	return tasks.Load(), err
-}
-
-// busyNode does the same for the node of the context.
-func (s *Store) busyNode(ctx context.Context) (tasks int64, err error) {
-	var active, pending int64
-	query := s.session.Query("SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
-		[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"})
-	err = scan(query.WithContext(ctx).Consistency(gocql.One), func() { tasks += active + pending }, &active, &pending)
-	if hidden(err) {
-		err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUnreported, err)
-	}
-	return tasks, err
 }
 
 // pollInterval is the time between two checks of a condition of the cluster.

@@ -32,8 +32,8 @@ func TestPasswordGuard(t *testing.T) {
 		{"db", passwordGuard{}, "db without TLS"},
 		{"localhost.example.com", passwordGuard{}, "without TLS"},
 		{"10.0.0.1:9042", passwordGuard{encrypted: true}, ""},
-		{"10.0.0.1:9042", passwordGuard{plaintext: plaintextHosts("db, 10.0.0.1")}, ""},
-		{"10.0.0.10", passwordGuard{plaintext: plaintextHosts("10.0.0.1")}, "without TLS"},
+		{"10.0.0.1:9042", passwordGuard{plaintext: listed("db, 10.0.0.1")}, ""},
+		{"10.0.0.10", passwordGuard{plaintext: listed("10.0.0.1")}, "without TLS"},
 	} {
 		var contact []string
 		if c.contact != "" {

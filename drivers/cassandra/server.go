@@ -56,14 +56,14 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	}
 	c.contact = config.Hosts
 	guard := &passwordGuard{
-		encrypted: c.settings.tls,
-		plaintext: plaintextHosts(os.Getenv(plaintextVariable)),
+		encrypted: c.settings.Encrypted,
+		plaintext: listed(os.Getenv(plaintextVariable)),
 	}
 	if auth != nil {
 		if err := guard.check(o.Contact); err != nil {
 			return nil, err
 		}
-		if !c.settings.tls {
+		if !c.settings.Encrypted {
 			config.Dialer = guard
 		}
 	}
@@ -98,10 +98,7 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	if c.datacenter, err = c.nodes.checkDatacenter(); err != nil {
 		return err
 	}
-	if err := c.nodes.use(c.datacenter); err != nil {
-		return err
-	}
-	if err := c.nodes.checkAddresses(c.settings.addresses); err != nil {
+	if err := c.nodes.use(c.datacenter, c.settings.addresses); err != nil {
 		return err
 	}
 	if err := c.replicate(); err != nil {

@@ -91,25 +91,21 @@ var compressors = map[string]gocql.Compressor{"none": nil, "snappy": gocql.Snapp
 
 // settings are the parsed driver settings.
 type settings struct {
-	client          gocql.ClusterConfig // those that gocql has too
-	consistency     gocql.Consistency
-	replication     int            // in the local datacenter; 0 means 3, or all nodes if they are fewer
-	replicas        map[string]int // by datacenter, if several are given
-	localDC, rack   string
-	addresses       map[string]string // how the cluster names a node → where it is reached
-	retries         int
-	tls             bool
-	tlsCA           string
-	tlsCert, tlsKey string
-	tlsServerName   string
+	client        gocql.ClusterConfig // those that gocql has too
+	consistency   gocql.Consistency
+	replication   int            // in the local datacenter; 0 means 3, or all nodes if they are fewer
+	replicas      map[string]int // by datacenter, if several are given
+	localDC, rack string
+	addresses     map[string]string // how the cluster names a node → where it is reached
+	retries       int
+	drivers.TLS
 }
 
 func readSettings(given map[string]string) (_ *settings, err error) {
 	v := drivers.ReadSettings(settingList, given)
 	s := &settings{
 		client: *gocql.NewCluster(), localDC: v.Text("local_dc"), rack: v.Text("rack"), retries: v.Number("retries", 0),
-		tls: v.Bool("tls"), tlsCA: v.Text("tls_ca"), tlsServerName: v.Text("tls_server_name"),
-		tlsCert: v.Text("tls_cert"), tlsKey: v.Text("tls_key"),
+		TLS: v.TLS(),
 	}
 	c := &s.client
 	c.NumConns, c.PageSize = v.Number("connections", 1), v.Number("page_size", 1)
@@ -129,10 +125,6 @@ func readSettings(given map[string]string) (_ *settings, err error) {
 	}
 	if err := s.readAddresses(v.Text("addresses")); err != nil {
 		v.Wrong("addresses", "%w", err)
-	}
-	v.NeedTLS("tls_ca", "tls_cert", "tls_key", "tls_server_name")
-	if (s.tlsCert == "") != (s.tlsKey == "") {
-		v.Wrong("tls_cert", "tls_cert and tls_key must be given together")
 	}
 	return s, v.Err()
 }
@@ -182,7 +174,7 @@ func (s *settings) readAddresses(v string) (err error) {
 // pairs reads a list such as a=1,b=2.
 func pairs(v, between string) (map[string]string, error) {
 	all := make(map[string]string)
-	for _, word := range strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, word := range listed(v) {
 		name, value, ok := strings.Cut(word, between)
 		if all[name] != "" || !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("%q; expected NAME%sVALUE, each name once", word, between)
@@ -226,8 +218,8 @@ type passwordGuard struct {
 	plaintext []string // hosts that may get the password without TLS
 }
 
-// plaintextHosts reads the variable plaintextVariable.
-func plaintextHosts(value string) []string {
+// listed returns the words of a list.
+func listed(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
@@ -248,13 +240,9 @@ func (g *passwordGuard) refusal(host string) error {
 
 // checkNodes does the same check for the nodes that the cluster has reported.
 func (g *passwordGuard) checkNodes(ctx context.Context, nodes []*gocql.HostInfo) error {
-	if g.encrypted {
-		return nil
-	}
-	allowed := g.addresses(ctx)
 	for _, n := range nodes {
-		if ip := n.ConnectAddress(); !ip.IsLoopback() && !slices.ContainsFunc(allowed, ip.Equal) {
-			return g.refusal(ip.String())
+		if !g.encrypted && !g.allows(ctx, n.ConnectAddress()) {
+			return g.refusal(n.ConnectAddress().String())
 		}
 	}
 	return nil
@@ -264,8 +252,7 @@ func (g *passwordGuard) checkNodes(ctx context.Context, nodes []*gocql.HostInfo)
 // without TLS that it opens, also to nodes that the cluster names.
 func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host := drivers.HostOf(addr)
-	ip := net.ParseIP(host)
-	if ip == nil || !ip.IsLoopback() && !slices.ContainsFunc(g.addresses(ctx), ip.Equal) {
+	if ip := net.ParseIP(host); ip == nil || !g.allows(ctx, ip) {
 		return nil, g.refusal(host)
 	}
 	return (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, network, addr)
@@ -274,14 +261,11 @@ func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (
 // keepAlive is the time between two TCP keep-alive probes of an idle connection.
 const keepAlive = 15 * time.Second
 
-// addresses returns the addresses of the hosts in plaintext. It leaves out hosts that it cannot
-// resolve.
-func (g *passwordGuard) addresses(ctx context.Context) (all []net.IP) {
-	for _, host := range g.plaintext {
+// allows reports whether an address may get the password without TLS: one of this machine, or of the hosts in
+// plaintext. It leaves out hosts that it cannot resolve.
+func (g *passwordGuard) allows(ctx context.Context, ip net.IP) bool {
+	return ip.IsLoopback() || slices.ContainsFunc(g.plaintext, func(host string) bool {
 		found, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
-		for _, a := range found {
-			all = append(all, a.IP)
-		}
-	}
-	return all
+		return slices.ContainsFunc(found, func(a net.IPAddr) bool { return a.IP.Equal(ip) })
+	})
 }

@@ -136,18 +136,18 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, s := range map[string]*settings{
-		"tls_ca: open":            {tls: true, tlsCA: filepath.Join(dir, "none.pem")},
-		"contains no certificate": {tls: true, tlsCA: empty},
-		"tls_cert and tls_key: ":  {tls: true, tlsCert: empty, tlsKey: empty},
+		"tls_ca: open":            {TLS: drivers.TLS{Encrypted: true, CA: filepath.Join(dir, "none.pem")}},
+		"contains no certificate": {TLS: drivers.TLS{Encrypted: true, CA: empty}},
+		"tls_cert and tls_key: ":  {TLS: drivers.TLS{Encrypted: true, Cert: empty, Key: empty}},
 		// A workload of others may name these: a device has no end.
-		"tls_ca: " + os.DevNull + " is no plain file":               {tls: true, tlsCA: os.DevNull},
-		"tls_cert and tls_key: " + os.DevNull + " is no plain file": {tls: true, tlsCert: os.DevNull, tlsKey: empty},
+		"tls_ca: " + os.DevNull + " is no plain file":               {TLS: drivers.TLS{Encrypted: true, CA: os.DevNull}},
+		"tls_cert and tls_key: " + os.DevNull + " is no plain file": {TLS: drivers.TLS{Encrypted: true, Cert: os.DevNull, Key: empty}},
 	} {
 		if _, err := s.config(nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want an error with %q", err, want)
 		}
 	}
-	c, err := (&settings{tls: true, tlsServerName: "cassandra.example"}).config(nil, nil)
+	c, err := (&settings{TLS: drivers.TLS{Encrypted: true, Server: "cassandra.example"}}).config(nil, nil)
 	if err != nil || c.SslOpts == nil || c.SslOpts.InsecureSkipVerify || !c.SslOpts.EnableHostVerification || c.SslOpts.ServerName != "cassandra.example" {
 		t.Errorf("TLS is %+v, %v; certificates must be verified", c.SslOpts, err)
 	}

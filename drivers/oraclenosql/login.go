@@ -1,7 +1,6 @@
 package oraclenosql
 
 import (
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -23,7 +22,6 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/nosqlerr"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 // The environment variables with user and password. No flag, file or result holds these.
@@ -192,24 +190,15 @@ func (s *settings) connections() (*http.Transport, error) {
 		TLSHandshakeTimeout: s.timeout,
 		DisableCompression:  true,
 	}
-	if !s.tls {
+	if !s.Encrypted {
 		return t, nil
 	}
-	roots, err := x509.SystemCertPool()
+	system, err := x509.SystemCertPool()
 	if err != nil {
-		roots = x509.NewCertPool()
+		system = x509.NewCertPool()
 	}
-	if s.tlsCA != "" {
-		pem, err := plainfile.Read(s.tlsCA, plainfile.Small)
-		if err != nil {
-			return nil, fmt.Errorf("setting tls_ca: %w", err)
-		}
-		if !roots.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("setting tls_ca: %s has no certificate", s.tlsCA)
-		}
-	}
-	t.TLSClientConfig = &tls.Config{RootCAs: roots, ServerName: s.tlsServerName, MinVersion: tls.VersionTLS12}
-	return t, nil
+	t.TLSClientConfig, err = s.TLS.Config(system)
+	return t, err
 }
 
 // newSlot returns a slot with an SDK client of its own: a client may be used by several

@@ -41,7 +41,7 @@ func TestTLS(t *testing.T) {
 		{map[string]string{"tls": "true", "tls_ca": ca, "tls_server_name": "example.com"}, ""},
 		{map[string]string{"tls": "true"}, "certificate"},
 		{map[string]string{"tls": "true", "tls_ca": ca, "tls_server_name": "elsewhere.org"}, "elsewhere.org"},
-		{map[string]string{"tls": "true", "tls_ca": "login_test.go"}, "has no certificate"},
+		{map[string]string{"tls": "true", "tls_ca": "login_test.go"}, "contains no certificate"},
 		{map[string]string{"tls": "true", "tls_ca": os.DevNull}, "is no plain file"},
 		{map[string]string{"tls_ca": ca}, "needs tls: true"},
 	} {

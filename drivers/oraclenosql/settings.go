@@ -38,17 +38,15 @@ var settingList = []drivers.Setting{
 
 // settings are the parsed driver settings.
 type settings struct {
-	consistency   types.Consistency
-	durability    types.Durability
-	words         map[string]string // all settings, as text
-	timeout       time.Duration
-	limits        limits
-	retries       int
-	replicas      int
-	pageKB        int
-	tls           bool
-	tlsCA         string
-	tlsServerName string
+	consistency types.Consistency
+	durability  types.Durability
+	words       map[string]string // all settings, as text
+	timeout     time.Duration
+	limits      limits
+	retries     int
+	replicas    int
+	pageKB      int
+	drivers.TLS
 }
 
 var (
@@ -66,7 +64,7 @@ func readSettings(given map[string]string) (*settings, error) {
 	v := drivers.ReadSettings(settingList, given)
 	sync := drivers.Word(v, "sync", syncs)
 	s := &settings{
-		words: v.Texts(), tlsCA: v.Text("tls_ca"), tlsServerName: v.Text("tls_server_name"), tls: v.Bool("tls"),
+		words: v.Texts(), TLS: v.TLS(),
 		consistency: drivers.Word(v, "consistency", consistencies), limits: drivers.Word(v, "limits", limitsOf),
 		durability: types.Durability{
 			MasterSync: sync, ReplicaSync: sync, ReplicaAck: drivers.Word(v, "ack", acks),
@@ -74,7 +72,6 @@ func readSettings(given map[string]string) (*settings, error) {
 		timeout: v.Duration("timeout", time.Millisecond), retries: v.Number("retries", 0),
 		pageKB: v.Number("page_kb", 0), replicas: v.Number("replicas", 0),
 	}
-	v.NeedTLS("tls_ca", "tls_server_name")
 	return s, v.Err()
 }
 

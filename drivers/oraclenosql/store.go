@@ -66,10 +66,10 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 		Find: s.find, Owners: s.owners, Remove: s.remove,
 	}
 	s.gate.Engine, s.gate.ReadOnly = "oracle NoSQL", o.ReadOnly
-	if s.endpoints, err = endpoints(o.Contact, set.tls); err != nil {
+	if s.endpoints, err = endpoints(o.Contact, set.Encrypted); err != nil {
 		return nil, err
 	}
-	if s.login, err = readLogin(o, set.tls); err != nil {
+	if s.login, err = readLogin(o, set.Encrypted); err != nil {
 		return nil, err
 	}
 	if s.base, err = set.connections(); err != nil {
@@ -90,8 +90,8 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 
 // list reads the tables of the system namespace: the first request of a store.
 func (s *Store) list(ctx context.Context) (*nosqldb.ListTablesResult, error) {
-	r, err := send(s.ddl, ctx, true, func(time.Duration) (*nosqldb.ListTablesResult, error) {
-		return s.ddl.client.ListTables(&nosqldb.ListTablesRequest{Limit: 1})
+	r, err := onDDL(ctx, s, func(c *nosqldb.Client, _ time.Duration) (*nosqldb.ListTablesResult, error) {
+		return c.ListTables(&nosqldb.ListTablesRequest{Limit: 1})
 	})
 	if err != nil && classifyOpen(err) {
 		return nil, fmt.Errorf("the proxy at %s: %w: %w", strings.Join(s.endpoints, ", "), drivers.ErrUnreachable, err)
