@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/gocql/gocql"
 	"github.com/golang/snappy"
@@ -21,10 +22,12 @@ const (
 	maxLevels = 100
 	// longType is the length from which a value is checked that begins like a type. gocql parses shorter ones safely.
 	longType = 8 << 10
-	// maxFrame is the longest frame that gocql parses.
-	maxFrame = 256 << 20
+	// maxFrame is the longest frame that gocql parses, and maxKept is the longest whose memory is used again.
+	maxFrame, maxKept = 256 << 20, 1 << 20
 	// frameHead is the length of a frame's header: version, flags, stream, kind and length of the body.
 	frameHead = 9
+	// bodyTimeouts is for how many timeouts of a request gocql waits for a body.
+	bodyTimeouts = 5
 )
 
 var errNested = fmt.Errorf("types nested more than %d levels deep", maxLevels)
@@ -46,7 +49,9 @@ func (d dialer) DialHost(ctx context.Context, host *gocql.HostInfo) (*gocql.Dial
 	if err != nil {
 		return nil, err
 	}
-	w := &wire{Conn: dialed.Conn, in: bufio.NewReader(dialed.Conn), compressed: d.Compressor != nil}
+	w := &wire{
+		Conn: dialed.Conn, in: bufio.NewReader(dialed.Conn), timeout: d.Timeout, compressed: d.Compressor != nil,
+	}
 	dialed.Conn = w
 	if tcp, ok := w.Conn.(*net.TCPConn); ok {
 		dialed.Conn = plainWire{tcp, w}
@@ -67,168 +72,123 @@ func (p plainWire) Read(b []byte) (int, error) { return p.in.Read(b) }
 type wire struct {
 	net.Conn
 	in         *bufio.Reader
-	compressed bool   // the session has agreed on Snappy
-	begin      []byte // of the frame: its header, and as much of the body as was needed to check the types
-	ready      []byte // the part of begin that gocql has not read yet
-	left       int    // bytes of the frame after begin that gocql has not read yet
-	rows       rowsCheck
-	err        error // of all further reads
+	timeout    time.Duration // of a request; 0 is none
+	compressed bool          // the session has agreed on Snappy
+	frame      []byte        // its header and its body
+	ready      []byte        // the part of frame that gocql has not read yet
+	err        error         // of all further reads
 }
 
 // Read implements net.Conn.
-func (w *wire) Read(p []byte) (n int, err error) {
-	if w.err == nil && len(w.ready) == 0 && w.left == 0 {
+func (w *wire) Read(p []byte) (int, error) {
+	if len(w.ready) == 0 && w.err == nil {
 		w.err = w.next()
 	}
-	switch {
-	case w.err != nil:
-		return 0, w.err
-	case len(w.ready) > 0:
-		n = copy(p, w.ready)
-		w.ready = w.ready[n:]
-		return n, nil
-	}
-	n, err = w.in.Read(p[:min(len(p), w.left)])
-	w.left -= n
-	if w.err = w.invalid(w.rows.check(p[:n])); w.err != nil {
+	if w.err != nil {
 		return 0, w.err
 	}
-	return n, err
+	n := copy(p, w.ready)
+	w.ready = w.ready[n:]
+	return n, nil
 }
 
-func (w *wire) invalid(err error) error {
-	if err != nil {
-		err = fmt.Errorf("invalid response from %s: %w; check that it is a Cassandra node", w.RemoteAddr(), err)
-	}
-	return err
-}
-
-// next reads the beginning of a frame.
+// next reads and checks a frame.
 func (w *wire) next() error {
-	if cap(w.begin) > longType {
-		w.begin = nil
+	if cap(w.frame) < frameHead || cap(w.frame) > maxKept {
+		w.frame = make([]byte, 0, longType)
 	}
-	w.begin, w.left = w.begin[:0], frameHead
-	if err := w.more(frameHead); err != nil {
+	w.frame = w.frame[:frameHead]
+	if _, err := io.ReadFull(w.in, w.frame); err != nil {
 		return err
 	}
-	const compressed, response, result = 1, 0x80, 8
-	version, flags, kind := w.begin[0]&^response, w.begin[1], w.begin[4]
-	size := int(int32(binary.BigEndian.Uint32(w.begin[5:])))
+	version := w.frame[0] &^ 0x80 // without the bit of responses
+	size := max(int(int32(binary.BigEndian.Uint32(w.frame[frameHead-4:]))), 0)
 	if version == 1 || version == 2 { // their headers are shorter
 		return w.invalid(fmt.Errorf("protocol version %d, expected %d", version, protocol))
 	}
-	w.left, w.rows = max(size, 0), rowsCheck{}
-	if w.compressed && flags&compressed != 0 && w.left <= maxFrame {
-		if err := w.decompress(); err != nil {
-			return err
-		}
-		w.begin[1] &^= compressed
+	if size > maxFrame {
+		return w.invalid(fmt.Errorf("%d bytes in a frame, more than %d", size, maxFrame))
 	}
-	for kind == result && w.left <= maxFrame {
-		long := len(w.begin)-frameHead+w.left >= longType
-		m := metadata{rest: w.begin[frameHead:]}
-		values, err := m.result(flags)
-		if err == nil && m.short && w.left > 0 {
-			if err := w.more(min(w.left, max(len(w.begin), 500))); err != nil {
-				return err
-			}
-			continue
-		}
-		if err == nil && long {
-			w.rows.values = values
-			err = w.rows.check(m.rest)
-		}
-		if err != nil {
-			return w.invalid(err)
-		}
-		break
+	if w.timeout > 0 { // gocql sets a deadline after the header only
+		_ = w.SetReadDeadline(time.Now().Add(bodyTimeouts * w.timeout))
 	}
-	w.ready = w.begin
+	w.frame = slices.Grow(w.frame, size)[:frameHead+size]
+	if _, err := io.ReadFull(w.in, w.frame[frameHead:]); err != nil {
+		return err
+	}
+	if err := w.checkBody(); err != nil {
+		return w.invalid(err)
+	}
+	w.ready = w.frame
 	return nil
 }
 
-// more adds n bytes to the beginning of the frame.
-func (w *wire) more(n int) error {
-	had := len(w.begin)
-	w.begin = slices.Grow(w.begin, n)[:had+n]
-	w.left -= n
-	_, err := io.ReadFull(w.in, w.begin[had:])
+func (w *wire) invalid(err error) error {
+	return fmt.Errorf("invalid response from %s: %w; check that it is a Cassandra node", w.RemoteAddr(), err)
+}
+
+// checkBody checks the body of a frame, which it decompresses.
+func (w *wire) checkBody() error {
+	const compressed, result = 1, 8
+	if w.compressed && w.frame[1]&compressed != 0 {
+		if err := w.decompress(); err != nil {
+			return err
+		}
+		w.frame[1] &^= compressed
+	}
+	if w.frame[4] != result {
+		return nil
+	}
+	m := metadata{rest: w.frame[frameHead:]}
+	values, err := m.result(w.frame[1])
+	if err == nil && len(w.frame) >= longType {
+		err = m.checkValues(values)
+	}
 	return err
 }
 
-// decompress reads the body and replaces it with what it contains.
+// decompress replaces the body with what it contains.
 func (w *wire) decompress() error {
-	if err := w.more(w.left); err != nil {
-		return err
-	}
-	packed := w.begin[frameHead:]
+	packed := w.frame[frameHead:]
 	size, err := snappy.DecodedLen(packed)
 	if err == nil && size > maxFrame {
 		err = fmt.Errorf("%d bytes in a frame, more than %d", size, maxFrame)
 	}
 	if err != nil {
-		return w.invalid(err)
+		return err
 	}
 	whole := make([]byte, frameHead+size)
 	if _, err = snappy.Decode(whole[frameHead:], packed); err != nil {
-		return w.invalid(err)
+		return err
 	}
-	copy(whole, w.begin[:frameHead-4])
+	copy(whole, w.frame[:frameHead-4])
 	binary.BigEndian.PutUint32(whole[frameHead-4:], uint32(size))
-	w.begin = whole
+	w.frame = whole
 	return nil
-}
-
-// rowsCheck follows the values of rows through their bytes, as far as they have come.
-type rowsCheck struct {
-	values int    // whose length has not come yet
-	length []byte // the part that has come of a length
-	left   int    // bytes of a value that have not come yet
-	long   bool   // the value
-	begin  []byte // its first bytes
-	levels int    // of types at this place, if the value is a type
 }
 
 // typeWords begin the types that gocql parses.
 var typeWords = []string{"frozen<", "set<", "list<", "map<", "tuple<", "org.apac"}
 
-func (r *rowsCheck) check(b []byte) error {
-	for len(b) > 0 && (r.values > 0 || r.left > 0) {
-		if r.left == 0 && len(r.length) == 0 && len(b) >= 4 { // most values are short, and here as a whole
-			if n := max(int(int32(binary.BigEndian.Uint32(b))), 0); n < longType && n <= len(b)-4 {
-				b = b[4+n:]
-				r.values--
-				continue
-			}
-		}
-		if r.left == 0 {
-			n := min(4-len(r.length), len(b))
-			r.length, b = append(r.length, b[:n]...), b[n:]
-			if len(r.length) == 4 {
-				r.left = max(int(int32(binary.BigEndian.Uint32(r.length))), 0)
-				r.values--
-				r.length, r.long, r.begin, r.levels = r.length[:0], r.left >= longType, r.begin[:0], 0
-			}
+// checkValues checks the values of rows. A value may be the text of a type.
+func (m *metadata) checkValues(values int) error {
+	for ; values > 0 && !m.short; values-- {
+		n := max(m.number(4), 0)
+		v := m.rest[:min(n, len(m.rest))]
+		m.skip(n)
+		begins := func(word string) bool { return bytes.HasPrefix(v, []byte(word)) }
+		if len(v) < longType || !slices.ContainsFunc(typeWords, begins) {
 			continue
 		}
-		part := b[:min(r.left, len(b))]
-		r.left, b = r.left-len(part), b[len(part):]
-		if !r.long {
-			continue
-		}
-		r.begin = append(r.begin, part[:min(len(part), 8-len(r.begin))]...)
-		if !slices.ContainsFunc(typeWords, func(word string) bool { return bytes.HasPrefix(r.begin, []byte(word)) }) {
-			continue
-		}
-		for _, c := range part {
+		levels := 0
+		for _, c := range v {
 			switch c {
 			case '<', '(':
-				r.levels++
+				levels++
 			case '>', ')':
-				r.levels--
+				levels--
 			}
-			if r.levels > maxLevels {
+			if levels > maxLevels {
 				return errNested
 			}
 		}
