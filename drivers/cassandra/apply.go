@@ -54,6 +54,97 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	return p, nil
 }
 
+// scan runs a query and calls row for each row of its result, with the columns in dest.
+func scan(q *gocql.Query, row func(), dest ...any) error {
+	it := q.Iter()
+	for it.Scan(dest...) {
+		row()
+	}
+	return it.Close()
+}
+
+// readKeyspace reads a keyspace. It returns nil if the keyspace does not exist.
+func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*ddl.LiveKeyspace, error) {
+	var k *ddl.LiveKeyspace
+	var err error
+	query := func(columns, from string) *gocql.Query {
+		return session.Query("SELECT "+columns+" FROM system_schema."+from+" WHERE keyspace_name = ?", name).WithContext(ctx)
+	}
+	read := func(columns, from string, row func(), dest ...any) {
+		if err == nil {
+			err = scan(query(columns, from), row, dest...)
+		}
+	}
+	var replication map[string]string
+	var durable bool
+	read("replication, durable_writes", "keyspaces", func() {
+		k = &ddl.LiveKeyspace{Name: name, Replication: replication, Durable: durable, Tables: make(map[string]*ddl.LiveTable)}
+	}, &replication, &durable)
+	if k == nil && err == nil {
+		return nil, nil
+	}
+	if err == nil {
+		err = readTables(query("*", "tables"), k) // which of the options there are depends on the version
+	}
+	var c ddl.LiveColumn
+	var table, index, kind string
+	var options map[string]string
+	var fields, types []string
+	read("table_name, column_name, kind, type, clustering_order, position", "columns", func() {
+		if t := k.Tables[table]; t != nil {
+			t.Columns = append(t.Columns, c)
+		}
+	}, &table, &c.Name, &c.Kind, &c.Type, &c.Order, &c.Position)
+	read("table_name, index_name, kind, options", "indexes", func() {
+		if t := k.Tables[table]; t != nil {
+			t.Kinds[ddl.IndexKindOf(kind, options["class_name"])] = true
+			t.Indexes[index] = unquote(options["target"])
+		}
+	}, &table, &index, &kind, &options)
+	read("type_name, field_names, field_types", "types", func() { k.AddType(table, fields, types) },
+		&table, &fields, &types)
+	if err != nil {
+		return nil, fmt.Errorf("read keyspace %s: %w", name, err)
+	}
+	return k, nil
+}
+
+// readTables adds the tables of a result of system_schema.tables to the keyspace.
+func readTables(q *gocql.Query, k *ddl.LiveKeyspace) error {
+	it := q.Iter()
+	for {
+		var cdc *bool // nil: a node without CDC does not report it
+		row := map[string]any{"cdc": &cdc}
+		if !it.MapScan(row) {
+			return it.Close()
+		}
+		if delete(row, "cdc"); cdc != nil {
+			row["cdc"] = *cdc
+		}
+		t := &ddl.LiveTable{Indexes: make(map[string]string), Kinds: make(map[string]bool), Settings: ddl.ReadSettings(row)}
+		t.Comment, _ = row["comment"].(string)
+		t.ID = fmt.Sprint(row["id"])
+		t.Mark, t.Marked = ddl.ReadMark(t.Comment)
+		name, _ := row["table_name"].(string)
+		k.Tables[name] = t
+	}
+}
+
+// absent is the error for a keyspace that does not exist. It names those that do, but for Cassandra's own.
+func (c *cluster) absent(ctx context.Context, keyspace string) error {
+	e := &drivers.AbsentError{What: "keyspace", Name: keyspace, Where: "at " + strings.Join(c.contact, ", ")}
+	var name string
+	err := scan(c.session.Query("SELECT keyspace_name FROM system_schema.keyspaces").WithContext(ctx), func() {
+		if name != "system" && !strings.HasPrefix(name, "system_") {
+			e.There = append(e.There, name)
+		}
+	}, &name)
+	if err != nil {
+		return fmt.Errorf("list keyspaces: %w", err)
+	}
+	return e
+}
+
 // Use implements plan.Place. Reads use only those of the schema's indexes that exist.
 func (p *place) Use() {
 	for i := range p.Tables {
@@ -92,7 +183,7 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 		return nil, err
 	}
 	set := p.store.settings
-	return p.Planner.Compare(extra, set.replication != 0 || set.replicas != nil, p.store.server[defaultCompaction])
+	return p.Planner.Compare(p.Have, extra, set.replication != 0 || set.replicas != nil, p.store.server[defaultCompaction])
 }
 
 // alterAttempts is how often a schema change is tried. On a loaded cluster one may

@@ -238,7 +238,7 @@ type rows struct {
 	columns []string
 	types   []gocql.TypeInfo
 	all     [][]rawValue
-	firsts  []int // the first row of each partition
+	in      []int // the number of the partition of each row
 }
 
 // sample reads rows of a table that have values for all parameters.
@@ -259,7 +259,7 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 		r.columns = append(r.columns, p.column)
 	}
 	if len(selected) == 0 {
-		r.all, r.firsts = [][]rawValue{nil}, []int{0}
+		r.all, r.in = [][]rawValue{nil}, []int{0}
 		return r, nil
 	}
 	key, err := s.partitionKey(ctx, table)
@@ -279,7 +279,7 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 		r.types = append(r.types, col.TypeInfo)
 	}
 	var before rawValue
-	for n := len(selected); ; {
+	for n, in := len(selected), 0; ; {
 		row := make([]rawValue, n+1)
 		dest := make([]any, n+1)
 		for i := range row {
@@ -291,10 +291,10 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 		if slices.ContainsFunc(row, func(v rawValue) bool { return v == nil }) {
 			continue
 		}
-		if len(r.all) == 0 || string(row[n]) != string(before) {
-			r.firsts = append(r.firsts, len(r.all))
+		if string(row[n]) != string(before) {
+			in++
 		}
-		r.all, before = append(r.all, row), row[n]
+		r.all, r.in, before = append(r.all, row), append(r.in, in), row[n]
 	}
 	if err := it.Close(); err != nil {
 		return nil, fmt.Errorf("read values for its parameters: %w", readError(err))
@@ -333,27 +333,17 @@ func (s *Store) partitionKey(ctx context.Context, table string) (string, error) 
 func unquote(name string) string { return strings.ReplaceAll(strings.Trim(name, `"`), `""`, `"`) }
 
 // starts returns up to most rows of different partitions, or of fewer if there are no more.
-func (s *rows) starts(most int) (all []int) {
-	all = slices.Clone(s.firsts)
-	for i := range s.all {
-		if !slices.Contains(all, i) {
-			all = append(all, i)
-		}
-	}
-	return all[:min(len(all), most)]
-}
-
-// partition returns the rows of the partition in which a row is.
-func (s *rows) partition(row int) (from, to int) {
-	from, to = 0, len(s.all)
-	for _, first := range s.firsts {
-		if first <= row {
-			from = first
+func (s *rows) starts(most int) []int {
+	var firsts, others []int
+	for i := range s.in {
+		if i == 0 || s.in[i] != s.in[i-1] {
+			firsts = append(firsts, i)
 		} else {
-			return from, first
+			others = append(others, i)
 		}
 	}
-	return from, to
+	all := append(firsts, others...)
+	return all[:min(len(all), most)]
 }
 
 // value returns a parameter's value for a row.
@@ -369,12 +359,11 @@ func (p *parameter) value(s *rows, row int) rawValue {
 	case p.end == "":
 		return s.all[row][at]
 	}
-	from, to := s.partition(row)
-	if p.column == tokenParameter {
-		from, to = 0, len(s.all)
-	}
 	best := s.all[row][at]
-	for _, other := range s.all[from:to] {
+	for i, other := range s.all {
+		if s.in[i] != s.in[row] && p.column != tokenParameter {
+			continue
+		}
 		c := compare(valueOf(s.types[at], other[at]), valueOf(s.types[at], best))
 		if p.end == "<" && c > 0 || p.end == ">" && c < 0 {
 			best = other[at]

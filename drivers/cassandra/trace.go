@@ -11,10 +11,8 @@ import (
 	"time"
 
 	"github.com/gocql/gocql"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
@@ -61,18 +59,14 @@ const tracesAtOnce = 16
 // Work implements drivers.TracedSession. It reads the traces from the cluster.
 func (t *tracedSession) Work(ctx context.Context) ([]drivers.Work, error) {
 	return plan.Call(t.store.Gate, "read traces", func() ([]drivers.Work, error) {
-		all := make([]drivers.Work, len(t.ids))
-		g, ctx := errgroup.WithContext(ctx)
-		g.SetLimit(tracesAtOnce)
-		for i, ids := range t.ids {
-			g.Go(func() error {
-				return crash.Guard(func() (err error) {
-					all[i], err = t.store.workOf(ctx, ids)
-					return err
-				})
-			})
-		}
-		err := g.Wait()
+		var all []drivers.Work
+		err := plan.ReadEach(ctx, len(t.ids), tracesAtOnce, func(ctx context.Context, i int) ([]drivers.Work, error) {
+			w, err := t.store.workOf(ctx, t.ids[i])
+			return []drivers.Work{w}, err
+		}, func(w drivers.Work) error {
+			all = append(all, w)
+			return nil
+		})
 		if err == nil {
 			t.ids = nil
 		}

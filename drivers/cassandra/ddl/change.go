@@ -21,12 +21,13 @@ type Planner struct {
 	There *LiveKeyspace // without replication if there is none
 }
 
-// Compare compares the keyspace with the definition. extra is what was found next to its tables. exact says that more
-// replicas than wanted are a difference too, and strategy is the class of the nodes' default compaction, "" if they
-// do not report one.
-func (m *Planner) Compare(extra []drivers.Drift, exact bool, strategy string) (*drivers.Comparison, error) {
-	c := &drivers.Comparison{Where: "keyspace " + m.Keyspace}
-	want := m.Stored // addDefaults may change it: define made it for this call
+// Compare compares the keyspace with the definition. have is its Schema, and extra is what was found next to its
+// tables. exact says that more replicas than wanted are a difference too, and strategy is the class of the nodes'
+// default compaction, "" if they do not report one.
+func (m *Planner) Compare(
+	have *schemas.Schema, extra []drivers.Drift, exact bool, strategy string,
+) (*drivers.Comparison, error) {
+	c, want := &drivers.Comparison{Where: "keyspace " + m.Keyspace}, m.Stored // which Define made for this call
 	if m.There.Replication == nil {
 		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", m.Keyspace))
 		want.Types = nil
@@ -37,31 +38,37 @@ func (m *Planner) Compare(extra []drivers.Drift, exact bool, strategy string) (*
 		}
 		c.Drifts = drifts
 	}
-	foreign, lost := m.markDrifts()
-	have := m.There.Schema(want.Name)
-	extra = m.views(extra)
-	for _, t := range want.Tables {
-		h := have.Table(t.Name)
-		if h == nil || t.Header() {
+	var foreign []string // tables without mailbench's mark
+	for _, td := range m.Tables {
+		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), m.There.Tables[td.Name]
+		if base := td.Table.View(); base != "" {
+			extra = withView(extra, PartName(td.Name, "materialized view", base))
+		}
+		if live != nil && !live.Marked {
+			foreign = append(foreign, td.Name)
+			c.Drifts = append(c.Drifts, m.lostMark(td, live)...)
+		}
+		if w == nil || h == nil {
 			continue
 		}
-		settings, live := t.Hints[EngineName], h.Hints[EngineName]
+		settings, reported := w.Hints[EngineName], h.Hints[EngineName]
 		for _, name := range slices.Sorted(maps.Keys(carried)) {
-			if _, reported := live[name]; !reported && settings[name] != "" { // a node without CDC does not report cdc
+			if _, ok := reported[name]; !ok && settings[name] != "" { // a node without CDC does not report cdc
 				delete(settings, name)
 				c.Unseen = append(c.Unseen,
-					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, t.Name))
+					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, w.Name))
 			}
 		}
-		addDefaults(settings, live, strategy)
+		addDefaults(settings, reported, strategy)
 	}
-	c.Drifts = slices.Concat(c.Drifts, lost, cqlsh.Drifts(schemas.Diff(want, have), m.statements), extra)
+	c.Drifts = slices.Concat(c.Drifts, cqlsh.Drifts(schemas.Diff(want, have), m.statements), extra)
 	for i := range c.Drifts {
 		if d := &c.Drifts[i]; d.Kind == schemas.DifferentFields && strings.HasPrefix(d.Have, d.Want+", ") {
 			d.Harm = drivers.OnlyThere
 		}
 	}
 	if len(foreign) > 0 {
+		slices.Sort(foreign)
 		c.Unseen = append(c.Unseen,
 			fmt.Sprintf("Without mailbench's mark Cassandra does not report how %s are nested, which bigint "+
 				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
@@ -70,24 +77,16 @@ func (m *Planner) Compare(extra []drivers.Drift, exact bool, strategy string) (*
 	return c, nil
 }
 
-// views takes the materialized views of an imported schema out of what the schema does not have, and adds those that
-// are not there.
-func (d *Definition) views(extra []drivers.Drift) []drivers.Drift {
-	for _, td := range d.Tables {
-		base := td.Table.View()
-		if base == "" {
-			continue
-		}
-		view := PartName(td.Name, "materialized view", base)
-		there := len(extra)
-		if extra = slices.DeleteFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); len(extra) == there {
-			extra = append(extra, drivers.Drift{
-				Difference: schemas.Difference{Kind: schemas.MissingTable, Table: view},
-				Fix:        []string{"-- create it by the statement that was imported"},
-			})
-		}
+// withView takes the materialized view of an imported schema out of what the schema does not have. If it is not
+// there, it is missing.
+func withView(extra []drivers.Drift, view string) []drivers.Drift {
+	if at := slices.IndexFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); at >= 0 {
+		return slices.Delete(extra, at, at+1)
 	}
-	return extra
+	return append(extra, drivers.Drift{
+		Difference: schemas.Difference{Kind: schemas.MissingTable, Table: view},
+		Fix:        []string{"-- create it by the statement that was imported"},
+	})
 }
 
 // PartName is how differences name a materialized view or a trigger of a table.
@@ -159,28 +158,20 @@ func number(text string) int {
 	return n
 }
 
-// markDrifts names the tables without mailbench's mark. In a keyspace of mailbench's they have lost it, and no run
-// uses them.
-func (m *Planner) markDrifts() (foreign []string, all []drivers.Drift) {
-	for _, td := range m.Tables {
-		t := m.There.Tables[td.Name]
-		if t == nil || t.Marked {
-			continue
-		}
-		foreign = append(foreign, td.Name)
-		if strings.HasPrefix(m.Keyspace, drivers.Prefix) {
-			all = append(all, drivers.Drift{
-				Difference: schemas.Difference{
-					Kind: schemas.DifferentSetting, Table: td.Table.Name,
-					Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
-				},
-				Harm: drivers.CostsMore,
-				Fix:  []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
-			})
-		}
+// lostMark is the difference of a table without mailbench's mark. In a keyspace of mailbench's it has lost it, and no
+// run uses it.
+func (m *Planner) lostMark(td TableDefinition, t *LiveTable) []drivers.Drift {
+	if !strings.HasPrefix(m.Keyspace, drivers.Prefix) {
+		return nil
 	}
-	slices.Sort(foreign)
-	return foreign, all
+	return []drivers.Drift{{
+		Difference: schemas.Difference{
+			Kind: schemas.DifferentSetting, Table: td.Table.Name,
+			Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
+		},
+		Harm: drivers.CostsMore,
+		Fix:  []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
+	}}
 }
 
 // statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
@@ -204,11 +195,7 @@ func (m *Planner) statements(f schemas.Difference) []string {
 	case schemas.MissingTable:
 		return m.inKeyspace(m.createAll(*td))
 	case schemas.MissingColumn:
-		c, static := td.Table.Column(f.Part), ""
-		if c.Role == schemas.Static {
-			static = " STATIC"
-		}
-		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s %s%s", table, Quote(c.Name), cqlType(c.Type), static)}
+		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s", table, typed(td.Table.Column(f.Part)))}
 	case schemas.ExtraColumn:
 		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, Quote(f.Part)))}
 	case schemas.DifferentKey, schemas.DifferentOrder:
@@ -278,7 +265,7 @@ func (m *Planner) typeStatements(f schemas.Difference) []string {
 	}
 	var stmts []string
 	for _, c := range m.types[at].Fields[strings.Count(f.Have, ", ")+1:] {
-		stmts = append(stmts, fmt.Sprintf("ALTER TYPE %s ADD %s %s", name, Quote(c.Name), cqlType(c.Type)))
+		stmts = append(stmts, fmt.Sprintf("ALTER TYPE %s ADD %s", name, typed(c)))
 	}
 	return stmts
 }

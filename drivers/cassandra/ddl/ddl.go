@@ -220,7 +220,7 @@ func (d *Definition) createTypes() (all []string) {
 	for _, u := range d.types {
 		var fields []string
 		for _, c := range u.Fields {
-			fields = append(fields, "\n  "+Quote(c.Name)+" "+cqlType(c.Type))
+			fields = append(fields, "\n  "+typed(c))
 		}
 		all = append(all, fmt.Sprintf("CREATE TYPE IF NOT EXISTS %s (%s\n)", d.Qualified(u.Name), strings.Join(fields, ",")))
 	}
@@ -231,14 +231,8 @@ func (d *Definition) createTable(td TableDefinition) string {
 	t := td.Table
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s.%s (\n", Quote(d.Keyspace), Quote(td.Name))
-	for _, c := range t.Key() {
-		fmt.Fprintf(&b, "  %s %s,\n", Quote(c.Name), cqlType(c.Type))
-	}
-	for _, c := range t.Static {
-		fmt.Fprintf(&b, "  %s %s STATIC,\n", Quote(c.Name), cqlType(c.Type))
-	}
-	for _, c := range t.Columns {
-		fmt.Fprintf(&b, "  %s %s,\n", Quote(c.Name), cqlType(c.Type))
+	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+		b.WriteString("  " + typed(c) + ",\n")
 	}
 	partition := Quoted(t.Partition)
 	if len(t.Partition) > 1 {
@@ -265,6 +259,15 @@ func (d *Definition) createTable(td TableDefinition) string {
 	}
 	b.WriteString("comment = " + Literal(td.Comment) + d.ThrowAway)
 	return b.String()
+}
+
+// typed returns a column with its type.
+func typed(c *schemas.Column) string {
+	text := Quote(c.Name) + " " + cqlType(c.Type)
+	if c.Role == schemas.Static {
+		text += " STATIC"
+	}
+	return text
 }
 
 func (d *Definition) createIndex(td TableDefinition, x IndexDefinition) string {

@@ -104,7 +104,7 @@ func TestDriftSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Keyspace = "shop"
-		c, err := (&Planner{d, x.there}).Compare(nil, false, "")
+		c, err := (&Planner{d, x.there}).Compare(x.there.Schema(s.Name), nil, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ tables:
 		if text := strings.Join(created(t, d), ""); strings.Contains(text, "by_tag") {
 			t.Errorf("the view is created as a table:\n%s", text)
 		}
-		comparison, err := (&Planner{d, &LiveKeyspace{Name: "shop"}}).Compare(c.extra, false, "")
+		comparison, err := (&Planner{d, &LiveKeyspace{Name: "shop"}}).Compare(new(schemas.Schema), c.extra, false, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestCarriedRefused(t *testing.T) {
 		}
 		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
 		if err == nil {
-			_, err = (&Planner{d, &LiveKeyspace{Replication: map[string]string{}}}).Compare(nil, false, "")
+			_, err = (&Planner{d, &LiveKeyspace{Replication: map[string]string{}}}).Compare(new(schemas.Schema), nil, false, "")
 		}
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: error %v does not say %q", x.new, err, x.want)

@@ -19,7 +19,9 @@ type LiveKeyspace struct {
 	Types       []*schemas.UserType
 }
 
+// LiveTable is a table of a keyspace.
 type LiveTable struct {
+	ID      string // Cassandra gives each new table another one
 	Comment string
 	Mark    mark
 	Marked  bool
@@ -30,6 +32,7 @@ type LiveTable struct {
 	Settings map[string]string
 }
 
+// LiveColumn is a column of a table.
 type LiveColumn struct {
 	Name, Type string
 	Kind       string // partition_key, clustering, static or regular
@@ -137,10 +140,19 @@ func (t *LiveTable) table() *schemas.Table {
 		indexesHint: cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.Kinds)), ", "), t.Mark.Kind, legacyIndex),
 	}
 	maps.Copy(settings, t.Settings)
-	own := &schemas.Table{
-		Name: t.Mark.Table, Hints: map[string]map[string]string{EngineName: settings},
-		Partition: t.roles("partition_key", schemas.Partition), Clustering: t.roles("clustering", schemas.Clustering),
-		Static: t.roles("static", schemas.Static), Columns: t.roles("regular", schemas.Plain),
+	own := &schemas.Table{Name: t.Mark.Table, Hints: map[string]map[string]string{EngineName: settings}}
+	roles := map[string]struct {
+		role schemas.Role
+		all  *[]*schemas.Column
+	}{
+		"partition_key": {schemas.Partition, &own.Partition}, "clustering": {schemas.Clustering, &own.Clustering},
+		"static": {schemas.Static, &own.Static}, "regular": {schemas.Plain, &own.Columns},
+	}
+	slices.SortStableFunc(t.Columns, func(a, b LiveColumn) int { return cmp.Compare(a.Position, b.Position) })
+	for _, c := range t.Columns {
+		if in := roles[c.Kind]; in.all != nil {
+			*in.all = append(*in.all, &schemas.Column{Name: c.Name, Type: t.typeOf(c), Role: in.role, Desc: c.Order == "desc"})
+		}
 	}
 	columns := make(map[string][]string) // of indexes, by their names
 	for name, column := range t.Indexes {
@@ -164,19 +176,6 @@ func (t *LiveTable) table() *schemas.Table {
 		own.Indexes = append(own.Indexes, x)
 	}
 	return own
-}
-
-// roles returns the columns of a kind in order: key columns by position, others by name.
-func (t *LiveTable) roles(kind string, role schemas.Role) (cs []*schemas.Column) {
-	slices.SortFunc(t.Columns, func(a, b LiveColumn) int {
-		return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Name, b.Name))
-	})
-	for _, c := range t.Columns {
-		if c.Kind == kind {
-			cs = append(cs, &schemas.Column{Name: c.Name, Type: t.typeOf(c), Role: role, Desc: c.Order == "desc"})
-		}
-	}
-	return cs
 }
 
 // typeOf returns a column's type in the schema language. For types that CQL writes differently
@@ -234,21 +233,19 @@ type ancestor struct {
 }
 
 func newMark(namespace, schema string, t *schemas.Table) mark {
-	m := mark{Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name}}
+	m := mark{
+		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
+		Types: make(map[string]string), Indexes: make(map[string][]string),
+	}
 	if kind := indexKind(t); kind != legacyIndex && len(t.Indexes) > 0 {
 		m.Kind = kind
 	}
 	for p := t.Parent; p != nil; p = p.Parent {
 		m.In = append(m.In, ancestor{p.Name, len(p.Partition) + len(p.Clustering)})
 	}
-	for _, cs := range [][]*schemas.Column{t.Partition, t.Clustering, t.Static, t.Columns} {
-		for _, c := range cs {
-			if schemas.TypeOfCQL(cqlType(c.Type)).String() != c.Type.String() {
-				if m.Types == nil {
-					m.Types = make(map[string]string)
-				}
-				m.Types[c.Name] = c.Type.String()
-			}
+	for _, c := range slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns) {
+		if own := c.Type.String(); schemas.TypeOfCQL(cqlType(c.Type)).String() != own {
+			m.Types[c.Name] = own
 		}
 	}
 	created := indexesOf(t)
@@ -256,9 +253,6 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 		known := len(x.Columns) == 1 && slices.Contains(created, IndexDefinition{x.Name, x.Columns[0].Column})
 		if !t.OneColumn(x) || known {
 			continue
-		}
-		if m.Indexes == nil {
-			m.Indexes = make(map[string][]string)
 		}
 		for _, c := range x.Columns {
 			m.Indexes[x.Name] = append(m.Indexes[x.Name], c.Column.Name)
