@@ -158,12 +158,11 @@ func Conflict(differences []schemas.Difference) error {
 // first names the first differences.
 func first(differences []schemas.Difference) string {
 	var words []string
-	for i, d := range differences {
-		if i == maxConflicts {
-			words = append(words, fmt.Sprintf("and %d more", len(differences)-i))
-			break
-		}
+	for _, d := range differences[:min(maxConflicts, len(differences))] {
 		words = append(words, d.String())
+	}
+	if more := len(differences) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(words, "; ")
 }
@@ -187,18 +186,14 @@ func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err e
 // error that names the first differences if rows cannot be read as the schema says. Indexes, further
 // tables and columns, and settings other than these are none.
 func Readable(stored, there *schemas.Schema, settings []string) error {
-	var others []schemas.Difference
-	for _, d := range schemas.Diff(stored, there) {
+	others := slices.DeleteFunc(schemas.Diff(stored, there), func(d schemas.Difference) bool {
 		switch d.Kind {
 		case schemas.MissingTable, schemas.MissingColumn, schemas.DifferentKey, schemas.DifferentType,
 			schemas.DifferentRole, schemas.DifferentOrder:
-			others = append(others, d)
-		case schemas.DifferentSetting:
-			if slices.Contains(settings, d.Part) {
-				others = append(others, d)
-			}
+			return false
 		}
-	}
+		return d.Kind != schemas.DifferentSetting || !slices.Contains(settings, d.Part)
+	})
 	if len(others) == 0 {
 		return nil
 	}

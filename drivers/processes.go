@@ -1,9 +1,6 @@
 package drivers
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -47,16 +44,16 @@ func ProcessorTime(pids ...int) (total time.Duration) {
 func JavaOptions(pids ...int) map[string]string {
 	var heaps, collectors []string
 	for _, pid := range pids {
-		line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // only Linux has it
+		words, err := (&process.Process{Pid: int32(pid)}).CmdlineSlice()
 		if err != nil {
 			return nil
 		}
 		heap, collector := "", ""
-		for word := range bytes.SplitSeq(line, []byte{0}) {
-			if of, ok := strings.CutPrefix(string(word), "-Xmx"); ok {
+		for _, word := range words {
+			if of, ok := strings.CutPrefix(word, "-Xmx"); ok {
 				heap = of
 			}
-			of, is := strings.CutPrefix(string(word), "-XX:+Use")
+			of, is := strings.CutPrefix(word, "-XX:+Use")
 			if of, gc := strings.CutSuffix(of, "GC"); is && gc {
 				collector = of
 			}

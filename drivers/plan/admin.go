@@ -9,10 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -188,19 +185,15 @@ func (a *Admin) Drop(ctx context.Context) error {
 			return err
 		}
 		places := slices.Sorted(maps.Keys(all))
-		errs := make([]error, len(places))
-		var g errgroup.Group
-		g.SetLimit(max(1, a.Parallel))
-		for i, place := range places {
-			g.Go(func() error {
-				if err := crash.Guard(func() error { return a.drop(ctx, place, all[place]) }); err != nil {
-					errs[i] = fmt.Errorf("drop %s %s: %w", a.Kind, place, err)
-				}
-				return nil
-			})
-		}
-		_ = g.Wait() // the errors are in errs
-		return errors.Join(errs...)
+		InOrder(len(places), max(1, a.Parallel), func(i int) error {
+			return a.drop(ctx, places[i], all[places[i]])
+		}, func(i int, failed error) bool {
+			if failed != nil {
+				err = errors.Join(err, fmt.Errorf("drop %s %s: %w", a.Kind, places[i], failed))
+			}
+			return true
+		})
+		return err
 	})
 }
 

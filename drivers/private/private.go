@@ -11,7 +11,6 @@ package private
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,8 +81,8 @@ func inFolder(path string, do func(*os.Root, fs.FileInfo) error) error {
 // openPlain opens the folder of a file. It returns an error if the file exists and is not a
 // plain one.
 func openPlain(name string) (*os.Root, string, error) {
-	dir, file := filepath.Split(filepath.Clean(name))
-	root, err := openRoot(dir)
+	file := filepath.Base(name)
+	root, err := os.OpenRoot(filepath.Dir(name))
 	if err != nil {
 		return nil, "", err
 	}
@@ -183,14 +182,6 @@ func openFolder(path string) (*os.Root, fs.FileInfo, error) {
 	return root, info, nil
 }
 
-// openRoot opens the folder of a file; "" is the working folder.
-func openRoot(dir string) (*os.Root, error) {
-	if dir == "" {
-		dir = "."
-	}
-	return os.OpenRoot(dir)
-}
-
 // checkPlain returns an error if the name exists and is not a plain file.
 func checkPlain(root *os.Root, name string) error {
 	info, err := root.Lstat(name)
@@ -212,13 +203,6 @@ func notPlain(name string, t fs.FileMode) error {
 }
 
 func isEmpty(root *os.Root) (bool, error) {
-	f, err := root.Open(".")
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	if _, err = f.Readdirnames(1); errors.Is(err, io.EOF) {
-		return true, nil
-	}
-	return false, err
+	entries, err := fs.ReadDir(root.FS(), ".")
+	return err == nil && len(entries) == 0, err
 }
