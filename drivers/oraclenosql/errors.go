@@ -88,19 +88,28 @@ type retries struct {
 	// uncertain: an attempt of the call may have been applied, so a later refusal proves
 	// nothing.
 	uncertain bool
-	// throttled are refusals because a table's throughput is used up, backoff the time waited
-	// after them.
-	throttled int64
-	backoff   time.Duration
-	repeated  int64 // requests that were sent again
+	repeats   bool // the next request of the call was sent before
+	disturbed bool // others have changed the rows of a write, which is made again
 
+	drivers.CostCounter
 	credential *credential // nil without a login
 }
 
 var _ nosqldb.RetryHandler = (*retries)(nil)
 
 // begin prepares for a call.
-func (r *retries) begin(again bool) { r.again, r.uncertain = again, false }
+func (r *retries) begin(again bool) { r.again, r.uncertain, r.repeats = again, false, false }
+
+// count counts a request. Oracle does not report how many rows it scanned for it.
+func (r *retries) count() {
+	if r.repeats || r.disturbed {
+		r.Cost.Retries++
+	} else {
+		r.Cost.Calls++
+		r.Cost.Unreported++
+	}
+	r.repeats = false
+}
 
 // MaxNumRetries implements nosqldb.RetryHandler.
 func (r *retries) MaxNumRetries() uint { return uint(r.most) }
@@ -115,16 +124,13 @@ func (r *retries) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
 		r.credential.refused = true // the next attempt logs in again
 	}
 	if throttles(err) {
-		r.throttled++
+		r.Cost.Throttled++
 	}
 	if !refused {
 		r.uncertain = true
 	}
-	if int(times) >= r.most || !refused && !r.again {
-		return false
-	}
-	r.repeated++
-	return true
+	r.repeats = int(times) < r.most && (refused || r.again)
+	return r.repeats
 }
 
 // firstDelay is the mean time before the first repetition. Each further one takes twice
@@ -145,7 +151,7 @@ func (r *retries) Delay(_ nosqldb.Request, times uint, err error) {
 	d := delay(times)
 	time.Sleep(d)
 	if throttles(err) {
-		r.backoff += d
+		r.Cost.Backoff += d
 	}
 }
 

@@ -170,7 +170,6 @@ func (t *tracedSession) note() {
 	w := drivers.Unreported
 	w.Requests, w.Time, w.Rows = 0, 0, 0
 	for _, sl := range append([]*slot{t.slot}, t.more...) {
-		sl.settle() // its counters begin again below
 		w.Requests += sl.transport.requests
 		w.Time += sl.transport.took
 		if w.Rows >= 0 && sl.read >= 0 {
@@ -178,7 +177,7 @@ func (t *tracedSession) note() {
 		} else {
 			w.Rows = -1
 		}
-		sl.transport.requests, sl.transport.took, sl.read, sl.sent = 0, 0, 0, 0
+		sl.transport.requests, sl.transport.took, sl.read = 0, 0, 0
 	}
 	if t.begun {
 		t.all = append(t.all, w)

@@ -209,9 +209,9 @@ func (s *Store) newSlot() (*slot, error) {
 	endpoint := s.endpoints[s.clients%len(s.endpoints)]
 	s.clients++
 	sl := &slot{
-		store: s, transport: &transport{base: s.base, version: &s.version}, retry: &retries{most: s.retries},
-		tolerant: new(bool),
+		store: s, retry: &retries{most: s.retries}, tolerant: new(bool),
 	}
+	sl.transport = &transport{base: s.base, version: &s.version, retry: sl.retry}
 	c := nosqldb.Config{
 		Mode: "onprem", Endpoint: endpoint, RetryHandler: sl.retry,
 		LoggingConfig: nosqldb.LoggingConfig{DisableLogging: true},

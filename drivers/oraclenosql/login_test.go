@@ -181,7 +181,7 @@ func TestLoginGoesOverItsStore(t *testing.T) {
 	t.Cleanup(server.Close)
 	var stores [2]*transport
 	for i := range stores {
-		stores[i] = &transport{base: http.DefaultTransport, version: new(atomic.Pointer[string])}
+		stores[i] = &transport{base: http.DefaultTransport, version: new(atomic.Pointer[string]), retry: new(retries)}
 		l := &login{Login: &drivers.Login{User: "ann", Password: "secret"}, endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
 		for range 2 {
 			if token, err := l.token(""); err != nil || token != "Bearer t0k3n" {

@@ -35,40 +35,6 @@ type slot struct {
 	// slots of a session share it.
 	tolerant *bool
 	read     int64 // rows that reads returned; -1 if the engine read others too
-	cost     drivers.Cost
-	sent     int64 // requests of transport that cost has
-	anew     bool  // a write is made again, because others have changed its rows
-}
-
-// settle adds what the slot has sent since the last settle to its cost. Oracle does not report how
-// many rows it scanned for a request.
-func (sl *slot) settle() {
-	r := sl.retry
-	sent, again := sl.transport.requests-sl.sent, r.repeated
-	if sl.anew {
-		again = sent
-	}
-	sl.cost.Add(&drivers.Cost{
-		Calls: sent - again, Retries: again, Unreported: sent - again, Throttled: r.throttled, Backoff: r.backoff,
-	})
-	sl.sent = sl.transport.requests
-	r.repeated, r.throttled, r.backoff = 0, 0, 0
-}
-
-// anewIf says whether the requests from here on make a write again, which counts them as retries.
-func (sl *slot) anewIf(again bool) {
-	if again != sl.anew {
-		sl.settle()
-		sl.anew = again
-	}
-}
-
-// take returns the slot's cost, and forgets it.
-func (sl *slot) take() drivers.Cost {
-	sl.settle()
-	cost := sl.cost
-	sl.cost = drivers.Cost{}
-	return cost
 }
 
 var (
@@ -129,9 +95,9 @@ func (s *session) anySlot() (sl *slot, err error) {
 
 // Take implements drivers.Session.
 func (s *session) Take() drivers.Cost {
-	cost := s.slot.take()
+	cost := s.retry.Take()
 	for _, sl := range s.more {
-		own := sl.take()
+		own := sl.retry.Take()
 		cost.Add(&own)
 	}
 	return cost
@@ -184,8 +150,7 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 			return r, err
 		case <-time.After(delay(uint(try))):
 		}
-		sl.retry.uncertain = true
-		sl.retry.repeated++
+		sl.retry.uncertain, sl.retry.repeats = true, true
 	}
 }
 

@@ -20,8 +20,9 @@ import (
 type transport struct {
 	base     http.RoundTripper
 	version  *atomic.Pointer[string] // what the server says of itself
-	ctx      context.Context         // that of the call under way
-	stops    []func()                // free what watches ctx
+	retry    *retries
+	ctx      context.Context // that of the call under way
+	stops    []func()        // free what watches ctx
 	requests int64
 	took     time.Duration
 }
@@ -90,6 +91,7 @@ const versionHeader = "X-Nosql-Version"
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.requests++
+	t.retry.count()
 	begin := time.Now()
 	if end, ok := r.Context().Deadline(); ok && t.ctx != nil && t.ctx.Done() != nil {
 		ctx, cancel := context.WithDeadline(t.ctx, end) // the SDK's context has nothing but the deadline

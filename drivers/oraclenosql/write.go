@@ -84,9 +84,9 @@ const attempts = 100
 
 // repeat tries a write again as long as others change its rows meanwhile.
 func (sl *slot) repeat(ctx context.Context, write func(try int) (done bool, err error)) error {
-	defer sl.anewIf(false)
+	defer func() { sl.retry.disturbed = false }()
 	for try := range attempts {
-		sl.anewIf(try > 0)
+		sl.retry.disturbed = try > 0
 		done, err := write(try)
 		if err == nil && !done {
 			err = ctx.Err()
