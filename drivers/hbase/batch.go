@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
-	"slices"
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -62,45 +60,53 @@ func (s *session) separateBatch(ctx context.Context, st *statement, parts []driv
 		return err
 	}
 	parallel := st.Pattern().Parallel
-	for at, done := 0, 0; at < len(steps); {
-		groups, n := wave(steps[at:], parallel > 1)
+	for rest := steps; len(rest) > 0; {
+		n := independent(rest, parallel > 1)
+		groups := multis(rest[:n])
 		var applied atomic.Int64 // steps that took effect for certain
 		_, err := plan.Writes(len(groups), min(max(parallel, 1), len(groups)), func(i int) error {
-			n, err := s.runGroup(ctx, groups[i])
-			applied.Add(int64(n))
+			done, err := s.runGroup(ctx, groups[i])
+			applied.Add(int64(done))
 			return err
 		})
-		at, done = at+n, done+int(applied.Load())
 		if err != nil {
-			return plan.PartsApplied(err, done, len(steps))
+			return plan.PartsApplied(err, len(steps)-len(rest)+int(applied.Load()), len(steps))
 		}
+		rest = rest[n:]
 	}
 	return nil
 }
 
-// wave returns those of the steps, from the first on, that may take effect in any order, and their number. They
-// change different HBase rows, and if the pattern is not parallel, they are of the same parts. A step
-// that must find what it deletes is alone. The steps of a group are sent in one multi.
-func wave(steps []step, parallel bool) (groups [][]step, n int) {
-	var rows []uint64   // hashes of those that the steps change
-	begin, size := 0, 0 // of the last group
-	for ; n < len(steps); n++ {
-		next, head := &steps[n], &steps[begin]
-		if next.edit == nil {
-			break
+// independent returns how many of the steps, from the first on, may take effect in any order. They change different
+// HBase rows, and if the pattern is not parallel, they are of the same parts. A step that must find what it deletes is
+// alone.
+func independent(steps []step, parallel bool) int {
+	rows := make(map[string]bool)
+	for n := range steps {
+		e := steps[n].edit
+		if e == nil {
+			return max(n, 1)
 		}
-		row := maphash.Bytes(rowSeed, next.edit.Table) ^ maphash.Bytes(rowSeed, next.edit.Row)
-		if !parallel && next.kinds != steps[0].kinds || slices.Contains(rows, row) {
-			break
+		row := string(e.Table) + "," + string(e.Row)
+		if rows[row] || !parallel && steps[n].kinds != steps[0].kinds {
+			return n
 		}
-		rows = append(rows, row)
-		if size += next.bytes; n > begin && (size > maxMulti || n-begin == maxTogether || !head.together(next)) {
-			groups = append(groups, steps[begin:n])
-			begin, size = n, next.bytes
+		rows[row] = true
+	}
+	return len(steps)
+}
+
+// multis divides steps into groups, each of which one multi can hold.
+func multis(steps []step) (groups [][]step) {
+	begin, size := 0, 0
+	for i := range steps {
+		size += steps[i].bytes
+		if i > begin && (size > maxMulti || i-begin == maxTogether || !steps[begin].together(&steps[i])) {
+			groups = append(groups, steps[begin:i])
+			begin, size = i, steps[i].bytes
 		}
 	}
-	n = max(n, 1)
-	return append(groups, steps[begin:n]), n
+	return append(groups, steps[begin:])
 }
 
 // together reports whether one multi can hold both steps: changes of rows of one table, each by one mutation without
@@ -129,8 +135,6 @@ func (s *session) runGroup(ctx context.Context, group []step) (done int, err err
 	}
 	return 1, nil
 }
-
-var rowSeed = maphash.MakeSeed()
 
 // maxJoined is how many bytes of arguments the parts of one step have at most together.
 const maxJoined = 2 << 20
@@ -178,29 +182,16 @@ func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
 	return append(steps, next), err
 }
 
-// joins reports whether the next step can be part of this one.
+// joins reports whether the next step can be part of this one. An edit has one condition at most. A deletion of the row
+// also deletes what the edit writes to it.
 func (s *step) joins(next *step) bool {
-	return s.edit != nil && s.st.shares(next.st) && s.bytes+next.bytes <= maxJoined &&
-		bytes.Equal(s.edit.Table, next.edit.Table) && bytes.Equal(s.edit.Row, next.edit.Row)
-}
-
-// shares reports whether one edit can have both writes. It has one condition at most. A deletion of the row also
-// deletes what the edit writes to it.
-func (st *statement) shares(other *statement) bool {
-	p, q := st.Pattern().Kind, other.Pattern().Kind
-	return p != schemas.PutIf && q != schemas.PutIf && (p == schemas.Add) == (q == schemas.Add) &&
-		st.deletesRow() == other.deletesRow()
-}
-
-// checkAtomic returns an error if the batch is atomic and HBase cannot apply its parts in one step.
-func (st *statement) checkAtomic() error {
-	a := st.Pattern().Atomic
-	for i := 0; i < len(st.parts) && a != schemas.AtomicNone; i++ {
-		if err := st.parts[i].atomic(a, st.parts, i); err != nil {
-			return fmt.Errorf("atomic: %s: %w: %w", a, err, drivers.ErrUnsupported)
-		}
+	if s.edit == nil {
+		return false
 	}
-	return nil
+	p, q := s.st.Pattern().Kind, next.st.Pattern().Kind
+	return p != schemas.PutIf && q != schemas.PutIf && (p == schemas.Add) == (q == schemas.Add) &&
+		s.st.deletesRow() == next.st.deletesRow() && s.bytes+next.bytes <= maxJoined &&
+		bytes.Equal(s.edit.Table, next.edit.Table) && bytes.Equal(s.edit.Row, next.edit.Row)
 }
 
 // atomic returns an error if the statement, which is parts[at], cannot be in one edit of an
@@ -210,7 +201,7 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 	switch {
 	case a == schemas.AtomicAll:
 		return errors.New("HBase changes only one row atomically")
-	case a != schemas.AtomicRow && st.rowColumns() != len(p.Table.Partition):
+	case a != schemas.AtomicRow && len(st.rows) != len(p.Table.Partition):
 		return fmt.Errorf("each row of table %s is an HBase row, and HBase changes only one atomically", t.schema.Name)
 	case st.searches():
 		return fmt.Errorf("part %s must first read which cells it deletes", p.Name)
@@ -218,10 +209,10 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 		return fmt.Errorf("part %s depends on the stored row", p.Name)
 	}
 	for _, o := range parts[:at+1] {
-		if !bytes.Equal(o.table.hbase, t.hbase) || o.rowColumns() != st.rowColumns() {
+		if !bytes.Equal(o.table.hbase, t.hbase) || len(o.rows) != len(st.rows) {
 			return fmt.Errorf("parts %s and %s are of different HBase rows", o.Pattern().Name, p.Name)
 		}
-		if o.table.family != t.family || o.Pattern().Static != p.Static {
+		if o.family != st.family {
 			continue
 		}
 		if st.deletesRow() != o.deletesRow() {
@@ -234,14 +225,6 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 		}
 	}
 	return nil
-}
-
-// rowColumns returns how many columns of the primary key are in the HBase row key.
-func (st *statement) rowColumns() int {
-	if st.Pattern().Static {
-		return len(st.table.static)
-	}
-	return len(st.table.row)
 }
 
 // deletesRow reports whether the statement deletes a family of an HBase row.

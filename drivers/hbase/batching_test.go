@@ -18,7 +18,7 @@ func TestBatching(t *testing.T) {
 
 // TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
 func TestSearchAlone(t *testing.T) {
-	if groups, n := wave([]step{{}, {}}, true); n != 1 || len(groups) != 1 {
-		t.Errorf("one wave holds %d steps in %d groups, want 1", n, len(groups))
+	if n := independent([]step{{}, {}}, true); n != 1 {
+		t.Errorf("%d steps are sent together, want 1", n)
 	}
 }

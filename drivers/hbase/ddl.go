@@ -55,8 +55,16 @@ func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Con
 // Use implements plan.Place.
 func (p *place) Use() { p.store.tables.Add(p.schema, p.layout.tables) }
 
-// await waits until HBase knows a table.
-func (s *Store) await(ctx context.Context, name string) error {
+// createTable creates a table, or waits until another client has created it.
+func (s *Store) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
+	name := string(request.GetTableSchema().GetTableName().GetQualifier())
+	err := s.run(ctx, "CreateTable", request, new(pb.CreateTableResponse))
+	if err == nil {
+		return nil
+	}
+	if !rpc.IsClass(err, "TableExistsException") {
+		return fmt.Errorf("create table %s: %w", name, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, tableTimeout)
 	defer cancel()
 	for {
@@ -68,19 +76,6 @@ func (s *Store) await(ctx context.Context, name string) error {
 			return fmt.Errorf("table %s, which another client creates: %w", name, err)
 		}
 	}
-}
-
-// createTable creates a table, or waits until another client has created it.
-func (s *Store) createTable(ctx context.Context, request *pb.CreateTableRequest) error {
-	name := string(request.GetTableSchema().GetTableName().GetQualifier())
-	err := s.run(ctx, "CreateTable", request, new(pb.CreateTableResponse))
-	if rpc.IsClass(err, "TableExistsException") {
-		return s.await(ctx, name)
-	}
-	if err != nil {
-		return fmt.Errorf("create table %s: %w", name, err)
-	}
-	return nil
 }
 
 // owners returns the owner of each table that has mailbench's prefix: every table is a place of its own.

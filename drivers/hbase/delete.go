@@ -19,7 +19,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 		return s.removeElements(ctx, st, args)
 	}
 	by := args[:len(p.By)]
-	cells := t.wide() && len(by) >= len(t.row) // of one row, else rows
+	cells := st.cells && len(by) >= len(t.row) // of one row, else rows
 	scan, err := st.found(by, args, cells)
 	if err != nil {
 		return err
@@ -35,21 +35,26 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	}
 	found := 0
 	if scan.Table != nil {
-		err = s.Scan(ctx, scan, rpc.EachCell(func(c *rpc.Cell) error {
-			s.Scanned(1)
-			if !cells || edits == nil {
-				edits = append(edits, t.newEdit(c.Row))
+		err = s.Scan(ctx, scan, func(row []rpc.Cell) error {
+			for _, c := range row {
+				s.Scanned(1)
+				if !cells || edits == nil {
+					edits = append(edits, t.newEdit(c.Row))
+				}
+				if cells {
+					edits[0].Delete(t.family, c.Qualifier)
+				} else {
+					edits[len(edits)-1].DeleteAll(t.family)
+				}
+				if found++; found%maxTogether > 0 {
+					continue
+				}
+				if err := remove(); err != nil {
+					return err
+				}
 			}
-			if cells {
-				edits[0].Delete(t.family, c.Qualifier)
-			} else {
-				edits[len(edits)-1].DeleteAll(t.family)
-			}
-			if found++; found%maxTogether > 0 {
-				return nil
-			}
-			return remove()
-		}))
+			return nil
+		})
 		if err == nil {
 			err = remove()
 		}
@@ -76,7 +81,9 @@ func (st *statement) found(by, args []drivers.Value, cells bool) (scan rpc.Range
 	if err := b.set(st, parts, by, args); err != nil || b.none {
 		return scan, err
 	}
-	scan = rpc.Range{Table: t.hbase, Start: b.lower, Stop: b.upper, Columns: columnsOf(t.family), Filter: passes}
+	scan = rpc.Range{
+		Table: t.hbase, Start: b.lower, Stop: b.upper, Columns: columnsOf(t.family), Filter: passes, Pieces: cells,
+	}
 	if cells {
 		scan.Start, scan.Stop = row, rowAfter(row)
 		if len(b.lower)+len(b.upper) > 0 {
@@ -110,9 +117,12 @@ func (s *session) removeElements(ctx context.Context, st *statement, args []driv
 	if err != nil {
 		return err
 	}
-	family, _ := st.family()
-	find := rpc.NewGet(st.table.hbase, e.Row, columnsOf(family), wantedCells(st.lists, false, false), 0)
-	err = s.Get(ctx, find, rpc.EachCell(func(c *rpc.Cell) error {
+	found, err := s.Get(ctx, st.table.hbase, e.Row, columnsOf(st.family), wantedCells(st.lists, false, false), 0)
+	if err != nil {
+		return err
+	}
+	s.Scanned(1)
+	for _, c := range found {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {
 				continue
@@ -122,15 +132,10 @@ func (s *session) removeElements(ctx context.Context, st *statement, args []driv
 				return err
 			}
 			if slices.ContainsFunc(args[w.at].Elems(), v.Equal) {
-				e.Delete(family, c.Qualifier)
+				e.Delete(st.family, c.Qualifier)
 			}
 		}
-		return nil
-	}))
-	if err != nil {
-		return err
 	}
-	s.Scanned(1)
 	_, _, err = s.Apply(ctx, e)
 	return err
 }

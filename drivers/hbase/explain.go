@@ -35,12 +35,11 @@ func (st *statement) Explain() ([]string, error) {
 	if st.Layout.In >= 0 {
 		fixed = append(fixed, args[st.Layout.In].Elems()[0])
 	}
-	keys, whole, err := st.explainKeys(fixed, args)
+	keys, err := st.explainKeys(fixed, args)
 	if err != nil {
 		return nil, st.Named(err)
 	}
-	family, _ := st.family()
-	line := fmt.Sprintf("%s of %s, family %s: %s", st.verb(whole), st.table.hbase, family, keys)
+	line := fmt.Sprintf("%s of %s, family %s: %s", st.verb(), st.table.hbase, st.family, keys)
 	if st.backward {
 		line += ", from the last"
 	}
@@ -55,28 +54,22 @@ func (st *statement) Explain() ([]string, error) {
 }
 
 // explainKeys writes the row key or the range of row keys, and for a wide row also the
-// qualifiers. whole is true if it is one HBase row.
-func (st *statement) explainKeys(fixed, args []drivers.Value) (keys string, whole bool, err error) {
-	parts := st.table.row
-	if st.Pattern().Static {
-		parts = st.table.static
-	}
-	n := min(len(fixed), len(parts))
+// qualifiers.
+func (st *statement) explainKeys(fixed, args []drivers.Value) (string, error) {
+	n := min(len(fixed), len(st.rows))
 	var b bounds
-	if err := b.set(st, parts, fixed[:n], args); err != nil {
-		return "", false, err
+	if err := b.set(st, st.rows, fixed[:n], args); err != nil {
+		return "", err
 	}
-	if n < len(parts) {
-		return "rows " + span(&b), false, nil
+	if n < len(st.rows) {
+		return "rows " + span(&b), nil
 	}
-	keys = fmt.Sprintf("row %x", b.lower)
-	if st.table.wide() && !st.Pattern().Static {
-		if err := b.set(st, st.table.rest, fixed[n:], args); err != nil {
-			return "", false, err
-		}
-		keys += ", cells " + span(&b)
+	keys := fmt.Sprintf("row %x", b.lower)
+	if !st.cells {
+		return keys, nil
 	}
-	return keys, true, nil
+	err := b.set(st, st.table.rest, fixed[n:], args)
+	return keys + ", cells " + span(&b), err
 }
 
 // span writes a range of keys. An empty end means no bound.
@@ -90,16 +83,11 @@ func span(b *bounds) string {
 	return fmt.Sprintf("from %x to before %x", b.lower, b.upper)
 }
 
-// verb names the request. The session chooses between both of "Get or Scan" by the
-// number of cells that a call wants.
-func (st *statement) verb(whole bool) string {
+// verb names the request.
+func (st *statement) verb() string {
 	switch p := st.Pattern(); {
-	case p.Kind == schemas.Get:
-		return "Get"
-	case p.Kind.Reads() && whole && st.table.wide():
-		return "Get or Scan"
 	case p.Kind.Reads():
-		return "Scan"
+		return st.request
 	case st.searches():
 		return "Scan, then Delete"
 	case p.Kind == schemas.PutIf:

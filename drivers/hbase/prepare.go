@@ -8,6 +8,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -15,11 +16,21 @@ import (
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
 	plan.Plan
-	table *table
+	table   *table
+	family  string            // of its rows
+	columns []*schemas.Column // of that family
+	rows    []keyPart         // the row keys of its HBase rows
+	cells   bool              // its rows are cells of wide HBase rows
 
 	out     []plan.Output // one for each of the pattern's columns
 	view    view          // the columns to read of each row
 	statics view          // the static columns to read of its partition
+	scan    rpc.Range     // what it reads, without bounds and the values of filters
+	// read reads the rows that begin with the key columns that are given, by the requests that Explain names, and
+	// readList those of the elements of a list.
+	read     func(r *reading, fixed []drivers.Value) error
+	readList func(r *reading, fixed, list []drivers.Value) error
+	request  string
 	// backward is true if HBase reads from the last row or cell to the first.
 	backward bool
 	// from and to bound a part of a scan, as HBase row keys: from <= row < to. nil is no
@@ -37,82 +48,99 @@ type operand struct {
 	arg    int
 }
 
-// family returns the family of the statement's rows and its columns.
-func (st *statement) family() (string, []*schemas.Column) {
-	if st.Pattern().Static {
-		return staticFamily, st.table.statics
-	}
-	return st.table.family, st.table.columns
-}
-
 func (st *statement) compileRead() error {
 	p, t := st.Pattern(), st.table
 	if p.Nested {
 		return fmt.Errorf("a read of rows and of those around them: %w", drivers.ErrUnsupported)
 	}
-	family, columns := st.family()
-	var need []int
+	var need, statics []int
 	for _, c := range p.Filter {
-		at := slices.Index(columns, c)
+		at := slices.Index(st.columns, c)
 		if at < 0 || c.Type.Collection() {
 			return fmt.Errorf("filter %s: HBase can compare only plain columns that are no collections", c.Name)
 		}
 		need = append(need, at)
 	}
-	if p.Element == nil {
-		var err error
-		if st.out, err = st.Outputs(t.key, columns, t.statics); err != nil {
-			return err
-		}
+	st.scan = rpc.Range{
+		Table: t.hbase, Uncached: p.Kind == schemas.Scan, // an audit must not push what is measured out of the cache
+		Filtered: len(p.Filter) > 0 && !st.cells, Pieces: st.cells,
 	}
-	var statics []int
+	if p.Element != nil {
+		if !slices.Contains(st.columns, p.Element) {
+			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
+		}
+		st.view = view{want: []wanted{{name: p.Element.Name, typ: p.Element.Type}}, n: 1}
+		st.read, st.request = (*reading).getElement, "Get"
+		return nil
+	}
+	var err error
+	if st.out, err = st.Outputs(t.key, st.columns, t.statics); err != nil {
+		return err
+	}
 	for _, o := range st.out {
-		switch {
-		case o.Source == plan.FromRow:
+		switch o.Source {
+		case plan.FromRow:
 			need = append(need, o.At)
-		case o.Source == plan.FromStatic:
+		case plan.FromStatic:
 			statics = append(statics, o.At)
 		}
 	}
 	if len(statics) > 0 {
 		st.statics = newView(staticFamily, t.statics, statics, nil, false)
 	}
-	if p.Element != nil {
-		if !slices.Contains(columns, p.Element) {
-			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
-		}
-		st.view = view{want: []wanted{{name: p.Element.Name, typ: p.Element.Type}}, n: 1}
-		return nil
-	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
-	if t.wide() && !p.Static {
-		st.view = view{family: t.family, n: len(t.columns), requested: []*pb.Column{{Family: []byte(t.family)}}}
-		bound := len(p.By)
-		if p.In != nil {
-			bound++
+	switch {
+	case st.cells:
+		st.view = view{n: len(t.columns), requested: columnsOf(t.family)}
+	case p.Static:
+		st.view = newView(st.family, st.columns, need, nil, false)
+	default:
+		st.view = newView(st.family, st.columns, need, t.added, !t.noMarker)
+		if t.noMarker { // any cell says that the row exists
+			st.view.requested, st.view.filter = columnsOf(st.family), nil
 		}
-		if p.Kind == schemas.Slice && bound < len(t.row) && st.backward {
-			return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
-		}
-		return nil
-	}
-	added := t.added
-	if p.Static {
-		added = nil
-	}
-	st.view = newView(family, columns, need, added, !p.Static && !t.noMarker)
-	if t.noMarker && !p.Static { // any cell says that the row exists
-		st.view.requested, st.view.filter = []*pb.Column{{Family: []byte(family)}}, nil
 	}
 	if st.backward && st.view.filter != nil {
 		st.view.filter = wantedCells(st.view.want, st.view.row, true)
+	}
+	st.scan.Columns, st.scan.Filter = st.view.requested, st.view.filter
+	return st.chooseRead()
+}
+
+// chooseRead chooses the requests that read the rows.
+func (st *statement) chooseRead() error {
+	p, bound := st.Pattern(), len(st.Pattern().By)
+	if p.In != nil {
+		bound++
+	}
+	bounded := p.From != nil || p.To != nil || len(p.After) > 0
+	st.readList = (*reading).oneByOne
+	switch {
+	case st.cells && bound < len(st.rows):
+		if p.Kind == schemas.Slice && st.backward {
+			return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
+		}
+		st.read, st.request = (*reading).severalRows, "Scan"
+	case st.cells:
+		if st.read, st.request = (*reading).oneRow, "Get or Scan"; p.Kind == schemas.Get {
+			st.request = "Get"
+		}
+		if len(p.By) >= len(st.rows) && !bounded {
+			st.readList = (*reading).getCells
+		}
+	case p.Kind == schemas.Get:
+		st.read, st.readList, st.request = (*reading).getRow, (*reading).getRows, "Get"
+	default:
+		st.read, st.request = (*reading).scanRows, "Scan"
+		if !bounded && !st.backward {
+			st.readList = (*reading).scanList
+		}
 	}
 	return nil
 }
 
 func (st *statement) compileWrite() error {
 	p, t := st.Pattern(), st.table
-	_, columns := st.family()
 	if t.noMarker && !p.Static {
 		return fmt.Errorf("table %s has the hint marker: none, and mailbench only reads it: %w", t.schema.Name, drivers.ErrUnsupported)
 	}
@@ -126,10 +154,10 @@ func (st *statement) compileWrite() error {
 		return fmt.Errorf("a %s of a row that must be there: %w", p.Kind, drivers.ErrUnsupported)
 	}
 	for i, c := range p.Columns {
-		if !slices.Contains(columns, c) {
+		if !slices.Contains(st.columns, c) {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
 		}
-		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(columns, c)) {
+		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(st.columns, c)) {
 			return fmt.Errorf("no pattern of the applied schema adds to column %s", c.Name)
 		}
 		if p.Kind == schemas.Remove {
@@ -143,7 +171,6 @@ func (st *statement) compileWrite() error {
 
 // view says which columns of a family to read.
 type view struct {
-	family    string
 	row       bool         // a row exists only if it has a marker cell or the cell of an added column
 	requested []*pb.Column // the columns of the request
 	filter    *pb.Filter   // drops unwanted cells, where the request cannot; nil is none
@@ -163,7 +190,7 @@ type wanted struct {
 // columns whose cells make a row exist, as its marker cell does. row says that rows have
 // markers.
 func newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
-	v := view{family: family, row: row, n: len(columns)}
+	v := view{row: row, n: len(columns)}
 	collections := 0
 	for at, c := range columns {
 		exists := slices.Contains(added, at)
@@ -201,7 +228,12 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 
 // compileOne compiles a pattern that is no batch.
 func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
-	st := &statement{Plan: plan.Of(p), table: t}
+	st := &statement{
+		Plan: plan.Of(p), table: t, family: t.family, columns: t.columns, rows: t.row, cells: t.wide() && !p.Static,
+	}
+	if p.Static {
+		st.family, st.columns, st.rows = staticFamily, t.statics, t.static
+	}
 	switch {
 	case p.Index != nil:
 		return st, fmt.Errorf("index %s: HBase has no indexes: %w", p.Index.Name, drivers.ErrUnsupported)
@@ -214,6 +246,10 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 // compileBatch compiles a batch. HBase is atomic only within one row, so all parts
 // of an atomic batch must write the same HBase row.
 func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
-	st := &statement{Plan: plan.Of(p), parts: parts}
-	return st, st.checkAtomic()
+	for i := 0; i < len(parts) && p.Atomic != schemas.AtomicNone; i++ {
+		if err := parts[i].atomic(p.Atomic, parts, i); err != nil {
+			return nil, fmt.Errorf("atomic: %s: %w: %w", p.Atomic, err, drivers.ErrUnsupported)
+		}
+	}
+	return &statement{Plan: plan.Of(p), parts: parts}, nil
 }

@@ -3,8 +3,7 @@ package hbase
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
+	"slices"
 
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
@@ -12,7 +11,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // session runs statements for one worker.
@@ -64,157 +62,86 @@ type reading struct {
 	ctx   context.Context
 	st    *statement
 	args  []drivers.Value
-	fixed []drivers.Value // the key columns that it binds
-	parts []keyPart       // of the row keys
-	cells bool            // its rows are cells of wide HBase rows
+	scan  rpc.Range // what it reads, without the bounds
 	yield plan.Yield
 
-	bounds  bounds
-	keyVals []drivers.Value // primary key of the current row
-	vals    []drivers.Value // its columns
-	statics []drivers.Value // the static columns of its partition
-	row     []drivers.Value // the row that yield gets
-	arena   []byte          // bytes of decoded key columns that are not raw
+	bounds      bounds
+	columns     decoder
+	key         []drivers.Value // primary key of the current row
+	vals        []drivers.Value // its columns
+	statics     []drivers.Value // the static columns of its partition
+	out         []drivers.Value // the row that yield gets
+	keyBytes    []byte          // bytes of decoded key columns that are not raw
+	staticsOf   []byte          // row key of the partition whose static columns are in statics
+	rowsScanned int64           // rows or cells that HBase has read
 
-	rowSink     rowSink
-	cellSink    cellSink
-	staticOf    []byte // row key of the partition whose static columns are in statics
-	rowsScanned int64  // rows or cells that HBase has read
+	// Of wide HBase rows, whose cells are rows:
+	row             []byte      // the HBase row whose key is decoded
+	rowBytes        []byte      // bytes of its decoded columns
+	skipRow, skipTo []byte      // the cells of this HBase row before this qualifier are left out, or all if it is empty
+	buffered        bool        // cells are kept and not yielded
+	kept            []*rpc.Cell // the last of them
 }
 
 // RunRead implements plan.Runner.
-func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) (err error) {
-	p, t := st.Pattern(), st.table
-	k, n := len(t.key), len(t.key)+st.view.n
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+	p := st.Pattern()
+	k, n := len(st.table.key), len(st.table.key)+st.view.n
 	all := make([]drivers.Value, n+len(st.out))
 	r := &reading{
-		session: s, ctx: ctx, st: st, args: args, fixed: args[:len(p.By):len(p.By)], parts: t.row, yield: yield,
-		cells: t.wide() && !p.Static, keyVals: all[:k:k], vals: all[k:n:n], row: all[n:],
+		session: s, ctx: ctx, st: st, args: args, scan: st.scan, yield: yield, columns: decoder{tolerant: s.tolerant},
+		key: all[:k:k], vals: all[k:n:n], out: all[n:],
 	}
-	if p.Static {
-		r.parts = t.static
-	}
-	r.rowSink = rowSink{rowDecoder{view: &st.view, vals: r.vals, tolerant: s.tolerant}, r}
-	r.cellSink.reading = r
 	defer func() { s.Count(drivers.Cost{RowsExamined: r.rowsScanned}) }()
-	if r.cells && len(p.Filter) > 0 { // HBase does not report how many cells a filter drops
-		s.Count(drivers.Cost{Unreported: 1})
+	if !st.cells {
+		r.scan.Left = r.Left
 	}
-	switch {
-	case st.Layout.Element >= 0:
-		return r.getElement()
-	case st.Layout.In >= 0:
-		return r.readList(args[st.Layout.In].Elems())
+	if len(p.Filter) > 0 {
+		r.scan.Filter = st.filter(args[st.Layout.Filter:])
+		if st.cells { // HBase does not report how many cells a filter drops
+			s.Count(drivers.Cost{Unreported: 1})
+		}
 	}
-	return r.read(r.fixed)
+	fixed := args[:len(p.By):len(p.By)]
+	if st.Layout.In >= 0 {
+		return st.readList(r, fixed, args[st.Layout.In].Elems())
+	}
+	return st.read(r, fixed)
 }
 
-// read reads the rows that begin with the fixed columns.
-func (r *reading) read(fixed []drivers.Value) error {
-	switch {
-	case r.cells && len(fixed) >= len(r.parts):
-		return r.oneRow(fixed)
-	case r.cells:
-		return r.severalRows(fixed)
-	case r.st.Pattern().Kind == schemas.Get:
-		c, err := r.newGet(fixed)
-		if err != nil {
-			return err
-		}
-		return r.Get(r.ctx, c, &r.rowSink)
-	}
-	if err := r.bounds.set(r.st, r.parts, fixed, r.args); err != nil || r.bounds.none {
+// The reads of the rows that begin with the fixed columns. compileRead chooses one.
+
+// scanRows reads a range of HBase rows.
+func (r *reading) scanRows(fixed []drivers.Value) error {
+	if err := r.bounds.set(r.st, r.st.rows, fixed, r.args); err != nil || r.bounds.none {
 		return err
 	}
-	scan := r.scanOf()
+	scan := r.scan
 	scan.Start, scan.Stop, scan.Reversed = r.bounds.lower, r.bounds.upper, r.st.backward
 	if scan.Reversed {
 		scan.Start, scan.Stop = scan.Stop, scan.Start
 		scan.SkipStart = len(scan.Start) > 0
 	}
-	return r.Scan(r.ctx, scan, &r.rowSink)
+	return r.Scan(r.ctx, scan, r.takeRow)
 }
 
-// readList reads the rows of each element of a list, in its order. It requests them together if it can: of scans, HBase
-// seeks from the rows of one element to those of the next.
-func (r *reading) readList(list []drivers.Value) error {
-	p := r.st.Pattern()
-	bounded := p.From != nil || p.To != nil || len(p.After) > 0
-	switch {
-	case r.cells && len(r.fixed) >= len(r.parts) && !bounded:
-		return r.cellsOf(list)
-	case !r.cells && p.Kind == schemas.Get:
-		return r.getMany(list)
-	case !r.cells && !bounded && !r.st.backward && len(list) > 1:
-		if ranges, err := r.ranges(list); err != nil || ranges != nil {
-			if err != nil {
-				return err
-			}
-			scan := r.scanOf()
-			scan.Start, scan.Stop = ranges[0].StartRow, ranges[len(list)-1].StopRow
-			scan.Filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), scan.Filter)
-			return r.Scan(r.ctx, scan, &r.rowSink)
-		}
+// getRow reads one HBase row.
+func (r *reading) getRow(fixed []drivers.Value) error {
+	key, err := rowKey(r.st.rows, fixed)
+	if err != nil {
+		return err
 	}
-	for _, v := range list {
-		if err := r.read(append(r.fixed, v)); err != nil {
-			return err
-		}
+	cells, err := r.Get(r.ctx, r.scan.Table, key, r.scan.Columns, r.scan.Filter, 0)
+	if err != nil {
+		return err
 	}
-	return nil
+	return r.takeRow(cells)
 }
 
-// scanOf returns what a scan reads, without its range. Its filter drops rows by their values, and cells that are not
-// wanted. A scan of a whole table is an audit. It must not push what is measured out of the cache.
-func (r *reading) scanOf() rpc.Range {
-	st, p := r.st, r.st.Pattern()
-	scan := rpc.Range{
-		Table: st.table.hbase, Columns: st.view.requested, Filter: st.view.filter, Uncached: p.Kind == schemas.Scan,
-	}
-	if !r.cells {
-		scan.Left, scan.Filtered = r.Left, len(p.Filter) > 0
-	}
-	var all []*pb.Filter
-	for i, c := range p.Filter {
-		value := r.args[st.Layout.Filter+i]
-		if r.cells {
-			all = append(all, valueIs(value))
-		} else {
-			all = append(all, columnIs(st.view.family, c.Name, value))
-		}
-	}
-	if len(all) > 0 {
-		scan.Filter = allOf(append(all, scan.Filter)...)
-	}
-	return scan
-}
-
-// ranges returns the ranges of rows of all elements of a list. It returns none if one scan does not yield them in the
-// order of the list.
-func (r *reading) ranges(list []drivers.Value) ([]*filter.RowRange, error) {
-	ranges := make([]*filter.RowRange, len(list))
-	for i, v := range list {
-		if err := r.bounds.set(r.st, r.parts, append(r.fixed, v), r.args); err != nil {
-			return nil, err
-		}
-		if r.bounds.none || i > 0 && bytes.Compare(r.bounds.lower, ranges[i-1].StopRow) < 0 {
-			return nil, nil
-		}
-		ranges[i] = filter.NewRowRange(bytes.Clone(r.bounds.lower), bytes.Clone(r.bounds.upper), true, false)
-	}
-	return ranges, nil
-}
-
-// newGet returns a Get of the row of one key.
-func (r *reading) newGet(key []drivers.Value) (*rpc.Call, error) {
-	row, err := rowKey(r.parts, key)
-	return rpc.NewGet(r.st.table.hbase, row, r.st.view.requested, r.st.view.filter, 0), err
-}
-
-// getElement yields one value of a map.
-func (r *reading) getElement() error {
+// getElement reads one value of a map.
+func (r *reading) getElement(fixed []drivers.Value) error {
 	st, column := r.st, r.st.Pattern().Element
-	key, err := rowKey(st.table.row, r.args[:len(st.table.row)])
+	key, err := rowKey(st.rows, fixed)
 	if err != nil {
 		return err
 	}
@@ -223,40 +150,168 @@ func (r *reading) getElement() error {
 	if err != nil {
 		return err
 	}
-	family, _ := st.family()
-	c := rpc.NewGet(st.table.hbase, key, columnsOf(family, []byte(column.Name), element), nil, 0)
-	d := &r.rowSink.rowDecoder
-	if err := r.Get(r.ctx, c, rpc.EachCell(d.Take)); err != nil || len(d.elems) != 2 {
+	cells, err := r.Get(r.ctx, r.scan.Table, key, columnsOf(st.family, []byte(column.Name), element), nil, 0)
+	if err != nil {
+		return err
+	}
+	if _, err := r.columns.decode(&st.view, cells, r.vals); err != nil || len(r.columns.elems) != 2 {
 		return err
 	}
 	r.rowsScanned++
-	return r.yield(d.elems[1:])
+	return r.yield(r.columns.elems[1:])
 }
 
-// getMany yields the rows of a list of keys, in its order. It requests those of a multi together: as
-// many as the pattern reads in parallel, so that their answers fit into memory.
-func (r *reading) getMany(list []drivers.Value) error {
+// maxStoreLimit is the most cells of a row that one Get requests. To read more, the driver
+// scans the row.
+const maxStoreLimit = 1000
+
+// oneRow reads the cells of one row, within the bounds: with a Get if they are few, else with a scan of the row. HBase
+// cannot read a row's cells backwards, so a reverse read reads the whole range and keeps its end.
+func (r *reading) oneRow(fixed []drivers.Value) error {
+	st, rows, scan := r.st, len(r.st.rows), r.scan
+	key, err := rowKey(st.rows, fixed[:rows])
+	if err != nil {
+		return err
+	}
+	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil || r.bounds.none {
+		return err
+	}
+	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
+	switch {
+	case exact:
+		scan.Columns = columnsOf(st.family, r.bounds.lower)
+	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
+		scan.Filter = allOf(columnRange(r.bounds.lower, r.bounds.upper), scan.Filter)
+	}
+	r.buffered, r.kept = st.backward && !exact, nil
+	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
+		cells, err := r.Get(r.ctx, scan.Table, key, scan.Columns, scan.Filter, uint32(max(left, 0)))
+		if err != nil {
+			return err
+		}
+		return r.takeCells(cells)
+	}
+	scan.Start, scan.Stop = key, rowAfter(key)
+	err = r.Scan(r.ctx, scan, r.takeCells)
+	for i := len(r.kept) - 1; i >= 0 && err == nil; i-- {
+		err = r.takeCell(r.kept[i])
+	}
+	return err
+}
+
+// severalRows reads the cells of HBase rows.
+func (r *reading) severalRows(fixed []drivers.Value) error {
+	st, scan := r.st, r.scan
+	if err := r.bounds.set(st, st.rows, fixed, r.args); err != nil || r.bounds.none {
+		return err
+	}
+	if n := len(st.rows) - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
+		// An earlier page has read the first cells of the first row.
+		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
+		var err error
+		r.skipRow = bytes.Clone(r.bounds.lower)
+		if r.skipTo, err = appendKey(nil, st.table.rest, after[n:]); err != nil {
+			return err
+		}
+		r.skipTo = keyAfter(r.skipTo, st.table.rest, len(after)-n)
+	}
+	scan.Start, scan.Stop = r.bounds.lower, r.bounds.upper // forwards: HBase reads the cells of a row in one order only
+	return r.Scan(r.ctx, scan, r.takeCells)
+}
+
+// The reads of the rows of each element of a list, in its order.
+
+// oneByOne reads the elements one after another.
+func (r *reading) oneByOne(fixed, list []drivers.Value) error {
+	for _, v := range list {
+		if err := r.st.read(r, append(fixed, v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scanList reads the rows of all elements in one scan, if that yields them in the order of the list: HBase seeks from
+// the rows of one element to those of the next.
+func (r *reading) scanList(fixed, list []drivers.Value) error {
+	if len(list) < 2 {
+		return r.oneByOne(fixed, list)
+	}
+	ranges := make([]*filter.RowRange, len(list))
+	for i, v := range list {
+		if err := r.bounds.set(r.st, r.st.rows, append(fixed, v), r.args); err != nil {
+			return err
+		}
+		if r.bounds.none || i > 0 && bytes.Compare(r.bounds.lower, ranges[i-1].StopRow) < 0 {
+			return r.oneByOne(fixed, list)
+		}
+		ranges[i] = filter.NewRowRange(bytes.Clone(r.bounds.lower), bytes.Clone(r.bounds.upper), true, false)
+	}
+	scan := r.scan
+	scan.Start, scan.Stop = ranges[0].StartRow, ranges[len(list)-1].StopRow
+	scan.Filter = allOf(must(filter.NewMultiRowRangeFilter(ranges)), scan.Filter)
+	return r.Scan(r.ctx, scan, r.takeRow)
+}
+
+// getRows requests the rows of a multi together: as many as the pattern reads in parallel, so that their answers fit
+// into memory.
+func (r *reading) getRows(fixed, list []drivers.Value) error {
 	together := maxTogether
 	if n := r.st.Pattern().Parallel; n > 0 {
 		together = n
 	}
-	for len(list) > 0 {
-		calls := make([]*rpc.Call, min(together, len(list)))
-		for i := range calls {
-			var err error
-			if calls[i], err = r.newGet(append(r.fixed, list[i])); err != nil {
+	for some := range slices.Chunk(list, together) {
+		calls := make([]*rpc.Call, len(some))
+		for i, v := range some {
+			key, err := rowKey(r.st.rows, append(fixed, v))
+			if err != nil {
 				return err
 			}
+			calls[i] = rpc.NewGet(r.scan.Table, key, r.scan.Columns, r.scan.Filter, 0)
 		}
 		if _, err := r.SendTogether(r.ctx, calls); err != nil {
 			return err
 		}
 		for _, c := range calls {
-			if err := c.Deliver(&r.rowSink); err != nil {
+			if err := r.takeRow(c.Found()); err != nil {
 				return err
 			}
 		}
-		list = list[len(calls):]
+	}
+	return nil
+}
+
+// getCells reads cells of one row. One Get reads up to maxTogether elements: by the cells' qualifiers if the elements
+// complete them, else with a filter for their prefixes.
+func (r *reading) getCells(fixed, list []drivers.Value) error {
+	st, rows := r.st, len(r.st.rows)
+	key, err := rowKey(st.rows, fixed[:rows])
+	if err != nil {
+		return err
+	}
+	for some := range slices.Chunk(list, maxTogether) {
+		prefixes := make([][]byte, len(some))
+		for i, v := range some {
+			if prefixes[i], err = appendKey(nil, st.table.rest, append(fixed, v)[rows:]); err != nil {
+				return err
+			}
+		}
+		slices.SortFunc(prefixes, bytes.Compare)
+		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
+		scan := r.scan
+		if len(fixed)+1 == len(st.table.key) {
+			scan.Columns = columnsOf(st.family, prefixes...)
+		} else {
+			scan.Filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), scan.Filter)
+		}
+		cells, err := r.Get(r.ctx, scan.Table, key, scan.Columns, scan.Filter, 0)
+		if err != nil {
+			return err
+		}
+		r.rowsScanned += int64(len(cells))
+		if err := r.takeListed(cells, some, len(fixed)-rows); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -269,6 +324,98 @@ func rowKey(parts []keyPart, vals []drivers.Value) (key []byte, err error) {
 	return key, err
 }
 
+// rowAfter returns the first row key after another.
+func rowAfter(key []byte) []byte { return append(key[:len(key):len(key)], 0) }
+
+// columnsOf returns some columns of a family, as a request has them.
+func columnsOf(family string, qualifiers ...[]byte) []*pb.Column {
+	return []*pb.Column{{Family: []byte(family), Qualifier: qualifiers}}
+}
+
+// takeRow yields the row that has the cells, if it exists.
+func (r *reading) takeRow(cells []rpc.Cell) error {
+	if len(cells) == 0 {
+		return nil
+	}
+	if !r.scan.Filtered { // else HBase's scan metrics count them
+		r.rowsScanned++
+	}
+	exists, err := r.columns.decode(&r.st.view, cells, r.vals)
+	switch {
+	case err != nil:
+		return err
+	case !exists && r.tolerant:
+		r.skip(cells[0].Row)
+		return nil
+	case !exists:
+		return nil
+	}
+	if r.keyBytes, err = decodeKey(r.st.rows, cells[0].Row, r.key, r.keyBytes[:0], r.tolerant); err != nil {
+		return err
+	}
+	return r.emit()
+}
+
+// takeCells yields cells of an HBase row as rows, or keeps them.
+func (r *reading) takeCells(cells []rpc.Cell) error {
+	for i := range cells {
+		c := &cells[i]
+		r.rowsScanned++
+		if len(r.skipRow) > 0 && bytes.Equal(c.Row, r.skipRow) &&
+			(len(r.skipTo) == 0 || bytes.Compare(c.Qualifier, r.skipTo) < 0) {
+			continue
+		}
+		if r.buffered {
+			r.kept = append(r.kept, c)
+			continue
+		}
+		if err := r.takeCell(c); err != nil {
+			return err
+		}
+	}
+	if n := int(r.Left()); n > 0 && len(r.kept) > n { // a reverse read wants only the last n
+		r.kept = append(r.kept[:0], r.kept[len(r.kept)-n:]...)
+	}
+	return nil
+}
+
+// takeListed yields the cells of each element of a list, in its order. Among the columns of a qualifier, that of the
+// elements is number at.
+func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (err error) {
+	of, rest, vals := make(plan.ByElement[*rpc.Cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
+	if r.st.backward {
+		slices.Reverse(cells)
+	}
+	for i := range cells {
+		c := &cells[i]
+		if r.keyBytes, err = decodeKey(rest, c.Qualifier, vals, r.keyBytes[:0], r.tolerant); err != nil {
+			return err
+		}
+		of.Add(vals[at], c)
+	}
+	return of.Each(list, r.takeCell)
+}
+
+// takeCell yields one cell as a row.
+func (r *reading) takeCell(c *rpc.Cell) (err error) {
+	t, rows := r.st.table, len(r.st.rows)
+	if r.row == nil || !bytes.Equal(r.row, c.Row) {
+		if r.rowBytes, err = decodeKey(t.row, c.Row, r.key[:rows], r.rowBytes[:0], r.tolerant); err != nil {
+			return err
+		}
+		r.row = c.Row
+	}
+	if r.keyBytes, err = decodeKey(t.rest, c.Qualifier, r.key[rows:], r.keyBytes[:0], r.tolerant); err != nil {
+		return err
+	}
+	if len(t.columns) > 0 {
+		if r.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, r.tolerant); err != nil {
+			return err
+		}
+	}
+	return r.emit()
+}
+
 // emit yields the current row.
 func (r *reading) emit() error {
 	if len(r.st.statics.requested) > 0 {
@@ -276,8 +423,8 @@ func (r *reading) emit() error {
 			return err
 		}
 	}
-	plan.Project(r.row, r.st.out, r.keyVals, r.vals, r.statics)
-	if err := r.yield(r.row); err != nil {
+	plan.Project(r.out, r.st.out, r.key, r.vals, r.statics)
+	if err := r.yield(r.out); err != nil {
 		return err
 	}
 	return r.ctx.Err() // a page of rows is in memory, and the next may be far away
@@ -287,196 +434,20 @@ func (r *reading) emit() error {
 // them already.
 func (r *reading) readStatics() error {
 	t, view := r.st.table, &r.st.statics
-	if r.keyVals[0].Broken() {
-		r.statics, r.staticOf = make([]drivers.Value, view.n), nil
+	if r.key[0].Broken() {
+		r.statics, r.staticsOf = make([]drivers.Value, view.n), nil
 		return nil
 	}
-	key, err := appendKey(nil, t.static, r.keyVals[:len(t.static)])
-	if err != nil || r.staticOf != nil && bytes.Equal(r.staticOf, key) {
+	key, err := appendKey(nil, t.static, r.key[:len(t.static)])
+	if err != nil || r.staticsOf != nil && bytes.Equal(r.staticsOf, key) {
 		return err
 	}
-	r.statics, r.staticOf = make([]drivers.Value, view.n), key
-	d := rowDecoder{view: view, vals: r.statics, tolerant: r.tolerant}
-	err = r.Get(r.ctx, rpc.NewGet(t.hbase, key, view.requested, view.filter, 0), rpc.EachCell(d.Take))
-	if d.key != nil {
-		d.endCollection()
+	r.statics, r.staticsOf = make([]drivers.Value, view.n), key
+	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
+	if err == nil && len(cells) > 0 {
 		r.rowsScanned++
+		d := decoder{tolerant: r.tolerant} // that of r has the values of the row
+		_, err = d.decode(view, cells, r.statics)
 	}
 	return err
-}
-
-// A collection is stored as a cell of its own and one cell for each element. With c
-// the column's name and e the element, or a map's key:
-//
-//	c              → stamp           when the collection was last put or deleted
-//	c, 0, e        → stamp           an element of a set
-//	c, 0, e        → stamp, value    an entry of a map
-//	c, 0, stamp    → value           an element of a list
-//
-// Elements older than the collection's own cell do not count. That is why neither an append
-// nor a put that replaces the collection has to read. HBase's timestamp decides which cell is
-// older; within one millisecond the stamp does. A stamp is nanoseconds of the client's clock.
-// In lists the client's processTag follows it.
-const elements = 0
-
-// rowDecoder makes columns of the cells of one HBase row. Its user sets view and vals for a read.
-type rowDecoder struct {
-	view *view
-	vals []drivers.Value
-
-	tolerant bool // a value that cannot be decoded becomes a broken one
-
-	key    []byte // row key of the current row; nil between rows
-	exists bool   // the row exists
-
-	// The collection whose cells take is reading.
-	at    *wanted
-	from  int    // index of its first element in elems
-	stamp uint64 // HBase's timestamp of its own cell, in ms; 0 if it has none
-	since uint64 // stamp in its own cell; 0 if it has none
-	elems []drivers.Value
-	arena []byte
-}
-
-// Take takes the next cell of the row.
-func (d *rowDecoder) Take(c *rpc.Cell) error {
-	if d.key == nil {
-		clear(d.vals)
-		d.key, d.exists, d.at = c.Row, !d.view.row, nil
-		d.elems, d.arena = d.elems[:0], d.arena[:0]
-	}
-	if string(c.Qualifier) == markerName {
-		d.exists = true
-		return nil
-	}
-	for i := range d.view.want {
-		w := &d.view.want[i]
-		n := len(w.name)
-		if len(c.Qualifier) < n || string(c.Qualifier[:n]) != w.name {
-			continue
-		}
-		switch collection := w.typ.Collection(); {
-		case len(c.Qualifier) == n && collection:
-			d.begin(w)
-			d.stamp = c.Stamp
-			if len(c.Value) == 8 {
-				d.since = binary.BigEndian.Uint64(c.Value)
-			}
-			return nil
-		case len(c.Qualifier) == n:
-			d.exists = d.exists || w.exists
-			var err error
-			d.vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
-			return err
-		case collection && c.Qualifier[n] == elements:
-			if d.at != w {
-				d.begin(w)
-			}
-			return d.element(c.Qualifier[n+1:], c.Value, c.Stamp)
-		}
-	}
-	return nil
-}
-
-// begin begins the cells of a collection.
-func (d *rowDecoder) begin(w *wanted) {
-	d.endCollection()
-	d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
-}
-
-// endCollection sets the column of the current collection, if there is one.
-func (d *rowDecoder) endCollection() {
-	at := d.at
-	if at == nil || len(d.elems) == d.from {
-		return
-	}
-	switch elems := d.elems[d.from:]; at.typ.Kind {
-	case schemas.Set:
-		d.vals[at.at] = drivers.SetOf(elems)
-	case schemas.List:
-		d.vals[at.at] = drivers.ListOf(elems)
-	default:
-		d.vals[at.at] = drivers.MapOf(elems)
-	}
-}
-
-var errElement = errors.New("an element of a collection that mailbench did not write")
-
-// element takes one element of the current collection.
-func (d *rowDecoder) element(key, value []byte, stamp uint64) error {
-	t := d.at.typ
-	stamped := value
-	if t.Kind == schemas.List {
-		stamped = key
-	}
-	if len(stamped) < 8 && d.tolerant {
-		d.elems = append(d.elems, drivers.Broken(stamped))
-		if t.Kind == schemas.Map {
-			d.elems = append(d.elems, drivers.Broken(value))
-		}
-		return nil
-	}
-	if len(stamped) < 8 {
-		return errElement
-	}
-	if stamp < d.stamp || stamp == d.stamp && binary.BigEndian.Uint64(stamped) < d.since {
-		return nil
-	}
-	if t.Kind == schemas.List {
-		v, err := decodeValue(t.Elem.Kind, value, d.tolerant)
-		d.elems = append(d.elems, v)
-		return err
-	}
-	at := len(d.elems)
-	d.elems = append(d.elems, drivers.Value{})
-	var err error
-	d.arena, err = decodeKey(elementParts(t), key, d.elems[at:], d.arena, d.tolerant)
-	if err == nil && t.Kind == schemas.Map {
-		var v drivers.Value
-		v, err = decodeValue(t.Elem.Kind, value[8:], d.tolerant)
-		d.elems = append(d.elems, v)
-	}
-	return err
-}
-
-// elementParts returns how a qualifier ends with an element of a set or a key of a map.
-func elementParts(t schemas.Type) []keyPart {
-	kind := t.Elem.Kind
-	if t.Kind == schemas.Map {
-		kind = t.Key.Kind
-	}
-	return []keyPart{{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}}
-}
-
-// rowSink yields rows that are HBase rows, or the static columns of partitions.
-type rowSink struct {
-	rowDecoder
-	r *reading
-}
-
-func (k *rowSink) RestartRow() { k.key = nil }
-
-// End yields the current row, if it exists.
-func (k *rowSink) End() (err error) {
-	key, r := k.key, k.r
-	if key == nil {
-		return nil
-	}
-	k.key = nil
-	if len(r.st.Pattern().Filter) == 0 { // else HBase's scan metrics count them
-		r.rowsScanned++
-	}
-	if !k.exists {
-		if k.tolerant {
-			r.skip(key)
-		}
-		return nil
-	}
-	if k.at != nil {
-		k.endCollection()
-	}
-	if r.arena, err = decodeKey(r.parts, key, r.keyVals, r.arena[:0], k.tolerant); err != nil {
-		return err
-	}
-	return r.emit()
 }

@@ -77,26 +77,21 @@ type step struct {
 func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 	p, t := st.Pattern(), st.table
 	e = t.newEdit(nil)
-	row := t.row
-	if p.Static {
-		row = t.static
-	}
-	if e.Row, err = appendKey(nil, row, args[:min(len(row), len(p.By))]); err != nil {
+	if e.Row, err = appendKey(nil, st.rows, args[:min(len(st.rows), len(p.By))]); err != nil {
 		return nil, err
 	}
-	if t.wide() && !p.Static {
+	if st.cells {
 		return e, st.putCell(e, args)
 	}
-	family, _ := st.family()
 	if p.Kind == schemas.Delete {
 		e.DeleteAll(t.family)
 		return e, nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.Put(family, []byte(markerName), []byte(marker))
+		e.Put(st.family, []byte(markerName), []byte(marker))
 	}
 	for _, w := range st.write {
-		if err := st.putColumn(e, family, w, args); err != nil {
+		if err := st.putColumn(e, w, args); err != nil {
 			return nil, err
 		}
 	}
@@ -104,28 +99,26 @@ func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 }
 
 // putColumn adds the change of one column to the edit.
-func (st *statement) putColumn(e *rpc.Edit, family string, w operand, args []drivers.Value) error {
-	kind := st.Pattern().Kind
-	if w.column.Type.Collection() {
-		return st.putElements(e, family, w.column, args, w.arg)
-	}
+func (st *statement) putColumn(e *rpc.Edit, w operand, args []drivers.Value) error {
 	at, v := []byte(w.column.Name), args[w.arg]
 	switch {
-	case kind == schemas.Add:
-		e.Increment(family, at, v.Int64())
+	case w.column.Type.Collection():
+		return st.putElements(e, w.column, v)
+	case st.Pattern().Kind == schemas.Add:
+		e.Increment(st.family, at, v.Int64())
 	case v.IsNull():
-		e.Delete(family, at)
+		e.Delete(st.family, at)
 	default:
-		e.Put(family, at, encodeValue(v))
+		e.Put(st.family, at, encodeValue(v))
 	}
 	return nil
 }
 
 // putElements adds the change of a collection to the edit.
-func (st *statement) putElements(e *rpc.Edit, family string, c *schemas.Column, args []drivers.Value, arg int) error {
-	v, t := args[arg], c.Type
+func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value) error {
+	t := c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
-		e.Put(family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
+		e.Put(st.family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
 	}
 	if v.IsNull() {
 		return nil
@@ -138,7 +131,7 @@ func (st *statement) putElements(e *rpc.Edit, family string, c *schemas.Column, 
 		stamp := nextStamp()
 		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
-			e.Put(family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
+			e.Put(st.family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
 			continue
 		}
 		qualifier, err := appendKey(qualifier, elementParts(t), elems[i:i+1])
@@ -149,7 +142,7 @@ func (st *statement) putElements(e *rpc.Edit, family string, c *schemas.Column, 
 		if t.Kind == schemas.Map {
 			value = appendValue(value, elems[i+1])
 		}
-		e.Put(family, qualifier, value)
+		e.Put(st.family, qualifier, value)
 	}
 	return nil
 }
@@ -187,15 +180,13 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 	if p.Kind != schemas.PutIf {
 		return nil, nil
 	}
-	family, _ := st.family()
-	wide := t.wide() && !p.Static
 	at := []byte(markerName) // the cell that says whether there is a row
-	if wide {
+	if st.cells {
 		at = e.Qualifier()
 	}
-	absent := cellIs(e.Row, family, at, nil)
+	absent := cellIs(e.Row, st.family, at, nil)
 	switch {
-	case p.Absent && !wide && len(t.added) > 0:
+	case p.Absent && !st.cells && len(t.added) > 0:
 		return nil, fmt.Errorf("table %s has columns that are counted up: %w", t.schema.Name, drivers.ErrUnsupported)
 	case p.Absent:
 		return []*pb.Condition{absent}, nil
@@ -206,18 +197,18 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 	want := args[st.Layout.If:][:len(p.If)]
 	var is *pb.Condition
 	switch {
-	case wide:
-		is = cellIs(e.Row, family, at, appendValue(nil, want[0]))
+	case st.cells:
+		is = cellIs(e.Row, st.family, at, appendValue(nil, want[0]))
 	case len(want) == 1 && want[0].IsNull():
-		return []*pb.Condition{cellIs(e.Row, family, []byte(p.If[0].Name), nil)}, nil
+		return []*pb.Condition{cellIs(e.Row, st.family, []byte(p.If[0].Name), nil)}, nil
 	case len(want) == 1:
-		is = cellIs(e.Row, family, []byte(p.If[0].Name), appendValue(nil, want[0]))
+		is = cellIs(e.Row, st.family, []byte(p.If[0].Name), appendValue(nil, want[0]))
 	default:
 		var all []*pb.Filter
 		for i, c := range p.If {
-			all = append(all, columnIs(family, c.Name, want[i]))
+			all = append(all, columnIs(st.family, c.Name, want[i]))
 		}
-		is = rowIs(e.Row, family, allOf(all...))
+		is = rowIs(e.Row, st.family, allOf(all...))
 	}
 	if slices.ContainsFunc(want, func(v drivers.Value) bool { return !v.IsNull() }) {
 		return []*pb.Condition{is}, nil

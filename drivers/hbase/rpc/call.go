@@ -4,7 +4,7 @@
 // A [Sender] sends and counts calls. gohbase's own calls lack several kinds of mutation in one step, nonces, a limit on
 // the rows of a scan, conditions on several columns and table descriptors, so [Call] is the one kind here. A call ends
 // after a timeout. One that must not take effect twice is sent once: see [Call.SetRegion]. An [Edit] is a change of a
-// row, a [Range] what a scan reads, and a [Sink] takes the cells that come back. The error of a write that may have
+// row, a [Range] what a scan reads, and [Rows] takes the cells that come back. The error of a write that may have
 // been applied is [drivers.ErrUnknown]. Connections check answers before gohbase reads them.
 package rpc
 
@@ -36,40 +36,45 @@ type Sender struct {
 	Tally   *Tally // counts the calls of a traced session; else nil
 
 	mu   sync.Mutex
-	cost drivers.CostCounter
+	cost drivers.Cost
 }
 
 // Count adds to the cost of calls.
 func (s *Sender) Count(c drivers.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cost.Cost.Add(&c)
+	s.cost.Add(&c)
 }
 
 // Scanned counts rows or cells that HBase has read.
 func (s *Sender) Scanned(rows int) { s.Count(drivers.Cost{RowsExamined: int64(rows)}) }
 
 // Take implements drivers.Session. It returns what calls have cost since the last Take, and forgets it.
-func (s *Sender) Take() drivers.Cost {
+func (s *Sender) Take() (cost drivers.Cost) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cost.Take()
+	cost, s.cost = s.cost, drivers.Cost{}
+	return cost
 }
 
-// Send sends a call and waits for its answer, at most for the timeout. If batching is on, gohbase may put a get, put or
-// delete into one request with the calls of other goroutines.
+// Send sends a call and waits for its answer, at most for the timeout: gohbase itself would look for a region forever.
+// If batching is on, gohbase may put a get, put or delete into one request with the calls of other goroutines.
 func (s *Sender) Send(ctx context.Context, c *Call) error {
-	defer s.begin(ctx, c)()
+	if c.deadline.IsZero() {
+		c.deadline = time.Now().Add(s.Timeout)
+	}
+	c.ctx, c.stop = context.WithDeadlineCause(ctx, c.deadline, ErrTimeout)
+	defer c.stop()
 	c.together = s.Batched && c.batchable
 	c.sent = c.together // gohbase's own goroutine will send it
 	answer, err := s.RPC.SendRPC(c)
 	if raw, ok := answer.(*emptypb.Empty); ok && err == nil {
 		c.after, err = cellsIn(raw.ProtoReflect().GetUnknown())
 	}
+	s.count(err == nil, c)
 	if err != nil {
 		return explain(ctx, c, err)
 	}
-	s.answered(c)
 	return nil
 }
 
@@ -79,14 +84,15 @@ func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err
 	if len(calls) == 0 {
 		return 0, nil
 	}
-	defer s.begin(ctx, calls...)()
+	own, stop := context.WithTimeoutCause(ctx, s.Timeout, ErrTimeout)
+	defer stop()
 	batch := make([]hrpc.Call, len(calls))
 	for i, c := range calls {
+		c.ctx, c.stop = own, stop
 		c.together, c.sent, batch[i] = true, true, c // gohbase's own goroutine will send it
 	}
-	results, ok := s.Client.SendBatch(calls[0].ctx, batch)
-	if ok {
-		s.answered(calls...)
+	results, ok := s.Client.SendBatch(own, batch)
+	if s.count(ok, calls...); ok {
 		return len(calls), nil
 	}
 	for i := range results {
@@ -105,12 +111,19 @@ func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err
 	return done, err
 }
 
-// answered counts calls that were answered together: one request to each region server. The
-// first was counted before it was sent.
-func (s *Sender) answered(calls ...*Call) {
+// count counts calls that were sent together: one request, or if they were answered one to each region server.
+func (s *Sender) count(answered bool, calls ...*Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	cost, sendings := &s.cost.Cost, int64(1)
+	if calls[0].again {
+		s.cost.Retries++
+	} else {
+		s.cost.Calls++
+	}
+	if !answered {
+		return
+	}
+	sendings := int64(1)
 	for i, c := range calls {
 		sendings = max(sendings, c.sendings)
 		requests := int64(1)
@@ -118,34 +131,16 @@ func (s *Sender) answered(calls ...*Call) {
 			requests = 0
 		}
 		if i > 0 {
-			cost.Calls += requests
+			s.cost.Calls += requests
 		}
 		if c.readsRow && !c.again {
-			cost.RowsExamined++
+			s.cost.RowsExamined++
 		}
 		if s.Tally != nil {
 			s.Tally.count(c, requests)
 		}
 	}
-	cost.Retries += sendings - 1
-}
-
-// begin counts a request that is about to be sent. Its calls end after the timeout: gohbase itself would look for a
-// region forever. The function ends them before that.
-func (s *Sender) begin(ctx context.Context, calls ...*Call) context.CancelFunc {
-	timeout, cost := s.Timeout, drivers.Cost{Calls: 1}
-	if first := calls[0]; first.again {
-		cost = drivers.Cost{Retries: 1}
-		if !first.deadline.IsZero() {
-			timeout = time.Until(first.deadline)
-		}
-	}
-	s.Count(cost)
-	ctx, cancel := context.WithTimeoutCause(ctx, timeout, ErrTimeout)
-	for _, c := range calls {
-		c.ctx, c.stop = ctx, cancel
-	}
-	return cancel
+	s.cost.Retries += sendings - 1
 }
 
 // Call is one request to a region server or to the master. It implements gohbase's
@@ -167,8 +162,8 @@ type Call struct {
 	together  bool               // gohbase is to do so, if it is batchable
 	once      bool               // it must not be sent twice, because it could take effect twice
 	readsRow  bool               // it changes a row that HBase reads first
-	again     bool               // it repeats one that HBase has refused, and ends at its deadline if it has one
-	deadline  time.Time          // of all attempts
+	again     bool               // it repeats one that HBase has refused
+	deadline  time.Time          // of all attempts; zero: it has the timeout of one call
 	sent      bool               // it was sent
 	sendings  int64              // how often gohbase has sent it
 	answered  bool               // a response arrived, not an exception

@@ -65,6 +65,36 @@ func TestSentTwice(t *testing.T) {
 	}
 }
 
+// TestOnce: changes that would take effect twice are those that are sent once.
+func TestOnce(t *testing.T) {
+	put := func(e *Edit) { e.Put("m", []byte("p"), []byte("v")) }
+	drop := func(e *Edit) { e.Delete("m", []byte("d")) }
+	count := func(e *Edit) { e.Increment("m", []byte("n"), 1) }
+	number := func(e *Edit) { e.Once = true }
+	for _, c := range []struct {
+		name      string
+		parts     []func(*Edit)
+		condition *pb.Condition
+		once      bool
+	}{
+		{"a put", []func(*Edit){put}, nil, false},
+		{"a put and a delete", []func(*Edit){put, drop}, nil, false},
+		{"an increment, which has a nonce", []func(*Edit){count}, nil, false},
+		{"an increment that returns its number", []func(*Edit){count, number}, nil, true},
+		{"an increment and a put", []func(*Edit){count, put}, nil, true},
+		{"a put with a condition", []func(*Edit){put}, new(pb.Condition), true},
+		{"a put and a delete with a condition", []func(*Edit){put, drop}, new(pb.Condition), true},
+	} {
+		e := Edit{Table: []byte("t"), Row: []byte("r")}
+		for _, part := range c.parts {
+			part(&e)
+		}
+		if change := newMutation(&e, c.condition, new(pb.MutationProto_Durability)); change.once != c.once {
+			t.Errorf("%s is sent once: %v, want %v", c.name, change.once, c.once)
+		}
+	}
+}
+
 // TestTimeout bounds calls that HBase does not answer, and says of writes which
 // were sent that their outcome is unknown.
 func TestTimeout(t *testing.T) {

@@ -46,10 +46,6 @@ func readCells(block []byte, n int64) (cells []Cell, read uint32, err error) {
 	return cells, uint32(len(block) - len(b)), nil
 }
 
-// cellTypes are the types of the cells that execute actions (org.apache.hadoop.hbase.KeyValue.Type): Put,
-// DeleteColumn (all versions of one column) and DeleteFamily.
-var cellTypes = [...]byte{putCell: 4, deleteCell: 12, deleteFamily: 14, addToCell: 4}
-
 const (
 	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
 	latest = 1<<63 - 1
@@ -150,6 +146,6 @@ func appendCell(dst, row []byte, o *op) []byte {
 	dst = append(dst, o.family...)
 	dst = append(dst, o.qualifier...)
 	dst = binary.BigEndian.AppendUint64(dst, o.stamp)
-	dst = append(dst, cellTypes[o.action])
+	dst = append(dst, o.action.cell)
 	return append(dst, o.value...)
 }

@@ -30,15 +30,24 @@ const (
 	MaxRequest = 255 << 20
 )
 
-// action is what an edit does to a cell.
-type action uint8
+// action is what an edit does to a cell: the type of the mutation, and of the cell that says it
+// (org.apache.hadoop.hbase.KeyValue.Type).
+type action struct {
+	mutation pb.MutationProto_MutationType
+	cell     byte
+}
 
-const (
-	putCell action = iota
-	deleteCell
-	deleteFamily // all cells of a family
-	addToCell
+var (
+	putCell      = action{pb.MutationProto_PUT, 4}
+	deleteCell   = action{pb.MutationProto_DELETE, 12} // all versions
+	deleteFamily = action{pb.MutationProto_DELETE, 14} // all cells of a family
+	addToCell    = action{pb.MutationProto_INCREMENT, 4}
 )
+
+// mutations are the types of mutations. Nearly all edits need only one.
+var mutations = [...]pb.MutationProto_MutationType{
+	pb.MutationProto_PUT, pb.MutationProto_DELETE, pb.MutationProto_INCREMENT,
+}
 
 // op is one change of an edit. Values are shared with the caller's arguments.
 type op struct {
@@ -133,7 +142,7 @@ func (e *Edit) Merge() {
 // Single reports whether one mutation of HBase applies the edit.
 func (e *Edit) Single() bool {
 	return len(e.ops) > 0 && !slices.ContainsFunc(e.ops[1:], func(o op) bool {
-		return mutationOf[o.action] != mutationOf[e.ops[0].action]
+		return o.action.mutation != e.ops[0].action.mutation
 	})
 }
 
@@ -171,17 +180,6 @@ func CheckRow(row []byte) error {
 // nonceGroup distinguishes this process's nonces from those of others.
 var nonceGroup = rand.Uint64()
 
-// mutationOf is the type of mutation of each action, and mutationKinds are all of them. Nearly all edits need only one.
-var (
-	mutationOf = [...]pb.MutationProto_MutationType{
-		putCell: pb.MutationProto_PUT, deleteCell: pb.MutationProto_DELETE, deleteFamily: pb.MutationProto_DELETE,
-		addToCell: pb.MutationProto_INCREMENT,
-	}
-	mutationKinds = [...]pb.MutationProto_MutationType{
-		pb.MutationProto_PUT, pb.MutationProto_DELETE, pb.MutationProto_INCREMENT,
-	}
-)
-
 // newMutation returns a call that applies an edit: by one mutation (Mutate), or by several of different types that take
 // effect together or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an
 // increment that is sent again after its connection was lost, and answers as it did before.
@@ -189,10 +187,10 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 	var all []*pb.Action
 	var cells []byte
 	increments := false
-	for _, kind := range mutationKinds {
+	for _, kind := range mutations {
 		n := int32(0)
 		for i := range e.ops {
-			if o := &e.ops[i]; mutationOf[o.action] == kind {
+			if o := &e.ops[i]; o.action.mutation == kind {
 				cells = appendCell(cells, e.Row, o)
 				n++
 			}
@@ -246,7 +244,7 @@ func (s *Sender) ApplyTogether(ctx context.Context, edits []*Edit) (done int, er
 // does. The call has the new values of an increment.
 func (s *Sender) Apply(ctx context.Context, e *Edit, conditions ...*pb.Condition) (c *Call, applied bool, err error) {
 	if len(conditions) == 0 {
-		return s.apply(ctx, e, nil)
+		conditions = []*pb.Condition{nil}
 	}
 	for i := 0; i < len(conditions) && !applied && err == nil; i++ {
 		c, applied, err = s.apply(ctx, e, conditions[i])

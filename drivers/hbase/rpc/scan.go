@@ -37,17 +37,15 @@ type Range struct {
 	Left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
 	Uncached    bool         // HBase keeps the blocks that it reads out of its cache
 	Filtered    bool         // HBase reports how many rows it reads: the filter drops some of them
+	Pieces      bool         // a row may be large: its cells are yielded as they come, in several calls
 }
 
-// The fields of a scan that gohbase lacks.
+// The fields of a scan that gohbase lacks: the tags of numbers, and whole fields.
 var (
-	withoutStart = varint(fieldIncludeStartRow, 0)
-	withStop     = varint(fieldIncludeStopRow, 1)
+	limitOfRows  = protowire.AppendTag(nil, fieldLimitOfRows, protowire.VarintType)
+	withoutStart = append(protowire.AppendTag(nil, fieldIncludeStartRow, protowire.VarintType), 0)
+	withStop     = append(protowire.AppendTag(nil, fieldIncludeStopRow, protowire.VarintType), 1)
 )
-
-func varint(field protowire.Number, n uint64) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.VarintType), n)
-}
 
 // newScan returns one step of a scan: it fetches at most limit rows; 0 is no limit. If scanner is nil, it first opens
 // one on the range. If counts, HBase returns how many rows it reads.
@@ -62,7 +60,7 @@ func newScan(r *Range, scanner *uint64, limit uint32, counts bool) *Call {
 	}
 	if limit > 0 {
 		q.NumberOfRows = &limit
-		q.ProtoReflect().SetUnknown(varint(fieldLimitOfRows, uint64(limit)))
+		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(limit)))
 	}
 	if counts {
 		q.TrackScanMetrics = yes
@@ -111,64 +109,39 @@ const maxFetch = 1<<31 - 1
 
 var yes = proto.Bool(true)
 
-// Sink takes the cells that a read returns, HBase row by HBase row.
-type Sink interface {
-	// Take takes a cell. End is called after the last cell of a row. If either returns an
-	// error, the read ends: without an error if it is ErrDone.
-	Take(c *Cell) error
-	End() error
-	// RestartRow says that the current row will come again, from its first cell.
-	RestartRow()
-}
+// Rows takes what a read returns: the cells of one HBase row in each call. If it returns an error, the read ends:
+// without an error if it is ErrDone.
+type Rows = func(row []Cell) error
 
-// EachCell is a sink that gets each cell.
-type EachCell func(c *Cell) error
+// ErrDone is the error of Rows that want no more.
+var ErrDone = errors.New("done")
 
-// Take implements Sink, as do the methods below.
-func (do EachCell) Take(c *Cell) error { return do(c) }
-
-// End does nothing.
-func (EachCell) End() error { return nil }
-
-// RestartRow does nothing.
-func (EachCell) RestartRow() {}
-
-// Get sends a Get, and gives the cells in its answer to the sink.
-func (s *Sender) Get(ctx context.Context, c *Call, to Sink) error {
+// Get reads the cells of one row, at most limit cells of each family; 0 is no limit.
+func (s *Sender) Get(ctx context.Context, table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32,
+) ([]Cell, error) {
+	c := NewGet(table, row, columns, passes, limit)
 	if err := s.Send(ctx, c); err != nil {
-		return err
+		return nil, err
 	}
-	return c.Deliver(to)
-}
-
-// Deliver gives the cells in the answer to a Get to the sink.
-func (c *Call) Deliver(to Sink) error {
-	cells := c.Found()
-	for i := range cells {
-		if err := to.Take(&cells[i]); err != nil {
-			return err
-		}
-	}
-	return to.End()
+	return c.Found(), nil
 }
 
 // scanner reads a range of HBase rows, region by region.
 type scanner struct {
 	*Sender
-	r    Range
-	sink Sink
+	r     Range // what is still to be read
+	yield Rows
 
 	row    []byte  // key of the current HBase row, or of the last one
 	open   bool    // more cells of row may come
+	held   []Cell  // those of row that yield has yet to get; none with Pieces
+	last   []byte  // with Pieces: the qualifier of the last cell that yield got of row
 	id     *uint64 // the number of the region server's scanner, if that is open
-	rows   int     // number of rows that this scanner of the region server has returned
+	some   bool    // this scanner of the region server has returned cells
 	counts bool    // HBase returns how many rows it reads
 	lost   int     // number of scanners lost since the last cell
 	again  bool    // the next call repeats one whose scanner was lost
 }
-
-// ErrDone is the error of a sink that wants no more.
-var ErrDone = errors.New("done")
 
 // maxLost is how many scanners may be lost one after another.
 const maxLost = 10
@@ -177,19 +150,19 @@ const maxLost = 10
 // read from for a minute.
 const closeTimeout = 2 * time.Second
 
-// Scan reads a range of a table until the range or the sink is at its end.
-func (s *Sender) Scan(ctx context.Context, r Range, to Sink) error {
-	sc := &scanner{Sender: s, r: r, sink: to, counts: r.Filtered || s.Tally != nil}
+// Scan reads a range of a table until the range is at its end or yield wants no more.
+func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
+	sc := &scanner{Sender: s, r: r, yield: yield, counts: r.Filtered || s.Tally != nil}
 	for {
-		done, err := sc.region(ctx)
-		if sc.id != nil {
+		done, err := sc.fetch(ctx)
+		if err != nil && sc.id != nil {
 			sc.close(ctx)
 		}
 		switch {
 		case err != nil && sc.lost < maxLost && isOne(err, scannerGone) && ctx.Err() == nil:
 			sc.lost++
-			sc.resume()
 			sc.again = true
+			sc.resume()
 		case err == ErrDone:
 			return nil
 		case done || err != nil:
@@ -198,63 +171,56 @@ func (s *Sender) Scan(ctx context.Context, r Range, to Sink) error {
 	}
 }
 
-// resume sets the range for a new scanner: it begins after the last row that was read whole.
-func (s *scanner) resume() {
-	if s.open {
-		s.sink.RestartRow()
-		s.r.Start, s.r.SkipStart = s.row, false
-		s.open = false
-	} else if len(s.row) > 0 {
-		s.r.Start, s.r.SkipStart = s.row, true
+// fetch reads the next rows of a region, and moves on to the next region at its end. done is true if the scan ends
+// there.
+func (s *scanner) fetch(ctx context.Context) (done bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
 	}
+	limit := uint32(0)
+	if s.r.Left != nil {
+		if left := s.r.Left(); left > 0 && left < maxFetch {
+			limit = uint32(left)
+		}
+	}
+	c := newScan(&s.r, s.id, limit, s.counts)
+	c.again, s.again = s.again, false
+	if err := s.Send(ctx, c); err != nil {
+		return false, err
+	}
+	answer := c.response.(*pb.ScanResponse)
+	if s.r.Filtered {
+		s.countRows(answer)
+	}
+	if s.id == nil {
+		s.id, s.some = answer.ScannerId, false
+	}
+	inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
+	if !inRegion || !anywhere {
+		s.id = nil // HBase has closed it
+	}
+	if err := s.results(c.after, answer); err != nil || inRegion && anywhere {
+		return false, err
+	}
+	if err := s.endRow(); err != nil {
+		return false, err
+	}
+	switch {
+	case !inRegion:
+		return s.nextRegion(c.Region().StartKey(), c.Region().StopKey()), nil
+	case limit == 0 || !s.some:
+		return true, nil
+	}
+	s.resume() // the scanner stopped at its limit, but more rows are wanted
+	return false, nil
 }
 
-// region scans one region. done is true if the scan ends there.
-func (s *scanner) region(ctx context.Context) (done bool, err error) {
-	for s.rows = 0; ; {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		limit := uint32(0)
-		if s.r.Left != nil {
-			if left := s.r.Left(); left > 0 && left < maxFetch {
-				limit = uint32(left)
-			}
-		}
-		c := newScan(&s.r, s.id, limit, s.counts)
-		c.again, s.again = s.again, false
-		if err := s.Send(ctx, c); err != nil {
-			return false, err
-		}
-		answer := c.response.(*pb.ScanResponse)
-		if s.r.Filtered {
-			s.countRows(answer)
-		}
-		if s.id == nil {
-			s.id = answer.ScannerId
-		}
-		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
-		if !inRegion || !anywhere {
-			s.id = nil // HBase has closed it
-		}
-		if err := s.results(c, answer); err != nil {
-			return true, err
-		}
-		if inRegion && anywhere {
-			continue
-		}
-		if err := s.endRow(); err != nil {
-			return true, err
-		}
-		if !inRegion {
-			return s.nextRegion(c.Region().StartKey(), c.Region().StopKey()), nil
-		}
-		if limit == 0 || s.rows == 0 {
-			return true, nil
-		}
-		s.resume() // the scanner stopped at its limit, but the sink still wants rows
-		return false, nil
+// resume sets the range for a new scanner: it begins after the last row that was read whole.
+func (s *scanner) resume() {
+	if len(s.row) > 0 {
+		s.r.Start, s.r.SkipStart = s.row, !s.open
 	}
+	s.held = nil // they come again
 }
 
 // countRows counts the rows that HBase read for an answer.
@@ -268,42 +234,53 @@ func (s *scanner) countRows(answer *pb.ScanResponse) {
 	s.Count(drivers.Cost{Unreported: 1})
 }
 
-// results gives the cells of one answer to the sink.
-func (s *scanner) results(c *Call, answer *pb.ScanResponse) error {
-	cells := c.after
-	if len(cells) == 0 {
-		return nil
-	}
+// results yields the cells of one answer, row by row or, with Pieces, as they come.
+func (s *scanner) results(cells []Cell, answer *pb.ScanResponse) (err error) {
 	for i, n := range answer.GetCellsPerResult() {
-		s.lost = 0
-		for ; n > 0; n, cells = n-1, cells[1:] {
-			if !s.open || !bytes.Equal(cells[0].Row, s.row) {
-				if err := s.endRow(); err != nil {
-					return err
-				}
-				s.row, s.open = cells[0].Row, true
-				s.rows++
-			}
-			if err := s.sink.Take(&cells[0]); err != nil {
-				return err
-			}
+		if n == 0 {
+			continue
 		}
-		if !answer.PartialFlagPerResult[i] {
+		piece := cells[:n:n]
+		cells = cells[n:]
+		s.lost, s.some = 0, true
+		if !s.open || !bytes.Equal(piece[0].Row, s.row) {
 			if err := s.endRow(); err != nil {
 				return err
 			}
+			s.row, s.open, s.last = piece[0].Row, true, nil
+		}
+		switch {
+		case s.r.Pieces:
+			for len(piece) > 0 && s.last != nil && bytes.Compare(piece[0].Qualifier, s.last) <= 0 {
+				piece = piece[1:] // it comes again, from a new scanner
+			}
+			if len(piece) > 0 {
+				s.last = piece[len(piece)-1].Qualifier
+				err = s.yield(piece)
+			}
+		case len(s.held) == 0:
+			s.held = piece
+		default:
+			s.held = append(s.held, piece...)
+		}
+		if err == nil && !answer.PartialFlagPerResult[i] {
+			err = s.endRow()
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// endRow ends the current row, if there is one.
+// endRow ends the current row, and yields what is held of it.
 func (s *scanner) endRow() error {
-	if !s.open {
+	row := s.held
+	s.open, s.held = false, nil
+	if len(row) == 0 {
 		return nil
 	}
-	s.open = false
-	return s.sink.End()
+	return s.yield(row)
 }
 
 // nextRegion moves on to the next region and reports whether none is left.

@@ -95,69 +95,70 @@ func (f *fakeServer) begin(scan *pb.Scan) {
 	}
 }
 
-// collector is a sink that writes down what it is given.
+// collector writes down the rows that it is given, or the pieces of rows.
 type collector struct {
-	got   []string
-	row   []string
-	stop  int // rows after which it wants no more
-	anews int
+	got  []string
+	stop int // rows after which it wants no more
 }
 
-func (k *collector) Take(c *Cell) error {
-	k.row = append(k.row, fmt.Sprintf("%s.%s", c.Row, c.Qualifier))
-	return nil
-}
-
-func (k *collector) End() error {
-	k.got = append(k.got, strings.Join(k.row, " "))
-	k.row = nil
+func (k *collector) take(row []Cell) error {
+	var cells []string
+	for _, c := range row {
+		cells = append(cells, fmt.Sprintf("%s.%s", c.Row, c.Qualifier))
+	}
+	k.got = append(k.got, strings.Join(cells, " "))
 	if len(k.got) == k.stop {
 		return ErrDone
 	}
 	return nil
 }
 
-func (k *collector) RestartRow() { k.row, k.anews = nil, k.anews+1 }
-
 // TestScanner reads rows that come in pieces, from a server that loses its
-// scanners between any two of them: each row comes once, and whole.
+// scanners between any two of them: each row comes once, and whole, and so does each of its cells if they are
+// taken in pieces.
 func TestScanner(t *testing.T) {
 	rows := []string{"a", "b", "c", "d"}
 	want := []string{"a.c0 a.c1 a.c2", "b.c0 b.c1 b.c2", "c.c0 c.c1 c.c2", "d.c0 d.c1 d.c2"}
-	for _, reversed := range []bool{false, true} {
+	for _, r := range []Range{{}, {Reversed: true}, {Pieces: true}} {
 		for step := 1; step <= 13; step++ {
 			for lost := 0; lost <= 12; lost++ {
-				f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + 2: true}}
-				k := &collector{}
-				if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Table: []byte("t"), Reversed: reversed}, k); err != nil {
-					t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
-				}
-				expected := slices.Clone(want)
-				if reversed {
-					slices.Reverse(expected)
-				}
-				if !slices.Equal(k.got, expected) {
-					t.Errorf("reversed %v, %d cells an answer, lost at %d: %q", reversed, step, lost, k.got)
-				}
-				if f.open {
-					t.Errorf("%d cells an answer, lost at %d: a scanner was left open", step, lost)
+				for gap := range 3 {
+					f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + gap: true}}
+					k := &collector{}
+					if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), r, k.take); err != nil {
+						t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
+					}
+					got, expected := k.got, slices.Clone(want)
+					if r.Reversed {
+						slices.Reverse(expected)
+					}
+					if r.Pieces {
+						got, expected = []string{strings.Join(got, " ")}, []string{strings.Join(expected, " ")}
+					}
+					if !slices.Equal(got, expected) {
+						t.Errorf("reversed %v, pieces %v, %d cells an answer, lost at %d and %d: %q", r.Reversed, r.Pieces, step, lost,
+							lost+gap, k.got)
+					}
+					if f.open {
+						t.Errorf("%d cells an answer, lost at %d: a scanner was left open", step, lost)
+					}
 				}
 			}
 		}
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Table: []byte("t")}, k); err != nil || len(k.got) != 2 || f.open {
+	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err != nil || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Table: []byte("t")}, &collector{}); err == nil || !isOne(err, scannerGone) {
+	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err == nil || !isOne(err, scannerGone) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	if err := newFake(sendFunc(func(*Call) error { return broken }), time.Minute).Scan(t.Context(), Range{Table: []byte("t")}, &collector{}); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := newFake(sendFunc(func(*Call) error { return broken }), time.Minute).Scan(t.Context(), Range{}, k.take); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}
 }
@@ -184,9 +185,11 @@ func TestFold(t *testing.T) {
 		if o.action == addToCell {
 			value = fmt.Sprint(binary.BigEndian.Uint64(o.value))
 		}
-		got = append(got, fmt.Sprintf("%s:%s %d %s", o.family, o.qualifier, o.action, value))
+		got = append(got, fmt.Sprintf("%s:%s %v %d %s", o.family, o.qualifier, o.action.mutation, o.action.cell, value))
 	}
-	want := []string{"data:a 0 3", "m:a 0 4", "m:b 1 ", "n: 2 ", "n:a 3 5", "n:b 3 5"}
+	want := []string{
+		"data:a PUT 4 3", "m:a PUT 4 4", "m:b DELETE 12 ", "n: DELETE 14 ", "n:a INCREMENT 4 5", "n:b INCREMENT 4 5",
+	}
 	if !slices.Equal(got, want) {
 		t.Errorf("folded to %q, expected %q", got, want)
 	}
