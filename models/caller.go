@@ -13,37 +13,41 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Caller is what the mailbox of every model runs its statements with: a session, and
-// buffers that each operation reuses. A model's mailbox embeds it.
-type Caller struct {
+// Caller is what the mailbox M of every model runs its statements with: a session, and
+// buffers that each operation reuses. The mailbox embeds it.
+//
+// A function that a read calls with each row gets the mailbox too. So it need capture nothing, and a function that
+// captures nothing is no allocation.
+type Caller[M any] struct {
 	S       drivers.Session
 	Calls   Calls
 	Arena   Arena
 	Handles Handles
 
-	model string
-	again drivers.Repeater    // S, if it counts repeated calls apart; else nil
-	blobs drivers.BlobCounter // S, if it counts what goes to a store of blobs; else nil
-	args  []drivers.Value
-	row   func(row []drivers.Value) error
-	onRow func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
-	found bool
+	model   string
+	mailbox *M
+	again   drivers.Repeater    // S, if it counts repeated calls apart; else nil
+	blobs   drivers.BlobCounter // S, if it counts what goes to a store of blobs; else nil
+	args    []drivers.Value
+	row     func(m *M, row []drivers.Value) error
+	onRow   func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
+	found   bool
 
 	ids       []drivers.Value // of the messages that Several reads
 	at        int             // the next of them
-	take      func(at int, row []drivers.Value) error
+	take      func(m *M, at int, row []drivers.Value) error
 	onSeveral func(row []drivers.Value) error // c.severalRow
 }
 
 // Start makes c ready for the calls of a mailbox on session s. Errors name the model.
-func (c *Caller) Start(model string, s drivers.Session) {
-	c.model, c.S, c.onRow, c.onSeveral = model, s, c.oneRow, c.severalRow
+func (c *Caller[M]) Start(model string, m *M, s drivers.Session) {
+	c.model, c.mailbox, c.S, c.onRow, c.onSeveral = model, m, s, c.oneRow, c.severalRow
 	c.again, _ = s.(drivers.Repeater)
 	c.blobs, _ = s.(drivers.BlobCounter)
 }
 
 // Blob counts one call of a store of blobs, with the bytes that it read or wrote.
-func (c *Caller) Blob(read, written int64) {
+func (c *Caller[M]) Blob(read, written int64) {
 	if c.blobs != nil {
 		c.blobs.Blob(read, written)
 	}
@@ -52,53 +56,66 @@ func (c *Caller) Blob(read, written int64) {
 // Repeating says whether the calls from here on repeat those of an attempt that failed because
 // others changed the same row. They are counted as retries and not as what the operation costs.
 // The model must end it before the operation ends.
-func (c *Caller) Repeating(on bool) {
+func (c *Caller[M]) Repeating(on bool) {
 	if c.again != nil {
 		c.again.Repeating(on)
 	}
 }
 
 // With returns the arguments in a buffer that the next call of With reuses.
-func (c *Caller) With(args ...drivers.Value) []drivers.Value {
+func (c *Caller[M]) With(args ...drivers.Value) []drivers.Value {
 	c.args = append(c.args[:0], args...)
 	return c.args
 }
 
 // Also returns the arguments of the last With and after them the given ones.
-func (c *Caller) Also(args ...drivers.Value) []drivers.Value {
+func (c *Caller[M]) Also(args ...drivers.Value) []drivers.Value {
 	c.args = append(c.args, args...)
 	return c.args
 }
 
 // Forget clears the values and arguments of the last operation. After one on a large message,
 // the buffers of each of many mailboxes would otherwise refer to it until the next.
-func (c *Caller) Forget() {
+func (c *Caller[M]) Forget() {
 	c.Arena.Reset()
 	clear(c.args[:cap(c.args)])
 	c.Calls.forget()
 }
 
-// ReadOne runs a read that yields one row, or ErrNotFound if it yields none.
-func (c *Caller) ReadOne(ctx context.Context, st drivers.Statement, args []drivers.Value,
-	row func(row []drivers.Value) error,
+// Read runs a read. A row is valid until the function returns. Without one, the read only says whether there are rows.
+func (c *Caller[M]) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
+	row func(m *M, row []drivers.Value) error,
 ) error {
+	before := c.row
 	c.row, c.found = row, false
 	err := c.S.Read(ctx, st, args, c.onRow)
+	c.row = before
+	return err
+}
+
+// ReadOne runs a read that yields one row, or ErrNotFound if it yields none.
+func (c *Caller[M]) ReadOne(ctx context.Context, st drivers.Statement, args []drivers.Value,
+	row func(m *M, row []drivers.Value) error,
+) error {
+	err := c.Read(ctx, st, args, row)
 	if err == nil && !c.found {
 		return ErrNotFound
 	}
 	return err
 }
 
-func (c *Caller) oneRow(row []drivers.Value) error {
+func (c *Caller[M]) oneRow(row []drivers.Value) (err error) {
+	if c.row != nil {
+		err = c.row(c.mailbox, row)
+	}
 	c.found = true
-	return c.row(row)
+	return err
 }
 
 // Several reads rows of messages in one call. Its arguments are key and then the list of ids, in whose order
 // rows come. take takes the row of ids[at], which begins with the id. The error is ErrNotFound if a row is missing.
-func (c *Caller) Several(ctx context.Context, st drivers.Statement, ids []drivers.Value,
-	take func(at int, row []drivers.Value) error, key ...drivers.Value,
+func (c *Caller[M]) Several(ctx context.Context, st drivers.Statement, ids []drivers.Value,
+	take func(m *M, at int, row []drivers.Value) error, key ...drivers.Value,
 ) error {
 	c.ids, c.at, c.take = ids, 0, take
 	c.With(key...)
@@ -111,17 +128,19 @@ func (c *Caller) Several(ctx context.Context, st drivers.Statement, ids []driver
 }
 
 // severalRow takes a row of Several. If it is not of the next message, that one is missing.
-func (c *Caller) severalRow(row []drivers.Value) error {
+func (c *Caller[M]) severalRow(row []drivers.Value) error {
 	if c.at == len(c.ids) || !row[0].Equal(c.ids[c.at]) {
 		return nil
 	}
-	err := c.take(c.at, row)
-	c.at++
-	return err
+	at := c.at
+	if c.at++; c.take == nil {
+		return nil
+	}
+	return c.take(c.mailbox, at, row)
 }
 
 // Claim runs a conditional write. It returns ErrExists if the condition does not hold.
-func (c *Caller) Claim(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
+func (c *Caller[M]) Claim(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
 	r, err := c.S.Write(ctx, st, c.With(args...))
 	if err == nil && !r.Applied {
 		return ErrExists
@@ -144,8 +163,8 @@ func CheckFolders(folders []string) error {
 }
 
 // Unused runs a read. It returns ErrExists if the read yields a row.
-func (c *Caller) Unused(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
-	err := c.ReadOne(ctx, st, c.With(args...), func([]drivers.Value) error { return ErrExists })
+func (c *Caller[M]) Unused(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
+	err := c.ReadOne(ctx, st, c.With(args...), func(*M, []drivers.Value) error { return ErrExists })
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -155,7 +174,7 @@ func (c *Caller) Unused(ctx context.Context, st drivers.Statement, args ...drive
 // Spread runs a batch with one part for each of n recipients. add adds the part of recipient
 // i, which holds size bytes, to c.Calls. If all parts would hold more than KeepBuffer bytes,
 // Spread runs several batches.
-func (c *Caller) Spread(ctx context.Context, batch drivers.Statement, n int, size int64, add func(i int)) error {
+func (c *Caller[M]) Spread(ctx context.Context, batch drivers.Statement, n int, size int64, add func(i int)) error {
 	c.Calls.Reset()
 	for i := range n {
 		add(i)
@@ -175,14 +194,14 @@ func (c *Caller) Spread(ctx context.Context, batch drivers.Statement, n int, siz
 
 // Failed adds the model, the operation and the account to the error that an operation returns, if
 // there is one: an operation defers it. A verb in op is that of a name.
-func (c *Caller) Failed(err *error, a *Account, op string, name ...string) {
+func (c *Caller[M]) Failed(err *error, a *Account, op string, name ...string) {
 	if *err != nil {
 		*err = fmt.Errorf("%s: %s of %s: %w", c.model, named(op, name), a.Address, *err)
 	}
 }
 
 // FailedIn is Failed with the folder too.
-func (c *Caller) FailedIn(err *error, f *Folder, op string, name ...string) {
+func (c *Caller[M]) FailedIn(err *error, f *Folder, op string, name ...string) {
 	if *err != nil {
 		*err = fmt.Errorf("%s: %s in folder %q of %s: %w", c.model, named(op, name), f.Name, f.Account.Address, *err)
 	}

@@ -142,16 +142,15 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	defer m.FailedIn(&err, f, "stats")
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread}
 	m.me = f.Account.Address
-	if err := m.S.Read(ctx, m.numbers, m.With(ref(f)), m.onNumbers); err != nil {
+	err = m.Read(ctx, m.numbers, m.With(ref(f)), func(m *mailbox, row []drivers.Value) error {
+		m.stats.Messages++
+		if !m.isSeen(row[0]) {
+			m.stats.Unread++
+		}
+		return nil
+	})
+	if err != nil {
 		return models.Stats{}, err
 	}
 	return m.stats, nil
-}
-
-func (m *mailbox) numbersRow(row []drivers.Value) error {
-	m.stats.Messages++
-	if !m.isSeen(row[0]) {
-		m.stats.Unread++
-	}
-	return nil
 }

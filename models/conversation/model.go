@@ -22,7 +22,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -105,10 +104,7 @@ type searchless struct {
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
-	m.Start("conversation", s)
-	// Method values are made once, since each one is an allocation.
-	m.onEntry, m.onMessage, m.onExisting, m.onWhole = m.entryRow, m.messageRow, m.existingRow, m.wholeRow
-	m.onAttachment, m.onExists, m.onSeen, m.onNumbers = m.attachmentRow, m.existsRow, m.seenRow, m.numbersRow
+	m.Start("conversation", m, s)
 	if b.bySenderIn == nil {
 		return searchless{m, m, m, m, m}
 	}
@@ -118,7 +114,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
-	models.Caller
+	models.Caller[mailbox]
 	models.NoRaw
 
 	text       []byte // message being delivered: its content, then its attachments
@@ -128,21 +124,15 @@ type mailbox struct {
 	files      []drivers.Value // its attachments: name, text, name, text …
 	who        [1]drivers.Value
 
-	me      string            // user for whom isSeen looks in the lists of viewers
-	read    bool              // whether me has seen the message
-	idList  []drivers.Value   // messages that several reads
-	whole   [][]drivers.Value // rows to post again
-	held    int               // bytes of the rows read so far
-	yield   func(*models.Entry) error
-	entry   models.Entry
-	open    *models.Opened
-	w       io.Writer
-	written int64
-	stats   models.Stats
-
-	onEntry, onMessage                        func(row []drivers.Value) error
-	onExisting, onWhole                       func(at int, row []drivers.Value) error
-	onAttachment, onExists, onSeen, onNumbers func(row []drivers.Value) error
+	me     string            // user for whom isSeen looks in the lists of viewers
+	read   bool              // whether me has seen the message
+	idList []drivers.Value   // messages that several reads
+	whole  [][]drivers.Value // rows to post again
+	held   int               // bytes of the rows read so far
+	yield  func(*models.Entry) error
+	entry  models.Entry
+	open   *models.Opened
+	stats  models.Stats
 }
 
 var (

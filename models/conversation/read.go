@@ -21,15 +21,12 @@ func (m *mailbox) list(ctx context.Context, st drivers.Statement, f *models.Fold
 		m.me = f.Account.Address
 		m.entry.Known |= models.KnowSeen
 	}
-	return m.S.Read(ctx, st, args, m.onEntry)
-}
-
-// entryRow takes a row. The row holds the content too, which a list does not show.
-func (m *mailbox) entryRow(row []drivers.Value) error {
-	id := row[0].UUIDBytes()
-	m.entry.Handle, m.entry.Date, m.entry.From = handleOf(id), models.TimeOf(id), row[2].Raw()
-	m.entry.Seen = m.entry.Known.Has(models.KnowSeen) && m.isSeen(row[3])
-	return m.yield(&m.entry)
+	return m.Read(ctx, st, args, func(m *mailbox, row []drivers.Value) error {
+		id := row[0].UUIDBytes() // row[1] is the content, which a list does not show
+		m.entry.Handle, m.entry.Date, m.entry.From = handleOf(id), models.TimeOf(id), row[2].Raw()
+		m.entry.Seen = m.entry.Known.Has(models.KnowSeen) && m.isSeen(row[3])
+		return m.yield(&m.entry)
+	})
 }
 
 // isSeen reports whether m.me is in a seen_by list.
@@ -81,7 +78,7 @@ func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string,
 
 // get runs a read of one message. It returns ErrNotFound if the message is missing.
 func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
-	row func([]drivers.Value) error,
+	row func(m *mailbox, row []drivers.Value) error,
 ) error {
 	if h.IsZero() {
 		return models.ErrNotFound
@@ -94,7 +91,14 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folde
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
 	m.open = o
-	err = m.get(ctx, m.message, f, h, m.onMessage)
+	err = m.get(ctx, m.message, f, h, func(m *mailbox, row []drivers.Value) (err error) {
+		o := m.open
+		o.From = append(o.From[:0], row[1].Raw()...)
+		o.Seen = m.isSeen(row[2])
+		o.Attach(row[3])
+		o.Body, err = models.DecodeText(o.Body[:0], row[0].Raw())
+		return err
+	})
 	m.open = nil
 	if err != nil {
 		return err
@@ -108,35 +112,23 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 	return nil
 }
 
-func (m *mailbox) messageRow(row []drivers.Value) (err error) {
-	o := m.open
-	o.From = append(o.From[:0], row[1].Raw()...)
-	o.Seen = m.isSeen(row[2])
-	o.Attach(row[3])
-	o.Body, err = models.DecodeText(o.Body[:0], row[0].Raw())
-	return err
-}
-
 // Attachment implements models.Mailbox.
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
-) (_ int64, err error) {
+) (written int64, err error) {
 	defer m.FailedIn(&err, f, "attachment %q", name)
-	m.w, m.written = w, 0
-	err = models.ErrNotFound
-	if !h.IsZero() {
-		err = m.ReadOne(ctx, m.attachment, m.With(ref(f), idOf(h), drivers.Text(name)), m.onAttachment)
+	if h.IsZero() {
+		return 0, models.ErrNotFound
 	}
-	m.w = nil
-	return m.written, err
-}
-
-func (m *mailbox) attachmentRow(row []drivers.Value) (err error) {
-	if row[0].IsNull() {
-		return models.ErrNotFound
-	}
-	m.written, err = models.WriteText(m.w, row[0].Raw())
-	return err
+	args := m.With(ref(f), idOf(h), drivers.Text(name))
+	err = m.ReadOne(ctx, m.attachment, args, func(_ *mailbox, row []drivers.Value) (err error) {
+		if row[0].IsNull() {
+			return models.ErrNotFound
+		}
+		written, err = models.WriteText(w, row[0].Raw())
+		return err
+	})
+	return written, err
 }
 
 // Flag implements models.Mailbox. It adds the folder's owner to the viewers of a message, or
@@ -146,7 +138,10 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	err = m.get(ctx, m.seenBy, f, h, m.onSeen)
+	err = m.get(ctx, m.seenBy, f, h, func(m *mailbox, row []drivers.Value) error {
+		m.read = m.isSeen(row[0])
+		return nil
+	})
 	if err == nil && m.read != on {
 		st := m.unseen
 		if on {
@@ -157,25 +152,16 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	return err
 }
 
-func (m *mailbox) seenRow(row []drivers.Value) error {
-	m.read = m.isSeen(row[0])
-	return nil
-}
-
 // Seen implements models.Seer. It does not read the list, but it checks that the
 // message exists: an append to a deleted message would bring back an empty row.
 func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) (err error) {
 	defer m.FailedIn(&err, f, "seen")
-	err = m.get(ctx, m.exists, f, h, m.onExists)
+	err = m.get(ctx, m.exists, f, h, nil)
 	if err == nil {
 		err = m.writeSeen(ctx, m.seen, f, h, who)
 	}
 	return err
 }
-
-func (m *mailbox) existsRow([]drivers.Value) error { return nil }
-
-func (m *mailbox) existingRow(int, []drivers.Value) error { return nil }
 
 func (m *mailbox) writeSeen(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
 	who string,
@@ -190,7 +176,7 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	yield func(who string) error,
 ) (err error) {
 	defer m.FailedIn(&err, f, "seen by")
-	return m.get(ctx, m.seenBy, f, h, func(row []drivers.Value) error {
+	return m.get(ctx, m.seenBy, f, h, func(_ *mailbox, row []drivers.Value) error {
 		for _, who := range row[0].Elems() {
 			if err := yield(who.Str()); err != nil {
 				return err
@@ -203,7 +189,7 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 // several reads rows of messages of a conversation, in the order of hs. It returns ErrNotFound if one is
 // missing or named twice.
 func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.Folder, hs []models.Handle,
-	take func(at int, row []drivers.Value) error,
+	take func(m *mailbox, at int, row []drivers.Value) error,
 ) error {
 	if err := m.Handles.Distinct(hs); err != nil || len(hs) == 0 {
 		return err
@@ -221,7 +207,7 @@ func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.F
 // Delete implements models.Mailbox.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
 	defer m.FailedIn(&err, f, "delete")
-	err = m.several(ctx, m.existing, f, hs, m.onExisting)
+	err = m.several(ctx, m.existing, f, hs, nil)
 	if err == nil && len(hs) > 0 {
 		err = m.deleteAll(ctx, f, hs)
 	}
@@ -235,7 +221,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	defer m.forget()
 	if from.Ref == to.Ref {
 		copy(handles, hs)
-		return m.several(ctx, m.existing, from, hs, m.onExisting)
+		return m.several(ctx, m.existing, from, hs, nil)
 	}
 	for moved := 0; moved < len(hs); {
 		err := m.readWhole(ctx, from, hs[moved:])
@@ -267,18 +253,15 @@ func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.H
 	m.Arena.Reset()
 	clear(m.whole)
 	m.whole, m.held = m.whole[:0], 0
-	return m.several(ctx, m.wholeMessages, f, hs, m.onWhole)
-}
-
-// wholeRow keeps a row with its columns in the order of post, after its message_id.
-func (m *mailbox) wholeRow(at int, row []drivers.Value) error {
-	for i := range row {
-		m.held += row[i].Size()
-	}
-	if len(m.whole) == at && (at == 0 || m.held <= models.MaxRow) {
-		m.whole = append(m.whole, m.Arena.Row(row))
-	}
-	return nil
+	return m.several(ctx, m.wholeMessages, f, hs, func(m *mailbox, at int, row []drivers.Value) error {
+		for i := range row {
+			m.held += row[i].Size()
+		}
+		if len(m.whole) == at && (at == 0 || m.held <= models.MaxRow) {
+			m.whole = append(m.whole, m.Arena.Row(row)) // the columns of post, after the message_id
+		}
+		return nil
+	})
 }
 
 // repost posts the messages of m.whole, whose handles are hs, in another conversation and deletes

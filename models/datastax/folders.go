@@ -202,27 +202,25 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	defer m.FailedIn(&err, f, "stats")
 	r := ref(f)
 	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
-	err = m.S.Read(ctx, m.sizes, m.With(drivers.Text(r.username), drivers.Text(r.label)), m.onSizes)
+	sizes := m.With(drivers.Text(r.username), drivers.Text(r.label))
+	err = m.Read(ctx, m.sizes, sizes, func(m *mailbox, row []drivers.Value) error {
+		m.stats.last = max(m.stats.last, int32(row[0].Int64()))
+		m.stats.Messages += row[1].Int64()
+		return nil
+	})
 	if err == nil {
 		m.elems = m.elems[:0]
 		for n := range m.stats.last + 1 {
 			m.elems = append(m.elems, drivers.Text(r.name(n)))
 		}
-		err = m.S.Read(ctx, m.unreadOf, m.With(drivers.Text(r.username), drivers.ListOf(m.elems)), m.onUnread)
+		labels := m.With(drivers.Text(r.username), drivers.ListOf(m.elems))
+		err = m.Read(ctx, m.unreadOf, labels, func(m *mailbox, row []drivers.Value) error {
+			m.stats.Unread += row[0].Int64()
+			return nil
+		})
 	}
 	if err != nil {
 		return models.Stats{}, err
 	}
 	return m.stats.Stats, nil
-}
-
-func (m *mailbox) sizesRow(row []drivers.Value) error {
-	m.stats.last = max(m.stats.last, int32(row[0].Int64()))
-	m.stats.Messages += row[1].Int64()
-	return nil
-}
-
-func (m *mailbox) unreadRow(row []drivers.Value) error {
-	m.stats.Unread += row[0].Int64()
-	return nil
 }

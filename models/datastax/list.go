@@ -125,7 +125,7 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 		from = drivers.TimeUUID(idOf(after))
 	}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
-	err := m.S.Read(ctx, m.page, args, m.onPage)
+	err := m.Read(ctx, m.page, args, (*mailbox).pageRow)
 	if err == nil && l.rows == 0 {
 		l.more, err = m.isOverflowed(ctx, f, n)
 		l.merge = l.merge || l.more
@@ -196,16 +196,15 @@ type label struct {
 	size     int64
 }
 
-func (m *mailbox) labelRow(row []drivers.Value) error {
-	m.label = label{int32(row[0].Int64()), row[1].Int64()}
-	return nil
-}
-
 // readCurrentLabel reads which label takes the folder's new emails.
 func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) error {
 	m.label = label{}
 	now := m.now()
-	err := m.S.Read(ctx, m.currentLabel, m.With(drivers.Text(f.username), drivers.Text(f.label)), m.onLabel)
+	args := m.With(drivers.Text(f.username), drivers.Text(f.label))
+	err := m.Read(ctx, m.currentLabel, args, func(m *mailbox, row []drivers.Value) error {
+		m.label = label{int32(row[0].Int64()), row[1].Int64()}
+		return nil
+	})
 	if err == nil {
 		f.raise(m.label.overflow)
 		f.looked.Store(now.UnixNano())
@@ -244,7 +243,14 @@ func (m *mailbox) place(ctx context.Context, f *folder, at time.Time) (int32, er
 func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.Time) error {
 	m.since = at
 	newest := m.With(drivers.Text(f.username), drivers.Text(f.name(full)), drivers.Value{}, drivers.Bigint(1))
-	if err := m.S.Read(ctx, m.page, newest, m.onNewest); err != nil {
+	if err := m.Read(ctx, m.page, newest, func(m *mailbox, row []drivers.Value) error {
+		for _, t := range [...]time.Time{models.TimeOf(row[0].UUIDBytes()), row[5].Time()} {
+			if t.After(m.since) {
+				m.since = t
+			}
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
 	since := m.With(drivers.Text(f.username), drivers.Text(f.name(full+1)), drivers.Timestamp(m.since.UnixMicro()))
@@ -256,29 +262,18 @@ func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.T
 	return err
 }
 
-// newestRow takes the newest row of a label.
-func (m *mailbox) newestRow(row []drivers.Value) error {
-	for _, t := range [...]time.Time{models.TimeOf(row[0].UUIDBytes()), row[5].Time()} {
-		if t.After(m.since) {
-			m.since = t
-		}
-	}
-	return nil
-}
-
 // isOverflowed reports whether another label follows one that yielded no row.
 func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (bool, error) {
 	if f.current.Load() > overflow {
 		return true, nil
 	}
 	m.flag = false
-	err := m.S.Read(ctx, m.overflowed, m.With(drivers.Text(f.username), drivers.Text(f.name(overflow))), m.onFlag)
+	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)))
+	err := m.Read(ctx, m.overflowed, args, func(m *mailbox, row []drivers.Value) error {
+		m.flag = row[0].Bool()
+		return nil
+	})
 	return m.flag, err
-}
-
-func (m *mailbox) flagRow(row []drivers.Value) error {
-	m.flag = row[0].Bool()
-	return nil
 }
 
 // delta is the change of the counters of one label by an operation.

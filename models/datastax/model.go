@@ -112,19 +112,14 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, writing: make([][]byte, b.window)}
-	m.Start("datastax", s)
-	// Method values are made once, since each one is an allocation.
-	m.onLabel, m.onFlag, m.onShown = m.labelRow, m.flagRow, m.shownRow
-	m.onPage, m.onEmail, m.onLook = m.pageRow, m.emailRow, m.lookRow
-	m.onSize, m.onChunk = m.sizeRow, m.chunkRow
-	m.onSizes, m.onUnread, m.onNewest = m.sizesRow, m.unreadRow, m.newestRow
+	m.Start("datastax", m, s)
 	return m
 }
 
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
-	models.Caller
+	models.Caller[mailbox]
 	models.NoRaw
 
 	hides   models.Calls // deletes of label rows, which come after all other changes
@@ -135,7 +130,7 @@ type mailbox struct {
 	writing [][]byte        // chunks being written, of content that is not in memory
 
 	flag  bool      // overflow mark that isOverflowed has read
-	since time.Time // see newestRow
+	since time.Time // see rollOver
 	label label
 	shown shown
 
@@ -144,15 +139,8 @@ type mailbox struct {
 	one         [1]models.Handle
 
 	list  listing
-	in    download
 	open  *models.Opened
 	stats folderStats
-
-	onLabel, onFlag, onShown func(row []drivers.Value) error
-	onPage, onEmail, onLook  func(row []drivers.Value) error
-	onSize, onChunk          func(row []drivers.Value) error
-	onSizes, onUnread        func(row []drivers.Value) error
-	onNewest                 func(row []drivers.Value) error
 }
 
 var (

@@ -19,11 +19,6 @@ type shown struct {
 	read          bool
 }
 
-func (m *mailbox) shownRow(row []drivers.Value) error {
-	m.shown = m.keepShown(row)
-	return nil
-}
-
 // keepShown copies a row: from, subject, is_read.
 func (m *mailbox) keepShown(row []drivers.Value) shown {
 	return shown{m.Arena.Bytes(row[0].Raw()), m.Arena.Bytes(row[1].Raw()), row[2].Bool()}
@@ -35,19 +30,29 @@ func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) er
 		return models.ErrNotFound
 	}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflowOf(h))), drivers.TimeUUID(idOf(h)))
-	return m.ReadOne(ctx, m.inFolder, args, m.onShown)
+	return m.ReadOne(ctx, m.inFolder, args, func(m *mailbox, row []drivers.Value) error {
+		m.shown = m.keepShown(row)
+		return nil
+	})
 }
 
 // Open implements models.Mailbox: Q3. An email does not know which labels show it, nor who has
 // read it, and Open makes no read for that.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
-	err = models.ErrNotFound
-	if !h.IsZero() {
-		m.open = o
-		err = m.ReadOne(ctx, m.email, m.With(drivers.TimeUUID(idOf(h))), m.onEmail)
-		m.open = nil
+	if h.IsZero() {
+		return models.ErrNotFound
 	}
+	m.open = o
+	err = m.ReadOne(ctx, m.email, m.With(drivers.TimeUUID(idOf(h))), func(m *mailbox, row []drivers.Value) (err error) {
+		o := m.open
+		o.From = append(o.From[:0], row[0].Raw()...)
+		o.Subject = append(o.Subject[:0], row[1].Raw()...)
+		o.Attach(row[3])
+		o.Body, err = models.DecodeText(o.Body[:0], row[2].Raw())
+		return err
+	})
+	m.open = nil
 	if err != nil {
 		return err
 	}
@@ -59,15 +64,6 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 
 // KeepsBodies implements models.Keeper.
 func (m *mailbox) KeepsBodies() {}
-
-func (m *mailbox) emailRow(row []drivers.Value) (err error) {
-	o := m.open
-	o.From = append(o.From[:0], row[0].Raw()...)
-	o.Subject = append(o.Subject[:0], row[1].Raw()...)
-	o.Attach(row[3])
-	o.Body, err = models.DecodeText(o.Body[:0], row[2].Raw())
-	return err
-}
 
 // download is an attachment being read.
 type download struct {
@@ -82,19 +78,22 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 	w io.Writer,
 ) (_ int64, err error) {
 	defer m.FailedIn(&err, f, "attachment %q", name)
-	m.in = download{w: w}
+	d := &download{w: w}
 	err = models.ErrNotFound
 	if !h.IsZero() {
-		err = m.readAttachment(ctx, idOf(h), name)
+		err = m.readAttachment(ctx, idOf(h), name, d)
 	}
-	return m.in.written, err
+	return d.written, err
 }
 
-func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string) error {
-	if err := m.ReadOne(ctx, m.attachmentSize, m.With(drivers.TimeUUID(id), drivers.Text(name)), m.onSize); err != nil {
+func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, d *download) error {
+	args := m.With(drivers.TimeUUID(id), drivers.Text(name))
+	if err := m.ReadOne(ctx, m.attachmentSize, args, func(_ *mailbox, row []drivers.Value) error {
+		d.size = row[0].Int64()
+		return nil
+	}); err != nil {
 		return err
 	}
-	d := &m.in
 	for d.written < d.size {
 		// Enough chunks if they were written with the current chunk size. If they
 		// are smaller, more windows follow.
@@ -104,7 +103,7 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string) 
 			m.elems = append(m.elems, drivers.Int(int32(d.next+i)))
 		}
 		before := d.next
-		err := m.S.Read(ctx, m.chunks, m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems)), m.onChunk)
+		err := m.S.Read(ctx, m.chunks, m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems)), d.chunk)
 		if err != nil {
 			return err
 		}
@@ -115,13 +114,8 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string) 
 	return nil
 }
 
-func (m *mailbox) sizeRow(row []drivers.Value) error {
-	m.in.size = row[0].Int64()
-	return nil
-}
-
-func (m *mailbox) chunkRow(row []drivers.Value) error {
-	d := &m.in
+// chunk takes the next chunk.
+func (d *download) chunk(row []drivers.Value) error {
 	b := row[1].Raw()
 	switch {
 	case row[0].Int64() != d.next:
@@ -213,7 +207,7 @@ func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []s
 	}
 	m.looking = looking{among: among, overflow: overflow}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.ListOf(m.elems))
-	err := m.S.Read(ctx, m.inFolderOf, args, m.onLook)
+	err := m.Read(ctx, m.inFolderOf, args, (*mailbox).lookRow)
 	m.looking = looking{}
 	return err
 }

@@ -244,7 +244,8 @@ func (a *audit) index(ctx context.Context, l label) error {
 				if row[0].Broken() {
 					return nil // it would be where the next page begins
 				}
-				return a.onID(row)
+				a.ids = append(a.ids, row[0])
+				return nil
 			})
 		if err != nil {
 			return err

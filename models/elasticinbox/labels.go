@@ -199,8 +199,11 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	defer m.Failed(&err, f.Account, "stats")
 	m.reset()
 	t := m.tallyOf(labelOf(f))
-	err = m.S.Read(ctx, m.counters, m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f))),
-		m.onCounter)
+	args := m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f)))
+	err = m.Read(ctx, m.counters, args, func(m *mailbox, row []drivers.Value) error {
+		m.tally[0].set(row[0].Raw(), row[1].Int64())
+		return nil
+	})
 	if err != nil {
 		return models.Stats{}, err
 	}
@@ -209,12 +212,6 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 		s.Known, s.Bytes = s.Known|models.KnowBytes, t.bytes
 	}
 	return s, nil
-}
-
-// counter takes a row (stat, value) of the counters of the one label in m.tally.
-func (m *mailbox) counter(row []drivers.Value) error {
-	m.tally[0].set(row[0].Raw(), row[1].Int64())
-	return nil
 }
 
 func (t *tally) set(stat []byte, n int64) {

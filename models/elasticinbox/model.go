@@ -137,9 +137,7 @@ func (s *statements) byName() map[string]*drivers.Statement {
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
-	m.Start("elasticinbox", s)
-	// Method values are made once, since each one is an allocation.
-	m.onColumn, m.onID, m.onBlock, m.onCounter = m.column, m.id, m.blockRow, m.counter
+	m.Start("elasticinbox", m, s)
 	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
 	if m.deletes == removes {
 		return hard{m, m, m, m, m, m}
@@ -161,7 +159,7 @@ type hard struct {
 type mailbox struct {
 	*bound
 	models.RawMessages
-	models.Caller
+	models.Caller[mailbox]
 
 	text           []byte          // keys and values made for one operation
 	ids            []drivers.Value // messages to read, or found in an index
@@ -174,8 +172,6 @@ type mailbox struct {
 	readingSize    int64    // of its body, in bytes
 	entry          models.Entry
 	allMail        models.Folder
-
-	onColumn, onID, onBlock, onCounter func(row []drivers.Value) error
 }
 
 var (

@@ -53,10 +53,8 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 		return m.fetchOutside(n)
 	}
 	args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
-	return m.S.Read(ctx, m.block, args, m.onBlock)
+	return m.Read(ctx, m.block, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
 }
-
-func (m *mailbox) blockRow(row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) }
 
 // page reads up to limit messages of a label's index, newest first, into
 // m.recs: a slice of the index and one multi-get. More is false at the end of the index.
@@ -64,17 +62,15 @@ func (m *mailbox) page(ctx context.Context, address string, l label, after drive
 	limit int,
 ) (more bool, err error) {
 	m.ids, m.recs = m.ids[:0], m.recs[:0]
-	err = m.S.Read(ctx, m.indexPage, m.With(m.indexKey(address, l), after, drivers.Bigint(int64(limit))), m.onID)
+	args := m.With(m.indexKey(address, l), after, drivers.Bigint(int64(limit)))
+	err = m.Read(ctx, m.indexPage, args, func(m *mailbox, row []drivers.Value) error {
+		m.ids = append(m.ids, row[0])
+		return nil
+	})
 	if err != nil || len(m.ids) == 0 {
 		return false, err
 	}
 	return len(m.ids) == limit, m.lookup(ctx, address)
-}
-
-// id takes a message's id from an index.
-func (m *mailbox) id(row []drivers.Value) error {
-	m.ids = append(m.ids, row[0])
-	return nil
 }
 
 // List implements models.Mailbox.

@@ -53,20 +53,17 @@ func (m *mailbox) lookup(ctx context.Context, address string) error {
 		m.recs[i] = record{id: m.ids[i].UUIDBytes(), labels: m.recs[i].labels[:0]}
 	}
 	m.at = 0
-	return m.S.Read(ctx, m.messages, m.With(drivers.Text(address), drivers.ListOf(m.ids)), m.onColumn)
-}
-
-// column takes one sub-column: message, name, value. Rows come in the order of
-// m.ids, so one pass over the records is enough.
-func (m *mailbox) column(row []drivers.Value) error {
-	id := row[0].UUIDBytes()
-	for m.at < len(m.recs) && m.recs[m.at].id != id {
-		m.at++
-	}
-	if m.at == len(m.recs) {
-		return fmt.Errorf("message %x came out of turn", id)
-	}
-	return m.take(&m.recs[m.at], row[1].Raw(), row[2].Raw())
+	args := m.With(drivers.Text(address), drivers.ListOf(m.ids))
+	return m.Read(ctx, m.messages, args, func(m *mailbox, row []drivers.Value) error {
+		id := row[0].UUIDBytes()
+		for m.at < len(m.recs) && m.recs[m.at].id != id { // rows come in the order of m.ids
+			m.at++
+		}
+		if m.at == len(m.recs) {
+			return fmt.Errorf("message %x came out of turn", id)
+		}
+		return m.take(&m.recs[m.at], row[1].Raw(), row[2].Raw()) // its name and value
+	})
 }
 
 // take puts a sub-column into a record.

@@ -222,7 +222,7 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 // number reads a number of the mailbox row: null if it was never written.
 func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (drivers.Value, error) {
 	m.counts = [2]drivers.Value{}
-	err := m.S.Read(ctx, m.numbers, m.With(key(f)), m.onNumbers)
+	err := m.Read(ctx, m.numbers, m.With(key(f)), (*mailbox).numbersRow)
 	return m.counts[number], err
 }
 

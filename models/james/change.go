@@ -186,7 +186,7 @@ func (m *mailbox) copyChunks(ctx context.Context, from, to *models.Folder, r *re
 	for n := range r.chunks() {
 		number := drivers.Bigint(n + 1)
 		m.held = nil
-		if err := m.S.Read(ctx, m.chunk, m.With(key(from), drivers.Bigint(r.uid), number), m.onCopy); err != nil {
+		if err := m.Read(ctx, m.chunk, m.With(key(from), drivers.Bigint(r.uid), number), (*mailbox).hold); err != nil {
 			return fmt.Errorf("read chunk %d: %w", n+1, err)
 		}
 		if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
@@ -259,7 +259,7 @@ func (m *mailbox) putIf(ctx context.Context, f *models.Folder, uid int64, r *rec
 	for attempt := 1; ; attempt++ {
 		m.Repeating(attempt > 1)
 		m.counts[lastUID] = drivers.Value{}
-		if err := m.S.Read(ctx, m.lwt.last, m.With(key(f)), m.onNumbers); err != nil {
+		if err := m.Read(ctx, m.lwt.last, m.With(key(f)), (*mailbox).numbersRow); err != nil {
 			return 0, err
 		}
 		was := m.counts[lastUID]
@@ -327,7 +327,7 @@ func (m *mailbox) moveEach(ctx context.Context, from, to *models.Folder, handles
 func (m *mailbox) copyOne(ctx context.Context, from, to *models.Folder, r *record) (int64, error) {
 	if m.lwt.inOne(r.size, r.chunkSize) {
 		m.held = nil
-		if err := m.S.Read(ctx, m.lwt.body, m.With(key(from), drivers.Bigint(r.uid)), m.onCopy); err != nil {
+		if err := m.Read(ctx, m.lwt.body, m.With(key(from), drivers.Bigint(r.uid)), (*mailbox).hold); err != nil {
 			return 0, fmt.Errorf("read the message: %w", err)
 		}
 		if int64(len(m.held)) != r.size {

@@ -116,10 +116,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
-	m.Start("james", s)
-	// Method values are made once, since each one is an allocation.
-	m.onRow, m.onOne, m.onRecord, m.onChunk, m.onCopy = m.row, m.oneRow, m.record, m.chunkRow, m.hold
-	m.onNumbers, m.onUnread = m.numbersRow, m.unreadRow
+	m.Start("james", m, s)
 	m.RawMessages = models.NewRawMessages("james", m.beginRaw, m.fetch)
 	return m
 }
@@ -128,7 +125,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 type mailbox struct {
 	*bound
 	models.RawMessages
-	models.Caller
+	models.Caller[mailbox]
 
 	uidList []drivers.Value
 	recs    []record
@@ -141,9 +138,6 @@ type mailbox struct {
 	held    []byte           // the chunk that is being copied
 	counts  [2]drivers.Value // numbers of the mailbox row: lastUID, messageCount
 	unseen  int64            // unread messages counted so far
-
-	onRow, onOne, onChunk, onCopy, onNumbers, onUnread func(row []drivers.Value) error
-	onRecord                                           func(at int, row []drivers.Value) error
 }
 
 var (

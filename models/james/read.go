@@ -41,17 +41,15 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		from = drivers.Bigint(uidOf(after))
 	}
 	m.yield = yield
-	return m.S.Read(ctx, m.page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onRow)
-}
-
-// row takes a line of a listing: uid, internal_date, size, seen.
-func (m *mailbox) row(row []drivers.Value) error {
-	m.entry = models.Entry{
-		Handle: handleOf(row[0].Int64(), row[2].Int64()),
-		Known:  known,
-		Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
-	}
-	return m.yield(&m.entry)
+	args := m.With(key(f), from, drivers.Bigint(int64(limit)))
+	return m.Read(ctx, m.page, args, func(m *mailbox, row []drivers.Value) error {
+		m.entry = models.Entry{
+			Handle: handleOf(row[0].Int64(), row[2].Int64()),
+			Known:  known,
+			Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
+		}
+		return m.yield(&m.entry)
+	})
 }
 
 // Stats implements models.Mailbox. It reads the total from the mailbox row and
@@ -61,17 +59,15 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	total, err := m.number(ctx, f, messageCount)
 	m.unseen = 0
 	if err == nil {
-		err = m.S.Read(ctx, m.unread, m.With(key(f), drivers.Boolean(false)), m.onUnread)
+		err = m.Read(ctx, m.unread, m.With(key(f), drivers.Boolean(false)), func(m *mailbox, _ []drivers.Value) error {
+			m.unseen++
+			return nil
+		})
 	}
 	if err != nil {
 		return models.Stats{}, err
 	}
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: m.unseen}, nil
-}
-
-func (m *mailbox) unreadRow([]drivers.Value) error {
-	m.unseen++
-	return nil
 }
 
 // Open implements models.Mailbox.
@@ -101,13 +97,12 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 
 // fetch reads chunk n of the message being read. The first chunk is stored as 1.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	if m.inline {
-		return m.S.Read(ctx, m.lwt.body, m.With(m.reading[:]...), m.onChunk)
+	st, args := m.lwt.body, m.With(m.reading[:]...)
+	if !m.inline {
+		st, args = m.chunk, m.Also(drivers.Bigint(n+1))
 	}
-	return m.S.Read(ctx, m.chunk, m.With(m.reading[0], m.reading[1], drivers.Bigint(n+1)), m.onChunk)
+	return m.Read(ctx, st, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
 }
-
-func (m *mailbox) chunkRow(row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) }
 
 // record is the metadata of one message.
 type record struct {
@@ -127,7 +122,10 @@ func chunksOf(size, chunk int64) int64 { return (size + chunk - 1) / chunk }
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
 	m.text = m.text[:0]
 	m.recs = m.recs[:0]
-	if err := m.ReadOne(ctx, m.message, m.With(key(f), drivers.Bigint(uidOf(h))), m.onOne); err != nil {
+	args := m.With(key(f), drivers.Bigint(uidOf(h)))
+	if err := m.ReadOne(ctx, m.message, args, func(m *mailbox, row []drivers.Value) error {
+		return m.record(0, row)
+	}); err != nil {
 		return nil, err
 	}
 	return &m.recs[0], nil
@@ -144,10 +142,8 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 		m.uidList = append(m.uidList, drivers.Bigint(uidOf(h)))
 	}
 	m.recs = slices.Grow(m.recs[:0], len(hs))
-	return m.Several(ctx, m.messages, m.uidList, m.onRecord, key(f))
+	return m.Several(ctx, m.messages, m.uidList, (*mailbox).record, key(f))
 }
-
-func (m *mailbox) oneRow(row []drivers.Value) error { return m.record(0, row) }
 
 // record takes a row of metadata.
 func (m *mailbox) record(_ int, row []drivers.Value) error {

@@ -16,13 +16,10 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	r := ref(f)
-	k, err := m.keyOf(r, h)
-	if err != nil {
+	if _, err := m.named(ref(f), h); err != nil {
 		return err
 	}
-	err = m.Claim(ctx, m.setRead, drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(k.text[:]),
-		drivers.Timestamp(k.created), drivers.Boolean(on))
+	err = m.Claim(ctx, m.setRead, m.Also(drivers.Boolean(on))...)
 	if err == models.ErrExists { // the condition does not hold
 		return models.ErrNotFound
 	}
@@ -39,7 +36,7 @@ func (m *mailbox) begin(hs []models.Handle) error {
 // several reads the rows of messages of a folder, in the order of hs. It returns ErrNotFound if one is missing. A
 // messageId is unique, so it names the row of a handle.
 func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *folder, hs []models.Handle,
-	take func(at int, row []drivers.Value) error,
+	take func(m *mailbox, at int, row []drivers.Value) error,
 ) error {
 	if err := m.listIDs(f, hs); err != nil || len(hs) == 0 {
 		return err
@@ -71,7 +68,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	if m.remove.Pattern().Conditional() {
 		err = m.listIDs(r, hs)
 	} else {
-		err = m.several(ctx, m.existing, r, hs, m.onExisting)
+		err = m.several(ctx, m.existing, r, hs, nil)
 	}
 	if err != nil || len(hs) == 0 {
 		return err
@@ -92,8 +89,6 @@ func (m *mailbox) batch(ctx context.Context, st drivers.Statement) error {
 	return err
 }
 
-func (m *mailbox) existingRow(int, []drivers.Value) error { return nil }
-
 // Move implements models.Mailbox. It reads all rows in one call and writes them again, with
 // body and attachments, in one batch that is all or nothing, and does nothing if another client has moved or
 // deleted one of them since. A message keeps its messageId
@@ -108,10 +103,10 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 	}
 	if from.number == to.number {
 		copy(handles, hs)
-		return m.several(ctx, m.existing, from, hs, m.onExisting)
+		return m.several(ctx, m.existing, from, hs, nil)
 	}
 	m.moving = moving{to: to, hs: hs, handles: handles}
-	if err := m.several(ctx, m.wholeMessages, from, hs, m.onWhole); err != nil || len(hs) == 0 {
+	if err := m.several(ctx, m.wholeMessages, from, hs, (*mailbox).wholeRow); err != nil || len(hs) == 0 {
 		return err
 	}
 	for i, h := range hs { // all deletes are after all puts, so that an engine without batches sends rows together

@@ -111,7 +111,7 @@ func folderNumber(id string) (uint32, error) {
 func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
 	defer m.Failed(&err, a, "login")
-	err = m.ReadOne(ctx, m.userByAddress, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	err = m.ReadOne(ctx, m.userByAddress, m.With(drivers.Text(address)), func(_ *mailbox, row []drivers.Value) error {
 		a.Ref = &user{row[0].Str()}
 		return nil
 	})
@@ -140,17 +140,17 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	defer m.FailedIn(&err, f, "stats")
 	r := ref(f)
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}
-	if err := m.S.Read(ctx, m.numbers, m.With(drivers.Text(r.userID), drivers.Text(r.folderID)), m.onNumbers); err != nil {
+	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID))
+	err = m.Read(ctx, m.numbers, args, func(m *mailbox, row []drivers.Value) error {
+		m.stats.Messages++
+		if !row[0].Bool() {
+			m.stats.Unread++
+		}
+		m.stats.Bytes += row[1].Int64()
+		return nil
+	})
+	if err != nil {
 		return models.Stats{}, err
 	}
 	return m.stats, nil
-}
-
-func (m *mailbox) numbersRow(row []drivers.Value) error {
-	m.stats.Messages++
-	if !row[0].Bool() {
-		m.stats.Unread++
-	}
-	m.stats.Bytes += row[1].Int64()
-	return nil
 }

@@ -34,7 +34,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -107,18 +106,14 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
-	m.Start("oracle", s)
-	// Method values are made once, since each one is an allocation.
-	m.onInbox, m.onMessage, m.onAttachment = m.inboxRow, m.messageRow, m.attachmentRow
-	m.onNumbers = m.numbersRow
-	m.onExisting, m.onWhole, m.onSort = m.existingRow, m.wholeRow, m.sortEntry
+	m.Start("oracle", m, s)
 	return m
 }
 
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.
 type mailbox struct {
 	*bound
-	models.Caller
+	models.Caller[mailbox]
 	models.NoRaw
 
 	key     key
@@ -127,23 +122,16 @@ type mailbox struct {
 	sizes   []drivers.Value // its attachments: name, size, name, size …
 	files   []drivers.Value // its attachments: name, bytes, name, bytes …
 
-	yield   func(*models.Entry) error
-	entry   models.Entry
-	folder  *folder        // the folder being listed
-	sorted  []models.Entry // its messages, if List sorts them
-	open    *models.Opened
-	w       io.Writer
-	written int64
-	stats   models.Stats
+	yield  func(*models.Entry) error
+	entry  models.Entry
+	folder *folder        // the folder being listed
+	sorted []models.Entry // its messages, if List sorts them
+	open   *models.Opened
+	stats  models.Stats
 
 	idList []drivers.Value // messageIds of several
 	moving moving
 	put    []drivers.Value // arguments of one put of a move
-
-	onInbox, onMessage, onAttachment func(row []drivers.Value) error
-	onNumbers                        func(row []drivers.Value) error
-	onExisting, onWhole              func(at int, row []drivers.Value) error
-	onSort                           func(*models.Entry) error
 }
 
 var (

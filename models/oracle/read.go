@@ -31,7 +31,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
 	}
 	m.yield, m.folder = yield, r
-	return m.S.Read(ctx, m.inbox, args, m.onInbox)
+	return m.Read(ctx, m.inbox, args, (*mailbox).inboxRow)
 }
 
 // inboxRow takes a row. A list does not show the columns after its first six.
@@ -63,8 +63,13 @@ func (m *mailbox) sortPage(ctx context.Context, f *folder, after models.Handle, 
 	}
 	m.Arena.Reset()
 	m.sorted, m.folder = m.sorted[:0], f
-	m.yield = m.onSort
-	err := m.S.Read(ctx, m.inbox, m.With(drivers.Text(f.userID), drivers.Text(f.folderID)), m.onInbox)
+	m.yield = func(e *models.Entry) error {
+		kept := *e
+		kept.From, kept.Subject = m.Arena.Bytes(e.From), m.Arena.Bytes(e.Subject)
+		m.sorted = append(m.sorted, kept)
+		return nil
+	}
+	err := m.Read(ctx, m.inbox, m.With(drivers.Text(f.userID), drivers.Text(f.folderID)), (*mailbox).inboxRow)
 	if err != nil {
 		return err
 	}
@@ -84,14 +89,6 @@ func (m *mailbox) sortPage(ctx context.Context, f *folder, after models.Handle, 
 	return nil
 }
 
-// sortEntry keeps an entry that is to be sorted.
-func (m *mailbox) sortEntry(e *models.Entry) error {
-	kept := *e
-	kept.From, kept.Subject = m.Arena.Bytes(e.From), m.Arena.Bytes(e.Subject)
-	m.sorted = append(m.sorted, kept)
-	return nil
-}
-
 // newerFirst compares by createdDate and then by messageId, both descending.
 func newerFirst(a, b models.Handle) int {
 	if c := bytes.Compare(b[16:24], a[16:24]); c != 0 {
@@ -100,23 +97,33 @@ func newerFirst(a, b models.Handle) int {
 	return bytes.Compare(b[:16], a[:16])
 }
 
-// get runs a read of one message.
-func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *folder, h models.Handle,
-	row func([]drivers.Value) error,
-) error {
+// named returns the arguments that name a message.
+func (m *mailbox) named(f *folder, h models.Handle) ([]drivers.Value, error) {
 	k, err := m.keyOf(f, h)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return m.ReadOne(ctx, st, m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
-		drivers.Timestamp(k.created)), row)
+	return m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
+		drivers.Timestamp(k.created)), nil
 }
 
 // Open implements models.Mailbox.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
+	args, err := m.named(ref(f), h)
+	if err != nil {
+		return err
+	}
 	m.open = o
-	err = m.get(ctx, m.message, ref(f), h, m.onMessage)
+	err = m.ReadOne(ctx, m.message, args, func(m *mailbox, row []drivers.Value) (err error) {
+		o := m.open
+		o.From = append(o.From[:0], row[0].Raw()...)
+		o.Subject = append(o.Subject[:0], row[4].Raw()...)
+		o.Seen, o.Size = row[6].Bool(), row[7].Int64()
+		o.Attach(row[8])
+		o.Body, err = models.DecodeText(o.Body[:0], row[5].Raw())
+		return err
+	})
 	m.open = nil
 	if err != nil {
 		return err
@@ -128,41 +135,23 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 	return nil
 }
 
-func (m *mailbox) messageRow(row []drivers.Value) (err error) {
-	o := m.open
-	o.From = append(o.From[:0], row[0].Raw()...)
-	o.Subject = append(o.Subject[:0], row[4].Raw()...)
-	o.Seen, o.Size = row[6].Bool(), row[7].Int64()
-	o.Attach(row[8])
-	o.Body, err = models.DecodeText(o.Body[:0], row[5].Raw())
-	return err
-}
-
 // Attachment implements models.Mailbox.
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
-) (_ int64, err error) {
+) (written int64, err error) {
 	defer m.FailedIn(&err, f, "attachment %q", name)
-	r := ref(f)
-	k, err := m.keyOf(r, h)
-	if err != nil {
+	if _, err := m.named(ref(f), h); err != nil {
 		return 0, err
 	}
-	m.w, m.written = w, 0
-	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.TextBytes(k.text[:]),
-		drivers.Timestamp(k.created), drivers.Text(name))
-	err = m.ReadOne(ctx, m.attachment, args, m.onAttachment)
-	m.w = nil
-	return m.written, err
-}
-
-func (m *mailbox) attachmentRow(row []drivers.Value) error {
-	if row[0].IsNull() {
-		return models.ErrNotFound
-	}
-	n, err := m.w.Write(row[0].Raw())
-	m.written += int64(n)
-	return err
+	err = m.ReadOne(ctx, m.attachment, m.Also(drivers.Text(name)), func(_ *mailbox, row []drivers.Value) error {
+		if row[0].IsNull() {
+			return models.ErrNotFound
+		}
+		n, err := w.Write(row[0].Raw())
+		written = int64(n)
+		return err
+	})
+	return written, err
 }
 
 // nestedFolder is the column of nested with the folder's name. Those of inbox follow the folder's id.
