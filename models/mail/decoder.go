@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -36,15 +37,13 @@ type Decoder struct {
 	digits int
 	// padded: padding was read; ended: so was a byte after it that is not base64.
 	padded, ended bool
-	ignored       bool // bytes were ignored
-	// Quoted-printable: bytes whose meaning depends on the next byte. They are
-	// white space, which is dropped at the end of a line, or '=' and what follows it.
-	held []byte
+	ignored       bool   // bytes were ignored
+	held          []byte // quoted-printable: the line that is not whole
 }
 
 const (
 	decodeBuffer = 4 << 10
-	// A legal line, which has up to 998 bytes, never has so much white space.
+	// A legal line has up to 998 bytes.
 	maxHeld = 64 << 10
 )
 
@@ -65,9 +64,7 @@ func (d *Decoder) Write(p []byte) (int, error) {
 	case Base64:
 		d.base64(p)
 	case QuotedPrintable:
-		for _, c := range p {
-			d.quoted(c)
-		}
+		d.quoted(p)
 	default:
 		d.flush()
 		d.write(p)
@@ -84,9 +81,7 @@ func (d *Decoder) Close() (int64, error) {
 	case Base64:
 		d.base64End()
 	case QuotedPrintable:
-		if len(d.held) == 2 && isHex(d.held[1]) { // "=4": no code
-			d.emitHeld()
-		}
+		d.quotedLine()
 	}
 	d.flush()
 	return d.n, d.err
@@ -212,83 +207,61 @@ func (d *Decoder) base64End() {
 	d.group, d.digits = 0, 0
 }
 
-func (d *Decoder) quoted(c byte) {
-	h := d.held
-	switch {
-	case len(h) == 0:
-		d.quotedText(c)
-	case h[0] != '=': // white space
-		d.quotedSpace(c)
-	case len(h) == 1 && isHex(c):
-		d.held = append(h, c)
-	case len(h) == 2 && isHex(h[1]):
-		if isHex(c) {
-			d.held = h[:0]
-			d.emit(unhex(h[1])<<4 | unhex(c))
-			return
+// quoted decodes the lines that end in p. Of a line of more than maxHeld bytes it decodes the beginning, up to white
+// space or a code that may be its end.
+func (d *Decoder) quoted(p []byte) {
+	for len(p) > 0 {
+		line, _, ends := bytes.Cut(p[:min(len(p), maxHeld)], []byte("\n"))
+		n := len(line)
+		if ends {
+			n++
 		}
-		d.emitHeld()
-		d.quoted(c)
-	case c == '\n': // a soft line break
-		d.held = h[:0]
-	case isSpace(c):
-		d.hold(c)
-	default: // '=', perhaps with white space: itself
-		d.emit('=')
-		d.held = append(h[:0], h[1:]...)
-		d.quoted(c)
+		d.held, p = append(d.held, p[:n]...), p[n:]
+		if ends {
+			d.quotedLine()
+		} else if len(d.held) > maxHeld {
+			n := len(bytes.TrimRight(d.held, spaces))
+			if code := bytes.LastIndexByte(d.held[:n], '='); code >= max(0, n-2) {
+				n = code
+			}
+			if n == 0 { // white space alone
+				n = len(d.held)
+			}
+			d.quotedText(d.held[:n])
+			d.held = append(d.held[:0], d.held[n:]...)
+		}
 	}
 }
 
-func (d *Decoder) quotedText(c byte) {
-	if c == '=' || isSpace(c) {
-		d.held = append(d.held, c)
-		return
-	}
-	d.emit(c)
-}
+const spaces = " \t\r"
 
-func (d *Decoder) quotedSpace(c byte) {
-	switch {
-	case isSpace(c):
-		d.hold(c)
-		return
-	case c == '\n':
-		if d.held[len(d.held)-1] == '\r' {
+// quotedLine decodes the line in d.held, without the white space at its end, and without its end if that is soft.
+func (d *Decoder) quotedLine() {
+	line, hard := bytes.CutSuffix(d.held, []byte("\n"))
+	text, soft := bytes.CutSuffix(bytes.TrimRight(line, spaces), []byte("="))
+	d.quotedText(text)
+	if hard && !soft {
+		if bytes.HasSuffix(line, []byte("\r")) {
 			d.emit('\r')
 		}
-		d.held = d.held[:0]
-	default:
-		d.emitHeld()
-	}
-	d.quotedText(c)
-}
-
-func (d *Decoder) hold(c byte) {
-	if len(d.held) == maxHeld {
-		d.emitHeld()
-	}
-	d.held = append(d.held, c)
-}
-
-func (d *Decoder) emitHeld() {
-	for _, c := range d.held {
-		d.emit(c)
+		d.emit('\n')
 	}
 	d.held = d.held[:0]
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
-
-func isHex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func unhex(c byte) byte {
-	if c <= '9' {
-		return c - '0'
+// quotedText decodes text that ends within no code. An = that begins none is a literal.
+func (d *Decoder) quotedText(text []byte) {
+	for i := 0; i < len(text); i++ {
+		var code [1]byte
+		if text[i] == '=' && i+2 < len(text) {
+			if _, err := hex.Decode(code[:], text[i+1:i+3]); err == nil {
+				d.emit(code[0])
+				i += 2
+				continue
+			}
+		}
+		d.emit(text[i])
 	}
-	return c&^0x20 - 'A' + 10
 }
 
 // reader decodes the bytes of r, a piece at a time. Its errors are those of r and of

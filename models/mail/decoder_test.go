@@ -70,6 +70,8 @@ func TestDecoder(t *testing.T) {
 		{QuotedPrintable, "space =\nbefore", "space before"},
 		{QuotedPrintable, "==41= =42", "=A= B"},
 		{QuotedPrintable, "end  ", "end"},
+		{QuotedPrintable, strings.Repeat("=3D", 40_000) + " \n=", strings.Repeat("=", 40_000) + "\n"}, // longer than it holds
+		{QuotedPrintable, strings.Repeat("=3d ", 40_000) + "=\nb", strings.Repeat("= ", 40_000) + "b"},
 	} {
 		got, err := decode(t, c.enc, c.in)
 		if c.want == fails && err == nil || c.want != fails && (err != nil || got != c.want) {
