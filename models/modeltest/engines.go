@@ -224,7 +224,7 @@ func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 		must(t, drivertest.Empty(t.Context(), st, s))
 		return st
 	})
-	on.shared = true
+	on.shared, on.sequences = true, fewSequences
 	return on
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -16,25 +17,31 @@ import (
 )
 
 // randomDefaults are the values of rapid's flags unless the command line sets them: the seed of the
-// first sequence (0 for another one in each run), number of sequences, mean number of operations in
-// each, and time to shorten a failing one.
+// first sequence (0 for another one in each run), number of sequences of all suites, mean number of operations
+// in each, and time to shorten a failing one.
 var randomDefaults = map[string]string{
 	"rapid.seed":       "1",
-	"rapid.checks":     "40",
+	"rapid.checks":     strconv.Itoa(sequencesInAll),
 	"rapid.steps":      "80",
 	"rapid.shrinktime": "20s",
 	"rapid.nofailfile": "true", // the seed is printed, and is enough
 }
 
-// fewSequences is how many sequences run on a variant, with other values on limited engines, and on a shared
-// store, where each call is a round trip. There the first pages of all folders are compared after each seldom-th
-// operation only, and all at the end.
+// Sequences are numbered, and each has its seed. The embedded engine runs the first ones, each limited engine the next
+// ones, and other values the last: no two of these run the same. Few run on a variant, with other values on limited
+// engines, and on a shared store, where each call is a round trip. There the first pages of all folders are
+// compared after each seldom-th operation only, and all at the end.
 const (
-	fewSequences = 2
-	seldom       = 10
+	onEmbedded     = 40
+	onLimited      = 15
+	withValues     = 20
+	fewSequences   = 2
+	sequencesInAll = onEmbedded + 2*onLimited + withValues
+	seldom         = 10
 )
 
-var boundRandom = sync.OnceFunc(func() {
+// boundRandom sets rapid's flags. It reports whether the command line has the seed of the sequence to begin with.
+var boundRandom = sync.OnceValue(func() bool {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for name, value := range randomDefaults {
@@ -42,6 +49,7 @@ var boundRandom = sync.OnceFunc(func() {
 			flag.Set(name, value)
 		}
 	}
+	return given["rapid.seed"]
 })
 
 // randomChunk is the size of chunks in random sequences.
@@ -54,16 +62,18 @@ const perStore = 5
 // and overflow labels are small, so that operations often cross their boundaries. Several
 // sequences use the same tables, each with accounts of its own, and two processes.
 func testRandom(t *testing.T, s *suite) {
-	boundRandom()
+	seeded := boundRandom()
 	var f *fixture
 	var all *reference
 	var processes []models.Mailbox
-	sequence := 0
+	number, sequence, failed := 0, 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		few := s.shared || s.variant || s.few
-		if sequence++; few && sequence > fewSequences {
+		number++
+		if others := number <= s.after && !seeded || sequence == s.sequences; others && !failed {
 			return
 		}
+		defer func() { failed = failed || rt.Failed() }() // rapid then runs it again, to shorten it
+		sequence++
 		if f == nil || !s.shared && sequence%perStore == 1 {
 			f = s.start(t, Sized(randomChunk, 4))
 			second, world := *f, *f.World
@@ -83,7 +93,7 @@ func testRandom(t *testing.T, s *suite) {
 		m.user(m.at(m.name), "INBOX", "1", "11", "1:")
 		m.user(m.at(m.name+"1"), "INBOX", "Entwürfe/2024 📬")
 		rt.Repeat(m.actions())
-		if few && sequence == fewSequences {
+		if s.sequences == fewSequences && sequence == fewSequences {
 			m.failingCalls()
 		}
 		m.check()

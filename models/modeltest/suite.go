@@ -83,9 +83,17 @@ func (s Suite) RunConcurrent(t *testing.T) {
 func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	s.complete(t)
 	on := map[string]*suite{"embedded": s.on(openEmbedded)}
-	for _, e := range limitedEngines {
-		on["as "+e.Name] = s.on(e.open)
-		on["as "+e.Name].few = len(s.Values) > 0
+	for i, e := range limitedEngines {
+		limited := s.on(e.open)
+		limited.after = onEmbedded + i*onLimited
+		limited.sequences = min(limited.sequences, onLimited)
+		on["as "+e.Name] = limited
+	}
+	if len(s.Values) > 0 {
+		on["embedded"].after, on["embedded"].sequences = sequencesInAll-withValues, withValues
+		for _, e := range limitedEngines {
+			on["as "+e.Name].sequences = fewSequences
+		}
 	}
 	for name, on := range on {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +128,13 @@ func (s Suite) incomplete() error {
 type opener func(t testing.TB, s *schemas.Schema) drivers.Store
 
 // on is the suite over the stores of one engine.
-func (s Suite) on(open opener) *suite { return &suite{Suite: s, open: open} }
+func (s Suite) on(open opener) *suite {
+	on := &suite{Suite: s, open: open, sequences: onEmbedded}
+	if s.variant {
+		on.sequences = fewSequences
+	}
+	return on
+}
 
 // rule is one subtest. It is run on the embedded engine, on the limited ones, and on each real engine, which
 // can break it by types, order, timestamps, limits, deletes or conditions.
@@ -186,10 +200,11 @@ type suite struct {
 	open   opener
 	golden string        // the folder of the golden files, "" for the model's own
 	faulty bool          // a fault was planted: golden files differ
-	few    bool          // random sequences are few
 	shared bool          // open returns one store again and again
 	second drivers.Store // of the second process of random sequences; nil: the store of the first
 	starts int           // how often a rule has begun on it
+
+	after, sequences int // it runs so many random sequences, those after some others
 }
 
 // domain is the mail domain of a rule's accounts.
