@@ -33,19 +33,19 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 		return s.together(ctx, st, parts)
 	}
 	width := min(st.Pattern().Parallel, len(parts))
-	if width > 1 && sameRows(st, parts) {
-		width = 1
+	if width == 1 || sameRows(st, parts) {
+		width = 0
+	}
+	if err := s.slots(width); err != nil {
+		return err
 	}
 	applied, err := plan.Writes(len(parts), width, func(i int) error {
-		part, args := st.parts[parts[i].Part], parts[i].Args
-		if width <= 1 {
-			_, err := s.write(ctx, part, args)
-			return err
+		sl := s.slot
+		if width > 0 {
+			sl = s.more[i%width]
 		}
-		return s.withSlot(func(sl *slot) error {
-			_, err := sl.write(ctx, part, args)
-			return err
-		})
+		_, err := sl.write(ctx, st.parts[parts[i].Part], parts[i].Args)
+		return err
 	})
 	return plan.PartsApplied(err, applied, len(parts))
 }

@@ -152,20 +152,22 @@ func (st *statement) keyOf(args []drivers.Value, element drivers.Value) *types.M
 // readParallel reads the rows of several keys, as many at a time as the pattern allows,
 // and yields them in the order of the list.
 func (s *session) readParallel(r *reading, elems []drivers.Value) error {
+	width := min(r.st.Pattern().Parallel, len(elems))
+	if err := s.slots(width); err != nil {
+		return err
+	}
 	var left atomic.Int64
 	left.Store(r.in.limit)
 	read := func(ctx context.Context, i int) (rows []*types.MapValue, err error) {
-		err = s.withSlot(func(sl *slot) (err error) {
-			own := reading{slot: sl, ctx: ctx, st: r.st, in: r.in}
-			own.in.element, own.in.limit = elems[i], left.Load()
-			return own.one(func(row *types.MapValue) error {
-				rows = append(rows, row)
-				return nil
-			})
+		own := reading{slot: s.more[i%width], ctx: ctx, st: r.st, in: r.in}
+		own.in.element, own.in.limit = elems[i], left.Load()
+		err = own.one(func(row *types.MapValue) error {
+			rows = append(rows, row)
+			return nil
 		})
 		return rows, err
 	}
-	return plan.ReadEach(r.ctx, len(elems), r.st.Pattern().Parallel, read, func(row *types.MapValue) error {
+	return plan.ReadEach(r.ctx, len(elems), width, read, func(row *types.MapValue) error {
 		err := r.emit(row)
 		left.Store(s.Left())
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
@@ -19,9 +18,7 @@ import (
 type session struct {
 	plan.Session[*statement]
 	*slot
-	mu   sync.Mutex
 	more []*slot // for requests that run in parallel
-	idle []*slot // those of them that no request uses
 }
 
 // slot sends requests for one goroutine, one at a time.
@@ -65,32 +62,18 @@ func (s *Store) session() (*session, error) {
 	return se, nil
 }
 
-// withSlot runs do with a slot that no other request uses.
-func (s *session) withSlot(do func(sl *slot) error) error {
-	sl, err := s.anySlot()
-	if err != nil {
-		return err
-	}
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.idle = append(s.idle, sl)
-	}()
-	return do(sl)
-}
-
-func (s *session) anySlot() (sl *slot, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if last := len(s.idle) - 1; last >= 0 {
-		sl, s.idle = s.idle[last], s.idle[:last]
-		return sl, nil
-	}
-	if sl, err = s.store.newSlot(); err == nil {
+// slots makes the slots of requests of which up to width run in parallel: more[i%width] is that of number i
+// (plan.InOrder).
+func (s *session) slots(width int) error {
+	for len(s.more) < width {
+		sl, err := s.store.newSlot()
+		if err != nil {
+			return err
+		}
 		sl.tolerant = s.tolerant
 		s.more = append(s.more, sl)
 	}
-	return sl, err
+	return nil
 }
 
 // Take implements drivers.Session.
@@ -108,7 +91,7 @@ func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	s.more, s.idle = nil, nil
+	s.more = nil
 	return s.Session.Close()
 }
 

@@ -299,6 +299,7 @@ func Call[T any](g *Gate, what string, call func() (T, error)) (v T, err error) 
 
 // InOrder runs do for the members 0 to n-1, up to width of them at the same time, and passes their errors to took in
 // the order of the members. Once took has returned false, no more members begin. InOrder waits for those under way.
+// The members i and i+width are never under way together.
 func InOrder(n, width int, do func(i int) error, took func(i int, err error) (more bool)) {
 	width = min(width, n)
 	done := make([]chan error, width)
