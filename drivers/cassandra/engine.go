@@ -184,25 +184,18 @@ func (st *statement) note(q *query, with plan.Bounds) string {
 // explainBatch writes a batch as oneBatch sends it, or its parts if they are separate requests.
 func (st *statement) explainBatch() []string {
 	p := st.Pattern()
-	var head string
+	separate := p.Atomic == schemas.AtomicNone && !st.unlogged
+	_, _, head := st.batchType(false)
 	switch {
-	case st.unlogged:
-		head = "BEGIN UNLOGGED BATCH"
-	case p.Atomic == schemas.AtomicNone && p.Parallel > 1:
+	case separate && p.Parallel > 1:
 		head = fmt.Sprintf("-- a request for each part, %d in parallel", p.Parallel)
-	case p.Atomic == schemas.AtomicNone:
+	case separate:
 		head = "-- a request for each part, one after another"
-	case p.Conditional():
-		head = "BEGIN UNLOGGED BATCH  -- a lightweight transaction (Paxos) of one partition"
-	case st.counter:
-		head = "BEGIN COUNTER BATCH  -- of one partition"
-	default:
-		head = "BEGIN BATCH  -- UNLOGGED if all parts are in one partition"
 	}
 	lines := []string{head}
 	for i, part := range st.parts {
 		q := part.timed
-		if p.Atomic == schemas.AtomicNone && !st.unlogged {
+		if separate {
 			q = part.queries[0]
 		}
 		line := "  " + q.text + ";"
@@ -211,7 +204,7 @@ func (st *statement) explainBatch() []string {
 		}
 		lines = append(lines, line)
 	}
-	if p.Atomic != schemas.AtomicNone || st.unlogged {
+	if !separate {
 		lines = append(lines, "APPLY BATCH;")
 	}
 	return lines

@@ -128,16 +128,6 @@ type retries struct {
 // twice as long.
 const firstPause = 50 * time.Millisecond
 
-// allow sets whether a request may be sent again.
-func (r *retries) allow(q *gocql.Query, again bool) {
-	if again = again && r.most > 0; again {
-		q.RetryPolicy(r)
-	} else {
-		q.RetryPolicy(nil)
-	}
-	q.Idempotent(again)
-}
-
 // Attempt implements gocql.RetryPolicy.
 func (r *retries) Attempt(q gocql.RetryableQuery) bool {
 	r.left--

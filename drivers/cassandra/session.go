@@ -119,7 +119,9 @@ func (s *session) send(ctx context.Context, q *query, o *inputs) (*gocql.Iter, *
 	if o.rows > 0 {
 		request.PageSize(o.rows).PageState(o.state)
 	}
-	r.retry.allow(request, q.repeatable(o.args))
+	if q.repeatable(o.args) && r.retry.most > 0 {
+		request.RetryPolicy(&r.retry).Idempotent(true)
+	}
 	s.requests.Add(1)
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)

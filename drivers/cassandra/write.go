@@ -243,24 +243,18 @@ func (s *session) executeIf(request *gocql.Batch) (applied bool, err error) {
 func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	request := s.store.session.NewBatch(gocql.LoggedBatch)
 	f := s.fill(request, st, parts)
-	most, alone, kind := s.store.limits.mutation, f.partitions == 1, plainWrite
+	most, alone := s.store.limits.mutation, f.partitions == 1
 	switch {
-	case st.counter && !alone:
-		return errSeveralPartitions
-	case st.Pattern().Conditional() && !alone:
-		return errSeveralConditions
-	case st.Pattern().Conditional():
-		request.Type, kind = gocql.UnloggedBatch, paxosWrite
-	case st.counter:
-		request.Type, kind = gocql.CounterBatch, preparedWrite
 	case alone:
-		request.Type = gocql.UnloggedBatch
-	case st.unlogged:
-		request.Type, most = gocql.UnloggedBatch, s.store.limits.batch
+	case st.counter:
+		return errSeveralPartitions
+	case st.Pattern().Conditional():
+		return errSeveralConditions
 	default:
-		request.Type, kind = gocql.LoggedBatch, preparedWrite
 		most = s.store.limits.batch
 	}
+	typ, kind, _ := st.batchType(alone)
+	request.Type = typ
 	if f.size > most {
 		return fmt.Errorf("%d bytes, but the cluster accepts at most %d: %w", f.size, most, drivers.ErrTooLarge)
 	}
@@ -290,6 +284,20 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 		err = fmt.Errorf("%w: some partitions of a batch that is not logged: %w", drivers.ErrUnknown, err)
 	}
 	return err
+}
+
+// batchType returns how the parts are sent as one batch, the kind of write that this is, and how CQL begins it. alone:
+// they are in one partition.
+func (st *statement) batchType(alone bool) (typ gocql.BatchType, kind writeKind, cql string) {
+	switch {
+	case st.Pattern().Conditional():
+		return gocql.UnloggedBatch, paxosWrite, "BEGIN UNLOGGED BATCH  -- a lightweight transaction (Paxos) of one partition"
+	case st.counter:
+		return gocql.CounterBatch, preparedWrite, "BEGIN COUNTER BATCH  -- of one partition"
+	case alone || st.unlogged:
+		return gocql.UnloggedBatch, plainWrite, "BEGIN UNLOGGED BATCH"
+	}
+	return gocql.LoggedBatch, preparedWrite, "BEGIN BATCH  -- UNLOGGED if all parts are in one partition"
 }
 
 // filled describes the entries of a batch request.
