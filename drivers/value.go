@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"strings"
@@ -156,6 +157,11 @@ func (v Value) Equal(w Value) bool {
 		}
 	}
 	return true
+}
+
+// Compare orders values of one scalar kind by their number or by their bytes, also UUIDs.
+func (v Value) Compare(w Value) int {
+	return cmp.Or(cmp.Compare(v.num, w.num), bytes.Compare(v.buf, w.buf), bytes.Compare(v.id[:], w.id[:]))
 }
 
 // Clone returns a value that owns all its bytes.

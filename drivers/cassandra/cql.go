@@ -332,19 +332,14 @@ func (st *statement) idempotent() (bool, []bind) {
 // compare compares two values of a key column in Cassandra's order: UUIDs by version, and those of version 1 by time.
 // CQL takes one bound on a column, so the driver compares two to send the closer one.
 func compare(a, b drivers.Value) int {
-	switch a.Kind() {
-	case schemas.Text, schemas.Blob:
-		return bytes.Compare(a.Raw(), b.Raw())
-	case schemas.UUID, schemas.TimeUUID:
-		u, v := a.UUIDBytes(), b.UUIDBytes()
-		if u[6]>>4 != v[6]>>4 {
-			return cmp.Compare(u[6]>>4, v[6]>>4)
-		} else if u[6]>>4 != 1 {
-			return bytes.Compare(u[:], v[:])
-		}
-		x, _ := keys.Append(nil, drivers.TimeUUID(u), false)
-		y, _ := keys.Append(nil, drivers.TimeUUID(v), false)
-		return bytes.Compare(x, y)
+	u, v := a.UUIDBytes(), b.UUIDBytes()
+	switch version, other := u[6]>>4, v[6]>>4; {
+	case version != other:
+		return cmp.Compare(version, other)
+	case version != 1: // as of all that is no UUID
+		return a.Compare(b)
 	}
-	return cmp.Compare(a.Int64(), b.Int64())
+	x, _ := keys.Append(nil, drivers.TimeUUID(u), false)
+	y, _ := keys.Append(nil, drivers.TimeUUID(v), false)
+	return bytes.Compare(x, y)
 }

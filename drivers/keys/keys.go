@@ -83,10 +83,11 @@ func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
 // the rest of src. A text or blob shares src's bytes where it can. Else Decode appends
 // them to buf, and returns it as grown. The value is valid until src or buf changes.
 func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Value, rest, grown []byte, err error) {
-	flip := byte(0)
+	mask := uint64(0)
 	if desc {
-		flip = 0xFF
+		mask = ^mask
 	}
+	flip := byte(mask)
 	switch kind {
 	case schemas.Text, schemas.Blob:
 		raw, rest, buf, err := decodeBytes(src, flip, buf)
@@ -98,19 +99,13 @@ func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Val
 		if len(src) < 4 {
 			return v, src, buf, ErrCorrupt
 		}
-		n := binary.BigEndian.Uint32(src)
-		if desc {
-			n = ^n
-		}
+		n := binary.BigEndian.Uint32(src) ^ uint32(mask)
 		return drivers.Int(int32(n ^ signBit32)), src[4:], buf, nil
 	case schemas.Bigint, schemas.Timestamp:
 		if len(src) < 8 {
 			return v, src, buf, ErrCorrupt
 		}
-		n := binary.BigEndian.Uint64(src)
-		if desc {
-			n = ^n
-		}
+		n := binary.BigEndian.Uint64(src) ^ mask
 		return drivers.Number(kind, int64(n^signBit64)), src[8:], buf, nil
 	case schemas.Boolean:
 		if len(src) < 1 || src[0]^flip > 1 {

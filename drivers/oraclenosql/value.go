@@ -1,7 +1,6 @@
 package oraclenosql
 
 import (
-	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -106,11 +105,7 @@ func encodeAll(t schemas.Type, elems []drivers.Value) []types.FieldValue {
 
 // distinct returns the elements of a set in order, each once.
 func distinct(elems []drivers.Value) []drivers.Value {
-	sorted := slices.SortedFunc(slices.Values(elems), func(a, b drivers.Value) int {
-		x, y := a.UUIDBytes(), b.UUIDBytes()
-		return cmp.Or(cmp.Compare(a.Int64(), b.Int64()), slices.Compare(a.Raw(), b.Raw()), slices.Compare(x[:], y[:]))
-	})
-	return slices.CompactFunc(sorted, drivers.Value.Equal)
+	return slices.CompactFunc(slices.SortedFunc(slices.Values(elems), drivers.Value.Compare), drivers.Value.Equal)
 }
 
 // mapKey returns the key of a map's element, which Oracle has as a string.

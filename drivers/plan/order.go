@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -34,7 +33,9 @@ func (o *Order) Counts(batch *schemas.Pattern, calls []drivers.Call, tables func
 		p := part(i)
 		for _, j := range o.sorted[at+1:] {
 			q := part(j)
-			if q.Table != p.Table || len(q.By) < len(p.By) || !begins(len(p.By), calls[i].Args, calls[j].Args) {
+			n := len(p.By)
+			if q.Table != p.Table || len(q.By) < n ||
+				slices.CompareFunc(calls[i].Args[:n], calls[j].Args[:n], drivers.Value.Compare) != 0 {
 				break
 			}
 			if overlap(p, q) {
@@ -66,28 +67,6 @@ func overlap(p, q *schemas.Pattern) bool {
 
 // compareKeys orders the keys of two writes to a table. A key comes after one that it begins with.
 func compareKeys(p, q *schemas.Pattern, a, b []drivers.Value) int {
-	for k := range min(len(p.By), len(q.By)) {
-		if c := compareValues(&a[k], &b[k]); c != 0 {
-			return c
-		}
-	}
-	return len(p.By) - len(q.By)
-}
-
-func begins(n int, a, b []drivers.Value) bool {
-	for k := range n {
-		if compareValues(&a[k], &b[k]) != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// compareValues orders values of a key column, in no engine's order.
-func compareValues(a, b *drivers.Value) int {
-	if c := cmp.Or(cmp.Compare(a.Int64(), b.Int64()), bytes.Compare(a.Raw(), b.Raw())); c != 0 {
-		return c
-	}
-	u, v := a.UUIDBytes(), b.UUIDBytes()
-	return bytes.Compare(u[:], v[:])
+	n := min(len(p.By), len(q.By))
+	return cmp.Or(slices.CompareFunc(a[:n], b[:n], drivers.Value.Compare), len(p.By)-len(q.By))
 }

@@ -232,7 +232,7 @@ func (t *table) span(from, to *schemas.Bound, k uint64, limit int) (bounds []dri
 	back := min(k-k%max(1, t.partitions), uint64(limit)*max(1, t.partitions))
 	high := t.of(of.Column).value(k, 0)
 	low := t.of(of.Column).value(k-back, 0)
-	if of.Column.Type.Kind != schemas.TimeUUID && compare(low, high) > 0 {
+	if of.Column.Type.Kind != schemas.TimeUUID && low.Compare(high) > 0 {
 		low, high = high, low
 	}
 	if from != nil {

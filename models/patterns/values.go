@@ -1,7 +1,6 @@
 package patterns
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"math"
@@ -408,19 +407,13 @@ func collection(t schemas.Type, seed, n uint64, size int64) drivers.Value {
 	case schemas.List:
 		return drivers.ListOf(elems)
 	}
-	slices.SortFunc(elems, compare)
+	slices.SortFunc(elems, drivers.Value.Compare)
 	return drivers.SetOf(slices.CompactFunc(elems, drivers.Value.Equal))
 }
 
 // element is element n of a collection.
 func element(t schemas.Type, seed, n uint64) drivers.Value {
 	return scalar(*t.Elem, seed, n, defaultSize/2)
-}
-
-// compare orders values of one type as engines do, but for identifiers, of which any order will do.
-func compare(a, b drivers.Value) int {
-	x, y := a.UUIDBytes(), b.UUIDBytes()
-	return cmp.Or(cmp.Compare(a.Int64(), b.Int64()), bytes.Compare(a.Raw(), b.Raw()), bytes.Compare(x[:], y[:]))
 }
 
 // letters are so many bytes drawn for value n.
