@@ -67,7 +67,7 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 				"{constant: 8KB}", value)
 			continue
 		}
-		d.set(root, strings.Split(path, "."), d.behind(doc.Content[0], at, len(path)), at)
+		d.set(root, inTable(strings.Split(path, ".")), d.behind(doc.Content[0], at, len(path)), at)
 	}
 	if len(d.Errs) > faults {
 		return
@@ -77,6 +77,19 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 		d.Fail(root, "the overridden workload cannot be written: %s", err)
 	}
 	d.w.Source = src
+}
+
+// inTable joins the parts of a table's name in the path of a column's values: values.posts.notes.body.size has the keys
+// values, posts.notes, body and size.
+func inTable(path []string) []string {
+	key := len(path) - 1
+	for key > 3 && !slices.Contains(names(sectionKeys("values")), path[key]) {
+		key--
+	}
+	if path[0] != "values" || key <= 3 {
+		return path
+	}
+	return slices.Concat(path[:1], []string{strings.Join(path[1:key-1], ".")}, path[key-1:])
 }
 
 // place returns the node at the place of another one, so many columns further.

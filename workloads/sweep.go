@@ -254,7 +254,7 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	value, with := keys[0].values[n], ""
 	for i := range keys {
 		k := &keys[i]
-		of.set(one, k.path, d.clone(k.values[n]), d.place(yaml.Node{}, k.key, 0))
+		of.set(one, inTable(k.path), d.clone(k.values[n]), d.place(yaml.Node{}, k.key, 0))
 		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
 			value = k.values[n]
 			break
