@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -159,14 +160,14 @@ var mailHint = 5 * time.Second
 // long, as with mail that is made to be slow, it notes which message it reads.
 func openMail(ctx context.Context, notes io.Writer, path string, most strict.Size) (messages.Source, error) {
 	var p mail.Progress
-	began, ticks, done, ended := time.Now(), time.NewTicker(mailHint), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
+	began, stop := time.Now(), make(chan struct{})
+	var hints sync.WaitGroup
+	hints.Go(func() {
 		for {
 			select {
-			case <-done:
+			case <-stop:
 				return
-			case <-ticks.C:
+			case <-time.After(mailHint):
 			}
 			of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
 			if at := p.At.Load(); at > 0 {
@@ -174,11 +175,10 @@ func openMail(ctx context.Context, notes io.Writer, path string, most strict.Siz
 			}
 			fmt.Fprintf(notes, "mailbench: %s: %s (%v)\n", path, of, time.Since(began).Round(time.Second))
 		}
-	}()
+	})
 	source, err := messages.Open(mail.WithProgress(ctx, &p), path, "", int64(most))
-	ticks.Stop()
-	close(done)
-	<-ended
+	close(stop)
+	hints.Wait()
 	if err != nil {
 		return nil, missing(err)
 	}

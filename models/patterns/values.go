@@ -22,10 +22,10 @@ type table struct {
 	*schemas.Table
 	declared     *schemas.Table // as the file has it
 	load, static drivers.Statement
-	count        uint64 // rows after the load
-	partitions   uint64 // 0: each row is a partition
-	perBucket    uint64 // rows of a partition before the next bucket begins; 0: it has none
-	period       time.Duration
+	count        uint64        // rows after the load
+	partitions   uint64        // 0: each row is a partition
+	step         time.Duration // between two rows of a partition
+	period       time.Duration // of a bucket; 0: it has none
 	columns      []*column
 
 	// Rows first to next-1 are there, but for the last cut ones of the loaded.
@@ -100,7 +100,7 @@ func (k *Keyspace) tables(rows models.Rows) map[string]*table {
 // table is a table with so many rows if it is the largest, and else its share by what the schema says.
 func (k *Keyspace) table(t *schemas.Table, largest int) *table {
 	d := k.declared.Table(t.Name)
-	one := &table{Table: t, declared: d, count: uint64(largest), period: day}
+	one := &table{Table: t, declared: d, count: uint64(largest), step: day / rowsOfBucket}
 	if n := countOf(d); n > 0 {
 		one.count = max(1, uint64(n)*uint64(largest)/uint64(k.most))
 	}
@@ -109,13 +109,12 @@ func (k *Keyspace) table(t *schemas.Table, largest int) *table {
 	}
 	buckets := d.Purposes[schemas.Bucket]
 	for i, c := range buckets {
-		one.perBucket = rowsOfBucket
 		if p := periodOf(c); i == 0 || p < one.period {
-			one.period = p
+			one.period, one.step = p, p/rowsOfBucket
 		}
 	}
-	if len(buckets) == len(t.Partition) {
-		one.partitions, one.perBucket = 1, uint64(day/time.Millisecond) // what happens at a time is in one partition
+	if len(buckets) == len(t.Partition) { // what happens at a time is in one partition
+		one.partitions, one.step = 1, one.period/time.Duration(day/time.Millisecond)
 	}
 	for _, r := range growing(d) {
 		g := r.Growth
@@ -124,8 +123,8 @@ func (k *Keyspace) table(t *schemas.Table, largest int) *table {
 		}
 		if len(buckets) > 0 && g.Every != "" && g.Per > 0 {
 			inPeriod := float64(g.Per) * schemas.Years(g.Every) / schemas.Years(g.Unit)
-			one.perBucket = max(1, uint64(inPeriod/float64(max(1, g.Of))))
 			one.period = lengthOf(g.Every)
+			one.step = one.period / time.Duration(max(1, inPeriod/float64(max(1, g.Of))))
 		}
 	}
 	return one
@@ -154,8 +153,8 @@ func periodOf(c *schemas.Column) time.Duration {
 // rows are the rows of a table as a forecast needs them.
 func (t *table) rows() []*schemas.Rows {
 	of := int(t.partitions)
-	if t.perBucket > 0 {
-		of *= int(max(1, t.count/max(1, t.partitions)/t.perBucket))
+	if t.period > 0 {
+		of *= int(max(1, time.Duration(t.count/max(1, t.partitions))*t.step/t.period))
 	}
 	r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: of, Busiest: 1}}
 	for _, c := range slices.Concat(t.Key(), t.Columns) {
@@ -280,15 +279,11 @@ func (t *table) sizeOf(c *schemas.Column) int64 {
 			}
 		}
 	}
-	switch {
-	case size > 0:
-		return int64(size)
-	case schemas.CQLBytes(declared.Type) > 0:
-		return int64(schemas.CQLBytes(declared.Type))
-	case c.Type.Collection():
-		return defaultElements
+	usual := int64(defaultSize)
+	if c.Type.Collection() {
+		usual = defaultElements
 	}
-	return defaultSize
+	return cmp.Or(int64(size), int64(schemas.CQLBytes(declared.Type)), usual)
 }
 
 // number is the number of the column's value in row k. Version distinguishes the values that a row has one after
@@ -325,9 +320,8 @@ func (c *column) number(k, version uint64) uint64 {
 
 // at is the time of row k. It rises with k.
 func (t *table) at(k uint64) time.Time {
-	p, per := max(1, t.partitions), cmp.Or(t.perBucket, rowsOfBucket)
-	step := t.period / time.Duration(per)
-	return epoch.Add(time.Duration(k/p)*step + time.Duration(k%p)*step/time.Duration(p))
+	p := max(1, t.partitions)
+	return epoch.Add(time.Duration(k/p)*t.step + time.Duration(k%p)*t.step/time.Duration(p))
 }
 
 // value is the column's value in row k, in memory of its own.
