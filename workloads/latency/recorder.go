@@ -351,21 +351,26 @@ func (c *counts) addTo(h *hdr.Histogram) {
 // Its rank is the ceiling of percent × values, as in the definition and in Java's HdrHistogram
 // (AbstractHistogram.getValueAtPercentile). hdrhistogram-go rounds the rank to the nearest, which
 // is one too low half of the time.
-func At(h *hdr.Histogram, percent float64) int64 {
+func At(h *hdr.Histogram, percent float64) int64 { return AtOfAll(h, 0, percent) }
+
+// NeverEnded is the percentile that lies among operations that never ended.
+const NeverEnded = -1
+
+// AtOfAll is At of the values and of so many operations that never ended.
+func AtOfAll(h *hdr.Histogram, neverEnded int64, percent float64) int64 {
 	n := h.TotalCount()
-	if n == 0 {
+	switch rank := Rank(percent, n+neverEnded); {
+	case n+neverEnded == 0:
 		return 0
+	case rank > n:
+		return NeverEnded
+	default:
+		return h.ValueAtPercentile(100 * float64(rank) / float64(n))
 	}
-	return AtRank(h, Rank(percent, n))
 }
 
 // Rank is the rank of a percentile among n values, from 1.
 func Rank(percent float64, n int64) int64 {
 	below := math.Nextafter(percent, 0) // 99% of 100 is 99.00000000000001 in floating point
 	return min(n, max(1, int64(math.Ceil(below*float64(n)/100))))
-}
-
-// AtRank is the value of a rank, from 1 to the number of values.
-func AtRank(h *hdr.Histogram, rank int64) int64 {
-	return h.ValueAtPercentile(100 * float64(rank) / float64(h.TotalCount()))
 }

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mailbench/mailbench/workloads/latency"
 )
 
 // Key names a cell in run.json and in the tags of the interval log.
@@ -264,31 +262,6 @@ func (c *Cell) SetTime(began, ended time.Time) {
 
 // Measured reports whether the cell is a measured phase.
 func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
-
-// Reported is the kind of time that reports show of the cell: the latency. Results of mailbench 0.1
-// have none: theirs is the response time, or the service time of a closed loop and a load.
-func (c *Cell) Reported() latency.Kind {
-	for _, o := range c.Ops {
-		if o.Latency != nil {
-			return latency.Latency
-		}
-	}
-	if c.Arrivals == "closed" || !c.Measured() {
-		return latency.Service
-	}
-	return latency.Response
-}
-
-// Latency is the distribution that the reports show of an operation of the cell.
-func (c *Cell) Latency(o *Op) *Latency {
-	switch {
-	case o.Latency != nil:
-		return o.Latency
-	case c.Reported() == latency.Service:
-		return &o.Service
-	}
-	return &o.Response
-}
 
 // OpsOf lists the operations of the cells, the most frequent first.
 func OpsOf(cells []*Cell) []string {

@@ -195,7 +195,7 @@ const OtherErrors = "other errors"
 
 // NeverEnded is the value of a percentile that lies among operations that were scheduled and never
 // started.
-const NeverEnded = -1
+const NeverEnded = latency.NeverEnded
 
 // Dropped is the text of such a percentile.
 const Dropped = "dropped"
@@ -362,6 +362,31 @@ func Median[N ~int64 | ~float64](values []N) N {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
+// Reported is the kind of time that reports show of the cell: the latency. Results of mailbench 0.1
+// have none: theirs is the response time, or the service time of a closed loop and a load.
+func (c *Cell) Reported() latency.Kind {
+	for _, o := range c.Ops {
+		if o.Latency != nil {
+			return latency.Latency
+		}
+	}
+	if c.Arrivals == "closed" || !c.Measured() {
+		return latency.Service
+	}
+	return latency.Response
+}
+
+// Latency is the distribution that the reports show of an operation of the cell.
+func (c *Cell) Latency(o *Op) *Latency {
+	switch {
+	case o.Latency != nil:
+		return o.Latency
+	case c.Reported() == latency.Service:
+		return &o.Service
+	}
+	return &o.Response
+}
+
 // Due is the distribution of the latencies of an operation of the cell over everything
 // that was scheduled. In a closed loop they are service times. A percentile is NeverEnded if it lies
 // among operations that were dropped.
@@ -390,21 +415,12 @@ func LatencyOf(h *hdr.Histogram, dropped int64) Latency {
 	if h == nil || h.TotalCount()+dropped == 0 {
 		return Latency{}
 	}
-	at := func(percent float64) int64 { return percentile(h, dropped, percent) }
+	at := func(percent float64) int64 { return latency.AtOfAll(h, dropped, percent) }
 	l := Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: NeverEnded, Mean: NeverEnded}
 	if dropped == 0 {
 		l.Max, l.Mean = h.Max(), math.Round(h.Mean())
 	}
 	return l
-}
-
-// percentile is a percentile of a histogram and of operations that were dropped. Among these it is NeverEnded.
-func percentile(h *hdr.Histogram, dropped int64, percent float64) int64 {
-	rank := latency.Rank(percent, h.TotalCount()+dropped)
-	if rank > h.TotalCount() {
-		return NeverEnded
-	}
-	return latency.AtRank(h, rank)
 }
 
 // SetTimes sets the latencies of an operation. Reported is the kind of time that its phase reports.
@@ -443,7 +459,7 @@ func quantiles(o *latency.Op, reported latency.Kind) (times []int64) {
 	all, dropped := ended(o, reported), o.Counts[latency.Dropped]
 	for _, share := range QuantileShares {
 		if dropped+all.TotalCount() > 0 {
-			times = append(times, percentile(all, dropped, 100*share))
+			times = append(times, latency.AtOfAll(all, dropped, 100*share))
 		}
 	}
 	return times
