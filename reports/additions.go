@@ -10,27 +10,20 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// added is what the additions to a model's document cost.
-type added struct {
-	model    string
-	requests float64  // the share of patterns that are additions, or that are about tables that are
-	bytes    float64  // the share of these, and of columns that are additions, in the bytes read and written
-	patterns []string // these patterns
-}
-
-// additions are those of each model that made requests, in the order of the run. They are none if no
-// pattern of the run is an addition.
-func additions(r *results.Run) []added {
+// Additions says which share of each model's requests was made by access patterns that are additions
+// to its document, or that are about tables that are, and which share of its bytes is of these and of
+// added columns. It is "" if there are none.
+func Additions(r *results.Run) string {
 	known := newExplainer(r).schemas
-	var costs []added
+	var parts []string
 	found := false
 	for _, model := range r.Config.Models {
 		s := known[model]
 		if s == nil {
 			continue
 		}
-		var all, of, bytes, ofBytes float64
-		var names []string
+		var requests, added, bytes, addedBytes float64
+		var names []string // of added patterns
 		for i := range r.Cells {
 			c := &r.Cells[i]
 			if c.Model != model || !c.Measured() {
@@ -38,50 +31,28 @@ func additions(r *results.Run) []added {
 			}
 			for _, o := range c.Ops {
 				bytes += float64(o.Count) * (o.Store.BytesRead + o.Store.BytesWritten)
-				ofBytes += float64(o.Count) * o.Store.BytesAdded
+				addedBytes += float64(o.Count) * o.Store.BytesAdded
 				for _, ran := range o.Patterns {
-					share := additionOf(s.Pattern(ran.Name))
-					calls := ran.Calls * float64(o.Count)
-					all, of = all+calls, of+share*calls
+					share, calls := additionOf(s.Pattern(ran.Name)), ran.Calls*float64(o.Count)
+					requests, added = requests+calls, added+share*calls
 					if share > 0 && calls > 0 && !slices.Contains(names, ran.Name) {
 						names = append(names, ran.Name)
 					}
 				}
 			}
 		}
-		if all == 0 {
+		if requests == 0 {
 			continue
 		}
-		slices.Sort(names)
-		found = found || len(names) > 0 || ofBytes > 0
-		costs = append(costs, added{model, of / all, ofBytes / max(bytes, 1), names})
-	}
-	if !found {
-		return nil
-	}
-	return costs
-}
-
-// share writes a model's shares of requests and of bytes.
-func (a *added) share() string {
-	return fmt.Sprintf("%s %.0f%%/%.0f%%", a.model, 100*a.requests, 100*a.bytes)
-}
-
-// Additions says which share of each model's requests was made by access patterns that are additions
-// to its document, or that are about tables that are, and which share of its bytes is of these and of
-// added columns. It is "" if there are none.
-func Additions(r *results.Run) string {
-	costs := additions(r)
-	if costs == nil {
-		return ""
-	}
-	var parts []string
-	for i := range costs {
-		part := costs[i].share()
-		if names := costs[i].patterns; len(names) > 0 {
+		found = found || len(names) > 0 || addedBytes > 0
+		part := fmt.Sprintf("%s %.0f%%/%.0f%%", model, 100*added/requests, 100*addedBytes/max(bytes, 1))
+		if slices.Sort(names); len(names) > 0 {
 			part += " (" + strings.Join(names, ", ") + ")"
 		}
 		parts = append(parts, part)
+	}
+	if !found {
+		return ""
 	}
 	return "share of requests and bytes that the source design does not have: " + strings.Join(parts, ", ") +
 		". Added columns count as bytes only"

@@ -58,7 +58,7 @@ func at(row *trials.Row, l *results.Latency, p float64) document.Cell {
 	return percentile(l.At(p), row.Op.Enough(p))
 }
 
-func countCell(n int64) document.Cell { return document.Cell{Text: fmt.Sprint(n), Value: float64(n)} }
+func countCell(n int64) document.Cell { return document.Text(fmt.Sprint(n)) }
 
 // latencies has all percentiles, the outcomes, and remarks on each operation.
 func (v *run) latencies(s *Section, lead string) document.Section {
@@ -88,7 +88,7 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 			Cells: []document.Cell{
 				document.Text(name), countCell(row.Op.Count), at(row, l, 0.5), at(row, l, 0.9),
 				at(row, l, 0.99), at(row, l, 0.999), percentile(l.At(1), row.Op.Count > 0), document.Text(spread),
-				{Text: words.Amount(row.Op.Rate), Value: row.Op.Rate},
+				document.Text(words.Amount(row.Op.Rate)),
 				countCell(row.Op.Failed), countCell(row.Op.Unknown),
 			},
 		})
@@ -127,7 +127,7 @@ func (v *run) times(s *Section) document.Section {
 	}}
 	v.each(s, func(op, name string, row *trials.Row) {
 		o := &row.Op
-		own := document.Cell{Text: "-", Value: math.NaN()}
+		own := document.Text("-")
 		if ns, ok := FloorOf(v.Run, row.Cell.Model, op); ok {
 			own = latencyCell(ns)
 		}
@@ -165,8 +165,8 @@ func (v *run) costs() document.Section {
 		return document.Section{}
 	}
 	groups := Sections(v.Run)
-	number := func(x float64) document.Cell { return document.Cell{Text: ranking.Number(x), Value: x} }
-	size := func(x float64) document.Cell { return document.Cell{Text: ranking.KB(x), Value: x / 1000} }
+	number := func(x float64) document.Cell { return document.Text(ranking.Number(x)) }
+	size := func(x float64) document.Cell { return document.Text(ranking.KB(x)) }
 	for i := range groups {
 		if !groups[i].Cells[0].Measured() {
 			continue
@@ -176,7 +176,7 @@ func (v *run) costs() document.Section {
 				return
 			}
 			st := &row.Op.Store
-			scanned, amplified := document.Cell{Text: "-", Value: math.NaN()}, document.Cell{Text: "-", Value: math.NaN()}
+			scanned, amplified := document.Text("-"), document.Text("-")
 			if st.RowsExamined != nil {
 				if scanned = number(*st.RowsExamined); st.Traced > 0 {
 					scanned.Text = "~" + scanned.Text

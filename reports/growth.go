@@ -228,15 +228,15 @@ func unclear(tables []grownTable) (n, of int) {
 func pointCell(g *results.Growth, point string) document.Cell {
 	at := slices.IndexFunc(g.Points, func(p results.GrowthPoint) bool { return p.Point == point })
 	if at < 0 {
-		return document.Cell{Text: "-", Value: math.NaN()}
+		return document.Text("-")
 	}
 	switch value := g.Points[at].Value; {
 	case !g.Figure.Counted():
 		return latencyCell(value)
 	case inBytes(g.Figure):
-		return document.Cell{Text: ranking.KB(value), Value: value / 1000}
+		return document.Text(ranking.KB(value))
 	default:
-		return document.Cell{Text: words.Amount(value), Value: value}
+		return document.Text(words.Amount(value))
 	}
 }
 
@@ -244,8 +244,7 @@ func inBytes(f results.Figure) bool { return f == results.Bytes || f == results.
 
 func exponentCells(op, name string, m *results.Growth) []document.Cell {
 	exponent := func(x float64) document.Cell { // adding 0 makes 0 of -0
-		x = math.Round(100*x)/100 + 0
-		return document.Cell{Text: strconv.FormatFloat(x, 'f', 2, 64), Value: x}
+		return document.Text(strconv.FormatFloat(math.Round(100*x)/100+0, 'f', 2, 64))
 	}
 	low, high := document.Text("-"), document.Text("-")
 	if m.Low != nil && m.High != nil {

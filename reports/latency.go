@@ -111,8 +111,8 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 				row.Cells[0].Style, row.Cells[0].Help = document.Warn, m.NotRanked
 			}
 			for _, x := range ranking.Metrics {
-				c := document.Number(m.Value(x), x.Number(m.Value(x)))
-				unknown = unknown || x != ranking.Throughput && math.IsNaN(c.Value)
+				c := document.Text(x.Number(m.Value(x)))
+				unknown = unknown || x != ranking.Throughput && math.IsNaN(m.Value(x))
 				if len(l.Models) > 1 && leads[x][k] {
 					c.Style = document.Best
 				}
@@ -129,18 +129,24 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		dropColumn(t, len(t.Columns)-1)
 	}
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
-	note := "typical: p50 of each operation, weighted by its share"
+	var notes []string
+	if slices.ContainsFunc(loads, func(l ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 }) {
+		notes = append(notes, "* best or not significantly worse")
+	}
+	notes = append(notes, "typical: p50 by share")
 	if throughput {
-		note += "; max ops/s: without pauses"
+		notes = append(notes, "max ops/s: no pauses")
 	}
 	if l := &loads[0]; l.Covers < 0.995 && len(l.Models) > 1 {
-		note = fmt.Sprintf("shared load: %d operations of all models (%.0f%%); typical: p50 weighted by share",
-			len(l.Shares), math.Floor(100*l.Covers))
+		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% that all support", 100*l.Covers))
+	}
+	if n := ranking.Executed(loads); n != "" {
+		notes = append(notes, n)
 	}
 	if unknown {
-		note += "; - not known"
+		notes = append(notes, "- not known")
 	}
-	s.Note(document.Faint, "", note)
+	s.Note(document.Faint, "", strings.Join(notes, "; "))
 	return s
 }
 
@@ -177,20 +183,20 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 }
 
 // latencyCell writes a latency, or a dash for one that is not known.
-func latencyCell(ns float64) document.Cell { return document.Number(ns/1e6, ranking.MS(ns)) }
+func latencyCell(ns float64) document.Cell { return document.Text(ranking.MS(ns)) }
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
 func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
-	c := latencyCell(m.Latencies(op, p).Median())
-	if m.Count(op) < results.EnoughFor(p) && !math.IsNaN(c.Value) && !math.IsInf(c.Value, 0) {
-		digits := max(0, 1-int(math.Floor(math.Log10(max(c.Value, 0.1)))))
-		c.Style, c.Text = document.Faint, fmt.Sprintf("~%.*f", digits, c.Value)
+	ns := m.Latencies(op, p).Median()
+	if m.Count(op) >= results.EnoughFor(p) || math.IsNaN(ns) || math.IsInf(ns, 0) {
+		return latencyCell(ns)
 	}
-	return c
+	digits := max(0, 1-int(math.Floor(math.Log10(max(ns/1e6, 0.1)))))
+	return document.Styled(fmt.Sprintf("~%.*f", digits, ns/1e6), document.Faint)
 }
 
-// noteOfDoubt explains cells of percentileOf, if there are any that are approximate or not known.
-func noteOfDoubt(s *document.Section, why string) {
+// noteOfDoubt adds a note that also explains cells of percentileOf that are approximate or not known.
+func noteOfDoubt(s *document.Section, note, why string) {
 	var approximate, unknown bool
 	for _, r := range s.Table.Rows {
 		for _, c := range r.Cells {
@@ -199,11 +205,33 @@ func noteOfDoubt(s *document.Section, why string) {
 		}
 	}
 	if approximate {
-		s.Note(document.Faint, "", "~ approximate: "+why)
+		note += "; ~ " + why
 	}
 	if unknown {
-		s.Note(document.Faint, "", "- none measured")
+		note += "; - none measured"
 	}
+	s.Note(document.Faint, "", note)
+}
+
+// percentsOf are shares of a whole in percent. They are rounded so that their sum is the whole: those with the largest
+// remainders are rounded up.
+func percentsOf(shares []ranking.Share, whole float64) []document.Cell {
+	cells, order := make([]document.Cell, len(shares)), make([]int, len(shares))
+	sum, floors := 0.0, 0.0
+	percent := func(i int) float64 { return 100 * whole * shares[i].Share }
+	remainder := func(i int) float64 { return percent(i) - math.Floor(percent(i)) }
+	for i := range shares {
+		order[i], sum, floors = i, sum+percent(i), floors+math.Floor(percent(i))
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainder(b), remainder(a)) })
+	for n, i := range order {
+		rounded := math.Floor(percent(i))
+		if float64(n) < math.Round(sum)-floors {
+			rounded++
+		}
+		cells[i] = document.Text(fmt.Sprintf("%.0f", rounded))
+	}
+	return cells
 }
 
 // heats are the ratios to the best from which on a cell has a darker shade.
@@ -234,9 +262,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
 	}
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
-	for _, share := range l.Shares {
-		percent := 100 * l.Covers * share.Share
-		row := []document.Cell{{Text: share.Op}, {Text: fmt.Sprintf("%.0f", percent), Value: percent}}
+	percents := percentsOf(l.Shares, l.Covers)
+	for i, share := range l.Shares {
+		row := []document.Cell{{Text: share.Op}, percents[i]}
 		leads := leadsIn(l, share.Op)
 		best := math.Inf(1)
 		for k := range l.Models {
@@ -260,9 +288,11 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
-	s.Note(document.Faint, "", fmt.Sprintf("* best or not significantly worse (op p50: and ≤%g×); %s",
-		heats[0], latencyNote(l)))
-	noteOfDoubt(&s, fmt.Sprintf("fewer than %d operations", results.EnoughFor(0.99)))
+	note := latencyNote(l)
+	if l.First > 0 {
+		note = fmt.Sprintf("p50* is also ≤%g× the best; %s", heats[0], note)
+	}
+	noteOfDoubt(&s, note, fmt.Sprintf("fewer than %d operations", results.EnoughFor(0.99)))
 	return s
 }
 
@@ -282,9 +312,9 @@ func (v *run) unsupported() document.Section {
 	for i := range v.loads {
 		for _, left := range v.loads[i].Left {
 			if len(left.Lacking) < len(v.loads[i].Models) || len(v.loads[i].Models) == 1 {
-				percent := document.Cell{Text: "-", Value: math.NaN()} // no model executed it
+				percent := document.Text("-") // no model executed it
 				if of := 100 * left.Share.Share; of > 0 {
-					percent = document.Number(of, ranking.Number(of))
+					percent = document.Text(ranking.Number(of))
 				}
 				t.Add(document.Text(left.Op), percent, document.Text(strings.Join(left.Lacking, ", ")))
 			}
@@ -331,44 +361,40 @@ func omissions(l *ranking.Load) (all []warning) {
 	return all
 }
 
-// counters are what an operation may cost the engine, and how much of each weighs as much as one
-// request: this only decides which of them is named as the reason.
-var counters = []struct {
-	name   string
-	of     func(s *results.StoreCost) float64
-	scale  float64
-	weighs float64
-}{
-	{"requests", func(s *results.StoreCost) float64 { return s.Calls }, 1, 1},
-	{"rows scanned", func(s *results.StoreCost) float64 { return s.Of(results.Examined) }, 1, 20},
-	{"KB read", func(s *results.StoreCost) float64 { return s.BytesRead }, 1000, 10_000},
-	{"KB written", func(s *results.StoreCost) float64 { return s.BytesWritten }, 1000, 10_000},
+// weighs is how much of each counter weighs as much as one request: this only decides which of them is named as the
+// reason.
+var weighs = map[ranking.Metric]float64{
+	ranking.Requests: 1, ranking.Rows: 20, ranking.Read: 10_000, ranking.Written: 10_000,
 }
 
 // cause names the counter in which the models' operations differ most, with the values, the least first.
 func (v *run) cause(l *ranking.Load, op string) string {
 	said, most := "", 0.2
-	for _, c := range counters {
+	for _, x := range ranking.Counters {
 		type value struct {
 			name string
 			v    float64
 		}
 		var all []value
 		for k := range l.Models {
-			if x := l.Models[k].Cost(op, c.of); !math.IsNaN(x) {
-				all = append(all, value{l.Models[k].Name, x})
+			if v := l.Models[k].Cost(op, x); !math.IsNaN(v) {
+				all = append(all, value{l.Models[k].Name, v})
 			}
 		}
 		slices.SortStableFunc(all, func(a, b value) int { return cmp.Compare(a.v, b.v) })
 		if len(all) < 2 {
 			continue
 		}
-		weight := (all[len(all)-1].v - all[0].v) / c.weighs
+		weight := (all[len(all)-1].v - all[0].v) / weighs[x]
 		if weight <= most {
 			continue
 		}
 		var parts []string
-		text := func(i int) string { return rough(all[i].v / c.scale) }
+		name, scale := x.Name(), 1.0
+		if x.Unit() == "KB" {
+			name, scale = strings.Replace(name, "bytes", "KB", 1), 1000
+		}
+		text := func(i int) string { return rough(all[i].v / scale) }
 		for i := 0; i < len(all); {
 			group := []string{all[i].name}
 			k := i + 1
@@ -378,7 +404,7 @@ func (v *run) cause(l *ranking.Load, op string) string {
 			parts = append(parts, text(i)+" "+strings.Join(group, " and "))
 			i = k
 		}
-		said, most = c.name+": "+strings.Join(parts, ", "), weight
+		said, most = name+": "+strings.Join(parts, ", "), weight
 	}
 	return said
 }
@@ -403,45 +429,43 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
 	}, perOperation(1, 4, 5, 6))}
-	mean := func(op string) float64 {
-		var all ranking.Series
-		for _, c := range m.Cells {
-			if o := c.Ops[op]; o.Count > 0 {
-				all = append(all, c.Latency(&o).Mean)
-			}
-		}
-		return all.Median()
+	mean := func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).Mean }
+	total, times := 0.0, slices.Clone(l.Shares)
+	for i := range times {
+		times[i].Share *= m.Each(times[i].Op, mean).Median()
+		total += times[i].Share
 	}
-	total := 0.0
-	for _, s := range l.Shares {
-		total += s.Share * mean(s.Op)
+	for i := range times {
+		times[i].Share /= max(total, 1)
 	}
-	for _, s := range l.Shares {
+	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(times, 1)
+	for i, s := range l.Shares {
 		row := []document.Cell{
 			{Text: s.Op},
-			{Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share},
-			{Text: fmt.Sprintf("%.0f", 100*s.Share*mean(s.Op)/max(total, 1)), Value: 100 * s.Share * mean(s.Op) / max(total, 1)},
+			ofLoad[i], ofTime[i],
 			percentileOf(m, s.Op, 0.5), percentileOf(m, s.Op, 0.9), percentileOf(m, s.Op, 0.99),
 			latencyCell(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0))),
 		}
-		for _, c := range counters {
-			x := m.Cost(s.Op, c.of)
-			row = append(row, document.Number(x, ranking.Number(x/c.scale)))
+		for _, x := range ranking.Counters {
+			row = append(row, document.Text(x.Number(m.Cost(s.Op, x))))
 		}
 		t.Add(row...)
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
-	section.Note(document.Faint, "", latencyNote(l))
-	noteOfDoubt(&section, fmt.Sprintf("fewer than %d operations for p50, %d for p90, %d for p99",
+	noteOfDoubt(&section, latencyNote(l), fmt.Sprintf("fewer than %d operations for p50, %d for p90, %d for p99",
 		results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
 	return section
 }
 
-// fastest names for each operation the model with the least p50 on each engine.
+// fastest names for each operation the model with the least p50 on each engine, in brackets where no model is ranked.
 func fastest(loads []ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
 	var ops []ranking.Share
+	note := latencyNote(&loads[0])
 	for i := range loads {
+		if loads[i].First == 0 {
+			note = "(model): not ranked, so not the fastest for certain; " + latencyNote(&loads[0])
+		}
 		t.Columns = append(t.Columns, document.Column{Group: loads[i].Engine, Title: "model", Left: true, Rank: i},
 			document.Column{Group: loads[i].Engine, Title: "p50, ms", Unit: "ms", Rank: i})
 		for _, s := range loads[i].Shares {
@@ -451,25 +475,25 @@ func fastest(loads []ranking.Load) document.Section {
 			}
 		}
 	}
-	for _, s := range ops {
-		row := []document.Cell{{Text: s.Op}, {Text: fmt.Sprintf("%.0f", 100*s.Share), Value: 100 * s.Share}}
+	percents := percentsOf(ops, 1)
+	for n, s := range ops {
+		row := []document.Cell{{Text: s.Op}, percents[n]}
 		for i := range loads {
-			name, least := "-", math.NaN()
+			name, least := document.Text("-"), math.NaN()
 			some := loads[i].First > 0 // models are ranked; else the others' latencies are all there is
 			for k := range loads[i].Models {
 				m := &loads[i].Models[k]
 				if x := m.Latencies(s.Op, 0.5).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
-					name, least = m.Name, x
+					if name, least = document.Text(m.Name), x; !some {
+						name = document.Styled("("+m.Name+")", document.Faint)
+					}
 				}
 			}
-			row = append(row, document.Text(name), latencyCell(least))
+			row = append(row, name, latencyCell(least))
 		}
 		t.Add(row...)
 	}
 	return document.Section{
-		ID: "operations", Title: "Fastest", Table: t,
-		Notes: []document.Sentence{
-			{Text: "* best on this engine, or not significantly worse; " + latencyNote(&loads[0]), Style: document.Faint},
-		},
+		ID: "operations", Title: "Fastest", Table: t, Notes: []document.Sentence{{Text: note, Style: document.Faint}},
 	}
 }

@@ -23,7 +23,8 @@ type Notice struct {
 	Who     []string
 	All     bool   // it holds for all models of the run
 	Few     bool   // it holds for less than half of the trials of each of them: the others count
-	Differs bool   // for some models it has other figures than Text
+	Differs bool   // for some models or trials it has other figures than Text
+	First   string // the model that Text's figures are of, with its trial
 	Size    string // how large the largest effect is; "": Text has no number
 	size    float64
 	cells   []*results.Cell
@@ -104,7 +105,7 @@ func (n Names) whom(r *results.Run, all []Notice) {
 				order = append(order, column{c.Model, c.Engine})
 			}
 		}
-		w.All, w.Few = len(order) == len(trials), true
+		w.All, w.Few, w.First = len(order) == len(trials), true, n.Of(w.cells[0])
 		for _, k := range order {
 			w.Few = w.Few && 2*len(had[k]) < len(trials[k])
 			name := n.Part(k.model, k.engine)
@@ -222,11 +223,16 @@ type warning struct{ name, text string }
 
 // allWarnings are those that change how the latencies are read, and the minor ones.
 func (v *run) allWarnings() (all, minor []warning) {
-	for _, n := range verdictsOf(v.Run, v.names) {
-		if n.Few {
-			text := fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())
-			all = append(all, warning{fmt.Sprintf("%s trial (%s)", n.Verdict, strings.Join(n.Who, ", ")), text})
-		}
+	verdicts := slices.DeleteFunc(verdictsOf(v.Run, v.names), func(n Notice) bool { return !n.Few })
+	who := map[results.Verdict][]string{}
+	for _, n := range verdicts {
+		who[n.Verdict] = append(who[n.Verdict], n.Who...)
+	}
+	for _, n := range verdicts {
+		all = append(all, warning{
+			fmt.Sprintf("%s trial (%s)", n.Verdict, strings.Join(who[n.Verdict], ", ")),
+			fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()),
+		})
 	}
 	all = append(all, v.saturated()...)
 	all = append(all, v.spread()...)
@@ -247,24 +253,21 @@ func (v *run) allWarnings() (all, minor []warning) {
 	return all, minor
 }
 
-// nearMaximum is the part of a model's highest rate from which on its latency is mostly queueing.
-const nearMaximum = 0.9
-
 // saturated names the models of each load whose offered rate was near what they achieve without pauses.
 func (v *run) saturated() (all []warning) {
 	for i := range v.loads {
 		l := &v.loads[i]
 		var who []string
+		var models []*ranking.Model
 		for k := range l.Models {
 			m := &l.Models[k]
-			if part := l.OfMaximum(m); part >= nearMaximum && m.Ranked() {
-				who = append(who, fmt.Sprintf("%s %.0f%%", m.Name, 100*part))
+			if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
+				who, models = append(who, fmt.Sprintf("%s %.0f%%", m.Name, 100*part)), append(models, m)
 			}
 		}
 		if len(who) > 0 {
 			name := fmt.Sprintf("high load (%s of max ops/s)", strings.Join(who, ", "))
-			all = append(all, warning{name, fmt.Sprintf("%s: the latency is mostly queueing; use a lower --set phases.%s.rate",
-				name, l.Phase)})
+			all = append(all, warning{name, name + ": the latency is mostly queueing; use --set " + ranking.Lower(models...)})
 		}
 	}
 	return all
@@ -284,13 +287,14 @@ func (v *run) spread() (all []warning) {
 			low, high := slices.Min(known), slices.Max(known)
 			if high/max(low, 1) > most {
 				most = high / max(low, 1)
-				said.name = fmt.Sprintf("trials differ %.1f×", most)
+				who := m.Name
+				if len(v.loads) > 1 {
+					who += " on " + l.Engine
+				}
+				said.name = fmt.Sprintf("trials differ (%s %.1f×)", who, most)
 				said.text = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms); use --trials %d or a quieter machine",
-					most, m.Name, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
+					most, who, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
 			}
-		}
-		if len(v.loads) > 1 {
-			said.name += " (" + l.Engine + ")"
 		}
 		if said.text != "" {
 			all = append(all, said)
@@ -348,9 +352,8 @@ func (d *Notice) Said() string {
 	if d.Phase != "" {
 		who += ", " + d.Phase
 	}
-	s := who + ": " + d.Text
 	if d.Differs {
-		s += fmt.Sprintf(" (values of %s; others differ)", d.Who[0])
+		who += "; for example " + d.First
 	}
-	return s
+	return who + ": " + d.Text
 }

@@ -10,25 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-// Text writes a run for a terminal.
-type Text struct {
-	Width int // columns of the terminal
-	Color bool
-	Full  bool           // all tables, and not only those of the first screen
-	By    ranking.Metric // "": ranking.Typical
-}
-
-// Write writes the run.
-func (o Text) Write(w io.Writer, r *results.Run) error {
-	return document.Terminal{Width: o.Width, Color: o.Color, Full: o.Full}.Write(w, Of(r, o.By))
-}
 
 // WriteMarkdown writes the run for a pull request or the summary of a step in CI.
 func WriteMarkdown(w io.Writer, r *results.Run) error { return document.WriteMarkdown(w, Of(r, "")) }
@@ -140,7 +129,6 @@ func (v *run) facts() (all []string) {
 	}
 	if len(v.loads) > 0 {
 		add(ranking.Fact(v.loads))
-		add(words.Plural(v.loads[0].Trials, "trial"))
 	}
 	if v.Sweep != nil {
 		add(fmt.Sprintf("%s at %d values", v.Sweep.Path, len(v.Sweep.Points)))
@@ -195,6 +183,10 @@ func (v *run) alerts() document.Section {
 		}
 		bad(strings.ToUpper(string(n.Verdict)), n.Said())
 	}
+	if command := v.slower(); command != "" {
+		s.Say(document.Plain, "", "With a lower rate, the models that are not ranked may be valid:")
+		s.Say(document.Command, "", command)
+	}
 	missed, met, unclear := v.missed()
 	for _, m := range missed {
 		bad("THRESHOLD", m)
@@ -217,6 +209,37 @@ func (v *run) alerts() document.Section {
 		s.Say(document.Strong, "", text)
 	}
 	return s
+}
+
+// slower is the command line of the run with a rate that all models achieve, if a model is not ranked because it was
+// offered more; else "".
+func (v *run) slower() string {
+	var models []*ranking.Model
+	for i := range v.loads {
+		for k := range v.loads[i].Models {
+			if m := &v.loads[i].Models[k]; !m.Ranked() {
+				models = append(models, m)
+			}
+		}
+	}
+	setting := ranking.Lower(models...)
+	switch {
+	case setting == "":
+		return ""
+	case len(v.Command) < 2 || v.Command[1] != "run" || v.Generators() > 1:
+		return "mailbench run … --set " + setting
+	}
+	key, _, _ := strings.Cut(setting, "=")
+	var args []string
+	for i := 0; i < len(v.Command); i++ {
+		switch arg := v.Command[i]; {
+		case arg == "-o", arg == "--set" && i+1 < len(v.Command) && strings.HasPrefix(v.Command[i+1], key+"="):
+			i++ // the folder is there now, and the rate is another
+		default:
+			args = append(args, arg)
+		}
+	}
+	return shellquote.Join(append(args, "--set", setting)...)
 }
 
 // findings are what lint says of the schema, next to what the run shows of it.

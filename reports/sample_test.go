@@ -3,6 +3,7 @@ package reports
 import (
 	"bytes"
 	"flag"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -94,4 +96,12 @@ func trial(model string, n int, verdict results.Verdict, ops map[string]results.
 		c.Reason = &results.Reason{Code: "behind", Text: "only 1/s"}
 	}
 	return c
+}
+
+// Text writes a run for a terminal.
+type Text document.Terminal
+
+// Write writes the run.
+func (o Text) Write(w io.Writer, r *results.Run) error {
+	return document.Terminal(o).Write(w, Of(r, ""))
 }

@@ -74,7 +74,7 @@ func rateText(rate float64) string {
 func (v *run) foundCells(s *results.Search, who string) []document.Cell {
 	high := document.Text("-")
 	if s.Found.High > 0 {
-		high = document.Number(s.Found.High, words.Amount(s.Found.High))
+		high = document.Text(words.Amount(s.Found.High))
 	}
 	p50, p99 := document.Text("-"), document.Text("-")
 	for i := range s.Steps {
@@ -86,8 +86,7 @@ func (v *run) foundCells(s *results.Search, who string) []document.Cell {
 	if !s.Found.OK() {
 		limit.Style = document.Bad
 	}
-	rate := document.Number(s.Found.Rate, rateText(s.Found.Rate))
-	return []document.Cell{document.Text(who), rate, high, p50, p99, limit}
+	return []document.Cell{document.Text(who), document.Text(rateText(s.Found.Rate)), high, p50, p99, limit}
 }
 
 // stepWords are what the measurements of a search showed, in words.
@@ -116,7 +115,7 @@ func (v *run) steps(s *results.Search) document.Section {
 		step := &steps[i]
 		achieved, failed := document.Text("-"), document.Text("-")
 		if o := step.Cell.Offered; o != nil {
-			achieved = document.Number(o.Achieved, words.Amount(o.Achieved))
+			achieved = document.Text(words.Amount(o.Achieved))
 		}
 		p50, p99 := stepLatencies(step)
 		if step.Due() != nil {
@@ -126,11 +125,11 @@ func (v *run) steps(s *results.Search) document.Section {
 				scheduled += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped
 			}
 			share := float64(bad) / float64(max(1, scheduled))
-			failed = document.Number(100*share, results.Percent(share))
+			failed = document.Text(results.Percent(share))
 		}
 		said := cmp.Or(stepWords[step.Verdict], string(step.Verdict))
 		verdict := document.Text(strings.TrimSuffix(said+": "+step.Text, ": "))
-		section.Table.Add(document.Number(step.Rate, words.Amount(step.Rate)), achieved, p50, p99, failed, verdict)
+		section.Table.Add(document.Text(words.Amount(step.Rate)), achieved, p50, p99, failed, verdict)
 	}
 	section.Note(document.Faint, "", searchGrown(s))
 	if ch, ok := searchChart(s, steps); ok {

@@ -100,9 +100,7 @@ func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, 
 			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
 			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+late[c]
 		}
-		rate := func(all []float64) document.Cell {
-			return document.Number(results.Median(all), words.Amount(results.Median(all)))
-		}
+		rate := func(all []float64) document.Cell { return document.Text(words.Amount(results.Median(all))) }
 		row = []document.Cell{countCell(all), document.Text("-"), rate(done), document.Text("-")}
 		if cs[0].Arrivals != "closed" {
 			row[1], row[3] = rate(rates), countCell(behind)
@@ -161,7 +159,7 @@ func (v *run) patterns() (all []document.Section) {
 			for _, p := range timed {
 				runs := float64(p.Count) / float64(row.Op.Count)
 				t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
-					document.Text(name), document.Text(p.Name), document.Number(runs, ranking.Number(runs)),
+					document.Text(name), document.Text(p.Name), document.Text(ranking.Number(runs)),
 					latencyCell(float64(p.Service.P50)), percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99)),
 					latencyCell(float64(p.Service.Max)),
 				}})

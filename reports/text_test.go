@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -81,7 +82,7 @@ func TestNothingIsWithheld(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, buf.String())
 		}
 	}
-	// On engines without a ranked model, the lowest latencies are those of all models.
+	// On engines without a ranked model, the lowest latencies are those of all models, and none is the fastest.
 	for _, c := range slices.Clone(r.Cells) {
 		if c.Engine = "cassandra"; c.Measured() {
 			c.Verdict, c.Reason = results.Invalid, &results.Reason{Code: "client-busy", Text: "the client was busy"}
@@ -92,7 +93,7 @@ func TestNothingIsWithheld(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	if want := regexp.MustCompile(`\nlist +77 james +0\.15 james +0\.15\n`); !want.MatchString(buf.String()) {
+	if want := regexp.MustCompile(`\nlist +77 james +0\.15 \(james\) +0\.15\n`); !want.MatchString(buf.String()) {
 		t.Errorf("no %q in\n%s", want, buf.String())
 	}
 }
@@ -141,6 +142,75 @@ func TestFewInvalidTrials(t *testing.T) {
 	}
 }
 
+// A run whose models are not ranked because they were offered too much has the command with a lower rate.
+func TestSlower(t *testing.T) {
+	r := comparison(t)
+	r.Command = []string{"mailbench", "run", "-e", "embedded", "-o", "two runs", "mine.yaml"}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Measured() && (c.Model == "james" || c.Model == "oracle") {
+			c.Verdict, c.Reason = results.Overloaded, &results.Reason{Code: "behind", Text: "achieved " + c.Model}
+			c.Offered = &results.Offered{Due: 26_000, Rate: 424, Achieved: 312}
+		}
+	}
+	var buf bytes.Buffer
+	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"OVERLOADED: james, oracle; for example james #1: achieved james", "\n    mailbench run -e embedded mine.yaml --set phases.measure.rate=210/s\n",
+	} {
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("no %q in\n%s", want, buf.String())
+		}
+	}
+}
+
+// Percentages add up to the whole, and those with the largest remainders are rounded up.
+func TestPercentsAddUp(t *testing.T) {
+	var got []string
+	for _, c := range percentsOf([]ranking.Share{{Op: "a", Share: 0.336}, {Op: "b", Share: 0.333}, {Op: "c", Share: 0.331}}, 0.83) {
+		got = append(got, c.Text)
+	}
+	if want := []string{"28", "28", "27"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The p99 of an operation is, as that of the whole load, the median of the trials: if there is only one operation,
+// both are the same.
+func TestP99OfOperationAndLoad(t *testing.T) {
+	r := comparison(t)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if !c.Measured() {
+			continue
+		}
+		o := c.Ops["list"]
+		o.Quantiles = slices.Clone(o.Quantiles)
+		for k := range o.Quantiles {
+			o.Quantiles[k] *= int64(c.Trial * c.Trial) // the trials differ up to 16 times
+		}
+		o.Response.P99 = o.Quantiles[slices.Index(results.QuantileShares, 0.99)]
+		c.Ops = map[string]results.Op{"list": o}
+	}
+	text := map[string][]string{} // p99 of each model, in its order
+	for _, s := range Of(r, "").Sections {
+		if s.ID != "load" && s.ID != "operations" {
+			continue
+		}
+		for _, row := range s.Table.Rows {
+			for k, c := range s.Table.Columns {
+				if c.Title == "p99" {
+					text[s.ID] = append(text[s.ID], row.Cells[k].Text)
+				}
+			}
+		}
+	}
+	if of := text["operations"]; len(of) != 5 || !slices.Equal(of, text["load"]) {
+		t.Errorf("p99 of the only operation %q, of the whole load %q", of, text["load"])
+	}
+}
+
 // A model that was offered nearly all that it achieves without pauses is named.
 func TestNearMaximum(t *testing.T) {
 	r := comparison(t)
@@ -150,7 +220,7 @@ func TestNearMaximum(t *testing.T) {
 		}
 		c.Phase, c.Arrivals, c.Offered = "throughput", "closed", &results.Offered{Achieved: 5000}
 		if c.Model == "james" {
-			c.Offered = &results.Offered{Achieved: 520}
+			c.Offered = &results.Offered{Achieved: 440}
 		}
 		r.Cells = append(r.Cells, c)
 	}

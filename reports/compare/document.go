@@ -174,7 +174,7 @@ func (f *Figure) cells() []document.Cell {
 		if v == nil {
 			return document.Text("-")
 		}
-		return document.Number(*v, text(*v))
+		return document.Text(text(*v))
 	}
 	interval, limit, verdict := "", strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64)+"%", document.Text(f.said())
 	if f.Ratio != nil && f.Low != nil && f.High != nil {

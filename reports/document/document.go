@@ -89,10 +89,9 @@ type Row struct {
 	Remark string
 }
 
-// Cell is a value as text. Value is the same as a number, for CSV; of a text it is not used.
+// Cell is a value as text.
 type Cell struct {
 	Text  string
-	Value float64
 	Style Style
 	Help  string // more about the cell, where a pointer rests on it
 	Heat  int    // shade, from 0 for the best to 4 for many times the best
@@ -105,9 +104,6 @@ type Range struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
 
 // Text makes a cell of a text.
 func Text(s string) Cell { return Cell{Text: s} }
-
-// Number makes a cell of a number and how it is written.
-func Number(v float64, text string) Cell { return Cell{Text: text, Value: v} }
 
 // Styled makes a cell of a text in a style.
 func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }

@@ -77,7 +77,7 @@ func Columns() []Term {
 		{"client overhead", "time of mailbench and the model over an engine that does nothing. It is part of the service time"},
 		{"fallback pattern", "the engine cannot run an access pattern, and the fallback that the schema declares ran instead"},
 		{"omits fields", "fields of a listing that the model's row does not contain, so it has less to read"},
-		{"not worth it here", "another model is as good or better in every column of the whole load, and better in at least one"},
+		{"dominated", "another model is as good or better in every column of the whole load, and better in at least one"},
 		{"open loop", "operations are scheduled at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
 		{"durability", "the failure that an acknowledged write survives: memory (none), process (the end of the process), power (a " +

@@ -121,8 +121,8 @@ func (s *Series) changed() document.Section {
 				verdict.Style = document.Bad
 			}
 			t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
-				document.Text(f.Label()), document.Number(float64(run+1), strconv.Itoa(run+1)),
-				document.Number(c.Before, f.Measure.Text(c.Before)), document.Number(c.After, f.Measure.Text(c.After)), verdict,
+				document.Text(f.Label()), document.Text(strconv.Itoa(run + 1)),
+				document.Text(f.Measure.Text(c.Before)), document.Text(f.Measure.Text(c.After)), verdict,
 			}})
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Series) values(id, title, lead string, selected bool, of func(f *Figure
 		known := f.all()
 		middle, last := document.Text("-"), document.Text("-")
 		if n := len(known); n > 0 {
-			middle, last = f.cell(results.Median(known)), f.cell(known[n-1])
+			middle, last = document.Text(f.Measure.Text(results.Median(known))), document.Text(f.Measure.Text(known[n-1]))
 		}
 		t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
 			document.Text(f.Label()), middle, last, document.Text(f.each(from)),
@@ -181,8 +181,6 @@ func (f *Figure) all() (all []float64) {
 	}
 	return all
 }
-
-func (f *Figure) cell(v float64) document.Cell { return document.Number(v, f.Measure.Text(v)) }
 
 // each writes the value of each run. A | is before each run at which the metric changed.
 func (f *Figure) each(from int) string {
@@ -224,7 +222,7 @@ func (s *Series) bars(f *Figure) document.Section {
 			bar = strings.Repeat("█", int(math.Round(*v/most*barWidth)))
 		}
 		row := document.Row{Cells: []document.Cell{
-			document.Number(float64(i+1), strconv.Itoa(i+1)), document.Text(s.Runs[i].Build()), document.Text(f.Shown(i)),
+			document.Text(strconv.Itoa(i + 1)), document.Text(s.Runs[i].Build()), document.Text(f.Shown(i)),
 			document.Text(bar),
 		}}
 		for _, c := range f.Changes {
@@ -252,7 +250,7 @@ func (s *Series) runs() document.Section {
 		if r.NotOK > 0 {
 			verdicts.Style = document.Warn
 		}
-		t.Add(document.Number(float64(i+1), strconv.Itoa(i+1)), document.Text(minute(r.Started)), document.Text(r.Build()),
+		t.Add(document.Text(strconv.Itoa(i+1)), document.Text(minute(r.Started)), document.Text(r.Build()),
 			verdicts, document.Text(r.Folder))
 	}
 	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}

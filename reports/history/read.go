@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -125,9 +124,6 @@ func (r *reader) open(dir string) {
 	r.runs = append(r.runs, newRun(r.name(dir), run))
 }
 
-// worst orders verdicts, the worst first.
-var worst = []results.Verdict{results.Failed, results.Empty, results.Invalid, results.Overloaded, results.OK}
-
 func newRun(name string, r *results.Run) Run {
 	e := &r.Environment
 	one := Run{
@@ -147,7 +143,7 @@ func newRun(name string, r *results.Run) Run {
 		if c.Verdict != results.OK {
 			one.NotOK++
 		}
-		if one.Verdict == "" || slices.Index(worst, c.Verdict) < slices.Index(worst, one.Verdict) {
+		if c.Verdict.Severity() > one.Verdict.Severity() { // of none it is -1
 			one.Verdict = c.Verdict
 		}
 	}

@@ -68,14 +68,12 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return words.Size(float64(n))
 	},
-	"command": func(words []string) string { return shellquote.Join(words...) },
-	"styleclass": func(s document.Style) string {
-		return [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}[s]
-	},
-	"facts":    sortedFacts,
-	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
-	"style":    func() template.CSS { return template.CSS(style) },
+	"command":    func(words []string) string { return shellquote.Join(words...) },
+	"styleclass": func(s document.Style) string { return classes[s] },
+	"facts":      sortedFacts,
+	"px":         func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"diagrams":   func() template.CSS { return template.CSS(diagram.Style()) },
+	"style":      func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
 func execute(w io.Writer, v *view) error {

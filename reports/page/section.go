@@ -156,11 +156,12 @@ func (v *sectionView) table() {
 	}
 }
 
+// classes are the styles in the style sheet.
+var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
+
 // class is the style of a cell in the style sheet.
 func class(c *document.Cell) string {
-	s := map[document.Style]string{
-		document.Best: "best", document.Bad: "bad", document.Warn: "warn", document.Faint: "soft", document.Strong: "strong",
-	}[c.Style]
+	s := classes[c.Style]
 	if c.Heat > 0 {
 		s += fmt.Sprintf(" h%d", c.Heat)
 	}

@@ -94,13 +94,13 @@ func severalFigures(sources []Source, labels []string) (load, operations documen
 		}
 		first := math.NaN()
 		for k, v := range f.Values {
-			cell := document.Cell{Text: f.Shown(k), Value: math.NaN()}
-			if v != nil {
-				if cell.Value = *v; math.IsNaN(first) {
-					first = *v
-				} else if first > 0 {
-					cell.Text += " (" + strconv.FormatFloat(*v/first, 'f', 2, 64) + "×)"
-				}
+			cell := document.Text(f.Shown(k))
+			switch {
+			case v == nil:
+			case math.IsNaN(first):
+				first = *v
+			case first > 0:
+				cell.Text += " (" + strconv.FormatFloat(*v/first, 'f', 2, 64) + "×)"
 			}
 			row.Cells = append(row.Cells, cell)
 		}

@@ -263,10 +263,9 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 		m.values[Typical][i] = sum(func(o *results.Op) float64 { return c.Latency(o).At(0.5) })
 		m.values[Mean][i] = sum(func(o *results.Op) float64 { return c.Latency(o).Mean })
 		m.values[P99][i] = quantile(parts(c, shares), 0.99)
-		m.values[Requests][i] = sum(func(o *results.Op) float64 { return o.Store.Calls })
-		m.values[Rows][i] = sum(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
-		m.values[Read][i] = sum(func(o *results.Op) float64 { return o.Store.BytesRead })
-		m.values[Written][i] = sum(func(o *results.Op) float64 { return o.Store.BytesWritten })
+		for _, x := range Counters {
+			m.values[x][i] = sum(func(o *results.Op) float64 { return properties[x].cost(&o.Store) })
+		}
 	}
 }
 
@@ -323,8 +322,8 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 	return all.Median()
 }
 
-// each has a value of an operation in each trial; NaN where the trial does not count or the operation never succeeded.
-func (m *Model) each(op string, of func(c *results.Cell, o *results.Op) float64) Series {
+// Each has a value of an operation in each trial; NaN where the trial does not count or the operation never succeeded.
+func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64) Series {
 	all := make(Series, len(m.used))
 	for i, c := range m.used {
 		all[i] = math.NaN()
@@ -340,7 +339,7 @@ func (m *Model) each(op string, of func(c *results.Cell, o *results.Op) float64)
 
 // Latencies are a percentile of an operation in each trial: see results.Latency.At.
 func (m *Model) Latencies(op string, p float64) Series {
-	return m.each(op, func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).At(p) })
+	return m.Each(op, func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).At(p) })
 }
 
 // Count is how many operations of that kind succeeded, in all trials that count.
@@ -354,8 +353,8 @@ func (m *Model) Count(op string) (n int64) {
 }
 
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
-func (m *Model) Cost(op string, of func(s *results.StoreCost) float64) float64 {
-	return m.each(op, func(_ *results.Cell, o *results.Op) float64 { return of(&o.Store) }).Median()
+func (m *Model) Cost(op string, x Metric) float64 {
+	return m.Each(op, func(_ *results.Cell, o *results.Op) float64 { return properties[x].cost(&o.Store) }).Median()
 }
 
 // rank sorts the models and finds out how many share the first place.
@@ -391,11 +390,15 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) Series) []bool {
 	return Leading(all, timed)
 }
 
-// Fact says which rate was offered, and which part of it was achieved on all engines.
+// Fact says how long each trial measured, at which rate, and which part of that was achieved on all engines.
 func Fact(all []Load) string {
 	c := all[0].Cell
+	s := words.Plural(all[0].Trials, "trial")
+	if c.Offered != nil && c.Offered.Span > 0 {
+		s += " of " + words.Duration(1e9*c.Offered.Span)
+	}
 	if c.Arrivals == "closed" {
-		return fmt.Sprintf("unthrottled, %s", words.Plural(c.Clients, "client"))
+		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
 	least, most := math.Inf(1), 0.0
 	for i := range all {
@@ -408,15 +411,39 @@ func Fact(all []Load) string {
 			}
 		}
 	}
-	s := strings.TrimSuffix(words.Amount(c.Rate), ".00") + " ops/s offered"
-	if c.Rate == 1 {
-		s = "1 op/s offered"
-	}
+	s += fmt.Sprintf(" at %s ops/s", strings.TrimSuffix(words.Amount(c.Rate), ".00"))
 	switch {
 	case most == 0: // not known
 		return s
 	case least >= 0.99:
-		return s + " and achieved"
+		return s + ", all achieved"
 	}
 	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))
+}
+
+// Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support
+// some; "": not known.
+func Executed(all []Load) string {
+	var counts []float64
+	for i := range all {
+		for _, m := range all[i].Models {
+			n := int64(0)
+			for _, c := range m.Cells {
+				if o := c.Offered; o != nil {
+					n += o.Due - o.Skipped - o.NoTarget - o.Dropped
+				}
+			}
+			counts = append(counts, float64(n))
+		}
+	}
+	from, to := words.Amount(slices.Min(counts)), words.Amount(slices.Max(counts))
+	switch {
+	case slices.Max(counts) == 0:
+		return ""
+	case len(counts) == 1:
+		return to + " operations"
+	case from == to:
+		return to + " operations per model"
+	}
+	return from + " to " + to + " operations per model"
 }

@@ -33,6 +33,9 @@ const (
 // Metrics are all of them, in the order of reports.
 var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk, Throughput}
 
+// Counters are those of a single operation, too: what it costs the engine.
+var Counters = []Metric{Requests, Rows, Read, Written}
+
 // Ranking are those by which models can be ranked: the metrics of the measured phase itself.
 var Ranking = Metrics[:len(Metrics)-1]
 
@@ -44,6 +47,8 @@ type property struct {
 	number     func(v float64) string
 	verb, noun string // "a scans 16.8 rows/op"
 	advice     string // what it means to need more
+	// cost is a counter of one operation.
+	cost func(s *results.StoreCost) float64
 }
 
 var properties = map[Metric]property{
@@ -52,19 +57,19 @@ var properties = map[Metric]property{
 	P99:     {timed: true, name: "p99 latency", unit: "ms", number: fineMS},
 	Requests: {
 		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests/op",
-		advice: "each is a network round trip",
+		advice: "each is a network round trip", cost: func(s *results.StoreCost) float64 { return s.Calls },
 	},
 	Rows: {
 		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows/op",
-		advice: "slow as data grows",
+		advice: "slow as data grows", cost: func(s *results.StoreCost) float64 { return s.Of(results.Examined) },
 	},
 	Read: {
 		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB/op",
-		advice: "slow over a network",
+		advice: "slow over a network", cost: func(s *results.StoreCost) float64 { return s.BytesRead },
 	},
 	Written: {
 		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB/op",
-		advice: "costly to compact",
+		advice: "costly to compact", cost: func(s *results.StoreCost) float64 { return s.BytesWritten },
 	},
 	Disk: {
 		name: "disk per message", unit: "KB", number: KB, verb: "store", noun: "KB per message",

@@ -100,10 +100,77 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "a is fastest: typically 0.121 ms. Next is b with 0.364: 0.242 ms (200%) more, significant (>5%, t test at 95%). "+
+	has(t, said(l), "a is fastest: typically 0.121 ms. Next is b with 0.364: 0.242 ms (200%) more, significant (over 5%, 95% sure). "+
 		"Then c 0.909 (+650% over a).", "Why: a sends 1.00 requests/op, the others 2.00 to 3.60.", "Dominated: b, c (a: as good or better in every column)")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
+	}
+}
+
+// A dominating model that supports fewer operations than the dominated one names them.
+func TestDominatedWithoutAnOperation(t *testing.T) {
+	cheap, dear := op(800, 100e3, 120e3, 1, 20, 1000), op(800, 300e3, 400e3, 2, 40, 2000)
+	l := one(t, planted(3, steady, map[string]map[string]results.Op{
+		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
+		"c": {"list": dear, "seen": {Support: results.NotOffered}},
+	}), Typical)
+	has(t, said(l), "Dominated: b, c (a: as good or better in every column, but it does not support seen).")
+}
+
+// A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it
+// achieved if that is not known.
+func TestLower(t *testing.T) {
+	r := planted(2, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
+	lower := func() string {
+		l := one(t, r, Typical)
+		return Lower(&l.Models[0], &l.Models[1])
+	}
+	if got := lower(); got != "" {
+		t.Errorf("all was achieved: %q", got)
+	}
+	for i := range r.Cells {
+		r.Cells[i].Rate, r.Cells[i].Offered = 2000, &results.Offered{Rate: 1731, Achieved: 900 + 100*float64(i/2)}
+	}
+	if got, want := lower(), "phases.measure.rate=630/s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, c := range slices.Clone(r.Cells) {
+		c.Phase, c.Arrivals, c.Offered = Unthrottled, "closed", &results.Offered{Achieved: 1900}
+		if c.Model == "b" {
+			c.Offered.Achieved = 9000
+		}
+		r.Cells = append(r.Cells, c)
+	}
+	if got, want := lower(), "phases.measure.rate=1300/s"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := one(t, r, Typical); math.Abs(got.Models[0].OfMaximum()-1731.0/1900) > 1e-9 {
+		t.Errorf("%v of the maximum", got.Models[0].OfMaximum())
+	}
+	r.Cells[0].Streams = []results.Stream{{Name: "readers"}} // with rates of their own
+	if got := lower(); got != "" {
+		t.Errorf("of streams: %q", got)
+	}
+}
+
+// The facts say what was offered, for how long each trial measured, and how many operations.
+func TestFacts(t *testing.T) {
+	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
+	facts := func() string {
+		l := []Load{*one(t, r, Typical)}
+		return Fact(l) + "; " + Executed(l)
+	}
+	if got, want := facts(), "3 trials at 100 ops/s, all achieved; 2400 operations per model"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i := range r.Cells {
+		o := &results.Offered{Due: 2500, Span: 1.25, Rate: 2000, Achieved: 2000}
+		if r.Cells[i].Offered = o; r.Cells[i].Model == "b" {
+			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1000
+		}
+	}
+	if got, want := facts(), "3 trials of 1.25s at 100 ops/s, 50% to 100% achieved; 6000 to 7500 operations per model"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -115,7 +182,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) (>5%, t test at 95%)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
+	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) (over 5%, 95% sure)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -309,4 +376,6 @@ func TestNotSupported(t *testing.T) {
 		"list": op(800, 100e3, 120e3, 1, 20, 1000), "seen": {Support: results.NotOffered}, "move": {Failed: 3, Support: results.Native},
 	}}), Typical)
 	has(t, said(l), "Not supported: seen.")
+	l.Cell.Offered.Skipped, l.Cell.Offered.Rate = 20, 80
+	has(t, said(l), "Not supported: seen: skipped, which leaves 80 of 100 ops/s.")
 }

@@ -54,9 +54,8 @@ func (l *Load) alone() string {
 	if !m.Ranked() {
 		return s + " Do not decide by these latencies: " + m.NotRanked + "."
 	}
-	if part := l.OfMaximum(m); part >= 1 {
-		s += fmt.Sprintf(" The rate is %.0f%% of its max ops/s, so operations queued: use a lower --set phases.%s.rate.",
-			100*part, l.Phase)
+	if part := m.OfMaximum(); part >= 1 {
+		s += fmt.Sprintf(" The rate is %.0f%% of its max ops/s, so operations queued: use --set %s.", 100*part, Lower(m))
 	}
 	return s
 }
@@ -73,11 +72,49 @@ func (l *Load) lacked() string {
 	if len(ops) == 0 {
 		return ""
 	}
-	return words.List(ops) + "."
+	s := words.List(ops)
+	if o := l.Cell.Offered; o != nil && o.Skipped > 0 && o.Rate < l.Cell.Rate {
+		s += fmt.Sprintf(": skipped, which leaves %s of %s ops/s", words.Amount(o.Rate), words.Amount(l.Cell.Rate))
+	}
+	return s + "."
 }
 
-// OfMaximum is the offered rate as a part of the highest that a model achieves; NaN if that was not measured.
-func (l *Load) OfMaximum(m *Model) float64 { return l.Cell.Rate * m.Value(Throughput) / 1e9 }
+// OfMaximum is the rate that the model was offered, without operations that it does not support, as a part of its max
+// ops/s; NaN if that was not measured.
+func (m *Model) OfMaximum() float64 {
+	rate := m.Cells[0].Rate
+	if o := m.Cells[0].Offered; o != nil && rate > 0 { // not a closed loop
+		rate = o.Rate
+	}
+	return rate * m.Value(Throughput) / 1e9
+}
+
+// NearMaximum is the part of a model's max ops/s from which on its latency is mostly queueing, and easily a part at
+// which it is not.
+const NearMaximum, easily = 0.9, 0.7
+
+// Lower is the setting for a rate at which none of the models of a phase queues. It is "" if none was offered nearly
+// its max ops/s; if that is not known, the rate that the model achieved counts.
+func Lower(models ...*Model) string {
+	rate, phase := math.Inf(1), ""
+	for _, m := range models {
+		for _, c := range m.Cells {
+			switch of := m.OfMaximum(); {
+			case len(c.Streams) > 0: // they have rates of their own
+				return ""
+			case of >= NearMaximum:
+				rate, phase = min(rate, easily*1e9/m.Value(Throughput)), c.Phase
+			case math.IsNaN(of) && c.Offered != nil && c.Offered.Achieved < NearMaximum*c.Offered.Rate:
+				rate, phase = min(rate, easily*c.Offered.Achieved), c.Phase
+			}
+		}
+	}
+	if phase == "" {
+		return ""
+	}
+	digit := math.Pow10(max(0, int(math.Log10(rate))-1)) // the second one
+	return fmt.Sprintf("phases.%s.rate=%.0f/s", phase, max(1, math.Floor(rate/digit)*digit))
+}
 
 // headline names the models that share the first place, and compares the others with the first.
 func (l *Load) headline() string {
@@ -164,7 +201,7 @@ func criterion(trials int, by Metric) string {
 	if !by.Timed() || trials < 2 {
 		return "up to 5% counts as equal"
 	}
-	return ">5%, t test at 95%"
+	return "over 5%, 95% sure"
 }
 
 // by is how much more b has than a, absolute and in percent of a.
@@ -224,7 +261,7 @@ func (l *Load) why() string {
 	}
 	var found Metric
 	most := leastDifference
-	for _, x := range []Metric{Requests, Rows, Read, Written} {
+	for _, x := range Counters {
 		if first, rest := by(first, x), by(rest, x); len(first) > 0 && len(rest) > 0 {
 			if ratio := rest[0].Value(x) / first[len(first)-1].Value(x); ratio > most {
 				found, most = x, ratio
@@ -312,8 +349,16 @@ func (l *Load) but() string {
 	return ended(all)
 }
 
-// mostNamed is how many unsupported operations of a model have their names in the verdict.
+// mostNamed is how many operations have their names in a part of the verdict. The report lists all.
 const mostNamed = 3
+
+// few names the first of the operations.
+func few(ops []string, most int) string {
+	if len(ops) > most+1 {
+		ops = append(ops[:most], fmt.Sprintf("%d more", len(ops)-most))
+	}
+	return words.List(ops)
+}
 
 // unsupported names operations that each of the models does not support, and another does, the most frequent first.
 func (l *Load) unsupported(models []*Model) string {
@@ -329,38 +374,48 @@ func (l *Load) unsupported(models []*Model) string {
 		if share < 0.005 { // too few to matter
 			continue
 		}
-		if most := max(1, mostNamed+1-len(models)); len(ops) > most+1 {
-			ops = append(ops[:most], fmt.Sprintf("%d more", len(ops)-most))
-		}
+		named := few(ops, max(1, mostNamed+1-len(models)))
 		if len(parts) == 0 {
-			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, words.List(ops), 100*share))
+			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, named, 100*share))
 		} else {
-			parts = append(parts, fmt.Sprintf("%s not %s (%.0f%%)", m.Name, words.List(ops), 100*share))
+			parts = append(parts, fmt.Sprintf("%s not %s (%.0f%%)", m.Name, named, 100*share))
 		}
 	}
 	return strings.Join(parts, ", ")
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
-// better in one.
+// better in one. It names the operations that only they support.
 func (l *Load) dominated() string {
 	by := map[string][]string{}
 	var order []string
 	ranked := l.ranked()
 	for _, m := range ranked[l.First:] {
 		for _, other := range ranked {
-			if m != other && l.dominates(other, m) {
-				if by[other.Name] == nil {
-					order = append(order, other.Name)
-				}
-				by[other.Name] = append(by[other.Name], m.Name)
-				break
+			if m == other || !l.dominates(other, m) {
+				continue
 			}
+			if by[other.Name] == nil {
+				order = append(order, other.Name)
+			}
+			by[other.Name] = append(by[other.Name], m.Name)
+			break
 		}
 	}
 	var parts []string
 	for _, name := range order {
-		parts = append(parts, fmt.Sprintf("%s (%s: as good or better in every column)", strings.Join(by[name], ", "), name))
+		how := name + ": as good or better in every column"
+		var ops []string // that it does not support, and one of those that it dominates does
+		for _, left := range l.Left {
+			other := func(dominated string) bool { return !slices.Contains(left.Lacking, dominated) }
+			if slices.Contains(left.Lacking, name) && slices.ContainsFunc(by[name], other) {
+				ops = append(ops, left.Op)
+			}
+		}
+		if len(ops) > 0 {
+			how += ", but it does not support " + few(ops, mostNamed-1)
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", strings.Join(by[name], ", "), how))
 	}
 	return ended(parts)
 }

@@ -40,6 +40,16 @@ func busyEngine(c *results.Cell, share float64) {
 // queueGrows makes operations start later and later.
 func queueGrows(e *results.Evidence) { e.Waits = []int64{0, 2000 * ms, 4000 * ms, 8000 * ms} }
 
+// With too few workers and less than the offered rate, a lower rate is the first remedy.
+func TestFewWorkersForTheRate(t *testing.T) {
+	c := healthy()
+	c.Evidence.Queued, c.Evidence.Crowded, c.Offered.Achieved, c.Offered.LastStart = 50000, 40000, 900, 60
+	if got := Judge(c); got.Reason == nil || got.Reason.Code != CodeFewWorkers ||
+		!strings.HasSuffix(got.Reason.Text, "; lower the rate below 900/s, or raise --workers") {
+		t.Errorf("%+v", got.Reason)
+	}
+}
+
 // op changes the only operation of a healthy cell.
 func op(c *results.Cell, change func(*results.Op)) {
 	o := c.Ops["open"]

@@ -108,9 +108,13 @@ var rules = []rule{
 	}},
 	{CodeFewWorkers, results.Invalid, observed, func(c cell, e evidence) string {
 		crowded := share(e.Crowded, e.Started) // more workers would only wait for an engine that fails
+		advice := "raise --workers"
+		if Overloaded(c) {
+			advice = "lower the rate below " + rate(c.Offered.Achieved) + "/s, or raise --workers"
+		}
 		return when(waited(c, e) && !Full(c) && crowded > lateInvalid && failures(c) == "", "too few workers: %s of the "+
-			"operations waited for one of the %d workers while calls took no longer than usual; raise --workers",
-			percent(crowded), c.Client.Workers)
+			"operations waited for one of the %d workers while calls took no longer than usual; %s",
+			percent(crowded), c.Client.Workers, advice)
 	}},
 	{CodeWorkersBusy, results.Overloaded, observed, func(c cell, e evidence) string {
 		return when(waited(c, e) && Full(c), "%s of the operations waited for one of the %d workers, and the processors are "+

@@ -19,6 +19,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -399,7 +400,9 @@ func TestAuditsOfTrials(t *testing.T) {
 			}
 		}
 		for name, write := range map[string]func(io.Writer, *results.Run) error{
-			" #2: ": func(w io.Writer, r *results.Run) error { return reports.Text{Width: 200, Full: true}.Write(w, r) }, `name="audit #2"`: reports.WriteJUnit,
+			" #2: ": func(w io.Writer, r *results.Run) error {
+				return document.Terminal{Width: 200, Full: true}.Write(w, reports.Of(r, ""))
+			}, `name="audit #2"`: reports.WriteJUnit,
 		} {
 			var b strings.Builder
 			if err := write(&b, r); err != nil || !strings.Contains(b.String(), name) {
