@@ -150,7 +150,7 @@ func deliverBare(b *testing.B, body []byte) {
 	batch := db.NewBatch()
 	user, key := []byte("user000@example.org"), make([]byte, 0, 64)
 	one := drivers.Counter(1)
-	plusOne := appendEntryOf([]byte{rowByte}, opAdd, &one)
+	plusOne := appendEntryOf([]byte{rowByte}, 0, opAdd, &one)
 	meta := make([]byte, len(from)+len(subject)+30)
 	row := append([]byte{rowByte, 0, 0x80, 0x40}, body...)
 	put := func(space byte, tail []byte, n int) []byte {

@@ -19,73 +19,51 @@ func (b *bounds) empty() bool { return bytes.Compare(b.lower, b.upper) >= 0 }
 
 // set sets the range of a slice or delete. element is the element of the list that in binds,
 // or nil if the pattern has no in.
-func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) error {
-	p, cols := st.Pattern(), st.path.cols
-	prefix, err := binary.BigEndian.AppendUint16(b.prefix[:0], st.path.space), error(nil)
-	n := len(st.lead)
-	for i, at := range st.lead {
-		if prefix, err = keys.Append(prefix, args[at], cols[i].desc); err != nil {
+func (b *bounds) set(st *statement, args []drivers.Value, element *drivers.Value) (err error) {
+	p, cols, at := st.Pattern(), st.path.cols, st.Layout
+	b.prefix = binary.BigEndian.AppendUint16(b.prefix[:0], st.path.space)
+	for i, arg := range st.lead {
+		if b.prefix, err = keys.Append(b.prefix, args[arg], cols[i].desc); err != nil {
 			return err
 		}
 	}
+	cols = cols[len(st.lead):]
 	if element != nil {
-		if prefix, err = keys.Append(prefix, *element, cols[n].desc); err != nil {
+		if b.prefix, err = keys.Append(b.prefix, *element, cols[0].desc); err != nil {
 			return err
 		}
-		n++
+		cols = cols[1:]
 	}
-	b.prefix = prefix
-	b.lower = append(b.lower[:0], prefix...)
-	b.upper = keys.Successor(append(b.upper[:0], prefix...))
-	if p.From != nil && !args[st.Layout.From].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.Layout.From], !cols[n].desc, p.From.Open); err != nil {
-			return err
-		}
+	b.lower = append(b.lower[:0], b.prefix...)
+	b.upper = keys.Successor(append(b.upper[:0], b.prefix...))
+	if p.From != nil {
+		err = b.end(cols, args[at.From:at.From+1], !cols[0].desc, p.From.Open)
 	}
-	if p.To != nil && !args[st.Layout.To].IsNull() {
-		if err := b.end(prefix, cols[n], args[st.Layout.To], cols[n].desc, p.To.Open); err != nil {
-			return err
-		}
+	if p.To != nil && err == nil {
+		err = b.end(cols, args[at.To:at.To+1], cols[0].desc, p.To.Open)
 	}
-	if len(p.After) > 0 {
-		return b.after(st, prefix, cols[n:], args[st.Layout.After:st.Layout.After+len(p.After)])
+	if len(p.After) > 0 && err == nil {
+		err = b.end(cols, args[at.After:at.After+len(p.After)], !p.Reverse, true)
 	}
-	return nil
+	return err
 }
 
-// end moves the first or the last end of the range to v, a value of col. A closed end keeps
-// the rows with v itself.
-func (b *bounds) end(prefix []byte, col keyColumn, v drivers.Value, first, open bool) error {
-	key, err := keys.Append(append(b.scratch[:0], prefix...), v, col.desc)
-	b.scratch = key
-	if err != nil {
-		return err
-	}
-	if first == open { // the end is after the rows with v
-		key = keys.Successor(key)
-	}
-	b.narrow(key, first)
-	return nil
-}
-
-// after narrows the range to the rows that follow, in reading order, all rows whose keys begin
-// with the values.
-func (b *bounds) after(st *statement, prefix []byte, cols []keyColumn, vs []drivers.Value) error {
+// end moves the first or the last end of the range to the rows whose next columns, cols, have the values vs, unless
+// these are null. A closed end keeps those rows.
+func (b *bounds) end(cols []keyColumn, vs []drivers.Value, first, open bool) (err error) {
 	if vs[0].IsNull() { // so are all
 		return nil
 	}
-	key, err := append(b.scratch[:0], prefix...), error(nil)
+	b.scratch = append(b.scratch[:0], b.prefix...)
 	for i, v := range vs {
-		if key, err = keys.Append(key, v, cols[i].desc); err != nil {
-			b.scratch = key
+		if b.scratch, err = keys.Append(b.scratch, v, cols[i].desc); err != nil {
 			return err
 		}
 	}
-	b.scratch = key
-	if !st.Pattern().Reverse {
-		key = keys.Successor(key)
+	if first == open { // the end is after those rows
+		b.scratch = keys.Successor(b.scratch)
 	}
-	b.narrow(key, !st.Pattern().Reverse)
+	b.narrow(b.scratch, first)
 	return nil
 }
 

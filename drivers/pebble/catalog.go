@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -23,9 +24,6 @@ const (
 	schemaKey = "\x00\x00schema/"
 	openedKey = "\x00\x00opened"
 )
-
-// schemaKeys are the keys of all schemas.
-var schemaKeys = pebble.IterOptions{LowerBound: []byte(schemaKey), UpperBound: []byte("\x00\x00schema0")}
 
 // elementBits is the number of low bits of a list element's number; they count appends since
 // the store was opened. The high bits count how often it was opened. So numbers ascend without
@@ -72,13 +70,13 @@ func (s *Store) during(l sync.Locker, what string, do func() error) error {
 }
 
 // Apply implements drivers.Store.
-func (s *Store) Apply(_ context.Context, sch *schemas.Schema) error {
-	return s.during(&s.mu, "apply schema "+sch.Name, func() error { return s.apply(sch) })
+func (s *Store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	return s.during(&s.mu, "apply schema "+sch.Name, func() error { return s.apply(ctx, sch) })
 }
 
 // apply lays out the tables in the order of the catalog, so a schema file may have
 // another order.
-func (s *Store) apply(sch *schemas.Schema) error {
+func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	if err := drivers.Portable(sch); err != nil {
 		return err
 	}
@@ -88,9 +86,9 @@ func (s *Store) apply(sch *schemas.Schema) error {
 	}
 	if entry == nil {
 		if s.gate.ReadOnly {
-			return s.absent(sch.Name)
+			return s.absent(ctx, sch.Name)
 		}
-		if entry, err = s.allot(stored(sch)); err != nil {
+		if entry, err = s.allot(ctx, stored(sch)); err != nil {
 			return err
 		}
 	}
@@ -149,6 +147,8 @@ func (s *Store) guard(t *table) *atomic.Bool {
 	return g
 }
 
+var errCatalog = errors.New("the data directory's catalog is damaged")
+
 // entryOf is the catalog's entry of a schema: its first key space, and its tables in the order of their spaces.
 type entryOf struct {
 	data   []byte
@@ -163,52 +163,64 @@ func (s *Store) entry(name string) (*entryOf, error) {
 		return nil, err
 	}
 	if len(data) < 4 {
-		return nil, errors.New("the data directory's catalog is damaged")
+		return nil, errCatalog
 	}
 	e := &entryOf{data: data, space: binary.BigEndian.Uint16(data)}
 	e.schema, err = schemas.Parse(s.dir+": catalog", data[4:])
 	return e, err
 }
 
-// allot returns the catalog's entry of a new schema. Its key spaces follow those of all
-// other schemas.
-func (s *Store) allot(sch *schemas.Schema) (*entryOf, error) {
-	it, err := s.db.NewIter(&schemaKeys)
+// each yields the keys with a prefix, in order, with their values.
+func each(ctx context.Context, r pebble.Reader, prefix string, yield func(key, value []byte) error) error {
+	it, err := r.NewIterWithContext(ctx, &pebble.IterOptions{
+		LowerBound: []byte(prefix), UpperBound: keys.Successor([]byte(prefix)),
+	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	first := 1
-	for ok := it.First(); ok; ok = it.Next() {
-		if v, err := it.ValueAndErr(); err == nil && len(v) >= 4 {
-			first = max(first, int(binary.BigEndian.Uint16(v[2:])))
+	for ok := it.First(); ok && err == nil; ok = err == nil && it.Next() {
+		var value []byte
+		if value, err = it.ValueAndErr(); err == nil {
+			err = yield(it.Key(), value)
 		}
 	}
-	if err := it.Close(); err != nil {
-		return nil, err
+	if err == nil {
+		err = it.Error()
 	}
+	return closeAfter(it, err)
+}
+
+// allot returns the catalog's entry of a new schema. Its key spaces follow those of all
+// other schemas.
+func (s *Store) allot(ctx context.Context, sch *schemas.Schema) (*entryOf, error) {
+	first := 1
+	err := each(ctx, s.db, schemaKey, func(_, value []byte) error {
+		if len(value) < 4 {
+			return errCatalog
+		}
+		first = max(first, int(binary.BigEndian.Uint16(value[2:])))
+		return nil
+	})
 	next := first
 	for _, t := range sch.Tables {
 		next += spacesOf(t)
 	}
-	if next > math.MaxUint16 {
-		return nil, errors.New("no key spaces are left; use another data directory")
+	if next > math.MaxUint16 && err == nil {
+		err = errors.New("no key spaces are left; use another data directory")
 	}
 	data := binary.BigEndian.AppendUint16(nil, uint16(first))
 	data = binary.BigEndian.AppendUint16(data, uint16(next))
-	return &entryOf{append(data, schemas.Format(sch)...), uint16(first), sch}, nil
+	return &entryOf{append(data, schemas.Format(sch)...), uint16(first), sch}, err
 }
 
 // absent is the error for a schema that the catalog lacks. It names those that it has.
-func (s *Store) absent(schema string) error {
+func (s *Store) absent(ctx context.Context, schema string) error {
 	e := &drivers.AbsentError{What: "schema", Name: schema, Where: "in data directory " + s.dir}
-	it, err := s.db.NewIter(&schemaKeys)
+	err := each(ctx, s.db, schemaKey, func(key, _ []byte) error {
+		e.There = append(e.There, string(key[len(schemaKey):]))
+		return nil
+	})
 	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok; ok = it.Next() {
-		e.There = append(e.There, string(it.Key()[len(schemaKey):]))
-	}
-	if err := it.Close(); err != nil {
 		return err
 	}
 	return e
@@ -225,6 +237,14 @@ func stored(sch *schemas.Schema) *schemas.Schema {
 		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keeps(x) })
 	}
 	return own
+}
+
+// keeps reports whether the engine keeps an index: one over key columns and plain ones that are no
+// collections and no counters.
+func keeps(x *schemas.Index) bool {
+	return !slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool {
+		return c.Column.Role == schemas.Static || c.Column.Type.Collection() || c.Column.Type.Kind == schemas.Counter
+	})
 }
 
 // Inspect implements drivers.Store.

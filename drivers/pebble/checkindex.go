@@ -9,7 +9,6 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -29,44 +28,41 @@ func (s *Store) CheckIndexes(
 		return drivers.ErrClosed
 	}
 	snapshot := s.db.NewSnapshot()
-	c := indexCheck{data: []byte{}, tb: tb, r: snapshot, step: step, found: found}
+	c := indexCheck{tb: tb, r: snapshot, step: step, found: found, data: []byte{}}
 	c.row = make([]drivers.Value, len(tb.key)+len(tb.rows.columns))
-	for _, x := range t.Indexes {
-		if p := tb.byIndex[tb.own(x)]; p != nil {
-			c.name, c.path = x.Name, &p.path
-			if err == nil {
-				err = c.entries(ctx)
-			}
-			if err == nil {
-				err = c.rows(ctx)
-			}
+	for _, c.index = range tb.indexes {
+		if err == nil {
+			err = c.each(ctx, &c.path, c.checkEntry)
+		}
+		if err == nil {
+			err = c.each(ctx, &tb.rows.path, c.checkRow)
 		}
 	}
 	return corrupt(closeAfter(snapshot, err))
 }
 
-// own returns the table's own index of that name: x may be of another parse of the schema.
-func (tb *table) own(x *schemas.Index) *schemas.Index {
-	for own := range tb.byIndex {
-		if own.Name == x.Name {
-			return own
-		}
-	}
-	return nil
-}
-
 // indexCheck compares one index with the rows of its table.
 type indexCheck struct {
+	*index
 	tb    *table
-	name  string
-	path  *path
 	r     pebble.Reader
 	step  func() error
 	found func(drivers.IndexFault)
 	row   []drivers.Value // as path.append takes it
 	arena []byte
 	key   []byte
-	data  []byte
+	data  []byte // not nil: an entry has an empty value
+}
+
+// each checks all keys of a path.
+func (c *indexCheck) each(ctx context.Context, p *path, check func(key, value []byte) error) error {
+	space := string(binary.BigEndian.AppendUint16(nil, p.space))
+	return each(ctx, c.r, space, func(key, value []byte) error {
+		if err := c.step(); err != nil {
+			return err
+		}
+		return check(key, value)
+	})
 }
 
 // report adds a fault of the row whose key is in c.row.
@@ -74,81 +70,51 @@ func (c *indexCheck) report(what string) {
 	c.found(drivers.IndexFault{Index: c.name, What: what, Key: c.row[:len(c.tb.key)]})
 }
 
-// entries looks for the row of each entry.
-func (c *indexCheck) entries(ctx context.Context) error {
-	return c.each(ctx, c.path, func(key, _ []byte) (err error) {
-		if c.arena, err = c.path.decode(key, c.row, c.arena[:0]); err != nil {
-			c.found(drivers.IndexFault{Index: c.name, What: fmt.Sprintf("entry %x cannot be read", key)})
-			return nil
-		}
-		if c.key, err = c.tb.rows.append(c.key[:0], c.row); err != nil {
-			return err
-		}
-		data, err := find(c.r, c.key, c.data)
-		if data == nil || err != nil {
-			if err == nil {
-				c.report("the index has an entry without a row")
-			}
-			return err
-		}
-		c.data = data
-		if want, err := c.entry(data); err == nil && !bytes.Equal(want, key) {
-			c.report("the index has an entry of another value")
-		}
+// checkEntry looks for the row of an entry.
+func (c *indexCheck) checkEntry(key, _ []byte) (err error) {
+	if c.arena, err = c.decode(key, c.row, c.arena[:0]); err != nil {
+		c.found(drivers.IndexFault{Index: c.name, What: fmt.Sprintf("entry %x cannot be read", key)})
 		return nil
-	})
-}
-
-// rows looks for the entry of each row. Rows that cannot be read are found by reading them.
-func (c *indexCheck) rows(ctx context.Context) error {
-	return c.each(ctx, &c.tb.rows.path, func(key, data []byte) (err error) {
-		if c.arena, err = c.tb.rows.decode(key, c.row, c.arena[:0]); err != nil {
-			return nil
-		}
-		want, err := c.entry(data)
-		if err != nil || len(want) == 0 {
-			return nil
-		}
-		there, err := find(c.r, want, c.data) // c.data is not nil: an entry's value is empty
-		if there == nil && err == nil {
-			c.report("the row has no entry in the index")
-		}
-		return err
-	})
-}
-
-// entry returns the entry that the row with the key in c.row and this value should have.
-func (c *indexCheck) entry(data []byte) ([]byte, error) {
-	if err := c.tb.rows.decodeRow(data, c.row[len(c.tb.key):], false); err != nil {
-		return nil, err
 	}
-	key, err := c.path.entry(c.key[:0], c.row)
-	c.key = key
-	return key, err
-}
-
-// each yields all keys of a path with their values.
-func (c *indexCheck) each(ctx context.Context, p *path, yield func(key, data []byte) error) error {
-	from := binary.BigEndian.AppendUint16(nil, p.space)
-	o := pebble.IterOptions{LowerBound: from, UpperBound: keys.Successor(bytes.Clone(from))}
-	it, err := c.r.NewIterWithContext(ctx, &o)
-	if err != nil {
+	if c.key, err = c.tb.rows.append(c.key[:0], c.row); err != nil {
 		return err
 	}
-	for ok := it.First(); ok; ok = it.Next() {
-		if err = c.step(); err != nil {
-			break
-		}
-		data, verr := it.ValueAndErr()
-		if err = verr; err != nil {
-			break
-		}
-		if err = yield(it.Key(), data); err != nil {
-			break
-		}
+	data, err := find(c.r, c.key, c.data)
+	switch {
+	case err != nil:
+		return err
+	case data == nil:
+		c.report("the index has an entry without a row")
+		return nil
 	}
+	c.data = data
+	if want, ok := c.wanted(data); ok && !bytes.Equal(want, key) {
+		c.report("the index has an entry of another value")
+	}
+	return nil
+}
+
+// checkRow looks for the entry of a row. Rows that cannot be read are found by reading them.
+func (c *indexCheck) checkRow(key, value []byte) (err error) {
+	if c.arena, err = c.tb.rows.decode(key, c.row, c.arena[:0]); err != nil {
+		return nil
+	}
+	want, ok := c.wanted(value)
+	if !ok || len(want) == 0 {
+		return nil
+	}
+	there, err := find(c.r, want, c.data)
+	if there == nil && err == nil {
+		c.report("the row has no entry in the index")
+	}
+	return err
+}
+
+// wanted returns the entry that the row with the key in c.row and this value should have.
+func (c *indexCheck) wanted(value []byte) (key []byte, ok bool) {
+	err := c.tb.rows.decodeRow(value, c.row[len(c.tb.key):], false)
 	if err == nil {
-		err = it.Error()
+		c.key, err = c.entry(c.key[:0], c.row)
 	}
-	return closeAfter(it, err)
+	return c.key, err == nil
 }

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -52,11 +53,14 @@ func TestDeletesLockTheirRows(t *testing.T) {
 	s := e.sess.(*session)
 	locks := func(name string, args ...any) []uint8 {
 		t.Helper()
-		s.held = s.held[:0]
-		if err := s.noteLock(e.stmt(name).(*statement), values(args)); err != nil {
+		if err := s.begin(e.stmt(name).(*statement), []drivers.Call{{Args: values(args)}}); err != nil {
 			t.Fatal(err)
 		}
-		return slices.Clone(s.held)
+		held := slices.Clone(s.held)
+		if err := s.end(errDropped); !errors.Is(err, errDropped) {
+			t.Fatal(err)
+		}
+		return held
 	}
 	for name, args := range map[string][]any{"drop_folder": {"b", "in"}, "drop_day": {"b", "in", 1}} {
 		held := locks(name, args...)
@@ -66,5 +70,6 @@ func TestDeletesLockTheirRows(t *testing.T) {
 			}
 		}
 	}
-	s.held = s.held[:0]
 }
+
+var errDropped = errors.New("dropped")

@@ -88,8 +88,7 @@ var (
 // its iterators, requests and rows from the session's counter. A Get of Pebble has no statistics.
 type work struct {
 	all    []drivers.Work
-	before drivers.Cost // the session's counter when the call began
-	looked int          // number of keys at which rowIter stopped
+	looked int // number of keys at which rowIter stopped
 }
 
 // tracedSession is a session that counts what its calls did.
@@ -105,7 +104,33 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 	}
 	t := &tracedSession{se.(*session)}
 	t.work = new(work)
+	t.Init(&s.gate, t)
 	return t, nil
+}
+
+// RunRead implements plan.Runner.
+func (t *tracedSession) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+	defer t.ran(t.Cost)
+	return t.session.RunRead(ctx, st, args, yield)
+}
+
+// RunWrite implements plan.Runner.
+func (t *tracedSession) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
+	defer t.ran(t.Cost)
+	return t.session.RunWrite(ctx, st, args)
+}
+
+// RunBatch implements plan.Runner.
+func (t *tracedSession) RunBatch(ctx context.Context, st *statement, calls []drivers.Call) error {
+	defer t.ran(t.Cost)
+	return t.session.RunBatch(ctx, st, calls)
+}
+
+// ran adds what a call cost, before which the session had counted so much.
+func (t *tracedSession) ran(before drivers.Cost) {
+	w := t.work.current()
+	w.Requests += t.Cost.Calls - before.Calls
+	w.Rows += t.Cost.RowsExamined - before.RowsExamined
 }
 
 // Begin implements drivers.TracedSession.
@@ -127,13 +152,6 @@ func (w *work) current() *drivers.Work {
 		return new(drivers.Work)
 	}
 	return &w.all[len(w.all)-1]
-}
-
-// called adds what the session counted for a call.
-func (w *work) called(now *drivers.Cost) {
-	c := w.current()
-	c.Requests += now.Calls - w.before.Calls
-	c.Rows += now.RowsExamined - w.before.RowsExamined
 }
 
 // ended counts an iterator over ranges that is about to be closed. The iterator stopped at a key
@@ -216,7 +234,7 @@ func (tb *table) render(t *render.Text, indexes []*schemas.Index) {
 		family("statics", tb.statics)
 	}
 	for _, x := range indexes {
-		if p := tb.byIndex[x]; p != nil {
+		if p := tb.index(x.Name); p != nil {
 			line("index", p.space, p.cols, "", "nothing ("+x.Name+")")
 		}
 	}

@@ -30,6 +30,7 @@ import (
 // It makes files that only their user can read.
 type guardFS struct {
 	vfs.FS
+	discardLogger
 	what        string // names the database in errors
 	unsyncedLog bool
 	armed       atomic.Bool  // false while Pebble opens: then Pebble gets the errors itself
@@ -166,10 +167,8 @@ func (g *guardFS) listener() *pebble.EventListener {
 	}
 }
 
-// Infof, Errorf and Fatalf implement pebble.Logger. Pebble goes on if Fatalf returns.
-// That does no harm, since guardFS writes nothing more.
-func (g *guardFS) Infof(string, ...any)  {}
-func (g *guardFS) Errorf(string, ...any) {}
+// Fatalf implements pebble.Logger. Pebble goes on if Fatalf returns. That does no harm, since
+// guardFS writes nothing more.
 func (g *guardFS) Fatalf(format string, args ...any) {
 	g.fail(fmt.Errorf(format, args...))
 }
@@ -204,31 +203,26 @@ func (f *guardFile) write(p []byte, do func() (int, error)) (n int, err error) {
 }
 
 // Sync implements vfs.File.
-func (f *guardFile) Sync() error {
-	if f.log && f.fs.unsyncedLog {
-		return nil
-	}
-	return f.fs.try(f.File.Sync)
-}
+func (f *guardFile) Sync() error { return f.sync(f.File.Sync) }
 
 // SyncData implements vfs.File.
-func (f *guardFile) SyncData() error {
-	if f.log && f.fs.unsyncedLog {
-		return nil
-	}
-	return f.fs.try(f.File.SyncData)
-}
+func (f *guardFile) SyncData() error { return f.sync(f.File.SyncData) }
 
 // SyncTo implements vfs.File.
 func (f *guardFile) SyncTo(length int64) (full bool, err error) {
-	if f.log && f.fs.unsyncedLog {
-		return true, nil
-	}
-	err = f.fs.try(func() error {
+	full = f.log && f.fs.unsyncedLog
+	err = f.sync(func() error {
 		full, err = f.File.SyncTo(length)
 		return err
 	})
 	return full, err
+}
+
+func (f *guardFile) sync(do func() error) error {
+	if f.log && f.fs.unsyncedLog {
+		return nil
+	}
+	return f.fs.try(do)
 }
 
 // Close implements vfs.File.

@@ -33,23 +33,23 @@ type family struct {
 	path
 	cells       uint16 // the key space of the elements of its collections
 	columns     []*schemas.Column
-	collections int // number of columns that are collections
+	collections int       // number of columns that are collections
+	scalars     []operand // the others, of a row as append takes it
 }
 
 // index is the sort order of an index. The entry of a row in an index over key columns never changes.
 type index struct {
 	path
+	name  string
 	plain bool // it has plain columns
 }
 
 // table is a table's layout.
 type table struct {
-	name    string
 	key     []*schemas.Column
 	rows    family
 	statics family
 	indexes []*index
-	byIndex map[*schemas.Index]*index
 	plain   bool // some index has plain columns
 	// guarded is true if some writes to the table read first. Then every write to a
 	// row takes its lock.
@@ -62,7 +62,7 @@ func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 // newTable lays out a table over the spaces from first on. Columns and indexes have the
 // order with which the table was created.
 func newTable(t, created *schemas.Table, first uint16) (*table, error) {
-	tb := &table{name: t.Name, key: t.Key(), byIndex: make(map[*schemas.Index]*index)}
+	tb := &table{key: t.Key()}
 	order := make([]keyColumn, len(tb.key))
 	for i, c := range tb.key {
 		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
@@ -82,7 +82,7 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 		if i < 0 {
 			continue // a store opened read-only may lack it
 		}
-		p := &index{path: path{space: first + 4 + uint16(i)}, plain: !x.OverKeys()}
+		p := &index{path: path{space: first + 4 + uint16(i)}, name: x.Name, plain: !x.OverKeys()}
 		for _, c := range x.Columns {
 			from := slices.Index(tb.key, c.Column)
 			if from < 0 {
@@ -95,9 +95,25 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 				p.cols = append(p.cols, k)
 			}
 		}
-		tb.indexes, tb.byIndex[x], tb.plain = append(tb.indexes, p), p, tb.plain || p.plain
+		tb.indexes, tb.plain = append(tb.indexes, p), tb.plain || p.plain
 	}
 	return tb, nil
+}
+
+// index returns the table's index of that name, or nil.
+func (tb *table) index(name string) *index {
+	if i := slices.IndexFunc(tb.indexes, func(x *index) bool { return x.name == name }); i >= 0 {
+		return tb.indexes[i]
+	}
+	return nil
+}
+
+// column returns the column of the table that a key column is.
+func (tb *table) column(c keyColumn) *schemas.Column {
+	if c.from < len(tb.key) {
+		return tb.key[c.from]
+	}
+	return tb.rows.columns[c.from-len(tb.key)]
 }
 
 // inOrder returns the table's columns in the order of others. It returns a column of others
@@ -117,8 +133,9 @@ func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family,
 	if len(cols) > maxColumns {
 		return f, fmt.Errorf("%d columns; at most %d can be stored", len(cols), maxColumns)
 	}
-	for _, c := range cols {
+	for i, c := range cols {
 		if !c.Type.Collection() {
+			f.scalars = append(f.scalars, operand{i, len(order) + i})
 			continue
 		}
 		f.collections++

@@ -81,8 +81,8 @@ func appendRow(dst, operand []byte) ([]byte, error) {
 		if err != nil {
 			return dst, err
 		}
-		if rest = after; e.op() != opDelete {
-			dst = entry{e.tag&^opMask | opSet, e.payload}.append(dst)
+		if rest = after; e.op != opDelete {
+			dst = entry{e.column, opSet, e.payload}.append(dst)
 		}
 	}
 	return dst, nil
@@ -113,9 +113,9 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 			return dst, err
 		}
 		switch {
-		case a.column() < b.column():
+		case a.column < b.column:
 			dst, older = a.append(dst), restA
-		case a.column() > b.column():
+		case a.column > b.column:
 			dst, newer = b.append(dst), restB
 		default:
 			if dst, err = foldEntries(dst, a, b); err != nil {
@@ -129,11 +129,11 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 
 // foldEntries appends one entry that does what a and then b do to their column.
 func foldEntries(dst []byte, a, b entry) ([]byte, error) {
-	if b.op() != opAdd {
+	if b.op != opAdd {
 		return b.append(dst), nil
 	}
-	if a.op() == opDelete { // an absent value counts as 0
-		return entry{b.tag&^opMask | opSet, b.payload}.append(dst), nil
+	if a.op == opDelete { // an absent value counts as 0
+		return entry{b.column, opSet, b.payload}.append(dst), nil
 	}
 	x, n := binary.Varint(a.payload)
 	y, m := binary.Varint(b.payload)
@@ -141,5 +141,5 @@ func foldEntries(dst []byte, a, b entry) ([]byte, error) {
 		return dst, errRow
 	}
 	var sum [binary.MaxVarintLen64]byte
-	return entry{a.tag, sum[:binary.PutVarint(sum[:], x+y)]}.append(dst), nil
+	return entry{a.column, a.op, sum[:binary.PutVarint(sum[:], x+y)]}.append(dst), nil
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // appendEntryOf appends an entry with the payload v. A nil v is an empty payload.
-func appendEntryOf(dst []byte, tag uint64, v *drivers.Value) []byte {
-	e := entry{tag: tag}
+func appendEntryOf(dst []byte, column int, op byte, v *drivers.Value) []byte {
+	e := entry{column: column, op: op}
 	if v != nil {
 		e.payload = scalar(v, new([scalarLen]byte))
 	}
@@ -27,16 +27,15 @@ func drawOperand(t *rapid.T, row map[int]int64) []byte {
 	for col := range 3 {
 		v := drivers.Bigint(rapid.Int64Range(-300, 300).Draw(t, "value"))
 		n := v.Int64()
-		tag := uint64(col) << opBits
 		switch op := rapid.IntRange(0, 3).Draw(t, "op"); {
 		case op == opDelete:
-			operand = appendEntryOf(operand, tag|opDelete, nil)
+			operand = appendEntryOf(operand, col, opDelete, nil)
 			delete(row, col)
 		case op == opSet:
-			operand = appendEntryOf(operand, tag|opSet, &v)
+			operand = appendEntryOf(operand, col, opSet, &v)
 			row[col] = n
 		case op == opAdd:
-			operand = appendEntryOf(operand, tag|opAdd, &v)
+			operand = appendEntryOf(operand, col, opAdd, &v)
 			row[col] += n
 		}
 	}
@@ -108,8 +107,8 @@ func TestMerge(t *testing.T) {
 // Damaged rows are errors, and never panics.
 func FuzzDecodeRow(f *testing.F) {
 	v := drivers.Bigint(-5)
-	f.Add(appendEntryOf([]byte{rowByte}, 1<<opBits|opSet, &v), []byte{rowByte})
-	f.Add(appendEntryOf([]byte{rowByte}, 1<<opBits|opAdd, &v), appendEntryOf([]byte{rowByte}, 2<<opBits|opDelete, nil))
+	f.Add(appendEntryOf([]byte{rowByte}, 1, opSet, &v), []byte{rowByte})
+	f.Add(appendEntryOf([]byte{rowByte}, 1, opAdd, &v), appendEntryOf([]byte{rowByte}, 2, opDelete, nil))
 	f.Add([]byte{1, 0xFF, 0xFF}, []byte{})
 	fam := &family{columns: numberColumns(3)}
 	f.Fuzz(func(t *testing.T, a, b []byte) {

@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -97,6 +98,12 @@ func TestConditions(t *testing.T) {
 		t.Error("swap was refused")
 	}
 	e.want("u f 1 1 - x 1 1", "get", "u", "f", 1, 1)
+
+	large := strings.Repeat("x", keepBatch)
+	e.write("put", "u", "f", 1, 1, large, 1, true)
+	if r := e.write("swap", "u", "f", 1, 1, "y", "x"); r.Applied || text(r.Row) != large {
+		t.Errorf("swap with a wrong value: applied %v, and the value is not the one of %d bytes", r.Applied, len(large))
+	}
 }
 
 func TestCounters(t *testing.T) {

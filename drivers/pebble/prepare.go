@@ -28,10 +28,14 @@ type statement struct {
 	mapColumn int           // position in fam of the map of which a get reads one element
 
 	write    []operand // the scalar columns of a write, in ascending position
+	op       byte      // opSet or opAdd: what it does to them
 	replaces bool      // a put of all scalar columns of fam: a Set of the row
-	tracks   bool      // it, or a part of the batch, may change entries of indexes with plain columns
 	cells    []operand // the collections of a write
-	locks    bool      // it reads before it writes
+	clears   []columns // the collections whose elements it deletes
+	ranged   bool      // a delete of all rows below a prefix of the key
+	locks    bool      // it has a condition or returns the new row: it reads the row before it writes
+	entries  []*index  // the indexes whose entries it may change
+	tracks   bool      // some of them, or of a part of the batch, have plain columns: so does it
 
 	from, to []byte // bounds of a part of a scan: from <= key < to; nil is no bound
 
@@ -39,8 +43,8 @@ type statement struct {
 	indexed bool         // parts of the batch must see what earlier parts wrote
 }
 
-// operand is a column that a write changes and the position of its argument.
-type operand struct{ col, arg int }
+// columns are the columns of a family from first to last.
+type columns struct{ first, last int }
 
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
@@ -65,7 +69,7 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 		return nil, fmt.Errorf("a read of rows and of those around them: %w", drivers.ErrUnsupported)
 	}
 	if p.Index != nil {
-		x := st.table.byIndex[p.Index]
+		x := st.table.index(p.Index.Name)
 		if x == nil {
 			return nil, fmt.Errorf("the store has no index %s: %w", p.Index.Name, drivers.ErrUnsupported)
 		}
@@ -96,6 +100,37 @@ func (st *statement) compileRead() error {
 	return st.outputs()
 }
 
+// throughFilter makes a read that filters go through an index that begins with what the read binds and
+// filters, if there is one. Behind these columns the index must have the order of the primary key.
+func (st *statement) throughFilter() {
+	p := st.Pattern()
+	if p.Index != nil || st.fam != &st.table.rows {
+		return
+	}
+	for _, x := range st.table.indexes {
+		lead := []int(nil)
+		for _, c := range x.cols[:min(len(x.cols), len(p.By)+1)] {
+			at := c.from
+			if c.from >= len(st.table.key) {
+				if at = slices.Index(p.Filter, st.table.column(c)); at >= 0 {
+					at += st.Layout.Filter
+				}
+			} else if at >= len(p.By) {
+				at = -1
+			}
+			if at < 0 {
+				break
+			}
+			lead = append(lead, at)
+		}
+		rest := x.cols[len(lead):]
+		if x.plain && len(lead) == len(p.By)+1 && slices.Equal(rest, st.fam.cols[len(p.By):]) {
+			st.path, st.lead = &x.path, lead
+			return
+		}
+	}
+}
+
 // outputs finds where the pattern's columns come from.
 func (st *statement) outputs() (err error) {
 	t := st.table
@@ -121,7 +156,7 @@ func (st *statement) outputs() (err error) {
 }
 
 func (st *statement) compileWrite() error {
-	p := st.Pattern()
+	p, f := st.Pattern(), st.fam
 	st.parts = []*statement{st}
 	if p.In != nil {
 		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
@@ -130,7 +165,7 @@ func (st *statement) compileWrite() error {
 		return err
 	}
 	for i, c := range p.Columns {
-		op := operand{slices.Index(st.fam.columns, c), st.Layout.Columns + i}
+		op := operand{slices.Index(f.columns, c), st.Layout.Columns + i}
 		if op.col < 0 {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
 		}
@@ -141,22 +176,51 @@ func (st *statement) compileWrite() error {
 		}
 	}
 	slices.SortFunc(st.write, func(a, b operand) int { return a.col - b.col })
-	put := p.Kind == schemas.Put || p.Kind == schemas.PutIf
-	st.replaces = put && len(st.write) == len(st.fam.columns)-st.fam.collections
 	for _, c := range p.If {
-		st.conds = append(st.conds, slices.Index(st.fam.columns, c))
+		st.conds = append(st.conds, slices.Index(f.columns, c))
 	}
+	put := p.Kind == schemas.Put || p.Kind == schemas.PutIf
+	st.replaces = put && len(st.write) == len(f.scalars)
+	if p.Kind == schemas.Add {
+		st.op = opAdd
+	}
+	st.ranged = p.Kind == schemas.Delete && len(p.By) < len(f.cols)
+	switch {
+	case f.collections > 0 && (p.Kind == schemas.Delete || put && len(st.cells) == f.collections):
+		st.clears = []columns{{0, len(f.columns) - 1}}
+	case put:
+		for _, op := range st.cells {
+			st.clears = append(st.clears, columns{op.col, op.col})
+		}
+	}
+	st.compileEntries()
 	if p.ReturnsNew {
 		if err := st.outputs(); err != nil {
 			return err
 		}
 	}
-	st.tracks = st.fam == &st.table.rows && st.table.tracks(st)
 	if p.Conditional() || p.ReturnsNew {
 		st.locks = true
 		st.table.guarded.Store(true)
 	}
 	return nil
+}
+
+// compileEntries finds the indexes whose entries a write may change. A delete changes those of all.
+func (st *statement) compileEntries() {
+	kind, n := st.Pattern().Kind, len(st.table.key)
+	if st.fam != &st.table.rows || kind == schemas.Remove {
+		return
+	}
+	for _, x := range st.table.indexes {
+		written := slices.ContainsFunc(x.cols, func(c keyColumn) bool {
+			return slices.ContainsFunc(st.write, func(w operand) bool { return n+w.col == c.from })
+		})
+		if kind == schemas.Delete || !x.plain || written {
+			st.entries = append(st.entries, x)
+			st.tracks = st.tracks || x.plain
+		}
+	}
 }
 
 func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
@@ -179,15 +243,8 @@ func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 
 // searches reports whether the write must find the keys that it deletes.
 func (st *statement) searches() bool {
-	switch st.Pattern().Kind {
-	case schemas.Put, schemas.PutIf:
-		return len(st.cells) > 0
-	case schemas.Remove:
-		return true
-	case schemas.Delete:
-		return st.Pattern().Scope != schemas.ScopeRow || st.fam.collections > 0
-	}
-	return false
+	p := st.Pattern()
+	return len(st.clears) > 0 || p.Kind == schemas.Remove || p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow
 }
 
 // puts reports whether the write makes keys that a later one could have to find.

@@ -19,21 +19,41 @@ const checkEvery = 256
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
 	defer s.leave()
-	err := s.start()
+	err := s.store.fs.fault()
 	if err != nil {
 		return err
 	}
 	s.Cost.Calls += st.Requests(args)
 	s.prepareRow(st)
-	if st.Pattern().Kind == schemas.Get {
-		err = s.get(ctx, st, args, yield)
+	if st.Layout.In < 0 {
+		err = s.readOne(ctx, st, args, nil, yield)
 	} else {
-		err = s.slice(ctx, st, args, yield)
+		for list := args[st.Layout.In].Elems(); len(list) > 0 && err == nil; list = list[1:] {
+			if err = ctx.Err(); err == nil {
+				err = s.readOne(ctx, st, args, &list[0], yield)
+			}
+		}
 	}
 	if cerr := s.closeIters(); err == nil {
 		err = cerr
 	}
 	return corrupt(err)
+}
+
+// readOne reads the row or the range that a call names, or those of one element of its list. It reads elements one
+// after another, even if the pattern allows parallel calls: a point read in this process takes a few microseconds,
+// which is less than handing it to another goroutine and back.
+func (s *session) readOne(
+	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, yield plan.Yield,
+) error {
+	if st.Pattern().Kind != schemas.Get {
+		return s.slice(ctx, st, args, element, yield)
+	}
+	n := copy(s.keyVals, args[:len(st.Pattern().By)])
+	if element != nil {
+		s.keyVals[n] = *element
+	}
+	return s.get(st, args, yield)
 }
 
 // lookup finds the value of one key. It uses the call's iterator. SeekPrefixGE checks the Bloom
@@ -114,29 +134,8 @@ func (s *session) closeIters() (err error) {
 	return err
 }
 
-// get reads one row, or one for each element of a list. It reads them one after another, even
-// if the pattern allows parallel calls: a point read in this process takes a few microseconds,
-// which is less than handing it to another goroutine and back.
-func (s *session) get(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
-	n := len(st.Pattern().By)
-	copy(s.keyVals, args[:n])
-	if st.Layout.In < 0 {
-		return s.getOne(st, args, yield)
-	}
-	for _, v := range args[st.Layout.In].Elems() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		s.keyVals[n] = v
-		if err := s.getOne(st, args, yield); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// getOne yields the row whose key is in s.keyVals, if it is there.
-func (s *session) getOne(st *statement, args []drivers.Value, yield plan.Yield) error {
+// get yields the row whose key is in s.keyVals, if it is there.
+func (s *session) get(st *statement, args []drivers.Value, yield plan.Yield) error {
 	s.arena = s.arena[:0]
 	key, err := st.fam.append(s.key[:0], s.keyVals)
 	s.key = key
@@ -202,21 +201,20 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield p
 	return yield(s.row)
 }
 
-// slice yields the rows of one range, or of one range for each element of a list.
-func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
-	if st.Layout.In < 0 {
-		return s.sliceOne(ctx, st, args, nil, yield)
-	}
-	list := args[st.Layout.In].Elems()
-	for i := range list {
-		if err := s.sliceOne(ctx, st, args, &list[i], yield); err != nil {
-			return err
+// entryHolds reports whether the columns in s.vals are those of the index entry that led to the row:
+// somebody may have changed the row since the entry was read.
+func (s *session) entryHolds(st *statement) bool {
+	n := len(st.table.key)
+	for _, c := range st.path.cols {
+		if c.from >= n && !s.vals[c.from-n].Equal(s.keyVals[c.from]) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
-func (s *session) sliceOne(
+// slice yields the rows of one range.
+func (s *session) slice(
 	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, yield plan.Yield,
 ) error {
 	if err := s.bounds.set(st, args, element); err != nil {

@@ -33,17 +33,15 @@ var errRow = errors.New("corrupt row")
 
 // entry is one entry of an operand. It shares the operand's bytes.
 type entry struct {
-	tag     uint64
+	column  int
+	op      byte
 	payload []byte
 }
 
-func (e entry) column() int { return int(e.tag >> opBits) }
-func (e entry) op() byte    { return byte(e.tag & opMask) }
-
 // nextEntry takes the first entry off src.
 func nextEntry(src []byte) (e entry, rest []byte, err error) {
-	var n int
-	if e.tag, n = binary.Uvarint(src); n <= 0 {
+	tag, n := binary.Uvarint(src)
+	if n <= 0 {
 		return e, nil, errRow
 	}
 	src = src[n:]
@@ -51,23 +49,34 @@ func nextEntry(src []byte) (e entry, rest []byte, err error) {
 	if n <= 0 || size > uint64(len(src)-n) {
 		return e, nil, errRow
 	}
-	e.payload = src[n : n+int(size) : n+int(size)]
-	return e, src[n+int(size):], nil
+	end := n + int(size)
+	return entry{int(tag >> opBits), byte(tag & opMask), src[n:end:end]}, src[end:], nil
 }
 
 // append appends the entry to an operand or a row.
 func (e entry) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, e.tag)
+	dst = binary.AppendUvarint(dst, uint64(e.column)<<opBits|uint64(e.op))
 	dst = binary.AppendUvarint(dst, uint64(len(e.payload)))
 	return append(dst, e.payload...)
 }
 
 // len returns how many bytes append appends.
 func (e entry) len() int {
-	return uvarintLen(e.tag) + uvarintLen(uint64(len(e.payload))) + len(e.payload)
+	return uvarintLen(uint64(e.column)<<opBits) + uvarintLen(uint64(len(e.payload))) + len(e.payload)
 }
 
 func uvarintLen(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
+
+// operand is a column that a write changes, and the position of its value among others.
+type operand struct{ col, arg int }
+
+// entry returns what a write does to one column. A number's payload is in number.
+func (o operand) entry(vals []drivers.Value, op byte, number *[scalarLen]byte) entry {
+	if vals[o.arg].IsNull() {
+		return entry{column: o.col, op: opDelete}
+	}
+	return entry{o.col, op, scalar(&vals[o.arg], number)}
+}
 
 // scalarLen is the length of the longest scalar that is neither a text nor a blob: a uuid.
 const scalarLen = 16
@@ -113,25 +122,23 @@ func (f *family) decodeRow(data []byte, vals []drivers.Value, tolerant bool) err
 	if len(data) == 0 {
 		return nil
 	}
-	stored := data
-	for data = data[1:]; len(data) > 0; {
-		e, rest, err := nextEntry(data)
-		if err == nil && e.column() >= len(vals) {
+	for rest := data[1:]; len(rest) > 0; {
+		e, after, err := nextEntry(rest)
+		if err == nil && e.column >= len(vals) {
 			err = errRow
 		}
 		if err != nil && tolerant {
-			f.breakRow(vals, stored)
+			f.breakRow(vals, data)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		data = rest
-		if e.op() == opDelete {
+		if rest = after; e.op == opDelete {
 			continue
 		}
-		if vals[e.column()], err = decodeScalar(f.columns[e.column()].Type.Kind, e.payload); err != nil && tolerant {
-			vals[e.column()] = drivers.Broken(e.payload)
+		if vals[e.column], err = decodeScalar(f.columns[e.column].Type.Kind, e.payload); err != nil && tolerant {
+			vals[e.column] = drivers.Broken(e.payload)
 		} else if err != nil {
 			return err
 		}

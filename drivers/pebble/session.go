@@ -3,6 +3,7 @@ package pebble
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -17,8 +18,8 @@ type session struct {
 	drivers.CostCounter
 	store *Store
 	db    *pebble.DB
-	batch *pebble.Batch // reused by every write
-	plain *pebble.Batch // batch, while an indexed one is in its place; else nil
+	batch *pebble.Batch // what the current write does
+	own   *pebble.Batch // reused by every write; batch, unless a write needs an indexed one
 	over  pebble.Reader // where writes find the keys that they delete: db or an indexed batch
 	bulk  bool          // writes are not synced
 	roomy bool          // begin gave the batch a large buffer
@@ -32,19 +33,18 @@ type session struct {
 	allCells bounds
 	key      []byte // key of the current row
 	cellKey  []byte
-	index    []byte
-	was      []drivers.Value // the row whose index entries a write changes, as path.append takes it
-	will     []drivers.Value // what the write makes of it
-	static   []byte          // key of the partition whose static columns are in statics
-	old      []byte          // buffer for the value of the row that a write reads first
-	read     bool            // the write has read its row
-	prior    []byte          // old if that row exists, else nil
-	operand  []byte          // buffer of rewriteRow: what the write merges into prior, then the new row
-	whole    []byte          // buffer of rewriteRow: prior merged with operand
-	oldStat  []byte          // value of the static columns in statics
-	arena    []byte          // copied or decoded bytes that the current row's values share
-	limit    []byte          // buffer of lookupNear
-	held     []uint8         // numbers of the row locks that the current write takes
+	had, has []byte  // keys of its entry in an index, before the write and after it
+	static   []byte  // key of the partition whose static columns are in statics
+	oldStat  []byte  // value of the static columns in statics
+	arena    []byte  // copied or decoded bytes that the current row's values share
+	limit    []byte  // buffer of lookupNear
+	held     []uint8 // numbers of the row locks that the current write takes
+
+	// The row that a write has read before it: see readOld.
+	prior     []byte // nil: there is none
+	was, will []drivers.Value
+	old       []byte    // buffer of a copy
+	closer    io.Closer // of prior, or nil
 
 	keyVals []drivers.Value // primary key of the current row
 	vals    []drivers.Value // its columns
@@ -72,7 +72,8 @@ func (s *Store) Session() (drivers.Session, error) {
 	if s.db == nil || s.gate.Closed() {
 		return nil, fmt.Errorf("embedded engine: %w", drivers.ErrClosed)
 	}
-	se := &session{store: s, db: s.db, over: s.db, batch: s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))}
+	se := &session{store: s, db: s.db, own: s.db.NewBatch(pebble.WithMaxRetainedSizeBytes(keepBatch))}
+	se.batch = se.own
 	se.Init(&s.gate, se)
 	return se, nil
 }
@@ -85,47 +86,33 @@ func (s *session) Tolerate(on bool) { s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
-	if s.batch == nil {
+	if s.own == nil {
 		return nil
 	}
-	err := errors.Join(s.Session.Close(), s.batch.Close())
-	s.batch, s.db = nil, nil
+	err := errors.Join(s.Session.Close(), s.own.Close())
+	s.own, s.batch, s.db = nil, nil, nil
 	return err
 }
 
-// start begins a call. The caller must end it with leave.
-func (s *session) start() error {
-	if s.work != nil {
-		s.work.before = s.Cost
-	}
-	return s.store.fs.fault()
-}
-
+// leave ends a call. It drops large buffers, and all that refers to a large row but the result of the call.
 func (s *session) leave() {
-	for _, b := range [...]*[]byte{&s.arena, &s.old, &s.operand, &s.whole, &s.oldStat} {
-		if cap(*b) > keepBatch {
-			*b = nil
-			s.forget()
+	s.release()
+	if cap(s.old) > keepBatch {
+		s.old = nil
+	}
+	if cap(s.arena) > keepBatch || cap(s.oldStat) > keepBatch {
+		s.arena, s.oldStat = nil, nil
+		for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row} {
+			clear(vs[:cap(vs)])
 		}
 	}
-	if s.plain != nil {
+	if s.batch != s.own {
 		s.batch.Close()
-		s.batch, s.over, s.plain = s.plain, s.db, nil
+		s.batch = s.own
 	}
 	if s.roomy {
 		s.roomy = false
 		s.batch.Reset()
-	}
-	if s.work != nil {
-		s.work.called(&s.Cost)
-	}
-}
-
-// forget drops what refers to a large row.
-func (s *session) forget() {
-	s.prior = nil
-	for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row, s.was, s.will} {
-		clear(vs[:cap(vs)])
 	}
 }
 
@@ -161,15 +148,6 @@ func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 	return nil, err
 }
 
-// find is find in the session's database.
-func (s *session) find(key, buf []byte) ([]byte, error) {
-	data, err := find(s.db, key, buf)
-	if data != nil {
-		s.Cost.RowsExamined++
-	}
-	return data, err
-}
-
 // readStatics reads the static columns of the current row's partition, unless s.statics has
 // them already.
 func (s *session) readStatics(st *statement) error {
@@ -184,12 +162,13 @@ func (s *session) readStatics(st *statement) error {
 	}
 	s.cellKey = key
 	if len(s.static) == 0 || string(s.static) != string(key) {
-		data, err := s.find(key, s.oldStat)
+		data, err := find(s.db, key, s.oldStat)
 		if err != nil {
 			return err
 		}
 		if data != nil {
 			s.oldStat = data
+			s.Cost.RowsExamined++
 		}
 		s.static = append(s.static[:0], key...)
 		if err := f.decodeRow(data, s.statics, s.tolerant); err != nil {

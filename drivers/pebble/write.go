@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -36,7 +37,7 @@ func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Valu
 		res, err = s.check(st, args)
 	}
 	if err == nil && res.Applied {
-		err = s.apply(st, args)
+		err = s.apply(st, args, st.locks)
 	}
 	return res, s.end(err)
 }
@@ -49,12 +50,18 @@ func (s *session) RunBatch(_ context.Context, st *statement, calls []drivers.Cal
 		return err
 	}
 	for i, c := range calls {
-		if err := s.there(st.parts[c.Part], c.Args); err != nil {
-			return s.end(fmt.Errorf("part %d, %s: %w", i, st.parts[c.Part].Pattern().Name, err))
+		if part := st.parts[c.Part]; part.locks {
+			res, err := s.check(part, c.Args)
+			if err == nil && !res.Applied {
+				err = drivers.ErrNotApplied
+			}
+			if err != nil {
+				return s.end(fmt.Errorf("part %d, %s: %w", i, part.Pattern().Name, err))
+			}
 		}
 	}
 	for i, c := range calls {
-		if err := s.apply(st.parts[c.Part], c.Args); err != nil {
+		if err := s.apply(st.parts[c.Part], c.Args, false); err != nil {
 			return s.end(fmt.Errorf("part %d, %s: %w", i, st.parts[c.Part].Pattern().Name, err))
 		}
 	}
@@ -62,24 +69,33 @@ func (s *session) RunBatch(_ context.Context, st *statement, calls []drivers.Cal
 }
 
 // begin begins a batch of Pebble for the calls of a write or a batch. It takes the locks of the rows that they
-// write. All sessions take locks in the same order, so none can wait for each other.
-func (s *session) begin(st *statement, calls []drivers.Call) error {
-	if err := s.start(); err != nil {
+// write, and all locks for a delete of many rows. All sessions take locks in the same order, so none can wait for
+// each other.
+func (s *session) begin(st *statement, calls []drivers.Call) (err error) {
+	if err := s.store.fs.fault(); err != nil {
 		return err
 	}
 	s.Cost.Calls++
 	s.batch.Reset()
-	s.over, s.held, s.read = s.db, s.held[:0], false
+	s.over, s.held = s.db, s.held[:0]
 	size := 0
 	for i := range calls {
-		args := calls[i].Args
+		part, args := st.parts[calls[i].Part], calls[i].Args
 		for j := range args {
 			size += args[j].Size()
 		}
-		if part := st.parts[calls[i].Part]; part.table.guarded.Load() {
-			if err := s.noteLock(part, args); err != nil {
+		switch {
+		case !part.table.guarded.Load():
+		case part.ranged:
+			s.held = s.held[:0]
+			for lock := range stripes {
+				s.held = append(s.held, uint8(lock))
+			}
+		default:
+			if s.key, err = part.fam.append(s.key[:0], args); err != nil {
 				return err
 			}
+			s.held = append(s.held, uint8(maphash.Bytes(s.store.seed, s.key)%stripes))
 		}
 	}
 	// A part that replaces a row's index entries must see what an earlier part has made of the row. All
@@ -88,7 +104,7 @@ func (s *session) begin(st *statement, calls []drivers.Call) error {
 	slices.Sort(s.held)
 	s.held = slices.Compact(s.held)
 	if st.indexed || st.tracks && len(s.held) < locks {
-		s.plain, s.batch = s.batch, s.db.NewIndexedBatch()
+		s.batch = s.db.NewIndexedBatch()
 		s.over = s.batch
 	}
 	// Pebble doubles a buffer that is too small: for 17 MB it would take 32 MB, and keep them until the flush.
@@ -107,23 +123,6 @@ func (s *session) begin(st *statement, calls []drivers.Call) error {
 // keepBatch is the size in bytes of the largest batch whose memory a session keeps.
 // Otherwise each of many sessions could keep a message of 25 MB.
 const keepBatch = 256 << 10
-
-// noteLock adds to s.held the number of the lock of the row that is written. A delete of many rows takes all
-// locks.
-func (s *session) noteLock(st *statement, args []drivers.Value) (err error) {
-	if st.Pattern().Kind == schemas.Delete && len(st.Pattern().By) < len(st.fam.path.cols) {
-		s.held = s.held[:0]
-		for i := range stripes {
-			s.held = append(s.held, uint8(i))
-		}
-		return nil
-	}
-	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
-		return err
-	}
-	s.held = append(s.held, uint8(maphash.Bytes(s.store.seed, s.key)%stripes))
-	return nil
-}
 
 // end applies the batch, releases the locks, and waits until the batch is as durable as the store promises.
 // After an error it discards the batch. Other sessions may read the batch while end waits, but their writes
@@ -156,114 +155,115 @@ func (s *session) end(err error) error {
 	return nil
 }
 
-// there returns drivers.ErrNotApplied for a part that needs its row, if there is none.
-func (s *session) there(st *statement, args []drivers.Value) (err error) {
-	if !st.Pattern().Present {
-		return nil
-	}
-	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
-		return err
-	}
-	_, closer, err := s.db.Get(s.key)
-	if err == pebble.ErrNotFound {
-		return drivers.ErrNotApplied
-	}
-	if err != nil {
-		return err
-	}
-	s.Cost.RowsExamined++
-	return closer.Close()
-}
-
 // check reads the row of a write that has a condition or returns the new row. Without the condition the write is
 // not applied. The row does not change until end, because the session has its lock.
 func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result, err error) {
-	present, err := s.readOld(st, args)
+	if s.key, err = st.fam.append(s.key[:0], args); err == nil {
+		err = s.readOld(st, args)
+	}
 	if err != nil {
 		return res, err
 	}
-	if st.Pattern().Conditional() && !s.conditionMet(st, present, args[st.Layout.If:]) {
-		return s.refused(st, present), nil
+	p, present := st.Pattern(), s.prior != nil
+	was, will := s.was[len(st.fam.cols):], s.will[len(st.fam.cols):]
+	res.Applied = !(p.Absent && present || p.Present && !present)
+	for i, at := range st.conds {
+		res.Applied = res.Applied && was[at].Equal(args[st.Layout.If+i])
 	}
-	if st.Pattern().ReturnsNew {
-		st.change(s.vals, args)
-		plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
+	switch {
+	case res.Applied && p.ReturnsNew:
+		s.row = plan.Grow(s.row, len(st.out))
+		plan.Project(s.row, st.out, s.will, will, nil)
+		res.Row = s.row
+	case !res.Applied && present && len(st.conds) > 0:
+		s.row = s.row[:0]
+		for _, at := range st.conds {
+			s.row = append(s.row, was[at])
+		}
 		res.Row = s.row
 	}
-	res.Applied = true
 	return res, nil
 }
 
-// readOld reads the columns of the row that is about to be written.
-func (s *session) readOld(st *statement, args []drivers.Value) (present bool, err error) {
-	s.prepareRow(st)
-	copy(s.keyVals, args[:len(st.Pattern().By)])
-	if s.key, err = st.fam.append(s.key[:0], args); err != nil {
-		return false, err
+// readOld reads the row with the key in s.key, as earlier parts of the batch have left it: s.prior is its value, s.was
+// has its key and its columns, and s.will what the write makes of them, until the next row is read or the call ends.
+// The value is copied only if a result may have parts of it, since it may have a body of megabytes.
+func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
+	s.release()
+	s.prior, s.closer, err = s.over.Get(s.key)
+	if err != nil && err != pebble.ErrNotFound {
+		return err
 	}
-	data, err := s.find(s.key, s.old)
-	if err != nil {
-		return false, err
+	if err == nil {
+		s.Cost.RowsExamined++
 	}
-	if s.prior, s.read = data, true; data != nil {
-		s.old = data
+	if err == nil && st.locks {
+		s.old = append(s.old[:0], s.prior...)
+		s.prior = s.old
 	}
-	return data != nil, st.fam.decodeRow(data, s.vals, false)
-}
-
-// conditionMet reports whether the row in s.vals meets the condition of a put-if or delete.
-func (s *session) conditionMet(st *statement, present bool, want []drivers.Value) bool {
-	if p := st.Pattern(); p.Absent && present || p.Present && !present {
-		return false
+	f, n := st.fam, len(st.fam.cols)
+	s.was = plan.Grow(s.was, n+len(f.columns))
+	copy(s.was, args[:n])
+	if err = f.decodeRow(s.prior, s.was[n:], false); err != nil {
+		return err
 	}
-	for i, at := range st.conds {
-		if !s.vals[at].Equal(want[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// refused is the result of a put-if whose condition does not hold.
-func (s *session) refused(st *statement, present bool) drivers.Result {
-	if !present || len(st.conds) == 0 {
-		return drivers.Result{}
-	}
-	s.row = plan.Grow(s.row, len(st.conds))
-	for i, at := range st.conds {
-		s.row[i] = s.vals[at]
-	}
-	return drivers.Result{Row: s.row}
-}
-
-// change makes of the old values of a row what a write makes of them.
-func (st *statement) change(vals, args []drivers.Value) {
+	s.will = append(s.will[:0], s.was...)
 	for _, w := range st.write {
-		if v := &vals[w.col]; st.Pattern().Kind == schemas.Add {
-			*v = drivers.Number(st.fam.columns[w.col].Type.Kind, v.Int64()+args[w.arg].Int64())
+		if v := &s.will[n+w.col]; st.op == opAdd {
+			*v = drivers.Number(f.columns[w.col].Type.Kind, v.Int64()+args[w.arg].Int64())
 		} else {
 			*v = args[w.arg]
 		}
 	}
+	return nil
 }
 
-// apply puts the changes of one write into the batch.
-func (s *session) apply(st *statement, args []drivers.Value) (err error) {
-	f, kind := st.fam, st.Pattern().Kind
-	if kind == schemas.Delete {
-		return s.delete(st, args)
+// release drops what readOld has read.
+func (s *session) release() {
+	clear(s.was)
+	clear(s.will)
+	s.prior, s.was, s.will = nil, s.was[:0], s.will[:0]
+	if s.closer != nil {
+		s.closer.Close()
+		s.closer = nil
 	}
+}
+
+// apply puts the changes of one write into the batch. read says that check has read the row.
+func (s *session) apply(st *statement, args []drivers.Value, read bool) (err error) {
+	if st.ranged {
+		return s.deleteRange(st, args)
+	}
+	f, kind, was, will := st.fam, st.Pattern().Kind, args, args
 	if s.key, err = f.append(s.key[:0], args); err != nil {
 		return err
 	}
-	if f == &st.table.rows && len(st.table.indexes) > 0 && kind != schemas.Remove {
-		if err := s.reindex(st.table, st, args); err != nil {
+	if st.tracks && !read {
+		if err := s.readOld(st, args); err != nil {
+			return err
+		}
+		read = true
+	}
+	if read {
+		was, will = s.was, s.will
+	}
+	if kind == schemas.Delete {
+		will = nil
+	}
+	if err := s.reindex(st.entries, was, will); err != nil {
+		return err
+	}
+	for _, c := range st.clears {
+		if err := s.clearCells(f, s.key, c.first, c.last); err != nil {
 			return err
 		}
 	}
 	switch kind {
-	case schemas.Add:
-		return s.writeRow(st, args, opAdd)
+	case schemas.Delete:
+		if err := s.batch.Delete(s.key, nil); err != nil {
+			return err
+		}
+		return s.deleteStatics(st, args)
 	case schemas.Remove:
 		for _, op := range st.cells {
 			if err := s.removeFromList(f, s.key, op.col, args[op.arg]); err != nil {
@@ -272,13 +272,8 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 		}
 		return nil
 	}
-	if err := s.writeRow(st, args, opSet); err != nil {
+	if err := s.writeRow(st, args, read); err != nil {
 		return err
-	}
-	if len(st.cells) > 0 && kind != schemas.Append {
-		if err := s.replaceCells(st); err != nil {
-			return err
-		}
 	}
 	for _, op := range st.cells {
 		if err := s.appendCells(f, s.key, op.col, args[op.arg]); err != nil {
@@ -288,26 +283,60 @@ func (s *session) apply(st *statement, args []drivers.Value) (err error) {
 	return nil
 }
 
-// replaceCells deletes the elements that a put replaces.
-func (s *session) replaceCells(st *statement) error {
-	if len(st.cells) == st.fam.collections {
-		return s.clearCells(st.fam, s.key, 0, len(st.fam.columns)-1)
-	}
-	for _, op := range st.cells {
-		if err := s.clearCells(st.fam, s.key, op.col, op.col); err != nil {
+// reindex puts into the batch that a row's entries in indexes become those of will, or go if that is nil. was and will
+// are the row as path.append takes it. A write does not change the entry of an index over key columns only.
+func (s *session) reindex(indexes []*index, was, will []drivers.Value) (err error) {
+	for _, x := range indexes {
+		s.had, s.has = s.had[:0], s.has[:0]
+		if x.plain || will == nil {
+			s.had, err = x.entry(s.had, was)
+		}
+		if err == nil && will != nil {
+			s.has, err = x.entry(s.has, will)
+		}
+		if err == nil && bytes.Equal(s.had, s.has) {
+			continue
+		}
+		if err == nil && len(s.had) > 0 {
+			err = s.batch.Delete(s.had, nil)
+		}
+		if err == nil && len(s.has) > 0 {
+			err = s.batch.Set(s.has, nil, nil)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeRow puts the scalar columns of a write into the batch: as a Set of the row if the write
-// has all of them, else as an operand that Pebble merges into the row.
-func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error {
+// entry is append, but appends nothing if one of the columns is null: the row has no entry then.
+func (x *index) entry(dst []byte, row []drivers.Value) ([]byte, error) {
+	for _, c := range x.cols {
+		if row[c.from].IsNull() {
+			return dst, nil
+		}
+	}
+	return x.append(dst, row)
+}
+
+// rewriteBelow is the size in bytes up to which a write that has read its row writes the whole
+// row, and not an operand. Otherwise a row that is read and written again and again, such as a
+// UID counter, would become an ever longer chain of operands, which each read folds from end to
+// end. For a larger row, such as a message with flags, writing all of it would cost more.
+const rewriteBelow = 1 << 10
+
+// writeRow puts the scalar columns of a write into the batch: as a Set of the row if the write has all of them or has
+// read a small row, else as an operand that Pebble merges into the row.
+func (s *session) writeRow(st *statement, args []drivers.Value, read bool) error {
+	columns, vals, op, whole := st.write, args, st.op, st.replaces
+	if read && len(s.prior) <= rewriteBelow {
+		columns, vals, op, whole = st.fam.scalars, s.will, opSet, true
+	}
 	var number [scalarLen]byte
 	size := 1
-	for _, w := range st.write {
-		if e := w.entry(args, op, &number); e.op() != opDelete || !st.replaces {
+	for _, c := range columns {
+		if e := c.entry(vals, op, &number); e.op != opDelete || !whole {
 			size += e.len()
 		}
 	}
@@ -317,19 +346,16 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error
 	if n := int64(s.batch.Len()) + int64(size); n > s.store.maxBatch {
 		return fmt.Errorf("one atomic write of %d bytes, at most %d fit: %w", n, s.store.maxBatch, drivers.ErrTooLarge)
 	}
-	if s.read && !st.replaces && len(s.prior) <= rewriteBelow {
-		return s.rewriteRow(st, args, op)
-	}
 	var kv *pebble.DeferredBatchOp
-	if st.replaces {
+	if whole {
 		kv = s.batch.SetDeferred(len(s.key), size)
 	} else {
 		kv = s.batch.MergeDeferred(len(s.key), size)
 	}
 	copy(kv.Key, s.key)
 	out := append(kv.Value[:0], rowByte)
-	for _, w := range st.write {
-		if e := w.entry(args, op, &number); e.op() != opDelete || !st.replaces {
+	for _, c := range columns {
+		if e := c.entry(vals, op, &number); e.op != opDelete || !whole {
 			out = e.append(out)
 		}
 	}
@@ -338,39 +364,4 @@ func (s *session) writeRow(st *statement, args []drivers.Value, op uint64) error
 
 func tooLarge(what string, size int) error {
 	return fmt.Errorf("a %s of %d bytes, at most %d fit: %w", what, size, maxRow, drivers.ErrTooLarge)
-}
-
-// rewriteBelow is the size in bytes up to which a write that has read its row writes the whole
-// row, and not an operand. Otherwise a row that is read and written again and again, such as a
-// UID counter, would become an ever longer chain of operands, which each read folds from end to
-// end. For a larger row, such as a message with flags, writing all of it would cost more.
-const rewriteBelow = 1 << 10
-
-// rewriteRow applies the write to the row in s.prior and puts the whole row into the batch. The
-// session has the row's lock, so the row has not changed since it was read.
-func (s *session) rewriteRow(st *statement, args []drivers.Value, op uint64) error {
-	var number [scalarLen]byte
-	operand := append(s.operand[:0], rowByte)
-	for _, w := range st.write {
-		operand = w.entry(args, op, &number).append(operand)
-	}
-	var err error
-	if s.prior == nil {
-		s.whole = append(s.whole[:0], operand...)
-	} else if s.whole, err = foldOperands(s.whole[:0], s.prior, operand); err != nil {
-		return err
-	}
-	if s.operand, err = appendRow(operand[:0], s.whole); err != nil {
-		return err
-	}
-	return s.batch.Set(s.key, s.operand, nil)
-}
-
-// entry returns what a write does to one column. A number's payload is in number.
-func (w operand) entry(args []drivers.Value, op uint64, number *[scalarLen]byte) entry {
-	tag := uint64(w.col) << opBits
-	if args[w.arg].IsNull() {
-		return entry{tag: tag | opDelete}
-	}
-	return entry{tag | op, scalar(&args[w.arg], number)}
 }
