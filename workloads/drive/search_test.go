@@ -2,7 +2,6 @@ package drive
 
 import (
 	"math"
-	"runtime/metrics"
 	"testing"
 	"time"
 
@@ -98,7 +97,7 @@ func TestSearchWithTooFewWorkers(t *testing.T) {
 func (p *phase) cell(what workloads.Phase) *results.Cell {
 	p.span = p.Stream.Span()
 	p.seconds = max(p.span.Seconds(), p.stats.LastStart)
-	p.used = usage{sched: &metrics.Float64Histogram{Buckets: []float64{0}}}
+	p.used = usage{}
 	for i := range workloads.NumOps {
 		for out, n := range p.recorder.Total(i).Counts {
 			p.counts[latency.Outcome(out)] += n

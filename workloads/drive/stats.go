@@ -337,9 +337,7 @@ type usage struct {
 	throttled time.Duration // stopped by the CPU quota of its cgroup
 	rss       int64         // peak resident bytes; 0: not known
 	paused    time.Duration // stopped by the garbage collector
-	gc        float64       // CPU seconds of the garbage collector, by the runtime's estimate
 	mallocs   uint64
-	sched     *metrics.Float64Histogram // seconds that goroutines waited for a processor
 }
 
 // processUsage is what the process used since it began.
@@ -348,9 +346,6 @@ func processUsage() usage {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	u.paused, u.mallocs = time.Duration(m.PauseTotalNs), m.Mallocs
-	s := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/sched/latencies:seconds"}}
-	metrics.Read(s)
-	u.gc, u.sched = s[0].Value.Float64(), s[1].Value.Float64Histogram()
 	return u
 }
 
@@ -361,11 +356,7 @@ func (u usage) since(before usage) usage {
 	u.steal -= before.steal
 	u.throttled -= before.throttled
 	u.paused -= before.paused
-	u.gc -= before.gc
 	u.mallocs -= before.mallocs
-	for i, n := range before.sched.Counts {
-		u.sched.Counts[i] -= n
-	}
 	return u
 }
 
@@ -373,8 +364,7 @@ func (u usage) since(before usage) usage {
 func (u usage) client(workers int, seconds float64) results.ClientInfo {
 	c := results.ClientInfo{
 		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
-		Throttled: int64(u.throttled), SchedP99: int64(quantile(u.sched, 0.99) * 1e9),
-		GCPauses: int64(u.paused), GCSeconds: u.gc, PeakRSS: u.rss, Limits: limits(),
+		Throttled: int64(u.throttled), GCPauses: int64(u.paused), PeakRSS: u.rss,
 	}
 	seconds = max(seconds, 1e-9)
 	c.CPUShare = u.cpu.Seconds() / (seconds * c.Capacity)
@@ -393,42 +383,6 @@ func processors() float64 {
 		n = min(n, q)
 	}
 	return n
-}
-
-// quantile is the upper bound of the bucket that holds the quantile q, or the lower bound if
-// the upper one is infinite.
-func quantile(h *metrics.Float64Histogram, q float64) float64 {
-	if h == nil { // a phase that did not begin
-		return 0
-	}
-	var all uint64
-	for _, n := range h.Counts {
-		all += n
-	}
-	left := q * float64(all)
-	for i, n := range h.Counts {
-		if left -= float64(n); left <= 0 && n > 0 {
-			if top := h.Buckets[i+1]; !math.IsInf(top, 1) {
-				return top
-			}
-			return h.Buckets[i]
-		}
-	}
-	return 0
-}
-
-// limits are the limits of this process. GOGC is -1 if it is off.
-func limits() results.Limits {
-	s := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
-	metrics.Read(s)
-	l := results.Limits{GOMAXPROCS: runtime.GOMAXPROCS(0), GOGC: -1, CPUQuota: CPUQuota()}
-	if v := s[0].Value.Uint64(); v < math.MaxUint32 { // all bits set: off
-		l.GOGC = int(v)
-	}
-	if v := s[1].Value.Uint64(); v < math.MaxInt64 {
-		l.GOMEMLIMIT = int64(v)
-	}
-	return l
 }
 
 // memoryLimit raises the Go runtime's memory limit with what lives on its heap. Under a

@@ -228,7 +228,7 @@ type EngineInfo struct {
 	Settings      map[string]string `json:"settings,omitempty"`
 }
 
-// ClientInfo is what the load generator used during a phase, and its limits.
+// ClientInfo is what the load generator used during a phase.
 type ClientInfo struct {
 	Workers    int     `json:"workers" add:"sum"`    // the most that there were at one time
 	Processors int     `json:"processors" add:"sum"` // processors that the process may use
@@ -239,19 +239,8 @@ type ClientInfo struct {
 	OthersShare float64 `json:"others_share" add:"max"`
 	StealShare  float64 `json:"steal_share" add:"max"`  // share of all processors that the hypervisor took
 	Throttled   int64   `json:"throttled_ns" add:"max"` // time in which the CPU quota stopped the process
-	SchedP99    int64   `json:"sched_p99_ns" add:"max"` // how long goroutines waited for a processor
 	GCPauses    int64   `json:"gc_pause_ns" add:"max"`
-	GCSeconds   float64 `json:"gc_cpu_seconds" add:"sum"` // as the runtime estimates it
 	PeakRSS     int64   `json:"peak_rss_bytes" add:"sum"` // the most memory of the process so far; 0: not known
-	Limits      Limits  `json:"limits"`
-}
-
-// Limits are the limits in force for the generator's process.
-type Limits struct {
-	GOMAXPROCS int     `json:"gomaxprocs"`
-	GOMEMLIMIT int64   `json:"gomemlimit"` // bytes
-	GOGC       int     `json:"gogc"`       // percent; negative: off
-	CPUQuota   float64 `json:"cpu_quota"`  // processors that its cgroup may use; 0: no limit, or not known
 }
 
 // SetTime sets when the phase began and ended.
