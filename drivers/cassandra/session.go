@@ -33,13 +33,11 @@ var (
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
-	if err := s.Enter(); err != nil {
-		return nil, err
-	}
-	defer s.Leave()
-	se := &session{store: s}
-	se.Init(s.Gate, se)
-	return se, nil
+	return plan.Call(s.Gate, "open a session", func() (drivers.Session, error) {
+		se := &session{store: s}
+		se.Init(s.Gate, se)
+		return se, nil
+	})
 }
 
 // Tolerate implements drivers.Tolerant.

@@ -88,11 +88,11 @@ func (c *resultValue) UnmarshalCQL(_ gocql.TypeInfo, data []byte) (err error) {
 
 // collection decodes a set, list or map. Cassandra stores no empty ones.
 func (c *resultValue) collection(data []byte) (drivers.Value, error) {
-	if len(data) < 4 {
+	m := metadata{rest: data}
+	n := m.number(4)
+	if m.short || n < 0 {
 		return drivers.Value{}, fmt.Errorf("a %s of %d bytes", c.typ, len(data))
 	}
-	n := int(binary.BigEndian.Uint32(data))
-	data = data[4:]
 	if c.typ.Kind == schemas.Map {
 		n *= 2
 	}
@@ -102,20 +102,16 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 		if c.typ.Kind == schemas.Map && i%2 == 0 {
 			typ = c.typ.Key
 		}
-		size := -1
-		if len(data) >= 4 {
-			size = int(int32(binary.BigEndian.Uint32(data)))
-		}
-		if size < 0 || size > len(data)-4 {
+		size := m.number(4)
+		if m.short || size < 0 || size > len(m.rest) {
 			return drivers.Value{}, fmt.Errorf("a %s ends within element %d of %d", c.typ, i+1, n)
 		}
-		end := 4 + size
-		e, err := readTyped(*typ, data[4:end])
+		e, err := readTyped(*typ, m.rest[:size])
 		if err != nil {
 			return drivers.Value{}, err
 		}
 		elems = append(elems, e)
-		data = data[end:]
+		m.skip(size)
 	}
 	switch c.typ.Kind {
 	case schemas.Set:

@@ -49,17 +49,12 @@ func (s *Store) Session() (drivers.Session, error) {
 }
 
 func (s *Store) session() (*session, error) {
-	if err := s.gate.Enter(); err != nil {
-		return nil, err
-	}
-	defer s.gate.Leave()
-	sl, err := s.newSlot()
-	if err != nil {
-		return nil, err
-	}
-	se := &session{slot: sl}
-	se.Init(&s.gate, se)
-	return se, nil
+	return plan.Call(&s.gate, "open a session", func() (*session, error) {
+		sl, err := s.newSlot()
+		se := &session{slot: sl}
+		se.Init(&s.gate, se)
+		return se, err
+	})
 }
 
 // slots makes the slots of requests of which up to width run in parallel: more[i%width] is that of number i

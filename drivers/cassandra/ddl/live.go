@@ -76,10 +76,7 @@ func (k *LiveKeyspace) MarkAs(definitions []TableDefinition) {
 
 // factor returns the number of replicas in a datacenter.
 func (k *LiveKeyspace) factor(datacenter string) string {
-	if n := k.Replication[datacenter]; n != "" {
-		return n
-	}
-	return k.Replication["replication_factor"]
+	return cmp.Or(k.Replication[datacenter], k.Replication["replication_factor"])
 }
 
 // AddType adds a type that the keyspace defines, with the names and CQL types of its fields.
@@ -264,25 +261,17 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 // ReadMark reads a table's comment; ok is false if mailbench did not write it, or
 // somebody has changed it so that it makes no sense.
 func ReadMark(comment string) (m mark, ok bool) {
-	if !plan.ReadMark(comment, &m) || !m.sound() {
-		return mark{}, false
-	}
-	return m, true
-}
-
-// sound reports whether the mark can be that of a table.
-func (m mark) sound() bool {
+	ok = plan.ReadMark(comment, &m) && m.Schema != "" && m.Table != ""
 	names := map[string]bool{"": true, m.Table: true}
 	for _, in := range m.In {
-		if names[in.Table] || in.Key < 1 {
-			return false
-		}
+		ok = ok && !names[in.Table] && in.Key > 0
 		names[in.Table] = true
 	}
 	for _, columns := range m.Indexes {
-		if len(columns) == 0 {
-			return false
-		}
+		ok = ok && len(columns) > 0
 	}
-	return m.Schema != "" && m.Table != ""
+	if !ok {
+		return mark{}, false
+	}
+	return m, true
 }
