@@ -309,23 +309,19 @@ func (l *located) Keyspace() string { return l.keyspace }
 
 // locate gives a request its keyspace, if a statement of that text was prepared.
 func (n *nodes) locate(q gocql.ExecutableQuery) gocql.ExecutableQuery {
-	known := n.keyspaces.Load()
-	if known == nil || q.Keyspace() != "" {
-		return q
-	}
-	keyspace := ""
+	text := ""
 	switch r := q.(type) {
 	case *gocql.Batch:
 		if len(r.Entries) > 0 {
-			keyspace = (*known)[r.Entries[0].Stmt]
+			text = r.Entries[0].Stmt
 		}
 	case *gocql.Query:
-		keyspace = (*known)[r.Statement()]
+		text = r.Statement()
 	}
-	if keyspace == "" {
-		return q
+	if known := n.keyspaces.Load(); known != nil && q.Keyspace() == "" && (*known)[text] != "" {
+		return &located{q, (*known)[text]}
 	}
-	return &located{q, keyspace}
+	return q
 }
 
 // Pick implements gocql.HostSelectionPolicy.

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -242,16 +241,6 @@ func Compile[S, T any](p *schemas.Pattern, find func(*schemas.Pattern) (*schemas
 		}
 	}
 	return batch(p, parts)
-}
-
-// GuardWrite calls do, which writes, and turns its panic into an error. The error wraps
-// drivers.ErrUnknown, since the engine may have got the write.
-func GuardWrite(do func() error) error {
-	err := crash.Guard(do)
-	if c := new(crash.Error); errors.As(err, &c) {
-		return fmt.Errorf("%w: %w", drivers.ErrUnknown, c)
-	}
-	return err
 }
 
 // Compiler returns a compiler of patterns. Its errors name the pattern.

@@ -378,9 +378,12 @@ func (b ByElement[R]) Each(list []drivers.Value, yield func(row R) error) error 
 
 // Writes makes the n writes of a batch that is not atomic, up to width of them at the same time and else one after
 // another. After the first error it begins no more. It returns how many were applied, and an error that is
-// drivers.ErrUnknown if one of the errors is.
+// drivers.ErrUnknown if one of the errors is, or if one of several panicked: the engine may have got that write.
 func Writes(n, width int, write func(i int) error) (applied int, err error) {
 	took := func(_ int, failed error) bool {
+		if c := new(crash.Error); errors.As(failed, &c) {
+			failed = fmt.Errorf("%w: %w", drivers.ErrUnknown, c)
+		}
 		switch {
 		case failed == nil:
 			applied++
@@ -390,7 +393,7 @@ func Writes(n, width int, write func(i int) error) (applied int, err error) {
 		return err == nil
 	}
 	if width > 1 {
-		InOrder(n, width, func(i int) error { return GuardWrite(func() error { return write(i) }) }, took)
+		InOrder(n, width, write, took)
 		return applied, err
 	}
 	for i := 0; i < n && took(i, write(i)); i++ {
