@@ -19,27 +19,27 @@ import (
 // Config says what to start. Where a field is zero, the instance in the folder keeps its
 // value, and a new instance gets the default. Engine must be set.
 type Config struct {
-	Engine string // cassandra or hbase
+	Engine string `json:"engine"` // cassandra or hbase
 	// Nodes are Cassandra's nodes (1 to 3), or HBase's region servers in
 	// processes of their own (1 or 2). 0 is one process for all.
-	Nodes int
+	Nodes int `json:"count"`
 	// Dir is the instance's folder; several folders are several instances.
-	Dir string
+	Dir string `json:"-"`
 	// Port is what clients connect to: Cassandra's native protocol, HBase's
 	// ZooKeeper. Some ports above it are taken too. AnyPort finds free ones.
-	Port int
+	Port int `json:"port"`
 	// Auth starts Cassandra with a login, a restricted role and TLS.
-	Auth bool
+	Auth bool `json:"auth,omitempty"`
 	// Datacenters are Cassandra's datacenters, dc1 and dc2: nodes are put into them in turn, each
 	// into a rack of its own. 0 is one datacenter without racks.
-	Datacenters int
+	Datacenters int `json:"datacenters,omitempty"`
 	// Options are lines of cassandra.yaml, as name → value. They replace those that mailbench
 	// writes, but for names, addresses and folders.
-	Options map[string]string
+	Options map[string]string `json:"options,omitempty"`
 	// HeapBytes is the heap of each process in bytes, rounded down to whole MiB.
-	HeapBytes int64
+	HeapBytes int64 `json:"heap_bytes"`
 	// Progress is called with a line, without its newline, for each slow step.
-	Progress func(line string)
+	Progress func(line string) `json:"-"`
 }
 
 // AnyPort means a free port that is followed by enough free ports.

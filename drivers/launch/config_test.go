@@ -79,7 +79,7 @@ const awkward = `it's "a" <b> & 100% #c`
 func configured(t *testing.T, e engine, count int) (*Instance, []command) {
 	t.Helper()
 	f := e.facts()
-	in := &Instance{engine: e, dir: filepath.Join(t.TempDir(), awkward), state: &state{Port: 19500, HeapBytes: f.heap, Count: count}}
+	in := &Instance{engine: e, dir: filepath.Join(t.TempDir(), awkward), state: &state{Config: Config{Nodes: count, Port: 19500, HeapBytes: f.heap}}}
 	in.state.Nodes = e.nodes(in.state.Port, count)
 	var commands []command
 	for i := range in.state.Nodes {

@@ -69,7 +69,7 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 		"Root": filepath.Join(shared, "hbase"), "ZooKeeper": filepath.Join(shared, "zookeeper"),
 		"Tmp": filepath.Join(dir, "tmp"), "Distributed": n.Name != standalone,
 		"Port": in.state.Port, "MasterPort": in.state.Port + 1, "RegionPort": regionPort,
-		"RegionServers": max(in.state.Count, 1),
+		"RegionServers": max(in.state.Config.Nodes, 1),
 	})
 	if err != nil {
 		return command{}, err

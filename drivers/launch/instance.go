@@ -10,6 +10,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -126,23 +127,18 @@ func (in *Instance) plan(c Config) error {
 	if err := claim(in.dir); err != nil {
 		return err
 	}
-	in.state = &state{
-		Engine: f.Name, Version: f.version, Port: c.Port, HeapBytes: c.HeapBytes,
-		Count: max(c.Nodes, f.MinNodes), Auth: c.Auth, Datacenters: c.Datacenters, Options: c.Options,
-	}
+	in.state = &state{Config: c, Version: f.version}
+	in.state.Config.Nodes, in.state.HeapBytes = max(c.Nodes, f.MinNodes), cmp.Or(c.HeapBytes, f.heap)
 	switch c.Port {
 	case 0:
 		in.state.Port = f.Port
 	case AnyPort:
 		var err error
-		if in.state.Port, err = freePorts(in.engine, in.state.Count); err != nil {
+		if in.state.Port, err = freePorts(in.engine, in.state.Config.Nodes); err != nil {
 			return err
 		}
 	}
-	if c.HeapBytes == 0 {
-		in.state.HeapBytes = f.heap
-	}
-	in.state.Nodes = in.engine.nodes(in.state.Port, in.state.Count)
+	in.state.Nodes = in.engine.nodes(in.state.Port, in.state.Config.Nodes)
 	return nil
 }
 
@@ -151,7 +147,7 @@ func (in *Instance) matches(c Config) error {
 	s, f := in.state, in.engine.facts()
 	purge := fmt.Sprintf("remove it first (mailbench engine down %s --purge) or name another --dir", s.Engine)
 	switch {
-	case c.Nodes != 0 && c.Nodes != s.Count:
+	case c.Nodes != 0 && c.Nodes != s.Config.Nodes:
 		return fmt.Errorf("%s holds %s, not %d: %s", in.dir, in, c.Nodes, purge)
 	case c.Port > 0 && c.Port != s.Port:
 		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)

@@ -42,8 +42,8 @@ func (in *Instance) Dir() string { return in.dir }
 // String describes the instance and says where clients find it.
 func (in *Instance) String() string {
 	f := in.engine.facts()
-	size := words.Plural(in.state.Count, f.Unit)
-	if in.state.Count == 0 {
+	size := words.Plural(in.state.Config.Nodes, f.Unit)
+	if in.state.Config.Nodes == 0 {
 		size = "1 process"
 	}
 	return fmt.Sprintf("%s %s, %s, %s on %s", f.Name, in.state.Version, size, f.protocol, strings.Join(in.Contact(), ", "))

@@ -78,8 +78,8 @@ func TestForgedState(t *testing.T) {
 	for what, forge := range map[string]func(*state){
 		`a node "../victim", expected "node1"`: func(s *state) { s.Nodes = []Node{{Name: "../victim"}} },
 		"0 nodes, expected 1":                  func(s *state) { s.Nodes = nil },
-		"expected at most 3":                   func(s *state) { s.Count = 1 << 40 },
-		"-1 nodes":                             func(s *state) { s.Count = -1 },
+		"expected at most 3":                   func(s *state) { s.Config.Nodes = 1 << 40 },
+		"-1 nodes":                             func(s *state) { s.Config.Nodes = -1 },
 		"port 99999":                           func(s *state) { s.Port = 99999 },
 		"heap of ":                             func(s *state) { s.HeapBytes = 1 << 60 },
 	} {

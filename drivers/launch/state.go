@@ -25,18 +25,11 @@ const (
 // ErrAbsent is the error for a folder that holds no instance.
 var ErrAbsent = errors.New("engine was not started")
 
-// state is what the state file holds.
+// state is what the state file holds: the configuration with its defaults, and the nodes.
 type state struct {
-	Engine    string `json:"engine"`
-	Version   string `json:"version"`
-	Port      int    `json:"port"`
-	HeapBytes int64  `json:"heap_bytes"`
-	Count     int    `json:"count"` // Config.Nodes
-	Auth      bool   `json:"auth,omitempty"`
-	Nodes     []Node `json:"nodes"`
-
-	Datacenters int               `json:"datacenters,omitempty"`
-	Options     map[string]string `json:"options,omitempty"`
+	Config
+	Version string `json:"version"`
+	Nodes   []Node `json:"nodes"`
 }
 
 // Node is one process of an instance.
@@ -85,17 +78,15 @@ func damaged(dir string, err error) error {
 // layOut computes the nodes of an instance from its size and its port. It keeps only their
 // processes from the state file, because names become folders that launch removes.
 func (s *state) layOut(e engine) error {
-	c, f := Config{
-		Nodes: s.Count, Port: s.Port, HeapBytes: s.HeapBytes, Auth: s.Auth, Datacenters: s.Datacenters, Options: s.Options,
-	}, e.facts()
-	if err := c.check(e); err != nil {
+	if err := s.check(e); err != nil {
 		return err
 	}
-	if s.Count < f.MinNodes || s.Port <= 0 || s.HeapBytes <= 0 {
+	f := e.facts()
+	if s.Config.Nodes < f.MinNodes || s.Port <= 0 || s.HeapBytes <= 0 {
 		return fmt.Errorf("expected at least %s, a port and a heap; found %d, port %d, heap %d",
-			words.Plural(f.MinNodes, f.Unit), s.Count, s.Port, s.HeapBytes)
+			words.Plural(f.MinNodes, f.Unit), s.Config.Nodes, s.Port, s.HeapBytes)
 	}
-	nodes := e.nodes(s.Port, s.Count)
+	nodes := e.nodes(s.Port, s.Config.Nodes)
 	if len(s.Nodes) != len(nodes) {
 		return fmt.Errorf("it has %d nodes, expected %d", len(s.Nodes), len(nodes))
 	}

@@ -36,7 +36,7 @@ func FuzzState(f *testing.F) {
 		if len(nodes) == 0 || len(in.Contact()) == 0 || in.String() == "" {
 			t.Errorf("%d nodes, %d contacts of %s", len(nodes), len(in.Contact()), in)
 		}
-		for i, want := range e.nodes(in.state.Port, in.state.Count) {
+		for i, want := range e.nodes(in.state.Port, in.state.Config.Nodes) {
 			if i >= len(nodes) || nodes[i].Name != want.Name || nodes[i].Address != want.Address {
 				t.Errorf("node %d of %+v is not %+v", i, nodes, want)
 			}
