@@ -37,14 +37,14 @@ const (
 
 // tally counts what the measurements at one rate showed.
 type tally struct {
-	rate                          float64
-	held, unclear, broken, client int
-	operations                    float64 // scheduled operations in the last measurement
+	rate       float64
+	of         map[results.StepVerdict]int
+	operations float64 // scheduled operations in the last measurement
 }
 
 // good is how many of the measurements did not break, bad is how many did.
-func (t *tally) good() int { return t.held + t.unclear }
-func (t *tally) bad() int  { return t.broken + t.client }
+func (t *tally) good() int { return t.of[results.StepHeld] + t.of[results.StepUnclear] }
+func (t *tally) bad() int  { return t.of[results.StepBroken] + t.of[results.StepClient] }
 
 // contested reports whether measurements differed.
 func (t *tally) contested() bool { return t.good() > 0 && t.bad() > 0 }
@@ -58,15 +58,17 @@ func (t *tally) open() bool {
 
 // verdict is the verdict of most measurements; "" if as many held as broke.
 func (t *tally) verdict() results.StepVerdict {
+	most := func(a, b results.StepVerdict) results.StepVerdict {
+		if t.of[a] > t.of[b] {
+			return a
+		}
+		return b
+	}
 	switch {
-	case t.good() > t.bad() && t.held > t.unclear:
-		return results.StepHeld
 	case t.good() > t.bad():
-		return results.StepUnclear
-	case t.bad() > t.good() && t.client >= t.broken:
-		return results.StepClient
+		return most(results.StepHeld, results.StepUnclear)
 	case t.bad() > t.good():
-		return results.StepBroken
+		return most(results.StepBroken, results.StepClient)
 	}
 	return ""
 }
@@ -80,19 +82,10 @@ func tallies(steps []results.SearchStep) []tally {
 			return cmp.Compare(t.rate, rate)
 		})
 		if !found {
-			all = slices.Insert(all, at, tally{rate: s.Rate})
+			all = slices.Insert(all, at, tally{rate: s.Rate, of: map[results.StepVerdict]int{}})
 		}
 		t := &all[at]
-		switch s.Verdict {
-		case results.StepHeld:
-			t.held++
-		case results.StepUnclear:
-			t.unclear++
-		case results.StepClient:
-			t.client++
-		default:
-			t.broken++
-		}
+		t.of[s.Verdict]++
 		if s.Cell.Offered != nil {
 			t.operations = float64(s.Cell.Offered.Due)
 		}
@@ -398,7 +391,7 @@ func sureHigh(all []tally, high *tally) float64 {
 
 // why says what broke at a rate.
 func why(s *results.Search, t *tally) string {
-	if t.client >= t.broken && t.client > 0 {
+	if client := t.of[results.StepClient]; client > 0 && client >= t.of[results.StepBroken] {
 		return last(s, t.rate, results.StepClient)
 	}
 	return last(s, t.rate, results.StepBroken)
