@@ -25,7 +25,7 @@ func WriteMarkdown(w io.Writer, r *results.Run) error { return document.WriteMar
 // Of is the report of a run: what is wrong first, then the verdict with the latency of the whole load
 // and of each operation, then warnings, and folded all that is known.
 func Of(r *results.Run, by ranking.Metric) *document.Document {
-	v := &run{Run: r, names: NamesIn(r), loads: Loads(r, by), explainer: newExplainer(r)}
+	v := &run{Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), explainer: newExplainer(r)}
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
 		for _, s := range sections {
@@ -61,28 +61,6 @@ type run struct {
 	names     Names
 	loads     []ranking.Load // of measured phases; empty for a sweep
 	explainer *explainer
-}
-
-// Loads are the ranked loads of a run. The points of a sweep are not ranked.
-func Loads(r *results.Run, by ranking.Metric) []ranking.Load {
-	if r.Sweep != nil {
-		return nil
-	}
-	n := NamesIn(r)
-	several := n.engines && len(modelsOf(r)) == 1 // then engines identify rows
-	return ranking.Of(r, cmp.Or(by, ranking.Typical), func(model, engine string) string {
-		if several {
-			return engine
-		}
-		return model
-	}, func(model, engine string) string {
-		for i := range r.Audits {
-			if a := &r.Audits[i]; a.Model == model && a.Engine == engine && a.Wrong() {
-				return "its data is wrong or lost"
-			}
-		}
-		return ""
-	})
 }
 
 // modelsOf are the models of the run's results, in their order.

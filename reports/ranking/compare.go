@@ -12,11 +12,11 @@ import (
 const leastDifference = 1.05
 
 // Difference is how a metric of one model compares with that of another. Ratio is the geometric mean
-// of the ratios of their trials, Low and High are its 95% interval.
+// of the ratios of their trials.
 type Difference struct {
-	Ratio, Low, High float64
-	Trials           int
-	// Significant says that the metric is larger: by more than 5%, and for a latency the interval of
+	Ratio  float64
+	Trials int
+	// Significant says that the metric is larger: by more than 5%, and for a latency the 95% interval of
 	// Student's t of the log ratios, trial by trial, is above 1. One trial has no interval, and so no
 	// significance.
 	Significant bool
@@ -39,8 +39,8 @@ func Compare(a, b Series, timed bool) (d Difference, ok bool) {
 		return d, false
 	}
 	mean, half := growth.Mean(logs, 0.05)
-	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
-	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
+	d.Ratio = math.Exp(mean)
+	d.Significant = d.Ratio > leastDifference && (!timed || mean > half)
 	return d, true
 }
 

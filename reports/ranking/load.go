@@ -44,21 +44,23 @@ type Left struct {
 
 // Model is a model with its trials.
 type Model struct {
-	Name, Model, Engine, Durability string
-	Cells                           trials.Column
-	NotRanked                       string  // why the model is not ranked; "": it is
-	Throughput                      float64 // operations per second of the phase Unthrottled; 0: it was not measured
-	values                          map[Metric]Series
-	used                            []*results.Cell // by trial; nil where a trial does not count
+	Name, Model, Engine string
+	Cells               trials.Column
+	NotRanked           string // why the model is not ranked; "": it is
+	values              map[Metric]Series
+	used                []*results.Cell // by trial; nil where a trial does not count
 }
 
 // Unthrottled is the name of a phase that runs as fast as the store answers. Its throughput is shown
 // with the measured phase before it.
 const Unthrottled = "throughput"
 
-// Of are the loads of the run's measured phases, ranked by a metric. Name gives models their names. Wrong
-// says why a model's data is wrong or lost; "" if it is right.
-func Of(r *results.Run, by Metric, name, wrong func(model, engine string) string) []Load {
+// Of are the loads of the run's measured phases, ranked by a metric. The points of a sweep are not ranked. Models on
+// several engines have the name of their model, and a single model on several engines that of the engine.
+func Of(r *results.Run, by Metric) []Load {
+	if r.Sweep != nil {
+		return nil
+	}
 	type key struct {
 		where, engine, arrivals string
 		rate                    float64
@@ -66,8 +68,10 @@ func Of(r *results.Run, by Metric, name, wrong func(model, engine string) string
 	}
 	var order []key
 	phases := map[key][]*results.Cell{}
+	models, engines := map[string]bool{}, map[string]bool{}
 	for i := range r.Cells {
 		c := &r.Cells[i]
+		models[c.Model], engines[c.Engine] = true, true
 		if !c.Measured() || len(c.Ops) == 0 && c.Verdict == results.OK {
 			continue
 		}
@@ -84,9 +88,9 @@ func Of(r *results.Run, by Metric, name, wrong func(model, engine string) string
 	for _, k := range order {
 		l := Load{Phase: k.where, Engine: k.engine, Cell: phases[k][0], By: by}
 		for _, cs := range trials.Columns(phases[k]) {
-			m := newModel(cs, name(cs[0].Model, cs[0].Engine))
-			if why := wrong(m.Model, m.Engine); why != "" {
-				m.NotRanked = why
+			m := newModel(r, cs)
+			if len(models) == 1 && len(engines) > 1 {
+				m.Name = m.Engine
 			}
 			l.Models, l.Trials = append(l.Models, m), max(l.Trials, len(cs))
 		}
@@ -100,12 +104,8 @@ func Of(r *results.Run, by Metric, name, wrong func(model, engine string) string
 	return all
 }
 
-func newModel(cs trials.Column, name string) Model {
-	first := cs[0]
-	m := Model{
-		Name: name, Model: first.Model, Engine: first.Engine, Durability: first.Durability, Cells: cs,
-		values: map[Metric]Series{},
-	}
+func newModel(r *results.Run, cs trials.Column) Model {
+	m := Model{Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, values: map[Metric]Series{}}
 	ok := 0
 	for _, c := range cs {
 		if c.Verdict == results.OK {
@@ -120,6 +120,11 @@ func newModel(cs trials.Column, name string) Model {
 	}
 	if 2*ok <= len(cs) {
 		m.NotRanked = m.trouble()
+	}
+	for i := range r.Audits {
+		if a := &r.Audits[i]; a.Model == m.Model && a.Engine == m.Engine && a.Wrong() {
+			m.NotRanked = "its data is wrong or lost"
+		}
 	}
 	return m
 }

@@ -66,7 +66,7 @@ func busy(model string, n int) float64 {
 
 func one(t *testing.T, r *results.Run, by Metric) *Load {
 	t.Helper()
-	all := Of(r, by, func(model, _ string) string { return model }, func(string, string) string { return "" })
+	all := Of(r, by)
 	if len(all) != 1 {
 		t.Fatalf("%d loads, want 1", len(all))
 	}
@@ -228,16 +228,12 @@ func TestNotRanked(t *testing.T) {
 			c.Verdict, c.Offered.Achieved = results.Overloaded, 61
 		}
 	}
-	l := Of(r, Typical, func(model, _ string) string { return model }, func(model, _ string) string {
-		if model == "c" {
-			return "its data is wrong or lost"
-		}
-		return ""
-	})[0]
+	r.Audits = []results.Audit{{Model: "c", Engine: "embedded", Lost: 1}, {Model: "a", Engine: "cassandra", Lost: 1}}
+	l := one(t, r, Typical)
 	if l.First != 1 || l.Models[0].Name != "a" {
-		t.Errorf("%s", said(&l))
+		t.Errorf("%s", said(l))
 	}
-	has(t, said(&l), "a is fastest", "Not ranked: c (its data is wrong or lost); b (overloaded: it executed 61 of 100 operations/s).")
+	has(t, said(l), "a is fastest", "Not ranked: c (its data is wrong or lost); b (overloaded: it executed 61 of 100 operations/s).")
 	for i := range l.Models {
 		if math.IsNaN(l.Models[i].Value(Typical)) {
 			t.Errorf("%s has no latency", l.Models[i].Name)
@@ -250,6 +246,15 @@ func TestNotRanked(t *testing.T) {
 		r.Cells[i].Verdict = results.Invalid
 	}
 	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: do not decide by the latencies below.", "(most trials are invalid)")
+}
+
+// A single model on several engines has their names.
+func TestNamesOfEngines(t *testing.T) {
+	r := planted(2, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}})
+	r.Cells[1].Engine, r.Cells[1].Trial = "cassandra", 1
+	if all := Of(r, Typical); len(all) != 2 || all[0].Models[0].Name != "embedded" || all[1].Models[0].Name != "cassandra" {
+		t.Errorf("%+v", all)
+	}
 }
 
 // Of a few invalid trials the others count.
