@@ -98,13 +98,17 @@ func (s *Settings) Bool(name string) bool {
 
 // TLS are the settings of encrypted connections: tls, tls_ca, tls_cert, tls_key and tls_server_name.
 type TLS struct {
-	Encrypted             bool
-	CA, Cert, Key, Server string
+	Encrypted     bool
+	CA, Cert, Key string // files
+	Server        string // the name in its certificate; "" is the host's
 }
 
 // TLS is the settings of encrypted connections. The others mean nothing unless tls is true.
 func (s *Settings) TLS() TLS {
-	t := TLS{s.Bool("tls"), s.Text("tls_ca"), s.Text("tls_cert"), s.Text("tls_key"), s.Text("tls_server_name")}
+	t := TLS{
+		Encrypted: s.Bool("tls"), CA: s.Text("tls_ca"), Cert: s.Text("tls_cert"), Key: s.Text("tls_key"),
+		Server: s.Text("tls_server_name"),
+	}
 	for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_server_name"} {
 		if s.values[name] != "" && !t.Encrypted {
 			s.errs = append(s.errs, fmt.Errorf("setting %s needs tls: true", name))

@@ -68,7 +68,6 @@ type Definition struct {
 	Keyspace    string
 	Replication Replication
 	Tables      []TableDefinition
-	namespace   string
 	types       []*schemas.UserType
 	other       []schemas.Setting // of the schema
 	Stored      *schemas.Schema   // as Inspect will return it, without materialized views
@@ -90,7 +89,7 @@ type TableDefinition struct {
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
-	d := &Definition{Replication: r, namespace: namespace, types: s.Types, other: s.Other, Stored: schemas.Canonical(s)}
+	d := &Definition{Replication: r, types: s.Types, other: s.Other, Stored: schemas.Canonical(s)}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}
