@@ -175,7 +175,7 @@ func TestContact(t *testing.T) {
 func TestDescribeEngine(t *testing.T) {
 	e := (&cluster{}).engine("test")
 	var out bytes.Buffer
-	listed := listEngine(&e)
+	listed := listEngine(e)
 	listed.describe(&out, e.Server)
 	for _, line := range []string{
 		"test: a cluster for tests",

@@ -24,17 +24,13 @@ func newEngines(known registry) *cobra.Command {
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all := []listedEngine{}
-			for _, e := range known.engines {
-				all = append(all, listEngine(&e))
-			}
 			if len(args) == 0 || args[0] == "all" && asJSON(cmd) {
-				return list(cmd, all, []string{"ENGINE", "DESCRIPTION"},
+				return list(cmd, mapped(known.engines, listEngine), []string{"ENGINE", "DESCRIPTION"},
 					func(e listedEngine) []string { return []string{e.Name, e.Doc} })
 			}
 			engines, err := pickEngines(args, known.engines)
 			for i := 0; i < len(engines) && err == nil; i++ {
-				e := listEngine(&engines[i])
+				e := listEngine(engines[i])
 				err = show(cmd, e, func(w io.Writer, _ int) { e.describe(w, engines[i].Server) })
 			}
 			return err
@@ -54,10 +50,10 @@ type listedEngine struct {
 	Lacking     []drivers.Setting `json:"lacking,omitempty"` // what a server may lack, and what happens then
 }
 
-func listEngine(e *drivers.Engine) listedEngine {
+func listEngine(e drivers.Engine) listedEngine {
 	none := []drivers.Setting{} // no null in JSON
 	return listedEngine{
-		e.Name, e.Doc, e.Remote, append(none, settingsOf(e)...), append(none, e.Environment...), e.Lacking,
+		e.Name, e.Doc, e.Remote, append(none, settingsOf(&e)...), append(none, e.Environment...), e.Lacking,
 	}
 }
 
@@ -82,15 +78,12 @@ func printSettings(w io.Writer, head []string, all []drivers.Setting) {
 		return
 	}
 	fmt.Fprintln(w)
-	var rows [][]string
-	for _, s := range all {
-		if row := []string{s.Name, s.Default, s.Doc}; len(head) == 3 {
-			rows = append(rows, row)
-		} else {
-			rows = append(rows, slices.Delete(row, 1, 2))
+	table(w, head, mapped(all, func(s drivers.Setting) []string {
+		if len(head) == 3 {
+			return []string{s.Name, s.Default, s.Doc}
 		}
-	}
-	table(w, head, rows)
+		return []string{s.Name, s.Doc}
+	}))
 }
 
 // settingsOf are the settings of an engine, and for one on the network its address.

@@ -81,13 +81,8 @@ func pickEngines(names []string, all []drivers.Engine) ([]drivers.Engine, error)
 }
 
 // able are the engines that can do something.
-func (r registry) able(can func(e *drivers.Engine) bool) (all []drivers.Engine) {
-	for i := range r.engines {
-		if can(&r.engines[i]) {
-			all = append(all, r.engines[i])
-		}
-	}
-	return all
+func (r registry) able(can func(e *drivers.Engine) bool) []drivers.Engine {
+	return slices.DeleteFunc(slices.Clone(r.engines), func(e drivers.Engine) bool { return !can(&e) })
 }
 
 // engineOf returns the engine that --engine names, one of those that can do something.
@@ -171,27 +166,24 @@ func mapped[T, U any](all []T, of func(T) U) []U {
 // file of a variant. "all" is all models without their variants. It is an error if a schema
 // names an engine that does not exist.
 func (r registry) pickModels(names []string) ([]models.Model, error) {
-	picked := r.models
-	if len(names) != 1 || names[0] != "all" {
-		known, names := r.models, slices.Clone(names)
-		if slices.ContainsFunc(names, func(name string) bool { return !r.isModel(name) }) {
-			known = r.withVariants()
+	known, names := r.models, slices.Clone(names)
+	if slices.ContainsFunc(names, func(name string) bool { return name != "all" && !r.isModel(name) }) {
+		known = r.withVariants()
+	}
+	for i, name := range names {
+		if !isFile(name) {
+			continue
 		}
-		for i, name := range names {
-			if !isFile(name) {
-				continue
-			}
-			v, err := r.variant(name)
-			if err != nil {
-				return nil, err
-			}
-			names[i] = v.Name
-			known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
-		}
-		var err error
-		if picked, err = pick("model", names, known, func(m models.Model) string { return m.Name }); err != nil {
+		v, err := r.variant(name)
+		if err != nil {
 			return nil, err
 		}
+		names[i] = v.Name
+		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
+	}
+	picked, err := pick("model", names, known, nameOf)
+	if err != nil {
+		return nil, err
 	}
 	for _, m := range picked {
 		s, err := schemaOf(m)
@@ -213,6 +205,8 @@ func schemaOf(m models.Model) (*schemas.Schema, error) {
 	return s, nil
 }
 
+func nameOf(m models.Model) string { return m.Name }
+
 // isModel reports whether a model that is not a variant has the name.
 func (r registry) isModel(name string) bool {
 	return slices.ContainsFunc(r.models, func(m models.Model) bool { return m.Name == name })
@@ -222,7 +216,7 @@ func (r registry) isModel(name string) bool {
 // Without names, or with "all", it reads the schemas of all models, but not of their variants.
 func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
 	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
-		names = mapped(r.models, func(m models.Model) string { return m.Name })
+		names = mapped(r.models, nameOf)
 	}
 	var read []*schemas.Schema
 	for _, name := range names {

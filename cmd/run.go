@@ -98,8 +98,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		if known, err = f.ofSchema(cmd, known, schema, args); err != nil {
 			return err
 		}
-		if f.prove && !f.keyspace.CanProve() {
-			_, err = io.WriteString(cmd.OutOrStdout(), f.keyspace.Unproven())
+		if text := f.keyspace.Unproven(); f.prove && text != "" {
+			_, err = io.WriteString(cmd.OutOrStdout(), text)
 			return err
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/imports"
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // importFlags are the flags of schema import as they were given.
@@ -64,8 +63,7 @@ func newSchemaImport(known registry) *cobra.Command {
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
 	flags.BoolVar(&f.overwrite, "force", false, "")
 	flags.Lookup("force").Hidden = true // the earlier name
-	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload, "`WORKLOAD` or file with the address and settings of the engine")
-	f.workloadFlags.bind(flags)
+	f.bindEngine(flags)
 	return cmd
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -280,13 +279,14 @@ func amount(p run.Progress, room int) string {
 	if p.OK+p.Failed+p.Dropped == 0 {
 		return ""
 	}
-	all := []string{fmt.Sprintf("%d ok", p.OK), fmt.Sprintf("%.0f/s", p.Rate)}
-	if p.Dropped > 0 {
-		all = slices.Insert(all, 1, fmt.Sprintf("%d dropped", p.Dropped))
-	}
+	all := []string{fmt.Sprintf("%d ok", p.OK)}
 	if p.Failed > 0 {
-		all = slices.Insert(all, 1, fmt.Sprintf("%d not", p.Failed))
+		all = append(all, fmt.Sprintf("%d not", p.Failed))
 	}
+	if p.Dropped > 0 {
+		all = append(all, fmt.Sprintf("%d dropped", p.Dropped))
+	}
+	all = append(all, fmt.Sprintf("%.0f/s", p.Rate))
 	if p.P50 > 0 {
 		times := "p50 " + words.Duration(float64(p.P50))
 		if p.P99 > 0 {

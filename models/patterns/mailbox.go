@@ -28,17 +28,17 @@ type bound struct {
 
 func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{Keyspace: k, tables: k.tables(o.Rows), count: uint64(o.Rows.Count)}
-	for _, t := range k.Schema.Tables {
-		one, loads := b.tables[t.Name], map[string]*drivers.Statement{}
+	loads := map[string]*drivers.Statement{}
+	for name, t := range b.tables {
 		if !t.Header() {
-			loads[load+t.Name] = &one.load
+			loads[load+name] = &t.load
 		}
 		if len(t.Static) > 0 {
-			loads[loadStatic+t.Name] = &one.static
+			loads[loadStatic+name] = &t.static
 		}
-		if err := p.Fill(loads); err != nil {
-			return nil, fmt.Errorf("load table %s: %w", t.Name, err)
-		}
+	}
+	if err := p.Fill(loads); err != nil {
+		return nil, fmt.Errorf("load rows: %w", err)
 	}
 	for _, name := range o.Rows.Patterns {
 		statement, err := p.Get(name)
