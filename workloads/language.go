@@ -302,6 +302,8 @@ const (
 	// MaxMessage bounds body and attachment sizes, because servers refuse larger mail.
 	// A larger size that is drawn is cut to it.
 	MaxMessage = 50 * strict.MB
+	// A message of a given size above LargeMessage has LargeBody bytes of text, and an attachment.
+	LargeMessage, LargeBody = 64 << 10, 8 << 10
 	// MaxMessages is how many messages one operation can be about.
 	MaxMessages = 1000
 	maxClients  = 10_000

@@ -126,6 +126,13 @@ const changing = 1<<Deliver | 1<<Flag | 1<<Label | 1<<Move | 1<<Delete | 1<<Rest
 // Changes reports whether the operation changes what is stored.
 func (o Op) Changes() bool { return int(o) < NumOps && changing>>o&1 == 1 }
 
+// ofAccount are the operations that work on an account as a whole.
+const ofAccount = 1<<Folders | 1<<Login | 1<<Purge | 1<<Recount | 1<<Subscriptions | 1<<AllMail | 1<<Totals |
+	1<<CreateUser | 1<<Nested
+
+// OfAccount reports whether the operation works on an account as a whole, and not on one folder or its messages.
+func (o Op) OfAccount() bool { return int(o) < NumOps && ofAccount>>o&1 == 1 }
+
 // OpNames returns the names of all operations.
 func OpNames() []string { return opNames[:] }
 

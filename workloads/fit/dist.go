@@ -116,9 +116,6 @@ func (s sample) uniform() candidate {
 	return candidate{"uniform", d, s.distance(distuv.Uniform{Min: float64(d.Low) - 0.5, Max: float64(d.High) + 0.5}.CDF)}
 }
 
-// z99 is the 99th percentile of the standard normal distribution.
-const z99 = 2.3263478740408408
-
 // lognormal has the mean and the deviation of the values' logarithms.
 func (s sample) lognormal() candidate {
 	logs := make([]float64, len(s))
@@ -126,9 +123,9 @@ func (s sample) lognormal() candidate {
 		logs[i] = math.Log(float64(v))
 	}
 	mu, sigma := stat.PopMeanStdDev(logs, nil)
-	d := random.Lognormal{Median: round3(math.Exp(mu)), P99: round3(math.Exp(mu + z99*sigma))}
+	d := random.Lognormal{Median: round3(math.Exp(mu)), P99: round3(math.Exp(mu + random.Z99*sigma))}
 	d.P99 = max(d.P99, d.Median+1)
-	by := distuv.LogNormal{Mu: math.Log(float64(d.Median)), Sigma: math.Log(float64(d.P99)/float64(d.Median)) / z99}
+	by := distuv.LogNormal{Mu: math.Log(float64(d.Median)), Sigma: d.Sigma()}
 	return candidate{"lognormal", d, s.distance(func(x float64) float64 {
 		if x < 1 { // a value below 1 becomes 1
 			return 0

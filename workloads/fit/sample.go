@@ -141,19 +141,13 @@ func (s *Sample) User(counts ...int64) {
 	s.counts = append(s.counts, counts...)
 }
 
-// wholeAccount are operations that are not about one folder. A delivery goes to the inbox.
-var wholeAccount = [workloads.NumOps]bool{
-	workloads.Deliver: true, workloads.Folders: true, workloads.Login: true,
-	workloads.Purge: true, workloads.Recount: true,
-}
-
 // Operation adds a line of a trace.
 func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.operations++
 	s.mix[op]++
 	s.times = append(s.times, float64(l.Time))
 	s.user(l.User).asked++
-	if !wholeAccount[op] {
+	if op != workloads.Deliver && !op.OfAccount() { // a delivery goes to the inbox
 		s.user(l.User).folders[folder(l.Folder)]++
 	}
 	if l.To != "" {
@@ -198,22 +192,17 @@ func folder(name string) string {
 func split(sizes []int64) (bodies, files []int64) {
 	for _, size := range sizes {
 		body := max(1, size-header)
-		if size > largeMessage {
-			body = largeBody
-			files = append(files, (size-header-largeBody)*3/4)
+		if size > workloads.LargeMessage {
+			body = workloads.LargeBody
+			files = append(files, (size-header-workloads.LargeBody)*3/4)
 		}
 		bodies = append(bodies, body)
 	}
 	return bodies, files
 }
 
-// Sizes of messages in bytes, for split. header is about that of the header of a generated
-// message and the fields of its parts.
-const (
-	header       = 900
-	largeMessage = 64 << 10
-	largeBody    = 8 << 10
-)
+// header is about how many bytes the header of a generated message and the fields of its parts have.
+const header = 900
 
 // theta is the exponent of Zipf's law that fits how often keys are used. Each group has
 // the counts of its keys by rank. distance is how far all ranks together are from that law.

@@ -92,13 +92,8 @@ func (w *writer) Message(n uint64, date time.Time, m *mail.Message) error {
 	return w.Sized(n, date, 0, m)
 }
 
-// Large messages of a given size have largeBody bytes of text and an attachment. The fields
-// and boundaries of a part take about partOverhead bytes.
-const (
-	largeMessage = 64 << 10
-	largeBody    = 8 << 10
-	partOverhead = 160
-)
+// partOverhead is about how many bytes the fields and boundaries of a part take.
+const partOverhead = 160
 
 // Sized implements Sizer. If size is 0, the workload decides. Sized and the functions that
 // it calls draw random numbers in a fixed order.
@@ -120,7 +115,7 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 	file := 0
 	if size > 0 {
 		html, files = false, 0
-		if size > largeMessage {
+		if size > workloads.LargeMessage {
 			files = 1
 		}
 	}
@@ -128,7 +123,7 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 	if size > 0 {
 		left := max(0, size-int(w.raw.size)-partOverhead)
 		if body = left; files > 0 {
-			body = largeBody
+			body = workloads.LargeBody
 			file = max(0, left-body-3*partOverhead) * base64Line / base64Text
 		}
 	}

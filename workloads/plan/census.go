@@ -212,8 +212,8 @@ func Hottest(ctx context.Context, w *workloads.Workload, c *Census) (user, folde
 			all++
 			users[u]++
 			user = max(user, float64(users[u]))
-			if o.Op == workloads.Folders || o.Op == workloads.Login || o.Op == workloads.Purge || o.Op == workloads.Recount {
-				continue // it works on the account as a whole
+			if o.Op.OfAccount() {
+				continue
 			}
 			in := place{u, o.Folder}
 			if c.Shared() {

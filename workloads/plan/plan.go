@@ -232,8 +232,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 	o.Page, o.Timeout, o.Messages, o.Age = o.how.Page, o.how.Timeout, 1, o.how.Age
 	o.From, o.Bytes = o.how.From, o.how.Bytes
-	switch o.Op {
-	case workloads.Deliver:
+	if o.Op == workloads.Deliver {
 		o.Message = p.messages + n
 		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
 		p.recipients(&o.rand, o)
@@ -241,11 +240,8 @@ func (p *Plan) ofFolder(n uint64, o *Operation) bool {
 			o.Size = int(min(max(1, o.how.Size.Draw(&o.rand)), int64(workloads.MaxMessage)))
 		}
 		return false
-	case workloads.Folders, workloads.Login, workloads.Purge, workloads.Recount, workloads.Subscriptions,
-		workloads.AllMail, workloads.Totals, workloads.CreateUser, workloads.Nested:
-		return false // they work on the account as a whole
 	}
-	return true
+	return !o.Op.OfAccount()
 }
 
 // draw draws the remaining fields of an operation that works on a folder.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
@@ -20,9 +19,6 @@ import (
 // SampleSize is how many messages a sample has, unless the load has fewer.
 const SampleSize = 2000
 
-// year is the time in which the messages of a load arrived.
-const year = 365 * 24 * time.Hour
-
 // Of returns the population of a workload. Its sample is the first size messages of the load.
 // It grows as it did in the year of the load. The mix of the last measured phase with
 // deliveries says how many messages are deleted and moved.
@@ -31,7 +27,7 @@ func Of(ctx context.Context, w *workloads.Workload, mail messages.Source, size i
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	p := &forecast.Population{Span: year.Seconds(), Growth: growth(w)}
+	p := &forecast.Population{Span: workloads.LoadSpan.Seconds(), Growth: growth(w)}
 	folders := 0
 	for u := range c.Users() {
 		var counts []int32

@@ -78,28 +78,29 @@ func (d Uniform) String() string {
 	return fmt.Sprintf("{uniform: {min: %s, max: %s}}", d.Low, d.High)
 }
 
-// z99 is the 99th percentile of the standard normal distribution.
-const z99 = 2.3263478740408408
+// Z99 is the 99th percentile of the standard normal distribution.
+const Z99 = 2.3263478740408408
 
 // Lognormal has a logarithm that is normally distributed: exp(mu + sigma Z)
-// with mu = ln(median) and sigma = ln(p99/median) / z99. A value below 1 becomes 1.
+// with mu = ln(median) and sigma = ln(p99/median) / Z99. A value below 1 becomes 1.
 type Lognormal struct{ Median, P99 Size }
 
 // Draw implements Dist. Z is the inverse of the normal distribution at a
 // uniform number, so that one draw is one number.
 func (d Lognormal) Draw(r *Rand) int64 {
 	z := math.Sqrt2 * math.Erfinv(2*r.open()-1)
-	return max(1, int64(math.Round(float64(d.Median)*math.Exp(d.sigma()*z))))
+	return max(1, int64(math.Round(float64(d.Median)*math.Exp(d.Sigma()*z))))
 }
 
-func (d Lognormal) sigma() float64 { return math.Log(float64(d.P99)/float64(d.Median)) / z99 }
+// Sigma is the standard deviation of the logarithm.
+func (d Lognormal) Sigma() float64 { return math.Log(float64(d.P99)/float64(d.Median)) / Z99 }
 
 // Mean implements Dist.
-func (d Lognormal) Mean() float64 { return float64(d.Median) * math.Exp(d.sigma()*d.sigma()/2) }
+func (d Lognormal) Mean() float64 { return float64(d.Median) * math.Exp(d.Sigma()*d.Sigma()/2) }
 
 // Max implements Dist: Rand.open keeps Z below 8.3.
 func (d Lognormal) Max() int64 {
-	return int64(min(math.MaxInt64/2, math.Ceil(float64(d.Median)*math.Exp(8.3*d.sigma()))))
+	return int64(min(math.MaxInt64/2, math.Ceil(float64(d.Median)*math.Exp(8.3*d.Sigma()))))
 }
 
 func (d Lognormal) String() string {

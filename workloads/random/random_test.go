@@ -126,7 +126,7 @@ func testKeys(t *testing.T, n int) {
 // Kolmogorov's distance; 1.95/√n is passed by chance once in a thousand.
 func TestDistributions(t *testing.T) {
 	normal := func(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
-	sigma := math.Log(200.0/6) / z99
+	sigma := math.Log(200.0/6) / Z99
 	for text, cdf := range map[string]func(x float64) float64{
 		"{uniform: {min: 1000, max: 1001000}}":   func(x float64) float64 { return (x - 1000) / 1e6 },
 		"{lognormal: {median: 6KB, p99: 200KB}}": func(x float64) float64 { return normal(math.Log(x/6000) / sigma) },
