@@ -3,6 +3,7 @@
 package campaigns
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -65,18 +66,15 @@ type fault struct {
 // what they say of it.
 func (f *fault) strike(t *testing.T, models []string) {
 	for pair := range slices.Chunk(models, 2) {
-		// Nodes that the pair before killed are started again.
-		in, err := launch.Up(t.Context(), launch.Config{Engine: f.engine, Dir: f.cluster.Dir()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		*f.cluster = *in
-		var victims []*victim
-		for _, m := range pair {
-			victims = append(victims, f.attack(t, m))
-		}
-		for _, v := range victims {
-			v.underway()
+		startAll(t, f.cluster, f.engine) // also nodes that the pair before killed
+		victims := f.attackAll(t, pair)
+		if f.ended(t) {
+			// The one that is killed could be the last that serves, and the fault another one. Once more, with all nodes.
+			for _, v := range victims {
+				v.cmd.Process.Kill()
+			}
+			startAll(t, f.cluster, f.engine)
+			victims = f.attackAll(t, pair)
 		}
 		o := f.kill(victims)
 		for _, v := range victims {
@@ -90,6 +88,50 @@ func (f *fault) strike(t *testing.T, models []string) {
 			}
 		}
 	}
+}
+
+// attackAll starts runs of some models, and waits until all are under way.
+func (f *fault) attackAll(t *testing.T, models []string) (victims []*victim) {
+	t.Helper()
+	for _, m := range models {
+		victims = append(victims, f.attack(t, m))
+	}
+	for _, v := range victims {
+		v.underway()
+	}
+	return victims
+}
+
+// ended reports whether a node has ended by itself, and logs what its log says of that.
+func (f *fault) ended(t *testing.T) (ended bool) {
+	t.Helper()
+	for _, n := range f.cluster.Nodes() {
+		if n.Running() {
+			continue
+		}
+		ended = true
+		var log bytes.Buffer
+		if err := f.cluster.Log(t.Context(), &log, n.Name, 0, false); err != nil {
+			t.Fatal(err)
+		}
+		lines := slices.DeleteFunc(strings.Split(log.String(), "\n"), func(line string) bool {
+			return !slices.ContainsFunc([]string{"ABORTING", "Terminating", "JvmPauseMonitor", "exiting"}, func(word string) bool {
+				return strings.Contains(line, word)
+			})
+		})
+		t.Logf("%s ended by itself:\n%s", n.Name, strings.Join(lines[max(0, len(lines)-20):], "\n"))
+	}
+	return ended
+}
+
+// startAll starts the nodes that are down, and waits until all nodes serve.
+func startAll(t *testing.T, in *launch.Instance, engine string) {
+	t.Helper()
+	up, err := launch.Up(t.Context(), launch.Config{Engine: engine, Dir: in.Dir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	*in = *up
 }
 
 // attack starts a run. Its few workers are soon all waiting for a node that does
