@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -70,7 +68,6 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"command":    func(words []string) string { return shellquote.Join(words...) },
 	"styleclass": func(s document.Style) string { return classes[s] },
-	"facts":      sortedFacts,
 	"px":         func(v float64) string { return fmt.Sprintf("%.1f", v) },
 	"diagrams":   func() template.CSS { return template.CSS(diagram.Style()) },
 	"style":      func() template.CSS { return template.CSS(style) },
@@ -93,18 +90,7 @@ func execute(w io.Writer, v *view) error {
 	return nil
 }
 
-// fact is a label and its text.
-type fact struct{ Label, Text string }
-
 // repeat is the command that repeats the run whose results are in a folder of that name.
 func repeat(name string) string {
 	return "mailbench run --from " + shellquote.Join(cmp.Or(name, "DIR"))
-}
-
-func sortedFacts(settings map[string]string) []fact {
-	var fs []fact
-	for _, k := range slices.Sorted(maps.Keys(settings)) {
-		fs = append(fs, fact{k, settings[k]})
-	}
-	return fs
 }
