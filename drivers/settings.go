@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
@@ -66,20 +67,20 @@ func (s *Settings) Text(name string) string { return s.values[name] }
 
 // Number is a whole number.
 func (s *Settings) Number(name string, least int) int {
-	n, err := strconv.Atoi(s.values[name])
-	if err != nil || n < least {
-		s.Wrong(name, "%q is not a number of at least %d", s.values[name], least)
-	}
-	return n
+	return atLeast(s, name, strconv.Atoi, least, "number of at least %d")
 }
 
 // Duration is a time such as 5s.
 func (s *Settings) Duration(name string, least time.Duration) time.Duration {
-	d, err := time.ParseDuration(s.values[name])
-	if err != nil || d < least {
-		s.Wrong(name, "%q is not a duration of at least %v, such as 5s", s.values[name], least)
+	return atLeast(s, name, time.ParseDuration, least, "duration of at least %v, such as 5s")
+}
+
+func atLeast[T cmp.Ordered](s *Settings, name string, parse func(string) (T, error), least T, what string) T {
+	v, err := parse(s.values[name])
+	if err != nil || v < least {
+		s.Wrong(name, "%q is not a "+what, s.values[name], least)
 	}
-	return d
+	return v
 }
 
 // Word is the meaning of a value that is one of several words, in upper or lower case.

@@ -105,12 +105,7 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 }
 
 func (t *liveTable) has(index string) bool {
-	for _, x := range t.Indexes {
-		if strings.EqualFold(x.Name, index) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Indexes, func(x liveIndex) bool { return strings.EqualFold(x.Name, index) })
 }
 
 // Time limits of a change of the schema, and the time between two checks of it.

@@ -26,12 +26,7 @@ type liveTable struct {
 	Fields     []liveField `json:"fields"`
 	PrimaryKey []string    `json:"primaryKey"`
 	ShardKey   []string    `json:"shardKey"`
-	Indexes    []struct {
-		Name   string `json:"name"`
-		Fields []struct {
-			Path string `json:"path"`
-		} `json:"fields"`
-	} `json:"indexes"`
+	Indexes    []liveIndex `json:"indexes"`
 
 	full   string
 	mark   mark
@@ -45,6 +40,14 @@ type liveField struct {
 	Precision  int        `json:"precision"`
 	AsUUID     bool       `json:"as uuid"`
 	Collection *liveField `json:"collection"`
+}
+
+// liveIndex is an index of it.
+type liveIndex struct {
+	Name   string `json:"name"`
+	Fields []struct {
+		Path string `json:"path"`
+	} `json:"fields"`
 }
 
 // liveNamespace is a namespace as the server has it; its tables are by their path.
