@@ -21,22 +21,17 @@ func (st *statement) compileRead() error {
 	if st.getsRow() {
 		st.action = doGet
 	} else {
-		st.selections()
+		st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
+		for with := range plan.Bounds(len(st.queries)) {
+			if with&^st.Possible() == 0 {
+				st.queries[with] = st.selection(with, nil)
+			}
+		}
 	}
 	if st.lists() {
 		st.inList, st.partition = st.listSelection(), st.partitionSelection()
 	}
 	return nil
-}
-
-// selections writes the queries of a read, by the bounds that a call gives.
-func (st *statement) selections() {
-	st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
-	for with := range plan.Bounds(len(st.queries)) {
-		if with&^st.Possible() == 0 {
-			st.queries[with] = st.selection(with, nil)
-		}
-	}
 }
 
 // getsRow reports whether a read is a Get, which returns the whole row. A SELECT takes

@@ -116,7 +116,7 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 	before, known := r.store.partitions.get(key)
 	if known {
 		r.in.partition = before
-		if found, err := r.findThere(rows); found || err != nil {
+		if err := r.findThere(rows); err != nil || len(rows) > 0 {
 			return err
 		}
 	}
@@ -129,23 +129,20 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 		return err
 	}
 	r.store.partitions.set(key, r.in.partition)
-	_, err = r.findThere(rows)
-	return err
+	return r.findThere(rows)
 }
 
 // findThere fills in the rows that are in the partition.
-func (r *reading) findThere(rows plan.ByElement[*types.MapValue]) (found bool, err error) {
+func (r *reading) findThere(rows plan.ByElement[*types.MapValue]) error {
 	in := fieldOf(r.st.Pattern().In)
-	err = r.each(r.st.inList, func(row *types.MapValue) error {
+	return r.each(r.st.inList, func(row *types.MapValue) error {
 		v, err := in.decode(row.Map()[in.name])
 		if err != nil {
 			return fmt.Errorf("column %s: %w", in.name, err)
 		}
 		rows.Add(v, row)
-		found = true
 		return nil
 	})
-	return found, err
 }
 
 // shardText returns a text for the shard key of a call.
