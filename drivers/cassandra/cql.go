@@ -182,15 +182,6 @@ func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name stri
 	return b
 }
 
-// remove writes a DELETE of the rows that by names.
-func remove(t *table, p *schemas.Pattern, timed bool) *cql {
-	b := new(cql)
-	b.write("DELETE FROM ", t.qualified)
-	b.stamp(timed)
-	b.equal(p.By, 0)
-	return b
-}
-
 // compileWrite writes two statements for a write. One is sent alone, with its
 // timestamp in the request. The other is part of a batch, with its own timestamp.
 func (st *statement) compileWrite() error {
@@ -285,7 +276,10 @@ func (st *statement) mutation(timed bool) *query {
 	case schemas.Remove:
 		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
 	case schemas.Delete:
-		if b = remove(t, p, timed); p.Present {
+		b = new(cql)
+		b.write("DELETE FROM ", t.qualified)
+		b.stamp(timed)
+		if b.equal(p.By, 0); p.Present {
 			b.write(" IF EXISTS")
 		}
 	}

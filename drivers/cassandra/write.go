@@ -225,16 +225,6 @@ var errSeveralPartitions = errors.New(
 var errSeveralConditions = errors.New(
 	"it has conditions and writes to several partitions, but Cassandra checks only those of one partition together")
 
-// executeIf sends a batch with conditions. If they hold, the answer is one column. Otherwise rows of the
-// partition follow, and gocql fails to scan them, which leaves applied false.
-func (s *session) executeIf(request *gocql.Batch) (applied bool, err error) {
-	applied, it, err := s.store.session.ExecuteBatchCAS(request)
-	if it != nil {
-		_ = it.Close()
-	}
-	return applied, err
-}
-
 // oneBatch sends the parts as one batch. A batch within one partition is one
 // mutation: it is atomic and isolated, needs no batch log, and may be as large as
 // the largest mutation. A batch over several partitions is first logged on two more
@@ -274,7 +264,12 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	if kind != paxosWrite {
 		err = s.store.session.ExecuteBatch(request)
 	} else {
-		applied, err = s.executeIf(request)
+		// If the conditions hold, the answer is one column. Otherwise rows of the partition follow, and gocql fails to
+		// scan them, which leaves applied false.
+		var it *gocql.Iter
+		if applied, it, err = s.store.session.ExecuteBatchCAS(request); it != nil {
+			_ = it.Close()
+		}
 	}
 	if err == nil && !applied {
 		return drivers.ErrNotApplied
