@@ -53,23 +53,19 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		return nil, err
 	}
 	defer se.Close()
-	const lowest, highest, before, from = 0, 1, 2, 3
-	find := &statement{Plan: st.Plan}
-	for _, how := range [][2]string{lowest: {"", ""}, highest: {"", " DESC"}, before: {"<", " DESC"}, from: {">=", ""}} {
+	find := func(sign, order string) (*query, error) {
 		b := &builder{}
 		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
-		if sign := how[0]; sign != "" {
+		if sign != "" {
 			b.where("%s %s %s", first.name, sign, b.variable("low", bindLow, first))
 		}
-		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), how[1])
-		find.queries = append(find.queries, b.done())
+		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
+		one := &statement{Plan: st.Plan, queries: []*query{b.done()}}
+		return one.queries[0], s.prepare(ctx, one)
 	}
-	if err := s.prepare(ctx, find); err != nil {
-		return nil, err
-	}
-	key := func(which int, at []byte) (found []byte, err error) {
+	key := func(q *query, at []byte) (found []byte, err error) {
 		r := &reading{slot: se.slot, ctx: ctx, st: st, in: inputs{low: first.bound(at)}}
-		err = r.each(find.queries[which], func(row *types.MapValue) error {
+		err = r.each(q, func(row *types.MapValue) error {
 			text, _ := row.GetString(first.name)
 			found = []byte(text)
 			if first.typ.Kind == schemas.UUID {
@@ -81,19 +77,25 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		})
 		return found, err
 	}
-	low, err := key(lowest, nil)
-	if err != nil || low == nil {
-		return nil, err
-	}
-	high, err := key(highest, nil)
-	if err != nil || high == nil {
-		return nil, err
-	}
-	return keys.Divide(n, low, high, func(mid []byte) (last, next []byte, err error) {
-		if last, err = key(before, mid); err == nil {
-			next, err = key(from, mid)
+	var queries [4]*query
+	for i, how := range [][2]string{{"", ""}, {"", " DESC"}, {"<", " DESC"}, {">=", ""}} {
+		if queries[i], err = find(how[0], how[1]); err != nil {
+			return nil, err
 		}
-		return last, next, err
+	}
+	lowest, err := key(queries[0], nil)
+	if err != nil || lowest == nil {
+		return nil, err
+	}
+	highest, err := key(queries[1], nil)
+	if err != nil || highest == nil {
+		return nil, err
+	}
+	return keys.Divide(n, lowest, highest, func(mid []byte) (before, from []byte, err error) {
+		if before, err = key(queries[2], mid); err == nil {
+			from, err = key(queries[3], mid)
+		}
+		return before, from, err
 	})
 }
 
