@@ -27,32 +27,53 @@ func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value
 	switch {
 	case len(rows) == 0:
 		return nil
-	case st.Pattern().Kind == schemas.Get:
-		return s.get(st, rows, args, yield)
-	case st.Pattern().Kind == schemas.Slice:
-		return s.slice(st, rows, args, yield)
+	case st.element >= 0:
+		return s.getElement(st, rows, args, yield)
+	case st.Layout.In < 0:
+		return s.read(st, rows, args, nil, yield)
 	}
-	for i := range rows {
-		if err := yield(s.project(st, &rows[i], nil, nil)); err != nil {
+	elems := args[st.Layout.In].Elems()
+	for i := range elems {
+		if err := s.read(st, rows, args, &elems[i], yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// get yields a row for the key, or for each element of the list.
-func (s *session) get(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
-	if st.element >= 0 {
-		return s.getElement(st, rows, args, yield)
+// read yields the row of a get, or the samples of a slice or a scan, for the arguments and an element of the list; nil
+// if there is no list. A page repeats its samples.
+func (s *session) read(
+	st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, yield plan.Yield,
+) error {
+	if st.Pattern().Kind == schemas.Get {
+		last := elem
+		if last == nil {
+			last = &args[len(args)-1]
+		}
+		return yield(s.project(st, st.pick(rows, last), args, elem))
 	}
-	if st.Pattern().In == nil {
-		last := &args[len(args)-1]
-		return yield(s.project(st, st.pick(rows, last), args, nil))
+	page := len(st.Pattern().After) > 0
+	if page && !args[st.Layout.After].IsNull() {
+		return nil
 	}
-	elems := args[len(st.Pattern().By)].Elems()
-	for i := range elems {
-		if err := yield(s.project(st, st.pick(rows, &elems[i]), args, &elems[i])); err != nil {
-			return err
+	for n, found := 0, true; found; {
+		found = false
+		for i := range rows {
+			row := &rows[i]
+			if !st.up {
+				row = &rows[len(rows)-1-i]
+			}
+			if !st.has(row, args) {
+				continue
+			}
+			if err := yield(s.project(st, row, args, elem)); err != nil {
+				return err
+			}
+			found = page
+			if n++; page && n == most {
+				return nil
+			}
 		}
 	}
 	return nil
@@ -101,59 +122,6 @@ func (st *statement) whole(row *sample) bool {
 		}
 	}
 	return true
-}
-
-// slice yields the samples below a prefix, once for each element of its list. A page repeats them.
-func (s *session) slice(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
-	if st.Pattern().In != nil {
-		elems := args[len(st.Pattern().By)].Elems()
-		for i := range elems {
-			if _, err := s.pass(st, rows, args, &elems[i], unlimited, yield); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if len(st.Pattern().After) == 0 {
-		_, err := s.pass(st, rows, args, nil, unlimited, yield)
-		return err
-	}
-	if !args[st.Layout.After].IsNull() {
-		return nil
-	}
-	for left := most; left > 0; {
-		n, err := s.pass(st, rows, args, nil, left, yield)
-		if n == 0 || err != nil {
-			return err
-		}
-		left -= n
-	}
-	return nil
-}
-
-// unlimited is more rows than any slice has samples.
-const unlimited = 1 << 30
-
-// pass yields the samples of a slice once, up to limit rows, and returns their number.
-func (s *session) pass(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, limit int,
-	yield plan.Yield,
-) (n int, err error) {
-	for i := range rows {
-		row := &rows[i]
-		if !st.up {
-			row = &rows[len(rows)-1-i]
-		}
-		if !st.has(row, args) {
-			continue
-		}
-		if err := yield(s.project(st, row, args, elem)); err != nil {
-			return n, err
-		}
-		if n++; n == limit {
-			break
-		}
-	}
-	return n, nil
 }
 
 // has reports whether the sample belongs to the slice.
@@ -238,7 +206,6 @@ type statement struct {
 	table *samples
 
 	out     []output // for each of a read's columns
-	bound   []int    // for each column of by and in, its position
 	element int      // position of the map of which one element is read, or -1
 	written []int    // position in a sample of each column that a write sets
 	prefix  int      // how many leading key columns by binds
@@ -263,11 +230,11 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	if p.Static {
 		st.table = &t.statics
 	}
-	st.bound = st.positions(p.By)
+	bound := st.positions(p.By)
 	if p.In != nil {
-		st.bound = append(st.bound, st.position(p.In))
+		bound = append(bound, st.position(p.In))
 	}
-	for st.prefix < len(st.bound) && st.bound[st.prefix] == st.prefix {
+	for st.prefix < len(bound) && bound[st.prefix] == st.prefix {
 		st.prefix++
 	}
 	last := st.table.key[len(st.table.key)-1]
@@ -278,17 +245,17 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	}
 	if p.Kind.Reads() {
 		for _, at := range st.positions(p.Columns) {
-			st.out = append(st.out, output{at, slices.Index(st.bound, at)})
+			st.out = append(st.out, output{at, slices.Index(bound, at)})
 		}
 	} else {
 		st.written = st.positions(p.Columns)
 	}
-	st.direct()
+	st.direct(len(bound))
 	return st, nil
 }
 
-// direct finds the column of a slice's bounds, and its direction.
-func (st *statement) direct() {
+// direct finds the column of a slice's bounds, and its direction. bound is the number of columns that by and in bind.
+func (st *statement) direct(bound int) {
 	p := st.Pattern()
 	st.ranged, st.up = -1, !p.Reverse
 	for _, b := range []*schemas.Bound{p.From, p.To} {
@@ -297,8 +264,8 @@ func (st *statement) direct() {
 		}
 	}
 	desc := false
-	if p.Index != nil && len(st.bound) < len(p.Index.Columns) {
-		desc = p.Index.Columns[len(st.bound)].Desc
+	if p.Index != nil && bound < len(p.Index.Columns) {
+		desc = p.Index.Columns[bound].Desc
 	} else if p.Index == nil && st.prefix < len(st.table.key) {
 		desc = st.table.key[st.prefix].Desc
 	}
