@@ -30,9 +30,6 @@ const (
 // a stored counter of appends.
 const elementBits = 40
 
-// nextElement returns the number of the next element of a list.
-func (s *Store) nextElement() uint64 { return s.elements.Add(1) }
-
 // countElements makes the numbers of elements begin above all earlier ones.
 func (s *Store) countElements() error {
 	data, err := find(s.db, []byte(openedKey), nil)

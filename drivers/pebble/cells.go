@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -190,7 +191,7 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 	for i := 0; i < len(elems); i += step {
 		if t.Kind == schemas.List {
 			s.cellKey = f.cellsOf(s.cellKey[:0], row, col)
-			s.cellKey = binary.BigEndian.AppendUint64(s.cellKey, s.store.nextElement())
+			s.cellKey = binary.BigEndian.AppendUint64(s.cellKey, s.store.elements.Add(1))
 		} else if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, elems[i]); err != nil {
 			return err
 		}
@@ -217,28 +218,17 @@ func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value
 	if err != nil {
 		return err
 	}
-	kind := f.columns[col].Type.Elem.Kind
 	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		err = s.removeIfEqual(it, kind, v.Elems())
-	}
-	return s.endIter(it, err)
-}
-
-func (s *session) removeIfEqual(it *pebble.Iterator, kind schemas.Kind, elems []drivers.Value) error {
-	data, err := it.ValueAndErr()
-	if err != nil {
-		return err
-	}
-	v, err := decodeScalar(kind, data)
-	if err != nil {
-		return err
-	}
-	for i := range elems {
-		if elems[i].Equal(v) {
-			return s.batch.Delete(it.Key(), nil)
+		var data []byte
+		var stored drivers.Value
+		if data, err = it.ValueAndErr(); err == nil {
+			stored, err = decodeScalar(f.columns[col].Type.Elem.Kind, data)
+		}
+		if err == nil && slices.ContainsFunc(v.Elems(), stored.Equal) {
+			err = s.batch.Delete(it.Key(), nil)
 		}
 	}
-	return nil
+	return s.endIter(it, err)
 }
 
 // clearCells deletes the elements of the row's columns from first to last.

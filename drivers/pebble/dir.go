@@ -24,18 +24,35 @@ const markName = "MAILBENCH"
 // mark is the text of that file. Its number is that of the layout in the package comment.
 var mark = []byte("mailbench data, engine embedded, layout 3\n")
 
-// claim creates and marks the folder if it is absent or empty. Otherwise it checks that the
-// folder is mailbench's.
-func claim(dir string) error {
-	if err := private.Make(dir); err != nil {
+// claim checks that the folder is mailbench's. If it is absent or empty, claim creates and marks it, unless the store
+// is only read. Pebble follows links (it would empty what LOCK points to), so that a folder with one is refused.
+func claim(dir string, readOnly bool) error {
+	name := filepath.Join(dir, markName)
+	if readOnly {
+		err := private.Check(dir)
+		if err == nil {
+			_, err = os.Lstat(name)
+		}
+		if err != nil {
+			return fmt.Errorf("%s contains no data of mailbench: %w", dir, err)
+		}
+	} else if err := private.Make(dir); err != nil {
 		return fmt.Errorf("create the data directory: %w", err)
 	}
-	ours, err := marked(dir)
-	if err != nil {
+	if err := private.PlainFiles(dir); err != nil {
 		return err
 	}
-	if ours {
+	found, err := private.ReadFile(name)
+	switch {
+	case err == nil && !bytes.Equal(found, mark):
+		return fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it",
+			dir, found)
+	case err == nil && readOnly:
+		return nil
+	case err == nil:
 		return private.Restrict(dir)
+	case readOnly || !errors.Is(err, os.ErrNotExist):
+		return err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -45,39 +62,7 @@ func claim(dir string) error {
 		return fmt.Errorf("%s contains files of other programs, such as %s; name an empty directory: %w",
 			dir, entries[0].Name(), drivers.ErrForeign)
 	}
-	return private.WriteFile(filepath.Join(dir, markName), mark)
-}
-
-// claimed checks that the folder is mailbench's already.
-func claimed(dir string) error {
-	err := private.Check(dir)
-	if err == nil {
-		_, err = os.Lstat(filepath.Join(dir, markName))
-	}
-	if err != nil {
-		return fmt.Errorf("%s contains no data of mailbench: %w", dir, err)
-	}
-	_, err = marked(dir)
-	return err
-}
-
-// marked reports whether mailbench has claimed the folder. Pebble follows links (it would
-// empty what LOCK points to), so that a folder with one is refused.
-func marked(dir string) (bool, error) {
-	if err := private.PlainFiles(dir); err != nil {
-		return false, err
-	}
-	found, err := private.ReadFile(filepath.Join(dir, markName))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case !bytes.Equal(found, mark):
-		return false, fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it",
-			dir, found)
-	}
-	return true, nil
+	return private.WriteFile(name, mark)
 }
 
 // lock takes the folder's lock, which the operating system releases if the

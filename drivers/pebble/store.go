@@ -155,11 +155,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	if err := o.CheckKeyspace(); err != nil {
 		return nil, err
 	}
-	take := claim
-	if o.ReadOnly {
-		take = claimed
-	}
-	if err := take(o.Dir); err != nil {
+	if err := claim(o.Dir, o.ReadOnly); err != nil {
 		return nil, err
 	}
 	l, err := lock(o.Dir)
