@@ -81,13 +81,14 @@ func (c *combination) examine(
 ) error {
 	each := math.Ceil(examineRequests / max(1, op.Store.Calls))
 	q := c.fresh(tracedPhase(p, name, uint64(min(examineEach, max(2, each)))))
-	rows := &rowCounts{Stream: plan.StreamOf(c.workload(), &q, c.at.census)}
+	rows := &rowCounts{
+		Stream: plan.StreamOf(c.workload(), &q, c.at.census), Store: c.target.Store, tracer: tracer,
+	}
 	spec := c.spec(&q, rows, 0)
 	spec.Log, spec.Progress = nil, nil
-	plain := c.target.Store
-	c.target.Store = &tracedStore{plain, tracer, rows}
+	c.target.Store = rows
 	m, err := drive.Drive(ctx, c.target, spec)
-	c.target.Store = plain
+	c.target.Store = rows.Store
 	traced := m.Ops[name]
 	n := traced.Count
 	if err != nil || rows.unreported || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
@@ -131,10 +132,12 @@ func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.P
 	return q
 }
 
-// rowCounts counts the rows that the engine examined for each operation of a stream, which one
-// worker executes: each is a piece of work of its session.
+// rowCounts counts the rows that the engine scanned for each operation of a stream, which one
+// worker executes on the store: each is a piece of work of its session.
 type rowCounts struct {
 	plan.Stream
+	drivers.Store
+	tracer     drivers.Tracer
 	session    drivers.TracedSession
 	all        []float64 // by operation
 	unreported bool
@@ -149,17 +152,10 @@ func (r *rowCounts) Next(now time.Duration, o *plan.Operation) (time.Duration, b
 	return due, ok
 }
 
-// tracedStore is a store whose sessions are traced.
-type tracedStore struct {
-	drivers.Store
-	tracer drivers.Tracer
-	to     *rowCounts
-}
-
 // Session implements drivers.Store.
-func (s *tracedStore) Session() (_ drivers.Session, err error) {
-	s.to.session, err = s.tracer.Traced()
-	return &countedSession{s.to.session, s.to}, err
+func (r *rowCounts) Session() (_ drivers.Session, err error) {
+	r.session, err = r.tracer.Traced()
+	return &countedSession{r.session, r}, err
 }
 
 // countedSession counts the rows of the operations when it is closed: engines report them late.
