@@ -23,7 +23,7 @@
 // Indexes are entries written in one batch with their rows. Those of an index over
 // key columns only never change. A write that may change those of an index with
 // plain columns reads the old row first, under its lock, and so does each delete
-// (index.go). A row with null in such a column has no entry. A filter by such a
+// (write.go). A row with null in such a column has no entry. A filter by such a
 // column is answered from its index. CheckIndexes compares entries with rows.
 //
 // # Counters
