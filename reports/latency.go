@@ -325,7 +325,7 @@ func (v *run) unsupported() document.Section {
 
 // leadsIn says which models have the lowest p50 of an operation, or one that is not significantly higher.
 func leadsIn(l *ranking.Load, op string) []bool {
-	return l.LeadingOf(true, func(m *ranking.Model) ranking.Series {
+	return l.LeadingOf(true, func(m *ranking.Model) results.Series {
 		if m.Count(op) < results.EnoughFor(0.5) {
 			return nil
 		}

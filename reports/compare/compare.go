@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/workloads/growth"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Format is the version of the JSON of a Comparison. Within a version fields are only
@@ -231,7 +232,7 @@ func (c *Comparison) time(all []*pair, permutations int) {
 	c.Paired = c.Interleaved && most[0] == most[1] && most[0] >= leastPaired
 	for i, e := range maxT(samples, matters, c.Paired, permutations) {
 		f := of[i]
-		f.trials = min(len(there(samples[i].base)), len(there(samples[i].new)))
+		f.trials = min(len(samples[i].base.Known()), len(samples[i].new.Known()))
 		f.Base, f.New = growth.Known(math.Exp(e.base)), growth.Known(math.Exp(e.new))
 		f.Ratio, f.spread = growth.Known(math.Exp(e.ratio)), e.spread
 		f.Low, f.High = growth.Known(math.Exp(e.low)), growth.Known(math.Exp(e.high))
@@ -239,8 +240,8 @@ func (c *Comparison) time(all []*pair, permutations int) {
 }
 
 // values are the logarithms of the metric by trial, filled up to n with NaN.
-func (m *Measure) values(trials []observed, n int) []float64 {
-	values := make([]float64, n)
+func (m *Measure) values(trials []observed, n int) results.Series {
+	values := make(results.Series, n)
 	for i := range values {
 		values[i] = math.NaN()
 		if i < len(trials) && !trials[i].out {

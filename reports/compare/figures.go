@@ -177,7 +177,7 @@ func uncertainty(trials []observed) float64 {
 			all = append(all, u)
 		}
 	}
-	return median(all)
+	return results.Series(all).Median()
 }
 
 // knows reports whether all trials have the metric, and it says something. A percentile of a client-bound trial
@@ -203,7 +203,7 @@ func (m *Measure) value(trials []observed) float64 {
 	if !m.Timed() {
 		return pooled(trials, m).mean
 	}
-	return math.Exp(median(m.values(trials, len(trials))))
+	return math.Exp(m.values(trials, len(trials)).Median())
 }
 
 // Point is one metric of one operation in one run. Times are nanoseconds.

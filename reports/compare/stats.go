@@ -15,7 +15,7 @@ import (
 
 // sample is one metric of both sides: the logarithm of its value in each trial. It is NaN for
 // a trial that was left out.
-type sample struct{ base, new []float64 }
+type sample struct{ base, new results.Series }
 
 // estimate is the logarithm of the ratio new/base with the bounds of its interval.
 // Bounds are infinite if there were too few trials.
@@ -79,7 +79,7 @@ func maxT(samples []sample, limits []float64, paired bool, most int) []estimate 
 // permuter permutes trials. Trials of the base come first. In each permutation
 // isNew says for each trial whether it counts as one of the new side.
 type permuter struct {
-	values    [][]float64 // by sample and trial
+	values    []results.Series // by sample and trial
 	limits    []float64
 	paired    bool
 	base, all int
@@ -89,9 +89,9 @@ type permuter struct {
 
 // winsorize returns the trials of both sides. Values that are far from all others are moved to a
 // bound. Trials of both sides have the same bounds.
-func winsorize(s sample) []float64 {
-	base, fresh := median(s.base), median(s.new)
-	var apart []float64
+func winsorize(s sample) results.Series {
+	base, fresh := s.base.Median(), s.new.Median()
+	var apart results.Series
 	for _, v := range s.base {
 		apart = append(apart, math.Abs(v-base))
 	}
@@ -99,23 +99,12 @@ func winsorize(s sample) []float64 {
 		apart = append(apart, math.Abs(v-fresh))
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	room := winsorMost * normal * median(apart)
+	room := winsorMost * normal * apart.Median()
 	values := slices.Concat(s.base, s.new)
 	for i, v := range values { // NaN stays
 		values[i] = min(max(v, min(base, fresh)-room), max(base, fresh)+room)
 	}
 	return values
-}
-
-// there are the values that are not NaN.
-func there(values []float64) []float64 { return slices.DeleteFunc(slices.Clone(values), math.IsNaN) }
-
-// median is the median of the values that are not NaN, and NaN if there is none.
-func median(values []float64) float64 {
-	if values = there(values); len(values) == 0 {
-		return math.NaN()
-	}
-	return results.Median(values)
 }
 
 // moments are sums over the trials of a side, or over the differences of pairs.
@@ -179,10 +168,10 @@ func (a *permuter) means(i int) (base, fresh float64) {
 }
 
 // spread is the standard deviation of trials from the mean of their side.
-func spread(values []float64, base int) float64 {
+func spread(values results.Series, base int) float64 {
 	var squares, n float64
-	for _, side := range [][]float64{values[:base], values[base:]} {
-		if side = there(side); len(side) > 1 {
+	for _, side := range []results.Series{values[:base], values[base:]} {
+		if side = side.Known(); len(side) > 1 {
 			free := float64(len(side) - 1)
 			squares, n = squares+free*stat.Variance(side, nil), n+free
 		}
@@ -195,7 +184,7 @@ func spread(values []float64, base int) float64 {
 func (a *permuter) criticalT() float64 {
 	var judged []int
 	for i, v := range a.values {
-		if min(len(there(v[:a.base])), len(there(v[a.base:]))) >= leastTrials {
+		if min(len(v[:a.base].Known()), len(v[a.base:].Known())) >= leastTrials {
 			judged = append(judged, i)
 		}
 	}

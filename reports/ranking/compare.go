@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/workloads/growth"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // leastDifference is the ratio up to which two models count as equal, whatever the trials say.
@@ -28,7 +29,7 @@ func (d Difference) Larger() bool { return d.Significant || d.Trials == 1 && d.R
 
 // Compare compares b with a, trial by trial. Trials are interleaved, so trials of one number ran at
 // nearly the same time. It returns false if they have no trial in common.
-func Compare(a, b Series, timed bool) (d Difference, ok bool) {
+func Compare(a, b results.Series, timed bool) (d Difference, ok bool) {
 	var logs []float64
 	for i := range min(len(a), len(b)) {
 		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
@@ -47,7 +48,7 @@ func Compare(a, b Series, timed bool) (d Difference, ok bool) {
 // Leading says which of the values are best or level with the best. They are the least value, and in
 // ascending order those after it, up to the first that is significantly larger. With one trial
 // nothing is significant, and those within 5% of the best lead with it.
-func Leading(all []Series, timed bool) []bool {
+func Leading(all []results.Series, timed bool) []bool {
 	leads := make([]bool, len(all))
 	var order []int
 	for i := range all {

@@ -47,7 +47,7 @@ type Model struct {
 	Name, Model, Engine string
 	Cells               trials.Column
 	NotRanked           string // why the model is not ranked; "": it is
-	values              map[Metric]Series
+	values              map[Metric]results.Series
 	used                []*results.Cell // by trial; nil where a trial does not count
 }
 
@@ -105,7 +105,7 @@ func Of(r *results.Run, by Metric) []Load {
 }
 
 func newModel(r *results.Run, cs trials.Column) Model {
-	m := Model{Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, values: map[Metric]Series{}}
+	m := Model{Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, values: map[Metric]results.Series{}}
 	ok := 0
 	for _, c := range cs {
 		if c.Verdict == results.OK {
@@ -243,7 +243,7 @@ func (l *Load) Title() string {
 // measure sets the values of the model's trials.
 func (m *Model) measure(r *results.Run, shares []Share) {
 	for _, x := range Metrics {
-		m.values[x] = make(Series, len(m.used))
+		m.values[x] = make(results.Series, len(m.used))
 	}
 	disk := m.disk(r)
 	for i, c := range m.used {
@@ -308,7 +308,7 @@ func (m *Model) disk(r *results.Run) float64 {
 }
 
 // Values are the trials of a metric.
-func (m *Model) Values(x Metric) Series { return m.values[x] }
+func (m *Model) Values(x Metric) results.Series { return m.values[x] }
 
 // Value is the median of the trials; NaN: not known.
 func (m *Model) Value(x Metric) float64 { return m.values[x].Median() }
@@ -318,7 +318,7 @@ func (m *Model) Ranked() bool { return m.NotRanked == "" }
 
 // Quantile is a quantile of the whole load, the median of the trials.
 func (l *Load) Quantile(m *Model, p float64) float64 {
-	var all Series
+	var all results.Series
 	for _, c := range m.used {
 		if c != nil {
 			all = append(all, quantile(parts(c, l.Shares), p))
@@ -328,8 +328,8 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 }
 
 // Each has a value of an operation in each trial; NaN where the trial does not count or the operation never succeeded.
-func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64) Series {
-	all := make(Series, len(m.used))
+func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64) results.Series {
+	all := make(results.Series, len(m.used))
 	for i, c := range m.used {
 		all[i] = math.NaN()
 		if c == nil {
@@ -343,7 +343,7 @@ func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64)
 }
 
 // Latencies are a percentile of an operation in each trial: see results.Latency.At.
-func (m *Model) Latencies(op string, p float64) Series {
+func (m *Model) Latencies(op string, p float64) results.Series {
 	return m.Each(op, func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).At(p) })
 }
 
@@ -381,12 +381,12 @@ func (l *Load) rank() {
 // Leading says which models are best, or level with the best, in a metric. Models that are not ranked
 // never are.
 func (l *Load) Leading(x Metric) []bool {
-	return l.LeadingOf(x.Timed(), func(m *Model) Series { return m.Values(x) })
+	return l.LeadingOf(x.Timed(), func(m *Model) results.Series { return m.Values(x) })
 }
 
 // LeadingOf is Leading of any value.
-func (l *Load) LeadingOf(timed bool, of func(m *Model) Series) []bool {
-	all := make([]Series, len(l.Models))
+func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
+	all := make([]results.Series, len(l.Models))
 	for i := range l.Models {
 		if l.Models[i].Ranked() {
 			all[i] = of(&l.Models[i])

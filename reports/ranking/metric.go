@@ -5,7 +5,6 @@ package ranking
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -160,23 +159,6 @@ func Number(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return words.Amount(v)
-}
-
-// Series has a value of each trial of a model; NaN where it is unknown. The value of trial 1 is first.
-type Series []float64
-
-// Known are the values that are known.
-func (s Series) Known() []float64 {
-	return slices.DeleteFunc(slices.Clone(s), math.IsNaN)
-}
-
-// Median is the median of the trials; NaN if no value is known.
-func (s Series) Median() float64 {
-	known := s.Known()
-	if len(known) == 0 {
-		return math.NaN()
-	}
-	return results.Median(known)
 }
 
 // part is a distribution of latencies, as results.Op.Quantiles has it, and how much it weighs.

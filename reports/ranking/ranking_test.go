@@ -270,7 +270,7 @@ func TestOneInvalidTrial(t *testing.T) {
 
 // Marks go from the best on, and no better value is without one.
 func TestMarksAreMonotone(t *testing.T) {
-	leads := Leading([]Series{{1, 1.1, 1}, {1.3, 0.9, 1.4}, {1.25, 1.26, 1.25}, {1.9, 0.7, 1.6}, {math.NaN(), math.NaN(), math.NaN()}}, true)
+	leads := Leading([]results.Series{{1, 1.1, 1}, {1.3, 0.9, 1.4}, {1.25, 1.26, 1.25}, {1.9, 0.7, 1.6}, {math.NaN(), math.NaN(), math.NaN()}}, true)
 	if want := []bool{true, false, false, false, false}; !slices.Equal(leads[2:], want[2:]) || !leads[0] {
 		t.Errorf("%v", leads)
 	}
