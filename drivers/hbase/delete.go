@@ -41,16 +41,15 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 				if !cells || edits == nil {
 					edits = append(edits, t.newEdit(c.Row))
 				}
-				if cells {
-					edits[0].Delete(t.family, c.Qualifier)
+				if e := edits[len(edits)-1]; cells {
+					e.Delete(t.family, c.Qualifier)
 				} else {
-					edits[len(edits)-1].DeleteAll(t.family)
+					e.DeleteAll(t.family)
 				}
-				if found++; found%maxTogether > 0 {
-					continue
-				}
-				if err := remove(); err != nil {
-					return err
+				if found++; found%maxTogether == 0 {
+					if err := remove(); err != nil {
+						return err
+					}
 				}
 			}
 			return nil

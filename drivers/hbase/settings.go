@@ -58,7 +58,12 @@ const maxRegions = 1000
 // newSettings reads and checks options.
 func newSettings(o drivers.Options) (_ *settings, err error) {
 	defer func() { err = drivers.WrongOption(err) }()
-	s := &settings{contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users}
+	v := drivers.ReadSettings(settingList, o.Settings)
+	s := &settings{
+		contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users,
+		zkRoot: v.Text("zk_root"), user: v.Text("user"), preSplit: v.Number("pre_split", 1), batch: 1,
+		timeout: v.Duration("timeout", time.Millisecond), connectTimeout: v.Duration("connect_timeout", time.Millisecond),
+	}
 	if s.durability == drivers.DurabilityDefault {
 		s.durability = drivers.Process
 	}
@@ -72,13 +77,6 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 	for _, host := range o.Contact {
 		s.contact = append(s.contact, drivers.HostPort(host, "2181"))
 	}
-	return s, s.set(drivers.ReadSettings(settingList, o.Settings))
-}
-
-func (s *settings) set(v *drivers.Settings) (err error) {
-	s.zkRoot, s.user = v.Text("zk_root"), v.Text("user")
-	s.timeout, s.connectTimeout = v.Duration("timeout", time.Millisecond), v.Duration("connect_timeout", time.Millisecond)
-	s.preSplit, s.batch = v.Number("pre_split", 1), 1
 	if !strings.HasPrefix(s.zkRoot, "/") {
 		v.Wrong("zk_root", "%q does not begin with /", s.zkRoot)
 	}
@@ -98,7 +96,7 @@ func (s *settings) set(v *drivers.Settings) (err error) {
 			v.Wrong("batching", "%q; expected off, or calls/wait as in 100/20ms", batching)
 		}
 	}
-	return v.Err()
+	return s, v.Err()
 }
 
 // effective returns the settings in force, as results show them.

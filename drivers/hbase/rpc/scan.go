@@ -153,22 +153,24 @@ const closeTimeout = 2 * time.Second
 // Scan reads a range of a table until the range is at its end or yield wants no more.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 	sc := &scanner{Sender: s, r: r, yield: yield, counts: r.Filtered || s.Tally != nil}
-	for {
-		done, err := sc.fetch(ctx)
-		if err != nil && sc.id != nil {
+	for done, err := false, error(nil); !done; {
+		if done, err = sc.fetch(ctx); err == nil {
+			continue
+		}
+		if sc.id != nil {
 			sc.close(ctx)
 		}
 		switch {
-		case err != nil && sc.lost < maxLost && isOne(err, scannerGone) && ctx.Err() == nil:
-			sc.lost++
-			sc.again = true
-			sc.resume()
 		case err == ErrDone:
 			return nil
-		case done || err != nil:
+		case sc.lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil:
 			return err
 		}
+		sc.lost++
+		sc.again = true
+		sc.resume()
 	}
+	return nil
 }
 
 // fetch reads the next rows of a region, and moves on to the next region at its end. done is true if the scan ends
