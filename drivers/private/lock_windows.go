@@ -24,3 +24,6 @@ func Lock(name string) (unlock func() error, err error) {
 	}
 	return f.Close, nil
 }
+
+// LockFolder has no lock that ends with its process on Windows.
+func LockFolder(string) (*os.File, error) { return nil, errors.ErrUnsupported }

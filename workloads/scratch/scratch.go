@@ -190,6 +190,15 @@ func Remove(path string) error {
 	return nil
 }
 
+// lockFolder locks a folder until the file is closed, or the process ends.
+func lockFolder(path string) (*os.File, error) {
+	f, err := private.LockFolder(path)
+	if errors.Is(err, private.ErrLocked) {
+		err = ErrInUse
+	}
+	return f, err
+}
+
 // lockLeft locks a marked folder of this user that no process has locked. It does not follow a
 // link. A folder of another user is refused: its owner could change it while it is removed.
 func lockLeft(path string) (*os.File, error) {
