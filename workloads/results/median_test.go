@@ -27,3 +27,14 @@ func TestMedian(t *testing.T) {
 		t.Errorf("median of whole numbers is %d, want 3", got)
 	}
 }
+
+// Trials in which a value is not known have no part in the median.
+func TestMedianOfSeries(t *testing.T) {
+	unknown := math.NaN()
+	if got := (Series{unknown, 3, 1, unknown, unknown}).Median(); got != 2 {
+		t.Errorf("the median of 3 and 1 is %v", got)
+	}
+	if got := (Series{unknown}).Median(); !math.IsNaN(got) {
+		t.Errorf("the median of no value is %v", got)
+	}
+}
