@@ -242,12 +242,12 @@ func (s Suite) RunLive(t *testing.T) {
 	})
 }
 
-// RunValuesLive is RunValues on each engine that is reached over the network.
+// RunValuesLive runs the rules with other Values on each engine that is reached over the network.
 func (s Suite) RunValuesLive(t *testing.T) {
+	t.Parallel()
 	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
-		st := open(t)
 		t.Parallel()
-		s.onShared(t, st).run(t, all())
+		s.onShared(t, open(t)).run(t, slices.Concat(rules(), concurrent()))
 	})
 }
 

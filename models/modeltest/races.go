@@ -226,14 +226,20 @@ func (o *result) anomalies(ops [2]contender, serial []result) (all []Anomaly) {
 	return all
 }
 
-// roundsEach is how many races share tables: an audit after each reads the mail of all.
-const roundsEach = 40
+// roundsEach is how many races share tables, and roundsLive over a network: an audit after each reads the mail of all.
+const (
+	roundsEach = 40
+	roundsLive = 5
+)
 
 // pair interleaves two operations on one message in every way with at most three changes between the
 // clients, or with at most two if few. It counts each anomaly, and writes a line of them.
 func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts map[Anomaly]int) string {
 	t.Helper()
-	r := newRace(t, s, deleted)
+	r, rounds := newRace(t, s, deleted), roundsEach
+	if s.shared {
+		rounds = roundsLive
+	}
 	var serial []result
 	var calls [2]int
 	for first := range 2 {
@@ -252,7 +258,7 @@ func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts m
 				least = calls[1-first]
 			}
 			for j := least; j <= calls[1-first]; j++ {
-				if r.round == roundsEach {
+				if r.round == rounds {
 					r = newRace(t, s, deleted)
 				}
 				o, _ := r.run(ops, turns{first, i, j})
@@ -310,7 +316,8 @@ func (s *suite) interleave(t *testing.T, few bool, out *strings.Builder) map[Ano
 func testTwoClients(t *testing.T, s *suite) {
 	var out strings.Builder
 	f := s.start(t, models.Options{})
-	s.Races.check(t, f.Store, s.interleave(t, !f.Store.Capabilities().InProcess, &out))
+	few := !f.Store.Capabilities().InProcess || len(s.Values) > 0
+	s.Races.check(t, f.Store, s.interleave(t, few, &out))
 	t.Log(out.String())
 }
 

@@ -47,10 +47,11 @@ type Suite struct {
 	variant bool // the model is a variant of the one that the traits are of
 }
 
-// RunValues runs every rule with other Values, on the embedded engine and on engines with the
+// RunValues runs every rule and two clients with other Values, on the embedded engine and on engines with the
 // limits of the others. Files outside of the engine are in a folder of each rule.
 func (s Suite) RunValues(t *testing.T) {
-	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, rules()) })
+	t.Parallel()
+	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, append(rules(), twoClients)) })
 }
 
 // Run runs the tests that need neither a server nor the race detector: every rule on
@@ -167,10 +168,10 @@ func concurrent() []rule {
 	}
 }
 
-func all() []rule {
-	// In this process, "races" interleaves two clients in more ways.
-	return slices.Concat(rules(), concurrent(), []rule{{"two clients", false, testTwoClients}})
-}
+// twoClients is about two clients on one message. In this process, "races" interleaves them in more ways.
+var twoClients = rule{"two clients", false, testTwoClients}
+
+func all() []rule { return slices.Concat(rules(), concurrent(), []rule{twoClients}) }
 
 func (s *suite) run(t *testing.T, rules []rule) {
 	for _, r := range rules {
@@ -276,6 +277,7 @@ func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
 // others, for each bundled variant of the model. A variant that only has other hints for engines is
 // the same as the model there, so RunVariants only binds it.
 func (s Suite) RunVariants(t *testing.T) {
+	t.Parallel()
 	s.eachVariant(t, func(t *testing.T, v Suite, same bool) {
 		if same {
 			v.on(openEmbedded).start(t, models.Options{})
@@ -288,6 +290,7 @@ func (s Suite) RunVariants(t *testing.T) {
 // RunVariantsLive runs random sequences of each variant on each real engine. It skips an
 // engine that stores a variant as it stores the model. Tests that call it have Live in their names.
 func (s Suite) RunVariantsLive(t *testing.T) {
+	t.Parallel()
 	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
 		t.Parallel()
 		s.eachVariant(t, func(t *testing.T, v Suite, _ bool) {
@@ -322,6 +325,7 @@ func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same 
 	base := shape(t, s.Model)
 	for _, m := range variants {
 		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
 			v := s
 			v.Model, v.variant = m, true
 			check(t, v, bytes.Equal(base, shape(t, m)))
