@@ -227,7 +227,7 @@ func (f *compareFlags) commands() (map[string][]string, error) {
 		if !slices.Contains(line, "run") {
 			line = append(line, "run")
 		}
-		all[name] = slices.Concat(line, shared, []string{"--trials", "1", "--no-floor", "--quiet"})
+		all[name] = slices.Concat(line, shared, []string{"--trials", "1", "--no-overhead", "--quiet"})
 	}
 	return all, nil
 }

@@ -20,9 +20,10 @@ import (
 func newEngine(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "engine",
-		Short: "Start, watch and stop a real engine on loopback",
+		Short: "List the engines; start, watch and stop a real one on loopback",
 	}
-	cmd.AddCommand(newEngineUp(known), newEngineDown(known), newEngineStatus(known), newEngineLogs(known),
+	cmd.AddCommand(newEngineList(known), newEngineShow(known), newEngineUp(known), newEngineDown(known),
+		newEngineStatus(known), newEngineLogs(known),
 		newEngineClean(known))
 	return cmd
 }

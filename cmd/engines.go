@@ -17,18 +17,28 @@ import (
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
-func newEngines(known registry) *cobra.Command {
+func newEngineList(known registry) *cobra.Command {
 	c := &cobra.Command{
-		Use:       "engines [NAME]",
-		Short:     "List the engines, or the settings of one",
-		Args:      cobra.MaximumNArgs(1),
+		Use:   "list",
+		Short: "List the engines",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return list(cmd, mapped(known.engines, listEngine), []string{"ENGINE", "DESCRIPTION"},
+				func(e listedEngine) []string { return []string{e.Name, e.Doc} })
+		},
+	}
+	bindJSON(c.Flags(), "print JSON")
+	return c
+}
+
+func newEngineShow(known registry) *cobra.Command {
+	c := &cobra.Command{
+		Use:       "show ENGINE",
+		Short:     "Show the settings of an engine",
+		Args:      lacking(cobra.MinimumNArgs(1), "name an engine"),
 		ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 || args[0] == "all" && asJSON(cmd) {
-				return list(cmd, mapped(known.engines, listEngine), []string{"ENGINE", "DESCRIPTION"},
-					func(e listedEngine) []string { return []string{e.Name, e.Doc} })
-			}
-			engines, err := pickEngines(args, known.engines)
+			engines, err := pickEngines(args[:1], known.engines)
 			for i := 0; i < len(engines) && err == nil; i++ {
 				e := listEngine(engines[i])
 				err = show(cmd, e, func(w io.Writer, _ int) { e.describe(w, engines[i].Server) })
@@ -43,7 +53,7 @@ func newEngines(known registry) *cobra.Command {
 // listedEngine is the JSON of an engine. Fields are added, never removed.
 type listedEngine struct {
 	Name        string            `json:"name"`
-	Doc         string            `json:"doc"`
+	Doc         string            `json:"description"`
 	Remote      bool              `json:"remote"` // the engine is reached over the network
 	Settings    []drivers.Setting `json:"settings"`
 	Environment []drivers.Setting `json:"environment"`

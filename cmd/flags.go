@@ -219,8 +219,8 @@ var runGroups = []flagGroup{
 	{"Flags", []string{
 		"model", "engine", "set", "output", "trials", "mail", "durability", "dry-run", "fail-on", "quiet",
 	}},
-	{"Flags of the load", []string{"seed", "workers", "max-wait", "cache", "mail-limit", "no-floor"}},
-	{"Flags of searches and sweeps", []string{"find-max", "from-rate", "max-rate", "step", "precision", "sweep"}},
+	{"Flags of the load", []string{"seed", "concurrency", "max-wait", "cache", "max-mail-size", "no-overhead"}},
+	{"Flags of searches and sweeps", []string{"find-max", "from-rate", "max-rate", "step-time", "precision", "sweep"}},
 	{"Flags of data that is kept", []string{"data", "verify", "from"}},
 	{"Flags of clusters and several machines", []string{"contact", "shard", "start", "shard-timeout"}},
 }

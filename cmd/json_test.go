@@ -21,20 +21,20 @@ func printed(t *testing.T, args ...string) string {
 // Every list has as JSON the names that its table has.
 func TestListsAsJSON(t *testing.T) {
 	t.Setenv("COLUMNS", "")
-	for _, list := range []string{"models", "engines", "workloads", "schema list"} {
+	for _, list := range []string{"models", "engine list", "workloads", "schema list"} {
 		args := strings.Fields(list)
 		var names []string
 		for line := range strings.Lines(printed(t, args...)) {
 			names = append(names, strings.Fields(line)[0])
 		}
-		var all []struct{ Name, Doc string }
+		var all []struct{ Name, Description string }
 		if err := json.Unmarshal([]byte(printed(t, append(args, "--json")...)), &all); err != nil {
 			t.Fatalf("%s: %v", list, err)
 		}
 		var got []string
 		for _, one := range all {
-			if got = append(got, one.Name); one.Doc == "" {
-				t.Errorf("%s: %s has no doc", list, one.Name)
+			if got = append(got, one.Name); one.Description == "" {
+				t.Errorf("%s: %s has no description", list, one.Name)
 			}
 		}
 		if len(got) < 2 || !slices.Equal(got, names[1:]) {
@@ -49,7 +49,7 @@ func TestListsAsJSON(t *testing.T) {
 		t.Errorf("version: %+v, %v", v, err)
 	}
 	var e listedEngine
-	if err := json.Unmarshal([]byte(printed(t, "engines", "cassandra", "--json")), &e); err != nil || !e.Remote || len(e.Settings) < 2 || e.Settings[0].Name != "contact" {
+	if err := json.Unmarshal([]byte(printed(t, "engine", "show", "cassandra", "--json")), &e); err != nil || !e.Remote || len(e.Settings) < 2 || e.Settings[0].Name != "contact" {
 		t.Errorf("engine: %+v, %v", e, err)
 	}
 	t.Setenv("TMPDIR", t.TempDir())

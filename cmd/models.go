@@ -53,7 +53,7 @@ type listedModel struct {
 	Native   string `json:"native,omitempty"` // the engine that its document was written for
 	Tables   int    `json:"tables"`
 	Patterns int    `json:"patterns"`
-	Doc      string `json:"doc"`
+	Doc      string `json:"description"`
 }
 
 // listModels lists the models and their variants, with the description of each or of its schema.

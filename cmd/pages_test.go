@@ -33,7 +33,7 @@ func TestFilesOfPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch {
-		case strings.Contains(text, "\nvariant of: james\n"):
+		case strings.Contains(text, "\nextends: james\n"):
 			dryRuns[path] = []string{"-m", "james," + path}
 		case strings.Contains(text, "population: {rows:"):
 			dryRuns[path] = []string{path, "--schema", "shop.yaml"}

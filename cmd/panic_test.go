@@ -44,7 +44,7 @@ func TestPanicOfAModel(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	var stdout, stderr bytes.Buffer
 	status := execute(bundled(brittleModel()), []string{
-		"run", "quick", "-m", "brittle,oracle", "-q", "--fail-on=failed", "--no-floor", "--set", "phases.measure.duration=200ms", "--trials", "1", "-o", out,
+		"run", "quick", "-m", "brittle,oracle", "-q", "--fail-on=failed", "--no-overhead", "--set", "phases.measure.duration=200ms", "--trials", "1", "-o", out,
 	}, &stdout, &stderr)
 	if want := "mailbench: brittle on embedded, phase "; status != exitFailed || !strings.HasPrefix(stderr.String(), want) ||
 		!strings.Contains(stderr.String(), "no such column") || strings.Count(stderr.String(), "\n") != 1 {

@@ -297,7 +297,7 @@ func (r registry) variantOf(read func() (*schemas.Schema, error)) (models.Model,
 	base := schemas.BaseOf(s.Name)
 	at := slices.IndexFunc(r.models, func(m models.Model) bool { return m.Name == base })
 	if at < 0 {
-		return models.Model{}, usagef("%s is the schema %s, which no model runs; expected a variant (\"variant of: "+
+		return models.Model{}, usagef("%s is the schema %s, which no model runs; expected a variant (\"extends: "+
 			"MODEL\"); \"mailbench models new\" begins a model", s.File, s.Name)
 	}
 	return r.models[at].Variant(read)

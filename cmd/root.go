@@ -38,7 +38,7 @@ func newRoot(known registry) *cobra.Command {
 	})
 	run := newRun(known)
 	root.AddCommand(run, newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
-		newEngines(known), newSchema(known), newWorkloads(), newEngine(known), newVersion())
+		newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	root.AddCommand(topics()...)
 	groupFlags(run, runGroups)
 	root.InitDefaultCompletionCmd()
@@ -97,7 +97,7 @@ func lacking(check cobra.PositionalArgs, which string) cobra.PositionalArgs {
 // elsewhere are commands that people expect, and what does the same here.
 var elsewhere = map[string]string{
 	"mailbench verify": "mailbench run --verify=only", "mailbench audit": "mailbench run --verify=only",
-	"mailbench engine list": "mailbench engines", "mailbench engine show": "mailbench engines NAME",
+	"mailbench engines": "mailbench engine list",
 }
 
 func unknownCommand(cmd *cobra.Command, args []string) error {

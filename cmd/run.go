@@ -104,7 +104,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		}
 	}
 	if err := cmp.Or(
-		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step", "precision"),
+		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step-time", "precision"),
 		belong(cmd.Flags(), "shard", f.shard != "", "start", "shard-timeout"),
 	); err != nil {
 		return err

@@ -54,13 +54,13 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them); a "+
 			"workload with an answer names its own", "all")
 	bindList(flags, &f.engines, "engine", "e",
-		"`ENGINES` to run on, separated by commas (mailbench engines lists them)", "embedded")
+		"`ENGINES` to run on, separated by commas (mailbench engine list has them)", "embedded")
 	f.workloadFlags.bind(flags)
 	flags.StringVar(&f.schema, "schema", "", "run the access patterns of this schema `FILE` instead of mail operations")
 	flags.BoolVar(&f.prove, "prove", false, "show the lint findings of the schema: measure at few and at many rows")
 	flags.StringVar(&f.from, "from", "", "repeat the run whose results are in `DIR`; other flags change the repetition")
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
-	flags.Var(size(&f.mailLimit, strict.KB, mostMail), "mail-limit",
+	flags.Var(size(&f.mailLimit, strict.KB, mostMail), "max-mail-size",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
 	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
 	flags.Var(whole(&f.c.Trials, 1, mostTrials), "trials",
@@ -78,7 +78,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
-	flags.Var(whole(&f.c.Workers, 1, mostWorkers), "workers",
+	flags.Var(whole(&f.c.Workers, 1, mostWorkers), "concurrency",
 		fmt.Sprintf("run up to `N` concurrent operations (1 to %d) in open-loop phases (default: the workload's, or %d with "+
 			"an engine in this process and %d over a network)",
 			mostWorkers, run.DefaultWorkers, run.RemoteWorkers))
@@ -89,7 +89,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"as population.messages=100,1000,10000, and report the growth of cost")
 	f.findMax.bind(flags)
 	f.bindShard(flags)
-	flags.BoolVar(&f.c.NoFloor, "no-floor", false, "do not measure the harness's own cost")
+	flags.BoolVar(&f.c.NoFloor, "no-overhead", false, "do not measure the harness's own cost")
 	bindFailOn(flags, &f.failOn)
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
 		"lasts; without HOST on loopback only")
@@ -136,7 +136,7 @@ func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(parsed(&f.from, workloads.ParseRate), "from-rate", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
 		"and on an embedded engine 1580/s at least)")
 	flags.Var(parsed(&f.max, workloads.ParseRate), "max-rate", "`RATE` at which --find-max ends")
-	flags.Var(duration(&f.step, leastStep, mostStep), "step",
+	flags.Var(duration(&f.step, leastStep, mostStep), "step-time",
 		"minimum `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
 			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
 			"); a measurement of few operations lasts longer")

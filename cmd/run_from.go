@@ -48,13 +48,13 @@ func (f *runFlags) repeat(known registry, flags *pflag.FlagSet, args []string) (
 	seconds := func(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
 	saved := map[string]string{
 		"model": strings.Join(c.Models, ","), "engine": strings.Join(c.Engines, ","), "durability": c.Durability,
-		"verify": c.Audit, "mail": c.MailFile, "no-floor": strconv.FormatBool(c.NoFloor),
-		"trials": strconv.Itoa(c.Trials), "workers": strconv.Itoa(c.Workers), "max-wait": seconds(c.MaxWait),
-		"cache": strconv.FormatInt(c.CacheBytes, 10), "mail-limit": strconv.FormatInt(c.MailLimit, 10),
+		"verify": c.Audit, "mail": c.MailFile, "no-overhead": strconv.FormatBool(c.NoFloor),
+		"trials": strconv.Itoa(c.Trials), "concurrency": strconv.Itoa(c.Workers), "max-wait": seconds(c.MaxWait),
+		"cache": strconv.FormatInt(c.CacheBytes, 10), "max-mail-size": strconv.FormatInt(c.MailLimit, 10),
 	}
 	if m := c.FindMax; m != nil {
 		saved["find-max"] = "true"
-		saved["step"], saved["precision"] = seconds(m.Step), strconv.FormatFloat(100*m.Precision, 'g', 12, 64)
+		saved["step-time"], saved["precision"] = seconds(m.Step), strconv.FormatFloat(100*m.Precision, 'g', 12, 64)
 		for name, rate := range map[string]float64{"from-rate": m.From, "max-rate": m.Max} {
 			if rate > 0 {
 				saved[name] = fmt.Sprintf("%f/s", rate)
@@ -86,7 +86,7 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 			continue
 		}
 		v, err := r.variantOf(func() (*schemas.Schema, error) {
-			return schemas.Parse("schema of "+s.Model, []byte(s.Text))
+			return schemas.ParseStored("schema of "+s.Model, []byte(s.Text))
 		})
 		if err != nil {
 			return r, fmt.Errorf("saved schema of %s: %w", s.Model, err)
@@ -107,7 +107,7 @@ func (f *runFlags) schemaOf(args []string) (string, error) {
 	if err != nil {
 		return "", missing(fmt.Errorf("read workload: %w", err))
 	}
-	if keys := strict.Keys(src); !slices.Contains(keys, "schema") || slices.Contains(keys, "variant of") {
+	if keys := strict.Keys(src); !slices.Contains(keys, "schema") || slices.Contains(keys, "extends") {
 		return "", nil
 	}
 	return args[0], nil
@@ -171,7 +171,7 @@ func (f *runFlags) withKeyspace(r registry, was *results.Run) (registry, error) 
 		return r, usagef("--prove: that run was made without --prove; name the schema in place of --from %s", f.from)
 	}
 	f.prove = len(was.Findings) > 0
-	s, err := schemas.Parse("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
+	s, err := schemas.ParseStored("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
 	if err != nil {
 		return r, usage(err)
 	}

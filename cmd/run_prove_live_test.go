@@ -30,7 +30,7 @@ func TestProveLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	new(loaded).mailbench(t, exitOK, "run", file, "--prove", "-e", "cassandra", "--contact", contact, "--sweep",
-		"population.rows=200,2000", "-q", "--no-floor", "--fail-on=failed", "-o", out)
+		"population.rows=200,2000", "-q", "--no-overhead", "--fail-on=failed", "-o", out)
 	r, err := results.Open(out)
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ func TestSavedNumbers(t *testing.T) {
 	for saved, want := range map[string]string{
 		`"trials": 1000000000000`:                            "has 1000000000000 as --trials: out of range",
 		`"trials": -1`:                                       "has -1 as --trials",
-		`"workers": 1000000000`:                              "has 1000000000 as --workers: out of range",
+		`"workers": 1000000000`:                              "has 1000000000 as --concurrency: out of range",
 		`"cache_bytes": 4611686018427387904`:                 "as --cache: out of range",
 		`"max_lag_seconds": 1e300`:                           "as --max-wait: ",
 		`"find_max": {"step_seconds": 1e9}`:                  "has 1000000000s as --step: out of range",

@@ -282,7 +282,7 @@ tables:
   idx:
     partition: [k text]
     columns: {event: text, n: text}
-    refers: {event: {to: events, from: {event: "{id}"}, at: {id: "{id}"}}}
+    references: {event: {to: events, from: {event: "{id}"}, at: {id: "{id}"}}}
 `
 
 // loaded is a data set that a run has made.

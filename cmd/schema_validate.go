@@ -66,7 +66,7 @@ func newSchemaValidate(known registry) *cobra.Command {
 	flags.Var(within(&f.sample, 0.00001, 1, "a share such as 1%,", parseShare), "sample",
 		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
 	flags.Var(wholeUint64(&f.seed), "seed", "draw the sample from seed `N`")
-	flags.Var(whole(&f.workers, 1, mostWorkers), "workers", "read with `N` concurrent sessions")
+	flags.Var(whole(&f.workers, 1, mostWorkers), "concurrency", "read with `N` concurrent sessions")
 	flags.Var(within(&f.rateLimit, 1, 1e9, "a rate such as 5000/s,", parseRowRate), "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")

@@ -51,7 +51,7 @@ func newWorkloads() *cobra.Command {
 // listedWorkload is the JSON of a workload in the list. Fields are added, never removed.
 type listedWorkload struct {
 	Name string `json:"name"`
-	Doc  string `json:"doc"`
+	Doc  string `json:"description"`
 }
 
 // schemaLine names the JSON Schema of a workload for editors.
@@ -139,7 +139,7 @@ func newWorkloadsFit() *cobra.Command {
 	}
 	bindList(c.Flags(), &mbox, "mbox", "",
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
-	c.Flags().Var(size(&limit, strict.KB, mostMail), "mail-limit",
+	c.Flags().Var(size(&limit, strict.KB, mostMail), "max-mail-size",
 		"refuse an mbox file, or a message of a maildir, with more than `SIZE`, unpacked")
 	c.Flags().StringVar(&maildir, "maildir", "", "measure the mail of `DIR`, a maildir or a folder of one for each user")
 	c.Flags().StringVar(&trace, "trace", "", "measure the operations of `FILE`, one JSON object a line")

@@ -20,7 +20,7 @@ tables:
 patterns:
   page: {slice: mail, index: by_day, by: user, after: [day, id], fallback: page_by_id}
   page_by_id: {slice: mail, by: user, after: [id, day]}
-  grow: {add: mail, columns: size, fallback: grow_if}
+  grow: {increment: mail, columns: size, fallback: grow_if}
   grow_if: {put-if: mail, columns: size, if: size}
   sized: {slice: mail, by: user, filter: size}
   lost: {slice: mail, index: by_day, by: user}

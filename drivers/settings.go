@@ -23,7 +23,7 @@ import (
 type Setting struct {
 	Name    string `json:"name"`
 	Default string `json:"default,omitempty"` // the text of the default value; "" is no default
-	Doc     string `json:"doc"`               // one line, with the unit or the words it takes
+	Doc     string `json:"description"`       // one line, with the unit or the words it takes
 	// Guarded: it says where a password goes, or who is trusted with it.
 	Guarded bool `json:"-"`
 }

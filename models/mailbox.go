@@ -340,7 +340,7 @@ func Withdraw(ctx context.Context, why error, undo func(ctx context.Context) err
 	return why
 }
 
-// Variant returns the model on a variant of its schema ("variant of" in package schemas). The
+// Variant returns the model on a variant of its schema ("extends" in package schemas). The
 // code is the same: a variant has all patterns that the model runs. Name and doc are those of
 // the variant.
 func (m Model) Variant(schema func() (*schemas.Schema, error)) (Model, error) {

@@ -105,7 +105,7 @@ type explainer struct {
 func newExplainer(r *results.Run) *explainer {
 	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[string]map[string]string{}}
 	for _, s := range r.Schemas {
-		if parsed, err := schemas.Parse(s.Model, []byte(s.Text)); err == nil {
+		if parsed, err := schemas.ParseStored(s.Model, []byte(s.Text)); err == nil {
 			e.schemas[s.Model] = parsed
 			e.errors[s.Model] = e.lintErrors(s.Model)
 		}

@@ -273,9 +273,9 @@ func benchAgrees(t *testing.T, cells []raw, text string) {
 			switch unit := fields[i+1]; unit {
 			case "p50-ns", "p99-ns":
 				want = c.number("ops", op, c.time(), strings.TrimSuffix(unit, "-ns"))
-			case "calls/op":
+			case "requests/op":
 				want = c.number("ops", op, "store", "calls")
-			case "examined/op":
+			case "scanned/op":
 				want = c.number("ops", op, "store", "rows_examined")
 			case "B/op":
 				want = c.number("ops", op, "store", "bytes_read") + c.number("ops", op, "store", "bytes_written")

@@ -14,7 +14,7 @@ import (
 // values show.
 func TestAnswerIsPrinted(t *testing.T) {
 	r := sample()
-	r.Answer = []string{"An open asks {open.calls in measure} requests.", "{list.calls of james in measure} requests " + hostile}
+	r.Answer = []string{"An open asks {open.requests in measure} requests.", "{list.requests of james in measure} requests " + hostile}
 	var short, full, md strings.Builder
 	if err := (Text{Width: 100}).Write(&short, r); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestOneModel(t *testing.T) {
 			}
 			r.Sweep.Growth = trials.Growths(r)
 		}
-		r.Answer = []string{"An open needs {open.calls in measure} requests.", "{list.calls of oracle in measure} requests"}
+		r.Answer = []string{"An open needs {open.requests in measure} requests.", "{list.requests of oracle in measure} requests"}
 		var short, full, md strings.Builder
 		if err := errors.Join(Text{Width: 100}.Write(&short, r), writeText(&full, r, 100), WriteMarkdown(&md, r)); err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ func checkResult(t *testing.T, line string, config map[string]string) {
 	switch {
 	case strings.HasPrefix(fields[0], "BenchmarkMail/model=james/op=open-2"):
 		want = map[string]float64{
-			"calls/op": 2, "B/op": 12_412, "failed": 2, "unknown": 1, "dropped": 40,
+			"requests/op": 2, "B/op": 12_412, "failed": 2, "unknown": 1, "dropped": 40,
 		}
 		if values["p50-ns"] == 0 || config["verdict"] != "invalid" || config["durability"] != "process" || fields[1] != "7000" {
 			t.Errorf("%v: %s", config, line)

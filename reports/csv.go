@@ -141,9 +141,9 @@ func (b *bench) line(c *results.Cell, name string, o *results.Op) {
 				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
 			}
 		}
-		fmt.Fprintf(&values, "\t%s calls/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
+		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
 		if o.Store.RowsExamined != nil {
-			fmt.Fprintf(&values, "\t%s examined/op", float(*o.Store.RowsExamined))
+			fmt.Fprintf(&values, "\t%s scanned/op", float(*o.Store.RowsExamined))
 		}
 	}
 	for _, n := range []struct {

@@ -79,8 +79,8 @@ func swept() *results.Run {
 
 func TestGrowths(t *testing.T) {
 	want := map[string]growth.Class{
-		"james list p50": growth.Flat, "james list rows": growth.Flat, "james list calls": growth.Flat, "james partition size": growth.Linear,
-		"oracle list p50": growth.Linear, "oracle list rows": growth.Linear, "oracle list bytes": growth.Linear, "oracle list calls": growth.Flat,
+		"james list p50": growth.Flat, "james list rows": growth.Flat, "james list requests": growth.Flat, "james partition size": growth.Linear,
+		"oracle list p50": growth.Linear, "oracle list rows": growth.Linear, "oracle list bytes": growth.Linear, "oracle list requests": growth.Flat,
 		"datastax list p50": growth.Flat, "datastax partition size": growth.Flat,
 	}
 	for _, g := range trials.Growths(swept()) {

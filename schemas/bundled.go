@@ -93,7 +93,7 @@ type (
 
 // variantKey makes a schema file a variant: it holds only what differs from the
 // schema that it names.
-const variantKey = "variant of"
+const variantKey = "extends"
 
 // BaseOf returns the name of a variant's base: "james" for "james@one-lwt". It
 // returns "" if the name is not a variant's.
@@ -108,7 +108,7 @@ func BaseOf(name string) string {
 // variant reads a variant: the file of its base with the changes of root. Each node
 // keeps its place in the file that it is from.
 func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, error)) {
-	name, ok := p.Text(of, `"variant of"`)
+	name, ok := p.Text(of, `"extends"`)
 	if !ok {
 		return
 	}
@@ -199,7 +199,7 @@ func (p *parser) overlay(base, patch *yaml.Node, where string) *yaml.Node {
 func (p *parser) whole(n *yaml.Node, where string) bool {
 	needs := patternKindNames[:]
 	if where == "tables" {
-		needs = []string{"partition", "in"}
+		needs = []string{"partition", "parent"}
 	}
 	return slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return slices.Contains(needs, c.Value) })
 }

@@ -19,11 +19,11 @@ tables:
     indexes: {by_sender: [u, v, sender], newest: [u, v, m desc]}
     hints: {hbase: {compression: gz, ttl: 0}}
   users.parts:
-    in: users
+    parent: users
     clustering: [n int]
     columns: {data: blob}
   head: {partition: [k text]}
-  head.rows: {in: head, clustering: [c int], columns: {value: blob}}
+  head.rows: {parent: head, clustering: [c int], columns: {value: blob}}
 `
 
 // TestDiff changes one thing at a time: each kind of difference
@@ -33,7 +33,7 @@ func TestDiff(t *testing.T) {
 	diffed := strings.Replace(diffed, "tables:", "types: {address: {street: text, n: int}, gone: {n: int}}\ntables:", 1)
 	for _, c := range []struct{ old, new, want string }{
 		{"", "", ""},
-		{"name: mail", "name: mail\ndoc: more words", ""},
+		{"name: mail", "name: mail\ndescription: more words", ""},
 		{
 			"address: {street: text, n: int}, gone:", "address: {n: int, street: text}, new:",
 			"missing type: type gone is missing\n" +
@@ -44,7 +44,7 @@ func TestDiff(t *testing.T) {
 		{"{by_sender: [u, v, sender], newest: [u, v, m desc]}", "{newest: [u, v, m desc], by_sender: [u, v, sender]}", ""},
 		{"compression: gz", "compression: gz, in_memory: true", ""},
 		{
-			"  users.parts:\n    in: users\n    clustering: [n int]\n    columns: {data: blob}\n", "",
+			"  users.parts:\n    parent: users\n    clustering: [n int]\n    columns: {data: blob}\n", "",
 			"missing table: table users.parts is missing",
 		},
 		{
@@ -52,7 +52,7 @@ func TestDiff(t *testing.T) {
 			"missing table: table head.rows is missing\nextra table: table head.others is there and should not be",
 		},
 		{", tags: \"map<text,int>\"", "", "missing column: table users has no column tags; it should have a plain column of type map<text,int>"},
-		{"static: {title: text}\n", "doc: nothing static\n", "missing column: table users has no column title; it should have a static column of type text"},
+		{"static: {title: text}\n", "description: nothing static\n", "missing column: table users has no column title; it should have a static column of type text"},
 		{
 			"u text, v int]", "u text, w int]", // the indexes go with the column
 			"different key: the key of table users is partition [u text, w int], clustering [f text, m timeuuid desc]; " +
@@ -66,7 +66,7 @@ func TestDiff(t *testing.T) {
 				"it should be partition [u text, v int], clustering [f text, m timeuuid desc]",
 		},
 		{
-			"in: users\n    clustering: [n int]", "partition: [u text, v int]\n    clustering: [f text, m timeuuid desc, n int]",
+			"parent: users\n    clustering: [n int]", "partition: [u text, v int]\n    clustering: [f text, m timeuuid desc, n int]",
 			"different key: the key of table users.parts is partition [u text, v int], clustering [f text, m timeuuid desc, n int]; " +
 				"it should be in users, partition [u text, v int], clustering [f text, m timeuuid desc, n int]",
 		},
@@ -92,16 +92,16 @@ func TestDiff(t *testing.T) {
 		// A table that stores nothing is never missing; one that should store rows is missing.
 		{"  head: {partition: [k text]}", "  head: {partition: [k text], columns: {v: int}}", "extra column: table head has a column v (a plain column of type int) and should not"},
 		{
-			"static: {title: text}\n    columns: {sender: text, tags: \"map<text,int>\"}\n    indexes: {by_sender: [u, v, sender], newest: [u, v, m desc]}\n", "doc: a row header\n",
+			"static: {title: text}\n    columns: {sender: text, tags: \"map<text,int>\"}\n    indexes: {by_sender: [u, v, sender], newest: [u, v, m desc]}\n", "description: a row header\n",
 			"missing table: table users is missing",
 		},
 		{
-			"  head: {partition: [k text]}\n  head.rows: {in: head,", "  top: {partition: [k text]}\n  head.rows: {in: top,",
+			"  head: {partition: [k text]}\n  head.rows: {parent: head,", "  top: {partition: [k text]}\n  head.rows: {parent: top,",
 			"different key: the key of table head.rows is in top, partition [k text], clustering [c int]; it should be in head, partition [k text], clustering [c int]",
 		},
 		// Most harm first, in whichever table.
 		{
-			"compression: gz, ttl: 0}}\n  users.parts:\n    in: users\n    clustering: [n int]", "ttl: 0}}\n  users.parts:\n    in: users\n    clustering: [n bigint]",
+			"compression: gz, ttl: 0}}\n  users.parts:\n    parent: users\n    clustering: [n int]", "ttl: 0}}\n  users.parts:\n    parent: users\n    clustering: [n bigint]",
 			"different type: column n of table users.parts is bigint; it should be int\ndifferent setting: setting hbase.compression of table users is not set; it should be gz",
 		},
 		{
@@ -172,11 +172,11 @@ func TestCanonical(t *testing.T) {
 	one := parseText(t, diffed)
 	other := parseText(t, `schema: 1
 name: mail
-doc: the same, in another order and with more words
+description: the same, in another order and with more words
 native: hbase
 tables:
-  head.rows: {in: head, clustering: [c int], columns: {value: blob}}
-  users.parts: {doc: words, in: users, clustering: [n int], columns: {data: blob}}
+  head.rows: {parent: head, clustering: [c int], columns: {value: blob}}
+  users.parts: {description: words, parent: users, clustering: [n int], columns: {data: blob}}
   users:
     addition: so
     partition: [u text, v int]

@@ -4,16 +4,16 @@
 //
 //	schema: 1
 //	name: datastax
-//	doc: Messaging tables after DataStax's data modeling example.
+//	description: Messaging tables after DataStax's data modeling example.
 //	native: cassandra
 //	tables:
 //	  emails_by_user_folder:
-//	    doc: One partition a folder, newest first.
+//	    description: One partition a folder, newest first.
 //	    partition: [username text, label text]
 //	    clustering: [id timeuuid desc]
 //	    columns: {from: text, subject: text, is_read: boolean}
 //	patterns:
-//	  page: {doc: Q2, slice: emails_by_user_folder, by: [username, label], after: id, limit: arg,
+//	  page: {description: Q2, slice: emails_by_user_folder, by: [username, label], after: id, limit: arg,
 //	         columns: [id, from, subject, is_read]}
 //
 // # Tables
@@ -23,7 +23,7 @@
 // columns. Types are text, blob, int, bigint, boolean, uuid, timeuuid,
 // timestamp (microseconds), counter, set<T>, list<T> and map<K,V>, and those of CQL that only
 // Cassandra has, below. A table may be nested with
-// "in: PARENT": it inherits the whole primary key of its parent and adds
+// "parent: TABLE": it inherits the whole primary key of its parent and adds
 // clustering columns of its own. A parent without columns is only a row header.
 // That one construct is ElasticInbox's super column, James' second column
 // family and Oracle's child table; drivers decide from it where partition, row
@@ -35,14 +35,14 @@
 // In full, with T for a type:
 //
 //	TABLE:
-//	  doc: text
+//	  description: text
 //	  addition: reason
-//	  in: PARENT                       # or partition: [name T, …]
+//	  parent: TABLE                    # or partition: [name T, …]
 //	  clustering: [name T, name T desc, …]
 //	  columns: {name: T, name: {type: T, addition: reason}, …}
 //	  static: {…}                      # as columns; root tables only
 //	  indexes: {NAME: [column, column desc, …], NAME: {columns: […], addition: reason}}
-//	  refers: {NAME: {to: TABLE, by: [column, …], leftover: true}}
+//	  references: {NAME: {to: TABLE, by: [column, …], orphan_ok: true}}
 //	  counts: {NAME: {column: COLUMN, of: TABLE, by: [column, …], sum: COLUMN}}
 //	  hints: {ENGINE: {setting: value, …}}
 //	  accept: {RULE: reason, …}        # findings of "mailbench schema lint" that are intended
@@ -82,16 +82,16 @@
 // pattern was in the CQL, "lines" where its columns and indexes were: findings point there.
 //
 // A pattern with "at" may be what only CQL has: a filter over any column, a slice with in
-// over the last partition column, append and remove of sets and maps, if: present. A table
+// over the last partition column, append and remove-element of sets and maps, if: present. A table
 // with "at" may have an index over a collection or a static column.
 //
 // # Relations between rows
 //
-// Both refers and counts say which rows of another table belong to a row. Checks of
+// Both references and counts say which rows of another table belong to a row. Checks of
 // data use them ("mailbench schema validate"). They change nothing that is stored.
 //
 //	IndexLabels:
-//	  refers:
+//	  references:
 //	    message:
 //	      to: MessageMetadata.columns
 //	      from: {key: "{account}:{label int}", id: "{message}"}
@@ -104,19 +104,20 @@
 // matches. A template of a set, list or map is compared with each element or key. The
 // short form by: [mailbox, uid] is for columns of equal names in both tables.
 //
-// A reference says that there is such a row. With leftover, a row without it is no
-// fault: an interrupted operation or a delete left it over. A count says that a
+// A reference says that there is such a row. With orphan_ok, a row without it is no
+// fault: an interrupted operation or a delete leaves orphans. A count says that a
 // column is the number of such rows, or the sum of one of their columns (the size of
 // a text or blob, or a number).
 //
 // # Patterns
 //
 // A pattern names its kind and its table in one key (get, slice, scan, put,
-// put-if, add, append, remove, delete) or lists its parts (batch). The
+// put-if, increment, append, remove-element, delete) or lists its parts (batch). The
 // comments of [Pattern] say what each further key means and in which order a call
 // takes its arguments. A list of one name may be written as the name alone.
 //
-//	doc, addition   any kind
+//	description, addition
+//	                any kind
 //	form            any kind with an addition: true says that the addition is the
 //	                form of a value, and that the source design has the request itself.
 //	                Costs of additions leave it out.
@@ -124,7 +125,7 @@
 //	fallback        any kind: the pattern that runs instead on an engine that
 //	                cannot run this one. Arguments and columns are the same;
 //	                those of after may be in the order in which it sorts.
-//	by              get, put, put-if, add, append, remove: the whole primary key,
+//	by              get, put, put-if, increment, append, remove-element: the whole primary key,
 //	                also if it is left out (with static, the partition key; with
 //	                in, the columns before in).
 //	                slice: at least the partition key, or the first column of its index.
@@ -143,8 +144,8 @@
 //	limit           slice, scan: a number or arg
 //	columns         get, slice, scan: "*" unless it says otherwise.
 //	                put, put-if: all plain columns (with static: all static ones).
-//	                add: counters or bigints, must be given.
-//	                append, remove: lists, must be given.
+//	                increment: counters or bigints, must be given.
+//	                append, remove-element: lists, must be given.
 //	varies          slice: what a variant may change, since the model copes with it:
 //	                columns (it leaves out the last), pages (it reads all rows in
 //	                any order, without after and limit)
@@ -155,7 +156,7 @@
 //	other, at       any kind, see Imported schemas
 //	scope           delete: row, prefix or partition. It follows from by; where it
 //	                is written down it must agree
-//	returns         add: new, the values after it
+//	returns         increment: new, the values after it
 //	static          get, scan, put: the static columns of a partition
 //	parallel        get with in over a partition column, batch with atomic none
 //	atomic          batch: none (unless it says otherwise), row, partition, shard, all
@@ -165,13 +166,13 @@
 //
 // A schema may have numbers that the user of its model chooses ("models" of a workload):
 //
-//	parameters: {chunk_size: {default: 1MiB, least: 1KB, most: 50MB, doc: bytes of a message in one cell}}
+//	parameters: {chunk_size: {default: 1MiB, min: 1KB, max: 50MB, description: bytes of a message in one cell}}
 //
-// bytes and above of pieces, most of rows and parallel of a pattern may name one in place of a number.
+// bytes and above of pieces, max of rows and parallel of a pattern may name one in place of a number.
 //
 // A parameter may also be one of several words:
 //
-//	parameters: {blob_store: {default: db, words: [db, fs-local], doc: where large bodies are}}
+//	parameters: {blob_store: {default: db, enum: [db, fs-local], description: where large bodies are}}
 //
 // # Workflow
 //
@@ -187,7 +188,7 @@
 // A variant is a file that holds only what differs from another schema:
 //
 //	schema: 1
-//	variant of: james
+//	extends: james
 //	name: james@checked-flags
 //	patterns:
 //	  flag_seen: {put: ~, put-if: JAMES_MESSAGES, if: size}
@@ -221,7 +222,7 @@
 // store outside of the engine, and no row, if the parameter has another word than its first one.
 // partition names the entity whose rows share one partition; without it, every row's entity (or
 // piece) has a partition of its own. ends are the operations (move, delete, purge) that delete such
-// a row and leave a tombstone. most is how many rows the partition of a user or folder takes before
+// a row and leave a tombstone. max is how many rows the partition of a user or folder takes before
 // a further one begins.
 //
 // sizes are bytes of text, blob and collection columns: a sum of numbers and

@@ -21,7 +21,7 @@ func Format(s *Schema) []byte {
 	root := newBlock()
 	root.add("schema", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
 	root.text("name", s.Name)
-	root.text("doc", s.Doc)
+	root.text("description", s.Doc)
 	root.text("native", s.Native)
 	root.other(s.Other)
 	mapping(root, "types", s.Types, func(u *UserType) (string, *yaml.Node) {
@@ -162,10 +162,10 @@ func textList(words []string) *yaml.Node {
 
 func formatTable(t *Table) *yaml.Node {
 	b := newBlock()
-	b.text("doc", t.Doc)
+	b.text("description", t.Doc)
 	b.text("addition", t.Addition)
 	if t.Parent != nil {
-		b.text("in", t.Parent.Name)
+		b.text("parent", t.Parent.Name)
 	} else {
 		b.add("partition", textList(keyWords(t.Partition)))
 	}
@@ -245,7 +245,7 @@ func indexWords(x *Index) []string {
 // formatPattern writes a pattern without what follows from its kind and table.
 func formatPattern(p *Pattern) *yaml.Node {
 	b := newBlock()
-	b.text("doc", p.Doc)
+	b.text("description", p.Doc)
 	b.text("addition", p.Addition)
 	b.flag("form", p.Form)
 	if p.Kind == Batch {
@@ -350,16 +350,16 @@ func defaultColumns(p *Pattern) []*Column {
 
 // relations adds a table's references and counts.
 func (b *block) relations(t *Table) {
-	mapping(b, "refers", t.Refers, func(r *Reference) (string, *yaml.Node) {
+	mapping(b, "references", t.Refers, func(r *Reference) (string, *yaml.Node) {
 		one := newBlock()
-		one.text("doc", r.Doc)
+		one.text("description", r.Doc)
 		one.join("to", &r.Join)
-		one.flag("leftover", r.Leftover)
+		one.flag("orphan_ok", r.Leftover)
 		return r.Name, one.node()
 	})
 	mapping(b, "counts", t.Counts, func(c *Count) (string, *yaml.Node) {
 		one := newBlock()
-		one.text("doc", c.Doc)
+		one.text("description", c.Doc)
 		one.text("column", c.Column.Name)
 		one.join("of", &c.Join)
 		name(one, "sum", c.Sum)
@@ -411,7 +411,7 @@ func formatRows(t *Table) *yaml.Node {
 		} else if r.Partition != own {
 			b.text("partition", r.Partition)
 		}
-		b.number("most", r.Most, r.MostBy)
+		b.number("max", r.Most, r.MostBy)
 		if len(r.Sizes) > 0 {
 			sizes := newFlow()
 			for _, s := range r.Sizes {

@@ -76,7 +76,7 @@ func (s *Schema) With(values map[string]int) (*Schema, error) {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
 	}
-	return parse(s.File, s.Source, Bundled, values)
+	return parse(strict.Decoder{File: s.File, Stored: true}, s.Source, Bundled, values)
 }
 
 var (
@@ -92,19 +92,19 @@ func (p *parser) parameters(entries []strict.Entry) {
 			p.Fail(e.Key, "%s: a name must be a small letter, then small letters, digits or _, 48 characters at most", where)
 			continue
 		}
-		f := p.section(e.Value, where, "default", "least", "most", "words", "doc")
-		q := &Parameter{Name: e.Name, Doc: f.text("doc"), Pos: p.At(e.Key)}
-		if f.has("words") {
+		f := p.section(e.Value, where, "default", "min", "max", "enum", "description")
+		q := &Parameter{Name: e.Name, Doc: f.text("description"), Pos: p.At(e.Key)}
+		if f.has("enum") {
 			p.wordParameter(q, f)
 			continue
 		}
 		before := len(p.Errs)
-		for i, key := range []string{"default", "least", "most"} {
+		for i, key := range []string{"default", "min", "max"} {
 			n, to := f.at(key), []*int{&q.Value, &q.Least, &q.Most}[i]
 			size, err := strict.ParseSize(n.Value)
 			switch {
 			case !f.has(key):
-				p.Fail(e.Key, "%s: no key %q; expected {default: …, least: …, most: …, doc: …}", where, key)
+				p.Fail(e.Key, "%s: no key %q; expected {default: …, min: …, max: …, description: …}", where, key)
 			case err != nil || n.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1:
 				p.Fail(n, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, where, strict.Found(n))
 			default:
@@ -132,16 +132,16 @@ func (p *parser) add(q *Parameter) {
 
 // wordParameter reads a parameter whose value is one of several words.
 func (p *parser) wordParameter(q *Parameter, f section) {
-	f.list("words", "a word", func(n *yaml.Node, word string) {
+	f.list("enum", "a word", func(n *yaml.Node, word string) {
 		if !wordForm.MatchString(word) || slices.Contains(q.Words, word) {
-			p.Fail(n, "words of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique",
+			p.Fail(n, "enum of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique",
 				f.where)
 		}
 		q.Words = append(q.Words, word)
 	})
 	q.Value, q.Least, q.Most = slices.Index(q.Words, f.text("default"))+1, 1, len(q.Words)
-	if q.Value == 0 || f.has("least") || f.has("most") {
-		p.Fail(f.at("words"), "%s: expected {default: …, words: […], doc: …}, with the default among the words", f.where)
+	if q.Value == 0 || f.has("min") || f.has("max") {
+		p.Fail(f.at("enum"), "%s: expected {default: …, enum: […], description: …}, with the default among the words", f.where)
 		return
 	}
 	p.add(q)
@@ -160,9 +160,9 @@ func formatParameter(q *Parameter) (string, *yaml.Node) {
 	one := newFlow()
 	if len(q.Words) > 0 {
 		one.text("default", q.Text(q.Value))
-		one.add("words", textList(q.Words))
+		one.add("enum", textList(q.Words))
 	} else {
-		for i, key := range []string{"default", "least", "most"} {
+		for i, key := range []string{"default", "min", "max"} {
 			value := []int{q.Value, q.Least, q.Most}[i]
 			if text := q.Text(value); q.Size && text != fmt.Sprint(value) {
 				one.text(key, text)
@@ -171,6 +171,6 @@ func formatParameter(q *Parameter) (string, *yaml.Node) {
 			}
 		}
 	}
-	one.text("doc", q.Doc)
+	one.text("description", q.Doc)
 	return q.Name, one.node()
 }

@@ -8,15 +8,15 @@ import (
 const withParameters = `schema: 1
 name: s
 parameters:
-  size: {default: 1KiB, least: 1, most: 1MiB, doc: bytes of a piece}
-  full: {default: 100, least: 1, most: 1000}
+  size: {default: 1KiB, min: 1, max: 1MiB, description: bytes of a piece}
+  full: {default: 100, min: 1, max: 1000}
 tables:
   t:
     partition: [k text]
     clustering: [n int]
     columns: {data: blob}
     rows:
-      - {each: message, pieces: {of: raw, bytes: size}, partition: user, most: full, sizes: {k: address, data: piece}}
+      - {each: message, pieces: {of: raw, bytes: size}, partition: user, max: full, sizes: {k: address, data: piece}}
 patterns:
   some: {get: t, in: n, by: k}
   puts: {batch: [{run: put, each: piece}], parallel: full}
@@ -46,7 +46,7 @@ func TestParameters(t *testing.T) {
 	if string(with.Source) != string(s.Source) {
 		t.Error("the text changed with a value")
 	}
-	for _, want := range []string{"bytes: size", "most: full", "parallel: full", "default: 7", "most: 1MiB", "doc: bytes of a piece"} {
+	for _, want := range []string{"bytes: size", "max: full", "parallel: full", "default: 7", "max: 1MiB", "description: bytes of a piece"} {
 		if text := string(Format(with)); !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -68,12 +68,12 @@ func TestParametersWrong(t *testing.T) {
 	for _, c := range []struct{ from, to, want string }{
 		{"default: 100", "default: 2000", "5:19: default of parameter full: full must be from 1 to 1000, found 2000"},
 		{"default: 100", "default: x", "5:19: default of parameter full must be a number from 1 up, or a size"},
-		{"least: 1, most: 1000", "least: 1", `5:3: parameter full: no key "most"`},
+		{"min: 1, max: 1000", "min: 1", `5:3: parameter full: no key "max"`},
 		{"  full:", "  Full:", "5:3: parameter Full: a name must be a small letter"},
-		{"most: full", "most: fill", `unknown parameter "fill" in most of rows of table t; did you mean "full"?`},
+		{"max: full", "max: fill", `unknown parameter "fill" in max of rows of table t; did you mean "full"?`},
 		{"bytes: size", "bytes: size, outside: full, above: 7", "expected outside: PARAMETER, one with words"},
 		{"bytes: size", "bytes: size, above: 7", "expected outside: PARAMETER, one with words"},
-		{"partition: user, most", "most", "most bounds the rows of the partition of a user or a folder"},
+		{"partition: user, max", "max", "max bounds the rows of the partition of a user or a folder"},
 		{"parallel: full", "parallel: size2", `unknown parameter "size2" in parallel of pattern puts`},
 	} {
 		_, err := Parse("s.yaml", []byte(strings.Replace(withParameters, c.from, c.to, 1)))

@@ -13,7 +13,7 @@ import (
 )
 
 var schemaKeys = []string{
-	"schema", "name", "doc", "native", "types", "parameters", "other", "tables", "patterns", "variants may add",
+	"schema", "name", "description", "native", "types", "parameters", "other", "tables", "patterns", "variants may add",
 	"workflow",
 }
 
@@ -34,18 +34,24 @@ type parser struct {
 func Parse(file string, src []byte) (*Schema, error) { return ParseWith(file, src, Bundled) }
 
 // ParseWith is Parse of a file that may be a variant of other schemas: find returns
-// the schema that "variant of" names.
+// the schema that "extends" names.
 func ParseWith(file string, src []byte, find func(name string) (*Schema, error)) (*Schema, error) {
-	return parse(file, src, find, nil)
+	return parse(strict.Decoder{File: file}, src, find, nil)
+}
+
+// ParseStored is Parse of a text that mailbench has stored: in results, or next to the tables of a schema. It may have
+// words of an earlier version of the language.
+func ParseStored(file string, src []byte) (*Schema, error) {
+	return parse(strict.Decoder{File: file, Stored: true}, src, Bundled, nil)
 }
 
 // parse reads a schema file with these values of parameters.
 func parse(
-	file string, src []byte, find func(name string) (*Schema, error), values map[string]int,
+	d strict.Decoder, src []byte, find func(name string) (*Schema, error), values map[string]int,
 ) (*Schema, error) {
 	p := &parser{
-		Decoder: strict.Decoder{File: file},
-		schema:  &Schema{File: file, Source: src},
+		Decoder: d,
+		schema:  &Schema{File: d.File, Source: src},
 		broken:  make(map[*Table]bool),
 		values:  values,
 	}
@@ -84,7 +90,7 @@ func (p *parser) parse(root *yaml.Node) {
 			p.schema.Name = name
 		}
 	}
-	p.schema.Doc = f.text("doc")
+	p.schema.Doc = f.text("description")
 	if p.schema.Native = f.text("native"); p.schema.Native != "" {
 		p.engine(f.at("native"), p.schema.Native, "in native")
 	}

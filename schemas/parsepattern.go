@@ -25,7 +25,7 @@ var keysOf = [...][]string{
 	Batch:  {"parallel", "atomic"},
 }
 
-var commonKeys = []string{"doc", "addition", "form", "fallback", "accept", "other", "at"}
+var commonKeys = []string{"description", "addition", "form", "fallback", "accept", "other", "at"}
 
 // patternKeys are all keys that some pattern may have.
 var patternKeys = func() []string {
@@ -84,7 +84,7 @@ func (p *parser) patterns(entries []strict.Entry) {
 
 // head reads the kind and what all patterns have. It reports whether the rest can be read.
 func (r *patternReader) head(strange bool) bool {
-	r.Doc, r.Addition, r.Form = r.text("doc"), r.text("addition"), r.flag("form")
+	r.Doc, r.Addition, r.Form = r.text("description"), r.text("addition"), r.flag("form")
 	r.Accept, r.Other = r.accept(), r.other()
 	if r.Imported = r.imported(); r.Imported != nil {
 		r.Pos = *r.Imported

@@ -14,7 +14,7 @@ import (
 
 var (
 	rowsKeys = []string{
-		"each", "times", "shared", "static", "pieces", "partition", "most", "sizes", "ends", "count", "per",
+		"each", "times", "shared", "static", "pieces", "partition", "max", "sizes", "ends", "count", "per",
 	}
 	ownKeys = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
 )
@@ -62,8 +62,8 @@ func (r *rowsReader) read() {
 	if r.Growth == nil {
 		r.partitionOf()
 	}
-	if r.Most, r.MostBy = r.number("most"); r.has("most") && r.Partition != "user" && r.Partition != "folder" {
-		r.refuse(r.key("most"), "most bounds the rows of the partition of a user or a folder")
+	if r.Most, r.MostBy = r.number("max"); r.has("max") && r.Partition != "user" && r.Partition != "folder" {
+		r.refuse(r.key("max"), "max bounds the rows of the partition of a user or a folder")
 	}
 	r.sizes()
 	r.Ends = r.words("ends", "operation", RowEnds)

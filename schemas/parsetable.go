@@ -15,7 +15,7 @@ import (
 )
 
 var tableKeys = []string{
-	"doc", "addition", "in", "partition", "clustering", "columns", "static", "indexes", "refers", "counts",
+	"description", "addition", "parent", "partition", "clustering", "columns", "static", "indexes", "references", "counts",
 	"hints", "rows", "accept", "bucket", "chunk", "salt", "other", "at", "lines",
 }
 
@@ -54,21 +54,21 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	r.checkName(e.Key, e.Name, "table")
 	f := r.section(e.Value, "table "+e.Name, tableKeys...)
 	t := &Table{
-		Name: e.Name, Schema: r.schema.Name, Doc: f.text("doc"), Addition: f.text("addition"), Imported: f.imported(),
+		Name: e.Name, Schema: r.schema.Name, Doc: f.text("description"), Addition: f.text("addition"), Imported: f.imported(),
 		Pos: r.At(e.Key),
 	}
 	if t.Imported != nil {
 		t.Pos = *t.Imported
 	}
 	switch {
-	case f.has("in"):
+	case f.has("parent"):
 		r.nest(t, f)
 	case f.has("partition"):
 		if t.Partition = r.keyColumns(t, f, Partition); len(t.Partition) == 0 && len(r.Errs) == before {
 			r.Fail(f.at("partition"), "partition of %s is empty; expected [name type, …]", f.where)
 		}
 	case e.Value.Kind == yaml.MappingNode:
-		r.Fail(e.Key, "%s has no primary key; expected partition: [name type, …] or in: TABLE", f.where)
+		r.Fail(e.Key, "%s has no primary key; expected partition: [name type, …] or parent: TABLE", f.where)
 	}
 	t.Clustering = append(t.Clustering, r.keyColumns(t, f, Clustering)...)
 	t.Static = r.columns(t, f, "static", Static)
@@ -86,7 +86,8 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	r.checkCounters(t)
 	r.purposes(t, f)
 	r.indexes(t, f)
-	r.later = append(r.later, func() { r.references(t, f.entries("refers")) }, func() { r.counts(t, f.entries("counts")) })
+	r.later = append(r.later, func() { r.references(t, f.entries("references")) },
+		func() { r.counts(t, f.entries("counts")) })
 	r.hints(t, f)
 	t.Accept, t.Other = f.accept(), f.other()
 	r.lines(t, f)
@@ -101,7 +102,7 @@ func (r *tableReader) table(e strict.Entry) *Table {
 
 // nest gives t the whole primary key of the table it is in.
 func (r *tableReader) nest(t *Table, f section) {
-	name := f.text("in")
+	name := f.text("parent")
 	if name == "" {
 		return
 	}
@@ -111,16 +112,16 @@ func (r *tableReader) nest(t *Table, f section) {
 	}
 	at := slices.Index(r.names, name)
 	if at < 0 {
-		r.Unknown(f.at("in"), "table", name, "in "+f.where, r.names)
+		r.Unknown(f.at("parent"), "table", name, "in "+f.where, r.names)
 		return
 	}
 	parent := r.table(r.entries[at])
 	if parent == nil {
-		r.Fail(f.at("in"), "%s is nested in itself, through %s", f.where, name)
+		r.Fail(f.at("parent"), "%s is nested in itself, through %s", f.where, name)
 		return
 	}
 	if cl := f.at("clustering"); !f.has("clustering") || cl.Kind == yaml.SequenceNode && len(cl.Content) == 0 {
-		r.Fail(f.key("in"), "%s is nested in %s and adds no key of its own; expected clustering: [name type, …]", f.where, name)
+		r.Fail(f.key("parent"), "%s is nested in %s and adds no key of its own; expected clustering: [name type, …]", f.where, name)
 	}
 	t.Parent = parent
 	t.Partition = parent.Partition

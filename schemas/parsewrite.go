@@ -38,11 +38,11 @@ func (r *patternReader) writeColumns() {
 		case c.Role != role:
 			r.unfit("columns", c, "%s writes %s columns", a(r.Kind), [...]string{Plain: "plain", Static: "static"}[role])
 		case r.Kind == Add && c.Type.Kind != Counter && c.Type.Kind != Bigint:
-			r.unfit("columns", c, "an add needs counter or bigint columns")
+			r.unfit("columns", c, "an increment needs counter or bigint columns")
 		case (r.Kind == Append || r.Kind == Remove) && c.Type.Kind != List && !(c.Type.Collection() && r.Imported != nil):
 			r.unfit("columns", c, "%s needs list columns", a(r.Kind))
 		case (r.Kind == Put || r.Kind == PutIf) && c.Type.Kind == Counter:
-			r.refuse(r.atColumn("columns", c), "counter %s cannot be put; expected an add", c.Name)
+			r.refuse(r.atColumn("columns", c), "counter %s cannot be put; expected an increment", c.Name)
 		}
 	}
 }

@@ -45,7 +45,7 @@ const (
 )
 
 var patternKindNames = [...]string{
-	"get", "slice", "scan", "put", "put-if", "add", "append", "remove", "delete", "batch",
+	"get", "slice", "scan", "put", "put-if", "increment", "append", "remove-element", "delete", "batch",
 }
 
 // String returns the kind's key in the language.

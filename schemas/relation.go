@@ -152,8 +152,8 @@ func is(k Kind, text []byte) bool {
 func (r *tableReader) references(t *Table, entries []strict.Entry) {
 	for _, e := range entries {
 		r.checkName(e.Key, e.Name, "reference")
-		f := r.section(e.Value, "reference "+e.Name+" of table "+t.Name, "doc", "to", "by", "from", "at", "leftover")
-		ref := &Reference{Name: e.Name, Doc: f.text("doc"), Leftover: f.flag("leftover"), Pos: r.At(e.Key)}
+		f := r.section(e.Value, "reference "+e.Name+" of table "+t.Name, "description", "to", "by", "from", "at", "orphan_ok")
+		ref := &Reference{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok"), Pos: r.At(e.Key)}
 		if r.join(t, &ref.Join, "to", f) {
 			t.Refers = append(t.Refers, ref)
 		}
@@ -164,8 +164,8 @@ func (r *tableReader) references(t *Table, entries []strict.Entry) {
 func (r *tableReader) counts(t *Table, entries []strict.Entry) {
 	for _, e := range entries {
 		r.checkName(e.Key, e.Name, "count")
-		f := r.section(e.Value, "count "+e.Name+" of table "+t.Name, "doc", "column", "of", "by", "from", "at", "sum")
-		c := &Count{Name: e.Name, Doc: f.text("doc"), Pos: r.At(e.Key)}
+		f := r.section(e.Value, "count "+e.Name+" of table "+t.Name, "description", "column", "of", "by", "from", "at", "sum")
+		c := &Count{Name: e.Name, Doc: f.text("description"), Pos: r.At(e.Key)}
 		if !r.join(t, &c.Join, "of", f) {
 			continue
 		}

@@ -56,7 +56,7 @@ patterns:
 `
 	find := func(name string) (*Schema, error) { return Parse("mail.yaml", []byte(base)) }
 	parse := func(changes string) (*Schema, error) {
-		return ParseWith("v.yaml", []byte("schema: 1\nvariant of: mail\nname: mail@v\n"+changes), find)
+		return ParseWith("v.yaml", []byte("schema: 1\nextends: mail\nname: mail@v\n"+changes), find)
 	}
 
 	s, err := parse("tables:\n  box: {clustering: [id timeuuid], hints: {cassandra: {compaction: X}}, indexes: {by_subject: ~}}\n" +
@@ -85,7 +85,7 @@ patterns:
 		"patterns: {pag: {reverse: true}}":                   `v.yaml:4:12: unknown pattern "pag" in patterns of the base; did you mean "page"?`,
 		"patterns: {page: {limit: 10, columns: [id, seen]}}": "v.yaml:4:12: pattern page: the model of mail cannot run it in this way: it yields (id timeuuid, seen boolean) instead of (id timeuuid, subject text)",
 		"patterns: {page: {colums: id}}":                     `v.yaml:4:19: unknown key "colums" in pattern page; did you mean "columns"?`,
-		"patterns: {page: ~}":                                "v.yaml:2:13: pattern page is gone, but the model of mail runs it",
+		"patterns: {page: ~}":                                "v.yaml:2:10: pattern page is gone, but the model of mail runs it",
 		"patterns: {see_plain: ~}":                           `mail.yaml:13:60: unknown pattern "see_plain" in fallback of pattern see; expected one of page, put, see, puts; v.yaml has changed what it needs`,
 		"patterns: {other: {get: box}}":                      "v.yaml:4:12: no model runs pattern other: mail has none of that name, and it is no fallback or part of a batch",
 		"patterns: {put: {columns: seen, none: ~}}":          `v.yaml:4:33: unknown key "none" in put of the base, which ~ would remove; expected one of put`,
@@ -97,12 +97,12 @@ patterns:
 		}
 	}
 	for head, want := range map[string]string{
-		"variant of: jams\nname: jams@x":             `v.yaml:2:13: unknown schema "jams"; did you mean "james"?`,
-		"variant of: james@checked-flags\nname: a@b": "v.yaml:2:13: james@checked-flags is a variant itself; expected the schema james",
-		"variant of: james\nname: plain":             `v.yaml:3:7: a variant of james must be called james@WORD, found "plain"`,
-		"variant of: james":                          `v.yaml:1:1: no key "name"; expected "name: james@WORD", the name of the variant`,
-		"variant of: [james]\nname: james@x":         `v.yaml:2:13: "variant of" must be text, found a list`,
-		"name: james@one@two\ntables: {t: {in: x}}":  `v.yaml:2:7: schema name "james@one@two" must be`,
+		"extends: jams\nname: jams@x":                   `v.yaml:2:10: unknown schema "jams"; did you mean "james"?`,
+		"extends: james@checked-flags\nname: a@b":       "v.yaml:2:10: james@checked-flags is a variant itself; expected the schema james",
+		"extends: james\nname: plain":                   `v.yaml:3:7: a variant of james must be called james@WORD, found "plain"`,
+		"extends: james":                                `v.yaml:1:1: no key "name"; expected "name: james@WORD", the name of the variant`,
+		"extends: [james]\nname: james@x":               `v.yaml:2:10: "extends" must be text, found a list`,
+		"name: james@one@two\ntables: {t: {parent: x}}": `v.yaml:2:7: schema name "james@one@two" must be`,
 	} {
 		if _, err := Parse("v.yaml", []byte("schema: 1\n"+head+"\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v\nwant: %s", head, err, want)
@@ -116,14 +116,14 @@ func TestVaries(t *testing.T) {
 	parse := func(varies, changes string) (*Schema, error) {
 		base := `schema: 1
 name: mail
-doc: d
+description: d
 native: cassandra
 tables:
-  box: {doc: d, partition: [user text], clustering: [id timeuuid desc], columns: {subject: text, body: text}}
+  box: {description: d, partition: [user text], clustering: [id timeuuid desc], columns: {subject: text, body: text}}
 patterns:
   page: {slice: box, by: user, after: id, limit: arg, columns: [id, subject, body]` + varies + `}
 `
-		return ParseWith("v.yaml", []byte("schema: 1\nvariant of: mail\nname: mail@v\npatterns:\n  page: "+changes+"\n"),
+		return ParseWith("v.yaml", []byte("schema: 1\nextends: mail\nname: mail@v\npatterns:\n  page: "+changes+"\n"),
 			func(string) (*Schema, error) { return Parse("mail.yaml", []byte(base)) })
 	}
 	const both, fewer, folder = ", varies: [columns, pages]", "{columns: [id, subject]}", "{after: ~, limit: ~}"

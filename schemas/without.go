@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Added reports whether what a difference says is missing is an addition: a table,
@@ -38,7 +40,7 @@ func (s *Schema) Added(d Difference) bool {
 // columns that are missing, and names what went with them: references, counts and
 // patterns. It ignores other kinds of difference.
 func (s *Schema) Without(missing []Difference) (own *Schema, skipped []string, err error) {
-	own, err = parse(s.File, s.Source, Bundled, s.Values())
+	own, err = parse(strict.Decoder{File: s.File, Stored: true}, s.Source, Bundled, s.Values())
 	if err != nil {
 		return nil, nil, fmt.Errorf("read schema %s again: %w", s.Name, err)
 	}

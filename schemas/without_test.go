@@ -14,11 +14,11 @@ tables:
   t:
     partition: [k text]
     columns: {v: int, extra: {type: int, addition: for tests}}
-    refers: {r: {to: more, by: k}, kept: {to: base, by: k}}
+    references: {r: {to: more, by: k}, kept: {to: base, by: k}}
     counts: {c: {column: extra, of: base, by: k}}
   base: {partition: [k text], columns: {v: int}}
   more: {partition: [k text], addition: for tests, columns: {v: int}}
-  more.below: {in: more, clustering: [c int], columns: {v: int}}
+  more.below: {parent: more, clustering: [c int], columns: {v: int}}
 patterns:
   put: {put: t}
   put_v: {put: t, columns: v}

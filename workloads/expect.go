@@ -257,16 +257,16 @@ func parseBound(o *results.Objective, n *yaml.Node, unit Unit) bool {
 
 // answer reads the sentences with which the workload answers its question, and checks what they name.
 func (d *decoder) answer(fields map[string]strict.Entry) {
-	e, ok := fields["answer"]
+	e, ok := fields["conclusion"]
 	if !ok || len(d.Errs) > 0 {
 		return
 	}
-	f := d.Fields(e.Value, "answer", names(sectionKeys("answer")))
+	f := d.Fields(e.Value, "conclusion", names(sectionKeys("conclusion")))
 	a := Answer{Models: d.answerModels(f)}
 	scope := d.scope(a.Models)
-	if says, ok := f["says"]; ok {
-		for _, n := range d.List(says.Value, "answer.says") {
-			text, ok := d.Text(n, "a sentence of answer.says")
+	if says, ok := f["text"]; ok {
+		for _, n := range d.List(says.Value, "conclusion.text") {
+			text, ok := d.Text(n, "a sentence of conclusion.text")
 			if !ok {
 				continue
 			}
@@ -275,7 +275,7 @@ func (d *decoder) answer(fields map[string]strict.Entry) {
 				err = s.Check(scope)
 			}
 			if err != nil {
-				d.Fail(n, "answer.says: %s (--set answer={} leaves the answer out)", err)
+				d.Fail(n, "conclusion.text: %s (--set conclusion={} leaves it out)", err)
 			}
 			a.Says = append(a.Says, text)
 		}
@@ -289,10 +289,10 @@ func (d *decoder) answerModels(f map[string]strict.Entry) (all []string) {
 	if !ok {
 		return nil
 	}
-	for _, n := range d.List(e.Value, "answer.models") {
-		name, ok := d.Text(n, "a model of answer.models")
+	for _, n := range d.List(e.Value, "conclusion.models") {
+		name, ok := d.Text(n, "a model of conclusion.models")
 		if ok && strings.ContainsAny(name, `./\`) {
-			d.Fail(n, "answer.models names models and variants, found the file %q; name files with -m", name)
+			d.Fail(n, "conclusion.models names models and variants, found the file %q; name files with -m", name)
 		} else if ok {
 			all = append(all, name)
 		}

@@ -59,7 +59,7 @@ func TestJSONSchema(t *testing.T) {
 	for _, name := range BundledNames() {
 		good[name], _ = bundled.ReadFile(name + ".yaml")
 	}
-	keyspace := `{version: 1, name: shop, population: {rows: 100}, keys: {rows: zipf}, values: {orders: {state: {access: latest}}},
+	keyspace := `{version: 1, name: shop, population: {rows: 100}, access: {rows: zipf}, values: {orders: {state: {access: latest}}},
 phases: [load, {measure: {duration: 1s, rate: 5/s, mix: {page: {weight: 1, page: 10}, put: 2}}}], expect: {page.p99: <5ms}}`
 	for text, fits := range map[string]bool{
 		keyspace: true, strings.Replace(keyspace, "rows: 100", "users: 1", 1): false,

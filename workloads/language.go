@@ -43,17 +43,17 @@ var sections = []section{
 	{"attachments", "Which messages carry files.", Attachments{}, nil},
 	{"population", "Who has how much mail before the first operation.", Population{}, nil},
 	{
-		"keys", "Which users, folders and messages operations use. A phase, a stream or an operation may have keys of its own.",
+		"access", "Which users, folders and messages operations use. A phase, a stream or an operation may have its own access.",
 		Keys{},
 		nil,
 	},
 	{"values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}, nil},
-	{"answer", "Sentences with which the run answers its question.", Answer{}, nil},
+	{"conclusion", "Sentences with which the run answers its question.", Answer{}, nil},
 	{"trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the opposite order of " +
 		"the trial before.", Trials{}, nil},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, []string{"load"}},
 	{"settle", "Waits until the engine is quiet.", Phase{}, []string{"settle"}},
-	{"cold", "Reopens the store with empty caches.", Phase{}, []string{"cold"}},
+	{"drop-caches", "Reopens the store with empty caches.", Phase{}, []string{"cold"}},
 	{"interrupt", "Interrupts a move and a delete of several messages after each of their writes, and reports the state after each. " +
 		"It uses its own\nstore, which is removed at the end.", Phase{}, []string{"interrupt"}},
 	{"measure", "Runs operations and reports them. warmup has the same keys. It runs operations until service times are " +
@@ -157,13 +157,13 @@ var forms = map[string]form{
 	"hours": {text: "list", schema: object{
 		"type": "array", "items": object{"type": "number", "minimum": 0}, "minItems": 24, "maxItems": 24,
 	}},
-	"choice":   {text: "choice", schema: ref("choice"), words: random.KeysNames},
-	"arrivals": {text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed]},
-	"missing":  {text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:]},
+	"choice":      {text: "choice", schema: ref("choice"), words: random.KeysNames},
+	"arrivals":    {text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed]},
+	"unsupported": {text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:]},
 	"flags": {text: "words", schema: anyOf(object{"enum": flagNames}, object{
 		"type": "array", "minItems": 1, "items": object{"enum": flagNames},
 	})},
-	"width": {text: "time, 0 to 1", schema: anyOf(ref("time"), object{
+	"range": {text: "time, 0 to 1", schema: anyOf(ref("time"), object{
 		"type": "number", "exclusiveMinimum": 0, "maximum": 1,
 	})},
 	"mix":     {text: "operations", schema: ref("mix")},
@@ -172,7 +172,7 @@ var forms = map[string]form{
 		"type": "array", "minItems": 1, "maxItems": MaxStreams, "items": ref("stream"),
 	}},
 	"phases":      {text: "list", apart: true, schema: object{"type": "array", "minItems": 2, "items": ref("phase")}},
-	"keys":        {text: "see keys", schema: ref("keys"), below: "keys"},
+	"access":      {text: "see access", schema: ref("access"), below: "access"},
 	"mail":        {text: "see mail", schema: ref("mail"), below: "mail"},
 	"attachments": {text: "see there", schema: ref("attachments"), below: "attachments"},
 	"population":  {text: "see there", schema: ref("population"), below: "population"},
@@ -182,12 +182,12 @@ var forms = map[string]form{
 	"values": {text: "see values", apart: true, schema: object{"type": "object", "additionalProperties": object{
 		"type": "object", "additionalProperties": ref("values"),
 	}}},
-	"replay":  {text: "see replay", schema: ref("replay"), below: "replay"},
-	"trials":  {text: "see there", schema: ref("trials"), below: "trials"},
-	"answer":  {text: "see there", schema: ref("answer"), apart: true},
-	"expect":  {text: "bounds", schema: ref("expect"), apart: true},
-	"sweep":   {text: "see there", schema: ref("sweep"), apart: true},
-	"engines": {text: "settings", schema: object{"type": "object"}, apart: true},
+	"replay":     {text: "see replay", schema: ref("replay"), below: "replay"},
+	"trials":     {text: "see there", schema: ref("trials"), below: "trials"},
+	"conclusion": {text: "see there", schema: ref("conclusion"), apart: true},
+	"expect":     {text: "bounds", schema: ref("expect"), apart: true},
+	"sweep":      {text: "see there", schema: ref("sweep"), apart: true},
+	"engines":    {text: "settings", schema: object{"type": "object"}, apart: true},
 	"models": {text: "settings", apart: true, schema: object{"type": "object", "additionalProperties": object{
 		"type":                 "object",
 		"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),

@@ -186,11 +186,11 @@ type Session struct {
 
 // Step is one instruction of a session. Without Times it is done once.
 type Step struct {
-	Op     Op
-	How    How
-	Times  random.Dist `key:"times" form:"sizes" least:"1" most:"1000" step:"how often it is done, one after another (default 1); a list goes to the next page each time"`
-	Chance float64     `key:"chance" form:"share" step:"share of the sessions in which it is done (default 1)"`
-	Think  random.Dist `key:"think" form:"times" step:"think time before it (default: that of the session)"`
+	Op          Op
+	How         How
+	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" step:"how often it is done, one after another (default 1); a list goes to the next page each time"`
+	Probability float64     `key:"probability" form:"share" step:"share of the sessions in which it is done (default 1)"`
+	Think       random.Dist `key:"think_time" form:"times" step:"think time before it (default: that of the session)"`
 	// Until is the index of the step that ends a repetition, in the step that begins it.
 	Until int
 	// Back is the index of the step that begins a repetition, in the step that ends it.
@@ -200,9 +200,9 @@ type Step struct {
 
 // repetition is a step that repeats others, as it is written.
 type repetition struct {
-	Times  random.Dist `key:"times" form:"sizes" least:"1" most:"1000" need:"-" doc:"how often"`
-	Chance float64     `key:"chance" form:"share" doc:"share of the sessions in which it happens (default 1)"`
-	_      struct{}    `key:"steps" form:"session" need:"-" doc:"the steps, which may not repeat others in turn"`
+	Times       random.Dist `key:"times" form:"sizes" least:"1" most:"1000" need:"-" doc:"how often"`
+	Probability float64     `key:"probability" form:"share" doc:"share of the sessions in which it happens (default 1)"`
+	_           struct{}    `key:"steps" form:"session" need:"-" doc:"the steps, which may not repeat others in turn"`
 }
 
 // StepKind says what a step is.
@@ -221,9 +221,9 @@ const MostSteps = 1024
 // mean is how often a step is done on average.
 func (s *Step) mean() float64 {
 	if s.Times == nil {
-		return s.Chance
+		return s.Probability
 	}
-	return s.Chance * min(max(1, s.Times.Mean()), MostSteps)
+	return s.Probability * min(max(1, s.Times.Mean()), MostSteps)
 }
 
 // Expected returns how many operations of each kind a session has on average.
@@ -278,8 +278,8 @@ func (d *decoder) session(n *yaml.Node, where string) *Session {
 		d.step(s, item, where, true)
 	}
 	for _, step := range s.Steps {
-		if step.Chance < 1 {
-			d.Fail(n.Content[0], "the first step of %s must always be done; give the chance to a later one", where)
+		if step.Probability < 1 {
+			d.Fail(n.Content[0], "the first step of %s must always be done; give the probability to a later one", where)
 		}
 		if step.Kind == StepOp {
 			break
@@ -313,13 +313,13 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 	}
 	where = name + " in " + where
 	f := d.Fields(fields, where, slices.Concat(names(stepKeys()), names(howOf(op))))
-	step := Step{Op: op, Chance: 1}
+	step := Step{Op: op, Probability: 1}
 	d.fill(fields, f, where, &step, stepKeys())
-	d.chance(f, step.Chance, where)
-	if e, ok := f["keys"]; ok && e.Value.Kind == yaml.MappingNode {
+	d.chance(f, step.Probability, where)
+	if e, ok := f["access"]; ok && e.Value.Kind == yaml.MappingNode {
 		for i := 0; i < len(e.Value.Content); i += 2 {
 			if k := e.Value.Content[i]; k.Value == "users" || k.Value == "folders" {
-				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the keys of the phase or stream",
+				d.Fail(k, "%s: all steps of a session are of one user and one folder; give %s to the access of the phase or stream",
 					where, k.Value)
 			}
 		}
@@ -330,22 +330,22 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 
 // chance refuses a step that is never done.
 func (d *decoder) chance(f map[string]strict.Entry, chance float64, where string) {
-	if e, ok := f["chance"]; ok && chance == 0 {
-		d.Fail(e.Value, "chance of %s is 0; leave the step out instead", where)
+	if e, ok := f["probability"]; ok && chance == 0 {
+		d.Fail(e.Value, "probability of %s is 0; leave the step out instead", where)
 	}
 }
 
 func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	where = "repeat in " + where
-	r := repetition{Chance: 1}
+	r := repetition{Probability: 1}
 	f := d.section(n, where, &r, sectionKeys("repeat"))
 	list, steps := f["steps"]
 	if _, times := f["times"]; !times || !steps {
 		return
 	}
-	d.chance(f, r.Chance, where)
+	d.chance(f, r.Probability, where)
 	first := len(s.Steps)
-	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Chance: r.Chance})
+	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Probability: r.Probability})
 	if list.Value.Kind != yaml.SequenceNode || len(list.Value.Content) == 0 {
 		d.Fail(list.Value, "steps of %s must be a list of steps, such as [open, flag], found %s", where,
 			strict.Found(list.Value))
@@ -354,5 +354,5 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 		d.step(s, item, where, false)
 	}
 	s.Steps[first].Until = len(s.Steps)
-	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Chance: 1})
+	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
 }

@@ -163,7 +163,7 @@ func keyIn(n *yaml.Node, key string) int {
 
 // instead has the keys of a phase in a file that a key of an override replaces: no phase has both.
 var instead = map[string][]string{
-	"clients": {"rate", "arrivals"}, "rate": {"clients", "think"},
+	"clients": {"rate", "arrivals"}, "rate": {"clients", "think_time"},
 	"operations": {"duration"}, "duration": {"operations"},
 }
 
@@ -410,7 +410,7 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		}
 	case "size":
 		into.SetInt(d.size(k, n, what))
-	case "keys":
+	case "access":
 		v := d.ownKeys(n, what)
 		if into.Kind() == reflect.Pointer {
 			into.Set(reflect.ValueOf(v))
@@ -423,7 +423,7 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		into.Set(reflect.ValueOf(d.patterns(n)))
 	case "values":
 		into.Set(reflect.ValueOf(d.values(n)))
-	case "arrivals", "missing":
+	case "arrivals", "unsupported":
 		words := forms[k.form].words
 		if i := slices.Index(words, n.Value); i >= 0 {
 			into.SetUint(uint64(i))
@@ -432,7 +432,7 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		}
 	case "flags":
 		into.Set(reflect.ValueOf(d.flags(n, where)))
-	case "width":
+	case "range":
 		into.Set(reflect.ValueOf(d.width(n, what)))
 	case "plain rate":
 		into.Set(reflect.ValueOf(d.plainRate(n, where)))
@@ -465,7 +465,7 @@ func (k *key) in(where string) string {
 
 // ownKeys reads keys. Keys that are left out have the values of d.base.
 func (d *decoder) ownKeys(n *yaml.Node, where string) *Keys {
-	k, all := *d.base, sectionKeys("keys")
+	k, all := *d.base, sectionKeys("access")
 	if len(d.w.Patterns) > 0 {
 		all[2].name, all = "rows", all[2:3]
 	}

@@ -59,7 +59,7 @@ func golden(t *testing.T, file, got string) {
 func TestOverrides(t *testing.T) {
 	w, err := Bundled(
 		"quick", "population.users=7", "phases.measure.rate=90/min", "mail.body={constant: 8KB}",
-		"phases.measure.mix.list=0", "seed=42", "keys.deep=0.5", "mail.attachments.count={zipf: {s: 2, max: 3}}")
+		"phases.measure.mix.list=0", "seed=42", "access.deep_share=0.5", "mail.attachments.count={zipf: {s: 2, max: 3}}")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ phases:
   - load: {clients: 3}
   - warmup: {duration: 1s}
   - measure: {clients: 4, operations: 10, mix: {open: 3, list: 1}}
-  - cold
+  - drop-caches
   - warmup: {operations: 5, rate: 1/s, mix: {raw: 1}}
   - measure: {name: second, rate: 0.5/s, arrivals: poisson, duration: 1m, mix: {list: 1}}
   - measure: {name: third, clients: 1, operations: 9}
@@ -199,11 +199,11 @@ func TestAnswer(t *testing.T) {
 	if len(w.Answer.Models) == 0 || len(w.Answer.Says) == 0 || len(w.Sweep.Points[0].Workload.Answer.Says) > 0 {
 		t.Errorf("%+v", w.Answer)
 	}
-	if w, err = Bundled("accounts", "answer={}", "sweep={}"); err != nil || len(w.Answer.Says) > 0 {
+	if w, err = Bundled("accounts", "conclusion={}", "sweep={}"); err != nil || len(w.Answer.Says) > 0 {
 		t.Errorf("without an answer: %v, %+v", err, w)
 	}
-	if _, err = Bundled("accounts", "answer={says: ['{login.examined at 300}']}"); err == nil ||
-		!strings.Contains(err.Error(), "300 is no value of the sweep (--set answer={} leaves the answer out)") {
+	if _, err = Bundled("accounts", "conclusion={text: ['{login.scanned at 300}']}"); err == nil ||
+		!strings.Contains(err.Error(), "300 is no value of the sweep (--set conclusion={} leaves it out)") {
 		t.Errorf("another sweep: %v", err)
 	}
 }

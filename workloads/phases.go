@@ -92,8 +92,8 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 		}
 		d.operations(&p, key, f, where)
-		if e, ok := f["workers"]; ok && p.Arrivals == Closed {
-			d.Fail(e.Key, "%s has both workers and clients; workers are those of an open loop (rate)", where)
+		if e, ok := f["concurrency"]; ok && p.Arrivals == Closed {
+			d.Fail(e.Key, "%s has both concurrency and clients; concurrency is that of an open loop (rate)", where)
 		}
 	}
 	if len(d.Errs) > faults {
@@ -167,7 +167,7 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 			what, of = "replay", r
 		}
 		for _, k := range append(names(sectionKeys("stream")), "streams", "replay") {
-			if other, ok := f[k]; ok && k != what && !(k == "keys" || k == "timeout") {
+			if other, ok := f[k]; ok && k != what && !(k == "access" || k == "timeout") {
 				d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
 			}
 		}
@@ -221,11 +221,11 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	}
 	switch open := p.Arrivals != Closed; {
 	case open && p.Think != nil && !visits:
-		d.Fail(f["think"].Key, "%s: think needs clients or a session; with a rate operations do not wait for each other",
+		d.Fail(f["think_time"].Key, "%s: think_time needs clients or a session; with a rate operations do not wait for each other",
 			where)
-	case open && visits && f["think"].Value == nil:
+	case open && visits && f["think_time"].Value == nil:
 		d.Fail(at,
-			"%s has no think; expected the time between steps, such as think: {lognormal: {median: 2s, p99: 30s}}",
+			"%s has no think_time; expected the time between steps, such as think_time: {lognormal: {median: 2s, p99: 30s}}",
 			where)
 	case visits && p.Rate.Count == 0 && p.Clients == 0 && p.Kind == Warmup:
 		d.Fail(at, "%s: a session needs a rate or clients", where)

@@ -137,7 +137,7 @@ func definitions(patterns bool) object {
 		ops, name = "[^.]+", object{"type": "string"}
 		step["additionalProperties"], step["properties"] = freeStep, object{"repeat": ref("repeat")}
 		defs["population"] = fixed(object{"rows": forms["whole"].schema}, "rows")
-		defs["keys"] = fixed(object{"rows": ref("choice")})
+		defs["access"] = fixed(object{"rows": ref("choice")})
 	}
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(name, step)}
 	defs["warmup"] = defs["measure"]

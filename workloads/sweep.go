@@ -91,7 +91,7 @@ func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 
 // sweepable refuses a key that cost cannot grow with, and values that are no sizes.
 func (d *decoder) sweepable(k *sweptKey) {
-	for _, own := range []string{"version", "name", "doc", "seed", "sweep", "expect", "answer", "trials"} {
+	for _, own := range []string{"version", "name", "description", "seed", "sweep", "expect", "conclusion", "trials"} {
 		if k.path[0] == own {
 			d.Fail(k.key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
 				k.name())
@@ -245,7 +245,7 @@ func like(text string, v float64) string {
 // reported at the value of the first key, or of the key that cannot be set.
 func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	one := d.clone(root)
-	for _, name := range []string{"sweep", "answer"} { // both are of all points
+	for _, name := range []string{"sweep", "conclusion"} { // both are of all points
 		if i := keyIn(one, name); i >= 0 {
 			one.Content = slices.Delete(one.Content, i, i+2)
 		}

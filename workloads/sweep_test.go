@@ -26,7 +26,7 @@ func TestSweep(t *testing.T) {
 		{"{population: {messages: [1, 2]}}", "population.messages", []string{"1", "2"}, []float64{1, 2}},
 		{"{mail.body: {from: 1KB, to: 1MB, factor: 10}}", "mail.body", []string{"1KB", "10KB", "100KB", "1MB"}, []float64{1e3, 1e4, 1e5, 1e6}},
 		{"{population.messages: {from: 100, to: 10000, factor: 3.1623}}", "population.messages", []string{"100", "316", "1000", "3162", "10000"}, nil},
-		{"{keys.deep: {from: 0.1, to: 0.3, step: 0.1}}", "keys.deep", []string{"0.1", "0.2", "0.3"}, []float64{0.1, 0.2, 0.3}},
+		{"{access.deep_share: {from: 0.1, to: 0.3, step: 0.1}}", "access.deep_share", []string{"0.1", "0.2", "0.3"}, []float64{0.1, 0.2, 0.3}},
 		{"{phases.measure.rate: [10/s, 20/s]}", "phases.measure.rate", []string{"10/s", "20/s"}, []float64{10, 20}},
 		{"{phases.measure.rate: {from: 10/s, to: 25/s, step: 5/s}}", "phases.measure.rate", []string{"10/s", "15/s", "20/s", "25/s"}, nil},
 		{"{phases.measure.mix.list.page: [25, 50]}", "phases.measure.mix.list.page", []string{"25", "50"}, []float64{25, 50}},
@@ -142,10 +142,10 @@ func TestSweepEngines(t *testing.T) {
 func TestSweepSchema(t *testing.T) {
 	s := compiledSchema(t)
 	for text, good := range map[string]bool{
-		"{population.messages: [100, 1000]}":            true,
-		"{population: {messages: [100, 1000]}}":         true,
-		"{mail.body: {from: 1KB, to: 1MB, factor: 10}}": true,
-		"{keys.deep: {from: 0.1, to: 0.5, step: 0.1}}":  true,
+		"{population.messages: [100, 1000]}":                   true,
+		"{population: {messages: [100, 1000]}}":                true,
+		"{mail.body: {from: 1KB, to: 1MB, factor: 10}}":        true,
+		"{access.deep_share: {from: 0.1, to: 0.5, step: 0.1}}": true,
 		"{}":                           true,
 		"{population.messages: [100]}": false,
 		"{population.messages: [100, 200], mail.body: [1, 2]}":         true,

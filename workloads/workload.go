@@ -5,7 +5,7 @@
 //
 //	version: 1
 //	name: workday
-//	doc: One line for the list of workloads.
+//	description: One line for the list of workloads.
 //	seed: 1
 //	engines:
 //	  cassandra: {contact: [10.0.0.1, 10.0.0.2:9042], consistency: LOCAL_QUORUM, timeout: 5s}
@@ -15,7 +15,7 @@
 //	  attachments: {share: 0.15, count: 1, size: {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}}
 //	  recipients: {zipf: {s: 2, max: 20}}
 //	population: {users: 1000, folders: 6, messages: {lognormal: {median: 200, p99: 5000}}}
-//	keys: {users: zipf, folders: latest, messages: latest, deep: 0.2}
+//	access: {users: zipf, folders: latest, messages: latest, deep_share: 0.2}
 //	phases:
 //	  - load: {}
 //	  - settle: {}
@@ -54,20 +54,20 @@ import (
 type Workload struct {
 	_       struct{}           `key:"version" form:"version" need:"\"version: 1\", the version of the language" doc:"version of the language: 1"`
 	Name    string             `key:"name" form:"name" need:"the name of the workload" doc:"name of the workload, in results"`
-	Doc     string             `key:"doc" form:"text" doc:"one line for the list of workloads"`
+	Doc     string             `key:"description" form:"text" doc:"one line for the list of workloads"`
 	Seed    uint64             `key:"seed" form:"whole" least:"0" most:"18446744073709551615" doc:"seed of all random numbers (default 1)"`
-	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engines NAME' lists the settings"`
+	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engine show NAME' lists the settings"`
 	Mail    Mail               `key:"mail" form:"mail" doc:"generated messages"`
 	// Patterns are those of the schema that the workload is for; without any, it is for mail.
 	Patterns   Patterns            `key:"patterns" form:"patterns" doc:"access patterns of a schema, each read or write: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
 	Values     map[string]*Values  `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
 	Population Population          `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
-	Keys       Keys                `key:"keys" form:"keys" doc:"which users, folders and messages operations use"`
+	Keys       Keys                `key:"access" form:"access" doc:"which users, folders and messages operations use"`
 	Phases     []Phase             `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
 	Expect     []results.Objective `key:"expect" form:"expect" doc:"bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"`
 	Sweep      *Sweep              `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
 	Models     map[string]*Model   `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
-	Answer     Answer              `key:"answer" form:"answer" doc:"sentences that the run answers; see 'Answers' below"`
+	Answer     Answer              `key:"conclusion" form:"conclusion" doc:"sentences that the run completes; see 'Conclusions' below"`
 	Trials     Trials              `key:"trials" form:"trials" doc:"how many trials a run has, and whether they use one store"`
 	// Source is the workload as YAML with all overrides applied. Digests of the workload
 	// are made from it.
@@ -87,7 +87,7 @@ type Trials struct {
 // Answer is how a workload answers the question of its doc.
 type Answer struct {
 	Models []string `key:"models" form:"lines" doc:"models that run without --model (default all)"`
-	Says   []string `key:"says" form:"lines" doc:"sentences with metrics in braces, whose values the reports insert"`
+	Says   []string `key:"text" form:"lines" doc:"sentences with metrics in braces, whose values the reports insert"`
 }
 
 // Mail says what generated messages look like. Sizes are of decoded content.
@@ -118,7 +118,7 @@ type Keys struct {
 	Users    random.Keys `key:"users" form:"choice" doc:"default zipf; largest: the user with most messages is the most popular"`
 	Folders  random.Keys `key:"folders" form:"choice" doc:"of the user; 0 is the inbox (default latest)"`
 	Messages random.Keys `key:"messages" form:"choice" doc:"of the folder; 0 is the newest (default latest)"`
-	Deep     float64     `key:"deep" form:"share" doc:"share of lists that begin after a message chosen by messages, not at the newest (default 0)"`
+	Deep     float64     `key:"deep_share" form:"share" doc:"share of lists that begin after a message chosen by messages, not at the newest (default 0)"`
 }
 
 // PhaseKind is what a phase does.
@@ -135,7 +135,7 @@ const (
 	Interrupt
 )
 
-var phaseNames = [...]string{"load", "settle", "warmup", "measure", "cold", "interrupt"}
+var phaseNames = [...]string{"load", "settle", "warmup", "measure", "drop-caches", "interrupt"}
 
 // String returns the kind's key in the language.
 func (k PhaseKind) String() string { return phaseNames[k] }
@@ -167,7 +167,7 @@ const (
 	ReplaceRate
 )
 
-var missingNames = [...]string{"skip", "replace-rate"}
+var missingNames = [...]string{"skip", "substitute"}
 
 // String returns the word for it in workloads and results.
 func (m Missing) String() string { return missingNames[m] }
@@ -203,10 +203,10 @@ type Phase struct {
 	Replay *Replay `key:"replay" form:"replay" measure:"operations from a file, in place of rate and mix"`
 	// Workers is how many operations of an open loop may be under way; 0: the runner's
 	// choice.
-	Workers int `key:"workers" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
+	Workers int `key:"concurrency" form:"whole" least:"1" most:"clients" measure:"how many operations of an open loop may be under way at a time (default: 32 with an engine in this process, 512 over a network)"`
 	// Missing says what happens to operations that a model lacks. Lacks are the operations
 	// to replace by others; Without sets them.
-	Missing Missing `key:"missing" form:"missing" measure:"handling of operations of the mix that a model does not support: skip (default), or replace-rate, which draws another"`
+	Missing Missing `key:"unsupported" form:"unsupported" measure:"handling of operations of the mix that a model does not support: skip (default), or substitute, which draws another"`
 	Lacks   [MaxOps]bool
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
@@ -217,16 +217,16 @@ type Phase struct {
 	// Clients is how many operations may be under way: in a closed loop how
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
-	Clients int `key:"clients" form:"whole" least:"1" most:"clients" load:"how many loaders there are (default --workers)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
+	Clients int `key:"clients" form:"whole" least:"1" most:"clients" load:"how many loaders there are (default --concurrency)" pace:"closed loop: so many clients, each of which waits for its answer before it goes on"`
 	// Think draws nanoseconds; nil: none.
-	Think random.Dist `key:"think" form:"times" pace:"think time between operations; in a session, between steps"`
+	Think random.Dist `key:"think_time" form:"times" pace:"think time between operations; in a session, between steps"`
 	Mix   Mix         `key:"mix" form:"mix" pace:"operations and their weights; only ratios count"`
 	How   [MaxOps]How // how operations of the mix are executed
 	// Patterns are those of the workload.
 	Patterns Patterns
 	// Session is what one user does, in place of a mix; nil: there is a mix.
 	Session *Session      `key:"session" form:"session" pace:"or the steps of one user in one folder"`
-	Keys    *Keys         `key:"keys" form:"keys" pace:"as above, for these operations"` // nil: the workload's
+	Keys    *Keys         `key:"access" form:"access" pace:"as above, for these operations"` // nil: the workload's
 	Timeout time.Duration `key:"timeout" form:"time" pace:"an operation that takes longer has an unknown outcome, and is canceled if the engine's client supports it"`
 }
 
@@ -242,16 +242,16 @@ type Replay struct {
 // How says how define an operation. Zero values are the defaults. The tag of names the
 // operations that know a key.
 type How struct {
-	Keys       *Keys         `key:"keys" form:"keys" doc:"as above, for this operation"`
+	Keys       *Keys         `key:"access" form:"access" doc:"as above, for this operation"`
 	Timeout    time.Duration `key:"timeout" form:"time" doc:"as above, for this operation"`
 	Page       int           `key:"page" form:"whole" least:"1" most:"10000" of:"list search-sender slice search-all all-mail pattern" doc:"how many entries one call reads (default 25): of a pattern its limit"`
-	Depth      int           `key:"depth" form:"whole" least:"1" most:"1000000" of:"list" doc:"page of the folder, 1 is the newest (default 1, or by deep): it begins after the last message of the previous page; beyond the end it is empty"`
+	Depth      int           `key:"page_number" form:"whole" least:"1" most:"1000000" of:"list" doc:"page of the folder, 1 is the newest (default 1, or by deep_share): it begins after the last message of the previous page; beyond the end it is empty"`
 	Messages   random.Dist   `key:"messages" form:"sizes" least:"1" most:"messages" of:"flag move delete expunge" doc:"number of messages of the folder (default 1): one call to move, delete or expunge, a call each to flag; an expunge takes those whose UIDs follow each other"`
 	Recipients random.Dist   `key:"recipients" form:"sizes" least:"1" most:"recipients" of:"deliver" doc:"number of recipients (default: that of mail)"`
 	Size       random.Dist   `key:"size" form:"sizes" least:"1" most:"message" of:"deliver" doc:"bytes of the whole message: text, and above 64KiB a file and 8KiB of text (default: that of mail); generated mail only"`
 	Flags      []Mark        `key:"flags" form:"flags" of:"flag" doc:"which flags, each equally often: seen, answered, flagged, deleted, draft, user (default seen); a model without one does not get it"`
-	On         *float64      `key:"on" form:"share" of:"flag label subscribe" doc:"share of operations that set the flag; the others clear it (default 0.5)"`
-	Width      Width         `key:"width" form:"width" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
+	On         *float64      `key:"set_share" form:"share" of:"flag label subscribe" doc:"share of operations that set the flag; the others clear it (default 0.5)"`
+	Width      Width         `key:"range" form:"range" of:"slice" doc:"the size of a slice: a share of the messages (default 0.01), or a time, of the year in which the load arrived"`
 	From       int64         `key:"from" form:"size" least:"0" most:"message" of:"range" doc:"where in the message a range begins (default 0)"`
 	Bytes      int64         `key:"bytes" form:"size" least:"1" most:"message" of:"range" doc:"how many bytes a range has (default 64KiB)"`
 	Items      random.Dist   `key:"items" form:"sizes" least:"1" most:"messages" of:"pattern" doc:"how many keys a list of a pattern has (in), and how many rows a repeated part of a batch (each; default 10)"`

@@ -19,7 +19,7 @@ import (
 // small are flags of run for a small load.
 var small = []string{
 	"--set", "population={users: 2, folders: 2, messages: 2}",
-	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-floor", "--quiet",
+	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-overhead", "--quiet",
 	"--fail-on=failed", // other tests run concurrently
 }
 

@@ -150,7 +150,7 @@ func (f *fault) attack(t *testing.T, model string) *victim {
 		t.Fatal(err)
 	}
 	v := &victim{model: model, engine: f.engine, contact: strings.Join(f.cluster.Contact(), ","), data: filepath.Join(t.TempDir(), "data"), workload: w}
-	args := []string{"workday", "-m", model, "-e", f.engine, "--contact", v.contact, "--data", v.data, "--verify", "--no-floor", "--workers", "4"}
+	args := []string{"workday", "-m", model, "-e", f.engine, "--contact", v.contact, "--data", v.data, "--verify", "--no-overhead", "--concurrency", "4"}
 	args = append(args, "--fail-on=failed") // a dead node may leave operations that are never started
 	for _, s := range sets {
 		args = append(args, "--set", s)

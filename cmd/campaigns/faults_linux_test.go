@@ -247,7 +247,7 @@ const faultsWorkload = "testdata/faults.yaml"
 func (r *round) under(t *testing.T, s *site, f campaignFault, data string, most int) {
 	lasts := min(5*time.Minute, 30*time.Second+time.Duration(most)*f.takes)
 	args := append([]string{
-		faultsWorkload, "-m", r.Model, "-e", s.engine, "--data", data, "--verify", "--no-floor", "--workers", "8",
+		faultsWorkload, "-m", r.Model, "-e", s.engine, "--data", data, "--verify", "--no-overhead", "--concurrency", "8",
 		"--set", fmt.Sprintf("phases.measure.duration=%s", lasts.Round(time.Second)),
 	}, s.args...)
 	if rate := f.rate[s.engine]; rate != "" {
@@ -299,12 +299,12 @@ func (r *round) again(t *testing.T, s *site, workload, data string) {
 	// A counter cannot be set: two recounts of one account at a time would both add
 	// what is missing.
 	args := append([]string{
-		workload, "-m", r.Model, "-e", s.engine, "--data", data, "--verify", "--no-floor", "--quiet", "--set", "phases.measure.mix={recount: 1}",
+		workload, "-m", r.Model, "-e", s.engine, "--data", data, "--verify", "--no-overhead", "--quiet", "--set", "phases.measure.mix={recount: 1}",
 	}, s.args...)
 	if workload == killsWorkload {
 		args = append(args, "--set", "phases.measure.clients=1", "--set", "phases.measure.duration=10s")
 	} else {
-		args = append(args, "--workers", "1", "--set", "phases.measure.rate=10/s", "--set", "phases.measure.duration=10s")
+		args = append(args, "--concurrency", "1", "--set", "phases.measure.rate=10/s", "--set", "phases.measure.duration=10s")
 	}
 	p := startRun(t, args...)
 	p.finish()

@@ -36,7 +36,7 @@ func TestKillsOfGrowth(t *testing.T) {
 			dir := filepath.Join(data, m.Name+"-embedded")
 			args := func(messages int) []string {
 				return []string{
-					workload, "-m", m.Name, "--data", data, "--no-floor", "--quiet", "--durability", "process",
+					workload, "-m", m.Name, "--data", data, "--no-overhead", "--quiet", "--durability", "process",
 					"--set", fmt.Sprintf("population.messages=%d", messages),
 				}
 			}

@@ -81,7 +81,7 @@ func killRemoval(t *testing.T, model string) (strike, *results.Audit) {
 	}
 	t.Setenv("MAILBENCH_TEST_REMOVALS", notes)
 	t.Setenv("MAILBENCH_TEST_REMOVALS_KILL", strconv.Itoa(itself))
-	p := startProgram(t, "removing", purgesWorkload, "-m", model, "--data", data, "--no-floor", "--quiet",
+	p := startProgram(t, "removing", purgesWorkload, "-m", model, "--data", data, "--no-overhead", "--quiet",
 		"--durability", "process")
 	read := func() []byte {
 		b, err := os.ReadFile(notes)

@@ -55,7 +55,7 @@ func killAndAudit(t *testing.T, model string) *results.Audit {
 // killRun kills a run at a random moment.
 func killRun(t *testing.T, data, model, engine string, args ...string) {
 	t.Helper()
-	args = append([]string{killsWorkload, "-m", model, "-e", engine, "--data", data, "--no-floor", "--quiet"}, args...)
+	args = append([]string{killsWorkload, "-m", model, "-e", engine, "--data", data, "--no-overhead", "--quiet"}, args...)
 	p := startRun(t, args...)
 	// The load makes about 220 records; the mix writes some 2,000 a second.
 	records, delay := rand.Int64N(1500), time.Duration(rand.Int64N(int64(20*time.Millisecond)))
@@ -143,7 +143,7 @@ func TestRemovals(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			data := filepath.Join(t.TempDir(), "data")
-			r := startRun(t, workload, "-m", m.Name, "--data", data, "--no-floor", "--quiet", "--verify").end(exitOK)
+			r := startRun(t, workload, "-m", m.Name, "--data", data, "--no-overhead", "--quiet", "--verify").end(exitOK)
 			for _, x := range removals[m.Name] {
 				damaged := filepath.Join(t.TempDir(), "data")
 				if err := os.CopyFS(damaged, os.DirFS(data)); err != nil {

@@ -95,7 +95,7 @@ func takes(t *testing.T, dir, model, mail, mix string, operations int) (took int
 name: memory
 mail: {attachments: {share: 1, size: 1KB}}
 population: {users: 6, folders: 2, messages: 1}
-keys: {users: uniform, folders: uniform, messages: uniform}
+access: {users: uniform, folders: uniform, messages: uniform}
 phases: [load: {clients: 32}, measure: {clients: 32, operations: %d, mix: {%s}}]
 `, operations, mix)
 	if err := os.WriteFile(workload, []byte(text), 0o600); err != nil {
@@ -145,7 +145,7 @@ phases: [load: {}, measure: {clients: 2, operations: 4, mix: {deliver: 1, list: 
 	for _, x := range mails {
 		file := filepath.Join(dir, "x.mbox.gz")
 		packed(t, file, "From a\nFrom: a@b.c\nTo: d@e.f\n"+x.head, x.content, x.bytes, x.end+"\n")
-		for _, how := range []string{"--dry-run", "--no-floor"} {
+		for _, how := range []string{"--dry-run", "--no-overhead"} {
 			t.Run(x.name+"/"+how, func(t *testing.T) {
 				took, _ := peakOfRun(t, workload, "-m", "conversation", "--mail", file, how, "--fail-on=none", "-o", filepath.Join(t.TempDir(), "out"))
 				if t.Logf("the process took %d MB", took>>20); took > mostMemory || took < 1<<20 {

@@ -36,7 +36,7 @@ func TestMetricsOfARun(t *testing.T) {
 	if err := os.WriteFile(file, []byte(scrapedWorkload), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := startRun(t, file, "-m", "james", "--no-floor", "--metrics", "127.0.0.1:0")
+	p := startRun(t, file, "-m", "james", "--no-overhead", "--metrics", "127.0.0.1:0")
 	address := regexp.MustCompile(`(?m)^metrics: (http://127\.0\.0\.1:\d+/metrics)$`)
 	p.await("its address is told", func() bool { return address.MatchString(p.printed("stderr")) })
 	url := address.FindStringSubmatch(p.printed("stderr"))[1]

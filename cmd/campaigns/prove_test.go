@@ -33,7 +33,7 @@ func TestProve(t *testing.T) {
 				}
 				head, _, _ := strings.Cut(string(src), "\nschema:")
 				dir := filepath.Join(t.TempDir(), "run")
-				out := mailbenchIn(t, exitOK, "run", file, "--prove", "-q", "--no-floor", "--fail-on=failed", "-o", dir)
+				out := mailbenchIn(t, exitOK, "run", file, "--prove", "-q", "--no-overhead", "--fail-on=failed", "-o", dir)
 				if _, err := os.Stat(dir); err != nil {
 					return // nothing that growth could show
 				}

@@ -34,7 +34,7 @@ phases:
 	start := time.Now().UTC().Format(time.RFC3339Nano)
 	args := func(index int) []string {
 		return []string{
-			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
+			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-overhead",
 			"--shard", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
 		}
 	}
@@ -106,7 +106,7 @@ phases:
 	start := time.Now().UTC().Format(time.RFC3339Nano)
 	args := func(shard string) []string {
 		return []string{
-			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-floor",
+			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-overhead",
 			"--shard", shard, "--start", start, "--shard-timeout", "30s",
 		}
 	}

@@ -18,7 +18,7 @@ func TestTwoClients(t *testing.T) {
 	in := live.CassandraDatacenters(t)
 	data, twin := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
 	run := func(data, lasts string) *child {
-		return startRun(t, faultsWorkload, "-m", "james", "-e", "cassandra", "--data", data, "--verify", "--no-floor",
+		return startRun(t, faultsWorkload, "-m", "james", "-e", "cassandra", "--data", data, "--verify", "--no-overhead",
 			"--contact", in.Contact()[0], "--set", "engines.cassandra.replication=dc1:2,dc2:1", "--set", "engines.cassandra.local_dc=dc1",
 			"--set", "engines.cassandra.consistency=LOCAL_QUORUM", "--set", "phases.measure.duration="+lasts)
 	}

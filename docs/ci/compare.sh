@@ -25,8 +25,8 @@ if ! git rev-parse --verify --quiet "$base^{commit}" >/dev/null; then
 fi
 
 # A commit that costs more on purpose names the metrics and the limits:
-#   Mailbench-allow: james/list.calls:100%
-gates=calls,rows,bytes,errors
+#   Mailbench-allow: james/list.requests:100%
+gates=requests,rows,bytes,errors
 while read -r allowed; do
   gates+=,$allowed
 done < <(git log --format='%(trailers:key=Mailbench-allow,valueonly)' "$base..HEAD" | sed '/^[[:space:]]*$/d')
@@ -37,7 +37,7 @@ go build -o "$work/new" "$package"
 
 # alone WHY runs the working tree by itself, which must not fail. xargs splits words as mailbench does.
 alone() {
-  xargs "$work/new" run --no-floor --fail-on=failed --quiet --output "$work/alone" <<<"$workload" >/dev/null
+  xargs "$work/new" run --no-overhead --fail-on=failed --quiet --output "$work/alone" <<<"$workload" >/dev/null
   echo "Nothing was compared: $1. The working tree by itself runs."
   exit 0
 }

@@ -22,7 +22,7 @@ const withHints = `
 tables:
   head: {partition: [k text]}
   head.rows:
-    in: head
+    parent: head
     clustering: [m timeuuid desc, n text]
     columns: {v: blob}
     hints:

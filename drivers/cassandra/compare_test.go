@@ -24,7 +24,7 @@ tables:
     hints: {cassandra: {compaction: LeveledCompactionStrategy, compression: none}}
   plain: {partition: [k text], columns: {v: text}}
   head: {partition: [h text]}
-  head.rows: {in: head, clustering: [n int], columns: {v: blob}}
+  head.rows: {parent: head, clustering: [n int], columns: {v: blob}}
 `
 
 // drift is a change that somebody makes by hand, and the report of it. fix fixes it

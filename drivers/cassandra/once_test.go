@@ -25,7 +25,7 @@ patterns:
   push: {append: rows, columns: l}
   create: {put-if: rows, columns: v, if: absent}
   change: {put-if: rows, columns: v, if: v}
-  count: {add: counts, columns: n}
+  count: {increment: counts, columns: n}
   puts: {batch: [{run: put, each: x}], atomic: partition}
   pushes: {batch: [{run: push, each: x}], atomic: partition}
   counts: {batch: [{run: count, each: x}], atomic: partition}

@@ -12,15 +12,15 @@ import (
 
 const schema = `schema: 1
 name: test
-doc: rows
+description: rows
 native: embedded
 tables:
   rows: {partition: [k int], clustering: [n int]}
 patterns:
-  put: {doc: a row, put: rows}
-  all: {doc: rows, slice: rows, by: k, limit: 10, columns: n}
-  together: {doc: rows, batch: [{run: put, each: row}], atomic: partition}
-  singly: {doc: rows, batch: [{run: put, each: row}]}
+  put: {description: a row, put: rows}
+  all: {description: rows, slice: rows, by: k, limit: 10, columns: n}
+  together: {description: rows, batch: [{run: put, each: row}], atomic: partition}
+  singly: {description: rows, batch: [{run: put, each: row}]}
 workflow: {all: []}
 `
 

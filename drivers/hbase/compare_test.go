@@ -27,7 +27,7 @@ tables:
     static: {title: text}
     columns: {a: text, n: bigint}
     hints: {hbase: {compression: gz, bloom: rowcol, unsigned: k}}
-  mail.data: {in: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {family: body}}}
+  mail.data: {parent: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {family: body}}}
   words: {partition: [w text], columns: {a: text, b: text}}
   plain: {partition: [w text], columns: {a: text, b: text}}
 patterns:

@@ -123,8 +123,8 @@ schema: 1
 name: x
 tables:
   a: {partition: [p text], columns: {v: text}}
-  a.data: {in: a, clustering: [k int], columns: {v: text}, hints: {hbase: {family: FAMILY}}}
-  b.data: {in: a, clustering: [k int], columns: {v: text}}
+  a.data: {parent: a, clustering: [k int], columns: {v: text}, hints: {hbase: {family: FAMILY}}}
+  b.data: {parent: a, clustering: [k int], columns: {v: text}}
 `
 	for family, want := range map[string]string{
 		"body": "",

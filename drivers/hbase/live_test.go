@@ -43,7 +43,7 @@ patterns:
   drop: {delete: mail, by: [p, k]}
   drop_all: {delete: mail, by: p}
   several: {batch: [{run: link, each: x}, {run: unlink, each: x}], parallel: 4}
-  add: {add: mail, columns: n, returns: new}
+  add: {increment: mail, columns: n, returns: new}
   put_tags: {put: mail, columns: tags}
   get: {get: mail, columns: [a, n, tags]}
 `
@@ -161,7 +161,7 @@ tables:
     clustering: [k bigint desc]
     columns: {a: text, n: bigint}
     hints: {hbase: {compression: gz, bloom: rowcol, versions: 2, block_size: 8192, in_memory: true, data_block_encoding: fast_diff}}
-  mail.data: {in: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {unsigned: c, block_cache: false, family: body}}}
+  mail.data: {parent: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {unsigned: c, block_cache: false, family: body}}}
 `
 
 // TestDescribe reads descriptors back from HBase: every hint has arrived, what
@@ -217,7 +217,7 @@ func TestDescribe(t *testing.T) {
 		{"unsigned: c, ", "", "setting hbase.unsigned of table mail.data is c; it should be not set"},
 		{"a: text, n: bigint", "a: text, b: text, n: bigint", "table mail has no column b; it should have a plain column of type text"},
 		{", family: body", "", "setting hbase.family of table mail.data is body; it should be data"},
-		{"  mail.data", "  mail.more: {in: mail, clustering: [c bigint]}\n  mail.data", "table mail.more is missing"},
+		{"  mail.data", "  mail.more: {parent: mail, clustering: [c bigint]}\n  mail.data", "table mail.more is missing"},
 	} {
 		if err := st.Apply(t.Context(), parse(t, strings.Replace(hintedSchema, c.old, c.other, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("a schema with %q in place of %q: %v, expected %q", c.other, c.old, err, c.want)
@@ -318,7 +318,7 @@ tables:
     clustering: [uid bigint desc]
     columns: {a: text, b: bigint}
     hints: {hbase: {bloom: rowprefix_fixed_length, bloom_prefix: 16}}
-  mail.data: {in: mail, clustering: [part bigint], columns: {data: blob}, hints: {hbase: {mob: true, mob_threshold: 1000}}}
+  mail.data: {parent: mail, clustering: [part bigint], columns: {data: blob}, hints: {hbase: {mob: true, mob_threshold: 1000}}}
 patterns:
   put: {put: mail}
   page: {slice: mail, by: box, columns: uid}

@@ -28,8 +28,8 @@ patterns:
   push: {append: rows, columns: l}
   create: {put-if: rows, columns: v, if: absent}
   change: {put-if: rows, columns: v, if: v}
-  count: {add: counts, columns: n}
-  number: {add: counts, columns: n, returns: new}
+  count: {increment: counts, columns: n}
+  number: {increment: counts, columns: n, returns: new}
   counts: {batch: [{run: count, each: x}], atomic: none}
   list: {get: rows, columns: l}
   total: {get: counts, columns: n}

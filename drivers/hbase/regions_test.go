@@ -288,7 +288,7 @@ schema: 1
 name: wide
 tables:
   mail: {partition: [p text], clustering: [m int], columns: {a: text, n: int}}
-  mail.data: {in: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {unsigned: c}}}
+  mail.data: {parent: mail, clustering: [c bigint], columns: {data: blob}, hints: {hbase: {unsigned: c}}}
   newest: {partition: [p text], clustering: [c bigint], columns: {v: text}, hints: {hbase: {order: reversed}}}
 patterns:
   put: {put: mail.data}

@@ -25,7 +25,7 @@ tables:
     static: {title: text}
     columns: {a: text, b: bigint}
     hints: {hbase: {salt: 8}}
-  mail.parts: {in: mail, clustering: [part int], columns: {data: blob}}
+  mail.parts: {parent: mail, clustering: [part int], columns: {data: blob}}
   plain: {partition: [id timeuuid], columns: {a: blob, b: bigint}}
   users: {partition: [user text], columns: {b: bigint}, rows: [{each: user, sizes: {user: address}}]}
 patterns:

@@ -245,7 +245,7 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 // marks reports whether the mark belongs to the root table of that name. If somebody cloned
 // the table, its mark is that of the original.
 func (d TableDescription) marks(name string) bool {
-	sch, err := schemas.Parse(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
+	sch, err := schemas.ParseStored(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
 	return err == nil && sch.Tables[0].Root().Name == name
 }
 
@@ -260,7 +260,7 @@ func (s *Store) read(name, prefix string, there map[string]TableDescription) (*s
 		text += there[table].Attributes[attrTables]
 		families[table] = there[table].Families
 	}
-	sch, err := schemas.Parse("HBase at "+s.contact[0], []byte(text))
+	sch, err := schemas.ParseStored("HBase at "+s.contact[0], []byte(text))
 	if err != nil {
 		return nil, err
 	}

@@ -21,12 +21,12 @@ tables:
   folder: {partition: [u text], clustering: [f text], columns: {unread: bigint}}
   mail: {partition: [u text, f text], clustering: [id timeuuid desc], columns: {subject: text, files: "map<text,int>"}, static: {title: text}}
   part: {partition: [u text], clustering: [name text], columns: {value: text}}
-  chunk: {in: part, clustering: [n int], columns: {data: blob}}
+  chunk: {parent: part, clustering: [n int], columns: {data: blob}}
 patterns:
   put_folder: {put: folder}
   folders: {slice: folder, by: u}
   create: {put-if: folder, if: absent}
-  next: {add: folder, columns: unread, returns: new}
+  next: {increment: folder, columns: unread, returns: new}
   put_mail: {put: mail}
   page: {slice: mail, by: [u, f], after: id, limit: arg, columns: [id, subject]}
   open: {get: mail, columns: [id, subject]}

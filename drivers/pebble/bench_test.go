@@ -30,7 +30,7 @@ tables:
 patterns:
   meta: {put: meta, by: [user, id]}
   label: {put: label, by: [user, label, id]}
-  add: {add: tally, by: [user, name], columns: [n]}
+  add: {increment: tally, by: [user, name], columns: [n]}
   body: {put: body, by: [user, id]}
   deliver: {batch: [meta, {run: label, each: label}, {run: add, each: counter}, body], atomic: all}
   put: {put: folder, by: [user, id, day]}

@@ -163,7 +163,7 @@ func (s *Store) entry(name string) (*entryOf, error) {
 		return nil, errCatalog
 	}
 	e := &entryOf{data: data, space: binary.BigEndian.Uint16(data)}
-	e.schema, err = schemas.Parse(s.dir+": catalog", data[4:])
+	e.schema, err = schemas.ParseStored(s.dir+": catalog", data[4:])
 	return e, err
 }
 

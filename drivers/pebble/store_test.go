@@ -24,7 +24,7 @@ tables:
     columns: {subject: text, size: bigint, seen: boolean}
     indexes: {by_id: [user, folder, id desc]}
   part:
-    in: mail
+    parent: mail
     clustering: [n int]
     columns: {data: blob}
   tally:
@@ -63,8 +63,8 @@ patterns:
   drop_folder: {delete: mail, by: [user, folder]}
   put_part: {put: part, by: [user, folder, day, id, n]}
   parts: {slice: part, by: [user, folder, day, id], columns: [n, data]}
-  add: {add: tally, by: [user, name], columns: [n]}
-  next: {add: tally, by: [user, name], columns: [n], returns: new}
+  add: {increment: tally, by: [user, name], columns: [n]}
+  next: {increment: tally, by: [user, name], columns: [n], returns: new}
   tallies: {slice: tally, by: [user], columns: [name, n]}
   post: {put: post, by: [room, id]}
   posts: {slice: post, by: [room], columns: "*"}
@@ -73,7 +73,7 @@ patterns:
   posts_of: {get: post, by: [room], in: id, columns: [id, to]}
   file: {get: post, by: [room, id], element: files}
   see: {append: post, by: [room, id], columns: [seen_by]}
-  unsee: {remove: post, by: [room, id], columns: [seen_by]}
+  unsee: {remove-element: post, by: [room, id], columns: [seen_by]}
   unpost: {delete: post, by: [room, id]}
   repost: {batch: [unpost, post]}
   postrepost: {batch: [post, unpost, post]}

@@ -25,7 +25,7 @@ patterns:
   page: {slice: mail, by: user, limit: arg, columns: [title, id, size, user]}
   after: {slice: parts, by: user, after: [part, id], columns: id}
   put: {put: mail, columns: size}
-  count: {add: counts, columns: unread}
+  count: {increment: counts, columns: unread}
   both: {batch: [put]}
 `
 

@@ -37,7 +37,7 @@ tables:
   marks:
     partition: [n int]
     columns: {value: blob}
-    refers:
+    references:
       thing: {to: things, from: {value: "{id uuid}"}, at: {id: "{id}"}}
   boxes:
     partition: [box text]
@@ -49,7 +49,7 @@ tables:
     partition: [box text]
     clustering: [n int]
     columns: {data: blob}
-    refers:
+    references:
       box: {to: boxes, by: box}
 `
 

@@ -21,7 +21,7 @@ import (
 type (
 	Model struct {
 		Name     string    `json:"name"`
-		Doc      string    `json:"doc"`
+		Doc      string    `json:"description"`
 		Native   string    `json:"native,omitempty"` // the engine that its document was written for
 		Tables   []Table   `json:"tables"`
 		Patterns []Pattern `json:"patterns"`
@@ -31,10 +31,10 @@ type (
 	Parameter struct {
 		Name  string   `json:"name"`
 		Value string   `json:"value"`
-		Least string   `json:"least"`
-		Most  string   `json:"most"`
-		Words []string `json:"words,omitempty"` // it is one of these
-		Doc   string   `json:"doc"`
+		Least string   `json:"min"`
+		Most  string   `json:"max"`
+		Words []string `json:"enum,omitempty"` // it is one of these
+		Doc   string   `json:"description"`
 	}
 	Table struct {
 		Name       string                       `json:"name"`

@@ -145,7 +145,7 @@ func TestLimits(t *testing.T) {
 	}
 	_, err := Open(t.Context(), write(t, "x.mbox.gz", gzipped(t, file)), temp, 10_009)
 	var format *FormatError
-	if !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 10009 bytes of mail; if that is intended, allow more with --mail-limit") {
+	if !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 10009 bytes of mail; if that is intended, allow more with --max-mail-size") {
 		t.Errorf("error %v", err)
 	}
 	if left, _ := os.ReadDir(temp); len(left) > 0 {

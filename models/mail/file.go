@@ -369,7 +369,7 @@ func (m *MessageFile) read(most int64) error {
 	n, err := io.Copy(spill, io.LimitReader(io.MultiReader(&small, r), most+1))
 	if err == nil && n > most {
 		err = &refusal{
-			fmt.Sprintf("has more than %d bytes, unpacked", most), "if that is intended, allow more with --mail-limit", false,
+			fmt.Sprintf("has more than %d bytes, unpacked", most), "if that is intended, allow more with --max-mail-size", false,
 		}
 	}
 	if err = errors.Join(err, os.Remove(spill.Name())); err != nil {

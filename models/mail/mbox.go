@@ -119,7 +119,7 @@ func (s *splitter) piece(line []byte, begins bool) error {
 func (s *splitter) write(b []byte) error {
 	if s.at += int64(len(b)); s.at > s.limits.bytes {
 		return &FormatError{s.info.File, fmt.Sprintf("has more than %d bytes of mail; if that is intended, allow more with "+
-			"--mail-limit", s.limits.bytes)}
+			"--max-mail-size", s.limits.bytes)}
 	}
 	_, err := s.w.Write(b)
 	return err

@@ -143,13 +143,13 @@ tables:
     partition: [buyer uuid]
     clustering: [at timeuuid desc]
     columns: {city: text}
-    refers: {buyer: {to: customers, from: {buyer: '{c}'}, at: {customer: '{c}'}}, city: {to: cities, by: city}}
+    references: {buyer: {to: customers, from: {buyer: '{c}'}, at: {customer: '{c}'}}, city: {to: cities, by: city}}
   visits: {partition: [visit uuid], columns: {customer: uuid}}
   followed: {partition: [follower uuid], clustering: [buyer uuid]}
   lines:
     partition: [line uuid]
     columns: {buyer: uuid, at: timeuuid}
-    refers: {order: {to: orders, by: [buyer, at]}}
+    references: {order: {to: orders, by: [buyer, at]}}
   cities: {partition: [country text], clustering: [city text], rows: [{each: city, count: 6000, partition: {of: 3}, sizes: {country: 2, city: 9}}]}
 patterns: {page: {slice: orders, by: buyer, limit: arg}}
 `))

@@ -101,9 +101,9 @@ func TestVerdicts(t *testing.T) {
 		{"slower with one trial", 1, "list", slower(3), "p50", CannotTell, "*", 0},
 		{"slower with three trials", 3, "list", slower(3), "p50", CannotTell, "*", 0},
 		{"slower with four trials", 4, "list", slower(1.5), "p50", Worse, "*", 3},
-		{"one call more, one trial", 1, "list", calls(3), "calls", Worse, "*", 1},
-		{"one call less, one trial", 1, "list", calls(1), "calls", Better, "*", 0},
-		{"one call more of few operations", 1, "recount", calls(3), "calls", CannotTell, "*", 0},
+		{"one call more, one trial", 1, "list", calls(3), "requests", Worse, "*", 1},
+		{"one call less, one trial", 1, "list", calls(1), "requests", Better, "*", 0},
+		{"one call more of few operations", 1, "recount", calls(3), "requests", CannotTell, "*", 0},
 		{"a third more bytes", 1, "list", bytesRead(650), "bytes", Worse, "*", 1},
 		{"more bytes, by less than matters", 10, "list", bytesRead(505), "bytes", Same, "*", 0},
 		{"more bytes, within chance", 1, "open", bytesRead(525), "bytes", CannotTell, "*", 0},
@@ -224,7 +224,7 @@ func TestClosedLoop(t *testing.T) {
 	}
 	// Another number of operations meets other messages.
 	change(fresh, "list", func(o *results.Op) { o.Store.Calls = 2.1 })
-	if f := figureOf(t, compared(t, base, fresh, "*", false), "list", "calls"); f.Verdict != CannotTell {
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "list", "requests"); f.Verdict != CannotTell {
 		t.Errorf("calls of other operations: %s", f.Verdict)
 	}
 }
@@ -241,16 +241,16 @@ func TestSequentialRunsAreExact(t *testing.T) {
 		s.Runs[0].Cells = append(s.Runs[0].Cells, load)
 	}
 	change(fresh, "recount", func(o *results.Op) { o.Store.Calls = 2.25 })
-	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != Worse || !f.Exact {
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != Worse || !f.Exact {
 		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
 	}
 	fresh.Runs[0].Cells[0].Trial, fresh.Runs[0].Cells[1].Trial = 2, 2 // which draws other operations
-	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != CannotTell {
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != CannotTell {
 		t.Errorf("in another trial: %s", f.Verdict)
 	}
 	fresh.Runs[0].Cells[0].Trial, fresh.Runs[0].Cells[1].Trial = 1, 1
 	fresh.Runs[0].Cells[1].Client.Workers = 4 // loaders
-	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != CannotTell {
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != CannotTell {
 		t.Errorf("with four loaders: %s", f.Verdict)
 	}
 }
@@ -278,14 +278,14 @@ func TestCountedInTurns(t *testing.T) {
 				s.Runs[0].Cells[i].Ops["recount"] = o
 			}
 		}
-		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict != tc.want || f.Exact != tc.exact {
+		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != tc.want || f.Exact != tc.exact {
 			t.Errorf("%s: %s, exact %v, want %s, %v: %s", tc.name, f.Verdict, f.Exact, tc.want, tc.exact, f.Why)
 		}
 		// Another number of operations: the pairs are not of the same plan.
 		o := fresh.Runs[0].Cells[0].Ops["recount"]
 		o.Count++
 		fresh.Runs[0].Cells[0].Ops["recount"] = o
-		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "calls"); f.Verdict == Worse {
+		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict == Worse {
 			t.Errorf("%s, of other operations: %s", tc.name, f.Verdict)
 		}
 	}
@@ -345,7 +345,7 @@ func TestRetries(t *testing.T) {
 	if f := figureOf(t, c, "list", "attempts"); f.Verdict != CannotTell || f.Needed != leastTrials {
 		t.Errorf("one trial with retries: %+v", f)
 	}
-	if f := figureOf(t, c, "list", "calls"); f.Verdict != Same || len(c.Regressions) > 0 {
+	if f := figureOf(t, c, "list", "requests"); f.Verdict != Same || len(c.Regressions) > 0 {
 		t.Errorf("calls beside retries: %+v, regressions %v", f, c.Regressions)
 	}
 	for i := range c.Cells[0].Figures {
@@ -365,12 +365,12 @@ func TestRetries(t *testing.T) {
 func TestInvalidTrialsGateNothing(t *testing.T) {
 	base, new := pairOf(4)
 	change(new, "list", func(o *results.Op) { o.Store.Calls = 9 })
-	if c := compared(t, base, new, "list.calls", false); len(c.Regressions) != 1 {
+	if c := compared(t, base, new, "list.requests", false); len(c.Regressions) != 1 {
 		t.Fatalf("regressions %v, want one", c.Regressions)
 	}
 	new.Runs[0].Cells[2].Verdict = results.Invalid
-	c := compared(t, base, new, "list.calls", false)
-	if f := figureOf(t, c, "list", "calls"); f.Verdict != CannotTell || len(c.Regressions) > 0 {
+	c := compared(t, base, new, "list.requests", false)
+	if f := figureOf(t, c, "list", "requests"); f.Verdict != CannotTell || len(c.Regressions) > 0 {
 		t.Errorf("with an invalid trial: %+v, regressions %v", f, c.Regressions)
 	}
 }
@@ -384,12 +384,12 @@ func TestRowsExamined(t *testing.T) {
 	base, new := pairOf(1)
 	change(base, "list", examined(25, 0))
 	change(new, "list", examined(3000, 0))
-	if f := figureOf(t, compared(t, base, new, "*", false), "list", "examined"); f.Verdict != Worse || *f.Ratio != 120 {
+	if f := figureOf(t, compared(t, base, new, "*", false), "list", "scanned"); f.Verdict != Worse || *f.Ratio != 120 {
 		t.Errorf("120 times as many rows examined: %+v", f)
 	}
 	change(new, "list", examined(3000, 5))
 	for _, f := range compared(t, base, new, "*", false).Cells[0].Figures {
-		if f.Name == "examined" {
+		if f.Name == "scanned" {
 			t.Errorf("rows examined that one side knows of traced operations only: %+v", f)
 		}
 	}
@@ -482,7 +482,7 @@ func TestShardIsRefused(t *testing.T) {
 
 func TestGates(t *testing.T) {
 	for text, want := range map[string]string{
-		"lst.p98":               `unknown metric "p98"; expected one of typical, mean, p50, p99, p99.9, rate, max-rate, errors, calls, attempts, examined, rows, bytes, or OP.METRIC`,
+		"lst.p98":               `unknown metric "p98"; expected one of typical, mean, p50, p99, p99.9, rate, max-rate, errors, requests, attempts, scanned, rows, bytes, or OP.METRIC`,
 		"list.p99:10":           "expected a limit such as 10%",
 		"list.p99:-1%":          "expected a limit",
 		"list.p99:NaN%":         "expected a limit",

@@ -10,10 +10,10 @@ import (
 // TestConfirm checks that only what both rounds found is a regression, and that the notes
 // report the rest.
 func TestConfirm(t *testing.T) {
-	first := &Comparison{Regressions: []string{"a/e/m list.p50", "a/e/m open.calls", "b/e/m: new is overloaded: 12% dropped"}}
-	c := &Comparison{Notes: []string{}, Regressions: []string{"a/e/m open.calls", "a/e/m flag.p99", "b/e/m: new is overloaded: 14% dropped"}}
+	first := &Comparison{Regressions: []string{"a/e/m list.p50", "a/e/m open.requests", "b/e/m: new is overloaded: 12% dropped"}}
+	c := &Comparison{Notes: []string{}, Regressions: []string{"a/e/m open.requests", "a/e/m flag.p99", "b/e/m: new is overloaded: 14% dropped"}}
 	c.Confirm(first)
-	want := []string{"a/e/m open.calls", "b/e/m: new is overloaded: 14% dropped"}
+	want := []string{"a/e/m open.requests", "b/e/m: new is overloaded: 14% dropped"}
 	if diff := cmp.Diff(want, c.Regressions); diff != "" {
 		t.Error(diff)
 	}

@@ -46,9 +46,9 @@ var measures = []*Measure{
 	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: rate},
 	highestRate,
 	{Name: "errors", Limit: 0.001, Text: func(v float64) string { return words.Amount(100*v) + "%" }, count: failures},
-	{Name: "calls", Text: words.Amount, count: counter(results.Calls)},
+	{Name: "requests", Text: words.Amount, count: counter(results.Calls)},
 	{Name: "attempts", Limit: 0.05, Text: words.Amount, time: attempts},
-	{Name: "examined", Limit: 0.05, Text: words.Amount, count: counter(results.Examined)},
+	{Name: "scanned", Limit: 0.05, Text: words.Amount, count: counter(results.Examined)},
 	{Name: "rows", Limit: 0.05, Text: words.Amount, count: counter(results.Rows)},
 	{Name: "bytes", Limit: 0.05, Text: words.Size, count: counter(results.Bytes)},
 }

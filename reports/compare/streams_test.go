@@ -56,15 +56,15 @@ func TestStreams(t *testing.T) {
 	base, fresh := streamed(10)
 	changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99, o.Store.Calls = o.Response.P99*2, 3 })
 	c := compared(t, base, fresh, "*", false)
-	if got, want := judged(c, Worse), []string{"readers:list.p99", "readers:list.calls"}; !slices.Equal(got, want) {
+	if got, want := judged(c, Worse), []string{"readers:list.p99", "readers:list.requests"}; !slices.Equal(got, want) {
 		t.Errorf("worse: %q, want %q", got, want)
 	}
-	if want := []string{"james/embedded/measure readers:list.p99", "james/embedded/measure readers:list.calls"}; !slices.Equal(c.Regressions, want) {
+	if want := []string{"james/embedded/measure readers:list.p99", "james/embedded/measure readers:list.requests"}; !slices.Equal(c.Regressions, want) {
 		t.Errorf("regressions: %q, want %q", c.Regressions, want)
 	}
 	var names []string
 	for i := range c.Cells[0].Figures {
-		if f := &c.Cells[0].Figures[i]; f.Name == "calls" {
+		if f := &c.Cells[0].Figures[i]; f.Name == "requests" {
 			names = append(names, f.of.String())
 		}
 	}
@@ -80,7 +80,7 @@ func TestStreams(t *testing.T) {
 		}
 	}
 	for _, of := range []struct{ name, text, want string }{
-		{"text", wide.String(), "\nreaders:list p99   2.00ms 4.01ms 2.000 "},
+		{"text", wide.String(), "\nreaders:list p99      2.00ms 4.01ms 2.000 "},
 		{"narrow text", narrow.String(), "\ninbound:deliver errors "},
 		{"Markdown", markdown.String(), "| readers:list p99 | 2.00ms | 4.01ms |"},
 		{"JSON", js.String(), `{"stream":"readers","op":"list","figure":"p99"`},
@@ -95,7 +95,7 @@ func TestStreams(t *testing.T) {
 func TestGatesOfStreams(t *testing.T) {
 	for gates, want := range map[string]int{
 		"readers:list.p99": 1, "readers:list.p99:50%": 1, "readers:p99": 1, "list.p99": 1, "james/embedded/read*:*.p9*:20%": 1,
-		"crawler:list.p99": 0, "readers:list.p99:150%": 0, ":list.p99": 0, "*:p99": 1, "inbound:calls": 0,
+		"crawler:list.p99": 0, "readers:list.p99:150%": 0, ":list.p99": 0, "*:p99": 1, "inbound:requests": 0,
 	} {
 		base, fresh := streamed(10)
 		changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99 *= 2 })

@@ -44,12 +44,12 @@ func TestStreamsChange(t *testing.T) {
 		put(t, dir, fmt.Sprint(night), r)
 	}
 	s := historyOf(t, dir, nil).Series[0]
-	if got, want := changes(&s), "james/embedded/measure readers:list.calls run 2 worse exact"; got != want {
+	if got, want := changes(&s), "james/embedded/measure readers:list.requests run 2 worse exact"; got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
 	var names []string
 	for i := range s.Figures {
-		if s.Figures[i].Name == "calls" {
+		if s.Figures[i].Name == "requests" {
 			names = append(names, s.Figures[i].Operation.String())
 		}
 	}
@@ -142,8 +142,8 @@ func TestCountsChange(t *testing.T) {
 		put(t, dir, fmt.Sprint(night), r)
 	}
 	h := historyOf(t, dir, nil)
-	want := `james/embedded/measure list.calls run 2 worse exact
-james/embedded/measure list.calls run 5 better exact
+	want := `james/embedded/measure list.requests run 2 worse exact
+james/embedded/measure list.requests run 5 better exact
 james/embedded/measure open.bytes run 4 worse`
 	if got := changes(&h.Series[0]); got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)

@@ -48,8 +48,8 @@ func TestComparisonPage(t *testing.T) {
 	got := writeComparison(t, sample(t))
 	at := -1
 	for _, want := range []string{
-		"<h1>new against base &lt;b&gt;</h1>", "base: base &lt;b&gt;, mailbench", "REGRESSION (", "<h2>Changed", "list calls</th>", "WORSE",
-		"All other metrics", "open calls</th>", "<h2>Glossary",
+		"<h1>new against base &lt;b&gt;</h1>", "base: base &lt;b&gt;, mailbench", "REGRESSION (", "<h2>Changed", "list requests</th>", "WORSE",
+		"All other metrics", "open requests</th>", "<h2>Glossary",
 	} {
 		i := strings.Index(got, want)
 		if i <= at {

@@ -36,7 +36,7 @@ func newModelViews(r *results.Run) []modelView {
 		v := modelView{Name: saved.Model, ID: anchor("schema", i)}
 		var ran []string
 		v.Behind, ran = behindOf(r, saved.Model)
-		s, err := schemas.Parse(saved.Model+".yaml", []byte(saved.Text))
+		s, err := schemas.ParseStored(saved.Model+".yaml", []byte(saved.Text))
 		if err != nil {
 			v.Problem = err.Error()
 			all = append(all, v)

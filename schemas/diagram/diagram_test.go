@@ -23,7 +23,7 @@ var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 const hostile = `
 schema: 1
 name: hostile
-doc: "</desc><script>alert(1)</script> \u202e \u0000 end\n\"]; click t0 callback #quot; 📧📧📧 WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW"
+description: "</desc><script>alert(1)</script> \u202e \u0000 end\n\"]; click t0 callback #quot; 📧📧📧 WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW"
 tables:
   tttttttttttttttttttttttttttttttttttttttttttttttt:
     partition: [kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk text]
@@ -31,10 +31,10 @@ tables:
     columns: {m: "map<text,timestamp>", v: {type: int, addition: none}}
     indexes: {iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii: [v, c desc], x: [v]}
   b: {partition: [k text], columns: {v: int}}
-  child: {in: tttttttttttttttttttttttttttttttttttttttttttttttt, clustering: [e int], columns: {s: set<text>, l: list<text>}}
+  child: {parent: tttttttttttttttttttttttttttttttttttttttttttttttt, clustering: [e int], columns: {s: set<text>, l: list<text>}}
 patterns:
-  one: {doc: "Q7 & <b>bold</b>]]>", slice: tttttttttttttttttttttttttttttttttttttttttttttttt, by: [kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk]}
-  two: {doc: "Q7", get: b}
+  one: {description: "Q7 & <b>bold</b>]]>", slice: tttttttttttttttttttttttttttttttttttttttttttttttt, by: [kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk]}
+  two: {description: "Q7", get: b}
   three: {get: child}
   four: {slice: child, by: [kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk], from: c open, to: c, reverse: true, limit: 5}
   pppppppppppppppppppppppppppppppppppppppppppppppp: {scan: b, filter: v}

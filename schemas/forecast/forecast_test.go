@@ -163,7 +163,7 @@ func TestUnit(t *testing.T) {
 func TestOutside(t *testing.T) {
 	text := strings.NewReplacer(
 		"bytes: 20}", "bytes: 20, outside: kept, above: 40}",
-		"tables:", "parameters: {kept: {default: db, words: [db, files], doc: where}}\ntables:",
+		"tables:", "parameters: {kept: {default: db, enum: [db, files], description: where}}\ntables:",
 	).Replace(schema)
 	of := func(values map[string]int) *Report {
 		s, err := parsed(t, text).With(values)
@@ -267,7 +267,7 @@ func TestImpossible(t *testing.T) {
 
 // TestMost: rows beyond a most go to further partitions, of which the last is full in part.
 func TestMost(t *testing.T) {
-	text := strings.Replace(schema, "partition: folder\n", "partition: folder\n        most: 8\n", 1)
+	text := strings.Replace(schema, "partition: folder\n", "partition: folder\n        max: 8\n", 1)
 	f, err := Make(parsed(t, text), people(), bare{})
 	if err != nil {
 		t.Fatal(err)

@@ -105,9 +105,9 @@ func TestStatements(t *testing.T) {
 		"UPDATE t SET e = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4 IF h = 'x'": "put-if: t|columns: [e]|if: [h]",
 		"UPDATE t SET e = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4 IF EXISTS":  "put-if: t|columns: [e]|if: present",
 		"UPDATE t SET f['x'] = 1 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4":       "append: t|columns: [f]",
-		"UPDATE t SET g = g - [1] WHERE a = 1 AND b = 2 AND c = 3 AND d IN (4)": "remove: t|columns: [g]|other:|" +
+		"UPDATE t SET g = g - [1] WHERE a = 1 AND b = 2 AND c = 3 AND d IN (4)": "remove-element: t|columns: [g]|other:|" +
 			"  where: d in ?",
-		"UPDATE n SET x = x - 1 WHERE k = ?": "add: n|columns: [x]",
+		"UPDATE n SET x = x - 1 WHERE k = ?": "increment: n|columns: [x]",
 		"UPDATE t SET g[0] = 1, g[1] = 2 WHERE a = 1 AND b = 2 AND c = 3 AND d = 4": "append: t|columns: [g]|other:|" +
 			"  set: g[0] = 1, g[1] = 2",
 		"SELECT x FROM q WHERE a = 1 AND b = 2 ORDER BY c DESC":     "slice: q|by: [a, b]|reverse: true|columns: [x]",

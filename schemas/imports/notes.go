@@ -97,7 +97,7 @@ func nameOf(p *schemas.Pattern) string {
 			words[0] = "create"
 		}
 	default:
-		words = []string{p.Kind.String(), p.Table.Name}
+		words = []string{strings.TrimSuffix(p.Kind.String(), "-element"), p.Table.Name}
 		if p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow {
 			words = append(append(words, "by"), schemas.Names(p.By)...)
 		}

@@ -21,7 +21,7 @@ tables:
   sharded: {partition: [day text, shard int], bucket: day, salt: shard, columns: {v: int}}
   denied: {partition: [user text, month int], bucket: [], columns: {v: int}}
   other: {partition: [tenant text, user_id bigint, day_of_week int, birthday text], columns: {v: int}}
-  nested: {in: readings, clustering: [seq int], columns: {v: int}}
+  nested: {parent: readings, clustering: [seq int], columns: {v: int}}
 `)
 	r, err := Check(s, Options{Facts: facts(s)})
 	if err != nil {
@@ -102,7 +102,7 @@ func TestChunkEndsPartition(t *testing.T) {
 func TestRowsWithoutClustering(t *testing.T) {
 	s, err := schemas.Parse("one.yaml", []byte(`schema: 1
 name: one
-doc: rows of all users in one partition, by its key alone
+description: rows of all users in one partition, by its key alone
 tables:
   t: {partition: [k text], columns: {v: int}, rows: [{each: message, partition: all, sizes: {k: 1}}]}
 patterns:

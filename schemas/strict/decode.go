@@ -21,6 +21,8 @@ import (
 type Decoder struct {
 	File string // name of the file in messages
 	Errs Errors
+	// Stored: the text is of a file that mailbench wrote, and may have words of an earlier version of the language.
+	Stored bool
 	// Origins are the names of the files of nodes that are not from File.
 	Origins map[*yaml.Node]string
 }
@@ -167,7 +169,9 @@ func (d *Decoder) Mapping(n *yaml.Node, what string) []Entry {
 func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]Entry {
 	fields := make(map[string]Entry)
 	for _, e := range d.Mapping(n, what) {
-		if !slices.Contains(known, e.Name) {
+		if now := synonyms[strings.ReplaceAll(e.Name, " ", "-")]; d.Stored && slices.Contains(known, now) {
+			e.Name = now
+		} else if !slices.Contains(known, e.Name) {
 			d.Unknown(e.Key, "key", e.Name, "in "+what, known)
 			continue
 		}
@@ -319,9 +323,9 @@ func Unknown(what, word string, known ...string) error {
 
 // synonyms are other words of the field for keys, operations, phases, metrics, commands and flags.
 var synonyms = map[string]string{
-	"access": "keys", "conclusion": "answer", "dataset": "population", "deep-share": "deep", "description": "doc",
-	"drop-caches": "cold", "page-number": "depth", "probability": "chance", "set-share": "on",
-	"substitute": "replace-rate", "text": "says", "range": "width", "think-time": "think", "unsupported": "missing",
+	"keys": "access", "answer": "conclusion", "dataset": "population", "deep": "deep_share", "doc": "description",
+	"cold": "drop-caches", "depth": "page_number", "chance": "probability", "on": "set_share",
+	"replace-rate": "substitute", "says": "text", "width": "range", "think": "think_time", "missing": "unsupported",
 	"lag": "wait",
 
 	"account-counts": "totals", "folder-counts": "counters", "list-all": "all-mail", "list-folders": "folders",
@@ -329,19 +333,19 @@ var synonyms = map[string]string{
 	"read": "open", "read-account": "nested", "read-attachment": "attachment", "read-range": "range",
 	"read-raw": "raw",
 
-	"bulk-move": "refile", "conditional-flags": "james@checked-flags", "hard-delete": "elasticinbox@hard",
-	"james@plain-flags": "james@checked-flags", "recipients": "copies", "special-ops": "documents",
-	"user-sessions": "sessions",
+	"refile": "bulk-move", "conditional-flags": "james@checked-flags", "hard-delete": "elasticinbox@hard",
+	"james@plain-flags": "james@checked-flags", "copies": "recipients", "documents": "special-ops",
+	"sessions": "user-sessions",
 
-	"enum": "words", "extends": "variant of", "increment": "add", "max": "most", "min": "least",
-	"orphan-ok": "leftover", "parent": "in", "references": "refers", "remove-element": "remove",
+	"words": "enum", "variant-of": "extends", "add": "increment", "most": "max", "least": "min",
+	"leftover": "orphan_ok", "in": "parent", "refers": "references", "remove": "remove-element",
 
-	"concurrency": "workers", "force": "overwrite", "max-mail-size": "mail-limit", "max-lag": "max-wait",
-	"namespace": "keyspace", "no-audit": "no-verify", "no-overhead": "no-floor",
+	"workers": "concurrency", "force": "overwrite", "mail-limit": "max-mail-size", "max-lag": "max-wait",
+	"namespace": "keyspace", "no-audit": "no-verify", "no-floor": "no-overhead",
 	"segment": "shard", "segment-timeout": "shard-timeout",
-	"step-time": "step", "fail-over": "threshold",
+	"step": "step-time", "fail-over": "threshold",
 
-	"calls": "requests", "requests": "calls", "examined": "rows", "rows-scanned": "examined", "scanned": "examined",
+	"calls": "requests", "examined": "scanned", "rows-scanned": "scanned",
 	"stored": "disk", "start": "up", "stop": "down", "bench": "run", "benchmark": "run",
 }
 

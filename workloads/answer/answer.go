@@ -309,7 +309,7 @@ func (s *Sentence) Check(of Scope) error {
 
 func (of *Scope) figure(f figure) error {
 	if f.model != "" && !slices.Contains(of.Models, f.model) {
-		return strict.Unknown("model", f.model, append(slices.Clone(of.Models), "or another that answer.models names")...)
+		return strict.Unknown("model", f.model, append(slices.Clone(of.Models), "or another that conclusion.models names")...)
 	}
 	if f.point != "" && f.point != first && f.point != last && !slices.Contains(of.Points, f.point) {
 		return fmt.Errorf("%s is no value of the sweep", f.point)

@@ -83,26 +83,26 @@ func say(r *results.Run, text string) string {
 
 func TestSentences(t *testing.T) {
 	for text, want := range map[string]string{
-		"It asks {move.calls at smallest} at {smallest} and {move.calls at 10000} at {largest}.": "james: It asks 3 at 100 and 3 at 10000.\n" +
+		"It asks {move.requests at smallest} at {smallest} and {move.requests at 10000} at {largest}.": "james: It asks 3 at 100 and 3 at 10000.\n" +
 			"oracle: It asks 1 at 100 and 5 at 10000.",
-		"It asks {move.calls of oracle at 100} requests of {move.calls of james at 100} rows.": "It asks 1 request of 3 rows.",
+		"It asks {move.requests of oracle at 100} requests of {move.requests of james at 100} rows.": "It asks 1 request of 3 rows.",
 		"{move.p50 of james at 100}": "1.03ms (1.00ms to 1.06ms)",
-		"{move.p50 of oracle at largest / move.p50 of james at largest} as long": "1.97× (1.89 to 2.06) as long",
-		"{move.calls of oracle at 10000 / move.calls of james at 100} the calls": "1.67× the calls",
-		"{move.calls of oracle at 1000 / move.calls of james at 100} the calls":  "1.00× the calls",
-		"It pays {from move.calls of james < move.calls of oracle}.":             "It pays from 10000 on.",
-		"It pays {from move.p50 of james < move.p50 of oracle}.":                 "It pays from 10000 on.",
-		"It pays {from move.calls of oracle < move.calls of james}.":             "It pays from no value on, up to 10000.",
-		"It pays {from move.calls of james at 100 < move.p50 of james}.":         "inconclusive: {from move.calls of james at 100 < move.p50 of james}: calls and p50 cannot be compared; expected one metric, such as p50, of both",
-		"{move.atomic of james at 100}":                                          "atomic",
-		"{move.atomic of oracle at 100}":                                         "inconclusive: the schema of oracle does not declare page",
-		"{partition.size of james at 100}":                                       "2.00MB",
-		"{partition.size of oracle at 100}":                                      "inconclusive: there is no forecast of partition.size of oracle at 100",
-		"It answers {row-cache.hits of james at 100}.":                           "It answers 81%.",
-		"It answers {row-cache.hits of oracle at 100}.":                          "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
-		"{move.calls of datastax at 100}":                                        "The workload's answer needs datastax, which did not run: add -m datastax",
-		"{list.calls of james at 100}":                                           "inconclusive: list.calls of james at 100 was not measured",
-		"{move.examined of james at 100}":                                        "inconclusive: move.examined of james at 100 is not known",
+		"{move.p50 of oracle at largest / move.p50 of james at largest} as long":       "1.97× (1.89 to 2.06) as long",
+		"{move.requests of oracle at 10000 / move.requests of james at 100} the calls": "1.67× the calls",
+		"{move.requests of oracle at 1000 / move.requests of james at 100} the calls":  "1.00× the calls",
+		"It pays {from move.requests of james < move.requests of oracle}.":             "It pays from 10000 on.",
+		"It pays {from move.p50 of james < move.p50 of oracle}.":                       "It pays from 10000 on.",
+		"It pays {from move.requests of oracle < move.requests of james}.":             "It pays from no value on, up to 10000.",
+		"It pays {from move.requests of james at 100 < move.p50 of james}.":            "inconclusive: {from move.requests of james at 100 < move.p50 of james}: requests and p50 cannot be compared; expected one metric, such as p50, of both",
+		"{move.atomic of james at 100}":                                                "atomic",
+		"{move.atomic of oracle at 100}":                                               "inconclusive: the schema of oracle does not declare page",
+		"{partition.size of james at 100}":                                             "2.00MB",
+		"{partition.size of oracle at 100}":                                            "inconclusive: there is no forecast of partition.size of oracle at 100",
+		"It answers {row-cache.hits of james at 100}.":                                 "It answers 81%.",
+		"It answers {row-cache.hits of oracle at 100}.":                                "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
+		"{move.requests of datastax at 100}":                                           "The workload's answer needs datastax, which did not run: add -m datastax",
+		"{list.requests of james at 100}":                                              "inconclusive: list.requests of james at 100 was not measured",
+		"{move.scanned of james at 100}":                                               "inconclusive: move.scanned of james at 100 is not known",
 	} {
 		if got := say(planted(), text); got != want {
 			t.Errorf("%s\n%s\nwant\n%s", text, got, want)
@@ -214,7 +214,7 @@ func TestAtTheLatest(t *testing.T) {
 	if got, want := say(r, "{from move.p50 of james < move.p50 of oracle}"), "at the latest from 10000 on"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := say(planted(), "{from move.calls of oracle at 100 < move.calls of james}"), "already from 100 on"; got != want {
+	if got, want := say(planted(), "{from move.requests of oracle at 100 < move.requests of james}"), "already from 100 on"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -231,26 +231,26 @@ func TestFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"{":                                  "{ has no closing }",
 		"}":                                  "a } has no { before it",
-		"{}":                                 "{}: expected a metric such as list.calls",
-		"{list}":                             `{list}: "list" is no metric; expected one such as list.calls, smallest or largest`,
-		"{move.call at 100}":                 `{move.call at 100}: unknown metric "call"; did you mean "calls"?`,
-		"{move.calls on 100}":                `{move.calls on 100}: unknown word "on"; did you mean "of"?`,
-		"{move.calls at}":                    `{move.calls at}: expected one name after "at"`,
-		"{move.calls at 100 at 100}":         `{move.calls at 100 at 100}: expected one name after "at"`,
-		"{move.calls / move.p50}":            "{move.calls / move.p50}: calls and p50 cannot be compared; expected one metric, such as p50, of both",
-		"{from move.calls}":                  "{from move.calls}: expected two metrics with < between them, such as list.calls < open.calls",
-		"{move.calls of jame at 100}":        `move.calls of jame at 100: unknown model "jame"; did you mean "james"?`,
-		"{move.calls at 5}":                  "move.calls at 5: 5 is no value of the sweep",
-		"{move.calls}":                       "{move.calls}: expected at and one of the sweep's values after each metric, or at largest",
-		"{list.calls at 100}":                "list.calls at 100: 2 phases have list in their mix; expected in and the name of one",
-		"{list.calls in rea at 100}":         `list.calls in rea at 100: unknown phase "rea"; did you mean "read"?`,
-		"{open.calls at 100}":                "open.calls at 100: no measured phase has open in its mix",
+		"{}":                                 "{}: expected a metric such as list.requests",
+		"{list}":                             `{list}: "list" is no metric; expected one such as list.requests, smallest or largest`,
+		"{move.call at 100}":                 `{move.call at 100}: unknown metric "call"; expected one of requests, scanned, rows, bytes, read, written, p50, p99, atomic, interrupted`,
+		"{move.requests on 100}":             `{move.requests on 100}: unknown word "on"; did you mean "of"?`,
+		"{move.requests at}":                 `{move.requests at}: expected one name after "at"`,
+		"{move.requests at 100 at 100}":      `{move.requests at 100 at 100}: expected one name after "at"`,
+		"{move.requests / move.p50}":         "{move.requests / move.p50}: requests and p50 cannot be compared; expected one metric, such as p50, of both",
+		"{from move.requests}":               "{from move.requests}: expected two metrics with < between them, such as list.requests < open.requests",
+		"{move.requests of jame at 100}":     `move.requests of jame at 100: unknown model "jame"; did you mean "james"?`,
+		"{move.requests at 5}":               "move.requests at 5: 5 is no value of the sweep",
+		"{move.requests}":                    "{move.requests}: expected at and one of the sweep's values after each metric, or at largest",
+		"{list.requests at 100}":             "list.requests at 100: 2 phases have list in their mix; expected in and the name of one",
+		"{list.requests in rea at 100}":      `list.requests in rea at 100: unknown phase "rea"; did you mean "read"?`,
+		"{open.requests at 100}":             "open.requests at 100: no measured phase has open in its mix",
 		"{open.interrupted at 100}":          "open.interrupted at 100: no measured phase has open in its mix",
 		"{move.interrupted in write at 100}": `move.interrupted in write at 100: unknown phase "write"; expected one of broken`,
-		"{move.calls in broken at 100}":      `move.calls in broken at 100: unknown phase "broken"; expected one of read, write`,
+		"{move.requests in broken at 100}":   `move.requests in broken at 100: unknown phase "broken"; expected one of read, write`,
 		"{row-cache.hit of james at 100}":    `{row-cache.hit of james at 100}: unknown metric "hit"; did you mean "hits"?`,
 		"{partition.size in read at 100}":    "partition.size in read at 100: the forecast of the largest partition belongs to a sweep, and to no phase",
-		"{move.calls of james at 100 / move.calls at 100}": "some metrics name a model and some do not: [move.calls of james at 100 move.calls at 100]",
+		"{move.requests of james at 100 / move.requests at 100}": "some metrics name a model and some do not: [move.requests of james at 100 move.requests at 100]",
 	} {
 		s, err := Parse(text)
 		if err == nil {
@@ -260,7 +260,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("%s: %v\nwant %s", text, err, want)
 		}
 	}
-	for _, text := range []string{"plain", "{move.calls at smallest} at {largest}", "{from move.p50 of james < move.p50 of oracle at 100}"} {
+	for _, text := range []string{"plain", "{move.requests at smallest} at {largest}", "{from move.p50 of james < move.p50 of oracle at 100}"} {
 		s, err := Parse(text)
 		if err != nil || s.Check(scope) != nil {
 			t.Errorf("%s: %v, %v", text, err, s.Check(scope))

@@ -131,7 +131,7 @@ func parsePart(text string) (part, error) {
 	sign := map[kind]string{value: "/", from: "<"}[p.kind]
 	at := slices.Index(words, sign)
 	if at < 0 && p.kind == from {
-		return p, fmt.Errorf("expected two metrics with < between them, such as list.calls < open.calls")
+		return p, fmt.Errorf("expected two metrics with < between them, such as list.requests < open.requests")
 	}
 	var err error
 	if at >= 0 {
@@ -155,11 +155,11 @@ func parsePart(text string) (part, error) {
 // parseFigure reads OPERATION.FIGURE and what may follow it.
 func parseFigure(words []string) (f figure, err error) {
 	if len(words) == 0 {
-		return f, fmt.Errorf("expected a metric such as list.calls")
+		return f, fmt.Errorf("expected a metric such as list.requests")
 	}
 	var ok bool
 	if f.op, f.name, ok = strings.Cut(words[0], "."); !ok {
-		return f, fmt.Errorf("%q is no metric; expected one such as list.calls, %s or %s", words[0], first, last)
+		return f, fmt.Errorf("%q is no metric; expected one such as list.requests, %s or %s", words[0], first, last)
 	}
 	known := figures
 	switch f.op {
@@ -372,7 +372,7 @@ func (w *filling) schema(model string) *schemas.Schema {
 	w.schemas[model] = nil
 	for _, s := range w.run.Schemas {
 		if s.Model == model {
-			if parsed, err := schemas.Parse(s.Model, []byte(s.Text)); err == nil {
+			if parsed, err := schemas.ParseStored(s.Model, []byte(s.Text)); err == nil {
 				w.schemas[model] = parsed
 			}
 		}

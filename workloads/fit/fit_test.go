@@ -71,7 +71,7 @@ mail:
   attachments: {share: 0.2, count: {zipf: {s: 2, max: 5}}, size: {pareto: {min: 5KB, alpha: 1.2, max: 200KB}}}
   recipients: {zipf: {s: 2, max: 20}}
 population: {users: 40, folders: 4, messages: {lognormal: {median: 50, p99: 400}}}
-keys: {users: {zipf: {theta: 0.8}}, folders: {latest: {theta: 1.2}}}
+access: {users: {zipf: {theta: 0.8}}, folders: {latest: {theta: 1.2}}}
 phases:
   - load: {}
   - measure:

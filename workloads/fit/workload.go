@@ -46,7 +46,7 @@ func (s *Sample) Workload() string {
 	case s.operations > 0:
 		what = words.Plural(s.operations, "operation")
 	}
-	w.text("version: 1\nname: fitted\ndoc: Fitted to %s", what)
+	w.text("version: 1\nname: fitted\ndescription: Fitted to %s", what)
 	files := w.mail()
 	folders := w.population()
 	w.keys()
@@ -214,7 +214,7 @@ func (w *writer) keys() {
 	}
 	slices.SortFunc(users, func(a, b float64) int { return cmp.Compare(b, a) })
 	slices.SortFunc(folders, slices.Compare) // sums are rounded the same each time
-	w.text("keys:")
+	w.text("access:")
 	if len(users) > 1 && uneven(users) {
 		w.choice("users", "zipf", [][]float64{users})
 	} else {

@@ -45,7 +45,7 @@ func TestFewWorkersForTheRate(t *testing.T) {
 	c := healthy()
 	c.Evidence.Queued, c.Evidence.Crowded, c.Offered.Achieved, c.Offered.LastStart = 50000, 40000, 900, 60
 	if got := Judge(c); got.Reason == nil || got.Reason.Code != CodeFewWorkers ||
-		!strings.HasSuffix(got.Reason.Text, "; lower the rate below 900/s, or raise --workers") {
+		!strings.HasSuffix(got.Reason.Text, "; lower the rate below 900/s, or raise --concurrency") {
 		t.Errorf("%+v", got.Reason)
 	}
 }
@@ -175,7 +175,7 @@ var verdicts = []judged{
 	{"processors nearly full, engine elsewhere", func(c *results.Cell) { c.Client.CPUShare = 0.89 }, results.OK, "", nil, ""},
 	{"a pool too small for the store", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Crowded = 6000, 660
-	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "too few workers: 1.1% of the operations waited for one of the 32 workers while calls took no longer than usual; raise --workers"},
+	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "too few workers: 1.1% of the operations waited for one of the 32 workers while calls took no longer than usual; raise --concurrency"},
 	{
 		"a pool that waits for an engine that stopped", func(c *results.Cell) {
 			c.Evidence.Queued, c.Evidence.Crowded = 6000, 6000
@@ -207,10 +207,10 @@ var verdicts = []judged{
 		e := c.Evidence
 		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.3
 		e.Queued, e.Crowded = 50000, 40000
-	}, results.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "raise --workers"},
+	}, results.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "raise --concurrency"},
 	{"a pool too small for a remote engine, on a busy machine", func(c *results.Cell) {
 		c.Client.OthersShare, c.Evidence.Queued, c.Evidence.Crowded = 0.65, 50000, 40000
-	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "raise --workers"},
+	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "raise --concurrency"},
 	{"an embedded engine that has no processors left", func(c *results.Cell) {
 		e := c.Evidence
 		e.InProcess, c.Client.CPUShare = true, 0.9

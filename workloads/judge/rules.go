@@ -108,9 +108,9 @@ var rules = []rule{
 	}},
 	{CodeFewWorkers, results.Invalid, observed, func(c cell, e evidence) string {
 		crowded := share(e.Crowded, e.Started) // more workers would only wait for an engine that fails
-		advice := "raise --workers"
+		advice := "raise --concurrency"
 		if Overloaded(c) {
-			advice = "lower the rate below " + rate(c.Offered.Achieved) + "/s, or raise --workers"
+			advice = "lower the rate below " + rate(c.Offered.Achieved) + "/s, or raise --concurrency"
 		}
 		return when(waited(c, e) && !Full(c) && crowded > lateInvalid && failures(c) == "", "too few workers: %s of the "+
 			"operations waited for one of the %d workers while calls took no longer than usual; %s",
@@ -124,7 +124,7 @@ var rules = []rule{
 	// The model's load is not that of models that support all operations of the mix.
 	{CodeLighterLoad, results.OK, measured, func(c cell, _ evidence) string {
 		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
-			"support %s; set missing: replace-rate in the workload to keep the rate equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
+			"support %s; set unsupported: substitute in the workload to keep the rate equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
 	}},
 	{CodeOtherMix, results.OK, measured, func(c cell, _ evidence) string {
 		return when(c.Offered.Replaced > 0, "other mix: %s of the operations replace operations that the model does not support",

@@ -93,9 +93,9 @@ func (k *Keyspace) Workload() string {
 	}
 	return fmt.Sprintf(`version: 1
 name: %s
-doc: The access patterns of a schema, 80%% reads and 20%% writes
+description: The access patterns of a schema, 80%% reads and 20%% writes
 population: {rows: %d}
-keys: {rows: zipf}
+access: {rows: zipf}
 phases:
   - load: {}
   - settle: {}

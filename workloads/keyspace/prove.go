@@ -221,9 +221,9 @@ func (k *Keyspace) ProofWorkload(rows string) (text string, err error) {
 	measure(byDeletes.after, 1, proveOps*len(deleted), deleted)
 	return fmt.Sprintf(`version: 1
 name: %s
-doc: Lint findings of a schema, at few and at many rows
+description: Lint findings of a schema, at few and at many rows
 population: {rows: %d}
-keys: {rows: uniform}
+access: {rows: uniform}
 values: %s
 phases:
   - load: {}

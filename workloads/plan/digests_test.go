@@ -19,7 +19,7 @@ name: everything
 seed: 7
 mail: {recipients: {zipf: {s: 2, max: 9}}}
 population: {users: 50, folders: {uniform: {min: 1, max: 4}}, messages: {lognormal: {median: 20, p99: 90}}}
-keys: {users: largest, folders: {latest: {theta: 0.7}}, messages: zipf, deep: 0.3}
+access: {users: largest, folders: {latest: {theta: 0.7}}, messages: zipf, deep_share: 0.3}
 phases:
   - load: {}
   - measure:
@@ -30,11 +30,11 @@ phases:
       timeout: 3s
       mix:
         deliver: {weight: 3, recipients: {uniform: {min: 1, max: 60}}, size: {pareto: {min: 1KB, alpha: 1.1, max: 1MB}}}
-        list: {weight: 3, depth: 4, page: 10}
-        open: {weight: 2, keys: {users: uniform, messages: latest}, timeout: 1s}
-        flag: {weight: 2, flags: [seen, draft, user], on: 0.8, messages: {uniform: {min: 1, max: 5}}}
+        list: {weight: 3, page_number: 4, page: 10}
+        open: {weight: 2, access: {users: uniform, messages: latest}, timeout: 1s}
+        flag: {weight: 2, flags: [seen, draft, user], set_share: 0.8, messages: {uniform: {min: 1, max: 5}}}
         move: {weight: 1, messages: {uniform: {min: 1, max: 5}}}
-        slice: {weight: 1, width: 1h}
+        slice: {weight: 1, range: 1h}
         search-sender: {weight: 1, page: 7}
         range: {weight: 1, from: 1KB, bytes: 9KB}
         purge: {weight: 1, age: 1h}
@@ -63,9 +63,9 @@ phases:
       operations: 3000
       streams:
         - {rate: 50/s, mix: {list: 1, flag: {weight: 1, flags: answered}}}
-        - {rate: 9/s, arrivals: poisson, think: 2s, session: [login, list, {repeat: {times: 3, chance: 0.5, steps: [open, {flag: {on: 1}}]}}]}
-  - measure: {name: closed, operations: 2000, clients: 7, think: {lognormal: {median: 1s, p99: 9s}}, mix: {list: 2, deliver: 1}}
-  - measure: {name: visits, duration: 5m, clients: 5, think: 1s, session: [{list: {times: 2}}, open, {move: {chance: 0.3}}]}
+        - {rate: 9/s, arrivals: poisson, think_time: 2s, session: [login, list, {repeat: {times: 3, probability: 0.5, steps: [open, {flag: {set_share: 1}}]}}]}
+  - measure: {name: closed, operations: 2000, clients: 7, think_time: {lognormal: {median: 1s, p99: 9s}}, mix: {list: 2, deliver: 1}}
+  - measure: {name: visits, duration: 5m, clients: 5, think_time: 1s, session: [{list: {times: 2}}, open, {move: {probability: 0.3}}]}
 `
 
 // TestDigests: bundled workloads have the operations that they had, at the same times, also those of shards.

@@ -18,12 +18,12 @@ func TestHottest(t *testing.T) {
 		set          []string
 		user, folder float64
 	}{
-		{[]string{"keys.users=uniform", "population.folders=2"}, 0.1, 0.05},
-		{[]string{"keys.users=zipf", "population.folders=2"}, 1 / zipf, 0.5 / zipf},
-		{[]string{"keys.users=uniform", "population={users: 10, messages: 20, shared: true}"}, 0.1, 1},
+		{[]string{"access.users=uniform", "population.folders=2"}, 0.1, 0.05},
+		{[]string{"access.users=zipf", "population.folders=2"}, 1 / zipf, 0.5 / zipf},
+		{[]string{"access.users=uniform", "population={users: 10, messages: 20, shared: true}"}, 0.1, 1},
 	} {
 		w, err := workloads.Bundled("quick", append([]string{
-			"population.users=10", "keys.folders=uniform", "phases.measure.mix={list: 1}",
+			"population.users=10", "access.folders=uniform", "phases.measure.mix={list: 1}",
 		}, c.set...)...)
 		if err != nil {
 			t.Fatal(err)

@@ -16,7 +16,7 @@ phases:
 
 // A list of some depth begins after the pages before it; in a session it goes on from there.
 func TestDepthOfLists(t *testing.T) {
-	w, err := workloads.Parse("depth.yaml", []byte(deep+"mix: {list: {weight: 1, page: 10, depth: 4, keys: {deep: 1}}}}\n"))
+	w, err := workloads.Parse("depth.yaml", []byte(deep+"mix: {list: {weight: 1, page: 10, page_number: 4, access: {deep_share: 1}}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestDepthOfLists(t *testing.T) {
 			t.Fatalf("%+v", o)
 		}
 	}
-	w, err = workloads.Parse("depth.yaml", []byte(deep+"think: 1ms, session: [list: {times: 2, page: 10, depth: 4}]}\n"))
+	w, err = workloads.Parse("depth.yaml", []byte(deep+"think_time: 1ms, session: [list: {times: 2, page: 10, page_number: 4}]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -140,7 +140,7 @@ func TestOperationsAreWhole(t *testing.T) {
 // TestDeliveriesOfPhases: a phase's deliveries go to as many mailboxes and are as large as it says, not
 // as the mail says.
 func TestDeliveriesOfPhases(t *testing.T) {
-	w := bundledForTest(t, "copies", "mail.recipients=3", "phases.large-one.mix.deliver.size={uniform: {min: 10, max: 20}}")
+	w := bundledForTest(t, "recipients", "mail.recipients=3", "phases.large-one.mix.deliver.size={uniform: {min: 10, max: 20}}")
 	c := censusOf(t, w)
 	for name, want := range map[string]struct{ recipients, least, most int }{
 		"one": {3, 4000, 4000}, "fifty": {50, 4000, 4000}, "large-one": {3, 10, 20}, "large-ten": {10, 500_000, 500_000},
@@ -244,7 +244,7 @@ func TestTrialsDrawDifferently(t *testing.T) {
 	}
 }
 
-// With missing: replace-rate, operations that a model does not support are drawn again; the others
+// With unsupported: substitute, operations that a model does not support are drawn again; the others
 // stay as they are.
 func TestReplacedOperations(t *testing.T) {
 	w := bundledForTest(t, "quick")

@@ -336,7 +336,7 @@ func (o *Operation) digest(h hash.Hash, due time.Duration) {
 
 // timesOf draws how often a step is done.
 func timesOf(s *workloads.Step, r *random.Rand) int {
-	if s.Chance < 1 && !r.Chance(s.Chance) {
+	if s.Probability < 1 && !r.Chance(s.Probability) {
 		return 0
 	}
 	if s.Times == nil {

@@ -203,7 +203,7 @@ func TestConstantRateIsShared(t *testing.T) {
 
 // Users with large mailboxes are used most.
 func TestLargestUsers(t *testing.T) {
-	w := read(t, several, "population.users=200", "keys.users=largest")
+	w := read(t, several, "population.users=200", "access.users=largest")
 	c := censusOf(t, w)
 	set := keysOf(&w.Keys, c)
 	size := func(u int32) (n int) {
@@ -238,8 +238,8 @@ phases:
   - measure:
       operations: 3000
       streams:
-        - {clients: 3, think: 2s, session: [list, open, {flag: {chance: 0.5}}]}
-        - {clients: 1, think: {uniform: {min: 1s, max: 3s}}, mix: {counters: 1}}
+        - {clients: 3, think_time: 2s, session: [list, open, {flag: {probability: 0.5}}]}
+        - {clients: 1, think_time: {uniform: {min: 1s, max: 3s}}, mix: {counters: 1}}
 `)
 	p := &w.Phases[1]
 	if p.Clients != 4 || p.Arrivals != workloads.Closed {

@@ -44,7 +44,7 @@ func (k Key) Tag(op string, kind string) string { return k.String() + "/" + op +
 const (
 	KindLoad      = "load"
 	KindSettle    = "settle"
-	KindCold      = "cold"
+	KindCold      = "drop-caches"
 	KindWarmup    = "warmup"
 	KindMeasure   = "measure"
 	KindInterrupt = "interrupt"

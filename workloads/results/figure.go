@@ -18,8 +18,8 @@ type Figure string
 // are percentiles of the response times of all scheduled operations (of service times in a closed
 // loop). Stored are the bytes that a message takes in the engine's files.
 const (
-	Calls        Figure = "calls"
-	Examined     Figure = "examined"
+	Calls        Figure = "requests"
+	Examined     Figure = "scanned"
 	Rows         Figure = "rows"
 	Bytes        Figure = "bytes"
 	BytesRead    Figure = "read"
@@ -42,7 +42,7 @@ var counters = map[Figure]struct {
 	name string
 	of   func(s *StoreCost) (mean, deviation float64)
 }{
-	Calls: {"calls", func(s *StoreCost) (float64, float64) { return s.Calls, s.CallsDeviation }},
+	Calls: {"requests", func(s *StoreCost) (float64, float64) { return s.Calls, s.CallsDeviation }},
 	Examined: {"rows scanned", func(s *StoreCost) (float64, float64) {
 		if s.RowsExamined == nil {
 			return math.NaN(), 0

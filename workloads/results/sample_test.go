@@ -157,7 +157,7 @@ func sample() *Run {
 	settle := load
 	settle.Phase, settle.Kind, settle.Ops, settle.Doubts, settle.Evidence = "settle", KindSettle, map[string]Op{}, []Doubt{}, nil
 	cold := settle
-	cold.Phase, cold.Kind, cold.Evidence = "cold", KindCold, &Evidence{NotCold: "hbase cannot drop its caches"}
+	cold.Phase, cold.Kind, cold.Evidence = "drop-caches", KindCold, &Evidence{NotCold: "hbase cannot drop its caches"}
 	cold.Doubts = []Doubt{{Code: "not-cold", Text: "not cold: embedded cannot drop its caches"}}
 	warmup := good
 	warmup.Objectives = nil

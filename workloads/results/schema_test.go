@@ -73,7 +73,7 @@ func TestSchemaRefusesBrokenRuns(t *testing.T) {
 		"negative seed":         {`"seed": 18446744073709551615`, `"seed": -1`},
 		"no date":               {`"started": "2026-11-21T05:27:59Z"`, `"started": "yesterday"`},
 		"no key":                {`"trial":1,`, ``},
-		"unknown kind of cell":  {`"kind":"cold"`, `"kind":"freezing"`},
+		"unknown kind of cell":  {`"kind":"drop-caches"`, `"kind":"freezing"`},
 		"unknown verdict":       {`"verdict":"ok"`, `"verdict":"fine"`},
 		"invalid, no reason":    {`"reason":{"code":"client-delays","text":"client late: without its own delays the p99 would be 675µs and not 1.3ms of all operations"},`, ``},
 		"reason without a code": {`"reason":{"code":"client-delays",`, `"reason":{`},

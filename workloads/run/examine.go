@@ -219,7 +219,7 @@ const floorWorkload = `
 version: 1
 name: floor
 population: {users: 1000, messages: 1}
-keys: {users: zipf, folders: uniform, messages: uniform}
+access: {users: zipf, folders: uniform, messages: uniform}
 phases: [load: {}, measure: {rate: 100000000/s, operations: 80000, mix: {list: 50, counters: 50}}]
 `
 

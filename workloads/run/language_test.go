@@ -100,7 +100,7 @@ func TestHowOperationsAreDone(t *testing.T) {
             flag: {weight: 10, messages: 2, flags: [seen, answered, flagged]}
             deliver: 12
         - rate: 500/s
-          think: 1ms
+          think_time: 1ms
           session: [{list: {times: 3, page: 4}}, open]`)
 	c.Models[0].Bind = func(context.Context, *drivers.Prepared, models.Options) (models.Bound, error) { return s, nil }
 	c.Audit = AuditAfter
@@ -148,7 +148,7 @@ func TestTimeouts(t *testing.T) {
 // Clients that think send less.
 func TestThinkTime(t *testing.T) {
 	c := config(t, newFake(), `
-  - measure: {clients: 2, operations: 20, think: 20ms, mix: {counters: 1}}`)
+  - measure: {clients: 2, operations: 20, think_time: 20ms, mix: {counters: 1}}`)
 	r := runOK(t, c)
 	cell := r.Cells[len(r.Cells)-1]
 	if cell.Seconds < 0.18 || cell.Ops["counters"].Count != 20 {
@@ -302,7 +302,7 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("an engine's disk that is not known: %v", err)
 	}
 	// Deliveries of clients with hardly any think time need no disk before they are there.
-	hasty := parse(t, "  - measure: {duration: 24h, clients: 32, think: {uniform: {min: 1us, max: 3us}}, mix: {deliver: 1}}\n")
+	hasty := parse(t, "  - measure: {duration: 24h, clients: 32, think_time: {uniform: {min: 1us, max: 3us}}, mix: {deliver: 1}}\n")
 	if h := c.estimate(&point{workload: hasty, census: census, source: source()}, c.remote(), 0); h.Delivered != 0 || h.Phases[1].Operations < 1e12 || !h.Phases[1].AtMost {
 		t.Errorf("%+v", h)
 	}

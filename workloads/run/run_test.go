@@ -37,7 +37,7 @@ version: 1
 name: test
 mail: {body: 1KB, attachments: {share: 0.5, size: 100}}
 population: {users: 5, folders: 3, messages: 10}
-keys: {users: zipf, messages: latest}
+access: {users: zipf, messages: latest}
 phases:
   - load: {}
 `
@@ -560,8 +560,8 @@ func TestProgress(t *testing.T) {
 // An operation that the model does not support makes its load lighter, unless another takes its
 // place.
 func TestMissingOperations(t *testing.T) {
-	for missing, want := range map[string]results.Code{"skip": judge.CodeLighterLoad, "replace-rate": judge.CodeOtherMix} {
-		c := config(t, newFake(), "  - measure: {clients: 2, operations: 100, mix: {list: 1, label: 1}, missing: "+missing+"}\n")
+	for missing, want := range map[string]results.Code{"skip": judge.CodeLighterLoad, "substitute": judge.CodeOtherMix} {
+		c := config(t, newFake(), "  - measure: {clients: 2, operations: 100, mix: {list: 1, label: 1}, unsupported: "+missing+"}\n")
 		cell := phaseOf(t, runOK(t, c), "measure")
 		o := cell.Offered
 		if left := o.Skipped + o.Replaced; left < 20 || left > 80 || o.Due != 100 || cell.Ops["list"].Count != 100-o.Skipped {

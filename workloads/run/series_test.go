@@ -226,8 +226,8 @@ mail: {body: 1KB}
 population: {users: 1, messages: 20}
 phases:
   - load: {clients: 1}
-  - measure: {clients: 1, operations: 5, mix: {list: {weight: 1, page: 5, depth: 1}}}
-sweep: {phases.measure.mix.list.depth: [1, 3, 6]}
+  - measure: {clients: 1, operations: 5, mix: {list: {weight: 1, page: 5, page_number: 1}}}
+sweep: {phases.measure.mix.list.page_number: [1, 3, 6]}
 `))
 	if err != nil {
 		t.Fatal(err)

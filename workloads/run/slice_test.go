@@ -14,7 +14,7 @@ import (
 // runs of one plan hold the same.
 func TestSlice(t *testing.T) {
 	rows := func() float64 {
-		c := config(t, newFake(), "  - measure: {clients: 1, operations: 400, mix: {slice: {weight: 1, width: 0.05, page: 1000}}}\n")
+		c := config(t, newFake(), "  - measure: {clients: 1, operations: 400, mix: {slice: {weight: 1, range: 0.05, page: 1000}}}\n")
 		w, err := workloads.Parse("slices.yaml", c.Workload.Source, "population={users: 1, folders: 1, messages: 2000}")
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func sweptConfig(t *testing.T) Config {
 name: swept
 mail: {body: 1KB}
 population: {users: 2, messages: 1}
-keys: {messages: uniform}
+access: {messages: uniform}
 phases:
   - load: {}
   - measure: {clients: 1, operations: 60, mix: {list: 1, open: 1}}

@@ -11,7 +11,7 @@ export LATTE_LOG_DIR=$out
 
 # Service counts from the start of an operation, response from its scheduled start, both with the delay of the client.
 mailbench_turn() {
-	mailbench run "$here/workload.yaml" --schema "$here/events.yaml" -e cassandra --contact "$host" --trials 1 --no-floor -q \
+	mailbench run "$here/workload.yaml" --schema "$here/events.yaml" -e cassandra --contact "$host" --trials 1 --no-overhead -q \
 		--set "phases.measure.duration=${secs}s" -o "$out/run" >&2
 	jq -r '.cells[] | select(.phase == "measure").ops | to_entries[] | .key as $op | .value as $v |
 		(["start", $v.service], ["schedule", $v.response]) as [$from, $time] |

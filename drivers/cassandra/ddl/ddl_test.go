@@ -41,7 +41,7 @@ func TestCQL(t *testing.T) {
 tables:
   Head: {partition: [key text]}
   Head.columns:
-    in: Head
+    parent: Head
     clustering: [message timeuuid desc, name text]
     columns: {value: blob}
   users:
@@ -58,7 +58,7 @@ tables:
         gc_grace_seconds: 60
         bloom_filter_fp_chance: 0.1
         ttl: 86400
-  users.folder: {in: users, clustering: [g int]}
+  users.folder: {parent: users, clustering: [g int]}
 `), Replication{Datacenter: "dc1", Factor: 3})
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestBundledCQL(t *testing.T) {
 func TestCQLRefuses(t *testing.T) {
 	for what, c := range map[string]struct{ tables, want string }{
 		"an unknown hint":      {"  t: {partition: [k int], hints: {cassandra: {speed: high}}}", "unknown; expected one of batches, bloom_filter_fp_chance,"},
-		"a hint for no table":  {"  h: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 1}}}\n  t: {in: h, clustering: [c int]}", "only a row header"},
+		"a hint for no table":  {"  h: {partition: [k int], hints: {cassandra: {gc_grace_seconds: 1}}}\n  t: {parent: h, clustering: [c int]}", "only a row header"},
 		"a class left out":     {"  t: {partition: [k int], hints: {cassandra: {compaction: a=b}}}", "does not begin with a class"},
 		"a word without value": {"  t: {partition: [k int], hints: {cassandra: {caching: keys}}}", "is not of the form key=value"},
 		"no such class":        {"  t: {partition: [k int], hints: {cassandra: {compaction: Leveld}}}", `unknown class "Leveld"`},
