@@ -71,7 +71,7 @@ func TestCompletion(t *testing.T) {
 		{"run workday --set engines.cassandra.consis", "engines.cassandra.consistency="},
 		{"report --format j", "junit"},
 		{"compare --format m", "markdown"},
-		{"engines hb", "hbase"},
+		{"engine show hb", "hbase"},
 		{"engine up hb", "hbase"},
 		{"engine clean em", "embedded"},
 		{"models orac", "oracle"},

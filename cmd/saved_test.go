@@ -20,7 +20,7 @@ func TestSavedNumbers(t *testing.T) {
 		`"workers": 1000000000`:                              "has 1000000000 as --concurrency: out of range",
 		`"cache_bytes": 4611686018427387904`:                 "as --cache: out of range",
 		`"max_lag_seconds": 1e300`:                           "as --max-wait: ",
-		`"find_max": {"step_seconds": 1e9}`:                  "has 1000000000s as --step: out of range",
+		`"find_max": {"step_seconds": 1e9}`:                  "has 1000000000s as --step-time: out of range",
 		`"find_max": {"precision": 1e9}`:                     "as --precision: out of range",
 		`"trials": 7, "workers": 3, "cache_bytes": 10000000`: "",
 	} {
