@@ -137,10 +137,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 	if throughput {
 		notes = append(notes, "max ops/s: no pauses")
 	}
-	if l := &loads[0]; l.Covers < 0.995 && len(l.Models) > 1 {
-		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% that all support", 100*l.Covers))
-	}
-	if n := ranking.Executed(loads); n != "" {
+	if n := ranking.Executed(loads); n != "" && (len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed") {
 		notes = append(notes, n)
 	}
 	if unknown {
@@ -290,7 +287,10 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
 	if l.First > 0 {
-		note = fmt.Sprintf("p50* is also ≤%g× the best; %s", heats[0], note)
+		note = fmt.Sprintf("p50*: also ≤%g× best; %s", heats[0], note)
+	}
+	if l.Covers < 0.995 && len(l.Models) > 1 {
+		note += fmt.Sprintf("; shared load: %.0f%%, all support it", 100*l.Covers)
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("fewer than %d operations", results.EnoughFor(0.99)))
 	return s

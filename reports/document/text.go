@@ -33,6 +33,9 @@ func (t Terminal) Write(w io.Writer, d *Document) error {
 	}
 	for i := range d.Sections {
 		if s := &d.Sections[i]; t.Full || !s.Fold {
+			if i > 0 || len(s.Says) == 0 { // the verdict follows the facts
+				out.apart(s)
+			}
 			out.section(s)
 		}
 	}
@@ -67,10 +70,14 @@ func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
 	}
 }
 
-func (w *textWriter) section(s *Section) {
-	if _, own := heading(s); len(s.Says) > 0 || s.Fold || own { // tables of the first screen follow each other
+// apart begins a section with an empty line. Tables of the first screen follow each other.
+func (w *textWriter) apart(s *Section) {
+	if _, own := heading(s); len(s.Says) > 0 || s.Fold || own {
 		fmt.Fprintln(w.out)
 	}
+}
+
+func (w *textWriter) section(s *Section) {
 	for _, said := range s.Says {
 		lead := "  "
 		if said.Lead != "" {

@@ -404,7 +404,7 @@ func (l *Load) dominated() string {
 	}
 	var parts []string
 	for _, name := range order {
-		how := name + ": as good or better in every column"
+		how := name + ": no column worse"
 		var ops []string // that it does not support, and one of those that it dominates does
 		for _, left := range l.Left {
 			other := func(dominated string) bool { return !slices.Contains(left.Lacking, dominated) }
@@ -413,7 +413,7 @@ func (l *Load) dominated() string {
 			}
 		}
 		if len(ops) > 0 {
-			how += ", but it does not support " + few(ops, mostNamed-1)
+			how += ", " + words.Plural(len(ops), "op") + " fewer"
 		}
 		parts = append(parts, fmt.Sprintf("%s (%s)", strings.Join(by[name], ", "), how))
 	}
