@@ -75,10 +75,10 @@ type Verdict string
 
 // Verdicts. Same means that the whole interval of the ratio is within the limit.
 const (
-	Better     Verdict = "better"
-	Worse      Verdict = "worse"
-	Same       Verdict = "same"
-	CannotTell Verdict = "cannot tell"
+	Better     Verdict = "improvement"
+	Worse      Verdict = "regression"
+	Same       Verdict = "unchanged"
+	CannotTell Verdict = "inconclusive"
 )
 
 // Figure is one figure of one operation. Times are nanoseconds.

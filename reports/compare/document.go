@@ -341,13 +341,11 @@ func (f *Figure) said() string {
 	s := string(f.Verdict)
 	switch {
 	case f.Verdict == Worse:
-		s = "WORSE"
+		s = "REGRESSION"
 	case f.Needed > 999:
 		s = "needs >999 trials"
 	case f.Needed > 0:
 		s = fmt.Sprintf("needs %d trials", f.Needed)
-	case f.Verdict == CannotTell:
-		s = "inconclusive"
 	}
 	if f.Exact {
 		s += ", exact"

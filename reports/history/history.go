@@ -82,7 +82,7 @@ type Change struct {
 	Run    int             `json:"run"` // the first run with the new value: an index of Runs
 	Before float64         `json:"before"`
 	After  float64         `json:"after"`
-	Says   compare.Verdict `json:"verdict"` // worse or better
+	Says   compare.Verdict `json:"verdict"` // regression or improvement
 	Exact  bool            `json:"exact,omitempty"`
 	// P is the share of random orders of the runs that divide as well as theirs. Counted figures
 	// have none.

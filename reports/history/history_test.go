@@ -19,7 +19,7 @@ func TestTimesChange(t *testing.T) {
 	if len(h.Series) != 1 || len(h.Series[0].Runs) != 30 || len(h.Skipped) != 0 {
 		t.Fatalf("%d series, skipped %v", len(h.Series), h.Skipped)
 	}
-	want := fmt.Sprintf("james/embedded/measure whole load.typical run %[1]d worse\njames/embedded/measure list.p50 run %[1]d worse\njames/embedded/measure list.p99 run %[1]d worse", slowedAt)
+	want := fmt.Sprintf("james/embedded/measure whole load.typical run %[1]d regression\njames/embedded/measure list.p50 run %[1]d regression\njames/embedded/measure list.p99 run %[1]d regression", slowedAt)
 	if got := changes(&h.Series[0]); got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
@@ -44,7 +44,7 @@ func TestStreamsChange(t *testing.T) {
 		put(t, dir, fmt.Sprint(night), r)
 	}
 	s := historyOf(t, dir, nil).Series[0]
-	if got, want := changes(&s), "james/embedded/measure readers:list.requests run 2 worse exact"; got != want {
+	if got, want := changes(&s), "james/embedded/measure readers:list.requests run 2 regression exact"; got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
 	var names []string
@@ -83,7 +83,7 @@ func TestMaxRateChanges(t *testing.T) {
 		put(t, dir, fmt.Sprintf("night-%02d", night), r)
 	}
 	s := historyOf(t, dir, nil).Series[0]
-	if got, want := changes(&s), "james/embedded/measure all.max-rate run 6 worse"; got != want {
+	if got, want := changes(&s), "james/embedded/measure all.max-rate run 6 regression"; got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
 	f := &s.Figures[0]
@@ -142,9 +142,9 @@ func TestCountsChange(t *testing.T) {
 		put(t, dir, fmt.Sprint(night), r)
 	}
 	h := historyOf(t, dir, nil)
-	want := `james/embedded/measure list.requests run 2 worse exact
-james/embedded/measure list.requests run 5 better exact
-james/embedded/measure open.bytes run 4 worse`
+	want := `james/embedded/measure list.requests run 2 regression exact
+james/embedded/measure list.requests run 5 improvement exact
+james/embedded/measure open.bytes run 4 regression`
 	if got := changes(&h.Series[0]); got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}

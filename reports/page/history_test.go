@@ -62,7 +62,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 func TestHistoryPage(t *testing.T) {
 	got := writeHistory(t, sample(t), sample(t), sample(t))
 	for _, want := range []string{
-		"<h1>history of results: 3 runs, 1 folder skipped</h1>", "<h2>Changed</h2>", "james/embedded/measure", "list.requests", "worse, exact",
+		"<h1>history of results: 3 runs, 1 folder skipped</h1>", "<h2>Changed</h2>", "james/embedded/measure", "list.requests", "regression, exact",
 		"<figcaption>list p50, ", "<figcaption>list requests, ", "readers:list.requests", "<figcaption>readers:list p99, ", "<h2>Whole load</h2>", "typical",
 		"<polyline", "notes &lt;script&gt;", "is not a run directory",
 	} {
