@@ -223,7 +223,7 @@ func (c *Comparison) Conclusion() string {
 			n[f.Verdict]++
 		}
 	}
-	counts := fmt.Sprintf("%d worse, %d better, %d the same, %d inconclusive", n[Worse], n[Better], n[Same], n[CannotTell])
+	counts := fmt.Sprintf("%d worse, %d better, %d unchanged, %d inconclusive", n[Worse], n[Better], n[Same], n[CannotTell])
 	if apart > 0 {
 		counts += fmt.Sprintf("; %d of %d phases could not be compared", apart, len(c.Cells))
 	}
@@ -301,9 +301,9 @@ func (c *Comparison) trials() string {
 
 // legend explains the tables.
 func (c *Comparison) legend() string {
-	rule := "A timed metric is worse or better if its interval excludes 1 and its ratio is beyond the limit."
+	rule := "A timed metric is a regression or an improvement if its interval excludes 1 and its ratio is beyond the limit."
 	if !c.Interleaved {
-		rule = "A timed metric is worse or better if all of its interval is beyond the limit, and beyond twice the " +
+		rule = "A timed metric is a regression or an improvement if all of its interval is beyond the limit, and beyond twice the " +
 			"deviation between trials."
 	}
 	return "base and new are geometric means of the trials, without the effect of outliers; ratio is new/base. All intervals hold " +
