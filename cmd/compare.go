@@ -42,9 +42,9 @@ func newCompare() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	bindList(flags, &f.thresholds, "threshold", "",
-		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,calls' (default: if any is)")
+		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,requests' (default: if any is)")
 	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
-	flags.BoolVar(&f.all, "all", false, "also show metrics that are the same or inconclusive")
+	flags.BoolVar(&f.all, "all", false, "also show metrics that are unchanged or inconclusive")
 	flags.Var(oneOf(&f.format, compareFormats, "format"), "format",
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(flags, "print JSON")
@@ -189,8 +189,8 @@ func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Co
 		return first, err
 	}
 	if !f.quiet {
-		fmt.Fprintf(errs, "%d worse, such as %s; another round must confirm that\n",
-			len(first.Regressions), first.Regressions[0])
+		fmt.Fprintf(errs, "%s, such as %s; another round must confirm that\n",
+			words.Plural(len(first.Regressions), "regression"), first.Regressions[0])
 	}
 	c, err := f.round(ctx, &bar, commands, filepath.Join(dir, "confirm"), "confirm, ")
 	if err != nil {

@@ -35,11 +35,11 @@ func newEngineShow(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:       "show ENGINE",
 		Short:     "Show the settings of an engine",
-		Args:      lacking(cobra.MinimumNArgs(1), "name an engine"),
+		Args:      lacking(cobra.ExactArgs(1), "expected one engine"),
 		ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			engines, err := pickEngines(args[:1], known.engines)
-			for i := 0; i < len(engines) && err == nil; i++ {
+			engines, err := pickEngines(args, known.engines)
+			for i := 0; i < len(engines) && err == nil; i++ { // all are several
 				e := listEngine(engines[i])
 				err = show(cmd, e, func(w io.Writer, _ int) { e.describe(w, engines[i].Server) })
 			}

@@ -72,7 +72,7 @@ func TestGuessed(t *testing.T) {
 		"run --set answer.says=x": `"conclusion"`, "run --set 'phases.measure.mix={list-range: 1}'": `"slice"`,
 		"run --set 'phases.measure.mix={Read: 1}'": `"open"`, "run --set 'phases=[{cold: {}}]'": `"drop-caches"`,
 		"lint james": `"mailbench schema lint"`, "verify --data d": `use "mailbench run --verify=only"`,
-		"engines": `use "mailbench engine list"`, "engine start hbase": `"up"`, "help validate": `"mailbench schema validate"`,
+		"engines": `use "mailbench engine list, or engine show NAME"`, "engine start hbase": `"up"`, "help validate": `"mailbench schema validate"`,
 		"schema fit --mbox m": `"mailbench workloads fit"`,
 	} {
 		words, _ := shellquote.Split(line)

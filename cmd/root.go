@@ -97,7 +97,7 @@ func lacking(check cobra.PositionalArgs, which string) cobra.PositionalArgs {
 // elsewhere are commands that people expect, and what does the same here.
 var elsewhere = map[string]string{
 	"mailbench verify": "mailbench run --verify=only", "mailbench audit": "mailbench run --verify=only",
-	"mailbench engines": "mailbench engine list",
+	"mailbench engines": "mailbench engine list, or engine show NAME",
 }
 
 func unknownCommand(cmd *cobra.Command, args []string) error {

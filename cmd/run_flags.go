@@ -52,7 +52,7 @@ type runFlags struct {
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	bindList(flags, &f.models, "model", "m",
 		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them); a "+
-			"workload with an answer names its own", "all")
+			"workload with a conclusion names its own", "all")
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to run on, separated by commas (mailbench engine list has them)", "embedded")
 	f.workloadFlags.bind(flags)

@@ -287,7 +287,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
 	if l.First > 0 {
-		note = fmt.Sprintf("p50*: also ≤%g× best; %s", heats[0], note)
+		note = fmt.Sprintf("p50*: and ≤%g× best; %s", heats[0], note)
 	}
 	if l.Covers < 0.995 && len(l.Models) > 1 {
 		note += fmt.Sprintf("; shared load: %.0f%%, all support it", 100*l.Covers)

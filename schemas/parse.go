@@ -13,8 +13,8 @@ import (
 )
 
 var schemaKeys = []string{
-	"schema", "name", "description", "native", "types", "parameters", "other", "tables", "patterns", "variants may add",
-	"workflow",
+	"schema", variantKey, "name", "description", "native", "types", "parameters", "other", "tables", "patterns",
+	"variants may add", "workflow",
 }
 
 // parser holds what is known while one file is read.

@@ -178,7 +178,7 @@ func (r *patternReader) part(n *yaml.Node, all []*patternReader) bool {
 	case part == nil || !part.ok:
 		return false
 	case part.Kind.Reads() || part.Kind == Batch || part.Kind == PutIf:
-		return r.refuse(run, "%s is %s; a part must be a put, add, append, remove or delete", name, a(part.Kind))
+		return r.refuse(run, "%s is %s; a part must be a put, increment, append, remove-element or delete", name, a(part.Kind))
 	case part.ReturnsNew:
 		return r.refuse(run, "%s returns values; a part of a batch cannot", name)
 	}

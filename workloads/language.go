@@ -48,7 +48,7 @@ var sections = []section{
 		nil,
 	},
 	{"values", "Values of a column of a schema: {TABLE: {COLUMN: …}}.", Values{}, nil},
-	{"conclusion", "Sentences with which the run answers its question.", Answer{}, nil},
+	{"conclusion", "Sentences that the run completes with its metrics.", Answer{}, nil},
 	{"trials", "How many trials a run has. Trials are interleaved: in each the models and engines run in the opposite order of " +
 		"the trial before.", Trials{}, nil},
 	{"load", "The first phase: delivers the population's mail in order of arrival.", Phase{}, []string{"load"}},

@@ -428,7 +428,7 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		if i := slices.Index(words, n.Value); i >= 0 {
 			into.SetUint(uint64(i))
 		} else {
-			d.Unknown(n, k.name, n.Value, "of "+where, words)
+			d.Meant(n, words, "unknown %s %q", what, n.Value)
 		}
 	case "flags":
 		into.Set(reflect.ValueOf(d.flags(n, where)))
@@ -452,7 +452,7 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 	}
 }
 
-// in names the key in messages: population.users, or users of keys of phase measure.
+// in names the key in messages: population.users, or users of access of phase measure.
 func (k *key) in(where string) string {
 	switch {
 	case where == "the workload":

@@ -39,7 +39,7 @@ type (
 	Table struct {
 		Name       string                       `json:"name"`
 		Parent     string                       `json:"parent,omitempty"` // the table that it is nested in
-		Doc        string                       `json:"doc,omitempty"`
+		Doc        string                       `json:"description,omitempty"`
 		Addition   string                       `json:"addition,omitempty"` // why the table is not in the source design
 		Partition  []Column                     `json:"partition"`
 		Clustering []Column                     `json:"clustering,omitempty"`
@@ -62,7 +62,7 @@ type (
 	Pattern struct {
 		Name     string   `json:"name"`
 		Label    string   `json:"label,omitempty"` // Q1, Q2 … in the workflow of reads
-		Doc      string   `json:"doc,omitempty"`
+		Doc      string   `json:"description,omitempty"`
 		Request  string   `json:"asks"`
 		Addition string   `json:"addition,omitempty"`
 		Engines  []Engine `json:"engines"`

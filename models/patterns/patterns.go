@@ -52,7 +52,7 @@ func Whole(table string) string { return "partition_" + strings.ReplaceAll(table
 
 // Of returns the keyspace of a schema.
 func Of(s *schemas.Schema) (*Keyspace, error) {
-	own, err := schemas.Parse(s.File, s.Source)
+	own, err := schemas.ParseStored(s.File, s.Source)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 
 // Format is the version of the JSON of a Comparison. Within a version fields are only
 // added.
-const Format = "mailbench.compare/1"
+const Format = "mailbench.compare/2"
 
 // Comparison is the result of comparing two sides.
 type Comparison struct {

@@ -158,7 +158,7 @@ func settings(r *results.Run) map[string]string {
 		"disk":             e.Disk,
 		"durability":       c.Durability,
 		"cache":            words.Size(float64(c.CacheBytes)),
-		"workers":          strconv.Itoa(c.Workers),
+		"concurrency":      strconv.Itoa(c.Workers),
 		"max wait":         fmt.Sprintf("%gs", c.MaxWait),
 		"kept data folder": strconv.FormatBool(c.Data),
 		"shards":           strconv.Itoa(r.Generators()),

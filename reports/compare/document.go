@@ -55,7 +55,7 @@ func (c *Comparison) Document() *document.Document {
 		verdict.Say(document.Plain, lead, why)
 	}
 	load := section("load", "Whole load", "all operations together; typical is the p50 of each, weighted by its share")
-	changed := section("changed", "Changed", "metrics that are worse, then those that are better, the largest difference first")
+	changed := section("changed", "Changed", "regressions, then improvements, the largest difference first")
 	open := section("inconclusive", "Inconclusive", "the interval includes both no difference and one that matters")
 	rest := section("rest", "All other metrics", "")
 	rest.Fold = true
@@ -223,7 +223,8 @@ func (c *Comparison) Conclusion() string {
 			n[f.Verdict]++
 		}
 	}
-	counts := fmt.Sprintf("%d worse, %d better, %d unchanged, %d inconclusive", n[Worse], n[Better], n[Same], n[CannotTell])
+	counts := fmt.Sprintf("%s, %s, %d unchanged, %d inconclusive", words.Plural(n[Worse], "regression"),
+		words.Plural(n[Better], "improvement"), n[Same], n[CannotTell])
 	if apart > 0 {
 		counts += fmt.Sprintf("; %d of %d phases could not be compared", apart, len(c.Cells))
 	}

@@ -22,7 +22,7 @@ type Gate struct {
 // DefaultGates fail a comparison if any figure is worse by its own limit.
 const DefaultGates = "*"
 
-// ParseGates reads gates such as "list.p99:10%,*.p50:5%,calls". Each is
+// ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
 // [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
 func ParseGates(text string) ([]Gate, error) {
 	var gates []Gate

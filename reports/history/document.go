@@ -92,8 +92,8 @@ func (s *Series) verdict(of int) document.Section {
 		if worse > 0 {
 			style = document.Bad
 		}
-		v.Say(style, "", fmt.Sprintf("%s: %s to worse, %d to better, the last at run %d (%s).", head,
-			words.Plural(worse, "change"), better, last+1, s.Runs[last].Build()))
+		v.Say(style, "", fmt.Sprintf("%s: %s, %s, the last at run %d (%s).", head,
+			words.Plural(worse, "regression"), words.Plural(better, "improvement"), last+1, s.Runs[last].Build()))
 	}
 	if len(s.Differs) > 0 {
 		said := s.Differs[0]

@@ -14,7 +14,7 @@ import (
 )
 
 // Format is the version of the JSON of a History. Within a version fields are only added.
-const Format = "mailbench.history/1"
+const Format = "mailbench.history/2"
 
 // History is the history of a folder of results.
 type History struct {

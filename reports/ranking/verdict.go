@@ -404,7 +404,7 @@ func (l *Load) dominated() string {
 	}
 	var parts []string
 	for _, name := range order {
-		how := name + ": no column worse"
+		how := "by " + name + " in all columns"
 		var ops []string // that it does not support, and one of those that it dominates does
 		for _, left := range l.Left {
 			other := func(dominated string) bool { return !slices.Contains(left.Lacking, dominated) }
@@ -413,9 +413,9 @@ func (l *Load) dominated() string {
 			}
 		}
 		if len(ops) > 0 {
-			how += ", " + words.Plural(len(ops), "op") + " fewer"
+			how += ", not " + few(ops, 1)
 		}
-		parts = append(parts, fmt.Sprintf("%s (%s)", strings.Join(by[name], ", "), how))
+		parts = append(parts, strings.Join(by[name], ", ")+" "+how)
 	}
 	return ended(parts)
 }

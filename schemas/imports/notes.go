@@ -97,13 +97,16 @@ func nameOf(p *schemas.Pattern) string {
 			words[0] = "create"
 		}
 	default:
-		words = []string{strings.TrimSuffix(p.Kind.String(), "-element"), p.Table.Name}
+		words = []string{verbs.Replace(p.Kind.String()), p.Table.Name}
 		if p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow {
 			words = append(append(words, "by"), schemas.Names(p.By)...)
 		}
 	}
 	return strings.Join(words, "_")
 }
+
+// verbs are kinds of patterns as names of patterns have them.
+var verbs = strings.NewReplacer("increment", "add", "remove-element", "remove")
 
 // free returns the name, or one like it that no pattern has.
 func (im *importer) free(name string) string {

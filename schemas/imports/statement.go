@@ -74,7 +74,7 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 func (im *importer) part(whole, p *schemas.Pattern, st cql.Statement, n notes) {
 	own := notes{}
 	if st.Kind != cql.Batch && n.name != "" {
-		if own.name = n.name + "_" + strings.TrimSuffix(p.Kind.String(), "-element"); p.Static {
+		if own.name = n.name + "_" + verbs.Replace(p.Kind.String()); p.Static {
 			own.name = n.name + "_static"
 		}
 	}

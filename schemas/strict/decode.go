@@ -345,7 +345,7 @@ var synonyms = map[string]string{
 	"segment": "shard", "segment-timeout": "shard-timeout",
 	"step": "step-time", "fail-over": "threshold",
 
-	"calls": "requests", "examined": "scanned", "rows-scanned": "scanned",
+	"calls": "requests", "examined": "scanned", "rows-scanned": "scanned", "scanned": "rows",
 	"stored": "disk", "start": "up", "stop": "down", "bench": "run", "benchmark": "run",
 }
 
@@ -356,13 +356,15 @@ func Nearest(word string, known []string) string {
 	word = strings.NewReplacer("_singly", "_unbatched", "_apart", "_unbatched").Replace(word) // of patterns
 	plain := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimPrefix(word, "--")))
 	head, rest, dotted := strings.Cut(plain, ".")
-	meant := synonyms[head]
-	if dotted {
-		meant += "." + rest
-	}
-	for _, k := range known {
-		if meant != "" && meant == strings.TrimPrefix(k, "--") {
-			return k
+	for meant := synonyms[head]; meant != ""; meant = synonyms[meant] {
+		whole := meant
+		if dotted {
+			whole += "." + rest
+		}
+		for _, k := range known {
+			if whole == strings.TrimPrefix(k, "--") {
+				return k
+			}
 		}
 	}
 	best, bestEdits := "", max(1, len(word)/3)+1

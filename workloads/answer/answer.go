@@ -44,7 +44,7 @@ func Of(r *results.Run) []Line {
 	}
 	if slices.Sort(absent); len(absent) > 0 {
 		names := strings.Join(slices.Compact(absent), ",")
-		lines = append(lines, Line{Text: fmt.Sprintf("The workload's answer needs %s, which did not run: add -m %s", names, names)})
+		lines = append(lines, Line{Text: fmt.Sprintf("The workload's conclusion needs %s, which did not run: add -m %s", names, names)})
 	}
 	return lines
 }

@@ -100,7 +100,7 @@ func TestSentences(t *testing.T) {
 		"{partition.size of oracle at 100}":                                            "inconclusive: there is no forecast of partition.size of oracle at 100",
 		"It answers {row-cache.hits of james at 100}.":                                 "It answers 81%.",
 		"It answers {row-cache.hits of oracle at 100}.":                                "inconclusive: no read of oracle used a row cache; on embedded there is none, or it has no size",
-		"{move.requests of datastax at 100}":                                           "The workload's answer needs datastax, which did not run: add -m datastax",
+		"{move.requests of datastax at 100}":                                           "The workload's conclusion needs datastax, which did not run: add -m datastax",
 		"{list.requests of james at 100}":                                              "inconclusive: list.requests of james at 100 was not measured",
 		"{move.scanned of james at 100}":                                               "inconclusive: move.scanned of james at 100 is not known",
 	} {
@@ -233,7 +233,7 @@ func TestFaults(t *testing.T) {
 		"}":                                  "a } has no { before it",
 		"{}":                                 "{}: expected a metric such as list.requests",
 		"{list}":                             `{list}: "list" is no metric; expected one such as list.requests, smallest or largest`,
-		"{move.call at 100}":                 `{move.call at 100}: unknown metric "call"; expected one of requests, scanned, rows, bytes, read, written, p50, p99, atomic, interrupted`,
+		"{move.request at 100}":              `{move.request at 100}: unknown metric "request"; did you mean "requests"?`,
 		"{move.requests on 100}":             `{move.requests on 100}: unknown word "on"; did you mean "of"?`,
 		"{move.requests at}":                 `{move.requests at}: expected one name after "at"`,
 		"{move.requests at 100 at 100}":      `{move.requests at 100 at 100}: expected one name after "at"`,

@@ -51,7 +51,7 @@ const (
 	Linear      Class = "linear"
 	Worse       Class = "worse than linear"
 	FlatFrom    Class = "flat from"
-	Unclear     Class = "cannot tell"
+	Unclear     Class = "inconclusive"
 )
 
 // Growth is how a figure grows.

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -320,11 +322,38 @@ func Parse(b []byte) (*Run, error) {
 	if err := strict.JSON(b, r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
+	r.rename()
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
 	return r, nil
 }
+
+// rename puts the words of this version in place of those that earlier builds wrote.
+func (r *Run) rename() {
+	metrics := strings.NewReplacer("calls", string(Calls), "examined", string(Examined))
+	for i := range r.Cells {
+		if r.Cells[i].Kind == "cold" {
+			r.Cells[i].Kind = KindCold
+		}
+	}
+	for i, text := range r.Answer {
+		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, metrics.Replace)
+	}
+	if r.Sweep == nil {
+		return
+	}
+	for i := range r.Sweep.Growth {
+		g := &r.Sweep.Growth[i]
+		g.Figure = Figure(metrics.Replace(string(g.Figure)))
+		if g.Class == "cannot tell" {
+			g.Class = growth.Unclear
+		}
+	}
+}
+
+// oldMetric is a counter of an operation in a sentence, as earlier builds called it.
+var oldMetric = regexp.MustCompile(`\.(calls|examined)\b`)
 
 // otherFormat is the error for a format that this mailbench does not read.
 func otherFormat(format string) error {
