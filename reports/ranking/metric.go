@@ -22,7 +22,7 @@ const (
 	Mean       Metric = "mean"       // mean of all operations
 	P99        Metric = "p99"        // 99th percentile of all operations together
 	Requests   Metric = "requests"   // requests that the driver sent to the engine
-	Rows       Metric = "rows"       // rows and index entries that the engine scanned
+	Rows       Metric = "scanned"    // rows and index entries that the engine scanned
 	Read       Metric = "read"       // bytes read
 	Written    Metric = "written"    // bytes written
 	Disk       Metric = "disk"       // bytes on disk per message, after compaction, without the log
@@ -95,8 +95,9 @@ its trials and its data is correct; the others are named, with the reason.
    half, and operations that the first do not support. Dominated: models
    that are significantly better than another in no metric, and worse in one.
 
---rank METRIC ranks by another metric: mean, p99, requests, rows, read, written
-or disk. Counters are compared without an interval: over 5% is a difference.
+--rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
+written or disk. Counters are compared without an interval: over 5% is a
+difference.
 `
 
 // Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.

@@ -169,7 +169,7 @@ func (d *Decoder) Mapping(n *yaml.Node, what string) []Entry {
 func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]Entry {
 	fields := make(map[string]Entry)
 	for _, e := range d.Mapping(n, what) {
-		if now := synonyms[strings.ReplaceAll(e.Name, " ", "-")]; d.Stored && slices.Contains(known, now) {
+		if now := Renamed(e.Name); d.Stored && slices.Contains(known, now) {
 			e.Name = now
 		} else if !slices.Contains(known, e.Name) {
 			d.Unknown(e.Key, "key", e.Name, "in "+what, known)
@@ -345,9 +345,12 @@ var synonyms = map[string]string{
 	"segment": "shard", "segment-timeout": "shard-timeout",
 	"step": "step-time", "fail-over": "threshold",
 
-	"calls": "requests", "examined": "scanned", "rows-scanned": "scanned", "scanned": "rows",
+	"calls": "requests", "examined": "scanned", "rows-scanned": "scanned",
 	"stored": "disk", "start": "up", "stop": "down", "bench": "run", "benchmark": "run",
 }
+
+// Renamed returns today's word for a word of an earlier version, or "".
+func Renamed(word string) string { return synonyms[strings.ReplaceAll(word, " ", "-")] }
 
 // Nearest returns the known word that word was probably meant to be: one with the same meaning, or the
 // one with the fewest single-letter edits, if they are at most a third of the bytes of word, or one
@@ -356,15 +359,13 @@ func Nearest(word string, known []string) string {
 	word = strings.NewReplacer("_singly", "_unbatched", "_apart", "_unbatched").Replace(word) // of patterns
 	plain := strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(strings.TrimPrefix(word, "--")))
 	head, rest, dotted := strings.Cut(plain, ".")
-	for meant := synonyms[head]; meant != ""; meant = synonyms[meant] {
-		whole := meant
-		if dotted {
-			whole += "." + rest
-		}
-		for _, k := range known {
-			if whole == strings.TrimPrefix(k, "--") {
-				return k
-			}
+	meant := synonyms[head]
+	if dotted {
+		meant += "." + rest
+	}
+	for _, k := range known {
+		if meant != "" && meant == strings.TrimPrefix(k, "--") {
+			return k
 		}
 	}
 	best, bestEdits := "", max(1, len(word)/3)+1

@@ -331,21 +331,22 @@ func Parse(b []byte) (*Run, error) {
 
 // rename puts the words of this version in place of those that earlier builds wrote.
 func (r *Run) rename() {
-	metrics := strings.NewReplacer("calls", string(Calls), "examined", string(Examined))
 	for i := range r.Cells {
 		if r.Cells[i].Kind == "cold" {
 			r.Cells[i].Kind = KindCold
 		}
 	}
 	for i, text := range r.Answer {
-		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, metrics.Replace)
+		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, func(s string) string { return "." + strict.Renamed(s[1:]) })
 	}
 	if r.Sweep == nil {
 		return
 	}
 	for i := range r.Sweep.Growth {
 		g := &r.Sweep.Growth[i]
-		g.Figure = Figure(metrics.Replace(string(g.Figure)))
+		if g.Figure == "calls" || g.Figure == "examined" {
+			g.Figure = Figure(strict.Renamed(string(g.Figure)))
+		}
 		if g.Class == "cannot tell" {
 			g.Class = growth.Unclear
 		}

@@ -1,0 +1,35 @@
+package results
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/workloads/growth"
+)
+
+// TestRenamed: results of an earlier build are read with the words of this one.
+func TestRenamed(t *testing.T) {
+	text, err := os.ReadFile("testdata/sample/run.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.ReplaceAll(text, []byte(`"kind":"drop-caches"`), []byte(`"kind":"cold"`))
+	begin, rest, _ := strings.Cut(string(text), "{")
+	r, err := Parse([]byte(begin + `{"answer": ["It needs {list.calls at 1} and scans {list.examined}."], "sweep": {"growth": [
+		{"figure": "calls", "class": "flat"}, {"figure": "bytes", "class": "cannot tell"}]},` + rest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "It needs {list.requests at 1} and scans {list.scanned}."; !slices.Equal(r.Answer, []string{want}) {
+		t.Errorf("answer %q", r.Answer)
+	}
+	if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Kind == KindCold }) {
+		t.Error("no cell drops caches")
+	}
+	if g := r.Sweep.Growth; g[0].Figure != Calls || g[1].Figure != Bytes || g[1].Class != growth.Unclear {
+		t.Errorf("growth %+v", g)
+	}
+}
