@@ -12,7 +12,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,7 +99,14 @@ func figures(args, dir string) (string, error) {
 	if len(r.Answer) == 0 {
 		return out + operations(r), nil
 	}
-	return out + table(answer.Of(r), r.Answer), nil
+	says := strings.Join(r.Answer, "\n")
+	for _, end := range []string{"{smallest}", "{largest}"} {
+		if ends := *r; strings.Contains(says, end) {
+			ends.Answer = []string{end}
+			says = strings.ReplaceAll(says, end, answer.Of(&ends)[0].Text)
+		}
+	}
+	return out + table(answer.Of(r), strings.Split(says, "\n")), nil
 }
 
 // operations has the cost of each operation in the phase measure of a run of one model.
@@ -178,25 +184,15 @@ func values(template, sentence string) []string {
 
 // row has the sentence once, with … where each model has a value.
 func row(models []string, of map[string]string, template string) string {
-	head, cells := "", ""
+	head, cells := metric.ReplaceAllString(strings.TrimSuffix(template, "."), "…"), ""
 	for _, model := range models {
 		found := values(template, of[model])
-		text, cell := strings.TrimSuffix(template, "."), "not significant"
-		if found == nil && strings.HasSuffix(of[model], "do not differ significantly") {
-			head = cmp.Or(head, metric.ReplaceAllString(text, "…"))
-		} else if found == nil {
+		cell := "not significant"
+		if found == nil && !strings.HasSuffix(of[model], "do not differ significantly") {
 			cell = of[model]
-		} else {
-			var all []string
-			for i, name := range metric.FindAllString(template, -1) {
-				if name == "{smallest}" || name == "{largest}" {
-					text = strings.Replace(text, name, found[i+1], 1)
-					continue
-				}
-				text = strings.Replace(text, name, "…", 1)
-				all = append(all, found[i+1])
-			}
-			head, cell = text, strings.Join(all, ", ")+found[len(found)-1]
+		} else if found != nil {
+			note := len(found) - 1
+			cell = strings.Join(found[1:note], ", ") + found[note]
 		}
 		cells += " | " + words.Markdown(cell)
 	}
