@@ -142,8 +142,11 @@ var layers = []struct {
 	{"workloads/fit", []string{"schemas/plainfile", "schemas/words", "models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages", "workloads/plan"}},
 	{
 		"workloads/keyspace",
-		[]string{"schemas", "schemas/lint", "schemas/strict", "schemas/words", "drivers", "models/patterns", "workloads", "workloads/results"},
-		[]string{"drivers/engines"},
+		[]string{
+			"schemas", "schemas/lint", "schemas/strict", "schemas/words", "drivers", "models", "models/mail", "workloads", "workloads/random",
+			"workloads/results",
+		},
+		[]string{"drivers/*", "drivers/launch/live"},
 	},
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},

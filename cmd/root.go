@@ -258,9 +258,7 @@ func completeRun(cmd *cobra.Command, known registry) {
 		if len(args) > 0 {
 			name = args[0]
 		}
-		if file, _ := f.schemaOf(args); file != "" { // its patterns are the keys of a mix
-			_, _ = f.ofSchema(cmd, known, file, args)
-		}
+		_, _ = f.ofSchema(cmd, known, args, nil) // the patterns of a schema are the keys of a mix
 		w, _ := f.workload(known.engineWords(), name)
 		return known.completeSet(w, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})

@@ -87,21 +87,12 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	schema, err := f.schemaOf(args)
-	if err != nil {
+	if known, err = f.ofSchema(cmd, known, args, was); err != nil {
 		return err
 	}
-	if f.prove && f.keyspace == nil && (schema == "" || len(args) > 0 && args[0] != schema) {
-		return usagef("--prove measures what lint finds in a schema: name the schema, and no workload")
-	}
-	if schema != "" {
-		if known, err = f.ofSchema(cmd, known, schema, args); err != nil {
-			return err
-		}
-		if text := f.keyspace.Unproven(); f.prove && text != "" {
-			_, err = io.WriteString(cmd.OutOrStdout(), text)
-			return err
-		}
+	if f.prove && !f.c.Keyspace.Provable() {
+		_, err := io.WriteString(cmd.OutOrStdout(), f.c.Keyspace.Unproven())
+		return err
 	}
 	if err := cmp.Or(
 		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step-time", "precision"),
@@ -188,7 +179,7 @@ func (f *runFlags) plan(cmd *cobra.Command, c *run.Config) error {
 // besides measuring.
 func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.Run, runErr error) error {
 	if f.prove && result.Sweep != nil {
-		result.Findings = f.keyspace.Findings(result.Config.Engines, result)
+		result.Findings = f.c.Keyspace.Findings(result.Config.Engines, result)
 	}
 	saveErr := cmp.Or(dir.Commit(result), runErr)
 	out, notes := cmd.OutOrStdout(), cmd.OutOrStdout()

@@ -18,7 +18,6 @@ import (
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -42,7 +41,6 @@ type runFlags struct {
 	from, metrics   string
 	schema          string
 	prove           bool
-	keyspace        *keyspace.Keyspace // of a run of a schema
 	dryRun          bool
 	findMax         findMaxFlags
 	shard, start    string

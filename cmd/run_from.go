@@ -71,9 +71,7 @@ func (f *runFlags) repeat(known registry, flags *pflag.FlagSet, args []string) (
 		}
 	}
 	f.text, f.textName = []byte(r.Workload.Text), filepath.Join(f.from, results.RunFile)
-	if known, err = known.withSaved(r); err == nil {
-		known, err = f.withKeyspace(known, r)
-	}
+	known, err = known.withSaved(r)
 	return known, r, err
 }
 
@@ -98,84 +96,83 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }
 
-// schemaOf is the schema file whose access patterns the command runs, or "".
-func (f *runFlags) schemaOf(args []string) (string, error) {
-	if f.schema != "" || f.from != "" || len(args) == 0 || !isFile(args[0]) {
-		return f.schema, nil
+// schemaOf is the schema whose access patterns the command runs, or nil: that of a file, or of the saved run.
+func (f *runFlags) schemaOf(known registry, args []string, was *results.Run) (*schemas.Schema, error) {
+	file := f.schema
+	switch {
+	case file != "":
+	case was != nil:
+		if len(was.Schemas) != 1 || !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns") {
+			return nil, nil
+		}
+		s, err := schemas.ParseStored("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
+		return s, usage(err)
+	case len(args) == 0 || !isFile(args[0]):
+		return nil, nil
+	default:
+		src, err := plainfile.Read(args[0], mostText)
+		if err != nil {
+			return nil, missing(fmt.Errorf("read workload: %w", err))
+		}
+		if keys := strict.Keys(src); !slices.Contains(keys, "schema") || slices.Contains(keys, "extends") {
+			return nil, nil
+		}
+		file = args[0]
 	}
-	src, err := plainfile.Read(args[0], mostText)
-	if err != nil {
-		return "", missing(fmt.Errorf("read workload: %w", err))
-	}
-	if keys := strict.Keys(src); !slices.Contains(keys, "schema") || slices.Contains(keys, "extends") {
-		return "", nil
-	}
-	return args[0], nil
+	return known.schemaFile(file)
 }
 
-// ofSchema lets the run be one of a schema's access patterns: the only model is that of the schema. Without a
-// workload file, the workload follows from the schema.
-func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, file string, args []string) (registry, error) {
+// ofSchema lets the run be one of a schema's access patterns, if it names one: the only model is that of the schema.
+// Without a workload file, the workload follows from the schema.
+func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, was *results.Run) (registry, error) {
+	s, err := f.schemaOf(known, args, was)
+	own := len(args) == 0 || s != nil && args[0] == s.File
+	switch {
+	case err != nil:
+		return known, err
+	case f.prove && (s == nil || !own):
+		return known, usagef("--prove measures what lint finds in a schema: name the schema, and no workload")
+	case f.prove && was != nil && len(was.Findings) == 0:
+		return known, usagef("--prove: that run was made without --prove; name the schema in place of --from %s", f.from)
+	case s == nil:
+		return known, nil
+	}
 	for _, flag := range []string{"model", "mail", "verify", "data", "shard"} {
 		if cmd.Flags().Changed(flag) {
-			return known, usagef("--%s is for mail, and %s is a schema: leave the flag out", flag, file)
+			return known, usagef("--%s is for mail, and %s is a schema: leave the flag out", flag, s.File)
 		}
 	}
-	s, err := known.schemaFile(file)
-	if err == nil {
-		known, err = f.onlyModel(known, s)
-	}
+	k, err := keyspace.Of(s, known.engines)
 	if err != nil {
-		return known, err
+		return known, usage(err)
 	}
-	k := f.keyspace
+	f.c.Keyspace, known.models, f.models = k, []models.Model{k.Model()}, []string{s.Name}
+	if was != nil {
+		f.prove = len(was.Findings) > 0
+		return known, nil
+	}
 	for _, note := range k.Notes {
 		if !f.quiet {
 			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s: %s\n", s.File, note)
 		}
 	}
 	sets := []string{k.Kinds(f.prove)}
-	switch own := len(args) == 0 || args[0] == file; {
-	case f.prove:
+	switch {
+	case f.prove && k.Provable():
 		text, err := k.ProofWorkload(f.sweep)
 		if err != nil {
 			return known, usagef("--sweep %w", err)
 		}
-		f.text, f.textName, f.sweep = []byte(text), file, ""
+		f.text, f.textName, f.sweep = []byte(text), s.File, ""
 	case own:
-		f.text, f.textName = []byte(k.Workload()), file
+		f.text, f.textName = []byte(k.Workload()), s.File
 	default:
 		if src, err := plainfile.Read(args[0], mostText); err == nil && !slices.Contains(strict.Keys(src), "population") {
 			sets = append(sets, fmt.Sprintf("population={rows: %d}", k.Rows))
 		}
 	}
-	f.set, f.models = append(sets, f.set...), []string{k.Schema.Name}
+	f.set = append(sets, f.set...)
 	return known, nil
-}
-
-// onlyModel returns the registry with the keyspace of a schema as its only model.
-func (f *runFlags) onlyModel(r registry, s *schemas.Schema) (_ registry, err error) {
-	if f.keyspace, err = keyspace.Of(s, r.engines); err != nil {
-		return r, usage(err)
-	}
-	r.models = []models.Model{f.keyspace.Model()}
-	return r, nil
-}
-
-// withKeyspace returns the registry with the keyspace of a saved run as its only model, if the run was of one.
-func (f *runFlags) withKeyspace(r registry, was *results.Run) (registry, error) {
-	if !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns") || len(was.Schemas) != 1 {
-		return r, nil
-	}
-	if f.prove && len(was.Findings) == 0 {
-		return r, usagef("--prove: that run was made without --prove; name the schema in place of --from %s", f.from)
-	}
-	f.prove = len(was.Findings) > 0
-	s, err := schemas.ParseStored("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
-	if err != nil {
-		return r, usage(err)
-	}
-	return f.onlyModel(r, s)
 }
 
 // fitsSchema checks what a workload says of a schema. A workload for mail says nothing.
@@ -183,8 +180,8 @@ func (f *runFlags) fitsSchema(c *run.Config, file string) error {
 	if len(c.Workload.Patterns) == 0 {
 		return nil
 	}
-	if f.keyspace == nil {
+	if c.Keyspace == nil {
 		return usagef("workload %s is for the access patterns of a schema; name its file with --schema FILE", c.Workload.Name)
 	}
-	return usage(keyspace.Check(f.keyspace.Schema, c.Workload, cmp.Or(f.textName, file)))
+	return usage(c.Keyspace.Check(c.Workload, cmp.Or(f.textName, file)))
 }

@@ -59,8 +59,6 @@ type Options struct {
 	// Values are those of parameters in place of the schema's. Tests choose smaller ones than the
 	// schema allows. A model ignores those that it does not have.
 	Values map[string]int
-	// Rows is what the user says of the rows of a Runner.
-	Rows Rows
 	// Blobs is the folder of what a model keeps outside of the engine; "" if there is none.
 	Blobs string
 }
@@ -263,7 +261,7 @@ type Poster interface {
 	Leave(ctx context.Context, f *Folder) error
 }
 
-// Runner runs access patterns of its schema as operations (package patterns). Options.Rows numbers them.
+// Runner runs access patterns of its schema as operations (workloads/keyspace).
 type Runner interface {
 	// Runs reports whether the engine can run the pattern.
 	Runs(pattern int) bool
@@ -273,21 +271,6 @@ type Runner interface {
 	Prepare(pattern int, pick func(n int) int, limit, items int) bool
 	// Run runs the pattern that was prepared last.
 	Run(ctx context.Context) error
-}
-
-// Rows is what a user says of the rows of a Runner's tables.
-type Rows struct {
-	Seed     uint64
-	Count    int               // in the largest table after the load
-	Patterns []string          // the operations
-	Columns  map[string]Values // by TABLE.COLUMN
-}
-
-// Values are what a column holds. Zero values are the defaults.
-type Values struct {
-	Distinct uint64
-	Size     func(n uint64) int64                // bytes, or elements of a collection, of value n
-	Access   func(draw, among uint64) (n uint64) // which of its values a draw stands for; nil: all of them evenly
 }
 
 // Recounter counts an account's indexes again and corrects its counters

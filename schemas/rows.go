@@ -98,6 +98,19 @@ func (s Sum) String() string {
 	return strings.Join(words, " + ")
 }
 
+// Value returns the sum's value, where of is that of a quantity.
+func (s Sum) Value(of func(quantity string) float64) float64 {
+	total := 0.0
+	for _, t := range s {
+		if t.Quantity == "" {
+			total += t.Times
+		} else {
+			total += t.Times * of(t.Quantity)
+		}
+	}
+	return total
+}
+
 // Entities are what a population has, each within the one before it.
 var Entities = []string{"user", "folder", "message", "attachment"}
 

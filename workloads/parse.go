@@ -1,7 +1,6 @@
 package workloads
 
 import (
-	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -247,10 +246,11 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 
 // population reads who has how much mail, or how many rows a schema has.
 func (d *decoder) population(n *yaml.Node) {
-	p := &d.w.Population
-	if d.rows(n) {
+	if len(d.w.Patterns) > 0 {
+		d.rows(n)
 		return
 	}
+	p := &d.w.Population
 	f := d.section(n, "population", p, sectionKeys("population"))
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:
@@ -263,19 +263,17 @@ func (d *decoder) population(n *yaml.Node) {
 	}
 }
 
-// rows reads how many rows the largest table of a schema has. It returns false if the workload is for mail.
-func (d *decoder) rows(n *yaml.Node) bool {
-	if len(d.w.Patterns) == 0 {
-		return false
-	}
-	if e, ok := d.Fields(n, "population", []string{"rows"})["rows"]; ok {
-		v := d.whole(e.Value, "population.rows", 1, MaxFolderMessages)
-		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(v)}
-		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
-	} else {
-		d.Fail(n, "population has no rows; expected how many the largest table has, such as {rows: 10000}")
-	}
-	return true
+// tableRows is the population of a workload for the access patterns of a schema.
+type tableRows struct {
+	Rows int64 `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" doc:"rows of the largest table"`
+}
+
+// rows reads how many rows the largest table of a schema has.
+func (d *decoder) rows(n *yaml.Node) {
+	var p tableRows
+	d.section(n, "population", &p, keysOf(p))
+	d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
+	d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 }
 
 // patterns reads the access patterns that are the operations of the workload.
@@ -300,28 +298,6 @@ type Values struct {
 	Size     random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"bytes of a text or blob, elements of a collection (default 20 bytes, 3 elements)"`
 	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter)"`
 	Access   random.Keys `key:"access" form:"choice" doc:"how often rows have each value, and patterns use each value of a partition key (default: evenly): uniform, zipf or latest"`
-}
-
-// Choose returns which of so many values a draw stands for; of latest it is mostly one of the last.
-func (v *Values) Choose(draw, among uint64) uint64 {
-	var draws random.Rand
-	draws.Seed(draw, 0, 0)
-	c := v.Access.Chooser(1)
-	n := uint64(c.Among(int(min(among, math.MaxInt32)), &draws))
-	if v.Access.Latest {
-		n = among - 1 - n
-	}
-	return n
-}
-
-// SizeOf returns the size of value n.
-func (v *Values) SizeOf(seed uint64) func(n uint64) int64 {
-	const stream = 0x73697a65 // of chance
-	return func(n uint64) int64 {
-		var draws random.Rand
-		draws.Seed(seed, stream, n)
-		return v.Size.Draw(&draws)
-	}
 }
 
 // values reads the values of columns, by table.

@@ -136,7 +136,7 @@ func definitions(patterns bool) object {
 		defs["mix"] = object{"type": "object", "additionalProperties": freeMix}
 		ops, name = "[^.]+", object{"type": "string"}
 		step["additionalProperties"], step["properties"] = freeStep, object{"repeat": ref("repeat")}
-		defs["population"] = fixed(object{"rows": forms["whole"].schema}, "rows")
+		defs["population"] = mapping("", keysOf(tableRows{}))
 		defs["access"] = fixed(object{"rows": ref("choice")})
 	}
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(name, step)}

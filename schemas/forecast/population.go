@@ -174,19 +174,6 @@ type Attachment struct{ Bytes, Name float64 }
 // are made of.
 type entity func(quantity string) float64
 
-// evaluate returns a sum's value.
-func evaluate(s schemas.Sum, of entity) float64 {
-	total := 0.0
-	for _, t := range s {
-		if t.Quantity == "" {
-			total += t.Times
-		} else {
-			total += t.Times * of(t.Quantity)
-		}
-	}
-	return total
-}
-
 // owner is one user, one folder or the whole population at the start. Its messages
 // grow in number, its folders do not.
 type owner struct{ folders, messages float64 }
@@ -362,7 +349,7 @@ func (m *measurer) pieces(of entity) (s Size) {
 		m.units = append(m.units, unit{m.kind, s, float64(m.Times)})
 		return s
 	}
-	left, piece := evaluate(schemas.Sum{{Times: 1, Quantity: m.Of}}, of), float64(m.Piece)
+	left, piece := of(m.Of), float64(m.Piece)
 	if m.Store() != "" && left > float64(m.Above) {
 		m.outside.Files++
 		m.outside.Bytes += left
@@ -399,9 +386,9 @@ func (m *measurer) row(of entity) Size {
 			if size.None {
 				continue
 			}
-			cell.Bytes = evaluate(size.Bytes, of)
+			cell.Bytes = size.Bytes.Value(of)
 			if size.Cells != nil {
-				cell.Count = evaluate(size.Cells, of)
+				cell.Count = size.Cells.Value(of)
 			}
 		}
 		if c.Role == schemas.Partition || c.Role == schemas.Clustering {

@@ -157,20 +157,6 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 	return r
 }
 
-// Scale is the forecast if the largest table had so many rows now, and the others their share, in as many partitions.
-func (r *Report) Scale(rows float64) {
-	most := 1.0
-	for _, t := range r.Tables {
-		most = max(most, t.Rows[0])
-	}
-	by := rows / most
-	r.Space.Files[0] *= by
-	r.Space.Disk[0] *= by
-	for i := range r.Partitions {
-		r.Partitions[i].Largest[0].Bytes *= by
-	}
-}
-
 // WriteText writes a report in lines of at most 80 columns.
 func (r *Report) WriteText(to io.Writer) error {
 	w := bufio.NewWriter(to)

@@ -3,11 +3,12 @@ package keyspace
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/models/patterns"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -28,32 +29,43 @@ type probe struct {
 // growth is how cost shows a finding: the more there is of something, the higher is a cost of an operation.
 type growth struct {
 	says  string // the measurement; verdict fills in the words in braces
-	of    func(at *measured) float64
+	of    func(o *results.Op) float64
 	least float64 // share of the growth of what the cost should grow with
 	// after is the phase with more of it than provePhase has, on the same rows; "": there is more at a later point
 	after string
+	items int // keys of a call in that phase
 }
 
-func scanned(at *measured) float64 { return at.scanned }
-func wasted(at *measured) float64  { return at.scanned / max(1, at.given) }
-func read(at *measured) float64    { return at.bytes / max(1, at.given) }
-func took(at *measured) float64    { return at.ns }
+func wasted(o *results.Op) float64 { return scanned(o) / max(1, o.Store.RowsRead) }
+func read(o *results.Op) float64   { return o.Store.BytesRead / max(1, o.Store.RowsRead) }
+func took(o *results.Op) float64   { return float64(o.Service.P50) }
 
-var (
-	byPart  = &growth{"a partition of {table} has {times}× the rows at {more}× the {rows}" + change, scanned, 0.5, ""}
-	byRows  = &growth{"{op} scans {times}× the rows at {more}× the {rows}" + change, scanned, 0.5, ""}
-	byWaste = &growth{"{op} scans {is} rows for each that it returns, p50 {last}", wasted, 0, ""}
-	bySize  = &growth{
-		"{op} reads {times}× the bytes a row at {more}× the size of its collection or content" + change, read, 0.5, "",
+// scanned are the rows that an operation scanned or, if the engine does not report them, returned and wrote.
+func scanned(o *results.Op) float64 {
+	rows := o.Store.RowsRead + o.Store.RowsWritten
+	if o.Store.RowsExamined != nil {
+		rows = max(rows, *o.Store.RowsExamined)
 	}
-	byItems   = &growth{"{op} has {times}× the rows at {more}× the keys of a call" + change, scanned, 0.5, "keys"}
-	byDeletes = &growth{
-		"{op} takes {times}× the time after 90% of the {rows} are deleted, p50 {first} → {last}", took, 0.2, "deleted",
-	}
-)
+	return rows
+}
 
 // change is how a measurement ends.
 const change = " ({was} → {is}), p50 {first} → {last}"
+
+var (
+	byPart  = &growth{says: "a partition of {table} has {times}× the rows at {more}× the {rows}" + change, of: scanned, least: 0.5}
+	byRows  = &growth{says: "{op} scans {times}× the rows at {more}× the {rows}" + change, of: scanned, least: 0.5}
+	byWaste = &growth{says: "{op} scans {is} rows for each that it returns, p50 {last}", of: wasted}
+	bySize  = &growth{
+		says: "{op} reads {times}× the bytes a row at {more}× the size of its collection or content" + change, of: read, least: 0.5,
+	}
+	byItems = &growth{
+		"{op} has {times}× the rows at {more}× the keys of a call" + change, scanned, 0.5, "keys", proveFactor * proveItems,
+	}
+	byDeletes = &growth{
+		"{op} takes {times}× the time after 90% of the {rows} are deleted, p50 {first} → {last}", took, 0.2, "deleted", proveItems,
+	}
+)
 
 // shownBy says how findings of a rule show. Rules that are not here are about other things than growth.
 var shownBy = map[string]*growth{
@@ -65,23 +77,36 @@ var shownBy = map[string]*growth{
 	"index-all-nodes": nil, "index-many-values": nil, "time-ordered-key": nil,
 }
 
-// wasteful is how many rows a read scans for each that it returns, if it wastes them.
-const wasteful = 2
+const (
+	// wasteful is how many rows a read scans for each that it returns, if it wastes them.
+	wasteful = 2
+	// provePhase is the phase that measures the operations of the probes.
+	provePhase = "prove"
+	// proveFactor is by how much there are more rows, keys of a call and bytes.
+	proveFactor = 10
+	proveItems  = 10 // keys of a call
+	proveSize   = 10 // elements of a collection
+	proveBytes  = 200
+	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
+	provePercent = 90
+	// proveOps is how often each operation is measured at each point.
+	proveOps = 50
+)
 
-// probesOf are the findings of a schema that a run of the keyspace can show, or of which it cannot be said why not.
-func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
+// probesOf are the findings of lint that a run of the keyspace can show, or of which it cannot be said why not.
+func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 	for _, f := range report.Findings {
 		shows, known := shownBy[f.Rule.ID]
 		if !known || f.Accepted != "" || f.Severity == lint.Note && f.Rule.Severity != lint.Note {
 			continue
 		}
-		p := probe{finding: f, op: f.Pattern, shows: shows, unit: "rows"}
-		if t := report.Schema.Table(f.Table); t != nil && len(t.Rows) > 0 && t.Rows[0].Growth != nil {
+		p, t := probe{finding: f, op: f.Pattern, shows: shows, unit: "rows"}, k.Schema.Table(f.Table)
+		if t != nil && len(t.Rows) > 0 && t.Rows[0].Growth != nil {
 			p.unit = t.Rows[0].Each + "s"
 		}
 		find := func(fits func(o *schemas.Pattern) bool) string { // the finding's own pattern, or one of its table
 			for _, o := range append([]*schemas.Pattern{k.Schema.Pattern(f.Pattern)}, k.Patterns...) {
-				if o != nil && o.Table != nil && o.Table.Name == f.Table && fits(o) {
+				if o != nil && o.Table != nil && o.Table == t && fits(o) {
 					return o.Name
 				}
 			}
@@ -91,9 +116,9 @@ func probesOf(k *patterns.Keyspace, report *lint.Report) (all []probe) {
 		case shows == nil:
 			p.why = "its cost grows with nodes, and this run changes rows only"
 		case shows == byPart:
-			p.op = patterns.Whole(f.Table)
+			p.op = whole(f.Table)
 		case shows == bySize:
-			p.sized = sizedBy(&f, k.Schema.Table(f.Table))
+			p.sized = sizedBy(&f, t)
 			p.op = find(func(o *schemas.Pattern) bool {
 				sized := func(c *schemas.Column) bool { return slices.Contains(p.sized, c.Name) }
 				return o.Kind.Reads() && slices.ContainsFunc(o.Columns, sized)
@@ -122,103 +147,95 @@ func sizedBy(f *lint.Finding, t *schemas.Table) (names []string) {
 	return names
 }
 
-// Unproven is a line for each finding of a schema of which a run shows none; "" if it can show one.
+// Provable reports whether a run can show a finding of lint.
+func (k *Keyspace) Provable() bool {
+	return slices.ContainsFunc(k.probes, func(p probe) bool { return p.shows != nil })
+}
+
+// Unproven is a line for each finding of a schema of which a run shows none.
 func (k *Keyspace) Unproven() (text string) {
-	if slices.ContainsFunc(k.probes, func(p probe) bool { return p.shows != nil }) {
-		return ""
-	}
 	for _, f := range k.Findings([]string{""}, nil) {
 		text += fmt.Sprintf("%s %s: %s: %s\n", f.Rule, f.Where, f.Verdict, f.Measured)
 	}
 	return cmp.Or(text, "lint warns of nothing that growth could show\n")
 }
 
-// levelsOf are the numbers of rows of the text "population.rows=N,N".
-func levelsOf(text string) (all []int, err error) {
-	list, ok := strings.CutPrefix(text, "population.rows=")
-	for n := range strings.SplitSeq(list, ",") {
-		rows, err := strconv.Atoi(n)
-		if !ok || err != nil || rows < 1 || !strings.Contains(list, ",") {
-			return nil, fmt.Errorf("%q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000", text)
-		}
-		all = append(all, rows)
-	}
-	return all, nil
-}
-
-const (
-	// provePhase is the phase that measures the operations of the probes.
-	provePhase = "prove"
-	// proveFactor is by how much there are more rows, keys of a call and bytes.
-	proveFactor = 10
-	proveItems  = 10 // keys of a call
-	proveSize   = 10 // elements of a collection
-	proveBytes  = 200
-	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
-	provePercent = 90
-	// proveOps is how often each operation is measured at each point.
-	proveOps = 50
-)
+var rowsSweep = regexp.MustCompile(`^population\.rows=[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})+$`)
 
 // ProofWorkload is a workload that runs the operations of the probes at the numbers of rows of a sweep such as
 // "population.rows=1000,10000", by default at two. At each point, phases follow with more keys of a call and after
 // deletes, so that nothing else differs.
-func (k *Keyspace) ProofWorkload(rows string) (text string, err error) {
-	small := max(100, k.Rows/proveFactor)
-	levels := []int{small, proveFactor * small}
-	if rows != "" {
-		if levels, err = levelsOf(rows); err != nil {
-			return "", err
-		}
+func (k *Keyspace) ProofWorkload(rows string) (string, error) {
+	if small := max(100, k.Rows/proveFactor); rows == "" {
+		rows = fmt.Sprintf("population.rows=%d,%d", small, proveFactor*small)
+	} else if !rowsSweep.MatchString(rows) {
+		return "", fmt.Errorf("%q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000", rows)
 	}
-	list := func(first int) (all []int) { // first, and as many times more at each level
-		for _, n := range levels {
-			all = append(all, first*n/levels[0])
-		}
-		return all
+	var levels []int
+	for n := range strings.SplitSeq(strings.TrimPrefix(rows, "population.rows="), ",") {
+		level, _ := strconv.Atoi(n)
+		levels = append(levels, level)
 	}
 	type object = map[string]any
-	proved, keys, deleted, deletes := object{}, object{}, object{}, object{} // the mixes of phases
-	values, sweep := object{}, object{}                                      // next to the rows, which name the points
-	calls := func(items int) object { return object{"weight": 1, "items": items} }
+	values, grow := object{}, map[string]int{} // grow are keys of which there is as many times more as of rows
+	mixes := map[string]object{}               // of phases
+	run := func(phase, op string, items int) {
+		if mixes[phase] == nil {
+			mixes[phase] = object{}
+		}
+		mixes[phase][op] = object{"weight": 1, "items": items}
+	}
 	for _, p := range k.probes {
 		if p.shows == nil {
 			continue
 		}
 		t := k.Schema.Table(p.finding.Table)
-		proved[p.op] = calls(proveItems)
-		switch p.shows {
-		case byItems:
-			keys[p.op] = calls(proveItems * proveFactor)
-		case byDeletes:
+		run(provePhase, p.op, proveItems)
+		if p.shows.after != "" {
+			run(p.shows.after, p.op, p.shows.items)
+		}
+		if p.deletes != "" {
+			run("delete", p.deletes, 1)
 			one := object{} // the deleted rows are in the partition that is read
 			for _, c := range t.Partition {
 				one[c.Name] = object{"distinct": 1}
 			}
-			values[t.Name], deleted[p.op], deletes[p.deletes] = one, calls(proveItems), 1
-		case bySize:
-			for _, name := range p.sized {
-				size := proveBytes
-				if t.Column(name).Type.Collection() {
-					size = proveSize
-				}
-				sweep["values."+t.Name+"."+name+".size"] = list(size)
+			values[t.Name] = one
+		}
+		for _, name := range p.sized {
+			size := proveBytes
+			if t.Column(name).Type.Collection() {
+				size = proveSize
 			}
+			grow["values."+t.Name+"."+name+".size"] = size
 		}
 	}
 	phases := ""
-	measure := func(name string, clients, operations int, mix object) {
-		if len(mix) > 0 {
-			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n", name, clients, operations, flow(mix))
+	for _, p := range []struct {
+		name          string
+		clients, each int // operations of each kind
+	}{
+		{provePhase, 1, proveOps},
+		{byItems.after, 1, proveOps},
+		{"delete", 32, max(1, levels[0]*provePercent/100)},
+		{byDeletes.after, 1, proveOps},
+	} {
+		if mix := mixes[p.name]; mix != nil {
+			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n",
+				p.name, p.clients, p.each*len(mix), flow(mix))
+			if p.name == "delete" {
+				grow["phases.delete.operations"] = p.each * len(mix)
+			}
 		}
 	}
-	measure(provePhase, 1, proveOps*len(proved), proved)
-	measure(byItems.after, 1, proveOps*len(keys), keys)
-	if rows := levels[0] * len(deletes) * provePercent / 100; rows > 0 {
-		measure("delete", 32, rows, deletes)
-		sweep["phases.delete.operations"] = list(rows)
+	sweep := "population.rows: " + flow(levels) // first, since it names the points
+	for _, key := range slices.Sorted(maps.Keys(grow)) {
+		var all []int
+		for _, n := range levels {
+			all = append(all, grow[key]*n/levels[0])
+		}
+		sweep += fmt.Sprintf(", %s: %s", key, flow(all))
 	}
-	measure(byDeletes.after, 1, proveOps*len(deleted), deleted)
 	return fmt.Sprintf(`version: 1
 name: %s
 description: Lint findings of a schema, at few and at many rows
@@ -229,16 +246,15 @@ phases:
   - load: {}
   - settle: {}
   - warmup: {operations: %d}
-%ssweep: {population.rows: %s, %s
+%ssweep: {%s}
 trials: {count: 1}
-`, k.Schema.Name, levels[0], flow(values), 10*len(proved), phases, flow(list(levels[0])),
-		strings.TrimPrefix(flow(sweep), "{")), nil
+`, k.Schema.Name, levels[0], flow(values), 10*len(mixes[provePhase]), phases, sweep), nil
 }
 
 // measured is what an operation cost at a point of the sweep.
 type measured struct {
-	rows                      int // of the largest table
-	scanned, given, bytes, ns float64
+	rows int // of the largest table
+	results.Op
 }
 
 // at is what the operation of a probe cost on an engine at each point, in their order, or in the phases of the last.
@@ -246,27 +262,19 @@ func (p *probe) at(r *results.Run, engine string) (all []measured) {
 	if p.shows == nil {
 		return nil
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		op, ok := c.Ops[p.op]
-		point := slices.IndexFunc(r.Sweep.Points, func(s results.SweepPoint) bool { return s.Value == c.Point })
-		phase := c.Phase == provePhase
-		if after := p.shows.after; after != "" {
-			phase = (phase || c.Phase == after) && point == len(r.Sweep.Points)-1
-		}
-		if c.Engine != engine || !phase || !c.Measured() || !ok || op.Count == 0 || point < 0 {
-			continue
-		}
-		one := measured{
-			rows: r.Sweep.Points[point].Messages, given: op.Store.RowsRead, scanned: op.Store.RowsRead + op.Store.RowsWritten,
-			bytes: op.Store.BytesRead, ns: float64(op.Service.P50),
-		}
-		if op.Store.RowsExamined != nil {
-			one.scanned = max(one.scanned, *op.Store.RowsExamined)
-		}
-		all = append(all, one)
+	points := r.Sweep.Points
+	if p.shows.after != "" {
+		points = points[len(points)-1:]
 	}
-	slices.SortStableFunc(all, func(a, b measured) int { return cmp.Compare(a.rows, b.rows) }) // trials go up and down
+	for _, point := range points {
+		for i := range r.Cells { // trials go up and down
+			c := &r.Cells[i]
+			if op := c.Ops[p.op]; c.Engine == engine && c.Point == point.Value && op.Count > 0 &&
+				(c.Phase == provePhase || c.Phase == p.shows.after) {
+				all = append(all, measured{point.Messages, op})
+			}
+		}
+	}
 	return all
 }
 
@@ -279,7 +287,7 @@ func (p *probe) verdict(at []measured) (verdict, why string) {
 		return "not measured", "no operation succeeded at each point"
 	}
 	first, last := at[0], at[len(at)-1]
-	was, is := p.shows.of(&first), p.shows.of(&last)
+	was, is := p.shows.of(&first.Op), p.shows.of(&last.Op)
 	more, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
 	if p.shows.after != "" {
 		more = proveFactor
@@ -287,7 +295,7 @@ func (p *probe) verdict(at []measured) (verdict, why string) {
 	number := func(n float64) string { return fmt.Sprintf("%.3g", n) }
 	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
 		"{times}", number(times), "{more}", number(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
-		"{first}", words.Duration(first.ns), "{last}", words.Duration(last.ns),
+		"{first}", words.Duration(took(&first.Op)), "{last}", words.Duration(took(&last.Op)),
 	).Replace(p.shows.says)
 	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {
 		return "confirmed", says

@@ -10,12 +10,16 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // TestProof has a line for each way in which cost shows a finding.
 func TestProof(t *testing.T) {
 	at := func(rows int, scanned, given, bytes, ms float64) measured {
-		return measured{rows, scanned, given, bytes, ms * 1e6}
+		return measured{rows, results.Op{
+			Store: results.StoreCost{RowsExamined: &scanned, RowsRead: given, BytesRead: bytes},
+			Times: results.Times{Service: results.Latency{P50: int64(ms * 1e6)}},
+		}}
 	}
 	few := at(1000, 10, 10, 100, 0.1)
 	for _, tc := range []struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -24,6 +25,7 @@ type Config struct {
 	Workload *workloads.Workload
 	Models   []models.Model
 	Engines  []drivers.Engine
+	Keyspace *keyspace.Keyspace // whose model is the only one; nil: models are of mail
 
 	// Null is the engine on which the floor of models is measured. Without it, or with
 	// NoFloor, no floor is measured.

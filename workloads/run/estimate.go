@@ -266,7 +266,7 @@ func (at *point) files(
 	if engine.Forecast == nil {
 		return nil, nil, nil
 	}
-	s, err := m.With(at.workload.ValuesOf(m.Name)).Schema()
+	s, err := at.model(m).Schema()
 	if err != nil {
 		return nil, nil, fmt.Errorf("schema of %s: %w", m.Name, err)
 	}
@@ -284,11 +284,7 @@ func (at *point) files(
 	if err != nil {
 		return nil, nil, nil // a model outside of this repository may not say what its rows are
 	}
-	r := f.Report(p, 1, []float64{0})
-	if len(at.workload.Patterns) > 0 {
-		r.Scale(float64(at.census.Messages()))
-	}
-	return r, files, nil
+	return f.Report(p, 1, []float64{0}), files, nil
 }
 
 // partition is the largest partition that a model has on an engine after the load. Its Bytes

@@ -312,9 +312,10 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 	if err != nil {
 		return nil, err
 	}
+	at := point{workload: &w, census: census, keyspace: r.config.Keyspace}
 	t, err := subject.Open(ctx, subject.Config{
 		Workload: &w, Census: census, Mail: r.source,
-		Model: m.With(w.ValuesOf(m.Name)), Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
+		Model: at.model(m), Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -175,6 +176,15 @@ type point struct {
 	workload *workloads.Workload
 	census   *plan.Census
 	source   messages.Source
+	keyspace *keyspace.Keyspace // of a schema that is not for mail, or nil
+}
+
+// model is a model with what the workload says of its schema.
+func (at *point) model(m models.Model) models.Model {
+	if at.keyspace != nil {
+		return at.keyspace.For(at.workload, at.census.Messages())
+	}
+	return m.With(at.workload.ValuesOf(m.Name))
 }
 
 // points are the workloads to execute, in the order of the sweep.
@@ -188,6 +198,7 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	}
 	for i := range all {
 		p := &all[i]
+		p.keyspace = c.Keyspace
 		if err := openTraces(ctx, p.workload); err != nil {
 			return nil, err
 		}

@@ -162,7 +162,7 @@ func (c *combination) targetConfig() subject.Config {
 	}
 	return subject.Config{
 		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,
-		Model: c.model.With(c.workload().ValuesOf(c.model.Name)), Engine: c.engine, Options: o.Model,
+		Model: c.at.model(c.model), Engine: c.engine, Options: o.Model,
 		Dir: c.dir, EngineOptions: o.EngineOptions, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
 		Shards: c.shards, Namespace: c.namespace(), Processes: processes,

@@ -96,6 +96,9 @@ func (t *Target) eachAccount(ctx context.Context, do func(ctx context.Context, m
 // exist. A model that keeps them says not found; a model that does not keep them
 // says not offered.
 func (t *Target) findPromise(ctx context.Context) error {
+	if len(t.Workload.Patterns) > 0 {
+		return nil // there are no messages
+	}
 	return t.withMailbox(func(mb models.Mailbox) error {
 		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
 		_, rawErr := mb.Raw(ctx, f, models.Handle{}, io.Discard)

@@ -93,7 +93,6 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
 		if err == nil {
 			o := t.Options
-			o.Rows = t.rows()
 			if t.Shards == nil { // they are on several machines
 				o.Blobs = BlobsDir(t.Dir)
 			}
@@ -104,24 +103,6 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
 	}
 	return t.probe()
-}
-
-// rows is what the workload says of the rows of a schema that is run by its patterns.
-func (t *Target) rows() models.Rows {
-	w := t.Workload
-	r := models.Rows{Seed: w.Seed, Count: t.Census.Messages(), Patterns: w.Patterns.Names()}
-	r.Columns = map[string]models.Values{}
-	for name, v := range w.Values {
-		of := models.Values{Distinct: v.Distinct}
-		if v.Size != nil {
-			of.Size = v.SizeOf(w.Seed)
-		}
-		if v.Access.Theta > 0 {
-			of.Access = v.Choose
-		}
-		r.Columns[name] = of
-	}
-	return r
 }
 
 // openLedger opens the ledger of a data set, or makes that of a new one. An audit does neither: it

@@ -1,4 +1,4 @@
-package patterns
+package keyspace
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync/atomic"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
 )
 
 // bound is the keyspace on a store.
@@ -26,22 +26,23 @@ type bound struct {
 	versions   atomic.Uint64 // of values that updates write
 }
 
-func (k *Keyspace) bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
-	b := &bound{Keyspace: k, tables: k.tables(o.Rows), count: uint64(o.Rows.Count)}
-	loads := map[string]*drivers.Statement{}
+// bind connects the keyspace to the statements of a store, for a workload whose largest table has so many rows.
+func (k *Keyspace) bind(p *drivers.Prepared, w *workloads.Workload, rows int) (models.Bound, error) {
+	b := &bound{Keyspace: k, tables: k.tables(w, rows), count: uint64(rows)}
 	for name, t := range b.tables {
-		if !t.Header() {
-			loads[load+name] = &t.load
-		}
-		if len(t.Static) > 0 {
-			loads[loadStatic+name] = &t.static
+		for _, kind := range []string{load, loadStatic} {
+			if k.Schema.Pattern(kind+name) == nil {
+				continue
+			}
+			statement, err := p.Get(kind + name)
+			if err != nil {
+				return nil, fmt.Errorf("load rows: %w", err)
+			}
+			t.loads = append(t.loads, statement)
 		}
 	}
-	if err := p.Fill(loads); err != nil {
-		return nil, fmt.Errorf("load rows: %w", err)
-	}
-	for _, name := range o.Rows.Patterns {
-		statement, err := p.Get(name)
+	for _, o := range w.Patterns {
+		statement, err := p.Get(o.Name)
 		if err != nil && !errors.Is(err, drivers.ErrUnsupported) {
 			return nil, err
 		}
@@ -73,8 +74,7 @@ type mailbox struct {
 	models.Mailbox // none: a workload of patterns has no mail operations
 	*bound
 	s    drivers.Session
-	at   drivers.Statement // prepared
-	args []drivers.Value
+	at   drivers.Statement // prepared, with its calls: one, or those of the parts of a batch
 	call []drivers.Call
 	rows int // that the read under way has found
 	row  func([]drivers.Value) error
@@ -86,14 +86,14 @@ var _ models.Runner = (*mailbox)(nil)
 func (b *bound) Runs(pattern int) bool { return b.statements[pattern] != nil }
 
 // Prepare implements models.Runner.
-func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) (ok bool) {
+func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 	m.at, m.call = m.statements[i], m.call[:0]
 	p := m.at.Pattern() // the fallback, if it runs
+	parts := p.Parts
 	if p.Kind != schemas.Batch {
-		m.args, ok = m.arguments(p, pick, limit, items)
-		return ok
+		parts = []schemas.Part{{Pattern: p}}
 	}
-	for n, part := range p.Parts {
+	for n, part := range parts {
 		times := 1
 		if part.Each != "" {
 			times = items
@@ -125,7 +125,7 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 	if row < loaded {
 		row -= cut
 	}
-	if by := t.of(t.Partition[0]); by.Access != nil {
+	if by := t.of(t.Partition[0]); by.Access.Theta > 0 {
 		row = by.among(row, next)
 	}
 	switch one := p.Scope == schemas.ScopeRow || t.partitions == 0; {
@@ -146,37 +146,38 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 
 // among is row k or, as its values of the partition key are not used evenly, one near it of another partition.
 func (c *column) among(k, next uint64) uint64 {
-	p := c.of.partitions
-	if p == 0 {
-		return c.Access(mix(k), next)
-	}
-	if k = k - k%p + c.Access(mix(k), min(p, next)); k >= next {
+	p := cmp.Or(c.of.partitions, next)
+	if k = k - k%p + c.choose(k, min(p, next)); k >= next {
 		k -= p
 	}
 	return k
 }
 
-// deepPages is of how many pages one begins after a row of its partition. The others are first pages.
+// deepPages is of how many pages one begins in the middle of its partition. The others are first pages.
 const deepPages = 5
 
 // args are the arguments of a pattern about row k.
 func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (args []drivers.Value) {
-	add := func(version uint64, cs ...*schemas.Column) {
+	add := func(k, version uint64, cs ...*schemas.Column) {
 		for _, c := range cs {
 			args = append(args, t.of(c).value(k, version))
 		}
 	}
-	add(0, p.By...)
+	add(k, 0, p.By...)
 	if p.In != nil {
 		args = append(args, drivers.ListOf(t.list(p.In, k, len(p.By) > 0, items)))
 	}
 	if p.Element != nil {
-		args = append(args, scalar(*p.Element.Type.Key, t.of(p.Element).seed, 0, defaultSize/2))
+		args = append(args, element(*p.Element.Type.Key, t.of(p.Element).seed, 0))
 	}
-	add(0, p.Filter...)
+	add(k, 0, p.Filter...)
 	args = append(args, t.span(p.From, p.To, k, limit)...)
-	if mix(k)%deepPages == 0 {
-		add(0, p.After...)
+	if k >= t.first.Load()+t.stride() && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
+		low, high := t.of(p.After[0]).sorted(k-t.stride(), k)
+		if p.After[0].Desc != p.Reverse {
+			low = high
+		}
+		add(low, 0, p.After...) // at least the other of the two follows
 	} else {
 		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
 	}
@@ -187,16 +188,16 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 		one := t.of(c)
 		switch p.Kind {
 		case schemas.Append: // a new element, so the collection grows
-			args = append(args, drivers.ListOf([]drivers.Value{element(c.Type, one.seed, mix(version))}))
+			args = append(args, drivers.ListOf([]drivers.Value{element(*c.Type.Elem, one.seed, hash(0, 0, version))}))
 		case schemas.Remove:
-			args = append(args, drivers.ListOf([]drivers.Value{element(c.Type, one.seed, one.number(k, 0))}))
+			args = append(args, drivers.ListOf([]drivers.Value{element(*c.Type.Elem, one.seed, one.number(k, 0))}))
 		case schemas.Add:
 			args = append(args, drivers.Number(c.Type.Kind, 1))
 		case schemas.Put, schemas.PutIf:
-			add(version, c)
+			add(k, version, c)
 		}
 	}
-	add(0, p.If...)
+	add(k, 0, p.If...)
 	return args
 }
 
@@ -209,7 +210,7 @@ func (t *table) of(c *schemas.Column) *column {
 func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drivers.Value) {
 	step := uint64(1)
 	if same {
-		step = max(1, t.partitions)
+		step = t.stride()
 	}
 	for range n {
 		if v := t.of(c).value(k, 0); !slices.ContainsFunc(all, v.Equal) {
@@ -225,23 +226,29 @@ func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drive
 
 // span are the bounds of a slice: the values of row k and of the row limit rows before it in its partition.
 func (t *table) span(from, to *schemas.Bound, k uint64, limit int) (bounds []drivers.Value) {
-	of := cmp.Or(from, to)
-	if of == nil {
+	if from == nil && to == nil {
 		return nil
 	}
-	back := min(k-k%max(1, t.partitions), uint64(limit)*max(1, t.partitions))
-	high := t.of(of.Column).value(k, 0)
-	low := t.of(of.Column).value(k-back, 0)
-	if of.Column.Type.Kind != schemas.TimeUUID && low.Compare(high) > 0 {
-		low, high = high, low
-	}
+	c := t.of(cmp.Or(from, to).Column)
+	low, high := c.sorted(k-min(k-k%t.stride(), uint64(limit)*t.stride()), k)
 	if from != nil {
-		bounds = append(bounds, low)
+		bounds = append(bounds, c.value(low, 0))
 	}
 	if to != nil {
-		bounds = append(bounds, high)
+		bounds = append(bounds, c.value(high, 0))
 	}
 	return bounds
+}
+
+// stride is from a row to the next one of its partition.
+func (t *table) stride() uint64 { return max(1, t.partitions) }
+
+// sorted are two rows, of which a is older, in the order of a column.
+func (c *column) sorted(a, b uint64) (low, high uint64) {
+	if c.Type.Kind != schemas.TimeUUID && c.value(a, 0).Compare(c.value(b, 0)) > 0 {
+		return b, a
+	}
+	return a, b
 }
 
 // Run implements models.Runner.
@@ -253,11 +260,11 @@ func (m *mailbox) Run(ctx context.Context) error {
 		}
 		return nil
 	case !kind.Reads():
-		_, err := m.s.Write(ctx, m.at, m.args)
+		_, err := m.s.Write(ctx, m.at, m.call[0].Args)
 		return err
 	}
 	m.rows = 0
-	if err := m.s.Read(ctx, m.at, m.args, m.row); err != nil || m.rows > 0 {
+	if err := m.s.Read(ctx, m.at, m.call[0].Args, m.row); err != nil || m.rows > 0 {
 		return err
 	}
 	return models.ErrNotFound
@@ -282,8 +289,8 @@ func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Fold
 
 // load writes row k of a table, and with the first row of a partition its static columns.
 func (m *mailbox) load(ctx context.Context, t *table, k uint64) error {
-	for _, st := range []drivers.Statement{t.load, t.static} {
-		if st == nil || st == t.static && k >= max(1, t.partitions) {
+	for _, st := range t.loads {
+		if st.Pattern().Static && t.partitions > 0 && k >= t.partitions {
 			continue
 		}
 		if _, err := m.s.Write(ctx, st, t.args(st.Pattern(), k, 0, 0, 0)); err != nil {
@@ -300,14 +307,4 @@ func (m *mailbox) CreateUser(_ context.Context, address string, folders []string
 		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a})
 	}
 	return a, nil
-}
-
-// Raw implements models.Mailbox.
-func (m *mailbox) Raw(context.Context, *models.Folder, models.Handle, io.Writer) (int64, error) {
-	return 0, models.ErrNotOffered
-}
-
-// Attachment implements models.Mailbox.
-func (m *mailbox) Attachment(context.Context, *models.Folder, models.Handle, string, io.Writer) (int64, error) {
-	return 0, models.ErrNotOffered
 }

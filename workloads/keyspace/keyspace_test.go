@@ -1,4 +1,4 @@
-package patterns
+package keyspace
 
 import (
 	"crypto/rand"
@@ -13,15 +13,18 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // open loads so many rows of a schema file into an engine.
-func open(t *testing.T, e drivers.Engine, file string, rows int, said map[string]models.Values) (*Keyspace, *mailbox) {
+func open(t *testing.T, e drivers.Engine, file string, rows int, said map[string]*workloads.Values) (*Keyspace, *mailbox) {
 	t.Helper()
 	src, err := os.ReadFile(file)
 	if err != nil {
@@ -31,7 +34,7 @@ func open(t *testing.T, e drivers.Engine, file string, rows int, said map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := Of(s)
+	k, err := Of(s, engines.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,13 +55,13 @@ func open(t *testing.T, e drivers.Engine, file string, rows int, said map[string
 	if err != nil {
 		t.Fatal(err)
 	}
-	options := models.Options{Rows: models.Rows{Seed: 1, Count: rows, Columns: said}}
+	w := &workloads.Workload{Seed: 1, Values: said}
 	for _, p := range k.Schema.Patterns {
 		if !strings.HasPrefix(p.Name, "load") {
-			options.Rows.Patterns = append(options.Rows.Patterns, p.Name)
+			w.Patterns = append(w.Patterns, workloads.Pattern{Name: p.Name})
 		}
 	}
-	b, err := k.Model().Bind(ctx, prepared, options)
+	b, err := k.For(w, rows).Bind(ctx, prepared, models.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,12 +159,15 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := Of(s)
+	k, err := Of(s, engines.All())
 	if err != nil {
 		t.Fatal(err)
 	}
-	latest := models.Values{Access: func(_, among uint64) uint64 { return among - 1 }}
-	all := k.tables(models.Rows{Count: 1000, Columns: map[string]models.Values{"orders.city": latest}})
+	tables := func(rows int, name string, said workloads.Values) map[string]*table {
+		return k.tables(&workloads.Workload{Values: map[string]*workloads.Values{name: &said}}, rows)
+	}
+	latest := workloads.Values{Access: random.Keys{Theta: 20, Latest: true}}
+	all := tables(1000, "orders.city", latest)
 	row := func(table string, n uint64, columns ...string) (text string) {
 		of := all[table]
 		for _, c := range columns {
@@ -186,14 +192,14 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 			}
 		}
 	}
-	if n := k.tables(models.Rows{Count: 100})["cities"].count; n != 60 || k.Rows != DefaultRows {
+	if n := tables(100, "", workloads.Values{})["cities"].count; n != 60 || k.Rows != DefaultRows {
 		t.Errorf("%d cities of %d rows; expected 60, as tables without rows have %d", n, k.Rows, DefaultRows)
 	}
 	if a, b := row("orders", 3, "city"), row("cities", 1, "city"); a != b {
 		t.Errorf("the latest city is %s, not %s", b, a)
 	}
 	// A partition that all orders share, as --prove needs for deletes, leaves the rows of tables that refer to it apart.
-	all = k.tables(models.Rows{Count: 1000, Columns: map[string]models.Values{"orders.buyer": {Distinct: 1}}})
+	all = tables(1000, "orders.buyer", workloads.Values{Distinct: 1})
 	if a, b := row("followed", 0, "follower", "buyer"), row("followed", DefaultPartitions, "follower", "buyer"); a == b {
 		t.Errorf("two rows are one: %s", a)
 	}
@@ -220,14 +226,14 @@ patterns:
 	if err := os.WriteFile(file, []byte(shop), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, m := open(t, pebble.Engine(), file, 500, map[string]models.Values{"orders.state": {Distinct: 4}})
+	k, m := open(t, pebble.Engine(), file, 500, map[string]*workloads.Values{"orders.state": {Distinct: 4}})
 	if k.Rows != 500 {
 		t.Errorf("%d rows, as the schema says 500", k.Rows)
 	}
 	states, n := map[string]int{}, 0
 	for _, st := range m.statements {
 		p, orders := st.Pattern(), m.tables["orders"]
-		for g := uint64(0); p.Name == Whole("orders") && g < 10; g++ {
+		for g := uint64(0); p.Name == whole("orders") && g < 10; g++ {
 			if err := m.s.Read(t.Context(), st, orders.args(p, g, 0, 0, 0), func(row []drivers.Value) error {
 				n++
 				states[row[3].Str()]++
@@ -259,7 +265,7 @@ patterns: {notice: {get: notices}, dismiss: {delete: notices, by: [user, id]}}
 		if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, m := open(t, pebble.Engine(), file, 1000, map[string]models.Values{"notices.user": {Distinct: 1}})
+		_, m := open(t, pebble.Engine(), file, 1000, map[string]*workloads.Values{"notices.user": {Distinct: 1}})
 		run := func(pattern, row int) error {
 			if !m.Prepare(pattern, func(int) int { return row }, 10, 5) {
 				t.Fatal("no row to choose from")

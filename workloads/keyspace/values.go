@@ -1,0 +1,431 @@
+package keyspace
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
+)
+
+// shape is what the schema says of the rows of a table.
+type shape struct {
+	rows       uint64        // at the start; 0: it does not say
+	partitions uint64        // 0: each row is a partition
+	step       time.Duration // between two rows of a partition
+	period     time.Duration // of a bucket; 0: it has none
+	sizes      map[*schemas.Column]strict.Size
+}
+
+// table is a table with the numbers of its rows. Row k is in partition k mod partitions, as row k/partitions of it.
+type table struct {
+	*schemas.Table
+	shape
+	count   uint64              // rows after the load
+	loads   []drivers.Statement // write a row
+	columns []*column
+
+	// Rows first to next-1 are there, but for the last cut ones of the loaded.
+	next, first, cut, loaded atomic.Uint64
+}
+
+// column is how the values of a column follow from the number of a row.
+type column struct {
+	*schemas.Column
+	workloads.Values
+	of      *table
+	domain  string // name and type: columns with the same have the same values
+	seed    uint64
+	kind    numbering
+	refers  *column // the column whose values it has: Distinct of them or, if 0, of rows that are loaded before
+	aligned uint64  // row k refers to one of the same of so many partitions
+}
+
+// numbering says which number a value has among those of its column.
+type numbering uint8
+
+const (
+	byRow       numbering = iota // a value for each row
+	byPartition                  // one for each partition
+	byBucket                     // one for each bucket
+	mixed                        // one of the distinct ones, all of them in each partition
+	changing                     // one of them, drawn for each row and version
+)
+
+// Sizes of values without a declaration.
+const (
+	defaultSize     = 20
+	contentSize     = 4000 // of a quantity of schemas.Content
+	defaultElements = 3
+	defaultDistinct = 10 // of a column that a pattern filters by
+	rowsOfIndexed   = 10 // rows with one value of a column that has an index
+	rowsOfBucket    = 100
+)
+
+// epoch is the time of row 0.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const day = 24 * time.Hour
+
+// columnsOf are all columns of a table, those of the key first.
+func columnsOf(t *schemas.Table) []*schemas.Column {
+	return slices.Concat(t.Key(), t.Static, t.Columns)
+}
+
+// shapeOf is the shape of a table, whose types are still those of the file.
+func shapeOf(t *schemas.Table) shape {
+	s := shape{step: day / rowsOfBucket, sizes: map[*schemas.Column]strict.Size{}}
+	if len(t.Clustering) > 0 {
+		s.partitions = DefaultPartitions
+	}
+	buckets := t.Purposes[schemas.Bucket]
+	for i, c := range buckets {
+		if p := periodOf(c); i == 0 || p < s.period {
+			s.period, s.step = p, p/rowsOfBucket
+		}
+	}
+	if len(buckets) == len(t.Partition) { // what happens at a time is in one partition
+		s.partitions, s.step = 1, s.period/time.Duration(day/time.Millisecond)
+	}
+	for _, r := range t.Rows {
+		for _, size := range r.Sizes {
+			sum := size.Bytes
+			if size.Cells != nil {
+				sum = size.Cells
+			}
+			s.sizes[size.Column] += strict.Size(sum.Value(usual))
+		}
+		g := r.Growth
+		if g == nil || r.Static {
+			continue
+		}
+		s.rows += uint64(g.Count * max(1, r.Times))
+		if g.Of > 0 && s.partitions > 1 {
+			s.partitions = uint64(g.Of)
+		}
+		if len(buckets) > 0 && g.Every != "" && g.Per > 0 {
+			s.period = lengthOf(g.Every)
+			s.step = min(s.period, time.Duration(float64(lengthOf(g.Unit))*float64(max(1, g.Of))/float64(g.Per)))
+		}
+	}
+	for _, c := range columnsOf(t) {
+		size := defaultSize
+		if c.Type.Collection() {
+			size = defaultElements
+		}
+		s.sizes[c] = cmp.Or(s.sizes[c], strict.Size(cmp.Or(schemas.CQLBytes(c.Type), size)))
+	}
+	return s
+}
+
+// usual is the size of a part of a message, in the rows of a schema that is for mail.
+func usual(quantity string) float64 {
+	if schemas.Content[quantity] != "" {
+		return contentSize
+	}
+	return defaultSize
+}
+
+// lengthOf is how long one of schemas.Periods is.
+func lengthOf(period string) time.Duration {
+	return time.Duration(schemas.Years(period) * float64(365*day)).Round(time.Second)
+}
+
+// periodOf is how long a bucket is by the name of its column: a day, unless the name has another period.
+func periodOf(c *schemas.Column) time.Duration {
+	for _, word := range schemas.Periods {
+		if strings.Contains(strings.ToLower(c.Name), word) {
+			return lengthOf(word)
+		}
+	}
+	return day
+}
+
+// tables are the tables of the keyspace for a workload, each with its rule for values. The largest has so many rows.
+func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table {
+	all := map[string]*table{}
+	owners := map[string]*table{} // of a domain: a partition key begins with it, if there is one a whole primary key
+	for _, t := range k.Schema.Tables {
+		one := &table{Table: t, shape: k.shapes[t]}
+		one.count = max(1, cmp.Or(one.rows, k.most)*uint64(largest)/k.most)
+		for _, c := range columnsOf(t) {
+			one.columns = append(one.columns, k.column(one, c, w))
+		}
+		all[t.Name] = one
+		domain := one.columns[0].domain
+		if o := owners[domain]; t.Parent == nil && (o == nil || len(t.Key()) == 1 && len(o.Clustering) > 0) {
+			owners[domain] = one
+		}
+	}
+	for _, declared := range k.Schema.Tables {
+		t := all[declared.Name]
+		for _, r := range t.Refers {
+			t.refer(all[r.To.Name], r)
+		}
+		for _, c := range t.columns {
+			owner := owners[c.domain]
+			if owner != nil && owner != t && c.refers == nil && c.kind != byBucket && owner.columns[0].Distinct != 1 {
+				c.to(owner.columns[0], false)
+			}
+		}
+	}
+	return all
+}
+
+// column finds the rule for the values of a column of its own.
+func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *column {
+	v := &column{Column: c, of: t, domain: c.Name + " " + c.Type.String(), kind: changing}
+	if said := w.Values[t.Name+"."+c.Name]; said != nil {
+		v.Values = *said
+	}
+	v.seed = xxhash.Sum64String(v.domain) ^ w.Seed
+	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
+		return slices.ContainsFunc(x.Columns, func(xc schemas.IndexColumn) bool { return xc.Column == c })
+	})
+	switch {
+	case slices.Contains(t.Purposes[schemas.Bucket], c):
+		v.kind = byBucket
+	case c.Role == schemas.Partition || c.Role == schemas.Static:
+		v.kind = byPartition
+	case c.Role == schemas.Clustering && v.Distinct > 0:
+		v.kind = mixed
+	case c.Role == schemas.Clustering:
+		v.kind = byRow
+	case indexed:
+		v.Distinct = cmp.Or(v.Distinct, max(1, uint64(k.Rows)/rowsOfIndexed))
+	case slices.ContainsFunc(k.Schema.Patterns, func(p *schemas.Pattern) bool { return slices.Contains(p.Filter, c) }):
+		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
+	}
+	if v.Size == nil {
+		v.Size = random.Constant{Value: t.sizes[c]}
+	}
+	return v
+}
+
+// refer lets the columns of a declared reference have the values of rows that exist, if each is one whole value.
+func (t *table) refer(to *table, r *schemas.Reference) {
+	ofRow := func(m schemas.Match) bool { return m.Column.Role != schemas.Partition }
+	whole := len(r.At) > 1 && slices.ContainsFunc(r.At, ofRow)
+	for _, from := range r.From {
+		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Template.Text == from.Template.Text })
+		if i < 0 || from.Column.Type.String() != r.At[i].Column.Type.String() {
+			continue
+		}
+		if whole && from.Column.Role == schemas.Partition && to.partitions > 0 {
+			t.partitions = to.partitions // rows of one partition refer to rows of one
+		}
+		t.of(from.Column).to(to.of(r.At[i].Column), whole)
+	}
+}
+
+// to lets a column have the values of another: of its partitions or, if whole, of the same row for each column of a
+// reference.
+func (c *column) to(target *column, whole bool) {
+	for of := target; of != nil; of = of.refers {
+		if of == c {
+			return // in a circle, one column has values of its own
+		}
+	}
+	among, partitions := target.of.count, target.of.partitions
+	if partitions > 0 && target.Role == schemas.Partition {
+		among = partitions
+	}
+	c.refers, c.kind, c.aligned = target, byRow, 1
+	switch {
+	case whole:
+		c.aligned = target.of.stride()
+	case c.Role == schemas.Partition && c.of.partitions > 0:
+		c.kind = byPartition
+	case among != target.of.count:
+		c.kind = mixed
+	}
+	if c.kind != byRow {
+		c.Distinct = min(among, cmp.Or(c.Distinct, among))
+	}
+}
+
+// expected are the rows of a table as a forecast needs them.
+func (t *table) expected() []*schemas.Rows {
+	of := t.partitions
+	if t.period > 0 {
+		of *= max(1, uint64(t.at(t.count).Sub(epoch)/t.period))
+	}
+	r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: int(of), Busiest: 1}}
+	for _, c := range t.columns {
+		if c.Role == schemas.Static || !schemas.Sized(c.Column) {
+			continue
+		}
+		n := c.Size.Mean()
+		size := schemas.ColumnSize{Column: c.Column, Bytes: schemas.Sum{{Times: n}}}
+		if c.Type.Collection() {
+			size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * defaultSize / 2}}
+		}
+		r.Sizes = append(r.Sizes, size)
+	}
+	return []*schemas.Rows{r}
+}
+
+// number is the number of the column's value in row k. Version distinguishes the values that a row has one after
+// another.
+func (c *column) number(k, version uint64) uint64 {
+	n, partitions := k, cmp.Or(c.of.partitions, math.MaxUint64)
+	switch to := c.refers; c.kind {
+	case byRow:
+		if to != nil && to.of.count < c.of.count { // tables grow together
+			n = k%c.aligned + k/c.aligned*to.of.count/c.of.count*c.aligned
+		}
+		if to != nil && c.Access.Theta > 0 {
+			n = c.choose(k, n+1)
+		}
+	case byPartition:
+		n = k % partitions
+	case mixed:
+		n = k%partitions + k/partitions
+	case changing:
+		n = hash(c.seed, k, version)
+	}
+	switch {
+	case c.Distinct == 0:
+		return n
+	case c.Access.Theta > 0 && c.kind >= mixed:
+		return c.choose(n+k, c.Distinct)
+	}
+	return n % c.Distinct
+}
+
+// choose returns which of so many values draw n stands for; of latest it is mostly one of the last.
+func (c *column) choose(n, among uint64) uint64 {
+	var draws random.Rand
+	draws.Seed(0, 0, n)
+	chooser := c.Access.Chooser(1)
+	chosen := uint64(chooser.Among(int(min(among, math.MaxInt32)), &draws))
+	if c.Access.Latest {
+		return among - 1 - chosen
+	}
+	return chosen
+}
+
+// hash returns 64 random bits that follow from three numbers.
+func hash(seed, stream, n uint64) uint64 {
+	var draws random.Rand
+	draws.Seed(seed, stream, n)
+	return draws.Uint64()
+}
+
+// at is the time of row k. It rises with k.
+func (t *table) at(k uint64) time.Time {
+	p := t.stride()
+	return epoch.Add(time.Duration(k/p)*t.step + time.Duration(k%p)*t.step/time.Duration(p))
+}
+
+// value is the column's value in row k, in memory of its own.
+func (c *column) value(k, version uint64) drivers.Value {
+	n := c.number(k, version)
+	switch kind := c.Type.Kind; {
+	case c.refers != nil:
+		return c.refers.value(n, 0)
+	case c.kind == byBucket:
+		return c.bucket(k)
+	case kind == schemas.Timestamp && (c.kind == byRow || c.kind == changing):
+		return drivers.Timestamp(c.of.at(k).UnixMicro())
+	case kind == schemas.TimeUUID && (c.kind == byRow || c.kind == changing):
+		return timeUUID(c.of.at(k), k)
+	}
+	return scalar(c.Type, c.seed, n, c.Size)
+}
+
+// bucket is the bucket of the time of row k: when it begins or, as a number, how many periods that is after 1970.
+func (c *column) bucket(k uint64) drivers.Value {
+	length := periodOf(c.Column)
+	n := c.of.at(k).Sub(epoch) / length
+	if c.Distinct > 0 {
+		n %= time.Duration(c.Distinct)
+	}
+	begins := epoch.Add(n * length)
+	switch c.Type.Kind {
+	case schemas.Timestamp:
+		return drivers.Timestamp(begins.UnixMicro())
+	case schemas.Int, schemas.Bigint:
+		return drivers.Number(c.Type.Kind, begins.Unix()/int64(length/time.Second))
+	}
+	return drivers.Text(begins.Format("2006-01-02T15:04"))
+}
+
+// scalar is value n of a domain, of a size that is drawn: bytes, or elements of a collection.
+func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
+	var draws random.Rand
+	draws.Seed(seed, 0, n)
+	at := epoch.Add(time.Duration(n&math.MaxInt32) * time.Second)
+	switch t.Kind {
+	case schemas.Text, schemas.Blob:
+		b := make([]byte, size.Draw(&draws))
+		for i := range b {
+			b[i] = "abcdefghijklmnopqrstuvwxyz012345"[draws.Uint64()>>59]
+		}
+		return drivers.Bytes(t.Kind, b)
+	case schemas.UUID:
+		var u [16]byte
+		binary.BigEndian.PutUint64(u[:], draws.Uint64())
+		binary.BigEndian.PutUint64(u[8:], n)
+		u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+		return drivers.UUID(u)
+	case schemas.Set, schemas.List, schemas.Map:
+		return collection(t, seed, n, uint64(size.Draw(&draws)))
+	case schemas.TimeUUID:
+		return timeUUID(at, n)
+	case schemas.Timestamp:
+		return drivers.Timestamp(at.UnixMicro())
+	case schemas.Int:
+		n &= math.MaxInt32
+	case schemas.Boolean:
+		n %= 2
+	case schemas.Counter:
+		n = 1
+	}
+	return drivers.Number(t.Kind, int64(n&math.MaxInt64))
+}
+
+// collection has so many elements, in ascending order.
+func collection(t schemas.Type, seed, n, size uint64) drivers.Value {
+	var elems []drivers.Value
+	for i := range size {
+		if t.Kind == schemas.Map {
+			elems = append(elems, element(*t.Key, seed, i))
+		}
+		elems = append(elems, element(*t.Elem, seed, n+i))
+	}
+	switch t.Kind {
+	case schemas.Map:
+		return drivers.MapOf(elems)
+	case schemas.List:
+		return drivers.ListOf(elems)
+	}
+	slices.SortFunc(elems, drivers.Value.Compare)
+	return drivers.SetOf(slices.CompactFunc(elems, drivers.Value.Equal))
+}
+
+// element is element n of a collection, or key n of a map.
+func element(t schemas.Type, seed, n uint64) drivers.Value {
+	return scalar(t, seed, n, random.Constant{Value: defaultSize / 2})
+}
+
+// timeUUID is an identifier of that time, of value n, of which it has 7 bits in each byte: some engines compare bytes
+// with their signs.
+func timeUUID(at time.Time, n uint64) drivers.Value {
+	u := models.MinTimeUUID(at)
+	for i := range 6 {
+		u[15-i] = byte(n>>(7*i)) & 0x7f
+	}
+	return drivers.TimeUUID(u)
+}
