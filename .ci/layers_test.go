@@ -35,7 +35,7 @@ var layers = []struct {
 	{"docs/rules", nil, nil},
 	{"schemas/lint", []string{"docs/rules", "schemas", "schemas/forecast", "schemas/strict", "schemas/words"}, []string{"schemas/imports", "drivers", "drivers/*", "drivers/launch/live"}},
 	{"schemas/forecast", []string{"schemas", "schemas/words"}, nil},
-	{"schemas/diagram", []string{"schemas"}, nil},
+	{"schemas/diagram", []string{"schemas", "schemas/words"}, nil},
 	{"schemas", []string{"schemas/strict"}, nil},
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
 	{"drivers/launch", []string{"drivers/private", "schemas/words"}, []string{"drivers/launch/live"}},

@@ -16,12 +16,10 @@
 package diagram
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -43,228 +41,213 @@ var Kinds = []Kind{Logical, Physical, Workflow}
 var ErrNoWorkflow = errors.New("the schema declares no workflow; add one after its patterns, such as workflow: " +
 	"{folders: page, page: message}")
 
-// SVG writes the diagram as an SVG document with colors for light and dark pages.
-func SVG(w io.Writer, s *schemas.Schema, k Kind) error { return Inline(w, s, k, "") }
+// graph is a diagram as boxes and the reads that lead to them. Both formats are written from it.
+type graph struct {
+	title, doc string
+	letter     string // begins the names of boxes in Mermaid
+	boxes      []*box
+	reads      []*read
+	queries    []*Query
+	symbols    string // explains parts of boxes
 
-// Style is the style sheet of the diagrams, for a page that has some of them.
-func Style() string { return style }
-
-// Inline writes the diagram as an SVG element of a page, without a style sheet. Each
-// diagram of the page needs an id of its own, which is a word.
-func Inline(w io.Writer, s *schemas.Schema, k Kind, id string) error {
-	sc, err := draw(s, k)
-	if err != nil {
-		return err
-	}
-	sc.inline = id
-	if err := sc.write(w); err != nil {
-		return fmt.Errorf("write diagram: %w", err)
-	}
-	return nil
+	columns [][]*box // the boxes in the order of the reads that lead to them; the first has those without a read, too
+	depth   int      // of the reads that lead to the last column
+	lanes   int      // the number of arrows that do not lead to the next column
 }
 
-func draw(s *schemas.Schema, k Kind) (*scene, error) {
-	if k != Workflow {
-		return chebotko(s, k), nil
-	}
-	if len(s.Workflow) == 0 {
-		return nil, ErrNoWorkflow
-	}
-	return workflow(s), nil
+// box is a table, or a read of the workflow.
+type box struct {
+	title string
+	lines []line
+
+	column, ports, outs int // its column; how many reads lead to it, and how many arrows leave it
+	x, y, w, h, types   int // its place in the SVG, and where the types of its columns begin
 }
 
-// Mermaid writes the diagram as a Mermaid flowchart.
-func Mermaid(out io.Writer, s *schemas.Schema, k Kind) error {
+// line is one line of a box.
+type line struct {
+	name, typ, part string
+	rule            bool // a new section begins above it
+	nested          bool // it only names the table that this one is nested in
+}
+
+// read leads to a box, from others or from outside of the diagram.
+type read struct {
+	label string // "" in a workflow
+	to    *box
+	port  int // its number among the reads that lead to the box
+	from  []arrow
+}
+
+// arrow begins at a box.
+type arrow struct {
+	from *box
+	out  int // its number among the arrows that leave the box
+	lane int // its number, from 1, among the arrows that neither lead to the next column nor to their own box
+}
+
+// extension ends the names of extensions of the source design.
+const extension = " †"
+
+func marked(name, addition string) string {
+	if addition != "" {
+		name += extension
+	}
+	return name
+}
+
+// write writes the diagram in a format.
+func write(w io.Writer, s *schemas.Schema, k Kind, format func(g *graph) string) error {
 	if k == Workflow && len(s.Workflow) == 0 {
 		return ErrNoWorkflow
 	}
-	w := bufio.NewWriter(out)
-	fmt.Fprintln(w, "flowchart LR")
+	g := &graph{doc: s.Doc, queries: Queries(s), depth: -1}
 	if k == Workflow {
-		mermaidWorkflow(w, Queries(s))
+		g.workflow(s)
 	} else {
-		mermaidTables(w, s, k)
+		g.tables(s, k)
 	}
-	if err := w.Flush(); err != nil {
+	if _, err := io.WriteString(w, format(g)); err != nil {
 		return fmt.Errorf("write diagram: %w", err)
 	}
 	return nil
 }
 
-// mermaidTables writes a box for each table, and an arrow for each read from the
-// tables that yield its arguments, or from a circle.
-func mermaidTables(w io.Writer, s *schemas.Schema, k Kind) {
-	tables := drawn(s)
-	for i, t := range tables {
-		var ls []string
-		if t.Parent != nil {
-			ls = append(ls, "<i>in "+entities(t.Parent.Name)+"</i>")
-		}
-		for _, l := range lines(t, k) {
-			words := strings.TrimLeft(l.name, " ")
-			if k == Physical && l.typ != "" {
-				words += " " + l.typ
-			}
-			words = entities(words)
-			if l.added {
-				words = "<i>" + words + " †</i>"
-			}
-			if l.part != "" {
-				words += " &nbsp;<b>" + entities(l.part) + "</b>"
-			}
-			ls = append(ls, words)
-		}
-		fmt.Fprintf(w, "  t%d[\"<b>%s</b><br/>%s\"]\n", i, entities(t.Name), strings.Join(ls, "<br/>"))
-	}
-	qs := Queries(s)
-	for i, q := range qs {
-		to := slices.Index(tables, q.Pattern.Table)
-		if len(q.Before) == 0 {
-			fmt.Fprintf(w, "  s%d((\" \")) -->|%s| t%d\n", i, q.Label, to)
-		}
-		var from []int
-		for _, b := range q.Before {
-			if t := slices.Index(tables, b.Pattern.Table); !slices.Contains(from, t) {
-				from = append(from, t)
-				fmt.Fprintf(w, "  t%d -->|%s| t%d\n", t, q.Label, to)
-			}
-		}
-	}
-}
-
-func mermaidWorkflow(w io.Writer, qs []*Query) {
-	for i, q := range qs {
-		fmt.Fprintf(w, "  q%d[\"<b>%s %s</b><br/>%s %s\"]\n", i, q.Label, entities(q.Pattern.Name), q.Pattern.Kind,
-			entities(q.Pattern.Table.Name))
-	}
-	for i, q := range qs {
-		for _, b := range q.Before {
-			fmt.Fprintf(w, "  q%d --> q%d\n", slices.Index(qs, b), i)
-		}
-	}
-}
-
-// entities writes any text so that neither Mermaid nor HTML sees more than text in
-// it. Mermaid's entities are #60; where HTML's are &#60;.
-func entities(s string) string {
-	var b strings.Builder
-	for _, r := range plain(s) {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune(" _.,:-†↑↓", r):
-			b.WriteRune(r)
-		default:
-			fmt.Fprintf(&b, "#%d;", r)
-		}
-	}
-	return b.String()
-}
-
 const symbols = "K partition key; C↑ C↓ clustering column, ascending or descending; S static; IDX secondary index; " +
-	"++ counter; " +
-	"{…} set; […] list; <…> map; †: an addition that the source document does not have."
+	"++ counter; {…} set; […] list; <…> map; † extension (not in the source design); " +
+	"without an arrow: the workflow does not read the table."
 
-// chebotko draws the tables that the workflow reads, each to the right of the one
-// that is read before it. Below them are the other tables and the read of each label.
-func chebotko(s *schemas.Schema, k Kind) *scene {
-	qs := Queries(s)
-	read, others := tableNodes(s, k, qs)
-	labelW := 0
-	for _, q := range qs {
-		labelW = max(labelW, pillFont.width(q.Label)+16)
+// tables adds a box for each table but row headers, which have nothing to show.
+func (g *graph) tables(s *schemas.Schema, k Kind) {
+	g.title, g.letter, g.symbols = s.Name+": "+string(k)+" data model", "t", symbols
+	of := make(map[*schemas.Table]*box)
+	for _, t := range s.Tables {
+		if !t.Header() {
+			of[t] = &box{title: marked(t.Name, t.Addition), lines: lines(t, k)}
+			g.boxes = append(g.boxes, of[t])
+		}
 	}
-	page, bottom := newPage(s, string(k)+" data model", read, labelW)
-	y := page.rest(others, ceil(bottom)+gap)
-	y = page.legend(qs, y)
-	page.h = page.paragraph(margin, y+4, page.w-2*margin, wordFont, "soft", symbols)
-	return page
-}
-
-// tableNodes returns the tables that queries read, with the labels of the
-// queries, and all others.
-func tableNodes(s *schemas.Schema, k Kind, qs []*Query) (read, others []*node) {
-	of := make(map[*schemas.Table]*node)
-	for _, t := range drawn(s) {
-		n := tableNode(t, k)
-		n.rank = -1
-		of[t] = n
-	}
-	for _, q := range qs {
-		n := of[q.Pattern.Table]
-		p := &port{label: q.Label}
-		for _, b := range q.Before {
-			if from := of[b.Pattern.Table]; !slices.Contains(p.from, from) {
-				p.from = append(p.from, from)
+	for _, q := range g.queries {
+		var from []*box
+		for _, before := range q.Before {
+			if b := of[before.Pattern.Table]; !slices.Contains(from, b) {
+				from = append(from, b)
 			}
 		}
-		if n.rank < 0 {
-			n.rank = q.Depth // queries come in the order of depth
-			read = append(read, n)
-		}
-		n.ports = append(n.ports, p)
+		g.read(q.Label, from, of[q.Pattern.Table], q.Depth)
 	}
-	for _, t := range drawn(s) {
-		if n := of[t]; n.rank < 0 {
-			others = append(others, n)
+	for _, b := range g.boxes {
+		if b.ports == 0 {
+			g.place(b, 0)
 		}
-	}
-	closeRanks(read)
-	return read, others
-}
-
-// closeRanks renumbers ranks so that no column is empty. The nodes must be in the order of
-// their ranks.
-func closeRanks(nodes []*node) {
-	was, rank := -1, -1
-	for _, n := range nodes {
-		if n.rank != was {
-			was = n.rank
-			rank++
-		}
-		n.rank = rank
 	}
 }
 
-// rest draws boxes without arrows in rows, and returns the y after them.
-func (sc *scene) rest(nodes []*node, y int) int {
-	if len(nodes) == 0 {
-		return y
-	}
-	sc.text(text{
-		x: margin, y: y, room: sc.w - 2*margin, font: labelFont, class: "soft",
-		s: "Tables that the workflow does not read",
-	})
-	y = ceil(y) + grid
-	x, low := margin, y
-	for _, n := range nodes {
-		if x > margin && x+n.w > sc.w-margin {
-			x, y = margin, low+gap
+// workflow adds a box for each read.
+func (g *graph) workflow(s *schemas.Schema) {
+	g.title, g.letter = s.Name+": workflow of reads", "q"
+	of := make(map[*Query]*box)
+	for _, q := range g.queries {
+		p := q.Pattern
+		of[q] = &box{title: q.Label + " " + p.Name, lines: []line{{name: p.Kind.String() + " " + p.Table.Name}}}
+		g.boxes = append(g.boxes, of[q])
+		var from []*box
+		for _, before := range q.Before {
+			from = append(from, of[before])
 		}
-		sc.w = max(sc.w, x+n.w+margin)
-		n.x, n.y = x, y
-		n.draw(sc, n)
-		x += n.w + gap
-		low = max(low, y+n.h)
+		g.read("", from, of[q], q.Depth)
 	}
-	return low + gap + grid
 }
 
-// legend writes the read of each label, and returns the y after that.
-func (sc *scene) legend(qs []*Query, y int) int {
-	labels, names := 0, 0
-	for _, q := range qs {
-		labels = max(labels, labelFont.width(q.Label))
-		names = max(names, codeFont.width(q.Pattern.Name))
+// read adds a read, after the reads that yield its arguments. The first one that leads to a box places it.
+func (g *graph) read(label string, from []*box, to *box, depth int) {
+	if to.ports == 0 {
+		column := len(g.columns)
+		if depth == g.depth {
+			column--
+		}
+		g.depth = depth
+		g.place(to, column)
 	}
-	x := margin + labels + inside
-	at := x + names + inside
-	sc.w = max(sc.w, at+least/2+margin)
-	room := sc.w - margin - at
-	for _, q := range qs {
-		sc.text(text{x: margin, y: y, room: labels, font: labelFont, class: "part", s: q.Label})
-		sc.text(text{x: x, y: y, room: names, font: codeFont, s: q.Pattern.Name})
-		y = sc.paragraph(at, y, room, codeFont, "", q.Pattern.Kind.String()+" "+q.Pattern.Table.Name+
-			": "+Predicate(q.Pattern))
-		y = sc.paragraph(at, y, room, wordFont, "soft", withoutLabel(q)) + 4
+	r := &read{label: label, to: to, port: to.ports}
+	to.ports++
+	for _, b := range from {
+		a := arrow{from: b, out: b.outs}
+		if b != to {
+			b.outs++
+			if b.column+1 != to.column {
+				g.lanes++
+				a.lane = g.lanes
+			}
+		}
+		r.from = append(r.from, a)
 	}
-	return y + 4
+	g.reads = append(g.reads, r)
+}
+
+func (g *graph) place(b *box, column int) {
+	if column == len(g.columns) {
+		g.columns = append(g.columns, nil)
+	}
+	b.column = column
+	g.columns[column] = append(g.columns[column], b)
+}
+
+// lines returns the lines of a table: key, static and plain columns, and what
+// indexes sort by if that is more than one column.
+func lines(t *schemas.Table, k Kind) (ls []line) {
+	if t.Parent != nil {
+		ls = append(ls, line{name: "in " + t.Parent.Name, nested: true})
+	}
+	for _, section := range [][]*schemas.Column{t.Key(), slices.Concat(t.Static, t.Columns)} {
+		for i, c := range section {
+			l := line{name: c.Name, typ: c.Type.String(), part: part(t, c), rule: i == 0 && len(ls) > 0}
+			if k == Logical {
+				around := brackets[c.Type.Kind]
+				l.name, l.typ = around[0]+c.Name+around[1], ""
+			}
+			l.name = marked(l.name, c.Addition)
+			ls = append(ls, l)
+		}
+	}
+	for _, x := range t.Indexes {
+		if len(x.Columns) < 2 {
+			continue
+		}
+		ls = append(ls, line{name: marked(x.Name, x.Addition), part: "IDX", rule: true})
+		for _, c := range x.Columns {
+			ls = append(ls, line{name: "  " + c.Column.Name, part: direction(c.Desc)})
+		}
+	}
+	return ls
+}
+
+// brackets mark the names of collections in a diagram without types.
+var brackets = map[schemas.Kind][2]string{schemas.Set: {"{", "}"}, schemas.List: {"[", "]"}, schemas.Map: {"<", ">"}}
+
+// part returns what a column is in its table, in Chebotko's notation.
+func part(t *schemas.Table, c *schemas.Column) string {
+	switch {
+	case c.Role == schemas.Partition:
+		return "K"
+	case c.Role == schemas.Clustering:
+		return "C" + direction(c.Desc)
+	case c.Role == schemas.Static:
+		return "S"
+	case c.Type.Kind == schemas.Counter:
+		return "++"
+	}
+	for _, x := range t.Indexes {
+		if len(x.Columns) == 1 && x.Columns[0].Column == c {
+			return "IDX"
+		}
+	}
+	return ""
+}
+
+func direction(desc bool) string {
+	if desc {
+		return "↓"
+	}
+	return "↑"
 }

@@ -7,7 +7,9 @@ import (
 	"flag"
 	"io"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,7 +57,8 @@ func every(t *testing.T) []*schemas.Schema {
 	t.Helper()
 	unordered := parse(t, hostile)
 	unordered.Workflow = nil
-	all := []*schemas.Schema{parse(t, hostile), unordered}
+	unread := parse(t, "schema: 1\nname: unread\ntables: {b: {partition: [k text], columns: {v: int}}}\n")
+	all := []*schemas.Schema{parse(t, hostile), unordered, unread}
 	for _, name := range schemas.BundledNames() {
 		s, err := schemas.Bundled(name)
 		if err != nil {
@@ -66,12 +69,43 @@ func every(t *testing.T) []*schemas.Schema {
 	return all
 }
 
+// picture is an SVG document as a reader of it sees it.
+type picture struct {
+	W     int       `xml:"width,attr"`
+	H     int       `xml:"height,attr"`
+	Rects []rect    `xml:"rect"`
+	Paths []path    `xml:"path"`
+	Texts []written `xml:"text"`
+}
+
+type rect struct {
+	Class string `xml:"class,attr"`
+	X     int    `xml:"x,attr"`
+	Y     int    `xml:"y,attr"`
+	W     int    `xml:"width,attr"`
+	H     int    `xml:"height,attr"`
+}
+
+type path struct {
+	Class string `xml:"class,attr"`
+	D     string `xml:"d,attr"`
+}
+
+type written struct {
+	Class  string `xml:"class,attr"`
+	X      int    `xml:"x,attr"`
+	Y      int    `xml:"y,attr"`
+	Anchor string `xml:"text-anchor,attr"`
+	Text   string `xml:",chardata"`
+}
+
 // TestFits: boxes and labels are apart, texts fit into their room and lie apart,
 // arrows do not cross boxes, and all is on the page.
 func TestFits(t *testing.T) {
 	for _, s := range every(t) {
 		for _, k := range []Kind{Logical, Physical, Workflow} {
-			sc, err := draw(s, k)
+			var svg bytes.Buffer
+			err := SVG(&svg, s, k)
 			if k == Workflow && len(s.Workflow) == 0 {
 				if !errors.Is(err, ErrNoWorkflow) {
 					t.Errorf("%s without a workflow: %v", s.Name, err)
@@ -81,71 +115,115 @@ func TestFits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Run(s.Name+"/"+string(k), func(t *testing.T) { fits(t, sc) })
+			var p picture
+			if err := xml.Unmarshal(svg.Bytes(), &p); err != nil {
+				t.Fatal(err)
+			}
+			t.Run(s.Name+"/"+string(k), func(t *testing.T) { fits(t, p) })
 		}
 	}
 }
 
-func fits(t *testing.T, sc *scene) {
-	page := rect{0, 0, sc.w, sc.h, "page", 0}
+func fits(t *testing.T, p picture) {
+	page := rect{"page", 0, 0, p.W, p.H}
 	var solid, words []rect
-	for _, r := range sc.rects {
+	for _, r := range p.Rects {
 		if !within(r, page) {
-			t.Errorf("%+v is not on the page of %d × %d", r, sc.w, sc.h)
+			t.Errorf("%+v is not on the page of %d × %d", r, p.W, p.H)
 		}
-		if r.class != "band" {
+		if r.Class == "box" || r.Class == "pill" {
 			solid = append(solid, r)
 		}
 	}
 	disjoint(t, solid)
-	for _, x := range sc.texts {
-		w := x.font.width(x.s)
-		if w > x.room {
-			t.Errorf("%q needs %d px and has %d", x.s, w, x.room)
+	for _, x := range p.Texts {
+		size, w := 12, width(x.Text)
+		if x.Class == "title" {
+			size, w = 18, w*3/2
 		}
-		r := rect{x.x, x.y - x.font.size*3/4, w, x.font.size, x.s, 0}
-		switch {
-		case x.middle:
-			r.x -= w / 2
-		case x.end:
-			r.x -= w
+		r := rect{x.Text, x.X, x.Y - size*3/4, w, size}
+		switch x.Anchor {
+		case "middle":
+			r.X -= w / 2
+		case "end":
+			r.X -= w
 		}
 		words = append(words, r)
 		if !within(r, page) {
-			t.Errorf("%q is not on the page of %d × %d: %+v", x.s, sc.w, sc.h, r)
+			t.Errorf("%q is not on the page of %d × %d: %+v", x.Text, p.W, p.H, r)
 		}
 		for _, s := range solid {
 			if overlap(r, s) && !within(r, s) {
-				t.Errorf("%q crosses the edge of %+v", x.s, s)
+				t.Errorf("%q crosses the edge of %+v", x.Text, s)
 			}
 		}
 	}
 	disjoint(t, words)
-	for _, l := range sc.lines {
-		if l.rule {
+	arrows := 0
+	for _, l := range p.Paths {
+		if l.Class != "line" {
 			continue
 		}
-		for i, q := range l.points[1:] {
-			p := l.points[i]
-			r := rect{min(p.x, q.x), min(p.y, q.y), max(p.x, q.x) - min(p.x, q.x), max(p.y, q.y) - min(p.y, q.y), "line", 0}
+		arrows++
+		for _, r := range parts(t, l.D) {
 			if !within(r, page) {
-				t.Errorf("an arrow leaves the page: %+v", l.points)
+				t.Errorf("an arrow leaves the page: %s", l.D)
 			}
 			for _, s := range append(solid, words...) {
-				if r.x < s.x+s.w && s.x < r.x+r.w && r.y > s.y && r.y < s.y+s.h || r.w == 0 && r.x > s.x && r.x < s.x+s.w && r.y < s.y+s.h && s.y < r.y+r.h {
-					t.Errorf("an arrow crosses %+v: %+v", s, l.points)
+				across := r.H == 0 && r.Y > s.Y && r.Y < s.Y+s.H && r.X < s.X+s.W && s.X < r.X+r.W
+				down := r.W == 0 && r.X > s.X && r.X < s.X+s.W && r.Y < s.Y+s.H && s.Y < r.Y+r.H
+				if across || down || r.W > 0 && r.H > 0 && overlap(r, s) {
+					t.Errorf("an arrow crosses %+v: %s", s, l.D)
 				}
 			}
 		}
 	}
+	if arrows == 0 && len(p.Rects) > 3 { // the page, and a box with its band
+		t.Error("no arrows")
+	}
+}
+
+// parts returns the rectangles around the lines and curves of a path.
+func parts(t *testing.T, d string) (all []rect) {
+	t.Helper()
+	x, y := 0, 0
+	for _, step := range regexp.MustCompile(`[MHVC][-0-9, ]+`).FindAllString(d, -1) {
+		var to [][2]int
+		numbers := strings.FieldsFunc(step[1:], func(r rune) bool { return r == ' ' || r == ',' })
+		for i, n := range numbers {
+			v, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case step[0] == 'H':
+				to = append(to, [2]int{v, y})
+			case step[0] == 'V':
+				to = append(to, [2]int{x, v})
+			case i%2 == 1:
+				before, _ := strconv.Atoi(numbers[i-1])
+				to = append(to, [2]int{before, v})
+			}
+		}
+		if step[0] != 'M' {
+			r := rect{d, x, y, 0, 0}
+			for _, p := range to {
+				r.X, r.W = min(r.X, p[0]), max(r.X+r.W, p[0])-min(r.X, p[0])
+				r.Y, r.H = min(r.Y, p[1]), max(r.Y+r.H, p[1])-min(r.Y, p[1])
+			}
+			all = append(all, r)
+		}
+		x, y = to[len(to)-1][0], to[len(to)-1][1]
+	}
+	return all
 }
 
 func within(r, outer rect) bool {
-	return r.x >= outer.x && r.y >= outer.y && r.x+r.w <= outer.x+outer.w && r.y+r.h <= outer.y+outer.h
+	return r.X >= outer.X && r.Y >= outer.Y && r.X+r.W <= outer.X+outer.W && r.Y+r.H <= outer.Y+outer.H
 }
 
 func overlap(a, b rect) bool {
-	return a.x < b.x+b.w && b.x < a.x+a.w && a.y < b.y+b.h && b.y < a.y+a.h
+	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
 }
 
 func disjoint(t *testing.T, rs []rect) {
@@ -227,7 +305,7 @@ func golden(t *testing.T, file string, got []byte) {
 func TestQueries(t *testing.T) {
 	var got []string
 	for _, q := range Queries(parse(t, hostile)) {
-		got = append(got, q.Label+" "+q.Pattern.Name+": "+Predicate(q.Pattern))
+		got = append(got, q.Label+" "+q.Pattern.Name+": "+predicate(q.Pattern))
 	}
 	want := []string{
 		"Q7 one: kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk = ?",

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Query is a read that a diagram shows.
@@ -97,54 +98,51 @@ func apart(s *schemas.Schema) []*Query {
 	return qs
 }
 
-// Predicate is the condition of a read: "label = ?, after id, at most ? rows".
-func Predicate(p *schemas.Pattern) string {
-	var words []string
+// predicate is the condition of a read: "label = ?, after id, at most ? rows".
+func predicate(p *schemas.Pattern) string {
+	var parts []string
 	for _, c := range p.By {
-		words = append(words, c.Name+" = ?")
+		parts = append(parts, c.Name+" = ?")
 	}
 	if p.In != nil {
-		words = append(words, p.In.Name+" in (?, …)")
+		parts = append(parts, p.In.Name+" in (?, …)")
 	}
 	if p.Element != nil {
-		words = append(words, p.Element.Name+"[?]")
+		parts = append(parts, p.Element.Name+"[?]")
 	}
-	for _, b := range []struct {
-		end *schemas.Bound
-		op  string
-	}{{p.From, " >"}, {p.To, " <"}} {
-		switch {
-		case b.end == nil:
-		case b.end.Open:
-			words = append(words, b.end.Column.Name+b.op+" ?")
-		default:
-			words = append(words, b.end.Column.Name+b.op+"= ?")
+	bound := func(b *schemas.Bound, op string) {
+		if b == nil {
+			return
 		}
+		if !b.Open {
+			op += "="
+		}
+		parts = append(parts, b.Column.Name+" "+op+" ?")
 	}
+	bound(p.From, ">")
+	bound(p.To, "<")
 	if len(p.After) > 0 {
-		words = append(words, "after "+names(p.After))
+		parts = append(parts, "after "+names(p.After))
 	}
 	for _, c := range p.Filter {
-		words = append(words, "filtered by "+c.Name+" = ?")
+		parts = append(parts, "filtered by "+c.Name+" = ?")
 	}
 	if p.Index != nil {
-		words = append(words, "through "+p.Index.Name)
+		parts = append(parts, "through "+p.Index.Name)
 	}
 	if p.Reverse {
-		words = append(words, "in reverse")
+		parts = append(parts, "in reverse")
 	}
 	switch {
 	case p.LimitArg:
-		words = append(words, "at most ? rows")
-	case p.Limit == 1:
-		words = append(words, "at most 1 row")
+		parts = append(parts, "at most ? rows")
 	case p.Limit > 0:
-		words = append(words, "at most "+strconv.Itoa(p.Limit)+" rows")
+		parts = append(parts, "at most "+words.Plural(p.Limit, "row"))
 	}
-	if len(words) == 0 {
+	if len(parts) == 0 {
 		return "every row"
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // Request is the request of a pattern in one line.
@@ -161,11 +159,11 @@ func Request(p *schemas.Pattern) string {
 		}
 		return "batch, atomic " + p.Atomic.String() + ": " + strings.Join(parts, ", ")
 	case p.Kind.Reads():
-		return p.Kind.String() + " " + p.Table.Name + ": " + Predicate(p)
+		return p.Kind.String() + " " + p.Table.Name + ": " + predicate(p)
 	}
 	text := p.Kind.String() + " " + p.Table.Name
 	if p.Kind == schemas.Delete {
-		return text + ": " + Predicate(p)
+		return text + ": " + predicate(p)
 	}
 	if columns := names(p.Columns); columns != "" {
 		text += ": " + columns
