@@ -1,10 +1,10 @@
 // Package compare decides whether a run is slower than another.
 //
-// It takes two sides of saved runs, BASE and NEW. Cells of the same model, engine and
-// phase are a pair, and an operation in all their trials is a series (pairs.go). Runs that differ in more
-// than the build are refused (differ.go). Times and rates are compared by a test over trials, counters almost
-// exactly (stats.go). Gates say which differences matter (gates.go). A Comparison is the result, as a document
-// or JSON.
+// It takes two sides of saved runs, BASE and NEW. Runs that differ in more than the build are refused (differ.go). The
+// trials of a model on an engine in a phase are a cell, and an operation in all of them is a series (pairs.go) with
+// metrics (metrics.go). Times and rates are compared by a test over trials (package significance), counters almost
+// exactly (counters.go). Gates say which differences matter (gates.go). A Comparison is the result, as a document
+// (document.go) or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
 package compare
@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/significance"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -39,9 +40,12 @@ type Comparison struct {
 	// interval lies beyond the limit, and beyond what trials vary.
 	Interleaved bool     `json:"interleaved"`
 	Notes       []string `json:"notes"`
-	Cells       []Cell   `json:"cells"`
+	Cells       []*Cell  `json:"cells"`
 	// Regressions are the figures that a gate fails, as MODEL/ENGINE/PHASE OP.FIGURE.
 	Regressions []string `json:"regressions"`
+
+	turns  Turns
+	noFail bool
 }
 
 // Build is one side.
@@ -68,6 +72,11 @@ type Cell struct {
 	Why       string   `json:"why,omitempty"` // why the cell cannot be compared
 	Notes     []string `json:"notes,omitempty"`
 	Figures   []Figure `json:"figures"`
+
+	trials [2][]trial // of each side, in the order in which they began
+	series []series
+	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
+	broken bool               // Why is a fault of the new build only
 }
 
 // Verdict says what is known of a figure.
@@ -106,11 +115,11 @@ type Figure struct {
 	Exact  bool `json:"exact,omitempty"` // chance has no part in the difference
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
-	kind   *Measure
-	of     *series
-	cell   *Cell
-	trials int     // trials of each side that have a timed figure: the lesser number
-	spread float64 // standard deviation of the logarithm between trials
+	kind     *Measure
+	of       *series
+	cell     *Cell
+	times    [2]results.Series // of a timed figure: its logarithm in each trial
+	estimate significance.Estimate
 }
 
 // Options say how to compare.
@@ -118,18 +127,24 @@ type Options struct {
 	Gates []Gate
 	// Force compares runs that differ in more than the build, and trials that are not ok.
 	Force bool
-	// Builds says that the sides are builds of one program, run in the same way. Schemas and
-	// engines belong to a build: if they differ, that is a note and no error.
-	Builds bool
+	// Turns are how the runs were made, if compare made them: by builds of one program. Schemas and engines belong
+	// to a build: if they differ, that is a note and no error.
+	Turns Turns
+	// NoFail says that the exit status is 0 even if there is a regression.
+	NoFail bool
 
-	permutations int // permutations that are tried; 0: maxPermutations
+	permutations int // permutations that are tried; 0: significance.MostPermutations
 }
+
+// Turns are the workload with its flags and the commands of both sides that compare --run takes turns with.
+type Turns struct{ Workload, Base, New string }
 
 // Runs compares two sides. It is an error if they have nothing in common, and if
 // the runs differ in more than the build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{
-		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []Cell{}, Regressions: []string{},
+		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []*Cell{}, Regressions: []string{},
+		turns: o.Turns, noFail: o.NoFail,
 	}
 	for _, s := range []Side{base, new} {
 		for _, r := range s.Runs {
@@ -138,33 +153,28 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 			}
 		}
 	}
-	all, alone := pairs(base, new, o.Force)
-	if len(all) == 0 { // there is nothing to force
+	alone := c.pair(base, new, o.Force)
+	if len(c.Cells) == 0 { // there is nothing to force
 		has := cmp.Or(strings.Join(alone, "; "), "neither has a measured phase")
 		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
 			"%s %s puts them side by side)", has, base.Name, new.Name)
 	}
 	var held []string
-	if c.Forced, held = differences(base, new, o.Builds); len(c.Forced) > 0 && !o.Force {
+	if c.Forced, held = differences(base, new, o.Turns != Turns{}); len(c.Forced) > 0 && !o.Force {
 		return nil, fmt.Errorf("the runs cannot be compared: %s (--force compares them all the same)", strings.Join(c.Forced, "; "))
 	}
 	for _, d := range held {
 		c.Notes = append(c.Notes, "the builds differ in "+d)
 	}
-	if len(c.Forced)+len(held) == 0 && c.Base.same(&c.New) {
-		c.Notes = append(c.Notes, "base and new are the same build: they differ by chance, or by the machine")
+	if b, n := c.Base, c.New; len(c.Forced)+len(held) == 0 && b.Commit != "" && b.Commit == n.Commit && b.Go == n.Go &&
+		!b.Dirty && !n.Dirty {
+		c.Notes = append(c.Notes, sameBuild)
 	}
 	c.Notes = append(c.Notes, alone...)
-	c.Interleaved = interleaved(all)
-	for _, p := range all {
-		c.Cells = append(c.Cells, p.compared(o.Gates))
-	}
-	c.time(all, cmp.Or(o.permutations, maxPermutations))
-	for i, p := range all {
-		for j := range c.Cells[i].Figures {
-			c.Cells[i].Figures[j].cell = &c.Cells[i]
-		}
-		c.judge(&c.Cells[i], p)
+	c.Interleaved = interleaved(c.Cells)
+	c.measure(o)
+	for _, cell := range c.Cells {
+		c.judge(cell)
 	}
 	return c, c.unused(o.Gates)
 }
@@ -175,113 +185,103 @@ func (s Side) build() Build {
 	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
 }
 
-// same reports whether both are builds of one commit, without other changes.
-func (b *Build) same(o *Build) bool {
-	return b.Commit != "" && b.Commit == o.Commit && b.Go == o.Go && !b.Dirty && !o.Dirty
+// newFigure is a figure without a verdict. It is not ok if a trial does not have it, or if it says nothing.
+func newFigure(c *Cell, s *series, m *Measure) (f Figure, ok bool) {
+	f = Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c}
+	switch {
+	case !m.Timed():
+		return f, !math.IsNaN(pooled(s.in[0], m).mean + pooled(s.in[1], m).mean)
+	case m.Name == "attempts" && !slices.ContainsFunc(s.all(), func(o observed) bool { return o.op.Store.Retries > 0 }),
+		m.whole && len(c.shares) < 2: // of one operation it would be the same
+		return f, false
+	}
+	if m == highestRate {
+		f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
+	}
+	f.times, ok = m.sample(s)
+	return f, ok
 }
 
-// compared lists the figures of a pair.
-func (p *pair) compared(gates []Gate) Cell {
-	c := Cell{
-		Subject: p.Subject, Load: "open", Why: p.why, Notes: p.notes, Figures: []Figure{},
-		BaseCount: len(p.trials[0]), NewCount: len(p.trials[1]), BaseTimed: p.timed[0], NewTimed: p.timed[1],
-	}
-	if p.trials[0][0].cell.Arrivals == "closed" {
-		c.Load = "closed"
-	}
-	for s, m := range p.each {
-		if m.whole && len(p.shares) < 2 || !s.knows(m) { // of one operation it would be the same
-			continue
-		}
-		f := s.figure(m)
-		if m.Name == maxRate {
-			f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
-		}
-		if g := gateOf(gates, p.Subject, s.Operation, m.Name); g != nil {
-			f.Gate = true
-			if g.limit >= 0 {
-				f.Limit = g.limit
-			}
-		}
-		c.Figures = append(c.Figures, f)
-	}
-	return c
-}
-
-func (s *series) figure(m *Measure) Figure {
-	return Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s}
-}
-
-// time estimates all timed figures together.
-func (c *Comparison) time(all []*pair, permutations int) {
-	var most [2]int // trials of a pair
-	for _, p := range all {
-		most[0], most[1] = max(most[0], len(p.trials[0])), max(most[1], len(p.trials[1]))
-	}
-	var of []*Figure
-	var samples []sample
-	var matters []float64
-	for i := range c.Cells {
-		for j := range c.Cells[i].Figures {
-			if f := &c.Cells[i].Figures[j]; f.kind.Timed() {
-				s := sample{f.kind.values(f.of.in[0], most[0]), f.kind.values(f.of.in[1], most[1])}
-				of, samples, matters = append(of, f), append(samples, s), append(matters, math.Log1p(max(f.Limit, 0.01)))
+// figures yields the figures of all cells.
+func (c *Comparison) figures(yield func(f *Figure) bool) {
+	for _, cell := range c.Cells {
+		for i := range cell.Figures {
+			if !yield(&cell.Figures[i]) {
+				return
 			}
 		}
 	}
-	c.Paired = c.Interleaved && most[0] == most[1] && most[0] >= leastPaired
-	for i, e := range maxT(samples, matters, c.Paired, permutations) {
-		f := of[i]
-		f.trials = min(len(samples[i].base.Known()), len(samples[i].new.Known()))
-		f.Base, f.New = growth.Known(math.Exp(e.base)), growth.Known(math.Exp(e.new))
-		f.Ratio, f.spread = growth.Known(math.Exp(e.ratio)), e.spread
-		f.Low, f.High = growth.Known(math.Exp(e.low)), growth.Known(math.Exp(e.high))
-	}
 }
 
-// values are the logarithms of the metric by trial, filled up to n with NaN.
-func (m *Measure) values(trials []observed, n int) results.Series {
-	values := make(results.Series, n)
-	for i := range values {
-		values[i] = math.NaN()
-		if i < len(trials) && !trials[i].out {
-			values[i] = m.time(&trials[i])
+// measure makes the figures of all cells, and estimates all timed ones together.
+func (c *Comparison) measure(o Options) {
+	var timed []*Figure
+	var samples []significance.Sample
+	most := 0 // trials of a side
+	for _, cell := range c.Cells {
+		most = max(most, cell.BaseCount)
+		for s, m := range cell.each {
+			f, ok := newFigure(cell, s, m)
+			if !ok {
+				continue
+			}
+			if g := gateOf(o.Gates, cell.Subject, s.Operation, m.Name); g != nil {
+				f.Gate = true
+				if g.limit >= 0 {
+					f.Limit = g.limit
+				}
+			}
+			cell.Figures = append(cell.Figures, f)
+		}
+		for i := range cell.Figures {
+			if f := &cell.Figures[i]; f.kind.Timed() {
+				limit := math.Log1p(max(f.Limit, 0.01))
+				timed = append(timed, f)
+				samples = append(samples, significance.Sample{Base: f.times[0], New: f.times[1], Limit: limit})
+			}
 		}
 	}
-	return values
+	c.Paired = c.Interleaved && most >= significance.LeastPairs
+	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(o.permutations, significance.MostPermutations)) {
+		f := timed[i]
+		f.estimate = e
+		f.Base, f.New = growth.Known(math.Exp(e.Base)), growth.Known(math.Exp(e.New))
+		f.Ratio = growth.Known(math.Exp(e.Difference))
+		f.Low, f.High = growth.Known(math.Exp(e.Low)), growth.Known(math.Exp(e.High))
+	}
 }
 
 // judge gives the figures of a cell their verdicts.
-func (c *Comparison) judge(cell *Cell, p *pair) {
+func (c *Comparison) judge(cell *Cell) {
 	gated, varied := false, false
 	for i := range cell.Figures {
 		f := &cell.Figures[i]
 		gated = gated || f.Gate
 		switch {
-		case p.why != "":
-			f.cannotTell(p.why)
+		case cell.Why != "":
+			f.cannotTell(cell.Why)
 		case f.kind.Timed():
 			f.judgeTime(c.Interleaved)
 		default:
-			p.judgeCount(f)
-			p.release(f)
+			f.judgeCount()
+			f.release()
 		}
 		varied = varied || f.Why == tooDifferent
 		if f.Gate && f.Verdict == Worse {
-			c.Regressions = append(c.Regressions, cell.Subject.String()+" "+f.Operation.String()+"."+f.Name)
+			c.Regressions = append(c.Regressions, f.String())
 		}
 	}
 	shortest := math.Inf(1)
-	for _, t := range slices.Concat(p.trials[0], p.trials[1]) {
+	for _, t := range slices.Concat(cell.trials[0], cell.trials[1]) {
 		if o := t.cell.Offered; o != nil && !t.out {
 			shortest = min(shortest, o.Span)
 		}
 	}
 	if varied && shortest < longTrial {
-		cell.Notes = append(cell.Notes, fmt.Sprintf("trials measured less than %d s: longer ones differ less from each other", longTrial))
+		cell.Notes = append(cell.Notes, shortTrials)
 	}
-	if p.broken && (gated || len(cell.Figures) == 0) {
-		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+p.why)
+	if cell.broken && (gated || len(cell.Figures) == 0) {
+		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
 	}
 }
 
@@ -289,15 +289,7 @@ func (c *Comparison) judge(cell *Cell, p *pair) {
 // longer ones (docs/internals/comparing.md).
 const longTrial = 10
 
-// release lets a counter of invalid trials through its gate, unless nothing was left to chance:
-// a client that stood still may have changed what operations found. Errors still count.
-func (p *pair) release(f *Figure) {
-	if f.Gate && f.Verdict == Worse && f.Name != "errors" && !p.sequential() &&
-		slices.ContainsFunc(f.of.all(), func(o observed) bool { return o.out }) {
-		f.Exact = false
-		f.cannotTell("a trial is invalid, and gates ignore its counters")
-	}
-}
+var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less", longTrial)
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
 
@@ -315,37 +307,32 @@ func (f *Figure) differs(more, matters bool) {
 
 const tooDifferent = "the trials differ too much"
 
-// leastTrials is how many trials of each side it takes to find a difference. Eight trials have
-// 70 permutations, which is enough.
-const leastTrials = 4
-
 // drifts is how far the machine may have drifted from one run to the next, in standard
 // deviations of the trials. If trials vary much, so do hours.
 const drifts = 2
 
 // judgeTime sets the verdict of a timed figure.
 func (f *Figure) judgeTime(interleaved bool) {
-	limit := math.Log1p(f.Limit)
-	if f.trials < leastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
+	e, limit := &f.estimate, math.Log1p(f.Limit)
+	if e.Trials < significance.LeastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
 		f.Low, f.High = nil, nil
-		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", leastTrials))
-		f.Needed = leastTrials
+		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials))
+		f.Needed = significance.LeastTrials
 		return
 	}
-	estimate, low, high := math.Log(*f.Ratio), math.Log(*f.Low), math.Log(*f.High)
-	nearest := max(limit, drifts*f.spread)
+	nearest := max(limit, drifts*e.Deviation)
 	if interleaved {
 		nearest = 0
 	}
 	switch {
-	case (low > nearest || high < -nearest) && math.Abs(estimate) >= limit:
-		f.differs(estimate > 0, true)
-	case low >= -limit && high <= limit:
+	case (e.Low > nearest || e.High < -nearest) && math.Abs(e.Difference) >= limit:
+		f.differs(e.Difference > 0, true)
+	case e.Low >= -limit && e.High <= limit:
 		f.Verdict = Same
 	default:
-		width := (high - low) / 2
+		width := (e.High - e.Low) / 2
 		f.cannotTell(tooDifferent)
-		f.Needed = max(f.trials+1, int(math.Ceil(float64(f.trials)*(width/limit)*(width/limit))))
+		f.Needed = max(e.Trials+1, int(math.Ceil(float64(e.Trials)*(width/limit)*(width/limit))))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/significance"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -54,13 +55,18 @@ func slower(factor float64) func(o *results.Op) {
 	}
 }
 
-func compared(t *testing.T, base, new Side, gates string, force bool) *Comparison {
+func gatesOf(t *testing.T, text string) []Gate {
 	t.Helper()
-	g, err := ParseGates(gates)
+	gates, err := ParseGates(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Runs(base, new, Options{Gates: g, Force: force})
+	return gates
+}
+
+func compared(t *testing.T, base, new Side, gates string, force bool) *Comparison {
+	t.Helper()
+	c, err := Runs(base, new, Options{Gates: gatesOf(t, gates), Force: force})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,15 +128,27 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// The command that decides names the workload, and a build that is compared with itself is named as such.
+// The command that decides names the workload, and a build that is compared with itself is named as such, first.
 func TestUndecided(t *testing.T) {
 	base, fresh := pairOf(3)
 	for _, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
 		r.Workload.Name, r.Environment.Commit = "mine.yaml", "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
 	}
 	c := compared(t, base, fresh, "*", false)
-	if want := "--run 'mine.yaml -m james' --base bin/old --new bin/new --trials 10"; !strings.HasSuffix(c.decide(), want) {
-		t.Errorf("the advice is %q, want %q at its end", c.decide(), want)
+	first := c.Document().Sections[0].Says
+	var said []string
+	for _, s := range first[:5] {
+		said = append(said, strings.TrimSpace(s.Lead+": "+s.Text))
+	}
+	want := []string{
+		"Note: base and new are the same build; a difference is chance, or the machine",
+		": INCONCLUSIVE: no regression found, but latency has too few trials to show one. Exit status: 0.",
+		"Next: run about 10 interleaved trials of each build, which decide 1 metric:",
+		`: mailbench compare --base bin/old --new bin/new --trials 10 \`,
+		":   --run 'mine.yaml -m james'",
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("it says\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
 	}
 	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "the same build") {
 		t.Errorf("the notes are %q", c.Notes)
@@ -138,6 +156,59 @@ func TestUndecided(t *testing.T) {
 	fresh.Runs[0].Environment.Dirty = true
 	if c = compared(t, base, fresh, "*", false); len(c.Notes) != 0 {
 		t.Errorf("the notes on two builds are %q", c.Notes)
+	}
+}
+
+// The advice fits the trials: more of them, longer ones where too many would be needed, interleaved ones after
+// sequential runs, and the commands of the runs that compare made.
+func TestNext(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		varied     int64 // of trials, in ns
+		factor     float64
+		sequential bool
+		turns      Turns
+		want       string
+	}{
+		{name: "nothing to do", factor: 1},
+		{name: "some trials more", varied: 30_000, factor: 1, want: "run about 11 interleaved trials of each build, which decide 1 metric:|" +
+			"mailbench compare --base bin/old --new bin/new --trials 11 \\|  --run 'quick -m james'"},
+		{
+			name: "too noisy", varied: 90_000, factor: 1, turns: Turns{"quick -m james", "bin/a -x", "bin/b"},
+			want: "too noisy for 50 such trials. Use a quiet machine, or longer trials:|" +
+				"mailbench compare --base 'bin/a -x' --new bin/b --trials 20 \\|  --run 'quick -m james --set phases.measure.duration=30s'",
+		},
+		{name: "sequential", factor: 1.5, sequential: true, want: "these runs were sequential: confirm the latency with interleaved trials:|" +
+			"mailbench compare --base bin/old --new bin/new --trials 10 \\|  --run 'quick -m james'"},
+		{name: "slower", factor: 1.13, want: "find the cause, or accept the change with --threshold '*,james/embedded/list.p99:20%'"},
+	} {
+		base, fresh := pairOf(10)
+		for side, s := range []Side{base, fresh} {
+			for i := range s.Runs[0].Cells {
+				for name, o := range s.Runs[0].Cells[i].Ops {
+					o.Response.P50 += int64((i*(side+1))%3) * tc.varied
+					s.Runs[0].Cells[i].Ops[name] = o
+				}
+				if side == 1 && tc.sequential {
+					s.Runs[0].Cells[i].Started = began.Add(time.Hour + time.Duration(i)*time.Second).Format(time.RFC3339Nano)
+				}
+			}
+		}
+		change(fresh, "list", slower(tc.factor))
+		c, err := Runs(base, fresh, Options{Gates: gatesOf(t, "*"), Turns: tc.turns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var worse []*Figure
+		for _, f := range c.sorted() {
+			if f.Verdict == Worse {
+				worse = append(worse, f)
+			}
+		}
+		text, command := c.next(worse)
+		if got := strings.Join(append([]string{text}, command...), "|"); got != tc.want {
+			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
+		}
 	}
 }
 
@@ -342,7 +413,7 @@ func TestRetries(t *testing.T) {
 	base, new := pairOf(1)
 	change(new, "list", retried(18))
 	c := compared(t, base, new, "*", false)
-	if f := figureOf(t, c, "list", "attempts"); f.Verdict != CannotTell || f.Needed != leastTrials {
+	if f := figureOf(t, c, "list", "attempts"); f.Verdict != CannotTell || f.Needed != significance.LeastTrials {
 		t.Errorf("one trial with retries: %+v", f)
 	}
 	if f := figureOf(t, c, "list", "requests"); f.Verdict != Same || len(c.Regressions) > 0 {
@@ -439,13 +510,13 @@ func TestRefused(t *testing.T) {
 		}
 		// The contents of builds are noted where builds are compared. All else is refused.
 		held := strings.Contains(want, "schema") || strings.HasSuffix(strings.Split(want, ":")[0], " of embedded") && !strings.HasPrefix(want, "durability")
-		c, err := Runs(base, fresh, Options{Gates: gates, Builds: true})
+		c, err := Runs(base, fresh, Options{Gates: gates, Turns: Turns{Workload: "quick"}})
 		if noted := err == nil && slices.Equal(c.Notes, []string{"the builds differ in " + want}); noted != held || held != (err == nil) {
 			t.Errorf("of builds: %v, and held by a build is %v: %s", err, held, want)
 		}
 		// All runs of a side are of one commit.
 		twice := Side{base.Name, []*results.Run{base.Runs[0], fresh.Runs[0]}}
-		if _, err := Runs(twice, base, Options{Gates: gates, Builds: true}); err == nil && held {
+		if _, err := Runs(twice, base, Options{Gates: gates, Turns: Turns{Workload: "quick"}}); err == nil && held {
 			t.Errorf("of builds: runs of one side differ in %s", want)
 		}
 	}
@@ -515,7 +586,7 @@ func TestGates(t *testing.T) {
 		}
 	}
 	base, fresh := pairOf(4)
-	_, err = Runs(base, fresh, Options{Gates: []Gate{gates[0], {text: "opn.p50", model: "*", engine: "*", op: "opn", figure: "p50"}}})
+	_, err = Runs(base, fresh, Options{Gates: []Gate{gates[0], {text: "opn.p50", pattern: "*/*/*/opn/p50"}}})
 	if err == nil || !strings.Contains(err.Error(), "opn.p50 matches no metric") || !strings.Contains(err.Error(), "list, open, recount") {
 		t.Errorf("a gate of nothing: %v", err)
 	}

@@ -12,11 +12,15 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// differences are what the runs differ in besides the build. If the sides are commits,
-// differences in what a commit contains are in held instead. All runs of both sides are
-// compared with the first run of the base.
-func differences(base, new Side, commits bool) (all, held []string) {
-	first := base.Runs[0]
+// Differences are what two sides differ in besides the build.
+func Differences(base, new Side) []string {
+	all, _ := differences(base, new, false)
+	return all
+}
+
+// differences are what the runs differ in besides the build. If the sides are builds, differences in what a build
+// contains are in held instead. All runs of both sides are compared with the first run of the base.
+func differences(base, new Side, builds bool) (all, held []string) {
 	for side, s := range []Side{base, new} {
 		for i, r := range s.Runs {
 			name := s.Name
@@ -26,12 +30,16 @@ func differences(base, new Side, commits bool) (all, held []string) {
 			if r.Interrupted {
 				all = append(all, name+" was interrupted")
 			}
-			for _, d := range differ(first, r) {
+			for _, d := range differ(base.Runs[0], r) {
+				text := d.what
+				if d.base+d.new != "" {
+					text = fmt.Sprintf("%s: %s in %s, %s in %s", text, cmp.Or(d.base, "none"), base.Name, cmp.Or(d.new, "none"), name)
+				}
 				switch {
-				case !commits || !d.ofCommit || side == 0: // all runs of a side must be of one commit
-					all = append(all, d.text(base.Name, name))
+				case !builds || !d.ofBuild || side == 0: // all runs of a side must be of one build
+					all = append(all, text)
 				case i == 0:
-					held = append(held, d.text(base.Name, s.Name))
+					held = append(held, text)
 				}
 			}
 		}
@@ -42,27 +50,20 @@ func differences(base, new Side, commits bool) (all, held []string) {
 // difference is a property in which two runs differ.
 type difference struct {
 	what, base, new string
-	ofCommit        bool // the property belongs to a commit, such as a schema
-}
-
-func (d difference) text(base, new string) string {
-	if d.base == "" && d.new == "" {
-		return d.what
-	}
-	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, cmp.Or(d.base, "none"), base, cmp.Or(d.new, "none"), new)
+	ofBuild         bool // the property belongs to a build, such as a schema
 }
 
 // differ lists the properties that must be equal and are not.
 func differ(a, b *results.Run) (all []difference) {
-	add := func(what, base, new string, ofCommit bool) {
+	add := func(what, base, new string, ofBuild bool) {
 		if base != new {
-			all = append(all, difference{what, words.OneLine(base), words.OneLine(new), ofCommit})
+			all = append(all, difference{what, words.OneLine(base), words.OneLine(new), ofBuild})
 		}
 	}
 	add("workload", a.Workload.Name, b.Workload.Name, false)
 	if a.Workload.Name == b.Workload.Name {
 		line, was, is := firstLine(a.Workload.Text, b.Workload.Text)
-		add("line "+strconv.Itoa(line)+" of the workload", was, is, false)
+		add("line "+line+" of the workload", was, is, false)
 	}
 	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10), false)
 	phases := min(len(a.Phases), len(b.Phases))
@@ -80,43 +81,36 @@ func differ(a, b *results.Run) (all []difference) {
 			all = append(all, difference{"trace of phase " + p.Name, abbreviated(p.Trace), abbreviated(q.Trace), false})
 		}
 	}
-	// The same mail under another path is the same.
-	if a.Mail == nil || b.Mail == nil || a.Mail.SHA256 == "" || a.Mail.SHA256 != b.Mail.SHA256 {
-		add("mail file", mail(a), mail(b), false)
-	}
 	for _, s := range a.Schemas {
 		for _, t := range b.Schemas {
 			if s.Model == t.Model && s.SHA256 != t.SHA256 {
 				line, was, is := firstLine(s.Text, t.Text)
-				add(fmt.Sprintf("line %d of the schema of %s", line, s.Model), was, is, true)
+				add(fmt.Sprintf("line %s of the schema of %s", line, s.Model), was, is, true)
 			}
 		}
 	}
 	was, is := settings(a), settings(b)
-	for _, name := range union(was, is) {
-		add(name, was[name], is[name], false)
+	if a.Mail != nil && b.Mail != nil && a.Mail.SHA256 != "" && a.Mail.SHA256 == b.Mail.SHA256 {
+		is[setting{name: "mail file"}] = was[setting{name: "mail file"}] // under another path
 	}
-	before, after := reported(a), reported(b)
-	for _, engine := range union(before, after) {
-		if before[engine] == nil || after[engine] == nil {
-			continue
-		}
-		for _, name := range union(before[engine], after[engine]) {
-			add(name+" of "+engine, before[engine][name], after[engine][name], name != "durability")
+	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
+	slices.SortFunc(names, func(a, b setting) int {
+		return cmp.Or(cmp.Compare(a.engine, b.engine), cmp.Compare(a.name, b.name))
+	})
+	for _, s := range slices.Compact(names) {
+		version := setting{"version", s.engine}
+		_, before := was[version]
+		if _, after := is[version]; s.engine == "" {
+			add(s.name, was[s], is[s], false)
+		} else if before && after { // of an engine that only one of them has nothing is compared
+			add(s.name+" of "+s.engine, was[s], is[s], s.name != "durability")
 		}
 	}
 	return all
 }
 
-// union are the keys of both maps, in order.
-func union[V any](a, b map[string]V) []string {
-	keys := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
-
 // firstLine is the first line in which two texts differ, counted from 1.
-func firstLine(a, b string) (line int, was, is string) {
+func firstLine(a, b string) (line, was, is string) {
 	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range max(len(as), len(bs)) {
 		was, is = "", ""
@@ -127,26 +121,37 @@ func firstLine(a, b string) (line int, was, is string) {
 			is = strings.TrimSpace(bs[i])
 		}
 		if was != is {
-			return i + 1, strconv.Quote(was), strconv.Quote(is)
+			return strconv.Itoa(i + 1), strconv.Quote(was), strconv.Quote(is)
 		}
 	}
-	return 0, "", ""
-}
-
-func mail(r *results.Run) string {
-	if r.Mail == nil {
-		return ""
-	}
-	return r.Mail.File + " " + abbreviated(r.Mail.SHA256)
+	return "", "", ""
 }
 
 // abbreviated is the beginning of a digest.
 func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
 
-// settings are the machine, the limits and the flags of a run by name.
-func settings(r *results.Run) map[string]string {
+// setting is a setting of a run, or what an engine reported.
+type setting struct{ name, engine string }
+
+// settings are the machine, the limits, the flags and the mail of a run, and what each engine reported in its first
+// measured cell.
+func settings(r *results.Run) map[setting]string {
+	all := map[setting]string{}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if _, known := all[setting{"version", c.Engine}]; known || c.Kind != results.KindMeasure || c.Engines == nil {
+			continue
+		}
+		all[setting{"version", c.Engine}], all[setting{"durability", c.Engine}] = c.Engines.Version, c.Durability
+		for name, value := range c.Engines.Settings {
+			all[setting{"setting " + name, c.Engine}] = value
+		}
+	}
+	for name, value := range r.Settings {
+		all[setting{name: "setting " + name}] = value
+	}
 	e, c := &r.Environment, &r.Config
-	s := map[string]string{
+	own := map[string]string{
 		"machine":          cmp.Or(r.Machine.ID, r.Machine.Name),
 		"system":           e.OS + "/" + e.Arch,
 		"kernel":           e.Kernel,
@@ -163,39 +168,19 @@ func settings(r *results.Run) map[string]string {
 		"kept data folder": strconv.FormatBool(c.Data),
 		"shards":           strconv.Itoa(r.Generators()),
 	}
+	if r.Mail != nil {
+		own["mail file"] = r.Mail.File + " " + abbreviated(r.Mail.SHA256)
+	}
 	if f := c.FindMax; f != nil {
 		from := "the phase's rate"
 		if f.From > 0 {
 			from = perSecond(f.From)
 		}
-		s["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
+		own["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
 			from, perSecond(f.Max), results.Percent(f.Precision), f.Step)
 	}
-	for name, value := range r.Settings {
-		s["setting "+name] = value
+	for name, value := range own {
+		all[setting{name: name}] = value
 	}
-	return s
-}
-
-// reported is what each engine reported in its first measured cell, by engine and name.
-func reported(r *results.Run) map[string]map[string]string {
-	all := map[string]map[string]string{}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.Kind != results.KindMeasure || c.Engines == nil || all[c.Engine] != nil {
-			continue
-		}
-		of := map[string]string{"version": c.Engines.Version, "durability": c.Durability}
-		for name, value := range c.Engines.Settings {
-			of["setting "+name] = value
-		}
-		all[c.Engine] = of
-	}
-	return all
-}
-
-// Differences are what two sides differ in besides the build.
-func Differences(base, new Side) []string {
-	all, _ := differences(base, new, false)
 	return all
 }

@@ -14,148 +14,141 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Document is the comparison as a report: the verdict, the whole load, the metrics that changed, the worst
-// first, those that are inconclusive, and folded all others.
+// Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
+// metrics that changed, the worst first, the inconclusive ones, and folded all others.
 func (c *Comparison) Document() *document.Document {
 	d := &document.Document{
 		Title: c.New.Name + " against " + c.Base.Name,
-		Facts: []string{
-			"base: " + c.Base.Describe(), "new: " + c.New.Describe(), "trials: " + c.trials(),
-		},
+		Facts: []string{"base: " + c.Base.describe(&c.New), "new: " + c.New.describe(&c.Base), "trials: " + c.trials()},
 	}
-	verdict := document.Section{ID: "verdict"}
-	style := document.Strong
-	if len(c.Regressions) > 0 {
-		style = document.Bad
-	}
-	verdict.Say(style, "", c.Conclusion())
-	verdict.Say(document.Plain, "To decide", c.decide())
-	for _, f := range c.Forced {
-		verdict.Say(document.Bad, "Forced", "the runs differ in more than the build, so ratios may be caused by that: "+f)
-	}
-	for _, n := range c.Notes {
-		verdict.Say(document.Plain, "Note", n)
-	}
-	who := map[string][]string{} // by note
-	var notes []string
-	for i := range c.Cells {
-		cell := &c.Cells[i]
-		for _, why := range append([]string{cell.Why}, cell.Notes...) {
-			if who[why] == nil {
-				notes = append(notes, why)
-			}
-			who[why] = append(who[why], cell.Subject.String())
-		}
-	}
-	for _, why := range notes {
-		lead := strings.Join(who[why], ", ")
-		if n := len(who[why]); n > 2 {
-			lead = fmt.Sprintf("%d of %d phases", n, len(c.Cells))
-		}
-		verdict.Say(document.Plain, lead, why)
-	}
-	load := section("load", "Whole load", "all operations together; typical is the p50 of each, weighted by its share")
-	changed := section("changed", "Changed", "regressions, then improvements, the largest difference first")
-	open := section("inconclusive", "Inconclusive", "the interval includes both no difference and one that matters")
-	rest := section("rest", "All other metrics", "")
+	sorted := c.sorted()
+	worse := slices.DeleteFunc(slices.Clone(sorted), func(f *Figure) bool { return f.Verdict != Worse })
+	load, changed := section("load", "Whole load"), section("changed", "Changed")
+	open, rest := section("inconclusive", "Inconclusive"), section("rest", "All other metrics")
 	rest.Fold = true
-	unclear := map[string][]string{} // metrics by why they have no verdict and no interval
-	var whys []string
-	wide := 0                            // metrics without a verdict because of their interval
 	rates, alike := map[string]bool{}, 0 // all operations of a closed loop have one rate, which is shown once
-	for _, l := range c.lines() {
-		to, interval := &rest, l.kind.Timed() && l.Low != nil
-		switch {
-		case l.kind.whole:
+	for _, f := range sorted {
+		to := &rest
+		switch differs := f.Verdict == Worse || f.Verdict == Better; {
+		case f.kind.whole && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
 			to = &load
-		case l.Verdict == Worse || l.Verdict == Better:
+		case differs:
 			to = &changed
-		case l.Verdict == CannotTell && interval:
+		case f.Verdict == CannotTell && f.Low != nil:
 			to = &open
 		}
-		if l.Verdict == CannotTell && interval {
-			wide++
-		} else if l.Verdict == CannotTell && l.Why != "" {
-			if unclear[l.Why] == nil {
-				whys = append(whys, l.Why)
+		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
+		if f.Name == "rate" && to != &rest {
+			key := row.Group + row.Cells[3].Text + row.Cells[5].Text + f.said()
+			if rates[key] && to == &changed {
+				alike++
 			}
-			unclear[l.Why] = append(unclear[l.Why], l.cell.Model+" "+l.Operation.String()+" "+l.Name)
-		}
-		row := document.Row{Group: l.cell.Subject.String(), Cells: l.cells()}
-		if l.kind.Name == "rate" && to != &rest {
-			key := row.Group + row.Cells[3].Text + row.Cells[5].Text + l.said()
 			if rates[key] {
-				to, alike = &rest, alike+1
+				to = &rest
 			}
 			rates[key] = true
 		}
 		to.Table.Rows = append(to.Table.Rows, row)
 	}
-	if alike > 0 && len(changed.Table.Rows) > 0 {
+	if alike > 0 {
 		changed.Note(document.Plain, "", fmt.Sprintf("rates of one loop go together: %d more have a ratio that is shown above", alike))
 	}
-	if open.Fold = len(open.Table.Rows) > mostOpen; open.Fold {
-		verdict.Say(document.Warn, "Inconclusive", fmt.Sprintf("%d metrics: %s", wide, open.Lead))
-	}
-	for _, why := range whys {
-		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), "metric")+": "+why)
-		rest.Note(document.Plain, "Inconclusive", why+": "+strings.Join(unclear[why], ", "))
-	}
+	open.Fold = len(open.Table.Rows) > mostOpen
+	verdict := document.Section{ID: "verdict"}
+	c.headline(&verdict, worse)
+	c.overview(&verdict, &rest)
 	d.Sections = []document.Section{verdict}
 	for _, s := range []document.Section{load, changed, open, rest} {
 		if len(s.Table.Rows)+len(s.Notes) > 0 {
 			d.Sections = append(d.Sections, s)
 		}
 	}
-	for i := range slices.Backward(d.Sections) {
-		if s := &d.Sections[i]; !s.Fold {
-			s.Note(document.Faint, "", c.legend())
-			break
-		}
-	}
+	shown := slices.DeleteFunc(slices.Clone(d.Sections), func(s document.Section) bool { return s.Fold })
+	last := &d.Sections[len(shown)-1] // folded ones are the last
+	last.Notes = append(last.Notes, c.legend(shown)...)
+	last.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
 	return d
 }
 
-// mostOpen is how many inconclusive metrics are not folded.
-const mostOpen = 20
+// mostOpen is how many inconclusive metrics are not folded. Of more phases than mostPhases only the typical latency of
+// the whole load is not.
+const mostOpen, mostPhases = 20, 3
 
-func section(id, title, lead string) document.Section {
-	return document.Section{ID: id, Title: title, Lead: lead, Table: &document.Table{Columns: []document.Column{
+func section(id, title string) document.Section {
+	return document.Section{ID: id, Title: title, Table: &document.Table{Columns: []document.Column{
 		{Left: true},
 		{Title: "base"},
 		{Title: "new"},
 		{Title: "ratio", Help: "new divided by base"},
 		{
-			Page: true, Left: true, Title: "interval",
+			Page: true, Left: true, Title: "ratio and interval",
 			Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
 		},
-		{Title: "interval", Rank: 2, Help: "all intervals hold together with 95% confidence"},
-		{Title: "limit", Rank: 1, Help: "the smallest difference that matters; in brackets, one that does not fail the comparison"},
+		{Title: "interval", Rank: 1, Help: "all intervals hold together with 95% confidence"},
+		{Title: "limit", Rank: 2, Help: "the smallest difference that matters"},
 		{Left: true, Title: "verdict"},
 	}}}
 }
 
-// lines are the metrics of all cells that could be compared: those that a gate fails first, then those
-// that are worse, then those that are better, the largest difference first, and then the others.
-func (c *Comparison) lines() (all []*Figure) {
-	for i := range c.Cells {
-		for j := range c.Cells[i].Figures {
-			if c.Cells[i].Why == "" {
-				all = append(all, &c.Cells[i].Figures[j])
+// overview counts the verdicts, of metrics that vary and of counters. It says why metrics without an interval are
+// inconclusive; the folded rest names them.
+func (c *Comparison) overview(verdict, rest *document.Section) {
+	verdicts := []Verdict{Worse, Better, Same, CannotTell}
+	t := &document.Table{Columns: []document.Column{{Title: "metrics", Left: true}}}
+	for _, v := range verdicts {
+		t.Columns = append(t.Columns, document.Column{Title: string(v)})
+	}
+	counts := map[bool]map[Verdict]int{true: {}, false: {}} // by whether the metric is timed
+	var whys []string
+	unclear := map[string][]string{} // metrics by why they have no verdict
+	for f := range c.figures {
+		if f.cell.Why != "" {
+			continue
+		}
+		counts[f.kind.Timed()][f.Verdict]++
+		if f.Verdict == CannotTell && f.Low == nil {
+			if unclear[f.Why] == nil {
+				whys = append(whys, f.Why)
 			}
+			unclear[f.Why] = append(unclear[f.Why], f.cell.Model+" "+f.Operation.String()+" "+f.Name)
 		}
 	}
-	rank := func(l *Figure) (int, float64) {
+	for _, timed := range []bool{true, false} {
+		row := []document.Cell{document.Text("counters")}
+		if timed {
+			row[0].Text = "latency, rates"
+		}
+		for _, v := range verdicts {
+			row = append(row, document.Text(strconv.Itoa(counts[timed][v])))
+		}
+		t.Add(row...)
+	}
+	verdict.Table = t
+	for _, why := range whys {
+		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), "metric")+": "+why)
+		rest.Note(document.Plain, "Inconclusive", why+": "+strings.Join(unclear[why], ", "))
+	}
+}
+
+// sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are
+// worse, then those that are better, the largest difference first, and then the others.
+func (c *Comparison) sorted() (all []*Figure) {
+	for f := range c.figures {
+		if f.cell.Why == "" {
+			all = append(all, f)
+		}
+	}
+	rank := func(f *Figure) (int, float64) {
 		size := 0.0
-		if l.Ratio != nil && *l.Ratio > 0 {
-			size = -math.Abs(math.Log(*l.Ratio))
+		if f.Ratio != nil && *f.Ratio > 0 {
+			size = -math.Abs(math.Log(*f.Ratio))
 		}
 		switch {
-		case l.Verdict == Worse && l.Gate:
+		case f.Verdict == Worse && f.Gate:
 			return 0, size
-		case l.Verdict == Worse:
+		case f.Verdict == Worse:
 			return 1, size
-		case l.Verdict == Better:
+		case f.Verdict == Better:
 			return 2, size
 		}
 		return 3, 0
@@ -176,12 +169,9 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return document.Text(text(*v))
 	}
-	interval, limit, verdict := "", strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64)+"%", document.Text(f.said())
+	interval, verdict := "", document.Text(f.said())
 	if f.Ratio != nil && f.Low != nil && f.High != nil {
 		interval = bound(*f.Low) + " to " + bound(*f.High)
-	}
-	if !f.Gate {
-		limit = "(" + limit + ")"
 	}
 	if f.Verdict == Worse {
 		verdict.Style = document.Bad
@@ -190,11 +180,12 @@ func (f *Figure) cells() []document.Cell {
 	if !f.kind.whole {
 		name = f.Operation.String() + " " + f.Name
 	}
-	ratio := value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })
 	return []document.Cell{
-		document.Text(name), value(f.Base, f.kind.Text), value(f.New, f.kind.Text), ratio,
+		document.Text(name), value(f.Base, f.kind.Text), value(f.New, f.kind.Text),
+		value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) }),
 		{Range: f.drawn()},
-		document.Text(interval), document.Text(limit), verdict,
+		document.Text(interval),
+		document.Text(strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"), verdict,
 	}
 }
 
@@ -212,76 +203,33 @@ func (f *Figure) drawn() *document.Range {
 	return r
 }
 
-// Conclusion is the result of the comparison in one line.
-func (c *Comparison) Conclusion() string {
-	n, apart := map[Verdict]int{}, 0
-	for _, cell := range c.Cells {
-		if cell.Why != "" {
-			apart++
-		}
-		for _, f := range cell.Figures {
-			n[f.Verdict]++
-		}
+// bound writes a bound of an interval.
+func bound(v float64) string {
+	if v >= 100 {
+		return ">100"
 	}
-	counts := fmt.Sprintf("%s, %s, %d unchanged, %d inconclusive", words.Plural(n[Worse], "regression"),
-		words.Plural(n[Better], "improvement"), n[Same], n[CannotTell])
-	if apart > 0 {
-		counts += fmt.Sprintf("; %d of %d phases could not be compared", apart, len(c.Cells))
-	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+const tooNoisy = "too noisy"
+
+// said is the verdict, or how many trials it would take to decide.
+func (f *Figure) said() string {
+	s := string(f.Verdict)
 	switch {
-	case len(c.Regressions) > 0:
-		return fmt.Sprintf("REGRESSION (%d). Metrics: %s.", len(c.Regressions), counts)
-	case slices.ContainsFunc(c.lines(), func(l *Figure) bool {
-		return l.kind.whole && l.Name == "typical" && l.Verdict == CannotTell
-	}):
-		return "INCONCLUSIVE: no regression found, but the latency of the whole load could hide one. Metrics: " + counts + "."
-	case n[CannotTell]+apart > 0:
-		return "No regression found, but some metrics are inconclusive. Metrics: " + counts + "."
+	case f.Verdict == Worse && f.Gate:
+		s = "REGRESSION"
+	case f.Verdict == Worse:
+		s += ", does not fail"
+	case f.Needed > mostTrials:
+		s = tooNoisy
+	case f.Needed > 0:
+		s = fmt.Sprintf("needs %d trials", f.Needed)
 	}
-	return "No regression. Metrics: " + counts + "."
-}
-
-// decide is the command that is likely to decide what is inconclusive of the whole load: more trials, or longer ones if
-// there would be too many.
-func (c *Comparison) decide() string {
-	need, longer := 0, "" // the first phase that needs longer trials
-	var models, engines []string
-	for _, l := range c.lines() {
-		if !l.kind.whole || l.Verdict != CannotTell {
-			continue
-		}
-		models, engines = append(models, l.cell.Model), append(engines, l.cell.Engine)
-		if need = max(need, l.Needed); l.Needed > mostTrials {
-			longer = cmp.Or(longer, l.cell.Phase)
-		}
+	if f.Exact {
+		s += ", exact"
 	}
-	if need == 0 {
-		return ""
-	}
-	workload, trials := c.New.workload, max(need, usualTrials)
-	if m := unique(models); strings.Count(m, ",") < mostNamed {
-		workload += " -m " + m
-	}
-	if e := unique(engines); e != "embedded" {
-		workload += " -e " + e
-	}
-	if longer != "" {
-		workload, trials = fmt.Sprintf("%s --set phases.%s.duration=%ds", workload, longer, 3*longTrial), busyTrials
-	}
-	return fmt.Sprintf("mailbench compare --run %s --base bin/old --new bin/new --trials %d", shellquote.Join(workload), trials)
-}
-
-// mostNamed is how many models the command names. More are nearly always all of the workload.
-const mostNamed = 2
-
-// How many trials are usual to compare two builds, how many on a busy machine, and from how many on longer ones are
-// better.
-const usualTrials, busyTrials, mostTrials = 10, 20, 50
-
-// unique are the names, each once, separated by commas.
-func unique(names []string) string {
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), ",")
+	return s
 }
 
 // trials says how many there are and how they were compared.
@@ -300,20 +248,41 @@ func (c *Comparison) trials() string {
 	return s + "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
 }
 
-// legend explains the tables.
-func (c *Comparison) legend() string {
-	rule := "A timed metric is a regression or an improvement if its interval excludes 1 and its ratio is beyond the limit."
+// legend explains the terms that the tables use.
+func (c *Comparison) legend(tables []document.Section) (all []document.Sentence) {
+	differs := "the interval excludes 1, the ratio exceeds the limit"
 	if !c.Interleaved {
-		rule = "A timed metric is a regression or an improvement if all of its interval is beyond the limit, and beyond twice the " +
-			"deviation between trials."
+		differs = "the interval is beyond the limit, and twice the deviation"
 	}
-	return "base and new are geometric means of the trials, without the effect of outliers; ratio is new/base. All intervals hold " +
-		"together with 95% confidence. limit is the smallest difference that matters; one in brackets does not fail the comparison. " + rule +
-		" \"needs 40 trials\" is inconclusive: about 40 trials of each side, as long as these, would decide."
+	says := func(cell int, text string) bool {
+		return slices.ContainsFunc(tables, func(s document.Section) bool {
+			return slices.ContainsFunc(s.Table.Rows, func(r document.Row) bool {
+				return cell < len(r.Cells) && strings.HasPrefix(r.Cells[cell].Text, text)
+			})
+		})
+	}
+	for _, term := range []struct {
+		name, text string
+		used       bool
+	}{
+		{"counters", "requests, rows scanned, rows, bytes, errors; not subject to noise", true},
+		{"typical", "the p50 of each operation, weighted by its share of the load", says(0, "typical")},
+		{"ratio", "new/base, of means of the trials without the effect of outliers", len(tables) > 1},
+		{"interval", "the true ratio is in it, with 95% confidence for all metrics together", len(tables) > 1},
+		{"limit", "the smallest difference that matters", len(tables) > 1},
+		{"regression, improvement", differs, says(7, "REGR") || says(7, "regr") || says(7, "impr")},
+		{"needs N trials", "inconclusive; about N trials of each side would decide", says(7, "needs ")},
+		{tooNoisy, fmt.Sprintf("inconclusive; %d trials of each side would not decide", mostTrials), says(7, tooNoisy)},
+	} {
+		if term.used {
+			all = append(all, document.Sentence{Lead: term.name, Text: term.text, Style: document.Faint})
+		}
+	}
+	return all
 }
 
-// Describe names the version of a build and when it ran.
-func (b Build) Describe() string {
+// describe names the version of a build and when it ran, with its Go if that of the other build differs.
+func (b Build) describe(other *Build) string {
 	s := b.Name + ", mailbench " + b.Version
 	if b.Commit != "" {
 		s += " (" + b.Commit[:min(12, len(b.Commit))]
@@ -322,34 +291,12 @@ func (b Build) Describe() string {
 		}
 		s += ")"
 	}
-	s += ", " + b.Go + ", " + b.Started
+	if b.Go != other.Go {
+		s += ", " + b.Go
+	}
+	s += ", " + b.Started
 	if b.Runs > 1 {
 		s += ", " + words.Plural(b.Runs, "run")
-	}
-	return s
-}
-
-// bound writes a bound of an interval.
-func bound(v float64) string {
-	if v >= 100 {
-		return ">100"
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-// said is the verdict, and how many trials it would take to decide.
-func (f *Figure) said() string {
-	s := string(f.Verdict)
-	switch {
-	case f.Verdict == Worse:
-		s = "REGRESSION"
-	case f.Needed > 999:
-		s = "needs >999 trials"
-	case f.Needed > 0:
-		s = fmt.Sprintf("needs %d trials", f.Needed)
-	}
-	if f.Exact {
-		s += ", exact"
 	}
 	return s
 }

@@ -3,20 +3,19 @@ package compare
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Gate says which difference of some figures fails a comparison.
 type Gate struct {
-	text                      string
-	model, engine, op, figure string  // patterns of path.Match
-	stream                    string  // pattern of path.Match; "*" matches the whole phase, too
-	limit                     float64 // negative: the figure's own limit
+	text    string
+	pattern string  // of path.Match: MODEL/ENGINE/STREAM/OP/FIGURE; * matches the whole phase as a stream, too
+	limit   float64 // negative: the figure's own limit
 }
 
 // DefaultGates fail a comparison if any figure is worse by its own limit.
@@ -36,75 +35,57 @@ func ParseGates(text string) ([]Gate, error) {
 	return gates, nil
 }
 
+// limitAt finds the limit, which is after the last colon. A figure of a stream has letters there.
+var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z]*)$`)
+
 func parseGate(text string) (Gate, error) {
-	g := Gate{text: text, model: "*", engine: "*", stream: "*", op: "*", limit: -1}
-	name, limit, limited := cutLimit(text)
-	if limited {
+	g := Gate{text: text, limit: -1}
+	name := text
+	if at := limitAt.FindStringIndex(text); at != nil {
+		limit := text[at[0]+1:]
 		percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
 		if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
 			return g, fmt.Errorf("expected a limit such as 10%%, from 0%% to 1000%%")
 		}
-		g.limit = percent / 100
+		name, g.limit = text[:at[0]], percent/100
 	}
 	parts := strings.Split(name, "/")
-	switch len(parts) {
-	case 3:
-		g.model, g.engine = parts[0], parts[1]
-	case 2:
-		g.model = parts[0]
-	case 1:
-	default:
+	if len(parts) > 3 {
 		return g, fmt.Errorf("expected [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT]")
 	}
-	g.figure = parts[len(parts)-1]
-	if stream, figure, has := strings.Cut(g.figure, ":"); has {
-		g.stream, g.figure = stream, figure
+	figure, stream, op := parts[len(parts)-1], "*", "*"
+	if before, after, has := strings.Cut(figure, ":"); has {
+		stream, figure = before, after
 	}
-	if op, figure, has := strings.Cut(g.figure, "."); has && !isMetric(g.figure) {
-		g.op, g.figure = op, figure
+	if before, after, has := strings.Cut(figure, "."); has && !isMetric(figure) { // p99.9 is one
+		op, figure = before, after
 	}
-	if !isMetric(g.figure) {
-		err := fmt.Errorf("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99",
-			g.figure, strings.Join(Names(), ", "))
-		if near := strict.Nearest(g.figure, Names()); near != "" {
+	if !isMetric(figure) {
+		err := fmt.Errorf("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99", figure, strings.Join(Names(), ", "))
+		if near := strict.Nearest(figure, Names()); near != "" {
 			err = fmt.Errorf("%w; did you mean %q?", err, near)
 		}
 		return g, err
 	}
-	for _, pattern := range []string{g.model, g.engine, g.stream, g.op} {
-		if _, err := path.Match(pattern, ""); err != nil {
-			return g, fmt.Errorf("%q is no pattern", pattern)
-		}
+	of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
+	g.pattern = strings.Join(append(of, stream, op, figure), "/")
+	if _, err := path.Match(g.pattern, ""); err != nil {
+		return g, fmt.Errorf("%q is no pattern", text)
 	}
 	return g, nil
 }
 
-// cutLimit cuts off the limit. That is the text after the last colon, unless it is a figure of
-// a stream.
-func cutLimit(text string) (name, limit string, limited bool) {
-	at := strings.LastIndexByte(text, ':')
-	if at < 0 {
-		return text, "", false
-	}
-	if limit = text[at+1:]; !strings.HasSuffix(limit, "%") && strings.ContainsFunc(limit, unicode.IsLetter) {
-		return text, "", false
-	}
-	return text[:at], limit, true
-}
-
 // isMetric reports whether a pattern matches the name of a metric.
 func isMetric(pattern string) bool {
-	return slices.ContainsFunc(Names(), func(name string) bool { return match(pattern, name) })
+	return slices.ContainsFunc(Names(), func(name string) bool {
+		ok, err := path.Match(pattern, name)
+		return ok && err == nil
+	})
 }
 
 // Holds reports whether the gate matches that metric.
 func (g *Gate) Holds(s Subject, o Operation, figure string) bool {
-	return match(g.model, s.Model) && match(g.engine, s.Engine) &&
-		match(g.stream, o.Stream) && match(g.op, o.Op) && match(g.figure, figure)
-}
-
-func match(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
+	ok, err := path.Match(g.pattern, strings.Join([]string{s.Model, s.Engine, o.Stream, o.Op, figure}, "/"))
 	return ok && err == nil
 }
 

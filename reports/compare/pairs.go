@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -21,7 +20,7 @@ type Side struct {
 // sides are the names of the sides. The two parts of a pair are in this order.
 var sides = [2]string{"base", "new"}
 
-// Subject is what two cells must have in common to be compared.
+// Subject is what the results of two sides must have in common to be compared.
 type Subject struct {
 	Model  string `json:"model"`
 	Engine string `json:"engine"`
@@ -31,15 +30,8 @@ type Subject struct {
 // String is MODEL/ENGINE/PHASE.
 func (s Subject) String() string { return s.Model + "/" + s.Engine + "/" + s.Phase }
 
-// trial is the cell of one trial with its run.
-type trial struct {
-	run  *results.Run
-	cell *results.Cell
-	out  bool // the trial's times are left out
-}
-
 // Operation is what metrics are of: an operation of a whole phase, or of one of the streams that the phase
-// runs at once.
+// runs together.
 type Operation struct {
 	Stream string `json:"stream,omitempty"` // "": the whole phase
 	Op     string `json:"op"`
@@ -59,41 +51,33 @@ const WholeLoad = "whole load"
 // The operations that stand for all of a phase: for its latencies, and for the highest rate of a search.
 var everything, searched = Operation{Op: WholeLoad}, Operation{Op: "all"}
 
+// trial is the result of one trial with its run.
+type trial struct {
+	run  *results.Run
+	cell *results.Cell
+	out  bool // the trial's times are left out
+}
+
 // observed is an operation in a trial. If the trial does not have it, it was never attempted.
 type observed struct {
 	*trial
-	of     *results.Cell // the trial's cell, or one with the operation's stream alone
+	of     *results.Cell // the trial's result, or one with the operation's stream alone
 	op     results.Op
-	shares map[string]float64 // the pair's; of everything only
+	shares map[string]float64 // those of the cell
 }
 
-// series is an operation in all trials of both sides.
+// series is an operation in all trials of both sides, with the metrics that are compared.
 type series struct {
 	Operation
-	in [2][]observed
+	measures []*Measure
+	in       [2][]observed
 }
 
 func (s *series) all() []observed { return slices.Concat(s.in[0], s.in[1]) }
 
-// pair has the trials of one key on both sides, in the order in which they began.
-type pair struct {
-	Subject
-	trials [2][]trial
-	timed  [2]int // trials whose times are not left out
-	// series are the operations that both sides executed: first the search for the highest rate, then operations
-	// of the phase, then those of its streams, each the most frequent first. An operation of a single stream is
-	// listed for that stream only: the phase has the same metrics.
-	series []series
-	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
-	search bool               // some trial searched for the highest rate
-	notes  []string
-	why    string // why the cells cannot be compared, or ""
-	broken bool   // why is a fault of the new build only
-}
-
-// pairs puts the measured cells of both sides together, in the order of the base. It also says which cells only
-// one side has.
-func pairs(base, new Side, force bool) (all []*pair, alone []string) {
+// pair makes a cell of each subject that both sides measured, in the order of the base. It returns which subjects
+// only one side has.
+func (c *Comparison) pair(base, new Side, force bool) (alone []string) {
 	b, order := base.trials()
 	n, others := new.trials()
 	for _, k := range order {
@@ -101,17 +85,17 @@ func pairs(base, new Side, force bool) (all []*pair, alone []string) {
 			alone = append(alone, fmt.Sprintf("only %s has %s", base.Name, k))
 			continue
 		}
-		all = append(all, newPair(k, b[k], n[k], force))
+		c.Cells = append(c.Cells, newCell(k, b[k], n[k], force))
 	}
 	for _, k := range others {
 		if b[k] == nil {
 			alone = append(alone, fmt.Sprintf("only %s has %s", new.Name, k))
 		}
 	}
-	return all, alone
+	return alone
 }
 
-// trials are the measured cells of a side by key, and the keys in their order.
+// trials are the measured trials of a side by subject, in the order in which they began, and the subjects in theirs.
 func (s Side) trials() (of map[Subject][]trial, order []Subject) {
 	of = map[Subject][]trial{}
 	for _, r := range s.Runs {
@@ -133,32 +117,21 @@ func (s Side) trials() (of map[Subject][]trial, order []Subject) {
 	return of, order
 }
 
-func newPair(k Subject, base, new []trial, force bool) *pair {
-	p := &pair{Subject: k, trials: [2][]trial{base, new}, shares: map[string]float64{}}
-	p.check(force)
-	whole := p.executed("")
-	p.share(whole)
-	var streams [2][]string
-	for side, trials := range p.trials {
-		for _, t := range trials {
-			p.search = p.search || t.found() != nil
-			for _, s := range t.cell.Streams {
-				if !slices.Contains(streams[side], s.Name) {
-					streams[side] = append(streams[side], s.Name)
-				}
-			}
-		}
+// newCell puts the trials of a subject together. Its series are the whole load, the search for the highest rate, the
+// operations of the phase, and those of its streams, each the most frequent first. An operation of a single stream
+// is listed for that stream only: the phase has the same metrics.
+func newCell(k Subject, base, new []trial, force bool) *Cell {
+	c := &Cell{
+		Subject: k, Load: "open", BaseCount: len(base), NewCount: len(new), Figures: []Figure{},
+		trials: [2][]trial{base, new}, shares: map[string]float64{},
 	}
-	var own []series
-	for side, names := range streams {
-		for _, name := range names {
-			if !slices.Contains(streams[1-side], name) {
-				p.notes = append(p.notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], name))
-			} else if side == 0 {
-				own = append(own, p.executed(name)...)
-			}
-		}
+	if base[0].cell.Arrivals == "closed" {
+		c.Load = "closed"
 	}
+	c.check(force)
+	search := slices.ContainsFunc(slices.Concat(base, new), func(t trial) bool { return t.found() != nil })
+	whole, own := c.executed(""), c.streams()
+	c.share(whole)
 	whole = slices.DeleteFunc(whole, func(s series) bool {
 		return slices.ContainsFunc(own, func(o series) bool {
 			return o.Op == s.Op && slices.EqualFunc(o.all(), s.all(), func(a, b observed) bool {
@@ -166,20 +139,32 @@ func newPair(k Subject, base, new []trial, force bool) *pair {
 			})
 		})
 	})
-	if p.search {
-		p.series = append(p.series, p.seriesOf(searched))
-		p.saySearches()
+	add := func(all []series, fits func(m *Measure) bool) {
+		for _, s := range all {
+			s.measures = slices.DeleteFunc(slices.Clone(measures), func(m *Measure) bool { return !fits(m) })
+			c.series = append(c.series, s)
+		}
 	}
-	p.series = slices.Concat(p.series, whole, own)
-	return p
+	operations := slices.Concat(whole, own)
+	if !search {
+		add([]series{{Operation: everything, in: c.observe("")}}, func(m *Measure) bool { return m.whole })
+		add(operations, func(m *Measure) bool { return !m.whole && m != highestRate })
+		return c
+	}
+	// The rate differs from trial to trial, and with it times and errors, which are not compared.
+	add([]series{{Operation: searched, in: c.observe("")}}, func(m *Measure) bool { return m == highestRate })
+	c.saySearches(&c.series[0])
+	add(operations, func(m *Measure) bool { return !m.Timed() && m.Name != "errors" })
+	return c
 }
 
 // check leaves out the times of invalid trials. They measured the generator, and say nothing
 // about the build. Counters stay. Every other verdict that is not ok says that one side
 // did not run its operations, and then nothing can be compared. With force all trials that have
 // metrics and did not fail stay.
-func (p *pair) check(force bool) {
-	for side, trials := range p.trials {
+func (c *Cell) check(force bool) {
+	var timed [2]int
+	for side, trials := range c.trials {
 		invalid := 0
 		for i := range trials {
 			t := &trials[i]
@@ -188,68 +173,91 @@ func (p *pair) check(force bool) {
 			case v == results.Invalid:
 				invalid++
 				t.out = true
-			case p.why == "":
+			case c.Why == "":
 				reason := "without a reason"
 				if t.cell.Reason != nil {
 					reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
 				}
-				p.why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
-				p.broken = side == 1
+				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
+				c.broken = side == 1
 			}
 		}
-		if p.timed[side] = len(trials) - invalid; invalid > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s are invalid: their times are left out",
+		if invalid > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s are invalid, without latency",
 				invalid, len(trials), sides[side]))
 		}
+		timed[side] = len(trials) - invalid
 	}
+	c.BaseTimed, c.NewTimed = timed[0], timed[1]
 }
 
-// seriesOf is an operation in all trials.
-func (p *pair) seriesOf(o Operation) series {
-	s := series{Operation: o}
-	for side := range p.trials {
-		for i := range p.trials[side] {
-			t := &p.trials[side][i]
-			x := observed{trial: t, of: t.cell}
-			if o.Stream == "" {
-				x.op = t.cell.Ops[o.Op]
-			} else if one := t.cell.Stream(o.Stream); one != nil {
-				x.of, x.op = t.cell.Alone(one), one.Ops[o.Op]
+// streams are the operations of all streams that both sides have. A note names the other streams.
+func (c *Cell) streams() (own []series) {
+	var names [2][]string
+	for side, trials := range c.trials {
+		for _, t := range trials {
+			for _, s := range t.cell.Streams {
+				if !slices.Contains(names[side], s.Name) {
+					names[side] = append(names[side], s.Name)
+				}
 			}
-			if o == everything {
-				x.shares = p.shares
-			}
-			s.in[side] = append(s.in[side], x)
 		}
 	}
-	return s
+	for side := range names {
+		for _, name := range names[side] {
+			if !slices.Contains(names[1-side], name) {
+				c.Notes = append(c.Notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], name))
+			} else if side == 0 {
+				own = append(own, c.executed(name)...)
+			}
+		}
+	}
+	return own
 }
 
 // executed are the operations of a stream, or of the phase, that both sides executed, the most
 // frequent first.
-func (p *pair) executed(stream string) (all []series) {
+func (c *Cell) executed(stream string) (all []series) {
+	in := c.observe(stream)
 	var cells []*results.Cell
-	for i := range p.trials[0] {
-		c := p.trials[0][i].cell
-		if one := c.Stream(stream); one != nil {
-			c = c.Alone(one)
-		} else if stream != "" {
-			continue
-		}
-		cells = append(cells, c)
+	for _, o := range in[0] {
+		cells = append(cells, o.of)
 	}
-	attempted := func(o observed) bool { return o.op.Attempted() > 0 }
 	for _, op := range results.OpsOf(cells) {
-		s := p.seriesOf(Operation{stream, op})
-		if slices.ContainsFunc(s.in[0], attempted) && slices.ContainsFunc(s.in[1], attempted) {
+		s := series{Operation: Operation{stream, op}}
+		var attempted [2]int64
+		for side := range in {
+			for _, o := range in[side] {
+				o.op = o.of.Ops[op]
+				attempted[side] += o.op.Attempted()
+				s.in[side] = append(s.in[side], o)
+			}
+		}
+		if attempted[0] > 0 && attempted[1] > 0 {
 			all = append(all, s)
 		}
 	}
 	return all
 }
 
-// share sets the shares of the operations of the whole phase.
-func (p *pair) share(whole []series) {
+// observe is a stream, or the phase, in all trials, without an operation.
+func (c *Cell) observe(stream string) (in [2][]observed) {
+	for side, trials := range c.trials {
+		for i := range trials {
+			o := observed{trial: &trials[i], of: trials[i].cell, shares: c.shares}
+			if one := o.cell.Stream(stream); one != nil {
+				o.of = o.cell.Alone(one)
+			} else if stream != "" {
+				o.of = &results.Cell{}
+			}
+			in[side] = append(in[side], o)
+		}
+	}
+	return in
+}
+
+// share sets the shares of the operations of the whole phase: of those that all trials have often enough for a p50.
+func (c *Cell) share(whole []series) {
 	sum := 0.0
 	for i := range whole {
 		n := 0.0
@@ -259,68 +267,30 @@ func (p *pair) share(whole []series) {
 			}
 		}
 		if !math.IsNaN(n) {
-			p.shares[whole[i].Op], sum = n, sum+n
+			c.shares[whole[i].Op], sum = n, sum+n
 		}
 	}
-	for op := range p.shares {
-		p.shares[op] /= sum
+	for op := range c.shares {
+		c.shares[op] /= sum
 	}
 }
 
-// each yields the metrics that are compared. If the highest rate was searched, that rate is compared, and times
-// and errors at that rate are not: it differs from trial to trial.
-func (p *pair) each(yield func(s *series, m *Measure) bool) {
-	load := p.seriesOf(everything)
-	for i := -1; i < len(p.series); i++ {
-		s := &load
-		if i >= 0 {
-			s = &p.series[i]
-		}
-		for _, m := range measures {
-			fits := m.whole == (s.Operation == everything) && (m.Name == maxRate) == (p.search && i == 0)
-			if p.search && m.Name != maxRate {
-				fits = fits && !m.Timed() && m.Name != "errors"
-			}
-			if fits && !yield(s, m) {
+// each yields the metrics that are compared, with their operations.
+func (c *Cell) each(yield func(s *series, m *Measure) bool) {
+	for i := range c.series {
+		for _, m := range c.series[i].measures {
+			if !yield(&c.series[i], m) {
 				return
 			}
 		}
 	}
 }
 
-// saySearches notes what was found on both sides, each search by itself.
-func (p *pair) saySearches() {
-	all := &p.series[0]
-	for side, in := range all.in {
-		if rate := highestRate.value(in); !math.IsNaN(rate) {
-			note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
-			if u := uncertainty(in); u > 0 {
-				note += fmt.Sprintf(" ± %s by each search alone", perSecond(u))
-			}
-			p.notes = append(p.notes, note)
-		}
-		none, why, searches := 0, "", false
-		for i := range in {
-			r := in[i].found()
-			searches = searches || r != nil
-			if rate, _ := in[i].maxRate(); math.IsNaN(rate) {
-				if none++; r != nil && why == "" {
-					why = ": " + r.Text
-				}
-			}
-		}
-		if none > 0 && searches {
-			p.notes = append(p.notes, fmt.Sprintf("%d of %d trials of %s did not find the highest rate, so it is not compared%s",
-				none, len(in), sides[side], why))
-		}
-	}
-}
-
-// interleaved reports whether the trials of all pairs took turns: trial N of both sides began
+// interleaved reports whether the trials of all cells took turns: trial N of both sides began
 // before trial N+1 of either side. Then both sides see the same changes of the machine.
-func interleaved(all []*pair) bool {
-	for _, p := range all {
-		base, new := p.trials[0], p.trials[1]
+func interleaved(all []*Cell) bool {
+	for _, c := range all {
+		base, new := c.trials[0], c.trials[1]
 		if len(base) != len(new) || len(base) < 2 {
 			return false
 		}
@@ -331,56 +301,5 @@ func interleaved(all []*pair) bool {
 			}
 		}
 	}
-	return len(all) > 0
-}
-
-// sequential reports whether nothing was left to chance: in each phase one client or one
-// loader executed all operations, as many in all trials of both sides.
-func (p *pair) sequential() bool {
-	first := p.attempts(&p.trials[0][0])
-	for _, trials := range p.trials {
-		for i := range trials {
-			if a := p.attempts(&trials[i]); a == nil || !maps.Equal(a, first) {
-				return false
-			}
-		}
-	}
-	return p.sameTrials()
-}
-
-// attempts is how many operations each phase attempted in a trial and those before, whose writes a
-// store may have. It is nil if more than one client executed them.
-func (p *pair) attempts(t *trial) map[string]int64 {
-	all := map[string]int64{}
-	for i := range t.run.Cells {
-		c := &t.run.Cells[i]
-		if c.Model != p.Model || c.Engine != p.Engine || c.Trial > t.cell.Trial ||
-			c.Point != t.cell.Point || len(c.Ops) == 0 {
-			continue
-		}
-		alone := c.Arrivals == "closed" && c.Clients == 1
-		if c.Kind == results.KindLoad {
-			alone = c.Client != nil && c.Client.Workers == 1
-		}
-		if !alone {
-			return nil
-		}
-		for _, o := range c.Ops {
-			all[c.Phase] += o.Attempted()
-		}
-	}
-	return all
-}
-
-// sameTrials reports whether both sides have trials of the same numbers. Trials of one number draw the same
-// operations.
-func (p *pair) sameTrials() bool {
-	var numbers [2][]int
-	for side, trials := range p.trials {
-		for _, t := range trials {
-			numbers[side] = append(numbers[side], t.cell.Trial)
-		}
-		slices.Sort(numbers[side])
-	}
-	return slices.Equal(numbers[0], numbers[1])
+	return true
 }

@@ -45,15 +45,26 @@ func (h *History) Document(selected bool) *document.Document {
 }
 
 // sections are those of a series.
-func (s *Series) sections(of int, selected bool) (all []document.Section) {
-	load := s.values("load", "Whole load", "latency of all operations together; typical is the p50 of each, weighted by its share", selected,
-		func(f *Figure) bool { return f.Op == compare.WholeLoad && !selected })
-	rest := s.values("metrics", "All other metrics", "", selected,
-		func(f *Figure) bool { return f.Op != compare.WholeLoad || selected })
-	if rest.Fold = !selected; selected {
+func (s *Series) sections(of int, selected bool) []document.Section {
+	var whole, others []*Figure // of the whole load, unless the user named metrics
+	for i := range s.Figures {
+		if f := &s.Figures[i]; f.Op == compare.WholeLoad && !selected {
+			whole = append(whole, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	load := document.Section{
+		ID: "load", Title: "Whole load",
+		Lead: "latency of all operations together; typical is the p50 of each, weighted by its share",
+	}
+	rest := document.Section{ID: "metrics", Title: "All other metrics", Fold: !selected}
+	if selected {
 		rest.Title = "Named metrics"
 	}
-	all = append(all, s.verdict(of))
+	s.values(&load, whole, selected)
+	s.values(&rest, others, selected)
+	all := []document.Section{s.verdict(of)}
 	for _, section := range []document.Section{s.changed(), load, rest} {
 		if len(section.Table.Rows) > 0 && len(s.Runs) > 1 {
 			all = append(all, section)
@@ -140,36 +151,30 @@ func (f *Figure) Label() string {
 // mostShown is how many runs have their values in a table. A page draws all of them.
 const mostShown = 10
 
-// values are the metrics of a kind: the median, the last value, and each run.
-func (s *Series) values(id, title, lead string, selected bool, of func(f *Figure) bool) document.Section {
+// values fills a section with metrics: the median, the last value, and each run.
+func (s *Series) values(to *document.Section, figures []*Figure, selected bool) {
 	from := max(0, len(s.Runs)-mostShown)
 	each := "each run, oldest first"
 	if from > 0 {
 		each = fmt.Sprintf("the last %d runs, oldest first", mostShown)
 	}
-	t := &document.Table{Columns: []document.Column{
+	to.Table = &document.Table{Columns: []document.Column{
 		{Left: true},
 		{Title: "median"},
 		{Title: "last"},
 		{Title: each, Left: true, Help: "| is before a run at which the metric changed"},
 	}}
-	v := document.Section{ID: id, Title: title, Lead: lead, Table: t}
-	for i := range s.Figures {
-		f := &s.Figures[i]
-		if !of(f) {
-			continue
-		}
+	for _, f := range figures {
 		known := f.all()
 		middle, last := document.Text("-"), document.Text("-")
 		if n := len(known); n > 0 {
 			middle, last = document.Text(f.Measure.Text(results.Median(known))), document.Text(f.Measure.Text(known[n-1]))
 		}
-		t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
+		to.Table.Rows = append(to.Table.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
 			document.Text(f.Label()), middle, last, document.Text(f.each(from)),
 		}})
 	}
-	v.Charts = s.charts(selected, of)
-	return v
+	to.Charts = s.charts(figures, selected)
 }
 
 // all are the known values.
@@ -267,18 +272,16 @@ func minute(started string) string {
 
 // charts draw metrics from run to run, with a line for each model and engine. A mark is where a metric changed.
 // Unless the user named metrics, those that are neither a latency nor changed are not drawn.
-func (s *Series) charts(selected bool, of func(f *Figure) bool) (all []document.Chart) {
+func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart) {
 	type key struct{ phase, op, figure string }
 	at := map[key]int{}
 	several, runs := false, float64(len(s.Runs))
 	for i := range s.Figures {
 		several = several || s.Figures[i].Engine != s.Figures[0].Engine
 	}
-	for i := range s.Figures {
-		f := &s.Figures[i]
-		drawn := selected || f.Op == compare.WholeLoad || len(f.Changes) > 0 ||
-			slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)
-		if !drawn || !of(f) {
+	for _, f := range figures {
+		if !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
+			!slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name) {
 			continue
 		}
 		k := key{f.Phase, f.Operation.String(), f.Name}

@@ -193,37 +193,6 @@ func (f *Figure) Shown(run int) string {
 	return text
 }
 
-// counted finds the runs at which counters changed. Each run is compared with the run
-// at which the counter changed last, so that small steps add up.
-func (s *Series) counted() {
-	type two struct { // runs, and the phase that is compared
-		from, to int
-		compare.Subject
-	}
-	differ := map[two][]compare.Figure{}
-	for i := range s.Figures {
-		f, was := &s.Figures[i], -1
-		for run, v := range f.Values {
-			if v == nil || f.Measure.Timed() {
-				continue
-			}
-			if was < 0 {
-				was = run
-			}
-			k := two{was, run, f.Subject}
-			if _, known := differ[k]; !known && was < run {
-				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run, f.Subject)
-			}
-			for _, c := range differ[k] {
-				if f.Operation == c.Operation && f.Name == c.Name {
-					f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
-					was = run
-				}
-			}
-		}
-	}
-}
-
 // Changed yields each change with its figure.
 func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
 	for i := range s.Figures {

@@ -31,9 +31,6 @@ type Measure struct {
 // Timed reports whether the metric is a time or a rate; else it is a counter.
 func (m *Measure) Timed() bool { return m.count == nil }
 
-// maxRate is the metric of searches for the highest rate.
-const maxRate = "max-rate"
-
 // measures are in the order in which they are shown. Typical is the p50 of each operation, weighted by its
 // share, as in package ranking.
 var measures = []*Measure{
@@ -51,14 +48,6 @@ var measures = []*Measure{
 	{Name: "scanned", Limit: 0.05, Text: words.Amount, count: counter(results.Examined)},
 	{Name: "rows", Limit: 0.05, Text: words.Amount, count: counter(results.Rows)},
 	{Name: "bytes", Limit: 0.05, Text: words.Size, count: counter(results.Bytes)},
-}
-
-// highestRate is that of a search.
-var highestRate = &Measure{
-	Name: maxRate, Limit: 0.10, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
-		rate, _ := o.maxRate()
-		return math.Log(rate)
-	},
 }
 
 // Names are the names of all metrics.
@@ -143,125 +132,25 @@ func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 	}
 }
 
-// maxRate is the middle of the bracket that a search for the highest rate ended with, and half
-// of its width, in operations a second. If engine and load generator filled the machine that
-// they share, it is the highest rate that held. It is NaN if the search found no rate, or only
-// that the store holds more.
-func (t *trial) maxRate() (rate, uncertain float64) {
-	switch r := t.found(); {
-	case r == nil:
-	case r.Limit == results.LimitStore && r.High > 0:
-		return (r.Low + r.High) / 2, (r.High - r.Low) / 2
-	case r.Limit == results.LimitMachine && r.Rate > 0:
-		return r.Rate, 0
-	}
-	return math.NaN(), math.NaN()
-}
-
-// found is the result of the trial's search; nil if there was no search.
-func (t *trial) found() *results.SearchResult {
-	for i := range t.run.Searches {
-		if s := &t.run.Searches[i]; s.Key == t.cell.Key {
-			return s.Found
-		}
-	}
-	return nil
-}
-
-// uncertainty is the median over trials of half the bracket of the highest rate.
-func uncertainty(trials []observed) float64 {
-	var all []float64
-	for i := range trials {
-		if !trials[i].out {
-			_, u := trials[i].maxRate()
-			all = append(all, u)
-		}
-	}
-	return results.Series(all).Median()
-}
-
-// knows reports whether all trials have the metric, and it says something. A percentile of a client-bound trial
-// counts: it is unknown whether it is worse.
-func (s *series) knows(m *Measure) bool {
-	retried := func(o observed) bool { return o.op.Store.Retries > 0 }
-	switch {
-	case m.Name == "attempts" && !slices.ContainsFunc(s.all(), retried):
-		return false
-	case !m.Timed():
-		return !math.IsNaN(pooled(s.in[0], m).mean) && !math.IsNaN(pooled(s.in[1], m).mean)
-	}
-	return !slices.ContainsFunc(s.all(), func(o observed) bool {
-		if m.share > 0 && o.of.Verdict == results.Invalid {
-			return !m.whole && !o.op.Enough(m.share)
-		}
-		return math.IsNaN(m.time(&o))
-	})
-}
-
-// value is the metric over the trials of a side: the median of a time or rate, the mean of a counter, or NaN.
-func (m *Measure) value(trials []observed) float64 {
-	if !m.Timed() {
-		return pooled(trials, m).mean
-	}
-	return math.Exp(m.values(trials, len(trials)).Median())
-}
-
-// Point is one metric of one operation in one run. Times are nanoseconds.
-type Point struct {
-	Subject
-	Operation
-	*Measure
-	Value     float64
-	Uncertain float64 // the value of a highest rate may be off by this; 0: not known
-}
-
-// Points are the metrics of a run, those of its first phase first. Phases that are not ok have
-// none. Trials that are invalid have no times. With force all phases that did not fail have all metrics.
-func Points(r *results.Run, force bool) (all []Point) {
-	trials, order := Side{Runs: []*results.Run{r}}.trials()
-	for _, k := range order {
-		p := newPair(k, trials[k], trials[k], force)
-		if p.why != "" {
-			continue
-		}
-		for s, m := range p.each {
-			v := m.value(s.in[0])
-			if math.IsNaN(v) || m.Name == "attempts" || m.whole && !(v > 0) {
-				continue
+// sample has the logarithm of a timed metric in each trial of both sides: NaN in trials whose times are left out. It
+// is not ok if a trial does not have the metric. A percentile of a client-bound trial counts: it is unknown whether it
+// is worse.
+func (m *Measure) sample(s *series) (in [2]results.Series, ok bool) {
+	ok = true
+	for side := range s.in {
+		for i := range s.in[side] {
+			o := &s.in[side][i]
+			v := m.time(o)
+			if m.share > 0 && o.of.Verdict == results.Invalid {
+				ok = ok && (m.whole || o.op.Enough(m.share))
+			} else {
+				ok = ok && !math.IsNaN(v)
 			}
-			point := Point{k, s.Operation, m, v, 0}
-			if m.Name == maxRate {
-				point.Uncertain = uncertainty(s.in[0])
+			if o.out {
+				v = math.NaN()
 			}
-			all = append(all, point)
+			in[side] = append(in[side], v)
 		}
 	}
-	return all
-}
-
-// Counted are the counters of a phase that differ between two runs by more than
-// chance, however little that is. Errors must differ by their limit.
-func Counted(base, new *results.Run, k Subject) (differ []Figure) {
-	b, _ := Side{Runs: []*results.Run{base}}.trials()
-	n, _ := Side{Runs: []*results.Run{new}}.trials()
-	if len(b[k]) == 0 || len(n[k]) == 0 {
-		return nil
-	}
-	p := newPair(k, b[k], n[k], false)
-	if p.why != "" {
-		return nil
-	}
-	for s, m := range p.each {
-		if m.Timed() || !s.knows(m) {
-			continue
-		}
-		f := s.figure(m)
-		if m.Name != "errors" {
-			f.Limit = 0
-		}
-		if p.judgeCount(&f); f.Verdict == Worse || f.Verdict == Better {
-			differ = append(differ, f)
-		}
-	}
-	return differ
+	return in, ok
 }

@@ -2,9 +2,7 @@ package compare
 
 import (
 	"flag"
-	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/workloads/results"
@@ -55,62 +53,6 @@ func TestRatesAgreeWithTheory(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A trial that a burst spoiled counts as one that is three standard deviations away, and what all
-// others show is still found.
-func TestOneSpoiledTrial(t *testing.T) {
-	near := []float64{-0.02, -0.01, 0, 0.01, 0.02}
-	s := sample{base: slices.Concat(near, near[:4], []float64{5})}
-	for _, v := range slices.Concat(near, near) {
-		s.new = append(s.new, v+0.1)
-	}
-	got := winsorize(s)
-	// Half of the trials deviate from the median of their side by 0.01 or less.
-	if want := 0.1 + 3*1.4826*0.01; math.Abs(got[9]-want) > 1e-12 {
-		t.Errorf("a trial of 5 counts as %g, want %g", got[9], want)
-	}
-	for i, v := range slices.Concat(s.base, s.new) {
-		if i != 9 && got[i] != v {
-			t.Errorf("trial %d counts as %g, and is %g", i, got[i], v)
-		}
-	}
-	for _, paired := range []bool{false, true} {
-		if e := maxT([]sample{s}, []float64{0.05}, paired, 2000)[0]; e.low <= 0 || e.ratio > 0.1 {
-			t.Errorf("paired %v: all trials but one are 0.1 more: %+v", paired, e)
-		}
-	}
-}
-
-// Few trials are divided in every way, each once, and many in a sample that has the observed way.
-func TestPermutations(t *testing.T) {
-	for _, tc := range []struct {
-		base, new, most, want int
-		paired                bool
-	}{{3, 4, 100, 35, false}, {3, 4, 35, 35, false}, {5, 5, 100, 100, false}, {6, 6, 100, 64, true}} {
-		a := &permuter{base: tc.base, all: tc.base + tc.new, most: tc.most, paired: tc.paired}
-		for i := range a.all {
-			a.isNew = append(a.isNew, i >= a.base)
-		}
-		observed := slices.Clone(a.isNew)
-		yielded, ways, found := 0, map[string]bool{}, false
-		for range a.permutations() {
-			yielded++
-			way, of := fmt.Sprint(a.isNew), 0
-			for _, is := range a.isNew {
-				if is {
-					of++
-				}
-			}
-			if ways[way] = true; !tc.paired && of != tc.new {
-				t.Errorf("%+v: %s", tc, way)
-			}
-			found = found || way == fmt.Sprint(observed)
-		}
-		if yielded != tc.want || tc.want != tc.most && len(ways) != tc.want || !tc.paired && !found || !slices.Equal(a.isNew, observed) {
-			t.Errorf("%+v: %d permutations, %d ways, the observed one %v, then %v", tc, yielded, len(ways), found, a.isNew)
-		}
 	}
 }
 

@@ -1,0 +1,198 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports/significance"
+	"github.com/mailbench/mailbench/workloads/growth"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// Counters depend on the code and on the messages that operations found. Runs
+// with the same plan have the same operations, but which existing message an operation
+// finds depends on what others did before it.
+const (
+	// knownErrors is how many standard errors two means must be apart. By chance that
+	// happens to one counter in 10⁹, so no correction for many counters is needed.
+	knownErrors = 6
+	// knownOperations is how many operations it takes to know their deviation.
+	knownOperations = 30
+	// leastChange is a change of a mean that is more than rounding.
+	leastChange = 1e-6
+)
+
+// count is a counter over all trials of a side. N is how many operations it is of.
+type count struct{ mean, deviation, n float64 }
+
+// pooled puts trials together.
+func pooled(trials []observed, m *Measure) count {
+	var n, sum, squares float64
+	for i := range trials {
+		o := &trials[i].op
+		of := float64(o.Attempted())
+		if of == 0 {
+			continue
+		}
+		mean, deviation := m.count(o)
+		n += of
+		sum += of * mean
+		squares += of * (deviation*deviation + mean*mean)
+	}
+	mean := sum / n
+	return count{mean, math.Sqrt(max(0, squares/n-mean*mean)), n}
+}
+
+// judgeCount sets the verdict of a counter.
+func (f *Figure) judgeCount() {
+	b, n := pooled(f.of.in[0], f.kind), pooled(f.of.in[1], f.kind)
+	f.Base, f.New = &b.mean, &n.mean
+	change := math.Abs(n.mean - b.mean)
+	relative, floor, errors := change/b.mean, f.Limit*b.mean, f.Name == "errors"
+	if errors { // errors are a share of operations already
+		relative, floor = change, max(floor, f.Limit)
+	} else if b.mean > 0 {
+		ratio := n.mean / b.mean
+		f.Ratio = &ratio
+	}
+	more, matters := n.mean > b.mean, relative >= f.Limit
+	switch {
+	case change <= leastChange*max(1, b.mean):
+		f.Verdict = Same
+		return
+	case errors:
+	case !f.of.equallyOften():
+		f.cannotTell("the runs did not execute the same operations")
+		return
+	case f.cell.sequential():
+		f.Exact = true
+		f.differs(more, matters)
+		return
+	case f.judgePaired(change, matters, b.mean, more):
+		return
+	}
+	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
+	switch {
+	case min(b.n, n.n) < knownOperations:
+		f.cannotTell(fmt.Sprintf("fewer than %d operations", knownOperations))
+	case matters && change >= knownErrors*err:
+		f.Exact = err == 0
+		f.differs(more, true)
+	case change+knownErrors*err <= floor:
+		f.Verdict = Same
+	default:
+		f.cannotTell("operations choose messages at random")
+	}
+}
+
+// equallyOften reports whether both sides attempted the operation equally often in
+// each trial. They do in an open loop, and if a phase ends after a number of operations.
+func (s *series) equallyOften() bool {
+	var attempted [2]int64
+	for side, in := range s.in {
+		for i := range in {
+			attempted[side] += in[i].op.Attempted()
+		}
+	}
+	return attempted[0]*int64(len(s.in[1])) == attempted[1]*int64(len(s.in[0]))
+}
+
+// judgePaired sets the verdict of a counter by trials of one number, which draw the same operations on both
+// sides: there the counter differs by the code and by what operations found by chance. The trials themselves
+// say how large that chance is: single operations differ much more from each other, since they are of
+// unlike messages. It returns false if the sides do not have the same trials, each with the same number of
+// operations, if there are too few of them, or if they do not decide.
+func (f *Figure) judgePaired(change float64, matters bool, b float64, more bool) bool {
+	byNumber := func(a, b observed) int { return a.cell.Trial - b.cell.Trial }
+	base := slices.SortedStableFunc(slices.Values(f.of.in[0]), byNumber)
+	new := slices.SortedStableFunc(slices.Values(f.of.in[1]), byNumber)
+	if len(base) < significance.LeastTrials || !f.cell.sameTrials() {
+		return false
+	}
+	differences := make([]float64, len(base))
+	for i := range base {
+		x, y := &base[i].op, &new[i].op
+		if x.Attempted() == 0 || x.Attempted() != y.Attempted() {
+			return false
+		}
+		was, _ := f.kind.count(x)
+		is, _ := f.kind.count(y)
+		differences[i] = is - was
+	}
+	// How far the mean of the differences may be from what more trials would give, with
+	// a millionth of a doubt: 0 if all trials have the same difference.
+	_, chance := growth.Mean(differences, 1e-6)
+	switch {
+	case matters && change > chance:
+		f.Exact = chance <= leastChange*max(1, b)
+		f.differs(more, true)
+	case change+chance <= f.Limit*b:
+		f.Verdict = Same
+	default:
+		return false
+	}
+	return true
+}
+
+// release lets a counter of invalid trials through its gate, unless nothing was left to chance:
+// a client that stood still may have changed what operations found. Errors still count.
+func (f *Figure) release() {
+	if f.Gate && f.Verdict == Worse && f.Name != "errors" && !f.cell.sequential() &&
+		slices.ContainsFunc(f.of.all(), func(o observed) bool { return o.out }) {
+		f.Exact = false
+		f.cannotTell("a trial is invalid, and gates ignore its counters")
+	}
+}
+
+// sequential reports whether nothing was left to chance: in each phase one client or one
+// loader executed all operations, as many in all trials of both sides.
+func (c *Cell) sequential() bool {
+	first := c.trials[0][0].attempts()
+	for _, trials := range c.trials {
+		for i := range trials {
+			if a := trials[i].attempts(); a == nil || !maps.Equal(a, first) {
+				return false
+			}
+		}
+	}
+	return c.sameTrials()
+}
+
+// attempts is how many operations each phase attempted in a trial and those before, whose writes a
+// store may have. It is nil if more than one client executed them.
+func (t *trial) attempts() map[string]int64 {
+	all := map[string]int64{}
+	for i := range t.run.Cells {
+		c := &t.run.Cells[i]
+		if c.Model != t.cell.Model || c.Engine != t.cell.Engine || c.Trial > t.cell.Trial ||
+			c.Point != t.cell.Point || len(c.Ops) == 0 {
+			continue
+		}
+		alone := c.Arrivals == "closed" && c.Clients == 1
+		if c.Kind == results.KindLoad {
+			alone = c.Client != nil && c.Client.Workers == 1
+		}
+		if !alone {
+			return nil
+		}
+		for _, o := range c.Ops {
+			all[c.Phase] += o.Attempted()
+		}
+	}
+	return all
+}
+
+// sameTrials reports whether both sides have trials of the same numbers. Trials of one number draw the same
+// operations.
+func (c *Cell) sameTrials() bool {
+	var numbers [2][]int
+	for side, trials := range c.trials {
+		for _, t := range trials {
+			numbers[side] = append(numbers[side], t.cell.Trial)
+		}
+		slices.Sort(numbers[side])
+	}
+	return slices.Equal(numbers[0], numbers[1])
+}

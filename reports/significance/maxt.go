@@ -1,0 +1,238 @@
+// Package significance finds differences that chance does not explain: between the trials of two sides (MaxT), and
+// between the values of a series before and after a step (Steps). Values are logarithms, so that differences are
+// ratios. It knows no runs and no metrics.
+package significance
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/combin"
+
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// Sample is one metric of two sides: its logarithm in each trial. It is NaN in a trial that does not have it.
+type Sample struct {
+	Base, New results.Series
+	Limit     float64 // the smallest difference that matters
+}
+
+// Estimate is the difference New - Base of a sample with the bounds of its interval. They are infinite if there are
+// too few trials.
+type Estimate struct {
+	Base, New             float64 // means of the trials: Difference is their difference
+	Difference, Low, High float64
+	Deviation             float64 // standard deviation of the trials of a side
+	Trials                int     // that each side has at least
+}
+
+// LeastTrials is how many trials of each side it takes to find a difference. Eight trials have 70 permutations,
+// which is enough.
+const LeastTrials = 4
+
+// LeastPairs is how many pairs it takes to find a difference by swapping the trials of a pair. Of 2⁶ permutations 2
+// are as extreme as possible, which is less than alpha.
+const LeastPairs = 6
+
+// MostPermutations is how many permutations of the trials MaxT needs. If there are no more, all of them are tried.
+const MostPermutations = 10_000
+
+const (
+	// alpha is the rate of false alarms: of comparisons of equal sides 5% may have a metric that differs.
+	alpha = 0.05
+	// samConstant is added to the standard error of each metric, as a share of the smallest difference that
+	// matters. Without it the metric whose few trials happen to lie closest decides for all metrics. It is like s0
+	// of SAM (V. G. Tusher, R. Tibshirani, G. Chu, Significance analysis of microarrays applied to the ionizing
+	// radiation response, 2001).
+	samConstant = 0.25
+	// winsorMost is how far from the median of its side a trial can count, in standard deviations. A burst of
+	// another program spoils one trial, and must not hide what all others show.
+	winsorMost = 3
+	// rounding is how much a sum may change if its terms are added in another order.
+	rounding = 1e-9
+)
+
+// MaxT estimates all samples together. Trials are exchangeable if the sides are equal, so they are permuted between
+// both, and the largest deviation of any metric is noted each time. The intervals are as wide as the largest
+// deviation of 95% of the permutations. So they hold for all metrics together, whatever the noise is like and
+// however metrics depend on each other: maxT of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing,
+// 1993. If trials are paired, those of one pair are swapped.
+func MaxT(samples []Sample, paired bool, most int) []Estimate {
+	base, fresh := 0, 0 // trials of a side
+	for _, s := range samples {
+		base, fresh = max(base, len(s.Base)), max(fresh, len(s.New))
+	}
+	all := permutations(base, fresh, paired, most)
+	largest := make([]float64, len(all)) // deviation of any sample in each permutation, in standard errors
+	estimates, errors := make([]Estimate, len(samples)), make([]float64, len(samples))
+	for i, s := range samples {
+		e := &estimates[i]
+		c := newContrast(s, base, fresh, paired, e)
+		e.Difference, errors[i] = c.difference(observed(base, fresh))
+		if e.Trials < LeastTrials { // it gets no verdict, and has no part in those of others
+			continue
+		}
+		for p, isNew := range all {
+			if difference, err := c.difference(isNew); math.Abs(difference)/err > largest[p] { // false for NaN
+				largest[p] = math.Abs(difference) / err
+			}
+		}
+	}
+	slices.Sort(largest)
+	critical := math.Inf(1)
+	if beyond := int(alpha * float64(len(largest))); len(largest) > 0 {
+		critical = largest[len(largest)-1-beyond] * (1 + rounding)
+	}
+	for i := range estimates {
+		e, width := &estimates[i], critical*errors[i]
+		if math.IsNaN(width) {
+			width = math.Inf(1)
+		}
+		e.Low, e.High = e.Difference-width, e.Difference+width
+	}
+	return estimates
+}
+
+// contrast is what the permutations of a sample's trials are about.
+type contrast struct {
+	paired bool
+	// values are those of the trials, of the base first. Of paired trials they are the differences of the pairs.
+	values results.Series
+	floor  float64 // part of the standard error
+}
+
+// newContrast prepares a sample, and notes in its estimate what does not depend on permutations.
+func newContrast(s Sample, base, fresh int, paired bool, e *Estimate) contrast {
+	b, n := winsorize(s)
+	for range base - len(b) {
+		b = append(b, math.NaN())
+	}
+	for range fresh - len(n) {
+		n = append(n, math.NaN())
+	}
+	c := contrast{paired: paired, floor: samConstant * s.Limit}
+	if paired {
+		for t := range b {
+			if math.IsNaN(b[t] + n[t]) { // half a pair says nothing
+				b[t], n[t] = math.NaN(), math.NaN()
+			}
+			c.values = append(c.values, n[t]-b[t])
+		}
+	} else {
+		middle := b.Median() // sums of squares are more exact if numbers are small
+		for _, v := range slices.Concat(b, n) {
+			c.values = append(c.values, v-middle)
+		}
+	}
+	b, n = b.Known(), n.Known()
+	e.Base, e.New, e.Trials = stat.Mean(b, nil), stat.Mean(n, nil), min(len(b), len(n))
+	var squares, free float64
+	for _, side := range []results.Series{b, n} {
+		if len(side) > 1 {
+			squares += float64(len(side)-1) * stat.Variance(side, nil)
+			free += float64(len(side) - 1)
+		}
+	}
+	e.Deviation = math.Sqrt(squares / max(1, free))
+	return c
+}
+
+// difference is that of both sides in a permutation, and its standard error. isNew says for each trial whether it
+// counts as one of the new side, and for a pair whether its trials are swapped.
+func (c *contrast) difference(isNew []bool) (difference, err float64) {
+	var n, sum, squares [2]float64
+	for t, v := range c.values {
+		side := 0
+		switch {
+		case math.IsNaN(v):
+			continue
+		case isNew[t] && c.paired:
+			v = -v
+		case isNew[t]:
+			side = 1
+		}
+		n[side]++
+		sum[side] += v
+		squares[side] += v * v
+	}
+	variance := func(side int) float64 { // of the mean
+		return max(0, squares[side]-sum[side]*sum[side]/n[side]) / (n[side] - 1) / n[side]
+	}
+	if c.paired {
+		return sum[0] / n[0], math.Sqrt(c.floor*c.floor + variance(0))
+	}
+	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(c.floor*c.floor + variance(0) + variance(1))
+}
+
+// winsorize returns the trials of both sides. Values that are far from all others are moved to a bound, which is
+// the same for both sides.
+func winsorize(s Sample) (base, fresh results.Series) {
+	least, most := s.Base.Median(), s.New.Median()
+	var apart results.Series
+	for _, v := range s.Base {
+		apart = append(apart, math.Abs(v-least))
+	}
+	for _, v := range s.New {
+		apart = append(apart, math.Abs(v-most))
+	}
+	const normal = 1.4826 // standard deviations in a median absolute deviation
+	room := winsorMost * normal * apart.Median()
+	bounded := func(values results.Series) (all results.Series) {
+		for _, v := range values { // NaN stays
+			all = append(all, min(max(v, min(least, most)-room), max(least, most)+room))
+		}
+		return all
+	}
+	return bounded(s.Base), bounded(s.New)
+}
+
+// observed is the permutation that was measured. No pair is swapped in it: pairs are as many as trials of the base.
+func observed(base, fresh int) []bool {
+	isNew := make([]bool, base+fresh)
+	for t := base; t < len(isNew); t++ {
+		isNew[t] = true
+	}
+	return isNew
+}
+
+// permutations are all ways to permute the trials of both sides, each once, or a sample of them, the observed one
+// among it. The sample is always the same.
+func permutations(base, fresh int, paired bool, most int) (all [][]bool) {
+	isNew := observed(base, fresh)
+	switch {
+	case paired && math.Pow(2, float64(base)) <= float64(most):
+		for bits := range 1 << base {
+			for t := range base {
+				isNew[t] = bits>>t&1 == 1
+			}
+			all = append(all, slices.Clone(isNew))
+		}
+		return all
+	case !paired && combin.GeneralizedBinomial(float64(base+fresh), float64(base)) < float64(most)+0.5:
+		chosen := make([]int, fresh)
+		for g := combin.NewCombinationGenerator(base+fresh, fresh); g.Next(); {
+			clear(isNew)
+			for _, t := range g.Combination(chosen) {
+				isNew[t] = true
+			}
+			all = append(all, slices.Clone(isNew))
+		}
+		return all
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range most {
+		all = append(all, slices.Clone(isNew))
+		for t := range base {
+			if paired {
+				isNew[t] = random.IntN(2) == 1
+			}
+		}
+		if !paired {
+			random.Shuffle(len(isNew), func(i, j int) { isNew[i], isNew[j] = isNew[j], isNew[i] })
+		}
+	}
+	return all
+}

@@ -1,0 +1,73 @@
+package significance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// A trial that a burst spoiled counts as one that is three standard deviations away, and what all
+// others show is still found.
+func TestOneSpoiledTrial(t *testing.T) {
+	near := []float64{-0.02, -0.01, 0, 0.01, 0.02}
+	s := Sample{Base: slices.Concat(near, near[:4], []float64{5}), Limit: 0.05}
+	for _, v := range slices.Concat(near, near) {
+		s.New = append(s.New, v+0.1)
+	}
+	got := slices.Concat(winsorize(s))
+	// Half of the trials deviate from the median of their side by 0.01 or less.
+	if want := 0.1 + 3*1.4826*0.01; math.Abs(got[9]-want) > 1e-12 {
+		t.Errorf("a trial of 5 counts as %g, want %g", got[9], want)
+	}
+	for i, v := range slices.Concat(s.Base, s.New) {
+		if i != 9 && got[i] != v {
+			t.Errorf("trial %d counts as %g, and is %g", i, got[i], v)
+		}
+	}
+	for _, paired := range []bool{false, true} {
+		if e := MaxT([]Sample{s}, paired, 2000)[0]; e.Low <= 0 || e.Difference > 0.1 {
+			t.Errorf("paired %v: all trials but one are 0.1 more: %+v", paired, e)
+		}
+	}
+}
+
+// A trial without the metric takes its pair with it. Too few pairs have no part in the intervals of others.
+func TestHalfPairs(t *testing.T) {
+	whole := Sample{Base: []float64{1, 2, 3, 4, 5, 6}, New: []float64{1.1, 2.2, 3.1, 4.2, 5.1, 6.2}, Limit: 0.05}
+	missing := Sample{Base: slices.Clone(whole.Base), New: slices.Clone(whole.New), Limit: 0.05}
+	missing.Base[0], missing.New[1], missing.New[2] = math.NaN(), math.NaN(), math.NaN()
+	alone := MaxT([]Sample{whole}, true, 100)
+	both := MaxT([]Sample{whole, missing}, true, 100)
+	if e := both[1]; e.Trials != 3 || e.Base != 5 || math.Abs(e.New-e.Base-e.Difference) > 1e-12 {
+		t.Errorf("three pairs: %+v", e)
+	}
+	if alone[0] != both[0] {
+		t.Errorf("alone %+v, with a sample of three pairs %+v", alone[0], both[0])
+	}
+}
+
+// Few trials are divided in every way, each once, and many in a sample that has the observed way.
+func TestPermutations(t *testing.T) {
+	for _, tc := range []struct {
+		base, new, most, want int
+		paired                bool
+	}{{3, 4, 100, 35, false}, {3, 4, 35, 35, false}, {5, 5, 100, 100, false}, {6, 6, 100, 64, true}} {
+		all, ways, found := permutations(tc.base, tc.new, tc.paired, tc.most), map[string]bool{}, false
+		for _, isNew := range all {
+			way, of := fmt.Sprint(isNew), 0
+			for _, is := range isNew {
+				if is {
+					of++
+				}
+			}
+			if ways[way] = true; !tc.paired && of != tc.new {
+				t.Errorf("%+v: %s", tc, way)
+			}
+			found = found || way == fmt.Sprint(observed(tc.base, tc.new))
+		}
+		if len(all) != tc.want || tc.want != tc.most && len(ways) != tc.want || !tc.paired && !found {
+			t.Errorf("%+v: %d permutations, %d ways, the observed one %v", tc, len(all), len(ways), found)
+		}
+	}
+}
