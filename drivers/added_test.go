@@ -33,7 +33,9 @@ func TestBytesAdded(t *testing.T) {
 		for i := range values {
 			values[i] = Text("x")
 		}
-		if _, got := a.sizes(added, values); got != want {
+		m := new(Meter)
+		m.bytes(a, added, values)
+		if got := m.cost.BytesAdded; got != want {
 			t.Errorf("%s: %d of %d values are additions, want %d", name, got, n, want)
 		}
 	}

@@ -96,7 +96,6 @@ type Meter struct {
 	added     map[*schemas.Pattern]*additions
 	reading   *additions // of the read that runs
 	repeating bool
-	began     time.Duration
 	yield     func(row []Value) error
 	count     func(row []Value) error // m.row, bound once: the hot path allocates nothing
 }
@@ -132,34 +131,31 @@ func (m *Meter) Blob(read, written int64) {
 	m.cost.BlobBytesWritten += written
 }
 
+// row counts a row, and yields it.
 func (m *Meter) row(row []Value) error {
 	if !m.repeating {
-		all, added := m.reading.sizes(m.reading.rows, row)
 		m.cost.RowsRead++
-		m.cost.BytesRead += all
-		m.cost.BytesAdded += added
+		m.cost.BytesRead += m.bytes(m.reading, m.reading.rows, row)
 	}
 	return m.yield(row)
 }
 
-// begin notes when a call begins, and returns the additions of its pattern. They are kept for each pattern: the second
-// call of one allocates nothing.
-func (m *Meter) begin(p *schemas.Pattern) *additions {
+// measure makes a call of the session, and takes what it cost. The call gets the additions of its pattern. They are
+// kept for each pattern: the second call of one allocates nothing.
+func (m *Meter) measure(st Statement, call func(a *additions) error) error {
+	p := st.Pattern()
 	a := m.added[p]
 	if a == nil {
 		a = newAdditions(p)
 		m.added[p] = a
 	}
+	var began time.Duration
 	if m.Clock != nil {
-		m.began = m.Clock()
+		began = m.Clock()
 	}
-	return a
-}
-
-// ran takes what a call cost the session.
-func (m *Meter) ran(st Statement) {
+	err := call(a)
 	if m.Clock != nil {
-		m.Took = m.Clock() - m.began
+		m.Took = m.Clock() - began
 	}
 	c := m.Session.Take()
 	if m.repeating {
@@ -169,45 +165,58 @@ func (m *Meter) ran(st Statement) {
 	if m.Trace != nil {
 		m.Trace(st, c.Calls)
 	}
+	return err
 }
 
 // Read implements Session.
 func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
-	m.yield, m.reading = yield, m.begin(st.Pattern())
-	err := m.Session.Read(ctx, st, args, m.count)
-	m.ran(st)
-	return err
+	return m.measure(st, func(a *additions) error {
+		m.yield, m.reading = yield, a
+		return m.Session.Read(ctx, st, args, m.count)
+	})
 }
 
 // Write implements Session.
-func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (Result, error) {
-	a := m.begin(st.Pattern())
-	r, err := m.Session.Write(ctx, st, args)
-	m.ran(st)
-	if err == nil && r.Applied {
-		m.cost.RowsWritten++
-		all, added := a.sizes(a.args, args)
-		m.cost.BytesWritten += all
-		m.cost.BytesAdded += added
-	}
+func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (r Result, err error) {
+	err = m.measure(st, func(a *additions) error {
+		r, err = m.Session.Write(ctx, st, args)
+		if err == nil && r.Applied {
+			m.cost.RowsWritten++
+			m.cost.BytesWritten += m.bytes(a, a.args, args)
+		}
+		return err
+	})
 	return r, err
 }
 
 // Batch implements Session.
 func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
-	batch := m.begin(st.Pattern())
-	err := m.Session.Batch(ctx, st, parts)
-	m.ran(st)
-	if err == nil {
-		m.cost.RowsWritten += int64(len(parts))
-		for i := range parts {
+	return m.measure(st, func(batch *additions) error {
+		err := m.Session.Batch(ctx, st, parts)
+		for i := 0; i < len(parts) && err == nil; i++ {
 			a := batch.parts[parts[i].Part]
-			all, added := a.sizes(a.args, parts[i].Args)
-			m.cost.BytesWritten += all
-			m.cost.BytesAdded += added
+			m.cost.RowsWritten++
+			m.cost.BytesWritten += m.bytes(a, a.args, parts[i].Args)
+		}
+		return err
+	})
+}
+
+// bytes returns the size of values, and counts that of the additions among them, which are at these positions.
+func (m *Meter) bytes(a *additions, at []int, vs []Value) (all int64) {
+	for i := range vs {
+		all += int64(vs[i].Size())
+	}
+	if a.all {
+		m.cost.BytesAdded += all
+		return all
+	}
+	for _, i := range at {
+		if i < len(vs) { // a put may lack its last columns
+			m.cost.BytesAdded += int64(vs[i].Size())
 		}
 	}
-	return err
+	return all
 }
 
 // additions say which values of a pattern's rows and arguments are additions to the model's document:
@@ -245,20 +254,4 @@ func newAdditions(p *schemas.Pattern) *additions {
 		a.parts = append(a.parts, newAdditions(part.Pattern))
 	}
 	return a
-}
-
-// sizes returns the size of values, and that of the additions among them, which are at these positions.
-func (a *additions) sizes(at []int, vs []Value) (all, added int64) {
-	for i := range vs {
-		all += int64(vs[i].Size())
-	}
-	if a.all {
-		return all, all
-	}
-	for _, i := range at {
-		if i < len(vs) { // a put may lack its last columns
-			added += int64(vs[i].Size())
-		}
-	}
-	return all, added
 }

@@ -89,6 +89,9 @@ func Number(k schemas.Kind, n int64) Value { return Value{kind: k, num: n} }
 // Bytes returns a value of kind text or blob over b.
 func Bytes(k schemas.Kind, b []byte) Value { return Value{kind: k, buf: b} }
 
+// Collection returns a value of kind set, list or map over its elements; a map's are key, value, key, value.
+func Collection(k schemas.Kind, elems []Value) Value { return Value{kind: k, list: elems} }
+
 // ID returns a value of kind uuid or timeuuid.
 func ID(k schemas.Kind, u [16]byte) Value { return Value{kind: k, id: u} }
 

@@ -181,8 +181,8 @@ func (q *query) partition(dst []byte, values []bindValue) []byte {
 }
 
 // RunRead implements plan.Runner.
-func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
-	out := func(row []drivers.Value) error { return yield(row[:st.out]) }
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
+	out := func(row []drivers.Value) error { return s.Yield(row[:st.out]) }
 	switch {
 	case st.readsEach():
 		return s.readPartitions(ctx, st, args, out)
@@ -223,7 +223,9 @@ func (st *statement) afterBound(args []drivers.Value, which plan.Bounds) (c int,
 }
 
 // readRange reads with one query, or with the queries of a chain one after another.
-func (s *session) readRange(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+func (s *session) readRange(
+	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
+) error {
 	with := st.boundsOf(args)
 	o := inputs{args: args, tokens: st.tokens}
 	if st.Pattern().Kind == schemas.Scan {
@@ -251,7 +253,7 @@ func (s *session) readRange(ctx context.Context, st *statement, args []drivers.V
 }
 
 // each calls do with each row of a result, on all its pages: with all columns that were selected.
-func (s *session) each(st *statement, q *query, it *gocql.Iter, do plan.Yield) (err error) {
+func (s *session) each(st *statement, q *query, it *gocql.Iter, do func(row []drivers.Value) error) (err error) {
 	var r struct { // room for most rows
 		columns [8]resultValue
 		dest    [8]any
@@ -314,7 +316,7 @@ func nextPage(rows, most int, took time.Duration) int {
 }
 
 // scan reads a table page by page.
-func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield plan.Yield) error {
+func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func([]drivers.Value) error) error {
 	q, most := st.queries[0], s.store.settings.client.PageSize
 	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left()
@@ -341,7 +343,9 @@ func (s *session) collect(ctx context.Context, st *statement, o *inputs) (rows [
 // readIn reads the rows of a list with one IN. Cassandra returns each row once, in
 // clustering order. readIn yields them in the list's order, so it reads all of them
 // first.
-func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+func (s *session) readIn(
+	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
+) error {
 	list := args[st.Layout.In].Elems()
 	if len(list) == 0 {
 		return nil
@@ -359,7 +363,7 @@ func (s *session) readIn(ctx context.Context, st *statement, args []drivers.Valu
 
 // readPartitions reads the partitions of a list in parallel, each with a request to its own replicas.
 func (s *session) readPartitions(
-	ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield,
+	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
 ) error {
 	list := args[st.Layout.In].Elems()
 	read := func(ctx context.Context, i int) ([][]drivers.Value, error) {

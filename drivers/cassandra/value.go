@@ -113,13 +113,7 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 		elems = append(elems, e)
 		m.skip(size)
 	}
-	switch c.typ.Kind {
-	case schemas.Set:
-		return drivers.SetOf(elems), nil
-	case schemas.Map:
-		return drivers.MapOf(elems), nil
-	}
-	return drivers.ListOf(elems), nil
+	return drivers.Collection(c.typ.Kind, elems), nil
 }
 
 // readTyped decodes a value that is not a collection. Of a type that only CQL has it returns the bytes,

@@ -46,13 +46,7 @@ func valueOf(t schemas.Type, v any) drivers.Value {
 			}
 			elems[i] = valueOf(*elem, e)
 		}
-		switch t.Kind {
-		case schemas.Set:
-			return drivers.SetOf(elems)
-		case schemas.Map:
-			return drivers.MapOf(elems)
-		}
-		return drivers.ListOf(elems)
+		return drivers.Collection(t.Kind, elems)
 	}
 	panic(fmt.Sprintf("drivertest cannot make a %s of a %T", t, v))
 }

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // compiled compiles the patterns of a schema, by name.
@@ -70,17 +71,17 @@ patterns:
 		fromOpen, toOpen := st.Pattern().From.Open, st.Pattern().To.Open
 		for _, from := range ends {
 			for _, to := range ends {
-				var b bounds
-				if err := b.set(st, parts, fixed, []drivers.Value{p, from, to}); err != nil {
+				var b plan.Range
+				if err := b.Set(&st.Plan, parts, fixed, []drivers.Value{p, from, to}, st.backward); err != nil {
 					t.Fatal(err)
 				}
 				for _, v := range values {
 					key := slices.Concat(fixed, []drivers.Value{drivers.Int(v), drivers.Int(7)})
-					k, err := appendKey(nil, parts, key[:len(parts)])
+					k, err := parts.Append(nil, 0, key[:len(parts)])
 					if err != nil {
 						t.Fatal(err)
 					}
-					got := !b.none && bytes.Compare(k, b.lower) >= 0 && (len(b.upper) == 0 || bytes.Compare(k, b.upper) < 0)
+					got := !b.Empty && bytes.Compare(k, b.Lower) >= 0 && (len(b.Upper) == 0 || bytes.Compare(k, b.Upper) < 0)
 					want := (from.IsNull() || int64(v) > from.Int64() || int64(v) == from.Int64() && !fromOpen) &&
 						(to.IsNull() || int64(v) < to.Int64() || int64(v) == to.Int64() && !toOpen)
 					if got != want {

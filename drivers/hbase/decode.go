@@ -52,25 +52,22 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 		case !w.typ.Collection():
 			exists = exists || w.exists
 			vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
-		case element == nil:
-			d.begin(w, vals)
-			d.stamp = c.Stamp
-			if len(c.Value) == 8 {
-				d.since = binary.BigEndian.Uint64(c.Value)
-			}
 		default:
 			if d.at != w {
-				d.begin(w, vals)
+				d.endCollection(vals)
+				d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
 			}
-			err = d.element(element, c.Value, c.Stamp)
+			if element != nil {
+				err = d.element(element, c.Value, c.Stamp)
+			} else if d.stamp = c.Stamp; len(c.Value) == 8 {
+				d.since = binary.BigEndian.Uint64(c.Value)
+			}
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	if d.at != nil {
-		d.endCollection(vals)
-	}
+	d.endCollection(vals)
 	return exists, nil
 }
 
@@ -91,25 +88,10 @@ func (v *view) column(qualifier []byte) (w *wanted, element []byte) {
 	return nil, nil
 }
 
-// begin begins the cells of a collection.
-func (d *decoder) begin(w *wanted, vals []drivers.Value) {
-	d.endCollection(vals)
-	d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
-}
-
-// endCollection sets the column of the current collection, if there is one.
+// endCollection sets the column of the current collection, if there is one with elements.
 func (d *decoder) endCollection(vals []drivers.Value) {
-	at := d.at
-	if at == nil || len(d.elems) == d.from {
-		return
-	}
-	switch elems := d.elems[d.from:]; at.typ.Kind {
-	case schemas.Set:
-		vals[at.at] = drivers.SetOf(elems)
-	case schemas.List:
-		vals[at.at] = drivers.ListOf(elems)
-	default:
-		vals[at.at] = drivers.MapOf(elems)
+	if d.at != nil && len(d.elems) > d.from {
+		vals[d.at.at] = drivers.Collection(d.at.typ.Kind, d.elems[d.from:])
 	}
 }
 
@@ -143,7 +125,7 @@ func (d *decoder) element(key, value []byte, stamp uint64) error {
 	at := len(d.elems)
 	d.elems = append(d.elems, drivers.Value{})
 	var err error
-	d.arena, err = decodeKey(elementParts(t), key, d.elems[at:], d.arena, d.tolerant)
+	d.arena, err = elementParts(t).decode(key, d.elems[at:], d.arena, d.tolerant)
 	if err == nil && t.Kind == schemas.Map {
 		var v drivers.Value
 		v, err = decodeValue(t.Elem.Kind, value[8:], d.tolerant)
@@ -153,10 +135,10 @@ func (d *decoder) element(key, value []byte, stamp uint64) error {
 }
 
 // elementParts returns how a qualifier ends with an element of a set or a key of a map.
-func elementParts(t schemas.Type) []keyPart {
+func elementParts(t schemas.Type) keyParts {
 	kind := t.Elem.Kind
 	if t.Kind == schemas.Map {
 		kind = t.Key.Kind
 	}
-	return []keyPart{{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}}
+	return keyParts{{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}}
 }

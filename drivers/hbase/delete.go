@@ -37,7 +37,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	if scan.Table != nil {
 		err = s.Scan(ctx, scan, func(row []rpc.Cell) error {
 			for _, c := range row {
-				s.Scanned(1)
+				s.Count(1, 0)
 				if !cells || edits == nil {
 					edits = append(edits, t.newEdit(c.Row))
 				}
@@ -76,17 +76,17 @@ func (st *statement) found(by, args []drivers.Value, cells bool) (scan rpc.Range
 		}
 		parts, by, passes = t.rest, by[len(t.row):], keysOnly()
 	}
-	var b bounds
-	if err := b.set(st, parts, by, args); err != nil || b.none {
+	var b plan.Range
+	if err := b.Set(&st.Plan, parts, by, args, st.backward); err != nil || b.Empty {
 		return scan, err
 	}
 	scan = rpc.Range{
-		Table: t.hbase, Start: b.lower, Stop: b.upper, Columns: columnsOf(t.family), Filter: passes, Pieces: cells,
+		Table: t.hbase, Start: b.Lower, Stop: b.Upper, Columns: columnsOf(t.family), Filter: passes, Pieces: cells,
 	}
 	if cells {
 		scan.Start, scan.Stop = row, rowAfter(row)
-		if len(b.lower)+len(b.upper) > 0 {
-			scan.Filter = allOf(columnRange(b.lower, b.upper), passes)
+		if len(b.Lower)+len(b.Upper) > 0 {
+			scan.Filter = allOf(columnRange(b.Lower, b.Upper), passes)
 		}
 	}
 	return scan, nil
@@ -99,7 +99,7 @@ func (t *table) newEdit(row []byte) *rpc.Edit {
 
 // deleteStatics deletes the static columns of a partition.
 func (s *session) deleteStatics(ctx context.Context, t *table, by []drivers.Value) error {
-	row, err := appendKey(nil, t.static, by[:len(t.static)])
+	row, err := t.static.Append(nil, 0, by[:len(t.static)])
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (s *session) removeElements(ctx context.Context, st *statement, args []driv
 	if err != nil {
 		return err
 	}
-	s.Scanned(1)
+	s.Count(1, 0)
 	for _, c := range found {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {

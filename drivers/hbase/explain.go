@@ -57,30 +57,30 @@ func (st *statement) Explain() ([]string, error) {
 // qualifiers.
 func (st *statement) explainKeys(fixed, args []drivers.Value) (string, error) {
 	n := min(len(fixed), len(st.rows))
-	var b bounds
-	if err := b.set(st, st.rows, fixed[:n], args); err != nil {
+	var b plan.Range
+	if err := b.Set(&st.Plan, st.rows, fixed[:n], args, st.backward); err != nil {
 		return "", err
 	}
 	if n < len(st.rows) {
 		return "rows " + span(&b), nil
 	}
-	keys := fmt.Sprintf("row %x", b.lower)
+	keys := fmt.Sprintf("row %x", b.Lower)
 	if !st.cells {
 		return keys, nil
 	}
-	err := b.set(st, st.table.rest, fixed[n:], args)
+	err := b.Set(&st.Plan, st.table.rest, fixed[n:], args, st.backward)
 	return keys + ", cells " + span(&b), err
 }
 
 // span writes a range of keys. An empty end means no bound.
-func span(b *bounds) string {
+func span(b *plan.Range) string {
 	switch {
-	case len(b.lower)+len(b.upper) == 0:
+	case len(b.Lower)+len(b.Upper) == 0:
 		return "all"
-	case len(b.upper) == 0:
-		return fmt.Sprintf("from %x", b.lower)
+	case len(b.Upper) == 0:
+		return fmt.Sprintf("from %x", b.Lower)
 	}
-	return fmt.Sprintf("from %x to before %x", b.lower, b.upper)
+	return fmt.Sprintf("from %x to before %x", b.Lower, b.Upper)
 }
 
 // verb names the request.

@@ -98,7 +98,7 @@ func valueBytes(n float64) float64 {
 }
 
 // keyBytes sizes a row key or a qualifier, given its columns' sizes.
-func keyBytes(parts []keyPart, sizes []float64) (n float64) {
+func keyBytes(parts keyParts, sizes []float64) (n float64) {
 	for i, p := range parts {
 		n += sizes[i]
 		if !p.raw && (p.kind == schemas.Text || p.kind == schemas.Blob) {

@@ -35,23 +35,27 @@ type keyPart struct {
 	salt, salted int
 }
 
+// keyParts are the columns of a row key, or of a qualifier.
+type keyParts []keyPart
+
 // usualKey is the length in bytes that nearly no key exceeds.
 const usualKey = 64
 
-// appendKey appends the first columns of a key, as many as there are values.
-func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, err error) {
+// Append implements plan.Keys.
+func (ps keyParts) Append(dst []byte, at int, vals []drivers.Value) (key []byte, err error) {
 	if dst == nil {
 		dst = make([]byte, 0, usualKey)
 	}
-	salted, at := len(vals) > 0 && parts[0].salt > 0, len(dst)
+	ps = ps[at:]
+	salted, begin := len(vals) > 0 && ps[0].salt > 0, len(dst)
 	if salted {
-		if len(vals) < parts[0].salted {
+		if len(vals) < ps[0].salted {
 			return dst, errSalt
 		}
 		dst = append(dst, 0)
 	}
 	for i, v := range vals {
-		p := &parts[i]
+		p := &ps[i]
 		switch {
 		case v.Kind() != p.kind:
 			return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), p.kind)
@@ -75,8 +79,8 @@ func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, e
 				return dst, err
 			}
 		}
-		if salted && i+1 == parts[0].salted {
-			dst[at] = byte(xxhash.Sum64(dst[at+1:]) % uint64(parts[0].salt))
+		if salted && i+1 == ps[0].salted {
+			dst[begin] = byte(xxhash.Sum64(dst[begin+1:]) % uint64(ps[0].salt))
 		}
 	}
 	return dst, nil
@@ -84,19 +88,19 @@ func appendKey(dst []byte, parts []keyPart, vals []drivers.Value) (key []byte, e
 
 var errSalt = errors.New("the rows of a salted table are found only by all columns of its partition")
 
-// decodeKey decodes a whole key. The values share the bytes of the key or of buf, which decodeKey extends and returns.
+// decode decodes a whole key. The values share the bytes of the key or of buf, which decode extends and returns.
 // If it is tolerant, the values of a key that mailbench did not write are broken ones.
-func decodeKey(parts []keyPart, key []byte, vals []drivers.Value, buf []byte, tolerant bool) (grown []byte, err error) {
+func (ps keyParts) decode(key []byte, vals []drivers.Value, buf []byte, tolerant bool) (grown []byte, err error) {
 	src := key
-	if len(parts) > 0 && parts[0].salt > 0 {
-		if len(src) == 0 || int(src[0]) >= parts[0].salt {
+	if len(ps) > 0 && ps[0].salt > 0 {
+		if len(src) == 0 || int(src[0]) >= ps[0].salt {
 			err = keys.ErrCorrupt
 		} else {
 			src = src[1:]
 		}
 	}
-	for i := 0; i < len(parts) && err == nil; i++ {
-		switch p := &parts[i]; {
+	for i := 0; i < len(ps) && err == nil; i++ {
+		switch p := &ps[i]; {
 		case p.raw:
 			if p.filled && len(src) > 0 && src[0] == 0 {
 				src = src[1:]
@@ -121,7 +125,7 @@ func decodeKey(parts []keyPart, key []byte, vals []drivers.Value, buf []byte, to
 		return buf, nil
 	}
 	if tolerant {
-		for i := range parts {
+		for i := range ps {
 			vals[i] = drivers.Broken(key)
 		}
 		return buf, nil
@@ -129,13 +133,17 @@ func decodeKey(parts []keyPart, key []byte, vals []drivers.Value, buf []byte, to
 	return buf, fmt.Errorf("a key that mailbench did not write: %w", err)
 }
 
-// keyAfter turns a key of n columns into the smallest key after all keys that begin
-// with it. It returns an empty key if there is none.
-func keyAfter(key []byte, parts []keyPart, n int) []byte {
-	if n > 0 && n == len(parts) && parts[n-1].raw {
+// After implements plan.Keys.
+func (ps keyParts) After(key []byte, n int) []byte {
+	if n > 0 && n == len(ps) && ps[n-1].raw {
 		return append(key, 0) // a longer value that begins with this one is another key
 	}
 	return keys.Successor(key)
+}
+
+// Free implements plan.Keys.
+func (ps keyParts) Free(n int) (columns int, desc bool) {
+	return len(ps) - n, n < len(ps) && ps[n].desc
 }
 
 // Values are written as HBase's own class Bytes does: numbers in 4 or 8 big-endian bytes, true
@@ -222,66 +230,4 @@ func decodeValue(kind schemas.Kind, src []byte, tolerant bool) (drivers.Value, e
 		return drivers.Broken(src), nil
 	}
 	return drivers.Value{}, fmt.Errorf("%w: %d bytes for a %s", errValue, len(src), kind)
-}
-
-// bounds is a range of row keys, or of qualifiers in a row. It includes lower and
-// excludes upper; an empty upper is no end.
-type bounds struct {
-	lower, upper, prefix, scratch []byte
-	none                          bool // nothing can be in the range
-}
-
-// set sets the range to the keys that begin with the fixed columns, within the call's from, to and after, and within
-// the part of a scan that the statement is. If after has more columns than the key, the caller must compare the others.
-func (b *bounds) set(st *statement, parts []keyPart, fixed, args []drivers.Value) (err error) {
-	p, n, at := st.Pattern(), len(fixed), &st.Layout
-	if b.prefix, err = appendKey(b.prefix[:0], parts, fixed); err != nil {
-		return err
-	}
-	b.none = false
-	b.lower = append(b.lower[:0], b.prefix...)
-	b.upper = keyAfter(append(b.upper[:0], b.prefix...), parts, n)
-	if free := len(parts) - n; free > 0 {
-		first := !parts[n].desc // from is the first end
-		if p.From != nil && !args[at.From].IsNull() {
-			err = b.bound(parts, n, args[at.From:at.From+1], first, first == p.From.Open)
-		}
-		if err == nil && p.To != nil && !args[at.To].IsNull() {
-			err = b.bound(parts, n, args[at.To:at.To+1], !first, !first == p.To.Open)
-		}
-		after := args[at.After : at.After+len(p.After)] // none or all are null
-		if err == nil && len(after) > 0 && !after[0].IsNull() {
-			err = b.bound(parts, n, after[:min(len(after), free)], !st.backward, !st.backward && len(after) <= free)
-		}
-	}
-	if bytes.Compare(st.from, b.lower) > 0 {
-		b.lower = append(b.lower[:0], st.from...)
-	}
-	if st.to != nil && (len(b.upper) == 0 || bytes.Compare(st.to, b.upper) < 0) {
-		b.upper = append(b.upper[:0], st.to...)
-	}
-	b.none = b.none || len(b.upper) > 0 && bytes.Compare(b.lower, b.upper) >= 0
-	return err
-}
-
-// bound moves the first or the last end of the range to the keys that begin with the prefix and the values of the
-// columns from n on, or past these keys.
-func (b *bounds) bound(parts []keyPart, n int, vs []drivers.Value, first, past bool) (err error) {
-	if b.scratch, err = appendKey(append(b.scratch[:0], b.prefix...), parts[n:], vs); err != nil {
-		return err
-	}
-	if past {
-		if b.scratch = keyAfter(b.scratch, parts, n+len(vs)); len(b.scratch) == 0 {
-			b.none = b.none || first
-			return nil
-		}
-	}
-	switch key := b.scratch; {
-	case first && bytes.Compare(key, b.lower) > 0:
-		b.lower = append(b.lower[:0], key...)
-	case !first && (len(b.upper) == 0 || bytes.Compare(key, b.upper) < 0):
-		b.upper = append(b.upper[:0], key...)
-		b.none = b.none || len(key) == 0
-	}
-	return nil
 }

@@ -48,7 +48,7 @@ func TestJamesKeys(t *testing.T) {
 	} {
 		vals := []drivers.Value{drivers.UUID(mailbox), drivers.Bigint(c.uid)}
 		for _, tb := range []*table{messages, data} {
-			key, err := appendKey(nil, tb.row, vals)
+			key, err := tb.row.Append(nil, 0, vals)
 			if err != nil || hex.EncodeToString(key) != c.key {
 				t.Errorf("table %s, UID %d: row key %x, %v; expected %s", tb.schema.Name, c.uid, key, err, c.key)
 			}
@@ -59,16 +59,16 @@ func TestJamesKeys(t *testing.T) {
 		}
 		before = key
 		got := make([]drivers.Value, 2)
-		if _, err := decodeKey(messages.row, key, got, nil, false); err != nil || !got[0].Equal(vals[0]) || !got[1].Equal(vals[1]) {
+		if _, err := messages.row.decode(key, got, nil, false); err != nil || !got[0].Equal(vals[0]) || !got[1].Equal(vals[1]) {
 			t.Errorf("row key %s decodes to %v, %v", c.key, got, err)
 		}
 	}
 	for n, want := range map[int64]string{1: "0000000000000001", 10: "000000000000000a", math.MaxInt64: "7fffffffffffffff"} {
-		if got, err := appendKey(nil, data.rest, []drivers.Value{drivers.Bigint(n)}); err != nil || hex.EncodeToString(got) != want {
+		if got, err := data.rest.Append(nil, 0, []drivers.Value{drivers.Bigint(n)}); err != nil || hex.EncodeToString(got) != want {
 			t.Errorf("chunk %d is column %x, %v; expected %s", n, got, err, want)
 		}
 	}
-	if _, err := appendKey(nil, data.rest, []drivers.Value{drivers.Bigint(-1)}); err == nil {
+	if _, err := data.rest.Append(nil, 0, []drivers.Value{drivers.Bigint(-1)}); err == nil {
 		t.Error("chunk -1 got a name, though the schema says that there is none")
 	}
 	if data.family != "data" || messages.family != "m" || string(data.hbase) != "mailbench_james.JAMES_MESSAGES" {
@@ -90,7 +90,7 @@ func TestRawKeys(t *testing.T) {
 		{"joe@x:1", "joe@x:1"},
 		{"joe@x:10", "joe@x:10"},
 	} {
-		key, err := appendKey(nil, tb.row, []drivers.Value{drivers.Text(c.text)})
+		key, err := tb.row.Append(nil, 0, []drivers.Value{drivers.Text(c.text)})
 		if err != nil || string(key) != c.key {
 			t.Errorf("text %q is row key %q, %v; expected %q", c.text, key, err, c.key)
 		}
@@ -98,11 +98,11 @@ func TestRawKeys(t *testing.T) {
 			t.Errorf("text %q does not come behind the lesser one before", c.text)
 		}
 		before = key
-		if next := keyAfter(bytes.Clone(key), tb.row, 1); bytes.Compare(next, key) <= 0 || string(next) != c.key+"\x00" {
+		if next := tb.row.After(bytes.Clone(key), 1); bytes.Compare(next, key) <= 0 || string(next) != c.key+"\x00" {
 			t.Errorf("behind row key %q is %q", key, next)
 		}
 		got := make([]drivers.Value, 1)
-		if _, err := decodeKey(tb.row, key, got, nil, false); err != nil || got[0].Str() != c.text {
+		if _, err := tb.row.decode(key, got, nil, false); err != nil || got[0].Str() != c.text {
 			t.Errorf("row key %q decodes to %v, %v", key, got, err)
 		}
 	}

@@ -22,8 +22,8 @@ type table struct {
 	hbase  []byte // the HBase table: the root table's
 	family string // the family of its rows
 	key    []*schemas.Column
-	row    []keyPart // the first columns of key: the HBase row key
-	rest   []keyPart // the other columns of key: the qualifier; empty unless rows are cells
+	row    keyParts // the first columns of key: the HBase row key
+	rest   keyParts // the other columns of key: the qualifier; empty unless rows are cells
 	// flipped is true if the columns of rest are stored in the opposite order (hint order).
 	flipped bool
 	// columns are the plain columns; a wide table has at most one. added are the positions of
@@ -34,7 +34,7 @@ type table struct {
 	// counted is true if a pattern adds to a cell of the table.
 	counted bool
 	statics []*schemas.Column
-	static  []keyPart // row key of the static columns: the partition columns
+	static  keyParts // row key of the static columns: the partition columns
 
 	descriptor familySettings // the settings of family
 
@@ -66,7 +66,7 @@ type root struct {
 }
 
 // spread salts the parts of a row key.
-func (r *root) spread(row []keyPart) []keyPart {
+func (r *root) spread(row keyParts) keyParts {
 	row[0].salt, row[0].salted = r.salt, len(r.schema.Partition)
 	return row
 }
@@ -204,8 +204,8 @@ func (l *layout) countAdded() {
 
 // parts describes the columns of a row key or of a qualifier. If reversed, each is stored in
 // the order opposite to its own.
-func (l *layout) parts(cs []*schemas.Column, reversed bool) []keyPart {
-	ps := make([]keyPart, len(cs))
+func (l *layout) parts(cs []*schemas.Column, reversed bool) keyParts {
+	ps := make(keyParts, len(cs))
 	for i, c := range cs {
 		ps[i] = keyPart{kind: c.Type.Kind, desc: c.Desc != reversed, unsigned: l.unsigned[c]}
 	}

@@ -19,7 +19,7 @@ type statement struct {
 	table   *table
 	family  string            // of its rows
 	columns []*schemas.Column // of that family
-	rows    []keyPart         // the row keys of its HBase rows
+	rows    keyParts          // the row keys of its HBase rows
 	cells   bool              // its rows are cells of wide HBase rows
 
 	out     []plan.Output // one for each of the pattern's columns
@@ -33,9 +33,6 @@ type statement struct {
 	request  string
 	// backward is true if HBase reads from the last row or cell to the first.
 	backward bool
-	// from and to bound a part of a scan, as HBase row keys: from <= row < to. nil is no
-	// bound.
-	from, to []byte
 
 	write []operand // the columns of a write
 	lists []wanted  // the list columns of a remove; at is the position of the argument

@@ -59,18 +59,16 @@ func (s *session) Skipped() (rows int64, keys [][]byte) {
 // reading is one read.
 type reading struct {
 	*session
-	ctx   context.Context
-	st    *statement
-	args  []drivers.Value
-	scan  rpc.Range // what it reads, without the bounds
-	yield plan.Yield
+	ctx  context.Context
+	st   *statement
+	args []drivers.Value
+	scan rpc.Range // what it reads, without the bounds
 
-	bounds      bounds
+	bounds      plan.Range
 	columns     decoder
 	key         []drivers.Value // primary key of the current row
 	vals        []drivers.Value // its columns
 	statics     []drivers.Value // the static columns of its partition
-	out         []drivers.Value // the row that yield gets
 	keyBytes    []byte          // bytes of decoded key columns that are not raw
 	staticsOf   []byte          // row key of the partition whose static columns are in statics
 	rowsScanned int64           // rows or cells that HBase has read
@@ -84,22 +82,23 @@ type reading struct {
 }
 
 // RunRead implements plan.Runner.
-func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	p := st.Pattern()
-	k, n := len(st.table.key), len(st.table.key)+st.view.n
-	all := make([]drivers.Value, n+len(st.out))
+	k := len(st.table.key)
+	all := make([]drivers.Value, k+st.view.n)
 	r := &reading{
-		session: s, ctx: ctx, st: st, args: args, scan: st.scan, yield: yield, columns: decoder{tolerant: s.tolerant},
-		key: all[:k:k], vals: all[k:n:n], out: all[n:],
+		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.tolerant},
+		key: all[:k:k], vals: all[k:],
 	}
-	defer func() { s.Count(drivers.Cost{RowsExamined: r.rowsScanned}) }()
+	unreported := int64(0)
+	defer func() { s.Count(r.rowsScanned, unreported) }()
 	if !st.cells {
 		r.scan.Left = r.Left
 	}
 	if len(p.Filter) > 0 {
 		r.scan.Filter = st.filter(args[st.Layout.Filter:])
 		if st.cells { // HBase does not report how many cells a filter drops
-			s.Count(drivers.Cost{Unreported: 1})
+			unreported = 1
 		}
 	}
 	fixed := args[:len(p.By):len(p.By)]
@@ -113,11 +112,11 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 
 // scanRows reads a range of HBase rows.
 func (r *reading) scanRows(fixed []drivers.Value) error {
-	if err := r.bounds.set(r.st, r.st.rows, fixed, r.args); err != nil || r.bounds.none {
+	if err := r.bounds.Set(&r.st.Plan, r.st.rows, fixed, r.args, r.st.backward); err != nil || r.bounds.Empty {
 		return err
 	}
 	scan := r.scan
-	scan.Start, scan.Stop, scan.Reversed = r.bounds.lower, r.bounds.upper, r.st.backward
+	scan.Start, scan.Stop, scan.Reversed = r.bounds.Lower, r.bounds.Upper, r.st.backward
 	if scan.Reversed {
 		scan.Start, scan.Stop = scan.Stop, scan.Start
 		scan.SkipStart = len(scan.Start) > 0
@@ -146,7 +145,7 @@ func (r *reading) getElement(fixed []drivers.Value) error {
 		return err
 	}
 	element := append([]byte(column.Name), elements)
-	element, err = appendKey(element, elementParts(column.Type), r.args[st.Layout.Element:st.Layout.Element+1])
+	element, err = elementParts(column.Type).Append(element, 0, r.args[st.Layout.Element:st.Layout.Element+1])
 	if err != nil {
 		return err
 	}
@@ -158,7 +157,7 @@ func (r *reading) getElement(fixed []drivers.Value) error {
 		return err
 	}
 	r.rowsScanned++
-	return r.yield(r.columns.elems[1:])
+	return r.Yield(r.columns.elems[1:])
 }
 
 // maxStoreLimit is the most cells of a row that one Get requests. To read more, the driver
@@ -173,15 +172,15 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 	if err != nil {
 		return err
 	}
-	if err := r.bounds.set(st, st.table.rest, fixed[rows:], r.args); err != nil || r.bounds.none {
+	if err := r.bounds.Set(&st.Plan, st.table.rest, fixed[rows:], r.args, st.backward); err != nil || r.bounds.Empty {
 		return err
 	}
 	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
 	switch {
 	case exact:
-		scan.Columns = columnsOf(st.family, r.bounds.lower)
-	case len(r.bounds.lower)+len(r.bounds.upper) > 0:
-		scan.Filter = allOf(columnRange(r.bounds.lower, r.bounds.upper), scan.Filter)
+		scan.Columns = columnsOf(st.family, r.bounds.Lower)
+	case len(r.bounds.Lower)+len(r.bounds.Upper) > 0:
+		scan.Filter = allOf(columnRange(r.bounds.Lower, r.bounds.Upper), scan.Filter)
 	}
 	r.buffered, r.kept = st.backward && !exact, nil
 	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
@@ -202,20 +201,20 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 // severalRows reads the cells of HBase rows.
 func (r *reading) severalRows(fixed []drivers.Value) error {
 	st, scan := r.st, r.scan
-	if err := r.bounds.set(st, st.rows, fixed, r.args); err != nil || r.bounds.none {
+	if err := r.bounds.Set(&st.Plan, st.rows, fixed, r.args, st.backward); err != nil || r.bounds.Empty {
 		return err
 	}
 	if n := len(st.rows) - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
 		// An earlier page has read the first cells of the first row.
 		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
 		var err error
-		r.skipRow = bytes.Clone(r.bounds.lower)
-		if r.skipTo, err = appendKey(nil, st.table.rest, after[n:]); err != nil {
+		r.skipRow = bytes.Clone(r.bounds.Lower)
+		if r.skipTo, err = st.table.rest.Append(nil, 0, after[n:]); err != nil {
 			return err
 		}
-		r.skipTo = keyAfter(r.skipTo, st.table.rest, len(after)-n)
+		r.skipTo = st.table.rest.After(r.skipTo, len(after)-n)
 	}
-	scan.Start, scan.Stop = r.bounds.lower, r.bounds.upper // forwards: HBase reads the cells of a row in one order only
+	scan.Start, scan.Stop = r.bounds.Lower, r.bounds.Upper // forwards: HBase reads the cells of a row in one order only
 	return r.Scan(r.ctx, scan, r.takeCells)
 }
 
@@ -239,13 +238,13 @@ func (r *reading) scanList(fixed, list []drivers.Value) error {
 	}
 	ranges := make([]*filter.RowRange, len(list))
 	for i, v := range list {
-		if err := r.bounds.set(r.st, r.st.rows, append(fixed, v), r.args); err != nil {
+		if err := r.bounds.Set(&r.st.Plan, r.st.rows, append(fixed, v), r.args, r.st.backward); err != nil {
 			return err
 		}
-		if r.bounds.none || i > 0 && bytes.Compare(r.bounds.lower, ranges[i-1].StopRow) < 0 {
+		if r.bounds.Empty || i > 0 && bytes.Compare(r.bounds.Lower, ranges[i-1].StopRow) < 0 {
 			return r.oneByOne(fixed, list)
 		}
-		ranges[i] = filter.NewRowRange(bytes.Clone(r.bounds.lower), bytes.Clone(r.bounds.upper), true, false)
+		ranges[i] = filter.NewRowRange(bytes.Clone(r.bounds.Lower), bytes.Clone(r.bounds.Upper), true, false)
 	}
 	scan := r.scan
 	scan.Start, scan.Stop = ranges[0].StartRow, ranges[len(list)-1].StopRow
@@ -292,7 +291,7 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 	for some := range slices.Chunk(list, maxTogether) {
 		prefixes := make([][]byte, len(some))
 		for i, v := range some {
-			if prefixes[i], err = appendKey(nil, st.table.rest, append(fixed, v)[rows:]); err != nil {
+			if prefixes[i], err = st.table.rest.Append(nil, 0, append(fixed, v)[rows:]); err != nil {
 				return err
 			}
 		}
@@ -317,8 +316,8 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 }
 
 // rowKey encodes the first columns of a row key.
-func rowKey(parts []keyPart, vals []drivers.Value) (key []byte, err error) {
-	if key, err = appendKey(nil, parts, vals); err == nil && len(vals) == len(parts) {
+func rowKey(parts keyParts, vals []drivers.Value) (key []byte, err error) {
+	if key, err = parts.Append(nil, 0, vals); err == nil && len(vals) == len(parts) {
 		err = rpc.CheckRow(key)
 	}
 	return key, err
@@ -350,7 +349,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 	case !exists:
 		return nil
 	}
-	if r.keyBytes, err = decodeKey(r.st.rows, cells[0].Row, r.key, r.keyBytes[:0], r.tolerant); err != nil {
+	if r.keyBytes, err = r.st.rows.decode(cells[0].Row, r.key, r.keyBytes[:0], r.tolerant); err != nil {
 		return err
 	}
 	return r.emit()
@@ -388,7 +387,7 @@ func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (er
 	}
 	for i := range cells {
 		c := &cells[i]
-		if r.keyBytes, err = decodeKey(rest, c.Qualifier, vals, r.keyBytes[:0], r.tolerant); err != nil {
+		if r.keyBytes, err = rest.decode(c.Qualifier, vals, r.keyBytes[:0], r.tolerant); err != nil {
 			return err
 		}
 		of.Add(vals[at], c)
@@ -400,12 +399,12 @@ func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (er
 func (r *reading) takeCell(c *rpc.Cell) (err error) {
 	t, rows := r.st.table, len(r.st.rows)
 	if r.row == nil || !bytes.Equal(r.row, c.Row) {
-		if r.rowBytes, err = decodeKey(t.row, c.Row, r.key[:rows], r.rowBytes[:0], r.tolerant); err != nil {
+		if r.rowBytes, err = t.row.decode(c.Row, r.key[:rows], r.rowBytes[:0], r.tolerant); err != nil {
 			return err
 		}
 		r.row = c.Row
 	}
-	if r.keyBytes, err = decodeKey(t.rest, c.Qualifier, r.key[rows:], r.keyBytes[:0], r.tolerant); err != nil {
+	if r.keyBytes, err = t.rest.decode(c.Qualifier, r.key[rows:], r.keyBytes[:0], r.tolerant); err != nil {
 		return err
 	}
 	if len(t.columns) > 0 {
@@ -423,8 +422,7 @@ func (r *reading) emit() error {
 			return err
 		}
 	}
-	plan.Project(r.out, r.st.out, r.key, r.vals, r.statics)
-	if err := r.yield(r.out); err != nil {
+	if err := r.Yield(r.Row(r.st.out, r.key, r.vals, r.statics)); err != nil {
 		return err
 	}
 	return r.ctx.Err() // a page of rows is in memory, and the next may be far away
@@ -438,7 +436,7 @@ func (r *reading) readStatics() error {
 		r.statics, r.staticsOf = make([]drivers.Value, view.n), nil
 		return nil
 	}
-	key, err := appendKey(nil, t.static, r.key[:len(t.static)])
+	key, err := t.static.Append(nil, 0, r.key[:len(t.static)])
 	if err != nil || r.staticsOf != nil && bytes.Equal(r.staticsOf, key) {
 		return err
 	}

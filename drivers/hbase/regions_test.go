@@ -90,7 +90,7 @@ patterns:
 		t.Fatal(err)
 	}
 	at := func(k int) []byte {
-		key, err := appendKey(nil, l.tables[s.Table("mail")].row, []drivers.Value{drivers.Text("p"), drivers.Int(int32(k))})
+		key, err := l.tables[s.Table("mail")].row.Append(nil, 0, []drivers.Value{drivers.Text("p"), drivers.Int(int32(k))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 
 // partNames writes the columns of a row key or qualifier. "raw" marks bytes without a
 // terminator.
-func partNames(ps []keyPart, cs []*schemas.Column) string {
+func partNames(ps keyParts, cs []*schemas.Column) string {
 	var words []string
 	if len(ps) > 0 && ps[0].salt > 0 {
 		words = append(words, fmt.Sprintf("bucket of %d", ps[0].salt))

@@ -27,6 +27,7 @@ import (
 type Store struct {
 	*cluster
 	plan.Admin
+	plan.Ranges[*statement]
 	tables plan.Tables[table] // of the applied schemas
 	dotted bool               // the keyspace is no namespace of HBase, but how names of tables begin, up to a dot
 
@@ -97,6 +98,7 @@ func newStore(c *cluster, o drivers.Options) *Store {
 		Entry: &c.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
 		Parallel: dropped, Find: s.find, Owners: s.owners, Remove: s.remove,
 	}
+	s.Ranges = plan.Ranges[*statement]{Calls: &c.Gate, Divide: s.divide, Part: (*statement).clone}
 	return s
 }
 
@@ -145,34 +147,6 @@ func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (string, error)
 // Prepare implements drivers.Store.
 func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.Statement, err error) {
 	return plan.Prepare(&s.Gate, p, s.compile)
-}
-
-// Split implements drivers.Splitter.
-func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return plan.Parts(&s.Gate, scan, func(st *statement) ([]*statement, error) {
-		return st.split(ctx, s.newSender(), n)
-	})
-}
-
-// Range implements drivers.Ranger.
-func (s *Store) Range(part drivers.Statement) string {
-	st := part.(*statement)
-	return keys.FormatRange(st.from, st.to)
-}
-
-// Within implements drivers.Ranger.
-func (s *Store) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	return plan.Parts(&s.Gate, scan, func(st *statement) ([]*statement, error) {
-		var parts []*statement
-		for _, r := range ranges {
-			from, to, err := keys.ParseRange(r)
-			if err != nil {
-				return nil, err
-			}
-			parts = append(parts, st.within(from, to))
-		}
-		return parts, nil
-	})
 }
 
 // Session implements drivers.Store.
@@ -357,37 +331,28 @@ func readInfo(ctx context.Context, url string, into any) (why string) {
 	return ""
 }
 
-// split divides a scan into at most n parts, between the table's first and last row key. A part
-// may cover several regions, and a region may have several parts. A wide row is in one part with
-// all its cells.
-func (st *statement) split(ctx context.Context, s *rpc.Sender, n int) (parts []*statement, err error) {
-	first, err := st.edge(ctx, s, nil, false)
+// divide returns the row keys at which n parts of a scan begin, between the table's first and last row key. A part may
+// cover several regions, and a region may have several parts. A wide row is in one part with all its cells.
+func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte, err error) {
+	sender := s.newSender()
+	first, err := scan.edge(ctx, sender, nil, false)
 	if err != nil {
 		return nil, err
 	}
-	last, err := st.edge(ctx, s, nil, true)
-	if err != nil {
+	last, err := scan.edge(ctx, sender, nil, true)
+	if err != nil || first == nil || last == nil {
 		return nil, err
 	}
-	var at [][]byte
-	if first != nil && last != nil {
-		at, err = keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
-			if before, err = st.edge(ctx, s, mid, true); err == nil {
-				from, err = st.edge(ctx, s, mid, false)
-			}
-			return before, from, err
-		})
-	}
-	for from, to := range keys.Ranges(at) {
-		parts = append(parts, st.within(from, to))
-	}
-	return parts, err
+	return keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
+		if before, err = scan.edge(ctx, sender, mid, true); err == nil {
+			from, err = scan.edge(ctx, sender, mid, false)
+		}
+		return before, from, err
+	})
 }
 
-// within returns the part of a scan between two row keys.
-func (st *statement) within(from, to []byte) *statement {
+func (st *statement) clone() *statement {
 	part := *st
-	part.from, part.to = from, to
 	return &part
 }
 

@@ -48,7 +48,7 @@ func TestTolerate(t *testing.T) {
 		}
 	}
 	row := func(p string, k int32) []byte {
-		key, err := appendKey(nil, mail.table.row, []drivers.Value{drivers.Text(p), drivers.Int(k)})
+		key, err := mail.table.row.Append(nil, 0, []drivers.Value{drivers.Text(p), drivers.Int(k)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -77,7 +77,7 @@ type step struct {
 func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 	p, t := st.Pattern(), st.table
 	e = t.newEdit(nil)
-	if e.Row, err = appendKey(nil, st.rows, args[:min(len(st.rows), len(p.By))]); err != nil {
+	if e.Row, err = st.rows.Append(nil, 0, args[:min(len(st.rows), len(p.By))]); err != nil {
 		return nil, err
 	}
 	if st.cells {
@@ -134,7 +134,7 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 			e.Put(st.family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
 			continue
 		}
-		qualifier, err := appendKey(qualifier, elementParts(t), elems[i:i+1])
+		qualifier, err := elementParts(t).Append(qualifier, 0, elems[i:i+1])
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
@@ -154,7 +154,7 @@ func (st *statement) putCell(e *rpc.Edit, args []drivers.Value) error {
 		e.DeleteAll(t.family)
 		return nil
 	}
-	at, err := appendKey(nil, t.rest, args[len(t.row):len(t.key)])
+	at, err := t.rest.Append(nil, 0, args[len(t.row):len(t.key)])
 	if err != nil {
 		return err
 	}

@@ -22,11 +22,8 @@ package keys
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"iter"
-	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -74,7 +71,9 @@ func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
 		return dst, fmt.Errorf("a %s value cannot be part of a key", v.Kind())
 	}
 	if desc {
-		complement(dst[at:])
+		for i := at; i < len(dst); i++ {
+			dst[i] = ^dst[i]
+		}
 	}
 	return dst, nil
 }
@@ -201,12 +200,6 @@ func timeUUID(enc *[16]byte) (u [16]byte) {
 	return u
 }
 
-func complement(b []byte) {
-	for i := range b {
-		b[i] = ^b[i]
-	}
-}
-
 // Divide returns up to n-1 keys, in ascending order, that divide the keys from first
 // to last into n ranges. first and last are existing keys. It repeatedly halves ranges
 // by the value of their bytes. around returns the last existing key before mid, and
@@ -244,21 +237,6 @@ func Divide(n int, first, last []byte, around func(mid []byte) (before, from []b
 	return at, nil
 }
 
-// Ranges yields the ranges into which keys divide a table. A nil key is the table's
-// beginning or its end.
-func Ranges(at [][]byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(from, to []byte) bool) {
-		var from []byte
-		for _, key := range at {
-			if !yield(from, key) {
-				return
-			}
-			from = key
-		}
-		yield(from, nil)
-	}
-}
-
 // middle returns a key above a and not above b, about in the middle between them.
 func middle(a, b []byte) []byte {
 	n := 0
@@ -274,29 +252,4 @@ func middle(a, b []byte) []byte {
 		return b
 	}
 	return mid
-}
-
-// FormatRange writes a range of keys as ParseRange reads it. A nil key is the table's beginning or its end.
-func FormatRange(from, to []byte) string {
-	return hex.EncodeToString(from) + ":" + hex.EncodeToString(to)
-}
-
-// ParseRange reads a range that FormatRange wrote.
-func ParseRange(s string) (from, to []byte, err error) {
-	low, high, ok := strings.Cut(s, ":")
-	if ok {
-		if from, err = hex.DecodeString(low); err == nil {
-			to, err = hex.DecodeString(high)
-		}
-	}
-	if !ok || err != nil {
-		return nil, nil, fmt.Errorf("%q is no range of keys in hexadecimal, such as 0a:1f", s)
-	}
-	if len(from) == 0 {
-		from = nil
-	}
-	if len(to) == 0 {
-		to = nil
-	}
-	return from, to, nil
 }

@@ -20,7 +20,7 @@ type session struct {
 var _ drivers.Session = (*session)(nil)
 
 // RunRead implements plan.Runner.
-func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value) error {
 	s.Cost.Calls += st.Requests(args)
 	s.Cost.Unreported++ // no client wrote these rows
 	rows := st.table.all()
@@ -28,13 +28,13 @@ func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value
 	case len(rows) == 0:
 		return nil
 	case st.element >= 0:
-		return s.getElement(st, rows, args, yield)
+		return s.getElement(st, rows, args)
 	case st.Layout.In < 0:
-		return s.read(st, rows, args, nil, yield)
+		return s.read(st, rows, args, nil)
 	}
 	elems := args[st.Layout.In].Elems()
 	for i := range elems {
-		if err := s.read(st, rows, args, &elems[i], yield); err != nil {
+		if err := s.read(st, rows, args, &elems[i]); err != nil {
 			return err
 		}
 	}
@@ -43,15 +43,13 @@ func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value
 
 // read yields the row of a get, or the samples of a slice or a scan, for the arguments and an element of the list; nil
 // if there is no list. A page repeats its samples.
-func (s *session) read(
-	st *statement, rows []sample, args []drivers.Value, elem *drivers.Value, yield plan.Yield,
-) error {
+func (s *session) read(st *statement, rows []sample, args []drivers.Value, elem *drivers.Value) error {
 	if st.Pattern().Kind == schemas.Get {
 		last := elem
 		if last == nil {
 			last = &args[len(args)-1]
 		}
-		return yield(s.project(st, st.pick(rows, last), args, elem))
+		return s.Yield(s.project(st, st.pick(rows, last), args, elem))
 	}
 	page := len(st.Pattern().After) > 0
 	if page && !args[st.Layout.After].IsNull() {
@@ -67,7 +65,7 @@ func (s *session) read(
 			if !st.has(row, args) {
 				continue
 			}
-			if err := yield(s.project(st, row, args, elem)); err != nil {
+			if err := s.Yield(s.project(st, row, args, elem)); err != nil {
 				return err
 			}
 			found = page
@@ -80,7 +78,7 @@ func (s *session) read(
 }
 
 // getElement yields the value of the requested element, or the first one.
-func (s *session) getElement(st *statement, rows []sample, args []drivers.Value, yield plan.Yield) error {
+func (s *session) getElement(st *statement, rows []sample, args []drivers.Value) error {
 	pairs := rows[0].vals[st.element].Elems()
 	if len(pairs) < 2 {
 		return nil
@@ -92,7 +90,7 @@ func (s *session) getElement(st *statement, rows []sample, args []drivers.Value,
 		}
 	}
 	s.row = append(s.row[:0], v)
-	return yield(s.row)
+	return s.Yield(s.row)
 }
 
 // pick returns the sample whose last key column is last, or the first with all columns

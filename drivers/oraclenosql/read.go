@@ -14,12 +14,12 @@ import (
 )
 
 // RunRead implements plan.Runner.
-func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	if err := st.fits(&s.store.limits, args); err != nil {
 		return err
 	}
 	r := &reading{
-		slot: s.slot, ctx: ctx, st: st, yield: yield, calls: s,
+		slot: s.slot, ctx: ctx, st: st, calls: s,
 		in: inputs{args: args, limit: s.Left(), low: st.low, high: st.high},
 	}
 	switch {
@@ -37,8 +37,7 @@ type reading struct {
 	ctx   context.Context
 	st    *statement
 	in    inputs
-	yield plan.Yield
-	calls *session // it knows how many more rows a list may yield
+	calls *session // gets the rows, and knows how many more a list may yield
 }
 
 // one calls take for each row that one Get or query reads.
@@ -133,7 +132,7 @@ func (r *reading) emit(row *types.MapValue) error {
 	if r.st.Pattern().Element != nil && r.row[0].IsNull() {
 		return nil // there is no such element
 	}
-	return r.yield(r.row)
+	return r.calls.Yield(r.row)
 }
 
 // keyOf returns the key of a row as the SDK takes it.

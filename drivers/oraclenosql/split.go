@@ -23,7 +23,7 @@ func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]dri
 			return nil, err
 		}
 		first := fieldOf(st.table.fullKey()[0])
-		for from, to := range keys.Ranges(at) {
+		for from, to := range plan.Between(at) {
 			one := *st
 			if from != nil {
 				one.low = first.bound(from)

@@ -214,9 +214,9 @@ func decodeList(t schemas.Type, all []types.FieldValue) (drivers.Value, error) {
 		}
 	}
 	if t.Kind == schemas.Set {
-		return drivers.SetOf(distinct(elems)), nil
+		elems = distinct(elems)
 	}
-	return drivers.ListOf(elems), nil
+	return drivers.Collection(t.Kind, elems), nil
 }
 
 // decodeMap returns a map with its keys in order.

@@ -38,15 +38,15 @@ func (s *session) readCells(f *family, row []byte, cols []int, vals []drivers.Va
 		vals[at] = drivers.Value{}
 	}
 	b := &s.cells
-	b.scratch, b.upper = b.upper, b.scratch[:0] // where the row before ends
-	b.lower = f.cellsOf(b.lower[:0], row, cols[0])
-	b.upper = keys.Successor(f.cellsOf(b.upper, row, cols[len(cols)-1]))
+	s.lastEnd, b.Upper = b.Upper, s.lastEnd[:0]
+	b.Lower = f.cellsOf(b.Lower[:0], row, cols[0])
+	b.Upper = keys.Successor(f.cellsOf(b.Upper, row, cols[len(cols)-1]))
 	it, at, err := s.toCells(f, b)
 	if err != nil {
 		return err
 	}
 	from, next := len(s.elems), 0
-	for ; at == pebble.IterValid && bytes.Compare(it.Key(), b.upper) < 0; at = it.NextWithLimit(b.upper) {
+	for ; at == pebble.IterValid && bytes.Compare(it.Key(), b.Upper) < 0; at = it.NextWithLimit(b.Upper) {
 		col := int(it.Key()[len(row)])
 		for cols[next] < col { // the last collection is complete
 			vals[cols[next]] = collection(f.columns[cols[next]], s.elems[from:])
@@ -69,12 +69,12 @@ const stepsToCells = 8
 
 // toCells moves the call's iterator over cells to the first one within b. If the row follows the
 // one before, as in a page, the iterator steps there: a seek reads each level of the store.
-func (s *session) toCells(f *family, b *bounds) (it *pebble.Iterator, at pebble.IterValidityState, err error) {
+func (s *session) toCells(f *family, b *plan.Range) (it *pebble.Iterator, at pebble.IterValidityState, err error) {
 	it = s.cellIter
-	forwards := bytes.Compare(b.scratch, b.lower) <= 0
+	forwards := bytes.Compare(s.lastEnd, b.Lower) <= 0
 	switch {
 	case it != nil && !forwards: // a list that reads backwards
-		it.SetBounds(b.lower, b.upper)
+		it.SetBounds(b.Lower, b.Upper)
 		s.cellSpace = 0
 		if it.First() {
 			at = pebble.IterValid
@@ -82,40 +82,34 @@ func (s *session) toCells(f *family, b *bounds) (it *pebble.Iterator, at pebble.
 		return it, at, nil
 	case it == nil || s.cellSpace != f.cells:
 		all := &s.allCells
-		all.lower = binary.BigEndian.AppendUint16(all.lower[:0], f.cells)
-		all.upper = keys.Successor(append(all.upper[:0], all.lower...))
+		all.Lower = binary.BigEndian.AppendUint16(all.Lower[:0], f.cells)
+		all.Upper = keys.Successor(append(all.Upper[:0], all.Lower...))
 		if s.cellSpace = f.cells; it != nil {
-			it.SetBounds(all.lower, all.upper)
+			it.SetBounds(all.Lower, all.Upper)
 		} else if it, err = s.iterate(all, s.db, &s.cellOpts); err != nil {
 			return nil, 0, err
 		}
 		s.cellIter = it
-		return it, it.SeekGEWithLimit(b.lower, b.upper), nil
+		return it, it.SeekGEWithLimit(b.Lower, b.Upper), nil
 	}
 	if at = pebble.IterValid; !it.Valid() {
-		at = it.NextWithLimit(b.upper)
+		at = it.NextWithLimit(b.Upper)
 	}
 	for range stepsToCells {
-		if at != pebble.IterValid || bytes.Compare(it.Key(), b.lower) >= 0 {
+		if at != pebble.IterValid || bytes.Compare(it.Key(), b.Lower) >= 0 {
 			return it, at, nil
 		}
-		at = it.NextWithLimit(b.upper)
+		at = it.NextWithLimit(b.Upper)
 	}
-	return it, it.SeekGEWithLimit(b.lower, b.upper), nil
+	return it, it.SeekGEWithLimit(b.Lower, b.Upper), nil
 }
 
 // collection returns a column's value, which shares elems.
 func collection(c *schemas.Column, elems []drivers.Value) drivers.Value {
-	switch {
-	case len(elems) == 0:
+	if len(elems) == 0 {
 		return drivers.Value{}
-	case c.Type.Kind == schemas.Set:
-		return drivers.SetOf(elems)
-	case c.Type.Kind == schemas.List:
-		return drivers.ListOf(elems)
-	default:
-		return drivers.MapOf(elems)
 	}
+	return drivers.Collection(c.Type.Kind, elems)
 }
 
 // readElement appends the element at the iterator to s.elems. Its bytes are copied to the
@@ -156,14 +150,14 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 }
 
 // getElement yields one value of a map, if it is there.
-func (s *session) getElement(st *statement, key drivers.Value, yield plan.Yield) error {
+func (s *session) getElement(st *statement, key drivers.Value) error {
 	c := st.Pattern().Element
 	k, err := st.fam.elementKey(s.cellKey[:0], s.key, st.mapColumn, key)
 	s.cellKey = k
 	if err != nil {
 		return err
 	}
-	data, found, err := s.lookup(k)
+	data, found, err := s.lookup(k, false)
 	if !found || err != nil {
 		return err
 	}
@@ -171,8 +165,8 @@ func (s *session) getElement(st *statement, key drivers.Value, yield plan.Yield)
 	if err != nil {
 		return err
 	}
-	s.row = append(s.row[:0], v)
-	return yield(s.row)
+	s.elems = append(s.elems[:0], v)
+	return s.Yield(s.elems)
 }
 
 // elementKey appends the key of one element of a set or map.
@@ -212,8 +206,8 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 // removeFromList deletes the elements of the row's list that equal one of v's.
 func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value) error {
 	b := &s.cells
-	b.lower = f.cellsOf(b.lower[:0], row, col)
-	b.upper = keys.Successor(append(b.upper[:0], b.lower...))
+	b.Lower = f.cellsOf(b.Lower[:0], row, col)
+	b.Upper = keys.Successor(append(b.Upper[:0], b.Lower...))
 	it, err := s.iterate(b, s.over, &s.cellOpts)
 	if err != nil {
 		return err
@@ -234,7 +228,7 @@ func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value
 // clearCells deletes the elements of the row's columns from first to last.
 func (s *session) clearCells(f *family, row []byte, first, last int) error {
 	b := &s.cells
-	b.lower = f.cellsOf(b.lower[:0], row, first)
-	b.upper = keys.Successor(f.cellsOf(b.upper[:0], row, last))
+	b.Lower = f.cellsOf(b.Lower[:0], row, first)
+	b.Upper = keys.Successor(f.cellsOf(b.Upper[:0], row, last))
 	return s.clear(b, nil)
 }

@@ -16,19 +16,20 @@ const maxPointDeletes = 1024
 
 // deleteRange deletes all rows below a prefix of the key.
 func (s *session) deleteRange(st *statement, args []drivers.Value) error {
-	f, b := st.fam, &s.bounds
-	if err := b.set(st, args, nil); err != nil {
+	f, b := st.fam, &s.rows
+	s.fixed = st.fixed(s.fixed[:0], args, nil)
+	if err := b.Set(&st.Plan, st.path, s.fixed, args, false); err != nil {
 		return err
 	}
-	if !b.empty() {
+	if !b.Empty {
 		if err := s.clear(b, st.table); err != nil {
 			return err
 		}
 		// The cells of a range of rows are the same range of keys in the cells' own space. If upper
 		// is in the space after that of rows, as Successor may make it, the cells' upper is too.
 		if f.collections > 0 {
-			s.cells.lower = inSpace(append(s.cells.lower[:0], b.lower...), f.cells)
-			s.cells.upper = inSpace(append(s.cells.upper[:0], b.upper...), f.cells+uint16(b.upper[1]-b.lower[1]))
+			s.cells.Lower = inSpace(append(s.cells.Lower[:0], b.Lower...), f.cells)
+			s.cells.Upper = inSpace(append(s.cells.Upper[:0], b.Upper...), f.cells+uint16(b.Upper[1]-b.Lower[1]))
 			if err := s.clear(&s.cells, nil); err != nil {
 				return err
 			}
@@ -56,7 +57,7 @@ func (s *session) deleteStatics(st *statement, args []drivers.Value) (err error)
 
 // clear deletes the keys of a range. If t is not nil, the keys are rows of t, and clear also
 // deletes their index entries.
-func (s *session) clear(b *bounds, t *table) error {
+func (s *session) clear(b *plan.Range, t *table) error {
 	it, err := s.iterate(b, s.over, &s.cellOpts)
 	if it == nil || err != nil {
 		return err
@@ -68,7 +69,7 @@ func (s *session) clear(b *bounds, t *table) error {
 		case n <= maxPointDeletes:
 			err = s.batch.Delete(it.Key(), nil)
 		case n == maxPointDeletes+1:
-			err = s.batch.DeleteRange(it.Key(), b.upper, nil)
+			err = s.batch.DeleteRange(it.Key(), b.Upper, nil)
 		}
 		if t != nil && len(t.indexes) > 0 {
 			if err == nil {

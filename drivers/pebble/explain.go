@@ -37,13 +37,13 @@ func (st *statement) Explain() ([]string, error) {
 	if st.Layout.In >= 0 {
 		element = &args[st.Layout.In].Elems()[0]
 	}
-	var b bounds
-	if err := b.set(st, args, element); err != nil {
+	var b plan.Range
+	if err := b.Set(&st.Plan, st.path, st.fixed(nil, args, element), args, p.Reverse); err != nil {
 		return nil, st.Named(err)
 	}
-	line := st.verb() + fmt.Sprintf(" key %x", b.lower)
+	line := st.verb() + fmt.Sprintf(" key %x", b.Lower)
 	if p.Kind == schemas.Slice || p.Kind == schemas.Scan || p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow {
-		line = st.verb() + fmt.Sprintf(" keys %x ≤ key < %x", b.lower, b.upper)
+		line = st.verb() + fmt.Sprintf(" keys %x ≤ key < %x", b.Lower, b.Upper)
 	}
 	if p.Reverse {
 		line += ", from the last"
@@ -94,6 +94,7 @@ type work struct {
 // tracedSession is a session that counts what its calls did.
 type tracedSession struct {
 	*session
+	noted drivers.Cost // the part of Cost that is in a piece of work
 }
 
 // Traced implements drivers.Tracer.
@@ -102,39 +103,29 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &tracedSession{se.(*session)}
+	t := &tracedSession{session: se.(*session)}
 	t.work = new(work)
-	t.Init(&s.gate, t)
 	return t, nil
 }
 
-// RunRead implements plan.Runner.
-func (t *tracedSession) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
-	defer t.ran(t.Cost)
-	return t.session.RunRead(ctx, st, args, yield)
-}
-
-// RunWrite implements plan.Runner.
-func (t *tracedSession) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	defer t.ran(t.Cost)
-	return t.session.RunWrite(ctx, st, args)
-}
-
-// RunBatch implements plan.Runner.
-func (t *tracedSession) RunBatch(ctx context.Context, st *statement, calls []drivers.Call) error {
-	defer t.ran(t.Cost)
-	return t.session.RunBatch(ctx, st, calls)
-}
-
-// ran adds what a call cost, before which the session had counted so much.
-func (t *tracedSession) ran(before drivers.Cost) {
+// note adds what calls have cost to the current piece of work.
+func (t *tracedSession) note() {
 	w := t.work.current()
-	w.Requests += t.Cost.Calls - before.Calls
-	w.Rows += t.Cost.RowsExamined - before.RowsExamined
+	w.Requests += t.Cost.Calls - t.noted.Calls
+	w.Rows += t.Cost.RowsExamined - t.noted.RowsExamined
+	t.noted = t.Cost
+}
+
+// Take implements drivers.Session.
+func (t *tracedSession) Take() drivers.Cost {
+	t.note()
+	t.noted = drivers.Cost{}
+	return t.session.Take()
 }
 
 // Begin implements drivers.TracedSession.
 func (t *tracedSession) Begin() {
+	t.note()
 	next := drivers.Unreported
 	next.Requests, next.Rows, next.Hidden, next.Blocks = 0, 0, 0, 0
 	t.work.all = append(t.work.all, next)
@@ -142,6 +133,7 @@ func (t *tracedSession) Begin() {
 
 // Work implements drivers.TracedSession.
 func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
+	t.note()
 	all := t.work.all
 	t.work.all = nil
 	return all, nil
@@ -154,25 +146,8 @@ func (w *work) current() *drivers.Work {
 	return &w.all[len(w.all)-1]
 }
 
-// ended counts an iterator over ranges that is about to be closed. The iterator stopped at a key
-// after each step and each seek, except at the end of a range.
-func (w *work) ended(it *pebble.Iterator) {
-	stats := it.Stats()
-	seen := stats.ForwardStepCount[pebble.InterfaceCall] + stats.ReverseStepCount[pebble.InterfaceCall]
-	if it.Valid() {
-		seen++
-	}
-	w.add(&stats, seen)
-}
-
-// lookedUp counts an iterator that looked for single keys.
-func (w *work) lookedUp(it *pebble.Iterator) {
-	stats := it.Stats()
-	w.add(&stats, w.looked)
-	w.looked = 0
-}
-
-func (w *work) add(stats *pebble.IteratorStats, seen int) {
+// add counts what an iterator read that stopped at so many keys.
+func (w *work) add(stats pebble.IteratorStats, seen int) {
 	c := w.current()
 	c.Blocks += int64(stats.InternalStats.BlockBytes)
 	// In a reverse read Pebble also passes the key before the one that it returns.

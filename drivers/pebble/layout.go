@@ -1,31 +1,12 @@
 package pebble
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync/atomic"
 
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 )
-
-// spaceLen is the length of the number before every key.
-const spaceLen = 2
-
-// keyColumn is one column of a sort order.
-type keyColumn struct {
-	kind schemas.Kind
-	desc bool
-	from int // its position in the primary key, or after that in the table's plain columns
-}
-
-// path is a sort order and the key space that has it. It belongs to a table or an index.
-type path struct {
-	space uint16
-	cols  []keyColumn
-}
 
 // family is a set of columns with one key: the plain columns with the primary key, or the
 // static columns with the partition key. A column is named by its position in columns.
@@ -144,36 +125,4 @@ func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family,
 		}
 	}
 	return f, nil
-}
-
-// append appends the path's key of a row, given its primary key and, for an index with plain columns,
-// those after it.
-func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
-	dst = binary.BigEndian.AppendUint16(dst, p.space)
-	var err error
-	for _, c := range p.cols {
-		if dst, err = keys.Append(dst, key[c.from], c.desc); err != nil {
-			return dst, err
-		}
-	}
-	return dst, nil
-}
-
-// decode decodes a key of the path into the values that append takes. They share the
-// bytes of the key or of buf, which decode extends and returns.
-func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, error) {
-	src = src[spaceLen:]
-	var err error
-	for _, c := range p.cols {
-		if key[c.from], src, buf, err = keys.Decode(src, c.kind, c.desc, buf); err != nil {
-			return buf, err
-		}
-	}
-	return buf, nil
-}
-
-// inSpace moves a key to another key space: from that of rows to that of cells, or back.
-func inSpace(key []byte, space uint16) []byte {
-	binary.BigEndian.PutUint16(key, space)
-	return key
 }

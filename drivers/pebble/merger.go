@@ -127,6 +127,13 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 	return append(append(dst, older...), newer...), nil
 }
 
+// append appends the entry to an operand or a row.
+func (e entry) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(e.column)<<opBits|uint64(e.op))
+	dst = binary.AppendUvarint(dst, uint64(len(e.payload)))
+	return append(dst, e.payload...)
+}
+
 // foldEntries appends one entry that does what a and then b do to their column.
 func foldEntries(dst []byte, a, b entry) ([]byte, error) {
 	if b.op != opAdd {

@@ -20,7 +20,7 @@ type statement struct {
 
 	out       []plan.Output // one for each of the pattern's columns
 	filters   []int         // positions of the filtered columns in fam
-	conds     []int         // positions of a put-if's columns in fam
+	conds     []plan.Output // a put-if's columns
 	needRow   bool          // some output or filter is in the row's value
 	needCells []int         // collections to read, by ascending position in fam
 	statics   bool          // some output is a static column
@@ -36,8 +36,6 @@ type statement struct {
 	locks    bool      // it has a condition or returns the new row: it reads the row before it writes
 	entries  []*index  // the indexes whose entries it may change
 	tracks   bool      // some of them, or of a part of the batch, have plain columns: so does it
-
-	from, to []byte // bounds of a part of a scan: from <= key < to; nil is no bound
 
 	parts   []*statement // of a batch; a write is its own only part
 	indexed bool         // parts of the batch must see what earlier parts wrote
@@ -177,7 +175,7 @@ func (st *statement) compileWrite() error {
 	}
 	slices.SortFunc(st.write, func(a, b operand) int { return a.col - b.col })
 	for _, c := range p.If {
-		st.conds = append(st.conds, slices.Index(f.columns, c))
+		st.conds = append(st.conds, plan.Output{Source: plan.FromRow, At: slices.Index(f.columns, c)})
 	}
 	put := p.Kind == schemas.Put || p.Kind == schemas.PutIf
 	st.replaces = put && len(st.write) == len(f.scalars)

@@ -3,12 +3,12 @@ package pebble
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -17,86 +17,82 @@ import (
 const checkEvery = 256
 
 // RunRead implements plan.Runner.
-func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value, yield plan.Yield) error {
-	defer s.leave()
+func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	err := s.store.fs.fault()
 	if err != nil {
 		return err
 	}
 	s.Cost.Calls += st.Requests(args)
-	s.prepareRow(st)
+	s.keyVals = plan.Grow(s.keyVals, len(st.table.key)+len(st.table.rows.columns))
+	s.vals = plan.Grow(s.vals, len(st.fam.columns))
+	s.statics = plan.Grow(s.statics, len(st.table.statics.columns))
+	s.static = s.static[:0]
 	if st.Layout.In < 0 {
-		err = s.readOne(ctx, st, args, nil, yield)
+		err = s.readOne(ctx, st, args, nil)
 	} else {
 		for list := args[st.Layout.In].Elems(); len(list) > 0 && err == nil; list = list[1:] {
 			if err = ctx.Err(); err == nil {
-				err = s.readOne(ctx, st, args, &list[0], yield)
+				err = s.readOne(ctx, st, args, &list[0])
 			}
 		}
 	}
-	if cerr := s.closeIters(); err == nil {
-		err = cerr
-	}
-	return corrupt(err)
+	return corrupt(s.endRead(err))
 }
 
 // readOne reads the row or the range that a call names, or those of one element of its list. It reads elements one
 // after another, even if the pattern allows parallel calls: a point read in this process takes a few microseconds,
 // which is less than handing it to another goroutine and back.
-func (s *session) readOne(
-	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, yield plan.Yield,
-) error {
+func (s *session) readOne(ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value) error {
 	if st.Pattern().Kind != schemas.Get {
-		return s.slice(ctx, st, args, element, yield)
+		return s.slice(ctx, st, args, element)
 	}
 	n := copy(s.keyVals, args[:len(st.Pattern().By)])
 	if element != nil {
 		s.keyVals[n] = *element
 	}
-	return s.get(st, args, yield)
+	s.arena = s.arena[:0]
+	key, err := st.fam.append(s.key[:0], s.keyVals)
+	if s.key = key; err != nil {
+		return err
+	}
+	if st.Layout.Element >= 0 {
+		return s.getElement(st, args[st.Layout.Element])
+	}
+	data, found, err := s.lookup(key, element != nil)
+	if !found || err != nil {
+		return err
+	}
+	return s.emit(st, data, args)
 }
 
-// lookup finds the value of one key. It uses the call's iterator. SeekPrefixGE checks the Bloom
-// filters (what Pebble calls the prefix is the whole key here).
-func (s *session) lookup(key []byte) (data []byte, found bool, err error) {
-	if err := s.openRows(); err != nil {
-		return nil, false, err
-	}
-	if !s.rowIter.SeekPrefixGE(key) {
-		return nil, false, s.rowIter.Error()
-	}
-	s.Cost.RowsExamined++
-	if s.work != nil {
-		s.work.looked++
-	}
-	data, err = s.rowIter.ValueAndErr()
-	return data, err == nil, err
-}
-
-// lookupNear is lookup for one of many keys of a call, whose rows are often neighbors. It looks
-// at the neighbor of the last row, and seeks if the key is not there. After one such miss it
-// only seeks. (25 Gets took 14 times as long as 25 steps, 25 seeks 1.5 to 4 times.)
-func (s *session) lookupNear(key []byte) (data []byte, found bool, err error) {
-	if err := s.openRows(); err != nil {
-		return nil, false, err
+// lookup finds the value of a key with the call's iterator. For one key SeekPrefixGE checks the Bloom filters (what
+// Pebble calls the prefix is the whole key here). The rows of many keys are often neighbors: lookup looks at the
+// neighbor of the last row, and seeks if the key is not there. After one such miss it only seeks. (25 Gets took 14
+// times as long as 25 steps, 25 seeks 1.5 to 4 times.)
+func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err error) {
+	if s.rowIter == nil {
+		s.near = true
+		if s.rowIter, err = s.db.NewIter(&s.rowOpts); err != nil {
+			return nil, false, err
+		}
 	}
 	it := s.rowIter
-	found = s.near && it.Valid() && stepTo(it, key)
-	if s.work != nil && it.Valid() {
-		s.work.looked++
-	}
-	if !found {
-		s.near = s.near && !it.Valid()
-		s.limit = append(append(s.limit[:0], key...), 0) // go no further over tombstones
-		found = it.SeekGEWithLimit(key, s.limit) == pebble.IterValid
-		if s.work != nil && found {
+	if !many {
+		found = it.SeekPrefixGE(key)
+	} else if found = s.near && it.Valid() && stepTo(it, key); !found {
+		if s.near = s.near && !it.Valid(); s.work != nil && it.Valid() {
 			s.work.looked++
 		}
+		s.limit = append(append(s.limit[:0], key...), 0) // go no further over tombstones
+		found = it.SeekGEWithLimit(key, s.limit) == pebble.IterValid
 	}
 	if !found {
 		return nil, false, it.Error()
 	}
 	s.Cost.RowsExamined++
+	if s.work != nil {
+		s.work.looked++
+	}
 	data, err = it.ValueAndErr()
 	return data, err == nil, err
 }
@@ -112,57 +108,38 @@ func stepTo(it *pebble.Iterator, key []byte) bool {
 	return true
 }
 
-func (s *session) openRows() (err error) {
-	if s.rowIter == nil {
-		s.near = true
-		s.rowIter, err = s.db.NewIter(&s.rowOpts)
-	}
-	return err
-}
-
-func (s *session) closeIters() (err error) {
+// endRead closes the iterators of a read. It drops large buffers, and all that refers to a large row.
+func (s *session) endRead(err error) error {
 	if s.rowIter != nil {
 		if s.work != nil {
-			s.work.lookedUp(s.rowIter)
+			s.work.add(s.rowIter.Stats(), s.work.looked)
+			s.work.looked = 0
 		}
-		err = s.rowIter.Close()
+		err = closeAfter(s.rowIter, err)
 	}
 	if s.cellIter != nil {
-		err = errors.Join(err, s.endIter(s.cellIter, nil))
+		err = s.endIter(s.cellIter, err)
 	}
 	s.rowIter, s.cellIter = nil, nil
+	if cap(s.arena) > keepBatch || cap(s.oldStat) > keepBatch {
+		s.arena, s.oldStat = nil, nil
+		for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems} {
+			clear(vs[:cap(vs)])
+		}
+	}
 	return err
-}
-
-// get yields the row whose key is in s.keyVals, if it is there.
-func (s *session) get(st *statement, args []drivers.Value, yield plan.Yield) error {
-	s.arena = s.arena[:0]
-	key, err := st.fam.append(s.key[:0], s.keyVals)
-	s.key = key
-	if err != nil {
-		return err
-	}
-	if st.Layout.Element >= 0 {
-		return s.getElement(st, args[st.Layout.Element], yield)
-	}
-	var data []byte
-	var found bool
-	if st.Layout.In < 0 {
-		data, found, err = s.lookup(key)
-	} else {
-		data, found, err = s.lookupNear(key)
-	}
-	if !found || err != nil {
-		return err
-	}
-	return s.emit(st, data, args, yield)
 }
 
 // endIter is closeAfter for an iterator over one or several ranges. In a traced session it
-// counts what the iterator read.
+// counts what the iterator read: it stopped at a key after each step and each seek, except at the end of a range.
 func (s *session) endIter(it *pebble.Iterator, err error) error {
 	if s.work != nil {
-		s.work.ended(it)
+		stats := it.Stats()
+		seen := stats.ForwardStepCount[pebble.InterfaceCall] + stats.ReverseStepCount[pebble.InterfaceCall]
+		if it.Valid() {
+			seen++
+		}
+		s.work.add(stats, seen)
 	}
 	return closeAfter(it, err)
 }
@@ -177,7 +154,7 @@ func closeAfter(c io.Closer, err error) error {
 
 // emit yields the row with the key in s.keyVals and s.key and the value in data, unless the
 // filter drops it.
-func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield plan.Yield) error {
+func (s *session) emit(st *statement, data []byte, args []drivers.Value) error {
 	if st.needRow {
 		if err := st.fam.decodeRow(data, s.vals, s.tolerant); err != nil {
 			return err
@@ -197,8 +174,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value, yield p
 			return err
 		}
 	}
-	plan.Project(s.row, st.out, s.keyVals, s.vals, s.statics)
-	return yield(s.row)
+	return s.Yield(s.Row(st.out, s.keyVals, s.vals, s.statics))
 }
 
 // entryHolds reports whether the columns in s.vals are those of the index entry that led to the row:
@@ -214,19 +190,12 @@ func (s *session) entryHolds(st *statement) bool {
 }
 
 // slice yields the rows of one range.
-func (s *session) slice(
-	ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value, yield plan.Yield,
-) error {
-	if err := s.bounds.set(st, args, element); err != nil {
+func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value) error {
+	s.fixed = st.fixed(s.fixed[:0], args, element)
+	if err := s.rows.Set(&st.Plan, st.path, s.fixed, args, st.Pattern().Reverse); err != nil {
 		return err
 	}
-	if st.from != nil {
-		s.bounds.narrow(st.from, true)
-	}
-	if st.to != nil {
-		s.bounds.narrow(st.to, false)
-	}
-	it, err := s.iterate(&s.bounds, s.db, &s.iterOpts)
+	it, err := s.iterate(&s.rows, s.db, &s.iterOpts)
 	if it == nil || err != nil {
 		return err
 	}
@@ -242,18 +211,20 @@ func (s *session) slice(
 			err = ctx.Err()
 		}
 		if err == nil {
-			err = s.sliceRow(st, it, args, yield)
+			err = s.sliceRow(st, it, args)
 		}
 	}
 	s.Cost.RowsExamined += int64(read)
 	return s.endIter(it, err)
 }
 
-func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value, yield plan.Yield) error {
+func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value) error {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
 	if err != nil && s.tolerant {
-		breakAll(s.keyVals, it.Key()[spaceLen:])
+		for i := range s.keyVals {
+			s.keyVals[i] = drivers.Broken(it.Key()[spaceLen:])
+		}
 		err = nil
 	}
 	if err != nil {
@@ -267,21 +238,73 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 		}
 	} else if s.key, err = st.fam.append(s.key[:0], s.keyVals); err == nil && st.needRow {
 		var found bool
-		if data, found, err = s.lookupNear(s.key); !found { // somebody has deleted the row since
+		if data, found, err = s.lookup(s.key, true); !found { // somebody has deleted the row since
 			return err
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return s.emit(st, data, args, yield)
+	return s.emit(st, data, args)
 }
 
 // iterate returns an iterator over the range, or nil if that is empty.
-func (s *session) iterate(b *bounds, r pebble.Reader, o *pebble.IterOptions) (*pebble.Iterator, error) {
-	if b.empty() {
+func (s *session) iterate(b *plan.Range, r pebble.Reader, o *pebble.IterOptions) (*pebble.Iterator, error) {
+	if b.Empty {
 		return nil, nil
 	}
-	o.LowerBound, o.UpperBound = b.lower, b.upper
+	o.LowerBound, o.UpperBound = b.Lower, b.Upper
 	return r.NewIter(o)
+}
+
+// fixed appends the first columns of the keys of a slice or a delete to dst. element is the element of the list that in
+// binds, or nil if the pattern has no in.
+func (st *statement) fixed(dst, args []drivers.Value, element *drivers.Value) []drivers.Value {
+	for _, at := range st.lead {
+		dst = append(dst, args[at])
+	}
+	if element != nil {
+		dst = append(dst, *element)
+	}
+	return dst
+}
+
+// byRows returns a scan of ranges of rows, whatever index finds those that its filter keeps.
+func (st *statement) byRows() *statement {
+	rows := *st
+	rows.path, rows.lead = &st.fam.path, nil
+	return &rows
+}
+
+// divide returns the keys at which n parts of a scan begin, between the table's first and last key.
+func (s *Store) divide(_ context.Context, scan *statement, n int) (at [][]byte, err error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return nil, drivers.ErrClosed
+	}
+	var b plan.Range
+	if err := b.Set(&scan.Plan, &scan.fam.path, nil, nil, false); err != nil {
+		return nil, err
+	}
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: b.Lower, UpperBound: b.Upper})
+	if err != nil {
+		return nil, err
+	}
+	if it.First() {
+		first := bytes.Clone(it.Key())
+		it.Last()
+		at, err = keys.Divide(n, first, bytes.Clone(it.Key()), func(mid []byte) (before, from []byte, err error) {
+			if it.SeekLT(mid) {
+				before = bytes.Clone(it.Key())
+			}
+			if it.SeekGE(mid) {
+				from = bytes.Clone(it.Key())
+			}
+			return before, from, it.Error()
+		})
+	} else {
+		err = it.Error()
+	}
+	return at, corrupt(closeAfter(it, err))
 }

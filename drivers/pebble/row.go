@@ -3,11 +3,81 @@ package pebble
 import (
 	"encoding/binary"
 	"errors"
-	"math/bits"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 )
+
+// spaceLen is the length of the number before every key.
+const spaceLen = 2
+
+// keyColumn is one column of a sort order.
+type keyColumn struct {
+	kind schemas.Kind
+	desc bool
+	from int // its position in the primary key, or after that in the table's plain columns
+}
+
+// path is a sort order and the key space that has it. It belongs to a table or an index.
+type path struct {
+	space uint16
+	cols  []keyColumn
+}
+
+// append appends the path's key of a row, given its primary key and, for an index with plain columns,
+// those after it.
+func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
+	dst = binary.BigEndian.AppendUint16(dst, p.space)
+	var err error
+	for _, c := range p.cols {
+		if dst, err = keys.Append(dst, key[c.from], c.desc); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// Append implements plan.Keys.
+func (p *path) Append(dst []byte, at int, values []drivers.Value) (_ []byte, err error) {
+	if at == 0 {
+		dst = binary.BigEndian.AppendUint16(dst, p.space)
+	}
+	for i, v := range values {
+		if dst, err = keys.Append(dst, v, p.cols[at+i].desc); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// After implements plan.Keys.
+func (p *path) After(key []byte, _ int) []byte { return keys.Successor(key) }
+
+// Free implements plan.Keys.
+func (p *path) Free(n int) (columns int, desc bool) {
+	columns = len(p.cols) - n
+	return columns, columns > 0 && p.cols[n].desc
+}
+
+// decode decodes a key of the path into the values that append takes. They share the
+// bytes of the key or of buf, which decode extends and returns.
+func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, error) {
+	src = src[spaceLen:]
+	var err error
+	for _, c := range p.cols {
+		if key[c.from], src, buf, err = keys.Decode(src, c.kind, c.desc, buf); err != nil {
+			return buf, err
+		}
+	}
+	return buf, nil
+}
+
+// inSpace moves a key to another key space: from that of rows to that of cells, or back.
+func inSpace(key []byte, space uint16) []byte {
+	binary.BigEndian.PutUint16(key, space)
+	return key
+}
 
 // A row's value has this form, and so has each operand that is merged into it:
 //
@@ -53,29 +123,28 @@ func nextEntry(src []byte) (e entry, rest []byte, err error) {
 	return entry{int(tag >> opBits), byte(tag & opMask), src[n:end:end]}, src[end:], nil
 }
 
-// append appends the entry to an operand or a row.
-func (e entry) append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(e.column)<<opBits|uint64(e.op))
-	dst = binary.AppendUvarint(dst, uint64(len(e.payload)))
-	return append(dst, e.payload...)
-}
-
-// len returns how many bytes append appends.
-func (e entry) len() int {
-	return uvarintLen(uint64(e.column)<<opBits) + uvarintLen(uint64(len(e.payload))) + len(e.payload)
-}
-
-func uvarintLen(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
-
 // operand is a column that a write changes, and the position of its value among others.
 type operand struct{ col, arg int }
 
-// entry returns what a write does to one column. A number's payload is in number.
-func (o operand) entry(vals []drivers.Value, op byte, number *[scalarLen]byte) entry {
-	if vals[o.arg].IsNull() {
-		return entry{column: o.col, op: opDelete}
+// entryBuffer has room for an entry without the bytes of a text or blob.
+type entryBuffer struct {
+	scalar [scalarLen]byte
+	head   [2 * binary.MaxVarintLen64]byte
+}
+
+// entry returns the entry of what a write does to one column: what is before its payload, and that. Of a whole row a
+// null has no entry.
+func (o operand) entry(vals []drivers.Value, op byte, whole bool, buf *entryBuffer) (head, payload []byte) {
+	switch v := &vals[o.arg]; {
+	case !v.IsNull():
+		payload = scalar(v, &buf.scalar)
+	case whole:
+		return nil, nil
+	default:
+		op = opDelete
 	}
-	return entry{o.col, op, scalar(&vals[o.arg], number)}
+	head = binary.AppendUvarint(buf.head[:0], uint64(o.col)<<opBits|uint64(op))
+	return binary.AppendUvarint(head, uint64(len(payload))), payload
 }
 
 // scalarLen is the length of the longest scalar that is neither a text nor a blob: a uuid.
@@ -152,11 +221,5 @@ func (f *family) breakRow(vals []drivers.Value, stored []byte) {
 		if !c.Type.Collection() {
 			vals[i] = drivers.Broken(stored)
 		}
-	}
-}
-
-func breakAll(vals []drivers.Value, stored []byte) {
-	for i := range vals {
-		vals[i] = drivers.Broken(stored)
 	}
 }

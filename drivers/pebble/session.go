@@ -27,17 +27,18 @@ type session struct {
 	tolerant bool
 	work     *work // counts what the calls of a traced session did; else nil
 
-	bounds bounds
-	cells  bounds // bounds of the elements of a row's collections
-	// allCells are those of the elements of all rows.
-	allCells bounds
-	key      []byte // key of the current row
+	rows     plan.Range      // of a slice or a delete
+	fixed    []drivers.Value // the first columns of those keys
+	cells    plan.Range      // of the elements of a row's collections
+	lastEnd  []byte          // the end of cells before
+	allCells plan.Range      // of the elements of all rows
+	key      []byte          // key of the current row
 	cellKey  []byte
 	had, has []byte  // keys of its entry in an index, before the write and after it
 	static   []byte  // key of the partition whose static columns are in statics
 	oldStat  []byte  // value of the static columns in statics
 	arena    []byte  // copied or decoded bytes that the current row's values share
-	limit    []byte  // buffer of lookupNear
+	limit    []byte  // buffer of lookup
 	held     []uint8 // numbers of the row locks that the current write takes
 
 	// The row that a write has read before it: see readOld.
@@ -50,13 +51,12 @@ type session struct {
 	vals    []drivers.Value // its columns
 	statics []drivers.Value // the static columns of its partition
 	elems   []drivers.Value // elements of its collections
-	row     []drivers.Value // the row that yield gets
 
 	iterOpts, rowOpts, cellOpts pebble.IterOptions
 
 	rowIter, cellIter *pebble.Iterator // the iterators of the current call, or nil
 	cellSpace         uint16           // the key space of cells that cellIter is over; 0: a row's cells
-	near              bool             // lookupNear looks at rowIter's neighbors first
+	near              bool             // lookup looks at rowIter's neighbors first
 }
 
 var (
@@ -92,37 +92,6 @@ func (s *session) Close() error {
 	err := errors.Join(s.Session.Close(), s.own.Close())
 	s.own, s.batch, s.db = nil, nil, nil
 	return err
-}
-
-// leave ends a call. It drops large buffers, and all that refers to a large row but the result of the call.
-func (s *session) leave() {
-	s.release()
-	if cap(s.old) > keepBatch {
-		s.old = nil
-	}
-	if cap(s.arena) > keepBatch || cap(s.oldStat) > keepBatch {
-		s.arena, s.oldStat = nil, nil
-		for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems, s.row} {
-			clear(vs[:cap(vs)])
-		}
-	}
-	if s.batch != s.own {
-		s.batch.Close()
-		s.batch = s.own
-	}
-	if s.roomy {
-		s.roomy = false
-		s.batch.Reset()
-	}
-}
-
-// prepareRow makes room for a row of the statement's table.
-func (s *session) prepareRow(st *statement) {
-	s.keyVals = plan.Grow(s.keyVals, len(st.table.key)+len(st.table.rows.columns))
-	s.vals = plan.Grow(s.vals, len(st.fam.columns))
-	s.statics = plan.Grow(s.statics, len(st.table.statics.columns))
-	s.row = plan.Grow(s.row, len(st.out))
-	s.static = s.static[:0]
 }
 
 // keep reports whether the current row passes the pattern's filter.

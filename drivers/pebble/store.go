@@ -83,6 +83,7 @@ type Store struct {
 	db     *pebble.DB   // nil once closed, and while the store sleeps
 	fs     *guardFS
 	tables plan.Tables[table]
+	plan.Ranges[*statement]
 
 	guarded map[uint16]*atomic.Bool // the field guarded of each table, by the key space of its rows
 
@@ -98,6 +99,7 @@ var (
 	_ drivers.Sleeper  = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
+	_ drivers.Ranger   = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.
@@ -168,6 +170,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
+	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: (*statement).byRows}
 	if s.cacheBytes == 0 {
 		s.cacheBytes = defaultCache
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -28,7 +27,6 @@ type stripe struct {
 
 // RunWrite implements plan.Runner.
 func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Value) (res drivers.Result, err error) {
-	defer s.leave()
 	if err = s.begin(st, []drivers.Call{{Args: args}}); err != nil {
 		return res, err
 	}
@@ -45,7 +43,6 @@ func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Valu
 // RunBatch implements plan.Runner. The batch is all or nothing, whatever atomicity the
 // pattern declares.
 func (s *session) RunBatch(_ context.Context, st *statement, calls []drivers.Call) error {
-	defer s.leave()
 	if err := s.begin(st, calls); err != nil {
 		return err
 	}
@@ -126,12 +123,12 @@ const keepBatch = 256 << 10
 
 // end applies the batch, releases the locks, and waits until the batch is as durable as the store promises.
 // After an error it discards the batch. Other sessions may read the batch while end waits, but their writes
-// come after it in the log.
+// come after it in the log. It drops large buffers, and all that refers to a large row but the result of the call.
 func (s *session) end(err error) error {
 	failed, wait := err != nil, !s.bulk && s.store.durability != drivers.Memory
 	switch {
 	case failed:
-		s.batch.Reset()
+		err = corrupt(err)
 	case wait:
 		err = s.db.ApplyNoSyncWait(s.batch, pebble.Sync)
 	default:
@@ -140,19 +137,28 @@ func (s *session) end(err error) error {
 	for _, i := range s.held {
 		s.store.stripes[i].Unlock()
 	}
-	if failed {
-		return corrupt(err)
-	}
 	if wait && err == nil {
 		err = s.batch.SyncWait()
 	}
-	if fault := s.store.fs.fault(); fault != nil {
+	if fault := s.store.fs.fault(); fault != nil && !failed {
 		err = fault
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
+	if err != nil && !failed {
+		err = fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
-	return nil
+	s.release()
+	if cap(s.old) > keepBatch {
+		s.old = nil
+	}
+	if s.batch != s.own {
+		s.batch.Close()
+		s.batch = s.own
+	}
+	if failed || s.roomy {
+		s.roomy = false
+		s.batch.Reset()
+	}
+	return err
 }
 
 // check reads the row of a write that has a condition or returns the new row. Without the condition the write is
@@ -167,20 +173,14 @@ func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result
 	p, present := st.Pattern(), s.prior != nil
 	was, will := s.was[len(st.fam.cols):], s.will[len(st.fam.cols):]
 	res.Applied = !(p.Absent && present || p.Present && !present)
-	for i, at := range st.conds {
-		res.Applied = res.Applied && was[at].Equal(args[st.Layout.If+i])
+	for i, of := range st.conds {
+		res.Applied = res.Applied && was[of.At].Equal(args[st.Layout.If+i])
 	}
 	switch {
 	case res.Applied && p.ReturnsNew:
-		s.row = plan.Grow(s.row, len(st.out))
-		plan.Project(s.row, st.out, s.will, will, nil)
-		res.Row = s.row
+		res.Row = s.Row(st.out, s.will, will, nil)
 	case !res.Applied && present && len(st.conds) > 0:
-		s.row = s.row[:0]
-		for _, at := range st.conds {
-			s.row = append(s.row, was[at])
-		}
-		res.Row = s.row
+		res.Row = s.Row(st.conds, nil, was, nil)
 	}
 	return res, nil
 }
@@ -202,8 +202,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
 		s.prior = s.old
 	}
 	f, n := st.fam, len(st.fam.cols)
-	s.was = plan.Grow(s.was, n+len(f.columns))
-	copy(s.was, args[:n])
+	s.was = slices.Grow(append(s.was[:0], args[:n]...), len(f.columns))[:n+len(f.columns)]
 	if err = f.decodeRow(s.prior, s.was[n:], false); err != nil {
 		return err
 	}
@@ -333,12 +332,11 @@ func (s *session) writeRow(st *statement, args []drivers.Value, read bool) error
 	if read && len(s.prior) <= rewriteBelow {
 		columns, vals, op, whole = st.fam.scalars, s.will, opSet, true
 	}
-	var number [scalarLen]byte
+	var buf entryBuffer
 	size := 1
 	for _, c := range columns {
-		if e := c.entry(vals, op, &number); e.op != opDelete || !whole {
-			size += e.len()
-		}
+		head, payload := c.entry(vals, op, whole, &buf)
+		size += len(head) + len(payload)
 	}
 	if size > maxRow {
 		return tooLarge("row", size)
@@ -355,9 +353,8 @@ func (s *session) writeRow(st *statement, args []drivers.Value, read bool) error
 	copy(kv.Key, s.key)
 	out := append(kv.Value[:0], rowByte)
 	for _, c := range columns {
-		if e := c.entry(vals, op, &number); e.op != opDelete || !whole {
-			out = e.append(out)
-		}
+		head, payload := c.entry(vals, op, whole, &buf)
+		out = append(append(out, head...), payload...)
 	}
 	return kv.Finish()
 }

@@ -19,9 +19,12 @@ type Plan struct {
 	drivers.Emulation
 	gate    *Gate // the store whose sessions run it; nil: no session does
 	pattern *schemas.Pattern
+	method  method // that runs it
 	args    []schemas.Arg
 	checks  []check // one for each of args
 	parts   []Plan  // those of a batch
+	// from and to bound a part of a scan by encoded keys: from <= key < to. nil is no bound. Range.Set keeps within them.
+	from, to []byte
 	// Layout says where each group of a call's arguments begins.
 	Layout schemas.ArgLayout
 }
@@ -37,6 +40,12 @@ const noKind schemas.Kind = 255
 // Of returns the plan of a pattern.
 func Of(p *schemas.Pattern) Plan {
 	own := Plan{pattern: p, Layout: p.ArgLayout()}
+	switch {
+	case p.Kind == schemas.Batch:
+		own.method = byBatch
+	case !p.Kind.Reads():
+		own.method = byWrite
+	}
 	own.args = p.Args()
 	for i, a := range own.args {
 		must := i < len(p.By) || i == own.Layout.In || i == own.Layout.Element || p.Kind == schemas.Add
@@ -286,20 +295,6 @@ func (p *Plan) Outputs(key, row, statics []*schemas.Column) ([]Output, error) {
 		}
 	}
 	return outs, nil
-}
-
-// Project puts the values of the outputs into row, which has the length of outs.
-func Project(row []drivers.Value, outs []Output, key, vals, statics []drivers.Value) {
-	for i, o := range outs {
-		switch o.Source {
-		case FromKey:
-			row[i] = key[o.At]
-		case FromRow:
-			row[i] = vals[o.At]
-		case FromStatic:
-			row[i] = statics[o.At]
-		}
-	}
 }
 
 // Fits checks that a value is of a type, with all its elements. Counters and

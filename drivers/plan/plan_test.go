@@ -63,7 +63,7 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestProject(t *testing.T) {
+func TestRow(t *testing.T) {
 	page := pattern(t, "page")
 	p, table := plan.Of(page), page.Table
 	outs, err := p.Outputs(table.Key(), table.Columns, table.Static)
@@ -72,8 +72,7 @@ func TestProject(t *testing.T) {
 	}
 	key := []drivers.Value{drivers.Text("u"), drivers.Int(1)}
 	vals := []drivers.Value{drivers.Bigint(9), {}, {}, {}}
-	row := plan.Grow(nil, len(outs))
-	plan.Project(row, outs, key, vals, []drivers.Value{drivers.Text("title")})
+	row := new(plan.Session[*statement]).Row(outs, key, vals, []drivers.Value{drivers.Text("title")})
 	want := []drivers.Value{drivers.Text("title"), drivers.Int(1), drivers.Bigint(9), drivers.Text("u")}
 	if !slices.EqualFunc(row, want, drivers.Value.Equal) {
 		t.Errorf("the row is %v, want %v", row, want)

@@ -95,22 +95,16 @@ func Prepare[S Statement](
 	return st, nil
 }
 
-// Own returns the engine's own type of a statement. It returns an error if another store has prepared the statement.
-func Own[S Statement](g *Gate, stmt drivers.Statement) (st S, err error) {
-	st, ok := stmt.(S)
-	if !ok || st.base().gate != g {
-		return st, fmt.Errorf("pattern %s: its statement was prepared by another store", stmt.Pattern().Name)
-	}
-	return st, nil
-}
+// errForeign is the error of a statement of another store.
+var errForeign = errors.New("its statement was prepared by another store")
 
 // Parts divides a scan into statements that yield its rows between them.
 func Parts[S Statement](g *Gate, scan drivers.Statement, divide func(S) ([]S, error)) ([]drivers.Statement, error) {
-	st, err := Own[S](g, scan)
-	if err != nil {
-		return nil, err
-	}
-	return Call(g, "split pattern "+st.Pattern().Name, func() ([]drivers.Statement, error) {
+	return Call(g, "split pattern "+scan.Pattern().Name, func() ([]drivers.Statement, error) {
+		st, ok := scan.(S)
+		if !ok || st.base().gate != g {
+			return nil, errForeign
+		}
 		if st.Pattern().Kind != schemas.Scan {
 			return nil, errors.New("it is no scan")
 		}
@@ -123,15 +117,12 @@ func Parts[S Statement](g *Gate, scan drivers.Statement, divide func(S) ([]S, er
 	})
 }
 
-// Yield gets the rows of a read. A read ends at the first error that it returns.
-type Yield = func(row []drivers.Value) error
-
 // Runner is what an engine implements of a session. The calls that it gets were checked: the session and the store
 // are open, the statement is the store's own and of the right kind, and the arguments fit the pattern. Session puts
 // the pattern's name before errors.
 type Runner[S Statement] interface {
-	// RunRead yields the rows of a read. It may yield more than the limit: yield returns an error then.
-	RunRead(ctx context.Context, st S, args []drivers.Value, yield Yield) error
+	// RunRead passes the rows of a read to the session's Yield. It ends at the first error of Yield.
+	RunRead(ctx context.Context, st S, args []drivers.Value) error
 	RunWrite(ctx context.Context, st S, args []drivers.Value) (drivers.Result, error)
 	// RunBatch runs a batch of at least one part.
 	RunBatch(ctx context.Context, st S, parts []drivers.Call) error
@@ -146,14 +137,14 @@ type Session[S Statement] struct {
 
 	// The read under way.
 	ctx         context.Context
-	yield       Yield
+	yield       func(row []drivers.Value) error
 	limit, rows int64
-	yielded     error // what yield returned
-	row         Yield // the method take, bound once
+	yielded     error           // what yield returned
+	row         []drivers.Value // what Row returned
 }
 
 // Init makes the session ready for calls.
-func (s *Session[S]) Init(g *Gate, r Runner[S]) { s.gate, s.runner, s.row = g, r, s.take }
+func (s *Session[S]) Init(g *Gate, r Runner[S]) { s.gate, s.runner = g, r }
 
 // Close refuses all further calls of the session.
 func (s *Session[S]) Close() error {
@@ -161,27 +152,39 @@ func (s *Session[S]) Close() error {
 	return nil
 }
 
-// Errors of calls that no engine can run.
-var (
-	errNotRead  = errors.New("it is a write: run it with Write, or Batch")
-	errNotWrite = errors.New("it is not a single write: run it with Read, or Batch")
-	errNotBatch = errors.New("it is not a batch: run it with Read, or Write")
+// method is the method of a session that runs a pattern.
+type method uint8
+
+const (
+	byRead method = iota
+	byWrite
+	byBatch
 )
 
-// enter begins a call, which must end with the gate's Leave. It checks all that an engine need not check;
+// wrongMethod has the error of each method for a pattern that it does not run.
+var wrongMethod = [...]error{
+	byRead:  errors.New("it is a write: run it with Write, or Batch"),
+	byWrite: errors.New("it is not a single write: run it with Read, or Batch"),
+	byBatch: errors.New("it is not a batch: run it with Read, or Write"),
+}
+
+// enter begins a call of a method, which must end with the gate's Leave. It checks all that an engine need not check;
 // parts are those of a batch.
-func (s *Session[S]) enter(ctx context.Context, stmt drivers.Statement, is func(schemas.PatternKind) bool, isNot error,
-	args []drivers.Value, parts []drivers.Call,
+func (s *Session[S]) enter(ctx context.Context, m method, stmt drivers.Statement, args []drivers.Value,
+	parts []drivers.Call,
 ) (st S, p *Plan, err error) {
-	if st, err = Own[S](s.gate, stmt); err != nil {
-		return st, nil, err
+	st, ok := stmt.(S)
+	if ok {
+		p = st.base()
 	}
-	p = st.base()
+	if p == nil || p.gate != s.gate {
+		return st, nil, fmt.Errorf("pattern %s: %w", stmt.Pattern().Name, errForeign)
+	}
 	switch {
 	case s.closed:
 		err = fmt.Errorf("session: %w", drivers.ErrClosed)
-	case !is(p.pattern.Kind):
-		err = isNot
+	case p.method != m:
+		err = wrongMethod[m]
 	case len(parts) > 0:
 		err = p.checkParts(parts)
 	default:
@@ -199,9 +202,6 @@ func (s *Session[S]) enter(ctx context.Context, stmt drivers.Statement, is func(
 	return st, p, err
 }
 
-func isWrite(k schemas.PatternKind) bool { return !k.Reads() && k != schemas.Batch }
-func isBatch(k schemas.PatternKind) bool { return k == schemas.Batch }
-
 // failed returns the error of a call that the engine ran.
 func (s *Session[S]) failed(p *Plan, err error) error { return s.gate.Login.Hide(p.Named(err)) }
 
@@ -212,8 +212,10 @@ var errEnough = errors.New("the limit of the read is reached")
 const checkEvery = 256
 
 // Read implements drivers.Session.
-func (s *Session[S]) Read(ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield Yield) error {
-	st, p, err := s.enter(ctx, stmt, schemas.PatternKind.Reads, errNotRead, args, nil)
+func (s *Session[S]) Read(
+	ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
+) error {
+	st, p, err := s.enter(ctx, byRead, stmt, args, nil)
 	if err != nil {
 		return err
 	}
@@ -222,8 +224,9 @@ func (s *Session[S]) Read(ctx context.Context, stmt drivers.Statement, args []dr
 	if s.limit == 0 {
 		return nil
 	}
-	err = s.runner.RunRead(ctx, st, args, s.row)
+	err = s.runner.RunRead(ctx, st, args)
 	s.ctx, s.yield = nil, nil
+	clear(s.row)
 	switch {
 	case s.yielded != nil:
 		return s.yielded
@@ -233,8 +236,26 @@ func (s *Session[S]) Read(ctx context.Context, stmt drivers.Statement, args []dr
 	return s.failed(p, err)
 }
 
-// take yields one row.
-func (s *Session[S]) take(row []drivers.Value) error {
+// Row returns the values of the outputs, in a buffer that the next call of Row reuses.
+func (s *Session[S]) Row(outs []Output, key, vals, statics []drivers.Value) []drivers.Value {
+	row := Grow(s.row, len(outs))
+	for i, o := range outs {
+		switch o.Source {
+		case FromKey:
+			row[i] = key[o.At]
+		case FromRow:
+			row[i] = vals[o.At]
+		case FromStatic:
+			row[i] = statics[o.At]
+		}
+	}
+	s.row = row
+	return row
+}
+
+// Yield passes a row to the caller of the read under way. It returns an error if the read must end: it has its limit of
+// rows, its context has ended, or the caller wants no more.
+func (s *Session[S]) Yield(row []drivers.Value) error {
 	if s.yielded = s.yield(row); s.yielded != nil {
 		return s.yielded
 	}
@@ -257,7 +278,7 @@ func (s *Session[S]) Left() int64 {
 
 // Write implements drivers.Session.
 func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, p, err := s.enter(ctx, stmt, isWrite, errNotWrite, args, nil)
+	st, p, err := s.enter(ctx, byWrite, stmt, args, nil)
 	if err != nil {
 		return drivers.Result{}, err
 	}
@@ -271,7 +292,7 @@ func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []d
 
 // Batch implements drivers.Session. All parts are checked before any runs.
 func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, p, err := s.enter(ctx, stmt, isBatch, errNotBatch, nil, parts)
+	st, p, err := s.enter(ctx, byBatch, stmt, nil, parts)
 	if err != nil {
 		return err
 	}

@@ -27,10 +27,10 @@ type session struct {
 	err  error
 }
 
-func (s *session) RunRead(_ context.Context, st *statement, _ []drivers.Value, yield plan.Yield) error {
+func (s *session) RunRead(_ context.Context, st *statement, _ []drivers.Value) error {
 	s.ran = append(s.ran, st.Pattern().Name)
 	for range s.rows {
-		if err := yield(nil); err != nil {
+		if err := s.Yield(nil); err != nil {
 			return fmt.Errorf("wrapped: %w", err)
 		}
 	}

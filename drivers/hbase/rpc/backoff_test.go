@@ -15,12 +15,11 @@ import (
 
 // changed applies a change of one row that is made of two mutations: their exception is
 // in the answer, where gohbase does not see it and does not wait.
-func changed(t *testing.T, s *Sender) error {
-	t.Helper()
+func changed(ctx context.Context, s *Sender) error {
 	e := Edit{Table: []byte("t"), Row: []byte("r")}
 	e.Put("m", []byte("q"), []byte("v"))
 	e.Delete("m", []byte("old"))
-	_, _, err := s.Apply(t.Context(), &e)
+	_, _, err := s.Apply(ctx, &e)
 	return err
 }
 
@@ -45,7 +44,7 @@ func refusing(class string, changes *int) sendFunc {
 func TestBusyRegion(t *testing.T) {
 	changes := 0
 	sl := newFake(refusing("org.apache.hadoop.hbase.RegionTooBusyException", &changes), 400*time.Millisecond)
-	err := changed(t, sl)
+	err := changed(t.Context(), sl)
 	if err == nil || errors.Is(err, drivers.ErrUnknown) || !strings.Contains(err.Error(), "RegionTooBusyException") {
 		t.Errorf("error %v, want the refusal, which proves that nothing was applied", err)
 	}
@@ -66,7 +65,7 @@ func TestBusyOnce(t *testing.T) {
 		}
 		return err
 	}), time.Minute)
-	if err := changed(t, sl); err != nil || changes != 3 {
+	if err := changed(t.Context(), sl); err != nil || changes != 3 {
 		t.Errorf("sent %d times, %v; want 3 times", changes, err)
 	}
 }
@@ -89,7 +88,7 @@ func TestBusyThenSilent(t *testing.T) {
 		}
 		return refuse(c)
 	}), timeout)
-	err := changed(t, sl)
+	err := changed(t.Context(), sl)
 	switch {
 	case granted == 0: // this machine had no time for the third attempt
 		if err == nil || errors.Is(err, drivers.ErrUnknown) {
@@ -101,8 +100,11 @@ func TestBusyThenSilent(t *testing.T) {
 		t.Errorf("given up after %v of %v", granted, timeout)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := (&backoff{deadline: time.Now().Add(time.Hour)}).wait(ctx, &Exception{class: "x.Y"}); !errors.Is(err, context.Canceled) {
+	sl = newFake(sendFunc(func(c *Call) error {
+		cancel()
+		return refuse(c)
+	}), time.Hour)
+	if err := changed(ctx, sl); !errors.Is(err, context.Canceled) {
 		t.Errorf("a pause of a call that was canceled: %v", err)
 	}
 }

@@ -11,8 +11,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -39,15 +37,13 @@ type Sender struct {
 	cost drivers.Cost
 }
 
-// Count adds to the cost of calls.
-func (s *Sender) Count(c drivers.Cost) {
+// Count counts rows or cells that HBase has read, and calls of which it does not report them.
+func (s *Sender) Count(scanned, unreported int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cost.Add(&c)
+	s.cost.RowsExamined += scanned
+	s.cost.Unreported += unreported
 }
-
-// Scanned counts rows or cells that HBase has read.
-func (s *Sender) Scanned(rows int) { s.Count(drivers.Cost{RowsExamined: int64(rows)}) }
 
 // Take implements drivers.Session. It returns what calls have cost since the last Take, and forgets it.
 func (s *Sender) Take() (cost drivers.Cost) {
@@ -274,54 +270,6 @@ func (c *Call) Found() []Cell {
 		}
 	}
 	return c.after
-}
-
-// DeserializeCellBlocks reads the cells that follow the response.
-func (c *Call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
-	cells := int64(0)
-	switch r := response.(type) {
-	case interface{ GetResult() *pb.Result }: // to a get or a mutation
-		cells = int64(r.GetResult().GetAssociatedCellCount())
-	case *pb.ScanResponse:
-		for _, n := range r.GetCellsPerResult() {
-			cells += int64(n)
-		}
-		if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) {
-			return 0, errCells
-		}
-	default:
-		return uint32(len(block)), nil
-	}
-	c.after, size, err = readCells(block, cells)
-	return size, err
-}
-
-// The first and the longest pause before a change of one row is sent again. gohbase, too,
-// begins with 16 ms when it sends other calls again.
-const (
-	firstPause   = 16 * time.Millisecond
-	longestPause = time.Second
-)
-
-// backoff spaces out the attempts of one change that HBase refuses for now. All of them,
-// and the pauses between, share the timeout of one call.
-type backoff struct {
-	deadline time.Time
-	pause    time.Duration
-	attempts int
-}
-
-// wait pauses after a refused attempt. The pause doubles each time, and chance takes off up
-// to a half of it, so that refused clients do not all come back together. If no time is left
-// for another attempt, wait returns the refusal, which says that nothing was applied.
-func (b *backoff) wait(ctx context.Context, refused error) error {
-	b.attempts++
-	b.pause = min(max(2*b.pause, firstPause), longestPause)
-	pause := b.pause/2 + rand.N(b.pause/2)
-	if time.Until(b.deadline) <= pause {
-		return fmt.Errorf("%w (rejected %d times, until the timeout)", refused, b.attempts)
-	}
-	return Sleep(ctx, pause)
 }
 
 // Sleep pauses until the context ends.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 )
 
 // Cell is a cell that HBase returned. It shares the bytes of the answer.
@@ -16,34 +18,49 @@ type Cell struct {
 
 var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
-// readCells reads n cells from the front of a block, in the form that appendCell writes, and returns the length of what
-// it read. HBase says how many there are: a number or a length that the block cannot have is an error.
-func readCells(block []byte, n int64) (cells []Cell, read uint32, err error) {
+// DeserializeCellBlocks reads the cells that follow a response, in the form that appendCell writes. HBase says how many
+// there are: a number or a length that the block cannot have is an error.
+func (c *Call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
+	n := int64(0)
+	switch r := response.(type) {
+	case interface{ GetResult() *pb.Result }: // to a get or a mutation
+		n = int64(r.GetResult().GetAssociatedCellCount())
+	case *pb.ScanResponse:
+		for _, cells := range r.GetCellsPerResult() {
+			n += int64(cells)
+		}
+		if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) {
+			return 0, errCells
+		}
+	default:
+		return uint32(len(block)), nil
+	}
 	if n < 0 || n > int64(len(block)/CellOverhead) {
-		return nil, 0, errCells
+		return 0, errCells
 	}
 	cells, b := make([]Cell, n), block
 	for i := range cells {
 		if len(b) < CellOverhead {
-			return nil, 0, errCells
+			return 0, errCells
 		}
 		size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
 		if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
-			return nil, 0, errCells
+			return 0, errCells
 		}
 		k, v := b[12:12+key], b[12+key:4+size]
 		row := 2 + int(binary.BigEndian.Uint16(k))
 		if len(k) < row+1+8+1 {
-			return nil, 0, errCells
+			return 0, errCells
 		}
 		family, end := row+1+int(k[row]), len(k)-8-1
 		if end < family {
-			return nil, 0, errCells
+			return 0, errCells
 		}
 		cells[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
 		b = b[4+size:]
 	}
-	return cells, uint32(len(block) - len(b)), nil
+	c.after = cells
+	return uint32(len(block) - len(b)), nil
 }
 
 const (

@@ -252,7 +252,17 @@ func (s *Sender) Apply(ctx context.Context, e *Edit, conditions ...*pb.Condition
 	return c, applied, err
 }
 
-// apply applies an edit. applied is false if the condition does not hold.
+// The first and the longest pause before a change of one row that HBase refuses for now is sent again. gohbase, too,
+// begins with 16 ms when it sends other calls again.
+const (
+	firstPause   = 16 * time.Millisecond
+	longestPause = time.Second
+)
+
+// apply applies an edit. applied is false if the condition does not hold. All attempts, and the pauses between, share
+// the timeout of one call. A pause is twice as long as the one before, and chance takes off up to a half of it, so that
+// refused clients do not all come back together. If no time is left for another attempt, the error is the refusal,
+// which says that nothing was applied.
 func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c *Call, applied bool, err error) {
 	if err := e.Check(); err != nil {
 		return nil, false, err
@@ -260,10 +270,10 @@ func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c
 	if len(e.ops) == 0 {
 		return nil, true, nil
 	}
-	again := backoff{deadline: time.Now().Add(s.Timeout)}
-	for {
+	deadline, longest := time.Now().Add(s.Timeout), firstPause
+	for attempts := 1; ; attempts++ {
 		c = newMutation(e, condition, s.WAL)
-		c.again, c.deadline = again.attempts > 0, again.deadline
+		c.again, c.deadline = attempts > 1, deadline
 		if err := s.Send(ctx, c); err != nil {
 			return nil, false, err
 		}
@@ -278,12 +288,17 @@ func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c
 		if !isOne(refused, moved) {
 			return nil, false, explain(ctx, c, refused)
 		}
-		if err := again.wait(ctx, refused); err != nil {
+		pause := longest/2 + rand.N(longest/2)
+		longest = min(2*longest, longestPause)
+		if time.Until(deadline) <= pause {
+			return nil, false, fmt.Errorf("%w (rejected %d times, until the timeout)", refused, attempts)
+		}
+		if err := Sleep(ctx, pause); err != nil {
 			return nil, false, err
 		}
 		// A Get of the row makes gohbase find its region and wait for it.
 		find := NewGet(e.Table, e.Row, nil, nil, 1)
-		find.again, find.deadline = true, again.deadline
+		find.again, find.deadline = true, deadline
 		if err := s.Send(ctx, find); err != nil {
 			return nil, false, err
 		}

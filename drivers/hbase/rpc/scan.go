@@ -10,8 +10,6 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/mailbench/mailbench/drivers"
 )
 
 // Field numbers of HBase's protocol that gohbase's copy of it lacks.
@@ -192,7 +190,7 @@ func (s *scanner) fetch(ctx context.Context) (done bool, err error) {
 	}
 	answer := c.response.(*pb.ScanResponse)
 	if s.r.Filtered {
-		s.countRows(answer)
+		s.Count(rowsScanned(answer))
 	}
 	if s.id == nil {
 		s.id, s.some = answer.ScannerId, false
@@ -225,15 +223,14 @@ func (s *scanner) resume() {
 	s.held = nil // they come again
 }
 
-// countRows counts the rows that HBase read for an answer.
-func (s *scanner) countRows(answer *pb.ScanResponse) {
+// rowsScanned returns how many rows HBase read for an answer, or else that it does not report them.
+func rowsScanned(answer *pb.ScanResponse) (scanned, unreported int64) {
 	for _, m := range answer.GetScanMetrics().GetMetrics() {
 		if m.GetName() == metricRows {
-			s.Scanned(int(m.GetValue()))
-			return
+			return m.GetValue(), 0
 		}
 	}
-	s.Count(drivers.Cost{Unreported: 1})
+	return 0, 1
 }
 
 // results yields the cells of one answer, row by row or, with Pieces, as they come.

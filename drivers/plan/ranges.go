@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// Keys encodes the columns of a key in bytes that sort as the columns do.
+type Keys interface {
+	// Append appends columns of a key to dst: from number at on, as many as there are values.
+	Append(dst []byte, at int, values []drivers.Value) ([]byte, error)
+	// After turns a key of n columns, in place, into the smallest key after all that begin with it. If there is none,
+	// the result is empty.
+	After(key []byte, n int) []byte
+	// Free returns how many columns follow the first n, and whether the next of them descends.
+	Free(n int) (columns int, desc bool)
+}
+
+// Range is a range of encoded keys: from Lower on, and before Upper, if that is not empty. It keeps its memory from
+// call to call.
+type Range struct {
+	Lower, Upper    []byte
+	Empty           bool // no key can be in it
+	prefix, scratch []byte
+}
+
+// Set sets the range to the keys that begin with the fixed columns, within the call's from, to and after, and within
+// the part of a scan that the plan is. reverse says that a page continues before the row of after. If after has more
+// columns than the key, the caller must compare the others.
+func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) (err error) {
+	n := len(fixed)
+	if r.prefix, err = k.Append(r.prefix[:0], 0, fixed); err != nil {
+		return err
+	}
+	r.Empty = false
+	r.Lower = append(r.Lower[:0], r.prefix...)
+	r.Upper = k.After(append(r.Upper[:0], r.prefix...), n)
+	if free, desc := k.Free(n); free > 0 {
+		if from, at := p.pattern.From, p.Layout.From; from != nil && !args[at].IsNull() {
+			err = r.end(k, n, args[at:at+1], !desc, desc != from.Open)
+		}
+		if to, at := p.pattern.To, p.Layout.To; to != nil && err == nil && !args[at].IsNull() {
+			err = r.end(k, n, args[at:at+1], desc, desc == to.Open)
+		}
+		if of, at := len(p.pattern.After), p.Layout.After; of > 0 && err == nil && !args[at].IsNull() { // so is none
+			err = r.end(k, n, args[at:at+min(of, free)], !reverse, !reverse && of <= free)
+		}
+	}
+	if bytes.Compare(p.from, r.Lower) > 0 {
+		r.Lower = append(r.Lower[:0], p.from...)
+	}
+	if p.to != nil && (len(r.Upper) == 0 || bytes.Compare(p.to, r.Upper) < 0) {
+		r.Upper = append(r.Upper[:0], p.to...)
+	}
+	r.Empty = r.Empty || len(r.Upper) > 0 && bytes.Compare(r.Lower, r.Upper) >= 0
+	return err
+}
+
+// end moves the first or the last end of the range to the keys that begin with the prefix and the values of the columns
+// from n on, or past these keys.
+func (r *Range) end(k Keys, n int, values []drivers.Value, first, past bool) (err error) {
+	key, err := k.Append(append(r.scratch[:0], r.prefix...), n, values)
+	if r.scratch = key; err != nil {
+		return err
+	}
+	if past {
+		key = k.After(key, n+len(values))
+	}
+	switch {
+	case past && len(key) == 0: // no key is past them
+		r.Empty = r.Empty || first
+	case first && bytes.Compare(key, r.Lower) > 0:
+		r.Lower = append(r.Lower[:0], key...)
+	case !first && (len(r.Upper) == 0 || bytes.Compare(key, r.Upper) < 0):
+		r.Upper = append(r.Upper[:0], key...)
+		r.Empty = r.Empty || len(key) == 0
+	}
+	return nil
+}
+
+// Ranges implements drivers.Ranger by ranges of encoded keys. The store of an engine that sorts by such keys embeds it.
+type Ranges[S Statement] struct {
+	Calls *Gate // the store's
+	// Divide returns the keys at which n parts of a scan begin, except the first.
+	Divide func(ctx context.Context, scan S, n int) ([][]byte, error)
+	// Part returns a copy of a scan.
+	Part func(scan S) S
+}
+
+// Split implements drivers.Splitter.
+func (r *Ranges[S]) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	return Parts(r.Calls, scan, func(st S) (parts []S, err error) {
+		at, err := r.Divide(ctx, st, n)
+		for from, to := range Between(at) {
+			parts = append(parts, r.part(st, from, to))
+		}
+		return parts, err
+	})
+}
+
+func (r *Ranges[S]) part(scan S, from, to []byte) S {
+	part := r.Part(scan)
+	part.base().from, part.base().to = from, to
+	return part
+}
+
+// Range implements drivers.Ranger. It writes the two keys in hexadecimal, and nothing for the table's beginning or end.
+func (r *Ranges[S]) Range(part drivers.Statement) string {
+	p := part.(S).base()
+	return hex.EncodeToString(p.from) + ":" + hex.EncodeToString(p.to)
+}
+
+// Within implements drivers.Ranger.
+func (r *Ranges[S]) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+	return Parts(r.Calls, scan, func(st S) ([]S, error) {
+		parts := make([]S, len(ranges))
+		for i, text := range ranges {
+			var ends [2][]byte
+			low, high, ok := strings.Cut(text, ":")
+			for j, end := range []string{low, high} {
+				b, err := hex.DecodeString(end)
+				ok = ok && err == nil
+				if len(b) > 0 {
+					ends[j] = b
+				}
+			}
+			if !ok {
+				return nil, fmt.Errorf("%q is no range of keys in hexadecimal, such as 0a:1f", text)
+			}
+			parts[i] = r.part(st, ends[0], ends[1])
+		}
+		return parts, nil
+	})
+}
+
+// Between yields the ranges into which keys divide a table. A nil key is the table's beginning or its end.
+func Between(at [][]byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(from, to []byte) bool) {
+		var from []byte
+		for _, key := range at {
+			if !yield(from, key) {
+				return
+			}
+			from = key
+		}
+		yield(from, nil)
+	}
+}
