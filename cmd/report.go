@@ -43,7 +43,8 @@ func newReport() *cobra.Command {
 				}
 				err := writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, v)
 				if err == nil && format == "text" && !v.full {
-					fmt.Fprintf(cmd.ErrOrStderr(), "All warnings and tables: mailbench report %s --full\n", shellquote.Join(args[0]))
+					fmt.Fprintf(cmd.ErrOrStderr(), "All tables: mailbench report %s --full; charts: %s\n",
+						shellquote.Join(args[0]), filepath.Join(args[0], page.HTMLFile))
 				}
 				return err
 			}

@@ -191,7 +191,8 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		printErr = printRun(out, result, f.view)
 	}
 	err := verdict(result, f.failOn)
-	if err == nil && printErr == nil && saveErr == nil && verdict(result, failures) != nil {
+	ignored := cmd.Flags().Changed("fail-on") && verdict(result, failures) != nil
+	if err == nil && printErr == nil && saveErr == nil && ignored {
 		_, printErr = fmt.Fprintf(notes, "Exit status 0, as --fail-on is %s\n", f.failOn.String())
 	}
 	switch {
@@ -202,11 +203,12 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	}
 	if printErr == nil {
 		err = printError(cmd.ErrOrStderr(), err)
-		files := fmt.Sprintf("charts: %s; all warnings and tables: mailbench report %s --full", page.HTMLFile, shellquote.Join(dir.Name()))
+		full := "mailbench report " + shellquote.Join(dir.Name()) + " --full"
+		files := fmt.Sprintf("(charts: %s); all tables: %s", page.HTMLFile, full)
 		if saveErr != nil {
-			files = "not complete"
+			files = "(not complete)"
 		}
-		_, printErr = fmt.Fprintf(notes, "Results: %s (%s)\n", dir.Name(), files)
+		_, printErr = fmt.Fprintf(notes, "Results: %s %s\n", dir.Name(), files)
 	}
 	if printErr != nil && err == nil {
 		// Not %w: execute is silent about a pipe without a reader.

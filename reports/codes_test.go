@@ -16,7 +16,7 @@ func TestCodesOfTheOverviewExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for code := range reports.ChangesReading {
+	for code := range reports.Serious {
 		if !strings.Contains(string(known), "| `"+string(code)+"` | ") {
 			t.Errorf("docs/results.md lists no code %q", code)
 		}
@@ -25,8 +25,8 @@ func TestCodesOfTheOverviewExist(t *testing.T) {
 	if r := (results.Run{Cells: []results.Cell{{Kind: results.KindMeasure, Verdict: results.OK}}}); !r.Excused(&empty) {
 		t.Errorf("a run is not excused from a cell that is %s", judge.CodeNotOffered)
 	}
-	for _, code := range []results.Code{judge.CodeNotWarm, judge.CodeFailed} {
-		if !reports.ChangesReading[code] {
+	for _, code := range []results.Code{judge.CodeDrifting, judge.CodeFailed} {
+		if _, ok := reports.Serious[code]; !ok {
 			t.Errorf("%s changes how figures are read", code)
 		}
 	}

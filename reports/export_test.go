@@ -1,4 +1,4 @@
 package reports
 
-// ChangesReading is for tests that know package judge.
-var ChangesReading = changesReading
+// Serious is for tests that know package judge.
+var Serious = serious

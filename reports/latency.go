@@ -34,22 +34,19 @@ func (v *run) first() (all []document.Section) {
 			l := &loads[i]
 			for n, said := range l.Verdict() {
 				s := document.Sentence{Lead: said.Lead, Text: said.Text}
-				if len(loads) > 1 {
-					if n > 0 && said.Lead != "Not ranked" {
-						continue // reasons are below the table of each engine
-					}
-					s.Text = l.Engine + ": " + s.Text
-				}
 				if n == 0 {
 					s.Style = document.Strong
+				}
+				if n == 0 && len(loads) > 1 {
+					s.Text = l.Engine + ": " + s.Text
 				}
 				verdict.Says = append(verdict.Says, s)
 			}
 		}
-		v.target(&verdict)
 		if len(loads) > 1 {
 			verdict.Say(document.Plain, "", "Engines are not ranked: their acknowledged writes survive different failures.")
 		}
+		v.target(&verdict)
 		all = append(all, verdict, v.wholeLoad(loads))
 		switch {
 		case len(loads) > 1:
@@ -83,7 +80,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 	}
 	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Title: "", Left: true},
-		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "p50 of each operation, weighted by its share"},
+		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "mean p50 of operations, weighted by %"},
 		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
 		{
@@ -129,13 +126,15 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		dropColumn(t, len(t.Columns)-1)
 	}
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
-	var notes []string
+	notes := []string{"typical: mean p50 of operations, weighted by %"}
 	if slices.ContainsFunc(loads, func(l ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 }) {
 		notes = append(notes, "* best or not significantly worse")
 	}
-	notes = append(notes, "typical: p50 by share")
+	if loads[0].Shared() {
+		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% all support", 100*loads[0].Covers))
+	}
 	if throughput {
-		notes = append(notes, "max ops/s: no pauses")
+		notes = append(notes, "max ops/s: closed loop, no pauses")
 	}
 	if n := ranking.Executed(loads); n != "" && (len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed") {
 		notes = append(notes, n)
@@ -287,12 +286,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
 	if l.First > 0 {
-		note = fmt.Sprintf("p50*: and ≤%g× best; %s", heats[0], note)
+		note = fmt.Sprintf("%s; p50*: also up to %g× the best", note, heats[0])
 	}
-	if l.Covers < 0.995 && len(l.Models) > 1 {
-		note += fmt.Sprintf("; shared load: %.0f%%, all support it", 100*l.Covers)
-	}
-	noteOfDoubt(&s, note, fmt.Sprintf("fewer than %d operations", results.EnoughFor(0.99)))
+	noteOfDoubt(&s, note, fmt.Sprintf("under %d operations", results.EnoughFor(0.99)))
 	return s
 }
 
@@ -350,12 +346,8 @@ func omissions(l *ranking.Load) (all []warning) {
 			}
 		}
 		if len(who) > 0 && others && share.Share >= 0.1 {
-			all = append(all, warning{
-				fmt.Sprintf("fewer fields (%s: %s, %.0f%% of the load)", strings.Join(who, ", "), share.Op,
-					100*l.Covers*share.Share),
-				fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other models", share.Op,
-					strings.Join(who, ", ")),
-			})
+			all = append(all, warning{text: fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other "+
+				"models (%.0f%% of the load)", share.Op, strings.Join(who, ", "), 100*l.Covers*share.Share)})
 		}
 	}
 	return all
@@ -429,16 +421,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
 	}, perOperation(1, 4, 5, 6))}
-	mean := func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).Mean }
-	total, times := 0.0, slices.Clone(l.Shares)
-	for i := range times {
-		times[i].Share *= m.Each(times[i].Op, mean).Median()
-		total += times[i].Share
-	}
-	for i := range times {
-		times[i].Share /= max(total, 1)
-	}
-	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(times, 1)
+	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m, ranking.MeanOf), 1)
 	for i, s := range l.Shares {
 		row := []document.Cell{
 			{Text: s.Op},
@@ -452,8 +435,9 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		t.Add(row...)
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
-	noteOfDoubt(&section, latencyNote(l), fmt.Sprintf("fewer than %d operations for p50, %d for p90, %d for p99",
-		results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
+	noteOfDoubt(&section, "in the order of % of load; "+latencyNote(l),
+		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99",
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
 	return section
 }
 
@@ -461,10 +445,10 @@ func (v *run) alone(l *ranking.Load) document.Section {
 func fastest(loads []ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
 	var ops []ranking.Share
-	note := latencyNote(&loads[0])
+	note := "fastest: lowest p50, significant or not; " + latencyNote(&loads[0]) + "; p99: --full"
 	for i := range loads {
-		if loads[i].First == 0 {
-			note = "(model): not ranked, so not the fastest for certain; " + latencyNote(&loads[0])
+		if loads[i].First == 0 && !strings.HasPrefix(note, "(") {
+			note = "(model): not ranked, so not the fastest for certain; " + note
 		}
 		t.Columns = append(t.Columns, document.Column{Group: loads[i].Engine, Title: "model", Left: true, Rank: i},
 			document.Column{Group: loads[i].Engine, Title: "p50, ms", Unit: "ms", Rank: i})

@@ -2,11 +2,10 @@ package reports
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
@@ -24,56 +23,84 @@ type Notice struct {
 	All     bool   // it holds for all models of the run
 	Few     bool   // it holds for less than half of the trials of each of them: the others count
 	Differs bool   // for some models or trials it has other figures than Text
-	First   string // the model that Text's figures are of, with its trial
-	Size    string // how large the largest effect is; "": Text has no number
+	Size    string // how large the largest effect is; "": not known
 	size    float64
 	cells   []*results.Cell
 }
 
-// percentage and amount find the numbers of a doubt's text that say how large its effect is.
-var percentage, amount = regexp.MustCompile(`[+-]?[0-9.]+%`), regexp.MustCompile(`[0-9.]+(ns|µs|ms|s|[kMG]?B)\b`)
-
-// sizeOf is how large the effect of a doubt is: how many operations it is about, or the first percentage or else
-// the last time or number of bytes of its text.
-func sizeOf(d *results.Doubt) (size float64, text string) {
-	said, _, _ := strings.Cut(d.Text, "99% interval") // a confidence is no effect
-	amounts := amount.FindAllString(said, -1)
-	switch percent := percentage.FindString(said); {
-	case len(d.Ops) > 0:
-		for _, o := range d.Ops {
-			size += float64(o.Count)
-		}
-		text = words.Plural(int(size), "operation")
-	case percent != "":
-		size, _ = strconv.ParseFloat(strings.Trim(percent, "+-%"), 64)
-		text = percent
-	case len(amounts) > 0:
-		text = amounts[len(amounts)-1]
-		span, _ := time.ParseDuration(text) // of bytes 0: those of the first cell are named
-		size = float64(span)
+// sizeOf is how large the effect of a doubt on a cell is, as a number and in words.
+func sizeOf(d *results.Doubt, c *results.Cell) (size float64, text string) {
+	for _, o := range d.Ops {
+		size += float64(o.Count)
 	}
-	return size, text
+	switch {
+	case size > 0:
+		return size, words.Plural(int(size), "operation")
+	case d.Code == "drifting" && c.Evidence != nil && c.Evidence.Trend != nil:
+		change := 100 * c.Evidence.Trend.Change
+		return math.Abs(change), fmt.Sprintf("%+.0f%%", change)
+	case d.Code == "debt-grows" && c.Before != nil && c.Engines != nil:
+		size = float64(c.Engines.CompactionDebt - c.Before.CompactionDebt)
+		return size, words.Size(size)
+	}
+	return 0, ""
 }
 
-// changesReading are the doubts that change how figures are read: the store was in another state than readers
-// expect, or operations are missing from the figures. Client delay is not in the latency, and queueing belongs to it.
-var changesReading = map[results.Code]bool{
-	"drifting": true, "not-settled": true, "not-warm": true, "debt-grows": true, "in-memory": true, "not-cold": true,
-	"missing-nodes": true,
-	"incomplete":    true, "dropped": true, "failed": true, "unknown": true, "too-large": true,
+// serious are the doubts that change how figures are read, in plain words, and the remedy: the store was in another
+// state than readers expect, or operations are missing from the figures. Client delay is not in the latency, queueing
+// belongs to it, and after a short warm-up hardly any run is steady.
+var serious = map[results.Code]struct{ what, remedy string }{
+	"drifting":      {"latency changed during a trial", "measure longer"},
+	"not-settled":   {"compaction may have run during the measurement", "lengthen the phase settle"},
+	"debt-grows":    {"compaction fell behind", "measure longer, or lower the rate"},
+	"in-memory":     {"reads were served from memory", "use more messages than the cache holds"},
+	"not-cold":      {"caches were warm", "find the reason in --full"},
+	"missing-nodes": {"nodes could not be reached", "start them"},
+	"incomplete":    {"the load could not deliver all messages", "find the errors in --full"},
+	"dropped":       {"operations never started", "lower the rate"},
+	"failed":        {"operations failed", "find the errors in --full"},
+	"unknown":       {"operations have an unknown outcome", "find the errors in --full"},
+	"too-large":     {"messages were too large for the engine", "use smaller ones"},
 }
 
-// gather adds a cell to the notice of the same phase, verdict and code as n.
+// plain is a serious doubt in plain words, with its size, its models and the remedy.
+func (d *Notice) plain() string {
+	who := strings.Join(d.Who, ", ")
+	if d.All && len(d.Who) > 1 {
+		who = "all models"
+	}
+	if d.Size != "" {
+		who = d.Size + ", " + who
+	}
+	return fmt.Sprintf("%s (%s): %s", serious[d.Code].what, who, serious[d.Code].remedy)
+}
+
+// few reports whether less than half of the trials of a cell are like it.
+func few(r *results.Run, c *results.Cell, like func(*results.Cell) bool) bool {
+	n, all := 0, 0
+	for i := range r.Cells {
+		if o := &r.Cells[i]; o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Where() {
+			all++
+			if like(o) {
+				n++
+			}
+		}
+	}
+	return 2*n < all
+}
+
+// gather adds a cell to the notice of the same phase, verdict and code as n. A verdict on few trials has its own.
 func gather(all []Notice, n Notice, c *results.Cell) []Notice {
 	at := slices.IndexFunc(all, func(o Notice) bool {
-		return o.Code == n.Code && o.Verdict == n.Verdict && o.Phase == n.Phase
+		return o.Code == n.Code && o.Verdict == n.Verdict && o.Phase == n.Phase && (o.Few == n.Few || n.Verdict == "")
 	})
 	if at < 0 {
 		at, all = len(all), append(all, n)
 	}
 	w := &all[at]
+	w.Few = w.Few && n.Few
 	w.Differs = w.Differs || w.Doubt.String() != n.Doubt.String()
-	if size, text := sizeOf(&n.Doubt); size > w.size || w.Size == "" {
+	if size, text := sizeOf(&n.Doubt, c); size > w.size || w.Size == "" {
 		w.size, w.Size = size, text
 	}
 	if !slices.Contains(w.cells, c) {
@@ -105,15 +132,12 @@ func (n Names) whom(r *results.Run, all []Notice) {
 				order = append(order, column{c.Model, c.Engine})
 			}
 		}
-		w.All, w.Few, w.First = len(order) == len(trials), true, n.Of(w.cells[0])
+		w.All = len(order) == len(trials)
 		for _, k := range order {
-			w.Few = w.Few && 2*len(had[k]) < len(trials[k])
 			name := n.Part(k.model, k.engine)
-			if len(had[k]) < len(trials[k]) {
+			if some := had[k]; len(some) < len(trials[k]) {
 				w.All = false
-				for _, t := range had[k] {
-					name += " #" + strconv.Itoa(t)
-				}
+				name += " " + strings.TrimPrefix(words.Plural(len(some), "trial"), fmt.Sprint(len(some), " ")) + " " + listed(some)
 			}
 			w.Who = append(w.Who, name)
 		}
@@ -134,7 +158,7 @@ func verdictsOf(r *results.Run, n Names) []Notice {
 		if c.Verdict == results.OK || c.Verdict == "" {
 			continue
 		}
-		v := Notice{Verdict: c.Verdict}
+		v := Notice{Verdict: c.Verdict, Few: few(r, c, func(o *results.Cell) bool { return o.Verdict != results.OK })}
 		if len(phases) > 1 {
 			v.Phase = c.Where()
 		}
@@ -154,7 +178,9 @@ func DoubtsOf(r *results.Run, n Names) []Notice {
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		for _, d := range c.Doubts {
-			all = gather(all, Notice{Doubt: d}, c)
+			all = gather(all, Notice{Doubt: d, Few: few(r, c, func(o *results.Cell) bool {
+				return slices.ContainsFunc(o.Doubts, func(o results.Doubt) bool { return o.Code == d.Code })
+			})}, c)
 		}
 	}
 	n.whom(r, all)
@@ -177,77 +203,68 @@ func (d *Notice) String() string {
 	return fmt.Sprintf("%s (%s)", d.Doubt.String(), names)
 }
 
-// warnings are those that change how the latencies are read: the text of one, or the names of several. Minor ones are
-// counted. The texts of those that are only named or counted are folded.
+// warnings are those that change a decision, in plain words. The texts of all are folded.
 func (v *run) warnings() document.Section {
 	s := document.Section{ID: "warnings"}
 	all, minor := v.allWarnings()
 	var said []string
 	for _, w := range all {
-		if !slices.Contains(said, w.name) {
-			said = append(said, w.name)
-		}
-	}
-	if len(all) == 1 {
-		said[0] = all[0].text
+		said = append(said, w.plain)
 	}
 	switch {
-	case len(minor) == 1 && len(all) != 1:
-		said = append(said, minor[0].name)
+	case len(said) > 1:
+		s.Note(document.Warn, "Warnings", strings.Join(said, "; ")+".")
+	case len(said) == 1:
+		s.Note(document.Warn, "Warning", said[0]+".")
 	case len(minor) > 0:
-		said = append(said, fmt.Sprintf("%d minor ones", len(minor)))
+		s.Note(document.Faint, "Warnings", "none that changes the ranking.")
 	}
-	lead := "Warnings"
-	if len(all) == 1 && len(minor) == 0 {
-		lead = "Warning"
-	}
-	s.Note(document.Warn, lead, strings.Join(said, ", "))
 	return s
 }
 
-// furtherWarnings are the texts of the warnings that the first screen only names.
+// furtherWarnings are the texts of all warnings.
 func (v *run) furtherWarnings() document.Section {
 	s := document.Section{ID: "further", Title: "Warnings", Fold: true}
 	all, minor := v.allWarnings()
-	if len(all) == 1 {
-		all = nil
-	}
-	for _, w := range slices.Concat(all, minor) {
+	for _, w := range slices.Concat(all, minor) { // of some the first screen has all
 		s.Note(document.Plain, "", w.text)
 	}
 	return s
 }
 
-// warning is a warning with its name, for where there is no room for its text.
-type warning struct{ name, text string }
+// warning is a warning in plain words, and with all that is known of it.
+type warning struct{ plain, text string }
 
 // allWarnings are those that change how the latencies are read, and the minor ones.
 func (v *run) allWarnings() (all, minor []warning) {
-	verdicts := slices.DeleteFunc(verdictsOf(v.Run, v.names), func(n Notice) bool { return !n.Few })
-	who := map[results.Verdict][]string{}
-	for _, n := range verdicts {
-		who[n.Verdict] = append(who[n.Verdict], n.Who...)
+	out := map[results.Verdict][]string{} // trials that do not count
+	for _, n := range verdictsOf(v.Run, v.names) {
+		if !n.Few {
+			continue // an alert
+		}
+		who := strings.Join(n.Who, ", ")
+		if n.Phase == ranking.Unthrottled {
+			who += " (max ops/s)"
+		}
+		out[n.Verdict] = append(out[n.Verdict], who)
+		minor = append(minor, warning{text: fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())})
 	}
-	for _, n := range verdicts {
-		all = append(all, warning{
-			fmt.Sprintf("%s trial (%s)", n.Verdict, strings.Join(who[n.Verdict], ", ")),
-			fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()),
-		})
+	for _, verdict := range slices.Sorted(maps.Keys(out)) {
+		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted: %s", verdict, strings.Join(out[verdict], ", "))})
 	}
-	all = append(all, v.saturated()...)
-	all = append(all, v.spread()...)
+	if queued := v.saturated(); len(queued) > 0 { // then trials differ, too
+		all = append(all, queued...)
+	} else {
+		all = append(all, v.spread()...)
+	}
 	for i := range v.loads {
-		all = append(all, omissions(&v.loads[i])...)
+		minor = append(minor, omissions(&v.loads[i])...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
-		w := warning{strings.ReplaceAll(string(d.Code), "-", " "), d.String()}
-		if d.Size != "" {
-			w.name += " (" + d.Size + ")"
-		}
-		if changesReading[d.Code] {
-			all = append(all, w)
+		if serious[d.Code].what != "" && (len(d.Ops) > 0 || !d.Few) {
+			all = append(all, warning{d.plain(), d.String()})
 		} else {
-			minor = append(minor, w)
+			minor = append(minor, warning{text: d.String()})
 		}
 	}
 	return all, minor
@@ -266,70 +283,77 @@ func (v *run) saturated() (all []warning) {
 			}
 		}
 		if len(who) > 0 {
-			name := fmt.Sprintf("high load (%s of max ops/s)", strings.Join(who, ", "))
-			all = append(all, warning{name, name + ": the latency is mostly queueing; use --set " + ranking.Lower(models...)})
+			text := fmt.Sprintf("queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum,
+				strings.Join(who, ", "), ranking.Lower(models...))
+			all = append(all, warning{text, text})
 		}
 	}
 	return all
 }
 
 // spread says how far trials of one model differ, if that is much.
-func (v *run) spread() (all []warning) {
+func (v *run) spread() []warning {
+	var plain, text []string
 	for i := range v.loads {
 		l := &v.loads[i]
-		most, said := 1.5, warning{}
+		most, who, span := 2.0, "", ""
 		for k := range l.Models {
 			m := &l.Models[k]
 			known := m.Values(ranking.Typical).Known()
-			if len(known) < 2 {
+			if len(known) < 2 || !m.Ranked() {
 				continue
 			}
-			low, high := slices.Min(known), slices.Max(known)
-			if high/max(low, 1) > most {
-				most = high / max(low, 1)
-				who := m.Name
-				if len(v.loads) > 1 {
-					who += " on " + l.Engine
-				}
-				said.name = fmt.Sprintf("trials differ (%s %.1f×)", who, most)
-				said.text = fmt.Sprintf("trials differ by up to %.1f× (%s %s to %s ms); use --trials %d or a quieter machine",
-					most, who, ranking.MS(low), ranking.MS(high), max(5, 2*l.Trials-1))
+			if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
+				most, who = high/max(low, 1), v.names.Part(m.Model, m.Engine)
+				span = ranking.MS(low) + " to " + ranking.MS(high) + " ms"
 			}
 		}
-		if said.text != "" {
-			all = append(all, said)
+		if who != "" {
+			plain, text = append(plain, fmt.Sprintf("%s %.1f×", who, most)), append(text, who+" "+span)
 		}
 	}
-	return all
+	if len(plain) == 0 {
+		return nil
+	}
+	const differ = "typical latency of trials differs (%s): use --trials %d or a quieter machine"
+	trials := max(5, 2*v.loads[0].Trials-1)
+	return []warning{{
+		fmt.Sprintf(differ, strings.Join(plain, ", "), trials), fmt.Sprintf(differ, strings.Join(text, ", "), trials),
+	}}
 }
 
 // serverRate is a rate for a server on the machine of the client. The default one is for the embedded engine; a
 // Cassandra that shares two processors with its client achieves 500 to 900/s.
 const serverRate = "300/s"
 
-// target says how the models are measured on a target engine, if none ran on its own.
+// target says how the models are measured on a target engine that the run did not measure.
 func (v *run) target(s *document.Section) {
-	var native []string
+	made := map[string][]string{} // models by target engine
 	models, lead := modelsOf(v.Run), "Real engine"
 	for i := range v.Cells {
-		c := &v.Cells[i]
-		if c.Engines != nil && c.Engine != "embedded" && c.Engine != "null" {
-			lead = "Target engine"
-		}
-		schema := v.explainer.schemas[c.Model]
-		if schema != nil && schema.Native == c.Engine {
-			return
-		}
-		if schema != nil && schema.Native != "" {
-			native = append(native, schema.Native)
+		if c := &v.Cells[i]; c.Engines != nil && c.Engine != "embedded" && c.Engine != "null" {
+			lead = "Next engine"
 		}
 	}
-	if len(native) == 0 {
+	for _, m := range models {
+		if schema := v.explainer.schemas[m]; schema != nil && schema.Native != "" {
+			made[schema.Native] = append(made[schema.Native], m)
+		}
+	}
+	for i := range v.Cells {
+		if c := &v.Cells[i]; made[c.Engine] != nil && !v.names.engines {
+			return // models ran on the engine that was chosen for them
+		}
+	}
+	for i := range v.Cells {
+		delete(made, v.Cells[i].Engine)
+	}
+	if len(made) == 0 {
 		return
 	}
-	engine := native[0]
-	for _, e := range []string{"hbase", "cassandra"} { // mailbench starts these: the error of run says how
-		if slices.Contains(native, e) {
+	engine := slices.Sorted(maps.Keys(made))[0]
+	for _, e := range []string{"hbase", "cassandra"} { // mailbench starts these
+		if made[e] != nil {
 			engine = e
 		}
 	}
@@ -343,6 +367,11 @@ func (v *run) target(s *document.Section) {
 	s.Say(document.Plain, lead, command)
 }
 
+// listed writes numbers in a sentence.
+func listed(numbers []int) string {
+	return words.List(strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]")))
+}
+
 // Said is a verdict that is not ok, without its name.
 func (d *Notice) Said() string {
 	who := strings.Join(d.Who, ", ")
@@ -353,7 +382,7 @@ func (d *Notice) Said() string {
 		who += ", " + d.Phase
 	}
 	if d.Differs {
-		who += "; for example " + d.First
+		return who + ": " + d.Text + " (values of the first)"
 	}
 	return who + ": " + d.Text
 }

@@ -138,7 +138,7 @@ func (m *Model) trouble() string {
 			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
 				words.Amount(c.Offered.Rate))
 		case len(m.Cells) > 1: // the report says why above the verdict
-			return fmt.Sprintf("most trials are %s", c.Verdict)
+			return fmt.Sprintf("most trials are %s; its numbers include them", c.Verdict)
 		default:
 			return string(c.Verdict)
 		}
@@ -234,11 +234,14 @@ func (l *Load) shares() {
 
 // Title names the load that is compared: the whole one, or the operations that all models support.
 func (l *Load) Title() string {
-	if l.Covers < 0.995 && len(l.Models) > 1 {
+	if l.Shared() {
 		return "Shared load"
 	}
 	return "Whole load"
 }
+
+// Shared reports whether some models do not support operations of the load.
+func (l *Load) Shared() bool { return l.Covers < 0.995 && len(l.Models) > 1 }
 
 // measure sets the values of the model's trials.
 func (m *Model) measure(r *results.Run, shares []Share) {
@@ -341,6 +344,22 @@ func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64)
 	}
 	return all
 }
+
+// Parts are the operations with the part that each is of a sum over the load, such as of the time.
+func (l *Load) Parts(m *Model, of func(c *results.Cell, o *results.Op) float64) []Share {
+	all, sum := slices.Clone(l.Shares), 0.0
+	for i := range all {
+		all[i].Share *= m.Each(all[i].Op, of).Median()
+		sum += all[i].Share
+	}
+	for i := range all {
+		all[i].Share /= max(sum, 1)
+	}
+	return all
+}
+
+// MeanOf is the mean latency of an operation.
+func MeanOf(c *results.Cell, o *results.Op) float64 { return c.Latency(o).Mean }
 
 // Latencies are a percentile of an operation in each trial: see results.Latency.At.
 func (m *Model) Latencies(op string, p float64) results.Series {

@@ -6,6 +6,7 @@ package ranking
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -90,10 +91,11 @@ its trials and its data is correct; the others are named, with the reason.
    first place. One trial has no interval; then up to 5% counts as equal.
 3. If the mean, or the throughput of the phase "throughput", names another
    model by a significant difference, the verdict lists it.
-4. Why: the counter (requests, rows scanned, bytes) in which the first differ
-   most from all others. But: metrics in which another model needs less than
-   half, and operations that the first do not support. Dominated: models
-   that are significantly better than another in no metric, and worse in one.
+4. Likely why: the counter (requests, rows scanned, bytes) in which the first
+   differ most from all others: a correlation, and no proof. But: metrics in
+   which another model needs less than half, and operations that the first do
+   not support. Dominated: models that are significantly better than another in
+   no metric, and worse in one.
 
 --rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
 written or disk. Counters are compared without an interval: over 5% is a
@@ -105,6 +107,9 @@ func (m Metric) Timed() bool { return properties[m].timed }
 
 // Name is the metric in a sentence.
 func (m Metric) Name() string { return properties[m].name }
+
+// inKB is the name of a counter whose values are written in its unit.
+func (m Metric) inKB() string { return strings.Replace(m.Name(), "bytes", "KB", 1) }
 
 // Unit is the unit of its numbers.
 func (m Metric) Unit() string { return properties[m].unit }

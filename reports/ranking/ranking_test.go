@@ -100,8 +100,9 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "a is fastest: typically 0.121 ms. Next is b with 0.364: 0.242 ms (200%) more, significant (over 5%, 95% sure). "+
-		"Then c 0.909 (+650% over a).", "Why: a sends 1.00 requests/op, the others 2.00 to 3.60.", "Dominated: b, c by a in all columns")
+	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, 95% sure within this run): "+
+		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: requests/op differ most: 1.00, others 2.00 to 3.60.",
+		"Dominated by a in all columns: b, c.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -114,7 +115,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Dominated: b, c by a in all columns, not seen.")
+	has(t, said(l), "Dominated by a in all columns: b, c (1 more operation).")
 }
 
 // A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it
@@ -182,7 +183,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "b and a are fastest: typically 0.110 ms and 0.140 (+27%, not significant) (over 5%, 95% sure)", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
+	has(t, said(l), "Fastest by typical latency: b 0.110 ms and a 0.140 (+27%), not significant (over 5%, 95% sure within this run).", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -201,7 +202,7 @@ func TestSignificance(t *testing.T) {
 	l := one(t, planted(1, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 900e3, 920e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "a is fastest", "(one trial: significance unknown, use --trials 5)")
+	has(t, said(l), "Fastest by typical latency: a 0.100 ms. Slower (one trial: significance unknown, use --trials 5): b 0.900 (+800%).")
 }
 
 // If the mean names another model, both are named.
@@ -209,7 +210,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "a is fastest: typically 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency: a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {
@@ -233,7 +234,7 @@ func TestNotRanked(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" {
 		t.Errorf("%s", said(l))
 	}
-	has(t, said(l), "a is fastest", "Not ranked: c (its data is wrong or lost); b (overloaded: it executed 61 of 100 operations/s).")
+	has(t, said(l), "Fastest by typical latency: a 0.100 ms.", "Not ranked: c (its data is wrong or lost); b (overloaded: it executed 61 of 100 operations/s).")
 	for i := range l.Models {
 		if math.IsNaN(l.Models[i].Value(Typical)) {
 			t.Errorf("%s has no latency", l.Models[i].Name)
@@ -245,7 +246,7 @@ func TestNotRanked(t *testing.T) {
 	for i := range r.Cells {
 		r.Cells[i].Verdict = results.Invalid
 	}
-	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: do not decide by the latencies below.", "(most trials are invalid)")
+	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: do not decide by the latencies below.", "(most trials are invalid; its numbers include them)")
 }
 
 // A single model on several engines has their names.
@@ -358,7 +359,7 @@ func TestUnknownValues(t *testing.T) {
 			r.Cells[i].Ops["list"] = o
 		}
 	}
-	has(t, said(one(t, r, Typical)), "Why: a sends 1.00 requests/op, the others 2.00.",
+	has(t, said(one(t, r, Typical)), "Likely why: requests/op differ most: 1.00, others 2.00.",
 		"But: a reads 50.0 KB/op (c 1.00)")
 }
 

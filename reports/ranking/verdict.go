@@ -29,9 +29,9 @@ func (l *Load) Verdict() []Sentence {
 	}
 	add("", l.headline())
 	add("", l.otherwise())
-	add("Why", l.why())
+	add("Likely why", l.why())
 	add("But", l.but())
-	add("Dominated", l.dominated())
+	all = append(all, l.dominated()...)
 	add("Not ranked", l.notRanked())
 	return all
 }
@@ -51,6 +51,13 @@ func (l *Load) alone() string {
 	}
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
+	if len(l.Shares) > 1 {
+		p50 := func(s Share) float64 { return m.Latencies(s.Op, 0.5).Median() }
+		longest := slices.MaxFunc(l.Parts(m, MeanOf), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
+		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
+		s += fmt.Sprintf(" %s takes most of the time (%.0f%%); %s is the slowest (p50 %s ms).", longest.Op, 100*longest.Share,
+			slowest.Op, MS(p50(slowest)))
+	}
 	if !m.Ranked() {
 		return s + " Do not decide by these latencies: " + m.NotRanked + "."
 	}
@@ -116,102 +123,59 @@ func Lower(models ...*Model) string {
 	return fmt.Sprintf("phases.%s.rate=%.0f/s", phase, max(1, math.Floor(rate/digit)*digit))
 }
 
-// headline names the models that share the first place, and compares the others with the first.
+// headline has the models that share the first place, and the others with how much more they need than the first.
 func (l *Load) headline() string {
 	ranked := l.ranked()
 	if len(ranked) == 0 {
 		return "No model is ranked by " + l.By.Name() + ": do not decide by the latencies below."
 	}
-	first, rest := ranked[:l.First], ranked[l.First:]
-	best := "fastest"
+	best, then, per := "Fastest by ", "Slower", ""
 	if !l.By.Timed() {
-		best = "first by " + l.By.Name()
-	} else if l.By != Typical {
-		best = "fastest by " + l.By.Name()
+		best, then, per = "First by ", "More", " per operation"
 	}
-	per := ""
 	if l.By == Disk {
 		per = " per message"
-	} else if !l.By.Timed() {
-		per = " per operation"
 	}
-	if l.By == Typical {
-		best += ": typically"
-	} else {
-		best += ":"
+	first, rest := ranked[:l.First], ranked[l.First:]
+	values := []string{fmt.Sprintf("%s %s %s%s", first[0].Name, l.number(first[0]), l.By.Unit(), per)}
+	for _, m := range first[1:] {
+		values = append(values, l.over(first[0], m))
 	}
-	// All percentages compare with the first model.
-	values := []string{l.number(first[0]) + " " + l.By.Unit()}
-	for n, m := range first[1:] {
-		value := l.withPercent(first[0], m)
-		if n == len(first)-2 {
-			is := ", not significant)"
-			if len(first) > 2 {
-				is = "; none significant)"
-			}
-			value = strings.TrimSuffix(value, ")") + is
-		}
-		values = append(values, value)
+	s := best + l.By.Name() + ": " + words.List(values)
+	if len(ranked) == 1 {
+		return s + "."
 	}
-	is := "is"
+	trials, level := l.Compare(first[0], ranked[len(ranked)-1]).Trials, ", within 5%"
+	if l.By.Timed() && trials > 1 {
+		then, level = "Significantly slower", ", not significant"
+	}
 	if len(first) > 1 {
-		is = "are"
-	}
-	s := fmt.Sprintf("%s %s %s %s%s", names(first), is, best, words.List(values), per)
-	then, how := "Then", ""
-	if len(first) > 1 {
-		d := l.Compare(first[0], first[len(first)-1])
-		if how = " (" + criterion(d.Trials, l.By) + ")"; l.By.Timed() && d.Trials > 1 {
-			then = "Significantly slower"
-		}
-		then += how + ":"
-	} else if len(rest) > 0 {
-		next := rest[0]
-		s += fmt.Sprintf(". Next is %s with %s: %s more%s", next.Name, l.number(next), l.by(first[0], next),
-			l.significance(l.Compare(first[0], next)))
-		rest = rest[1:]
+		s += level
 	}
 	if len(rest) == 0 {
-		return s + how + "."
+		return s + " (" + l.criterion(trials) + ")."
 	}
 	var others []string
-	for i, m := range rest {
-		text := m.Name + " " + l.withPercent(first[0], m)
-		if i == 0 {
-			text = strings.TrimSuffix(text, ")") + " over " + first[0].Name + ")"
-		}
-		others = append(others, text)
+	for _, m := range rest {
+		others = append(others, l.over(first[0], m))
 	}
-	return s + ". " + then + " " + strings.Join(others, ", ") + "."
+	return fmt.Sprintf("%s. %s (%s): %s.", s, then, l.criterion(trials), strings.Join(others, ", "))
 }
 
-// significance says whether a difference is significant, and by which criterion.
-func (l *Load) significance(d Difference) string {
+// criterion says which differences count.
+func (l *Load) criterion(trials int) string {
 	switch {
-	case d.Significant:
-		return fmt.Sprintf(", significant (%s)", criterion(d.Trials, l.By))
-	case d.Trials < 2:
-		return " (one trial: significance unknown, use --trials 5)"
-	}
-	return fmt.Sprintf(", not significant (%s)", criterion(d.Trials, l.By))
-}
-
-// criterion says how significance was decided.
-func criterion(trials int, by Metric) string {
-	if !by.Timed() || trials < 2 {
+	case !l.By.Timed():
 		return "up to 5% counts as equal"
+	case trials < 2:
+		return "one trial: significance unknown, use --trials 5"
 	}
-	return "over 5%, 95% sure"
+	return "over 5%, 95% sure within this run"
 }
 
-// by is how much more b has than a, absolute and in percent of a.
-func (l *Load) by(a, b *Model) string {
-	return fmt.Sprintf("%s %s (%.0f%%)", l.By.Number(b.Value(l.By)-a.Value(l.By)), l.By.Unit(), l.percent(a, b))
-}
-
-// withPercent is the value of b, and how much more that is than the value of a.
-func (l *Load) withPercent(a, b *Model) string {
-	return fmt.Sprintf("%s (+%.0f%%)", l.number(b), l.percent(a, b))
+// over is the value of b, and how much more that is than the value of a.
+func (l *Load) over(a, b *Model) string {
+	return fmt.Sprintf("%s %s (+%.0f%%)", b.Name, l.number(b), l.percent(a, b))
 }
 
 func (l *Load) percent(a, b *Model) float64 {
@@ -252,7 +216,7 @@ func (l *Load) otherwise() string {
 	return strings.Join(said, " ")
 }
 
-// why names the counter in which the first differ most from all others.
+// why names the counter in which the first differ most from all others. That is no proof.
 func (l *Load) why() string {
 	ranked := l.ranked()
 	first, rest := ranked[:l.First], ranked[l.First:]
@@ -271,15 +235,11 @@ func (l *Load) why() string {
 	if found == "" {
 		return "requests, rows scanned and bytes do not explain it; the time of each access pattern may."
 	}
-	p := properties[found]
-	who, others := "the fastest "+p.verb, "the others"
-	if len(first) == 1 {
-		who = first[0].Name + " " + p.verb + "s"
-	}
+	others := "others"
 	if len(rest) == 1 {
 		others = rest[0].Name
 	}
-	return fmt.Sprintf("%s %s %s, %s %s.", who, span(first, found), p.noun, others, span(rest, found))
+	return fmt.Sprintf("%s/op differ most: %s, %s %s.", found.inKB(), span(first, found), others, span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most, one fewer if there are unsupported operations.
@@ -360,33 +320,37 @@ func few(ops []string, most int) string {
 	return words.List(ops)
 }
 
-// unsupported names operations that each of the models does not support, and another does, the most frequent first.
+// unsupported is how much of the load the models do not support and another one does, with the operations if it is one
+// model.
 func (l *Load) unsupported(models []*Model) string {
-	var parts []string
+	var all []Share // by model
+	var ops []string
 	for _, m := range models {
-		var ops []string
-		share := 0.0
+		part := Share{Op: m.Name}
+		var own []string
 		for _, left := range l.Left {
 			if slices.Contains(left.Lacking, m.Name) && len(left.Lacking) < len(l.Models) {
-				ops, share = append(ops, left.Op), share+left.Share.Share
+				own, part.Share = append(own, left.Op), part.Share+left.Share.Share
 			}
 		}
-		if share < 0.005 { // too few to matter
-			continue
-		}
-		named := few(ops, max(1, mostNamed+1-len(models)))
-		if len(parts) == 0 {
-			parts = append(parts, fmt.Sprintf("%s does not support %s (%.0f%% of the load)", m.Name, named, 100*share))
-		} else {
-			parts = append(parts, fmt.Sprintf("%s not %s (%.0f%%)", m.Name, named, 100*share))
+		if part.Share >= 0.005 { // less does not matter
+			all, ops = append(all, part), own
 		}
 	}
-	return strings.Join(parts, ", ")
+	switch len(all) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s does not support %s (%.0f%% of the load)", all[0].Op, few(ops, mostNamed), 100*all[0].Share)
+	}
+	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
+	least, most := all[0], all[len(all)-1]
+	return fmt.Sprintf("unsupported load: %.0f%% (%s) to %.0f%% (%s)", 100*least.Share, least.Op, 100*most.Share, most.Op)
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
-// better in one. It names the operations that only they support.
-func (l *Load) dominated() string {
+// better in one. It counts the operations that only they support.
+func (l *Load) dominated() (all []Sentence) {
 	by := map[string][]string{}
 	var order []string
 	ranked := l.ranked()
@@ -402,22 +366,21 @@ func (l *Load) dominated() string {
 			break
 		}
 	}
-	var parts []string
 	for _, name := range order {
-		how := "by " + name + " in all columns"
-		var ops []string // that it does not support, and one of those that it dominates does
+		more := 0
 		for _, left := range l.Left {
-			other := func(dominated string) bool { return !slices.Contains(left.Lacking, dominated) }
-			if slices.Contains(left.Lacking, name) && slices.ContainsFunc(by[name], other) {
-				ops = append(ops, left.Op)
+			supports := func(dominated string) bool { return !slices.Contains(left.Lacking, dominated) }
+			if slices.Contains(left.Lacking, name) && slices.ContainsFunc(by[name], supports) {
+				more++
 			}
 		}
-		if len(ops) > 0 {
-			how += ", not " + few(ops, 1)
+		text := strings.Join(by[name], ", ")
+		if more > 0 {
+			text += " (" + words.Plural(more, "more operation") + ")"
 		}
-		parts = append(parts, strings.Join(by[name], ", ")+" "+how)
+		all = append(all, Sentence{"Dominated by " + name + " in all columns", text + "."})
 	}
-	return ended(parts)
+	return all
 }
 
 // dominates reports whether a is as good as b in every metric, and better in one.
