@@ -219,7 +219,7 @@ func newEngineUp(known registry) *cobra.Command {
 	}
 	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
-	flags.IntVar(&f.Port, "port", 0, "first `PORT`; 0 takes free ones (default "+strings.Join(ports, ", ")+")")
+	flags.IntVar(&f.Port, "port", 0, "first `PORT`; 0 uses free ones (default "+strings.Join(ports, ", ")+")")
 	flags.Var(parsed(&f.heap, strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
 	flags.IntVar(&f.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
 	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+

@@ -35,7 +35,8 @@ func newSchemaDiff(known registry) *cobra.Command {
 						return
 					}
 					fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
-						"prints what makes them.\n", c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
+						"prints the statements that create them.\n",
+						c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
 					// It is open for reading only.
 					if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
 						fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))

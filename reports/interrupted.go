@@ -55,7 +55,7 @@ const (
 )
 
 // LongestGap describes the longest time in which no operation was ok. It is "" if the gap is
-// too short to be reported, or if the client itself stood still for half of it.
+// too short to be reported, or if the client itself stopped for half of it.
 func LongestGap(c *results.Cell) string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""

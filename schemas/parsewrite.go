@@ -218,7 +218,7 @@ func differs(p, fb *Pattern) string {
 		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.yields(fb)) + ")"
 	case p.Kind.Reads() || p.Kind == fb.Kind:
 		if want, got := argList(p), argList(fb); got != want && argList(afterByName(p)) != argList(afterByName(fb)) {
-			return "it takes (" + got + ") instead of (" + want + ")"
+			return "its arguments are (" + got + ") instead of (" + want + ")"
 		}
 	}
 	return ""

@@ -89,7 +89,7 @@ patterns:
 		"patterns: {see_plain: ~}":                           `mail.yaml:13:60: unknown pattern "see_plain" in fallback of pattern see; expected one of page, put, see, puts; v.yaml has changed what it needs`,
 		"patterns: {other: {get: box}}":                      "v.yaml:4:12: no model runs pattern other: mail has none of that name, and it is no fallback or part of a batch",
 		"patterns: {put: {columns: seen, none: ~}}":          `v.yaml:4:33: unknown key "none" in put of the base, which ~ would remove; expected one of put`,
-		"tables: {box: {columns: {size: int}}}":              "mail.yaml:12:3: pattern put: the model of mail cannot run it in this way: it takes (user text, id timeuuid, subject text, seen boolean, size int) instead of",
+		"tables: {box: {columns: {size: int}}}":              "mail.yaml:12:3: pattern put: the model of mail cannot run it in this way: its arguments are (user text, id timeuuid, subject text, seen boolean, size int) instead of",
 		"name: mail@v":                                       `v.yaml:4:1: duplicate key "name" in the schema; line 3 has it already`,
 	} {
 		if _, err := parse(changes); err == nil || !strings.Contains(err.Error(), want) {
@@ -133,11 +133,11 @@ patterns:
 		{", varies: columns", fewer, ""},
 		{", varies: pages", folder, ""},
 		{", varies: pages", fewer, "it yields (id timeuuid, subject text) instead of"},
-		{", varies: columns", folder, "it takes (user text) instead of (user text, id timeuuid, limit bigint)"},
+		{", varies: columns", folder, "its arguments are (user text) instead of (user text, id timeuuid, limit bigint)"},
 		{"", fewer, "it yields"},
 		{both, "{columns: [id, body]}", "it yields (id timeuuid, body text) instead of (id timeuuid, subject text)"},
 		{both, "{reverse: true}", "another order"},
-		{both, "{after: ~}", "it takes (user text, limit bigint)"},
+		{both, "{after: ~}", "its arguments are (user text, limit bigint)"},
 		{", varies: order", fewer, `unknown word "order" in varies of pattern page`},
 	} {
 		s, err := parse(x.varies, x.changes)

@@ -64,7 +64,7 @@ type Workload struct {
 	Population Population          `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
 	Keys       Keys                `key:"access" form:"access" doc:"which users, folders and messages operations use"`
 	Phases     []Phase             `key:"phases" form:"phases" need:"a list such as [load: {}, settle: {}, measure: {…}]" doc:"the phases in order; the first phase is load"`
-	Expect     []results.Objective `key:"expect" form:"expect" doc:"bounds that measured phases must keep, such as {list.p99: <20ms, errors: <0.1%}"`
+	Expect     []results.Objective `key:"expect" form:"expect" doc:"thresholds of measured phases, such as {list.p99: <20ms, errors: <0.1%}"`
 	Sweep      *Sweep              `key:"sweep" form:"sweep" doc:"a key and its values, to measure how cost grows with it; see 'Sweeps' below"`
 	Models     map[string]*Model   `key:"models" form:"models" doc:"parameters of models, such as {james: {chunk_size: 64KiB}}; 'mailbench models NAME' lists those of a model"`
 	Answer     Answer              `key:"conclusion" form:"conclusion" doc:"sentences that the run completes; see 'Conclusions' below"`

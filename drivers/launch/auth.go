@@ -197,7 +197,7 @@ func onlyOurs(ctx context.Context, s *gocql.Session) error {
 		return err
 	}
 	if len(foreign) > 0 {
-		return fmt.Errorf("it has roles that mailbench did not make: %s", strings.Join(foreign, ", "))
+		return fmt.Errorf("it has roles that mailbench did not create: %s", strings.Join(foreign, ", "))
 	}
 	return nil
 }

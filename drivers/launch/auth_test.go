@@ -20,7 +20,7 @@ func TestForeignRoles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := onlyOurs(t.Context(), s); err == nil || !strings.Contains(err.Error(), "roles that mailbench did not make: cassandra") {
+	if err := onlyOurs(t.Context(), s); err == nil || !strings.Contains(err.Error(), "roles that mailbench did not create: cassandra") {
 		t.Errorf("a cluster with Cassandra's own superuser: %v, want it refused", err)
 	}
 }

@@ -100,7 +100,7 @@ func (in *Instance) reload() error {
 		return fmt.Errorf("%w: no %s in %s", err, in.Engine(), in.dir)
 	}
 	if err == nil && in.state.Engine != in.Engine() {
-		return fmt.Errorf("%s holds %s, not %s", in.dir, in.state.Engine, in.Engine())
+		return fmt.Errorf("%s contains %s, not %s", in.dir, in.state.Engine, in.Engine())
 	}
 	if err != nil {
 		return err
@@ -148,21 +148,21 @@ func (in *Instance) matches(c Config) error {
 	purge := fmt.Sprintf("remove it first (mailbench engine down %s --purge) or name another --dir", s.Engine)
 	switch {
 	case c.Nodes != 0 && c.Nodes != s.Config.Nodes:
-		return fmt.Errorf("%s holds %s, not %d: %s", in.dir, in, c.Nodes, purge)
+		return fmt.Errorf("%s contains %s, not %d: %s", in.dir, in, c.Nodes, purge)
 	case c.Port > 0 && c.Port != s.Port:
-		return fmt.Errorf("%s holds %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
+		return fmt.Errorf("%s contains %s on port %d, not %d: %s", in.dir, s.Engine, s.Port, c.Port, purge)
 	case c.Auth && !s.Auth:
-		return fmt.Errorf("%s holds %s without a login: %s", in.dir, s.Engine, purge)
+		return fmt.Errorf("%s contains %s without a login: %s", in.dir, s.Engine, purge)
 	case c.Datacenters != 0 && c.Datacenters != s.Datacenters:
-		return fmt.Errorf("%s holds %s in %d datacenters, not %d: %s", in.dir, s.Engine, max(s.Datacenters, 1), c.Datacenters,
-			purge)
+		return fmt.Errorf("%s contains %s in %d datacenters, not %d: %s", in.dir, s.Engine, max(s.Datacenters, 1),
+			c.Datacenters, purge)
 	case len(c.Options) > 0 && !maps.Equal(c.Options, s.Options):
-		return fmt.Errorf("%s holds %s with other options than %v: %s", in.dir, s.Engine, c.Options, purge)
+		return fmt.Errorf("%s contains %s with other options than %v: %s", in.dir, s.Engine, c.Options, purge)
 	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:
-		return fmt.Errorf("%s holds %s with heaps of %s, not %s: %s", in.dir, s.Engine, words.Size(float64(s.HeapBytes)),
+		return fmt.Errorf("%s contains %s with heaps of %s, not %s: %s", in.dir, s.Engine, words.Size(float64(s.HeapBytes)),
 			words.Size(float64(c.HeapBytes)), purge)
 	case s.Version != f.version:
-		return fmt.Errorf("%s holds data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version,
+		return fmt.Errorf("%s contains data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version,
 			f.version, purge)
 	}
 	return nil

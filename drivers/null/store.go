@@ -58,7 +58,7 @@ func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
 		return nil, fmt.Errorf("unknown setting %q: the null engine has none", name)
 	}
 	if o.ReadOnly {
-		return nil, errors.New("the null engine keeps nothing that could be read")
+		return nil, errors.New("the null engine stores nothing that could be read")
 	}
 	return &store{
 		gate: plan.Gate{Engine: "null engine", Uncounted: true}, schemas: make(map[string]*schemas.Schema),

@@ -164,7 +164,7 @@ func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 	}
 	t := render.New("#")
 	t.Head(s,
-		fmt.Sprintf("Pebble has no tables and no statements that make them. These are the keys under which the embedded "+
+		fmt.Sprintf("Pebble has no tables and no statements that create them. These are the keys under which the embedded "+
 			"engine keeps the schema %s if it is the first in its folder. A number of two bytes begins every key: its key space.",
 			s.Name))
 	for _, as := range own.Tables {

@@ -82,7 +82,7 @@ const defaultMemory = 8 << 20
 // what it has read until then. The report says what is wrong with the data.
 func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config) (*Report, error) {
 	if store.Capabilities().Discards {
-		return nil, fmt.Errorf("validate: %s keeps nothing that could be checked", store.Capabilities().Engine)
+		return nil, fmt.Errorf("validate: %s stores nothing that could be checked", store.Capabilities().Engine)
 	}
 	if _, ok := store.(drivers.Ranger); cfg.Journal != nil && !ok {
 		return nil, fmt.Errorf("validate: %s does not report the ranges of a scan, so a check of it cannot be resumed",

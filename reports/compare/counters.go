@@ -137,7 +137,7 @@ func (f *Figure) judgePaired(change float64, matters bool, b float64, more bool)
 }
 
 // release lets a counter of invalid trials through its gate, unless nothing was left to chance:
-// a client that stood still may have changed what operations found. Errors still count.
+// a client that stopped may have changed what operations found. Errors still count.
 func (f *Figure) release() {
 	if f.Gate && f.Verdict == Worse && f.Name != "errors" && !f.cell.sequential() &&
 		slices.ContainsFunc(f.of.all(), func(o observed) bool { return o.out }) {

@@ -145,7 +145,7 @@ func TestCannotBeTold(t *testing.T) {
 		},
 		"none": {
 			change(func(_ *results.Cell, o *results.Op) { o.Count, o.Failed = 0, 9 }), compared,
-			"inconclusive: no move of oracle was ok",
+			"inconclusive: no move of oracle succeeded",
 		},
 		"overlapping": {
 			change(func(c *results.Cell, o *results.Op) {

@@ -238,7 +238,7 @@ func (w *filling) column(f figure) (cs trials.Column, why string) {
 	case !row.Op.Offered():
 		return nil, fmt.Sprintf("%s does not support %s", w.of(f), f.op)
 	case row.Op.Count == 0:
-		return nil, fmt.Sprintf("no %s of %s was ok", f.op, w.of(f))
+		return nil, fmt.Sprintf("no %s of %s succeeded", f.op, w.of(f))
 	}
 	for _, name := range strings.Split(row.Op.Fallback, ", ") {
 		if name != "" && !slices.Contains(w.emulated, name) {

@@ -285,7 +285,7 @@ func (h *hiccups) note(due, woke, stopped time.Duration) {
 // before returns how long the process could not run just before an operation ended. The
 // answer may have come at any time in that hiccup. A hiccup in the middle of a call does not
 // count, since the store goes on. Neither does one that began before the call did: the worker ran in
-// it, so only the meter stood still. A hiccup at the end counts even if the meter, which may
+// it, so only the meter stopped. A hiccup at the end counts even if the meter, which may
 // wake after the caller, has not noticed it yet. It takes no lock if none is near.
 func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	since := max(start, end-afterHiccup)

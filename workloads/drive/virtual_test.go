@@ -88,7 +88,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 	// The 64 workers that wait when the pause begins start one more operation in time.
 	d := simulate(t, phase, 64, math.MaxInt64, store, span{4 * second, 5 * second}).delays()
 	if d.Operations < 900 || d.Operations > 1000 || d.Dropped != 0 || !near(d.Response.P99, 840*ms) || !near(d.Undelayed.P99, 2*ms) {
-		t.Errorf("the client stood still: %+v", d)
+		t.Errorf("the client stopped: %+v", d)
 	}
 	p := simulate(t, phase, 64, 500*ms, store, span{4 * second, 5 * second})
 	dropped := p.recorder.Total(int(workloads.List)).Counts[latency.Dropped]
@@ -98,7 +98,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 
 	stalled := stalls(10*second, second, 2*ms)
 	if d := simulate(t, phase, 64, math.MaxInt64, stalled, span{}).delays(); d.Operations != 0 || !near(d.Undelayed.P99, 900*ms) {
-		t.Errorf("the store stood still: %+v", d)
+		t.Errorf("the store stopped: %+v", d)
 	}
 	p = simulate(t, phase, 64, 500*ms, stalled, span{})
 	if d := p.delays(); d.Dropped != 0 || p.recorder.Total(int(workloads.List)).Counts[latency.Dropped] == 0 {

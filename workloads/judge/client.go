@@ -147,7 +147,7 @@ func emptyBecause(ops map[string]results.Op) string {
 	case sum.TooLarge > 0:
 		return "all messages were too large for the engine"
 	case sum.NoTarget > 0:
-		return "there was no live message to work on"
+		return "there was no existing message to work on"
 	case sum.Dropped > 0:
 		return "all operations were dropped"
 	case !offered:
@@ -212,7 +212,7 @@ func apart(shards []results.ShardVerdict) float64 {
 // delays judges the client by its own delays. They are not part of a latency, so they only warn. Delays that
 // cannot be subtracted make the phase invalid: the process could not run for a tenth of it, or dropped
 // operations that it would have started without its delays. If the engine runs on the same processors, it
-// waited for them, too, so only a process that stood still is invalid.
+// waited for them, too, so only a process that stopped is invalid.
 func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 	if e.Delays == nil || e.Hiccups == nil {
 		return "", ""
@@ -231,7 +231,7 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 	client := "client-bound: %s; lower the rate, or " + advice
 	switch effect := effect(e.Started, d); {
 	case stopped > stoppedMost:
-		return fmt.Sprintf(client, "its process stood still for "+percent(stopped)+" of the phase"), ""
+		return fmt.Sprintf(client, "its process stopped for "+percent(stopped)+" of the phase"), ""
 	case waited > stoppedMost && !shared:
 		return fmt.Sprintf(client, "its process could not run for "+percent(waited)+" of the phase"), ""
 	case d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d):
@@ -253,7 +253,7 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 func of(ns int64, c *results.Cell) float64 { return min(1, seconds(ns)/max(c.Seconds, 1e-9)) }
 
 // beyondStore reports whether operations were dropped because the store could not execute so
-// many. If the client stood still and the store had capacity to spare, the client's own drops
+// many. If the client stopped and the store had capacity to spare, the client's own drops
 // (d.Dropped) are at least one in as many as there are workers: one worker alone would have
 // executed so many. If they are fewer, most would have been dropped without the delay.
 func beyondStore(c *results.Cell, d *results.Delays) bool {

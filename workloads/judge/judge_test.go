@@ -146,13 +146,13 @@ var verdicts = []judged{
 	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process could not run for 10.3% of the phase"},
 	{"it was stopped", func(c *results.Cell) {
 		c.Evidence.Hiccups.Stopped = 3100 * ms
-	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process stood still for 10.3% of the phase"},
+	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process stopped for 10.3% of the phase"},
 	{"it was stopped for longer than the phase", func(c *results.Cell) {
 		c.Evidence.Hiccups.Stopped = 310_000 * ms
-	}, results.Invalid, CodeClientDelays, nil, "stood still for 100.0% of the phase"},
+	}, results.Invalid, CodeClientDelays, nil, "stopped for 100.0% of the phase"},
 	{"it was stopped, in a closed loop", func(c *results.Cell) {
 		c.Arrivals, c.Evidence.Hiccups.Stopped = "closed", 3100*ms
-	}, results.Invalid, CodeClientDelays, nil, "its process stood still"},
+	}, results.Invalid, CodeClientDelays, nil, "its process stopped"},
 	{"operations were dropped because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
 	}, results.Invalid, CodeClientDelays, nil, "1.2% of the operations were dropped because of its delays"},
@@ -161,10 +161,10 @@ var verdicts = []judged{
 	}, results.Overloaded, CodeDropped, nil, "scheduled operations were never started"},
 	{"making operations takes longer than running them", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
-	}, results.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on making and recording"},
+	}, results.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on creating and recording"},
 	{"the same in a closed loop", func(c *results.Cell) {
 		c.Arrivals, c.Evidence.Own, c.Evidence.Service = "closed", 50000*ms, 10000*ms
-	}, results.Invalid, CodeClientBusy, nil, "making and recording"},
+	}, results.Invalid, CodeClientBusy, nil, "creating and recording"},
 	{"the same, in a moment that tells nothing", func(c *results.Cell) {
 		c.Arrivals, c.Evidence.Own, c.Evidence.Service, c.Evidence.Started = "closed", 50000*ms, 10000*ms, 99
 	}, results.OK, "", nil, ""},
@@ -341,7 +341,7 @@ var verdicts = []judged{
 	{"a population that the model cannot hold", func(c *results.Cell) {
 		c.Evidence = &results.Evidence{NotOffered: "an account needs an inbox"}
 		c.Ops = map[string]results.Op{"open": {Support: results.NotOffered}}
-	}, results.Empty, CodeNotOffered, nil, "the model cannot hold the workload's population: an account needs an inbox"},
+	}, results.Empty, CodeNotOffered, nil, "the model cannot store the workload's dataset: an account needs an inbox"},
 	{
 		"a mix that the model does not offer", func(c *results.Cell) { c.Ops["open"] = results.Op{Support: results.NotOffered} },
 		results.Empty, CodeNothingMeasured, nil, "nothing was measured: the model supports no operation of the mix",
@@ -350,7 +350,7 @@ var verdicts = []judged{
 		"nothing to work on", func(c *results.Cell) { c.Ops["open"] = results.Op{NoTarget: 60000} },
 		results.Empty, CodeNothingMeasured,
 		codes{CodeNoTarget},
-		"nothing was measured: there was no live message to work on",
+		"nothing was measured: there was no existing message to work on",
 	},
 	{
 		"nothing due", func(c *results.Cell) { c.Ops["open"] = results.Op{} },
@@ -474,7 +474,7 @@ var doubts = []judged{
 		"collector", func(c *results.Cell) { c.Client.GCPauses = 1000 * ms },
 		results.OK, "",
 		codes{CodeGarbageCollection},
-		"garbage collection: mailbench stood still for 1s in all; increase GOMEMLIMIT, or lower the rate",
+		"garbage collection: mailbench stopped for 1s in all; increase GOMEMLIMIT, or lower the rate",
 	},
 	{
 		"few samples", func(c *results.Cell) { c.Ops["flag"] = results.Op{Count: 9999} },
@@ -498,7 +498,7 @@ var doubts = []judged{
 		"no target", func(c *results.Cell) { op(c, func(o *results.Op) { o.NoTarget = 3 }) },
 		results.OK, "",
 		codes{CodeNoTarget},
-		"left out: no live message to work on: 3 × open",
+		"left out: no existing message to work on: 3 × open",
 	},
 	{
 		"clamped", func(c *results.Cell) { op(c, func(o *results.Op) { o.Clamped = 3 }) },

@@ -19,7 +19,7 @@ type (
 // rules are in the order of their doubts. Of the rules with one verdict the first that applies is its reason.
 var rules = []rule{
 	{CodeNotOffered, results.Empty, refused, func(_ cell, e evidence) string {
-		return "the model cannot hold the workload's population: " + e.NotOffered
+		return "the model cannot store the workload's dataset: " + e.NotOffered
 	}},
 
 	// A percentile of all shards hides what one load generator did to its part, so a merged cell is no better
@@ -90,7 +90,7 @@ var rules = []rule{
 	}},
 	{CodeGarbageCollection, results.OK, observed, func(c cell, _ evidence) string {
 		paused := time.Duration(c.Client.GCPauses)
-		return when(c.Seconds > 0 && paused.Seconds() > gcMost*c.Seconds, "garbage collection: mailbench stood still for %v "+
+		return when(c.Seconds > 0 && paused.Seconds() > gcMost*c.Seconds, "garbage collection: mailbench stopped for %v "+
 			"in all; increase GOMEMLIMIT, or lower the rate", paused.Round(time.Millisecond))
 	}},
 
@@ -104,7 +104,7 @@ var rules = []rule{
 		busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(c.Client.Workers, c.Client.Processors))
 		own := float64(e.Own) / max(1, float64(e.Own+e.Service))
 		return when(busy && own > ownInvalid && e.Started >= 10*leastSlower, "client saturated: busy workers spent %.0f%% "+
-			"of their time on making and recording operations, so the times are mailbench's; lower the rate", 100*own)
+			"of their time on creating and recording operations, so the times are those of mailbench; lower the rate", 100*own)
 	}},
 	{CodeFewWorkers, results.Invalid, observed, func(c cell, e evidence) string {
 		crowded := share(e.Crowded, e.Started) // more workers would only wait for an engine that fails
@@ -191,7 +191,7 @@ var countRules = []countRule{
 	{CodeUnknown, measured | loads, "outcome unknown", func(o *results.Op) int64 { return o.Unknown }},
 	{CodeTooLarge, measured | loads, "too large for the engine", func(o *results.Op) int64 { return o.TooLarge }},
 	{CodeNotFound, measured | loads, "not found", func(o *results.Op) int64 { return o.NotFound }},
-	{CodeNoTarget, measured | loads, "left out: no live message to work on", func(o *results.Op) int64 {
+	{CodeNoTarget, measured | loads, "left out: no existing message to work on", func(o *results.Op) int64 {
 		return o.NoTarget
 	}},
 	{CodeClamped, measured | loads, "times beyond 100 s, counted as that", func(o *results.Op) int64 { return o.Clamped }},

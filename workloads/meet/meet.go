@@ -386,7 +386,7 @@ func (s *Shards) startHeartbeat() error {
 
 // heard returns an error if another shard has left the run, or was silent for too long. Only
 // time in which this shard looked for signs counts: no measured phase, and no time in which
-// it stood still itself.
+// it stopped itself.
 func (s *Shards) heard(ctx context.Context, shard int) error {
 	l := &s.signs[shard-1]
 	if time.Since(l.looked) < s.silence/signsIn/2 {

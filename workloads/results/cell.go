@@ -109,7 +109,7 @@ type Evidence struct {
 	Settled     bool   `json:"settled" add:"and"`           // the store came to rest before the phase
 	Warm        bool   `json:"warm" add:"and"`              // service times became steady before the phase
 	NotCold     string `json:"not_cold,omitempty" add:"or"` // why the caches could not be dropped, or ""
-	// NotOffered says why the model cannot hold the workload's population. It is
+	// NotOffered says why the model cannot store the workload's dataset. It is
 	// empty if the model can.
 	NotOffered string `json:"not_offered,omitempty" add:"or"`
 	// Missed is how many of a load's Messages could not be delivered.

@@ -230,7 +230,7 @@ func (v Verdict) Severity() int {
 // Code names the reason of a verdict, or a doubt. Package judge lists them.
 type Code string
 
-// notOffered is the reason of a cell whose model cannot hold the workload's population.
+// notOffered is the reason of a cell whose model cannot store the workload's dataset.
 const notOffered Code = "not-offered"
 
 // Excused reports whether the cell is empty and the run is not at fault: its model cannot

@@ -139,7 +139,7 @@ func sample() *Run {
 	}
 	overloaded.Offered = &Offered{Due: 15000, Span: 30, LastStart: 48, Rate: 500, Achieved: 312.5}
 	empty := synced
-	empty.Model, empty.Verdict, empty.Reason = "elasticinbox", Empty, &Reason{Code: "not-offered", Text: "the model cannot hold the workload's population: folders within folders"}
+	empty.Model, empty.Verdict, empty.Reason = "elasticinbox", Empty, &Reason{Code: "not-offered", Text: "the model cannot store the workload's dataset: folders within folders"}
 	empty.Ops, empty.Timeline, empty.Gap, empty.Offered = map[string]Op{"list": none, "open": none}, nil, nil, nil
 	empty.AllOps, empty.Objectives = nil, nil
 	empty.Evidence = &Evidence{NotOffered: "folders within folders"}

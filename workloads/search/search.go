@@ -266,7 +266,7 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 		}
 	}
 	if o := c.Offered; o != nil && float64(o.NoTarget) > lacking*float64(o.Due) {
-		return results.StepUnclear, fmt.Sprintf("%d of %d operations found no live message to work on: the load was "+
+		return results.StepUnclear, fmt.Sprintf("%d of %d operations found no existing message to work on: the load was "+
 			"lighter than the rate", o.NoTarget, o.Due)
 	}
 	for _, a := range c.Objectives {

@@ -149,8 +149,8 @@ func TestJudge(t *testing.T) {
 		{"invalid, without bounds", results.Invalid, 0, nil, results.StepClient},
 		{"the client's delays decide", results.OK, 0, []results.Attained{met, few, client}, results.StepClient},
 		{"too few", results.OK, 0, []results.Attained{met, few}, results.StepUnclear},
-		{"no live messages", results.OK, 30, []results.Attained{met}, results.StepUnclear},
-		{"hardly any without a live message", results.OK, 10, []results.Attained{met}, results.StepHeld},
+		{"no existing messages", results.OK, 30, []results.Attained{met}, results.StepUnclear},
+		{"hardly any without an existing message", results.OK, 10, []results.Attained{met}, results.StepHeld},
 		{"nothing measured", results.Empty, 0, nil, results.StepUnclear},
 		{"behind", results.OK, -1, []results.Attained{met}, results.StepBroken},
 	} {

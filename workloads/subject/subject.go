@@ -78,7 +78,7 @@ type Target struct {
 	Offers [workloads.MaxOps]bool
 	// LacksFlag says which flags of the workload the model does not store.
 	LacksFlag [workloads.NumMarks]bool
-	// NotOffered says why the model cannot hold the workload's population, or "".
+	// NotOffered says why the model cannot store the workload's dataset, or "".
 	NotOffered string
 	// SameMachine: the engine runs on this machine, in processes of its own.
 	SameMachine bool
