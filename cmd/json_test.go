@@ -100,7 +100,7 @@ func printedAll(t *testing.T, args ...string) string {
 
 func TestTopics(t *testing.T) {
 	for topic, want := range map[string]string{
-		"operations": "  deliver        store a message", "output": "  overloaded  less was executed", "ranking": "Dominated: models",
+		"operations": "  deliver        store a message", "output": "  overloaded  less was executed", "ranking": "Likely why: the counter",
 	} {
 		text := printed(t, "help", topic)
 		if !strings.Contains(text, want) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
@@ -79,7 +80,8 @@ func (d *Notice) plain() string {
 func few(r *results.Run, c *results.Cell, like func(*results.Cell) bool) bool {
 	n, all := 0, 0
 	for i := range r.Cells {
-		if o := &r.Cells[i]; o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Where() {
+		o := &r.Cells[i]
+		if o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Point == c.Point {
 			all++
 			if like(o) {
 				n++
@@ -137,7 +139,7 @@ func (n Names) whom(r *results.Run, all []Notice) {
 			name := n.Part(k.model, k.engine)
 			if some := had[k]; len(some) < len(trials[k]) {
 				w.All = false
-				name += " " + strings.TrimPrefix(words.Plural(len(some), "trial"), fmt.Sprint(len(some), " ")) + " " + listed(some)
+				name += " " + trialsOf(some)
 			}
 			w.Who = append(w.Who, name)
 		}
@@ -367,9 +369,16 @@ func (v *run) target(s *document.Section) {
 	s.Say(document.Plain, lead, command)
 }
 
-// listed writes numbers in a sentence.
-func listed(numbers []int) string {
-	return words.List(strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]")))
+// trialsOf names trials, such as trials 2, 3 and 4.
+func trialsOf(numbers []int) string {
+	noun, all := "trial ", []string{}
+	for _, n := range numbers {
+		all = append(all, strconv.Itoa(n))
+	}
+	if len(all) > 1 {
+		noun = "trials "
+	}
+	return noun + words.List(all)
 }
 
 // Said is a verdict that is not ok, without its name.

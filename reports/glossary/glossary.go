@@ -48,7 +48,7 @@ func Columns() []Term {
 	return []Term{
 		{"latency", "from the scheduled start of an operation to its end, without client delay: waiting for a slow " +
 			"engine is included. In a closed loop: from start to end"},
-		{"typical", "p50 of each operation, weighted by its share of the load; the median of the trials"},
+		{"typical", "mean p50 of the operations, each weighted by its share of the load; the median of the trials"},
 		{"mean, p99 of the whole load", "of all operations that all models support, each weighted by its share; the median of the trials"},
 		{"p50 … p99.9", "percentiles: this part of the operations that succeeded took at most that long. A dash: too few " +
 			"operations for it"},
@@ -77,7 +77,7 @@ func Columns() []Term {
 		{"client overhead", "time of mailbench and the model over an engine that does nothing. It is part of the service time"},
 		{"fallback pattern", "the engine cannot run an access pattern, and the fallback that the schema declares ran instead"},
 		{"omits fields", "fields of a listing that the model's row does not contain, so it has less to read"},
-		{"dominated", "another model is as good or better in every column of the whole load, and better in at least one"},
+		{"no column better than", "the other model is as good or better in every column of the whole load, and better in at least one"},
 		{"open loop", "operations are scheduled at times that do not depend on how fast the engine answers"},
 		{"closed loop", "a number of clients, each of which starts its next operation when the one before has ended"},
 		{"durability", "the failure that an acknowledged write survives: memory (none), process (the end of the process), power (a " +

@@ -83,8 +83,8 @@ const Rule = `Only the operations that all models support are compared, each wei
 share of the load. A model is ranked if it executed the offered load in most of
 its trials and its data is correct; the others are named, with the reason.
 
-1. The model with the lowest typical latency is first: the p50 of each
-   operation, weighted by its share; the median of the trials.
+1. The model with the lowest typical latency is first: the mean p50 of the
+   operations, each weighted by its share; the median of the trials.
 2. It is first alone if the next model is significantly slower: by more than 5%,
    and the 95% interval of the log ratio, trial by trial (Student's t), is above
    zero. Otherwise all models up to the first significant difference share the
@@ -94,8 +94,9 @@ its trials and its data is correct; the others are named, with the reason.
 4. Likely why: the counter (requests, rows scanned, bytes) in which the first
    differ most from all others: a correlation, and no proof. But: metrics in
    which another model needs less than half, and operations that the first do
-   not support. Dominated: models that are significantly better than another in
-   no metric, and worse in one.
+   not support. No column better than X: models that X dominates, as they are
+   significantly better in no metric, and worse in one; "but 5 more operations"
+   are those that they support and X does not.
 
 --rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
 written or disk. Counters are compared without an interval: over 5% is a

@@ -376,9 +376,9 @@ func (l *Load) dominated() (all []Sentence) {
 		}
 		text := strings.Join(by[name], ", ")
 		if more > 0 {
-			text += " (" + words.Plural(more, "more operation") + ")"
+			text += " (but " + words.Plural(more, "more operation") + ")"
 		}
-		all = append(all, Sentence{"Dominated by " + name + " in all columns", text + "."})
+		all = append(all, Sentence{"No column better than " + name, text + "."})
 	}
 	return all
 }
