@@ -70,9 +70,9 @@ func (f *workloadFlags) workload(
 	case !strings.ContainsAny(name, `./\`):
 		w, err = workloads.Bundled(name, overrides...)
 	default:
-		src, rerr := plainfile.Read(name, mostText)
+		src, rerr := readWorkload(name)
 		if rerr != nil {
-			return nil, missing(fmt.Errorf("read workload: %w", rerr))
+			return nil, rerr
 		}
 		w, err = workloads.Parse(name, src, overrides...)
 	}
@@ -80,6 +80,16 @@ func (f *workloadFlags) workload(
 		err = w.Check(known)
 	}
 	return w, usage(err)
+}
+
+// readWorkload reads a file that is named as a workload.
+func readWorkload(name string) ([]byte, error) {
+	src, err := plainfile.Read(name, mostText)
+	if err != nil {
+		return nil, missing(fmt.Errorf("read workload: %w; name a workload file, a schema file, or a "+
+			"workload that \"mailbench workloads\" lists", err))
+	}
+	return src, nil
 }
 
 // reach returns the workload that says where an engine is and how it is reached.

@@ -277,7 +277,7 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*schemas.Schema, error) {
 	src, err := plainfile.Read(file, mostText)
 	if err != nil {
-		return nil, missing(fmt.Errorf("read schema: %w", err))
+		return nil, missing(fmt.Errorf("read schema: %w; \"mailbench schema import --cql FILE -o %s\" creates one", err, file))
 	}
 	s, err := schemas.ParseWith(file, src, find)
 	return s, usage(err)

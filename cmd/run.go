@@ -29,6 +29,9 @@ func newRun(known registry) *cobra.Command {
 			if err := f.misplaced(cmd, known, args); err != nil {
 				return err
 			}
+			if len(args) == 2 && isFile(args[0]) && isFile(args[1]) {
+				return usagef("%s %s: one file is the workload; name the schema with --schema FILE", args[0], args[1])
+			}
 			return cobra.MaximumNArgs(1)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -110,11 +110,12 @@ func (f *runFlags) schemaOf(known registry, args []string, was *results.Run) (*s
 	case len(args) == 0 || !isFile(args[0]):
 		return nil, nil
 	default:
-		src, err := plainfile.Read(args[0], mostText)
+		src, err := readWorkload(args[0])
 		if err != nil {
-			return nil, missing(fmt.Errorf("read workload: %w", err))
+			return nil, err
 		}
-		if keys := strict.Keys(src); !slices.Contains(keys, "schema") || slices.Contains(keys, "extends") {
+		keys, cql := strict.Keys(src), strings.EqualFold(filepath.Ext(args[0]), ".cql") // of which schemaFile says what to do
+		if !cql && (!slices.Contains(keys, "schema") || slices.Contains(keys, "extends")) {
 			return nil, nil
 		}
 		file = args[0]

@@ -226,10 +226,19 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}
-	if e, ok := f["population"]; ok && len(d.w.Patterns) == 0 && slices.Contains(strict.KeysOf(e.Value), "rows") {
-		d.Errs = nil // the names of patterns are unknown for the same reason
-		d.Fail(e.Value, "population has rows, which are for the access patterns of a schema; name its file with --schema FILE")
-		return nil
+	if e, ok := f["population"]; ok {
+		keys, ofSchema := strict.KeysOf(e.Value), len(d.w.Patterns) > 0
+		rows := slices.Contains(keys, "rows")
+		switch {
+		case !ofSchema && rows:
+			d.Errs = nil // the names of patterns are unknown for the same reason
+			d.Fail(e.Value, "population has rows, which are for the access patterns of a schema; name its file with --schema FILE")
+			return nil
+		case ofSchema && !rows && slices.Contains(keys, "users"):
+			d.Errs = nil
+			d.Fail(e.Value, "population has users, so the workload is for mail; leave the schema out, or write {rows: 10000}")
+			return nil
+		}
 	}
 	if _, ok := f["phases"]; !ok {
 		return nil
@@ -306,7 +315,10 @@ func (d *decoder) values(n *yaml.Node) map[string]*Values {
 	for _, t := range d.Mapping(n, "values") {
 		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
 			name := t.Name + "." + c.Name
-			all[name] = &Values{Pos: d.At(c.Key)}
+			if all[name] = (&Values{Pos: d.At(c.Key)}); c.Value.Kind != yaml.MappingNode {
+				d.Fail(c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s", name, strict.Found(c.Value))
+				continue
+			}
 			f := d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
 			d.noLargest(f["access"], all[name].Access, "access of values."+name)
 		}

@@ -441,7 +441,7 @@ func ParseSize(s string) (Size, error) {
 	}
 	switch f *= float64(unit); {
 	case f < 0:
-		return 0, fmt.Errorf("%s is negative", s)
+		return 0, fmt.Errorf("%s is negative; expected 0 or more", s)
 	case f > 1<<62:
 		return 0, fmt.Errorf("%s is too large", s)
 	case f != math.Trunc(f):

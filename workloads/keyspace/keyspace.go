@@ -284,8 +284,15 @@ func (k *Keyspace) Check(w *workloads.Workload, file string) error {
 		if t == nil {
 			return fmt.Errorf("%s: values: %w", where, strict.Unknown("table", name[:at], schemas.Names(k.Schema.Tables)...))
 		}
-		if columns := schemas.Names(columnsOf(t)); !slices.Contains(columns, name[at+1:]) {
-			return fmt.Errorf("%s: values of table %s: %w", where, t.Name, strict.Unknown("column", name[at+1:], columns...))
+		columns := columnsOf(t)
+		i := slices.IndexFunc(columns, func(c *schemas.Column) bool { return c.Name == name[at+1:] })
+		switch {
+		case i < 0:
+			known := schemas.Names(columns)
+			return fmt.Errorf("%s: values of table %s: %w", where, t.Name, strict.Unknown("column", name[at+1:], known...))
+		case w.Values[name].Size != nil && !schemas.Sized(columns[i]):
+			return fmt.Errorf("%s: values.%s has a size, and values of type %s have one size; leave it out, or set distinct",
+				where, name, columns[i].Type)
 		}
 	}
 	return nil

@@ -253,6 +253,59 @@ patterns:
 	}
 }
 
+// TestExpected: a forecast has the rows and the sizes of values that the workload says, and else those of the schema.
+func TestExpected(t *testing.T) {
+	s, err := schemas.Parse("shop.yaml", []byte(`schema: 1
+name: shop
+tables:
+  customers: {partition: [customer uuid], columns: {name: text}, rows: [{each: customer, count: 50, sizes: {name: 12}}]}
+  orders:
+    partition: [customer uuid]
+    clustering: [at timeuuid]
+    columns: {tags: list<text>, note: text}
+    rows: [{each: order, count: 500, partition: {of: 10}, sizes: {tags: {cells: 2, bytes: 9}, note: 30}}]
+patterns: {page: {slice: orders, by: customer, limit: arg}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := Of(s, engines.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	swept := &workloads.Values{Size: random.Uniform{Low: 100, High: 300}}
+	for _, tc := range []struct {
+		said map[string]*workloads.Values
+		rows int
+		want string
+	}{
+		{nil, 500, "customers 50 in 0: name 12; orders 500 in 10: tags 2 of 20, note 30; "},
+		{map[string]*workloads.Values{"orders.note": swept}, 5000, "customers 500 in 0: name 12; orders 5000 in 10: tags 2 of 20, note 200; "},
+		{map[string]*workloads.Values{"orders.tags": swept}, 500, "customers 50 in 0: name 12; orders 500 in 10: tags 200 of 2000, note 30; "},
+	} {
+		s, err := k.For(&workloads.Workload{Values: tc.said}, tc.rows).Schema()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, of := range s.Tables {
+			r := of.Rows[0]
+			var sizes []string
+			for _, size := range r.Sizes {
+				one := size.Column.Name + " " + size.Bytes.String()
+				if size.Cells != nil {
+					one = fmt.Sprintf("%s %s of %s", size.Column.Name, size.Cells, size.Bytes)
+				}
+				sizes = append(sizes, one)
+			}
+			got += fmt.Sprintf("%s %d in %d: %s; ", of.Name, r.Growth.Count, r.Growth.Of, strings.Join(sizes, ", "))
+		}
+		if got != tc.want {
+			t.Errorf("%s\nwant %s", got, tc.want)
+		}
+	}
+}
+
 // TestDeletes deletes rows where reads begin, at the newest of a descending table, and reads the others.
 func TestDeletes(t *testing.T) {
 	for _, order := range []string{"desc", "asc"} {

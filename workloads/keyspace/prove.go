@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,21 +159,23 @@ func (k *Keyspace) Unproven() (text string) {
 	return cmp.Or(text, "lint warns of nothing that growth could show\n")
 }
 
-var rowsSweep = regexp.MustCompile(`^population\.rows=[1-9][0-9]{0,8}(,[1-9][0-9]{0,8})+$`)
-
 // ProofWorkload is a workload that runs the operations of the probes at the numbers of rows of a sweep such as
 // "population.rows=1000,10000", by default at two. At each point, phases follow with more keys of a call and after
 // deletes, so that nothing else differs.
 func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 	if small := max(100, k.Rows/proveFactor); rows == "" {
 		rows = fmt.Sprintf("population.rows=%d,%d", small, proveFactor*small)
-	} else if !rowsSweep.MatchString(rows) {
-		return "", fmt.Errorf("%q: --prove sweeps rows; expected population.rows=N,N,…, such as population.rows=1000,10000", rows)
 	}
-	var levels []int
-	for n := range strings.SplitSeq(strings.TrimPrefix(rows, "population.rows="), ",") {
-		level, _ := strconv.Atoi(n)
+	levels := []int{}
+	list, ok := strings.CutPrefix(rows, "population.rows=")
+	for n := range strings.SplitSeq(list, ",") {
+		level, err := strconv.Atoi(n)
+		ok = ok && err == nil && level > slices.Max(append(levels, 0))
 		levels = append(levels, level)
+	}
+	if !ok || len(levels) < 2 {
+		return "", fmt.Errorf("%q: --prove sweeps rows; expected population.rows=N,N,…, each larger than the one before, "+
+			"such as population.rows=1000,10000", rows)
 	}
 	type object = map[string]any
 	values, grow := object{}, map[string]int{} // grow are keys of which there is as many times more as of rows
