@@ -218,30 +218,6 @@ func added(key string, value *yaml.Node, reason string) *yaml.Node {
 	return b.node()
 }
 
-// keyWords writes key columns as the language does: "name type desc".
-func keyWords(cs []*Column) []string {
-	words := make([]string, len(cs))
-	for i, c := range cs {
-		words[i] = c.Name + " " + c.Type.String()
-		if c.Desc {
-			words[i] += " desc"
-		}
-	}
-	return words
-}
-
-// indexWords writes an index's columns as the language does: "name desc".
-func indexWords(x *Index) []string {
-	words := make([]string, len(x.Columns))
-	for i, c := range x.Columns {
-		words[i] = c.Column.Name
-		if c.Desc {
-			words[i] += " desc"
-		}
-	}
-	return words
-}
-
 // formatPattern writes a pattern without what follows from its kind and table.
 func formatPattern(p *Pattern) *yaml.Node {
 	b := newBlock()

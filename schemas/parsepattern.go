@@ -203,22 +203,6 @@ func (r *patternReader) unfit(key string, c *Column, format string, args ...any)
 	r.refuse(r.atColumn(key, c), "%s; %s is %s", fmt.Sprintf(format, args...), c.Name, describe(c))
 }
 
-// a names a kind with its article, for messages.
-func a(k PatternKind) string {
-	if k == Add || k == Append {
-		return "an " + k.String()
-	}
-	return "a " + k.String()
-}
-
-// names lists columns for messages.
-func names(cs []*Column) string {
-	if len(cs) == 0 {
-		return "nothing"
-	}
-	return strings.Join(Names(cs), ", ")
-}
-
 // body reads a pattern of one table. It stops at a fault of the key, since later
 // steps need the key and would report the same fault again.
 func (r *patternReader) body() {
@@ -450,10 +434,4 @@ func (r *patternReader) element() {
 	if r.Element = r.column("element"); r.Element != nil && r.Element.Type.Kind != Map {
 		r.unfit("element", r.Element, "element needs a map column")
 	}
-}
-
-// describe says what a column is, for messages.
-func describe(c *Column) string {
-	role := [...]string{"plain", "partition", "clustering", "static"}[c.Role]
-	return "a " + role + " column of type " + c.Type.String()
 }

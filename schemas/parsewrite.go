@@ -246,21 +246,3 @@ func afterByName(p *Pattern) *Pattern {
 func samePart(a, b Part) bool {
 	return a.Each == b.Each && argList(a.Pattern) == argList(b.Pattern)
 }
-
-// argList writes a pattern's arguments as "name type, …".
-func argList(p *Pattern) string {
-	var words []string
-	for _, arg := range p.Args() {
-		words = append(words, arg.Name+" "+arg.Type.String())
-	}
-	return strings.Join(words, ", ")
-}
-
-// typed writes columns as "name type, …".
-func typed(cs []*Column) string {
-	words := make([]string, len(cs))
-	for i, c := range cs {
-		words[i] = c.Name + " " + c.Type.String()
-	}
-	return strings.Join(words, ", ")
-}

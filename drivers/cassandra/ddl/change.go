@@ -39,6 +39,7 @@ func (m *Planner) Compare(
 		c.Drifts = drifts
 	}
 	var foreign []string // tables without mailbench's mark
+	var lost []schemas.Difference
 	for _, td := range m.Tables {
 		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), m.There.Tables[td.Name]
 		if base := td.Table.View(); base != "" {
@@ -46,7 +47,12 @@ func (m *Planner) Compare(
 		}
 		if live != nil && !live.Marked {
 			foreign = append(foreign, td.Name)
-			c.Drifts = append(c.Drifts, m.lostMark(td, live)...)
+			if strings.HasPrefix(m.Keyspace, drivers.Prefix) { // the table has lost its mark, and no run uses it
+				lost = append(lost, schemas.Difference{
+					Kind: schemas.DifferentSetting, Table: td.Table.Name, Part: EngineName + ".comment",
+					Want: td.Comment, Have: live.Comment,
+				})
+			}
 		}
 		if w == nil || h == nil {
 			continue
@@ -61,7 +67,8 @@ func (m *Planner) Compare(
 		}
 		addDefaults(settings, reported, strategy)
 	}
-	c.Drifts = slices.Concat(c.Drifts, cqlsh.Drifts(schemas.Diff(want, have), m.statements), extra)
+	differences := append(lost, schemas.Diff(want, have)...)
+	c.Drifts = slices.Concat(c.Drifts, cqlsh.Drifts(differences, m.statements), extra)
 	for i := range c.Drifts {
 		if d := &c.Drifts[i]; d.Kind == schemas.DifferentFields && strings.HasPrefix(d.Have, d.Want+", ") {
 			d.Harm = drivers.OnlyThere
@@ -158,22 +165,6 @@ func number(text string) int {
 	return n
 }
 
-// lostMark is the difference of a table without mailbench's mark. In a keyspace of mailbench's it has lost it, and no
-// run uses it.
-func (m *Planner) lostMark(td TableDefinition, t *LiveTable) []drivers.Drift {
-	if !strings.HasPrefix(m.Keyspace, drivers.Prefix) {
-		return nil
-	}
-	return []drivers.Drift{{
-		Difference: schemas.Difference{
-			Kind: schemas.DifferentSetting, Table: td.Table.Name,
-			Part: EngineName + ".comment", Want: td.Comment, Have: t.Comment,
-		},
-		Harm: drivers.CostsMore,
-		Fix:  []string{fmt.Sprintf("ALTER TABLE %s WITH comment = %s;", m.Qualified(td.Name), Literal(td.Comment))},
-	}}
-}
-
 // statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
 // data is a comment, and so is what no statement does.
 func (m *Planner) statements(f schemas.Difference) []string {
@@ -219,6 +210,7 @@ func (m *Planner) statements(f schemas.Difference) []string {
 	}
 	option, _, isMap := strings.Cut(setting, ".")
 	settings := maps.Clone(m.Stored.Table(td.Table.Name).Hints[EngineName])
+	settings[setting] = f.Want
 	if class := option + ".class"; isMap && settings[class] == "" && usual[class] != "" {
 		settings[class] = usual[class]
 	}

@@ -82,7 +82,8 @@ type Definition struct {
 type TableDefinition struct {
 	Table    *schemas.Table
 	Name     string // in CQL
-	Comment  string // the mark
+	mark     mark
+	Comment  string // the text of the mark
 	settings map[string]string
 	Indexes  []IndexDefinition
 }
@@ -116,7 +117,8 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			continue
 		}
 		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		td.Comment = plan.MarkText(newMark(namespace, s.Name, t))
+		td.mark = newMark(namespace, s.Name, t, td.Indexes)
+		td.Comment = plan.MarkText(td.mark)
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}
@@ -229,7 +231,7 @@ func (d *Definition) createTypes() (all []string) {
 func (d *Definition) createTable(td TableDefinition) string {
 	t := td.Table
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s.%s (\n", Quote(d.Keyspace), Quote(td.Name))
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", d.Qualified(td.Name))
 	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
 		b.WriteString("  " + typed(c) + ",\n")
 	}
@@ -277,8 +279,8 @@ func (d *Definition) createIndex(td TableDefinition, x IndexDefinition) string {
 	case d.NamesLegacy:
 		using = " USING 'legacy_local_table'"
 	}
-	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s.%s (%s)%s",
-		Quote(x.Name), Quote(d.Keyspace), Quote(td.Name), Quote(x.Column.Name), using)
+	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s",
+		Quote(x.Name), d.Qualified(td.Name), Quote(x.Column.Name), using)
 }
 
 // Quoted returns the columns' quoted names, separated by commas.

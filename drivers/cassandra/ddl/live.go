@@ -68,7 +68,7 @@ func (k *LiveKeyspace) MarkAs(definitions []TableDefinition) {
 		t.Mark = mark{Mark: plan.Mark{Table: name}}
 		for _, td := range definitions {
 			if td.Name == name {
-				t.Mark, _ = ReadMark(td.Comment)
+				t.Mark = td.mark
 			}
 		}
 	}
@@ -229,7 +229,8 @@ type ancestor struct {
 	Key   int    `json:"key"`
 }
 
-func newMark(namespace, schema string, t *schemas.Table) mark {
+// newMark returns the mark of a table that is created with these indexes.
+func newMark(namespace, schema string, t *schemas.Table, created []IndexDefinition) mark {
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
 		Types: make(map[string]string), Indexes: make(map[string][]string),
@@ -245,7 +246,6 @@ func newMark(namespace, schema string, t *schemas.Table) mark {
 			m.Types[c.Name] = own
 		}
 	}
-	created := indexesOf(t)
 	for _, x := range t.Indexes {
 		known := len(x.Columns) == 1 && slices.Contains(created, IndexDefinition{x.Name, x.Columns[0].Column})
 		if !t.OneColumn(x) || known {
