@@ -91,7 +91,7 @@ func comparison(t *testing.T) *results.Run {
 			if model == "datastax" && n == 3 {
 				c.Doubts = append(c.Doubts, results.Doubt{Code: "not-warm", Text: "not warm: the warm-up had not become steady in the time allowed"})
 			}
-			load := trial(model, n, results.OK, map[string]results.Op{"deliver": {Count: 5636, Support: results.Native, Rate: 5912, Times: results.Times{Service: results.Latency{P50: 36_700, P99: 186_000, P999: 247_000_000}}, Store: ops["deliver"][i].store}})
+			load := trial(model, n, results.OK, map[string]results.Op{"deliver": {Count: 5636, Support: results.Native, Rate: 5912, Times: results.Times{Response: results.Latency{P50: 36_700, P99: 186_000, P999: 247_000_000}}, Store: ops["deliver"][i].store}})
 			load.Phase, load.Kind, load.Arrivals, load.Rate = "load", results.KindLoad, "none", 0
 			mail := results.Evidence{Settled: true, Copies: 5636, MailBytes: 5636 * 23_700}
 			load.Evidence, load.Before = &mail, &results.EngineInfo{}

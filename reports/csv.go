@@ -131,7 +131,7 @@ func (b *bench) line(c *results.Cell, name string, o *results.Op) {
 	b.config("verdict", string(c.Verdict))
 	var values strings.Builder
 	if o.Count > 0 {
-		l := c.Latency(o)
+		l := o.OK()
 		for _, p := range []struct {
 			of   float64
 			name string

@@ -38,7 +38,7 @@ func (v *run) details() (all []document.Section) {
 func (v *run) each(s *Section, do func(op, name string, row *trials.Row)) {
 	for _, op := range s.Ops {
 		for _, cs := range trials.Columns(s.Cells) {
-			if row, ok := cs.Row(op); ok && row.Op.Offered() {
+			if row, ok := cs.Row(op); ok && row.Sum.Offered() {
 				do(op, v.names.Part(cs[0].Model, cs[0].Engine), &row)
 			}
 		}
@@ -53,10 +53,15 @@ func percentile(ns float64, enough bool) document.Cell {
 	return latencyCell(ns)
 }
 
-// at writes a percentile of the median trial.
-func at(row *trials.Row, l *results.Latency, p float64) document.Cell {
-	return percentile(l.At(p), row.Op.Enough(p))
+// at writes the median of a percentile.
+func at(row *trials.Row, of func(o *results.Op) *results.Latency, p float64) document.Cell {
+	return percentile(row.Median(func(o *results.Op) float64 { return of(o).At(p) }), row.Sum.Enough(p))
 }
+
+// The parts of a latency.
+func response(o *results.Op) *results.Latency { return &o.Response }
+func service(o *results.Op) *results.Latency  { return &o.Service }
+func wait(o *results.Op) *results.Latency     { return &o.Wait }
 
 func countCell(n int64) document.Cell { return document.Text(fmt.Sprint(n)) }
 
@@ -77,19 +82,19 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	}}
 	several := len(trials.Columns(s.Cells)) < len(s.Cells)
 	v.each(s, func(op, name string, row *trials.Row) {
-		l := row.Cell.Latency(&row.Op)
-		spread := "-"
-		if values := row.Values(func(o *results.Op) float64 { return float64(row.Cell.Latency(o).P99) }); len(values) > 1 &&
-			row.Op.Count >= results.EnoughFor(0.99) {
+		spread, ok := "-", (*results.Op).OK
+		values := row.Values(func(o *results.Op) float64 { return o.OK().At(0.99) })
+		if len(values) > 1 && row.Sum.Enough(0.99) {
 			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
 		}
 		t.Rows = append(t.Rows, document.Row{
-			Group: op, Remark: strings.Join(rowRemarks(row), "; "),
+			Group: op, Remark: strings.Join(remarks(row), "; "),
 			Cells: []document.Cell{
-				document.Text(name), countCell(row.Op.Count), at(row, l, 0.5), at(row, l, 0.9),
-				at(row, l, 0.99), at(row, l, 0.999), percentile(l.At(1), row.Op.Count > 0), document.Text(spread),
-				document.Text(words.Amount(row.Op.Rate)),
-				countCell(row.Op.Failed), countCell(row.Op.Unknown),
+				document.Text(name), countCell(row.Sum.Count), at(row, ok, 0.5), at(row, ok, 0.9),
+				at(row, ok, 0.99), at(row, ok, 0.999),
+				latencyCell(row.Median(func(o *results.Op) float64 { return o.OK().At(1) })), document.Text(spread),
+				document.Text(words.Amount(results.Median(row.Values(func(o *results.Op) float64 { return o.Rate })))),
+				countCell(row.Sum.Failed), countCell(row.Sum.Unknown),
 			},
 		})
 	})
@@ -126,16 +131,14 @@ func (v *run) times(s *Section) document.Section {
 		{Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing"},
 	}}
 	v.each(s, func(op, name string, row *trials.Row) {
-		o := &row.Op
 		own := document.Text("-")
 		if ns, ok := FloorOf(v.Run, row.Cell.Model, op); ok {
 			own = latencyCell(ns)
 		}
 		t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
 			document.Text(name),
-			at(row, &o.Response, 0.5), at(row, &o.Response, 0.99),
-			at(row, &o.Service, 0.5), at(row, &o.Service, 0.99),
-			at(row, &o.Wait, 0.5), at(row, &o.Wait, 0.99), own,
+			at(row, response, 0.5), at(row, response, 0.99), at(row, service, 0.5), at(row, service, 0.99),
+			at(row, wait, 0.5), at(row, wait, 0.99), own,
 		}})
 	})
 	where := s.Cells[0].Where()
@@ -172,10 +175,10 @@ func (v *run) costs() document.Section {
 			continue
 		}
 		v.each(&groups[i], func(op, name string, row *trials.Row) {
-			if row.Op.Count == 0 {
+			if row.Sum.Count == 0 {
 				return
 			}
-			st := &row.Op.Store
+			st := row.Cost()
 			scanned, amplified := document.Text("-"), document.Text("-")
 			if st.RowsExamined != nil {
 				if scanned = number(*st.RowsExamined); st.Traced > 0 {

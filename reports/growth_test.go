@@ -55,12 +55,12 @@ func swept() *results.Run {
 			} else {
 				ns := int64(m.p50)
 				c.Ops["list"] = results.Op{
-					Count: 1000, Support: results.Native, Rate: 100, Times: results.Times{Service: results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: m.p50}},
+					Count: 1000, Support: results.Native, Rate: 100, Times: results.Times{Response: results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: m.p50}},
 					Store: results.StoreCost{Calls: 1, RowsRead: m.rows, RowsDeviation: m.rowsDeviate, BytesRead: 300 * m.rows},
 				}
 				login := results.Op{
 					Count: 100, Support: results.Native, Rate: 10, Patterns: []results.PatternCalls{{Name: m.pattern, Calls: 1}},
-					Times: results.Times{Service: results.Latency{P50: 40e3, P90: 40e3, P99: 40e3, P999: 40e3, Max: 40e3, Mean: 40e3}},
+					Times: results.Times{Response: results.Latency{P50: 40e3, P90: 40e3, P99: 40e3, P999: 40e3, Max: 40e3, Mean: 40e3}},
 					Store: results.StoreCost{Calls: 1, RowsExamined: &m.login, RowsRead: 3, BytesRead: 90},
 				}
 				if m.name == "oracle" {

@@ -73,20 +73,12 @@ func LongestGap(c *results.Cell) string {
 	return fmt.Sprintf("longest gap without a successful operation: %.1f s at %s", c.Gap.Seconds, words.Clock(c.Gap.At))
 }
 
-// rowRemarks are the remarks of the operation. If not all trials are in its figures, the last one
-// says how many are.
-func rowRemarks(r *trials.Row) []string {
-	s := Remarks(&r.Op)
-	if len(r.Used) < r.Trials {
-		s = append(s, fmt.Sprintf("values of %d of %d trials", len(r.Used), r.Trials))
-	}
-	return s
-}
-
-// Remarks are shown next to an operation's figures: operations that are not in the
-// figures and have no column, errors, and what the model's answers lacked.
-func Remarks(o *results.Op) []string {
+// remarks are shown next to an operation's figures: operations that are not in the
+// figures and have no column, errors, and what the model's answers lacked. If not all trials are in its figures, the
+// last one says how many are.
+func remarks(r *trials.Row) []string {
 	var s []string
+	o, cost := &r.Sum, r.Cost()
 	for _, n := range []struct {
 		count int64
 		what  string
@@ -101,15 +93,15 @@ func Remarks(o *results.Op) []string {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
 		}
 	}
-	if d := dueText(o); d != "" {
+	if d := dueText(r); d != "" {
 		s = append(s, d)
 	}
-	if o.Store.Retries > 0 {
-		s = append(s, words.Amount(o.Store.Retries)+" retries per operation")
+	if cost.Retries > 0 {
+		s = append(s, words.Amount(cost.Retries)+" retries per operation")
 	}
-	if o.Store.Throttled > 0 {
-		s = append(s, fmt.Sprintf("throttled %s times per operation, waited %s", words.Amount(o.Store.Throttled),
-			words.Duration(o.Store.Backoff)))
+	if cost.Throttled > 0 {
+		s = append(s, fmt.Sprintf("throttled %s times per operation, waited %s", words.Amount(cost.Throttled),
+			words.Duration(cost.Backoff)))
 	}
 	for i, e := range o.Errors {
 		if i == errorsShown {
@@ -127,6 +119,9 @@ func Remarks(o *results.Op) []string {
 	if o.Missing != "" {
 		s = append(s, "omits fields: "+o.Missing)
 	}
+	if len(r.Best) < r.Trials {
+		s = append(s, fmt.Sprintf("values of %d of %d trials", len(r.Best), r.Trials))
+	}
 	return s
 }
 
@@ -134,11 +129,11 @@ func Remarks(o *results.Op) []string {
 const errorsShown = 2
 
 // dueText writes the percentiles of all scheduled operations. It is "" if they are near those of
-// the operations that succeeded.
-func dueText(o *results.Op) string {
-	if !o.DueDiffers() {
+// the operations that succeeded, in all trials.
+func dueText(r *trials.Row) string {
+	if !slices.ContainsFunc(r.Best, (*results.Op).DueDiffers) {
 		return ""
 	}
-	text := func(ns int64) string { return results.TimeText(float64(ns)) }
-	return fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", text(o.Due.P50), text(o.Due.P99), text(o.Due.P999))
+	text := func(p float64) string { return results.TimeText(r.Scheduled(p)) }
+	return fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", text(0.5), text(0.99), text(0.999))
 }

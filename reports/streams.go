@@ -76,7 +76,7 @@ func (v *run) stream(t *document.Table, s *Section, name string) {
 			group += "/" + op
 		}
 		for _, cs := range alone {
-			if row, ok := cs.Row(op); ok && row.Op.Offered() {
+			if row, ok := cs.Row(op); ok && row.Sum.Offered() {
 				who := document.Text(v.names.Part(cs[0].Model, cs[0].Engine))
 				if row.Bad {
 					who.Style = document.Warn
@@ -92,7 +92,7 @@ func (v *run) stream(t *document.Table, s *Section, name string) {
 // the stream's cells started late.
 func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, op string) []document.Cell {
 	none := document.Text("")
-	row := []document.Cell{countCell(r.Op.Attempted() + r.Op.NoTarget), none, none, none}
+	row := []document.Cell{countCell(r.Sum.Attempted() + r.Sum.NoTarget), none, none, none}
 	if op == "" {
 		var rates, done []float64
 		all, behind := int64(0), int64(0)
@@ -106,11 +106,10 @@ func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, 
 			row[1], row[3] = rate(rates), countCell(behind)
 		}
 	}
-	row = append(row, countCell(r.Op.Dropped))
-	scheduled := r.Cell.Due(&r.Op)
+	row = append(row, countCell(r.Sum.Dropped))
 	for _, p := range []float64{0.5, 0.99, 0.999} {
-		few := slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(p) })
-		row = append(row, percentile(scheduled.At(p), !few))
+		few := slices.ContainsFunc(r.Best, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(p) })
+		row = append(row, percentile(r.Scheduled(p), !few))
 	}
 	return row
 }
@@ -147,17 +146,17 @@ func (v *run) patterns() (all []document.Section) {
 			{Group: "latency, ms", Title: "max", Unit: "ms"},
 		}}
 		v.each(&groups[i], func(op, name string, row *trials.Row) {
-			if row.Bad || row.Op.Count == 0 {
+			if row.Bad || row.Sum.Count == 0 {
 				return
 			}
-			timed := slices.DeleteFunc(slices.Clone(row.Op.Patterns), func(p results.PatternCalls) bool {
+			timed := slices.DeleteFunc(slices.Clone(row.Sum.Patterns), func(p results.PatternCalls) bool {
 				return p.Service == nil
 			})
 			slices.SortStableFunc(timed, func(a, b results.PatternCalls) int {
 				return cmp.Compare(b.Service.P50, a.Service.P50)
 			})
 			for _, p := range timed {
-				runs := float64(p.Count) / float64(row.Op.Count)
+				runs := float64(p.Count) / float64(row.Sum.Count)
 				t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
 					document.Text(name), document.Text(p.Name), document.Text(ranking.Number(runs)),
 					latencyCell(float64(p.Service.P50)), percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99)),

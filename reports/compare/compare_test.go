@@ -276,7 +276,7 @@ func TestClosedLoop(t *testing.T) {
 		}
 		change(s, "list", func(o *results.Op) { o.Rate = 1000 })
 	}
-	change(fresh, "list", func(o *results.Op) { o.Rate, o.Service.P50, o.Count = 800, o.Service.P50*2, o.Count-100 })
+	change(fresh, "list", func(o *results.Op) { o.Rate, o.Response.P50, o.Count = 800, o.Response.P50*2, o.Count-100 })
 	c := compared(t, base, fresh, "*", false)
 	for _, figure := range []string{"rate", "p50"} {
 		if f := figureOf(t, c, "list", figure); f.Verdict != Worse {

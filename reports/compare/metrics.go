@@ -70,7 +70,7 @@ func typical(o *observed) float64 {
 	sum := 0.0
 	for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
 		one := o.of.Ops[op]
-		ns := o.of.Due(&one).At(0.5)
+		ns := one.Scheduled().At(0.5)
 		if !one.Enough(0.5) || math.IsInf(ns, 1) {
 			return math.NaN()
 		}
@@ -84,14 +84,14 @@ func allOps(value func(l *results.Latency) float64) func(o *observed) float64 {
 		if o.of.AllOps == nil {
 			return math.NaN()
 		}
-		return math.Log(value(o.of.AllOps.Reported()))
+		return math.Log(value(o.of.AllOps.Scheduled()))
 	}
 }
 
 // percentile is the metric for the percentile p, 0 to 1, of everything that was scheduled.
 func percentile(name string, p, limit float64) *Measure {
 	return &Measure{Name: name, Limit: limit, share: p, Text: words.Duration, time: func(o *observed) float64 {
-		ns := o.of.Due(&o.op).At(p)
+		ns := o.op.Scheduled().At(p)
 		if !o.op.Enough(p) || ns <= 0 || math.IsInf(ns, 1) { // too few, or it never ended
 			return math.NaN()
 		}

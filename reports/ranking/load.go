@@ -268,8 +268,8 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 			}
 			return total
 		}
-		m.values[Typical][i] = sum(func(o *results.Op) float64 { return c.Latency(o).At(0.5) })
-		m.values[Mean][i] = sum(func(o *results.Op) float64 { return c.Latency(o).Mean })
+		m.values[Typical][i] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
+		m.values[Mean][i] = sum(func(o *results.Op) float64 { return o.OK().Mean })
 		m.values[P99][i] = quantile(parts(c, shares), 0.99)
 		for _, x := range Counters {
 			m.values[x][i] = sum(func(o *results.Op) float64 { return properties[x].cost(&o.Store) })
@@ -331,7 +331,7 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 }
 
 // Each has a value of an operation in each trial; NaN where the trial does not count or the operation never succeeded.
-func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64) results.Series {
+func (m *Model) Each(op string, of func(o *results.Op) float64) results.Series {
 	all := make(results.Series, len(m.used))
 	for i, c := range m.used {
 		all[i] = math.NaN()
@@ -339,7 +339,7 @@ func (m *Model) Each(op string, of func(c *results.Cell, o *results.Op) float64)
 			continue
 		}
 		if o, ok := c.Ops[op]; ok && o.Count > 0 {
-			all[i] = of(c, &o)
+			all[i] = of(&o)
 		}
 	}
 	return all
@@ -363,7 +363,7 @@ func MeanOf(c *results.Cell, o *results.Op) float64 { return c.Latency(o).Mean }
 
 // Latencies are a percentile of an operation in each trial: see results.Latency.At.
 func (m *Model) Latencies(op string, p float64) results.Series {
-	return m.Each(op, func(c *results.Cell, o *results.Op) float64 { return c.Latency(o).At(p) })
+	return m.Each(op, func(o *results.Op) float64 { return o.OK().At(p) })
 }
 
 // Count is how many operations of that kind succeeded, in all trials that count.
@@ -378,7 +378,7 @@ func (m *Model) Count(op string) (n int64) {
 
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
 func (m *Model) Cost(op string, x Metric) float64 {
-	return m.Each(op, func(_ *results.Cell, o *results.Op) float64 { return properties[x].cost(&o.Store) }).Median()
+	return m.Each(op, func(o *results.Op) float64 { return properties[x].cost(&o.Store) }).Median()
 }
 
 // rank sorts the models and finds out how many share the first place.

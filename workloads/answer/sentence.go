@@ -235,12 +235,12 @@ func (w *filling) column(f figure) (cs trials.Column, why string) {
 		return nil, fmt.Sprintf("%s did not run on %s", w.of(f), w.engine)
 	case !ok:
 		return nil, fmt.Sprintf("%s was not measured", f)
-	case !row.Op.Offered():
+	case !row.Sum.Offered():
 		return nil, fmt.Sprintf("%s does not support %s", w.of(f), f.op)
-	case row.Op.Count == 0:
+	case row.Sum.Count == 0:
 		return nil, fmt.Sprintf("no %s of %s succeeded", f.op, w.of(f))
 	}
-	for _, name := range strings.Split(row.Op.Fallback, ", ") {
+	for _, name := range strings.Split(row.Sum.Fallback, ", ") {
 		if name != "" && !slices.Contains(w.emulated, name) {
 			w.emulated = append(w.emulated, name)
 		}
@@ -303,7 +303,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 	s := w.schema(w.of(f))
 	row, _ := cs.Row(f.op)
 	changes, whole := 0.0, true
-	for _, ran := range row.Op.Patterns {
+	for _, ran := range row.Sum.Patterns {
 		var p *schemas.Pattern
 		if s != nil {
 			p = s.Pattern(ran.Name)
@@ -314,7 +314,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 		if p.Kind.Reads() {
 			continue
 		}
-		if p.Fallback != nil && slices.Contains(strings.Split(row.Op.Fallback, ", "), p.Fallback.Name) {
+		if p.Fallback != nil && slices.Contains(strings.Split(row.Sum.Fallback, ", "), p.Fallback.Name) {
 			p = p.Fallback
 		}
 		changes += ran.Calls

@@ -331,18 +331,6 @@ func (p *phase) byOp(ticked []latency.Op) []latency.Op {
 	return p.ops
 }
 
-// total is the sum of what was recorded in these slots.
-func (p *phase) total(of []int) *latency.Op {
-	if len(of) == 1 {
-		return p.recorder.Total(of[0])
-	}
-	var sum latency.Op
-	for _, i := range of {
-		sum.Add(p.recorder.Total(i))
-	}
-	return &sum
-}
-
 // streams are the figures of each stream; nil for a phase without streams.
 func (p *phase) streams() (all []results.Stream) {
 	if !p.Phase.HasStreams() {
@@ -363,7 +351,8 @@ func (p *phase) streams() (all []results.Stream) {
 			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op([]int{k})
 		}
 		if p.hiccups != nil { // a phase that began
-			one.AllOps = results.TimesOf(p.total(of), latency.Latency)
+			times, _ := results.TimesOf(p.recorder.Total(of...))
+			one.AllOps = &times
 		}
 		all = append(all, one)
 	}

@@ -24,8 +24,11 @@ func (p *phase) measurement() Measurement {
 	client, evidence, gap := p.used.client(p.pool.most, p.seconds), p.evidence(), p.timeline.gap
 	m.SetTime(p.began, p.began.Add(time.Duration(p.seconds*1e9)))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &evidence, p.timeline.intervals, &gap
-	if p.hiccups != nil {
-		m.AllOps = p.times()
+	if p.hiccups != nil { // a phase that began
+		all, _ := results.TimesOf(p.recorder.Total(p.slots.every()...))
+		hiccups, delays := p.hiccups.report(), all.Delays()
+		delays.Add(&p.stats.delays)
+		m.AllOps, evidence.Hiccups, evidence.Delays = &all, &hiccups, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {
@@ -69,16 +72,12 @@ func (p *phase) evidence() results.Evidence {
 	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t
 	}
-	if p.hiccups != nil { // a phase that began
-		hiccups, delays := p.hiccups.report(), p.delays()
-		e.Hiccups, e.Delays = &hiccups, &delays
-	}
 	return e
 }
 
 // op has the figures of one operation. The slots are all of that operation.
 func (p *phase) op(of []int) results.Op {
-	total, s, i := p.total(of), &opStats{}, p.slots.all[of[0]].op
+	total, s, i := p.recorder.Total(of...), &opStats{}, p.slots.all[of[0]].op
 	for _, k := range of {
 		s.merge(&p.stats.ops[k])
 	}
@@ -102,7 +101,7 @@ func (p *phase) op(of []int) results.Op {
 	default:
 		o.Support = results.NotObserved
 	}
-	o.SetTimes(total, latency.Latency)
+	o.Times, o.Quantiles = results.TimesOf(total)
 	if n := float64(o.Count); n > 0 {
 		o.Patterns = perOperation(o.Count, p.recorder.Parts(of...))
 		c, deviations := &s.cost, s.squares
@@ -148,18 +147,6 @@ func missing(k models.Known) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// times are the latencies of all operations together.
-func (p *phase) times() *results.Times {
-	return results.TimesOf(p.total(p.slots.every()), latency.Latency)
-}
-
-// delays are what client delay changed.
-func (p *phase) delays() results.Delays {
-	d := p.times().Delays()
-	d.Add(&p.stats.delays)
-	return d
 }
 
 // perOperation returns the patterns with the mean of their calls and their times, the most calls

@@ -25,7 +25,7 @@ func keepsUp(p99 time.Duration) []results.Objective {
 func find(s *results.Search, measure func(rate float64, number int) *results.Cell) results.SearchResult {
 	for rate, more := search.Next(s); more; rate, more = search.Next(s) {
 		c := measure(rate, len(s.Steps))
-		judge.Apply(c)
+		judge.Apply(c, nil)
 		c.Objectives = judge.Objectives(c, s.Objectives)
 		step := results.SearchStep{Rate: rate, Cell: *c}
 		step.Verdict, step.Text = search.Judge(c)

@@ -325,7 +325,7 @@ func (s situation) measure(t *testing.T) *results.Cell {
 		Kind: results.KindMeasure, Seconds: m.Seconds, Arrivals: phase.Arrivals.String(),
 		Offered: m.Offered, Ops: m.Ops, AllOps: m.AllOps, Client: m.Client, Evidence: m.Evidence,
 	}
-	judge.Apply(c)
+	judge.Apply(c, nil)
 	return c
 }
 

@@ -140,7 +140,7 @@ func TestStoppedClientIsNotOverload(t *testing.T) {
 	for _, takes := range []time.Duration{ms, 2 * ms, 5 * ms} { // of 64 workers 10, 20 and 50 are busy
 		store := func(start time.Duration) time.Duration { return start + takes }
 		c := simulate(t, phase, 64, 10*ms, store, span{4 * second, 5 * second}).cell(phase)
-		judge.Apply(c)
+		judge.Apply(c, nil)
 		if c.Verdict != results.Invalid || c.Reason.Code != judge.CodeClientDelays {
 			t.Errorf("calls of %v: %s: %+v", takes, c.Verdict, c.Reason)
 		}
@@ -178,7 +178,7 @@ func TestVerdictBeyondCapacity(t *testing.T) {
 			Operations: 5000, Mix: workloads.Mix{workloads.List: 1},
 		}
 		cell := simulate(t, phase, 8, c.maxWait, c.store, span{}).cell(phase)
-		judge.Apply(cell)
+		judge.Apply(cell, nil)
 		if cell.Verdict != c.verdict || cell.Reason.Code != c.code || !judge.Overloaded(cell) {
 			t.Errorf("%s: %s: %+v", c.name, cell.Verdict, cell.Reason)
 		}

@@ -111,10 +111,11 @@ func Judge(c *results.Cell) Judgment {
 	return j
 }
 
-// Apply judges a cell and writes the judgment into it.
-func Apply(c *results.Cell) {
+// Apply judges a cell by the run's objectives, too, and writes the judgment into it.
+func Apply(c *results.Cell, all []results.Objective) {
 	j := Judge(c)
 	c.Verdict, c.Reason, c.Doubts = j.Verdict, j.Reason, j.Doubts
+	c.Objectives = Objectives(c, all)
 }
 
 func sortedOps(ops map[string]results.Op) []string { return slices.Sorted(maps.Keys(ops)) }

@@ -157,11 +157,11 @@ func figuresOf(c *results.Cell, op string) figures {
 		}
 		f.Add(&o)
 		if op != "" {
-			f.service, f.wait, f.due = &o.Service, &o.Wait, c.Due(&o)
+			f.service, f.wait, f.due = &o.Service, &o.Wait, o.Scheduled()
 		}
 	}
 	if all := c.AllOps; all != nil && op == "" {
-		f.service, f.wait, f.due = &all.Service, &all.Wait, all.Reported()
+		f.service, f.wait, f.due = &all.Service, &all.Wait, all.Scheduled()
 	}
 	if c.Arrivals == "closed" {
 		f.wait = nil

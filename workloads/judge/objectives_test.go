@@ -119,7 +119,7 @@ func TestObjectives(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cell := served()
 			c.change(cell)
-			Apply(cell)
+			Apply(cell, nil)
 			got := Objectives(cell, []results.Objective{c.o})
 			if len(got) != 1 || got[0].Verdict != c.verdict || got[0].Code != c.code || !strings.Contains(got[0].Text, c.text) {
 				t.Errorf("%+v, want %s %s %q", got, c.verdict, c.code, c.text)
@@ -145,7 +145,7 @@ func TestObjectivesThatHold(t *testing.T) {
 		with(p99, "oracle", "", ""), with(p99, "", "hbase", ""), with(p99, "", "", "other"),
 	}
 	c := served()
-	Apply(c)
+	Apply(c, nil)
 	got := Objectives(c, all)
 	if len(got) != 2 || got[0].Objective != "errors" || got[1].Objective != "list.p99" || got[1].Verdict != results.Met {
 		t.Errorf("%+v", got)
@@ -186,7 +186,7 @@ func TestObjectivesOfStreams(t *testing.T) {
 			AllOps: c.AllOps, Ops: map[string]results.Op{"list": slow},
 		},
 	}
-	Apply(c)
+	Apply(c, nil)
 	if c.Verdict != results.Overloaded || !strings.Contains(c.Reason.Text, "stream inbound: achieved 290/s of the offered 300/s") {
 		t.Errorf("a stream that is behind is %s: %+v", c.Verdict, c.Reason)
 	}
@@ -246,7 +246,7 @@ func TestObjectivesOfInvalidCells(t *testing.T) {
 		cell := served()
 		c.client(cell)
 		c.change(cell)
-		if Apply(cell); cell.Verdict != results.Invalid {
+		if Apply(cell, nil); cell.Verdict != results.Invalid {
 			t.Fatalf("%s: the cell is %s", c.name, cell.Verdict)
 		}
 		check := func(all []results.Objective, want results.Attainment, bound string) {

@@ -48,7 +48,7 @@ func TestStoredResultsAreJudgedAsTheyWere(t *testing.T) {
 func TestJudgeIsPure(t *testing.T) {
 	for _, c := range slices.Concat(verdicts, doubts) {
 		judged := c.cell()
-		Apply(judged)
+		Apply(judged, nil)
 		before := encoded(t, judged)
 		if got := Judge(judged); !reflect.DeepEqual(got, Judge(c.cell())) {
 			t.Errorf("%s: judged again: %s", c.name, encoded(t, got))
@@ -74,7 +74,7 @@ func store(t *testing.T) {
 	r := &results.Run{Format: results.Format, Started: "2026-11-21T05:27:59Z"}
 	for i, c := range slices.Concat(verdicts, doubts) {
 		cell := c.cell()
-		Apply(cell)
+		Apply(cell, nil)
 		cell.Trial = i + 1
 		r.Cells = append(r.Cells, *cell)
 	}

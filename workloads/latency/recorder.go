@@ -267,8 +267,17 @@ func (r *Recorder) Tick() []Op {
 	return r.interval
 }
 
-// Total returns the total of one operation over all Ticks so far.
-func (r *Recorder) Total(op int) *Op { return &r.total[op] }
+// Total returns the total of some operations together over all Ticks so far.
+func (r *Recorder) Total(ops ...int) *Op {
+	if len(ops) == 1 {
+		return &r.total[ops[0]]
+	}
+	var sum Op
+	for _, op := range ops {
+		sum.Add(&r.total[op])
+	}
+	return &sum
+}
 
 // recorded is what one worker recorded of an operation since the last Tick. Its times are in
 // counts. A Tick adds them to the histograms of Op.

@@ -120,12 +120,13 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 			}
 		}
 		recorded := m.histograms.op(c.Key, tagged(name), &o)
-		o.SetTimes(recorded, parts[0].Reported())
+		o.Times, o.Quantiles = results.TimesOf(recorded)
 		c.Ops[name] = o
 		all.Add(recorded)
 	}
 	if measured {
-		c.AllOps = results.TimesOf(&all, parts[0].Reported())
+		times, _ := results.TimesOf(&all)
+		c.AllOps = &times
 	}
 }
 

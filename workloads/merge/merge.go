@@ -138,8 +138,7 @@ func (m *Merged) cells(sources []Source) error {
 				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}
 		c := m.cell(parts[k])
-		judge.Apply(&c)
-		c.Objectives = judge.Objectives(&c, m.Run.Objectives)
+		judge.Apply(&c, m.Run.Objectives)
 		cells = append(cells, c)
 	}
 	m.Run.Cells = append(cells, m.Run.Cells...)

@@ -89,13 +89,13 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: results.Native, Rate: n,
 		Store: results.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
 	}
-	o.SetTimes(total, latency.Latency)
-	all := results.TimesOf(total, latency.Latency)
+	all, quantiles := results.TimesOf(total)
+	o.Times, o.Quantiles = all, quantiles
 	delays := all.Delays()
 	cell := results.Cell{
 		Key: key, Kind: results.KindMeasure, Arrivals: "poisson", Rate: 2000, Started: started, Ended: "2026-11-22T10:00:01Z", Seconds: 1,
 		Offered: &results.Offered{Due: o.Count + o.Unknown + o.Dropped, Dropped: o.Dropped, Span: 1, Rate: 100, Achieved: 90},
-		Ops:     map[string]results.Op{"list": o}, AllOps: all,
+		Ops:     map[string]results.Op{"list": o}, AllOps: &all,
 		Client:   &results.ClientInfo{Workers: 3, Processors: 2, Capacity: 2},
 		Evidence: &results.Evidence{Settled: true, Warm: true, Started: o.Count, Delays: &delays, Hiccups: &results.Hiccups{}},
 	}
@@ -106,7 +106,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 		},
 		{Name: "none", Arrivals: "poisson", AllOps: &results.Times{}, Ops: map[string]results.Op{"list": {}}},
 	}
-	judge.Apply(&cell)
+	judge.Apply(&cell, nil)
 	r := &results.Run{
 		Format: results.Format, Seed: 1, Workload: results.Workload{Name: "w", Text: "name: w", SHA256: "aa"}, Started: started,
 		Shard: results.Shard{Index: index, Of: of, Start: started}, Environment: results.Environment{Version: "1.0", Commit: "abc"},
@@ -181,7 +181,7 @@ func TestUnionIsExact(t *testing.T) {
 
 	// Judged again, the union gets the same verdict, and its log has its percentiles.
 	again := got
-	judge.Apply(&again)
+	judge.Apply(&again, nil)
 	if d := cmp.Diff(got, again); d != "" {
 		t.Errorf("judged again:\n%s", d)
 	}

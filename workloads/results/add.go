@@ -10,7 +10,7 @@ import (
 
 // Add adds what b counted to o: the same operation in another trial, on another shard, or in
 // another stream. Rates are added; the store's cost becomes the mean over the operations of
-// both. Latencies stay those of o: only histograms can be added (SetTimes).
+// both. Latencies stay those of o: only histograms can be added (TimesOf).
 func (o *Op) Add(b *Op) {
 	n, m := o.Count, b.Count
 	o.Store.add(n, &b.Store, m)

@@ -64,7 +64,7 @@ func same(path string, a, b reflect.Value, kept []string) (names []string) {
 // Each field of a result is added up, or is listed here as one that does not follow from two sums: a
 // field that somebody adds fails until it is one of both.
 func TestEveryFieldIsAdded(t *testing.T) {
-	everyFieldIsAdded(t, (*Op).Add, "Times", "Quantiles") // of histograms, by SetTimes
+	everyFieldIsAdded(t, (*Op).Add, "Times", "Quantiles") // of histograms, by TimesOf
 	everyFieldIsAdded(t, (*Outcomes).Add)
 	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")
 	everyFieldIsAdded(t, (*Offered).Add)

@@ -105,7 +105,7 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 			if n < 0 {
 				n, curves = len(curves), append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Where(), Op: op})
 			}
-			tags[c.Tag(op, c.Reported().String())] = n
+			tags[c.Tag(op, c.logged().String())] = n
 		}
 	}
 	total, err := latency.ReadLog(log, func(tag string) (int, bool) { n, ok := tags[tag]; return n, ok })
@@ -120,6 +120,20 @@ func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 		}
 	}
 	return found, nil
+}
+
+// logged is the kind of time in the latency log of which the cell shows percentiles. Logs of mailbench 0.1
+// have no latencies: see Times.OK.
+func (c *Cell) logged() latency.Kind {
+	for _, o := range c.Ops {
+		if o.Latency != nil {
+			return latency.Latency
+		}
+	}
+	if c.Arrivals == "closed" || !c.Measured() {
+		return latency.Service
+	}
+	return latency.Response
 }
 
 // points samples a distribution at even steps of the logarithm of 1/(1-p). The last

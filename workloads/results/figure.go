@@ -94,10 +94,6 @@ func (s *StoreCost) Of(f Figure) float64 {
 // Counted is a counter of the operation, and its standard deviation.
 func (o *Op) Counted(f Figure) (mean, deviation float64) { return counters[f].of(&o.Store) }
 
-// Time is a percentile of an operation of the cell, over all scheduled operations, in
-// nanoseconds. It is infinite if it lies among operations that never ended.
-func (c *Cell) Time(o *Op, f Figure) float64 { return c.Due(o).At(f.Percentile()) }
-
 // Times are a percentile of an operation in each interval of the cell's timeline, in
 // nanoseconds. Intervals with too few operations for it are left out.
 func (c *Cell) Times(op string, f Figure) []float64 {

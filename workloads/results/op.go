@@ -135,8 +135,8 @@ type Op struct {
 
 // Times are the latencies of an operation, or of several together.
 type Times struct {
-	// Latency is the response time without the delays of the client: see Cell.Latency. Results of mailbench 0.1
-	// do not have it.
+	// Latency is the response time without the delays of the client: see OK. Results of mailbench 0.1 do not
+	// have it.
 	Latency  *Latency `json:"latency,omitempty"`
 	Response Latency  `json:"response"`     // end − scheduled start
 	Service  Latency  `json:"service"`      // end − start
@@ -362,40 +362,13 @@ func Median[N ~int64 | ~float64](values []N) N {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// Reported is the kind of time that reports show of the cell: the latency. Results of mailbench 0.1
-// have none: theirs is the response time, or the service time of a closed loop and a load.
-func (c *Cell) Reported() latency.Kind {
-	for _, o := range c.Ops {
-		if o.Latency != nil {
-			return latency.Latency
-		}
-	}
-	if c.Arrivals == "closed" || !c.Measured() {
-		return latency.Service
-	}
-	return latency.Response
-}
+// OK is the distribution that reports show: the latency of the operations that were ok. Results of mailbench 0.1
+// have none: theirs is the response time, which is the service time of a closed loop and a load.
+func (t *Times) OK() *Latency { return cmp.Or(t.Latency, &t.Response) }
 
-// Latency is the distribution that the reports show of an operation of the cell.
-func (c *Cell) Latency(o *Op) *Latency {
-	switch {
-	case o.Latency != nil:
-		return o.Latency
-	case c.Reported() == latency.Service:
-		return &o.Service
-	}
-	return &o.Response
-}
-
-// Due is the distribution of the latencies of an operation of the cell over everything
-// that was scheduled. In a closed loop they are service times. A percentile is NeverEnded if it lies
-// among operations that were dropped.
-func (c *Cell) Due(o *Op) *Latency {
-	if o.Due != nil {
-		return o.Due
-	}
-	return c.Latency(o)
-}
+// Scheduled is the distribution of the latencies of everything that was scheduled. A percentile is NeverEnded
+// if it lies among operations that were dropped.
+func (t *Times) Scheduled() *Latency { return cmp.Or(t.Due, t.OK()) }
 
 // Attempted is how many operations were scheduled and offered, whatever became of them.
 func (o *Op) Attempted() int64 { return o.Count + o.Others() }
@@ -403,7 +376,7 @@ func (o *Op) Attempted() int64 { return o.Count + o.Others() }
 // DueDiffers reports whether a percentile of all scheduled operations is not near that of the
 // operations that were ok.
 func (o *Op) DueDiffers() bool {
-	l := cmp.Or(o.Latency, &o.Response)
+	l := o.OK()
 	return o.Due != nil && !(near(o.Due.P50, l.P50) && near(o.Due.P99, l.P99) && near(o.Due.P999, l.P999))
 }
 
@@ -423,65 +396,39 @@ func LatencyOf(h *hdr.Histogram, dropped int64) Latency {
 	return l
 }
 
-// SetTimes sets the latencies of an operation. Reported is the kind of time that its phase reports.
-func (o *Op) SetTimes(t *latency.Op, reported latency.Kind) {
-	o.Times, o.Quantiles = *TimesOf(t, reported), quantiles(t, reported)
-}
-
-// TimesOf are the latencies of what was recorded of one operation, or of several together.
-func TimesOf(t *latency.Op, reported latency.Kind) *Times {
-	all := Times{
-		Service: LatencyOf(t.Times[latency.Service], 0), Wait: LatencyOf(t.Times[latency.Wait], 0), Due: due(t, reported),
-	}
+// TimesOf are the latencies of what was recorded of one operation, or of several together, and those of all
+// scheduled operations at QuantileShares. There are no quantiles if there was no operation. Messages that were
+// refused as too large are left out: the engine does not support them.
+func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
+	of, dropped := &t.Times, t.Counts[latency.Dropped]
+	all = Times{Service: LatencyOf(of[latency.Service], 0), Wait: LatencyOf(of[latency.Wait], 0)}
 	all.Response = all.Service // a closed loop has no scheduled times
-	if h := t.Times[latency.Response]; h != nil {
+	if h := of[latency.Response]; h != nil {
 		all.Response = LatencyOf(h, 0)
 	}
-	if h := t.Times[latency.Latency]; h != nil {
+	if h := of[latency.Latency]; h != nil {
 		l := LatencyOf(h, 0)
 		all.Latency = &l
 	}
-	return &all
+	ended := hdr.New(1, int64(latency.Highest), 3) // whatever their outcome
+	ok := cmp.Or(of[latency.Latency], of[latency.Response], of[latency.Service])
+	for _, h := range []*hdr.Histogram{ok, of[latency.Rest]} {
+		if h != nil {
+			ended.Merge(h)
+		}
+	}
+	if of[latency.Rest] != nil || dropped > 0 {
+		l := LatencyOf(ended, dropped)
+		all.Due = &l
+	}
+	for _, share := range QuantileShares {
+		if dropped+ended.TotalCount() > 0 {
+			quantiles = append(quantiles, latency.AtOfAll(ended, dropped, 100*share))
+		}
+	}
+	return all, quantiles
 }
-
-// Reported is the distribution of all scheduled operations.
-func (a *Times) Reported() *Latency { return cmp.Or(a.Due, a.Latency, &a.Response) }
 
 // Delays compares the response times of all operations together with their latencies, which are
 // without client delay.
-func (a *Times) Delays() Delays {
-	return Delays{Response: a.Response, Undelayed: *cmp.Or(a.Latency, &a.Response)}
-}
-
-// quantiles are the latencies of all scheduled operations, at QuantileShares. They are nil if there was
-// no operation.
-func quantiles(o *latency.Op, reported latency.Kind) (times []int64) {
-	all, dropped := ended(o, reported), o.Counts[latency.Dropped]
-	for _, share := range QuantileShares {
-		if dropped+all.TotalCount() > 0 {
-			times = append(times, latency.AtOfAll(all, dropped, 100*share))
-		}
-	}
-	return times
-}
-
-// due is the distribution of response times of all scheduled operations. Messages that were refused as too
-// large are left out: the engine does not support them. It is nil if all other operations succeeded.
-func due(o *latency.Op, reported latency.Kind) *Latency {
-	if o.Times[latency.Rest] == nil && o.Counts[latency.Dropped] == 0 {
-		return nil
-	}
-	l := LatencyOf(ended(o, reported), o.Counts[latency.Dropped])
-	return &l
-}
-
-// ended has the times of the operations that ended, whatever their outcome.
-func ended(o *latency.Op, reported latency.Kind) *hdr.Histogram {
-	h := hdr.New(1, int64(latency.Highest), 3)
-	for _, k := range []latency.Kind{reported, latency.Rest} {
-		if o.Times[k] != nil {
-			h.Merge(o.Times[k])
-		}
-	}
-	return h
-}
+func (t *Times) Delays() Delays { return Delays{Response: t.Response, Undelayed: *t.OK()} }

@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,6 +46,16 @@ var digest = strings.Repeat("0123456789abcdef", 4)
 
 // troubled is the index of the sample's cell that has everything.
 const troubled = 4
+
+// unscheduled are operations without scheduled times: their response times are their service times.
+func unscheduled(ops map[string]Op) map[string]Op {
+	ops = maps.Clone(ops)
+	for name, o := range ops {
+		o.Response = o.Service
+		ops[name] = o
+	}
+	return ops
+}
 
 // sample is a run in which everything happens that a report must show.
 func sample() *Run {
@@ -145,12 +156,12 @@ func sample() *Run {
 	empty.Evidence = &Evidence{NotOffered: "folders within folders"}
 	closed := good
 	closed.AllOps, closed.Objectives = nil, nil
-	closed.Phase, closed.Arrivals, closed.Rate, closed.Clients = "closed", "closed", 0, 16
+	closed.Phase, closed.Arrivals, closed.Rate, closed.Clients, closed.Ops = "closed", "closed", 0, 16, unscheduled(good.Ops)
 	failed := closed
 	failed.Model, failed.Verdict, failed.Reason, failed.Ops = "james", Failed, &Reason{"error", "open embedded: " + hostile}, map[string]Op{}
 	failed.Error, failed.Evidence, failed.Offered = failed.Reason.Text, nil, nil
 	load := good
-	load.Phase, load.Kind, load.Arrivals, load.Rate, load.Ops = "load", KindLoad, "none", 0, map[string]Op{"deliver": op(20000, 900_000, Native)}
+	load.Phase, load.Kind, load.Arrivals, load.Rate, load.Ops = "load", KindLoad, "none", 0, unscheduled(map[string]Op{"deliver": op(20000, 900_000, Native)})
 	load.AllOps, load.Objectives = nil, nil
 	load.Offered, load.Evidence = nil, &Evidence{InProcess: true, Missed: 2, Messages: 20002}
 	load.Doubts = []Doubt{{Code: "incomplete", Text: "incomplete: 2 of 20002 messages of the load could not be delivered"}}

@@ -82,7 +82,7 @@ func (s *SearchStep) Due() *Latency {
 	if s.Cell.AllOps == nil {
 		return nil
 	}
-	return s.Cell.AllOps.Reported()
+	return s.Cell.AllOps.Scheduled()
 }
 
 // Sweep is one key of the workload that the run gave several values, and how cost grew

@@ -24,7 +24,8 @@ func TestDue(t *testing.T) {
 			w.Drop(0)
 		}
 		r.Tick()
-		return due(r.Total(0), latency.Response)
+		all, _ := TimesOf(r.Total(0))
+		return all.Due
 	}
 	near := func(ns int64, want time.Duration) bool { return ns > int64(want)*99/100 && ns < int64(want)*101/100 }
 	if l := record(1000, 0, 0, latency.OK); l != nil {
@@ -61,7 +62,7 @@ func TestQuantiles(t *testing.T) {
 		w.Drop(0)
 	}
 	r.Tick()
-	got := quantiles(r.Total(0), latency.Response)
+	_, got := TimesOf(r.Total(0))
 	if len(got) != len(QuantileShares) {
 		t.Fatalf("%d quantiles, want %d", len(got), len(QuantileShares))
 	}
@@ -74,7 +75,7 @@ func TestQuantiles(t *testing.T) {
 			t.Errorf("at %v %d, want %v", share, got[i], want)
 		}
 	}
-	if quantiles(&latency.Op{}, latency.Response) != nil {
+	if _, none := TimesOf(&latency.Op{}); none != nil {
 		t.Error("an operation that was not due has quantiles")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/search"
@@ -182,7 +183,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
 		step.Cell.Error = err.Error()
 	}
-	judged(s.on.runner.result, &step.Cell)
+	judge.Apply(&step.Cell, s.on.runner.result.Objectives)
 	step.Verdict, step.Text = search.Judge(&step.Cell)
 	last.Finished = true
 	s.on.runner.progress(what+" "+string(step.Verdict), last)

@@ -22,7 +22,7 @@ expect: {list.p50: <30s, open.p50: <1ms, errors: <1%, open.errors: <0.1%, models
 	r := runOK(t, config(t, d, phases))
 	c := phaseOf(t, r, "measure")
 	c.Evidence, c.Client = nil, nil // of a machine that may be busy
-	judge.Apply(&c)
+	judge.Apply(&c, nil)
 	var got []string
 	for _, a := range judge.Objectives(&c, r.Objectives) {
 		got = append(got, a.Objective+" "+string(a.Verdict))

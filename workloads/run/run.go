@@ -375,13 +375,8 @@ func (c *combination) held() *results.Held {
 }
 
 // add judges a cell and adds it to the result.
-func add(r *results.Run, cell results.Cell) {
-	judged(r, &cell)
+func (c *combination) add(cell results.Cell) {
+	r := c.runner.result
+	judge.Apply(&cell, r.Objectives)
 	r.Cells = append(r.Cells, cell)
-}
-
-// judged sets what the judge says of a cell.
-func judged(r *results.Run, cell *results.Cell) {
-	judge.Apply(cell)
-	cell.Objectives = judge.Objectives(cell, r.Objectives)
 }

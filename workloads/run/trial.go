@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/interrupt"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
@@ -268,7 +269,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	cell := c.blank(&workloads.Phase{Name: name})
 	cell.Kind, cell.Evidence = results.KindStep, nil
 	cell.Error, cell.Stack = fmt.Sprintf("%s: %v", name, err), stack(err)
-	add(c.runner.result, cell)
+	c.add(cell)
 }
 
 // allPhases executes the workload's phases in order and says whether it came to
@@ -286,7 +287,7 @@ func (c *combination) allPhases(ctx context.Context) bool {
 		}
 		if c.target.NotOffered != "" {
 			if p.Kind == workloads.Measure {
-				add(c.runner.result, c.notOffered(p))
+				c.add(c.notOffered(p))
 			}
 			continue
 		}
@@ -362,7 +363,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	}
 	m, err := c.execute(ctx, c.spec(p, load.Stream, load.Messages))
 	m.Evidence.Load = load.Note
-	add(c.runner.result, m.Cell)
+	c.add(m.Cell)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -384,7 +385,7 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) 
 	cell.Evidence.Settled = c.found.settled
 	cell.SetTime(began, time.Now())
 	cell.Engines = c.target.Observe()
-	add(c.runner.result, cell)
+	c.add(cell)
 	return nil
 }
 
@@ -416,7 +417,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		held.After = int64(c.target.Live.Messages())
 		m.Evidence.Held = held
 	}
-	add(c.runner.result, m.Cell)
+	c.add(m.Cell)
 	if p.Kind == workloads.Warmup {
 		c.found.warm = m.Steady || p.Operations > 0
 		c.found.median, c.found.workers = m.Median, m.Client.Workers
@@ -470,12 +471,12 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	cells := c.runner.result.Cells
 	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
 		cells[last].Error, cells[last].Stack = err.Error(), stack(err)
-		judged(c.runner.result, &cells[last])
+		judge.Apply(&cells[last], c.runner.result.Objectives)
 		return
 	}
 	cell := c.blank(p)
 	cell.Error, cell.Stack = err.Error(), stack(err)
-	add(c.runner.result, cell)
+	c.add(cell)
 }
 
 // interrupt executes a phase that interrupts operations. Of several shards the first does. On an
@@ -488,7 +489,7 @@ func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err er
 	}
 	cell.SetTime(began, time.Now())
 	if err == nil {
-		add(c.runner.result, cell)
+		c.add(cell)
 	}
 	return err
 }

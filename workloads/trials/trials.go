@@ -4,7 +4,6 @@
 package trials
 
 import (
-	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -13,61 +12,37 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Row is one operation of a model on an engine. It has the outcomes of all trials, and the medians of
-// the figures of the best trials: those whose verdict is ok; if there are none, those whose times
-// hold; else all.
+// Row is one operation of a model on an engine. Its values are medians of the best trials: those whose verdict
+// is ok; if there are none, those whose times hold; else all.
 type Row struct {
-	Cell   *results.Cell // a trial whose figures are in it
-	Op     results.Op
-	Bad    bool // the verdict of a trial is not ok
-	Used   []*results.Op
+	Cell   *results.Cell // one of the trials
+	Sum    results.Op    // the outcomes of all trials together, and the patterns that ran
+	Best   []*results.Op // of each of the best trials
 	Trials int
+	Bad    bool // the verdict of a trial is not ok
 }
 
 // Row puts the trials of an operation together. It returns false if no trial had it in
 // its mix.
 func (cs Column) Row(op string) (Row, bool) {
 	var r Row
-	best := cs.best(op)
+	best := math.MaxInt
 	for _, c := range cs {
 		o, ok := c.Ops[op]
 		if !ok {
 			continue
 		}
+		r.Cell = c
 		r.Trials++
 		r.Bad = r.Bad || c.Verdict != results.OK
-		if worth(c) == best {
-			r.Cell = cmp.Or(r.Cell, c)
-			r.Used = append(r.Used, &o)
+		if worth := worth(c); worth < best {
+			best, r.Best = worth, []*results.Op{&o}
+		} else if worth == best {
+			r.Best = append(r.Best, &o)
 		}
-		if r.Trials == 1 {
-			r.Op = o
-		} else {
-			r.Op.Add(&o)
-		}
+		r.Sum.Add(&o)
 	}
-	switch len(r.Used) {
-	case 0:
-		return r, false
-	case 1:
-		outcomes := r.Op
-		r.Op = *r.Used[0]
-		takeOutcomes(&r.Op, &outcomes)
-	default:
-		r.medians()
-	}
-	return r, true
-}
-
-// best is the worth of the best trials of the operation.
-func (cs Column) best(op string) int {
-	best := math.MaxInt
-	for _, c := range cs {
-		if _, ok := c.Ops[op]; ok {
-			best = min(best, worth(c))
-		}
-	}
-	return best
+	return r, r.Trials > 0
 }
 
 // worth orders trials, those first whose figures are of most worth.
@@ -81,66 +56,46 @@ func worth(c *results.Cell) int {
 	return 2
 }
 
-// takeOutcomes takes the outcomes of b and keeps the figures.
-func takeOutcomes(o, b *results.Op) {
-	o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped = b.Count, b.NotFound, b.Failed, b.Unknown, b.Dropped
-	o.NoTarget, o.TooLarge, o.Clamped, o.Errors = b.NoTarget, b.TooLarge, b.Clamped, b.Errors
-	o.Fallback, o.Missing, o.Support = b.Fallback, b.Missing, b.Support
-}
-
-// medians sets the figures of the row to the medians of its trials.
-func (r *Row) medians() {
-	o := &r.Op
-	mid := func(of func(o *results.Op) float64) float64 { return results.Median(r.Values(of)) }
-	o.Rate = mid(func(o *results.Op) float64 { return o.Rate })
-	s := &o.Store
-	costs := reflect.ValueOf(s).Elem()
-	for i := range costs.NumField() {
-		if costs.Type().Field(i).Tag.Get("add") == "mean" {
-			costs.Field(i).SetFloat(mid(func(o *results.Op) float64 { return reflect.ValueOf(o.Store).Field(i).Float() }))
-		}
-	}
-	if s.RowsExamined != nil {
-		examined := mid(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
-		s.RowsExamined = &examined
-	}
-	if o.Latency != nil {
-		l := r.percentiles(func(o *results.Op) *results.Latency { return cmp.Or(o.Latency, &o.Response) })
-		o.Latency = &l
-	}
-	o.Response = r.percentiles(func(o *results.Op) *results.Latency { return &o.Response })
-	o.Service = r.percentiles(func(o *results.Op) *results.Latency { return &o.Service })
-	o.Wait = r.percentiles(func(o *results.Op) *results.Latency { return &o.Wait })
-	o.Due = nil
-	if slices.ContainsFunc(r.Used, func(o *results.Op) bool { return o.Due != nil }) {
-		due := r.percentiles(r.Cell.Due)
-		o.Due = &due
-	}
-}
-
-func (r *Row) percentiles(of func(o *results.Op) *results.Latency) results.Latency {
-	mid := func(p float64) int64 {
-		ns := results.Median(r.Values(func(o *results.Op) float64 { return of(o).At(p) }))
-		if math.IsInf(ns, 1) {
-			return results.NeverEnded
-		}
-		return int64(ns)
-	}
-	return results.Latency{
-		P50: mid(0.5), P90: mid(0.9), P99: mid(0.99), P999: mid(0.999), Max: mid(1),
-		Mean: results.Median(r.Values(func(o *results.Op) float64 { return of(o).Mean })),
-	}
-}
-
-// Values are the values of the trials in which the operation was ok at least once.
+// Values are the values of the best trials in which the operation was ok at least once.
 func (r *Row) Values(of func(o *results.Op) float64) []float64 {
 	var vs []float64
-	for _, o := range r.Used {
+	for _, o := range r.Best {
 		if o.Count > 0 {
 			vs = append(vs, of(o))
 		}
 	}
 	return vs
+}
+
+// Median is the median of Values; NaN if none is known.
+func (r *Row) Median(of func(o *results.Op) float64) float64 {
+	return results.Series(r.Values(of)).Median()
+}
+
+// Scheduled is the median of a percentile of all scheduled operations, also of trials in which none succeeded.
+func (r *Row) Scheduled(p float64) float64 {
+	var all []float64
+	for _, o := range r.Best {
+		if o.Attempted() > 0 {
+			all = append(all, o.Scheduled().At(p))
+		}
+	}
+	return results.Median(all)
+}
+
+// Cost has the medians of what the operation costs the engine.
+func (r *Row) Cost() (s results.StoreCost) {
+	fields := reflect.ValueOf(&s).Elem()
+	for i := range fields.NumField() {
+		if fields.Type().Field(i).Tag.Get("add") == "mean" {
+			fields.Field(i).SetFloat(r.Median(func(o *results.Op) float64 { return reflect.ValueOf(o.Store).Field(i).Float() }))
+		}
+	}
+	if r.Sum.Store.RowsExamined != nil {
+		examined := r.Median(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
+		s.RowsExamined, s.Traced = &examined, r.Sum.Store.Traced
+	}
+	return s
 }
 
 // Column are the cells of a model on an engine, one a trial.
@@ -181,7 +136,7 @@ func (cs Column) Counted(op string, f results.Figure) Value {
 	var means []float64
 	var squares float64
 	row, _ := cs.Row(op)
-	for _, o := range row.Used {
+	for _, o := range row.Best {
 		if o.Count == 0 {
 			continue
 		}
@@ -221,7 +176,7 @@ func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float6
 		if !ok || c.Verdict != results.OK || !o.Enough(f.Percentile()) {
 			continue
 		}
-		times = append(times, c.Time(&o, f))
+		times = append(times, o.Scheduled().At(f.Percentile()))
 		intervals = c.Times(op, f)
 		if o.DueDiffers() { // intervals have only operations that were ok
 			intervals = slices.Repeat(times[:1], knownIntervals)
