@@ -24,11 +24,7 @@ func Additions(r *results.Run) string {
 		}
 		var requests, added, bytes, addedBytes float64
 		var names []string // of added patterns
-		for i := range r.Cells {
-			c := &r.Cells[i]
-			if c.Model != model || !c.Measured() {
-				continue
-			}
+		for _, c := range r.Select(func(c *results.Cell) bool { return c.Model == model && c.Measured() }) {
 			for _, o := range c.Ops {
 				bytes += float64(o.Count) * (o.Store.BytesRead + o.Store.BytesWritten)
 				addedBytes += float64(o.Count) * o.Store.BytesAdded

@@ -37,22 +37,12 @@ type Section struct {
 // that is not ok, in the order of the run.
 func Sections(r *results.Run) []Section {
 	var all []Section
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.Kind == results.KindWarmup && c.Verdict == results.OK || len(c.Ops) == 0 && c.Verdict == results.OK {
-			continue // a warm-up, or a phase without operations
-		}
-		at := slices.IndexFunc(all, func(s Section) bool {
-			o := s.Cells[0]
-			return o.Where() == c.Where() && o.Durability == c.Durability && LoadLine(o) == LoadLine(c)
-		})
-		if at < 0 {
-			at, all = len(all), append(all, Section{})
-		}
-		all[at].Cells = append(all[at].Cells, c)
-	}
-	for i := range all {
-		all[i].Ops = results.OpsOf(all[i].Cells)
+	shown := r.Select(func(c *results.Cell) bool { // not warm-ups, and phases without operations
+		return c.Verdict != results.OK || c.Kind != results.KindWarmup && len(c.Ops) > 0
+	})
+	alike := func(c *results.Cell) [3]string { return [3]string{c.Where(), c.Durability, LoadLine(c)} }
+	for _, cells := range results.Grouped(shown, alike) {
+		all = append(all, Section{cells, results.OpsOf(cells)})
 	}
 	slices.SortStableFunc(all, func(a, b Section) int { return a.order() - b.order() })
 	return all

@@ -301,17 +301,10 @@ type grown struct {
 // byMetric groups by phase, operation and metric.
 func byMetric(all []results.Growth) []grown {
 	var groups []grown
-	for _, g := range all {
-		at := slices.IndexFunc(groups, func(o grown) bool {
-			return o.phase == g.Phase && o.op == g.Op && o.figure == g.Figure
-		})
-		if at < 0 {
-			at, groups = len(groups), append(groups, grown{phase: g.Phase, op: g.Op, figure: g.Figure})
-		}
-		groups[at].models = append(groups[at].models, g)
-	}
-	for i := range groups {
-		slices.SortStableFunc(groups[i].models, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+	metric := func(g results.Growth) [3]string { return [3]string{g.Phase, g.Op, string(g.Figure)} }
+	for _, of := range results.Grouped(all, metric) {
+		slices.SortStableFunc(of, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+		groups = append(groups, grown{of[0].Phase, of[0].Op, of[0].Figure, of})
 	}
 	return groups
 }

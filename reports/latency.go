@@ -28,7 +28,7 @@ func thousands(n int64) string {
 // first are the sections of the first screen: for each measured phase the verdict, the whole load and
 // the operations.
 func (v *run) first() (all []document.Section) {
-	for _, loads := range byPhase(v.loads) {
+	for _, loads := range results.Grouped(v.loads, func(l ranking.Load) string { return l.Phase }) { // on several engines
 		verdict := document.Section{ID: "verdict"}
 		for i := range loads {
 			l := &loads[i]
@@ -56,18 +56,6 @@ func (v *run) first() (all []document.Section) {
 		default:
 			all = append(all, v.operations(&loads[0]))
 		}
-	}
-	return all
-}
-
-// byPhase groups the loads of the same phase on several engines.
-func byPhase(loads []ranking.Load) (all [][]ranking.Load) {
-	for i := range loads {
-		at := slices.IndexFunc(all, func(o []ranking.Load) bool { return o[0].Phase == loads[i].Phase })
-		if at < 0 {
-			at, all = len(all), append(all, nil)
-		}
-		all[at] = append(all[at], loads[i])
 	}
 	return all
 }

@@ -39,10 +39,9 @@ func Regime(all []Section, n Names) string {
 
 // Floors says what the harness and each model cost by themselves.
 func Floors(r *results.Run) string {
-	var order, parts []string
-	of := map[string][]*results.Floor{} // by model
-	for i := range r.Floor {
-		f := &r.Floor[i]
+	var parts []string
+	var measured []results.Floor
+	for _, f := range r.Floor {
 		switch {
 		case f.Error != "":
 			parts = append(parts, fmt.Sprintf("%s not measured (%s)", cmp.Or(f.Model, "harness"), f.Error))
@@ -50,16 +49,13 @@ func Floors(r *results.Run) string {
 			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation",
 				words.Duration(f.NS), words.Amount(f.Allocs)))
 		default:
-			if of[f.Model] == nil {
-				order = append(order, f.Model)
-			}
-			of[f.Model] = append(of[f.Model], f)
+			measured = append(measured, f)
 		}
 	}
-	longer := func(a, b *results.Floor) int { return cmp.Compare(a.NS, b.NS) }
-	for _, m := range order {
-		least, most := slices.MinFunc(of[m], longer), slices.MaxFunc(of[m], longer)
-		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", m, words.Duration(least.NS), least.Op,
+	longer := func(a, b results.Floor) int { return cmp.Compare(a.NS, b.NS) }
+	for _, of := range results.Grouped(measured, func(f results.Floor) string { return f.Model }) {
+		least, most := slices.MinFunc(of, longer), slices.MaxFunc(of, longer)
+		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", of[0].Model, words.Duration(least.NS), least.Op,
 			words.Duration(most.NS), most.Op))
 	}
 	if len(parts) == 0 {
@@ -184,8 +180,8 @@ func settingsOrder(settings map[string]string) []string {
 // durabilities are the classes of an engine's measured cells.
 func durabilities(r *results.Run, engine string) string {
 	var ds []string
-	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Engine == engine && c.Measured() && !slices.Contains(ds, c.Durability) {
+	for _, c := range r.Select((*results.Cell).Measured) {
+		if c.Engine == engine && !slices.Contains(ds, c.Durability) {
 			ds = append(ds, c.Durability)
 		}
 	}
@@ -245,18 +241,15 @@ func joined(parts []string) string {
 // compress their files, if they differ in that.
 func EnginesIn(r *results.Run) []string {
 	var engines, compressions []string
-	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Engines != nil && c.Measured() && compression(c) != "" {
-			compressions = append(compressions, compression(c))
+	measured := r.Select(func(c *results.Cell) bool { return c.Engines != nil && c.Measured() })
+	for _, c := range measured {
+		if by := compression(c); by != "" {
+			compressions = append(compressions, by)
 		}
 	}
 	slices.Sort(compressions)
 	differ := len(slices.Compact(compressions)) > 1
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.Engines == nil || !c.Measured() {
-			continue
-		}
+	for _, c := range measured {
 		s := joined([]string{
 			strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" ")),
 			"durability " + c.Durability,

@@ -99,11 +99,7 @@ func (c *Comparison) pair(base, new Side, force bool) (alone []string) {
 func (s Side) trials() (of map[Subject][]trial, order []Subject) {
 	of = map[Subject][]trial{}
 	for _, r := range s.Runs {
-		for i := range r.Cells {
-			c := &r.Cells[i]
-			if c.Kind != results.KindMeasure {
-				continue
-			}
+		for _, c := range r.Select((*results.Cell).Measured) {
 			k := Subject{c.Model, c.Engine, c.Where()}
 			if of[k] == nil {
 				order = append(order, k)

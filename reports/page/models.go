@@ -65,11 +65,7 @@ func behindOf(r *results.Run, model string) (bs []behind, ran []string) {
 	type key struct{ op, patterns string }
 	var order []string
 	texts, seen := map[string][]string{}, map[key]bool{}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if c.Model != model || !c.Measured() {
-			continue
-		}
+	for _, c := range r.Select(func(c *results.Cell) bool { return c.Model == model && c.Measured() }) {
 		for op, o := range c.Ops {
 			if len(o.Patterns) == 0 {
 				continue

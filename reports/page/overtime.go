@@ -78,21 +78,12 @@ func fewer(all []results.Interval) []results.Interval {
 // overTime draws each model on each engine in each trial over time, its phases that of accepts one after another:
 // outcomes a second, and latencies. All have the same axes of values, so that they can be compared.
 func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all []document.Chart) {
-	type target struct {
-		model, engine string
-		trial, shard  int
-	}
-	var order []target
-	phases := map[target][]phaseTime{}
+	var drawn []phaseTime
 	rate, low, high := 1.0, math.Inf(1), 1.0
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		if len(c.Timeline) < timelineLeast || !of(c) {
 			continue
-		}
-		t := target{c.Model, c.Engine, c.Trial, c.Shard}
-		if len(phases[t]) == 0 {
-			order = append(order, t)
 		}
 		p := phaseTime{cell: c, intervals: fewer(c.Timeline)}
 		for j := range p.intervals {
@@ -102,13 +93,15 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 				low, high = min(low, float64(max(1, in.P50))), max(high, float64(in.Slowest()))
 			}
 		}
-		phases[t] = append(phases[t], p)
+		drawn = append(drawn, p)
 	}
 	decade := func(ns float64, round func(float64) float64) float64 { return math.Pow(10, round(math.Log10(ns))) }
 	latency := document.Axis{Scale: document.Log, From: decade(min(low, high), math.Floor), To: decade(high, math.Ceil)}
 	latency.To = max(latency.To, 10*latency.From)
-	for _, t := range order {
-		ps := phases[t]
+	target := func(p phaseTime) results.Key {
+		return results.Key{Model: p.cell.Model, Engine: p.cell.Engine, Trial: p.cell.Trial, Shard: p.cell.Shard}
+	}
+	for _, ps := range results.Grouped(drawn, target) {
 		place(ps)
 		name := n.Of(ps[0].cell)
 		rates := timeChart(name+": operations a second", ps, document.Axis{To: rate, Text: rateLabel})

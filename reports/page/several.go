@@ -173,41 +173,31 @@ func severalCurves(sources []Source, labels []string) (all []document.Section) {
 		results.Curve
 		label string
 	}
-	of := map[compare.Subject][]curve{}
-	var order []compare.Subject
+	var curves []curve
 	for i := range sources {
 		for _, c := range sources[i].Curves {
-			if len(c.Points) == 0 || !measured(sources[i].Run, &c) {
-				continue
+			if len(c.Points) > 0 && measured(sources[i].Run, &c) {
+				curves = append(curves, curve{c, labels[i]})
 			}
-			k := compare.Subject{Model: c.Model, Engine: c.Engine, Phase: c.Phase}
-			if of[k] == nil {
-				order = append(order, k)
-			}
-			of[k] = append(of[k], curve{c, labels[i]})
 		}
 	}
-	for _, k := range order {
+	subject := func(c curve) compare.Subject {
+		return compare.Subject{Model: c.Model, Engine: c.Engine, Phase: c.Phase}
+	}
+	for _, of := range results.Grouped(curves, subject) {
 		s := document.Section{
-			ID: "percentiles", Title: "Percentile curves, " + k.String(), Fold: true,
+			ID: "percentiles", Title: "Percentile curves, " + subject(of[0]).String(), Fold: true,
 			Lead: "The latencies of all trials of each run, laid over each other.",
 		}
-		var ops []string
-		for _, c := range of[k] {
-			if slices.Contains(ops, c.Op) {
-				continue
-			}
-			ops = append(ops, c.Op)
+		for _, same := range results.Grouped(of, func(c curve) string { return c.Op }) {
 			var drawn []results.Curve
-			for _, o := range of[k] {
-				if o.Op == c.Op {
-					o.Model = o.label // names the line
-					drawn = append(drawn, o.Curve)
-				}
+			for _, c := range same {
+				c.Model = c.label // names the line
+				drawn = append(drawn, c.Curve)
 			}
 			if len(drawn) > 1 {
 				label := func(c *results.Curve) string { return c.Model }
-				s.Charts = append(s.Charts, newPercentileChart(c.Op, drawn, lastOf(drawn), label))
+				s.Charts = append(s.Charts, newPercentileChart(drawn[0].Op, drawn, lastOf(drawn), label))
 			}
 		}
 		if len(s.Charts) > 0 {

@@ -66,28 +66,23 @@ func Of(r *results.Run, by Metric) []Load {
 		rate                    float64
 		clients                 int
 	}
-	var order []key
-	phases := map[key][]*results.Cell{}
 	models, engines := map[string]bool{}, map[string]bool{}
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	measured := r.Select(func(c *results.Cell) bool {
 		models[c.Model], engines[c.Engine] = true, true
-		if !c.Measured() || len(c.Ops) == 0 && c.Verdict == results.OK {
-			continue
-		}
-		k := key{c.Where(), c.Engine, c.Arrivals, c.Rate, c.Clients}
-		if phases[k] == nil {
-			order = append(order, k)
-		}
-		phases[k] = append(phases[k], c)
-	}
-	if len(order) > 1 {
-		order = slices.DeleteFunc(order, func(k key) bool { return k.where == Unthrottled && k.arrivals == "closed" })
+		return c.Measured() && (len(c.Ops) > 0 || c.Verdict != results.OK)
+	})
+	phases := results.Grouped(measured, func(c *results.Cell) key {
+		return key{c.Where(), c.Engine, c.Arrivals, c.Rate, c.Clients}
+	})
+	if len(phases) > 1 {
+		phases = slices.DeleteFunc(phases, func(of []*results.Cell) bool {
+			return of[0].Where() == Unthrottled && of[0].Arrivals == "closed"
+		})
 	}
 	var all []Load
-	for _, k := range order {
-		l := Load{Phase: k.where, Engine: k.engine, Cell: phases[k][0], By: by}
-		for _, cs := range trials.Columns(phases[k]) {
+	for _, cells := range phases {
+		l := Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
+		for _, cs := range trials.Columns(cells) {
 			m := newModel(r, cs)
 			if len(models) == 1 && len(engines) > 1 {
 				m.Name = m.Engine

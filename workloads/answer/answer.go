@@ -66,11 +66,7 @@ const inconclusive = "inconclusive"
 // about are the models and engines that a sentence is said of.
 func (s *Sentence) about(r *results.Run) (all []filling) {
 	named := slices.ContainsFunc(s.figures(), func(f figure) bool { return f.model != "" })
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if !c.Measured() {
-			continue
-		}
+	for _, c := range r.Select((*results.Cell).Measured) {
 		w := filling{model: c.Model, engine: c.Engine}
 		if named {
 			w.model = ""

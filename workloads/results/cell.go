@@ -252,6 +252,29 @@ func (c *Cell) SetTime(began, ended time.Time) {
 // Measured reports whether the cell is a measured phase.
 func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
 
+// Select are the cells of the run that keep accepts.
+func (r *Run) Select(keep func(*Cell) bool) (all []*Cell) {
+	for i := range r.Cells {
+		if c := &r.Cells[i]; keep(c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Grouped puts values of the same key together. Groups are in the order of their first values.
+func Grouped[S ~[]V, V any, K comparable](all S, key func(V) K) (groups []S) {
+	at := map[K]int{}
+	for _, v := range all {
+		k := key(v)
+		if _, ok := at[k]; !ok {
+			at[k], groups = len(groups), append(groups, nil)
+		}
+		groups[at[k]] = append(groups[at[k]], v)
+	}
+	return groups
+}
+
 // OpsOf lists the operations of the cells, the most frequent first.
 func OpsOf(cells []*Cell) []string {
 	asked := map[string]int64{}

@@ -93,11 +93,7 @@ func OpenCurves(dir string, r *Run) ([]Curve, error) {
 func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
 	var curves []Curve
 	tags := map[string]int{} // the index of each tag's curve
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if !c.Measured() {
-			continue
-		}
+	for _, c := range r.Select((*Cell).Measured) {
 		for _, op := range OpsOf([]*Cell{c}) {
 			n := slices.IndexFunc(curves, func(o Curve) bool {
 				return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Where() && o.Op == op

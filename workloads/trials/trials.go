@@ -103,17 +103,7 @@ type Column []*results.Cell
 
 // Columns sorts the cells of a section by model and engine.
 func Columns(cells []*results.Cell) []Column {
-	var columns []Column
-	for _, c := range cells {
-		at := slices.IndexFunc(columns, func(cs Column) bool {
-			return cs[0].Model == c.Model && cs[0].Engine == c.Engine
-		})
-		if at < 0 {
-			at, columns = len(columns), append(columns, nil)
-		}
-		columns[at] = append(columns[at], c)
-	}
-	return columns
+	return results.Grouped(Column(cells), func(c *results.Cell) [2]string { return [2]string{c.Model, c.Engine} })
 }
 
 // Value is the figure of one column.
@@ -276,7 +266,8 @@ func Growths(r *results.Run) []results.Growth {
 		return nil
 	}
 	var all []results.Growth
-	for _, cells := range sweptPhases(r) {
+	swept := r.Select(func(c *results.Cell) bool { return c.Measured() && c.Point != "" })
+	for _, cells := range results.Grouped(swept, func(c *results.Cell) string { return c.Phase }) {
 		for _, op := range results.OpsOf(cells) {
 			for _, f := range growthFigures {
 				for _, cs := range Columns(cells) {
@@ -288,22 +279,6 @@ func Growths(r *results.Run) []results.Growth {
 		}
 	}
 	return append(all, partitionsOf(r)...)
-}
-
-// sweptPhases are the cells of each measured phase at all points.
-func sweptPhases(r *results.Run) (phases [][]*results.Cell) {
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if !c.Measured() || c.Point == "" {
-			continue
-		}
-		at := slices.IndexFunc(phases, func(cs []*results.Cell) bool { return cs[0].Phase == c.Phase })
-		if at < 0 {
-			at, phases = len(phases), append(phases, nil)
-		}
-		phases[at] = append(phases[at], c)
-	}
-	return phases
 }
 
 // growthOf fits one figure of a column. It returns false if the figure is not known at any point.
