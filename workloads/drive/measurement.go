@@ -27,7 +27,7 @@ func (p *phase) measurement() Measurement {
 	if p.hiccups != nil { // a phase that began
 		all, _ := results.TimesOf(p.recorder.Total(p.slots.every()...))
 		hiccups, delays := p.hiccups.report(), all.Delays()
-		delays.Add(&p.stats.delays)
+		results.Add(&delays, &p.stats.delays)
 		m.AllOps, evidence.Hiccups, evidence.Delays = &all, &hiccups, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}

@@ -35,7 +35,7 @@ type tally struct {
 }
 
 func (t *tally) add(b *tally) {
-	t.Offered.Add(&b.Offered)
+	results.Add(&t.Offered, &b.Offered)
 	t.started += b.started
 	t.late += b.late
 	t.queued += b.queued
@@ -157,8 +157,8 @@ func (s *stats) add(b *stats) {
 	for i := range b.streams {
 		s.count(i, &b.streams[i])
 	}
-	s.evidence.Add(&b.evidence)
-	s.delays.Add(&b.delays)
+	results.Add(&s.evidence, &b.evidence)
+	results.Add(&s.delays, &b.delays)
 	s.busy += b.busy
 	for i := range b.ops {
 		s.ops[i].merge(&b.ops[i])

@@ -38,11 +38,11 @@ func (m *Merged) cell(parts []*results.Cell) results.Cell {
 		c.Stack = cmp.Or(c.Stack, p.Stack)
 	}
 	c.Error = strings.Join(wrong, "; ")
-	c.Offered = offered(parts)
+	c.Offered = total(parts, func(c *results.Cell) *results.Offered { return c.Offered }, results.Add)
 	c.Streams = m.streams(parts)
 	m.operations(&c, parts, func(op string) string { return op })
 	c.Timeline = timeline(parts, began)
-	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client }, (*results.ClientInfo).Add)
+	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client }, results.Add)
 	c.Evidence = m.evidence(&c, parts)
 	c.Before = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Before })
 	c.Engines = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Engines })
@@ -72,10 +72,6 @@ func total[T any](parts []*results.Cell, of func(*results.Cell) *T, add func(sum
 	return &sum
 }
 
-func offered(parts []*results.Cell) *results.Offered {
-	return total(parts, func(c *results.Cell) *results.Offered { return c.Offered }, (*results.Offered).Add)
-}
-
 // streams merges each stream as if it were a cell of its own.
 func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 	for i := range parts[0].Streams {
@@ -91,7 +87,7 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 		c := *alone[0]
 		c.Key = union(c.Key)
 		tagged := func(op string) string { return parts[0].Tagged(&one, op) }
-		one.Offered = *offered(alone)
+		one.Offered = *total(alone, func(c *results.Cell) *results.Offered { return c.Offered }, results.Add)
 		m.operations(&c, alone, tagged)
 		one.Ops, one.AllOps = c.Ops, c.AllOps
 		all = append(all, one)
@@ -171,7 +167,7 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 		if e == nil {
 			return nil
 		}
-		sum.Add(e)
+		results.Add(&sum, e)
 	}
 	sum.Windows, sum.Waits = windows(parts)
 	if t, ok := judge.Trend(sum.Windows); ok {
@@ -193,7 +189,7 @@ func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evid
 	d := c.AllOps.Delays()
 	for _, p := range parts {
 		if of := p.Evidence.Delays; of != nil {
-			d.Add(of)
+			results.Add(&d, of)
 		}
 	}
 	sum.Delays = &d

@@ -15,7 +15,7 @@ func (o *Op) Add(b *Op) {
 	n, m := o.Count, b.Count
 	o.Store.add(n, &b.Store, m)
 	o.Patterns = addPatterns(o.Patterns, n, b.Patterns, m)
-	add(o, b)
+	Add(o, b)
 	if slices.Index(supports, b.Support) > slices.Index(supports, o.Support) {
 		o.Support = b.Support
 	}
@@ -171,33 +171,16 @@ func SortErrors(all []ErrorCount) []ErrorCount {
 	return all
 }
 
-// Add adds what other workers' or generators' own delays changed.
-func (d *Delays) Add(b *Delays) { add(d, b) }
-
-// Add adds the schedule of another load generator at the same time.
-func (o *Offered) Add(b *Offered) { add(o, b) }
-
-// Add adds what another load generator used at the same time. Processors, memory and workers
-// are sums; shares and losses become those of the worst generator. Limits stay those of c.
-func (c *ClientInfo) Add(b *ClientInfo) { add(c, b) }
-
-// Add adds what another load generator showed at the same time. Counts are sums; times are
-// those of the worst generator. Values that follow from all generators together stay as they are:
-// Windows, Waits, Trend, Delays, Shards, Held, and the distribution of the hiccups.
-func (e *Evidence) Add(b *Evidence) {
-	add(e, b)
-	if b.Hiccups != nil {
-		if e.Hiccups == nil {
-			e.Hiccups = &Hiccups{}
-		}
-		add(e.Hiccups, b.Hiccups)
-	}
-}
+// Add adds what another load generator, worker or stream counted at the same time: Delays, Offered, ClientInfo,
+// Evidence. The tag add of a field says how: sum, max, size (a sum that is -1 if a part is negative), store (a sum),
+// or (true, or the first text), and, each (of the fields that it points to). Shares and losses become those of the
+// worst; fields without the tag follow from all parts together, and stay as they are.
+func Add[T any](a, b *T) { addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "sum") }
 
 // Add adds the sizes of another store of the same engine. A size that one of them does not report is
 // not known of both. Version and Settings stay those of i.
 func (i *EngineInfo) Add(b *EngineInfo) {
-	add(i, b)
+	Add(i, b)
 	i.AddMissing(b)
 }
 
@@ -217,7 +200,7 @@ func (a *Audit) Add(b *Audit, common bool) {
 	if common {
 		store = "max"
 	}
-	addFields(a, b, store)
+	addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), store)
 	for _, text := range []struct {
 		to  *string
 		add string
@@ -229,26 +212,25 @@ func (a *Audit) Add(b *Audit, common bool) {
 	a.Notes = append(a.Notes, b.Notes...)
 }
 
-// add adds the fields of b to those of a. The tag add of a field says how: sum, max, size (a sum that is
-// -1 if a part is negative), store (a sum), or (true, or the first text), and. Other fields stay as they are.
-func add[T any](a, b *T) { addFields(a, b, "sum") }
-
-// addFields is add with the rule for the fields store.
-func addFields[T any](a, b *T, store string) {
-	sum, other := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+// addFields is Add with the rule for the fields store.
+func addFields(sum, other reflect.Value, store string) {
 	for i := range sum.NumField() {
 		rule := sum.Type().Field(i).Tag.Get("add")
-		if rule == "" {
-			continue
-		} else if rule == "store" {
+		if rule == "store" {
 			rule = store
 		}
-		switch x, y := sum.Field(i), other.Field(i); x.Kind() {
-		case reflect.Bool:
+		switch x, y := sum.Field(i), other.Field(i); {
+		case rule == "" || rule == "each" && y.IsNil():
+		case rule == "each":
+			if x.IsNil() {
+				x.Set(reflect.New(x.Type().Elem()))
+			}
+			addFields(x.Elem(), y.Elem(), store)
+		case x.Kind() == reflect.Bool:
 			x.SetBool(x.Bool() && y.Bool() || rule == "or" && (x.Bool() || y.Bool()))
-		case reflect.String:
+		case x.Kind() == reflect.String:
 			x.SetString(cmp.Or(x.String(), y.String()))
-		case reflect.Float64:
+		case x.Kind() == reflect.Float64:
 			x.SetFloat(joined(rule, x.Float(), y.Float()))
 		default:
 			x.SetInt(joined(rule, x.Int(), y.Int()))

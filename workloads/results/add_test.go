@@ -67,9 +67,9 @@ func TestEveryFieldIsAdded(t *testing.T) {
 	everyFieldIsAdded(t, (*Op).Add, "Times", "Quantiles") // of histograms, by TimesOf
 	everyFieldIsAdded(t, (*Outcomes).Add)
 	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")
-	everyFieldIsAdded(t, (*Offered).Add)
-	everyFieldIsAdded(t, (*ClientInfo).Add, "Limits")
-	everyFieldIsAdded(t, (*Evidence).Add, "Held", "Delays", "Windows", "Waits", "Trend", "Shards",
+	everyFieldIsAdded(t, Add[Offered])
+	everyFieldIsAdded(t, Add[ClientInfo], "Limits")
+	everyFieldIsAdded(t, Add[Evidence], "Held", "Delays", "Windows", "Waits", "Trend", "Shards",
 		"Hiccups.Lateness") // of all generators together, by package merge
 	everyFieldIsAdded(t, (*EngineInfo).Add, "Version", "Settings")
 	everyFieldIsAdded(t, func(a, b *Audit) { a.Add(b, false) }, "Model", "Engine", "Point", "Trial", "Shard")

@@ -150,7 +150,7 @@ type Evidence struct {
 
 	// Hiccups are times in which the process could not run. Delays are what the
 	// client's own delays changed.
-	Hiccups *Hiccups `json:"hiccups,omitempty"`
+	Hiccups *Hiccups `json:"hiccups,omitempty" add:"each"`
 	Delays  *Delays  `json:"delays,omitempty"`
 
 	// Windows are the service times of the phase's windows: a window's is the weighted mean

@@ -77,7 +77,7 @@ func addOps(a, b map[string]Outcomes) map[string]Outcomes {
 // Add adds what became of other operations, as Interval.Add does.
 func (o *Outcomes) Add(b *Outcomes) {
 	o.P50 = meanOf(o.P50, o.OK, b.P50, b.OK)
-	add(o, b)
+	Add(o, b)
 }
 
 // meanOf is the mean of two values, weighted by their operations.
