@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/mailbench/mailbench/reports/document"
@@ -57,10 +58,8 @@ func (v *run) stream(t *document.Table, s *Section, name string) {
 		for _, c := range cs {
 			if of := c.Stream(name); of != nil {
 				one := c.Alone(of)
-				one.Ops = map[string]results.Op{"": allOf(of)}
-				for op, o := range of.Ops {
-					one.Ops[op] = o
-				}
+				one.Ops = map[string]results.Op{"": one.Op("")}
+				maps.Copy(one.Ops, of.Ops)
 				late[one] = of.Late + of.Queued
 				own = append(own, one)
 			}
@@ -112,24 +111,6 @@ func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, 
 		row = append(row, percentile(r.Scheduled(p), !few))
 	}
 	return row
-}
-
-// allOf is all operations of the stream as one.
-func allOf(s *results.Stream) results.Op {
-	var all results.Op
-	offered := false
-	for _, o := range s.Ops {
-		all.Add(&o)
-		offered = offered || o.Offered()
-	}
-	all.Fallback, all.Missing, all.Support = "", "", results.NotOffered
-	if offered {
-		all.Support = results.Native
-	}
-	if s.AllOps != nil {
-		all.Times = *s.AllOps
-	}
-	return all
 }
 
 // patterns has the times of the access patterns of each operation, the longest median first. Those of cells

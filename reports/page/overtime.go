@@ -62,15 +62,7 @@ func place(ps []phaseTime) {
 // fewer puts neighbors together until there are at most timelineMost intervals.
 func fewer(all []results.Interval) []results.Interval {
 	for len(all) > timelineMost {
-		var half []results.Interval
-		for i := 0; i < len(all); i += 2 {
-			in := all[i]
-			if i+1 < len(all) {
-				in.Follow(&all[i+1])
-			}
-			half = append(half, in)
-		}
-		all = half
+		all = results.Halved(all)
 	}
 	return all
 }

@@ -267,7 +267,7 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 		m.values[Mean][i] = sum(func(o *results.Op) float64 { return o.OK().Mean })
 		m.values[P99][i] = quantile(parts(c, shares), 0.99)
 		for _, x := range Counters {
-			m.values[x][i] = sum(func(o *results.Op) float64 { return properties[x].cost(&o.Store) })
+			m.values[x][i] = sum(func(o *results.Op) float64 { return o.Store.Of(results.Figure(x)) })
 		}
 	}
 }
@@ -373,7 +373,7 @@ func (m *Model) Count(op string) (n int64) {
 
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
 func (m *Model) Cost(op string, x Metric) float64 {
-	return m.Each(op, func(o *results.Op) float64 { return properties[x].cost(&o.Store) }).Median()
+	return m.Each(op, func(o *results.Op) float64 { return o.Store.Of(results.Figure(x)) }).Median()
 }
 
 // rank sorts the models and finds out how many share the first place.

@@ -19,21 +19,21 @@ type Metric string
 // Metrics. Latencies are in nanoseconds. The others are counted by the driver and the engine: per
 // operation, and Disk per message of the load. KB are 1,000 bytes.
 const (
-	Typical    Metric = "typical"    // p50 of each operation, weighted by its share
-	Mean       Metric = "mean"       // mean of all operations
-	P99        Metric = "p99"        // 99th percentile of all operations together
-	Requests   Metric = "requests"   // requests that the driver sent to the engine
-	Rows       Metric = "scanned"    // rows and index entries that the engine scanned
-	Read       Metric = "read"       // bytes read
-	Written    Metric = "written"    // bytes written
-	Disk       Metric = "disk"       // bytes on disk per message, after compaction, without the log
-	Throughput Metric = "throughput" // nanoseconds per operation, as fast as the store answers
+	Typical    Metric = "typical"                    // p50 of each operation, weighted by its share
+	Mean       Metric = "mean"                       // mean of all operations
+	P99        Metric = "p99"                        // 99th percentile of all operations together
+	Requests   Metric = Metric(results.Calls)        // requests that the driver sent to the engine
+	Rows       Metric = Metric(results.Examined)     // rows and index entries that the engine scanned
+	Read       Metric = Metric(results.BytesRead)    // bytes read
+	Written    Metric = Metric(results.BytesWritten) // bytes written
+	Disk       Metric = "disk"                       // bytes on disk per message, after compaction, without the log
+	Throughput Metric = "throughput"                 // nanoseconds per operation, as fast as the store answers
 )
 
 // Metrics are all of them, in the order of reports.
 var Metrics = []Metric{Typical, Mean, P99, Requests, Rows, Read, Written, Disk, Throughput}
 
-// Counters are those of a single operation, too: what it costs the engine.
+// Counters are those of a single operation, too: what it costs the engine. They are figures of results.
 var Counters = []Metric{Requests, Rows, Read, Written}
 
 // Ranking are those by which models can be ranked: the metrics of the measured phase itself.
@@ -47,8 +47,6 @@ type property struct {
 	number     func(v float64) string
 	verb, noun string // "a scans 16.8 rows/op"
 	advice     string // what it means to need more
-	// cost is a counter of one operation.
-	cost func(s *results.StoreCost) float64
 }
 
 var properties = map[Metric]property{
@@ -57,19 +55,19 @@ var properties = map[Metric]property{
 	P99:     {timed: true, name: "p99 latency", unit: "ms", number: fineMS},
 	Requests: {
 		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests/op",
-		advice: "each is a network round trip", cost: func(s *results.StoreCost) float64 { return s.Calls },
+		advice: "each is a network round trip",
 	},
 	Rows: {
 		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows/op",
-		advice: "slow as data grows", cost: func(s *results.StoreCost) float64 { return s.Of(results.Examined) },
+		advice: "slow as data grows",
 	},
 	Read: {
 		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB/op",
-		advice: "slow over a network", cost: func(s *results.StoreCost) float64 { return s.BytesRead },
+		advice: "slow over a network",
 	},
 	Written: {
 		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB/op",
-		advice: "costly to compact", cost: func(s *results.StoreCost) float64 { return s.BytesWritten },
+		advice: "costly to compact",
 	},
 	Disk: {
 		name: "disk per message", unit: "KB", number: KB, verb: "store", noun: "KB per message",

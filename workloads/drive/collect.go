@@ -470,10 +470,5 @@ func (t *timeline) append(in results.Interval, last bool) {
 	if len(t.intervals) < intervalsMost {
 		return
 	}
-	half := t.intervals[:0]
-	for i := 0; i+1 < len(t.intervals); i += 2 {
-		t.intervals[i].Follow(&t.intervals[i+1])
-		half = append(half, t.intervals[i])
-	}
-	t.intervals, t.full = half, 2*max(t.full, t.tick.Seconds())
+	t.intervals, t.full = results.Halved(t.intervals), 2*max(t.full, t.tick.Seconds())
 }

@@ -134,14 +134,8 @@ func succeeded(c *results.Cell) (ok, wrong int64) {
 }
 
 // emptyBecause says why no operation was ok although none had an error.
-func emptyBecause(ops map[string]results.Op) string {
-	var sum results.Op
-	offered := false
-	for _, o := range ops {
-		sum.Add(&o)
-		offered = offered || o.Support != results.NotOffered
-	}
-	switch {
+func emptyBecause(c *results.Cell) string {
+	switch sum := c.Op(""); {
 	case sum.NotFound > 0:
 		return "no operation found its message"
 	case sum.TooLarge > 0:
@@ -150,7 +144,7 @@ func emptyBecause(ops map[string]results.Op) string {
 		return "there was no existing message to work on"
 	case sum.Dropped > 0:
 		return "all operations were dropped"
-	case !offered:
+	case sum.Support == results.NotOffered:
 		return "the model supports no operation of the mix"
 	}
 	return "no operation that the model supports was scheduled"

@@ -67,24 +67,24 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 
 // byFigures judges an objective by the cell's figures.
 func byFigures(c *results.Cell, o *results.Objective) results.Attained {
-	of := figuresOf(c, o.Op)
+	of := c.Op(o.Op)
 	switch o.Figure {
 	case "errors":
-		return of.share(o, of.Failed+of.Unknown+of.Dropped)
+		return ofAll(o, &of, of.Failed+of.Unknown+of.Dropped)
 	case "failed":
-		return of.share(o, of.Failed)
+		return ofAll(o, &of, of.Failed)
 	case "unknown":
-		return of.share(o, of.Unknown)
+		return ofAll(o, &of, of.Unknown)
 	case "dropped":
-		return of.share(o, of.Dropped)
+		return ofAll(o, &of, of.Dropped)
 	case "not-found":
-		return of.share(o, of.NotFound)
+		return ofAll(o, &of, of.NotFound)
 	case "rate":
 		return value(o, of.Rate, words.Amount(of.Rate)+"/s")
 	case "achieved":
 		return executed(c, o)
 	}
-	return of.time(c, o)
+	return timed(c, o, &of)
 }
 
 // proven judges an objective of an invalid cell, if the cell proves it. Lost time of the
@@ -142,46 +142,19 @@ func few(a results.Attained, n, takes int64) results.Attained {
 	return a
 }
 
-// figures are the figures of one operation of a cell, or of all together. A latency is nil if
-// the cell does not have it.
-type figures struct {
-	results.Op
-	due, service, wait *results.Latency
-}
+// supported is how many operations were scheduled that the engine supports.
+func supported(of *results.Op) int64 { return of.Attempted() - of.TooLarge }
 
-func figuresOf(c *results.Cell, op string) figures {
-	var f figures
-	for name, o := range c.Ops {
-		if op != "" && op != name {
-			continue
-		}
-		f.Add(&o)
-		if op != "" {
-			f.service, f.wait, f.due = &o.Service, &o.Wait, o.Scheduled()
-		}
-	}
-	if all := c.AllOps; all != nil && op == "" {
-		f.service, f.wait, f.due = &all.Service, &all.Wait, all.Scheduled()
-	}
-	if c.Arrivals == "closed" {
-		f.wait = nil
-	}
-	return f
-}
-
-// all is how many operations were scheduled that the engine supports.
-func (f *figures) all() int64 { return f.Attempted() - f.TooLarge }
-
-// share judges the share of n operations in all. That share is below p exactly if the
+// ofAll judges the share of n operations in all. That share is below p exactly if the
 // percentile 1-p is an operation that is not among the n. So it takes as many operations as
 // that percentile.
-func (f *figures) share(o *results.Objective, n int64) results.Attained {
-	v := share(n, f.all())
+func ofAll(o *results.Objective, of *results.Op, n int64) results.Attained {
+	v := share(n, supported(of))
 	takes := int64(1)
 	if o.Bound > 0 && o.Bound < 1 {
 		takes = results.EnoughFor(1 - o.Bound)
 	}
-	return few(value(o, v, results.Percent(v)), f.all(), takes)
+	return few(value(o, v, results.Percent(v)), supported(of), takes)
 }
 
 // executed judges the achieved share of the offered rate. A pause at the very end is no
@@ -197,17 +170,17 @@ func executed(c *results.Cell, o *results.Objective) results.Attained {
 	return value(o, v, results.Percent(v))
 }
 
-// time judges a latency.
-func (f *figures) time(c *results.Cell, o *results.Objective) results.Attained {
+// timed judges a time of an operation, or of all together if the cell has that.
+func timed(c *results.Cell, o *results.Objective, of *results.Op) results.Attained {
 	kind, which := timeOf(o.Figure)
-	l, n := f.due, f.all()
+	l, n, known := of.Scheduled(), supported(of), o.Op != "" || c.AllOps != nil
 	switch kind {
 	case "wait", "lag": // lag: of results before 2026-11-27
-		l, n = f.wait, f.Count
+		l, n, known = &of.Wait, of.Count, known && c.Arrivals != "closed"
 	case "service":
-		l, n = f.service, f.Count
+		l, n = &of.Service, of.Count
 	}
-	if l == nil {
+	if !known {
 		return unclear(CodeNoFigure, "a %s loop does not have this metric", c.Arrivals)
 	}
 	v, need := figureOf(l, which)

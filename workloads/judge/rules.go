@@ -163,7 +163,7 @@ var rules = []rule{
 	}},
 	{CodeNothingMeasured, results.Empty, measured, func(c cell, _ evidence) string {
 		ok, _ := succeeded(c)
-		return when(ok == 0, "nothing was measured: %s", emptyBecause(c.Ops))
+		return when(ok == 0, "nothing was measured: %s", emptyBecause(c))
 	}},
 
 	// A load runs as fast as it can: only what is missing from its figures gives doubts.

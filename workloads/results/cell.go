@@ -275,6 +275,23 @@ func Grouped[S ~[]V, V any, K comparable](all S, key func(V) K) (groups []S) {
 	return groups
 }
 
+// Op is an operation of the cell, or for "" all operations together. Then it has times only if the cell has AllOps.
+func (c *Cell) Op(name string) Op {
+	if name != "" {
+		return c.Ops[name]
+	}
+	all, support := Op{}, NotOffered
+	for _, o := range c.Ops {
+		if all.Add(&o); o.Offered() {
+			support = Native
+		}
+	}
+	if all.Support = support; c.AllOps != nil {
+		all.Times = *c.AllOps
+	}
+	return all
+}
+
 // OpsOf lists the operations of the cells, the most frequent first.
 func OpsOf(cells []*Cell) []string {
 	asked := map[string]int64{}

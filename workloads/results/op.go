@@ -57,6 +57,18 @@ func (in *Interval) Follow(b *Interval) {
 	in.Seconds = b.At + b.Seconds - in.At
 }
 
+// Halved puts neighbors together, two by two.
+func Halved(all []Interval) (half []Interval) {
+	for pair := range slices.Chunk(all, 2) {
+		in := pair[0]
+		if len(pair) > 1 {
+			in.Follow(&pair[1])
+		}
+		half = append(half, in)
+	}
+	return half
+}
+
 // addOps is the sum of a and b.
 func addOps(a, b map[string]Outcomes) map[string]Outcomes {
 	if len(b) == 0 {
