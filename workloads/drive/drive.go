@@ -93,21 +93,22 @@ type Measurement struct {
 	Busy time.Duration
 	// Mallocs counts the process' heap allocations during the phase.
 	Mallocs uint64
-	// Bulk: the load is not durable before the store has settled.
-	Bulk bool
 	// Steady: a warm-up ended with service times that no longer change.
 	Steady bool
 	// Median is the median service time over all operations; 0: not known.
 	Median time.Duration
 }
 
-// Drive executes the phase. When ctx ends, no more operations begin, and those
-// under way get a while to end. The error says why the phase could not go on; what
-// was measured until then is in the Measurement.
+// Drive executes the phase, and looks at the engine before and after. When ctx ends, no more
+// operations begin, and those under way get a while to end. The error says why the phase could
+// not go on; what was measured until then is in the Measurement.
 func Drive(ctx context.Context, t *subject.Target, s Spec) (Measurement, error) {
-	p := newPhase(t, s)
+	p, before := newPhase(t, s), t.Observe()
+	before.Settings = nil // Engines has them
 	err := p.run(ctx)
-	return p.measurement(), err
+	m := p.measurement()
+	m.Before, m.Engines = before, t.Observe()
+	return m, err
 }
 
 // phase is one phase while it runs. Its workers share it.
@@ -124,7 +125,7 @@ type phase struct {
 	began    time.Time
 
 	mu          sync.Mutex
-	bulk        bool
+	bulk        bool  // the load is not durable before the store has settled
 	undelivered int64 // messages of a load that could not be delivered
 	lastCause   error // why a delivery of a load failed last
 

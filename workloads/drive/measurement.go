@@ -17,8 +17,11 @@ import (
 // measurement is the result of the phase.
 func (p *phase) measurement() Measurement {
 	m := Measurement{
-		Cell: p.Cell, Busy: p.stats.busy, Mallocs: p.used.mallocs, Bulk: p.bulk, Steady: steady(p.windows),
+		Cell: p.Cell, Busy: p.stats.busy, Mallocs: p.used.mallocs, Steady: steady(p.windows),
 		Median: time.Duration(results.Median(p.windows)),
+	}
+	if p.bulk {
+		m.Durability = drivers.Memory.String()
 	}
 	offered := p.offered(&p.stats.tally, p.slots.every())
 	client, evidence, gap := p.used.client(p.pool.most, p.seconds), p.evidence(), p.timeline.gap
@@ -34,7 +37,10 @@ func (p *phase) measurement() Measurement {
 	for i := range p.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			m.Ops[p.Phase.Patterns.Name(op)] = p.op(p.slots.ofOp[i])
+			o := p.op(p.slots.ofOp[i])
+			if m.Ops[p.Phase.Patterns.Name(op)] = o; o.Unknown > 0 && p.Phase.Patterns.Changes(op) {
+				p.target.Broken()
+			}
 		}
 	}
 	return m

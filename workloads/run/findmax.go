@@ -178,7 +178,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			s.progress(what, d)
 		}
 	}
-	m, err := s.on.execute(ctx, spec)
+	m, err := drive.Drive(ctx, s.on.target, spec)
 	step.Cell = m.Cell
 	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
 		step.Cell.Error = err.Error()
@@ -260,7 +260,7 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 			d.Finished = false
 			s.progress(what+": deliver messages", d)
 		}
-		if _, err := c.execute(ctx, spec); err != nil {
+		if _, err := drive.Drive(ctx, c.target, spec); err != nil {
 			return err
 		}
 		step.Refilled = int64(c.target.Live.Messages() - live)

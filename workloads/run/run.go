@@ -24,7 +24,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
@@ -346,23 +345,6 @@ func (c *combination) notOffered(p *workloads.Phase) results.Cell {
 		}
 	}
 	return cell
-}
-
-// execute runs the operations of a phase. The cell of the result is not judged.
-func (c *combination) execute(ctx context.Context, spec drive.Spec) (drive.Measurement, error) {
-	before := c.target.Observe()
-	m, err := drive.Drive(ctx, c.target, spec)
-	if m.Bulk {
-		m.Durability = drivers.Memory.String()
-	}
-	before.Settings = nil // Engines has them
-	m.Before, m.Engines = before, c.target.Observe()
-	for name, o := range m.Ops {
-		if op, _ := spec.Phase.Patterns.Op(name); o.Unknown > 0 && spec.Phase.Patterns.Changes(op) {
-			c.target.Broken()
-		}
-	}
-	return m, err
 }
 
 // held is how many messages the point should have and how many are live. It is nil if the

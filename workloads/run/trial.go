@@ -361,7 +361,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	if load.Note != "" {
 		c.runner.note(load.Note)
 	}
-	m, err := c.execute(ctx, c.spec(p, load.Stream, load.Messages))
+	m, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
 	m.Evidence.Load = load.Note
 	c.add(m.Cell)
 	if err != nil || ctx.Err() != nil {
@@ -412,7 +412,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
 	held := c.held()
-	m, err := c.execute(ctx, c.spec(&drawn, nil, 0))
+	m, err := drive.Drive(ctx, c.target, c.spec(&drawn, nil, 0))
 	if held != nil {
 		held.After = int64(c.target.Live.Messages())
 		m.Evidence.Held = held
