@@ -3,6 +3,7 @@ package drive
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -94,7 +95,7 @@ func (p *phase) op(of []int) results.Op {
 		NoTarget: s.noTarget, Clamped: total.Clamped,
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  missing(s.missing),
-		Rate:     float64(c[latency.OK]) / max(p.seconds, 1e-9),
+		Rate:     digits(float64(c[latency.OK]) / max(p.seconds, 1e-9)),
 		Errors:   results.SortErrors(s.errors),
 	}
 	switch {
@@ -112,24 +113,28 @@ func (p *phase) op(of []int) results.Op {
 		o.Patterns = perOperation(o.Count, p.recorder.Parts(of...))
 		c, deviations := &s.cost, s.squares
 		for i, sum := range countsOf(c) {
-			deviations[i] = deviation(n, sum, s.squares[i])
+			deviations[i] = digits(deviation(n, sum, s.squares[i]))
 		}
+		mean := func(sum int64) float64 { return digits(float64(sum) / n) }
 		o.Store = results.StoreCost{
-			Calls: float64(c.Calls) / n, Retries: float64(c.Retries) / n,
-			Throttled: float64(c.Throttled) / n, Backoff: float64(c.Backoff) / n,
-			RowsRead: float64(c.RowsRead) / n, RowsWritten: float64(c.RowsWritten) / n,
-			BytesRead: float64(c.BytesRead) / n, BytesWritten: float64(c.BytesWritten) / n,
-			BytesAdded: float64(c.BytesAdded) / n,
-			BlobCalls:  float64(c.BlobCalls) / n, BlobBytesRead: float64(c.BlobBytesRead) / n,
-			BlobBytesWritten: float64(c.BlobBytesWritten) / n,
-			CallsDeviation:   deviations[ofRequests], RowsDeviation: deviations[ofRows], BytesDeviation: deviations[ofBytes],
+			Calls: mean(c.Calls), Retries: mean(c.Retries), Throttled: mean(c.Throttled), Backoff: mean(int64(c.Backoff)),
+			RowsRead: mean(c.RowsRead), RowsWritten: mean(c.RowsWritten),
+			BytesRead: mean(c.BytesRead), BytesWritten: mean(c.BytesWritten), BytesAdded: mean(c.BytesAdded),
+			BlobCalls: mean(c.BlobCalls), BlobBytesRead: mean(c.BlobBytesRead), BlobBytesWritten: mean(c.BlobBytesWritten),
+			CallsDeviation: deviations[ofRequests], RowsDeviation: deviations[ofRows], BytesDeviation: deviations[ofBytes],
 		}
 		if c.Unreported == 0 {
-			examined := float64(c.RowsExamined) / n
+			examined := mean(c.RowsExamined)
 			o.Store.RowsExamined, o.Store.ExaminedDeviation = &examined, deviations[ofScanned]
 		}
 	}
 	return o
+}
+
+// digits keeps nine digits of a value: no difference between runs is smaller, and run.json has thousands of values.
+func digits(v float64) float64 {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 9, 64), 64) // it is a number
+	return short
 }
 
 // missing names the fields that answers lacked.
@@ -161,7 +166,7 @@ func perOperation(n int64, parts []latency.Part) []results.PatternCalls {
 	var all []results.PatternCalls
 	for _, p := range parts {
 		all = append(all, results.PatternCalls{
-			Name: p.Name, Calls: float64(p.Calls) / float64(n), Count: p.Times.TotalCount(),
+			Name: p.Name, Calls: digits(float64(p.Calls) / float64(n)), Count: p.Times.TotalCount(),
 			Service: &results.PatternTimes{P50: latency.At(p.Times, 50), P99: latency.At(p.Times, 99), Max: p.Times.Max()},
 		})
 	}
