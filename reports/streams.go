@@ -52,16 +52,13 @@ func (v *run) streams() (all []document.Section) {
 func (v *run) stream(t *document.Table, s *Section, name string) {
 	var alone []trials.Column
 	var all []*results.Cell
-	late := map[*results.Cell]int64{}
 	for _, cs := range trials.Columns(s.Cells) {
 		var own trials.Column
 		for _, c := range cs {
-			if of := c.Stream(name); of != nil {
-				one := c.Alone(of)
-				one.Ops = map[string]results.Op{"": one.Op("")}
-				maps.Copy(one.Ops, of.Ops)
-				late[one] = of.Late + of.Queued
-				own = append(own, one)
+			if one := c.Alone(name); one != nil {
+				ops := map[string]results.Op{"": one.Op("")}
+				maps.Copy(ops, one.Ops)
+				one.Ops, own = ops, append(own, one)
 			}
 		}
 		if len(own) > 0 {
@@ -80,16 +77,15 @@ func (v *run) stream(t *document.Table, s *Section, name string) {
 				if row.Bad {
 					who.Style = document.Warn
 				}
-				cells := append([]document.Cell{who}, streamCells(&row, cs, late, op)...)
+				cells := append([]document.Cell{who}, streamCells(&row, cs, op)...)
 				t.Rows = append(t.Rows, document.Row{Group: group, Cells: cells})
 			}
 		}
 	}
 }
 
-// streamCells are the values of a stream or of one of its operations. Late says how many operations of each of
-// the stream's cells started late.
-func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, op string) []document.Cell {
+// streamCells are the values of a stream or of one of its operations.
+func streamCells(r *trials.Row, cs trials.Column, op string) []document.Cell {
 	none := document.Text("")
 	row := []document.Cell{countCell(r.Sum.Attempted() + r.Sum.NoTarget), none, none, none}
 	if op == "" {
@@ -97,7 +93,7 @@ func streamCells(r *trials.Row, cs trials.Column, late map[*results.Cell]int64, 
 		all, behind := int64(0), int64(0)
 		for _, c := range cs {
 			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
-			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+late[c]
+			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+c.Evidence.Late+c.Evidence.Queued
 		}
 		rate := func(all []float64) document.Cell { return document.Text(words.Amount(results.Median(all))) }
 		row = []document.Cell{countCell(all), document.Text("-"), rate(done), document.Text("-")}

@@ -240,13 +240,10 @@ func (c *Cell) executed(stream string) (all []series) {
 func (c *Cell) observe(stream string) (in [2][]observed) {
 	for side, trials := range c.trials {
 		for i := range trials {
-			o := observed{trial: &trials[i], of: trials[i].cell, shares: c.shares}
-			if one := o.cell.Stream(stream); one != nil {
-				o.of = o.cell.Alone(one)
-			} else if stream != "" {
-				o.of = &results.Cell{}
-			}
-			in[side] = append(in[side], o)
+			t := &trials[i]
+			in[side] = append(in[side], observed{
+				trial: t, of: cmp.Or(t.cell.Alone(stream), &results.Cell{}), shares: c.shares,
+			})
 		}
 	}
 	return in

@@ -27,12 +27,10 @@ func Objectives(c *results.Cell, all []results.Objective) []results.Attained {
 	for i := range all {
 		o := &all[i]
 		c := whole
-		if o.Stream != "" && o.Holds(c) && len(c.Ops) > 0 {
-			s := c.Stream(o.Stream)
-			if s == nil {
+		if o.Holds(c) && len(c.Ops) > 0 {
+			if c = c.Alone(o.Stream); c == nil {
 				continue // the phase does not have the stream
 			}
-			c = c.Alone(s)
 		}
 		replaced := slices.ContainsFunc(all[i+1:], func(p results.Objective) bool {
 			return p.Holds(c) && p.Name() == o.Name()

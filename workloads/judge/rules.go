@@ -143,7 +143,7 @@ var rules = []rule{
 			return text
 		}
 		for i := range c.Streams { // a small stream may lose much that is little of the whole phase
-			if text := behind(c.Alone(&c.Streams[i])); text != "" {
+			if text := behind(c.Alone(c.Streams[i].Name)); text != "" {
 				return fmt.Sprintf("stream %s: %s", c.Streams[i].Name, text)
 			}
 		}

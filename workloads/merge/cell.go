@@ -79,9 +79,9 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 		one.Late, one.Queued, one.Clients = 0, 0, 0
 		var alone []*results.Cell
 		for _, p := range parts {
-			if s := p.Stream(one.Name); s != nil {
-				one.Late, one.Queued, one.Clients = one.Late+s.Late, one.Queued+s.Queued, one.Clients+s.Clients
-				alone = append(alone, p.Alone(s))
+			if s := p.Alone(one.Name); s != nil {
+				one.Late, one.Queued, one.Clients = one.Late+s.Evidence.Late, one.Queued+s.Evidence.Queued, one.Clients+s.Clients
+				alone = append(alone, s)
 			}
 		}
 		c := *alone[0]

@@ -154,7 +154,8 @@ func TestUnionIsExact(t *testing.T) {
 		t.Errorf("the union of the shards (+) is not what one load generator records (-):\n%s", d)
 	}
 	streams := map[string]*results.Stream{"-": &want.Streams[0], "+": &got.Streams[0]}
-	if o := streams["+"].Offered; o.Rate != 100*of || o.Due != want.Offered.Due || streams["+"].Late != 3*of || len(got.Streams) != 2 {
+	if o := streams["+"].Offered; o.Rate != 100*of || o.Due != want.Offered.Due || len(got.Streams) != 2 ||
+		streams["+"].Late != 3*of || streams["+"].Queued != 2*of {
 		t.Errorf("the streams of the union: %+v", got.Streams)
 	}
 	for _, s := range streams {

@@ -283,16 +283,6 @@ type Stream struct {
 // StreamOp names an operation of a stream in the tags of the interval log: STREAM:OPERATION.
 func StreamOp(stream, op string) string { return stream + ":" + op }
 
-// Stream returns the stream of that name, or nil.
-func (c *Cell) Stream(name string) *Stream {
-	for i := range c.Streams {
-		if c.Streams[i].Name == name {
-			return &c.Streams[i]
-		}
-	}
-	return nil
-}
-
 // Tagged is what the tags of the interval log call an operation of a stream. If no other
 // stream has the operation, that is its own name, else StreamOp.
 func (c *Cell) Tagged(s *Stream, op string) string {
@@ -304,16 +294,23 @@ func (c *Cell) Tagged(s *Stream, op string) string {
 	return op
 }
 
-// Alone is the cell as if it had this stream only.
-func (c *Cell) Alone(s *Stream) *Cell {
-	one := *c
-	one.Arrivals, one.Rate, one.Clients, one.Offered = s.Arrivals, s.Rate, s.Clients, &s.Offered
-	one.AllOps, one.Ops, one.Streams = s.AllOps, s.Ops, nil
-	if c.Evidence != nil {
-		e := *c.Evidence
-		e.Delays = nil // those of the whole phase
-		one.Evidence = &e
+// Alone is the cell as if it had the stream of that name only; for "" it is the cell itself, and nil if there is
+// no such stream.
+func (c *Cell) Alone(stream string) *Cell {
+	if stream == "" {
+		return c
 	}
+	at := slices.IndexFunc(c.Streams, func(s Stream) bool { return s.Name == stream })
+	if at < 0 {
+		return nil
+	}
+	s, one := &c.Streams[at], *c
+	one.Arrivals, one.Rate, one.Clients, one.Offered = s.Arrivals, s.Rate, s.Clients, &s.Offered
+	one.AllOps, one.Ops, one.Streams, one.Evidence = s.AllOps, s.Ops, nil, &Evidence{}
+	if c.Evidence != nil {
+		*one.Evidence = *c.Evidence
+	}
+	one.Evidence.Late, one.Evidence.Queued, one.Evidence.Delays = s.Late, s.Queued, nil // delays are of the whole phase
 	return &one
 }
 

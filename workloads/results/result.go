@@ -11,6 +11,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -280,6 +281,9 @@ func (r *Run) check() error {
 func (c *Cell) check() error {
 	if !within(0, c.Seconds) {
 		return fmt.Errorf("it lasts %g s", c.Seconds)
+	}
+	if slices.ContainsFunc(c.Streams, func(s Stream) bool { return s.Name == "" }) {
+		return errors.New("it has a stream without a name")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
 		o := c.Ops[name]
