@@ -80,7 +80,7 @@ var layers = []struct {
 	{"reports/significance", []string{"workloads/results"}, nil},
 	{"reports/compare", []string{"reports/document", "reports/significance", "workloads/growth", "workloads/results", "schemas/strict", "schemas/words"}, nil},
 	{"reports/history", []string{"reports/document", "reports/significance", "workloads/results", "reports/compare", "schemas/words"}, nil},
-	{"workloads/merge", []string{"workloads/results", "workloads/judge", "workloads/latency"}, nil},
+	{"workloads/merge", []string{"workloads/results", "workloads/judge", "workloads/latency", "workloads/trials"}, nil},
 	{"workloads/judge", []string{"workloads/results", "schemas/words"}, nil},
 	{"workloads/search", []string{"workloads/results", "workloads/judge", "schemas/words"}, nil},
 	{"workloads/meet", []string{"schemas", "drivers", "workloads/plan", "drivers/crash"}, []string{"drivers/*"}},

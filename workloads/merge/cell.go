@@ -3,7 +3,6 @@ package merge
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // cell merges one cell of all shards.
@@ -98,26 +98,14 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 // operations merges the operations of a cell, or of one stream of it. Tagged is what the
 // latency log calls an operation.
 func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(op string) string) {
-	names := map[string]bool{}
-	measured := false
-	for _, p := range parts {
-		for name := range p.Ops {
-			names[name] = true
-		}
-		measured = measured || p.AllOps != nil
-	}
+	measured := slices.ContainsFunc(parts, func(p *results.Cell) bool { return p.AllOps != nil })
 	c.Ops, c.AllOps = map[string]results.Op{}, nil
 	var all latency.Op
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		var o results.Op
-		for _, p := range parts {
-			if one, ok := p.Ops[name]; ok {
-				o.Add(&one)
-			}
-		}
-		recorded := m.histograms.op(c.Key, tagged(name), &o)
-		o.Times, o.Quantiles = results.TimesOf(recorded)
-		c.Ops[name] = o
+	for _, name := range results.OpsOf(parts) {
+		row, _ := trials.Column(parts).Row(name)
+		recorded := m.histograms.op(c.Key, tagged(name), &row.Sum)
+		row.Sum.Times, row.Sum.Quantiles = results.TimesOf(recorded)
+		c.Ops[name] = row.Sum
 		all.Add(recorded)
 	}
 	if measured {
@@ -173,26 +161,19 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 	if t, ok := judge.Trend(sum.Windows); ok {
 		sum.Trend = &t
 	}
-	m.times(c, parts, &sum)
-	return &sum
-}
-
-// times sets the figures that come from the histograms.
-func (m *Merged) times(c *results.Cell, parts []*results.Cell, sum *results.Evidence) {
-	if sum.Hiccups == nil {
-		return
+	if sum.Hiccups != nil {
+		sum.Hiccups.Lateness = results.LatencyOf(m.histograms[c.Tag("client", "hiccup")], 0)
 	}
-	sum.Hiccups.Lateness = results.LatencyOf(m.histograms[c.Tag("client", "hiccup")], 0)
-	if c.AllOps == nil {
-		return
-	}
-	d := c.AllOps.Delays()
-	for _, p := range parts {
-		if of := p.Evidence.Delays; of != nil {
-			results.Add(&d, of)
+	if sum.Hiccups != nil && c.AllOps != nil {
+		d := c.AllOps.Delays()
+		for _, p := range parts {
+			if of := p.Evidence.Delays; of != nil {
+				results.Add(&d, of)
+			}
 		}
+		sum.Delays = &d
 	}
-	sum.Delays = &d
+	return &sum
 }
 
 // windows are the medians of the shards' service times, and their largest waits, window by

@@ -111,33 +111,29 @@ func digests(p *results.Phase, sources []Source, i int) {
 
 // cells merges each cell of the shards, and judges it again.
 func (m *Merged) cells(sources []Source) error {
-	parts := map[results.Key][]*results.Cell{}
-	var order []results.Key
+	var all []*results.Cell
 	for _, s := range sources {
+		seen := map[results.Key]bool{}
 		for i := range s.Run.Cells {
 			c := &s.Run.Cells[i]
-			if c.Kind == results.KindStep {
+			switch {
+			case c.Kind == results.KindStep:
 				m.Run.Cells = append(m.Run.Cells, *c)
 				continue
-			}
-			k := union(c.Key)
-			if n := len(parts[k]); n > 0 && parts[k][n-1].Shard == c.Shard {
+			case seen[union(c.Key)]:
 				return fmt.Errorf("%w: %s has the result %s twice", ErrApart, s.Name, c.Key)
 			}
-			if parts[k] == nil {
-				order = append(order, k)
-			}
-			parts[k] = append(parts[k], c)
+			seen[union(c.Key)], all = true, append(all, c)
 		}
 	}
 	var cells []results.Cell
-	for _, k := range order {
-		if got := parts[k]; len(got) != len(sources) {
+	for _, parts := range results.Grouped(all, func(c *results.Cell) results.Key { return union(c.Key) }) {
+		if k := parts[0].Key; len(parts) != len(sources) {
 			return fmt.Errorf("%w: only %s of %d shards executed %s on %s, phase %s, trial %d; a shard that was "+
 				"interrupted or could not go on cannot be merged",
-				ErrApart, shardsOf(got), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
+				ErrApart, shardsOf(parts), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}
-		c := m.cell(parts[k])
+		c := m.cell(parts)
 		judge.Apply(&c, m.Run.Objectives)
 		cells = append(cells, c)
 	}
