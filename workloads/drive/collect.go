@@ -340,7 +340,7 @@ func (p *phase) streams() (all []results.Stream) {
 		s, of, counted := &p.Phase.Streams[i], p.slots.ofStream[i], &p.stats.streams[i]
 		one := results.Stream{
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
-			Offered: p.offered(counted, of), Late: counted.late, Queued: counted.queued,
+			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.late, Queued: counted.queued,
 		}
 		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
 			for _, n := range rates {
@@ -349,10 +349,6 @@ func (p *phase) streams() (all []results.Stream) {
 		}
 		for _, k := range of {
 			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op([]int{k})
-		}
-		if p.hiccups != nil { // a phase that began
-			times, _ := results.TimesOf(p.recorder.Total(of...))
-			one.AllOps = &times
 		}
 		all = append(all, one)
 	}

@@ -28,11 +28,10 @@ func (p *phase) measurement() Measurement {
 	client, evidence, gap := p.used.client(p.pool.most, p.seconds), p.evidence(), p.timeline.gap
 	m.SetTime(p.began, p.began.Add(time.Duration(p.seconds*1e9)))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &evidence, p.timeline.intervals, &gap
-	if p.hiccups != nil { // a phase that began
-		all, _ := results.TimesOf(p.recorder.Total(p.slots.every()...))
-		hiccups, delays := p.hiccups.report(), all.Delays()
+	if m.AllOps = p.together(p.slots.every()); m.AllOps != nil {
+		hiccups, delays := p.hiccups.report(), m.AllOps.Delays()
 		results.Add(&delays, &p.stats.delays)
-		m.AllOps, evidence.Hiccups, evidence.Delays = &all, &hiccups, &delays
+		evidence.Hiccups, evidence.Delays = &hiccups, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {
@@ -64,6 +63,15 @@ func (p *phase) offered(s *tally, of []int) results.Offered {
 		o.Achieved = float64(s.started) / max(o.Span, o.LastStart)
 	}
 	return o
+}
+
+// together has the times of all operations of some slots together; nil if the phase did not begin.
+func (p *phase) together(of []int) *results.Times {
+	if p.hiccups == nil {
+		return nil
+	}
+	all, _ := results.TimesOf(p.recorder.Total(of...))
+	return &all
 }
 
 // evidence is what the phase showed of the generator.

@@ -143,7 +143,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*128<<10 {
 		t.Errorf("%d slots take %d MB", len(p.slots.all), bytes>>20)
 	}
-	if got := p.total(p.slots.ofOp[workloads.List]).Counts[latency.OK]; got != 1600 {
+	if got := p.recorder.Total(p.slots.ofOp[workloads.List]...).Counts[latency.OK]; got != 1600 {
 		t.Errorf("list has %d, want 1600", got)
 	}
 }

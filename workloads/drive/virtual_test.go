@@ -347,6 +347,9 @@ func simulate(
 	return p
 }
 
+// delays are what client delay changed.
+func (p *phase) delays() *results.Delays { return p.measurement().Evidence.Delays }
+
 // byLast is a heap of workers, the one that has been free for longest first.
 type byLast []*worker
 
