@@ -77,22 +77,22 @@ func NamesIn(r *results.Run) Names {
 	return n
 }
 
-func (n Names) Of(c *results.Cell) string {
-	name := n.Part(c.Model, c.Engine)
-	if n.trials {
-		name += " #" + strconv.Itoa(c.Trial)
+func (n Names) Of(c *results.Cell) string { return n.ofTrial(c.Model, c.Engine, c.Trial) }
+
+// Audit is the name of what was audited.
+func (n Names) Audit(a *results.Audit) string {
+	name := n.ofTrial(a.Model, a.Engine, a.Trial)
+	if a.Point != "" {
+		name += " at " + a.Point
 	}
 	return name
 }
 
-// Audit is the name of what was audited.
-func (n Names) Audit(a *results.Audit) string {
-	name := n.Part(a.Model, a.Engine)
-	if n.trials && a.Trial > 0 {
-		name += " #" + strconv.Itoa(a.Trial)
-	}
-	if a.Point != "" {
-		name += " at " + a.Point
+// ofTrial is the name of a model on an engine in a trial; 0: in all of them.
+func (n Names) ofTrial(model, engine string, trial int) string {
+	name := n.Part(model, engine)
+	if n.trials && trial > 0 {
+		name += " #" + strconv.Itoa(trial)
 	}
 	return name
 }

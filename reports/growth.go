@@ -364,20 +364,18 @@ type grownTable struct {
 func grownTables(r *results.Run) []grownTable {
 	var tables []grownTable
 	all := byMetric(trials.Growths(r))
-	for _, g := range all {
-		at := slices.IndexFunc(tables, func(t grownTable) bool { return t.phase == g.phase })
-		if at < 0 {
-			at, tables = len(tables), append(tables, grownTable{phase: g.phase})
+	for _, of := range results.Grouped(all, func(g grown) string { return g.phase }) {
+		t := grownTable{phase: of[0].phase}
+		for _, g := range of {
+			switch {
+			case !g.isFlat():
+				t.rows = append(t.rows, g)
+			case !g.hides(all):
+				t.flat = append(t.flat, g.op+" "+g.metric().name)
+			}
 		}
-		switch t := &tables[at]; {
-		case !g.isFlat():
-			t.rows = append(t.rows, g)
-		case !g.hides(all):
-			t.flat = append(t.flat, g.op+" "+g.metric().name)
-		}
-	}
-	for i := range tables {
-		slices.SortStableFunc(tables[i].rows, func(a, b grown) int { return cmp.Compare(a.metric().order, b.metric().order) })
+		slices.SortStableFunc(t.rows, func(a, b grown) int { return cmp.Compare(a.metric().order, b.metric().order) })
+		tables = append(tables, t)
 	}
 	return tables
 }

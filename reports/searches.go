@@ -184,13 +184,7 @@ func searchChart(s *results.Search, steps []results.SearchStep) (document.Chart,
 }
 
 // searchWho names the model, and the engine and trial where there are several.
-func (v *run) searchWho(s *results.Search) string {
-	who := v.names.Part(s.Model, s.Engine)
-	if v.names.trials {
-		who += fmt.Sprintf(" #%d", s.Trial)
-	}
-	return who
-}
+func (v *run) searchWho(s *results.Search) string { return v.names.ofTrial(s.Model, s.Engine, s.Trial) }
 
 // searchExpected says which thresholds a rate must pass.
 func searchExpected(s *results.Search) string {

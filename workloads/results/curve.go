@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -91,31 +90,27 @@ func OpenCurves(dir string, r *Run) ([]Curve, error) {
 // ReadCurves reads the curves of the run's measured phases from its latency log, in the order of its
 // cells.
 func ReadCurves(r *Run, log io.Reader) ([]Curve, error) {
-	var curves []Curve
-	tags := map[string]int{} // the index of each tag's curve
+	type of struct{ model, engine, phase, op string }
+	var order []of
+	tags := map[string]of{}
 	for _, c := range r.Select((*Cell).Measured) {
 		for _, op := range OpsOf([]*Cell{c}) {
-			n := slices.IndexFunc(curves, func(o Curve) bool {
-				return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Where() && o.Op == op
-			})
-			if n < 0 {
-				n, curves = len(curves), append(curves, Curve{Model: c.Model, Engine: c.Engine, Phase: c.Where(), Op: op})
-			}
-			tags[c.Tag(op, c.logged().String())] = n
+			k := of{c.Model, c.Engine, c.Where(), op}
+			order, tags[c.Tag(op, c.logged().String())] = append(order, k), k
 		}
 	}
-	total, err := latency.ReadLog(log, func(tag string) (int, bool) { n, ok := tags[tag]; return n, ok })
+	total, err := latency.ReadLog(log, func(tag string) (of, bool) { k, ok := tags[tag]; return k, ok })
 	if err != nil {
 		return nil, fmt.Errorf("read percentile curves: %w", err)
 	}
-	var found []Curve
-	for i := range curves {
-		if h := total[i]; h != nil {
-			curves[i].Points = points(h)
-			found = append(found, curves[i])
+	var curves []Curve
+	for _, k := range order {
+		if h := total[k]; h != nil {
+			curves = append(curves, Curve{k.model, k.engine, k.phase, k.op, points(h)})
 		}
+		delete(total, k) // other trials have the same
 	}
-	return found, nil
+	return curves, nil
 }
 
 // logged is the kind of time in the latency log of which the cell shows percentiles. Logs of mailbench 0.1
