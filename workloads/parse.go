@@ -66,7 +66,7 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 				"{constant: 8KB}", value)
 			continue
 		}
-		d.set(root, inTable(strings.Split(path, ".")), d.behind(doc.Content[0], at, len(path)), at)
+		d.set(root, inTable(strings.Split(path, ".")), d.clone(doc.Content[0], at, len(path)), at)
 	}
 	if len(d.Errs) > faults {
 		return
@@ -100,13 +100,17 @@ func (d *decoder) place(n yaml.Node, at *yaml.Node, columns int) *yaml.Node {
 	return &n
 }
 
-// behind moves a value, and all below it, after the key of its override.
-func (d *decoder) behind(n, at *yaml.Node, columns int) *yaml.Node {
-	moved := d.place(*n, at, columns+n.Column)
-	for i, c := range n.Content {
-		moved.Content[i] = d.behind(c, at, columns)
+// clone copies a node and all below it. With the key of an override it also moves them: so many columns after the key.
+func (d *decoder) clone(n, key *yaml.Node, columns int) *yaml.Node {
+	c := d.place(*n, n, 0)
+	if key != nil {
+		c = d.place(*n, key, columns+n.Column)
 	}
-	return moved
+	c.Content = nil
+	for _, below := range n.Content {
+		c.Content = append(c.Content, d.clone(below, key, columns))
+	}
+	return c
 }
 
 // set puts v at the path below n. It makes the mappings that are missing on the way. Below the list of phases it is

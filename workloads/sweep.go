@@ -244,7 +244,7 @@ func like(text string, v float64) string {
 // point is the workload with value n of each key, or nil if it has faults. The first fault is
 // reported at the value of the first key, or of the key that cannot be set.
 func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
-	one := d.clone(root)
+	one := d.clone(root, nil, 0)
 	for _, name := range []string{"sweep", "conclusion"} { // both are of all points
 		if i := keyIn(one, name); i >= 0 {
 			one.Content = slices.Delete(one.Content, i, i+2)
@@ -254,7 +254,7 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	value, with := keys[0].values[n], ""
 	for i := range keys {
 		k := &keys[i]
-		of.set(one, inTable(k.path), d.clone(k.values[n]), d.place(yaml.Node{}, k.key, 0))
+		of.set(one, inTable(k.path), d.clone(k.values[n], nil, 0), d.place(yaml.Node{}, k.key, 0))
 		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
 			value = k.values[n]
 			break
@@ -283,14 +283,4 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 		}
 	}
 	return of.w
-}
-
-// clone copies a node and all below it.
-func (d *decoder) clone(n *yaml.Node) *yaml.Node {
-	c := d.place(*n, n, 0)
-	c.Content = nil
-	for _, below := range n.Content {
-		c.Content = append(c.Content, d.clone(below))
-	}
-	return c
 }
