@@ -341,7 +341,7 @@ func (m *Model) Each(op string, of func(o *results.Op) float64) results.Series {
 }
 
 // Parts are the operations with the part that each is of a sum over the load, such as of the time.
-func (l *Load) Parts(m *Model, of func(c *results.Cell, o *results.Op) float64) []Share {
+func (l *Load) Parts(m *Model, of func(o *results.Op) float64) []Share {
 	all, sum := slices.Clone(l.Shares), 0.0
 	for i := range all {
 		all[i].Share *= m.Each(all[i].Op, of).Median()
@@ -354,7 +354,7 @@ func (l *Load) Parts(m *Model, of func(c *results.Cell, o *results.Op) float64) 
 }
 
 // MeanOf is the mean latency of an operation.
-func MeanOf(c *results.Cell, o *results.Op) float64 { return c.Latency(o).Mean }
+func MeanOf(o *results.Op) float64 { return o.OK().Mean }
 
 // Latencies are a percentile of an operation in each trial: see results.Latency.At.
 func (m *Model) Latencies(op string, p float64) results.Series {
