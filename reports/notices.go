@@ -66,14 +66,19 @@ var serious = map[results.Code]struct{ what, remedy string }{
 
 // plain is a serious doubt in plain words, with its size, its models and the remedy.
 func (d *Notice) plain() string {
-	who := strings.Join(d.Who, ", ")
-	if d.All && len(d.Who) > 1 {
-		who = "all models"
-	}
+	who := d.whom()
 	if d.Size != "" {
 		who = d.Size + ", " + who
 	}
 	return fmt.Sprintf("%s (%s): %s", serious[d.Code].what, who, serious[d.Code].remedy)
+}
+
+// whom names the models, or all together.
+func (d *Notice) whom() string {
+	if d.All && len(d.Who) > 1 {
+		return "all models"
+	}
+	return strings.Join(d.Who, ", ")
 }
 
 // few reports whether less than half of the trials of a cell are like it.
@@ -111,8 +116,8 @@ func gather(all []Notice, n Notice, c *results.Cell) []Notice {
 	return all
 }
 
-// whom names the models (on engines) of each notice, and their trials if it does not hold for all of them.
-func (n Names) whom(r *results.Run, all []Notice) {
+// name names the models (on engines) of each notice, and their trials if it does not hold for all of them.
+func (n Names) name(r *results.Run, all []Notice) {
 	type column struct{ model, engine string }
 	trials := map[column][]int{}
 	note := func(m map[column][]int, c *results.Cell) (first bool) {
@@ -170,7 +175,7 @@ func verdictsOf(r *results.Run, n Names) []Notice {
 		all = gather(all, v, c)
 	}
 	slices.SortStableFunc(all, func(a, b Notice) int { return b.Verdict.Severity() - a.Verdict.Severity() })
-	n.whom(r, all)
+	n.name(r, all)
 	return all
 }
 
@@ -185,24 +190,20 @@ func DoubtsOf(r *results.Run, n Names) []Notice {
 			})}, c)
 		}
 	}
-	n.whom(r, all)
+	n.name(r, all)
 	return all
 }
 
 // String writes a warning in one line.
 func (d *Notice) String() string {
-	names := strings.Join(d.Who, ", ")
+	who := d.whom()
 	switch {
-	case d.All && len(d.Who) > 1 && d.Differs:
-		names = fmt.Sprintf("all models; these values are of %s", d.Who[0])
-	case d.All && len(d.Who) > 1:
-		names = "all models"
 	case d.Differs && len(d.Who) == 1:
-		names += "; other phases have other values"
+		who += "; other phases have other values"
 	case d.Differs:
-		names += "; these values are of " + d.Who[0]
+		who += "; these values are of " + d.Who[0]
 	}
-	return fmt.Sprintf("%s (%s)", d.Doubt.String(), names)
+	return fmt.Sprintf("%s (%s)", d.Doubt.String(), who)
 }
 
 // warnings are those that change a decision, in plain words. The texts of all are folded.
@@ -254,8 +255,8 @@ func (v *run) allWarnings() (all, minor []warning) {
 	for _, verdict := range slices.Sorted(maps.Keys(out)) {
 		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted: %s", verdict, strings.Join(out[verdict], ", "))})
 	}
-	if queued := v.saturated(); len(queued) > 0 { // then trials differ, too
-		all = append(all, queued...)
+	if queued := v.saturated(); len(queued) > 0 { // first lower the rate
+		all, minor = append(all, queued...), append(minor, v.spread()...)
 	} else {
 		all = append(all, v.spread()...)
 	}
@@ -293,12 +294,12 @@ func (v *run) saturated() (all []warning) {
 	return all
 }
 
-// spread says how far trials of one model differ, if that is much.
+// spread has the models whose trials differ most on each engine, if that is much.
 func (v *run) spread() []warning {
-	var plain, text []string
+	var found []string
 	for i := range v.loads {
 		l := &v.loads[i]
-		most, who, span := 2.0, "", ""
+		most, said := 2.0, ""
 		for k := range l.Models {
 			m := &l.Models[k]
 			known := m.Values(ranking.Typical).Known()
@@ -306,22 +307,20 @@ func (v *run) spread() []warning {
 				continue
 			}
 			if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
-				most, who = high/max(low, 1), v.names.Part(m.Model, m.Engine)
-				span = ranking.MS(low) + " to " + ranking.MS(high) + " ms"
+				most = high / max(low, 1)
+				said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), ranking.MS(low), ranking.MS(high))
 			}
 		}
-		if who != "" {
-			plain, text = append(plain, fmt.Sprintf("%s %.1f×", who, most)), append(text, who+" "+span)
+		if said != "" {
+			found = append(found, said)
 		}
 	}
-	if len(plain) == 0 {
+	if len(found) == 0 {
 		return nil
 	}
-	const differ = "typical latency of trials differs (%s): use --trials %d or a quieter machine"
-	trials := max(5, 2*v.loads[0].Trials-1)
-	return []warning{{
-		fmt.Sprintf(differ, strings.Join(plain, ", "), trials), fmt.Sprintf(differ, strings.Join(text, ", "), trials),
-	}}
+	text := fmt.Sprintf("typical latency of trials differs (%s): use --trials %d or a quieter machine",
+		strings.Join(found, ", "), max(5, 2*v.loads[0].Trials-1))
+	return []warning{{text, text}}
 }
 
 // serverRate is a rate for a server on the machine of the client. The default one is for the embedded engine; a
@@ -383,15 +382,13 @@ func trialsOf(numbers []int) string {
 
 // Said is a verdict that is not ok, without its name.
 func (d *Notice) Said() string {
-	who := strings.Join(d.Who, ", ")
-	if d.All && len(d.Who) > 1 {
-		who = "all models"
-	}
+	text := d.whom()
 	if d.Phase != "" {
-		who += ", " + d.Phase
+		text += ", " + d.Phase
 	}
+	text += ": " + d.Text
 	if d.Differs {
-		return who + ": " + d.Text + " (values of the first)"
+		text += " (values of the first)"
 	}
-	return who + ": " + d.Text
+	return text
 }
