@@ -293,15 +293,11 @@ var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary 
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
 
-// differs sets the verdict for a difference that is certain.
-func (f *Figure) differs(more, matters bool) {
-	switch {
-	case !matters:
-		f.Verdict = Same
-	case more != f.kind.HigherIsBetter:
+// differs sets the verdict for a difference that is certain and matters.
+func (f *Figure) differs() {
+	f.Verdict = Better
+	if *f.New > *f.Base != f.kind.HigherIsBetter {
 		f.Verdict = Worse
-	default:
-		f.Verdict = Better
 	}
 }
 
@@ -326,7 +322,7 @@ func (f *Figure) judgeTime(interleaved bool) {
 	}
 	switch {
 	case (e.Low > nearest || e.High < -nearest) && math.Abs(e.Difference) >= limit:
-		f.differs(e.Difference > 0, true)
+		f.differs()
 	case e.Low >= -limit && e.High <= limit:
 		f.Verdict = Same
 	default:

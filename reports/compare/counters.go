@@ -49,15 +49,13 @@ func pooled(trials []observed, m *Measure) count {
 func (f *Figure) judgeCount() {
 	b, n := pooled(f.of.in[0], f.kind), pooled(f.of.in[1], f.kind)
 	f.Base, f.New = &b.mean, &n.mean
-	change := math.Abs(n.mean - b.mean)
-	relative, floor, errors := change/b.mean, f.Limit*b.mean, f.Name == "errors"
+	change, limit, errors := math.Abs(n.mean-b.mean), f.Limit*b.mean, f.Name == "errors"
 	if errors { // errors are a share of operations already
-		relative, floor = change, max(floor, f.Limit)
+		limit = f.Limit
 	} else if b.mean > 0 {
 		ratio := n.mean / b.mean
 		f.Ratio = &ratio
 	}
-	more, matters := n.mean > b.mean, relative >= f.Limit
 	switch {
 	case change <= leastChange*max(1, b.mean):
 		f.Verdict = Same
@@ -67,20 +65,21 @@ func (f *Figure) judgeCount() {
 		f.cannotTell("the runs did not execute the same operations")
 		return
 	case f.cell.sequential():
-		f.Exact = true
-		f.differs(more, matters)
+		if f.Exact, f.Verdict = true, Same; change >= limit {
+			f.differs()
+		}
 		return
-	case f.judgePaired(change, matters, b.mean, more):
+	case f.judgePaired(change, limit):
 		return
 	}
 	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
 	switch {
 	case min(b.n, n.n) < knownOperations:
 		f.cannotTell(fmt.Sprintf("fewer than %d operations", knownOperations))
-	case matters && change >= knownErrors*err:
+	case change >= limit && change >= knownErrors*err:
 		f.Exact = err == 0
-		f.differs(more, true)
-	case change+knownErrors*err <= floor:
+		f.differs()
+	case change+knownErrors*err <= limit:
 		f.Verdict = Same
 	default:
 		f.cannotTell("operations choose messages at random")
@@ -104,7 +103,7 @@ func (s *series) equallyOften() bool {
 // say how large that chance is: single operations differ much more from each other, since they are of
 // unlike messages. It returns false if the sides do not have the same trials, each with the same number of
 // operations, if there are too few of them, or if they do not decide.
-func (f *Figure) judgePaired(change float64, matters bool, b float64, more bool) bool {
+func (f *Figure) judgePaired(change, limit float64) bool {
 	byNumber := func(a, b observed) int { return a.cell.Trial - b.cell.Trial }
 	base := slices.SortedStableFunc(slices.Values(f.of.in[0]), byNumber)
 	new := slices.SortedStableFunc(slices.Values(f.of.in[1]), byNumber)
@@ -125,10 +124,10 @@ func (f *Figure) judgePaired(change float64, matters bool, b float64, more bool)
 	// a millionth of a doubt: 0 if all trials have the same difference.
 	_, chance := growth.Mean(differences, 1e-6)
 	switch {
-	case matters && change > chance:
-		f.Exact = chance <= leastChange*max(1, b)
-		f.differs(more, true)
-	case change+chance <= f.Limit*b:
+	case change >= limit && change > chance:
+		f.Exact = chance <= leastChange*max(1, *f.Base)
+		f.differs()
+	case change+chance <= limit:
 		f.Verdict = Same
 	default:
 		return false

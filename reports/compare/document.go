@@ -17,77 +17,93 @@ import (
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
 // metrics that changed, the worst first, the inconclusive ones, and folded all others.
 func (c *Comparison) Document() *document.Document {
-	d := &document.Document{
-		Title: c.New.Name + " against " + c.Base.Name,
-		Facts: []string{"base: " + c.Base.describe(&c.New), "new: " + c.New.describe(&c.Base), "trials: " + c.trials()},
-	}
 	sorted := c.sorted()
-	worse := slices.DeleteFunc(slices.Clone(sorted), func(f *Figure) bool { return f.Verdict != Worse })
-	load, changed := section("load", "Whole load"), section("changed", "Changed")
-	open, rest := section("inconclusive", "Inconclusive"), section("rest", "All other metrics")
-	rest.Fold = true
-	rates, alike := map[string]bool{}, 0 // all operations of a closed loop have one rate, which is shown once
+	load, changed := c.section("load", "Whole load"), c.section("changed", "Changed")
+	open, rest := c.section("inconclusive", "Inconclusive"), c.section("rest", "All other metrics")
+	alike := 0 // rates of a closed loop: all operations have one, which is shown once
 	for _, f := range sorted {
-		to := &rest
-		switch differs := f.Verdict == Worse || f.Verdict == Better; {
+		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
+		sameRate := func(r document.Row) bool {
+			return r.Group == row.Group && strings.HasSuffix(r.Cells[0].Text, " rate") && r.Cells[3].Text == row.Cells[3].Text
+		}
+		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
+		switch {
 		case f.kind.whole && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
 			to = &load
+		case differs && f.Name == "rate" && slices.ContainsFunc(changed.Table.Rows, sameRate):
+			alike++
 		case differs:
 			to = &changed
 		case f.Verdict == CannotTell && f.Low != nil:
 			to = &open
-		}
-		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
-		if f.Name == "rate" && to != &rest {
-			key := row.Group + row.Cells[3].Text + row.Cells[5].Text + f.said()
-			if rates[key] && to == &changed {
-				alike++
-			}
-			if rates[key] {
-				to = &rest
-			}
-			rates[key] = true
 		}
 		to.Table.Rows = append(to.Table.Rows, row)
 	}
 	if alike > 0 {
 		changed.Note(document.Plain, "", fmt.Sprintf("rates of one loop go together: %d more have a ratio that is shown above", alike))
 	}
-	open.Fold = len(open.Table.Rows) > mostOpen
+	open.Fold, rest.Fold = len(open.Table.Rows) > mostOpen, true
 	verdict := document.Section{ID: "verdict"}
-	c.headline(&verdict, worse)
+	c.headline(&verdict, slices.DeleteFunc(sorted, func(f *Figure) bool { return f.Verdict != Worse }))
 	c.overview(&verdict, &rest)
-	d.Sections = []document.Section{verdict}
-	for _, s := range []document.Section{load, changed, open, rest} {
-		if len(s.Table.Rows)+len(s.Notes) > 0 {
-			d.Sections = append(d.Sections, s)
-		}
-	}
-	shown := slices.DeleteFunc(slices.Clone(d.Sections), func(s document.Section) bool { return s.Fold })
-	last := &d.Sections[len(shown)-1] // folded ones are the last
-	last.Notes = append(last.Notes, c.legend(shown)...)
+	sections := slices.DeleteFunc([]document.Section{verdict, load, changed, open, rest}, func(s document.Section) bool {
+		return len(s.Table.Rows)+len(s.Notes) == 0
+	})
+	shown := slices.DeleteFunc(slices.Clone(sections), func(s document.Section) bool { return s.Fold })
+	last := &sections[len(shown)-1] // folded ones are the last
+	last.Notes = append(last.Notes, legend(shown)...)
 	last.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
-	return d
+	return &document.Document{
+		Title:    c.New.Name + " against " + c.Base.Name,
+		Facts:    []string{"base: " + c.Base.describe(&c.New), "new: " + c.New.describe(&c.Base), "trials: " + c.trials()},
+		Sections: sections,
+	}
 }
 
 // mostOpen is how many inconclusive metrics are not folded. Of more phases than mostPhases only the typical latency of
 // the whole load is not.
 const mostOpen, mostPhases = 20, 3
 
-func section(id, title string) document.Section {
+func (c *Comparison) section(id, title string) document.Section {
+	change := "a change has an interval without 1, and a ratio beyond the limit"
+	if !c.Interleaved {
+		change = "a change is beyond the limit, and twice the deviation between trials"
+	}
 	return document.Section{ID: id, Title: title, Table: &document.Table{Columns: []document.Column{
 		{Left: true},
 		{Title: "base"},
 		{Title: "new"},
-		{Title: "ratio", Help: "new divided by base"},
+		{Title: "ratio", Help: "new/base, of means of the trials without the effect of outliers"},
 		{
 			Page: true, Left: true, Title: "ratio and interval",
 			Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
 		},
-		{Title: "interval", Rank: 1, Help: "all intervals hold together with 95% confidence"},
+		{Title: "interval", Rank: 1, Help: "the true ratio is in it, with 95% confidence for all metrics together"},
 		{Title: "limit", Rank: 2, Help: "the smallest difference that matters"},
-		{Left: true, Title: "verdict"},
+		{Title: "verdict", Left: true, Help: change},
 	}}}
+}
+
+// legend has the help of columns and cells, each once.
+func legend(tables []document.Section) (all []document.Sentence) {
+	add := func(term, help string) {
+		if help != "" && !slices.ContainsFunc(all, func(s document.Sentence) bool { return s.Text == help }) {
+			all = append(all, document.Sentence{Lead: term, Text: help, Style: document.Faint})
+		}
+	}
+	for _, s := range tables {
+		for _, c := range s.Table.Columns {
+			if !c.Page {
+				add(c.Title, c.Help)
+			}
+		}
+		for _, r := range s.Table.Rows {
+			for _, c := range r.Cells {
+				add(c.Text, c.Help)
+			}
+		}
+	}
+	return all
 }
 
 // overview counts the verdicts, of metrics that vary and of counters. It says why metrics without an interval are
@@ -114,9 +130,9 @@ func (c *Comparison) overview(verdict, rest *document.Section) {
 		}
 	}
 	for _, timed := range []bool{true, false} {
-		row := []document.Cell{document.Text("counters")}
+		row := []document.Cell{{Text: "counters", Help: "requests, rows scanned, rows, bytes, errors; not subject to noise"}}
 		if timed {
-			row[0].Text = "latency, rates"
+			row[0] = document.Text("latency, rates")
 		}
 		for _, v := range verdicts {
 			row = append(row, document.Text(strconv.Itoa(counts[timed][v])))
@@ -169,23 +185,22 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return document.Text(text(*v))
 	}
-	interval, verdict := "", document.Text(f.said())
+	interval, name := "", document.Text(f.Operation.String()+" "+f.Name)
 	if f.Ratio != nil && f.Low != nil && f.High != nil {
 		interval = bound(*f.Low) + " to " + bound(*f.High)
 	}
-	if f.Verdict == Worse {
-		verdict.Style = document.Bad
+	if f.kind.whole {
+		name.Text = f.Name
 	}
-	name := f.Name
-	if !f.kind.whole {
-		name = f.Operation.String() + " " + f.Name
+	if f.Name == "typical" {
+		name.Help = "the p50 of each operation, weighted by its share of the load"
 	}
 	return []document.Cell{
-		document.Text(name), value(f.Base, f.kind.Text), value(f.New, f.kind.Text),
+		name, value(f.Base, f.kind.Text), value(f.New, f.kind.Text),
 		value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) }),
 		{Range: f.drawn()},
 		document.Text(interval),
-		document.Text(strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"), verdict,
+		document.Text(strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"), f.said(),
 	}
 }
 
@@ -211,25 +226,23 @@ func bound(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-const tooNoisy = "too noisy"
-
 // said is the verdict, or how many trials it would take to decide.
-func (f *Figure) said() string {
-	s := string(f.Verdict)
+func (f *Figure) said() document.Cell {
+	c := document.Text(string(f.Verdict))
 	switch {
 	case f.Verdict == Worse && f.Gate:
-		s = "REGRESSION"
+		c = document.Styled("REGRESSION", document.Bad)
 	case f.Verdict == Worse:
-		s += ", does not fail"
+		c.Text, c.Help = "regression, does not fail", "not in --threshold"
 	case f.Needed > mostTrials:
-		s = tooNoisy
+		c.Text, c.Help = "too noisy", fmt.Sprintf("inconclusive; %d trials of each side would not decide", mostTrials)
 	case f.Needed > 0:
-		s = fmt.Sprintf("needs %d trials", f.Needed)
+		c.Text, c.Help = fmt.Sprintf("needs %d trials", f.Needed), "inconclusive; about as many trials of each side would decide"
 	}
 	if f.Exact {
-		s += ", exact"
+		c.Text += ", exact"
 	}
-	return s
+	return c
 }
 
 // trials says how many there are and how they were compared.
@@ -246,39 +259,6 @@ func (c *Comparison) trials() string {
 		return s + "interleaved"
 	}
 	return s + "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
-}
-
-// legend explains the terms that the tables use.
-func (c *Comparison) legend(tables []document.Section) (all []document.Sentence) {
-	differs := "the interval excludes 1, the ratio exceeds the limit"
-	if !c.Interleaved {
-		differs = "the interval is beyond the limit, and twice the deviation"
-	}
-	says := func(cell int, text string) bool {
-		return slices.ContainsFunc(tables, func(s document.Section) bool {
-			return slices.ContainsFunc(s.Table.Rows, func(r document.Row) bool {
-				return cell < len(r.Cells) && strings.HasPrefix(r.Cells[cell].Text, text)
-			})
-		})
-	}
-	for _, term := range []struct {
-		name, text string
-		used       bool
-	}{
-		{"counters", "requests, rows scanned, rows, bytes, errors; not subject to noise", true},
-		{"typical", "the p50 of each operation, weighted by its share of the load", says(0, "typical")},
-		{"ratio", "new/base, of means of the trials without the effect of outliers", len(tables) > 1},
-		{"interval", "the true ratio is in it, with 95% confidence for all metrics together", len(tables) > 1},
-		{"limit", "the smallest difference that matters", len(tables) > 1},
-		{"regression, improvement", differs, says(7, "REGR") || says(7, "regr") || says(7, "impr")},
-		{"needs N trials", "inconclusive; about N trials of each side would decide", says(7, "needs ")},
-		{tooNoisy, fmt.Sprintf("inconclusive; %d trials of each side would not decide", mostTrials), says(7, tooNoisy)},
-	} {
-		if term.used {
-			all = append(all, document.Sentence{Lead: term.name, Text: term.text, Style: document.Faint})
-		}
-	}
-	return all
 }
 
 // describe names the version of a build and when it ran, with its Go if that of the other build differs.

@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -90,7 +89,7 @@ func (c *Comparison) conclusion(worse []*Figure) string {
 		case !open || !f.kind.whole || f.Name != "typical" || f.cell.Why != "":
 		case f.High == nil:
 			few = true
-		case hidden == nil || *f.High > *hidden.High:
+		case *f.High > 1+f.Limit && (hidden == nil || *f.High > *hidden.High):
 			hidden = f
 		}
 	}
@@ -156,35 +155,30 @@ func (c *Comparison) next(worse []*Figure) (text string, command []string) {
 		}
 		return text, nil
 	}
-	var load, others []*Figure // without a verdict
-	need, longer := 0, ""      // the first phase that needs longer trials
+	var open, others []*Figure // without a verdict: of the whole load, and of operations that more trials would decide
 	for f := range c.figures {
 		switch {
 		case f.Verdict != CannotTell || f.Needed == 0:
 		case f.kind.whole:
-			load, need = append(load, f), max(need, f.Needed)
-			if f.Needed > mostTrials {
-				longer = cmp.Or(longer, f.cell.Phase)
-			}
+			open = append(open, f)
 		case f.Needed <= mostTrials:
 			others = append(others, f)
 		}
 	}
-	if longer != "" {
-		return fmt.Sprintf("too noisy for %d such trials. Use a quiet machine, or longer trials:", mostTrials),
-			c.again(load, busyTrials, longer)
+	if len(open) == 0 {
+		open = others
 	}
-	if len(load) == 0 {
-		load = others
-	}
-	for _, f := range load {
-		need = max(need, f.Needed, usualTrials)
-	}
-	if need == 0 {
+	if len(open) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("run about %d interleaved trials of each build, which decide %s:", need, words.Plural(len(load), "metric")),
-		c.again(load, need, "")
+	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
+	if most.Needed > mostTrials {
+		return fmt.Sprintf("too noisy for %d such trials. Use a quiet machine, or longer trials:", mostTrials),
+			c.again(open, busyTrials, most.cell.Phase)
+	}
+	need := max(most.Needed, usualTrials)
+	return fmt.Sprintf("run about %d interleaved trials of each build, which decide %s:", need, words.Plural(len(open), "metric")),
+		c.again(open, need, "")
 }
 
 // again is the command that compares the builds again, with longer trials of a phase if it is named. If the command

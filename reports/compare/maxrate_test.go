@@ -52,7 +52,7 @@ func TestMaxRate(t *testing.T) {
 		c := compared(t, base, fresh, "*", false)
 		f := figureOf(t, c, "all", "max-rate")
 		if f.Verdict != tc.want {
-			t.Errorf("%s: %s %s (%s), want %s", tc.name, f.said(), f.Verdict, f.Why, tc.want)
+			t.Errorf("%s: %s %s (%s), want %s", tc.name, f.said().Text, f.Verdict, f.Why, tc.want)
 		}
 		if sure := tc.limit == results.LimitStore; sure && *f.BaseUncertainty != 25 || !sure && *f.BaseUncertainty != 0 {
 			t.Errorf("%s: ± %v", tc.name, *f.BaseUncertainty)
