@@ -73,8 +73,7 @@ type Cell struct {
 	Notes     []string `json:"notes,omitempty"`
 	Figures   []Figure `json:"figures"`
 
-	trials [2][]trial // of each side, in the order in which they began
-	series []series
+	trials [2][]trial         // of each side, in the order in which they began
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
 }
@@ -118,6 +117,7 @@ type Figure struct {
 	kind     *Measure
 	of       *series
 	cell     *Cell
+	known    bool              // all trials have it
 	times    [2]results.Series // of a timed figure: its logarithm in each trial
 	estimate significance.Estimate
 }
@@ -185,56 +185,42 @@ func (s Side) build() Build {
 	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
 }
 
-// newFigure is a figure without a verdict. It is not ok if a trial does not have it, or if it says nothing.
-func newFigure(c *Cell, s *series, m *Measure) (f Figure, ok bool) {
-	f = Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c}
+// newFigure is a figure without a verdict.
+func newFigure(c *Cell, s *series, m *Measure) Figure {
+	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c}
+	if !m.Timed() {
+		f.known = !math.IsNaN(pooled(s.in[0], m).mean + pooled(s.in[1], m).mean)
+		return f
+	}
+	f.times, f.known = m.sample(s)
 	switch {
-	case !m.Timed():
-		return f, !math.IsNaN(pooled(s.in[0], m).mean + pooled(s.in[1], m).mean)
-	case m.Name == "attempts" && !slices.ContainsFunc(s.all(), func(o observed) bool { return o.op.Store.Retries > 0 }),
-		m.whole && len(c.shares) < 2: // of one operation it would be the same
-		return f, false
-	}
-	if m == highestRate {
+	case m == highestRate:
 		f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
+	case m.whole:
+		f.known = f.known && len(c.shares) > 1 // of one operation it would be the same
+	case m.Name == "attempts":
+		f.known = f.known && s.any(func(o observed) bool { return o.op.Store.Retries > 0 })
 	}
-	f.times, ok = m.sample(s)
-	return f, ok
+	return f
 }
 
-// figures yields the figures of all cells.
-func (c *Comparison) figures(yield func(f *Figure) bool) {
-	for _, cell := range c.Cells {
-		for i := range cell.Figures {
-			if !yield(&cell.Figures[i]) {
-				return
-			}
-		}
-	}
-}
-
-// measure makes the figures of all cells, and estimates all timed ones together.
+// measure applies gates to the figures that all trials have, and estimates all timed ones together.
 func (c *Comparison) measure(o Options) {
 	var timed []*Figure
 	var samples []significance.Sample
 	most := 0 // trials of a side
 	for _, cell := range c.Cells {
 		most = max(most, cell.BaseCount)
-		for s, m := range cell.each {
-			f, ok := newFigure(cell, s, m)
-			if !ok {
-				continue
-			}
-			if g := gateOf(o.Gates, cell.Subject, s.Operation, m.Name); g != nil {
+		cell.Figures = slices.DeleteFunc(cell.Figures, func(f Figure) bool { return !f.known })
+		for i := range cell.Figures {
+			f := &cell.Figures[i]
+			if g := gateOf(o.Gates, f); g != nil {
 				f.Gate = true
 				if g.limit >= 0 {
 					f.Limit = g.limit
 				}
 			}
-			cell.Figures = append(cell.Figures, f)
-		}
-		for i := range cell.Figures {
-			if f := &cell.Figures[i]; f.kind.Timed() {
+			if f.kind.Timed() {
 				limit := math.Log1p(max(f.Limit, 0.01))
 				timed = append(timed, f)
 				samples = append(samples, significance.Sample{Base: f.times[0], New: f.times[1], Limit: limit})
@@ -339,7 +325,7 @@ func (c *Comparison) unused(gates []Gate) error {
 		for _, cell := range c.Cells {
 			used = used || len(cell.Figures) == 0
 			for _, f := range cell.Figures {
-				used = used || g.Holds(cell.Subject, f.Operation, f.Name)
+				used = used || g.Holds(f.cell.Subject, f.Operation, f.Name)
 				ops[f.Operation.String()] = true
 			}
 		}

@@ -199,13 +199,7 @@ func TestNext(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var worse []*Figure
-		for _, f := range c.sorted() {
-			if f.Verdict == Worse {
-				worse = append(worse, f)
-			}
-		}
-		text, command := c.next(worse)
+		text, command := c.next(c.sorted())
 		if got := strings.Join(append([]string{text}, command...), "|"); got != tc.want {
 			t.Errorf("%s:\n%s\nwant\n%s", tc.name, got, tc.want)
 		}
@@ -581,7 +575,8 @@ func TestGates(t *testing.T) {
 		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
 		{"james@checked-flags", "hbase", "open", "rows", -1},
 	} {
-		if g := gateOf(gates, Subject{tc.model, tc.engine, "measure"}, Operation{"", tc.op}, tc.figure); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
+		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, cell: &Cell{Subject: Subject{tc.model, tc.engine, "measure"}}}
+		if g := gateOf(gates, &f); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
 			t.Errorf("%v: %v", tc, g)
 		}
 	}

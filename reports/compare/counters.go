@@ -139,7 +139,7 @@ func (f *Figure) judgePaired(change, limit float64) bool {
 // a client that stopped may have changed what operations found. Errors still count.
 func (f *Figure) release() {
 	if f.Gate && f.Verdict == Worse && f.Name != "errors" && !f.cell.sequential() &&
-		slices.ContainsFunc(f.of.all(), func(o observed) bool { return o.out }) {
+		f.of.any(func(o observed) bool { return o.out }) {
 		f.Exact = false
 		f.cannotTell("a trial is invalid, and gates ignore its counters")
 	}

@@ -44,8 +44,8 @@ func (c *Comparison) Document() *document.Document {
 	}
 	open.Fold, rest.Fold = len(open.Table.Rows) > mostOpen, true
 	verdict := document.Section{ID: "verdict"}
-	c.headline(&verdict, slices.DeleteFunc(sorted, func(f *Figure) bool { return f.Verdict != Worse }))
-	c.overview(&verdict, &rest)
+	c.headline(&verdict, sorted)
+	overview(sorted, &verdict, &rest)
 	sections := slices.DeleteFunc([]document.Section{verdict, load, changed, open, rest}, func(s document.Section) bool {
 		return len(s.Table.Rows)+len(s.Notes) == 0
 	})
@@ -53,11 +53,7 @@ func (c *Comparison) Document() *document.Document {
 	last := &sections[len(shown)-1] // folded ones are the last
 	last.Notes = append(last.Notes, legend(shown)...)
 	last.Note(document.Plain, "All metrics", "mailbench compare "+shellquote.Join(c.Base.Name, c.New.Name)+" --all")
-	return &document.Document{
-		Title:    c.New.Name + " against " + c.Base.Name,
-		Facts:    []string{"base: " + c.Base.describe(&c.New), "new: " + c.New.describe(&c.Base), "trials: " + c.trials()},
-		Sections: sections,
-	}
+	return &document.Document{Title: c.New.Name + " against " + c.Base.Name, Facts: c.facts(), Sections: sections}
 }
 
 // mostOpen is how many inconclusive metrics are not folded. Of more phases than mostPhases only the typical latency of
@@ -108,7 +104,7 @@ func legend(tables []document.Section) (all []document.Sentence) {
 
 // overview counts the verdicts, of metrics that vary and of counters. It says why metrics without an interval are
 // inconclusive; the folded rest names them.
-func (c *Comparison) overview(verdict, rest *document.Section) {
+func overview(all []*Figure, verdict, rest *document.Section) {
 	verdicts := []Verdict{Worse, Better, Same, CannotTell}
 	t := &document.Table{Columns: []document.Column{{Title: "metrics", Left: true}}}
 	for _, v := range verdicts {
@@ -117,10 +113,7 @@ func (c *Comparison) overview(verdict, rest *document.Section) {
 	counts := map[bool]map[Verdict]int{true: {}, false: {}} // by whether the metric is timed
 	var whys []string
 	unclear := map[string][]string{} // metrics by why they have no verdict
-	for f := range c.figures {
-		if f.cell.Why != "" {
-			continue
-		}
+	for _, f := range all {
 		counts[f.kind.Timed()][f.Verdict]++
 		if f.Verdict == CannotTell && f.Low == nil {
 			if unclear[f.Why] == nil {
@@ -149,9 +142,11 @@ func (c *Comparison) overview(verdict, rest *document.Section) {
 // sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are
 // worse, then those that are better, the largest difference first, and then the others.
 func (c *Comparison) sorted() (all []*Figure) {
-	for f := range c.figures {
-		if f.cell.Why == "" {
-			all = append(all, f)
+	for _, cell := range c.Cells {
+		for i := range cell.Figures {
+			if cell.Why == "" {
+				all = append(all, &cell.Figures[i])
+			}
 		}
 	}
 	rank := func(f *Figure) (int, float64) {
@@ -245,20 +240,23 @@ func (f *Figure) said() document.Cell {
 	return c
 }
 
-// trials says how many there are and how they were compared.
-func (c *Comparison) trials() string {
+// facts are the builds, and how their trials were compared.
+func (c *Comparison) facts() []string {
 	base, fresh := 0, 0
 	for _, cell := range c.Cells {
 		base, fresh = max(base, cell.BaseCount), max(fresh, cell.NewCount)
 	}
-	s := fmt.Sprintf("%d of base, %d of new, ", base, fresh)
+	how := "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
 	switch {
 	case c.Paired:
-		return s + "interleaved: compared in pairs"
+		how = "interleaved: compared in pairs"
 	case c.Interleaved:
-		return s + "interleaved"
+		how = "interleaved"
 	}
-	return s + "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
+	return []string{
+		"base: " + c.Base.describe(&c.New), "new: " + c.New.describe(&c.Base),
+		fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how),
+	}
 }
 
 // describe names the version of a build and when it ran, with its Go if that of the other build differs.

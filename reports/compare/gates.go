@@ -90,9 +90,9 @@ func (g *Gate) Holds(s Subject, o Operation, figure string) bool {
 }
 
 // gateOf is the last of the gates that holds for a figure.
-func gateOf(gates []Gate, s Subject, o Operation, figure string) *Gate {
+func gateOf(gates []Gate, f *Figure) *Gate {
 	for i := len(gates) - 1; i >= 0; i-- {
-		if gates[i].Holds(s, o, figure) {
+		if gates[i].Holds(f.cell.Subject, f.Operation, f.Name) {
 			return &gates[i]
 		}
 	}

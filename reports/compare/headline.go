@@ -15,9 +15,9 @@ import (
 // sameBuild is the note on a build that was compared with itself. It is above the verdict.
 const sameBuild = "base and new are the same build; a difference is chance, or the machine"
 
-// headline says what to read first: the verdict with its exit status, what to do next, and the notes. Worse are the
-// figures that became worse.
-func (c *Comparison) headline(s *document.Section, worse []*Figure) {
+// headline says what to read first: the verdict with its exit status, what to do next, and the notes. All are the
+// figures, the worst first.
+func (c *Comparison) headline(s *document.Section, all []*Figure) {
 	if slices.Contains(c.Notes, sameBuild) {
 		s.Say(document.Warn, "Note", sameBuild)
 	}
@@ -25,8 +25,8 @@ func (c *Comparison) headline(s *document.Section, worse []*Figure) {
 	if len(c.Regressions) > 0 {
 		style = document.Bad
 	}
-	s.Say(style, "", c.conclusion(worse))
-	next, command := c.next(worse)
+	s.Say(style, "", c.conclusion(all))
+	next, command := c.next(all)
 	s.Say(document.Plain, "Next", next)
 	longer := strings.Contains(next, "longer trials")
 	for _, line := range command {
@@ -66,27 +66,26 @@ func (c *Comparison) headline(s *document.Section, worse []*Figure) {
 	}
 }
 
-// conclusion is the verdict, with the worst regression, or with how large one could be that was not found. Worse are
-// the figures that became worse, the worst first.
-func (c *Comparison) conclusion(worse []*Figure) string {
+// conclusion is the verdict, with the worst regression, or with how large one could be that was not found.
+func (c *Comparison) conclusion(all []*Figure) string {
 	if n := len(c.Regressions); n > 0 {
 		status := "3"
 		if c.noFail {
 			status = "0 (--no-fail)"
 		}
 		worst := c.Regressions[0]
-		if i := slices.IndexFunc(worse, c.fails); i >= 0 {
-			worst = worse[i].String() + " " + worse[i].change()
+		if i := slices.IndexFunc(all, c.fails); i >= 0 {
+			worst = all[i].String() + " " + all[i].change()
 		}
 		return fmt.Sprintf("REGRESSION (%d). Worst: %s. Exit status: %s.", n, worst, status)
 	}
 	var hidden *Figure // the largest slowdown that the trials do not exclude
-	few, inconclusive := false, false
-	for f := range c.figures {
+	few, inconclusive := false, slices.ContainsFunc(c.Cells, func(c *Cell) bool { return c.Why != "" })
+	for _, f := range all {
 		open := f.Verdict == CannotTell
 		inconclusive = inconclusive || open
 		switch {
-		case !open || !f.kind.whole || f.Name != "typical" || f.cell.Why != "":
+		case !open || !f.kind.whole || f.Name != "typical":
 		case f.High == nil:
 			few = true
 		case *f.High > 1+f.Limit && (hidden == nil || *f.High > *hidden.High):
@@ -100,9 +99,9 @@ func (c *Comparison) conclusion(worse []*Figure) string {
 	case hidden != nil:
 		text = fmt.Sprintf("INCONCLUSIVE: no regression found, but noise could hide one of up to %s in the typical latency of %s.",
 			percent(*hidden.High), hidden.cell.Subject)
-	case len(worse) > 0 && !worse[0].Gate:
+	case len(all) > 0 && all[0].Verdict == Worse && !all[0].Gate:
 		text = "No regression in the metrics of --threshold."
-	case len(worse) > 0:
+	case len(all) > 0 && all[0].Verdict == Worse:
 		text = "No confirmed regression."
 	case inconclusive:
 		text = "No regression found, but some metrics are inconclusive."
@@ -140,11 +139,11 @@ func percent(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)
 const usualTrials, busyTrials, mostTrials = 10, 20, 50
 
 // next says what to do, with the lines of a command for it.
-func (c *Comparison) next(worse []*Figure) (text string, command []string) {
-	if i := slices.IndexFunc(worse, c.fails); i >= 0 {
-		f := worse[i]
+func (c *Comparison) next(all []*Figure) (text string, command []string) {
+	if i := slices.IndexFunc(all, c.fails); i >= 0 {
+		f := all[i]
 		doubtful := func(f *Figure) bool { return f.kind.Timed() && c.fails(f) }
-		if !c.Interleaved && slices.ContainsFunc(worse, doubtful) {
+		if !c.Interleaved && slices.ContainsFunc(all, doubtful) {
 			return "these runs were sequential: confirm the latency with interleaved trials:", c.again([]*Figure{f}, usualTrials, "")
 		}
 		text = "find the cause"
@@ -156,7 +155,7 @@ func (c *Comparison) next(worse []*Figure) (text string, command []string) {
 		return text, nil
 	}
 	var open, others []*Figure // without a verdict: of the whole load, and of operations that more trials would decide
-	for f := range c.figures {
+	for _, f := range all {
 		switch {
 		case f.Verdict != CannotTell || f.Needed == 0:
 		case f.kind.whole:

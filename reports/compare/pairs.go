@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -66,14 +65,16 @@ type observed struct {
 	shares map[string]float64 // those of the cell
 }
 
-// series is an operation in all trials of both sides, with the metrics that are compared.
+// series is an operation in all trials of both sides.
 type series struct {
 	Operation
-	measures []*Measure
-	in       [2][]observed
+	in [2][]observed
 }
 
-func (s *series) all() []observed { return slices.Concat(s.in[0], s.in[1]) }
+// any reports whether that holds for some trial.
+func (s *series) any(holds func(o observed) bool) bool {
+	return slices.ContainsFunc(s.in[0], holds) || slices.ContainsFunc(s.in[1], holds)
+}
 
 // pair makes a cell of each subject that both sides measured, in the order of the base. It returns which subjects
 // only one side has.
@@ -113,9 +114,9 @@ func (s Side) trials() (of map[Subject][]trial, order []Subject) {
 	return of, order
 }
 
-// newCell puts the trials of a subject together. Its series are the whole load, the search for the highest rate, the
-// operations of the phase, and those of its streams, each the most frequent first. An operation of a single stream
-// is listed for that stream only: the phase has the same metrics.
+// newCell puts the trials of a subject together. Its figures are of the whole load, of the search for the highest rate,
+// of the operations of the phase, and of those of its streams, each the most frequent first. An operation of a single
+// stream is listed for that stream only: the phase has the same metrics.
 func newCell(k Subject, base, new []trial, force bool) *Cell {
 	c := &Cell{
 		Subject: k, Load: "open", BaseCount: len(base), NewCount: len(new), Figures: []Figure{},
@@ -125,32 +126,36 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 		c.Load = "closed"
 	}
 	c.check(force)
-	search := slices.ContainsFunc(slices.Concat(base, new), func(t trial) bool { return t.found() != nil })
-	whole, own := c.executed(""), c.streams()
+	load, whole := c.executed("")
+	own := c.streams()
 	c.share(whole)
-	whole = slices.DeleteFunc(whole, func(s series) bool {
-		return slices.ContainsFunc(own, func(o series) bool {
-			return o.Op == s.Op && slices.EqualFunc(o.all(), s.all(), func(a, b observed) bool {
-				return a.op.Attempted() == b.op.Attempted()
-			})
+	whole = slices.DeleteFunc(whole, func(s *series) bool {
+		return slices.ContainsFunc(own, func(o *series) bool {
+			same := func(a, b observed) bool { return a.op.Attempted() == b.op.Attempted() }
+			return o.Op == s.Op && slices.EqualFunc(o.in[0], s.in[0], same) && slices.EqualFunc(o.in[1], s.in[1], same)
 		})
 	})
-	add := func(all []series, fits func(m *Measure) bool) {
-		for _, s := range all {
-			s.measures = slices.DeleteFunc(slices.Clone(measures), func(m *Measure) bool { return !fits(m) })
-			c.series = append(c.series, s)
+	search := load.any(func(o observed) bool { return o.found() != nil })
+	if search {
+		load.Operation = searched
+		c.saySearches(load)
+	}
+	for _, s := range slices.Concat([]*series{load}, whole, own) {
+		for _, m := range measures {
+			of := !m.whole && m != highestRate
+			switch {
+			case search && s == load:
+				of = m == highestRate
+			case s == load:
+				of = m.whole
+			case search: // times and errors are those at the rate that was found, another one in each trial
+				of = of && !m.Timed() && m.Name != "errors"
+			}
+			if of {
+				c.Figures = append(c.Figures, newFigure(c, s, m))
+			}
 		}
 	}
-	operations := slices.Concat(whole, own)
-	if !search {
-		add([]series{{Operation: everything, in: c.observe("")}}, func(m *Measure) bool { return m.whole })
-		add(operations, func(m *Measure) bool { return !m.whole && m != highestRate })
-		return c
-	}
-	// The rate differs from trial to trial, and with it times and errors, which are not compared.
-	add([]series{{Operation: searched, in: c.observe("")}}, func(m *Measure) bool { return m == highestRate })
-	c.saySearches(&c.series[0])
-	add(operations, func(m *Measure) bool { return !m.Timed() && m.Name != "errors" })
 	return c
 }
 
@@ -188,7 +193,7 @@ func (c *Cell) check(force bool) {
 }
 
 // streams are the operations of all streams that both sides have. A note names the other streams.
-func (c *Cell) streams() (own []series) {
+func (c *Cell) streams() (own []*series) {
 	var names [2][]string
 	for side, trials := range c.trials {
 		for _, t := range trials {
@@ -204,78 +209,60 @@ func (c *Cell) streams() (own []series) {
 			if !slices.Contains(names[1-side], name) {
 				c.Notes = append(c.Notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], name))
 			} else if side == 0 {
-				own = append(own, c.executed(name)...)
+				_, operations := c.executed(name)
+				own = append(own, operations...)
 			}
 		}
 	}
 	return own
 }
 
-// executed are the operations of a stream, or of the phase, that both sides executed, the most
-// frequent first.
-func (c *Cell) executed(stream string) (all []series) {
-	in := c.observe(stream)
+// executed are a stream, or the phase, as a whole, and its operations that both sides executed, the most frequent
+// first.
+func (c *Cell) executed(stream string) (load *series, operations []*series) {
+	load = &series{Operation: everything}
 	var cells []*results.Cell
-	for _, o := range in[0] {
-		cells = append(cells, o.of)
+	for side, trials := range c.trials {
+		for i := range trials {
+			t := &trials[i]
+			o := observed{trial: t, of: cmp.Or(t.cell.Alone(stream), &results.Cell{}), shares: c.shares}
+			load.in[side] = append(load.in[side], o)
+			if side == 0 {
+				cells = append(cells, o.of)
+			}
+		}
 	}
 	for _, op := range results.OpsOf(cells) {
-		s := series{Operation: Operation{stream, op}}
+		s := &series{Operation: Operation{stream, op}}
 		var attempted [2]int64
-		for side := range in {
-			for _, o := range in[side] {
+		for side, in := range load.in {
+			for _, o := range in {
 				o.op = o.of.Ops[op]
 				attempted[side] += o.op.Attempted()
 				s.in[side] = append(s.in[side], o)
 			}
 		}
 		if attempted[0] > 0 && attempted[1] > 0 {
-			all = append(all, s)
+			operations = append(operations, s)
 		}
 	}
-	return all
-}
-
-// observe is a stream, or the phase, in all trials, without an operation.
-func (c *Cell) observe(stream string) (in [2][]observed) {
-	for side, trials := range c.trials {
-		for i := range trials {
-			t := &trials[i]
-			in[side] = append(in[side], observed{
-				trial: t, of: cmp.Or(t.cell.Alone(stream), &results.Cell{}), shares: c.shares,
-			})
-		}
-	}
-	return in
+	return load, operations
 }
 
 // share sets the shares of the operations of the whole phase: of those that all trials have often enough for a p50.
-func (c *Cell) share(whole []series) {
+func (c *Cell) share(whole []*series) {
 	sum := 0.0
-	for i := range whole {
-		n := 0.0
-		for _, o := range whole[i].all() {
-			if n += float64(o.op.Attempted()); !o.op.Enough(0.5) {
-				n = math.NaN()
-			}
+	for _, s := range whole {
+		if s.any(func(o observed) bool { return !o.op.Enough(0.5) }) {
+			continue
 		}
-		if !math.IsNaN(n) {
-			c.shares[whole[i].Op], sum = n, sum+n
+		for _, o := range slices.Concat(s.in[0], s.in[1]) {
+			c.shares[s.Op] += float64(o.op.Attempted())
 		}
+		sum += c.shares[s.Op]
 	}
 	for op := range c.shares {
 		c.shares[op] /= sum
-	}
-}
-
-// each yields the metrics that are compared, with their operations.
-func (c *Cell) each(yield func(s *series, m *Measure) bool) {
-	for i := range c.series {
-		for _, m := range c.series[i].measures {
-			if !yield(&c.series[i], m) {
-				return
-			}
-		}
 	}
 }
 

@@ -24,21 +24,20 @@ func Points(r *results.Run, force bool) (all []Point) {
 		if c.Why != "" {
 			continue
 		}
-		for s, m := range c.each {
-			point := Point{Subject: k, Operation: s.Operation, Measure: m}
-			if m.Timed() {
-				in, _ := m.sample(s)
-				point.Value = math.Exp(in[0].Median())
+		for i := range c.Figures {
+			f := &c.Figures[i]
+			p := Point{Subject: k, Operation: f.Operation, Measure: f.kind}
+			if f.kind.Timed() {
+				p.Value = math.Exp(f.times[0].Median())
 			} else {
-				point.Value = pooled(s.in[0], m).mean
+				p.Value = pooled(f.of.in[0], f.kind).mean
 			}
-			if math.IsNaN(point.Value) || m.Name == "attempts" || m.whole && !(point.Value > 0) {
-				continue
+			if f.BaseUncertainty != nil {
+				p.Uncertain = *f.BaseUncertainty
 			}
-			if m == highestRate {
-				point.Uncertain = uncertainty(s.in[0])
+			if !math.IsNaN(p.Value) && f.Name != "attempts" && (p.Value > 0 || !f.kind.whole) {
+				all = append(all, p)
 			}
-			all = append(all, point)
 		}
 	}
 	return all
@@ -56,12 +55,11 @@ func Counted(base, new *results.Run, k Subject) (differ []Figure) {
 	if c.Why != "" {
 		return nil
 	}
-	for s, m := range c.each {
-		f, ok := newFigure(c, s, m)
-		if m.Timed() || !ok {
+	for _, f := range c.Figures {
+		if f.kind.Timed() || !f.known {
 			continue
 		}
-		if m.Name != "errors" {
+		if f.Name != "errors" {
 			f.Limit = 0
 		}
 		if f.judgeCount(); f.Verdict == Worse || f.Verdict == Better {

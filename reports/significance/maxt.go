@@ -71,7 +71,7 @@ func MaxT(samples []Sample, paired bool, most int) []Estimate {
 	for i, s := range samples {
 		e := &estimates[i]
 		c := newContrast(s, base, fresh, paired, e)
-		e.Difference, errors[i] = c.difference(observed(base, fresh))
+		e.Difference, errors[i] = c.difference(all[0])
 		if e.Trials < LeastTrials { // it gets no verdict, and has no part in those of others
 			continue
 		}
@@ -189,19 +189,13 @@ func winsorize(s Sample) (base, fresh results.Series) {
 	return bounded(s.Base), bounded(s.New)
 }
 
-// observed is the permutation that was measured. No pair is swapped in it: pairs are as many as trials of the base.
-func observed(base, fresh int) []bool {
+// permutations are all ways to permute the trials of both sides, each once, or a sample of them. The observed one, in
+// which no trial changes sides, is the first. The sample is always the same.
+func permutations(base, fresh int, paired bool, most int) (all [][]bool) {
 	isNew := make([]bool, base+fresh)
 	for t := base; t < len(isNew); t++ {
 		isNew[t] = true
 	}
-	return isNew
-}
-
-// permutations are all ways to permute the trials of both sides, each once, or a sample of them, the observed one
-// among it. The sample is always the same.
-func permutations(base, fresh int, paired bool, most int) (all [][]bool) {
-	isNew := observed(base, fresh)
 	switch {
 	case paired && math.Pow(2, float64(base)) <= float64(most):
 		for bits := range 1 << base {
@@ -212,11 +206,9 @@ func permutations(base, fresh int, paired bool, most int) (all [][]bool) {
 		}
 		return all
 	case !paired && combin.GeneralizedBinomial(float64(base+fresh), float64(base)) < float64(most)+0.5:
-		chosen := make([]int, fresh)
-		for g := combin.NewCombinationGenerator(base+fresh, fresh); g.Next(); {
-			clear(isNew)
-			for _, t := range g.Combination(chosen) {
-				isNew[t] = true
+		for _, old := range combin.Combinations(base+fresh, base) {
+			for t := range isNew {
+				isNew[t] = !slices.Contains(old, t)
 			}
 			all = append(all, slices.Clone(isNew))
 		}

@@ -53,7 +53,10 @@ func TestPermutations(t *testing.T) {
 		base, new, most, want int
 		paired                bool
 	}{{3, 4, 100, 35, false}, {3, 4, 35, 35, false}, {5, 5, 100, 100, false}, {6, 6, 100, 64, true}} {
-		all, ways, found := permutations(tc.base, tc.new, tc.paired, tc.most), map[string]bool{}, false
+		all, ways := permutations(tc.base, tc.new, tc.paired, tc.most), map[string]bool{}
+		if first := all[0]; slices.Contains(first[:tc.base], true) || slices.Contains(first[tc.base:], false) {
+			t.Errorf("%+v: the first permutation is %v", tc, first)
+		}
 		for _, isNew := range all {
 			way, of := fmt.Sprint(isNew), 0
 			for _, is := range isNew {
@@ -64,10 +67,9 @@ func TestPermutations(t *testing.T) {
 			if ways[way] = true; !tc.paired && of != tc.new {
 				t.Errorf("%+v: %s", tc, way)
 			}
-			found = found || way == fmt.Sprint(observed(tc.base, tc.new))
 		}
-		if len(all) != tc.want || tc.want != tc.most && len(ways) != tc.want || !tc.paired && !found {
-			t.Errorf("%+v: %d permutations, %d ways, the observed one %v", tc, len(all), len(ways), found)
+		if len(all) != tc.want || tc.want != tc.most && len(ways) != tc.want {
+			t.Errorf("%+v: %d permutations, %d ways", tc, len(all), len(ways))
 		}
 	}
 }
