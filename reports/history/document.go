@@ -46,9 +46,9 @@ func (h *History) Document(selected bool) *document.Document {
 
 // sections are those of a series.
 func (s *Series) sections(of int, selected bool) []document.Section {
-	var whole, others []*Figure // of the whole load, unless the user named metrics
+	var whole, others []*Figure // whole: of the whole load, unless the user named metrics
 	for i := range s.Figures {
-		if f := &s.Figures[i]; f.Op == compare.WholeLoad && !selected {
+		if f := &s.Figures[i]; f.Op == compare.WholeLoad && !selected && (f.Name != "mean" || len(f.Changes) > 0) {
 			whole = append(whole, f)
 		} else {
 			others = append(others, f)
@@ -96,6 +96,9 @@ func (s *Series) verdict(of int) document.Section {
 	switch {
 	case len(s.Runs) < 2:
 		v.Say(document.Strong, "", head+": no earlier run to compare with.")
+	case worse+better == 0 && s.Tested == 0 && s.Least > 0:
+		v.Say(document.Strong, "", fmt.Sprintf("%s: no significant change of counters; times have %d of the %d runs that can show one.",
+			head, len(s.Runs), s.Least))
 	case worse+better == 0:
 		v.Say(document.Strong, "", head+": no significant change.")
 	default:
@@ -149,7 +152,7 @@ func (f *Figure) Label() string {
 }
 
 // mostShown is how many runs have their values in a table. A page draws all of them.
-const mostShown = 10
+const mostShown = 8
 
 // values fills a section with metrics: the median, the last value, and each run.
 func (s *Series) values(to *document.Section, figures []*Figure, selected bool) {
