@@ -74,6 +74,28 @@ func sum(pattern *regexp.Regexp, text string) (n int) {
 	return n
 }
 
+// TestVersionsOfFindings: docs/findings.md names the versions of the engines that "make findings" measures.
+func TestVersionsOfFindings(t *testing.T) {
+	text, err := os.ReadFile("docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	intro := strings.Join(strings.Fields(string(text)), " ")
+	for name, of := range map[string][2]string{
+		"Pebble": {"go.mod", `pebble/v2 v(\S+)`}, "Cassandra": {"drivers/launch/cassandra.go", `version: "(\d[\d.]*)"`},
+		"HBase": {"drivers/launch/hbase.go", `version: "(\d[\d.]*)"`},
+	} {
+		code, err := os.ReadFile(of[0])
+		version := regexp.MustCompile(of[1]).FindSubmatch(code)
+		if err != nil || version == nil {
+			t.Fatalf("%s: no version: %v", of[0], err)
+		}
+		if want := name + " " + string(version[1]); !strings.Contains(intro, want) {
+			t.Errorf("docs/findings.md does not name %s", want)
+		}
+	}
+}
+
 // TestDecisionTables: README.md and docs/models.md choose a model, in a table and in prose, by numbers of docs/findings.md.
 func TestDecisionTables(t *testing.T) {
 	number := regexp.MustCompile(`\d[\d,]*(\.\d+)*`) // 25.3.21 is one, and not also 25.3
