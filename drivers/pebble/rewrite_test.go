@@ -67,6 +67,35 @@ func TestRewrite(t *testing.T) {
 	e.want("u f 1 1 - small again 5 0", "get", row...)
 }
 
+// TestNullsOfSetRows: a row that is set has no entries for its nulls, so that they take no space. An operand has some,
+// because they delete what the row had.
+func TestNullsOfSetRows(t *testing.T) {
+	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+	values := func(kind pebble.InternalKeyKind) (all [][]byte) {
+		r := e.sess.(*session).batch.Reader()
+		for {
+			k, _, value, ok, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				return all
+			}
+			if k == kind && len(value) > 0 { // no entry of an index
+				all = append(all, value)
+			}
+		}
+	}
+	e.write("put", "u", "f", 1, 1, nil, nil, nil)
+	if got := values(pebble.InternalKeyKindSet); len(got) != 1 || !slices.Equal(got[0], []byte{rowByte}) {
+		t.Errorf("a put of nulls set %x, want an empty row", got)
+	}
+	e.write("mark", "u", "f", 1, 1, nil)
+	if got := values(pebble.InternalKeyKindMerge); len(got) != 1 || len(got[0]) != 3 || got[0][1]&opMask != opDelete {
+		t.Errorf("a put of one null merged %x, want the deletion of a column", got)
+	}
+}
+
 // TestLargeBatchIsLetGo: a session does not keep the memory of a large write.
 func TestLargeBatchIsLetGo(t *testing.T) {
 	e := newEnv(t, drivers.Options{Durability: drivers.Memory})

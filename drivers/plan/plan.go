@@ -1,6 +1,7 @@
 // Package plan holds what drivers share when they run a pattern: they count and
 // check its arguments, find its limit, and put the columns of a row in order.
-// How rows are stored and read is each driver's own.
+// Drivers of engines that sort by encoded keys also share the ranges of keys that
+// calls read. How rows are stored and read is each driver's own.
 package plan
 
 import (
