@@ -128,13 +128,7 @@ func (g *graph) tables(s *schemas.Schema, k Kind) {
 		}
 	}
 	for _, q := range g.queries {
-		var from []*box
-		for _, before := range q.Before {
-			if b := of[before.Pattern.Table]; !slices.Contains(from, b) {
-				from = append(from, b)
-			}
-		}
-		g.read(q.Label, from, of[q.Pattern.Table], q.Depth)
+		g.read(q, q.Label, func(q *Query) *box { return of[q.Pattern.Table] })
 	}
 	for _, b := range g.boxes {
 		if b.ports == 0 {
@@ -151,27 +145,28 @@ func (g *graph) workflow(s *schemas.Schema) {
 		p := q.Pattern
 		of[q] = &box{title: q.Label + " " + p.Name, lines: []line{{name: p.Kind.String() + " " + p.Table.Name}}}
 		g.boxes = append(g.boxes, of[q])
-		var from []*box
-		for _, before := range q.Before {
-			from = append(from, of[before])
-		}
-		g.read("", from, of[q], q.Depth)
+		g.read(q, "", func(q *Query) *box { return of[q] })
 	}
 }
 
 // read adds a read, after the reads that yield its arguments. The first one that leads to a box places it.
-func (g *graph) read(label string, from []*box, to *box, depth int) {
+func (g *graph) read(q *Query, label string, of func(*Query) *box) {
+	to := of(q)
 	if to.ports == 0 {
 		column := len(g.columns)
-		if depth == g.depth {
+		if q.Depth == g.depth {
 			column--
 		}
-		g.depth = depth
+		g.depth = q.Depth
 		g.place(to, column)
 	}
 	r := &read{label: label, to: to, port: to.ports}
 	to.ports++
-	for _, b := range from {
+	for _, before := range q.Before {
+		b := of(before)
+		if slices.ContainsFunc(r.from, func(a arrow) bool { return a.from == b }) {
+			continue
+		}
 		a := arrow{from: b, out: b.outs}
 		if b != to {
 			b.outs++

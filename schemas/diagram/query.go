@@ -147,8 +147,8 @@ func predicate(p *schemas.Pattern) string {
 
 // Request is the request of a pattern in one line.
 func Request(p *schemas.Pattern) string {
-	switch {
-	case p.Kind == schemas.Batch:
+	switch p.Kind {
+	case schemas.Batch:
 		var parts []string
 		for _, part := range p.Parts {
 			word := part.Pattern.Name
@@ -158,13 +158,10 @@ func Request(p *schemas.Pattern) string {
 			parts = append(parts, word)
 		}
 		return "batch, atomic " + p.Atomic.String() + ": " + strings.Join(parts, ", ")
-	case p.Kind.Reads():
+	case schemas.Get, schemas.Slice, schemas.Scan, schemas.Delete:
 		return p.Kind.String() + " " + p.Table.Name + ": " + predicate(p)
 	}
 	text := p.Kind.String() + " " + p.Table.Name
-	if p.Kind == schemas.Delete {
-		return text + ": " + predicate(p)
-	}
 	if columns := names(p.Columns); columns != "" {
 		text += ": " + columns
 	}
