@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
@@ -147,7 +148,7 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, w
 	if err != nil {
 		return known, usage(err)
 	}
-	f.c.Keyspace, known.models, f.models = k, []models.Model{k.Model()}, []string{s.Name}
+	f.c.Keyspace, known.models, f.models = k, []models.Model{k.For(&workloads.Workload{}, k.Rows)}, []string{s.Name}
 	if was != nil {
 		f.prove = len(was.Findings) > 0
 		return known, nil

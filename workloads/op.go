@@ -84,20 +84,27 @@ func (p Patterns) Ops() int { return NumOps + len(p) }
 
 // Name returns the operation's name in workloads and results.
 func (p Patterns) Name(op Op) string {
-	if i := int(op) - NumOps; i >= 0 && i < len(p) {
-		return p[i].Name
+	if int(op) < NumOps {
+		return op.String()
 	}
-	return op.String()
+	return p[int(op)-NumOps].Name
+}
+
+// Changes reports whether the operation changes what is stored.
+func (p Patterns) Changes(op Op) bool {
+	if int(op) < NumOps {
+		return op.Changes()
+	}
+	return p[int(op)-NumOps].Writes
 }
 
 // Names are the names of all operations that a mix can have.
-func (p Patterns) Names() []string {
+func (p Patterns) Names() (all []string) {
 	if len(p) == 0 {
 		return opNames[:]
 	}
-	all := make([]string, len(p))
 	for i := range p {
-		all[i] = p[i].Name
+		all = append(all, p[i].Name)
 	}
 	return all
 }
@@ -109,14 +116,6 @@ func (p Patterns) Op(name string) (Op, bool) {
 	}
 	i := slices.Index(p.Names(), name)
 	return Op(NumOps + max(0, i)), i >= 0
-}
-
-// Changes reports whether the operation changes what is stored.
-func (p Patterns) Changes(op Op) bool {
-	if i := int(op) - NumOps; i >= 0 && i < len(p) {
-		return p[i].Writes
-	}
-	return op.Changes()
 }
 
 // changing are the operations that change what is stored.
@@ -261,8 +260,11 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 		sum += p.Mix[op]
 	}
 	if sum == 0 && len(d.Errs) == faults {
-		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in {list: 50, open: 25, deliver: 10}",
-			where)
+		example := "{list: 50, open: 25, deliver: 10}"
+		if len(d.w.Patterns) > 0 {
+			example = "{" + d.w.Patterns[0].Name + ": 50}"
+		}
+		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in %s", where, example)
 	}
 }
 

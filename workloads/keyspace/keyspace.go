@@ -104,28 +104,22 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 	return k, nil
 }
 
-// Model returns the model of the keyspace. Those of workloads are made by For.
-func (k *Keyspace) Model() models.Model {
-	return models.Model{
-		Name: k.Schema.Name, Doc: "the access patterns of " + k.Schema.File,
-		Schema: func() (*schemas.Schema, error) { return k.Schema, nil },
-	}
-}
-
 // For returns the model for a workload whose largest table has so many rows after the load. Its schema has the rows
 // that a forecast needs.
 func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
-	m := k.Model()
-	m.Schema = func() (*schemas.Schema, error) {
-		for _, t := range k.tables(w, rows) {
-			t.Rows = t.expected()
-		}
-		return k.Schema, nil
+	return models.Model{
+		Name: k.Schema.Name,
+		Doc:  "the access patterns of " + k.Schema.File,
+		Schema: func() (*schemas.Schema, error) {
+			for _, t := range k.tables(w, rows) {
+				t.Rows = t.expected()
+			}
+			return k.Schema, nil
+		},
+		Bind: func(_ context.Context, p *drivers.Prepared, _ models.Options) (models.Bound, error) {
+			return k.bind(p, w, rows)
+		},
 	}
-	m.Bind = func(_ context.Context, p *drivers.Prepared, _ models.Options) (models.Bound, error) {
-		return k.bind(p, w, rows)
-	}
-	return m
 }
 
 // portable takes what only CQL has out of the schema, and what is of no use to a run.

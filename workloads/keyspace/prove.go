@@ -212,23 +212,19 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 		}
 	}
 	phases := ""
-	for _, p := range []struct {
-		name          string
-		clients, each int // operations of each kind
-	}{
-		{provePhase, 1, proveOps},
-		{byItems.after, 1, proveOps},
-		{"delete", 32, max(1, levels[0]*provePercent/100)},
-		{byDeletes.after, 1, proveOps},
-	} {
-		if mix := mixes[p.name]; mix != nil {
-			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n",
-				p.name, p.clients, p.each*len(mix), flow(mix))
-			if p.name == "delete" {
-				grow["phases.delete.operations"] = p.each * len(mix)
-			}
+	measure := func(name string, clients, each int) (operations int) {
+		mix := mixes[name]
+		if operations = each * len(mix); operations > 0 {
+			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n", name, clients, operations, flow(mix))
 		}
+		return operations
 	}
+	measure(provePhase, 1, proveOps)
+	measure(byItems.after, 1, proveOps)
+	if n := measure("delete", 32, max(1, levels[0]*provePercent/100)); n > 0 {
+		grow["phases.delete.operations"] = n
+	}
+	measure(byDeletes.after, 1, proveOps)
 	sweep := "population.rows: " + flow(levels) // first, since it names the points
 	for _, key := range slices.Sorted(maps.Keys(grow)) {
 		var all []int
