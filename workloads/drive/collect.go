@@ -392,6 +392,7 @@ const intervalsMost = 600
 // add adds the interval between two moments of the phase. Last says that the phase has
 // ended.
 func (t *timeline) add(ops []latency.Op, streams map[string]results.Outcomes, from, to time.Duration, last bool) {
+	from, to = from.Round(100*time.Microsecond), to.Round(100*time.Microsecond)
 	in := results.Interval{
 		At: from.Seconds(), Seconds: (to - from).Seconds(), Ops: map[string]results.Outcomes{}, Streams: streams,
 	}

@@ -122,9 +122,9 @@ type Value struct {
 
 // Counted is a counter of an operation of the column.
 func (cs Column) Counted(op string, f results.Figure) Value {
-	v := Value{}
 	var means []float64
 	var squares float64
+	var all int64
 	row, _ := cs.Row(op)
 	for _, o := range row.Best {
 		if o.Count == 0 {
@@ -139,11 +139,11 @@ func (cs Column) Counted(op string, f results.Figure) Value {
 			n = o.Store.Traced
 		}
 		means = append(means, mean)
-		v.n += n
+		all += n
 		squares += deviation * deviation * float64(n)
 	}
-	v.of(means)
-	v.deviation = math.Sqrt(squares / math.Max(float64(v.n), 1))
+	v := Of(means)
+	v.n, v.deviation = all, math.Sqrt(squares/max(float64(all), 1))
 	return v
 }
 
@@ -161,6 +161,7 @@ func (cs Column) Timed(op string, f results.Figure) Value {
 // trial.
 func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float64) {
 	var times []float64
+	var all int64
 	for _, c := range cs {
 		o, ok := c.Ops[op]
 		if !ok || c.Verdict != results.OK || !o.Enough(f.Percentile()) {
@@ -171,19 +172,21 @@ func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float6
 		if o.DueDiffers() { // intervals have only operations that were ok
 			intervals = slices.Repeat(times[:1], knownIntervals)
 		}
-		v.n += o.Count
+		all += o.Count
 	}
-	v.of(times)
+	v = Of(times)
+	v.n = all
 	return v, intervals
 }
 
-// of sets the value from the values of the trials.
-func (v *Value) of(trials []float64) {
-	if len(trials) == 0 {
-		return
+// Of is a figure of the trials that have these values.
+func Of(values []float64) Value {
+	if len(values) == 0 {
+		return Value{}
 	}
-	v.Known, v.Trials, v.Median = true, len(trials), results.Median(trials)
-	v.Low, v.High = slices.Min(trials), slices.Max(trials)
+	return Value{
+		Known: true, Trials: len(values), Median: results.Median(values), Low: slices.Min(values), High: slices.Max(values),
+	}
 }
 
 // These bounds say how large a difference must be before the overview shows it as one. The
@@ -249,13 +252,6 @@ func (v *Value) spread(intervals []float64) {
 	v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
 }
 
-// Of is a figure that a cell has as a whole, of the trials that have it.
-func Of(values []float64) Value {
-	var v Value
-	v.of(values)
-	return v
-}
-
 // growthFigures are the figures that are fitted, in the order in which they are shown.
 var growthFigures = []results.Figure{results.P50, results.Examined, results.Calls, results.Rows, results.Bytes}
 
@@ -315,24 +311,22 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 
 // partitionsOf are how the largest partitions of the forecasts grow.
 func partitionsOf(r *results.Run) []results.Growth {
-	var all []results.Growth
+	var single, all []results.Growth // of one point; of all points
 	for i := range r.Sweep.Points {
 		p := &r.Sweep.Points[i]
 		for _, part := range p.Partitions {
-			at := slices.IndexFunc(all, func(g results.Growth) bool { return g.Model == part.Model && g.Engine == part.Engine })
-			if at < 0 {
-				at, all = len(all), append(all, results.Growth{
-					Model: part.Model, Engine: part.Engine,
-					Op: results.PartitionOp, Figure: results.PartitionSize,
-				})
-			}
-			none := 0.0
-			all[at].Points = append(all[at].Points,
-				results.GrowthPoint{Point: p.Value, Size: p.Size, Value: part.Bytes, Error: &none})
+			single = append(single, results.Growth{
+				Model: part.Model, Engine: part.Engine, Op: results.PartitionOp, Figure: results.PartitionSize,
+				Points: []results.GrowthPoint{{Point: p.Value, Size: p.Size, Value: part.Bytes, Error: new(float64)}},
+			})
 		}
 	}
-	for i := range all {
-		fitGrowth(&all[i])
+	for _, of := range results.Grouped(single, func(g results.Growth) [2]string { return [2]string{g.Model, g.Engine} }) {
+		for _, g := range of[1:] {
+			of[0].Points = append(of[0].Points, g.Points...)
+		}
+		fitGrowth(&of[0])
+		all = append(all, of[0])
 	}
 	return all
 }
