@@ -111,8 +111,8 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		return statusError{exitBroken, errors.New("import: no table could be read; correct the CQL")}
 	}
 	if n := len(r.Unread); n > 0 && !f.allowUnread {
-		return statusError{exitBroken, fmt.Errorf("%s could not be read; correct the CQL, or add --allow-unread",
-			words.Plural(n, "statement"))}
+		return statusError{exitBroken, fmt.Errorf("left out of the schema: %s that could not be read; correct the CQL, or add "+
+			"--allow-unread", words.Plural(n, "statement"))}
 	}
 	return nil
 }

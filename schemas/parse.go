@@ -69,6 +69,10 @@ func parse(
 }
 
 func (p *parser) parse(root *yaml.Node) {
+	if keys := strict.KeysOf(root); slices.Contains(keys, "phases") && !slices.Contains(keys, "schema") {
+		p.Fail(root, "it is a workload; expected a schema (schema, name, tables, patterns)")
+		return
+	}
 	f := p.section(root, "the schema", schemaKeys...)
 	if root.Kind != yaml.MappingNode {
 		return

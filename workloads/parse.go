@@ -552,7 +552,7 @@ func (d *decoder) name(n *yaml.Node, what string) string {
 func (d *decoder) duration(n *yaml.Node, what string) time.Duration {
 	v, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || v < minDuration || v > maxDuration {
-		d.Fail(n, "%s must be a time such as 30s or 5m, from %s to %s, found %s", what, minDuration, maxDuration, strict.Found(n))
+		d.Fail(n, "%s must be a time such as 30s or 5m, from %s to %.0fh, found %s", what, minDuration, maxDuration.Hours(), strict.Found(n))
 		return 0
 	}
 	return v

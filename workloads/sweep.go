@@ -10,6 +10,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // Sweep is one key of a workload and its values, or several keys that change together. A run carries
@@ -149,7 +150,7 @@ func (d *decoder) points(n *yaml.Node, path string) []*yaml.Node {
 		}
 	}
 	if len(values) < fewestPoints || len(values) > mostPoints {
-		d.Fail(n, "sweep.%s has %d values; expected %d to %d", path, len(values), fewestPoints, mostPoints)
+		d.Fail(n, "sweep.%s has %s; expected %d to %d", path, words.Plural(len(values), "value"), fewestPoints, mostPoints)
 		return nil
 	}
 	return values

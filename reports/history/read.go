@@ -22,7 +22,7 @@ const deepest = 4
 func Read(dir string) (runs []Run, skipped []Skipped, err error) {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read results: %w", err)
+		return nil, nil, fmt.Errorf("read results: %w; name a folder that contains results", err)
 	}
 	if !info.IsDir() {
 		return nil, nil, fmt.Errorf("read results: %w", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})

@@ -74,7 +74,7 @@ func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 		d.Fail(&yaml.Node{Line: 1, Column: 1}, "the file is empty; expected %s", expected)
 		return nil
 	case err != nil:
-		d.syntax(err)
+		d.syntax(src, err)
 		return nil
 	}
 	var second yaml.Node
@@ -82,7 +82,7 @@ func (d *Decoder) Document(src []byte, expected string) *yaml.Node {
 	case err == nil:
 		d.Fail(&second, "a second YAML document; expected one in a file")
 	case !errors.Is(err, io.EOF):
-		d.syntax(err)
+		d.syntax(src, err)
 	}
 	if nodes(&doc, mostNodes) <= 0 {
 		d.Errs = nil // the second document does not matter
@@ -119,14 +119,15 @@ func nodes(n *yaml.Node, left int) int {
 }
 
 var (
-	yamlLine = regexp.MustCompile(`^yaml: line (\d+): `)
+	yamlLine      = regexp.MustCompile(`^yaml: line (\d+): `)
+	indentedByTab = regexp.MustCompile(`^ *\t`)
 	// fromZero are the errors in which yaml.v3 counts lines from 0: those of
 	// its parser, but not those of its scanner (see fail in its decode.go).
 	fromZero = regexp.MustCompile(`^did not find expected (<|node content|'-' indicator|key|',' or)`)
 )
 
 // syntax records an error of the YAML reader, which names a line but no column.
-func (d *Decoder) syntax(err error) {
+func (d *Decoder) syntax(src []byte, err error) {
 	at, msg := &yaml.Node{Line: 1, Column: 1}, strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		at.Line, _ = strconv.Atoi(m[1])
@@ -135,7 +136,9 @@ func (d *Decoder) syntax(err error) {
 			at.Line++
 		}
 	}
-	if strings.Contains(msg, "cannot start any token") || strings.Contains(msg, "expected comment or line break") {
+	if lines := bytes.Split(src, []byte("\n")); at.Line <= len(lines) && indentedByTab.Match(lines[at.Line-1]) {
+		msg += "; indent the line with spaces instead of tabs"
+	} else if strings.Contains(msg, "cannot start any token") || strings.Contains(msg, "expected comment or line break") {
 		msg += "; write a text that begins with one of > % @ ` in quotes"
 	}
 	d.Fail(at, "not YAML: %s", msg)

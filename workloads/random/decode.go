@@ -226,7 +226,7 @@ func (r reader) size(n *yaml.Node, what string) (Size, bool) {
 	if r.times {
 		t, err := time.ParseDuration(n.Value)
 		if err != nil || t < 0 || t > longest {
-			r.Fail(n, "%s must be a time such as 500ms or 2s, up to %s, found %s", what, longest, strict.Found(n))
+			r.Fail(n, "%s must be a time such as 500ms or 2s, up to %.0fh, found %s", what, longest.Hours(), strict.Found(n))
 			return 0, false
 		}
 		return Size(t), true
