@@ -208,7 +208,7 @@ func (s *session) removeFromList(f *family, row []byte, col int, v drivers.Value
 	b := &s.cells
 	b.Lower = f.cellsOf(b.Lower[:0], row, col)
 	b.Upper = keys.Successor(append(b.Upper[:0], b.Lower...))
-	it, err := s.iterate(b, s.over, &s.cellOpts)
+	it, err := s.iterate(b, s.readThrough, &s.cellOpts)
 	if err != nil {
 		return err
 	}

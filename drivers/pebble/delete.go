@@ -58,7 +58,7 @@ func (s *session) deleteStatics(st *statement, args []drivers.Value) (err error)
 // clear deletes the keys of a range. If t is not nil, the keys are rows of t, and clear also
 // deletes their index entries.
 func (s *session) clear(b *plan.Range, t *table) error {
-	it, err := s.iterate(b, s.over, &s.cellOpts)
+	it, err := s.iterate(b, s.readThrough, &s.cellOpts)
 	if it == nil || err != nil {
 		return err
 	}
@@ -91,18 +91,18 @@ func (s *session) clear(b *plan.Range, t *table) error {
 // unindex deletes the index entries of the row at the iterator.
 func (s *session) unindex(t *table, it *pebble.Iterator) (err error) {
 	n := len(t.key)
-	s.was = plan.Grow(s.was, n+len(t.rows.columns))
-	if s.arena, err = t.rows.decode(it.Key(), s.was, s.arena[:0]); err != nil {
+	s.oldRow = plan.Grow(s.oldRow, n+len(t.rows.columns))
+	if s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0]); err != nil {
 		return err
 	}
 	if t.plain {
 		data, err := it.ValueAndErr()
 		if err == nil {
-			err = t.rows.decodeRow(data, s.was[n:], false)
+			err = t.rows.decodeRow(data, s.oldRow[n:], false)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return s.reindex(t.indexes, s.was, nil)
+	return s.reindex(t.indexes, s.oldRow, nil)
 }

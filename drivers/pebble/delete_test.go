@@ -56,7 +56,7 @@ func TestDeletesLockTheirRows(t *testing.T) {
 		if err := s.begin(e.stmt(name).(*statement), []drivers.Call{{Args: values(args)}}); err != nil {
 			t.Fatal(err)
 		}
-		held := slices.Clone(s.held)
+		held := slices.Clone(s.lockedStripes)
 		if err := s.end(errDropped); !errors.Is(err, errDropped) {
 			t.Fatal(err)
 		}

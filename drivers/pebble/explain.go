@@ -52,7 +52,7 @@ func (st *statement) Explain() ([]string, error) {
 		line += ", for each element"
 	}
 	lines := []string{line, "  that is " + drivers.InWords(p)}
-	if st.tracks {
+	if st.changesIndex {
 		lines = append(lines, "  the row is read first, and its entries in indexes over plain columns change with it")
 	}
 	if len(st.filters) > 0 {
@@ -71,9 +71,9 @@ func (st *statement) verb() string {
 		return "lock the row, and if it is there delete"
 	case p.Kind == schemas.Delete:
 		return "delete"
-	case st.locks || st.tracks:
+	case st.readsRow || st.changesIndex:
 		return "lock the row, read and set"
-	case st.replaces:
+	case st.putsWholeRow:
 		return "set"
 	}
 	return "merge into"

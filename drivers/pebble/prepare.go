@@ -27,18 +27,18 @@ type statement struct {
 	staticSet []int         // static collections to read, by ascending position
 	mapColumn int           // position in fam of the map of which a get reads one element
 
-	write    []operand // the scalar columns of a write, in ascending position
-	op       byte      // opSet or opAdd: what it does to them
-	replaces bool      // a put of all scalar columns of fam: a Set of the row
-	cells    []operand // the collections of a write
-	clears   []columns // the collections whose elements it deletes
-	ranged   bool      // a delete of all rows below a prefix of the key
-	locks    bool      // it has a condition or returns the new row: it reads the row before it writes
-	entries  []*index  // the indexes whose entries it may change
-	tracks   bool      // some of them, or of a part of the batch, have plain columns: so does it
+	write        []operand // the scalar columns of a write, in ascending position
+	op           byte      // opSet or opAdd: what it does to them
+	putsWholeRow bool      // a put of all scalar columns of fam: a Set of the row
+	cells        []operand // the collections of a write
+	clears       []columns // the collections whose elements it deletes
+	ranged       bool      // a delete of all rows below a prefix of the key
+	readsRow     bool      // it has a condition or returns the new row: it reads the row before it writes
+	entries      []*index  // the indexes whose entries it may change
+	changesIndex bool      // some of them, or of a part of the batch, have plain columns: so does it
 
-	parts   []*statement // of a batch; a write is its own only part
-	indexed bool         // parts of the batch must see what earlier parts wrote
+	parts        []*statement // of a batch; a write is its own only part
+	seesOwnBatch bool         // parts of the batch must see what earlier parts wrote
 }
 
 // columns are the columns of a family from first to last.
@@ -178,7 +178,7 @@ func (st *statement) compileWrite() error {
 		st.conds = append(st.conds, plan.Output{Source: plan.FromRow, At: slices.Index(f.columns, c)})
 	}
 	put := p.Kind == schemas.Put || p.Kind == schemas.PutIf
-	st.replaces = put && len(st.write) == len(f.scalars)
+	st.putsWholeRow = put && len(st.write) == len(f.scalars)
 	if p.Kind == schemas.Add {
 		st.op = opAdd
 	}
@@ -198,7 +198,7 @@ func (st *statement) compileWrite() error {
 		}
 	}
 	if p.Conditional() || p.ReturnsNew {
-		st.locks = true
+		st.readsRow = true
 		st.table.guarded.Store(true)
 	}
 	return nil
@@ -216,14 +216,14 @@ func (st *statement) compileEntries() {
 		})
 		if kind == schemas.Delete || !x.plain || written {
 			st.entries = append(st.entries, x)
-			st.tracks = st.tracks || x.plain
+			st.changesIndex = st.changesIndex || x.plain
 		}
 	}
 }
 
 func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	for _, part := range parts {
-		if part.locks && !part.Pattern().Present {
+		if part.readsRow && !part.Pattern().Present {
 			return nil, fmt.Errorf("part %s reads before it writes: %w", part.Pattern().Name, drivers.ErrUnsupported)
 		}
 	}
@@ -232,9 +232,9 @@ func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	// have written to its table.
 	for _, a := range st.parts {
 		for _, b := range st.parts {
-			st.indexed = st.indexed || a.searches() && a.table == b.table && (a != b || a.puts())
+			st.seesOwnBatch = st.seesOwnBatch || a.searches() && a.table == b.table && (a != b || a.puts())
 		}
-		st.tracks = st.tracks || a.tracks
+		st.changesIndex = st.changesIndex || a.changesIndex
 	}
 	return st, nil
 }

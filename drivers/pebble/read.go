@@ -71,7 +71,7 @@ func (s *session) readOne(ctx context.Context, st *statement, args []drivers.Val
 // times as long as 25 steps, 25 seeks 1.5 to 4 times.)
 func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err error) {
 	if s.rowIter == nil {
-		s.near = true
+		s.neighborFirst = true
 		if s.rowIter, err = s.db.NewIter(&s.rowOpts); err != nil {
 			return nil, false, err
 		}
@@ -79,8 +79,8 @@ func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err er
 	it := s.rowIter
 	if !many {
 		found = it.SeekPrefixGE(key)
-	} else if found = s.near && it.Valid() && stepTo(it, key); !found {
-		if s.near = s.near && !it.Valid(); s.work != nil && it.Valid() {
+	} else if found = s.neighborFirst && it.Valid() && stepTo(it, key); !found {
+		if s.neighborFirst = s.neighborFirst && !it.Valid(); s.work != nil && it.Valid() {
 			s.work.looked++
 		}
 		s.limit = append(append(s.limit[:0], key...), 0) // go no further over tombstones

@@ -16,36 +16,37 @@ import (
 type session struct {
 	plan.Session[*statement]
 	drivers.CostCounter
-	store *Store
-	db    *pebble.DB
-	batch *pebble.Batch // what the current write does
-	own   *pebble.Batch // reused by every write; batch, unless a write needs an indexed one
-	over  pebble.Reader // where writes find the keys that they delete: db or an indexed batch
-	bulk  bool          // writes are not synced
-	roomy bool          // begin gave the batch a large buffer
+	store       *Store
+	db          *pebble.DB
+	batch       *pebble.Batch // what the current write does
+	own         *pebble.Batch // reused by every write; batch, unless a write needs an indexed one
+	readThrough pebble.Reader // where writes read: db or an indexed batch
+	bulk        bool          // writes are not synced
+	largeBatch  bool          // begin gave the batch a large buffer
 	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
 	tolerant bool
 	work     *work // counts what the calls of a traced session did; else nil
 
-	rows     plan.Range      // of a slice or a delete
-	fixed    []drivers.Value // the first columns of those keys
-	cells    plan.Range      // of the elements of a row's collections
-	lastEnd  []byte          // the end of cells before
-	allCells plan.Range      // of the elements of all rows
-	key      []byte          // key of the current row
-	cellKey  []byte
-	had, has []byte  // keys of its entry in an index, before the write and after it
-	static   []byte  // key of the partition whose static columns are in statics
-	oldStat  []byte  // value of the static columns in statics
-	arena    []byte  // copied or decoded bytes that the current row's values share
-	limit    []byte  // buffer of lookup
-	held     []uint8 // numbers of the row locks that the current write takes
+	rows               plan.Range      // of a slice or a delete
+	fixed              []drivers.Value // the first columns of those keys
+	cells              plan.Range      // of the elements of a row's collections
+	lastEnd            []byte          // where the cells of the row before ended
+	allCells           plan.Range      // of the elements of all rows
+	key                []byte          // key of the current row
+	cellKey            []byte
+	oldEntry, newEntry []byte  // keys of its entry in an index, before the write and after it
+	static             []byte  // key of the partition whose static columns are in statics
+	oldStat            []byte  // value of the static columns in statics
+	arena              []byte  // copied or decoded bytes that the current row's values share
+	limit              []byte  // buffer of lookup
+	lockedStripes      []uint8 // the row locks that the current write takes
 
-	// The row that a write has read before it: see readOld.
-	prior     []byte // nil: there is none
-	was, will []drivers.Value
-	old       []byte    // buffer of a copy
-	closer    io.Closer // of prior, or nil
+	// The row that a write has read, see readOld. Its columns are after its key.
+	oldValue []byte          // nil: there is none
+	oldRow   []drivers.Value // its key and columns
+	newRow   []drivers.Value // what the write makes of them
+	oldCopy  []byte          // buffer of a copy of oldValue
+	closer   io.Closer       // of oldValue, or nil
 
 	keyVals []drivers.Value // primary key of the current row
 	vals    []drivers.Value // its columns
@@ -56,7 +57,7 @@ type session struct {
 
 	rowIter, cellIter *pebble.Iterator // the iterators of the current call, or nil
 	cellSpace         uint16           // the key space of cells that cellIter is over; 0: a row's cells
-	near              bool             // lookup looks at rowIter's neighbors first
+	neighborFirst     bool             // lookup looks at rowIter's neighbors first
 }
 
 var (

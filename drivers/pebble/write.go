@@ -31,11 +31,11 @@ func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Valu
 		return res, err
 	}
 	res.Applied = true
-	if st.locks {
+	if st.readsRow {
 		res, err = s.check(st, args)
 	}
 	if err == nil && res.Applied {
-		err = s.apply(st, args, st.locks)
+		err = s.apply(st, args, st.readsRow)
 	}
 	return res, s.end(err)
 }
@@ -47,7 +47,7 @@ func (s *session) RunBatch(_ context.Context, st *statement, calls []drivers.Cal
 		return err
 	}
 	for i, c := range calls {
-		if part := st.parts[c.Part]; part.locks {
+		if part := st.parts[c.Part]; part.readsRow {
 			res, err := s.check(part, c.Args)
 			if err == nil && !res.Applied {
 				err = drivers.ErrNotApplied
@@ -74,7 +74,7 @@ func (s *session) begin(st *statement, calls []drivers.Call) (err error) {
 	}
 	s.Cost.Calls++
 	s.batch.Reset()
-	s.over, s.held = s.db, s.held[:0]
+	s.readThrough, s.lockedStripes = s.db, s.lockedStripes[:0]
 	size := 0
 	for i := range calls {
 		part, args := st.parts[calls[i].Part], calls[i].Args
@@ -84,34 +84,34 @@ func (s *session) begin(st *statement, calls []drivers.Call) (err error) {
 		switch {
 		case !part.table.guarded.Load():
 		case part.ranged:
-			s.held = s.held[:0]
+			s.lockedStripes = s.lockedStripes[:0]
 			for lock := range stripes {
-				s.held = append(s.held, uint8(lock))
+				s.lockedStripes = append(s.lockedStripes, uint8(lock))
 			}
 		default:
 			if s.key, err = part.fam.append(s.key[:0], args); err != nil {
 				return err
 			}
-			s.held = append(s.held, uint8(maphash.Bytes(s.store.seed, s.key)%stripes))
+			s.lockedStripes = append(s.lockedStripes, uint8(maphash.Bytes(s.store.seed, s.key)%stripes))
 		}
 	}
 	// A part that replaces a row's index entries must see what an earlier part has made of the row. All
 	// writes to such a table take locks, so a batch with two parts of one row takes a lock twice.
-	locks := len(s.held)
-	slices.Sort(s.held)
-	s.held = slices.Compact(s.held)
-	if st.indexed || st.tracks && len(s.held) < locks {
+	locks := len(s.lockedStripes)
+	slices.Sort(s.lockedStripes)
+	s.lockedStripes = slices.Compact(s.lockedStripes)
+	if st.seesOwnBatch || st.changesIndex && len(s.lockedStripes) < locks {
 		s.batch = s.db.NewIndexedBatch()
-		s.over = s.batch
+		s.readThrough = s.batch
 	}
 	// Pebble doubles a buffer that is too small: for 17 MB it would take 32 MB, and keep them until the flush.
 	if size > keepBatch {
-		s.roomy = true
+		s.largeBatch = true
 		if err := s.batch.SetRepr(make([]byte, batchrepr.HeaderLen, size+size/64+4<<10)); err != nil {
 			return err
 		}
 	}
-	for _, i := range s.held {
+	for _, i := range s.lockedStripes {
 		s.store.stripes[i].Lock()
 	}
 	return nil
@@ -134,7 +134,7 @@ func (s *session) end(err error) error {
 	default:
 		err = s.db.Apply(s.batch, pebble.NoSync)
 	}
-	for _, i := range s.held {
+	for _, i := range s.lockedStripes {
 		s.store.stripes[i].Unlock()
 	}
 	if wait && err == nil {
@@ -147,15 +147,15 @@ func (s *session) end(err error) error {
 		err = fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
 	s.release()
-	if cap(s.old) > keepBatch {
-		s.old = nil
+	if cap(s.oldCopy) > keepBatch {
+		s.oldCopy = nil
 	}
 	if s.batch != s.own {
 		s.batch.Close()
 		s.batch = s.own
 	}
-	if failed || s.roomy {
-		s.roomy = false
+	if failed || s.largeBatch {
+		s.largeBatch = false
 		s.batch.Reset()
 	}
 	return err
@@ -170,45 +170,45 @@ func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result
 	if err != nil {
 		return res, err
 	}
-	p, present := st.Pattern(), s.prior != nil
-	was, will := s.was[len(st.fam.cols):], s.will[len(st.fam.cols):]
+	p, present := st.Pattern(), s.oldValue != nil
+	n := len(st.fam.cols) // the columns are after the key
 	res.Applied = !(p.Absent && present || p.Present && !present)
 	for i, of := range st.conds {
-		res.Applied = res.Applied && was[of.At].Equal(args[st.Layout.If+i])
+		res.Applied = res.Applied && s.oldRow[n+of.At].Equal(args[st.Layout.If+i])
 	}
 	switch {
 	case res.Applied && p.ReturnsNew:
-		res.Row = s.Row(st.out, s.will, will, nil)
+		res.Row = s.Row(st.out, s.newRow, s.newRow[n:], nil)
 	case !res.Applied && present && len(st.conds) > 0:
-		res.Row = s.Row(st.conds, nil, was, nil)
+		res.Row = s.Row(st.conds, nil, s.oldRow[n:], nil)
 	}
 	return res, nil
 }
 
-// readOld reads the row with the key in s.key, as earlier parts of the batch have left it: s.prior is its value, s.was
-// has its key and its columns, and s.will what the write makes of them, until the next row is read or the call ends.
-// The value is copied only if a result may have parts of it, since it may have a body of megabytes.
+// readOld reads the row with the key in s.key, as earlier parts of the batch have left it: oldValue, and oldRow and
+// newRow, which are before and after the write, until the next row is read or the call ends. The value is copied only
+// if a result may have parts of it, since it may have a body of megabytes.
 func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
 	s.release()
-	s.prior, s.closer, err = s.over.Get(s.key)
+	s.oldValue, s.closer, err = s.readThrough.Get(s.key)
 	if err != nil && err != pebble.ErrNotFound {
 		return err
 	}
 	if err == nil {
 		s.Cost.RowsExamined++
 	}
-	if err == nil && st.locks {
-		s.old = append(s.old[:0], s.prior...)
-		s.prior = s.old
+	if err == nil && st.readsRow {
+		s.oldCopy = append(s.oldCopy[:0], s.oldValue...)
+		s.oldValue = s.oldCopy
 	}
 	f, n := st.fam, len(st.fam.cols)
-	s.was = slices.Grow(append(s.was[:0], args[:n]...), len(f.columns))[:n+len(f.columns)]
-	if err = f.decodeRow(s.prior, s.was[n:], false); err != nil {
+	s.oldRow = slices.Grow(append(s.oldRow[:0], args[:n]...), len(f.columns))[:n+len(f.columns)]
+	if err = f.decodeRow(s.oldValue, s.oldRow[n:], false); err != nil {
 		return err
 	}
-	s.will = append(s.will[:0], s.was...)
+	s.newRow = append(s.newRow[:0], s.oldRow...)
 	for _, w := range st.write {
-		if v := &s.will[n+w.col]; st.op == opAdd {
+		if v := &s.newRow[n+w.col]; st.op == opAdd {
 			*v = drivers.Number(f.columns[w.col].Type.Kind, v.Int64()+args[w.arg].Int64())
 		} else {
 			*v = args[w.arg]
@@ -219,9 +219,9 @@ func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
 
 // release drops what readOld has read.
 func (s *session) release() {
-	clear(s.was)
-	clear(s.will)
-	s.prior, s.was, s.will = nil, s.was[:0], s.will[:0]
+	clear(s.oldRow)
+	clear(s.newRow)
+	s.oldValue, s.oldRow, s.newRow = nil, s.oldRow[:0], s.newRow[:0]
 	if s.closer != nil {
 		s.closer.Close()
 		s.closer = nil
@@ -233,23 +233,23 @@ func (s *session) apply(st *statement, args []drivers.Value, read bool) (err err
 	if st.ranged {
 		return s.deleteRange(st, args)
 	}
-	f, kind, was, will := st.fam, st.Pattern().Kind, args, args
+	f, kind, oldRow, newRow := st.fam, st.Pattern().Kind, args, args
 	if s.key, err = f.append(s.key[:0], args); err != nil {
 		return err
 	}
-	if st.tracks && !read {
+	if st.changesIndex && !read {
 		if err := s.readOld(st, args); err != nil {
 			return err
 		}
 		read = true
 	}
 	if read {
-		was, will = s.was, s.will
+		oldRow, newRow = s.oldRow, s.newRow
 	}
 	if kind == schemas.Delete {
-		will = nil
+		newRow = nil
 	}
-	if err := s.reindex(st.entries, was, will); err != nil {
+	if err := s.reindex(st.entries, oldRow, newRow); err != nil {
 		return err
 	}
 	for _, c := range st.clears {
@@ -282,25 +282,25 @@ func (s *session) apply(st *statement, args []drivers.Value, read bool) (err err
 	return nil
 }
 
-// reindex puts into the batch that a row's entries in indexes become those of will, or go if that is nil. was and will
-// are the row as path.append takes it. A write does not change the entry of an index over key columns only.
-func (s *session) reindex(indexes []*index, was, will []drivers.Value) (err error) {
+// reindex puts into the batch that a row's entries in indexes become those of newRow, or go if that is nil. oldRow and
+// newRow are as path.append takes them. A write does not change the entry of an index over key columns only.
+func (s *session) reindex(indexes []*index, oldRow, newRow []drivers.Value) (err error) {
 	for _, x := range indexes {
-		s.had, s.has = s.had[:0], s.has[:0]
-		if x.plain || will == nil {
-			s.had, err = x.entry(s.had, was)
+		s.oldEntry, s.newEntry = s.oldEntry[:0], s.newEntry[:0]
+		if x.plain || newRow == nil {
+			s.oldEntry, err = x.entry(s.oldEntry, oldRow)
 		}
-		if err == nil && will != nil {
-			s.has, err = x.entry(s.has, will)
+		if err == nil && newRow != nil {
+			s.newEntry, err = x.entry(s.newEntry, newRow)
 		}
-		if err == nil && bytes.Equal(s.had, s.has) {
+		if err == nil && bytes.Equal(s.oldEntry, s.newEntry) {
 			continue
 		}
-		if err == nil && len(s.had) > 0 {
-			err = s.batch.Delete(s.had, nil)
+		if err == nil && len(s.oldEntry) > 0 {
+			err = s.batch.Delete(s.oldEntry, nil)
 		}
-		if err == nil && len(s.has) > 0 {
-			err = s.batch.Set(s.has, nil, nil)
+		if err == nil && len(s.newEntry) > 0 {
+			err = s.batch.Set(s.newEntry, nil, nil)
 		}
 		if err != nil {
 			return err
@@ -328,9 +328,9 @@ const rewriteBelow = 1 << 10
 // writeRow puts the scalar columns of a write into the batch: as a Set of the row if the write has all of them or has
 // read a small row, else as an operand that Pebble merges into the row.
 func (s *session) writeRow(st *statement, args []drivers.Value, read bool) error {
-	columns, vals, op, whole := st.write, args, st.op, st.replaces
-	if read && len(s.prior) <= rewriteBelow {
-		columns, vals, op, whole = st.fam.scalars, s.will, opSet, true
+	columns, vals, op, whole := st.write, args, st.op, st.putsWholeRow
+	if read && len(s.oldValue) <= rewriteBelow {
+		columns, vals, op, whole = st.fam.scalars, s.newRow, opSet, true
 	}
 	var buf entryBuffer
 	size := 1
