@@ -278,16 +278,15 @@ func (v *run) saturated() (all []warning) {
 	for i := range v.loads {
 		l := &v.loads[i]
 		var who []string
-		var models []*ranking.Model
 		for k := range l.Models {
 			m := &l.Models[k]
 			if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
-				who, models = append(who, fmt.Sprintf("%s %.0f%%", m.Name, 100*part)), append(models, m)
+				who = append(who, fmt.Sprintf("%s %.0f%%", m.Name, 100*part))
 			}
 		}
 		if len(who) > 0 {
 			text := fmt.Sprintf("queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum,
-				strings.Join(who, ", "), ranking.Lower(models...))
+				strings.Join(who, ", "), ranking.Lower(l.Models))
 			all = append(all, warning{text, text})
 		}
 	}

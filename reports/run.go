@@ -192,17 +192,16 @@ func (v *run) alerts() document.Section {
 // slower is the command line of the run with a rate that all models achieve, if a model is not ranked because it was
 // offered more; else "".
 func (v *run) slower() string {
-	var models []*ranking.Model
+	var all, left []ranking.Model // models of the loads with some that are not ranked, and these
 	for i := range v.loads {
-		for k := range v.loads[i].Models {
-			if m := &v.loads[i].Models[k]; !m.Ranked() {
-				models = append(models, m)
-			}
+		ranked := func(m ranking.Model) bool { return m.Ranked() }
+		if some := slices.DeleteFunc(slices.Clone(v.loads[i].Models), ranked); len(some) > 0 {
+			all, left = append(all, v.loads[i].Models...), append(left, some...)
 		}
 	}
-	setting := ranking.Lower(models...)
+	setting := ranking.Lower(all)
 	switch {
-	case setting == "":
+	case ranking.Lower(left) == "":
 		return ""
 	case len(v.Command) < 2 || v.Command[1] != "run" || v.Generators() > 1:
 		return "mailbench run … --set " + setting

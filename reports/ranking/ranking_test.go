@@ -123,8 +123,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 func TestLower(t *testing.T) {
 	r := planted(2, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
 	lower := func() string {
-		l := one(t, r, Typical)
-		return Lower(&l.Models[0], &l.Models[1])
+		return Lower(one(t, r, Typical).Models)
 	}
 	if got := lower(); got != "" {
 		t.Errorf("all was achieved: %q", got)

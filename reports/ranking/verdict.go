@@ -62,7 +62,7 @@ func (l *Load) alone() string {
 		return s + " Do not decide by these latencies: " + m.NotRanked + "."
 	}
 	if part := m.OfMaximum(); part >= 1 {
-		s += fmt.Sprintf(" The rate is %.0f%% of its max ops/s, so operations queued: use --set %s.", 100*part, Lower(m))
+		s += fmt.Sprintf(" The rate is %.0f%% of its max ops/s, so operations queued: use --set %s.", 100*part, Lower(l.Models))
 	}
 	return s
 }
@@ -102,9 +102,10 @@ const NearMaximum, easily = 0.9, 0.7
 
 // Lower is the setting for a rate at which none of the models of a phase queues. It is "" if none was offered nearly
 // its max ops/s; if that is not known, the rate that the model achieved counts.
-func Lower(models ...*Model) string {
+func Lower(models []Model) string {
 	rate, phase := math.Inf(1), ""
-	for _, m := range models {
+	for i := range models {
+		m := &models[i]
 		for _, c := range m.Cells {
 			switch of := m.OfMaximum(); {
 			case len(c.Streams) > 0: // they have rates of their own
