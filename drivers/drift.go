@@ -31,7 +31,7 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 		for i := range c.Drifts {
 			d := &c.Drifts[i]
 			if d.Text = d.String(); s.Added(d.Difference) {
-				d.Harm, d.Fix = NotInDocument, nil
+				d.Harm, d.Fix = schemas.NotInDocument, nil
 			}
 		}
 		slices.SortStableFunc(c.Drifts, func(a, b Drift) int {
@@ -53,7 +53,7 @@ type Comparison struct {
 
 // Drift is a difference, its harm, and the statements that would fix it.
 type Drift struct {
-	Harm Harm `json:"harm"`
+	Harm schemas.Harm `json:"harm"`
 	schemas.Difference
 	Text string `json:"text"` // the difference as a sentence, set by Compare
 	// Fix lists statements for the engine's own shell. A step that would remove data, or
@@ -83,7 +83,7 @@ func (s Shell) Unsafe(what, statement string) string {
 func (s Shell) Drifts(differences []schemas.Difference, statements func(schemas.Difference) []string) []Drift {
 	drifts := make([]Drift, len(differences))
 	for i, d := range differences {
-		drifts[i] = Drift{Harm: harms[d.Kind], Difference: d, Fix: s.Lines(statements(d))}
+		drifts[i] = Drift{Harm: d.Kind.Harm(), Difference: d, Fix: s.Lines(statements(d))}
 	}
 	return drifts
 }
@@ -100,46 +100,9 @@ func Statements(changes []schemas.Difference, of func(schemas.Difference) []stri
 	return all
 }
 
-// Harm is the worst consequence of a difference.
-type Harm uint8
-
-// Harms, the worst first.
-const (
-	CallsFail Harm = iota // calls on the table fail
-	RowsWrong             // rows are lost, or come back in another order
-	ReadsFail             // reads through an index fail or are slow
-	CostsMore             // disk, memory or time, and how long deleted rows are kept
-	OnlyThere             // it takes space, and an index slows every write
-	// NotInDocument: mailbench adds it to the source design that the schema is of. A store as the
-	// document has it does not have it, and nothing is to be fixed.
-	NotInDocument
-)
-
-var harmWords = [...]string{
-	"calls fail", "rows are lost or wrong", "reads fail or are slow", "other costs", "not in the schema",
-	"not in the source design",
-}
-
 // AsDocument reports whether nothing differs but what the source design does not have.
 func (c *Comparison) AsDocument() bool {
-	return !slices.ContainsFunc(c.Drifts, func(d Drift) bool { return d.Harm != NotInDocument })
-}
-
-// String returns the harm in a few words.
-func (h Harm) String() string { return harmWords[h] }
-
-// MarshalText implements encoding.TextMarshaler.
-func (h Harm) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
-
-var harms = map[schemas.DifferenceKind]Harm{
-	schemas.MissingTable: CallsFail, schemas.MissingType: CallsFail, schemas.DifferentFields: CallsFail,
-	schemas.MissingColumn: CallsFail, schemas.DifferentKey: CallsFail,
-	schemas.DifferentType: CallsFail, schemas.DifferentRole: CallsFail,
-	schemas.DifferentExpiry: RowsWrong, schemas.DifferentOrder: RowsWrong,
-	schemas.MissingIndex: ReadsFail, schemas.DifferentIndex: ReadsFail,
-	schemas.DifferentSetting: CostsMore,
-	schemas.ExtraColumn:      OnlyThere, schemas.ExtraIndex: OnlyThere, schemas.ExtraTable: OnlyThere,
-	schemas.ExtraType: OnlyThere,
+	return !slices.ContainsFunc(c.Drifts, func(d Drift) bool { return d.Harm != schemas.NotInDocument })
 }
 
 // maxConflicts is how many differences an error names.

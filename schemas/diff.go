@@ -10,45 +10,48 @@ import (
 // DifferenceKind says in which way tables differ.
 type DifferenceKind uint8
 
-// The kinds of difference, the most harmful first: calls fail, then rows come back
-// wrong or not at all, then reads fail or are slow, then what only costs something.
+// The kinds of difference, the most harmful first.
 const (
-	MissingType      DifferenceKind = iota // a type that the engine has by name
-	MissingTable                           // every pattern of the table fails
-	DifferentFields                        // such a type with other fields
-	MissingColumn                          // a static or plain column
-	DifferentKey                           // other key columns, or nested in another table
-	DifferentType                          // a column of another type
-	DifferentRole                          // a static column in place of a plain one, or the reverse
-	DifferentExpiry                        // rows expire after another time
-	DifferentOrder                         // a clustering column has the other direction
-	MissingIndex                           // reads through it fail or are slow
-	DifferentIndex                         // an index over other columns
-	DifferentSetting                       // an engine's setting, such as compaction
+	MissingType     DifferenceKind = iota // a type that the engine has by name
+	MissingTable                          // every pattern of the table fails
+	DifferentFields                       // such a type with other fields
+	MissingColumn                         // a static or plain column
+	DifferentKey                          // other key columns, or nested in another table
+	DifferentType                         // a column of another type
+	DifferentRole                         // a static column in place of a plain one, or the reverse
+	DifferentExpiry                       // rows expire after another time
+	DifferentOrder                        // a clustering column has the other direction
+	MissingIndex
+	DifferentIndex   // an index over other columns
+	DifferentSetting // an engine's setting, such as compaction
 	ExtraColumn
-	ExtraIndex // costs every write
+	ExtraIndex
 	ExtraTable
 	ExtraType
 )
 
-// differences are the names of the kinds, and their sentences: of Table is left out if there is none.
-var differences = [...]struct{ name, sentence string }{
-	MissingType:      {"missing type", "type Part is missing"},
-	MissingTable:     {"missing table", "table Table is missing"},
-	DifferentFields:  {"different fields", "type Part has the fields (Have); it should have (Want)"},
-	MissingColumn:    {"missing column", "table Table has no column Part; it should have Want"},
-	DifferentKey:     {"different key", "the key of table Table is Have; it should be Want"},
-	DifferentType:    {"different type", "column Part of table Table is Have; it should be Want"},
-	DifferentRole:    {"different role", "column Part of table Table is Have; it should be Want"},
-	DifferentExpiry:  {"different expiry", "setting Part of table Table is Have; it should be Want"},
-	DifferentOrder:   {"different order", "column Part of table Table is Have; it should be Want"},
-	MissingIndex:     {"missing index", "table Table has no index Part; it should have one over (Want)"},
-	DifferentIndex:   {"different index", "index Part of table Table is over (Have); it should be over (Want)"},
-	DifferentSetting: {"different setting", "setting Part of table Table is Have; it should be Want"},
-	ExtraColumn:      {"extra column", "table Table has a column Part (Have) and should not"},
-	ExtraIndex:       {"extra index", "table Table has an index Part over (Have) and should not"},
-	ExtraTable:       {"extra table", "table Table is there and should not be"},
-	ExtraType:        {"extra type", "type Part is there and should not be"},
+// differences are the names of the kinds, their harms and their sentences: of Table is left out if there is none.
+var differences = [...]struct {
+	name     string
+	harm     Harm
+	sentence string
+}{
+	MissingType:      {"missing type", CallsFail, "type Part is missing"},
+	MissingTable:     {"missing table", CallsFail, "table Table is missing"},
+	DifferentFields:  {"different fields", CallsFail, "type Part has the fields (Have); it should have (Want)"},
+	MissingColumn:    {"missing column", CallsFail, "table Table has no column Part; it should have Want"},
+	DifferentKey:     {"different key", CallsFail, "the key of table Table is Have; it should be Want"},
+	DifferentType:    {"different type", CallsFail, "column Part of table Table is Have; it should be Want"},
+	DifferentRole:    {"different role", CallsFail, "column Part of table Table is Have; it should be Want"},
+	DifferentExpiry:  {"different expiry", RowsWrong, "setting Part of table Table is Have; it should be Want"},
+	DifferentOrder:   {"different order", RowsWrong, "column Part of table Table is Have; it should be Want"},
+	MissingIndex:     {"missing index", ReadsFail, "table Table has no index Part; it should have one over (Want)"},
+	DifferentIndex:   {"different index", ReadsFail, "index Part of table Table is over (Have); it should be over (Want)"},
+	DifferentSetting: {"different setting", CostsMore, "setting Part of table Table is Have; it should be Want"},
+	ExtraColumn:      {"extra column", OnlyThere, "table Table has a column Part (Have) and should not"},
+	ExtraIndex:       {"extra index", OnlyThere, "table Table has an index Part over (Have) and should not"},
+	ExtraTable:       {"extra table", OnlyThere, "table Table is there and should not be"},
+	ExtraType:        {"extra type", OnlyThere, "type Part is there and should not be"},
 }
 
 // String returns the kind in two words.
@@ -56,6 +59,35 @@ func (k DifferenceKind) String() string { return differences[k].name }
 
 // MarshalText implements encoding.TextMarshaler.
 func (k DifferenceKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Harm returns the harm that differences of the kind have, unless an engine knows it better.
+func (k DifferenceKind) Harm() Harm { return differences[k].harm }
+
+// Harm is the worst consequence of a difference.
+type Harm uint8
+
+// Harms, the worst first.
+const (
+	CallsFail Harm = iota // calls on the table fail
+	RowsWrong             // rows are lost, or come back in another order
+	ReadsFail             // reads through an index fail or are slow
+	CostsMore             // disk, memory or time, and how long deleted rows are kept
+	OnlyThere             // it takes space, and an index slows every write
+	// NotInDocument: mailbench adds it to the source design that the schema is of. A store as the
+	// document has it does not have it, and nothing is to be fixed.
+	NotInDocument
+)
+
+var harmWords = [...]string{
+	"calls fail", "rows are lost or wrong", "reads fail or are slow", "other costs", "not in the schema",
+	"not in the source design",
+}
+
+// String returns the harm in a few words.
+func (h Harm) String() string { return harmWords[h] }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h Harm) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // ExpirySetting is the name, in every engine's hints, of the time in seconds after
 // which rows expire; "0" is never.

@@ -306,7 +306,7 @@ func extras(ctx context.Context, session *gocql.Session, keyspace string) (all [
 			}
 			all = append(all, drivers.Drift{
 				Difference: schemas.Difference{Kind: schemas.ExtraTable, Table: ddl.PartName(name, what, table)},
-				Harm:       drivers.OnlyThere, Fix: []string{drop},
+				Harm:       schemas.OnlyThere, Fix: []string{drop},
 			})
 		}, &name, &table)
 		if err != nil {

@@ -27,10 +27,10 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 	for i := range found.Drifts {
 		d := &found.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {
-			d.Harm = drivers.CallsFail // calls would look for rows under other keys
+			d.Harm = schemas.CallsFail // calls would look for rows under other keys
 		}
 		if strings.HasSuffix(d.Part, "."+schemas.ExpirySetting) {
-			d.Harm = drivers.RowsWrong
+			d.Harm = schemas.RowsWrong
 		}
 	}
 	for _, r := range p.roots {
@@ -45,7 +45,7 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 		}
 		if state != "" {
 			found.Drifts = append(found.Drifts, drivers.Drift{
-				Difference: setting(r, "state", "enabled", state), Harm: drivers.CallsFail,
+				Difference: setting(r, "state", "enabled", state), Harm: schemas.CallsFail,
 				Fix: []string{"enable " + ruby(r.name)},
 			})
 		}
@@ -69,7 +69,7 @@ func setting(r *root, name, want, have string) schemas.Difference {
 var ownAttributes = []string{"IS_META", "hbase.store.file-tracker.impl"}
 
 // attributeHarms are the table attributes whose harm is worse than CostsMore.
-var attributeHarms = map[string]drivers.Harm{"READONLY": drivers.CallsFail, "DURABILITY": drivers.RowsWrong}
+var attributeHarms = map[string]schemas.Harm{"READONLY": schemas.CallsFail, "DURABILITY": schemas.RowsWrong}
 
 // attributeDefaults and familyDefaults are HBase's defaults of what mailbench does not
 // set, as the shell writes them into a descriptor that it alters
@@ -96,7 +96,7 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 			lost = setting(r, attrTables, "that of the schema", "damaged")
 		}
 		all = append(all, drivers.Drift{
-			Difference: lost, Harm: drivers.CostsMore,
+			Difference: lost, Harm: schemas.CostsMore,
 			Fix: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name),
 				metadata(p.descriptor(r, p.namespace)))},
 		})
@@ -108,7 +108,7 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 		}
 		harm, ok := attributeHarms[name]
 		if !ok {
-			harm = drivers.CostsMore
+			harm = schemas.CostsMore
 		}
 		method := "table_att_unset"
 		if strings.ToUpper(name) != name { // a configuration, such as hbase.hregion.memstore.block.multiplier
@@ -130,7 +130,7 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 				fix = fmt.Sprintf("alter %s, {NAME => %s, CONFIGURATION => {%s => nil}}", ruby(r.name), ruby(family), ruby(name))
 			}
 			all = append(all, drivers.Drift{
-				Difference: setting(r, family+"."+strings.ToLower(name), want, have), Harm: drivers.CostsMore, Fix: []string{fix},
+				Difference: setting(r, family+"."+strings.ToLower(name), want, have), Harm: schemas.CostsMore, Fix: []string{fix},
 			})
 		}
 	}

@@ -27,7 +27,7 @@ func ApplyOwn(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schema
 	}
 	var added []schemas.Difference
 	for _, d := range c.Drifts {
-		if d.Harm == drivers.NotInDocument {
+		if d.Harm == schemas.NotInDocument {
 			added = append(added, d.Difference)
 		}
 	}

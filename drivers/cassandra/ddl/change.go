@@ -71,7 +71,7 @@ func (m *Planner) Compare(
 	c.Drifts = slices.Concat(c.Drifts, cqlsh.Drifts(differences, m.statements), extra)
 	for i := range c.Drifts {
 		if d := &c.Drifts[i]; d.Kind == schemas.DifferentFields && strings.HasPrefix(d.Have, d.Want+", ") {
-			d.Harm = drivers.OnlyThere
+			d.Harm = schemas.OnlyThere
 		}
 	}
 	if len(foreign) > 0 {
@@ -129,7 +129,7 @@ func (m *Planner) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
 		maps.Copy(names, have)
 	}
 	add := func(name, want, have string, fix ...string) {
-		d := drivers.Drift{Harm: drivers.RowsWrong, Fix: cqlsh.Lines(fix)}
+		d := drivers.Drift{Harm: schemas.RowsWrong, Fix: cqlsh.Lines(fix)}
 		d.Kind, d.Part, d.Want, d.Have = schemas.DifferentSetting, EngineName+"."+name, want, have
 		all = append(all, d)
 	}
