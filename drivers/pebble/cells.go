@@ -86,7 +86,7 @@ func (s *session) toCells(f *family, b *plan.Range) (it *pebble.Iterator, at peb
 		all.Upper = keys.Successor(append(all.Upper[:0], all.Lower...))
 		if s.cellSpace = f.cells; it != nil {
 			it.SetBounds(all.Lower, all.Upper)
-		} else if it, err = s.iterate(all, s.db, &s.cellOpts); err != nil {
+		} else if it, err = s.iterate(all, nil, &s.cellOpts); err != nil {
 			return nil, 0, err
 		}
 		s.cellIter = it

@@ -72,7 +72,7 @@ func (s *session) readOne(ctx context.Context, st *statement, args []drivers.Val
 func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err error) {
 	if s.rowIter == nil {
 		s.neighborFirst = true
-		if s.rowIter, err = s.db.NewIter(&s.rowOpts); err != nil {
+		if s.rowIter, err = s.readIter(&s.rowOpts); err != nil {
 			return nil, false, err
 		}
 	}
@@ -195,10 +195,11 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 	if err := s.rows.Set(&st.Plan, st.path, s.fixed, args, st.Pattern().Reverse); err != nil {
 		return err
 	}
-	it, err := s.iterate(&s.rows, s.db, &s.iterOpts)
+	it, err := s.iterate(&s.rows, nil, &s.iterOpts)
 	if it == nil || err != nil {
 		return err
 	}
+	s.rangeIter = it
 	read, step := 0, it.Next
 	ok := false
 	if st.Pattern().Reverse {
@@ -215,6 +216,7 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 		}
 	}
 	s.Cost.RowsExamined += int64(read)
+	s.rangeIter = nil
 	return s.endIter(it, err)
 }
 
@@ -248,13 +250,27 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 	return s.emit(st, data, args)
 }
 
-// iterate returns an iterator over the range, or nil if that is empty.
+// iterate returns an iterator over the range, or nil if that is empty. It reads r, or what readIter reads if r is nil.
 func (s *session) iterate(b *plan.Range, r pebble.Reader, o *pebble.IterOptions) (*pebble.Iterator, error) {
 	if b.Empty {
 		return nil, nil
 	}
 	o.LowerBound, o.UpperBound = b.Lower, b.Upper
+	if r == nil {
+		return s.readIter(o)
+	}
 	return r.NewIter(o)
+}
+
+// readIter returns an iterator that sees the store at the same moment as the call's other iterators. A row is whole
+// then, with its collections and the static columns, though others write it meanwhile.
+func (s *session) readIter(o *pebble.IterOptions) (*pebble.Iterator, error) {
+	for _, it := range [...]*pebble.Iterator{s.rangeIter, s.rowIter, s.cellIter} {
+		if it != nil {
+			return it.Clone(pebble.CloneOptions{IterOptions: o})
+		}
+	}
+	return s.db.NewIter(o)
 }
 
 // fixed appends the first columns of the keys of a slice or a delete to dst. element is the element of the list that in

@@ -55,9 +55,11 @@ type session struct {
 
 	iterOpts, rowOpts, cellOpts pebble.IterOptions
 
-	rowIter, cellIter *pebble.Iterator // the iterators of the current call, or nil
-	cellSpace         uint16           // the key space of cells that cellIter is over; 0: a row's cells
-	neighborFirst     bool             // lookup looks at rowIter's neighbors first
+	// The iterators of the current read, or nil: over a range of rows or of an index, for rows one by one, and over cells.
+	rangeIter, rowIter, cellIter *pebble.Iterator
+
+	cellSpace     uint16 // the key space of cells that cellIter is over; 0: a row's cells
+	neighborFirst bool   // lookup looks at rowIter's neighbors first
 }
 
 var (
@@ -118,6 +120,21 @@ func find(r pebble.Reader, key, buf []byte) ([]byte, error) {
 	return nil, err
 }
 
+// findStatics reads the value of static columns into s.oldStat; absent is nil.
+func (s *session) findStatics(key []byte) ([]byte, error) {
+	it, err := s.readIter(&s.rowOpts)
+	if err != nil {
+		return nil, err
+	}
+	if !it.SeekPrefixGE(key) {
+		return nil, closeAfter(it, it.Error())
+	}
+	s.Cost.RowsExamined++
+	data, err := it.ValueAndErr()
+	s.oldStat = append(s.oldStat[:0], data...)
+	return s.oldStat, closeAfter(it, err)
+}
+
 // readStatics reads the static columns of the current row's partition, unless s.statics has
 // them already.
 func (s *session) readStatics(st *statement) error {
@@ -132,13 +149,9 @@ func (s *session) readStatics(st *statement) error {
 	}
 	s.cellKey = key
 	if len(s.static) == 0 || string(s.static) != string(key) {
-		data, err := find(s.db, key, s.oldStat)
+		data, err := s.findStatics(key)
 		if err != nil {
 			return err
-		}
-		if data != nil {
-			s.oldStat = data
-			s.Cost.RowsExamined++
 		}
 		s.static = append(s.static[:0], key...)
 		if err := f.decodeRow(data, s.statics, s.tolerant); err != nil {
