@@ -58,6 +58,42 @@ func (s of) Pattern() *schemas.Pattern  { return s.p }
 func (s of) Emulates() *schemas.Pattern { return nil }
 func (s of) Emulate(*schemas.Pattern)   {}
 
+// Calls that repeat earlier ones are retries. They read nothing, and add the rows that they write.
+func TestRepeatedCalls(t *testing.T) {
+	s, err := schemas.Bundled("oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := &preset{row: []drivers.Value{drivers.Text("value")}}
+	m := drivers.NewMeter(session)
+	var traced int64
+	m.Trace = func(_ drivers.Statement, calls int64) { traced += calls }
+	run := func() drivers.Cost {
+		session.Cost = drivers.Cost{Calls: 1, RowsExamined: 25}
+		read := m.Read(t.Context(), of{s.Pattern("inbox")}, nil, func([]drivers.Value) error { return nil })
+		session.Cost = drivers.Cost{Calls: 1}
+		_, write := m.Write(t.Context(), of{s.Pattern("put_message")}, session.row)
+		if read != nil || write != nil {
+			t.Fatal(read, write)
+		}
+		return m.Take()
+	}
+	want := drivers.Cost{Calls: 2, RowsExamined: 25, RowsRead: 25, BytesRead: 125, RowsWritten: 1, BytesWritten: 5}
+	if got := run(); got != want || traced != 2 {
+		t.Errorf("a read and a put cost %+v and %d traced calls, want %+v and 2", got, traced, want)
+	}
+	m.Repeating(true)
+	want = drivers.Cost{Retries: 2, RowsWritten: 1, BytesWritten: 5}
+	if got := run(); got != want || traced != 2 {
+		t.Errorf("a read and a put that repeat cost %+v and %d traced calls, want %+v and none", got, traced-2, want)
+	}
+	m.Repeating(false)
+	want = drivers.Cost{Calls: 2, RowsExamined: 25, RowsRead: 25, BytesRead: 125, RowsWritten: 1, BytesWritten: 5}
+	if got := run(); got != want {
+		t.Errorf("a read and a put after them cost %+v, want %+v", got, want)
+	}
+}
+
 // BenchmarkMeter measures the cost of a Meter over a session that does nothing: a page of 25 rows of oracle,
 // two of whose ten columns are additions, a page of conversation, which has none, and a put.
 func BenchmarkMeter(b *testing.B) {

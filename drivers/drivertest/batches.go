@@ -2,10 +2,6 @@ package drivertest
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
-	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -89,11 +85,11 @@ func spread(c *client) {
 	// A batch in one partition may be larger, up to the limit of one partition.
 	if limit*2 < c.caps.MaxBatchBytes {
 		must(c, c.batch("in_all", with(0, "spread", 1, half, nil), with(0, "spread", 2, half, nil)))
-		c.expect([]string{row(1, half, nil), row(2, half, nil)}, "boxes", "spread")
+		c.expect([][]any{{1, half, nil}, {2, half, nil}}, "boxes", "spread")
 	}
 	quarter := half[:len(half)/4]
 	must(c, c.batch("in_all", with(0, "spread", 3, quarter, nil), with(1, "spread elsewhere", quarter)))
-	c.expect([]string{row(quarter)}, "other", "spread elsewhere")
+	c.expect([][]any{{quarter}}, "other", "spread elsewhere")
 }
 
 // manyParts tests an atomic batch of more parts than the engine takes, if that has a limit.
@@ -110,85 +106,4 @@ func manyParts(c *client) {
 		c.Errorf("a batch of %d parts: %v, expected ErrTooLarge", len(parts), err)
 	}
 	c.expect(nil, "boxes", "too many")
-}
-
-// isolation tests readers while atomic batches run. They see a batch whole or
-// not at all. A reader is one get, or one slice of one partition: no engine
-// promises what several reads see of a batch in between. Where slices are Torn, a reader
-// is one get.
-func isolation(t testing.TB, open Open) {
-	s := begin(t, open, "batches.yaml")
-	// whole writes n rows of a partition by each batch.
-	whole := func(p, pattern string, n int, parts func(k int, v string) []part) {
-		watch(s, func(c *client, v int) error {
-			var all []part
-			for k := range n {
-				all = append(all, parts(k, fmt.Sprint(v))...)
-			}
-			return c.batch(pattern, all...)
-		}, func(c *client) (int, error) {
-			got, err := c.lines("boxes", p)
-			if len(got) == 0 {
-				return 0, err
-			}
-			words := strings.Fields(got[0])
-			v := words[len(words)-1]
-			for k := range n {
-				if len(got) != n || got[k] != row(k, v, v) {
-					return 0, fmt.Errorf("a reader saw half of an atomic batch over one %s: %q", p, got)
-				}
-			}
-			return strconv.Atoi(v)
-		})
-	}
-	if s.offers("in_row") {
-		whole("row", "in_row", 1, func(k int, v string) []part { return []part{with(0, "row", k, v), with(1, "row", k, v)} })
-	}
-	if s.offers("in_partition") && !s.caps.Torn {
-		whole("partition", "in_partition", 10, func(k int, v string) []part { return []part{with(0, "partition", k, v, v)} })
-		// A row that moves from place to place is always in exactly one.
-		s.client().write("put_box", "move", 0, "m", nil)
-		watch(s, func(c *client, v int) error {
-			return c.batch("in_partition", with(1, "move", v), with(0, "move", v+1, "m", nil))
-		}, func(c *client) (int, error) {
-			rows, err := c.lines("boxes", "move")
-			if err == nil && len(rows) != 1 {
-				err = fmt.Errorf("a message that moves by atomic batches is in %d places: %q", len(rows), rows)
-			}
-			return 0, err
-		})
-	}
-}
-
-// watch writes values one after another while others read: never an older value than before.
-func watch(s *suite, write func(*client, int) error, read func(*client) (int, error)) {
-	s.Helper()
-	const values = 60
-	done := make(chan struct{})
-	s.parallel(3, func(i int, c *client) error {
-		if i == 0 {
-			defer close(done)
-			for v := range values {
-				if err := write(c, v); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for last := 0; ; {
-			select {
-			case <-done:
-				return nil
-			default:
-			}
-			v, err := read(c)
-			if err == nil && v < last {
-				err = fmt.Errorf("a reader saw the value %d after %d", v, last)
-			}
-			if err != nil {
-				return err
-			}
-			last = v
-		}
-	})
 }

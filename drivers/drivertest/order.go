@@ -157,6 +157,6 @@ func (m *machine) ordered(table string, lo, hi drivers.Value) {
 		if p.LimitArg {
 			args = append(args, drivers.Bigint(2))
 		}
-		m.compare(p, args)
+		m.compare(call{p: p, args: args})
 	}
 }

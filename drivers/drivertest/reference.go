@@ -1,7 +1,6 @@
 package drivertest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"maps"
@@ -28,8 +27,8 @@ func newReference() *reference {
 // compareValues orders values of a key column. A TimeUUID sorts by its time, and then by the last
 // eight bytes, each of them signed.
 func compareValues(a, b drivers.Value) int {
-	u, v := a.UUIDBytes(), b.UUIDBytes()
 	if a.Kind() == schemas.TimeUUID {
+		u, v := a.UUIDBytes(), b.UUIDBytes()
 		time := func(u [16]byte) uint64 {
 			return uint64(binary.BigEndian.Uint16(u[6:])&0x0fff)<<48 | uint64(binary.BigEndian.Uint16(u[4:]))<<32 |
 				uint64(binary.BigEndian.Uint32(u[:]))
@@ -37,11 +36,7 @@ func compareValues(a, b drivers.Value) int {
 		return cmp.Or(cmp.Compare(time(u), time(v)),
 			slices.CompareFunc(u[8:], v[8:], func(x, y byte) int { return cmp.Compare(int8(x), int8(y)) }))
 	}
-	n, m := a.Int64(), b.Int64()
-	if a.Kind() == schemas.Boolean && a.Bool() != b.Bool() {
-		return cmp.Compare(n, m)
-	}
-	return cmp.Or(cmp.Compare(n, m), bytes.Compare(a.Raw(), b.Raw()), bytes.Compare(u[:], v[:]))
+	return a.Compare(b)
 }
 
 // has reports whether a row has these values in these columns.
@@ -80,13 +75,13 @@ func (r *reference) static(t *schemas.Table, x record) record {
 	return find(r.statics[t], t.Partition, key)
 }
 
-// read returns the rows of a read as lines.
-func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (lines []string) {
+// read runs a read. It examines the rows in the range that the key columns of the pattern give, as far as the limit.
+func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (o outcome) {
 	l := p.ArgLayout()
 	lists := r.lists(p)
 	var rows []record
 	for _, x := range lists[p.Table] {
-		if x.has(p.By, args) && x.has(p.Filter, args[l.Filter:]) && within(x, p, args, l) {
+		if x.has(p.By, args) && within(x, p, args, l) {
 			rows = append(rows, x)
 		}
 	}
@@ -107,30 +102,49 @@ func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (lines []stri
 		limit = int(args[l.Limit].Int64())
 	}
 	for _, x := range rows {
-		var vals []drivers.Value
-		for _, c := range p.Columns {
-			if c.Role == schemas.Static && !p.Static {
-				vals = append(vals, r.static(p.Table, x)[c])
-			} else {
-				vals = append(vals, x[c])
-			}
+		if limit > 0 && len(o.rows) == limit {
+			break
 		}
-		if p.Element != nil {
-			pairs := x[p.Element].Elems()
-			at := 0
-			for at < len(pairs) && !pairs[at].Equal(args[l.Element]) {
-				at += 2
-			}
-			if at == len(pairs) {
-				continue
-			}
-			vals = append(vals, pairs[at+1])
-		}
-		if limit == 0 || len(lines) < limit {
-			lines = append(lines, line(vals))
+		o.cost.RowsExamined++
+		if vals, found := r.yielded(p, x, args, l); found {
+			o.rows = append(o.rows, line(vals))
+			o.cost.RowsRead++
+			o.cost.BytesRead += sizeOf(vals)
 		}
 	}
-	return lines
+	return o
+}
+
+// yielded returns the values that a read yields of a row, if it yields it.
+func (r *reference) yielded(p *schemas.Pattern, x record, args []drivers.Value, l schemas.ArgLayout,
+) (vals []drivers.Value, found bool) {
+	for _, c := range p.Columns {
+		if c.Role == schemas.Static && !p.Static {
+			vals = append(vals, r.static(p.Table, x)[c])
+		} else {
+			vals = append(vals, x[c])
+		}
+	}
+	if p.Element != nil {
+		pairs := x[p.Element].Elems()
+		at := 0
+		for at < len(pairs) && !pairs[at].Equal(args[l.Element]) {
+			at += 2
+		}
+		if at == len(pairs) {
+			return nil, false
+		}
+		vals = append(vals, pairs[at+1])
+	}
+	return vals, x.has(p.Filter, args[l.Filter:])
+}
+
+// sizeOf returns the size of values in bytes.
+func sizeOf(vals []drivers.Value) (n int64) {
+	for _, v := range vals {
+		n += int64(v.Size())
+	}
+	return n
 }
 
 // within reports whether a row is in the range of a read, and after the row where its page begins.

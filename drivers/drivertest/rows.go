@@ -10,12 +10,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Tests use these identifiers where any will do.
-var (
-	someUUID     = [16]byte{0xde, 0xad, 6: 0x40, 8: 0x80, 15: 1}
-	someTimeUUID = [16]byte{0x13, 0x81, 0x40, 0x00, 0x1d, 0xd2, 0x11, 0xb2, 0x80, 15: 7}
-)
-
 // splits tests scans in parts: together they yield each row once.
 func splits(t testing.TB, open Open) {
 	c := begin(t, open, "nested.yaml").client()
@@ -116,7 +110,7 @@ func fallbacks(s *suite) {
 		}
 	}
 	bare := 0 // a session runs a fallback by itself too, not only below a meter
-	err := c.session.Session.Read(c.ctx, c.statement("sent"), c.args("sent", []any{"x"}),
+	err := c.session.Session.Read(c.ctx, c.statement("sent"), c.call("sent", "x").args,
 		func([]drivers.Value) error { bare++; return nil })
 	if err != nil || bare != 4 {
 		s.Errorf("sent (x) without a meter yields %d rows and %v, expected 4", bare, err)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -27,7 +26,7 @@ func sessions(t testing.TB, open Open) {
 	// A row does not change until yield returns, whatever others do meanwhile.
 	other := s.client()
 	var rows int
-	err := c.session.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}), func(got []drivers.Value) error {
+	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "p").args, func(got []drivers.Value) error {
 		rows++
 		before := line(got)
 		other.write("put_a", "p", rows-1, "changed meanwhile")
@@ -54,7 +53,7 @@ func sessions(t testing.TB, open Open) {
 	if err := closed.Close(); err != nil {
 		t.Fatalf("close a session: %v", err)
 	}
-	if err := closed.Read(s.ctx, c.statement("all"), c.args("all", []any{"p"}), nil); !errors.Is(err, drivers.ErrClosed) {
+	if err := closed.Read(s.ctx, c.statement("all"), c.call("all", "p").args, nil); !errors.Is(err, drivers.ErrClosed) {
 		t.Errorf("a read on a closed session: %v, expected ErrClosed", err)
 	}
 	c.expect(nil, "all", "p")
@@ -79,7 +78,7 @@ func contexts(t testing.TB, open Open) {
 		if pattern == "all" {
 			args = []any{"p"}
 		}
-		err := c.session.Read(ctx, c.statement(pattern), c.args(pattern, args), func([]drivers.Value) error {
+		err := c.session.Read(ctx, c.statement(pattern), c.call(pattern, args...).args, func([]drivers.Value) error {
 			rows++
 			cancel()
 			return nil
@@ -91,61 +90,6 @@ func contexts(t testing.TB, open Open) {
 		}
 	}
 	c.expectCount(n, "all", "p") // the session goes on
-}
-
-// concurrency tests many sessions at once, on rows of their own and on shared rows.
-func concurrency(t testing.TB, open Open) {
-	s := begin(t, open, "rows.yaml")
-	const workers, each = 8, 40
-	s.parallel(workers, func(i int, c *client) error {
-		own := fmt.Sprint("own", i)
-		for n := range each {
-			v := fmt.Sprintf("%d.%d", i, n)
-			steps := []struct {
-				pattern string
-				vals    []any
-			}{
-				{"put_a", []any{own, n, v}},
-				{"put_ab", []any{"shared", n % 5, v, []byte(v)}},
-				{"drop", []any{"shared", (n + i) % 5}},
-				{"drop", []any{own, n - 10}},
-			}
-			for _, step := range steps {
-				if _, err := c.try(step.pattern, step.vals...); err != nil {
-					return err
-				}
-			}
-			got, err := c.lines("all", own) // a session sees its own writes
-			if err != nil {
-				return err
-			}
-			if want := min(n+1, 10); len(got) != want || got[len(got)-1] != row(n, v) {
-				return fmt.Errorf("worker %d after step %d sees %d rows of its own, expected %d: %q", i, n, len(got), want, got)
-			}
-			for k := range 5 {
-				got, err := c.lines("get_shuffled", "shared", k)
-				if err != nil {
-					return err
-				}
-				if len(got) == 0 {
-					continue
-				}
-				words := strings.Fields(got[0])
-				if want := row([]byte(words[2])); words[0] != want {
-					return fmt.Errorf("two columns that are always put together differ: %q", got[0])
-				}
-			}
-		}
-		return nil
-	})
-	c := s.client()
-	for i := range workers {
-		want := []string{}
-		for n := each - 10; n < each; n++ {
-			want = append(want, row(n, fmt.Sprintf("%d.%d", i, n)))
-		}
-		c.expect(want, "all", fmt.Sprint("own", i))
-	}
 }
 
 // Closing tests the contract of Close. Close waits for calls under way, refuses later
@@ -198,7 +142,7 @@ func (s *suite) closeUnderRead() {
 	c := s.client()
 	c.write("put_a", "read", 1, "x")
 	closed := make(chan error, 1)
-	err := c.session.Read(s.ctx, c.statement("all"), c.args("all", []any{"read"}), func([]drivers.Value) error {
+	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "read").args, func([]drivers.Value) error {
 		go func() { closed <- s.store.Close() }()
 		select {
 		case <-closed:
@@ -214,7 +158,7 @@ func (s *suite) closeUnderRead() {
 	if err := <-closed; err != nil {
 		s.Errorf("close: %v", err)
 	}
-	if _, err := c.lines("all", "read"); !errors.Is(err, drivers.ErrClosed) {
+	if _, err := c.try("all", "read"); !errors.Is(err, drivers.ErrClosed) {
 		s.Errorf("a read of a closed store: %v, expected ErrClosed", err)
 	}
 	if _, err := s.store.Session(); !errors.Is(err, drivers.ErrClosed) {

@@ -2,9 +2,9 @@ package drivertest
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -49,6 +49,15 @@ func valueOf(t schemas.Type, v any) drivers.Value {
 		return drivers.Collection(t.Kind, elems)
 	}
 	panic(fmt.Sprintf("drivertest cannot make a %s of a %T", t, v))
+}
+
+// valuesOf turns Go values into those of the types.
+func valuesOf(types []schemas.Type, vals []any) []drivers.Value {
+	values := make([]drivers.Value, len(vals))
+	for i, v := range vals {
+		values[i] = valueOf(types[i], v)
+	}
+	return values
 }
 
 // poison overwrites arguments after a call, as a worker that reuses its buffers does. A
@@ -96,87 +105,55 @@ func check(types []schemas.Type, row []drivers.Value) error {
 func line(row []drivers.Value) string {
 	words := make([]string, len(row))
 	for i, v := range row {
-		words[i] = word(v)
+		words[i] = Show(v)
 	}
 	return strings.Join(words, " ")
 }
 
-// row writes Go values as line writes a row of them.
-func row(vals ...any) string {
-	words := make([]string, len(vals))
-	for i, v := range vals {
-		var t schemas.Type
-		switch v := v.(type) {
-		case list:
-			words[i] = fmt.Sprint(v...)
-			continue
-		case int, int64:
-			t.Kind = schemas.Bigint
-		case []byte:
-			t.Kind = schemas.Blob
-		case string:
-			t.Kind = schemas.Text
-		case [16]byte:
-			t.Kind = schemas.UUID
-		}
-		words[i] = word(valueOf(t, v))
-	}
-	return strings.Join(words, " ")
-}
+// longest is how many bytes of a value are written out.
+const longest = 60
 
-// longest is how many bytes of a value are written out. A longer value is written
-// as its length and checksum.
-const longest = 64
-
-func word(v drivers.Value) string {
+// Show writes a value for people, the elements of sets and maps sorted. Of a longer text or blob it writes the length
+// and a digest.
+func Show(v drivers.Value) string {
 	switch v.Kind() {
 	case schemas.Null:
 		return "null"
+	case schemas.Text, schemas.Blob:
+		switch raw := v.Raw(); {
+		case len(raw) > longest:
+			return fmt.Sprintf("%d bytes %.4x", len(raw), sha256.Sum256(raw))
+		case v.Kind() == schemas.Blob:
+			return fmt.Sprintf("0x%x", raw)
+		default:
+			return strconv.Quote(string(raw))
+		}
+	case schemas.UUID, schemas.TimeUUID:
+		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
 	case schemas.Boolean:
 		return strconv.FormatBool(v.Bool())
-	case schemas.Text, schemas.Blob:
-		b := v.Raw()
-		switch {
-		case len(b) > longest:
-			return fmt.Sprintf("%s(%d bytes, %08x)", v.Kind(), len(b), crc32.ChecksumIEEE(b))
-		case v.Kind() == schemas.Blob:
-			return fmt.Sprintf("0x%x", b)
-		case len(b) == 0 || string(b) == "null" || strings.ContainsFunc(string(b), func(r rune) bool {
-			return r <= ' ' || r > '~' || r == '"'
-		}):
-			return strconv.Quote(string(b))
+	case schemas.Timestamp:
+		return v.Time().Format("2006-01-02T15:04:05.000000Z")
+	case schemas.Set, schemas.List, schemas.Map:
+		if len(v.Elems()) == 0 {
+			return "null"
 		}
-		return string(b)
-	case schemas.UUID, schemas.TimeUUID:
-		return fmt.Sprintf("%x", v.UUIDBytes())
-	case schemas.List, schemas.Set, schemas.Map:
-		return collection(v)
-	}
-	return strconv.FormatInt(v.Int64(), 10)
-}
-
-// collection writes sets and maps sorted, lists as they are.
-func collection(v drivers.Value) string {
-	if len(v.Elems()) == 0 {
-		return "null"
-	}
-	var words []string
-	for i, e := range v.Elems() {
-		if v.Kind() == schemas.Map && i%2 == 1 {
-			words[len(words)-1] += ":" + word(e)
-			continue
+		var words []string
+		for i, e := range v.Elems() {
+			if v.Kind() == schemas.Map && i%2 == 1 {
+				words[len(words)-1] += ", " + Show(e)
+				continue
+			}
+			words = append(words, Show(e))
 		}
-		words = append(words, word(e))
+		if v.Kind() != schemas.List {
+			slices.Sort(words)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
+	default:
+		return strconv.FormatInt(v.Int64(), 10)
 	}
-	if v.Kind() == schemas.List {
-		return "[" + strings.Join(words, ",") + "]"
-	}
-	slices.Sort(words)
-	return "{" + strings.Join(words, ",") + "}"
 }
-
-// clip writes arguments for messages, and shortens long ones.
-func clip(vals []any) string { return "(" + row(vals...) + ")" }
 
 // biggest bounds the cells and batches that the suite writes, in bytes.
 const biggest = 24 << 20
@@ -199,13 +176,13 @@ func large(t testing.TB, open Open) {
 			continue // the engine says that it takes no such cell
 		}
 		c.write("put_b", "p", i, noise[:n])
-		c.expect([]string{row(noise[:n], i, nil, "p")}, "get_shuffled", "p", i)
+		c.expect([][]any{{noise[:n], i, nil, "p"}}, "get_shuffled", "p", i)
 		c.write("put_b", "p", i, []byte("small again"))
-		c.expect([]string{row([]byte("small again"), i, nil, "p")}, "get_shuffled", "p", i)
+		c.expect([][]any{{[]byte("small again"), i, nil, "p"}}, "get_shuffled", "p", i)
 	}
 	text := strings.Repeat("0123456789abcde\n", 1<<16)
 	c.write("put_a", "p", 9, text[:min(most-4096, int64(len(text)))])
-	c.expect([]string{row(9, text[:min(most-4096, int64(len(text)))])}, "several", "p", list{9})
+	c.expect([][]any{{9, text[:min(most-4096, int64(len(text)))]}}, "several", "p", list{9})
 
 	if limit := s.caps.MaxKeyBytes; limit > 0 {
 		if _, err := c.try("put_b", strings.Repeat("k", limit+1), 1, []byte("x")); !errors.Is(err, drivers.ErrTooLarge) {
@@ -218,6 +195,28 @@ func large(t testing.TB, open Open) {
 		if !errors.Is(err, drivers.ErrTooLarge) {
 			t.Errorf("a cell of one byte more than MaxCellBytes (%d): %v, expected ErrTooLarge", limit, err)
 		}
-		c.expect([]string{"0x6b657074 1 null over"}, "get_shuffled", "over", 1)
+		c.expect([][]any{{[]byte("kept"), 1, nil, "over"}}, "get_shuffled", "over", 1)
+	}
+}
+
+// elements tests a map of many elements, and one of large elements.
+func elements(s *suite) {
+	c := s.client()
+	var pairs list
+	for i := range 500 {
+		pairs = append(pairs, fmt.Sprintf("%04d", i), i)
+	}
+	c.write("put_files", "p", 3, pairs)
+	c.expect([][]any{{nil, nil, nil, pairs}}, "get", "p", 3)
+	c.expect([][]any{{321}}, "file", "p", 3, "0321")
+	big := bytes.Repeat([]byte("0123456789abcdef"), 4096)
+	c.write("put_rest", "p", 3, nil, list{1, big, 2, big[1:]})
+	c.expect([][]any{{big[1:]}}, "blob", "p", 3, 2)
+}
+
+// returns tests that an engine can run an add which returns the new value if it says so.
+func returns(s *suite) {
+	if s.caps.ReturnsNew && !s.offers("next") {
+		s.Errorf("the engine says that an add can return the new value, and cannot run one")
 	}
 }

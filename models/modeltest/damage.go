@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -157,12 +156,11 @@ func (f *fixture) harm(d Damage) {
 func compareKeys(table *schemas.Table, a, b Row) int {
 	for _, c := range table.Key() {
 		x, y := a[c.Name], b[c.Name]
-		u, v := x.UUIDBytes(), y.UUIDBytes()
-		order := cmp.Or(bytes.Compare(x.Raw(), y.Raw()), cmp.Compare(x.Int64(), y.Int64()))
+		order := x.Compare(y)
 		if c.Type.Kind == schemas.TimeUUID {
-			order = models.TimeOf(u).Compare(models.TimeOf(v))
+			order = cmp.Or(models.TimeOf(x.UUIDBytes()).Compare(models.TimeOf(y.UUIDBytes())), order)
 		}
-		if order = cmp.Or(order, bytes.Compare(u[:], v[:])); order != 0 {
+		if order != 0 {
 			return order
 		}
 	}

@@ -2,7 +2,6 @@ package modeltest
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -142,7 +142,7 @@ func (w *World) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.Pa
 		var cells []string
 		for i, c := range p.Columns {
 			if !row[i].IsNull() {
-				cells = append(cells, c.Name+"="+show(row[i]))
+				cells = append(cells, c.Name+"="+drivertest.Show(row[i]))
 			}
 		}
 		rows = append(rows, strings.Join(cells, " "))
@@ -155,37 +155,5 @@ func (w *World) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.Pa
 	fmt.Fprintf(b, "%s%s: %d rows\n", table.Name, static, len(rows))
 	for _, r := range rows {
 		fmt.Fprintf(b, "\t%s\n", r)
-	}
-}
-
-// show writes a value for people. Texts and blobs of more than 60 bytes become length and
-// digest.
-func show(v drivers.Value) string {
-	const most = 60
-	switch v.Kind() {
-	case schemas.Text, schemas.Blob:
-		switch raw := v.Raw(); {
-		case len(raw) > most:
-			return fmt.Sprintf("%d bytes %.4x", len(raw), sha256.Sum256(raw))
-		case v.Kind() == schemas.Blob:
-			return fmt.Sprintf("0x%x", raw)
-		default:
-			return fmt.Sprintf("%q", raw)
-		}
-	case schemas.UUID, schemas.TimeUUID:
-		u := v.UUIDBytes()
-		return fmt.Sprintf("%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
-	case schemas.Boolean:
-		return fmt.Sprint(v.Bool())
-	case schemas.Timestamp:
-		return v.Time().Format("2006-01-02T15:04:05.000000Z")
-	case schemas.Set, schemas.List, schemas.Map:
-		var elems []string
-		for _, e := range v.Elems() {
-			elems = append(elems, show(e))
-		}
-		return "[" + strings.Join(elems, ", ") + "]"
-	default:
-		return fmt.Sprint(v.Int64())
 	}
 }

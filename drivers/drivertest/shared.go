@@ -1,0 +1,135 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// RunShared runs topics over one store, all of them unless some are named. It is for an engine that is
+// slow to create tables. The first topic that reads a schema file applies the schema, and the topics
+// after it begin with empty tables.
+func RunShared(t *testing.T, st drivers.Store, names ...string) {
+	s := &shared{Store: st, applied: make(map[string]*suite)}
+	for _, topic := range Topics() {
+		if len(names) == 0 || slices.Contains(names, topic.Name) {
+			t.Run(topic.Name, func(t *testing.T) {
+				topic.Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
+			})
+		}
+	}
+}
+
+// shared is a store with the schemas that topics have applied, by file and replaced words.
+type shared struct {
+	drivers.Store
+	applied map[string]*suite
+}
+
+// begin empties the tables of the schema that a topic before has applied. If there is
+// none, it applies the topic's own schema.
+func (sh *shared) begin(s *suite, file string, pairs []string) {
+	s.Helper()
+	s.store, s.shared = sh.Store, true
+	key := file + strings.Join(pairs, ",")
+	if before := sh.applied[key]; before != nil {
+		s.schema, s.set = before.schema, before.set
+		if err := Empty(s.ctx, s.store, s.schema); err != nil {
+			s.Fatal(err)
+		}
+		return
+	}
+	if err := s.store.Apply(s.ctx, s.schema); err != nil {
+		s.Fatal(err)
+	}
+	s.prepare()
+	sh.applied[key] = s
+}
+
+// Empty deletes every partition of every table of a schema that was applied.
+func Empty(ctx context.Context, st drivers.Store, s *schemas.Schema) error {
+	session, err := st.Session()
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for _, t := range s.Tables {
+		if t.Header() {
+			continue
+		}
+		scans := []*schemas.Pattern{schemas.ScanOf(t)}
+		if len(t.Static) > 0 {
+			scans = append(scans, schemas.StaticScanOf(t))
+		}
+		for _, scan := range scans {
+			if err := emptyTable(ctx, st, session, scan); err != nil {
+				return fmt.Errorf("empty table %s: %w", t.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// emptyTable deletes the partitions that a scan finds.
+func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, scan *schemas.Pattern) error {
+	scan.Columns = scan.Table.Partition
+	read, err := st.Prepare(ctx, scan)
+	if err != nil {
+		return err
+	}
+	remove, err := st.Prepare(ctx, &schemas.Pattern{
+		Name: "empty", Kind: schemas.Delete, Scope: schemas.ScopePartition, Table: scan.Table, By: scan.Table.Partition,
+	})
+	if err != nil {
+		return err
+	}
+	var keys [][]drivers.Value
+	seen := make(map[string]bool)
+	err = session.Read(ctx, read, nil, func(row []drivers.Value) error {
+		if !seen[line(row)] {
+			seen[line(row)] = true
+			keys = append(keys, drivers.ListOf(row).Clone().Elems())
+		}
+		return nil
+	})
+	for _, key := range keys {
+		if err == nil {
+			_, err = session.Write(ctx, remove, key)
+		}
+	}
+	return err
+}
+
+// OpenLive opens a store of an engine that is reached over the network. It drops the
+// store's namespace when the test ends. On a busy machine an answer may take as long as
+// patience: no contract is about the time that an engine takes.
+func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
+	t.Helper()
+	settings := make(map[string]string, len(o.Settings)+2)
+	for _, s := range e.Settings {
+		if s.Name == "timeout" || s.Name == "connect_timeout" {
+			settings[s.Name] = patience.String()
+		}
+	}
+	maps.Copy(settings, o.Settings)
+	o.Settings = settings
+	st, err := e.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := drivers.Drop(context.Background(), st); err != nil {
+			t.Errorf("drop the namespace: %v", err)
+		}
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	return st
+}
