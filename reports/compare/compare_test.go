@@ -206,6 +206,39 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// The first sentence says how large a slow-down the trials could hide, and the exit status.
+func TestConclusion(t *testing.T) {
+	wide := func(low, high float64) *Figure {
+		f := Figure{Name: "typical", Verdict: CannotTell, Low: &low, High: &high, Limit: 0.05, kind: measures[0]}
+		f.cell = &Cell{Subject: Subject{"james", "embedded", "measure"}}
+		return &f
+	}
+	worse := *wide(1.1, 1.3)
+	worse.Verdict, worse.Base, worse.New, worse.Ratio = Worse, worse.Low, worse.High, worse.High
+	gated := worse
+	gated.Gate = true
+	for _, tc := range []struct {
+		c    Comparison
+		all  []*Figure
+		want string
+	}{
+		{Comparison{}, nil, "No regression. Exit status: 0."},
+		{Comparison{}, []*Figure{wide(0.9, 1.2), wide(0.9, 1.3)}, "INCONCLUSIVE: no regression found, but noise could hide one of up to +30% in " +
+			"the typical latency of james/embedded/measure. Exit status: 0."},
+		{Comparison{}, []*Figure{wide(0.8, 1.04)}, "No regression found, but some metrics are inconclusive. Exit status: 0."},
+		{Comparison{}, []*Figure{&worse}, "No regression in the metrics of --threshold. Exit status: 0."},
+		{Comparison{}, []*Figure{&gated}, "No confirmed regression. Exit status: 0."},
+		{Comparison{Regressions: []string{gated.String()}}, []*Figure{&gated}, "REGRESSION (1). Worst: james/embedded/measure .typical +30% " +
+			"(1ns to 1ns; +10% to +30% with 95% confidence). Exit status: 3."},
+		{Comparison{Regressions: []string{"a/b/c: new is overloaded"}, noFail: true}, nil, "REGRESSION (1). Worst: a/b/c: new is overloaded. " +
+			"Exit status: 0 (--no-fail)."},
+	} {
+		if got := tc.c.conclusion(tc.all); got != tc.want {
+			t.Errorf("it says %q, want %q", got, tc.want)
+		}
+	}
+}
+
 // Of runs one after the other all of the interval must lie beyond the limit.
 func TestOneAfterTheOther(t *testing.T) {
 	for _, tc := range []struct {
