@@ -76,6 +76,7 @@ type Cell struct {
 	trials [2][]trial         // of each side, in the order in which they began
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
+	short  bool               // a trial that is compared measured less than longTrial
 }
 
 // Verdict says what is known of a figure.
@@ -257,13 +258,7 @@ func (c *Comparison) judge(cell *Cell) {
 			c.Regressions = append(c.Regressions, f.String())
 		}
 	}
-	shortest := math.Inf(1)
-	for _, t := range slices.Concat(cell.trials[0], cell.trials[1]) {
-		if o := t.cell.Offered; o != nil && !t.out {
-			shortest = min(shortest, o.Span)
-		}
-	}
-	if varied && shortest < longTrial {
+	if varied && cell.short {
 		cell.Notes = append(cell.Notes, shortTrials)
 	}
 	if cell.broken && (gated || len(cell.Figures) == 0) {

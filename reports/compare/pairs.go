@@ -182,6 +182,7 @@ func (c *Cell) check(force bool) {
 				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
 				c.broken = side == 1
 			}
+			c.short = c.short || t.cell.Offered != nil && !t.out && t.cell.Offered.Span < longTrial
 		}
 		if invalid > 0 {
 			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s are invalid, without latency",
