@@ -21,9 +21,13 @@ type Planner interface {
 	Plans() []string
 }
 
-// ExplainParts returns a line for a batch, and the indented lines of each of its parts. If a part is repeated
-// for an argument list, its first line names the list.
-func ExplainParts[S Explainer](head string, p *schemas.Pattern, parts []S) ([]string, error) {
+// ExplainParts returns a line for a batch, and the indented lines of each of its parts. The line is that of an atomic
+// batch, if the batch is one. If a part is repeated for an argument list, its first line names the list.
+func ExplainParts[S Explainer](atomic string, p *schemas.Pattern, parts []S) ([]string, error) {
+	head := "each part by itself:"
+	if p.Atomic != schemas.AtomicNone {
+		head = atomic
+	}
 	all := []string{head}
 	for i, part := range parts {
 		lines, err := part.Explain()

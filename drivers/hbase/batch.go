@@ -143,9 +143,18 @@ const maxJoined = 2 << 20
 func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 	for i := range parts {
 		part := st.parts[parts[i].Part]
-		if steps, err = part.addStep(steps, &parts[i]); err != nil {
+		next, err := part.step(&parts[i])
+		if err != nil {
 			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
+		if n := len(steps); n > 0 && steps[n-1].joins(&next) {
+			last := &steps[n-1]
+			last.edit.Join(next.edit)
+			last.bytes += next.bytes
+			last.kinds |= next.kinds
+			continue
+		}
+		steps = append(steps, next)
 	}
 	for i := range steps {
 		if steps[i].edit != nil {
@@ -155,37 +164,28 @@ func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 	return steps, nil
 }
 
-// addStep adds a part of a batch to its steps: it joins the last one if it can.
-func (st *statement) addStep(steps []step, part *drivers.Call) ([]step, error) {
+// step returns the step of one part of a batch.
+func (st *statement) step(part *drivers.Call) (s step, err error) {
+	s = step{st: st, args: part.Args, kinds: 1 << part.Part}
 	if st.searches() {
-		return append(steps, step{st: st, args: part.Args}), nil
+		return s, nil
 	}
-	e, err := st.edit(part.Args)
+	if s.edit, err = st.edit(part.Args); err == nil {
+		err = s.edit.Check()
+	}
 	if err == nil {
-		err = e.Check()
+		s.conditions, err = st.conditions(s.edit, part.Args)
 	}
-	if err != nil {
-		return nil, err
-	}
-	next := step{st: st, edit: e, kinds: 1 << part.Part}
 	for i := range part.Args {
-		next.bytes += part.Args[i].Size()
+		s.bytes += part.Args[i].Size()
 	}
-	if len(steps) > 0 && steps[len(steps)-1].joins(&next) {
-		last := &steps[len(steps)-1]
-		last.edit.Join(e)
-		last.bytes += next.bytes
-		last.kinds |= next.kinds
-		return steps, nil
-	}
-	next.conditions, err = st.conditions(e, part.Args)
-	return append(steps, next), err
+	return s, err
 }
 
 // joins reports whether the next step can be part of this one. An edit has one condition at most. A deletion of the row
 // also deletes what the edit writes to it.
 func (s *step) joins(next *step) bool {
-	if s.edit == nil {
+	if s.edit == nil || next.edit == nil {
 		return false
 	}
 	p, q := s.st.Pattern().Kind, next.st.Pattern().Kind

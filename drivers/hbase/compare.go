@@ -189,11 +189,6 @@ func (p *place) statements(f schemas.Difference) []string {
 	return p.recreate(r, "rows are stored under other keys, or with other types")
 }
 
-// create returns the command that creates a table.
-func (p *place) create(r *root) string {
-	return create(p.descriptor(r, p.namespace), r.splits(p.regions, p.users))
-}
-
 // request returns create's command as a request.
 func (p *place) request(r *root) *pb.CreateTableRequest {
 	return &pb.CreateTableRequest{

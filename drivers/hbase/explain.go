@@ -28,7 +28,7 @@ func compilerOf(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) 
 func (st *statement) Explain() ([]string, error) {
 	p := st.Pattern()
 	if p.Kind == schemas.Batch {
-		return st.explainBatch()
+		return drivers.ExplainParts("one atomic change of a row:", p, st.parts)
 	}
 	args := drivers.Example(p)
 	fixed := append([]drivers.Value(nil), args[:len(p.By)]...)
@@ -98,15 +98,6 @@ func (st *statement) verb() string {
 		return "Delete"
 	}
 	return "Put"
-}
-
-func (st *statement) explainBatch() ([]string, error) {
-	p := st.Pattern()
-	head := "each part by itself:"
-	if p.Atomic != schemas.AtomicNone {
-		head = "one atomic change of a row:"
-	}
-	return drivers.ExplainParts(head, p, st.parts)
 }
 
 var _ drivers.TracedSession = (*tracedSession)(nil)

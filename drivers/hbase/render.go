@@ -104,7 +104,8 @@ func columnNames(t *table) string {
 
 // create returns the command that creates a table. The shell takes every setting as text, as
 // its own command describe writes them, and split keys as Bytes.toBytesBinary reads them.
-func create(d TableDescription, splits [][]byte) string {
+func (p *place) create(r *root) string {
+	d, splits := p.descriptor(r, p.namespace), r.splits(p.regions, p.users)
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", ruby(d.Name))
 	for _, family := range slices.Sorted(maps.Keys(d.Families)) {

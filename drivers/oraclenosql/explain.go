@@ -130,14 +130,11 @@ func (st *statement) explainPut(verb string) string {
 }
 
 func (st *statement) explainBatch() ([]string, error) {
-	p, head := st.Pattern(), "one WriteMultiple, of rows of one shard key:"
-	switch {
-	case p.Atomic == schemas.AtomicNone:
-		head = "each part by itself:"
-	case st.reads:
-		head = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
+	atomic := "one WriteMultiple, of rows of one shard key:"
+	if st.reads {
+		atomic = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
 	}
-	return drivers.ExplainParts(head, p, st.parts)
+	return drivers.ExplainParts(atomic, st.Pattern(), st.parts)
 }
 
 var _ drivers.TracedSession = (*tracedSession)(nil)

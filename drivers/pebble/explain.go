@@ -26,11 +26,7 @@ func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
 func (st *statement) Explain() ([]string, error) {
 	p := st.Pattern()
 	if p.Kind == schemas.Batch {
-		head := "each part by itself:"
-		if p.Atomic != schemas.AtomicNone {
-			head = "one atomic batch of:"
-		}
-		return drivers.ExplainParts(head, p, st.parts)
+		return drivers.ExplainParts("one atomic batch of:", p, st.parts)
 	}
 	args := drivers.Example(p)
 	var element *drivers.Value

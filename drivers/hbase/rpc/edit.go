@@ -49,6 +49,19 @@ var mutations = [...]pb.MutationProto_MutationType{
 	pb.MutationProto_PUT, pb.MutationProto_DELETE, pb.MutationProto_INCREMENT,
 }
 
+const (
+	// latest is the timestamp of a cell that the region server stamps (HConstants.LATEST_TIMESTAMP).
+	latest = 1<<63 - 1
+	// beyond is the timestamp of a delete that hides all cells written before it, also those whose
+	// timestamps run ahead of the clock, as an Increment's do.
+	beyond = latest - 1
+	// first is a timestamp before that of every cell that a region server stamps.
+	first = 1
+)
+
+// CellOverhead is the size of a cell in bytes without row, family, qualifier and value.
+const CellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
+
 // op is one change of an edit. Values are shared with the caller's arguments.
 type op struct {
 	action    action
@@ -222,6 +235,26 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 	// conditional edit may not: its first sending may have changed whether the condition holds.
 	c.once = e.Once || condition != nil || len(all) > 1 && increments
 	return c
+}
+
+// appendCell appends a cell in the form of HBase's KeyValueCodec: the length of all that
+// follows, the length of the key, the length of the value; then the key, which is row,
+// family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
+// that of an op that must hide no older cell, or all of them.
+func appendCell(dst, row []byte, o *op) []byte {
+	key := 2 + len(row) + 1 + len(o.family) + len(o.qualifier) + 8 + 1
+	dst = slices.Grow(dst, 12+key+len(o.value))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(o.value)))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
+	dst = binary.BigEndian.AppendUint32(dst, uint32(len(o.value)))
+	dst = binary.BigEndian.AppendUint16(dst, uint16(len(row)))
+	dst = append(dst, row...)
+	dst = append(dst, byte(len(o.family)))
+	dst = append(dst, o.family...)
+	dst = append(dst, o.qualifier...)
+	dst = binary.BigEndian.AppendUint64(dst, o.stamp)
+	dst = append(dst, o.action.cell)
+	return append(dst, o.value...)
 }
 
 // ApplyTogether applies edits of rows of one table, each by itself: in one request to each region server. done is how

@@ -107,14 +107,11 @@ func explain(ctx context.Context, c *Call, err error) error {
 	case errors.Is(context.Cause(c.ctx), ErrTimeout):
 		err = ErrTimeout
 	}
-	if c.sent && c.writes() {
+	if c.sent && (c.method == "Mutate" || c.method == "Multi") { // it changes data
 		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
 	return err
 }
-
-// writes reports whether the call changes data.
-func (c *Call) writes() bool { return c.method == "Mutate" || c.method == "Multi" }
 
 // Moved reports whether an error is an exception of a region that has moved, or is not ready.
 func Moved(err error) bool { return isOne(err, moved) }
