@@ -37,7 +37,7 @@ func (v *run) first() (all []document.Section) {
 				if n == 0 {
 					s.Style = document.Strong
 				}
-				if n == 0 && len(loads) > 1 {
+				if n == 0 && len(loads) > 1 && l.Models[0].Name != l.Engine {
 					s.Text = l.Engine + ": " + s.Text
 				}
 				verdict.Says = append(verdict.Says, s)
@@ -49,6 +49,8 @@ func (v *run) first() (all []document.Section) {
 		v.target(&verdict)
 		all = append(all, verdict, v.wholeLoad(loads))
 		switch {
+		case len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine: // the only model
+			all = append(all, v.operations(together(loads)))
 		case len(loads) > 1:
 			all = append(all, fastest(loads))
 		case len(loads[0].Models) == 1:
@@ -58,6 +60,17 @@ func (v *run) first() (all []document.Section) {
 		}
 	}
 	return all
+}
+
+// together is a load with the only model on each engine. None is the best.
+func together(loads []ranking.Load) *ranking.Load {
+	all := loads[0]
+	all.Models, all.First = nil, 0
+	for i := range loads {
+		all.Models = append(all.Models, loads[i].Models...)
+		all.Models[i].NotRanked = "engines are not ranked"
+	}
+	return &all
 }
 
 // wholeLoad is a row for each model.
@@ -89,7 +102,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		for k := range l.Models {
 			m := &l.Models[k]
 			row := document.Row{Cells: []document.Cell{{Text: m.Name}}}
-			if len(loads) > 1 {
+			if len(loads) > 1 && m.Name != l.Engine {
 				row.Group = l.Engine
 			}
 			if !m.Ranked() {

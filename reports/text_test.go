@@ -98,6 +98,24 @@ func TestNothingIsWithheld(t *testing.T) {
 	}
 }
 
+// One model on two engines has p50 and p99 of each operation on each of them, and no engine is marked as the best.
+func TestOneModelOnEngines(t *testing.T) {
+	r := comparison(t)
+	r.Cells = slices.DeleteFunc(r.Cells, func(c results.Cell) bool { return c.Model != "james" })
+	for _, c := range slices.Clone(r.Cells) {
+		c.Engine = "null"
+		r.Cells = append(r.Cells, c)
+	}
+	var buf bytes.Buffer
+	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`(?s)^  embedded takes .*\n  null takes .*\n +embedded +null\nOPERATION +% +p50 +p99 +p50 +p99\nlist +77 +0\.15 +0\.62 +0\.15 +0\.62\n`)
+	if _, text, _ := strings.Cut(buf.String(), "all achieved\n"); !want.MatchString(text) || strings.Contains(text, "*") {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+}
+
 // All that went wrong is on the first screen or in the full text.
 func TestTextHidesNothing(t *testing.T) {
 	for _, width := range []int{60, 80, 120, 200} {
