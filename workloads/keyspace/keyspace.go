@@ -99,7 +99,8 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 		}
 	}
 	k.note("%s; tables without rows in the schema have as many, %d partitions where rows share one (--set "+
-		"population.rows=N changes the number)", words.Plural(k.Rows, "row"), DefaultPartitions)
+		"population.rows=N changes the number, rows: [{each: NAME, count: N, …}] of a table its share)",
+		words.Plural(k.Rows, "row"), DefaultPartitions)
 	k.probes = k.probesOf(report)
 	return k, nil
 }
