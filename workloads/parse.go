@@ -426,8 +426,10 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 		into.Set(reflect.ValueOf(d.flags(n, where)))
 	case "range":
 		into.Set(reflect.ValueOf(d.width(n, what)))
-	case "plain rate":
-		into.Set(reflect.ValueOf(d.plainRate(n, where)))
+	case "rate", "plain rate":
+		if k.form == "plain rate" || n.Kind == yaml.ScalarNode { // not a shape
+			into.Set(reflect.ValueOf(d.plainRate(n, where)))
+		}
 	case "hours":
 		into.Set(reflect.ValueOf(d.hours(n, where)))
 	case "engines":

@@ -206,8 +206,8 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	case !open && (p.Kind == Measure || named):
 		d.Fail(at, "%s has neither rate nor clients; expected rate: 2000/s (open loop) or clients: 32 (closed loop)", where)
 	}
-	if open {
-		d.rate(p, rate.Value, where)
+	if open && rate.Value.Kind != yaml.ScalarNode {
+		d.shape(p, rate.Value, where)
 	}
 	mix, mixed := f["mix"]
 	session, visits := f["session"]

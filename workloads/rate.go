@@ -133,12 +133,8 @@ var shapes = map[string]struct {
 
 const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, day, as in {ramp: {from: 100/s, to: 2000/s}}"
 
-// rate reads a rate or a shape into the phase. A shape fills the phase's duration.
-func (d *decoder) rate(p *Phase, n *yaml.Node, where string) {
-	if n.Kind == yaml.ScalarNode {
-		p.Rate = d.plainRate(n, where)
-		return
-	}
+// shape reads a rate that has a shape into the phase, whose duration it fills.
+func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 {
 		d.Fail(n, "the rate of %s must be one rate or shape, found %s; %s", where, strict.Found(n), rateForms)
 		return
