@@ -10,15 +10,14 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Additions says which share of each model's requests was made by access patterns that are additions
+// additions says which share of each model's requests was made by access patterns that are additions
 // to its document, or that are about tables that are, and which share of its bytes is of these and of
 // added columns. It is "" if there are none.
-func Additions(r *results.Run) string {
-	known := newExplainer(r).schemas
+func (e *explainer) additions(r *results.Run) string {
 	var parts []string
 	found := false
 	for _, model := range r.Config.Models {
-		s := known[model]
+		s := e.schemas[model]
 		if s == nil {
 			continue
 		}

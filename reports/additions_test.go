@@ -33,7 +33,7 @@ func TestAdditions(t *testing.T) {
 	}
 	const want = "share of requests and bytes that the source design does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%, elasticinbox 25%/3% (size_put). " +
 		"Added columns count as bytes only"
-	if got := Additions(r); got != want {
+	if got := newExplainer(r).additions(r); got != want {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	for _, want := range []string{want} {
@@ -43,7 +43,7 @@ func TestAdditions(t *testing.T) {
 	}
 	r.Cells = r.Cells[1:2]
 	r.Cells[0].Ops["deliver"] = results.Op{Count: 10, Patterns: []results.PatternCalls{{Name: "deliver", Calls: 1}}}
-	if got := Additions(r); got != "" {
+	if got := newExplainer(r).additions(r); got != "" {
 		t.Errorf("no additions: %q", got)
 	}
 }

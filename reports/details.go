@@ -211,9 +211,9 @@ var attained = map[results.Attainment]string{
 
 // missed are the thresholds that were not met, with bound and value, how many were, and whether one is inconclusive.
 func (v *run) missed() (missed []string, met int, unclear bool) {
-	type kind struct{ verdict, who string }
-	var order []kind
-	first, trials, all := map[kind]string{}, map[kind]int{}, map[string]int{}
+	type fault struct{ verdict, who, shown string }
+	var faults []fault
+	all := map[string]int{}
 	for i := range v.Cells {
 		c := &v.Cells[i]
 		where := v.names.Part(c.Model, c.Engine) + ", phase " + c.Where()
@@ -226,20 +226,17 @@ func (v *run) missed() (missed []string, met int, unclear bool) {
 				continue
 			}
 			unclear = unclear || a.Verdict == results.Unclear
-			k := kind{fmt.Sprintf("%s: %s %s", attained[a.Verdict], a.Objective, a.Bound), where}
-			if trials[k]++; trials[k] > 1 {
-				continue
-			}
-			order, first[k] = append(order, k), a.Shown
+			f := fault{fmt.Sprintf("%s: %s %s", attained[a.Verdict], a.Objective, a.Bound), where, a.Shown}
 			if a.Verdict == results.Unclear && a.Text != "" {
-				first[k] = strings.TrimSpace(a.Shown + " (" + a.Text + ")")
+				f.shown = strings.TrimSpace(a.Shown + " (" + a.Text + ")")
 			}
+			faults = append(faults, f)
 		}
 	}
-	for _, k := range order {
-		s := fmt.Sprintf("%s: %s: %s", k.verdict, k.who, first[k])
-		if of := all[k.who]; of > 1 {
-			s += fmt.Sprintf("; in %d of %d trials", trials[k], of)
+	for _, same := range results.Grouped(faults, func(f fault) [2]string { return [2]string{f.verdict, f.who} }) {
+		s := fmt.Sprintf("%s: %s: %s", same[0].verdict, same[0].who, same[0].shown)
+		if of := all[same[0].who]; of > 1 {
+			s += fmt.Sprintf("; in %d of %d trials", len(same), of)
 		}
 		missed = append(missed, s)
 	}

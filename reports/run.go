@@ -279,7 +279,7 @@ func (v *run) setup() document.Section {
 		add("data-to-cache ratio", Regime(all, v.names))
 	}
 	add("harness overhead", Floors(v.Run))
-	add("extensions", Additions(v.Run))
+	add("extensions", v.explainer.additions(v.Run))
 	return s
 }
 
