@@ -549,6 +549,34 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// A difference of all runs of a side is named once, and one of some of them with their numbers.
+func TestDifferencesOfSeveralRuns(t *testing.T) {
+	side := func(name string, kernels ...string) Side {
+		s := Side{Name: name}
+		for _, kernel := range kernels {
+			r := run("base")
+			r.Environment.Kernel, r.Interrupted = kernel, kernel == "7"
+			s.Runs = append(s.Runs, r)
+		}
+		return s
+	}
+	for _, tc := range []struct {
+		base, new Side
+		want      []string
+	}{
+		{side("old", "6", "6"), side("fresh", "6", "6"), nil},
+		{side("old", "6", "6"), side("fresh", "none", "none", "none"), []string{`kernel: 6 in old, "none" in fresh`}},
+		{side("old", "6", ""), side("fresh", "6"), []string{"kernel: 6 in old, none in old (run 2)"}},
+		{side("old", "6"), side("fresh", "6", "8", "7", "8"), []string{
+			"fresh (run 3) was interrupted", "kernel: 6 in old, 8 in fresh (run 2 4)", "kernel: 6 in old, 7 in fresh (run 3)",
+		}},
+	} {
+		if got := Differences(tc.base, tc.new); !slices.Equal(got, tc.want) {
+			t.Errorf("differences %q, want %q", got, tc.want)
+		}
+	}
+}
+
 // TestApart: runs without anything in common are refused with the content of each side, also by force, and before
 // other differences.
 func TestApart(t *testing.T) {

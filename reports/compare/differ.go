@@ -19,38 +19,60 @@ func Differences(base, new Side) []string {
 }
 
 // differences are what the runs differ in besides the build. If the sides are builds, differences in what a build
-// contains are in held instead. All runs of both sides are compared with the first run of the base.
+// contains are in held instead. All runs of both sides are compared with the first run of the base. A difference that
+// not all runs of a side have names the runs.
 func differences(base, new Side, builds bool) (all, held []string) {
 	for side, s := range []Side{base, new} {
+		var found []difference
+		runs := map[difference][]int{} // their numbers
 		for i, r := range s.Runs {
-			name := s.Name
-			if len(s.Runs) > 1 {
-				name += " (run " + strconv.Itoa(i+1) + ")"
-			}
 			if r.Interrupted {
-				all = append(all, name+" was interrupted")
+				all = append(all, fmt.Sprintf("%s was interrupted", s.numbered(i+1)))
 			}
 			for _, d := range differ(base.Runs[0], r) {
-				text := d.what
-				if d.base+d.new != "" {
-					text = fmt.Sprintf("%s: %s in %s, %s in %s", text, cmp.Or(d.base, "none"), base.Name, cmp.Or(d.new, "none"), name)
+				if runs[d] == nil {
+					found = append(found, d)
 				}
-				switch {
-				case !builds || !d.ofBuild || side == 0: // all runs of a side must be of one build
-					all = append(all, text)
-				case i == 0:
-					held = append(held, text)
-				}
+				runs[d] = append(runs[d], i+1)
+			}
+		}
+		for _, d := range found {
+			text := d.text(base.Name, s.numbered(runs[d]...))
+			if builds && d.ofBuild && side == 1 && len(runs[d]) == len(s.Runs) {
+				held = append(held, text)
+			} else { // all runs of a side must be of one build
+				all = append(all, text)
 			}
 		}
 	}
-	return slices.Compact(all), held
+	return all, held
+}
+
+// numbered names runs of the side: by their numbers, unless they are all of it.
+func (s Side) numbered(runs ...int) string {
+	if len(runs) == len(s.Runs) {
+		return s.Name
+	}
+	return fmt.Sprintf("%s (run %s)", s.Name, strings.Trim(fmt.Sprint(runs), "[]"))
 }
 
 // difference is a property in which two runs differ.
 type difference struct {
 	what, base, new string
 	ofBuild         bool // the property belongs to a build, such as a schema
+}
+
+func (d difference) text(base, new string) string {
+	if d.base+d.new == "" {
+		return d.what
+	}
+	value := func(v string) string {
+		if v == "none" { // as a setting
+			return `"none"`
+		}
+		return cmp.Or(v, "none")
+	}
+	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, value(d.base), base, value(d.new), new)
 }
 
 // differ lists the properties that must be equal and are not.

@@ -30,12 +30,17 @@ func (c *Comparison) Document() *document.Document {
 		switch {
 		case f.kind.whole && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
 			to = &load
-		case differs && f.Name == "rate" && slices.ContainsFunc(changed.Table.Rows, sameRate):
-			alike++
+		case f.kind.whole:
 		case differs:
 			to = &changed
 		case f.Verdict == CannotTell && f.Low != nil:
 			to = &open
+		}
+		if f.Name == "rate" && to != &rest && slices.ContainsFunc(to.Table.Rows, sameRate) {
+			if differs {
+				alike++
+			}
+			to = &rest
 		}
 		to.Table.Rows = append(to.Table.Rows, row)
 	}

@@ -32,8 +32,9 @@ func (c *Comparison) headline(s *document.Section, all []*Figure) {
 	for _, line := range command {
 		s.Say(document.Command, "", line)
 	}
-	for _, f := range c.Forced {
-		s.Say(document.Bad, "Forced", "the runs differ in more than the build, so ratios may be caused by that: "+f)
+	if len(c.Forced) > 0 {
+		s.Say(document.Bad, "Forced", "the runs differ in more than the build, so ratios may be caused by that: "+
+			strings.Join(c.Forced, "; "))
 	}
 	for _, n := range c.Notes {
 		if n != sameBuild {
@@ -85,7 +86,7 @@ func (c *Comparison) conclusion(all []*Figure) string {
 		open := f.Verdict == CannotTell
 		inconclusive = inconclusive || open
 		switch {
-		case !open || !f.kind.whole || f.Name != "typical":
+		case !open || f.Name != "typical":
 		case f.High == nil:
 			few = true
 		case *f.High > 1+f.Limit && (hidden == nil || *f.High > *hidden.High):
@@ -154,11 +155,11 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 		}
 		return text, nil
 	}
-	var open, others []*Figure // without a verdict: of the whole load, and of operations that more trials would decide
+	var open, others []*Figure // without a verdict: typical latencies, and others that more trials would decide
 	for _, f := range all {
 		switch {
 		case f.Verdict != CannotTell || f.Needed == 0:
-		case f.kind.whole:
+		case f.Name == "typical":
 			open = append(open, f)
 		case f.Needed <= mostTrials:
 			others = append(others, f)
