@@ -568,7 +568,7 @@ func TestDifferencesOfSeveralRuns(t *testing.T) {
 		{side("old", "6", "6"), side("fresh", "none", "none", "none"), []string{`kernel: 6 in old, "none" in fresh`}},
 		{side("old", "6", ""), side("fresh", "6"), []string{"kernel: 6 in old, none in old (run 2)"}},
 		{side("old", "6"), side("fresh", "6", "8", "7", "8"), []string{
-			"fresh (run 3) was interrupted", "kernel: 6 in old, 8 in fresh (run 2 4)", "kernel: 6 in old, 7 in fresh (run 3)",
+			"fresh (run 3) was interrupted", "kernel: 6 in old, 8 in fresh (run 2, 4)", "kernel: 6 in old, 7 in fresh (run 3)",
 		}},
 	} {
 		if got := Differences(tc.base, tc.new); !slices.Equal(got, tc.want) {

@@ -53,7 +53,7 @@ func (s Side) numbered(runs ...int) string {
 	if len(runs) == len(s.Runs) {
 		return s.Name
 	}
-	return fmt.Sprintf("%s (run %s)", s.Name, strings.Trim(fmt.Sprint(runs), "[]"))
+	return fmt.Sprintf("%s (run %s)", s.Name, strings.ReplaceAll(strings.Trim(fmt.Sprint(runs), "[]"), " ", ", "))
 }
 
 // difference is a property in which two runs differ.

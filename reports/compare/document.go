@@ -66,9 +66,9 @@ func (c *Comparison) Document() *document.Document {
 const mostOpen, mostPhases = 20, 3
 
 func (c *Comparison) section(id, title string) document.Section {
-	change := "a change has an interval without 1, and a ratio beyond the limit"
+	change := "changed if the interval excludes 1 and the ratio exceeds the limit"
 	if !c.Interleaved {
-		change = "a change is beyond the limit, and twice the deviation between trials"
+		change = "changed if the interval is beyond the limit and 2 deviations of trials"
 	}
 	return document.Section{ID: id, Title: title, Table: &document.Table{Columns: []document.Column{
 		{Left: true},
