@@ -27,11 +27,20 @@ var (
 	reader = regexp.MustCompile(`(?i)\byours?\b|\byou\b`)
 )
 
-// Pages and help have few of the words that CONTRIBUTING.md replaces, American spelling, and pages for users address
-// the reader 8 times in 1,000 words, tables and quoted output left out.
+// Pages and help have few of the words that CONTRIBUTING.md replaces, American spelling, and pages for users and texts of
+// help address the reader 8 times in 1,000 words, tables and quoted output left out.
 func TestRates(t *testing.T) {
 	texts := map[string]string{"help": helpOfAll(t, newRoot(bundled()))}
-	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+	long, err := filepath.Glob("help/*.help.txt")
+	for _, path := range long {
+		text, _ := os.ReadFile(path)
+		prose, _, _ := strings.Cut(string(text), "Examples:")
+		texts["help/"] += prose
+	}
+	if err != nil || len(long) < 30 {
+		t.Fatalf("%d texts of help: %v", len(long), err)
+	}
+	err = filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "results") {
 			return filepath.SkipDir
 		}
@@ -45,7 +54,7 @@ func TestRates(t *testing.T) {
 	if err != nil || len(texts) < 24 {
 		t.Fatalf("%d texts: %v", len(texts), err)
 	}
-	forUsers := regexp.MustCompile(`^\.\./(README|docs/(ci/)?\w[^/]*)\.md$`)
+	forUsers := regexp.MustCompile(`^help/$|^\.\./(README|docs/(ci/)?\w[^/]*)\.md$`)
 	for name, text := range texts {
 		words := float64(len(aWord.FindAllString(text, -1)))
 		for _, r := range rates {
