@@ -271,8 +271,15 @@ phases:
 `, k.Schema.Name, k.Rows, flow(mix))
 }
 
-// Check returns an error if a workload, which is in a file, has values of a column that the schema does not have.
+// Check returns an error if a workload, which is in a file, has a pattern that the schema does not have, or values of a
+// column.
 func (k *Keyspace) Check(w *workloads.Workload, file string) error {
+	for _, p := range w.Patterns {
+		if k.Schema.Pattern(p.Name) == nil {
+			known := schemas.Names(k.Patterns)
+			return fmt.Errorf("%s: schema %s: %w", file, k.Schema.File, strict.Unknown("pattern", p.Name, known...))
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.Values)) {
 		at := strings.LastIndexByte(name, '.')
 		where, t := w.Values[name].Pos.In(file), k.Schema.Table(name[:at])
