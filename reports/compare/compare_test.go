@@ -206,6 +206,19 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// The command lengthens each phase that is too noisy, and names models and engines once.
+func TestAgain(t *testing.T) {
+	noisy := func(model, phase string, needed int) *Figure {
+		return &Figure{Needed: needed, cell: &Cell{Subject: Subject{model, "hbase", phase}}}
+	}
+	c := Comparison{New: Build{workload: "mine.yaml"}}
+	got := c.again([]*Figure{noisy("james", "measure", 60), noisy("oracle", "measure", 70), noisy("oracle", "busy", 80), noisy("oracle", "calm", 9)}, 20)
+	want := "  --run 'mine.yaml -m james,oracle -e hbase --set phases.measure.duration=30s --set phases.busy.duration=30s'"
+	if got[1] != want {
+		t.Errorf("it runs %q, want %q", got[1], want)
+	}
+}
+
 // The first sentence says how large a slow-down the trials could hide, and the exit status.
 func TestConclusion(t *testing.T) {
 	wide := func(low, high float64) *Figure {

@@ -145,7 +145,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 		f := all[i]
 		doubtful := func(f *Figure) bool { return f.kind.Timed() && c.fails(f) }
 		if !c.Interleaved && slices.ContainsFunc(all, doubtful) {
-			return "these runs were sequential: confirm the latency with interleaved trials:", c.again([]*Figure{f}, usualTrials, "")
+			return "these runs were sequential: confirm the latency with interleaved trials:", c.again([]*Figure{f}, usualTrials)
 		}
 		text = "find the cause"
 		if f.Ratio != nil {
@@ -174,36 +174,43 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
 	if most.Needed > mostTrials {
 		return fmt.Sprintf("too noisy for %d such trials. Use a quiet machine, or longer trials:", mostTrials),
-			c.again(open, busyTrials, most.cell.Phase)
+			c.again(open, busyTrials)
 	}
 	need := max(most.Needed, usualTrials)
 	return fmt.Sprintf("run about %d interleaved trials of each build, which decide %s:", need, words.Plural(len(open), "metric")),
-		c.again(open, need, "")
+		c.again(open, need)
 }
 
-// again is the command that compares the builds again, with longer trials of a phase if it is named. If the command
-// of the runs is not known, it names the models and engines of the figures: more than two models are nearly always
-// all of the workload.
-func (c *Comparison) again(of []*Figure, trials int, longer string) []string {
+// again is the command that compares the builds again, with longer trials in phases that need them for one of the
+// figures. If the command of the runs is not known, it names the models and engines of the figures: more than two
+// models are nearly always all of the workload.
+func (c *Comparison) again(of []*Figure, trials int) []string {
+	names := func(name func(f *Figure) string) (all []string) {
+		for _, f := range of {
+			if n := name(f); n != "" && !slices.Contains(all, n) {
+				all = append(all, n)
+			}
+		}
+		return all
+	}
 	run := c.turns
 	if run == (Turns{}) {
-		var models, engines []string
-		for _, f := range of {
-			models, engines = append(models, f.cell.Model), append(engines, f.cell.Engine)
-		}
-		slices.Sort(models)
-		slices.Sort(engines)
-		models, engines = slices.Compact(models), slices.Compact(engines)
 		run = Turns{c.New.workload, "bin/old", "bin/new"}
-		if len(models) < 3 {
+		if models := names(func(f *Figure) string { return f.cell.Model }); len(models) < 3 {
 			run.Workload += " -m " + strings.Join(models, ",")
 		}
-		if e := strings.Join(engines, ","); e != "embedded" {
+		if e := strings.Join(names(func(f *Figure) string { return f.cell.Engine }), ","); e != "embedded" {
 			run.Workload += " -e " + e
 		}
 	}
-	if longer != "" {
-		run.Workload += fmt.Sprintf(" --set phases.%s.duration=%ds", longer, 3*longTrial)
+	short := func(f *Figure) string {
+		if f.Needed > mostTrials {
+			return f.cell.Phase
+		}
+		return ""
+	}
+	for _, phase := range names(short) {
+		run.Workload += fmt.Sprintf(" --set phases.%s.duration=%ds", phase, 3*longTrial)
 	}
 	return []string{
 		"mailbench compare --base " + shellquote.Join(run.Base) + " --new " + shellquote.Join(run.New) +
