@@ -102,3 +102,35 @@ func TestPanicOfALog(t *testing.T) {
 		t.Errorf("error %v after %s, want that of the panic", err, time.Since(began))
 	}
 }
+
+// timedOutBound makes mailboxes whose changes may be applied or not.
+type timedOutBound struct{}
+
+type timedOutMailbox struct {
+	idleMailbox
+	models.Subscriber
+}
+
+func (timedOutBound) Mailbox(drivers.Session) models.Mailbox { return timedOutMailbox{} }
+
+func (timedOutMailbox) Subscribe(context.Context, *models.Account, string, bool) error {
+	return drivers.ErrUnknown
+}
+
+// The data set notes that a change has an unknown outcome, and the cell has the engine's state before and after.
+func TestUnknownOutcomes(t *testing.T) {
+	for op, changes := range map[workloads.Op]bool{workloads.Subscribe: true, workloads.List: false} {
+		at, stream := testTarget(t, timedOutBound{})
+		phase := workloads.Phase{
+			Kind: workloads.Measure, Name: "measure", Operations: 10, Arrivals: workloads.Closed, Clients: 1,
+		}
+		phase.Mix[op] = 1
+		m, err := Drive(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase)})
+		if err != nil || at.Dataset.Interrupted != changes || m.Ops[op.String()].Unknown > 0 != changes {
+			t.Errorf("%s: %v, %+v, the data set notes that: %v", op, err, m.Ops, at.Dataset.Interrupted)
+		}
+		if m.Before == nil || m.Engines == nil {
+			t.Errorf("%s: the engine before %v, after %v", op, m.Before, m.Engines)
+		}
+	}
+}

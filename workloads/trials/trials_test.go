@@ -1,0 +1,43 @@
+package trials
+
+import (
+	"math"
+	"testing"
+
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// A row has the outcomes of all trials, and medians of the best. A trial in which all operations were dropped
+// has a time of everything that was scheduled, and none of successful operations.
+func TestRow(t *testing.T) {
+	trial := func(verdict results.Verdict, o results.Op) *results.Cell {
+		return &results.Cell{Verdict: verdict, Ops: map[string]results.Op{"list": o}}
+	}
+	took := func(ns int64) results.Op {
+		return results.Op{Count: 10, Times: results.Times{Latency: &results.Latency{P50: ns}}, Store: results.StoreCost{Calls: float64(ns)}}
+	}
+	dropped := results.Op{Dropped: 10, Times: results.Times{Due: &results.Latency{P50: results.NeverEnded}}}
+	median := func(o *results.Op) float64 { return o.OK().At(0.5) }
+
+	cs := Column{
+		trial(results.Invalid, took(1000)), trial(results.OK, took(1)), trial(results.OK, dropped), trial(results.OK, dropped),
+		trial(results.OK, took(3)), trial(results.OK, dropped),
+		{Ops: map[string]results.Op{"open": took(7)}},
+	}
+	r, ok := cs.Row("list")
+	if !ok || r.Trials != 6 || len(r.Best) != 5 || !r.Bad || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
+		t.Errorf("%+v", r)
+	}
+	if got := r.Median(median); got != 2 || r.Cost().Calls != 2 {
+		t.Errorf("median %v, cost %+v", got, r.Cost())
+	}
+	if got := r.Scheduled(0.5); !math.IsInf(got, 1) {
+		t.Errorf("most scheduled operations were dropped, p50 %v", got)
+	}
+	if r, ok = cs[:1].Row("list"); !ok || r.Median(median) != 1000 {
+		t.Errorf("the only trial is invalid: %+v", r)
+	}
+	if _, ok = cs.Row("move"); ok {
+		t.Error("a row of an operation that no trial has")
+	}
+}
