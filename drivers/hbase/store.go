@@ -98,7 +98,10 @@ func newStore(c *cluster, o drivers.Options) *Store {
 		Entry: &c.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
 		Parallel: dropped, Find: s.find, Owners: s.owners, Remove: s.remove,
 	}
-	s.Ranges = plan.Ranges[*statement]{Calls: &c.Gate, Divide: s.divide, Part: (*statement).clone}
+	s.Ranges = plan.Ranges[*statement]{Calls: &c.Gate, Divide: s.divide, Part: func(st *statement) *statement {
+		part := *st
+		return &part
+	}}
 	return s
 }
 
@@ -349,11 +352,6 @@ func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte
 		}
 		return before, from, err
 	})
-}
-
-func (st *statement) clone() *statement {
-	part := *st
-	return &part
 }
 
 // edge returns the first row key >= key, or with before the last one < key; nil if there is

@@ -282,19 +282,17 @@ func (s *scanner) endRow() error {
 	return s.yield(row)
 }
 
-// nextRegion moves on to the next region and reports whether none is left.
+// nextRegion moves on from a region, which has the keys from first to before last, and reports whether the range has no
+// more.
 func (s *scanner) nextRegion(first, last []byte) (done bool) {
+	next, left := last, bytes.Compare(s.r.Stop, last)
 	if s.r.Reversed {
-		if len(first) == 0 || len(s.r.Stop) > 0 && bytes.Compare(s.r.Stop, first) >= 0 {
-			return true
-		}
-		s.r.Start, s.r.SkipStart = first, true
-		return false
+		next, left = first, bytes.Compare(first, s.r.Stop)
 	}
-	if len(last) == 0 || len(s.r.Stop) > 0 && bytes.Compare(s.r.Stop, last) <= 0 {
+	if len(next) == 0 || len(s.r.Stop) > 0 && left <= 0 {
 		return true
 	}
-	s.r.Start, s.r.SkipStart = last, false
+	s.r.Start, s.r.SkipStart = next, s.r.Reversed
 	return false
 }
 
