@@ -128,6 +128,9 @@ func TestBundled(t *testing.T) {
 			t.Errorf("schema %s:\n%v", name, err)
 			continue
 		}
+		if s.Doc == "" || strings.Contains(s.Doc, ". ") || len(s.Doc) > 140 {
+			t.Errorf("schema %s is not described in one sentence: %q", name, s.Doc)
+		}
 		if s.Name != name || s.File != "schemas/"+name+".yaml" || s.Doc == "" || s.Native == "" {
 			t.Errorf("%s is named %q, with doc %q and native engine %q; expected name %q and neither empty", s.File, s.Name, s.Doc, s.Native, name)
 		}
