@@ -124,11 +124,8 @@ func tracedPhase(p *workloads.Phase, name string, operations uint64) workloads.P
 			q.How[s.Op] = s.How
 		}
 	}
-	for op := range q.Mix {
-		if q.Patterns.Name(workloads.Op(op)) == name {
-			q.Mix[op] = 1
-		}
-	}
+	op, _ := q.Patterns.Op(name)
+	q.Mix[op] = 1
 	return q
 }
 
