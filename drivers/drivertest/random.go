@@ -24,6 +24,9 @@ var randomDefaults = map[string]string{
 // crosses the network.
 const sharedChecks = "8"
 
+// scanEvery is the number of sequences after which all tables are scanned.
+const scanEvery = 4
+
 // setFlag sets a flag for this test, unless the command line has set it.
 func setFlag(t testing.TB, name, value string) {
 	t.Helper()
@@ -65,12 +68,9 @@ func random(file string, further ...func(*suite)) func(t testing.TB, open Open) 
 				"write": func(*rapid.T) { m.burst() },
 				"":      func(*rapid.T) { m.read(pick(m, "read", m.reads)) },
 			})
-			for _, table := range s.schema.Tables {
-				if !table.Header() {
-					m.scan(schemas.ScanOf(table))
-				}
+			if m.sequence%scanEvery == 0 {
+				m.scanAll()
 			}
-			m.agree()
 		})
 		m.atOnce = true
 		rapid.Check(t, m.together)
@@ -178,18 +178,36 @@ func (m *machine) compare(x call) {
 	m.sameCost(x, got.cost, want.cost)
 }
 
-// scan reads a whole table.
-func (m *machine) scan(p *schemas.Pattern) {
+// scanAll reads all tables, and has the engine compare its index entries with the rows.
+func (m *machine) scanAll() {
 	m.fail.Helper()
-	st, err := m.store.Prepare(m.ctx, p)
-	if err != nil {
-		m.fail.Fatalf("%v", err)
+	for _, table := range m.schema.Tables {
+		if table.Header() {
+			continue
+		}
+		p := schemas.ScanOf(table)
+		st, err := m.store.Prepare(m.ctx, p)
+		if err != nil {
+			m.fail.Fatalf("%v", err)
+		}
+		got, err := m.run(st, p, nil)
+		if err != nil {
+			m.fail.Fatalf("scan %s: %v", table.Name, err)
+		}
+		m.equal("scan "+table.Name, p, got, m.ref.read(p, nil).rows)
+		store, ok := m.store.(drivers.IndexChecker)
+		if !ok {
+			continue
+		}
+		err = store.CheckIndexes(m.ctx, table, func() error { return nil }, func(f drivers.IndexFault) {
+			if !f.Stale {
+				m.fail.Fatalf("index entries of %s %s: %s", table.Name, f.Index, f.What)
+			}
+		})
+		if err != nil {
+			m.fail.Fatalf("index entries of %s: %v", table.Name, err)
+		}
 	}
-	got, err := m.run(st, p, nil)
-	if err != nil {
-		m.fail.Fatalf("scan %s: %v", p.Table.Name, err)
-	}
-	m.equal("scan "+p.Table.Name, p, got, m.ref.read(p, nil).rows)
 }
 
 func (m *machine) equal(what string, p *schemas.Pattern, got, want []string) {
@@ -306,24 +324,5 @@ func (m *machine) wait(x call) {
 	case x.p.Kind == schemas.Put && slices.ContainsFunc(x.args, number) && !m.caps.InProcess:
 		time.Sleep(time.Duration(min(m.added, 20)) * time.Millisecond)
 		m.added = 0
-	}
-}
-
-// agree has the engine compare its index entries with the rows.
-func (m *machine) agree() {
-	m.fail.Helper()
-	store, ok := m.store.(drivers.IndexChecker)
-	if !ok {
-		return
-	}
-	for _, t := range m.schema.Tables {
-		err := store.CheckIndexes(m.ctx, t, func() error { return nil }, func(f drivers.IndexFault) {
-			if !f.Stale {
-				m.fail.Fatalf("index entries of %s %s: %s", t.Name, f.Index, f.What)
-			}
-		})
-		if err != nil {
-			m.fail.Fatalf("index entries of %s: %v", t.Name, err)
-		}
 	}
 }
