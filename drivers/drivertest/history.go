@@ -10,7 +10,6 @@ import (
 
 	"github.com/anishathalye/porcupine"
 	"golang.org/x/sync/errgroup"
-	"pgregory.net/rapid"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -113,8 +112,7 @@ func (m *machine) place(x call) string {
 }
 
 // together has clients run random calls at the same time, and checks their history.
-func (m *machine) together(rt *rapid.T) {
-	m.begin(rt)
+func (m *machine) together() {
 	for kind, vals := range m.pool {
 		m.pool[kind] = vals[:min(keysShared, len(vals))]
 	}
