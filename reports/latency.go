@@ -132,7 +132,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		notes = append(notes, "* best or not significantly worse")
 	}
 	if loads[0].Shared() {
-		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% all support", 100*loads[0].Covers))
+		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
 	}
 	if throughput {
 		notes = append(notes, "max ops/s: closed loop, no pauses")

@@ -253,7 +253,7 @@ func (v *run) allWarnings() (all, minor []warning) {
 		minor = append(minor, warning{text: fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())})
 	}
 	for _, verdict := range slices.Sorted(maps.Keys(out)) {
-		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted: %s", verdict, strings.Join(out[verdict], ", "))})
+		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted (why: --full): %s", verdict, strings.Join(out[verdict], ", "))})
 	}
 	if queued := v.saturated(); len(queued) > 0 { // first lower the rate
 		all, minor = append(all, queued...), append(minor, v.spread()...)
@@ -329,12 +329,7 @@ const serverRate = "300/s"
 // target says how the models are measured on a target engine that the run did not measure.
 func (v *run) target(s *document.Section) {
 	made := map[string][]string{} // models by target engine
-	models, lead := modelsOf(v.Run), "Real engine"
-	for i := range v.Cells {
-		if c := &v.Cells[i]; c.Engines != nil && c.Engine != "embedded" && c.Engine != "null" {
-			lead = "Next engine"
-		}
-	}
+	models := modelsOf(v.Run)
 	for _, m := range models {
 		if schema := v.explainer.schemas[m]; schema != nil && schema.Native != "" {
 			made[schema.Native] = append(made[schema.Native], m)
@@ -364,7 +359,7 @@ func (v *run) target(s *document.Section) {
 			command += " -m " + models[0]
 		}
 	}
-	s.Say(document.Plain, lead, command)
+	s.Say(document.Plain, "On "+engine, command)
 }
 
 // trialsOf names trials, such as trials 2, 3 and 4.

@@ -111,7 +111,7 @@ func TestOneModelOnEngines(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := regexp.MustCompile(`(?s)^  embedded takes .*\n  null takes .*\n +embedded +null\nOPERATION +% +p50 +p99 +p50 +p99\nlist +77 +0\.15 +0\.62 +0\.15 +0\.62\n`)
-	if _, text, _ := strings.Cut(buf.String(), "all achieved\n"); !want.MatchString(text) || strings.Contains(text, "*") {
+	if _, text, _ := strings.Cut(buf.String(), "achieved by all\n"); !want.MatchString(text) || strings.Contains(text, "*") {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 }
@@ -145,8 +145,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warning: invalid, so not counted: james trial 1."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "not counted: oracle trial 3; latency changed during a trial (james trials 1 and 2): measure longer."},
+		1: {"Warning: invalid, so not counted (why: --full): james trial 1."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "not counted (why: --full): oracle trial 3; latency changed during a trial (james trials 1 and 2): measure longer."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {

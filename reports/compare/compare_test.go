@@ -141,7 +141,7 @@ func TestUndecided(t *testing.T) {
 		said = append(said, strings.TrimSpace(s.Lead+": "+s.Text))
 	}
 	want := []string{
-		"Note: base and new are the same build; a difference is chance, or the machine",
+		"Note: base and new are the same build; any difference is chance or the machine",
 		": INCONCLUSIVE: no regression found, but latency has too few trials to show one. Exit status: 0.",
 		"Next: run about 10 interleaved trials of each build, which decide 1 metric:",
 		`: mailbench compare --base bin/old --new bin/new --trials 10 \`,
@@ -175,7 +175,7 @@ func TestNext(t *testing.T) {
 			"mailbench compare --base bin/old --new bin/new --trials 11 \\|  --run 'quick -m james'"},
 		{
 			name: "too noisy", varied: 90_000, factor: 1, turns: Turns{"quick -m james", "bin/a -x", "bin/b"},
-			want: "too noisy for 50 such trials. Use a quiet machine, or longer trials:|" +
+			want: "50 such trials would not decide. Use a quiet machine, or longer trials:|" +
 				"mailbench compare --base 'bin/a -x' --new bin/b --trials 20 \\|  --run 'quick -m james --set phases.measure.duration=30s'",
 		},
 		{name: "sequential", factor: 1.5, sequential: true, want: "these runs were sequential: confirm the latency with interleaved trials:|" +
@@ -236,7 +236,7 @@ func TestConclusion(t *testing.T) {
 		want string
 	}{
 		{Comparison{}, nil, "No regression. Exit status: 0."},
-		{Comparison{}, []*Figure{wide(0.9, 1.2), wide(0.9, 1.3)}, "INCONCLUSIVE: no regression found, but noise could hide one of up to +30% in " +
+		{Comparison{}, []*Figure{wide(0.9, 1.2), wide(0.9, 1.3)}, "INCONCLUSIVE: no regression found, but noise could hide up to +30% in " +
 			"the typical latency of james/embedded/measure. Exit status: 0."},
 		{Comparison{}, []*Figure{wide(0.8, 1.04)}, "No regression found, but some metrics are inconclusive. Exit status: 0."},
 		{Comparison{}, []*Figure{&worse}, "No regression in the metrics of --threshold. Exit status: 0."},

@@ -74,13 +74,13 @@ func (c *Comparison) section(id, title string) document.Section {
 		{Left: true},
 		{Title: "base"},
 		{Title: "new"},
-		{Title: "ratio", Help: "new/base, of means of the trials without the effect of outliers"},
+		{Title: "ratio", Help: "new/base, of means over the trials, outliers damped"},
 		{
 			Page: true, Left: true, Title: "ratio and interval",
 			Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
 		},
-		{Title: "interval", Rank: 1, Help: "the true ratio is in it, with 95% confidence for all metrics together"},
-		{Title: "limit", Rank: 2, Help: "the smallest difference that matters"},
+		{Title: "interval", Rank: 1, Help: "the true ratio is in it: 95% sure for all metrics at once"},
+		{Title: "limit", Rank: 2, Help: "smaller differences do not matter"},
 		{Title: "verdict", Left: true, Help: change},
 	}}}
 }
@@ -128,7 +128,7 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		}
 	}
 	for _, timed := range []bool{true, false} {
-		row := []document.Cell{{Text: "counters", Help: "requests, rows scanned, rows, bytes, errors; not subject to noise"}}
+		row := []document.Cell{{Text: "counters", Help: "requests, rows scanned, rows, bytes, errors; not measured by the clock"}}
 		if timed {
 			row[0] = document.Text("latency, rates")
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // sameBuild is the note on a build that was compared with itself. It is above the verdict.
-const sameBuild = "base and new are the same build; a difference is chance, or the machine"
+const sameBuild = "base and new are the same build; any difference is chance or the machine"
 
 // headline says what to read first: the verdict with its exit status, what to do next, and the notes. All are the
 // figures, the worst first.
@@ -98,7 +98,7 @@ func (c *Comparison) conclusion(all []*Figure) string {
 	case few:
 		text = "INCONCLUSIVE: no regression found, but latency has too few trials to show one."
 	case hidden != nil:
-		text = fmt.Sprintf("INCONCLUSIVE: no regression found, but noise could hide one of up to %s in the typical latency of %s.",
+		text = fmt.Sprintf("INCONCLUSIVE: no regression found, but noise could hide up to %s in the typical latency of %s.",
 			percent(*hidden.High), hidden.cell.Subject)
 	case len(all) > 0 && all[0].Verdict == Worse && !all[0].Gate:
 		text = "No regression in the metrics of --threshold."
@@ -173,7 +173,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	}
 	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
 	if most.Needed > mostTrials {
-		return fmt.Sprintf("too noisy for %d such trials. Use a quiet machine, or longer trials:", mostTrials),
+		return fmt.Sprintf("%d such trials would not decide. Use a quiet machine, or longer trials:", mostTrials),
 			c.again(open, busyTrials)
 	}
 	need := max(most.Needed, usualTrials)

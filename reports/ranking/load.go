@@ -435,7 +435,7 @@ func Fact(all []Load) string {
 	case most == 0: // not known
 		return s
 	case least >= 0.99:
-		return s + ", all achieved"
+		return s + ", achieved by all"
 	}
 	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))
 }

@@ -89,12 +89,12 @@ its trials and its data is correct; the others are named, with the reason.
    first place. One trial has no interval; then up to 5% counts as equal.
 3. If the mean, or the throughput of the phase "throughput", names another
    model by a significant difference, the verdict lists it.
-4. Likely why: the counter (requests, rows scanned, bytes) in which the first
-   differ most from all others: a correlation, and no proof. But: metrics in
-   which another model needs less than half, and operations that the first do
-   not support. No column better than X: models that X dominates, as they are
-   significantly better in no metric, and worse in one; "but 5 more operations"
-   are those that they support and X does not.
+4. Likely why: the counter (requests, rows scanned, bytes) of which the first
+   need fewer than all others, by the largest ratio: a correlation, and no
+   proof. But: metrics in which another model needs less than half, and
+   operations that the first do not support. No better than X: models that X
+   dominates, as they are significantly better in no metric, and worse in one;
+   "+5 operations" are those that they support and X does not.
 
 --rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
 written or disk. Counters are compared without an interval: over 5% is a

@@ -100,9 +100,9 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, 95% sure within this run): "+
-		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: requests/op differ most: 1.00, others 2.00 to 3.60.",
-		"No column better than a: b, c.")
+	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, 95% sure, this run only): "+
+		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
+		"No better than a in whole load: b, c.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "No column better than a: b, c (but 1 more operation).")
+	has(t, said(l), "No better than a in shared load: b, c (+1 operation).")
 }
 
 // A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it
@@ -160,7 +160,7 @@ func TestFacts(t *testing.T) {
 		l := []Load{*one(t, r, Typical)}
 		return Fact(l) + "; " + Executed(l)
 	}
-	if got, want := facts(), "3 trials at 100 ops/s, all achieved; 2400 operations per model"; got != want {
+	if got, want := facts(), "3 trials at 100 ops/s, achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -182,7 +182,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency: b 0.110 ms and a 0.140 (+27%), not significant (over 5%, 95% sure within this run).", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
+	has(t, said(l), "Fastest by typical latency: b 0.110 ms and a 0.140 (+27%), not significant (over 5%, 95% sure, this run only).", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -298,7 +298,7 @@ func TestShares(t *testing.T) {
 		"all":   {"list": op(600, 9e3, 9e3, 1, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},
 		"lacks": {"list": op(600, 1e3, 1e3, 1, 1, 1), "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "But: lacks does not support seen (25% of the load).")
+	has(t, said(l), "But: not supported: seen, 25% of the load by lacks.")
 }
 
 // Percentiles of the whole load are those of all operations together.
@@ -358,7 +358,7 @@ func TestUnknownValues(t *testing.T) {
 			r.Cells[i].Ops["list"] = o
 		}
 	}
-	has(t, said(one(t, r, Typical)), "Likely why: requests/op differ most: 1.00, others 2.00.",
+	has(t, said(one(t, r, Typical)), "Likely why: fewer requests/op: 1.00, others 2.00.",
 		"But: a reads 50.0 KB/op (c 1.00)")
 }
 

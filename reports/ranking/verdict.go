@@ -171,7 +171,7 @@ func (l *Load) criterion(trials int) string {
 	case trials < 2:
 		return "one trial: significance unknown, use --trials 5"
 	}
-	return "over 5%, 95% sure within this run"
+	return "over 5%, 95% sure, this run only"
 }
 
 // over is the value of b, and how much more that is than the value of a.
@@ -240,7 +240,7 @@ func (l *Load) why() string {
 	if len(rest) == 1 {
 		others = rest[0].Name
 	}
-	return fmt.Sprintf("%s/op differ most: %s, %s %s.", found.inKB(), span(first, found), others, span(rest, found))
+	return fmt.Sprintf("fewer %s/op: %s, %s %s.", found.inKB(), span(first, found), others, span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most, one fewer if there are unsupported operations.
@@ -279,13 +279,13 @@ func (l *Load) but() string {
 		text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s", names(who), value, best.Name, other)
 		if x != P99 {
 			subject, verb := names(who), p.verb
-			switch len(who) {
-			case 1:
+			switch {
+			case len(who) == 1:
 				verb += "s"
-			case len(first):
-				if subject = "the first"; l.By.Timed() {
-					subject = "the fastest"
-				}
+			case len(who) == len(first) && len(who) == 2:
+				subject = "both"
+			case len(who) == len(first):
+				subject = "all of them"
 			}
 			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
 		}
@@ -324,29 +324,29 @@ func few(ops []string, most int) string {
 // unsupported is how much of the load the models do not support and another one does, with the operations if it is one
 // model.
 func (l *Load) unsupported(models []*Model) string {
-	var all []Share // by model
+	var all []string
 	var ops []string
 	for _, m := range models {
-		part := Share{Op: m.Name}
-		var own []string
+		share, own := 0.0, []string(nil)
 		for _, left := range l.Left {
 			if slices.Contains(left.Lacking, m.Name) && len(left.Lacking) < len(l.Models) {
-				own, part.Share = append(own, left.Op), part.Share+left.Share.Share
+				own, share = append(own, left.Op), share+left.Share.Share
 			}
 		}
-		if part.Share >= 0.005 { // less does not matter
-			all, ops = append(all, part), own
+		if share >= 0.005 { // less does not matter
+			all, ops = append(all, fmt.Sprintf("%.0f%% of the load by %s", 100*share, m.Name)), own
 		}
 	}
 	switch len(all) {
 	case 0:
 		return ""
 	case 1:
-		return fmt.Sprintf("%s does not support %s (%.0f%% of the load)", all[0].Op, few(ops, mostNamed), 100*all[0].Share)
+		return "not supported: " + few(ops, mostNamed) + ", " + all[0]
 	}
-	slices.SortStableFunc(all, func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
-	least, most := all[0], all[len(all)-1]
-	return fmt.Sprintf("unsupported load: %.0f%% (%s) to %.0f%% (%s)", 100*least.Share, least.Op, 100*most.Share, most.Op)
+	for i, part := range all[1:] {
+		all[i+1] = strings.Replace(part, " of the load", "", 1)
+	}
+	return "not supported: " + strings.Join(all, ", ")
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
@@ -377,9 +377,9 @@ func (l *Load) dominated() (all []Sentence) {
 		}
 		text := strings.Join(by[name], ", ")
 		if more > 0 {
-			text += " (but " + words.Plural(more, "more operation") + ")"
+			text += " (+" + words.Plural(more, "operation") + ")"
 		}
-		all = append(all, Sentence{"No column better than " + name, text + "."})
+		all = append(all, Sentence{"No better than " + name + " in " + strings.ToLower(l.Title()), text + "."})
 	}
 	return all
 }
