@@ -44,7 +44,7 @@ func (v *run) first() (all []document.Section) {
 			}
 		}
 		if len(loads) > 1 {
-			verdict.Say(document.Plain, "", "Engines are not ranked: their acknowledged writes survive different failures.")
+			verdict.Say(document.Plain, "", "Do not compare the engines: their acknowledged writes survive different failures.")
 		}
 		v.target(&verdict)
 		all = append(all, verdict, v.wholeLoad(loads))
@@ -81,7 +81,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 	}
 	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Title: "", Left: true},
-		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "mean p50 of operations, weighted by %"},
+		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "mean of the operations' p50s, by % of load"},
 		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
 		{
@@ -127,7 +127,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		dropColumn(t, len(t.Columns)-1)
 	}
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
-	notes := []string{"typical: mean p50 of operations, weighted by %"}
+	notes := []string{"typical: mean of operations' p50s by % of load"}
 	if slices.ContainsFunc(loads, func(l ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 }) {
 		notes = append(notes, "* best or not significantly worse")
 	}
@@ -446,7 +446,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 func fastest(loads []ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
 	var ops []ranking.Share
-	note := "fastest: lowest p50, significant or not; " + latencyNote(&loads[0]) + "; p99: --full"
+	note := "fastest: lowest p50, significant or not; " + latencyNote(&loads[0]) + "; p99 with --full"
 	for i := range loads {
 		if loads[i].First == 0 && !strings.HasPrefix(note, "(") {
 			note = "(model): not ranked, so not the fastest for certain; " + note

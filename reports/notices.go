@@ -247,19 +247,28 @@ func (v *run) allWarnings() (all, minor []warning) {
 		}
 		who := strings.Join(n.Who, ", ")
 		if n.Phase == ranking.Unthrottled {
-			who += " (max ops/s)"
+			who += " of max ops/s"
 		}
 		out[n.Verdict] = append(out[n.Verdict], who)
 		minor = append(minor, warning{text: fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())})
 	}
 	for _, verdict := range slices.Sorted(maps.Keys(out)) {
-		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted (why: --full): %s", verdict, strings.Join(out[verdict], ", "))})
+		who := strings.Join(out[verdict], ", ")
+		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted (why: --full): %s", verdict, who)})
 	}
-	if queued := v.saturated(); len(queued) > 0 { // first lower the rate
-		all, minor = append(all, queued...), append(minor, v.spread()...)
-	} else {
-		all = append(all, v.spread()...)
+	var varying, queued []warning // by load: one in which a model queues first needs a lower rate
+	for i := range v.loads {
+		l := &v.loads[i]
+		if who := v.queueing(l); who != "" {
+			text := fmt.Sprintf("queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum, who,
+				ranking.Lower(l.Models))
+			queued = append(queued, warning{text, text})
+			minor = append(minor, v.spread(l)...)
+		} else {
+			varying = append(varying, v.spread(l)...)
+		}
 	}
+	all = slices.Concat(all, queued, varying)
 	for i := range v.loads {
 		minor = append(minor, omissions(&v.loads[i])...)
 	}
@@ -273,52 +282,36 @@ func (v *run) allWarnings() (all, minor []warning) {
 	return all, minor
 }
 
-// saturated names the models of each load whose offered rate was near what they achieve without pauses.
-func (v *run) saturated() (all []warning) {
-	for i := range v.loads {
-		l := &v.loads[i]
-		var who []string
-		for k := range l.Models {
-			m := &l.Models[k]
-			if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
-				who = append(who, fmt.Sprintf("%s %.0f%%", m.Name, 100*part))
-			}
-		}
-		if len(who) > 0 {
-			text := fmt.Sprintf("queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum,
-				strings.Join(who, ", "), ranking.Lower(l.Models))
-			all = append(all, warning{text, text})
+// queueing names the models of a load whose offered rate was near what they achieve without pauses.
+func (v *run) queueing(l *ranking.Load) string {
+	var who []string
+	for k := range l.Models {
+		m := &l.Models[k]
+		if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
+			who = append(who, fmt.Sprintf("%s %.0f%%", v.names.Part(m.Model, m.Engine), 100*part))
 		}
 	}
-	return all
+	return strings.Join(who, ", ")
 }
 
-// spread has the models whose trials differ most on each engine, if that is much.
-func (v *run) spread() []warning {
-	var found []string
-	for i := range v.loads {
-		l := &v.loads[i]
-		most, said := 2.0, ""
-		for k := range l.Models {
-			m := &l.Models[k]
-			known := m.Values(ranking.Typical).Known()
-			if len(known) < 2 || !m.Ranked() {
-				continue
-			}
-			if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
-				most = high / max(low, 1)
-				said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), ranking.MS(low), ranking.MS(high))
-			}
+// spread has the model of a load whose trials differ most, if that is much.
+func (v *run) spread(l *ranking.Load) []warning {
+	most, said := 2.0, ""
+	for k := range l.Models {
+		m := &l.Models[k]
+		known := m.Values(ranking.Typical).Known()
+		if len(known) < 2 || !m.Ranked() {
+			continue
 		}
-		if said != "" {
-			found = append(found, said)
+		if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
+			most = high / max(low, 1)
+			said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), ranking.MS(low), ranking.MS(high))
 		}
 	}
-	if len(found) == 0 {
+	if said == "" {
 		return nil
 	}
-	text := fmt.Sprintf("typical latency of trials differs (%s): use --trials %d or a quieter machine",
-		strings.Join(found, ", "), max(5, 2*v.loads[0].Trials-1))
+	text := fmt.Sprintf("typical latency varies by trial (%s): use --trials %d or a quieter machine", said, max(5, 2*l.Trials-1))
 	return []warning{{text, text}}
 }
 

@@ -92,9 +92,9 @@ its trials and its data is correct; the others are named, with the reason.
 4. Likely why: the counter (requests, rows scanned, bytes) of which the first
    need fewer than all others, by the largest ratio: a correlation, and no
    proof. But: metrics in which another model needs less than half, and
-   operations that the first do not support. No better than X: models that X
-   dominates, as they are significantly better in no metric, and worse in one;
-   "+5 operations" are those that they support and X does not.
+   operations that the first do not support. Not significantly better than X:
+   models that X dominates, as they are significantly better in no metric, and
+   worse in one; "+5 operations" are those that they support and X does not.
 
 --rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
 written or disk. Counters are compared without an interval: over 5% is a

@@ -89,9 +89,13 @@ func (l *Load) lacked() string {
 // OfMaximum is the rate that the model was offered, without operations that it does not support, as a part of its max
 // ops/s; NaN if that was not measured.
 func (m *Model) OfMaximum() float64 {
-	rate := m.Cells[0].Rate
-	if o := m.Cells[0].Offered; o != nil && rate > 0 { // not a closed loop
-		rate = o.Rate
+	rate := 0.0
+	for _, c := range m.Cells {
+		of := c.Rate
+		if c.Offered != nil && of > 0 { // not a closed loop
+			of = c.Offered.Rate
+		}
+		rate += of / float64(len(m.Cells))
 	}
 	return rate * m.Value(Throughput) / 1e9
 }
@@ -217,7 +221,7 @@ func (l *Load) otherwise() string {
 	return strings.Join(said, " ")
 }
 
-// why names the counter in which the first differ most from all others. That is no proof.
+// why names the counter of which the first need fewer than all others, by the largest ratio. That is no proof.
 func (l *Load) why() string {
 	ranked := l.ranked()
 	first, rest := ranked[:l.First], ranked[l.First:]
@@ -379,7 +383,7 @@ func (l *Load) dominated() (all []Sentence) {
 		if more > 0 {
 			text += " (+" + words.Plural(more, "operation") + ")"
 		}
-		all = append(all, Sentence{"No better than " + name + " in " + strings.ToLower(l.Title()), text + "."})
+		all = append(all, Sentence{"Not significantly better than " + name, text + "."})
 	}
 	return all
 }
