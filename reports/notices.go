@@ -260,7 +260,7 @@ func (v *run) allWarnings() (all, minor []warning) {
 	for i := range v.loads {
 		l := &v.loads[i]
 		if who := v.queueing(l); who != "" {
-			text := fmt.Sprintf("queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum, who,
+			text := fmt.Sprintf("latency includes queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum, who,
 				ranking.Lower(l.Models))
 			queued = append(queued, warning{text, text})
 			minor = append(minor, v.spread(l)...)

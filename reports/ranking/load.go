@@ -413,6 +413,9 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 func Fact(all []Load) string {
 	c := all[0].Cell
 	s := words.Plural(all[0].Trials, "trial")
+	if all[0].Trials > 1 {
+		s = "medians of " + s
+	}
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)
 	}
@@ -430,12 +433,18 @@ func Fact(all []Load) string {
 			}
 		}
 	}
-	s += fmt.Sprintf(" at %s ops/s", strings.TrimSuffix(words.Amount(c.Rate), ".00"))
+	rate, one := c.Rate, len(all) == 1 && len(all[0].Models) == 1
+	if one && c.Offered != nil { // without what it does not support
+		rate = c.Offered.Rate
+	}
+	s += fmt.Sprintf("; %s ops/s", strings.TrimSuffix(words.Amount(rate), ".00"))
 	switch {
 	case most == 0: // not known
 		return s
+	case least >= 0.99 && one:
+		return s + " achieved"
 	case least >= 0.99:
-		return s + ", achieved by all"
+		return s + " achieved by all"
 	}
 	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))
 }

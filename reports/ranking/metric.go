@@ -63,7 +63,7 @@ var properties = map[Metric]property{
 	},
 	Read: {
 		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB/op",
-		advice: "slow over a network",
+		advice: "costly over a network",
 	},
 	Written: {
 		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB/op",

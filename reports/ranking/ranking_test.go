@@ -100,7 +100,7 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, 95% sure, this run only): "+
+	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (by over 5%, 95% confidence, this run): "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
 		"Not significantly better than a: b, c.")
 	if strings.Contains(said(l), "But:") {
@@ -160,7 +160,7 @@ func TestFacts(t *testing.T) {
 		l := []Load{*one(t, r, Typical)}
 		return Fact(l) + "; " + Executed(l)
 	}
-	if got, want := facts(), "3 trials at 100 ops/s, achieved by all; 2400 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials; 100 ops/s achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -169,7 +169,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1000
 		}
 	}
-	if got, want := facts(), "3 trials of 1.25s at 100 ops/s, 50% to 100% achieved; 6000 to 7500 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s, 50% to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -182,7 +182,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency: b 0.110 ms and a 0.140 (+27%), not significant (over 5%, 95% sure, this run only).", "But: a reads 50.0 KB/op (b 1.00), slow over a network")
+	has(t, said(l), "Fastest by typical latency: b 0.110 ms and a 0.140 (+27%), not significant (by over 5%, 95% confidence, this run).", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -382,5 +382,5 @@ func TestNotSupported(t *testing.T) {
 	}}), Typical)
 	has(t, said(l), "Not supported: seen.")
 	l.Cell.Offered.Skipped, l.Cell.Offered.Rate = 20, 80
-	has(t, said(l), "Not supported: seen: skipped, which leaves 80 of 100 ops/s.")
+	has(t, said(l), "Not supported: seen: skipped, so 80 of 100 ops/s remain.")
 }

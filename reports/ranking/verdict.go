@@ -81,7 +81,7 @@ func (l *Load) lacked() string {
 	}
 	s := words.List(ops)
 	if o := l.Cell.Offered; o != nil && o.Skipped > 0 && o.Rate < l.Cell.Rate {
-		s += fmt.Sprintf(": skipped, which leaves %s of %s ops/s", words.Amount(o.Rate), words.Amount(l.Cell.Rate))
+		s += fmt.Sprintf(": skipped, so %s of %s ops/s remain", words.Amount(o.Rate), words.Amount(l.Cell.Rate))
 	}
 	return s + "."
 }
@@ -175,7 +175,7 @@ func (l *Load) criterion(trials int) string {
 	case trials < 2:
 		return "one trial: significance unknown, use --trials 5"
 	}
-	return "over 5%, 95% sure, this run only"
+	return "by over 5%, 95% confidence, this run"
 }
 
 // over is the value of b, and how much more that is than the value of a.
