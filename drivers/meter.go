@@ -140,20 +140,13 @@ func (m *Meter) row(row []Value) error {
 	return m.yield(row)
 }
 
-// measure makes a call of the session, and takes what it cost. The call gets the additions of its pattern. They are
-// kept for each pattern: the second call of one allocates nothing.
-func (m *Meter) measure(st Statement, call func(a *additions) error) error {
-	p := st.Pattern()
-	a := m.added[p]
-	if a == nil {
-		a = newAdditions(p)
-		m.added[p] = a
-	}
+// measure makes a call of the session, and takes what it cost.
+func (m *Meter) measure(st Statement, call func() error) error {
 	var began time.Duration
 	if m.Clock != nil {
 		began = m.Clock()
 	}
-	err := call(a)
+	err := call()
 	if m.Clock != nil {
 		m.Took = m.Clock() - began
 	}
@@ -168,38 +161,46 @@ func (m *Meter) measure(st Statement, call func(a *additions) error) error {
 	return err
 }
 
+// additions returns the additions of a pattern. They are kept: the second call of a pattern allocates nothing.
+func (m *Meter) additions(p *schemas.Pattern) *additions {
+	a := m.added[p]
+	if a == nil {
+		a = newAdditions(p)
+		m.added[p] = a
+	}
+	return a
+}
+
 // Read implements Session.
 func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
-	return m.measure(st, func(a *additions) error {
-		m.yield, m.reading = yield, a
-		return m.Session.Read(ctx, st, args, m.count)
-	})
+	m.yield, m.reading = yield, m.additions(st.Pattern())
+	return m.measure(st, func() error { return m.Session.Read(ctx, st, args, m.count) })
 }
 
 // Write implements Session.
 func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (r Result, err error) {
-	err = m.measure(st, func(a *additions) error {
+	err = m.measure(st, func() (err error) {
 		r, err = m.Session.Write(ctx, st, args)
-		if err == nil && r.Applied {
-			m.cost.RowsWritten++
-			m.cost.BytesWritten += m.bytes(a, a.args, args)
-		}
 		return err
 	})
+	if err == nil && r.Applied {
+		a := m.additions(st.Pattern())
+		m.cost.RowsWritten++
+		m.cost.BytesWritten += m.bytes(a, a.args, args)
+	}
 	return r, err
 }
 
 // Batch implements Session.
 func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
-	return m.measure(st, func(batch *additions) error {
-		err := m.Session.Batch(ctx, st, parts)
-		for i := 0; i < len(parts) && err == nil; i++ {
-			a := batch.parts[parts[i].Part]
-			m.cost.RowsWritten++
-			m.cost.BytesWritten += m.bytes(a, a.args, parts[i].Args)
-		}
-		return err
-	})
+	err := m.measure(st, func() error { return m.Session.Batch(ctx, st, parts) })
+	batch := m.additions(st.Pattern())
+	for i := 0; i < len(parts) && err == nil; i++ {
+		a := batch.parts[parts[i].Part]
+		m.cost.RowsWritten++
+		m.cost.BytesWritten += m.bytes(a, a.args, parts[i].Args)
+	}
+	return err
 }
 
 // bytes returns the size of values, and counts that of the additions among them, which are at these positions.

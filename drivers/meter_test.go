@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -91,6 +92,32 @@ func TestRepeatedCalls(t *testing.T) {
 	want = drivers.Cost{Calls: 2, RowsExamined: 25, RowsRead: 25, BytesRead: 125, RowsWritten: 1, BytesWritten: 5}
 	if got := run(); got != want {
 		t.Errorf("a read and a put after them cost %+v, want %+v", got, want)
+	}
+}
+
+// Took is the time of the session alone: a meter counts the bytes of a write when its time is over.
+func TestTookHasNoCounting(t *testing.T) {
+	s, err := schemas.Bundled("oracle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []drivers.Value{drivers.Text("value")}
+	m := drivers.NewMeter(new(preset))
+	m.Clock = func() time.Duration {
+		if c := m.Take(); c.BytesWritten > 0 {
+			t.Errorf("%d bytes were counted while the clock ran", c.BytesWritten)
+		}
+		return 0
+	}
+	put, batch := s.Pattern("put_message"), &schemas.Pattern{Kind: schemas.Batch}
+	batch.Parts = []schemas.Part{{Pattern: put}}
+	_, err = m.Write(t.Context(), of{put}, values)
+	if c := m.Take(); err != nil || c.BytesWritten != 5 {
+		t.Errorf("a put: %v, %+v; want 5 bytes", err, c)
+	}
+	err = m.Batch(t.Context(), of{batch}, []drivers.Call{{Args: values}, {Args: values}})
+	if c := m.Take(); err != nil || c.BytesWritten != 10 || c.RowsWritten != 2 {
+		t.Errorf("a batch of two puts: %v, %+v; want 10 bytes", err, c)
 	}
 }
 

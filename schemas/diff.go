@@ -60,7 +60,7 @@ func (k DifferenceKind) String() string { return differences[k].name }
 // MarshalText implements encoding.TextMarshaler.
 func (k DifferenceKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Harm returns the harm that differences of the kind have, unless an engine knows it better.
+// Harm returns the harm of differences of the kind. The comparison of an engine may replace it.
 func (k DifferenceKind) Harm() Harm { return differences[k].harm }
 
 // Harm is the worst consequence of a difference.
