@@ -99,15 +99,16 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (c *compare.Compar
 // compare reads two folders and compares them.
 func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 	var sides [2]compare.Side
+	var saved string
 	for i, dir := range []string{base, new} {
-		side, err := openSide(dir)
+		side, first, err := openSide(dir)
 		if err != nil {
 			return nil, usage(err)
 		}
-		sides[i] = side
+		sides[i], saved = side, first
 	}
 	c, err := compare.Runs(sides[0], sides[1], compare.Options{
-		Gates: f.gates, Force: f.force, NoFail: f.noFail,
+		Gates: f.gates, Force: f.force, NoFail: f.noFail, Saved: saved,
 		Turns: compare.Turns{Workload: f.workload, Base: f.base, New: f.new},
 	})
 	return c, usage(err)
@@ -138,8 +139,8 @@ func (f *compareFlags) print(out io.Writer, c *compare.Comparison) (err error) {
 	return statusError{exitBroken, err}
 }
 
-// openSide reads a folder of results, or all folders of results in a folder.
-func openSide(dir string) (side compare.Side, err error) {
+// openSide reads a folder of results, or all folders of results in a folder. It returns the first of them, too.
+func openSide(dir string) (side compare.Side, first string, err error) {
 	side.Name = dir
 	folders := []string{dir}
 	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, os.ErrNotExist) {
@@ -153,9 +154,9 @@ func openSide(dir string) (side compare.Side, err error) {
 	for _, folder := range folders {
 		r, err := results.Open(folder)
 		if err != nil {
-			return side, err
+			return side, "", err
 		}
 		side.Runs = append(side.Runs, r)
 	}
-	return side, nil
+	return side, folders[0], nil
 }

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/mailbench/mailbench/reports/significance"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -58,7 +60,7 @@ type Build struct {
 	Started string `json:"started"`
 	Runs    int    `json:"runs"`
 
-	workload string
+	workload string // words of run that measure it again
 }
 
 // Cell is one phase of one model on one engine on both sides.
@@ -131,6 +133,8 @@ type Options struct {
 	// Turns are how the runs were made, if compare made them: by builds of one program. Schemas and engines belong
 	// to a build: if they differ, that is a note and no error.
 	Turns Turns
+	// Saved is the folder of a run of the new build, whose workload may be of a file and have overrides; "": not known.
+	Saved string
 	// NoFail says that the exit status is 0 even if there is a regression.
 	NoFail bool
 
@@ -146,6 +150,9 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []*Cell{}, Regressions: []string{},
 		turns: o.Turns, noFail: o.NoFail,
+	}
+	if o.Saved != "" {
+		c.New.workload = "--from " + shellquote.Join(o.Saved)
 	}
 	for _, s := range []Side{base, new} {
 		for _, r := range s.Runs {

@@ -153,6 +153,13 @@ func TestUndecided(t *testing.T) {
 	if len(c.Notes) != 1 || !strings.Contains(c.Notes[0], "the same build") {
 		t.Errorf("the notes are %q", c.Notes)
 	}
+	c, err := Runs(base, fresh, Options{Saved: "results/a new"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Document().Sections[0].Says[4].Text; got != `  --run '--from '\''results/a new'\'' -m james'` {
+		t.Errorf("with a saved run, it runs %s", got)
+	}
 	fresh.Runs[0].Environment.Dirty = true
 	if c = compared(t, base, fresh, "*", false); len(c.Notes) != 0 {
 		t.Errorf("the notes on two builds are %q", c.Notes)
