@@ -91,9 +91,13 @@ func (r *Row) Cost() (s results.StoreCost) {
 			fields.Field(i).SetFloat(r.Median(func(o *results.Op) float64 { return reflect.ValueOf(o.Store).Field(i).Float() }))
 		}
 	}
-	if r.Sum.Store.RowsExamined != nil {
+	var best results.Op // of other trials they may be unknown
+	for _, o := range r.Best {
+		best.Add(o)
+	}
+	if best.Store.RowsExamined != nil {
 		examined := r.Median(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
-		s.RowsExamined, s.Traced = &examined, r.Sum.Store.Traced
+		s.RowsExamined, s.Traced = &examined, best.Store.Traced
 	}
 	return s
 }

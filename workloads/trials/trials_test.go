@@ -34,6 +34,15 @@ func TestRow(t *testing.T) {
 	if got := r.Scheduled(0.5); !math.IsInf(got, 1) {
 		t.Errorf("most scheduled operations were dropped, p50 %v", got)
 	}
+	scanned := 7.0
+	traced, unknown := results.Op{Count: 10, Store: results.StoreCost{RowsExamined: &scanned, Traced: 5}}, took(1)
+	r, _ = Column{trial(results.Invalid, unknown), trial(results.OK, traced)}.Row("list")
+	if got := r.Cost(); got.RowsExamined == nil || *got.RowsExamined != 7 || got.Traced != 5 {
+		t.Errorf("the best trial has its rows scanned: %+v", got)
+	}
+	if r, _ = (Column{trial(results.OK, unknown), trial(results.OK, traced)}).Row("list"); r.Cost().RowsExamined != nil {
+		t.Errorf("rows scanned are not known of all best trials: %+v", r.Cost())
+	}
 	if r, ok = cs[:1].Row("list"); !ok || r.Median(median) != 1000 {
 		t.Errorf("the only trial is invalid: %+v", r)
 	}
