@@ -2,17 +2,36 @@ package cmd
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/mailbench/mailbench/reports/compare"
 )
 
 // Every help text can be read on a terminal of 80 columns.
 func TestHelpFits80Columns(t *testing.T) {
 	helpOfAll(t, newRoot(bundled()))
+}
+
+// The help of compare names all metrics that --threshold accepts.
+func TestHelpNamesMetrics(t *testing.T) {
+	c, _, err := newRoot(bundled()).Find([]string{"compare"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, named, _ := strings.Cut(c.Long, "Metrics are ")
+	named, _, _ = strings.Cut(named, "Without --threshold")
+	words := strings.FieldsFunc(named, func(r rune) bool { return strings.ContainsRune(" ,()\n", r) })
+	for _, name := range compare.Names() {
+		if !slices.Contains(words, name) && !slices.Contains(words, name+".") {
+			t.Errorf("it does not name %s", name)
+		}
+	}
 }
 
 // helpOfAll returns the help of a command and all below it, and checks each.

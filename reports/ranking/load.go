@@ -124,7 +124,7 @@ func newModel(r *results.Run, cs trials.Column) Model {
 	return m
 }
 
-// trouble says why most trials do not count.
+// trouble says why the model is not ranked: half of its trials, or more, are not ok.
 func (m *Model) trouble() string {
 	for _, c := range m.Cells {
 		switch {
@@ -133,7 +133,7 @@ func (m *Model) trouble() string {
 			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
 				words.Amount(c.Offered.Rate))
 		case len(m.Cells) > 1: // the report says why above the verdict
-			return fmt.Sprintf("most trials are %s; its numbers include them", c.Verdict)
+			return fmt.Sprintf("half of the trials or more are %s; its numbers include them", c.Verdict)
 		default:
 			return string(c.Verdict)
 		}

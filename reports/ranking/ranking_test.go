@@ -245,7 +245,7 @@ func TestNotRanked(t *testing.T) {
 	for i := range r.Cells {
 		r.Cells[i].Verdict = results.Invalid
 	}
-	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: do not decide by the latencies below.", "(most trials are invalid; its numbers include them)")
+	has(t, said(one(t, r, Typical)), "No model is ranked by typical latency: do not decide by the latencies below.", "(half of the trials or more are invalid; its numbers include them)")
 }
 
 // A single model on several engines has their names.
