@@ -54,7 +54,7 @@ var serious = map[results.Code]struct{ what, remedy string }{
 	"drifting":      {"latency changed during a trial", "measure longer"},
 	"not-settled":   {"compaction may have run during the measurement", "lengthen the phase settle"},
 	"debt-grows":    {"compaction fell behind", "measure longer, or lower the rate"},
-	"in-memory":     {"reads were served from memory", "use more messages than the cache holds"},
+	"in-memory":     {"reads were served from memory", "use more data than the cache holds"},
 	"not-cold":      {"caches were warm", "find the reason in --full"},
 	"missing-nodes": {"nodes could not be reached", "start them"},
 	"incomplete":    {"the load could not deliver all messages", "find the errors in --full"},
@@ -220,7 +220,7 @@ func (v *run) warnings() document.Section {
 	case len(said) == 1:
 		s.Note(document.Warn, "Warning", said[0]+".")
 	case len(minor) > 0:
-		s.Note(document.Faint, "Warnings", "none that changes the ranking.")
+		s.Note(document.Faint, "Warnings", words.Plural(len(minor), "minor one")+", with --full.")
 	}
 	return s
 }

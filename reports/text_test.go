@@ -380,7 +380,7 @@ func TestSizesOfDoubts(t *testing.T) {
 		Evidence: &results.Evidence{Trend: &results.Trend{Change: -0.2}},
 	}
 	for code, want := range map[results.Code]string{
-		"drifting": "latency changed during a trial (-20%, james): measure longer", "in-memory": "reads were served from memory (james): use more messages than the cache holds",
+		"drifting": "latency changed during a trial (-20%, james): measure longer", "in-memory": "reads were served from memory (james): use more data than the cache holds",
 		"debt-grows": "compaction fell behind (700MB, james): measure longer, or lower the rate",
 		"failed":     "operations failed (47 operations, james): find the errors in --full",
 	} {
