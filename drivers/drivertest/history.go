@@ -43,7 +43,7 @@ func singles(p *schemas.Pattern) (all []*schemas.Pattern) {
 	return all
 }
 
-// mixes returns the mixes of a schema. Writes with a condition meet their like only, as adds and appends do. Elsewhere
+// mixes returns the mixes of a schema that a read watches. Writes with a condition meet their like only, as adds and appends do. Elsewhere
 // than in this process the later of two timestamps wins, column by column: there clients write the same columns, or one
 // of them writes. One of them makes those that replace many cells, too: they find these first, so that others that are
 // written meanwhile may stay.
@@ -71,7 +71,7 @@ func (m *machine) mixes() (all []mix) {
 	}
 	all = append(all, mix{conditional, clients, false}, mix{adds, clients, false},
 		mix{appends, clients, !m.caps.InProcess}, mix{together, clients, false}, mix{alone, 1, false})
-	return slices.DeleteFunc(all, func(x mix) bool { return len(x.writes) == 0 })
+	return slices.DeleteFunc(all, func(x mix) bool { return len(m.watching(x)) == 0 })
 }
 
 // replacesMany reports whether a write deletes several rows, or the elements of a collection.
@@ -111,16 +111,13 @@ func (m *machine) place(x call) string {
 	return x.p.Table.Name + " (" + line(x.args[:n]) + ")"
 }
 
-// together has clients run random calls at the same time, and checks their history.
-func (m *machine) together() {
+// together has clients run random calls of one of the mixes at the same time, and checks their history.
+func (m *machine) together(mixes []mix) {
 	for kind, vals := range m.pool {
 		m.pool[kind] = vals[:min(keysShared, len(vals))]
 	}
-	x := pick(m, "mix", m.mixes())
+	x := pick(m, "mix", mixes)
 	reads := m.watching(x)
-	if len(reads) == 0 {
-		return
-	}
 	m.ref = newReference()
 	each := callsEach
 	if m.shared {

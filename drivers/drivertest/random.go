@@ -73,11 +73,15 @@ func random(file string, further ...func(*suite)) func(t testing.TB, open Open) 
 			}
 		})
 		m.atOnce = true
-		rapid.Check(t, func(rt *rapid.T) {
-			if m.begin(rt); m.shared || m.sequence%2 == 0 { // histories take longer than sequences
-				m.together()
-			}
-		})
+		if mixes := m.mixes(); len(mixes) == 0 {
+			t.Logf("no histories: no read of %s sees what is written at one moment on this engine", file)
+		} else {
+			rapid.Check(t, func(rt *rapid.T) {
+				if m.begin(rt); m.shared || m.sequence%2 == 0 { // histories take longer than sequences
+					m.together(mixes)
+				}
+			})
+		}
 		for _, check := range further {
 			check(s)
 		}
