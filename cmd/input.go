@@ -3,8 +3,10 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,9 +87,11 @@ func (f *workloadFlags) workload(
 // readWorkload reads a file that is named as a workload.
 func readWorkload(name string) ([]byte, error) {
 	src, err := plainfile.Read(name, mostText)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; name a workload file, a schema file, or a workload that \"mailbench workloads\" lists", err)
+	}
 	if err != nil {
-		return nil, missing(fmt.Errorf("read workload: %w; name a workload file, a schema file, or a "+
-			"workload that \"mailbench workloads\" lists", err))
+		return nil, missing(fmt.Errorf("read workload: %w", err))
 	}
 	return src, nil
 }
