@@ -43,10 +43,10 @@ func singles(p *schemas.Pattern) (all []*schemas.Pattern) {
 	return all
 }
 
-// mixes returns the mixes of a schema that a read watches. Writes with a condition meet their like only, as adds and appends do. Elsewhere
-// than in this process the later of two timestamps wins, column by column: there clients write the same columns, or one
-// of them writes. One of them makes those that replace many cells, too: they find these first, so that others that are
-// written meanwhile may stay.
+// mixes returns the mixes of a schema that a read watches. Writes with a condition meet their like only, as adds and
+// appends do. Elsewhere than in this process the later of two timestamps wins, column by column: there clients write
+// the same columns, or one of them writes. One of them makes those that replace many cells, too: they find these
+// first, so that others that are written meanwhile may stay.
 func (m *machine) mixes() (all []mix) {
 	var together, alone, conditional, adds, appends []*schemas.Pattern
 	for _, p := range m.writes {
