@@ -1,7 +1,9 @@
 package cmd
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -276,8 +278,11 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 // readSchema reads a schema file. Find returns the base of a variant.
 func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*schemas.Schema, error) {
 	src, err := plainfile.Read(file, mostText)
+	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(file, "@") { // a variant is written by hand
+		err = fmt.Errorf("%w; \"mailbench schema import --cql FILE -o %s\" creates one", err, file)
+	}
 	if err != nil {
-		return nil, missing(fmt.Errorf("read schema: %w; \"mailbench schema import --cql FILE -o %s\" creates one", err, file))
+		return nil, missing(fmt.Errorf("read schema: %w", err))
 	}
 	s, err := schemas.ParseWith(file, src, find)
 	return s, usage(err)

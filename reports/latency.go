@@ -287,7 +287,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
 	if l.First > 0 {
-		note = fmt.Sprintf("%s; p50*: also up to %g× the best", note, heats[0])
+		note = fmt.Sprintf("%s; p50* only within %g× the best", note, heats[0])
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d operations", results.EnoughFor(0.99)))
 	return s
