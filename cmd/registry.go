@@ -278,8 +278,12 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 // readSchema reads a schema file. Find returns the base of a variant.
 func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*schemas.Schema, error) {
 	src, err := plainfile.Read(file, mostText)
-	if errors.Is(err, fs.ErrNotExist) && !strings.Contains(file, "@") { // a variant is written by hand
-		err = fmt.Errorf("%w; \"mailbench schema import --cql FILE -o %s\" creates one", err, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		hint := fmt.Sprintf("\"mailbench schema import --cql FILE -o %s\" creates one", file)
+		if strings.Contains(file, "@") {
+			hint = "a variant is a schema file that begins with \"extends: MODEL\""
+		}
+		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	if err != nil {
 		return nil, missing(fmt.Errorf("read schema: %w", err))
