@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -135,7 +136,10 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
 	}
 	if throughput {
-		notes = append(notes, "max ops/s: closed loop, no pauses")
+		i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
+			return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
+		})
+		notes = append(notes, "max ops/s: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
 	}
 	if n := ranking.Executed(loads); n != "" && (len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed") {
 		notes = append(notes, n)

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -62,6 +63,18 @@ var serious = map[results.Code]struct{ what, remedy string }{
 	"failed":        {"operations failed", "find the errors in --full"},
 	"unknown":       {"operations have an unknown outcome", "find the errors in --full"},
 	"too-large":     {"messages were too large for the engine", "use smaller ones"},
+}
+
+// uncounted says in plain words why a trial does not count, and the remedy. Codes that have none are explained with --full.
+var uncounted = map[results.Code]string{
+	"client-delays": "machine busy",
+	"client-cpu":    "client CPU full: lower the rate",
+	"client-busy":   "client busy: lower the rate",
+	"few-workers":   "too few workers: raise --concurrency",
+	"shards-apart":  "shards apart: set clocks",
+	"workers-busy":  "engine busy: lower the rate",
+	"dropped":       "engine busy: lower the rate",
+	"behind":        "engine busy: lower the rate",
 }
 
 // plain is a serious doubt in plain words, with its size, its models and the remedy.
@@ -240,7 +253,7 @@ type warning struct{ plain, text string }
 
 // allWarnings are those that change how the latencies are read, and the minor ones.
 func (v *run) allWarnings() (all, minor []warning) {
-	out := map[results.Verdict][]string{} // trials that do not count
+	out := map[string][]string{} // trials that do not count, by reason
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if !n.Few {
 			continue // an alert
@@ -249,12 +262,12 @@ func (v *run) allWarnings() (all, minor []warning) {
 		if n.Phase == ranking.Unthrottled {
 			who += " of max ops/s"
 		}
-		out[n.Verdict] = append(out[n.Verdict], who)
+		why := cmp.Or(uncounted[n.Code], string(n.Verdict)+", see --full")
+		out[why] = append(out[why], who)
 		minor = append(minor, warning{text: fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())})
 	}
-	for _, verdict := range slices.Sorted(maps.Keys(out)) {
-		who := strings.Join(out[verdict], ", ")
-		all = append(all, warning{plain: fmt.Sprintf("%s, so not counted (why: --full): %s", verdict, who)})
+	for _, why := range slices.Sorted(maps.Keys(out)) {
+		all = append(all, warning{plain: fmt.Sprintf("not counted: %s (%s)", strings.Join(out[why], ", "), why)})
 	}
 	var varying, queued []warning // by load: one in which a model queues first needs a lower rate
 	for i := range v.loads {
@@ -350,6 +363,11 @@ func (v *run) target(s *document.Section) {
 		command = "mailbench run -e " + engine + " --set phases.measure.rate=" + serverRate
 		if len(models) == 1 {
 			command += " -m " + models[0]
+		}
+		if engine == "hbase" || engine == "cassandra" {
+			s.Say(document.Plain, "On "+engine, "mailbench engine up "+engine+" &&")
+			s.Say(document.Command, "", "  "+command)
+			return
 		}
 	}
 	s.Say(document.Plain, "On "+engine, command)

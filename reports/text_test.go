@@ -57,7 +57,10 @@ func TestFirstScreen(t *testing.T) {
 		if n := strings.Count(buf.String(), "\n"); n > mostLines && width >= 80 {
 			t.Errorf("at %d columns: %d lines\n%s", width, n, buf.String())
 		}
-		for _, want := range []string{"Fastest by typical latency: conversation ", "Likely why: ", "SHARED LOAD", "OPERATION", "% ", "p50"} {
+		for _, want := range []string{
+			"Fastest by typical latency (95% confidence, this run):", "conversation 0.685 ms", "Likely why: ", "SHARED LOAD",
+			"OPERATION", "% ", "p50",
+		} {
 			if !strings.Contains(buf.String(), want) {
 				t.Errorf("at %d columns: no %q in\n%s", width, want, buf.String())
 			}
@@ -145,8 +148,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warning: invalid, so not counted (why: --full): james trial 1."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "not counted (why: --full): oracle trial 3; latency changed during a trial (james trials 1 and 2): measure longer."},
+		1: {"Warning: not counted: james trial 1 (client busy: lower the rate)."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "not counted: oracle trial 3 (client busy: lower the rate); latency changed during a trial (james trials 1 and 2): measure longer."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {

@@ -173,7 +173,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	}
 	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
 	if most.Needed > mostTrials {
-		return fmt.Sprintf("%d such trials would not decide. Use a quiet machine, or longer trials:", mostTrials),
+		return fmt.Sprintf("even %d trials of this length would not decide. Use a quiet machine, or longer trials:", mostTrials),
 			c.again(open, busyTrials)
 	}
 	need := max(most.Needed, usualTrials)

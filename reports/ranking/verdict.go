@@ -146,25 +146,26 @@ func (l *Load) headline() string {
 	for _, m := range first[1:] {
 		values = append(values, l.over(first[0], m))
 	}
-	s := best + l.By.Name() + ": " + words.List(values)
+	s := words.List(values)
 	if len(ranked) == 1 {
-		return s + "."
+		return best + l.By.Name() + ": " + s + "."
 	}
 	trials, level := l.Compare(first[0], ranked[len(ranked)-1]).Trials, ", within 5%"
 	if l.By.Timed() && trials > 1 {
-		then, level = "Significantly slower", ", not significant"
+		then, level = "Significantly slower, by over 5%", ", not significant"
 	}
 	if len(first) > 1 {
 		s += level
 	}
+	s = fmt.Sprintf("%s%s (%s): %s.", best, l.By.Name(), l.criterion(trials), s)
 	if len(rest) == 0 {
-		return s + " (" + l.criterion(trials) + ")."
+		return s
 	}
 	var others []string
 	for _, m := range rest {
 		others = append(others, l.over(first[0], m))
 	}
-	return fmt.Sprintf("%s. %s (%s): %s.", s, then, l.criterion(trials), strings.Join(others, ", "))
+	return s + " " + then + ": " + strings.Join(others, ", ") + "."
 }
 
 // criterion says which differences count.
@@ -175,7 +176,7 @@ func (l *Load) criterion(trials int) string {
 	case trials < 2:
 		return "one trial: significance unknown, use --trials 5"
 	}
-	return "by over 5%, 95% confidence, this run"
+	return "95% confidence, this run"
 }
 
 // over is the value of b, and how much more that is than the value of a.
