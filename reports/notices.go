@@ -365,8 +365,8 @@ func (v *run) target(s *document.Section) {
 			command += " -m " + models[0]
 		}
 		if engine == "hbase" || engine == "cassandra" {
-			s.Say(document.Plain, "On "+engine, "mailbench engine up "+engine+" &&")
-			s.Say(document.Command, "", "  "+command)
+			s.Say(document.Plain, "On "+engine, "start it with mailbench engine up "+engine+", then:")
+			s.Say(document.Command, "", command)
 			return
 		}
 	}
