@@ -14,6 +14,7 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -269,6 +270,9 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	}
 	if c.Workload, err = f.workload(words, name, more...); err != nil {
 		return nil, blameSweep(err, f.sweep)
+	}
+	if slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote }) {
+		c.Workload.UseRemoteRates()
 	}
 	if own := c.Workload.Answer.Models; len(own) > 0 && !f.chosen {
 		if c.Models, err = known.pickModels(own); err != nil {

@@ -65,7 +65,7 @@ var serious = map[results.Code]struct{ what, remedy string }{
 	"too-large":     {"messages were too large for the engine", "use smaller ones"},
 }
 
-// uncounted says in plain words why a trial does not count, and the remedy. Codes that have none are explained with --full.
+// uncounted says in plain words why a trial does not count, and the remedy. Other codes are explained with --full.
 var uncounted = map[results.Code]string{
 	"client-delays": "machine busy",
 	"client-cpu":    "client CPU full: lower the rate",
@@ -328,10 +328,6 @@ func (v *run) spread(l *ranking.Load) []warning {
 	return []warning{{text, text}}
 }
 
-// serverRate is a rate for a server on the machine of the client. The default one is for the embedded engine; a
-// Cassandra that shares two processors with its client achieves 500 to 900/s.
-const serverRate = "300/s"
-
 // target says how the models are measured on a target engine that the run did not measure.
 func (v *run) target(s *document.Section) {
 	made := map[string][]string{} // models by target engine
@@ -360,14 +356,12 @@ func (v *run) target(s *document.Section) {
 	}
 	command := "this command with -e " + engine
 	if v.Workload.Name == results.DefaultWorkload { // the file and the settings of another are not known here
-		command = "mailbench run -e " + engine + " --set phases.measure.rate=" + serverRate
+		command = "mailbench run -e " + engine
+		if engine == "hbase" || engine == "cassandra" {
+			command = "mailbench engine up " + engine + " && " + command
+		}
 		if len(models) == 1 {
 			command += " -m " + models[0]
-		}
-		if engine == "hbase" || engine == "cassandra" {
-			s.Say(document.Plain, "On "+engine, "start it with mailbench engine up "+engine+", then:")
-			s.Say(document.Command, "", command)
-			return
 		}
 	}
 	s.Say(document.Plain, "On "+engine, command)

@@ -32,6 +32,8 @@ func (p *Phase) pace() string {
 		return "-"
 	case p.Replay != nil:
 		return "as recorded"
+	case p.RemoteRate.Count > 0:
+		return p.Rate.String() + ", remote " + p.RemoteRate.String()
 	case p.Rate.Count > 0 && p.Session != nil:
 		return p.Rate.String() + " sessions"
 	case p.Rate.Count > 0:

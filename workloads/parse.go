@@ -166,7 +166,7 @@ func keyIn(n *yaml.Node, key string) int {
 
 // instead has the keys of a phase in a file that a key of an override replaces: no phase has both.
 var instead = map[string][]string{
-	"clients": {"rate", "arrivals"}, "rate": {"clients", "think_time"},
+	"clients": {"rate", "arrivals", "remote_rate"}, "rate": {"clients", "think_time", "remote_rate"},
 	"operations": {"duration"}, "duration": {"operations"},
 }
 

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -277,5 +278,48 @@ func TestExpect(t *testing.T) {
 	if want := `--set "expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}":1:18: unknown model "james" in expect.models; did you mean "jame"?`; err == nil ||
 		!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `unknown engine "hbase" in expect.engines; did you mean "hbas"?`) {
 		t.Errorf("unknown names: %v", err)
+	}
+}
+
+// A phase has its remote_rate on an engine over a network, its warm-up too, unless an override or a sweep sets its pace.
+func TestRemoteRates(t *testing.T) {
+	rates := func(w *Workload) (all []string) {
+		w.UseRemoteRates()
+		for i := range w.Phases {
+			if p := &w.Phases[i]; p.Runs() {
+				all = append(all, p.pace())
+			}
+		}
+		return all
+	}
+	quick, err := Bundled("quick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inherits := bytes.Replace(quick.Source, []byte("warmup: {clients: 2, "), []byte("warmup: {"), 1)
+	for override, want := range map[string]string{
+		"seed=1":                      "300/s 300/s 1 client",
+		"phases.measure.rate=700/s":   "700/s 700/s 1 client",
+		"phases.measure.clients=4":    "4 clients 4 clients 1 client",
+		"phases.measure.duration=10s": "300/s 300/s 1 client",
+	} {
+		w, err := Parse("quick.yaml", inherits, override)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(rates(w), " "); got != want {
+			t.Errorf("--set %s: %s, expected %s", override, got, want)
+		}
+	}
+	w, err := Parse("quick.yaml", inherits, "sweep={phases.measure.rate: [100/s, 200/s]}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(rates(w.Sweep.Points[1].Workload), " "); got != "200/s 200/s 1 client" {
+		t.Errorf("swept: %s", got)
+	}
+	_, err = Bundled("quick", "phases.measure.clients=4", "phases.measure.remote_rate=300/s")
+	if err == nil || !strings.Contains(err.Error(), "remote_rate takes the place of a constant rate") {
+		t.Errorf("remote_rate without a rate: %v", err)
 	}
 }

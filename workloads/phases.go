@@ -209,6 +209,9 @@ func (d *decoder) stream(p *Phase, at *yaml.Node, f map[string]strict.Entry, whe
 	if open && rate.Value.Kind != yaml.ScalarNode {
 		d.shape(p, rate.Value, where)
 	}
+	if e, ok := f["remote_rate"]; ok && (!open || p.Shape != nil) {
+		d.Fail(e.Key, "%s: remote_rate takes the place of a constant rate; expected both, as in rate: 2000/s, remote_rate: 300/s", where)
+	}
 	mix, mixed := f["mix"]
 	session, visits := f["session"]
 	switch {
@@ -337,6 +340,23 @@ func (p *Phase) perOperation() (mix Mix, all float64) {
 	return mix, max(all, 1e-9)
 }
 
+// UseRemoteRates gives the phases the rates that they have if an engine of the run is reached over a network.
+func (w *Workload) UseRemoteRates() {
+	for i := range w.Phases {
+		if p := &w.Phases[i]; p.RemoteRate.Count > 0 {
+			p.Rate, p.RemoteRate = p.RemoteRate, Rate{}
+			for k := range p.Streams { // of a session
+				p.Streams[k].Rate = p.Rate
+			}
+		}
+	}
+	if w.Sweep != nil {
+		for _, p := range w.Sweep.Points {
+			p.Workload.UseRemoteRates()
+		}
+	}
+}
+
 // RateOf returns a rate of so many a second, to a thousandth.
 func RateOf(perSecond float64) Rate {
 	return Rate{max(1, uint64(math.Round(perSecond*1000))), 1000 * time.Second}
@@ -380,6 +400,7 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	}
 	if !paced {
 		w.Arrivals, w.Rate, w.Clients, w.Think = next.Arrivals, next.Rate, next.Clients, next.Think
+		w.RemoteRate = next.RemoteRate
 		if w.Workers == 0 {
 			w.Workers = next.Workers
 		}

@@ -211,9 +211,11 @@ type Phase struct {
 
 	// Rate is that of all operations together, or of sessions; if it has a shape, the mean; zero in a
 	// closed loop. Shape is how it changes; nil: it is constant.
-	Rate     Rate `key:"rate" form:"rate" pace:"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"`
-	Shape    Shape
-	Arrivals Arrivals `key:"arrivals" form:"arrivals" pace:"of an open loop: constant gaps (default), or a Poisson process"`
+	Rate  Rate `key:"rate" form:"rate" pace:"open loop: operations (or sessions) that begin in a time, whether or not those before are done; or a shape"`
+	Shape Shape
+	// RemoteRate is the rate instead if an engine of the run is reached over a network; zero: Rate. See UseRemoteRates.
+	RemoteRate Rate     `key:"remote_rate" form:"plain rate" measure:"rate if an engine of the run is reached over a network (default rate)"`
+	Arrivals   Arrivals `key:"arrivals" form:"arrivals" pace:"of an open loop: constant gaps (default), or a Poisson process"`
 	// Clients is how many operations may be under way: in a closed loop how
 	// many there always are; in a load how many loaders there are (0: the
 	// runner's choice). An open loop has none.
