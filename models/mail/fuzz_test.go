@@ -163,8 +163,7 @@ func FuzzDecoded(f *testing.F) {
 		}
 		s := io.NewSectionReader(BytesContent(encoded), 0, int64(len(encoded)))
 		u := &undoer{}
-		u.reset(s.Size())
-		whole, err := u.undo(s, e)
+		whole, _, err := u.undo(s, e)
 		if err != nil {
 			return
 		}

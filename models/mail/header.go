@@ -149,7 +149,7 @@ func (p *Parser) encoding(value string, e *entity) bool {
 	if !ok {
 		return false
 	}
-	if e.encoding, ok = encodingOf(v.word); !ok {
+	if e.encoding, ok = encodings[v.word]; !ok {
 		e.fault = fmt.Sprintf("unknown encoding %.60q", value)
 	}
 	return true

@@ -87,7 +87,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
 	p.top, p.headEnd, p.faults, p.noted, p.divided = entity{}, -1, nil, 0, 0
 	clear(p.names)
-	p.undo.reset(raw.Size())
+	p.undo.reset()
 	*m = Message{Date: Bounded(arrived), Raw: raw}
 	if err := p.scan(raw, m); err != nil {
 		return err
@@ -267,15 +267,9 @@ func (p *Parser) parts(raw Content, m *Message) error {
 	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
 		l := &p.leaves[i]
-		part, fault, err := l.part(&p.undo, raw)
+		part, err := p.part(l, i+1, raw)
 		if err != nil {
-			return err
-		}
-		if part.Encoding == Base64 && p.undo.ignored {
-			p.note(BadBase64)
-		}
-		if fault != "" {
-			p.fault(BadEncoding, "part %d: %s", i+1, fault)
+			return fmt.Errorf("read a part: %w", err)
 		}
 		if i == body {
 			m.Body = part
@@ -285,6 +279,29 @@ func (p *Parser) parts(raw Content, m *Message) error {
 		m.Attachments = append(m.Attachments, part)
 	}
 	return nil
+}
+
+// part returns leaf number n as a part that has no name yet. If its encoding cannot be undone, its content is the
+// encoded bytes. An error is one of reading raw.
+func (p *Parser) part(l *leaf, n int, raw Content) (Part, error) {
+	encoded := io.NewSectionReader(raw, l.offset, l.length)
+	part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
+	if l.fault != "" {
+		p.fault(BadEncoding, "part %d: %s", n, l.fault)
+	}
+	if l.encoding == Identity {
+		return part, nil
+	}
+	c, ignored, err := p.undo.undo(encoded, l.encoding)
+	switch {
+	case errors.Is(err, ErrBase64):
+		p.fault(BadEncoding, "part %d: its encoding cannot be undone: %s", n, err)
+		return part, nil
+	case ignored:
+		p.note(BadBase64)
+	}
+	part.Encoding, part.Content = l.encoding, c
+	return part, err
 }
 
 // Address is a mail address with its display name.
