@@ -67,9 +67,9 @@ var serious = map[results.Code]struct{ what, remedy string }{
 
 // uncounted says in plain words why a trial does not count, and the remedy. Other codes are explained with --full.
 var uncounted = map[results.Code]string{
-	"client-delays": "machine busy",
+	"client-delays": "machine busy: use a quieter one",
 	"client-cpu":    "client CPU full: lower the rate",
-	"client-busy":   "client busy: lower the rate",
+	"client-busy":   "mailbench busy: lower the rate",
 	"few-workers":   "too few workers: raise --concurrency",
 	"shards-apart":  "shards apart: set clocks",
 	"workers-busy":  "engine busy: lower the rate",
@@ -260,7 +260,7 @@ func (v *run) allWarnings() (all, minor []warning) {
 		}
 		who := strings.Join(n.Who, ", ")
 		if n.Phase == ranking.Unthrottled {
-			who += " of max ops/s"
+			who = "max ops/s of " + who
 		}
 		why := cmp.Or(uncounted[n.Code], string(n.Verdict)+", see --full")
 		out[why] = append(out[why], who)
@@ -273,8 +273,7 @@ func (v *run) allWarnings() (all, minor []warning) {
 	for i := range v.loads {
 		l := &v.loads[i]
 		if who := v.queueing(l); who != "" {
-			text := fmt.Sprintf("latency includes queueing at over %.0f%% of max ops/s (%s): use --set %s", 100*ranking.NearMaximum, who,
-				ranking.Lower(l.Models))
+			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
 			queued = append(queued, warning{text, text})
 			minor = append(minor, v.spread(l)...)
 		} else {
@@ -301,7 +300,7 @@ func (v *run) queueing(l *ranking.Load) string {
 	for k := range l.Models {
 		m := &l.Models[k]
 		if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
-			who = append(who, fmt.Sprintf("%s %.0f%%", v.names.Part(m.Model, m.Engine), 100*part))
+			who = append(who, fmt.Sprintf("%s at %.0f%%", v.names.Part(m.Model, m.Engine), 100*part))
 		}
 	}
 	return strings.Join(who, ", ")

@@ -298,10 +298,10 @@ func TestRemoteRates(t *testing.T) {
 	}
 	inherits := bytes.Replace(quick.Source, []byte("warmup: {clients: 2, "), []byte("warmup: {"), 1)
 	for override, want := range map[string]string{
-		"seed=1":                      "300/s 300/s 1 client",
+		"seed=1":                      "200/s 200/s 1 client",
 		"phases.measure.rate=700/s":   "700/s 700/s 1 client",
 		"phases.measure.clients=4":    "4 clients 4 clients 1 client",
-		"phases.measure.duration=10s": "300/s 300/s 1 client",
+		"phases.measure.duration=10s": "200/s 200/s 1 client",
 	} {
 		w, err := Parse("quick.yaml", inherits, override)
 		if err != nil {
@@ -311,14 +311,14 @@ func TestRemoteRates(t *testing.T) {
 			t.Errorf("--set %s: %s, expected %s", override, got, want)
 		}
 	}
-	w, err := Parse("quick.yaml", inherits, "sweep={phases.measure.rate: [100/s, 200/s]}")
+	w, err := Parse("quick.yaml", inherits, "sweep={phases.measure.rate: [100/s, 250/s]}")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(rates(w.Sweep.Points[1].Workload), " "); got != "200/s 200/s 1 client" {
+	if got := strings.Join(rates(w.Sweep.Points[1].Workload), " "); got != "250/s 250/s 1 client" {
 		t.Errorf("swept: %s", got)
 	}
-	_, err = Bundled("quick", "phases.measure.clients=4", "phases.measure.remote_rate=300/s")
+	_, err = Bundled("quick", "phases.measure.clients=4", "phases.measure.remote_rate=200/s")
 	if err == nil || !strings.Contains(err.Error(), "remote_rate takes the place of a constant rate") {
 		t.Errorf("remote_rate without a rate: %v", err)
 	}

@@ -82,7 +82,7 @@ func (f *Figure) judgeCount() {
 	case change+knownErrors*err <= limit:
 		f.Verdict = Same
 	default:
-		f.cannotTell("each run chooses messages at random")
+		f.cannotTell("each run draws its messages at random")
 	}
 }
 

@@ -422,11 +422,12 @@ func Fact(all []Load) string {
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
-	least, most := math.Inf(1), 0.0
+	least, most, skipped := math.Inf(1), 0.0, int64(0)
 	for i := range all {
 		for _, m := range all[i].Models {
 			for _, c := range m.Cells {
 				if c.Offered != nil {
+					skipped += c.Offered.Skipped
 					part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
 					least, most = min(least, part), max(most, part)
 				}
@@ -438,13 +439,16 @@ func Fact(all []Load) string {
 		rate = c.Offered.Rate
 	}
 	s += fmt.Sprintf("; %s ops/s", strings.TrimSuffix(words.Amount(rate), ".00"))
+	if skipped > 0 && !one {
+		s += " less unsupported operations"
+	}
 	switch {
 	case most == 0: // not known
 		return s
 	case least >= 0.99 && one:
-		return s + " achieved"
+		return s + ", achieved"
 	case least >= 0.99:
-		return s + " achieved by all"
+		return s + ", achieved by all"
 	}
 	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))
 }

@@ -115,7 +115,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not significantly better than a: b, c (+1 operation).")
+	has(t, said(l), "Not significantly better than a: b (+1 operation), c.")
 }
 
 // A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it
@@ -160,7 +160,7 @@ func TestFacts(t *testing.T) {
 		l := []Load{*one(t, r, Typical)}
 		return Fact(l) + "; " + Executed(l)
 	}
-	if got, want := facts(), "medians of 3 trials; 100 ops/s achieved by all; 2400 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -169,7 +169,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1000
 		}
 	}
-	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s, 50% to 100% achieved; 6000 to 7500 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s less unsupported operations, 50% to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -355,7 +355,7 @@ func (l *Load) unsupported(models []*Model) string {
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
-// better in one. It counts the operations that only they support.
+// better in one. It counts the operations that only the dominated model supports.
 func (l *Load) dominated() (all []Sentence) {
 	by := map[string][]string{}
 	var order []string
@@ -368,23 +368,22 @@ func (l *Load) dominated() (all []Sentence) {
 			if by[other.Name] == nil {
 				order = append(order, other.Name)
 			}
-			by[other.Name] = append(by[other.Name], m.Name)
+			more := 0
+			for _, left := range l.Left {
+				if slices.Contains(left.Lacking, other.Name) && !slices.Contains(left.Lacking, m.Name) {
+					more++
+				}
+			}
+			text := m.Name
+			if more > 0 {
+				text += " (+" + words.Plural(more, "operation") + ")"
+			}
+			by[other.Name] = append(by[other.Name], text)
 			break
 		}
 	}
 	for _, name := range order {
-		more := 0
-		for _, left := range l.Left {
-			supports := func(dominated string) bool { return !slices.Contains(left.Lacking, dominated) }
-			if slices.Contains(left.Lacking, name) && slices.ContainsFunc(by[name], supports) {
-				more++
-			}
-		}
-		text := strings.Join(by[name], ", ")
-		if more > 0 {
-			text += " (+" + words.Plural(more, "operation") + ")"
-		}
-		all = append(all, Sentence{"Not significantly better than " + name, text + "."})
+		all = append(all, Sentence{"Not significantly better than " + name, strings.Join(by[name], ", ") + "."})
 	}
 	return all
 }
