@@ -10,11 +10,14 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -93,4 +96,209 @@ func execute(w io.Writer, v *view) error {
 // repeat is the command that repeats the run whose results are in a folder of that name.
 func repeat(name string) string {
 	return "mailbench run --from " + shellquote.Join(cmp.Or(name, "DIR"))
+}
+
+// view is a page: a document, with the number of sections that are on its first screen.
+type view struct {
+	*document.Document
+	Sections            []sectionView
+	Operations, Columns []glossary.Term
+}
+
+// newView is the page of a document. Colors of lines are the same on all of it.
+func newView(d *document.Document) *view {
+	v := &view{Document: d, Operations: glossary.Operations(), Columns: glossary.Columns()}
+	var colors palette
+	ids := map[string]int{}
+	for i := range d.Sections {
+		s := sectionView{Section: &d.Sections[i], Open: d.Sections[i].Fold && onPage[d.Sections[i].ID]}
+		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
+			s.Place = fmt.Sprint("-", ids[s.ID])
+		}
+		if s.Table != nil {
+			s.table()
+		}
+		for k := range s.Section.Charts {
+			if ch := draw(&s.Section.Charts[k], &colors); ch != nil {
+				s.Charts = append(s.Charts, *ch)
+			}
+		}
+		s.Legend = legendOf(s.Charts)
+		v.Sections = append(v.Sections, s)
+	}
+	return v
+}
+
+// Document writes a document as a page.
+func Document(w io.Writer, d *document.Document) error { return execute(w, newView(d)) }
+
+// sectionView is a section of a document as the template shows it.
+type sectionView struct {
+	*document.Section
+	Place  string          // what its name ends with
+	Groups []span          // titles over several columns; none if no column has one
+	Ticks  []document.Tick // of the axis of ranges, in the units of rangeWidth
+	Drawn  string          // explains ranges or shades
+	Rows   []rowView
+	Charts []chart
+	Legend []line
+	Open   bool // it is not folded, although the text leaves it out
+	Models []modelView
+	Made   *provenance
+}
+
+// Columns is how many columns the table has.
+func (v *sectionView) Columns() int { return len(v.Table.Columns) }
+
+// Rest is how many columns are after the first.
+func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
+
+// First reports whether the section is on the first screen.
+func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
+
+// order puts sections of the first screen before those that are open, and these before those that are folded.
+func (v *sectionView) order() int {
+	switch {
+	case !v.Fold:
+		return 0
+	case v.Open:
+		return 1
+	}
+	return 2
+}
+
+// Listed reports whether the list of sections has this one.
+func (v *sectionView) Listed() bool { return v.Title != "" && (v.Open || !v.First()) && v.Place == "" }
+
+// After is the first section that is not on the first screen, before which their list is.
+func (v *view) After() int {
+	at := slices.IndexFunc(v.Sections, func(s sectionView) bool { return !s.First() })
+	if at < 0 {
+		return len(v.Sections)
+	}
+	return at
+}
+
+// span is a title over several columns.
+type span struct {
+	Text  string
+	Width int
+}
+
+// rowView is a row, and the heading before it, if there is one.
+type rowView struct {
+	Group  string
+	Cells  []shownCell
+	Remark string
+}
+
+// shownCell is a cell whose range is in the units of rangeWidth.
+type shownCell struct {
+	document.Cell
+	Left  bool
+	Class string
+}
+
+// Box is the width of the middle half of the range.
+func (c *shownCell) Box() float64 { return max(1, c.Range.ThreeQuarters-c.Range.Quarter) }
+
+// rangeWidth is the width of the chart of ranges.
+const rangeWidth = 300
+
+func (v *sectionView) table() {
+	some := false
+	for i := 0; i < len(v.Table.Columns); {
+		group, n := v.Table.Columns[i].Group, 1
+		for group != "" && i+n < len(v.Table.Columns) && v.Table.Columns[i+n].Group == group {
+			n++
+		}
+		v.Groups, some = append(v.Groups, span{group, n}), some || group != ""
+		i += n
+	}
+	if !some {
+		v.Groups = nil
+	}
+	at := v.axis()
+	last := ""
+	for n := range v.Table.Rows {
+		r := &v.Table.Rows[n]
+		row := rowView{Remark: r.Remark}
+		if r.Group != last {
+			row.Group, last = r.Group, r.Group
+		}
+		for i, c := range v.Table.Shown(n) {
+			if r := c.Range; r != nil && at != nil {
+				c.Range = &document.Range{
+					Low: at(r.Low), Quarter: at(r.Quarter), Typical: at(r.Typical), ThreeQuarters: at(r.ThreeQuarters),
+					High: at(r.High), Mean: at(r.Mean),
+				}
+			}
+			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
+			if c.Heat > 0 {
+				v.Drawn = v.Table.Columns[i].Help
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+}
+
+// classes are the styles in the style sheet.
+var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
+
+// class is the style of a cell in the style sheet.
+func class(c *document.Cell) string {
+	s := classes[c.Style]
+	if c.Heat > 0 {
+		s += fmt.Sprintf(" h%d", c.Heat)
+	}
+	return strings.TrimSpace(s)
+}
+
+// axis is the logarithmic axis of all ranges of the table; nil if it has none.
+func (v *sectionView) axis() func(float64) float64 {
+	low, high, label := math.Inf(1), 0.0, milliseconds
+	for _, r := range v.Table.Rows {
+		for i, c := range r.Cells {
+			if c.Range == nil {
+				continue
+			}
+			low, high = min(low, c.Range.Low, c.Range.Typical), max(high, c.Range.High, c.Range.ThreeQuarters)
+			column := &v.Table.Columns[i]
+			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
+			if column.Unit != "ms" {
+				label = plain
+			}
+		}
+	}
+	if high == 0 {
+		return nil
+	}
+	from, to := math.Log10(low)-0.08, math.Log10(high)+0.08
+	at := func(ns float64) float64 { return rangeWidth * (math.Log10(ns) - from) / (to - from) }
+	for e := math.Floor(from); e <= to; e++ {
+		for _, step := range []float64{1, 2, 5} {
+			if ns := step * math.Pow(10, e); at(ns) >= 0 && at(ns) <= rangeWidth {
+				v.Ticks = append(v.Ticks, document.Tick{At: at(ns), Label: label(ns)})
+			}
+		}
+	}
+	if len(v.Ticks) > 9 { // whole decades only
+		kept := v.Ticks[:0]
+		for _, t := range v.Ticks {
+			if strings.Trim(t.Label, "0.") == "1" {
+				kept = append(kept, t)
+			}
+		}
+		v.Ticks = kept
+	}
+	return at
+}
+
+// plain writes a number without a unit.
+func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
+
+// milliseconds writes nanoseconds as a plain number of ms.
+func milliseconds(ns float64) string {
+	return strings.TrimSuffix(fmt.Sprintf("%.6g", ns/1e6), ".0")
 }

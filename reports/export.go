@@ -1,15 +1,176 @@
 package reports
 
 import (
+	"bufio"
+	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
+
+// csvAll is the value of the column op for all operations together.
+const csvAll = "all"
+
+var csvHead = []string{
+	"model", "engine", "phase", "trial", "shard", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
+	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point",
+}
+
+// WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
+// all operations together, then one for each operation, and then one for each stream, whose
+// op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
+func WriteCSV(w io.Writer, r *results.Run) error {
+	out, field := csv.NewWriter(w), document.CSVField // the writer keeps the first error
+	_ = out.Write(csvHead)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		for j := range c.Timeline {
+			in := &c.Timeline[j]
+			write := func(op string, o results.Outcomes) {
+				line := []string{
+					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
+					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), field(op),
+				}
+				for _, n := range []int64{o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge} {
+					line = append(line, integer(n))
+				}
+				for _, ns := range []int64{o.P50, o.P99, o.Slowest()} {
+					if line = append(line, ""); o.OK > 0 {
+						line[len(line)-1] = integer(ns)
+					}
+				}
+				_ = out.Write(append(line, field(c.Point)))
+			}
+			write(csvAll, in.Outcomes)
+			for _, name := range slices.Sorted(maps.Keys(in.Ops)) {
+				write(name, in.Ops[name])
+			}
+			for _, name := range slices.Sorted(maps.Keys(in.Streams)) {
+				write(name+"/"+csvAll, in.Streams[name])
+			}
+		}
+	}
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
+	}
+	return nil
+}
+
+func integer(n int64) string { return strconv.FormatInt(n, 10) }
+
+// float writes all digits of a number.
+func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// WriteTables writes all tables of the report as CSV.
+func WriteTables(w io.Writer, r *results.Run) error { return document.WriteCSV(w, Of(r, "")) }
+
+// BenchFile is the file of benchmark lines in a run directory.
+const BenchFile = "bench.txt"
+
+// WriteBench writes the measured phases as Go benchmark lines for benchstat and similar
+// tools. A name is a model and an operation; trials are repeated lines. Configuration lines
+// say what else a figure depends on, and benchstat does not compare figures that differ in
+// them. Benchstat prints one table for each unit, with a line for each name. WriteBench leaves
+// out what differs from run to run.
+func WriteBench(w io.Writer, r *results.Run) error {
+	out := bufio.NewWriter(w) // keeps the first error
+	e := &r.Environment
+	b := bench{out: out, procs: e.MaxProcs, set: map[string]string{}}
+	b.config("goos", e.OS)
+	b.config("goarch", e.Arch)
+	b.config("cpu", e.CPU)
+	b.config("pkg", "github.com/mailbench/mailbench")
+	b.config("workload", r.Workload.Name)
+	for _, s := range Sections(r) {
+		if !s.Cells[0].Measured() {
+			continue
+		}
+		for _, c := range s.Cells {
+			for _, name := range s.Ops {
+				if o, ok := c.Ops[name]; ok && o.Count+o.Others() > 0 {
+					b.line(c, name, &o)
+				}
+			}
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("write benchmark lines: %w", err)
+	}
+	return nil
+}
+
+type bench struct {
+	out   *bufio.Writer
+	procs int
+	set   map[string]string // configuration in force
+}
+
+// config writes a configuration line unless it is in force.
+func (b *bench) config(key, value string) {
+	if value = words.OneLine(value); value != b.set[key] {
+		b.set[key] = value
+		fmt.Fprintf(b.out, "%s: %s\n", key, value)
+	}
+}
+
+// line writes one operation. Its latencies are those of operations that were ok. Operations that
+// failed, were dropped or have no known outcome are counted, if there are any. Percentiles
+// of too few operations are left out.
+func (b *bench) line(c *results.Cell, name string, o *results.Op) {
+	b.config("engine", c.Engine)
+	b.config("phase", c.Where())
+	b.config("load", LoadLine(c))
+	b.config("durability", c.Durability)
+	b.config("verdict", string(c.Verdict))
+	var values strings.Builder
+	if o.Count > 0 {
+		l := o.OK()
+		for _, p := range []struct {
+			of   float64
+			name string
+			ns   int64
+		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}} {
+			if o.Enough(p.of) {
+				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
+			}
+		}
+		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
+		if o.Store.RowsExamined != nil {
+			fmt.Fprintf(&values, "\t%s scanned/op", float(*o.Store.RowsExamined))
+		}
+	}
+	for _, n := range []struct {
+		count int64
+		what  string
+	}{{o.Failed, "failed"}, {o.Unknown, "unknown"}, {o.Dropped, "dropped"}} {
+		if n.count > 0 {
+			fmt.Fprintf(&values, "\t%d %s", n.count, n.what)
+		}
+	}
+	if values.Len() > 0 {
+		fmt.Fprintf(b.out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), b.procs,
+			o.Count, &values)
+	}
+}
+
+// benchName replaces the slashes and spaces of a name. A benchmark's name ends at a
+// space, and slashes divide it.
+func benchName(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' {
+			return '_'
+		}
+		return r
+	}, words.OneLine(s))
+}
 
 // The form of JUnit's XML that CI systems read.
 type (
