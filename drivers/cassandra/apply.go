@@ -20,13 +20,12 @@ import (
 // place is the keyspace of a schema as it is (plan.Place).
 type place struct {
 	plan.Found
-	ddl.Planner
+	*ddl.Definition
 	store  *Store
 	schema *schemas.Schema
 }
 
-// find reads the keyspace of a schema, which need not be mailbench's. A table without a mark gets the one that Apply
-// would have written. The definition uses what this cluster knows.
+// find reads the keyspace of a schema, which need not be mailbench's. The definition uses what this cluster knows.
 func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
 	namespace := s.NamespaceOf(plan.Identifier(sch.Name))
 	d, err := ddl.Define(sch, namespace, s.replication)
@@ -38,19 +37,16 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	if s.knows.throwAway {
 		d.ThrowAway = throwAway
 	}
-	there, err := readKeyspace(ctx, s.session, d.Keyspace)
-	if err != nil {
+	if d.There, err = readKeyspace(ctx, s.session, d.Keyspace); err != nil {
 		return nil, err
 	}
-	p := &place{Found: plan.Found{Name: "keyspace " + d.Keyspace, Want: d.Stored}, store: s, schema: sch}
-	if p.Absent = there == nil; p.Absent {
-		there = &ddl.LiveKeyspace{Name: d.Keyspace}
+	p := &place{Definition: d, store: s, schema: sch, Found: plan.Found{
+		Name: "keyspace " + d.Keyspace, Want: d.Stored, Have: d.There.Schema(sch.Name, d.Tables),
+		Absent: d.There.Replication == nil,
+	}}
+	for _, name := range slices.Sorted(maps.Keys(d.There.Tables)) {
+		p.Own(name, d.There.Tables[name].Mark.Mark, d.There.Tables[name].Marked, namespace, sch.Name)
 	}
-	there.MarkAs(d.Tables)
-	for _, name := range slices.Sorted(maps.Keys(there.Tables)) {
-		p.Own(name, there.Tables[name].Mark.Mark, there.Tables[name].Marked, namespace, sch.Name)
-	}
-	p.Planner, p.Have = ddl.Planner{Definition: d, There: there}, there.Schema(sch.Name)
 	return p, nil
 }
 
@@ -63,10 +59,9 @@ func scan(q *gocql.Query, row func(), dest ...any) error {
 	return it.Close()
 }
 
-// readKeyspace reads a keyspace. It returns nil if the keyspace does not exist.
-func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*ddl.LiveKeyspace, error) {
-	var k *ddl.LiveKeyspace
-	var err error
+// readKeyspace reads a keyspace. It has no replication if it does not exist.
+func readKeyspace(ctx context.Context, session *gocql.Session, name string) (k *ddl.LiveKeyspace, err error) {
+	k = &ddl.LiveKeyspace{Name: name, Tables: make(map[string]*ddl.LiveTable), Parts: make(map[string]string)}
 	query := func(columns, from string) *gocql.Query {
 		return session.Query("SELECT "+columns+" FROM system_schema."+from+" WHERE keyspace_name = ?", name).WithContext(ctx)
 	}
@@ -75,14 +70,7 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*dd
 			err = scan(query(columns, from), row, dest...)
 		}
 	}
-	var replication map[string]string
-	var durable bool
-	read("replication, durable_writes", "keyspaces", func() {
-		k = &ddl.LiveKeyspace{Name: name, Replication: replication, Durable: durable, Tables: make(map[string]*ddl.LiveTable)}
-	}, &replication, &durable)
-	if k == nil && err == nil {
-		return nil, nil
-	}
+	read("replication, durable_writes", "keyspaces", func() {}, &k.Replication, &k.Durable)
 	if err == nil {
 		err = readTables(query("*", "tables"), k) // which of the options there are depends on the version
 	}
@@ -103,6 +91,8 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (*dd
 	}, &table, &index, &kind, &options)
 	read("type_name, field_names, field_types", "types", func() { k.AddType(table, fields, types) },
 		&table, &fields, &types)
+	read("view_name, base_table_name", "views", func() { k.AddView(index, table) }, &index, &table)
+	read("trigger_name, table_name", "triggers", func() { k.AddTrigger(index, table) }, &index, &table)
 	if err != nil {
 		return nil, fmt.Errorf("read keyspace %s: %w", name, err)
 	}
@@ -153,7 +143,7 @@ func (p *place) Use() {
 		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool { return !t.Indexed(x.Column.Name) })
 	}
 	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})
-	p.store.compiler.add(p.Definition, p.schema, p.There)
+	p.store.compiler.add(p.Definition, p.schema)
 }
 
 // NotThere implements plan.Place.
@@ -177,13 +167,9 @@ func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Con
 }
 
 // Compare implements plan.Place.
-func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
-	extra, err := extras(ctx, p.store.session, p.Keyspace)
-	if err != nil {
-		return nil, err
-	}
+func (p *place) Compare(context.Context) (*drivers.Comparison, error) {
 	set := p.store.settings
-	return p.Planner.Compare(p.Have, extra, set.replication != 0 || set.replicas != nil, p.store.server[defaultCompaction])
+	return p.Definition.Compare(p.Have, set.replication != 0 || set.replicas != nil, p.store.server[defaultCompaction])
 }
 
 // alterAttempts is how often a schema change is tried. On a loaded cluster one may
@@ -289,32 +275,6 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
 	return d.Stored, nil
-}
-
-// extras finds what a schema never has: views, which cost every write of their table,
-// and triggers.
-func extras(ctx context.Context, session *gocql.Session, keyspace string) (all []drivers.Drift, err error) {
-	for what, query := range map[string]string{
-		"materialized view": "SELECT view_name, base_table_name FROM system_schema.views WHERE keyspace_name = ?",
-		"trigger":           "SELECT trigger_name, table_name FROM system_schema.triggers WHERE keyspace_name = ?",
-	} {
-		var name, table string
-		err := scan(session.Query(query, keyspace).WithContext(ctx), func() {
-			drop := fmt.Sprintf("-- removes its rows: DROP MATERIALIZED VIEW %s.%s;", ddl.Quote(keyspace), ddl.Quote(name))
-			if what == "trigger" {
-				drop = fmt.Sprintf("DROP TRIGGER %s ON %s.%s;", ddl.Quote(name), ddl.Quote(keyspace), ddl.Quote(table))
-			}
-			all = append(all, drivers.Drift{
-				Difference: schemas.Difference{Kind: schemas.ExtraTable, Table: ddl.PartName(name, what, table)},
-				Harm:       schemas.OnlyThere, Fix: []string{drop},
-			})
-		}, &name, &table)
-		if err != nil {
-			return nil, fmt.Errorf("list views and triggers: %w", err)
-		}
-	}
-	slices.SortFunc(all, func(a, b drivers.Drift) int { return strings.Compare(a.Table, b.Table) })
-	return all, nil
 }
 
 // owners returns the owner of each keyspace that has mailbench's prefix and tables.

@@ -204,7 +204,7 @@ func (p *parameter) text(raw rawValue) string {
 func (s *Store) Describe(ctx context.Context, keyspace string) (string, error) {
 	return plan.Call(s.Gate, "describe keyspace "+keyspace, func() (string, error) {
 		there, err := readKeyspace(ctx, s.session, keyspace)
-		if err == nil && there == nil {
+		if err == nil && there.Replication == nil {
 			err = s.absent(ctx, keyspace)
 		}
 		if err != nil {

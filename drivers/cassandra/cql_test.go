@@ -24,11 +24,7 @@ func offline(t testing.TB, s *schemas.Schema) *compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := &ddl.LiveKeyspace{Tables: make(map[string]*ddl.LiveTable)}
-	for _, td := range d.Tables {
-		there.Tables[td.Name] = &ddl.LiveTable{}
-	}
-	k.add(d, s, there)
+	k.add(d, s)
 	return k
 }
 

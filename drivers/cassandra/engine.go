@@ -135,7 +135,7 @@ func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, err
 	}
 	d.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
 	k := new(compiler)
-	k.add(d, s, &ddl.LiveKeyspace{})
+	k.add(d, s)
 	return plan.Compiler(k.compile), nil
 }
 

@@ -32,14 +32,14 @@ type table struct {
 }
 
 // add records the tables, so that patterns can be prepared for them.
-func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema, there *ddl.LiveKeyspace) {
+func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema) {
 	tables := make(map[*schemas.Table]*table)
 	for _, td := range d.Tables {
 		t := &table{
 			Table: td.Table, keyspace: d.Keyspace, qualified: d.Qualified(td.Name), indexed: make(map[string]bool),
 			newRows: ddl.NewRows(td.Table),
 		}
-		if live := there.Tables[td.Name]; live != nil {
+		if live := d.There.Tables[td.Name]; live != nil {
 			t.options = live.Hints()
 		}
 		for _, x := range td.Indexes {

@@ -15,39 +15,28 @@ import (
 // cqlsh is the shell that takes the statements.
 var cqlsh = drivers.Shell{Comment: "--", End: ";"}
 
-// Planner says which statements make a keyspace that of the definition.
-type Planner struct {
-	*Definition
-	There *LiveKeyspace // without replication if there is none
-}
-
-// Compare compares the keyspace with the definition. have is its Schema, and extra is what was found next to its
-// tables. exact says that more replicas than wanted are a difference too, and strategy is the class of the nodes'
-// default compaction, "" if they do not report one.
-func (m *Planner) Compare(
-	have *schemas.Schema, extra []drivers.Drift, exact bool, strategy string,
-) (*drivers.Comparison, error) {
-	c, want := &drivers.Comparison{Where: "keyspace " + m.Keyspace}, m.Stored // which Define made for this call
-	if m.There.Replication == nil {
-		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", m.Keyspace))
+// Compare compares the keyspace, whose Schema is have, with the definition. It adds views and triggers to both.
+// exact says that more replicas than wanted are a difference too, and strategy is the class of the nodes' default
+// compaction, "" if they do not report one.
+func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) (*drivers.Comparison, error) {
+	c, want := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Stored // which Define made for this call
+	var err error
+	if d.There.Replication == nil {
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
 		want.Types = nil
-	} else {
-		drifts, err := m.keyspaceDrifts(exact)
-		if err != nil {
-			return nil, err
-		}
-		c.Drifts = drifts
+	} else if c.Drifts, err = d.keyspaceDrifts(exact); err != nil {
+		return nil, err
 	}
 	var foreign []string // tables without mailbench's mark
 	var lost []schemas.Difference
-	for _, td := range m.Tables {
-		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), m.There.Tables[td.Name]
+	for _, td := range d.Tables {
+		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), d.There.Tables[td.Name]
 		if base := td.Table.View(); base != "" {
-			extra = withView(extra, PartName(td.Name, "materialized view", base))
+			want.Tables = append(want.Tables, &schemas.Table{Name: partName(td.Name, "materialized view", base)})
 		}
 		if live != nil && !live.Marked {
 			foreign = append(foreign, td.Name)
-			if strings.HasPrefix(m.Keyspace, drivers.Prefix) { // the table has lost its mark, and no run uses it
+			if strings.HasPrefix(d.Keyspace, drivers.Prefix) { // the table has lost its mark, and no run uses it
 				lost = append(lost, schemas.Difference{
 					Kind: schemas.DifferentSetting, Table: td.Table.Name, Part: EngineName + ".comment",
 					Want: td.Comment, Have: live.Comment,
@@ -67,11 +56,14 @@ func (m *Planner) Compare(
 		}
 		addDefaults(settings, reported, strategy)
 	}
+	for _, name := range slices.Sorted(maps.Keys(d.There.Parts)) {
+		have.Tables = append(have.Tables, &schemas.Table{Name: name})
+	}
 	differences := append(lost, schemas.Diff(want, have)...)
-	c.Drifts = slices.Concat(c.Drifts, cqlsh.Drifts(differences, m.statements), extra)
+	c.Drifts = append(c.Drifts, cqlsh.Drifts(differences, d.statements)...)
 	for i := range c.Drifts {
-		if d := &c.Drifts[i]; d.Kind == schemas.DifferentFields && strings.HasPrefix(d.Have, d.Want+", ") {
-			d.Harm = schemas.OnlyThere
+		if x := &c.Drifts[i]; x.Kind == schemas.DifferentFields && strings.HasPrefix(x.Have, x.Want+", ") {
+			x.Harm = schemas.OnlyThere
 		}
 	}
 	if len(foreign) > 0 {
@@ -84,40 +76,25 @@ func (m *Planner) Compare(
 	return c, nil
 }
 
-// withView takes the materialized view of an imported schema out of what the schema does not have. If it is not
-// there, it is missing.
-func withView(extra []drivers.Drift, view string) []drivers.Drift {
-	if at := slices.IndexFunc(extra, func(x drivers.Drift) bool { return x.Table == view }); at >= 0 {
-		return slices.Delete(extra, at, at+1)
-	}
-	return append(extra, drivers.Drift{
-		Difference: schemas.Difference{Kind: schemas.MissingTable, Table: view},
-		Fix:        []string{"-- create it by the statement that was imported"},
-	})
-}
-
-// PartName is how differences name a materialized view or a trigger of a table.
-func PartName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
-
 // keyspaceDrifts compares what belongs to the whole keyspace: durable_writes, and the replication that the schema
 // sets under "other", or else the store's own, of which more replicas than wanted are a difference only if exact.
-func (m *Planner) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
-	want, err := replicationOf(m.other)
+func (d *Definition) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
+	want, err := replicationOf(d.other)
 	if err != nil {
 		return nil, err
 	}
 	said, statement := want != nil, cqlMap(want)
 	have := make(map[string]string)
-	maps.Copy(have, m.There.Replication)
+	maps.Copy(have, d.There.Replication)
 	have["class"] = short(have["class"])
 	if !said {
-		want, statement = map[string]string{"class": "NetworkTopologyStrategy"}, m.Replication.cql()
-		for dc, n := range m.Replication.All() {
-			want[dc], have[dc] = strconv.Itoa(n), m.There.factor(dc)
+		want, statement = map[string]string{"class": "NetworkTopologyStrategy"}, d.Replication.cql()
+		for dc, n := range d.Replication.All() {
+			want[dc], have[dc] = strconv.Itoa(n), d.There.factor(dc)
 		}
 	}
 	loses, more := false, 0 // more copies of a row than are wanted
-	for name, n := range m.There.Replication {
+	for name, n := range d.There.Replication {
 		loses = loses || number(n) > number(want[name]) && name != "replication_factor"
 		more += number(n)
 	}
@@ -129,30 +106,30 @@ func (m *Planner) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
 		maps.Copy(names, have)
 	}
 	add := func(name, want, have string, fix ...string) {
-		d := drivers.Drift{Harm: schemas.RowsWrong, Fix: cqlsh.Lines(fix)}
-		d.Kind, d.Part, d.Want, d.Have = schemas.DifferentSetting, EngineName+"."+name, want, have
-		all = append(all, d)
+		x := drivers.Drift{Harm: schemas.RowsWrong, Fix: cqlsh.Lines(fix)}
+		x.Kind, x.Part, x.Want, x.Have = schemas.DifferentSetting, EngineName+"."+name, want, have
+		all = append(all, x)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if have[name] == want[name] || !said && !exact && number(have[name]) > number(want[name]) {
 			continue
 		}
 		add("replication."+name, want[name], have[name],
-			m.alterKeyspace("replication = "+statement, loses || more > 0, "removes copies of rows"),
-			"-- then, on every node: nodetool repair --full "+m.Keyspace)
+			d.alterKeyspace("replication = "+statement, loses || more > 0, "removes copies of rows"),
+			"-- then, on every node: nodetool repair --full "+d.Keyspace)
 	}
-	on, err := strconv.ParseBool(schemas.Carried(m.other, "durable_writes"))
-	if on = on || err != nil; on != m.There.Durable { // without it acknowledged writes are lost with the process
+	on, err := strconv.ParseBool(schemas.Carried(d.other, "durable_writes"))
+	if on = on || err != nil; on != d.There.Durable { // without it acknowledged writes are lost with the process
 		text := strconv.FormatBool(on)
-		add("durable_writes", text, strconv.FormatBool(m.There.Durable),
-			m.alterKeyspace("durable_writes = "+text, !on, "acknowledged writes can be lost"))
+		add("durable_writes", text, strconv.FormatBool(d.There.Durable),
+			d.alterKeyspace("durable_writes = "+text, !on, "acknowledged writes can be lost"))
 	}
 	return all, nil
 }
 
 // alterKeyspace returns a statement, as a comment with the reason if it loses something.
-func (m *Planner) alterKeyspace(with string, loses bool, what string) string {
-	statement := fmt.Sprintf("ALTER KEYSPACE %s WITH %s", Quote(m.Keyspace), with)
+func (d *Definition) alterKeyspace(with string, loses bool, what string) string {
+	statement := fmt.Sprintf("ALTER KEYSPACE %s WITH %s", Quote(d.Keyspace), with)
 	if loses {
 		return cqlsh.Unsafe(what, statement)
 	}
@@ -167,36 +144,41 @@ func number(text string) int {
 
 // statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
 // data is a comment, and so is what no statement does.
-func (m *Planner) statements(f schemas.Difference) []string {
+func (d *Definition) statements(f schemas.Difference) []string {
 	if f.Table == "" {
-		return m.typeStatements(f)
+		return d.typeStatements(f)
 	}
-	td := m.table(f.Table)
-	if td == nil { // the schema has no such table
+	td := d.table(f.Table)
+	switch drop := d.There.Parts[f.Table]; {
+	case drop != "":
+		return []string{drop}
+	case td == nil && f.Kind == schemas.MissingTable:
+		return []string{"-- create it by the statement that was imported"}
+	case td == nil: // the schema has no such table
 		name := f.Table
-		for cql, t := range m.There.Tables {
+		for cql, t := range d.There.Tables {
 			if t.Mark.Table == f.Table {
 				name = cql
 			}
 		}
-		return []string{cqlsh.Unsafe("removes its rows", "DROP TABLE "+m.Qualified(name))}
+		return []string{cqlsh.Unsafe("removes its rows", "DROP TABLE "+d.Qualified(name))}
 	}
-	table, setting := m.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
+	table, setting := d.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
 	switch f.Kind {
 	case schemas.MissingTable:
-		return m.inKeyspace(m.createAll(*td))
+		return d.inKeyspace(d.createAll(*td))
 	case schemas.MissingColumn:
 		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s", table, typed(td.Table.Column(f.Part)))}
 	case schemas.ExtraColumn:
 		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, Quote(f.Part)))}
 	case schemas.DifferentKey, schemas.DifferentOrder:
-		return m.recreate(*td, "the primary key of a table and its order cannot be changed")
+		return d.recreate(*td, "the primary key of a table and its order cannot be changed")
 	case schemas.DifferentType, schemas.DifferentRole:
-		return m.recreate(*td, "the type of a column cannot be changed, nor whether it is static")
+		return d.recreate(*td, "the type of a column cannot be changed, nor whether it is static")
 	case schemas.ExtraIndex:
-		return []string{"DROP INDEX IF EXISTS " + m.Qualified(f.Part)}
+		return []string{"DROP INDEX IF EXISTS " + d.Qualified(f.Part)}
 	case schemas.MissingIndex, schemas.DifferentIndex:
-		return m.index(*td, f)
+		return d.index(*td, f)
 	case schemas.DifferentExpiry:
 		alter := fmt.Sprintf("ALTER TABLE %s WITH %s = %s", table, optionName(setting), f.Want)
 		want, have := number(f.Want), number(f.Have)
@@ -206,10 +188,10 @@ func (m *Planner) statements(f schemas.Difference) []string {
 		return []string{alter, "-- existing rows keep the time to live that they were written with"}
 	}
 	if setting == indexesHint {
-		return m.indexKinds(*td, f)
+		return d.indexKinds(*td, f)
 	}
 	option, _, isMap := strings.Cut(setting, ".")
-	settings := maps.Clone(m.Stored.Table(td.Table.Name).Hints[EngineName])
+	settings := maps.Clone(d.Stored.Table(td.Table.Name).Hints[EngineName])
 	settings[setting] = f.Want
 	if class := option + ".class"; isMap && settings[class] == "" && usual[class] != "" {
 		settings[class] = usual[class]
@@ -217,15 +199,15 @@ func (m *Planner) statements(f schemas.Difference) []string {
 	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s", table, optionOf(settings, setting))}
 	if option == compressionHint {
 		stmts = append(stmts,
-			fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s", m.Keyspace, td.Name))
+			fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s", d.Keyspace, td.Name))
 	}
 	return stmts
 }
 
 // inKeyspace returns statements after the one that creates the keyspace, if there is none.
-func (m *Planner) inKeyspace(statements []string) []string {
-	if m.There.Replication == nil {
-		return append([]string{m.createKeyspace()}, statements...)
+func (d *Definition) inKeyspace(statements []string) []string {
+	if d.There.Replication == nil {
+		return append([]string{d.createKeyspace()}, statements...)
 	}
 	return statements
 }
@@ -241,13 +223,13 @@ func (d *Definition) table(name string) *TableDefinition {
 
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
 // or changes its type.
-func (m *Planner) typeStatements(f schemas.Difference) []string {
-	name, at := m.Qualified(f.Part), slices.IndexFunc(m.types, func(u *schemas.UserType) bool { return u.Name == f.Part })
+func (d *Definition) typeStatements(f schemas.Difference) []string {
+	name, at := d.Qualified(f.Part), slices.IndexFunc(d.types, func(u *schemas.UserType) bool { return u.Name == f.Part })
 	switch {
 	case f.Kind == schemas.ExtraType:
 		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
 	case f.Kind == schemas.MissingType:
-		return m.inKeyspace(m.createTypes()[at : at+1])
+		return d.inKeyspace(d.createTypes()[at : at+1])
 	case strings.HasPrefix(f.Have, f.Want+", "):
 		return []string{"-- a field cannot be dropped from a type; it may stay"}
 	case !strings.HasPrefix(f.Want, f.Have+", "):
@@ -256,70 +238,70 @@ func (m *Planner) typeStatements(f schemas.Difference) []string {
 		}
 	}
 	var stmts []string
-	for _, c := range m.types[at].Fields[strings.Count(f.Have, ", ")+1:] {
+	for _, c := range d.types[at].Fields[strings.Count(f.Have, ", ")+1:] {
 		stmts = append(stmts, fmt.Sprintf("ALTER TYPE %s ADD %s", name, typed(c)))
 	}
 	return stmts
 }
 
 // recreate returns, as comments, the steps that create a table again and keep its rows.
-func (m *Planner) recreate(td TableDefinition, why string) []string {
-	table := m.Qualified(td.Name)
+func (d *Definition) recreate(td TableDefinition, why string) []string {
+	table := d.Qualified(td.Name)
 	stmts := []string{
 		"-- " + why + ": create the table again, with its rows",
 		fmt.Sprintf("-- 1. copy the rows: COPY %s TO 'rows.csv';", table),
 		fmt.Sprintf("-- 2. removes them: DROP TABLE %s;", table),
 	}
-	for _, stmt := range m.createAll(td) {
+	for _, stmt := range d.createAll(td) {
 		stmts = append(stmts, "-- 3. "+strings.ReplaceAll(stmt, "\n", "\n-- ")+";")
 	}
 	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))
 }
 
 // index returns the statements that create an index, after dropping one over other columns.
-func (m *Planner) index(td TableDefinition, f schemas.Difference) (stmts []string) {
+func (d *Definition) index(td TableDefinition, f schemas.Difference) (stmts []string) {
 	if f.Kind == schemas.DifferentIndex {
-		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(plan.Identifier(f.Part)))
+		stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(plan.Identifier(f.Part)))
 	}
 	x := td.Table.Index(f.Part)
 	for _, made := range td.Indexes { // two indexes of a schema with the same last column are one in CQL
 		if made.Column == x.Columns[len(x.Columns)-1].Column {
-			stmts = append(stmts, m.createIndex(td, made))
+			stmts = append(stmts, d.createIndex(td, made))
 		}
 	}
 	return stmts
 }
 
 // indexKinds returns the statements that create a table's indexes again, of another kind.
-func (m *Planner) indexKinds(td TableDefinition, f schemas.Difference) (stmts []string) {
+func (d *Definition) indexKinds(td TableDefinition, f schemas.Difference) (stmts []string) {
 	for _, kind := range strings.Split(f.Want+", "+f.Have, ", ") {
 		if !slices.Contains(allowed[indexesHint], kind) || strings.Contains(f.Want+f.Have, ",") {
 			return []string{"-- CREATE INDEX again, by hand: mailbench cannot match indexes and classes"}
 		}
 	}
 	for _, x := range td.Indexes {
-		stmts = append(stmts, "DROP INDEX IF EXISTS "+m.Qualified(x.Name), m.createIndex(td, x))
+		stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(x.Name), d.createIndex(td, x))
 	}
 	return stmts
 }
 
 // Missing returns the statements that create what the keyspace lacks, and the keyspace itself if there is none. It
 // returns an error if that is not all that differs.
-func (m *Planner) Missing(changes []schemas.Difference) ([]string, error) {
-	for dc, want := range m.Replication.All() {
-		if m.There.Replication != nil && m.There.factor(dc) != strconv.Itoa(want) {
+func (d *Definition) Missing(changes []schemas.Difference) ([]string, error) {
+	for dc, want := range d.Replication.All() {
+		if d.There.Replication != nil && d.There.factor(dc) != strconv.Itoa(want) {
 			return nil, fmt.Errorf("it has %s, but replication is to be %s: drop the keyspace, or change the setting",
-				cqlMap(m.There.Replication), m.Replication)
+				cqlMap(d.There.Replication), d.Replication)
 		}
 	}
 	for _, c := range changes {
-		td := m.table(c.Table)
+		td := d.table(c.Table)
 		if td == nil {
 			continue
 		}
-		if t := m.There.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
+		if t := d.There.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
 			return nil, drivers.Conflict([]schemas.Difference{c})
 		}
 	}
-	return drivers.Statements(changes, m.statements), nil
+	return drivers.Statements(changes, d.statements), nil
 }

@@ -1,6 +1,6 @@
 // Package ddl translates a schema into CQL's tables, and back. [Define] gives the
 // statements that create a schema's keyspace. A [LiveKeyspace] is a keyspace as
-// system_schema describes it; it is compared with a [Definition], and says which
+// system_schema describes it; a [Definition] is compared with it, and says which
 // statements would fix each difference. The package uses no cluster.
 package ddl
 
@@ -71,6 +71,7 @@ type Definition struct {
 	types       []*schemas.UserType
 	other       []schemas.Setting // of the schema
 	Stored      *schemas.Schema   // as Inspect will return it, without materialized views
+	There       *LiveKeyspace     // the keyspace as it is
 	ThrowAway   string            // options that end each CREATE TABLE: throwAway or ""
 	NoTablets   bool              // the keyspace is to have no tablets, which ScyllaDB would give it
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
@@ -90,7 +91,9 @@ type TableDefinition struct {
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
-	d := &Definition{Replication: r, types: s.Types, other: s.Other, Stored: schemas.Canonical(s)}
+	d := &Definition{
+		Replication: r, types: s.Types, other: s.Other, Stored: schemas.Canonical(s), There: new(LiveKeyspace),
+	}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}

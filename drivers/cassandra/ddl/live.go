@@ -2,6 +2,7 @@ package ddl
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,10 +14,11 @@ import (
 // LiveKeyspace is a keyspace as system_schema describes it.
 type LiveKeyspace struct {
 	Name        string
-	Replication map[string]string
+	Replication map[string]string     // nil: there is no such keyspace
 	Durable     bool                  // writes go into the commit log
 	Tables      map[string]*LiveTable // by name
 	Types       []*schemas.UserType
+	Parts       map[string]string // views and triggers as differences name them → the statement that drops each
 }
 
 // LiveTable is a table of a keyspace.
@@ -54,10 +56,10 @@ func IndexKindOf(kind, class string) string {
 	return class
 }
 
-// MarkAs gives each table without a mark the one that Apply would have written for the
+// markAs gives each table without a mark the one that Apply would have written for the
 // definition of that name. If there is no such definition, the mark has only the table's name
 // in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
-func (k *LiveKeyspace) MarkAs(definitions []TableDefinition) {
+func (k *LiveKeyspace) markAs(definitions []TableDefinition) {
 	for name, t := range k.Tables {
 		copied := slices.ContainsFunc(definitions, func(td TableDefinition) bool {
 			return td.Table.Name == t.Mark.Table && td.Name != name
@@ -88,12 +90,28 @@ func (k *LiveKeyspace) AddType(name string, fields, types []string) {
 	k.Types = append(k.Types, u)
 }
 
+// AddView adds a materialized view, which costs every write of its table.
+func (k *LiveKeyspace) AddView(name, base string) {
+	drop := "DROP MATERIALIZED VIEW " + Quote(k.Name) + "." + Quote(name)
+	k.Parts[partName(name, "materialized view", base)] = cqlsh.Unsafe("removes its rows", drop)
+}
+
+// AddTrigger adds a trigger of a table.
+func (k *LiveKeyspace) AddTrigger(name, table string) {
+	k.Parts[partName(name, "trigger", table)] = "DROP TRIGGER " + Quote(name) + " ON " + Quote(k.Name) + "." + Quote(table)
+}
+
+// partName is how differences name a view or a trigger of a table.
+func partName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
+
 func (t *LiveTable) Indexed(column string) bool {
 	return slices.Contains(slices.Collect(maps.Values(t.Indexes)), column)
 }
 
-// Schema returns the keyspace's tables in canonical form.
-func (k *LiveKeyspace) Schema(name string) *schemas.Schema {
+// Schema returns the keyspace's tables in canonical form. A table without a mark gets the one that Apply would have
+// written for its definition.
+func (k *LiveKeyspace) Schema(name string, definitions []TableDefinition) *schemas.Schema {
+	k.markAs(definitions)
 	tables := make(map[string]*schemas.Table)
 	names := slices.Sorted(maps.Keys(k.Tables))
 	for _, n := range names {
