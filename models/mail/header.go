@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"mime"
@@ -37,14 +38,14 @@ var encodedWords = mime.WordDecoder{CharsetReader: func(charset string, r io.Rea
 	return e.NewDecoder().Reader(r), nil
 }}
 
-// readHeader returns what a header says about the content. If m is not nil, the
+// readHeader returns what the gathered header says about the content. If m is not nil, the
 // header is the message's own, and readHeader sets sender, recipients, subject,
 // date and message id of m. Recipients add up. Of another field that occurs twice,
 // the first counts that can be read.
-func (p *Parser) readHeader(header []byte, m *Message) entity {
+func (p *Parser) readHeader(m *Message) entity {
 	e := entity{typ: "text/plain"}
 	used := make(map[string]string)
-	p.fields(header, func(name, value string) {
+	p.fields(func(name, value string) {
 		if first, ok := used[name]; ok {
 			if first != value {
 				p.note(Repeated)
@@ -73,35 +74,18 @@ func (p *Parser) readHeader(header []byte, m *Message) entity {
 	return e
 }
 
-// fields yields the fields of a header with their names in lower case and
-// their values on one line.
-func (p *Parser) fields(header []byte, yield func(name, value string)) {
-	for len(header) > 0 {
-		end := 0
-		for { // up to a line that does not begin with white space
-			i := bytes.IndexByte(header[end:], '\n')
-			if i < 0 {
-				end = len(header)
-				break
-			}
-			end += i + 1
-			if end == len(header) || header[end] != ' ' && header[end] != '\t' {
-				break
-			}
+// fields yields the gathered fields with their names in lower case.
+func (p *Parser) fields(yield func(name, value string)) {
+	for field := range bytes.SplitSeq(p.header, []byte("\n")) {
+		name, value, ok := strings.Cut(strings.ReplaceAll(string(field), "\r", ""), ":")
+		name = strings.TrimRight(name, " \t")
+		switch {
+		case ok && name != "" && !strings.ContainsAny(name, " \t"):
+			yield(strings.ToLower(name), strings.TrimSpace(value))
+		case len(field) > 0 && !bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")):
+			// Others are separators that a mail program left.
+			p.fault(BadHeader, "a header line without a name: %.40q", field)
 		}
-		field := header[:end]
-		header = header[end:]
-		name, value, ok := bytes.Cut(field, []byte(":"))
-		name = bytes.TrimRight(name, " \t")
-		if !ok || len(name) == 0 || bytes.ContainsAny(name, " \t\r\n") {
-			if bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")) {
-				continue // a separator that a mail program left
-			}
-			p.fault(BadHeader, "a header line without a name: %.40q", bytes.TrimRight(field, "\r\n"))
-			continue
-		}
-		value = bytes.ReplaceAll(bytes.ReplaceAll(value, []byte("\r"), nil), []byte("\n"), nil)
-		yield(strings.ToLower(string(name)), strings.TrimSpace(string(value)))
 	}
 }
 
@@ -306,13 +290,12 @@ func Bounded(t time.Time) time.Time {
 }
 
 // dateForm is a date of RFC 5322 and its obsolete forms, without comments. Blanks are single ones.
-var dateForm = regexp.MustCompile(`^(?:[A-Za-z]+ ?,? ?)?(\d{1,2}) ?([A-Za-z]{3}) ?(\d{2,9}) (\d{1,2}) ?: ?(\d{1,2})` +
-	`(?: ?: ?(\d{1,2})(?:\.\d+)?)?(?: ?([+-]\d{4})| ([A-Za-z]|[A-Za-z]{2}[A-Za-z0-9+/_-]+|UT|ut)|)$`)
+var dateForm = regexp.MustCompile(`^(?:[A-Za-z]+ ?,? ?)?(\d{1,2}) ?([A-Za-z]{3}) ?(\d{2,4}) (\d{1,2}) ?: ?(\d{1,2})` +
+	`(?: ?: ?(\d{1,2})(?:\.\d+)?)?(?: ?([+-]\d\d)([0-5]\d)| ([A-Za-z]|[A-Za-z]{2}[A-Za-z0-9+/_-]+|UT|ut)|)$`)
 
-const months = "janfebmaraprmayjunjulaugsepoctnovdec"
-
-// zones are the named zones of RFC 5322, in hours. All other names are UTC, and guessed.
-var zones = map[string]int{
+// zones are the named zones of RFC 5322, in hours. All other names are UTC, and guessed. A single letter is a
+// military zone. These were defined wrongly, so RFC 5322 reads them as UTC, too.
+var zones = map[string]time.Duration{
 	"ut": 0, "gmt": 0, "utc": 0, "z": 0,
 	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
 }
@@ -324,127 +307,66 @@ func parseDate(value string) (t time.Time, guessed, ok bool) {
 	if f == nil {
 		return t, false, false
 	}
-	number := func(s string) int {
-		n, _ := strconv.Atoi(s)
-		return n
-	}
-	day, month, year := number(f[1]), strings.Index(months, strings.ToLower(f[2])), number(f[3])
+	year, second, leap := f[3], cmp.Or(f[6], "0"), time.Duration(0)
 	switch {
-	case len(f[3]) == 2 && year < 50:
-		year += 2000
-	case len(f[3]) <= 3:
-		year += 1900
+	case len(year) == 3:
+		n, _ := strconv.Atoi(year)
+		year = strconv.Itoa(1900 + n)
+	case len(year) == 2 && year < "50":
+		year = "20" + year
+	case len(year) == 2:
+		year = "19" + year
 	}
-	hour, minute, second := number(f[4]), number(f[5]), number(f[6])
-	zone, offset := f[7], 0
-	valid := true
-	if zone != "" {
-		minutes := number(zone[1:3])*60 + number(zone[3:])
-		if offset = minutes * 60; zone[0] == '-' {
-			offset = -offset
-		}
-		valid = number(zone[3:]) < 60
-	} else {
-		var hours int
-		zone = strings.ToLower(f[8])
-		hours, ok = zones[zone]
-		// A single letter is a military zone. These were defined wrongly, so RFC 5322 reads them as UTC, too.
-		offset, guessed = hours*3600, !ok
+	if second == "60" {
+		second, leap = "59", time.Second
 	}
-	if month < 0 || month%3 != 0 || hour > 23 || minute > 59 || second > 60 || !valid {
-		return t, false, false
+	t, err := time.Parse("2 Jan 2006 15:4:5", f[1]+" "+f[2]+" "+year+" "+f[4]+":"+f[5]+":"+second)
+	hours, known := zones[strings.ToLower(f[9])]
+	east := hours * time.Hour
+	if f[7] != "" {
+		known = true
+		east, _ = time.ParseDuration(f[7] + "h" + f[8] + "m")
 	}
-	in := time.UTC
-	if offset != 0 {
-		in = time.FixedZone("", offset)
+	if t = t.Add(leap - east); east != 0 {
+		t = t.In(time.FixedZone("", int(east.Seconds())))
 	}
-	t = time.Date(year, time.Month(month/3+1), day, hour, minute, 0, 0, in)
-	if t.Day() != day || day == 0 {
-		return t, false, false
-	}
-	t = t.Add(time.Duration(second) * time.Second)
-	return t, guessed, Bounded(t).Equal(t)
+	return t, !known, err == nil && Bounded(t).Equal(t)
 }
 
 var addresses = stdmail.AddressParser{WordDecoder: &encodedWords}
 
+// Parts of a list of addresses that breaks the rules. A quotation mark or < without its other half is like any
+// character.
+var (
+	// oneForm is what is between commas and semicolons that are not between quotation marks or < and >.
+	oneForm = regexp.MustCompile(`(?s)(?:"(?:[^"\\]|\\.)*"|<[^>]*>|[^,;])+`)
+	// groupForm is the name of a group before its first address.
+	groupForm = regexp.MustCompile(`(?s)^(?:"(?:[^"\\]|\\.)*"|[^"@<])*:`)
+	// emptyGroup is like undisclosed-recipients:;
+	emptyGroup = regexp.MustCompile(`^[^:]*:\s*;$`)
+)
+
 // people adds a list of addresses to people. If the standard library cannot parse it, each
 // address of it is read by itself.
 func (p *Parser) people(name, value string, people []Address) []Address {
-	room := maxAddresses - len(people)
 	list, err := addresses.ParseList(value)
-	if err == nil {
-		for _, a := range list[:min(len(list), room)] {
-			people = append(people, Address{Name: clean(a.Name), Address: clean(a.Address)})
-		}
-	} else if v := strings.TrimSpace(withoutComments(value)); v != "" && !emptyGroup(v) {
+	for _, a := range list {
+		people = append(people, Address{Name: clean(a.Name), Address: clean(a.Address)})
+	}
+	if v := strings.TrimSpace(withoutComments(value)); err != nil && v != "" && !emptyGroup.MatchString(v) {
 		p.fault(BadAddresses, "%s %.60q: %s", name, value, err)
-		ones := divided(v)
-		for _, one := range ones[:min(len(ones), room)] {
+		for _, one := range oneForm.FindAllString(v, maxAddresses+1) {
+			one = strings.TrimSpace(groupForm.ReplaceAllString(one, ""))
 			if a := p.person(name, one); a != (Address{}) {
 				people = append(people, a)
 			}
 		}
-		list = make([]*stdmail.Address, len(ones))
 	}
-	if len(list) > room {
+	if len(people) > maxAddresses {
 		p.fault(BadAddresses, "%s has more than %d addresses", name, maxAddresses)
+		people = people[:maxAddresses]
 	}
 	return people
-}
-
-// emptyGroup reports whether v is like undisclosed-recipients:;
-func emptyGroup(v string) bool {
-	before, ok := strings.CutSuffix(v, ";")
-	before = strings.TrimRight(before, " \t")
-	return ok && strings.IndexByte(before, ':') == len(before)-1
-}
-
-// divided divides a list at its commas and semicolons, but not between quotation marks or < and >.
-// A quotation mark or < without its other half is like any character.
-func divided(list string) (ones []string) {
-	add := func(one string) {
-		if one = strings.TrimSpace(one); one != "" {
-			ones = append(ones, one)
-		}
-	}
-	began, quotes, angles, group := 0, true, true, true
-	for i := 0; i < len(list); i++ {
-		end := -1
-		switch c := list[i]; {
-		case c == ',' || c == ';':
-			add(list[began:i])
-			began, group = i+1, true
-		case c == ':' && group:
-			began = i + 1 // the name of a group
-		case c == '@':
-			group = false
-		case c == '"' && quotes:
-			end = closing(list[i+1:])
-			quotes = end >= 0
-		case c == '<' && angles:
-			end = strings.IndexByte(list[i+1:], '>')
-			angles, group = end >= 0, false
-		}
-		if end >= 0 {
-			i += end + 1
-		}
-	}
-	add(list[began:])
-	return ones
-}
-
-// closing is where a quoted string ends, or -1.
-func closing(s string) int {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
-		}
-	}
-	return -1
 }
 
 // person reads one address. The text between < and > is the address, and the rest its name.

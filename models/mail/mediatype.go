@@ -1,47 +1,35 @@
 package mail
 
 import (
-	"io"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
 )
 
-// withoutComments replaces each comment (RFC 5322) by a blank. One that does not end is no comment.
+// commentForm is a quoted string, or a comment (RFC 5322) without others in it.
+var commentForm = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*(?:"|\\?$)|\((?:[^()\\]|\\.)*\)`)
+
+// maxComments is the depth of comments in comments that are read.
+const maxComments = 10
+
+// withoutComments replaces each comment by a blank. One that does not end is no comment.
 func withoutComments(s string) string {
-	if !strings.Contains(s, "(") {
-		return s
-	}
-	b := make([]byte, 0, len(s))
-	quoted, depth, began := false, 0, 0
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\\' && (quoted || depth > 0):
-			if depth == 0 {
-				b = append(b, s[i:min(i+2, len(s))]...)
+	for range maxComments {
+		before := s
+		s = commentForm.ReplaceAllStringFunc(s, func(found string) string {
+			if found[0] == '(' {
+				return " "
 			}
-			i++
-			continue
-		case c == '"' && depth == 0:
-			quoted = !quoted
-		case c == '(' && !quoted:
-			if depth++; depth == 1 {
-				began = i
-				b = append(b, ' ')
-			}
-		case c == ')' && depth > 0:
-			depth--
-			continue
-		}
-		if depth == 0 {
-			b = append(b, s[i])
+			return found
+		})
+		if s == before {
+			break
 		}
 	}
-	if depth > 0 {
-		b = append(b[:len(b)-1], s[began:]...)
-	}
-	return string(b)
+	return s
 }
 
 // structured is the value of a field such as Content-Type: a word, and parameters.
@@ -52,21 +40,27 @@ type structured struct {
 	repeated bool // a parameter has two values
 }
 
-const tokens = "!#$%&'*+-.^_`{|}~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+const token = "[!#$%&'*+\\-.^_`{|}~0-9A-Za-z]+"
 
-// token divides s after its first characters of a token.
-func token(s string) (t, rest string) {
-	rest = strings.TrimLeft(s, tokens)
-	return s[:len(s)-len(rest)], rest
-}
+var (
+	tokenForm = regexp.MustCompile(`^` + token + `$`)
+	// wordForm is the word, which may be a media type.
+	wordForm = regexp.MustCompile(`^(` + token + `)(?:\s*(/)\s*(` + token + `))?\s*`)
+	// parameterForm is the beginning of a parameter: a name, and its value if that has quotation marks, of which the
+	// second may be missing.
+	parameterForm = regexp.MustCompile(`(?s)(?:^|[;\s])\s*(` + token + `)\s*=\s*(?:"((?:\\["\\]|[^"])*)("?))?`)
+	// escapes are those of a quoted value. A backslash before others is a literal: Windows writes folders of files.
+	escapes = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
+)
 
-func blanks(s string) string { return strings.TrimLeft(s, " \t\r\n") }
+// maxStructured is how many bytes of a value are read.
+const maxStructured = 8 << 10
 
 // parseStructured reads a value as its writer meant it: what no RFC allows, and mail has, is read,
 // too, such as values without quotation marks, missing semicolons and encoded words.
 func parseStructured(value string) structured {
-	v := structured{params: map[string]string{}}
-	s := strings.TrimSpace(withoutComments(value))
+	v := structured{params: map[string]string{}, repaired: len(value) > maxStructured}
+	s := strings.TrimSpace(withoutComments(value[:min(len(value), maxStructured)]))
 	if strings.HasPrefix(s, "=?") {
 		if d, err := encodedWords.DecodeHeader(s); err == nil {
 			s, v.repaired = d, true
@@ -75,157 +69,86 @@ func parseStructured(value string) structured {
 	if t := strings.TrimLeft(s, "\" \t"); t != s {
 		s, v.repaired = t, true
 	}
-	kind, rest := token(s)
-	if main, sub := blanks(rest), ""; kind != "" && strings.HasPrefix(main, "/") {
-		if sub, main = token(blanks(main[1:])); sub != "" {
-			kind, rest = kind+"/"+sub, main
-		}
+	// Before = is the name of a parameter, and no word before it.
+	if m := wordForm.FindStringSubmatch(s); m != nil && !strings.HasPrefix(s[len(m[0]):], "=") {
+		v.word, s = strings.ToLower(m[1]+m[2]+m[3]), s[len(m[0]):]
 	}
-	if strings.HasPrefix(blanks(rest), "=") {
-		kind, rest = "", s // a parameter, and no word before it
-	}
-	v.word = strings.ToLower(kind)
-	if end := blanks(rest); v.word == "" || end != "" && end[0] != ';' {
+	if v.word == "" || s != "" && s[0] != ';' {
 		v.repaired = true
 	}
-	rest = strings.TrimLeft(rest, " \t\r\n;:,\"")
-	extended := map[string]bool{}
-	for len(rest) > 0 && len(v.params) < maxParams {
-		var name, text string
-		name, rest = token(rest)
-		name = strings.ToLower(name)
-		after := blanks(rest)
-		if name == "" || !strings.HasPrefix(after, "=") {
-			v.repaired = true
-			_, rest, _ = strings.Cut(rest, ";")
-			rest = strings.TrimLeft(rest, " \t\r\n;")
-			continue
+	v.parameters(strings.TrimLeft(s, " \t\r\n;:,\""))
+	return v
+}
+
+// parameters reads the parameters in s. A value without quotation marks ends at a semicolon, or where another
+// parameter begins.
+func (v *structured) parameters(s string) {
+	found := append(parameterForm.FindAllStringSubmatchIndex(s, -1), []int{len(s)})
+	v.repaired = v.repaired || found[0][0] > 0
+	inPieces := map[string]bool{}
+	for i, m := range found[:len(found)-1] {
+		text, rest, _ := strings.Cut(s[m[1]:found[i+1][0]], ";")
+		text = strings.TrimSpace(text)
+		bad := false
+		if m[4] >= 0 {
+			text, rest, bad = escapes.Replace(s[m[4]:m[5]]), text+rest, m[6] == m[7]
+		} else {
+			bad = !tokenForm.MatchString(text)
 		}
-		var bad bool
-		text, rest, bad = parameter(blanks(after[1:]))
-		v.repaired = v.repaired || bad
-		rest = strings.TrimLeft(rest, " \t\r\n;")
+		separated := i == 0 || strings.Contains(s[m[0]:m[2]], ";")
+		v.repaired = v.repaired || bad || !separated || strings.TrimSpace(rest) != ""
+
+		name := strings.ToLower(s[m[2]:m[3]])
+		base, piece, ok := strings.Cut(name, "*")
+		if ok && piece == "" {
+			name += "0*" // the only piece
+		}
 		if old, twice := v.params[name]; !twice {
 			v.params[name] = text
-			if base, _, ok := strings.Cut(name, "*"); ok {
-				extended[base] = true
-			}
+			inPieces[base] = inPieces[base] || ok
 		} else if !strings.EqualFold(old, text) {
 			v.repeated = true
 		}
 	}
-	for name := range extended {
-		if text, ok := v.extended(name); ok {
+	for name, is := range inPieces {
+		if text, ok := v.extended(name); is && ok {
 			v.params[name] = text
 		}
 	}
-	return v
-}
-
-// maxParams bounds the parameters of a field, which has up to maxField bytes.
-const maxParams = 1000
-
-// parameter reads a value up to its semicolon. Without quotation marks it may have any characters;
-// a blank with a name and = after it ends it, too, as a semicolon is missing there.
-func parameter(s string) (value, rest string, repaired bool) {
-	if !strings.HasPrefix(s, `"`) {
-		end := strings.IndexByte(s, ';')
-		if end < 0 {
-			end = len(s)
-		}
-		value, rest = s[:end], s[end:]
-		for i, c := range value {
-			if c != ' ' && c != '\t' {
-				continue
-			}
-			if name, after := token(blanks(value[i:])); name != "" && strings.HasPrefix(after, "=") {
-				value, rest = s[:i], s[i:]
-				break
-			}
-		}
-		value = strings.TrimRight(value, " \t\r\n")
-		_, odd := token(value)
-		return value, rest, odd != "" || value == "" || rest != "" && rest[0] != ';'
-	}
-	var b strings.Builder
-	for i := 1; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"':
-			rest = blanks(s[i+1:])
-			return b.String(), rest, rest != "" && rest[0] != ';'
-		case c == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\'):
-			// A backslash before anything else is a literal: Windows writes folders of files.
-			i++
-			b.WriteByte(s[i])
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String(), "", true
 }
 
 // extended joins the pieces of a parameter, and decodes them (RFC 2231).
 func (v *structured) extended(name string) (string, bool) {
-	if text, ok := v.params[name+"*"]; ok {
-		charset, encoded, ok := cutCharset(text)
-		if !ok {
-			v.repaired = true
-		}
-		return v.percent(encoded, charset), true
-	}
-	var raw strings.Builder
-	charset, n := "", 0
-	for ; ; n++ {
+	var text strings.Builder
+	charset := ""
+	for n := 0; ; n++ {
 		key := name + "*" + strconv.Itoa(n)
-		text, ok := v.params[key]
+		piece, ok := v.params[key]
 		if !ok {
-			if text, ok = v.params[key+"*"]; !ok {
-				break
+			if piece, ok = v.params[key+"*"]; !ok {
+				return inUTF8(text.String(), charset), n > 0
 			}
-			if n == 0 {
-				charset, text, _ = cutCharset(text)
+			if parts := strings.SplitN(piece, "'", 3); n == 0 && len(parts) == 3 {
+				charset, piece = parts[0], parts[2]
+			} else if n == 0 {
+				v.repaired = true
 			}
-			text = v.percent(text, "")
+			if plain, err := url.PathUnescape(piece); err == nil {
+				piece = plain
+			} else {
+				v.repaired = true
+			}
 		}
-		raw.WriteString(text)
+		text.WriteString(piece)
 	}
-	return decoded2231(raw.String(), charset), n > 0
 }
 
-// cutCharset divides charset'language'text.
-func cutCharset(s string) (charset, text string, ok bool) {
-	charset, rest, ok := strings.Cut(s, "'")
-	if !ok {
-		return "", s, false
+// inUTF8 returns text of a charset in UTF-8, or as it is if the charset is not known.
+func inUTF8(s, charset string) string {
+	if e, err := htmlindex.Get(charset); err == nil {
+		if text, err := e.NewDecoder().String(s); err == nil {
+			return text
+		}
 	}
-	_, text, ok = strings.Cut(rest, "'")
-	if !ok {
-		return "", s, false
-	}
-	return charset, text, true
-}
-
-func (v *structured) percent(s, charset string) string {
-	text, err := url.PathUnescape(s)
-	if err != nil {
-		v.repaired = true
-		return s
-	}
-	return decoded2231(text, charset)
-}
-
-// decoded2231 is text of a charset in UTF-8, or as it is if the charset is not known.
-func decoded2231(s, charset string) string {
-	if charset == "" || utf8.ValidString(s) && strings.EqualFold(charset, "utf-8") {
-		return s
-	}
-	r, err := encodedWords.CharsetReader(charset, strings.NewReader(s))
-	if err != nil {
-		return s
-	}
-	b, err := io.ReadAll(r)
-	if err != nil {
-		return s
-	}
-	return string(b)
+	return s
 }

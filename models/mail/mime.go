@@ -47,7 +47,7 @@ type level struct {
 // the next is parsed. Its memory is bounded, whatever a message holds.
 type Parser struct {
 	lines   *bufio.Reader
-	header  []byte // header that is being read, of the message or a part
+	header  []byte // header that is being read, of the message or a part: a line for each field
 	field   int    // offset in header of its last field
 	skip    bool   // that field is too long, and is left out
 	levels  []level
@@ -166,9 +166,10 @@ func (p *Parser) scan(raw Content, m *Message) error {
 	return nil
 }
 
-// gather adds a line, or a piece of one, to the header.
+// gather adds a line, or a piece of one, to the header. It unfolds fields.
 func (p *Parser) gather(line []byte, begins bool) {
 	if begins && line[0] != ' ' && line[0] != '\t' {
+		p.header = append(p.header, '\n')
 		p.field, p.skip = len(p.header), false
 	}
 	if p.skip {
@@ -179,7 +180,7 @@ func (p *Parser) gather(line []byte, begins bool) {
 		p.header, p.skip = p.header[:p.field], true
 		return
 	}
-	p.header = append(p.header, line...)
+	p.header = append(p.header, bytes.TrimRight(line, "\r\n")...)
 }
 
 // divides reports whether the line is a delimiter of the multipart whose header is being read: that
@@ -191,7 +192,7 @@ func (p *Parser) divides(line []byte) bool {
 	}
 	p.divided++
 	// Another parser, since this is only a look: what it notes does not count.
-	e := (&Parser{}).readHeader(p.header, nil)
+	e := (&Parser{header: p.header}).readHeader(nil)
 	return e.boundary == string(rest)
 }
 
@@ -201,12 +202,12 @@ func (p *Parser) begin(off int64, m *Message) {
 	var e entity
 	switch {
 	case p.headEnd < 0:
-		e = p.readHeader(p.header, m)
+		e = p.readHeader(m)
 		p.top, p.headEnd = e, off
 	case len(p.leaves) > maxParts:
 		return // the message is not divided at all
 	default:
-		e = p.readHeader(p.header, nil)
+		e = p.readHeader(nil)
 	}
 	switch {
 	case e.boundary != "" && len(p.levels) < maxDepth:
