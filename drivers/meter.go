@@ -1,14 +1,12 @@
 package drivers
 
 import (
-	"context"
+	"sync"
 	"time"
-
-	"github.com/mailbench/mailbench/schemas"
 )
 
-// Cost is what calls to a store cost. A Meter counts rows and bytes read and written, sessions the
-// rest. Bytes are payload as Value.Size counts it: arguments of writes, and the
+// Cost is what calls to a store cost. Engines count the requests and the rows that they read for them. plan.Session
+// counts rows and bytes read and written. Bytes are payload as Value.Size counts it: arguments of writes, and the
 // columns of rows read.
 type Cost struct {
 	// Calls are the requests that went to the engine, without Retries. An operation of several
@@ -57,202 +55,87 @@ func (c *Cost) Add(d *Cost) {
 	c.BlobBytesWritten += d.BlobBytesWritten
 }
 
-// CostCounter is the Take of a session that counts its own calls.
-type CostCounter struct{ Cost Cost }
+// Meter counts what the calls of a session cost. The sessions of all engines have one (plan.Session), which begins and
+// ends each call.
+type Meter struct {
+	// Cost is what calls have cost since the last Take. Only the goroutine that runs the call changes it: others Count.
+	Cost Cost
+
+	mu        sync.Mutex
+	counted   Cost // by Count, since the call under way began
+	before    Cost // Cost when it began
+	began     time.Duration
+	repeating bool
+	clock     func() time.Duration
+	watch     func(st Statement, took time.Duration, calls int64)
+}
+
+// Count counts what requests have cost. Several goroutines of a call may count at the same time. A nil Meter counts
+// nothing.
+func (m *Meter) Count(c Cost) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counted.Add(&c)
+}
+
+// add adds to Cost what Count has counted.
+func (m *Meter) add() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Cost.Add(&m.counted)
+	m.counted = Cost{}
+}
+
+// Begin begins a call, which must end with End.
+func (m *Meter) Begin() {
+	m.before = m.Cost
+	if m.clock != nil {
+		m.began = m.clock()
+	}
+}
+
+// End ends a call of a statement. Of one that repeats an earlier call, Retries remain.
+func (m *Meter) End(st Statement) {
+	took := time.Duration(0)
+	if m.clock != nil {
+		took = m.clock() - m.began
+	}
+	m.add()
+	if m.repeating {
+		repeated := m.Cost
+		m.Cost = m.before
+		m.Cost.Retries = repeated.Retries + repeated.Calls - m.before.Calls
+		m.Cost.Throttled, m.Cost.Backoff = repeated.Throttled, repeated.Backoff
+	}
+	if m.watch != nil {
+		m.watch(st, took, m.Cost.Calls-m.before.Calls)
+	}
+}
 
 // Take implements Session.
-func (c *CostCounter) Take() Cost {
-	took := c.Cost
-	c.Cost = Cost{}
+func (m *Meter) Take() Cost {
+	m.add()
+	took := m.Cost
+	m.Cost = Cost{}
 	return took
 }
 
-// Repeater is a session that learns of calls that repeat earlier ones. Meter is one.
-type Repeater interface {
-	// Repeating says whether the calls from here on repeat earlier ones of the same operation.
-	Repeating(on bool)
-}
-
-// BlobCounter is a session that counts the requests of its model to a store of blobs. Meter is one.
-type BlobCounter interface {
-	// Blob counts one call, with the bytes that it read or wrote.
-	Blob(read, written int64)
-}
-
-// Meter is a Session that counts what passes through it, and takes from the session what that
-// counted. Calls that repeat earlier ones are Retries. They add nothing else but the rows that
-// they write: others' changes made the earlier calls fail, so how many there are depends on the
-// machine.
-type Meter struct {
-	Session
-	// Trace, if set, is called after each Read, Write and Batch, with the Calls it took.
-	Trace func(st Statement, calls int64)
-	// Clock, if set, is read before and after each Read, Write and Batch. Took is how long the last
-	// one took, with what its yield did.
-	Clock func() time.Duration
-	Took  time.Duration
-
-	cost      Cost
-	added     map[*schemas.Pattern]*additions
-	reading   *additions // of the read that runs
-	repeating bool
-	yield     func(row []Value) error
-	count     func(row []Value) error // m.row, bound once: the hot path allocates nothing
-}
-
-var (
-	_ Repeater    = (*Meter)(nil)
-	_ BlobCounter = (*Meter)(nil)
-)
-
-// NewMeter returns a meter over s.
-func NewMeter(s Session) *Meter {
-	m := &Meter{Session: s, added: make(map[*schemas.Pattern]*additions)}
-	m.count = m.row
-	return m
-}
-
-// Take returns what was counted since the last Take, and forgets it.
-func (m *Meter) Take() Cost {
-	c := m.cost
-	m.cost = Cost{}
-	return c
-}
-
-// Repeating implements Repeater.
+// Repeating implements Session.
 func (m *Meter) Repeating(on bool) { m.repeating = on }
 
-// Blob implements BlobCounter.
+// Blob implements Session.
 func (m *Meter) Blob(read, written int64) {
-	m.cost.BlobCalls++
-	m.cost.BytesRead += read
-	m.cost.BlobBytesRead += read
-	m.cost.BytesWritten += written
-	m.cost.BlobBytesWritten += written
+	m.Cost.BlobCalls++
+	m.Cost.BytesRead += read
+	m.Cost.BlobBytesRead += read
+	m.Cost.BytesWritten += written
+	m.Cost.BlobBytesWritten += written
 }
 
-// row counts a row, and yields it.
-func (m *Meter) row(row []Value) error {
-	if !m.repeating {
-		m.cost.RowsRead++
-		m.cost.BytesRead += m.bytes(m.reading, m.reading.rows, row)
-	}
-	return m.yield(row)
-}
-
-// measure makes a call of the session, and takes what it cost.
-func (m *Meter) measure(st Statement, call func() error) error {
-	var began time.Duration
-	if m.Clock != nil {
-		began = m.Clock()
-	}
-	err := call()
-	if m.Clock != nil {
-		m.Took = m.Clock() - began
-	}
-	c := m.Session.Take()
-	if m.repeating {
-		c = Cost{Retries: c.Calls + c.Retries, Throttled: c.Throttled, Backoff: c.Backoff}
-	}
-	m.cost.Add(&c)
-	if m.Trace != nil {
-		m.Trace(st, c.Calls)
-	}
-	return err
-}
-
-// additions returns the additions of a pattern. They are kept: the second call of a pattern allocates nothing.
-func (m *Meter) additions(p *schemas.Pattern) *additions {
-	a := m.added[p]
-	if a == nil {
-		a = newAdditions(p)
-		m.added[p] = a
-	}
-	return a
-}
-
-// Read implements Session.
-func (m *Meter) Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error {
-	m.yield, m.reading = yield, m.additions(st.Pattern())
-	return m.measure(st, func() error { return m.Session.Read(ctx, st, args, m.count) })
-}
-
-// Write implements Session.
-func (m *Meter) Write(ctx context.Context, st Statement, args []Value) (r Result, err error) {
-	err = m.measure(st, func() (err error) {
-		r, err = m.Session.Write(ctx, st, args)
-		return err
-	})
-	if err == nil && r.Applied {
-		a := m.additions(st.Pattern())
-		m.cost.RowsWritten++
-		m.cost.BytesWritten += m.bytes(a, a.args, args)
-	}
-	return r, err
-}
-
-// Batch implements Session.
-func (m *Meter) Batch(ctx context.Context, st Statement, parts []Call) error {
-	err := m.measure(st, func() error { return m.Session.Batch(ctx, st, parts) })
-	batch := m.additions(st.Pattern())
-	for i := 0; i < len(parts) && err == nil; i++ {
-		a := batch.parts[parts[i].Part]
-		m.cost.RowsWritten++
-		m.cost.BytesWritten += m.bytes(a, a.args, parts[i].Args)
-	}
-	return err
-}
-
-// bytes returns the size of values, and counts that of the additions among them, which are at these positions.
-func (m *Meter) bytes(a *additions, at []int, vs []Value) (all int64) {
-	for i := range vs {
-		all += int64(vs[i].Size())
-	}
-	if a.all {
-		m.cost.BytesAdded += all
-		return all
-	}
-	for _, i := range at {
-		if i < len(vs) { // a put may lack its last columns
-			m.cost.BytesAdded += int64(vs[i].Size())
-		}
-	}
-	return all
-}
-
-// additions say which values of a pattern's rows and arguments are additions to the model's document:
-// all if the pattern or its table is one, else those of columns that are.
-type additions struct {
-	all        bool
-	rows, args []int        // positions of the columns
-	parts      []*additions // of the parts of a batch
-}
-
-func newAdditions(p *schemas.Pattern) *additions {
-	a := &additions{all: p.Addition != "" && !p.Form}
-	for t := p.Table; t != nil; t = t.Parent {
-		a.all = a.all || t.Addition != ""
-	}
-	of, first := p.Columns, 0
-	if p.Element != nil {
-		of = []*schemas.Column{p.Element}
-	}
-	if !p.Kind.Reads() && p.Kind != schemas.Batch {
-		first = p.ArgLayout().Columns
-	}
-	var at []int
-	for i, c := range of {
-		if c.Addition != "" {
-			at = append(at, first+i)
-		}
-	}
-	if p.Kind.Reads() {
-		a.rows = at
-	} else {
-		a.args = at
-	}
-	for _, part := range p.Parts {
-		a.parts = append(a.parts, newAdditions(part.Pattern))
-	}
-	return a
+// Watch implements Session.
+func (m *Meter) Watch(clock func() time.Duration, watch func(st Statement, took time.Duration, calls int64)) {
+	m.clock, m.watch = clock, watch
 }

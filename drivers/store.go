@@ -10,6 +10,7 @@ package drivers
 
 import (
 	"context"
+	"time"
 
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
@@ -153,9 +154,17 @@ type Session interface {
 	// The calls take effect in the order of parts. An engine that cannot promise this of two parts that
 	// write one row refuses them. ErrNotApplied: the condition of a part does not hold.
 	Batch(ctx context.Context, st Statement, parts []Call) error
-	// Take returns what calls have cost since the last Take, and forgets it: all but the rows and
-	// bytes read and written.
+	// Take returns what calls have cost since the last Take, and forgets it.
 	Take() Cost
+	// Repeating says whether the calls from here on repeat earlier ones of the same operation. These calls are
+	// Retries. They add nothing else but the rows that they write: others' changes made the earlier calls fail, so
+	// how many there are depends on the machine.
+	Repeating(on bool)
+	// Blob counts one request of the model to a store of blobs, with the bytes that it read or wrote.
+	Blob(read, written int64)
+	// Watch has a function called after each Read, Write and Batch, with the time that it took by the clock, its yield
+	// included, and its Calls. Without a clock no time is measured; nil ends the watch.
+	Watch(clock func() time.Duration, watch func(st Statement, took time.Duration, calls int64))
 	// Close releases the session's buffers.
 	Close() error
 }

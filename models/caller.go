@@ -26,8 +26,6 @@ type Caller[M any] struct {
 
 	model   string
 	mailbox *M
-	again   drivers.Repeater    // S, if it counts repeated calls apart; else nil
-	blobs   drivers.BlobCounter // S, if it counts what goes to a store of blobs; else nil
 	args    []drivers.Value
 	row     func(m *M, row []drivers.Value) error
 	onRow   func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
@@ -42,24 +40,6 @@ type Caller[M any] struct {
 // Start makes c ready for the calls of a mailbox on session s. Errors name the model.
 func (c *Caller[M]) Start(model string, m *M, s drivers.Session) {
 	c.model, c.mailbox, c.S, c.onRow, c.onSeveral = model, m, s, c.oneRow, c.severalRow
-	c.again, _ = s.(drivers.Repeater)
-	c.blobs, _ = s.(drivers.BlobCounter)
-}
-
-// Blob counts one call of a store of blobs, with the bytes that it read or wrote.
-func (c *Caller[M]) Blob(read, written int64) {
-	if c.blobs != nil {
-		c.blobs.Blob(read, written)
-	}
-}
-
-// Repeating says whether the calls from here on repeat those of an attempt that failed because
-// others changed the same row. They are counted as retries and not as what the operation costs.
-// The model must end it before the operation ends.
-func (c *Caller[M]) Repeating(on bool) {
-	if c.again != nil {
-		c.again.Repeating(on)
-	}
 }
 
 // With returns the arguments in a buffer that the next call of With reuses.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -120,7 +119,7 @@ type retries struct {
 	most, left int
 	kind       writeKind
 	uncertain  bool
-	again      *atomic.Int64   // counts further attempts
+	meter      *drivers.Meter  // counts further attempts
 	ctx        context.Context // of the request
 }
 
@@ -139,7 +138,7 @@ func (r *retries) Attempt(q gocql.RetryableQuery) bool {
 func (r *retries) GetRetryType(err error) gocql.RetryType {
 	t := r.typeOf(err)
 	if t != gocql.Rethrow {
-		r.again.Add(1)
+		r.meter.Count(drivers.Cost{Retries: 1})
 	}
 	return t
 }

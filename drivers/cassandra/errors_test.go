@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,7 +171,7 @@ func attempts(ctx context.Context, r *retries, kind writeKind, errs ...error) (k
 
 func TestRetries(t *testing.T) {
 	lost, away := gocql.ErrConnectionClosed, refusal{gocql.ErrCodeUnavailable, "unavailable"}
-	r := &retries{most: 2, again: new(atomic.Int64)}
+	r := &retries{most: 2, meter: new(drivers.Meter)}
 	began := time.Now()
 	if _, last := attempts(context.Background(), r, plainWrite, lost, nil); writeError(last, r.kind, r.uncertain) != nil {
 		t.Errorf("an attempt that was lost and one that succeeded: %v", last)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -21,9 +20,6 @@ type session struct {
 	tolerant bool         // a value that cannot be decoded is yielded as a broken one
 	tracer   gocql.Tracer // if nil, requests are not traced
 	order    plan.Order
-	// Counts since the last Take: of requests, and of those that were sent again. Requests of one call may run in
-	// parallel.
-	requests, again atomic.Int64
 }
 
 var (
@@ -43,16 +39,13 @@ func (s *Store) Session() (drivers.Session, error) {
 // Tolerate implements drivers.Tolerant.
 func (s *session) Tolerate(on bool) { s.tolerant = on }
 
-// Take implements drivers.Session. Cassandra reports rows scanned for no call.
-func (s *session) Take() drivers.Cost {
-	n := s.requests.Swap(0)
-	return drivers.Cost{Calls: n, Retries: s.again.Swap(0), Unreported: min(n, 1)}
-}
+// oneRequest is the cost of a request. Cassandra reports rows scanned for none.
+var oneRequest = drivers.Cost{Calls: 1, Unreported: 1}
 
 // retries returns the policy of a request.
 func (s *session) retries(kind writeKind) retries {
 	most := s.store.settings.retries
-	return retries{most: most, left: most, kind: kind, again: &s.again}
+	return retries{most: most, left: most, kind: kind, meter: &s.Meter}
 }
 
 // inputs are the sources of the values that a request binds.
@@ -120,7 +113,7 @@ func (s *session) send(ctx context.Context, q *query, o *inputs) (*gocql.Iter, *
 	if q.repeatable(o.args) && r.retry.most > 0 {
 		request.RetryPolicy(&r.retry).Idempotent(true)
 	}
-	s.requests.Add(1)
+	s.Count(oneRequest)
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)
 	}
@@ -274,7 +267,7 @@ func (s *session) each(st *statement, q *query, it *gocql.Iter, do func(row []dr
 			err = do(row)
 		}
 		if err == nil && it.WillSwitchPage() { // the next row is on another page
-			s.requests.Add(1)
+			s.Count(oneRequest)
 		}
 	}
 	if cerr := it.Close(); err == nil {

@@ -259,7 +259,7 @@ func (s *session) oneBatch(ctx context.Context, st *statement, parts []drivers.C
 	if ctx.Done() != nil {
 		request = request.WithContext(ctx)
 	}
-	s.requests.Add(1)
+	s.Count(oneRequest)
 	applied, err := true, error(nil)
 	if kind != paxosWrite {
 		err = s.store.session.ExecuteBatch(request)

@@ -10,7 +10,7 @@
 //
 // The suite keeps the caller's side of the contract as strictly as the contract
 // allows. It overwrites arguments when a call has returned, and copies rows before
-// yield returns. Every call goes through a [drivers.Meter].
+// yield returns. Sessions count what calls cost in a [drivers.Meter].
 package drivertest
 
 import (
@@ -116,7 +116,7 @@ func (s *suite) client() *client {
 			s.Errorf("close a session: %v", err)
 		}
 	})
-	return &client{suite: s, fail: s.TB, session: drivers.NewMeter(session)}
+	return &client{suite: s, fail: s.TB, session: session}
 }
 
 // failer is the part of a test that a client needs. Rapid's tests have it too.
@@ -129,7 +129,7 @@ type failer interface {
 type client struct {
 	*suite
 	fail    failer
-	session *drivers.Meter
+	session drivers.Session
 }
 
 func (c *client) statement(pattern string) drivers.Statement {

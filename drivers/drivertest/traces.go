@@ -28,7 +28,7 @@ func traces(t testing.TB, open Open) {
 			t.Error(err)
 		}
 	}()
-	traced := &client{suite: c.suite, fail: t, session: drivers.NewMeter(session)}
+	traced := &client{suite: c.suite, fail: t, session: session}
 	work := func(runs ...func()) []drivers.Work {
 		var calls []int64
 		for _, run := range runs {

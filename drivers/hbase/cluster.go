@@ -114,8 +114,10 @@ func (c *cluster) close() {
 	}
 }
 
-func (c *cluster) newSender() *rpc.Sender {
-	return &rpc.Sender{Client: c.client, RPC: c.regions, Batched: c.batch > 1, Timeout: c.timeout, WAL: &c.wal}
+func (c *cluster) newSender(counts *drivers.Meter) *rpc.Sender {
+	return &rpc.Sender{
+		Client: c.client, RPC: c.regions, Batched: c.batch > 1, Timeout: c.timeout, WAL: &c.wal, Counts: counts,
+	}
 }
 
 // askMaster sends a request to the master.

@@ -37,7 +37,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	if scan.Table != nil {
 		err = s.Scan(ctx, scan, func(row []rpc.Cell) error {
 			for _, c := range row {
-				s.Count(1, 0)
+				s.Count(drivers.Cost{RowsExamined: 1})
 				if !cells || edits == nil {
 					edits = append(edits, t.newEdit(c.Row))
 				}
@@ -120,7 +120,7 @@ func (s *session) removeElements(ctx context.Context, st *statement, args []driv
 	if err != nil {
 		return err
 	}
-	s.Count(1, 0)
+	s.Count(drivers.Cost{RowsExamined: 1})
 	for _, c := range found {
 		for _, w := range st.lists {
 			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {

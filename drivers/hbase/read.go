@@ -33,8 +33,9 @@ var (
 )
 
 func newSession(c *cluster) *session {
-	s := &session{Sender: c.newSender()}
+	s := new(session)
 	s.Init(&c.Gate, s)
+	s.Sender = c.newSender(&s.Meter)
 	return s
 }
 
@@ -64,14 +65,13 @@ type reading struct {
 	args []drivers.Value
 	scan rpc.Range // what it reads, without the bounds
 
-	bounds      plan.Range
-	columns     decoder
-	key         []drivers.Value // primary key of the current row
-	vals        []drivers.Value // its columns
-	statics     []drivers.Value // the static columns of its partition
-	keyBytes    []byte          // bytes of decoded key columns that are not raw
-	staticsOf   []byte          // row key of the partition whose static columns are in statics
-	rowsScanned int64           // rows or cells that HBase has read
+	bounds    plan.Range
+	columns   decoder
+	key       []drivers.Value // primary key of the current row
+	vals      []drivers.Value // its columns
+	statics   []drivers.Value // the static columns of its partition
+	keyBytes  []byte          // bytes of decoded key columns that are not raw
+	staticsOf []byte          // row key of the partition whose static columns are in statics
 
 	// Of wide HBase rows, whose cells are rows:
 	row             []byte      // the HBase row whose key is decoded
@@ -90,15 +90,13 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.tolerant},
 		key: all[:k:k], vals: all[k:],
 	}
-	unreported := int64(0)
-	defer func() { s.Count(r.rowsScanned, unreported) }()
 	if !st.cells {
 		r.scan.Left = r.Left
 	}
 	if len(p.Filter) > 0 {
 		r.scan.Filter = st.filter(args[st.Layout.Filter:])
 		if st.cells { // HBase does not report how many cells a filter drops
-			unreported = 1
+			s.Cost.Unreported++
 		}
 	}
 	fixed := args[:len(p.By):len(p.By)]
@@ -156,7 +154,7 @@ func (r *reading) getElement(fixed []drivers.Value) error {
 	if _, err := r.columns.decode(&st.view, cells, r.vals); err != nil || len(r.columns.elems) != 2 {
 		return err
 	}
-	r.rowsScanned++
+	r.Cost.RowsExamined++
 	return r.Yield(r.columns.elems[1:])
 }
 
@@ -307,7 +305,7 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 		if err != nil {
 			return err
 		}
-		r.rowsScanned += int64(len(cells))
+		r.Cost.RowsExamined += int64(len(cells))
 		if err := r.takeListed(cells, some, len(fixed)-rows); err != nil {
 			return err
 		}
@@ -337,7 +335,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 		return nil
 	}
 	if !r.scan.Filtered { // else HBase's scan metrics count them
-		r.rowsScanned++
+		r.Cost.RowsExamined++
 	}
 	exists, err := r.columns.decode(&r.st.view, cells, r.vals)
 	switch {
@@ -359,7 +357,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 func (r *reading) takeCells(cells []rpc.Cell) error {
 	for i := range cells {
 		c := &cells[i]
-		r.rowsScanned++
+		r.Cost.RowsExamined++
 		if len(r.skipRow) > 0 && bytes.Equal(c.Row, r.skipRow) &&
 			(len(r.skipTo) == 0 || bytes.Compare(c.Qualifier, r.skipTo) < 0) {
 			continue
@@ -443,7 +441,7 @@ func (r *reading) readStatics() error {
 	r.statics, r.staticsOf = make([]drivers.Value, view.n), key
 	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
 	if err == nil && len(cells) > 0 {
-		r.rowsScanned++
+		r.Cost.RowsExamined++
 		d := decoder{tolerant: r.tolerant} // that of r has the values of the row
 		_, err = d.decode(view, cells, r.statics)
 	}

@@ -337,7 +337,7 @@ func readInfo(ctx context.Context, url string, into any) (why string) {
 // divide returns the row keys at which n parts of a scan begin, between the table's first and last row key. A part may
 // cover several regions, and a region may have several parts. A wide row is in one part with all its cells.
 func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte, err error) {
-	sender := s.newSender()
+	sender := s.newSender(nil)
 	first, err := scan.edge(ctx, sender, nil, false)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 // session runs the calls of one worker.
 type session struct {
 	plan.Session[*statement]
-	drivers.CostCounter
 	store *store
 	row   []drivers.Value // the row that is yielded, or that a write returns
 }

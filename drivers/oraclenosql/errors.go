@@ -91,7 +91,7 @@ type retries struct {
 	repeats   bool // the next request of the call was sent before
 	disturbed bool // others have changed the rows of a write, which is made again
 
-	drivers.CostCounter
+	meter      *drivers.Meter
 	credential *credential // nil without a login
 }
 
@@ -103,10 +103,9 @@ func (r *retries) begin(again bool) { r.again, r.uncertain, r.repeats = again, f
 // count counts a request. Oracle does not report how many rows it scanned for it.
 func (r *retries) count() {
 	if r.repeats || r.disturbed {
-		r.Cost.Retries++
+		r.meter.Count(drivers.Cost{Retries: 1})
 	} else {
-		r.Cost.Calls++
-		r.Cost.Unreported++
+		r.meter.Count(drivers.Cost{Calls: 1, Unreported: 1})
 	}
 	r.repeats = false
 }
@@ -124,7 +123,7 @@ func (r *retries) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
 		r.credential.refused = true // the next attempt logs in again
 	}
 	if throttles(err) {
-		r.Cost.Throttled++
+		r.meter.Count(drivers.Cost{Throttled: 1})
 	}
 	if !refused {
 		r.uncertain = true
@@ -151,7 +150,7 @@ func (r *retries) Delay(_ nosqldb.Request, times uint, err error) {
 	d := delay(times)
 	time.Sleep(d)
 	if throttles(err) {
-		r.Cost.Backoff += d
+		r.meter.Count(drivers.Cost{Backoff: d})
 	}
 }
 

@@ -203,13 +203,14 @@ func (s *settings) connections() (*http.Transport, error) {
 
 // newSlot returns a slot with an SDK client of its own: a client may be used by several
 // goroutines only in part (it writes its topology without a lock, client.go setTopologyInfo).
-func (s *Store) newSlot() (*slot, error) {
+// meter counts its requests, if it is not nil.
+func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	endpoint := s.endpoints[s.clients%len(s.endpoints)]
 	s.clients++
 	sl := &slot{
-		store: s, retry: &retries{most: s.retries}, tolerant: new(bool),
+		store: s, retry: &retries{most: s.retries, meter: meter}, tolerant: new(bool),
 	}
 	sl.transport = &transport{base: s.base, version: &s.version, retry: sl.retry}
 	c := nosqldb.Config{

@@ -50,9 +50,10 @@ func (s *Store) Session() (drivers.Session, error) {
 
 func (s *Store) session() (*session, error) {
 	return plan.Call(&s.gate, "open a session", func() (*session, error) {
-		sl, err := s.newSlot()
-		se := &session{slot: sl}
+		se := new(session)
 		se.Init(&s.gate, se)
+		var err error
+		se.slot, err = s.newSlot(&se.Meter)
 		return se, err
 	})
 }
@@ -61,7 +62,7 @@ func (s *Store) session() (*session, error) {
 // (plan.InOrder).
 func (s *session) slots(width int) error {
 	for len(s.more) < width {
-		sl, err := s.store.newSlot()
+		sl, err := s.store.newSlot(&s.Meter)
 		if err != nil {
 			return err
 		}
@@ -69,16 +70,6 @@ func (s *session) slots(width int) error {
 		s.more = append(s.more, sl)
 	}
 	return nil
-}
-
-// Take implements drivers.Session.
-func (s *session) Take() drivers.Cost {
-	cost := s.retry.Take()
-	for _, sl := range s.more {
-		own := sl.retry.Take()
-		cost.Add(&own)
-	}
-	return cost
 }
 
 // Tolerate implements drivers.Tolerant.

@@ -78,7 +78,7 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	if s.login != nil {
 		s.login.endpoints, s.login.over, s.login.timeout = s.endpoints, s.base, s.timeout
 	}
-	if s.ddl, err = s.newSlot(); err != nil {
+	if s.ddl, err = s.newSlot(nil); err != nil {
 		return nil, err
 	}
 	if _, err := s.list(ctx); err != nil {

@@ -81,7 +81,7 @@ var (
 )
 
 // work counts what the calls of a traced session did. The numbers come from the statistics of
-// its iterators, requests and rows from the session's counter. A Get of Pebble has no statistics.
+// its iterators, requests and rows from the session's meter. A Get of Pebble has no statistics.
 type work struct {
 	all    []drivers.Work
 	looked int // number of keys at which rowIter stopped

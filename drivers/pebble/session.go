@@ -15,7 +15,6 @@ import (
 // call allocates nothing of its own.
 type session struct {
 	plan.Session[*statement]
-	drivers.CostCounter
 	store       *Store
 	db          *pebble.DB
 	batch       *pebble.Batch // what the current write does

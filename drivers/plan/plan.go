@@ -24,6 +24,7 @@ type Plan struct {
 	args    []schemas.Arg
 	checks  []check // one for each of args
 	parts   []Plan  // those of a batch
+	added   additions
 	// from and to bound a part of a scan by encoded keys: from <= key < to. nil is no bound. Range.Set keeps within them.
 	from, to []byte
 	// Layout says where each group of a call's arguments begins.
@@ -40,7 +41,7 @@ const noKind schemas.Kind = 255
 
 // Of returns the plan of a pattern.
 func Of(p *schemas.Pattern) Plan {
-	own := Plan{pattern: p, Layout: p.ArgLayout()}
+	own := Plan{pattern: p, Layout: p.ArgLayout(), added: additionsOf(p)}
 	switch {
 	case p.Kind == schemas.Batch:
 		own.method = byBatch
@@ -61,6 +62,49 @@ func Of(p *schemas.Pattern) Plan {
 		own.parts = append(own.parts, Of(part.Pattern))
 	}
 	return own
+}
+
+// additions say which values of a pattern's rows, or of a write's arguments, are additions to the model's document:
+// all if the pattern or its table is one, else those at the positions.
+type additions struct {
+	all bool
+	at  []int
+}
+
+func additionsOf(p *schemas.Pattern) additions {
+	a := additions{all: p.Addition != "" && !p.Form}
+	for t := p.Table; t != nil; t = t.Parent {
+		a.all = a.all || t.Addition != ""
+	}
+	of, first := p.Columns, 0
+	if p.Element != nil {
+		of = []*schemas.Column{p.Element}
+	}
+	if !p.Kind.Reads() {
+		first = p.ArgLayout().Columns
+	}
+	for i, c := range of {
+		if c.Addition != "" {
+			a.at = append(a.at, first+i)
+		}
+	}
+	return a
+}
+
+// sizes returns the size of a row or of a write's arguments, and that of the additions among them.
+func (p *Plan) sizes(vs []drivers.Value) (all, added int64) {
+	for i := range vs {
+		all += int64(vs[i].Size())
+	}
+	if p.added.all {
+		return all, all
+	}
+	for _, i := range p.added.at {
+		if i < len(vs) { // a put may lack its last columns
+			added += int64(vs[i].Size())
+		}
+	}
+	return all, added
 }
 
 // Pattern implements drivers.Statement.

@@ -128,14 +128,16 @@ type Runner[S Statement] interface {
 	RunBatch(ctx context.Context, st S, parts []drivers.Call) error
 }
 
-// Session is the drivers.Session of all engines: it checks calls and has a Runner run them. An engine's session embeds
-// it.
+// Session is the drivers.Session of all engines: it checks calls, has a Runner run them, and counts rows and bytes. An
+// engine's session embeds it, and counts its requests and the rows that they read in the Meter.
 type Session[S Statement] struct {
+	drivers.Meter
 	gate   *Gate
 	runner Runner[S]
 	closed bool
 
 	// The read under way.
+	plan        *Plan
 	ctx         context.Context
 	yield       func(row []drivers.Value) error
 	limit, rows int64
@@ -168,11 +170,12 @@ var wrongMethod = [...]error{
 	byBatch: errors.New("it is not a batch: run it with Read, or Write"),
 }
 
-// enter begins a call of a method, which must end with the gate's Leave. It checks all that an engine need not check;
-// parts are those of a batch.
+// enter begins a call of a method, which must end with the Meter's End and the gate's Leave. It checks all that an
+// engine need not check; parts are those of a batch.
 func (s *Session[S]) enter(ctx context.Context, m method, stmt drivers.Statement, args []drivers.Value,
 	parts []drivers.Call,
 ) (st S, p *Plan, err error) {
+	s.Begin()
 	st, ok := stmt.(S)
 	if ok {
 		p = st.base()
@@ -220,13 +223,13 @@ func (s *Session[S]) Read(
 		return err
 	}
 	defer s.gate.Leave()
-	s.ctx, s.yield, s.limit, s.rows, s.yielded = ctx, yield, p.Limit(args), 0, nil
-	if s.limit == 0 {
-		return nil
+	s.plan, s.ctx, s.yield, s.limit, s.rows, s.yielded = p, ctx, yield, p.Limit(args), 0, nil
+	if s.limit != 0 {
+		err = s.runner.RunRead(ctx, st, args)
 	}
-	err = s.runner.RunRead(ctx, st, args)
 	s.ctx, s.yield = nil, nil
 	clear(s.row)
+	s.End(stmt)
 	switch {
 	case s.yielded != nil:
 		return s.yielded
@@ -256,6 +259,10 @@ func (s *Session[S]) Row(outs []Output, key, vals, statics []drivers.Value) []dr
 // Yield passes a row to the caller of the read under way. It returns an error if the read must end: it has its limit of
 // rows, its context has ended, or the caller wants no more.
 func (s *Session[S]) Yield(row []drivers.Value) error {
+	s.Cost.RowsRead++
+	size, added := s.plan.sizes(row)
+	s.Cost.BytesRead += size
+	s.Cost.BytesAdded += added
 	if s.yielded = s.yield(row); s.yielded != nil {
 		return s.yielded
 	}
@@ -284,10 +291,22 @@ func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []d
 	}
 	defer s.gate.Leave()
 	r, err := s.runner.RunWrite(ctx, st, args)
-	if err != nil {
+	s.End(stmt)
+	switch {
+	case err != nil:
 		err = s.failed(p, err)
+	case r.Applied:
+		s.wrote(p, args)
 	}
 	return r, err
+}
+
+// wrote counts a row that was written, when the call's time is over.
+func (s *Session[S]) wrote(p *Plan, args []drivers.Value) {
+	s.Cost.RowsWritten++
+	size, added := p.sizes(args)
+	s.Cost.BytesWritten += size
+	s.Cost.BytesAdded += added
 }
 
 // Batch implements drivers.Session. All parts are checked before any runs.
@@ -297,11 +316,15 @@ func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []
 		return err
 	}
 	defer s.gate.Leave()
-	if len(parts) == 0 {
-		return nil
+	if len(parts) > 0 {
+		err = s.runner.RunBatch(ctx, st, parts)
 	}
-	if err := s.runner.RunBatch(ctx, st, parts); err != nil {
+	s.End(stmt)
+	if err != nil {
 		return s.failed(p, err)
+	}
+	for i := range parts {
+		s.wrote(&p.parts[parts[i].Part], parts[i].Args)
 	}
 	return nil
 }

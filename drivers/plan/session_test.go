@@ -21,7 +21,6 @@ type statement struct{ plan.Plan }
 // session is a session of an engine that only notes what runs.
 type session struct {
 	plan.Session[*statement]
-	drivers.CostCounter
 	ran  []string
 	rows int
 	err  error

@@ -16,7 +16,7 @@ type reader struct {
 	*check
 	scan    *schemas.Pattern
 	key     int // number of key columns, which come first in a row
-	meter   *drivers.Meter
+	session drivers.Session
 	sides   []*side
 	pending []record // by side: rows with the same digest become one record; one without rows is none
 	own     findings // of the part that is read
@@ -39,7 +39,7 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, 
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{check: c, scan: scan, meter: drivers.NewMeter(c.Pace.Session(session))}
+	r := &reader{check: c, scan: scan, session: c.Pace.Session(session)}
 	r.records.journal = c.Journal
 	r.skips, _ = session.(drivers.Skipper)
 	r.key = len(scan.Table.Key())
@@ -81,7 +81,7 @@ func (r *reader) close() error {
 			errs = append(errs, l.session.Close())
 		}
 	}
-	return errors.Join(append(errs, r.meter.Close())...)
+	return errors.Join(append(errs, r.session.Close())...)
 }
 
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
@@ -89,7 +89,7 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.own.by = make(map[findingKey]*Finding)
 	r.part = &donePart{Round: r.records.of.round}
 	n := 0
-	err := r.meter.Read(ctx, st, nil, func(row []drivers.Value) error {
+	err := r.session.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {
 			r.progress()
 		}
@@ -121,7 +121,7 @@ func (r *reader) skipped() {
 }
 
 func (r *reader) progress() {
-	cost := r.meter.Take()
+	cost := r.session.Take()
 	r.rows.Add(cost.RowsRead)
 	r.bytes.Add(cost.BytesRead)
 	r.part.Rows += cost.RowsRead

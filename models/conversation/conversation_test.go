@@ -29,7 +29,7 @@ func start(t testing.TB) *world {
 	w := &world{World: modeltest.NewWorld(t, Model())}
 	w.setClock(time.Date(2013, 4, 3, 7, 3, 20, 0, time.UTC))
 	w.mb = w.Mailbox(w.Bind(models.Options{})).(*mailbox)
-	w.Meter.Trace = func(st drivers.Statement, _ int64) {
+	w.Meter.Watch(nil, func(st drivers.Statement, _ time.Duration, _ int64) {
 		name := st.Pattern().Name
 		switch p := st.Emulates(); {
 		case p == st.Pattern():
@@ -38,7 +38,7 @@ func start(t testing.TB) *world {
 			name += " for " + p.Name
 		}
 		w.patterns = append(w.patterns, name)
-	}
+	})
 	return w
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -177,12 +178,12 @@ func TestWindow(t *testing.T) {
 	w := start(t, modeltest.Sized(10, 0))
 	in := w.user("a@example.org", "inbox").Folders[0]
 	var at []int64
-	w.Meter.Session = &windows{Session: w.Meter.Session, at: &at}
-	w.Meter.Trace = func(st drivers.Statement, calls int64) {
+	w.mb.S = &windows{Session: w.mb.S, at: &at}
+	w.Meter.Watch(nil, func(st drivers.Statement, _ time.Duration, calls int64) {
 		if st.Pattern().Name == "chunks" {
 			at = append(at, calls)
 		}
-	}
+	})
 	h := w.deliverFile(in, pattern(105))
 	if want := []int64{4, 4, 3}; !slices.Equal(at, want) {
 		t.Errorf("11 chunks are written in windows of %v, want %v", at, want)

@@ -146,7 +146,7 @@ func TestAuditWithoutChecksum(t *testing.T) {
 	d.Text = content(2500)
 	message := messageOf(w.deliver(d.Message())[0])
 	parts := []drivers.Value{drivers.Text("ann@example.org"), message, drivers.Text("parts")}
-	_, err := w.Meter.Session.Write(t.Context(), w.mb.columnDelete, parts)
+	_, err := w.Meter.Write(t.Context(), w.mb.columnDelete, parts)
 	w.Must(err)
 	for n, length := range []int{1000, 999} {
 		w.run(w.mb.blocksPut, drivers.Call{Part: only, Args: []drivers.Value{
@@ -170,20 +170,20 @@ func TestFailedDelivery(t *testing.T) {
 			w.Must(err)
 			w.deliver(draft(0).Message())
 			before := w.audit()
-			session := w.Meter.Session
+			session := w.mb.S
 			deliver := func() error {
 				return w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{w.a.Folders[0], b.Folders[0]},
 					make([]models.Handle, 2))
 			}
-			w.Meter.Session = &failing{Session: session, pattern: step, nth: nth}
+			w.mb.S = &failing{Session: session, pattern: step, nth: nth}
 			if err := deliver(); !errors.Is(err, errDown) || errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s fails: error is %v", step, err)
 			}
-			w.Meter.Session = session
+			w.mb.S = session
 			if diff := cmp.Diff(before, w.audit()); diff != "" {
 				t.Errorf("%s %d fails: the delivery left something (-before +after):\n%s", step, nth, diff)
 			}
-			w.Meter.Session = &failing{Session: &failing{Session: session, pattern: step, nth: nth}, pattern: "erase"}
+			w.mb.S = &failing{Session: &failing{Session: session, pattern: step, nth: nth}, pattern: "erase"}
 			if err := deliver(); !errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s %d fails and cannot be taken back: error is %v, want %q", step, nth, err, drivers.ErrUnknown)
 			}

@@ -140,7 +140,7 @@ func TestAuditOfFiles(t *testing.T) {
 		{"longer, and without a checksum", func(w *world, f string) error {
 			id := w.Rows("MessageMetadata.columns")[0][1]
 			args := []drivers.Value{drivers.Text("ann@example.org"), id, drivers.Text("parts")}
-			_, err := w.Meter.Session.Write(w.Context(), w.mb.columnDelete, args)
+			_, err := w.Meter.Write(w.Context(), w.mb.columnDelete, args)
 			return errors.Join(err, appendTo(f, "x"))
 		}, models.Audit{BrokenBodies: 1}},
 		{"changed", func(_ *world, f string) error {

@@ -196,7 +196,7 @@ func (m *mailbox) putOutside(id [16]byte, raw mail.Content) (sum uint32, err err
 	if err := w.Commit(); err != nil {
 		return 0, fmt.Errorf("write a blob in %s: %w", blobs.FSLocal, err)
 	}
-	m.Blob(0, size)
+	m.S.Blob(0, size)
 	return sum, nil
 }
 
@@ -227,7 +227,7 @@ func (m *mailbox) fetchOutside(n int64) error {
 	each := int64(m.blockSize)
 	b := m.window(min(each, m.readingSize-n*each))
 	got, err := m.outside.ReadAt(m.reading, b, n*each)
-	m.Blob(int64(got), 0)
+	m.S.Blob(int64(got), 0)
 	switch {
 	case errors.Is(err, blobs.ErrMissing):
 		return nil // the reader says that it is missing
@@ -242,7 +242,7 @@ func (m *mailbox) dropBody(ctx context.Context, id [16]byte, outside bool, block
 	if !outside {
 		return m.dropBlocks(ctx, id, blocks)
 	}
-	m.Blob(0, 0)
+	m.S.Blob(0, 0)
 	if err := m.outside.Remove(id); err != nil {
 		return fmt.Errorf("remove a blob in %s: %w", blobs.FSLocal, err)
 	}

@@ -67,7 +67,7 @@ func (w *world) audit() models.Audit {
 // run runs a statement of the model without the model.
 func (w *world) run(stmt drivers.Statement, calls ...drivers.Call) {
 	w.Helper()
-	w.Must(w.Meter.Session.Batch(w.Context(), stmt, calls))
+	w.Must(w.Meter.Batch(w.Context(), stmt, calls))
 }
 
 // failing is a session in which the batch of one pattern fails that is the nth

@@ -202,9 +202,9 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 		}
 		return res.Row[0].Int64(), nil
 	}
-	defer m.Repeating(false)
+	defer m.S.Repeating(false)
 	for attempt := 1; ; attempt++ {
-		m.Repeating(attempt > 1)
+		m.S.Repeating(attempt > 1)
 		was, err := m.number(ctx, f, number)
 		if err != nil {
 			return 0, err

@@ -42,25 +42,25 @@ func TestFailure(t *testing.T) {
 			w := newWorld(t, modeltest.Sized(1000, 0), wrap)
 			in, work := w.a.Folders[0], w.a.Folders[1]
 			hs := append(w.deliver(message(3000), in), w.deliver(message(3000), in)...)
-			before, session := w.audit(), w.Meter.Session
+			before, session := w.audit(), w.mb.S
 			run := func() error {
 				if x.op == "move" {
 					return w.mb.Move(t.Context(), in, work, hs, make([]models.Handle, 2))
 				}
 				return w.mb.Deliver(t.Context(), message(x.text), []*models.Folder{in, work}, make([]models.Handle, 2))
 			}
-			w.Meter.Session = &failing{Session: session, pattern: x.step, nth: nth}
+			w.mb.S = &failing{Session: session, pattern: x.step, nth: nth}
 			if err := run(); !errors.Is(err, errDown) || errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s %d of a %s fails: error is %v", x.step, nth, x.op, err)
 			}
-			w.Meter.Session = session
+			w.mb.S = session
 			if diff := cmp.Diff(before, w.audit()); diff != "" {
 				t.Errorf("%s %d of a %s fails: something changed (-before +after):\n%s", x.step, nth, x.op, diff)
 			}
 			if x.step == "next_uid" {
 				continue // there is nothing to take back from the first
 			}
-			w.Meter.Session = &failing{Session: &failing{Session: session, pattern: x.step, nth: nth}, pattern: "remove"}
+			w.mb.S = &failing{Session: &failing{Session: session, pattern: x.step, nth: nth}, pattern: "remove"}
 			if err := run(); !errors.Is(err, drivers.ErrUnknown) {
 				t.Errorf("%s %d of a %s fails and cannot be taken back: error is %v, want %q", x.step, nth, x.op, err,
 					drivers.ErrUnknown)
@@ -117,7 +117,7 @@ func TestAudit(t *testing.T) {
 			drivers.Blob([]byte("short")),
 		}, drivers.Value{}, models.Audit{}}, // already broken
 	} {
-		if _, err := w.Meter.Session.Write(t.Context(), x.stmt, x.args); err != nil {
+		if _, err := w.Meter.Write(t.Context(), x.stmt, x.args); err != nil {
 			t.Fatalf("%s: %v", x.name, err)
 		}
 		want := clean
@@ -138,7 +138,7 @@ func TestAudit(t *testing.T) {
 			{Part: removeMessage, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
 			{Part: removeData, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
 		}
-		w.Must(w.Meter.Session.Batch(t.Context(), w.mb.remove, remove))
+		w.Must(w.Meter.Batch(t.Context(), w.mb.remove, remove))
 	}
 	var o models.Opened
 	if err := w.mb.Open(t.Context(), in, h[0], &o); !errors.Is(err, models.ErrBroken) {

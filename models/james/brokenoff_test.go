@@ -56,7 +56,7 @@ func TestOneWriteBrokenOff(t *testing.T) {
 	must(err)
 	t.Cleanup(func() { raw.Close() })
 	client := &mortal{raw, 1000}
-	mb := b.Mailbox(drivers.NewMeter(client)).(*mailbox)
+	mb := b.Mailbox(client).(*mailbox)
 	a, err := mb.CreateUser(t.Context(), "ann@example.org", []string{"INBOX", "Work"})
 	must(err)
 	in, work := a.Folders[0], a.Folders[1]

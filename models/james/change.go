@@ -255,9 +255,9 @@ func (o *oneWrite) inOne(size, chunk int64) bool {
 // given, so it is not tried again: another delivery may have it.
 func (m *mailbox) putIf(ctx context.Context, f *models.Folder, uid int64, r *record, body drivers.Value,
 ) (int64, error) {
-	defer m.Repeating(false)
+	defer m.S.Repeating(false)
 	for attempt := 1; ; attempt++ {
-		m.Repeating(attempt > 1)
+		m.S.Repeating(attempt > 1)
 		m.counts[lastUID] = drivers.Value{}
 		if err := m.Read(ctx, m.lwt.last, m.With(key(f)), (*mailbox).numbersRow); err != nil {
 			return 0, err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
@@ -37,23 +38,22 @@ func TestOneWriteLive(t *testing.T) {
 	must(err)
 	b, err := bind(t.Context(), p, models.Options{Node: 1})
 	must(err)
-	worker := func() (*mailbox, *drivers.Meter) {
+	worker := func() (*mailbox, drivers.Session) {
 		session, err := st.Session()
 		must(err)
 		t.Cleanup(func() { session.Close() })
-		meter := drivers.NewMeter(session)
-		return b.Mailbox(meter).(*mailbox), meter
+		return b.Mailbox(session).(*mailbox), session
 	}
-	mb, meter := worker()
+	mb, session := worker()
 	a, err := mb.CreateUser(t.Context(), "ann@example.org", []string{"INBOX", "Work"})
 	must(err)
 	in, work := a.Folders[0], a.Folders[1]
 
 	var ran []string
-	meter.Trace = func(st drivers.Statement, _ int64) { ran = append(ran, st.Pattern().Name) }
+	session.Watch(nil, func(st drivers.Statement, _ time.Duration, _ int64) { ran = append(ran, st.Pattern().Name) })
 	h := make([]models.Handle, 1)
 	must(mb.Deliver(t.Context(), message(100), []*models.Folder{in}, h))
-	meter.Trace = nil
+	session.Watch(nil, nil)
 	if want := []string{"last_uid", "message_if", "numbers", "count_if"}; !slices.Equal(ran, want) {
 		t.Errorf("a delivery runs %v, want %v", ran, want)
 	}

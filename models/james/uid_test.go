@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -43,7 +44,7 @@ func TestConcurrentUIDs(t *testing.T) {
 			got := make([][]uint64, workers)
 			var wg sync.WaitGroup
 			for i := range workers {
-				mb := w.bound.Mailbox(drivers.NewMeter(w.Session()))
+				mb := w.bound.Mailbox(w.Session())
 				wg.Go(func() {
 					h := make([]models.Handle, 1)
 					for range each {
@@ -71,7 +72,9 @@ func TestConcurrentUIDs(t *testing.T) {
 				t.Errorf("%d messages are counted, want %d", n, workers*each)
 			}
 			emulated := false
-			w.Meter.Trace = func(st drivers.Statement, _ int64) { emulated = emulated || st.Emulates() != nil }
+			w.Meter.Watch(nil, func(st drivers.Statement, _ time.Duration, _ int64) {
+				emulated = emulated || st.Emulates() != nil
+			})
 			w.deliver(message(10), in)
 			if emulated != (wrap != nil) {
 				t.Errorf("a call is emulated: %v", emulated)
@@ -107,8 +110,8 @@ func TestRetries(t *testing.T) {
 	if want.Calls == 0 || want.Retries != 0 {
 		t.Fatalf("a delivery costs %+v", want)
 	}
-	other := w.bound.Mailbox(drivers.NewMeter(w.Session()))
-	w.Meter.Session = &rival{w.Meter.Session, func() {
+	other := w.bound.Mailbox(w.Session())
+	w.mb.S = &rival{w.mb.S, func() {
 		w.Must(other.Deliver(t.Context(), message(10), []*models.Folder{in}, make([]models.Handle, 1)))
 	}}
 	w.deliver(message(10), in)

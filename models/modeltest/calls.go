@@ -33,7 +33,7 @@ type script struct {
 	*fixture
 	*call
 	out   strings.Builder
-	meter *drivers.Meter
+	meter drivers.Session
 	calls []string // patterns run since the last step
 
 	users []*models.Account // ann, bob and cat
@@ -41,22 +41,25 @@ type script struct {
 }
 
 func newScript(f *fixture) *script {
-	sc := &script{fixture: f, meter: drivers.NewMeter(f.Session())}
-	sc.meter.Trace = func(st drivers.Statement, calls int64) {
-		name := st.Pattern().Name
-		switch p := st.Emulates(); {
-		case p == st.Pattern():
-			name += " (emulated)"
-		case p != nil:
-			name += " for " + p.Name
-		}
-		if calls > 1 {
-			name += fmt.Sprintf(" (%d calls)", calls)
-		}
-		sc.calls = append(sc.calls, name)
-	}
+	sc := &script{fixture: f, meter: f.Session()}
+	sc.meter.Watch(nil, sc.ran)
 	sc.call = newCall(f.ctx, f.bound.Mailbox(sc.meter), &models.Account{Address: "nobody@example.org"})
 	return sc
+}
+
+// ran notes a pattern that ran.
+func (sc *script) ran(st drivers.Statement, _ time.Duration, calls int64) {
+	name := st.Pattern().Name
+	switch p := st.Emulates(); {
+	case p == st.Pattern():
+		name += " (emulated)"
+	case p != nil:
+		name += " for " + p.Name
+	}
+	if calls > 1 {
+		name += fmt.Sprintf(" (%d calls)", calls)
+	}
+	sc.calls = append(sc.calls, name)
 }
 
 // step runs one operation and writes down what it cost.

@@ -148,13 +148,13 @@ func testSeveralAtOnce(t *testing.T, s *suite) {
 			sc.clock.advance(time.Second)
 			must(t, sc.mb.Deliver(sc.ctx, sample(i).Message(), []*models.Folder{in}, hs[i:i+1]))
 		}
-		trace, reads := sc.meter.Trace, int64(0)
-		sc.meter.Trace = func(st drivers.Statement, calls int64) {
-			trace(st, calls)
+		reads := int64(0)
+		sc.meter.Watch(nil, func(st drivers.Statement, took time.Duration, calls int64) {
+			sc.ran(st, took, calls)
 			if p := st.Pattern(); p.Kind.Reads() && p.Name != s.Traits.MoveReads {
 				reads += calls
 			}
-		}
+		})
 		check := func(op string, want int64, run func() error) {
 			reads = 0
 			sc.step(fmt.Sprintf("%s %d", op, n), run)

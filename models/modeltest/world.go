@@ -19,8 +19,8 @@ import (
 type World struct {
 	testing.TB
 	Schema *schemas.Schema
-	Store  drivers.Store  // a test may put another in its place before Bind
-	Meter  *drivers.Meter // counts the calls of the last Mailbox
+	Store  drivers.Store   // a test may put another in its place before Bind
+	Meter  drivers.Session // counts the calls of the last Mailbox
 
 	ctx   context.Context
 	model models.Model
@@ -98,7 +98,7 @@ func (w *World) Session() drivers.Session {
 // Mailbox returns the mailbox of one more worker, whose calls Meter counts.
 func (w *World) Mailbox(b models.Bound) models.Mailbox {
 	w.Helper()
-	w.Meter = drivers.NewMeter(w.Session())
+	w.Meter = w.Session()
 	return b.Mailbox(w.Meter)
 }
 

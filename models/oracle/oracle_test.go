@@ -289,11 +289,11 @@ func TestLogin(t *testing.T) {
 		t.Fatal(err)
 	}
 	var calls, emulated int64
-	w.Meter.Trace = func(st drivers.Statement, n int64) {
+	w.Meter.Watch(nil, func(st drivers.Statement, _ time.Duration, n int64) {
 		if calls += n; st.Emulates() != nil {
 			emulated += n
 		}
-	}
+	})
 	a, err := w.mb.Login(t.Context(), "a@example.org")
 	w.Must(err)
 	if calls != 2 || emulated != 0 {

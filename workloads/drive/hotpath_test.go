@@ -32,11 +32,17 @@ func (idleBound) Mailbox(drivers.Session) models.Mailbox { return idleMailbox{} 
 
 type idleStore struct{ drivers.Store }
 
-func (idleStore) Session() (drivers.Session, error) { return idleSession{}, nil }
+func (idleStore) Session() (drivers.Session, error) { return new(idleSession), nil }
 
-type idleSession struct{ drivers.Session }
+// idleSession runs nothing, between the beginning and the end of a call.
+type idleSession struct {
+	drivers.Meter
+	noCalls
+}
 
-func (idleSession) Close() error { return nil }
+type noCalls struct{ drivers.Session }
+
+func (*idleSession) Close() error { return nil }
 
 type idleMail struct{ messages.Source }
 
@@ -68,7 +74,7 @@ func testTarget(tb testing.TB, bound models.Bound) (*subject.Target, func(*workl
 	return t, func(p *workloads.Phase) plan.Stream { return plan.StreamOf(w, p, census) }
 }
 
-// readingMailbox runs one access pattern for each operation, through the worker's meter.
+// readingMailbox runs one access pattern for each operation, through the worker's session.
 type readingMailbox struct {
 	models.Mailbox
 	session drivers.Session
@@ -95,11 +101,12 @@ var idlePattern = &schemas.Pattern{Name: "idle"}
 func (idleStatement) Pattern() *schemas.Pattern  { return idlePattern }
 func (idleStatement) Emulates() *schemas.Pattern { return nil }
 
-func (idleSession) Read(context.Context, drivers.Statement, []drivers.Value, func([]drivers.Value) error) error {
+func (s *idleSession) Read(_ context.Context, st drivers.Statement, _ []drivers.Value, _ func([]drivers.Value) error) error {
+	s.Begin()
+	s.Cost.Calls++
+	s.End(st)
 	return nil
 }
-
-func (idleSession) Take() drivers.Cost { return drivers.Cost{Calls: 1} }
 
 // hotWorker is a worker of a schedule that is always late, so that nothing
 // waits, over a mailbox that does nothing.
@@ -241,15 +248,14 @@ func (l *leastTime) next() {
 func BenchmarkPatternTimes(b *testing.B) {
 	const block = 10_000
 	w, ctx := hotWorkerOf(b, hotPhase, readingBound{}), context.Background()
-	clock, trace := w.meter.Clock, w.meter.Trace
 	var spent [2]time.Duration
 	var blocks [2]int
 	at := 0
 	for b.Loop() {
 		if at%2 == 0 {
-			w.meter.Clock, w.meter.Trace = clock, trace
+			w.session.Watch(w.phase.clock.now, w.traced)
 		} else {
-			w.meter.Clock, w.meter.Trace = nil, func(drivers.Statement, int64) {}
+			w.session.Watch(nil, func(drivers.Statement, time.Duration, int64) {})
 		}
 		began := processUsage().cpu
 		for range block {

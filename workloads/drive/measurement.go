@@ -185,8 +185,8 @@ func perOperation(n int64, parts []latency.Part) []results.PatternCalls {
 }
 
 // traced notes a call of a pattern, and those in whose place a fallback runs.
-func (w *worker) traced(st drivers.Statement, calls int64) {
-	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: w.meter.Took, Calls: calls})
+func (w *worker) traced(st drivers.Statement, took time.Duration, calls int64) {
+	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: took, Calls: calls})
 	if p := st.Emulates(); p != nil {
 		s := &w.stats.ops[w.slot()]
 		s.fallbacks = appendNew(s.fallbacks, p.Name)

@@ -24,7 +24,6 @@ type worker struct {
 	pace
 	phase    *phase
 	session  drivers.Session
-	meter    *drivers.Meter
 	recorder *latency.Worker
 	stats    stats
 
@@ -53,7 +52,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 		return nil, fmt.Errorf("open session: %w", err)
 	}
 	w := &worker{
-		phase: p, session: s, meter: drivers.NewMeter(s), recorder: p.recorder.Worker(i),
+		phase: p, session: s, recorder: p.recorder.Worker(i),
 		task: task{
 			target: t, live: t.Live, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
 			arrivals: t.Dataset.Arrivals(),
@@ -61,10 +60,10 @@ func newWorker(p *phase, i int) (*worker, error) {
 		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1, spin: p.spin, spinning: &p.pool.spins},
 	}
 	w.stats = newStats(&p.slots)
-	w.mb = t.Bound.Mailbox(w.meter)
+	w.mb = t.Bound.Mailbox(s)
 	w.word, w.pick = func(string) error { return nil }, w.op.Choose
 	w.entry, w.info = w.listed, w.folderListed
-	w.meter.Trace, w.meter.Clock = w.traced, w.phase.clock.now
+	s.Watch(w.phase.clock.now, w.traced)
 	w.took = make([]latency.PartTime, 0, tookUsual)
 	if p.Stream.Open() {
 		if w.timer, err = newTimer(); err != nil {
@@ -195,13 +194,13 @@ func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration,
 
 // timed makes the call, between the only two readings of the clock, and records it.
 func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
-	w.meter.Take() // what choosing cost
+	w.session.Take() // what choosing cost
 	w.took, w.missing = w.took[:0], 0
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
 	err := o.run(opCtx, &w.task)
 	end := w.phase.clock.now()
-	cost := w.meter.Take()
+	cost := w.session.Take()
 
 	if w.op.Timeout > 0 && end-start > w.op.Timeout && err == nil {
 		err = errTimeout // a client would have given up, whatever the engine did

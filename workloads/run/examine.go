@@ -279,12 +279,16 @@ func (nothing) Stats(context.Context, *models.Folder) (models.Stats, error) {
 	return models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}, nil
 }
 
-// nothingStore has sessions that can be closed.
+// nothingStore has sessions that run and count nothing.
 type nothingStore struct{ drivers.Store }
 
 func (nothingStore) Session() (drivers.Session, error) { return nothingSession{}, nil }
 
 type nothingSession struct{ drivers.Session }
+
+func (nothingSession) Watch(func() time.Duration, func(drivers.Statement, time.Duration, int64)) {}
+
+func (nothingSession) Take() drivers.Cost { return drivers.Cost{} }
 
 func (nothingSession) Close() error { return nil }
 

@@ -72,6 +72,9 @@ func (fakeStore) Close() error                                 { return nil }
 
 type fakeSession struct{ drivers.Session }
 
+func (fakeSession) Watch(func() time.Duration, func(drivers.Statement, time.Duration, int64)) {}
+func (fakeSession) Take() drivers.Cost                                                        { return drivers.Cost{} }
+
 func (fakeSession) Close() error { return nil }
 
 // Mailbox implements models.Bound.

@@ -220,7 +220,7 @@ func (s *store) Session() (drivers.Session, error) {
 type session struct {
 	drivers.Session
 	traced drivers.TracedSession // nil before the load has settled
-	cost   drivers.CostCounter
+	cost   drivers.Cost          // of traced calls
 	to     *recorder
 	calls  []Call
 }
@@ -234,10 +234,10 @@ func (s *session) Bulk(on bool) {
 
 // Take implements drivers.Session.
 func (s *session) Take() drivers.Cost {
-	if s.traced == nil {
-		return s.Session.Take()
-	}
-	return s.cost.Take()
+	cost := s.Session.Take() // of a store of blobs, if calls are traced
+	cost.Add(&s.cost)
+	s.cost = drivers.Cost{}
+	return cost
 }
 
 // begin begins to record a call, and returns a function that ends it.
@@ -256,7 +256,7 @@ func (s *session) begin(st drivers.Statement, args string) (end func(rows int64,
 	start := time.Now()
 	return func(rows int64, err error) {
 		c.Took, c.Rows, c.Err, c.counted = time.Since(start), rows, err, s.traced.Take()
-		s.cost.Cost.Add(&c.counted)
+		s.cost.Add(&c.counted)
 		s.calls = append(s.calls, c)
 	}
 }

@@ -30,8 +30,7 @@ func Driver(t testing.TB, st drivers.Store, s *schemas.Schema) Sides {
 	return Sides{Write: driverSide(t, st, s, "write", writing), Read: driverSide(t, st, s, "read", reading)}
 }
 
-// driverSide returns the loop op of a pattern. It puts a [drivers.Meter] around each
-// session, as the runner does. It closes the sessions when the test ends.
+// driverSide returns the loop op of a pattern. It closes the sessions when the test ends.
 func driverSide(t testing.TB, st drivers.Store, s *schemas.Schema, pattern string,
 	op func(drivers.Session, drivers.Statement) Op,
 ) Side {
@@ -50,7 +49,7 @@ func driverSide(t testing.TB, st drivers.Store, s *schemas.Schema, pattern strin
 			return nil, err
 		}
 		t.Cleanup(func() { session.Close() })
-		return op(drivers.NewMeter(session), stmt), nil
+		return op(session, stmt), nil
 	}}
 }
 

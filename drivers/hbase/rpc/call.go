@@ -33,26 +33,8 @@ type Sender struct {
 	Batched bool              // gohbase may put the call into one request with other calls
 	Timeout time.Duration
 	WAL     *pb.MutationProto_Durability
-	Tally   *Tally // counts the calls of a traced session; else nil
-
-	mu   sync.Mutex
-	cost drivers.Cost
-}
-
-// Count counts rows or cells that HBase has read, and calls of which it does not report them.
-func (s *Sender) Count(scanned, unreported int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.cost.RowsExamined += scanned
-	s.cost.Unreported += unreported
-}
-
-// Take implements drivers.Session. It returns what calls have cost since the last Take, and forgets it.
-func (s *Sender) Take() (cost drivers.Cost) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cost, s.cost = s.cost, drivers.Cost{}
-	return cost
+	Counts  *drivers.Meter // counts the calls; nil: nothing does
+	Tally   *Tally         // counts those of a traced session, too; else nil
 }
 
 // Send sends a call and waits for its answer, at most for the timeout: gohbase itself would look for a region forever.
@@ -111,12 +93,12 @@ func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err
 
 // count counts calls that were sent together: one request, or if they were answered one to each region server.
 func (s *Sender) count(answered bool, calls ...*Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	var cost drivers.Cost
+	defer func() { s.Counts.Count(cost) }()
 	if calls[0].again {
-		s.cost.Retries++
+		cost.Retries++
 	} else {
-		s.cost.Calls++
+		cost.Calls++
 	}
 	if !answered {
 		return
@@ -129,16 +111,16 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 			requests = 0
 		}
 		if i > 0 {
-			s.cost.Calls += requests
+			cost.Calls += requests
 		}
 		if c.readsRow && !c.again {
-			s.cost.RowsExamined++
+			cost.RowsExamined++
 		}
 		if s.Tally != nil {
 			s.Tally.count(c, requests)
 		}
 	}
-	s.cost.Retries += sendings - 1
+	cost.Retries += sendings - 1
 }
 
 // Call is one request to a region server or to the master. It implements gohbase's
@@ -410,6 +392,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // Tally counts what the calls of a traced session did. For a scan, region servers return how
 // many rows and bytes of blocks they read. For other calls, Tally counts only the answer.
 type Tally struct {
+	mu      sync.Mutex
 	all     []drivers.Work
 	regions map[string]bool // names of the regions in the current piece of work
 }
@@ -436,6 +419,8 @@ const (
 
 // count counts a call that was answered, which is a number of requests: none if it was sent with others.
 func (t *Tally) count(c *Call, requests int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if len(t.all) == 0 { // before the first Begin
 		return
 	}

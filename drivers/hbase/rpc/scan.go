@@ -10,6 +10,8 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // Field numbers of HBase's protocol that gohbase's copy of it lacks.
@@ -190,7 +192,7 @@ func (s *scanner) fetch(ctx context.Context) (done bool, err error) {
 	}
 	answer := c.response.(*pb.ScanResponse)
 	if s.r.Filtered {
-		s.Count(rowsScanned(answer))
+		s.Counts.Count(rowsScanned(answer))
 	}
 	if s.id == nil {
 		s.id, s.some = answer.ScannerId, false
@@ -224,13 +226,13 @@ func (s *scanner) resume() {
 }
 
 // rowsScanned returns how many rows HBase read for an answer, or else that it does not report them.
-func rowsScanned(answer *pb.ScanResponse) (scanned, unreported int64) {
+func rowsScanned(answer *pb.ScanResponse) drivers.Cost {
 	for _, m := range answer.GetScanMetrics().GetMetrics() {
 		if m.GetName() == metricRows {
-			return m.GetValue(), 0
+			return drivers.Cost{RowsExamined: m.GetValue()}
 		}
 	}
-	return 0, 1
+	return drivers.Cost{Unreported: 1}
 }
 
 // results yields the cells of one answer, row by row or, with Pieces, as they come.

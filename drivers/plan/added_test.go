@@ -1,8 +1,9 @@
-package drivers
+package plan
 
 import (
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -24,18 +25,15 @@ func TestBytesAdded(t *testing.T) {
 		}
 		name := of[1]
 		p := s.Pattern(name)
-		n, a := len(p.Args()), newAdditions(p)
-		added := a.args
+		n, of := len(p.Args()), Of(p)
 		if p.Kind.Reads() {
-			n, added = max(len(p.Columns), 1), a.rows
+			n = max(len(p.Columns), 1)
 		}
-		values := make([]Value, n)
+		values := make([]drivers.Value, n)
 		for i := range values {
-			values[i] = Text("x")
+			values[i] = drivers.Text("x")
 		}
-		m := new(Meter)
-		m.bytes(a, added, values)
-		if got := m.cost.BytesAdded; got != want {
+		if _, got := of.sizes(values); got != want {
 			t.Errorf("%s: %d of %d values are additions, want %d", name, got, n, want)
 		}
 	}
