@@ -3,6 +3,7 @@ package mail
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"compress/gzip"
 	"context"
@@ -202,14 +203,6 @@ func (r *FileReader) message(n uint64, most int64, date time.Time, m *Message) e
 	return nil
 }
 
-// refusal is what was found in a file that cannot be read, and what to do.
-type refusal struct {
-	what, do string
-	late     bool // it was not found at the beginning
-}
-
-func (r *refusal) Error() string { return r.what + "; " + r.do }
-
 // formats are files that are not read, by how they begin.
 var formats = []struct{ magic, is, do string }{
 	{"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it first"},
@@ -226,39 +219,35 @@ var formats = []struct{ magic, is, do string }{
 	{"\xfe\xff", "text in UTF-16", "convert it to UTF-8"},
 }
 
-// mostMagic is how many bytes of a file formats look at.
-const mostMagic = 16
+const (
+	gzipMagic     = "\x1f\x8b"
+	byteOrderMark = "\xef\xbb\xbf"
+	mostMagic     = 16 // bytes of a file that formats look at
+)
 
 // unpacked returns a reader of in, unpacked if it is compressed with gzip, without a byte order
 // mark. Known formats that are not text are errors, and so is damaged gzip data when it is read.
-func unpacked(in *bufio.Reader) (io.Reader, error) {
-	head, _ := in.Peek(mostMagic) // reading returns the error again
-	if !bytes.HasPrefix(head, []byte("\x1f\x8b")) {
-		return in, text(in)
+func unpacked(in *bufio.Reader) (*bufio.Reader, error) {
+	out := in
+	if head, _ := in.Peek(len(gzipMagic)); string(head) == gzipMagic {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, explained(err)
+		}
+		z.Multistream(false)
+		out = bufio.NewReader(&gzipReader{in: in, z: z})
 	}
-	g := &gzipReader{in: in}
-	var err error
-	if g.z, err = gzip.NewReader(in); err != nil {
-		return nil, explained(err)
-	}
-	g.z.Multistream(false)
-	out := bufio.NewReader(g)
-	return out, text(out)
-}
-
-// text skips a byte order mark, and refuses what is not text.
-func text(in *bufio.Reader) error {
-	head, _ := in.Peek(mostMagic)
-	if bytes.HasPrefix(head, []byte("\xef\xbb\xbf")) {
-		_, err := in.Discard(3)
-		return err
+	head, _ := out.Peek(mostMagic) // reading returns the error again
+	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
+		_, err := out.Discard(len(byteOrderMark))
+		return out, err
 	}
 	for _, f := range formats {
 		if bytes.HasPrefix(head, []byte(f.magic)) {
-			return &refusal{"is " + f.is, f.do, false}
+			return nil, &FormatError{Msg: "is " + f.is, Remedy: f.do}
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // gzipReader reads the members of a gzip file, one after the other. Zeros may follow them, as tapes
@@ -269,37 +258,30 @@ type gzipReader struct {
 	err error
 }
 
-func (g *gzipReader) Read(p []byte) (int, error) {
-	if g.err != nil {
-		return 0, g.err
+func (g *gzipReader) Read(p []byte) (n int, err error) {
+	if g.err == nil {
+		if n, err = g.z.Read(p); err == io.EOF {
+			err = g.next()
+		}
+		g.err = explained(err)
 	}
-	n, err := g.z.Read(p)
-	if err == io.EOF {
-		err = g.next()
-	}
-	g.err = explained(err)
 	return n, g.err
 }
 
 // next begins the next member, or returns io.EOF after the last.
 func (g *gzipReader) next() error {
-	head, err := g.in.Peek(2)
-	if bytes.Equal(head, []byte("\x1f\x8b")) {
-		err = g.z.Reset(g.in)
-		g.z.Multistream(false)
-		return err
-	}
-	if err != nil && err != io.EOF {
-		return err
-	}
 	for {
-		c, err := g.in.ReadByte()
-		if err != nil {
+		switch head, err := g.in.Peek(len(gzipMagic)); {
+		case string(head) == gzipMagic:
+			err = g.z.Reset(g.in)
+			g.z.Multistream(false)
 			return err
+		case len(head) == 0:
+			return err
+		case head[0] != 0:
+			return &FormatError{Msg: "other data follows the gzip data", Remedy: "remove it", damaged: true}
 		}
-		if c != 0 {
-			return &refusal{"other data follows the gzip data", "remove it", true}
-		}
+		_, _ = g.in.Discard(1) // it was peeked at
 	}
 }
 
@@ -308,9 +290,11 @@ func explained(err error) error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case err == io.ErrUnexpectedEOF:
-		return &refusal{"the gzip data ends early", "get the file again, or unpack the readable part (gzip -dc) and use that", true}
+		const remedy = "get the file again, or unpack the readable part (gzip -dc) and use that"
+		return &FormatError{Msg: "the gzip data ends early", Remedy: remedy, damaged: true}
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
-		return &refusal{fmt.Sprintf("the gzip data is damaged (%s)", err), "get the file again", true}
+		msg := fmt.Sprintf("the gzip data is damaged (%s)", err)
+		return &FormatError{Msg: msg, Remedy: "get the file again", damaged: true}
 	}
 	return err
 }
@@ -324,8 +308,8 @@ type MessageFile struct {
 // Close closes the file.
 func (m *MessageFile) Close() error { return m.file.Close() }
 
-// OpenMessage opens the file at path. A compressed message of more than 256 KiB is copied into a
-// temporary file; most bounds its bytes. The error is a [FormatError] if the file cannot be used as mail.
+// OpenMessage opens the file at path. A compressed message is copied into a temporary file; most
+// bounds its bytes. The error is a [FormatError] if the file cannot be used as mail.
 func OpenMessage(path string, most int64) (*MessageFile, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -333,17 +317,13 @@ func OpenMessage(path string, most int64) (*MessageFile, error) {
 	}
 	m := &MessageFile{file: f}
 	if err := m.read(most); err != nil {
-		f.Close()
+		m.Close()
 		return nil, readError(path, err, 0)
 	}
 	return m, nil
 }
 
 func (m *MessageFile) read(most int64) error {
-	i, err := m.file.Stat()
-	if err != nil {
-		return err
-	}
 	in := bufio.NewReader(m.file)
 	r, err := unpacked(in)
 	if err != nil {
@@ -351,33 +331,21 @@ func (m *MessageFile) read(most int64) error {
 	}
 	if r == in { // plain: the file itself, without what was skipped
 		at, err := m.file.Seek(0, io.SeekCurrent)
+		end, seekErr := m.file.Seek(0, io.SeekEnd)
 		at -= int64(in.Buffered())
-		m.Content = io.NewSectionReader(m.file, at, i.Size()-at)
-		return err
-	}
-	var small bytes.Buffer
-	if _, err := io.CopyN(&small, r, inMemory); err == io.EOF {
-		m.Content = BytesContent(small.Bytes())
-		return nil
-	} else if err != nil {
-		return err
+		m.Content = io.NewSectionReader(m.file, at, end-at)
+		return cmp.Or(err, seekErr)
 	}
 	spill, err := os.CreateTemp("", "mailbench-mail-*")
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(spill, io.LimitReader(io.MultiReader(&small, r), most+1))
+	n, err := io.Copy(spill, io.LimitReader(r, most+1))
 	if err == nil && n > most {
-		err = &refusal{
-			fmt.Sprintf("has more than %d bytes, unpacked", most), "if that is intended, allow more with --max-mail-size", false,
-		}
+		err = &FormatError{Msg: fmt.Sprintf("has more than %d bytes, unpacked", most), Remedy: moreMail}
 	}
-	if err = errors.Join(err, os.Remove(spill.Name())); err != nil {
-		return errors.Join(err, spill.Close())
-	}
-	m.Content = io.NewSectionReader(spill, 0, n)
-	err = m.file.Close()
-	m.file = spill
+	err = errors.Join(err, os.Remove(spill.Name()), m.file.Close())
+	m.file, m.Content = spill, io.NewSectionReader(spill, 0, n)
 	return err
 }
 

@@ -15,11 +15,20 @@ import (
 
 // FormatError says why a file cannot be used as mail.
 type FormatError struct {
-	File string
-	Msg  string // what was expected and found, and what to do
+	File    string
+	Msg     string // what was expected and found
+	Remedy  string // what to do; may be in Msg
+	damaged bool   // the data are damaged after their beginning
 }
 
-func (e *FormatError) Error() string { return e.File + ": " + e.Msg }
+func (e *FormatError) Error() string {
+	if e.Remedy == "" {
+		return e.File + ": " + e.Msg
+	}
+	return e.File + ": " + e.Msg + "; " + e.Remedy
+}
+
+const moreMail = "if that is intended, allow more with --max-mail-size"
 
 // maxLookAhead is how far a Content-Length is followed, and the memory of split.
 const maxLookAhead = 1 << 20
@@ -41,7 +50,7 @@ func split(ctx context.Context, info *Info, r io.Reader, w *bufio.Writer, l limi
 	}
 	// Reading returns the error again.
 	if head, _ := s.lines.Peek(64 << 10); bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
-		return &FormatError{info.File, `lines end with CR alone; convert them to LF (tr '\r' '\n')`}
+		return &FormatError{File: info.File, Msg: "lines end with CR alone", Remedy: `convert them to LF (tr '\r' '\n')`}
 	}
 	begins := true // the next piece begins a line
 	for {
@@ -59,7 +68,7 @@ func split(ctx context.Context, info *Info, r io.Reader, w *bufio.Writer, l limi
 		begins = next
 	}
 	if s.count == 0 {
-		return &FormatError{info.File, "is empty; expected an mbox, whose first line begins with \"From \""}
+		return &FormatError{File: info.File, Msg: "is empty; expected an mbox, whose first line begins with \"From \""}
 	}
 	ended(s.at)
 	return nil
@@ -95,7 +104,7 @@ func (s *splitter) piece(line []byte, begins bool) error {
 		return nil
 	case s.count == 0:
 		// The text of the line is not reported: saved results of others may name the file.
-		return &FormatError{s.info.File, "not an mbox: expected a first line that begins with \"From \""}
+		return &FormatError{File: s.info.File, Msg: "not an mbox: expected a first line that begins with \"From \""}
 	}
 	s.first = false
 	if err := s.write(s.held); err != nil {
@@ -118,8 +127,8 @@ func (s *splitter) piece(line []byte, begins bool) error {
 
 func (s *splitter) write(b []byte) error {
 	if s.at += int64(len(b)); s.at > s.limits.bytes {
-		return &FormatError{s.info.File, fmt.Sprintf("has more than %d bytes of mail; if that is intended, allow more with "+
-			"--max-mail-size", s.limits.bytes)}
+		msg := fmt.Sprintf("has more than %d bytes of mail", s.limits.bytes)
+		return &FormatError{File: s.info.File, Msg: msg, Remedy: moreMail}
 	}
 	_, err := s.w.Write(b)
 	return err
@@ -131,7 +140,8 @@ func (s *splitter) begin() error {
 		s.ended(s.at)
 	}
 	if s.count > s.limits.messages {
-		return &FormatError{s.info.File, fmt.Sprintf("has more than %d messages; divide it", s.limits.messages)}
+		msg := fmt.Sprintf("has more than %d messages", s.limits.messages)
+		return &FormatError{File: s.info.File, Msg: msg, Remedy: "divide it"}
 	}
 	s.held, s.inHeader, s.first, s.length = s.held[:0], true, true, 0
 	return nil
@@ -229,15 +239,15 @@ func isEmpty(line []byte) bool {
 	return string(line) == "\n" || string(line) == "\r\n"
 }
 
-// readError returns err, with the number of whole messages before a place that cannot be read. Of
-// count messages, all but the last are whole.
+// readError returns err with the name of the file, and with the number of whole messages before a place that cannot be
+// read. Of count messages, all but the last are whole.
 func readError(file string, err error, count int) error {
-	var r *refusal
-	switch {
-	case !errors.As(err, &r):
+	var f *FormatError
+	if !errors.As(err, &f) {
 		return fmt.Errorf("read %s: %w", file, err)
-	case !r.late:
-		return &FormatError{file, r.Error()}
 	}
-	return &FormatError{file, r.what + ", " + words.Plural(max(0, count-1), "whole message") + " before that; " + r.do}
+	if f.File = file; f.damaged {
+		f.Msg += ", " + words.Plural(max(0, count-1), "whole message") + " before that"
+	}
+	return f
 }

@@ -64,7 +64,7 @@ func (l *lines) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// latest are the pools made last. They take a twentieth of a second to make, and one run
+// latest are the pools made last. They take a tenth of a second to make, and one run
 // needs them several times.
 var latest struct {
 	sync.Mutex
@@ -143,9 +143,9 @@ type vocabulary struct {
 const vocabularySize = 20_000
 
 func newVocabulary(r *random.Rand) *vocabulary {
-	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize).Tabled()}
+	v := &vocabulary{often: random.NewZipf(0.75, vocabularySize)}
 	const vowels, consonants = "eaoiu", "tnshrdlcmfpgwybvk"
-	letters := random.NewZipf(0.5, len(consonants)).Tabled()
+	letters := random.NewZipf(0.5, len(consonants))
 	var w []byte
 	for i := range v.words {
 		w = w[:0]

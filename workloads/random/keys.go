@@ -171,26 +171,6 @@ type Zipf struct {
 	n        float64
 	lo, span float64 // H(1.5)-1, and from there to H(n+½)
 	sure     float64 // a point that rounding raises by at most this is always kept
-	ranks    *[1 << rankBits]uint16
-}
-
-// rankBits is how many bits of a random number index a table of ranks. Few draws need more of them.
-const rankBits = 18
-
-// Tabled returns the same distribution with a table of the ranks by the first bits of a random number; 0: the others
-// count, too. It draws the same ranks from the same numbers, several times as fast. n is below 2^16.
-func (z Zipf) Tabled() Zipf {
-	z.ranks = new([1 << rankBits]uint16)
-	// entry is the table's place for the point that is inverted to x.
-	entry := func(x float64) float64 { return (z.integral(x) - z.lo) / z.span * (1 << rankBits) }
-	const rounding = 1e-6 // far more than the error of the computation
-	for k := 1.0; k <= z.n; k++ {
-		from, to := int(math.Ceil(entry(k-z.sure+rounding))), int(entry(k+0.5-rounding))
-		for i := max(from, 0); i < min(to, len(z.ranks)); i++ {
-			z.ranks[i] = uint16(k)
-		}
-	}
-	return z
 }
 
 // NewZipf returns the distribution over 1 … n, n >= 1.
@@ -208,7 +188,7 @@ func NewZipf(s float64, n int) Zipf {
 
 // Over returns the distribution with the same exponent over 1 … n.
 func (z Zipf) Over(n int) Zipf {
-	z.n, z.ranks = float64(n), nil
+	z.n = float64(n)
 	z.span = z.integral(z.n+0.5) - z.lo
 	return z
 }
@@ -232,13 +212,7 @@ func (z *Zipf) inverse(h float64) float64 {
 // Rank draws a rank from 1 to n.
 func (z *Zipf) Rank(r *Rand) int {
 	for {
-		u := r.Float64()
-		if z.ranks != nil {
-			if k := z.ranks[int(u*(1<<rankBits))]; k > 0 {
-				return int(k)
-			}
-		}
-		h := z.lo + u*z.span
+		h := z.lo + r.Float64()*z.span
 		x := z.inverse(h)
 		f := min(max(math.Floor(x+0.5), 1), z.n)
 		if f-x <= z.sure || h >= z.integral(f+0.5)-math.Exp(-z.s*math.Log(f)) {

@@ -291,21 +291,3 @@ func BenchmarkZipf(b *testing.B) {
 		c.Choose(&r)
 	}
 }
-
-// A table draws the ranks of the Zipf that it is made of, draw for draw.
-func TestTabled(t *testing.T) {
-	for _, s := range []float64{0.5, 0.75, 1, 1.5} {
-		for _, n := range []int{1, 2, 17, 20_000, 65_535} {
-			z := NewZipf(s, n)
-			tabled := z.Tabled()
-			var a, b Rand
-			a.Seed(1, 2, 3)
-			b.Seed(1, 2, 3)
-			for i := range 50_000 {
-				if got, want := tabled.Rank(&a), z.Rank(&b); got != want {
-					t.Fatalf("exponent %g, n %d: draw %d is %d, want %d", s, n, i, got, want)
-				}
-			}
-		}
-	}
-}
