@@ -180,7 +180,8 @@ func formatTable(t *Table) *yaml.Node {
 	mapping(b, "indexes", t.Indexes, func(x *Index) (string, *yaml.Node) {
 		return x.Name, added("columns", textList(indexWords(x)), x.Addition)
 	})
-	b.relations(t)
+	mapping(b, "references", t.Refers, relation)
+	mapping(b, "counts", t.Counts, relation)
 	mapping(b, "hints", slices.Sorted(maps.Keys(t.Hints)), func(engine string) (string, *yaml.Node) {
 		settings := newBlock()
 		for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
@@ -324,33 +325,23 @@ func defaultColumns(p *Pattern) []*Column {
 	return nil
 }
 
-// relations adds a table's references and counts.
-func (b *block) relations(t *Table) {
-	mapping(b, "references", t.Refers, func(r *Reference) (string, *yaml.Node) {
-		one := newBlock()
-		one.text("description", r.Doc)
-		one.join("to", &r.Join)
-		one.flag("orphan_ok", r.Leftover)
-		return r.Name, one.node()
-	})
-	mapping(b, "counts", t.Counts, func(c *Count) (string, *yaml.Node) {
-		one := newBlock()
-		one.text("description", c.Doc)
-		one.text("column", c.Column.Name)
-		one.join("of", &c.Join)
-		name(one, "sum", c.Sum)
-		return c.Name, one.node()
-	})
-}
-
-func (b *block) join(key string, j *Join) {
-	b.text(key, j.To.Name)
-	if len(j.By) > 0 {
-		b.add("by", textList(j.By))
-		return
+// relation writes a reference, or a count.
+func relation(r *Relation) (string, *yaml.Node) {
+	b := newBlock()
+	b.text("description", r.Doc)
+	name(b, "column", r.Column)
+	if r.Column != nil {
+		b.text("of", r.To.Name)
+	} else {
+		b.text("to", r.To.Name)
 	}
-	b.add("from", matchList(j.From))
-	b.add("at", matchList(j.At))
+	if b.texts("by", r.By); len(r.By) == 0 {
+		b.add("from", matchList(r.From))
+		b.add("at", matchList(r.At))
+	}
+	b.flag("orphan_ok", r.Leftover)
+	name(b, "sum", r.Sum)
+	return r.Name, b.node()
 }
 
 func matchList(ms []Match) *yaml.Node {

@@ -86,8 +86,10 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	r.checkCounters(t)
 	r.purposes(t, f)
 	r.indexes(t, f)
-	r.later = append(r.later, func() { r.references(t, f.entries("references")) },
-		func() { r.counts(t, f.entries("counts")) })
+	r.later = append(r.later, func() {
+		t.Refers = r.relations(t, f.entries("references"), "reference", "to", referenceKeys)
+		t.Counts = r.relations(t, f.entries("counts"), "count", "of", countKeys)
+	})
 	r.hints(t, f)
 	t.Accept, t.Other = f.accept(), f.other()
 	r.lines(t, f)

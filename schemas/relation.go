@@ -148,47 +148,46 @@ func is(k Kind, text []byte) bool {
 	return true
 }
 
-// references reads "NAME: {to: TABLE, …}". It runs after all tables are read.
-func (r *tableReader) references(t *Table, entries []strict.Entry) {
+var (
+	referenceKeys = []string{"description", "to", "by", "from", "at", "orphan_ok"}
+	countKeys     = []string{"description", "column", "of", "by", "from", "at", "sum"}
+)
+
+// relations reads references, "NAME: {to: TABLE, …}", or counts, "NAME: {column: COLUMN, of: TABLE, …}". It runs
+// after all tables are read.
+func (r *tableReader) relations(t *Table, entries []strict.Entry, what, to string, keys []string) (all []*Relation) {
 	for _, e := range entries {
-		r.checkName(e.Key, e.Name, "reference")
-		f := r.section(e.Value, "reference "+e.Name+" of table "+t.Name, "description", "to", "by", "from", "at", "orphan_ok")
-		ref := &Reference{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok"), Pos: r.At(e.Key)}
-		if r.join(t, &ref.Join, "to", f) {
-			t.Refers = append(t.Refers, ref)
+		r.checkName(e.Key, e.Name, what)
+		f := r.section(e.Value, what+" "+e.Name+" of table "+t.Name, keys...)
+		x := &Relation{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok"), Pos: r.At(e.Key)}
+		if r.join(t, x, to, f) && (what == "reference" || r.counted(t, x, f)) {
+			all = append(all, x)
 		}
 	}
+	return all
 }
 
-// counts reads "NAME: {column: COLUMN, of: TABLE, …}". It runs after all tables are read.
-func (r *tableReader) counts(t *Table, entries []strict.Entry) {
-	for _, e := range entries {
-		r.checkName(e.Key, e.Name, "count")
-		f := r.section(e.Value, "count "+e.Name+" of table "+t.Name, "description", "column", "of", "by", "from", "at", "sum")
-		c := &Count{Name: e.Name, Doc: f.text("description"), Pos: r.At(e.Key)}
-		if !r.join(t, &c.Join, "of", f) {
-			continue
-		}
-		if !f.has("column") {
-			r.Fail(e.Value, "%s has no column; expected column: the one with the number", f.where)
-			continue
-		}
-		if c.Column = r.columnOf(t, f.at("column"), f.where); c.Column != nil && !counts(c.Column.Type) {
-			r.Fail(f.at("column"), "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
-				c.Column.Name, f.where, c.Column.Type)
-		}
-		if f.has("sum") {
-			if c.Sum = r.columnOf(c.To, f.at("sum"), f.where); c.Sum != nil && !sums(c.Sum.Type) {
-				r.Fail(f.at("sum"), "column %s of %s is %s; expected a text, a blob, a number, or a map of them",
-					c.Sum.Name, f.where, c.Sum.Type)
-			}
-		}
-		r.mapKeys(c, f)
-		t.Counts = append(t.Counts, c)
+// counted reads the columns of a count. It reports whether there is one with the number.
+func (r *tableReader) counted(t *Table, c *Relation, f section) bool {
+	if !f.has("column") {
+		r.Fail(f.node, "%s has no column; expected column: the one with the number", f.where)
+		return false
 	}
+	if c.Column = r.columnOf(t, f.at("column"), f.where); c.Column != nil && !counts(c.Column.Type) {
+		r.Fail(f.at("column"), "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
+			c.Column.Name, f.where, c.Column.Type)
+	}
+	if f.has("sum") {
+		if c.Sum = r.columnOf(c.To, f.at("sum"), f.where); c.Sum != nil && !sums(c.Sum.Type) {
+			r.Fail(f.at("sum"), "column %s of %s is %s; expected a text, a blob, a number, or a map of them",
+				c.Sum.Name, f.where, c.Sum.Type)
+		}
+	}
+	r.mapKeys(c, f)
+	return true
 }
 
-// counts reports whether a column of the type can hold the number of a Count.
+// counts reports whether a column of the type can hold the number of a count.
 func counts(t Type) bool {
 	return sums(t) && (t.Kind != Map || t.Elem.Kind == Int || t.Elem.Kind == Bigint)
 }
@@ -202,7 +201,7 @@ func sums(t Type) bool {
 }
 
 // mapKeys reports a map if no template says which of its keys is meant.
-func (r *tableReader) mapKeys(c *Count, f section) {
+func (r *tableReader) mapKeys(c *Relation, f section) {
 	for _, side := range []struct {
 		column *Column
 		by     []Match
@@ -220,7 +219,7 @@ func (r *tableReader) mapKeys(c *Count, f section) {
 
 // join reads the other table and which rows belong together. It reports whether
 // there was no fault.
-func (r *tableReader) join(t *Table, j *Join, to string, f section) bool {
+func (r *tableReader) join(t *Table, j *Relation, to string, f section) bool {
 	before := len(r.Errs)
 	if !f.has(to) {
 		if f.node.Kind == yaml.MappingNode {
@@ -249,19 +248,19 @@ func (r *tableReader) join(t *Table, j *Join, to string, f section) bool {
 		j.At = r.matches(j.To, f.at("at"), "at of "+f.where)
 		if len(r.Errs) == before {
 			r.sameVariables(f.key("from"), j, "from", "at", f.where)
-			r.sameVariables(f.key("at"), &Join{From: j.At, At: j.From}, "at", "from", f.where)
+			r.sameVariables(f.key("at"), &Relation{From: j.At, At: j.From}, "at", "from", f.where)
 		}
 	default:
 		r.Fail(f.node, "%s has no columns that match; expected by: [column, …], or both from and at", f.where)
 	}
-	if len(r.Errs) == before && len(j.Names()) == 0 {
+	if len(r.Errs) == before && len(j.Variables()) == 0 {
 		r.Fail(f.node, "%s has no variable; expected at least one, such as {id}, in both from and at", f.where)
 	}
 	return len(r.Errs) == before
 }
 
 // sameNames reads a column that has the same name in both tables.
-func (r *tableReader) sameNames(t *Table, j *Join, n *yaml.Node, where string) {
+func (r *tableReader) sameNames(t *Table, j *Relation, n *yaml.Node, where string) {
 	c, other := r.columnOf(t, n, where), r.columnOf(j.To, n, where)
 	if c == nil || other == nil {
 		return
@@ -306,7 +305,7 @@ func (r *tableReader) matches(t *Table, n *yaml.Node, where string) []Match {
 }
 
 // sameVariables reports variables of From that At lacks.
-func (r *tableReader) sameVariables(n *yaml.Node, j *Join, side, other, where string) {
+func (r *tableReader) sameVariables(n *yaml.Node, j *Relation, side, other, where string) {
 	known := variables(j.At)
 	for _, name := range variables(j.From) {
 		if slices.Contains(known, name) {

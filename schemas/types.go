@@ -147,8 +147,8 @@ type Table struct {
 	Static     []*Column // root tables only
 	Columns    []*Column // plain columns, in file order
 	Indexes    []*Index
-	Refers     []*Reference                 // the rows to which its rows refer
-	Counts     []*Count                     // its columns that hold a number or sum of other rows
+	Refers     []*Relation                  // the rows to which its rows refer
+	Counts     []*Relation                  // its columns that hold a number or sum of other rows
 	Hints      map[string]map[string]string // engine name → setting → value
 	Accept     []Acceptance                 // in file order
 	Other      []Setting                    // carried through, judged by nothing

@@ -90,29 +90,23 @@ func (r *remover) from(s *Schema) {
 		for _, rows := range t.Rows {
 			rows.Sizes = slices.DeleteFunc(rows.Sizes, func(size ColumnSize) bool { return r.gone[size.Column] })
 		}
-		t.Refers = slices.DeleteFunc(t.Refers, func(ref *Reference) bool {
-			return r.join(&ref.Join, "reference "+ref.Name+" of table "+t.Name)
-		})
-		t.Counts = slices.DeleteFunc(t.Counts, func(c *Count) bool {
-			what := "count " + c.Name + " of table " + t.Name
-			if r.gone[c.Column] || r.gone[c.Sum] {
-				r.skip("%s", what)
-				return true
-			}
-			return r.join(&c.Join, what)
-		})
+		t.Refers = r.relations(t.Refers, "reference", t)
+		t.Counts = r.relations(t.Counts, "count", t)
 	}
 	r.patterns(s)
 }
 
-// join reports whether a join needs what is gone.
-func (r *remover) join(j *Join, what string) bool {
-	matches := slices.Concat(j.From, j.At)
-	needs := r.tables[j.To] || slices.ContainsFunc(matches, func(m Match) bool { return r.gone[m.Column] })
-	if needs {
-		r.skip("%s", what)
-	}
-	return needs
+// relations removes the relations that need what is gone.
+func (r *remover) relations(all []*Relation, what string, of *Table) []*Relation {
+	return slices.DeleteFunc(all, func(x *Relation) bool {
+		matches := slices.Concat(x.From, x.At)
+		needs := r.tables[x.To] || r.gone[x.Column] || r.gone[x.Sum] ||
+			slices.ContainsFunc(matches, func(m Match) bool { return r.gone[m.Column] })
+		if needs {
+			r.skip("%s %s of table %s", what, x.Name, of.Name)
+		}
+		return needs
+	})
 }
 
 // patterns removes the patterns that need what is gone: their callers expect all columns.

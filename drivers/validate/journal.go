@@ -434,10 +434,10 @@ func (c *check) add(g *group, r *record) {
 		g.first = append(g.first[:0], r.where...)
 	}
 	g.own += r.rows
-	if g.rule.count == nil {
+	if !g.rule.counts() {
 		return
 	}
-	what := g.rule.count.Column.Name
+	what := g.rule.Column.Name
 	switch {
 	case r.bad:
 		c.found.add(g.rule.key, 1, 0, 0, fmt.Sprintf("%s: %s is no number", r.where, what))
@@ -451,19 +451,19 @@ func (c *check) add(g *group, r *record) {
 func (c *check) compared(g *group) {
 	switch r := g.rule; {
 	case r == nil:
-	case r.ref != nil && g.own > 0 && g.others == 0:
+	case !r.counts() && g.own > 0 && g.others == 0:
 		c.found.add(r.key, g.own, 1, 0, missing(r, g.first, g.own))
 	case r.zero() && g.own == 0 && g.sum != 0:
-		c.found.add(r.key, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.count.Column.Name, g.other, g.sum))
+		c.found.add(r.key, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.Column.Name, g.other, g.sum))
 	}
 }
 
 // missing names the first of the rows that refer to a row that is not there.
 func missing(r *rule, where []byte, rows int64) string {
 	if rows > 1 {
-		return fmt.Sprintf("%s and %d more: no row of %s", where, rows-1, r.join.To.Name)
+		return fmt.Sprintf("%s and %d more: no row of %s", where, rows-1, r.To.Name)
 	}
-	return fmt.Sprintf("%s: no row of %s", where, r.join.To.Name)
+	return fmt.Sprintf("%s: no row of %s", where, r.To.Name)
 }
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -51,7 +51,7 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, 
 		if x.table == scan.Table {
 			r.sides = append(r.sides, newSide(x, false, scan.Columns))
 		}
-		if x.join.To == scan.Table && c.Sample >= 1 {
+		if x.To == scan.Table && c.Sample >= 1 {
 			r.sides = append(r.sides, newSide(x, true, scan.Columns))
 		}
 	}
@@ -169,7 +169,7 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 	s, p := r.sides[i], &r.pending[i]
 	d, buf := digestOf(s.rule, t, r.buf)
 	r.buf = buf
-	if p.rows > 0 && p.digest == d && (s.at || s.ref != nil) {
+	if p.rows > 0 && p.digest == d && (s.at || !s.counts()) {
 		p.rows++
 		p.number += t.number
 		return nil
@@ -234,18 +234,18 @@ type keyText struct {
 // lookupOf returns the beginning of the other row's key, as far as it follows from
 // the variables, or nil if that is not at least its partition.
 func lookupOf(r *rule) []keyText {
-	if r.ref == nil {
+	if r.counts() {
 		return nil
 	}
-	names := r.join.Names()
-	to := r.join.To
+	names := r.Variables()
+	to := r.To
 	var keys []keyText
 	for _, c := range to.Key() {
-		i := slices.IndexFunc(r.join.At, func(m schemas.Match) bool { return m.Column == c })
+		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Column == c })
 		if i < 0 {
 			break
 		}
-		k := keyText{Match: &r.join.At[i]}
+		k := keyText{Match: &r.At[i]}
 		for _, p := range k.Template.Parts {
 			k.slots = append(k.slots, slices.Index(names, p.Name))
 		}
@@ -268,14 +268,14 @@ func (r *reader) prepareLookups(ctx context.Context) error {
 		if keys == nil {
 			continue
 		}
-		p := &schemas.Pattern{Name: "look-up:" + s.key.name, Kind: schemas.Slice, Table: s.join.To}
+		p := &schemas.Pattern{Name: "look-up:" + s.key.name, Kind: schemas.Slice, Table: s.To}
 		for _, k := range keys {
 			p.By = append(p.By, k.Column)
 		}
 		if len(keys) == len(p.Table.Key()) {
 			p.Kind = schemas.Get
 		}
-		for _, m := range s.join.At {
+		for _, m := range s.At {
 			p.Columns = append(p.Columns, m.Column)
 		}
 		stmt, err := r.store.Prepare(ctx, p)

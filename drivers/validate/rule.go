@@ -16,13 +16,14 @@ import (
 
 // rule is one reference or count of the schema.
 type rule struct {
+	*schemas.Relation
 	number int
 	table  *schemas.Table // declares the rule
-	join   *schemas.Join
-	ref    *schemas.Reference // nil for a count
-	count  *schemas.Count     // nil for a reference
 	key    findingKey
 }
+
+// counts reports whether the rule is a count.
+func (r *rule) counts() bool { return r.Column != nil }
 
 // rulesOf returns all rules of a schema.
 func rulesOf(s *schemas.Schema) []*rule {
@@ -30,18 +31,18 @@ func rulesOf(s *schemas.Schema) []*rule {
 	for _, t := range s.Tables {
 		for _, r := range t.Refers {
 			k := findingKey{t.Name, r.Name, Reference, r.Leftover}
-			rules = append(rules, &rule{number: len(rules), table: t, join: &r.Join, ref: r, key: k})
+			rules = append(rules, &rule{r, len(rules), t, k})
 		}
 		for _, c := range t.Counts {
 			k := findingKey{t.Name, c.Name, Count, false}
-			rules = append(rules, &rule{number: len(rules), table: t, join: &c.Join, count: c, key: k})
+			rules = append(rules, &rule{c, len(rules), t, k})
 		}
 	}
 	return rules
 }
 
 // zero reports whether a missing number counts as 0, as a missing counter does.
-func (r *rule) zero() bool { return r.count != nil && r.count.Column.Type.Kind == schemas.Counter }
+func (r *rule) zero() bool { return r.counts() && r.Column.Type.Kind == schemas.Counter }
 
 // side is what rows of one table bring to a rule: the rows that declare it, or the
 // rows that they refer to or count.
@@ -69,17 +70,11 @@ type match struct {
 // newSide compiles a side for rows that have the columns.
 func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	s := &side{rule: r, at: at, number: -1, element: -1, named: !at || r.zero()}
-	names := r.join.Names()
+	names := r.Variables()
 	s.slots = len(names)
-	matches, column := r.join.From, (*schemas.Column)(nil)
+	matches, column := r.From, r.Column
 	if at {
-		matches = r.join.At
-	}
-	switch {
-	case r.count != nil && at:
-		column = r.count.Sum
-	case r.count != nil:
-		column = r.count.Column
+		matches, column = r.At, r.Sum
 	}
 	for i := range matches {
 		m := &matches[i]
@@ -122,7 +117,7 @@ func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple)) {
 	t.texts = slices.Grow(t.texts[:0], s.slots)[:s.slots]
 	t.arena = t.arena[:0]
 	t.number, t.bad = 1, false
-	if s.ref == nil && s.number >= 0 && s.element < 0 {
+	if s.counts() && s.number >= 0 && s.element < 0 {
 		switch null := row[s.number].IsNull(); {
 		case !null:
 			t.number, t.bad = s.numberOf(&row[s.number])
@@ -305,7 +300,7 @@ func stored(b []byte) string {
 	return fmt.Sprintf("0x%x", b)
 }
 
-// appendText appends the text by which a value is compared: see schemas.Join.
+// appendText appends the text by which a value is compared: see schemas.Relation.
 func appendText(dst []byte, v *drivers.Value) []byte {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:

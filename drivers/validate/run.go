@@ -141,7 +141,7 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 	}
 	if c.Sample < 1 {
 		for _, x := range c.rules {
-			if x.count != nil || lookupOf(x) == nil {
+			if x.counts() || lookupOf(x) == nil {
 				r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.key.check)+" "+x.key.name)
 			}
 		}

@@ -214,7 +214,7 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 }
 
 // refer lets the columns of a declared reference have the values of rows that exist, if each is one whole value.
-func (t *table) refer(to *table, r *schemas.Reference) {
+func (t *table) refer(to *table, r *schemas.Relation) {
 	ofRow := func(m schemas.Match) bool { return m.Column.Role != schemas.Partition }
 	whole := len(r.At) > 1 && slices.ContainsFunc(r.At, ofRow)
 	for _, from := range r.From {
