@@ -65,7 +65,7 @@ func (r registry) listModels(cmd *cobra.Command, ofSchema bool, head []string, r
 			return err
 		}
 		one := listedModel{m.Name, s.Native, len(s.Tables), len(s.Patterns), m.Doc}
-		if ofSchema {
+		if ofSchema || m.Doc == "" { // of a variant
 			one.Doc = s.Doc
 		}
 		all = append(all, one)

@@ -25,14 +25,13 @@ import (
 // registry is what a command line can choose from.
 type registry struct {
 	models   []models.Model
-	variants []models.Model // variants of models, besides the bundled ones; "all" does not include them
+	variants []models.Model // of models; "all" does not include them
 	engines  []drivers.Engine
 	floor    drivers.Engine // engine that mailbench's own cost is measured on
 }
 
-// bundled is mailbench's own registry, with further models and variants at its end, or in the
-// place of the bundled model of the same name. A new model is one line here. A new engine is one
-// line in drivers/engines.
+// bundled is mailbench's own registry, with more models and variants. A new model is one line here. A new
+// engine is one line in drivers/engines.
 func bundled(more ...models.Model) registry {
 	r := registry{
 		models: []models.Model{
@@ -45,30 +44,43 @@ func bundled(more ...models.Model) registry {
 		engines: engines.All(),
 		floor:   null.Engine(),
 	}
+	var variants []models.Model
 	for _, m := range more {
-		at := slices.IndexFunc(r.models, func(o models.Model) bool { return o.Name == m.Name })
-		switch {
-		case at >= 0:
-			r.models[at] = m
-		case schemas.BaseOf(m.Name) == "":
-			r.models = append(r.models, m)
-		default:
-			r.variants = append(r.variants, m)
+		if schemas.BaseOf(m.Name) == "" {
+			r.models = with(r.models, m)
+		} else {
+			variants = append(variants, m)
 		}
+	}
+	for _, m := range r.models {
+		r.variants = append(r.variants, m.Variants()...)
+	}
+	for _, v := range variants {
+		r.variants = with(r.variants, v)
 	}
 	return r
 }
 
-// withVariants returns each model, followed by its variants. It reads the schemas of all
-// bundled variants, which takes tens of milliseconds.
-func (r registry) withVariants() []models.Model {
-	var all []models.Model
+// with returns the models with one more, in place of that of its name.
+func with(all []models.Model, m models.Model) []models.Model {
+	at := index(all, m.Name)
+	if at < 0 {
+		return append(slices.Clip(all), m)
+	}
+	all = slices.Clone(all)
+	all[at] = m
+	return all
+}
+
+// index is the place of the model of that name, or -1.
+func index(all []models.Model, name string) int {
+	return slices.IndexFunc(all, func(m models.Model) bool { return m.Name == name })
+}
+
+// withVariants returns each model, followed by its variants.
+func (r registry) withVariants() (all []models.Model) {
 	for _, m := range r.models {
-		bundled, err := m.Variants()
-		if err != nil {
-			panic(err) // an embedded file has a fault, which tests would find
-		}
-		all = append(append(all, m), bundled...)
+		all = append(all, m)
 		for _, v := range r.variants {
 			if schemas.BaseOf(v.Name) == m.Name {
 				all = append(all, v)
@@ -136,18 +148,7 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 }
 
 // modelNames returns the names of all models and variants.
-func (r registry) modelNames() []string {
-	var names []string
-	for _, m := range r.models {
-		names = append(append(names, m.Name), schemas.BundledVariants(m.Name)...)
-		for _, v := range r.variants {
-			if schemas.BaseOf(v.Name) == m.Name {
-				names = append(names, v.Name)
-			}
-		}
-	}
-	return names
-}
+func (r registry) modelNames() []string { return mapped(r.withVariants(), nameOf) }
 
 func (r registry) engineNames() []string { return namesOf(r.engines) }
 
@@ -168,20 +169,20 @@ func mapped[T, U any](all []T, of func(T) U) []U {
 // file of a variant. "all" is all models without their variants. It is an error if a schema
 // names an engine that does not exist.
 func (r registry) pickModels(names []string) ([]models.Model, error) {
-	known, names := r.models, slices.Clone(names)
-	if slices.ContainsFunc(names, func(name string) bool { return name != "all" && !r.isModel(name) }) {
-		known = r.withVariants()
-	}
+	names = slices.Clone(names)
 	for i, name := range names {
 		if !isFile(name) {
 			continue
 		}
-		v, err := r.variant(name)
+		v, err := r.variantOf(func() (*schemas.Schema, error) { return r.schemaFile(name) })
 		if err != nil {
 			return nil, err
 		}
-		names[i] = v.Name
-		known = append(slices.DeleteFunc(known, func(m models.Model) bool { return m.Name == v.Name }), v)
+		r.variants, names[i] = with(r.variants, v), v.Name
+	}
+	known := r.withVariants()
+	if slices.Equal(names, []string{"all"}) {
+		known = r.models
 	}
 	picked, err := pick("model", names, known, nameOf)
 	if err != nil {
@@ -208,11 +209,6 @@ func schemaOf(m models.Model) (*schemas.Schema, error) {
 }
 
 func nameOf(m models.Model) string { return m.Name }
-
-// isModel reports whether a model that is not a variant has the name.
-func (r registry) isModel(name string) bool {
-	return slices.ContainsFunc(r.models, func(m models.Model) bool { return m.Name == name })
-}
 
 // schemas reads the schemas of the names given: models, or files if a name looks like a file.
 // Without names, or with "all", it reads the schemas of all models, but not of their variants.
@@ -292,19 +288,13 @@ func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*
 	return s, usage(err)
 }
 
-// variant returns the variant of a model that a schema file describes.
-func (r registry) variant(file string) (models.Model, error) {
-	return r.variantOf(func() (*schemas.Schema, error) { return r.schemaFile(file) })
-}
-
 // variantOf returns the model on a schema that is a variant of its own.
 func (r registry) variantOf(read func() (*schemas.Schema, error)) (models.Model, error) {
 	s, err := read()
 	if err != nil {
 		return models.Model{}, err
 	}
-	base := schemas.BaseOf(s.Name)
-	at := slices.IndexFunc(r.models, func(m models.Model) bool { return m.Name == base })
+	at := index(r.models, schemas.BaseOf(s.Name))
 	if at < 0 {
 		return models.Model{}, usagef("%s is the schema %s, which no model runs; expected a variant (\"extends: "+
 			"MODEL\"); \"mailbench models new\" begins a model", s.File, s.Name)

@@ -68,7 +68,7 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 			flag, named = "engine", f.engines
 		}
 		model, _, _ := strings.Cut(arg, "@")
-		if flag == "model" && !known.isModel(model) || slices.Contains(workloads.BundledNames(), arg) {
+		if flag == "model" && index(known.models, model) < 0 || slices.Contains(workloads.BundledNames(), arg) {
 			continue
 		}
 		if !cmd.Flags().Changed(flag) {

@@ -79,9 +79,8 @@ func (f *runFlags) repeat(known registry, flags *pflag.FlagSet, args []string) (
 // withSaved returns the registry with those variants of a saved run that were schema files. The
 // run has their text.
 func (r registry) withSaved(was *results.Run) (registry, error) {
-	names := r.modelNames()
 	for _, s := range was.Schemas {
-		if slices.Contains(names, s.Model) || !r.isModel(schemas.BaseOf(s.Model)) {
+		if index(r.variants, s.Model) >= 0 || index(r.models, schemas.BaseOf(s.Model)) < 0 {
 			continue
 		}
 		v, err := r.variantOf(func() (*schemas.Schema, error) {
@@ -90,7 +89,7 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 		if err != nil {
 			return r, fmt.Errorf("saved schema of %s: %w", s.Model, err)
 		}
-		r.variants = append(slices.Clone(r.variants), v)
+		r.variants = with(r.variants, v)
 	}
 	return r, nil
 }
