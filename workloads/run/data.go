@@ -1,19 +1,15 @@
 package run
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
@@ -189,73 +185,16 @@ func (d *dataDir) numbered(suffix string, known []int) []int {
 // ErrDisk says that a run does not fit on the disk.
 var ErrDisk = errors.New("the disk is too small")
 
-// room is where the run keeps its data, and how much is free there.
-func (c *Config) room(dir string, freeIn func(dir string) float64) *Plan {
-	p := &Plan{Folder: dir, Free: max(0, freeIn(dir)), Disk: []PlanDisk{}}
-	for _, e := range c.Engines {
-		if !e.Remote {
-			continue
-		}
-		n := PlanNodes{Engine: e.Name}
-		if c.Local != nil {
-			n.Folder, _ = c.Local(e.Name, c.contact(e))
-		}
-		if n.Folder != "" {
-			n.Free = freeIn(n.Folder)
-		}
-		if n.Free <= 0 {
-			n.Folder, n.Free = "", 0
-		}
-		p.Remote = append(p.Remote, n)
+// fits refuses a run that does not fit on a disk. The deliveries of a search are a guess: a disk without room for them
+// is noted.
+func (c *Config) fits(p *Plan) error {
+	if err := p.check(); err != nil {
+		return err
 	}
-	return p
-}
-
-// fill adds how long the run takes, and how much disk it needs at once, next to what is there already. Each store is
-// removed before the next one, unless its data stays. A cluster whose disks are known is held to the least that it
-// can take.
-func (c *Config) fill(ctx context.Context, points []point, p *Plan) error {
-	type dataset struct {
-		model, engine string
-		at            *point
-	}
-	whole, inFolder := map[dataset]float64{}, map[string]float64{}
-	data := &dataDir{path: p.Folder, temporary: c.DataDir == ""}
-	var all time.Duration
-	for one, err := range c.estimates(points, data) {
-		if err != nil {
-			return err
-		}
-		all += one.time()
-		p.Seconds = all.Seconds()
-		need := &p.Need
-		if one.engine.Remote {
-			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == one.engine.Name })]
-			if n.Folder == "" {
-				continue
-			}
-			need = &n.Least
-		}
-		of := dataset{one.model.Name, one.engine.Name, one.task.at}
-		if _, ok := whole[of]; !ok {
-			bytes, ok, err := one.disk(ctx, one.model, one.engine)
-			if err != nil {
-				return err
-			}
-			if whole[of] = bytes; ok && !one.engine.Remote {
-				p.Disk = append(p.Disk, PlanDisk{one.model.Name, one.engine.Name, one.task.at.value, math.Round(bytes)})
-			}
-		}
-		more := whole[of] * one.added()
-		searched := 0.0
-		if !one.engine.Remote {
-			searched = whole[of] * one.Searched / max(1, float64(one.Messages)+one.Delivered)
-		}
-		if inFolder[one.dir] += more; c.stays() {
-			*need, p.Search = *need+more, p.Search+searched
-		} else {
-			*need, p.Search = max(*need, inFolder[one.dir]), max(p.Search, searched)
-		}
+	if c.Progress != nil && p.Free > 0 && p.Need+p.Search > p.Free {
+		c.Progress(Progress{Note: fmt.Sprintf("the search may deliver as much as %s, and %s has %s free: a full disk ends it; "+
+			"set a lower --max-rate, or name another folder (--data, or TMPDIR)",
+			words.Size(p.Search), p.Folder, words.Size(p.Free))})
 	}
 	return nil
 }
@@ -275,31 +214,6 @@ func (p *Plan) check() error {
 	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name "+
 		"another folder (--data, or TMPDIR)",
 		ErrDisk, words.Size(p.Need), p.Folder, words.Size(p.Free))
-}
-
-// fits refuses a run that does not fit on a disk. Messages of kept data sets are not counted. The deliveries of a
-// search are a guess: a disk without room for them is noted.
-func (c *Config) fits(ctx context.Context, points []point, dir string, freeIn func(dir string) float64) error {
-	p, most := c.room(dir, freeIn), 0.0
-	for i := range points { // an upper bound of what the run takes on one engine is quicker to compute
-		most += c.estimate(&points[i], c.remote(), 0).atMost() * float64(len(c.Models)*c.trials())
-	}
-	tight := p.Free > 0 && most >= p.Free
-	for _, n := range p.Remote {
-		tight = tight || n.Folder != "" && most >= n.Free
-	}
-	if c.Audit == AuditOnly || !tight {
-		return nil
-	}
-	if err := cmp.Or(c.fill(ctx, points, p), p.check()); err != nil {
-		return err
-	}
-	if c.Progress != nil && p.Free > 0 && p.Need+p.Search > p.Free {
-		c.Progress(Progress{Note: fmt.Sprintf("the search may deliver as much as %s, and %s has %s free: a full disk ends it; "+
-			"set a lower --max-rate, or name another folder (--data, or TMPDIR)",
-			words.Size(p.Search), p.Folder, words.Size(p.Free))})
-	}
-	return nil
 }
 
 // contact is the addresses of a remote engine's nodes, or nil for its default.

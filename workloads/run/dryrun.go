@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 )
@@ -36,6 +39,8 @@ type Plan struct {
 	Free         float64     `json:"free_bytes"`             // what is free in Folder; 0: not known
 	Fits         bool        `json:"fits"`                   // the disks are large enough, or their free space is not known
 	Why          string      `json:"why,omitempty"`          // the error, if Fits is false
+
+	tasks []float64 // about how many seconds each takes, with one to open and close its store
 }
 
 // PlanPoint is what each combination does, at one point of a sweep.
@@ -70,24 +75,8 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := c.room(cmp.Or(c.DataDir, os.TempDir()), freeBytes)
-	p.Format, p.Workload, p.Trials, p.Reuses = PlanFormat, c.Workload.Name, c.trials(), c.reuses()
-	for _, m := range c.Models {
-		p.Models = append(p.Models, m.Name)
-	}
-	for _, e := range c.Engines {
-		p.Engines = append(p.Engines, e.Name)
-	}
-	if c.Workload.Sweep != nil && len(points) > 1 {
-		p.Sweep = c.Workload.Sweep.Name()
-	}
-	p.Combinations = len(c.Models) * len(c.Engines) * p.Trials * len(points)
-	for i := range points {
-		one := PlanPoint{points[i].value, c.estimate(&points[i], c.remote(), 0)}
-		one.round()
-		p.Points = append(p.Points, one)
-	}
-	if err := c.fill(ctx, points, p); err != nil {
+	p, err := c.plan(ctx, points, cmp.Or(c.DataDir, os.TempDir()), freeBytes)
+	if err != nil {
 		return nil, err
 	}
 	if c.Audit != AuditOnly {
@@ -97,6 +86,102 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 		p.Why = err.Error()
 	}
 	return p, err
+}
+
+// plan is what the run does at the points, how long it takes, and how much disk it needs at once, next to what is there
+// already. Each store is removed before the next one, unless its data stays. A cluster whose disks are known is held to
+// the least that it can take.
+func (c *Config) plan(
+	ctx context.Context, points []point, dir string, freeIn func(dir string) float64,
+) (*Plan, error) {
+	p := &Plan{
+		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(), Reuses: c.reuses(), Folder: dir,
+		Free: max(0, freeIn(dir)), Disk: []PlanDisk{},
+		Combinations: len(c.Models) * len(c.Engines) * c.trials() * len(points),
+	}
+	for _, m := range c.Models {
+		p.Models = append(p.Models, m.Name)
+	}
+	for _, e := range c.Engines {
+		p.Engines = append(p.Engines, e.Name)
+		if e.Remote {
+			p.Remote = append(p.Remote, c.nodes(e, freeIn))
+		}
+	}
+	if c.Workload.Sweep != nil && len(points) > 1 {
+		p.Sweep = c.Workload.Sweep.Name()
+	}
+	for i := range points {
+		p.Points = append(p.Points, PlanPoint{points[i].value, c.estimate(&points[i], c.remote(), 0)})
+		p.Points[i].round()
+	}
+	type dataset struct {
+		model, engine string
+		at            *point
+	}
+	whole, inFolder := map[dataset]float64{}, map[string]float64{}
+	data, has := &dataDir{path: dir, temporary: c.DataDir == ""}, map[string]int64{}
+	var took time.Duration
+	for one, err := range c.walk(points, data) {
+		n, known := int64(0), false
+		if err == nil {
+			if n, known = has[one.dir]; !known { // the first load of a data set is what that lacks
+				n, err = data.delivered(one.dir)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		has[one.dir] = int64(one.at.census.Messages())
+		e := c.estimate(one.at, one.engine.Remote, int(n))
+		took += e.time()
+		p.tasks = append(p.tasks, 1+e.time().Seconds())
+		need := &p.Need
+		if one.engine.Remote {
+			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == one.engine.Name })]
+			if n.Folder == "" {
+				continue
+			}
+			need = &n.Least
+		}
+		of := dataset{one.model.Name, one.engine.Name, one.at}
+		if _, ok := whole[of]; !ok {
+			bytes, ok, err := e.disk(ctx, one.model, one.engine)
+			if err != nil {
+				return nil, err
+			}
+			if whole[of] = bytes; ok && !one.engine.Remote {
+				p.Disk = append(p.Disk, PlanDisk{one.model.Name, one.engine.Name, one.at.value, math.Round(bytes)})
+			}
+		}
+		more := whole[of] * e.added()
+		searched := 0.0
+		if !one.engine.Remote {
+			searched = whole[of] * e.Searched / max(1, float64(e.Messages)+e.Delivered)
+		}
+		if inFolder[one.dir] += more; c.stays() {
+			*need, p.Search = *need+more, p.Search+searched
+		} else {
+			*need, p.Search = max(*need, inFolder[one.dir]), max(p.Search, searched)
+		}
+	}
+	p.Seconds = took.Seconds()
+	return p, nil
+}
+
+// nodes is where the nodes of an engine keep their data, and how much is free there, if that is known.
+func (c *Config) nodes(e drivers.Engine, freeIn func(dir string) float64) PlanNodes {
+	n := PlanNodes{Engine: e.Name}
+	if c.Local != nil {
+		n.Folder, _ = c.Local(e.Name, c.contact(e))
+	}
+	if n.Folder != "" {
+		n.Free = freeIn(n.Folder)
+	}
+	if n.Free <= 0 {
+		n.Folder, n.Free = "", 0
+	}
+	return n
 }
 
 // WriteText prints the plan for people.

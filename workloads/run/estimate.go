@@ -213,16 +213,6 @@ func meanSize(w *workloads.Workload, mail messages.Source) float64 {
 		m.Attachments.Share*mean(m.Attachments.Count)*(mean(m.Attachments.Size)*base64+300)
 }
 
-// mostDiskPerByte is more bytes of disk than any model takes for a byte of mail. The mostDiskPerByte expensive
-// models keep it twice, and an engine needs room to compact.
-const mostDiskPerByte = 6
-
-// atMost is an upper bound of the disk that any model needs, in bytes, with what searches are expected to deliver.
-func (e *Estimate) atMost() float64 {
-	n := float64(e.Messages)
-	return mostDiskPerByte * (e.Bytes/max(1, n) + 2000) * (n + e.Delivered + e.Searched)
-}
-
 // sampled is how many messages disk looks at.
 const sampled = 300
 

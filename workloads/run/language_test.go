@@ -207,6 +207,16 @@ func dryRun(t *testing.T, c Config, out io.Writer) error {
 	return err
 }
 
+// fitsIn returns why the run does not fit into so much free disk.
+func fitsIn(t *testing.T, c *Config, points []point, free func(string) float64) error {
+	t.Helper()
+	p, err := c.plan(t.Context(), points, c.DataDir, free)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.fits(p)
+}
+
 // TestDiskOfSearch: the deliveries of a search are a guess, so a disk without room for them refuses no run, but a note
 // says so.
 func TestDiskOfSearch(t *testing.T) {
@@ -224,8 +234,8 @@ func TestDiskOfSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	free := func(bytes float64) func(string) float64 { return func(string) float64 { return bytes } }
-	p := c.room(c.DataDir, free(0))
-	if err := c.fill(t.Context(), points, p); err != nil || p.Need <= 0 || p.Search < p.Need {
+	p, err := c.plan(t.Context(), points, c.DataDir, free(0))
+	if err != nil || p.Need <= 0 || p.Search < p.Need {
 		t.Fatalf("%g bytes, and %g of the search: %v", p.Need, p.Search, err)
 	}
 	for _, disk := range []struct {
@@ -234,7 +244,7 @@ func TestDiskOfSearch(t *testing.T) {
 		fits  bool
 	}{{p.Need * 0.99, 0, false}, {p.Need * 1.01, 1, true}, {(p.Need + p.Search) * 1.01, 0, true}} {
 		notes = nil
-		if err := c.fits(t.Context(), points, c.DataDir, free(disk.free)); (err == nil) != disk.fits || len(notes) != disk.notes {
+		if err := fitsIn(t, &c, points, free(disk.free)); (err == nil) != disk.fits || len(notes) != disk.notes {
 			t.Errorf("%g bytes of disk for %g and %g: %v, notes %q", disk.free, p.Need, p.Search, err, notes)
 		}
 	}
@@ -266,16 +276,19 @@ func TestDryRun(t *testing.T) {
 	points := []point{{workload: c.Workload, census: census, source: source()}}
 	e := c.estimate(&points[0], c.remote(), 0)
 	free := func(bytes float64) func(string) float64 { return func(string) float64 { return bytes } }
-	p := c.room(c.DataDir, free(0))
-	err = c.fill(t.Context(), points, p)
-	need := p.Need
-	if err != nil || need < e.Bytes || need > 2*e.atMost() {
-		t.Errorf("%g bytes of mail need %g of disk, and at most %g: %v", e.Bytes, need, e.atMost(), err)
+	p, err := c.plan(t.Context(), points, c.DataDir, free(0))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if err := c.fits(t.Context(), points, c.DataDir, free(need*0.99)); !errors.Is(err, ErrDisk) {
+	need := p.Need
+	most := 2 * 6 * (e.Bytes + 2000*float64(e.Messages)) // of two models that keep mail twice, with room to compact
+	if need < e.Bytes || need > most {
+		t.Errorf("%g bytes of mail need %g of disk, and at most %g", e.Bytes, need, most)
+	}
+	if err := fitsIn(t, &c, points, free(need*0.99)); !errors.Is(err, ErrDisk) {
 		t.Errorf("too small a disk: %v", err)
 	}
-	if err := c.fits(t.Context(), points, c.DataDir, free(need*1.01)); err != nil {
+	if err := fitsIn(t, &c, points, free(need*1.01)); err != nil {
 		t.Errorf("a disk that is large enough: %v", err)
 	}
 
@@ -284,21 +297,22 @@ func TestDryRun(t *testing.T) {
 	remote := embedded()
 	remote.Remote = true
 	c.Engines, c.Local = []drivers.Engine{remote}, func(string, []string) (string, []int) { return "/their/data", nil }
-	p = c.room(c.DataDir, free(1))
-	err = c.fill(t.Context(), points, p)
+	if p, err = c.plan(t.Context(), points, c.DataDir, free(1)); err != nil {
+		t.Fatal(err)
+	}
 	few := p.Remote[0].Least
-	if err != nil || few <= 0 || few >= need {
+	if few <= 0 || few >= need {
 		t.Errorf("at least %g bytes, and %g with room for compaction: %v", few, need, err)
 	}
-	if err := c.fits(t.Context(), points, c.DataDir, free(few*1.01)); err != nil {
+	if err := fitsIn(t, &c, points, free(few*1.01)); err != nil {
 		t.Errorf("an engine's disk that is large enough: %v", err)
 	}
 	small := free(few * 0.99)
-	if err := c.fits(t.Context(), points, c.DataDir, small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
+	if err := fitsIn(t, &c, points, small); !errors.Is(err, ErrDisk) || !strings.Contains(err.Error(), "/their/data") {
 		t.Errorf("an engine's disk that is too small: %v", err)
 	}
 	c.Local = func(string, []string) (string, []int) { return "", nil }
-	if err := c.fits(t.Context(), points, c.DataDir, small); err != nil {
+	if err := fitsIn(t, &c, points, small); err != nil {
 		t.Errorf("an engine's disk that is not known: %v", err)
 	}
 	// Deliveries of clients with hardly any think time need no disk before they are there.

@@ -64,14 +64,15 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		return nil, err
 	}
 	r := runner{
-		config: &c, data: data, points: points, source: points[0].source,
-		estimate: newTimeLeft(c.estimate(&points[0], c.remote(), 0).Phases, time.Now),
+		config: &c, data: data, points: points, source: points[0].source, estimate: newTimeLeft(nil, time.Now),
 	}
-	if r.estimate.weights, err = r.weights(); err != nil {
-		return nil, err
-	}
-	if err := c.fits(ctx, points, data.path, freeBytes); err != nil {
-		return nil, err
+	if c.Audit != AuditOnly {
+		if p, err := c.plan(ctx, points, data.path, freeBytes); err == nil { // else the task that meets the error reports it
+			if err := c.fits(p); err != nil {
+				return nil, err
+			}
+			r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
+		}
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
 		r.memoryLimit = limit

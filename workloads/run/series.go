@@ -102,35 +102,6 @@ func (c *Config) series(points []point, data *dataDir, t task) (all []task, err 
 	return append(all, grown...), nil
 }
 
-// planned is a task and what it will do: the first load of a data set is what that lacks.
-type planned struct {
-	*task
-	*Estimate
-}
-
-// estimates are what the tasks of the run will do.
-func (c *Config) estimates(points []point, data *dataDir) iter.Seq2[planned, error] {
-	return func(yield func(planned, error) bool) {
-		has := map[string]int64{}
-		for t, err := range c.walk(points, data) {
-			n, known := int64(0), false
-			if err == nil {
-				if n, known = has[t.dir]; !known {
-					n, err = data.delivered(t.dir)
-				}
-			}
-			if err != nil {
-				yield(planned{}, err)
-				return
-			}
-			has[t.dir] = int64(t.at.census.Messages())
-			if !yield(planned{t, c.estimate(t.at, t.engine.Remote, int(n))}, nil) {
-				return
-			}
-		}
-	}
-}
-
 // delivered is how many messages loads have delivered to the data set in a folder.
 func (d *dataDir) delivered(dir string) (int64, error) {
 	if d.temporary {
@@ -146,21 +117,6 @@ func numbers(n int) []int {
 		all[i] = i + 1
 	}
 	return all
-}
-
-// weights are about how many seconds each task takes, for the estimate of the time left; nil if there is one
-// point and each trial loads it, because tasks are then alike.
-func (r *runner) weights() (all []float64, err error) {
-	if len(r.points) < 2 && !r.config.reuses() {
-		return nil, nil
-	}
-	for p, err := range r.config.estimates(r.points, r.data) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, 1+p.time().Seconds())
-	}
-	return all, nil
 }
 
 func exists(name string) bool {

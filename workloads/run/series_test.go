@@ -179,16 +179,15 @@ func TestSweepDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := one.room(c.DataDir, func(string) float64 { return 0 })
-		err = one.fill(t.Context(), points, p)
-		bytes := p.Need
+		p, err := one.plan(t.Context(), points, c.DataDir, func(string) float64 { return 0 })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := one.fits(t.Context(), points, c.DataDir, func(string) float64 { return bytes + 1 }); err != nil {
+		bytes := p.Need
+		if err := fitsIn(t, &one, points, func(string) float64 { return bytes + 1 }); err != nil {
 			t.Errorf("%q: a disk that is large enough: %v", set, err)
 		}
-		if err := one.fits(t.Context(), points, c.DataDir, func(string) float64 { return bytes - 1 }); bytes > 1 && !errors.Is(err, ErrDisk) {
+		if err := fitsIn(t, &one, points, func(string) float64 { return bytes - 1 }); bytes > 1 && !errors.Is(err, ErrDisk) {
 			t.Errorf("%q: a disk that is too small: %v", set, err)
 		}
 		return bytes
