@@ -71,6 +71,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"command":    func(words []string) string { return shellquote.Join(words...) },
 	"styleclass": func(s document.Style) string { return classes[s] },
+	"cellclass":  class,
 	"px":         func(v float64) string { return fmt.Sprintf("%.1f", v) },
 	"diagrams":   func() template.CSS { return template.CSS(diagram.Style()) },
 	"style":      func() template.CSS { return template.CSS(style) },
@@ -116,7 +117,8 @@ func newView(d *document.Document) *view {
 			s.Place = fmt.Sprint("-", ids[s.ID])
 		}
 		if s.Table != nil {
-			s.table()
+			s.Groups = s.groups()
+			s.axis()
 		}
 		for k := range s.Section.Charts {
 			if ch := draw(&s.Section.Charts[k], &colors); ch != nil {
@@ -135,16 +137,16 @@ func Document(w io.Writer, d *document.Document) error { return execute(w, newVi
 // sectionView is a section of a document as the template shows it.
 type sectionView struct {
 	*document.Section
-	Place  string          // what its name ends with
-	Groups []span          // titles over several columns; none if no column has one
-	Ticks  []document.Tick // of the axis of ranges, in the units of rangeWidth
-	Drawn  string          // explains ranges or shades
-	Rows   []rowView
-	Charts []chart
-	Legend []line
-	Open   bool // it is not folded, although the text leaves it out
-	Models []modelView
-	Made   *provenance
+	Place    string          // what its name ends with
+	Groups   []span          // titles over several columns; none if no column has one
+	Ticks    []document.Tick // of the axis of ranges, in the units of rangeWidth
+	Drawn    string          // explains ranges or shades
+	from, to float64         // logarithms of the ends of the axis of ranges
+	Charts   []chart
+	Legend   []line
+	Open     bool // it is not folded, although the text leaves it out
+	Models   []modelView
+	Made     *provenance
 }
 
 // Columns is how many columns the table has.
@@ -185,69 +187,49 @@ type span struct {
 	Width int
 }
 
-// rowView is a row, and the heading before it, if there is one.
-type rowView struct {
-	Group  string
-	Cells  []shownCell
-	Remark string
-}
-
-// shownCell is a cell whose range is in the units of rangeWidth.
-type shownCell struct {
-	document.Cell
-	Left  bool
-	Class string
-}
-
-// Box is the width of the middle half of the range.
-func (c *shownCell) Box() float64 { return max(1, c.Range.ThreeQuarters-c.Range.Quarter) }
-
 // rangeWidth is the width of the chart of ranges.
 const rangeWidth = 300
 
-func (v *sectionView) table() {
+// groups are the titles over several columns; none if no column has one.
+func (v *sectionView) groups() (all []span) {
 	some := false
 	for i := 0; i < len(v.Table.Columns); {
 		group, n := v.Table.Columns[i].Group, 1
 		for group != "" && i+n < len(v.Table.Columns) && v.Table.Columns[i+n].Group == group {
 			n++
 		}
-		v.Groups, some = append(v.Groups, span{group, n}), some || group != ""
+		all, some = append(all, span{group, n}), some || group != ""
 		i += n
 	}
 	if !some {
-		v.Groups = nil
+		return nil
 	}
-	at := v.axis()
-	last := ""
-	for n := range v.Table.Rows {
-		r := &v.Table.Rows[n]
-		row := rowView{Remark: r.Remark}
-		if r.Group != last {
-			row.Group, last = r.Group, r.Group
-		}
-		for i, c := range v.Table.Shown(n) {
-			if r := c.Range; r != nil && at != nil {
-				c.Range = &document.Range{
-					Low: at(r.Low), Quarter: at(r.Quarter), Typical: at(r.Typical), ThreeQuarters: at(r.ThreeQuarters),
-					High: at(r.High), Mean: at(r.Mean),
-				}
-			}
-			cell := shownCell{Cell: c, Left: v.Table.Columns[i].Left, Class: class(&c)}
-			if c.Heat > 0 {
-				v.Drawn = v.Table.Columns[i].Help
-			}
-			row.Cells = append(row.Cells, cell)
-		}
-		v.Rows = append(v.Rows, row)
+	return all
+}
+
+// Heading is the group of a row, if it is not that of the row before.
+func (v *sectionView) Heading(row int) string {
+	if row > 0 && v.Table.Rows[row-1].Group == v.Table.Rows[row].Group {
+		return ""
 	}
+	return v.Table.Rows[row].Group
+}
+
+// X is the place of a value on the axis of ranges, in the units of rangeWidth.
+func (v *sectionView) X(value float64) float64 {
+	return rangeWidth * (math.Log10(value) - v.from) / (v.to - v.from)
+}
+
+// Box is the width of the middle half of a range.
+func (v *sectionView) Box(r *document.Range) float64 {
+	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
 }
 
 // classes are the styles in the style sheet.
 var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
 
 // class is the style of a cell in the style sheet.
-func class(c *document.Cell) string {
+func class(c document.Cell) string {
 	s := classes[c.Style]
 	if c.Heat > 0 {
 		s += fmt.Sprintf(" h%d", c.Heat)
@@ -255,11 +237,14 @@ func class(c *document.Cell) string {
 	return strings.TrimSpace(s)
 }
 
-// axis is the logarithmic axis of all ranges of the table; nil if it has none.
-func (v *sectionView) axis() func(float64) float64 {
+// axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
+func (v *sectionView) axis() {
 	low, high, label := math.Inf(1), 0.0, milliseconds
 	for _, r := range v.Table.Rows {
 		for i, c := range r.Cells {
+			if c.Heat > 0 {
+				v.Drawn = v.Table.Columns[i].Help
+			}
 			if c.Range == nil {
 				continue
 			}
@@ -272,14 +257,13 @@ func (v *sectionView) axis() func(float64) float64 {
 		}
 	}
 	if high == 0 {
-		return nil
+		return
 	}
-	from, to := math.Log10(low)-0.08, math.Log10(high)+0.08
-	at := func(ns float64) float64 { return rangeWidth * (math.Log10(ns) - from) / (to - from) }
-	for e := math.Floor(from); e <= to; e++ {
+	v.from, v.to = math.Log10(low)-0.08, math.Log10(high)+0.08
+	for e := math.Floor(v.from); e <= v.to; e++ {
 		for _, step := range []float64{1, 2, 5} {
-			if ns := step * math.Pow(10, e); at(ns) >= 0 && at(ns) <= rangeWidth {
-				v.Ticks = append(v.Ticks, document.Tick{At: at(ns), Label: label(ns)})
+			if ns := step * math.Pow(10, e); v.X(ns) >= 0 && v.X(ns) <= rangeWidth {
+				v.Ticks = append(v.Ticks, document.Tick{At: v.X(ns), Label: label(ns)})
 			}
 		}
 	}
@@ -292,7 +276,6 @@ func (v *sectionView) axis() func(float64) float64 {
 		}
 		v.Ticks = kept
 	}
-	return at
 }
 
 // plain writes a number without a unit.
