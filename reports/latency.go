@@ -17,15 +17,6 @@ import (
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// thousands writes a number with commas.
-func thousands(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
 // first are the sections of the first screen: for each measured phase the verdict, the whole load and
 // the operations.
 func (v *run) first() (all []document.Section) {

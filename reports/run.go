@@ -100,7 +100,7 @@ func (v *run) facts() (all []string) {
 		all = append(all, engines...)
 	}
 	if e := v.loaded(); e != nil {
-		add(fmt.Sprintf("%s %ss", thousands(e.Copies), cmp.Or(e.Unit, "message")))
+		add(fmt.Sprintf("%s %ss", words.Thousands(e.Copies), cmp.Or(e.Unit, "message")))
 		if e.MailBytes > 0 {
 			parts[len(parts)-1] += ", " + words.Size(float64(e.MailBytes))
 		}

@@ -32,7 +32,7 @@ func (p *parser) lines(t *Table, f section) {
 		pos := Pos{Line: p.Count(s.Value, s.Name+" in lines of "+f.where), Column: 1, File: t.Imported.File}
 		if x := t.Index(s.Name); x != nil && t.Column(s.Name) == nil {
 			x.Pos = pos
-		} else if c := pick(p, s.Key, "column", s.Name, "in lines of "+f.where, t.all()); c != nil {
+		} else if c := pick(p, s.Key, "column", s.Name, "in lines of "+f.where, t.All()); c != nil {
 			c.Pos = pos
 		}
 	}
@@ -131,7 +131,7 @@ func (b *block) lines(t *Table) {
 // CassandraOnly names the first thing in a schema that no engine but Cassandra has, or "".
 func (s *Schema) CassandraOnly() string {
 	for _, t := range s.Tables {
-		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+		for _, c := range t.All() {
 			if c.Type.cassandraOnly() {
 				return "column " + c.Name + " of table " + t.Name + " is " + c.Type.String() + " of CQL"
 			}

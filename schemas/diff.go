@@ -128,12 +128,12 @@ func Diff(want, have *Schema) []Difference {
 		case h != nil && !(h.Header() && len(w.Columns)+len(w.Static) > 0):
 			d.table(w, h)
 		case !w.Header():
-			d.add(MissingTable, w.Name, "", strings.Join(Names(w.all()), ", "), "")
+			d.add(MissingTable, w.Name, "", strings.Join(Names(w.All()), ", "), "")
 		}
 	}
 	for _, h := range have.Tables {
 		if want.Table(h.Name) == nil && !h.Header() {
-			d.add(ExtraTable, h.Name, "", "", strings.Join(Names(h.all()), ", "))
+			d.add(ExtraTable, h.Name, "", "", strings.Join(Names(h.All()), ", "))
 		}
 	}
 	d.parts("", typeParts(want), typeParts(have), MissingType, DifferentFields, ExtraType)

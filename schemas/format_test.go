@@ -3,7 +3,6 @@ package schemas
 import (
 	"os"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -114,7 +113,7 @@ func unplace(s *Schema) {
 	}
 	for _, t := range s.Tables {
 		t.Pos = Pos{}
-		for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+		for _, c := range t.All() {
 			c.Pos = Pos{}
 		}
 		for _, x := range t.Indexes {

@@ -167,8 +167,8 @@ func (r *patternReader) index() bool {
 // nameable returns the columns that a pattern on the table can name: the table's, and those of the tables around it if
 // the pattern reads these.
 func (p *Pattern) nameable(t *Table) (all []*Column) {
-	for all = t.all(); p.Nested && t.Parent != nil; t = t.Parent {
-		all = append(all, t.Parent.all()...)
+	for all = t.All(); p.Nested && t.Parent != nil; t = t.Parent {
+		all = append(all, t.Parent.All()...)
 	}
 	return all
 }

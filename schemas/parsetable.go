@@ -190,7 +190,7 @@ func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []
 // with adds a column to those read so far, unless they or the table have one of its name.
 func (r *tableReader) with(t *Table, cs []*Column, n *yaml.Node, c *Column) []*Column {
 	r.checkName(n, c.Name, "column")
-	if there := find(slices.Concat(cs, t.all()), c.Name); there != nil {
+	if there := find(slices.Concat(cs, t.All()), c.Name); there != nil {
 		r.Fail(n, "duplicate column %q in table %s; line %d has it already", c.Name, t.Name, there.Pos.Line)
 		return cs
 	}
@@ -235,7 +235,7 @@ func (r *tableReader) indexes(t *Table, f section) {
 				continue
 			}
 			name, desc := strings.CutSuffix(text, " desc")
-			switch c := pick(r.parser, n, "column", name, "in "+where, t.all()); {
+			switch c := pick(r.parser, n, "column", name, "in "+where, t.All()); {
 			case c == nil:
 			case (c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static) && t.Imported == nil:
 				r.Fail(n, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)

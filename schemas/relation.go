@@ -322,5 +322,5 @@ func (r *tableReader) columnOf(t *Table, n *yaml.Node, where string) *Column {
 	if !ok {
 		return nil
 	}
-	return pick(r.parser, n, "column", name, "of table "+t.Name+" in "+where, t.all())
+	return pick(r.parser, n, "column", name, "of table "+t.Name+" in "+where, t.All())
 }

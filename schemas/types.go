@@ -195,8 +195,8 @@ func (t *Table) Column(name string) *Column {
 	return nil
 }
 
-// all returns the columns of the table: key, static, plain.
-func (t *Table) all() []*Column { return slices.Concat(t.Key(), t.Static, t.Columns) }
+// All returns the columns of the table: key, static, plain.
+func (t *Table) All() []*Column { return slices.Concat(t.Key(), t.Static, t.Columns) }
 
 // Index returns the index of that name, or nil.
 func (t *Table) Index(name string) *Index { return find(t.Indexes, name) }
@@ -285,7 +285,7 @@ func (r *tableReader) purposes(t *Table, f section) {
 			may = t.Key()
 		}
 		f.list(key, "a column", func(n *yaml.Node, name string) {
-			switch c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.all()); {
+			switch c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.All()); {
 			case c == nil:
 			case !slices.Contains(may, c):
 				r.Fail(n, "column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may))

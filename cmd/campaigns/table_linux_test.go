@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // row is the sum of the rounds of one fault on one engine.
@@ -28,16 +30,16 @@ func (c *campaign) table() string {
 	var kept, left [][]string
 	for _, w := range c.rows() {
 		kept = append(kept, []string{
-			w.engine, w.fault, strconv.Itoa(w.struck), strconv.Itoa(w.rounds), thousands(w.delivered), thousands(w.deleted), thousands(w.verified),
-			thousands(w.lost), thousands(w.wrong), thousands(w.doubled), thousands(w.falseAlarms), thousands(w.unknown), strconv.Itoa(w.unaudited), strconv.Itoa(w.givenUp),
+			w.engine, w.fault, strconv.Itoa(w.struck), strconv.Itoa(w.rounds), words.Thousands(w.delivered), words.Thousands(w.deleted), words.Thousands(w.verified),
+			words.Thousands(w.lost), words.Thousands(w.wrong), words.Thousands(w.doubled), words.Thousands(w.falseAlarms), words.Thousands(w.unknown), strconv.Itoa(w.unaudited), strconv.Itoa(w.givenUp),
 		})
 		recounted := "–"
 		if w.recounted > 0 {
-			recounted = thousands(w.recounted) + " → " + thousands(w.left)
+			recounted = words.Thousands(w.recounted) + " → " + words.Thousands(w.left)
 		}
 		left = append(left, []string{
-			w.engine, w.fault, thousands(w.unreferenced), thousands(w.dangling), thousands(w.broken), thousands(w.drift), recounted,
-			thousands(w.failed), thousands(w.unsure), inSeconds(w.gap), inSeconds(w.slowest),
+			w.engine, w.fault, words.Thousands(w.unreferenced), words.Thousands(w.dangling), words.Thousands(w.broken), words.Thousands(w.drift), recounted,
+			words.Thousands(w.failed), words.Thousands(w.unsure), inSeconds(w.gap), inSeconds(w.slowest),
 		})
 	}
 	return markdown(kept, "engine", "fault", "struck", "runs", "delivered", "deleted", "verified", "lost", "otherwise wrong", "doubled",
@@ -101,15 +103,6 @@ func (w *row) add(r *round) {
 	}
 	w.failed, w.unsure = w.failed+r.Failed, w.unsure+r.Unknown
 	w.gap, w.slowest = max(w.gap, r.Gap), max(w.slowest, r.Slowest)
-}
-
-// thousands writes a count as 1,234,567.
-func thousands(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for at := len(s) - 3; at > 0; at -= 3 {
-		s = s[:at] + "," + s[at:]
-	}
-	return s
 }
 
 func inSeconds(s float64) string {

@@ -329,11 +329,7 @@ func count(n float64) string {
 	case n > 0 && n < 0.95:
 		return fmt.Sprintf("%.1f", n)
 	}
-	s := strconv.FormatFloat(n, 'f', 0, 64)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
+	return words.Thousands(int64(math.RoundToEven(n)))
 }
 
 func share(f float64) string { return fmt.Sprintf("%.0f%%", 100*f) }

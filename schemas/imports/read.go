@@ -53,7 +53,7 @@ func selectColumns(p *schemas.Pattern, st cql.Statement) {
 		}
 	}
 	if st.Select == nil {
-		p.Columns = slices.Concat(t.Key(), t.Static, t.Columns)
+		p.Columns = t.All()
 	} else if len(p.Columns) == 0 { // count(*)
 		p.Columns = t.Partition
 	}

@@ -387,7 +387,7 @@ func repeats(of, t *schemas.Table) bool {
 		}
 	}
 	return !slices.ContainsFunc(of.Key(), lacks(t)) &&
-		!slices.ContainsFunc(slices.Concat(t.Key(), t.Static, t.Columns), lacks(of))
+		!slices.ContainsFunc(t.All(), lacks(of))
 }
 
 // series guesses whether the rows of a table are measurements of one source.

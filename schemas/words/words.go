@@ -166,6 +166,15 @@ func List(all []string) string {
 	return strings.Join(all, "")
 }
 
+// Thousands writes a whole number with commas: 1,234,567.
+func Thousands[N ~int | ~int64 | ~uint64](n N) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
 // Plural writes a number with its noun: 1 run, 2 runs, 0 processes, 3 queries.
 func Plural[N ~int | ~int64](n N, noun string) string {
 	if n != 1 {

@@ -98,9 +98,9 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 			k.add(t)
 		}
 	}
-	k.note("%s; tables without rows in the schema have as many, %d partitions where rows share one (--set "+
+	k.note("%s rows; tables without rows in the schema have as many, %d partitions where rows share one (--set "+
 		"population.rows=N changes the number, rows: [{each: NAME, count: N, …}] of a table its share)",
-		words.Plural(k.Rows, "row"), DefaultPartitions)
+		words.Thousands(k.Rows), DefaultPartitions)
 	k.probes = k.probesOf(report)
 	return k, nil
 }
@@ -129,7 +129,7 @@ func (k *Keyspace) portable() {
 	s.Other, s.Types, s.Workflow, s.Additions = nil, nil, nil, nil
 	var types []string
 	for _, t := range s.Tables {
-		for _, c := range columnsOf(t) {
+		for _, c := range t.All() {
 			if is := near(c.Type); is.String() != c.Type.String() {
 				types = append(types, fmt.Sprintf("%s as %s", c.Type, is))
 				c.Type = is
@@ -211,7 +211,7 @@ func (k *Keyspace) add(t *schemas.Table) {
 		add(loadStatic+t.Name, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
 	}
 	if len(t.Clustering) > 0 {
-		add(whole(t.Name), schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: columnsOf(t)})
+		add(whole(t.Name), schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: t.All()})
 	}
 }
 
@@ -286,15 +286,13 @@ func (k *Keyspace) Check(w *workloads.Workload, file string) error {
 		if t == nil {
 			return fmt.Errorf("%s: values: %w", where, strict.Unknown("table", name[:at], schemas.Names(k.Schema.Tables)...))
 		}
-		columns := columnsOf(t)
-		i := slices.IndexFunc(columns, func(c *schemas.Column) bool { return c.Name == name[at+1:] })
-		switch {
-		case i < 0:
-			known := schemas.Names(columns)
+		switch c := t.Column(name[at+1:]); {
+		case c == nil:
+			known := schemas.Names(t.All())
 			return fmt.Errorf("%s: values of table %s: %w", where, t.Name, strict.Unknown("column", name[at+1:], known...))
-		case w.Values[name].Size != nil && !schemas.Sized(columns[i]):
+		case w.Values[name].Size != nil && !schemas.Sized(c):
 			return fmt.Errorf("%s: values.%s has a size, and values of type %s have one size; leave it out, or set distinct",
-				where, name, columns[i].Type)
+				where, name, c.Type)
 		}
 	}
 	return nil

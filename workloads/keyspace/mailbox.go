@@ -171,13 +171,17 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 		args = append(args, element(*p.Element.Type.Key, t.of(p.Element).seed, 0))
 	}
 	add(k, 0, p.Filter...)
-	args = append(args, t.span(p.From, p.To, k, limit)...)
-	if k >= t.first.Load()+t.stride() && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
-		low, high := t.of(p.After[0]).sorted(k-t.stride(), k)
-		if p.After[0].Desc != p.Reverse {
-			low = high
+	for end, b := range []*schemas.Bound{p.From, p.To} { // the row limit rows before it in its partition, and row k
+		if b != nil {
+			add(t.of(b.Column).sorted(k-min(k/t.stride(), uint64(limit))*t.stride(), k)[end], 0, b.Column)
 		}
-		add(low, 0, p.After...) // at least the other of the two follows
+	}
+	if k >= t.first.Load()+t.stride() && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
+		begins := 0
+		if p.After[0].Desc != p.Reverse {
+			begins = 1
+		}
+		add(t.of(p.After[0]).sorted(k-t.stride(), k)[begins], 0, p.After...) // at least the other of the two follows
 	} else {
 		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
 	}
@@ -224,31 +228,15 @@ func (t *table) list(c *schemas.Column, k uint64, same bool, n int) (all []drive
 	return all
 }
 
-// span are the bounds of a slice: the values of row k and of the row limit rows before it in its partition.
-func (t *table) span(from, to *schemas.Bound, k uint64, limit int) (bounds []drivers.Value) {
-	if from == nil && to == nil {
-		return nil
-	}
-	c := t.of(cmp.Or(from, to).Column)
-	low, high := c.sorted(k-min(k-k%t.stride(), uint64(limit)*t.stride()), k)
-	if from != nil {
-		bounds = append(bounds, c.value(low, 0))
-	}
-	if to != nil {
-		bounds = append(bounds, c.value(high, 0))
-	}
-	return bounds
-}
-
 // stride is from a row to the next one of its partition.
 func (t *table) stride() uint64 { return max(1, t.partitions) }
 
 // sorted are two rows, of which a is older, in the order of a column.
-func (c *column) sorted(a, b uint64) (low, high uint64) {
+func (c *column) sorted(a, b uint64) [2]uint64 {
 	if c.Type.Kind != schemas.TimeUUID && c.value(a, 0).Compare(c.value(b, 0)) > 0 {
-		return b, a
+		return [2]uint64{b, a}
 	}
-	return a, b
+	return [2]uint64{a, b}
 }
 
 // Run implements models.Runner.

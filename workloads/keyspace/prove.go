@@ -297,7 +297,7 @@ func (p *probe) verdict(at []measured) (verdict, why string) {
 	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {
 		return "confirmed", says
 	}
-	return "not seen", fmt.Sprintf("up to %d %s, %s", last.rows, p.unit, says)
+	return "not seen", fmt.Sprintf("up to %s %s, %s", words.Thousands(last.rows), p.unit, says)
 }
 
 // Findings are for each finding of lint and each engine whether the run has shown it.

@@ -35,7 +35,7 @@ func TestProof(t *testing.T) {
 		{
 			byRows,
 			[]measured{few, at(10000, 49, 49, 490, 1)},
-			"not seen: up to 10000 orders, page scans 4.9× the rows at 10× the orders (10 → 49), p50 100µs → 1.00ms",
+			"not seen: up to 10,000 orders, page scans 4.9× the rows at 10× the orders (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byRows,
@@ -45,7 +45,7 @@ func TestProof(t *testing.T) {
 		{
 			byItems,
 			[]measured{few, at(1000, 49, 49, 490, 1)},
-			"not seen: up to 1000 orders, page has 4.9× the rows at 10× the keys of a call (10 → 49), p50 100µs → 1.00ms",
+			"not seen: up to 1,000 orders, page has 4.9× the rows at 10× the keys of a call (10 → 49), p50 100µs → 1.00ms",
 		},
 		{
 			byWaste,
@@ -55,7 +55,7 @@ func TestProof(t *testing.T) {
 		{
 			byWaste,
 			[]measured{few, at(10000, 100, 60, 100, 1)},
-			"not seen: up to 10000 orders, page scans 1.67 rows for each that it returns, p50 1.00ms",
+			"not seen: up to 10,000 orders, page scans 1.67 rows for each that it returns, p50 1.00ms",
 		},
 		{
 			byDeletes,
@@ -65,7 +65,7 @@ func TestProof(t *testing.T) {
 		{
 			byDeletes,
 			[]measured{few, at(1000, 10, 10, 100, 0.19)},
-			"not seen: up to 1000 orders, page takes 1.9× the time after 90% of the orders are deleted, p50 100µs → 190µs",
+			"not seen: up to 1,000 orders, page takes 1.9× the time after 90% of the orders are deleted, p50 100µs → 190µs",
 		},
 		{
 			bySize,

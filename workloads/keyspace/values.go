@@ -78,11 +78,6 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
-// columnsOf are all columns of a table, those of the key first.
-func columnsOf(t *schemas.Table) []*schemas.Column {
-	return slices.Concat(t.Key(), t.Static, t.Columns)
-}
-
 // shapeOf is the shape of a table, whose types are still those of the file.
 func shapeOf(t *schemas.Table) shape {
 	s := shape{step: day / rowsOfBucket, sizes: map[*schemas.Column]strict.Size{}}
@@ -119,7 +114,7 @@ func shapeOf(t *schemas.Table) shape {
 			s.step = min(s.period, time.Duration(float64(lengthOf(g.Unit))*float64(max(1, g.Of))/float64(g.Per)))
 		}
 	}
-	for _, c := range columnsOf(t) {
+	for _, c := range t.All() {
 		size := defaultSize
 		if c.Type.Collection() {
 			size = defaultElements
@@ -159,7 +154,7 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 	for _, t := range k.Schema.Tables {
 		one := &table{Table: t, shape: k.shapes[t]}
 		one.count = max(1, cmp.Or(one.rows, k.most)*uint64(largest)/k.most)
-		for _, c := range columnsOf(t) {
+		for _, c := range t.All() {
 			one.columns = append(one.columns, k.column(one, c, w))
 		}
 		all[t.Name] = one

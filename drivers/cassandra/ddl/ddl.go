@@ -235,7 +235,7 @@ func (d *Definition) createTable(td TableDefinition) string {
 	t := td.Table
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", d.Qualified(td.Name))
-	for _, c := range slices.Concat(t.Key(), t.Static, t.Columns) {
+	for _, c := range t.All() {
 		b.WriteString("  " + typed(c) + ",\n")
 	}
 	partition := Quoted(t.Partition)
