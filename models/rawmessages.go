@@ -20,7 +20,7 @@ type RawMessages struct {
 
 	model string
 	begin func(ctx context.Context, f *Folder, h Handle) error
-	body  appendWriter
+	body  bytes.Buffer
 }
 
 // NewRawMessages returns the calls for the model of that name. Begin reads the
@@ -91,18 +91,10 @@ func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 		return 0, fmt.Errorf("a text body of %d bytes in memory, at most %d fit; read it raw: %w", size,
 			MaxRow, drivers.ErrTooLarge)
 	}
-	m.body = slices.Grow(o.Body[:0], int(max(0, size)))
+	m.body = *bytes.NewBuffer(slices.Grow(o.Body[:0], int(max(0, size))))
 	n, err := m.Reader.Part(ctx, &m.Reader.Layout.Body, &m.body)
-	o.Body, m.body = m.body, nil
+	o.Body = m.body.Bytes()
 	return n, err
-}
-
-// appendWriter appends what is written to a slice.
-type appendWriter []byte
-
-func (w *appendWriter) Write(p []byte) (int, error) {
-	*w = append(*w, p...)
-	return len(p), nil
 }
 
 // ErrBroken says that the stored message differs from the delivered one.

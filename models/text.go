@@ -60,19 +60,16 @@ func TextLen(c mail.Content) (int64, error) {
 
 // encodeInPlace replaces dst[at:], which may be many megabytes, by the marker and base64.
 func encodeInPlace(dst []byte, at int) []byte {
-	n := len(dst) - at
-	total := len(textMarker) + base64.StdEncoding.EncodedLen(n)
-	dst = slices.Grow(dst, total-n)[:at+total]
-	// The bytes move to the end first, so that encoding never overwrites unread ones.
-	rest := dst[at+total-n:]
-	copy(rest, dst[at:at+n])
-	out := dst[at+copy(dst[at:], textMarker):]
+	n, text := len(dst)-at, at+len(textMarker)
+	end := text + base64.StdEncoding.EncodedLen(n)
+	dst = slices.Grow(dst, end-len(dst))[:end]
 	var piece [768]byte // a multiple of 3, so that only the last piece is padded
-	for len(rest) > 0 {
-		k := copy(piece[:], rest)
-		base64.StdEncoding.Encode(out, piece[:k])
-		rest, out = rest[k:], out[base64.StdEncoding.EncodedLen(k):]
+	// From the last piece to the first, so that encoding never overwrites unread bytes.
+	for i := (n - 1) / len(piece) * len(piece); i >= 0; i -= len(piece) {
+		k := copy(piece[:], dst[at+i:at+n])
+		base64.StdEncoding.Encode(dst[text+i/3*4:], piece[:k])
 	}
+	copy(dst[at:], textMarker)
 	return dst
 }
 

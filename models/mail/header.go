@@ -52,7 +52,7 @@ func (p *Parser) readHeader(m *Message) entity {
 			}
 			return
 		}
-		read, known := true, true
+		read := false
 		switch name {
 		case "content-type":
 			read = p.contentType(value, &e)
@@ -61,9 +61,9 @@ func (p *Parser) readHeader(m *Message) entity {
 		case "content-disposition":
 			read = p.disposition(value, &e)
 		default:
-			read, known = p.envelope(name, value, m)
+			read = m != nil && p.envelope(name, value, m)
 		}
-		if read && known {
+		if read {
 			used[name] = value
 		}
 	})
@@ -149,19 +149,16 @@ func (p *Parser) disposition(value string, e *entity) bool {
 	return ok
 }
 
-// envelope sets the field of m that corresponds to a header field. known is false if there is none,
-// or if all fields of that name count.
-func (p *Parser) envelope(name, value string, m *Message) (read, known bool) {
-	if m == nil {
-		return false, false
-	}
+// envelope sets the field of m that corresponds to a header field, and reports whether others of that name do not
+// count.
+func (p *Parser) envelope(name, value string, m *Message) bool {
 	switch name {
 	case "date":
 		t, guessed, ok := parseDate(value)
 		switch {
 		case !ok:
 			p.fault(BadDate, "Date %.60q cannot be read", value)
-			return false, true
+			return false
 		case guessed:
 			p.note(UnknownZone)
 		}
@@ -173,22 +170,22 @@ func (p *Parser) envelope(name, value string, m *Message) (read, known bool) {
 	case "from":
 		list := p.people(name, value, nil)
 		if len(list) == 0 {
-			return false, true
+			return false
 		}
 		m.From = list[0]
 	case "to":
 		m.To = p.people(name, value, m.To)
-		return true, false
+		return false
 	case "cc":
 		m.Cc = p.people(name, value, m.Cc)
-		return true, false
+		return false
 	case "bcc":
 		m.Bcc = p.people(name, value, m.Bcc)
-		return true, false
+		return false
 	default:
-		return true, false
+		return false
 	}
-	return true, true
+	return true
 }
 
 // decode returns a header's value with its encoded words decoded.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,22 +36,16 @@ type leaf struct {
 	offset, length int64
 }
 
-// level is a multipart that is being read.
-type level struct {
-	boundary []byte // with its two dashes
-	closed   bool   // its last delimiter was read
-}
-
 // Parser finds the parts of messages and where they are in the raw bytes. It
 // reads a message once from front to end, a buffer at a time. One goroutine can
 // parse any number of messages with it, one after the other: a message is valid until
 // the next is parsed. Its memory is bounded, whatever a message holds.
 type Parser struct {
 	lines   *bufio.Reader
-	header  []byte // header that is being read, of the message or a part: a line for each field
-	field   int    // offset in header of its last field
-	skip    bool   // that field is too long, and is left out
-	levels  []level
+	header  []byte   // header that is being read, of the message or a part: a line for each field
+	field   int      // offset in header of its last field
+	skip    bool     // that field is too long, and is left out
+	levels  [][]byte // boundaries, with their two dashes, of the multiparts that are being read
 	leaves  []leaf
 	current *leaf // the one of leaves whose body is being read, or nil
 	top     entity
@@ -115,7 +110,7 @@ func (p *Parser) scan(raw Content, m *Message) error {
 		begins   = true // the next piece begins a line
 		inHeader = true // this line belongs to the header of the message or of a part
 		eol      int64  // bytes of the line break before this line
-		last     byte   // the last byte before the next piece
+		before   byte   // the last byte before the next piece
 	)
 	for {
 		line, err := p.lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
@@ -134,33 +129,33 @@ func (p *Parser) scan(raw Content, m *Message) error {
 			p.begin(at, m)
 			inHeader = false
 		}
+		delimits, last := false, false
+		if begins {
+			delimits, last = p.delimiter(line, at-eol)
+		}
 		switch {
-		case begins && p.delimiter(line, at-eol):
-			inHeader = !p.levels[len(p.levels)-1].closed
-			p.header, p.skip = p.header[:0], false
+		case delimits:
+			inHeader, p.header, p.skip = !last, p.header[:0], false
 		case inHeader && begins && len(bytes.TrimRight(line, "\r\n")) == 0:
 			p.begin(off, m)
 			inHeader = false
 		case inHeader:
 			p.gather(line, begins)
 		}
-		if len(line) > 1 {
-			last = line[len(line)-2]
-		}
 		eol, begins = 0, line[len(line)-1] == '\n'
 		if begins {
 			eol = 1
-			if last == '\r' {
+			if len(line) > 1 && line[len(line)-2] == '\r' || len(line) == 1 && before == '\r' {
 				eol = 2
 			}
 		}
-		last = line[len(line)-1]
+		before = line[len(line)-1]
 	}
 	if inHeader {
 		p.begin(off, m)
 	}
 	p.end(off)
-	if len(p.levels) > 0 && !p.levels[0].closed {
+	if len(p.levels) > 0 {
 		p.fault(BadParts, "its last boundary is missing")
 	}
 	return nil
@@ -211,7 +206,7 @@ func (p *Parser) begin(off int64, m *Message) {
 	}
 	switch {
 	case e.boundary != "" && len(p.levels) < maxDepth:
-		p.levels = append(p.levels, level{boundary: append([]byte("--"), e.boundary...)})
+		p.levels = append(p.levels, append([]byte("--"), e.boundary...))
 	case len(p.leaves) <= maxParts:
 		if e.boundary != "" {
 			p.fault(BadParts, "multiparts more than %d deep", maxDepth)
@@ -230,30 +225,25 @@ func (p *Parser) end(end int64) {
 	}
 }
 
-// delimiter reports whether the line separates parts of the innermost multipart or
-// of one around it. The delimiter begins at end, with the line break before the line.
-func (p *Parser) delimiter(line []byte, end int64) bool {
-	if len(line) < 2 || line[0] != '-' || line[1] != '-' {
-		return false
-	}
+// delimiter reports whether the line separates parts of the innermost multipart or of one around it, and
+// whether it is the last there. The delimiter begins at end, with the line break before the line.
+func (p *Parser) delimiter(line []byte, end int64) (found, last bool) {
 	line = bytes.TrimRight(line, " \t\r\n")
-	for i := len(p.levels) - 1; i >= 0; i-- {
-		l := &p.levels[i]
-		rest, ok := bytes.CutPrefix(line, l.boundary)
-		if !ok || l.closed || len(rest) > 0 && string(rest) != "--" {
+	for i, boundary := range slices.Backward(p.levels) {
+		rest, ok := bytes.CutPrefix(line, boundary)
+		if last = string(rest) == "--"; !ok || len(rest) > 0 && !last {
 			continue
 		}
 		p.end(end)
-		for _, inner := range p.levels[i+1:] {
-			if !inner.closed {
-				p.fault(BadParts, "its last boundary is missing")
-			}
+		for range p.levels[i+1:] {
+			p.fault(BadParts, "its last boundary is missing")
 		}
-		p.levels = p.levels[:i+1]
-		l.closed = len(rest) > 0
-		return true
+		if p.levels = p.levels[:i+1]; last {
+			p.levels = p.levels[:i]
+		}
+		return true, last
 	}
-	return false
+	return false, false
 }
 
 // parts sets the body and the attachments of m from the leaves.

@@ -56,10 +56,6 @@ func (k Keys) Chooser(n int) Chooser {
 
 // Among draws one key of n. It makes no table, so n may change each time.
 func (c *Chooser) Among(n int, r *Rand) int {
-	if c.keys.Latest && c.keys.Theta > 0 {
-		z := c.zipf.Over(n)
-		return z.Rank(r) - 1
-	}
 	other := Chooser{keys: c.keys, zipf: c.zipf}
 	other.resize(n)
 	return other.Choose(r)
