@@ -62,7 +62,7 @@ type Meter struct {
 	Cost Cost
 
 	mu        sync.Mutex
-	counted   Cost // by Count, since the call under way began
+	counted   Cost // by Count; End adds it to Cost
 	before    Cost // Cost when it began
 	began     time.Duration
 	repeating bool
@@ -81,14 +81,6 @@ func (m *Meter) Count(c Cost) {
 	m.counted.Add(&c)
 }
 
-// add adds to Cost what Count has counted.
-func (m *Meter) add() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.Cost.Add(&m.counted)
-	m.counted = Cost{}
-}
-
 // Begin begins a call, which must end with End.
 func (m *Meter) Begin() {
 	m.before = m.Cost
@@ -103,7 +95,10 @@ func (m *Meter) End(st Statement) {
 	if m.clock != nil {
 		took = m.clock() - m.began
 	}
-	m.add()
+	m.mu.Lock()
+	m.Cost.Add(&m.counted)
+	m.counted = Cost{}
+	m.mu.Unlock()
 	if m.repeating {
 		repeated := m.Cost
 		m.Cost = m.before
@@ -117,7 +112,6 @@ func (m *Meter) End(st Statement) {
 
 // Take implements Session.
 func (m *Meter) Take() Cost {
-	m.add()
 	took := m.Cost
 	m.Cost = Cost{}
 	return took

@@ -154,6 +154,9 @@ type Session interface {
 	// The calls take effect in the order of parts. An engine that cannot promise this of two parts that
 	// write one row refuses them. ErrNotApplied: the condition of a part does not hold.
 	Batch(ctx context.Context, st Statement, parts []Call) error
+	// Tolerate says whether reads go on where stored bytes are no value of their column's type. They then yield such
+	// a value as Broken. If a key cannot be decoded, each of its columns is Broken with the bytes of the whole key.
+	Tolerate(on bool)
 	// Take returns what calls have cost since the last Take, and forgets it.
 	Take() Cost
 	// Repeating says whether the calls from here on repeat earlier ones of the same operation. These calls are
@@ -281,14 +284,6 @@ type Identified interface {
 	// Identity returns what only these tables, or only this cluster, have. It stays the same whichever node
 	// answers.
 	Identity(ctx context.Context, s *schemas.Schema) (string, error)
-}
-
-// Tolerant is a session that can go on reading where stored bytes are no value of
-// their column's type. After Tolerate(true), reads yield such a value as Broken. If a
-// key cannot be decoded, each of its columns is Broken with the bytes of the whole
-// key. Sessions of every store but null are Tolerant.
-type Tolerant interface {
-	Tolerate(on bool)
 }
 
 // Skipper is a tolerant session that leaves out what is stored in the tables of a schema

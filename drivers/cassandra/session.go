@@ -16,16 +16,12 @@ import (
 // session runs statements for one worker.
 type session struct {
 	plan.Session[*statement]
-	store    *Store
-	tolerant bool         // a value that cannot be decoded is yielded as a broken one
-	tracer   gocql.Tracer // if nil, requests are not traced
-	order    plan.Order
+	store  *Store
+	tracer gocql.Tracer // if nil, requests are not traced
+	order  plan.Order
 }
 
-var (
-	_ drivers.Session  = (*session)(nil)
-	_ drivers.Tolerant = (*session)(nil)
-)
+var _ drivers.Session = (*session)(nil)
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
@@ -35,9 +31,6 @@ func (s *Store) Session() (drivers.Session, error) {
 		return se, nil
 	})
 }
-
-// Tolerate implements drivers.Tolerant.
-func (s *session) Tolerate(on bool) { s.tolerant = on }
 
 // oneRequest is the cost of a request. Cassandra reports rows scanned for none.
 var oneRequest = drivers.Cost{Calls: 1, Unreported: 1}
@@ -256,7 +249,7 @@ func (s *session) each(st *statement, q *query, it *gocql.Iter, do func(row []dr
 	columns, dest := slices.Grow(r.columns[:0], n)[:n], slices.Grow(r.dest[:0], n)[:n]
 	row := slices.Grow(r.row[:0], n)[:n]
 	for i := range columns {
-		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: &s.tolerant}
+		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: &s.Tolerant}
 		dest[i] = &columns[i]
 	}
 	for err == nil && it.Scan(dest...) {

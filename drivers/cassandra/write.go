@@ -85,7 +85,7 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 		case columns[i].Name == "[applied]":
 			answer[i] = &r.Applied
 		case at >= 0:
-			present[at] = resultValue{typ: compared[at].Type, tolerant: &s.tolerant}
+			present[at] = resultValue{typ: compared[at].Type, tolerant: &s.Tolerant}
 			answer[i] = &present[at]
 		}
 	}

@@ -278,7 +278,9 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 			vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
 		default:
 			if d.at != w {
-				d.endCollection(vals)
+				if d.at != nil {
+					d.endCollection(vals)
+				}
 				d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
 			}
 			if element != nil {
@@ -291,7 +293,9 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 			return false, err
 		}
 	}
-	d.endCollection(vals)
+	if d.at != nil {
+		d.endCollection(vals)
+	}
 	return exists, nil
 }
 
@@ -312,9 +316,9 @@ func (v *view) column(qualifier []byte) (w *wanted, element []byte) {
 	return nil, nil
 }
 
-// endCollection sets the column of the current collection, if there is one with elements.
+// endCollection sets the column of the current collection, if it has elements.
 func (d *decoder) endCollection(vals []drivers.Value) {
-	if d.at != nil && len(d.elems) > d.from {
+	if len(d.elems) > d.from {
 		vals[d.at.at] = drivers.Collection(d.at.typ.Kind, d.elems[d.from:])
 	}
 }

@@ -18,8 +18,6 @@ type session struct {
 	plan.Session[*statement]
 	*rpc.Sender
 
-	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
-	tolerant bool
 	// skipped is the number of rows without a marker cell that a tolerant session has met
 	// since Skipped was called, and skippedKeys are the keys of the first.
 	skipped     int64
@@ -27,9 +25,8 @@ type session struct {
 }
 
 var (
-	_ drivers.Session  = (*session)(nil)
-	_ drivers.Tolerant = (*session)(nil)
-	_ drivers.Skipper  = (*session)(nil)
+	_ drivers.Session = (*session)(nil)
+	_ drivers.Skipper = (*session)(nil)
 )
 
 func newSession(c *cluster) *session {
@@ -38,9 +35,6 @@ func newSession(c *cluster) *session {
 	s.Sender = c.newSender(&s.Meter)
 	return s
 }
-
-// Tolerate implements drivers.Tolerant.
-func (s *session) Tolerate(on bool) { s.tolerant = on }
 
 // skip counts a row that has cells and no marker: mailbench did not write it.
 func (s *session) skip(key []byte) {
@@ -87,7 +81,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	k := len(st.table.key)
 	all := make([]drivers.Value, k+st.view.n)
 	r := &reading{
-		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.tolerant},
+		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.Tolerant},
 		key: all[:k:k], vals: all[k:],
 	}
 	if !st.cells {
@@ -341,13 +335,13 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 	switch {
 	case err != nil:
 		return err
-	case !exists && r.tolerant:
+	case !exists && r.Tolerant:
 		r.skip(cells[0].Row)
 		return nil
 	case !exists:
 		return nil
 	}
-	if r.keyBytes, err = r.st.rows.decode(cells[0].Row, r.key, r.keyBytes[:0], r.tolerant); err != nil {
+	if r.keyBytes, err = r.st.rows.decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
 	return r.emit()
@@ -385,7 +379,7 @@ func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (er
 	}
 	for i := range cells {
 		c := &cells[i]
-		if r.keyBytes, err = rest.decode(c.Qualifier, vals, r.keyBytes[:0], r.tolerant); err != nil {
+		if r.keyBytes, err = rest.decode(c.Qualifier, vals, r.keyBytes[:0], r.Tolerant); err != nil {
 			return err
 		}
 		of.Add(vals[at], c)
@@ -397,16 +391,16 @@ func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (er
 func (r *reading) takeCell(c *rpc.Cell) (err error) {
 	t, rows := r.st.table, len(r.st.rows)
 	if r.row == nil || !bytes.Equal(r.row, c.Row) {
-		if r.rowBytes, err = t.row.decode(c.Row, r.key[:rows], r.rowBytes[:0], r.tolerant); err != nil {
+		if r.rowBytes, err = t.row.decode(c.Row, r.key[:rows], r.rowBytes[:0], r.Tolerant); err != nil {
 			return err
 		}
 		r.row = c.Row
 	}
-	if r.keyBytes, err = t.rest.decode(c.Qualifier, r.key[rows:], r.keyBytes[:0], r.tolerant); err != nil {
+	if r.keyBytes, err = t.rest.decode(c.Qualifier, r.key[rows:], r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
 	if len(t.columns) > 0 {
-		if r.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, r.tolerant); err != nil {
+		if r.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, r.Tolerant); err != nil {
 			return err
 		}
 	}
@@ -442,7 +436,7 @@ func (r *reading) readStatics() error {
 	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
 	if err == nil && len(cells) > 0 {
 		r.Cost.RowsExamined++
-		d := decoder{tolerant: r.tolerant} // that of r has the values of the row
+		d := decoder{tolerant: r.Tolerant} // that of r has the values of the row
 		_, err = d.decode(view, cells, r.statics)
 	}
 	return err

@@ -83,7 +83,7 @@ func TestTolerate(t *testing.T) {
 			t.Errorf("%s is read without an error: %q", p.table.schema.Name, got)
 		}
 	}
-	session.(drivers.Tolerant).Tolerate(true)
+	session.Tolerate(true)
 	for p, want := range map[*statement][]string{
 		mail: {
 			` broken "p" broken "p" text null null`,

@@ -210,7 +210,7 @@ func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
 	endpoint := s.endpoints[s.clients%len(s.endpoints)]
 	s.clients++
 	sl := &slot{
-		store: s, retry: &retries{most: s.retries, meter: meter}, tolerant: new(bool),
+		store: s, retry: &retries{most: s.retries, meter: meter},
 	}
 	sl.transport = &transport{base: s.base, version: &s.version, retry: sl.retry}
 	c := nosqldb.Config{

@@ -122,7 +122,7 @@ func (r *reading) emit(row *types.MapValue) error {
 		}
 		v, err := f.decode(x)
 		if err != nil {
-			if !*r.tolerant {
+			if !r.calls.Tolerant {
 				return fmt.Errorf("column %s: %w", f.name, err)
 			}
 			v = drivers.Broken([]byte(fmt.Sprint(x)))

@@ -28,16 +28,10 @@ type slot struct {
 	transport *transport
 	retry     *retries
 	row       []drivers.Value
-	// tolerant is true if a value that cannot be decoded is yielded as a broken one. All
-	// slots of a session share it.
-	tolerant *bool
-	read     int64 // rows that reads returned; -1 if the engine read others too
+	read      int64 // rows that reads returned; -1 if the engine read others too
 }
 
-var (
-	_ drivers.Session  = (*session)(nil)
-	_ drivers.Tolerant = (*session)(nil)
-)
+var _ drivers.Session = (*session)(nil)
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
@@ -66,14 +60,10 @@ func (s *session) slots(width int) error {
 		if err != nil {
 			return err
 		}
-		sl.tolerant = s.tolerant
 		s.more = append(s.more, sl)
 	}
 	return nil
 }
-
-// Tolerate implements drivers.Tolerant.
-func (s *session) Tolerate(on bool) { *s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {

@@ -124,7 +124,7 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 		s.arena = append(s.arena, it.Key()[tail:]...)
 		v, _, arena, err := keys.Decode(s.arena[at:], kind, false, s.arena)
 		s.arena = arena
-		if err != nil && s.tolerant {
+		if err != nil && s.Tolerant {
 			v, err = drivers.Broken(it.Key()[tail:]).Clone(), nil
 		}
 		if err != nil {
@@ -142,7 +142,7 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 	at := len(s.arena)
 	s.arena = append(s.arena, data...)
 	v, err := decodeScalar(t.Elem.Kind, s.arena[at:len(s.arena):len(s.arena)])
-	if err != nil && s.tolerant {
+	if err != nil && s.Tolerant {
 		v, err = drivers.Broken(s.arena[at:len(s.arena):len(s.arena)]), nil
 	}
 	s.elems = append(s.elems, v)

@@ -156,7 +156,7 @@ func closeAfter(c io.Closer, err error) error {
 // filter drops it.
 func (s *session) emit(st *statement, data []byte, args []drivers.Value) error {
 	if st.needRow {
-		if err := st.fam.decodeRow(data, s.vals, s.tolerant); err != nil {
+		if err := st.fam.decodeRow(data, s.vals, s.Tolerant); err != nil {
 			return err
 		}
 		if !s.keep(st, args) || st.path != &st.fam.path && !s.entryHolds(st) {
@@ -223,7 +223,7 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value) error {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
-	if err != nil && s.tolerant {
+	if err != nil && s.Tolerant {
 		for i := range s.keyVals {
 			s.keyVals[i] = drivers.Broken(it.Key()[spaceLen:])
 		}

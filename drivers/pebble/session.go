@@ -22,9 +22,7 @@ type session struct {
 	readThrough pebble.Reader // where writes read: db or an indexed batch
 	bulk        bool          // writes are not synced
 	largeBatch  bool          // begin gave the batch a large buffer
-	// tolerant is true if a value that cannot be decoded is yielded as a broken one.
-	tolerant bool
-	work     *work // counts what the calls of a traced session did; else nil
+	work        *work         // counts what the calls of a traced session did; else nil
 
 	rows               plan.Range      // of a slice or a delete
 	fixed              []drivers.Value // the first columns of those keys
@@ -62,9 +60,8 @@ type session struct {
 }
 
 var (
-	_ drivers.Session  = (*session)(nil)
-	_ drivers.Bulk     = (*session)(nil)
-	_ drivers.Tolerant = (*session)(nil)
+	_ drivers.Session = (*session)(nil)
+	_ drivers.Bulk    = (*session)(nil)
 )
 
 // Session implements drivers.Store.
@@ -82,9 +79,6 @@ func (s *Store) Session() (drivers.Session, error) {
 
 // Bulk implements drivers.Bulk: writes are not synced while it is on.
 func (s *session) Bulk(on bool) { s.bulk = on }
-
-// Tolerate implements drivers.Tolerant.
-func (s *session) Tolerate(on bool) { s.tolerant = on }
 
 // Close implements drivers.Session.
 func (s *session) Close() error {
@@ -139,7 +133,7 @@ func (s *session) findStatics(key []byte) ([]byte, error) {
 func (s *session) readStatics(st *statement) error {
 	f := &st.table.statics
 	key, err := f.append(s.cellKey[:0], s.keyVals)
-	if err != nil && s.tolerant && s.keyVals[0].Broken() {
+	if err != nil && s.Tolerant && s.keyVals[0].Broken() {
 		clear(s.statics)
 		return nil
 	}
@@ -153,7 +147,7 @@ func (s *session) readStatics(st *statement) error {
 			return err
 		}
 		s.static = append(s.static[:0], key...)
-		if err := f.decodeRow(data, s.statics, s.tolerant); err != nil {
+		if err := f.decodeRow(data, s.statics, s.Tolerant); err != nil {
 			return err
 		}
 	}

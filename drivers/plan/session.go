@@ -132,9 +132,10 @@ type Runner[S Statement] interface {
 // engine's session embeds it, and counts its requests and the rows that they read in the Meter.
 type Session[S Statement] struct {
 	drivers.Meter
-	gate   *Gate
-	runner Runner[S]
-	closed bool
+	Tolerant bool // a value that cannot be decoded is yielded as a broken one
+	gate     *Gate
+	runner   Runner[S]
+	closed   bool
 
 	// The read under way.
 	plan        *Plan
@@ -147,6 +148,9 @@ type Session[S Statement] struct {
 
 // Init makes the session ready for calls.
 func (s *Session[S]) Init(g *Gate, r Runner[S]) { s.gate, s.runner = g, r }
+
+// Tolerate implements drivers.Session.
+func (s *Session[S]) Tolerate(on bool) { s.Tolerant = on }
 
 // Close refuses all further calls of the session.
 func (s *Session[S]) Close() error {
@@ -241,19 +245,12 @@ func (s *Session[S]) Read(
 
 // Row returns the values of the outputs, in a buffer that the next call of Row reuses.
 func (s *Session[S]) Row(outs []Output, key, vals, statics []drivers.Value) []drivers.Value {
-	row := Grow(s.row, len(outs))
-	for i, o := range outs {
-		switch o.Source {
-		case FromKey:
-			row[i] = key[o.At]
-		case FromRow:
-			row[i] = vals[o.At]
-		case FromStatic:
-			row[i] = statics[o.At]
-		}
+	groups := [...][]drivers.Value{FromKey: key, FromRow: vals, FromStatic: statics}
+	s.row = s.row[:0]
+	for _, o := range outs {
+		s.row = append(s.row, groups[o.Source][o.At])
 	}
-	s.row = row
-	return row
+	return s.row
 }
 
 // Yield passes a row to the caller of the read under way. It returns an error if the read must end: it has its limit of

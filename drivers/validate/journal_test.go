@@ -36,8 +36,6 @@ type breakingSession struct {
 	of *breaking
 }
 
-func (s *breakingSession) Tolerate(on bool) { s.Session.(drivers.Tolerant).Tolerate(on) }
-
 func (s *breakingSession) Read(
 	ctx context.Context, st drivers.Statement, args []drivers.Value, yield func([]drivers.Value) error,
 ) error {

@@ -68,9 +68,7 @@ func tolerant(store drivers.Store) (drivers.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := session.(drivers.Tolerant); ok {
-		t.Tolerate(true)
-	}
+	session.Tolerate(true)
 	return session, nil
 }
 

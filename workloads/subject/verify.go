@@ -81,9 +81,7 @@ func Verify(
 	if err != nil {
 		return nil, err
 	}
-	if t, ok := session.(drivers.Tolerant); ok {
-		t.Tolerate(true) // what cannot be decoded is named by the check of the schema
-	}
+	session.Tolerate(true) // what cannot be decoded is named by the check of the schema
 	found, err := bound.Mailbox(pace(session)).Audit(ctx)
 	a := &Verification{Audit: found, remote: !st.Capabilities().InProcess}
 	var stop error
