@@ -90,7 +90,7 @@ func (f *File) read(src io.Reader) error {
 		return readError(f.info.File, err, 0)
 	}
 	out := bufio.NewWriterSize(f.spill, 256<<10)
-	err = split(f.ctx, &f.info, mbox, out, f.limits, func(at int64) {
+	err = split(f.ctx, &f.info.Notes, mbox, out, f.limits, func(at int64) {
 		f.starts = append(f.starts, at)
 		progress.Copied.Add(1)
 	})
@@ -101,11 +101,11 @@ func (f *File) read(src io.Reader) error {
 	if errors.As(err, &pathErr) && pathErr.Op == "write" {
 		return fmt.Errorf("copy mail to a temporary file; give a folder with more room (TMPDIR): %w", err)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = io.Copy(io.Discard, in) // the digest is of the whole file
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil { // the digest is of the whole file
-		return fmt.Errorf("read %s: %w", f.info.File, err)
+	if err != nil {
+		return readError(f.info.File, err, len(f.starts)-1)
 	}
 	f.info.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	f.info.Messages = int64(len(f.starts) - 1)

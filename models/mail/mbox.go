@@ -34,7 +34,7 @@ const moreMail = "if that is intended, allow more with --max-mail-size"
 const maxLookAhead = 1 << 20
 
 // split reads an mbox from r, writes its messages to w without gaps, and calls ended with the
-// offset in w where each message ends. It notes in info what it guesses. Its memory is one buffer.
+// offset in w where each message ends. It notes what it guesses. Its memory is one buffer.
 //
 // A message begins after a separator, which is the first line of the file, a line with "From ", an
 // address and a date, or, after an empty line, also "From " alone and "From -". If the first line
@@ -44,34 +44,41 @@ const maxLookAhead = 1 << 20
 // Some files quote only "From " (mboxo), which cannot be seen; in these a line
 // that was written as ">From " loses its ">". Some quote nothing and have a Content-Length
 // (mboxcl2), which counts if a separator or the end of the file is there. Line breaks stay as they are.
-func split(ctx context.Context, info *Info, r io.Reader, w *bufio.Writer, l limits, ended func(at int64)) error {
+func split(ctx context.Context, notes *Notes, r io.Reader, w *bufio.Writer, l limits, ended func(at int64)) error {
 	s := &splitter{
-		lines: bufio.NewReaderSize(contextReader{ctx, r}, maxLookAhead), w: w, limits: l, info: info, ended: ended,
+		lines: bufio.NewReaderSize(contextReader{ctx, r}, maxLookAhead), w: w, limits: l, notes: notes, ended: ended,
 	}
 	// Reading returns the error again.
 	if head, _ := s.lines.Peek(64 << 10); bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
-		return &FormatError{File: info.File, Msg: "lines end with CR alone", Remedy: `convert them to LF (tr '\r' '\n')`}
+		return &FormatError{Msg: "lines end with CR alone", Remedy: `convert them to LF (tr '\r' '\n')`}
 	}
-	begins := true // the next piece begins a line
-	for {
-		line, err := s.lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
+	if err := eachPiece(s.lines, s.piece); err != nil {
+		return err
+	}
+	if s.count == 0 {
+		return &FormatError{Msg: "is empty; expected an mbox, whose first line begins with \"From \""}
+	}
+	ended(s.at)
+	return nil
+}
+
+// eachPiece calls do with each line of r. A line that is longer than its buffer comes in pieces, of which the first
+// begins the line.
+func eachPiece(r *bufio.Reader, do func(line []byte, begins bool) error) error {
+	for begins := true; ; {
+		line, err := r.ReadSlice('\n')
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return readError(info.File, err, s.count)
+			return err
 		}
 		if len(line) == 0 {
-			break
+			return nil
 		}
 		next := line[len(line)-1] == '\n'
-		if err := s.piece(line, begins); err != nil {
+		if err := do(line, begins); err != nil {
 			return err
 		}
 		begins = next
 	}
-	if s.count == 0 {
-		return &FormatError{File: info.File, Msg: "is empty; expected an mbox, whose first line begins with \"From \""}
-	}
-	ended(s.at)
-	return nil
 }
 
 // splitter is the state of split.
@@ -79,7 +86,7 @@ type splitter struct {
 	lines  *bufio.Reader
 	w      *bufio.Writer
 	limits limits
-	info   *Info
+	notes  *Notes
 	ended  func(at int64)
 
 	at       int64  // bytes written
@@ -104,7 +111,7 @@ func (s *splitter) piece(line []byte, begins bool) error {
 		return nil
 	case s.count == 0:
 		// The text of the line is not reported: saved results of others may name the file.
-		return &FormatError{File: s.info.File, Msg: "not an mbox: expected a first line that begins with \"From \""}
+		return &FormatError{Msg: "not an mbox: expected a first line that begins with \"From \""}
 	}
 	s.first = false
 	if err := s.write(s.held); err != nil {
@@ -127,8 +134,7 @@ func (s *splitter) piece(line []byte, begins bool) error {
 
 func (s *splitter) write(b []byte) error {
 	if s.at += int64(len(b)); s.at > s.limits.bytes {
-		msg := fmt.Sprintf("has more than %d bytes of mail", s.limits.bytes)
-		return &FormatError{File: s.info.File, Msg: msg, Remedy: moreMail}
+		return &FormatError{Msg: fmt.Sprintf("has more than %d bytes of mail", s.limits.bytes), Remedy: moreMail}
 	}
 	_, err := s.w.Write(b)
 	return err
@@ -140,8 +146,7 @@ func (s *splitter) begin() error {
 		s.ended(s.at)
 	}
 	if s.count > s.limits.messages {
-		msg := fmt.Sprintf("has more than %d messages", s.limits.messages)
-		return &FormatError{File: s.info.File, Msg: msg, Remedy: "divide it"}
+		return &FormatError{Msg: fmt.Sprintf("has more than %d messages", s.limits.messages), Remedy: "divide it"}
 	}
 	s.held, s.inHeader, s.first, s.length = s.held[:0], true, true, 0
 	return nil
@@ -179,9 +184,9 @@ func (s *splitter) separates(line []byte) bool {
 	case empty && (bare || dated || !s.dated):
 		return true
 	case empty:
-		s.info.Notes[FromText]++
+		s.notes[FromText]++
 	case dated:
-		s.info.Notes[Unseparated]++
+		s.notes[Unseparated]++
 		return true
 	}
 	return false
@@ -215,7 +220,7 @@ func (s *splitter) headerEnds() error {
 	if after := bytes.TrimLeft(ahead[n:], "\r\n"); len(after) > 0 && !bytes.HasPrefix(after, []byte("From ")) {
 		return nil
 	}
-	s.info.Notes[FromLength]++
+	s.notes[FromLength]++
 	s.literal = n
 	err := s.write(s.held)
 	s.held = s.held[:0]
@@ -240,14 +245,14 @@ func isEmpty(line []byte) bool {
 }
 
 // readError returns err with the name of the file, and with the number of whole messages before a place that cannot be
-// read. Of count messages, all but the last are whole.
-func readError(file string, err error, count int) error {
+// read.
+func readError(file string, err error, whole int) error {
 	var f *FormatError
 	if !errors.As(err, &f) {
 		return fmt.Errorf("read %s: %w", file, err)
 	}
 	if f.File = file; f.damaged {
-		f.Msg += ", " + words.Plural(max(0, count-1), "whole message") + " before that"
+		f.Msg += ", " + words.Plural(whole, "whole message") + " before that"
 	}
 	return f
 }

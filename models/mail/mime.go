@@ -107,19 +107,11 @@ func (p *Parser) scan(raw Content, m *Message) error {
 	p.lines.Reset(p.undo.watched(io.NewSectionReader(raw, 0, raw.Size())))
 	var (
 		at, off  int64  // offsets of this line, and of the next piece
-		begins   = true // the next piece begins a line
 		inHeader = true // this line belongs to the header of the message or of a part
 		eol      int64  // bytes of the line break before this line
 		before   byte   // the last byte before the next piece
 	)
-	for {
-		line, err := p.lines.ReadSlice('\n') // a piece of the line, if it is longer than the buffer
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return fmt.Errorf("read message: %w", err)
-		}
-		if len(line) == 0 {
-			break
-		}
+	err := eachPiece(p.lines, func(line []byte, begins bool) error {
 		if begins {
 			at = off
 		}
@@ -142,14 +134,18 @@ func (p *Parser) scan(raw Content, m *Message) error {
 		case inHeader:
 			p.gather(line, begins)
 		}
-		eol, begins = 0, line[len(line)-1] == '\n'
-		if begins {
+		eol = 0
+		if line[len(line)-1] == '\n' {
 			eol = 1
 			if len(line) > 1 && line[len(line)-2] == '\r' || len(line) == 1 && before == '\r' {
 				eol = 2
 			}
 		}
 		before = line[len(line)-1]
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("read message: %w", err)
 	}
 	if inHeader {
 		p.begin(off, m)
