@@ -46,6 +46,7 @@ var layers = []struct {
 	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},
 	{"drivers/validate", []string{"drivers/private", "drivers/pebble", "schemas", "schemas/words", "drivers", "drivers/crash"}, nil},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
+	{"drivers/limited", []string{"schemas", "drivers", "drivers/cassandra", "drivers/hbase", "drivers/pebble", "drivers/plan"}, nil},
 	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/plan", "drivers/render"}, nil},
 	{
 		"drivers/cassandra",

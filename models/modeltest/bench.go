@@ -39,11 +39,7 @@ func open(b testing.TB, m models.Model, e drivers.Engine, wrap func(drivers.Sess
 			must(b, st.Apply(b.Context(), s))
 			return st
 		}
-		st, err := e.Open(b.Context(), drivers.Options{Dir: b.TempDir(), Durability: drivers.Process, CacheBytes: 512 << 20})
-		must(b, err)
-		b.Cleanup(func() { st.Close() })
-		must(b, st.Apply(b.Context(), s))
-		return st
+		return opening(e, 512<<20)(b, s)
 	})
 	x := &bench{World: w, bound: w.Bind(models.Options{Now: time.Now}), discards: w.Store.Capabilities().Discards}
 	s := w.Session()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cut"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
@@ -89,16 +88,12 @@ func (sc *scene) interrupt(op interruption, after int, refuses bool) (o result, 
 // nothing.
 func testInterrupted(t *testing.T, s Suite) {
 	t.Parallel()
-	for _, e := range append(limitedEngines, limitedEngine{Engine: pebble.Engine()}) {
+	for _, e := range inProcess() {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			schema, err := s.Model.Schema()
 			must(t, err)
-			st := openEmbedded(t, schema)
-			if e.limits != nil {
-				st = e.as(t, st, schema)
-			}
-			s := s.onShared(t, st)
+			s := s.onShared(t, opening(e, 0)(t, schema))
 			var out strings.Builder
 			offered := s.start(t, models.Options{}).mailbox()
 			for _, op := range interruptions {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cut"
-	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -327,15 +326,12 @@ func testRaces(t *testing.T, s Suite) {
 	t.Parallel()
 	var out strings.Builder
 	apart := map[Anomaly]int{}
-	for _, e := range append([]limitedEngine{{Engine: pebble.Engine()}}, limitedEngines...) {
-		on := s.on(openEmbedded)
-		if e.limits != nil {
-			on = s.on(e.open)
-		}
+	for i, e := range inProcess() {
+		on := s.on(opening(e, 0))
 		fmt.Fprintf(&out, "%s\n", e.Name)
 		counts := on.interleave(t, false, &out)
 		s.Races.check(t, on.start(t, models.Options{}).Store, counts)
-		if e.limits == nil {
+		if i == 0 {
 			occur(t, "Always", s.Races.Always, counts)
 		}
 		for a, n := range counts {

@@ -83,20 +83,18 @@ func (s Suite) RunConcurrent(t *testing.T) {
 // everywhere runs a subtest on the embedded engine, and on it with the limits of each other engine.
 func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	s.complete(t)
-	on := map[string]*suite{"embedded": s.on(openEmbedded)}
-	for i, e := range limitedEngines {
-		limited := s.on(e.open)
-		limited.after = onEmbedded + i*onLimited
-		limited.sequences = min(limited.sequences, onLimited)
-		on["as "+e.Name] = limited
-	}
-	if len(s.Values) > 0 {
-		on["embedded"].after, on["embedded"].sequences = sequencesInAll-withValues, withValues
-		for _, e := range limitedEngines {
-			on["as "+e.Name].sequences = fewSequences
+	for i, e := range inProcess() {
+		name, on := e.Name, s.on(opening(e, 0))
+		if i > 0 {
+			name, on.after, on.sequences = "as "+name, onEmbedded+(i-1)*onLimited, min(on.sequences, onLimited)
 		}
-	}
-	for name, on := range on {
+		switch {
+		case len(s.Values) == 0:
+		case i == 0:
+			on.after, on.sequences = sequencesInAll-withValues, withValues
+		default:
+			on.sequences = fewSequences
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			check(t, on)
