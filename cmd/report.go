@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -21,57 +22,95 @@ import (
 // severalPage is the file of a page of several runs, in the current folder.
 const severalPage = "mailbench-report.html"
 
+// reportFlags are the flags of report as they were given.
+type reportFlags struct {
+	view
+	format, file string
+	overwrite    bool
+}
+
+// formatHTML is the only format that goes to a file by default, and not to standard output.
+const formatHTML = "html"
+
+// reportFormats are the formats of report. Only html can show several runs.
+var reportFormats = []string{formatHTML, "text", "json", "csv", "tables", "growth", "markdown", "junit", "bench"}
+
 func newReport() *cobra.Command {
-	file, format := "", formatHTML
-	var overwrite bool
-	var v view
+	f := reportFlags{format: formatHTML}
 	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Write the results of runs as one HTML page, or in another format",
 		Args:  lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if format, err = formatOf(cmd, format); err != nil {
-				return err
-			}
-			if v.full && !cmd.Flags().Changed("format") && format == formatHTML { // a page has all tables anyway
-				format = "text"
-			}
-			if format != formatHTML {
-				if len(args) > 1 {
-					return usagef("--format %s writes one run", format)
-				}
-				err := writeReport(cmd.OutOrStdout(), format, args[0], file, overwrite, v)
-				if err == nil && format == "text" && !v.full {
-					fmt.Fprintf(cmd.ErrOrStderr(), "All tables: mailbench report %s --full; charts: %s\n",
-						shellquote.Join(args[0]), filepath.Join(args[0], page.HTMLFile))
-				}
-				return err
-			}
-			sources, err := openSources(cmd.ErrOrStderr(), args)
-			if err != nil {
-				return err
-			}
-			var text bytes.Buffer
-			if err := page.Write(&text, sources...); err != nil {
-				return err
-			}
-			if file == "" {
-				file = severalPage
-				if len(args) == 1 {
-					file = filepath.Join(args[0], page.HTMLFile)
-				}
-			}
-			return writeNamed(cmd.OutOrStdout(), file, text.Bytes(), overwrite)
-		},
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
-	f := c.Flags()
-	f.Var(oneOf(&format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
-	bindJSON(f, "print JSON")
-	f.StringVarP(&file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
-	f.BoolVar(&overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
-	bindView(f, &v)
+	flags := c.Flags()
+	flags.Var(oneOf(&f.format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
+	bindJSON(flags, "print JSON")
+	flags.StringVarP(&f.file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
+	bindView(flags, &f.view)
 	return c
+}
+
+// run writes the runs in the folders to standard output, or to a file and its name to standard output.
+func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
+	if f.format, err = formatOf(cmd, f.format); err != nil {
+		return err
+	}
+	if f.full && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
+		f.format = "text"
+	}
+	dir, out := dirs[0], cmd.OutOrStdout()
+	var text bytes.Buffer
+	switch {
+	case f.format == formatHTML:
+		var sources []page.Source
+		if sources, err = openSources(cmd.ErrOrStderr(), dirs); err == nil {
+			err = page.Write(&text, sources...)
+		}
+		if f.file == "" && len(dirs) == 1 {
+			f.file = filepath.Join(dir, page.HTMLFile)
+		}
+		f.file = cmp.Or(f.file, severalPage)
+	case len(dirs) > 1:
+		return usagef("--format %s writes one run", f.format)
+	case f.format == "text" && toStdout(f.file): // in the width and the colors of the terminal
+		err = f.one(out, dir)
+	default:
+		err = f.one(&text, dir)
+	}
+	if err == nil {
+		err = writeOutput(out, f.file, text.Bytes(), f.overwrite)
+	}
+	if err == nil && !toStdout(f.file) {
+		_, err = fmt.Fprintln(out, f.file)
+	}
+	if err == nil && f.format == "text" && !f.full {
+		fmt.Fprintf(cmd.ErrOrStderr(), "All tables: mailbench report %s --full; charts: %s\n",
+			shellquote.Join(dir), filepath.Join(dir, page.HTMLFile))
+	}
+	return err
+}
+
+// one writes the run in a folder in a format other than html.
+func (f *reportFlags) one(w io.Writer, dir string) error {
+	r, err := results.Open(dir)
+	switch {
+	case err != nil:
+		return usage(err)
+	case f.format == "text":
+		return printRun(w, r, f.view)
+	case f.format == "json": // the file as it is may have fields of a newer mailbench
+		text, err := results.ReadRun(dir)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		return err
+	}
+	return map[string]func(io.Writer, *results.Run) error{
+		"csv": reports.WriteCSV, "tables": reports.WriteTables, "growth": reports.WriteGrowthCSV,
+		"markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
+	}[f.format](w, r)
 }
 
 // openSources reads the runs of all folders, and notes which latency logs are gone. Its error names
@@ -95,50 +134,6 @@ func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
 	return sources, errors.Join(bad...)
 }
 
-// formatHTML is the only format that goes to a file by default, and not to standard output.
-const formatHTML = "html"
-
-// reportFormats are the formats of report. Only html can show several runs.
-var reportFormats = []string{formatHTML, "text", "json", "csv", "tables", "growth", "markdown", "junit", "bench"}
-
-// writeReport writes the run in dir to standard output, or to file.
-func writeReport(out io.Writer, format, dir, file string, force bool, v view) error {
-	r, err := results.Open(dir)
-	if err != nil {
-		return usage(err)
-	}
-	var text bytes.Buffer
-	switch format {
-	case "text":
-		if file == "" || file == "-" {
-			return printRun(out, r, v)
-		}
-		err = printRun(&text, r, v)
-	case "json": // the file as it is may have fields of a newer mailbench
-		var b []byte
-		b, err = results.ReadRun(dir)
-		text.Write(b)
-	default:
-		err = map[string]func(io.Writer, *results.Run) error{
-			"csv": reports.WriteCSV, "tables": reports.WriteTables, "growth": reports.WriteGrowthCSV,
-			"markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
-		}[format](&text, r)
-	}
-	if err != nil {
-		return err
-	}
-	return writeNamed(out, file, text.Bytes(), force)
-}
-
-// writeNamed is writeOutput, and prints the name of the file.
-func writeNamed(out io.Writer, file string, text []byte, overwrite bool) error {
-	err := writeOutput(out, file, text, overwrite)
-	if err == nil && file != "" && file != "-" {
-		_, err = fmt.Fprintln(out, file)
-	}
-	return err
-}
-
 // runReports are the reports that a run directory contains next to the results.
 func runReports() []results.Report {
 	return []results.Report{
@@ -154,11 +149,14 @@ func printRun(out io.Writer, r *results.Run, v view) error {
 	return writeDocument(out, reports.Of(r, v.by), v.full)
 }
 
+// toStdout reports whether output goes to standard output, for --output FILE.
+func toStdout(file string) bool { return file == "" || file == "-" }
+
 // writeOutput writes text to a file, or to out if it is "" or "-". A file that is there is replaced if
 // overwrite is set, or if both are pages of mailbench. It is written under a temporary name first, so that
 // no reader sees half of it.
 func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error {
-	if file == "" || file == "-" {
+	if toStdout(file) {
 		_, err := out.Write(text)
 		return err
 	}

@@ -192,7 +192,7 @@ func (f *storeFlags) bind(flags *pflag.FlagSet) {
 // use opens the store that holds the tables of a schema, for reading only, and closes it after do. If do finds no
 // tables, the error says what is there instead.
 func (f *storeFlags) use(
-	ctx context.Context, known registry, s *schemas.Schema, do func(st drivers.Store) error,
+	ctx context.Context, known registry, s *schemas.Schema, do func(e drivers.Engine, st drivers.Store) error,
 ) error {
 	e, err := f.pick(known)
 	if err != nil {
@@ -216,7 +216,7 @@ func (f *storeFlags) use(
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.absent(do(st)), st.Close())
+	return errors.Join(f.absent(do(e, st)), st.Close())
 }
 
 // pick returns the engine, and checks that the flags fit it.

@@ -22,7 +22,7 @@ func newSchemaDiff(known registry) *cobra.Command {
 		Short: "Compare a schema with the tables that an engine has",
 		Args:  oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-			return f.use(cmd.Context(), known, s, func(st drivers.Store) error {
+			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
 				c, err := drivers.Compare(cmd.Context(), st, s)
 				if err != nil {
 					return err

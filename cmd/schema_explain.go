@@ -12,7 +12,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/imports"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 	"github.com/mailbench/mailbench/workloads/trace"
@@ -167,31 +166,23 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
 	if err != nil {
 		return err
 	}
-	return f.use(cmd.Context(), known, &schemas.Schema{Name: "imported"}, func(st drivers.Store) error {
-		return f.queriesOn(cmd, known, st, sources)
+	return f.use(cmd.Context(), known, &schemas.Schema{Name: "imported"}, func(e drivers.Engine, st drivers.Store) error {
+		store, ok := st.(queries.Store)
+		if !ok {
+			return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
+		}
+		bar := newBar(cmd.ErrOrStderr(), f.quiet)
+		report, err := queries.Run(cmd.Context(), queries.Config{
+			Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
+			Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
+		})
+		bar.close()
+		switch {
+		case errors.Is(err, queries.ErrInput):
+			return usagef("--queries %s: %w", strings.Join(f.queries, ", "), err)
+		case err != nil:
+			return err
+		}
+		return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
 	})
-}
-
-func (f *explainFlags) queriesOn(cmd *cobra.Command, known registry, st drivers.Store, sources []imports.Source) error {
-	store, ok := st.(queries.Store)
-	if !ok {
-		return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
-	}
-	e, err := pickOne(f.engine, known.engines)
-	if err != nil {
-		return err
-	}
-	bar := newBar(cmd.ErrOrStderr(), f.quiet)
-	report, err := queries.Run(cmd.Context(), queries.Config{
-		Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
-		Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
-	})
-	bar.close()
-	if errors.Is(err, queries.ErrInput) {
-		return usagef("--queries %s: %w", strings.Join(f.queries, ", "), err)
-	}
-	if err != nil {
-		return err
-	}
-	return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
 }

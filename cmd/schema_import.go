@@ -99,7 +99,7 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
 			return err
 		}
-		if f.out != "" && f.out != "-" { // else the output is the schema
+		if !toStdout(f.out) { // else the output is the schema
 			fmt.Fprintln(cmd.OutOrStdout(), r.Summary())
 		}
 	}
@@ -150,7 +150,7 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 
 // describe returns the CQL of a live keyspace, and what clients of it have prepared.
 func (f *importFlags) describe(ctx context.Context, known registry) (text, prepared string, err error) {
-	err = f.use(ctx, known, &schemas.Schema{Name: "imported"}, func(st drivers.Store) (err error) {
+	err = f.use(ctx, known, &schemas.Schema{Name: "imported"}, func(_ drivers.Engine, st drivers.Store) (err error) {
 		d, ok := st.(drivers.Describer)
 		if !ok {
 			return usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)

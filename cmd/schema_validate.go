@@ -58,7 +58,9 @@ func newSchemaValidate(known registry) *cobra.Command {
 		Short: "Check the data in a store against its schema",
 		Args:  oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-			return f.use(cmd.Context(), known, s, func(st drivers.Store) error { return f.run(cmd, known, name, s, st) })
+			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
+				return f.run(cmd, known, name, s, st)
+			})
 		}),
 	}
 	flags := cmd.Flags()

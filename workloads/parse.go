@@ -50,23 +50,24 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 func (d *decoder) override(root *yaml.Node, overrides []string) {
 	faults := len(d.Errs)
 	for _, o := range overrides {
-		at := &yaml.Node{Line: 1, Column: 1}
-		d.Origins[at] = "--set " + strconv.Quote(o)
+		at := d.from("--set "+strconv.Quote(o), &yaml.Node{Line: 1, Column: 1})
 		path, value, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
 			d.Fail(at, "expected KEY=VALUE, such as population.users=10")
 			continue
 		}
-		var doc yaml.Node
 		if strings.ContainsAny(value[:min(1, len(value))], "><%@`") {
 			value = strconv.Quote(value) // for a file, YAML wants quotes around such a text
 		}
-		if err := yaml.Unmarshal([]byte(value), &doc); err != nil || len(doc.Content) == 0 {
-			d.Fail(d.place(yaml.Node{}, at, len(path)+1), "%q is not a value; expected a number, text or YAML such as "+
-				"{constant: 8KB}", value)
+		before := strings.Repeat(" ", len(path)+len("=")) // places are those of the whole text
+		text := before + strings.ReplaceAll(value, "\n", "\n"+before)
+		var doc yaml.Node
+		if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
+			at.Column += len(path) + len("=")
+			d.Fail(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
 			continue
 		}
-		d.set(root, inTable(strings.Split(path, ".")), d.clone(doc.Content[0], at, len(path)), at)
+		d.set(root, d.path(strings.Split(path, "."), at), d.from(d.Origins[at], doc.Content[0]))
 	}
 	if len(d.Errs) > faults {
 		return
@@ -78,79 +79,81 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 	d.w.Source = src
 }
 
-// inTable joins the parts of a table's name in the path of a column's values: values.posts.notes.body.size has the keys
-// values, posts.notes, body and size.
-func inTable(path []string) []string {
-	key := len(path) - 1
-	for key > 3 && !slices.Contains(names(sectionKeys("values")), path[key]) {
-		key--
+// from gives a node and all below it an origin.
+func (d *decoder) from(origin string, n *yaml.Node) *yaml.Node {
+	d.Origins[n] = origin
+	for _, below := range n.Content {
+		d.from(origin, below)
 	}
-	if path[0] != "values" || key <= 3 {
-		return path
-	}
-	return slices.Concat(path[:1], []string{strings.Join(path[1:key-1], ".")}, path[key-1:])
+	return n
 }
 
-// place returns the node at the place of another one, so many columns further.
-func (d *decoder) place(n yaml.Node, at *yaml.Node, columns int) *yaml.Node {
-	n.Line, n.Column = at.Line, at.Column+columns
-	if origin, ok := d.Origins[at]; ok {
-		d.Origins[&n] = origin
+// path makes keys of the words of a path that begins at a place. The parts of a table's name in the path of a column's
+// values are one key: values.posts.notes.body.size has the keys values, posts.notes, body and size.
+func (d *decoder) path(words []string, at *yaml.Node) (keys []*yaml.Node) {
+	last := len(words) - 1
+	for last > 3 && !slices.Contains(names(sectionKeys("values")), words[last]) {
+		last--
 	}
-	return &n
+	if words[0] == "values" && last > 3 {
+		words = slices.Concat(words[:1], []string{strings.Join(words[1:last-1], ".")}, words[last-1:])
+	}
+	column := at.Column
+	for _, word := range words {
+		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word, Line: at.Line, Column: column}
+		keys = append(keys, d.from(d.Origins[at], key))
+		column += len(word) + len(".")
+	}
+	return keys
 }
 
-// clone copies a node and all below it. With the key of an override it also moves them: so many columns after the key.
-func (d *decoder) clone(n, key *yaml.Node, columns int) *yaml.Node {
-	c := d.place(*n, n, 0)
-	if key != nil {
-		c = d.place(*n, key, columns+n.Column)
-	}
+// clone copies a node and all below it.
+func (d *decoder) clone(n *yaml.Node) *yaml.Node {
+	c := *n
 	c.Content = nil
 	for _, below := range n.Content {
-		c.Content = append(c.Content, d.clone(below, key, columns))
+		c.Content = append(c.Content, d.clone(below))
 	}
-	return c
+	d.Origins[&c] = d.Origins[n]
+	return &c
 }
 
 // set puts v at the path below n. It makes the mappings that are missing on the way. Below the list of phases it is
 // put into every phase of a name or, if none has it, of a kind.
-func (d *decoder) set(n *yaml.Node, path []string, v *yaml.Node, at *yaml.Node) {
-	word, rest := path[0], path[1:]
-	behind := d.place(yaml.Node{}, at, len(word)+1)
+func (d *decoder) set(n *yaml.Node, path []*yaml.Node, v *yaml.Node) {
+	key, rest := path[0], path[1:]
 	switch n.Kind {
 	case yaml.SequenceNode:
 		if len(rest) == 0 {
-			d.Fail(at, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
+			d.Fail(key, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
 			return
 		}
-		for _, body := range d.phasesOf(n, word, at) {
-			for _, key := range instead[rest[0]] {
+		for _, body := range d.phasesOf(n, key) {
+			for _, other := range instead[rest[0].Value] {
 				// A key of another override stays, and is an error.
-				if i := keyIn(body, key); i >= 0 && len(rest) == 1 && d.Origins[body.Content[i]] == "" {
+				if i := keyIn(body, other); i >= 0 && len(rest) == 1 && d.Origins[body.Content[i]] == "" {
 					body.Content = slices.Delete(body.Content, i, i+2)
 				}
 			}
-			d.set(body, rest, v, behind)
+			d.set(body, rest, v)
 		}
 	case yaml.MappingNode:
-		i := keyIn(n, word)
-		empty := yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		i := keyIn(n, key.Value)
 		if i < 0 {
 			i = len(n.Content)
-			key := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word}
-			n.Content = append(n.Content, d.place(key, at, 0), d.place(empty, at, 0))
+			n.Content = append(n.Content, key, v)
 		}
 		if len(rest) == 0 {
 			n.Content[i+1] = v
 			return
 		}
-		if child := n.Content[i+1]; child.Kind == yaml.ScalarNode { // the path goes on below a plain value
-			n.Content[i+1] = d.place(empty, at, 0)
+		if below := n.Content[i+1]; below == v || below.Kind == yaml.ScalarNode { // the path goes on below a plain value
+			empty := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: key.Line, Column: key.Column}
+			n.Content[i+1] = d.from(d.Origins[key], empty)
 		}
-		d.set(n.Content[i+1], rest, v, behind)
+		d.set(n.Content[i+1], rest, v)
 	default:
-		d.Fail(at, "%s cannot be set below %s", word, strict.Found(n))
+		d.Fail(key, "%s cannot be set below %s", key.Value, strict.Found(n))
 	}
 }
 
@@ -170,8 +173,9 @@ var instead = map[string][]string{
 	"operations": {"duration"}, "duration": {"operations"},
 }
 
-// phasesOf are the phases of that name or, if none has it, of that kind. The name of a phase without one is its kind.
-func (d *decoder) phasesOf(list *yaml.Node, word string, at *yaml.Node) []*yaml.Node {
+// phasesOf are the phases whose name a key has or, if none has it, whose kind. The name of a phase without one is its
+// kind.
+func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 	var known []string
 	var named, kinds []*yaml.Node
 	for _, item := range list.Content {
@@ -186,7 +190,7 @@ func (d *decoder) phasesOf(list *yaml.Node, word string, at *yaml.Node) []*yaml.
 		if known = append(known, kind); name != kind {
 			known = append(known, name)
 		}
-		switch word {
+		switch of.Value {
 		case name:
 			named = append(named, body)
 		case kind:
@@ -197,7 +201,7 @@ func (d *decoder) phasesOf(list *yaml.Node, word string, at *yaml.Node) []*yaml.
 		named = kinds
 	}
 	if len(named) == 0 {
-		d.Unknown(at, "phase", word, "in phases", known)
+		d.Unknown(of, "phase", of.Value, "in phases", known)
 	}
 	return named
 }

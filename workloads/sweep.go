@@ -199,7 +199,7 @@ func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
 			break
 		}
 		v = min(v, to)
-		one := d.place(*f["from"].Value, f["from"].Value, 0)
+		one := d.clone(f["from"].Value)
 		one.Value = like(one.Value, v)
 		values = append(values, one)
 	}
@@ -245,7 +245,7 @@ func like(text string, v float64) string {
 // point is the workload with value n of each key, or nil if it has faults. The first fault is
 // reported at the value of the first key, or of the key that cannot be set.
 func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
-	one := d.clone(root, nil, 0)
+	one := d.clone(root)
 	for _, name := range []string{"sweep", "conclusion"} { // both are of all points
 		if i := keyIn(one, name); i >= 0 {
 			one.Content = slices.Delete(one.Content, i, i+2)
@@ -255,7 +255,7 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	value, with := keys[0].values[n], ""
 	for i := range keys {
 		k := &keys[i]
-		of.set(one, inTable(k.path), d.clone(k.values[n], nil, 0), d.place(yaml.Node{}, k.key, 0))
+		of.set(one, of.path(k.path, k.key), d.clone(k.values[n]))
 		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
 			value = k.values[n]
 			break
