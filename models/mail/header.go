@@ -77,11 +77,11 @@ func (p *Parser) readHeader(m *Message) entity {
 // fields yields the gathered fields with their names in lower case.
 func (p *Parser) fields(yield func(name, value string)) {
 	for field := range bytes.SplitSeq(p.header, []byte("\n")) {
-		name, value, ok := strings.Cut(strings.ReplaceAll(string(field), "\r", ""), ":")
+		name, value, ok := strings.Cut(string(field), ":")
 		name = strings.TrimRight(name, " \t")
 		switch {
-		case ok && name != "" && !strings.ContainsAny(name, " \t"):
-			yield(strings.ToLower(name), strings.TrimSpace(value))
+		case ok && name != "" && !strings.ContainsAny(name, " \t\r"):
+			yield(strings.ToLower(name), strings.TrimSpace(strings.ReplaceAll(value, "\r", "")))
 		case len(field) > 0 && !bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")):
 			// Others are separators that a mail program left.
 			p.fault(BadHeader, "a header line without a name: %.40q", field)
@@ -340,7 +340,7 @@ var (
 	// groupForm is the name of a group before its first address.
 	groupForm = regexp.MustCompile(`(?s)^(?:"(?:[^"\\]|\\.)*"|[^"@<])*:`)
 	// emptyGroup is like undisclosed-recipients:;
-	emptyGroup = regexp.MustCompile(`^[^:]*:\s*;$`)
+	emptyGroup = regexp.MustCompile(`^(?:[^:]*:)?\s*;$`)
 )
 
 // people adds a list of addresses to people. If the standard library cannot parse it, each

@@ -235,11 +235,16 @@ func TestPeople(t *testing.T) {
 		`To: <a, b@x.org>, (one, two) c@@x.org`:                     "a, b@x.org c@@x.org",
 		`To: undisclosed-recipients:;`:                              "",
 		`To: "Undisclosed; x": ;`:                                   "",
+		`To: ;`:                                                     "",
 		`To: "" <>`:                                                 "",
 	} {
 		var got []string
-		for _, a := range parseText(t, list+"\n\n").To {
+		m := parseText(t, list+"\n\n")
+		for _, a := range m.To {
 			got = append(got, a.Address)
+		}
+		if want == "" && strings.HasSuffix(list, ";") && m.Malformed != "" {
+			t.Errorf("%s, which is an empty group, is malformed: %s", list, m.Malformed)
 		}
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%s: %q, want %q", list, s, want)
