@@ -68,13 +68,13 @@ var serious = map[results.Code]struct{ what, remedy string }{
 // uncounted says in plain words why a trial does not count, and the remedy. Other codes are explained with --full.
 var uncounted = map[results.Code]string{
 	"client-delays": "machine busy: use a quieter one",
-	"client-cpu":    "client CPU full: lower the rate",
-	"client-busy":   "mailbench busy: lower the rate",
+	"client-cpu":    "client CPU full: --set a lower rate",
+	"client-busy":   "mailbench busy: --set a lower rate",
 	"few-workers":   "too few workers: raise --concurrency",
 	"shards-apart":  "shards apart: set clocks",
-	"workers-busy":  "engine busy: lower the rate",
-	"dropped":       "engine busy: lower the rate",
-	"behind":        "engine busy: lower the rate",
+	"workers-busy":  "engine busy: --set a lower rate",
+	"dropped":       "engine busy: --set a lower rate",
+	"behind":        "engine busy: --set a lower rate",
 }
 
 // plain is a serious doubt in plain words, with its size, its models and the remedy.

@@ -117,12 +117,15 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	}
 	counts := map[bool]map[Verdict]int{true: {}, false: {}} // by whether the metric is timed
 	var whys []string
-	unclear := map[string][]string{} // metrics by why they have no verdict
+	unclear, nouns := map[string][]string{}, map[string]string{} // metrics by why they have no verdict
 	for _, f := range all {
 		counts[f.kind.Timed()][f.Verdict]++
 		if f.Verdict == CannotTell && f.Low == nil {
 			if unclear[f.Why] == nil {
 				whys = append(whys, f.Why)
+			}
+			if nouns[f.Why] = cmp.Or(nouns[f.Why], "counter"); f.kind.Timed() {
+				nouns[f.Why] = "metric"
 			}
 			unclear[f.Why] = append(unclear[f.Why], f.cell.Model+" "+f.Operation.String()+" "+f.Name)
 		}
@@ -139,7 +142,7 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	}
 	verdict.Table = t
 	for _, why := range whys {
-		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), "metric")+": "+why)
+		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), nouns[why])+": "+why)
 		rest.Note(document.Plain, "Inconclusive", why+": "+strings.Join(unclear[why], ", "))
 	}
 }
@@ -445,7 +448,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	}
 	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
 	if most.Needed > mostTrials {
-		return fmt.Sprintf("even %d trials of this length would not decide. Use a quiet machine, or longer trials:", mostTrials),
+		return fmt.Sprintf("%d trials this short would not decide. Use a quiet machine, or %d longer trials:", mostTrials, busyTrials),
 			c.again(open, busyTrials)
 	}
 	need := max(most.Needed, usualTrials)

@@ -185,7 +185,7 @@ func (c *Cell) check(force bool) {
 			c.short = c.short || t.cell.Offered != nil && !t.out && t.cell.Offered.Span < longTrial
 		}
 		if invalid > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("latency without %d of %d trials of %s, invalid", invalid,
+			c.Notes = append(c.Notes, fmt.Sprintf("latency without %d of %d trials of %s (invalid)", invalid,
 				len(trials), sides[side]))
 		}
 		timed[side] = len(trials) - invalid

@@ -422,14 +422,20 @@ func Fact(all []Load) string {
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
-	least, most, skipped := math.Inf(1), 0.0, int64(0)
+	least, most, skipped, worst := math.Inf(1), 0.0, int64(0), ""
 	for i := range all {
 		for _, m := range all[i].Models {
 			for _, c := range m.Cells {
 				if c.Offered != nil {
 					skipped += c.Offered.Skipped
 					part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
-					least, most = min(least, part), max(most, part)
+					if part < least {
+						least, worst = part, m.Name
+						if m.Name != m.Engine && len(all) > 1 {
+							worst += "/" + m.Engine
+						}
+					}
+					most = max(most, part)
 				}
 			}
 		}
@@ -450,7 +456,10 @@ func Fact(all []Load) string {
 	case least >= 0.99:
 		return s + ", achieved by all"
 	}
-	return s + fmt.Sprintf(", %.0f%% to %.0f%% achieved", math.Floor(100*least), math.Floor(100*min(most, 1)))
+	if worst = " (" + worst + ")"; one {
+		worst = ""
+	}
+	return s + fmt.Sprintf(", %.0f%%%s to %.0f%% achieved", math.Floor(100*least), worst, math.Floor(100*min(most, 1)))
 }
 
 // Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support

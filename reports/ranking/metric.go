@@ -97,7 +97,7 @@ its trials and its data is correct; the others are named, with the reason.
    proof. But: metrics in which another model needs less than half, and
    operations that the first do not support. Not significantly better than X:
    models that X dominates, as they are significantly better in no metric, and
-   worse in one; "+2 operations" are those that it supports and X does not.
+   worse in one. They may support operations that X does not.
 
 --rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
 written or disk. Counters are compared without an interval: over 5% is a

@@ -102,7 +102,7 @@ func TestDominatingModel(t *testing.T) {
 	}
 	has(t, said(l), "Fastest by typical latency (95% confidence, this run): a 0.121 ms. Significantly slower, by over 5%: "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
-		"Not significantly better than a: b, c.")
+		"Not significantly better than a in any column: b, c.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not significantly better than a: b (+1 operation), c.")
+	has(t, said(l), "Not significantly better than a in any column: b (supports 1 more operation), c.")
 }
 
 // A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it
@@ -169,7 +169,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1000
 		}
 	}
-	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s less unsupported operations, 50% to 100% achieved; 6000 to 7500 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s less unsupported operations, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -380,7 +380,7 @@ func TestNotSupported(t *testing.T) {
 	l := one(t, planted(1, steady, map[string]map[string]results.Op{"a": {
 		"list": op(800, 100e3, 120e3, 1, 20, 1000), "seen": {Support: results.NotOffered}, "move": {Failed: 3, Support: results.Native},
 	}}), Typical)
-	has(t, said(l), "Not supported: seen.")
+	has(t, said(l), "Not supported by a: seen.")
 	l.Cell.Offered.Skipped, l.Cell.Offered.Rate = 20, 80
-	has(t, said(l), "Not supported: seen: skipped, so 80 of 100 ops/s remain.")
+	has(t, said(l), "Not supported by a: seen: skipped, so 80 of 100 ops/s remain.")
 }

@@ -24,7 +24,7 @@ func (l *Load) Verdict() []Sentence {
 	}
 	if len(l.Models) < 2 {
 		add("", l.alone())
-		add("Not supported", l.lacked())
+		add("Not supported by "+l.Models[0].Model, l.lacked())
 		return all
 	}
 	add("", l.headline())
@@ -376,14 +376,14 @@ func (l *Load) dominated() (all []Sentence) {
 			}
 			text := m.Name
 			if more > 0 {
-				text += " (+" + words.Plural(more, "operation") + ")"
+				text += " (supports " + words.Plural(more, "more operation") + ")"
 			}
 			by[other.Name] = append(by[other.Name], text)
 			break
 		}
 	}
 	for _, name := range order {
-		all = append(all, Sentence{"Not significantly better than " + name, strings.Join(by[name], ", ") + "."})
+		all = append(all, Sentence{"Not significantly better than " + name + " in any column", strings.Join(by[name], ", ") + "."})
 	}
 	return all
 }
