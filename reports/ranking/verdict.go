@@ -383,7 +383,8 @@ func (l *Load) dominated() (all []Sentence) {
 		}
 	}
 	for _, name := range order {
-		all = append(all, Sentence{"Not significantly better than " + name + " in any column", strings.Join(by[name], ", ") + "."})
+		lead := "Not significantly better than " + name + " in any column"
+		all = append(all, Sentence{lead, strings.Join(by[name], ", ") + "."})
 	}
 	return all
 }
