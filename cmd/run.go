@@ -94,7 +94,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if known, err = f.ofSchema(cmd, known, args, was); err != nil {
 		return err
 	}
-	if f.prove && !f.c.Keyspace.Provable() {
+	if f.prove && len(f.text) == 0 {
 		_, err := io.WriteString(cmd.OutOrStdout(), f.c.Keyspace.Unproven())
 		return err
 	}

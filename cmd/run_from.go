@@ -159,7 +159,7 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, w
 	}
 	sets := []string{k.Kinds(f.prove)}
 	switch {
-	case f.prove && k.Provable():
+	case f.prove:
 		text, err := k.ProofWorkload(f.sweep)
 		if err != nil {
 			return known, usagef("--sweep %w", err)

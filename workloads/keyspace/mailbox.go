@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -29,16 +30,13 @@ type bound struct {
 // bind connects the keyspace to the statements of a store, for a workload whose largest table has so many rows.
 func (k *Keyspace) bind(p *drivers.Prepared, w *workloads.Workload, rows int) (models.Bound, error) {
 	b := &bound{Keyspace: k, tables: k.tables(w, rows), count: uint64(rows)}
-	for name, t := range b.tables {
-		for _, kind := range []string{load, loadStatic} {
-			if k.Schema.Pattern(kind+name) == nil {
-				continue
-			}
-			statement, err := p.Get(kind + name)
+	for _, o := range k.Schema.Patterns {
+		if _, name, loads := strings.Cut(o.Name, ":"); loads {
+			statement, err := p.Get(o.Name)
 			if err != nil {
 				return nil, fmt.Errorf("load rows: %w", err)
 			}
-			t.loads = append(t.loads, statement)
+			b.tables[name].loads = append(b.tables[name].loads, statement)
 		}
 	}
 	for _, o := range w.Patterns {

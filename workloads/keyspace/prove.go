@@ -17,12 +17,12 @@ import (
 // probe is a finding of lint with the operation that shows it.
 type probe struct {
 	finding lint.Finding
-	op      string   // a pattern, or one that reads a whole partition
-	shows   *growth  // nil: it cannot be shown
-	why     string   // it cannot
-	deletes string   // the pattern that deletes the rows
-	sized   []string // columns whose values grow
-	unit    string   // what the rows of its table are
+	op      string            // a pattern, or one that reads a whole partition
+	shows   *growth           // nil: it cannot be shown
+	why     string            // it cannot
+	deletes string            // the pattern that deletes the rows
+	sized   []*schemas.Column // whose values grow
+	unit    string            // what the rows of its table are
 }
 
 // growth is how cost shows a finding: the more there is of something, the higher is a cost of an operation.
@@ -118,10 +118,8 @@ func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 			p.op = whole(f.Table)
 		case shows == bySize:
 			p.sized = sizedBy(&f, t)
-			p.op = find(func(o *schemas.Pattern) bool {
-				sized := func(c *schemas.Column) bool { return slices.Contains(p.sized, c.Name) }
-				return o.Kind.Reads() && slices.ContainsFunc(o.Columns, sized)
-			})
+			sized := func(c *schemas.Column) bool { return slices.Contains(p.sized, c) }
+			p.op = find(func(o *schemas.Pattern) bool { return o.Kind.Reads() && slices.ContainsFunc(o.Columns, sized) })
 		case shows == byDeletes:
 			p.deletes = find(func(o *schemas.Pattern) bool { return o.Kind == schemas.Delete && o.Scope == schemas.ScopeRow })
 		case f.Pattern == "": // of an index
@@ -136,19 +134,11 @@ func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 }
 
 // sizedBy are the columns of a table whose size a finding is about: collections, or contents.
-func sizedBy(f *lint.Finding, t *schemas.Table) (names []string) {
-	for _, c := range t.Columns {
+func sizedBy(f *lint.Finding, t *schemas.Table) []*schemas.Column {
+	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *schemas.Column) bool {
 		named := f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)
-		if named && schemas.Sized(c) && strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection() {
-			names = append(names, c.Name)
-		}
-	}
-	return names
-}
-
-// Provable reports whether a run can show a finding of lint.
-func (k *Keyspace) Provable() bool {
-	return slices.ContainsFunc(k.probes, func(p probe) bool { return p.shows != nil })
+		return !named || !schemas.Sized(c) || strings.HasPrefix(f.Rule.ID, "collection") != c.Type.Collection()
+	})
 }
 
 // Unproven is a line for each finding of a schema of which a run shows none.
@@ -161,7 +151,7 @@ func (k *Keyspace) Unproven() (text string) {
 
 // ProofWorkload is a workload that runs the operations of the probes at the numbers of rows of a sweep such as
 // "population.rows=1000,10000", by default at two. At each point, phases follow with more keys of a call and after
-// deletes, so that nothing else differs.
+// deletes, so that nothing else differs. It is "" if a run can show no finding.
 func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 	if small := max(100, k.Rows/proveFactor); rows == "" {
 		rows = fmt.Sprintf("population.rows=%d,%d", small, proveFactor*small)
@@ -179,13 +169,8 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 	}
 	type object = map[string]any
 	values, grow := object{}, map[string]int{} // grow are keys of which there is as many times more as of rows
-	mixes := map[string]object{}               // of phases
-	run := func(phase, op string, items int) {
-		if mixes[phase] == nil {
-			mixes[phase] = object{}
-		}
-		mixes[phase][op] = object{"weight": 1, "items": items}
-	}
+	mixes := map[string]object{provePhase: {}, byItems.after: {}, "delete": {}, byDeletes.after: {}}
+	run := func(phase, op string, items int) { mixes[phase][op] = object{"weight": 1, "items": items} }
 	for _, p := range k.probes {
 		if p.shows == nil {
 			continue
@@ -203,28 +188,31 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 			}
 			values[t.Name] = one
 		}
-		for _, name := range p.sized {
+		for _, c := range p.sized {
 			size := proveBytes
-			if t.Column(name).Type.Collection() {
+			if c.Type.Collection() {
 				size = proveSize
 			}
-			grow["values."+t.Name+"."+name+".size"] = size
+			grow["values."+t.Name+"."+c.Name+".size"] = size
 		}
+	}
+	deletes := max(1, levels[0]*provePercent/100)
+	if n := len(mixes["delete"]); n > 0 {
+		grow["phases.delete.operations"] = n * deletes
 	}
 	phases := ""
-	measure := func(name string, clients, each int) (operations int) {
-		mix := mixes[name]
-		if operations = each * len(mix); operations > 0 {
-			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n", name, clients, operations, flow(mix))
+	for _, p := range []struct {
+		name            string
+		clients, ofEach int
+	}{{provePhase, 1, proveOps}, {byItems.after, 1, proveOps}, {"delete", 32, deletes}, {byDeletes.after, 1, proveOps}} {
+		if mix := mixes[p.name]; len(mix) > 0 {
+			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n",
+				p.name, p.clients, p.ofEach*len(mix), flow(mix))
 		}
-		return operations
 	}
-	measure(provePhase, 1, proveOps)
-	measure(byItems.after, 1, proveOps)
-	if n := measure("delete", 32, max(1, levels[0]*provePercent/100)); n > 0 {
-		grow["phases.delete.operations"] = n
+	if phases == "" {
+		return "", nil
 	}
-	measure(byDeletes.after, 1, proveOps)
 	sweep := "population.rows: " + flow(levels) // first, since it names the points
 	for _, key := range slices.Sorted(maps.Keys(grow)) {
 		var all []int
