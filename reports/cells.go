@@ -31,6 +31,8 @@ func LoadLine(c *results.Cell) string {
 type Section struct {
 	Cells []*results.Cell
 	Ops   []string // most frequent first
+
+	stream string // the only stream of the cells; "": all
 }
 
 // Sections sorts into sections the cells that ran operations or have a verdict
@@ -42,7 +44,7 @@ func Sections(r *results.Run) []Section {
 	})
 	alike := func(c *results.Cell) [3]string { return [3]string{c.Where(), c.Durability, LoadLine(c)} }
 	for _, cells := range results.Grouped(shown, alike) {
-		all = append(all, Section{cells, results.OpsOf(cells)})
+		all = append(all, Section{Cells: cells, Ops: results.OpsOf(cells)})
 	}
 	slices.SortStableFunc(all, func(a, b Section) int { return a.order() - b.order() })
 	return all

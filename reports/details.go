@@ -18,9 +18,8 @@ func (v *run) details() (all []document.Section) {
 	if v.Sweep != nil { // the growth has the points
 		return nil
 	}
-	groups := Sections(v.Run)
-	for i := range groups {
-		s := &groups[i]
+	for i := range v.groups {
+		s := &v.groups[i]
 		if len(s.Ops) == 0 {
 			continue
 		}
@@ -35,11 +34,11 @@ func (v *run) details() (all []document.Section) {
 }
 
 // each calls do with each operation that a model supports, and its trials put together.
-func (v *run) each(s *Section, do func(op, name string, row *trials.Row)) {
+func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *trials.Row)) {
 	for _, op := range s.Ops {
 		for _, cs := range trials.Columns(s.Cells) {
 			if row, ok := cs.Row(op); ok && row.Sum.Offered() {
-				do(op, v.names.Part(cs[0].Model, cs[0].Engine), &row)
+				do(op, v.names.Part(cs[0].Model, cs[0].Engine), cs, &row)
 			}
 		}
 	}
@@ -81,7 +80,7 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		{Title: "unknown"},
 	}}
 	several := len(trials.Columns(s.Cells)) < len(s.Cells)
-	v.each(s, func(op, name string, row *trials.Row) {
+	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		spread, ok := "-", (*results.Op).OK
 		values := row.Values(func(o *results.Op) float64 { return o.OK().At(0.99) })
 		if len(values) > 1 && row.Sum.Enough(0.99) {
@@ -130,7 +129,7 @@ func (v *run) times(s *Section) document.Section {
 		column("wait, ms", "p50", 2), column("wait, ms", "p99", 0),
 		{Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing"},
 	}}
-	v.each(s, func(op, name string, row *trials.Row) {
+	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		own := document.Text("-")
 		if ns, ok := FloorOf(v.Run, row.Cell.Model, op); ok {
 			own = latencyCell(ns)
@@ -167,14 +166,13 @@ func (v *run) costs() document.Section {
 	if v.Sweep != nil {
 		return document.Section{}
 	}
-	groups := Sections(v.Run)
 	number := func(x float64) document.Cell { return document.Text(ranking.Number(x)) }
 	size := func(x float64) document.Cell { return document.Text(ranking.KB(x)) }
-	for i := range groups {
-		if !groups[i].Cells[0].Measured() {
+	for i := range v.groups {
+		if !v.groups[i].Cells[0].Measured() {
 			continue
 		}
-		v.each(&groups[i], func(op, name string, row *trials.Row) {
+		v.each(&v.groups[i], func(op, name string, _ trials.Column, row *trials.Row) {
 			if row.Sum.Count == 0 {
 				return
 			}
@@ -189,8 +187,8 @@ func (v *run) costs() document.Section {
 				}
 			}
 			group := op
-			if len(groups) > 1 && groups[i].Cells[0].Where() != groups[0].Cells[0].Where() {
-				group += ", " + groups[i].Cells[0].Where()
+			if len(v.groups) > 1 && v.groups[i].Cells[0].Where() != v.groups[0].Cells[0].Where() {
+				group += ", " + v.groups[i].Cells[0].Where()
 			}
 			s.Table.Rows = append(s.Table.Rows, document.Row{Group: group, Cells: []document.Cell{
 				document.Text(name), number(st.Calls), scanned, number(st.RowsRead), number(st.RowsWritten), amplified,
@@ -198,7 +196,7 @@ func (v *run) costs() document.Section {
 			}})
 		})
 	}
-	if note := ExaminedNote(groups); note != "" {
+	if note := ExaminedNote(v.groups); note != "" {
 		s.Note(document.Faint, "rows scanned", note)
 	}
 	return s

@@ -42,6 +42,7 @@ func (v *run) growth() (all []document.Section) {
 		drawn := map[string]bool{} // operations that have a chart
 		for j := range g.rows {
 			row := &g.rows[j]
+			_, heading := row.heading()
 			var of [len(remarkLeads)][]string
 			for k := range row.models {
 				m := &row.models[k]
@@ -59,9 +60,9 @@ func (v *run) growth() (all []document.Section) {
 				if m.Class == growth.Unclear {
 					grows.Style = document.Faint
 				}
-				s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.metric().heading, Cells: append(cells, grows)})
+				s.Table.Rows = append(s.Table.Rows, document.Row{Group: heading, Cells: append(cells, grows)})
 				exponents.Table.Rows = append(exponents.Table.Rows, document.Row{
-					Group: strings.TrimPrefix(g.phase+": "+row.metric().heading, ": "), Cells: exponentCells(row.op, name, m),
+					Group: strings.TrimPrefix(g.phase+": "+heading, ": "), Cells: exponentCells(row.op, name, m),
 				})
 			}
 			for n := range of {
@@ -155,43 +156,36 @@ func rising(c growth.Class) int {
 	return slices.Index([]growth.Class{growth.Logarithmic, growth.Root, growth.Linear, growth.Worse}, c)
 }
 
-// grown says which operations of which models grow.
+// grown says which operations of which models grow, each by its worst class.
 func (v *run) grown(tables []grownTable) string {
-	type who struct{ op, name string }
-	worst := map[who]growth.Class{}
-	var order []who
+	type who struct {
+		op, name string
+		class    growth.Class
+	}
+	var all []who
 	for i := range tables {
-		for j := range tables[i].rows {
-			row := &tables[i].rows[j]
-			for k := range row.models {
-				m := &row.models[k]
-				w := who{row.op, v.names.Part(m.Model, m.Engine)}
+		for _, row := range tables[i].rows {
+			for _, m := range row.models {
+				w := who{row.op, v.names.Part(m.Model, m.Engine), m.Class}
 				if rising(m.Class) < 0 {
 					continue
 				}
-				if worst[w] == "" {
-					order = append(order, w)
-				}
-				if rising(m.Class) > rising(worst[w]) {
-					worst[w] = m.Class
+				at := slices.IndexFunc(all, func(o who) bool { return o.op == w.op && o.name == w.name })
+				if at < 0 {
+					all = append(all, w)
+				} else if rising(m.Class) > rising(all[at].class) {
+					all[at] = w
 				}
 			}
 		}
 	}
 	var parts []string
-	said := map[string]bool{}
-	for _, w := range order {
-		if said[w.op] {
-			continue
-		}
-		said[w.op] = true
+	for _, same := range results.Grouped(all, func(w who) string { return w.op }) {
 		var of []string
-		for _, o := range order {
-			if o.op == w.op {
-				of = append(of, o.name+" ("+cmp.Or(classes[worst[o]], string(worst[o]))+")")
-			}
+		for _, w := range same {
+			of = append(of, w.name+" ("+cmp.Or(classes[w.class], string(w.class))+")")
 		}
-		op := w.op
+		op := same[0].op
 		if op == results.PartitionOp {
 			op = "largest partition"
 		}
@@ -264,8 +258,9 @@ func (v *run) growthChart(row *grown) (document.Chart, bool) {
 		return document.Chart{}, false
 	}
 	first, last := points[0].Size, points[len(points)-1].Size
+	_, heading := row.heading()
 	ch := document.Chart{
-		Title: row.op + ", " + row.metric().heading,
+		Title: row.op + ", " + heading,
 		X:     document.Axis{Label: v.Sweep.Path, Scale: document.Log, From: first, To: last},
 		Y:     document.Axis{Scale: document.Log, Text: row.figure.Text},
 	}
@@ -328,27 +323,27 @@ func (g *grown) hides(all []grown) bool {
 	return false
 }
 
-// metric is a metric that may grow: its place among the others, its name, and the heading above its rows.
-type metric struct {
-	order         int
-	name, heading string
+// headings are above the rows of each metric. Counters are first, since they do not depend on the machine.
+var headings = []struct {
+	of   results.Figure
+	text string
+}{
+	{results.Examined, "rows scanned per operation"},
+	{results.Rows, "rows returned and written per operation"},
+	{results.Calls, "requests per operation"},
+	{results.Bytes, "KB read and written per operation"},
+	{results.P50, "p50, ms"},
+	{results.PartitionSize, "largest partition, KB"},
 }
 
-// metrics are those of a sweep. Counters are first, since they do not depend on the machine.
-var metrics = map[results.Figure]metric{
-	results.Examined:      {0, "rows scanned", "rows scanned per operation"},
-	results.Rows:          {1, "rows", "rows returned and written per operation"},
-	results.Calls:         {2, "requests", "requests per operation"},
-	results.Bytes:         {3, "bytes", "KB read and written per operation"},
-	results.P50:           {4, "p50", "p50, ms"},
-	results.PartitionSize: {5, "size", "largest partition, KB"},
-}
-
-func (g *grown) metric() metric {
-	if m, ok := metrics[g.figure]; ok {
-		return m
+// heading is the place of the metric among the others, and the heading above its rows.
+func (g *grown) heading() (at int, text string) {
+	for at, h := range headings {
+		if h.of == g.figure {
+			return at, h.text
+		}
 	}
-	return metric{len(metrics), string(g.figure), string(g.figure)}
+	return len(headings), string(g.figure)
 }
 
 // grownTable is how the metrics of one phase grow.
@@ -371,10 +366,14 @@ func grownTables(r *results.Run) []grownTable {
 			case !g.isFlat():
 				t.rows = append(t.rows, g)
 			case !g.hides(all):
-				t.flat = append(t.flat, g.op+" "+g.metric().name)
+				t.flat = append(t.flat, g.op+" "+g.figure.Name())
 			}
 		}
-		slices.SortStableFunc(t.rows, func(a, b grown) int { return cmp.Compare(a.metric().order, b.metric().order) })
+		slices.SortStableFunc(t.rows, func(a, b grown) int {
+			first, _ := a.heading()
+			second, _ := b.heading()
+			return first - second
+		})
 		tables = append(tables, t)
 	}
 	return tables

@@ -25,7 +25,9 @@ func WriteMarkdown(w io.Writer, r *results.Run) error { return document.WriteMar
 // Of is the report of a run: what is wrong first, then the verdict with the latency of the whole load
 // and of each operation, then warnings, and folded all that is known.
 func Of(r *results.Run, by ranking.Metric) *document.Document {
-	v := &run{Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), explainer: newExplainer(r)}
+	v := &run{
+		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Sections(r), explainer: newExplainer(r),
+	}
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
 		for _, s := range sections {
@@ -60,6 +62,7 @@ type run struct {
 	*results.Run
 	names     Names
 	loads     []ranking.Load // of measured phases; empty for a sweep
+	groups    []Section
 	explainer *explainer
 }
 
@@ -271,12 +274,11 @@ func (v *run) setup() document.Section {
 	for _, e := range EnginesOf(v.Run) {
 		add("engine", e)
 	}
-	all := Sections(v.Run)
-	for i := range all {
-		add("rate", all[i].AchievedRates(v.names))
+	for i := range v.groups {
+		add("rate", v.groups[i].AchievedRates(v.names))
 	}
 	if v.Sweep == nil { // each point has its own
-		add("data-to-cache ratio", Regime(all, v.names))
+		add("data-to-cache ratio", Regime(v.groups, v.names))
 	}
 	add("harness overhead", Floors(v.Run))
 	add("extensions", v.explainer.additions(v.Run))

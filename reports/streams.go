@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
@@ -15,9 +16,7 @@ import (
 // streams are the phases that run several streams at once: each stream, and below it its operations. Over
 // several trials there are sums of counts, and medians of times and rates.
 func (v *run) streams() (all []document.Section) {
-	groups := Sections(v.Run)
-	for i := range groups {
-		s := &groups[i]
+	for i := range v.groups {
 		t := &document.Table{Columns: []document.Column{
 			{Title: "model", Left: true},
 			{Title: "scheduled"},
@@ -29,59 +28,46 @@ func (v *run) streams() (all []document.Section) {
 			{Group: "latency, ms", Title: "p99", Unit: "ms"},
 			{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 3},
 		}}
-		var names []string
-		for _, c := range s.Cells {
-			for k := range c.Streams {
-				if name := c.Streams[k].Name; !slices.Contains(names, name) {
-					names = append(names, name)
+		for _, s := range alone(v.groups[i].Cells) {
+			v.each(&s, func(op, name string, cs trials.Column, row *trials.Row) {
+				who := document.Text(name)
+				if row.Bad {
+					who.Style = document.Warn
 				}
-			}
-		}
-		for _, name := range names {
-			v.stream(t, s, name)
+				group := strings.TrimSuffix(s.stream+"/"+op, "/")
+				cells := append([]document.Cell{who}, streamCells(row, cs, op)...)
+				t.Rows = append(t.Rows, document.Row{Group: group, Cells: cells})
+			})
 		}
 		all = append(all, document.Section{
-			ID: "streams", Title: s.Cells[0].Where() + ": streams", Table: t, Fold: true,
+			ID: "streams", Title: v.groups[i].Cells[0].Where() + ": streams", Table: t, Fold: true,
 			Lead: "latency of all scheduled operations; rates in operations/s",
 		})
 	}
 	return all
 }
 
-// stream adds the rows of a stream.
-func (v *run) stream(t *document.Table, s *Section, name string) {
-	var alone []trials.Column
-	var all []*results.Cell
-	for _, cs := range trials.Columns(s.Cells) {
-		var own trials.Column
-		for _, c := range cs {
-			if one := c.Alone(name); one != nil {
-				ops := map[string]results.Op{"": one.Op("")}
-				maps.Copy(ops, one.Ops)
-				one.Ops, own = ops, append(own, one)
+// alone are the streams of cells, each with the cells as if they had it only. Its first operation, without a name, is
+// all of it together.
+func alone(cells []*results.Cell) (all []Section) {
+	for _, c := range cells {
+		for k := range c.Streams {
+			name := c.Streams[k].Name
+			at := slices.IndexFunc(all, func(s Section) bool { return s.stream == name })
+			if at < 0 {
+				at, all = len(all), append(all, Section{stream: name})
 			}
-		}
-		if len(own) > 0 {
-			alone, all = append(alone, own), append(all, own...)
+			all[at].Cells = append(all[at].Cells, c.Alone(name))
 		}
 	}
-	ops := slices.DeleteFunc(results.OpsOf(all), func(op string) bool { return op == "" })
-	for _, op := range append([]string{""}, ops...) {
-		group := name
-		if op != "" {
-			group += "/" + op
-		}
-		for _, cs := range alone {
-			if row, ok := cs.Row(op); ok && row.Sum.Offered() {
-				who := document.Text(v.names.Part(cs[0].Model, cs[0].Engine))
-				if row.Bad {
-					who.Style = document.Warn
-				}
-				cells := append([]document.Cell{who}, streamCells(&row, cs, op)...)
-				t.Rows = append(t.Rows, document.Row{Group: group, Cells: cells})
-			}
+	for i := range all {
+		all[i].Ops = append([]string{""}, results.OpsOf(all[i].Cells)...)
+		for _, c := range all[i].Cells {
+			c.Ops = maps.Clone(c.Ops)
+			c.Ops[""] = c.Op("")
 		}
 	}
+	return all
 }
 
 // streamCells are the values of a stream or of one of its operations.
@@ -112,8 +98,7 @@ func streamCells(r *trials.Row, cs trials.Column, op string) []document.Cell {
 // patterns has the times of the access patterns of each operation, the longest median first. Those of cells
 // whose verdict is not ok are left out.
 func (v *run) patterns() (all []document.Section) {
-	groups := Sections(v.Run)
-	for i := range groups {
+	for i := range v.groups {
 		t := &document.Table{Columns: []document.Column{
 			{Title: "model", Left: true},
 			{Title: "pattern", Left: true},
@@ -122,7 +107,7 @@ func (v *run) patterns() (all []document.Section) {
 			{Group: "latency, ms", Title: "p99", Unit: "ms"},
 			{Group: "latency, ms", Title: "max", Unit: "ms"},
 		}}
-		v.each(&groups[i], func(op, name string, row *trials.Row) {
+		v.each(&v.groups[i], func(op, name string, _ trials.Column, row *trials.Row) {
 			if row.Bad || row.Sum.Count == 0 {
 				return
 			}
@@ -142,7 +127,7 @@ func (v *run) patterns() (all []document.Section) {
 			}
 		})
 		all = append(all, document.Section{
-			ID: "patterns", Title: groups[i].Cells[0].Where() + ": access patterns", Table: t, Fold: true,
+			ID: "patterns", Title: v.groups[i].Cells[0].Where() + ": access patterns", Table: t, Fold: true,
 			Lead: "from the model's call to its return; runs per operation",
 		})
 	}
