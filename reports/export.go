@@ -215,34 +215,34 @@ type (
 // than invalid, an objective that is missed or unclear, data that is wrong or lost. A cell that is
 // invalid, or that the run is excused from, is skipped.
 func WriteJUnit(w io.Writer, r *results.Run) error {
-	s := junitSuite{Name: junitText(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
+	s := junitSuite{Name: words.OneLine(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
 	if r.Interrupted {
 		s.Cases = append(s.Cases, junitCase{
 			Class: s.Name, Name: "run", Time: "0",
-			Error: &junitOutcome{"interrupted: the results have the values measured until then", "interrupted"},
+			Error: outcomeOf("interrupted", "interrupted: the results have the values measured until then"),
 		})
 	}
 	for i := range r.Cells {
 		c := &r.Cells[i]
-		s.Cases = append(s.Cases, junitCell(r, c, s.Name))
+		s.cell(c, r.Excused(c))
 		for j := range c.Objectives {
-			s.Cases = append(s.Cases, junitObjective(&c.Objectives[j], s.Name, c))
+			s.objective(c, &c.Objectives[j])
 		}
 	}
 	for i := range r.Searches {
-		s.Cases = append(s.Cases, junitSearch(&r.Searches[i], s.Name))
+		s.search(&r.Searches[i])
 	}
 	for i := range r.Audits {
-		s.Cases = append(s.Cases, junitAudit(&r.Audits[i], s.Name))
+		s.audit(&r.Audits[i])
 	}
 	s.count(r.Seconds)
 	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
 	all.Skipped = nil
 	text, err := xml.MarshalIndent(all, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write JUnit XML: %w", err)
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
 	}
-	if _, err := fmt.Fprintf(w, "%s%s\n", xml.Header, text); err != nil {
+	if err != nil {
 		return fmt.Errorf("write JUnit XML: %w", err)
 	}
 	return nil
@@ -263,104 +263,93 @@ func (s *junitSuite) count(seconds float64) {
 	}
 }
 
-func junitCell(r *results.Run, c *results.Cell, workload string) junitCase {
-	one := junitCase{Class: junitClass(workload, c.Model, c.Engine), Name: junitName(c.Key), Time: float(c.Seconds)}
-	if c.Verdict != results.OK {
-		bad := &junitOutcome{Message: string(c.Verdict), Type: string(c.Verdict)}
-		if c.Reason != nil {
-			bad.Message = junitText(c.Reason.Text)
-		}
-		switch {
-		case c.Verdict == results.Failed:
-			one.Error = bad
-		case r.Excused(c), c.Verdict == results.Invalid:
-			one.Skipped = bad
-		default:
-			one.Failure = bad
-		}
-	}
-	var doubts []string
-	for i := range c.Doubts {
-		doubts = append(doubts, "warning: "+junitText(c.Doubts[i].String()))
-	}
-	one.Out = strings.Join(doubts, "\n")
-	return one
-}
-
-// junitName names the phase of the cell, and the trial and shard that are not the first.
-func junitName(k results.Key) string {
-	name := junitText(k.Where())
+// test adds a test case: a phase, with the trial and shard that are not the first, or a part of it. CI systems divide
+// the name of its class, a model on an engine, at the points.
+func (s *junitSuite) test(k results.Key, part string, seconds float64) *junitCase {
+	name := k.Where()
 	if k.Trial > 1 {
 		name += fmt.Sprintf(" #%d", k.Trial)
 	}
 	if k.Shard > 1 {
 		name += fmt.Sprintf(" shard %d", k.Shard)
 	}
-	return name
+	s.Cases = append(s.Cases, junitCase{
+		Class: s.Name + "." + words.OneLine(k.Model) + "." + words.OneLine(k.Engine), Name: words.OneLine(name + part),
+		Time: float(seconds),
+	})
+	return &s.Cases[len(s.Cases)-1]
 }
 
-func junitObjective(a *results.Attained, workload string, c *results.Cell) junitCase {
-	one := junitCase{
-		Class: junitClass(workload, c.Model, c.Engine), Time: "0",
-		Name: junitName(c.Key) + ": " + junitText(a.Objective+" "+a.Bound),
+func outcomeOf(kind, message string) *junitOutcome { return &junitOutcome{words.OneLine(message), kind} }
+
+func (s *junitSuite) cell(c *results.Cell, excused bool) {
+	one, why := s.test(c.Key, "", c.Seconds), string(c.Verdict)
+	if c.Reason != nil {
+		why = c.Reason.Text
 	}
-	said := junitText(strings.Join(slices.DeleteFunc([]string{a.Shown, a.Text}, func(s string) bool {
-		return s == ""
-	}), ": "))
+	switch bad := outcomeOf(string(c.Verdict), why); {
+	case c.Verdict == results.OK:
+	case c.Verdict == results.Failed:
+		one.Error = bad
+	case excused, c.Verdict == results.Invalid:
+		one.Skipped = bad
+	default:
+		one.Failure = bad
+	}
+	var doubts []string
+	for i := range c.Doubts {
+		doubts = append(doubts, "warning: "+words.OneLine(c.Doubts[i].String()))
+	}
+	one.Out = strings.Join(doubts, "\n")
+}
+
+func (s *junitSuite) objective(c *results.Cell, a *results.Attained) {
+	one := s.test(c.Key, ": "+a.Objective+" "+a.Bound, 0)
+	said := a.Shown
+	if said == "" || a.Text == "" {
+		said += a.Text
+	} else {
+		said += ": " + a.Text
+	}
 	switch a.Verdict {
 	case results.Met:
-		one.Out = said
+		one.Out = words.OneLine(said)
 	case results.NoSuch:
-		one.Skipped = &junitOutcome{Message: said}
+		one.Skipped = outcomeOf("", said)
 	default:
-		one.Failure = &junitOutcome{said, string(a.Verdict)}
+		one.Failure = outcomeOf(string(a.Verdict), said)
 	}
-	return one
 }
 
-// junitSearch is the test case of a search. It fails if the search makes the run's exit status
-// another than 0.
-func junitSearch(s *results.Search, workload string) junitCase {
-	one := junitCase{Class: junitClass(workload, s.Model, s.Engine), Name: junitText(s.Phase) + ": highest rate"}
-	seconds := 0.0
-	if s.Trial > 1 {
-		one.Name += fmt.Sprintf(" #%d", s.Trial)
-	}
-	for _, step := range s.Steps {
+// search is the test case of a search. It fails if the search makes the run's exit status another than 0.
+func (s *junitSuite) search(of *results.Search) {
+	seconds, found := 0.0, of.Found
+	for _, step := range of.Steps {
 		seconds += step.Cell.Seconds
 	}
-	one.Time = float(seconds)
+	one := s.test(results.Key{Model: of.Model, Engine: of.Engine, Phase: of.Phase + ": highest rate", Trial: of.Trial}, "", seconds)
 	switch {
-	case s.Found == nil:
-		one.Error = &junitOutcome{junitText("unfinished: " + s.Unfinished), string(results.LimitUnfinished)}
-	case !s.Found.OK():
-		one.Failure = &junitOutcome{junitText(s.Found.Text), string(s.Found.Limit)}
+	case found == nil:
+		one.Error = outcomeOf(string(results.LimitUnfinished), "unfinished: "+of.Unfinished)
+	case !found.OK():
+		one.Failure = outcomeOf(string(found.Limit), found.Text)
 	default:
-		one.Out = junitText(s.Found.Text)
+		one.Out = words.OneLine(found.Text)
 	}
-	return one
 }
 
-func junitAudit(a *results.Audit, workload string) junitCase {
-	key := results.Key{Phase: "audit", Point: a.Point, Trial: a.Trial, Shard: a.Shard}
-	one := junitCase{Class: junitClass(workload, a.Model, a.Engine), Name: junitName(key), Time: "0"}
+func (s *junitSuite) audit(a *results.Audit) {
+	k := results.Key{Model: a.Model, Engine: a.Engine, Phase: "audit", Point: a.Point, Trial: a.Trial, Shard: a.Shard}
+	one := s.test(k, "", 0)
 	var notes []string
 	for _, n := range append([]string{AuditSummary(a)}, a.Notes...) {
-		notes = append(notes, junitText(n))
+		notes = append(notes, words.OneLine(n))
 	}
 	one.Out = strings.Join(notes, "\n")
 	switch {
 	case a.Wrong():
-		one.Failure = &junitOutcome{notes[0], "data"}
+		one.Failure = outcomeOf("data", notes[0])
 	case a.Incomplete():
-		one.Error = &junitOutcome{notes[0], "unread"}
+		one.Error = outcomeOf("unread", notes[0])
 	}
-	return one
 }
-
-// junitClass names a model on an engine. CI systems divide such names at their points.
-func junitClass(workload, model, engine string) string {
-	return workload + "." + junitText(model) + "." + junitText(engine)
-}
-
-func junitText(s string) string { return words.OneLine(s) }
