@@ -280,7 +280,9 @@ func (s *junitSuite) test(k results.Key, part string, seconds float64) *junitCas
 	return &s.Cases[len(s.Cases)-1]
 }
 
-func outcomeOf(kind, message string) *junitOutcome { return &junitOutcome{words.OneLine(message), kind} }
+func outcomeOf(kind, message string) *junitOutcome {
+	return &junitOutcome{words.OneLine(message), kind}
+}
 
 func (s *junitSuite) cell(c *results.Cell, excused bool) {
 	one, why := s.test(c.Key, "", c.Seconds), string(c.Verdict)
