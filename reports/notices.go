@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // Notice is a verdict that is not ok, or a doubt, and the models that it holds for. A reader
@@ -94,117 +95,104 @@ func (d *Notice) whom() string {
 	return strings.Join(d.Who, ", ")
 }
 
-// few reports whether less than half of the trials of a cell are like it.
-func few(r *results.Run, c *results.Cell, like func(*results.Cell) bool) bool {
-	n, all := 0, 0
-	for i := range r.Cells {
-		o := &r.Cells[i]
-		if o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Point == c.Point {
-			all++
-			if like(o) {
-				n++
+// notices are what of says of cells, their doubts or verdicts: each code once a phase, with the models (on engines) that
+// it holds for, and their trials if it does not hold for all of them. A verdict on few trials has a notice of its own.
+func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []Notice) {
+	var said []Notice
+	cells := r.Select(func(*results.Cell) bool { return true })
+	for _, c := range cells {
+		others := r.Select(func(o *results.Cell) bool {
+			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Point == c.Point
+		})
+		for _, one := range of(c) {
+			like := 0
+			for _, o := range others {
+				if slices.ContainsFunc(of(o), func(o Notice) bool { return o.Code == one.Code || one.Verdict != "" }) {
+					like++
+				}
 			}
+			one.Few, one.cells = 2*like < len(others), []*results.Cell{c}
+			one.size, one.Size = sizeOf(&one.Doubt, c)
+			said = append(said, one)
 		}
 	}
-	return 2*n < all
-}
-
-// gather adds a cell to the notice of the same phase, verdict and code as n. A verdict on few trials has its own.
-func gather(all []Notice, n Notice, c *results.Cell) []Notice {
-	at := slices.IndexFunc(all, func(o Notice) bool {
-		return o.Code == n.Code && o.Verdict == n.Verdict && o.Phase == n.Phase && (o.Few == n.Few || n.Verdict == "")
-	})
-	if at < 0 {
-		at, all = len(all), append(all, n)
+	type kind struct {
+		results.Verdict
+		results.Code
+		phase string
+		few   bool
 	}
-	w := &all[at]
-	w.Few = w.Few && n.Few
-	w.Differs = w.Differs || w.Doubt.String() != n.Doubt.String()
-	if size, text := sizeOf(&n.Doubt, c); size > w.size || w.Size == "" {
-		w.size, w.Size = size, text
-	}
-	if !slices.Contains(w.cells, c) {
-		w.cells = append(w.cells, c)
-	}
-	return all
-}
-
-// name names the models (on engines) of each notice, and their trials if it does not hold for all of them.
-func (n Names) name(r *results.Run, all []Notice) {
-	type column struct{ model, engine string }
-	trials := map[column][]int{}
-	note := func(m map[column][]int, c *results.Cell) (first bool) {
-		k := column{c.Model, c.Engine}
-		first = m[k] == nil
-		if !slices.Contains(m[k], c.Trial) {
-			m[k] = append(m[k], c.Trial)
-		}
-		return first
-	}
-	for i := range r.Cells {
-		note(trials, &r.Cells[i])
-	}
-	for i := range all {
-		w, had := &all[i], map[column][]int{}
-		var order []column
-		for _, c := range w.cells {
-			if note(had, c) {
-				order = append(order, column{c.Model, c.Engine})
+	every := trials.Columns(cells)
+	for _, same := range results.Grouped(said, func(o Notice) kind {
+		return kind{o.Verdict, o.Code, o.Phase, o.Few && o.Verdict != ""}
+	}) {
+		w := same[0]
+		for _, o := range same[1:] {
+			w.Few, w.Differs = w.Few && o.Few, w.Differs || w.Doubt.String() != o.Doubt.String()
+			if o.size > w.size || w.Size == "" {
+				w.size, w.Size = o.size, o.Size
 			}
+			w.cells = append(w.cells, o.cells...)
 		}
-		w.All = len(order) == len(trials)
-		for _, k := range order {
-			name := n.Part(k.model, k.engine)
-			if some := had[k]; len(some) < len(trials[k]) {
+		models := trials.Columns(w.cells)
+		w.All = len(models) == len(every)
+		for _, cs := range models {
+			name, some := n.Part(cs[0].Model, cs[0].Engine), trialsIn(cs)
+			at := slices.IndexFunc(every, func(o trials.Column) bool {
+				return o[0].Model == cs[0].Model && o[0].Engine == cs[0].Engine
+			})
+			if len(some) < len(trialsIn(every[at])) {
 				w.All = false
 				name += " " + trialsOf(some)
 			}
 			w.Who = append(w.Who, name)
 		}
+		all = append(all, w)
 	}
+	return all
+}
+
+// trialsIn are the numbers of the trials in a column.
+func trialsIn(cs trials.Column) (all []int) {
+	for _, c := range cs {
+		if !slices.Contains(all, c.Trial) {
+			all = append(all, c.Trial)
+		}
+	}
+	return all
 }
 
 // verdictsOf are the verdicts that are not ok, each code once a phase, the worst first.
 func verdictsOf(r *results.Run, n Names) []Notice {
-	var all []Notice
 	phases := map[string]bool{}
-	for i := range r.Cells {
-		if c := &r.Cells[i]; c.Measured() || c.Verdict != results.OK {
-			phases[c.Where()] = true
-		}
+	for _, c := range r.Select(func(c *results.Cell) bool { return c.Measured() || c.Verdict != results.OK }) {
+		phases[c.Where()] = true
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	all := n.notices(r, func(c *results.Cell) []Notice {
 		if c.Verdict == results.OK || c.Verdict == "" {
-			continue
+			return nil
 		}
-		v := Notice{Verdict: c.Verdict, Few: few(r, c, func(o *results.Cell) bool { return o.Verdict != results.OK })}
+		v := Notice{Verdict: c.Verdict}
 		if len(phases) > 1 {
 			v.Phase = c.Where()
 		}
 		if c.Reason != nil {
 			v.Code, v.Text = c.Reason.Code, c.Reason.Text
 		}
-		all = gather(all, v, c)
-	}
+		return []Notice{v}
+	})
 	slices.SortStableFunc(all, func(a, b Notice) int { return b.Verdict.Severity() - a.Verdict.Severity() })
-	n.name(r, all)
 	return all
 }
 
 // DoubtsOf are the doubts of all cells, each code once.
 func DoubtsOf(r *results.Run, n Names) []Notice {
-	var all []Notice
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	return n.notices(r, func(c *results.Cell) (all []Notice) {
 		for _, d := range c.Doubts {
-			all = gather(all, Notice{Doubt: d, Few: few(r, c, func(o *results.Cell) bool {
-				return slices.ContainsFunc(o.Doubts, func(o results.Doubt) bool { return o.Code == d.Code })
-			})}, c)
+			all = append(all, Notice{Doubt: d})
 		}
-	}
-	n.name(r, all)
-	return all
+		return all
+	})
 }
 
 // String writes a warning in one line.
