@@ -329,7 +329,8 @@ func (s *junitSuite) search(of *results.Search) {
 	for _, step := range of.Steps {
 		seconds += step.Cell.Seconds
 	}
-	one := s.test(results.Key{Model: of.Model, Engine: of.Engine, Phase: of.Phase + ": highest rate", Trial: of.Trial}, "", seconds)
+	k := results.Key{Model: of.Model, Engine: of.Engine, Phase: of.Phase + ": highest rate", Trial: of.Trial}
+	one := s.test(k, "", seconds)
 	switch {
 	case found == nil:
 		one.Error = outcomeOf(string(results.LimitUnfinished), "unfinished: "+of.Unfinished)

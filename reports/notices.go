@@ -95,8 +95,8 @@ func (d *Notice) whom() string {
 	return strings.Join(d.Who, ", ")
 }
 
-// notices are what of says of cells, their doubts or verdicts: each code once a phase, with the models (on engines) that
-// it holds for, and their trials if it does not hold for all of them. A verdict on few trials has a notice of its own.
+// notices are the doubts or verdicts of cells, as of has them: each code once, with the models (on engines) that it
+// holds for, and their trials if it does not hold for all of them. A verdict on few trials has a notice of its own.
 func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []Notice) {
 	var said []Notice
 	cells := r.Select(func(*results.Cell) bool { return true })

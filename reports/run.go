@@ -26,7 +26,8 @@ func WriteMarkdown(w io.Writer, r *results.Run) error { return document.WriteMar
 // and of each operation, then warnings, and folded all that is known.
 func Of(r *results.Run, by ranking.Metric) *document.Document {
 	v := &run{
-		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Sections(r), explainer: newExplainer(r),
+		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Sections(r),
+		explainer: newExplainer(r),
 	}
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
