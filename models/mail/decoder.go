@@ -178,42 +178,6 @@ func (d *Decoder) quotedText(text []byte) {
 	}
 }
 
-// reader decodes the bytes of r, a piece at a time. Its errors are those of r and of
-// [Decoder].
-type reader struct {
-	r       io.Reader
-	dec     Decoder
-	encoded [decodeBuffer]byte
-	decoded bytes.Buffer // decoded and not yet read
-	err     error        // error to return after decoded
-}
-
-// reset makes d decode the bytes of r.
-func (d *reader) reset(r io.Reader, enc Encoding) {
-	d.r, d.err = r, nil
-	d.decoded.Reset()
-	d.dec.Reset(&d.decoded, enc)
-}
-
-// Read implements io.Reader.
-func (d *reader) Read(p []byte) (int, error) {
-	for d.decoded.Len() == 0 && d.err == nil {
-		n, err := d.r.Read(d.encoded[:])
-		if _, d.err = d.dec.Write(d.encoded[:n]); d.err != nil {
-			break
-		}
-		if d.err = err; err == io.EOF {
-			if _, err := d.dec.Close(); err != nil {
-				d.err = err
-			}
-		}
-	}
-	if d.decoded.Len() > 0 {
-		return d.decoded.Read(p)
-	}
-	return 0, d.err
-}
-
 // Bounds of what is decoded into memory, in encoded bytes of one message.
 const (
 	inMemory   = 256 << 10 // bytes of one part; a file's whole message up to this is read into memory
@@ -225,9 +189,14 @@ const (
 type undoer struct {
 	ctx  context.Context // ends parsing; nil: nothing does
 	used int64           // encoded bytes of the parts in memory
-	from reader
-	part *decoded // the part that from reads, or nil
-	at   int64    // decoded bytes of part that from has read
+
+	part    *decoded // the part that is read, or nil
+	at      int64    // decoded bytes of it that were read
+	from    io.Reader
+	dec     Decoder
+	encoded [decodeBuffer]byte
+	decoded bytes.Buffer // decoded and not yet read
+	err     error        // error to return after decoded
 }
 
 // reset forgets the previous message.
@@ -236,20 +205,18 @@ func (u *undoer) reset() { u.used, u.part = 0, nil }
 // undo returns the content of a part with its encoding undone, and whether the part has bytes that do not belong to
 // its encoding. The error is ErrBase64 if it cannot be undone. Other errors are those of reading.
 func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (c Content, ignored bool, err error) {
-	d, size := &decoded{by: u, encoded: encoded, encoding: e}, encoded.Size()
-	u.restart(d)
-	u.from.r = u.watched(u.from.r)
-	u.part = nil // from is read to the end here
-	if size <= inMemory && u.used+size <= maxDecoded {
+	u.start(nil, u.watched(io.NewSectionReader(encoded, 0, encoded.Size())), e)
+	if size := encoded.Size(); size <= inMemory && u.used+size <= maxDecoded {
 		u.used += size
 		b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // decoding never makes a part longer
-		_, err = b.ReadFrom(&u.from)
+		_, err = b.ReadFrom(u)
 		c = BytesContent(b.Bytes())
 	} else {
-		d.size, err = io.Copy(io.Discard, &u.from)
+		d := &decoded{by: u, encoded: encoded, encoding: e}
+		d.size, err = io.Copy(io.Discard, u)
 		c = d
 	}
-	return c, u.from.dec.ignored, err
+	return c, u.dec.ignored, err
 }
 
 // watched returns a reader of r that fails when the context of parsing has ended.
@@ -260,10 +227,32 @@ func (u *undoer) watched(r io.Reader) io.Reader {
 	return contextReader{u.ctx, r}
 }
 
-// restart makes the decoder read d from its beginning.
-func (u *undoer) restart(d *decoded) {
-	u.from.reset(io.NewSectionReader(d.encoded, 0, d.encoded.Size()), d.encoding)
-	u.part, u.at = d, 0
+// start makes u read a part from its beginning.
+func (u *undoer) start(part *decoded, from io.Reader, e Encoding) {
+	u.part, u.at, u.from, u.err = part, 0, from, nil
+	u.decoded.Reset()
+	u.dec.Reset(&u.decoded, e)
+}
+
+// Read implements io.Reader. It decodes a piece at a time. Its errors are those of reading and of [Decoder].
+func (u *undoer) Read(p []byte) (n int, err error) {
+	for u.decoded.Len() == 0 && u.err == nil {
+		n, err := u.from.Read(u.encoded[:])
+		if _, u.err = u.dec.Write(u.encoded[:n]); u.err != nil {
+			break
+		}
+		if u.err = err; err == io.EOF {
+			if _, err := u.dec.Close(); err != nil {
+				u.err = err
+			}
+		}
+	}
+	if u.decoded.Len() == 0 {
+		return 0, u.err
+	}
+	n, err = u.decoded.Read(p)
+	u.at += int64(n)
+	return n, err
 }
 
 // decoded is the content of a part that is decoded as it is read. Reading forward
@@ -286,19 +275,16 @@ func (d *decoded) ReadAt(p []byte, off int64) (int, error) {
 	}
 	u := d.by
 	if u.part != d || off < u.at {
-		u.restart(d)
+		u.start(d, io.NewSectionReader(d.encoded, 0, d.encoded.Size()), d.encoding)
 	}
-	n, err := io.CopyN(io.Discard, &u.from, off-u.at)
-	u.at += n
-	if err != nil {
+	if _, err := io.CopyN(io.Discard, u, off-u.at); err != nil {
 		return 0, err
 	}
-	got, err := io.ReadFull(&u.from, p)
-	u.at += int64(got)
+	n, err := io.ReadFull(u, p)
 	if err == io.ErrUnexpectedEOF {
 		err = io.EOF
 	}
-	return got, err
+	return n, err
 }
 
 // encodings are those that can be undone, by their names in headers. Others are like x-uuencode.

@@ -30,8 +30,8 @@ func decode(t *testing.T, enc Encoding, in string) (string, error) {
 	if (err == nil) != (err1 == nil) || err == nil && whole.String() != single.String() {
 		t.Errorf("%q decodes to %q (%v), and byte by byte to %q (%v)", in, whole.String(), err, single.String(), err1)
 	}
-	var r reader
-	r.reset(iotest.DataErrReader(strings.NewReader(in)), enc)
+	var r undoer
+	r.start(nil, iotest.DataErrReader(strings.NewReader(in)), enc)
 	read, err1 := io.ReadAll(&r)
 	if (err == nil) != (err1 == nil) || err == nil && whole.String() != string(read) {
 		t.Errorf("%q decodes to %q (%v), and its reader reads %q (%v)", in, whole.String(), err, read, err1)
