@@ -147,10 +147,9 @@ func Within(ctx context.Context, most time.Duration, do func(context.Context) er
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return ctx.Err() // also where a busy machine let both happen
 }
 
 // Describer is a store that can print the statements that would create existing tables. It only

@@ -62,7 +62,7 @@ type Meter struct {
 	Cost Cost
 
 	mu        sync.Mutex
-	counted   Cost // by Count; End adds it to Cost
+	counted   Cost // by Count; EndCall adds it to Cost
 	before    Cost // Cost when it began
 	began     time.Duration
 	repeating bool
@@ -81,16 +81,16 @@ func (m *Meter) Count(c Cost) {
 	m.counted.Add(&c)
 }
 
-// Begin begins a call, which must end with End.
-func (m *Meter) Begin() {
+// BeginCall begins a call, which must end with EndCall.
+func (m *Meter) BeginCall() {
 	m.before = m.Cost
 	if m.clock != nil {
 		m.began = m.clock()
 	}
 }
 
-// End ends a call of a statement. Of one that repeats an earlier call, Retries remain.
-func (m *Meter) End(st Statement) {
+// EndCall ends a call of a statement. Of one that repeats an earlier call, Retries remain.
+func (m *Meter) EndCall(st Statement) {
 	took := time.Duration(0)
 	if m.clock != nil {
 		took = m.clock() - m.began

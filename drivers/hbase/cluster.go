@@ -153,7 +153,7 @@ func (c *cluster) run(ctx context.Context, method string, request proto.Message,
 			}
 			return nil
 		}
-		if err := rpc.Sleep(ctx, pollInterval); err != nil {
+		if err := drivers.Pause(ctx, pollInterval); err != nil {
 			return err
 		}
 	}

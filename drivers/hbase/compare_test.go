@@ -268,7 +268,7 @@ func TestDriftForeign(t *testing.T) {
 		}
 		err := create()
 		for rpc.IsClass(err, "NamespaceNotFoundException") { // the master is still at it
-			if err = rpc.Sleep(t.Context(), pollInterval); err == nil {
+			if err = drivers.Pause(t.Context(), pollInterval); err == nil {
 				err = create()
 			}
 		}
@@ -351,7 +351,7 @@ func modify(t *testing.T, st *Store, d TableDescription) {
 	ctx, cancel := context.WithTimeout(t.Context(), tableTimeout)
 	defer cancel()
 	for have := described(t, st, d.Name); !cmp.Equal(have, d); have = described(t, st, d.Name) {
-		if err := rpc.Sleep(ctx, pollInterval); err != nil {
+		if err := drivers.Pause(ctx, pollInterval); err != nil {
 			t.Fatalf("ModifyTable: %v (-wanted +there):\n%s", err, cmp.Diff(d, have))
 		}
 	}

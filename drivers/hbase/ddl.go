@@ -72,7 +72,7 @@ func (s *Store) createTable(ctx context.Context, request *pb.CreateTableRequest)
 		if _, ok := there[name]; ok || err != nil {
 			return err
 		}
-		if err := rpc.Sleep(ctx, pollInterval); err != nil {
+		if err := drivers.Pause(ctx, pollInterval); err != nil {
 			return fmt.Errorf("table %s, which another client creates: %w", name, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -270,7 +269,7 @@ func awaitRegions(t *testing.T, st *Store, want int) {
 			return
 		}
 		if err == nil {
-			err = rpc.Sleep(ctx, settleInterval)
+			err = drivers.Pause(ctx, settleInterval)
 		}
 		if err != nil {
 			t.Fatalf("%d regions, expected %d: %v", regions, want, err)

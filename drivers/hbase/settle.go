@@ -15,6 +15,7 @@ import (
 	"github.com/tsuna/gohbase/region"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 )
 
@@ -74,7 +75,7 @@ func flushAll(ctx context.Context, servers []server) error {
 				quiet = -1
 			}
 		}
-		if err := rpc.Sleep(ctx, settleInterval); err != nil {
+		if err := drivers.Pause(ctx, settleInterval); err != nil {
 			return err
 		}
 	}
@@ -95,7 +96,7 @@ func (s *Store) awaitReports(ctx context.Context) error {
 		}) {
 			return nil
 		}
-		err = rpc.Sleep(ctx, settleInterval)
+		err = drivers.Pause(ctx, settleInterval)
 	}
 	return err
 }

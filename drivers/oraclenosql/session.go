@@ -104,10 +104,8 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 		if err == nil || !again || try >= sl.retry.most || ctx.Err() != nil || !lost(err) {
 			return r, err
 		}
-		select { // a server that starts again needs time
-		case <-ctx.Done():
+		if drivers.Pause(ctx, delay(uint(try))) != nil { // a server that starts again needs time
 			return r, err
-		case <-time.After(delay(uint(try))):
 		}
 		sl.retry.uncertain, sl.retry.repeats = true, true
 	}

@@ -174,12 +174,12 @@ var wrongMethod = [...]error{
 	byBatch: errors.New("it is not a batch: run it with Read, or Write"),
 }
 
-// enter begins a call of a method, which must end with the Meter's End and the gate's Leave. It checks all that an
+// enter begins a call of a method, which must end with the Meter's EndCall and the gate's Leave. It checks all that an
 // engine need not check; parts are those of a batch.
 func (s *Session[S]) enter(ctx context.Context, m method, stmt drivers.Statement, args []drivers.Value,
 	parts []drivers.Call,
 ) (st S, p *Plan, err error) {
-	s.Begin()
+	s.BeginCall()
 	st, ok := stmt.(S)
 	if ok {
 		p = st.base()
@@ -233,7 +233,7 @@ func (s *Session[S]) Read(
 	}
 	s.ctx, s.yield = nil, nil
 	clear(s.row)
-	s.End(stmt)
+	s.EndCall(stmt)
 	switch {
 	case s.yielded != nil:
 		return s.yielded
@@ -288,7 +288,7 @@ func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []d
 	}
 	defer s.gate.Leave()
 	r, err := s.runner.RunWrite(ctx, st, args)
-	s.End(stmt)
+	s.EndCall(stmt)
 	switch {
 	case err != nil:
 		err = s.failed(p, err)
@@ -316,7 +316,7 @@ func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []
 	if len(parts) > 0 {
 		err = s.runner.RunBatch(ctx, st, parts)
 	}
-	s.End(stmt)
+	s.EndCall(stmt)
 	if err != nil {
 		return s.failed(p, err)
 	}

@@ -102,9 +102,9 @@ func (idleStatement) Pattern() *schemas.Pattern  { return idlePattern }
 func (idleStatement) Emulates() *schemas.Pattern { return nil }
 
 func (s *idleSession) Read(_ context.Context, st drivers.Statement, _ []drivers.Value, _ func([]drivers.Value) error) error {
-	s.Begin()
+	s.BeginCall()
 	s.Cost.Calls++
-	s.End(st)
+	s.EndCall(st)
 	return nil
 }
 

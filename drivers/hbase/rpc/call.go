@@ -380,15 +380,6 @@ func eachField(message []byte, do func(field protowire.Number, b []byte, n uint6
 	return nil
 }
 
-// Sleep pauses until the context ends.
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-	return ctx.Err() // also where a busy machine let both happen
-}
-
 // Tally counts what the calls of a traced session did. For a scan, region servers return how
 // many rows and bytes of blocks they read. For other calls, Tally counts only the answer.
 type Tally struct {

@@ -326,7 +326,7 @@ func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c
 		if time.Until(deadline) <= pause {
 			return nil, false, fmt.Errorf("%w (rejected %d times, until the timeout)", refused, attempts)
 		}
-		if err := Sleep(ctx, pause); err != nil {
+		if err := drivers.Pause(ctx, pause); err != nil {
 			return nil, false, err
 		}
 		// A Get of the row makes gohbase find its region and wait for it.

@@ -131,6 +131,7 @@ type scanner struct {
 	*Sender
 	r     Range // what is still to be read
 	yield Rows
+	ended error // what yield returned
 
 	row    []byte  // key of the current HBase row, or of the last one
 	open   bool    // more cells of row may come
@@ -161,8 +162,10 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 			sc.close(ctx)
 		}
 		switch {
-		case err == ErrDone:
+		case sc.ended == ErrDone:
 			return nil
+		case sc.ended != nil:
+			return sc.ended
 		case sc.lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil:
 			return err
 		}
@@ -257,7 +260,8 @@ func (s *scanner) results(cells []Cell, answer *pb.ScanResponse) (err error) {
 			}
 			if len(piece) > 0 {
 				s.last = piece[len(piece)-1].Qualifier
-				err = s.yield(piece)
+				s.ended = s.yield(piece)
+				err = s.ended
 			}
 		case len(s.held) == 0:
 			s.held = piece
@@ -281,7 +285,8 @@ func (s *scanner) endRow() error {
 	if len(row) == 0 {
 		return nil
 	}
-	return s.yield(row)
+	s.ended = s.yield(row)
+	return s.ended
 }
 
 // nextRegion moves on from a region, which has the keys from first to before last, and reports whether the range has no

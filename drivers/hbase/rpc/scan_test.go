@@ -207,3 +207,18 @@ func TestFold(t *testing.T) {
 		t.Errorf("270 MB in one request: %v", err)
 	}
 }
+
+// TestScanEndsWithItsCaller: an error of the caller ends a scan and leaves out no row, also one that says that a scanner
+// is gone: of another call.
+func TestScanEndsWithItsCaller(t *testing.T) {
+	for _, pieces := range []bool{false, true} {
+		f, given := &fakeServer{rows: []string{"a", "b", "c"}, cells: 1, step: 1}, 0
+		err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Pieces: pieces}, func([]Cell) error {
+			given++
+			return NewException(unknownScanner, "of another scan")
+		})
+		if given != 1 || !isOne(err, scannerGone) {
+			t.Errorf("pieces %v: %d rows were given, and the error is %v; want that of the first row", pieces, given, err)
+		}
+	}
+}
