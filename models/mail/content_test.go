@@ -3,6 +3,7 @@ package mail
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,29 @@ func TestAppendContent(t *testing.T) {
 		got, err := AppendContent([]byte("before "), x.c)
 		if string(got) != x.want || !errors.Is(err, x.err) {
 			t.Errorf("%s: %q, %v, want %q, %v", x.name, got, err, x.want, x.err)
+		}
+	}
+}
+
+// TestInterleavedParts: parts that are too large for memory share a decoder, and can be read in turns from any offset.
+func TestInterleavedParts(t *testing.T) {
+	const size = inMemory
+	raw := "Content-Type: multipart/mixed; boundary=b\n\n"
+	for _, s := range []string{"QUJD", "REVG"} { // ABC, DEF
+		raw += "--b\nContent-Type: a/b\nContent-Transfer-Encoding: base64\n\n" + strings.Repeat(s, size/3) + "\n"
+	}
+	m := parseText(t, raw+"--b--\n")
+	buf := make([]byte, 3)
+	for i, off := range []int64{0, 3, 9, 6, 30_000, 0} {
+		a, b := m.Attachments[0].Content, m.Attachments[1].Content
+		if a.Size() != size/3*3 || b.Size() != a.Size() {
+			t.Fatalf("parts of %d and %d bytes", a.Size(), b.Size())
+		}
+		if err := ReadFull(a, buf, off); err != nil || string(buf) != "ABC" {
+			t.Errorf("read %d of the first part: %q, %v", i, buf, err)
+		}
+		if err := ReadFull(b, buf, off+3); err != nil || string(buf) != "DEF" {
+			t.Errorf("read %d of the second part: %q, %v", i, buf, err)
 		}
 	}
 }
