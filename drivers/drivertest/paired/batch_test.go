@@ -11,10 +11,7 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/hbase"
-	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 //go:embed batch.yaml
@@ -28,28 +25,18 @@ const batches = 1000
 //
 //	MAILBENCH_PAIRS=12 go test -run '^$' -bench Batch -benchtime 1s -timeout 3h ./drivers/drivertest/paired
 func BenchmarkBatch(b *testing.B) {
-	namespace := newNamespace()
-	st := drivertest.OpenLive(b, hbase.Engine(), drivers.Options{
-		Contact: []string{live.Contact(b, "hbase")}, Namespace: namespace,
-	})
-	s, err := schemas.Parse("batch.yaml", batchSource)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := st.Apply(b.Context(), s); err != nil {
-		b.Fatal(err)
-	}
+	st, namespace := onServer(b, hbase.Engine())
+	s := applied(b, st, batchSource)
 	client, table := openGohbase(b), []byte(drivers.Prefix+namespace+"_batch.rows")
 	for _, rows := range []int{2, 20} {
 		loop := &batchLoop{client: client, table: table, rows: rows}
-		write := Side{Name: "bare", Client: func() (Op, error) { return loop.writing(), nil }}
-		read := Side{Name: "bare", Client: func() (Op, error) { return loop.reading(), nil }}
-		Each(b, write, batches)
+		bare := bareSides(loop)
+		Each(b, bare.Write, batches)
 		b.Run(fmt.Sprintf("write/rows=%d", rows), func(b *testing.B) {
-			inTurns(b, write, driverSide(b, st, s, "write", batchWriting(rows)))
+			inTurns(b, bare.Write, driverSide(b, st, s, "write", batchWriting(rows)))
 		})
 		b.Run(fmt.Sprintf("read/rows=%d", rows), func(b *testing.B) {
-			inTurns(b, read, driverSide(b, st, s, "read", batchReading(rows)))
+			inTurns(b, bare.Read, driverSide(b, st, s, "read", batchReading(rows)))
 		})
 	}
 }

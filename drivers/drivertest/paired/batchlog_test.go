@@ -12,7 +12,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 //go:embed batchlog.yaml
@@ -33,13 +32,7 @@ func BenchmarkBatchLog(b *testing.B) {
 		nodes = append(nodes, n.Process.PID)
 	}
 	st := drivertest.OpenLive(b, cassandra.Engine(), drivers.Options{Contact: in.Contact(), Namespace: newNamespace()})
-	s, err := schemas.Parse("batchlog.yaml", batchLogSource)
-	if err == nil {
-		err = st.Apply(b.Context(), s)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := applied(b, st, batchLogSource)
 	for _, rows := range []int{2, 20} {
 		var sides []loop
 		for _, pattern := range []string{"logged", "unlogged", "parallel"} {

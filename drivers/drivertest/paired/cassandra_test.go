@@ -12,7 +12,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
-	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 )
 
@@ -28,9 +27,7 @@ func TestCassandra(t *testing.T) {
 //	MAILBENCH_PAIRS=15 go test -run '^$' -bench Cassandra -benchtime 10s -timeout 3h ./drivers/drivertest/paired
 func BenchmarkCassandra(b *testing.B) {
 	bare, driver := openCassandra(b)
-	Each(b, bare.Write, Rows)
-	b.Run("write", func(b *testing.B) { inTurns(b, bare.Write, driver.Write) })
-	b.Run("read", func(b *testing.B) { inTurns(b, bare.Read, driver.Read) })
+	compare(b, bare, driver)
 }
 
 // BenchmarkFlushed compares reads of rows in memtables with those of rows in files, which Settle
@@ -40,18 +37,10 @@ func BenchmarkCassandra(b *testing.B) {
 func BenchmarkFlushed(b *testing.B) {
 	read := make(map[string]Side)
 	for _, name := range []string{"memtables", "files"} {
-		st := drivertest.OpenLive(b, cassandra.Engine(), drivers.Options{
-			Contact: []string{live.Contact(b, "cassandra")}, Namespace: newNamespace(),
-		})
-		s, err := Schema()
-		if err == nil {
-			err = st.Apply(b.Context(), s)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		sides := Driver(b, st, s)
+		st, _ := onServer(b, cassandra.Engine())
+		sides := Driver(b, st)
 		Each(b, sides.Write, Rows)
+		var err error
 		if name == "files" {
 			err = st.(drivers.Settler).Settle(b.Context())
 		}
@@ -67,17 +56,7 @@ func BenchmarkFlushed(b *testing.B) {
 // openCassandra returns both loops, over one table and the same statements.
 func openCassandra(t testing.TB) (bare, driver Sides) {
 	t.Helper()
-	namespace := newNamespace()
-	st := drivertest.OpenLive(t, cassandra.Engine(), drivers.Options{
-		Contact: []string{live.Contact(t, "cassandra")}, Namespace: namespace,
-	})
-	s, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Apply(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	st, namespace := onServer(t, cassandra.Engine())
 	table := `"` + drivers.Prefix + namespace + `_paired"."messages"`
 	loop := &gocqlLoop{
 		session: openGocql(t),
@@ -85,10 +64,7 @@ func openCassandra(t testing.TB) (bare, driver Sides) {
 			`VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		read: `SELECT "from", "subject", "date", "size", "seen", "body" FROM ` + table + ` WHERE "mailbox" = ? AND "id" = ?`,
 	}
-	return Sides{
-		Write: Side{Name: "bare", Client: func() (Op, error) { return loop.writing(), nil }},
-		Read:  Side{Name: "bare", Client: func() (Op, error) { return loop.reading(), nil }},
-	}, Driver(t, st, s)
+	return bareSides(loop), Driver(t, st)
 }
 
 // openGocql opens a gocql session as its users do, prepared statements and timestamps of the

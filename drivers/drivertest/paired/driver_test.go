@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -19,14 +21,45 @@ var source []byte
 // operation, and one that reads and checks it.
 type Sides struct{ Write, Read Side }
 
-// Schema returns the schema of the one table that both sides share.
-func Schema() (*schemas.Schema, error) { return schemas.Parse("paired.yaml", source) }
-
 func newNamespace() string { return "t" + strings.ToLower(rand.Text()[:15]) }
 
-// Driver returns the loops over a store with the schema applied.
-func Driver(t testing.TB, st drivers.Store, s *schemas.Schema) Sides {
+// bareSides returns the loops of somebody who knows the client library.
+func bareSides(loop interface {
+	writing() Op
+	reading() Op
+},
+) Sides {
+	return Sides{
+		Write: Side{Name: "bare", Client: func() (Op, error) { return loop.writing(), nil }},
+		Read:  Side{Name: "bare", Client: func() (Op, error) { return loop.reading(), nil }},
+	}
+}
+
+// onServer opens a store of an engine that is reached over the network, in a namespace of its own.
+func onServer(t testing.TB, e drivers.Engine) (st drivers.Store, namespace string) {
 	t.Helper()
+	namespace = newNamespace()
+	o := drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: namespace}
+	return drivertest.OpenLive(t, e, o), namespace
+}
+
+// applied applies a schema to a store.
+func applied(t testing.TB, st drivers.Store, source []byte) *schemas.Schema {
+	t.Helper()
+	s, err := schemas.Parse("source", source)
+	if err == nil {
+		err = st.Apply(t.Context(), s)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Driver returns the loops over the one table that both sides share.
+func Driver(t testing.TB, st drivers.Store) Sides {
+	t.Helper()
+	s := applied(t, st, source)
 	return Sides{Write: driverSide(t, st, s, "write", writing), Read: driverSide(t, st, s, "read", reading)}
 }
 

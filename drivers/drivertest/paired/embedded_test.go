@@ -28,16 +28,9 @@ func embedded(t testing.TB) (bare, driver Sides) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Apply(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	bare = Driver(t, st, s)
+	bare = Driver(t, st)
 	bare.Write.Name, bare.Read.Name = "bare", "bare"
-	return bare, Driver(t, st, s)
+	return bare, Driver(t, st)
 }
 
 func TestRows(t *testing.T) {

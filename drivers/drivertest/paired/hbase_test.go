@@ -12,7 +12,6 @@ import (
 	"github.com/tsuna/gohbase/hrpc"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/launch/live"
@@ -30,30 +29,15 @@ func TestHBase(t *testing.T) {
 //	MAILBENCH_PAIRS=15 go test -run '^$' -bench HBase -benchtime 10s -timeout 3h ./drivers/drivertest/paired
 func BenchmarkHBase(b *testing.B) {
 	bare, driver := openHBase(b)
-	Each(b, bare.Write, Rows)
-	b.Run("write", func(b *testing.B) { inTurns(b, bare.Write, driver.Write) })
-	b.Run("read", func(b *testing.B) { inTurns(b, bare.Read, driver.Read) })
+	compare(b, bare, driver)
 }
 
 // openHBase returns both loops, over one table and the same cells.
 func openHBase(t testing.TB) (bare, driver Sides) {
 	t.Helper()
-	namespace := newNamespace()
-	st := drivertest.OpenLive(t, hbase.Engine(), drivers.Options{
-		Contact: []string{live.Contact(t, "hbase")}, Namespace: namespace,
-	})
-	s, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Apply(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	st, namespace := onServer(t, hbase.Engine())
 	loop := &gohbaseLoop{client: openGohbase(t), table: []byte(drivers.Prefix + namespace + "_paired.messages"), family: "m"}
-	return Sides{
-		Write: Side{Name: "bare", Client: func() (Op, error) { return loop.writing(), nil }},
-		Read:  Side{Name: "bare", Client: func() (Op, error) { return loop.reading(), nil }},
-	}, Driver(t, st, s)
+	return bareSides(loop), Driver(t, st)
 }
 
 // openGohbase opens a client that sends each call immediately.

@@ -13,6 +13,13 @@ func agree(t *testing.T, bare, driver Sides) {
 	}
 }
 
+// compare measures both sides, with reads of rows that are there.
+func compare(b *testing.B, bare, driver Sides) {
+	Each(b, bare.Write, Rows)
+	b.Run("write", func(b *testing.B) { inTurns(b, bare.Write, driver.Write) })
+	b.Run("read", func(b *testing.B) { inTurns(b, bare.Read, driver.Read) })
+}
+
 // exchange writes 50 rows through one client and reads them through the other.
 func exchange(t *testing.T, writer, reader Sides, first uint64) {
 	t.Helper()

@@ -11,7 +11,6 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/oraclenosql"
 )
@@ -27,25 +26,15 @@ func TestOracleNoSQL(t *testing.T) {
 //	MAILBENCH_PAIRS=15 go test -run '^$' -bench OracleNoSQL -benchtime 10s -timeout 3h ./drivers/drivertest/paired
 func BenchmarkOracleNoSQL(b *testing.B) {
 	bare, driver := openOracle(b)
-	Each(b, bare.Write, Rows)
-	b.Run("write", func(b *testing.B) { inTurns(b, bare.Write, driver.Write) })
-	b.Run("read", func(b *testing.B) { inTurns(b, bare.Read, driver.Read) })
+	compare(b, bare, driver)
 }
 
 // openOracle returns both loops, over one table.
 func openOracle(t testing.TB) (bare, driver Sides) {
 	t.Helper()
-	namespace, contact := newNamespace(), live.Contact(t, "oraclenosql")
-	st := drivertest.OpenLive(t, oraclenosql.Engine(), drivers.Options{Contact: []string{contact}, Namespace: namespace})
-	s, err := Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Apply(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	st, namespace := onServer(t, oraclenosql.Engine())
 	client, err := nosqldb.NewClient(nosqldb.Config{
-		Mode: "onprem", Endpoint: "http://" + contact,
+		Mode: "onprem", Endpoint: "http://" + live.Contact(t, "oraclenosql"),
 		RequestConfig: nosqldb.RequestConfig{Consistency: types.Absolute},
 		LoggingConfig: nosqldb.LoggingConfig{DisableLogging: true},
 	})
@@ -54,10 +43,7 @@ func openOracle(t testing.TB) (bare, driver Sides) {
 	}
 	t.Cleanup(func() { client.Close() })
 	loop := &oracleLoop{client, drivers.Prefix + namespace + "_paired:messages"}
-	return Sides{
-		Write: Side{Name: "bare", Client: func() (Op, error) { return loop.writing(), nil }},
-		Read:  Side{Name: "bare", Client: func() (Op, error) { return loop.reading(), nil }},
-	}, Driver(t, st, s)
+	return bareSides(loop), Driver(t, st)
 }
 
 // oracleLoop is the loop that somebody who knows the SDK writes: one client for all goroutines, a

@@ -34,13 +34,7 @@ func synced(b *testing.B, settled bool) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { st.Close() })
-	s, err := schemas.Parse("synced.yaml", syncedSource)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := st.Apply(b.Context(), s); err != nil {
-		b.Fatal(err)
-	}
+	s := applied(b, st, syncedSource)
 	db, err := bare.Open(b.TempDir(), pebble.Tuned(0))
 	if err != nil {
 		b.Fatal(err)
