@@ -8,6 +8,7 @@
 package meet
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -48,13 +49,14 @@ type Shards struct {
 	// Waits, if set, is called with a text that says which shard this one waits for.
 	Waits func(what string)
 
-	part             string // part of the run; the prefix of its points
-	silence          time.Duration
-	store            drivers.Store
-	session          drivers.Session
-	putMark, getMark drivers.Statement
-	stopHeartbeat    func() error // ends this shard's heartbeat
-	signs            []sign       // last heartbeat of each shard, by index - 1
+	part              string // part of the run; the prefix of its points
+	silence           time.Duration
+	store             drivers.Store
+	session           drivers.Session
+	putMark, getMarks drivers.Statement
+	stopHeartbeat     func() error // ends this shard's heartbeat
+	heard             []heartbeat  // of each shard, by index - 1
+	listened          time.Time    // when this shard looked for heartbeats last
 }
 
 // Join opens the store of marks in the shards' namespace, and the first shard makes the table.
@@ -67,7 +69,7 @@ func Join(
 		silence = UsualSilence
 	}
 	s := &Shards{
-		Shard: shard, Waits: waits, silence: silence, signs: make([]sign, shard.Of),
+		Shard: shard, Waits: waits, silence: silence, heard: make([]heartbeat, shard.Of),
 		stopHeartbeat: func() error { return nil },
 	}
 	schema, err := schemas.Parse("marks.yaml", schemaText)
@@ -107,7 +109,7 @@ func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if err := prepared.Fill(map[string]*drivers.Statement{"come": &s.putMark, "see": &s.getMark}); err != nil {
+	if err := prepared.Fill(map[string]*drivers.Statement{"come": &s.putMark, "see": &s.getMarks}); err != nil {
 		return err
 	}
 	if s.session, err = s.store.Session(); err != nil {
@@ -171,11 +173,7 @@ func (s *Shards) Barrier(ctx context.Context, point string) error {
 	if err := s.note(ctx, point, 0, ""); err != nil {
 		return err
 	}
-	all := make([]int, s.Shard.Of)
-	for i := range all {
-		all[i] = i + 1
-	}
-	if _, err := s.await(ctx, point, all...); err != nil {
+	if _, err := s.await(ctx, point, s.Shard.Of, false); err != nil {
 		return err
 	}
 	at := time.Now().Add(ahead)
@@ -184,11 +182,11 @@ func (s *Shards) Barrier(ctx context.Context, point string) error {
 			return err
 		}
 	} else {
-		m, err := s.await(ctx, point+" go", 1)
+		there, err := s.await(ctx, point+" go", 1, false)
 		if err != nil {
 			return err
 		}
-		at = time.UnixMicro(m.at)
+		at = time.UnixMicro(there[1].at)
 	}
 	// The bound holds if a clock is wrong.
 	return drivers.Pause(ctx, min(ahead, time.Until(at)))
@@ -203,41 +201,25 @@ func (s *Shards) First(ctx context.Context, point, says string, do func() error)
 		}
 		return s.note(ctx, point, 0, says)
 	}
-	m, err := s.await(ctx, point, 1)
+	there, err := s.await(ctx, point, 1, false)
 	if err != nil {
 		return err
 	}
-	if m.says != says {
+	if there[1].says != says {
 		return fmt.Errorf("shard 1 has its data in namespace %s, and this shard in %s: let all shards use a data set "+
-			"again, or none of them", m.says, says)
+			"again, or none of them", there[1].says, says)
 	}
 	return do()
 }
 
 // Done marks that this shard is done with the point. The first shard waits until every other
-// has marked it, has failed or is given up. The error is ErrGone if some were given up and
-// all others are done.
+// has marked it or is lost. The error is ErrGone if some are lost and all others are done.
 func (s *Shards) Done(ctx context.Context, point string) error {
 	err := s.note(ctx, point, 0, "")
-	var gone []error
-	for i := 2; err == nil && i <= s.Shard.Of && s.Shard.Index == 1; i++ {
-		if err = s.done(ctx, point, i); errors.Is(err, ErrGone) {
-			gone, err = append(gone, err), nil
-		}
+	if err == nil && s.Shard.Index == 1 {
+		_, err = s.await(ctx, point, s.Shard.Of, true)
 	}
-	return errors.Join(append(gone, err)...)
-}
-
-// done waits until another shard has marked the point or has failed.
-func (s *Shards) done(ctx context.Context, point string, shard int) error {
-	return s.until(ctx, func() (string, error) {
-		for _, p := range []string{point, failedPoint} {
-			if m, err := s.read(ctx, s.part+p, shard); err != nil || m.there {
-				return "", err
-			}
-		}
-		return strconv.Itoa(shard), s.heard(ctx, shard)
-	})
+	return err
 }
 
 // Fail notifies the others that this shard cannot go on.
@@ -245,44 +227,63 @@ func (s *Shards) Fail(ctx context.Context, why error) error {
 	return s.note(ctx, failedPoint, 0, why.Error())
 }
 
-// await waits until these shards have come to a point of this part of the run, and returns the mark
-// of the last of them. It ends if any other shard has failed or is silent for too long.
-func (s *Shards) await(ctx context.Context, point string, shards ...int) (m mark, err error) {
+// await waits until the first so many shards have come to a point of this part of the run, and
+// returns the marks there. It ends if any other shard is lost. If it is patient, it waits for those
+// that are not, and then returns the errors of those that are.
+func (s *Shards) await(ctx context.Context, point string, first int, patient bool) (there map[int]mark, err error) {
+	var gone []error
 	err = s.until(ctx, func() (string, error) {
+		gone = nil
+		if there, err = s.marks(ctx, s.part+point); err != nil || len(there) >= first {
+			return "", err
+		}
+		lost, err := s.lost(ctx)
+		if err == nil && !patient {
+			err = cmp.Or(lost...)
+		}
 		var missing []string
-		for _, i := range shards {
-			if m, err = s.read(ctx, s.part+point, i); err != nil {
-				return "", err
-			}
-			if !m.there {
-				missing = append(missing, strconv.Itoa(i))
-			}
-		}
-		for i := 1; i <= s.Shard.Of && len(missing) > 0; i++ {
-			if i == s.Shard.Index {
-				continue
-			}
-			failed, err := s.read(ctx, s.part+failedPoint, i)
-			if err == nil && failed.there {
-				err = fmt.Errorf("%w: shard %d: %s", ErrGone, i, failed.says)
-			}
-			if err == nil {
-				err = s.heard(ctx, i)
-			}
-			if err != nil {
-				return "", err
+		for i := range first {
+			switch _, come := there[i+1]; {
+			case come:
+			case lost[i] != nil:
+				gone = append(gone, lost[i])
+			default:
+				missing = append(missing, strconv.Itoa(i+1))
 			}
 		}
-		return strings.Join(missing, ", "), nil
+		return strings.Join(missing, ", "), err
 	})
-	return m, err
+	if !patient {
+		return there, err
+	}
+	return there, errors.Join(append(gone, err)...)
+}
+
+// lost has, for each other shard that has failed in this part of the run, has ended or is silent for
+// too long, an error at its index - 1.
+func (s *Shards) lost(ctx context.Context) ([]error, error) {
+	lost := make([]error, s.Shard.Of)
+	failed, err := s.marks(ctx, s.part+failedPoint)
+	if err == nil {
+		err = s.listen(ctx)
+	}
+	for i := range lost {
+		f, has := failed[i+1]
+		switch {
+		case i+1 == s.Shard.Index:
+		case has:
+			lost[i] = fmt.Errorf("%w: shard %d: %s", ErrGone, i+1, f.says)
+		default:
+			lost[i] = s.heard[i].gone
+		}
+	}
+	return lost, err
 }
 
 // mark is what a shard has noted at a point of the run.
 type mark struct {
-	there bool
-	at    int64
-	says  string
+	at   int64
+	says string
 }
 
 // note notes that this shard has come to a point of this part of the run.
@@ -300,15 +301,16 @@ func (s *Shards) write(ctx context.Context, session drivers.Session, point strin
 	return err
 }
 
-func (s *Shards) read(ctx context.Context, point string, shard int) (m mark, err error) {
+// marks are those of all shards that have come to a point.
+func (s *Shards) marks(ctx context.Context, point string) (there map[int]mark, err error) {
 	err = retry(ctx, func() error {
-		of := []drivers.Value{drivers.Text(point), drivers.Int(int32(shard))}
-		return s.session.Read(ctx, s.getMark, of, func(row []drivers.Value) error {
-			m = mark{true, row[0].Int64(), row[1].Str()}
+		there = map[int]mark{}
+		return s.session.Read(ctx, s.getMarks, []drivers.Value{drivers.Text(point)}, func(row []drivers.Value) error {
+			there[int(row[0].Int64())] = mark{row[1].Int64(), row[2].Str()}
 			return nil
 		})
 	})
-	return m, err
+	return there, err
 }
 
 // retry calls an idempotent do until it succeeds, up to 6 times: a network may fail for a moment.
@@ -341,8 +343,8 @@ func (s *Shards) Close() error {
 const (
 	// UsualSilence is how long a shard may be silent, unless the run says otherwise.
 	UsualSilence = time.Minute
-	// signsIn is how many signs of life a shard gives in the time that it may be silent.
-	signsIn = 12
+	// beatsIn is how many heartbeats a shard sends in the time that it may be silent.
+	beatsIn = 12
 	// lateMost is how long a shard may take to join, as a multiple of its allowed silence.
 	lateMost = 15
 
@@ -350,26 +352,25 @@ const (
 	ended      = "ended"
 )
 
-// sign is the last heartbeat that this shard has seen of another one.
-type sign struct {
-	at     int64     // its time by the other shard's clock, in µs; 0: none yet
-	since  time.Time // when this shard first saw the sign
-	looked time.Time // when this shard looked last
-	gone   error     // not nil: the other shard is given up
+// heartbeat is the last one that this shard has seen of another one.
+type heartbeat struct {
+	at     int64 // its time by the other shard's clock, in µs; 0: none yet
+	missed int   // how often this shard has looked for the next one since
+	gone   error // not nil: the other shard is given up
 }
 
-// startHeartbeat begins to give signs of life.
+// startHeartbeat begins to send heartbeats.
 func (s *Shards) startHeartbeat() error {
 	session, err := s.store.Session()
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	every, ended := s.silence/signsIn, make(chan struct{})
+	every, ended := s.silence/beatsIn, make(chan struct{})
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			// A sign that fails is left out. The others decide how many may be missing.
+			// A heartbeat that fails is left out. The others decide how many may be missing.
 			_ = drivers.Within(ctx, every, func(ctx context.Context) error {
 				return crash.Guard(func() error { return s.write(ctx, session, alivePoint, time.Now().UnixMicro(), "") })
 			})
@@ -384,38 +385,35 @@ func (s *Shards) startHeartbeat() error {
 	return nil
 }
 
-// heard returns an error if another shard has left the run, or was silent for too long. Only
-// time in which this shard looked for signs counts: no measured phase, and no time in which
-// it stopped itself.
-func (s *Shards) heard(ctx context.Context, shard int) error {
-	l := &s.signs[shard-1]
-	if time.Since(l.looked) < s.silence/signsIn/2 {
-		return l.gone
+// listen looks for heartbeats, as often as shards send them. A shard is silent for too long if this one
+// has looked so often in vain. So measured phases, in which it does not look, and time in which it was
+// suspended itself do not count.
+func (s *Shards) listen(ctx context.Context) error {
+	if time.Since(s.listened) < s.silence/beatsIn {
+		return nil
 	}
-	m, err := s.read(ctx, alivePoint, shard)
+	alive, err := s.marks(ctx, alivePoint)
 	if err != nil {
 		return err
 	}
-	now := time.Now()
-	switch {
-	case m.says == ended:
-		l.gone = fmt.Errorf("%w: shard %d has ended", ErrGone, shard)
-	case m.there && m.at != l.at, l.since.IsZero():
-		l.at, l.since, l.gone = m.at, now, nil
-	case l.gone == nil && l.at != 0 && now.Sub(l.looked) > s.silence/2:
-		l.since = now
+	s.listened = time.Now()
+	for i := range s.heard {
+		h, m := &s.heard[i], alive[i+1]
+		if h.missed++; m.at != h.at {
+			*h = heartbeat{at: m.at}
+		}
+		switch {
+		case m.says == ended:
+			h.gone = fmt.Errorf("%w: shard %d has ended", ErrGone, i+1)
+		case h.at == 0 && h.missed >= lateMost*beatsIn:
+			h.gone = s.late(i + 1)
+		case h.at != 0 && h.missed >= beatsIn:
+			h.gone = fmt.Errorf("%w: no heartbeat from shard %d for %v, the last at %s by its clock: it may be "+
+				"dead, suspended or cut off from the engine (--shard-timeout %v)", ErrGone, i+1,
+				s.silence*time.Duration(h.missed)/beatsIn, time.UnixMicro(h.at).UTC().Format(time.RFC3339), s.silence)
+		}
 	}
-	l.looked = now
-	switch silent := now.Sub(l.since).Round(time.Second / 10); {
-	case l.gone != nil:
-	case l.at != 0 && silent >= s.silence:
-		l.gone = fmt.Errorf("%w: no heartbeat from shard %d for %v, the last at %s by its clock: it may be "+
-			"dead, suspended or cut off from the engine (--shard-timeout %v)", ErrGone, shard, silent,
-			time.UnixMicro(l.at).UTC().Format(time.RFC3339), s.silence)
-	case l.at == 0 && silent >= lateMost*s.silence:
-		l.gone = s.late(shard)
-	}
-	return l.gone
+	return nil
 }
 
 func (s *Shards) late(shard int) error {
@@ -435,4 +433,4 @@ func (s *Shards) Leave(ctx context.Context) error {
 
 // FirstGone reports whether the first shard, which drops what the shards have made on the
 // engine, was given up.
-func (s *Shards) FirstGone() bool { return s.signs[0].gone != nil }
+func (s *Shards) FirstGone() bool { return s.heard[0].gone != nil }

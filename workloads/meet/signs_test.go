@@ -12,8 +12,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// A shard is given up when it was silent for a minute in which this one looked for its
-// signs, and for no other reason.
+// A shard is given up when this one has looked for its heartbeat for a minute in vain, and for no
+// other reason.
 func TestHeard(t *testing.T) {
 	store, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -27,32 +27,35 @@ func TestHeard(t *testing.T) {
 	}
 	defer s.Close()
 	now := time.Now()
-	sign := now.Add(-time.Hour).Truncate(time.Second) // its clock is wrong
+	beat := now.Add(-time.Hour).Truncate(time.Second) // its clock is wrong
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	const came = lateMost * beatsIn
 	other := *s
 	other.Shard.Index = 2
 	for _, c := range []struct {
-		what          string
-		since, looked time.Time // of the state that shard 1 knows
-		known, given  int64     // the sign that it knows, and the last one
-		ended         bool
-		want          string
+		what         string
+		looked       time.Time // when shard 1 looked last
+		missed       int       // how often it had looked in vain
+		known, given int64     // the heartbeat that it knows, and the last one
+		ended        bool
+		want         string
 	}{
-		{what: "has not come yet", since: ago(14 * time.Minute), looked: ago(5 * time.Second)},
-		{what: "does not come", since: ago(15 * time.Minute), looked: ago(5 * time.Second), want: "shard 2 has not come within 15m0s"},
-		{what: "came", since: ago(15 * time.Minute), looked: ago(5 * time.Second), given: sign.UnixMicro()},
-		{what: "silent for a while", since: ago(30 * time.Second), looked: ago(5 * time.Second), known: sign.UnixMicro()},
+		{what: "has not come yet", missed: came - 2, looked: ago(5 * time.Second)},
+		{what: "does not come", missed: came - 1, looked: ago(5 * time.Second), want: "shard 2 has not come within 15m0s"},
+		{what: "came", missed: came - 1, looked: ago(5 * time.Second), given: beat.UnixMicro()},
+		{what: "silent for a while", missed: beatsIn - 2, looked: ago(5 * time.Second), known: beat.UnixMicro()},
 		{
-			what: "silent", since: ago(time.Minute), looked: ago(5 * time.Second), known: sign.UnixMicro(),
-			want: ", the last at " + sign.UTC().Format(time.RFC3339) + " by its clock",
+			what: "silent", missed: beatsIn - 1, looked: ago(5 * time.Second), known: beat.UnixMicro(),
+			want: "for 1m0s, the last at " + beat.UTC().Format(time.RFC3339) + " by its clock",
 		},
 		{what: "still silent", want: "no heartbeat from shard 2"}, // looked at a moment ago
-		{what: "nobody listened", since: ago(time.Hour), looked: ago(31 * time.Second), known: sign.UnixMicro()},
-		{what: "is back", since: ago(time.Hour), looked: ago(5 * time.Second), known: sign.UnixMicro(), given: sign.Add(time.Second).UnixMicro()},
-		{what: "left", since: now, looked: ago(5 * time.Second), known: sign.UnixMicro(), given: sign.UnixMicro(), ended: true, want: "shard 2 has ended"},
+		{what: "looked too early", missed: beatsIn - 1, looked: ago(4 * time.Second), known: beat.UnixMicro()},
+		{what: "nobody listened", looked: ago(time.Hour), known: beat.UnixMicro()},
+		{what: "is back", missed: beatsIn, looked: ago(5 * time.Second), known: beat.UnixMicro(), given: beat.Add(time.Second).UnixMicro()},
+		{what: "left", looked: ago(5 * time.Second), known: beat.UnixMicro(), given: beat.UnixMicro(), ended: true, want: "shard 2 has ended"},
 	} {
-		if l := &s.signs[1]; !c.looked.IsZero() {
-			l.at, l.since, l.looked, l.gone = c.known, c.since, c.looked, nil
+		if !c.looked.IsZero() {
+			s.heard[1], s.listened = heartbeat{at: c.known, missed: c.missed}, c.looked
 		}
 		if c.given != 0 {
 			says := ""
@@ -63,14 +66,17 @@ func TestHeard(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		err := s.heard(t.Context(), 2)
+		if err := s.listen(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.heard[1].gone
 		if c.want == "" && err != nil || c.want != "" && (!errors.Is(err, ErrGone) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 	}
 }
 
-// A shard gives signs by itself, and no other waits forever for one that dies without a
+// A shard sends heartbeats by itself, and no other waits forever for one that dies without a
 // word: not before a phase, nor at the end of the run.
 func TestDiesWithoutAWord(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -80,7 +86,7 @@ func TestDiesWithoutAWord(t *testing.T) {
 		if s.Shard.Index == 2 {
 			defer close(dead)
 			for {
-				if m, err := s.read(ctx, alivePoint, 2); m.there || err != nil {
+				if there, err := s.marks(ctx, alivePoint); there[2].at != 0 || err != nil {
 					return errors.Join(err, s.stopHeartbeat())
 				}
 			}
