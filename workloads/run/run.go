@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"runtime/debug"
@@ -197,7 +198,6 @@ type runner struct {
 	shards      map[string]*meet.Shards // shards that load an engine together, by engine
 	estimate    *timeLeft
 	warm        map[string]bool // models on engines that a warm-up of a sweep has run
-	open        []*combination  // their stores are loaded, for a later task
 }
 
 // matrix runs all tasks. If one could not be executed, the next one loads its data set again.
@@ -209,49 +209,35 @@ func (r *runner) matrix(ctx context.Context) error {
 		all = c.tasks(trials, r.left)
 	}
 	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
+	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later task
 	var failed error
 	for t, err := range all {
 		if err != nil || ctx.Err() != nil {
 			failed = err
 			break
 		}
-		one := cmp.Or(r.take(t.dir), &combination{runner: r, shards: r.shards[t.engine.Name]})
+		r.at = Progress{
+			Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: c.trials(),
+			Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
+		}
+		one := cmp.Or(open[t.dir], &combination{runner: r, shards: r.shards[t.engine.Name]})
 		one.task = *t
-		r.begin(t)
 		if one.opened = one.run(ctx); one.opened {
-			r.open = append(r.open, one)
+			open[t.dir] = one
 		} else {
+			delete(open, t.dir)
 			r.remove(one)
 		}
 		r.save()
 	}
-	for _, c := range r.open { // the run was interrupted
-		c.close(ctx)
-		r.remove(c)
+	for _, dir := range slices.Sorted(maps.Keys(open)) { // the run was interrupted
+		open[dir].close(ctx)
+		r.remove(open[dir])
 	}
 	if failed == nil && c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
 		failed = fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
 	}
 	return failed
-}
-
-// take returns the combination of an earlier task whose data set is in that folder, or nil.
-func (r *runner) take(dir string) *combination {
-	i := slices.IndexFunc(r.open, func(c *combination) bool { return c.dir == dir })
-	if i < 0 {
-		return nil
-	}
-	c := r.open[i]
-	r.open = slices.Delete(r.open, i, i+1)
-	return c
-}
-
-// begin notes which task begins.
-func (r *runner) begin(t *task) {
-	r.at = Progress{
-		Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: r.config.trials(),
-		Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
-	}
 }
 
 // remove removes a combination's temporary data.
