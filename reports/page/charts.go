@@ -195,7 +195,7 @@ const opsTogether = 6
 // is a single model, its operations share charts.
 func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) document.Section {
 	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + s.Cells[0].Where(), Fold: true}
-	curves, few := carried(s, ofSection(s, curves))
+	curves, few := curvesOf(s, curves)
 	if len(few) > 0 {
 		p.Note(document.Faint, "", "Too few operations for a curve: "+strings.Join(few, ", ")+".")
 	}
@@ -233,16 +233,18 @@ func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) do
 	return p
 }
 
-// carried are the curves that have samples enough for a p99, and the operations whose curves have not.
-func carried(s *reports.Section, curves []results.Curve) (drawn []results.Curve, few []string) {
+// curvesOf are the curves of a section that have samples enough for a p99, and the operations whose curves have not.
+func curvesOf(s *reports.Section, curves []results.Curve) (drawn []results.Curve, few []string) {
 	for _, c := range curves {
 		var n int64
+		in := false
 		for _, cell := range s.Cells {
-			if cell.Model == c.Model && cell.Engine == c.Engine {
-				n += cell.Ops[c.Op].Count
+			if cell.Model == c.Model && cell.Engine == c.Engine && cell.Where() == c.Phase {
+				n, in = n+cell.Ops[c.Op].Count, true
 			}
 		}
 		switch {
+		case !in || len(c.Points) == 0:
 		case n >= results.EnoughFor(0.99):
 			drawn = append(drawn, c)
 		case !slices.Contains(few, c.Op):
@@ -250,18 +252,6 @@ func carried(s *reports.Section, curves []results.Curve) (drawn []results.Curve,
 		}
 	}
 	return drawn, few
-}
-
-func ofSection(s *reports.Section, curves []results.Curve) []results.Curve {
-	var of []results.Curve
-	for _, c := range curves {
-		if len(c.Points) > 0 && slices.ContainsFunc(s.Cells, func(o *results.Cell) bool {
-			return o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Phase
-		}) {
-			of = append(of, c)
-		}
-	}
-	return of
 }
 
 // lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.

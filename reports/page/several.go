@@ -176,7 +176,7 @@ func severalCurves(sources []Source, labels []string) (all []document.Section) {
 	var curves []curve
 	for i := range sources {
 		for _, c := range sources[i].Curves {
-			if len(c.Points) > 0 && measured(sources[i].Run, &c) {
+			if len(c.Points) > 0 {
 				curves = append(curves, curve{c, labels[i]})
 			}
 		}
@@ -205,11 +205,4 @@ func severalCurves(sources []Source, labels []string) (all []document.Section) {
 		}
 	}
 	return all
-}
-
-// measured reports whether the curve is of a phase that was measured.
-func measured(r *results.Run, c *results.Curve) bool {
-	return slices.ContainsFunc(r.Cells, func(o results.Cell) bool {
-		return o.Model == c.Model && o.Engine == c.Engine && o.Where() == c.Phase && o.Measured()
-	})
 }
