@@ -33,7 +33,7 @@ func newHistory() *cobra.Command {
 	}
 	flags := c.Flags()
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
-	completeFlags(c, map[string][]string{"metric": compare.Names()})
+	register(c, "metric", completeList(compare.Names()))
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")

@@ -72,7 +72,7 @@ func (f *workloadFlags) workload(
 	case !strings.ContainsAny(name, `./\`):
 		w, err = workloads.Bundled(name, overrides...)
 	default:
-		src, rerr := readWorkload(name)
+		src, rerr := readText("workload", name, noWorkload)
 		if rerr != nil {
 			return nil, rerr
 		}
@@ -84,16 +84,19 @@ func (f *workloadFlags) workload(
 	return w, usage(err)
 }
 
-// readWorkload reads a file that is named as a workload.
-func readWorkload(name string) ([]byte, error) {
-	src, err := plainfile.Read(name, mostText)
+// noWorkload is what to do if there is no file that is named as a workload.
+const noWorkload = "name a workload file, a schema file, or a workload that \"mailbench workloads\" lists"
+
+// readText reads a file that the user names. The hint says what to do if there is none.
+func readText(what, file, hint string) ([]byte, error) {
+	text, err := plainfile.Read(file, mostText)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; name a workload file, a schema file, or a workload that \"mailbench workloads\" lists", err)
+		err = fmt.Errorf("%w; %s", err, hint)
 	}
 	if err != nil {
-		return nil, missing(fmt.Errorf("read workload: %w", err))
+		return nil, missing(fmt.Errorf("read %s: %w", what, err))
 	}
-	return src, nil
+	return text, nil
 }
 
 // reach returns the workload that says where an engine is and how it is reached.

@@ -1,9 +1,7 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +17,6 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 )
 
 // registry is what a command line can choose from.
@@ -273,16 +270,13 @@ func (r registry) schemaFile(file string) (*schemas.Schema, error) {
 
 // readSchema reads a schema file. Find returns the base of a variant.
 func readSchema(file string, find func(name string) (*schemas.Schema, error)) (*schemas.Schema, error) {
-	src, err := plainfile.Read(file, mostText)
-	if errors.Is(err, fs.ErrNotExist) {
-		hint := fmt.Sprintf("\"mailbench schema import --cql FILE -o %s\" creates one", file)
-		if strings.Contains(file, "@") {
-			hint = "a variant is a schema file that begins with \"extends: MODEL\""
-		}
-		err = fmt.Errorf("%w; %s", err, hint)
+	hint := fmt.Sprintf("\"mailbench schema import --cql FILE -o %s\" creates one", file)
+	if strings.Contains(file, "@") {
+		hint = "a variant is a schema file that begins with \"extends: MODEL\""
 	}
+	src, err := readText("schema", file, hint)
 	if err != nil {
-		return nil, missing(fmt.Errorf("read schema: %w", err))
+		return nil, err
 	}
 	s, err := schemas.ParseWith(file, src, find)
 	return s, usage(err)

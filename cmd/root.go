@@ -233,13 +233,6 @@ func completeWords(cmd *cobra.Command) {
 	})
 }
 
-// completeFlags completes the flags whose values are words.
-func completeFlags(cmd *cobra.Command, words map[string][]string) {
-	for flag, all := range words {
-		register(cmd, flag, completeList(all))
-	}
-}
-
 func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(err) // the program named a flag that does not exist
@@ -250,9 +243,8 @@ func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 func completeRun(cmd *cobra.Command, known registry) {
 	// The argument may also be the name of a file.
 	cmd.ValidArgsFunction = cobra.FixedCompletions(workloads.BundledNames(), cobra.ShellCompDirectiveDefault)
-	completeFlags(cmd, map[string][]string{
-		"model": append(known.modelNames(), "all"), "engine": append(known.engineNames(), "all"),
-	})
+	register(cmd, "model", completeList(append(known.modelNames(), "all")))
+	register(cmd, "engine", completeList(append(known.engineNames(), "all")))
 	register(cmd, "set", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		name, f := results.DefaultWorkload, runFlags{quiet: true}
 		if len(args) > 0 {

@@ -14,7 +14,6 @@ import (
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
@@ -96,31 +95,31 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 
 func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }
 
-// schemaOf is the schema whose access patterns the command runs, or nil: that of a file, or of the saved run.
+// schemaOf is the schema whose access patterns the command runs, or nil: that of a file, or of the saved run. It reads
+// the file of the workload, too, since only the text of a file says which it is.
 func (f *runFlags) schemaOf(known registry, args []string, was *results.Run) (*schemas.Schema, error) {
 	file := f.schema
-	switch {
-	case file != "":
-	case was != nil:
-		if len(was.Schemas) != 1 || !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns") {
-			return nil, nil
-		}
-		s, err := schemas.ParseStored("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
-		return s, usage(err)
-	case len(args) == 0 || !isFile(args[0]):
-		return nil, nil
-	default:
-		src, err := readWorkload(args[0])
+	if len(args) > 0 && isFile(args[0]) {
+		text, err := readText("workload", args[0], noWorkload)
 		if err != nil {
 			return nil, err
 		}
-		keys, cql := strict.Keys(src), strings.EqualFold(filepath.Ext(args[0]), ".cql") // of which schemaFile says what to do
-		if !cql && (!slices.Contains(keys, "schema") || slices.Contains(keys, "extends")) {
-			return nil, nil
+		keys := strict.Keys(text)
+		cql := strings.EqualFold(filepath.Ext(args[0]), ".cql") // schemaFile says what to do with it
+		if file == "" && (cql || slices.Contains(keys, "schema") && !slices.Contains(keys, "extends")) {
+			file = args[0]
+		} else {
+			f.text, f.textName = text, args[0]
 		}
-		file = args[0]
 	}
-	return known.schemaFile(file)
+	switch {
+	case file != "":
+		return known.schemaFile(file)
+	case was == nil || len(was.Schemas) != 1 || !slices.Contains(strict.Keys([]byte(was.Workload.Text)), "patterns"):
+		return nil, nil
+	}
+	s, err := schemas.ParseStored("schema of "+was.Schemas[0].Model, []byte(was.Schemas[0].Text))
+	return s, usage(err)
 }
 
 // ofSchema lets the run be one of a schema's access patterns, if it names one: the only model is that of the schema.
@@ -167,10 +166,8 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, w
 		f.text, f.textName, f.sweep = []byte(text), s.File, ""
 	case own:
 		f.text, f.textName = []byte(k.Workload()), s.File
-	default:
-		if src, err := plainfile.Read(args[0], mostText); err == nil && !slices.Contains(strict.Keys(src), "population") {
-			sets = append(sets, fmt.Sprintf("population={rows: %d}", k.Rows))
-		}
+	case f.text != nil && !slices.Contains(strict.Keys(f.text), "population"):
+		sets = append(sets, fmt.Sprintf("population={rows: %d}", k.Rows))
 	}
 	f.set = append(sets, f.set...)
 	return known, nil
