@@ -18,31 +18,15 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 	if e.Remote {
 		OpenLive(t, e, o) // drops the namespace in the end
 	}
-	open := func(t testing.TB, o drivers.Options) drivers.Store {
-		t.Helper()
-		st, err := e.Open(ctx, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return st
-	}
-	w := &suite{TB: t, ctx: ctx, schema: parse(t, "rows.yaml"), store: open(t, o)}
-	w.caps = w.store.Capabilities()
-	closed := func(st drivers.Store) {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := w.store.Apply(ctx, w.schema); err != nil {
-		t.Fatal(err)
-	}
+	w := opened(ctx, t, e, o, parse(t, "rows.yaml"))
+	w.apply()
 	t.Run("write", func(t *testing.T) { // the client closes when this subtest ends
 		w := *w
 		w.TB = t
 		w.prepare()
 		w.client().write("put_a", "p", 1, "kept")
 	})
-	closed(w.store)
+	w.close()
 
 	places := []drivers.Options{o}
 	if keyspace != nil {
@@ -50,7 +34,7 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 		named.Keyspace = keyspace(w.schema.Name)
 		if st, err := e.Open(ctx, named); err == nil {
 			t.Errorf("keyspace %s was opened for writing", named.Keyspace)
-			closed(st)
+			st.Close()
 		}
 		named.Namespace = ""
 		places = append(places, named)
@@ -58,9 +42,8 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 	for _, place := range places {
 		place.ReadOnly = true
 		t.Run("read "+place.Keyspace, func(t *testing.T) {
-			st := open(t, place)
-			t.Cleanup(func() { closed(st) })
-			r := &suite{TB: t, ctx: ctx, schema: w.schema, store: st, caps: st.Capabilities()}
+			r := opened(ctx, t, e, place, w.schema)
+			t.Cleanup(r.close)
 			r.onlyReads(parse(t, "nested.yaml"), place.Keyspace != "")
 		})
 	}
@@ -76,9 +59,7 @@ func (s *suite) onlyReads(absent *schemas.Schema, named bool) {
 		(!named || there.Table(absent.Tables[0].Name) != nil) {
 		s.Errorf("a schema was created")
 	}
-	if err := s.store.Apply(s.ctx, s.schema); err != nil {
-		s.Fatal(err)
-	}
+	s.apply()
 	s.prepare()
 	s.client().expect([][]any{{1, "kept"}}, "all", "p")
 	for _, p := range s.schema.Patterns {

@@ -108,14 +108,8 @@ func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 	schema := parse(t, "rows.yaml")
 	open := func(t *testing.T) *suite {
 		t.Helper()
-		st, err := e.Open(ctx, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := &suite{TB: t, ctx: ctx, schema: schema, store: st, caps: st.Capabilities()}
-		if err := st.Apply(ctx, s.schema); err != nil {
-			t.Fatal(err)
-		}
+		s := opened(ctx, t, e, o, schema)
+		s.apply()
 		s.prepare()
 		return s
 	}
@@ -128,13 +122,6 @@ func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 		again.close()
 	})
 	t.Run("opens", func(t *testing.T) { opens(t, times, func() { open(t).close() }) })
-}
-
-func (s *suite) close() {
-	s.Helper()
-	if err := s.store.Close(); err != nil {
-		s.Errorf("close the store: %v", err)
-	}
 }
 
 // closeUnderRead closes the store while a read is between two rows.

@@ -45,9 +45,7 @@ func (sh *shared) begin(s *suite, file string, pairs []string) {
 		}
 		return
 	}
-	if err := s.store.Apply(s.ctx, s.schema); err != nil {
-		s.Fatal(err)
-	}
+	s.apply()
 	s.prepare()
 	sh.applied[key] = s
 }

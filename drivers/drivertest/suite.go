@@ -85,6 +85,31 @@ func begin(t testing.TB, open Open, file string, pairs ...string) *suite {
 	return s
 }
 
+// opened returns a suite over a store that an engine opens. The caller closes it.
+func opened(ctx context.Context, t testing.TB, e drivers.Engine, o drivers.Options, schema *schemas.Schema) *suite {
+	t.Helper()
+	st, err := e.Open(ctx, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &suite{TB: t, ctx: ctx, schema: schema, store: st, caps: st.Capabilities()}
+}
+
+// apply applies the suite's schema.
+func (s *suite) apply() {
+	s.Helper()
+	if err := s.store.Apply(s.ctx, s.schema); err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *suite) close() {
+	s.Helper()
+	if err := s.store.Close(); err != nil {
+		s.Errorf("close the store: %v", err)
+	}
+}
+
 // prepare prepares all patterns of the suite's schema.
 func (s *suite) prepare() {
 	s.Helper()

@@ -30,7 +30,7 @@ func BenchmarkBatch(b *testing.B) {
 	client, table := openGohbase(b), []byte(drivers.Prefix+namespace+"_batch.rows")
 	for _, rows := range []int{2, 20} {
 		loop := &batchLoop{client: client, table: table, rows: rows}
-		bare := bareSides(loop)
+		bare := bareSides(loop.writing, loop.reading)
 		Each(b, bare.Write, batches)
 		b.Run(fmt.Sprintf("write/rows=%d", rows), func(b *testing.B) {
 			inTurns(b, bare.Write, driverSide(b, st, s, "write", batchWriting(rows)))

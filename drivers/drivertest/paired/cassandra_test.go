@@ -64,7 +64,7 @@ func openCassandra(t testing.TB) (bare, driver Sides) {
 			`VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		read: `SELECT "from", "subject", "date", "size", "seen", "body" FROM ` + table + ` WHERE "mailbox" = ? AND "id" = ?`,
 	}
-	return bareSides(loop), Driver(t, st)
+	return bareSides(loop.writing, loop.reading), Driver(t, st)
 }
 
 // openGocql opens a gocql session as its users do, prepared statements and timestamps of the

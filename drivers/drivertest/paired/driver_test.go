@@ -24,14 +24,10 @@ type Sides struct{ Write, Read Side }
 func newNamespace() string { return "t" + strings.ToLower(rand.Text()[:15]) }
 
 // bareSides returns the loops of somebody who knows the client library.
-func bareSides(loop interface {
-	writing() Op
-	reading() Op
-},
-) Sides {
+func bareSides(writing, reading func() Op) Sides {
 	return Sides{
-		Write: Side{Name: "bare", Client: func() (Op, error) { return loop.writing(), nil }},
-		Read:  Side{Name: "bare", Client: func() (Op, error) { return loop.reading(), nil }},
+		Write: Side{Name: "bare", Client: func() (Op, error) { return writing(), nil }},
+		Read:  Side{Name: "bare", Client: func() (Op, error) { return reading(), nil }},
 	}
 }
 

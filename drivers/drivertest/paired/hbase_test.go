@@ -37,7 +37,7 @@ func openHBase(t testing.TB) (bare, driver Sides) {
 	t.Helper()
 	st, namespace := onServer(t, hbase.Engine())
 	loop := &gohbaseLoop{client: openGohbase(t), table: []byte(drivers.Prefix + namespace + "_paired.messages"), family: "m"}
-	return bareSides(loop), Driver(t, st)
+	return bareSides(loop.writing, loop.reading), Driver(t, st)
 }
 
 // openGohbase opens a client that sends each call immediately.

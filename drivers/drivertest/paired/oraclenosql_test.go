@@ -43,7 +43,7 @@ func openOracle(t testing.TB) (bare, driver Sides) {
 	}
 	t.Cleanup(func() { client.Close() })
 	loop := &oracleLoop{client, drivers.Prefix + namespace + "_paired:messages"}
-	return bareSides(loop), Driver(t, st)
+	return bareSides(loop.writing, loop.reading), Driver(t, st)
 }
 
 // oracleLoop is the loop that somebody who knows the SDK writes: one client for all goroutines, a
