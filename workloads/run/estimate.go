@@ -266,9 +266,12 @@ func (at *point) files(
 	}
 	var p *forecast.Population
 	if !forecast.Own(s) {
-		if p, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
-			return nil, nil, err
+		if at.population == nil { // it is the same for all models
+			if at.population, err = population.Of(ctx, at.workload, at.source, sampled); err != nil {
+				return nil, nil, err
+			}
 		}
+		p = at.population
 	}
 	f, err := forecast.Make(s, p, files)
 	if err != nil {

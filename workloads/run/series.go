@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -133,6 +134,8 @@ type point struct {
 	census   *plan.Census
 	source   messages.Source
 	keyspace *keyspace.Keyspace // of a schema that is not for mail, or nil
+
+	population *forecast.Population // for forecasts; nil until one needs it
 }
 
 // model is a model with what the workload says of its schema.
