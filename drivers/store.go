@@ -115,8 +115,8 @@ type Store interface {
 	// from Stored, somebody has changed the tables since Apply.
 	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
 	// Prepare compiles one pattern of a schema, or returns ErrUnsupported
-	// (wrapped, with the reason). The pattern's schema must have been applied
-	// to this store: the Schema that Apply got, or another parse of the same file.
+	// (wrapped, with the reason). The pattern's schema must be one that was applied
+	// to this store.
 	// A Statement may be used by all sessions of the store.
 	Prepare(ctx context.Context, p *schemas.Pattern) (Statement, error)
 	// Session opens a session for one goroutine.

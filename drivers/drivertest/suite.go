@@ -311,6 +311,9 @@ func apply(t testing.TB, open Open) {
 
 	again := *s
 	again.schema = parse(t, "rows.yaml", named...) // another parse of what was applied
+	if err := s.store.Apply(s.ctx, again.schema); err != nil {
+		t.Fatalf("apply another parse of the schema: %v", err)
+	}
 	again.prepare()
 	again.client().write("put_a", "p", 2, "too")
 	again.client().expect([][]any{{1, "kept"}, {2, "too"}}, "all", "p")

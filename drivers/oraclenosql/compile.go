@@ -99,7 +99,7 @@ func unsupported(format string, args ...any) error {
 
 // compile compiles a pattern, which must be one of the layout's schema.
 func (l *layoutOf) compile(p *schemas.Pattern) (*statement, error) {
-	find := func(p *schemas.Pattern) (*schemas.Pattern, *table, error) { return p, l.tables[p.Table], nil }
+	find := func(p *schemas.Pattern) (*table, error) { return l.tables[p.Table], nil }
 	return plan.Compile(p, find, compileOne, batchOf)
 }
 

@@ -18,7 +18,7 @@ var _ drivers.IndexChecker = (*Store)(nil)
 func (s *Store) CheckIndexes(
 	ctx context.Context, t *schemas.Table, step func() error, found func(drivers.IndexFault),
 ) error {
-	_, tb, err := s.tables.Find(schemas.ScanOf(t))
+	tb, err := s.tables.Find(schemas.ScanOf(t))
 	if err != nil {
 		return err
 	}

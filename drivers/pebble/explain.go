@@ -168,7 +168,7 @@ func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 			continue
 		}
 		t.Table(s.Table(as.Name))
-		_, table, err := store.tables.Find(schemas.ScanOf(as))
+		table, err := store.tables.Find(schemas.ScanOf(as))
 		if err != nil {
 			return "", err
 		}

@@ -39,7 +39,7 @@ func TestIndexDamage(t *testing.T) {
 	if got := e.faults(); len(got) > 0 {
 		t.Fatalf("before anything is damaged: %q", got)
 	}
-	_, tb, err := e.store.tables.Find(e.stmt("note").Pattern())
+	tb, err := e.store.tables.Find(e.stmt("note").Pattern())
 	if err != nil {
 		t.Fatal(err)
 	}

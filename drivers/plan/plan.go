@@ -278,11 +278,11 @@ func Grow(vs []drivers.Value, n int) []drivers.Value {
 }
 
 // Compile compiles a pattern: one that find finds the table of, or a batch from its compiled parts.
-func Compile[S, T any](p *schemas.Pattern, find func(*schemas.Pattern) (*schemas.Pattern, *T, error),
+func Compile[S, T any](p *schemas.Pattern, find func(*schemas.Pattern) (*T, error),
 	one func(*schemas.Pattern, *T) (S, error), batch func(*schemas.Pattern, []S) (S, error),
 ) (st S, err error) {
 	if p.Kind != schemas.Batch {
-		p, t, err := find(p)
+		t, err := find(p)
 		if err != nil {
 			return st, err
 		}
