@@ -40,7 +40,7 @@ patterns:
   many: {get: meta, by: [user], in: id, columns: "*"}
 `
 
-func benchEnv(b *testing.B, class drivers.Durability) *env {
+func benchEnv(b testing.TB, class drivers.Durability) *env {
 	b.Helper()
 	st, err := Engine().Open(b.Context(), drivers.Options{Dir: b.TempDir(), Durability: class})
 	if err != nil {
@@ -274,5 +274,27 @@ func BenchmarkRead(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// A page that ends at its limit allocates no more than Pebble's iterators do. It once looked for damage in that end.
+func TestPageAllocations(t *testing.T) {
+	e := benchEnv(t, drivers.Memory)
+	put, page, ctx := e.stmt("meta"), e.stmt("metas"), t.Context()
+	for id := range 30 {
+		row := values([]any{"ann", id, from, subject, drivers.Timestamp(1), 1, false})
+		if _, err := e.sess.Write(ctx, put, row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args, rows := values([]any{"ann"}), 0
+	count := func([]drivers.Value) error { rows++; return nil }
+	n := testing.AllocsPerRun(100, func() {
+		if err := e.sess.Read(ctx, page, args, count); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n > 1 || rows != 101*25 {
+		t.Errorf("%v allocations, %d rows", n, rows)
 	}
 }

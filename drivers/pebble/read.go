@@ -3,6 +3,7 @@ package pebble
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -36,7 +37,10 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 			}
 		}
 	}
-	return corrupt(s.endRead(err))
+	if err = s.endRead(err); errors.Is(err, plan.ErrEnough) {
+		return err // to look for damage in it would cost each page a few microseconds
+	}
+	return corrupt(err)
 }
 
 // readOne reads the row or the range that a call names, or those of one element of its list. It reads elements one

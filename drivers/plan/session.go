@@ -212,8 +212,8 @@ func (s *Session[S]) enter(ctx context.Context, m method, stmt drivers.Statement
 // failed returns the error of a call that the engine ran.
 func (s *Session[S]) failed(p *Plan, err error) error { return s.gate.Login.Hide(p.Named(err)) }
 
-// errEnough ends a read at its limit.
-var errEnough = errors.New("the limit of the read is reached")
+// ErrEnough ends a read at its limit. Yield returns it, and RunRead may.
+var ErrEnough = errors.New("the limit of the read is reached")
 
 // checkEvery is the number of rows after which a long read checks its context.
 const checkEvery = 256
@@ -237,7 +237,7 @@ func (s *Session[S]) Read(
 	switch {
 	case s.yielded != nil:
 		return s.yielded
-	case err == nil || errors.Is(err, errEnough):
+	case err == nil || errors.Is(err, ErrEnough):
 		return nil
 	}
 	return s.failed(p, err)
@@ -264,7 +264,7 @@ func (s *Session[S]) Yield(row []drivers.Value) error {
 		return s.yielded
 	}
 	if s.rows++; s.rows == s.limit {
-		return errEnough
+		return ErrEnough
 	}
 	if s.rows%checkEvery == 0 {
 		return s.ctx.Err()
