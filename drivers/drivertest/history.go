@@ -95,7 +95,11 @@ func (m *machine) watching(x mix) (reads []*schemas.Pattern) {
 			static := slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool { return c.Role == schemas.Static })
 			whole = p.Kind == schemas.Get && !static
 		}
-		if written[p.Table] && whole && p.In == nil && p.Index == nil && !p.Static {
+		// Cassandra finds the rows of such a filter by the index, whose entries it writes apart from the rows.
+		indexed := !m.caps.InProcess && slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool {
+			return slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool { return slices.Contains(p.Filter, c.Column) })
+		})
+		if written[p.Table] && whole && p.In == nil && p.Index == nil && !p.Static && !indexed {
 			reads = append(reads, p)
 		}
 	}
