@@ -97,7 +97,9 @@ func (m *machine) watching(x mix) (reads []*schemas.Pattern) {
 		}
 		// Cassandra finds the rows of such a filter by the index, whose entries it writes apart from the rows.
 		indexed := !m.caps.InProcess && slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool {
-			return slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool { return slices.Contains(p.Filter, c.Column) })
+			return slices.ContainsFunc(x.Columns, func(c schemas.IndexColumn) bool {
+				return slices.Contains(p.Filter, c.Column)
+			})
 		})
 		if written[p.Table] && whole && p.In == nil && p.Index == nil && !p.Static && !indexed {
 			reads = append(reads, p)
