@@ -90,7 +90,7 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 
 // plan is what the run does at the points, how long it takes, and how much disk it needs at once, next to what is there
 // already. Each store is removed before the next one, unless its data stays. A cluster whose disks are known is held to
-// the least that it can take.
+// the least that it can take. A data set that cannot be read counts as empty: then there are both a plan and an error.
 func (c *Config) plan(
 	ctx context.Context, points []point, dir string, freeIn func(dir string) float64,
 ) (*Plan, error) {
@@ -122,15 +122,16 @@ func (c *Config) plan(
 	whole, inFolder := map[dataset]float64{}, map[string]float64{}
 	data, has := &dataDir{path: dir, temporary: c.DataDir == ""}, map[string]int64{}
 	var took time.Duration
+	var unread error
 	for one, err := range c.walk(points, data) {
-		n, known := int64(0), false
-		if err == nil {
-			if n, known = has[one.dir]; !known { // the first load of a data set is what that lacks
-				n, err = data.delivered(one.dir)
-			}
-		}
 		if err != nil {
 			return nil, err
+		}
+		n, known := has[one.dir]
+		if !known { // the first load of a data set is what that lacks
+			var err error
+			n, err = data.delivered(one.dir)
+			unread = cmp.Or(unread, err)
 		}
 		has[one.dir] = int64(one.at.census.Messages())
 		e := c.estimate(one.at, one.engine.Remote, int(n))
@@ -166,7 +167,7 @@ func (c *Config) plan(
 		}
 	}
 	p.Seconds = took.Seconds()
-	return p, nil
+	return p, unread
 }
 
 // nodes is where the nodes of an engine keep their data, and how much is free there, if that is known.

@@ -325,3 +325,28 @@ func TestDryRun(t *testing.T) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
+
+// TestDiskOfDamagedData: a data set that cannot be read is planned as an empty one, so the disk is still checked.
+func TestDiskOfDamagedData(t *testing.T) {
+	c := Config{
+		Workload: parse(t, "  - measure: {operations: 20, rate: 2000/s, mix: {list: 1}}\n"), NoFloor: true,
+		Models: bundledModels()[:1], Engines: []drivers.Engine{embedded()}, DataDir: filepath.Join(t.TempDir(), "data"),
+	}
+	data, err := openDataDir(c.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer data.close()
+	dir := data.dir(c.Models[0].Name, "embedded", 1, 0)
+	if err := cmp.Or(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "dataset.json"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	points, err := c.points(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.plan(t.Context(), points, c.DataDir, func(string) float64 { return 1 })
+	if p == nil || !errors.Is(err, drivers.ErrCorrupt) || !errors.Is(c.fits(p), ErrDisk) {
+		t.Errorf("plan %+v, %v: want a plan that needs disk, and that the data set is damaged", p, err)
+	}
+}

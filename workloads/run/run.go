@@ -68,12 +68,14 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		config: &c, data: data, points: points, source: points[0].source, estimate: newTimeLeft(nil, time.Now),
 	}
 	if c.Audit != AuditOnly {
-		if p, err := c.plan(ctx, points, data.path, freeBytes); err == nil { // else the task that meets the error reports it
-			if err := c.fits(p); err != nil {
-				return nil, err
-			}
-			r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
+		p, err := c.plan(ctx, points, data.path, freeBytes)
+		if p != nil { // the task that opens a damaged data set reports it
+			err = c.fits(p)
 		}
+		if err != nil {
+			return nil, err
+		}
+		r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
 	}
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
 		r.memoryLimit = limit
