@@ -27,7 +27,7 @@ func testCalls(t *testing.T, s *suite) {
 	s.compare(t, "tables.golden", f.dump())
 }
 
-// script is a fixed sequence of all operations on a metered session. The steps
+// script is a fixed sequence of all operations on one session. The steps
 // of one kind begin with its name.
 type script struct {
 	*fixture
