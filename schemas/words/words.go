@@ -175,12 +175,12 @@ func Thousands[N ~int | ~int64 | ~uint64](n N) string {
 	return s
 }
 
-// Plural writes a number with its noun: 1 run, 2 runs, 0 processes, 3 queries.
+// Plural writes a number with its noun: 1 run, 2 runs, 0 processes, 3,000 queries.
 func Plural[N ~int | ~int64](n N, noun string) string {
 	if n != 1 {
 		noun = plural(noun)
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return Thousands(n) + " " + noun
 }
 
 // plural knows the rules that nouns of mailbench follow, and no exceptions from them.

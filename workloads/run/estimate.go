@@ -301,7 +301,7 @@ func (at *point) partition(ctx context.Context, m models.Model, engine drivers.E
 func (e *Estimate) WriteText(out io.Writer) error {
 	var b strings.Builder
 	if len(e.at.workload.Patterns) > 0 {
-		fmt.Fprintf(&b, "%s rows in the largest table\n\n", words.Thousands(e.Messages))
+		fmt.Fprintf(&b, "%s in the largest table\n\n", words.Plural(e.Messages, "row"))
 	} else {
 		fmt.Fprintf(&b, "%s, %s, %s (about %s of mail)\n\n", words.Plural(e.Users, "user"),
 			words.Plural(e.Folders, "folder"), words.Plural(e.Messages, "message"), words.Size(e.Bytes))
