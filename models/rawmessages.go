@@ -93,7 +93,7 @@ func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 	}
 	m.body = *bytes.NewBuffer(slices.Grow(o.Body[:0], int(max(0, size))))
 	n, err := m.Reader.Part(ctx, &m.Reader.Layout.Body, &m.body)
-	o.Body = m.body.Bytes()
+	o.Body, m.body = m.body.Bytes(), bytes.Buffer{} // a worker drops a large body
 	return n, err
 }
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
@@ -71,4 +73,26 @@ func TestRawReader(t *testing.T) {
 			t.Errorf("begin with %d bytes in chunks of %d: %v", bad.size, bad.chunk, err)
 		}
 	}
+}
+
+// TestBodyIsTheCallers: once a caller lets go of a body, which may be many megabytes, nothing else holds it.
+func TestBodyIsTheCallers(t *testing.T) {
+	raw := make([]byte, 1000)
+	body := mail.Part{Length: int64(len(raw)), Content: mail.BytesContent(raw)}
+	layout := models.AppendLayout(nil, &mail.Message{Body: body}, models.Checksum(0, raw))
+	var m models.RawMessages
+	m = models.NewRawMessages("model", nil, func(context.Context, int64) error { return m.Reader.Chunk(raw) })
+	if err := m.Reader.Begin(int64(len(raw)), int64(len(raw)), layout); err != nil {
+		t.Fatal(err)
+	}
+	var o models.Opened
+	if n, err := m.OpenBody(t.Context(), &o); n != int64(len(raw)) || err != nil || !bytes.Equal(o.Body, raw) {
+		t.Fatal(n, err)
+	}
+	held := weak.Make(&o.Body[0])
+	o.Body = nil
+	if runtime.GC(); held.Value() != nil {
+		t.Error("the body is held")
+	}
+	runtime.KeepAlive(&m)
 }
