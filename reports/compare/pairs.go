@@ -166,27 +166,27 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 func (c *Cell) check(force bool) {
 	var timed [2]int
 	for side, trials := range c.trials {
-		invalid := 0
+		invalid, reason := 0, ""
 		for i := range trials {
 			t := &trials[i]
+			if t.cell.Reason != nil {
+				reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
+			}
 			switch v := t.cell.Verdict; {
 			case v == results.OK || force && len(t.cell.Ops) > 0 && v != results.Failed:
 			case v == results.Invalid:
 				invalid++
 				t.out = true
 			case c.Why == "":
-				reason := "without a reason"
-				if t.cell.Reason != nil {
-					reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
-				}
-				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(reason))
+				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(cmp.Or(reason, "without a reason")))
 				c.broken = side == 1
 			}
 			c.short = c.short || t.cell.Offered != nil && !t.out && t.cell.Offered.Span < longTrial
 		}
 		if invalid > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("latency without %d of %d trials of %s (invalid)", invalid,
-				len(trials), sides[side]))
+			because, _, _ := strings.Cut(cmp.Or(reason, "invalid"), ":")
+			c.Notes = append(c.Notes, fmt.Sprintf("latency without %d of %d trials of %s (%s)", invalid,
+				len(trials), sides[side], words.OneLine(because)))
 		}
 		timed[side] = len(trials) - invalid
 	}
