@@ -130,8 +130,12 @@ func (d *decoder) set(n *yaml.Node, path []*yaml.Node, v *yaml.Node) {
 		}
 		for _, body := range d.phasesOf(n, key) {
 			for _, other := range instead[rest[0].Value] {
-				// A key of another override stays, and is an error.
-				if i := keyIn(body, other); i >= 0 && len(rest) == 1 && d.Origins[body.Content[i]] == "" {
+				i := keyIn(body, other)
+				if i < 0 || len(rest) > 1 {
+					continue
+				}
+				// That of another override stays, and is an error; but the last rate is that of all engines.
+				if other == "remote_rate" || d.Origins[body.Content[i+1]] == "" {
 					body.Content = slices.Delete(body.Content, i, i+2)
 				}
 			}

@@ -322,4 +322,56 @@ func TestRemoteRates(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "remote_rate takes the place of a constant rate") {
 		t.Errorf("remote_rate without a rate: %v", err)
 	}
+	// Of several overrides the last rate counts, also where the file has the key.
+	for _, last := range []struct{ first, then, want string }{
+		{"remote_rate=50/s", "rate=100/s", "2 clients 100/s 1 client"},
+		{"rate=100/s", "remote_rate=50/s", "2 clients 50/s 1 client"},
+		{"remote_rate=50/s", "clients=4", "2 clients 4 clients 1 client"},
+	} {
+		w, err := Bundled("quick", "phases.measure."+last.first, "phases.measure."+last.then)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(rates(w), " "); got != last.want {
+			t.Errorf("%s, then %s: %s, expected %s", last.first, last.then, got, last.want)
+		}
+	}
+}
+
+// The remote_rate of sessions is one of sessions, and the warm-up that follows it has the same. Streams and traces
+// have none.
+func TestRemoteRateOfSessions(t *testing.T) {
+	const head = "version: 1\nname: x\npopulation: {users: 2, messages: 1}\nphases:\n  - load: {}\n  - warmup: {duration: 1s}\n"
+	w, err := Parse("x.yaml", []byte(head+"  - measure: {duration: 1s, rate: 10/s, remote_rate: 2/s, think_time: 1ms, "+
+		"session: [login, list, open, open, open]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.UseRemoteRates()
+	for i := range w.Phases[1:] {
+		p := &w.Phases[1+i]
+		if all, each := p.Rate.PerSecond(), p.Streams[0].Rate.PerSecond(); all != 10 || each != 2 || p.Mix[Open] != 0.6 {
+			t.Errorf("%s: %g operations and %g sessions a second, mix %v", p.Name, all, each, p.Mix)
+		}
+	}
+	for what, phase := range map[string]string{
+		"streams": "streams: [{rate: 1/s, mix: {list: 1}}, {rate: 1/s, mix: {open: 1}}]", "replay": "replay: {trace: x.csv}",
+	} {
+		_, err := Parse("x.yaml", []byte(head+"  - measure: {duration: 1s, remote_rate: 2/s, "+phase+"}\n"))
+		want := "phase measure has " + what + " and remote_rate; " + what + " replaces the other"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %s", what, err, want)
+		}
+	}
+}
+
+// Two overrides of which a phase has only one are an error, in any order.
+func TestOverridesExclude(t *testing.T) {
+	for _, pair := range [][2]string{{"measure.rate=1/s", "measure.clients=2"}, {"measure.duration=1s", "measure.operations=5"}} {
+		for _, set := range [][2]string{pair, {pair[1], pair[0]}} {
+			if _, err := Bundled("quick", "phases."+set[0], "phases."+set[1]); err == nil || !strings.Contains(err.Error(), "has both") {
+				t.Errorf("%s, then %s: %v", set[0], set[1], err)
+			}
+		}
+	}
 }

@@ -166,7 +166,7 @@ func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry,
 		if replay {
 			what, of = "replay", r
 		}
-		for _, k := range append(names(sectionKeys("stream")), "streams", "replay") {
+		for _, k := range append(names(sectionKeys("stream")), "remote_rate", "streams", "replay") {
 			if other, ok := f[k]; ok && k != what && !(k == "access" || k == "timeout") {
 				d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
 			}
@@ -345,8 +345,9 @@ func (w *Workload) UseRemoteRates() {
 	for i := range w.Phases {
 		if p := &w.Phases[i]; p.RemoteRate.Count > 0 {
 			p.Rate, p.RemoteRate = p.RemoteRate, Rate{}
-			for k := range p.Streams { // of a session
-				p.Streams[k].Rate = p.Rate
+			if len(p.Streams) > 0 { // of a session: the rate is that of sessions
+				p.Streams[0].Rate = p.Rate
+				p.sum()
 			}
 		}
 	}

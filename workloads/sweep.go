@@ -99,6 +99,11 @@ func (d *decoder) sweepable(k *sweptKey) {
 			return
 		}
 	}
+	if rate, remote := strings.CutSuffix(k.name(), ".remote_rate"); remote {
+		d.Fail(k.key, "%s changes nothing on the embedded engine; sweep %s.rate, which is the rate of all engines then",
+			k.name(), rate)
+		return
+	}
 	for _, v := range k.values {
 		if _, ok := sizeOf(v.Value); !ok || v.Kind != yaml.ScalarNode || len(v.Value) > longestValue {
 			d.Fail(v,

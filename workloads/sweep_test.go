@@ -100,6 +100,7 @@ func TestSweepFaults(t *testing.T) {
 		{"{population: {}}", "sweep.population: a sweep changes a key, found none"},
 		{"{seed: [1, 2]}", "8:9: seed is not a size"},
 		{"{sweep.x: [1, 2]}", "not a size"},
+		{"{phases.measure.remote_rate: [1/s, 2/s]}", "phases.measure.remote_rate changes nothing on the embedded engine; sweep phases.measure.rate"},
 		{"{population.messages: {from: 1, to: 10}}", "must have from, to and one of factor and step"},
 		{"{population.messages: {from: 1, to: 10, factor: 2, step: 3}}", "must have from, to and one of factor and step"},
 		{"{population.messages: {from: 1, to: 10, faktor: 2}}", `unknown key "faktor"`},
