@@ -332,11 +332,11 @@ func parseDate(value string) (t time.Time, guessed, ok bool) {
 
 var addresses = stdmail.AddressParser{WordDecoder: &encodedWords}
 
-// Parts of a list of addresses that breaks the rules. A quotation mark or < without its other half is like any
-// character.
 var (
-	// oneForm is what is between commas and semicolons that are not between quotation marks or < and >.
-	oneForm = regexp.MustCompile(`(?s)(?:"(?:[^"\\]|\\.)*"|<[^>]*>|[^,;])+`)
+	// quotedForm is a quoted string.
+	quotedForm = regexp.MustCompile(`(?s)^"(?:[^"\\]|\\.)*"`)
+	// angleForm is an address between < and >.
+	angleForm = regexp.MustCompile(`^<[^>]*>`)
 	// groupForm is the name of a group before its first address.
 	groupForm = regexp.MustCompile(`(?s)^(?:"(?:[^"\\]|\\.)*"|[^"@<])*:`)
 	// emptyGroup is like undisclosed-recipients:;
@@ -352,9 +352,9 @@ func (p *Parser) people(name, value string, people []Address) []Address {
 	}
 	if v := strings.TrimSpace(withoutComments(value)); err != nil && v != "" && !emptyGroup.MatchString(v) {
 		p.fault(BadAddresses, "%s %.60q: %s", name, value, err)
-		for _, one := range oneForm.FindAllString(v, maxAddresses+1) {
+		for _, one := range divided(v) {
 			one = strings.TrimSpace(groupForm.ReplaceAllString(one, ""))
-			if a := p.person(name, one); a != (Address{}) {
+			if a := p.person(name, one); a != (Address{}) && len(people) <= maxAddresses {
 				people = append(people, a)
 			}
 		}
@@ -364,6 +364,25 @@ func (p *Parser) people(name, value string, people []Address) []Address {
 		people = people[:maxAddresses]
 	}
 	return people
+}
+
+// divided divides a list that breaks the rules at its commas and semicolons, but not between quotation marks or < and
+// >. One of these without its other half is like any character, and so are all after it: to look for the other half
+// of each would take quadratic time.
+func divided(list string) (ones []string) {
+	began, halves := 0, map[byte]*regexp.Regexp{'"': quotedForm, '<': angleForm}
+	for i := 0; i < len(list); i++ {
+		c := list[i]
+		if c == ',' || c == ';' {
+			ones, began = append(ones, list[began:i]), i+1
+		} else if form := halves[c]; form != nil {
+			found := form.FindString(list[i:])
+			if i += max(0, len(found)-1); found == "" {
+				delete(halves, c)
+			}
+		}
+	}
+	return append(ones, list[began:])
 }
 
 // person reads one address. The text between < and > is the address, and the rest its name.

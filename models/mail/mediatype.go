@@ -9,27 +9,30 @@ import (
 	"golang.org/x/text/encoding/htmlindex"
 )
 
-// commentForm is a quoted string, or a comment (RFC 5322) without others in it.
-var commentForm = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*(?:"|\\?$)|\((?:[^()\\]|\\.)*\)`)
-
-// maxComments is the depth of comments in comments that are read.
-const maxComments = 10
-
-// withoutComments replaces each comment by a blank. One that does not end is no comment.
+// withoutComments replaces each comment (RFC 5322) by a blank. One that does not end is no comment.
 func withoutComments(s string) string {
-	for range maxComments {
-		before := s
-		s = commentForm.ReplaceAllStringFunc(s, func(found string) string {
-			if found[0] == '(' {
-				return " "
+	var b strings.Builder
+	quoted, depth, kept := false, 0, 0 // kept: what is before is in b, or in a comment
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && (quoted || depth > 0):
+			i++
+		case c == '"' && depth == 0:
+			quoted = !quoted
+		case c == '(' && !quoted:
+			if depth++; depth == 1 {
+				b.WriteString(s[kept:i])
+				kept = i
 			}
-			return found
-		})
-		if s == before {
-			break
+		case c == ')' && depth > 0:
+			if depth--; depth == 0 {
+				b.WriteByte(' ')
+				kept = i + 1
+			}
 		}
 	}
-	return s
+	b.WriteString(s[kept:])
+	return b.String()
 }
 
 // structured is the value of a field such as Content-Type: a word, and parameters.
