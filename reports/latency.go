@@ -197,7 +197,7 @@ func noteOfDoubt(s *document.Section, note, why string) {
 		}
 	}
 	if approximate {
-		note += "; ~ " + why
+		note += "; ~ rough: " + why
 	}
 	if unknown {
 		note += "; - none measured"
@@ -282,9 +282,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
 	if l.First > 0 {
-		note = fmt.Sprintf("%s; p50* only within %g× the best", note, heats[0])
+		note = fmt.Sprintf("%s; no p50* beyond %g× the best", note, heats[0])
 	}
-	noteOfDoubt(&s, note, fmt.Sprintf("under %d operations", results.EnoughFor(0.99)))
+	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
 }
 

@@ -66,16 +66,17 @@ var serious = map[results.Code]struct{ what, remedy string }{
 	"too-large":     {"messages were too large for the engine", "use smaller ones"},
 }
 
-// uncounted says in plain words why a trial does not count, and the remedy. Other codes are explained with --full.
+// uncounted says in plain words why a trial does not count, and the remedy, with the name of its phase for PHASE.
+// Other codes are explained with --full.
 var uncounted = map[results.Code]string{
 	"client-delays": "machine busy: use a quieter one",
-	"client-cpu":    "client CPU full: --set a lower rate",
-	"client-busy":   "mailbench busy: --set a lower rate",
+	"client-cpu":    "client CPU full: lower phases.PHASE.rate",
+	"client-busy":   "client busy: lower phases.PHASE.rate",
 	"few-workers":   "too few workers: raise --concurrency",
 	"shards-apart":  "shards apart: set clocks",
-	"workers-busy":  "engine busy: --set a lower rate",
-	"dropped":       "engine busy: --set a lower rate",
-	"behind":        "engine busy: --set a lower rate",
+	"workers-busy":  "engine busy: lower phases.PHASE.rate",
+	"dropped":       "engine busy: lower phases.PHASE.rate",
+	"behind":        "engine busy: lower phases.PHASE.rate",
 }
 
 // plain is a serious doubt in plain words, with its size, its models and the remedy.
@@ -251,11 +252,12 @@ func (v *run) allWarnings() (all, minor []warning) {
 			who = "max ops/s of " + who
 		}
 		why := cmp.Or(uncounted[n.Code], string(n.Verdict)+", see --full")
+		why = strings.ReplaceAll(why, "PHASE", n.cells[0].Phase)
 		out[why] = append(out[why], who)
 		minor = append(minor, warning{text: fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())})
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
-		all = append(all, warning{plain: fmt.Sprintf("not counted: %s (%s)", strings.Join(out[why], ", "), why)})
+		all = append(all, warning{plain: fmt.Sprintf("%s left out (%s)", strings.Join(out[why], ", "), why)})
 	}
 	var varying, queued []warning // by load: one in which a model queues first needs a lower rate
 	for i := range v.loads {

@@ -148,8 +148,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warning: not counted: james trial 1 (mailbench busy: --set a lower rate)."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "not counted: oracle trial 3 (mailbench busy: --set a lower rate); latency changed during a trial (james trials 1 and 2): measure longer."},
+		1: {"Warning: james trial 1 left out (client busy: lower phases.measure.rate)."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {

@@ -185,7 +185,7 @@ func (c *Cell) check(force bool) {
 		}
 		if invalid > 0 {
 			because, _, _ := strings.Cut(cmp.Or(reason, "invalid"), ":")
-			c.Notes = append(c.Notes, fmt.Sprintf("latency without %d of %d trials of %s (%s)", invalid,
+			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s left out of latency (%s)", invalid,
 				len(trials), sides[side], words.OneLine(because)))
 		}
 		timed[side] = len(trials) - invalid

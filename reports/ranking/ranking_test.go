@@ -102,7 +102,7 @@ func TestDominatingModel(t *testing.T) {
 	}
 	has(t, said(l), "Fastest by typical latency (95% confidence, this run): a 0.121 ms. Significantly slower, by over 5%: "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
-		"Not significantly better than a in any column: b, c.")
+		"Not significantly better than a in any column of the whole load: b, c.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not significantly better than a in any column: b (supports 1 more operation), c.")
+	has(t, said(l), "Not significantly better than a in any column of the shared load: b (supports 1 more operation), c.")
 }
 
 // A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it

@@ -383,7 +383,7 @@ func (l *Load) dominated() (all []Sentence) {
 		}
 	}
 	for _, name := range order {
-		lead := "Not significantly better than " + name + " in any column"
+		lead := "Not significantly better than " + name + " in any column of the " + strings.ToLower(l.Title())
 		all = append(all, Sentence{lead, strings.Join(by[name], ", ") + "."})
 	}
 	return all
