@@ -165,8 +165,8 @@ type Session interface {
 	Repeating(on bool)
 	// Blob counts one request of the model to a store of blobs, with the bytes that it read or wrote.
 	Blob(read, written int64)
-	// Watch has a function called after each Read, Write and Batch, with the time that it took by the clock, its yield
-	// included, and its Calls. Without a clock no time is measured; nil ends the watch.
+	// Watch has a function called after each Read, Write and Batch that the engine ran, with the time that it took by
+	// the clock, its yield included, and its Calls. Without a clock no time is measured; nil ends the watch.
 	Watch(clock func() time.Duration, watch func(st Statement, took time.Duration, calls int64))
 	// Close releases the session's buffers.
 	Close() error
