@@ -409,9 +409,11 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 	return Leading(all, timed)
 }
 
-// Fact says how long each trial measured, at which rate, and which part of that was achieved on all engines.
+// Fact says how long each trial of the first phase measured, at which rate, and which part of that was achieved on all
+// engines. Other phases may have other rates.
 func Fact(all []Load) string {
 	c := all[0].Cell
+	all = slices.DeleteFunc(slices.Clone(all), func(l Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
 	if all[0].Trials > 1 {
 		s = "medians of " + s

@@ -172,6 +172,22 @@ func TestFacts(t *testing.T) {
 	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s less unsupported operations, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	// Another phase has another rate, and another engine has a name.
+	l := one(t, r, Typical)
+	phase, engine, other := *l, *l, *l.Cell
+	other.Phase, other.Rate = "other", 50_000
+	phase.Phase, phase.Cell, phase.Models = "other", &other, slices.Clone(l.Models)
+	for i := range phase.Models {
+		cell := *l.Models[i].Cells[0]
+		cell.Phase, cell.Rate, cell.Offered = "other", 50_000, &results.Offered{Due: 62_500, Span: 1.25, Rate: 50_000, Achieved: 500}
+		phase.Models[i].Cells = []*results.Cell{&cell}
+	}
+	engine.Engine = "hbase"
+	for at, want := range map[*Load]string{&phase: "50% (b) to 100% achieved", &engine: "50% (b/embedded) to 100% achieved"} {
+		if got := Fact([]Load{*l, *at}); !strings.HasSuffix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 }
 
 // Models without a significant difference share the first place, and the costs of each are printed.
