@@ -30,6 +30,7 @@ func bombs() []string {
 		mixed + strings.Repeat("--b\nContent-Type: a/b; name=x\n\n", maxParts) + "--b--\n",
 		"From: " + strings.Repeat("a,", 30_000) + "a\nTo: " + strings.Repeat("a@b,", 15_000) + "a@b\nCc: " + strings.Repeat("a,", 30_000) +
 			"a\nBcc: " + strings.Repeat("a@b,", 15_000) + "a@b\n\nx\n",
+		strings.Repeat("Content-Type: x;"+strings.Repeat("a=b;", 2000)+"\n", 30) + "b: c\n" + strings.Repeat("--c\n", 200) + "\nx\n",
 		"To: " + strings.Repeat("<,", 30_000) + "\nCc: " + strings.Repeat(`"<;`, 20_000) + "\n\nx\n",
 		"To: " + strings.Repeat(`\("a"`, 12_000) + "\nDate: " + strings.Repeat(`\("a"`, 12_000) + "\n\nx\n",
 		"Cc: " + strings.Repeat("(", 30_000) + strings.Repeat(")", 30_000) + "\nTo: " + strings.Repeat(",", 60_000) + "a@b\n\nx\n",

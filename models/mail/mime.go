@@ -22,12 +22,12 @@ const (
 	maxHeader    = 256 << 10 // bytes of one header
 	maxField     = 64 << 10  // bytes of one of its fields
 	maxParts     = 1000
-	maxDepth     = 32     // multiparts within multiparts
-	maxBoundary  = 998    // bytes, which is the longest legal line
-	maxType      = 255    // bytes of a media type
-	maxFault     = 300    // bytes of one note of what could not be parsed
-	maxDivided   = 100    // headers without an empty line before a delimiter
-	maxAddresses = 10_000 // addresses of one field
+	maxDepth     = 32      // multiparts within multiparts
+	maxBoundary  = 998     // bytes, which is the longest legal line
+	maxType      = 255     // bytes of a media type
+	maxFault     = 300     // bytes of one note of what could not be parsed
+	maxDivided   = 1 << 20 // bytes of headers without an empty line before a delimiter
+	maxAddresses = 10_000  // addresses of one field
 )
 
 // leaf is a part that has no parts.
@@ -52,7 +52,7 @@ type Parser struct {
 	headEnd int64 // offset after the message's header and its empty line
 	faults  []string
 	noted   uint32 // a bit for each Kind
-	divided int    // headers that divides has read
+	divided int    // bytes of headers that divides has read
 	// names holds the names given to parts of this message. The value is the first number to
 	// try for another part of that name.
 	names map[string]int
@@ -178,10 +178,10 @@ func (p *Parser) gather(line []byte, begins bool) {
 // header has no empty line at its end.
 func (p *Parser) divides(line []byte) bool {
 	rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
-	if !ok || len(rest) == 0 || p.divided == maxDivided || !bytes.Contains(p.header, rest) {
+	if !ok || len(rest) == 0 || p.divided > maxDivided || !bytes.Contains(p.header, rest) {
 		return false
 	}
-	p.divided++
+	p.divided += len(p.header)
 	// Another parser, since this is only a look: what it notes does not count.
 	e := (&Parser{header: p.header}).readHeader(nil)
 	return e.boundary == string(rest)
