@@ -59,7 +59,7 @@ func functions(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestNamedCode: the files, and the names of packages, that documents for contributors name exist.
+// TestNamedCode: the files, and the names of packages and files, that documents for contributors name exist.
 func TestNamedCode(t *testing.T) {
 	packages := map[string]string{} // their source, by the last part of their path
 	each(t, ".go", 100, func(path, text string) {
@@ -69,6 +69,7 @@ func TestNamedCode(t *testing.T) {
 	})
 	path := regexp.MustCompile("`((?:\\.ci|cmd|docker|docs|drivers|models|reports|schemas|workloads)/[a-z\\d_./-]+)`")
 	name := regexp.MustCompile("`([a-z]+)\\.([A-Z]\\w+)")
+	inFile := regexp.MustCompile("`(?:\\w+\\.)?(\\w+)` \\(`([a-z\\d_./-]+/[a-z\\d_]+\\.go)`\\)")
 	for _, document := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md", "docs/own-model.md"} {
 		text, err := os.ReadFile(document)
 		if err != nil {
@@ -77,6 +78,12 @@ func TestNamedCode(t *testing.T) {
 		for _, found := range path.FindAllStringSubmatch(string(text), -1) {
 			if _, err := os.Stat(found[1]); err != nil {
 				t.Errorf("%s: %v", document, err)
+			}
+		}
+		for _, found := range inFile.FindAllStringSubmatch(string(text), -1) {
+			source, err := os.ReadFile(found[2])
+			if err != nil || !regexp.MustCompile(`\b`+found[1]+`\b`).Match(source) {
+				t.Errorf("%s: %s has no %s, %v", document, found[2], found[1], err)
 			}
 		}
 		for _, found := range name.FindAllStringSubmatch(string(text), -1) {
