@@ -115,11 +115,18 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	for _, v := range verdicts {
 		t.Columns = append(t.Columns, document.Column{Title: string(v)})
 	}
-	counts := map[bool]map[Verdict]int{true: {}, false: {}} // by whether the metric is timed
+	classes := []string{"latency, rates", "requests", "other counters"}
+	counts := map[string]map[Verdict]int{classes[0]: {}, classes[1]: {}, classes[2]: {}}
 	var whys []string
 	unclear, nouns := map[string][]string{}, map[string]string{} // metrics by why they have no verdict
 	for _, f := range all {
-		counts[f.kind.Timed()][f.Verdict]++
+		class := classes[2]
+		if f.kind.Timed() {
+			class = classes[0]
+		} else if f.Name == classes[1] {
+			class = classes[1]
+		}
+		counts[class][f.Verdict]++
 		if f.Verdict == CannotTell && f.Low == nil {
 			if unclear[f.Why] == nil {
 				whys = append(whys, f.Why)
@@ -130,13 +137,13 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 			unclear[f.Why] = append(unclear[f.Why], f.cell.Model+" "+f.Operation.String()+" "+f.Name)
 		}
 	}
-	for _, timed := range []bool{true, false} {
-		row := []document.Cell{{Text: "counters", Help: "requests, rows scanned, rows, bytes, errors; not measured by the clock"}}
-		if timed {
-			row[0] = document.Text("latency, rates")
+	for _, class := range classes {
+		row := []document.Cell{{Text: class}}
+		if class == classes[2] {
+			row[0].Help = "rows scanned, rows, bytes, errors; not measured by the clock"
 		}
 		for _, v := range verdicts {
-			row = append(row, document.Text(strconv.Itoa(counts[timed][v])))
+			row = append(row, document.Text(strconv.Itoa(counts[class][v])))
 		}
 		t.Add(row...)
 	}

@@ -448,7 +448,7 @@ func Fact(all []Load) string {
 	}
 	s += fmt.Sprintf("; %s ops/s", strings.TrimSuffix(words.Amount(rate), ".00"))
 	if skipped > 0 && !one {
-		s += " less unsupported operations"
+		s += " minus unsupported operations"
 	}
 	switch {
 	case most == 0: // not known

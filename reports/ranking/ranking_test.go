@@ -169,7 +169,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1000
 		}
 	}
-	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s less unsupported operations, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s minus unsupported operations, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Another phase has another rate, and another engine has a name.
