@@ -79,11 +79,7 @@ func (w *textWriter) apart(s *Section) {
 
 func (w *textWriter) section(s *Section) {
 	for _, said := range s.Says {
-		lead := "  "
-		if said.Lead != "" {
-			lead += said.Lead + ": "
-		}
-		w.wrap(said.Style, lead, 2+min(len(said.Lead), 5), said.Text)
+		w.wrap(said.Style, "  ", 2+min(len(said.Lead), 5), said.text())
 	}
 	if s.Table != nil && len(s.Table.Rows) > 0 {
 		if len(s.Says) > 0 {
@@ -94,11 +90,7 @@ func (w *textWriter) section(s *Section) {
 		w.wrap(Strong, strings.ToUpper(s.Title)+"  ", 2, s.Lead)
 	}
 	for _, n := range s.Notes {
-		lead := ""
-		if n.Lead != "" {
-			lead = n.Lead + ": "
-		}
-		w.wrap(n.Style, lead, 2, n.Text)
+		w.wrap(n.Style, "", 2, n.text())
 	}
 }
 
