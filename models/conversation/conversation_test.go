@@ -30,14 +30,7 @@ func start(t testing.TB) *world {
 	w.setClock(time.Date(2013, 4, 3, 7, 3, 20, 0, time.UTC))
 	w.mb = w.Mailbox(w.Bind(models.Options{})).(*mailbox)
 	w.Meter.Watch(nil, func(st drivers.Statement, _ time.Duration, _ int64) {
-		name := st.Pattern().Name
-		switch p := st.Emulates(); {
-		case p == st.Pattern():
-			name += " (emulated)"
-		case p != nil:
-			name += " for " + p.Name
-		}
-		w.patterns = append(w.patterns, name)
+		w.patterns = append(w.patterns, modeltest.Ran(st))
 	})
 	return w
 }

@@ -47,8 +47,8 @@ func newScript(f *fixture) *script {
 	return sc
 }
 
-// ran notes a pattern that ran.
-func (sc *script) ran(st drivers.Statement, _ time.Duration, calls int64) {
+// Ran names the pattern that a statement runs, and says if it emulates one.
+func Ran(st drivers.Statement) string {
 	name := st.Pattern().Name
 	switch p := st.Emulates(); {
 	case p == st.Pattern():
@@ -56,6 +56,12 @@ func (sc *script) ran(st drivers.Statement, _ time.Duration, calls int64) {
 	case p != nil:
 		name += " for " + p.Name
 	}
+	return name
+}
+
+// ran notes a pattern that ran.
+func (sc *script) ran(st drivers.Statement, _ time.Duration, calls int64) {
+	name := Ran(st)
 	if calls > 1 {
 		name += fmt.Sprintf(" (%d calls)", calls)
 	}

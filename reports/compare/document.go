@@ -115,18 +115,11 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	for _, v := range verdicts {
 		t.Columns = append(t.Columns, document.Column{Title: string(v)})
 	}
-	classes := []string{"latency, rates", "requests", "other counters"}
-	counts := map[string]map[Verdict]int{classes[0]: {}, classes[1]: {}, classes[2]: {}}
+	counts := map[string]map[Verdict]int{ofClock: {}, ofRequests: {}, ofOthers: {}}
 	var whys []string
 	unclear, nouns := map[string][]string{}, map[string]string{} // metrics by why they have no verdict
 	for _, f := range all {
-		class := classes[2]
-		if f.kind.Timed() {
-			class = classes[0]
-		} else if f.Name == classes[1] {
-			class = classes[1]
-		}
-		counts[class][f.Verdict]++
+		counts[f.class()][f.Verdict]++
 		if f.Verdict == CannotTell && f.Low == nil {
 			if unclear[f.Why] == nil {
 				whys = append(whys, f.Why)
@@ -137,9 +130,9 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 			unclear[f.Why] = append(unclear[f.Why], f.cell.Model+" "+f.Operation.String()+" "+f.Name)
 		}
 	}
-	for _, class := range classes {
+	for _, class := range []string{ofClock, ofRequests, ofOthers} {
 		row := []document.Cell{{Text: class}}
-		if class == classes[2] {
+		if class == ofOthers {
 			row[0].Help = "rows scanned, rows, bytes, errors; not measured by the clock"
 		}
 		for _, v := range verdicts {
@@ -152,6 +145,19 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), nouns[why])+": "+why)
 		rest.Note(document.Plain, "Inconclusive", why+": "+strings.Join(unclear[why], ", "))
 	}
+}
+
+// Classes of metrics.
+const ofClock, ofRequests, ofOthers = "latency, rates", "requests", "other counters"
+
+func (f *Figure) class() string {
+	switch {
+	case f.kind.Timed():
+		return ofClock
+	case f.Name == ofRequests:
+		return ofRequests
+	}
+	return ofOthers
 }
 
 // sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are

@@ -166,9 +166,9 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 func (c *Cell) check(force bool) {
 	var timed [2]int
 	for side, trials := range c.trials {
-		invalid, reason := 0, ""
+		invalid, because := 0, ""
 		for i := range trials {
-			t := &trials[i]
+			t, reason := &trials[i], ""
 			if t.cell.Reason != nil {
 				reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
 			}
@@ -177,6 +177,7 @@ func (c *Cell) check(force bool) {
 			case v == results.Invalid:
 				invalid++
 				t.out = true
+				because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ":")
 			case c.Why == "":
 				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(cmp.Or(reason, "without a reason")))
 				c.broken = side == 1
@@ -184,7 +185,6 @@ func (c *Cell) check(force bool) {
 			c.short = c.short || t.cell.Offered != nil && !t.out && t.cell.Offered.Span < longTrial
 		}
 		if invalid > 0 {
-			because, _, _ := strings.Cut(cmp.Or(reason, "invalid"), ":")
 			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s left out of latency (%s)", invalid,
 				len(trials), sides[side], words.OneLine(because)))
 		}

@@ -3,9 +3,7 @@
 // made once, and each renderer writes all of it, or for a small terminal its most important columns.
 package document
 
-import (
-	"strings"
-)
+import "strings"
 
 // Document is a report.
 type Document struct {
