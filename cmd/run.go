@@ -109,8 +109,8 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if err := f.fitsSchema(c, name); err != nil {
-		return err
+	if err := c.Keyspace.Check(c.Workload, cmp.Or(f.textName, name)); err != nil {
+		return usage(err)
 	}
 	if f.mail != "" {
 		source, err := openMail(ctx, cmd.ErrOrStderr(), f.mail, f.mailLimit)

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/run"
 )
 
 // repeat takes the workload, models, engines and settings from the saved run that --from names. Flags that were
@@ -171,15 +169,4 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, w
 	}
 	f.set = append(sets, f.set...)
 	return known, nil
-}
-
-// fitsSchema checks what a workload says of a schema. A workload for mail says nothing.
-func (f *runFlags) fitsSchema(c *run.Config, file string) error {
-	if len(c.Workload.Patterns) == 0 {
-		return nil
-	}
-	if c.Keyspace == nil {
-		return usagef("workload %s is for the access patterns of a schema; name its file with --schema FILE", c.Workload.Name)
-	}
-	return usage(c.Keyspace.Check(c.Workload, cmp.Or(f.textName, file)))
 }

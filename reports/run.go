@@ -237,29 +237,25 @@ func (v *run) findings() document.Section {
 	if v.Sweep == nil || len(v.Sweep.Points) == 0 || len(v.Findings) == 0 {
 		return s
 	}
+	onDisk := func(engine, point string) float64 { // of the tables after the load, without the log; 0: unknown
+		for i := range v.Cells {
+			c := &v.Cells[i]
+			if c.Kind == results.KindSettle && c.Engine == engine && c.Point == point && c.Engines != nil {
+				return float64(max(0, c.Engines.DiskBytes-c.Engines.LogBytes))
+			}
+		}
+		return 0
+	}
 	first, last := v.Sweep.Points[0], v.Sweep.Points[len(v.Sweep.Points)-1]
-	for _, p := range last.Partitions {
-		i := slices.IndexFunc(first.Partitions, func(o results.Partition) bool {
-			return o.Engine == p.Engine && o.Model == p.Model
-		})
-		was, is := v.onDisk(p.Engine, first.Value), v.onDisk(p.Engine, last.Value)
+	for _, p := range last.Partitions { // of the one model
+		i := slices.IndexFunc(first.Partitions, func(o results.Partition) bool { return o.Engine == p.Engine })
+		was, is := onDisk(p.Engine, first.Value), onDisk(p.Engine, last.Value)
 		if i >= 0 && was > 0 && is > 0 {
 			s.Say(document.Plain, "size on "+p.Engine, fmt.Sprintf("forecast %s → %s, on disk %s → %s",
 				words.Size(first.Partitions[i].Files), words.Size(p.Files), words.Size(was), words.Size(is)))
 		}
 	}
 	return s
-}
-
-// onDisk are the bytes of the tables on an engine after the load of a point of the sweep, without the log; 0: unknown.
-func (v *run) onDisk(engine, point string) float64 {
-	for i := range v.Cells {
-		c := &v.Cells[i]
-		if c.Kind == results.KindSettle && c.Engine == engine && c.Point == point && c.Engines != nil {
-			return float64(max(0, c.Engines.DiskBytes-c.Engines.LogBytes))
-		}
-	}
-	return 0
 }
 
 // setup says how the run was made.

@@ -239,16 +239,16 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}
 	if e, ok := f["population"]; ok {
-		keys, ofSchema := strict.KeysOf(e.Value), len(d.w.Patterns) > 0
-		rows := slices.Contains(keys, "rows")
-		switch {
-		case !ofSchema && rows:
+		keys, why := strict.KeysOf(e.Value), ""
+		switch rows := slices.Contains(keys, "rows"); {
+		case len(d.w.Patterns) == 0 && rows:
+			why = "rows, which are for the access patterns of a schema; name its file with --schema FILE"
+		case len(d.w.Patterns) > 0 && !rows && slices.Contains(keys, "users"):
+			why = "users, so the workload is for mail; leave the schema out, or write {rows: 10000}"
+		}
+		if why != "" {
 			d.Errs = nil // the names of patterns are unknown for the same reason
-			d.Fail(e.Value, "population has rows, which are for the access patterns of a schema; name its file with --schema FILE")
-			return nil
-		case ofSchema && !rows && slices.Contains(keys, "users"):
-			d.Errs = nil
-			d.Fail(e.Value, "population has users, so the workload is for mail; leave the schema out, or write {rows: 10000}")
+			d.Fail(e.Value, "population has %s", why)
 			return nil
 		}
 	}

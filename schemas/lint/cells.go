@@ -163,7 +163,7 @@ var cellRules = []*Rule{{
 func unnumbered(t *schemas.Table, c *schemas.Column) bool {
 	blob := c.Type.Kind == schemas.Blob || c.Type.Collection() && c.Type.Elem.Kind == schemas.Blob
 	return blob && c.Role != schemas.Partition && c.Role != schemas.Clustering && len(t.Rows) == 0 && !namesSmall(c) &&
-		!slices.ContainsFunc(t.Key(), func(k *schemas.Column) bool { return serves(t, k, schemas.Chunk) })
+		!slices.ContainsFunc(t.Key(), func(k *schemas.Column) bool { return Serves(t, k, schemas.Chunk) })
 }
 
 // namesSmall guesses by its name whether a blob is an identifier, a hash, a key or another short value.

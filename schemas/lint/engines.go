@@ -144,7 +144,7 @@ var hotRules = []*Rule{{
 	ID: "hot-partition-key", Severity: Warning, Engines: []string{cassandra, oracle},
 	run: ofTables(func(c *checker, t *schemas.Table) {
 		spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
-			return !fewValues(col) && !serves(t, col, schemas.Bucket)
+			return !fewValues(col) && !Serves(t, col, schemas.Bucket)
 		})
 		switch fixed := c.fixed(t); {
 		case t.Parent != nil || len(t.Clustering) == 0:
@@ -216,11 +216,11 @@ func fewValues(c *schemas.Column) bool {
 
 // rises reports whether values of a key column are made in ascending order.
 func rises(t *schemas.Table, c *schemas.Column) bool {
-	if serves(t, c, schemas.Salt) {
+	if Serves(t, c, schemas.Salt) {
 		return false
 	}
 	rising := []schemas.Kind{schemas.TimeUUID, schemas.Timestamp, schemas.Bigint, schemas.Int}
-	return serves(t, c, schemas.Bucket) || slices.Contains(rising, c.Type.Kind)
+	return Serves(t, c, schemas.Bucket) || slices.Contains(rising, c.Type.Kind)
 }
 
 // Numbers are the sizes of a schema's data with the mail of a workload, and the shares

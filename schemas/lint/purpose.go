@@ -35,7 +35,7 @@ func guesses(s *schemas.Schema) []Guess {
 			for _, p := range schemas.Purposes {
 				_, says := t.Purposes[p]
 				needless := p == schemas.Chunk && len(t.Rows) > 0 // they say what is in pieces
-				if !says && !needless && serves(t, c, p) {
+				if !says && !needless && Serves(t, c, p) {
 					all = append(all, Guess{t.Name, c.Name, p.String(), c.Pos.Line, c.Type.String(), c.Pos})
 				}
 			}
@@ -52,9 +52,9 @@ func ownKey(t *schemas.Table) []*schemas.Column {
 	return t.Clustering[t.Inherited:]
 }
 
-// serves reports whether a key column has a purpose. The table that has the column of
+// Serves reports whether a key column has a purpose. The table that has the column of
 // its own says so; else its name and type do.
-func serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
+func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 	for ; t != nil; t = t.Parent {
 		if cs, says := t.Purposes[p]; says {
 			return slices.Contains(cs, c)
@@ -182,7 +182,7 @@ func (c *checker) ends(t *schemas.Table) bool {
 		return true
 	}
 	return c.expires(t) || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
-		return serves(t, c, schemas.Bucket) || serves(t, c, schemas.Chunk)
+		return Serves(t, c, schemas.Bucket) || Serves(t, c, schemas.Chunk)
 	})
 }
 
@@ -227,7 +227,7 @@ func growing(t *schemas.Table, from int) *schemas.Column {
 	}
 	one := false // the clustering columns before c name one message
 	for i, c := range t.Clustering {
-		if serves(t, c, schemas.Chunk) {
+		if Serves(t, c, schemas.Chunk) {
 			continue
 		}
 		switch c.Type.Kind {

@@ -12,15 +12,19 @@ package keyspace
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -61,20 +65,11 @@ const (
 // whole is the name of the pattern that reads a whole partition of a table.
 func whole(table string) string { return "partition_" + strings.ReplaceAll(table, ".", "_") }
 
-// Of makes a schema, which the caller no longer uses, the keyspace of a run. Columns that lint takes for buckets are
-// buckets.
+// Of makes a schema, which the caller no longer uses, the keyspace of a run.
 func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 	report, err := lint.Check(s, lint.Options{AllowUnread: true, Facts: drivers.FactsOf(engines, s)})
 	if err != nil {
 		return nil, err
-	}
-	for _, g := range report.Guesses {
-		if t := s.Table(g.Table); g.Purpose == schemas.Bucket.String() {
-			if t.Purposes == nil {
-				t.Purposes = map[schemas.Purpose][]*schemas.Column{}
-			}
-			t.Purposes[schemas.Bucket] = append(t.Purposes[schemas.Bucket], t.Column(g.Column))
-		}
 	}
 	k := &Keyspace{Schema: s, shapes: map[*schemas.Table]shape{}}
 	for _, t := range s.Tables {
@@ -103,24 +98,6 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 		words.Thousands(k.Rows), DefaultPartitions)
 	k.probes = k.probesOf(report)
 	return k, nil
-}
-
-// For returns the model for a workload whose largest table has so many rows after the load. Its schema has the rows
-// that a forecast needs.
-func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
-	return models.Model{
-		Name: k.Schema.Name,
-		Doc:  "the access patterns of " + k.Schema.File,
-		Schema: func() (*schemas.Schema, error) {
-			for _, t := range k.tables(w, rows) {
-				t.Rows = t.expected()
-			}
-			return k.Schema, nil
-		},
-		Bind: func(_ context.Context, p *drivers.Prepared, _ models.Options) (models.Bound, error) {
-			return k.bind(p, w, rows)
-		},
-	}
 }
 
 // portable takes what only CQL has out of the schema, and what is of no use to a run.
@@ -218,13 +195,10 @@ func (k *Keyspace) add(t *schemas.Table) {
 // Kinds is the workload's section patterns, for --set: the operations and, to prove findings, the reads of whole
 // partitions.
 func (k *Keyspace) Kinds(prove bool) string {
-	all := map[string]string{}
+	all, kind := map[string]string{}, map[bool]string{true: "read", false: "write"}
 	for _, p := range k.Schema.Patterns {
 		if slices.Contains(k.Patterns, p) || prove && p.Name == whole(p.Table.Name) {
-			all[p.Name] = "write"
-			if p.Kind.Reads() {
-				all[p.Name] = "read"
-			}
+			all[p.Name] = kind[p.Kind.Reads()]
 		}
 	}
 	return "patterns=" + flow(all)
@@ -271,13 +245,16 @@ phases:
 `, k.Schema.Name, k.Rows, flow(mix))
 }
 
-// Check returns an error if a workload, which is in a file, has a pattern that the schema does not have, or values of a
-// column.
+// Check returns an error if a workload, which is in a file, has patterns or values of columns that the schema does not
+// have. A workload for mail has none of both. Without a schema, k is nil.
 func (k *Keyspace) Check(w *workloads.Workload, file string) error {
+	if k == nil && len(w.Patterns)+len(w.Values) > 0 {
+		return fmt.Errorf("workload %s is for the access patterns of a schema; name its file with --schema FILE", w.Name)
+	}
 	for _, p := range w.Patterns {
 		if k.Schema.Pattern(p.Name) == nil {
-			known := schemas.Names(k.Patterns)
-			return fmt.Errorf("%s: schema %s: %w", file, k.Schema.File, strict.Unknown("pattern", p.Name, known...))
+			unknown := strict.Unknown("pattern", p.Name, schemas.Names(k.Patterns)...)
+			return fmt.Errorf("%s: schema %s: %w", file, k.Schema.File, unknown)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Values)) {
@@ -296,4 +273,195 @@ func (k *Keyspace) Check(w *workloads.Workload, file string) error {
 		}
 	}
 	return nil
+}
+
+// bound is the keyspace on a store.
+type bound struct {
+	*Keyspace
+	tables     map[string]*table
+	statements []drivers.Statement // of the operations; nil: the engine cannot run it
+	count      uint64              // rows of the largest table after the load
+	loaded     atomic.Uint64
+	versions   atomic.Uint64 // of values that updates write
+}
+
+// For returns the model for a workload whose largest table has so many rows after the load. Its schema has the rows
+// that a forecast needs.
+func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
+	schema := func() (*schemas.Schema, error) {
+		for _, t := range k.tables(w, rows) {
+			t.Rows = t.expected()
+		}
+		return k.Schema, nil
+	}
+	bind := func(_ context.Context, p *drivers.Prepared, _ models.Options) (models.Bound, error) {
+		b := &bound{Keyspace: k, tables: k.tables(w, rows), count: uint64(rows)}
+		for _, o := range k.Schema.Patterns {
+			if _, name, loads := strings.Cut(o.Name, ":"); loads {
+				statement, err := p.Get(o.Name)
+				if err != nil {
+					return nil, fmt.Errorf("load rows: %w", err)
+				}
+				b.tables[name].loads = append(b.tables[name].loads, statement)
+			}
+		}
+		for _, o := range w.Patterns {
+			statement, err := p.Get(o.Name)
+			if err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+				return nil, err
+			}
+			b.statements = append(b.statements, statement)
+		}
+		return b, nil
+	}
+	return models.Model{Name: k.Schema.Name, Doc: "the access patterns of " + k.Schema.File, Schema: schema, Bind: bind}
+}
+
+// inserts reports whether a pattern writes new rows: a put of the most columns that any put of its table has, or one
+// if the row is absent. Others change rows.
+func (k *Keyspace) inserts(p *schemas.Pattern) bool {
+	if p.Kind != schemas.Put && p.Kind != schemas.PutIf || p.Static {
+		return false
+	}
+	return p.Absent || !slices.ContainsFunc(k.Patterns, func(o *schemas.Pattern) bool {
+		return o.Kind == schemas.Put && !o.Static && o.Table.Name == p.Table.Name && len(o.Columns) > len(p.Columns)
+	}) && len(p.If) == 0 && !p.Present
+}
+
+// Mailbox implements models.Bound.
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox { return &mailbox{bound: b, s: s} }
+
+// mailbox runs patterns on one session.
+type mailbox struct {
+	models.Mailbox // none: a workload of patterns has no mail operations
+	*bound
+	s    drivers.Session
+	at   drivers.Statement // prepared, with its calls: one, or those of the parts of a batch
+	call []drivers.Call
+}
+
+var _ models.Runner = (*mailbox)(nil)
+
+// Runs implements models.Runner.
+func (b *bound) Runs(pattern int) bool { return b.statements[pattern] != nil }
+
+// Prepare implements models.Runner.
+func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
+	m.at, m.call = m.statements[i], m.call[:0]
+	p := m.at.Pattern() // the fallback, if it runs
+	parts := p.Parts
+	if p.Kind != schemas.Batch {
+		parts = []schemas.Part{{Pattern: p}}
+	}
+	for n, part := range parts {
+		times := 1
+		if part.Each != "" {
+			times = items
+		}
+		for range times {
+			args, ok := m.arguments(part.Pattern, pick, limit, items)
+			if !ok {
+				return false
+			}
+			m.call = append(m.call, drivers.Call{Part: n, Args: args})
+		}
+	}
+	return true
+}
+
+// arguments are those of a pattern about one row. A delete takes the row that its table's order has first, the oldest
+// or the newest that was loaded, so that what reads find first is deleted; one of more rows takes them from one
+// partition, so that the others stay.
+func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
+	t := m.tables[p.Table.Name]
+	first, cut, next, loaded := t.first.Load(), t.cut.Load(), t.next.Load(), t.loaded.Load()
+	if m.inserts(p) {
+		return t.args(p, t.next.Add(1)-1, 0, limit, items), true
+	}
+	if next <= first+cut {
+		return nil, false
+	}
+	row := next - 1 - uint64(pick(int(next-first-cut)))
+	if row < loaded {
+		row -= cut
+	}
+	if by := t.of(t.Partition[0]); by.Access.Theta > 0 { // one near it, of a partition that is used more
+		among := cmp.Or(t.partitions, next)
+		if row = row - row%among + by.choose(row, min(among, next)); row >= next {
+			row -= among
+		}
+	}
+	switch one := p.Scope == schemas.ScopeRow || t.partitions == 0; {
+	case p.Kind != schemas.Delete:
+	case !one:
+		row -= row % t.partitions
+	case len(t.Clustering) > 0 && t.Clustering[0].Desc && first+cut < loaded:
+		row = loaded - t.cut.Add(1)
+	default:
+		row = t.first.Add(1) - 1
+	}
+	version := uint64(0)
+	if !p.Kind.Reads() {
+		version = m.versions.Add(1)
+	}
+	return t.args(p, row, version, limit, items), true
+}
+
+// Run implements models.Runner.
+func (m *mailbox) Run(ctx context.Context) error {
+	switch kind := m.at.Pattern().Kind; {
+	case kind == schemas.Batch:
+		if err := m.s.Batch(ctx, m.at, m.call); !errors.Is(err, drivers.ErrNotApplied) {
+			return err
+		}
+		return nil
+	case !kind.Reads():
+		_, err := m.s.Write(ctx, m.at, m.call[0].Args)
+		return err
+	}
+	rows := 0
+	err := m.s.Read(ctx, m.at, m.call[0].Args, func([]drivers.Value) error { rows++; return nil })
+	if err != nil || rows > 0 {
+		return err
+	}
+	return models.ErrNotFound
+}
+
+// Deliver implements models.Mailbox: the next row of each table.
+func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Folder, handles []models.Handle) error {
+	n := m.loaded.Add(1) - 1
+	for _, of := range m.Schema.Tables {
+		t := m.tables[of.Name]
+		for k := n * t.count / m.count; k < (n+1)*t.count/m.count; k++ {
+			if err := m.load(ctx, t, k); err != nil {
+				return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
+			}
+			t.next.Add(1)
+			t.loaded.Add(1)
+		}
+	}
+	binary.BigEndian.PutUint64(handles[0][:], n+1)
+	return nil
+}
+
+// load writes row k of a table, and with the first row of a partition its static columns.
+func (m *mailbox) load(ctx context.Context, t *table, k uint64) error {
+	for _, st := range t.loads {
+		if st.Pattern().Static && t.partitions > 0 && k >= t.partitions {
+			continue
+		}
+		if _, err := m.s.Write(ctx, st, t.args(st.Pattern(), k, 0, 0, 0)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CreateUser implements models.Mailbox: there is one user, whose inbox is the keyspace.
+func (m *mailbox) CreateUser(_ context.Context, address string, folders []string) (*models.Account, error) {
+	a := &models.Account{Address: address}
+	for _, name := range folders {
+		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a})
+	}
+	return a, nil
 }

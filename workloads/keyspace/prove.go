@@ -2,10 +2,10 @@ package keyspace
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -116,9 +116,12 @@ func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 			p.why = "its cost grows with nodes, and this run changes rows only"
 		case shows == byPart:
 			p.op = whole(f.Table)
-		case shows == bySize:
-			p.sized = sizedBy(&f, t)
-			sized := func(c *schemas.Column) bool { return slices.Contains(p.sized, c) }
+		case shows == bySize: // of the collections or the contents of the table that it names, or of all
+			sized := func(c *schemas.Column) bool {
+				named := f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)
+				return named && schemas.Sized(c) && strings.HasPrefix(f.Rule.ID, "collection") == c.Type.Collection()
+			}
+			p.sized = slices.DeleteFunc(slices.Clone(t.Columns), func(c *schemas.Column) bool { return !sized(c) })
 			p.op = find(func(o *schemas.Pattern) bool { return o.Kind.Reads() && slices.ContainsFunc(o.Columns, sized) })
 		case shows == byDeletes:
 			p.deletes = find(func(o *schemas.Pattern) bool { return o.Kind == schemas.Delete && o.Scope == schemas.ScopeRow })
@@ -131,14 +134,6 @@ func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
 		all = append(all, p)
 	}
 	return all
-}
-
-// sizedBy are the columns of a table whose size a finding is about: collections, or contents.
-func sizedBy(f *lint.Finding, t *schemas.Table) []*schemas.Column {
-	return slices.DeleteFunc(slices.Clone(t.Columns), func(c *schemas.Column) bool {
-		named := f.Part == "" || slices.Contains(strings.Split(f.Part, ", "), c.Name)
-		return !named || !schemas.Sized(c) || strings.HasPrefix(f.Rule.ID, "collection") != c.Type.Collection()
-	})
 }
 
 // Unproven is a line for each finding of a schema of which a run shows none.
@@ -156,14 +151,11 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 	if small := max(100, k.Rows/proveFactor); rows == "" {
 		rows = fmt.Sprintf("population.rows=%d,%d", small, proveFactor*small)
 	}
-	levels := []int{}
+	var levels []int
 	list, ok := strings.CutPrefix(rows, "population.rows=")
-	for n := range strings.SplitSeq(list, ",") {
-		level, err := strconv.Atoi(n)
-		ok = ok && err == nil && level > slices.Max(append(levels, 0))
-		levels = append(levels, level)
-	}
-	if !ok || len(levels) < 2 {
+	err := json.Unmarshal([]byte("["+list+"]"), &levels)
+	ascending := slices.Compact(slices.Sorted(slices.Values(levels)))
+	if !ok || err != nil || len(levels) < 2 || levels[0] < 1 || !slices.Equal(levels, ascending) {
 		return "", fmt.Errorf("%q: --prove sweeps rows; expected population.rows=N,N,…, each larger than the one before, "+
 			"such as population.rows=1000,10000", rows)
 	}
@@ -236,18 +228,28 @@ trials: {count: 1}
 `, k.Schema.Name, levels[0], flow(values), 10*len(mixes[provePhase]), phases, sweep), nil
 }
 
-// measured is what an operation cost at a point of the sweep.
-type measured struct {
-	rows int // of the largest table
-	results.Op
+// Findings are for each finding of lint and each engine whether the run has shown it.
+func (k *Keyspace) Findings(engines []string, r *results.Run) (all []results.Finding) {
+	for _, engine := range engines {
+		for i := range k.probes {
+			p, f := &k.probes[i], &k.probes[i].finding
+			verdict, measured := p.verdict(r, engine)
+			all = append(all, results.Finding{
+				Rule: f.Rule.ID, Where: cmp.Or(f.Pattern, f.Table), Engine: engine, Predicted: f.Message,
+				Verdict: verdict, Measured: measured,
+			})
+		}
+	}
+	return all
 }
 
-// at is what the operation of a probe cost on an engine at each point, in their order, or in the phases of the last.
-func (p *probe) at(r *results.Run, engine string) (all []measured) {
+// verdict says whether a run confirms the finding on an engine, and with which numbers: of the first and the last point
+// of the sweep, or of the two phases of the last.
+func (p *probe) verdict(r *results.Run, engine string) (verdict, measured string) {
 	if p.shows == nil {
-		return nil
+		return "not shown", p.why
 	}
-	points := r.Sweep.Points
+	points, rows, ops := r.Sweep.Points, []int{}, []results.Op{}
 	if p.shows.after != "" {
 		points = points[len(points)-1:]
 	}
@@ -256,49 +258,26 @@ func (p *probe) at(r *results.Run, engine string) (all []measured) {
 			c := &r.Cells[i]
 			if op := c.Ops[p.op]; c.Engine == engine && c.Point == point.Value && op.Count > 0 &&
 				(c.Phase == provePhase || c.Phase == p.shows.after) {
-				all = append(all, measured{point.Messages, op})
+				rows, ops = append(rows, point.Messages), append(ops, op)
 			}
 		}
 	}
-	return all
-}
-
-// verdict says whether the measurement confirms the finding, and with which numbers.
-func (p *probe) verdict(at []measured) (verdict, why string) {
-	switch {
-	case p.shows == nil:
-		return "not shown", p.why
-	case len(at) < 2 || p.shows.after == "" && at[0].rows == at[len(at)-1].rows:
+	n := len(ops) - 1
+	if n < 1 || p.shows.after == "" && rows[0] == rows[n] {
 		return "not measured", "no operation succeeded at each point"
 	}
-	first, last := at[0], at[len(at)-1]
-	was, is := p.shows.of(&first.Op), p.shows.of(&last.Op)
-	more, times := float64(last.rows)/float64(first.rows), is/max(was, 1e-9)
+	was, is := p.shows.of(&ops[0]), p.shows.of(&ops[n])
+	more, times := float64(rows[n])/float64(rows[0]), is/max(was, 1e-9)
 	if p.shows.after != "" {
 		more = proveFactor
 	}
 	number := func(n float64) string { return fmt.Sprintf("%.3g", n) }
 	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
 		"{times}", number(times), "{more}", number(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
-		"{first}", words.Duration(took(&first.Op)), "{last}", words.Duration(took(&last.Op)),
+		"{first}", words.Duration(took(&ops[0])), "{last}", words.Duration(took(&ops[n])),
 	).Replace(p.shows.says)
 	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {
 		return "confirmed", says
 	}
-	return "not seen", fmt.Sprintf("up to %s %s, %s", words.Thousands(last.rows), p.unit, says)
-}
-
-// Findings are for each finding of lint and each engine whether the run has shown it.
-func (k *Keyspace) Findings(engines []string, r *results.Run) (all []results.Finding) {
-	for _, engine := range engines {
-		for _, p := range k.probes {
-			one := results.Finding{
-				Rule: p.finding.Rule.ID, Where: cmp.Or(p.finding.Pattern, p.finding.Table), Engine: engine,
-				Predicted: p.finding.Message,
-			}
-			one.Verdict, one.Measured = p.verdict(p.at(r, engine))
-			all = append(all, one)
-		}
-	}
-	return all
+	return "not seen", fmt.Sprintf("up to %s %s, %s", words.Thousands(rows[n]), p.unit, says)
 }

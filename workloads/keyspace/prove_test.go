@@ -1,6 +1,7 @@
 package keyspace
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,10 +14,17 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
+// measured is what an operation cost at a number of rows.
+type measured struct {
+	rows int
+	results.Op
+}
+
 // TestProof has a line for each way in which cost shows a finding.
 func TestProof(t *testing.T) {
 	at := func(rows int, scanned, given, bytes, ms float64) measured {
 		return measured{rows, results.Op{
+			Count: 1,
 			Store: results.StoreCost{RowsExamined: &scanned, RowsRead: given, BytesRead: bytes},
 			Times: results.Times{Service: results.Latency{P50: int64(ms * 1e6)}},
 		}}
@@ -77,7 +85,21 @@ func TestProof(t *testing.T) {
 		{nil, nil, "not shown: why"},
 	} {
 		p := probe{finding: lint.Finding{Table: "t"}, op: "page", shows: tc.shows, unit: "orders", why: "why"}
-		if verdict, measured := p.verdict(tc.at); verdict+": "+measured != tc.want {
+		r := &results.Run{Sweep: &results.Sweep{}}
+		for i, m := range tc.at {
+			point, phase := fmt.Sprint(m.rows), provePhase
+			if i > 0 && tc.shows.after != "" {
+				phase = tc.shows.after
+			}
+			if i == 0 || m.rows != tc.at[0].rows {
+				r.Sweep.Points = append(r.Sweep.Points, results.SweepPoint{Value: point, Messages: m.rows})
+			}
+			for engine, op := range map[string]results.Op{"e": m.Op, "other": {Count: 1}} {
+				key := results.Key{Engine: engine, Point: point, Phase: phase}
+				r.Cells = append(r.Cells, results.Cell{Key: key, Ops: map[string]results.Op{"page": op}})
+			}
+		}
+		if verdict, measured := p.verdict(r, "e"); verdict+": "+measured != tc.want {
 			t.Errorf("%s: %s\nwant %s", verdict, measured, tc.want)
 		}
 	}

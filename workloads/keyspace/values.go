@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/random"
@@ -25,6 +26,7 @@ type shape struct {
 	partitions uint64        // 0: each row is a partition
 	step       time.Duration // between two rows of a partition
 	period     time.Duration // of a bucket; 0: it has none
+	buckets    map[*schemas.Column]time.Duration
 	sizes      map[*schemas.Column]strict.Size
 }
 
@@ -78,19 +80,29 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const day = 24 * time.Hour
 
-// shapeOf is the shape of a table, whose types are still those of the file.
+// shapeOf is the shape of a table, whose types are still those of the file. A bucket is as long as its name says, or a
+// day.
 func shapeOf(t *schemas.Table) shape {
-	s := shape{step: day / rowsOfBucket, sizes: map[*schemas.Column]strict.Size{}}
+	s := shape{
+		step: day / rowsOfBucket, buckets: map[*schemas.Column]time.Duration{}, sizes: map[*schemas.Column]strict.Size{},
+	}
 	if len(t.Clustering) > 0 {
 		s.partitions = DefaultPartitions
 	}
-	buckets := t.Purposes[schemas.Bucket]
-	for i, c := range buckets {
-		if p := periodOf(c); i == 0 || p < s.period {
-			s.period, s.step = p, p/rowsOfBucket
+	for _, c := range t.Key() {
+		if !lint.Serves(t, c, schemas.Bucket) {
+			continue
+		}
+		named := func(period string) bool { return strings.Contains(strings.ToLower(c.Name), period) }
+		s.buckets[c] = day
+		if i := slices.IndexFunc(schemas.Periods, named); i >= 0 {
+			s.buckets[c] = lengthOf(schemas.Periods[i])
+		}
+		if length := s.buckets[c]; len(s.buckets) == 1 || length < s.period {
+			s.period, s.step = length, length/rowsOfBucket
 		}
 	}
-	if len(buckets) == len(t.Partition) { // what happens at a time is in one partition
+	if len(s.buckets) == len(t.Partition) { // what happens at a time is in one partition
 		s.partitions, s.step = 1, s.period/time.Duration(day/time.Millisecond)
 	}
 	for _, r := range t.Rows {
@@ -99,7 +111,12 @@ func shapeOf(t *schemas.Table) shape {
 			if size.Cells != nil {
 				sum = size.Cells
 			}
-			s.sizes[size.Column] += strict.Size(sum.Value(usual))
+			s.sizes[size.Column] += strict.Size(sum.Value(func(quantity string) float64 {
+				if schemas.Content[quantity] != "" { // of a message, as the schema is for mail
+					return contentSize
+				}
+				return defaultSize
+			}))
 		}
 		g := r.Growth
 		if g == nil || r.Static {
@@ -109,7 +126,7 @@ func shapeOf(t *schemas.Table) shape {
 		if g.Of > 0 && s.partitions > 1 {
 			s.partitions = uint64(g.Of)
 		}
-		if len(buckets) > 0 && g.Every != "" && g.Per > 0 {
+		if len(s.buckets) > 0 && g.Every != "" && g.Per > 0 {
 			s.period = lengthOf(g.Every)
 			s.step = min(s.period, time.Duration(float64(lengthOf(g.Unit))*float64(max(1, g.Of))/float64(g.Per)))
 		}
@@ -124,27 +141,9 @@ func shapeOf(t *schemas.Table) shape {
 	return s
 }
 
-// usual is the size of a part of a message, in the rows of a schema that is for mail.
-func usual(quantity string) float64 {
-	if schemas.Content[quantity] != "" {
-		return contentSize
-	}
-	return defaultSize
-}
-
 // lengthOf is how long one of schemas.Periods is.
 func lengthOf(period string) time.Duration {
 	return time.Duration(schemas.Years(period) * float64(365*day)).Round(time.Second)
-}
-
-// periodOf is how long a bucket is by the name of its column: a day, unless the name has another period.
-func periodOf(c *schemas.Column) time.Duration {
-	for _, word := range schemas.Periods {
-		if strings.Contains(strings.ToLower(c.Name), word) {
-			return lengthOf(word)
-		}
-	}
-	return day
 }
 
 // tables are the tables of the keyspace for a workload, each with its rule for values. The largest has so many rows.
@@ -189,7 +188,7 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 		return slices.ContainsFunc(x.Columns, func(xc schemas.IndexColumn) bool { return xc.Column == c })
 	})
 	switch {
-	case slices.Contains(t.Purposes[schemas.Bucket], c):
+	case t.buckets[c] > 0:
 		v.kind = byBucket
 	case c.Role == schemas.Partition || c.Role == schemas.Static:
 		v.kind = byPartition
@@ -271,6 +270,84 @@ func (t *table) expected() []*schemas.Rows {
 	return []*schemas.Rows{r}
 }
 
+// deepPages is of how many pages one begins in the middle of its partition. The others are first pages.
+const deepPages = 5
+
+// args are the arguments of a pattern about row k.
+func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (args []drivers.Value) {
+	add := func(k, version uint64, cs ...*schemas.Column) {
+		for _, c := range cs {
+			args = append(args, t.of(c).value(k, version))
+		}
+	}
+	add(k, 0, p.By...)
+	if p.In != nil { // in the rows before it: of other partitions or, with the partition in By, of the same
+		step := uint64(1)
+		if len(p.By) > 0 {
+			step = t.stride()
+		}
+		var keys []drivers.Value
+		for n := uint64(0); n == 0 || n < uint64(items) && k >= t.first.Load()+n*step; n++ {
+			if v := t.of(p.In).value(k-n*step, 0); !slices.ContainsFunc(keys, v.Equal) {
+				keys = append(keys, v)
+			}
+		}
+		args = append(args, drivers.ListOf(keys))
+	}
+	if p.Element != nil {
+		args = append(args, element(*p.Element.Type.Key, t.of(p.Element).seed, 0))
+	}
+	add(k, 0, p.Filter...)
+	for end, b := range []*schemas.Bound{p.From, p.To} { // the row limit rows before it in its partition, and row k
+		if b != nil {
+			add(t.of(b.Column).sorted(k-min(k/t.stride(), uint64(limit))*t.stride(), k)[end], 0, b.Column)
+		}
+	}
+	if k >= t.first.Load()+t.stride() && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
+		begins := 0
+		if p.After[0].Desc != p.Reverse {
+			begins = 1
+		}
+		add(t.of(p.After[0]).sorted(k-t.stride(), k)[begins], 0, p.After...) // at least the other of the two follows
+	} else {
+		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
+	}
+	if p.LimitArg {
+		args = append(args, drivers.Bigint(int64(limit)))
+	}
+	for _, c := range p.Columns {
+		one := t.of(c)
+		switch p.Kind {
+		case schemas.Append: // a new element, so the collection grows
+			args = append(args, drivers.ListOf([]drivers.Value{element(*c.Type.Elem, one.seed, hash(0, 0, version))}))
+		case schemas.Remove:
+			args = append(args, drivers.ListOf([]drivers.Value{element(*c.Type.Elem, one.seed, one.number(k, 0))}))
+		case schemas.Add:
+			args = append(args, drivers.Number(c.Type.Kind, 1))
+		case schemas.Put, schemas.PutIf:
+			add(k, version, c)
+		}
+	}
+	add(k, 0, p.If...)
+	return args
+}
+
+// of is the rule for a column, which may be that of another parse of the schema.
+func (t *table) of(c *schemas.Column) *column {
+	return t.columns[slices.IndexFunc(t.columns, func(o *column) bool { return o.Name == c.Name })]
+}
+
+// stride is from a row to the next one of its partition.
+func (t *table) stride() uint64 { return max(1, t.partitions) }
+
+// sorted are two rows, of which a is older, in the order of a column.
+func (c *column) sorted(a, b uint64) [2]uint64 {
+	if c.Type.Kind != schemas.TimeUUID && c.value(a, 0).Compare(c.value(b, 0)) > 0 {
+		return [2]uint64{b, a}
+	}
+	return [2]uint64{a, b}
+}
+
 // number is the number of the column's value in row k. Version distinguishes the values that a row has one after
 // another.
 func (c *column) number(k, version uint64) uint64 {
@@ -324,40 +401,35 @@ func (t *table) at(k uint64) time.Time {
 	return epoch.Add(time.Duration(k/p)*t.step + time.Duration(k%p)*t.step/time.Duration(p))
 }
 
-// value is the column's value in row k, in memory of its own.
+// value is the column's value in row k, in memory of its own. A bucket is that of the row's time: when it begins or, as
+// a number, how many periods that is after 1970.
 func (c *column) value(k, version uint64) drivers.Value {
-	n := c.number(k, version)
-	switch kind := c.Type.Kind; {
+	n, at := c.number(k, version), c.of.at(k)
+	switch ofRow := c.kind == byRow || c.kind == changing; {
 	case c.refers != nil:
 		return c.refers.value(n, 0)
 	case c.kind == byBucket:
-		return c.bucket(k)
-	case kind == schemas.Timestamp && (c.kind == byRow || c.kind == changing):
-		return drivers.Timestamp(c.of.at(k).UnixMicro())
-	case kind == schemas.TimeUUID && (c.kind == byRow || c.kind == changing):
-		return timeUUID(c.of.at(k), k)
+		length := c.of.buckets[c.Column]
+		bucket := at.Sub(epoch) / length
+		if c.Distinct > 0 {
+			bucket %= time.Duration(c.Distinct)
+		}
+		switch at = epoch.Add(bucket * length); c.Type.Kind {
+		case schemas.Timestamp:
+			return drivers.Timestamp(at.UnixMicro())
+		case schemas.Int, schemas.Bigint:
+			return drivers.Number(c.Type.Kind, at.Unix()/int64(length/time.Second))
+		}
+		return drivers.Text(at.Format("2006-01-02T15:04"))
+	case c.Type.Kind == schemas.Timestamp && ofRow:
+		return drivers.Timestamp(at.UnixMicro())
+	case c.Type.Kind == schemas.TimeUUID && ofRow:
+		return timeUUID(at, k)
 	}
 	return scalar(c.Type, c.seed, n, c.Size)
 }
 
-// bucket is the bucket of the time of row k: when it begins or, as a number, how many periods that is after 1970.
-func (c *column) bucket(k uint64) drivers.Value {
-	length := periodOf(c.Column)
-	n := c.of.at(k).Sub(epoch) / length
-	if c.Distinct > 0 {
-		n %= time.Duration(c.Distinct)
-	}
-	begins := epoch.Add(n * length)
-	switch c.Type.Kind {
-	case schemas.Timestamp:
-		return drivers.Timestamp(begins.UnixMicro())
-	case schemas.Int, schemas.Bigint:
-		return drivers.Number(c.Type.Kind, begins.Unix()/int64(length/time.Second))
-	}
-	return drivers.Text(begins.Format("2006-01-02T15:04"))
-}
-
-// scalar is value n of a domain, of a size that is drawn: bytes, or elements of a collection.
+// scalar is value n of a domain, of a size that is drawn: bytes, or elements of a collection, in ascending order.
 func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
 	var draws random.Rand
 	draws.Seed(seed, 0, n)
@@ -376,11 +448,22 @@ func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
 		u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
 		return drivers.UUID(u)
 	case schemas.Set, schemas.List, schemas.Map:
-		return collection(t, seed, n, uint64(size.Draw(&draws)))
+		var elems []drivers.Value
+		for i := range uint64(size.Draw(&draws)) {
+			if t.Kind == schemas.Map {
+				elems = append(elems, element(*t.Key, seed, i))
+			}
+			elems = append(elems, element(*t.Elem, seed, n+i))
+		}
+		if t.Kind == schemas.Set {
+			slices.SortFunc(elems, drivers.Value.Compare)
+			elems = slices.CompactFunc(elems, drivers.Value.Equal)
+		}
+		return drivers.Collection(t.Kind, elems)
 	case schemas.TimeUUID:
 		return timeUUID(at, n)
 	case schemas.Timestamp:
-		return drivers.Timestamp(at.UnixMicro())
+		n = uint64(at.UnixMicro())
 	case schemas.Int:
 		n &= math.MaxInt32
 	case schemas.Boolean:
@@ -389,25 +472,6 @@ func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
 		n = 1
 	}
 	return drivers.Number(t.Kind, int64(n&math.MaxInt64))
-}
-
-// collection has so many elements, in ascending order.
-func collection(t schemas.Type, seed, n, size uint64) drivers.Value {
-	var elems []drivers.Value
-	for i := range size {
-		if t.Kind == schemas.Map {
-			elems = append(elems, element(*t.Key, seed, i))
-		}
-		elems = append(elems, element(*t.Elem, seed, n+i))
-	}
-	switch t.Kind {
-	case schemas.Map:
-		return drivers.MapOf(elems)
-	case schemas.List:
-		return drivers.ListOf(elems)
-	}
-	slices.SortFunc(elems, drivers.Value.Compare)
-	return drivers.SetOf(slices.CompactFunc(elems, drivers.Value.Equal))
 }
 
 // element is element n of a collection, or key n of a map.
