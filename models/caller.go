@@ -243,24 +243,11 @@ func (a *Arena) Value(v drivers.Value) drivers.Value {
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:
 		return drivers.Bytes(v.Kind(), a.Bytes(v.Raw()))
-	case schemas.Set:
-		return drivers.SetOf(a.Values(v.Elems()))
-	case schemas.List:
-		return drivers.ListOf(a.Values(v.Elems()))
-	case schemas.Map:
-		return drivers.MapOf(a.Values(v.Elems()))
+	case schemas.Set, schemas.List, schemas.Map:
+		return drivers.Collection(v.Kind(), a.Row(v.Elems()))
 	default:
 		return v
 	}
-}
-
-// Values returns copies of vs, which must not be collections.
-func (a *Arena) Values(vs []drivers.Value) []drivers.Value {
-	at := len(a.values)
-	for i := range vs {
-		a.values = append(a.values, a.Value(vs[i]))
-	}
-	return slices.Clip(a.values[at:])
 }
 
 // Row returns a copy of a row, collections included.

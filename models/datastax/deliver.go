@@ -3,7 +3,6 @@ package datastax
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -91,7 +90,8 @@ func (m *mailbox) putAttachments(ctx context.Context, id [16]byte, parts []mail.
 		p := &parts[i]
 		chunk := 0
 		for off := int64(0); off < p.Content.Size(); off += int64(m.chunk) {
-			b, err := m.readChunk(p.Content, off)
+			// Of content that is not in memory, a copy is valid until the window is written.
+			b, err := mail.Piece(p.Content, &m.writing[len(m.Calls.List)], off, min(p.Content.Size()-off, int64(m.chunk)))
 			if err != nil {
 				return fmt.Errorf("read attachment %q: %w", p.Name, err)
 			}
@@ -115,16 +115,4 @@ func (m *mailbox) flushChunks(ctx context.Context) error {
 	err := m.S.Batch(ctx, m.putChunks, m.Calls.List)
 	m.Calls.Reset()
 	return err
-}
-
-// readChunk returns the chunk of c at off. If c is in memory, it returns the bytes of
-// c, else a copy that is valid until the window is written.
-func (m *mailbox) readChunk(c mail.Content, off int64) ([]byte, error) {
-	n := min(c.Size()-off, int64(m.chunk))
-	if b, ok := c.(mail.BytesContent); ok {
-		return b[off : off+n], nil
-	}
-	buf := &m.writing[len(m.Calls.List)]
-	*buf = slices.Grow((*buf)[:0], int(n))[:n]
-	return *buf, mail.ReadFull(c, *buf, off)
 }

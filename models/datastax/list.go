@@ -68,8 +68,8 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	}
 	for n := top; ; {
 		slices.SortFunc(l.held, func(a, b held) int { return compareTime(b.id, a.id) })
-		if n == 0 || l.whole(limit) {
-			break
+		if n == 0 || len(l.held) >= limit && !l.since.IsZero() && models.TimeOf(l.held[limit-1].id).After(l.since.Add(late)) {
+			break // labels before the oldest that was read cannot change the page
 		}
 		n--
 		if slices.Contains(l.asked, n) {
@@ -86,11 +86,6 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		}
 	}
 	return nil
-}
-
-// whole reports whether labels before the oldest that was read cannot change the page.
-func (l *listing) whole(limit int) bool {
-	return len(l.held) >= limit && !l.since.IsZero() && models.TimeOf(l.held[limit-1].id).After(l.since.Add(late))
 }
 
 // readOlderLabel reads a page of a label that older emails have. It requests no more rows than the page
@@ -115,7 +110,8 @@ func (m *mailbox) readOlderLabel(ctx context.Context, f *folder, n int32, after 
 	return err
 }
 
-// readLabel reads a page of one label.
+// readLabel reads a page of one label. The first row says whether another label follows, and since when this one is in
+// use. If there are several labels, List holds all rows back to sort them.
 func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after models.Handle, limit int) error {
 	l := &m.list
 	l.overflow, l.rows, l.more, l.since = n, 0, false, time.Time{}
@@ -125,31 +121,27 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 		from = drivers.TimeUUID(idOf(after))
 	}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
-	err := m.Read(ctx, m.page, args, (*mailbox).pageRow)
+	err := m.Read(ctx, m.page, args, func(m *mailbox, row []drivers.Value) error {
+		l := &m.list
+		if l.rows++; l.rows == 1 {
+			l.more = row[4].Bool()
+			l.merge = l.merge || l.more
+			if !row[5].IsNull() {
+				l.since = row[5].Time()
+			}
+		}
+		id, from, subject, read := row[0].UUIDBytes(), row[1].Raw(), row[2].Raw(), row[3].Bool()
+		if !l.merge {
+			return l.emit(id, l.overflow, from, subject, read)
+		}
+		l.held = append(l.held, held{id, l.overflow, m.Arena.Bytes(from), m.Arena.Bytes(subject), read})
+		return nil
+	})
 	if err == nil && l.rows == 0 {
 		l.more, err = m.isOverflowed(ctx, f, n)
 		l.merge = l.merge || l.more
 	}
 	return err
-}
-
-// pageRow takes a row of a page. The first row of a label says whether another label follows, and
-// since when the label is in use. If there are several labels, List holds all rows back to sort them.
-func (m *mailbox) pageRow(row []drivers.Value) error {
-	l := &m.list
-	if l.rows++; l.rows == 1 {
-		l.more = row[4].Bool()
-		l.merge = l.merge || l.more
-		if !row[5].IsNull() {
-			l.since = row[5].Time()
-		}
-	}
-	id, from, subject, read := row[0].UUIDBytes(), row[1].Raw(), row[2].Raw(), row[3].Bool()
-	if !l.merge {
-		return l.emit(id, l.overflow, from, subject, read)
-	}
-	l.held = append(l.held, held{id, l.overflow, m.Arena.Bytes(from), m.Arena.Bytes(subject), read})
-	return nil
 }
 
 func (l *listing) emit(id [16]byte, overflow int32, from, subject []byte, read bool) error {

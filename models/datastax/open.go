@@ -103,8 +103,22 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 			m.elems = append(m.elems, drivers.Int(int32(d.next+i)))
 		}
 		before := d.next
-		err := m.S.Read(ctx, m.chunks, m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems)), d.chunk)
-		if err != nil {
+		args := m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems))
+		if err := m.S.Read(ctx, m.chunks, args, func(row []drivers.Value) error {
+			b := row[1].Raw()
+			switch {
+			case row[0].Int64() != d.next:
+				return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, d.next, d.written, d.size)
+			case d.written+int64(len(b)) > d.size:
+				return fmt.Errorf("%w: more than its %d bytes", errBroken, d.size)
+			case int64(models.Checksum(0, b)) != row[2].Int64():
+				return fmt.Errorf("%w: the checksum of chunk %d is wrong", errBroken, d.next)
+			}
+			d.next++
+			n, err := d.w.Write(b)
+			d.written += int64(n)
+			return err
+		}); err != nil {
 			return err
 		}
 		if d.next == before {
@@ -112,23 +126,6 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 		}
 	}
 	return nil
-}
-
-// chunk takes the next chunk.
-func (d *download) chunk(row []drivers.Value) error {
-	b := row[1].Raw()
-	switch {
-	case row[0].Int64() != d.next:
-		return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, d.next, d.written, d.size)
-	case d.written+int64(len(b)) > d.size:
-		return fmt.Errorf("%w: more than its %d bytes", errBroken, d.size)
-	case int64(models.Checksum(0, b)) != row[2].Int64():
-		return fmt.Errorf("%w: the checksum of chunk %d is wrong", errBroken, d.next)
-	}
-	d.next++
-	n, err := d.w.Write(b)
-	d.written += int64(n)
-	return err
 }
 
 // sought is an email that is looked for in the labels of a folder.
@@ -194,7 +191,14 @@ func (m *mailbox) find(ctx context.Context, f *folder, hs []models.Handle) error
 	return nil
 }
 
-// look reads which of the wanted emails a label shows, in one call.
+// looking is a read of one label for several emails.
+type looking struct {
+	among    []sought
+	overflow int32
+	at       int // index of the email whose row may come next
+}
+
+// look reads which of the wanted emails a label shows, in one call. Rows come in the order of the list.
 func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []sought) error {
 	m.elems = m.elems[:0]
 	for i := range among {
@@ -207,29 +211,19 @@ func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []s
 	}
 	m.looking = looking{among: among, overflow: overflow}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.ListOf(m.elems))
-	err := m.Read(ctx, m.inFolderOf, args, (*mailbox).lookRow)
+	err := m.Read(ctx, m.inFolderOf, args, func(m *mailbox, row []drivers.Value) error {
+		l, id := &m.looking, row[0].UUIDBytes()
+		for l.at < len(l.among) && !(l.among[l.at].wanted && l.among[l.at].id == id) {
+			l.at++
+		}
+		if l.at == len(l.among) {
+			return fmt.Errorf("email %x came out of turn", id)
+		}
+		e := &l.among[l.at]
+		e.found, e.overflow, e.row = true, l.overflow, m.keepShown(row[1:])
+		l.at++
+		return nil
+	})
 	m.looking = looking{}
 	return err
-}
-
-// looking is a read of one label for several emails.
-type looking struct {
-	among    []sought
-	overflow int32
-	at       int // index of the email whose row may come next
-}
-
-// lookRow takes a row of a label. Rows come in the order of the list.
-func (m *mailbox) lookRow(row []drivers.Value) error {
-	l, id := &m.looking, row[0].UUIDBytes()
-	for l.at < len(l.among) && !(l.among[l.at].wanted && l.among[l.at].id == id) {
-		l.at++
-	}
-	if l.at == len(l.among) {
-		return fmt.Errorf("email %x came out of turn", id)
-	}
-	e := &l.among[l.at]
-	e.found, e.overflow, e.row = true, l.overflow, m.keepShown(row[1:])
-	l.at++
-	return nil
 }

@@ -2,13 +2,16 @@ package elasticinbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/blobs"
 )
 
 const (
@@ -43,29 +46,6 @@ type known struct {
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, files: map[[16]byte]bool{}}
-	accounts, err := a.accountsOf(ctx)
-	if err == nil {
-		for _, address := range slices.Sorted(maps.Keys(accounts)) {
-			if err = a.account(ctx, address, accounts[address]); err != nil {
-				err = fmt.Errorf("account %s: %w", address, err)
-				break
-			}
-		}
-	}
-	if err == nil {
-		err = a.strayBlocks(ctx)
-	}
-	if err == nil {
-		err = a.strayBlobs()
-	}
-	if err != nil {
-		return a.found, fmt.Errorf("elasticinbox: verification: %w", err)
-	}
-	return a.found, nil
-}
-
-// accountsOf reads all accounts with their labels.
-func (a *audit) accountsOf(ctx context.Context) (map[string][]label, error) {
 	accounts := map[string][]label{}
 	err := a.S.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
 		address := row[0].Str()
@@ -80,7 +60,21 @@ func (a *audit) accountsOf(ctx context.Context) (map[string][]label, error) {
 		accounts[address] = labels
 		return nil
 	})
-	return accounts, err
+	for _, address := range slices.Sorted(maps.Keys(accounts)) {
+		if err != nil {
+			break
+		}
+		if err = a.account(ctx, address, accounts[address]); err != nil {
+			err = fmt.Errorf("account %s: %w", address, err)
+		}
+	}
+	if err == nil {
+		err = a.strays(ctx)
+	}
+	if err != nil {
+		return a.found, fmt.Errorf("elasticinbox: verification: %w", err)
+	}
+	return a.found, nil
 }
 
 func (a *audit) account(ctx context.Context, address string, labels []label) error {
@@ -180,20 +174,26 @@ func (a *audit) message(ctx context.Context, r *record) error {
 	if r.outside {
 		a.files[r.id] = true
 	}
-	var layout models.Layout
-	bare := len(r.layout) == 0 // as the source design has it, without a checksum
-	whole := r.fault == nil && (bare || layout.Parse(r.layout) == nil) && r.headers == 4
-	var sum uint32
+	each := int64(r.blockSize)
+	counted := r.outside || each > 0 && int64(r.blocks) == (r.size+each-1)/each
+	whole := r.fault == nil && r.headers == 4 && counted
 	if whole {
-		var err error
-		if sum, whole, err = a.body(ctx, r); err != nil {
+		err := a.beginBody(r)
+		if err == nil {
+			_, err = a.Reader.Whole(ctx, io.Discard)
+		}
+		if whole = !errors.Is(err, models.ErrBroken); whole && err != nil {
 			return err
 		}
+	}
+	if whole && r.outside { // its file may be longer
+		n, _ := a.outside.ReadAt(r.id, make([]byte, 1), r.size)
+		whole = n == 0
 	}
 	if whole && len(r.labels) == 0 && !r.deleted {
 		a.found.Unreferenced++ // an interrupted delivery: no label shows it
 	}
-	if !whole || sum != layout.Checksum && !bare {
+	if !whole {
 		a.bodies[r.id] = broken
 		why := "a header, a block or its checksum is not as it was delivered"
 		if r.fault != nil {
@@ -202,32 +202,6 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
 	}
 	return nil
-}
-
-// body reads the body of a message and returns its checksum. It is not whole if it does not have the length that the
-// metadata says.
-func (a *audit) body(ctx context.Context, r *record) (sum uint32, whole bool, err error) {
-	each := int64(r.blockSize)
-	switch {
-	case r.outside:
-		return a.checkOutside(r)
-	case each == 0 || int64(r.blocks) != (r.size+each-1)/each:
-		return 0, false, nil // their number may be wrong, too
-	}
-	whole = true
-	for n := int64(0); n < int64(r.blocks) && whole; n++ {
-		whole = false
-		err := a.S.Read(ctx, a.block, a.With(drivers.TimeUUID(r.id), drivers.Int(int32(n)), drivers.Int(0)),
-			func(row []drivers.Value) error {
-				b := row[0].Raw()
-				sum, whole = models.Checksum(sum, b), int64(len(b)) == min(each, r.size-n*each)
-				return nil
-			})
-		if err != nil {
-			return 0, false, err
-		}
-	}
-	return sum, whole, nil
 }
 
 // index checks that each entry of a label's index refers to a message with that
@@ -319,9 +293,9 @@ func (a *audit) drift(ctx context.Context) error {
 	return nil
 }
 
-// strayBlocks finds blocks without metadata, which an interrupted delivery or purge
-// leaves. A block after the last one of a message that has metadata is a fault.
-func (a *audit) strayBlocks(ctx context.Context) error {
+// strays finds blocks and files without metadata, which an interrupted delivery or purge leaves, and writes into files
+// that were interrupted. A block after the last one of a message that has metadata is a fault.
+func (a *audit) strays(ctx context.Context) error {
 	stray := map[[16]byte]bool{}
 	err := a.S.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {
 		id := row[0].UUIDBytes()
@@ -334,5 +308,17 @@ func (a *audit) strayBlocks(ctx context.Context) error {
 		return nil
 	})
 	a.found.Unreferenced += int64(len(stray))
-	return err
+	if err != nil || a.outside == nil {
+		return err
+	}
+	a.found.InterruptedBlobs, err = a.outside.Each(func(id [16]byte) error {
+		if !a.files[id] {
+			a.found.Unreferenced++
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list the blobs in %s: %w", blobs.FSLocal, err)
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package elasticinbox
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,7 +46,7 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 	} else {
 		sum, err = m.putBlocks(ctx, id, msg.Raw)
 	}
-	if len(m.buffer) > models.KeepBuffer {
+	if cap(m.buffer) > models.KeepBuffer {
 		m.buffer = nil
 		m.Forget()
 	}
@@ -65,26 +66,16 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 // putBlocks writes the raw message in windows of blocks and returns its checksum.
 func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) (sum uint32, err error) {
 	size, each := raw.Size(), int64(m.blockSize)
-	memory, inMemory := raw.(mail.BytesContent)
-	if !inMemory {
-		m.window(min(size, window*each))
-	}
 	for off := int64(0); off < size; {
+		b, err := mail.Piece(raw, &m.buffer, off, min(size-off, window*each))
+		if err != nil {
+			return 0, fmt.Errorf("read the message to deliver: %w", err)
+		}
+		sum = models.Checksum(sum, b)
 		m.Calls.Reset()
-		for n := int64(0); n < window && off < size; n++ {
-			length := min(each, size-off)
-			b := []byte(nil)
-			if inMemory {
-				b = memory[off : off+length]
-			} else {
-				b = m.buffer[n*each:][:length]
-				if err := mail.ReadFull(raw, b, off); err != nil {
-					return 0, fmt.Errorf("read the message to deliver: %w", err)
-				}
-			}
-			sum = models.Checksum(sum, b)
-			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(b))
-			off += length
+		for block := range slices.Chunk(b, m.blockSize) {
+			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(block))
+			off += int64(len(block))
 		}
 		if err := m.S.Batch(ctx, m.blocksPut, m.Calls.List); err != nil {
 			return 0, fmt.Errorf("write blocks: %w", err)
@@ -106,12 +97,10 @@ func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Messag
 	date := mail.Bounded(msg.Date).UTC()
 	put(storeColumn, drivers.Text("date"), m.blob(date.AppendFormat(m.text, time.RFC3339Nano)))
 	size := msg.Raw.Size()
-	if m.goesOutside(size) {
-		put(storeColumn, drivers.Text("location"), m.outsideLocation(f.Account.Address, id, size))
-	} else {
+	if !m.goesOutside(size) {
 		put(storeSize, drivers.Text("size"), m.blob(strconv.AppendInt(m.text, size, 10)))
-		put(storeColumn, drivers.Text("location"), m.location(id, m.blocksOf(size)))
 	}
+	put(storeColumn, drivers.Text("location"), m.location(f.Account.Address, id, size))
 	put(storeColumn, m.labelColumn(all), present)
 	put(storeColumn, m.labelColumn(l), present)
 	put(storeParts, drivers.Text("parts"), m.blob(models.AppendLayout(m.text, msg, sum)))
@@ -154,19 +143,4 @@ func (m *mailbox) withdraw(
 		}
 		return err
 	})
-}
-
-// dropBlocks deletes the blocks of a message whose metadata is gone.
-func (m *mailbox) dropBlocks(ctx context.Context, id [16]byte, blocks int) error {
-	for blocks > 0 {
-		m.Calls.Reset()
-		for range min(blocks, maxPage) {
-			blocks--
-			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(blocks)))
-		}
-		if err := m.S.Batch(ctx, m.blocksDelete, m.Calls.List); err != nil {
-			return fmt.Errorf("delete blocks: %w", err)
-		}
-	}
-	return nil
 }

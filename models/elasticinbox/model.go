@@ -113,8 +113,13 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 			"block_size": &b.blockSize, "deletes": &b.deletes, "blob_threshold": &b.threshold, "blob_store": &store,
 		})
 	}
-	if err == nil {
-		err = b.openBlobs(p, o.Blobs, store)
+	switch { // larger messages go to the store of bodies if blob_store is that
+	case err != nil || p.Capabilities().Discards: // nothing is read again
+	case o.Blobs != "":
+		b.outside, b.writesOutside = blobs.Open(o.Blobs, p.Capabilities().Durability), store > inDatabase
+	case store > inDatabase:
+		err = fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in shards, on several "+
+			"machines, has its bodies in the database", blobs.FSLocal)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -40,20 +40,37 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 	if err != nil {
 		return err
 	}
-	m.reading, m.readingOutside, m.readingSize = r.id, r.outside, r.size
-	if r.outside {
-		return m.Reader.Begin(r.size, int64(m.blockSize), r.layout)
-	}
-	return m.Reader.Begin(r.size, int64(r.blockSize), r.layout)
+	return m.beginBody(r)
 }
 
-// fetch reads block n of the message being read.
-func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	if m.readingOutside {
-		return m.fetchOutside(n)
+// beginBody lets Reader read the body of a message.
+func (m *mailbox) beginBody(r *record) error {
+	m.reading, m.readingOutside, m.readingSize = r.id, r.outside, r.size
+	each := r.blockSize
+	if r.outside {
+		each = m.blockSize
 	}
-	args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
-	return m.Read(ctx, m.block, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
+	return m.Reader.Begin(r.size, int64(each), r.layout)
+}
+
+// fetch reads block n of the message being read, or as much of its file.
+func (m *mailbox) fetch(ctx context.Context, n int64) error {
+	if !m.readingOutside {
+		args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
+		return m.Read(ctx, m.block, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
+	}
+	each := int64(m.blockSize)
+	length := min(each, m.readingSize-n*each)
+	m.buffer = slices.Grow(m.buffer[:0], int(length))[:length]
+	got, err := m.outside.ReadAt(m.reading, m.buffer, n*each)
+	m.S.Blob(int64(got), 0)
+	switch {
+	case errors.Is(err, blobs.ErrMissing):
+		return nil // the reader says that it is missing
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
+	}
+	return m.Reader.Chunk(m.buffer[:got])
 }
 
 // page reads up to limit messages of a label's index, newest first, into
@@ -125,20 +142,6 @@ func (m *mailbox) AllMail(a *models.Account) *models.Folder {
 // inDatabase is the parameter blob_store for bodies in the database. The one after it is package blobs.
 const inDatabase = 1
 
-// openBlobs opens the store of bodies that are not in the database. Larger messages are written to it
-// if blob_store is n.
-func (b *bound) openBlobs(p *drivers.Prepared, dir string, n int) error {
-	switch {
-	case p.Capabilities().Discards: // nothing is read again
-	case dir != "":
-		b.outside, b.writesOutside = blobs.Open(dir, p.Capabilities().Durability), n > inDatabase
-	case n > inDatabase:
-		return fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in shards, on several "+
-			"machines, has its bodies in the database", blobs.FSLocal)
-	}
-	return nil
-}
-
 // Close closes the store of bodies.
 func (b *bound) Close() error {
 	if b.outside == nil {
@@ -149,14 +152,6 @@ func (b *bound) Close() error {
 
 // goesOutside reports whether the body of a message of that size is not written to the database.
 func (b *bound) goesOutside(size int64) bool { return b.writesOutside && size > int64(b.threshold) }
-
-// outsideLocation says where a body is outside of the database, as the source design's sample does:
-// blob://NAME/container/ADDRESS:UUID. The size after it is ours, as that of blocks is.
-func (m *mailbox) outsideLocation(address string, id [16]byte, size int64) drivers.Value {
-	longer := append(append(m.text, "blob://"+blobs.FSLocal+"/container/"...), address...)
-	longer = drivers.AppendUUID(append(longer, ':'), id)
-	return m.blob(strconv.AppendInt(append(longer, "?s="...), size, 10))
-}
 
 // parseOutside parses the location of a body that is not in the database.
 func (b *bound) parseOutside(location []byte) (size int64, err error) {
@@ -184,11 +179,13 @@ func (m *mailbox) putOutside(id [16]byte, raw mail.Content) (sum uint32, err err
 		return 0, fmt.Errorf("begin a blob in %s: %w", blobs.FSLocal, err)
 	}
 	size := raw.Size()
-	if memory, ok := raw.(mail.BytesContent); ok {
-		sum = models.Checksum(0, memory)
-		_, err = w.Write(memory)
-	} else {
-		sum, err = m.copyTo(w, raw)
+	for off := int64(0); off < size && err == nil; {
+		var b []byte
+		if b, err = mail.Piece(raw, &m.buffer, off, min(size-off, window*int64(m.blockSize))); err == nil {
+			sum = models.Checksum(sum, b)
+			_, err = w.Write(b)
+			off += int64(len(b))
+		}
 	}
 	if err != nil {
 		return 0, errors.Join(fmt.Errorf("write a blob in %s: %w", blobs.FSLocal, err), w.Abort())
@@ -200,89 +197,24 @@ func (m *mailbox) putOutside(id [16]byte, raw mail.Content) (sum uint32, err err
 	return sum, nil
 }
 
-// copyTo writes content that is not in memory.
-func (m *mailbox) copyTo(w io.Writer, raw mail.Content) (sum uint32, err error) {
-	size := raw.Size()
-	b := m.window(min(size, window*int64(m.blockSize)))
-	for off := int64(0); off < size && err == nil; off += int64(len(b)) {
-		b = b[:min(int64(len(b)), size-off)]
-		if err = mail.ReadFull(raw, b, off); err == nil {
-			sum = models.Checksum(sum, b)
-			_, err = w.Write(b)
+// dropBody removes the body of a message whose metadata is gone: its blocks, or its file.
+func (m *mailbox) dropBody(ctx context.Context, id [16]byte, outside bool, blocks int) error {
+	for !outside && blocks > 0 {
+		m.Calls.Reset()
+		for range min(blocks, maxPage) {
+			blocks--
+			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(blocks)))
+		}
+		if err := m.S.Batch(ctx, m.blocksDelete, m.Calls.List); err != nil {
+			return fmt.Errorf("delete blocks: %w", err)
 		}
 	}
-	return sum, err
-}
-
-// window returns a buffer of n bytes.
-func (m *mailbox) window(n int64) []byte {
-	if int64(len(m.buffer)) < n {
-		m.buffer = make([]byte, n)
-	}
-	return m.buffer[:n]
-}
-
-// fetchOutside reads as much of a body from a file as a block in the database has.
-func (m *mailbox) fetchOutside(n int64) error {
-	each := int64(m.blockSize)
-	b := m.window(min(each, m.readingSize-n*each))
-	got, err := m.outside.ReadAt(m.reading, b, n*each)
-	m.S.Blob(int64(got), 0)
-	switch {
-	case errors.Is(err, blobs.ErrMissing):
-		return nil // the reader says that it is missing
-	case err != nil && !errors.Is(err, io.EOF):
-		return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
-	}
-	return m.Reader.Chunk(b[:got])
-}
-
-// dropBody removes the body of a message whose metadata is gone.
-func (m *mailbox) dropBody(ctx context.Context, id [16]byte, outside bool, blocks int) error {
 	if !outside {
-		return m.dropBlocks(ctx, id, blocks)
+		return nil
 	}
 	m.S.Blob(0, 0)
 	if err := m.outside.Remove(id); err != nil {
 		return fmt.Errorf("remove a blob in %s: %w", blobs.FSLocal, err)
-	}
-	return nil
-}
-
-// checkOutside reads a body in a file and returns its checksum. It is not whole if its length is
-// another.
-func (a *audit) checkOutside(r *record) (sum uint32, whole bool, err error) {
-	b := a.window(int64(a.blockSize))
-	for off := int64(0); ; {
-		n, err := a.outside.ReadAt(r.id, b, off)
-		if errors.Is(err, blobs.ErrMissing) {
-			return 0, false, nil
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, false, fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
-		}
-		sum = models.Checksum(sum, b[:n])
-		if off += int64(n); n == 0 || off > r.size {
-			return sum, off == r.size, nil
-		}
-	}
-}
-
-// strayBlobs finds blobs without metadata, which an interrupted delivery or purge leaves, and
-// writes that were interrupted.
-func (a *audit) strayBlobs() error {
-	if a.outside == nil {
-		return nil
-	}
-	off, err := a.outside.Each(func(id [16]byte) error {
-		if !a.files[id] {
-			a.found.Unreferenced++
-		}
-		return nil
-	})
-	a.found.InterruptedBlobs += off
-	if err != nil {
-		return fmt.Errorf("list the blobs in %s: %w", blobs.FSLocal, err)
 	}
 	return nil
 }

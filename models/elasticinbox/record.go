@@ -13,6 +13,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/blobs"
 	"github.com/mailbench/mailbench/models/mail"
 )
 
@@ -323,11 +324,17 @@ func (m *mailbox) counterID(l label) drivers.Value {
 	return drivers.TextBytes(m.built(strconv.AppendInt(m.text, int64(l), 10)))
 }
 
-// location says where a message's blocks are: blob://db/UUID?b=BLOCKS&s=SIZE. The source design does
-// not show the parameters, but the size of a block can be configured.
-func (m *mailbox) location(id [16]byte, blocks int) drivers.Value {
+// location says where the body is: blob://db/UUID?b=BLOCKS&s=SIZE or, outside of the database, as the source design's
+// sample does, blob://NAME/container/ADDRESS:UUID. The source design does not show the parameters: the size of a
+// block can be configured, and that of a body outside is ours.
+func (m *mailbox) location(address string, id [16]byte, size int64) drivers.Value {
+	if m.goesOutside(size) {
+		longer := append(append(m.text, "blob://"+blobs.FSLocal+"/container/"...), address...)
+		longer = drivers.AppendUUID(append(longer, ':'), id)
+		return m.blob(strconv.AppendInt(append(longer, "?s="...), size, 10))
+	}
 	longer := drivers.AppendUUID(append(m.text, "blob://db/"...), id)
-	longer = strconv.AppendInt(append(longer, "?b="...), int64(blocks), 10)
+	longer = strconv.AppendInt(append(longer, "?b="...), int64(m.blocksOf(size)), 10)
 	return m.blob(strconv.AppendInt(append(longer, "&s="...), int64(m.blockSize), 10))
 }
 

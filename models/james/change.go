@@ -202,9 +202,8 @@ func (m *mailbox) copyChunks(ctx context.Context, from, to *models.Folder, r *re
 
 // hold keeps a chunk that was read until it is written.
 func (m *mailbox) hold(row []drivers.Value) error {
-	b := row[0].Raw()
-	m.room(int64(len(b)))
-	m.held = m.buffer[:copy(m.buffer, b)]
+	m.buffer = append(m.buffer[:0], row[0].Raw()...)
+	m.held = m.buffer
 	return nil
 }
 

@@ -88,19 +88,10 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 	uid int64,
 ) (sum uint32, err error) {
 	size, each := raw.Size(), int64(m.chunkSize)
-	memory, inMemory := raw.(mail.BytesContent)
-	if !inMemory {
-		m.room(min(size, each))
-	}
 	for off := int64(0); off < size; off += each {
-		b := []byte(nil)
-		if length := min(each, size-off); inMemory {
-			b = memory[off : off+length]
-		} else {
-			b = m.buffer[:length]
-			if err := mail.ReadFull(raw, b, off); err != nil {
-				return 0, fmt.Errorf("read the message to deliver: %w", err)
-			}
+		b, err := mail.Piece(raw, &m.buffer, off, min(each, size-off))
+		if err != nil {
+			return 0, fmt.Errorf("read the message to deliver: %w", err)
 		}
 		sum = models.Checksum(sum, b)
 		number := drivers.Bigint(off/each + 1)
@@ -114,16 +105,9 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 	return sum, nil
 }
 
-// room makes m.buffer hold n bytes at least.
-func (m *mailbox) room(n int64) {
-	if int64(len(m.buffer)) < n {
-		m.buffer = make([]byte, n)
-	}
-}
-
 // release frees the buffer of a large chunk.
 func (m *mailbox) release() {
-	if len(m.buffer) > models.KeepBuffer {
+	if cap(m.buffer) > models.KeepBuffer {
 		m.buffer, m.held = nil, nil
 		m.Forget()
 	}

@@ -378,6 +378,15 @@ func ReadFull(c Content, b []byte, off int64) error {
 	return err
 }
 
+// Piece returns n bytes of c from off on: its own if it is in memory, else a copy in buf, which grows to them.
+func Piece(c Content, buf *[]byte, off, n int64) ([]byte, error) {
+	if b, ok := c.(BytesContent); ok {
+		return b[off : off+n], nil
+	}
+	*buf = slices.Grow((*buf)[:0], int(n))[:n]
+	return *buf, ReadFull(c, *buf, off)
+}
+
 // Encoding is a part's content transfer encoding in Raw. It is Identity if the
 // encoding cannot be undone: Content is then the encoded bytes.
 type Encoding uint8
