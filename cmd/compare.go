@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,13 +23,7 @@ func newCompare() *cobra.Command {
 		Use:   "compare [BASE NEW]",
 		Short: "Compare two runs or two builds, and find regressions",
 		Args:  cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.run(cmd, args)
-			if err != nil {
-				return err
-			}
-			return f.print(cmd.OutOrStdout(), c)
-		},
+		RunE:  f.run,
 	}
 	flags := cmd.Flags()
 	bindList(flags, &f.thresholds, "threshold", "",
@@ -72,51 +65,35 @@ type compareFlags struct {
 
 var compareFormats = []string{"text", "json", "markdown", "html"}
 
-// run compares what the arguments name, or makes the runs of --run and compares those.
-func (f *compareFlags) run(cmd *cobra.Command, args []string) (c *compare.Comparison, err error) {
+// run compares what the arguments name, or makes the runs of --run and compares those. It prints the comparison. A
+// regression is an error.
+func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
-		return nil, err
+		return err
 	}
 	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.thresholds, ","), compare.DefaultGates)); err != nil {
-		return nil, usagef("--threshold %w", err)
+		return usagef("--threshold %w", err)
 	}
 	if err := belong(cmd.Flags(), "run", f.workload != "", baseSide, newSide, "trials", "output", "quiet"); err != nil {
-		return nil, err
+		return err
 	}
+	var c *compare.Comparison
 	switch {
 	case f.workload == "" && len(args) != 2:
-		return nil, usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
+		return usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
 	case f.workload == "":
-		return f.compare(args[0], args[1])
+		c, err = f.compare(args[0], args[1])
 	case len(args) > 0:
-		return nil, usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
+		return usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
 	case f.base == "" || f.new == "":
-		return nil, usagef("--run needs the commands of both sides, --base and --new")
+		return usagef("--run needs the commands of both sides, --base and --new")
+	default:
+		c, err = f.inTurns(cmd.Context(), cmd.ErrOrStderr())
 	}
-	return f.inTurns(cmd.Context(), cmd.ErrOrStderr())
-}
-
-// compare reads two folders and compares them.
-func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
-	var sides [2]compare.Side
-	var saved string
-	for i, dir := range []string{base, new} {
-		side, first, err := openSide(dir)
-		if err != nil {
-			return nil, usage(err)
-		}
-		sides[i], saved = side, first
+	if err != nil {
+		return err
 	}
-	c, err := compare.Runs(sides[0], sides[1], compare.Options{
-		Gates: f.gates, Force: f.force, NoFail: f.noFail, Saved: saved,
-		Turns: compare.Turns{Workload: f.workload, Base: f.base, New: f.new},
-	})
-	return c, usage(err)
-}
-
-// print prints a comparison. A regression is an error.
-func (f *compareFlags) print(out io.Writer, c *compare.Comparison) (err error) {
-	switch f.format {
+	switch out := cmd.OutOrStdout(); f.format {
 	case "json":
 		err = printJSON(out, c)
 	case "markdown":
@@ -139,24 +116,29 @@ func (f *compareFlags) print(out io.Writer, c *compare.Comparison) (err error) {
 	return statusError{exitBroken, err}
 }
 
-// openSide reads a folder of results, or all folders of results in a folder. It returns the first of them, too.
-func openSide(dir string) (side compare.Side, first string, err error) {
-	side.Name = dir
-	folders := []string{dir}
-	if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, os.ErrNotExist) {
-		if inside, _ := fs.Glob(os.DirFS(dir), "*/"+results.RunFile); len(inside) > 0 {
-			folders = inside
-			for i, name := range inside {
-				folders[i] = filepath.Join(dir, filepath.Dir(name))
+// compare reads two folders, each of one run or of several in folders of their own, and compares them.
+func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
+	o := compare.Options{
+		Gates: f.gates, Force: f.force, NoFail: f.noFail,
+		Turns: compare.Turns{Workload: f.workload, Base: f.base, New: f.new},
+	}
+	var sides [2]compare.Side
+	for i, dir := range []string{base, new} {
+		folders := []string{dir}
+		if _, err := os.Stat(filepath.Join(dir, results.RunFile)); errors.Is(err, os.ErrNotExist) {
+			if inside, _ := fs.Glob(os.DirFS(dir), "*/"+results.RunFile); len(inside) > 0 {
+				folders = mapped(inside, func(name string) string { return filepath.Join(dir, filepath.Dir(name)) })
 			}
 		}
-	}
-	for _, folder := range folders {
-		r, err := results.Open(folder)
-		if err != nil {
-			return side, "", err
+		sides[i].Name, o.Saved = dir, folders[0]
+		for _, folder := range folders {
+			r, err := results.Open(folder)
+			if err != nil {
+				return nil, usage(err)
+			}
+			sides[i].Runs = append(sides[i].Runs, r)
 		}
-		side.Runs = append(side.Runs, r)
 	}
-	return side, folders[0], nil
+	c, err := compare.Runs(sides[0], sides[1], o)
+	return c, usage(err)
 }

@@ -41,15 +41,31 @@ func newHistory() *cobra.Command {
 	return c
 }
 
-// run reads the folder, and writes the history in each form that the flags name.
+// run reads the folder, and writes the history in each form that the flags name. A metric that no run has is an error.
 func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 	out := cmd.OutOrStdout()
 	if asJSON(cmd) && f.file == "-" {
 		return usagef("--json and -o - both write to standard output: leave one out")
 	}
-	h, err := f.read(dir)
-	if err != nil {
-		return err
+	var selected []compare.Gate
+	var err error
+	if len(f.metrics) > 0 {
+		if selected, err = compare.ParseGates(strings.Join(f.metrics, ",")); err != nil {
+			return usagef("--metric %w", err)
+		}
+	}
+	h, err := history.Read(dir, selected)
+	switch {
+	case err != nil:
+		return missing(err)
+	case len(h.Series) == 0 && len(h.Skipped) > 0:
+		return usagef("%s contains no results of complete runs; %d folders skipped, first %s: %s", dir, len(h.Skipped),
+			h.Skipped[0].Folder, h.Skipped[0].Why)
+	case len(h.Series) == 0:
+		return usagef("%s contains no results of complete runs", dir)
+	case len(selected) > 0 && !slices.ContainsFunc(h.Series, func(s history.Series) bool { return len(s.Figures) > 0 }):
+		return usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
+			strings.Join(f.metrics, ","), dir)
 	}
 	d := h.Document(len(f.metrics) > 0)
 	if f.file != "" {
@@ -67,32 +83,4 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 			fmt.Fprintf(w, "\nwritten: %s\n", f.file)
 		}
 	})
-}
-
-// read makes the history of a folder. A figure that no run has is an error.
-func (f *historyFlags) read(dir string) (*history.History, error) {
-	var selected history.Selection
-	if len(f.metrics) > 0 {
-		var err error
-		if selected, err = compare.ParseGates(strings.Join(f.metrics, ",")); err != nil {
-			return nil, usagef("--metric %w", err)
-		}
-	}
-	runs, skipped, err := history.Read(dir)
-	if err != nil {
-		return nil, missing(err)
-	}
-	h := history.Make(dir, runs, skipped, selected)
-	if len(runs) == 0 {
-		err := fmt.Errorf("%s contains no results of complete runs", dir)
-		if len(skipped) > 0 {
-			err = fmt.Errorf("%w; %d folders skipped, first %s: %s", err, len(skipped), skipped[0].Folder, skipped[0].Why)
-		}
-		return nil, usage(err)
-	}
-	if len(selected) > 0 && !slices.ContainsFunc(h.Series, func(s history.Series) bool { return len(s.Figures) > 0 }) {
-		return nil, usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
-			strings.Join(f.metrics, ","), dir)
-	}
-	return h, nil
 }

@@ -1,9 +1,9 @@
 // Package compare decides whether a run is slower than another.
 //
 // It takes two sides of saved runs, BASE and NEW. Runs that differ in more than the build are refused (differ.go). The
-// trials of a model on an engine in a phase are a cell, and an operation in all of them is a series (pairs.go) with
-// metrics (metrics.go). Times and rates are compared by a test over trials (package significance), counters almost
-// exactly (counters.go). Gates say which differences matter (gates.go). A Comparison is the result, as a document
+// trials of a model on an engine in a phase are a cell, and an operation in all of them is a series with a figure for
+// each metric (pairs.go, metrics.go). Times and rates are compared by a test over trials (package significance),
+// counters almost exactly (verdicts.go). Gates say which differences matter. A Comparison is the result, as a document
 // (document.go) or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
@@ -14,12 +14,16 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
 
 	"github.com/mailbench/mailbench/reports/significance"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -122,6 +126,7 @@ type Figure struct {
 	cell     *Cell
 	known    bool              // all trials have it
 	times    [2]results.Series // of a timed figure: its logarithm in each trial
+	counts   [2]count          // of a counter
 	estimate significance.Estimate
 }
 
@@ -151,9 +156,6 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []*Cell{}, Regressions: []string{},
 		turns: o.Turns, noFail: o.NoFail,
 	}
-	if o.Saved != "" {
-		c.New.workload = "--from " + shellquote.Join(o.Saved)
-	}
 	for _, s := range []Side{base, new} {
 		for _, r := range s.Runs {
 			if r.Shard.Of > 1 {
@@ -161,14 +163,31 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 			}
 		}
 	}
-	alone := c.pair(base, new, o.Force)
+	if o.Saved != "" {
+		c.New.workload = "--from " + shellquote.Join(o.Saved)
+	}
+	b, order := base.trials()
+	n, others := new.trials()
+	var alone []string // subjects that only one side has
+	for _, k := range order {
+		if n[k] == nil {
+			alone = append(alone, fmt.Sprintf("only %s has %s", base.Name, k))
+			continue
+		}
+		c.Cells = append(c.Cells, newCell(k, b[k], n[k], o.Force))
+	}
+	for _, k := range others {
+		if b[k] == nil {
+			alone = append(alone, fmt.Sprintf("only %s has %s", new.Name, k))
+		}
+	}
 	if len(c.Cells) == 0 { // there is nothing to force
 		has := cmp.Or(strings.Join(alone, "; "), "neither has a measured phase")
 		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
 			"%s %s puts them side by side)", has, base.Name, new.Name)
 	}
 	var held []string
-	if c.Forced, held = differences(base, new, o.Turns != Turns{}); len(c.Forced) > 0 && !o.Force {
+	if c.Forced, held = Differences(base, new, o.Turns != Turns{}); len(c.Forced) > 0 && !o.Force {
 		return nil, fmt.Errorf("the runs cannot be compared: %s (--force compares them all the same)", strings.Join(c.Forced, "; "))
 	}
 	for _, d := range held {
@@ -180,11 +199,13 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	}
 	c.Notes = append(c.Notes, alone...)
 	c.Interleaved = interleaved(c.Cells)
-	c.measure(o)
+	if err := c.measure(o); err != nil {
+		return nil, err
+	}
 	for _, cell := range c.Cells {
 		c.judge(cell)
 	}
-	return c, c.unused(o.Gates)
+	return c, nil
 }
 
 func (s Side) build() Build {
@@ -193,39 +214,25 @@ func (s Side) build() Build {
 	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
 }
 
-// newFigure is a figure without a verdict.
-func newFigure(c *Cell, s *series, m *Measure) Figure {
-	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c}
-	if !m.Timed() {
-		f.known = !math.IsNaN(pooled(s.in[0], m).mean + pooled(s.in[1], m).mean)
-		return f
-	}
-	f.times, f.known = m.sample(s)
-	switch {
-	case m == highestRate:
-		f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
-	case m.whole:
-		f.known = f.known && len(c.shares) > 1 // of one operation it would be the same
-	case m.Name == "attempts":
-		f.known = f.known && s.any(func(o observed) bool { return o.op.Store.Retries > 0 })
-	}
-	return f
-}
-
-// measure applies gates to the figures that all trials have, and estimates all timed ones together.
-func (c *Comparison) measure(o Options) {
+// measure applies gates to the figures that all trials have, and estimates all timed ones together. It is an error if a
+// gate matches no figure.
+func (c *Comparison) measure(o Options) error {
 	var timed []*Figure
 	var samples []significance.Sample
-	most := 0 // trials of a side
+	most, empty := 0, false // trials of a side; a cell without figures
+	used, ops := make([]bool, len(o.Gates)), map[string]bool{}
 	for _, cell := range c.Cells {
-		most = max(most, cell.BaseCount)
 		cell.Figures = slices.DeleteFunc(cell.Figures, func(f Figure) bool { return !f.known })
+		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
 		for i := range cell.Figures {
 			f := &cell.Figures[i]
-			if g := gateOf(o.Gates, f); g != nil {
-				f.Gate = true
-				if g.limit >= 0 {
-					f.Limit = g.limit
+			ops[f.Operation.String()] = true
+			for k, g := range o.Gates { // the last one counts
+				if g.Holds(cell.Subject, f.Operation, f.Name) {
+					used[k], f.Gate, f.Limit = true, true, g.limit
+					if g.limit < 0 {
+						f.Limit = f.kind.Limit
+					}
 				}
 			}
 			if f.kind.Timed() {
@@ -235,6 +242,10 @@ func (c *Comparison) measure(o Options) {
 			}
 		}
 	}
+	if unused := slices.Index(used, false); unused >= 0 && !empty {
+		return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations; the operations "+
+			"that were compared are %s", o.Gates[unused].text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
+	}
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
 	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(o.permutations, significance.MostPermutations)) {
 		f := timed[i]
@@ -243,98 +254,107 @@ func (c *Comparison) measure(o Options) {
 		f.Ratio = growth.Known(math.Exp(e.Difference))
 		f.Low, f.High = growth.Known(math.Exp(e.Low)), growth.Known(math.Exp(e.High))
 	}
-}
-
-// judge gives the figures of a cell their verdicts.
-func (c *Comparison) judge(cell *Cell) {
-	gated, varied := false, false
-	for i := range cell.Figures {
-		f := &cell.Figures[i]
-		gated = gated || f.Gate
-		switch {
-		case cell.Why != "":
-			f.cannotTell(cell.Why)
-		case f.kind.Timed():
-			f.judgeTime(c.Interleaved)
-		default:
-			f.judgeCount()
-			f.release()
-		}
-		varied = varied || f.Why == tooDifferent
-		if f.Gate && f.Verdict == Worse {
-			c.Regressions = append(c.Regressions, f.String())
-		}
-	}
-	if varied && cell.short {
-		cell.Notes = append(cell.Notes, shortTrials)
-	}
-	if cell.broken && (gated || len(cell.Figures) == 0) {
-		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
-	}
-}
-
-// longTrial is the length of a trial in seconds from which on more trials help more than
-// longer ones (docs/internals/comparing.md).
-const longTrial = 10
-
-var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less", longTrial)
-
-func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
-
-// differs sets the verdict for a difference that is certain and matters.
-func (f *Figure) differs() {
-	f.Verdict = Better
-	if *f.New > *f.Base != f.kind.HigherIsBetter {
-		f.Verdict = Worse
-	}
-}
-
-const tooDifferent = "the trials differ too much"
-
-// drifts is how far the machine may have drifted from one run to the next, in standard
-// deviations of the trials. If trials vary much, so do hours.
-const drifts = 2
-
-// judgeTime sets the verdict of a timed figure.
-func (f *Figure) judgeTime(interleaved bool) {
-	e, limit := &f.estimate, math.Log1p(f.Limit)
-	if e.Trials < significance.LeastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
-		f.Low, f.High = nil, nil
-		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials))
-		f.Needed = significance.LeastTrials
-		return
-	}
-	nearest := max(limit, drifts*e.Deviation)
-	if interleaved {
-		nearest = 0
-	}
-	switch {
-	case (e.Low > nearest || e.High < -nearest) && math.Abs(e.Difference) >= limit:
-		f.differs()
-	case e.Low >= -limit && e.High <= limit:
-		f.Verdict = Same
-	default:
-		width := (e.High - e.Low) / 2
-		f.cannotTell(tooDifferent)
-		f.Needed = max(e.Trials+1, int(math.Ceil(float64(e.Trials)*(width/limit)*(width/limit))))
-	}
-}
-
-// unused is the error for a gate that matches no figure of the comparison.
-func (c *Comparison) unused(gates []Gate) error {
-	for _, g := range gates {
-		used, ops := false, map[string]bool{}
-		for _, cell := range c.Cells {
-			used = used || len(cell.Figures) == 0
-			for _, f := range cell.Figures {
-				used = used || g.Holds(f.cell.Subject, f.Operation, f.Name)
-				ops[f.Operation.String()] = true
-			}
-		}
-		if !used {
-			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations; the operations "+
-				"that were compared are %s", g.text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
-		}
-	}
 	return nil
+}
+
+// Confirm keeps the regressions that the first round, of other trials, found too. It notes
+// the regressions that only one of the rounds found. The metrics stay those of c: the second
+// round was made because of what the first one found, so only its own metrics are unbiased.
+func (c *Comparison) Confirm(first *Comparison) {
+	found := func(by []string, regression string) bool {
+		subject := func(r string) string { // the reason may have other values in another round
+			of, _, _ := strings.Cut(r, ": ")
+			return of
+		}
+		return slices.ContainsFunc(by, func(r string) bool { return subject(r) == subject(regression) })
+	}
+	confirmed, once := []string{}, []string(nil)
+	for _, r := range c.Regressions {
+		if found(first.Regressions, r) {
+			confirmed = append(confirmed, r)
+		} else {
+			once = append(once, fmt.Sprintf("only this second round found %s: that is not confirmed", r))
+		}
+	}
+	for _, r := range first.Regressions {
+		if !found(confirmed, r) {
+			once = append(once, fmt.Sprintf("the first round found %s, this second one does not confirm it", r))
+		}
+	}
+	if len(confirmed) > 0 {
+		c.Notes = append(c.Notes,
+			fmt.Sprintf("this is the second round of trials; it confirms %d of %d regressions of the first",
+				len(confirmed), len(first.Regressions)))
+	}
+	c.Notes, c.Regressions = append(c.Notes, once...), confirmed
+}
+
+// Gate says which difference of some figures fails a comparison.
+type Gate struct {
+	text    string
+	pattern string  // of path.Match: MODEL/ENGINE/STREAM/OP/FIGURE; * matches the whole phase as a stream, too
+	limit   float64 // negative: the figure's own limit
+}
+
+// DefaultGates fail a comparison if any figure is worse by its own limit.
+const DefaultGates = "*"
+
+// limitAt finds the limit, which is after the last colon. A figure of a stream has letters there.
+var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z]*)$`)
+
+// ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
+// [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
+func ParseGates(text string) (gates []Gate, err error) {
+	isMetric := func(pattern string) bool {
+		return slices.ContainsFunc(Names(), func(name string) bool {
+			ok, err := path.Match(pattern, name)
+			return ok && err == nil
+		})
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		wrong := func(format string, args ...any) ([]Gate, error) {
+			return nil, fmt.Errorf("%q: %w", one, fmt.Errorf(format, args...))
+		}
+		g := Gate{text: strings.TrimSpace(one), limit: -1}
+		name := g.text
+		if at := limitAt.FindStringIndex(name); at != nil {
+			limit := name[at[0]+1:]
+			percent, err := strconv.ParseFloat(strings.TrimSuffix(limit, "%"), 64)
+			if err != nil || !strings.HasSuffix(limit, "%") || !(percent >= 0 && percent <= 1000) {
+				return wrong("expected a limit such as 10%%, from 0%% to 1000%%")
+			}
+			name, g.limit = name[:at[0]], percent/100
+		}
+		parts := strings.Split(name, "/")
+		if len(parts) > 3 {
+			return wrong("expected [MODEL/[ENGINE/]][STREAM:][OP.]METRIC[:LIMIT]")
+		}
+		figure, stream, op := parts[len(parts)-1], "*", "*"
+		if before, after, has := strings.Cut(figure, ":"); has {
+			stream, figure = before, after
+		}
+		if before, after, has := strings.Cut(figure, "."); has && !isMetric(figure) { // p99.9 is one
+			op, figure = before, after
+		}
+		if !isMetric(figure) {
+			near := strict.Nearest(figure, Names())
+			if near != "" {
+				near = fmt.Sprintf("; did you mean %q?", near)
+			}
+			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure, strings.Join(Names(), ", "), near)
+		}
+		of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
+		g.pattern = strings.Join(append(of, stream, op, figure), "/")
+		if _, err := path.Match(g.pattern, ""); err != nil {
+			return wrong("%q is no pattern", g.text)
+		}
+		gates = append(gates, g)
+	}
+	return gates, nil
+}
+
+// Holds reports whether the gate matches that metric.
+func (g *Gate) Holds(s Subject, o Operation, figure string) bool {
+	ok, err := path.Match(g.pattern, strings.Join([]string{s.Model, s.Engine, o.Stream, o.Op, figure}, "/"))
+	return ok && err == nil
 }

@@ -595,7 +595,7 @@ func TestDifferencesOfSeveralRuns(t *testing.T) {
 			"fresh (run 3) was interrupted", "kernel: 6 in old, 8 in fresh (run 2, 4)", "kernel: 6 in old, 7 in fresh (run 3)",
 		}},
 	} {
-		if got := Differences(tc.base, tc.new); !slices.Equal(got, tc.want) {
+		if got, _ := Differences(tc.base, tc.new, false); !slices.Equal(got, tc.want) {
 			t.Errorf("differences %q, want %q", got, tc.want)
 		}
 	}
@@ -660,9 +660,11 @@ func TestGates(t *testing.T) {
 		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
 		{"james@checked-flags", "hbase", "open", "rows", -1},
 	} {
-		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, cell: &Cell{Subject: Subject{tc.model, tc.engine, "measure"}}}
-		if g := gateOf(gates, &f); g == nil || math.Abs(g.limit-tc.want) > 1e-9 {
-			t.Errorf("%v: %v", tc, g)
+		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, kind: &Measure{Limit: -1}, known: true}
+		cell := &Cell{Subject: Subject{tc.model, tc.engine, "measure"}, Figures: []Figure{f}}
+		_ = (&Comparison{Cells: []*Cell{cell}}).measure(Options{Gates: gates})
+		if f := &cell.Figures[0]; !f.Gate || math.Abs(f.Limit-tc.want) > 1e-9 {
+			t.Errorf("%v: %+v", tc, f)
 		}
 	}
 	base, fresh := pairOf(4)

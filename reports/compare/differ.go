@@ -12,16 +12,16 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Differences are what two sides differ in besides the build.
-func Differences(base, new Side) []string {
-	all, _ := differences(base, new, false)
-	return all
-}
-
-// differences are what the runs differ in besides the build. If the sides are builds, differences in what a build
+// Differences are what the runs differ in besides the build. If the sides are builds, differences in what a build
 // contains are in held instead. All runs of both sides are compared with the first run of the base. A difference that
 // not all runs of a side have names the runs.
-func differences(base, new Side, builds bool) (all, held []string) {
+func Differences(base, new Side, builds bool) (all, held []string) {
+	value := func(v string) string {
+		if v == "none" { // as a setting
+			return `"none"`
+		}
+		return cmp.Or(v, "none")
+	}
 	for side, s := range []Side{base, new} {
 		var found []difference
 		runs := map[difference][]int{} // their numbers
@@ -37,7 +37,10 @@ func differences(base, new Side, builds bool) (all, held []string) {
 			}
 		}
 		for _, d := range found {
-			text := d.text(base.Name, s.numbered(runs[d]...))
+			text := d.what
+			if d.base+d.new != "" {
+				text += fmt.Sprintf(": %s in %s, %s in %s", value(d.base), base.Name, value(d.new), s.numbered(runs[d]...))
+			}
 			if builds && d.ofBuild && side == 1 && len(runs[d]) == len(s.Runs) {
 				held = append(held, text)
 			} else { // all runs of a side must be of one build
@@ -60,19 +63,6 @@ func (s Side) numbered(runs ...int) string {
 type difference struct {
 	what, base, new string
 	ofBuild         bool // the property belongs to a build, such as a schema
-}
-
-func (d difference) text(base, new string) string {
-	if d.base+d.new == "" {
-		return d.what
-	}
-	value := func(v string) string {
-		if v == "none" { // as a setting
-			return `"none"`
-		}
-		return cmp.Or(v, "none")
-	}
-	return fmt.Sprintf("%s: %s in %s, %s in %s", d.what, value(d.base), base, value(d.new), new)
 }
 
 // differ lists the properties that must be equal and are not.

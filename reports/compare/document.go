@@ -12,6 +12,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
@@ -110,24 +111,25 @@ func legend(tables []document.Section) (all []document.Sentence) {
 // overview counts the verdicts, of metrics that vary and of counters. It says why metrics without an interval are
 // inconclusive; the folded rest names them.
 func overview(all []*Figure, verdict, rest *document.Section) {
+	const ofClock, ofRequests, ofOthers = "latency, rates", "requests", "other counters" // classes of metrics
 	verdicts := []Verdict{Worse, Better, Same, CannotTell}
 	t := &document.Table{Columns: []document.Column{{Title: "metrics", Left: true}}}
 	for _, v := range verdicts {
 		t.Columns = append(t.Columns, document.Column{Title: string(v)})
 	}
 	counts := map[string]map[Verdict]int{ofClock: {}, ofRequests: {}, ofOthers: {}}
-	var whys []string
-	unclear, nouns := map[string][]string{}, map[string]string{} // metrics by why they have no verdict
+	var unclear []*Figure
 	for _, f := range all {
-		counts[f.class()][f.Verdict]++
+		class := ofOthers
+		switch {
+		case f.kind.Timed():
+			class = ofClock
+		case f.Name == ofRequests:
+			class = ofRequests
+		}
+		counts[class][f.Verdict]++
 		if f.Verdict == CannotTell && f.Low == nil {
-			if unclear[f.Why] == nil {
-				whys = append(whys, f.Why)
-			}
-			if nouns[f.Why] = cmp.Or(nouns[f.Why], "counter"); f.kind.Timed() {
-				nouns[f.Why] = "metric"
-			}
-			unclear[f.Why] = append(unclear[f.Why], f.cell.Model+" "+f.Operation.String()+" "+f.Name)
+			unclear = append(unclear, f)
 		}
 	}
 	for _, class := range []string{ofClock, ofRequests, ofOthers} {
@@ -141,23 +143,17 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		t.Add(row...)
 	}
 	verdict.Table = t
-	for _, why := range whys {
-		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(unclear[why]), nouns[why])+": "+why)
-		rest.Note(document.Plain, "Inconclusive", why+": "+strings.Join(unclear[why], ", "))
+	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
+		noun, names := "counter", []string(nil)
+		for _, f := range same {
+			if f.kind.Timed() {
+				noun = "metric"
+			}
+			names = append(names, f.cell.Model+" "+f.Operation.String()+" "+f.Name)
+		}
+		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(same), noun)+": "+same[0].Why)
+		rest.Note(document.Plain, "Inconclusive", same[0].Why+": "+strings.Join(names, ", "))
 	}
-}
-
-// Classes of metrics.
-const ofClock, ofRequests, ofOthers = "latency, rates", "requests", "other counters"
-
-func (f *Figure) class() string {
-	switch {
-	case f.kind.Timed():
-		return ofClock
-	case f.Name == ofRequests:
-		return ofRequests
-	}
-	return ofOthers
 }
 
 // sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are
@@ -201,9 +197,22 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return document.Text(text(*v))
 	}
-	interval, name := "", document.Text(f.Operation.String()+" "+f.Name)
-	if f.Ratio != nil && f.Low != nil && f.High != nil {
-		interval = bound(*f.Low) + " to " + bound(*f.High)
+	bound := func(v float64) string {
+		if v >= 100 {
+			return ">100"
+		}
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	name, interval, drawn := document.Text(f.Operation.String()+" "+f.Name), "", (*document.Range)(nil)
+	if f.Ratio != nil && *f.Ratio > 0 { // drawn from a half to the double; the box is within the limit
+		at := func(v float64) float64 { return min(2, max(0.5, v)) }
+		ratio := at(*f.Ratio)
+		drawn = &document.Range{
+			Low: ratio, Quarter: 1 / (1 + f.Limit), Typical: ratio, ThreeQuarters: 1 + f.Limit, High: ratio, Mean: 1,
+		}
+		if f.Low != nil && f.High != nil {
+			drawn.Low, drawn.High, interval = at(*f.Low), at(*f.High), bound(*f.Low)+" to "+bound(*f.High)
+		}
 	}
 	if f.kind.whole {
 		name.Text = f.Name
@@ -214,32 +223,10 @@ func (f *Figure) cells() []document.Cell {
 	return []document.Cell{
 		name, value(f.Base, f.kind.Text), value(f.New, f.kind.Text),
 		value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) }),
-		{Range: f.drawn()},
+		{Range: drawn},
 		document.Text(interval),
 		document.Text(strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"), f.said(),
 	}
-}
-
-// drawn is the ratio as a range from a half to the double: the box is what is within the limit.
-func (f *Figure) drawn() *document.Range {
-	if f.Ratio == nil || *f.Ratio <= 0 {
-		return nil
-	}
-	at := func(v float64) float64 { return min(2, max(0.5, v)) }
-	r := &document.Range{Quarter: 1 / (1 + f.Limit), ThreeQuarters: 1 + f.Limit, Typical: at(*f.Ratio), Mean: 1}
-	r.Low, r.High = r.Typical, r.Typical
-	if f.Low != nil && f.High != nil {
-		r.Low, r.High = at(*f.Low), at(*f.High)
-	}
-	return r
-}
-
-// bound writes a bound of an interval.
-func bound(v float64) string {
-	if v >= 100 {
-		return ">100"
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
 // said is the verdict, or how many trials it would take to decide.
@@ -261,7 +248,7 @@ func (f *Figure) said() document.Cell {
 	return c
 }
 
-// facts are the builds, and how their trials were compared.
+// facts are the version of each build and when it ran, with its Go if they differ, and how trials were compared.
 func (c *Comparison) facts() []string {
 	base, fresh := 0, 0
 	for _, cell := range c.Cells {
@@ -274,30 +261,28 @@ func (c *Comparison) facts() []string {
 	case c.Interleaved:
 		how = "interleaved"
 	}
+	describe := func(b, other *Build) string {
+		s := b.Name + ", mailbench " + b.Version
+		if b.Commit != "" {
+			s += " (" + b.Commit[:min(12, len(b.Commit))]
+			if b.Dirty {
+				s += ", changed"
+			}
+			s += ")"
+		}
+		if b.Go != other.Go {
+			s += ", " + b.Go
+		}
+		s += ", " + b.Started
+		if b.Runs > 1 {
+			s += ", " + words.Plural(b.Runs, "run")
+		}
+		return s
+	}
 	return []string{
-		"base: " + c.Base.describe(&c.New), "new: " + c.New.describe(&c.Base),
+		"base: " + describe(&c.Base, &c.New), "new: " + describe(&c.New, &c.Base),
 		fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how),
 	}
-}
-
-// describe names the version of a build and when it ran, with its Go if that of the other build differs.
-func (b Build) describe(other *Build) string {
-	s := b.Name + ", mailbench " + b.Version
-	if b.Commit != "" {
-		s += " (" + b.Commit[:min(12, len(b.Commit))]
-		if b.Dirty {
-			s += ", changed"
-		}
-		s += ")"
-	}
-	if b.Go != other.Go {
-		s += ", " + b.Go
-	}
-	s += ", " + b.Started
-	if b.Runs > 1 {
-		s += ", " + words.Plural(b.Runs, "run")
-	}
-	return s
 }
 
 // sameBuild is the note on a build that was compared with itself. It is above the verdict.
@@ -364,7 +349,18 @@ func (c *Comparison) conclusion(all []*Figure) string {
 		}
 		worst := c.Regressions[0]
 		if i := slices.IndexFunc(all, c.fails); i >= 0 {
-			worst = all[i].String() + " " + all[i].change()
+			f, how := all[i], ""
+			switch {
+			case f.Exact:
+				how = ", exact"
+			case f.Low != nil && f.High != nil:
+				how = fmt.Sprintf("; %s to %s with 95%% confidence", percent(*f.Low), percent(*f.High))
+			}
+			change := f.kind.Text(*f.Base) + " to " + f.kind.Text(*f.New)
+			if f.Ratio != nil {
+				change = percent(*f.Ratio) + " (" + change + how + ")"
+			}
+			worst = f.String() + " " + change
 		}
 		return fmt.Sprintf("REGRESSION (%d). Worst: %s. Exit status: %s.", n, worst, status)
 	}
@@ -404,20 +400,6 @@ func (c *Comparison) fails(f *Figure) bool { return slices.Contains(c.Regression
 // String names the figure as Regressions do.
 func (f *Figure) String() string {
 	return f.cell.Subject.String() + " " + f.Operation.String() + "." + f.Name
-}
-
-// change is by how much the figure changed, and how certain that is.
-func (f *Figure) change() string {
-	s := f.kind.Text(*f.Base) + " to " + f.kind.Text(*f.New)
-	switch {
-	case f.Ratio == nil:
-		return s
-	case f.Exact:
-		s += ", exact"
-	case f.Low != nil && f.High != nil:
-		s += fmt.Sprintf("; %s to %s with 95%% confidence", percent(*f.Low), percent(*f.High))
-	}
-	return percent(*f.Ratio) + " (" + s + ")"
 }
 
 // percent writes a ratio as a difference, such as +12%.

@@ -41,11 +41,28 @@ var measures = []*Measure{
 	percentile("p99", 0.99, 0.10),
 	wholeLoad("p99", 0.99, 0.10, allOps(func(l *results.Latency) float64 { return float64(l.P99) })),
 	percentile("p99.9", 0.999, 0.20),
-	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: rate},
+	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
+		if o.of.Arrivals != "closed" || o.op.Rate <= 0 { // an open loop offers a rate of its own
+			return math.NaN()
+		}
+		return math.Log(o.op.Rate)
+	}},
 	highestRate,
-	{Name: "errors", Limit: 0.001, Text: func(v float64) string { return words.Amount(100*v) + "%" }, count: failures},
+	{
+		Name: "errors", Limit: 0.001, Text: func(v float64) string { return words.Amount(100*v) + "%" },
+		count: func(o *results.Op) (mean, deviation float64) { // operations that did not succeed
+			p := 1 - float64(o.Count+o.TooLarge)/float64(o.Attempted())
+			return p, math.Sqrt(p * (1 - p))
+		},
+	},
 	{Name: "requests", Text: words.Amount, count: counter(results.Calls)},
-	{Name: "attempts", Limit: 0.05, Text: words.Amount, time: attempts},
+	// How often a request was sent: 1 and its retries. They depend on the machine, so they are judged as a time is.
+	{Name: "attempts", Limit: 0.05, Text: words.Amount, time: func(o *observed) float64 {
+		if o.op.Store.Calls <= 0 {
+			return math.NaN()
+		}
+		return math.Log1p(o.op.Store.Retries / o.op.Store.Calls)
+	}},
 	{Name: "scanned", Limit: 0.05, Text: words.Amount, count: counter(results.Examined)},
 	{Name: "rows", Limit: 0.05, Text: words.Amount, count: counter(results.Rows)},
 	{Name: "bytes", Limit: 0.05, Text: words.Size, count: counter(results.Bytes)},
@@ -100,29 +117,6 @@ func percentile(name string, p, limit float64) *Measure {
 	}}
 }
 
-// rate is the throughput of a closed loop. An open loop offers a rate of its own.
-func rate(o *observed) float64 {
-	if o.of.Arrivals != "closed" || o.op.Rate <= 0 {
-		return math.NaN()
-	}
-	return math.Log(o.op.Rate)
-}
-
-// attempts is how often a request was sent: 1 and its retries. They depend on the machine, so they are
-// judged as a time is.
-func attempts(o *observed) float64 {
-	if o.op.Store.Calls <= 0 {
-		return math.NaN()
-	}
-	return math.Log1p(o.op.Store.Retries / o.op.Store.Calls)
-}
-
-// failures is the share of operations that did not succeed.
-func failures(o *results.Op) (mean, deviation float64) {
-	p := 1 - float64(o.Count+o.TooLarge)/float64(o.Attempted())
-	return p, math.Sqrt(p * (1 - p))
-}
-
 // counter is a counter of the store. A few traced operations are no gate.
 func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 	return func(o *results.Op) (float64, float64) {
@@ -131,29 +125,6 @@ func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 		}
 		return o.Counted(f)
 	}
-}
-
-// sample has the logarithm of a timed metric in each trial of both sides: NaN in trials whose times are left out. It
-// is not ok if a trial does not have the metric. A percentile of a client-bound trial counts: it is unknown whether it
-// is worse.
-func (m *Measure) sample(s *series) (in [2]results.Series, ok bool) {
-	ok = true
-	for side := range s.in {
-		for i := range s.in[side] {
-			o := &s.in[side][i]
-			v := m.time(o)
-			if m.share > 0 && o.of.Verdict == results.Invalid {
-				ok = ok && (m.whole || o.op.Enough(m.share))
-			} else {
-				ok = ok && !math.IsNaN(v)
-			}
-			if o.out {
-				v = math.NaN()
-			}
-			in[side] = append(in[side], v)
-		}
-	}
-	return in, ok
 }
 
 // highestRate is the metric of a search for the highest rate.
@@ -202,10 +173,9 @@ func uncertainty(trials []observed) float64 {
 }
 
 // saySearches notes what was found on both sides, each search by itself.
-func (c *Cell) saySearches(all *series) {
-	rates, _ := highestRate.sample(all)
-	for side, in := range all.in {
-		if rate := math.Exp(rates[side].Median()); !math.IsNaN(rate) {
+func (c *Cell) saySearches(f *Figure) {
+	for side, in := range f.of.in {
+		if rate := math.Exp(f.times[side].Median()); !math.IsNaN(rate) {
 			note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
 			if u := uncertainty(in); u > 0 {
 				note += fmt.Sprintf(" ± %s by each search alone", perSecond(u))
@@ -253,7 +223,7 @@ func Points(r *results.Run, force bool) (all []Point) {
 			if f.kind.Timed() {
 				p.Value = math.Exp(f.times[0].Median())
 			} else {
-				p.Value = pooled(f.of.in[0], f.kind).mean
+				p.Value = f.counts[0].mean
 			}
 			if f.BaseUncertainty != nil {
 				p.Uncertain = *f.BaseUncertainty

@@ -3,10 +3,12 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -68,32 +70,13 @@ type observed struct {
 // series is an operation in all trials of both sides.
 type series struct {
 	Operation
-	in [2][]observed
+	in        [2][]observed
+	attempted [2]int64 // operations of each side
 }
 
 // any reports whether that holds for some trial.
 func (s *series) any(holds func(o observed) bool) bool {
 	return slices.ContainsFunc(s.in[0], holds) || slices.ContainsFunc(s.in[1], holds)
-}
-
-// pair makes a cell of each subject that both sides measured, in the order of the base. It returns which subjects
-// only one side has.
-func (c *Comparison) pair(base, new Side, force bool) (alone []string) {
-	b, order := base.trials()
-	n, others := new.trials()
-	for _, k := range order {
-		if n[k] == nil {
-			alone = append(alone, fmt.Sprintf("only %s has %s", base.Name, k))
-			continue
-		}
-		c.Cells = append(c.Cells, newCell(k, b[k], n[k], force))
-	}
-	for _, k := range others {
-		if b[k] == nil {
-			alone = append(alone, fmt.Sprintf("only %s has %s", new.Name, k))
-		}
-	}
-	return alone
 }
 
 // trials are the measured trials of a side by subject, in the order in which they began, and the subjects in theirs.
@@ -128,7 +111,17 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 	c.check(force)
 	load, whole := c.executed("")
 	own := c.streams()
-	c.share(whole)
+	sum := 0.0
+	for _, s := range whole {
+		if s.any(func(o observed) bool { return !o.op.Enough(0.5) }) {
+			continue
+		}
+		c.shares[s.Op] = float64(s.attempted[0] + s.attempted[1])
+		sum += c.shares[s.Op]
+	}
+	for op := range c.shares {
+		c.shares[op] /= sum
+	}
 	whole = slices.DeleteFunc(whole, func(s *series) bool {
 		return slices.ContainsFunc(own, func(o *series) bool {
 			same := func(a, b observed) bool { return a.op.Attempted() == b.op.Attempted() }
@@ -138,7 +131,6 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 	search := load.any(func(o observed) bool { return o.found() != nil })
 	if search {
 		load.Operation = searched
-		c.saySearches(load)
 	}
 	for _, s := range slices.Concat([]*series{load}, whole, own) {
 		for _, m := range measures {
@@ -152,11 +144,69 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 				of = of && !m.Timed() && m.Name != "errors"
 			}
 			if of {
-				c.Figures = append(c.Figures, newFigure(c, s, m))
+				c.Figures = append(c.Figures, c.newFigure(s, m))
 			}
 		}
 	}
 	return c
+}
+
+// newFigure is a figure without a verdict. A timed one has its logarithm in each trial: NaN in trials whose times are
+// left out. It is known if all trials have it. A percentile of a client-bound trial counts: it is unknown whether it is
+// worse.
+func (c *Cell) newFigure(s *series, m *Measure) Figure {
+	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c, known: true}
+	for side, in := range s.in {
+		if !m.Timed() {
+			f.counts[side] = pooled(in, m)
+			f.known = f.known && !math.IsNaN(f.counts[side].mean)
+			continue
+		}
+		for i := range in {
+			o := &in[i]
+			v := m.time(o)
+			if m.share > 0 && o.of.Verdict == results.Invalid {
+				f.known = f.known && (m.whole || o.op.Enough(m.share))
+			} else {
+				f.known = f.known && !math.IsNaN(v)
+			}
+			if o.out {
+				v = math.NaN()
+			}
+			f.times[side] = append(f.times[side], v)
+		}
+	}
+	switch {
+	case m == highestRate:
+		f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
+		c.saySearches(&f)
+	case m.whole:
+		f.known = f.known && len(c.shares) > 1 // of one operation it would be the same
+	case m.Name == "attempts":
+		f.known = f.known && s.any(func(o observed) bool { return o.op.Store.Retries > 0 })
+	}
+	return f
+}
+
+// count is a counter over all trials of a side. N is how many operations it is of.
+type count struct{ mean, deviation, n float64 }
+
+// pooled puts trials together.
+func pooled(trials []observed, m *Measure) count {
+	var n, sum, squares float64
+	for i := range trials {
+		o := &trials[i].op
+		of := float64(o.Attempted())
+		if of == 0 {
+			continue
+		}
+		mean, deviation := m.count(o)
+		n += of
+		sum += of * mean
+		squares += of * (deviation*deviation + mean*mean)
+	}
+	mean := sum / n
+	return count{mean, math.Sqrt(max(0, squares/n-mean*mean)), n}
 }
 
 // check leaves out the times of invalid trials. They measured the generator, and say nothing
@@ -235,36 +285,18 @@ func (c *Cell) executed(stream string) (load *series, operations []*series) {
 	}
 	for _, op := range results.OpsOf(cells) {
 		s := &series{Operation: Operation{stream, op}}
-		var attempted [2]int64
 		for side, in := range load.in {
 			for _, o := range in {
 				o.op = o.of.Ops[op]
-				attempted[side] += o.op.Attempted()
+				s.attempted[side] += o.op.Attempted()
 				s.in[side] = append(s.in[side], o)
 			}
 		}
-		if attempted[0] > 0 && attempted[1] > 0 {
+		if s.attempted[0] > 0 && s.attempted[1] > 0 {
 			operations = append(operations, s)
 		}
 	}
 	return load, operations
-}
-
-// share sets the shares of the operations of the whole phase: of those that all trials have often enough for a p50.
-func (c *Cell) share(whole []*series) {
-	sum := 0.0
-	for _, s := range whole {
-		if s.any(func(o observed) bool { return !o.op.Enough(0.5) }) {
-			continue
-		}
-		for _, o := range slices.Concat(s.in[0], s.in[1]) {
-			c.shares[s.Op] += float64(o.op.Attempted())
-		}
-		sum += c.shares[s.Op]
-	}
-	for op := range c.shares {
-		c.shares[op] /= sum
-	}
 }
 
 // interleaved reports whether the trials of all cells took turns: trial N of both sides began

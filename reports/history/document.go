@@ -254,52 +254,47 @@ func (s *Series) runs() document.Section {
 	}}
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		verdicts := document.Text(r.Verdicts())
-		if r.NotOK > 0 {
-			verdicts.Style = document.Warn
+		verdicts := document.Text(fmt.Sprintf("%d %s", r.Cells, results.OK))
+		switch {
+		case r.Cells == 0:
+			verdicts.Text = "none measured"
+		case r.NotOK > 0:
+			verdicts = document.Styled(fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict), document.Warn)
 		}
-		t.Add(document.Text(strconv.Itoa(i+1)), document.Text(minute(r.Started)), document.Text(r.Build()),
-			verdicts, document.Text(r.Folder))
+		started := r.Started
+		if at, err := time.Parse(time.RFC3339, started); err == nil {
+			started = at.UTC().Format("2006-01-02 15:04")
+		}
+		t.Add(document.Text(strconv.Itoa(i+1)), document.Text(started), document.Text(r.Build()), verdicts,
+			document.Text(r.Folder))
 	}
 	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}
-}
-
-// minute is a time without seconds.
-func minute(started string) string {
-	at, err := time.Parse(time.RFC3339, started)
-	if err != nil {
-		return started
-	}
-	return at.UTC().Format("2006-01-02 15:04")
 }
 
 // charts draw metrics from run to run, with a line for each model and engine. A mark is where a metric changed.
 // Unless the user named metrics, those that are neither a latency nor changed are not drawn.
 func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart) {
 	type key struct{ phase, op, figure string }
-	at := map[key]int{}
-	several, runs := false, float64(len(s.Runs))
-	for i := range s.Figures {
-		several = several || s.Figures[i].Engine != s.Figures[0].Engine
-	}
-	for _, f := range figures {
-		if !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
-			!slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name) {
-			continue
+	chart := func(f *Figure) key { return key{f.Phase, f.Operation.String(), f.Name} }
+	several := slices.ContainsFunc(s.Figures, func(f Figure) bool { return f.Engine != s.Figures[0].Engine })
+	drawn := slices.DeleteFunc(slices.Clone(figures), func(f *Figure) bool {
+		return !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
+			!slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)
+	})
+	for _, same := range results.Grouped(drawn, chart) {
+		f := same[0]
+		title := f.Operation.String() + " " + f.Name + ", " + f.Phase
+		ch := document.Chart{
+			Title: title, Summary: "Trend of " + title + ".",
+			X: document.Axis{Label: "run", From: 0.5, To: float64(len(s.Runs)) + 0.5}, Y: document.Axis{Text: f.Measure.Text},
 		}
-		k := key{f.Phase, f.Operation.String(), f.Name}
-		if _, known := at[k]; !known {
-			at[k] = len(all)
-			title := f.Operation.String() + " " + f.Name + ", " + f.Phase
-			all = append(all, document.Chart{
-				Title: title, Summary: "Trend of " + title + ".",
-				X: document.Axis{Label: "run", From: 0.5, To: runs + 0.5}, Y: document.Axis{Text: f.Measure.Text},
-			})
-			for n := range s.Runs {
-				all[at[k]].X.Ticks = append(all[at[k]].X.Ticks, document.Tick{At: float64(n + 1), Label: strconv.Itoa(n + 1)})
-			}
+		for n := range s.Runs {
+			ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: float64(n + 1), Label: strconv.Itoa(n + 1)})
 		}
-		f.draw(&all[at[k]], several)
+		for _, f := range same {
+			f.draw(&ch, several)
+		}
+		all = append(all, ch)
 	}
 	return all
 }

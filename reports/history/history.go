@@ -96,24 +96,29 @@ func (f *Figure) String() string {
 	return f.Subject.String() + " " + f.Operation.String() + "." + f.Name
 }
 
-// Selection are the metrics that the user named. If it is empty, all are.
-type Selection []compare.Gate
-
-func (a Selection) holds(p *compare.Point) bool {
-	return len(a) == 0 || slices.ContainsFunc(a, func(g compare.Gate) bool {
-		return g.Holds(p.Subject, p.Operation, p.Name)
-	})
-}
-
-// Make makes the history of runs. It puts the runs into series, and finds the changes of the
-// figures that were requested.
-func Make(folder string, runs []Run, skipped []Skipped, selected Selection) *History {
-	h := &History{Format: Format, Folder: folder, Series: []Series{}, Skipped: append([]Skipped{}, skipped...)}
+// series puts runs into the series that they can be compared with, the oldest first, and finds the changes of the
+// figures that are selected for.
+func (h *History) series(runs []Run, selected []compare.Gate) {
 	slices.SortStableFunc(runs, func(a, b Run) int {
 		return cmp.Or(cmp.Compare(a.Started, b.Started), a.began.Compare(b.began), cmp.Compare(a.Folder, b.Folder))
 	})
+	side := func(r *Run) compare.Side { return compare.Side{Name: r.Folder, Runs: []*results.Run{r.run}} }
 	for _, r := range runs {
-		h.add(r)
+		var differs []string // from the first series
+		at := 0
+		for ; at < len(h.Series); at++ {
+			d, _ := compare.Differences(side(&h.Series[at].Runs[0]), side(&r), false)
+			if len(d) == 0 {
+				break
+			}
+			if at == 0 {
+				differs = d
+			}
+		}
+		if at == len(h.Series) {
+			h.Series = append(h.Series, Series{Number: at + 1, Differs: differs})
+		}
+		h.Series[at].Runs = append(h.Series[at].Runs, r)
 	}
 	for i := range h.Series {
 		s := &h.Series[i]
@@ -122,37 +127,19 @@ func Make(folder string, runs []Run, skipped []Skipped, selected Selection) *His
 			runs = append(runs, s.Runs[k].run)
 		}
 		s.Figures = FiguresOf(runs, selected, false)
-		h.Series[i].counted()
-		h.Series[i].timed()
+		s.counted()
+		s.timed()
 	}
-	return h
-}
-
-// add puts a run into the series that it can be compared with.
-func (h *History) add(r Run) {
-	side := func(r *Run) compare.Side { return compare.Side{Name: r.Folder, Runs: []*results.Run{r.run}} }
-	var differs []string
-	for i := range h.Series {
-		s := &h.Series[i]
-		d := compare.Differences(side(&s.Runs[0]), side(&r))
-		if len(d) == 0 {
-			s.Runs = append(s.Runs, r)
-			return
-		}
-		if i == 0 {
-			differs = d
-		}
-	}
-	h.Series = append(h.Series, Series{Number: len(h.Series) + 1, Differs: differs, Runs: []Run{r}})
 }
 
 // FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are selected
-// for. With force they are also those of trials that are not valid.
-func FiguresOf(runs []*results.Run, selected Selection, force bool) []Figure {
+// for, or all if nothing is. With force they are also those of trials that are not valid.
+func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []Figure {
 	all, at := []Figure{}, map[compare.Point]int{}
 	for i, r := range runs {
 		for _, p := range compare.Points(r, force) {
-			if !selected.holds(&p) {
+			holds := func(g compare.Gate) bool { return g.Holds(p.Subject, p.Operation, p.Name) }
+			if len(selected) > 0 && !slices.ContainsFunc(selected, holds) {
 				continue
 			}
 			value, uncertain := p.Value, p.Uncertain
@@ -166,21 +153,16 @@ func FiguresOf(runs []*results.Run, selected Selection, force bool) []Figure {
 					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: p.Measure,
 				})
 			}
-			all[n].Values[i] = &value
-			all[n].uncertain(i, uncertain)
+			f := &all[n]
+			if f.Values[i] = &value; uncertain > 0 {
+				if f.Uncertainties == nil {
+					f.Uncertainties = make([]float64, len(runs))
+				}
+				f.Uncertainties[i] = uncertain
+			}
 		}
 	}
 	return all
-}
-
-// uncertain notes how uncertain the value of a run is.
-func (f *Figure) uncertain(run int, by float64) {
-	if by > 0 && f.Uncertainties == nil {
-		f.Uncertainties = make([]float64, len(f.Values))
-	}
-	if by > 0 {
-		f.Uncertainties[run] = by
-	}
 }
 
 // Shown is the value of a run as one reads it, with its uncertainty.
@@ -217,17 +199,6 @@ func (r *Run) Build() string {
 		s += "+"
 	}
 	return s
-}
-
-// Verdicts says how many cells there are, or how many are not ok and what the worst of them is.
-func (r *Run) Verdicts() string {
-	switch {
-	case r.Cells == 0:
-		return "none measured"
-	case r.NotOK == 0:
-		return fmt.Sprintf("%d %s", r.Cells, results.OK)
-	}
-	return fmt.Sprintf("%d/%d %s", r.NotOK, r.Cells, r.Verdict)
 }
 
 // Worse reports whether the figure became worse.

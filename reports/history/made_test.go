@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -98,13 +99,13 @@ func nights(t *testing.T, n int) string {
 	return dir
 }
 
-func historyOf(t *testing.T, dir string, selected Selection) *History {
+func historyOf(t *testing.T, dir string, selected []compare.Gate) *History {
 	t.Helper()
-	runs, skipped, err := Read(dir)
+	h, err := Read(dir, selected)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Make(dir, runs, skipped, selected)
+	return h
 }
 
 // changes are the changes of a series, a line each.

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -17,26 +18,27 @@ import (
 // deepest is how far below the folder results are looked for.
 const deepest = 4
 
-// Read reads the results in and below a folder, and changes nothing. A folder that cannot
-// be in a series is skipped, with the reason.
-func Read(dir string) (runs []Run, skipped []Skipped, err error) {
+// Read makes the history of the runs in and below a folder, and changes nothing. A folder that cannot be in a series is
+// skipped, with the reason. The metrics are those that the user selected, or all.
+func Read(dir string, selected []compare.Gate) (*History, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read results: %w; name a folder that contains results", err)
+		return nil, fmt.Errorf("read results: %w; name a folder that contains results", err)
 	}
 	if !info.IsDir() {
-		return nil, nil, fmt.Errorf("read results: %w", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})
+		return nil, fmt.Errorf("read results: %w", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR})
 	}
-	r := reader{root: dir, seen: map[string]string{}}
+	h := &History{Format: Format, Folder: dir, Series: []Series{}, Skipped: []Skipped{}}
+	r := reader{History: h, seen: map[string]string{}}
 	r.visit(dir, 0)
-	return r.runs, r.skipped, nil
+	h.series(r.runs, selected)
+	return h, nil
 }
 
 type reader struct {
-	root    string
-	runs    []Run
-	skipped []Skipped
-	seen    map[string]string // the folder of each run: a copy of a run must not count twice
+	*History
+	runs []Run
+	seen map[string]string // the folder of each run: a copy of a run must not count twice
 }
 
 // visit reads a folder that holds results, or the folders in it. It reports whether it found
@@ -52,17 +54,18 @@ func (r *reader) visit(dir string, depth int) bool {
 		r.skip(dir, err)
 		return true
 	}
-	before, found := len(r.skipped), false
+	before, found := len(r.Skipped), false
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if strings.HasPrefix(e.Name(), ".") || !isFolder(path) || depth == deepest {
+		info, err := os.Stat(path) // follows a link to a folder
+		if strings.HasPrefix(e.Name(), ".") || err != nil || !info.IsDir() || depth == deepest {
 			continue
 		}
 		found = r.visit(path, depth+1) || found
 	}
 	if !found && depth > 0 {
 		// The folder is one line of the report, not one for each folder in it.
-		r.skipped = r.skipped[:before]
+		r.Skipped = r.Skipped[:before]
 		_, err := results.Open(dir)
 		r.skip(dir, err)
 	}
@@ -75,29 +78,24 @@ func unfinished(dir string) bool {
 	return match && err == nil
 }
 
-// isFolder follows a link to a folder.
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
 // skip notes why a folder is in no series. The folder's name comes before the reason.
 func (r *reader) skip(dir string, err error) {
 	why := strings.TrimPrefix(err.Error(), "read results: ")
 	for _, name := range []string{filepath.Join(dir, results.RunFile), dir} {
 		why = strings.TrimPrefix(strings.TrimPrefix(why, name+": "), name+" ")
 	}
-	r.skipped = append(r.skipped, Skipped{r.name(dir), words.OneLine(why)})
+	r.Skipped = append(r.Skipped, Skipped{r.name(dir), words.OneLine(why)})
 }
 
 func (r *reader) name(dir string) string {
-	name, err := filepath.Rel(r.root, dir)
+	name, err := filepath.Rel(r.Folder, dir)
 	if err != nil {
 		return dir
 	}
 	return name
 }
 
+// open adds the run of a folder, or skips the folder.
 func (r *reader) open(dir string) {
 	run, err := results.Open(dir)
 	switch {
@@ -121,22 +119,18 @@ func (r *reader) open(dir string) {
 		r.skip(dir, err)
 		return
 	}
-	r.runs = append(r.runs, newRun(r.name(dir), run))
-}
-
-func newRun(name string, r *results.Run) Run {
-	e := &r.Environment
+	e := &run.Environment
 	one := Run{
-		Folder: name, Started: r.Started, Version: e.Version, Commit: e.Commit, Dirty: e.Dirty,
-		Workload: r.Workload.Name, run: r,
+		Folder: r.name(dir), Started: run.Started, Version: e.Version, Commit: e.Commit, Dirty: e.Dirty,
+		Workload: run.Workload.Name, run: run,
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for i := range run.Cells {
+		c := &run.Cells[i]
 		c.Timeline = nil // it takes much memory and is not shown
 		if i == 0 {
 			one.began, _ = time.Parse(time.RFC3339Nano, c.Started)
 		}
-		if c.Kind != results.KindMeasure {
+		if !c.Measured() {
 			continue
 		}
 		one.Cells++
@@ -147,5 +141,5 @@ func newRun(name string, r *results.Run) Run {
 			one.Verdict = c.Verdict
 		}
 	}
-	return one
+	r.runs = append(r.runs, one)
 }

@@ -47,12 +47,13 @@ func writeHistory(t testing.TB, sources ...Source) string {
 	if err := os.Mkdir(filepath.Join(dir, "notes <script>"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	runs, skipped, err := history.Read(dir)
+	h, err := history.Read(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.Folder = "results"
 	var b strings.Builder
-	if err := Document(&b, history.Make("results", runs, skipped, nil).Document(false)); err != nil {
+	if err := Document(&b, h.Document(false)); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

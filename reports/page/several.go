@@ -154,7 +154,8 @@ func differences(sources []Source, labels []string) document.Section {
 	s := document.Section{ID: "differences", Title: "Settings that differ"}
 	side := func(i int) compare.Side { return compare.Side{Name: labels[i], Runs: []*results.Run{sources[i].Run}} }
 	for i := range sources[1:] {
-		for _, d := range compare.Differences(side(0), side(i+1)) {
+		all, _ := compare.Differences(side(0), side(i+1), false)
+		for _, d := range all {
 			s.Say(document.Plain, "", d)
 		}
 	}

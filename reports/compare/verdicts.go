@@ -11,6 +11,87 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
+// judge gives the figures of a cell their verdicts.
+func (c *Comparison) judge(cell *Cell) {
+	gated, varied := false, false
+	for i := range cell.Figures {
+		f := &cell.Figures[i]
+		gated = gated || f.Gate
+		switch {
+		case cell.Why != "":
+			f.cannotTell(cell.Why)
+		case f.kind.Timed():
+			f.judgeTime(c.Interleaved)
+		default:
+			f.judgeCount()
+			// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
+			// unless nothing was left to chance. Errors still count.
+			if f.Gate && f.Verdict == Worse && f.Name != "errors" && !cell.sequential() &&
+				f.of.any(func(o observed) bool { return o.out }) {
+				f.Exact = false
+				f.cannotTell("a trial is invalid, and gates ignore its counters")
+			}
+		}
+		varied = varied || f.Why == tooDifferent
+		if f.Gate && f.Verdict == Worse {
+			c.Regressions = append(c.Regressions, f.String())
+		}
+	}
+	if varied && cell.short {
+		cell.Notes = append(cell.Notes, shortTrials)
+	}
+	if cell.broken && (gated || len(cell.Figures) == 0) {
+		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
+	}
+}
+
+// longTrial is the length of a trial in seconds from which on more trials help more than
+// longer ones (docs/internals/comparing.md).
+const longTrial = 10
+
+var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less", longTrial)
+
+func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
+
+// differs sets the verdict for a difference that is certain and matters.
+func (f *Figure) differs() {
+	f.Verdict = Better
+	if *f.New > *f.Base != f.kind.HigherIsBetter {
+		f.Verdict = Worse
+	}
+}
+
+const tooDifferent = "the trials differ too much"
+
+// drifts is how far the machine may have drifted from one run to the next, in standard
+// deviations of the trials. If trials vary much, so do hours.
+const drifts = 2
+
+// judgeTime sets the verdict of a timed figure.
+func (f *Figure) judgeTime(interleaved bool) {
+	e, limit := &f.estimate, math.Log1p(f.Limit)
+	if e.Trials < significance.LeastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
+		f.Low, f.High = nil, nil
+		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials))
+		f.Needed = significance.LeastTrials
+		return
+	}
+	nearest := max(limit, drifts*e.Deviation)
+	if interleaved {
+		nearest = 0
+	}
+	switch {
+	case (e.Low > nearest || e.High < -nearest) && math.Abs(e.Difference) >= limit:
+		f.differs()
+	case e.Low >= -limit && e.High <= limit:
+		f.Verdict = Same
+	default:
+		width := (e.High - e.Low) / 2
+		f.cannotTell(tooDifferent)
+		f.Needed = max(e.Trials+1, int(math.Ceil(float64(e.Trials)*(width/limit)*(width/limit))))
+	}
+}
+
 // Counters depend on the code and on the messages that operations found. Runs
 // with the same plan have the same operations, but which existing message an operation
 // finds depends on what others did before it.
@@ -24,30 +105,9 @@ const (
 	leastChange = 1e-6
 )
 
-// count is a counter over all trials of a side. N is how many operations it is of.
-type count struct{ mean, deviation, n float64 }
-
-// pooled puts trials together.
-func pooled(trials []observed, m *Measure) count {
-	var n, sum, squares float64
-	for i := range trials {
-		o := &trials[i].op
-		of := float64(o.Attempted())
-		if of == 0 {
-			continue
-		}
-		mean, deviation := m.count(o)
-		n += of
-		sum += of * mean
-		squares += of * (deviation*deviation + mean*mean)
-	}
-	mean := sum / n
-	return count{mean, math.Sqrt(max(0, squares/n-mean*mean)), n}
-}
-
 // judgeCount sets the verdict of a counter.
 func (f *Figure) judgeCount() {
-	b, n := pooled(f.of.in[0], f.kind), pooled(f.of.in[1], f.kind)
+	b, n := f.counts[0], f.counts[1]
 	f.Base, f.New = &b.mean, &n.mean
 	change, limit, errors := math.Abs(n.mean-b.mean), f.Limit*b.mean, f.Name == "errors"
 	if errors { // errors are a share of operations already
@@ -61,7 +121,8 @@ func (f *Figure) judgeCount() {
 		f.Verdict = Same
 		return
 	case errors:
-	case !f.of.equallyOften():
+	// Each trial attempts the operation equally often in an open loop, and if a phase ends after a number of operations.
+	case f.of.attempted[0]*int64(len(f.of.in[1])) != f.of.attempted[1]*int64(len(f.of.in[0])):
 		f.cannotTell("the runs did not execute the same operations")
 		return
 	case f.cell.sequential():
@@ -84,18 +145,6 @@ func (f *Figure) judgeCount() {
 	default:
 		f.cannotTell("each run draws its messages at random")
 	}
-}
-
-// equallyOften reports whether both sides attempted the operation equally often in
-// each trial. They do in an open loop, and if a phase ends after a number of operations.
-func (s *series) equallyOften() bool {
-	var attempted [2]int64
-	for side, in := range s.in {
-		for i := range in {
-			attempted[side] += in[i].op.Attempted()
-		}
-	}
-	return attempted[0]*int64(len(s.in[1])) == attempted[1]*int64(len(s.in[0]))
 }
 
 // judgePaired sets the verdict of a counter by trials of one number, which draw the same operations on both
@@ -133,16 +182,6 @@ func (f *Figure) judgePaired(change, limit float64) bool {
 		return false
 	}
 	return true
-}
-
-// release lets a counter of invalid trials through its gate, unless nothing was left to chance:
-// a client that stopped may have changed what operations found. Errors still count.
-func (f *Figure) release() {
-	if f.Gate && f.Verdict == Worse && f.Name != "errors" && !f.cell.sequential() &&
-		f.of.any(func(o observed) bool { return o.out }) {
-		f.Exact = false
-		f.cannotTell("a trial is invalid, and gates ignore its counters")
-	}
 }
 
 // sequential reports whether nothing was left to chance: in each phase one client or one
