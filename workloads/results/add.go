@@ -42,12 +42,19 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 		return
 	}
 	sum := *s
-	sum.mean(float64(n), b, float64(m))
-	sum.CallsDeviation = addDeviations(n, s.Calls, s.CallsDeviation, m, b.Calls, b.CallsDeviation)
-	sum.RowsDeviation = addDeviations(n, s.RowsRead+s.RowsWritten, s.RowsDeviation,
-		m, b.RowsRead+b.RowsWritten, b.RowsDeviation)
-	sum.BytesDeviation = addDeviations(n, s.BytesRead+s.BytesWritten, s.BytesDeviation,
-		m, b.BytesRead+b.BytesWritten, b.BytesDeviation)
+	to, other := reflect.ValueOf(&sum).Elem(), reflect.ValueOf(b).Elem()
+	for i := range to.NumField() {
+		if x := to.Field(i); to.Type().Field(i).Tag.Get("add") == "mean" {
+			x.SetFloat((x.Float()*float64(n) + other.Field(i).Float()*float64(m)) / float64(n+m))
+		}
+	}
+	for f, deviation := range map[Figure]*float64{
+		Calls: &sum.CallsDeviation, Rows: &sum.RowsDeviation, Bytes: &sum.BytesDeviation,
+	} {
+		was, off := counters[f].of(s)
+		more, moreOff := counters[f].of(b)
+		*deviation = addDeviations(n, was, off, m, more, moreOff)
+	}
 	sum.addExamined(s, n, b, m)
 	*s = sum
 }
@@ -92,26 +99,29 @@ func addDeviations(n int64, a, da float64, m int64, b, db float64) float64 {
 	return math.Sqrt((da*da*(x-1) + db*db*(y-1) + between) / (x + y - 1))
 }
 
-// addPatterns is how many calls of each pattern n operations and m others made, on average.
+// addPatterns is how many calls of each pattern n operations and m others made, on average. Of times P50 becomes the
+// mean, weighted by runs, and P99 the larger of both.
 func addPatterns(a []PatternCalls, n int64, b []PatternCalls, m int64) []PatternCalls {
 	if n+m == 0 {
 		return a
 	}
 	var sum []PatternCalls
-	add := func(p PatternCalls, of int64) {
-		calls := p.Calls * float64(of) / float64(n+m)
+	for i, p := range slices.Concat(a, b) {
+		of := n
+		if i >= len(a) {
+			of = m
+		}
 		at := slices.IndexFunc(sum, func(have PatternCalls) bool { return have.Name == p.Name })
 		if at < 0 {
 			at, sum = len(sum), append(sum, PatternCalls{Name: p.Name})
 		}
-		sum[at].Calls += calls
-		sum[at].add(p.Count, p.Service)
-	}
-	for _, p := range a {
-		add(p, n)
-	}
-	for _, p := range b {
-		add(p, m)
+		to := &sum[at]
+		to.Calls += p.Calls * float64(of) / float64(n+m)
+		if t := p.Service; t != nil {
+			have := cmp.Or(to.Service, t)
+			to.Service = &PatternTimes{meanOf(have.P50, to.Count, t.P50, p.Count), max(have.P99, t.P99), max(have.Max, t.Max)}
+			to.Count += p.Count
+		}
 	}
 	slices.SortStableFunc(sum, func(a, b PatternCalls) int { return cmp.Compare(b.Calls, a.Calls) })
 	return sum
@@ -246,15 +256,4 @@ func joined[N int64 | float64](rule string, a, b N) N {
 		return -1
 	}
 	return a + b
-}
-
-// mean makes the fields of s with the tag add:"mean", means of n operations, those of these and m others.
-func (s *StoreCost) mean(n float64, b *StoreCost, m float64) {
-	sum, other := reflect.ValueOf(s).Elem(), reflect.ValueOf(b).Elem()
-	for i := range sum.NumField() {
-		if sum.Type().Field(i).Tag.Get("add") == "mean" {
-			x := sum.Field(i)
-			x.SetFloat((x.Float()*n + other.Field(i).Float()*m) / (n + m))
-		}
-	}
 }

@@ -2,11 +2,9 @@ package results
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -14,15 +12,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"strconv"
+	"slices"
 	"strings"
-	"syscall"
 
-	"github.com/mailbench/mailbench/schemas/plainfile"
-	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -77,7 +70,11 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 	entries, err := os.ReadDir(path)
 	switch {
 	case err == nil && len(entries) > 0:
-		return nil, fmt.Errorf("%w: %s %s; remove it, or choose another run directory", ErrTaken, dir, holds(path))
+		holds := "is not empty"
+		if slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == RunFile }) {
+			holds = "has the results of another run"
+		}
+		return nil, fmt.Errorf("%w: %s %s; remove it, or choose another run directory", ErrTaken, dir, holds)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
@@ -104,7 +101,7 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 		d.Abort()
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
-	d.log = newLogFile(log)
+	d.log = logFile{file: log, sum: sha256.New()}
 	return d, nil
 }
 
@@ -117,14 +114,6 @@ func whose(temp string) string {
 		return "it has the values of a killed run; move or remove it, or"
 	}
 	return "another run may be writing it;"
-}
-
-// holds says what a folder that is not empty holds.
-func holds(path string) string {
-	if _, err := os.Stat(filepath.Join(path, RunFile)); err == nil {
-		return "has the results of another run"
-	}
-	return "is not empty"
 }
 
 // LatencyLog is where the run writes its interval log.
@@ -157,37 +146,24 @@ func (d *Dir) Commit(r *Run) error {
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
 	err := cmp.Or(logErr, d.writeReports(r))
-	if err := d.rename(); err != nil {
-		return err
-	}
-	if err != nil {
-		return fmt.Errorf("write results: %w; all else is in %s", err, d.temp)
-	}
-	return nil
-}
-
-// rename gives the directory its name.
-func (d *Dir) rename() error {
 	path := d.path
 	d.path = ""
 	// There may be an empty directory of that name, and not every system renames over one.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return d.taken(err)
+	moved := os.Remove(path)
+	if moved == nil || errors.Is(moved, fs.ErrNotExist) {
+		moved = os.Rename(d.temp, path)
 	}
-	if err := os.Rename(d.temp, path); err != nil {
-		return d.taken(err)
+	if moved != nil {
+		return fmt.Errorf("the results are complete, but in %s: %w", d.temp, moved)
 	}
 	d.temp, d.name = path, strings.TrimSuffix(d.name, partial)
 	if err := d.syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
+	if err != nil {
+		return fmt.Errorf("write results: %w; all else is in %s", err, d.temp)
+	}
 	return nil
-}
-
-// taken is the error of a commit that could not rename the directory. The results are
-// complete and stay where they are.
-func (d *Dir) taken(err error) error {
-	return fmt.Errorf("the results are complete, but in %s: %w", d.temp, err)
 }
 
 func (d *Dir) writeRun(r *Run) error {
@@ -246,133 +222,6 @@ func (d *Dir) removeParent() {
 	}
 }
 
-// Open reads the results in a run directory. Figures that reports cannot show are
-// an error.
-func Open(dir string) (*Run, error) {
-	name := filepath.Join(dir, RunFile)
-	b, err := ReadRun(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, notRun(dir)
-	} else if err != nil {
-		return nil, err
-	}
-	r, err := Parse(b)
-	if err != nil {
-		return nil, fmt.Errorf("read results: %s: %w", name, err)
-	}
-	return r, nil
-}
-
-// mostRun is how many bytes run.json may have. That of 10,000 cells has 73 MB.
-const mostRun = 1 << 30
-
-// leastObject is how many bytes of run.json there are for each object, on average: about 100 in results of runs.
-const leastObject = 32
-
-// ReadRun reads run.json as it is.
-func ReadRun(dir string) ([]byte, error) {
-	f, err := plainfile.OpenIn(dir, RunFile)
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	defer f.Close()
-	b, err := plainfile.ReadAll(f, mostRun)
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	return b, nil
-}
-
-// notRun says why a folder without run.json holds no results.
-func notRun(dir string) error {
-	switch {
-	case scratch.InUse(dir):
-		return fmt.Errorf("%s has no results yet: its run is not finished", dir)
-	case scratch.Abandoned(dir):
-		return fmt.Errorf("%s has no results: its run was killed before its first phase had ended", dir)
-	}
-	switch info, err := os.Stat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%s is not a run directory: it has no %s; the folder does not exist", dir, RunFile)
-	case err == nil && !info.IsDir():
-		return fmt.Errorf("%s is not a run directory: it is a file; name the folder of a run", dir)
-	}
-	return fmt.Errorf("%s is not a run directory: it has no %s", dir, RunFile)
-}
-
-// Parse reads run.json.
-func Parse(b []byte) (*Run, error) {
-	var version struct {
-		Format string `json:"format"`
-	}
-	if !json.Valid(b) {
-		return nil, errors.New("it is damaged: incomplete JSON")
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
-		return nil, errors.New("it is not of mailbench: its JSON has another form")
-	}
-	if version.Format != Format && version.Format != OlderFormat {
-		return nil, otherFormat(version.Format)
-	}
-	// An empty object or a null of a few bytes may take a kilobyte of memory. Those of a run are longer.
-	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
-		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
-	}
-	r := &Run{}
-	if err := strict.JSON(b, r); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	r.rename()
-	if err := r.check(); err != nil {
-		return nil, fmt.Errorf("it is damaged: %w", err)
-	}
-	return r, nil
-}
-
-// rename puts the words of this version in place of those that earlier builds wrote.
-func (r *Run) rename() {
-	for i := range r.Cells {
-		if r.Cells[i].Kind == "cold" {
-			r.Cells[i].Kind = KindCold
-		}
-	}
-	for i, text := range r.Answer {
-		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, func(s string) string { return "." + strict.Renamed(s[1:]) })
-	}
-	if r.Sweep == nil {
-		return
-	}
-	for i := range r.Sweep.Growth {
-		g := &r.Sweep.Growth[i]
-		if g.Figure == "calls" || g.Figure == "examined" {
-			g.Figure = Figure(strict.Renamed(string(g.Figure)))
-		}
-		if g.Class == "cannot tell" {
-			g.Class = growth.Unclear
-		}
-	}
-}
-
-// oldMetric is a counter of an operation in a sentence, as earlier builds called it.
-var oldMetric = regexp.MustCompile(`\.(calls|examined)\b`)
-
-// otherFormat is the error for a format that this mailbench does not read.
-func otherFormat(format string) error {
-	name, text, _ := strings.Cut(format, "/")
-	own, ownText, _ := strings.Cut(Format, "/")
-	version, err := strconv.Atoi(text)
-	this, ownErr := strconv.Atoi(ownText)
-	if name != own || errors.Join(err, ownErr) != nil {
-		return fmt.Errorf("it is not of mailbench: its format is %q, not %q", format, Format)
-	}
-	age := "a newer"
-	if version < this {
-		age = "an older"
-	}
-	return fmt.Errorf("it was written by %s mailbench: its format is %q, and this one reads %q; use the one that wrote it",
-		age, format, Format)
-}
-
 // logFile is the latency log while the run writes it.
 type logFile struct {
 	file *os.File
@@ -383,8 +232,6 @@ type logFile struct {
 	sum     hash.Hash // SHA-256 of what was written
 	safeSum []byte    // of the safe bytes
 }
-
-func newLogFile(f *os.File) logFile { return logFile{file: f, sum: sha256.New()} }
 
 // digest describes what is safe on the disk; nil if nothing is.
 func (f *logFile) digest() *LogDigest {

@@ -183,19 +183,6 @@ type PatternTimes struct {
 	Max int64 `json:"max"`
 }
 
-// add adds the times of n runs of the pattern. P50 becomes the mean, weighted by runs, and P99 the
-// larger of both.
-func (p *PatternCalls) add(n int64, t *PatternTimes) {
-	if t == nil {
-		return
-	}
-	sum := *t
-	if have := p.Service; have != nil {
-		sum = PatternTimes{meanOf(have.P50, p.Count, t.P50, n), max(have.P99, t.P99), max(have.Max, t.Max)}
-	}
-	p.Service, p.Count = &sum, p.Count+n
-}
-
 // ErrorCount is an error's text and how many operations ended with it.
 type ErrorCount struct {
 	Text  string `json:"text"`

@@ -11,10 +11,8 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 )
 
@@ -245,73 +243,4 @@ func lines[T any](b []byte, values []T) ([]byte, error) {
 		b = append(append(b, "\n    "...), text...)
 	}
 	return append(b, "\n  ]"...), nil
-}
-
-// Bounds of what reports can show. No run comes near them.
-const (
-	longestPhase = 366 * 24 * 3600.0 // seconds
-	mostCounted  = 1 << 40           // operations
-	mostPoints   = 1000              // points of a sweep
-)
-
-// check refuses figures that no run can have and that reports cannot show.
-func (r *Run) check() error {
-	if s := r.Sweep; s != nil {
-		if len(s.Points) > mostPoints {
-			return fmt.Errorf("its sweep has %d points", len(s.Points))
-		}
-		for _, p := range s.Points {
-			if !(p.Size > 0 && p.Size < 1e15) {
-				return fmt.Errorf("its sweep has a point of size %g", p.Size)
-			}
-		}
-	}
-	if !within(0, r.Seconds/mostPoints) {
-		return fmt.Errorf("it lasts %g s", r.Seconds)
-	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if err := c.check(); err != nil {
-			return fmt.Errorf("result %s: %w", c.Key, err)
-		}
-	}
-	return nil
-}
-
-func (c *Cell) check() error {
-	if !within(0, c.Seconds) {
-		return fmt.Errorf("it lasts %g s", c.Seconds)
-	}
-	if slices.ContainsFunc(c.Streams, func(s Stream) bool { return s.Name == "" }) {
-		return errors.New("it has a stream without a name")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Ops)) {
-		o := c.Ops[name]
-		if !counts(o.Count, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.NoTarget, o.TooLarge) {
-			return fmt.Errorf("%s has an impossible count", name)
-		}
-	}
-	for i := range c.Timeline {
-		in := &c.Timeline[i]
-		if !within(in.At, in.Seconds) {
-			return fmt.Errorf("interval %d begins at %g s and lasts %g s", i+1, in.At, in.Seconds)
-		}
-		if !counts(in.OK, in.NotFound, in.Failed, in.Unknown, in.Dropped, in.TooLarge) {
-			return fmt.Errorf("interval %d has an impossible count", i+1)
-		}
-	}
-	if g := c.Gap; g != nil && !within(g.At, g.Seconds) {
-		return fmt.Errorf("its longest gap begins at %g s and lasts %g s", g.At, g.Seconds)
-	}
-	return nil
-}
-
-// counts reports whether all values can be counts.
-func counts(values ...int64) bool {
-	return slices.Min(values) >= 0 && slices.Max(values) <= mostCounted
-}
-
-// within reports whether a time can be within a phase.
-func within(at, seconds float64) bool {
-	return at >= 0 && seconds >= 0 && at+seconds <= longestPhase
 }
