@@ -147,13 +147,6 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Handler answers Prometheus.
-func (m *Metrics) Handler() http.Handler {
-	r := prometheus.NewRegistry()
-	r.MustRegister(m)
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
-}
-
 // Serve answers at http://ADDRESS/metrics until stop is called. An address without a host
 // is on loopback. It returns the address.
 func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
@@ -164,8 +157,9 @@ func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("serve metrics: %w; name a free address of this machine with --metrics", err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", m.Handler())
+	r, mux := prometheus.NewRegistry(), http.NewServeMux()
+	r.MustRegister(m)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: time.Minute}
 	go func() { _ = s.Serve(l) }() // it ends with stop
 	return l.Addr().String(), func() { _ = s.Close() }, nil

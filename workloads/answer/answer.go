@@ -33,13 +33,25 @@ func Of(r *results.Run) []Line {
 			lines = append(lines, Line{Text: fmt.Sprintf("%s: %s", inconclusive, err)})
 			continue
 		}
-		if names := s.absent(r); len(names) > 0 {
-			absent = append(absent, names...)
-			continue
+		names, ran := false, true
+		for _, f := range s.figures() {
+			if f.model == "" {
+				continue
+			}
+			names = true
+			if !slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == f.model }) {
+				absent, ran = append(absent, f.model), false
+			}
 		}
-		for _, w := range s.about(r) {
-			w.run, w.schemas = r, read
-			lines = append(lines, w.say(s))
+		said := map[[2]string]bool{} // by model and engine
+		for _, c := range r.Select(func(c *results.Cell) bool { return ran && c.Measured() }) {
+			w := filling{run: r, schemas: read, model: c.Model, engine: c.Engine}
+			if names {
+				w.model = ""
+			}
+			if of := [2]string{w.model, w.engine}; !said[of] {
+				lines, said[of] = append(lines, w.say(s)), true
+			}
 		}
 	}
 	if slices.Sort(absent); len(absent) > 0 {
@@ -49,34 +61,8 @@ func Of(r *results.Run) []Line {
 	return lines
 }
 
-// absent are the models that a sentence names and that have no results.
-func (s *Sentence) absent(r *results.Run) (all []string) {
-	for _, f := range s.figures() {
-		ran := slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == f.model })
-		if f.model != "" && !ran && !slices.Contains(all, f.model) {
-			all = append(all, f.model)
-		}
-	}
-	return all
-}
-
 // inconclusive begins a line whose metrics are not known well enough.
 const inconclusive = "inconclusive"
-
-// about are the models and engines that a sentence is said of.
-func (s *Sentence) about(r *results.Run) (all []filling) {
-	named := slices.ContainsFunc(s.figures(), func(f figure) bool { return f.model != "" })
-	for _, c := range r.Select((*results.Cell).Measured) {
-		w := filling{model: c.Model, engine: c.Engine}
-		if named {
-			w.model = ""
-		}
-		if !slices.ContainsFunc(all, func(o filling) bool { return o.model == w.model && o.engine == w.engine }) {
-			all = append(all, w)
-		}
-	}
-	return all
-}
 
 // filling fills in a sentence for one model on one engine.
 type filling struct {
@@ -95,8 +81,8 @@ func (w *filling) say(s *Sentence) Line {
 			line.Text, line.Known = inconclusive+": "+why, false
 			return line
 		}
-		if s.parts[i].kind == plain && line.Text != "" {
-			text = counted(line.Text, text)
+		if s.parts[i].kind == plain && line.Text[strings.LastIndexByte(line.Text, ' ')+1:] == "1" {
+			text = afterOne.ReplaceAllString(text, " $1")
 		}
 		line.Text += text
 	}
@@ -106,17 +92,8 @@ func (w *filling) say(s *Sentence) Line {
 	return line
 }
 
-// afterOne matches the noun after a number, in the plural as sentences are written.
+// afterOne matches the noun after a number, in the plural as sentences are written. After 1 it becomes the singular.
 var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
-
-// counted is the text after said, whose noun is singular if said ends with the number 1.
-func counted(said, text string) string {
-	number := said[strings.LastIndexByte(said, ' ')+1:]
-	if number != "1" {
-		return text
-	}
-	return afterOne.ReplaceAllString(text, " $1")
-}
 
 // part is the text of a part, or why it is inconclusive.
 func (w *filling) part(p *part) (text, why string) {
@@ -154,13 +131,12 @@ func (w *filling) point(name string) string {
 }
 
 func (w *filling) value(f figure) (text, why string) {
-	if f.name == atomic {
+	switch {
+	case f.name == atomic:
 		return w.atomic(f)
-	}
-	if f.name == interrupted {
+	case f.name == interrupted:
 		return w.interrupted(f)
-	}
-	if f.op == rowCache {
+	case f.op == rowCache:
 		return w.rowCache(f)
 	}
 	v, why := w.figure(f)

@@ -16,7 +16,6 @@ package answer
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -206,17 +205,11 @@ func (w *filling) of(f figure) string {
 }
 
 // cells are those of the figure's model, point and phase.
-func (w *filling) cells(f figure) iter.Seq[*results.Cell] {
+func (w *filling) cells(f figure) []*results.Cell {
 	point := w.point(f.point)
-	return func(yield func(*results.Cell) bool) {
-		for i := range w.run.Cells {
-			c := &w.run.Cells[i]
-			wanted := c.Model == w.of(f) && c.Engine == w.engine && c.Point == point && (f.phase == "" || c.Phase == f.phase)
-			if wanted && !yield(c) {
-				return
-			}
-		}
-	}
+	return w.run.Select(func(c *results.Cell) bool {
+		return c.Model == w.of(f) && c.Engine == w.engine && c.Point == point && (f.phase == "" || c.Phase == f.phase)
+	})
 }
 
 // column are the trials that have the operation of the figure.
@@ -224,7 +217,7 @@ func (w *filling) column(f figure) (cs trials.Column, why string) {
 	ran := slices.ContainsFunc(w.run.Cells, func(c results.Cell) bool {
 		return c.Model == w.of(f) && c.Engine == w.engine && c.Measured()
 	})
-	for c := range w.cells(f) {
+	for _, c := range w.cells(f) {
 		if _, ok := c.Ops[f.op]; ok && c.Measured() {
 			cs = append(cs, c)
 		}
@@ -331,7 +324,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 
 // interrupted says what an operation leaves where it is interrupted, if that is the same in all trials.
 func (w *filling) interrupted(f figure) (text, why string) {
-	for c := range w.cells(f) {
+	for _, c := range w.cells(f) {
 		for j := range c.Interrupted {
 			one := &c.Interrupted[j]
 			switch {
@@ -352,7 +345,7 @@ func (w *filling) interrupted(f figure) (text, why string) {
 // rowCache is which share of the reads that used the engine's cache of rows it answered during a phase.
 func (w *filling) rowCache(f figure) (text, why string) {
 	var asked, found int64
-	for c := range w.cells(f) {
+	for _, c := range w.cells(f) {
 		if c.Measured() && c.Before != nil && c.Engines != nil {
 			asked += c.Engines.RowCacheReads - c.Before.RowCacheReads
 			found += c.Engines.RowCacheHits - c.Before.RowCacheHits

@@ -36,11 +36,6 @@ func limit(n int) float64 {
 	return max(near, 1.36/math.Sqrt(float64(n)))
 }
 
-// fits reports whether the distribution is near enough to the sample.
-func (c *candidate) fits(s sample) bool {
-	return c.distance <= limit(len(s)) && math.Abs(c.off(s)) <= nearMean
-}
-
 // off is how much the distribution's mean differs, as a share of the sample's.
 func (c *candidate) off(s sample) float64 { return c.dist.Mean()/s.mean() - 1 }
 
@@ -56,13 +51,14 @@ func choose(s sample) []candidate {
 	}
 	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.distance, b.distance) })
 	all = append(all, s.empirical())
-	for i := range all {
-		if all[i].fits(s) || i == len(all)-1 {
-			taken := all[i]
-			return slices.Insert(slices.Delete(all, i, i+1), 0, taken)
-		}
+	at := slices.IndexFunc(all, func(c candidate) bool {
+		return c.distance <= limit(len(s)) && math.Abs(c.off(s)) <= nearMean
+	})
+	if at < 0 {
+		at = len(all) - 1
 	}
-	return all
+	taken := all[at]
+	return slices.Insert(slices.Delete(all, at, at+1), 0, taken)
 }
 
 // sample is values in ascending order, none below 1, the least that the language draws.
@@ -211,29 +207,27 @@ func root(low, high float64, f func(float64) float64) float64 {
 	return (low + high) / 2
 }
 
-// A measured distribution has at most mostPoints points. It gets no more once its distance is
-// below enough and its mean differs by at most enoughMean, as a share of the sample's.
+// A measured distribution has at most mostPoints points. It gets no more once its distance is a hundredth, or for few
+// values less than half of the distance that chance makes, and its mean differs by at most enoughMean, as a share of
+// the sample's.
 const (
 	mostPoints = 40
 	enoughMean = 0.02
 )
-
-// enough is the distance that needs no more points: a hundredth, or for few values less than
-// half of the distance that chance makes.
-func enough(n int) float64 { return max(0.01, 0.5/math.Sqrt(float64(n))) }
 
 // empirical makes a measured distribution. It begins with the least and the largest value. It
 // adds points where the distance is largest, until that is small enough, and then in the
 // middle of the values that put the mean off most.
 func (s sample) empirical() candidate {
 	d := random.Empirical{{Value: s.low(), Fraction: 0}, {Value: s.high(), Fraction: 1}}
+	enough := max(0.01, 0.5/math.Sqrt(float64(len(s))))
 	for {
 		c := candidate{"empirical", d, s.distance(func(x float64) float64 { return empiricalShare(d, x) })}
 		var p random.Point
 		switch {
 		case len(d) >= mostPoints:
 			return c
-		case c.distance > enough(len(s)):
+		case c.distance > enough:
 			p = s.farthest(d)
 		case math.Abs(c.off(s)) > enoughMean:
 			p = s.heaviest(d)

@@ -25,7 +25,6 @@ import (
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // writer writes the workload.
@@ -56,37 +55,30 @@ func (s *Sample) Workload() string {
 
 func (w *writer) text(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// dist writes the distribution that fits, and how well it does. Without values it writes
-// usual, which was not measured. It returns the distribution's mean, 0 without values.
+// dist writes the distribution that fits, and how well it and others do. Without values it writes usual, which was not
+// measured. It returns the distribution's mean, 0 without values.
 func (w *writer) dist(indent, key string, values []int64, usual string) (mean float64) {
 	if len(values) == 0 {
 		w.text("%s# %s: not measured", indent, key)
 		w.text("%s%s: %s", indent, key, usual)
 		return 0
 	}
-	d := w.fit(indent, key, values)
-	w.text("%s%s: %s", indent, key, d)
-	return d.Mean()
-}
-
-// fit writes how well distributions fit the values, and returns the one to take.
-func (w *writer) fit(indent, key string, values []int64) random.Dist {
 	s := sorted(values)
 	all := choose(s)
-	best := &all[0]
+	best, several := &all[0], words.Plural(len(s), "value")
 	if best.name == "constant" {
-		w.text("%s# %s: the same in %s", indent, key, words.Plural(len(s), "value"))
-		return best.dist
+		w.text("%s# %s: the same in %s\n%s%s: %s", indent, key, several, indent, key, best.dist)
+		return best.dist.Mean()
 	}
 	var parts []string
 	for _, c := range all {
 		parts = append(parts, fmt.Sprintf("%s %.3f", c.name, c.distance))
 	}
-	w.text("%s# %s: %s from %d to %d, mean %.4g; mean of the distribution %.4g", indent, key,
-		words.Plural(len(s), "value"), s.low(), s.high(), s.mean(), best.dist.Mean())
+	w.text("%s# %s: %s from %d to %d, mean %.4g; mean of the distribution %.4g", indent, key, several, s.low(), s.high(),
+		s.mean(), best.dist.Mean())
 	w.text("%s#   D: %s", indent, strings.Join(parts, ", "))
 	if len(s) < smallSample {
-		w.text("%s#   %s are few: another distribution may be the right one", indent, words.Plural(len(s), "value"))
+		w.text("%s#   %s are few: another distribution may be the right one", indent, several)
 	}
 	if best.distance > limit(len(s)) {
 		w.text("%s#   does not fit: the nearest distribution has D %.3f", indent, best.distance)
@@ -103,7 +95,8 @@ func (w *writer) fit(indent, key string, values []int64) random.Dist {
 	if zero > 0 {
 		w.text("%s#   does not fit: %d of the values are 0, and drawn as 1", indent, zero)
 	}
-	return best.dist
+	w.text("%s%s: %s", indent, key, best.dist)
+	return best.dist.Mean()
 }
 
 // mail writes the sizes and parts of messages, and reports whether any have files.
@@ -248,34 +241,18 @@ func (w *writer) choice(key, name string, ranks [][]float64) {
 	w.text("  %s: {%s: {theta: %s}}", key, name, number(t))
 }
 
-// needs says why the workload cannot do an operation of the mix, or returns "".
-func (w *writer) needs(op workloads.Op, files, folders bool) string {
-	switch {
-	case op == workloads.Attachment && !files:
-		return "no message has a file"
-	case op == workloads.Restore && !w.s.mix.Has(workloads.Delete):
-		return "nothing is deleted"
-	case (op == workloads.Move || op == workloads.Label) && !folders:
-		return "users have one folder"
-	}
-	return ""
-}
-
 // phases writes the phases: the mix at its rate for a minute.
 func (w *writer) phases(files, folders bool) {
 	s := w.s
 	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
-	if s.operations > 0 {
-		w.arrivals(s.times, "operations")
-	} else {
-		w.mailArrivals()
-	}
 	if s.operations == 0 {
+		w.mailArrivals()
 		w.text("      # mix: not measured: mail has deliveries only. Add the operations of its readers (list: 50, open: 25, …),")
 		w.text("      # or fit a trace with it: --trace")
 		w.text("      mix: {deliver: 1}")
 		return
 	}
+	w.arrivals()
 	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(s.operations, "operation"))
 	var ops []workloads.Op
 	for i, count := range s.mix {
@@ -283,7 +260,16 @@ func (w *writer) phases(files, folders bool) {
 		if count == 0 {
 			continue
 		}
-		if lack := w.needs(op, files, folders); lack != "" {
+		lack := "" // why the workload cannot do the operation
+		switch {
+		case op == workloads.Attachment && !files:
+			lack = "no message has a file"
+		case op == workloads.Restore && !s.mix.Has(workloads.Delete):
+			lack = "nothing is deleted"
+		case (op == workloads.Move || op == workloads.Label) && !folders:
+			lack = "users have one folder"
+		}
+		if lack != "" {
 			w.text("      #   does not fit: %s (%.0f) is left out, as %s", op, count, lack)
 			continue
 		}
@@ -344,16 +330,17 @@ func (w *writer) rate(measured float64, what string) float64 {
 	return measured
 }
 
-// arrivals writes rate and arrivals for the times of a trace's events. A rate that changes
+// arrivals writes rate and arrivals for the times of a trace's operations. A rate that changes
 // becomes steps.
-func (w *writer) arrivals(times []float64, what string) {
+func (w *writer) arrivals() {
+	times := w.s.times
 	span := times[len(times)-1] - times[0]
 	if span <= 0 {
-		w.text("      # rate: not measured, as all %s have the same time\n      rate: %g/s", what, usualRate)
+		w.text("      # rate: not measured, as all operations have the same time\n      rate: %g/s", usualRate)
 		return
 	}
 	measured := float64(len(times)-1) / span
-	mean := w.rate(measured, what)
+	mean := w.rate(measured, "operations")
 	counts := make([]float64, parts)
 	for _, t := range times[1:] {
 		counts[min(int((t-times[0])/span*parts), parts-1)]++

@@ -49,13 +49,6 @@ func (t *tally) bad() int  { return t.of[results.StepBroken] + t.of[results.Step
 // contested reports whether measurements differed.
 func (t *tally) contested() bool { return t.good() > 0 && t.bad() > 0 }
 
-// open reports whether measurements differ and others must decide. They have decided when there
-// are two more of one kind than of the other.
-func (t *tally) open() bool {
-	n, lead := t.good()+t.bad(), t.good()-t.bad()
-	return t.contested() && lead < twice && -lead < twice && n < mostOfOne
-}
-
 // verdict is the verdict of most measurements; "" if as many held as broke.
 func (t *tally) verdict() results.StepVerdict {
 	most := func(a, b results.StepVerdict) results.StepVerdict {
@@ -115,9 +108,11 @@ func Next(s *results.Search) (rate float64, ok bool) {
 	if len(s.Steps) >= cmp.Or(s.Most, mostSteps) {
 		return 0, false
 	}
-	for i := range all {
-		if all[i].open() {
-			return all[i].rate, true
+	for i := range all { // others decide if measurements differ, until there are two more of one kind than of the other
+		t := &all[i]
+		n, lead := t.good()+t.bad(), t.good()-t.bad()
+		if t.contested() && lead < twice && -lead < twice && n < mostOfOne {
+			return t.rate, true
 		}
 	}
 	low, high := bracket(all)
@@ -146,7 +141,16 @@ func Next(s *results.Search) (rate float64, ok bool) {
 	case low.good() < twice:
 		return low.rate, true
 	}
-	return outside(all, low, high, 1+precision(s, low), s.Max)
+	// If measurements at an end of the bracket differ, the limit is near that end. The next rate, just outside of the
+	// bracket, shows how near.
+	factor := 1 + precision(s, low)
+	if next := rounded(low.rate / factor); low.contested() && sureLow(all, low) < next {
+		return next, true
+	}
+	if next := min(rounded(high.rate*factor), s.Max); high.contested() && sureHigh(all, high) == 0 && next > high.rate {
+		return next, true
+	}
+	return 0, false
 }
 
 // Rates yields the rates to measure, one after another. The step at a rate must be in s when the next one is taken.
@@ -190,18 +194,6 @@ func Ahead(s *results.Search) (rates []float64) {
 	return rates
 }
 
-// outside returns a rate just outside of the bracket, if measurements at an end of it differ. The
-// limit is near that end, and the next rate shows how near.
-func outside(all []tally, low, high *tally, factor, most float64) (float64, bool) {
-	if next := rounded(low.rate / factor); low.contested() && sureLow(all, low) < next {
-		return next, true
-	}
-	if next := min(rounded(high.rate*factor), most); high.contested() && sureHigh(all, high) == 0 && next > high.rate {
-		return next, true
-	}
-	return 0, false
-}
-
 // precision is the width to which the bracket is halved, as a share of the rate. It is no less
 // than what chance changes in arrivals and service times of that many operations.
 func precision(s *results.Search, low *tally) float64 {
@@ -235,9 +227,11 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 	if c.Reason != nil {
 		reason = c.Reason.Text
 	}
+	missed := slices.IndexFunc(c.Objectives, func(a results.Attained) bool { return a.Verdict == results.Missed })
 	switch c.Verdict {
-	case results.Invalid:
-		if !decided(c) {
+	case results.Invalid: // it may keep all its bounds all the same, or miss one: see judge.Objectives
+		open := func(a results.Attained) bool { return a.Verdict != results.Met }
+		if missed < 0 && (len(c.Objectives) == 0 || slices.ContainsFunc(c.Objectives, open)) {
 			return results.StepClient, reason
 		}
 	case results.Failed:
@@ -245,10 +239,9 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 	case results.Empty:
 		return results.StepUnclear, reason
 	}
-	for _, a := range c.Objectives {
-		if a.Verdict == results.Missed {
-			return results.StepBroken, a.Objective + " is " + a.Shown
-		}
+	if missed >= 0 {
+		a := &c.Objectives[missed]
+		return results.StepBroken, a.Objective + " is " + a.Shown
 	}
 	if c.Verdict == results.Overloaded {
 		return results.StepBroken, reason
@@ -275,21 +268,6 @@ func Judge(c *results.Cell) (results.StepVerdict, string) {
 		}
 	}
 	return results.StepHeld, ""
-}
-
-// decided reports whether an invalid cell keeps all its bounds all the same, or misses one: see
-// judge.Objectives.
-func decided(c *results.Cell) bool {
-	met := 0
-	for _, a := range c.Objectives {
-		switch a.Verdict {
-		case results.Missed:
-			return true
-		case results.Met:
-			met++
-		}
-	}
-	return met > 0 && met == len(c.Objectives)
 }
 
 // Found is the result of a search.
