@@ -29,10 +29,7 @@ func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, e
 	if err == nil {
 		c.Drifts, c.Ignored = append([]Drift{}, c.Drifts...), []Drift{} // no null in JSON
 		for i := range c.Drifts {
-			d := &c.Drifts[i]
-			if d.Text = d.String(); s.Added(d.Difference) {
-				d.Harm, d.Fix = schemas.NotInDocument, nil
-			}
+			c.Drifts[i].Text = c.Drifts[i].String()
 		}
 		slices.SortStableFunc(c.Drifts, func(a, b Drift) int {
 			return cmp.Or(cmp.Compare(a.Harm, b.Harm), cmp.Compare(a.Kind, b.Kind))
@@ -64,26 +61,29 @@ type Drift struct {
 // Shell is how an engine's own shell takes statements: Comment begins a comment, End ends a statement.
 type Shell struct{ Comment, End string }
 
-// Lines ends statements, and leaves comments as they are.
-func (s Shell) Lines(statements []string) []string {
-	for i, text := range statements {
-		if !strings.HasPrefix(text, s.Comment) {
-			statements[i] += s.End
-		}
-	}
-	return statements
-}
-
 // Unsafe returns a statement as a comment that says what would be lost.
-func (s Shell) Unsafe(what, statement string) string {
-	return s.Comment + " " + what + ": " + statement + s.End
+func (sh Shell) Unsafe(what, statement string) string {
+	return sh.Comment + " " + what + ": " + statement + sh.End
 }
 
-// Drifts returns differences with the harm of their kinds and the statements that fix them.
-func (s Shell) Drifts(differences []schemas.Difference, statements func(schemas.Difference) []string) []Drift {
+// Drifts returns the differences of tables from a schema with the harm of their kinds and the statements that fix them.
+// Extensions of the source design need no fix.
+func (sh Shell) Drifts(
+	s *schemas.Schema, differences []schemas.Difference, statements func(schemas.Difference) []string,
+) []Drift {
 	drifts := make([]Drift, len(differences))
 	for i, d := range differences {
-		drifts[i] = Drift{Harm: d.Kind.Harm(), Difference: d, Fix: s.Lines(statements(d))}
+		drifts[i] = Drift{Harm: d.Kind.Harm(), Difference: d}
+		if s.Added(d) {
+			drifts[i].Harm = schemas.NotInDocument
+			continue
+		}
+		for _, statement := range statements(d) {
+			if !strings.HasPrefix(statement, sh.Comment) {
+				statement += sh.End
+			}
+			drifts[i].Fix = append(drifts[i].Fix, statement)
+		}
 	}
 	return drifts
 }
@@ -180,7 +180,14 @@ func (c *Comparison) Ignore(words []string) (idle []string) {
 	for _, word := range words {
 		before := len(c.Drifts)
 		c.Drifts = slices.DeleteFunc(c.Drifts, func(d Drift) bool {
-			match := named(d.Difference, word)
+			part := d.Part
+			if d.Kind == schemas.DifferentSetting || d.Kind == schemas.DifferentExpiry {
+				_, part, _ = strings.Cut(part, ".") // ENGINE.SETTING
+			}
+			under := func(word string) bool { return part != "" && (part == word || strings.HasPrefix(part, word+".")) }
+			ofTable, inTable := strings.CutPrefix(word, d.Table+".")
+			match := word != "" && (word == d.Kind.String() || word == d.Table || under(word) ||
+				d.Table != "" && inTable && under(ofTable))
 			if match {
 				c.Ignored = append(c.Ignored, d)
 			}
@@ -191,20 +198,6 @@ func (c *Comparison) Ignore(words []string) (idle []string) {
 		}
 	}
 	return idle
-}
-
-// named reports whether a word of Ignore names a difference.
-func named(d schemas.Difference, word string) bool {
-	if word == "" {
-		return false
-	}
-	part := d.Part
-	if d.Kind == schemas.DifferentSetting || d.Kind == schemas.DifferentExpiry {
-		_, part, _ = strings.Cut(part, ".") // ENGINE.SETTING
-	}
-	under := func(word string) bool { return part != "" && (part == word || strings.HasPrefix(part, word+".")) }
-	ofTable, inTable := strings.CutPrefix(word, d.Table+".")
-	return word == d.Kind.String() || word == d.Table || under(word) || d.Table != "" && inTable && under(ofTable)
 }
 
 // AbsentError is the error of a store that is open for reading only and has none that a schema's tables

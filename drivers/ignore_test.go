@@ -33,7 +33,7 @@ func TestIgnore(t *testing.T) {
 		{[]string{"extra column"}, []int{4}, nil},
 		{[]string{"cassandra", "", "lines", "read_repairs"}, nil, []string{"cassandra", "", "lines", "read_repairs"}},
 	} {
-		c := drivers.Comparison{Drifts: drivers.Shell{}.Drifts(all, func(schemas.Difference) []string { return nil })}
+		c := drivers.Comparison{Drifts: drivers.Shell{}.Drifts(new(schemas.Schema), all, func(schemas.Difference) []string { return nil })}
 		idle := c.Ignore(x.words)
 		var gone []int
 		for i, d := range all {

@@ -120,84 +120,85 @@ func (d Difference) String() string {
 // harmful differences first. It ignores the order of tables, columns and
 // indexes, documentation, additions and patterns, and settings that want does
 // not name. A row header stores nothing: Diff compares the tables nested in it.
-func Diff(want, have *Schema) []Difference {
-	var d differ
+func Diff(want, have *Schema) (all []Difference) {
 	for _, w := range want.Tables {
-		h := have.Table(w.Name)
-		switch {
+		switch h := have.Table(w.Name); {
 		case h != nil && !(h.Header() && len(w.Columns)+len(w.Static) > 0):
-			d.table(w, h)
+			all = append(all, diffTable(w, h)...)
 		case !w.Header():
-			d.add(MissingTable, w.Name, "", strings.Join(Names(w.All()), ", "), "")
+			all = append(all, Difference{MissingTable, w.Name, "", strings.Join(Names(w.All()), ", "), ""})
 		}
 	}
 	for _, h := range have.Tables {
 		if want.Table(h.Name) == nil && !h.Header() {
-			d.add(ExtraTable, h.Name, "", "", strings.Join(Names(h.All()), ", "))
+			all = append(all, Difference{ExtraTable, h.Name, "", "", strings.Join(Names(h.All()), ", ")})
 		}
 	}
-	d.parts("", typeParts(want), typeParts(have), MissingType, DifferentFields, ExtraType)
-	slices.SortStableFunc(d.found, func(a, b Difference) int { return cmp.Compare(a.Kind, b.Kind) })
-	return d.found
+	fields := func(u *UserType) string { return typed(u.Fields) }
+	all = append(all, diffTexts("", want.Types, have.Types, fields, MissingType, DifferentFields, ExtraType)...)
+	slices.SortStableFunc(all, func(a, b Difference) int { return cmp.Compare(a.Kind, b.Kind) })
+	return all
 }
 
-type differ struct{ found []Difference }
-
-func (d *differ) add(k DifferenceKind, table, part, want, have string) {
-	d.found = append(d.found, Difference{k, table, part, want, have})
-}
-
-// parts compares what has a name and a text: the types of a schema, or the indexes of a table.
-func (d *differ) parts(table string, want, have [][2]string, missing, different, extra DifferenceKind) {
-	there := make(map[string]string)
-	for _, h := range have {
-		there[h[0]] = h[1]
-	}
+// diffTexts compares what has a name and a text: the types of a schema, or the indexes of a table.
+func diffTexts[T Named](
+	table string, want, have []T, text func(T) string, missing, different, extra DifferenceKind,
+) (all []Difference) {
+	var none T
 	for _, w := range want {
-		h, ok := there[w[0]]
-		if delete(there, w[0]); !ok {
-			d.add(missing, table, w[0], w[1], "")
-		} else if h != w[1] {
-			d.add(different, table, w[0], w[1], h)
+		if h := find(have, w.named()); h == none {
+			all = append(all, Difference{missing, table, w.named(), text(w), ""})
+		} else if text(h) != text(w) {
+			all = append(all, Difference{different, table, w.named(), text(w), text(h)})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(there)) {
-		d.add(extra, table, name, "", there[name])
-	}
-}
-
-func typeParts(s *Schema) (all [][2]string) {
-	for _, u := range s.Types {
-		all = append(all, [2]string{u.Name, typed(u.Fields)})
+	for _, h := range have {
+		if find(want, h.named()) == none {
+			all = append(all, Difference{extra, table, h.named(), "", text(h)})
+		}
 	}
 	return all
 }
 
-func indexParts(t *Table) (all [][2]string) {
-	for _, x := range t.Indexes {
-		all = append(all, [2]string{x.Name, strings.Join(indexWords(x), ", ")})
+// diffTable compares two tables of one name. Key columns that both have from the table that they are nested in are
+// compared there.
+func diffTable(want, have *Table) (all []Difference) {
+	add := func(k DifferenceKind, part, w, h string) { all = append(all, Difference{k, want.Name, part, w, h}) }
+	in, from := want.outer()
+	other, shared := have.outer()
+	if in != other || shared != from {
+		from = 0
 	}
-	return all
-}
-
-func (d *differ) table(want, have *Table) {
-	d.key(want, have)
-	for _, c := range slices.Concat(want.Static, want.Columns) {
-		switch h := have.Column(c.Name); {
+	key := want.Key()[from:]
+	same := slices.Equal(Names(key), Names(have.Key()[from:]))
+	if in != other || !same || from == 0 && len(want.Partition) != len(have.Partition) {
+		add(DifferentKey, "", keyText(want, from), keyText(have, from))
+	}
+	if !same {
+		key = nil
+	}
+	for i, c := range slices.Concat(key, want.Static, want.Columns) {
+		h := have.Column(c.Name)
+		switch {
 		case h == nil:
-			d.add(MissingColumn, want.Name, c.Name, describe(c), "")
+			add(MissingColumn, c.Name, describe(c), "")
 		case h.Role != c.Role && (h.Role == Static || h.Role == Plain):
-			d.add(DifferentRole, want.Name, c.Name, describe(c), describe(h))
+			add(DifferentRole, c.Name, describe(c), describe(h))
 		case h.Type.String() != c.Type.String():
-			d.add(DifferentType, want.Name, c.Name, c.Type.String(), h.Type.String())
+			add(DifferentType, c.Name, c.Type.String(), h.Type.String())
+		}
+		if i < len(key) && h.Desc != c.Desc {
+			add(DifferentOrder, c.Name, direction(c.Desc), direction(h.Desc))
 		}
 	}
 	for _, c := range slices.Concat(have.Static, have.Columns) {
 		if want.Column(c.Name) == nil {
-			d.add(ExtraColumn, want.Name, c.Name, "", describe(c))
+			add(ExtraColumn, c.Name, "", describe(c))
 		}
 	}
-	d.parts(want.Name, indexParts(want), indexParts(have), MissingIndex, DifferentIndex, ExtraIndex)
+	columns := func(x *Index) string { return strings.Join(indexWords(x), ", ") }
+	all = append(all,
+		diffTexts(want.Name, want.Indexes, have.Indexes, columns, MissingIndex, DifferentIndex, ExtraIndex)...)
 	for _, engine := range slices.Sorted(maps.Keys(want.Hints)) {
 		for _, name := range slices.Sorted(maps.Keys(want.Hints[engine])) {
 			kind := DifferentSetting
@@ -205,51 +206,24 @@ func (d *differ) table(want, have *Table) {
 				kind = DifferentExpiry
 			}
 			if w, h := want.Hints[engine][name], have.Hints[engine][name]; w != h {
-				d.add(kind, want.Name, engine+"."+name, w, h)
+				add(kind, engine+"."+name, w, h)
 			}
 		}
 	}
+	return all
 }
 
-// key compares primary keys, without the columns that both tables inherit: those
-// are compared in the parent.
-func (d *differ) key(want, have *Table) {
-	from, nested := 0, parentOf(want) == parentOf(have)
-	if nested && sharesKey(want) && sharesKey(have) && len(want.Parent.Key()) == len(have.Parent.Key()) {
-		from = len(want.Parent.Key())
-	}
-	w, h := want.Key()[from:], have.Key()[from:]
-	if !nested || names(w) != names(h) || from == 0 && len(want.Partition) != len(have.Partition) {
-		d.add(DifferentKey, want.Name, "", keyText(want, from), keyText(have, from))
-	}
-	if names(w) != names(h) {
-		return
-	}
-	for i := range w {
-		if w[i].Type.String() != h[i].Type.String() {
-			d.add(DifferentType, want.Name, w[i].Name, w[i].Type.String(), h[i].Type.String())
-		}
-		if w[i].Desc != h[i].Desc {
-			d.add(DifferentOrder, want.Name, w[i].Name, direction(w[i].Desc), direction(h[i].Desc))
-		}
-	}
-}
-
-func parentOf(t *Table) string {
+// outer returns the name of the table that a table is nested in, and with how many columns of that table's key its own
+// key begins. There are none if somebody made the table by hand.
+func (t *Table) outer() (name string, shared int) {
 	if t.Parent == nil {
-		return ""
+		return "", 0
 	}
-	return t.Parent.Name
-}
-
-// sharesKey reports whether a table begins its key with the columns of the
-// table that it is nested in. A table that somebody made by hand may not.
-func sharesKey(t *Table) bool {
-	if t.Parent == nil {
-		return false
+	name, shared = t.Parent.Name, len(t.Parent.Key())
+	if len(t.Key()) < shared || !slices.Equal(t.Key()[:shared], t.Parent.Key()) {
+		shared = 0
 	}
-	n := len(t.Parent.Key())
-	return len(t.Key()) >= n && slices.Equal(t.Key()[:n], t.Parent.Key())
+	return name, shared
 }
 
 // keyText writes a table's key from a column on.
@@ -267,81 +241,58 @@ func keyText(t *Table, from int) string {
 	return strings.Join(parts, ", ")
 }
 
-func direction(desc bool) string {
-	if desc {
-		return "descending"
-	}
-	return "ascending"
-}
-
 // Canonical returns a copy of a schema's tables in the form in which stores
 // return theirs. Tables are sorted by name, parents first; static columns, plain
 // columns and indexes are sorted by name. The copy has no more than an engine stores:
 // names, keys, columns, indexes and hints. The caller owns the copy.
 func Canonical(s *Schema) *Schema {
 	c := &Schema{Name: s.Name, File: s.File}
-	copies := make(map[*Table]*Table)
+	copies := map[*Table]*Table{nil: nil}
 	var add func(t *Table) *Table
 	add = func(t *Table) *Table {
-		own, done := copies[t]
-		if done || t == nil {
+		if own, done := copies[t]; done {
 			return own
 		}
-		own = copyTable(t, add(t.Parent))
+		own := &Table{Name: t.Name, Schema: t.Schema, Parent: add(t.Parent), Hints: maps.Clone(t.Hints)}
+		for engine, settings := range own.Hints {
+			own.Hints[engine] = maps.Clone(settings)
+		}
+		parent := cmp.Or(own.Parent, new(Table))
+		parent.Children = append(parent.Children, own)
+		own.Partition, own.Clustering = copied(t.Partition, parent.Partition), copied(t.Clustering, parent.Clustering)
+		own.Inherited = min(len(parent.Clustering), len(own.Clustering))
+		own.Static, own.Columns = copied(byName(t.Static), nil), copied(byName(t.Columns), nil)
+		for _, x := range byName(t.Indexes) {
+			index := &Index{Name: x.Name}
+			for _, c := range x.Columns {
+				// An index made by hand may be over what the language cannot index.
+				column := cmp.Or(own.Column(c.Column.Name), &Column{Name: c.Column.Name})
+				index.Columns = append(index.Columns, IndexColumn{column, c.Desc})
+			}
+			own.Indexes = append(own.Indexes, index)
+		}
 		copies[t] = own
 		c.Tables = append(c.Tables, own)
 		return own
 	}
-	for _, t := range sortedBy(s.Tables, func(t *Table) string { return t.Name }) {
+	for _, t := range byName(s.Tables) {
 		add(t)
 	}
 	return c
 }
 
-func copyTable(t, parent *Table) *Table {
-	own := &Table{Name: t.Name, Schema: t.Schema, Parent: parent, Hints: maps.Clone(t.Hints)}
-	for engine, settings := range own.Hints {
-		own.Hints[engine] = maps.Clone(settings)
-	}
-	if parent == nil {
-		parent = &Table{}
-	} else {
-		parent.Children = append(parent.Children, own)
-	}
-	own.Partition = copyKey(t.Partition, parent.Partition)
-	own.Clustering = copyKey(t.Clustering, parent.Clustering)
-	own.Inherited = min(len(parent.Clustering), len(own.Clustering))
-	byName := func(c *Column) string { return c.Name }
-	own.Static = copyKey(sortedBy(t.Static, byName), nil)
-	own.Columns = copyKey(sortedBy(t.Columns, byName), nil)
-	for _, x := range sortedBy(t.Indexes, func(x *Index) string { return x.Name }) {
-		index := &Index{Name: x.Name}
-		for _, c := range x.Columns {
-			column := own.Column(c.Column.Name)
-			if column == nil { // an index made by hand, over what the language cannot index
-				column = &Column{Name: c.Column.Name}
-			}
-			index.Columns = append(index.Columns, IndexColumn{column, c.Desc})
-		}
-		own.Indexes = append(own.Indexes, index)
-	}
-	return own
-}
-
-// copyKey copies columns. The first ones, if they equal the parent's, are shared
-// with it and not copied.
-func copyKey(cs, parents []*Column) []*Column {
-	var own []*Column
+// copied copies columns. The first ones, if they equal the parent's, are shared with it and not copied.
+func copied(cs, parents []*Column) (own []*Column) {
 	for i, c := range cs {
-		copied := &Column{Name: c.Name, Type: c.Type, Role: c.Role, Desc: c.Desc}
-		if i < len(parents) && keyWords(parents[i : i+1])[0] == keyWords(cs[i : i+1])[0] {
-			copied = parents[i]
+		same := &Column{Name: c.Name, Type: c.Type, Role: c.Role, Desc: c.Desc}
+		if i < len(parents) && slices.Equal(keyWords(parents[i:i+1]), keyWords(cs[i:i+1])) {
+			same = parents[i]
 		}
-		own = append(own, copied)
+		own = append(own, same)
 	}
 	return own
 }
 
-func sortedBy[T any](all []T, name func(T) string) []T {
-	return slices.SortedFunc(slices.Values(all), func(a, b T) int { return strings.Compare(name(a), name(b)) })
+func byName[T Named](all []T) []T {
+	return slices.SortedFunc(slices.Values(all), func(a, b T) int { return strings.Compare(a.named(), b.named()) })
 }

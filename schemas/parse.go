@@ -378,6 +378,7 @@ func (c *Column) named() string    { return c.Name }
 func (x *Index) named() string     { return x.Name }
 func (p *Pattern) named() string   { return p.Name }
 func (q *Parameter) named() string { return q.Name }
+func (u *UserType) named() string  { return u.Name }
 
 // find returns the one that has a name, or nil.
 func find[T Named](all []T, name string) (none T) {

@@ -65,3 +65,10 @@ func names(cs []*Column) string {
 	}
 	return strings.Join(Names(cs), ", ")
 }
+
+func direction(desc bool) string {
+	if desc {
+		return "descending"
+	}
+	return "ascending"
+}

@@ -61,6 +61,11 @@ func scan(q *gocql.Query, row func(), dest ...any) error {
 
 // readKeyspace reads a keyspace. It has no replication if it does not exist.
 func readKeyspace(ctx context.Context, session *gocql.Session, name string) (k *ddl.LiveKeyspace, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("read keyspace %s: %w", name, err)
+		}
+	}()
 	k = &ddl.LiveKeyspace{Name: name, Tables: make(map[string]*ddl.LiveTable), Parts: make(map[string]string)}
 	query := func(columns, from string) *gocql.Query {
 		return session.Query("SELECT "+columns+" FROM system_schema."+from+" WHERE keyspace_name = ?", name).WithContext(ctx)
@@ -71,8 +76,25 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (k *
 		}
 	}
 	read("replication, durable_writes", "keyspaces", func() {}, &k.Replication, &k.Durable)
-	if err == nil {
-		err = readTables(query("*", "tables"), k) // which of the options there are depends on the version
+	if err != nil || k.Replication == nil {
+		return k, err
+	}
+	for tables := query("*", "tables").Iter(); ; { // which options they have depends on the version
+		var cdc *bool // nil: a node without CDC does not report it
+		row := map[string]any{"cdc": &cdc}
+		if !tables.MapScan(row) {
+			err = tables.Close()
+			break
+		}
+		if delete(row, "cdc"); cdc != nil {
+			row["cdc"] = *cdc
+		}
+		t := &ddl.LiveTable{Indexes: make(map[string]string), Kinds: make(map[string]bool), Settings: ddl.ReadSettings(row)}
+		t.Comment, _ = row["comment"].(string)
+		t.ID = fmt.Sprint(row["id"])
+		t.Mark, t.Marked = ddl.ReadMark(t.Comment)
+		name, _ := row["table_name"].(string)
+		k.Tables[name] = t
 	}
 	var c ddl.LiveColumn
 	var table, index, kind string
@@ -93,31 +115,7 @@ func readKeyspace(ctx context.Context, session *gocql.Session, name string) (k *
 		&table, &fields, &types)
 	read("view_name, base_table_name", "views", func() { k.AddView(index, table) }, &index, &table)
 	read("trigger_name, table_name", "triggers", func() { k.AddTrigger(index, table) }, &index, &table)
-	if err != nil {
-		return nil, fmt.Errorf("read keyspace %s: %w", name, err)
-	}
-	return k, nil
-}
-
-// readTables adds the tables of a result of system_schema.tables to the keyspace.
-func readTables(q *gocql.Query, k *ddl.LiveKeyspace) error {
-	it := q.Iter()
-	for {
-		var cdc *bool // nil: a node without CDC does not report it
-		row := map[string]any{"cdc": &cdc}
-		if !it.MapScan(row) {
-			return it.Close()
-		}
-		if delete(row, "cdc"); cdc != nil {
-			row["cdc"] = *cdc
-		}
-		t := &ddl.LiveTable{Indexes: make(map[string]string), Kinds: make(map[string]bool), Settings: ddl.ReadSettings(row)}
-		t.Comment, _ = row["comment"].(string)
-		t.ID = fmt.Sprint(row["id"])
-		t.Mark, t.Marked = ddl.ReadMark(t.Comment)
-		name, _ := row["table_name"].(string)
-		k.Tables[name] = t
-	}
+	return k, err
 }
 
 // absent is the error for a keyspace that does not exist. It names those that do, but for Cassandra's own.

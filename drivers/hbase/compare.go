@@ -23,7 +23,7 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 		// If the family of static columns is missing, its columns are reported already.
 		return d.Have == "" && strings.HasPrefix(d.Part, engineName+"."+staticFamilyHint)
 	})
-	found.Drifts = drivers.Shell{Comment: "#"}.Drifts(differ, p.statements)
+	found.Drifts = drivers.Shell{Comment: "#"}.Drifts(p.schema, differ, p.statements)
 	for i := range found.Drifts {
 		d := &found.Drifts[i]
 		if d.Kind == schemas.DifferentSetting && slices.Contains(layoutSettings, d.Part) {

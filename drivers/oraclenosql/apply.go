@@ -99,7 +99,7 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 	}
 	return &drivers.Comparison{
 		Where:  p.Name,
-		Drifts: sqlShell.Drifts(schemas.Diff(p.Want, p.Have), p.statements),
+		Drifts: sqlShell.Drifts(p.schema, schemas.Diff(p.Want, p.Have), p.statements),
 		Unseen: []string{"Oracle does not report the descending columns of keys: the tables' comments have them."},
 	}, nil
 }

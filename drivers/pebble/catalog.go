@@ -271,7 +271,7 @@ func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (c *drivers.Comp
 			c.Unseen = append(c.Unseen, fmt.Sprintf("No schema %s in %s.", sch.Name, s.dir))
 			e = &entryOf{schema: &schemas.Schema{Name: sch.Name}}
 		}
-		c.Drifts = drivers.Shell{Comment: "#"}.Drifts(schemas.Diff(stored(sch), stored(e.schema)),
+		c.Drifts = drivers.Shell{Comment: "#"}.Drifts(sch, schemas.Diff(stored(sch), stored(e.schema)),
 			func(schemas.Difference) []string {
 				return []string{"# its tables cannot be altered: load the data into a new folder, by a run with --data"}
 			})

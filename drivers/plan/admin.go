@@ -75,30 +75,24 @@ func (a *Admin) NamespaceOf(schema string) string {
 func (a *Admin) Apply(ctx context.Context, s *schemas.Schema) error {
 	return a.Entry.During("apply schema "+s.Name, func() error {
 		p, err := a.Find(ctx, s)
-		switch {
-		case err != nil:
-		case a.Entry.ReadOnly:
-			err = a.attach(ctx, p)
-		default:
+		if err != nil {
+			return err
+		}
+		switch f := p.State(); {
+		case !a.Entry.ReadOnly:
 			p, err = a.create(ctx, s, p)
+		case f.Absent:
+			err = p.NotThere(ctx)
+		default:
+			if err = drivers.Readable(f.Want, f.Have, a.LayoutSettings); err != nil {
+				err = fmt.Errorf("%s: %w", f.Name, err)
+			}
 		}
 		if err == nil {
 			p.Use()
 		}
 		return err
 	})
-}
-
-// attach compares the tables of a store that is open for reading only.
-func (a *Admin) attach(ctx context.Context, p Place) error {
-	f := p.State()
-	if f.Absent {
-		return p.NotThere(ctx)
-	}
-	if err := drivers.Readable(f.Want, f.Have, a.LayoutSettings); err != nil {
-		return fmt.Errorf("%s: %w", f.Name, err)
-	}
-	return nil
 }
 
 // create creates what is missing, and returns the place as it is afterwards.

@@ -3,6 +3,7 @@ package ddl
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,15 +21,15 @@ var cqlsh = drivers.Shell{Comment: "--", End: ";"}
 // compaction, "" if they do not report one.
 func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) (*drivers.Comparison, error) {
 	c, want := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Stored // which Define made for this call
+	var differences []schemas.Difference
 	var err error
 	if d.There.Replication == nil {
 		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
 		want.Types = nil
-	} else if c.Drifts, err = d.keyspaceDrifts(exact); err != nil {
+	} else if differences, err = d.keyspace(exact); err != nil {
 		return nil, err
 	}
 	var foreign []string // tables without mailbench's mark
-	var lost []schemas.Difference
 	for _, td := range d.Tables {
 		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), d.There.Tables[td.Name]
 		if base := td.Table.View(); base != "" {
@@ -37,7 +38,7 @@ func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) 
 		if live != nil && !live.Marked {
 			foreign = append(foreign, td.Name)
 			if strings.HasPrefix(d.Keyspace, drivers.Prefix) { // the table has lost its mark, and no run uses it
-				lost = append(lost, schemas.Difference{
+				differences = append(differences, schemas.Difference{
 					Kind: schemas.DifferentSetting, Table: td.Table.Name, Part: EngineName + ".comment",
 					Want: td.Comment, Have: live.Comment,
 				})
@@ -59,11 +60,14 @@ func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) 
 	for _, name := range slices.Sorted(maps.Keys(d.There.Parts)) {
 		have.Tables = append(have.Tables, &schemas.Table{Name: name})
 	}
-	differences := append(lost, schemas.Diff(want, have)...)
-	c.Drifts = append(c.Drifts, cqlsh.Drifts(differences, d.statements)...)
+	differences = append(differences, schemas.Diff(want, have)...)
+	c.Drifts = cqlsh.Drifts(d.schema, differences, d.statements)
 	for i := range c.Drifts {
-		if x := &c.Drifts[i]; x.Kind == schemas.DifferentFields && strings.HasPrefix(x.Have, x.Want+", ") {
+		switch x := &c.Drifts[i]; {
+		case x.Kind == schemas.DifferentFields && strings.HasPrefix(x.Have, x.Want+", "):
 			x.Harm = schemas.OnlyThere
+		case x.Kind == schemas.DifferentSetting && x.Table == "":
+			x.Harm = schemas.RowsWrong
 		}
 	}
 	if len(foreign) > 0 {
@@ -76,23 +80,80 @@ func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) 
 	return c, nil
 }
 
-// keyspaceDrifts compares what belongs to the whole keyspace: durable_writes, and the replication that the schema
-// sets under "other", or else the store's own, of which more replicas than wanted are a difference only if exact.
-func (d *Definition) keyspaceDrifts(exact bool) (all []drivers.Drift, err error) {
-	want, err := replicationOf(d.other)
+// replicas returns the replication that the keyspace should have: the one that the schema sets under "other", if said,
+// or else the store's own.
+func (d *Definition) replicas() (want map[string]string, said bool, err error) {
+	want = make(map[string]string)
+	text := schemas.Carried(d.schema.Other, "replication")
+	if text == "" {
+		want["class"] = "NetworkTopologyStrategy"
+		for dc, n := range d.Replication.All() {
+			want[dc] = strconv.Itoa(n)
+		}
+		return want, false, nil
+	}
+	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
+		want[m[1]] = m[2]
+	}
+	if want["class"] == "" {
+		return nil, true, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
+			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
+	}
+	want["class"] = short(want["class"])
+	return want, true, nil
+}
+
+var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
+
+// keyspace compares what belongs to the whole keyspace: durable_writes and the replication. More replicas than those of
+// the store are a difference only if exact.
+func (d *Definition) keyspace(exact bool) (all []schemas.Difference, err error) {
+	add := func(name, want, have string) {
+		if want != have {
+			all = append(all, schemas.Difference{
+				Kind: schemas.DifferentSetting, Part: EngineName + "." + name, Want: want, Have: have,
+			})
+		}
+	}
+	want, said, err := d.replicas()
 	if err != nil {
 		return nil, err
 	}
-	said, statement := want != nil, cqlMap(want)
-	have := make(map[string]string)
-	maps.Copy(have, d.There.Replication)
+	have, names := maps.Clone(d.There.Replication), maps.Clone(want)
 	have["class"] = short(have["class"])
-	if !said {
-		want, statement = map[string]string{"class": "NetworkTopologyStrategy"}, d.Replication.cql()
-		for dc, n := range d.Replication.All() {
-			want[dc], have[dc] = strconv.Itoa(n), d.There.factor(dc)
+	if said {
+		maps.Copy(names, have)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		n := have[name]
+		if !said && name != "class" {
+			n = d.There.factor(name)
+		}
+		if said || exact || number(n) <= number(want[name]) {
+			add("replication."+name, want[name], n)
 		}
 	}
+	on, invalid := strconv.ParseBool(schemas.Carried(d.schema.Other, "durable_writes"))
+	// Without durable writes acknowledged ones are lost with the process.
+	add("durable_writes", strconv.FormatBool(on || invalid != nil), strconv.FormatBool(d.There.Durable))
+	return all, nil
+}
+
+// alterKeyspace returns the statements of a change of the whole keyspace.
+func (d *Definition) alterKeyspace(f schemas.Difference) []string {
+	alter := "ALTER KEYSPACE " + Quote(d.Keyspace) + " WITH "
+	if f.Part == EngineName+".durable_writes" {
+		if alter += "durable_writes = " + f.Want; f.Want == "false" {
+			alter = cqlsh.Unsafe("acknowledged writes can be lost", alter)
+		}
+		return []string{alter}
+	}
+	want, said, _ := d.replicas()
+	replication := d.Replication.cql()
+	if said {
+		replication = cqlMap(want)
+	}
+	alter += "replication = " + replication
 	loses, more := false, 0 // more copies of a row than are wanted
 	for name, n := range d.There.Replication {
 		loses = loses || number(n) > number(want[name]) && name != "replication_factor"
@@ -101,39 +162,10 @@ func (d *Definition) keyspaceDrifts(exact bool) (all []drivers.Drift, err error)
 	for _, n := range want {
 		more -= number(n)
 	}
-	names := maps.Clone(want)
-	if said {
-		maps.Copy(names, have)
+	if loses || more > 0 {
+		alter = cqlsh.Unsafe("removes copies of rows", alter)
 	}
-	add := func(name, want, have string, fix ...string) {
-		x := drivers.Drift{Harm: schemas.RowsWrong, Fix: cqlsh.Lines(fix)}
-		x.Kind, x.Part, x.Want, x.Have = schemas.DifferentSetting, EngineName+"."+name, want, have
-		all = append(all, x)
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if have[name] == want[name] || !said && !exact && number(have[name]) > number(want[name]) {
-			continue
-		}
-		add("replication."+name, want[name], have[name],
-			d.alterKeyspace("replication = "+statement, loses || more > 0, "removes copies of rows"),
-			"-- then, on every node: nodetool repair --full "+d.Keyspace)
-	}
-	on, err := strconv.ParseBool(schemas.Carried(d.other, "durable_writes"))
-	if on = on || err != nil; on != d.There.Durable { // without it acknowledged writes are lost with the process
-		text := strconv.FormatBool(on)
-		add("durable_writes", text, strconv.FormatBool(d.There.Durable),
-			d.alterKeyspace("durable_writes = "+text, !on, "acknowledged writes can be lost"))
-	}
-	return all, nil
-}
-
-// alterKeyspace returns a statement, as a comment with the reason if it loses something.
-func (d *Definition) alterKeyspace(with string, loses bool, what string) string {
-	statement := fmt.Sprintf("ALTER KEYSPACE %s WITH %s", Quote(d.Keyspace), with)
-	if loses {
-		return cqlsh.Unsafe(what, statement)
-	}
-	return statement
+	return []string{alter, "-- then, on every node: nodetool repair --full " + d.Keyspace}
 }
 
 // number returns a number of replicas; 0 if it is none.
@@ -145,7 +177,10 @@ func number(text string) int {
 // statements returns the statements of a change, which Apply runs and schema diff prints. One that would remove
 // data is a comment, and so is what no statement does.
 func (d *Definition) statements(f schemas.Difference) []string {
-	if f.Table == "" {
+	switch {
+	case f.Table == "" && f.Kind == schemas.DifferentSetting:
+		return d.alterKeyspace(f)
+	case f.Table == "":
 		return d.typeStatements(f)
 	}
 	td := d.table(f.Table)
@@ -166,19 +201,19 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	table, setting := d.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
 	switch f.Kind {
 	case schemas.MissingTable:
-		return d.inKeyspace(d.createAll(*td))
+		return d.inKeyspace(d.createAll(td))
 	case schemas.MissingColumn:
 		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s", table, typed(td.Table.Column(f.Part)))}
 	case schemas.ExtraColumn:
 		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, Quote(f.Part)))}
 	case schemas.DifferentKey, schemas.DifferentOrder:
-		return d.recreate(*td, "the primary key of a table and its order cannot be changed")
+		return d.recreate(td, "the primary key of a table and its order cannot be changed")
 	case schemas.DifferentType, schemas.DifferentRole:
-		return d.recreate(*td, "the type of a column cannot be changed, nor whether it is static")
+		return d.recreate(td, "the type of a column cannot be changed, nor whether it is static")
 	case schemas.ExtraIndex:
 		return []string{"DROP INDEX IF EXISTS " + d.Qualified(f.Part)}
 	case schemas.MissingIndex, schemas.DifferentIndex:
-		return d.index(*td, f)
+		return d.index(td, f)
 	case schemas.DifferentExpiry:
 		alter := fmt.Sprintf("ALTER TABLE %s WITH %s = %s", table, optionName(setting), f.Want)
 		want, have := number(f.Want), number(f.Have)
@@ -188,7 +223,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 		return []string{alter, "-- existing rows keep the time to live that they were written with"}
 	}
 	if setting == indexesHint {
-		return d.indexKinds(*td, f)
+		return d.indexKinds(td, f)
 	}
 	option, _, isMap := strings.Cut(setting, ".")
 	settings := maps.Clone(d.Stored.Table(td.Table.Name).Hints[EngineName])
@@ -224,7 +259,8 @@ func (d *Definition) table(name string) *TableDefinition {
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
 // or changes its type.
 func (d *Definition) typeStatements(f schemas.Difference) []string {
-	name, at := d.Qualified(f.Part), slices.IndexFunc(d.types, func(u *schemas.UserType) bool { return u.Name == f.Part })
+	name := d.Qualified(f.Part)
+	at := slices.IndexFunc(d.schema.Types, func(u *schemas.UserType) bool { return u.Name == f.Part })
 	switch {
 	case f.Kind == schemas.ExtraType:
 		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
@@ -238,14 +274,14 @@ func (d *Definition) typeStatements(f schemas.Difference) []string {
 		}
 	}
 	var stmts []string
-	for _, c := range d.types[at].Fields[strings.Count(f.Have, ", ")+1:] {
+	for _, c := range d.schema.Types[at].Fields[strings.Count(f.Have, ", ")+1:] {
 		stmts = append(stmts, fmt.Sprintf("ALTER TYPE %s ADD %s", name, typed(c)))
 	}
 	return stmts
 }
 
 // recreate returns, as comments, the steps that create a table again and keep its rows.
-func (d *Definition) recreate(td TableDefinition, why string) []string {
+func (d *Definition) recreate(td *TableDefinition, why string) []string {
 	table := d.Qualified(td.Name)
 	stmts := []string{
 		"-- " + why + ": create the table again, with its rows",
@@ -259,7 +295,7 @@ func (d *Definition) recreate(td TableDefinition, why string) []string {
 }
 
 // index returns the statements that create an index, after dropping one over other columns.
-func (d *Definition) index(td TableDefinition, f schemas.Difference) (stmts []string) {
+func (d *Definition) index(td *TableDefinition, f schemas.Difference) (stmts []string) {
 	if f.Kind == schemas.DifferentIndex {
 		stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(plan.Identifier(f.Part)))
 	}
@@ -273,7 +309,7 @@ func (d *Definition) index(td TableDefinition, f schemas.Difference) (stmts []st
 }
 
 // indexKinds returns the statements that create a table's indexes again, of another kind.
-func (d *Definition) indexKinds(td TableDefinition, f schemas.Difference) (stmts []string) {
+func (d *Definition) indexKinds(td *TableDefinition, f schemas.Difference) (stmts []string) {
 	for _, kind := range strings.Split(f.Want+", "+f.Have, ", ") {
 		if !slices.Contains(allowed[indexesHint], kind) || strings.Contains(f.Want+f.Have, ",") {
 			return []string{"-- CREATE INDEX again, by hand: mailbench cannot match indexes and classes"}

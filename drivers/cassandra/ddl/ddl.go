@@ -68,12 +68,11 @@ type Definition struct {
 	Keyspace    string
 	Replication Replication
 	Tables      []TableDefinition
-	types       []*schemas.UserType
-	other       []schemas.Setting // of the schema
-	Stored      *schemas.Schema   // as Inspect will return it, without materialized views
-	There       *LiveKeyspace     // the keyspace as it is
-	ThrowAway   string            // options that end each CREATE TABLE: throwAway or ""
-	NoTablets   bool              // the keyspace is to have no tablets, which ScyllaDB would give it
+	schema      *schemas.Schema
+	Stored      *schemas.Schema // as Inspect will return it, without materialized views
+	There       *LiveKeyspace   // the keyspace as it is
+	ThrowAway   string          // options that end each CREATE TABLE: throwAway or ""
+	NoTablets   bool            // the keyspace is to have no tablets, which ScyllaDB would give it
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
 	// have no name for it; in newer ones default_secondary_index may be another kind.
 	NamesLegacy bool
@@ -91,9 +90,7 @@ type TableDefinition struct {
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
-	d := &Definition{
-		Replication: r, types: s.Types, other: s.Other, Stored: schemas.Canonical(s), There: new(LiveKeyspace),
-	}
+	d := &Definition{Replication: r, schema: s, Stored: schemas.Canonical(s), There: new(LiveKeyspace)}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}
@@ -142,21 +139,36 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 	return d, nil
 }
 
-// store makes a table in canonical form the one that Inspect will return.
+// store makes a table in canonical form the one that Inspect will return. The indexes of an imported one have the
+// targets that CQL has, such as full(tags). Schema import carries "TARGET USING 'CLASS'" of an index; without it the
+// kind of the index is that of the hint.
 func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
 	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
 		return !t.OneColumn(x) && (said.Imported == nil || len(x.Columns) > 1)
 	})
-	kinds := indexKind(said)
-	if said.Imported != nil {
-		kinds = asCQL(said, t.Indexes)
+	var kinds []string
+	for _, x := range t.Indexes {
+		kind := indexKind(said)
+		if said.Imported != nil {
+			if c := x.Columns[0].Column; len(x.Columns) == 1 && c.Type.Collection() && c.Type.Foreign == "" {
+				x.Columns[0].Column = &schemas.Column{Name: "values(" + c.Name + ")"}
+			}
+			target, using, _ := strings.Cut(schemas.Carried(said.Other, "index "+x.Name), "USING ")
+			if target = strings.TrimSpace(target); strings.HasSuffix(target, ")") {
+				x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: target}}}
+			}
+			if class, _, found := strings.Cut(strings.TrimPrefix(using, "'"), "'"); found {
+				kind = IndexKindOf(customIndex, class)
+			}
+		}
+		kinds = append(kinds, kind)
 	}
 	if t.Hints = nil; t.Header() {
 		return
 	}
 	own := map[string]string{schemas.ExpirySetting: "0"}
-	if len(t.Indexes) > 0 {
-		own[indexesHint] = kinds
+	if slices.Sort(kinds); len(kinds) > 0 {
+		own[indexesHint] = strings.Join(slices.Compact(kinds), ", ")
 	}
 	for name, value := range settings {
 		if own[name] = value; strings.HasSuffix(name, ".class") {
@@ -164,28 +176,6 @@ func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
 		}
 	}
 	t.Hints = map[string]map[string]string{EngineName: own}
-}
-
-// asCQL gives the indexes of an imported table the targets that CQL has, such as full(tags), and returns their
-// kinds. Schema import carries "TARGET USING 'CLASS'" of an index; without it the kind is that of the hint.
-func asCQL(t *schemas.Table, indexes []*schemas.Index) string {
-	var kinds []string
-	for _, x := range indexes {
-		own := indexKind(t)
-		if c := x.Columns[0].Column; len(x.Columns) == 1 && c.Type.Collection() && c.Type.Foreign == "" {
-			x.Columns[0].Column = &schemas.Column{Name: "values(" + c.Name + ")"}
-		}
-		target, using, _ := strings.Cut(schemas.Carried(t.Other, "index "+x.Name), "USING ")
-		if target = strings.TrimSpace(target); strings.HasSuffix(target, ")") {
-			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: target}}}
-		}
-		if class, _, found := strings.Cut(strings.TrimPrefix(using, "'"), "'"); found {
-			own = IndexKindOf(customIndex, class)
-		}
-		kinds = append(kinds, own)
-	}
-	slices.Sort(kinds)
-	return strings.Join(slices.Compact(kinds), ", ")
 }
 
 var frozenTuple = regexp.MustCompile(`frozen<(tuple<(?:[^<>]|<[^<>]*>)*>)>`)
@@ -203,7 +193,7 @@ func (d *Definition) Qualified(table string) string {
 }
 
 // createAll returns the statements that create a table and its indexes.
-func (d *Definition) createAll(t TableDefinition) []string {
+func (d *Definition) createAll(t *TableDefinition) []string {
 	all := []string{d.createTable(t)}
 	for _, x := range t.Indexes {
 		all = append(all, d.createIndex(t, x))
@@ -221,7 +211,7 @@ func (d *Definition) createKeyspace() string {
 }
 
 func (d *Definition) createTypes() (all []string) {
-	for _, u := range d.types {
+	for _, u := range d.schema.Types {
 		var fields []string
 		for _, c := range u.Fields {
 			fields = append(fields, "\n  "+typed(c))
@@ -231,7 +221,7 @@ func (d *Definition) createTypes() (all []string) {
 	return all
 }
 
-func (d *Definition) createTable(td TableDefinition) string {
+func (d *Definition) createTable(td *TableDefinition) string {
 	t := td.Table
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", d.Qualified(td.Name))
@@ -274,7 +264,7 @@ func typed(c *schemas.Column) string {
 	return text
 }
 
-func (d *Definition) createIndex(td TableDefinition, x IndexDefinition) string {
+func (d *Definition) createIndex(td *TableDefinition, x IndexDefinition) string {
 	using := ""
 	switch {
 	case indexKind(td.Table) == sai:
@@ -408,38 +398,29 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 	}
 	for _, td := range d.Tables {
 		t.Table(td.Table)
-		comments(t, td)
-		for _, stmt := range d.createAll(td) {
+		for p := td.Table.Parent; p != nil; p = p.Parent {
+			if p.Header() {
+				t.Comment(fmt.Sprintf("Its rows are nested in %s, which stores nothing of its own and is no table here.", p.Name))
+			}
+		}
+		for _, c := range append(td.Table.Key(), td.Table.Columns...) {
+			if strings.Contains(c.Type.String(), schemas.Timestamp.String()) && c.Type.Foreign == "" {
+				t.Comment(fmt.Sprintf("Column %s has microseconds since 1970: a CQL timestamp has only milliseconds.", c.Name))
+			}
+		}
+		for _, x := range td.Table.Indexes {
+			var names []string
+			for _, c := range x.Columns {
+				names = append(names, c.Column.Name)
+			}
+			if !td.Table.OneColumn(x) {
+				t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
+					strings.Join(names, ", ")))
+			}
+		}
+		for _, stmt := range d.createAll(&td) {
 			t.Statement(stmt + ";")
 		}
 	}
 	return t.String(), nil
-}
-
-// comments writes how the CQL differs from the schema.
-func comments(t *words.Text, td TableDefinition) {
-	for p := td.Table.Parent; p != nil; p = p.Parent {
-		if p.Header() {
-			t.Comment(fmt.Sprintf("Its rows are nested in %s, which stores nothing of its own and is no table here.", p.Name))
-		}
-	}
-	for _, c := range append(td.Table.Key(), td.Table.Columns...) {
-		if strings.Contains(c.Type.String(), schemas.Timestamp.String()) && c.Type.Foreign == "" {
-			t.Comment(fmt.Sprintf("Column %s has microseconds since 1970: a CQL timestamp has only milliseconds.", c.Name))
-		}
-	}
-	for _, x := range td.Table.Indexes {
-		if !td.Table.OneColumn(x) {
-			t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
-				strings.Join(indexNames(x), ", ")))
-		}
-	}
-}
-
-func indexNames(x *schemas.Index) []string {
-	var names []string
-	for _, c := range x.Columns {
-		names = append(names, c.Column.Name)
-	}
-	return names
 }

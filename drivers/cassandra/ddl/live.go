@@ -56,26 +56,6 @@ func IndexKindOf(kind, class string) string {
 	return class
 }
 
-// markAs gives each table without a mark the one that Apply would have written for the
-// definition of that name. If there is no such definition, the mark has only the table's name
-// in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
-func (k *LiveKeyspace) markAs(definitions []TableDefinition) {
-	for name, t := range k.Tables {
-		copied := slices.ContainsFunc(definitions, func(td TableDefinition) bool {
-			return td.Table.Name == t.Mark.Table && td.Name != name
-		})
-		if t.Marked && !copied {
-			continue
-		}
-		t.Mark = mark{Mark: plan.Mark{Table: name}}
-		for _, td := range definitions {
-			if td.Name == name {
-				t.Mark = td.mark
-			}
-		}
-	}
-}
-
 // factor returns the number of replicas in a datacenter.
 func (k *LiveKeyspace) factor(datacenter string) string {
 	return cmp.Or(k.Replication[datacenter], k.Replication["replication_factor"])
@@ -109,13 +89,24 @@ func (t *LiveTable) Indexed(column string) bool {
 }
 
 // Schema returns the keyspace's tables in canonical form. A table without a mark gets the one that Apply would have
-// written for its definition.
+// written for the definition of that name; without such a definition, a mark that has only the table's name in CQL. A
+// copy of a table, which has the original's mark, counts as a table without a mark.
 func (k *LiveKeyspace) Schema(name string, definitions []TableDefinition) *schemas.Schema {
-	k.markAs(definitions)
 	tables := make(map[string]*schemas.Table)
 	names := slices.Sorted(maps.Keys(k.Tables))
 	for _, n := range names {
 		t := k.Tables[n]
+		own, marked := mark{Mark: plan.Mark{Table: n}}, t.Marked
+		for _, td := range definitions {
+			if td.Name == n {
+				own = td.mark
+			} else if td.Table.Name == t.Mark.Table {
+				marked = false
+			}
+		}
+		if !marked {
+			t.Mark = own
+		}
 		tables[t.Mark.Table] = t.table()
 	}
 	for _, n := range names {
@@ -128,7 +119,11 @@ func (k *LiveKeyspace) Schema(name string, definitions []TableDefinition) *schem
 				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
 				tables[in.Table] = outer
 			}
-			if within(outer, inner) { // two comments contradict each other
+			above := outer
+			for above != nil && above != inner {
+				above = above.Parent
+			}
+			if above != nil { // two comments contradict each other
 				break
 			}
 			inner.Parent, inner = outer, outer
@@ -139,14 +134,6 @@ func (k *LiveKeyspace) Schema(name string, definitions []TableDefinition) *schem
 	})
 	own.Types = k.Types
 	return own
-}
-
-// within reports whether a table is another or nested in it.
-func within(t, other *schemas.Table) bool {
-	for t != nil && t != other {
-		t = t.Parent
-	}
-	return t != nil
 }
 
 // table returns the table by its name in the schema. It is not yet nested in others.

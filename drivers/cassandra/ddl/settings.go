@@ -287,23 +287,3 @@ func addDefaults(want, have map[string]string, strategy string) {
 		want[name] = value
 	}
 }
-
-// replicationOf returns the class and the replicas that a schema says under "other", or nil.
-func replicationOf(other []schemas.Setting) (map[string]string, error) {
-	text := schemas.Carried(other, "replication")
-	if text == "" {
-		return nil, nil
-	}
-	fields := make(map[string]string)
-	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
-		fields[m[1]] = m[2]
-	}
-	if fields["class"] == "" {
-		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
-			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
-	}
-	fields["class"] = short(fields["class"])
-	return fields, nil
-}
-
-var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
