@@ -127,7 +127,11 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 	p.comesFrom(under, base.File)
 	merged := p.overlay(under, root, "the schema")
 	p.parse(merged)
-	p.variantName(root, base.Name)
+	if name := valueOf(root, "name"); name == nil {
+		p.Fail(root, `no key "name"; expected "name: %s@WORD", the name of the variant`, base.Name)
+	} else if BaseOf(name.Value) != base.Name {
+		p.Fail(name, "a variant of %s must be called %s@WORD, found %s", base.Name, base.Name, strict.Found(name))
+	}
 	if len(p.Errs) == 0 {
 		p.runsAs(base, of)
 	}
@@ -146,16 +150,6 @@ func (p *parser) comesFrom(n *yaml.Node, file string) {
 	p.Origins[n] = file
 	for _, c := range n.Content {
 		p.comesFrom(c, file)
-	}
-}
-
-// variantName checks that a variant is called BASE@WORD.
-func (p *parser) variantName(root *yaml.Node, base string) {
-	name := valueOf(root, "name")
-	if name == nil {
-		p.Fail(root, `no key "name"; expected "name: %s@WORD", the name of the variant`, base)
-	} else if BaseOf(name.Value) != base {
-		p.Fail(name, "a variant of %s must be called %s@WORD, found %s", base, base, strict.Found(name))
 	}
 }
 
@@ -215,10 +209,19 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 			}
 			continue
 		}
-		was = was.varied(now)
-		why := differs(was, now)
-		if why == "" && was.lists() && was.ordered() && !slices.Equal(was.directions(), now.directions()) {
-			why = "its rows come in another order; reverse: " + fmt.Sprint(!now.Reverse) + " keeps it"
+		may := *was // with the changes that it allows a variant, if this one has them
+		if may.FewerColumns && len(now.Columns) > 0 && len(now.Columns) < len(may.Columns) {
+			may.Columns = may.Columns[:len(now.Columns)]
+		}
+		if may.NoPages && !now.lists() {
+			may.After, may.Limit, may.LimitArg = nil, 0, false
+		}
+		why := differs(&may, now)
+		if why == "" && may.lists() {
+			order := may.directions() // an index whose columns are all bound promises none
+			if (may.Index == nil || len(order) > 0) && !slices.Equal(order, now.directions()) {
+				why = "its rows come in another order; reverse: " + fmt.Sprint(!now.Reverse) + " keeps it"
+			}
 		}
 		if why != "" {
 			p.FailAt(now.Pos, "pattern %s: the model of %s cannot run it in this way: %s", now.Name, base.Name, why)
@@ -230,18 +233,6 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 				now.Name, base.Name)
 		}
 	}
-}
-
-// varied returns the pattern with the changes that it allows a variant, if now has them.
-func (p *Pattern) varied(now *Pattern) *Pattern {
-	v := *p
-	if v.FewerColumns && len(now.Columns) > 0 && len(now.Columns) < len(v.Columns) {
-		v.Columns = v.Columns[:len(now.Columns)]
-	}
-	if v.NoPages && !now.lists() {
-		v.After, v.Limit, v.LimitArg = nil, 0, false
-	}
-	return &v
 }
 
 // inside reports whether other patterns name the pattern: as their fallback, or as a
@@ -257,10 +248,6 @@ func (s *Schema) inside(p *Pattern) bool {
 func (p *Pattern) lists() bool {
 	return p.Kind == Slice && (p.LimitArg || p.Limit > 0 || len(p.After) > 0)
 }
-
-// ordered reports whether rows of a slice have a promised order. An index whose columns are all bound
-// promises none.
-func (p *Pattern) ordered() bool { return p.Index == nil || len(p.directions()) > 0 }
 
 // directions returns the key columns in which the rows of a slice are sorted, each
 // with its direction. Columns that the slice binds are the same in all rows.

@@ -209,7 +209,12 @@ func (r *patternReader) body() {
 	if !r.keys() {
 		return
 	}
-	r.filter()
+	r.Filter, _ = r.columnsOf("filter")
+	for _, c := range r.Filter {
+		if (c.Role != Plain || c.Type.Collection()) && r.Imported == nil {
+			r.unfit("filter", c, "filter compares plain columns that are no collections")
+		}
+	}
 	r.limits()
 	switch r.Kind {
 	case Get, Slice, Scan:
@@ -365,16 +370,6 @@ func (r *patternReader) end(key string) *Bound {
 	return &Bound{Column: c, Open: how == "open"}
 }
 
-// filter reads the columns that are compared after reading. Of an imported pattern they can be any.
-func (r *patternReader) filter() {
-	r.Filter, _ = r.columnsOf("filter")
-	for _, c := range r.Filter {
-		if (c.Role != Plain || c.Type.Collection()) && r.Imported == nil {
-			r.unfit("filter", c, "filter compares plain columns that are no collections")
-		}
-	}
-}
-
 // limits reads reverse, limit and parallel.
 func (r *patternReader) limits() {
 	r.Reverse = r.flag("reverse")
@@ -401,8 +396,15 @@ func (r *patternReader) limits() {
 
 // readColumns reads what a get, slice or scan yields: "*" unless it says so.
 func (r *patternReader) readColumns() {
-	if r.has("element") {
-		r.element()
+	if r.has("element") { // one value of a map
+		for _, field := range []string{"columns", "in", "static"} {
+			if r.has(field) {
+				r.refuse(r.key(field), "element and %s exclude each other; element reads one value of one row", field)
+			}
+		}
+		if r.Element = r.column("element"); r.Element != nil && r.Element.Type.Kind != Map {
+			r.unfit("element", r.Element, "element needs a map column")
+		}
 		return
 	}
 	n := r.at("columns")
@@ -421,17 +423,5 @@ func (r *patternReader) readColumns() {
 		if r.Static && c.Role != Partition && c.Role != Static {
 			r.unfit("columns", c, "with static %s yields partition and static columns", a(r.Kind))
 		}
-	}
-}
-
-// element reads the map column of which one element is read.
-func (r *patternReader) element() {
-	for _, field := range []string{"columns", "in", "static"} {
-		if r.has(field) {
-			r.refuse(r.key(field), "element and %s exclude each other; element reads one value of one row", field)
-		}
-	}
-	if r.Element = r.column("element"); r.Element != nil && r.Element.Type.Kind != Map {
-		r.unfit("element", r.Element, "element needs a map column")
 	}
 }

@@ -59,8 +59,15 @@ func (r *rowsReader) read() {
 	if len(r.Errs) > before {
 		return
 	}
-	if r.Growth == nil {
-		r.partitionOf()
+	if r.Growth == nil { // rows of the entity itself, or of its piece, share a partition, unless the file says otherwise
+		known, own := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...), r.Each
+		if r.Of != "" {
+			known, own = append(known, pieceQuantity), pieceQuantity
+		}
+		r.Partition = cmp.Or(r.word("partition", "entity", known), own)
+		if r.Shared && (r.Partition == "user" || r.Partition == "folder") {
+			r.refuse(r.node, "a row that recipients share cannot be in the partition of one %s", r.Partition)
+		}
 	}
 	if r.Most, r.MostBy = r.number("max"); r.has("max") && r.Partition != "user" && r.Partition != "folder" {
 		r.refuse(r.key("max"), "max bounds the rows of the partition of a user or a folder")
@@ -89,20 +96,6 @@ func (r *rowsReader) pieces() {
 	if !ofMessages || r.Outside == nil || len(r.Outside.Words) == 0 {
 		f.refuse(f.node, "expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
 			"in rows of each message or attachment")
-	}
-}
-
-// partitionOf reads which entity's rows share one partition: the row's own entity, or
-// its piece, unless the file says otherwise.
-func (r *rowsReader) partitionOf() {
-	known := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...)
-	own := r.Each
-	if r.Of != "" {
-		known, own = append(known, pieceQuantity), pieceQuantity
-	}
-	r.Partition = cmp.Or(r.word("partition", "entity", known), own)
-	if r.Shared && (r.Partition == "user" || r.Partition == "folder") {
-		r.refuse(r.node, "a row that recipients share cannot be in the partition of one %s", r.Partition)
 	}
 }
 

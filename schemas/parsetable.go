@@ -139,7 +139,7 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 		key, form = "clustering", `"name type" or "name type desc"`
 	}
 	f.list(key, "a column", func(n *yaml.Node, text string) {
-		words := typedWords(text)
+		words := strings.Fields(strings.ReplaceAll(text, ", ", ",")) // a type may have spaces after its commas
 		c := &Column{Role: role, Pos: r.At(n)}
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
@@ -157,11 +157,6 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 		cs = r.with(t, cs, n, c)
 	})
 	return cs
-}
-
-// typedWords splits "name type desc"; a type may have spaces after its commas.
-func typedWords(text string) []string {
-	return strings.Fields(strings.ReplaceAll(text, ", ", ","))
 }
 
 // columns reads the mapping of plain or static columns.

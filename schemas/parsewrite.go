@@ -209,6 +209,7 @@ func (r *patternReader) fallback(all []*patternReader) {
 
 // differs says why a caller of p could not call fb instead, or "".
 func differs(p, fb *Pattern) string {
+	samePart := func(a, b Part) bool { return a.Each == b.Each && argList(a.Pattern) == argList(b.Pattern) }
 	switch {
 	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
 		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
@@ -241,8 +242,4 @@ func afterByName(p *Pattern) *Pattern {
 	byName := func(a, b *Column) int { return strings.Compare(a.Name, b.Name) }
 	sorted.After = slices.SortedFunc(slices.Values(p.After), byName)
 	return &sorted
-}
-
-func samePart(a, b Part) bool {
-	return a.Each == b.Each && argList(a.Pattern) == argList(b.Pattern)
 }

@@ -173,7 +173,8 @@ func (r *tableReader) counted(t *Table, c *Relation, f section) bool {
 		r.Fail(f.node, "%s has no column; expected column: the one with the number", f.where)
 		return false
 	}
-	if c.Column = r.columnOf(t, f.at("column"), f.where); c.Column != nil && !counts(c.Column.Type) {
+	number := func(t Type) bool { return sums(t) && (t.Kind != Map || t.Elem.Kind == Int || t.Elem.Kind == Bigint) }
+	if c.Column = r.columnOf(t, f.at("column"), f.where); c.Column != nil && !number(c.Column.Type) {
 		r.Fail(f.at("column"), "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
 			c.Column.Name, f.where, c.Column.Type)
 	}
@@ -183,13 +184,18 @@ func (r *tableReader) counted(t *Table, c *Relation, f section) bool {
 				c.Sum.Name, f.where, c.Sum.Type)
 		}
 	}
-	r.mapKeys(c, f)
+	for _, side := range []struct { // a template says which key of a map is meant
+		column *Column
+		by     []Match
+		key    string
+	}{{c.Column, c.From, "from"}, {c.Sum, c.At, "at"}} {
+		if side.column != nil && side.column.Type.Kind == Map &&
+			!slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }) {
+			r.Fail(f.node, "column %s of %s is a map; expected %s: {%s: …} to select its keys",
+				side.column.Name, f.where, side.key, side.column.Name)
+		}
+	}
 	return true
-}
-
-// counts reports whether a column of the type can hold the number of a count.
-func counts(t Type) bool {
-	return sums(t) && (t.Kind != Map || t.Elem.Kind == Int || t.Elem.Kind == Bigint)
 }
 
 // sums reports whether a column of the type can be added up.
@@ -198,23 +204,6 @@ func sums(t Type) bool {
 		return !t.Elem.Collection() && sums(*t.Elem)
 	}
 	return slices.Contains([]Kind{Text, Blob, Int, Bigint, Counter}, t.Kind)
-}
-
-// mapKeys reports a map if no template says which of its keys is meant.
-func (r *tableReader) mapKeys(c *Relation, f section) {
-	for _, side := range []struct {
-		column *Column
-		by     []Match
-		key    string
-	}{{c.Column, c.From, "from"}, {c.Sum, c.At, "at"}} {
-		if side.column == nil || side.column.Type.Kind != Map {
-			continue
-		}
-		if !slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }) {
-			r.Fail(f.node, "column %s of %s is a map; expected %s: {%s: …} to select its keys",
-				side.column.Name, f.where, side.key, side.column.Name)
-		}
-	}
 }
 
 // join reads the other table and which rows belong together. It reports whether

@@ -57,28 +57,12 @@ func (s *Schema) Without(missing []Difference) (own *Schema, skipped []string, e
 			r.skip("column %s of table %s", d.Part, d.Table)
 		}
 	}
-	r.from(own)
-	return own, r.skipped, nil
-}
-
-// remover takes tables and columns out of a schema, with all that needs them.
-type remover struct {
-	tables  map[*Table]bool
-	gone    map[*Column]bool
-	skipped []string
-}
-
-func (r *remover) skip(format string, args ...any) {
-	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
-}
-
-func (r *remover) from(s *Schema) {
-	for _, t := range s.Tables { // parents come first
+	for _, t := range own.Tables { // parents come first
 		r.tables[t] = r.tables[t] || r.tables[t.Parent]
 	}
 	lost := func(t *Table) bool { return r.tables[t] }
-	s.Tables = slices.DeleteFunc(s.Tables, lost)
-	for _, t := range s.Tables {
+	own.Tables = slices.DeleteFunc(own.Tables, lost)
+	for _, t := range own.Tables {
 		t.Children = slices.DeleteFunc(t.Children, lost)
 		has := func(c *Column) bool { return r.gone[c] }
 		// Patterns share these lists.
@@ -93,7 +77,19 @@ func (r *remover) from(s *Schema) {
 		t.Refers = r.relations(t.Refers, "reference", t)
 		t.Counts = r.relations(t.Counts, "count", t)
 	}
-	r.patterns(s)
+	r.patterns(own)
+	return own, r.skipped, nil
+}
+
+// remover takes tables and columns out of a schema, with all that needs them.
+type remover struct {
+	tables  map[*Table]bool
+	gone    map[*Column]bool
+	skipped []string
+}
+
+func (r *remover) skip(format string, args ...any) {
+	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
 }
 
 // relations removes the relations that need what is gone.
@@ -113,9 +109,12 @@ func (r *remover) relations(all []*Relation, what string, of *Table) []*Relation
 func (r *remover) patterns(s *Schema) {
 	removed := make(map[*Pattern]bool)
 	lost := func(p *Pattern) bool { return removed[p] }
+	gone := func(c *Column) bool { return r.gone[c] }
 	for range 2 { // a batch may come before its parts
 		for _, p := range s.Patterns {
-			removed[p] = r.needs(p) || slices.ContainsFunc(p.Parts, func(part Part) bool { return lost(part.Pattern) })
+			needs := p.Table != nil && (r.tables[p.Table] || r.gone[p.Element] ||
+				slices.ContainsFunc(slices.Concat(p.Columns, p.Filter, p.If), gone))
+			removed[p] = needs || slices.ContainsFunc(p.Parts, func(part Part) bool { return lost(part.Pattern) })
 		}
 	}
 	for _, p := range s.Patterns {
@@ -131,14 +130,6 @@ func (r *remover) patterns(s *Schema) {
 	for i := range s.Workflow {
 		s.Workflow[i].Next = slices.DeleteFunc(s.Workflow[i].Next, lost)
 	}
-}
-
-func (r *remover) needs(p *Pattern) bool {
-	if p.Table == nil {
-		return false
-	}
-	return r.tables[p.Table] || r.gone[p.Element] || slices.ContainsFunc(
-		slices.Concat(p.Columns, p.Filter, p.If), func(c *Column) bool { return r.gone[c] })
 }
 
 // WithRows returns a copy of a schema in which a table has one more kind of row. text is an element of

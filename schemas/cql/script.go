@@ -42,7 +42,14 @@ func Parse(file, source string) Script {
 	tokens, notes := lex(file, source)
 	for len(tokens) > 0 {
 		if end := length(tokens); end > 0 {
-			s.add(source, tokens[:end], above(notes, tokens[0].Pos.Line))
+			var above []string // the comments on the lines right above
+			line := tokens[0].Pos.Line - 1
+			for note, ok := notes[line]; ok; note, ok = notes[line] {
+				above = append(above, note)
+				line--
+			}
+			slices.Reverse(above)
+			s.add(source, tokens[:end], above)
 			tokens = tokens[end:]
 		}
 		if len(tokens) > 0 && tokens[0].Value == ";" {
@@ -76,19 +83,6 @@ func lex(file, source string) (tokens []lexer.Token, notes map[int]string) {
 		tokens = append(tokens, t)
 	}
 	return tokens, notes
-}
-
-// above returns the comments on the lines right above a line.
-func above(notes map[int]string, line int) []string {
-	var all []string
-	for line--; ; line-- {
-		note, ok := notes[line]
-		if !ok {
-			slices.Reverse(all)
-			return all
-		}
-		all = append(all, note)
-	}
 }
 
 // is reports whether tokens begin with words; "" is any word.

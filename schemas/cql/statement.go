@@ -173,8 +173,24 @@ func (r *reading) in(n Name) Name {
 func (r *reading) statement(a *anything, pos lexer.Position, text string) Statement {
 	switch {
 	case a.Select != nil:
-		st := r.selection(a.Select)
-		st.Pos, st.Text, st.tableAt = pos, text, a.Select.From.Pos.Offset-pos.Offset
+		s := a.Select
+		st := Statement{
+			Kind: Select, Pos: pos, Text: text, Table: r.in(s.From.Table), tableAt: s.From.Pos.Offset - pos.Offset,
+			tableNamed: s.From.Table.Keyspace != "", JSON: s.JSON, Distinct: s.Distinct, Select: r.selectors(s.Columns),
+			Where: r.relations(s.Where), AllowFiltering: s.AllowFiltering,
+		}
+		for _, g := range s.GroupBy {
+			st.GroupBy = append(st.GroupBy, r.text(g.Pos, g.EndPos))
+		}
+		for _, o := range s.OrderBy {
+			st.OrderBy = append(st.OrderBy, Ordering{o.Column, o.Descending, o.Near != nil})
+		}
+		if s.PerPartition != nil {
+			st.PerPartition = &r.terms(*s.PerPartition)[0]
+		}
+		if s.Limit != nil {
+			st.Limit = &r.terms(*s.Limit)[0]
+		}
 		return st
 	case a.Truncate != nil:
 		return Statement{Kind: Truncate, Table: r.in(*a.Truncate), Pos: pos, Text: text}
@@ -185,26 +201,6 @@ func (r *reading) statement(a *anything, pos lexer.Position, text string) Statem
 	st.Batch = cmp.Or(a.Batch.Kind, "logged")
 	for _, w := range a.Batch.Parts {
 		st.Parts = append(st.Parts, r.write(&w))
-	}
-	return st
-}
-
-func (r *reading) selection(s *selection) Statement {
-	st := Statement{
-		Kind: Select, Table: r.in(s.From.Table), tableNamed: s.From.Table.Keyspace != "", JSON: s.JSON, Distinct: s.Distinct,
-		Select: r.selectors(s.Columns), Where: r.relations(s.Where), AllowFiltering: s.AllowFiltering,
-	}
-	for _, g := range s.GroupBy {
-		st.GroupBy = append(st.GroupBy, r.text(g.Pos, g.EndPos))
-	}
-	for _, o := range s.OrderBy {
-		st.OrderBy = append(st.OrderBy, Ordering{o.Column, o.Descending, o.Near != nil})
-	}
-	if s.PerPartition != nil {
-		st.PerPartition = &r.terms(*s.PerPartition)[0]
-	}
-	if s.Limit != nil {
-		st.Limit = &r.terms(*s.Limit)[0]
 	}
 	return st
 }

@@ -22,7 +22,18 @@ func (g *graph) mermaid() string {
 		names[b] = fmt.Sprint(g.letter, i)
 		parts := []string{"<b>" + entities(strings.TrimSuffix(b.title, extension)) + "</b>"}
 		for _, l := range b.lines {
-			parts = append(parts, l.mermaid())
+			name, added := strings.CutSuffix(l.name, extension)
+			text := entities(strings.TrimSpace(name + " " + l.typ))
+			switch {
+			case added:
+				text = "<i>" + text + extension + "</i>"
+			case l.nested:
+				text = "<i>" + text + "</i>"
+			}
+			if l.part != "" {
+				text += " &nbsp;<b>" + entities(l.part) + "</b>"
+			}
+			parts = append(parts, text)
 		}
 		fmt.Fprintf(&out, "  %s[\"%s\"]\n", names[b], strings.Join(parts, "<br/>"))
 	}
@@ -39,21 +50,6 @@ func (g *graph) mermaid() string {
 		}
 	}
 	return out.String()
-}
-
-func (l line) mermaid() string {
-	name, added := strings.CutSuffix(l.name, extension)
-	text := entities(strings.TrimSpace(name + " " + l.typ))
-	switch {
-	case added:
-		text = "<i>" + text + extension + "</i>"
-	case l.nested:
-		text = "<i>" + text + "</i>"
-	}
-	if l.part != "" {
-		text += " &nbsp;<b>" + entities(l.part) + "</b>"
-	}
-	return text
 }
 
 // entities writes any text so that neither Mermaid nor HTML sees more than text in

@@ -61,7 +61,15 @@ func (g *graph) svg(id, style string) string {
 	c.text("title", margin, margin+18, "start", g.title)
 	y := c.paragraph("soft", margin+42, words.Wrap("", g.doc, 0, c.columns()))
 	y = c.boxes(g, y)
-	if rows := legend(g.queries); len(rows) > 0 {
+	var rows [][]string // the request of each label, and what it is for
+	for _, q := range g.queries {
+		rows = append(rows, []string{q.Label, q.Pattern.Name, Request(q.Pattern)})
+		// without the label that a description begins with
+		if doc := strings.TrimLeft(strings.TrimPrefix(q.Pattern.Doc, q.Label), " :,.;-"); doc != "" {
+			rows = append(rows, []string{"", "", doc})
+		}
+	}
+	if len(rows) > 0 {
 		y = c.paragraph("name", y+textH, strings.Split(words.Table(rows, 3, c.columns()), "\n"))
 	}
 	y = c.paragraph("soft", y, words.Wrap("", g.symbols, 0, c.columns()))
@@ -89,8 +97,13 @@ func (c *canvas) boxes(g *graph, top int) (bottom int) {
 	for _, column := range g.columns {
 		x += around + gutter + label
 		y, w := top+around, 0
-		for _, b := range column {
-			w = max(w, b.measure())
+		for _, b := range column { // the width that its texts need
+			names, types, parts := 0, 0, 0
+			for _, l := range b.lines {
+				names, types, parts = max(names, width(l.name)), max(types, width(l.typ)), max(parts, width(l.part))
+			}
+			b.types = inside + names + inside
+			w = max(w, max(inside+width(b.title), b.types+types+inside+parts)+inside)
 		}
 		for _, b := range column {
 			b.x, b.y, b.w = x, y, w
@@ -107,23 +120,6 @@ func (c *canvas) boxes(g *graph, top int) (bottom int) {
 	return bottom
 }
 
-// measure sets where types begin in a box, and returns the width that its texts need.
-func (b *box) measure() int {
-	names, types, parts := 0, 0, 0
-	for _, l := range b.lines {
-		names, types, parts = max(names, width(l.name)), max(types, width(l.typ)), max(parts, width(l.part))
-	}
-	b.types = inside + names + inside
-	return max(inside+width(b.title), b.types+types+inside+parts) + inside
-}
-
-func (l line) class() string {
-	if l.nested {
-		return "soft"
-	}
-	return "name"
-}
-
 func (c *canvas) box(b *box) {
 	c.add(`<rect class="box" x="%d" y="%d" width="%d" height="%d" rx="4"/>`, b.x, b.y, b.w, b.h)
 	c.add(`<rect class="band" x="%d" y="%d" width="%d" height="%d" rx="4"/>`, b.x, b.y, b.w, bandH)
@@ -133,23 +129,15 @@ func (c *canvas) box(b *box) {
 		if l.rule {
 			c.add(`<path class="rule" d="M%d,%d H%d"/>`, b.x, y+2, b.x+b.w)
 		}
-		c.text(l.class(), b.x+inside, y+textH, "start", l.name)
+		class := "name"
+		if l.nested {
+			class = "soft"
+		}
+		c.text(class, b.x+inside, y+textH, "start", l.name)
 		c.text("soft", b.x+b.types, y+textH, "start", l.typ)
 		c.text("part", b.x+b.w-inside, y+textH, "end", l.part)
 		y += rowH
 	}
-}
-
-// legend returns the request of each label, and what it is for.
-func legend(queries []*Query) (rows [][]string) {
-	for _, q := range queries {
-		rows = append(rows, []string{q.Label, q.Pattern.Name, Request(q.Pattern)})
-		// without the label that a description begins with
-		if doc := strings.TrimLeft(strings.TrimPrefix(q.Pattern.Doc, q.Label), " :,.;-"); doc != "" {
-			rows = append(rows, []string{"", "", doc})
-		}
-	}
-	return rows
 }
 
 // read draws the arrows of a read: from the boxes where they begin to the label, and from there to the box. An arrow

@@ -84,10 +84,9 @@ func imported(keyspace string, sources []Source, unmarked bool) (*Result, error)
 			}
 		}
 	}
-	if err := im.chooseKeyspace(catalog); err != nil {
+	if err := im.chooseKeyspace(catalog, sources); err != nil {
 		return nil, err
 	}
-	im.schema.Name = schemaName(im.keyspace, sources)
 	if im.create(catalog); !im.nest() {
 		return nil, errMarks
 	}
@@ -135,8 +134,8 @@ type importer struct {
 	rows     []rows
 }
 
-// chooseKeyspace finds the only keyspace that has tables.
-func (im *importer) chooseKeyspace(c *cql.Catalog) error {
+// chooseKeyspace finds the only keyspace that has tables. The schema has its name, or that of the first file.
+func (im *importer) chooseKeyspace(c *cql.Catalog, sources []Source) error {
 	var names []string
 	for _, t := range c.Tables {
 		if k := t.Keyspace; k != "" && !slices.Contains(names, k) {
@@ -151,22 +150,17 @@ func (im *importer) chooseKeyspace(c *cql.Catalog) error {
 	case im.keyspace != "" && len(names) > 0 && !slices.Contains(names, im.keyspace):
 		return fmt.Errorf("there are no tables of keyspace %s, but of %s", im.keyspace, strings.Join(names, ", "))
 	}
-	return nil
-}
-
-var notName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
-
-// schemaName is the keyspace's name, or that of the first file.
-func schemaName(keyspace string, sources []Source) string {
-	name := keyspace
+	name := im.keyspace
 	if name == "" && len(sources) > 0 {
 		base := filepath.Base(sources[0].File)
 		name = strings.TrimSuffix(base, filepath.Ext(base))
 	}
 	name = strings.TrimLeft(notName.ReplaceAllString(name, "_"), "_.-0123456789")
-	name = strings.TrimRight(name[:min(len(name), maxName)], "_.-")
-	return cmp.Or(name, "imported")
+	im.schema.Name = cmp.Or(strings.TrimRight(name[:min(len(name), maxName)], "_.-"), "imported")
+	return nil
 }
+
+var notName = regexp.MustCompile(`[^A-Za-z0-9_.-]+`)
 
 // own reports whether a name is of the keyspace that is imported.
 func (im *importer) own(n cql.Name) bool {

@@ -14,7 +14,13 @@ import (
 func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 	c, p := conditionsOf(t, st.Where), &schemas.Pattern{Table: t}
 	selectColumns(p, st)
-	limited := limit(p, st.Limit)
+	limited := st.Limit != nil
+	if limited {
+		n, err := strconv.Atoi(st.Limit.Text)
+		if p.LimitArg = err != nil || n <= 0; !p.LimitArg {
+			p.Limit = n
+		}
+	}
 	switch {
 	case c.binds(t.Partition...):
 		slice(p, c, st, limited)
@@ -80,19 +86,6 @@ func element(p *schemas.Pattern, st cql.Statement) bool {
 	return true
 }
 
-// limit reports whether there is one.
-func limit(p *schemas.Pattern, limit *cql.Term) bool {
-	if limit == nil {
-		return false
-	}
-	if n, err := strconv.Atoi(limit.Text); err == nil && n > 0 {
-		p.Limit = n
-	} else {
-		p.LimitArg = true
-	}
-	return true
-}
-
 // slice makes a get or slice of conditions that bind the partition key.
 func slice(p *schemas.Pattern, c *conditions, st cql.Statement, limited bool) {
 	t := p.Table
@@ -104,14 +97,25 @@ func slice(p *schemas.Pattern, c *conditions, st cql.Statement, limited bool) {
 	key := t.Key()
 	if len(p.By) < len(key) {
 		next := key[len(p.By)]
-		reverses(p, st)
+		for _, o := range st.OrderBy {
+			if c := t.Column(o.Column); c != nil && c.Role == schemas.Clustering && !o.ANN {
+				p.Reverse = o.Descending != c.Desc
+				break
+			}
+		}
 		switch {
 		case c.take(next, "in"):
 			p.In = next
 		case after(p, c):
 		default:
 			p.From, p.To = c.bound(next, ">"), c.bound(next, "<")
-			pages(p, next, limited)
+			begin, end := &p.From, p.To
+			if next.Desc != p.Reverse {
+				begin, end = &p.To, p.From
+			}
+			if limited && *begin != nil && (*begin).Open && end == nil { // id < ? LIMIT ?, if id descends, is a page
+				p.After, *begin = []*schemas.Column{next}, nil
+			}
 		}
 	}
 	bound := len(p.By)
@@ -128,31 +132,6 @@ func onlyPartitions(p *schemas.Pattern, st cql.Statement) bool {
 	return st.Distinct && len(p.Table.Static) > 0 && !slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool {
 		return c.Role != schemas.Partition && c.Role != schemas.Static
 	})
-}
-
-// reverses sets whether ORDER BY is against the clustering order.
-func reverses(p *schemas.Pattern, st cql.Statement) {
-	for _, o := range st.OrderBy {
-		c := p.Table.Column(o.Column)
-		if c != nil && c.Role == schemas.Clustering && !o.ANN {
-			p.Reverse = o.Descending != c.Desc
-			return
-		}
-	}
-}
-
-// pages makes "id < ? LIMIT ?" a page after a row, if id descends. With two ends it is a range.
-func pages(p *schemas.Pattern, column *schemas.Column, limited bool) {
-	begin := &p.From
-	if p.From != nil && p.To != nil {
-		return
-	}
-	if column.Desc != p.Reverse {
-		begin = &p.To
-	}
-	if limited && *begin != nil && (*begin).Open {
-		p.After, *begin = []*schemas.Column{column}, nil
-	}
 }
 
 // after makes (a, b) < (?, ?) a page after a row, if that is the reading order.

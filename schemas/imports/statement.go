@@ -107,13 +107,8 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	} else {
 		all = writes(t, st)
 	}
-	asides(all, t, st)
-	return all, nil
-}
-
-// asides notes what rules must know of a statement in addition to its call: the literals that name its
-// partition, whether it is an UPDATE, and columns to which an INSERT gives null.
-func asides(all []*schemas.Pattern, t *schemas.Table, st cql.Statement) {
+	// Rules must know more of a statement than its call: the literals that name its partition, whether it is an UPDATE,
+	// and columns to which an INSERT gives null.
 	var fixed, null []string
 	for _, c := range t.Partition {
 		if text := valueOf(st, c.Name); text != "" && text != "?" && text[0] != ':' {
@@ -134,6 +129,7 @@ func asides(all []*schemas.Pattern, t *schemas.Table, st cql.Statement) {
 		}
 		other(p, "null", strings.Join(null, ", "))
 	}
+	return all, nil
 }
 
 // unconditional makes a put of a conditional one: a part of a batch has no condition, the batch
@@ -182,8 +178,15 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 		return there
 	}
 	p.Name = im.free(cmp.Or(n.name, nameOf(p)))
-	if p.Kind == schemas.Batch {
-		im.holds(p)
+	if p.Kind == schemas.Batch { // one of separate parts if the language does not have it as it is
+		patterns := []*schemas.Pattern{p}
+		for _, part := range p.Parts {
+			patterns = append(patterns, part.Pattern)
+		}
+		if err := im.refused(nil, patterns...); err != nil {
+			other(p, "atomic", p.Atomic.String()+": "+err.Error())
+			p.Atomic = schemas.AtomicNone
+		}
 	}
 	im.named[p.Name] = n.name != ""
 	p.Doc, p.Accept = n.doc, n.accept
@@ -194,18 +197,6 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 	}
 	im.schema.Patterns = append(im.schema.Patterns, p)
 	return p
-}
-
-// holds makes a batch one of separate parts if the language does not have it as it is.
-func (im *importer) holds(whole *schemas.Pattern) {
-	patterns := []*schemas.Pattern{whole}
-	for _, part := range whole.Parts {
-		patterns = append(patterns, part.Pattern)
-	}
-	if err := im.refused(nil, patterns...); err != nil {
-		other(whole, "atomic", whole.Atomic.String()+": "+err.Error())
-		whole.Atomic = schemas.AtomicNone
-	}
 }
 
 // page finds the pattern of which p is the first page, or the next one: it has after and all else is
@@ -235,9 +226,18 @@ func firstPage(p *schemas.Pattern) string {
 	return first.Shape()
 }
 
-// batch sets what a BATCH says of its parts.
+// batch sets what a BATCH says of its parts. They are in one partition if they are in one table, or tables nested in
+// it, and name the same values for its key.
 func (im *importer) batch(whole *schemas.Pattern, parts []*schemas.Pattern, st cql.Statement, n notes) {
-	whole.Atomic = atomicity(st, parts)
+	elsewhere := func(p *schemas.Pattern) bool { return p.Table.Root() != parts[0].Table.Root() }
+	switch {
+	case !slices.ContainsFunc(parts, elsewhere) && sameKey(st.Parts, parts[0].Table):
+		whole.Atomic = schemas.AtomicPartition
+	case st.Batch == "logged":
+		whole.Atomic = schemas.AtomicAll
+	default:
+		whole.Atomic = schemas.AtomicNone
+	}
 	if st.Batch == "unlogged" && whole.Atomic == schemas.AtomicNone {
 		hint(parts[0].Table, "batches", "unlogged")
 	}
@@ -250,19 +250,6 @@ func (im *importer) batch(whole *schemas.Pattern, parts []*schemas.Pattern, st c
 	if len(parts) == 2 && len(whole.Parts) == 1 && !n.many {
 		other(whole, "rows", "2") // these two, and no list
 	}
-}
-
-// atomicity is that of a batch: its parts are in one partition if they are in one table, or tables
-// nested in it, and name the same values for its key.
-func atomicity(st cql.Statement, parts []*schemas.Pattern) schemas.Atomicity {
-	if slices.ContainsFunc(parts, func(p *schemas.Pattern) bool { return p.Table.Root() != parts[0].Table.Root() }) ||
-		!sameKey(st.Parts, parts[0].Table) {
-		if st.Batch == "logged" {
-			return schemas.AtomicAll
-		}
-		return schemas.AtomicNone
-	}
-	return schemas.AtomicPartition
 }
 
 // sameKey reports whether statements give equal texts for the partition key of a table. Two

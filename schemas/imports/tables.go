@@ -198,7 +198,9 @@ func options(t *schemas.Table, all []cql.Option) (marked mark) {
 		}
 		switch {
 		case name == "comment":
-			if m, ok := readMark(value); ok {
+			var m mark
+			text, ours := strings.CutPrefix(value, markPrefix)
+			if ours && json.Unmarshal([]byte(text), &m) == nil && m.Table != "" {
 				marked = m
 			} else {
 				t.Doc = strings.TrimSpace(value)
@@ -302,12 +304,6 @@ type mark struct {
 }
 
 const markPrefix = "mailbench "
-
-// readMark reads a comment; ok is false if it is no mark.
-func readMark(comment string) (m mark, ok bool) {
-	text, ok := strings.CutPrefix(comment, markPrefix)
-	return m, ok && json.Unmarshal([]byte(text), &m) == nil && m.Table != ""
-}
 
 // nest puts mailbench's own tables into the parents that their marks name, and creates the row headers among these. It
 // reports whether the language has the result.

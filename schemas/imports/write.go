@@ -96,8 +96,16 @@ func insert(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 func change(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 	c, w := conditionsOf(t, st.Where), changing{table: t}
 	for _, a := range st.Set {
-		col := t.Column(a.Column)
-		p := w.add(changeOf(a, col), col)
+		col, kind := t.Column(a.Column), schemas.Put
+		switch {
+		case col.Type.Kind == schemas.Counter:
+			kind = schemas.Add
+		case col.Type.Collection() && a.Remove:
+			kind = schemas.Remove
+		case col.Type.Collection() && (a.Add || a.Within):
+			kind = schemas.Append
+		}
+		p := w.add(kind, col)
 		if a.Prepend || a.Within && (!col.Type.Collection() || col.Type.Kind == schemas.List) {
 			other(p, "set", a.Text)
 		}
@@ -123,19 +131,6 @@ func change(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
 		condition(p, st)
 	}
 	return w.all
-}
-
-// changeOf says in which way an assignment changes a column.
-func changeOf(a cql.Assignment, c *schemas.Column) schemas.PatternKind {
-	switch {
-	case c.Type.Kind == schemas.Counter:
-		return schemas.Add
-	case c.Type.Collection() && a.Remove:
-		return schemas.Remove
-	case c.Type.Collection() && (a.Add || a.Within):
-		return schemas.Append
-	}
-	return schemas.Put
 }
 
 // condition makes a put conditional.

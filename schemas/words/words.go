@@ -6,6 +6,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,26 +176,21 @@ func Thousands[N ~int | ~int64 | ~uint64](n N) string {
 	return s
 }
 
-// Plural writes a number with its noun: 1 run, 2 runs, 0 processes, 3,000 queries.
+// Plural writes a number with its noun: 1 run, 2 runs, 0 processes, 3,000 queries. It knows the rules that nouns of
+// mailbench follow, and no exceptions from them.
 func Plural[N ~int | ~int64](n N, noun string) string {
-	if n != 1 {
-		noun = plural(noun)
+	stem, y := strings.CutSuffix(noun, "y")
+	hisses := func(end string) bool { return strings.HasSuffix(noun, end) }
+	switch {
+	case n == 1:
+	case slices.ContainsFunc([]string{"s", "x", "ch", "sh"}, hisses):
+		noun += "es"
+	case y && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
+		noun = stem + "ies"
+	default:
+		noun += "s"
 	}
 	return Thousands(n) + " " + noun
-}
-
-// plural knows the rules that nouns of mailbench follow, and no exceptions from them.
-func plural(noun string) string {
-	for _, end := range []string{"s", "x", "ch", "sh"} {
-		if strings.HasSuffix(noun, end) {
-			return noun + "es"
-		}
-	}
-	stem, ok := strings.CutSuffix(noun, "y")
-	if ok && !strings.ContainsAny(stem[len(stem)-1:], "aeiou") {
-		return stem + "ies"
-	}
-	return noun + "s"
 }
 
 // OneLine makes a text one line without deceptive characters.
