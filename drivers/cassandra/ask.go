@@ -102,7 +102,15 @@ type parameter struct {
 func (s *Store) parametersOf(ctx context.Context, q drivers.Question) (all []parameter, err error) {
 	stop := func(info *gocql.QueryInfo) ([]any, error) {
 		for _, a := range info.Args {
-			all = append(all, parameterOf(a))
+			p := parameter{name: a.Name, typ: a.TypeInfo, column: a.Name}
+			word, rest, ok := strings.Cut(strings.TrimSuffix(a.Name, ")"), "(")
+			switch word = strings.ToLower(word); {
+			case strings.HasPrefix(a.Name, "["):
+				p.column = ""
+			case ok && (word == "in" || word == "value" || word == "key"):
+				p.in, p.column = word, rest
+			}
+			all = append(all, p)
 		}
 		return nil, errPrepared
 	}
@@ -146,18 +154,6 @@ func (p *parameter) compared(as drivers.Parameter) {
 	case as.Op == "contains key":
 		p.in = "key"
 	}
-}
-
-func parameterOf(a gocql.ColumnInfo) parameter {
-	p := parameter{name: a.Name, typ: a.TypeInfo, column: a.Name}
-	word, rest, ok := strings.Cut(strings.TrimSuffix(a.Name, ")"), "(")
-	switch word = strings.ToLower(word); {
-	case strings.HasPrefix(a.Name, "["):
-		p.column = ""
-	case ok && (word == "in" || word == "value" || word == "key"):
-		p.in, p.column = word, rest
-	}
-	return p
 }
 
 // valueOf decodes a value of CQL as a read does; a damaged one stays bytes.
@@ -352,8 +348,15 @@ func (p *parameter) value(s *rows, row int) rawValue {
 	switch {
 	case at < 0:
 		return binary.BigEndian.AppendUint32(nil, limitAsked) // LIMIT, PER PARTITION LIMIT
-	case p.in == "in":
-		return s.list(at, row)
+	case p.in == "in": // the value of the row and a few others
+		var elems []drivers.Value
+		for i := range s.all {
+			v := drivers.Blob(s.all[(row+i)%len(s.all)][at])
+			if len(elems) < elementsAsked && !slices.ContainsFunc(elems, v.Equal) {
+				elems = append(elems, v)
+			}
+		}
+		return appendValue(nil, drivers.ListOf(elems))
 	case p.in != "":
 		return element(s.all[row][at], p.in, s.types[at].Type())
 	case p.end == "":
@@ -370,18 +373,6 @@ func (p *parameter) value(s *rows, row int) rawValue {
 		}
 	}
 	return best
-}
-
-// list returns a list of a column's values, that of the row and a few others.
-func (s *rows) list(at, row int) rawValue {
-	var elems []drivers.Value
-	for i := range s.all {
-		v := drivers.Blob(s.all[(row+i)%len(s.all)][at])
-		if len(elems) < elementsAsked && !slices.ContainsFunc(elems, v.Equal) {
-			elems = append(elems, v)
-		}
-	}
-	return appendValue(nil, drivers.ListOf(elems))
 }
 
 // element returns the first element of a collection, or the key or value of the first of a map.

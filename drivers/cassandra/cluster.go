@@ -136,7 +136,8 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 		switch {
 		case err == nil:
 			return session, nil
-		case refusedLogin(err):
+		case containsAny(err.Error(), // gocql keeps only the text
+			"authentication required", "Provided username", "credentials", "authenticator"):
 			return nil, fmt.Errorf("%s refused the login: %w; set %s and %s", at, err, userVariable, passwordVariable)
 		}
 		return nil, fmt.Errorf("%w: no Cassandra at %s: %w", drivers.ErrUnreachable, at, err)
@@ -151,12 +152,6 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 		}
 	}()
 	return nil, why
-}
-
-// refusedLogin reports whether an error is about the user or the password. gocql
-// keeps only the text of such an error.
-func refusedLogin(err error) bool {
-	return containsAny(err.Error(), "authentication required", "Provided username", "credentials", "authenticator")
 }
 
 // checkDatacenter returns the local datacenter: its nodes get the requests.

@@ -298,29 +298,18 @@ func (st *statement) finish(b *cql) *query {
 		}
 	}
 	q.conditional = p.Conditional()
-	q.idempotent, q.lists = st.idempotent()
-	return q
-}
-
-// idempotent reports whether a write may be sent twice, and which of its arguments
-// are lists. A node makes the keys of a list's elements, so elements that are
-// written twice appear twice. This also holds for a write that replaces the list,
-// because both attempts have the same timestamp.
-func (st *statement) idempotent() (bool, []bind) {
-	p := st.Pattern()
-	if p.Conditional() || st.counter {
-		return false, nil
+	q.idempotent = !q.conditional && !st.counter
+	if !q.idempotent || p.Kind == schemas.Remove || p.Kind == schemas.Delete {
+		return q
 	}
-	if p.Kind == schemas.Remove || p.Kind == schemas.Delete {
-		return true, nil
-	}
-	var lists []bind
+	// A node makes the keys of a list's elements, so elements that are written twice appear twice. This also holds for a
+	// write that replaces the list, because both attempts have the same timestamp.
 	for i, c := range p.Columns {
 		if c.Type.Kind == schemas.List {
-			lists = append(lists, bind(st.Layout.Columns+i))
+			q.lists = append(q.lists, bind(st.Layout.Columns+i))
 		}
 	}
-	return true, lists
+	return q
 }
 
 // compare compares two values of a key column in Cassandra's order: UUIDs by version, and those of version 1 by time.

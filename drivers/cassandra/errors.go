@@ -60,7 +60,10 @@ func classify(err error, kind writeKind) error {
 	}
 	switch refused.Code() {
 	case gocql.ErrCodeInvalid, gocql.ErrCodeProtocol:
-		if sizeRefused(refused.Message()) {
+		// The protocol has no error code for a size limit. The driver checks the limits of clusters that show them before
+		// it sends anything.
+		if containsAny(refused.Message(), "Batch too large", "oversized mutation", "is longer than maximum", "too big",
+			"Mutation of") {
 			return drivers.ErrTooLarge
 		}
 		return nil
@@ -70,13 +73,6 @@ func classify(err error, kind writeKind) error {
 		return nil
 	}
 	return drivers.ErrUnknown
-}
-
-// sizeRefused reports whether a message is about a size limit. The protocol has no
-// error code for that. The driver checks the cluster's limits before it sends
-// anything, so this is for clusters that do not show their limits.
-func sizeRefused(msg string) bool {
-	return containsAny(msg, "Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of")
 }
 
 func containsAny(text string, phrases ...string) bool {

@@ -165,31 +165,29 @@ const quietPolls = 5
 // disk, and waits until no node has a flush or a compaction running or queued. A cluster
 // that does not show its thread pools to this user gives drivers.ErrUnreported.
 func (s *Store) Settle(ctx context.Context) error {
-	return s.During("settle", func() error { return s.settle(ctx) })
-}
-
-func (s *Store) settle(ctx context.Context) (err error) {
-	tables := s.names(func(t *table) string { return t.qualified })
-	if !s.ReadOnly && len(tables) > 0 {
-		defer func() { // back to Cassandra's default, which is none
-			err = errors.Join(err, drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) error {
-				return s.setFlushPeriod(ctx, tables, 0)
-			}))
-		}()
-		if err := s.setFlushPeriod(ctx, tables, flushEvery); err != nil {
-			return err
+	return s.During("settle", func() (err error) {
+		tables := s.names(func(t *table) string { return t.qualified })
+		if !s.ReadOnly && len(tables) > 0 {
+			defer func() { // back to Cassandra's default, which is none
+				err = errors.Join(err, drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) error {
+					return s.setFlushPeriod(ctx, tables, 0)
+				}))
+			}()
+			if err := s.setFlushPeriod(ctx, tables, flushEvery); err != nil {
+				return err
+			}
+			if err := drivers.Pause(ctx, 2*flushEvery); err != nil { // the flush must have begun then
+				return err
+			}
 		}
-		if err := drivers.Pause(ctx, 2*flushEvery); err != nil { // the flush must have begun then
-			return err
-		}
-	}
-	quiet := 0
-	return poll(ctx, func() (bool, error) {
-		busy, err := s.busy(ctx)
-		if quiet++; busy > 0 {
-			quiet = 0
-		}
-		return quiet == quietPolls, err
+		quiet := 0
+		return poll(ctx, func() (bool, error) {
+			busy, err := s.busy(ctx)
+			if quiet++; busy > 0 {
+				quiet = 0
+			}
+			return quiet == quietPolls, err
+		})
 	})
 }
 

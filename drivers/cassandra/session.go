@@ -169,11 +169,8 @@ func (q *query) partition(dst []byte, values []bindValue) []byte {
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	out := func(row []drivers.Value) error { return s.Yield(row[:st.out]) }
-	switch {
-	case st.readsEach():
-		return s.readPartitions(ctx, st, args, out)
-	case st.inAt >= 0:
-		return s.readIn(ctx, st, args, out)
+	if st.Pattern().In != nil {
+		return s.readList(ctx, st, args, out)
 	}
 	return s.readRange(ctx, st, args, out)
 }
@@ -326,13 +323,19 @@ func (s *session) collect(ctx context.Context, st *statement, o *inputs) (rows [
 	return rows, err
 }
 
-// readIn reads the rows of a list with one IN. Cassandra returns each row once, in
-// clustering order. readIn yields them in the list's order, so it reads all of them
-// first.
-func (s *session) readIn(
+// readList reads the rows of a list: partitions in parallel, each with a request to its own replicas, or rows with one
+// IN. Cassandra returns each row of an IN once, in clustering order. readList yields them in the list's order, so it
+// reads all of them first.
+func (s *session) readList(
 	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
 ) error {
 	list := args[st.Layout.In].Elems()
+	if st.readsEach() {
+		read := func(ctx context.Context, i int) ([][]drivers.Value, error) {
+			return s.collect(ctx, st, &inputs{args: args, element: list[i]})
+		}
+		return plan.ReadEach(ctx, len(list), st.Pattern().Parallel, read, yield)
+	}
 	if len(list) == 0 {
 		return nil
 	}
@@ -345,15 +348,4 @@ func (s *session) readIn(
 		found.Add(row[st.inAt], row)
 	}
 	return found.Each(list, yield)
-}
-
-// readPartitions reads the partitions of a list in parallel, each with a request to its own replicas.
-func (s *session) readPartitions(
-	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
-) error {
-	list := args[st.Layout.In].Elems()
-	read := func(ctx context.Context, i int) ([][]drivers.Value, error) {
-		return s.collect(ctx, st, &inputs{args: args, element: list[i]})
-	}
-	return plan.ReadEach(ctx, len(list), st.Pattern().Parallel, read, yield)
 }

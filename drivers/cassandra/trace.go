@@ -130,7 +130,14 @@ func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (arrived 
 	var source net.IP
 	var port int
 	for it.Scan(&activity, &source, &port) {
-		t.event(activity, net.JoinHostPort(source.String(), strconv.Itoa(port)))
+		read := traceOfRead.FindStringSubmatch(activity)
+		if read != nil || strings.HasPrefix(activity, traceOfWrite) {
+			t.nodes[net.JoinHostPort(source.String(), strconv.Itoa(port))] = true
+		}
+		if read != nil {
+			t.Rows += number(read[1])
+			t.Tombstones += number(read[2])
+		}
 	}
 	return true, it.Close()
 }
@@ -140,18 +147,6 @@ func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (arrived 
 var traceOfRead = regexp.MustCompile(`^Read (\d+) live rows and (\d+) tombstone`)
 
 const traceOfWrite = "Appending to commitlog"
-
-// event counts what one message of a trace says about the node.
-func (t *traced) event(activity, node string) {
-	if strings.HasPrefix(activity, traceOfWrite) {
-		t.nodes[node] = true
-	}
-	if m := traceOfRead.FindStringSubmatch(activity); m != nil {
-		t.nodes[node] = true
-		t.Rows += number(m[1])
-		t.Tombstones += number(m[2])
-	}
-}
 
 func number(digits string) int64 {
 	n, _ := strconv.ParseInt(digits, 10, 64) // a number that is too large becomes the largest int64

@@ -131,9 +131,21 @@ func (w *wire) invalid(err error) error {
 func (w *wire) checkBody() error {
 	const compressed, result = 1, 8
 	if w.compressed && w.frame[1]&compressed != 0 {
-		if err := w.decompress(); err != nil {
+		packed := w.frame[frameHead:]
+		size, err := snappy.DecodedLen(packed)
+		if err == nil && size > maxFrame {
+			err = fmt.Errorf("%d bytes in a frame, more than %d", size, maxFrame)
+		}
+		if err != nil {
 			return err
 		}
+		whole := make([]byte, frameHead+size)
+		if _, err = snappy.Decode(whole[frameHead:], packed); err != nil {
+			return err
+		}
+		copy(whole, w.frame[:frameHead-4])
+		binary.BigEndian.PutUint32(whole[frameHead-4:], uint32(size))
+		w.frame = whole
 		w.frame[1] &^= compressed
 	}
 	if w.frame[4] != result {
@@ -145,26 +157,6 @@ func (w *wire) checkBody() error {
 		err = m.checkValues(values)
 	}
 	return err
-}
-
-// decompress replaces the body with what it contains.
-func (w *wire) decompress() error {
-	packed := w.frame[frameHead:]
-	size, err := snappy.DecodedLen(packed)
-	if err == nil && size > maxFrame {
-		err = fmt.Errorf("%d bytes in a frame, more than %d", size, maxFrame)
-	}
-	if err != nil {
-		return err
-	}
-	whole := make([]byte, frameHead+size)
-	if _, err = snappy.Decode(whole[frameHead:], packed); err != nil {
-		return err
-	}
-	copy(whole, w.frame[:frameHead-4])
-	binary.BigEndian.PutUint32(whole[frameHead-4:], uint32(size))
-	w.frame = whole
-	return nil
 }
 
 // typeWords begin the types that gocql parses.

@@ -58,19 +58,8 @@ func (s *Store) time(st *statement) int64 {
 
 func (s *session) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
 	it, retry := s.send(ctx, st.put(args, false), &inputs{args: args, time: time})
-	err := it.Close()
-	return writeError(err, st.writeKind(), retry.uncertain)
-}
-
-// writeKind returns the statement's kind of write.
-func (st *statement) writeKind() writeKind {
-	switch {
-	case st.Pattern().Conditional():
-		return paxosWrite
-	case st.counter:
-		return preparedWrite
-	}
-	return plainWrite
+	_, kind, _ := st.batchType(true) // as of a batch of it alone
+	return writeError(it.Close(), kind, retry.uncertain)
 }
 
 // writeIf sends a conditional write. The answer is the column [applied]; if it was not applied and there is a row, the
@@ -119,8 +108,14 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 		}
 		return p.Named(err)
 	}
-	if err := s.ordered(st, parts); err != nil {
-		return err
+	// With one timestamp of a node for all parts their order would be lost. With timestamps of this store's clock a later
+	// write of a node after it would be lost.
+	sequential := st.Pattern().Atomic == schemas.AtomicNone && !st.unlogged && st.Pattern().Parallel <= 1
+	if len(st.stamped) > 0 && !sequential {
+		byNode := func(t *schemas.Table) bool { return slices.Contains(st.stamped, t) }
+		if err := s.order.Counts(st.Pattern(), parts, byNode); err != nil {
+			return fmt.Errorf("%w: %w", err, errOneTime)
+		}
 	}
 	switch {
 	case st.Pattern().Atomic > schemas.AtomicNone:
@@ -134,20 +129,6 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 // errOneTime begins the errors of a batch.
 var errOneTime = errors.New("nodes set the timestamps of a table with conditional writes, and all parts of a batch get one: " +
 	"two writes of one row need two batches")
-
-// ordered refuses parts whose order would be lost, since a node gives them one timestamp. With
-// timestamps of this store's clock a later write of a node after it would be lost.
-func (s *session) ordered(st *statement, parts []drivers.Call) error {
-	sequential := st.Pattern().Atomic == schemas.AtomicNone && !st.unlogged && st.Pattern().Parallel <= 1
-	if len(st.stamped) == 0 || sequential {
-		return nil
-	}
-	byNode := func(t *schemas.Table) bool { return slices.Contains(st.stamped, t) }
-	if err := s.order.Counts(st.Pattern(), parts, byNode); err != nil {
-		return fmt.Errorf("%w: %w", err, errOneTime)
-	}
-	return nil
-}
 
 // separateWrites sends the parts as separate requests, as many at a time as the pattern allows. The
 // timestamps of those that are sent at the same time follow their order, in whichever order they arrive.
