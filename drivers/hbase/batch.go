@@ -22,12 +22,32 @@ const (
 	maxMulti = 4 << 20
 )
 
-// RunBatch implements plan.Runner.
+// RunBatch implements plan.Runner. A batch that is not atomic runs in the order of its steps. Steps that may take
+// effect in any order are sent together.
 func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
 	if st.Pattern().Atomic != schemas.AtomicNone {
 		return s.atomicBatch(ctx, st, parts)
 	}
-	return s.separateBatch(ctx, st, parts)
+	steps, err := st.steps(parts)
+	if err != nil {
+		return err
+	}
+	parallel := st.Pattern().Parallel
+	for rest := steps; len(rest) > 0; {
+		n := independent(rest, parallel > 1)
+		groups := multis(rest[:n])
+		var applied atomic.Int64 // steps that took effect for certain
+		_, err := plan.Writes(len(groups), min(max(parallel, 1), len(groups)), func(i int) error {
+			done, err := s.runGroup(ctx, groups[i])
+			applied.Add(int64(done))
+			return err
+		})
+		if err != nil {
+			return plan.PartsApplied(err, len(steps)-len(rest)+int(applied.Load()), len(steps))
+		}
+		rest = rest[n:]
+	}
+	return nil
 }
 
 // atomicBatch applies all parts in one edit of their HBase row.
@@ -52,31 +72,6 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 	return err
 }
 
-// separateBatch applies the parts in the order of the steps. Steps that may take effect in any
-// order are sent together.
-func (s *session) separateBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	steps, err := st.steps(parts)
-	if err != nil {
-		return err
-	}
-	parallel := st.Pattern().Parallel
-	for rest := steps; len(rest) > 0; {
-		n := independent(rest, parallel > 1)
-		groups := multis(rest[:n])
-		var applied atomic.Int64 // steps that took effect for certain
-		_, err := plan.Writes(len(groups), min(max(parallel, 1), len(groups)), func(i int) error {
-			done, err := s.runGroup(ctx, groups[i])
-			applied.Add(int64(done))
-			return err
-		})
-		if err != nil {
-			return plan.PartsApplied(err, len(steps)-len(rest)+int(applied.Load()), len(steps))
-		}
-		rest = rest[n:]
-	}
-	return nil
-}
-
 // independent returns how many of the steps, from the first on, may take effect in any order. They change different
 // HBase rows, and if the pattern is not parallel, they are of the same parts. A step that must find what it deletes is
 // alone.
@@ -96,24 +91,21 @@ func independent(steps []step, parallel bool) int {
 	return len(steps)
 }
 
-// multis divides steps into groups, each of which one multi can hold.
+// multis divides steps into groups, each of which one multi can hold: changes of rows of one table, each by one
+// mutation without a condition.
 func multis(steps []step) (groups [][]step) {
 	begin, size := 0, 0
+	alone := func(s *step) bool { return s.edit == nil || len(s.conditions) > 0 || !s.edit.Single() }
 	for i := range steps {
-		size += steps[i].bytes
-		if i > begin && (size > maxMulti || i-begin == maxTogether || !steps[begin].together(&steps[i])) {
+		first, s := &steps[begin], &steps[i]
+		size += s.bytes
+		if i > begin && (size > maxMulti || i-begin == maxTogether || alone(first) || alone(s) ||
+			!bytes.Equal(first.edit.Table, s.edit.Table)) {
 			groups = append(groups, steps[begin:i])
 			begin, size = i, steps[i].bytes
 		}
 	}
 	return append(groups, steps[begin:])
-}
-
-// together reports whether one multi can hold both steps: changes of rows of one table, each by one mutation without
-// a condition.
-func (s *step) together(other *step) bool {
-	return len(s.conditions)+len(other.conditions) == 0 && s.edit.Single() && other.edit.Single() &&
-		bytes.Equal(s.edit.Table, other.edit.Table)
 }
 
 // runGroup applies steps that one multi can hold.
@@ -142,10 +134,21 @@ const maxJoined = 2 << 20
 // steps makes steps of the parts of a batch. All parts are checked before the first is sent.
 func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 	for i := range parts {
-		part := st.parts[parts[i].Part]
-		next, err := part.step(&parts[i])
-		if err != nil {
-			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		part, args := st.parts[parts[i].Part], parts[i].Args
+		next := step{st: part, args: args, kinds: 1 << parts[i].Part}
+		if !part.searches() {
+			if next.edit, err = part.edit(args); err == nil {
+				err = next.edit.Check()
+			}
+			if err == nil {
+				next.conditions, err = part.conditions(next.edit, args)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+			}
+			for j := range args {
+				next.bytes += args[j].Size()
+			}
 		}
 		if n := len(steps); n > 0 && steps[n-1].joins(&next) {
 			last := &steps[n-1]
@@ -162,24 +165,6 @@ func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 		}
 	}
 	return steps, nil
-}
-
-// step returns the step of one part of a batch.
-func (st *statement) step(part *drivers.Call) (s step, err error) {
-	s = step{st: st, args: part.Args, kinds: 1 << part.Part}
-	if st.searches() {
-		return s, nil
-	}
-	if s.edit, err = st.edit(part.Args); err == nil {
-		err = s.edit.Check()
-	}
-	if err == nil {
-		s.conditions, err = st.conditions(s.edit, part.Args)
-	}
-	for i := range part.Args {
-		s.bytes += part.Args[i].Size()
-	}
-	return s, err
 }
 
 // joins reports whether the next step can be part of this one. An edit has one condition at most. A deletion of the row

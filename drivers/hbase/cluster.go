@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -42,9 +43,17 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 	defer cancel()
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
-	if err := dialAny(ctx, set.contact); err != nil {
+	var refused error // by ZooKeeper's nodes: gohbase itself would wait for one forever
+	if !slices.ContainsFunc(set.contact, func(addr string) bool {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			conn.Close()
+		}
+		refused = errors.Join(refused, err)
+		return err == nil
+	}) {
 		return nil, fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(set.contact, ", "), drivers.ErrUnreachable,
-			err)
+			refused)
 	}
 	quorum := strings.Join(set.contact, ",")
 	options := set.client(refuse)
@@ -86,20 +95,6 @@ func (s *settings) client(foreign func(error)) []gohbase.Option {
 		options = append(options, gohbase.FlushInterval(s.wait))
 	}
 	return options
-}
-
-// dialAny checks that one of ZooKeeper's nodes answers. gohbase itself would wait
-// forever.
-func dialAny(ctx context.Context, contact []string) (err error) {
-	var d net.Dialer
-	for _, addr := range contact {
-		conn, derr := d.DialContext(ctx, "tcp", addr)
-		if derr == nil {
-			return conn.Close()
-		}
-		err = errors.Join(err, derr)
-	}
-	return err
 }
 
 // close waits for the calls under way. gohbase cannot close its client of the master, so close

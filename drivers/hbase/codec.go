@@ -247,6 +247,8 @@ func decodeValue(kind schemas.Kind, src []byte, tolerant bool) (drivers.Value, e
 // In lists the client's processTag follows it.
 const elements = 0
 
+var beforeElement = []byte{elements}
+
 // decoder makes columns of the cells of one HBase row.
 type decoder struct {
 	tolerant bool // a value that cannot be decoded becomes a broken one
@@ -270,9 +272,10 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 			exists = true
 			continue
 		}
-		w, element := view.column(c.Qualifier)
+		name, element, isElement := bytes.Cut(c.Qualifier, beforeElement)
+		w := view.byName[string(name)]
 		switch {
-		case w == nil:
+		case w == nil || isElement && !w.typ.Collection():
 		case !w.typ.Collection():
 			exists = exists || w.exists
 			vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
@@ -283,7 +286,7 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 				}
 				d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
 			}
-			if element != nil {
+			if isElement {
 				err = d.element(element, c.Value, c.Stamp)
 			} else if d.stamp = c.Stamp; len(c.Value) == 8 {
 				d.since = binary.BigEndian.Uint64(c.Value)
@@ -297,23 +300,6 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 		d.endCollection(vals)
 	}
 	return exists, nil
-}
-
-// column returns the column of a cell, or nil if it is not wanted. element is what the qualifier says of an element of
-// a collection, or nil.
-func (v *view) column(qualifier []byte) (w *wanted, element []byte) {
-	for i := range v.want {
-		w := &v.want[i]
-		n := len(w.name)
-		switch {
-		case len(qualifier) < n || string(qualifier[:n]) != w.name:
-		case len(qualifier) == n:
-			return w, nil
-		case w.typ.Collection() && qualifier[n] == elements:
-			return w, qualifier[n+1:]
-		}
-	}
-	return nil, nil
 }
 
 // endCollection sets the column of the current collection, if it has elements.

@@ -184,7 +184,21 @@ func (p *place) statements(f schemas.Difference) []string {
 		if slices.Contains(layoutSettings, f.Part) {
 			return p.recreate(r, "rows are stored with another "+name)
 		}
-		return set(r, tb, name)
+		family := tb.family
+		if own, ok := strings.CutPrefix(name, staticFamilyHint); ok {
+			family, name = staticFamily, own
+		}
+		setting := strings.ToUpper(name)
+		if hint, ok := familyHints[name]; ok {
+			setting = hint.setting
+		}
+		commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s}", ruby(r.name), ruby(family),
+			familyWord(setting, tb.descriptor[setting]))}
+		switch setting {
+		case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
+			commands = append(commands, "# existing files keep the old setting until: major_compact "+ruby(r.name))
+		}
+		return commands
 	}
 	return p.recreate(r, "rows are stored under other keys, or with other types")
 }
@@ -221,25 +235,6 @@ func (p *place) remove(name string) []string {
 // alterFamily returns the command that adds a family.
 func alterFamily(r *root, family string) string {
 	return fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(family, r.families[family]))
-}
-
-// set returns the commands that set a setting of a family.
-func set(r *root, tb *table, name string) []string {
-	family := tb.family
-	if own, ok := strings.CutPrefix(name, staticFamilyHint); ok {
-		family, name = staticFamily, own
-	}
-	setting := strings.ToUpper(name)
-	if hint, ok := familyHints[name]; ok {
-		setting = hint.setting
-	}
-	commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s}", ruby(r.name), ruby(family),
-		familyWord(setting, tb.descriptor[setting]))}
-	switch setting {
-	case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
-		commands = append(commands, "# existing files keep the old setting until: major_compact "+ruby(r.name))
-	}
-	return commands
 }
 
 // recreate returns, as comments, the commands that drop a table and create it again.

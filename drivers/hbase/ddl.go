@@ -91,12 +91,6 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	return all, err
 }
 
-// remove drops a table.
-func (s *Store) remove(ctx context.Context, table string, _ *plan.Owner) error {
-	s.tables.Clear()
-	return s.dropTable(ctx, table)
-}
-
 // dropTable disables and deletes one table. That it is disabled or gone already,
 // as an interrupted or another client's drop leaves it, is no error.
 func (s *Store) dropTable(ctx context.Context, name string) error {

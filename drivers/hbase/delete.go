@@ -59,7 +59,11 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 		}
 	}
 	if err == nil && p.Scope == schemas.ScopePartition && len(t.statics) > 0 {
-		err = s.deleteStatics(ctx, t, by)
+		e := t.newEdit(nil)
+		e.DeleteAll(staticFamily)
+		if e.Row, err = t.static.Append(nil, 0, by[:len(t.static)]); err == nil {
+			_, _, err = s.Apply(ctx, e)
+		}
 	}
 	return plan.Partial(err, deleted, "stopped after %d deletions", deleted)
 }
@@ -95,18 +99,6 @@ func (st *statement) found(by, args []drivers.Value, cells bool) (scan rpc.Range
 // newEdit returns an edit of a row of the table.
 func (t *table) newEdit(row []byte) *rpc.Edit {
 	return &rpc.Edit{Table: t.hbase, Row: row, Counted: t.counted}
-}
-
-// deleteStatics deletes the static columns of a partition.
-func (s *session) deleteStatics(ctx context.Context, t *table, by []drivers.Value) error {
-	row, err := t.static.Append(nil, 0, by[:len(t.static)])
-	if err != nil {
-		return err
-	}
-	e := t.newEdit(row)
-	e.DeleteAll(staticFamily)
-	_, _, err = s.Apply(ctx, e)
-	return err
 }
 
 // removeElements removes elements from lists: it finds them by their values and

@@ -66,7 +66,7 @@ func (st *statement) compileRead() error {
 		if !slices.Contains(st.columns, p.Element) {
 			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
-		st.view = view{want: []wanted{{name: p.Element.Name, typ: p.Element.Type}}, n: 1}
+		st.view = newView(st.family, []*schemas.Column{p.Element}, []int{0}, nil, false)
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
@@ -172,7 +172,8 @@ type view struct {
 	requested []*pb.Column // the columns of the request
 	filter    *pb.Filter   // drops unwanted cells, where the request cannot; nil is none
 	want      []wanted     // the columns to decode, in the order of their qualifiers
-	n         int          // number of columns in the family
+	byName    map[string]*wanted
+	n         int // number of columns in the family
 }
 
 // wanted is a column of a view.
@@ -187,7 +188,7 @@ type wanted struct {
 // columns whose cells make a row exist, as its marker cell does. row says that rows have
 // markers.
 func newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
-	v := view{row: row, n: len(columns)}
+	v := view{row: row, n: len(columns), byName: make(map[string]*wanted)}
 	collections := 0
 	for at, c := range columns {
 		exists := slices.Contains(added, at)
@@ -200,6 +201,9 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 		}
 	}
 	slices.SortFunc(v.want, func(a, b wanted) int { return strings.Compare(a.name, b.name) })
+	for i := range v.want {
+		v.byName[v.want[i].name] = &v.want[i]
+	}
 	requested := &pb.Column{Family: []byte(family)}
 	v.requested = []*pb.Column{requested}
 	switch {

@@ -230,32 +230,21 @@ func parseHints(t *schemas.Table) (hints, error) {
 				return h, fmt.Errorf("unknown hint %q; known are family, unsigned, order, marker, salt, %s", name,
 					strings.Join(slices.Sorted(maps.Keys(familyHints)), ", "))
 			}
-			value, err := familyHint(value, f.words)
-			if err != nil {
-				return h, fmt.Errorf("hint %s: %w", name, err)
+			switch n := 0; {
+			case f.words == nil:
+				if _, err := fmt.Sscan(value, &n); err != nil || n < 1 {
+					return h, fmt.Errorf("hint %s: %q; expected a number of at least 1", name, value)
+				}
+				value = fmt.Sprint(n)
+			case !slices.Contains(f.words, strings.ToLower(value)):
+				return h, fmt.Errorf("hint %s: %q; expected one of %s", name, value, strings.Join(f.words, ", "))
+			case value != "true" && value != "false":
+				value = strings.ToUpper(value)
 			}
 			h.family[f.setting] = value
 		}
 	}
 	return h, nil
-}
-
-// familyHint returns a hint's value as HBase writes it.
-func familyHint(value string, words []string) (string, error) {
-	if words == nil {
-		var n int
-		if _, err := fmt.Sscan(value, &n); err != nil || n < 1 {
-			return "", fmt.Errorf("%q; expected a number of at least 1", value)
-		}
-		return fmt.Sprint(n), nil
-	}
-	if !slices.Contains(words, strings.ToLower(value)) {
-		return "", fmt.Errorf("%q; expected one of %s", value, strings.Join(words, ", "))
-	}
-	if value == "true" || value == "false" {
-		return value, nil
-	}
-	return strings.ToUpper(value), nil
 }
 
 // ownKey returns the key columns that a table does not inherit.

@@ -59,7 +59,12 @@ func (s *Store) everywhere(ctx context.Context, do func([]server) error) error {
 // compact none of them.
 func flushAll(ctx context.Context, servers []server) error {
 	for _, server := range servers {
-		if err := server.flush(ctx); err != nil {
+		// gohbase's copy of the protocol has no messages of FlushRegion. A request that only
+		// names a region looks the same for CompactRegion, and nothing reads the answer.
+		err := server.each(ctx, "FlushRegion",
+			func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r} },
+			&pb.CompactRegionResponse{}, func() {})
+		if err != nil {
 			return err
 		}
 	}
@@ -87,14 +92,11 @@ func flushAll(ctx context.Context, servers []server) error {
 func (s *Store) awaitReports(ctx context.Context) error {
 	before, _, err := s.servers(ctx)
 	for err == nil {
-		var now []server
-		if now, _, err = s.servers(ctx); err != nil {
-			break
-		}
-		if !slices.ContainsFunc(now, func(n server) bool {
+		now, _, failed := s.servers(ctx)
+		if failed != nil || !slices.ContainsFunc(now, func(n server) bool {
 			return slices.ContainsFunc(before, func(b server) bool { return b.name == n.name && b.reported >= n.reported })
 		}) {
-			return nil
+			return failed
 		}
 		err = drivers.Pause(ctx, settleInterval)
 	}
@@ -144,15 +146,6 @@ func (s *Store) servers(ctx context.Context) (live []server, all bool, err error
 		live = append(live, sv)
 	}
 	return live, len(missing) == 0, nil
-}
-
-// flush makes the server write our regions' memory to files.
-func (sv *server) flush(ctx context.Context) error {
-	// gohbase's copy of the protocol has no messages of FlushRegion. A request that only
-	// names a region looks the same for CompactRegion, and flush does not read the answer.
-	return sv.each(ctx, "FlushRegion",
-		func(r *pb.RegionSpecifier) proto.Message { return &pb.CompactRegionRequest{Region: r} },
-		&pb.CompactRegionResponse{}, func() {})
 }
 
 // compacting reports whether a compaction of one of our regions is under way or queued.

@@ -67,26 +67,39 @@ for a get the rows returned. CELLS and BYTES were returned. TIME is the client's
 	}
 }
 
-func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
-	err := o.CheckKeyspace()
-	var set *settings
-	if err == nil {
-		set, err = newSettings(o)
+func openStore(ctx context.Context, o drivers.Options) (_ drivers.Store, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("open HBase: %w", err)
+		}
+	}()
+	if err := o.CheckKeyspace(); err != nil {
+		return nil, err
 	}
+	set, err := newSettings(o)
 	if err == nil {
 		err = checkNamespace(o.Namespace)
 	}
-	var c *cluster
-	if err == nil {
-		c, err = connect(ctx, set)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open HBase: %w", err)
+		return nil, err
+	}
+	c, err := connect(ctx, set)
+	if err != nil {
+		return nil, err
 	}
 	s := newStore(c, o)
-	if err := s.findDotted(ctx); err != nil {
-		s.Close()
-		return nil, fmt.Errorf("open HBase: %w", err)
+	// The keyspace is a namespace of HBase if there is one with tables, else the beginning of names of tables, if there
+	// are such.
+	if k := s.Keyspace; k != "" && k != hbaseNamespace && !strings.HasPrefix(k, drivers.Prefix) {
+		in, err := s.describe(ctx, k+":")
+		if len(in) == 0 && (err == nil || rpc.IsClass(err, "NamespaceNotFoundException")) {
+			in, err = s.describe(ctx, k+".")
+			s.dotted = len(in) > 0
+		}
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -96,7 +109,11 @@ func newStore(c *cluster, o drivers.Options) *Store {
 	s := &Store{cluster: c}
 	s.Admin = plan.Admin{
 		Entry: &c.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
-		Parallel: dropped, Find: s.find, Owners: s.owners, Remove: s.remove,
+		Parallel: dropped, Find: s.find, Owners: s.owners,
+		Remove: func(ctx context.Context, table string, _ *plan.Owner) error {
+			s.tables.Clear()
+			return s.dropTable(ctx, table)
+		},
 	}
 	s.Ranges = plan.Ranges[*statement]{Calls: &c.Gate, Divide: s.divide, Part: func(st *statement) *statement {
 		part := *st
@@ -286,7 +303,13 @@ func serverSettings(ctx context.Context, host string, port uint32) (wal, gc stri
 	}
 	var names []string
 	for _, b := range beans.Beans {
-		names = append(names, collectorOf(b.Name))
+		name := b.Name
+		for prefix, collector := range collectors {
+			if strings.HasPrefix(b.Name, prefix) {
+				name = collector
+			}
+		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	return wal, cmp.Or(strings.Join(slices.Compact(names), ", "), notReported+": its JMX has no collector")
@@ -297,15 +320,6 @@ func serverSettings(ctx context.Context, host string, port uint32) (wal, gc stri
 var collectors = map[string]string{
 	"G1 ": "G1", "PS ": "Parallel", "Copy": "Serial", "MarkSweepCompact": "Serial", "ZGC": "Z", "Shenandoah": "Shenandoah",
 	"ParNew": "ConcMarkSweep", "ConcurrentMarkSweep": "ConcMarkSweep",
-}
-
-func collectorOf(bean string) string {
-	for prefix, name := range collectors {
-		if strings.HasPrefix(bean, prefix) {
-			return name
-		}
-	}
-	return bean
 }
 
 // plainClient reads info ports: directly, and only at the addresses that the master reports.

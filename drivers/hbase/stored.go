@@ -136,21 +136,6 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 	}
 }
 
-// findDotted finds out whether the keyspace is a namespace of HBase or the beginning of
-// names of tables. It is a namespace if there is one with tables, or neither.
-func (s *Store) findDotted(ctx context.Context) error {
-	if s.Keyspace == "" || s.Keyspace == hbaseNamespace || strings.HasPrefix(s.Keyspace, drivers.Prefix) {
-		return nil
-	}
-	in, err := s.describe(ctx, s.Keyspace+":")
-	if err != nil && !rpc.IsClass(err, "NamespaceNotFoundException") || len(in) > 0 {
-		return err
-	}
-	begin, err := s.describe(ctx, s.Keyspace+".")
-	s.dotted = len(begin) > 0
-	return err
-}
-
 // prefix returns how the names of a schema's HBase tables begin in this store.
 func (s *Store) prefix(schema string) string {
 	switch {
@@ -219,7 +204,10 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	for _, table := range slices.Sorted(maps.Keys(p.there)) {
 		d := p.there[table]
 		m, marked := d.mark()
-		marked = marked && d.marks(strings.TrimPrefix(table, prefix))
+		if marked { // if somebody cloned the table, its mark is that of the original
+			of, err := schemas.ParseStored(table, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
+			marked = err == nil && of.Tables[0].Root().Name == strings.TrimPrefix(table, prefix)
+		}
 		p.Own(table, m, marked, p.namespace, sch.Name)
 		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
 		switch {
@@ -240,13 +228,6 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	}
 	p.Have = schemas.Canonical(p.Have)
 	return p, nil
-}
-
-// marks reports whether the mark belongs to the root table of that name. If somebody cloned
-// the table, its mark is that of the original.
-func (d TableDescription) marks(name string) bool {
-	sch, err := schemas.ParseStored(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
-	return err == nil && sch.Tables[0].Root().Name == name
 }
 
 // read reads the tables of a schema out of their descriptors.

@@ -41,25 +41,21 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 	}
 	e.Once = st.Pattern().ReturnsNew
 	c, applied, err := s.Apply(ctx, e, conditions...)
-	if err == nil && applied && st.Pattern().ReturnsNew {
-		r.Row, err = st.added(c)
-	}
 	r.Applied = applied
-	return r, err
-}
-
-// added returns the new values of an add's columns from the answer to the increment.
-func (st *statement) added(c *rpc.Call) (row []drivers.Value, err error) {
-	for _, of := range st.write {
+	if err != nil || !applied || !st.Pattern().ReturnsNew {
+		return r, err
+	}
+	for _, of := range st.write { // an add: the answer to the increment has the new values
 		at := slices.IndexFunc(c.Found(), func(c rpc.Cell) bool {
 			return (st.table.wide() || string(c.Qualifier) == of.column.Name) && len(c.Value) == 8
 		})
 		if at < 0 {
-			return nil, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
+			return r, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
 		}
-		row = append(row, drivers.Number(of.column.Type.Kind, int64(binary.BigEndian.Uint64(c.Found()[at].Value))))
+		n := int64(binary.BigEndian.Uint64(c.Found()[at].Value))
+		r.Row = append(r.Row, drivers.Number(of.column.Type.Kind, n))
 	}
-	return row, nil
+	return r, nil
 }
 
 // step is one request of a batch that is not atomic. Consecutive parts that write the same
@@ -91,27 +87,21 @@ func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 		e.Put(st.family, []byte(markerName), []byte(marker))
 	}
 	for _, w := range st.write {
-		if err := st.putColumn(e, w, args); err != nil {
-			return nil, err
+		at, v := []byte(w.column.Name), args[w.arg]
+		switch {
+		case w.column.Type.Collection():
+			if err := st.putElements(e, w.column, v); err != nil {
+				return nil, err
+			}
+		case p.Kind == schemas.Add:
+			e.Increment(st.family, at, v.Int64())
+		case v.IsNull():
+			e.Delete(st.family, at)
+		default:
+			e.Put(st.family, at, encodeValue(v))
 		}
 	}
 	return e, nil
-}
-
-// putColumn adds the change of one column to the edit.
-func (st *statement) putColumn(e *rpc.Edit, w operand, args []drivers.Value) error {
-	at, v := []byte(w.column.Name), args[w.arg]
-	switch {
-	case w.column.Type.Collection():
-		return st.putElements(e, w.column, v)
-	case st.Pattern().Kind == schemas.Add:
-		e.Increment(st.family, at, v.Int64())
-	case v.IsNull():
-		e.Delete(st.family, at)
-	default:
-		e.Put(st.family, at, encodeValue(v))
-	}
-	return nil
 }
 
 // putElements adds the change of a collection to the edit.
@@ -131,7 +121,8 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 		stamp := nextStamp()
 		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
-			e.Put(st.family, appendListKey(qualifier, stamp), encodeValue(elems[i]))
+			qualifier = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(qualifier, stamp), processTag)
+			e.Put(st.family, qualifier, encodeValue(elems[i]))
 			continue
 		}
 		qualifier, err := elementParts(t).Append(qualifier, 0, elems[i:i+1])
@@ -208,7 +199,13 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 		for i, c := range p.If {
 			all = append(all, columnIs(st.family, c.Name, want[i]))
 		}
-		is = rowIs(e.Row, st.family, allOf(all...))
+		b, err := proto.Marshal(allOf(all...)) // the filter lets the row pass
+		if err != nil {
+			return nil, err
+		}
+		is = cellIs(e.Row, st.family, at, nil)
+		is.ProtoReflect().SetUnknown(protowire.AppendBytes(
+			protowire.AppendTag(nil, fieldConditionFilter, protowire.BytesType), b))
 	}
 	if slices.ContainsFunc(want, func(v drivers.Value) bool { return !v.IsNull() }) {
 		return []*pb.Condition{is}, nil
@@ -229,21 +226,9 @@ func cellIs(row []byte, family string, qualifier []byte, value []byte) *pb.Condi
 	}
 }
 
-// fieldConditionFilter is Condition.filter, a field that gohbase's copy of the protocol lacks.
+// fieldConditionFilter is Condition.filter, a field that gohbase's copy of the protocol lacks. It requires a condition
+// on a cell, which HBase ignores if there is a filter.
 const fieldConditionFilter = 7
-
-// rowIs is the condition that the filter lets a row pass. gohbase's copy of the protocol
-// does not have this condition and requires one on a cell, which HBase ignores if there is a filter.
-func rowIs(row []byte, family string, f *pb.Filter) *pb.Condition {
-	c := cellIs(row, family, []byte(markerName), nil)
-	b, err := proto.Marshal(f)
-	if err != nil {
-		panic(err) // names and bytes can always be written
-	}
-	c.ProtoReflect().SetUnknown(protowire.AppendBytes(protowire.AppendTag(nil, fieldConditionFilter,
-		protowire.BytesType), b))
-	return c
-}
 
 // lastStamp is the last stamp of this process. A stamp is in nanoseconds since 1970,
 // and each is greater than the one before. Stamps order the writes to collections
@@ -265,8 +250,3 @@ func nextStamp() uint64 {
 // processTag distinguishes the list elements that two processes append in the same
 // nanosecond.
 var processTag = rand.Uint32()
-
-// appendListKey appends what follows a list's name in the qualifier of an element.
-func appendListKey(dst []byte, stamp uint64) []byte {
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, stamp), processTag)
-}

@@ -41,15 +41,38 @@ func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) 
 	r.Empty = false
 	r.Lower = append(r.Lower[:0], r.prefix...)
 	r.Upper = k.After(append(r.Upper[:0], r.prefix...), n)
+	// end moves the first or the last end of the range to the keys that begin with the prefix and the values of the
+	// next columns, or past these keys.
+	end := func(values []drivers.Value, first, past bool) {
+		if err != nil || values[0].IsNull() {
+			return
+		}
+		if r.scratch, err = k.Append(append(r.scratch[:0], r.prefix...), n, values); err != nil {
+			return
+		}
+		key := r.scratch
+		if past {
+			key = k.After(key, n+len(values))
+		}
+		switch {
+		case past && len(key) == 0: // no key is past them
+			r.Empty = r.Empty || first
+		case first && bytes.Compare(key, r.Lower) > 0:
+			r.Lower = append(r.Lower[:0], key...)
+		case !first && (len(r.Upper) == 0 || bytes.Compare(key, r.Upper) < 0):
+			r.Upper = append(r.Upper[:0], key...)
+			r.Empty = r.Empty || len(key) == 0
+		}
+	}
 	if free, desc := k.Free(n); free > 0 {
-		if from, at := p.pattern.From, p.Layout.From; from != nil && !args[at].IsNull() {
-			err = r.end(k, n, args[at:at+1], !desc, desc != from.Open)
+		if from, at := p.pattern.From, p.Layout.From; from != nil {
+			end(args[at:at+1], !desc, desc != from.Open)
 		}
-		if to, at := p.pattern.To, p.Layout.To; to != nil && err == nil && !args[at].IsNull() {
-			err = r.end(k, n, args[at:at+1], desc, desc == to.Open)
+		if to, at := p.pattern.To, p.Layout.To; to != nil {
+			end(args[at:at+1], desc, desc == to.Open)
 		}
-		if of, at := len(p.pattern.After), p.Layout.After; of > 0 && err == nil && !args[at].IsNull() { // so is none
-			err = r.end(k, n, args[at:at+min(of, free)], !reverse, !reverse && of <= free)
+		if of, at := len(p.pattern.After), p.Layout.After; of > 0 {
+			end(args[at:at+min(of, free)], !reverse, !reverse && of <= free)
 		}
 	}
 	if bytes.Compare(p.from, r.Lower) > 0 {
@@ -60,28 +83,6 @@ func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) 
 	}
 	r.Empty = r.Empty || len(r.Upper) > 0 && bytes.Compare(r.Lower, r.Upper) >= 0
 	return err
-}
-
-// end moves the first or the last end of the range to the keys that begin with the prefix and the values of the columns
-// from n on, or past these keys.
-func (r *Range) end(k Keys, n int, values []drivers.Value, first, past bool) (err error) {
-	key, err := k.Append(append(r.scratch[:0], r.prefix...), n, values)
-	if r.scratch = key; err != nil {
-		return err
-	}
-	if past {
-		key = k.After(key, n+len(values))
-	}
-	switch {
-	case past && len(key) == 0: // no key is past them
-		r.Empty = r.Empty || first
-	case first && bytes.Compare(key, r.Lower) > 0:
-		r.Lower = append(r.Lower[:0], key...)
-	case !first && (len(r.Upper) == 0 || bytes.Compare(key, r.Upper) < 0):
-		r.Upper = append(r.Upper[:0], key...)
-		r.Empty = r.Empty || len(key) == 0
-	}
-	return nil
 }
 
 // Ranges implements drivers.Ranger by ranges of encoded keys. The store of an engine that sorts by such keys embeds it.

@@ -166,7 +166,18 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *models.Folder, handles 
 	}
 	m.release()
 	if err == nil {
-		err = m.replaceAll(ctx, from, to, first)
+		m.Calls.Reset()
+		for i := range m.recs {
+			row := m.recs[i].put(to, first+int64(i))
+			m.Calls.Add(replaceMessage, row[:]...)
+		}
+		// New rows come first: an interruption leaves a message in both mailboxes, not in none.
+		for i := range m.recs {
+			uid := drivers.Bigint(m.recs[i].uid)
+			m.Calls.Add(replaceOld, key(from), uid)
+			m.Calls.Add(replaceData, key(from), uid)
+		}
+		err = m.S.Batch(ctx, m.replace, m.Calls.List)
 	}
 	for i := range m.recs {
 		if err != nil {
@@ -207,21 +218,6 @@ func (m *mailbox) hold(row []drivers.Value) error {
 	return nil
 }
 
-func (m *mailbox) replaceAll(ctx context.Context, from, to *models.Folder, first int64) error {
-	m.Calls.Reset()
-	for i := range m.recs {
-		row := m.recs[i].put(to, first+int64(i))
-		m.Calls.Add(replaceMessage, row[:]...)
-	}
-	// New rows come first: an interruption leaves a message in both mailboxes, not in none.
-	for i := range m.recs {
-		uid := drivers.Bigint(m.recs[i].uid)
-		m.Calls.Add(replaceOld, key(from), uid)
-		m.Calls.Add(replaceData, key(from), uid)
-	}
-	return m.S.Batch(ctx, m.replace, m.Calls.List)
-}
-
 // oneWrite holds the statements of a variant that gives a UID and writes the message in one
 // conditional write: the mailbox's last UID is a static column next to its messages. A message of
 // one chunk is in the row of its metadata, since what is written before its UID is known could be
@@ -229,15 +225,6 @@ func (m *mailbox) replaceAll(ctx context.Context, from, to *models.Folder, first
 // ordered by a node's clock. It is empty where the schema or the engine has no such write.
 type oneWrite struct {
 	message, last, body, data drivers.Statement
-}
-
-func (o *oneWrite) fill(p *drivers.Prepared) error {
-	if !p.Conditional("message_if") {
-		return nil
-	}
-	return p.Fill(map[string]*drivers.Statement{
-		"message_if": &o.message, "last_uid": &o.last, "body": &o.body, "data_delete": &o.data,
-	})
 }
 
 // has reports whether messages are written in that way.

@@ -99,6 +99,11 @@ type bound struct {
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
 	err := p.Fill(b.byName())
+	if o := &b.lwt; err == nil && p.Conditional("message_if") {
+		err = p.Fill(map[string]*drivers.Statement{
+			"message_if": &o.message, "last_uid": &o.last, "body": &o.body, "data_delete": &o.data,
+		})
+	}
 	if err == nil {
 		err = o.Parameters(p, map[string]*int{"chunk_size": &b.chunkSize})
 	}
@@ -107,9 +112,6 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 	}
 	b.casUID, b.casCount = p.Conditional("next_uid"), p.Conditional("count")
 	b.casFlag = p.Conditional("flag_seen")
-	if err := b.lwt.fill(p); err != nil {
-		return nil, fmt.Errorf("bind james: %w", err)
-	}
 	return b, nil
 }
 
@@ -135,9 +137,10 @@ type mailbox struct {
 	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
-	held    []byte           // the chunk that is being copied
-	counts  [2]drivers.Value // numbers of the mailbox row: lastUID, messageCount
-	unseen  int64            // unread messages counted so far
+	onEntry func(row []drivers.Value) error // calls yield
+	held    []byte                          // the chunk that is being copied
+	counts  [2]drivers.Value                // numbers of the mailbox row: lastUID, messageCount
+	unseen  int64                           // unread messages counted so far
 }
 
 var (

@@ -41,15 +41,17 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		from = drivers.Bigint(uidOf(after))
 	}
 	m.yield = yield
-	args := m.With(key(f), from, drivers.Bigint(int64(limit)))
-	return m.Read(ctx, m.page, args, func(m *mailbox, row []drivers.Value) error {
-		m.entry = models.Entry{
-			Handle: handleOf(row[0].Int64(), row[2].Int64()),
-			Known:  known,
-			Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
+	if m.onEntry == nil { // bound once: a function that captures is an allocation
+		m.onEntry = func(row []drivers.Value) error {
+			m.entry = models.Entry{
+				Handle: handleOf(row[0].Int64(), row[2].Int64()),
+				Known:  known,
+				Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
+			}
+			return m.yield(&m.entry)
 		}
-		return m.yield(&m.entry)
-	})
+	}
+	return m.S.Read(ctx, m.page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onEntry)
 }
 
 // Stats implements models.Mailbox. It reads the total from the mailbox row and

@@ -189,9 +189,6 @@ func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
 func (c *Call) Name() string { return c.method }
 
-// Description returns what traces and metrics call it.
-func (c *Call) Description() string { return c.method }
-
 // Context returns what ends the call.
 func (c *Call) Context() context.Context { return c.ctx }
 
@@ -425,13 +422,9 @@ func (t *Tally) count(c *Call, requests int64) {
 		w.Rows++
 	}
 	if scan, ok := c.response.(*pb.ScanResponse); ok {
-		for _, m := range scan.GetScanMetrics().GetMetrics() {
-			switch m.GetName() {
-			case metricRows:
-				w.Rows += m.GetValue()
-			case metricBlocks:
-				w.Blocks = max(0, w.Blocks) + m.GetValue()
-			}
+		w.Rows += max(0, metric(scan, metricRows))
+		if n := metric(scan, metricBlocks); n >= 0 {
+			w.Blocks = max(0, w.Blocks) + n
 		}
 	}
 	w.Cells += int64(len(c.Found()))

@@ -65,32 +65,19 @@ func NewException(class, trace string) *Exception {
 	return &Exception{class, strings.TrimPrefix(first, class+": ")}
 }
 
-// exceptionOf returns the exception that an error is, or of which gohbase's text has the class and the stack trace.
-func exceptionOf(err error) *Exception {
-	var j *Exception
-	if errors.As(err, &j) {
-		return j
-	}
-	if _, text, ok := strings.Cut(err.Error(), "HBase Java exception "); ok {
-		class, trace, _ := strings.Cut(text, "\n")
-		return NewException(strings.TrimSuffix(class, ":"), trace)
-	}
-	return nil
-}
-
 func (e *Exception) is(classes []string) bool { return slices.Contains(classes, e.class) }
-
-// tooLarge reports whether the server found a cell or a request too large.
-func (e *Exception) tooLarge() bool {
-	return strings.Contains(e.message, "exceeds limit of") || strings.Contains(e.class, "RequestTooBigException") ||
-		strings.Contains(e.class, "RowTooBigException")
-}
 
 // explain returns the error of a failed call. It is drivers.ErrUnknown for a write
 // that may have been applied. ctx is the caller's context.
 func explain(ctx context.Context, c *Call, err error) error {
-	switch j := exceptionOf(err); {
-	case j != nil && j.tooLarge():
+	var j *Exception
+	if _, text, ok := strings.Cut(err.Error(), "HBase Java exception "); !errors.As(err, &j) && ok { // gohbase's text
+		class, trace, _ := strings.Cut(text, "\n")
+		j = NewException(strings.TrimSuffix(class, ":"), trace)
+	}
+	switch {
+	case j != nil && (strings.Contains(j.message, "exceeds limit of") ||
+		strings.Contains(j.class, "RequestTooBigException") || strings.Contains(j.class, "RowTooBigException")):
 		return fmt.Errorf("%w: %w", drivers.ErrTooLarge, j)
 	case j != nil && j.is(refusals):
 		return j

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -126,216 +127,185 @@ func (s *Sender) Get(ctx context.Context, table, row []byte, columns []*pb.Colum
 	return c.Found(), nil
 }
 
-// scanner reads a range of HBase rows, region by region.
-type scanner struct {
-	*Sender
-	r     Range // what is still to be read
-	yield Rows
-	ended error // what yield returned
-
-	row    []byte  // key of the current HBase row, or of the last one
-	open   bool    // more cells of row may come
-	held   []Cell  // those of row that yield has yet to get; none with Pieces
-	last   []byte  // with Pieces: the qualifier of the last cell that yield got of row
-	id     *uint64 // the number of the region server's scanner, if that is open
-	some   bool    // this scanner of the region server has returned cells
-	counts bool    // HBase returns how many rows it reads
-	lost   int     // number of scanners lost since the last cell
-	again  bool    // the next call repeats one whose scanner was lost
-}
-
 // maxLost is how many scanners may be lost one after another.
 const maxLost = 10
 
-// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that no client has
-// read from for a minute.
-const closeTimeout = 2 * time.Second
-
-// Scan reads a range of a table until the range is at its end or yield wants no more.
+// Scan reads a range of a table, region by region, until the range is at its end or yield wants no more. If a region
+// server loses its scanner, another one goes on after the last row that was read whole.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
-	sc := &scanner{Sender: s, r: r, yield: yield, counts: r.Filtered || s.Tally != nil}
-	for done, err := false, error(nil); !done; {
-		if done, err = sc.fetch(ctx); err == nil {
+	rows := &taker{Range: &r, yield: yield}
+	counts := r.Filtered || s.Tally != nil
+	var id *uint64 // the number of the region server's scanner, if one is open
+	some := false  // it has returned cells
+	lost := 0      // scanners since the last cell
+	for again := false; ; {
+		limit := uint32(0)
+		if r.Left != nil {
+			if left := r.Left(); left > 0 && left < maxFetch {
+				limit = uint32(left)
+			}
+		}
+		if id == nil && len(rows.row) > 0 {
+			r.Start, r.SkipStart, rows.held = rows.row, !rows.open, nil // what is held comes again
+		}
+		c := newScan(&r, id, limit, counts)
+		c.again, again = again, false
+		err := ctx.Err()
+		if err == nil {
+			err = s.Send(ctx, c)
+		}
+		if err != nil {
+			s.endScan(ctx, &r, id)
+			if lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil {
+				return err
+			}
+			id, lost, again = nil, lost+1, true
 			continue
 		}
-		if sc.id != nil {
-			sc.close(ctx)
+		answer := c.response.(*pb.ScanResponse)
+		if n := metric(answer, metricRows); r.Filtered && n >= 0 {
+			s.Counts.Count(drivers.Cost{RowsExamined: n})
+		} else if r.Filtered {
+			s.Counts.Count(drivers.Cost{Unreported: 1})
 		}
-		switch {
-		case sc.ended == ErrDone:
-			return nil
-		case sc.ended != nil:
-			return sc.ended
-		case sc.lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil:
+		if id == nil {
+			id, some = answer.ScannerId, false
+		}
+		if len(c.after) > 0 {
+			some, lost = true, 0
+		}
+		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
+		if !inRegion || !anywhere {
+			id = nil // HBase has closed it
+		}
+		if err := rows.take(answer, c.after, inRegion && anywhere); err != nil {
+			s.endScan(ctx, &r, id)
+			if err == ErrDone {
+				return nil
+			}
 			return err
 		}
-		sc.lost++
-		sc.again = true
-		sc.resume()
-	}
-	return nil
-}
-
-// fetch reads the next rows of a region, and moves on to the next region at its end. done is true if the scan ends
-// there.
-func (s *scanner) fetch(ctx context.Context) (done bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	limit := uint32(0)
-	if s.r.Left != nil {
-		if left := s.r.Left(); left > 0 && left < maxFetch {
-			limit = uint32(left)
+		if !inRegion && rows.nextRegion(c.Region()) || inRegion && !anywhere && (limit == 0 || !some) {
+			return nil // else a scanner that has stopped at its limit is not the last one
 		}
 	}
-	c := newScan(&s.r, s.id, limit, s.counts)
-	c.again, s.again = s.again, false
-	if err := s.Send(ctx, c); err != nil {
-		return false, err
-	}
-	answer := c.response.(*pb.ScanResponse)
-	if s.r.Filtered {
-		s.Counts.Count(rowsScanned(answer))
-	}
-	if s.id == nil {
-		s.id, s.some = answer.ScannerId, false
-	}
-	inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
-	if !inRegion || !anywhere {
-		s.id = nil // HBase has closed it
-	}
-	if err := s.results(c.after, answer); err != nil || inRegion && anywhere {
-		return false, err
-	}
-	if err := s.endRow(); err != nil {
-		return false, err
-	}
-	switch {
-	case !inRegion:
-		return s.nextRegion(c.Region().StartKey(), c.Region().StopKey()), nil
-	case limit == 0 || !s.some:
-		return true, nil
-	}
-	s.resume() // the scanner stopped at its limit, but more rows are wanted
-	return false, nil
 }
 
-// resume sets the range for a new scanner: it begins after the last row that was read whole.
-func (s *scanner) resume() {
-	if len(s.row) > 0 {
-		s.r.Start, s.r.SkipStart = s.row, !s.open
-	}
-	s.held = nil // they come again
+// taker takes the cells that a scan returns.
+type taker struct {
+	*Range // what is still to be read
+	yield  Rows
+
+	row  []byte // key of the current HBase row, or of the last one of the region
+	open bool   // more cells of row may come
+	held []Cell // those of row that yield has yet to get; none with Pieces
+	last []byte // with Pieces: the qualifier of the last cell that yield got of row
 }
 
-// rowsScanned returns how many rows HBase read for an answer, or else that it does not report them.
-func rowsScanned(answer *pb.ScanResponse) drivers.Cost {
-	for _, m := range answer.GetScanMetrics().GetMetrics() {
-		if m.GetName() == metricRows {
-			return drivers.Cost{RowsExamined: m.GetValue()}
+// take yields the cells of one answer, row by row or, with Pieces, as they come. Without more, the last row ends too.
+func (t *taker) take(answer *pb.ScanResponse, cells []Cell, more bool) error {
+	end := func() (err error) { // the current row, and yield what is held of it
+		if len(t.held) > 0 {
+			err = t.yield(t.held)
 		}
+		t.open, t.held = false, nil
+		return err
 	}
-	return drivers.Cost{Unreported: 1}
-}
-
-// results yields the cells of one answer, row by row or, with Pieces, as they come.
-func (s *scanner) results(cells []Cell, answer *pb.ScanResponse) (err error) {
 	for i, n := range answer.GetCellsPerResult() {
 		if n == 0 {
 			continue
 		}
 		piece := cells[:n:n]
 		cells = cells[n:]
-		s.lost, s.some = 0, true
-		if !s.open || !bytes.Equal(piece[0].Row, s.row) {
-			if err := s.endRow(); err != nil {
+		if !t.open || !bytes.Equal(piece[0].Row, t.row) {
+			if err := end(); err != nil {
 				return err
 			}
-			s.row, s.open, s.last = piece[0].Row, true, nil
+			t.row, t.open, t.last = piece[0].Row, true, nil
+		}
+		for t.Pieces && len(piece) > 0 && t.last != nil && bytes.Compare(piece[0].Qualifier, t.last) <= 0 {
+			piece = piece[1:] // it comes again, from a new scanner
 		}
 		switch {
-		case s.r.Pieces:
-			for len(piece) > 0 && s.last != nil && bytes.Compare(piece[0].Qualifier, s.last) <= 0 {
-				piece = piece[1:] // it comes again, from a new scanner
+		case !t.Pieces && t.held != nil:
+			t.held = append(t.held, piece...)
+		case !t.Pieces:
+			t.held = piece
+		case len(piece) > 0:
+			t.last = piece[len(piece)-1].Qualifier
+			if err := t.yield(piece); err != nil {
+				return err
 			}
-			if len(piece) > 0 {
-				s.last = piece[len(piece)-1].Qualifier
-				s.ended = s.yield(piece)
-				err = s.ended
+		}
+		if !answer.PartialFlagPerResult[i] {
+			if err := end(); err != nil {
+				return err
 			}
-		case len(s.held) == 0:
-			s.held = piece
-		default:
-			s.held = append(s.held, piece...)
-		}
-		if err == nil && !answer.PartialFlagPerResult[i] {
-			err = s.endRow()
-		}
-		if err != nil {
-			return err
 		}
 	}
-	return nil
-}
-
-// endRow ends the current row, and yields what is held of it.
-func (s *scanner) endRow() error {
-	row := s.held
-	s.open, s.held = false, nil
-	if len(row) == 0 {
+	if more {
 		return nil
 	}
-	s.ended = s.yield(row)
-	return s.ended
+	return end()
 }
 
-// nextRegion moves on from a region, which has the keys from first to before last, and reports whether the range has no
-// more.
-func (s *scanner) nextRegion(first, last []byte) (done bool) {
-	next, left := last, bytes.Compare(s.r.Stop, last)
-	if s.r.Reversed {
-		next, left = first, bytes.Compare(first, s.r.Stop)
+// nextRegion moves on from a region, and reports whether the range has no more.
+func (t *taker) nextRegion(from hrpc.RegionInfo) (done bool) {
+	next, left := from.StopKey(), bytes.Compare(t.Stop, from.StopKey())
+	if t.Reversed {
+		next, left = from.StartKey(), bytes.Compare(from.StartKey(), t.Stop)
 	}
-	if len(next) == 0 || len(s.r.Stop) > 0 && left <= 0 {
+	if len(next) == 0 || len(t.Stop) > 0 && left <= 0 {
 		return true
 	}
-	s.r.Start, s.r.SkipStart = next, s.r.Reversed
+	t.Start, t.SkipStart, t.row = next, t.Reversed, nil
 	return false
 }
 
-// lastKey returns a row of the region where a reversed scan begins. If the scan excludes its start, that is
-// the region of the row just before.
-func (r *Range) lastKey() []byte {
-	switch {
-	case len(r.Start) == 0:
-		return lastRow
-	case r.SkipStart:
-		return keyBefore(r.Start)
+// metric returns a number that an answer reports, or -1 if it does not.
+func metric(answer *pb.ScanResponse, name string) int64 {
+	for _, m := range answer.GetScanMetrics().GetMetrics() {
+		if m.GetName() == name {
+			return m.GetValue()
+		}
 	}
-	return r.Start
+	return -1
 }
 
 // lastRow sorts after every row.
 var lastRow = bytes.Repeat([]byte{0xFF}, 64)
 
-// keyBefore returns a key so close before another that no region begins between them.
-func keyBefore(key []byte) []byte {
-	last := len(key) - 1
-	if key[last] == 0 {
-		return key[:last]
+// lastKey returns a row of the region where a reversed scan begins. If the scan excludes its start, that is the region
+// of the row just before: the key is so close before the start that no region begins between them.
+func (r *Range) lastKey() []byte {
+	if len(r.Start) == 0 {
+		return lastRow
 	}
-	near := append(make([]byte, 0, len(key)+16), key...)
+	last := len(r.Start) - 1
+	switch {
+	case !r.SkipStart:
+		return r.Start
+	case r.Start[last] == 0:
+		return r.Start[:last]
+	}
+	near := append(make([]byte, 0, len(r.Start)+16), r.Start...)
 	near[last]--
 	return append(near, lastRow[:16]...)
 }
 
-// close closes the scanner on the region server, even if ctx has ended.
-func (s *scanner) close(ctx context.Context) {
+// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that no client has
+// read from for a minute.
+const closeTimeout = 2 * time.Second
+
+// endScan closes a scanner on the region server, if one is open, even if ctx has ended.
+func (s *Sender) endScan(ctx context.Context, r *Range, id *uint64) {
+	if id == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	c := newScan(&s.r, s.id, 0, s.counts)
+	c := newScan(r, id, 0, r.Filtered || s.Tally != nil)
 	request := c.request.(*pb.ScanRequest)
 	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
-	s.id = nil
 	_ = s.Send(ctx, c) // if this fails, HBase closes the scanner after a minute
 }

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -41,10 +42,12 @@ func (e *ForeignError) Error() string {
 // system call.
 type wire struct {
 	*net.TCPConn
-	in    *bufio.Reader
-	check func(w *wire, size uint32) error
-	wrong func(error) error // reports an answer that is not of the protocol
-	left  int               // bytes of the answer that are not read yet
+	in   *bufio.Reader
+	left int // bytes of the answer that are not read yet
+
+	address, kind string // of the server that is expected
+	check         func(w *wire, size uint32) error
+	failed        func(error) // is called with an answer that is not of the protocol
 
 	header  pb.ResponseHeader // HBase: that of the last answer
 	greeted bool              // ZooKeeper: the session is open
@@ -67,19 +70,10 @@ func dialer(kind string, check func(*wire, uint32) error, failed func(error)) Di
 		if err != nil {
 			return nil, err
 		}
-		w := &wire{TCPConn: conn.(*net.TCPConn), in: bufio.NewReaderSize(conn, 4+mostHead), check: check}
-		w.wrong = func(err error) error {
-			var network net.Error
-			if errors.As(err, &network) || errors.Is(err, io.EOF) {
-				return err
-			}
-			begin, _ := w.in.Peek(w.in.Buffered())
-			begin = append([]byte(nil), begin[:min(len(begin), 40)]...)
-			foreign := &ForeignError{address: address, kind: kind, begin: begin, why: err}
-			failed(foreign)
-			return foreign
-		}
-		return w, nil
+		in := bufio.NewReaderSize(conn, 4+mostHead)
+		return &wire{
+			TCPConn: conn.(*net.TCPConn), in: in, address: address, kind: kind, check: check, failed: failed,
+		}, nil
 	}
 }
 
@@ -92,7 +86,13 @@ func (w *wire) Read(p []byte) (int, error) {
 		}
 		size := binary.BigEndian.Uint32(head)
 		if err := w.check(w, size); err != nil {
-			return 0, w.wrong(err)
+			if network := net.Error(nil); errors.As(err, &network) || errors.Is(err, io.EOF) {
+				return 0, err
+			}
+			begin, _ := w.in.Peek(min(w.in.Buffered(), 40))
+			foreign := &ForeignError{address: w.address, kind: w.kind, begin: bytes.Clone(begin), why: err}
+			w.failed(foreign)
+			return 0, foreign
 		}
 		w.left = 4 + int(size)
 	}
