@@ -81,8 +81,29 @@ var selects = map[string]func(d *decoder, n *yaml.Node, o *results.Objective){
 		o.Engine = n.Value
 		d.later(func(known *Known) { d.named(n, "engine", "engines", known.ExpectEngines) })
 	},
-	"phases":  func(d *decoder, n *yaml.Node, o *results.Objective) { o.Phase = n.Value; d.measured(n) },
-	"streams": func(d *decoder, n *yaml.Node, o *results.Objective) { o.Stream = n.Value; d.streamed(n, o.Phase) },
+	"phases": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		o.Phase = n.Value
+		var known []string
+		for p := range d.w.measured("") {
+			known = append(known, p.Name)
+		}
+		d.named(n, "phase", "phases", known)
+	},
+	"streams": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		o.Stream = n.Value
+		var known []string
+		for p := range d.w.measured(o.Phase) {
+			for i := range p.Streams {
+				if p.HasStreams() {
+					known = append(known, p.Streams[i].Name)
+				}
+			}
+		}
+		if len(known) == 0 {
+			d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
+		}
+		d.named(n, "stream", "streams", known)
+	},
 }
 
 // named refuses a name that is none of the known ones; nil: any.
@@ -109,15 +130,6 @@ func (d *decoder) bounds(n *yaml.Node, path []string, of results.Objective) {
 			d.expectation(e, append(slices.Clone(path), e.Name), of)
 		}
 	}
-}
-
-// measured refuses a name that no measured phase has.
-func (d *decoder) measured(n *yaml.Node) {
-	var known []string
-	for p := range d.w.measured("") {
-		known = append(known, p.Name)
-	}
-	d.named(n, "phase", "phases", known)
 }
 
 // measured are the measured phases, or the one of that name.
@@ -192,8 +204,10 @@ func (w *Workload) measures(e results.Objective) bool {
 	found := false
 	for p := range w.measured(e.Phase) {
 		mix, is := p.Mix, e.Stream == ""
-		if s := p.namedStream(e.Stream); s != nil {
-			mix, is = s.PerSecond(), true
+		for i := range p.Streams {
+			if s := &p.Streams[i]; e.Stream != "" && s.Name == e.Stream {
+				mix, is = s.PerSecond(), true
+			}
 		}
 		if is && mix.Has(op) {
 			return true
@@ -201,31 +215,6 @@ func (w *Workload) measures(e results.Objective) bool {
 		found = found || is
 	}
 	return !found
-}
-
-// namedStream returns the stream of that name, or nil.
-func (p *Phase) namedStream(name string) *Phase {
-	i := slices.IndexFunc(p.Streams, func(s Phase) bool { return s.Name == name && name != "" })
-	if i < 0 {
-		return nil
-	}
-	return &p.Streams[i]
-}
-
-// streamed refuses a name that no stream of a measured phase has.
-func (d *decoder) streamed(n *yaml.Node, phase string) {
-	var known []string
-	for p := range d.w.measured(phase) {
-		for i := range p.Streams {
-			if p.HasStreams() {
-				known = append(known, p.Streams[i].Name)
-			}
-		}
-	}
-	if len(known) == 0 {
-		d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
-	}
-	d.named(n, "stream", "streams", known)
 }
 
 // parseBound reads a bound: a sign and a value. It returns false if it is none of the unit.
@@ -262,7 +251,17 @@ func (d *decoder) answer(fields map[string]strict.Entry) {
 		return
 	}
 	f := d.Fields(e.Value, "conclusion", names(sectionKeys("conclusion")))
-	a := Answer{Models: d.answerModels(f)}
+	var a Answer
+	if m, ok := f["models"]; ok {
+		for _, n := range d.List(m.Value, "conclusion.models") {
+			name, ok := d.Text(n, "a model of conclusion.models")
+			if ok && strings.ContainsAny(name, `./\`) { // a workload names no files, since it may be a stranger's
+				d.Fail(n, "conclusion.models names models and variants, found the file %q; name files with -m", name)
+			} else if ok {
+				a.Models = append(a.Models, name)
+			}
+		}
+	}
 	scope := d.scope(a.Models)
 	if says, ok := f["text"]; ok {
 		for _, n := range d.List(says.Value, "conclusion.text") {
@@ -281,23 +280,6 @@ func (d *decoder) answer(fields map[string]strict.Entry) {
 		}
 	}
 	d.w.Answer = a
-}
-
-// answerModels reads the names of models. A workload names no files, since it may be a stranger's.
-func (d *decoder) answerModels(f map[string]strict.Entry) (all []string) {
-	e, ok := f["models"]
-	if !ok {
-		return nil
-	}
-	for _, n := range d.List(e.Value, "conclusion.models") {
-		name, ok := d.Text(n, "a model of conclusion.models")
-		if ok && strings.ContainsAny(name, `./\`) {
-			d.Fail(n, "conclusion.models names models and variants, found the file %q; name files with -m", name)
-		} else if ok {
-			all = append(all, name)
-		}
-	}
-	return all
 }
 
 // scope is what the sentences may name.

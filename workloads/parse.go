@@ -24,8 +24,9 @@ type decoder struct {
 
 // Parse reads a workload file; file is its name in messages. Overrides are
 // KEY=VALUE texts such as population.users=10, applied to the file before it
-// is read; phases are named by kind or name (phases.measure.rate=100/s). The error, if
-// there is one, is of type [strict.Errors] and holds every fault that was found.
+// is decoded, so that both are checked alike; phases are named by kind or name
+// (phases.measure.rate=100/s). The error, if there is one, is of type [strict.Errors]
+// and holds every fault that was found.
 func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	d := newDecoder(file, map[*yaml.Node]string{})
 	d.w.Source = src
@@ -33,27 +34,11 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	if root == nil {
 		return nil, d.Errs.Sorted()
 	}
-	if len(overrides) > 0 {
-		d.override(root, overrides)
-	}
-	fields := d.workload(root)
-	d.sweep(root, fields)
-	d.answer(fields)
-	if err := d.Errs.Sorted(); err != nil {
-		return nil, err
-	}
-	return d.w, nil
-}
-
-// override replaces values of the file before it is decoded, so that both are checked
-// alike. The origin of a node of an override is its --set.
-func (d *decoder) override(root *yaml.Node, overrides []string) {
-	faults := len(d.Errs)
 	for _, o := range overrides {
-		at := d.from("--set "+strconv.Quote(o), &yaml.Node{Line: 1, Column: 1})
+		at := strict.Pos{Line: 1, Column: 1, File: "--set " + strconv.Quote(o)}
 		path, value, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
-			d.Fail(at, "expected KEY=VALUE, such as population.users=10")
+			d.FailAt(at, "expected KEY=VALUE, such as population.users=10")
 			continue
 		}
 		if strings.ContainsAny(value[:min(1, len(value))], "><%@`") {
@@ -64,19 +49,24 @@ func (d *decoder) override(root *yaml.Node, overrides []string) {
 		var doc yaml.Node
 		if err := yaml.Unmarshal([]byte(text), &doc); err != nil || len(doc.Content) == 0 {
 			at.Column += len(path) + len("=")
-			d.Fail(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
+			d.FailAt(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
 			continue
 		}
-		d.set(root, d.path(strings.Split(path, "."), at), d.from(d.Origins[at], doc.Content[0]))
+		d.set(root, strings.Split(path, "."), at, d.from(at.File, doc.Content[0]))
 	}
-	if len(d.Errs) > faults {
-		return
+	if len(overrides) > 0 && len(d.Errs) == 0 {
+		var err error
+		if d.w.Source, err = yaml.Marshal(root); err != nil {
+			d.Fail(root, "the overridden workload cannot be written: %s", err)
+		}
 	}
-	src, err := yaml.Marshal(root)
-	if err != nil {
-		d.Fail(root, "the overridden workload cannot be written: %s", err)
+	fields := d.workload(root)
+	d.sweep(root, fields)
+	d.answer(fields)
+	if err := d.Errs.Sorted(); err != nil {
+		return nil, err
 	}
-	d.w.Source = src
+	return d.w, nil
 }
 
 // from gives a node and all below it an origin.
@@ -86,25 +76,6 @@ func (d *decoder) from(origin string, n *yaml.Node) *yaml.Node {
 		d.from(origin, below)
 	}
 	return n
-}
-
-// path makes keys of the words of a path that begins at a place. The parts of a table's name in the path of a column's
-// values are one key: values.posts.notes.body.size has the keys values, posts.notes, body and size.
-func (d *decoder) path(words []string, at *yaml.Node) (keys []*yaml.Node) {
-	last := len(words) - 1
-	for last > 3 && !slices.Contains(names(sectionKeys("values")), words[last]) {
-		last--
-	}
-	if words[0] == "values" && last > 3 {
-		words = slices.Concat(words[:1], []string{strings.Join(words[1:last-1], ".")}, words[last-1:])
-	}
-	column := at.Column
-	for _, word := range words {
-		key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: word, Line: at.Line, Column: column}
-		keys = append(keys, d.from(d.Origins[at], key))
-		column += len(word) + len(".")
-	}
-	return keys
 }
 
 // clone copies a node and all below it.
@@ -118,10 +89,22 @@ func (d *decoder) clone(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// set puts v at the path below n. It makes the mappings that are missing on the way. Below the list of phases it is
-// put into every phase of a name or, if none has it, of a kind.
-func (d *decoder) set(n *yaml.Node, path []*yaml.Node, v *yaml.Node) {
-	key, rest := path[0], path[1:]
+// set puts v at the path below n; at is the place of the path. It makes the mappings that are missing on the way. Below
+// the list of phases it is put into every phase of a name or, if none has it, of a kind.
+func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) {
+	key := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: path[0], Line: at.Line, Column: at.Column}
+	d.Origins[key] = at.File
+	at.Column += len(path[0]) + len(".")
+	rest := path[1:]
+	if key.Value == "values" { // a table's name is one key: values.posts.notes.body.size has posts.notes
+		last := len(rest) - 1
+		for last > 2 && !slices.Contains(names(sectionKeys("values")), rest[last]) {
+			last--
+		}
+		if last > 2 {
+			rest = append([]string{strings.Join(rest[:last-1], ".")}, rest[last-1:]...)
+		}
+	}
 	switch n.Kind {
 	case yaml.SequenceNode:
 		if len(rest) == 0 {
@@ -129,7 +112,7 @@ func (d *decoder) set(n *yaml.Node, path []*yaml.Node, v *yaml.Node) {
 			return
 		}
 		for _, body := range d.phasesOf(n, key) {
-			for _, other := range instead[rest[0].Value] {
+			for _, other := range instead[rest[0]] {
 				i := keyIn(body, other)
 				if i < 0 || len(rest) > 1 {
 					continue
@@ -139,7 +122,7 @@ func (d *decoder) set(n *yaml.Node, path []*yaml.Node, v *yaml.Node) {
 					body.Content = slices.Delete(body.Content, i, i+2)
 				}
 			}
-			d.set(body, rest, v)
+			d.set(body, rest, at, v)
 		}
 	case yaml.MappingNode:
 		i := keyIn(n, key.Value)
@@ -153,9 +136,9 @@ func (d *decoder) set(n *yaml.Node, path []*yaml.Node, v *yaml.Node) {
 		}
 		if below := n.Content[i+1]; below == v || below.Kind == yaml.ScalarNode { // the path goes on below a plain value
 			empty := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: key.Line, Column: key.Column}
-			n.Content[i+1] = d.from(d.Origins[key], empty)
+			n.Content[i+1], d.Origins[empty] = empty, at.File
 		}
-		d.set(n.Content[i+1], rest, v)
+		d.set(n.Content[i+1], rest, at, v)
 	default:
 		d.Fail(key, "%s cannot be set below %s", key.Value, strict.Found(n))
 	}
@@ -435,9 +418,16 @@ func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) 
 	case "range":
 		into.Set(reflect.ValueOf(d.width(n, what)))
 	case "rate", "plain rate":
-		if k.form == "plain rate" || n.Kind == yaml.ScalarNode { // not a shape
-			into.Set(reflect.ValueOf(d.plainRate(n, where)))
+		if n.Kind != yaml.ScalarNode && k.form == "rate" {
+			return // stream reads the shape
 		}
+		r, err := ParseRate(n.Value)
+		if n.Kind != yaml.ScalarNode {
+			d.Fail(n, "%s: a rate must be a number and its unit, such as 2000/s, found %s", where, strict.Found(n))
+		} else if err != nil {
+			d.Fail(n, "%s: %s", where, err)
+		}
+		into.Set(reflect.ValueOf(r))
 	case "hours":
 		into.Set(reflect.ValueOf(d.hours(n, where)))
 	case "engines":

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // phases reads the list of phases and checks that each finds what it needs.
@@ -91,7 +93,15 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 		case !timed && !counted && f["replay"].Value == nil: // a trace has an end
 			d.Fail(key, "%s has neither duration nor operations; expected how long it runs, such as duration: 30s", where)
 		}
-		d.operations(&p, key, f, where)
+		_, streams := f["streams"]
+		if _, replay := f["replay"]; streams || replay {
+			d.apart(&p, f, where)
+		} else if d.stream(&p, key, f, where); p.Session != nil { // the only stream of the phase, without a name
+			one := p
+			one.Name = ""
+			p.Session, p.Shape, p.Streams = nil, nil, []Phase{one}
+			p.sum()
+		}
 		if e, ok := f["concurrency"]; ok && p.Arrivals == Closed {
 			d.Fail(e.Key, "%s has both concurrency and clients; concurrency is that of an open loop (rate)", where)
 		}
@@ -156,36 +166,22 @@ func (d *decoder) possible(p *Phase, at *yaml.Node) {
 	}
 }
 
-// operations reads which operations a phase has: a mix or a session with its pace, several
-// streams, or a file of operations.
-func (d *decoder) operations(p *Phase, at *yaml.Node, f map[string]strict.Entry, where string) {
-	e, streams := f["streams"]
-	r, replay := f["replay"]
-	if streams || replay {
-		what, of := "streams", e
-		if replay {
-			what, of = "replay", r
-		}
-		for _, k := range append(names(sectionKeys("stream")), "remote_rate", "streams", "replay") {
-			if other, ok := f[k]; ok && k != what && !(k == "access" || k == "timeout") {
-				d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
-			}
-		}
-		if replay {
-			p.Replay = &Replay{Speed: 1}
-			d.section(of.Value, "replay of "+where, p.Replay, sectionKeys("replay"))
-		} else {
-			d.streams(p, of.Value, where)
-		}
-		return
+// apart reads what a phase has in place of a pace and a mix of its own: several streams, or a file of operations.
+func (d *decoder) apart(p *Phase, f map[string]strict.Entry, where string) {
+	what, e := "streams", f["streams"]
+	if r, ok := f["replay"]; ok {
+		what, e = "replay", r
 	}
-	d.stream(p, at, f, where)
-	if p.Session != nil {
-		one := *p
-		one.Name = ""
-		p.Session, p.Shape = nil, nil
-		p.Streams = []Phase{one}
-		p.sum()
+	for _, k := range append(names(sectionKeys("stream")), "remote_rate", "streams", "replay") {
+		if other, ok := f[k]; ok && k != what && !(k == "access" || k == "timeout") {
+			d.Fail(other.Key, "%s has %s and %s; %s replaces the other", where, what, k, what)
+		}
+	}
+	if what == "replay" {
+		p.Replay = &Replay{Speed: 1}
+		d.section(e.Value, "replay of "+where, p.Replay, sectionKeys("replay"))
+	} else {
+		d.streams(p, e.Value, where)
 	}
 }
 
@@ -406,4 +402,70 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 			w.Workers = next.Workers
 		}
 	}
+}
+
+// Rows are the phases and streams of a workload in words: name, load, length and operations.
+func (w *Workload) Rows() (rows [][]string) {
+	for i := range w.Phases {
+		p := &w.Phases[i]
+		if !p.HasStreams() {
+			rows = append(rows, []string{p.Name, p.pace(), p.length(), p.operations()})
+			continue
+		}
+		for k := range p.Streams {
+			s := &p.Streams[k]
+			rows = append(rows, []string{p.Name + ": " + s.Name, s.pace(), p.length(), s.operations()})
+		}
+	}
+	return rows
+}
+
+// pace is the rate or the number of clients.
+func (p *Phase) pace() string {
+	switch {
+	case !p.Runs():
+		return "-"
+	case p.Replay != nil:
+		return "as recorded"
+	case p.RemoteRate.Count > 0:
+		return p.Rate.String() + ", remote " + p.RemoteRate.String()
+	case p.Rate.Count > 0 && p.Session != nil:
+		return p.Rate.String() + " sessions"
+	case p.Rate.Count > 0:
+		return p.Rate.String()
+	}
+	return words.Plural(p.Clients, "client")
+}
+
+func (p *Phase) length() string {
+	switch {
+	case p.Duration > 0:
+		return p.Duration.String()
+	case p.Operations > 0:
+		return words.Plural(int64(p.Operations), "operation")
+	}
+	return "-"
+}
+
+// operations lists the operations of a phase, the most frequent first.
+func (p *Phase) operations() string {
+	if p.Kind == Interrupt {
+		return fmt.Sprintf("move, delete of %s, interrupted", words.Plural(p.Messages, "message"))
+	}
+	if !p.Runs() || p.Replay != nil {
+		return "-"
+	}
+	mix := p.PerSecond()
+	var ops []Op
+	for i := range mix {
+		if op := Op(i); mix.Has(op) {
+			ops = append(ops, op)
+		}
+	}
+	slices.SortStableFunc(ops, func(a, b Op) int { return cmp.Compare(mix[b], mix[a]) })
+	var all []string
+	for _, op := range ops {
+		all = append(all, fmt.Sprintf("%s %.3g", p.Patterns.Name(op), 100*mix.Share(op)))
+	}
+	return cmp.Or(strings.Join(all, ", "), "-")
 }

@@ -3,6 +3,7 @@ package workloads
 import (
 	"fmt"
 	"math/big"
+	"reflect"
 	"strings"
 	"time"
 
@@ -153,16 +154,6 @@ func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 	p.Rate = RateOf(p.Shape.Count(p.Duration) / max(p.Duration, time.Second).Seconds())
 }
 
-func (d *decoder) plainRate(n *yaml.Node, where string) Rate {
-	r, err := ParseRate(n.Value)
-	if n.Kind != yaml.ScalarNode {
-		d.Fail(n, "%s: a rate must be a number and its unit, such as 2000/s, found %s", where, strict.Found(n))
-	} else if err != nil {
-		d.Fail(n, "%s: %s", where, err)
-	}
-	return r
-}
-
 // ramp is a rate that changes evenly, over the whole phase or the time named. Then it stays.
 type ramp struct {
 	From Rate          `key:"from" form:"plain rate" need:"-" doc:"the rate at the start"`
@@ -198,9 +189,10 @@ func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shap
 	}
 	parts := time.Duration(len(n.Content))
 	for i, item := range n.Content {
-		r := d.plainRate(item, where).PerSecond()
+		var r Rate
+		d.value(&key{form: "plain rate"}, item, where, reflect.ValueOf(&r).Elem())
 		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
-		s = append(s, Piece{to - from, r, r})
+		s = append(s, Piece{to - from, r.PerSecond(), r.PerSecond()})
 	}
 	return s
 }

@@ -260,7 +260,7 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	value, with := keys[0].values[n], ""
 	for i := range keys {
 		k := &keys[i]
-		of.set(one, of.path(k.path, k.key), d.clone(k.values[n]))
+		of.set(one, k.path, d.At(k.key), d.clone(k.values[n]))
 		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
 			value = k.values[n]
 			break

@@ -353,12 +353,20 @@ func BundledNames() []string {
 	return names
 }
 
+// Text returns the text of the embedded workload of that name, and its file's name.
+func Text(name string) (file string, text []byte, err error) {
+	text, err = bundled.ReadFile(name + ".yaml")
+	if err != nil {
+		return "", nil, strict.Unknown("workload", name, append(BundledNames(), "or a file NAME.yaml")...)
+	}
+	return path.Join("workloads", name+".yaml"), text, nil
+}
+
 // Bundled returns the embedded workload of that name, with overrides as for [Parse].
 func Bundled(name string, overrides ...string) (*Workload, error) {
-	file := name + ".yaml"
-	src, err := bundled.ReadFile(file)
+	file, text, err := Text(name)
 	if err != nil {
-		return nil, strict.Unknown("workload", name, append(BundledNames(), "or a file NAME.yaml")...)
+		return nil, err
 	}
-	return Parse(path.Join("workloads", file), src, overrides...)
+	return Parse(file, text, overrides...)
 }

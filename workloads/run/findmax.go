@@ -98,9 +98,12 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 	})
 }
 
-// search finds the highest rate of a measured phase. Its cell is the last measurement at
-// that rate.
+// search finds the highest rate of a measured phase, if it is one to search. Its cell is the last
+// measurement at that rate.
 func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
+	if !searched(c.workload(), p) {
+		return nil
+	}
 	r, s := c.runner, c.newSearch(p)
 	s.messages = c.target.Live.Messages()
 	s.Key, s.Objectives, s.Default = c.key(p.Name), r.result.Objectives, len(r.config.Workload.Expect) == 0
@@ -170,7 +173,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	}
 	drawn = s.on.fresh(drawn)
 	var last drive.Progress
-	spec := s.on.spec(&drawn, nil, 0)
+	spec := s.on.spec(&drawn, plan.StreamOf(s.on.workload(), &drawn, s.on.at.census), 0)
 	spec.Log = nil // the interval log would have the windows of some twenty phases
 	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
 	spec.Progress = func(d drive.Progress) {
@@ -255,7 +258,7 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 			Mix: workloads.Mix{workloads.Deliver: 1},
 		})
 		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
-		spec := c.spec(&q, nil, 0)
+		spec := c.spec(&q, plan.StreamOf(c.workload(), &q, c.at.census), 0)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
 			s.progress(what+": deliver messages", d)

@@ -45,67 +45,48 @@ import (
 // folder that cannot be used, an engine that cannot be reached, a mail file that cannot
 // be read. With a result, the error is that of the latency log, which is cut off there.
 func Run(ctx context.Context, c Config) (result *results.Run, err error) {
-	if err := c.Check(); err != nil {
+	r := runner{config: &c}
+	defer func() { err = errors.Join(err, r.close(result)) }()
+	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	data, err := openDataDir(c.DataDir)
-	if err != nil {
-		return nil, err
+	trials, all := numbers(c.trials()), c.walk(r.points, r.data)
+	if c.Audit == AuditOnly {
+		trials = r.data.trials(trials)
+		all = c.tasks(trials, r.left)
 	}
-	defer func() {
-		closeErr := data.close()
-		if result == nil || closeErr == nil {
-			err = errors.Join(err, closeErr)
-			return
+	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
+	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later task
+	var failed error
+	for t, err := range all { // if one cannot be executed, the next one loads its data set again
+		if err != nil || ctx.Err() != nil {
+			failed = err
+			break
 		}
-		result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", data.path, closeErr))
-	}()
-	points, err := c.points(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r := runner{
-		config: &c, data: data, points: points, source: points[0].source, estimate: newTimeLeft(nil, time.Now),
-	}
-	if c.Audit != AuditOnly {
-		p, err := c.plan(ctx, points, data.path, freeBytes)
-		if p != nil { // the task that opens a damaged data set reports it
-			err = c.fits(p)
+		r.at = Progress{
+			Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: c.trials(),
+			Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
 		}
-		if err != nil {
-			return nil, err
+		one := cmp.Or(open[t.dir], &combination{runner: &r, shards: r.shards[t.engine.Name]})
+		one.task = *t
+		if one.opened = one.run(ctx); one.opened {
+			open[t.dir] = one
+		} else {
+			delete(open, t.dir)
+			r.remove(one)
 		}
-		r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
+		r.save()
 	}
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
-		r.memoryLimit = limit
-		defer debug.SetMemoryLimit(limit)
+	for _, dir := range slices.Sorted(maps.Keys(open)) { // the run was interrupted
+		open[dir].close(ctx)
+		r.remove(open[dir])
 	}
-	r.started = time.Now()
-	if r.result, err = r.provenance(ctx, r.started); err != nil {
-		return nil, err
+	if failed == nil && c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
+		failed = fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
 	}
-	if err := r.sweep(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.fits(r.result.Environment.Memory); err != nil {
-		return nil, err
-	}
-	if c.LatencyLog != nil && c.Audit != AuditOnly {
-		if r.log, err = latency.NewLog(c.LatencyLog, r.started); err != nil {
-			return nil, err
-		}
-	}
-	if err := r.reach(ctx); err != nil {
-		return nil, err
-	}
-	if err := r.meet(ctx); err != nil {
-		return nil, err
-	}
-	err = r.matrix(ctx)
 	r.leave(ctx)
-	if err != nil {
-		return nil, err
+	if failed != nil {
+		return nil, failed
 	}
 	r.floor(ctx)
 	if info := r.source.Info(); info.File != "" {
@@ -117,6 +98,70 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	r.end(r.result, ctx.Err() != nil)
 	r.flushLog()
 	return r.result, r.logErr
+}
+
+// begin checks that the run can be executed, before anything is loaded: its plan, its disks and memory, its engines
+// and its other shards.
+func (r *runner) begin(ctx context.Context) (err error) {
+	c := r.config
+	if err = c.Check(); err != nil {
+		return err
+	}
+	if r.data, err = openDataDir(c.DataDir); err != nil {
+		return err
+	}
+	if r.points, err = c.points(ctx); err != nil {
+		return err
+	}
+	r.source, r.estimate = r.points[0].source, newTimeLeft(nil, time.Now)
+	if c.Audit != AuditOnly {
+		p, err := c.plan(ctx, r.points, r.data.path, freeBytes)
+		if p != nil { // the task that opens a damaged data set reports it
+			err = c.fits(p)
+		}
+		if err != nil {
+			return err
+		}
+		r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
+		r.memoryLimit = limit
+	}
+	r.started = time.Now()
+	if r.result, err = r.provenance(ctx, r.started); err != nil {
+		return err
+	}
+	if err = r.sweep(ctx); err != nil {
+		return err
+	}
+	if err = r.fits(r.result.Environment.Memory); err != nil {
+		return err
+	}
+	if c.LatencyLog != nil && c.Audit != AuditOnly {
+		if r.log, err = latency.NewLog(c.LatencyLog, r.started); err != nil {
+			return err
+		}
+	}
+	if err = r.reach(ctx); err != nil {
+		return err
+	}
+	return r.meet(ctx)
+}
+
+// close releases the data folder. If there is a result, that says what could not be released.
+func (r *runner) close(result *results.Run) error {
+	if r.memoryLimit > 0 {
+		debug.SetMemoryLimit(r.memoryLimit)
+	}
+	if r.data == nil {
+		return nil
+	}
+	err := r.data.close()
+	if result != nil && err != nil {
+		result.Left = append(result.Left, fmt.Sprintf("data folder %s: %v", r.data.path, err))
+		return nil
+	}
+	return err
 }
 
 // fits refuses a population that does not fit into three quarters of the machine's memory
@@ -200,46 +245,6 @@ type runner struct {
 	shards      map[string]*meet.Shards // shards that load an engine together, by engine
 	estimate    *timeLeft
 	warm        map[string]bool // models on engines that a warm-up of a sweep has run
-}
-
-// matrix runs all tasks. If one could not be executed, the next one loads its data set again.
-func (r *runner) matrix(ctx context.Context) error {
-	c := r.config
-	trials, all := numbers(c.trials()), c.walk(r.points, r.data)
-	if c.Audit == AuditOnly {
-		trials = r.data.trials(trials)
-		all = c.tasks(trials, r.left)
-	}
-	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
-	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later task
-	var failed error
-	for t, err := range all {
-		if err != nil || ctx.Err() != nil {
-			failed = err
-			break
-		}
-		r.at = Progress{
-			Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: c.trials(),
-			Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
-		}
-		one := cmp.Or(open[t.dir], &combination{runner: r, shards: r.shards[t.engine.Name]})
-		one.task = *t
-		if one.opened = one.run(ctx); one.opened {
-			open[t.dir] = one
-		} else {
-			delete(open, t.dir)
-			r.remove(one)
-		}
-		r.save()
-	}
-	for _, dir := range slices.Sorted(maps.Keys(open)) { // the run was interrupted
-		open[dir].close(ctx)
-		r.remove(open[dir])
-	}
-	if failed == nil && c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
-		failed = fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
-	}
-	return failed
 }
 
 // remove removes a combination's temporary data.

@@ -291,10 +291,21 @@ func (c *combination) allPhases(ctx context.Context) bool {
 			}
 			continue
 		}
+		execute := c.mixed
+		switch {
+		case p.Kind == workloads.Load:
+			execute = c.load
+		case p.Kind == workloads.Settle, p.Kind == workloads.Cold:
+			execute = c.rest
+		case p.Kind == workloads.Interrupt:
+			execute = c.interrupt
+		case p.Kind == workloads.Measure && c.runner.config.FindMax != nil:
+			execute = c.search
+		}
 		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
 		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
 		if err == nil {
-			err = crash.Guard(func() error { return c.one(ctx, p) })
+			err = crash.Guard(func() error { return execute(ctx, p) })
 		}
 		if err != nil {
 			c.giveUp(ctx, err)
@@ -320,26 +331,6 @@ func (c *combination) endTogether(ctx context.Context) bool {
 		c.notDone(ctx, "wait for the other shards", err)
 	}
 	return err == nil
-}
-
-// one executes one phase and adds its cell.
-func (c *combination) one(ctx context.Context, p *workloads.Phase) (err error) {
-	switch p.Kind {
-	case workloads.Load:
-		return c.load(ctx, p)
-	case workloads.Settle, workloads.Cold:
-		return c.rest(ctx, p)
-	case workloads.Interrupt:
-		return c.interrupt(ctx, p)
-	case workloads.Measure:
-		if c.runner.config.FindMax != nil {
-			if !searched(c.workload(), p) {
-				return nil
-			}
-			return c.search(ctx, p)
-		}
-	}
-	return c.mixed(ctx, p)
 }
 
 // load makes the data set, or uses the one that is there. A smaller data set grows, and
@@ -412,7 +403,7 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
 	held := c.held()
-	m, err := drive.Drive(ctx, c.target, c.spec(&drawn, nil, 0))
+	m, err := drive.Drive(ctx, c.target, c.spec(&drawn, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
 	if held != nil {
 		held.After = int64(c.target.Live.Messages())
 		m.Evidence.Held = held
@@ -425,12 +416,9 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	return err
 }
 
-// spec says what to execute in a phase: the operations of s, or if that is nil, those of the plan.
+// spec says how to execute the operations of a phase.
 func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
-	if s == nil {
-		s = plan.StreamOf(c.workload(), p, c.at.census)
-	}
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Cell: c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
 		MaxWait: r.config.maxWait(), Lateness: c.found.median, MemoryLimit: r.memoryLimit, Silence: r.config.LoadSilence,
