@@ -96,18 +96,22 @@ func (f *compareFlags) round(
 ) (c *compare.Comparison, err error) {
 	defer bar.close()
 	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
+	left := func(done int) string { // how long the other turns take
+		if done == 0 || done == f.turns {
+			return ""
+		}
+		each := time.Since(began) / time.Duration(done)
+		return fmt.Sprintf(", about %s left", words.About(each*time.Duration(f.turns-done)))
+	}
 	for turn := 1; turn <= f.turns; turn++ {
 		order := []string{baseSide, newSide}
 		if turn%2 == 0 {
 			slices.Reverse(order)
 		}
-		done, left := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns), ""
-		if turn > 1 {
-			left = f.left(began, turn-1)
-		}
+		done := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns)
 		for _, side := range order {
 			label := done + ": " + side
-			bar.show(label + left)
+			bar.show(label + left(turn-1))
 			if err = runOne(ctx, commands[side], filepath.Join(unfinished, side)); err == nil {
 				continue
 			}
@@ -132,18 +136,10 @@ func (f *compareFlags) round(
 			}
 		}
 		if !f.quiet && !bar.terminal {
-			fmt.Fprintf(bar.w, "%s done%s\n", done, f.left(began, turn))
+			fmt.Fprintf(bar.w, "%s done%s\n", done, left(turn))
 		}
 	}
 	return c, nil
-}
-
-// left estimates how long the turns take that are left of a round.
-func (f *compareFlags) left(began time.Time, done int) string {
-	if done == f.turns {
-		return ""
-	}
-	return fmt.Sprintf(", about %s left", words.About(time.Since(began)/time.Duration(done)*time.Duration(f.turns-done)))
 }
 
 // runOne makes one run. It passes an interrupt of this process on to the run,

@@ -524,6 +524,12 @@ func TestRefused(t *testing.T) {
 	if _, err := Runs(base, fresh, Options{}); err != nil {
 		t.Errorf("the same mail under another path: %v", err)
 	}
+	other := base.Runs[0].Cells[0]
+	other.Engine, other.Engines = "cassandra", &results.EngineInfo{Version: "5.0.9"}
+	base.Runs[0].Cells = append(base.Runs[0].Cells, other)
+	if _, err := Runs(base, fresh, Options{}); err != nil {
+		t.Errorf("an engine that only one side has: %v", err)
+	}
 	for want, change := range map[string]func(r *results.Run){
 		"workload: quick in old, churn in fresh":                 func(r *results.Run) { r.Workload.Name = "churn" },
 		`line 3 of the workload: "" in old, "rate: 9" in fresh`:  func(r *results.Run) { r.Workload.Text += "rate: 9" },
@@ -653,14 +659,14 @@ func TestGates(t *testing.T) {
 		model, engine, op, figure string
 		want                      float64
 	}{
-		{"oracle", "embedded", "list", "p50", -1},
+		{"oracle", "embedded", "list", "p50", 0.07},
 		{"oracle", "embedded", "open", "p99.9", 0.02},
 		{"oracle", "embedded", "list", "p99.9", 0.03},
 		{"james", "embedded", "list", "p99.9", 0.04},
 		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
-		{"james@checked-flags", "hbase", "open", "rows", -1},
+		{"james@checked-flags", "hbase", "open", "rows", 0.07},
 	} {
-		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, kind: &Measure{Limit: -1}, known: true}
+		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, kind: &Measure{Limit: 0.07}, known: true}
 		cell := &Cell{Subject: Subject{tc.model, tc.engine, "measure"}, Figures: []Figure{f}}
 		_ = (&Comparison{Cells: []*Cell{cell}}).measure(Options{Gates: gates})
 		if f := &cell.Figures[0]; !f.Gate || math.Abs(f.Limit-tc.want) > 1e-9 {

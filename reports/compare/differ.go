@@ -103,19 +103,20 @@ func differ(a, b *results.Run) (all []difference) {
 	}
 	was, is := settings(a), settings(b)
 	if a.Mail != nil && b.Mail != nil && a.Mail.SHA256 != "" && a.Mail.SHA256 == b.Mail.SHA256 {
-		is[setting{name: "mail file"}] = was[setting{name: "mail file"}] // under another path
+		is[""]["mail file"] = was[""]["mail file"] // under another path
 	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(is))
-	slices.SortFunc(names, func(a, b setting) int {
-		return cmp.Or(cmp.Compare(a.engine, b.engine), cmp.Compare(a.name, b.name))
-	})
-	for _, s := range slices.Compact(names) {
-		version := setting{"version", s.engine}
-		_, before := was[version]
-		if _, after := is[version]; s.engine == "" {
-			add(s.name, was[s], is[s], false)
-		} else if before && after { // of an engine that only one of them has nothing is compared
-			add(s.name+" of "+s.engine, was[s], is[s], s.name != "durability")
+	for _, engine := range slices.Sorted(maps.Keys(was)) {
+		if is[engine] == nil { // of an engine that only one of them has nothing is compared
+			continue
+		}
+		names := slices.AppendSeq(slices.Collect(maps.Keys(was[engine])), maps.Keys(is[engine]))
+		slices.Sort(names)
+		for _, name := range slices.Compact(names) {
+			what, ofBuild := name, false
+			if engine != "" {
+				what, ofBuild = name+" of "+engine, name != "durability"
+			}
+			add(what, was[engine][name], is[engine][name], ofBuild)
 		}
 	}
 	return all
@@ -142,26 +143,9 @@ func firstLine(a, b string) (line, was, is string) {
 // abbreviated is the beginning of a digest.
 func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
 
-// setting is a setting of a run, or what an engine reported.
-type setting struct{ name, engine string }
-
-// settings are the machine, the limits, the flags and the mail of a run, and what each engine reported in its first
-// measured cell.
-func settings(r *results.Run) map[setting]string {
-	all := map[setting]string{}
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		if _, known := all[setting{"version", c.Engine}]; known || c.Kind != results.KindMeasure || c.Engines == nil {
-			continue
-		}
-		all[setting{"version", c.Engine}], all[setting{"durability", c.Engine}] = c.Engines.Version, c.Durability
-		for name, value := range c.Engines.Settings {
-			all[setting{"setting " + name, c.Engine}] = value
-		}
-	}
-	for name, value := range r.Settings {
-		all[setting{name: "setting " + name}] = value
-	}
+// settings are what each engine reported in its first measured cell, and for "" the machine, the limits, the flags, the
+// mail and the settings of a run.
+func settings(r *results.Run) map[string]map[string]string {
 	e, c := &r.Environment, &r.Config
 	own := map[string]string{
 		"machine":          cmp.Or(r.Machine.ID, r.Machine.Name),
@@ -191,8 +175,19 @@ func settings(r *results.Run) map[setting]string {
 		own["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
 			from, perSecond(f.Max), results.Percent(f.Precision), f.Step)
 	}
-	for name, value := range own {
-		all[setting{name: name}] = value
+	for name, value := range r.Settings {
+		own["setting "+name] = value
+	}
+	all := map[string]map[string]string{"": own}
+	for _, c := range r.Select((*results.Cell).Measured) {
+		if all[c.Engine] != nil || c.Engines == nil {
+			continue
+		}
+		of := map[string]string{"version": c.Engines.Version, "durability": c.Durability}
+		for name, value := range c.Engines.Settings {
+			of["setting "+name] = value
+		}
+		all[c.Engine] = of
 	}
 	return all
 }

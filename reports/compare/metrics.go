@@ -35,11 +35,11 @@ func (m *Measure) Timed() bool { return m.count == nil }
 // measures are in the order in which they are shown. Typical is the p50 of each operation, weighted by its
 // share, as in package ranking.
 var measures = []*Measure{
-	wholeLoad("typical", 0.5, 0.05, typical),
-	wholeLoad("mean", 0.5, 0.05, allOps(func(l *results.Latency) float64 { return l.Mean })),
+	{Name: "typical", Limit: 0.05, share: 0.5, whole: true, Text: words.Duration, time: typical},
+	wholeLoad("mean", 0.5, 0.05, func(l *results.Latency) float64 { return l.Mean }),
 	percentile("p50", 0.5, 0.05),
 	percentile("p99", 0.99, 0.10),
-	wholeLoad("p99", 0.99, 0.10, allOps(func(l *results.Latency) float64 { return float64(l.P99) })),
+	wholeLoad("p99", 0.99, 0.10, func(l *results.Latency) float64 { return float64(l.P99) }),
 	percentile("p99.9", 0.999, 0.20),
 	{Name: "rate", Limit: 0.05, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
 		if o.of.Arrivals != "closed" || o.op.Rate <= 0 { // an open loop offers a rate of its own
@@ -80,10 +80,6 @@ func Names() (names []string) {
 
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
-func wholeLoad(name string, share, limit float64, time func(o *observed) float64) *Measure {
-	return &Measure{Name: name, Limit: limit, share: share, whole: true, Text: words.Duration, time: time}
-}
-
 func typical(o *observed) float64 {
 	sum := 0.0
 	for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
@@ -97,13 +93,15 @@ func typical(o *observed) float64 {
 	return math.Log(sum)
 }
 
-func allOps(value func(l *results.Latency) float64) func(o *observed) float64 {
-	return func(o *observed) float64 {
+// wholeLoad is a metric of the latency of all operations of a phase together.
+func wholeLoad(name string, share, limit float64, ns func(l *results.Latency) float64) *Measure {
+	time := func(o *observed) float64 {
 		if o.of.AllOps == nil {
 			return math.NaN()
 		}
-		return math.Log(value(o.of.AllOps.Scheduled()))
+		return math.Log(ns(o.of.AllOps.Scheduled()))
 	}
+	return &Measure{Name: name, Limit: limit, share: share, whole: true, Text: words.Duration, time: time}
 }
 
 // percentile is the metric for the percentile p, 0 to 1, of everything that was scheduled.
@@ -140,7 +138,7 @@ var highestRate = &Measure{
 // they share, it is the highest rate that held. It is NaN if the search found no rate, or only
 // that the store holds more.
 func (t *trial) maxRate() (rate, uncertain float64) {
-	switch r := t.found(); {
+	switch r := t.found; {
 	case r == nil:
 	case r.Limit == results.LimitStore && r.High > 0:
 		return (r.Low + r.High) / 2, (r.High - r.Low) / 2
@@ -148,16 +146,6 @@ func (t *trial) maxRate() (rate, uncertain float64) {
 		return r.Rate, 0
 	}
 	return math.NaN(), math.NaN()
-}
-
-// found is the result of the trial's search; nil if there was no search.
-func (t *trial) found() *results.SearchResult {
-	for i := range t.run.Searches {
-		if s := &t.run.Searches[i]; s.Key == t.cell.Key {
-			return s.Found
-		}
-	}
-	return nil
 }
 
 // uncertainty is the median over trials of half the bracket of the highest rate.
@@ -184,7 +172,7 @@ func (c *Cell) saySearches(f *Figure) {
 		}
 		none, why, searches := 0, "", false
 		for i := range in {
-			r := in[i].found()
+			r := in[i].found
 			searches = searches || r != nil
 			if rate, _ := in[i].maxRate(); math.IsNaN(rate) {
 				if none++; r != nil && why == "" {

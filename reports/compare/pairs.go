@@ -54,9 +54,10 @@ var everything, searched = Operation{Op: WholeLoad}, Operation{Op: "all"}
 
 // trial is the result of one trial with its run.
 type trial struct {
-	run  *results.Run
-	cell *results.Cell
-	out  bool // the trial's times are left out
+	run   *results.Run
+	cell  *results.Cell
+	found *results.SearchResult // of a search for the highest rate; nil: there was none
+	out   bool                  // the trial's times are left out
 }
 
 // observed is an operation in a trial. If the trial does not have it, it was never attempted.
@@ -88,7 +89,11 @@ func (s Side) trials() (of map[Subject][]trial, order []Subject) {
 			if of[k] == nil {
 				order = append(order, k)
 			}
-			of[k] = append(of[k], trial{run: r, cell: c})
+			one := trial{run: r, cell: c}
+			if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
+				one.found = r.Searches[at].Found
+			}
+			of[k] = append(of[k], one)
 		}
 	}
 	for _, trials := range of {
@@ -128,7 +133,7 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 			return o.Op == s.Op && slices.EqualFunc(o.in[0], s.in[0], same) && slices.EqualFunc(o.in[1], s.in[1], same)
 		})
 	})
-	search := load.any(func(o observed) bool { return o.found() != nil })
+	search := load.any(func(o observed) bool { return o.found != nil })
 	if search {
 		load.Operation = searched
 	}

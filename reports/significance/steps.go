@@ -66,10 +66,13 @@ func divide(values []float64, from int, level float64, random *rand.Rand) []Step
 	if len(values) < 2*fewest {
 		return nil
 	}
-	d := distancesOf(values)
-	order := make([]int, len(values))
-	for i := range order {
+	n, order := len(values), make([]int, len(values))
+	d := &distances{n: n, of: make([]float64, n*n), sums: make([]float64, (n+1)*(n+1))}
+	for i, a := range values {
 		order[i] = i
+		for j, b := range values {
+			d.of[i*n+j] = math.Abs(a - b)
+		}
 	}
 	at, best := d.parted(order)
 	orders := int(math.Ceil((exceeding + 1) / level))
@@ -96,17 +99,6 @@ type distances struct {
 	n    int
 	of   []float64 // n × n distances
 	sums []float64 // (n+1) × (n+1): sums of of over the rectangle from the first value of an order
-}
-
-func distancesOf(values []float64) *distances {
-	n := len(values)
-	d := &distances{n: n, of: make([]float64, n*n), sums: make([]float64, (n+1)*(n+1))}
-	for i, a := range values {
-		for j, b := range values {
-			d.of[i*n+j] = math.Abs(a - b)
-		}
-	}
-	return d
 }
 
 // parted is the place that divides the values in that order best, and how well. The right side may end before the
