@@ -35,11 +35,16 @@ const (
 	mostOfOne = 7
 )
 
-// tally counts what the measurements at one rate showed.
+// tally is what the measurements at one rate showed.
 type tally struct {
 	rate       float64
-	of         map[results.StepVerdict]int
-	operations float64 // scheduled operations in the last measurement
+	of         map[results.StepVerdict]int    // measurements
+	text       map[results.StepVerdict]string // of the last of them
+	operations float64                        // scheduled operations in the last measurement
+	known      int                            // measurements with evidence about the client
+	full       int                            // those in which engine and client filled the processors that they share
+	partly     *results.Offered               // of the first measurement with unsupported operations
+	cell       *results.Cell                  // the last one that held, else the last one
 }
 
 // good is how many of the measurements did not break, bad is how many did.
@@ -70,17 +75,30 @@ func (t *tally) verdict() results.StepVerdict {
 func tallies(steps []results.SearchStep) []tally {
 	var all []tally
 	for i := range steps {
-		s := &steps[i]
+		s, c := &steps[i], &steps[i].Cell
 		at, found := slices.BinarySearchFunc(all, s.Rate, func(t tally, rate float64) int {
 			return cmp.Compare(t.rate, rate)
 		})
 		if !found {
-			all = slices.Insert(all, at, tally{rate: s.Rate, of: map[results.StepVerdict]int{}})
+			of, text := map[results.StepVerdict]int{}, map[results.StepVerdict]string{}
+			all = slices.Insert(all, at, tally{rate: s.Rate, of: of, text: text})
 		}
 		t := &all[at]
+		held := t.good() > 0
 		t.of[s.Verdict]++
-		if s.Cell.Offered != nil {
-			t.operations = float64(s.Cell.Offered.Due)
+		t.text[s.Verdict] = s.Text
+		if o := c.Offered; o != nil {
+			if t.operations = float64(o.Due); o.Skipped > 0 && t.partly == nil {
+				t.partly = o
+			}
+		}
+		if c.Evidence != nil && c.Client != nil {
+			if t.known++; judge.Full(c) {
+				t.full++
+			}
+		}
+		if good := s.Verdict == results.StepHeld || s.Verdict == results.StepUnclear; good || !held {
+			t.cell = c
 		}
 	}
 	return all
@@ -293,56 +311,42 @@ func Found(s *results.Search) results.SearchResult {
 		f.Limit, f.Text = results.LimitMaxRate, least+": the search ends at --max-rate"
 	case low != nil && low.verdict() == results.StepUnclear:
 		f.Limit, f.Text = results.LimitUnclear, fmt.Sprintf("inconclusive: nothing was missed at %s, but %s",
-			perSecond(low.rate), last(s, low.rate, results.StepUnclear))
-	case sharedMachine(s, high.rate):
+			perSecond(low.rate), low.text[results.StepUnclear])
+	case 2*high.full > high.known: // it is unknown whether the engine or the load generator was at its limit
 		f.Limit = results.LimitMachine
 		f.Text = fmt.Sprintf("%s: at %s engine and client together fill the processors that they share (%s)", least,
-			perSecond(high.rate), why(s, high))
+			perSecond(high.rate), high.why())
 	case high.verdict() == results.StepClient:
 		f.Limit = results.LimitClient
-		f.Text = fmt.Sprintf("%s: mailbench was the limit, not the model: at %s %s", least, perSecond(high.rate),
-			why(s, high))
+		f.Text = fmt.Sprintf("%s: mailbench was the limit, not the model: at %s %s", least, perSecond(high.rate), high.why())
 	case low == nil:
 		f.Limit = results.LimitNone
-		f.Text = fmt.Sprintf("no rate passed: at %s %s", perSecond(high.rate), why(s, high))
+		f.Text = fmt.Sprintf("no rate passed: at %s %s", perSecond(high.rate), high.why())
 	default:
 		f.Limit, f.High = results.LimitStore, max(high.rate, sureHigh(all, high))
 		f.Text = fmt.Sprintf("%s ± %s: %s passed in %d of %d measurements; at %s %s", perSecond((f.Low+f.High)/2),
 			words.Amount((f.High-f.Low)/2),
-			perSecond(low.rate), low.good(), low.good()+low.bad(), perSecond(high.rate), why(s, high))
+			perSecond(low.rate), low.good(), low.good()+low.bad(), perSecond(high.rate), high.why())
 	}
-	f.Text += partly(s, f.Rate)
+	if low != nil && low.partly != nil {
+		o := low.partly
+		f.Text += fmt.Sprintf("; the model does not support %s of the operations, and carries out %s of %s",
+			results.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(low.rate))
+	}
 	return f
-}
-
-// partly says how much of a rate the model executes, if it does not offer all operations.
-func partly(s *results.Search, rate float64) string {
-	for i := range s.Steps {
-		if o := s.Steps[i].Cell.Offered; s.Steps[i].Rate == rate && o != nil && o.Skipped > 0 {
-			return fmt.Sprintf("; the model does not support %s of the operations, and carries out %s of %s",
-				results.Percent(float64(o.Skipped)/float64(max(1, o.Due))), perSecond(o.Achieved), perSecond(rate))
-		}
-	}
-	return ""
 }
 
 // Cell is the cell that represents the search: the last measurement at the highest rate that
 // held, else the last at the lowest rate of all. It is nil if there is none.
 func Cell(s *results.Search) *results.Cell {
-	var last *results.Cell
-	rate := Found(s).Rate
-	if all := tallies(s.Steps); rate == 0 && len(all) > 0 {
-		rate = all[0].rate
+	all := tallies(s.Steps)
+	if low, _ := bracket(all); low != nil {
+		return low.cell
 	}
-	held := false
-	for i := range s.Steps {
-		step := &s.Steps[i]
-		good := step.Verdict == results.StepHeld || step.Verdict == results.StepUnclear
-		if step.Rate == rate && (good || !held) {
-			last, held = &step.Cell, held || good
-		}
+	if len(all) > 0 {
+		return all[0].cell
 	}
-	return last
+	return nil
 }
 
 // sureLow is the highest rate, up to the low end of the bracket, at which all measurements held.
@@ -367,40 +371,12 @@ func sureHigh(all []tally, high *tally) float64 {
 	return 0
 }
 
-// why says what broke at a rate.
-func why(s *results.Search, t *tally) string {
+// why says what broke at the rate.
+func (t *tally) why() string {
 	if client := t.of[results.StepClient]; client > 0 && client >= t.of[results.StepBroken] {
-		return last(s, t.rate, results.StepClient)
+		return t.text[results.StepClient]
 	}
-	return last(s, t.rate, results.StepBroken)
-}
-
-// last is the text of the last step with that rate and verdict.
-func last(s *results.Search, rate float64, v results.StepVerdict) string {
-	text := ""
-	for i := range s.Steps {
-		if s.Steps[i].Rate == rate && s.Steps[i].Verdict == v {
-			text = s.Steps[i].Text
-		}
-	}
-	return text
-}
-
-// sharedMachine reports whether engine and load generator share processors that were
-// full at that rate. It is unknown then which of them was at its limit.
-func sharedMachine(s *results.Search, rate float64) bool {
-	shared, n := 0, 0
-	for i := range s.Steps {
-		c := &s.Steps[i].Cell
-		if s.Steps[i].Rate != rate || c.Evidence == nil || c.Client == nil {
-			continue
-		}
-		n++
-		if judge.Full(c) {
-			shared++
-		}
-	}
-	return 2*shared > n
+	return t.text[results.StepBroken]
 }
 
 func perSecond(rate float64) string { return words.Amount(rate) + "/s" }

@@ -208,3 +208,22 @@ func TestMostSteps(t *testing.T) {
 		s.Steps = append(s.Steps, results.SearchStep{Rate: rate, Verdict: results.StepHeld})
 	}
 }
+
+// A rate says how much of it the model executes, if it leaves operations out. The cell of a search is the last one that
+// held at that rate.
+func TestPartly(t *testing.T) {
+	s := run(100, 1e6, limitAt(5000, results.StepBroken))
+	rate, last := Found(s).Rate, -1
+	for i := range s.Steps {
+		step := &s.Steps[i]
+		step.Cell = results.Cell{Seconds: float64(i), Offered: &results.Offered{Due: 1000, Skipped: 100, Achieved: 900}}
+		if step.Rate == rate && step.Verdict == results.StepHeld {
+			last = i
+		}
+	}
+	s.Steps = append(s.Steps, results.SearchStep{Rate: rate, Verdict: results.StepBroken})
+	if f, c := Found(s), Cell(s); !strings.Contains(f.Text, "does not support 10% of the operations, and carries out 900/s of") ||
+		c == nil || c.Seconds != float64(last) {
+		t.Errorf("%s; cell %+v, want that of step %d", f.Text, c, last)
+	}
+}
