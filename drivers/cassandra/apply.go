@@ -19,7 +19,6 @@ import (
 
 // place is the keyspace of a schema as it is (plan.Place).
 type place struct {
-	plan.Found
 	*ddl.Definition
 	store  *Store
 	schema *schemas.Schema
@@ -34,20 +33,18 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	}
 	d.Keyspace = cmp.Or(s.Keyspace, d.Keyspace)
 	d.NoTablets, d.NamesLegacy = s.knows.tablets, s.server[defaultIndex] != ""
+	d.Exact, d.Strategy = s.settings.replication != 0 || s.settings.replicas != nil, s.server[defaultCompaction]
 	if s.knows.throwAway {
 		d.ThrowAway = throwAway
 	}
 	if d.There, err = readKeyspace(ctx, s.session, d.Keyspace); err != nil {
 		return nil, err
 	}
-	p := &place{Definition: d, store: s, schema: sch, Found: plan.Found{
-		Name: "keyspace " + d.Keyspace, Want: d.Stored, Have: d.There.Schema(sch.Name, d.Tables),
-		Absent: d.There.Replication == nil,
-	}}
+	d.Name, d.Have, d.Absent = "keyspace "+d.Keyspace, d.There.Schema(sch.Name, d.Tables), d.There.Replication == nil
 	for _, name := range slices.Sorted(maps.Keys(d.There.Tables)) {
-		p.Own(name, d.There.Tables[name].Mark.Mark, d.There.Tables[name].Marked, namespace, sch.Name)
+		d.Own(name, d.There.Tables[name].Mark.Mark, d.There.Tables[name].Marked, namespace, sch.Name)
 	}
-	return p, nil
+	return &place{d, s, sch}, nil
 }
 
 // scan runs a query and calls row for each row of its result, with the columns in dest.
@@ -164,12 +161,6 @@ func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Con
 	}, err
 }
 
-// Compare implements plan.Place.
-func (p *place) Compare(context.Context) (*drivers.Comparison, error) {
-	set := p.store.settings
-	return p.Definition.Compare(p.Have, set.replication != 0 || set.replicas != nil, p.store.server[defaultCompaction])
-}
-
 // alterAttempts is how often a schema change is tried. On a loaded cluster one may
 // take longer than a request's timeout. All schema changes here can be run twice.
 const alterAttempts = 3
@@ -272,7 +263,7 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
-	return d.Stored, nil
+	return d.Want, nil
 }
 
 // owners returns the owner of each keyspace that has mailbench's prefix and tables.

@@ -240,7 +240,7 @@ func comment(d *ddl.Definition, table string) string {
 // created returns the statements that create a definition where there is no keyspace.
 func created(t testing.TB, d *ddl.Definition) []string {
 	t.Helper()
-	all, err := d.Missing(schemas.Diff(d.Stored, new(schemas.Schema)))
+	all, err := d.Missing(schemas.Diff(d.Want, new(schemas.Schema)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,17 +17,15 @@ import (
 // cqlsh is the shell that takes the statements.
 var cqlsh = drivers.Shell{Comment: "--", End: ";"}
 
-// Compare compares the keyspace, whose Schema is have, with the definition. It adds views and triggers to both.
-// exact says that more replicas than wanted are a difference too, and strategy is the class of the nodes' default
-// compaction, "" if they do not report one.
-func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) (*drivers.Comparison, error) {
-	c, want := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Stored // which Define made for this call
+// Compare implements plan.Place. It adds views and triggers to both schemas.
+func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
+	c, want, have := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Want, d.Have
 	var differences []schemas.Difference
 	var err error
 	if d.There.Replication == nil {
 		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
 		want.Types = nil
-	} else if differences, err = d.keyspace(exact); err != nil {
+	} else if differences, err = d.keyspace(); err != nil {
 		return nil, err
 	}
 	var foreign []string // tables without mailbench's mark
@@ -55,7 +54,7 @@ func (d *Definition) Compare(have *schemas.Schema, exact bool, strategy string) 
 					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, w.Name))
 			}
 		}
-		addDefaults(settings, reported, strategy)
+		addDefaults(settings, reported, d.Strategy)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.There.Parts)) {
 		have.Tables = append(have.Tables, &schemas.Table{Name: name})
@@ -106,8 +105,8 @@ func (d *Definition) replicas() (want map[string]string, said bool, err error) {
 var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
 
 // keyspace compares what belongs to the whole keyspace: durable_writes and the replication. More replicas than those of
-// the store are a difference only if exact.
-func (d *Definition) keyspace(exact bool) (all []schemas.Difference, err error) {
+// the store are a difference only if Exact.
+func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	add := func(name, want, have string) {
 		if want != have {
 			all = append(all, schemas.Difference{
@@ -129,7 +128,7 @@ func (d *Definition) keyspace(exact bool) (all []schemas.Difference, err error) 
 		if !said && name != "class" {
 			n = d.There.factor(name)
 		}
-		if said || exact || number(n) <= number(want[name]) {
+		if said || d.Exact || number(n) <= number(want[name]) {
 			add("replication."+name, want[name], n)
 		}
 	}
@@ -226,7 +225,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 		return d.indexKinds(td, f)
 	}
 	option, _, isMap := strings.Cut(setting, ".")
-	settings := maps.Clone(d.Stored.Table(td.Table.Name).Hints[EngineName])
+	settings := maps.Clone(d.Want.Table(td.Table.Name).Hints[EngineName])
 	settings[setting] = f.Want
 	if class := option + ".class"; isMap && settings[class] == "" && usual[class] != "" {
 		settings[class] = usual[class]

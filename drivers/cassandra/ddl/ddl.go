@@ -65,14 +65,16 @@ const AnyDatacenter = "datacenter1"
 
 // Definition is a schema in CQL, as Apply creates it.
 type Definition struct {
+	plan.Found  // the schema as Inspect will return it, without materialized views, and the keyspace as it is
 	Keyspace    string
 	Replication Replication
 	Tables      []TableDefinition
 	schema      *schemas.Schema
-	Stored      *schemas.Schema // as Inspect will return it, without materialized views
-	There       *LiveKeyspace   // the keyspace as it is
-	ThrowAway   string          // options that end each CREATE TABLE: throwAway or ""
-	NoTablets   bool            // the keyspace is to have no tablets, which ScyllaDB would give it
+	There       *LiveKeyspace // the keyspace as it is
+	Exact       bool          // more replicas than those of Replication are a difference too
+	Strategy    string        // the class of the nodes' default compaction; "" if they do not report one
+	ThrowAway   string        // options that end each CREATE TABLE: throwAway or ""
+	NoTablets   bool          // the keyspace is to have no tablets, which ScyllaDB would give it
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
 	// have no name for it; in newer ones default_secondary_index may be another kind.
 	NamesLegacy bool
@@ -90,7 +92,7 @@ type TableDefinition struct {
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
-	d := &Definition{Replication: r, schema: s, Stored: schemas.Canonical(s), There: new(LiveKeyspace)}
+	d := &Definition{Replication: r, schema: s, Found: plan.Found{Want: schemas.Canonical(s)}, There: new(LiveKeyspace)}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}
@@ -99,7 +101,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		for _, c := range u.Fields {
 			own.Fields = append(own.Fields, &schemas.Column{Name: c.Name, Type: plainType(cqlType(c.Type))})
 		}
-		d.Stored.Types = append(d.Stored.Types, own)
+		d.Want.Types = append(d.Want.Types, own)
 	}
 	named, indexed := make(map[string]string), make(map[string]string) // in CQL → table
 	for _, t := range s.Tables {
@@ -107,7 +109,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		if err != nil {
 			return nil, err
 		}
-		d.store(t, d.Stored.Table(t.Name), settings)
+		d.store(t, d.Want.Table(t.Name), settings)
 		if t.Header() {
 			if len(t.Hints[EngineName]) > 0 {
 				return nil,
@@ -133,7 +135,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		}
 		d.Tables = append(d.Tables, td)
 	}
-	d.Stored.Tables = slices.DeleteFunc(d.Stored.Tables, func(t *schemas.Table) bool {
+	d.Want.Tables = slices.DeleteFunc(d.Want.Tables, func(t *schemas.Table) bool {
 		return s.Table(t.Name).View() != ""
 	})
 	return d, nil

@@ -20,7 +20,7 @@ func parse(t testing.TB, body string) *schemas.Schema {
 // created returns the statements that create a definition where there is no keyspace.
 func created(t testing.TB, d *Definition) []string {
 	t.Helper()
-	all, err := d.Missing(schemas.Diff(d.Stored, new(schemas.Schema)))
+	all, err := d.Missing(schemas.Diff(d.Want, new(schemas.Schema)))
 	if err != nil {
 		t.Fatal(err)
 	}

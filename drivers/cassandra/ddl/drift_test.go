@@ -103,8 +103,8 @@ func TestDriftSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Keyspace = "shop"
-		d.There = x.there
-		c, err := d.Compare(x.there.Schema(s.Name, nil), false, "")
+		d.There, d.Have = x.there, x.there.Schema(s.Name, nil)
+		c, err := d.Compare(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,8 @@ tables:
 		if c.base != "" {
 			d.There.AddView("by_tag", c.base)
 		}
-		comparison, err := d.Compare(new(schemas.Schema), false, "")
+		d.Have = new(schemas.Schema)
+		comparison, err := d.Compare(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,8 +181,8 @@ func TestCarriedRefused(t *testing.T) {
 		}
 		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
 		if err == nil {
-			d.There.Replication = map[string]string{}
-			_, err = d.Compare(new(schemas.Schema), false, "")
+			d.There.Replication, d.Have = map[string]string{}, new(schemas.Schema)
+			_, err = d.Compare(t.Context())
 		}
 		if err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: error %v does not say %q", x.new, err, x.want)

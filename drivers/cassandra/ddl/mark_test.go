@@ -84,7 +84,7 @@ tables:
 			{Name: "n", Type: "set<text>", Kind: "regular", Position: -1},
 		},
 	}}}
-	for _, d := range schemas.Diff(d.Stored, k.Schema("s", nil)) {
+	for _, d := range schemas.Diff(d.Want, k.Schema("s", nil)) {
 		if kind := d.Kind; kind != schemas.DifferentSetting || strings.Contains(d.String(), "indexes") {
 			t.Errorf("%s", d)
 		}
