@@ -94,57 +94,46 @@ func (p *parser) parameters(entries []strict.Entry) {
 		}
 		f := p.section(e.Value, where, "default", "min", "max", "enum", "description")
 		q := &Parameter{Name: e.Name, Doc: f.text("description"), Pos: p.At(e.Key)}
-		if f.has("enum") {
-			p.wordParameter(q, f)
-			continue
-		}
 		before := len(p.Errs)
-		for i, key := range []string{"default", "min", "max"} {
-			n, to := f.at(key), []*int{&q.Value, &q.Least, &q.Most}[i]
-			size, err := strict.ParseSize(n.Value)
-			switch {
-			case !f.has(key):
-				p.Fail(e.Key, "%s: no key %q; expected {default: …, min: …, max: …, description: …}", where, key)
-			case err != nil || n.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1:
-				p.Fail(n, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, where, strict.Found(n))
-			default:
-				*to = int(size)
-				q.Size = q.Size || n.ShortTag() == "!!str"
+		f.list("enum", "a word", func(n *yaml.Node, word string) {
+			if !wordForm.MatchString(word) || slices.Contains(q.Words, word) {
+				p.Fail(n, "enum of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique",
+					where)
+			}
+			q.Words = append(q.Words, word)
+		})
+		if f.has("enum") {
+			q.Value, q.Least, q.Most = slices.Index(q.Words, f.text("default"))+1, 1, len(q.Words)
+			if q.Value == 0 || f.has("min") || f.has("max") {
+				p.Fail(f.at("enum"), "%s: expected {default: …, enum: […], description: …}, with the default among the words", where)
+				continue
+			}
+		} else {
+			for i, key := range []string{"default", "min", "max"} {
+				n, to := f.at(key), []*int{&q.Value, &q.Least, &q.Most}[i]
+				size, err := strict.ParseSize(n.Value)
+				switch {
+				case !f.has(key):
+					p.Fail(e.Key, "%s: no key %q; expected {default: …, min: …, max: …, description: …}", where, key)
+				case err != nil || n.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1:
+					p.Fail(n, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, where, strict.Found(n))
+				default:
+					*to = int(size)
+					q.Size = q.Size || n.ShortTag() == "!!str"
+				}
+			}
+			if len(p.Errs) > before {
+				continue
+			}
+			if err := q.Check(q.Value); err != nil {
+				p.Fail(f.at("default"), "default of %s: %v", where, err)
 			}
 		}
-		if len(p.Errs) > before {
-			continue
+		if v, ok := p.values[q.Name]; ok { // that With has set
+			q.Value = v
 		}
-		if err := q.Check(q.Value); err != nil {
-			p.Fail(f.at("default"), "default of %s: %v", where, err)
-		}
-		p.add(q)
+		p.schema.Parameters = append(p.schema.Parameters, q)
 	}
-}
-
-// add adds a parameter with the value that With has set.
-func (p *parser) add(q *Parameter) {
-	if v, ok := p.values[q.Name]; ok {
-		q.Value = v
-	}
-	p.schema.Parameters = append(p.schema.Parameters, q)
-}
-
-// wordParameter reads a parameter whose value is one of several words.
-func (p *parser) wordParameter(q *Parameter, f section) {
-	f.list("enum", "a word", func(n *yaml.Node, word string) {
-		if !wordForm.MatchString(word) || slices.Contains(q.Words, word) {
-			p.Fail(n, "enum of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique",
-				f.where)
-		}
-		q.Words = append(q.Words, word)
-	})
-	q.Value, q.Least, q.Most = slices.Index(q.Words, f.text("default"))+1, 1, len(q.Words)
-	if q.Value == 0 || f.has("min") || f.has("max") {
-		p.Fail(f.at("enum"), "%s: expected {default: …, enum: […], description: …}, with the default among the words", f.where)
-		return
-	}
-	p.add(q)
 }
 
 // number adds a number, or the name of the parameter that it comes from.

@@ -49,9 +49,15 @@ func parseTemplate(text string) (Template, error) {
 		if !found || strings.Contains(inner, "{") {
 			return t, errors.New(`a "{" without its "}"`)
 		}
-		p := TemplatePart{Before: before}
-		if err := p.parse(inner); err != nil {
-			return t, err
+		p, words := TemplatePart{Before: before}, append(strings.Fields(inner), "", "") // {}, {name} or {name type}
+		of := slices.IndexFunc(templateTypes, func(k Kind) bool { return k.String() == words[1] })
+		switch p.Name = words[0]; {
+		case len(words) > 4 || p.Name != "" && !nameForm.MatchString(p.Name):
+			return t, fmt.Errorf("{%s}; expected {name}, {name type} or {}", inner)
+		case of >= 0:
+			p.Type = templateTypes[of]
+		case words[1] != "":
+			return t, fmt.Errorf("{%s}; a variable's type is int, bigint, uuid or timeuuid", inner)
 		}
 		if len(t.Parts) > 0 && before == "" {
 			return t, errors.New("two variables with no text between them; expected text that shows where one ends")
@@ -61,27 +67,6 @@ func parseTemplate(text string) (Template, error) {
 		}
 		t.Parts = append(t.Parts, p)
 	}
-}
-
-// parse reads what is in braces: nothing, a name, or a name and a type.
-func (p *TemplatePart) parse(inner string) error {
-	words := strings.Fields(inner)
-	if len(words) == 0 {
-		return nil
-	}
-	if !nameForm.MatchString(words[0]) || len(words) > 2 {
-		return fmt.Errorf("{%s}; expected {name}, {name type} or {}", inner)
-	}
-	p.Name = words[0]
-	if len(words) == 1 {
-		return nil
-	}
-	i := slices.IndexFunc(templateTypes, func(k Kind) bool { return k.String() == words[1] })
-	if i < 0 {
-		return fmt.Errorf("{%s}; a variable's type is int, bigint, uuid or timeuuid", inner)
-	}
-	p.Type = templateTypes[i]
-	return nil
 }
 
 // Names returns the names of the variables, in order.

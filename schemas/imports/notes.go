@@ -112,15 +112,9 @@ var verbs = strings.NewReplacer("increment", "add", "remove-element", "remove")
 func (im *importer) free(name string) string {
 	name = strings.TrimRight(name[:min(len(name), maxName-4)], "_.-")
 	tried := name
-	for im.taken(tried) {
+	for _, taken := im.named[tried]; taken; _, taken = im.named[tried] {
 		im.numbers[name]++
 		tried = fmt.Sprintf("%s_%d", name, im.numbers[name]+1)
 	}
 	return tried
-}
-
-// taken reports whether a pattern has a name.
-func (im *importer) taken(name string) bool {
-	_, taken := im.named[name]
-	return taken
 }

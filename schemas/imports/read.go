@@ -24,10 +24,13 @@ func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 	switch {
 	case c.binds(t.Partition...):
 		slice(p, c, st, limited)
-	case !throughIndex(p, c):
-		p.Kind = schemas.Scan
-		if onlyPartitions(p, st) {
-			p.Static = true
+	default:
+		at := slices.IndexFunc(t.Indexes, func(x *schemas.Index) bool { // on one of the columns that = binds
+			first := x.Columns[0].Column
+			return len(x.Columns) == 1 && !first.Type.Collection() && c.take(first, "=")
+		})
+		if p.Kind, p.Static = schemas.Scan, at < 0 && onlyPartitions(p, st); at >= 0 {
+			p.Kind, p.Index, p.By = schemas.Slice, t.Indexes[at], []*schemas.Column{t.Indexes[at].Columns[0].Column}
 		}
 	}
 	if p.Kind == schemas.Get { // it compares nothing else, and has one row
@@ -152,17 +155,6 @@ func after(p *schemas.Pattern, c *conditions) bool {
 	return at >= 0
 }
 
-// throughIndex makes a slice through an index on one of the columns that = binds.
-func throughIndex(p *schemas.Pattern, c *conditions) bool {
-	for _, x := range p.Table.Indexes {
-		if first := x.Columns[0].Column; len(x.Columns) == 1 && !first.Type.Collection() && c.take(first, "=") {
-			p.Kind, p.Index, p.By = schemas.Slice, x, []*schemas.Column{first}
-			return true
-		}
-	}
-	return false
-}
-
 // carried adds the clauses of a SELECT that the language does not have.
 func carried(p *schemas.Pattern, st cql.Statement) {
 	if st.Distinct && !p.Static {
@@ -218,24 +210,6 @@ func rank(r cql.Relation) int {
 	return 1 + slices.Index([]string{"=", "in", ">", ">=", "<", "<="}, r.Op)
 }
 
-// carry keeps a relation, with parameters in place of its values.
-func (c *conditions) carry(r cql.Relation) {
-	left := strings.Join(r.Columns, ", ")
-	switch {
-	case r.Token:
-		left = "token(" + left + ")"
-	case r.Tuple:
-		left = "(" + left + ")"
-	case r.Within:
-		left += "[?]"
-	}
-	right := " ?"
-	if r.Op == "is not null" {
-		right = ""
-	}
-	c.rest = append(c.rest, left+" "+r.Op+right)
-}
-
 // find returns the place of the relation that compares a column alone, or -1.
 func (c *conditions) find(col *schemas.Column, op string) int {
 	return slices.IndexFunc(c.left, func(r cql.Relation) bool {
@@ -289,8 +263,20 @@ func (c *conditions) prefix(write bool) (by []*schemas.Column) {
 // filters returns the columns of all conditions that are left, and carries through what is more than =.
 func (c *conditions) filters() (all []*schemas.Column) {
 	for _, r := range c.left {
-		if r.Op != "=" || r.Within {
-			c.carry(r)
+		left := strings.Join(r.Columns, ", ")
+		switch {
+		case r.Token:
+			left = "token(" + left + ")"
+		case r.Tuple:
+			left = "(" + left + ")"
+		case r.Within:
+			left += "[?]"
+		}
+		switch {
+		case r.Op == "is not null":
+			c.rest = append(c.rest, left+" "+r.Op)
+		case r.Op != "=" || r.Within:
+			c.rest = append(c.rest, left+" "+r.Op+" ?")
 		}
 		for _, name := range r.Columns {
 			one := !r.Token && (len(r.Columns) == 1 || r.Op == ">" || r.Op == "<")

@@ -160,7 +160,7 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 		im.shapes[shape] = there
 	}
 	if there != nil && (n.name == "" || n.name == there.Name || !im.named[there.Name]) {
-		if n.name != "" && n.name != there.Name && !im.taken(n.name) {
+		if _, taken := im.named[n.name]; n.name != "" && n.name != there.Name && !taken {
 			delete(im.named, there.Name)
 			clear(im.numbers)
 			there.Name = n.name

@@ -26,8 +26,18 @@ func (im *importer) create(c *cql.Catalog) {
 		}
 	}
 	for _, u := range c.Types {
-		if im.own(u.Name) {
-			im.userType(u)
+		if !im.own(u.Name) {
+			continue
+		}
+		own := &schemas.UserType{Name: u.Name.Name}
+		for _, f := range u.Columns {
+			own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: typeOf(f.Type)})
+		}
+		im.schema.Types = append(im.schema.Types, own)
+		column := &schemas.Column{Name: "a", Type: schemas.Type{Kind: schemas.Int}, Role: schemas.Partition}
+		if err := im.refused([]*schemas.Table{{Name: "a", Partition: []*schemas.Column{column}}}); err != nil {
+			im.schema.Types = im.schema.Types[:len(im.schema.Types)-1]
+			im.unread(u.Pos, "CREATE TYPE "+u.Name.Name, err.Error())
 		}
 	}
 	for _, t := range c.Tables {
@@ -45,19 +55,6 @@ func (im *importer) create(c *cql.Catalog) {
 }
 
 func typeOf(t cql.Type) schemas.Type { return schemas.TypeOfCQL(t.String()) }
-
-func (im *importer) userType(u *cql.Table) {
-	own := &schemas.UserType{Name: u.Name.Name}
-	for _, f := range u.Columns {
-		own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: typeOf(f.Type)})
-	}
-	im.schema.Types = append(im.schema.Types, own)
-	column := &schemas.Column{Name: "a", Type: schemas.Type{Kind: schemas.Int}, Role: schemas.Partition}
-	if err := im.refused([]*schemas.Table{{Name: "a", Partition: []*schemas.Column{column}}}); err != nil {
-		im.schema.Types = im.schema.Types[:len(im.schema.Types)-1]
-		im.unread(u.Pos, "CREATE TYPE "+u.Name.Name, err.Error())
-	}
-}
 
 func (im *importer) table(ct *cql.Table) {
 	t := &schemas.Table{Imported: at(ct.Pos)}

@@ -15,7 +15,18 @@ func writes(t *schemas.Table, st cql.Statement) (all []*schemas.Pattern) {
 	case st.Kind == cql.Insert:
 		all = insert(t, st)
 	case st.Kind == cql.Delete && len(st.Delete) == 0:
-		all = deleteRows(t, st)
+		c := conditionsOf(t, st.Where)
+		p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.prefix(true), Scope: schemas.ScopePrefix}
+		c.filters()
+		switch len(p.By) {
+		case len(t.Key()):
+			p.Scope = schemas.ScopeRow
+		case len(t.Partition):
+			p.Scope = schemas.ScopePartition
+		}
+		other(p, "where", strings.Join(c.rest, " and "))
+		condition(p, st)
+		all = append(all, p)
 	default:
 		all = change(t, st)
 	}
@@ -161,19 +172,4 @@ func condition(p *schemas.Pattern, st cql.Statement) {
 		p.If = nil
 	}
 	other(p, "if", strings.Join(rest, " and "))
-}
-
-func deleteRows(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
-	c := conditionsOf(t, st.Where)
-	p := &schemas.Pattern{Kind: schemas.Delete, Table: t, By: c.prefix(true), Scope: schemas.ScopePrefix}
-	c.filters()
-	switch len(p.By) {
-	case len(t.Key()):
-		p.Scope = schemas.ScopeRow
-	case len(t.Partition):
-		p.Scope = schemas.ScopePartition
-	}
-	other(p, "where", strings.Join(c.rest, " and "))
-	condition(p, st)
-	return []*schemas.Pattern{p}
 }
