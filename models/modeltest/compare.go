@@ -72,9 +72,7 @@ func (diff *differential) checkAccount(a *account) {
 		name := "all mail of " + a.address
 		got, err := diff.got.Stats(diff.ctx, all.AllMail(a.got))
 		diff.agree(name, err, nil)
-		if err := equalNumbers(got.Known|models.KnowBytes, got, statsOf(a.mail)); err != nil {
-			diff.t.Fatalf("%s: %v", name, err)
-		}
+		diff.must(equalNumbers(got.Known|models.KnowBytes, got, statsOf(a.mail)), "%s", name)
 		diff.sameList(name, diff.list(&folder{box: &box{entries: a.mail}, in: a}), 1000,
 			func(y func(*models.Entry) error) error {
 				return diff.got.List(diff.ctx, all.AllMail(a.got), models.Handle{}, 1000, y)
@@ -177,14 +175,10 @@ func (diff *differential) checkFolder(f *folder, page int) {
 	name := fmt.Sprintf("folder %q of %s", f.name, f.in.address)
 	got, err := diff.got.Stats(diff.ctx, f.got)
 	diff.agree("stats of "+name, err, nil)
-	if err := equalNumbers(got.Known, got, f.stats()); err != nil {
-		diff.t.Fatalf("stats of %s: %v", name, err)
-	}
+	diff.must(equalNumbers(got.Known, got, f.stats()), "stats of %s", name)
 	want := diff.list(f)
 	entries, err := pages(diff.ctx, diff.got, f.got, models.Handle{}, page, len(want)+page)
-	if err != nil {
-		diff.t.Fatalf("list %s: %v", name, err)
-	}
+	diff.must(err, "list %s", name)
 	diff.checkOrder(fmt.Sprintf("list %s in pages of %d", name, page), entries, want)
 }
 
@@ -260,9 +254,7 @@ func (diff *differential) checkOrder(name string, entries []models.Entry, want [
 		if e.Handle != w.got {
 			diff.t.Fatalf("%s: place %d of %d has %x, want %x", name, i, len(want), e.Handle, w.got)
 		}
-		if err := equalEntry(&e, w); err != nil {
-			diff.t.Fatalf("%s: place %d: %v", name, i, err)
-		}
+		diff.must(equalEntry(&e, w), "%s: place %d", name, i)
 		if slices.ContainsFunc(entries[:i], func(x models.Entry) bool { return x.Handle == e.Handle }) {
 			diff.t.Fatalf("%s: place %d: %x is listed twice", name, i, e.Handle)
 		}
@@ -297,13 +289,9 @@ func (diff *differential) checkAfter(f *folder, after message, page int) (last m
 		from = after.got
 	}
 	all, err := pages(diff.ctx, diff.got, f.got, models.Handle{}, page, len(want)+page)
-	if err != nil {
-		diff.t.Fatalf("list %q: %v", f.name, err)
-	}
+	diff.must(err, "list %q", f.name)
 	rest, err := pages(diff.ctx, diff.got, f.got, from, page, len(want)+page)
-	if err != nil {
-		diff.t.Fatalf("list %q after a message: %v", f.name, err)
-	}
+	diff.must(err, "list %q after a message", f.name)
 	least, most := 0, 0
 	for _, m := range want {
 		follows, same := true, false
@@ -357,15 +345,11 @@ func sameMilli(a, b time.Time) bool {
 func (diff *differential) checkMessage(m message) {
 	diff.t.Helper()
 	want, o := m.Message, &diff.opened
-	if err := diff.got.Open(diff.ctx, m.in.got, m.got, o); err != nil {
-		diff.t.Fatalf("open %q: %v", want.Subject, err)
-	}
+	diff.must(diff.got.Open(diff.ctx, m.in.got, m.got, o), "open %q", want.Subject)
 	if o.Handle != m.got {
 		diff.t.Fatalf("open %q: handle %x, want %x", want.Subject, o.Handle, m.got)
 	}
-	if err := equalEntry(&o.Entry, m); err != nil {
-		diff.t.Fatalf("open %q: %v", want.Subject, err)
-	}
+	diff.must(equalEntry(&o.Entry, m), "open %q", want.Subject)
 	if o.Known.Has(models.KnowSeen) && o.Flags != m.flags {
 		diff.t.Fatalf("open %q: flags %b, want %b", want.Subject, o.Flags, m.flags)
 	}
@@ -373,9 +357,9 @@ func (diff *differential) checkMessage(m message) {
 		slices.Sorted(slices.Values(m.named))) {
 		diff.t.Fatalf("open %q: flags %q of users, want %q", want.Subject, o.UserFlags, m.named)
 	}
-	if err := equalContent(o.Body, want.Body.Content); err != nil {
-		diff.t.Fatalf("open %q: body: %v", want.Subject, err)
-	}
+	body := contentChecker{want: want.Body.Content}
+	read, err := body.Write(o.Body)
+	diff.must(body.done(int64(read), err), "open %q: body", want.Subject)
 	attached := map[string]int64{}
 	for _, a := range o.Attachments {
 		attached[a.Name] = a.Size
@@ -390,9 +374,7 @@ func (diff *differential) checkMessage(m message) {
 		}
 		w := contentChecker{want: p.Content}
 		n, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, p.Name, &w)
-		if err := w.done(n, err); err != nil {
-			diff.t.Fatalf("attachment %q of %q: %v", p.Name, want.Subject, err)
-		}
+		diff.must(w.done(n, err), "attachment %q of %q", p.Name, want.Subject)
 	}
 	if _, err := diff.got.Attachment(diff.ctx, m.in.got, m.got, "no such name",
 		io.Discard); !errors.Is(err, models.ErrNotFound) {
@@ -413,9 +395,7 @@ func (diff *differential) checkMessage(m message) {
 	if errors.Is(err, models.ErrNotOffered) {
 		return
 	}
-	if err := w.done(n, err); err != nil {
-		diff.t.Fatalf("raw %q: %v", want.Subject, err)
-	}
+	diff.must(w.done(n, err), "raw %q", want.Subject)
 	if g, ok := diff.got.(models.RangeReader); ok {
 		diff.checkRanges(g, m, want.Raw)
 	}
@@ -442,8 +422,6 @@ func (diff *differential) checkRanges(g models.RangeReader, m message, raw mail.
 		off, n := max(0, r[0]), r[1]
 		w := contentChecker{want: io.NewSectionReader(raw, min(off, size), min(n, max(0, size-off)))}
 		got, err := g.RawRange(diff.ctx, m.in.got, m.got, off, n, &w)
-		if err := w.done(got, err); err != nil {
-			diff.t.Fatalf("%d bytes from %d on of a message of %d: %v", n, off, size, err)
-		}
+		diff.must(w.done(got, err), "%d bytes from %d on of a message of %d", n, off, size)
 	}
 }

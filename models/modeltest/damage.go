@@ -35,8 +35,8 @@ type Damage struct {
 	Insert func(r Row, rows []Row)
 	Row    func(r Row, rows []Row) // with Add: to another row than the one that matches
 	Want   models.Audit
-	// Finds are the findings of a check against the schema alone, in the form of
-	// fixture.findings.
+	// Finds are the findings of a check against the schema alone: the table, the reference or count, the number of
+	// rows, and "left over" if they are not broken.
 	Finds []string
 }
 
@@ -67,20 +67,6 @@ func ToOther(owner, column string) func(Row, []Row) {
 			}
 		}
 	}
-}
-
-// scan reads a table without the model.
-func (f *fixture) scan(table *schemas.Table) (rows []Row) {
-	f.TB.Helper()
-	p := schemas.ScanOf(table)
-	for _, row := range f.read(p) {
-		r := Row{}
-		for i, c := range p.Columns {
-			r[c.Name] = row[i]
-		}
-		rows = append(rows, r)
-	}
-	return rows
 }
 
 // write runs a write on the row's key with values for the pattern's columns.
@@ -117,8 +103,24 @@ func (f *fixture) harm(d Damage) {
 	if table == nil {
 		f.Fatalf("schema %s has no table %s", f.Schema.Name, d.Table)
 	}
-	rows, damaged := f.scan(table), false
-	slices.SortFunc(rows, func(a, b Row) int { return compareKeys(table, a, b) })
+	scan, rows, damaged := schemas.ScanOf(table), []Row{}, false
+	for _, row := range f.read(scan) {
+		r := Row{}
+		for i, c := range scan.Columns {
+			r[c.Name] = row[i]
+		}
+		rows = append(rows, r)
+	}
+	slices.SortFunc(rows, func(a, b Row) (order int) { // by key, since each engine scans in its own order
+		for _, c := range table.Key() {
+			x, y := a[c.Name], b[c.Name]
+			if c.Type.Kind == schemas.TimeUUID {
+				order = cmp.Or(order, models.TimeOf(x.UUIDBytes()).Compare(models.TimeOf(y.UUIDBytes())))
+			}
+			order = cmp.Or(order, x.Compare(y))
+		}
+		return order
+	})
 	for _, r := range rows {
 		if d.Match != nil && !d.Match(r) {
 			continue
@@ -152,21 +154,6 @@ func (f *fixture) harm(d Damage) {
 	}
 }
 
-// compareKeys compares the keys of two rows, since each engine scans in its own order.
-func compareKeys(table *schemas.Table, a, b Row) int {
-	for _, c := range table.Key() {
-		x, y := a[c.Name], b[c.Name]
-		order := x.Compare(y)
-		if c.Type.Kind == schemas.TimeUUID {
-			order = cmp.Or(models.TimeOf(x.UUIDBytes()).Compare(models.TimeOf(y.UUIDBytes())), order)
-		}
-		if order != 0 {
-			return order
-		}
-	}
-	return 0
-}
-
 // testDamage damages a whole store and checks the audit.
 func testDamage(t *testing.T, s *suite, d Damage) {
 	f := s.start(t, Sized(1000, 0))
@@ -182,8 +169,18 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 	if d.Table != "" {
 		f.harm(d)
 	}
-	if got := f.findings(); !slices.Equal(got, d.Finds) {
-		t.Errorf("a check against the schema finds %q, want %q", got, d.Finds)
+	r, err := validate.Run(f.ctx, f.Store, f.Schema, validate.Config{Dir: f.TempDir(), Workers: 2})
+	f.Must(err)
+	var found []string
+	for _, x := range r.Findings {
+		text := fmt.Sprintf("%s %s: %d", x.Table, x.Name, x.Rows)
+		if x.Leftover {
+			text += " left over"
+		}
+		found = append(found, text)
+	}
+	if !slices.Equal(found, d.Finds) {
+		t.Errorf("a check against the schema finds %q, want %q", found, d.Finds)
 	}
 	got, err := diff.got.Audit(diff.ctx)
 	if err != nil {
@@ -209,21 +206,4 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 		}
 		diff.check()
 	}
-}
-
-// findings checks the store against its schema. A finding is the table, the reference
-// or count, the number of rows, and "left over" if they are not broken.
-func (f *fixture) findings() []string {
-	f.TB.Helper()
-	r, err := validate.Run(f.ctx, f.Store, f.Schema, validate.Config{Dir: f.TempDir(), Workers: 2})
-	f.Must(err)
-	var found []string
-	for _, x := range r.Findings {
-		text := fmt.Sprintf("%s %s: %d", x.Table, x.Name, x.Rows)
-		if x.Leftover {
-			text += " left over"
-		}
-		found = append(found, text)
-	}
-	return found
 }

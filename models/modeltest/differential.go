@@ -3,6 +3,7 @@ package modeltest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -60,12 +61,18 @@ func (diff *differential) agree(what string, got, want error) error {
 	return reason
 }
 
+// must fails the test if what failed.
+func (diff *differential) must(err error, what string, args ...any) {
+	diff.t.Helper()
+	if err != nil {
+		diff.t.Fatalf("%s: %v", fmt.Sprintf(what, args...), err)
+	}
+}
+
 func (diff *differential) user(address string, folders ...string) *account {
 	diff.t.Helper()
 	a, err := diff.createUser(address, folders...)
-	if err != nil {
-		diff.t.Fatalf("create user %s: %v", address, err)
-	}
+	diff.must(err, "create user %s", address)
 	return a
 }
 
@@ -326,38 +333,4 @@ func (diff *differential) expunge(f *folder, from, to uint64) {
 	if want := n - len(f.entries); got != want {
 		diff.t.Fatalf("expunge of UIDs %d to %d in %q removed %d, want %d", from, to, f.name, got, want)
 	}
-}
-
-func (diff *differential) subscribe(a *account, folder string, on bool) {
-	diff.t.Helper()
-	diff.agree("subscribe", diff.got.(models.Subscriber).Subscribe(diff.ctx, a.got, folder, on), nil)
-	a.subs = slices.DeleteFunc(a.subs, func(s string) bool { return s == folder })
-	if on {
-		a.subs = append(a.subs, folder)
-	}
-}
-
-func (diff *differential) seen(m message, who string) {
-	diff.t.Helper()
-	err := diff.got.(models.Seer).Seen(diff.ctx, m.in.got, m.got, who)
-	if diff.agree("seen", err, m.in.has([]message{m})) == nil {
-		m.seenBy = append(m.seenBy, who)
-	}
-}
-
-// join adds a folder of another account to a.
-func (diff *differential) join(a *account, f *folder) {
-	diff.t.Helper()
-	got, err := diff.got.(models.Poster).Join(diff.ctx, a.got, f.got)
-	diff.agree("join", err, nil)
-	a.folders = append(a.folders, &folder{f.box, f.name, got, a})
-}
-
-// leave leaves a folder that others keep, and again.
-func (diff *differential) leave(f *folder) {
-	diff.t.Helper()
-	for range 2 {
-		diff.agree("leave", diff.got.(models.Poster).Leave(diff.ctx, f.got), nil)
-	}
-	f.in.folders = slices.DeleteFunc(f.in.folders, func(x *folder) bool { return x == f })
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"mime/quotedprintable"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,24 +118,11 @@ func (w *rawWriter) part(f File) mail.Part {
 	}
 	w.line("")
 	at := w.buf.Len()
-	w.encode(f)
-	return mail.Part{
-		Name: f.Name, Type: f.Type, Encoding: f.Encoding,
-		Offset: int64(at), Length: int64(w.buf.Len() - at),
-		Content: mail.BytesContent(f.Content),
-	}
-}
-
-func (w *rawWriter) encode(f File) {
 	switch f.Encoding {
 	case mail.Base64:
 		const line = 57 // bytes that make the 76 characters RFC 2045 allows
-		enc := make([]byte, 0, 80)
-		for b := f.Content; len(b) > 0; {
-			n := min(line, len(b))
-			w.buf.Write(base64.StdEncoding.AppendEncode(enc[:0], b[:n]))
-			w.buf.WriteString(w.eol)
-			b = b[n:]
+		for piece := range slices.Chunk(f.Content, line) {
+			w.line(base64.StdEncoding.EncodeToString(piece))
 		}
 	case mail.QuotedPrintable:
 		var b bytes.Buffer
@@ -146,6 +134,11 @@ func (w *rawWriter) encode(f File) {
 		w.buf.WriteString(strings.ReplaceAll(b.String(), "\r\n", w.eol))
 	default:
 		w.buf.Write(f.Content)
+	}
+	return mail.Part{
+		Name: f.Name, Type: f.Type, Encoding: f.Encoding,
+		Offset: int64(at), Length: int64(w.buf.Len() - at),
+		Content: mail.BytesContent(f.Content),
 	}
 }
 
@@ -244,12 +237,6 @@ func oddNames() []string {
 	return []string{
 		"a/b\\c", "../../etc/passwd", `quo"te'd`, "Entwürfe/2024 📬", "a:1", " ", "%", "null", strings.Repeat("länge ", 150),
 	}
-}
-
-func equalContent(got []byte, want mail.Content) error {
-	w := contentChecker{want: want}
-	n, err := w.Write(got)
-	return w.done(int64(n), err)
 }
 
 // contentChecker is a writer that compares the bytes written with the content wanted. It holds

@@ -64,57 +64,35 @@ func on[I any](name string, run func(*call, I) error) operation {
 // handles of messages that are gone; killed after each write, and two at a time.
 var operations = []operation{
 	on("create user", func(c *call, mb models.Mailbox) error {
-		_, err := mb.CreateUser(c.ctx, c.who, []string{"INBOX", "Work"})
-		return err
+		return errOf(mb.CreateUser(c.ctx, c.who, []string{"INBOX", "Work"}))
 	}),
 	on("create folder", func(c *call, mb models.Mailbox) error {
-		_, err := mb.CreateFolder(c.ctx, c.a, "Archive")
-		return err
+		return errOf(mb.CreateFolder(c.ctx, c.a, "Archive"))
 	}),
-	on("login", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Login(c.ctx, c.a.Address)
-		return err
-	}),
+	on("login", func(c *call, mb models.Mailbox) error { return errOf(mb.Login(c.ctx, c.a.Address)) }),
 	on("folders", func(c *call, mb models.Mailbox) error {
 		return mb.Folders(c.ctx, c.a, func(models.FolderInfo) error { return c.yield() })
 	}),
 	on("deliver", func(c *call, mb models.Mailbox) error { return mb.Deliver(c.ctx, c.m, c.folders, c.made) }),
 	on("list", func(c *call, mb models.Mailbox) error { return mb.List(c.ctx, c.in, c.after, 25, c.entry) }),
 	on("open", func(c *call, mb models.Mailbox) error { return mb.Open(c.ctx, c.in, c.hs[0], &c.opened) }),
-	on("raw", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Raw(c.ctx, c.in, c.hs[0], c.w)
-		return err
-	}),
+	on("raw", func(c *call, mb models.Mailbox) error { return errOf(mb.Raw(c.ctx, c.in, c.hs[0], c.w)) }),
 	on("attachment", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Attachment(c.ctx, c.in, c.hs[0], c.file, c.w)
-		return err
+		return errOf(mb.Attachment(c.ctx, c.in, c.hs[0], c.file, c.w))
 	}),
 	on("flag", func(c *call, mb models.Mailbox) error { return mb.Flag(c.ctx, c.in, c.hs[0], c.flag, c.on) }),
 	on("move", func(c *call, mb models.Mailbox) error { return mb.Move(c.ctx, c.in, c.to, c.hs, c.made) }),
 	on("delete", func(c *call, mb models.Mailbox) error { return mb.Delete(c.ctx, c.in, c.hs) }),
-	on("stats", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Stats(c.ctx, c.in)
-		return err
-	}),
-	on("audit", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Audit(c.ctx)
-		return err
-	}),
+	on("stats", func(c *call, mb models.Mailbox) error { return errOf(mb.Stats(c.ctx, c.in)) }),
+	on("audit", func(c *call, mb models.Mailbox) error { return errOf(mb.Audit(c.ctx)) }),
 	on("range", func(c *call, r models.RangeReader) error {
-		_, err := r.RawRange(c.ctx, c.in, c.hs[0], c.off, c.n, c.w)
-		return err
+		return errOf(r.RawRange(c.ctx, c.in, c.hs[0], c.off, c.n, c.w))
 	}),
-	on("label", func(c *call, l models.Labeler) error {
-		_, err := l.Label(c.ctx, c.in, c.hs[0], c.to, c.on)
-		return err
-	}),
+	on("label", func(c *call, l models.Labeler) error { return errOf(l.Label(c.ctx, c.in, c.hs[0], c.to, c.on)) }),
 	on("all mail", func(c *call, l models.AllMailer) error {
 		return c.mb.List(c.ctx, l.AllMail(c.a), models.Handle{}, 25, c.entry)
 	}),
-	on("totals", func(c *call, l models.AllMailer) error {
-		_, err := c.mb.Stats(c.ctx, l.AllMail(c.a))
-		return err
-	}),
+	on("totals", func(c *call, l models.AllMailer) error { return errOf(c.mb.Stats(c.ctx, l.AllMail(c.a))) }),
 	on("restore", func(c *call, p models.Purger) error { return p.Restore(c.ctx, c.a, c.hs[0]) }),
 	on("purge", func(c *call, p models.Purger) error { return some(p.Purge(c.ctx, c.a, c.until)) }),
 	on("recount", func(c *call, r models.Recounter) error { return r.Recount(c.ctx, c.a) }),
@@ -155,6 +133,9 @@ var operations = []operation{
 	}),
 	on("leave", func(c *call, p models.Poster) error { return p.Leave(c.ctx, c.in) }),
 }
+
+// errOf is the error of a call, without its result.
+func errOf[T any](_ T, err error) error { return err }
 
 // some returns ErrNotFound for an operation that has removed nothing.
 func some(n int, err error) error {
@@ -244,23 +225,6 @@ const (
 	brokenMeanwhile
 	canceledMeanwhile
 )
-
-// failingCalls ends the last of few sequences with all calls that fail, which their random steps may lack.
-func (m *machine) failingCalls() {
-	m.randomDeliver()
-	m.onMails(1, m.stopEarly)()
-	m.onMails(1, m.cancel)()
-	for how := canceledBefore; how <= canceledMeanwhile; how++ {
-		m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
-	}
-}
-
-// sometimesFail is every third time a delivery that fails: an audit before and after it reads all mail.
-func (m *machine) sometimesFail(f *folder, _ []message) {
-	if m.int("fails", 0, 2) == 0 {
-		m.failDelivery(f, m.int("how", canceledBefore, canceledMeanwhile))
-	}
-}
 
 // failDelivery delivers a message that cannot be read to its end, or whose delivery is canceled before or meanwhile. No
 // folder shows it, unless the delivery was acknowledged nevertheless.

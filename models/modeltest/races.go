@@ -73,12 +73,6 @@ var contenders = [2][]contender{
 	},
 }
 
-func (op contender) run(r *race, c *client) error {
-	x := r.callOn(c.mb, c.a, r.hs[0])
-	x.to = c.a.Folder(op.to)
-	return the(op.operation).run(x)
-}
-
 // client is one of two processes that use a store. It waits before each call to the engine.
 type client struct {
 	mb    models.Mailbox
@@ -132,7 +126,9 @@ func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 	for i, c := range r.clients {
 		c.races = true
 		go func() {
-			o.errs[i] = ops[i].run(r, c)
+			x := r.callOn(c.mb, c.a, r.hs[0])
+			x.to = c.a.Folder(ops[i].to)
+			o.errs[i] = the(ops[i].operation).run(x)
 			c.at <- false
 		}()
 		waits[i] = <-c.at

@@ -94,7 +94,12 @@ func testRandom(t *testing.T, s *suite) {
 		m.user(m.at(m.name+"1"), "INBOX", "Entwürfe/2024 📬")
 		rt.Repeat(m.actions())
 		if s.sequences == fewSequences && sequence == fewSequences {
-			m.failingCalls()
+			m.randomDeliver() // all calls that fail, which the random steps may lack
+			m.onMails(1, m.stopEarly)()
+			m.onMails(1, m.cancel)()
+			for how := canceledBefore; how <= canceledMeanwhile; how++ {
+				m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
+			}
 		}
 		m.check()
 	})
@@ -136,8 +141,12 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"process": m.randomProcess,
 		"stop":    m.onMails(1, m.stopEarly),
 		"cancel":  m.onMails(1, m.cancel),
-		"fail":    m.onMails(1, m.sometimesFail),
-		"":        m.observe,
+		"fail": m.onMails(1, func(f *folder, _ []message) {
+			if m.int("fails", 0, 2) == 0 { // an audit before and after it reads all mail
+				m.failDelivery(f, m.int("how", canceledBefore, canceledMeanwhile))
+			}
+		}),
+		"": m.observe,
 	}
 	if has[models.Labeler](m.got) {
 		as["label"] = m.onMails(1, m.randomLabel)
@@ -150,15 +159,25 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 	if has[models.Subscriber](m.got) {
 		as["subscribe"] = func() {
-			m.subscribe(m.drawAccount(), pick(m, "folder", []string{"INBOX", "no folder", "1"}), m.bool("on"))
+			a, folder, on := m.drawAccount(), pick(m, "folder", []string{"INBOX", "no folder", "1"}), m.bool("on")
+			m.agree("subscribe", m.got.(models.Subscriber).Subscribe(m.ctx, a.got, folder, on), nil)
+			a.subs = slices.DeleteFunc(a.subs, func(s string) bool { return s == folder })
+			if on {
+				a.subs = append(a.subs, folder)
+			}
 		}
 	}
 	if has[models.Seer](m.got) {
 		as["seen"] = m.onMails(1, func(_ *folder, ms []message) {
+			x := ms[0]
 			for range m.int("viewers", 1, 4) {
-				m.seen(ms[0], pick(m, "who", []string{"zoe@example.org", "bob@example.org", "yan@example.org"}))
+				who := pick(m, "who", []string{"zoe@example.org", "bob@example.org", "yan@example.org"})
+				err := m.got.(models.Seer).Seen(m.ctx, x.in.got, x.got, who)
+				if m.agree("seen", err, x.in.has(ms)) == nil {
+					x.seenBy = append(x.seenBy, who)
+				}
 			}
-			m.checkMessage(ms[0])
+			m.checkMessage(x)
 		})
 	}
 	if has[models.Poster](m.got) {
@@ -462,8 +481,13 @@ func (m *machine) randomJoin() {
 	case len(in) == 0:
 		m.createFolder(a, plans)
 	case at < 0:
-		m.join(a, in[0])
+		got, err := m.got.(models.Poster).Join(m.ctx, a.got, in[0].got)
+		m.agree("join", err, nil)
+		a.folders = append(a.folders, &folder{in[0].box, plans, got, a})
 	case len(in) > 1:
-		m.leave(in[at])
+		for range 2 { // and again
+			m.agree("leave", m.got.(models.Poster).Leave(m.ctx, in[at].got), nil)
+		}
+		a.folders = slices.DeleteFunc(a.folders, (*folder).shared)
 	}
 }

@@ -261,12 +261,6 @@ var start = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 // time however often they read it.
 type clock struct{ nanos atomic.Int64 }
 
-func newClock() *clock {
-	c := &clock{}
-	c.nanos.Store(start.UnixNano())
-	return c
-}
-
 func (c *clock) now() time.Time { return time.Unix(0, c.nanos.Load()).UTC() }
 
 func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }

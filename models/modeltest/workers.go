@@ -54,7 +54,18 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 	var err error
 	c.a, err = c.boxes[0].CreateUser(c.ctx, c.at("ann"), []string{"INBOX", "Work"})
 	c.Must(err)
-	c.deliver()
+	var moment atomic.Int64
+	parallel(func(w int) {
+		x := newCall(c.ctx, c.boxes[w], c.a)
+		for n := range deliveriesEach {
+			x.m = sample(w*deliveriesEach + n).Message()
+			d := delivery{begin: moment.Add(1)}
+			if c.done("deliver", the("deliver").run(x)) {
+				d.end, d.handle = moment.Add(1), x.made[0]
+				c.byWorker[w] = append(c.byWorker[w], d)
+			}
+		}
+	})
 	c.checkDelivered(slices.Concat(c.byWorker[:]...))
 
 	changes := [...]string{"move", "delete", "flag"}
@@ -94,21 +105,6 @@ func (c *oneFolder) done(what string, err error) bool {
 		c.Errorf("%s: %v", what, err)
 	}
 	return err == nil
-}
-
-func (c *oneFolder) deliver() {
-	var moment atomic.Int64
-	parallel(func(w int) {
-		x := newCall(c.ctx, c.boxes[w], c.a)
-		for n := range deliveriesEach {
-			x.m = sample(w*deliveriesEach + n).Message()
-			d := delivery{begin: moment.Add(1)}
-			if c.done("deliver", the("deliver").run(x)) {
-				d.end, d.handle = moment.Add(1), x.made[0]
-				c.byWorker[w] = append(c.byWorker[w], d)
-			}
-		}
-	})
 }
 
 // checkDelivered checks that each acknowledged message is listed, and that its UID is

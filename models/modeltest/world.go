@@ -41,7 +41,8 @@ func newWorld(t testing.TB, m models.Model, open opener) *World {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), ruleTimeout)
 	t.Cleanup(cancel)
-	w := &World{TB: t, ctx: ctx, model: m, clock: newClock()}
+	w := &World{TB: t, ctx: ctx, model: m, clock: &clock{}}
+	w.clock.nanos.Store(start.UnixNano())
 	var err error
 	w.Schema, err = m.Schema()
 	w.Must(err)
