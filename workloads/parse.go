@@ -251,7 +251,10 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 // population reads who has how much mail, or how many rows a schema has.
 func (d *decoder) population(n *yaml.Node) {
 	if len(d.w.Patterns) > 0 {
-		d.rows(n)
+		var p tableRows
+		d.section(n, "population", &p, keysOf(p))
+		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
+		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 		return
 	}
 	p := &d.w.Population
@@ -270,14 +273,6 @@ func (d *decoder) population(n *yaml.Node) {
 // tableRows is the population of a workload for the access patterns of a schema.
 type tableRows struct {
 	Rows int64 `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" doc:"rows of the largest table"`
-}
-
-// rows reads how many rows the largest table of a schema has.
-func (d *decoder) rows(n *yaml.Node) {
-	var p tableRows
-	d.section(n, "population", &p, keysOf(p))
-	d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
-	d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 }
 
 // patterns reads the access patterns that are the operations of the workload.

@@ -290,7 +290,23 @@ type bound struct {
 func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
 	schema := func() (*schemas.Schema, error) {
 		for _, t := range k.tables(w, rows) {
-			t.Rows = t.expected()
+			of := t.partitions
+			if t.period > 0 {
+				of *= max(1, uint64(t.at(t.count).Sub(epoch)/t.period))
+			}
+			r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: int(of), Busiest: 1}}
+			for _, c := range t.columns {
+				if c.Role == schemas.Static || !schemas.Sized(c.Column) {
+					continue
+				}
+				n := c.Size.Mean()
+				size := schemas.ColumnSize{Column: c.Column, Bytes: schemas.Sum{{Times: n}}}
+				if c.Type.Collection() {
+					size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * defaultSize / 2}}
+				}
+				r.Sizes = append(r.Sizes, size)
+			}
+			t.Rows = []*schemas.Rows{r}
 		}
 		return k.Schema, nil
 	}

@@ -271,9 +271,8 @@ func (p *probe) verdict(r *results.Run, engine string) (verdict, measured string
 	if p.shows.after != "" {
 		more = proveFactor
 	}
-	number := func(n float64) string { return fmt.Sprintf("%.3g", n) }
 	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
-		"{times}", number(times), "{more}", number(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
+		"{times}", words.Amount(times), "{more}", words.Amount(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
 		"{first}", words.Duration(took(&ops[0])), "{last}", words.Duration(took(&ops[n])),
 	).Replace(p.shows.says)
 	if times >= p.shows.least*more && (p.shows != byWaste || is >= wasteful) {

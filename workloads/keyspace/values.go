@@ -249,27 +249,6 @@ func (c *column) to(target *column, whole bool) {
 	}
 }
 
-// expected are the rows of a table as a forecast needs them.
-func (t *table) expected() []*schemas.Rows {
-	of := t.partitions
-	if t.period > 0 {
-		of *= max(1, uint64(t.at(t.count).Sub(epoch)/t.period))
-	}
-	r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: int(of), Busiest: 1}}
-	for _, c := range t.columns {
-		if c.Role == schemas.Static || !schemas.Sized(c.Column) {
-			continue
-		}
-		n := c.Size.Mean()
-		size := schemas.ColumnSize{Column: c.Column, Bytes: schemas.Sum{{Times: n}}}
-		if c.Type.Collection() {
-			size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * defaultSize / 2}}
-		}
-		r.Sizes = append(r.Sizes, size)
-	}
-	return []*schemas.Rows{r}
-}
-
 // deepPages is of how many pages one begins in the middle of its partition. The others are first pages.
 const deepPages = 5
 
