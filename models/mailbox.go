@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -61,6 +64,30 @@ type Options struct {
 	Values map[string]int
 	// Blobs is the folder of what a model keeps outside of the engine; "" if there is none.
 	Blobs string
+}
+
+// PatternsOf returns the names of the patterns that a struct of statements has: Page is page, AllUsers is all_users.
+func PatternsOf(statements any) (names []string) {
+	of := reflect.TypeOf(statements).Elem()
+	for i := range of.NumField() {
+		names = append(names, strings.ToLower(camelCase.ReplaceAllString(of.Field(i).Name, "${1}_$2")))
+	}
+	return names
+}
+
+var camelCase = regexp.MustCompile(`([a-z])([A-Z])`)
+
+// Fill sets each field of a struct of statements to that of the pattern of its name: see PatternsOf. The error is that
+// of the first pattern without a statement.
+func Fill(p *drivers.Prepared, statements any) error {
+	for i, name := range PatternsOf(statements) {
+		st, err := p.Get(name)
+		if err != nil {
+			return err
+		}
+		reflect.ValueOf(statements).Elem().Field(i).Set(reflect.ValueOf(st))
+	}
+	return nil
 }
 
 // Parameters sets each number to the value of the parameter with its key as name. The error is

@@ -15,9 +15,9 @@ import (
 // bytes for each conversation, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{conversations: map[[16]byte]bool{}}
-	err := m.S.Read(ctx, m.allConversations, nil, a.conversation)
+	err := m.S.Read(ctx, m.do.AllConversations, nil, a.conversation)
 	if err == nil {
-		err = m.S.Read(ctx, m.allMessages, nil, a.message)
+		err = m.S.Read(ctx, m.do.AllMessages, nil, a.message)
 	}
 	if err != nil {
 		return models.Audit{}, fmt.Errorf("conversation: verification: %w", err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -77,7 +76,7 @@ func TestPatterns(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The model uses one more, which an engine may not support.
-	modeltest.Patterns(t, s, append(slices.Collect(maps.Keys((&statements{}).byName())), "by_sender_in"))
+	modeltest.Patterns(t, s, append(models.PatternsOf(&statements{}), "by_sender_in"))
 }
 
 // TestSlice is the source design's: its conversation, and its query.

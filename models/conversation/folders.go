@@ -45,12 +45,12 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 			m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), ref(f), drivers.Boolean(false))
 		}
 	}
-	err = m.Unused(ctx, m.anyConversation, drivers.Text(a.Address))
+	err = m.Unused(ctx, m.do.AnyConversation, drivers.Text(a.Address))
 	if err == nil && len(folders) > 0 {
 		err = m.takePart(ctx, a.Folders[0], true)
 	}
 	if err == nil && len(folders) > 1 {
-		err = models.Partly(m.S.Batch(ctx, m.takeParts, m.Calls.List))
+		err = models.Partly(m.S.Batch(ctx, m.do.TakeParts, m.Calls.List))
 	}
 	for i := 0; i < len(folders) && err == nil; i++ {
 		err = m.setTitle(ctx, a.Folders[i])
@@ -60,12 +60,12 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 
 // takePart makes a conversation one of the user's, unless that name is taken.
 func (m *mailbox) takePart(ctx context.Context, f *models.Folder, inbox bool) error {
-	return m.Claim(ctx, m.claim, drivers.Text(f.Account.Address), drivers.Text(f.Name), ref(f), drivers.Boolean(inbox))
+	return m.Claim(ctx, m.do.Claim, drivers.Text(f.Account.Address), drivers.Text(f.Name), ref(f), drivers.Boolean(inbox))
 }
 
 // setTitle sets the title of the conversation of a folder.
 func (m *mailbox) setTitle(ctx context.Context, f *models.Folder) error {
-	_, err := m.S.Write(ctx, m.putTitle, m.With(ref(f), drivers.Text(f.Name)))
+	_, err := m.S.Write(ctx, m.do.PutTitle, m.With(ref(f), drivers.Text(f.Name)))
 	return models.Partly(err)
 }
 
@@ -84,7 +84,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 // name.
 func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder) (*models.Folder, error) {
 	name := ""
-	err := m.S.Read(ctx, m.title, m.With(ref(f)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.do.Title, m.With(ref(f)), func(row []drivers.Value) error {
 		name = row[0].Str()
 		return nil
 	})
@@ -104,7 +104,7 @@ func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder)
 // Leave implements models.Poster.
 func (m *mailbox) Leave(ctx context.Context, f *models.Folder) (err error) {
 	defer m.FailedIn(&err, f, "leave")
-	_, err = m.S.Write(ctx, m.leave, m.With(drivers.Text(f.Account.Address), drivers.Text(f.Name)))
+	_, err = m.S.Write(ctx, m.do.Leave, m.With(drivers.Text(f.Account.Address), drivers.Text(f.Name)))
 	return err
 }
 
@@ -115,7 +115,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 	if address == "" { // some engines refuse an empty key
 		return nil, models.ErrNotFound
 	}
-	err = m.S.Read(ctx, m.conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.do.Conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {
 			at = 0
@@ -132,7 +132,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 // Folders implements models.Mailbox. The source design keeps no numbers.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
 	defer m.Failed(&err, a, "folders")
-	return m.S.Read(ctx, m.conversations, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
+	return m.S.Read(ctx, m.do.Conversations, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		return yield(models.FolderInfo{Name: row[0].Str()})
 	})
 }
@@ -142,7 +142,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	defer m.FailedIn(&err, f, "stats")
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread}
 	m.me = f.Account.Address
-	err = m.Read(ctx, m.numbers, m.With(ref(f)), func(m *mailbox, row []drivers.Value) error {
+	err = m.Read(ctx, m.do.Numbers, m.With(ref(f)), func(m *mailbox, row []drivers.Value) error {
 		m.stats.Messages++
 		if !m.isSeen(row[0]) {
 			m.stats.Unread++

@@ -40,48 +40,34 @@ func Model() models.Model {
 	}
 }
 
-// statements holds the prepared statement of each pattern that the model runs.
+// statements are those of the patterns that the model runs: see models.Fill.
 type statements struct {
-	claim, takeParts, conversations, anyConversation drivers.Statement
-	leave                                            drivers.Statement
-	putTitle, title                                  drivers.Statement
-	posts, reposts, newest, between                  drivers.Statement
-	message, attachment, exists                      drivers.Statement
-	existing, wholeMessages                          drivers.Statement
-	deleteMessages                                   drivers.Statement
-	seen, unseen, seenBy, numbers                    drivers.Statement
-	bySenderIn, bySender                             drivers.Statement
-	allConversations, allMessages                    drivers.Statement
+	Claim, TakeParts, Conversations, AnyConversation drivers.Statement
+	Leave                                            drivers.Statement
+	PutTitle, Title                                  drivers.Statement
+	Posts, Reposts, Newest, Between                  drivers.Statement
+	Message, Attachment, Exists                      drivers.Statement
+	Existing, WholeMessages                          drivers.Statement
+	DeleteMessages                                   drivers.Statement
+	Seen, Unseen, SeenBy, Numbers                    drivers.Statement
+	BySender                                         drivers.Statement
+	AllConversations, AllMessages                    drivers.Statement
 }
 
 // only is the part of the schema's batches: they have one each.
 const only = 0
 
-func (s *statements) byName() map[string]*drivers.Statement {
-	return map[string]*drivers.Statement{
-		"claim": &s.claim, "take_parts": &s.takeParts, "conversations": &s.conversations,
-		"any_conversation": &s.anyConversation, "leave": &s.leave,
-		"put_title": &s.putTitle, "title": &s.title,
-		"posts": &s.posts, "reposts": &s.reposts, "newest": &s.newest, "between": &s.between,
-		"message": &s.message, "attachment": &s.attachment, "exists": &s.exists,
-		"existing": &s.existing, "whole_messages": &s.wholeMessages,
-		"delete_messages": &s.deleteMessages,
-		"seen":            &s.seen, "unseen": &s.unseen, "seen_by": &s.seenBy, "numbers": &s.numbers,
-		"by_sender":         &s.bySender,
-		"all_conversations": &s.allConversations, "all_messages": &s.allMessages,
-	}
-}
-
 type bound struct {
-	statements
-	now func() time.Time
-	ids *models.TimeUUIDs
-	row models.RowLimit
+	do         statements
+	bySenderIn drivers.Statement // nil: the engine cannot run it
+	now        func() time.Time
+	ids        *models.TimeUUIDs
+	row        models.RowLimit
 }
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities())}
-	if err := p.Fill(b.byName()); err != nil {
+	if err := models.Fill(p, &b.do); err != nil {
 		return nil, fmt.Errorf("bind conversation: %w", err)
 	}
 	var err error
@@ -221,7 +207,7 @@ func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte
 	handles []models.Handle,
 ) error {
 	arrived := models.Arrival(msg, m.now)
-	return m.Spread(ctx, m.posts, len(to), m.size, func(i int) {
+	return m.Spread(ctx, m.do.Posts, len(to), m.size, func(i int) {
 		id := m.ids.Next(arrived)
 		handles[i] = handleOf(id)
 		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),

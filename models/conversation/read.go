@@ -48,7 +48,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	if !after.IsZero() {
 		from = idOf(after)
 	}
-	return m.list(ctx, m.newest, f, m.With(ref(f), from, drivers.Bigint(int64(limit))), yield)
+	return m.list(ctx, m.do.Newest, f, m.With(ref(f), from, drivers.Bigint(int64(limit))), yield)
 }
 
 // Slice implements models.Slicer.
@@ -58,7 +58,7 @@ func (m *mailbox) Slice(ctx context.Context, f *models.Folder, from, to time.Tim
 	defer m.FailedIn(&err, f, "slice")
 	args := m.With(ref(f), drivers.TimeUUID(models.MinTimeUUID(from)), drivers.TimeUUID(models.MaxTimeUUID(to)),
 		drivers.Bigint(int64(limit)))
-	return m.list(ctx, m.between, f, args, yield)
+	return m.list(ctx, m.do.Between, f, args, yield)
 }
 
 // BySender implements models.SenderSearcher.
@@ -70,7 +70,7 @@ func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string,
 		defer m.FailedIn(&err, f, "search by sender")
 		return m.list(ctx, m.bySenderIn, f, m.With(ref(f), by, most), yield)
 	}
-	if err := m.list(ctx, m.bySender, nil, m.With(by, most), yield); err != nil {
+	if err := m.list(ctx, m.do.BySender, nil, m.With(by, most), yield); err != nil {
 		return fmt.Errorf("conversation: messages of sender %s: %w", sender, err)
 	}
 	return nil
@@ -91,7 +91,7 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folde
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
 	m.open = o
-	err = m.get(ctx, m.message, f, h, func(m *mailbox, row []drivers.Value) (err error) {
+	err = m.get(ctx, m.do.Message, f, h, func(m *mailbox, row []drivers.Value) (err error) {
 		o := m.open
 		o.From = append(o.From[:0], row[1].Raw()...)
 		o.Seen = m.isSeen(row[2])
@@ -121,7 +121,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 		return 0, models.ErrNotFound
 	}
 	args := m.With(ref(f), idOf(h), drivers.Text(name))
-	err = m.ReadOne(ctx, m.attachment, args, func(_ *mailbox, row []drivers.Value) (err error) {
+	err = m.ReadOne(ctx, m.do.Attachment, args, func(_ *mailbox, row []drivers.Value) (err error) {
 		if row[0].IsNull() {
 			return models.ErrNotFound
 		}
@@ -138,14 +138,14 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	err = m.get(ctx, m.seenBy, f, h, func(m *mailbox, row []drivers.Value) error {
+	err = m.get(ctx, m.do.SeenBy, f, h, func(m *mailbox, row []drivers.Value) error {
 		m.read = m.isSeen(row[0])
 		return nil
 	})
 	if err == nil && m.read != on {
-		st := m.unseen
+		st := m.do.Unseen
 		if on {
-			st = m.seen
+			st = m.do.Seen
 		}
 		err = m.writeSeen(ctx, st, f, h, f.Account.Address)
 	}
@@ -156,9 +156,9 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 // message exists: an append to a deleted message would bring back an empty row.
 func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) (err error) {
 	defer m.FailedIn(&err, f, "seen")
-	err = m.get(ctx, m.exists, f, h, nil)
+	err = m.get(ctx, m.do.Exists, f, h, nil)
 	if err == nil {
-		err = m.writeSeen(ctx, m.seen, f, h, who)
+		err = m.writeSeen(ctx, m.do.Seen, f, h, who)
 	}
 	return err
 }
@@ -176,7 +176,7 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	yield func(who string) error,
 ) (err error) {
 	defer m.FailedIn(&err, f, "seen by")
-	return m.get(ctx, m.seenBy, f, h, func(_ *mailbox, row []drivers.Value) error {
+	return m.get(ctx, m.do.SeenBy, f, h, func(_ *mailbox, row []drivers.Value) error {
 		for _, who := range row[0].Elems() {
 			if err := yield(who.Str()); err != nil {
 				return err
@@ -207,7 +207,7 @@ func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.F
 // Delete implements models.Mailbox.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
 	defer m.FailedIn(&err, f, "delete")
-	err = m.several(ctx, m.existing, f, hs, nil)
+	err = m.several(ctx, m.do.Existing, f, hs, nil)
 	if err == nil && len(hs) > 0 {
 		err = m.deleteAll(ctx, f, hs)
 	}
@@ -221,7 +221,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	defer m.forget()
 	if from.Ref == to.Ref {
 		copy(handles, hs)
-		return m.several(ctx, m.existing, from, hs, nil)
+		return m.several(ctx, m.do.Existing, from, hs, nil)
 	}
 	for moved := 0; moved < len(hs); {
 		err := m.readWhole(ctx, from, hs[moved:])
@@ -253,7 +253,7 @@ func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.H
 	m.Arena.Reset()
 	clear(m.whole)
 	m.whole, m.held = m.whole[:0], 0
-	return m.several(ctx, m.wholeMessages, f, hs, func(m *mailbox, at int, row []drivers.Value) error {
+	return m.several(ctx, m.do.WholeMessages, f, hs, func(m *mailbox, at int, row []drivers.Value) error {
 		for i := range row {
 			m.held += row[i].Size()
 		}
@@ -292,7 +292,7 @@ func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, hs []mode
 // postAgain posts the messages that were collected, up to message n of m.whole.
 func (m *mailbox) postAgain(ctx context.Context, n int) error {
 	posted := n - len(m.Calls.List)
-	err := m.S.Batch(ctx, m.reposts, m.Calls.List)
+	err := m.S.Batch(ctx, m.do.Reposts, m.Calls.List)
 	if m.Calls.Reset(); posted > 0 {
 		err = models.Partly(err)
 	}
@@ -305,5 +305,5 @@ func (m *mailbox) deleteAll(ctx context.Context, f *models.Folder, hs []models.H
 	for _, h := range hs {
 		m.Calls.Add(only, ref(f), idOf(h))
 	}
-	return m.S.Batch(ctx, m.deleteMessages, m.Calls.List)
+	return m.S.Batch(ctx, m.do.DeleteMessages, m.Calls.List)
 }

@@ -27,13 +27,13 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 			err = m.S.Read(ctx, stmt, nil, row)
 		}
 	}
-	read(m.allFolders, a.folder)
-	read(m.allShown, a.shows)
+	read(m.do.AllFolders, a.folder)
+	read(m.do.AllShown, a.shows)
 	a.sort()
-	read(m.allUnread, a.unread)
-	read(m.allSizes, a.size)
-	read(m.allChunks, a.chunk)
-	read(m.allEmails, a.email)
+	read(m.do.AllUnread, a.unread)
+	read(m.do.AllSizes, a.size)
+	read(m.do.AllChunks, a.chunk)
+	read(m.do.AllEmails, a.email)
 	if err != nil {
 		return models.Audit{}, fmt.Errorf("datastax: verification: %w", err)
 	}

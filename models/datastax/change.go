@@ -22,7 +22,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	}
 	args := m.With(drivers.Text(r.username), drivers.Text(r.name(overflow)), drivers.TimeUUID(idOf(h)),
 		drivers.Boolean(on))
-	if _, err := m.S.Write(ctx, m.setRead, args); err != nil {
+	if _, err := m.S.Write(ctx, m.do.SetRead, args); err != nil {
 		return err
 	}
 	unread := int64(1)
@@ -48,7 +48,7 @@ func (m *mailbox) commit(ctx context.Context) error {
 	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	if err := m.S.Batch(ctx, m.index, m.Calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.do.Index, m.Calls.List); err != nil {
 		return err
 	}
 	return m.addCounts(ctx)

@@ -2,8 +2,6 @@ package datastax
 
 import (
 	"errors"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,7 +106,7 @@ func TestPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
+	modeltest.Patterns(t, s, models.PatternsOf(&statements{}))
 }
 
 // TestStoredOnce delivers to three users and shows the email under a fourth

@@ -57,7 +57,7 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 	if err != nil {
 		return fmt.Errorf("read body: %w", err)
 	}
-	_, err = m.S.Write(ctx, m.putEmail, m.With(drivers.TimeUUID(id), drivers.SetOf(m.elems),
+	_, err = m.S.Write(ctx, m.do.PutEmail, m.With(drivers.TimeUUID(id), drivers.SetOf(m.elems),
 		drivers.Text(msg.From.Address),
 		drivers.Text(msg.Subject), drivers.TextBytes(text), drivers.MapOf(m.files)))
 	return err
@@ -112,7 +112,7 @@ func (m *mailbox) flushChunks(ctx context.Context) error {
 	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	err := m.S.Batch(ctx, m.putChunks, m.Calls.List)
+	err := m.S.Batch(ctx, m.do.PutChunks, m.Calls.List)
 	m.Calls.Reset()
 	return err
 }

@@ -107,7 +107,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		}
 		a.Folders = append(a.Folders, newFolder(a, name, m.share(0), m.now()))
 	}
-	err = m.Unused(ctx, m.anyFolder, drivers.Text(a.Address))
+	err = m.Unused(ctx, m.do.AnyFolder, drivers.Text(a.Address))
 	if err == nil {
 		err = m.claim(ctx, a, folders[0], true)
 	}
@@ -119,7 +119,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]),
 			drivers.Boolean(false))
 	}
-	return a, models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
+	return a, models.Partly(m.S.Batch(ctx, m.do.PutFolders, m.Calls.List))
 }
 
 // claim creates a folder unless the name is taken.
@@ -128,7 +128,7 @@ func (m *mailbox) claim(ctx context.Context, a *models.Account, name string, inb
 	if !inbox {
 		color = colors[len(a.Folders)%len(colors)]
 	}
-	return m.Claim(ctx, m.claimFolder, drivers.Text(a.Address), drivers.Text(name), drivers.Text(color),
+	return m.Claim(ctx, m.do.ClaimFolder, drivers.Text(a.Address), drivers.Text(name), drivers.Text(color),
 		drivers.Boolean(inbox))
 }
 
@@ -152,7 +152,7 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 	if address == "" { // some engines refuse an empty key
 		return nil, models.ErrNotFound
 	}
-	err = m.S.Read(ctx, m.folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.do.Folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		at := len(a.Folders)
 		if row[2].Bool() {
 			at = 0
@@ -173,12 +173,12 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 	var labels []string
 	var unread []int64
 	user := m.With(drivers.Text(a.Address))
-	err = m.S.Read(ctx, m.unread, user, func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.do.Unread, user, func(row []drivers.Value) error {
 		labels, unread = append(labels, base(row[0].Str())), append(unread, row[1].Int64())
 		return nil
 	})
 	if err == nil {
-		err = m.S.Read(ctx, m.folders, user, func(row []drivers.Value) error {
+		err = m.S.Read(ctx, m.do.Folders, user, func(row []drivers.Value) error {
 			info := models.FolderInfo{Name: row[0].Str(), Known: models.KnowUnread}
 			for i := range labels {
 				if labels[i] == info.Name {
@@ -203,7 +203,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	r := ref(f)
 	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
 	sizes := m.With(drivers.Text(r.username), drivers.Text(r.label))
-	err = m.Read(ctx, m.sizes, sizes, func(m *mailbox, row []drivers.Value) error {
+	err = m.Read(ctx, m.do.Sizes, sizes, func(m *mailbox, row []drivers.Value) error {
 		m.stats.last = max(m.stats.last, int32(row[0].Int64()))
 		m.stats.Messages += row[1].Int64()
 		return nil
@@ -214,7 +214,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 			m.elems = append(m.elems, drivers.Text(r.name(n)))
 		}
 		labels := m.With(drivers.Text(r.username), drivers.ListOf(m.elems))
-		err = m.Read(ctx, m.unreadOf, labels, func(m *mailbox, row []drivers.Value) error {
+		err = m.Read(ctx, m.do.UnreadOf, labels, func(m *mailbox, row []drivers.Value) error {
 			m.stats.Unread += row[0].Int64()
 			return nil
 		})

@@ -121,7 +121,7 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 		from = drivers.TimeUUID(idOf(after))
 	}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
-	err := m.Read(ctx, m.page, args, func(m *mailbox, row []drivers.Value) error {
+	err := m.Read(ctx, m.do.Page, args, func(m *mailbox, row []drivers.Value) error {
 		l := &m.list
 		if l.rows++; l.rows == 1 {
 			l.more = row[4].Bool()
@@ -193,7 +193,7 @@ func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) error {
 	m.label = label{}
 	now := m.now()
 	args := m.With(drivers.Text(f.username), drivers.Text(f.label))
-	err := m.Read(ctx, m.currentLabel, args, func(m *mailbox, row []drivers.Value) error {
+	err := m.Read(ctx, m.do.CurrentLabel, args, func(m *mailbox, row []drivers.Value) error {
 		m.label = label{int32(row[0].Int64()), row[1].Int64()}
 		return nil
 	})
@@ -235,7 +235,7 @@ func (m *mailbox) place(ctx context.Context, f *folder, at time.Time) (int32, er
 func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.Time) error {
 	m.since = at
 	newest := m.With(drivers.Text(f.username), drivers.Text(f.name(full)), drivers.Value{}, drivers.Bigint(1))
-	if err := m.Read(ctx, m.page, newest, func(m *mailbox, row []drivers.Value) error {
+	if err := m.Read(ctx, m.do.Page, newest, func(m *mailbox, row []drivers.Value) error {
 		for _, t := range [...]time.Time{models.TimeOf(row[0].UUIDBytes()), row[5].Time()} {
 			if t.After(m.since) {
 				m.since = t
@@ -246,10 +246,10 @@ func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.T
 		return err
 	}
 	since := m.With(drivers.Text(f.username), drivers.Text(f.name(full+1)), drivers.Timestamp(m.since.UnixMicro()))
-	if _, err := m.S.Write(ctx, m.markSince, since); err != nil {
+	if _, err := m.S.Write(ctx, m.do.MarkSince, since); err != nil {
 		return err
 	}
-	_, err := m.S.Write(ctx, m.markOverflowed, m.With(drivers.Text(f.username), drivers.Text(f.name(full)),
+	_, err := m.S.Write(ctx, m.do.MarkOverflowed, m.With(drivers.Text(f.username), drivers.Text(f.name(full)),
 		drivers.Boolean(true)))
 	return err
 }
@@ -261,7 +261,7 @@ func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (
 	}
 	m.flag = false
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)))
-	err := m.Read(ctx, m.overflowed, args, func(m *mailbox, row []drivers.Value) error {
+	err := m.Read(ctx, m.do.Overflowed, args, func(m *mailbox, row []drivers.Value) error {
 		m.flag = row[0].Bool()
 		return nil
 	})
@@ -309,5 +309,5 @@ func (m *mailbox) addCounts(ctx context.Context) error {
 	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	return models.Partly(m.S.Batch(ctx, m.counters, m.Calls.List))
+	return models.Partly(m.S.Batch(ctx, m.do.Counters, m.Calls.List))
 }

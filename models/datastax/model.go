@@ -45,19 +45,19 @@ func Model() models.Model {
 	}
 }
 
-// statements holds the prepared statement of each pattern that the model runs.
+// statements are those of the patterns that the model runs: see models.Fill.
 type statements struct {
-	claimFolder, putFolders, folders, anyFolder drivers.Statement
-	unread, unreadOf                            drivers.Statement
-	currentLabel, sizes                         drivers.Statement
-	markOverflowed, markSince, overflowed       drivers.Statement
-	page                                        drivers.Statement
-	putEmail, email, attachmentSize             drivers.Statement
-	putChunks, chunks                           drivers.Statement
-	inFolder, inFolderOf                        drivers.Statement
-	setRead, index, counters                    drivers.Statement
-	allFolders, allUnread, allSizes             drivers.Statement
-	allShown, allEmails, allChunks              drivers.Statement
+	ClaimFolder, PutFolders, Folders, AnyFolder drivers.Statement
+	Unread, UnreadOf                            drivers.Statement
+	CurrentLabel, Sizes                         drivers.Statement
+	MarkOverflowed, MarkSince, Overflowed       drivers.Statement
+	Page                                        drivers.Statement
+	PutEmail, Email, AttachmentSize             drivers.Statement
+	PutChunks, Chunks                           drivers.Statement
+	InFolder, InFolderOf                        drivers.Statement
+	SetRead, Index, Counters                    drivers.Statement
+	AllFolders, AllUnread, AllSizes             drivers.Statement
+	AllShown, AllEmails, AllChunks              drivers.Statement
 }
 
 // The parts of the schema's batches, by position.
@@ -67,24 +67,8 @@ const (
 	only                   = 0 // the part of batches with one part
 )
 
-func (s *statements) byName() map[string]*drivers.Statement {
-	return map[string]*drivers.Statement{
-		"claim_folder": &s.claimFolder, "put_folders": &s.putFolders, "folders": &s.folders, "any_folder": &s.anyFolder,
-		"unread": &s.unread, "unread_of": &s.unreadOf,
-		"current_label": &s.currentLabel, "sizes": &s.sizes,
-		"mark_overflowed": &s.markOverflowed, "mark_since": &s.markSince, "overflowed": &s.overflowed,
-		"page":      &s.page,
-		"put_email": &s.putEmail, "email": &s.email, "attachment_size": &s.attachmentSize,
-		"put_chunks": &s.putChunks, "chunks": &s.chunks,
-		"in_folder": &s.inFolder, "in_folder_of": &s.inFolderOf,
-		"set_read": &s.setRead, "index": &s.index, "counters": &s.counters,
-		"all_folders": &s.allFolders, "all_unread": &s.allUnread, "all_sizes": &s.allSizes,
-		"all_shown": &s.allShown, "all_emails": &s.allEmails, "all_chunks": &s.allChunks,
-	}
-}
-
 type bound struct {
-	statements
+	do     statements
 	now    func() time.Time
 	ids    *models.TimeUUIDs
 	row    models.RowLimit
@@ -97,7 +81,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 	b := &bound{
 		now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities()),
 	}
-	err := p.Fill(b.byName())
+	err := models.Fill(p, &b.do)
 	if err == nil {
 		err = o.Parameters(p, map[string]*int{
 			"chunk_size": &b.chunk, "overflow_after": &b.limit, "parallel": &b.window,

@@ -30,7 +30,7 @@ func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) er
 		return models.ErrNotFound
 	}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflowOf(h))), drivers.TimeUUID(idOf(h)))
-	return m.ReadOne(ctx, m.inFolder, args, func(m *mailbox, row []drivers.Value) error {
+	return m.ReadOne(ctx, m.do.InFolder, args, func(m *mailbox, row []drivers.Value) error {
 		m.shown = m.keepShown(row)
 		return nil
 	})
@@ -44,7 +44,7 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 		return models.ErrNotFound
 	}
 	m.open = o
-	err = m.ReadOne(ctx, m.email, m.With(drivers.TimeUUID(idOf(h))), func(m *mailbox, row []drivers.Value) (err error) {
+	err = m.ReadOne(ctx, m.do.Email, m.With(drivers.TimeUUID(idOf(h))), func(m *mailbox, row []drivers.Value) (err error) {
 		o := m.open
 		o.From = append(o.From[:0], row[0].Raw()...)
 		o.Subject = append(o.Subject[:0], row[1].Raw()...)
@@ -88,7 +88,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 
 func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, d *download) error {
 	args := m.With(drivers.TimeUUID(id), drivers.Text(name))
-	if err := m.ReadOne(ctx, m.attachmentSize, args, func(_ *mailbox, row []drivers.Value) error {
+	if err := m.ReadOne(ctx, m.do.AttachmentSize, args, func(_ *mailbox, row []drivers.Value) error {
 		d.size = row[0].Int64()
 		return nil
 	}); err != nil {
@@ -104,7 +104,7 @@ func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, 
 		}
 		before := d.next
 		args := m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems))
-		if err := m.S.Read(ctx, m.chunks, args, func(row []drivers.Value) error {
+		if err := m.S.Read(ctx, m.do.Chunks, args, func(row []drivers.Value) error {
 			b := row[1].Raw()
 			switch {
 			case row[0].Int64() != d.next:
@@ -211,7 +211,7 @@ func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []s
 	}
 	m.looking = looking{among: among, overflow: overflow}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.ListOf(m.elems))
-	err := m.Read(ctx, m.inFolderOf, args, func(m *mailbox, row []drivers.Value) error {
+	err := m.Read(ctx, m.do.InFolderOf, args, func(m *mailbox, row []drivers.Value) error {
 		l, id := &m.looking, row[0].UUIDBytes()
 		for l.at < len(l.among) && !(l.among[l.at].wanted && l.among[l.at].id == id) {
 			l.at++

@@ -247,7 +247,7 @@ func TestOrder(t *testing.T) {
 	w := start(t, models.Options{})
 	table := w.Schema.Table("emails_by_user_folder")
 	for _, id := range ids {
-		_, err := w.Meter.Write(t.Context(), w.mb.setRead, []drivers.Value{
+		_, err := w.Meter.Write(t.Context(), w.mb.do.SetRead, []drivers.Value{
 			drivers.Text("u"), drivers.Text("l"),
 			drivers.TimeUUID(id), drivers.Boolean(true),
 		})

@@ -39,7 +39,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		labels = append(labels, named{l, name})
 		m.Calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
 	}
-	if err := m.S.Batch(ctx, m.labelsPut, m.Calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.do.LabelsPut, m.Calls.List); err != nil {
 		return nil, models.Partly(err)
 	}
 	show(a, labels)
@@ -71,7 +71,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 }
 
 func (m *mailbox) createLabel(ctx context.Context, address string, n named) error {
-	return m.Claim(ctx, m.labelCreate, drivers.Text(address), m.join("label", n.label), drivers.Text(n.name))
+	return m.Claim(ctx, m.do.LabelCreate, drivers.Text(address), m.join("label", n.label), drivers.Text(n.name))
 }
 
 // freeLabel returns the number for a new label: its reserved one, or the next.
@@ -136,7 +136,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 // inbox, the others.
 func (m *mailbox) labels(ctx context.Context, address string) ([]named, error) {
 	var labels []named
-	err := m.S.Read(ctx, m.account, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.do.Account, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		n, ok, err := parseLabel(row[0].Raw(), row[1])
 		if ok {
 			labels = append(labels, n)

@@ -47,7 +47,7 @@ type known struct {
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, files: map[[16]byte]bool{}}
 	accounts := map[string][]label{}
-	err := a.S.Read(ctx, a.accounts, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.do.Accounts, nil, func(row []drivers.Value) error {
 		address := row[0].Str()
 		labels := accounts[address]
 		n, ok, err := parseLabel(row[1].Raw(), row[2])
@@ -120,7 +120,7 @@ func (a *audit) metadataOf(ctx context.Context) error {
 		a.reset()
 		a.recs = a.recs[:0]
 		n := 0
-		err := a.S.Read(ctx, a.metadata, a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
+		err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
 			func(row []drivers.Value) error {
 				n++
 				if row[0].Broken() {
@@ -212,7 +212,7 @@ func (a *audit) index(ctx context.Context, l label) error {
 	for {
 		a.ids = a.ids[:0]
 		n := 0
-		err := a.S.Read(ctx, a.indexPage, a.With(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)),
+		err := a.S.Read(ctx, a.do.IndexPage, a.With(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)),
 			func(row []drivers.Value) error {
 				n++
 				if row[0].Broken() {
@@ -297,7 +297,7 @@ func (a *audit) drift(ctx context.Context) error {
 // that were interrupted. A block after the last one of a message that has metadata is a fault.
 func (a *audit) strays(ctx context.Context) error {
 	stray := map[[16]byte]bool{}
-	err := a.S.Read(ctx, a.blocks, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.do.Blocks, nil, func(row []drivers.Value) error {
 		id := row[0].UUIDBytes()
 		if blocks, ok := a.bodies[id]; !ok {
 			stray[id] = true

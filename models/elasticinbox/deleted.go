@@ -37,7 +37,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 		m.Calls.Add(discardPurge, purgeKey, drivers.TimeUUID(m.recs[i].purge), drivers.TimeUUID(m.recs[i].id))
 	}
 	m.unlist(address, discardIndex)
-	return m.change(ctx, address, m.discard)
+	return m.change(ctx, address, m.do.Discard)
 }
 
 // remove deletes the metadata and index entries of m.recs and counts them off, then their blocks.
@@ -47,7 +47,7 @@ func (m *mailbox) remove(ctx context.Context, address string) error {
 		m.addMessage(&m.recs[i], -1)
 	}
 	m.unlist(address, eraseIndex)
-	if err := m.change(ctx, address, m.erase); err != nil {
+	if err := m.change(ctx, address, m.do.Erase); err != nil {
 		return err
 	}
 	for i := range m.recs {
@@ -92,7 +92,7 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 	m.Calls.Add(restoreMark, drivers.Text(a.Address), messageOf(h), drivers.Text(purgeMark))
 	m.Calls.Add(restorePurge, m.purgeKey(a.Address), drivers.TimeUUID(r.purge))
 	m.addMessage(r, 1)
-	return m.change(ctx, a.Address, m.restore)
+	return m.change(ctx, a.Address, m.do.Restore)
 }
 
 // deletion is an entry of the purge index.
@@ -105,7 +105,7 @@ func (m *mailbox) deletions(ctx context.Context, address string, after drivers.V
 	before time.Time,
 ) (ds []deletion, more bool, err error) {
 	args := m.With(m.purgeKey(address), drivers.TimeUUID(models.MaxTimeUUID(before)), after, drivers.Bigint(purgeAtOnce))
-	err = m.S.Read(ctx, m.purgePage, args, func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.do.PurgePage, args, func(row []drivers.Value) error {
 		d := deletion{row[0].UUIDBytes(), row[1].UUIDBytes()}
 		if models.TimeOf(d.column).Before(before) { // the bound is that of the millisecond
 			ds = append(ds, d)
@@ -163,7 +163,7 @@ func (m *mailbox) purge(ctx context.Context, address string, ds []deletion) (int
 	for _, d := range ds {
 		m.Calls.Add(eraseIndex, key, drivers.TimeUUID(d.column))
 	}
-	if err := m.S.Batch(ctx, m.erase, m.Calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.do.Erase, m.Calls.List); err != nil {
 		return 0, models.Partly(err)
 	}
 	// The metadata is gone, so these messages cannot be restored.

@@ -77,7 +77,7 @@ func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) 
 			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(block))
 			off += int64(len(block))
 		}
-		if err := m.S.Batch(ctx, m.blocksPut, m.Calls.List); err != nil {
+		if err := m.S.Batch(ctx, m.do.BlocksPut, m.Calls.List); err != nil {
 			return 0, fmt.Errorf("write blocks: %w", err)
 		}
 	}
@@ -106,7 +106,7 @@ func (m *mailbox) putMetadata(ctx context.Context, id [16]byte, msg *mail.Messag
 	put(storeParts, drivers.Text("parts"), m.blob(models.AppendLayout(m.text, msg, sum)))
 	m.Calls.Add(storeIndex, m.indexKey(f.Account.Address, all), message)
 	m.Calls.Add(storeIndex, m.indexKey(f.Account.Address, l), message)
-	if err := m.S.Batch(ctx, m.store, m.Calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.do.Store, m.Calls.List); err != nil {
 		return fmt.Errorf("write metadata and indexes: %w", err)
 	}
 	return nil
@@ -132,7 +132,7 @@ func (m *mailbox) withdraw(
 		m.Calls.Add(eraseMessage, drivers.Text(address), message)
 		m.Calls.Add(eraseIndex, m.indexKey(address, all), message)
 		m.Calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
-		err := m.S.Batch(ctx, m.erase, m.Calls.List)
+		err := m.S.Batch(ctx, m.do.Erase, m.Calls.List)
 		if err == nil && counted {
 			m.countMessage(f, msg, -1)
 			err = m.count(ctx, address)

@@ -31,9 +31,9 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	}
 	args := m.With(drivers.Text(f.Account.Address), messageOf(h), drivers.Text(marker))
 	if on {
-		_, err = m.S.Write(ctx, m.columnPut, m.Also(present))
+		_, err = m.S.Write(ctx, m.do.ColumnPut, m.Also(present))
 	} else {
-		_, err = m.S.Write(ctx, m.columnDelete, args)
+		_, err = m.S.Write(ctx, m.do.ColumnDelete, args)
 	}
 	if err == nil && flag == models.Seen {
 		change := int64(1)
@@ -66,7 +66,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	} else {
 		m.hide(f.Account.Address, labelOf(l))
 	}
-	if err := m.change(ctx, f.Account.Address, m.relabel); err != nil {
+	if err := m.change(ctx, f.Account.Address, m.do.Relabel); err != nil {
 		return models.Handle{}, err
 	}
 	return h, nil
@@ -88,7 +88,7 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	// Labels are added first: an interruption leaves a message under both, not under none.
 	m.show(address, labelOf(to))
 	m.hide(address, labelOf(from))
-	return m.change(ctx, address, m.relabel)
+	return m.change(ctx, address, m.do.Relabel)
 }
 
 // show adds a label to the messages of m.recs that do not carry it, in the change in m.Calls.
@@ -188,7 +188,7 @@ func (m *mailbox) count(ctx context.Context, address string) error {
 	if len(m.Calls.List) == 0 {
 		return nil
 	}
-	if err := m.S.Batch(ctx, m.counts, m.Calls.List); err != nil {
+	if err := m.S.Batch(ctx, m.do.Counts, m.Calls.List); err != nil {
 		return fmt.Errorf("count: %w", err)
 	}
 	return nil
@@ -200,7 +200,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	m.reset()
 	t := m.tallyOf(labelOf(f))
 	args := m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f)))
-	err = m.Read(ctx, m.counters, args, func(m *mailbox, row []drivers.Value) error {
+	err = m.Read(ctx, m.do.Counters, args, func(m *mailbox, row []drivers.Value) error {
 		m.tally[0].set(row[0].Raw(), row[1].Int64())
 		return nil
 	})
@@ -229,7 +229,7 @@ func (t *tally) set(stat []byte, n int64) {
 // called for the id of a counter that is of no label, which is an error without it.
 func (m *mailbox) readCounters(ctx context.Context, address string, strange func(id []byte)) error {
 	m.tally = m.tally[:0]
-	return m.S.Read(ctx, m.accountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+	return m.S.Read(ctx, m.do.AccountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
 			return nil // the source design allows other kinds
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 
@@ -21,7 +20,7 @@ func TestPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
+	modeltest.Patterns(t, s, models.PatternsOf(&statements{}))
 }
 
 // TestLayout holds what a delivery stores against the source design's samples.
@@ -146,10 +145,10 @@ func TestAuditWithoutChecksum(t *testing.T) {
 	d.Text = content(2500)
 	message := messageOf(w.deliver(d.Message())[0])
 	parts := []drivers.Value{drivers.Text("ann@example.org"), message, drivers.Text("parts")}
-	_, err := w.Meter.Write(t.Context(), w.mb.columnDelete, parts)
+	_, err := w.Meter.Write(t.Context(), w.mb.do.ColumnDelete, parts)
 	w.Must(err)
 	for n, length := range []int{1000, 999} {
-		w.run(w.mb.blocksPut, drivers.Call{Part: only, Args: []drivers.Value{
+		w.run(w.mb.do.BlocksPut, drivers.Call{Part: only, Args: []drivers.Value{
 			message, drivers.Int(1), drivers.Int(0), drivers.Blob(content(length)),
 		}})
 		if a := w.audit(); a.BrokenBodies != int64(n) {

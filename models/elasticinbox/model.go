@@ -71,14 +71,14 @@ func Model() models.Model {
 	}
 }
 
-// statements holds the prepared statement of each pattern that the model runs.
+// statements are those of the patterns that the model runs: see models.Fill.
 type statements struct {
-	account, accounts, labelCreate, labelsPut   drivers.Statement
-	messages, metadata, columnPut, columnDelete drivers.Statement
-	indexPage, purgePage                        drivers.Statement
-	block, blocks, blocksPut, blocksDelete      drivers.Statement
-	counters, accountCounters, counts           drivers.Statement
-	store, relabel, discard, restore, erase     drivers.Statement
+	Account, Accounts, LabelCreate, LabelsPut   drivers.Statement
+	Messages, Metadata, ColumnPut, ColumnDelete drivers.Statement
+	IndexPage, PurgePage                        drivers.Statement
+	Block, Blocks, BlocksPut, BlocksDelete      drivers.Statement
+	Counters, AccountCounters, Counts           drivers.Statement
+	Store, Relabel, Discard, Restore, Erase     drivers.Statement
 }
 
 // The parts of the schema's batches, by position.
@@ -94,7 +94,7 @@ const (
 )
 
 type bound struct {
-	statements
+	do            statements
 	now           func() time.Time
 	uuids         *models.TimeUUIDs
 	blockSize     int
@@ -106,7 +106,7 @@ type bound struct {
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
-	err := p.Fill(b.byName())
+	err := models.Fill(p, &b.do)
 	store := 0
 	if err == nil {
 		err = o.Parameters(p, map[string]*int{
@@ -125,18 +125,6 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 		return nil, fmt.Errorf("bind elasticinbox: %w", err)
 	}
 	return b, nil
-}
-
-func (s *statements) byName() map[string]*drivers.Statement {
-	return map[string]*drivers.Statement{
-		"account": &s.account, "accounts": &s.accounts,
-		"label_create": &s.labelCreate, "labels_put": &s.labelsPut,
-		"messages": &s.messages, "metadata": &s.metadata, "column_put": &s.columnPut, "column_delete": &s.columnDelete,
-		"index_page": &s.indexPage, "purge_page": &s.purgePage,
-		"block": &s.block, "blocks": &s.blocks, "blocks_put": &s.blocksPut, "blocks_delete": &s.blocksDelete,
-		"counters": &s.counters, "account_counters": &s.accountCounters, "counts": &s.counts,
-		"store": &s.store, "relabel": &s.relabel, "discard": &s.discard, "restore": &s.restore, "erase": &s.erase,
-	}
 }
 
 // Mailbox implements models.Bound.

@@ -140,7 +140,7 @@ func TestAuditOfFiles(t *testing.T) {
 		{"longer, and without a checksum", func(w *world, f string) error {
 			id := w.Rows("MessageMetadata.columns")[0][1]
 			args := []drivers.Value{drivers.Text("ann@example.org"), id, drivers.Text("parts")}
-			_, err := w.Meter.Write(w.Context(), w.mb.columnDelete, args)
+			_, err := w.Meter.Write(w.Context(), w.mb.do.ColumnDelete, args)
 			return errors.Join(err, appendTo(f, "x"))
 		}, models.Audit{BrokenBodies: 1}},
 		{"changed", func(_ *world, f string) error {
@@ -170,12 +170,12 @@ func TestAuditOfFiles(t *testing.T) {
 		}, models.Audit{}},
 		{"a block of a message in a file", func(w *world, _ string) error {
 			id := w.Rows("MessageMetadata.columns")[0][1]
-			w.run(w.mb.blocksPut, call(only, id, drivers.Int(0), drivers.Int(0), drivers.Blob(nil)))
+			w.run(w.mb.do.BlocksPut, call(only, id, drivers.Int(0), drivers.Int(0), drivers.Blob(nil)))
 			return nil
 		}, models.Audit{BrokenBodies: 1}},
 		{"another store", func(w *world, _ string) error {
 			id := w.Rows("MessageMetadata.columns")[0][1]
-			w.run(w.mb.store, call(storeColumn, drivers.Text("ann@example.org"), id, drivers.Text("location"),
+			w.run(w.mb.do.Store, call(storeColumn, drivers.Text("ann@example.org"), id, drivers.Text("location"),
 				drivers.Blob([]byte("blob://s3/container/ann@example.org:x?s=2000"))))
 			return nil
 		}, models.Audit{BrokenBodies: 1, Unreferenced: 1, CounterDrift: -1}},

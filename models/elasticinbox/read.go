@@ -57,7 +57,9 @@ func (m *mailbox) beginBody(r *record) error {
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	if !m.readingOutside {
 		args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
-		return m.Read(ctx, m.block, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
+		return m.Read(ctx, m.do.Block, args, func(m *mailbox, row []drivers.Value) error {
+			return m.Reader.Chunk(row[0].Raw())
+		})
 	}
 	each := int64(m.blockSize)
 	length := min(each, m.readingSize-n*each)
@@ -80,7 +82,7 @@ func (m *mailbox) page(ctx context.Context, address string, l label, after drive
 ) (more bool, err error) {
 	m.ids, m.recs = m.ids[:0], m.recs[:0]
 	args := m.With(m.indexKey(address, l), after, drivers.Bigint(int64(limit)))
-	err = m.Read(ctx, m.indexPage, args, func(m *mailbox, row []drivers.Value) error {
+	err = m.Read(ctx, m.do.IndexPage, args, func(m *mailbox, row []drivers.Value) error {
 		m.ids = append(m.ids, row[0])
 		return nil
 	})
@@ -205,7 +207,7 @@ func (m *mailbox) dropBody(ctx context.Context, id [16]byte, outside bool, block
 			blocks--
 			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(blocks)))
 		}
-		if err := m.S.Batch(ctx, m.blocksDelete, m.Calls.List); err != nil {
+		if err := m.S.Batch(ctx, m.do.BlocksDelete, m.Calls.List); err != nil {
 			return fmt.Errorf("delete blocks: %w", err)
 		}
 	}

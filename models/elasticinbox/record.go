@@ -55,7 +55,7 @@ func (m *mailbox) lookup(ctx context.Context, address string) error {
 	}
 	m.at = 0
 	args := m.With(drivers.Text(address), drivers.ListOf(m.ids))
-	return m.Read(ctx, m.messages, args, func(m *mailbox, row []drivers.Value) error {
+	return m.Read(ctx, m.do.Messages, args, func(m *mailbox, row []drivers.Value) error {
 		id := row[0].UUIDBytes()
 		for m.at < len(m.recs) && m.recs[m.at].id != id { // rows come in the order of m.ids
 			m.at++

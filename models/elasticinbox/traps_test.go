@@ -66,7 +66,7 @@ func TestListFillsPages(t *testing.T) {
 		w.deliver(draft(i).Message())
 	}
 	for i := range 5 { // between the others
-		w.run(w.mb.store, drivers.Call{Part: storeIndex, Args: []drivers.Value{
+		w.run(w.mb.do.Store, drivers.Call{Part: storeIndex, Args: []drivers.Value{
 			drivers.Text("ann@example.org:1"),
 			drivers.TimeUUID(w.mb.uuids.Next(draft(3 + i).Date.Add(time.Millisecond))),
 		}})
@@ -108,7 +108,7 @@ func TestPurgeIndexRepeats(t *testing.T) {
 	w.Must(w.mb.Delete(t.Context(), w.a.Folders[0], hs[:1]))
 	old := w.Now().Add(-time.Hour)
 	for range 2 {
-		w.run(w.mb.discard, drivers.Call{Part: discardPurge, Args: []drivers.Value{
+		w.run(w.mb.do.Discard, drivers.Call{Part: discardPurge, Args: []drivers.Value{
 			drivers.Text("ann@example.org:purge"),
 			drivers.TimeUUID(w.mb.uuids.Next(old)), messageOf(hs[0]),
 		}})
@@ -159,40 +159,40 @@ func TestAudit(t *testing.T) {
 	}{
 		{
 			"an index entry is lost", call(relabelIndexDelete, drivers.Text("ann@example.org:1"), id),
-			call(relabelIndexPut, drivers.Text("ann@example.org:1"), id), w.mb.relabel, w.mb.relabel,
+			call(relabelIndexPut, drivers.Text("ann@example.org:1"), id), w.mb.do.Relabel, w.mb.do.Relabel,
 			models.Audit{Messages: -1, Dangling: 1, CounterDrift: 2},
 		},
 		{
 			"an index entry too many", call(relabelIndexPut, drivers.Text("ann@example.org:21"), id),
-			call(relabelIndexDelete, drivers.Text("ann@example.org:21"), id), w.mb.relabel, w.mb.relabel,
+			call(relabelIndexDelete, drivers.Text("ann@example.org:21"), id), w.mb.do.Relabel, w.mb.do.Relabel,
 			models.Audit{Dangling: 1},
 		},
 		{
 			"a counter", call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(-5)),
-			call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(5)), w.mb.counts,
-			w.mb.counts,
+			call(only, key, drivers.Text("l"), drivers.Text("0"), drivers.Text("b"), drivers.Counter(5)), w.mb.do.Counts,
+			w.mb.do.Counts,
 			models.Audit{CounterDrift: 5},
 		},
 		{
 			"a block behind the last", call(only, id, drivers.Int(99), drivers.Int(0), drivers.Blob(nil)),
-			call(only, id, drivers.Int(99)), w.mb.blocksPut, w.mb.blocksDelete,
+			call(only, id, drivers.Int(99)), w.mb.do.BlocksPut, w.mb.do.BlocksDelete,
 			models.Audit{BrokenBodies: 1},
 		},
 		{
 			"a body of no message", call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0), drivers.Int(0),
 				drivers.Blob(nil)),
-			call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0)), w.mb.blocksPut, w.mb.blocksDelete,
+			call(only, drivers.TimeUUID([16]byte{6: 0x10, 8: 0x80}), drivers.Int(0)), w.mb.do.BlocksPut, w.mb.do.BlocksDelete,
 			models.Audit{Unreferenced: 1},
 		},
 		{
 			"a purge entry too many", call(discardPurge, drivers.Text("ann@example.org:purge"), id, id),
-			call(relabelIndexDelete, drivers.Text("ann@example.org:purge"), id), w.mb.discard, w.mb.relabel,
+			call(relabelIndexDelete, drivers.Text("ann@example.org:purge"), id), w.mb.do.Discard, w.mb.do.Relabel,
 			models.Audit{Dangling: 1},
 		},
 		{
 			"a block is lost", call(only, id, drivers.Int(1)),
 			drivers.Call{},
-			w.mb.blocksDelete, nil,
+			w.mb.do.BlocksDelete, nil,
 			models.Audit{BrokenBodies: 1},
 		},
 	} {

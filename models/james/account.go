@@ -36,7 +36,7 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		for _, f := range a.Folders {
 			m.addMailbox(f)
 		}
-		err = models.Partly(m.S.Batch(ctx, m.create, m.Calls.List))
+		err = models.Partly(m.S.Batch(ctx, m.do.Create, m.Calls.List))
 	}
 	return a, err
 }
@@ -53,7 +53,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	if err == nil {
 		m.Calls.Reset()
 		m.addMailbox(f)
-		err = models.Partly(m.S.Batch(ctx, m.create, m.Calls.List))
+		err = models.Partly(m.S.Batch(ctx, m.do.Create, m.Calls.List))
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 
 // take claims a name for a mailbox.
 func (m *mailbox) take(ctx context.Context, user, name string, id mailboxID) error {
-	return m.Claim(ctx, m.claim, drivers.Text(user), drivers.Text(name), drivers.UUID(id))
+	return m.Claim(ctx, m.do.Claim, drivers.Text(user), drivers.Text(name), drivers.UUID(id))
 }
 
 func (m *mailbox) addMailbox(f *models.Folder) {
@@ -107,7 +107,7 @@ type found struct {
 // find reads a user's mailboxes, the oldest first.
 func (m *mailbox) find(ctx context.Context, user string) ([]found, error) {
 	var fs []found
-	err := m.S.Read(ctx, m.mailboxesOf, m.With(drivers.Text(user)), func(row []drivers.Value) error {
+	err := m.S.Read(ctx, m.do.MailboxesOf, m.With(drivers.Text(user)), func(row []drivers.Value) error {
 		fs = append(fs, found{row[0].UUIDBytes(), row[1].Str(), row[2].Int64()})
 		return nil
 	})
@@ -123,9 +123,9 @@ func (m *mailbox) find(ctx context.Context, user string) ([]found, error) {
 // Subscribe implements models.Subscriber.
 func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder string, on bool) (err error) {
 	defer m.Failed(&err, a, "subscription")
-	stmt := m.unsubscribe
+	stmt := m.do.Unsubscribe
 	if on {
-		stmt = m.subscribe
+		stmt = m.do.Subscribe
 	}
 	_, err = m.S.Write(ctx, stmt, m.With(drivers.Text(a.Address), drivers.Text(folder)))
 	return err
@@ -135,7 +135,7 @@ func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder strin
 func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield func(folder string) error) (err error) {
 	defer m.Failed(&err, a, "subscriptions")
 	var folders []string
-	err = m.S.Read(ctx, m.subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
+	err = m.S.Read(ctx, m.do.Subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
 		folders = append(folders, row[0].Str())
 		return nil
 	})
@@ -158,10 +158,10 @@ func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n, count int64)
 	if m.lwt.has() { // its callers take one
 		last, err = m.putIf(ctx, f, 0, nil, drivers.Value{})
 	} else if m.casUID {
-		last, err = m.increment(ctx, f, m.nextUID, true, lastUID, n)
+		last, err = m.increment(ctx, f, m.do.NextUID, true, lastUID, n)
 	} else {
 		var res drivers.Result
-		res, err = m.S.Write(ctx, m.nextUID, m.With(key(f), drivers.Bigint(n), drivers.Bigint(count)))
+		res, err = m.S.Write(ctx, m.do.NextUID, m.With(key(f), drivers.Bigint(n), drivers.Bigint(count)))
 		if err == nil && len(res.Row) > 0 {
 			last = res.Row[lastUID].Int64()
 		}
@@ -177,7 +177,7 @@ func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) 
 	if n == 0 {
 		return nil
 	}
-	if _, err := m.increment(ctx, f, m.count, m.casCount, messageCount, n); err != nil {
+	if _, err := m.increment(ctx, f, m.do.Count, m.casCount, messageCount, n); err != nil {
 		return fmt.Errorf("count messages: %w", err)
 	}
 	return nil
@@ -222,7 +222,7 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 // number reads a number of the mailbox row: null if it was never written.
 func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (drivers.Value, error) {
 	m.counts = [2]drivers.Value{}
-	err := m.Read(ctx, m.numbers, m.With(key(f)), (*mailbox).numbersRow)
+	err := m.Read(ctx, m.do.Numbers, m.With(key(f)), (*mailbox).numbersRow)
 	return m.counts[number], err
 }
 

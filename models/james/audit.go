@@ -61,7 +61,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 }
 
 func (a *audit) readMailboxes(ctx context.Context) error {
-	err := a.S.Read(ctx, a.mailboxes, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.do.Mailboxes, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		a.users[row[1].Str()] = false
 		a.boxes[id] = &box{user: row[1].Str(), count: row[2].Int64()}
@@ -76,7 +76,7 @@ func (a *audit) readMailboxes(ctx context.Context) error {
 // creation leaves a name without a mailbox. If that mailbox has messages, the
 // mailbox was lost.
 func (a *audit) readNames(ctx context.Context) error {
-	err := a.S.Read(ctx, a.names, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.do.Names, nil, func(row []drivers.Value) error {
 		user, account, id := row[0].Str(), row[1].Size() == 0, mailboxID(row[2].UUIDBytes())
 		_, known := a.users[user]
 		switch b := a.boxes[id]; {
@@ -139,7 +139,7 @@ func (a *audit) readMessages(ctx context.Context) error {
 
 func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) ([]stored, error) {
 	var page []stored
-	err := a.S.Read(ctx, a.metadata, a.With(drivers.UUID(id), after, drivers.Bigint(auditPage)),
+	err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.UUID(id), after, drivers.Bigint(auditPage)),
 		func(row []drivers.Value) error {
 			var layout models.Layout
 			s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2]), hollow: row[1].IsNull()}
@@ -167,7 +167,7 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	if at := a.With(drivers.UUID(id), drivers.Bigint(s.uid)); a.lwt.inOne(s.size, s.chunkSize) {
 		err = a.S.Read(ctx, a.lwt.body, at, func(row []drivers.Value) error { return chunk(1, row[0].Raw()) })
 	} else {
-		err = a.S.Read(ctx, a.chunks, at, func(row []drivers.Value) error { return chunk(row[0].Int64(), row[1].Raw()) })
+		err = a.S.Read(ctx, a.do.Chunks, at, func(row []drivers.Value) error { return chunk(row[0].Int64(), row[1].Raw()) })
 		if next > 1 {
 			a.bodies++
 		}
@@ -182,7 +182,7 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 // strayRows counts the messages whose mailbox is lost: no operation deletes a mailbox, and a
 // message comes after its mailbox.
 func (a *audit) strayRows(ctx context.Context) error {
-	return a.S.Read(ctx, a.rows, nil, func(row []drivers.Value) error {
+	return a.S.Read(ctx, a.do.Rows, nil, func(row []drivers.Value) error {
 		id := mailboxID(row[0].UUIDBytes())
 		if a.boxes[id] == nil {
 			a.result.Find(models.Dangling, 1+a.claims[id], "message %d is in mailbox %s, which is lost",
@@ -198,7 +198,7 @@ func (a *audit) strayRows(ctx context.Context) error {
 func (a *audit) strayData(ctx context.Context) error {
 	var last mailboxID
 	var lastUID, bodies int64
-	err := a.S.Read(ctx, a.chunkRows, nil, func(row []drivers.Value) error {
+	err := a.S.Read(ctx, a.do.ChunkRows, nil, func(row []drivers.Value) error {
 		id, uid := mailboxID(row[0].UUIDBytes()), row[1].Int64()
 		if a.boxes[id] != nil && (id != last || uid != lastUID) {
 			bodies++

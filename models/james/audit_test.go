@@ -94,25 +94,25 @@ func TestAudit(t *testing.T) {
 		want    models.Audit
 	}{
 		{
-			"a chunk behind the last", w.mb.chunkPut,
+			"a chunk behind the last", w.mb.do.ChunkPut,
 			[]drivers.Value{id, uid, drivers.Bigint(77), drivers.Blob(nil)},
 			drivers.Value{},
 			models.Audit{BrokenBodies: 1},
 		},
-		{"data without metadata", w.mb.chunkPut, []drivers.Value{
+		{"data without metadata", w.mb.do.ChunkPut, []drivers.Value{
 			id, drivers.Bigint(99), drivers.Bigint(1),
 			drivers.Blob(nil),
 		}, id, models.Audit{Unreferenced: 1}},
-		{"a message of no mailbox", w.mb.messagePut, row(nobody, 99), nobody, models.Audit{Dangling: 1}},
-		{"a message that was not counted", w.mb.messagePut, row(id, 99), id, models.Audit{Messages: 1, CounterDrift: 1}},
+		{"a message of no mailbox", w.mb.do.MessagePut, row(nobody, 99), nobody, models.Audit{Dangling: 1}},
+		{"a message that was not counted", w.mb.do.MessagePut, row(id, 99), id, models.Audit{Messages: 1, CounterDrift: 1}},
 		{
-			"a name that leads to no mailbox", w.mb.claim,
+			"a name that leads to no mailbox", w.mb.do.Claim,
 			[]drivers.Value{drivers.Text("x"), drivers.Text("y"), nobody},
 			drivers.Value{},
 			models.Audit{Unreferenced: 1},
 		},
-		{"a message of a mailbox that only has a name", w.mb.messagePut, row(nobody, 99), nobody, models.Audit{Unreferenced: -1, Dangling: 2}},
-		{"a chunk that is too short", w.mb.chunkPut, []drivers.Value{
+		{"a message of a mailbox that only has a name", w.mb.do.MessagePut, row(nobody, 99), nobody, models.Audit{Unreferenced: -1, Dangling: 2}},
+		{"a chunk that is too short", w.mb.do.ChunkPut, []drivers.Value{
 			id, uid, drivers.Bigint(2),
 			drivers.Blob([]byte("short")),
 		}, drivers.Value{}, models.Audit{}}, // already broken
@@ -138,7 +138,7 @@ func TestAudit(t *testing.T) {
 			{Part: removeMessage, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
 			{Part: removeData, Args: []drivers.Value{x.mailbox, drivers.Bigint(99)}},
 		}
-		w.Must(w.Meter.Batch(t.Context(), w.mb.remove, remove))
+		w.Must(w.Meter.Batch(t.Context(), w.mb.do.Remove, remove))
 	}
 	var o models.Opened
 	if err := w.mb.Open(t.Context(), in, h[0], &o); !errors.Is(err, models.ErrBroken) {

@@ -17,16 +17,16 @@ import (
 // nothing is read first.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
 	defer m.Failed(&err, f.Account, "flag")
-	stmt := m.flagSeen
+	stmt := m.do.FlagSeen
 	switch flag {
 	case models.Answered:
-		stmt = m.flagAnswered
+		stmt = m.do.FlagAnswered
 	case models.Flagged:
-		stmt = m.flagFlagged
+		stmt = m.do.FlagFlagged
 	case models.Deleted:
-		stmt = m.flagDeleted
+		stmt = m.do.FlagDeleted
 	case models.Draft:
-		stmt = m.flagDraft
+		stmt = m.do.FlagDraft
 	}
 	if !m.casFlag {
 		if _, err := m.one(ctx, f, h); err != nil {
@@ -45,7 +45,7 @@ func (m *mailbox) UserFlag(ctx context.Context, f *models.Folder, h models.Handl
 		if names = slices.DeleteFunc(names, func(n string) bool { return n == name }); on {
 			names = append(names, name)
 		}
-		err = m.putFlag(ctx, m.flagUser, f, h, drivers.Text(strings.Join(names, " ")))
+		err = m.putFlag(ctx, m.do.FlagUser, f, h, drivers.Text(strings.Join(names, " ")))
 	}
 	return err
 }
@@ -88,7 +88,7 @@ func (m *mailbox) removeAll(ctx context.Context, f *models.Folder) (err error) {
 			m.Calls.Add(removeMessage, key(f), uid)
 			m.Calls.Add(removeData, key(f), uid)
 		}
-		err = m.S.Batch(ctx, m.removeMany, m.Calls.List)
+		err = m.S.Batch(ctx, m.do.RemoveMany, m.Calls.List)
 	}
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (m *mailbox) Expunge(ctx context.Context, f *models.Folder, from, to uint64
 	gone := 0
 	for {
 		m.recs = m.recs[:0]
-		err := m.S.Read(ctx, m.uids, m.With(key(f), lower, upper, drivers.Bigint(uidsAtOnce)),
+		err := m.S.Read(ctx, m.do.UIDs, m.With(key(f), lower, upper, drivers.Bigint(uidsAtOnce)),
 			func(row []drivers.Value) error {
 				m.recs = append(m.recs, record{uid: row[0].Int64()})
 				return nil
@@ -177,7 +177,7 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *models.Folder, handles 
 			m.Calls.Add(replaceOld, key(from), uid)
 			m.Calls.Add(replaceData, key(from), uid)
 		}
-		err = m.S.Batch(ctx, m.replace, m.Calls.List)
+		err = m.S.Batch(ctx, m.do.Replace, m.Calls.List)
 	}
 	for i := range m.recs {
 		if err != nil {
@@ -197,13 +197,13 @@ func (m *mailbox) copyChunks(ctx context.Context, from, to *models.Folder, r *re
 	for n := range r.chunks() {
 		number := drivers.Bigint(n + 1)
 		m.held = nil
-		if err := m.Read(ctx, m.chunk, m.With(key(from), drivers.Bigint(r.uid), number), (*mailbox).hold); err != nil {
+		if err := m.Read(ctx, m.do.Chunk, m.With(key(from), drivers.Bigint(r.uid), number), (*mailbox).hold); err != nil {
 			return fmt.Errorf("read chunk %d: %w", n+1, err)
 		}
 		if want := min(r.chunkSize, r.size-n*r.chunkSize); int64(len(m.held)) != want {
 			return fmt.Errorf("%w: chunk %d has %d bytes instead of %d", models.ErrBroken, n+1, len(m.held), want)
 		}
-		if _, err := m.S.Write(ctx, m.chunkPut, m.With(key(to), drivers.Bigint(uid), number,
+		if _, err := m.S.Write(ctx, m.do.ChunkPut, m.With(key(to), drivers.Bigint(uid), number,
 			drivers.Blob(m.held))); err != nil {
 			return fmt.Errorf("write chunk %d: %w", n+1, err)
 		}

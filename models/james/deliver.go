@@ -71,10 +71,10 @@ func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder
 	case m.lwt.has():
 		_, err = m.putIf(ctx, f, *uid, &r, drivers.Value{})
 	case r.chunks() > 1:
-		_, err = m.S.Write(ctx, m.messagePut, m.With(row[:]...))
+		_, err = m.S.Write(ctx, m.do.MessagePut, m.With(row[:]...))
 	default:
 		m.Calls.Add(appendMessage, row[:]...)
-		err = m.S.Batch(ctx, m.append, m.Calls.List)
+		err = m.S.Batch(ctx, m.do.Append, m.Calls.List)
 	}
 	if err != nil {
 		return fmt.Errorf("write metadata: %w", err)
@@ -97,7 +97,7 @@ func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.F
 		number := drivers.Bigint(off/each + 1)
 		if size <= each {
 			m.Calls.Add(appendChunk, key(f), drivers.Bigint(uid), number, drivers.Blob(b))
-		} else if _, err := m.S.Write(ctx, m.chunkPut, m.With(key(f), drivers.Bigint(uid), number,
+		} else if _, err := m.S.Write(ctx, m.do.ChunkPut, m.With(key(f), drivers.Bigint(uid), number,
 			drivers.Blob(b))); err != nil {
 			return 0, fmt.Errorf("write chunk %d: %w", off/each+1, err)
 		}
@@ -132,5 +132,5 @@ func (m *mailbox) drop(ctx context.Context, f *models.Folder, uid int64) error {
 	m.Calls.Reset()
 	m.Calls.Add(removeMessage, key(f), drivers.Bigint(uid))
 	m.Calls.Add(removeData, key(f), drivers.Bigint(uid))
-	return m.S.Batch(ctx, m.remove, m.Calls.List)
+	return m.S.Batch(ctx, m.do.Remove, m.Calls.List)
 }

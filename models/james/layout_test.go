@@ -2,7 +2,6 @@ package james
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 	"testing"
 
@@ -17,7 +16,7 @@ func TestPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
+	modeltest.Patterns(t, s, models.PatternsOf(&statements{}))
 }
 
 // TestRows: newest first within a mailbox, flags as cells that say present or

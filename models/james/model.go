@@ -51,30 +51,16 @@ func Model() models.Model {
 	}
 }
 
-// statements holds the prepared statement of each pattern that the model runs.
+// statements are those of the patterns that the model runs: see models.Fill.
 type statements struct {
-	mailboxesOf, mailboxes, names, claim, create          drivers.Statement
-	nextUID, count, numbers                               drivers.Statement
-	page, unread, uids, message, messages, metadata, rows drivers.Statement
-	messagePut, flagSeen, flagAnswered, flagFlagged       drivers.Statement
-	flagDeleted, flagDraft, flagUser                      drivers.Statement
-	chunk, chunks, chunkRows, chunkPut                    drivers.Statement
-	append, remove, removeMany, replace                   drivers.Statement
-	subscribe, unsubscribe, subscriptions                 drivers.Statement
-}
-
-func (s *statements) byName() map[string]*drivers.Statement {
-	return map[string]*drivers.Statement{
-		"mailboxes_of": &s.mailboxesOf, "mailboxes": &s.mailboxes, "names": &s.names, "claim": &s.claim, "create": &s.create,
-		"next_uid": &s.nextUID, "count": &s.count, "numbers": &s.numbers,
-		"page": &s.page, "unread": &s.unread, "uids": &s.uids, "message": &s.message, "messages": &s.messages,
-		"metadata": &s.metadata, "rows": &s.rows, "message_put": &s.messagePut,
-		"flag_seen": &s.flagSeen, "flag_answered": &s.flagAnswered, "flag_flagged": &s.flagFlagged,
-		"flag_deleted": &s.flagDeleted, "flag_draft": &s.flagDraft, "flag_user": &s.flagUser,
-		"chunk": &s.chunk, "chunks": &s.chunks, "chunk_rows": &s.chunkRows, "chunk_put": &s.chunkPut,
-		"append": &s.append, "remove": &s.remove, "remove_many": &s.removeMany, "replace": &s.replace,
-		"subscribe": &s.subscribe, "unsubscribe": &s.unsubscribe, "subscriptions": &s.subscriptions,
-	}
+	MailboxesOf, Mailboxes, Names, Claim, Create          drivers.Statement
+	NextUID, Count, Numbers                               drivers.Statement
+	Page, Unread, UIDs, Message, Messages, Metadata, Rows drivers.Statement
+	MessagePut, FlagSeen, FlagAnswered, FlagFlagged       drivers.Statement
+	FlagDeleted, FlagDraft, FlagUser                      drivers.Statement
+	Chunk, Chunks, ChunkRows, ChunkPut                    drivers.Statement
+	Append, Remove, RemoveMany, Replace                   drivers.Statement
+	Subscribe, Unsubscribe, Subscriptions                 drivers.Statement
 }
 
 // The parts of the schema's batches, by position.
@@ -86,7 +72,7 @@ const (
 )
 
 type bound struct {
-	statements
+	do        statements
 	now       func() time.Time
 	uuids     *models.TimeUUIDs
 	chunkSize int
@@ -98,7 +84,7 @@ type bound struct {
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
-	err := p.Fill(b.byName())
+	err := models.Fill(p, &b.do)
 	if o := &b.lwt; err == nil && p.Conditional("message_if") {
 		err = p.Fill(map[string]*drivers.Statement{
 			"message_if": &o.message, "last_uid": &o.last, "body": &o.body, "data_delete": &o.data,

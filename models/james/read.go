@@ -51,7 +51,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 			return m.yield(&m.entry)
 		}
 	}
-	return m.S.Read(ctx, m.page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onEntry)
+	return m.S.Read(ctx, m.do.Page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onEntry)
 }
 
 // Stats implements models.Mailbox. It reads the total from the mailbox row and
@@ -61,7 +61,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	total, err := m.number(ctx, f, messageCount)
 	m.unseen = 0
 	if err == nil {
-		err = m.Read(ctx, m.unread, m.With(key(f), drivers.Boolean(false)), func(m *mailbox, _ []drivers.Value) error {
+		err = m.Read(ctx, m.do.Unread, m.With(key(f), drivers.Boolean(false)), func(m *mailbox, _ []drivers.Value) error {
 			m.unseen++
 			return nil
 		})
@@ -101,7 +101,7 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	st, args := m.lwt.body, m.With(m.reading[:]...)
 	if !m.inline {
-		st, args = m.chunk, m.Also(drivers.Bigint(n+1))
+		st, args = m.do.Chunk, m.Also(drivers.Bigint(n+1))
 	}
 	return m.Read(ctx, st, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
 }
@@ -125,7 +125,7 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 	m.text = m.text[:0]
 	m.recs = m.recs[:0]
 	args := m.With(key(f), drivers.Bigint(uidOf(h)))
-	if err := m.ReadOne(ctx, m.message, args, func(m *mailbox, row []drivers.Value) error {
+	if err := m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) error {
 		return m.record(0, row)
 	}); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 		m.uidList = append(m.uidList, drivers.Bigint(uidOf(h)))
 	}
 	m.recs = slices.Grow(m.recs[:0], len(hs))
-	return m.Several(ctx, m.messages, m.uidList, (*mailbox).record, key(f))
+	return m.Several(ctx, m.do.Messages, m.uidList, (*mailbox).record, key(f))
 }
 
 // record takes a row of metadata.

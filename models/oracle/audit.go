@@ -21,7 +21,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	for _, step := range []struct {
 		stmt drivers.Statement
 		row  func([]drivers.Value) error
-	}{{m.allUsers, a.user}, {m.allFolders, a.folder}, {m.allMessages, a.message}} {
+	}{{m.do.AllUsers, a.user}, {m.do.AllFolders, a.folder}, {m.do.AllMessages, a.message}} {
 		if err := m.S.Read(ctx, step.stmt, nil, step.row); err != nil {
 			return models.Audit{}, fmt.Errorf("oracle: verification: %w", err)
 		}

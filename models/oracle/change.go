@@ -19,7 +19,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if _, err := m.named(ref(f), h); err != nil {
 		return err
 	}
-	err = m.Claim(ctx, m.setRead, m.Also(drivers.Boolean(on))...)
+	err = m.Claim(ctx, m.do.SetRead, m.Also(drivers.Boolean(on))...)
 	if err == models.ErrExists { // the condition does not hold
 		return models.ErrNotFound
 	}
@@ -65,10 +65,10 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 		return err
 	}
 	r := ref(f)
-	if m.remove.Pattern().Conditional() {
+	if m.do.Delete.Pattern().Conditional() {
 		err = m.listIDs(r, hs)
 	} else {
-		err = m.several(ctx, m.existing, r, hs, nil)
+		err = m.several(ctx, m.do.Existing, r, hs, nil)
 	}
 	if err != nil || len(hs) == 0 {
 		return err
@@ -77,7 +77,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 		m.key.set(h)
 		m.Calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), m.idList[i], drivers.Timestamp(m.key.created))
 	}
-	return m.batch(ctx, m.remove)
+	return m.batch(ctx, m.do.Delete)
 }
 
 // batch runs the batch of m.Calls. A message that it would delete and that is gone is not found.
@@ -103,10 +103,10 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 	}
 	if from.number == to.number {
 		copy(handles, hs)
-		return m.several(ctx, m.existing, from, hs, nil)
+		return m.several(ctx, m.do.Existing, from, hs, nil)
 	}
 	m.moving = moving{to: to, hs: hs, handles: handles}
-	if err := m.several(ctx, m.wholeMessages, from, hs, (*mailbox).wholeRow); err != nil || len(hs) == 0 {
+	if err := m.several(ctx, m.do.WholeMessages, from, hs, (*mailbox).wholeRow); err != nil || len(hs) == 0 {
 		return err
 	}
 	for i, h := range hs { // all deletes are after all puts, so that an engine without batches sends rows together
@@ -114,7 +114,7 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), m.idList[i],
 			drivers.Timestamp(m.key.created))
 	}
-	return m.batch(ctx, m.move)
+	return m.batch(ctx, m.do.Move)
 }
 
 // forget clears the messages of a move.

@@ -51,10 +51,10 @@ func (m *mailbox) CreateUser(ctx context.Context, address string, folders []stri
 		a.Folders = append(a.Folders, f)
 		m.Calls.Add(only, id, drivers.Text(ref(f).folderID), drivers.Text(name))
 	}
-	if err := m.Claim(ctx, m.insertUser, id, drivers.Text(a.Address), drivers.Text("")); err != nil {
+	if err := m.Claim(ctx, m.do.InsertUser, id, drivers.Text(a.Address), drivers.Text("")); err != nil {
 		return a, err
 	}
-	return a, models.Partly(m.S.Batch(ctx, m.putFolders, m.Calls.List))
+	return a, models.Partly(m.S.Batch(ctx, m.do.PutFolders, m.Calls.List))
 }
 
 // CreateFolder implements models.Mailbox. Workers compete for the next folder number.
@@ -72,7 +72,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 		}
 		if err == nil {
 			f := newFolder(a, last+1, name)
-			err = m.Claim(ctx, m.insertFolder, drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID), drivers.Text(name))
+			err = m.Claim(ctx, m.do.InsertFolder, drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID), drivers.Text(name))
 			switch err {
 			case nil:
 				return f, nil
@@ -90,7 +90,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
 	yield func(number uint32, name string) error,
 ) error {
-	return m.S.Read(ctx, m.folders, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
+	return m.S.Read(ctx, m.do.Folders, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
 		n, err := folderNumber(row[0].Str())
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func folderNumber(id string) (uint32, error) {
 func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
 	defer m.Failed(&err, a, "login")
-	err = m.ReadOne(ctx, m.userByAddress, m.With(drivers.Text(address)), func(_ *mailbox, row []drivers.Value) error {
+	err = m.ReadOne(ctx, m.do.UserByAddress, m.With(drivers.Text(address)), func(_ *mailbox, row []drivers.Value) error {
 		a.Ref = &user{row[0].Str()}
 		return nil
 	})
@@ -141,7 +141,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	r := ref(f)
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}
 	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID))
-	err = m.Read(ctx, m.numbers, args, func(m *mailbox, row []drivers.Value) error {
+	err = m.Read(ctx, m.do.Numbers, args, func(m *mailbox, row []drivers.Value) error {
 		m.stats.Messages++
 		if !row[0].Bool() {
 			m.stats.Unread++

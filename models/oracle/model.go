@@ -52,16 +52,16 @@ func Model() models.Model {
 	}
 }
 
-// statements holds the prepared statement of each pattern that the model runs.
+// statements are those of the patterns that the model runs: see models.Fill.
 type statements struct {
-	insertUser, userByAddress           drivers.Statement
-	putFolders, insertFolder, folders   drivers.Statement
-	nested                              drivers.Statement
-	deliver, inbox, message, attachment drivers.Statement
-	setRead, numbers                    drivers.Statement
-	existing, wholeMessages             drivers.Statement
-	move, remove                        drivers.Statement
-	allUsers, allFolders, allMessages   drivers.Statement
+	InsertUser, UserByAddress           drivers.Statement
+	PutFolders, InsertFolder, Folders   drivers.Statement
+	Nested                              drivers.Statement
+	Deliver, Inbox, Message, Attachment drivers.Statement
+	SetRead, Numbers                    drivers.Statement
+	Existing, WholeMessages             drivers.Statement
+	Move, Delete                        drivers.Statement
+	AllUsers, AllFolders, AllMessages   drivers.Statement
 }
 
 // The parts of the schema's batches, by position.
@@ -70,19 +70,8 @@ const (
 	only                = 0 // the part of batches with one part
 )
 
-func (s *statements) byName() map[string]*drivers.Statement {
-	return map[string]*drivers.Statement{
-		"insert_user": &s.insertUser, "user_by_address": &s.userByAddress,
-		"put_folders": &s.putFolders, "insert_folder": &s.insertFolder, "folders": &s.folders, "nested": &s.nested,
-		"deliver": &s.deliver, "inbox": &s.inbox, "message": &s.message, "attachment": &s.attachment,
-		"set_read": &s.setRead, "numbers": &s.numbers,
-		"existing": &s.existing, "whole_messages": &s.wholeMessages, "move": &s.move, "delete": &s.remove,
-		"all_users": &s.allUsers, "all_folders": &s.allFolders, "all_messages": &s.allMessages,
-	}
-}
-
 type bound struct {
-	statements
+	do  statements
 	now func() time.Time
 	ids *models.TimeUUIDs
 	row models.RowLimit
@@ -95,10 +84,10 @@ type bound struct {
 
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities())}
-	if err := p.Fill(b.byName()); err != nil {
+	if err := models.Fill(p, &b.do); err != nil {
 		return nil, fmt.Errorf("bind oracle: %w", err)
 	}
-	b.sorts = !b.inbox.Pattern().LimitArg
+	b.sorts = !b.do.Inbox.Pattern().LimitArg
 	b.afterDate, b.afterID = p.Arg("inbox", "createdDate"), p.Arg("inbox", "messageId")
 	return b, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -65,7 +64,7 @@ func TestPatterns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	modeltest.Patterns(t, s, slices.Collect(maps.Keys((&statements{}).byName())))
+	modeltest.Patterns(t, s, models.PatternsOf(&statements{}))
 }
 
 // TestPageReadsBodies pins what the source design's inbox costs: one call, which

@@ -31,7 +31,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
 	}
 	m.yield, m.folder = yield, r
-	return m.Read(ctx, m.inbox, args, (*mailbox).inboxRow)
+	return m.Read(ctx, m.do.Inbox, args, (*mailbox).inboxRow)
 }
 
 // inboxRow takes a row. A list does not show the columns after its first six.
@@ -69,7 +69,7 @@ func (m *mailbox) sortPage(ctx context.Context, f *folder, after models.Handle, 
 		m.sorted = append(m.sorted, kept)
 		return nil
 	}
-	err := m.Read(ctx, m.inbox, m.With(drivers.Text(f.userID), drivers.Text(f.folderID)), (*mailbox).inboxRow)
+	err := m.Read(ctx, m.do.Inbox, m.With(drivers.Text(f.userID), drivers.Text(f.folderID)), (*mailbox).inboxRow)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 		return err
 	}
 	m.open = o
-	err = m.ReadOne(ctx, m.message, args, func(m *mailbox, row []drivers.Value) (err error) {
+	err = m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) (err error) {
 		o := m.open
 		o.From = append(o.From[:0], row[0].Raw()...)
 		o.Subject = append(o.Subject[:0], row[4].Raw()...)
@@ -143,7 +143,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 	if _, err := m.named(ref(f), h); err != nil {
 		return 0, err
 	}
-	err = m.ReadOne(ctx, m.attachment, m.Also(drivers.Text(name)), func(_ *mailbox, row []drivers.Value) error {
+	err = m.ReadOne(ctx, m.do.Attachment, m.Also(drivers.Text(name)), func(_ *mailbox, row []drivers.Value) error {
 		if row[0].IsNull() {
 			return models.ErrNotFound
 		}
@@ -163,7 +163,7 @@ func (m *mailbox) Nested(ctx context.Context, a *models.Account,
 	yield func(folder string, e *models.Entry) error,
 ) (err error) {
 	defer m.Failed(&err, a, "nested read")
-	apart := m.nested.Emulates() != nil
+	apart := m.do.Nested.Emulates() != nil
 	names, shown := map[uint32]string{}, map[uint32]bool{}
 	if apart {
 		err = m.readFolders(ctx, a, func(number uint32, name string) error {
@@ -174,7 +174,7 @@ func (m *mailbox) Nested(ctx context.Context, a *models.Account,
 	if err == nil {
 		in, name := new(folder), ""
 		m.folder, m.yield = in, func(e *models.Entry) error { return yield(name, e) }
-		err = m.S.Read(ctx, m.nested, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
+		err = m.S.Read(ctx, m.do.Nested, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
 			number, err := folderNumber(row[0].Str())
 			if err != nil {
 				return err
