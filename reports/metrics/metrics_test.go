@@ -20,10 +20,10 @@ func scraped(t *testing.T) string {
 	m, r := New(), latency.NewRecorder(1, 1, true)
 	key := results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
 	for range 3 {
-		r.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 3*time.Millisecond)
+		r.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 3*time.Millisecond, 0)
 		m.Add(key, func(int) string { return "list" }, r.Tick())
 	}
-	r.Worker(0).Record(0, latency.Failed, false, 0, time.Millisecond, 3*time.Millisecond)
+	r.Worker(0).Record(0, latency.Failed, false, 0, time.Millisecond, 3*time.Millisecond, 0)
 	m.Add(key, func(int) string { return "list" }, r.Tick())
 	m.Progress(0.25)
 	at, stop, err := m.Serve(":0")

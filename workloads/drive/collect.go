@@ -212,7 +212,11 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 	}
 	l.add(ops, hiccups, from)
 	p.Log(l.ops, l.hiccups, from, to)
-	l.reset()
+	l.waits = false
+	for i := range l.ops {
+		l.ops[i].Reset()
+	}
+	l.hiccups.Reset()
 }
 
 // add adds a tick to the window that begins at from.
@@ -226,15 +230,6 @@ func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Time) {
 		l.ops[i].Add(&ops[i])
 	}
 	l.hiccups.Merge(hiccups)
-}
-
-// reset begins a new window.
-func (l *logged) reset() {
-	l.waits = false
-	for i := range l.ops {
-		l.ops[i].Reset()
-	}
-	l.hiccups.Reset()
 }
 
 // slots numbers the counters and histograms of a phase: one slot for each operation of each

@@ -149,7 +149,7 @@ func (h *hour) tick(r *random.Rand, at time.Duration, each int) {
 		if r.Chance(0.001) {
 			out = latency.Failed
 		}
-		h.phase.recorder.Worker(0).Record(int(workloads.List), out, false, due, start, start+service)
+		h.phase.recorder.Worker(0).Record(int(workloads.List), out, false, due, start, start+service, 0)
 	}
 	for range 1000 {
 		_ = h.phase.hiccups.interval.RecordValue(int64(6e4 + 1e5*r.Exp())) // in range

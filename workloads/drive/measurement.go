@@ -25,13 +25,24 @@ func (p *phase) measurement() Measurement {
 		m.Durability = drivers.Memory.String()
 	}
 	offered := p.offered(&p.stats.tally, p.slots.every())
-	client, evidence, gap := p.used.client(p.pool.most, p.seconds), p.evidence(), p.timeline.gap
+	client, gap := p.used.client(p.pool.most, p.seconds), p.timeline.gap
+	// The evidence is of the generator.
+	e, s, t := p.stats.evidence, &p.stats, p.target
+	if known := p.Cell.Evidence; known != nil {
+		e.Settled, e.Warm = known.Settled, known.Warm
+	}
+	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
+	e.Lateness, e.Started, e.Late, e.Queued = int64(p.Lateness), s.started, s.late, s.queued
+	e.Cap, e.Missed, e.Messages, e.Windows, e.Waits = p.cap(), p.undelivered, p.Total, p.windows, p.waits
+	if t, ok := judge.Trend(p.windows); ok {
+		e.Trend = &t
+	}
 	m.SetTime(p.began, p.began.Add(time.Duration(p.seconds*1e9)))
-	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &evidence, p.timeline.intervals, &gap
+	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.every()); m.AllOps != nil {
 		hiccups, delays := p.hiccups.report(), m.AllOps.Delays()
 		results.Add(&delays, &p.stats.delays)
-		evidence.Hiccups, evidence.Delays = &hiccups, &delays
+		e.Hiccups, e.Delays = &hiccups, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {
@@ -72,22 +83,6 @@ func (p *phase) together(of []int) *results.Times {
 	}
 	all, _ := results.TimesOf(p.recorder.Total(of...))
 	return &all
-}
-
-// evidence is what the phase showed of the generator.
-func (p *phase) evidence() results.Evidence {
-	s, t := &p.stats, p.target
-	e := s.evidence
-	if known := p.Cell.Evidence; known != nil {
-		e.Settled, e.Warm = known.Settled, known.Warm
-	}
-	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
-	e.Lateness, e.Started, e.Late, e.Queued = int64(p.Lateness), s.started, s.late, s.queued
-	e.Cap, e.Missed, e.Messages, e.Windows, e.Waits = p.cap(), p.undelivered, p.Total, p.windows, p.waits
-	if t, ok := judge.Trend(p.windows); ok {
-		e.Trend = &t
-	}
-	return e
 }
 
 // op has the figures of one operation. The slots are all of that operation.
@@ -145,24 +140,15 @@ func digits(v float64) float64 {
 	return short
 }
 
+// fields are those of models.Known, the first of its bits first.
+var fields = [...]string{"from", "subject", "date", "size", "seen", "messages", "unread", "bytes"}
+
 // missing names the fields that answers lacked.
 func missing(k models.Known) string {
 	var names []string
-	for _, f := range []struct {
-		field models.Known
-		name  string
-	}{
-		{models.KnowFrom, "from"},
-		{models.KnowSubject, "subject"},
-		{models.KnowDate, "date"},
-		{models.KnowSize, "size"},
-		{models.KnowSeen, "seen"},
-		{models.KnowMessages, "messages"},
-		{models.KnowUnread, "unread"},
-		{models.KnowBytes, "bytes"},
-	} {
-		if k.Has(f.field) {
-			names = append(names, f.name)
+	for i, name := range fields {
+		if k.Has(1 << i) {
+			names = append(names, name)
 		}
 	}
 	return strings.Join(names, ", ")

@@ -96,7 +96,7 @@ func TestStreamsInTheLog(t *testing.T) {
 	for tick := range 2 {
 		for n := range 100 {
 			s := &p.slots.all[n%len(p.slots.all)]
-			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond)
+			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond, 0)
 		}
 		ticked := p.recorder.Tick()
 		ops := p.byOp(ticked)
@@ -129,7 +129,7 @@ func TestManyStreamsAreBounded(t *testing.T) {
 	bytes := 0
 	for i, k := range p.slots.all {
 		for w := range 100 {
-			p.recorder.Worker(w).Record(p.slots.at[k.stream][k.op], latency.OK, false, 0, 1, time.Duration(1+i)*time.Microsecond)
+			p.recorder.Worker(w).Record(p.slots.at[k.stream][k.op], latency.OK, false, 0, 1, time.Duration(1+i)*time.Microsecond, 0)
 		}
 	}
 	p.recorder.Tick()

@@ -211,31 +211,34 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	slot := w.slot()
 	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
 	s.missing |= w.missing
-	ideal := w.undelayed(w.phase.hiccups, due, start, end)
+	delay := end - due - w.undelayed(w.phase.hiccups, due, start, end)
 	queued := w.timer != nil && due <= w.last
 	var defect error
 	switch {
 	case err == nil:
-		w.recorder.RecordLatency(slot, latency.OK, queued, due, start, end, ideal)
+		w.recorder.Record(slot, latency.OK, queued, due, start, end, delay)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
 		s.cost.Add(&cost)
 		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
-		if end-due-ideal >= leastDelay {
+		if delay >= leastDelay {
 			w.stats.delays.Operations++
 		}
 	case errors.Is(err, models.ErrNotOffered):
 		s.notOffered = true
 	default:
-		w.recorder.RecordLatency(slot, e.outcome, queued, due, start, end, ideal)
+		w.recorder.Record(slot, e.outcome, queued, due, start, end, delay)
 		w.noteTiming(slot, queued, due, start, end)
 		// Only failed operations make a client rest: one of unknown outcome has waited already.
 		if w.failures++; e.outcome != latency.Failed {
 			w.failures = 0
 		}
 		s.errors = results.AddErrors(s.errors, results.ErrorCount{Text: err.Error(), Count: 1})
-		defect = panicked(err)
+		// A panic of a goroutine of the driver ends the phase, as one of the worker does.
+		if c := new(crash.Error); errors.As(err, &c) {
+			defect = c
+		}
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
 		w.opened.Body = nil
@@ -252,15 +255,6 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 
 // errTimeout is why an operation that ended too late has an unknown outcome.
 var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
-
-// panicked returns the panic of a goroutine of the driver, or nil. It ends the phase, as a panic
-// of the worker does.
-func panicked(err error) error {
-	if c := new(crash.Error); errors.As(err, &c) {
-		return c
-	}
-	return nil
-}
 
 // pace is when a worker begins its operations: when they are scheduled in an open loop, and
 // after a pause in a closed one.

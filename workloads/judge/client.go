@@ -165,14 +165,6 @@ func Full(c *results.Cell) bool {
 	return used >= cpuFull*float64(c.Client.Processors)
 }
 
-// slow says that the store was slow when most operations that queued were waiting.
-func slow(e *results.Evidence) string {
-	if e.Cap == 0 || 2*e.Crowded > e.Queued {
-		return ""
-	}
-	return ", most of it for calls that took longer than usual: more workers would only wait inside the store"
-}
-
 // shardThat is the rule of shards with a verdict.
 func shardThat(v results.Verdict) func(*results.Cell, *results.Evidence) string {
 	return func(_ *results.Cell, e *results.Evidence) string {
@@ -220,6 +212,10 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 		count, most = c.Offered.Dropped, "up to "
 	}
 	dropped := share(count, e.Started+count)
+	// If the client stopped and the store had capacity to spare, the client's own drops are at least one in as
+	// many as there are workers: one worker alone would have executed so many. If they are fewer, the store could
+	// not execute so many, and most would have been dropped without the delay.
+	beyondStore := d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
 	stopped, waited := of(e.Hiccups.Stopped, c), of(e.Hiccups.Total, c)
 	shared := e.InProcess || e.SameMachine
 	client := "client-bound: %s; lower the rate, or " + advice
@@ -228,7 +224,7 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 		return fmt.Sprintf(client, "its process stopped for "+percent(stopped)+" of the phase"), ""
 	case waited > stoppedMost && !shared:
 		return fmt.Sprintf(client, "its process could not run for "+percent(waited)+" of the phase"), ""
-	case d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore(c, d):
+	case d.Dropped >= leastSlower && dropped > lateInvalid && !beyondStore:
 		what := most + percent(dropped) + " of the operations were dropped because of its delays"
 		if !blameless(c, e) {
 			return fmt.Sprintf(client, what), ""
@@ -245,14 +241,6 @@ func delays(c *results.Cell, e *results.Evidence) (bound, warning string) {
 
 // of is which part of a phase a time in nanoseconds is.
 func of(ns int64, c *results.Cell) float64 { return min(1, seconds(ns)/max(c.Seconds, 1e-9)) }
-
-// beyondStore reports whether operations were dropped because the store could not execute so
-// many. If the client stopped and the store had capacity to spare, the client's own drops
-// (d.Dropped) are at least one in as many as there are workers: one worker alone would have
-// executed so many. If they are fewer, most would have been dropped without the delay.
-func beyondStore(c *results.Cell, d *results.Delays) bool {
-	return d.Dropped*int64(c.Client.Workers) < c.Offered.Dropped
-}
 
 // effect says by how much the client's delays made p50 and p99 of the response time longer than the
 // latency; "" if by little. It leaves percentiles of too few operations out.

@@ -55,15 +55,6 @@ const (
 	every = measured | loads | colds | refused | others
 )
 
-// filled is the cell with empty values for those that were not recorded.
-func filled(c *results.Cell) *results.Cell {
-	unknown := results.EngineInfo{DiskBytes: -1, CompactionDebt: -1}
-	f := *c
-	f.Evidence, f.Offered = cmp.Or(c.Evidence, &results.Evidence{}), cmp.Or(c.Offered, &results.Offered{})
-	f.Before, f.Engines = cmp.Or(c.Before, &unknown), cmp.Or(c.Engines, &unknown)
-	return &f
-}
-
 func kindsOf(c *results.Cell) kinds {
 	switch {
 	case c.Kind == results.KindLoad:
@@ -84,7 +75,10 @@ func kindsOf(c *results.Cell) kinds {
 // does not modify the cell. The verdict is the worst of all rules, and its reason the first of these.
 func Judge(c *results.Cell) Judgment {
 	j, of := Judgment{Verdict: results.OK, Doubts: []results.Doubt{}}, kindsOf(c)
-	c = filled(c)
+	filled, unknown := *c, results.EngineInfo{DiskBytes: -1, CompactionDebt: -1} // empty where nothing was recorded
+	filled.Evidence, filled.Offered = cmp.Or(c.Evidence, &results.Evidence{}), cmp.Or(c.Offered, &results.Offered{})
+	filled.Before, filled.Engines = cmp.Or(c.Before, &unknown), cmp.Or(c.Engines, &unknown)
+	c = &filled
 	for i := range rules {
 		r := &rules[i]
 		if r.of&of == 0 {
@@ -216,7 +210,8 @@ func Trend(windows []float64) (results.Trend, bool) {
 	slices.Sort(slopes)
 	m, slope := len(slopes), results.Median(slopes)
 
-	s := trendDeviations * math.Sqrt(kendallVariance(n)*inflation(n, correlation(logs, slope)))
+	kendall := float64(n) * float64(n-1) * float64(2*n+5) / 18 // variance of S of n independent values
+	s := trendDeviations * math.Sqrt(kendall*inflation(n, correlation(logs, slope)))
 	// If the residuals of the line are a curve, they look like correlated noise, and the interval
 	// would be too wide. But noise of any correlation seldom rises from each window to the next,
 	// so the interval is never wider than all slopes but the outermost.
@@ -256,9 +251,6 @@ func batches(windows []float64) []float64 {
 	}
 	return all
 }
-
-// kendallVariance is the variance of Kendall's S of n independent values.
-func kendallVariance(n int) float64 { return float64(n) * float64(n-1) * float64(2*n+5) / 18 }
 
 // inflation is the factor by which the variance of S is larger than that of independent
 // values, if the correlation of the ranks falls by the factor r with each window of distance

@@ -80,7 +80,14 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	case "rate":
 		return value(o, of.Rate, words.Amount(of.Rate)+"/s")
 	case "achieved":
-		return executed(c, o)
+		if c.Offered == nil || c.Offered.Rate == 0 || c.Arrivals == "closed" {
+			return unclear(CodeNoFigure, "no rate was offered: a closed loop has none")
+		}
+		v := c.Offered.Achieved / c.Offered.Rate
+		if v < achievedLeast && o.Bound <= achievedLeast && !Overloaded(c) { // a pause at the very end is no fault
+			v = achievedLeast
+		}
+		return value(o, v, results.Percent(v))
 	}
 	return timed(c, o, &of)
 }
@@ -155,75 +162,41 @@ func ofAll(o *results.Objective, of *results.Op, n int64) results.Attained {
 	return few(value(o, v, results.Percent(v)), supported(of), takes)
 }
 
-// executed judges the achieved share of the offered rate. A pause at the very end is no
-// fault, as for the verdict overloaded.
-func executed(c *results.Cell, o *results.Objective) results.Attained {
-	if c.Offered == nil || c.Offered.Rate == 0 || c.Arrivals == "closed" {
-		return unclear(CodeNoFigure, "no rate was offered: a closed loop has none")
-	}
-	v := c.Offered.Achieved / c.Offered.Rate
-	if v < achievedLeast && o.Bound <= achievedLeast && !Overloaded(c) {
-		v = achievedLeast
-	}
-	return value(o, v, results.Percent(v))
-}
-
 // timed judges a time of an operation, or of all together if the cell has that.
 func timed(c *results.Cell, o *results.Objective, of *results.Op) results.Attained {
-	kind, which := timeOf(o.Figure)
-	l, n, known := of.Scheduled(), supported(of), o.Op != "" || c.AllOps != nil
-	switch kind {
+	l, n, known, which := of.Scheduled(), supported(of), o.Op != "" || c.AllOps != nil, o.Figure // latencies have no kind
+	switch kind, rest, _ := strings.Cut(o.Figure, "."); kind {
 	case "wait", "lag": // lag: of results before 2026-11-27
-		l, n, known = &of.Wait, of.Count, known && c.Arrivals != "closed"
+		l, n, known, which = &of.Wait, of.Count, known && c.Arrivals != "closed", rest
 	case "service":
-		l, n = &of.Service, of.Count
+		l, n, which = &of.Service, of.Count, rest
 	}
 	if !known {
 		return unclear(CodeNoFigure, "a %s loop does not have this metric", c.Arrivals)
 	}
-	v, need := figureOf(l, which)
+	v, need := float64(results.NeverEnded), int64(1) // a later mailbench wrote a figure that this one does not know
+	switch which {
+	case "max":
+		v = float64(l.Max)
+	case "mean":
+		v = l.Mean
+	}
+	below := strings.HasPrefix(o.Sign, "<")
+	surely := false // a lower percentile, which has enough operations, is beyond the bound already
+	for _, q := range results.Percentiles {
+		ns, enough := float64(q.Of(l)), results.EnoughFor(q.P)
+		if q.Name == which {
+			v, need = ns, enough
+		}
+		surely = surely || n >= enough && !o.Keeps(ns) && below
+	}
 	a := value(o, v, results.TimeText(v))
-	if n < need && !surely(l, o, n) {
+	switch {
+	case n < need && !surely:
 		a.Verdict = results.Met
 		return few(a, n, need)
-	}
-	if a.Verdict == results.Met && strings.HasPrefix(o.Sign, "<") && c.Verdict == results.Invalid {
+	case a.Verdict == results.Met && below && c.Verdict == results.Invalid:
 		a.Shown = "≤" + a.Shown
 	}
 	return a
-}
-
-// timeOf divides the figure of a time: latencies have no kind.
-func timeOf(figure string) (kind, which string) {
-	if kind, which, ok := strings.Cut(figure, "."); ok && (kind == "wait" || kind == "lag" || kind == "service") {
-		return kind, which
-	}
-	return "", figure
-}
-
-// surely reports whether a bound is missed although there are too few operations for the
-// percentile: a lower percentile, which has enough operations, is beyond the bound already.
-func surely(l *results.Latency, o *results.Objective, n int64) bool {
-	for _, q := range results.Percentiles {
-		if n >= results.EnoughFor(q.P) && !o.Keeps(float64(q.Of(l))) && strings.HasPrefix(o.Sign, "<") {
-			return true
-		}
-	}
-	return false
-}
-
-// figureOf is a value of a distribution, and how many operations it needs.
-func figureOf(l *results.Latency, name string) (v float64, takes int64) {
-	for _, q := range results.Percentiles {
-		if q.Name == name {
-			return float64(q.Of(l)), results.EnoughFor(q.P)
-		}
-	}
-	switch name {
-	case "max":
-		return float64(l.Max), 1
-	case "mean":
-		return l.Mean, 1
-	}
-	return results.NeverEnded, 1 // a later mailbench wrote a figure that this one does not know
 }

@@ -50,9 +50,12 @@ var rules = []rule{
 		return warning
 	}},
 	{CodeQueued, results.OK, observed, func(c cell, e evidence) string {
-		queued := share(e.Queued, e.Started)
+		queued, slow := share(e.Queued, e.Started), ""
+		if e.Cap > 0 && 2*e.Crowded <= e.Queued {
+			slow = ", most of it for calls that took longer than usual: more workers would only wait inside the store"
+		}
 		return when(queued > lateInvalid, "queued: %.0f%% of the operations found all %d workers busy, and their response times "+
-			"contain the wait%s", 100*queued, c.Client.Workers, slow(e))
+			"contain the wait%s", 100*queued, c.Client.Workers, slow)
 	}},
 	{CodeLargeWaits, results.OK, observed, func(_ cell, e evidence) string {
 		waits := share(e.LargeWaits, e.Started)

@@ -16,8 +16,8 @@ func Example() {
 
 	// Each worker records into its own Worker. An operation was scheduled at 0,
 	// started 1 ms later and took 4 ms.
-	rec.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 5*time.Millisecond)
-	rec.Worker(1).Record(1, latency.Failed, false, 0, 0, time.Second)
+	rec.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 5*time.Millisecond, 0)
+	rec.Worker(1).Record(1, latency.Failed, false, 0, 0, time.Second, 0)
 
 	// One goroutine takes what they recorded since the last tick.
 	interval := rec.Tick()
@@ -47,7 +47,7 @@ func ExampleLog() {
 		return
 	}
 	rec := latency.NewRecorder(1, 1, false)
-	rec.Worker(0).Record(0, latency.OK, false, 0, 0, time.Millisecond)
+	rec.Worker(0).Record(0, latency.OK, false, 0, 0, time.Millisecond, 0)
 	tag := func(_ int, k latency.Kind) string { return "james/embedded/measure/1/1/open/" + k.String() }
 	if err := log.Write(tag, rec.Tick(), start, start.Add(time.Second)); err != nil {
 		fmt.Fprintln(os.Stderr, err)

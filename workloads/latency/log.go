@@ -3,6 +3,7 @@ package latency
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -25,17 +26,11 @@ type Log struct {
 func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	l := &Log{out: out, hdr: hdr.NewHistogramLogWriter(out)}
-	for _, step := range []func() error{
-		func() error {
-			return l.hdr.OutputComment("[mailbench latencies in nanoseconds; tag: model/engine/phase/trial/shard/operation/kind]")
-		},
-		l.hdr.OutputLogFormatVersion,
-		func() error { return l.hdr.OutputStartTime(started.UnixMilli()) },
-		l.hdr.OutputLegend,
-	} {
-		if err := step(); err != nil {
-			return nil, fmt.Errorf("write latency log: %w", err)
-		}
+	if err := cmp.Or(
+		l.hdr.OutputComment("[mailbench latencies in nanoseconds; tag: model/engine/phase/trial/shard/operation/kind]"),
+		l.hdr.OutputLogFormatVersion(), l.hdr.OutputStartTime(started.UnixMilli()), l.hdr.OutputLegend(),
+	); err != nil {
+		return nil, fmt.Errorf("write latency log: %w", err)
 	}
 	return l, nil
 }
@@ -181,22 +176,18 @@ type partCounts struct {
 func (w *Worker) RecordParts(op int, parts []PartTime) {
 	w.mu.Lock()
 	for i := range parts {
-		p := w.part(op, parts[i].Name)
-		p.calls += parts[i].Calls
-		p.times.add(uint64(min(max(parts[i].Took, 0), Highest)))
+		have, at := w.parts[op], 0
+		for at < len(have) && have[at].name != parts[i].Name {
+			at++
+		}
+		if at == len(have) {
+			have = append(have, partCounts{name: parts[i].Name, times: newCounts(digitsRough)})
+			w.parts[op] = have
+		}
+		have[at].calls += parts[i].Calls
+		have[at].times.add(uint64(min(max(parts[i].Took, 0), Highest)))
 	}
 	w.mu.Unlock()
-}
-
-// part returns the counts of a part of an operation.
-func (w *Worker) part(op int, name string) *partCounts {
-	for i := range w.parts[op] {
-		if p := &w.parts[op][i]; p.name == name {
-			return p
-		}
-	}
-	w.parts[op] = append(w.parts[op], partCounts{name: name, times: newCounts(digitsRough)})
-	return &w.parts[op][len(w.parts[op])-1]
 }
 
 // Parts are the parts of some operations together, when the workers have ended.
@@ -207,10 +198,10 @@ func (r *Recorder) Parts(ops ...int) (all []Part) {
 			for _, p := range w.parts[op] {
 				at := slices.IndexFunc(all, func(have Part) bool { return have.Name == p.name })
 				if at < 0 {
-					at, all = len(all), append(all, Part{p.name, 0, hdr.New(1, int64(Highest), digitsRough)})
+					at, all = len(all), append(all, Part{Name: p.name})
 				}
 				all[at].Calls += p.calls
-				p.times.addTo(all[at].Times)
+				all[at].Times = p.times.addTo(all[at].Times)
 			}
 		}
 		w.mu.Unlock()

@@ -51,7 +51,11 @@ func TestRank(t *testing.T) {
 		{99, 396, 393},
 		{0, 5, 1},
 	} {
-		if got := Rank(c.percent, c.n); got != c.want {
+		h := hdr.New(1, int64(Highest), 3)
+		for v := range c.n {
+			_ = h.RecordValue(v + 1) // the value of a rank is the rank
+		}
+		if got := At(h, c.percent); got != c.want {
 			t.Errorf("rank of p%v of %d is %d, want %d", c.percent, c.n, got, c.want)
 		}
 	}

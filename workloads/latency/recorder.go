@@ -81,31 +81,16 @@ type Op struct {
 	// an operation that was ok ends at First or begins at Last.
 	First, Last time.Duration
 	Times       [NumKinds]*hdr.Histogram
-
-	rough bool // all its histograms have digitsRough, because there are many operations
-}
-
-// ended notes when an operation that was ok ended.
-func (o *Op) ended(at time.Duration) {
-	if o.Last == 0 || at < o.First {
-		o.First = at
-	}
-	o.Last = max(o.Last, at)
-}
-
-func digitsOf(k Kind, rough bool) int {
-	if rough || k == Wait || k == FailedAfter || k == UnknownAfter {
-		return digitsRough
-	}
-	return digits
 }
 
 // Add adds b to o. It yields the processor between histograms: a merge takes about
 // 0.2 ms, and workers should not wait longer.
 func (o *Op) Add(b *Op) {
 	if b.Counts[OK] > 0 {
-		o.ended(b.First)
-		o.ended(b.Last)
+		if o.Counts[OK] == 0 || b.First < o.First {
+			o.First = b.First
+		}
+		o.Last = max(o.Last, b.Last)
 	}
 	for i, n := range b.Counts {
 		o.Counts[i] += n
@@ -158,21 +143,20 @@ type Worker struct {
 	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
-// Record adds one operation of a client that lost no time: its latency is its response time.
-func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end time.Duration) {
-	w.RecordLatency(op, out, queued, due, start, end, end-due)
-}
-
-// RecordLatency adds one operation that was started. Queued says that it found all workers busy. Times
-// are read from one monotonic clock. Took is the latency. It allocates only for the first time of each
-// kind.
-func (w *Worker) RecordLatency(op int, out Outcome, queued bool, due, start, end, took time.Duration) {
+// Record adds one operation that was started. Queued says that it found all workers busy. Times are read
+// from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Record allocates
+// only for the first time of each kind.
+func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay time.Duration) {
+	took := end - due - delay
 	w.mu.Lock()
 	o := &w.ops[op]
 	o.Counts[out]++
 	switch out {
 	case OK:
-		o.ended(end)
+		if o.Counts[OK] == 1 || end < o.First {
+			o.First = end
+		}
+		o.Last = max(o.Last, end)
 		o.record(Service, end-start)
 		if queued {
 			o.record(Queued, end-start)
@@ -284,6 +268,7 @@ func (r *Recorder) Total(ops ...int) *Op {
 type recorded struct {
 	Op
 	times [NumKinds]*counts
+	rough bool // all its histograms have digitsRough, because there are many operations
 }
 
 // record records a time. One beyond the histograms' range counts at its end; an operation that starts before it is
@@ -291,7 +276,11 @@ type recorded struct {
 func (r *recorded) record(k Kind, d time.Duration) {
 	c := r.times[k]
 	if c == nil {
-		c = newCounts(digitsOf(k, r.rough))
+		precise := digits
+		if r.rough || k == Wait || k == FailedAfter || k == UnknownAfter {
+			precise = digitsRough
+		}
+		c = newCounts(precise)
 		r.times[k] = c
 	}
 	if d > Highest && k != Latency && k != Queued {
@@ -305,29 +294,26 @@ func (r *recorded) moveTo(o *Op) {
 	o.Add(&r.Op)
 	r.Reset()
 	for k, c := range r.times {
-		if c == nil || c.total == 0 {
-			continue
+		if c != nil && c.total > 0 {
+			o.Times[k] = c.addTo(o.Times[k])
+			clear(c.of)
+			c.total = 0
+			runtime.Gosched() // as Op.Add does
 		}
-		if o.Times[k] == nil {
-			o.Times[k] = hdr.New(1, int64(Highest), digitsOf(Kind(k), r.rough))
-		}
-		c.addTo(o.Times[k])
-		clear(c.of)
-		c.total = 0
-		runtime.Gosched() // as Op.Add does
 	}
 }
 
 // counts are how often each bucket of an HDR histogram was hit. Adding is faster than in the
 // histogram itself, which checks again what the recorder has checked.
 type counts struct {
-	bits  int // each power of two has 1 << bits buckets
-	total int64
-	of    []int64 // by index, in the histogram's order
+	digits int // of the histogram
+	bits   int // each power of two has 1 << bits buckets
+	total  int64
+	of     []int64 // by index, in the histogram's order
 }
 
 func newCounts(digits int) *counts {
-	c := &counts{bits: bits.Len64(2*uint64(math.Pow10(digits))-1) - 1}
+	c := &counts{digits: digits, bits: bits.Len64(2*uint64(math.Pow10(digits))-1) - 1}
 	c.of = make([]int64, c.index(uint64(Highest))+1)
 	return c
 }
@@ -344,42 +330,42 @@ func (c *counts) index(v uint64) uint64 {
 	return uint64(width)<<(c.bits&63) + v>>(width&63)
 }
 
-// addTo adds the counts to a histogram with the same buckets.
-func (c *counts) addTo(h *hdr.Histogram) {
+// addTo adds the counts to a histogram with the same buckets, or to a new one if h is nil.
+func (c *counts) addTo(h *hdr.Histogram) *hdr.Histogram {
+	if h == nil {
+		h = hdr.New(1, int64(Highest), c.digits)
+	}
 	for i, n := range c.of {
 		if n > 0 {
 			width := max(0, i>>c.bits-1)                         // as in index
 			_ = h.RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
 		}
 	}
+	return h
 }
 
 // At is a percentile of a histogram in nanoseconds, 0 < percent <= 100: the least time that at
 // least so many of the values do not exceed. It is 0 if there are no values.
-//
-// Its rank is the ceiling of percent × values, as in the definition and in Java's HdrHistogram
-// (AbstractHistogram.getValueAtPercentile). hdrhistogram-go rounds the rank to the nearest, which
-// is one too low half of the time.
 func At(h *hdr.Histogram, percent float64) int64 { return AtOfAll(h, 0, percent) }
 
 // NeverEnded is the percentile that lies among operations that never ended.
 const NeverEnded = -1
 
 // AtOfAll is At of the values and of so many operations that never ended.
+//
+// Its rank is the ceiling of percent × values, as in the definition and in Java's HdrHistogram
+// (AbstractHistogram.getValueAtPercentile). hdrhistogram-go rounds the rank to the nearest, which
+// is one too low half of the time.
 func AtOfAll(h *hdr.Histogram, neverEnded int64, percent float64) int64 {
 	n := h.TotalCount()
-	switch rank := Rank(percent, n+neverEnded); {
-	case n+neverEnded == 0:
+	all := n + neverEnded
+	below := math.Nextafter(percent, 0) // 99% of 100 is 99.00000000000001 in floating point
+	switch rank := min(all, max(1, int64(math.Ceil(below*float64(all)/100)))); {
+	case all == 0:
 		return 0
 	case rank > n:
 		return NeverEnded
 	default:
 		return h.ValueAtPercentile(100 * float64(rank) / float64(n))
 	}
-}
-
-// Rank is the rank of a percentile among n values, from 1.
-func Rank(percent float64, n int64) int64 {
-	below := math.Nextafter(percent, 0) // 99% of 100 is 99.00000000000001 in floating point
-	return min(n, max(1, int64(math.Ceil(below*float64(n)/100))))
 }

@@ -13,7 +13,7 @@ import (
 func TestThreeTimesOfAnOperation(t *testing.T) {
 	r := NewRecorder(2, 1, true)
 	// Scheduled at 10 ms, started 5 ms late, took 2 ms.
-	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
+	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond, 0)
 	r.Tick()
 	op := r.Total(1)
 	for k, want := range [...]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Wait: 5 * time.Millisecond} {
@@ -32,7 +32,7 @@ func TestThreeTimesOfAnOperation(t *testing.T) {
 func TestTimesOfOtherOutcomes(t *testing.T) {
 	r := NewRecorder(NumOutcomes, 1, true)
 	for _, out := range []Outcome{NotFound, Failed, Unknown, TooLarge} {
-		r.Worker(0).Record(int(out), out, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond)
+		r.Worker(0).Record(int(out), out, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond, 0)
 	}
 	r.Tick()
 	const rest, took = 7 * time.Millisecond, 2 * time.Millisecond
@@ -53,7 +53,7 @@ func TestTimesOfOtherOutcomes(t *testing.T) {
 
 func TestClosedLoopHasServiceOnly(t *testing.T) {
 	r := NewRecorder(1, 1, false)
-	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second)
+	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second, 0)
 	r.Tick()
 	if op := r.Total(0); op.Times[Service].TotalCount() != 1 || op.Times[Response] != nil || op.Times[Wait] != nil {
 		t.Errorf("times = %v, want service alone", op.Times)
@@ -64,8 +64,8 @@ func TestClosedLoopHasServiceOnly(t *testing.T) {
 func TestQueuedIsPartOfService(t *testing.T) {
 	r := NewRecorder(2, 1, true)
 	for i := range 3 {
-		r.Worker(0).Record(0, OK, i == 0, 0, 0, time.Duration(i+1)*time.Millisecond)
-		r.Worker(0).Record(1, OK, true, 0, 0, time.Millisecond)
+		r.Worker(0).Record(0, OK, i == 0, 0, 0, time.Duration(i+1)*time.Millisecond, 0)
+		r.Worker(0).Record(1, OK, true, 0, 0, time.Millisecond, 0)
 		for _, op := range r.Tick() {
 			if n := op.Times[Service].TotalCount(); n != 1 {
 				t.Errorf("%d service times in a tick, want 1", n)
@@ -84,7 +84,7 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 	r := NewRecorder(1, 1, true)
 	w := r.Worker(0)
 	for out := range Outcome(NumOutcomes) {
-		w.Record(0, out, false, 0, 0, time.Millisecond)
+		w.Record(0, out, false, 0, 0, time.Millisecond, 0)
 	}
 	w.Drop(0)
 	r.Tick()
@@ -105,14 +105,14 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 func TestFirstAndLast(t *testing.T) {
 	r := NewRecorder(1, 2, true)
 	for i, end := range []time.Duration{5 * time.Second, 3 * time.Second, 4 * time.Second} {
-		r.Worker(i%2).Record(0, OK, false, 0, 0, end)
+		r.Worker(i%2).Record(0, OK, false, 0, 0, end, 0)
 	}
-	r.Worker(0).Record(0, Failed, false, 0, 0, time.Second)
-	r.Worker(1).Record(0, Unknown, false, 0, 0, time.Minute)
+	r.Worker(0).Record(0, Failed, false, 0, 0, time.Second, 0)
+	r.Worker(1).Record(0, Unknown, false, 0, 0, time.Minute, 0)
 	if op := r.Tick()[0]; op.First != 3*time.Second || op.Last != 5*time.Second {
 		t.Errorf("first %v, last %v, want 3s and 5s", op.First, op.Last)
 	}
-	r.Worker(0).Record(0, OK, false, 0, 0, 9*time.Second)
+	r.Worker(0).Record(0, OK, false, 0, 0, 9*time.Second, 0)
 	if op := r.Tick()[0]; op.First != 9*time.Second || op.Last != 9*time.Second {
 		t.Errorf("of the next interval: first %v, last %v, want 9s", op.First, op.Last)
 	}
@@ -127,8 +127,8 @@ func TestFirstAndLast(t *testing.T) {
 // A value beyond the range is in the histogram, at its end, and counted.
 func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 	r := NewRecorder(1, 1, true)
-	r.Worker(0).Record(0, OK, false, 0, 0, 2*Highest)
-	r.Worker(0).Record(0, OK, false, time.Second, 0, 1) // started before its time
+	r.Worker(0).Record(0, OK, false, 0, 0, 2*Highest, 0)
+	r.Worker(0).Record(0, OK, false, time.Second, 0, 1, 0) // started before its time
 	r.Tick()
 	op := r.Total(0)
 	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Wait].TotalCount() != 2 {
@@ -152,7 +152,7 @@ func TestTicksLoseNothing(t *testing.T) {
 		wg.Go(func() {
 			w := r.Worker(i)
 			for n := range each {
-				w.Record(n%3, OK, false, 0, 0, time.Duration(n))
+				w.Record(n%3, OK, false, 0, 0, time.Duration(n), 0)
 			}
 		})
 	}
@@ -185,7 +185,7 @@ func TestTicksLoseNothing(t *testing.T) {
 func TestRecordAllocatesNothing(t *testing.T) {
 	r := NewRecorder(1, 1, true)
 	w := r.Worker(0)
-	record := func() { w.Record(0, OK, false, 1, 2, 3) }
+	record := func() { w.Record(0, OK, false, 1, 2, 3, 0) }
 	record() // the first makes the histograms
 	if n := testing.AllocsPerRun(1000, record); n != 0 {
 		t.Errorf("%v allocations a record", n)
@@ -208,10 +208,10 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.Record(0, OK, false, 0, 0, time.Millisecond)
-	w.Record(1, OK, false, 0, 0, time.Second)
+	w.Record(0, OK, false, 0, 0, time.Millisecond, 0)
+	w.Record(1, OK, false, 0, 0, time.Second, 0)
 	write(start, start.Add(time.Second))
-	w.Record(0, OK, false, 0, 0, 3*time.Millisecond) // the last, partial interval
+	w.Record(0, OK, false, 0, 0, 3*time.Millisecond, 0) // the last, partial interval
 	write(start.Add(time.Second), start.Add(1400*time.Millisecond))
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func BenchmarkRecord(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		d := time.Duration(i & 0xfffff)
-		w.Record(0, OK, false, 0, d, 2*d)
+		w.Record(0, OK, false, 0, d, 2*d, 0)
 	}
 }
 

@@ -137,25 +137,18 @@ func timeline(parts []*results.Cell, began time.Time) []results.Interval {
 	return all
 }
 
-// verdicts are the verdicts on each shard's own cell.
-func verdicts(parts []*results.Cell) []results.ShardVerdict {
-	var all []results.ShardVerdict
-	for _, p := range parts {
-		j := judge.Judge(p)
-		all = append(all, results.ShardVerdict{Shard: p.Shard, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason})
-	}
-	return all
-}
-
 // evidence is what all shards showed.
 func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evidence {
-	sum := results.Evidence{Settled: true, Warm: true, Shards: verdicts(parts)}
+	sum := results.Evidence{Settled: true, Warm: true}
 	for _, p := range parts {
-		e := p.Evidence
-		if e == nil {
+		if p.Evidence == nil {
 			return nil
 		}
-		results.Add(&sum, e)
+		results.Add(&sum, p.Evidence)
+		j := judge.Judge(p)
+		sum.Shards = append(sum.Shards, results.ShardVerdict{
+			Shard: p.Shard, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason,
+		})
 	}
 	sum.Windows, sum.Waits = windows(parts)
 	if t, ok := judge.Trend(sum.Windows); ok {

@@ -67,7 +67,21 @@ func whole(sources []Source) *results.Run {
 	r.Format, r.Shard, r.Cells, r.Left, r.Shards = results.Format, results.Shard{Index: 1, Of: 1}, nil, nil, nil
 	r.Phases = slices.Clone(r.Phases)
 	for i := range r.Phases {
-		digests(&r.Phases[i], sources, i)
+		p := &r.Phases[i]
+		p.Digested, p.Trials = 0, slices.Clone(p.Trials)
+		for _, s := range sources {
+			p.Digested += s.Run.Phases[i].Digested
+		}
+		for trial := range p.Trials { // the digest of those of all shards
+			h := sha256.New()
+			for _, s := range sources {
+				fmt.Fprintln(h, s.Run.Phases[i].Trials[trial])
+			}
+			p.Trials[trial] = hex.EncodeToString(h.Sum(nil))
+		}
+		if len(p.Trials) > 0 {
+			p.SHA256 = p.Trials[0]
+		}
 	}
 	r.Audits = audits(sources)
 	for _, s := range sources {
@@ -90,25 +104,6 @@ func whole(sources []Source) *results.Run {
 	return &r
 }
 
-// digests makes the digests of a phase from those of all shards.
-func digests(p *results.Phase, sources []Source, i int) {
-	p.Trials = slices.Clone(p.Trials)
-	p.Digested = 0
-	for trial := range p.Trials {
-		h := sha256.New()
-		for _, s := range sources {
-			fmt.Fprintln(h, s.Run.Phases[i].Trials[trial])
-		}
-		p.Trials[trial] = hex.EncodeToString(h.Sum(nil))
-	}
-	for _, s := range sources {
-		p.Digested += s.Run.Phases[i].Digested
-	}
-	if len(p.Trials) > 0 {
-		p.SHA256 = p.Trials[0]
-	}
-}
-
 // cells merges each cell of the shards, and judges it again.
 func (m *Merged) cells(sources []Source) error {
 	var all []*results.Cell
@@ -129,9 +124,13 @@ func (m *Merged) cells(sources []Source) error {
 	var cells []results.Cell
 	for _, parts := range results.Grouped(all, func(c *results.Cell) results.Key { return union(c.Key) }) {
 		if k := parts[0].Key; len(parts) != len(sources) {
+			var shards []string
+			for _, c := range parts {
+				shards = append(shards, strconv.Itoa(c.Shard))
+			}
 			return fmt.Errorf("%w: only %s of %d shards executed %s on %s, phase %s, trial %d; a shard that was "+
 				"interrupted or could not go on cannot be merged",
-				ErrApart, shardsOf(parts), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
+				ErrApart, strings.Join(shards, ", "), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}
 		c := m.cell(parts)
 		judge.Apply(&c, m.Run.Objectives)
@@ -139,14 +138,6 @@ func (m *Merged) cells(sources []Source) error {
 	}
 	m.Run.Cells = append(cells, m.Run.Cells...)
 	return nil
-}
-
-func shardsOf(cells []*results.Cell) string {
-	var all []string
-	for _, c := range cells {
-		all = append(all, strconv.Itoa(c.Shard))
-	}
-	return strings.Join(all, ", ")
 }
 
 // union is the key that a shard's cell has in the merged run.
@@ -416,15 +407,11 @@ func audits(sources []Source) []results.Audit {
 				all[len(all)-1].Notes, all[len(all)-1].Shard = slices.Clone(a.Notes), 1
 				continue
 			}
-			all[at].Add(&a, sharesStore(s.Run, a.Engine))
+			common := slices.ContainsFunc(s.Run.Cells, func(c results.Cell) bool { // shards have one store
+				return c.Engine == a.Engine && c.Evidence != nil && c.Kind == results.KindLoad && !c.Evidence.InProcess
+			})
+			all[at].Add(&a, common)
 		}
 	}
 	return all
-}
-
-// sharesStore reports whether the shards have the engine's store in common.
-func sharesStore(r *results.Run, engine string) bool {
-	return slices.ContainsFunc(r.Cells, func(c results.Cell) bool {
-		return c.Engine == engine && c.Evidence != nil && c.Kind == results.KindLoad && !c.Evidence.InProcess
-	})
 }

@@ -50,11 +50,11 @@ func record(r *rand.Rand, to ...*shard) {
 			s.dropped++
 			continue
 		}
-		took := end - due
+		delay := time.Duration(0)
 		if delayed {
-			took = end - start
+			delay = start - due
 		}
-		w.RecordLatency(0, out, queued, due, start, end, took)
+		w.Record(0, out, queued, due, start, end, delay)
 		if out == latency.OK {
 			s.calls = append(s.calls, calls)
 		}

@@ -41,12 +41,9 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 	if n+m == 0 {
 		return
 	}
-	sum := *s
-	to, other := reflect.ValueOf(&sum).Elem(), reflect.ValueOf(b).Elem()
-	for i := range to.NumField() {
-		if x := to.Field(i); to.Type().Field(i).Tag.Get("add") == "mean" {
-			x.SetFloat((x.Float()*float64(n) + other.Field(i).Float()*float64(m)) / float64(n+m))
-		}
+	sum, others := *s, b.Means()
+	for i, x := range sum.Means() {
+		*x = (*x*float64(n) + *others[i]*float64(m)) / float64(n+m)
 	}
 	for f, deviation := range map[Figure]*float64{
 		Calls: &sum.CallsDeviation, Rows: &sum.RowsDeviation, Bytes: &sum.BytesDeviation,
@@ -55,30 +52,22 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 		more, moreOff := counters[f].of(b)
 		*deviation = addDeviations(n, was, off, m, more, moreOff)
 	}
-	sum.addExamined(s, n, b, m)
-	*s = sum
-}
-
-// addExamined sets the rows scanned of n operations with the cost a and of m with the cost b.
-// They are known if those of each operation are.
-func (s *StoreCost) addExamined(a *StoreCost, n int64, b *StoreCost, m int64) {
-	s.RowsExamined, s.Traced, s.ExaminedDeviation = nil, 0, 0
-	switch {
+	switch { // rows scanned are known if those of each operation are
 	case m == 0:
-		s.RowsExamined, s.Traced, s.ExaminedDeviation = a.RowsExamined, a.Traced, a.ExaminedDeviation
-		return
 	case n == 0:
-		s.RowsExamined, s.Traced, s.ExaminedDeviation = b.RowsExamined, b.Traced, b.ExaminedDeviation
-		return
-	case a.RowsExamined == nil || b.RowsExamined == nil:
-		return
-	case a.Traced > 0 && b.Traced > 0: // each is the mean of the traced operations
-		n, m = a.Traced, b.Traced
+		sum.RowsExamined, sum.Traced, sum.ExaminedDeviation = b.RowsExamined, b.Traced, b.ExaminedDeviation
+	case s.RowsExamined == nil || b.RowsExamined == nil:
+		sum.RowsExamined, sum.Traced, sum.ExaminedDeviation = nil, 0, 0
+	default:
+		if s.Traced > 0 && b.Traced > 0 { // each is the mean of the traced operations
+			n, m = s.Traced, b.Traced
+		}
+		x, y := *s.RowsExamined, *b.RowsExamined
+		mean := (x*float64(n) + y*float64(m)) / float64(n+m)
+		sum.RowsExamined, sum.Traced = &mean, s.Traced+b.Traced
+		sum.ExaminedDeviation = addDeviations(n, x, s.ExaminedDeviation, m, y, b.ExaminedDeviation)
 	}
-	s.Traced = a.Traced + b.Traced
-	mean := (*a.RowsExamined*float64(n) + *b.RowsExamined*float64(m)) / float64(n+m)
-	s.RowsExamined = &mean
-	s.ExaminedDeviation = addDeviations(n, *a.RowsExamined, a.ExaminedDeviation, m, *b.RowsExamined, b.ExaminedDeviation)
+	*s = sum
 }
 
 // addDeviations is the standard deviation of n values with the mean a and the deviation da, and
@@ -256,4 +245,15 @@ func joined[N int64 | float64](rule string, a, b N) N {
 		return -1
 	}
 	return a + b
+}
+
+// Means are the fields that are means of all operations: those with the tag add:"mean".
+func (s *StoreCost) Means() (all []*float64) {
+	fields := reflect.ValueOf(s).Elem()
+	for i := range fields.NumField() {
+		if fields.Type().Field(i).Tag.Get("add") == "mean" {
+			all = append(all, fields.Field(i).Addr().Interface().(*float64))
+		}
+	}
+	return all
 }

@@ -145,18 +145,24 @@ func (d *Dir) Commit(r *Run) error {
 		d.path = ""
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
-	err := cmp.Or(logErr, d.writeReports(r))
-	path := d.path
-	d.path = ""
+	// The reports are made from run.json and the latency log. Each that can be written is.
+	name, path := strings.TrimSuffix(d.name, partial), d.path
+	curves, err := d.curves(r)
+	err = cmp.Or(logErr, err)
+	for _, f := range d.reports {
+		write := func(w io.Writer) error { return f.Write(w, name, r, curves) }
+		err = cmp.Or(err, writeFile(filepath.Join(d.temp, f.Name), write))
+	}
+	err, d.path = cmp.Or(err, d.syncDir(d.temp)), ""
 	// There may be an empty directory of that name, and not every system renames over one.
-	moved := os.Remove(path)
-	if moved == nil || errors.Is(moved, fs.ErrNotExist) {
-		moved = os.Rename(d.temp, path)
+	renamed := os.Remove(path)
+	if renamed == nil || errors.Is(renamed, fs.ErrNotExist) {
+		renamed = os.Rename(d.temp, path)
 	}
-	if moved != nil {
-		return fmt.Errorf("the results are complete, but in %s: %w", d.temp, moved)
+	if renamed != nil { // the results stay where they are
+		return fmt.Errorf("the results are complete, but in %s: %w", d.temp, renamed)
 	}
-	d.temp, d.name = path, strings.TrimSuffix(d.name, partial)
+	d.temp, d.name = path, name
 	if err := d.syncDir(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
@@ -177,17 +183,6 @@ func (d *Dir) writeRun(r *Run) error {
 		d.kept = true
 	}
 	return d.syncDir(d.temp)
-}
-
-// writeReports writes the reports that are made from run.json and the latency log. It writes
-// each that it can, and returns the first error.
-func (d *Dir) writeReports(r *Run) error {
-	curves, err := d.curves(r)
-	for _, f := range d.reports {
-		write := func(w io.Writer) error { return f.Write(w, strings.TrimSuffix(d.name, partial), r, curves) }
-		err = cmp.Or(err, writeFile(filepath.Join(d.temp, f.Name), write))
-	}
-	return cmp.Or(err, d.syncDir(d.temp))
 }
 
 func (d *Dir) curves(r *Run) ([]Curve, error) {

@@ -321,22 +321,11 @@ func (c *Cell) logged() latency.Kind {
 
 // points samples a distribution at even steps of the logarithm of 1/(1-p). The last
 // percentile is the one that only the slowest value is beyond.
-func points(h *hdr.Histogram) []Point {
+func points(h *hdr.Histogram) (all []Point) {
 	last := math.Log10(float64(h.TotalCount()))
-	var percentiles []float64
 	for i := 0; float64(i) < last*stepsPerDecade; i++ {
-		percentiles = append(percentiles, 100*(1-math.Pow(10, -float64(i)/stepsPerDecade)))
+		p := 100 * (1 - math.Pow(10, -float64(i)/stepsPerDecade))
+		all = append(all, Point{p, latency.At(h, p)})
 	}
-	percentiles = append(percentiles, 100*(1-math.Pow(10, -last)))
-	ps := make([]Point, len(percentiles))
-	ranks := make([]float64, len(percentiles)) // as percentiles: see latency.At
-	for i, p := range percentiles {
-		ranks[i] = 100 * float64(latency.Rank(p, h.TotalCount())) / float64(h.TotalCount())
-	}
-	for i, ns := range h.ValueAtPercentilesSlice(ranks) {
-		ps[i] = Point{percentiles[i], ns}
-	}
-	// The curve ends at the maximum that the figures have.
-	ps[len(ps)-1].Nanoseconds = h.Max()
-	return ps
+	return append(all, Point{100 * (1 - math.Pow(10, -last)), h.Max()}) // the maximum that the figures have
 }

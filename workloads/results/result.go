@@ -9,6 +9,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -195,43 +196,29 @@ type Floor struct {
 //go:embed run.schema.json
 var JSONSchema []byte
 
-// WriteJSON writes a run as run.json has it.
+// WriteJSON writes a run as run.json has it, so that people can read it and tools can search it by lines:
+// indented, with each cell and each search on a line of its own.
 func WriteJSON(w io.Writer, r *Run) error {
-	b, err := cellsApart(r)
-	if err != nil {
-		return fmt.Errorf("write results as JSON: %w", err)
-	}
-	_, err = w.Write(b)
-	return err
-}
-
-// cellsApart writes a run as JSON that people can read and tools can search by
-// lines: indented, with each cell and each search on a line of its own.
-func cellsApart(r *Run) ([]byte, error) {
 	head := *r
 	head.Cells, head.Searches = nil, nil
 	b, err := json.MarshalIndent(&head, "", "  ")
-	if err != nil {
-		return nil, err
+	cells, cellsErr := lines("cells", r.Cells)
+	searches, searchesErr := lines("searches", r.Searches)
+	if err = cmp.Or(err, cellsErr, searchesErr); err != nil {
+		return fmt.Errorf("write results as JSON: %w", err)
+	}
+	if len(r.Searches) > 0 {
+		cells = slices.Concat(searches, []byte(",\n  "), cells)
 	}
 	const empty = `"cells": null`
 	at := bytes.LastIndex(b, []byte(empty))
-	tail := slices.Clone(b[at+len(empty):])
-	b = b[:at]
-	if len(r.Searches) > 0 {
-		if b, err = lines(append(b, `"searches": [`...), r.Searches); err != nil {
-			return nil, err
-		}
-		b = append(b, ",\n  "...)
-	}
-	if b, err = lines(append(b, `"cells": [`...), r.Cells); err != nil {
-		return nil, err
-	}
-	return append(append(b, tail...), '\n'), nil
+	_, err = w.Write(slices.Concat(b[:at], cells, b[at+len(empty):], []byte("\n")))
+	return err
 }
 
-// lines appends the values of a JSON array, each on a line of its own, and ends the array.
-func lines[T any](b []byte, values []T) ([]byte, error) {
+// lines is a JSON array of that name with each value on a line of its own.
+func lines[T any](name string, values []T) ([]byte, error) {
+	b := fmt.Appendf(nil, "%q: [", name)
 	for i := range values {
 		text, err := json.Marshal(&values[i])
 		if err != nil {

@@ -243,8 +243,8 @@ func sampleLog(t *testing.T) *bytes.Buffer {
 		for interval := range 2 {
 			for n := range 500 {
 				d := time.Duration(1+interval*500+n) * time.Duration(1+i) * time.Microsecond
-				rec.Worker(0).Record(0, latency.OK, false, 0, 0, d)
-				rec.Worker(0).Record(1, latency.OK, false, 0, 0, 10*d)
+				rec.Worker(0).Record(0, latency.OK, false, 0, 0, d, 0)
+				rec.Worker(0).Record(1, latency.OK, false, 0, 0, 10*d, 0)
 			}
 			at := start.Add(time.Duration(interval) * time.Second)
 			key := Key{Model: model, Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}

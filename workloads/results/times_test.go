@@ -15,10 +15,10 @@ func TestDue(t *testing.T) {
 		r := latency.NewRecorder(1, 1, true)
 		w := r.Worker(0)
 		for range ok {
-			w.Record(0, latency.OK, false, 0, 0, fast)
+			w.Record(0, latency.OK, false, 0, 0, fast, 0)
 		}
 		for range slowOnes {
-			w.Record(0, out, false, 0, 0, slow)
+			w.Record(0, out, false, 0, 0, slow, 0)
 		}
 		for range dropped {
 			w.Drop(0)
@@ -56,7 +56,7 @@ func TestQuantiles(t *testing.T) {
 	r := latency.NewRecorder(1, 1, true)
 	w := r.Worker(0)
 	for i := range 900 {
-		w.Record(0, latency.OK, false, 0, 0, time.Duration(i+1)*time.Millisecond)
+		w.Record(0, latency.OK, false, 0, 0, time.Duration(i+1)*time.Millisecond, 0)
 	}
 	for range 100 {
 		w.Drop(0)

@@ -5,7 +5,6 @@ package trials
 
 import (
 	"math"
-	"reflect"
 	"slices"
 
 	"github.com/mailbench/mailbench/workloads/growth"
@@ -35,7 +34,14 @@ func (cs Column) Row(op string) (Row, bool) {
 		r.Cell = c
 		r.Trials++
 		r.Bad = r.Bad || c.Verdict != results.OK
-		if worth := worth(c); worth < best {
+		worth := 2
+		switch c.Verdict {
+		case results.OK:
+			worth = 0
+		case results.Overloaded:
+			worth = 1
+		}
+		if worth < best {
 			best, r.Best = worth, []*results.Op{&o}
 		} else if worth == best {
 			r.Best = append(r.Best, &o)
@@ -43,17 +49,6 @@ func (cs Column) Row(op string) (Row, bool) {
 		r.Sum.Add(&o)
 	}
 	return r, r.Trials > 0
-}
-
-// worth orders trials, those first whose figures are of most worth.
-func worth(c *results.Cell) int {
-	switch {
-	case c.Verdict == results.OK:
-		return 0
-	case c.Verdict == results.Overloaded:
-		return 1
-	}
-	return 2
 }
 
 // Values are the values of the best trials in which the operation was ok at least once.
@@ -85,11 +80,8 @@ func (r *Row) Scheduled(p float64) float64 {
 
 // Cost has the medians of what the operation costs the engine.
 func (r *Row) Cost() (s results.StoreCost) {
-	fields := reflect.ValueOf(&s).Elem()
-	for i := range fields.NumField() {
-		if fields.Type().Field(i).Tag.Get("add") == "mean" {
-			fields.Field(i).SetFloat(r.Median(func(o *results.Op) float64 { return reflect.ValueOf(o.Store).Field(i).Float() }))
-		}
+	for i, x := range s.Means() {
+		*x = r.Median(func(o *results.Op) float64 { return *o.Store.Means()[i] })
 	}
 	var best results.Op // of other trials they may be unknown
 	for _, o := range r.Best {
@@ -154,16 +146,23 @@ func (cs Column) Counted(op string, f results.Figure) Value {
 // Timed is a time of an operation of the column. Trials whose verdict is not ok are
 // left out.
 func (cs Column) Timed(op string, f results.Figure) Value {
-	v, intervals := cs.Times(op, f)
-	if v.Trials == 1 {
-		v.spread(intervals)
+	v, intervals := cs.times(op, f)
+	if v.Trials > 1 {
+		return v
+	}
+	// The range of a single trial is from its intervals. With too few of them the value is not known well
+	// enough to be compared.
+	n := len(intervals)
+	if v.Known = n >= knownIntervals; v.Known {
+		slices.Sort(intervals)
+		v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
 	}
 	return v
 }
 
-// Times is a time of an operation of the column, and that time in each interval of the last
+// times is a time of an operation of the column, and that time in each interval of the last
 // trial.
-func (cs Column) Times(op string, f results.Figure) (v Value, intervals []float64) {
+func (cs Column) times(op string, f results.Figure) (v Value, intervals []float64) {
 	var times []float64
 	var all int64
 	for _, c := range cs {
@@ -244,18 +243,6 @@ func (v *Value) err() float64 {
 	return v.deviation / math.Sqrt(float64(v.n))
 }
 
-// spread sets the range of a single trial from its intervals. With too few of them the
-// value is not known well enough to be compared.
-func (v *Value) spread(intervals []float64) {
-	if len(intervals) < knownIntervals {
-		v.Known = false
-		return
-	}
-	slices.Sort(intervals)
-	n := len(intervals)
-	v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
-}
-
 // growthFigures are the figures that are fitted, in the order in which they are shown.
 var growthFigures = []results.Figure{results.P50, results.Examined, results.Calls, results.Rows, results.Bytes}
 
@@ -303,7 +290,7 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 				one.Error = &e
 			}
 		} else {
-			v, _ = at.Times(op, f)
+			v, _ = at.times(op, f)
 		}
 		if one.Value = v.Median; v.Known && !math.IsInf(v.Median, 0) {
 			g.Points = append(g.Points, one)
