@@ -134,16 +134,6 @@ func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
 	return sources, errors.Join(bad...)
 }
 
-// runReports are the reports that a run directory contains next to the results.
-func runReports() []results.Report {
-	return []results.Report{
-		{Name: reports.BenchFile, Write: func(w io.Writer, _ string, r *results.Run, _ []results.Curve) error {
-			return reports.WriteBench(w, r)
-		}},
-		{Name: page.HTMLFile, Write: page.Report},
-	}
-}
-
 // printRun prints the text of a run.
 func printRun(out io.Writer, r *results.Run, v view) error {
 	return writeDocument(out, reports.Of(r, v.by), v.full)

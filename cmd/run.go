@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -49,7 +50,13 @@ func createDir(path string) (*results.Dir, error) {
 	if path == "-" {
 		return nil, usagef("--output -: results are a folder; name it, or print run.json with --json")
 	}
-	dir, err := results.Create(path, runReports()...)
+	dir, err := results.Create(path,
+		results.Report{Name: reports.BenchFile, Write: func(w io.Writer, _ string, r *results.Run, _ []results.Curve) error {
+			return reports.WriteBench(w, r)
+		}},
+		results.Report{Name: page.HTMLFile, Write: func(w io.Writer, name string, r *results.Run, c []results.Curve) error {
+			return page.Write(w, page.Source{Name: name, Run: r, Curves: c})
+		}})
 	if errors.Is(err, results.ErrTaken) {
 		return nil, usage(err)
 	} else if err != nil {

@@ -43,19 +43,15 @@ func Sections(r *results.Run) []Section {
 		return c.Verdict != results.OK || c.Kind != results.KindWarmup && len(c.Ops) > 0
 	})
 	alike := func(c *results.Cell) [3]string { return [3]string{c.Where(), c.Durability, LoadLine(c)} }
+	var loads []Section // reports show them last
 	for _, cells := range results.Grouped(shown, alike) {
-		all = append(all, Section{Cells: cells, Ops: results.OpsOf(cells)})
+		to := &loads
+		if cells[0].Measured() {
+			to = &all
+		}
+		*to = append(*to, Section{Cells: cells, Ops: results.OpsOf(cells)})
 	}
-	slices.SortStableFunc(all, func(a, b Section) int { return a.order() - b.order() })
-	return all
-}
-
-// order is 0 for measured phases and 1 for loads, which reports show last.
-func (s *Section) order() int {
-	if s.Cells[0].Measured() {
-		return 0
-	}
-	return 1
+	return append(all, loads...)
 }
 
 // Names gives each cell and audit of a run a name of its own: the model, and the engine and
@@ -139,17 +135,4 @@ func eachModel(title string, all []Section, n Names, said func(cs trials.Column)
 		return ""
 	}
 	return title + strings.Join(parts, ", ")
-}
-
-// Troubled reports whether operations of the section failed or have an unknown
-// outcome.
-func (s *Section) Troubled() bool {
-	return slices.ContainsFunc(s.Cells, func(c *results.Cell) bool {
-		for _, o := range c.Ops {
-			if o.Failed+o.Unknown > 0 {
-				return true
-			}
-		}
-		return false
-	})
 }

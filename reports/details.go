@@ -2,7 +2,6 @@ package reports
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -47,20 +46,15 @@ func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *t
 // percentile writes a latency in ms, or a dash if there are too few operations.
 func percentile(ns float64, enough bool) document.Cell {
 	if !enough {
-		ns = math.NaN()
+		return document.Text("-")
 	}
-	return latencyCell(ns)
+	return document.Text(ranking.MS(ns))
 }
 
 // at writes the median of a percentile.
 func at(row *trials.Row, of func(o *results.Op) *results.Latency, p float64) document.Cell {
 	return percentile(row.Median(func(o *results.Op) float64 { return of(o).At(p) }), row.Sum.Enough(p))
 }
-
-// The parts of a latency.
-func response(o *results.Op) *results.Latency { return &o.Response }
-func service(o *results.Op) *results.Latency  { return &o.Service }
-func wait(o *results.Op) *results.Latency     { return &o.Wait }
 
 func countCell(n int64) document.Cell { return document.Text(fmt.Sprint(n)) }
 
@@ -79,9 +73,10 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		{Title: "failed"},
 		{Title: "unknown"},
 	}}
-	several := len(trials.Columns(s.Cells)) < len(s.Cells)
+	several, troubled := len(trials.Columns(s.Cells)) < len(s.Cells), false
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		spread, ok := "-", (*results.Op).OK
+		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
 		values := row.Values(func(o *results.Op) float64 { return o.OK().At(0.99) })
 		if len(values) > 1 && row.Sum.Enough(0.99) {
 			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
@@ -91,13 +86,13 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 			Cells: []document.Cell{
 				document.Text(name), countCell(row.Sum.Count), at(row, ok, 0.5), at(row, ok, 0.9),
 				at(row, ok, 0.99), at(row, ok, 0.999),
-				latencyCell(row.Median(func(o *results.Op) float64 { return o.OK().At(1) })), document.Text(spread),
+				document.Text(ranking.MS(row.Median(func(o *results.Op) float64 { return o.OK().At(1) }))), document.Text(spread),
 				document.Text(words.Amount(results.Median(row.Values(func(o *results.Op) float64 { return o.Rate })))),
 				countCell(row.Sum.Failed), countCell(row.Sum.Unknown),
 			},
 		})
 	})
-	if !s.Troubled() {
+	if !troubled {
 		dropColumn(t, len(t.Columns)-1)
 		dropColumn(t, len(t.Columns)-1)
 	}
@@ -106,9 +101,7 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	}
 	where := s.Cells[0].Where()
 	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
-	if text := TooFew([]Section{*s}); text != "" {
-		section.Note(document.Faint, "-", text)
-	}
+	section.Note(document.Faint, "-", tooFew(s.Cells))
 	for _, c := range s.Cells {
 		if gap := LongestGap(c); gap != "" {
 			section.Note(document.Warn, v.names.Of(c), gap)
@@ -119,26 +112,34 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 
 // times has what a latency consists of: the response time and its parts.
 func (v *run) times(s *Section) document.Section {
-	column := func(group, title string, rank int) document.Column {
-		return document.Column{Group: group, Title: title, Unit: "ms", Rank: rank}
+	parts := []struct {
+		group string
+		rank  int // of p50
+		of    func(*results.Op) *results.Latency
+	}{
+		{"response, ms", 3, func(o *results.Op) *results.Latency { return &o.Response }},
+		{"service, ms", 0, func(o *results.Op) *results.Latency { return &o.Service }},
+		{"wait, ms", 2, func(o *results.Op) *results.Latency { return &o.Wait }},
 	}
-	t := &document.Table{Columns: []document.Column{
-		{Title: "model", Left: true},
-		column("response, ms", "p50", 3), column("response, ms", "p99", 0),
-		column("service, ms", "p50", 0), column("service, ms", "p99", 0),
-		column("wait, ms", "p50", 2), column("wait, ms", "p99", 0),
-		{Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing"},
-	}}
+	t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
+	for _, p := range parts {
+		t.Columns = append(t.Columns, document.Column{Group: p.group, Title: "p50", Unit: "ms", Rank: p.rank},
+			document.Column{Group: p.group, Title: "p99", Unit: "ms"})
+	}
+	t.Columns = append(t.Columns, document.Column{
+		Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing",
+	})
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
-		own := document.Text("-")
-		if ns, ok := FloorOf(v.Run, row.Cell.Model, op); ok {
-			own = latencyCell(ns)
+		cells, own := document.Texts(name), "-"
+		for _, p := range parts {
+			cells = append(cells, at(row, p.of, 0.5), at(row, p.of, 0.99))
 		}
-		t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
-			document.Text(name),
-			at(row, response, 0.5), at(row, response, 0.99), at(row, service, 0.5), at(row, service, 0.99),
-			at(row, wait, 0.5), at(row, wait, 0.99), own,
-		}})
+		for _, f := range v.Floor { // the time without an engine, if it was measured
+			if f.Model == row.Cell.Model && f.Op == op && f.Error == "" {
+				own = ranking.MS(f.NS)
+			}
+		}
+		t.Rows = append(t.Rows, document.Row{Group: op, Cells: append(cells, document.Text(own))})
 	})
 	where := s.Cells[0].Where()
 	return document.Section{
@@ -353,8 +354,10 @@ func remarks(r *trials.Row) []string {
 			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
 		}
 	}
-	if d := dueText(r); d != "" {
-		s = append(s, d)
+	// Percentiles of all scheduled operations, unless they are near those of successful ones in all trials.
+	if slices.ContainsFunc(r.Best, (*results.Op).DueDiffers) {
+		text := func(p float64) string { return results.TimeText(r.Scheduled(p)) }
+		s = append(s, fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", text(0.5), text(0.99), text(0.999)))
 	}
 	if cost.Retries > 0 {
 		s = append(s, words.Amount(cost.Retries)+" retries per operation")
@@ -387,13 +390,3 @@ func remarks(r *trials.Row) []string {
 
 // errorsShown is how many texts of errors are shown next to the figures.
 const errorsShown = 2
-
-// dueText writes the percentiles of all scheduled operations. It is "" if they are near those of
-// the operations that succeeded, in all trials.
-func dueText(r *trials.Row) string {
-	if !slices.ContainsFunc(r.Best, (*results.Op).DueDiffers) {
-		return ""
-	}
-	text := func(p float64) string { return results.TimeText(r.Scheduled(p)) }
-	return fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", text(0.5), text(0.99), text(0.999))
-}

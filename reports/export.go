@@ -82,21 +82,34 @@ const BenchFile = "bench.txt"
 // out what differs from run to run.
 func WriteBench(w io.Writer, r *results.Run) error {
 	out := bufio.NewWriter(w) // keeps the first error
-	e := &r.Environment
-	b := bench{out: out, procs: e.MaxProcs, set: map[string]string{}}
-	b.config("goos", e.OS)
-	b.config("goarch", e.Arch)
-	b.config("cpu", e.CPU)
-	b.config("pkg", "github.com/mailbench/mailbench")
-	b.config("workload", r.Workload.Name)
-	for _, s := range Sections(r) {
-		if !s.Cells[0].Measured() {
-			continue
+	inForce := map[string]string{}
+	config := func(key, value string) {
+		if value = words.OneLine(value); value != inForce[key] {
+			inForce[key] = value
+			fmt.Fprintf(out, "%s: %s\n", key, value)
 		}
+	}
+	e := &r.Environment
+	config("goos", e.OS)
+	config("goarch", e.Arch)
+	config("cpu", e.CPU)
+	config("pkg", "github.com/mailbench/mailbench")
+	config("workload", r.Workload.Name)
+	for _, s := range Sections(r) {
 		for _, c := range s.Cells {
 			for _, name := range s.Ops {
-				if o, ok := c.Ops[name]; ok && o.Count+o.Others() > 0 {
-					b.line(c, name, &o)
+				o := c.Ops[name]
+				if !c.Measured() || o.Count+o.Others() == 0 {
+					continue
+				}
+				config("engine", c.Engine)
+				config("phase", c.Where())
+				config("load", LoadLine(c))
+				config("durability", c.Durability)
+				config("verdict", string(c.Verdict))
+				if values := benchValues(&o); values != "" {
+					fmt.Fprintf(out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), e.MaxProcs,
+						o.Count, values)
 				}
 			}
 		}
@@ -107,40 +120,18 @@ func WriteBench(w io.Writer, r *results.Run) error {
 	return nil
 }
 
-type bench struct {
-	out   *bufio.Writer
-	procs int
-	set   map[string]string // configuration in force
-}
-
-// config writes a configuration line unless it is in force.
-func (b *bench) config(key, value string) {
-	if value = words.OneLine(value); value != b.set[key] {
-		b.set[key] = value
-		fmt.Fprintf(b.out, "%s: %s\n", key, value)
-	}
-}
-
-// line writes one operation. Its latencies are those of operations that were ok. Operations that
-// failed, were dropped or have no known outcome are counted, if there are any. Percentiles
-// of too few operations are left out.
-func (b *bench) line(c *results.Cell, name string, o *results.Op) {
-	b.config("engine", c.Engine)
-	b.config("phase", c.Where())
-	b.config("load", LoadLine(c))
-	b.config("durability", c.Durability)
-	b.config("verdict", string(c.Verdict))
+// benchValues are the values of one operation. Its latencies are those of operations that were ok. Operations that
+// failed, were dropped or have no known outcome are counted, if there are any. Percentiles of too few operations
+// are left out.
+func benchValues(o *results.Op) string {
 	var values strings.Builder
 	if o.Count > 0 {
 		l := o.OK()
-		for _, p := range []struct {
-			of   float64
-			name string
-			ns   int64
-		}{{0.5, "p50", l.P50}, {0.99, "p99", l.P99}} {
-			if o.Enough(p.of) {
-				fmt.Fprintf(&values, "\t%d %s-ns", p.ns, p.name)
-			}
+		if o.Enough(0.5) {
+			fmt.Fprintf(&values, "\t%d p50-ns", l.P50)
+		}
+		if o.Enough(0.99) {
+			fmt.Fprintf(&values, "\t%d p99-ns", l.P99)
 		}
 		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
 		if o.Store.RowsExamined != nil {
@@ -155,10 +146,7 @@ func (b *bench) line(c *results.Cell, name string, o *results.Op) {
 			fmt.Fprintf(&values, "\t%d %s", n.count, n.what)
 		}
 	}
-	if values.Len() > 0 {
-		fmt.Fprintf(b.out, "BenchmarkMail/model=%s/op=%s-%d\t%8d%s\n", benchName(c.Model), benchName(name), b.procs,
-			o.Count, &values)
-	}
+	return values.String()
 }
 
 // benchName replaces the slashes and spaces of a name. A benchmark's name ends at a

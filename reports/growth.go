@@ -42,7 +42,6 @@ func (v *run) growth() (all []document.Section) {
 		drawn := map[string]bool{} // operations that have a chart
 		for j := range g.rows {
 			row := &g.rows[j]
-			_, heading := row.heading()
 			var of [len(remarkLeads)][]string
 			for k := range row.models {
 				m := &row.models[k]
@@ -60,9 +59,9 @@ func (v *run) growth() (all []document.Section) {
 				if m.Class == growth.Unclear {
 					grows.Style = document.Faint
 				}
-				s.Table.Rows = append(s.Table.Rows, document.Row{Group: heading, Cells: append(cells, grows)})
+				s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.heading, Cells: append(cells, grows)})
 				exponents.Table.Rows = append(exponents.Table.Rows, document.Row{
-					Group: strings.TrimPrefix(g.phase+": "+heading, ": "), Cells: exponentCells(row.op, name, m),
+					Group: strings.TrimPrefix(g.phase+": "+row.heading, ": "), Cells: exponentCells(row.op, name, m),
 				})
 			}
 			for n := range of {
@@ -110,7 +109,7 @@ func (v *run) remarks(g *results.Growth) (all [len(remarkLeads)]string) {
 		o := c.Ops[g.Op]
 		all[0] = cmp.Or(all[0], o.Fallback)
 		for _, p := range o.Patterns {
-			rule := v.explainer.errors[c.Model][p.Name]
+			rule := v.explainer.errors[[2]string{c.Model, p.Name}]
 			if said := p.Name + ": " + rule; rule != "" && !slices.Contains(rules, said) {
 				rules = append(rules, said)
 			}
@@ -226,28 +225,23 @@ func pointCell(g *results.Growth, point string) document.Cell {
 	}
 	switch value := g.Points[at].Value; {
 	case !g.Figure.Counted():
-		return latencyCell(value)
-	case inBytes(g.Figure):
+		return document.Text(ranking.MS(value))
+	case g.Figure == results.Bytes || g.Figure == results.PartitionSize:
 		return document.Text(ranking.KB(value))
 	default:
 		return document.Text(words.Amount(value))
 	}
 }
 
-func inBytes(f results.Figure) bool { return f == results.Bytes || f == results.PartitionSize }
-
 func exponentCells(op, name string, m *results.Growth) []document.Cell {
-	exponent := func(x float64) document.Cell { // adding 0 makes 0 of -0
-		return document.Text(strconv.FormatFloat(math.Round(100*x)/100+0, 'f', 2, 64))
+	exponent := func(x float64) string { // adding 0 makes 0 of -0
+		return strconv.FormatFloat(math.Round(100*x)/100+0, 'f', 2, 64)
 	}
-	low, high := document.Text("-"), document.Text("-")
+	low, high := "-", "-"
 	if m.Low != nil && m.High != nil {
 		low, high = exponent(*m.Low), exponent(*m.High)
 	}
-	return []document.Cell{
-		document.Text(op), document.Text(name), exponent(m.Exponent), low, high, countCell(int64(len(m.Points))),
-		document.Text(grows(m)),
-	}
+	return document.Texts(op, name, exponent(m.Exponent), low, high, strconv.Itoa(len(m.Points)), grows(m))
 }
 
 // growthChart draws a metric. Both axes are logarithmic, so that a power is a straight line. It is false if
@@ -258,9 +252,8 @@ func (v *run) growthChart(row *grown) (document.Chart, bool) {
 		return document.Chart{}, false
 	}
 	first, last := points[0].Size, points[len(points)-1].Size
-	_, heading := row.heading()
 	ch := document.Chart{
-		Title: row.op + ", " + heading,
+		Title: row.op + ", " + row.heading,
 		X:     document.Axis{Label: v.Sweep.Path, Scale: document.Log, From: first, To: last},
 		Y:     document.Axis{Scale: document.Log, Text: row.figure.Text},
 	}
@@ -291,17 +284,8 @@ type grown struct {
 	phase, op string
 	figure    results.Figure
 	models    []results.Growth
-}
-
-// byMetric groups by phase, operation and metric.
-func byMetric(all []results.Growth) []grown {
-	var groups []grown
-	metric := func(g results.Growth) [3]string { return [3]string{g.Phase, g.Op, string(g.Figure)} }
-	for _, of := range results.Grouped(all, metric) {
-		slices.SortStableFunc(of, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
-		groups = append(groups, grown{of[0].Phase, of[0].Op, of[0].Figure, of})
-	}
-	return groups
+	place     int    // of the metric among the others
+	heading   string // above its rows
 }
 
 // isFlat reports whether the metric is flat in all models, and counted: it then needs no line of its own.
@@ -336,16 +320,6 @@ var headings = []struct {
 	{results.PartitionSize, "largest partition, KB"},
 }
 
-// heading is the place of the metric among the others, and the heading above its rows.
-func (g *grown) heading() (at int, text string) {
-	for at, h := range headings {
-		if h.of == g.figure {
-			return at, h.text
-		}
-	}
-	return len(headings), string(g.figure)
-}
-
 // grownTable is how the metrics of one phase grow.
 type grownTable struct {
 	phase string // "" for the forecast
@@ -358,7 +332,18 @@ type grownTable struct {
 // grownTables are the tables of all measured phases, and the table of the forecast. Counters are first.
 func grownTables(r *results.Run) []grownTable {
 	var tables []grownTable
-	all := byMetric(trials.Growths(r))
+	var all []grown
+	metric := func(g results.Growth) [3]string { return [3]string{g.Phase, g.Op, string(g.Figure)} }
+	for _, of := range results.Grouped(trials.Growths(r), metric) {
+		slices.SortStableFunc(of, func(a, b results.Growth) int { return cmp.Compare(a.Exponent, b.Exponent) })
+		g := grown{of[0].Phase, of[0].Op, of[0].Figure, of, len(headings), string(of[0].Figure)}
+		for at, h := range headings {
+			if h.of == g.figure {
+				g.place, g.heading = at, h.text
+			}
+		}
+		all = append(all, g)
+	}
 	for _, of := range results.Grouped(all, func(g grown) string { return g.phase }) {
 		t := grownTable{phase: of[0].phase}
 		for _, g := range of {
@@ -369,11 +354,7 @@ func grownTables(r *results.Run) []grownTable {
 				t.flat = append(t.flat, g.op+" "+g.figure.Name())
 			}
 		}
-		slices.SortStableFunc(t.rows, func(a, b grown) int {
-			first, _ := a.heading()
-			second, _ := b.heading()
-			return first - second
-		})
+		slices.SortStableFunc(t.rows, func(a, b grown) int { return a.place - b.place })
 		tables = append(tables, t)
 	}
 	return tables

@@ -7,15 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // first are the sections of the first screen: for each measured phase the verdict, the whole load and
 // the operations.
@@ -42,7 +39,13 @@ func (v *run) first() (all []document.Section) {
 		all = append(all, verdict, v.wholeLoad(loads))
 		switch {
 		case len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine: // the only model
-			all = append(all, v.operations(together(loads)))
+			one := loads[0] // with the model on each engine; none is the best
+			one.Models, one.First = nil, 0
+			for i := range loads {
+				one.Models = append(one.Models, loads[i].Models...)
+				one.Models[i].NotRanked = "engines are not ranked"
+			}
+			all = append(all, v.operations(&one))
 		case len(loads) > 1:
 			all = append(all, fastest(loads))
 		case len(loads[0].Models) == 1:
@@ -52,17 +55,6 @@ func (v *run) first() (all []document.Section) {
 		}
 	}
 	return all
-}
-
-// together is a load with the only model on each engine. None is the best.
-func together(loads []ranking.Load) *ranking.Load {
-	all := loads[0]
-	all.Models, all.First = nil, 0
-	for i := range loads {
-		all.Models = append(all.Models, loads[i].Models...)
-		all.Models[i].NotRanked = "engines are not ranked"
-	}
-	return &all
 }
 
 // wholeLoad is a row for each model.
@@ -174,14 +166,11 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 	return r
 }
 
-// latencyCell writes a latency, or a dash for one that is not known.
-func latencyCell(ns float64) document.Cell { return document.Text(ranking.MS(ns)) }
-
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
 func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
 	ns := m.Latencies(op, p).Median()
 	if m.Count(op) >= results.EnoughFor(p) || math.IsNaN(ns) || math.IsInf(ns, 0) {
-		return latencyCell(ns)
+		return document.Text(ranking.MS(ns))
 	}
 	digits := max(0, 1-int(math.Floor(math.Log10(max(ns/1e6, 0.1)))))
 	return document.Styled(fmt.Sprintf("~%.*f", digits, ns/1e6), document.Faint)
@@ -233,15 +222,6 @@ var heats = [...]float64{1.5, 3, 5, 10}
 var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
 	heats[0], heats[1], heats[2], heats[3])
 
-func heat(ratio float64) (n int) {
-	for _, from := range heats {
-		if ratio >= from {
-			n++
-		}
-	}
-	return n
-}
-
 // operations is a row for each operation, with p50 and p99 of each model.
 func (v *run) operations(l *ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{
@@ -266,10 +246,14 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		}
 		for k := range l.Models {
 			m := &l.Models[k]
-			mid := latencyCell(math.NaN())
+			mid := document.Text("-")
 			if p := m.Latencies(share.Op, 0.5).Median(); m.Count(share.Op) >= results.EnoughFor(0.5) {
-				mid = latencyCell(p)
-				mid.Heat = heat(p / best)
+				mid.Text = ranking.MS(p)
+				for _, from := range heats {
+					if p/best >= from {
+						mid.Heat++
+					}
+				}
 			}
 			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best
@@ -382,7 +366,13 @@ func (v *run) cause(l *ranking.Load, op string) string {
 		if x.Unit() == "KB" {
 			name, scale = strings.Replace(name, "bytes", "KB", 1), 1000
 		}
-		text := func(i int) string { return rough(all[i].v / scale) }
+		text := func(i int) string { // two digits that count
+			v := all[i].v / scale
+			if v < 9.95 {
+				return strconv.FormatFloat(v, 'g', 2, 64)
+			}
+			return strconv.FormatFloat(v, 'f', 0, 64)
+		}
 		for i := 0; i < len(all); {
 			group := []string{all[i].name}
 			k := i + 1
@@ -395,14 +385,6 @@ func (v *run) cause(l *ranking.Load, op string) string {
 		said, most = name+": "+strings.Join(parts, ", "), weight
 	}
 	return said
-}
-
-// rough writes a number with two digits that count.
-func rough(v float64) string {
-	if v < 9.95 {
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
 // alone is a row for each operation of the only model, with the part of the time that it takes.
@@ -423,7 +405,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 			{Text: s.Op},
 			ofLoad[i], ofTime[i],
 			percentileOf(m, s.Op, 0.5), percentileOf(m, s.Op, 0.9), percentileOf(m, s.Op, 0.99),
-			latencyCell(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0))),
+			document.Text(ranking.MS(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0)))),
 		}
 		for _, x := range ranking.Counters {
 			row = append(row, document.Text(x.Number(m.Cost(s.Op, x))))
@@ -469,7 +451,7 @@ func fastest(loads []ranking.Load) document.Section {
 					}
 				}
 			}
-			row = append(row, name, latencyCell(least))
+			row = append(row, name, document.Text(ranking.MS(least)))
 		}
 		t.Add(row...)
 	}

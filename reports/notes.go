@@ -66,16 +66,6 @@ func Floors(r *results.Run) string {
 	return "cost of mailbench itself: " + strings.Join(parts, ", ")
 }
 
-// FloorOf is the time of a model's operation without an engine in nanoseconds, if it was measured.
-func FloorOf(r *results.Run, model, op string) (float64, bool) {
-	for i := range r.Floor {
-		if f := &r.Floor[i]; f.Model == model && f.Op == op && f.Error == "" {
-			return f.NS, true
-		}
-	}
-	return 0, false
-}
-
 // AuditSummary says what the audit found, the worst first.
 func AuditSummary(a *results.Audit) string {
 	var parts []string
@@ -106,36 +96,24 @@ func AuditSummary(a *results.Audit) string {
 	parts = append(parts, fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
 	add(a.Unread, "could not be read")
-	add(a.Dangling, "broken references"+auditExcuse(a))
+	excuse := "" // why they are not wrong
+	if a.Interrupted {
+		excuse = " (of interrupted operations)"
+	}
+	add(a.Dangling, "broken references"+excuse)
 	add(a.Duplicated, "duplicated")
-	add(a.BrokenBodies, "broken bodies"+auditExcuse(a))
+	add(a.BrokenBodies, "broken bodies"+excuse)
 	if a.CounterDrift > 0 {
-		adrift := "counter drift"
-		if a.Exact {
-			adrift = "COUNTER DRIFT"
+		drift := "COUNTER DRIFT of %d in all"
+		if !a.Exact {
+			drift = "counter drift of %d in all (operations were interrupted, or have an unknown outcome)"
 		}
-		parts = append(parts, fmt.Sprintf("%s of %d in all%s", adrift, a.CounterDrift, driftExcuse(a)))
+		parts = append(parts, fmt.Sprintf(drift, a.CounterDrift))
 	}
 	add(a.Unreferenced, "orphaned")
 	add(a.InterruptedBlobs, "interrupted blob writes")
 	add(a.Purgeable, "purgeable")
 	return strings.Join(parts, ", ")
-}
-
-// auditExcuse says why broken references and broken bodies are not wrong.
-func auditExcuse(a *results.Audit) string {
-	if a.Interrupted {
-		return " (of interrupted operations)"
-	}
-	return ""
-}
-
-// driftExcuse says why counter drift is no error.
-func driftExcuse(a *results.Audit) string {
-	if a.Exact {
-		return ""
-	}
-	return " (operations were interrupted, or have an unknown outcome)"
 }
 
 // EnginesOf describes each engine of the run: its version, what an acknowledged
@@ -149,9 +127,14 @@ func EnginesOf(r *results.Run) []string {
 			continue
 		}
 		known = append(known, c.Engine)
-		parts := []string{c.Engines.Version}
-		if d := durabilities(r, c.Engine); d != "" {
-			parts = append(parts, "durability "+d)
+		parts, classes := []string{c.Engines.Version}, []string(nil)
+		for _, m := range r.Select((*results.Cell).Measured) {
+			if m.Engine == c.Engine && !slices.Contains(classes, m.Durability) {
+				classes = append(classes, m.Durability)
+			}
+		}
+		if len(classes) > 0 {
+			parts = append(parts, "durability "+strings.Join(classes, " and "))
 		}
 		for _, k := range settingsOrder(c.Engines.Settings) {
 			if !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_") {
@@ -177,17 +160,6 @@ func settingsOrder(settings map[string]string) []string {
 		}
 	}
 	return order
-}
-
-// durabilities are the classes of an engine's measured cells.
-func durabilities(r *results.Run, engine string) string {
-	var ds []string
-	for _, c := range r.Select((*results.Cell).Measured) {
-		if c.Engine == engine && !slices.Contains(ds, c.Durability) {
-			ds = append(ds, c.Durability)
-		}
-	}
-	return strings.Join(ds, " and ")
 }
 
 // ShardLine says which part of a run the results are, or how many load generators they
@@ -297,15 +269,13 @@ func compression(c *results.Cell) string {
 	return "files compressed by " + strings.ToLower(strings.TrimSuffix(by, "Compressor"))
 }
 
-// TooFew explains the dashes of a run's tables; "" if there are none.
-func TooFew(all []Section) string {
-	for _, s := range all {
-		for _, c := range s.Cells {
-			for _, o := range c.Ops {
-				if o.Count > 0 && o.Count < results.EnoughFor(0.999) {
-					return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
-						results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
-				}
+// tooFew explains the dashes of percentiles; "" if there are none.
+func tooFew(cells []*results.Cell) string {
+	for _, c := range cells {
+		for _, o := range c.Ops {
+			if o.Count > 0 && !o.Enough(0.999) {
+				return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+					results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
 			}
 		}
 	}
@@ -400,34 +370,29 @@ func additionOf(p *schemas.Pattern) float64 {
 	return 0
 }
 
-// lintErrors are the patterns of a model's schema that schema lint calls an error, also if the
-// schema accepts that, with the rules.
-func (e *explainer) lintErrors(model string) map[string]string {
-	report, err := lint.Check(e.schemas[model], lint.Options{Engines: lint.EngineNames()})
-	if err != nil {
-		return nil
-	}
-	found := map[string]string{}
-	for _, f := range report.Findings {
-		if f.Rule.Severity == lint.Error && f.Pattern != "" && f.Engine == "" {
-			found[f.Pattern] = f.Rule.ID
-		}
-	}
-	return found
-}
-
-// explainer knows the schemas of a run, and which of their patterns schema lint calls an error.
+// explainer knows the schemas of a run, and which of their patterns schema lint calls an error, also if the
+// schema accepts that.
 type explainer struct {
 	schemas map[string]*schemas.Schema
-	errors  map[string]map[string]string // rules by model and pattern
+	errors  map[[2]string]string // rules by model and pattern
 }
 
 func newExplainer(r *results.Run) *explainer {
-	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[string]map[string]string{}}
+	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[[2]string]string{}}
 	for _, s := range r.Schemas {
-		if parsed, err := schemas.ParseStored(s.Model, []byte(s.Text)); err == nil {
-			e.schemas[s.Model] = parsed
-			e.errors[s.Model] = e.lintErrors(s.Model)
+		parsed, err := schemas.ParseStored(s.Model, []byte(s.Text))
+		if err != nil {
+			continue
+		}
+		e.schemas[s.Model] = parsed
+		report, err := lint.Check(parsed, lint.Options{Engines: lint.EngineNames()})
+		if err != nil {
+			continue
+		}
+		for _, f := range report.Findings {
+			if f.Rule.Severity == lint.Error && f.Pattern != "" && f.Engine == "" {
+				e.errors[[2]string{s.Model, f.Pattern}] = f.Rule.ID
+			}
 		}
 	}
 	return e

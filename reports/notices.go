@@ -79,15 +79,6 @@ var uncounted = map[results.Code]string{
 	"behind":        "engine busy: lower phases.PHASE.rate",
 }
 
-// plain is a serious doubt in plain words, with its size, its models and the remedy.
-func (d *Notice) plain() string {
-	who := d.whom()
-	if d.Size != "" {
-		who = d.Size + ", " + who
-	}
-	return fmt.Sprintf("%s (%s): %s", serious[d.Code].what, who, serious[d.Code].remedy)
-}
-
 // whom names the models, or all together.
 func (d *Notice) whom() string {
 	if d.All && len(d.Who) > 1 {
@@ -144,7 +135,14 @@ func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []N
 			})
 			if len(some) < len(trialsIn(every[at])) {
 				w.All = false
-				name += " " + trialsOf(some)
+				noun, numbers := "trial", []string{}
+				for _, n := range some {
+					numbers = append(numbers, strconv.Itoa(n))
+				}
+				if len(some) > 1 {
+					noun = "trials"
+				}
+				name += " " + noun + " " + words.List(numbers)
 			}
 			w.Who = append(w.Who, name)
 		}
@@ -208,33 +206,26 @@ func (d *Notice) String() string {
 	return fmt.Sprintf("%s (%s)", d.Doubt.String(), who)
 }
 
-// warnings are those that change a decision, in plain words. The texts of all are folded.
-func (v *run) warnings() document.Section {
-	s := document.Section{ID: "warnings"}
+// warnings are those that change a decision, in plain words, and folded the texts of all.
+func (v *run) warnings() (first, further document.Section) {
+	first, further = document.Section{ID: "warnings"}, document.Section{ID: "further", Title: "Warnings", Fold: true}
 	all, minor := v.allWarnings()
 	var said []string
 	for _, w := range all {
 		said = append(said, w.plain)
 	}
+	for _, w := range slices.Concat(all, minor) { // of some the first screen has all
+		further.Note(document.Plain, "", w.text)
+	}
 	switch {
 	case len(said) > 1:
-		s.Note(document.Warn, "Warnings", strings.Join(said, "; ")+".")
+		first.Note(document.Warn, "Warnings", strings.Join(said, "; ")+".")
 	case len(said) == 1:
-		s.Note(document.Warn, "Warning", said[0]+".")
+		first.Note(document.Warn, "Warning", said[0]+".")
 	case len(minor) > 0:
-		s.Note(document.Faint, "Warnings", words.Plural(len(minor), "minor one")+", with --full.")
+		first.Note(document.Faint, "Warnings", words.Plural(len(minor), "minor one")+", with --full.")
 	}
-	return s
-}
-
-// furtherWarnings are the texts of all warnings.
-func (v *run) furtherWarnings() document.Section {
-	s := document.Section{ID: "further", Title: "Warnings", Fold: true}
-	all, minor := v.allWarnings()
-	for _, w := range slices.Concat(all, minor) { // of some the first screen has all
-		s.Note(document.Plain, "", w.text)
-	}
-	return s
+	return first, further
 }
 
 // warning is a warning in plain words, and with all that is known of it.
@@ -275,8 +266,9 @@ func (v *run) allWarnings() (all, minor []warning) {
 		minor = append(minor, omissions(&v.loads[i])...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
-		if serious[d.Code].what != "" && (len(d.Ops) > 0 || !d.Few) {
-			all = append(all, warning{d.plain(), d.String()})
+		if is, ok := serious[d.Code]; ok && (len(d.Ops) > 0 || !d.Few) {
+			who := strings.TrimPrefix(d.Size+", "+d.whom(), ", ")
+			all = append(all, warning{fmt.Sprintf("%s (%s): %s", is.what, who, is.remedy), d.String()})
 		} else {
 			minor = append(minor, warning{text: d.String()})
 		}
@@ -354,18 +346,6 @@ func (v *run) target(s *document.Section) {
 		}
 	}
 	s.Say(document.Plain, "On "+engine, command)
-}
-
-// trialsOf names trials, such as trials 2, 3 and 4.
-func trialsOf(numbers []int) string {
-	noun, all := "trial ", []string{}
-	for _, n := range numbers {
-		all = append(all, strconv.Itoa(n))
-	}
-	if len(all) > 1 {
-		noun = "trials "
-	}
-	return noun + words.List(all)
 }
 
 // Said is a verdict that is not ok, without its name.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kballard/go-shellquote"
 
@@ -49,12 +50,13 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	}
 	add(v.findings())
 	add(v.interrupted()...)
-	add(v.warnings())
+	warnings, further := v.warnings()
+	add(warnings)
 	add(v.thresholds(), v.costs(), v.unsupported())
 	add(v.details()...)
 	add(v.streams()...)
 	add(v.patterns()...)
-	add(v.furtherWarnings(), v.setup())
+	add(further, v.setup())
 	return d
 }
 
@@ -79,7 +81,7 @@ func modelsOf(r *results.Run) []string {
 }
 
 func (v *run) title() string {
-	took := words.About(seconds(v.Seconds))
+	took := words.About(time.Duration(v.Seconds * 1e9))
 	s := v.Workload.Name + ": "
 	switch models, engines := modelsOf(v.Run), EnginesIn(v.Run); {
 	case len(engines) == 1 && len(models) == 1:

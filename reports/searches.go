@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -38,16 +39,27 @@ func (v *run) searches() (all []document.Section) {
 	}
 	var said []string
 	for _, s := range order {
-		who := v.searchWho(s)
-		section := v.steps(s)
-		if s.Found == nil {
-			said = append(said, who+" no rate")
-			rates.Table.Add(document.Text(who), document.Text("-"), document.Text("-"), document.Text("-"), document.Text("-"),
-				document.Styled("no rate was found", document.Bad))
-		} else {
-			said = append(said, who+" "+rateText(s.Found.Rate))
-			rates.Table.Add(v.foundCells(s, who)...)
+		who, found := v.searchWho(s), "no rate"
+		row := document.Texts(who, "-", "-", "-", "-", "no rate was found")
+		if f := s.Found; f != nil {
+			if found = words.Amount(f.Rate); f.Rate <= 0 {
+				found = "none"
+			}
+			if row[1].Text, row[5].Text = found, f.Text; f.High > 0 {
+				row[2].Text = words.Amount(f.High)
+			}
+			for i := range s.Steps {
+				if step := &s.Steps[i]; step.Rate == f.Rate && step.Verdict == results.StepHeld {
+					row[3], row[4] = stepLatencies(step)
+				}
+			}
 		}
+		if s.Found == nil || !s.Found.OK() {
+			row[5].Style = document.Bad
+		}
+		said = append(said, who+" "+found)
+		rates.Table.Add(row...)
+		section := v.steps(s)
 		section.Fold = len(order) > mostSearches
 		all = append(all, section)
 	}
@@ -61,32 +73,6 @@ func foundRate(s *results.Search) float64 {
 		return -1
 	}
 	return s.Found.Rate
-}
-
-func rateText(rate float64) string {
-	if rate <= 0 {
-		return "none"
-	}
-	return words.Amount(rate)
-}
-
-// foundCells is a search's row: the highest rate that passed, and the latency at it.
-func (v *run) foundCells(s *results.Search, who string) []document.Cell {
-	high := document.Text("-")
-	if s.Found.High > 0 {
-		high = document.Text(words.Amount(s.Found.High))
-	}
-	p50, p99 := document.Text("-"), document.Text("-")
-	for i := range s.Steps {
-		if step := &s.Steps[i]; step.Rate == s.Found.Rate && step.Verdict == results.StepHeld {
-			p50, p99 = stepLatencies(step)
-		}
-	}
-	limit := document.Text(s.Found.Text)
-	if !s.Found.OK() {
-		limit.Style = document.Bad
-	}
-	return []document.Cell{document.Text(who), document.Text(rateText(s.Found.Rate)), high, p50, p99, limit}
 }
 
 // stepWords are what the measurements of a search showed, in words.
@@ -144,7 +130,7 @@ func stepLatencies(step *results.SearchStep) (p50, p99 document.Cell) {
 	if l == nil {
 		return document.Text("-"), document.Text("-")
 	}
-	return latencyCell(l.At(0.5)), latencyCell(l.At(0.99))
+	return document.Text(ranking.MS(l.At(0.5))), document.Text(ranking.MS(l.At(0.99)))
 }
 
 // searchChart draws latency against rate. It is false if there are fewer than two steps to draw. A

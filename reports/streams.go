@@ -121,8 +121,9 @@ func (v *run) patterns() (all []document.Section) {
 				runs := float64(p.Count) / float64(row.Sum.Count)
 				t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
 					document.Text(name), document.Text(p.Name), document.Text(ranking.Number(runs)),
-					latencyCell(float64(p.Service.P50)), percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99)),
-					latencyCell(float64(p.Service.Max)),
+					document.Text(ranking.MS(float64(p.Service.P50))),
+					percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99)),
+					document.Text(ranking.MS(float64(p.Service.Max))),
 				}})
 			}
 		})

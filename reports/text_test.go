@@ -392,8 +392,8 @@ func TestSizesOfDoubts(t *testing.T) {
 			c.Doubts[0].Ops = []results.OpCount{{Op: "open", Count: 40}, {Op: "purge", Count: 7}}
 		}
 		c.Model = "james"
-		all := DoubtsOf(&results.Run{Cells: []results.Cell{c}}, Names{})
-		if got := all[0].plain(); got != want {
+		all, _ := (&run{Run: &results.Run{Cells: []results.Cell{c}}}).allWarnings()
+		if got := all[0].plain; got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
 		}
 	}

@@ -113,6 +113,15 @@ type Range struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
 // Text makes a cell of a text.
 func Text(s string) Cell { return Cell{Text: s} }
 
+// Texts makes cells of texts.
+func Texts(all ...string) []Cell {
+	cells := make([]Cell, len(all))
+	for i, s := range all {
+		cells[i].Text = s
+	}
+	return cells
+}
+
 // Styled makes a cell of a text in a style.
 func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }
 

@@ -33,8 +33,11 @@ func (t Terminal) Write(w io.Writer, d *Document) error {
 	}
 	for i := range d.Sections {
 		if s := &d.Sections[i]; t.Full || !s.Fold {
-			if i > 0 || len(s.Says) == 0 { // the verdict follows the facts
-				out.apart(s)
+			// A section begins with an empty line. But the verdict follows the facts, and tables of the first screen
+			// follow each other.
+			_, own := heading(s)
+			if (i > 0 || len(s.Says) == 0) && (len(s.Says) > 0 || s.Fold || own) {
+				fmt.Fprintln(out.out)
 			}
 			out.section(s)
 		}
@@ -67,13 +70,6 @@ func (w *textWriter) wrap(style Style, lead string, indent int, text string) {
 	}
 	for _, line := range words.Wrap(lead, words.OneLine(text), indent, w.Width) {
 		fmt.Fprintln(w.out, w.paint(style, line))
-	}
-}
-
-// apart begins a section with an empty line. Tables of the first screen follow each other.
-func (w *textWriter) apart(s *Section) {
-	if _, own := heading(s); len(s.Says) > 0 || s.Fold || own {
-		fmt.Fprintln(w.out)
 	}
 }
 
@@ -217,7 +213,17 @@ func (g *grid) measure(title string) int {
 		}
 		g.widths, g.marked = append(g.widths, width), append(g.marked, marked)
 	}
-	g.spread()
+	for from := 0; from < len(g.columns); { // a group's title may be wider than its columns
+		to, group := g.span(from), words.OneLine(g.Columns[g.columns[from]].Group)
+		need := utf8.RuneCountInString(group) + 1
+		for at := from; at < to; at++ {
+			need -= g.widths[at] + 1
+		}
+		if need > 0 && group != "" {
+			g.widths[from] += need
+		}
+		from = to
+	}
 	return g.width()
 }
 
@@ -228,21 +234,6 @@ func (g *grid) width() int {
 		sum += width + 1
 	}
 	return sum
-}
-
-// spread makes columns wider whose group's title is wider than they are.
-func (g *grid) spread() {
-	for from := 0; from < len(g.columns); {
-		to := g.span(from)
-		need := utf8.RuneCountInString(words.OneLine(g.Columns[g.columns[from]].Group))
-		for at := from; at < to; at++ {
-			need -= g.widths[at] + 1
-		}
-		if need+1 > 0 && g.Columns[g.columns[from]].Group != "" {
-			g.widths[from] += need + 1
-		}
-		from = to
-	}
 }
 
 // span is where the group of columns that begins at a place ends.

@@ -20,7 +20,8 @@ const (
 	timelineMost  = 240
 )
 
-const timeChartHeight = 170
+// lettersWide is about how many letters a chart is wide.
+const timeChartHeight, lettersWide = 170, 54
 
 // between is the room between two phases, and phaseLeast the least room of a phase, so that a short one can be
 // seen next to one of an hour, as shares of a chart's width.
@@ -128,7 +129,11 @@ func timeChart(title string, ps []phaseTime, y document.Axis) document.Chart {
 	}
 	for i := range ps {
 		p, length := &ps[i], ps[i].seconds()
-		ch.Marks = append(ch.Marks, document.Tick{At: p.from, Label: shortened(p.cell.Where(), p.width)})
+		name := []rune(words.OneLine(p.cell.Where())) // as much of it as there is room for
+		if most := int(p.width * lettersWide); len(name) > most {
+			name = append(name[:max(0, most-1)], '…')
+		}
+		ch.Marks = append(ch.Marks, document.Tick{At: p.from, Label: string(name)})
 		step := 1.0
 		for _, s := range []float64{2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400} {
 			if length/step > 7*p.width {
@@ -145,18 +150,6 @@ func timeChart(title string, ps []phaseTime, y document.Axis) document.Chart {
 		}
 	}
 	return ch
-}
-
-// lettersWide is about how many letters a chart is wide.
-const lettersWide = 54
-
-// shortened is as much of a name as there is room for, as a share of a chart's width.
-func shortened(name string, room float64) string {
-	letters := []rune(words.OneLine(name))
-	if most := int(room * lettersWide); len(letters) > most {
-		letters = append(letters[:max(0, most-1)], '…')
-	}
-	return string(letters)
 }
 
 // trace adds a line of a value of the intervals, at the middle of each, and returns the largest. The end of a phase

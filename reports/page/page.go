@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
 
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/schemas/diagram"
@@ -34,24 +34,22 @@ func Ours(head []byte) bool {
 			bytes.Contains(head, []byte("<title>mailbench: ")))
 }
 
+// HTMLFile is the report in a run directory.
+const HTMLFile = "report.html"
+
 // Write writes a page of one run, or of several.
 func Write(w io.Writer, sources ...Source) error {
 	switch len(sources) {
 	case 0:
 		return fmt.Errorf("create page: no run to show")
 	case 1:
-		return execute(w, newRunView(&sources[0]))
+		return newRunView(&sources[0]).write(w)
 	}
 	return Document(w, several(sources))
 }
 
-// HTMLFile is the report in a run directory.
-const HTMLFile = "report.html"
-
-// Report writes the page of one run that is in its results folder.
-func Report(w io.Writer, name string, r *results.Run, curves []results.Curve) error {
-	return execute(w, newRunView(&Source{Name: name, Run: r, Curves: curves}))
-}
+// Document writes a document as a page.
+func Document(w io.Writer, d *document.Document) error { return newView(d).write(w) }
 
 //go:embed *.tmpl
 var templateFiles embed.FS
@@ -77,7 +75,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":      func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
-func execute(w io.Writer, v *view) error {
+func (v *view) write(w io.Writer) error {
 	var text strings.Builder
 	if err := templates.ExecuteTemplate(&text, "page", v); err != nil {
 		return fmt.Errorf("make page: %w", err)
@@ -121,56 +119,21 @@ func newView(d *document.Document) *view {
 			s.axis()
 		}
 		for k := range s.Section.Charts {
-			if ch := draw(&s.Section.Charts[k], &colors); ch != nil {
-				s.Charts = append(s.Charts, *ch)
+			ch := draw(&s.Section.Charts[k], &colors)
+			if ch == nil {
+				continue
+			}
+			s.Charts = append(s.Charts, *ch)
+			for _, l := range ch.Lines { // the legend has each name once
+				if !slices.ContainsFunc(s.Legend, func(o line) bool { return o.Name == l.Name }) {
+					s.Legend = append(s.Legend, line{Name: l.Name, Series: l.Series})
+				}
 			}
 		}
-		s.Legend = legendOf(s.Charts)
 		v.Sections = append(v.Sections, s)
 	}
 	return v
 }
-
-// Document writes a document as a page.
-func Document(w io.Writer, d *document.Document) error { return execute(w, newView(d)) }
-
-// sectionView is a section of a document as the template shows it.
-type sectionView struct {
-	*document.Section
-	Place    string          // what its name ends with
-	Groups   []span          // titles over several columns; none if no column has one
-	Ticks    []document.Tick // of the axis of ranges, in the units of rangeWidth
-	Drawn    string          // explains ranges or shades
-	from, to float64         // logarithms of the ends of the axis of ranges
-	Charts   []chart
-	Legend   []line
-	Open     bool // it is not folded, although the text leaves it out
-	Models   []modelView
-	Made     *provenance
-}
-
-// Columns is how many columns the table has.
-func (v *sectionView) Columns() int { return len(v.Table.Columns) }
-
-// Rest is how many columns are after the first.
-func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
-
-// First reports whether the section is on the first screen.
-func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
-
-// order puts sections of the first screen before those that are open, and these before those that are folded.
-func (v *sectionView) order() int {
-	switch {
-	case !v.Fold:
-		return 0
-	case v.Open:
-		return 1
-	}
-	return 2
-}
-
-// Listed reports whether the list of sections has this one.
-func (v *sectionView) Listed() bool { return v.Title != "" && (v.Open || !v.First()) && v.Place == "" }
 
 // After is the first section that is not on the first screen, before which their list is.
 func (v *view) After() int {
@@ -181,107 +144,90 @@ func (v *view) After() int {
 	return at
 }
 
-// span is a title over several columns.
-type span struct {
-	Text  string
-	Width int
+// Source is a run and what a page shows of it.
+type Source struct {
+	Name   string // folder of the run, as a command can name it; "": not known
+	Run    *results.Run
+	Curves []results.Curve
+	NoLog  bool // the run's latency log is gone, and with it the curves
 }
 
-// rangeWidth is the width of the chart of ranges.
-const rangeWidth = 300
+// provenance is how a run was made.
+type provenance struct {
+	*results.Run
+	Repeat string
+	Cells  []cellView
+}
 
-// groups are the titles over several columns; none if no column has one.
-func (v *sectionView) groups() (all []span) {
-	some := false
-	for i := 0; i < len(v.Table.Columns); {
-		group, n := v.Table.Columns[i].Group, 1
-		for group != "" && i+n < len(v.Table.Columns) && v.Table.Columns[i+n].Group == group {
-			n++
-		}
-		all, some = append(all, span{group, n}), some || group != ""
-		i += n
+type cellView struct {
+	Name string
+	*results.Cell
+}
+
+// mostOverTime is how many charts over time are shown without a fold: those of six models.
+const mostOverTime = 12
+
+// onPage are the sections that a page shows open, although they are folded in the text.
+var onPage = map[string]bool{"percentiles": true, "time": true, "cost": true, "thresholds": true, "search": true}
+
+// newRunView is the page of a run: the sections of its report, with its charts before those that are folded.
+func newRunView(s *Source) *view {
+	r, n := s.Run, reports.NamesIn(s.Run)
+	d := reports.Of(r, "")
+	charts := slices.IndexFunc(d.Sections, func(s document.Section) bool { return s.Fold && s.ID != "search" })
+	if charts < 0 {
+		charts = len(d.Sections)
 	}
-	if !some {
-		return nil
-	}
-	return all
-}
-
-// Heading is the group of a row, if it is not that of the row before.
-func (v *sectionView) Heading(row int) string {
-	if row > 0 && v.Table.Rows[row-1].Group == v.Table.Rows[row].Group {
-		return ""
-	}
-	return v.Table.Rows[row].Group
-}
-
-// X is the place of a value on the axis of ranges, in the units of rangeWidth.
-func (v *sectionView) X(value float64) float64 {
-	return rangeWidth * (math.Log10(value) - v.from) / (v.to - v.from)
-}
-
-// Box is the width of the middle half of a range.
-func (v *sectionView) Box(r *document.Range) float64 {
-	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
-}
-
-// classes are the styles in the style sheet.
-var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
-
-// class is the style of a cell in the style sheet.
-func class(c document.Cell) string {
-	s := classes[c.Style]
-	if c.Heat > 0 {
-		s += fmt.Sprintf(" h%d", c.Heat)
-	}
-	return strings.TrimSpace(s)
-}
-
-// axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
-func (v *sectionView) axis() {
-	low, high, label := math.Inf(1), 0.0, milliseconds
-	for _, r := range v.Table.Rows {
-		for i, c := range r.Cells {
-			if c.Heat > 0 {
-				v.Drawn = v.Table.Columns[i].Help
-			}
-			if c.Range == nil {
+	first := charts
+	if r.Sweep == nil { // each point of a sweep has its own
+		for _, g := range reports.Sections(r) {
+			if c := g.Cells[0]; !c.Measured() {
 				continue
 			}
-			low, high = min(low, c.Range.Low, c.Range.Typical), max(high, c.Range.High, c.Range.ThreeQuarters)
-			column := &v.Table.Columns[i]
-			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
-			if column.Unit != "ms" {
-				label = plain
+			p := percentiles(&g, s.Curves, n)
+			if s.NoLog && charts == first {
+				p.Notes = []document.Sentence{{
+					Text: "no curves, because latency.hlog of this run is gone. All other values are those of run.json.",
+				}}
+			}
+			if len(p.Charts)+len(p.Notes) > 0 {
+				d.Sections = slices.Insert(d.Sections, charts, p)
+				charts++
 			}
 		}
 	}
-	if high == 0 {
-		return
+	// A load is left out: it is much faster, and would flatten the others.
+	drawn := overTime(r, n, func(c *results.Cell) bool { return c.Measured() || c.Kind == results.KindWarmup })
+	if len(drawn) > 0 {
+		d.Sections = slices.Insert(d.Sections, charts, document.Section{
+			ID: "time", Title: "Over time", Fold: true, Lead: overTimeLead, Charts: drawn,
+		})
 	}
-	v.from, v.to = math.Log10(low)-0.08, math.Log10(high)+0.08
-	for e := math.Floor(v.from); e <= v.to; e++ {
-		for _, step := range []float64{1, 2, 5} {
-			if ns := step * math.Pow(10, e); v.X(ns) >= 0 && v.X(ns) <= rangeWidth {
-				v.Ticks = append(v.Ticks, document.Tick{At: v.X(ns), Label: label(ns)})
-			}
+	v := newView(d)
+	for i := range v.Sections {
+		if s := &v.Sections[i]; s.ID == "time" {
+			s.Open = len(s.Charts) <= mostOverTime
 		}
 	}
-	if len(v.Ticks) > 9 { // whole decades only
-		kept := v.Ticks[:0]
-		for _, t := range v.Ticks {
-			if strings.Trim(t.Label, "0.") == "1" {
-				kept = append(kept, t)
-			}
-		}
-		v.Ticks = kept
+	slices.SortStableFunc(v.Sections, func(a, b sectionView) int { return cmp.Compare(a.order(), b.order()) })
+	if models := newModelViews(r); len(models) > 0 {
+		v.Sections = append(v.Sections, sectionView{
+			Section: &document.Section{ID: "behind", Title: "Access patterns and schemas", Fold: true, Lead: behindLead},
+			Models:  models,
+		})
 	}
+	made := provenance{Run: r, Repeat: repeat(s.Name)}
+	for i := range r.Cells {
+		made.Cells = append(made.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})
+	}
+	repeat := document.Section{ID: "provenance", Title: "Repeat it"}
+	v.Sections = append(v.Sections, sectionView{Section: &repeat, Made: &made})
+	return v
 }
 
-// plain writes a number without a unit.
-func plain(v float64) string { return fmt.Sprintf("%.6g", v) }
-
-// milliseconds writes nanoseconds as a plain number of ms.
-func milliseconds(ns float64) string {
-	return strings.TrimSuffix(fmt.Sprintf("%.6g", ns/1e6), ".0")
-}
+const (
+	overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
+		"A shaded band is a time in which no operation succeeded."
+	behindLead = "The access patterns of each operation, with their requests on average, and the tables. In a diagram K is a " +
+		"partition key, C↑ C↓ a clustering column, S static, IDX an index, ++ a counter."
+)

@@ -334,7 +334,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestAxes(t *testing.T) {
 	for e, want := range map[int]string{0: "1 ns", 4: "10 µs", 10: "10 s", 12: "1000 s"} {
-		if got := decade(e); got != want {
+		if got := nanoseconds(math.Pow10(e)); got != want {
 			t.Errorf("10^%d ns is %q, want %q", e, got, want)
 		}
 	}

@@ -78,18 +78,6 @@ func (p *palette) series(name string) int {
 	return (len(p.names) - 1) % numSeries
 }
 
-// legendOf has the lines of charts, each name once.
-func legendOf(charts []chart) (all []line) {
-	for i := range charts {
-		for _, l := range charts[i].Lines {
-			if !slices.ContainsFunc(all, func(o line) bool { return o.Name == l.Name }) {
-				all = append(all, line{Name: l.Name, Series: l.Series})
-			}
-		}
-	}
-	return all
-}
-
 // scale is an axis of a chart: where a value is, and its ticks.
 type scale struct {
 	at    func(float64) float64
@@ -174,7 +162,11 @@ func linearScale(most float64, text func(float64) string, from, to float64) scal
 func ninesOf(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
 
 // nanoseconds writes a power of ten of nanoseconds.
-func nanoseconds(ns float64) string { return decade(int(math.Round(math.Log10(ns)))) }
+func nanoseconds(ns float64) string {
+	e, units := int(math.Round(math.Log10(ns))), []string{"ns", "µs", "ms", "s"}
+	u := min(e/3, len(units)-1)
+	return strconv.FormatFloat(math.Pow10(e-3*u), 'f', 0, 64) + " " + units[u]
+}
 
 // draw draws a chart. It returns nil if there is nothing to draw.
 func draw(d *document.Chart, colors *palette) *chart {
@@ -234,13 +226,6 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 		ch.Bands = append(ch.Bands, band{x.at(b[0]), x.at(b[1]) - x.at(b[0])})
 	}
 	return true
-}
-
-// decade writes 10^e nanoseconds.
-func decade(e int) string {
-	units := []string{"ns", "µs", "ms", "s"}
-	u := min(e/3, len(units)-1)
-	return strconv.FormatFloat(math.Pow10(e-3*u), 'f', 0, 64) + " " + units[u]
 }
 
 // polyline gathers points into segments.

@@ -265,19 +265,11 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 		}
 		m.values[Typical][i] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
 		m.values[Mean][i] = sum(func(o *results.Op) float64 { return o.OK().Mean })
-		m.values[P99][i] = quantile(parts(c, shares), 0.99)
+		m.values[P99][i] = quantile(c, shares, 0.99)
 		for _, x := range Counters {
 			m.values[x][i] = sum(func(o *results.Op) float64 { return o.Store.Of(results.Figure(x)) })
 		}
 	}
-}
-
-// parts are the latencies of a cell's operations, weighted by their shares.
-func parts(c *results.Cell, shares []Share) (all []part) {
-	for _, s := range shares {
-		all = append(all, part{c.Ops[s.Op].Quantiles, s.Share})
-	}
-	return all
 }
 
 // disk is how many bytes a message of the load takes in the engine's files once they are compacted,
@@ -319,7 +311,7 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 	var all results.Series
 	for _, c := range m.used {
 		if c != nil {
-			all = append(all, quantile(parts(c, l.Shares), p))
+			all = append(all, quantile(c, l.Shares, p))
 		}
 	}
 	return all.Median()
@@ -330,10 +322,8 @@ func (m *Model) Each(op string, of func(o *results.Op) float64) results.Series {
 	all := make(results.Series, len(m.used))
 	for i, c := range m.used {
 		all[i] = math.NaN()
-		if c == nil {
-			continue
-		}
-		if o, ok := c.Ops[op]; ok && o.Count > 0 {
+		if c != nil && c.Ops[op].Count > 0 {
+			o := c.Ops[op]
 			all[i] = of(&o)
 		}
 	}

@@ -169,24 +169,19 @@ func Number(v float64) string {
 	return words.Amount(v)
 }
 
-// part is a distribution of latencies, as results.Op.Quantiles has it, and how much it weighs.
-type part struct {
-	quantiles []int64
-	weight    float64
-}
-
-// quantile is the latency that a share p of all operations of the parts together does not exceed; NaN
-// if a part has no quantiles, and infinite if it lies among operations that never ended.
-func quantile(parts []part, p float64) float64 {
+// quantile is the latency that a part p of the cell's operations with these shares does not exceed; NaN
+// if one of them has no quantiles, and infinite if it lies among operations that never ended.
+func quantile(c *results.Cell, shares []Share, p float64) float64 {
 	var all float64
 	low, high := math.Inf(1), 0.0
-	for _, d := range parts {
-		if len(d.quantiles) != len(results.QuantileShares) {
+	for _, s := range shares {
+		quantiles := c.Ops[s.Op].Quantiles
+		if len(quantiles) != len(results.QuantileShares) {
 			return math.NaN()
 		}
-		all += d.weight
-		low = min(low, float64(max(d.quantiles[0], 1)))
-		for _, ns := range d.quantiles {
+		all += s.Share
+		low = min(low, float64(max(quantiles[0], 1)))
+		for _, ns := range quantiles {
 			high = max(high, float64(ns))
 		}
 	}
@@ -195,8 +190,8 @@ func quantile(parts []part, p float64) float64 {
 	}
 	below := func(ns float64) float64 {
 		var sum float64
-		for _, d := range parts {
-			sum += d.weight * shareBelow(d.quantiles, ns)
+		for _, s := range shares {
+			sum += s.Share * shareBelow(c.Ops[s.Op].Quantiles, ns)
 		}
 		return sum / all
 	}

@@ -150,14 +150,22 @@ func (l *Load) headline() string {
 	if len(ranked) == 1 {
 		return best + l.By.Name() + ": " + s + "."
 	}
-	trials, level := l.Compare(first[0], ranked[len(ranked)-1]).Trials, ", within 5%"
-	if l.By.Timed() && trials > 1 {
+	last, _ := l.differ(l.By, first[0], ranked[len(ranked)-1])
+	level := ", within 5%"
+	if l.By.Timed() && last.Trials > 1 {
 		then, level = "Significantly slower, by over 5%", ", not significant"
 	}
 	if len(first) > 1 {
 		s += level
 	}
-	s = fmt.Sprintf("%s%s (%s): %s.", best, l.By.Name(), l.criterion(trials), s)
+	criterion := "95% confidence, this run" // which differences count
+	switch {
+	case !l.By.Timed():
+		criterion = "up to 5% counts as equal"
+	case last.Trials < 2:
+		criterion = "one trial: significance unknown, use --trials 5"
+	}
+	s = fmt.Sprintf("%s%s (%s): %s.", best, l.By.Name(), criterion, s)
 	if len(rest) == 0 {
 		return s
 	}
@@ -168,31 +176,14 @@ func (l *Load) headline() string {
 	return s + " " + then + ": " + strings.Join(others, ", ") + "."
 }
 
-// criterion says which differences count.
-func (l *Load) criterion(trials int) string {
-	switch {
-	case !l.By.Timed():
-		return "up to 5% counts as equal"
-	case trials < 2:
-		return "one trial: significance unknown, use --trials 5"
-	}
-	return "95% confidence, this run"
-}
-
 // over is the value of b, and how much more that is than the value of a.
 func (l *Load) over(a, b *Model) string {
-	return fmt.Sprintf("%s %s (+%.0f%%)", b.Name, l.number(b), l.percent(a, b))
-}
-
-func (l *Load) percent(a, b *Model) float64 {
-	return 100 * (b.Value(l.By)/max(a.Value(l.By), 1e-9) - 1)
+	return fmt.Sprintf("%s %s (+%.0f%%)", b.Name, l.number(b), 100*(b.Value(l.By)/max(a.Value(l.By), 1e-9)-1))
 }
 
 func (l *Load) number(m *Model) string { return l.By.Number(m.Value(l.By)) }
 
-// Compare compares the ranking metric of b with that of a.
-func (l *Load) Compare(a, b *Model) Difference { d, _ := l.differ(l.By, a, b); return d }
-
+// differ compares a metric of b with that of a.
 func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
 	return Compare(a.Values(x), b.Values(x), x.Timed())
 }
@@ -318,14 +309,6 @@ func (l *Load) but() string {
 // mostNamed is how many operations have their names in a part of the verdict. The report lists all.
 const mostNamed = 3
 
-// few names the first of the operations.
-func few(ops []string, most int) string {
-	if len(ops) > most+1 {
-		ops = append(ops[:most], fmt.Sprintf("%d more", len(ops)-most))
-	}
-	return words.List(ops)
-}
-
 // unsupported is how much of the load the models do not support and another one does, with the operations if it is one
 // model.
 func (l *Load) unsupported(models []*Model) string {
@@ -346,7 +329,10 @@ func (l *Load) unsupported(models []*Model) string {
 	case 0:
 		return ""
 	case 1:
-		return "not supported: " + few(ops, mostNamed) + ", " + all[0]
+		if more := len(ops) - mostNamed; more > 1 {
+			ops = append(ops[:mostNamed], fmt.Sprintf("%d more", more))
+		}
+		return "not supported: " + words.List(ops) + ", " + all[0]
 	}
 	for i, part := range all[1:] {
 		all[i+1] = strings.Replace(part, " of the load", "", 1)
@@ -357,16 +343,13 @@ func (l *Load) unsupported(models []*Model) string {
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
 // better in one. It counts the operations that only the dominated model supports.
 func (l *Load) dominated() (all []Sentence) {
-	by := map[string][]string{}
-	var order []string
+	type lesser struct{ than, text string }
+	var found []lesser
 	ranked := l.ranked()
 	for _, m := range ranked[l.First:] {
 		for _, other := range ranked {
 			if m == other || !l.dominates(other, m) {
 				continue
-			}
-			if by[other.Name] == nil {
-				order = append(order, other.Name)
 			}
 			more := 0
 			for _, left := range l.Left {
@@ -378,13 +361,17 @@ func (l *Load) dominated() (all []Sentence) {
 			if more > 0 {
 				text += " (supports " + words.Plural(more, "more operation") + ")"
 			}
-			by[other.Name] = append(by[other.Name], text)
+			found = append(found, lesser{other.Name, text})
 			break
 		}
 	}
-	for _, name := range order {
-		lead := "Not significantly better than " + name + " in any column of the " + strings.ToLower(l.Title())
-		all = append(all, Sentence{lead, strings.Join(by[name], ", ") + "."})
+	for _, same := range results.Grouped(found, func(m lesser) string { return m.than }) {
+		lead := "Not significantly better than " + same[0].than + " in any column of the " + strings.ToLower(l.Title())
+		var texts []string
+		for _, m := range same {
+			texts = append(texts, m.text)
+		}
+		all = append(all, Sentence{lead, strings.Join(texts, ", ") + "."})
 	}
 	return all
 }
@@ -404,18 +391,15 @@ func (l *Load) dominates(a, b *Model) bool {
 }
 
 func (l *Load) notRanked() string {
+	var left []*Model
 	var parts []string
-	for i := 0; i < len(l.Models); i++ {
-		m := &l.Models[i]
-		if m.Ranked() {
-			continue
+	for i := range l.Models {
+		if m := &l.Models[i]; !m.Ranked() {
+			left = append(left, m)
 		}
-		who := []string{m.Name}
-		for i+1 < len(l.Models) && l.Models[i+1].NotRanked == m.NotRanked {
-			i++
-			who = append(who, l.Models[i].Name)
-		}
-		parts = append(parts, words.List(who)+" ("+m.NotRanked+")")
+	}
+	for _, same := range results.Grouped(left, func(m *Model) string { return m.NotRanked }) {
+		parts = append(parts, names(same)+" ("+same[0].NotRanked+")")
 	}
 	return ended(parts)
 }

@@ -1,0 +1,234 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/diagram"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// sectionView is a section of a document as the template shows it.
+type sectionView struct {
+	*document.Section
+	Place    string          // what its name ends with
+	Groups   []span          // titles over several columns; none if no column has one
+	Ticks    []document.Tick // of the axis of ranges, in the units of rangeWidth
+	Drawn    string          // explains ranges or shades
+	from, to float64         // logarithms of the ends of the axis of ranges
+	Charts   []chart
+	Legend   []line
+	Open     bool // it is not folded, although the text leaves it out
+	Models   []modelView
+	Made     *provenance
+}
+
+// Columns is how many columns the table has.
+func (v *sectionView) Columns() int { return len(v.Table.Columns) }
+
+// Rest is how many columns are after the first.
+func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
+
+// First reports whether the section is on the first screen.
+func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
+
+// order puts sections of the first screen before those that are open, and these before those that are folded.
+func (v *sectionView) order() int {
+	switch {
+	case !v.Fold:
+		return 0
+	case v.Open:
+		return 1
+	}
+	return 2
+}
+
+// Listed reports whether the list of sections has this one.
+func (v *sectionView) Listed() bool { return v.Title != "" && (v.Open || !v.First()) && v.Place == "" }
+
+// span is a title over several columns.
+type span struct {
+	Text  string
+	Width int
+}
+
+// rangeWidth is the width of the chart of ranges.
+const rangeWidth = 300
+
+// groups are the titles over several columns; none if no column has one.
+func (v *sectionView) groups() (all []span) {
+	some := false
+	for i := 0; i < len(v.Table.Columns); {
+		group, n := v.Table.Columns[i].Group, 1
+		for group != "" && i+n < len(v.Table.Columns) && v.Table.Columns[i+n].Group == group {
+			n++
+		}
+		all, some = append(all, span{group, n}), some || group != ""
+		i += n
+	}
+	if !some {
+		return nil
+	}
+	return all
+}
+
+// Heading is the group of a row, if it is not that of the row before.
+func (v *sectionView) Heading(row int) string {
+	if row > 0 && v.Table.Rows[row-1].Group == v.Table.Rows[row].Group {
+		return ""
+	}
+	return v.Table.Rows[row].Group
+}
+
+// X is the place of a value on the axis of ranges, in the units of rangeWidth.
+func (v *sectionView) X(value float64) float64 {
+	return rangeWidth * (math.Log10(value) - v.from) / (v.to - v.from)
+}
+
+// Box is the width of the middle half of a range.
+func (v *sectionView) Box(r *document.Range) float64 {
+	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
+}
+
+// classes are the styles in the style sheet.
+var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
+
+// class is the style of a cell in the style sheet.
+func class(c document.Cell) string {
+	s := classes[c.Style]
+	if c.Heat > 0 {
+		s += fmt.Sprintf(" h%d", c.Heat)
+	}
+	return strings.TrimSpace(s)
+}
+
+// axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
+func (v *sectionView) axis() {
+	low, high, unit := math.Inf(1), 0.0, 1e6 // labels are in ms
+	for _, r := range v.Table.Rows {
+		for i, c := range r.Cells {
+			if c.Heat > 0 {
+				v.Drawn = v.Table.Columns[i].Help
+			}
+			if c.Range == nil {
+				continue
+			}
+			low, high = min(low, c.Range.Low, c.Range.Typical), max(high, c.Range.High, c.Range.ThreeQuarters)
+			column := &v.Table.Columns[i]
+			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
+			if column.Unit != "ms" {
+				unit = 1
+			}
+		}
+	}
+	if high == 0 {
+		return
+	}
+	v.from, v.to = math.Log10(low)-0.08, math.Log10(high)+0.08
+	for e := math.Floor(v.from); e <= v.to; e++ {
+		for _, step := range []float64{1, 2, 5} {
+			if ns := step * math.Pow(10, e); v.X(ns) >= 0 && v.X(ns) <= rangeWidth {
+				v.Ticks = append(v.Ticks, document.Tick{At: v.X(ns), Label: fmt.Sprintf("%.6g", ns/unit)})
+			}
+		}
+	}
+	if len(v.Ticks) > 9 { // whole decades only
+		kept := v.Ticks[:0]
+		for _, t := range v.Ticks {
+			if strings.Trim(t.Label, "0.") == "1" {
+				kept = append(kept, t)
+			}
+		}
+		v.Ticks = kept
+	}
+}
+
+// modelView shows the access patterns of a model's operations, and its schema.
+type modelView struct {
+	Name, Doc, ID string
+	Problem       string // why the schema cannot be shown
+	Behind        []behind
+	Patterns      []patternView
+	Diagram       template.HTML
+}
+
+// behind has the patterns that ran for an operation.
+type behind struct{ Op, Patterns string }
+
+// patternView describes a pattern that ran.
+type patternView struct{ Name, What, Doc string }
+
+// newModelViews shows each model whose schema the run has.
+func newModelViews(r *results.Run) []modelView {
+	var all []modelView
+	for i := range r.Schemas {
+		saved := &r.Schemas[i]
+		v := modelView{Name: saved.Model, ID: fmt.Sprintf("schema%d", i)}
+		var ran []string
+		v.Behind, ran = behindOf(r, saved.Model)
+		s, err := schemas.ParseStored(saved.Model+".yaml", []byte(saved.Text))
+		if err != nil {
+			v.Problem = err.Error()
+			all = append(all, v)
+			continue
+		}
+		v.Doc = s.Doc
+		for _, p := range s.Patterns {
+			if slices.Contains(ran, p.Name) {
+				v.Patterns = append(v.Patterns, patternView{p.Name, diagram.Request(p), p.Doc})
+			}
+		}
+		var svg bytes.Buffer
+		if err := diagram.Inline(&svg, s, diagram.Logical, v.ID); err != nil {
+			v.Problem = err.Error()
+		} else {
+			v.Diagram = template.HTML(svg.String()) // package diagram escapes all texts
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// behindOf lists the patterns of each operation of a model, and all patterns that ran. If other
+// patterns ran on an engine, such as fallbacks, they follow with the engine's name.
+func behindOf(r *results.Run, model string) (bs []behind, ran []string) {
+	texts, seen := map[string]string{}, map[[2]string]bool{}
+	for _, c := range r.Select(func(c *results.Cell) bool { return c.Model == model && c.Measured() }) {
+		for op, o := range c.Ops {
+			var names, calls []string
+			for _, p := range o.Patterns {
+				n := words.Digits(p.Calls)
+				if p.Calls > 0 && p.Calls < 0.005 {
+					n = "<0.01"
+				}
+				names, calls = append(names, p.Name), append(calls, p.Name+" × "+n)
+				if !slices.Contains(ran, p.Name) {
+					ran = append(ran, p.Name)
+				}
+			}
+			slices.Sort(names)
+			k := [2]string{op, strings.Join(names, " ")}
+			if len(names) == 0 || seen[k] {
+				continue
+			}
+			seen[k] = true
+			text := strings.Join(calls, ", ")
+			if before := texts[op]; before != "" {
+				text = before + "; " + c.Engine + ", " + c.Where() + ": " + text
+			}
+			texts[op] = text
+		}
+	}
+	for _, op := range slices.Sorted(maps.Keys(texts)) {
+		bs = append(bs, behind{op, texts[op]})
+	}
+	return bs, ran
+}
