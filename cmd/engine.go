@@ -78,7 +78,7 @@ func upCommand(engine, dir string) string {
 
 // launchable names the engines that mailbench can start.
 func launchable() []string {
-	return mapped(launch.Engines(), func(f launch.Facts) string { return f.Name })
+	return mapped(launch.Engines(), func(f launch.Engine) string { return f.Name })
 }
 
 // instance is the argument of a command on an engine that mailbench can start. With optional, none means
@@ -231,7 +231,7 @@ func newEngineUp(known registry) *cobra.Command {
 }
 
 // nodesFlag is the flag that counts an engine's nodes: nodes, regionservers.
-func nodesFlag(e launch.Facts) string { return strings.ReplaceAll(e.Unit, " ", "") + "s" }
+func nodesFlag(e launch.Engine) string { return strings.ReplaceAll(e.Unit, " ", "") + "s" }
 
 func (f *upFlags) up(cmd *cobra.Command) error {
 	if err := f.complete(cmd); err != nil {

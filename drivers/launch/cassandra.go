@@ -20,17 +20,14 @@ import (
 // cassandra runs each node on its own loopback address. All nodes use the same ports
 // for the native protocol and for internode traffic. There is no JMX: whoever reaches a
 // node's JMX without a password runs code as its user.
-type cassandra struct{}
-
-func (cassandra) facts() Facts {
-	return Facts{
-		Name: "cassandra", Port: 9042, Unit: "node", Nodes: "Cassandra nodes, on 127.0.0.1 and up", MinNodes: 1, MaxNodes: 3,
-		version: "5.0.9", sums: configFile("cassandra.sha256"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
-		heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true,
-	}
+var cassandra = Engine{
+	Name: "cassandra", Port: 9042, Unit: "node", Nodes: "Cassandra nodes, on 127.0.0.1 and up", MinNodes: 1, MaxNodes: 3,
+	version: "5.0.9", sums: configFile("cassandra.sha256"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
+	heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true, anyNode: true,
+	layOut: cassandraNodes, command: cassandraCommand, probe: probeCassandra,
 }
 
-func (cassandra) nodes(port, count int) []Node {
+func cassandraNodes(port, count int) []Node {
 	nodes := make([]Node, count)
 	for i := range nodes {
 		host := fmt.Sprintf("127.0.0.%d", i+1)
@@ -43,19 +40,11 @@ func (cassandra) nodes(port, count int) []Node {
 	return nodes
 }
 
-func (cassandra) contact(nodes []Node) []string {
-	var all []string
-	for _, n := range nodes {
-		all = append(all, n.Address)
-	}
-	return all
-}
-
 // g1Heap is the smallest heap for G1, Cassandra's default collector. With a smaller
 // heap the serial collector takes less memory and processor time.
 const g1Heap = 2 << 30
 
-func (cassandra) command(in *Instance, n *Node) (command, error) {
+func cassandraCommand(in *Instance, n *Node) (command, error) {
 	dir := in.nodeDir(n)
 	host, _, err := net.SplitHostPort(n.Address)
 	if err != nil {
@@ -87,9 +76,11 @@ func (cassandra) command(in *Instance, n *Node) (command, error) {
 	if in.state.HeapBytes >= g1Heap {
 		collector = "-XX:+UseG1GC"
 	}
-	flags := append(flagsOf("cassandra"), collector,
-		"-Dcassandra.config="+fileURL(yaml), "-Dcassandra.storagedir="+dir, "-Dlogback.configurationFile="+fileURL(logback),
-		"-Dcassandra-rackdc.properties="+fileURL(rackdc))
+	flags := []string{
+		collector, "-Dcassandra.config=" + fileURL(yaml), "-Dcassandra.storagedir=" + dir,
+		"-Dlogback.configurationFile=" + fileURL(logback),
+		"-Dcassandra-rackdc.properties=" + fileURL(rackdc),
+	}
 	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
 }
 
@@ -133,9 +124,9 @@ func (in *Instance) options() (lines []string) {
 	return lines
 }
 
-// probe reads, through each node, a row that has a replica on every node, at the
+// probeCassandra reads, through each node, a row that has a replica on every node, at the
 // consistency level that needs all of them. It succeeds when every node sees all others.
-func (cassandra) probe(ctx context.Context, in *Instance, nodes []*Node) error {
+func probeCassandra(ctx context.Context, in *Instance, nodes []*Node) error {
 	var as *login
 	if in.state.Auth {
 		var err error

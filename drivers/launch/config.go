@@ -66,21 +66,16 @@ func (c *Config) Check() error {
 	if err != nil {
 		return err
 	}
-	return c.check(e)
-}
-
-func (c *Config) check(e engine) error {
-	f := e.facts()
 	switch {
-	case c.Nodes < 0 || c.Nodes > f.MaxNodes:
-		return usagef("%s of %s: expected at most %d", words.Plural(c.Nodes, f.Unit), f.Name, f.MaxNodes)
-	case c.Auth && f.Name != "cassandra":
+	case c.Nodes < 0 || c.Nodes > e.MaxNodes:
+		return usagef("%s of %s: expected at most %d", words.Plural(c.Nodes, e.Unit), e.Name, e.MaxNodes)
+	case c.Auth && e.Name != "cassandra":
 		return usagef("%s with a login: mailbench speaks no Kerberos, so it starts and reaches %s only without a login",
-			f.Name, f.Name)
+			e.Name, e.Name)
 	case c.Auth && c.Nodes > 1:
 		return usagef("%d nodes with a login: expected one", c.Nodes)
-	case (c.Datacenters != 0 || len(c.Options) > 0) && f.Name != "cassandra":
-		return usagef("%s: --datacenters and --config are for cassandra", f.Name)
+	case (c.Datacenters != 0 || len(c.Options) > 0) && e.Name != "cassandra":
+		return usagef("%s: --datacenters and --config are for cassandra", e.Name)
 	case c.Datacenters < 0 || c.Datacenters > max(c.Nodes, 1):
 		return usagef("%d datacenters for %d nodes: expected at most one a node", c.Datacenters, max(c.Nodes, 1))
 	case c.Port != AnyPort && c.Port != 0 && (c.Port < 1024 || c.Port > maxPort):
@@ -89,8 +84,13 @@ func (c *Config) check(e engine) error {
 		return usagef("heap of %s: expected 256MiB to 64GiB", words.Size(float64(c.HeapBytes)))
 	}
 	for name, value := range c.Options {
-		if err := checkOption(name, value); err != nil {
-			return err
+		switch {
+		case !optionName.MatchString(name):
+			return usagef("option %q: expected a name of cassandra.yaml", name)
+		case slices.Contains(ownOptions, name):
+			return usagef("option %s: mailbench sets it, so that the engine stays on loopback and in its folder", name)
+		case value == "" || strings.ContainsAny(value, "\r\n#"):
+			return usagef("option %s: %q; expected a value on one line", name, value)
 		}
 	}
 	return nil
@@ -106,18 +106,6 @@ var ownOptions = []string{
 	"data_file_directories", "local_system_data_file_directory", "commitlog_directory", "hints_directory",
 	"saved_caches_directory", "cdc_raw_directory", "endpoint_snitch", "authenticator", "authorizer", "role_manager",
 	"client_encryption_options", "server_encryption_options",
-}
-
-func checkOption(name, value string) error {
-	switch {
-	case !optionName.MatchString(name):
-		return usagef("option %q: expected a name of cassandra.yaml", name)
-	case slices.Contains(ownOptions, name):
-		return usagef("option %s: mailbench sets it, so that the engine stays on loopback and in its folder", name)
-	case value == "" || strings.ContainsAny(value, "\r\n#"):
-		return usagef("option %s: %q; expected a value on one line", name, value)
-	}
-	return nil
 }
 
 // maxPort is the highest first port. An instance uses some ports above its first.
@@ -136,71 +124,42 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "mailbench"), nil
 }
 
-// instanceDir returns the absolute path of an instance's folder.
-func instanceDir(engine, dir string) (string, error) {
-	if dir != "" {
-		return filepath.Abs(dir)
-	}
-	cache, err := CacheDir()
-	return filepath.Join(cache, "engines", engine), err
-}
-
 // checkPorts returns an error if a node could not listen on one of its addresses.
 func checkPorts(nodes []Node) error {
+	var all []string
 	for _, n := range nodes {
-		for _, address := range n.Listens {
-			if err := checkPort(address); err != nil {
-				return err
-			}
+		all = append(all, n.Listens...)
+	}
+	for _, address := range all {
+		l, err := net.Listen("tcp", address)
+		host, port, _ := net.SplitHostPort(address)
+		switch {
+		case err == nil:
+			l.Close()
+		case errors.Is(err, syscall.EADDRINUSE):
+			return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir",
+				port, host)
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
+			add := map[string]string{"linux": "ip address add %s/8 dev lo", "darwin": "sudo ifconfig lo0 alias %s"}
+			return fmt.Errorf("cannot listen on %s: start one node, or add the address to the loopback device ("+
+				add[runtime.GOOS]+")", host, host)
+		default:
+			return fmt.Errorf("cannot listen on %s: %w", address, err)
 		}
 	}
 	return nil
-}
-
-func checkPort(address string) error {
-	l, err := net.Listen("tcp", address)
-	if err == nil {
-		return l.Close()
-	}
-	host, port, _ := net.SplitHostPort(address)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir",
-			port, host)
-	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		add := map[string]string{"linux": "ip address add %s/8 dev lo", "darwin": "sudo ifconfig lo0 alias %s"}
-		return fmt.Errorf("cannot listen on %s: start one node, or add the address to the loopback device ("+
-			add[runtime.GOOS]+")", host, host)
-	default:
-		return fmt.Errorf("cannot listen on %s: %w", address, err)
-	}
 }
 
 // freePorts finds a first port with which all addresses of an instance are free. It stays
 // below 32768, where Linux takes the ports of outgoing connections.
-func freePorts(e engine, count int) (int, error) {
+func freePorts(e *Engine, count int) (int, error) {
 	const lowest, highest, tries = 20000, 32000, 100
 	var err error
 	for range tries {
 		port := lowest + rand.IntN(highest-lowest)
-		if err = checkPorts(e.nodes(port, count)); err == nil {
+		if err = checkPorts(e.layOut(port, count)); err == nil {
 			return port, nil
 		}
 	}
 	return 0, fmt.Errorf("no free ports: %w", err)
-}
-
-// checkMemory returns an error if the nodes would make the machine swap, or make the
-// kernel kill a process.
-func checkMemory(e engine, heap int64, processes int) error {
-	available, err := availableMemory()
-	if err != nil {
-		return fmt.Errorf("find out how much memory is free: %w", err)
-	}
-	f := e.facts()
-	if need := (heap + f.overhead) * int64(processes); need > available {
-		return fmt.Errorf("not enough memory: %s of %s need %s and %s is available; start fewer, or give each less with --heap",
-			words.Plural(processes, "process"), f.Name, words.Size(float64(need)), words.Size(float64(available)))
-	}
-	return nil
 }

@@ -16,11 +16,10 @@ import (
 // TestLayouts: every process of every layout has addresses of its own, on
 // loopback, among the ports that an instance takes.
 func TestLayouts(t *testing.T) {
-	for _, e := range engines {
-		f := e.facts()
+	for _, f := range engines {
 		for count := f.MinNodes; count <= f.MaxNodes; count++ {
 			seen := make(map[string]bool)
-			for _, n := range e.nodes(f.Port, count) {
+			for _, n := range f.layOut(f.Port, count) {
 				if !slices.Contains(n.Listens, n.Address) {
 					t.Errorf("%s %d: %s listens on %q, without its address %s", f.Name, count, n.Name, n.Listens, n.Address)
 				}
@@ -46,9 +45,8 @@ func TestLayouts(t *testing.T) {
 
 // TestPoms: the versions that are reported are those that are fetched, and all are pinned.
 func TestPoms(t *testing.T) {
-	for _, e := range engines {
-		f := e.facts()
-		_, src, err := jarsOf(e)
+	for _, f := range engines {
+		_, src, err := jarsOf(&f)
 		must(t, err)
 		type artifact struct {
 			ID      string `xml:"artifactId"`
@@ -58,7 +56,7 @@ func TestPoms(t *testing.T) {
 			Dependencies []artifact `xml:"dependencies>dependency"`
 			Plugins      []artifact `xml:"build>plugins>plugin"`
 		}
-		must(t, xml.Unmarshal(src, &pom))
+		must(t, xml.Unmarshal([]byte(src), &pom))
 		if len(pom.Dependencies) == 0 || len(pom.Plugins) != 1 {
 			t.Fatalf("%s: %+v", f.Name, pom)
 		}
@@ -76,11 +74,10 @@ func TestPoms(t *testing.T) {
 // awkward is a folder whose name is none for YAML, XML or a URL.
 const awkward = `it's "a" <b> & 100% #c`
 
-func configured(t *testing.T, e engine, count int) (*Instance, []command) {
+func configured(t *testing.T, e *Engine, count int) (*Instance, []command) {
 	t.Helper()
-	f := e.facts()
-	in := &Instance{engine: e, dir: filepath.Join(t.TempDir(), awkward), state: &state{Config: Config{Nodes: count, Port: 19500, HeapBytes: f.heap}}}
-	in.state.Nodes = e.nodes(in.state.Port, count)
+	in := &Instance{engine: e, dir: filepath.Join(t.TempDir(), awkward), state: &state{Config: Config{Nodes: count, Port: 19500, HeapBytes: e.heap}}}
+	in.state.Nodes = e.layOut(in.state.Port, count)
 	var commands []command
 	for i := range in.state.Nodes {
 		n := &in.state.Nodes[i]
@@ -93,7 +90,7 @@ func configured(t *testing.T, e engine, count int) (*Instance, []command) {
 }
 
 func TestCassandraConfiguration(t *testing.T) {
-	in, commands := configured(t, cassandra{}, 3)
+	in, commands := configured(t, &cassandra, 3)
 	for i, c := range commands {
 		n := &in.state.Nodes[i]
 		src, err := os.ReadFile(filepath.Join(in.nodeDir(n), "cassandra.yaml"))
@@ -128,7 +125,7 @@ func TestCassandraConfiguration(t *testing.T) {
 
 // TestCassandraDatacenters: nodes are spread over the datacenters in turn, each into a rack of its own.
 func TestCassandraDatacenters(t *testing.T) {
-	in, _ := configured(t, cassandra{}, 3)
+	in, _ := configured(t, &cassandra, 3)
 	in.state.Datacenters = 2
 	for i, want := range []string{"dc=dc1\nrack=rack1\n", "dc=dc2\nrack=rack1\n", "dc=dc1\nrack=rack2\n"} {
 		n := &in.state.Nodes[i]
@@ -150,7 +147,7 @@ func TestCassandraDatacenters(t *testing.T) {
 
 // TestCassandraOptions: given options replace the defaults, but none that keeps a node on loopback.
 func TestCassandraOptions(t *testing.T) {
-	in, _ := configured(t, cassandra{}, 1)
+	in, _ := configured(t, &cassandra, 1)
 	in.state.Options = map[string]string{"commitlog_sync": "batch", "concurrent_reads": "7", "storage_compatibility_mode": "CASSANDRA_4"}
 	n := &in.state.Nodes[0]
 	_, err := in.engine.command(in, n)
@@ -188,7 +185,7 @@ func TestCassandraOptions(t *testing.T) {
 
 func TestHBaseConfiguration(t *testing.T) {
 	for _, count := range []int{0, 2} {
-		in, commands := configured(t, hbase{}, count)
+		in, commands := configured(t, &hbase, count)
 		for i, c := range commands {
 			n := &in.state.Nodes[i]
 			src, err := os.ReadFile(filepath.Join(in.nodeDir(n), "hbase-site.xml"))
@@ -231,11 +228,11 @@ func TestHBaseConfiguration(t *testing.T) {
 }
 
 func TestContact(t *testing.T) {
-	c, _ := configured(t, cassandra{}, 3)
+	c, _ := configured(t, &cassandra, 3)
 	if got, want := strings.Join(c.Contact(), " "), "127.0.0.1:19500 127.0.0.2:19500 127.0.0.3:19500"; got != want {
 		t.Errorf("contact of Cassandra: %s, want %s", got, want)
 	}
-	h, _ := configured(t, hbase{}, 2)
+	h, _ := configured(t, &hbase, 2)
 	if got, want := strings.Join(h.Contact(), " "), "127.0.0.1:19500"; got != want {
 		t.Errorf("contact of HBase: %s, want %s", got, want)
 	}

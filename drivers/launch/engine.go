@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -13,22 +14,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/private"
 )
 
-// engine is what launch must know about an engine.
-type engine interface {
-	facts() Facts
-	// nodes returns an instance's processes in the order in which they start.
-	nodes(port, count int) []Node
-	// contact picks the nodes' addresses that clients connect to.
-	contact(nodes []Node) []string
-	// command writes a node's configuration and returns how it is started.
-	command(in *Instance, n *Node) (command, error)
-	// probe checks once whether the nodes of an instance serve. All of them must be
-	// running.
-	probe(ctx context.Context, in *Instance, nodes []*Node) error
-}
-
-// Facts are constants of an engine.
-type Facts struct {
+// Engine is an engine that can be started: its constants, and what differs between engines.
+type Engine struct {
 	Name     string
 	Port     int    // usual first port
 	Unit     string // unit of Config.Nodes: "node"
@@ -48,33 +35,38 @@ type Facts struct {
 	patience time.Duration
 	// oneByOne means that a node starts only when those before it serve.
 	oneByOne bool
+	// anyNode means that clients connect to all nodes; else they connect to the first.
+	anyNode bool
+
+	// layOut returns an instance's processes in the order in which they start.
+	layOut func(port, count int) []Node
+	// command writes a node's configuration and returns how it is started.
+	command func(in *Instance, n *Node) (command, error)
+	// probe checks once whether the nodes of an instance serve. All of them must be
+	// running.
+	probe func(ctx context.Context, in *Instance, nodes []*Node) error
 }
 
-// command is a java command line without java itself and the class path.
+// command is a java command line without java itself, the class path and the flags of all
+// processes of the engine, which config/NAME.flags has.
 type command struct {
 	flags []string
 	main  string
 	args  []string
 }
 
-var engines = []engine{cassandra{}, hbase{}}
+var engines = []Engine{cassandra, hbase}
 
 // Engines returns the engines that can be started.
-func Engines() []Facts {
-	all := make([]Facts, len(engines))
-	for i, e := range engines {
-		all[i] = e.facts()
-	}
-	return all
-}
+func Engines() []Engine { return slices.Clone(engines) }
 
-func find(name string) (engine, error) {
+func find(name string) (*Engine, error) {
 	var known []string
-	for _, e := range engines {
-		if e.facts().Name == name {
-			return e, nil
+	for i := range engines {
+		if engines[i].Name == name {
+			return &engines[i], nil
 		}
-		known = append(known, e.facts().Name)
+		known = append(known, engines[i].Name)
 	}
 	return nil, usagef("no engine %q to start; expected one of %s", name, strings.Join(known, ", "))
 }
@@ -96,16 +88,6 @@ func writeConfig(dir, name, tmpl string, data any) (string, error) {
 		return "", fmt.Errorf("write %s: %w", path, err)
 	}
 	return path, f.Close()
-}
-
-// flagsOf returns the flags of java that all processes of an engine have, from config/NAME.flags.
-func flagsOf(engine string) (flags []string) {
-	for line := range strings.Lines(configFile(engine + ".flags")) {
-		if !strings.HasPrefix(line, "#") {
-			flags = append(flags, strings.Fields(line)...)
-		}
-	}
-	return flags
 }
 
 // configFile returns an embedded file.

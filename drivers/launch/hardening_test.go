@@ -4,6 +4,7 @@ package launch
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -27,10 +28,9 @@ var updateJars = flag.Bool("update-jars", false, "have mvn fetch the engines' ja
 // names among them.
 func TestJarLists(t *testing.T) {
 	line := regexp.MustCompile(`^[0-9a-f]{64}  [^/ ]+\.jar$`)
-	for _, e := range engines {
-		f := e.facts()
+	for _, f := range engines {
 		if *updateJars {
-			_, pom, err := jarsOf(e)
+			_, pom, err := jarsOf(&f)
 			must(t, err)
 			dir := t.TempDir()
 			must(t, download(t.Context(), dir, pom))
@@ -63,11 +63,11 @@ func listJars(dir string) ([]byte, error) {
 	slices.Sort(names)
 	var b bytes.Buffer
 	for _, name := range names {
-		sum, err := sumOf(filepath.Join(dir, name))
+		jar, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&b, "%s  %s\n", sum, name)
+		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(jar), name)
 	}
 	return b.Bytes(), nil
 }
@@ -124,7 +124,7 @@ func TestForgedJar(t *testing.T) {
 	text, err := os.ReadFile(mvn)
 	must(t, err)
 	must(t, os.WriteFile(mvn, []byte(strings.Replace(string(text), "echo jar", "echo forged", 1)), 0o755))
-	if _, err := up(t.Context(), sleeper{dir: config.Dir}, config); !errors.Is(err, errDamaged) {
+	if _, err := Up(t.Context(), config); !errors.Is(err, errDamaged) {
 		t.Errorf("up with a forged jar: %v, want it refused", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestMaven(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, ".mvn"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, ".mvn", "jvm.config"), []byte("-javaagent:evil.jar"), 0o644))
-	err = download(t.Context(), filepath.Join(dir, "jars"), []byte("<project/>"))
+	err = download(t.Context(), filepath.Join(dir, "jars"), "<project/>")
 	if err == nil || !strings.Contains(err.Error(), "[ERROR] empty") || !strings.Contains(err.Error(), " -C ") || strings.Contains(err.Error(), "jvm.config") {
 		t.Errorf("mvn was called like this: %v; want -C, and an empty .mvn", err)
 	}
@@ -169,7 +169,7 @@ func TestFilesOfTheCaller(t *testing.T) {
 	must(t, syscall.Flock(inherited, syscall.LOCK_EX|syscall.LOCK_NB))
 	p, err := startProcess(exec.Command("sleep", "1000"), filepath.Join(dir, "log"), func(Process) error { return nil })
 	must(t, err)
-	defer func() { must(t, p.signal(syscall.SIGKILL)) }()
+	defer func() { must(t, Node{Process: p}.signal(syscall.SIGKILL)) }()
 	must(t, syscall.Close(inherited))
 	f, err := os.Open(name)
 	must(t, err)
@@ -177,7 +177,7 @@ func TestFilesOfTheCaller(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Errorf("the process that was started holds the caller's lock: %v", err)
 	}
-	if !p.alive() {
+	if !(Node{Process: p}).Running() {
 		t.Error("the process has ended")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,16 @@ import (
 
 // hbase runs as one process, or as ZooKeeper, master and region servers. The
 // ports from the first up are ZooKeeper's, the master's and the region servers'.
-type hbase struct{}
+var hbase = Engine{
+	Name: "hbase", Port: 2181, Unit: "region server", MaxNodes: 2,
+	Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
+	version: "2.6.4", sums: configFile("hbase.sha256"), download: "117 MB", protocol: "ZooKeeper",
+	heap: 1024 * mib, overhead: 200 * mib, // with 512 MiB it ran out of memory under 560 MB of mail
+	// HBase closes its regions in a second or two. A standalone HBase then
+	// tries for 20 s to reach its ZooKeeper, which has already stopped.
+	patience: 10 * time.Second,
+	layOut:   hbaseNodes, command: hbaseCommand, probe: probeHBase,
+}
 
 // The names of HBase's nodes other than region servers. standalone is all of HBase in
 // one process.
@@ -29,19 +39,7 @@ const (
 	master     = "master"
 )
 
-func (hbase) facts() Facts {
-	return Facts{
-		Name: "hbase", Port: 2181, Unit: "region server", MaxNodes: 2,
-		Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
-		version: "2.6.4", sums: configFile("hbase.sha256"), download: "117 MB", protocol: "ZooKeeper",
-		heap: 1024 * mib, overhead: 200 * mib, // with 512 MiB it ran out of memory under 560 MB of mail
-		// HBase closes its regions in a second or two. A standalone HBase then
-		// tries for 20 s to reach its ZooKeeper, which has already stopped.
-		patience: 10 * time.Second,
-	}
-}
-
-func (hbase) nodes(port, count int) []Node {
+func hbaseNodes(port, count int) []Node {
 	at := func(i int) string { return hostPort("127.0.0.1", port+i) }
 	if count == 0 {
 		return []Node{{Name: standalone, Address: at(0), Listens: []string{at(0), at(1), at(2)}}}
@@ -57,9 +55,7 @@ func (hbase) nodes(port, count int) []Node {
 	return nodes
 }
 
-func (hbase) contact(nodes []Node) []string { return []string{nodes[0].Address} }
-
-func (hbase) command(in *Instance, n *Node) (command, error) {
+func hbaseCommand(in *Instance, n *Node) (command, error) {
 	dir, shared := in.nodeDir(n), filepath.Join(in.dir, sharedDir)
 	_, regionPort, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])
 	if err != nil {
@@ -83,7 +79,7 @@ func (hbase) command(in *Instance, n *Node) (command, error) {
 	if err != nil {
 		return command{}, err
 	}
-	flags := append(flagsOf("hbase"), "-Dlog4j.configuration="+fileURL(log4j))
+	flags := []string{"-Dlog4j.configuration=" + fileURL(log4j)}
 	class := "master.HMaster"
 	switch n.Name {
 	case standalone, master:
@@ -102,22 +98,9 @@ const (
 	probeKey    = "k"
 )
 
-// probeAtMost bounds one probe of a master that may not be ready. gohbase doubles
-// its pauses, up to seconds in which the master becomes ready. A new probe sends its request immediately. On
-// a busy machine an answer takes longer, so the bound grows with the youngest node's age.
-func probeAtMost(nodes []*Node) time.Duration {
-	youngest := time.Time{}
-	for _, n := range nodes {
-		if n.Process.Started.After(youngest) {
-			youngest = n.Process.Started
-		}
-	}
-	return max(3*time.Second, time.Since(youngest)/4)
-}
-
-// probe creates a table, writes to it, reads the row and drops the table. The master
+// probeHBase creates a table, writes to it, reads the row and drops the table. The master
 // reports that it is initialized long before that works.
-func (hbase) probe(ctx context.Context, _ *Instance, nodes []*Node) error {
+func probeHBase(ctx context.Context, _ *Instance, nodes []*Node) error {
 	quorum := nodes[0].Address
 	// gohbase would wait for a missing ZooKeeper forever.
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", quorum)
@@ -139,13 +122,21 @@ func (hbase) probe(ctx context.Context, _ *Instance, nodes []*Node) error {
 		}))
 	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
 	defer client.Close()
-	ready, cancel := context.WithTimeout(ctx, probeAtMost(nodes))
+	// A master that may not be ready gets 3 s. gohbase doubles its pauses, up to seconds in which the master
+	// becomes ready, and a new probe sends its request immediately. On a busy machine an answer takes longer,
+	// so the bound grows with the youngest node's age.
+	youngest := slices.MaxFunc(nodes, func(a, b *Node) int { return a.Process.Started.Compare(b.Process.Started) })
+	ready, cancel := context.WithTimeout(ctx, max(3*time.Second, time.Since(youngest.Process.Started)/4))
 	defer cancel()
 	if err := servesRegions(ready, admin, nodes); err != nil {
 		return err
 	}
-	there, err := probeThere(ready, admin)
-	if err == nil && there { // a probe that was killed has left the table
+	list, err := hrpc.NewListTableNames(ready, hrpc.ListRegex(probeTable))
+	if err != nil {
+		return err
+	}
+	left, err := admin.ListTableNames(list)
+	if err == nil && len(left) > 0 { // by a probe that was killed
 		err = dropProbe(ctx, admin)
 	}
 	if err != nil {
@@ -216,15 +207,6 @@ func writeProbe(ctx context.Context, client gohbase.Client) error {
 		return fmt.Errorf("table %s: the row that was written was not read", probeTable)
 	}
 	return nil
-}
-
-func probeThere(ctx context.Context, admin gohbase.AdminClient) (bool, error) {
-	list, err := hrpc.NewListTableNames(ctx, hrpc.ListRegex(probeTable))
-	if err != nil {
-		return false, err
-	}
-	found, err := admin.ListTableNames(list)
-	return len(found) > 0, err
 }
 
 // dropProbe drops the table. A process that was killed between disable and delete left it disabled.

@@ -31,7 +31,7 @@ type Instance struct {
 	// Started names the nodes that Up and Start have started.
 	Started []string
 
-	engine   engine
+	engine   *Engine
 	dir      string
 	state    *state
 	progress func(string)
@@ -40,40 +40,33 @@ type Instance struct {
 // Up starts the nodes of an instance that are not running, and returns when all nodes
 // serve. If that fails, it stops the nodes that it started.
 func Up(ctx context.Context, c Config) (*Instance, error) {
-	e, err := find(c.Engine)
+	if err := cmp.Or(supported(), c.Check()); err != nil {
+		return nil, err
+	}
+	in, err := instance(c.Engine, c.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return up(ctx, e, c)
-}
-
-func up(ctx context.Context, e engine, c Config) (*Instance, error) {
-	if err := supported(); err != nil {
-		return nil, err
+	if c.Progress != nil {
+		in.progress = c.Progress
 	}
-	if err := c.check(e); err != nil {
-		return nil, err
-	}
-	in := &Instance{engine: e, progress: c.Progress}
-	if in.progress == nil {
-		in.progress = func(string) {}
-	}
-	var err error
-	if in.dir, err = instanceDir(c.Engine, c.Dir); err != nil {
-		return nil, err
-	}
-	unlock, err := in.lock(ctx)
+	unlock, err := lock(ctx, in.dir, "works on "+in.dir, in.progress)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	if err := in.plan(c); err != nil {
+	if err = in.reload(); err == nil {
+		err = in.matches(c)
+	} else if errors.Is(err, ErrAbsent) {
+		err = in.plan(c)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := private.Restrict(in.dir); err != nil {
 		return nil, err
 	}
-	if err := in.start(ctx, in.stopped()); err != nil {
+	if err := in.start(ctx, in.running(false)); err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -82,69 +75,57 @@ func up(ctx context.Context, e engine, c Config) (*Instance, error) {
 // Open returns the instance of a folder ("" is the engine's usual one), whether
 // it is running or not. The error is ErrAbsent if there is none.
 func Open(engine, dir string) (*Instance, error) {
-	e, err := find(engine)
+	in, err := instance(engine, dir)
 	if err != nil {
-		return nil, err
-	}
-	in := &Instance{engine: e, progress: func(string) {}}
-	if in.dir, err = instanceDir(engine, dir); err != nil {
 		return nil, err
 	}
 	return in, in.reload()
 }
 
-func (in *Instance) reload() error {
-	var err error
-	in.state, err = load(in.dir)
-	if errors.Is(err, ErrAbsent) {
-		return fmt.Errorf("%w: no %s in %s", err, in.Engine(), in.dir)
+// instance returns the instance of a folder without its state.
+func instance(engine, dir string) (*Instance, error) {
+	e, err := find(engine)
+	if err == nil && dir == "" {
+		dir, err = CacheDir()
+		dir = filepath.Join(dir, "engines", engine)
 	}
-	if err == nil && in.state.Engine != in.Engine() {
-		return fmt.Errorf("%s contains %s, not %s", in.dir, in.state.Engine, in.Engine())
+	if err != nil {
+		return nil, err
 	}
+	dir, err = filepath.Abs(dir)
+	return &Instance{engine: e, dir: dir, progress: func(string) {}}, err
+}
+
+// plan makes the state of an instance for a folder that holds nothing but a lock, so that no
+// engine writes among somebody else's files.
+func (in *Instance) plan(c Config) error {
+	entries, err := os.ReadDir(in.dir)
 	if err != nil {
 		return err
 	}
-	if err := in.state.layOut(in.engine); err != nil {
-		return damaged(in.dir, err)
+	for _, e := range entries {
+		if e.Name() != lockName {
+			return fmt.Errorf("%s contains files of other programs, such as %s; name an empty folder", in.dir, e.Name())
+		}
 	}
-	return nil
-}
-
-func (in *Instance) lock(ctx context.Context) (func() error, error) {
-	return lock(ctx, in.dir, func() { in.progress("waiting for another mailbench that works on " + in.dir) })
-}
-
-// plan reads the state from the folder, or makes one for an empty folder.
-func (in *Instance) plan(c Config) error {
-	f := in.engine.facts()
-	switch err := in.reload(); {
-	case err == nil:
-		return in.matches(c)
-	case !errors.Is(err, ErrAbsent):
-		return err
-	}
-	if err := claim(in.dir); err != nil {
-		return err
-	}
-	in.state = &state{Config: c, Version: f.version}
-	in.state.Config.Nodes, in.state.HeapBytes = max(c.Nodes, f.MinNodes), cmp.Or(c.HeapBytes, f.heap)
+	e, s := in.engine, &state{Config: c, Version: in.engine.version}
+	s.Config.Nodes, s.HeapBytes = max(c.Nodes, e.MinNodes), cmp.Or(c.HeapBytes, e.heap)
 	switch c.Port {
 	case 0:
-		in.state.Port = f.Port
+		s.Port = e.Port
 	case AnyPort:
-		var err error
-		if in.state.Port, err = freePorts(in.engine, in.state.Config.Nodes); err != nil {
+		if s.Port, err = freePorts(e, s.Config.Nodes); err != nil {
 			return err
 		}
 	}
-	in.state.Nodes = in.engine.nodes(in.state.Port, in.state.Config.Nodes)
+	s.Nodes = e.layOut(s.Port, s.Config.Nodes)
+	in.state = s
 	return nil
 }
 
 // matches returns an error if the configuration differs from the instance's.
 func (in *Instance) matches(c Config) error {
-	s, f := in.state, in.engine.facts()
+	s := in.state
 	purge := fmt.Sprintf("remove it first (mailbench engine down %s --purge) or name another --dir", s.Engine)
 	switch {
 	case c.Nodes != 0 && c.Nodes != s.Config.Nodes:
@@ -161,9 +142,9 @@ func (in *Instance) matches(c Config) error {
 	case c.HeapBytes != 0 && c.HeapBytes != s.HeapBytes:
 		return fmt.Errorf("%s contains %s with heaps of %s, not %s: %s", in.dir, s.Engine, words.Size(float64(s.HeapBytes)),
 			words.Size(float64(c.HeapBytes)), purge)
-	case s.Version != f.version:
+	case s.Version != in.engine.version:
 		return fmt.Errorf("%s contains data of %s %s, and this mailbench starts %s: %s", in.dir, s.Engine, s.Version,
-			f.version, purge)
+			in.engine.version, purge)
 	}
 	return nil
 }
@@ -178,7 +159,7 @@ const (
 
 // start starts nodes and waits until they serve, together with those that are running.
 func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
-	all := in.running()
+	all := in.running(true)
 	if len(nodes) == 0 {
 		return in.await(ctx, all)
 	}
@@ -193,7 +174,7 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 	if err := errors.Join(checkPorts(planned), checkMemory(in.engine, in.state.HeapBytes, len(nodes))); err != nil {
 		return err
 	}
-	lib, err := jars(ctx, in.engine, in.progress)
+	lib, err := Jars(ctx, in.Engine(), in.progress)
 	if err != nil {
 		return err
 	}
@@ -202,15 +183,14 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 			err = errors.Join(err, kill(context.WithoutCancel(ctx), nodes...))
 		}
 	}()
-	f := in.engine.facts()
 	for i, n := range nodes {
-		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", f.Name, n.Name, n.Address, in.logPath(n)))
+		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", in.Engine(), n.Name, n.Address, in.logPath(n)))
 		if err := in.spawn(n, java, lib); err != nil {
-			return fmt.Errorf("start %s of %s: %w", n.Name, f.Name, err)
+			return fmt.Errorf("start %s of %s: %w", n.Name, in.Engine(), err)
 		}
 		in.Started = append(in.Started, n.Name)
 		all = append(all, n)
-		if f.oneByOne || i == len(nodes)-1 {
+		if in.engine.oneByOne || i == len(nodes)-1 {
 			if err := in.await(ctx, all); err != nil {
 				return err
 			}
@@ -233,13 +213,19 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 		return err
 	}
 	heap := fmt.Sprintf("%dm", in.state.HeapBytes/mib)
-	args := slices.Concat(
-		[]string{"-Xms" + heap, "-Xmx" + heap, "-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + tmp},
-		c.flags,
-		[]string{"-cp", dir + string(os.PathListSeparator) + filepath.Join(lib, "*"), c.main},
-		c.args)
-	cmd := exec.Command(java, args...)
-	cmd.Dir, cmd.Env = dir, environment(os.Environ())
+	args := []string{"-Xms" + heap, "-Xmx" + heap, "-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + tmp}
+	for line := range strings.Lines(configFile(in.Engine() + ".flags")) {
+		if !strings.HasPrefix(line, "#") {
+			args = append(args, strings.Fields(line)...)
+		}
+	}
+	cmd := exec.Command(java, slices.Concat(args, c.flags,
+		[]string{"-cp", dir + string(os.PathListSeparator) + filepath.Join(lib, "*"), c.main}, c.args)...)
+	// HBase logs all variables of its environment, and a node outlives its command. So no password may be among them.
+	cmd.Dir, cmd.Env = dir, slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(passedOn, name) && !strings.HasPrefix(name, "LC_")
+	})
 	if info, err := os.Stat(in.logPath(n)); err == nil {
 		n.logFrom = info.Size()
 	}
@@ -250,16 +236,10 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 	return err
 }
 
-// environment returns the variables of mailbench's environment that a node gets. HBase
-// logs all of them, and a node outlives its command. So no password may be among them.
-func environment(own []string) []string {
-	return slices.DeleteFunc(slices.Clone(own), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return !slices.Contains([]string{
-			"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "JAVA_HOME",
-			"JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
-		}, name) && !strings.HasPrefix(name, "LC_")
-	})
+// passedOn are the variables of mailbench's environment that a node gets, with LC_….
+var passedOn = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR",
+	"JAVA_HOME", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS",
 }
 
 // await waits until the started nodes serve. It gives up if one of them ends.
@@ -275,7 +255,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 			return nil
 		}
 		for _, n := range nodes {
-			if !n.Process.alive() {
+			if !n.Running() {
 				return fmt.Errorf("%s %s ended while it was starting; the end of its log, %s:\n%s",
 					in.Engine(), n.Name, in.logPath(n), in.logTail(n))
 			}
@@ -295,14 +275,11 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 
 var errSlow = errors.New("not ready in time")
 
-// running returns the nodes whose process runs, and stopped the others.
-func (in *Instance) running() []*Node { return in.nodes(true) }
-func (in *Instance) stopped() []*Node { return in.nodes(false) }
-
-func (in *Instance) nodes(alive bool) []*Node {
+// running returns the nodes whose process runs, or else the others.
+func (in *Instance) running(yes bool) []*Node {
 	var found []*Node
 	for i := range in.state.Nodes {
-		if n := &in.state.Nodes[i]; n.Process.alive() == alive {
+		if n := &in.state.Nodes[i]; n.Running() == yes {
 			found = append(found, n)
 		}
 	}
@@ -310,6 +287,6 @@ func (in *Instance) nodes(alive bool) []*Node {
 }
 
 // Engine is the name of the engine.
-func (in *Instance) Engine() string { return in.engine.facts().Name }
+func (in *Instance) Engine() string { return in.engine.Name }
 
 func (in *Instance) nodeDir(n *Node) string { return filepath.Join(in.dir, n.Name) }

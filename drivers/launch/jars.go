@@ -3,10 +3,8 @@ package launch
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -21,30 +19,20 @@ import (
 
 // jarsOf returns the folder of the engine's jars, and their pom. A changed pom or list
 // gets another folder, because engines may be running from the first one.
-func jarsOf(e engine) (dir string, pom []byte, err error) {
-	f := e.facts()
+func jarsOf(e *Engine) (dir, pom string, err error) {
 	cache, err := CacheDir()
-	if err != nil {
-		return "", nil, err
-	}
-	pom, err = configFiles.ReadFile("config/" + f.Name + ".pom.xml")
-	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", f.Name, f.version,
-		sha256.Sum256(append(slices.Clone(pom), f.sums...)))), pom, err
+	pom = configFile(e.Name + ".pom.xml")
+	sum := sha256.Sum256([]byte(pom + e.sums))
+	return filepath.Join(cache, "jars", fmt.Sprintf("%s-%s-%.4x", e.Name, e.version, sum)), pom, err
 }
 
-// Jars returns the folder with the jars of an engine that Up runs, for callers that start the
-// engine in another way. It fetches the jars if they are missing.
+// Jars returns the folder of the jars of an engine that Up runs, after comparing them with the engine's list.
+// If jars are missing or differ, mvn fetches them.
 func Jars(ctx context.Context, name string, progress func(string)) (string, error) {
 	e, err := find(name)
 	if err != nil {
 		return "", err
 	}
-	return jars(ctx, e, progress)
-}
-
-// jars returns the folder of the engine's jars, after comparing them with the engine's list.
-// If jars are missing or differ, mvn fetches them.
-func jars(ctx context.Context, e engine, progress func(string)) (string, error) {
 	dir, pom, err := jarsOf(e)
 	if err != nil {
 		return "", err
@@ -53,13 +41,12 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 	if err := private.Make(filepath.Dir(filepath.Dir(dir))); err != nil {
 		return "", fmt.Errorf("folder for jars: %w", err)
 	}
-	unlock, err := lock(ctx, filepath.Dir(dir), func() { progress("waiting for another mailbench that fetches jars") })
+	unlock, err := lock(ctx, filepath.Dir(dir), "fetches jars", progress)
 	if err != nil {
 		return "", err
 	}
 	defer unlock()
-	f := e.facts()
-	switch err := checkJars(dir, f.sums); {
+	switch err := checkJars(dir, e.sums); {
 	case err == nil:
 		return dir, nil
 	case errors.Is(err, errDamaged):
@@ -70,37 +57,32 @@ func jars(ctx context.Context, e engine, progress func(string)) (string, error) 
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
-	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", f.Name, f.version, f.download, dir))
-	return dir, fetch(ctx, dir, pom, f.sums)
-}
-
-// fetch fills a folder under a temporary name, and renames it when it is complete and
-// holds what the list names.
-func fetch(ctx context.Context, dir string, pom []byte, list string) error {
+	progress(fmt.Sprintf("fetching the jars of %s %s with mvn, once: about %s, to %s", e.Name, e.version, e.download, dir))
+	// They come into a folder with a temporary name, which is renamed when it is complete and holds what the list names.
 	partial := dir + ".partial"
 	if err := os.RemoveAll(partial); err != nil { // left by a process that was killed
-		return err
+		return "", err
 	}
 	defer os.RemoveAll(partial)
 	if err := download(ctx, partial, pom); err != nil {
-		return err
+		return "", err
 	}
-	if err := checkJars(partial, list); err != nil {
-		return fmt.Errorf("%w; the repository that mvn fetched it from serves something else", err)
+	if err := checkJars(partial, e.sums); err != nil {
+		return "", fmt.Errorf("%w; the repository that mvn fetched it from serves something else", err)
 	}
-	return os.Rename(partial, dir)
+	return dir, os.Rename(partial, dir)
 }
 
 // download makes a folder and has mvn copy the pom's runtime dependencies to it. Maven
 // takes options for its JVM from the folder .mvn next to the pom, or else from the nearest
 // .mvn above, which may be anybody's. So download creates an empty .mvn next to the pom. With -C mvn refuses jars
 // with a wrong checksum. With -U it requests jars again that an earlier attempt did not find.
-func download(ctx context.Context, dir string, pom []byte) error {
+func download(ctx context.Context, dir, pom string) error {
 	if err := os.MkdirAll(filepath.Join(dir, ".mvn"), 0o700); err != nil {
 		return err
 	}
 	pomFile := filepath.Join(dir, "pom.xml")
-	if err := os.WriteFile(pomFile, pom, 0o600); err != nil {
+	if err := os.WriteFile(pomFile, []byte(pom), 0o600); err != nil {
 		return err
 	}
 	mvn, err := findMaven()
@@ -179,11 +161,11 @@ func checkJars(dir, list string) error {
 		if !known {
 			return wrong("%s is not in the list", name)
 		}
-		got, err := sumOf(filepath.Join(dir, name))
+		jar, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
-		if got != sum {
+		if got := fmt.Sprintf("%x", sha256.Sum256(jar)); got != sum {
 			return wrong("%s has the SHA-256 %s; it should be %s", name, got, sum)
 		}
 		found++
@@ -195,27 +177,13 @@ func checkJars(dir, list string) error {
 	return nil
 }
 
-func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
 // javaVersions are those that Cassandra 5.0 and HBase 2.6 both support.
 var javaVersions = []string{"11", "17"}
 
 var specVersion = regexp.MustCompile(`(?m)^\s*java\.specification\.version = (\S+)\s*$`)
 
 // findJava returns a java that can run the engine: that of JAVA_HOME, or else of PATH.
-func findJava(ctx context.Context, e engine) (string, error) {
-	f := e.facts()
+func findJava(ctx context.Context, e *Engine) (string, error) {
 	java, err := exec.LookPath("java")
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		java = filepath.Join(home, "bin", "java")
@@ -234,7 +202,7 @@ func findJava(ctx context.Context, e engine) (string, error) {
 	}
 	if version := string(found[1]); !slices.Contains(javaVersions, version) {
 		return "", fmt.Errorf("%s is Java %s, and %s %s runs on Java 11 or 17: set JAVA_HOME to one of those", java,
-			version, f.Name, f.version)
+			version, e.Name, e.version)
 	}
 	return java, nil
 }

@@ -16,27 +16,12 @@ import (
 	"time"
 )
 
-// sleeper is Cassandra whose java writes its process id and sleeps. It serves if
-// it has written it.
-type sleeper struct {
-	cassandra
-	dir string // of the instance
-}
-
 const sleep = "echo up $$; exec sleep 1000"
 
-// facts have the list of the one jar that fakeJava's mvn fetches.
-func (s sleeper) facts() Facts { return faked(s.cassandra) }
-
-func faked(c cassandra) Facts {
-	f := c.facts()
-	f.sums = fmt.Sprintf("%x  engine.jar\n", sha256.Sum256([]byte("jar\n")))
-	return f
-}
-
-func (s sleeper) probe(_ context.Context, _ *Instance, nodes []*Node) error {
+// asleep reports whether each node's java has written its process id.
+func asleep(_ context.Context, in *Instance, nodes []*Node) error {
 	for _, n := range nodes {
-		log, err := os.ReadFile(filepath.Join(s.dir, n.Name, "log"))
+		log, err := os.ReadFile(in.logPath(n))
 		if err != nil {
 			return err
 		}
@@ -47,17 +32,23 @@ func (s sleeper) probe(_ context.Context, _ *Instance, nodes []*Node) error {
 	return nil
 }
 
-// never is a sleeper that does not serve.
-type never struct{ cassandra }
+// fakeCassandra makes Cassandra, for a test, one that serves if the probe says so, with the list of the one jar
+// that fakeJava's mvn fetches.
+func fakeCassandra(t *testing.T, probe func(context.Context, *Instance, []*Node) error) {
+	fake, real := cassandra, engines
+	fake.sums, fake.probe = fmt.Sprintf("%x  engine.jar\n", sha256.Sum256([]byte("jar\n"))), probe
+	engines = []Engine{fake, hbase}
+	t.Cleanup(func() { engines = real })
+}
 
-func (n never) facts() Facts { return faked(n.cassandra) }
-
-func (never) probe(context.Context, *Instance, []*Node) error { return errors.New("not yet") }
+// never is the probe of a Cassandra that does not serve.
+func never(context.Context, *Instance, []*Node) error { return errors.New("not yet") }
 
 // fakeJava puts a java on the PATH that prints its version or else runs a
-// line of shell, and a mvn that fetches one jar.
+// line of shell, and a mvn that fetches one jar. Cassandra serves if that java sleeps.
 func fakeJava(t *testing.T, run string) {
 	t.Helper()
+	fakeCassandra(t, asleep)
 	dir := t.TempDir()
 	script := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
@@ -75,7 +66,7 @@ func TestLifecycle(t *testing.T) {
 	fakeJava(t, sleep)
 	ctx, config := t.Context(), Config{Engine: "cassandra", Nodes: 3, Dir: filepath.Join(t.TempDir(), "c"), Port: AnyPort}
 	in := mustUp(t, config)
-	t.Cleanup(func() { kill(context.Background(), in.running()...) })
+	t.Cleanup(func() { kill(context.Background(), in.running(true)...) })
 	if want := []string{"node1", "node2", "node3"}; !slices.Equal(in.Started, want) {
 		t.Errorf("started %q, want %q", in.Started, want)
 	}
@@ -87,15 +78,15 @@ func TestLifecycle(t *testing.T) {
 	}
 
 	// Any process finds the engine that runs.
-	if in = mustUp(t, config); len(in.Started) > 0 || len(in.stopped()) > 0 {
-		t.Errorf("a second up started %q; %d are stopped", in.Started, len(in.stopped()))
+	if in = mustUp(t, config); len(in.Started) > 0 || len(in.running(false)) > 0 {
+		t.Errorf("a second up started %q; %d are stopped", in.Started, len(in.running(false)))
 	}
 
 	// One that is killed is seen to be down, and is the only one that comes back.
 	must(t, in.Kill(ctx, "node2"))
 	found, err := Open("cassandra", config.Dir)
 	must(t, err)
-	if down := found.stopped(); len(down) != 1 || down[0].Name != "node2" {
+	if down := found.running(false); len(down) != 1 || down[0].Name != "node2" {
 		t.Errorf("stopped: %v, want node2", down)
 	}
 	if err := in.Kill(ctx, "node2"); err == nil {
@@ -118,7 +109,7 @@ func TestLifecycle(t *testing.T) {
 
 	// Down stops all, and keeps what is there for the next up.
 	must(t, in.Down(ctx, false))
-	if n := len(in.running()); n > 0 {
+	if n := len(in.running(true)); n > 0 {
 		t.Errorf("%d nodes run", n)
 	}
 	if log, err := os.ReadFile(in.logPath(&after[1])); err != nil || strings.Count(string(log), "up ") != 2 {
@@ -126,7 +117,7 @@ func TestLifecycle(t *testing.T) {
 	}
 	in = mustUp(t, config)
 	must(t, in.Down(ctx, true))
-	if n := len(in.running()); n > 0 {
+	if n := len(in.running(true)); n > 0 {
 		t.Errorf("purged, and %d nodes run", n)
 	}
 	if _, err := os.Stat(config.Dir); !errors.Is(err, os.ErrNotExist) {
@@ -153,7 +144,7 @@ func TestForeignProcess(t *testing.T) {
 	if err := in.Kill(t.Context(), "node1"); err == nil {
 		t.Error("the node was killed, which is not running")
 	}
-	must(t, in.state.Nodes[0].Process.signal(os.Kill))
+	must(t, in.state.Nodes[0].signal(os.Kill))
 	must(t, in.Down(t.Context(), false))
 	must(t, in.Down(t.Context(), true))
 	if start, running := startOf(stranger.Process.Pid); !running {
@@ -166,16 +157,17 @@ func TestFailedStart(t *testing.T) {
 	fakeJava(t, sleep)
 	config := Config{Engine: "cassandra", Nodes: 2, Dir: t.TempDir(), Port: AnyPort}
 	in := mustUp(t, config)
-	t.Cleanup(func() { kill(context.Background(), in.running()...) })
+	t.Cleanup(func() { kill(context.Background(), in.running(true)...) })
 	must(t, in.Kill(t.Context(), "node2"))
 
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, context.Canceled)
 	defer cancel()
-	if _, err := up(ctx, never{}, config); !errors.Is(err, context.Canceled) {
+	fakeCassandra(t, never)
+	if _, err := Up(ctx, config); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	must(t, in.reload())
-	if running := in.running(); len(running) != 1 || running[0].Name != "node1" {
+	if running := in.running(true); len(running) != 1 || running[0].Name != "node1" {
 		t.Errorf("running: %v, want node1", running)
 	}
 }
@@ -184,10 +176,11 @@ func TestFailedStart(t *testing.T) {
 // this start.
 func TestEndsWhileStarting(t *testing.T) {
 	fakeJava(t, "for i in $LC_LOGGED; do echo line $i; done; exit 1")
+	fakeCassandra(t, never)
 	config := Config{Engine: "cassandra", Dir: t.TempDir(), Port: AnyPort}
 	for logged, want := range map[string]string{"1 2 3 4 5 6 7": "line 3\nline 4\nline 5\nline 6\nline 7", "8 9": "line 8\nline 9"} {
 		t.Setenv("LC_LOGGED", logged)
-		_, err := up(t.Context(), never{}, config)
+		_, err := Up(t.Context(), config)
 		want = filepath.Join(config.Dir, "node1", "log") + ":\n" + want
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Fatalf("error %q, want one that ends with %q", err, want)
@@ -200,7 +193,7 @@ func TestSession(t *testing.T) {
 	cmd := exec.Command("sleep", "1000")
 	p, err := startProcess(cmd, filepath.Join(t.TempDir(), "log"), func(Process) error { return nil })
 	must(t, err)
-	t.Cleanup(func() { p.signal(os.Kill) })
+	t.Cleanup(func() { Node{Process: p}.signal(os.Kill) })
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
 	must(t, err)
 	const session = 6 - 2 // after pid and name
@@ -232,11 +225,11 @@ func TestParseStat(t *testing.T) {
 
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	unlock, err := lock(t.Context(), dir, func() { t.Error("waits, and nobody has the lock") })
+	unlock, err := lock(t.Context(), dir, "", func(string) { t.Error("waits, and nobody has the lock") })
 	must(t, err)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := lock(ctx, dir, cancel); !errors.Is(err, context.Canceled) {
+	if _, err := lock(ctx, dir, "", func(string) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context, which ended while it waited", err)
 	}
 
@@ -245,7 +238,7 @@ func TestLock(t *testing.T) {
 	var again func() error
 	go func() {
 		var err error
-		again, err = lock(t.Context(), dir, func() { close(waits) })
+		again, err = lock(t.Context(), dir, "", func(string) { close(waits) })
 		got <- err
 	}()
 	<-waits
@@ -253,7 +246,7 @@ func TestLock(t *testing.T) {
 	unlock()
 	must(t, <-got)
 	defer again()
-	if _, err := lock(canceled(t), dir, func() {}); !errors.Is(err, context.Canceled) {
+	if _, err := lock(canceled(t), dir, "", func(string) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v: the lock that the waiting one got is of a folder that is no more", err)
 	}
 }
@@ -266,7 +259,7 @@ func canceled(t *testing.T) context.Context {
 
 func mustUp(t *testing.T, c Config) *Instance {
 	t.Helper()
-	in, err := up(t.Context(), sleeper{dir: c.Dir}, c)
+	in, err := Up(t.Context(), c)
 	must(t, err)
 	return in
 }

@@ -18,13 +18,20 @@ import (
 
 // Contact returns the addresses that clients connect to: those of all Cassandra
 // nodes, or that of HBase's ZooKeeper.
-func (in *Instance) Contact() []string { return in.engine.contact(in.state.Nodes) }
+func (in *Instance) Contact() (all []string) {
+	for i, n := range in.state.Nodes {
+		if i == 0 || in.engine.anyNode {
+			all = append(all, n.Address)
+		}
+	}
+	return all
+}
 
 // Serves reports whether each address, a host or host:port, is that of a running node of
 // the instance. Without addresses it reports whether the instance runs at the engine's
 // usual port.
 func (in *Instance) Serves(contact []string) bool {
-	running := in.running()
+	running := in.running(true)
 	if len(contact) == 0 {
 		return in.Usual() && len(running) > 0
 	}
@@ -41,34 +48,27 @@ func (in *Instance) Dir() string { return in.dir }
 
 // String describes the instance and says where clients find it.
 func (in *Instance) String() string {
-	f := in.engine.facts()
-	size := words.Plural(in.state.Config.Nodes, f.Unit)
+	size := words.Plural(in.state.Config.Nodes, in.engine.Unit)
 	if in.state.Config.Nodes == 0 {
 		size = "1 process"
 	}
-	return fmt.Sprintf("%s %s, %s, %s on %s", f.Name, in.state.Version, size, f.protocol, strings.Join(in.Contact(), ", "))
+	return fmt.Sprintf("%s %s, %s, %s on %s", in.Engine(), in.state.Version, size, in.engine.protocol,
+		strings.Join(in.Contact(), ", "))
 }
 
 // Usual reports whether the instance uses the engine's default address.
-func (in *Instance) Usual() bool { return in.state.Port == in.engine.facts().Port }
+func (in *Instance) Usual() bool { return in.state.Port == in.engine.Port }
 
 // Shell returns the command that starts the engine's own client; "" if it has none.
 func (in *Instance) Shell() string {
-	shell := in.engine.facts().shell
-	if shell == "" {
+	if in.engine.shell == "" {
 		return ""
 	}
-	return shell + " " + strings.Replace(in.Contact()[0], ":", " ", 1)
+	return in.engine.shell + " " + strings.Replace(in.Contact()[0], ":", " ", 1)
 }
 
 // Nodes returns the instance's nodes, running or not.
 func (in *Instance) Nodes() []Node { return slices.Clone(in.state.Nodes) }
-
-// Running reports whether the node's process runs.
-func (n Node) Running() bool { return n.Process.alive() }
-
-// RSS returns the resident memory of the node's process, in bytes.
-func (n Node) RSS() int64 { return n.Process.rss() }
 
 // Kill ends a node's process at once, as kill -9 does, and returns when it is
 // gone.
@@ -83,7 +83,7 @@ func (in *Instance) Start(ctx context.Context, node string) error {
 
 // change changes one node under the folder's lock, if it is running or not as expected.
 func (in *Instance) change(ctx context.Context, node string, running bool, do func(n *Node) error) error {
-	unlock, err := in.lock(ctx)
+	unlock, err := lock(ctx, in.dir, "works on "+in.dir, in.progress)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (in *Instance) node(name string) (*Node, error) {
 // Down stops the instance's processes and no others. The next Up serves the same
 // data, unless purge is set.
 func (in *Instance) Down(ctx context.Context, purge bool) error {
-	unlock, err := in.lock(ctx)
+	unlock, err := lock(ctx, in.dir, "works on "+in.dir, in.progress)
 	if err != nil {
 		return err
 	}
@@ -127,13 +127,26 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 	if err := in.reload(); err != nil {
 		return err
 	}
-	if !purge {
-		return in.stop(ctx, in.running())
+	running := in.running(true)
+	if purge {
+		if err := kill(ctx, running...); err != nil { // nothing is worth flushing
+			return err
+		}
+		return in.purge()
 	}
-	if err := kill(ctx, in.running()...); err != nil { // nothing is worth flushing
-		return err
+	// Region servers stop first, then the master, then ZooKeeper. A node that does not end by itself is killed.
+	for _, n := range slices.Backward(running) {
+		if err := n.signal(syscall.SIGTERM); err != nil {
+			return err
+		}
+		if gone(ctx, n, in.engine.patience) == nil {
+			continue
+		}
+		if err := kill(ctx, n); err != nil {
+			return err
+		}
 	}
-	return in.purge()
+	return nil
 }
 
 // purge removes all that launch and the engine created in the folder. It removes the
@@ -154,27 +167,10 @@ func (in *Instance) purge() error {
 	return nil
 }
 
-// stop stops nodes in reverse order: region servers, then the master, then
-// ZooKeeper. It kills a node that does not end by itself.
-func (in *Instance) stop(ctx context.Context, nodes []*Node) error {
-	for _, n := range slices.Backward(nodes) {
-		if err := n.Process.signal(syscall.SIGTERM); err != nil {
-			return err
-		}
-		if gone(ctx, n, in.engine.facts().patience) == nil {
-			continue
-		}
-		if err := kill(ctx, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // kill ends nodes at once.
 func kill(ctx context.Context, nodes ...*Node) error {
 	for _, n := range nodes {
-		if err := n.Process.signal(os.Kill); err != nil {
+		if err := n.signal(os.Kill); err != nil {
 			return err
 		}
 	}

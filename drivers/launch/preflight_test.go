@@ -23,7 +23,7 @@ func TestPortTaken(t *testing.T) {
 // TestNoSuchAddress: the error that macOS gives for 127.0.0.2, here for an address that is
 // reserved (RFC 5737).
 func TestNoSuchAddress(t *testing.T) {
-	err := checkPort("192.0.2.1:19500")
+	err := checkPorts([]Node{{Listens: []string{"192.0.2.1:19500"}}})
 	if err == nil || !strings.Contains(err.Error(), "cannot listen on 192.0.2.1: start one node, or add the address") {
 		t.Errorf("error %v, want one that says what to do", err)
 	}
@@ -31,9 +31,9 @@ func TestNoSuchAddress(t *testing.T) {
 
 func TestFreePorts(t *testing.T) {
 	for _, e := range engines {
-		port, err := freePorts(e, e.facts().MaxNodes)
+		port, err := freePorts(&e, e.MaxNodes)
 		must(t, err)
-		must(t, checkPorts(e.nodes(port, e.facts().MaxNodes)))
+		must(t, checkPorts(e.layOut(port, e.MaxNodes)))
 	}
 }
 
@@ -41,8 +41,8 @@ func TestMemory(t *testing.T) {
 	if err := supported(); err != nil {
 		t.Skip(err)
 	}
-	must(t, checkMemory(cassandra{}, minHeap, 0))
-	err := checkMemory(cassandra{}, 1<<50, 3)
+	must(t, checkMemory(&cassandra, minHeap, 0))
+	err := checkMemory(&cassandra, 1<<50, 3)
 	if err == nil || !strings.HasPrefix(err.Error(), "not enough memory: 3 processes of cassandra need 3.38PB and ") {
 		t.Errorf("error %v, want one that tells what is needed", err)
 	}

@@ -46,7 +46,7 @@ func TestForeignInstance(t *testing.T) {
 	}()
 	refused := func(what string) {
 		t.Helper()
-		_, uerr := up(t.Context(), sleeper{dir: dir}, c)
+		_, uerr := Up(t.Context(), c)
 		_, oerr := Open("cassandra", dir)
 		for _, err := range []error{uerr, oerr, in.Down(t.Context(), true)} {
 			if err == nil || !strings.Contains(err.Error(), what) {
@@ -116,7 +116,7 @@ func TestForgedState(t *testing.T) {
 	must(t, os.Remove(log))
 	outside := filepath.Join(victim, "file")
 	must(t, os.Symlink(outside, log))
-	if _, err := up(t.Context(), sleeper{dir: in.dir}, Config{Engine: "cassandra", Dir: in.dir}); err == nil || !strings.Contains(err.Error(), "log is a link") {
+	if _, err := Up(t.Context(), Config{Engine: "cassandra", Dir: in.dir}); err == nil || !strings.Contains(err.Error(), "log is a link") {
 		t.Errorf("a node whose log is a link: %v", err)
 	}
 	if _, err := os.Stat(outside); err == nil {

@@ -4,7 +4,6 @@ package launch
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"runtime"
 )
@@ -18,8 +17,4 @@ func startProcess(*exec.Cmd, string, func(Process) error) (Process, error) {
 	return Process{}, errSystem
 }
 
-func (Process) alive() bool { return false }
-
-func (Process) signal(os.Signal) error { return errSystem }
-
-func (Process) rss() int64 { return 0 }
+func startOf(int) (start string, running bool) { return "", false }

@@ -3,8 +3,6 @@
 package launch
 
 import (
-	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -12,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/mailbench/mailbench/drivers/private"
 )
@@ -75,42 +71,4 @@ func keepFiles() {
 			unix.CloseOnExec(fd)
 		}
 	}
-}
-
-// alive reports whether the process that was started still runs.
-func (p Process) alive() bool {
-	start, running := startOf(p.PID)
-	return p.PID > 0 && running && start == p.Start
-}
-
-// signal sends a signal to the process that was started, if it still runs, and never
-// to another process that has its id now.
-func (p Process) signal(sig os.Signal) error {
-	if p.PID <= 0 {
-		return nil
-	}
-	// FindProcess comes before the check. On Linux its handle stays with the process
-	// that had the id then, so the check covers it. On macOS another process could
-	// get the id between the check and the signal.
-	handle, err := os.FindProcess(p.PID)
-	if err != nil {
-		return err
-	}
-	defer handle.Release()
-	if !p.alive() {
-		return nil
-	}
-	if err := handle.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("signal process %d: %w", p.PID, err)
-	}
-	return nil
-}
-
-// rss returns the process's resident memory in bytes; 0: not known.
-func (p Process) rss() int64 {
-	memory, err := (&process.Process{Pid: int32(p.PID)}).MemoryInfo()
-	if err != nil {
-		return 0
-	}
-	return int64(memory.RSS)
 }

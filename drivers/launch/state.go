@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -50,53 +49,50 @@ type Process struct {
 	Started time.Time `json:"started"`
 }
 
-// load reads the folder's state file. It returns ErrAbsent if there is none.
-func load(dir string) (*state, error) {
-	err := private.Check(dir)
+// reload reads the folder's state file. It returns ErrAbsent if there is none. The nodes of an instance follow from its
+// size and its port: only their processes are taken from the file, because names become folders that launch removes.
+func (in *Instance) reload() error {
+	err := private.Check(in.dir)
 	var data []byte
 	if err == nil {
-		data, err = private.ReadFile(filepath.Join(dir, stateName))
+		data, err = private.ReadFile(filepath.Join(in.dir, stateName))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrAbsent
+		return fmt.Errorf("%w: no %s in %s", ErrAbsent, in.Engine(), in.dir)
+	} else if err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, err
+	damaged := func(err error) error {
+		return fmt.Errorf("%s is damaged (%w): end the engine's processes by hand and remove %s",
+			filepath.Join(in.dir, stateName), err, in.dir)
 	}
 	var s state
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, damaged(dir, err)
+		return damaged(err)
 	}
-	return &s, nil
-}
-
-func damaged(dir string, err error) error {
-	return fmt.Errorf("%s is damaged (%w): end the engine's processes by hand and remove %s",
-		filepath.Join(dir, stateName), err, dir)
-}
-
-// layOut computes the nodes of an instance from its size and its port. It keeps only their
-// processes from the state file, because names become folders that launch removes.
-func (s *state) layOut(e engine) error {
-	if err := s.check(e); err != nil {
-		return err
+	e := in.engine
+	if s.Engine != e.Name {
+		return fmt.Errorf("%s contains %s, not %s", in.dir, s.Engine, e.Name)
 	}
-	f := e.facts()
-	if s.Config.Nodes < f.MinNodes || s.Port <= 0 || s.HeapBytes <= 0 {
-		return fmt.Errorf("expected at least %s, a port and a heap; found %d, port %d, heap %d",
-			words.Plural(f.MinNodes, f.Unit), s.Config.Nodes, s.Port, s.HeapBytes)
+	if err := s.Check(); err != nil {
+		return damaged(err)
 	}
-	nodes := e.nodes(s.Port, s.Config.Nodes)
+	if s.Config.Nodes < e.MinNodes || s.Port <= 0 || s.HeapBytes <= 0 {
+		return damaged(fmt.Errorf("expected at least %s, a port and a heap; found %d, port %d, heap %d",
+			words.Plural(e.MinNodes, e.Unit), s.Config.Nodes, s.Port, s.HeapBytes))
+	}
+	nodes := e.layOut(s.Port, s.Config.Nodes)
 	if len(s.Nodes) != len(nodes) {
-		return fmt.Errorf("it has %d nodes, expected %d", len(s.Nodes), len(nodes))
+		return damaged(fmt.Errorf("it has %d nodes, expected %d", len(s.Nodes), len(nodes)))
 	}
 	for i := range nodes {
 		if found := s.Nodes[i].Name; found != nodes[i].Name {
-			return fmt.Errorf("it has a node %q, expected %q", found, nodes[i].Name)
+			return damaged(fmt.Errorf("it has a node %q, expected %q", found, nodes[i].Name))
 		}
 		nodes[i].Process = s.Nodes[i].Process
 	}
 	s.Nodes = nodes
+	in.state = &s
 	return nil
 }
 
@@ -113,8 +109,8 @@ func (s *state) save(dir string) error {
 }
 
 // lock takes the lock of a folder, and creates the folder if it is absent. It waits
-// while another process has the lock. The lock ends with its process.
-func lock(ctx context.Context, dir string, wait func()) (unlock func() error, err error) {
+// while another process has the lock, and says what that one does. The lock ends with its process.
+func lock(ctx context.Context, dir, other string, progress func(string)) (unlock func() error, err error) {
 	for waited := false; ; waited = true {
 		if err := private.Make(dir); err != nil {
 			return nil, err
@@ -126,7 +122,7 @@ func lock(ctx context.Context, dir string, wait func()) (unlock func() error, er
 		case !errors.Is(err, private.ErrLocked):
 			return nil, fmt.Errorf("lock %s: %w", dir, err)
 		case !waited:
-			wait()
+			progress("waiting for another mailbench that " + other)
 		}
 		select {
 		case <-ctx.Done():
@@ -134,19 +130,4 @@ func lock(ctx context.Context, dir string, wait func()) (unlock func() error, er
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-// claim checks that the folder holds nothing but a lock, so that no engine writes
-// among somebody else's files.
-func claim(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		if e.Name() != lockName {
-			return fmt.Errorf("%s contains files of other programs, such as %s; name an empty folder", dir, e.Name())
-		}
-	}
-	return nil
 }

@@ -20,15 +20,15 @@ func FuzzState(f *testing.F) {
 	f.Add([]byte(`{"engine":"cassandra","port":-1,"count":-1,"nodes":null}`), false)
 	f.Add([]byte(`{"engine":"cassandra","port":9042,"count":1000000000}`), false)
 	f.Fuzz(func(t *testing.T, text []byte, isHBase bool) {
-		e := engine(cassandra{})
+		e := cassandra
 		if isHBase {
-			e = hbase{}
+			e = hbase
 		}
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, stateName), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		in, err := Open(e.facts().Name, dir)
+		in, err := Open(e.Name, dir)
 		if err != nil {
 			return
 		}
@@ -36,7 +36,7 @@ func FuzzState(f *testing.F) {
 		if len(nodes) == 0 || len(in.Contact()) == 0 || in.String() == "" {
 			t.Errorf("%d nodes, %d contacts of %s", len(nodes), len(in.Contact()), in)
 		}
-		for i, want := range e.nodes(in.state.Port, in.state.Config.Nodes) {
+		for i, want := range e.layOut(in.state.Port, in.state.Config.Nodes) {
 			if i >= len(nodes) || nodes[i].Name != want.Name || nodes[i].Address != want.Address {
 				t.Errorf("node %d of %+v is not %+v", i, nodes, want)
 			}

@@ -19,6 +19,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers/launch"
 )
@@ -29,18 +32,13 @@ func Contact(t testing.TB, engine string) string {
 	t.Helper()
 	variable := "MAILBENCH_TEST_" + strings.ToUpper(engine)
 	contact := os.Getenv(variable)
-	if contact == "" && !startable(engine) {
+	if contact == "" && !slices.ContainsFunc(launch.Engines(), func(e launch.Engine) bool { return e.Name == engine }) {
 		t.Skip(variable + " is not set: it names a server that you have started")
 	}
 	if contact == "" {
 		leaveOut(t, variable+" is not set; make test starts an engine and sets it")
 	}
 	return contact
-}
-
-// startable reports whether mailbench can start the engine.
-func startable(engine string) bool {
-	return slices.ContainsFunc(launch.Engines(), func(f launch.Facts) bool { return f.Name == engine })
 }
 
 // Cassandra3 returns three running Cassandra nodes. They are those that tests share, or
@@ -135,4 +133,13 @@ func leaveOut(t testing.TB, why string) {
 		t.Fatal(why + " (MAILBENCH_REQUIRE_ENGINES is set)")
 	}
 	t.Skip(why)
+}
+
+// CQL returns how to reach the Cassandra that tests share with statements of their own. Creating
+// and dropping tables takes longer during other tests than gocql waits.
+func CQL(t testing.TB) *gocql.ClusterConfig {
+	t.Helper()
+	c := gocql.NewCluster(Contact(t, "cassandra"))
+	c.Timeout, c.ConnectTimeout = 2*time.Minute, time.Minute
+	return c
 }

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path"
@@ -9,17 +10,24 @@ import (
 	"strings"
 
 	"github.com/shirou/gopsutil/v4/mem"
+
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// availableMemory returns how many bytes programs can take without swapping, and without exceeding the limit of a
-// container.
-func availableMemory() (int64, error) {
+// checkMemory returns an error if the nodes would make the machine swap, or exceed the limit of a container, so that
+// the kernel kills a process.
+func checkMemory(e *Engine, heap int64, processes int) error {
 	memory, err := mem.VirtualMemory()
 	if err != nil {
-		return 0, err
+		return fmt.Errorf("find out how much memory is free: %w", err)
 	}
 	groups, _ := os.ReadFile("/proc/self/cgroup") // only Linux has it
-	return min(int64(memory.Available), cgroupMemory(string(groups), "/sys/fs/cgroup")), nil
+	available := min(int64(memory.Available), cgroupMemory(string(groups), "/sys/fs/cgroup"))
+	if need := (heap + e.overhead) * int64(processes); need > available {
+		return fmt.Errorf("not enough memory: %s of %s need %s and %s is available; start fewer, or give each less with --heap",
+			words.Plural(processes, "process"), e.Name, words.Size(float64(need)), words.Size(float64(available)))
+	}
+	return nil
 }
 
 // cgroupMemory returns how many bytes the control groups leave this process. Beyond that
