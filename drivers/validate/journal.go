@@ -70,7 +70,7 @@ type donePart struct {
 }
 
 // The first byte of a key. The rest is a number of a partition; numbers of a partition and a part; or what
-// appendKey makes of a record.
+// recording.write makes of a record.
 const (
 	roundKey = 'n'
 	planKey  = 'p'
@@ -212,36 +212,6 @@ func (j *Journal) commit(b *rawpebble.Batch, synced bool) error {
 	return nil
 }
 
-// plan returns how a table was divided, or nil.
-func (j *Journal) plan(scan *schemas.Pattern) *partition {
-	for _, p := range j.plans {
-		if p.Table == scan.Table.Name && p.Static == scan.Static {
-			return p
-		}
-	}
-	return nil
-}
-
-// divided notes how a table was divided.
-func (j *Journal) divided(scan *schemas.Pattern, of int, ranges []string) (*partition, error) {
-	p := &partition{
-		Table: scan.Table.Name, Static: scan.Static, Of: of, Ranges: ranges, number: uint32(len(j.plans)),
-		done: map[uint32]*donePart{},
-	}
-	j.plans = append(j.plans, p)
-	b, err := json.Marshal(p)
-	return p, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, p.number), b))
-}
-
-// counts reports whether a record is of a part that was read to its end.
-func (j *Journal) counts(of recordOf) bool {
-	if int(of.plan) >= len(j.plans) {
-		return false
-	}
-	d := j.plans[of.plan].done[of.part]
-	return d != nil && d.Round == of.round
-}
-
 // size is how many bytes the journal has on disk.
 func (j *Journal) size() int64 { return int64(j.db.Metrics().DiskSpaceUsage()) }
 
@@ -282,21 +252,6 @@ const recordKey = 'r'
 
 // lastOf is the length of the rest of a key: recordOf, and the number of the record in its part.
 const lastOf = 16
-
-func appendRecordKey(dst []byte, r *record, of recordOf, n uint32) []byte {
-	dst = append(append(dst, recordKey), r.digest[:]...)
-	dst = append(dst, flag(r.own))
-	for _, x := range []uint32{of.round, of.plan, of.part, n} {
-		dst = binary.BigEndian.AppendUint32(dst, x)
-	}
-	return dst
-}
-
-func appendRecord(dst []byte, r *record) []byte {
-	dst = binary.AppendUvarint(append(dst, flag(r.bad)), uint64(r.rule))
-	dst = binary.AppendUvarint(dst, uint64(r.rows))
-	return append(binary.AppendVarint(dst, r.number), r.where...)
-}
 
 func flag(b bool) byte {
 	if b {
@@ -344,18 +299,20 @@ func (w *recording) write(r *record) error {
 	if w.batch == nil {
 		w.batch = w.journal.db.NewBatch()
 	}
-	w.key, w.value = appendRecordKey(w.key[:0], r, w.of, w.n), appendRecord(w.value[:0], r)
+	w.key = append(append(append(w.key[:0], recordKey), r.digest[:]...), flag(r.own))
+	for _, x := range []uint32{w.of.round, w.of.plan, w.of.part, w.n} {
+		w.key = binary.BigEndian.AppendUint32(w.key, x)
+	}
+	w.value = binary.AppendUvarint(append(w.value[:0], flag(r.bad)), uint64(r.rule))
+	w.value = binary.AppendUvarint(w.value, uint64(r.rows))
+	w.value = append(binary.AppendVarint(w.value, r.number), r.where...)
 	w.n++
 	if err := w.batch.Set(w.key, w.value, nil); err != nil || w.batch.Len() < mostBatch {
 		return err
 	}
-	return w.flush(false)
-}
-
-func (w *recording) flush(synced bool) error {
 	b := w.batch
 	w.batch = nil
-	return w.journal.commit(b, synced)
+	return w.journal.commit(b, false)
 }
 
 // end notes that the part was read to its end. It is on the disk with its records, or not at all.
@@ -368,7 +325,9 @@ func (w *recording) end(d *donePart) error {
 		w.batch = w.journal.db.NewBatch()
 	}
 	key := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{doneKey}, w.of.plan), w.of.part)
-	if err := errors.Join(w.batch.Set(key, b, nil), w.flush(true)); err != nil {
+	written := w.batch
+	w.batch = nil
+	if err := errors.Join(written.Set(key, b, nil), w.journal.commit(written, true)); err != nil {
 		return err
 	}
 	w.journal.mu.Lock()
@@ -394,8 +353,11 @@ func (c *check) join(ctx context.Context) error {
 	n := 0
 	err := c.Journal.each([]byte{recordKey}, func(key, value []byte) error {
 		r, of, err := parseRecord(key, value)
-		if err != nil || !c.Journal.counts(of) {
+		if err != nil || int(of.plan) >= len(c.Journal.plans) {
 			return err
+		}
+		if d := c.Journal.plans[of.plan].done[of.part]; d == nil || d.Round != of.round {
+			return nil // an earlier process did not read that part to its end
 		}
 		if n++; n%countEvery == 0 {
 			c.progress("", int(r.digest[0]), 256)

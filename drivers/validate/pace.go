@@ -157,9 +157,6 @@ func (p *Pace) pausing() (left time.Duration, pauses int) {
 
 // write says in a line or two how the pace was kept.
 func (p *Paced) write(w io.Writer) {
-	if p == nil {
-		return
-	}
 	fmt.Fprintln(w)
 	if p.Rate > 0 {
 		fmt.Fprintf(w, "At most %s rows a second were read.\n", strconv.FormatFloat(p.Rate, 'f', -1, 64))

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,6 @@ type reader struct {
 	tuples tuples
 	buf    []byte
 	where  []byte // the current row's key as people read it; empty until needed
-	failed error
 }
 
 // countEvery is how many rows a reader reads before it adds them to the progress.
@@ -72,16 +72,6 @@ func tolerant(store drivers.Store) (drivers.Session, error) {
 	return session, nil
 }
 
-func (r *reader) close() error {
-	var errs []error
-	for _, l := range r.lookups {
-		if l != nil {
-			errs = append(errs, l.session.Close())
-		}
-	}
-	return errors.Join(append(errs, r.session.Close())...)
-}
-
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.own.by = make(map[findingKey]*Finding)
@@ -94,28 +84,24 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 		return r.row(ctx, row)
 	})
 	r.progress()
-	r.skipped()
-	err = errors.Join(err, r.flush())
+	if r.skips != nil {
+		rows, keys := r.skips.Skipped()
+		for _, key := range keys {
+			r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0,
+				fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
+					"(hints: {hbase: {marker: none}} declares a table without one)", key))
+			rows = 0 // they are counted once
+		}
+	}
+	for i := range r.sides {
+		err = cmp.Or(err, r.flush(i))
+	}
 	r.part.Findings = r.own.all()
 	r.found.merge(r.part.Findings...)
 	if err != nil {
 		return err
 	}
 	return r.records.end(r.part)
-}
-
-// skipped adds a finding of the rows that the session has left out.
-func (r *reader) skipped() {
-	if r.skips == nil {
-		return
-	}
-	rows, keys := r.skips.Skipped()
-	for _, key := range keys {
-		r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0,
-			fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
-				"(hints: {hbase: {marker: none}} declares a table without one)", key))
-		rows = 0 // they are counted once
-	}
 }
 
 func (r *reader) progress() {
@@ -141,13 +127,8 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 		return nil
 	}
 	for i, s := range r.sides {
-		r.tuples.of(s, row, func(t *tuple) {
-			if r.failed == nil {
-				r.failed = r.take(ctx, i, t, row)
-			}
-		})
-		if r.failed != nil {
-			return r.failed
+		if err := r.tuples.of(s, row, func(t *tuple) error { return r.take(ctx, i, t, row) }); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -172,7 +153,7 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 		p.number += t.number
 		return nil
 	}
-	if err := r.flushSide(i); err != nil {
+	if err := r.flush(i); err != nil {
 		return err
 	}
 	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
@@ -185,19 +166,9 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 	return nil
 }
 
-// flush writes the pending records of all sides.
-func (r *reader) flush() error {
-	for i := range r.sides {
-		if err := r.flushSide(i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flushSide writes the pending record of a side, if there is one. In a sample it adds a
+// flush writes the pending record of a side, if there is one. In a sample it adds a
 // finding instead if the look-up did not find the row.
-func (r *reader) flushSide(i int) error {
+func (r *reader) flush(i int) error {
 	p := &r.pending[i]
 	defer func() { p.rows = 0 }()
 	if p.rows > 0 && r.Sample >= 1 {
@@ -311,15 +282,14 @@ func (r *reader) lookUp(ctx context.Context, i int, t *tuple) error {
 	}
 	want := r.pending[i].digest
 	err := l.session.Read(ctx, l.stmt, l.args, func(row []drivers.Value) error {
-		l.tuples.of(l.side, row, func(t *tuple) {
+		return l.tuples.of(l.side, row, func(t *tuple) error {
 			var d digest
-			d, l.buf = digestOf(l.side.rule, t, l.buf)
-			l.found = l.found || d == want
+			if d, l.buf = digestOf(l.side.rule, t, l.buf); d == want {
+				l.found = true
+				return errFound
+			}
+			return nil
 		})
-		if l.found {
-			return errFound
-		}
-		return nil
 	})
 	if errors.Is(err, errFound) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,9 +186,12 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 		if t.Earlier > 0 {
 			part += fmt.Sprintf(", %d before", t.Earlier)
 		}
+		perSecond := "-"
+		if t.Seconds > 0 {
+			perSecond = strconv.FormatFloat(float64(t.Rows-t.RowsEarlier)/t.Seconds, 'f', 0, 64)
+		}
 		rows = append(rows, []string{
-			name, strconv.FormatInt(t.Rows, 10), words.Size(float64(t.Bytes)), part,
-			seconds(t.Seconds), perSecond(t.Rows-t.RowsEarlier, t.Seconds),
+			name, strconv.FormatInt(t.Rows, 10), words.Size(float64(t.Bytes)), part, seconds(t.Seconds), perSecond,
 		})
 	}
 	if _, err := io.WriteString(w, words.Table(rows, len(rows[0]), width)); err != nil {
@@ -199,7 +203,9 @@ func (r *Report) WriteText(w io.Writer, width int) error {
 	if len(r.Unchecked) > 0 {
 		fmt.Fprintf(w, "\nNot checked in a sample: %s.\n", strings.Join(r.Unchecked, ", "))
 	}
-	r.Paced.write(w)
+	if r.Paced != nil {
+		r.Paced.write(w)
+	}
 	return nil
 }
 
@@ -231,15 +237,41 @@ func (r *Report) writeFindings(w io.Writer, heading string, leftover bool) {
 	}
 }
 
-func seconds(s float64) string {
-	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
+// unseen returns the largest share of broken things that leaves a sample of n without one in at least
+// 1 of 20 cases: 1 - 0.05^(1/n), which is near 3/n (the rule of three: Hanley and Lippman-Hand, "If Nothing
+// Goes Wrong, Is Everything All Right?", JAMA 249, 1983).
+func unseen(n int64) float64 {
+	if n == 0 {
+		return 1
+	}
+	return 1 - math.Pow(0.05, 1/float64(n))
 }
 
-func perSecond(n int64, s float64) string {
-	if s <= 0 {
-		return "-"
+// writeUnseen says, for tables of which a sample was read and nothing found, what that cannot exclude.
+func (r *Report) writeUnseen(w io.Writer) {
+	upTo := func(share float64) string {
+		if share > 0.99 {
+			return "up to 100%" // two digits would be 1e+02
+		}
+		return "up to " + strconv.FormatFloat(100*share, 'g', 2, 64) + "%"
 	}
-	return strconv.FormatFloat(float64(n)/s, 'f', 0, 64)
+	said := false
+	for _, t := range r.Tables {
+		broken := func(f Finding) bool { return f.Table == t.Name && !f.Leftover }
+		if t.Read >= t.Parts || slices.ContainsFunc(r.Findings, broken) {
+			continue
+		}
+		if !said {
+			fmt.Fprint(w, "\nThe sample cannot exclude, with 95% confidence (rule of three):\n")
+			said = true
+		}
+		fmt.Fprintf(w, "  %s: %s of its rows are broken, if they are spread evenly;\n"+
+			"      %s of its parts have broken rows, if they are together\n", t.Name, upTo(unseen(t.Rows)), upTo(unseen(int64(t.Read))))
+	}
+}
+
+func seconds(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Millisecond).String()
 }
 
 // String says how far a check is, in one line.

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -112,8 +110,8 @@ type tuples struct {
 	arena []byte
 }
 
-// of calls yield for each tuple of a row. A tuple is valid until yield returns.
-func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple)) {
+// of calls yield for each tuple of a row, until it returns an error. A tuple is valid until yield returns.
+func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple) error) error {
 	t.texts = slices.Grow(t.texts[:0], s.slots)[:s.slots]
 	t.arena = t.arena[:0]
 	t.number, t.bad = 1, false
@@ -122,27 +120,26 @@ func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple)) {
 		case !null:
 			t.number, t.bad = s.numberOf(&row[s.number])
 		case s.at:
-			return
+			return nil
 		default:
 			t.number = 0 // a count of nothing need not be written
 		}
 	}
-	t.from(s, row, 0, yield)
+	return t.from(s, row, 0, yield)
 }
 
 // from matches the columns from number i on.
-func (t *tuples) from(s *side, row []drivers.Value, i int, yield func(*tuple)) {
+func (t *tuples) from(s *side, row []drivers.Value, i int, yield func(*tuple) error) error {
 	if i == len(s.matches) {
-		yield(&t.tuple)
-		return
+		return yield(&t.tuple)
 	}
 	m := &s.matches[i]
 	v := &row[m.column]
 	if !m.typ.Collection() {
-		if !v.IsNull() && t.take(m, v) {
-			t.from(s, row, i+1, yield)
+		if v.IsNull() || !t.take(m, v) {
+			return nil
 		}
-		return
+		return t.from(s, row, i+1, yield)
 	}
 	elems, step := v.Elems(), 1
 	if m.typ.Kind == schemas.Map {
@@ -154,10 +151,13 @@ func (t *tuples) from(s *side, row []drivers.Value, i int, yield func(*tuple)) {
 			if m.column == s.element {
 				t.number, t.bad = s.numberOf(&elems[k+1])
 			}
-			t.from(s, row, i+1, yield)
+			if err := t.from(s, row, i+1, yield); err != nil {
+				return err
+			}
 		}
 		t.arena = t.arena[:at]
 	}
+	return nil
 }
 
 // take matches one value and keeps the texts of its variables.
@@ -220,44 +220,6 @@ func digestOf(r *rule, t *tuple, buf []byte) (digest, []byte) {
 	return digest(sum[:]), buf
 }
 
-// unseen returns the largest share of broken things that leaves a sample of n without one in at least
-// 1 of 20 cases: 1 - 0.05^(1/n), which is near 3/n (the rule of three: Hanley and Lippman-Hand, "If Nothing
-// Goes Wrong, Is Everything All Right?", JAMA 249, 1983).
-func unseen(n int64) float64 {
-	if n == 0 {
-		return 1
-	}
-	return 1 - math.Pow(0.05, 1/float64(n))
-}
-
-// writeUnseen says, for tables of which a sample was read and nothing found, what that cannot exclude.
-func (r *Report) writeUnseen(w io.Writer) {
-	broken := make(map[string]bool)
-	for _, f := range r.Findings {
-		broken[f.Table] = broken[f.Table] || !f.Leftover
-	}
-	said := false
-	for _, t := range r.Tables {
-		if t.Read >= t.Parts || broken[t.Name] {
-			continue
-		}
-		if !said {
-			fmt.Fprint(w, "\nThe sample cannot exclude, with 95% confidence (rule of three):\n")
-			said = true
-		}
-		fmt.Fprintf(w, "  %s: %s of its rows are broken, if they are spread evenly;\n"+
-			"      %s of its parts have broken rows, if they are together\n", t.Name, upTo(unseen(t.Rows)), upTo(unseen(int64(t.Read))))
-	}
-}
-
-// upTo writes the most that a share can be, with two digits.
-func upTo(share float64) string {
-	if share > 0.99 {
-		return "up to 100%" // two digits would be 1e+02
-	}
-	return "up to " + strconv.FormatFloat(100*share, 'g', 2, 64) + "%"
-}
-
 // fault says what is wrong with a value, or "".
 func fault(t *schemas.Type, v *drivers.Value) (Check, string) {
 	switch {
@@ -266,26 +228,21 @@ func fault(t *schemas.Type, v *drivers.Value) (Check, string) {
 	case v.IsNull():
 		return "", ""
 	case t.Collection():
-		return faultOfElements(t, v)
+		elems := v.Elems()
+		for i := range elems {
+			elem := t.Elem
+			if t.Kind == schemas.Map && i%2 == 0 {
+				elem = t.Key
+			}
+			if check, what := fault(elem, &elems[i]); check != "" {
+				return check, "an element: " + what
+			}
+		}
 	case v.Kind() == schemas.Text && !utf8.Valid(v.Raw()):
 		return UTF8, stored(v.Raw()) + " is not UTF-8"
 	case v.Kind() == schemas.TimeUUID:
 		if id := v.UUIDBytes(); id[6]>>4 != 1 || id[8]>>6 != 2 {
 			return TimeUUID, fmt.Sprintf("%s is no UUID of version 1", appendText(nil, v))
-		}
-	}
-	return "", ""
-}
-
-func faultOfElements(t *schemas.Type, v *drivers.Value) (Check, string) {
-	elems := v.Elems()
-	for i := range elems {
-		elem := t.Elem
-		if t.Kind == schemas.Map && i%2 == 0 {
-			elem = t.Key
-		}
-		if check, what := fault(elem, &elems[i]); check != "" {
-			return check, "an element: " + what
 		}
 	}
 	return "", ""

@@ -24,6 +24,8 @@ package validate
 
 import (
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -195,23 +197,24 @@ const journalParts = 256
 func (c *check) table(ctx context.Context, scan *schemas.Pattern) (t Table, err error) {
 	t = Table{Name: scan.Table.Name, Static: scan.Static}
 	began, rows, bytes := time.Now(), c.rows.Load(), c.bytes.Load()
-	d, err := c.divide(ctx, scan)
+	chosen, plan, err := c.divide(ctx, scan)
 	if err != nil {
 		return t, err
 	}
-	t.Parts, t.Read, t.Earlier = d.of, len(d.chosen)+d.earlier, d.earlier
+	t.Earlier = len(plan.done)
+	t.Parts, t.Read = plan.Of, len(chosen)+t.Earlier
 	t.RowsEarlier = c.rows.Load() - rows
-	work := make(chan part, len(d.chosen))
-	for _, p := range d.chosen {
+	work := make(chan part, len(chosen))
+	for _, p := range chosen {
 		work <- p
 	}
 	close(work)
 	var left atomic.Int64
-	left.Store(int64(len(d.chosen)))
+	left.Store(int64(len(chosen)))
 	g, ctx := errgroup.WithContext(ctx)
-	for range min(c.Workers, len(d.chosen)) {
+	for range min(c.Workers, len(chosen)) {
 		g.Go(func() error {
-			return crash.Guard(func() error { return c.worker(ctx, scan, work, d.plan, &left) })
+			return crash.Guard(func() error { return c.worker(ctx, scan, work, plan, &left) })
 		})
 	}
 	done := make(chan error, 1)
@@ -246,23 +249,42 @@ type part struct {
 	number uint32
 }
 
-// division is a scan in parts.
-type division struct {
-	chosen  []part // those to read
-	of      int    // all parts
-	earlier int    // parts that an earlier process has read
-	plan    *partition
-}
-
-// divide prepares a scan in parts, and chooses those to read.
-func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (d division, err error) {
+// divide prepares a scan in parts, as the journal has it, and returns those to read. It adds what was found in the
+// parts that an earlier process has read.
+func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (left []part, plan *partition, err error) {
 	st, err := c.store.Prepare(ctx, scan)
 	if err != nil {
-		return d, err
+		return nil, nil, err
 	}
-	if p := c.Journal.plan(scan); p != nil {
-		return c.resume(ctx, st, p)
+	var all []drivers.Statement
+	known := func(p *partition) bool { return p.Table == scan.Table.Name && p.Static == scan.Static }
+	if i := slices.IndexFunc(c.Journal.plans, known); i >= 0 {
+		plan = c.Journal.plans[i]
+		all, err = c.store.(drivers.Ranger).Within(ctx, st, plan.Ranges)
+	} else {
+		all, plan, err = c.split(ctx, scan, st)
 	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, st := range all {
+		done := plan.done[uint32(i)]
+		if done == nil {
+			left = append(left, part{st, uint32(i)})
+			continue
+		}
+		c.rows.Add(done.Rows)
+		c.bytes.Add(done.Bytes)
+		c.found.merge(done.Findings...)
+	}
+	return left, plan, nil
+}
+
+// split divides a scan and chooses the parts to read: all of them, or those of a sample, at least one. It notes
+// that in the journal.
+func (c *check) split(
+	ctx context.Context, scan *schemas.Pattern, st drivers.Statement,
+) (chosen []drivers.Statement, plan *partition, err error) {
 	all := []drivers.Statement{st}
 	if sp, ok := c.store.(drivers.Splitter); ok {
 		n := c.Workers * parts
@@ -273,54 +295,31 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (d division, 
 			n = max(n, journalParts)
 		}
 		if all, err = sp.Split(ctx, st, n); err != nil {
-			return d, err
+			return nil, nil, err
 		}
 	}
-	d.of = len(all)
-	var ranges []string
-	for i, st := range c.choose(all) {
-		d.chosen = append(d.chosen, part{st, uint32(i)})
-		if c.Journal.file != "" {
-			ranges = append(ranges, c.store.(drivers.Ranger).Range(st))
+	chosen = all
+	if c.Sample < 1 {
+		n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
+		order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
+		slices.Sort(order)
+		chosen = nil
+		for _, at := range order {
+			chosen = append(chosen, all[at])
 		}
 	}
-	d.plan, err = c.Journal.divided(scan, d.of, ranges)
-	return d, err
-}
-
-// resume divides a scan as the journal has it, and adds what was found in the parts that were read.
-func (c *check) resume(ctx context.Context, st drivers.Statement, p *partition) (division, error) {
-	all, err := c.store.(drivers.Ranger).Within(ctx, st, p.Ranges)
-	if err != nil {
-		return division{}, err
+	j := c.Journal
+	plan = &partition{
+		Table: scan.Table.Name, Static: scan.Static, Of: len(all), number: uint32(len(j.plans)), done: map[uint32]*donePart{},
 	}
-	d := division{of: p.Of, earlier: len(p.done), plan: p}
-	for i, st := range all {
-		done := p.done[uint32(i)]
-		if done == nil {
-			d.chosen = append(d.chosen, part{st, uint32(i)})
-			continue
+	for _, st := range chosen {
+		if j.file != "" {
+			plan.Ranges = append(plan.Ranges, c.store.(drivers.Ranger).Range(st))
 		}
-		c.rows.Add(done.Rows)
-		c.bytes.Add(done.Bytes)
-		c.found.merge(done.Findings...)
 	}
-	return d, nil
-}
-
-// choose returns the parts to read: all of them, or those of a sample, at least one.
-func (c *check) choose(all []drivers.Statement) []drivers.Statement {
-	if c.Sample >= 1 {
-		return all
-	}
-	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
-	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
-	slices.Sort(order)
-	chosen := make([]drivers.Statement, n)
-	for i, at := range order {
-		chosen[i] = all[at]
-	}
-	return chosen
+	j.plans = append(j.plans, plan)
+	b, err := json.Marshal(plan)
+	return chosen, plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b))
 }
 
 // worker reads parts of a table until none is left.
@@ -331,7 +330,14 @@ func (c *check) worker(
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.close()) }()
+	defer func() {
+		for _, l := range r.lookups {
+			if l != nil {
+				err = errors.Join(err, l.session.Close())
+			}
+		}
+		err = errors.Join(err, r.session.Close())
+	}()
 	for p := range work {
 		r.records.of, r.records.n = recordOf{c.Journal.round, plan.number, p.number}, 0
 		if err := r.read(ctx, p.st); err != nil {
