@@ -114,21 +114,17 @@ func (a *Auditor) model(ctx context.Context) error {
 		a.uids(u)
 	}
 	take(&a.found, &m)
-	a.unknown(m.Messages)
-	return nil
-}
-
-// unknown looks for messages in the store of which the ledger has no record. Where operations were
-// interrupted, or over a network of unknown outcome, there may be some. A ledger that was cut may end
-// within an operation, so this does not check whether the ledger of another engine knows all outcomes.
-func (a *Auditor) unknown(stored int64) {
+	// The store may have messages of which the ledger has no record: where operations were interrupted, or over a
+	// network of unknown outcome. A ledger that was cut may end within an operation, so the ledger of another engine
+	// is not checked for outcomes that it does not know.
 	if !a.Whole || a.Later || a.Remote && a.History.Unknown > 0 {
-		return
+		return nil
 	}
-	if known := a.History.entriesMost(); stored > known {
+	if known := a.History.entriesMost(); m.Messages > known {
 		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
-			"has worked on the data set", stored, known)
+			"has worked on the data set", m.Messages, known)
 	}
+	return nil
 }
 
 // take takes what the model found.
@@ -182,7 +178,11 @@ func (w *auditWorker) account(ctx context.Context, entries []int32) error {
 func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
 	w.listed = make(map[models.Handle]bool, len(entries))
 	if f != nil {
-		err := w.Hold(ctx, w.largestRow(entries), func() error {
+		row := int64(0) // the most bytes that a call holds of one
+		for _, i := range entries {
+			row = max(row, w.History.Entries[i].Held.Holding().Row)
+		}
+		err := w.Hold(ctx, row, func() error {
 			return w.retry(ctx, func() error {
 				clear(w.listed)
 				return w.list(ctx, f)
@@ -195,22 +195,6 @@ func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int
 	if f == nil || len(entries) <= largeFolder {
 		return w.read(ctx, f, entries)
 	}
-	return w.divide(ctx, f, entries)
-}
-
-// largestRow is the most bytes that a call holds of a row of these messages.
-func (w *auditWorker) largestRow(entries []int32) (most int64) {
-	for _, i := range entries {
-		most = max(most, w.History.Entries[i].Held.Holding().Row)
-	}
-	return most
-}
-
-// largeFolder is how many messages of a folder one worker checks by itself.
-const largeFolder = 1000
-
-// divide checks the messages of a large folder with several workers.
-func (w *auditWorker) divide(ctx context.Context, f *models.Folder, entries []int32) error {
 	g, ctx := errgroup.WithContext(ctx)
 	n := 2 * runtime.GOMAXPROCS(0)
 	for part := range slices.Chunk(entries, (len(entries)+n-1)/n) {
@@ -222,6 +206,9 @@ func (w *auditWorker) divide(ctx context.Context, f *models.Folder, entries []in
 	}
 	return g.Wait()
 }
+
+// largeFolder is how many messages of a folder one worker checks by itself. Several divide a larger one.
+const largeFolder = 1000
 
 // read reads messages of a folder and compares each with its entry.
 func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int32) error {
@@ -251,7 +238,10 @@ func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int3
 				return err
 			}
 		case errors.Is(err, drivers.ErrCorrupt):
-			w.damaged(e, err)
+			w.mu.Lock()
+			w.found.Corrupt++ // whether it was deleted or not
+			w.about(e, fmt.Sprintf("is damaged: %v", err))
+			w.mu.Unlock()
 		default:
 			w.judge(e, w.listed[e.Handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.Digest)
 		}
@@ -296,14 +286,6 @@ func (a *Auditor) unread(e *Entry, err error) error {
 		return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, err)
 	}
 	return nil
-}
-
-// damaged counts a message at whose place the store is damaged, whether it was deleted or not.
-func (a *Auditor) damaged(e *Entry, err error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.found.Corrupt++
-	a.about(e, fmt.Sprintf("is damaged: %v", err))
 }
 
 // about notes what is the matter with a message.

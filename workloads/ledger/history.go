@@ -315,12 +315,6 @@ func link(before uint32, records []byte) uint32 {
 	return before
 }
 
-// follows reports whether the checksum of an encoded record is right after a record with the
-// checksum before.
-func follows(before uint32, record []byte) bool {
-	return sumOf(record) == crc32.Update(before, castagnoli, record[:recordSize-4])
-}
-
 // uids checks a model's UIDs against what IMAP promises: none is given twice in a
 // folder, not even after a deletion, and a message that was acknowledged before the
 // delivery of another began has the lower one. The ledger knows which came first.

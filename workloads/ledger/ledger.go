@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"math"
@@ -246,7 +247,7 @@ func scan(ledger io.Reader, yield func(*Record)) (records int64, last uint32, to
 		case err != nil:
 			return records, last, false, err
 		}
-		if !follows(last, b[:]) {
+		if sumOf(b[:]) != crc32.Update(last, castagnoli, b[:recordSize-4]) {
 			if _, err := in.Peek(1); err == io.EOF {
 				return records, last, true, nil
 			}

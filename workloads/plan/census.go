@@ -152,15 +152,6 @@ func (c *Census) FolderCount(user int) int {
 	return int(c.first[user+1] - c.first[user])
 }
 
-// mostFolders returns how many folders the user with the most of them has.
-func (c *Census) mostFolders() int {
-	most := 1
-	for u := range c.Users() {
-		most = max(most, c.FolderCount(u))
-	}
-	return most
-}
-
 // FolderMessages returns how many messages the load puts into a folder.
 func (c *Census) FolderMessages(user, folder int) int {
 	if c.shared {
@@ -352,17 +343,14 @@ func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 			return due, false
 		}
 		if s.shard.Has(o.User) {
-			s.keep(o)
-			return due, true
+			break
 		}
 	}
-	return 0, false
-}
-
-// keep replaces recipients of other shards by users of this one that are close by number. If
-// such a user is a recipient already, the next one of the shard follows. If all are, there is
-// one recipient less.
-func (s *ownStream) keep(o *Operation) {
+	if !s.shard.Has(o.User) {
+		return 0, false
+	}
+	// Recipients of other shards are replaced by users of this one that are close by number. If such a user is a
+	// recipient already, the next one of the shard follows. If all are, there is one recipient less.
 	drawn := o.Recipients
 	o.Recipients = o.Recipients[:min(1, len(drawn))]
 	for i := 1; i < len(drawn); i++ {
@@ -378,4 +366,5 @@ func (s *ownStream) keep(o *Operation) {
 			u += s.shard.Of
 		}
 	}
+	return due, true
 }

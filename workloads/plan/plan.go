@@ -362,9 +362,20 @@ type keySet struct {
 func keysOf(k *workloads.Keys, c *Census) *keySet {
 	s := &keySet{user: k.Users.Chooser(c.Users()), ofFolder: k.Messages.Chooser(1), deep: k.Deep}
 	if k.Users.Largest {
-		s.bySize = c.bySize()
+		sizes := make([]int, c.Users())
+		for u := range sizes {
+			s.bySize = append(s.bySize, int32(u))
+			for f := range c.FolderCount(u) {
+				sizes[u] += c.FolderMessages(u, f)
+			}
+		}
+		slices.SortStableFunc(s.bySize, func(a, b int32) int { return sizes[b] - sizes[a] })
 	}
-	for n := range c.mostFolders() {
+	most := 1
+	for u := range c.Users() {
+		most = max(most, c.FolderCount(u))
+	}
+	for n := range most {
 		s.folders = append(s.folders, k.Folders.Chooser(n+1))
 	}
 	return s
@@ -377,19 +388,6 @@ func (s *keySet) users(r *random.Rand) int {
 		u = int(s.bySize[u])
 	}
 	return u
-}
-
-// bySize returns the users, those with the most messages first.
-func (c *Census) bySize() []int32 {
-	users, sizes := make([]int32, c.Users()), make([]int, c.Users())
-	for u := range users {
-		users[u] = int32(u)
-		for f := range c.FolderCount(u) {
-			sizes[u] += c.FolderMessages(u, f)
-		}
-	}
-	slices.SortStableFunc(users, func(a, b int32) int { return sizes[b] - sizes[a] })
-	return users
 }
 
 // chooser draws operations by their weights. It compares 64 random bits with the upper

@@ -95,18 +95,6 @@ func (c *constant) at(n uint64) (time.Duration, bool) {
 	return time.Duration(due), true
 }
 
-// last returns how many of the claimed numbers are operations of the phase, and when the last of
-// them is scheduled.
-func (c *constant) last(claimed uint64) (operations uint64, due time.Duration) {
-	if c.operations > 0 {
-		claimed = min(claimed, c.operations)
-	}
-	if claimed > 0 {
-		due, _ = c.at(claimed - 1)
-	}
-	return claimed, due
-}
-
 // poisson is a Poisson process: the gaps between operations are exponentially
 // distributed and independent of each other. Gap n is drawn from (seed, n), and the
 // gaps of other phases are others.
@@ -130,17 +118,6 @@ func (p *poisson) step(n uint64) float64 {
 	return p.sum
 }
 
-// whenOf is the inverse of count: the time in seconds at which n operations were scheduled.
-func whenOf(p *workloads.Piece, n float64) float64 {
-	slope := (p.To - p.From) / p.Length.Seconds()
-	// This form of the solution does not lose digits where the slope is small.
-	root := math.Sqrt(max(0, p.From*p.From+2*slope*n))
-	if p.From+root == 0 {
-		return 0
-	}
-	return min(2*n/(p.From+root), p.Length.Seconds())
-}
-
 // cursor finds times by counts that do not decrease.
 type cursor struct {
 	shape workloads.Shape
@@ -159,7 +136,14 @@ func (c *cursor) when(n float64) time.Duration {
 			c.at = (c.at + 1) % len(c.shape)
 			continue
 		}
-		return c.began + time.Duration(whenOf(p, n-c.n)*1e9)
+		// The rate's integral comes to left at seconds. This form of the solution does not lose digits where the slope
+		// is small.
+		left, seconds := n-c.n, 0.0
+		slope := (p.To - p.From) / p.Length.Seconds()
+		if root := math.Sqrt(max(0, p.From*p.From+2*slope*left)); p.From+root != 0 {
+			seconds = min(2*left/(p.From+root), p.Length.Seconds())
+		}
+		return c.began + time.Duration(seconds*1e9)
 	}
 }
 

@@ -196,7 +196,12 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 		s.clients++
 		o.client = &client{number: s.clients}
 	}
-	p, v := s.of(o.client.number), &o.client.visit
+	p, v := &s.parts[0], &o.client.visit
+	at := (o.client.number - 1) % max(1, s.phase.Clients) // among the clients of the streams
+	for i := 1; i < len(s.parts) && at >= p.phase.Clients; i++ {
+		at -= p.phase.Clients
+		p = &s.parts[i]
+	}
 	number, own := s.next, p.next
 	s.next++
 	if p.session == nil || v.done == 0 || !v.next(p.session) {
@@ -222,20 +227,6 @@ func (s *merged) closed(now time.Duration, o *Operation) bool {
 	return true
 }
 
-// of returns the stream of a client.
-func (s *merged) of(client int) *part {
-	if len(s.parts) == 1 {
-		return &s.parts[0]
-	}
-	client = (client - 1) % max(1, s.phase.Clients)
-	i := 0
-	for i < len(s.parts)-1 && client >= s.parts[i].phase.Clients {
-		client -= s.parts[i].phase.Clients
-		i++
-	}
-	return &s.parts[i]
-}
-
 // Open implements Stream.
 func (s *merged) Open() bool { return s.open }
 
@@ -246,7 +237,12 @@ func (s *merged) Span() time.Duration {
 	defer s.mu.Unlock()
 	next, last := s.next, s.last
 	if s.even != nil {
-		next, last = s.even.last(s.claimed.Load())
+		if next = s.claimed.Load(); s.even.operations > 0 {
+			next = min(next, s.even.operations)
+		}
+		if next > 0 {
+			last, _ = s.even.at(next - 1)
+		}
 	}
 	if !s.open || next == 0 {
 		return 0

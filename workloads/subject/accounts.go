@@ -224,9 +224,17 @@ func (t *Target) complete(ctx context.Context) (*Load, error) {
 	if err := t.note(); err != nil {
 		return nil, err
 	}
-	if err := t.loginAccounts(ctx); err != nil {
+	err = t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
+		a, err := mb.Login(ctx, plan.Address(u))
+		if err != nil {
+			return fmt.Errorf("login %s: %w", plan.Address(u), err)
+		}
+		return t.enter(u, a, t.folderNames(u))
+	})
+	if err != nil {
 		return nil, err
 	}
+	t.share()
 	if err := t.reload(ctx, h); err != nil {
 		return nil, err
 	}
@@ -273,7 +281,24 @@ func (t *Target) growth(h *ledger.History) (*step, error) {
 	if d.Mail != t.wanted.Mail { // another population: a new step
 		return t.next(t.wanted, t.Census, loaded(h, d.last().end()))
 	}
-	s := t.interruptedStep(h)
+	// The step that was interrupted goes on with the messages that it has not delivered.
+	first := d.last().First
+	s := &step{Growth: plan.Growth{Step: len(d.Steps) - 1, First: first}}
+	if s.Step > 0 {
+		s.Has = loaded(h, first).of
+	}
+	var done []bool // by message, from the first on
+	for m := range h.Deliveries {
+		if !plan.OfLoad(m.N) || m.N < first {
+			continue
+		}
+		at := int(m.N - first)
+		if done = append(done, make([]bool, max(0, at+1-len(done)))...); !done[at] {
+			done[at] = true
+			s.delivered++
+		}
+	}
+	s.Done = func(n uint64) bool { return n >= first && n-first < uint64(len(done)) && done[n-first] }
 	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
 		return nil, fmt.Errorf("the ledger in %s belongs to another dataset: the interrupted load has %d messages in it, "+
 			"and %s has %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())

@@ -3,6 +3,7 @@ package subject
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -231,7 +232,7 @@ func (t *Target) openDataset() error {
 	}
 	if t.Dataset = want; have == nil {
 		if t.Engine.Remote {
-			want.Namespace = cmp.Or(t.Namespace, newNamespace())
+			want.Namespace = cmp.Or(t.Namespace, strings.ToLower(rand.Text()[:16]))
 		}
 		return nil
 	}

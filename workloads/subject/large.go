@@ -54,8 +54,18 @@ func (b *Budget) Release(n int64) {
 	if n == 0 {
 		return
 	}
+	// By itself the collector runs next to the threads that create garbage. With two processors for
+	// twenty threads it comes too late. So it runs here if there may be a few large messages to
+	// collect. With a large live heap, a collection is too expensive.
 	if n >= collectFrom && b.Most == largeLeast {
-		collect()
+		s := []metrics.Sample{
+			{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
+		}
+		metrics.Read(s)
+		objects, live, scanned := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()
+		if objects > live+2*collectFrom && scanned < 64<<20 {
+			runtime.GC()
+		}
 	}
 	b.Weighted.Release(n)
 }
@@ -63,20 +73,6 @@ func (b *Budget) Release(n int64) {
 // An operation that holds collectFrom bytes or more collects its garbage, unless the user
 // allows more memory.
 const collectFrom = 8 << 20
-
-// collect runs the garbage collector if there may be a few large messages to collect. By
-// itself the collector runs next to the threads that create garbage. With two processors for
-// twenty threads it comes too late. With a large live heap, a collection is too expensive.
-func collect() {
-	s := []metrics.Sample{
-		{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/heap:bytes"},
-	}
-	metrics.Read(s)
-	objects, live, scanned := s[0].Value.Uint64(), s[1].Value.Uint64(), s[2].Value.Uint64()
-	if objects > live+2*collectFrom && scanned < 64<<20 {
-		runtime.GC()
-	}
-}
 
 // largeLeast is the budget unless the user allows more memory: with it, 32 clients with any
 // mail take less than 300 MB.
@@ -98,34 +94,9 @@ type large struct {
 	held map[models.Handle]models.Holding
 }
 
-// add remembers a message if a call on it holds many bytes. If two folders have messages of
-// the same handle, the larger one counts.
-func (l *large) add(h models.Handle, held models.Holding) {
-	if held.Reading() <= models.LargeMessage {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held == nil {
-		l.held = make(map[models.Handle]models.Holding)
-	}
-	if old := l.held[h]; old.Reading() < held.Reading() {
-		l.held[h] = held
-	}
-	l.some.Store(true)
-}
-
 // LargestRow is the most bytes that a call holds of one row of the folder. It is 0 if they
 // are few or not known. It does not fall when messages go.
 func (f *FolderSet) LargestRow() int64 { return f.largestRow.Load() }
-
-func (f *FolderSet) noteRow(n int64) {
-	for n > models.LargeMessage {
-		if old := f.largestRow.Load(); n <= old || f.largestRow.CompareAndSwap(old, n) {
-			return
-		}
-	}
-}
 
 // SomeLarge reports whether calls on some message held many bytes.
 func (l *Live) SomeLarge() bool { return l.large.some.Load() }

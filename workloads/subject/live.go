@@ -83,8 +83,22 @@ const (
 // Add enters a message that was delivered to, or arrived in, the folder. m is nil if its
 // attachments are not known. held is how many bytes calls on it hold.
 func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
-	l.large.add(h, held)
-	f.noteRow(held.Row)
+	if large := &l.large; held.Reading() > models.LargeMessage {
+		large.mu.Lock()
+		if large.held == nil {
+			large.held = make(map[models.Handle]models.Holding)
+		}
+		if old := large.held[h]; old.Reading() < held.Reading() { // two folders may have messages of one handle
+			large.held[h] = held
+		}
+		large.some.Store(true)
+		large.mu.Unlock()
+	}
+	for held.Row > models.LargeMessage {
+		if old := f.largestRow.Load(); held.Row <= old || f.largestRow.CompareAndSwap(old, held.Row) {
+			break
+		}
+	}
 	if l.keepAttached && m != nil && len(m.Attachments) > 0 { // before Add: no operation has removed the message yet
 		f.attach(h, strings.Clone(m.Attachments[0].Name)) // the message's bytes are its reader's
 	}
@@ -179,7 +193,9 @@ func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok boo
 		return h, "", false
 	}
 	a := f.attached[len(f.attached)-1-rank%len(f.attached)]
-	f.pin(a.handle)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.addReader(a.handle)
 	return a.handle, a.name, true
 }
 
@@ -323,13 +339,6 @@ func (t *liveMessages) Read(rank int) (models.Handle, bool) {
 	h := t.chunks[c][i]
 	t.addReader(h)
 	return h, true
-}
-
-// pin pins a existing message for reading.
-func (t *liveMessages) pin(h models.Handle) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.addReader(h)
 }
 
 func (t *liveMessages) addReader(h models.Handle) {

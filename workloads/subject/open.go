@@ -2,14 +2,12 @@ package subject
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -61,7 +59,23 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 	if err := t.openDataset(); err != nil {
 		return nil, err
 	}
-	if err := t.openStore(ctx); err != nil {
+	o := t.EngineOptions
+	if t.Engine.Remote {
+		sample := min(t.Census.Users(), 1000) // evenly chosen
+		for i := range sample {
+			o.Users = append(o.Users, plan.Address(i*t.Census.Users()/sample))
+		}
+		o.Namespace = t.Dataset.Namespace
+		t.SameMachine = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
+		t.readBefore = drivers.DiskReads(t.Processes...)
+		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
+	} else {
+		o.Dir = StoreDir(t.Dir)
+		if t.Store, err = t.Engine.Open(ctx, configured(o, t.Engine, t.Workload)); err != nil {
+			err = fmt.Errorf("open %s: %w", t.Engine.Name, err)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := crash.Guard(func() error { return t.bind(ctx) }); err != nil {
@@ -80,13 +94,28 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	if t.Caps.Discards {
 		t.reused = false // a null engine kept nothing of an earlier run
 	}
-	if err := t.openLedger(); err != nil {
-		return err
+	if t.Config.Ledger && !t.Caps.Discards && !t.AuditOnly { // an audit only reads
+		if !t.reused {
+			t.Acknowledged, err = ledger.Create(t.ledgerName())
+		} else if t.Acknowledged, err = ledger.Open(t.ledgerName()); err != nil {
+			err = fmt.Errorf("the data set in %s cannot be used again: %w; %s", t.Dir, err, t.Dataset.removal())
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := t.claim(ctx); err != nil {
 		return err
 	}
-	if err := t.apply(ctx); err != nil {
+	apply := func() error {
+		return drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) })
+	}
+	if t.Shards == nil {
+		err = apply()
+	} else { // the first makes the tables: an engine may fail if several clients make the same ones at once
+		err = t.Shards.First(ctx, "tables", t.Dataset.Namespace, apply)
+	}
+	if err != nil {
 		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
 	}
 	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
@@ -103,58 +132,6 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
 	}
 	return t.probe()
-}
-
-// openLedger opens the ledger of a data set, or makes that of a new one. An audit does neither: it
-// only reads. A data set of an engine that keeps nothing has none.
-func (t *Target) openLedger() (err error) {
-	switch {
-	case !t.Config.Ledger || t.Caps.Discards || t.AuditOnly:
-	case t.reused:
-		if t.Acknowledged, err = ledger.Open(t.ledgerName()); err != nil {
-			return fmt.Errorf("the data set in %s cannot be used again: %w; %s", t.Dir, err, t.Dataset.removal())
-		}
-	default:
-		t.Acknowledged, err = ledger.Create(t.ledgerName())
-	}
-	return err
-}
-
-// apply makes the tables. If the run has shards, the first makes them, since an engine may
-// fail if several clients make the same tables at once.
-func (t *Target) apply(ctx context.Context) error {
-	apply := func() error {
-		return drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) })
-	}
-	if t.Shards == nil {
-		return apply()
-	}
-	return t.Shards.First(ctx, "tables", t.Dataset.Namespace, apply)
-}
-
-func (t *Target) openStore(ctx context.Context) (err error) {
-	o := t.EngineOptions
-	if t.Engine.Remote {
-		o.Users = sampledUsers(t.Census.Users())
-		o.Namespace = t.Dataset.Namespace
-		t.SameMachine = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
-		t.readBefore = drivers.DiskReads(t.Processes...)
-		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
-		return err
-	}
-	o.Dir = StoreDir(t.Dir)
-	if t.Store, err = t.Engine.Open(ctx, configured(o, t.Engine, t.Workload)); err != nil {
-		return fmt.Errorf("open %s: %w", t.Engine.Name, err)
-	}
-	return nil
-}
-
-// sampledUsers returns the addresses of a thousand users at most, evenly chosen.
-func sampledUsers(users int) (sample []string) {
-	for i := range min(users, 1000) {
-		sample = append(sample, plan.Address(i*users/min(users, 1000)))
-	}
-	return sample
 }
 
 // claim writes down which namespace of a shared engine belongs to a new data set, before
@@ -178,9 +155,6 @@ func (t *Target) claim(ctx context.Context) error {
 	}
 	return nil
 }
-
-// newNamespace makes a name that no other run has.
-func newNamespace() string { return strings.ToLower(rand.Text()[:16]) }
 
 // Close releases the store and the ledger. It drops the namespace on a shared
 // engine unless that is kept, also when ctx has ended.
@@ -213,7 +187,8 @@ func (t *Target) Close(ctx context.Context) error {
 }
 
 // leave drops the namespace. If the run has shards, the first drops it when all others are
-// done. An interrupted shard does not wait for them.
+// done. An interrupted shard does not wait for them. A failure is no error, since the figures
+// are right without it: the result says what was left.
 func (t *Target) leave(ctx context.Context) {
 	if t.Shards != nil {
 		if err := t.Shards.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
@@ -231,14 +206,10 @@ func (t *Target) leave(ctx context.Context) {
 			return
 		}
 	}
-	t.drop(context.WithoutCancel(ctx))
-}
-
-// drop removes the namespace. A failure is no error, since the figures are right without it:
-// the result says what was left.
-func (t *Target) drop(ctx context.Context) {
-	t.step("drop")
-	if err := drivers.Drop(ctx, t.Store); err != nil {
+	if t.Step != nil {
+		t.Step("drop")
+	}
+	if err := drivers.Drop(context.WithoutCancel(ctx), t.Store); err != nil {
 		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
 			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
 		return

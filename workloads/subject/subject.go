@@ -234,12 +234,6 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 // or "".
 func (t *Target) Left() string { return t.left }
 
-func (t *Target) step(name string) {
-	if t.Step != nil {
-		t.Step(name)
-	}
-}
-
 // Step is the first load of a data set, or one growth.
 type Step struct {
 	First    uint64 `json:"first"`    // number of the first message
@@ -268,28 +262,6 @@ type step struct {
 	note      string // in a few words what the step does with an older data set
 }
 
-// interruptedStep returns the step that was interrupted.
-func (t *Target) interruptedStep(h *ledger.History) *step {
-	first := t.Dataset.last().First
-	s := &step{Growth: plan.Growth{Step: len(t.Dataset.Steps) - 1, First: first}}
-	if s.Step > 0 {
-		s.Has = loaded(h, first).of
-	}
-	var done []bool // by message, from the first on
-	for d := range h.Deliveries {
-		if !plan.OfLoad(d.N) || d.N < first {
-			continue
-		}
-		at := int(d.N - first)
-		if done = append(done, make([]bool, max(0, at+1-len(done)))...); !done[at] {
-			done[at] = true
-			s.delivered++
-		}
-	}
-	s.Done = func(n uint64) bool { return n >= first && n-first < uint64(len(done)) && done[n-first] }
-	return s
-}
-
 // next begins another step, from the messages that the folders have to those of a census.
 // It returns an error and changes nothing if the census has less.
 func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, error) {
@@ -302,7 +274,9 @@ func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, er
 		return nil, shrinks("it has %d users with %d folders, and the workload %d with %d",
 			last.Users, last.Folders, census.Users(), census.Folders())
 	}
-	for _, place := range has.places() {
+	for _, place := range slices.SortedFunc(maps.Keys(has), func(a, b ledger.Place) int {
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Folder, b.Folder))
+	}) {
 		u, f := int(place.Account), int(place.Folder)
 		if u >= census.Users() || f >= census.FolderCount(u) {
 			return nil, shrinks("it has %d messages in folder %d of account %d, which the workload's population does not have",
@@ -327,13 +301,6 @@ type counts map[ledger.Place]int32
 
 func (c counts) of(user, folder int) int {
 	return int(c[ledger.Place{Account: uint32(user), Folder: uint16(folder)}])
-}
-
-// places returns the folders in order.
-func (c counts) places() []ledger.Place {
-	return slices.SortedFunc(maps.Keys(c), func(a, b ledger.Place) int {
-		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Folder, b.Folder))
-	})
 }
 
 func (c counts) sum() (n int64) {
@@ -377,7 +344,8 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 		e := &h.Entries[i]
 		if u, f := int(e.Place.Account), int(e.Place.Folder); u >= len(t.Live.Accounts) ||
 			f >= len(t.Live.Accounts[u].Folders) {
-			return t.foreign(e.Place)
+			return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population "+
+				"does not have", t.Dir, f, u)
 		}
 		if e.State == ledger.Live && !e.Labeled {
 			f := t.Live.Accounts[e.Place.Account].Folders[e.Place.Folder]
@@ -388,28 +356,6 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 		return t.learnAttachments(ctx)
 	}
 	return nil
-}
-
-// foreign is the error for a ledger that is not of the data set.
-func (t *Target) foreign(p ledger.Place) error {
-	return fmt.Errorf("the ledger in %s is not of this data set: it names folder %d of account %d, which the population "+
-		"does not have",
-		t.Dir, p.Folder, p.Account)
-}
-
-// loginAccounts finds the users of a data set that is there already.
-func (t *Target) loginAccounts(ctx context.Context) error {
-	err := t.eachAccount(ctx, func(ctx context.Context, mb models.Mailbox, u int) error {
-		a, err := mb.Login(ctx, plan.Address(u))
-		if err != nil {
-			return fmt.Errorf("login %s: %w", plan.Address(u), err)
-		}
-		return t.enter(u, a, t.folderNames(u))
-	})
-	if err == nil {
-		t.share()
-	}
-	return err
 }
 
 // share gives all accounts the same folder set, if all share one folder.
