@@ -126,6 +126,7 @@ func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 	_, class, _ := strings.Cut(text, "USING '")
 	class, _, _ = strings.Cut(class, "'")
 	class = cmp.Or(class, t.Hints[cassandra]["indexes"])
+	plain := class == "" || class == "legacy" || class == "legacy_local_table"
 	switch op {
 	case "contains key":
 		return part == "keys"
@@ -136,15 +137,11 @@ func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 	case "=":
 		return !c.Type.Collection() || part == "full"
 	case "<", "<=", ">", ">=", "between":
-		return !plainIndex(class)
+		return !plain
 	case "like":
-		return !plainIndex(class) && class != "sai"
+		return !plain && class != "sai"
 	}
 	return false
-}
-
-func plainIndex(class string) bool {
-	return class == "" || class == "legacy" || class == "legacy_local_table"
 }
 
 // through returns the patterns that an index answers.
@@ -156,11 +153,6 @@ func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern
 
 // onlyFallback reports whether the pattern runs in place of another one.
 func (c *checker) onlyFallback(p *schemas.Pattern) bool { return c.fallbacks[p] }
-
-// of returns the patterns on a table of the kinds given.
-func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
-	return ofKinds(c.on[t], kinds)
-}
 
 // boundKeys returns how many columns of the primary key, or of the index, a read
 // binds to values: by, and in.
@@ -220,15 +212,7 @@ type Answer struct {
 	Bound      string `json:"bound"`      // what bounds the number of rows
 }
 
-// answers returns how each pattern is answered, in the order of the file.
-func answers(s *schemas.Schema) []Answer {
-	all := make([]Answer, len(s.Patterns))
-	for i, p := range s.Patterns {
-		all[i] = answer(p)
-	}
-	return all
-}
-
+// answer says how a pattern is answered.
 func answer(p *schemas.Pattern) Answer {
 	return Answer{p.Name, p.Kind.String(), tableName(p), partitionsOf(p), orderOf(p), boundOf(p)}
 }

@@ -99,7 +99,7 @@ var cellRules = []*Rule{{
 	ID: "list-reads-content", Severity: Warning,
 	run: func(c *checker) {
 		said := make(map[*schemas.Table]int)
-		for _, p := range c.patterns(schemas.Slice) {
+		for _, p := range c.of(nil, schemas.Slice) {
 			if !listed(p) || c.onlyFallback(p) {
 				continue
 			}
@@ -247,9 +247,12 @@ var columnRules = []*Rule{{
 	run: ofTables(func(c *checker, t *schemas.Table) {
 		u := c.uses(t)
 		for _, col := range slices.Concat(t.Static, t.Columns) {
+			indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
+				return slices.ContainsFunc(x.Columns, func(ic schemas.IndexColumn) bool { return ic.Column == col })
+			})
 			switch {
 			case !u.writes || u.written[col] || t.View() != "":
-			case !u.read[col] && !indexed(t, col):
+			case !u.read[col] && !indexed:
 				f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
 				f.Do = "Remove the column, or name it in the patterns that need it."
 			default:
@@ -327,12 +330,5 @@ func namedIn(t *schemas.Table, clause string) []*schemas.Column {
 	words := strings.FieldsFunc(clause, func(r rune) bool { return strings.ContainsRune(" ,()[]=<>!?", r) })
 	return slices.DeleteFunc(slices.Concat(t.Static, t.Columns), func(c *schemas.Column) bool {
 		return !slices.Contains(words, c.Name)
-	})
-}
-
-// indexed reports whether an index is over a column.
-func indexed(t *schemas.Table, c *schemas.Column) bool {
-	return slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
-		return slices.ContainsFunc(x.Columns, func(ic schemas.IndexColumn) bool { return ic.Column == c })
 	})
 }

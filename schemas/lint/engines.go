@@ -135,7 +135,9 @@ var hotRules = []*Rule{{
 	ID: "time-ordered-key", Severity: Warning, Engines: []string{hbase},
 	run: ofTables(func(c *checker, t *schemas.Table) {
 		first := t.Partition[0]
-		if t.Parent == nil && rises(t, first) && len(c.of(t, schemas.Put, schemas.PutIf)) > 0 {
+		rising := []schemas.Kind{schemas.TimeUUID, schemas.Timestamp, schemas.Bigint, schemas.Int}
+		rises := Serves(t, first, schemas.Bucket) || slices.Contains(rising, first.Type.Kind)
+		if t.Parent == nil && rises && !Serves(t, first, schemas.Salt) && len(c.of(t, schemas.Put, schemas.PutIf)) > 0 {
 			c.atColumn(t, first, "row keys of %s begin with %s %s, so that all new rows go to one region",
 				t.Name, first.Type, first.Name)
 		}
@@ -146,9 +148,14 @@ var hotRules = []*Rule{{
 		spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
 			return !fewValues(col) && !Serves(t, col, schemas.Bucket)
 		})
-		switch fixed := c.fixed(t); {
+		fixed, several := "", false // the partition that all statements of the table name by literals
+		for _, p := range c.of(t) {
+			several = several || fixed != "" && carried(p, "fixed") != fixed || carried(p, "fixed") == ""
+			fixed = carried(p, "fixed")
+		}
+		switch {
 		case t.Parent != nil || len(t.Clustering) == 0:
-		case fixed != "":
+		case fixed != "" && !several:
 			c.atTable(t, "all statements name one partition (%s): all rows and all requests are on its replicas", fixed)
 		case !spread:
 			c.atTable(t, "partition key (%s) has few values, or the same value for all writes at a time", names(t.Partition))
@@ -189,19 +196,6 @@ var hotRules = []*Rule{{
 	}),
 }}
 
-// fixed returns the partition that all statements of a table name by literals, or "".
-func (c *checker) fixed(t *schemas.Table) string {
-	one, several := "", false
-	for _, p := range c.of(t) {
-		several = several || one != "" && carried(p, "fixed") != one || carried(p, "fixed") == ""
-		one = carried(p, "fixed")
-	}
-	if several {
-		return ""
-	}
-	return one
-}
-
 // fewValues guesses whether a column has a handful of values: a boolean, or what is named
 // after a state or a kind.
 func fewValues(c *schemas.Column) bool {
@@ -212,15 +206,6 @@ func fewValues(c *schemas.Column) bool {
 	words := wordsOf(c.Name)
 	return c.Type.Kind == schemas.Boolean || (c.Type.Kind == schemas.Text || c.Type.Kind == schemas.Int) &&
 		slices.Contains(few, words[len(words)-1])
-}
-
-// rises reports whether values of a key column are made in ascending order.
-func rises(t *schemas.Table, c *schemas.Column) bool {
-	if Serves(t, c, schemas.Salt) {
-		return false
-	}
-	rising := []schemas.Kind{schemas.TimeUUID, schemas.Timestamp, schemas.Bigint, schemas.Int}
-	return Serves(t, c, schemas.Bucket) || slices.Contains(rising, c.Type.Kind)
 }
 
 // Numbers are the sizes of a schema's data with the mail of a workload, and the shares

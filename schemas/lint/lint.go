@@ -83,7 +83,23 @@ type Facts interface {
 // Check returns what the rules find in a schema, in the order of the file. The error
 // is of type [schemas.Errors] for acceptances of unknown rules.
 func Check(s *schemas.Schema, o Options) (*Report, error) {
-	if err := checkAccepted(s); err != nil {
+	rules := make(map[string]*Rule)
+	var known []string
+	for _, r := range Rules() {
+		rules[r.ID], known = r, append(known, r.ID)
+	}
+	d := strict.Decoder{File: s.File}
+	each(s, func(a schemas.Acceptance, f Finding) {
+		if rules[a.Rule] != nil {
+			return
+		}
+		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.subject())
+		e := d.Errs[len(d.Errs)-1]
+		if e.Near = strict.Nearest(a.Rule, known); e.Near == "" {
+			e.Msg += `; "mailbench schema lint --rules" lists them`
+		}
+	})
+	if err := d.Errs.Sorted(); err != nil {
 		return nil, err
 	}
 	if o.Numbers == nil && o.Facts != nil && forecast.Own(s) {
@@ -91,7 +107,10 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	r := &Report{
 		Schema: s, Name: s.Name, File: s.File, Engines: o.Engines,
-		Findings: []Finding{}, Patterns: answers(s), Guesses: guesses(s),
+		Findings: []Finding{}, Patterns: []Answer{}, Guesses: guesses(s),
+	}
+	for _, p := range s.Patterns {
+		r.Patterns = append(r.Patterns, answer(p))
 	}
 	if o.Numbers != nil {
 		r.Workload = o.Numbers.Workload
@@ -102,23 +121,34 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 			r.Engines = []string{s.Native}
 		}
 	}
-	found := check(s, r.Engines, o)
+	type acceptance struct{ table, pattern, rule string }
 	matched := make(map[acceptance]bool)
-	for _, f := range slices.Concat(found, check(s, EngineNames(), o)) { // an acceptance for another engine is no mistake
-		matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true
-	}
-	found = append(found, unmatched(s, matched, o.Numbers != nil)...)
-	for i := range found {
-		found[i].File, found[i].Page = cmp.Or(found[i].File, s.File), found[i].Rule.Page()
-		if found[i].Rule.ID == unreadStatement && o.AllowUnread {
-			found[i].Accepted = "--allow-unread"
+	asked := func(engine string) bool { return engine == "" || slices.Contains(r.Engines, engine) }
+	others := slices.DeleteFunc(EngineNames(), asked) // an acceptance for one of these is no mistake
+	for _, f := range check(s, slices.Concat(r.Engines, others), o) {
+		if matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true; asked(f.Engine) {
+			r.Findings = append(r.Findings, f)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int {
+	each(s, func(a schemas.Acceptance, f Finding) {
+		inherited := a.Pos.File != "" // from the base of a variant, where it may match
+		if matched[acceptance{f.Table, f.Pattern, a.Rule}] || inherited || rules[a.Rule].Numbers && o.Numbers == nil {
+			return
+		}
+		f.Rule, f.Severity, f.Do = rules[unusedAcceptance], Warning, rules[unusedAcceptance].Do
+		f.Message = fmt.Sprintf("accepts %s, which has no finding there", a.Rule)
+		r.Findings = append(r.Findings, f)
+	})
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.File, f.Page = cmp.Or(f.File, s.File), f.Rule.Page(); f.Rule.ID == unreadStatement && o.AllowUnread {
+			f.Accepted = "--allow-unread"
+		}
+	}
+	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
 			cmp.Compare(a.Pos.Column, b.Pos.Column))
 	})
-	r.Findings = append(r.Findings, found...)
 	return r, nil
 }
 
@@ -164,29 +194,6 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 	return c.found
 }
 
-// acceptance is a place at which a schema may accept findings of a rule.
-type acceptance struct{ table, pattern, rule string }
-
-// checkAccepted returns the acceptances of unknown rules.
-func checkAccepted(s *schemas.Schema) error {
-	var known []string
-	for _, r := range Rules() {
-		known = append(known, r.ID)
-	}
-	d := strict.Decoder{File: s.File}
-	each(s, func(a schemas.Acceptance, f Finding) {
-		if slices.Contains(known, a.Rule) {
-			return
-		}
-		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.subject())
-		e := d.Errs[len(d.Errs)-1]
-		if e.Near = strict.Nearest(a.Rule, known); e.Near == "" {
-			e.Msg += `; "mailbench schema lint --rules" lists them`
-		}
-	})
-	return d.Errs.Sorted()
-}
-
 // each calls yield for all acceptances of a schema, with what a finding there is about. The position of an imported
 // one is that of the statement under its comment.
 func each(s *schemas.Schema, yield func(a schemas.Acceptance, f Finding)) {
@@ -221,26 +228,6 @@ var acceptRules = []*Rule{{
 	},
 }}
 
-// unmatched returns findings for the acceptances that match none. Without numbers it
-// leaves out acceptances of rules that need them.
-func unmatched(s *schemas.Schema, matched map[acceptance]bool, numbers bool) []Finding {
-	var found []Finding
-	rules := make(map[string]*Rule)
-	for _, r := range Rules() {
-		rules[r.ID] = r
-	}
-	each(s, func(a schemas.Acceptance, f Finding) {
-		inherited := a.Pos.File != "" // from the base of a variant, where it may match
-		if matched[acceptance{f.Table, f.Pattern, a.Rule}] || inherited || rules[a.Rule].Numbers && !numbers {
-			return
-		}
-		f.Rule, f.Severity, f.Do = rules[unusedAcceptance], Warning, rules[unusedAcceptance].Do
-		f.Message = fmt.Sprintf("accepts %s, which has no finding there", a.Rule)
-		found = append(found, f)
-	})
-	return found
-}
-
 // checker holds what a rule needs to judge a schema.
 type checker struct {
 	schema  *schemas.Schema
@@ -256,12 +243,12 @@ type checker struct {
 	unread    map[string]bool                       // the words of statements that could not be read
 }
 
-// patterns returns the patterns of the kinds given, or all.
-func (c *checker) patterns(kinds ...schemas.PatternKind) []*schemas.Pattern {
-	return ofKinds(c.schema.Patterns, kinds)
-}
-
-func ofKinds(all []*schemas.Pattern, kinds []schemas.PatternKind) []*schemas.Pattern {
+// of returns the patterns on a table, or with nil on all, of the kinds given, or of all.
+func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
+	all := c.on[t]
+	if t == nil {
+		all = c.schema.Patterns
+	}
 	return slices.DeleteFunc(slices.Clone(all), func(p *schemas.Pattern) bool {
 		return len(kinds) > 0 && !slices.Contains(kinds, p.Kind)
 	})

@@ -69,7 +69,8 @@ func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 	case schemas.Salt:
 		return t != nil && looksSalt(t, c)
 	}
-	return looksChunk(c)
+	// A part in the partition key is a bucket.
+	return !numbersPartitions(c) && (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, chunkWords)
 }
 
 var (
@@ -110,11 +111,6 @@ func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 	first := len(t.Partition) > 1 && t.Partition[0] == c
 	withTime := slices.ContainsFunc(t.Partition, func(o *schemas.Column) bool { return o != c && namesTime(o) })
 	return named(c, []string{"bucket"}) && (first || withTime)
-}
-
-// looksChunk guesses whether a key column numbers pieces. A part in the partition key is a bucket.
-func looksChunk(c *schemas.Column) bool {
-	return !numbersPartitions(c) && (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, chunkWords)
 }
 
 // numbersPartitions reports whether a column of the partition key is called the number of a partition.

@@ -310,7 +310,27 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 	}
 	for _, r := range reports {
 		for _, f := range r.Findings {
-			results = append(results, result(&f, at[f.Rule.ID]))
+			logical := []object{}
+			for _, of := range [][2]string{{"table", f.Table}, {"pattern", f.Pattern}} {
+				if of[1] != "" {
+					logical = append(logical, object{"kind": of[0], "name": of[1]})
+				}
+			}
+			out := object{
+				"ruleId": f.Rule.ID, "ruleIndex": at[f.Rule.ID], "level": f.Severity,
+				"message": object{"text": f.subject() + ": " + f.Message},
+				"locations": []object{{"logicalLocations": logical, "physicalLocation": object{
+					"artifactLocation": object{"uri": fileURI(f.File)},
+					"region":           object{"startLine": f.Line, "startColumn": f.Column},
+				}}},
+			}
+			if f.Known {
+				out["baselineState"] = "unchanged"
+			}
+			if f.Accepted != "" {
+				out["suppressions"] = []object{{"kind": "inSource", "justification": f.Accepted}}
+			}
+			results = append(results, out)
 		}
 	}
 	return encode(w, object{
@@ -320,32 +340,6 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 			"columnKind": "unicodeCodePoints", "results": results,
 		}},
 	})
-}
-
-// result is a finding of the rule with an index.
-func result(f *Finding, rule int) object {
-	location := object{"physicalLocation": object{
-		"artifactLocation": object{"uri": fileURI(f.File)},
-		"region":           object{"startLine": f.Line, "startColumn": f.Column},
-	}}
-	logical := []object{}
-	for _, of := range [][2]string{{"table", f.Table}, {"pattern", f.Pattern}} {
-		if of[1] != "" {
-			logical = append(logical, object{"kind": of[0], "name": of[1]})
-		}
-	}
-	location["logicalLocations"] = logical
-	out := object{
-		"ruleId": f.Rule.ID, "ruleIndex": rule, "level": f.Severity,
-		"message": object{"text": f.subject() + ": " + f.Message}, "locations": []object{location},
-	}
-	if f.Known {
-		out["baselineState"] = "unchanged"
-	}
-	if f.Accepted != "" {
-		out["suppressions"] = []object{{"kind": "inSource", "justification": f.Accepted}}
-	}
-	return out
 }
 
 // fileURI returns a file's name as a URI reference: a relative name without "./", an absolute

@@ -94,29 +94,21 @@ var orderRules = []*Rule{{
 }, {
 	ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
 	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if order := p.Order(); mixed(order) && !c.onlyFallback(p) {
+		order, mixed := p.Order(), false
+		var directed []string
+		for _, ic := range order {
+			word := ic.Column.Name
+			if ic.Desc {
+				word += " desc"
+			}
+			directed, mixed = append(directed, word), mixed || ic.Desc != order[0].Desc
+		}
+		if mixed && !c.onlyFallback(p) {
 			c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
-				directed(order), p.Table.Name)
+				strings.Join(directed, ", "), p.Table.Name)
 		}
 	}, schemas.Slice),
 }}
-
-// mixed reports whether some columns ascend and others descend.
-func mixed(order []schemas.IndexColumn) bool {
-	return slices.ContainsFunc(order, func(c schemas.IndexColumn) bool { return c.Desc != order[0].Desc })
-}
-
-func directed(order []schemas.IndexColumn) string {
-	var words []string
-	for _, c := range order {
-		word := c.Column.Name
-		if c.Desc {
-			word += " desc"
-		}
-		words = append(words, word)
-	}
-	return strings.Join(words, ", ")
-}
 
 // orderedBy returns the columns of an index that order the rows of a slice through
 // it, or nil if the primary key orders them as well.
@@ -169,20 +161,18 @@ var indexRules = []*Rule{{
 }, {
 	ID: "index-many-values", Severity: Warning,
 	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
-		if first != nil && unique(t, first) && !c.refers(t, first) && !finds(t, x, ">") && c.everyNode(t, x) {
+		// Several rows can name one row of another table, whose partition key the column is.
+		refers := func(other *schemas.Table) bool {
+			key := other.Partition[0]
+			return other != t && len(other.Partition) == 1 && key.Name == first.Name && key.Type.String() == first.Type.String()
+		}
+		if first != nil && unique(t, first) && !finds(t, x, ">") && c.everyNode(t, x) &&
+			!slices.ContainsFunc(c.tables(), refers) {
 			c.atIndex(t, x, "%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
 				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
 		}
 	}),
 }}
-
-// refers reports whether a column names rows of another table, whose partition key it is: several rows can name one.
-func (c *checker) refers(t *schemas.Table, col *schemas.Column) bool {
-	return slices.ContainsFunc(c.tables(), func(other *schemas.Table) bool {
-		key := other.Partition[0]
-		return other != t && len(other.Partition) == 1 && key.Name == col.Name && key.Type.String() == col.Type.String()
-	})
-}
 
 // everyNode reports whether some pattern reads through the index without the
 // partition key.
@@ -364,7 +354,7 @@ func (c *checker) guarantee(p *schemas.Pattern) string {
 
 // putTogether reports whether a batch puts rows into both tables.
 func (c *checker) putTogether(a, b *schemas.Table) bool {
-	return slices.ContainsFunc(c.patterns(schemas.Batch), func(p *schemas.Pattern) bool {
+	return slices.ContainsFunc(c.of(nil, schemas.Batch), func(p *schemas.Pattern) bool {
 		into := func(t *schemas.Table) bool {
 			return slices.ContainsFunc(p.Parts, func(part schemas.Part) bool {
 				return part.Pattern.Table == t && (part.Pattern.Kind == schemas.Put || part.Pattern.Kind == schemas.PutIf)

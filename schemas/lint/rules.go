@@ -55,7 +55,7 @@ type Rule struct {
 // ofPatterns runs a rule on one pattern after another, of some kinds or of all.
 func ofPatterns(rule func(*checker, *schemas.Pattern), kinds ...schemas.PatternKind) func(*checker) {
 	return func(c *checker) {
-		for _, p := range c.patterns(kinds...) {
+		for _, p := range c.of(nil, kinds...) {
 			rule(c, p)
 		}
 	}
@@ -103,26 +103,21 @@ var Rules = sync.OnceValue(func() []*Rule {
 		writeRules, tombstoneRules, hotRules, fallbackRules, hintRules, outsideRules, sizeRules, acceptRules,
 	)
 	for _, r := range all {
-		r.document()
+		// The page of rules has a paragraph that begins with the severity, then **Do:** and **Source:**.
+		for i, paragraph := range strings.Split(r.section(), "\n\n") {
+			text := strings.Join(strings.Fields(plain.Replace(paragraph)), " ")
+			switch {
+			case i == 1:
+				_, r.Doc, _ = strings.Cut(text, ". ")
+			case strings.HasPrefix(text, "Do: "):
+				r.Do = text[len("Do: "):]
+			case strings.HasPrefix(text, "Source: "):
+				r.Source = text[len("Source: "):]
+			}
+		}
 	}
 	return all
 })
-
-// document fills in what the page of rules says: a paragraph that begins with the severity, then **Do:** and
-// **Source:**.
-func (r *Rule) document() {
-	for i, paragraph := range strings.Split(r.section(), "\n\n") {
-		text := strings.Join(strings.Fields(plain.Replace(paragraph)), " ")
-		switch {
-		case i == 1:
-			_, r.Doc, _ = strings.Cut(text, ". ")
-		case strings.HasPrefix(text, "Do: "):
-			r.Do = text[len("Do: "):]
-		case strings.HasPrefix(text, "Source: "):
-			r.Source = text[len("Source: "):]
-		}
-	}
-}
 
 var plain = strings.NewReplacer("**Do:**", "Do:", "**Source:**", "Source:", `\*`, "*", `\<`, "<", `\[`, "[")
 

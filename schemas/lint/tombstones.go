@@ -99,18 +99,14 @@ func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
 	return nil
 }
 
-// deletes returns the patterns that delete rows of a table, or values of their columns.
-func (c *checker) deletes(t *schemas.Table) []*schemas.Pattern {
-	puts := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
-		return carried(p, "delete") == ""
-	})
-	return append(c.of(t, schemas.Delete, schemas.Remove), puts...)
-}
-
 // grace finds a gc_grace_seconds within bounds, of a table from which rows are deleted.
 func (c *checker) grace(t *schemas.Table, low, high int, format string) {
 	n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-	if deletes := c.deletes(t); err == nil && low <= n && n <= high && len(deletes) > 0 {
+	puts := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
+		return carried(p, "delete") == ""
+	})
+	deletes := append(c.of(t, schemas.Delete, schemas.Remove), puts...) // rows, or values of their columns
+	if err == nil && low <= n && n <= high && len(deletes) > 0 {
 		c.atTable(t, format, n, names(deletes))
 	}
 }
