@@ -226,7 +226,20 @@ func formatPattern(p *Pattern) *yaml.Node {
 	b.text("addition", p.Addition)
 	b.flag("form", p.Form)
 	if p.Kind == Batch {
-		b.batch(p)
+		parts := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, part := range p.Parts {
+			run := textNode(part.Pattern.Name)
+			if part.Each != "" {
+				each := newFlow()
+				each.text("run", part.Pattern.Name)
+				each.text("each", part.Each)
+				run = each.node()
+			}
+			parts.Content = append(parts.Content, run)
+		}
+		b.add("batch", parts)
+		b.word("atomic", p.Atomic.String(), p.Atomic != AtomicNone)
+		b.number("parallel", p.Parallel, p.ParallelBy)
 	} else {
 		b.body(p)
 	}
@@ -243,23 +256,6 @@ func (p *Pattern) Shape() string {
 	bare.Doc, bare.Addition, bare.Form, bare.Accept, bare.Imported = "", "", false, nil, nil
 	bare.Other = slices.DeleteFunc(slices.Clone(p.Other), Setting.Aside)
 	return string(encode(formatPattern(&bare)))
-}
-
-func (b *block) batch(p *Pattern) {
-	parts := &yaml.Node{Kind: yaml.SequenceNode}
-	for _, part := range p.Parts {
-		run := textNode(part.Pattern.Name)
-		if part.Each != "" {
-			each := newFlow()
-			each.text("run", part.Pattern.Name)
-			each.text("each", part.Each)
-			run = each.node()
-		}
-		parts.Content = append(parts.Content, run)
-	}
-	b.add("batch", parts)
-	b.word("atomic", p.Atomic.String(), p.Atomic != AtomicNone)
-	b.number("parallel", p.Parallel, p.ParallelBy)
 }
 
 func (b *block) body(p *Pattern) {

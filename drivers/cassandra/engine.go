@@ -147,9 +147,26 @@ func (st *statement) Explain() ([]string, error) {
 	}
 	var lines []string
 	for with, q := range st.queries {
-		if q != nil {
-			lines = append(lines, q.text+";"+st.note(q, plan.Bounds(with)))
+		if q == nil {
+			continue
 		}
+		line, words := q.text+";", []string(nil) // when it is sent, and to whom
+		if with != 0 {
+			words = append(words, plan.Bounds(with).String())
+		}
+		if st.readsEach() {
+			words = append(words, fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel))
+		}
+		if len(q.route) == 0 && st.Pattern().Kind.Reads() {
+			words = append(words, "no partition key: all nodes are read")
+		}
+		if q.conditional {
+			words = append(words, "a lightweight transaction (Paxos)")
+		}
+		if len(words) > 0 {
+			line += "  -- " + strings.Join(words, "; ")
+		}
+		lines = append(lines, line)
 	}
 	if st.adding[0] != nil {
 		lines = append(lines, st.adding[0].text+";  -- with elements of a set or map")
@@ -158,27 +175,6 @@ func (st *statement) Explain() ([]string, error) {
 		lines = append(lines, fmt.Sprintf("%s;  -- after a row: request %d of %d", q.text, i+1, len(st.chains[0])))
 	}
 	return lines, nil
-}
-
-// note says when a query is sent, and to whom.
-func (st *statement) note(q *query, with plan.Bounds) string {
-	var words []string
-	if with != 0 {
-		words = append(words, with.String())
-	}
-	if st.readsEach() {
-		words = append(words, fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel))
-	}
-	if len(q.route) == 0 && st.Pattern().Kind.Reads() {
-		words = append(words, "no partition key: all nodes are read")
-	}
-	if q.conditional {
-		words = append(words, "a lightweight transaction (Paxos)")
-	}
-	if len(words) == 0 {
-		return ""
-	}
-	return "  -- " + strings.Join(words, "; ")
 }
 
 // explainBatch writes a batch as oneBatch sends it, or its parts if they are separate requests.

@@ -307,23 +307,6 @@ type located struct {
 // Keyspace implements gocql.ExecutableQuery.
 func (l *located) Keyspace() string { return l.keyspace }
 
-// locate gives a request its keyspace, if a statement of that text was prepared.
-func (n *nodes) locate(q gocql.ExecutableQuery) gocql.ExecutableQuery {
-	text := ""
-	switch r := q.(type) {
-	case *gocql.Batch:
-		if len(r.Entries) > 0 {
-			text = r.Entries[0].Stmt
-		}
-	case *gocql.Query:
-		text = r.Statement()
-	}
-	if known := n.keyspaces.Load(); known != nil && q.Keyspace() == "" && (*known)[text] != "" {
-		return &located{q, (*known)[text]}
-	}
-	return q
-}
-
 // Pick implements gocql.HostSelectionPolicy.
 func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 	if r, ok := q.(gocql.RetryableQuery); ok {
@@ -333,11 +316,23 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 			return only.Pick(q)
 		}
 	}
-	at := n.locate(q)
-	_, keyed := q.(*gocql.Batch) // its first entry has one
+	text, keyed := "", false
+	switch r := q.(type) {
+	case *gocql.Batch:
+		keyed = true // its first entry has a key
+		if len(r.Entries) > 0 {
+			text = r.Entries[0].Stmt
+		}
+	case *gocql.Query:
+		text = r.Statement()
+	}
 	if !keyed {
 		key, err := q.GetRoutingKey()
 		keyed = key != nil && err == nil
+	}
+	at := q // with its keyspace, if a statement of that text was prepared
+	if known := n.keyspaces.Load(); known != nil && q.Keyspace() == "" && (*known)[text] != "" {
+		at = &located{q, (*known)[text]}
 	}
 	if keyed {
 		n.routed.keyed.Add(1)

@@ -180,7 +180,14 @@ func (a *Admin) Drop(ctx context.Context) error {
 		}
 		places := slices.Sorted(maps.Keys(all))
 		InOrder(len(places), max(1, a.Parallel), func(i int) error {
-			return a.drop(ctx, places[i], all[places[i]])
+			o, named := all[places[i]], a.Namespace != "" && strings.HasPrefix(places[i], drivers.Prefix+a.Namespace+"_")
+			switch {
+			case o.Tables > 0 && o.Foreign == "" && o.Namespace == a.Namespace, o.Tables == 0 && named:
+				return a.Remove(ctx, places[i], o)
+			case o.Foreign != "" && named:
+				return fmt.Errorf("table %s: %w, so the %s is left alone", o.Foreign, drivers.ErrForeign, a.Kind)
+			}
+			return nil
 		}, func(i int, failed error) bool {
 			if failed != nil {
 				err = errors.Join(err, fmt.Errorf("drop %s %s: %w", a.Kind, places[i], failed))
@@ -189,17 +196,6 @@ func (a *Admin) Drop(ctx context.Context) error {
 		})
 		return err
 	})
-}
-
-func (a *Admin) drop(ctx context.Context, place string, o *Owner) error {
-	named := a.Namespace != "" && strings.HasPrefix(place, drivers.Prefix+a.Namespace+"_")
-	switch {
-	case o.Tables > 0 && o.Foreign == "" && o.Namespace == a.Namespace, o.Tables == 0 && named:
-		return a.Remove(ctx, place, o)
-	case o.Foreign != "" && named:
-		return fmt.Errorf("table %s: %w, so the %s is left alone", o.Foreign, drivers.ErrForeign, a.Kind)
-	}
-	return nil
 }
 
 // PlaceName returns how the names of a schema's tables, or of their place, begin: mailbench_NAMESPACE_SCHEMA, or

@@ -103,9 +103,31 @@ func write(w io.Writer, s *schemas.Schema, k Kind, format func(g *graph) string)
 	}
 	g := &graph{doc: s.Doc, queries: Queries(s), depth: -1}
 	if k == Workflow {
-		g.workflow(s)
+		g.title, g.letter = s.Name+": workflow of reads", "q"
+		of := make(map[*Query]*box)
+		for _, q := range g.queries {
+			p := q.Pattern
+			of[q] = &box{title: q.Label + " " + p.Name, lines: []line{{name: p.Kind.String() + " " + p.Table.Name}}}
+			g.boxes = append(g.boxes, of[q])
+			g.read(q, "", func(q *Query) *box { return of[q] })
+		}
 	} else {
-		g.tables(s, k)
+		g.title, g.letter, g.symbols = s.Name+": "+string(k)+" data model", "t", symbols
+		of := make(map[*schemas.Table]*box)
+		for _, t := range s.Tables {
+			if !t.Header() { // a row header has nothing to show
+				of[t] = &box{title: marked(t.Name, t.Addition), lines: lines(t, k)}
+				g.boxes = append(g.boxes, of[t])
+			}
+		}
+		for _, q := range g.queries {
+			g.read(q, q.Label, func(q *Query) *box { return of[q.Pattern.Table] })
+		}
+	}
+	for _, b := range g.boxes { // tables that no read leads to
+		if b.ports == 0 {
+			g.place(b, 0)
+		}
 	}
 	if _, err := io.WriteString(w, format(g)); err != nil {
 		return fmt.Errorf("write diagram: %w", err)
@@ -116,38 +138,6 @@ func write(w io.Writer, s *schemas.Schema, k Kind, format func(g *graph) string)
 const symbols = "K partition key; C↑ C↓ clustering column, ascending or descending; S static; IDX secondary index; " +
 	"++ counter; {…} set; […] list; <…> map; † extension (not in the source design); " +
 	"without an arrow: the workflow does not read the table."
-
-// tables adds a box for each table but row headers, which have nothing to show.
-func (g *graph) tables(s *schemas.Schema, k Kind) {
-	g.title, g.letter, g.symbols = s.Name+": "+string(k)+" data model", "t", symbols
-	of := make(map[*schemas.Table]*box)
-	for _, t := range s.Tables {
-		if !t.Header() {
-			of[t] = &box{title: marked(t.Name, t.Addition), lines: lines(t, k)}
-			g.boxes = append(g.boxes, of[t])
-		}
-	}
-	for _, q := range g.queries {
-		g.read(q, q.Label, func(q *Query) *box { return of[q.Pattern.Table] })
-	}
-	for _, b := range g.boxes {
-		if b.ports == 0 {
-			g.place(b, 0)
-		}
-	}
-}
-
-// workflow adds a box for each read.
-func (g *graph) workflow(s *schemas.Schema) {
-	g.title, g.letter = s.Name+": workflow of reads", "q"
-	of := make(map[*Query]*box)
-	for _, q := range g.queries {
-		p := q.Pattern
-		of[q] = &box{title: q.Label + " " + p.Name, lines: []line{{name: p.Kind.String() + " " + p.Table.Name}}}
-		g.boxes = append(g.boxes, of[q])
-		g.read(q, "", func(q *Query) *box { return of[q] })
-	}
-}
 
 // read adds a read, after the reads that yield its arguments. The first one that leads to a box places it.
 func (g *graph) read(q *Query, label string, of func(*Query) *box) {

@@ -31,8 +31,12 @@ var ownLabel = regexp.MustCompile(`^Q[1-9][0-9]{0,2}\b`)
 // number in this order.
 func Queries(s *schemas.Schema) []*Query {
 	qs := declared(s)
-	if len(s.Workflow) == 0 {
-		qs = apart(s)
+	for _, p := range s.Patterns {
+		whole := p.Kind == schemas.Scan && len(p.Filter) == 0
+		instead := slices.ContainsFunc(s.Patterns, func(o *schemas.Pattern) bool { return o.Fallback == p })
+		if len(s.Workflow) == 0 && p.Kind.Reads() && !whole && !instead {
+			qs = append(qs, &Query{Pattern: p})
+		}
 	}
 	slices.SortStableFunc(qs, func(a, b *Query) int { return cmp.Compare(a.Depth, b.Depth) })
 	taken := make(map[string]bool)
@@ -81,18 +85,6 @@ func declared(s *schemas.Schema) []*Query {
 					q.Depth, moved = b.Depth+1, true
 				}
 			}
-		}
-	}
-	return qs
-}
-
-func apart(s *schemas.Schema) []*Query {
-	var qs []*Query
-	for _, p := range s.Patterns {
-		whole := p.Kind == schemas.Scan && len(p.Filter) == 0
-		instead := slices.ContainsFunc(s.Patterns, func(o *schemas.Pattern) bool { return o.Fallback == p })
-		if p.Kind.Reads() && !whole && !instead {
-			qs = append(qs, &Query{Pattern: p})
 		}
 	}
 	return qs
