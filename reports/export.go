@@ -223,22 +223,7 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 	for i := range r.Audits {
 		s.audit(&r.Audits[i])
 	}
-	s.count(r.Seconds)
-	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
-	all.Skipped = nil
-	text, err := xml.MarshalIndent(all, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
-	}
-	if err != nil {
-		return fmt.Errorf("write JUnit XML: %w", err)
-	}
-	return nil
-}
-
-// count counts the outcomes of the suite's cases.
-func (s *junitSuite) count(seconds float64) {
-	s.Tests, s.Time, s.Skipped = len(s.Cases), float(seconds), new(int)
+	s.Tests, s.Time, s.Skipped = len(s.Cases), float(r.Seconds), new(int)
 	for i := range s.Cases {
 		switch c := &s.Cases[i]; {
 		case c.Failure != nil:
@@ -249,6 +234,16 @@ func (s *junitSuite) count(seconds float64) {
 			*s.Skipped++
 		}
 	}
+	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
+	all.Skipped = nil
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
+	}
+	if err != nil {
+		return fmt.Errorf("write JUnit XML: %w", err)
+	}
+	return nil
 }
 
 // test adds a test case: a phase, with the trial and shard that are not the first, or a part of it. CI systems divide

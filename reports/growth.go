@@ -20,78 +20,93 @@ import (
 
 // growth are how the metrics grow over a sweep: what grows, the values at each point, and folded the exponents.
 func (v *run) growth() (all []document.Section) {
-	verdict := document.Section{ID: "verdict"}
-	all = append(all, verdict)
-	exponents := document.Section{
-		ID: "exponents", Title: "Growth exponents", Fold: true,
-		Lead: "10 times the size costs 10^exponent times as much: 0 is the same, 1 is 10 times; with the 95% interval",
-		Table: &document.Table{Columns: []document.Column{
-			{Title: "operation", Left: true, Once: true},
-			{Title: "model", Left: true},
-			{Title: "exponent"},
-			{Title: "from"},
-			{Title: "to"},
-			{Title: "points", Rank: 1},
-			{Title: "class", Left: true},
-		}},
-	}
 	tables := grownTables(v.Run)
-	for i := range tables {
-		g, remarks := &tables[i], [len(remarkLeads)][]string{}
-		s := document.Section{ID: "growth", Title: "Growth", Lead: g.title(v.Sweep), Table: v.points()}
-		drawn := map[string]bool{} // operations that have a chart
-		for j := range g.rows {
-			row := &g.rows[j]
-			var of [len(remarkLeads)][]string
-			for k := range row.models {
-				m := &row.models[k]
-				name := v.names.Part(m.Model, m.Engine)
-				for n, text := range v.remarks(m) {
-					if text != "" {
-						of[n] = append(of[n], name+" ("+text+")")
-					}
-				}
-				cells := []document.Cell{document.Text(row.op), document.Text(name)}
-				for _, p := range v.Sweep.Points {
-					cells = append(cells, pointCell(m, p.Value))
-				}
-				grows := document.Text(grows(m))
-				if m.Class == growth.Unclear {
-					grows.Style = document.Faint
-				}
-				s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.heading, Cells: append(cells, grows)})
-				exponents.Table.Rows = append(exponents.Table.Rows, document.Row{
-					Group: strings.TrimPrefix(g.phase+": "+row.heading, ": "), Cells: exponentCells(row.op, name, m),
-				})
-			}
-			for n := range of {
-				if line := row.op + " of " + strings.Join(of[n], ", "); len(of[n]) > 0 && !slices.Contains(remarks[n], line) {
-					remarks[n] = append(remarks[n], line)
-				}
-			}
-			if c, ok := v.growthChart(row); ok && !drawn[row.op] {
-				s.Charts, drawn[row.op] = append(s.Charts, c), true
-			}
-		}
-		if len(g.flat) > 0 {
-			of := ""
-			if len(modelsOf(v.Run)) > 1 {
-				of = ", for all models"
-			}
-			s.Note(document.Plain, "", fmt.Sprintf("The same at every size%s: %s.", of, strings.Join(g.flat, ", ")))
-		}
-		for n, lead := range remarkLeads {
-			s.Note(document.Plain, lead, strings.Join(remarks[n], "; "))
-		}
-		all = append(all, s)
-	}
-	all[0].Say(document.Strong, "", v.grown(tables))
+	verdict := document.Section{ID: "verdict"}
+	verdict.Say(document.Strong, "", v.grown(tables))
 	if n, of := unclear(tables); n > 0 {
-		all[0].Say(document.Plain, "Inconclusive", fmt.Sprintf(
+		verdict.Say(document.Plain, "Inconclusive", fmt.Sprintf(
 			"the growth of %d of %d metrics; add points over a wider range, then trials", n, of))
 	}
+	all = append(all, verdict)
+	exponents := &document.Table{Columns: []document.Column{
+		{Title: "operation", Left: true, Once: true},
+		{Title: "model", Left: true},
+		{Title: "exponent"},
+		{Title: "from"},
+		{Title: "to"},
+		{Title: "points", Rank: 1},
+		{Title: "class", Left: true},
+	}}
+	for i := range tables {
+		all = append(all, v.grownSection(&tables[i]))
+		for _, row := range tables[i].rows {
+			for k := range row.models {
+				exponents.Rows = append(exponents.Rows, document.Row{
+					Group: strings.TrimPrefix(row.phase+": "+row.heading, ": "), Cells: v.exponentCells(row.op, &row.models[k]),
+				})
+			}
+		}
+	}
 	all[len(all)-1].Note(document.Faint, "", growthLegend)
-	return append(all, exponents)
+	return append(all, document.Section{
+		ID: "exponents", Title: "Growth exponents", Fold: true, Table: exponents,
+		Lead: "10 times the size costs 10^exponent times as much: 0 is the same, 1 is 10 times; with the 95% interval",
+	})
+}
+
+// grownSection has the values of a table's metrics at each point, with charts of its operations and remarks on them.
+func (v *run) grownSection(g *grownTable) document.Section {
+	what := g.phase + ": cost"
+	if g.phase == "" {
+		what = "forecast: largest partition"
+	}
+	s := document.Section{ID: "growth", Title: "Growth", Lead: what + " against " + v.Sweep.Path, Table: v.points()}
+	if p := v.Sweep.Points; len(p) > 0 {
+		s.Lead += fmt.Sprintf(", %s to %s in %d points", p[0].Value, p[len(p)-1].Value, len(p))
+	}
+	var remarks [len(remarkLeads)][]string
+	drawn := map[string]bool{} // operations that have a chart
+	for j := range g.rows {
+		row := &g.rows[j]
+		var of [len(remarkLeads)][]string
+		for k := range row.models {
+			m := &row.models[k]
+			name := v.names.Part(m.Model, m.Engine)
+			for n, text := range v.remarks(m) {
+				if text != "" {
+					of[n] = append(of[n], name+" ("+text+")")
+				}
+			}
+			cells := document.Texts(row.op, name)
+			for _, p := range v.Sweep.Points {
+				cells = append(cells, pointCell(m, p.Value))
+			}
+			grows := document.Text(grows(m))
+			if m.Class == growth.Unclear {
+				grows.Style = document.Faint
+			}
+			s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.heading, Cells: append(cells, grows)})
+		}
+		for n := range of {
+			if line := row.op + " of " + strings.Join(of[n], ", "); len(of[n]) > 0 && !slices.Contains(remarks[n], line) {
+				remarks[n] = append(remarks[n], line)
+			}
+		}
+		if c, ok := v.growthChart(row); ok && !drawn[row.op] {
+			s.Charts, drawn[row.op] = append(s.Charts, c), true
+		}
+	}
+	if len(g.flat) > 0 {
+		of := ""
+		if len(modelsOf(v.Run)) > 1 {
+			of = ", for all models"
+		}
+		s.Note(document.Plain, "", fmt.Sprintf("The same at every size%s: %s.", of, strings.Join(g.flat, ", ")))
+	}
+	for n, lead := range remarkLeads {
+		s.Note(document.Plain, lead, strings.Join(remarks[n], "; "))
+	}
+	return s
 }
 
 // remarkLeads are what a reader must know about operations that grow.
@@ -233,7 +248,7 @@ func pointCell(g *results.Growth, point string) document.Cell {
 	}
 }
 
-func exponentCells(op, name string, m *results.Growth) []document.Cell {
+func (v *run) exponentCells(op string, m *results.Growth) []document.Cell {
 	exponent := func(x float64) string { // adding 0 makes 0 of -0
 		return strconv.FormatFloat(math.Round(100*x)/100+0, 'f', 2, 64)
 	}
@@ -241,7 +256,8 @@ func exponentCells(op, name string, m *results.Growth) []document.Cell {
 	if m.Low != nil && m.High != nil {
 		low, high = exponent(*m.Low), exponent(*m.High)
 	}
-	return document.Texts(op, name, exponent(m.Exponent), low, high, strconv.Itoa(len(m.Points)), grows(m))
+	name, points := v.names.Part(m.Model, m.Engine), strconv.Itoa(len(m.Points))
+	return document.Texts(op, name, exponent(m.Exponent), low, high, points, grows(m))
 }
 
 // growthChart draws a metric. Both axes are logarithmic, so that a power is a straight line. It is false if
@@ -358,18 +374,6 @@ func grownTables(r *results.Run) []grownTable {
 		tables = append(tables, t)
 	}
 	return tables
-}
-
-// title names the table: the phase, what was swept, and how far.
-func (t *grownTable) title(s *results.Sweep) string {
-	what := t.phase + ": cost against " + s.Path
-	if t.phase == "" {
-		what = "forecast: largest partition against " + s.Path
-	}
-	if n := len(s.Points); n > 0 {
-		what += fmt.Sprintf(", %s to %s in %d points", s.Points[0].Value, s.Points[n-1].Value, n)
-	}
-	return what
 }
 
 var growthHead = []string{

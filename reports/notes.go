@@ -136,7 +136,14 @@ func EnginesOf(r *results.Run) []string {
 		if len(classes) > 0 {
 			parts = append(parts, "durability "+strings.Join(classes, " and "))
 		}
-		for _, k := range settingsOrder(c.Engines.Settings) {
+		none := func(k string) bool { return c.Engines.Settings[k] == "" }
+		order := slices.DeleteFunc([]string{"replication", "consistency"}, none) // they are first
+		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
+			if k != "durability" && !slices.Contains(order, k) {
+				order = append(order, k)
+			}
+		}
+		for _, k := range order {
 			if !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_") {
 				parts = append(parts, k+" "+c.Engines.Settings[k])
 			}
@@ -144,22 +151,6 @@ func EnginesOf(r *results.Run) []string {
 		lines = append(lines, c.Engine+": "+joined(parts))
 	}
 	return lines
-}
-
-// settingsOrder names the settings, replication and consistency first.
-func settingsOrder(settings map[string]string) []string {
-	var order []string
-	for _, k := range []string{"replication", "consistency"} {
-		if settings[k] != "" {
-			order = append(order, k)
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(settings)) {
-		if k != "durability" && !slices.Contains(order, k) {
-			order = append(order, k)
-		}
-	}
-	return order
 }
 
 // ShardLine says which part of a run the results are, or how many load generators they
@@ -190,14 +181,6 @@ func MachineLine(e *results.Environment) string {
 		version += " (changed since its commit)"
 	}
 	return joined(append(parts, e.Disk, e.Go, version))
-}
-
-func MailLine(m *results.MailInfo) string {
-	s := fmt.Sprintf("%s: %s, %s", m.File, words.Plural(m.Messages, "message"), words.Size(float64(m.Bytes)))
-	if m.Malformed > 0 {
-		s += fmt.Sprintf("; %d malformed, delivered all the same", m.Malformed)
-	}
-	return strings.Join(append([]string{s}, m.Notes...), "; ")
 }
 
 // joined joins the parts that are not empty.

@@ -64,7 +64,15 @@ func (v *run) searches() (all []document.Section) {
 		all = append(all, section)
 	}
 	rates.Say(document.Strong, "", "Highest rate, operations/s: "+strings.Join(said, ", ")+".")
-	rates.Note(document.Faint, "", searchExpected(order[0]))
+	expected := "Thresholds: "
+	if order[0].Default {
+		expected = "Thresholds, as the workload has none: "
+	}
+	var bounds []string
+	for i := range order[0].Objectives {
+		bounds = append(bounds, order[0].Objectives[i].String())
+	}
+	rates.Note(document.Faint, "", expected+strings.Join(bounds, ", "))
 	return append([]document.Section{rates}, all...)
 }
 
@@ -171,19 +179,6 @@ func searchChart(s *results.Search, steps []results.SearchStep) (document.Chart,
 
 // searchWho names the model, and the engine and trial where there are several.
 func (v *run) searchWho(s *results.Search) string { return v.names.ofTrial(s.Model, s.Engine, s.Trial) }
-
-// searchExpected says which thresholds a rate must pass.
-func searchExpected(s *results.Search) string {
-	var bounds []string
-	for i := range s.Objectives {
-		bounds = append(bounds, s.Objectives[i].String())
-	}
-	said := "Thresholds: "
-	if s.Default {
-		said = "Thresholds, as the workload has none: "
-	}
-	return said + strings.Join(bounds, ", ")
-}
 
 // searchGrown says how the data changed during the search, because every step finds the store as
 // the steps before it left it.

@@ -31,25 +31,11 @@ type sectionView struct {
 	Made     *provenance
 }
 
-// Columns is how many columns the table has.
-func (v *sectionView) Columns() int { return len(v.Table.Columns) }
-
 // Rest is how many columns are after the first.
-func (v *sectionView) Rest() int { return max(1, v.Columns()-1) }
+func (v *sectionView) Rest() int { return max(1, len(v.Table.Columns)-1) }
 
 // First reports whether the section is on the first screen.
 func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
-
-// order puts sections of the first screen before those that are open, and these before those that are folded.
-func (v *sectionView) order() int {
-	switch {
-	case !v.Fold:
-		return 0
-	case v.Open:
-		return 1
-	}
-	return 2
-}
 
 // Listed reports whether the list of sections has this one.
 func (v *sectionView) Listed() bool { return v.Title != "" && (v.Open || !v.First()) && v.Place == "" }

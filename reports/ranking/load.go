@@ -93,7 +93,18 @@ func Of(r *results.Run, by Metric) []Load {
 		for i := range l.Models {
 			l.Models[i].measure(r, l.Shares)
 		}
-		l.rank()
+		for i := range l.Models {
+			if m := &l.Models[i]; m.Ranked() && math.IsNaN(m.Value(by)) {
+				m.NotRanked = "its " + by.Name() + " is not known"
+			}
+		}
+		slices.SortStableFunc(l.Models, func(a, b Model) int {
+			return cmp.Or(cmp.Compare(a.NotRanked, b.NotRanked), cmp.Compare(a.Value(by), b.Value(by)))
+		})
+		l.First = len(l.Models)
+		if other := slices.Index(l.Leading(by), false); other >= 0 {
+			l.First = other
+		}
 		all = append(all, l)
 	}
 	return all
@@ -113,8 +124,17 @@ func newModel(r *results.Run, cs trials.Column) Model {
 		}
 		m.used = append(m.used, c)
 	}
-	if 2*ok <= len(cs) {
-		m.NotRanked = m.trouble()
+	for _, c := range cs { // half of them, or more, are not ok: the first of these says why
+		switch {
+		case 2*ok > len(cs) || m.NotRanked != "" || c.Verdict == results.OK:
+		case c.Verdict == results.Overloaded && c.Offered != nil:
+			m.NotRanked = fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
+				words.Amount(c.Offered.Rate))
+		case len(cs) > 1: // the report says why above the verdict
+			m.NotRanked = fmt.Sprintf("half of the trials or more are %s; its numbers include them", c.Verdict)
+		default:
+			m.NotRanked = string(c.Verdict)
+		}
 	}
 	for i := range r.Audits {
 		if a := &r.Audits[i]; a.Model == m.Model && a.Engine == m.Engine && a.Wrong() {
@@ -122,23 +142,6 @@ func newModel(r *results.Run, cs trials.Column) Model {
 		}
 	}
 	return m
-}
-
-// trouble says why the model is not ranked: half of its trials, or more, are not ok.
-func (m *Model) trouble() string {
-	for _, c := range m.Cells {
-		switch {
-		case c.Verdict == results.OK:
-		case c.Verdict == results.Overloaded && c.Offered != nil:
-			return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
-				words.Amount(c.Offered.Rate))
-		case len(m.Cells) > 1: // the report says why above the verdict
-			return fmt.Sprintf("half of the trials or more are %s; its numbers include them", c.Verdict)
-		default:
-			return string(c.Verdict)
-		}
-	}
-	return ""
 }
 
 // throughput is the time of an operation of trial i as fast as the store answered; NaN: not known.
@@ -364,22 +367,6 @@ func (m *Model) Count(op string) (n int64) {
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
 func (m *Model) Cost(op string, x Metric) float64 {
 	return m.Each(op, func(o *results.Op) float64 { return o.Store.Of(results.Figure(x)) }).Median()
-}
-
-// rank sorts the models and finds out how many share the first place.
-func (l *Load) rank() {
-	for i := range l.Models {
-		if m := &l.Models[i]; m.Ranked() && math.IsNaN(m.Value(l.By)) {
-			m.NotRanked = "its " + l.By.Name() + " is not known"
-		}
-	}
-	slices.SortStableFunc(l.Models, func(a, b Model) int {
-		return cmp.Or(cmp.Compare(a.NotRanked, b.NotRanked), cmp.Compare(a.Value(l.By), b.Value(l.By)))
-	})
-	leads := l.Leading(l.By)
-	for l.First < len(leads) && leads[l.First] {
-		l.First++
-	}
 }
 
 // Leading says which models are best, or level with the best, in a metric. Models that are not ranked

@@ -76,7 +76,10 @@ var properties = map[Metric]property{
 		name: "disk per message", unit: "KB", number: KB, verb: "store", noun: "KB per message",
 		advice: "costly to keep",
 	},
-	Throughput: {timed: true, name: "throughput", unit: "operations/s", number: perSecond},
+	Throughput: {
+		timed: true, name: "throughput", unit: "operations/s",
+		number: func(ns float64) string { return Number(1e9 / ns) }, // the time of an operation as a rate
+	},
 }
 
 // Rule is the rule in words, in lines of at most 78 columns.
@@ -118,9 +121,6 @@ func (m Metric) Unit() string { return properties[m].unit }
 
 // Number writes a value without its unit.
 func (m Metric) Number(v float64) string { return properties[m].number(v) }
-
-// perSecond writes the time of an operation as a rate.
-func perSecond(ns float64) string { return Number(1e9 / ns) }
 
 // MS writes nanoseconds as milliseconds.
 func MS(ns float64) string {

@@ -89,14 +89,6 @@ func (p *phase) take(from, to time.Time, last bool) {
 	}
 }
 
-// percentile is a percentile of the phase so far, from 0 to 1; 0: too few operations.
-func (p *phase) percentile(share float64) time.Duration {
-	if p.soFar == nil || p.soFar.TotalCount() < results.EnoughFor(share) {
-		return 0
-	}
-	return time.Duration(latency.At(p.soFar, 100*share))
-}
-
 // tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
 // warm-up has shorter ones, from 20 ms, so that it can end early. Without a duration it is 0.5 s.
 func (p *phase) tickEvery() time.Duration {
@@ -144,10 +136,16 @@ func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 
 // progress is how far the phase is.
 func (p *phase) progress(rate float64, last bool) Progress {
+	percentile := func(share float64) time.Duration { // of the phase so far
+		if p.soFar == nil || p.soFar.TotalCount() < results.EnoughFor(share) {
+			return 0
+		}
+		return time.Duration(latency.At(p.soFar, 100*share))
+	}
 	pr := Progress{
 		OK: p.counts[latency.OK], Dropped: p.counts[latency.Dropped],
 		Total: p.Total, Rate: rate, Fraction: -1, Finished: last,
-		P50: p.percentile(0.5), P99: p.percentile(0.99),
+		P50: percentile(0.5), P99: percentile(0.99),
 	}
 	all := int64(0)
 	for _, n := range p.counts {

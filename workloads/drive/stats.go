@@ -133,18 +133,6 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 	}
 }
 
-// listed notes which fields one line of a listing lacks.
-func (t *task) listed(e *models.Entry) error {
-	t.missing |= (models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen) &^ e.Known
-	return nil
-}
-
-// folderListed notes which fields one folder of a list of folders lacks.
-func (t *task) folderListed(f models.FolderInfo) error {
-	t.missing |= (models.KnowMessages | models.KnowUnread) &^ f.Known
-	return nil
-}
-
 func appendNew(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names

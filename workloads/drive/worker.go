@@ -62,7 +62,15 @@ func newWorker(p *phase, i int) (*worker, error) {
 	w.stats = newStats(&p.slots)
 	w.mb = t.Bound.Mailbox(s)
 	w.word, w.pick = func(string) error { return nil }, w.op.Choose
-	w.entry, w.info = w.listed, w.folderListed
+	// The fields that lines of listings lack are noted.
+	w.entry = func(e *models.Entry) error {
+		w.missing |= (models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen) &^ e.Known
+		return nil
+	}
+	w.info = func(f models.FolderInfo) error {
+		w.missing |= (models.KnowMessages | models.KnowUnread) &^ f.Known
+		return nil
+	}
 	s.Watch(w.phase.clock.now, w.traced)
 	w.took = make([]latency.PartTime, 0, tookUsual)
 	if p.Stream.Open() {

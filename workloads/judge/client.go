@@ -67,21 +67,19 @@ func Overloaded(c *results.Cell) bool {
 	if o == nil || c.Arrivals == "closed" {
 		return false
 	}
-	return o.Dropped > 0 || o.Achieved < achievedLeast*o.Rate && !pausedAtEnd(c)
-}
-
-// pausedAtEnd distinguishes a pause at the end of a phase from a rate that is too high.
-func pausedAtEnd(c *results.Cell) bool {
-	o := c.Offered
+	if o.Dropped > 0 || o.Achieved >= achievedLeast*o.Rate {
+		return o.Dropped > 0
+	}
+	// A pause at the end of a phase is no sign of a rate that is too high.
 	behind := o.LastStart - o.Span
 	if behind <= 0 { // the phase was stopped before scheduled operations had started
 		behind = o.Span * (1 - o.Achieved/o.Rate)
 	}
 	if behind <= endPause || c.Evidence == nil {
-		return behind <= endPause
+		return behind > endPause
 	}
 	waits := c.Evidence.Waits
-	return behind <= endPauseMost && len(waits) > 1 && waits[len(waits)/2] < inTime
+	return behind > endPauseMost || len(waits) < 2 || waits[len(waits)/2] >= inTime
 }
 
 // behind says that less was executed than was offered, if it was.

@@ -64,7 +64,15 @@ var rules = []rule{
 	}},
 
 	// The engine.
-	{CodeOtherSize, results.OK, observed, otherSize},
+	{CodeOtherSize, results.OK, observed, func(_ cell, e evidence) string { // at a point of a sweep
+		h := e.Held
+		if h == nil || h.Said <= 0 {
+			return ""
+		}
+		off := max(math.Abs(float64(h.Before-h.Said)), math.Abs(float64(h.After-h.Said)))
+		return when(off > sizeMost*float64(h.Said), "other size: the phase began with %d messages and ended with %d, and the "+
+			"workload says %d; measure fewer operations, or operations that do not change the size", h.Before, h.After, h.Said)
+	}},
 	{CodeDrifting, results.OK, observed, func(_ cell, e evidence) string {
 		t, ok := Trend(e.Windows)
 		return when(ok && Drifts(t), "drifting: the service time went from %v to %v (%s; 99%% interval %s to %s)",
@@ -126,8 +134,15 @@ var rules = []rule{
 
 	// The model's load is not that of models that support all operations of the mix.
 	{CodeLighterLoad, results.OK, measured, func(c cell, _ evidence) string {
+		var lacked []string
+		for _, name := range sortedOps(c.Ops) {
+			if c.Ops[name].Support == results.NotOffered {
+				lacked = append(lacked, name)
+			}
+		}
 		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
-			"support %s; set unsupported: substitute in the workload to keep the rate equal", percent(share(c.Offered.Skipped, c.Offered.Due)), lacked(c))
+			"support %s; set unsupported: substitute in the workload to keep the rate equal",
+			percent(share(c.Offered.Skipped, c.Offered.Due)), cmp.Or(strings.Join(lacked, ", "), "such operations"))
 	}},
 	{CodeOtherMix, results.OK, measured, func(c cell, _ evidence) string {
 		return when(c.Offered.Replaced > 0, "other mix: %s of the operations replace operations that the model does not support",
@@ -214,17 +229,6 @@ func when(holds bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// otherSize says that the store did not hold what the workload says at a point of a sweep.
-func otherSize(_ *results.Cell, e *results.Evidence) string {
-	h := e.Held
-	if h == nil || h.Said <= 0 {
-		return ""
-	}
-	off := max(math.Abs(float64(h.Before-h.Said)), math.Abs(float64(h.After-h.Said)))
-	return when(off > sizeMost*float64(h.Said), "other size: the phase began with %d messages and ended with %d, and the "+
-		"workload says %d; measure fewer operations, or operations that do not change the size", h.Before, h.After, h.Said)
-}
-
 // inMemory says that reads were served from memory. A log may have grown since files were counted.
 func inMemory(c *results.Cell, e *results.Evidence) string {
 	a := c.Engines
@@ -240,20 +244,6 @@ func inMemory(c *results.Cell, e *results.Evidence) string {
 			100*float64(a.LogBytes)/float64(a.DiskBytes))
 	}
 	return ""
-}
-
-// lacked names the operations of the mix that the model does not support.
-func lacked(c *results.Cell) string {
-	var names []string
-	for _, name := range sortedOps(c.Ops) {
-		if c.Ops[name].Support == results.NotOffered {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return "such operations"
-	}
-	return strings.Join(names, ", ")
 }
 
 // change writes a share by which something changed.

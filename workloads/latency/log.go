@@ -86,9 +86,13 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*h
 			return total, nil
 		}
 		name, wanted := of(h.Tag()) // a line may have no tag
+		// Others than those of a recorder are refused: a line of 60 bytes can say that its histogram takes 50 MB.
+		d := h.SignificantFigures()
+		ours := h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) &&
+			(d == digits || d == digitsRough)
 		switch sum := total[name]; {
 		case !wanted || h.TotalCount() == 0:
-		case !ours(h):
+		case !ours:
 			return nil, fmt.Errorf("read latency log: a histogram of %d to %d with %d digits is not one of mailbench's",
 				h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 		case sum == nil:
@@ -99,14 +103,6 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*h
 			sum.Merge(h)
 		}
 	}
-}
-
-// ours reports whether a histogram has the range and digits of a recorder's. Others are
-// refused, because a line of 60 bytes can say that its histogram takes 50 MB.
-func ours(h *hdr.Histogram) bool {
-	d := h.SignificantFigures()
-	return h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) &&
-		(d == digits || d == digitsRough)
 }
 
 // longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.
@@ -185,7 +181,9 @@ func (w *Worker) RecordParts(op int, parts []PartTime) {
 			w.parts[op] = have
 		}
 		have[at].calls += parts[i].Calls
-		have[at].times.add(uint64(min(max(parts[i].Took, 0), Highest)))
+		c := have[at].times
+		c.of[c.index(uint64(min(max(parts[i].Took, 0), Highest)))]++
+		c.total++
 	}
 	w.mu.Unlock()
 }

@@ -286,7 +286,8 @@ func (r *recorded) record(k Kind, d time.Duration) {
 	if d > Highest && k != Latency && k != Queued {
 		r.Clamped++
 	}
-	c.add(uint64(min(max(d, 0), Highest)))
+	c.of[c.index(uint64(min(max(d, 0), Highest)))]++
+	c.total++
 }
 
 // moveTo adds what was recorded to o, and empties r.
@@ -316,11 +317,6 @@ func newCounts(digits int) *counts {
 	c := &counts{digits: digits, bits: bits.Len64(2*uint64(math.Pow10(digits))-1) - 1}
 	c.of = make([]int64, c.index(uint64(Highest))+1)
 	return c
-}
-
-func (c *counts) add(v uint64) {
-	c.of[c.index(v)]++
-	c.total++
 }
 
 // index is the bucket of a value. The first 2 << bits buckets have one value each. Then each

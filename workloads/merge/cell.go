@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -103,10 +104,14 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 	var all latency.Op
 	for _, name := range results.OpsOf(parts) {
 		row, _ := trials.Column(parts).Row(name)
-		recorded := m.histograms.op(c.Key, tagged(name), &row.Sum)
-		row.Sum.Times, row.Sum.Quantiles = results.TimesOf(recorded)
+		var recorded latency.Op // by all shards
+		for kind := range latency.Kind(latency.NumKinds) {
+			recorded.Times[kind] = m.histograms[c.Tag(tagged(name), kind.String())]
+		}
+		recorded.Counts[latency.OK], recorded.Counts[latency.Dropped] = row.Sum.Count, row.Sum.Dropped
+		row.Sum.Times, row.Sum.Quantiles = results.TimesOf(&recorded)
 		c.Ops[name] = row.Sum
-		all.Add(recorded)
+		all.Add(&recorded)
 	}
 	if measured {
 		times, _ := results.TimesOf(&all)
@@ -150,7 +155,19 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 			Shard: p.Shard, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason,
 		})
 	}
-	sum.Windows, sum.Waits = windows(parts)
+	// Medians of the service times and the largest waits, window by window, as far as all shards have windows.
+	shortest := math.MaxInt
+	for _, p := range parts {
+		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Waits))
+	}
+	for i := range shortest {
+		var values []float64
+		wait := int64(0)
+		for _, p := range parts {
+			values, wait = append(values, p.Evidence.Windows[i]), max(wait, p.Evidence.Waits[i])
+		}
+		sum.Windows, sum.Waits = append(sum.Windows, results.Median(values)), append(sum.Waits, wait)
+	}
 	if t, ok := judge.Trend(sum.Windows); ok {
 		sum.Trend = &t
 	}
@@ -167,25 +184,6 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 		sum.Delays = &d
 	}
 	return &sum
-}
-
-// windows are the medians of the shards' service times, and their largest waits, window by
-// window, as far as all shards have windows.
-func windows(parts []*results.Cell) (service []float64, waits []int64) {
-	shortest := len(parts[0].Evidence.Windows)
-	for _, p := range parts {
-		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Waits))
-	}
-	for i := range shortest {
-		var values []float64
-		wait := int64(0)
-		for _, p := range parts {
-			values = append(values, p.Evidence.Windows[i])
-			wait = max(wait, p.Evidence.Waits[i])
-		}
-		service, waits = append(service, results.Median(values)), append(waits, wait)
-	}
-	return service, waits
 }
 
 // engine is the state of the engine. If the shards have a store in common, it is what the first

@@ -229,16 +229,6 @@ func recorded(c *results.Cell) (all [][2]string) {
 	return append(all, [2]string{"client", "hiccup"})
 }
 
-// op is what all shards recorded of one operation of a cell.
-func (all histograms) op(k results.Key, name string, o *results.Op) *latency.Op {
-	var t latency.Op
-	for kind := range latency.Kind(latency.NumKinds) {
-		t.Times[kind] = all[k.Tag(name, kind.String())]
-	}
-	t.Counts[latency.OK], t.Counts[latency.Dropped] = o.Count, o.Dropped
-	return &t
-}
-
 // WriteLog writes the latency log of the merged run: one line for each tag, for the whole phase.
 func (m *Merged) WriteLog(w io.Writer) error {
 	log, err := latency.NewLog(w, stamp(m.Run.Started))

@@ -2,6 +2,7 @@ package document
 
 import (
 	"bufio"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -131,7 +132,14 @@ func (w *textWriter) table(s *Section) {
 			if g.Columns[i].Rank != rank {
 				return false
 			}
-			if name := g.name(i); !slices.Contains(dropped, name) {
+			c := &g.Columns[i]
+			name := strings.ReplaceAll(c.Title, "\n", " ")
+			for _, o := range g.Columns { // all columns of that title may be of the same rank, in several groups
+				if o.Title == c.Title && o.Rank != c.Rank {
+					name = strings.TrimSpace(c.Group)
+				}
+			}
+			if !slices.Contains(dropped, name) {
 				dropped = append(dropped, name)
 			}
 			return true
@@ -177,18 +185,6 @@ func (t *Table) Shown(n int) []Cell {
 
 // shortestText is how wide a text in the last column is at least. It is broken into lines.
 const shortestText = 20
-
-// name is what a column that is left out is called.
-func (g *grid) name(i int) string {
-	c := &g.Columns[i]
-	title := strings.ReplaceAll(c.Title, "\n", " ")
-	for k := range g.Columns { // all columns of that title may be of the same rank, in several groups
-		if o := &g.Columns[k]; o.Title == c.Title && o.Rank != c.Rank {
-			return strings.TrimSpace(c.Group)
-		}
-	}
-	return title
-}
 
 // measure sets the widths of the columns, and returns that of the table.
 func (g *grid) measure(title string) int {
@@ -313,4 +309,146 @@ func align(s string, width int, left bool) string {
 		return s + room
 	}
 	return room + s
+}
+
+// WriteMarkdown writes the document for a pull request or the summary of a step in CI.
+func WriteMarkdown(w io.Writer, d *Document) error {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	if d.Title != "" {
+		line("### %s\n", words.Markdown(d.Title))
+	}
+	for _, f := range d.Facts {
+		line("%s  ", words.Markdown(f))
+	}
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		switch {
+		case s.Fold:
+			line("\n<details><summary>%s</summary>\n", words.Markdown(s.Title))
+		case s.Title != "" && s.Table != nil:
+			line("\n#### %s\n", words.Markdown(s.Title))
+		default:
+			line("")
+		}
+		markdownSentences(line, s.Says)
+		if s.Lead != "" {
+			line("%s\n", words.Markdown(s.Lead))
+		}
+		if s.Table != nil && len(s.Table.Rows) > 0 {
+			markdownTable(line, s.Table)
+		}
+		markdownSentences(line, s.Notes)
+		if s.Fold {
+			line("\n</details>")
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("write Markdown: %w", err)
+	}
+	return nil
+}
+
+func markdownSentences(line func(string, ...any), all []Sentence) {
+	for _, s := range all {
+		text := words.Markdown(s.Text)
+		if s.Style == Command {
+			text = "`" + strings.ReplaceAll(words.OneLine(s.Text), "`", "'") + "`"
+		}
+		if s.Style == Strong || s.Style == Bad {
+			text = "**" + text + "**"
+		}
+		if s.Lead != "" {
+			text = "*" + words.Markdown(s.Lead) + "*: " + text
+		}
+		line("%s\n", text)
+	}
+}
+
+func markdownTable(line func(string, ...any), t *Table) {
+	titles, rule := "|", "|"
+	grouped := false
+	for _, r := range t.Rows {
+		grouped = grouped || r.Group != ""
+	}
+	if grouped {
+		titles, rule = "| |", "|---|"
+	}
+	for _, c := range t.Columns {
+		if c.Page {
+			continue
+		}
+		titles += " " + words.Markdown(c.name()) + " |"
+		if c.Left {
+			rule += "---|"
+		} else {
+			rule += "--:|"
+		}
+	}
+	line("%s", titles)
+	line("%s", rule)
+	for _, r := range t.Rows {
+		row := "|"
+		if grouped {
+			row += " " + words.Markdown(r.Group) + " |"
+		}
+		for i, c := range t.Columns {
+			if c.Page {
+				continue
+			}
+			cell := words.Markdown(r.Cells[i].Text)
+			if style := r.Cells[i].Style; style == Best || style == Bad {
+				cell = "**" + cell + "**"
+			}
+			row += " " + cell + " |"
+		}
+		if r.Remark != "" {
+			row = strings.TrimSuffix(row, " |") + "<br>" + words.Markdown(r.Remark) + " |"
+		}
+		line("%s", row)
+	}
+	line("")
+}
+
+// WriteCSV writes all tables of the document as CSV (RFC 4180), a line for each cell, with its table, the group and
+// name of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
+// significantly worse.
+func WriteCSV(w io.Writer, d *Document) error {
+	out := csv.NewWriter(w) // keeps the first error
+	_ = out.Write([]string{"table", "group", "row", "column", "unit", "value", "mark"})
+	for i := range d.Sections {
+		s := &d.Sections[i]
+		if s.Table == nil {
+			continue
+		}
+		for _, r := range s.Table.Rows {
+			for k, c := range s.Table.Columns {
+				if k == 0 || c.Page {
+					continue
+				}
+				mark := ""
+				if r.Cells[k].Style == Best {
+					mark = "best"
+				}
+				_ = out.Write([]string{
+					CSVField(s.Title), CSVField(r.Group), CSVField(r.Cells[0].Text), CSVField(c.name()), c.Unit,
+					CSVField(r.Cells[k].Text), mark,
+				})
+			}
+		}
+	}
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
+	}
+	return nil
+}
+
+// CSVField writes a text that may be from somebody else. Spreadsheets run what begins like a formula, so such a text
+// gets an apostrophe before it. No name of mailbench's begins so.
+func CSVField(text string) string {
+	text = words.OneLine(text)
+	if len(text) > 1 && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+		return "'" + text
+	}
+	return text
 }
