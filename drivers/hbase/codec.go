@@ -281,13 +281,13 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 			vals[w.at], err = decodeValue(w.typ.Kind, c.Value, d.tolerant)
 		default:
 			if d.at != w {
-				if d.at != nil {
-					d.endCollection(vals)
-				}
 				d.at, d.from, d.stamp, d.since = w, len(d.elems), 0, 0
 			}
 			if isElement {
 				err = d.element(element, c.Value, c.Stamp)
+				if len(d.elems) > d.from {
+					vals[w.at] = drivers.Collection(w.typ.Kind, d.elems[d.from:])
+				}
 			} else if d.stamp = c.Stamp; len(c.Value) == 8 {
 				d.since = binary.BigEndian.Uint64(c.Value)
 			}
@@ -296,17 +296,7 @@ func (d *decoder) decode(view *view, cells []rpc.Cell, vals []drivers.Value) (ex
 			return false, err
 		}
 	}
-	if d.at != nil {
-		d.endCollection(vals)
-	}
 	return exists, nil
-}
-
-// endCollection sets the column of the current collection, if it has elements.
-func (d *decoder) endCollection(vals []drivers.Value) {
-	if len(d.elems) > d.from {
-		vals[d.at.at] = drivers.Collection(d.at.typ.Kind, d.elems[d.from:])
-	}
 }
 
 var errElement = errors.New("an element of a collection that mailbench did not write")

@@ -2,14 +2,11 @@ package hbase
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/tsuna/gohbase"
-	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -140,22 +137,16 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 // stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
 // TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
 func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
-	get, err := hrpc.NewGetStr(ctx, "hbase:meta", table, hrpc.Families(map[string][]string{"table": {"state"}}))
-	if err != nil {
-		return "", err
-	}
-	r, err := s.client.Get(get)
-	if errors.Is(err, gohbase.TableNotFound) {
-		return "", nil
-	}
+	state := columnsOf("table", []byte("state"))
+	cells, err := s.newSender(nil).Get(ctx, []byte("hbase:meta"), []byte(table), state, nil, 0)
 	if err != nil {
 		return "", fmt.Errorf("read the state of table %s: %w", table, err)
 	}
-	if len(r.Cells) == 0 || len(r.Cells[0].Value) < 2 {
+	if len(cells) == 0 || len(cells[0].Value) < 2 {
 		return "", nil
 	}
 	states := []string{"", "disabled", "disabling", "enabling"}
-	return states[min(int(r.Cells[0].Value[1]), len(states)-1)], nil
+	return states[min(int(cells[0].Value[1]), len(states)-1)], nil
 }
 
 // statements returns the commands of a change. One that would remove data is a comment, and so is a change without a

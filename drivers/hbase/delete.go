@@ -104,27 +104,28 @@ func (t *table) newEdit(row []byte) *rpc.Edit {
 // removeElements removes elements from lists: it finds them by their values and
 // deletes those that it found. Elements that are appended meanwhile stay.
 func (s *session) removeElements(ctx context.Context, st *statement, args []drivers.Value) error {
-	e, err := st.edit(args) // a remove puts no cell
+	row, err := st.rows.Append(nil, 0, args[:len(st.rows)])
 	if err != nil {
 		return err
 	}
-	found, err := s.Get(ctx, st.table.hbase, e.Row, columnsOf(st.family), wantedCells(st.lists, false, false), 0)
+	e := st.table.newEdit(row)
+	found, err := s.Get(ctx, st.table.hbase, e.Row, st.view.requested, st.view.filter, 0)
 	if err != nil {
 		return err
 	}
 	s.Count(drivers.Cost{RowsExamined: 1})
 	for _, c := range found {
-		for _, w := range st.lists {
-			if !bytes.HasPrefix(c.Qualifier, append([]byte(w.name), elements)) {
-				continue
-			}
-			v, err := decodeValue(w.typ.Elem.Kind, c.Value, false)
-			if err != nil {
-				return err
-			}
-			if slices.ContainsFunc(args[w.at].Elems(), v.Equal) {
-				e.Delete(st.family, c.Qualifier)
-			}
+		name, _, isElement := bytes.Cut(c.Qualifier, beforeElement)
+		at := slices.IndexFunc(st.write, func(of operand) bool { return of.column.Name == string(name) })
+		if !isElement || at < 0 {
+			continue
+		}
+		v, err := decodeValue(st.write[at].column.Type.Elem.Kind, c.Value, false)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(args[st.write[at].arg].Elems(), v.Equal) {
+			e.Delete(st.family, c.Qualifier)
 		}
 	}
 	_, _, err = s.Apply(ctx, e)

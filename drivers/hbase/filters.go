@@ -71,19 +71,6 @@ func list(how filter.ListOperator, fs []*pb.Filter) *pb.Filter {
 	return must(&filter.List{Operator: pb.FilterList_Operator(how).Enum(), Filters: fs})
 }
 
-// filter lets rows or cells pass that have the values of a call, and of these what the statement reads.
-func (st *statement) filter(values []drivers.Value) *pb.Filter {
-	var all []*pb.Filter
-	for i, c := range st.Pattern().Filter {
-		if st.cells {
-			all = append(all, valueIs(values[i]))
-		} else {
-			all = append(all, columnIs(st.family, c.Name, values[i]))
-		}
-	}
-	return allOf(append(all, st.scan.Filter)...)
-}
-
 // columnIs lets rows pass whose column has the value, or none if it is null.
 func columnIs(family, column string, v drivers.Value) *pb.Filter {
 	value := []byte(escapeNever) // no column has this value, so rows that have the column do not pass

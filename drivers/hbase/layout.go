@@ -36,7 +36,9 @@ type table struct {
 	statics []*schemas.Column
 	static  keyParts // row key of the static columns: the partition columns
 
-	descriptor familySettings // the settings of family
+	descriptor familySettings    // the settings of family
+	unsigned   []*schemas.Column // its own key columns that are never negative (hint unsigned)
+	salt       int               // buckets that the row keys of a root table are spread over (hint salt); 0: none
 
 	// noMarker is true if any cell makes a row exist (hint marker: none): another program
 	// writes the rows, and mailbench only reads them.
@@ -104,35 +106,54 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 
 // place lays out one table. The tables that it is nested in come first.
 func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
-	h, err := parseHints(t)
+	tb, err := parseHints(t)
 	if err != nil {
 		return nil, err
 	}
-	tb := &table{
-		schema: t, hbase: []byte(r.name), key: t.Key(), columns: t.Columns, statics: t.Static,
-		descriptor: h.family,
-	}
+	tb.hbase, tb.key, tb.columns, tb.statics = []byte(r.name), t.Key(), t.Columns, t.Static
 	for _, c := range slices.Concat(t.Columns, t.Static) {
 		if c.Type.Collection() && (c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection()) {
 			return nil, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)
 		}
 	}
-	for _, c := range h.unsigned {
+	for _, c := range tb.unsigned {
 		l.unsigned[c] = true
 	}
 	rows := l.rowOf(t)
 	if t.Parent == nil {
-		r.salt = h.salt
+		r.salt = tb.salt
 	}
 	tb.row, tb.static = r.spread(l.parts(tb.key[:rows], false)), r.spread(l.parts(t.Partition, false))
-	tb.rest, tb.flipped = l.parts(tb.key[rows:], h.reversed), h.reversed
-	if h.reversed && !tb.wide() {
+	tb.rest = l.parts(tb.key[rows:], tb.flipped)
+	if tb.flipped && !tb.wide() {
 		return nil, fmt.Errorf("hint order: its rows are no cells of a wide row, and HBase scans rows either way")
 	}
-	if tb.noMarker = h.noMarker; h.noMarker && tb.wide() {
+	if tb.noMarker && tb.wide() {
 		return nil, fmt.Errorf("hint marker: its rows are cells of a wide row, which have no marker")
 	}
-	return tb, l.name(tb, r, h)
+	switch {
+	case tb.family != "": // by the hint
+	case t.Parent == nil:
+		tb.family = rowFamily
+	default:
+		tb.family = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
+	}
+	if host := l.tables[t.Parent]; host != nil && host.family == tb.family {
+		return nil, fmt.Errorf("its family %s is that of table %s, too: mailbench stores each table in a family of its own "+
+			"since james@one-family was withdrawn (decision 9); name another by the hint family, and load the data again",
+			tb.family, host.schema.Name)
+	}
+	if _, taken := r.families[tb.family]; taken {
+		return nil, fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
+	}
+	r.families[tb.family] = tb.descriptor
+	if len(t.Static) > 0 {
+		if _, taken := r.families[staticFamily]; taken {
+			return nil, fmt.Errorf("family %s is that of static columns: name another by the hint family", staticFamily)
+		}
+		r.families[staticFamily] = tb.descriptor
+	}
+	return tb, nil
 }
 
 // rowOf returns how many columns of the primary key are in the HBase row key.
@@ -148,34 +169,6 @@ func (l *layout) rowOf(t *schemas.Table) int {
 		return len(t.Partition) + len(t.Clustering)
 	}
 	return rows
-}
-
-// name gives a table its family.
-func (l *layout) name(tb *table, r *root, h hints) error {
-	t := tb.schema
-	tb.family = rowFamily
-	if t.Parent != nil {
-		tb.family = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
-	}
-	if h.name != "" {
-		tb.family = h.name
-	}
-	if host := l.tables[t.Parent]; host != nil && host.family == tb.family {
-		return fmt.Errorf("its family %s is that of table %s, too: mailbench stores each table in a family of its own since "+
-			"james@one-family was withdrawn (decision 9); name another by the hint family, and load the data again",
-			tb.family, host.schema.Name)
-	}
-	if _, taken := r.families[tb.family]; taken {
-		return fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
-	}
-	r.families[tb.family] = h.family
-	if len(t.Static) > 0 {
-		if _, taken := r.families[staticFamily]; taken {
-			return fmt.Errorf("family %s is that of static columns: name another by the hint family", staticFamily)
-		}
-		r.families[staticFamily] = h.family
-	}
-	return nil
 }
 
 // countAdded finds the columns that patterns add to. An Increment writes only their cells and

@@ -35,7 +35,6 @@ type statement struct {
 	backward bool
 
 	write []operand // the columns of a write
-	lists []wanted  // the list columns of a remove; at is the position of the argument
 	parts []*statement
 }
 
@@ -66,7 +65,7 @@ func (st *statement) compileRead() error {
 		if !slices.Contains(st.columns, p.Element) {
 			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
-		st.view = newView(st.family, []*schemas.Column{p.Element}, []int{0}, nil, false)
+		st.view = newView(st.family, []*schemas.Column{p.Element}, []int{0}, nil, false, false)
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
@@ -83,22 +82,19 @@ func (st *statement) compileRead() error {
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = newView(staticFamily, t.statics, statics, nil, false)
+		st.statics = newView(staticFamily, t.statics, statics, nil, false, false)
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	switch {
 	case st.cells:
 		st.view = view{n: len(t.columns), requested: columnsOf(t.family)}
 	case p.Static:
-		st.view = newView(st.family, st.columns, need, nil, false)
+		st.view = newView(st.family, st.columns, need, nil, false, st.backward)
 	default:
-		st.view = newView(st.family, st.columns, need, t.added, !t.noMarker)
+		st.view = newView(st.family, st.columns, need, t.added, !t.noMarker, st.backward)
 		if t.noMarker { // any cell says that the row exists
 			st.view.requested, st.view.filter = columnsOf(st.family), nil
 		}
-	}
-	if st.backward && st.view.filter != nil {
-		st.view.filter = wantedCells(st.view.want, st.view.row, true)
 	}
 	st.scan.Columns, st.scan.Filter = st.view.requested, st.view.filter
 	return st.chooseRead()
@@ -150,6 +146,7 @@ func (st *statement) compileWrite() error {
 	if p.Present && (p.Kind == schemas.Delete || t.wide()) {
 		return fmt.Errorf("a %s of a row that must be there: %w", p.Kind, drivers.ErrUnsupported)
 	}
+	var need []int
 	for i, c := range p.Columns {
 		if !slices.Contains(st.columns, c) {
 			return fmt.Errorf("column %s cannot be written with this key", c.Name)
@@ -157,11 +154,11 @@ func (st *statement) compileWrite() error {
 		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(st.columns, c)) {
 			return fmt.Errorf("no pattern of the applied schema adds to column %s", c.Name)
 		}
-		if p.Kind == schemas.Remove {
-			st.lists = append(st.lists, wanted{name: c.Name, at: st.Layout.Columns + i, typ: c.Type})
-			continue
-		}
 		st.write = append(st.write, operand{c, st.Layout.Columns + i})
+		need = append(need, slices.Index(st.columns, c))
+	}
+	if p.Kind == schemas.Remove { // it reads the lists first
+		st.view = newView(st.family, st.columns, need, nil, false, false)
 	}
 	return nil
 }
@@ -186,8 +183,8 @@ type wanted struct {
 
 // newView returns a view of the columns at the positions need. added are the positions of the
 // columns whose cells make a row exist, as its marker cell does. row says that rows have
-// markers.
-func newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
+// markers, and backward that they are read from the last to the first.
+func newView(family string, columns []*schemas.Column, need, added []int, row, backward bool) view {
 	v := view{row: row, n: len(columns), byName: make(map[string]*wanted)}
 	collections := 0
 	for at, c := range columns {
@@ -210,7 +207,7 @@ func newView(family string, columns []*schemas.Column, need, added []int, row bo
 	case len(v.want) == len(columns):
 		// all of the family
 	case collections > 0:
-		v.filter = wantedCells(v.want, row, false)
+		v.filter = wantedCells(v.want, row, backward)
 	default:
 		if row {
 			requested.Qualifier = append(requested.Qualifier, []byte(markerName))

@@ -79,8 +79,16 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	if !st.cells {
 		r.scan.Left = r.Left
 	}
-	if len(p.Filter) > 0 {
-		r.scan.Filter = st.filter(args[st.Layout.Filter:])
+	if len(p.Filter) > 0 { // rows or cells that have the values of the call pass, and of these what the statement reads
+		var all []*pb.Filter
+		for i, c := range p.Filter {
+			if v := args[st.Layout.Filter+i]; st.cells {
+				all = append(all, valueIs(v))
+			} else {
+				all = append(all, columnIs(st.family, c.Name, v))
+			}
+		}
+		r.scan.Filter = allOf(append(all, st.scan.Filter)...)
 		if st.cells { // HBase does not report how many cells a filter drops
 			s.Cost.Unreported++
 		}
@@ -338,7 +346,12 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 	if r.keyBytes, err = r.st.rows.decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
-	return r.emit()
+	if len(r.st.statics.requested) > 0 {
+		if err := r.readStatics(); err != nil {
+			return err
+		}
+	}
+	return r.Yield(r.Row(r.st.out, r.key, r.vals, r.statics))
 }
 
 // takeCells yields cells of an HBase row as rows, or keeps them.
@@ -398,20 +411,12 @@ func (r *reading) takeCell(c *rpc.Cell) (err error) {
 			return err
 		}
 	}
-	return r.emit()
-}
-
-// emit yields the current row.
-func (r *reading) emit() error {
 	if len(r.st.statics.requested) > 0 {
 		if err := r.readStatics(); err != nil {
 			return err
 		}
 	}
-	if err := r.Yield(r.Row(r.st.out, r.key, r.vals, r.statics)); err != nil {
-		return err
-	}
-	return r.ctx.Err() // a page of rows is in memory, and the next may be far away
+	return r.Yield(r.Row(r.st.out, r.key, r.vals, r.statics))
 }
 
 // readStatics reads the static columns of the current row's partition, unless r.statics has

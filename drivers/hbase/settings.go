@@ -176,75 +176,62 @@ const maxSalt = 256
 // (BloomFilterUtil.PREFIX_LENGTH_KEY).
 const bloomPrefix = "RowPrefixBloomFilter.prefix_length"
 
-// hints are the hints of one table.
-type hints struct {
-	name     string            // hint family: the name of the table's family
-	family   familySettings    // the settings of that family
-	unsigned []*schemas.Column // hint unsigned: the table's own key columns that are never negative
-	reversed bool              // hint order: reversed
-	salt     int               // hint salt: buckets that row keys are spread over; 0: none
-	noMarker bool              // hint marker: none
-}
-
-// parseHints reads the hints of a table for this engine. An unknown hint is an error, or a
-// misspelt one would silently do nothing.
-func parseHints(t *schemas.Table) (hints, error) {
-	h := hints{family: maps.Clone(defaults)}
+// parseHints returns a table with the hints of a schema's table for this engine, and nothing else. An unknown hint is
+// an error, or a misspelt one would silently do nothing.
+func parseHints(t *schemas.Table) (*table, error) {
+	tb := &table{schema: t, descriptor: maps.Clone(defaults)}
 	for name, value := range t.Hints[engineName] {
 		switch name {
 		case "family":
 			if value == "" || strings.ContainsAny(value, ":/.") {
-				return h, fmt.Errorf("hint family: %q cannot name a family", value)
+				return nil, fmt.Errorf("hint family: %q cannot name a family", value)
 			}
-			h.name = value
+			tb.family = value
 		case "unsigned":
 			for _, word := range strings.Fields(value) {
 				c := t.Column(word)
 				if c == nil || !slices.Contains(ownKey(t), c) || c.Type.Kind != schemas.Bigint {
-					return h, fmt.Errorf("hint unsigned: %s is no bigint key column of this table's own", word)
+					return nil, fmt.Errorf("hint unsigned: %s is no bigint key column of this table's own", word)
 				}
-				h.unsigned = append(h.unsigned, c)
+				tb.unsigned = append(tb.unsigned, c)
 			}
 		case "marker":
-			if value != "none" {
-				return h, fmt.Errorf("hint marker: %q; expected none", value)
+			if tb.noMarker = value == "none"; !tb.noMarker {
+				return nil, fmt.Errorf("hint marker: %q; expected none", value)
 			}
-			h.noMarker = true
 		case "order":
-			if value != "reversed" {
-				return h, fmt.Errorf("hint order: %q; expected reversed", value)
+			if tb.flipped = value == "reversed"; !tb.flipped {
+				return nil, fmt.Errorf("hint order: %q; expected reversed", value)
 			}
-			h.reversed = true
 		case "salt":
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 2 || n > maxSalt {
-				return h, fmt.Errorf("hint salt: %q; expected a number from 2 to %d", value, maxSalt)
+				return nil, fmt.Errorf("hint salt: %q; expected a number from 2 to %d", value, maxSalt)
 			}
 			if t.Parent != nil {
-				return h, errors.New("hint salt: this table is nested: its root table has the hint for all")
+				return nil, errors.New("hint salt: this table is nested: its root table has the hint for all")
 			}
-			h.salt = n
+			tb.salt = n
 		default:
 			f, ok := familyHints[name]
 			if !ok {
-				return h, fmt.Errorf("unknown hint %q; known are family, unsigned, order, marker, salt, %s", name,
+				return nil, fmt.Errorf("unknown hint %q; known are family, unsigned, order, marker, salt, %s", name,
 					strings.Join(slices.Sorted(maps.Keys(familyHints)), ", "))
 			}
-			switch n := 0; {
+			switch n, err := strconv.Atoi(value); {
+			case f.words == nil && (err != nil || n < 1):
+				return nil, fmt.Errorf("hint %s: %q; expected a number of at least 1", name, value)
 			case f.words == nil:
-				if _, err := fmt.Sscan(value, &n); err != nil || n < 1 {
-					return h, fmt.Errorf("hint %s: %q; expected a number of at least 1", name, value)
-				}
-				value = fmt.Sprint(n)
+				value = strconv.Itoa(n)
 			case !slices.Contains(f.words, strings.ToLower(value)):
-				return h, fmt.Errorf("hint %s: %q; expected one of %s", name, value, strings.Join(f.words, ", "))
+				return nil, fmt.Errorf("hint %s: %q; expected one of %s", name, value, strings.Join(f.words, ", "))
 			case value != "true" && value != "false":
 				value = strings.ToUpper(value)
 			}
-			h.family[f.setting] = value
+			tb.descriptor[f.setting] = value
 		}
 	}
-	return h, nil
+	return tb, nil
 }
 
 // ownKey returns the key columns that a table does not inherit.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tsuna/gohbase/pb"
@@ -63,7 +62,16 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 			t.Columns, t.Static = nil, nil
 			continue
 		}
-		settings := l.settings(tb)
+		var unsigned []string
+		for _, c := range ownKey(tb.schema) {
+			if l.unsigned[c] {
+				unsigned = append(unsigned, c.Name)
+			}
+		}
+		hints := tb.schema.Hints[engineName]
+		settings := map[string]string{
+			"family": tb.family, "order": hints["order"], "unsigned": strings.Join(unsigned, " "), "salt": hints["salt"],
+		}
 		addSettings(settings, "", live[tb.family])
 		if len(t.Static) > 0 {
 			known[string(tb.hbase)+":"+staticFamily] = true
@@ -91,29 +99,8 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 // staticFamilyHint begins the settings of the family of static columns.
 const staticFamilyHint = "static."
 
-// layoutSettings are the settings that layout.settings returns: they decide under which keys
-// rows are stored.
+// layoutSettings are the settings that decide under which keys rows are stored.
 var layoutSettings = []string{"hbase.family", "hbase.order", "hbase.unsigned", "hbase.salt"}
-
-// settings returns a table's layout settings: the values of its hints family, order and
-// unsigned.
-func (l *layout) settings(tb *table) map[string]string {
-	var unsigned []string
-	for _, c := range ownKey(tb.schema) {
-		if l.unsigned[c] {
-			unsigned = append(unsigned, c.Name)
-		}
-	}
-	order := ""
-	if tb.flipped {
-		order = "reversed"
-	}
-	salt := ""
-	if tb.schema.Parent == nil && tb.row[0].salt > 0 {
-		salt = strconv.Itoa(tb.row[0].salt)
-	}
-	return map[string]string{"family": tb.family, "order": order, "unsigned": strings.Join(unsigned, " "), "salt": salt}
-}
 
 // addSettings adds the settings of a family under the names of their hints.
 func addSettings(settings map[string]string, prefix string, family familySettings) {

@@ -32,15 +32,41 @@ func (m *mailbox) Holds(msg *mail.Message) models.Holding {
 
 // deliver reserves a UID, which counts the message where the engine increments, and writes the
 // chunks, the metadata that makes the message visible, and the mailbox's count if it is not
-// counted yet.
-func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (int64, error) {
-	uid, err := int64(0), error(nil)
-	if !m.lwt.inOne(msg.Raw.Size(), int64(m.chunkSize)) {
+// counted yet. A message that is in the row of its metadata gets its UID from the same write.
+func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Folder) (uid int64, err error) {
+	r := record{date: models.Arrival(msg, m.now), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
+	inOne := m.lwt.inOne(r.size, r.chunkSize)
+	if !inOne {
 		if uid, err = m.reserve(ctx, f, 1, 1); err != nil {
 			return 0, err
 		}
 	}
-	if err = m.write(ctx, msg, f, &uid); err == nil && m.casUID {
+	defer m.release()
+	m.Calls.Reset()
+	sum, err := m.writeChunks(ctx, msg.Raw, f, uid)
+	if err == nil {
+		m.text = models.AppendLayout(m.text[:0], msg, sum)
+		r.properties = m.text
+		row := r.put(f, uid)
+		switch {
+		case inOne:
+			var given int64
+			if given, err = m.putIf(ctx, f, 0, &r, m.Calls.List[0].Args[3]); err == nil {
+				uid = given
+			}
+		case m.lwt.has():
+			_, err = m.putIf(ctx, f, uid, &r, drivers.Value{})
+		case r.chunks() > 1:
+			_, err = m.S.Write(ctx, m.do.MessagePut, m.With(row[:]...))
+		default:
+			m.Calls.Add(appendMessage, row[:]...)
+			err = m.S.Batch(ctx, m.do.Append, m.Calls.List)
+		}
+		if err != nil {
+			err = fmt.Errorf("write metadata: %w", err)
+		}
+	}
+	if err == nil && m.casUID {
 		err = m.countMessages(ctx, f, 1)
 	}
 	if err != nil && uid > 0 {
@@ -49,41 +75,8 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 	return uid, err
 }
 
-// write writes a message with its UID, or with the next one if the UID is 0.
-func (m *mailbox) write(ctx context.Context, msg *mail.Message, f *models.Folder, uid *int64) error {
-	r := record{date: models.Arrival(msg, m.now), size: msg.Raw.Size(), chunkSize: int64(m.chunkSize)}
-	m.Calls.Reset()
-	sum, err := m.writeChunks(ctx, msg.Raw, f, *uid)
-	defer m.release()
-	if err != nil {
-		return err
-	}
-	m.text = models.AppendLayout(m.text[:0], msg, sum)
-	r.properties = m.text
-	row := r.put(f, *uid)
-	switch {
-	case m.lwt.inOne(r.size, r.chunkSize):
-		body := m.Calls.List[0].Args[3]
-		var given int64
-		if given, err = m.putIf(ctx, f, 0, &r, body); err == nil {
-			*uid = given
-		}
-	case m.lwt.has():
-		_, err = m.putIf(ctx, f, *uid, &r, drivers.Value{})
-	case r.chunks() > 1:
-		_, err = m.S.Write(ctx, m.do.MessagePut, m.With(row[:]...))
-	default:
-		m.Calls.Add(appendMessage, row[:]...)
-		err = m.S.Batch(ctx, m.do.Append, m.Calls.List)
-	}
-	if err != nil {
-		return fmt.Errorf("write metadata: %w", err)
-	}
-	return nil
-}
-
 // writeChunks writes the message in chunks, one put after another, and returns
-// its checksum. A single chunk stays in m.Calls: write stores it with the metadata.
+// its checksum. A single chunk stays in m.Calls: deliver stores it with the metadata.
 func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder,
 	uid int64,
 ) (sum uint32, err error) {

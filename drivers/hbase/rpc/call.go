@@ -43,9 +43,10 @@ func (s *Sender) Send(ctx context.Context, c *Call) error {
 	if c.deadline.IsZero() {
 		c.deadline = time.Now().Add(s.Timeout)
 	}
-	c.ctx, c.stop = context.WithDeadlineCause(ctx, c.deadline, ErrTimeout)
-	defer c.stop()
-	c.together = s.Batched && c.batchable
+	own, stop := context.WithDeadlineCause(ctx, c.deadline, ErrTimeout)
+	defer stop()
+	c.Get, _ = hrpc.NewGet(own, c.table, c.key) // only options can make it fail
+	c.stop, c.together = stop, s.Batched && c.batchable
 	c.sent = c.together // gohbase's own goroutine will send it
 	answer, err := s.RPC.SendRPC(c)
 	if raw, ok := answer.(*emptypb.Empty); ok && err == nil {
@@ -68,8 +69,8 @@ func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err
 	defer stop()
 	batch := make([]hrpc.Call, len(calls))
 	for i, c := range calls {
-		c.ctx, c.stop = own, stop
-		c.together, c.sent, batch[i] = true, true, c // gohbase's own goroutine will send it
+		c.Get, _ = hrpc.NewGet(own, c.table, c.key)
+		c.stop, c.together, c.sent, batch[i] = stop, true, true, c // gohbase's own goroutine will send it
 	}
 	results, ok := s.Client.SendBatch(own, batch)
 	if s.count(ok, calls...); ok {
@@ -128,10 +129,11 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 // gohbase's own calls lack what this driver needs: several kinds of mutation in one request,
 // nonces, a limit on rows, conditions on several columns, table descriptors.
 type Call struct {
-	*hrpc.Get // has the table and the row by which gohbase finds the region; gohbase batches only calls of its own kinds
+	*hrpc.Get // since it is being sent; gohbase batches only calls of its own kinds
 
-	ctx      context.Context
 	method   string // of HBase's service
+	table    []byte // gohbase finds the region by it
+	key      []byte // and by this row
 	request  proto.Message
 	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
 	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
@@ -168,11 +170,7 @@ var RegionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
 // NewCall returns a call to the region of a row.
 func NewCall(method string, table, key []byte, request, response proto.Message) *Call {
-	get, err := hrpc.NewGet(context.Background(), table, key)
-	if err != nil {
-		panic(err) // only options can make NewGet fail, and there are none
-	}
-	return &Call{Get: get, method: method, request: request, response: response}
+	return &Call{method: method, table: table, key: key, request: request, response: response}
 }
 
 // NewGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
@@ -181,16 +179,11 @@ func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 	if limit > 0 {
 		g.Get.StoreLimit = &limit
 	}
-	c := NewCall("Get", table, row, g, nil)
-	c.place, c.batchable = g.Region, true
-	return c
+	return &Call{method: "Get", table: table, key: row, request: g, place: g.Region, batchable: true}
 }
 
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
 func (c *Call) Name() string { return c.method }
-
-// Context returns what ends the call.
-func (c *Call) Context() context.Context { return c.ctx }
 
 // SkipBatch reports whether gohbase sends the call by itself.
 func (c *Call) SkipBatch() bool { return !c.together }
@@ -200,7 +193,7 @@ func (c *Call) SkipBatch() bool { return !c.together }
 // not be read, or the connection has failed. If the connection still works, the
 // server has refused the call, and gohbase may send it again.
 func (c *Call) SetRegion(r hrpc.RegionInfo) {
-	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.ctx) != nil) {
+	if c.once && c.sent && (c.answered || c.conn == nil || c.conn.Dial(c.Context()) != nil) {
 		c.lost = true
 		c.stop()
 	}

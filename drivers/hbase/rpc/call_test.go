@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
 	"github.com/tsuna/gohbase/pb"
 	"github.com/tsuna/gohbase/region"
 
@@ -150,7 +151,8 @@ func TestErrors(t *testing.T) {
 		{gohbase.ErrClientClosed, false, drivers.ErrClosed, drivers.ErrUnknown, ""},
 	} {
 		call := NewCall("Get", []byte("t"), nil, nil, nil)
-		call.ctx, call.sent = t.Context(), true
+		call.Get, _ = hrpc.NewGet(t.Context(), nil, nil)
+		call.sent = true
 		if c.write {
 			call.method = "Mutate"
 		}
@@ -162,7 +164,9 @@ func TestErrors(t *testing.T) {
 			t.Errorf("an error of several lines: %q", err)
 		}
 	}
-	if !isOne(explain(t.Context(), &Call{ctx: t.Context(), method: "Scan"}, java(pkg+"UnknownScannerException", "gone")), scannerGone) {
+	scan := NewCall("Scan", nil, nil, nil, nil)
+	scan.Get, _ = hrpc.NewGet(t.Context(), nil, nil)
+	if !isOne(explain(t.Context(), scan, java(pkg+"UnknownScannerException", "gone")), scannerGone) {
 		t.Error("a scanner that is gone is not reported")
 	}
 }

@@ -217,23 +217,24 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 		}
 		all = append(all, &pb.Action{Mutation: m})
 	}
-	var c *Call
-	region := new(pb.RegionSpecifier)
-	if len(all) == 1 {
-		c = NewCall("Mutate", e.Table, e.Row, &pb.MutateRequest{
-			Region: region, Mutation: all[0].Mutation, Condition: condition, NonceGroup: &nonceGroup,
-		}, new(pb.MutateResponse))
-	} else {
-		c = NewCall("Multi", e.Table, e.Row, &pb.MultiRequest{
-			RegionAction: []*pb.RegionAction{{Region: region, Atomic: yes, Action: all}},
-			NonceGroup:   &nonceGroup, Condition: condition,
-		}, new(pb.MultiResponse))
+	c := &Call{
+		table: e.Table, key: e.Row, place: new(pb.RegionSpecifier), cells: cells, readsRow: increments || condition != nil,
+		// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
+		// conditional edit may not: its first sending may have changed whether the condition holds.
+		once: e.Once || condition != nil || len(all) > 1 && increments,
 	}
-	c.place, c.cells, c.readsRow = region, cells, increments || condition != nil
-	c.batchable = len(all) == 1 && !c.readsRow
-	// A put or delete may be sent again, and so may an increment alone, which has a nonce. A
-	// conditional edit may not: its first sending may have changed whether the condition holds.
-	c.once = e.Once || condition != nil || len(all) > 1 && increments
+	if len(all) == 1 {
+		c.method, c.response, c.batchable = "Mutate", new(pb.MutateResponse), !c.readsRow
+		c.request = &pb.MutateRequest{
+			Region: c.place, Mutation: all[0].Mutation, Condition: condition, NonceGroup: &nonceGroup,
+		}
+	} else {
+		c.method, c.response = "Multi", new(pb.MultiResponse)
+		c.request = &pb.MultiRequest{
+			RegionAction: []*pb.RegionAction{{Region: c.place, Atomic: yes, Action: all}},
+			NonceGroup:   &nonceGroup, Condition: condition,
+		}
+	}
 	return c
 }
 

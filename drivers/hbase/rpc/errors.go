@@ -84,14 +84,14 @@ func explain(ctx context.Context, c *Call, err error) error {
 	case j != nil:
 		err = j
 	case errors.Is(err, gohbase.TableNotFound):
-		return fmt.Errorf("HBase has no table %s: apply its schema first", c.Table())
+		return fmt.Errorf("HBase has no table %s: apply its schema first", c.table)
 	case errors.Is(err, gohbase.ErrClientClosed):
 		err = drivers.ErrClosed
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case c.lost:
 		err = errLost
-	case errors.Is(context.Cause(c.ctx), ErrTimeout):
+	case errors.Is(context.Cause(c.Context()), ErrTimeout):
 		err = ErrTimeout
 	}
 	if c.sent && (c.method == "Mutate" || c.method == "Multi") { // it changes data

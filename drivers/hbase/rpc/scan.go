@@ -84,9 +84,7 @@ func newScan(r *Range, scanner *uint64, limit uint32, counts bool) *Call {
 		scan.ProtoReflect().SetUnknown(unknown)
 		q.Scan = scan
 	}
-	c := NewCall("Scan", r.Table, key, q, new(pb.ScanResponse))
-	c.place = q.Region
-	return c
+	return &Call{method: "Scan", table: r.Table, key: key, request: q, place: q.Region, response: new(pb.ScanResponse)}
 }
 
 // withNameless returns the columns with one more in each family that lists its columns: one without
@@ -133,7 +131,12 @@ const maxLost = 10
 // Scan reads a range of a table, region by region, until the range is at its end or yield wants no more. If a region
 // server loses its scanner, another one goes on after the last row that was read whole.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
-	rows := &taker{Range: &r, yield: yield}
+	rows := &taker{Range: &r, yield: func(row []Cell) error {
+		if err := yield(row); err != nil {
+			return err
+		}
+		return ctx.Err() // an answer of rows is in memory, and the next may be far away
+	}}
 	counts := r.Filtered || s.Tally != nil
 	var id *uint64 // the number of the region server's scanner, if one is open
 	some := false  // it has returned cells
