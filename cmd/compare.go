@@ -1,19 +1,28 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -141,4 +150,156 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 	}
 	c, err := compare.Runs(sides[0], sides[1], o)
 	return c, usage(err)
+}
+
+// The names of the sides of compare --run, of their flags and of their folders.
+const (
+	baseSide = "base"
+	newSide  = "new"
+)
+
+// inTurns runs two builds of mailbench interleaved, and compares them: base new, new base, base new and so on, one
+// trial of each a turn, so that changes of the machine are the same for both. A regression counts only if a second
+// round finds it too.
+func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Comparison, error) {
+	dir := cmp.Or(f.output, filepath.Join(resultsDir, "compare-"+time.Now().Format("20060102-150405.000")))
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return nil, usagef("%s is not empty: remove it, or choose another folder with -o", dir)
+	}
+	commands, err := f.commands()
+	if err != nil {
+		return nil, err
+	}
+	bar := newBar(errs, f.quiet)
+	first, err := f.round(ctx, &bar, commands, dir, "")
+	if err != nil || len(first.Regressions) == 0 {
+		return first, err
+	}
+	if !f.quiet {
+		fmt.Fprintf(errs, "%s, such as %s; another round must confirm that\n",
+			words.Plural(len(first.Regressions), "regression"), first.Regressions[0])
+	}
+	c, err := f.round(ctx, &bar, commands, filepath.Join(dir, "confirm"), "confirm, ")
+	if err != nil {
+		return nil, fmt.Errorf("%w; to see the unconfirmed regression, run: %s", err, compareCommand(dir))
+	}
+	c.Confirm(first)
+	return c, nil
+}
+
+func compareCommand(dir string) string {
+	return "mailbench compare " + filepath.Join(dir, baseSide) + " " + filepath.Join(dir, newSide)
+}
+
+// commands returns the command of each side: the user's words, "run" if it is missing, and the
+// arguments that all runs share.
+func (f *compareFlags) commands() (map[string][]string, error) {
+	var shared []string
+	all := map[string][]string{}
+	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
+		name := flag[0]
+		line, err := shellquote.Split(flag[1])
+		switch {
+		case err != nil:
+			return nil, usagef("--%s %q: a quote is not closed, or nothing follows a \\", name, flag[1])
+		case name == "run":
+			shared = line
+			continue
+		case len(line) == 0:
+			return nil, usagef("--%s is empty: expected a command such as bin/mailbench", name)
+		}
+		if _, err := exec.LookPath(line[0]); err != nil {
+			return nil, usagef("--%s %q: %w", name, strings.Join(line, " "), err)
+		}
+		if !slices.Contains(line, "run") {
+			line = append(line, "run")
+		}
+		all[name] = slices.Concat(line, shared, []string{"--trials", "1", "--no-overhead", "--quiet"})
+	}
+	return all, nil
+}
+
+// round makes all turns of a round and compares them. The results of turn N are in base/N and new/N below dir; those
+// of the turn in progress are in the folder unfinished, so that the turns before it can be compared. It also compares
+// after the first turn, so that runs that cannot be compared do not go on for an hour.
+func (f *compareFlags) round(
+	ctx context.Context, bar *bar, commands map[string][]string, dir, name string,
+) (c *compare.Comparison, err error) {
+	defer bar.close()
+	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
+	left := func(done int) string { // how long the other turns take
+		if done == 0 || done == f.turns {
+			return ""
+		}
+		each := time.Since(began) / time.Duration(done)
+		return fmt.Sprintf(", about %s left", words.About(each*time.Duration(f.turns-done)))
+	}
+	for turn := 1; turn <= f.turns; turn++ {
+		order := []string{baseSide, newSide}
+		if turn%2 == 0 {
+			slices.Reverse(order)
+		}
+		done := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns)
+		for _, side := range order {
+			label := done + ": " + side
+			bar.show(label + left(turn-1))
+			if err = runOne(ctx, commands[side], filepath.Join(unfinished, side)); err == nil {
+				continue
+			}
+			if err = fmt.Errorf("%s: %w", label, err); ctx.Err() != nil {
+				err = statusError{exitInterrupted, fmt.Errorf("interrupted in %s", label)}
+			}
+			if turn > 1 {
+				err = fmt.Errorf("%w; this compares the %d turns before it: %s", err, turn-1, compareCommand(dir))
+			}
+			return nil, err
+		}
+		for _, side := range order {
+			whole := filepath.Join(dir, side, strconv.Itoa(turn))
+			err = cmp.Or(err, os.MkdirAll(filepath.Dir(whole), 0o755), os.Rename(filepath.Join(unfinished, side), whole))
+		}
+		if err = cmp.Or(err, os.Remove(unfinished)); err != nil {
+			return nil, err
+		}
+		if turn == 1 || turn == f.turns {
+			if c, err = f.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide)); err != nil {
+				return nil, err
+			}
+		}
+		if !f.quiet && !bar.terminal {
+			fmt.Fprintf(bar.w, "%s done%s\n", done, left(turn))
+		}
+	}
+	return c, nil
+}
+
+// runOne makes one run. It passes an interrupt of this process on to the run,
+// which then saves what it measured. A run of which a phase failed, or cannot be used, is compared all the same,
+// if it has results: the comparison says so.
+func runOne(ctx context.Context, command []string, dir string) error {
+	var errs bytes.Buffer
+	line := slices.Concat(command, []string{"--output", dir})
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
+	cmd.Stderr = &errs
+	// Ctrl-C in the terminal goes to this process alone, so that the run gets it only once.
+	ownGroup(cmd)
+	cmd.WaitDelay = time.Minute
+	err := cmd.Run()
+	status := cmd.ProcessState.ExitCode() // -1: it did not start
+	_, missing := os.Stat(filepath.Join(dir, results.RunFile))
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && (status != exitFailed && status != exitBroken || missing != nil):
+		last := strings.TrimSpace(errs.String())
+		last = strings.TrimPrefix(last[strings.LastIndexByte(last, '\n')+1:], "mailbench: ")
+		err = fmt.Errorf("%w: %s", err, cmp.Or(last, "it printed no error"))
+		if status == exitUsage || status == exitData || status == exitInterrupted { // it says what is wrong
+			err = statusError{status, err}
+		}
+		return err
+	case missing != nil:
+		return fmt.Errorf("there are no results in %s: is %q a mailbench?", dir, line[0])
+	}
+	return nil
 }

@@ -234,7 +234,19 @@ func newEngineUp(known registry) *cobra.Command {
 func nodesFlag(e launch.Engine) string { return strings.ReplaceAll(e.Unit, " ", "") + "s" }
 
 func (f *upFlags) up(cmd *cobra.Command) error {
-	if err := f.complete(cmd); err != nil {
+	for _, e := range launch.Engines() {
+		if flag := nodesFlag(e); e.Name != f.Engine && cmd.Flags().Changed(flag) {
+			return usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
+		}
+	}
+	switch {
+	case f.Port < 0:
+		return usagef("--port %d: expected 0 for any, or 1024 and up", f.Port)
+	case f.Port == 0 && cmd.Flags().Changed("port"):
+		f.Port = launch.AnyPort
+	}
+	f.HeapBytes = int64(f.heap)
+	if err := f.Check(); err != nil {
 		return err
 	}
 	if f.check {
@@ -266,23 +278,6 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 				l.User, l.PasswordFile)
 		}
 	})
-}
-
-// complete checks the flags, and completes the configuration of launch with them.
-func (f *upFlags) complete(cmd *cobra.Command) error {
-	for _, e := range launch.Engines() {
-		if flag := nodesFlag(e); e.Name != f.Engine && cmd.Flags().Changed(flag) {
-			return usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
-		}
-	}
-	switch {
-	case f.Port < 0:
-		return usagef("--port %d: expected 0 for any, or 1024 and up", f.Port)
-	case f.Port == 0 && cmd.Flags().Changed("port"):
-		f.Port = launch.AnyPort
-	}
-	f.HeapBytes = int64(f.heap)
-	return f.Check()
 }
 
 // connect says what to type to use an engine.

@@ -173,10 +173,11 @@ func TestContact(t *testing.T) {
 }
 
 func TestDescribeEngine(t *testing.T) {
-	e := (&cluster{}).engine("test")
 	var out bytes.Buffer
-	listed := listEngine(e)
-	listed.describe(&out, e.Server)
+	known := registry{engines: []drivers.Engine{(&cluster{}).engine("test")}}
+	if status := execute(known, []string{"engine", "show", "test"}, &out, &out); status != exitOK {
+		t.Fatalf("status %d: %s", status, out.String())
+	}
 	for _, line := range []string{
 		"test: a cluster for tests",
 		"SETTING      DEFAULT       DESCRIPTION",

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +17,9 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/scratch"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -41,7 +47,19 @@ func newEngineShow(known registry) *cobra.Command {
 			engines, err := pickEngines(args, known.engines)
 			for i := 0; i < len(engines) && err == nil; i++ { // all are several
 				e := listEngine(engines[i])
-				err = show(cmd, e, func(w io.Writer, _ int) { e.describe(w, engines[i].Server) })
+				err = show(cmd, e, func(w io.Writer, _ int) {
+					fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
+					if server := engines[i].Server; server != "" {
+						fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", server, e.Name)
+					}
+					if len(e.Settings) == 0 {
+						fmt.Fprintln(w, "It has no settings.")
+						return
+					}
+					printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, e.Settings)
+					printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment)
+					printSettings(w, []string{"MISSING FEATURE", "RESULT"}, e.Lacking)
+				})
 			}
 			return err
 		},
@@ -65,21 +83,6 @@ func listEngine(e drivers.Engine) listedEngine {
 	return listedEngine{
 		e.Name, e.Doc, e.Remote, append(none, settingsOf(&e)...), append(none, e.Environment...), e.Lacking,
 	}
-}
-
-// describe prints the settings of an engine. Server says what starts it, if mailbench does not.
-func (e *listedEngine) describe(w io.Writer, server string) {
-	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
-	if server != "" {
-		fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", server, e.Name)
-	}
-	if len(e.Settings) == 0 {
-		fmt.Fprintln(w, "It has no settings.")
-		return
-	}
-	printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, e.Settings)
-	printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment)
-	printSettings(w, []string{"MISSING FEATURE", "RESULT"}, e.Lacking)
 }
 
 // printSettings prints a table of settings, unless there are none. Only a head of three columns has room for defaults.
@@ -129,59 +132,43 @@ func newEngineStatus(known registry) *cobra.Command {
 	}
 	bindJSON(cmd.Flags(), "print JSON")
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
-	f.bind(cmd.Flags())
-	cmd.Flags().Lookup("contact").Usage = "`HOST` or HOST:PORT of a server that mailbench has not started"
-	engineSet(cmd.Flags())
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, setOfEngine)
+	bindList(cmd.Flags(), &f.contact, "contact", "", "`HOST` or HOST:PORT of a server that mailbench has not started")
 	return cmd
 }
 
 // statusOf lists the nodes of instances: of the one in a folder, or of all with their engines. It is an error
 // that nodes are down.
-func statusOf(cmd *cobra.Command, opened []*launch.Instance, one bool, dir string) (err error) {
+func statusOf(cmd *cobra.Command, opened []*launch.Instance, one bool, dir string) error {
 	head, rows := []string{"ENGINE", "NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}, [][]string(nil)
 	all, down := []listedInstance{}, []error(nil)
 	for _, in := range opened {
-		listed := listInstance(in)
-		for _, n := range listed.Nodes {
-			rows = append(rows, append([]string{listed.Engine}, n.row()...))
-		}
-		all, down = append(all, listed), append(down, listed.down(dir))
-	}
-	if one {
-		err = list(cmd, all[0].Nodes, head[1:], listedNode.row)
-	} else {
-		err = show(cmd, all, func(w io.Writer, _ int) {
-			if len(rows) > 0 {
-				table(w, head, rows)
+		listed, n := listInstance(in), 0
+		for _, node := range listed.Nodes {
+			row := []string{listed.Engine, node.Name, node.Address, "down", "-", "-", "-"}
+			if node.Running {
+				row = append(row[:3], "up", fmt.Sprint(node.PID), ageOf(*node.Started), words.Size(float64(node.Memory)))
+			} else {
+				n++
 			}
-		})
-	}
-	return cmp.Or(err, errors.Join(down...))
-}
-
-// row is a node in a table.
-func (n listedNode) row() []string {
-	if !n.Running {
-		return []string{n.Name, n.Address, "down", "-", "-", "-"}
-	}
-	return []string{
-		n.Name, n.Address, "up", fmt.Sprint(n.PID), ageOf(*n.Started), words.Size(float64(n.Memory)),
-	}
-}
-
-// down is the error of an instance of which nodes are down; nil if none is.
-func (in *listedInstance) down(dir string) error {
-	down := 0
-	for _, n := range in.Nodes {
-		if !n.Running {
-			down++
+			rows = append(rows, row)
 		}
+		if n > 0 {
+			down = append(down, fmt.Errorf("%d of %d nodes of %s are down; %s starts them", n, len(listed.Nodes), listed.Engine,
+				upCommand(listed.Engine, dir)))
+		}
+		all = append(all, listed)
 	}
-	if down == 0 {
-		return nil
+	var v any = all
+	if one {
+		v, head, rows = all[0].Nodes, head[1:], mapped(rows, func(row []string) []string { return row[1:] })
 	}
-	return fmt.Errorf("%d of %d nodes of %s are down; %s starts them", down, len(in.Nodes), in.Engine,
-		upCommand(in.Engine, dir))
+	err := show(cmd, v, func(w io.Writer, _ int) {
+		if len(rows) > 0 {
+			table(w, head, rows)
+		}
+	})
+	return cmp.Or(err, errors.Join(down...))
 }
 
 // listedInstance and listedNode are the JSON of what engine up has started, or found running. Fields are
@@ -250,4 +237,178 @@ func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags) err
 	return show(cmd, state, func(w io.Writer, _ int) {
 		table(w, []string{"ADDRESS", "STATE", "VERSION"}, [][]string{{where, "up", version}})
 	})
+}
+
+func newEngineClean(known registry) *cobra.Command {
+	var f workloadFlags
+	var dir string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "clean ENGINE [NAME...]",
+		Short: "List or remove the leftovers of runs",
+		Args:  lacking(cobra.MinimumNArgs(1), "no engine named"), ValidArgs: known.engineNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names := args[1:]
+			switch {
+			case asJSON(cmd) && (all || len(names) > 0):
+				return usagef("--json only lists; leave the names out")
+			case args[0] == "all":
+				return usagef("expected one engine, found all")
+			}
+			e, err := pickOne(args[0], known.engines)
+			if err != nil {
+				return err
+			}
+			w, err := f.reach(known, e)
+			switch {
+			case err != nil:
+				return err
+			case all && e.Remote:
+				return usagef("--all: namespaces of %s may be in use by others; name those to drop", e.Name)
+			case all && len(names) > 0:
+				return usagef("--all removes all folders of killed runs; leave the names out")
+			case e.Remote:
+				return cleanNamespaces(cmd, e, w, names)
+			}
+			return cleanFolders(cmd, dir, names, all)
+		},
+	}
+	f.bindEngine(cmd.Flags())
+	bindJSON(cmd.Flags(), "print JSON")
+	cmd.Flags().StringVar(&dir, "results", resultsDir, "`DIR` to look for unfinished results in")
+	cmd.Flags().BoolVar(&all, "all", false, "remove all folders of killed runs")
+	return cmd
+}
+
+// remove removes those of what is there that are named, or nothing if one of them is not there.
+func remove(
+	cmd *cobra.Command, names, there []string, unknown func(name string) error,
+	one func(name string) (done string, err error),
+) error {
+	for _, name := range names {
+		if !slices.Contains(there, name) {
+			return unknown(name)
+		}
+	}
+	for _, name := range names {
+		if err := cmd.Context().Err(); err != nil {
+			return err
+		}
+		done, err := one(name)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), done)
+	}
+	return nil
+}
+
+// cleanNamespaces lists the namespaces of mailbench on an engine, or drops those that are named.
+func cleanNamespaces(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string) error {
+	there, err := subject.Namespaces(cmd.Context(), e, w)
+	if err != nil {
+		return err
+	}
+	if known := mapped(there, func(n subject.Namespace) string { return n.Name }); len(names) > 0 {
+		unknown := func(name string) error { return usage(unknown("namespace of "+e.Name, name, known)) }
+		return remove(cmd, names, known, unknown, func(name string) (string, error) {
+			left, err := subject.DropNamespace(cmd.Context(), e, w, name)
+			if left != "" {
+				left = "\nleft: " + left
+			}
+			return "dropped " + name + left, err
+		})
+	}
+	if len(there) == 0 && !asJSON(cmd) {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "nothing of mailbench is on %s\n", e.Name)
+		return err
+	}
+	head := []string{"NAMESPACE", "TABLES", "SIZE", "AGE", "OWNER", "STATE"}
+	return list(cmd, there, head, func(n subject.Namespace) []string {
+		tables, size, age := "-", "-", "-"
+		if n.Tables > 0 {
+			tables = fmt.Sprint(n.Tables)
+		}
+		if n.Bytes != nil {
+			size = words.Size(float64(*n.Bytes))
+		}
+		if n.Since != nil {
+			age = ageOf(*n.Since)
+		}
+		return []string{n.Name, tables, size, age, cmp.Or(n.Owner, "-"), n.State}
+	})
+}
+
+func ageOf(since time.Time) string { return time.Since(since).Round(time.Second).String() }
+
+// resultsDir is the folder of results if the user names none.
+const resultsDir = "results"
+
+// leftovers lists what killed runs left on this machine: temporary data folders,
+// and unfinished results in a folder.
+func leftovers(dir string) ([]scratch.Left, error) {
+	data, err := scratch.Find(os.TempDir(), scratch.TemporaryPattern)
+	if err != nil {
+		return nil, fmt.Errorf("look for temporary data folders: %w", err)
+	}
+	unfinished, err := scratch.Find(dir, results.PartialPattern)
+	if err != nil {
+		return nil, fmt.Errorf("look for unfinished results: %w", err)
+	}
+	return append(data, unfinished...), nil
+}
+
+// cleanFolders lists the folders that killed runs left on this machine, or removes those that are named, or all.
+func cleanFolders(cmd *cobra.Command, dir string, names []string, all bool) error {
+	there, err := leftovers(dir)
+	if err != nil {
+		return err
+	}
+	paths := mapped(there, func(l scratch.Left) string { return l.Path })
+	if all {
+		names = paths
+	}
+	if len(names) > 0 {
+		unknown := func(name string) error {
+			return usagef("%s is not left by a killed run; \"%s embedded\" lists all", name, cmd.CommandPath())
+		}
+		return remove(cmd, names, paths, unknown, func(name string) (string, error) {
+			return "removed " + name, scratch.Remove(name)
+		})
+	}
+	return show(cmd, append([]scratch.Left{}, there...), func(w io.Writer, _ int) { // an empty list is no null
+		// mailbench never removes results that killed runs had saved: they are for the user to keep or remove.
+		saved := ""
+		partial, _ := fs.Glob(os.DirFS(dir), results.PartialPattern)
+		for _, name := range partial {
+			path := filepath.Join(dir, name)
+			if r, err := results.Open(path); err == nil && !scratch.InUse(path) && !scratch.Abandoned(path) {
+				saved += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
+					words.Plural(len(r.Cells), "result"))
+			}
+		}
+		if len(there) > 0 {
+			table(w, []string{"FOLDER", "SIZE", "AGE"}, mapped(there, func(l scratch.Left) []string {
+				return []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)}
+			}))
+		} else if saved == "" {
+			fmt.Fprintf(w, "no folders of killed runs in %s and %s\n", os.TempDir(), dir)
+		}
+		fmt.Fprint(w, saved)
+	})
+}
+
+// tellLeft says in one line that killed runs left something. It ignores errors, because they are
+// no reason to end a run.
+func tellLeft(w io.Writer) {
+	there, err := leftovers(resultsDir)
+	if err != nil || len(there) == 0 {
+		return
+	}
+	var bytes int64
+	for _, l := range there {
+		bytes += l.Bytes
+	}
+	fmt.Fprintf(w, "%s of killed runs (%s): mailbench engine clean embedded --all\n",
+		words.Plural(len(there), "leftover folder"), words.Size(float64(bytes)))
 }

@@ -29,16 +29,32 @@ func newModels(known registry) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				return known.describeModel(cmd, args[0], engines)
-			}
-			if len(engines) > 0 {
+			switch {
+			case len(args) == 0 && len(engines) > 0:
 				return usagef("--engine needs a model; expected mailbench models NAME")
+			case len(args) == 0:
+				return known.listModels(cmd, false, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
+					func(m listedModel) []string {
+						return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
+					})
 			}
-			return known.listModels(cmd, false, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
-				func(m listedModel) []string {
-					return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
-				})
+			s, err := known.schema(args[0])
+			if err != nil {
+				return err
+			}
+			shown := known.able(canExplain) // JSON has the calls of all without -e, and the text those of none
+			if len(engines) > 0 {
+				if shown, err = pickEngines(engines, shown); err != nil {
+					return err
+				}
+			}
+			m, err := describe.Make(s, shown)
+			if err != nil {
+				return usage(err)
+			}
+			return show(cmd, m, func(w io.Writer, _ int) {
+				_ = m.WriteText(w, args[0], len(engines) > 0, min(80, width(w)))
+			})
 		},
 	}
 	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose requests to show, or all")
@@ -73,28 +89,6 @@ func (r registry) listModels(cmd *cobra.Command, ofSchema bool, head []string, r
 	return list(cmd, all, head, row)
 }
 
-// describeModel prints the description of a model, or of a schema file. The text shows the calls of
-// the named engines. JSON has those of the named engines, or of all.
-func (r registry) describeModel(cmd *cobra.Command, name string, engines []string) error {
-	s, err := r.schema(name)
-	if err != nil {
-		return err
-	}
-	shown := r.able(canExplain)
-	if len(engines) > 0 {
-		if shown, err = pickEngines(engines, shown); err != nil {
-			return err
-		}
-	}
-	m, err := describe.Make(s, shown)
-	if err != nil {
-		return usage(err)
-	}
-	return show(cmd, m, func(w io.Writer, _ int) {
-		_ = m.WriteText(w, name, len(engines) > 0, min(80, width(w)))
-	})
-}
-
 func newModelsNew(known registry) *cobra.Command {
 	var dir, checkout string
 	c := &cobra.Command{
@@ -124,7 +118,12 @@ func newModelsNew(known registry) *cobra.Command {
 			case err != nil:
 				return missing(err)
 			}
-			return tellNew(cmd, m, dir, files)
+			download := ""
+			if m.Checkout == "" {
+				download = "  go mod tidy                                    # fetches mailbench " + m.Version + "\n"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), newModelText, dir, strings.Join(files, ", "), dir, download, m.Name)
+			return err
 		},
 	}
 	c.Flags().StringVar(&dir, "dir", "", "write into `DIR` (default: a folder of the model's name)")
@@ -132,22 +131,15 @@ func newModelsNew(known registry) *cobra.Command {
 	return c
 }
 
-// tellNew says what was written and how to go on.
-func tellNew(cmd *cobra.Command, m newmodel.Module, dir string, files []string) error {
-	download := ""
-	if m.Checkout == "" {
-		download = "  go mod tidy                                    # fetches mailbench " + m.Version + "\n"
-	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), `%s: %s
+// newModelText says what was written and how to go on.
+const newModelText = `%s: %s
 Next:
   cd %s
 %s  go test -run 'TestContract$' -update-contract  # once: writes testdata/contract; review it and commit it
   go test -run 'TestContract$'
   go run . run -m james,%s
 docs/own-model.md of mailbench describes the next steps.
-`, dir, strings.Join(files, ", "), dir, download, m.Name)
-	return err
-}
+`
 
 // source returns the version of mailbench that a new module requires, and the checkout
 // that replaces it: the named one, else the one that this program was built from. A released
@@ -160,7 +152,14 @@ func source(named string) (version, checkout string, err error) {
 		checkout, err = filepath.Abs(named)
 		return "v0.0.0", checkout, err
 	}
-	own, replaced := built(), ""
+	own, replaced := &debug.Module{}, "" // mailbench as this program or as a module that it depends on
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(info.Deps, &info.Main) {
+			if m.Path == "github.com/mailbench/mailbench" {
+				own = m
+			}
+		}
+	}
 	// A program that go install fetched has a checksum; one that was built in a checkout has none.
 	switch {
 	case own.Replace != nil:
@@ -178,16 +177,4 @@ func source(named string) (version, checkout string, err error) {
 	}
 	return "", "", usagef("this mailbench (%s) is no released version: name the folder of its source with --checkout",
 		run.Environment(".").Version)
-}
-
-// built is mailbench as a module of this program: the program itself, or what it depends on.
-func built() *debug.Module {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == "github.com/mailbench/mailbench" {
-				return m
-			}
-		}
-	}
-	return &debug.Module{}
 }

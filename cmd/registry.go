@@ -207,23 +207,6 @@ func schemaOf(m models.Model) (*schemas.Schema, error) {
 
 func nameOf(m models.Model) string { return m.Name }
 
-// schemas reads the schemas of the names given: models, or files if a name looks like a file.
-// Without names, or with "all", it reads the schemas of all models, but not of their variants.
-func (r registry) schemas(names []string) ([]*schemas.Schema, error) {
-	if len(names) == 0 || len(names) == 1 && names[0] == "all" {
-		names = mapped(r.models, nameOf)
-	}
-	var read []*schemas.Schema
-	for _, name := range names {
-		s, err := r.schema(name)
-		if err != nil {
-			return nil, err
-		}
-		read = append(read, s)
-	}
-	return read, nil
-}
-
 // schema reads the schema of a model, or a schema file if the name looks like one.
 func (r registry) schema(name string) (*schemas.Schema, error) {
 	if isFile(name) {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,12 +11,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/workloads/merge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -190,4 +197,150 @@ func ours(file string) bool {
 	defer f.Close()
 	head, err := io.ReadAll(io.LimitReader(f, page.HeadSize))
 	return err == nil && page.Ours(head)
+}
+
+// historyFlags are the flags of history as they were given.
+type historyFlags struct {
+	metrics   []string
+	file      string
+	overwrite bool
+	full      bool // all metrics
+}
+
+func newHistory() *cobra.Command {
+	var f historyFlags
+	c := &cobra.Command{
+		Use:               "history DIR",
+		Short:             "Show a folder of results as a series, and its changes",
+		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
+		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	flags := c.Flags()
+	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
+	register(c, "metric", completeList(compare.Names()))
+	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
+	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
+	bindJSON(flags, "print JSON")
+	return c
+}
+
+// run reads the folder, and writes the history in each form that the flags name. A metric that no run has is an error.
+func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
+	out := cmd.OutOrStdout()
+	if asJSON(cmd) && f.file == "-" {
+		return usagef("--json and -o - both write to standard output: leave one out")
+	}
+	var selected []compare.Gate
+	var err error
+	if len(f.metrics) > 0 {
+		if selected, err = compare.ParseGates(strings.Join(f.metrics, ",")); err != nil {
+			return usagef("--metric %w", err)
+		}
+	}
+	h, err := history.Read(dir, selected)
+	switch {
+	case err != nil:
+		return missing(err)
+	case len(h.Series) == 0 && len(h.Skipped) > 0:
+		return usagef("%s contains no results of complete runs; %d folders skipped, first %s: %s", dir, len(h.Skipped),
+			h.Skipped[0].Folder, h.Skipped[0].Why)
+	case len(h.Series) == 0:
+		return usagef("%s contains no results of complete runs", dir)
+	case len(selected) > 0 && !slices.ContainsFunc(h.Series, func(s history.Series) bool { return len(s.Figures) > 0 }):
+		return usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
+			strings.Join(f.metrics, ","), dir)
+	}
+	d := h.Document(len(f.metrics) > 0)
+	if f.file != "" {
+		var text bytes.Buffer
+		if err := page.Document(&text, d); err != nil {
+			return err
+		}
+		if err := writeOutput(out, f.file, text.Bytes(), f.overwrite); err != nil || f.file == "-" {
+			return err
+		}
+	}
+	return show(cmd, h, func(w io.Writer, _ int) {
+		_ = writeDocument(w, d, f.full)
+		if f.file != "" {
+			fmt.Fprintf(w, "\nwritten: %s\n", f.file)
+		}
+	})
+}
+
+func newMerge() *cobra.Command {
+	var wait time.Duration
+	var run runFlags // of these a merge has those that say where results go, and how they are shown
+	c := &cobra.Command{
+		Use:   "merge DIR...",
+		Short: "Put the results of a run's shards together",
+		Args:  lacking(cobra.MinimumNArgs(1), "no result folders named"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if wait > 0 {
+				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {
+					return err
+				}
+			}
+			var sources []merge.Source
+			for _, dir := range args {
+				r, err := results.Open(dir)
+				if err != nil {
+					return usage(err)
+				}
+				log, err := results.OpenLog(dir, r)
+				if err != nil {
+					return usage(err)
+				}
+				defer log.Close()
+				sources = append(sources, merge.Source{Name: dir, Run: r, Log: log})
+			}
+			merged, err := merge.Merge(sources)
+			if err != nil {
+				return usage(err)
+			}
+			dir, err := createDir(run.outputDir(merged.Run.Workload.Name))
+			if err != nil {
+				return err
+			}
+			return run.finish(cmd, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&run.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
+	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders contain results")
+	bindFailOn(f, &run.failOn)
+	bindView(f, &run.view)
+	bindJSON(f, runJSON)
+	return c
+}
+
+const (
+	mostWait  = 7 * 24 * time.Hour
+	waitEvery = 500 * time.Millisecond
+)
+
+// waitForResults waits until every folder holds results. A folder gets its name when its
+// run has ended.
+func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time.Duration) error {
+	end := time.After(most)
+	for _, dir := range dirs {
+		for noted := false; ; noted = true {
+			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
+				break
+			}
+			if !noted {
+				fmt.Fprintf(out, "waits for %s\n", dir)
+			}
+			select {
+			case <-time.After(waitEvery):
+			case <-end:
+				return fmt.Errorf("%s contains no results after %v", dir, most)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
 }

@@ -13,11 +13,13 @@ import (
 
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -45,7 +47,7 @@ func newRun(known registry) *cobra.Command {
 	return cmd
 }
 
-// createDir begins a run directory.
+// createDir begins a run directory, with the reports that it contains next to the results.
 func createDir(path string) (*results.Dir, error) {
 	if path == "-" {
 		return nil, usagef("--output -: results are a folder; name it, or print run.json with --json")
@@ -116,34 +118,19 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err != nil {
 		return err
 	}
-	if err := c.Keyspace.Check(c.Workload, cmp.Or(f.textName, name)); err != nil {
-		return usage(err)
-	}
-	if f.mail != "" {
-		source, err := openMail(ctx, cmd.ErrOrStderr(), f.mail, f.mailLimit)
-		if err != nil {
-			return err
-		}
-		defer source.Close()
-		if c.Workload.Sizes() {
-			return usagef("deliver: {size: …} cannot be combined with --mail; remove one of them")
-		}
-		c.Mail, c.MailLimit = source, int64(f.mailLimit)
-	}
-	if err := c.Workload.NoFiles; err != nil && c.Mail == nil {
-		return usage(err)
-	} else if err != nil && c.Mail.Info().Files == 0 {
-		return usagef("%w; no message of %s has one", err, f.mail)
-	}
-	notes, err := c.Notes(ctx, was)
-	for _, note := range notes {
-		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s\n", note)
+	err = f.check(cmd, c, was, name)
+	if c.Mail != nil {
+		defer c.Mail.Close()
 	}
 	if err != nil {
-		return input(err)
+		return err
 	}
 	if f.dryRun {
-		return f.plan(cmd, c)
+		plan, refused := run.DryRun(ctx, *c)
+		if plan != nil {
+			refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { _ = plan.WriteText(w) }), refused)
+		}
+		return notBegun(refused)
 	}
 	dir, err := createDir(f.outputDir(c.Workload.Name))
 	if err != nil {
@@ -178,12 +165,29 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	return f.finish(cmd, dir, result, err)
 }
 
-func (f *runFlags) plan(cmd *cobra.Command, c *run.Config) error {
-	plan, refused := run.DryRun(cmd.Context(), *c)
-	if plan != nil {
-		refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { _ = plan.WriteText(w) }), refused)
+// check opens the mail, and checks what the workload needs of it, of the schema and of the saved run.
+func (f *runFlags) check(cmd *cobra.Command, c *run.Config, was *results.Run, name string) (err error) {
+	if err := c.Keyspace.Check(c.Workload, cmp.Or(f.textName, name)); err != nil {
+		return usage(err)
 	}
-	return notBegun(refused)
+	if f.mail != "" {
+		if c.Mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, f.mailLimit); err != nil {
+			return err
+		}
+		if c.MailLimit = int64(f.mailLimit); c.Workload.Sizes() {
+			return usagef("deliver: {size: …} cannot be combined with --mail; remove one of them")
+		}
+	}
+	if err := c.Workload.NoFiles; err != nil && c.Mail == nil {
+		return usage(err)
+	} else if err != nil && c.Mail.Info().Files == 0 {
+		return usagef("%w; no message of %s has one", err, f.mail)
+	}
+	notes, err := c.Notes(cmd.Context(), was)
+	for _, note := range notes {
+		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s\n", note)
+	}
+	return input(err)
 }
 
 // finish saves and prints the results, whatever went wrong. RunErr is what failed in the run
@@ -317,4 +321,87 @@ func (f *runFlags) outputDir(workload string) string {
 		workload = "audit" // any workload may have made the data set
 	}
 	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))
+}
+
+// failOn is what makes a run or a merge end with a status that is not 0: the value of --fail-on.
+// Wrong or lost data, an interruption, and results that cannot be saved always do.
+type failOn []string
+
+// failures are the names that --fail-on takes. By default all but invalid count: an invalid phase is
+// marked and not ranked, so the others can still be used. Unusable: no measured phase is valid, or a
+// model dropped at least half of its operations.
+var (
+	failures     = failOn{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
+	failsDefault = failures[:6]
+)
+
+func bindFailOn(flags *pflag.FlagSet, f *failOn) {
+	*f = failsDefault
+	list := "of " + strings.Join(failures, ", ") + "; or all, or none"
+	flags.Var(&accepted{expected: "a list " + list, get: f.String, set: f.set}, "fail-on",
+		"exit with 3, or 1 if a result failed, for these: `LIST` "+list)
+}
+
+// has reports whether the run must fail for that.
+func (f failOn) has(name string) bool { return slices.Contains(f, name) }
+
+// String is the value of the flag.
+func (f *failOn) String() string { return cmp.Or(strings.Join(*f, ","), "none") }
+
+func (f *failOn) set(text string) error {
+	switch text {
+	case "none":
+		*f = nil
+		return nil
+	case "all":
+		*f = failures
+		return nil
+	}
+	names := strings.Split(strings.ReplaceAll(text, " ", ""), ",")
+	for _, name := range names {
+		if !failures.has(name) {
+			return errors.New("unknown name")
+		}
+	}
+	*f = names
+	return nil
+}
+
+// verdict is the error for a run's results: the worst of what is wrong, of what on has.
+func verdict(r *results.Run, on failOn) error {
+	var incomplete error
+	for _, a := range r.Audits {
+		switch of := a.Model + " on " + a.Engine; {
+		case a.Fault != "":
+			return statusError{exitData, fmt.Errorf("the losses of %s are unknown: %s", of, a.Fault)}
+		case a.Wrong():
+			return statusError{exitData, fmt.Errorf("verification of %s found wrong or lost data", of)}
+		case a.Error != "":
+			incomplete = cmp.Or(incomplete, fmt.Errorf("verification of %s was interrupted: %s", of, a.Error))
+		case a.Unread > 0:
+			incomplete = cmp.Or(incomplete, fmt.Errorf("verification of %s could not read %d messages", of, a.Unread))
+		}
+	}
+	switch {
+	case r.Interrupted:
+		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
+	case incomplete != nil:
+		return incomplete
+	}
+	all := judge.Faults(r)
+	for _, name := range []string{"failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear"} {
+		wanted := on.has(name) || name == "search" && (on.has("missed") || on.has("unclear"))
+		if len(all[name]) == 0 || !wanted {
+			continue
+		}
+		err, status := all[name][0], exitBroken
+		if name == "failed" {
+			status = exitFailed
+		}
+		if more := len(all[name]) - 1; more > 0 {
+			err = fmt.Errorf("%w (and %d more, in the table)", err, more)
+		}
+		return statusError{status, err}
+	}
+	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +19,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
-	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/schemas/imports"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/subject"
+	"github.com/mailbench/mailbench/workloads/run"
+	"github.com/mailbench/mailbench/workloads/trace"
+	"github.com/mailbench/mailbench/workloads/trace/queries"
 )
 
 func newSchema(known registry) *cobra.Command {
@@ -138,7 +142,7 @@ func newSchemaRender(known registry) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if strings.ContainsFunc(namespace, notInNames) {
+			if !inNames.MatchString(namespace) {
 				return usagef("--namespace %q: expected letters, digits and _ only", namespace)
 			}
 			o := drivers.Options{Namespace: namespace}
@@ -158,137 +162,321 @@ func newSchemaRender(known registry) *cobra.Command {
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&f.engineIn, "workload", results.DefaultWorkload,
 		"`WORKLOAD` or file with the engine's settings")
-	f.bindSet(cmd.Flags())
-	engineSet(cmd.Flags())
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, setOfEngine)
 	return cmd
 }
 
-// notInNames reports whether some engine refuses a character in the name of a keyspace
-// or namespace.
-func notInNames(r rune) bool {
-	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+// inNames matches what every engine accepts within the name of a keyspace or namespace.
+var inNames = regexp.MustCompile(`^[0-9A-Za-z_]*$`)
+
+func newSchemaExplain(known registry) *cobra.Command {
+	var f explainFlags
+	c := &cobra.Command{
+		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
+		Short: "Show the requests of each access pattern",
+		Args:  cobra.ArbitraryArgs,
+		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
+	}
+	flags := c.Flags()
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
+	flags.StringVar(&f.namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
+	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print the cost of patterns")
+	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
+	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
+	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload, "`WORKLOAD` or file that says where the engine of --queries is and how it is reached")
+	flags.StringArrayVar(&f.set, "set", nil, setOfWorkload)
+	bindList(flags, &f.contact, "contact", "", contactUsage)
+	bindJSON(flags, "print the costs of --live or --queries as JSON")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress")
+	return c
 }
 
-// storeFlags say where the tables of a schema are. The store that they name is
-// opened for reading only.
-type storeFlags struct {
-	workloadFlags
-	engine              string
-	keyspace, namespace string
-	data                string
-	blobs               string // the folder of what a model keeps outside of the engine, if that is known
-	exact               bool   // no operation on the store is known to have been interrupted
+// explainFlags are the flags of schema explain as they were given.
+type explainFlags struct {
+	storeFlags
+	queries     []string
+	live, quiet bool
 }
 
-func (f *storeFlags) bind(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to look at: embedded, cassandra, hbase or oraclenosql")
-	flags.StringVar(&f.keyspace, "keyspace", "", "Cassandra: the `KEYSPACE` in full (default: mailbench_SCHEMA)")
-	flags.StringVar(&f.namespace, "namespace", "",
-		"HBase, Oracle NoSQL: a `NAMESPACE` of the engine; HBase: or the names of tables up to their first dot (default: mailbench_SCHEMA)")
-	flags.StringVar(&f.data, "data", "", "the dataset of a run with --data in `DIR`, on any engine")
-	f.bindEngine(flags)
-}
-
-// use opens the store that holds the tables of a schema, for reading only, and closes it after do. If do finds no
-// tables, the error says what is there instead.
-func (f *storeFlags) use(
-	ctx context.Context, known registry, s *schemas.Schema, do func(e drivers.Engine, st drivers.Store) error,
-) error {
-	e, err := f.pick(known)
-	if err != nil {
-		return err
-	}
-	f.exact = true
-	o := drivers.Options{ReadOnly: true, Keyspace: f.keyspace + f.namespace} // at most one is set
-	if f.data != "" {
-		if err := f.place(&o, e, s.Name); err != nil {
-			return err
-		}
-	}
-	var st drivers.Store
-	var w *workloads.Workload
-	if !e.Remote {
-		st, err = e.Open(ctx, o)
-		err = missing(err)
-	} else if w, err = f.reach(known, e); err == nil {
-		st, err = subject.Reach(ctx, e, w, o)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.absent(do(e, st)), st.Close())
-}
-
-// pick returns the engine, and checks that the flags fit it.
-func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
-	if e, err = known.engineOf(f.engine, func(*drivers.Engine) bool { return true }); err != nil {
-		return e, err
-	}
+func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) error {
 	switch {
-	case e.Name == known.floor.Name:
-		return e, usagef("--engine %s stores nothing", e.Name)
-	case f.keyspace != "" && e.Namespace == "namespace":
-		return e, usagef("--keyspace %s: %s has namespaces; name one with --namespace", f.keyspace, e.Name)
-	case f.keyspace != "" && e.Namespace != "keyspace":
-		return e, usagef("--keyspace %s: %s has no keyspaces", f.keyspace, e.Name)
-	case f.namespace != "" && e.Namespace != "namespace":
-		return e, usagef("--namespace %s: %s has no namespaces", f.namespace, e.Name)
-	case f.data != "" && f.keyspace+f.namespace != "":
-		return e, usagef("--data names a data set, so that its keyspace or namespace cannot be named too")
-	case f.data == "" && !e.Remote:
-		return e, usagef("name the data of %s with --data DIR", e.Name)
+	case len(f.queries) > 0 && len(args) > 0:
+		return usagef("--queries creates a schema of the keyspace and the statements; leave %s out", args[0])
+	case len(f.queries) > 0 && (f.live || f.namespace != ""):
+		return usagef("--queries runs the statements of a file; leave --live and --namespace out")
+	case len(f.queries) > 0:
+		return f.runQueries(cmd, known)
+	case f.keyspace != "":
+		return usagef("--keyspace needs --queries")
+	case len(args) == 0:
+		return oneSchema(cmd, args)
 	}
-	return e, nil
-}
-
-// place finds the data set of a schema. It is in the data folder itself, or in the folder of a
-// model and engine that a run makes below it.
-func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) error {
-	for _, dir := range []string{f.data, filepath.Join(f.data, schema+"-"+e.Name)} {
-		d, err := subject.ReadDataset(dir)
-		switch {
-		case err != nil:
-			return err
-		case d == nil:
-			continue
-		case d.Engine != e.Name:
-			return usagef("--data %s: the data set there is on %s", f.data, d.Engine)
-		}
-		o.Namespace, o.Dir, f.blobs = d.Namespace, subject.StoreDir(dir), subject.BlobsDir(dir)
-		f.exact, err = d.Exact(dir)
+	s, err := known.schema(args[0])
+	if err != nil {
 		return err
 	}
-	if e.Remote {
-		return usagef("--data %s: there is no data set of %s on %s", f.data, schema, e.Name)
+	patterns := s.Patterns
+	if len(args) > 1 {
+		name := func(p *schemas.Pattern) string { return p.Name }
+		if patterns, err = pick("pattern", args[1:], patterns, name); err != nil {
+			return err
+		}
 	}
-	o.Dir = f.data // the folder of the store itself
+	e, err := known.engineOf(cmp.Or(f.engine, s.Native), canExplain)
+	if err != nil {
+		return err
+	}
+	if f.live && f.namespace != "" {
+		return usagef("--live creates its own namespace; leave --namespace out")
+	}
+	if f.live {
+		return f.runLive(cmd, known, args[0], e, patterns)
+	}
+	for _, flag := range []string{"set", "contact", "json", "quiet"} {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s needs --live or --queries", flag)
+		}
+	}
+	o := drivers.Options{Namespace: f.namespace}
+	if f.namespace == "" && slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return t.Imported != nil }) {
+		o.Keyspace = s.Name // schema import names it so
+	}
+	return explain(cmd.OutOrStdout(), e, s, patterns, o)
+}
+
+// canExplain reports whether an engine compiles patterns without a connection.
+func canExplain(e *drivers.Engine) bool { return e.Compile != nil }
+
+// explain prints the requests of each pattern.
+func explain(w io.Writer, e drivers.Engine, s *schemas.Schema, patterns []*schemas.Pattern, o drivers.Options) error {
+	compile, err := e.Compile(s, o)
+	if err != nil {
+		return usage(err)
+	}
+	for i, p := range patterns {
+		x, err := compile.Explain(p)
+		if err != nil {
+			return fmt.Errorf("explain: %w", err)
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
+		if x.Refused != nil {
+			fmt.Fprintf(w, "  not run: %v\n", x.Refused)
+			if x.Runs != nil {
+				fmt.Fprintf(w, "  instead runs %s:\n", x.Runs.Name)
+			}
+		}
+		for _, call := range x.Calls {
+			fmt.Fprintf(w, "  %s\n", call)
+		}
+	}
 	return nil
 }
 
-// absent adds to an error of a store without the tables that the flags name what is there instead, and which flag
-// names that. It returns any other error as it is.
-func (f *storeFlags) absent(err error) error {
-	const most = 8 // names in an error
-	var a *drivers.AbsentError
-	if !errors.As(err, &a) {
+// runLive runs the operations of a model and prints what its patterns cost.
+func (f *explainFlags) runLive(
+	cmd *cobra.Command, known registry, name string, e drivers.Engine, patterns []*schemas.Pattern,
+) error {
+	picked, err := known.pickModels([]string{name})
+	if err != nil {
+		return fmt.Errorf("--live runs mail operations, so it needs a model: %w", err)
+	}
+	more, err := contactOverride([]drivers.Engine{e}, f.contact)
+	if err != nil {
 		return err
 	}
-	slices.Sort(a.There)
-	instead := fmt.Sprintf("there is no other %s;", a.What)
-	switch near, n := strict.Nearest(a.Name, a.There), len(a.There); {
-	case near != "":
-		instead = fmt.Sprintf("did you mean %q?", near)
-	case n > most:
-		instead = fmt.Sprintf("there are %s and %d more;", strings.Join(a.There[:most], ", "), n-most)
-	case n > 0:
-		instead = "there is " + strings.Join(a.There, ", ") + ";"
+	w, err := trace.Workload(slices.Concat(f.set, more)...)
+	if err == nil {
+		err = w.Check(known.words())
 	}
-	advice := fmt.Sprintf("--%s names another", a.What)
+	if err != nil {
+		return usage(err)
+	}
+	bar := newBar(cmd.ErrOrStderr(), f.quiet)
+	report, err := trace.Run(cmd.Context(), trace.Config{
+		Model: picked[0], Engine: e, Workload: w,
+		Progress: func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) },
+	})
+	bar.close()
+	if err != nil {
+		return err
+	}
+	report.Patterns = slices.DeleteFunc(report.Patterns, func(p trace.Pattern) bool {
+		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
+	})
+	return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
+}
+
+// runQueries runs the reads of the files on a live keyspace, and prints what they cost next to what lint says.
+func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
+	if f.engine == "" || f.keyspace == "" {
+		return usagef("--queries runs the statements on a live keyspace; add --engine cassandra and --keyspace NAME")
+	}
+	sources, err := (&cqlFlags{queries: f.queries}).read()
+	if err != nil {
+		return err
+	}
+	return f.use(cmd.Context(), known, &schemas.Schema{Name: "imported"}, func(e drivers.Engine, st drivers.Store) error {
+		store, ok := st.(queries.Store)
+		if !ok {
+			return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
+		}
+		bar := newBar(cmd.ErrOrStderr(), f.quiet)
+		report, err := queries.Run(cmd.Context(), queries.Config{
+			Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
+			Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
+		})
+		bar.close()
+		switch {
+		case errors.Is(err, queries.ErrInput):
+			return usagef("--queries %s: %w", strings.Join(f.queries, ", "), err)
+		case err != nil:
+			return err
+		}
+		return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
+	})
+}
+
+// importFlags are the flags of schema import as they were given.
+type importFlags struct {
+	storeFlags
+	cqlFlags
+	out, saveCQL string
+	prepared     bool
+	overwrite    bool
+}
+
+// cqlFlags name CQL, and say what may be in it.
+type cqlFlags struct {
+	cql, queries []string
+	allowUnread  bool
+}
+
+func (f *cqlFlags) bindCQL(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.cql, "cql", nil,
+		"`FILE` with the CREATE statements of the keyspace, a folder or pattern of migrations (can be repeated)")
+	flags.StringArrayVar(&f.queries, "queries", nil,
+		"`FILE` with the statements of the application, a folder or pattern (can be repeated)")
+	flags.BoolVar(&f.allowUnread, "allow-unread", false, "a statement that cannot be read is no error")
+}
+
+// read reads the files.
+func (f *cqlFlags) read() ([]imports.Source, error) {
+	all, err := imports.Read(mostText, slices.Concat(f.cql, f.queries)...)
+	return all, input(err)
+}
+
+func newSchemaImport(known registry) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use:   "import",
+		Short: "Create a schema file of an existing keyspace",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
+	}
+	flags := cmd.Flags()
+	f.bindCQL(flags)
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
+	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
+	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
+	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write, or standard output (-), as without it")
+	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
+	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
+	flags.BoolVar(&f.overwrite, "force", false, "")
+	flags.Lookup("force").Hidden = true // the earlier name
+	f.bindEngine(flags)
+	return cmd
+}
+
+func (f *importFlags) run(cmd *cobra.Command, known registry) error {
+	if f.engine != "" {
+		if _, err := pickEngines([]string{f.engine}, known.engines); err != nil {
+			return err
+		}
+	}
 	switch {
-	case f.data != "":
-		advice = "name its schema, or another data set with --data"
-	case f.keyspace+f.namespace == "":
-		advice = fmt.Sprintf("--%s NAME names one in full, --data DIR the data set that a run kept", a.What)
+	case len(f.cql) == 0 && f.engine == "":
+		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")
+	case f.engine != "" && f.engine != "cassandra":
+		return usagef("--engine %s: only Cassandra describes its tables; write a schema file, as \"mailbench schema show james\" prints one", f.engine)
+	case f.engine == "" && f.prepared:
+		return usagef("--prepared reads statements of a live engine; add --engine cassandra")
+	case len(f.cql) > 0 && f.engine != "":
+		return usagef("--cql and --engine both name tables; leave one out")
+	case f.engine != "" && f.keyspace == "":
+		return usagef("--engine %s: name the tables to import with --keyspace NAME", f.engine)
+	case f.engine == "" && f.saveCQL != "":
+		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
 	}
-	return fmt.Errorf("%w; %s %s", a, instead, advice)
+	sources, err := f.sources(cmd.Context(), cmd.OutOrStdout(), known)
+	if err != nil {
+		return err
+	}
+	r, err := imports.Import(f.keyspace, sources...)
+	if err != nil {
+		return usagef("import: %w", err)
+	}
+	if len(r.Schema.Tables) > 0 {
+		if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
+			return err
+		}
+		if !toStdout(f.out) { // else the output is the schema
+			fmt.Fprintln(cmd.OutOrStdout(), r.Summary())
+		}
+	}
+	for _, u := range r.Unread {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
+	}
+	printPassed(cmd.ErrOrStderr(), r)
+	if len(r.Schema.Tables) == 0 {
+		return statusError{exitBroken, errors.New("import: no table could be read; correct the CQL")}
+	}
+	if n := len(r.Unread); n > 0 && !f.allowUnread {
+		return statusError{exitBroken, fmt.Errorf("left out of the schema: %s that could not be read; correct the CQL, or add "+
+			"--allow-unread", words.Plural(n, "statement"))}
+	}
+	return nil
+}
+
+// printPassed names what defines no table of the keyspace and is no access to one.
+func printPassed(w io.Writer, r *imports.Result) {
+	for _, u := range r.Passed {
+		fmt.Fprintf(w, "%s:%d: not judged: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
+	}
+}
+
+// sources reads the files, and the CQL of a live keyspace with what clients of it have prepared.
+func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry) ([]imports.Source, error) {
+	var all []imports.Source
+	if f.engine != "" {
+		var text, prepared string
+		err := f.use(ctx, known, &schemas.Schema{Name: "imported"}, func(_ drivers.Engine, st drivers.Store) (err error) {
+			d, ok := st.(drivers.Describer)
+			if !ok {
+				return usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
+			}
+			if text, err = d.Describe(ctx, f.keyspace); err == nil && f.prepared {
+				prepared, err = d.Prepared(ctx, f.keyspace)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		if f.prepared {
+			all = append(all, imports.Source{File: "system.prepared_statements", Text: prepared})
+		}
+		name := "DESCRIBE KEYSPACE " + f.keyspace
+		if f.saveCQL != "" {
+			name = f.saveCQL
+			if err := writeOutput(out, f.saveCQL, []byte(text), f.overwrite); err != nil {
+				return nil, err
+			}
+		}
+		all = append(all, imports.Source{File: name, Text: text})
+	}
+	files, err := f.read()
+	return append(all, files...), err
 }

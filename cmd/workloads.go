@@ -44,7 +44,30 @@ func newWorkloads() *cobra.Command {
 		},
 	}
 	bindJSON(c.Flags(), "print JSON")
-	c.AddCommand(newWorkloadsShow(), newWorkloadsSchema(), newWorkloadsFit())
+	show := &cobra.Command{
+		Use:       "show NAME",
+		Short:     "Print a workload as YAML, to be changed",
+		ValidArgs: workloads.BundledNames(),
+		Args:      lacking(cobra.ExactArgs(1), "expected one workload"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, text, err := workloads.Text(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, text)
+			return err
+		},
+	}
+	schema := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of workload files, for editors",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
+			return err
+		},
+	}
+	c.AddCommand(show, schema, newWorkloadsFit())
 	return c
 }
 
@@ -57,35 +80,6 @@ type listedWorkload struct {
 // schemaLine names the JSON Schema of a workload for editors.
 const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 # ("mailbench workloads schema > workload.schema.json" creates that file for an editor)`
-
-func newWorkloadsSchema() *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of workload files, for editors",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
-			return err
-		},
-	}
-}
-
-func newWorkloadsShow() *cobra.Command {
-	return &cobra.Command{
-		Use:       "show NAME",
-		Short:     "Print a workload as YAML, to be changed",
-		ValidArgs: workloads.BundledNames(),
-		Args:      lacking(cobra.ExactArgs(1), "expected one workload"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := workloads.Bundled(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, w.Source)
-			return err
-		},
-	}
-}
 
 // describeWorkload prints what a workload does, phase by phase.
 func describeWorkload(out io.Writer, w *workloads.Workload) {

@@ -65,21 +65,16 @@ func Write(dir string, m Module) ([]string, error) {
 	}
 	err = os.MkdirAll(dir, 0o755)
 	for i := 0; i < len(names) && err == nil; i++ {
-		err = write(filepath.Join(dir, names[i]), texts[i])
+		var f *os.File
+		if f, err = os.OpenFile(filepath.Join(dir, names[i]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+			_, err = f.Write(texts[i])
+			err = errors.Join(err, f.Close())
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("write module: %w", err)
 	}
 	return names, nil
-}
-
-func write(name string, text []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
 }
 
 // files returns the files of the module and their names.
@@ -108,20 +103,15 @@ var direct = regexp.MustCompile(`(?m)^\t\S+ v\S+$`)
 func (m Module) goMod() []byte {
 	// The path has a domain in it. So it is not that of a standard package, such as "time".
 	head := fmt.Sprintf("module example.com/%s\n\nrequire %s %s\n", m.Name, modulePath, m.Version)
-	if m.Checkout != "" {
+	if path := m.Checkout; path != "" {
+		if strings.ContainsAny(path, " \t\"'`()[]{},;") {
+			path = strconv.Quote(path)
+		}
 		head += fmt.Sprintf("\n// The source of mailbench on this machine, in place of a released version.\nreplace %s => %s\n",
-			modulePath, quoted(m.Checkout))
+			modulePath, path)
 	}
 	mod := strings.Replace(string(mailbench.GoMod), "module "+modulePath+"\n", head, 1)
 	return direct.ReplaceAll([]byte(mod), []byte("$0 // indirect"))
-}
-
-// quoted writes a path as go.mod takes it.
-func quoted(path string) string {
-	if strings.ContainsAny(path, " \t\"'`()[]{},;") {
-		return strconv.Quote(path)
-	}
-	return path
 }
 
 // IsCheckout reports whether a folder holds the source of mailbench.

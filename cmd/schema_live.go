@@ -7,22 +7,253 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/scratch"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
+
+// storeFlags say where the tables of a schema are. The store that they name is
+// opened for reading only.
+type storeFlags struct {
+	workloadFlags
+	engine              string
+	keyspace, namespace string
+	data                string
+	blobs               string // the folder of what a model keeps outside of the engine, if that is known
+	exact               bool   // no operation on the store is known to have been interrupted
+}
+
+func (f *storeFlags) bind(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to look at: embedded, cassandra, hbase or oraclenosql")
+	flags.StringVar(&f.keyspace, "keyspace", "", "Cassandra: the `KEYSPACE` in full (default: mailbench_SCHEMA)")
+	flags.StringVar(&f.namespace, "namespace", "",
+		"HBase, Oracle NoSQL: a `NAMESPACE` of the engine; HBase: or the names of tables up to their first dot (default: mailbench_SCHEMA)")
+	flags.StringVar(&f.data, "data", "", "the dataset of a run with --data in `DIR`, on any engine")
+	f.bindEngine(flags)
+}
+
+// use opens the store that holds the tables of a schema, for reading only, and closes it after do. If do finds no
+// tables, the error says what is there instead.
+func (f *storeFlags) use(
+	ctx context.Context, known registry, s *schemas.Schema, do func(e drivers.Engine, st drivers.Store) error,
+) error {
+	e, err := f.pick(known)
+	if err != nil {
+		return err
+	}
+	f.exact = true
+	o := drivers.Options{ReadOnly: true, Keyspace: f.keyspace + f.namespace} // at most one is set
+	if f.data != "" {
+		if err := f.place(&o, e, s.Name); err != nil {
+			return err
+		}
+	}
+	var st drivers.Store
+	var w *workloads.Workload
+	if !e.Remote {
+		st, err = e.Open(ctx, o)
+		err = missing(err)
+	} else if w, err = f.reach(known, e); err == nil {
+		st, err = subject.Reach(ctx, e, w, o)
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.absent(do(e, st)), st.Close())
+}
+
+// pick returns the engine, and checks that the flags fit it.
+func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
+	if e, err = known.engineOf(f.engine, func(*drivers.Engine) bool { return true }); err != nil {
+		return e, err
+	}
+	switch {
+	case e.Name == known.floor.Name:
+		return e, usagef("--engine %s stores nothing", e.Name)
+	case f.keyspace != "" && e.Namespace == "namespace":
+		return e, usagef("--keyspace %s: %s has namespaces; name one with --namespace", f.keyspace, e.Name)
+	case f.keyspace != "" && e.Namespace != "keyspace":
+		return e, usagef("--keyspace %s: %s has no keyspaces", f.keyspace, e.Name)
+	case f.namespace != "" && e.Namespace != "namespace":
+		return e, usagef("--namespace %s: %s has no namespaces", f.namespace, e.Name)
+	case f.data != "" && f.keyspace+f.namespace != "":
+		return e, usagef("--data names a data set, so that its keyspace or namespace cannot be named too")
+	case f.data == "" && !e.Remote:
+		return e, usagef("name the data of %s with --data DIR", e.Name)
+	}
+	return e, nil
+}
+
+// place finds the data set of a schema. It is in the data folder itself, or in the folder of a
+// model and engine that a run makes below it.
+func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) error {
+	for _, dir := range []string{f.data, filepath.Join(f.data, schema+"-"+e.Name)} {
+		d, err := subject.ReadDataset(dir)
+		switch {
+		case err != nil:
+			return err
+		case d == nil:
+			continue
+		case d.Engine != e.Name:
+			return usagef("--data %s: the data set there is on %s", f.data, d.Engine)
+		}
+		o.Namespace, o.Dir, f.blobs = d.Namespace, subject.StoreDir(dir), subject.BlobsDir(dir)
+		f.exact, err = d.Exact(dir)
+		return err
+	}
+	if e.Remote {
+		return usagef("--data %s: there is no data set of %s on %s", f.data, schema, e.Name)
+	}
+	o.Dir = f.data // the folder of the store itself
+	return nil
+}
+
+// absent adds to an error of a store without the tables that the flags name what is there instead, and which flag
+// names that. It returns any other error as it is.
+func (f *storeFlags) absent(err error) error {
+	const most = 8 // names in an error
+	var a *drivers.AbsentError
+	if !errors.As(err, &a) {
+		return err
+	}
+	slices.Sort(a.There)
+	instead := fmt.Sprintf("there is no other %s;", a.What)
+	switch near, n := strict.Nearest(a.Name, a.There), len(a.There); {
+	case near != "":
+		instead = fmt.Sprintf("did you mean %q?", near)
+	case n > most:
+		instead = fmt.Sprintf("there are %s and %d more;", strings.Join(a.There[:most], ", "), n-most)
+	case n > 0:
+		instead = "there is " + strings.Join(a.There, ", ") + ";"
+	}
+	advice := fmt.Sprintf("--%s names another", a.What)
+	switch {
+	case f.data != "":
+		advice = "name its schema, or another data set with --data"
+	case f.keyspace+f.namespace == "":
+		advice = fmt.Sprintf("--%s NAME names one in full, --data DIR the data set that a run kept", a.What)
+	}
+	return fmt.Errorf("%w; %s %s", a, instead, advice)
+}
+
+func newSchemaDiff(known registry) *cobra.Command {
+	var f storeFlags
+	var ignore []string
+	cmd := &cobra.Command{
+		Use:   "diff MODEL|FILE.yaml",
+		Short: "Compare a schema with the tables that an engine has",
+		Args:  oneSchema,
+		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
+				c, err := drivers.Compare(cmd.Context(), st, s)
+				if err != nil {
+					return err
+				}
+				idle, version := c.Ignore(ignore), st.Capabilities().Version
+				err = show(cmd, schemaDiff{s.Name, f.engine, version, c}, func(out io.Writer, _ int) {
+					missing := allMissing(s, c)
+					if missing == 0 {
+						writeDiff(out, s, version, c, idle)
+						return
+					}
+					fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
+						"prints the statements that create them.\n",
+						c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
+					// It is open for reading only.
+					if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
+						fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
+					}
+				})
+				if err == nil && !c.AsDocument() {
+					err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
+				}
+				return err
+			})
+		}),
+	}
+	f.bind(cmd.Flags())
+	bindJSON(cmd.Flags(), "print JSON")
+	bindList(cmd.Flags(), &ignore, "ignore", "", "accept these differences: `WORDS`, separated by commas (can be repeated)")
+	return cmd
+}
+
+// allMissing counts the tables that an engine lacks; 0 if it has one of them, or if there is another
+// difference.
+func allMissing(s *schemas.Schema, c *drivers.Comparison) (missing int) {
+	for _, t := range s.Tables {
+		if !t.Header() {
+			missing++
+		}
+	}
+	other := func(d drivers.Drift) bool { return d.Kind != schemas.MissingTable }
+	if len(c.Drifts) != missing || slices.ContainsFunc(c.Drifts, other) {
+		return 0
+	}
+	return missing
+}
+
+// writeDiff prints a comparison for people, and what --ignore left out. A statement that fixes several differences is
+// printed with the first of them.
+func writeDiff(out io.Writer, s *schemas.Schema, version string, c *drivers.Comparison, idle []string) {
+	says := "differs from schema %s"
+	switch {
+	case len(c.Drifts) == 0 && len(c.Ignored) > 0:
+		says = "equals schema %s, except for ignored differences"
+	case len(c.Drifts) == 0:
+		says = "equals schema %s: no difference"
+	case c.AsDocument():
+		says = "equals the source design of schema %s: only extensions are missing"
+	}
+	fmt.Fprintf(out, "%s (%s) "+says+".\n", c.Where, version, s.Name)
+	printed := make(map[string]bool)
+	for i, d := range c.Drifts {
+		if i == 0 || d.Harm != c.Drifts[i-1].Harm {
+			fmt.Fprintf(out, "\n%s\n", strings.ToUpper(d.Harm.String()))
+		}
+		fmt.Fprintf(out, "  %s\n", d)
+		for _, stmt := range d.Fix {
+			if !printed[stmt] {
+				fmt.Fprintf(out, "      %s\n", strings.ReplaceAll(stmt, "\n", "\n      "))
+			}
+			printed[stmt] = true
+		}
+	}
+	if len(c.Unseen) > 0 {
+		fmt.Fprintf(out, "\n%s\n", strings.Join(c.Unseen, "\n"))
+	}
+	if len(c.Ignored) > 0 {
+		fmt.Fprintf(out, "\n%s ignored:\n", words.Plural(len(c.Ignored), "difference"))
+	}
+	for _, d := range c.Ignored {
+		fmt.Fprintf(out, "  %s\n", d)
+	}
+	if len(idle) > 0 {
+		fmt.Fprintf(out, "\n--ignore names no difference: %s\n", strings.Join(idle, ", "))
+	}
+}
+
+// schemaDiff is the JSON of a comparison. Fields are added, never removed.
+type schemaDiff struct {
+	Schema  string `json:"schema"`
+	Engine  string `json:"engine"`
+	Version string `json:"version"`
+	*drivers.Comparison
+}
 
 // validateFlags are the flags of schema validate as they were given.
 type validateFlags struct {
