@@ -358,3 +358,49 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	s.Steps[first].Until = len(s.Steps)
 	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
 }
+
+// tableRows is the population of a workload for the access patterns of a schema.
+type tableRows struct {
+	Rows int64 `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" doc:"rows of the largest table"`
+}
+
+// patterns reads the access patterns that are the operations of the workload.
+func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
+	kinds := []string{"read", "write"}
+	for _, p := range d.Mapping(n, "patterns") {
+		if !slices.Contains(kinds, p.Value.Value) {
+			d.Unknown(p.Value, "kind", p.Value.Value, "of pattern "+p.Name, kinds)
+		}
+		all = append(all, Pattern{p.Name, p.Value.Value == kinds[1]})
+	}
+	if most := MaxOps - NumOps; len(all) > most {
+		d.Fail(n, "patterns has %d; expected up to %d", len(all), most)
+		all = all[:most]
+	}
+	return all
+}
+
+// Values are what a column holds.
+type Values struct {
+	Pos      strict.Pos
+	Size     random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"bytes of a text or blob, elements of a collection (default 20 bytes, 3 elements)"`
+	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter)"`
+	Access   random.Keys `key:"access" form:"choice" doc:"how often rows have each value, and patterns use each value of a partition key (default: evenly): uniform, zipf or latest"`
+}
+
+// values reads the values of columns, by table.
+func (d *decoder) values(n *yaml.Node) map[string]*Values {
+	all := map[string]*Values{}
+	for _, t := range d.Mapping(n, "values") {
+		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
+			name := t.Name + "." + c.Name
+			if all[name] = (&Values{Pos: d.At(c.Key)}); c.Value.Kind != yaml.MappingNode {
+				d.Fail(c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s", name, strict.Found(c.Value))
+				continue
+			}
+			f := d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
+			d.noLargest(f["access"], all[name].Access, "access of values."+name)
+		}
+	}
+	return all
+}

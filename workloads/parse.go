@@ -78,17 +78,6 @@ func (d *decoder) from(origin string, n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// clone copies a node and all below it.
-func (d *decoder) clone(n *yaml.Node) *yaml.Node {
-	c := *n
-	c.Content = nil
-	for _, below := range n.Content {
-		c.Content = append(c.Content, d.clone(below))
-	}
-	d.Origins[&c] = d.Origins[n]
-	return &c
-}
-
 // set puts v at the path below n; at is the place of the path. It makes the mappings that are missing on the way. Below
 // the list of phases it is put into every phase of a name or, if none has it, of a kind.
 func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) {
@@ -268,52 +257,6 @@ func (d *decoder) population(n *yaml.Node) {
 			d.Fail(n, "%s", err)
 		}
 	}
-}
-
-// tableRows is the population of a workload for the access patterns of a schema.
-type tableRows struct {
-	Rows int64 `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" doc:"rows of the largest table"`
-}
-
-// patterns reads the access patterns that are the operations of the workload.
-func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
-	kinds := []string{"read", "write"}
-	for _, p := range d.Mapping(n, "patterns") {
-		if !slices.Contains(kinds, p.Value.Value) {
-			d.Unknown(p.Value, "kind", p.Value.Value, "of pattern "+p.Name, kinds)
-		}
-		all = append(all, Pattern{p.Name, p.Value.Value == kinds[1]})
-	}
-	if most := MaxOps - NumOps; len(all) > most {
-		d.Fail(n, "patterns has %d; expected up to %d", len(all), most)
-		all = all[:most]
-	}
-	return all
-}
-
-// Values are what a column holds.
-type Values struct {
-	Pos      strict.Pos
-	Size     random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"bytes of a text or blob, elements of a collection (default 20 bytes, 3 elements)"`
-	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter)"`
-	Access   random.Keys `key:"access" form:"choice" doc:"how often rows have each value, and patterns use each value of a partition key (default: evenly): uniform, zipf or latest"`
-}
-
-// values reads the values of columns, by table.
-func (d *decoder) values(n *yaml.Node) map[string]*Values {
-	all := map[string]*Values{}
-	for _, t := range d.Mapping(n, "values") {
-		for _, c := range d.Mapping(t.Value, "values."+t.Name) {
-			name := t.Name + "." + c.Name
-			if all[name] = (&Values{Pos: d.At(c.Key)}); c.Value.Kind != yaml.MappingNode {
-				d.Fail(c.Value, "values.%s must be a mapping such as {distinct: 5}, found %s", name, strict.Found(c.Value))
-				continue
-			}
-			f := d.section(c.Value, "values."+name, all[name], sectionKeys("values"))
-			d.noLargest(f["access"], all[name].Access, "access of values."+name)
-		}
-	}
-	return all
 }
 
 // section reads a mapping with these keys into a value of the type that declares them: see fill.

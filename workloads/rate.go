@@ -123,7 +123,7 @@ func (s Shape) Count(t time.Duration) float64 {
 }
 
 // shapes are the shapes that a rate may have: the type that declares the keys of each, and what reads it. Whole is
-// how long the phase is.
+// how long the phase is. A shape with faults is not used.
 var shapes = map[string]struct {
 	of   any // nil: it is a list of rates
 	read func(d *decoder, n *yaml.Node, whole time.Duration, where string) Shape
@@ -162,13 +162,10 @@ type ramp struct {
 }
 
 func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
-	r, faults := ramp{Over: whole}, len(d.Errs)
+	r := ramp{Over: whole}
 	f := d.section(n, where, &r, keysOf(r))
 	if r.Over > whole {
 		d.Fail(f["over"].Value, "over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
-	}
-	if len(d.Errs) > faults {
-		return nil
 	}
 	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
 	if r.Over < whole {
@@ -206,13 +203,10 @@ type burst struct {
 }
 
 func (d *decoder) burst(n *yaml.Node, _ time.Duration, where string) Shape {
-	b, faults := burst{}, len(d.Errs)
+	var b burst
 	f := d.section(n, where, &b, keysOf(b))
 	if b.Every > 0 && b.For >= b.Every {
 		d.Fail(f["for"].Value, "%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
-	}
-	if len(d.Errs) > faults {
-		return nil
 	}
 	base := b.Base.perSecondOrZero()
 	return Shape{{b.Every - b.For, base, base}, {b.For, b.Peak.PerSecond(), b.Peak.PerSecond()}}
@@ -232,11 +226,8 @@ type day struct {
 }
 
 func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape) {
-	of, faults := day{Length: whole, Hours: OfficeDay}, len(d.Errs)
-	if d.section(n, where, &of, keysOf(of)); len(d.Errs) > faults {
-		return nil
-	}
-	sum := 0.0
+	of, sum := day{Length: whole, Hours: OfficeDay}, 0.0
+	d.section(n, where, &of, keysOf(of))
 	for _, h := range of.Hours {
 		sum += h
 	}

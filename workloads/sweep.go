@@ -247,6 +247,17 @@ func like(text string, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
 }
 
+// clone copies a node and all below it.
+func (d *decoder) clone(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for _, below := range n.Content {
+		c.Content = append(c.Content, d.clone(below))
+	}
+	d.Origins[&c] = d.Origins[n]
+	return &c
+}
+
 // point is the workload with value n of each key, or nil if it has faults. The first fault is
 // reported at the value of the first key, or of the key that cannot be set.
 func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {

@@ -187,9 +187,6 @@ func (c *Config) reuses() bool {
 		!c.Shard.Divides() && c.Audit != AuditOnly
 }
 
-// stays reports whether the data of a combination is still there when the next one begins.
-func (c *Config) stays() bool { return c.DataDir != "" || c.reuses() }
-
 // remote reports whether an engine of the run is reached over a network.
 func (c *Config) remote() bool {
 	return slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote })

@@ -164,11 +164,8 @@ func (d *dataDir) holds(dir string) bool {
 	return found
 }
 
-// points are the numbers of points in the list, and trials the numbers of its trials and of the known ones:
-// a list may have any, so nothing counts up to them.
-func (d *dataDir) points() []int            { return d.numbered(pointSuffix, nil) }
-func (d *dataDir) trials(known []int) []int { return d.numbered(trialSuffix, known) }
-
+// numbered are the numbers of the points or trials in the list, and the known ones: a list may have any, so nothing
+// counts up to them.
 func (d *dataDir) numbered(suffix string, known []int) []int {
 	number := regexp.MustCompile(suffix + `([1-9]\d{0,5})(-|$)`)
 	all := slices.Clone(known)

@@ -160,7 +160,7 @@ func (c *Config) plan(
 		if !one.engine.Remote {
 			searched = whole[of] * e.Searched / max(1, float64(e.Messages)+e.Delivered)
 		}
-		if inFolder[one.dir] += more; c.stays() {
+		if inFolder[one.dir] += more; c.DataDir != "" || c.reuses() { // the data is still there when the next one begins
 			*need, p.Search = *need+more, p.Search+searched
 		} else {
 			*need, p.Search = max(*need, inFolder[one.dir]), max(p.Search, searched)

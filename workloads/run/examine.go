@@ -334,7 +334,8 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 		return nil, err
 	}
 	for _, op := range floorOrder(w.Patterns) {
-		if !t.Offers[op] || !r.measures(op) || ctx.Err() != nil {
+		measures := func(p workloads.Phase) bool { return p.Kind == workloads.Measure && p.Mix.Has(op) }
+		if !t.Offers[op] || !slices.ContainsFunc(w.Phases, measures) || ctx.Err() != nil {
 			continue
 		}
 		p := workloads.Phase{
@@ -372,14 +373,4 @@ func floorOrder(patterns workloads.Patterns) []workloads.Op {
 		}
 	}
 	return append(order, last...)
-}
-
-// measures reports whether the workload measures the operation.
-func (r *runner) measures(op workloads.Op) bool {
-	for i := range r.config.Workload.Phases {
-		if p := &r.config.Workload.Phases[i]; p.Kind == workloads.Measure && p.Mix.Has(op) {
-			return true
-		}
-	}
-	return false
 }

@@ -52,7 +52,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	}
 	trials, all := numbers(c.trials()), c.walk(r.points, r.data)
 	if c.Audit == AuditOnly {
-		trials = r.data.trials(trials)
+		trials = r.data.numbered(trialSuffix, trials)
 		all = c.tasks(trials, r.left)
 	}
 	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)

@@ -120,11 +120,6 @@ func numbers(n int) []int {
 	return all
 }
 
-func exists(name string) bool {
-	_, err := os.Stat(name)
-	return err == nil
-}
-
 // point is the workload at one value of a sweep. A run without a sweep has one, whose value
 // is empty.
 type point struct {
@@ -185,11 +180,14 @@ func (r *runner) left(t task) ([]task, error) {
 	}
 	point := func(n int) string { return r.data.dir(t.model.Name, t.engine.Name, t.trial, n) }
 	last := 0 // of the points that are there, from 1 on
-	for dir := point(1); exists(dir); dir = point(last + 1) {
+	for {
+		if _, err := os.Stat(point(last + 1)); err != nil {
+			break
+		}
 		last++
-		add(last, dir)
+		add(last, point(last))
 	}
-	for _, n := range r.data.points() {
+	for _, n := range r.data.numbered(pointSuffix, nil) {
 		if dir := point(n); n > last && r.data.holds(dir) {
 			add(n, dir)
 		}

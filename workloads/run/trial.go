@@ -62,7 +62,13 @@ func (c *combination) run(ctx context.Context) (open bool) {
 		if c.shards != nil {
 			c.shards.Begin(c.trialName())
 		}
-		if err := c.ready(ctx); err != nil {
+		var err error
+		if c.target != nil { // that of the trial before
+			err = c.target.Wake()
+		} else if err = c.renew(); err == nil {
+			err = c.open(ctx)
+		}
+		if err != nil {
 			c.giveUp(ctx, err)
 			c.failed(ctx, &c.workload().Phases[0], err)
 			if c.target != nil {
@@ -79,17 +85,6 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	}
 	c.close(ctx)
 	return false
-}
-
-// ready opens the target, or wakes the one of the trial before.
-func (c *combination) ready(ctx context.Context) error {
-	if c.target != nil {
-		return c.target.Wake()
-	}
-	if err := c.renew(); err != nil {
-		return err
-	}
-	return c.open(ctx)
 }
 
 // sleeps leaves the store to the next trial. It returns false if that has none to use, or if the store
