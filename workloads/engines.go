@@ -102,7 +102,15 @@ func (d *decoder) engines(n *yaml.Node) {
 
 // setting checks a key of an engine's section.
 func (d *decoder) setting(n *yaml.Node, engine string, words *EngineWords) {
-	switch variable := secretOf(n.Value, words.Environment); {
+	variable := "" // to use in place of a setting that is like it
+	known := make([]string, len(words.Environment))
+	for i, v := range words.Environment {
+		known[i] = lastPart(v)
+	}
+	if i := slices.Index(known, strict.Nearest(lastPart(n.Value), known)); i >= 0 {
+		variable = words.Environment[i]
+	}
+	switch {
 	case n.Value == contactKey && words.Remote, slices.Contains(words.Settings, n.Value):
 	case n.Value == contactKey:
 		d.Fail(n, "engine %s runs in this process and has no node to contact", engine)
@@ -120,18 +128,6 @@ func (d *decoder) setting(n *yaml.Node, engine string, words *EngineWords) {
 		}
 		d.Meant(n, expected, "unknown setting %q of engine %s", n.Value, engine)
 	}
-}
-
-// secretOf is the environment variable to use in place of a setting; "": none is like it.
-func secretOf(setting string, environment []string) string {
-	known := make([]string, len(environment))
-	for i, v := range environment {
-		known[i] = lastPart(v)
-	}
-	if i := slices.Index(known, strict.Nearest(lastPart(setting), known)); i >= 0 {
-		return environment[i]
-	}
-	return ""
 }
 
 // lastPart is the part after the last _: password for MAILBENCH_CASSANDRA_PASSWORD.

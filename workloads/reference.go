@@ -25,7 +25,7 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString(guide)
 	for _, s := range sections {
-		fmt.Fprintf(&b, "\n%s\n", title(s.name))
+		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(s.name[:1])+s.name[1:])
 		wrap(&b, "  ", strings.ReplaceAll(s.doc, "\n", " "))
 		keyTable(&b, keysOf(s.of, s.tags...))
 	}
@@ -58,8 +58,6 @@ func Reference() string {
 	b.WriteString("\n" + guideEnd)
 	return b.String()
 }
-
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func keyTable(b *strings.Builder, keys []key) {
 	for _, k := range keys {

@@ -117,7 +117,8 @@ func (d *decoder) sweepable(k *sweptKey) {
 // swept finds the keys and the values of a sweep: a mapping of keys, or of keys one below the
 // other. An empty mapping is no sweep.
 func (d *decoder) swept(at, n *yaml.Node, path []string) (keys []sweptKey) {
-	if n.Kind == yaml.SequenceNode && path != nil || isRange(n) && path != nil {
+	from := keyIn(n, "from") // of a range of values, if it has a plain value
+	if path != nil && (n.Kind == yaml.SequenceNode || from >= 0 && n.Content[from+1].Kind == yaml.ScalarNode) {
 		return []sweptKey{{path, at, d.points(n, strings.Join(path, "."))}}
 	}
 	what := strings.Join(append([]string{"sweep"}, path...), ".")
@@ -139,12 +140,6 @@ func (d *decoder) swept(at, n *yaml.Node, path []string) (keys []sweptKey) {
 
 // rangeKeys are the keys of a range of values.
 var rangeKeys = []string{"from", "to", "factor", "step"}
-
-// isRange reports whether a node is a range of values: a mapping with a plain value for from.
-func isRange(n *yaml.Node) bool {
-	i := keyIn(n, "from")
-	return i >= 0 && n.Content[i+1].Kind == yaml.ScalarNode
-}
 
 // points are the values of a list or a range.
 func (d *decoder) points(n *yaml.Node, path string) []*yaml.Node {

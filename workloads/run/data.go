@@ -30,9 +30,8 @@ import (
 type dataDir struct {
 	path      string
 	temporary bool
-	unlock    func() error
-	scratch   *scratch.Folder // the claim on a temporary folder; else nil
-	list      []string        // folders of the data sets that it must hold, sorted
+	close     func() error // unlocks the folder, or removes it if it is temporary
+	list      []string     // folders of the data sets that it must hold, sorted
 }
 
 const (
@@ -48,7 +47,7 @@ func openDataDir(path string) (*dataDir, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &dataDir{path: tmp.Path(), temporary: true, scratch: tmp}, nil
+		return &dataDir{path: tmp.Path(), temporary: true, close: tmp.Remove}, nil
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -70,7 +69,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w; wait for the other run, or name another folder", path, err)
 	}
-	d := &dataDir{path: path, unlock: unlock}
+	d := &dataDir{path: path, close: unlock}
 	if err := d.readList(); err != nil {
 		return nil, errors.Join(err, unlock())
 	}
@@ -104,14 +103,6 @@ func mark(path string) error {
 		return fmt.Errorf("mark data folder: %w", err)
 	}
 	return nil
-}
-
-// close unlocks the folder, or removes it if it is temporary.
-func (d *dataDir) close() error {
-	if d.temporary {
-		return d.scratch.Remove()
-	}
-	return d.unlock()
 }
 
 // dir is the folder of one model on one engine; trials after the first

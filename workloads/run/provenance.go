@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"os"
@@ -168,7 +169,7 @@ func Environment(dir string) results.Environment {
 	e := results.Environment{
 		Version:  Version,
 		Go:       runtime.Version(),
-		GOGC:     gogc(),
+		GOGC:     cmp.Or(os.Getenv("GOGC"), "100"),
 		MaxProcs: runtime.GOMAXPROCS(0),
 		OS:       runtime.GOOS,
 		Arch:     runtime.GOARCH,
@@ -206,14 +207,6 @@ func freeBytes(dir string) float64 {
 		return 0
 	}
 	return float64(usage.Free)
-}
-
-// gogc is the value of the environment variable GOGC, or its default.
-func gogc() string {
-	if s := os.Getenv("GOGC"); s != "" {
-		return s
-	}
-	return "100"
 }
 
 // existing returns dir or the nearest folder above it that exists.
