@@ -83,6 +83,7 @@ type Cell struct {
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
 	short  bool               // a trial that is compared measured less than longTrial
+	same   bool               // both sides have trials of the same numbers, which draw the same operations
 }
 
 // Verdict says what is known of a figure.
@@ -156,29 +157,27 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []*Cell{}, Regressions: []string{},
 		turns: o.Turns, noFail: o.NoFail,
 	}
-	for _, s := range []Side{base, new} {
+	if o.Saved != "" {
+		c.New.workload = "--from " + shellquote.Join(o.Saved)
+	}
+	var of [2]map[Subject][]trial
+	var subjects [2][]Subject
+	for side, s := range []Side{base, new} {
 		for _, r := range s.Runs {
 			if r.Shard.Of > 1 {
 				return nil, fmt.Errorf("%s is shard %d of %d: compare whole runs", s.Name, r.Shard.Index, r.Shard.Of)
 			}
 		}
+		of[side], subjects[side] = s.trials()
 	}
-	if o.Saved != "" {
-		c.New.workload = "--from " + shellquote.Join(o.Saved)
-	}
-	b, order := base.trials()
-	n, others := new.trials()
 	var alone []string // subjects that only one side has
-	for _, k := range order {
-		if n[k] == nil {
-			alone = append(alone, fmt.Sprintf("only %s has %s", base.Name, k))
-			continue
-		}
-		c.Cells = append(c.Cells, newCell(k, b[k], n[k], o.Force))
-	}
-	for _, k := range others {
-		if b[k] == nil {
-			alone = append(alone, fmt.Sprintf("only %s has %s", new.Name, k))
+	for side, s := range []Side{base, new} {
+		for _, k := range subjects[side] {
+			if of[1-side][k] == nil {
+				alone = append(alone, fmt.Sprintf("only %s has %s", s.Name, k))
+			} else if side == 0 {
+				c.Cells = append(c.Cells, newCell(k, of[0][k], of[1][k], o.Force))
+			}
 		}
 	}
 	if len(c.Cells) == 0 { // there is nothing to force
@@ -262,11 +261,8 @@ func (c *Comparison) measure(o Options) error {
 // round was made because of what the first one found, so only its own metrics are unbiased.
 func (c *Comparison) Confirm(first *Comparison) {
 	found := func(by []string, regression string) bool {
-		subject := func(r string) string { // the reason may have other values in another round
-			of, _, _ := strings.Cut(r, ": ")
-			return of
-		}
-		return slices.ContainsFunc(by, func(r string) bool { return subject(r) == subject(regression) })
+		subject, _, _ := strings.Cut(regression, ": ") // the reason may have other values in another round
+		return slices.ContainsFunc(by, func(r string) bool { return r == subject || strings.HasPrefix(r, subject+": ") })
 	}
 	confirmed, once := []string{}, []string(nil)
 	for _, r := range c.Regressions {

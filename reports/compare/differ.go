@@ -72,10 +72,20 @@ func differ(a, b *results.Run) (all []difference) {
 			all = append(all, difference{what, words.OneLine(base), words.OneLine(new), ofBuild})
 		}
 	}
+	firstLine := func(of, a, b string, ofBuild bool) { // in which two texts differ
+		for n := 1; a != b; n++ {
+			var was, is string
+			was, a, _ = strings.Cut(a, "\n")
+			is, b, _ = strings.Cut(b, "\n")
+			if was, is = strings.TrimSpace(was), strings.TrimSpace(is); was != is {
+				add(fmt.Sprintf("line %d of %s", n, of), strconv.Quote(was), strconv.Quote(is), ofBuild)
+				return
+			}
+		}
+	}
 	add("workload", a.Workload.Name, b.Workload.Name, false)
 	if a.Workload.Name == b.Workload.Name {
-		line, was, is := firstLine(a.Workload.Text, b.Workload.Text)
-		add("line "+line+" of the workload", was, is, false)
+		firstLine("the workload", a.Workload.Text, b.Workload.Text, false)
 	}
 	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10), false)
 	phases := min(len(a.Phases), len(b.Phases))
@@ -89,15 +99,12 @@ func differ(a, b *results.Run) (all []difference) {
 			!slices.Equal(p.Trials[:trials], q.Trials[:trials]) {
 			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
 		}
-		if p.Trace != q.Trace { // of the whole file
-			all = append(all, difference{"trace of phase " + p.Name, abbreviated(p.Trace), abbreviated(q.Trace), false})
-		}
+		add("trace of phase "+p.Name, abbreviated(p.Trace), abbreviated(q.Trace), false) // of the whole file
 	}
 	for _, s := range a.Schemas {
 		for _, t := range b.Schemas {
 			if s.Model == t.Model && s.SHA256 != t.SHA256 {
-				line, was, is := firstLine(s.Text, t.Text)
-				add(fmt.Sprintf("line %s of the schema of %s", line, s.Model), was, is, true)
+				firstLine("the schema of "+s.Model, s.Text, t.Text, true)
 			}
 		}
 	}
@@ -120,24 +127,6 @@ func differ(a, b *results.Run) (all []difference) {
 		}
 	}
 	return all
-}
-
-// firstLine is the first line in which two texts differ, counted from 1.
-func firstLine(a, b string) (line, was, is string) {
-	as, bs := strings.Split(a, "\n"), strings.Split(b, "\n")
-	for i := range max(len(as), len(bs)) {
-		was, is = "", ""
-		if i < len(as) {
-			was = strings.TrimSpace(as[i])
-		}
-		if i < len(bs) {
-			is = strings.TrimSpace(bs[i])
-		}
-		if was != is {
-			return strconv.Itoa(i + 1), strconv.Quote(was), strconv.Quote(is)
-		}
-	}
-	return "", "", ""
 }
 
 // abbreviated is the beginning of a digest.

@@ -314,29 +314,26 @@ func (c *Comparison) headline(s *document.Section, all []*Figure) {
 			s.Say(document.Plain, "Note", n)
 		}
 	}
-	var notes []string
-	of := map[string][]string{} // phases by note
+	type remark struct{ phase, note string }
+	var remarks []remark
 	for _, cell := range c.Cells {
-		about := cell.Notes
 		if cell.Why != "" {
-			about = append([]string{"not compared: " + cell.Why}, about...)
+			remarks = append(remarks, remark{cell.Subject.String(), "not compared: " + cell.Why})
 		}
-		for _, note := range about {
-			if longer && note == shortTrials {
-				continue // it is the advice
+		for _, note := range cell.Notes {
+			if !longer || note != shortTrials { // else it is the advice
+				remarks = append(remarks, remark{cell.Subject.String(), note})
 			}
-			if of[note] == nil {
-				notes = append(notes, note)
-			}
-			of[note] = append(of[note], cell.Subject.String())
 		}
 	}
-	for _, note := range notes {
-		lead := strings.Join(of[note], ", ")
-		if n := len(of[note]); n > 2 {
+	for _, same := range results.Grouped(remarks, func(r remark) string { return r.note }) {
+		lead := same[0].phase
+		if n := len(same); n == 2 {
+			lead += ", " + same[1].phase
+		} else if n > 2 {
 			lead = fmt.Sprintf("%d of %d phases", n, len(c.Cells))
 		}
-		s.Say(document.Plain, lead, note)
+		s.Say(document.Plain, lead, same[0].note)
 	}
 }
 

@@ -32,6 +32,14 @@ type Measure struct {
 // Timed reports whether the metric is a time or a rate; else it is a counter.
 func (m *Measure) Timed() bool { return m.count == nil }
 
+// Verdict is that on a difference which is certain and matters.
+func (m *Measure) Verdict(before, after float64) Verdict {
+	if after > before != m.HigherIsBetter {
+		return Worse
+	}
+	return Better
+}
+
 // measures are in the order in which they are shown. Typical is the p50 of each operation, weighted by its
 // share, as in package ranking.
 var measures = []*Measure{

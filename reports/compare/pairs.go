@@ -220,10 +220,12 @@ func pooled(trials []observed, m *Measure) count {
 // metrics and did not fail stay.
 func (c *Cell) check(force bool) {
 	var timed [2]int
+	var numbers [2][]int
 	for side, trials := range c.trials {
 		invalid, because := 0, ""
 		for i := range trials {
 			t, reason := &trials[i], ""
+			numbers[side] = append(numbers[side], t.cell.Trial)
 			if t.cell.Reason != nil {
 				reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
 			}
@@ -244,8 +246,9 @@ func (c *Cell) check(force bool) {
 				len(trials), sides[side], words.OneLine(because)))
 		}
 		timed[side] = len(trials) - invalid
+		slices.Sort(numbers[side])
 	}
-	c.BaseTimed, c.NewTimed = timed[0], timed[1]
+	c.BaseTimed, c.NewTimed, c.same = timed[0], timed[1], slices.Equal(numbers[0], numbers[1])
 }
 
 // streams are the operations of all streams that both sides have. A note names the other streams.

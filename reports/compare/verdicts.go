@@ -53,14 +53,6 @@ var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary 
 
 func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
 
-// differs sets the verdict for a difference that is certain and matters.
-func (f *Figure) differs() {
-	f.Verdict = Better
-	if *f.New > *f.Base != f.kind.HigherIsBetter {
-		f.Verdict = Worse
-	}
-}
-
 const tooDifferent = "the trials differ too much"
 
 // drifts is how far the machine may have drifted from one run to the next, in standard
@@ -82,7 +74,7 @@ func (f *Figure) judgeTime(interleaved bool) {
 	}
 	switch {
 	case (e.Low > nearest || e.High < -nearest) && math.Abs(e.Difference) >= limit:
-		f.differs()
+		f.Verdict = f.kind.Verdict(*f.Base, *f.New)
 	case e.Low >= -limit && e.High <= limit:
 		f.Verdict = Same
 	default:
@@ -127,7 +119,7 @@ func (f *Figure) judgeCount() {
 		return
 	case f.cell.sequential():
 		if f.Exact, f.Verdict = true, Same; change >= limit {
-			f.differs()
+			f.Verdict = f.kind.Verdict(*f.Base, *f.New)
 		}
 		return
 	case f.judgePaired(change, limit):
@@ -139,7 +131,7 @@ func (f *Figure) judgeCount() {
 		f.cannotTell(fmt.Sprintf("fewer than %d operations", knownOperations))
 	case change >= limit && change >= knownErrors*err:
 		f.Exact = err == 0
-		f.differs()
+		f.Verdict = f.kind.Verdict(*f.Base, *f.New)
 	case change+knownErrors*err <= limit:
 		f.Verdict = Same
 	default:
@@ -156,7 +148,7 @@ func (f *Figure) judgePaired(change, limit float64) bool {
 	byNumber := func(a, b observed) int { return a.cell.Trial - b.cell.Trial }
 	base := slices.SortedStableFunc(slices.Values(f.of.in[0]), byNumber)
 	new := slices.SortedStableFunc(slices.Values(f.of.in[1]), byNumber)
-	if len(base) < significance.LeastTrials || !f.cell.sameTrials() {
+	if len(base) < significance.LeastTrials || !f.cell.same {
 		return false
 	}
 	differences := make([]float64, len(base))
@@ -175,7 +167,7 @@ func (f *Figure) judgePaired(change, limit float64) bool {
 	switch {
 	case change >= limit && change > chance:
 		f.Exact = chance <= leastChange*max(1, *f.Base)
-		f.differs()
+		f.Verdict = f.kind.Verdict(*f.Base, *f.New)
 	case change+chance <= limit:
 		f.Verdict = Same
 	default:
@@ -195,7 +187,7 @@ func (c *Cell) sequential() bool {
 			}
 		}
 	}
-	return c.sameTrials()
+	return c.same
 }
 
 // attempts is how many operations each phase attempted in a trial and those before, whose writes a
@@ -220,17 +212,4 @@ func (t *trial) attempts() map[string]int64 {
 		}
 	}
 	return all
-}
-
-// sameTrials reports whether both sides have trials of the same numbers. Trials of one number draw the same
-// operations.
-func (c *Cell) sameTrials() bool {
-	var numbers [2][]int
-	for side, trials := range c.trials {
-		for _, t := range trials {
-			numbers[side] = append(numbers[side], t.cell.Trial)
-		}
-		slices.Sort(numbers[side])
-	}
-	return slices.Equal(numbers[0], numbers[1])
 }

@@ -209,11 +209,8 @@ func (f *Figure) each(from int) string {
 	return strings.Join(parts, " ")
 }
 
-// barsMost is how many metrics have a table with a bar for each run.
-const barsMost = 4
-
-// barWidth is how many letters the longest bar has.
-const barWidth = 32
+// barsMost is how many metrics have a table with a bar for each run, and barWidth how many letters the longest bar has.
+const barsMost, barWidth = 4, 32
 
 // bars has a bar for each run, from 0 up.
 func (s *Series) bars(f *Figure) document.Section {

@@ -43,6 +43,8 @@ type Series struct {
 	// runs are enough.
 	Tested int `json:"tested"`
 	Least  int `json:"least_runs"`
+
+	times int // timed figures
 }
 
 // Run is one run of a series.
@@ -220,20 +222,14 @@ func (c *Change) Why() string {
 // Untested says how many timed figures have too few runs to look for changes. It is empty if
 // all have enough.
 func (s *Series) Untested() string {
-	timed := 0
-	for i := range s.Figures {
-		if s.Figures[i].Measure.Timed() {
-			timed++
-		}
-	}
 	const rule = "A change of a time is found from %d runs on when %d timed metrics are searched"
 	switch {
-	case timed == s.Tested:
+	case s.times == s.Tested:
 		return ""
 	case s.Tested == 0:
-		return fmt.Sprintf(rule+"; use --metric to search fewer metrics in fewer runs", s.Least, timed)
+		return fmt.Sprintf(rule+"; use --metric to search fewer metrics in fewer runs", s.Least, s.times)
 	}
-	return fmt.Sprintf(rule+": %d of them have too few runs", s.Least, timed, timed-s.Tested)
+	return fmt.Sprintf(rule+": %d of them have too few runs", s.Least, s.times, s.times-s.Tested)
 }
 
 const (
@@ -284,7 +280,7 @@ func (s *Series) timed() {
 			timed = append(timed, &s.Figures[i])
 		}
 	}
-	if len(timed) == 0 {
+	if s.times = len(timed); s.times == 0 {
 		return
 	}
 	level := falseAlarms / float64(len(timed))
@@ -316,12 +312,8 @@ func (f *Figure) search(level float64) {
 		logs[i] = math.Log(*f.Values[n])
 	}
 	for _, step := range significance.Steps(logs, level, math.Log1p(f.Measure.Limit)) {
-		says := compare.Better
-		if step.After > step.Before != f.Measure.HigherIsBetter {
-			says = compare.Worse
-		}
-		f.Changes = append(f.Changes, Change{
-			Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), Says: says, P: step.P,
-		})
+		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P}
+		c.Says = f.Measure.Verdict(c.Before, c.After)
+		f.Changes = append(f.Changes, c)
 	}
 }

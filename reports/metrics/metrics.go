@@ -30,31 +30,24 @@ var bounds = []float64{
 	1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100,
 }
 
-var (
-	operations = prometheus.NewDesc("mailbench_operations_total", "Operations by outcome.",
-		[]string{"model", "engine", "phase", "trial", "operation", "outcome"}, nil)
-	durations = prometheus.NewDesc("mailbench_operation_duration_seconds",
-		"Times of successful operations: response (scheduled start to end), service (start to end) and lag, the wait (scheduled start to start).",
-		[]string{"model", "engine", "phase", "trial", "operation", "kind"}, nil)
-	progress = prometheus.NewDesc("mailbench_run_progress_ratio", "Share of the run that is done.", nil, nil)
-)
+// labels are those of all metrics of an operation. Each has one more.
+var labels = []string{"model", "engine", "phase", "trial", "operation"}
+
+var durations = prometheus.NewDesc("mailbench_operation_duration_seconds",
+	"Times of successful operations: response (scheduled start to end), service (start to end) and lag, the wait (scheduled start to start).",
+	append(labels, "kind"), nil)
 
 // Metrics are the metrics of one run.
 type Metrics struct {
-	mu     sync.Mutex
-	series map[series]*figures
-	done   float64
+	operations *prometheus.CounterVec
+	progress   prometheus.Gauge
+
+	mu    sync.Mutex
+	times map[series]*[latency.NumKinds]histogram
 }
 
-type series struct {
-	results.Key
-	op string
-}
-
-type figures struct {
-	counts [latency.NumOutcomes]int64
-	times  [latency.NumKinds]histogram
-}
+// series has the values of labels.
+type series [5]string
 
 type histogram struct {
 	counts [32]uint64 // by bound, not cumulative
@@ -63,43 +56,45 @@ type histogram struct {
 }
 
 // New returns the metrics of a run that has not begun.
-func New() *Metrics { return &Metrics{series: map[series]*figures{}} }
+func New() *Metrics {
+	return &Metrics{
+		operations: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "mailbench_operations_total", Help: "Operations by outcome.",
+		}, append(labels, "outcome")),
+		progress: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "mailbench_run_progress_ratio", Help: "Share of the run that is done.",
+		}),
+		times: map[series]*[latency.NumKinds]histogram{},
+	}
+}
 
 // Add adds what a phase recorded since its last tick. Op names the operation with an index.
 func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range ops {
-		var all int64
-		for _, n := range ops[i].Counts {
-			all += n
-		}
-		if all == 0 {
+		if ops[i].Counts == ([latency.NumOutcomes]int64{}) {
 			continue
 		}
-		k := series{key, op(i)}
-		f := m.series[k]
-		if f == nil {
-			f = &figures{}
-			m.series[k] = f
-		}
+		k := series{key.Model, key.Engine, key.Where(), strconv.Itoa(key.Trial), op(i)}
 		for out, n := range ops[i].Counts {
-			f.counts[out] += n
+			m.operations.WithLabelValues(append(k[:], outcomes[out])...).Add(float64(n))
+		}
+		of := m.times[k]
+		if of == nil {
+			of = &[latency.NumKinds]histogram{}
+			m.times[k] = of
 		}
 		for _, kind := range kinds {
 			if h := ops[i].Times[kind]; h != nil && h.TotalCount() > 0 {
-				f.times[kind].add(h)
+				of[kind].add(h)
 			}
 		}
 	}
 }
 
 // Progress notes the share of the run that is done.
-func (m *Metrics) Progress(done float64) {
-	m.mu.Lock()
-	m.done = done
-	m.mu.Unlock()
-}
+func (m *Metrics) Progress(done float64) { m.progress.Set(done) }
 
 func (h *histogram) add(from *hdr.Histogram) {
 	for _, bar := range from.Distribution() {
@@ -114,26 +109,15 @@ func (h *histogram) add(from *hdr.Histogram) {
 }
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
-	to <- operations
-	to <- durations
-	to <- progress
-}
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) { to <- durations }
 
-// Collect implements prometheus.Collector.
+// Collect implements prometheus.Collector: the times.
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	to <- prometheus.MustNewConstMetric(progress, prometheus.GaugeValue, m.done)
-	for k, f := range m.series {
-		labels := func(last string) []string {
-			return []string{k.Model, k.Engine, k.Where(), strconv.Itoa(k.Trial), k.op, last}
-		}
-		for out, n := range f.counts {
-			to <- prometheus.MustNewConstMetric(operations, prometheus.CounterValue, float64(n), labels(outcomes[out])...)
-		}
+	for k, of := range m.times {
 		for _, kind := range kinds {
-			h := &f.times[kind]
+			h := &of[kind]
 			if h.count == 0 {
 				continue
 			}
@@ -142,7 +126,7 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 				below += h.counts[i]
 				buckets[b] = below
 			}
-			to <- prometheus.MustNewConstHistogram(durations, h.count, h.sum, buckets, labels(kind.String())...)
+			to <- prometheus.MustNewConstHistogram(durations, h.count, h.sum, buckets, append(k[:], kind.String())...)
 		}
 	}
 }
@@ -158,7 +142,7 @@ func (m *Metrics) Serve(address string) (at string, stop func(), err error) {
 		return "", nil, fmt.Errorf("serve metrics: %w; name a free address of this machine with --metrics", err)
 	}
 	r, mux := prometheus.NewRegistry(), http.NewServeMux()
-	r.MustRegister(m)
+	r.MustRegister(m.operations, m.progress, m)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(r, promhttp.HandlerOpts{}))
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, WriteTimeout: time.Minute}
 	go func() { _ = s.Serve(l) }() // it ends with stop
