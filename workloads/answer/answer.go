@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -26,7 +25,6 @@ type Line struct {
 func Of(r *results.Run) []Line {
 	var lines []Line
 	var absent []string
-	read := map[string]*schemas.Schema{}
 	for _, text := range r.Answer {
 		s, err := Parse(text)
 		if err != nil {
@@ -34,7 +32,7 @@ func Of(r *results.Run) []Line {
 			continue
 		}
 		names, ran := false, true
-		for _, f := range s.figures() {
+		for _, f := range s.figures {
 			if f.model == "" {
 				continue
 			}
@@ -45,7 +43,7 @@ func Of(r *results.Run) []Line {
 		}
 		said := map[[2]string]bool{} // by model and engine
 		for _, c := range r.Select(func(c *results.Cell) bool { return ran && c.Measured() }) {
-			w := filling{run: r, schemas: read, model: c.Model, engine: c.Engine}
+			w := filling{run: r, model: c.Model, engine: c.Engine}
 			if names {
 				w.model = ""
 			}
@@ -68,21 +66,34 @@ const inconclusive = "inconclusive"
 type filling struct {
 	run           *results.Run
 	model, engine string
-	schemas       map[string]*schemas.Schema // that were read, by model
-	emulated      []string                   // patterns whose fallback ran
+	emulated      []string // patterns whose fallback ran
 }
 
 // say fills in the sentence, or says why it is inconclusive.
 func (w *filling) say(s *Sentence) Line {
 	line := Line{Model: w.model, Engine: w.engine, Known: true}
 	for i := range s.parts {
-		text, why := w.part(&s.parts[i])
+		p := &s.parts[i]
+		text, why := p.text, ""
+		switch p.kind {
+		case value:
+			text, why = w.value(p.a)
+		case ratio:
+			text, why = w.ratio(p)
+		case from:
+			text, why = w.from(p)
+		case end:
+			if text = w.point(p.text); text == "" {
+				why = "the run has no sweep"
+			}
+		case plain:
+			if line.Text[strings.LastIndexByte(line.Text, ' ')+1:] == "1" {
+				text = afterOne.ReplaceAllString(text, " $1")
+			}
+		}
 		if why != "" {
 			line.Text, line.Known = inconclusive+": "+why, false
 			return line
-		}
-		if s.parts[i].kind == plain && line.Text[strings.LastIndexByte(line.Text, ' ')+1:] == "1" {
-			text = afterOne.ReplaceAllString(text, " $1")
 		}
 		line.Text += text
 	}
@@ -94,25 +105,6 @@ func (w *filling) say(s *Sentence) Line {
 
 // afterOne matches the noun after a number, in the plural as sentences are written. After 1 it becomes the singular.
 var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
-
-// part is the text of a part, or why it is inconclusive.
-func (w *filling) part(p *part) (text, why string) {
-	switch p.kind {
-	case value:
-		return w.value(p.a)
-	case ratio:
-		return w.ratio(p)
-	case from:
-		return w.from(p)
-	case smallest, largest:
-		point := w.point(p.text)
-		if point == "" {
-			return "", "the run has no sweep"
-		}
-		return point, ""
-	}
-	return p.text, ""
-}
 
 // point is the value of the sweep that a figure is of. A run without a sweep has none.
 func (w *filling) point(name string) string {
@@ -255,7 +247,7 @@ type Phase struct {
 // Check returns the first name of the sentence that is not in the scope.
 func (s *Sentence) Check(of Scope) error {
 	named := 0
-	all := s.figures()
+	all := s.figures
 	for _, f := range all {
 		if err := of.figure(f); err != nil {
 			return fmt.Errorf("%s: %w", f, err)

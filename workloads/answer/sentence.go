@@ -27,7 +27,10 @@ import (
 )
 
 // Sentence is a sentence as it was written.
-type Sentence struct{ parts []part }
+type Sentence struct {
+	parts   []part
+	figures []figure // of operations
+}
 
 // part is plain text, or the text in braces.
 type part struct {
@@ -39,12 +42,11 @@ type part struct {
 type kind uint8
 
 const (
-	plain    kind = iota
-	value         // a
-	ratio         // a / b
-	from          // from a < b
-	smallest      // of the sweep's values
-	largest
+	plain kind = iota
+	value      // a
+	ratio      // a / b
+	from       // from a < b
+	end        // the smallest or the largest of the sweep's values
 )
 
 // figure names a figure of an operation. Model, phase and point are "" where the sentence does not say.
@@ -110,7 +112,12 @@ func Parse(text string) (*Sentence, error) {
 		if err != nil {
 			return nil, fmt.Errorf("{%s}: %w", inside, err)
 		}
-		s.parts, rest = append(s.parts, p), behind
+		if s.parts, rest = append(s.parts, p), behind; p.kind != end {
+			s.figures = append(s.figures, p.a)
+		}
+		if p.kind == ratio || p.kind == from {
+			s.figures = append(s.figures, p.b)
+		}
 	}
 	return s, nil
 }
@@ -120,10 +127,8 @@ func parsePart(text string) (part, error) {
 	words := strings.Fields(text)
 	p := part{kind: value, text: text}
 	switch {
-	case len(words) == 1 && words[0] == first:
-		return part{kind: smallest, text: first}, nil
-	case len(words) == 1 && words[0] == last:
-		return part{kind: largest, text: last}, nil
+	case len(words) == 1 && (words[0] == first || words[0] == last):
+		return part{kind: end, text: words[0]}, nil
 	case len(words) > 0 && words[0] == "from":
 		p.kind, words = from, words[1:]
 	}
@@ -181,19 +186,6 @@ func parseFigure(words []string) (f figure, err error) {
 		*to = rest[1]
 	}
 	return f, nil
-}
-
-// figures are the figures of the sentence.
-func (s *Sentence) figures() (all []figure) {
-	for _, p := range s.parts {
-		if p.kind == value || p.kind == ratio || p.kind == from {
-			all = append(all, p.a)
-		}
-		if p.kind == ratio || p.kind == from {
-			all = append(all, p.b)
-		}
-	}
-	return all
 }
 
 // of is the model that a figure is of.
@@ -293,7 +285,12 @@ func (w *filling) atomic(f figure) (text, why string) {
 	if why != "" {
 		return "", why
 	}
-	s := w.schema(w.of(f))
+	var s *schemas.Schema
+	for _, stored := range w.run.Schemas {
+		if stored.Model == w.of(f) {
+			s, _ = schemas.ParseStored(stored.Model, []byte(stored.Text)) // nil if it cannot be read
+		}
+	}
 	row, _ := cs.Row(f.op)
 	changes, whole := 0.0, true
 	for _, ran := range row.Sum.Patterns {
@@ -355,20 +352,4 @@ func (w *filling) rowCache(f figure) (text, why string) {
 		return "", fmt.Sprintf("no read of %s used a row cache; on %s there is none, or it has no size", w.of(f), w.engine)
 	}
 	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(asked)), ""
-}
-
-// schema is the schema that a model ran with, or nil.
-func (w *filling) schema(model string) *schemas.Schema {
-	if s, ok := w.schemas[model]; ok {
-		return s
-	}
-	w.schemas[model] = nil
-	for _, s := range w.run.Schemas {
-		if s.Model == model {
-			if parsed, err := schemas.ParseStored(s.Model, []byte(s.Text)); err == nil {
-				w.schemas[model] = parsed
-			}
-		}
-	}
-	return w.schemas[model]
 }

@@ -56,17 +56,15 @@ func (t *tally) contested() bool { return t.good() > 0 && t.bad() > 0 }
 
 // verdict is the verdict of most measurements; "" if as many held as broke.
 func (t *tally) verdict() results.StepVerdict {
-	most := func(a, b results.StepVerdict) results.StepVerdict {
-		if t.of[a] > t.of[b] {
-			return a
-		}
-		return b
-	}
-	switch {
-	case t.good() > t.bad():
-		return most(results.StepHeld, results.StepUnclear)
-	case t.bad() > t.good():
-		return most(results.StepBroken, results.StepClient)
+	switch good, bad := t.good(), t.bad(); {
+	case good > bad && t.of[results.StepHeld] > t.of[results.StepUnclear]:
+		return results.StepHeld
+	case good > bad:
+		return results.StepUnclear
+	case bad > good && t.of[results.StepBroken] > t.of[results.StepClient]:
+		return results.StepBroken
+	case bad > good:
+		return results.StepClient
 	}
 	return ""
 }
