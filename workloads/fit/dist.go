@@ -3,6 +3,7 @@ package fit
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math"
 	"slices"
 
@@ -152,35 +153,28 @@ func (s sample) pareto() candidate {
 // mostZipf bounds the largest value for which Zipf's law is tried.
 const mostZipf = 100_000
 
-// zipf is Zipf's law up to the largest value, with the exponent of the greatest likelihood.
+// zipf is Zipf's law up to the largest value.
 func (s sample) zipf() candidate {
-	n, logs := int(s.high()), 0.0
+	counts := make([]float64, s.high())
 	for _, v := range s {
-		logs += math.Log(float64(v))
+		counts[v-1]++
 	}
-	e := scalar.Round(exponent(map[int]float64{n: float64(len(s))}, logs), 3)
-	upTo := zipfShares(e, n)
-	return candidate{"zipf", random.NewZipf(e, n), s.distance(func(x float64) float64 {
-		return upTo[min(max(0, int(x)), n)]
-	})}
+	e, distance := zipfLaw(3, counts)
+	return candidate{"zipf", random.NewZipf(e, len(counts)), distance}
 }
 
-// zipfShares returns which share of draws is at most k, for k from 0 to n.
-func zipfShares(e float64, n int) []float64 {
-	upTo := make([]float64, n+1)
-	for k := 1; k <= n; k++ {
-		upTo[k] = upTo[k-1] + math.Pow(float64(k), -e)
+// zipfLaw is the likeliest exponent of Zipf's law, of so many digits, for how often keys are used. Each group has the
+// counts of its keys by rank. distance is how far all ranks together are from that law.
+func zipfLaw(digits int, groups ...[]float64) (e, distance float64) {
+	draws, logs, all := map[int]float64{}, 0.0, 0.0 // draws among so many ranks
+	for _, g := range groups {
+		for k, n := range g {
+			draws[len(g)] += n
+			logs += n * math.Log(float64(k+1))
+			all += n
+		}
 	}
-	for k := range upTo {
-		upTo[k] /= upTo[n]
-	}
-	return upTo
-}
-
-// exponent is the likeliest exponent of Zipf's law for ranks whose logarithms add up to
-// logs. draws[n] is how many ranks were drawn among n.
-func exponent(draws map[int]float64, logs float64) float64 {
-	return root(0.01, 20, func(e float64) float64 {
+	e = scalar.Round(root(0.01, 20, func(e float64) float64 {
 		expected := 0.0
 		for n, count := range draws {
 			weights, sum := 0.0, 0.0
@@ -192,7 +186,29 @@ func exponent(draws map[int]float64, logs float64) float64 {
 			expected += count * sum / weights
 		}
 		return expected - logs
-	})
+	}), digits)
+	expected := make([]float64, slices.Max(slices.Collect(maps.Keys(draws)))) // draws by rank, and those that were seen
+	seen := slices.Clone(expected)
+	for n, count := range draws {
+		weights := 0.0
+		for k := range n {
+			weights += math.Pow(float64(k+1), -e)
+		}
+		for k := range n {
+			expected[k] += count * math.Pow(float64(k+1), -e) / weights
+		}
+	}
+	for _, g := range groups {
+		for k, n := range g {
+			seen[k] += n
+		}
+	}
+	off := 0.0
+	for k := range expected {
+		off += seen[k] - expected[k]
+		distance = max(distance, math.Abs(off)/all)
+	}
+	return e, distance
 }
 
 // root returns where the falling function f is 0, or the nearer end if it never is.
@@ -222,13 +238,19 @@ func (s sample) empirical() candidate {
 	d := random.Empirical{{Value: s.low(), Fraction: 0}, {Value: s.high(), Fraction: 1}}
 	enough := max(0.01, 0.5/math.Sqrt(float64(len(s))))
 	for {
-		c := candidate{"empirical", d, s.distance(func(x float64) float64 { return empiricalShare(d, x) })}
+		share := func(x float64) float64 { return empiricalShare(d, x) }
+		c := candidate{"empirical", d, s.distance(share)}
 		var p random.Point
 		switch {
 		case len(d) >= mostPoints:
 			return c
 		case c.distance > enough:
-			p = s.farthest(d)
+			worst := 0.0
+			for q, off := range s.offs(share) {
+				if off > worst && !slices.Contains(d, q) {
+					worst, p = off, q
+				}
+			}
 		case math.Abs(c.off(s)) > enoughMean:
 			p = s.heaviest(d)
 		}
@@ -245,18 +267,6 @@ func (s sample) empirical() candidate {
 // point is a point of the sample's own distribution function: v, with the share of n values.
 func (s sample) point(v int64, n int) random.Point {
 	return random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), 4)}
-}
-
-// farthest is the sample's point that is farthest from the distribution and not in it; zero
-// if all points are in it.
-func (s sample) farthest(d random.Empirical) (farthest random.Point) {
-	worst := 0.0
-	for p, off := range s.offs(func(x float64) float64 { return empiricalShare(d, x) }) {
-		if off > worst && !slices.Contains(d, p) {
-			worst, farthest = off, p
-		}
-	}
-	return farthest
 }
 
 // heaviest is a point in the middle of the values between those two neighboring points where
@@ -297,18 +307,6 @@ func empiricalShare(d random.Empirical, x float64) float64 {
 		}
 	}
 	return 1
-}
-
-// exponential is the Kolmogorov-Smirnov distance of gaps from an exponential distribution of
-// the same mean. It sorts the gaps.
-func exponential(gaps []float64) (worst float64) {
-	slices.Sort(gaps)
-	n, by := float64(len(gaps)), distuv.Exponential{Rate: 1 / stat.Mean(gaps, nil)}
-	for i, g := range gaps {
-		p := by.CDF(g)
-		worst = max(worst, math.Abs(p-float64(i)/n), math.Abs(p-float64(i+1)/n))
-	}
-	return worst
 }
 
 // uneven reports whether counts differ by more than chance: whether chi-square is more than

@@ -300,3 +300,29 @@ func TestFewHeavyValues(t *testing.T) {
 		t.Errorf("%s is not near: the test shows nothing", near.name)
 	}
 }
+
+// A large message of a trace is text and a file, a small one is all text.
+func TestSizesOfTrace(t *testing.T) {
+	w := &writer{s: &Sample{sizes: []int64{2000, 1 << 20}}}
+	files, got := w.mail(), w.String()
+	for _, want := range []string{"2 values from 1100 to 8192,", "# share: 1 of 2 messages", "    size: 779613"} {
+		if !files || !strings.Contains(got, want) {
+			t.Errorf("files %v, no %q in:\n%s", files, want, got)
+		}
+	}
+}
+
+// Gaps of a Poisson process differ from bursts.
+func TestGaps(t *testing.T) {
+	var poisson, bursts []float64
+	for i := range 100 {
+		poisson = append(poisson, -math.Log(1-(float64(i)+0.5)/100))
+		bursts = append(bursts, 0.01, 0.01, 0.01, 5)
+	}
+	for want, gaps := range map[string][]float64{"from a Poisson process 0.006,": poisson, "operations come more in bursts": bursts} {
+		w := &writer{}
+		if w.gaps(gaps); !strings.Contains(w.String(), want) || strings.Contains(w.String(), "does not fit") != (len(gaps) > 100) {
+			t.Errorf("no %q in:\n%s", want, w.String())
+		}
+	}
+}

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"gonum.org/v1/gonum/floats/scalar"
 
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas/plainfile"
@@ -185,58 +182,6 @@ func folder(name string) string {
 		return ""
 	}
 	return strings.Clone(name)
-}
-
-// split divides whole messages into text and files, as a replay makes messages of a size. A
-// message of up to 64 KiB is all text. A larger one is 8 KiB of text and one file.
-func split(sizes []int64) (bodies, files []int64) {
-	for _, size := range sizes {
-		body := max(1, size-header)
-		if size > workloads.LargeMessage {
-			body = workloads.LargeBody
-			files = append(files, (size-header-workloads.LargeBody)*3/4)
-		}
-		bodies = append(bodies, body)
-	}
-	return bodies, files
-}
-
-// header is about how many bytes the header of a generated message and the fields of its parts have.
-const header = 900
-
-// theta is the exponent of Zipf's law that fits how often keys are used. Each group has
-// the counts of its keys by rank. distance is how far all ranks together are from that law.
-func theta(groups [][]float64) (theta, distance float64) {
-	draws, logs, all := map[int]float64{}, 0.0, 0.0
-	for _, g := range groups {
-		for k, n := range g {
-			draws[len(g)] += n
-			logs += n * math.Log(float64(k+1))
-			all += n
-		}
-	}
-	theta = scalar.Round(exponent(draws, logs), 2)
-	upTo := map[int][]float64{}
-	widest := 0
-	for n := range draws {
-		upTo[n] = zipfShares(theta, n)
-		widest = max(widest, n)
-	}
-	seen, expected := 0.0, 0.0
-	for k := range widest {
-		for n, count := range draws {
-			if k < n {
-				expected += count * (upTo[n][k+1] - upTo[n][k])
-			}
-		}
-		for _, g := range groups {
-			if k < len(g) {
-				seen += g[k]
-			}
-		}
-		distance = max(distance, math.Abs(seen-expected)/all)
-	}
-	return theta, distance
 }
 
 // ReadMaildir adds the mail of maildirs. If dir is a maildir, or has one called INBOX, all maildirs

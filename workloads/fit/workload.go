@@ -22,6 +22,7 @@ import (
 
 	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
@@ -99,6 +100,9 @@ func (w *writer) dist(indent, key string, values []int64, usual string) (mean fl
 	return best.dist.Mean()
 }
 
+// header is about how many bytes the header of a generated message and the fields of its parts have.
+const header = 900
+
 // mail writes the sizes and parts of messages, and reports whether any have files.
 func (w *writer) mail() bool {
 	s := w.s
@@ -107,7 +111,14 @@ func (w *writer) mail() bool {
 	if s.messages == 0 && len(s.sizes) > 0 {
 		w.text("  # A trace has the size of the whole message. It is divided as a replay does: up to 64KiB")
 		w.text("  # all but the header (%d bytes) is text; of a larger message 8KiB are, and the rest is a file.", header)
-		bodies, sizes = split(s.sizes)
+		for _, size := range s.sizes {
+			if size > workloads.LargeMessage {
+				bodies = append(bodies, workloads.LargeBody)
+				sizes = append(sizes, (size-header-workloads.LargeBody)*3/4)
+			} else {
+				bodies = append(bodies, max(1, size-header))
+			}
+		}
 		with = len(sizes)
 	}
 	fitted := w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
@@ -229,7 +240,7 @@ func (w *writer) choice(key, name string, ranks [][]float64) {
 		w.text("  # %s: not measured", key)
 		return
 	}
-	t, distance := theta(ranks)
+	t, distance := zipfLaw(2, ranks...)
 	w.text("  # %s: %.0f operations, D %.3f", key, n, distance)
 	if distance > near {
 		w.text("  #   does not fit: their popularity is not that of Zipf's law")
@@ -380,7 +391,12 @@ func (w *writer) arrivals() {
 // gaps writes the kind of arrivals that fits the gaps.
 func (w *writer) gaps(gaps []float64) {
 	mean, deviation := stat.PopMeanStdDev(gaps, nil)
-	variation, distance := deviation/mean, exponential(gaps)
+	variation, distance := deviation/mean, 0.0 // of the gaps from an exponential distribution of the same mean
+	slices.Sort(gaps)
+	for n, i := float64(len(gaps)), 0; i < len(gaps); i++ {
+		p := distuv.Exponential{Rate: 1 / mean}.CDF(gaps[i])
+		distance = max(distance, math.Abs(p-float64(i)/n), math.Abs(p-float64(i+1)/n))
+	}
 	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap",
 		words.Plural(len(gaps), "gap"), distance, variation)
 	switch {
