@@ -200,12 +200,9 @@ func (a *Audit) Add(b *Audit, common bool) {
 		store = "max"
 	}
 	addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), store)
-	for _, text := range []struct {
-		to  *string
-		add string
-	}{{&a.Fault, b.Fault}, {&a.Error, b.Error}} {
-		if !strings.Contains(*text.to, text.add) {
-			*text.to = strings.TrimPrefix(*text.to+"; "+text.add, "; ")
+	for to, text := range map[*string]string{&a.Fault: b.Fault, &a.Error: b.Error} {
+		if !strings.Contains(*to, text) {
+			*to = strings.TrimPrefix(*to+"; "+text, "; ")
 		}
 	}
 	a.Notes = append(a.Notes, b.Notes...)

@@ -2,6 +2,7 @@ package results
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -300,14 +301,9 @@ func OpsOf(cells []*Cell) []string {
 			asked[name] = max(asked[name], o.Count+o.Others())
 		}
 	}
-	var names []string
-	for name := range asked {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(asked), func(a, b string) int {
 		return cmp.Or(cmp.Compare(asked[b], asked[a]), cmp.Compare(a, b))
 	})
-	return names
 }
 
 // Audit is what two checks found: the check against the ledger of acknowledged operations,

@@ -103,11 +103,11 @@ func (c *Cell) Times(op string, f Figure) []float64 {
 		if !ok || in.OK < EnoughFor(f.Percentile()) {
 			continue
 		}
+		ns := in.P50
 		if f == P99 {
-			times = append(times, float64(in.P99))
-		} else {
-			times = append(times, float64(in.P50))
+			ns = in.P99
 		}
+		times = append(times, float64(ns))
 	}
 	return times
 }

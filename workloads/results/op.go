@@ -373,11 +373,9 @@ func (o *Op) Attempted() int64 { return o.Count + o.Others() }
 // operations that were ok.
 func (o *Op) DueDiffers() bool {
 	l := o.OK()
+	near := func(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) } // by at most a tenth of b
 	return o.Due != nil && !(near(o.Due.P50, l.P50) && near(o.Due.P99, l.P99) && near(o.Due.P999, l.P999))
 }
-
-// near reports whether two times differ by at most a tenth of b.
-func near(a, b int64) bool { return math.Abs(float64(a-b)) <= 0.1*float64(b) }
 
 // LatencyOf is the distribution of a histogram, and of so many operations that never ended; zero if there are none.
 func LatencyOf(h *hdr.Histogram, dropped int64) Latency {

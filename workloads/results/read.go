@@ -233,19 +233,17 @@ func OpenLog(dir string, r *Run) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read latencies: %w", err)
 	}
-	if r.LatencyLog == nil {
-		err = errors.New("its run does not report it")
-	} else if err = r.LatencyLog.check(f, r.Interrupted); err == nil {
-		_, err = f.Seek(0, io.SeekStart)
-	}
-	if err != nil {
+	if err := r.LatencyLog.check(f, r.Interrupted); err != nil {
 		return nil, errors.Join(fmt.Errorf("read latencies: %s: %w", f.Name(), err), f.Close())
 	}
 	return f, nil
 }
 
-// check compares a log with what it was. A run that was killed may have written more.
-func (d *LogDigest) check(log io.Reader, more bool) error {
+// check compares a log with what it was, and goes back to its start. A run that was killed may have written more.
+func (d *LogDigest) check(log io.ReadSeeker, more bool) error {
+	if d == nil {
+		return errors.New("its run does not report it")
+	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(log, d.Bytes))
 	if err != nil {
@@ -262,7 +260,8 @@ func (d *LogDigest) check(log io.Reader, more bool) error {
 	case rest > 0 && !more:
 		return fmt.Errorf("it is damaged: it has more than the %d bytes that it had", d.Bytes)
 	}
-	return nil
+	_, err = log.Seek(0, io.SeekStart)
+	return err
 }
 
 // OpenCurves reads the curves of a run from its directory.

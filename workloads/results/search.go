@@ -159,14 +159,10 @@ func (i *Interrupted) Text() string {
 		return "no interruption point"
 	}
 	var states []string
-	for _, state := range []struct {
-		n    int
-		name string
-	}{
-		{i.None, "not applied"}, {i.Some, "partially applied"}, {i.All, "applied"}, {i.Twice, "duplicated"}, {i.Lost, "lost"},
-	} {
-		if state.n > 0 {
-			states = append(states, fmt.Sprint(state.n, " ", state.name))
+	names := [...]string{"not applied", "partially applied", "applied", "duplicated", "lost"}
+	for k, n := range [len(names)]int{i.None, i.Some, i.All, i.Twice, i.Lost} {
+		if n > 0 {
+			states = append(states, fmt.Sprint(n, " ", names[k]))
 		}
 	}
 	if i.Lost == 0 && i.Op == "move" {
@@ -182,17 +178,10 @@ func (i *Interrupted) Text() string {
 // FaultsText says what audits found, and in how many places; "" if that is nothing.
 func (i *Interrupted) FaultsText() string {
 	var parts []string
-	for _, f := range []struct {
-		n    int
-		what string
-	}{
-		{i.Unreferenced, "orphaned rows"},
-		{i.Dangling, "broken references"},
-		{i.Broken, "broken bodies"},
-		{i.Drift, "counter drift"},
-	} {
-		if f.n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d", f.what, f.n))
+	names := [...]string{"orphaned rows", "broken references", "broken bodies", "counter drift"}
+	for k, n := range [len(names)]int{i.Unreferenced, i.Dangling, i.Broken, i.Drift} {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s in %d", names[k], n))
 		}
 	}
 	return strings.Join(parts, ", ")
