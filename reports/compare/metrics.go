@@ -43,7 +43,18 @@ func (m *Measure) Verdict(before, after float64) Verdict {
 // measures are in the order in which they are shown. Typical is the p50 of each operation, weighted by its
 // share, as in package ranking.
 var measures = []*Measure{
-	{Name: "typical", Limit: 0.05, share: 0.5, whole: true, Text: words.Duration, time: typical},
+	{Name: "typical", Limit: 0.05, share: 0.5, whole: true, Text: words.Duration, time: func(o *observed) float64 {
+		sum := 0.0
+		for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
+			one := o.of.Ops[op]
+			ns := one.Scheduled().At(0.5)
+			if !one.Enough(0.5) || math.IsInf(ns, 1) {
+				return math.NaN()
+			}
+			sum += o.shares[op] * ns
+		}
+		return math.Log(sum)
+	}},
 	wholeLoad("mean", 0.5, 0.05, func(l *results.Latency) float64 { return l.Mean }),
 	percentile("p50", 0.5, 0.05),
 	percentile("p99", 0.99, 0.10),
@@ -87,19 +98,6 @@ func Names() (names []string) {
 }
 
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
-
-func typical(o *observed) float64 {
-	sum := 0.0
-	for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
-		one := o.of.Ops[op]
-		ns := one.Scheduled().At(0.5)
-		if !one.Enough(0.5) || math.IsInf(ns, 1) {
-			return math.NaN()
-		}
-		sum += o.shares[op] * ns
-	}
-	return math.Log(sum)
-}
 
 // wholeLoad is a metric of the latency of all operations of a phase together.
 func wholeLoad(name string, share, limit float64, ns func(l *results.Latency) float64) *Measure {

@@ -87,7 +87,7 @@ func (s *Series) verdict(of int) document.Section {
 	}
 	worse, better, last := 0, 0, 0
 	for _, c := range s.Changed {
-		if last = max(last, c.Run); c.Worse() {
+		if last = max(last, c.Run); c.Says == compare.Worse {
 			worse++
 		} else {
 			better++
@@ -131,7 +131,7 @@ func (s *Series) changed() document.Section {
 				continue
 			}
 			verdict := document.Text(c.Why())
-			if c.Worse() {
+			if c.Says == compare.Worse {
 				verdict.Style = document.Bad
 			}
 			t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{

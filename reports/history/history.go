@@ -203,9 +203,6 @@ func (r *Run) Build() string {
 	return s
 }
 
-// Worse reports whether the figure became worse.
-func (c *Change) Worse() bool { return c.Says == compare.Worse }
-
 // Why says how certain the change is.
 func (c *Change) Why() string {
 	switch {
