@@ -34,3 +34,26 @@ func TestMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestExtensions: what is missing and is an extension of the source design is no difference from that, and needs no
+// statement.
+func TestExtensions(t *testing.T) {
+	s, err := schemas.Parse("test.yaml", []byte("schema: 1\nname: test\ntables:\n"+
+		"  a: {partition: [k text], columns: {v: text, w: {type: text, addition: so}}}\n"+
+		"  b: {partition: [k text], columns: {v: text}, addition: so}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	differences := schemas.Diff(schemas.Canonical(s), new(schemas.Schema)) // both tables are missing
+	differences = append(differences, schemas.Difference{Kind: schemas.MissingColumn, Table: "a", Part: "w"})
+	fix := func(schemas.Difference) []string { return []string{"ALTER", "-- by hand"} }
+	for i, d := range (drivers.Shell{Comment: "--", End: ";"}).Drifts(s, differences, fix) {
+		harm, statements := schemas.NotInDocument, ""
+		if i == 0 { // table a
+			harm, statements = schemas.CallsFail, "ALTER; -- by hand"
+		}
+		if got := strings.Join(d.Fix, " "); d.Harm != harm || got != statements {
+			t.Errorf("%s: %s, fixed by %q; want %s, %q", d, d.Harm, got, harm, statements)
+		}
+	}
+}

@@ -430,11 +430,17 @@ func (p *parser) userTypes(entries []strict.Entry) {
 // TypeOf returns the type that text names, such as map<text,int>. If the
 // language has no such type, it is [Null] and keeps the text: an engine may
 // hold a column that no schema file can have.
-func TypeOf(text string) Type { return typeOf(text, Type{Foreign: text}) }
+func TypeOf(text string) Type {
+	p := &parser{lax: true}
+	if t, ok := p.typ(&yaml.Node{}, text, ""); ok {
+		return t
+	}
+	return Type{Foreign: text}
+}
 
 // TypeOfCQL is TypeOf of a type as CQL writes it: its timestamp is timestamp_ms, its varchar text.
 func TypeOfCQL(text string) Type {
-	return typeOf(cqlWords.ReplaceAllStringFunc(text, func(word string) string {
+	return TypeOf(cqlWords.ReplaceAllStringFunc(text, func(word string) string {
 		switch word {
 		case "timestamp":
 			return "timestamp_ms"
@@ -442,15 +448,7 @@ func TypeOfCQL(text string) Type {
 			return "text"
 		}
 		return word
-	}), Type{Foreign: text})
+	}))
 }
 
 var cqlWords = regexp.MustCompile(`\w+`)
-
-func typeOf(text string, otherwise Type) Type {
-	p := &parser{lax: true}
-	if t, ok := p.typ(&yaml.Node{}, text, ""); ok {
-		return t
-	}
-	return otherwise
-}
