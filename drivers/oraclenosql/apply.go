@@ -81,7 +81,11 @@ func (p *place) Create(changes []schemas.Difference) (all []string, run func(con
 func (p *place) Use() {
 	for _, t := range p.all {
 		if live := p.there.tables[t.path]; live != nil {
-			t.absent = slices.DeleteFunc(t.kept(), func(x *schemas.Index) bool { return live.has(identifier(x.Name)) })
+			t.absent = slices.DeleteFunc(t.kept(), func(x *schemas.Index) bool {
+				return slices.ContainsFunc(live.Indexes, func(l liveIndex) bool {
+					return strings.EqualFold(l.Name, identifier(x.Name))
+				})
+			})
 		}
 	}
 	p.store.applied.Add(p.schema, p.tables)
@@ -102,10 +106,6 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 		Drifts: sqlShell.Drifts(p.schema, schemas.Diff(p.Want, p.Have), p.statements),
 		Unseen: []string{"Oracle does not report the descending columns of keys: the tables' comments have them."},
 	}, nil
-}
-
-func (t *liveTable) has(index string) bool {
-	return slices.ContainsFunc(t.Indexes, func(x liveIndex) bool { return strings.EqualFold(x.Name, index) })
 }
 
 // Time limits of a change of the schema, and the time between two checks of it.

@@ -2,14 +2,12 @@ package oraclenosql
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
-	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -64,19 +62,48 @@ type layoutOf struct {
 	schema    *schemas.Schema
 	run       string // the store's namespace, which marks name
 	namespace string
-	all       []*table
+	all       []*table                  // parents first
 	tables    map[*schemas.Table]*table // the table of rows; its parent has the static columns
 }
 
 func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
-	all, err := layout(s)
-	if err != nil {
+	if err := drivers.Portable(s); err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	l := &layoutOf{s, run, namespace, all, make(map[*schemas.Table]*table)}
-	for _, t := range all {
+	l := &layoutOf{s, run, namespace, nil, make(map[*schemas.Table]*table)}
+	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
+	add := func(t *table) error {
+		if other, taken := paths[strings.ToLower(t.path)]; taken {
+			return fmt.Errorf("schema %s: tables %s and %s would both be %s in Oracle, which ignores case: rename one",
+				s.Name, other, t.of.Name, t.path)
+		}
+		paths[strings.ToLower(t.path)] = t.of.Name
 		t.full = namespace + ":" + t.path
-		l.tables[t.of] = t // the table of rows, which follows that of their static columns
+		l.all, l.tables[t.of] = append(l.all, t), t // that of rows follows that of their static columns
+		if err := t.checkColumns(); err != nil {
+			return fmt.Errorf("schema %s: %w", s.Name, err)
+		}
+		return nil
+	}
+	for _, st := range s.Tables {
+		t := &table{of: st, columns: st.Columns, parent: l.tables[st.Parent]}
+		switch {
+		case st.Parent == nil && len(st.Static) == 0:
+			t.path, t.shard, t.key = identifier(st.Name), st.Partition, st.Clustering
+		case st.Parent == nil:
+			t.parent = &table{of: st, path: identifier(st.Name), shard: st.Partition, columns: st.Static}
+			t.parent.notes = []string{"Oracle has no static columns: this table has them, and its child rows has the rows."}
+			if err := add(t.parent); err != nil {
+				return nil, err
+			}
+			t.path, t.key = t.parent.path+".rows", st.Clustering
+		default: // its own name is the last part of its name
+			own := st.Name[strings.LastIndexByte(st.Name, '.')+1:]
+			t.path, t.key = t.parent.path+"."+identifier(own), st.Clustering[st.Inherited:]
+		}
+		if err := add(t); err != nil {
+			return nil, err
+		}
 	}
 	return l, nil
 }
@@ -90,17 +117,14 @@ func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return plan.Compiler(l.compile), nil
+	find := func(p *schemas.Pattern) (*table, error) { return l.tables[p.Table], nil }
+	return plan.Compiler(func(p *schemas.Pattern) (*statement, error) {
+		return plan.Compile(p, find, compileOne, batchOf)
+	}), nil
 }
 
 func unsupported(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, drivers.ErrUnsupported)...)
-}
-
-// compile compiles a pattern, which must be one of the layout's schema.
-func (l *layoutOf) compile(p *schemas.Pattern) (*statement, error) {
-	find := func(p *schemas.Pattern) (*table, error) { return l.tables[p.Table], nil }
-	return plan.Compile(p, find, compileOne, batchOf)
 }
 
 // batchOf compiles a batch of compiled parts.
@@ -217,46 +241,6 @@ type table struct {
 	notes   []string         // sentences on how it differs from the schema's table
 }
 
-// layout returns the tables of a schema, parents first.
-func layout(s *schemas.Schema) ([]*table, error) {
-	if err := drivers.Portable(s); err != nil {
-		return nil, err
-	}
-	var all []*table
-	of := make(map[*schemas.Table]*table)
-	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
-	add := func(t *table) error {
-		if other, taken := paths[strings.ToLower(t.path)]; taken {
-			return fmt.Errorf("tables %s and %s would both be %s in Oracle, which ignores case: rename one", other,
-				t.of.Name, t.path)
-		}
-		paths[strings.ToLower(t.path)] = t.of.Name
-		all = append(all, t)
-		return t.checkColumns()
-	}
-	for _, st := range s.Tables {
-		t := &table{of: st, columns: st.Columns, parent: of[st.Parent]}
-		switch {
-		case st.Parent == nil && len(st.Static) == 0:
-			t.path, t.shard, t.key = identifier(st.Name), st.Partition, st.Clustering
-		case st.Parent == nil:
-			t.parent = &table{of: st, path: identifier(st.Name), shard: st.Partition, columns: st.Static}
-			t.parent.notes = []string{"Oracle has no static columns: this table has them, and its child rows has the rows."}
-			if err := add(t.parent); err != nil {
-				return nil, err
-			}
-			t.path, t.key = t.parent.path+".rows", st.Clustering
-		default:
-			t.path, t.key = t.parent.path+"."+lastName(st), st.Clustering[st.Inherited:]
-		}
-		of[st] = t
-		if err := add(t); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
 // checkColumns returns an error if Oracle, which ignores case, takes two names for one.
 func (t *table) checkColumns() error {
 	seen := make(map[string]string)
@@ -297,11 +281,90 @@ func checkHints(t *schemas.Table) error {
 // putsJSON reports whether rows of the table are put as JSON.
 func (t *table) putsJSON() bool { return t.of.Hints[engineName][putsHint] == asJSON }
 
-// throughJSON returns the row that the SDK makes of a row's JSON.
-func throughJSON(row *types.MapValue) (*types.MapValue, error) {
-	text, err := json.Marshal(row)
-	if err != nil {
-		return nil, fmt.Errorf("write the row as JSON: %w", err)
+func (st *statement) compileWrite() error {
+	p := st.Pattern()
+	if err := st.InOneRow(); err != nil {
+		return err
 	}
-	return types.NewMapValueFromJSON(string(text))
+	switch p.Kind {
+	case schemas.Delete:
+		if len(p.By) == len(st.table.fullKey()) {
+			st.action = doDelete
+			return nil
+		}
+		st.action = doDeleteAll
+		if p.Scope == schemas.ScopePartition && len(p.Table.Static) > 0 && !p.Static {
+			st.also = st.table.parent
+		}
+		b := &builder{}
+		fmt.Fprintf(b, "SELECT %s FROM %s", names(st.table.fullKey()), st.table.full)
+		b.whereEqual(p.By, 0, plainName)
+		st.listed = b.done()
+		return nil
+	case schemas.Put:
+		part := func(c *schemas.Column) bool { return !slices.Contains(p.Columns, c) }
+		if !slices.ContainsFunc(st.table.columns, part) {
+			st.action = doPut
+			return nil
+		}
+		if len(p.Columns) == 0 { // the row is there, whatever it holds
+			st.action = doPutAbsent
+			return nil
+		}
+	case schemas.PutIf:
+		if p.Absent {
+			st.action = doPutAbsent
+			return nil
+		}
+		st.action = doUpdateIf
+		if len(p.If) > 4 {
+			return unsupported("a condition on %d columns", len(p.If))
+		}
+		for nulls := range 1 << len(p.If) {
+			st.queries = append(st.queries, st.update(nulls))
+		}
+		return nil
+	}
+	st.action = doUpdate
+	st.queries = []*query{st.update(0)}
+	return nil
+}
+
+// update writes an UPDATE statement. nulls says by bits which of the expected values are
+// null: SQL compares null with IS NULL only.
+func (st *statement) update(nulls int) *query {
+	p, b := st.Pattern(), &builder{}
+	var clauses []string
+	for i, c := range p.Columns {
+		clauses = append(clauses, st.change(b, c, st.Layout.Columns+i))
+	}
+	fmt.Fprintf(b, "UPDATE %s t %s", st.table.full, strings.Join(clauses, ", "))
+	b.whereEqual(p.By, 0, plainName)
+	for i, c := range p.If {
+		if nulls>>i&1 != 0 {
+			b.where("%s IS NULL", identifier(c.Name))
+			continue
+		}
+		b.where("%s = %s", identifier(c.Name), b.variable("expected_"+identifier(c.Name), st.Layout.If+i, fieldOf(c)))
+	}
+	if p.ReturnsNew {
+		b.WriteString(" RETURNING " + names(p.Columns))
+	}
+	return b.done()
+}
+
+// change returns the clauses of an UPDATE that change a column by the argument at that
+// position. A number or list that is null counts as 0 or empty.
+func (st *statement) change(b *builder, c *schemas.Column, at int) string {
+	p, id := st.Pattern(), identifier(c.Name)
+	v := b.variable(id, at, fieldOf(c))
+	switch {
+	case p.Kind == schemas.Add:
+		return fmt.Sprintf("SET t.%s = CASE WHEN t.%s IS NULL THEN %s ELSE t.%s + %s END", id, id, v, id, v)
+	case p.Kind == schemas.Append:
+		return fmt.Sprintf("SET t.%s = [t.%s[], %s[]]", id, id, v)
+	case p.Kind == schemas.Remove:
+		return fmt.Sprintf("REMOVE t.%s[$element =any %s[]]", id, v)
+	}
+	return fmt.Sprintf("SET t.%s = %s", id, v)
 }

@@ -23,7 +23,11 @@ var (
 func (st *statement) Explain() ([]string, error) {
 	switch p := st.Pattern(); st.action {
 	case doBatch:
-		return st.explainBatch()
+		atomic := "one WriteMultiple, of rows of one shard key:"
+		if st.reads {
+			atomic = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
+		}
+		return drivers.ExplainParts(atomic, p, st.parts)
 	case doGet:
 		return append(st.explainList(), fmt.Sprintf("Get %s {%s}", st.table.full, st.keyNames())+st.each()), nil
 	case doPut:
@@ -49,25 +53,20 @@ func (st *statement) Explain() ([]string, error) {
 		}
 		return lines, nil
 	}
-	return st.explainQueries(), nil
-}
-
-func (st *statement) explainQueries() []string {
 	lines := st.explainList()
 	for with, q := range st.queries {
 		if q == nil {
 			continue
 		}
 		line := q.text + ";" + st.each()
-		if q.note != "" {
-			line += "  -- " + q.note
-		}
-		if words := st.given(with); words != "" {
-			line += "  -- " + words
+		for _, words := range []string{q.note, st.given(with)} {
+			if words != "" {
+				line += "  -- " + words
+			}
 		}
 		lines = append(lines, line)
 	}
-	return lines
+	return lines, nil
 }
 
 // given says for which calls one of several queries is sent.
@@ -129,14 +128,6 @@ func (st *statement) explainPut(verb string) string {
 	return fmt.Sprintf("%s %s {%s}", verb, st.table.full, fieldNames(slices.Concat(st.key, st.write)))
 }
 
-func (st *statement) explainBatch() ([]string, error) {
-	atomic := "one WriteMultiple, of rows of one shard key:"
-	if st.reads {
-		atomic = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
-	}
-	return drivers.ExplainParts(atomic, st.Pattern(), st.parts)
-}
-
 var _ drivers.TracedSession = (*tracedSession)(nil)
 
 // tracedSession is a session that reports its requests. Oracle itself reports
@@ -167,14 +158,14 @@ func (t *tracedSession) note() {
 	w := drivers.Unreported
 	w.Requests, w.Time, w.Rows = 0, 0, 0
 	for _, sl := range append([]*slot{t.slot}, t.more...) {
-		w.Requests += sl.transport.requests
-		w.Time += sl.transport.took
+		w.Requests += sl.requests
+		w.Time += sl.took
 		if w.Rows >= 0 && sl.read >= 0 {
 			w.Rows += sl.read
 		} else {
 			w.Rows = -1
 		}
-		sl.transport.requests, sl.transport.took, sl.read = 0, 0, 0
+		sl.requests, sl.took, sl.read = 0, 0, 0
 	}
 	if t.begun {
 		t.all = append(t.all, w)
@@ -238,26 +229,21 @@ func (p *queryPlan) read(node any) {
 		case "SELECT":
 			p.filters = p.filters || node["WHERE"] != nil
 		case "TABLE":
-			p.reads(node)
+			full, _ := node["target table"].(string)
+			_, p.table, _ = strings.Cut(full, ":")
+			p.index, _ = node["index used"].(string)
+			p.covers, _ = node["covering index"].(bool)
+			p.filters = p.filters || node["index filtering predicate"] != nil || node["filtering predicate"] != nil
+			scans, _ := node["index scans"].([]any)
+			for _, s := range scans {
+				scan, _ := s.(map[string]any)
+				p.equal = columnsOf(p.equal, scan["equality conditions"])
+				p.ranges = columnsOf(p.ranges, scan["range conditions"])
+			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(node)) {
 			p.read(node[name])
 		}
-	}
-}
-
-// reads reads the iterator of a table.
-func (p *queryPlan) reads(node map[string]any) {
-	full, _ := node["target table"].(string)
-	_, p.table, _ = strings.Cut(full, ":")
-	p.index, _ = node["index used"].(string)
-	p.covers, _ = node["covering index"].(bool)
-	p.filters = p.filters || node["index filtering predicate"] != nil || node["filtering predicate"] != nil
-	scans, _ := node["index scans"].([]any)
-	for _, s := range scans {
-		scan, _ := s.(map[string]any)
-		p.equal = columnsOf(p.equal, scan["equality conditions"])
-		p.ranges = columnsOf(p.ranges, scan["range conditions"])
 	}
 }
 

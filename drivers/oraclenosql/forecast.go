@@ -97,7 +97,11 @@ func fieldBytes(c *forecast.Cell) float64 {
 	case c.Column.Type.Collection():
 		return c.Bytes + 3*c.Count + 2
 	case k == schemas.Text || k == schemas.Blob:
-		return c.Bytes + lengthBytes(c.Bytes)
+		size := c.Bytes + 1
+		for n := c.Bytes; n >= 64; n /= 128 { // the length has 7 bits a byte, one of them for its sign
+			size++
+		}
+		return size
 	case k == schemas.Int || k == schemas.Bigint || k == schemas.Counter:
 		return 3
 	case k == schemas.UUID || k == schemas.TimeUUID:
@@ -106,15 +110,6 @@ func fieldBytes(c *forecast.Cell) float64 {
 		return 10
 	}
 	return c.Bytes
-}
-
-// lengthBytes is what the length of a value takes, 7 bits a byte, one of them for its sign.
-func lengthBytes(n float64) float64 {
-	bytes := 1.0
-	for ; n >= 64; n /= 128 {
-		bytes++
-	}
-	return bytes
 }
 
 // Partition implements forecast.Engine.

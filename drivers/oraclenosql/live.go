@@ -104,7 +104,9 @@ func (s *Store) readTable(ctx context.Context, namespace, path string) (*liveTab
 	if err := json.Unmarshal([]byte(r.Schema), t); err != nil {
 		return nil, fmt.Errorf("describe table %s: %w", full, err)
 	}
-	t.mark, t.marked = readMark(t.Comment)
+	if m := (mark{}); plan.ReadMark(t.Comment, &m) && m.Schema != "" && m.Table != "" && m.In != m.Table {
+		t.mark, t.marked = m, true // else somebody has changed it so that it makes no sense
+	}
 	return t, nil
 }
 
@@ -143,21 +145,16 @@ func (t *liveTable) column(name string, role schemas.Role) *schemas.Column {
 			}
 		}
 	}
-	c.Type = plainType(typ)
-	return c
-}
-
-// plainType returns the type of the schema language that is written so, or a foreign one.
-func plainType(typ string) schemas.Type {
+	c.Type = schemas.Type{Foreign: typ + " of Oracle"}
 	for _, text := range []string{"text", "blob", "int", "bigint", "boolean", "timestamp"} {
 		if t := schemas.TypeOf(text); typeOf(t) == typ {
-			return t
+			c.Type = t
 		}
 	}
 	if typ == "STRING AS UUID" {
-		return schemas.TypeOf("uuid")
+		c.Type = schemas.TypeOf("uuid")
 	}
-	return schemas.Type{Foreign: typ + " of Oracle"}
+	return c
 }
 
 // Stored implements drivers.Store. Oracle keeps every table, and the indexes over columns
@@ -375,13 +372,4 @@ func (t *table) kept() []*schemas.Index {
 	return slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool {
 		return slices.ContainsFunc(x.Columns, notIndexable)
 	})
-}
-
-// readMark reads a table's comment; ok is false if mailbench did not write it, or somebody
-// has changed it so that it makes no sense.
-func readMark(comment string) (m mark, ok bool) {
-	if !plan.ReadMark(comment, &m) || m.Schema == "" || m.Table == "" || m.In == m.Table {
-		return mark{}, false
-	}
-	return m, true
 }

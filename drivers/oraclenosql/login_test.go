@@ -179,9 +179,9 @@ func TestLoginGoesOverItsStore(t *testing.T) {
 		fmt.Fprint(w, `{"token": "t0k3n", "expireAt": 99999999999999}`)
 	}))
 	t.Cleanup(server.Close)
-	var stores [2]*transport
+	var stores [2]*slot
 	for i := range stores {
-		stores[i] = &transport{base: http.DefaultTransport, version: new(atomic.Pointer[string]), retry: new(retries)}
+		stores[i] = &slot{store: &Store{settings: new(settings), base: http.DefaultTransport.(*http.Transport)}}
 		l := &login{Login: &drivers.Login{User: "ann", Password: "secret"}, endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
 		for range 2 {
 			if token, err := l.token(""); err != nil || token != "Bearer t0k3n" {
@@ -254,7 +254,7 @@ func TestTokens(t *testing.T) {
 	valid = "none"
 	mu.Unlock()
 	working.Wait()
-	if _, err := st.list(t.Context()); err != nil {
+	if _, err := st.readNamespace(t.Context(), "none"); err != nil {
 		t.Error(err)
 	}
 	mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -161,4 +162,214 @@ func (v *bind) value(in *inputs) any {
 		return all
 	}
 	return v.field.encode(in.args[v.from])
+}
+
+func (st *statement) compileRead() error {
+	p := st.Pattern()
+	if p.Element != nil {
+		st.out = []field{{"value", *p.Element.Type.Elem, false}}
+	}
+	for _, c := range p.Columns {
+		st.out = append(st.out, fieldOf(c))
+	}
+	st.drops = len(p.Filter) > 0
+	if st.getsRow() {
+		st.action = doGet
+	} else {
+		st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
+		for with := range plan.Bounds(len(st.queries)) {
+			if with&^st.Possible() == 0 {
+				st.queries[with] = st.selection(with, nil)
+			}
+		}
+	}
+	// The rows of several keys are one query. Patterns that declare parallel reads get those, and a limit ends a
+	// read key by key.
+	if p.In != nil && !slices.Contains(st.table.shardKey(), p.In) && p.Parallel <= 1 && p.Limit == 0 && !p.LimitArg &&
+		p.Index == nil && p.Element == nil && !st.joins() && !st.sorts {
+		st.inList, st.partition = st.listSelection(), st.partitionSelection()
+	}
+	return nil
+}
+
+// getsRow reports whether a read is a Get, which returns the whole row. A SELECT takes
+// longer and returns no more than is requested: it is better where a text, a blob or a
+// collection would be read for nothing.
+func (st *statement) getsRow() bool {
+	p := st.Pattern()
+	if p.Kind != schemas.Get || p.Element != nil || len(p.Filter) > 0 || len(st.key) != len(st.table.fullKey()) {
+		return false
+	}
+	for _, c := range st.table.columns {
+		large := c.Type.Kind == schemas.Text || c.Type.Kind == schemas.Blob || c.Type.Collection()
+		if large && !slices.Contains(p.Columns, c) {
+			return false
+		}
+	}
+	return !st.joins()
+}
+
+// joins reports whether a read of rows also reads their partition's static columns.
+func (st *statement) joins() bool {
+	p := st.Pattern()
+	return !p.Static && slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool {
+		return slices.Contains(p.Table.Static, c)
+	})
+}
+
+// names returns the function that names the table's columns in a query, and what follows FROM.
+func (st *statement) source() (name func(*schemas.Column) string, from string) {
+	p := st.Pattern()
+	switch {
+	case p.Nested: // from the root table down to the pattern's
+		var path []*table
+		for t := st.table; t != nil; t = t.parent {
+			path = slices.Insert(path, 0, t)
+		}
+		var below []string
+		for i, t := range path[1:] {
+			below = append(below, fmt.Sprintf("%s t%d", t.full, i+1))
+		}
+		return func(c *schemas.Column) string {
+			at := slices.IndexFunc(path, func(t *table) bool { return t.of.Column(c.Name) == c })
+			return fmt.Sprintf("t%d.%s", at, identifier(c.Name))
+		}, fmt.Sprintf("NESTED TABLES(%s t0 DESCENDANTS(%s))", path[0].full, strings.Join(below, ", "))
+	case st.joins():
+		return func(c *schemas.Column) string {
+			if slices.Contains(p.Table.Static, c) {
+				return "s." + identifier(c.Name)
+			}
+			return "r." + identifier(c.Name)
+		}, fmt.Sprintf("NESTED TABLES(%s r ANCESTORS(%s s))", st.table.full, st.table.parent.full)
+	case p.Element != nil:
+		return plainName, st.table.full + " t"
+	}
+	return plainName, st.table.full
+}
+
+func plainName(c *schemas.Column) string { return identifier(c.Name) }
+
+// part is the range of the first key column that a part of a scan reads.
+type part struct{ low, high bool }
+
+// selection writes the query of a read with the bounds.
+func (st *statement) selection(with plan.Bounds, of *part) *query {
+	p, b := st.Pattern(), &builder{}
+	name, from := st.source()
+	var columns []string
+	for _, c := range p.Columns {
+		columns = append(columns, name(c))
+	}
+	if p.Element != nil {
+		key := b.variable("element", st.Layout.Element, field{"element", *p.Element.Type.Key, false})
+		b.query.binds[len(b.query.binds)-1].mapKey = true
+		columns = []string{fmt.Sprintf("t.%s.%s AS value", identifier(p.Element.Name), key)}
+	}
+	if len(columns) == 0 {
+		columns = []string{name(p.Table.Key()[0])}
+	}
+	hint := ""
+	if p.Index != nil && !st.joins() {
+		hint = fmt.Sprintf("/*+ FORCE_INDEX(%s %s) */ ", st.table.path, identifier(p.Index.Name))
+	}
+	fmt.Fprintf(b, "SELECT %s%s FROM %s", hint, strings.Join(columns, ", "), from)
+	b.whereEqual(p.By, 0, name)
+	if p.In != nil {
+		b.where("%s = %s", name(p.In), b.variable(identifier(p.In.Name), bindElement, fieldOf(p.In)))
+	}
+	b.whereEqual(p.Filter, st.Layout.Filter, name)
+	if of != nil {
+		first := st.table.fullKey()[0]
+		if of.low {
+			b.where("%s >= %s", name(first), b.variable("low", bindLow, fieldOf(first)))
+		}
+		if of.high {
+			b.where("%s < %s", name(first), b.variable("high", bindHigh, fieldOf(first)))
+		}
+	}
+	if with&plan.WithFrom != 0 {
+		b.bound(p.From, ">", "from", st.Layout.From, name)
+	}
+	if with&plan.WithTo != 0 {
+		b.bound(p.To, "<", "to", st.Layout.To, name)
+	}
+	keys := st.Pattern().Order()
+	if with&plan.WithAfter != 0 {
+		b.where("%s", st.behind(b, keys, 0, name))
+	}
+	b.query.bounded = with != 0
+	st.orderBy(b, keys, name)
+	switch {
+	case p.LimitArg || p.Limit > 0 && p.In != nil:
+		limit := b.variable("limit", bindLimit, field{"limit", schemas.Type{Kind: schemas.Int}, false})
+		fmt.Fprintf(b, " LIMIT %s", limit)
+	case p.Limit > 0:
+		fmt.Fprintf(b, " LIMIT %d", p.Limit)
+	}
+	return b.done()
+}
+
+// bound writes the condition of one end of a range. sign is that of an open end.
+func (b *builder) bound(x *schemas.Bound, sign, word string, at int, name func(*schemas.Column) string) {
+	if !x.Open {
+		sign += "="
+	}
+	b.where("%s %s %s", name(x.Column), sign, b.variable(word, at, fieldOf(x.Column)))
+}
+
+// orderBy writes the order. Oracle reads an index forwards or backwards. If some columns
+// ascend and others descend, the client sorts all rows of the range. Entries of an index
+// whose columns are equal lie in the order of the primary key; Oracle does not know that,
+// and would sort, so those columns are left out.
+func (st *statement) orderBy(b *builder, keys []schemas.IndexColumn, name func(*schemas.Column) string) {
+	var words []string
+	backward := 0
+	for _, k := range keys {
+		word := name(k.Column)
+		if k.Desc != st.Pattern().Reverse {
+			word += " DESC"
+			backward++
+		}
+		words = append(words, word)
+	}
+	mixed := backward > 0 && backward < len(words)
+	if x := st.Pattern().Index; x != nil && !mixed {
+		own := 0
+		for _, c := range x.Columns {
+			if slices.ContainsFunc(keys, func(k schemas.IndexColumn) bool { return k.Column == c.Column }) {
+				own++
+			}
+		}
+		if own > 0 || backward == 0 {
+			words = words[:own]
+		}
+	}
+	if len(words) > 0 {
+		b.WriteString(" ORDER BY " + strings.Join(words, ", "))
+	}
+	if mixed {
+		st.sorts, st.drops = true, true
+		b.query.note = "the client sorts all rows of the range"
+		if p := st.Pattern(); st.Emulates() == nil {
+			st.Emulate(p)
+		}
+	}
+}
+
+// behind returns the condition for rows after the given one, in the order of reading:
+// a <= $a AND (a < $a OR b < $b), of which Oracle takes the first part as a range of the
+// index.
+func (st *statement) behind(b *builder, keys []schemas.IndexColumn, i int, name func(*schemas.Column) string) string {
+	c := st.Pattern().After[i]
+	sign := ">"
+	at := slices.IndexFunc(keys, func(k schemas.IndexColumn) bool { return k.Column == c })
+	if keys[at].Desc != st.Pattern().Reverse {
+		sign = "<"
+	}
+	v := b.variable(identifier(c.Name), st.Layout.After+i, fieldOf(c))
+	beyond := fmt.Sprintf("%s %s %s", name(c), sign, v)
+	if i == len(st.Pattern().After)-1 {
+		return beyond
+	}
+	return fmt.Sprintf("%s %s= %s AND (%s OR %s)", name(c), sign, v, beyond, st.behind(b, keys, i+1, name))
 }

@@ -2,7 +2,9 @@ package oraclenosql
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
@@ -64,9 +66,18 @@ func (sl *slot) put(
 		})
 	})
 	if err != nil {
-		return false, writeError(ctx, err, sl.retry.uncertain)
+		return false, writeError(ctx, err, sl.uncertain)
 	}
 	return r.Success(), nil
+}
+
+// throughJSON returns the row that the SDK makes of a row's JSON.
+func throughJSON(row *types.MapValue) (*types.MapValue, error) {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return nil, fmt.Errorf("write the row as JSON: %w", err)
+	}
+	return types.NewMapValueFromJSON(string(text))
 }
 
 // rowOf returns the row that a write makes where there was none: its key and the columns
@@ -84,9 +95,9 @@ const attempts = 100
 
 // repeat tries a write again as long as others change its rows meanwhile.
 func (sl *slot) repeat(ctx context.Context, write func(try int) (done bool, err error)) error {
-	defer func() { sl.retry.disturbed = false }()
+	defer func() { sl.disturbed = false }()
 	for try := range attempts {
-		sl.retry.disturbed = try > 0
+		sl.disturbed = try > 0
 		done, err := write(try)
 		if err == nil && !done {
 			err = ctx.Err()
@@ -107,24 +118,15 @@ func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value)
 		if err != nil || n > 0 || st.Pattern().Kind == schemas.Remove {
 			return true, err
 		}
-		if done, err = sl.put(ctx, st, args, types.PutIfAbsent); done {
-			row = sl.given(st, args)
+		if done, err = sl.put(ctx, st, args, types.PutIfAbsent); done && st.Pattern().ReturnsNew {
+			row = row[:0]
+			for i, f := range st.write {
+				row = append(row, drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64()))
+			}
 		}
 		return done, err
 	})
 	return row, err
-}
-
-// given returns the new values of an add that made its row.
-func (sl *slot) given(st *statement, args []drivers.Value) []drivers.Value {
-	if !st.Pattern().ReturnsNew {
-		return nil
-	}
-	sl.row = plan.Grow(sl.row, len(st.write))
-	for i, f := range st.write {
-		sl.row[i] = drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64())
-	}
-	return sl.row
 }
 
 // change sends an UPDATE. It returns how many rows it changed, and their new values if it
@@ -138,7 +140,7 @@ func (sl *slot) change(
 	}
 	rows, err := sl.query(ctx, request, false)
 	if err != nil {
-		return 0, nil, writeError(ctx, err, sl.retry.uncertain)
+		return 0, nil, writeError(ctx, err, sl.uncertain)
 	}
 	if len(rows) == 0 {
 		return 0, nil, nil
@@ -197,4 +199,300 @@ func (sl *slot) matches(ctx context.Context, st *statement, args []drivers.Value
 		}
 	}
 	return true, nil
+}
+
+// RunBatch implements plan.Runner.
+func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	for i := range parts {
+		part := st.parts[parts[i].Part]
+		if err := part.fits(&s.store.limits, parts[i].Args); err != nil {
+			return fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+	}
+	if len(parts) == 1 { // a batch of one is a write
+		r, err := s.write(ctx, st.parts[parts[0].Part], parts[0].Args)
+		if err == nil && !r.Applied {
+			err = drivers.ErrNotApplied
+		}
+		return err
+	}
+	if st.Pattern().Atomic > schemas.AtomicNone {
+		return s.together(ctx, st, parts)
+	}
+	width := min(st.Pattern().Parallel, len(parts))
+	if width == 1 || sameRows(st, parts) {
+		width = 0
+	}
+	if err := s.slots(width); err != nil {
+		return err
+	}
+	applied, err := plan.Writes(len(parts), width, func(i int) error {
+		sl := s.slot
+		if width > 0 {
+			sl = s.more[i%width]
+		}
+		_, err := sl.write(ctx, st.parts[parts[i].Part], parts[i].Args)
+		return err
+	})
+	return plan.PartsApplied(err, applied, len(parts))
+}
+
+// sameRows reports whether two parts may write the same row: then their order counts.
+func sameRows(st *statement, parts []drivers.Call) bool {
+	for i := range parts {
+		p := st.parts[parts[i].Part]
+		for j := range parts[:i] {
+			q := st.parts[parts[j].Part]
+			n := min(p.keys, q.keys)
+			if p.table == q.table && slices.EqualFunc(parts[i].Args[:n], parts[j].Args[:n], drivers.Value.Equal) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// edit is what an atomic batch does to one row.
+type edit struct {
+	table *table
+	key   *types.MapValue
+	row   *types.MapValue // what the row becomes; nil if it is deleted
+	// read: the row was read, and must not have changed when the batch is written. version
+	// is nil if there was no row.
+	read    bool
+	version types.Version
+	known   bool // a part has said what becomes of the row, or it was read
+	must    bool // the row must be there: the part that deletes it says so
+}
+
+// edits are those of one batch, in the order in which its parts first name their rows:
+// WriteMultiple takes each row once.
+type edits struct {
+	*slot
+	ctx context.Context
+	all []*edit
+	at  map[string]*edit // by table and key
+}
+
+// together writes all parts with one WriteMultiple. If rows that it has read have changed
+// meanwhile, the store refuses it as a whole, and it is made again.
+func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
+	size, l := 0, &s.store.limits
+	for i := range parts {
+		for _, v := range parts[i].Args {
+			size += v.Size()
+		}
+	}
+	switch {
+	case l.parts > 0 && len(parts) > l.parts:
+		return fmt.Errorf("%d parts, but an atomic batch has at most %d: %w", len(parts), l.parts, drivers.ErrTooLarge)
+	case size > l.batch:
+		return fmt.Errorf("%d bytes, but an atomic batch has at most %d: %w", size, l.batch, drivers.ErrTooLarge)
+	}
+	s.count(0, true)
+	return s.repeat(ctx, func(try int) (done bool, err error) {
+		if try > 0 {
+			s.Delay(nil, uint(min(try-1, 3)), nil)
+		}
+		e := &edits{slot: s.slot, ctx: ctx, at: make(map[string]*edit)}
+		for i := range parts {
+			if err := e.add(st.parts[parts[i].Part], parts[i].Args); err != nil {
+				return false, err
+			}
+		}
+		return e.send()
+	})
+}
+
+// add applies a part to the edits.
+func (e *edits) add(st *statement, args []drivers.Value) error {
+	if st.action == doDeleteAll {
+		return e.dropAll(st, args)
+	}
+	row := e.edit(st.table, st.keyOf(args, drivers.Value{}))
+	switch st.action {
+	case doDelete:
+		row.row, row.known, row.must = nil, true, row.must || st.Pattern().Present
+		return nil
+	case doPut:
+		row.row, row.known = st.rowOf(args), true
+		return nil
+	}
+	if !row.known {
+		there, err := e.get(e.ctx, st, args, drivers.Value{}, types.Absolute)
+		if err != nil {
+			return readError(e.ctx, err)
+		}
+		row.read, row.known = true, true
+		if there != nil {
+			row.row, row.version = there.Value, there.Version
+		}
+	}
+	return row.change(st, args)
+}
+
+// edit returns the edit of a row.
+func (e *edits) edit(t *table, key *types.MapValue) *edit {
+	id := []byte(t.full)
+	for _, c := range t.fullKey() {
+		id = fmt.Appendf(id, "\x00%v", key.Map()[identifier(c.Name)])
+	}
+	row := e.at[string(id)]
+	if row == nil {
+		row = &edit{table: t, key: key}
+		e.at[string(id)] = row
+		e.all = append(e.all, row)
+	}
+	return row
+}
+
+// dropAll deletes the rows below a key: those that are there, and those of parts before.
+func (e *edits) dropAll(st *statement, args []drivers.Value) error {
+	r := &reading{slot: e.slot, ctx: e.ctx, st: st, in: inputs{args: args}}
+	var keys []*types.MapValue
+	if err := r.each(st.listed, func(key *types.MapValue) error {
+		keys = append(keys, key)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		row := e.edit(st.table, key)
+		row.row, row.known = nil, true
+	}
+	prefix := st.keyOf(args, drivers.Value{}).Map()
+	for _, row := range e.all {
+		under := row.table == st.table
+		for name, v := range prefix {
+			under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
+		}
+		if under {
+			row.row = nil
+		}
+	}
+	return nil
+}
+
+// change applies a put of some columns, an add, an append or a remove.
+func (row *edit) change(st *statement, args []drivers.Value) error {
+	p := st.Pattern()
+	if row.row == nil {
+		if p.Kind == schemas.Remove {
+			return nil
+		}
+		row.row = st.keyOf(args, drivers.Value{})
+	}
+	for i, f := range st.write {
+		arg := args[st.Layout.Columns+i]
+		if p.Kind == schemas.Put {
+			row.row.Put(f.name, f.encode(arg))
+			continue
+		}
+		old, err := f.decode(row.row.Map()[f.name])
+		if err != nil {
+			return fmt.Errorf("column %s: %w", f.name, err)
+		}
+		elems := slices.Clone(old.Elems())
+		switch p.Kind {
+		case schemas.Add:
+			arg = drivers.Number(f.typ.Kind, old.Int64()+arg.Int64())
+		case schemas.Append:
+			arg = drivers.ListOf(append(elems, arg.Elems()...))
+		default:
+			arg = drivers.ListOf(slices.DeleteFunc(elems, func(v drivers.Value) bool {
+				return slices.ContainsFunc(arg.Elems(), v.Equal)
+			}))
+		}
+		row.row.Put(f.name, f.encode(arg))
+	}
+	return nil
+}
+
+// send writes the edits. done is false if the store refused them because of a row that has
+// changed.
+func (e *edits) send() (done bool, err error) {
+	request := &nosqldb.WriteMultipleRequest{Durability: e.store.durability}
+	var edits []*edit // that of each operation
+	for _, row := range e.all {
+		if row.row == nil && row.read && row.version == nil {
+			continue // there is no row, and the batch makes none
+		}
+		var one nosqldb.WriteMultipleRequest // its methods compare all members with each other
+		if row.row == nil {
+			err = one.AddDeleteRequest(&nosqldb.DeleteRequest{TableName: row.table.full, Key: row.key}, row.must)
+		} else {
+			put := &nosqldb.PutRequest{TableName: row.table.full, Value: row.row, ExactMatch: true}
+			if row.version != nil {
+				put.PutOption, put.MatchVersion = types.PutIfVersion, row.version
+			} else if row.read {
+				put.PutOption = types.PutIfAbsent
+			}
+			err = one.AddPutRequest(put, true)
+		}
+		if err != nil {
+			return false, err
+		}
+		request.Operations = append(request.Operations, one.Operations...)
+		edits = append(edits, row)
+	}
+	if len(request.Operations) == 0 {
+		return true, nil
+	}
+	r, err := send(e.slot, e.ctx, false, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
+		request.Timeout = left
+		return e.client.WriteMultiple(request)
+	})
+	if err != nil {
+		return false, writeError(e.ctx, err, e.uncertain)
+	}
+	if i := r.FailedOperationIndex; !r.IsSuccess() && i >= 0 && i < len(edits) && edits[i].must {
+		return false, drivers.ErrNotApplied
+	}
+	return r.IsSuccess(), nil
+}
+
+// remove deletes one row. removed is false if there was none.
+func (sl *slot) remove(ctx context.Context, st *statement, t *table, args []drivers.Value) (removed bool, err error) {
+	key := st.keyOf(args, drivers.Value{})
+	r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.DeleteResult, error) {
+		return sl.client.Delete(&nosqldb.DeleteRequest{
+			TableName: t.full, Key: key, Timeout: left, Durability: sl.store.durability,
+		})
+	})
+	if err != nil {
+		return false, writeError(ctx, err, sl.uncertain)
+	}
+	return r.Success, nil
+}
+
+// removeAll deletes the rows below a key, and a partition's static columns. Each request
+// deletes some of them. If a later one fails, the outcome is unknown.
+func (sl *slot) removeAll(ctx context.Context, st *statement, args []drivers.Value) error {
+	request := &nosqldb.MultiDeleteRequest{
+		TableName: st.table.full, Key: st.keyOf(args, drivers.Value{}), Durability: sl.store.durability,
+	}
+	deleted := 0
+	partly := func(err error) error { return plan.Partial(err, deleted, "%d rows were deleted", deleted) }
+	for {
+		r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.MultiDeleteResult, error) {
+			request.Timeout = left
+			return sl.client.MultiDelete(request)
+		})
+		if err != nil {
+			return partly(writeError(ctx, err, sl.uncertain))
+		}
+		deleted += r.NumDeleted
+		if len(r.ContinuationKey) == 0 {
+			break
+		}
+		request.ContinuationKey = r.ContinuationKey
+		if err := ctx.Err(); err != nil {
+			return partly(err)
+		}
+	}
+	if st.also == nil {
+		return nil
+	}
+	_, err := sl.remove(ctx, st, st.also, args)
+	return partly(err)
 }

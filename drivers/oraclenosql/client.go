@@ -1,0 +1,361 @@
+package oraclenosql
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/auth"
+	"github.com/oracle/nosql-go-sdk/nosqldb/httputil"
+	"github.com/oracle/nosql-go-sdk/nosqldb/nosqlerr"
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// slot sends the requests of one goroutine, one at a time, over an SDK client of its own: a client may be used by
+// several goroutines only in part (it writes its topology without a lock, client.go setTopologyInfo). The SDK takes no
+// context and cannot close its connections, so the client's requests pass through the slot (RoundTrip) to the
+// connections of the store. The slot decides which requests are sent again (nosqldb.RetryHandler): the SDK's own
+// handler repeats every request, so that an increment whose answer was lost would be applied twice.
+type slot struct {
+	store      *Store
+	client     *nosqldb.Client
+	meter      *drivers.Meter // counts the requests; nil: nothing does
+	credential *credential    // nil without a login
+	row        []drivers.Value
+
+	// The call under way.
+	ctx   context.Context
+	stops []func() // free what watches ctx
+	// again: it is a read, or a put of a whole row without a condition.
+	again bool
+	// uncertain: an attempt may have been applied, so a later refusal proves nothing.
+	uncertain bool
+	repeats   bool // its next request was sent before
+	disturbed bool // others have changed the rows of a write, which is made again
+
+	// Since a traced session began a piece of work.
+	requests int64
+	took     time.Duration
+	read     int64 // rows that reads returned; -1 if the engine read others too
+}
+
+var (
+	_ http.RoundTripper    = (*slot)(nil)
+	_ nosqldb.RetryHandler = (*slot)(nil)
+)
+
+// newSlot returns a slot. meter counts its requests, if it is not nil.
+func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	endpoint := s.endpoints[s.clients%len(s.endpoints)]
+	s.clients++
+	sl := &slot{store: s, meter: meter}
+	c := nosqldb.Config{
+		Mode: "onprem", Endpoint: endpoint, RetryHandler: sl,
+		LoggingConfig: nosqldb.LoggingConfig{DisableLogging: true},
+		RequestConfig: nosqldb.RequestConfig{
+			RequestTimeout: s.timeout, TableRequestTimeout: s.timeout, Consistency: s.consistency,
+		},
+	}
+	if s.login != nil {
+		sl.credential = &credential{login: s.login}
+		c.AuthorizationProvider = sl.credential
+	}
+	var err error
+	if sl.client, err = nosqldb.NewClient(c); err != nil {
+		return nil, fmt.Errorf("client of %s: %w", endpoint, err)
+	}
+	return sl, carry(sl.client.HTTPClient, sl)
+}
+
+// send sends the requests of one SDK call. All calls of a slot go through it. again says
+// that the call may be sent twice. do gets the time that the call has left.
+func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Duration) (R, error)) (R, error) {
+	sl.ctx, sl.again, sl.uncertain, sl.repeats = ctx, again, false, false
+	defer func() {
+		for _, stop := range sl.stops {
+			stop()
+		}
+		sl.ctx, sl.stops = nil, sl.stops[:0]
+	}()
+	for try := 0; ; try++ {
+		left := sl.store.timeout
+		if at, ok := ctx.Deadline(); ok {
+			left = max(min(left, time.Until(at)), time.Millisecond)
+		}
+		r, err := do(left)
+		if c := sl.credential; c != nil {
+			err = c.Hide(err, strings.TrimPrefix(c.used, auth.BearerToken+" "))
+		}
+		if err == nil || !again || try >= sl.store.retries || ctx.Err() != nil {
+			return r, err
+		}
+		// The SDK does not repeat a request whose connection was lost. A time-out is no loss.
+		var u *url.Error
+		lost := errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) &&
+			codeOf(err) == nosqlerr.NoError && classify(err) == drivers.ErrUnknown
+		if !lost || drivers.Pause(ctx, delay(uint(try))) != nil { // a server that starts again needs time
+			return r, err
+		}
+		sl.uncertain, sl.repeats = true, true
+	}
+}
+
+// request returns a request for a query with the values of its variables.
+func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
+	own := *q.prepared
+	for i := range q.binds {
+		v := &q.binds[i]
+		if err := own.SetVariable(v.name, v.value(in)); err != nil {
+			return nil, err
+		}
+	}
+	return &nosqldb.QueryRequest{
+		PreparedStatement: &own, Durability: sl.store.durability, MaxReadKB: uint(sl.store.pageKB),
+	}, nil
+}
+
+// query sends a request for a query, and returns the rows of the answer.
+func (sl *slot) query(ctx context.Context, request *nosqldb.QueryRequest, again bool) ([]*types.MapValue, error) {
+	return send(sl, ctx, again, func(left time.Duration) ([]*types.MapValue, error) {
+		request.Timeout = left
+		answer, err := sl.client.Query(request)
+		if err != nil {
+			return nil, err
+		}
+		return answer.GetResults()
+	})
+}
+
+// RoundTrip implements http.RoundTripper.
+func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
+	sl.requests++
+	if sl.repeats || sl.disturbed {
+		sl.meter.Count(drivers.Cost{Retries: 1})
+	} else {
+		sl.meter.Count(drivers.Cost{Calls: 1, Unreported: 1}) // Oracle does not report how many rows it scanned for it
+	}
+	sl.repeats = false
+	begin := time.Now()
+	if end, ok := r.Context().Deadline(); ok && sl.ctx != nil && sl.ctx.Done() != nil {
+		ctx, cancel := context.WithDeadline(sl.ctx, end) // the SDK's context has nothing but the deadline
+		sl.stops = append(sl.stops, cancel)
+		r = r.WithContext(ctx)
+	}
+	answer, err := sl.store.base.RoundTrip(r)
+	sl.took += time.Since(begin)
+	if err == nil && sl.store.version.Load() == nil {
+		if v := answer.Header.Get(versionHeader); v != "" {
+			sl.store.version.Store(&v)
+		}
+	}
+	return answer, err
+}
+
+// versionHeader is the header with the versions of proxy and store.
+const versionHeader = "X-Nosql-Version"
+
+// MaxNumRetries implements nosqldb.RetryHandler.
+func (sl *slot) MaxNumRetries() uint { return uint(sl.store.retries) }
+
+// ShouldRetry implements nosqldb.RetryHandler. The SDK calls it for errors that may pass.
+func (sl *slot) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
+	if classify(err) == drivers.ErrTooLarge {
+		return false
+	}
+	refused := refusedForNow(err)
+	if codeOf(err) == nosqlerr.RetryAuthentication && sl.credential != nil {
+		sl.credential.refused = true // the next attempt logs in again
+	}
+	if throttles(err) {
+		sl.meter.Count(drivers.Cost{Throttled: 1})
+	}
+	if !refused {
+		sl.uncertain = true
+	}
+	sl.repeats = int(times) < sl.store.retries && (refused || sl.again)
+	return sl.repeats
+}
+
+// firstDelay is the mean time before the first repetition. Each further one takes twice
+// as long, up to maxDelay.
+const (
+	firstDelay = 20 * time.Millisecond
+	maxDelay   = time.Second
+)
+
+// delay is the time before a request is sent again for the next time.
+func delay(times uint) time.Duration {
+	d := min(firstDelay<<min(times, 10), maxDelay)
+	return d/2 + rand.N(d)
+}
+
+// Delay implements nosqldb.RetryHandler.
+func (sl *slot) Delay(_ nosqldb.Request, times uint, err error) {
+	d := delay(times)
+	time.Sleep(d)
+	if throttles(err) {
+		sl.meter.Count(drivers.Cost{Backoff: d})
+	}
+}
+
+// classify says what became of a write whose request returned an error: nil if it was refused or never sent,
+// drivers.ErrTooLarge if it was refused for its size, or drivers.ErrUnknown unless the error proves a refusal.
+func classify(err error) error {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, errLogin) {
+		return nil
+	}
+	var e *nosqlerr.Error
+	if !errors.As(err, &e) {
+		if strings.Contains(err.Error(), "error response: 413") { // the proxy takes 64 MiB
+			return drivers.ErrTooLarge
+		}
+		return drivers.ErrUnknown
+	}
+	if strings.Contains(err.Error(), "exceeds maximum key permissible length") { // a ServerError, "too busy"
+		return drivers.ErrTooLarge
+	}
+	switch e.Code {
+	case nosqlerr.RowSizeLimitExceeded, nosqlerr.KeySizeLimitExceeded, nosqlerr.BatchOpNumberLimitExceeded,
+		nosqlerr.RequestSizeLimitExceeded:
+		return drivers.ErrTooLarge
+	case nosqlerr.RequestTimeout:
+		if e.Cause != nil && refusedForNow(e.Cause) {
+			return nil
+		}
+		return drivers.ErrUnknown
+	case nosqlerr.ServerError, nosqlerr.UnknownError, nosqlerr.IllegalState, nosqlerr.ServiceUnavailable:
+		return drivers.ErrUnknown
+	}
+	return nil
+}
+
+// writeError wraps the error of a write. uncertain: an attempt before may have been applied.
+func writeError(ctx context.Context, err error, uncertain bool) error {
+	what := classify(err)
+	if uncertain {
+		what = drivers.ErrUnknown
+	}
+	switch {
+	case what == nil:
+		return err
+	case what == drivers.ErrUnknown && ctx.Err() != nil:
+		err = ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", what, err)
+}
+
+func readError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+func codeOf(err error) nosqlerr.ErrorCode {
+	var e *nosqlerr.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return nosqlerr.NoError
+}
+
+// throttles reports whether a request was refused because of a rate limit.
+func throttles(err error) bool {
+	limits := []nosqlerr.ErrorCode{
+		nosqlerr.ReadLimitExceeded, nosqlerr.WriteLimitExceeded, nosqlerr.OperationLimitExceeded,
+	}
+	return slices.Contains(limits, codeOf(err))
+}
+
+// refusedForNow reports whether a request was refused before it did anything, for a
+// reason that may pass.
+func refusedForNow(err error) bool {
+	refusals := []nosqlerr.ErrorCode{
+		nosqlerr.TableBusy, nosqlerr.TableNotReady, nosqlerr.SecurityInfoUnavailable, nosqlerr.RetryAuthentication,
+	}
+	return throttles(err) || slices.Contains(refusals, codeOf(err))
+}
+
+// carry makes a client of the SDK send its requests over a transport. The client's own HTTP
+// client is in a field that the SDK does not export, of which carry reads the pointer. It follows no redirects.
+func carry(c *httputil.HTTPClient, over http.RoundTripper) error {
+	inner := reflect.ValueOf(c).Elem().FieldByName("client")
+	if !inner.IsValid() || inner.Type() != reflect.TypeFor[*http.Client]() {
+		return fmt.Errorf("this version of the SDK keeps its HTTP client elsewhere: the driver is written for v1.4.7")
+	}
+	client := (*http.Client)(inner.UnsafePointer())
+	client.Transport = bounding{over}
+	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
+		return fmt.Errorf("%w: %s redirects to %s://%s, and passwords and rows go only to hosts that you name; use --contact with "+
+			"the address of the proxy itself", errAnswer, via[0].URL.Host, r.URL.Scheme, r.URL.Host)
+	}
+	return nil
+}
+
+// Bounds of answers: to calls (a request has at most 64 MiB), to logins and other texts, and of errors. The
+// SDK reads all of an answer into memory, and repeats errors.
+const (
+	mostAnswer = 64 << 20
+	mostText   = 64 << 10
+	mostError  = 4 << 10
+)
+
+// errAnswer is an answer that the driver does not accept.
+var errAnswer = errors.New("answer rejected")
+
+// bounding bounds the answers of all requests.
+type bounding struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (b bounding) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body := &boundedBody{ReadCloser: answer.Body, left: mostAnswer}
+	switch {
+	case answer.StatusCode != http.StatusOK:
+		body.left, answer.Body = mostError, body
+		return answer, nil
+	case r.Method == http.MethodGet:
+		body.left = mostText
+	}
+	body.long = fmt.Errorf("%w: %s answers with more than %d KB (server %q, content %q), and is no proxy of Oracle NoSQL; check --contact",
+		errAnswer, r.URL.Host, body.left/1000, answer.Header.Get("Server"), answer.Header.Get("Content-Type"))
+	if answer.Body = body; answer.ContentLength > body.left {
+		answer.Body.Close()
+		return nil, body.long
+	}
+	return answer, nil
+}
+
+// boundedBody is the body of an answer. After left bytes it ends, with the error long if there is one.
+type boundedBody struct {
+	io.ReadCloser
+	left int64
+	long error
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= int64(n); b.left < 0 {
+		return max(0, n+int(b.left)), cmp.Or(b.long, io.EOF)
+	}
+	return n, err
+}
