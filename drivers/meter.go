@@ -2,6 +2,7 @@ package drivers
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -55,16 +56,15 @@ func (c *Cost) Add(d *Cost) {
 	c.BlobBytesWritten += d.BlobBytesWritten
 }
 
-// Meter counts what the calls of a session cost. The sessions of all engines have one (plan.Session), which begins and
-// ends each call.
+// Meter counts what the calls of a session cost. The sessions of all engines have one (plan.Session), which runs each
+// call.
 type Meter struct {
 	// Cost is what calls have cost since the last Take. Only the goroutine that runs the call changes it: others Count.
 	Cost Cost
 
 	mu        sync.Mutex
-	counted   Cost // by Count; EndCall adds it to Cost
-	before    Cost // Cost when it began
-	began     time.Duration
+	counted   Cost        // by Count; Run adds it to Cost
+	counts    atomic.Bool // there is some of it
 	repeating bool
 	clock     func() time.Duration
 	watch     func(st Statement, took time.Duration, calls int64)
@@ -79,35 +79,36 @@ func (m *Meter) Count(c Cost) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counted.Add(&c)
+	m.counts.Store(true)
 }
 
-// BeginCall begins a call, which must end with EndCall.
-func (m *Meter) BeginCall() {
-	m.before = m.Cost
+// Run runs a call of a statement. Of one that repeats an earlier call, Retries remain.
+func (m *Meter) Run(st Statement, call func() error) error {
+	before, began, took := m.Cost, time.Duration(0), time.Duration(0)
 	if m.clock != nil {
-		m.began = m.clock()
+		began = m.clock()
 	}
-}
-
-// EndCall ends a call of a statement. Of one that repeats an earlier call, Retries remain.
-func (m *Meter) EndCall(st Statement) {
-	took := time.Duration(0)
+	err := call()
 	if m.clock != nil {
-		took = m.clock() - m.began
+		took = m.clock() - began
 	}
-	m.mu.Lock()
-	m.Cost.Add(&m.counted)
-	m.counted = Cost{}
-	m.mu.Unlock()
+	if m.counts.Load() { // an engine in this process counts in Cost, and takes no lock
+		m.mu.Lock()
+		m.Cost.Add(&m.counted)
+		m.counted = Cost{}
+		m.counts.Store(false)
+		m.mu.Unlock()
+	}
 	if m.repeating {
 		repeated := m.Cost
-		m.Cost = m.before
-		m.Cost.Retries = repeated.Retries + repeated.Calls - m.before.Calls
+		m.Cost = before
+		m.Cost.Retries = repeated.Retries + repeated.Calls - before.Calls
 		m.Cost.Throttled, m.Cost.Backoff = repeated.Throttled, repeated.Backoff
 	}
 	if m.watch != nil {
-		m.watch(st, took, m.Cost.Calls-m.before.Calls)
+		m.watch(st, took, m.Cost.Calls-before.Calls)
 	}
+	return err
 }
 
 // Take implements Session.

@@ -53,14 +53,17 @@ func (u *unwritable) Pattern() *schemas.Pattern { return u.pattern }
 
 func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, error) {
 	stmt, err := st.Prepare(ctx, p)
-	if err == nil && filtersIndexed(p) && !keepsIndexes(st.Capabilities()) {
-		stmt.Emulate(p)
+	if err == nil {
+		// An engine that keeps an index answers a filter by its first column from it.
+		indexed := p.Index == nil && slices.ContainsFunc(p.Filter, func(c *schemas.Column) bool {
+			return slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool { return x.Columns[0].Column == c })
+		})
+		if caps := st.Capabilities(); indexed && !caps.PlainIndexes && !caps.EqualIndexes {
+			stmt.Emulate(p)
+		}
 		return stmt, nil
 	}
-	if err == nil || !errors.Is(err, ErrUnsupported) {
-		return stmt, err
-	}
-	if p.Fallback == nil {
+	if !errors.Is(err, ErrUnsupported) || p.Fallback == nil {
 		return nil, err
 	}
 	if stmt, err = st.Prepare(ctx, p.Fallback); err != nil {
@@ -69,16 +72,6 @@ func prepare(ctx context.Context, st Store, p *schemas.Pattern) (Statement, erro
 	stmt.Emulate(p)
 	return stmt, nil
 }
-
-// filtersIndexed reports whether a pattern filters by the first column of an index of
-// its table. An engine that keeps the index answers from it.
-func filtersIndexed(p *schemas.Pattern) bool {
-	return p.Index == nil && slices.ContainsFunc(p.Filter, func(c *schemas.Column) bool {
-		return slices.ContainsFunc(p.Table.Indexes, func(x *schemas.Index) bool { return x.Columns[0].Column == c })
-	})
-}
-
-func keepsIndexes(c Capabilities) bool { return c.PlainIndexes || c.EqualIndexes }
 
 // Get returns the statement of a declared pattern. The error wraps
 // ErrUnsupported if the engine can run neither it nor a fallback. It does not if the

@@ -81,10 +81,18 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	if err != nil {
 		return err
 	}
-	if entry == nil {
-		if s.gate.ReadOnly {
-			return s.absent(ctx, sch.Name)
+	switch {
+	case entry == nil && s.gate.ReadOnly:
+		e := &drivers.AbsentError{What: "schema", Name: sch.Name, Where: "in data directory " + s.dir}
+		err = each(ctx, s.db, schemaKey, func(key, _ []byte) error {
+			e.There = append(e.There, string(key[len(schemaKey):]))
+			return nil
+		})
+		if err == nil {
+			err = e
 		}
+		return err
+	case entry == nil:
 		if entry, err = s.allot(ctx, stored(sch)); err != nil {
 			return err
 		}
@@ -112,7 +120,12 @@ func (s *Store) layOut(sch *schemas.Schema, e *entryOf) (err error) {
 			if laid[t], err = newTable(t, as, space); err != nil {
 				return err
 			}
-			laid[t].guarded = s.guard(laid[t])
+			own := laid[t]
+			if s.guarded[space] == nil { // all layouts of the same stored table share it
+				s.guarded[space] = new(atomic.Bool)
+				s.guarded[space].Store(own.rows.collections+own.statics.collections > 0 || own.plain)
+			}
+			own.guarded = s.guarded[space]
 		}
 		space += uint16(spacesOf(as))
 	}
@@ -130,18 +143,6 @@ func offline(sch *schemas.Schema) (*Store, error) {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
 	return s, nil
-}
-
-// guard returns the value of the table's field guarded. All layouts of the same stored table
-// share it.
-func (s *Store) guard(t *table) *atomic.Bool {
-	g := s.guarded[t.rows.space]
-	if g == nil {
-		g = new(atomic.Bool)
-		g.Store(t.rows.collections+t.statics.collections > 0 || t.plain)
-		s.guarded[t.rows.space] = g
-	}
-	return g
 }
 
 var errCatalog = errors.New("the data directory's catalog is damaged")
@@ -210,19 +211,6 @@ func (s *Store) allot(ctx context.Context, sch *schemas.Schema) (*entryOf, error
 	return &entryOf{append(data, schemas.Format(sch)...), uint16(first), sch}, err
 }
 
-// absent is the error for a schema that the catalog lacks. It names those that it has.
-func (s *Store) absent(ctx context.Context, schema string) error {
-	e := &drivers.AbsentError{What: "schema", Name: schema, Where: "in data directory " + s.dir}
-	err := each(ctx, s.db, schemaKey, func(key, _ []byte) error {
-		e.There = append(e.There, string(key[len(schemaKey):]))
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return e
-}
-
 // Stored implements drivers.Store.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
 
@@ -278,4 +266,122 @@ func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (c *drivers.Comp
 		return nil
 	})
 	return c, err
+}
+
+// family is a set of columns with one key: the plain columns with the primary key, or the
+// static columns with the partition key. A column is named by its position in columns.
+type family struct {
+	path
+	cells       uint16 // the key space of the elements of its collections
+	columns     []*schemas.Column
+	collections int       // number of columns that are collections
+	scalars     []operand // the others, of a row as append takes it
+}
+
+// index is the sort order of an index. The entry of a row in an index over key columns never changes.
+type index struct {
+	path
+	name string
+}
+
+// table is a table's layout.
+type table struct {
+	key     []*schemas.Column
+	rows    family
+	statics family
+	indexes []*index
+	plain   bool // some index has plain columns
+	// guarded is true if some writes to the table read first. Then every write to a
+	// row takes its lock.
+	guarded *atomic.Bool
+}
+
+// spacesOf is how many key spaces a table takes.
+func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
+
+// newTable lays out a table over the spaces from first on. Columns and indexes have the
+// order with which the table was created.
+func newTable(t, created *schemas.Table, first uint16) (*table, error) {
+	tb := &table{key: t.Key()}
+	order := make([]keyColumn, len(tb.key))
+	for i, c := range tb.key {
+		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
+	}
+	var err error
+	if tb.rows, err = newFamily(first, order, inOrder(t, created.Columns)); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static)); err != nil {
+		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	}
+	for _, x := range t.Indexes {
+		if !keeps(x) {
+			continue
+		}
+		i := slices.IndexFunc(created.Indexes, func(c *schemas.Index) bool { return c.Name == x.Name })
+		if i < 0 {
+			continue // a store opened read-only may lack it
+		}
+		p := &index{path{space: first + 4 + uint16(i), plain: !x.OverKeys()}, x.Name}
+		for _, c := range x.Columns {
+			from := slices.Index(tb.key, c.Column)
+			if from < 0 {
+				from = len(tb.key) + slices.Index(tb.rows.columns, c.Column)
+			}
+			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, from})
+		}
+		for i, k := range order {
+			if !slices.ContainsFunc(p.cols, func(c keyColumn) bool { return c.from == i }) {
+				p.cols = append(p.cols, k)
+			}
+		}
+		tb.indexes, tb.plain = append(tb.indexes, p), tb.plain || p.plain
+	}
+	return tb, nil
+}
+
+// index returns the table's index of that name, or nil.
+func (tb *table) index(name string) *index {
+	if i := slices.IndexFunc(tb.indexes, func(x *index) bool { return x.name == name }); i >= 0 {
+		return tb.indexes[i]
+	}
+	return nil
+}
+
+// column returns the column of the table that a key column is.
+func (tb *table) column(c keyColumn) *schemas.Column {
+	if c.from < len(tb.key) {
+		return tb.key[c.from]
+	}
+	return tb.rows.columns[c.from-len(tb.key)]
+}
+
+// inOrder returns the table's columns in the order of others. It returns a column of others
+// itself if the table has none of that name.
+func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
+	cs := make([]*schemas.Column, len(others))
+	for i, c := range others {
+		if cs[i] = t.Column(c.Name); cs[i] == nil {
+			cs[i] = c
+		}
+	}
+	return cs
+}
+
+func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family, error) {
+	f := family{path: path{space: first, cols: order}, cells: first + 1, columns: cols}
+	if len(cols) > maxColumns {
+		return f, fmt.Errorf("%d columns; at most %d can be stored", len(cols), maxColumns)
+	}
+	for i, c := range cols {
+		if !c.Type.Collection() {
+			f.scalars = append(f.scalars, operand{i, len(order) + i})
+			continue
+		}
+		f.collections++
+		if c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection() {
+			return f, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)
+		}
+	}
+	return f, nil
 }

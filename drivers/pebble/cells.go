@@ -181,7 +181,7 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 	if t.Kind == schemas.Map {
 		step = 2
 	}
-	var number [scalarLen]byte
+	var buf entryBuffer
 	for i := 0; i < len(elems); i += step {
 		if t.Kind == schemas.List {
 			s.cellKey = f.cellsOf(s.cellKey[:0], row, col)
@@ -191,7 +191,7 @@ func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) e
 		}
 		var value []byte // a set has none
 		if t.Kind != schemas.Set {
-			value = scalar(&elems[i+step-1], &number)
+			_, value = operand{0, i + step - 1}.entry(elems, opSet, true, &buf) // the payload alone
 		}
 		if len(value) > maxRow {
 			return tooLarge("cell", len(value))

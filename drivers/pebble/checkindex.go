@@ -114,7 +114,7 @@ func (c *indexCheck) checkRow(key, value []byte) (err error) {
 func (c *indexCheck) wanted(value []byte) (key []byte, ok bool) {
 	err := c.tb.rows.decodeRow(value, c.row[len(c.tb.key):], false)
 	if err == nil {
-		c.key, err = c.entry(c.key[:0], c.row)
+		c.key, err = c.append(c.key[:0], c.row)
 	}
 	return c.key, err == nil
 }

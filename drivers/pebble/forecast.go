@@ -5,7 +5,6 @@ import (
 
 	"github.com/golang/snappy"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
@@ -14,10 +13,6 @@ import (
 // keys and of values, and each 16 keys store their common prefix once. Values of minSeparate
 // bytes or more are in blob files.
 type forecastEngine struct{}
-
-func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
-	return forecastEngine{}, drivers.Portable(s)
-}
 
 // bundle is how many keys store their common prefix once (bundle size of the default key schema).
 const bundle = 16

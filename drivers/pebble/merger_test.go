@@ -15,7 +15,7 @@ import (
 func appendEntryOf(dst []byte, column int, op byte, v *drivers.Value) []byte {
 	e := entry{column: column, op: op}
 	if v != nil {
-		e.payload = scalar(v, new([scalarLen]byte))
+		_, e.payload = operand{}.entry([]drivers.Value{*v}, op, false, new(entryBuffer))
 	}
 	return e.append(dst)
 }

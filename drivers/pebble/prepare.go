@@ -13,6 +13,7 @@ import (
 // statement is a compiled pattern: positions instead of names, ready to run.
 type statement struct {
 	plan.Plan
+	kind  schemas.PatternKind
 	table *table
 	fam   *family // the columns that it reads or writes
 	path  *path   // the keys that it reads in order: the family's own, or those of an index
@@ -54,7 +55,7 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 }
 
 func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
-	st := &statement{Plan: plan.Of(p), table: t}
+	st := &statement{Plan: plan.Of(p), kind: p.Kind, table: t}
 	st.fam = &st.table.rows
 	if p.Static {
 		st.fam = &st.table.statics
@@ -182,9 +183,9 @@ func (st *statement) compileWrite() error {
 	if p.Kind == schemas.Add {
 		st.op = opAdd
 	}
-	st.ranged = p.Kind == schemas.Delete && len(p.By) < len(f.cols)
+	st.ranged = st.kind == schemas.Delete && len(p.By) < len(f.cols)
 	switch {
-	case f.collections > 0 && (p.Kind == schemas.Delete || put && len(st.cells) == f.collections):
+	case f.collections > 0 && (st.kind == schemas.Delete || put && len(st.cells) == f.collections):
 		st.clears = []columns{{0, len(f.columns) - 1}}
 	case put:
 		for _, op := range st.cells {
@@ -231,21 +232,13 @@ func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 	// A part that searches for the keys it deletes must see what earlier parts of the batch
 	// have written to its table.
 	for _, a := range st.parts {
+		searches := len(a.clears) > 0 || a.kind == schemas.Remove ||
+			a.kind == schemas.Delete && a.Pattern().Scope != schemas.ScopeRow
 		for _, b := range st.parts {
-			st.seesOwnBatch = st.seesOwnBatch || a.searches() && a.table == b.table && (a != b || a.puts())
+			again := a != b || a.kind == schemas.Put || a.kind == schemas.Append // it puts keys that it could have to find
+			st.seesOwnBatch = st.seesOwnBatch || searches && a.table == b.table && again
 		}
 		st.changesIndex = st.changesIndex || a.changesIndex
 	}
 	return st, nil
-}
-
-// searches reports whether the write must find the keys that it deletes.
-func (st *statement) searches() bool {
-	p := st.Pattern()
-	return len(st.clears) > 0 || p.Kind == schemas.Remove || p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow
-}
-
-// puts reports whether the write makes keys that a later one could have to find.
-func (st *statement) puts() bool {
-	return st.Pattern().Kind == schemas.Put || st.Pattern().Kind == schemas.Append
 }

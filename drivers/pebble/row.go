@@ -3,6 +3,11 @@ package pebble
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
@@ -23,15 +28,19 @@ type keyColumn struct {
 type path struct {
 	space uint16
 	cols  []keyColumn
+	plain bool // an index that has plain columns
 }
 
-// append appends the path's key of a row, given its primary key and, for an index with plain columns,
-// those after it.
-func (p *path) append(dst []byte, key []drivers.Value) ([]byte, error) {
+// append appends the path's key of a row, given its primary key and, for an index with plain columns, those after it.
+// If one of these is null, the row has no entry in the index, and append appends nothing.
+func (p *path) append(dst []byte, row []drivers.Value) (_ []byte, err error) {
+	begin := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, p.space)
-	var err error
 	for _, c := range p.cols {
-		if dst, err = keys.Append(dst, key[c.from], c.desc); err != nil {
+		if p.plain && row[c.from].IsNull() {
+			return dst[:begin], nil
+		}
+		if dst, err = keys.Append(dst, row[c.from], c.desc); err != nil {
 			return dst, err
 		}
 	}
@@ -85,7 +94,7 @@ func inSpace(key []byte, space uint16) []byte {
 //	entries    in ascending order of column:
 //	  uvarint  position of the column in its family << 2 | op
 //	  uvarint  length of the payload
-//	  payload  as scalar returns it
+//	  payload  as operand.entry returns it
 //
 // A value that was Set holds only opSet entries, and none for a null.
 const (
@@ -128,43 +137,32 @@ type operand struct{ col, arg int }
 
 // entryBuffer has room for an entry without the bytes of a text or blob.
 type entryBuffer struct {
-	scalar [scalarLen]byte
+	scalar [16]byte // a uuid, or a signed varint
 	head   [2 * binary.MaxVarintLen64]byte
 }
 
-// entry returns the entry of what a write does to one column: what is before its payload, and that. Of a whole row a
-// null has no entry.
+// entry returns the entry of what a write does to one column: what is before its payload, and that. The payload has
+// texts and blobs as they are, uuids, and numbers as signed varints. Of a whole row a null has no entry.
 func (o operand) entry(vals []drivers.Value, op byte, whole bool, buf *entryBuffer) (head, payload []byte) {
-	switch v := &vals[o.arg]; {
-	case !v.IsNull():
-		payload = scalar(v, &buf.scalar)
-	case whole:
-		return nil, nil
-	default:
+	switch v := &vals[o.arg]; v.Kind() {
+	case schemas.Null:
+		if whole {
+			return nil, nil
+		}
 		op = opDelete
+	case schemas.Text, schemas.Blob:
+		payload = v.Raw()
+	case schemas.UUID, schemas.TimeUUID:
+		buf.scalar = v.UUIDBytes()
+		payload = buf.scalar[:]
+	default:
+		payload = buf.scalar[:binary.PutVarint(buf.scalar[:], v.Int64())]
 	}
 	head = binary.AppendUvarint(buf.head[:0], uint64(o.col)<<opBits|uint64(op))
 	return binary.AppendUvarint(head, uint64(len(payload))), payload
 }
 
-// scalarLen is the length of the longest scalar that is neither a text nor a blob: a uuid.
-const scalarLen = 16
-
-// scalar returns the bytes of a value that is no collection: texts and blobs as they are, uuids, and numbers as
-// signed varints. It writes a uuid or a number into buf.
-func scalar(v *drivers.Value, buf *[scalarLen]byte) []byte {
-	switch v.Kind() {
-	case schemas.Text, schemas.Blob:
-		return v.Raw()
-	case schemas.UUID, schemas.TimeUUID:
-		*buf = v.UUIDBytes()
-		return buf[:]
-	default:
-		return buf[:binary.PutVarint(buf[:], v.Int64())]
-	}
-}
-
-// decodeScalar undoes scalar. The value shares src's bytes.
+// decodeScalar returns the value of the payload of an entry. It shares src's bytes.
 func decodeScalar(kind schemas.Kind, src []byte) (drivers.Value, error) {
 	switch kind {
 	case schemas.Text, schemas.Blob:
@@ -222,4 +220,146 @@ func (f *family) breakRow(vals []drivers.Value, stored []byte) {
 			vals[i] = drivers.Broken(stored)
 		}
 	}
+}
+
+// mergerName is the name that Pebble stores. It refuses to open the store with another merger.
+const mergerName = "mailbench.columns.v1"
+
+// Merger folds partial puts and adds into rows, so that none of them reads the
+// row it changes.
+func Merger() *pebble.Merger {
+	return &pebble.Merger{
+		Name: mergerName,
+		Merge: func(_, value []byte) (pebble.ValueMerger, error) {
+			f := folds.Get().(*fold)
+			f.row = append(f.row[:0], value...)
+			return f, nil
+		},
+	}
+}
+
+// folds keeps the buffers of merges. Without it, reading a page of merged rows would allocate
+// for every row.
+var folds = sync.Pool{New: func() any { return new(fold) }}
+
+// maxKept is the largest buffer in bytes that waits in folds for its next use.
+const maxKept = 1 << 20
+
+// fold is one merge. row is the result of the operands so far.
+type fold struct{ row, spare []byte }
+
+var (
+	_ pebble.ValueMerger = (*fold)(nil)
+	_ io.Closer          = (*fold)(nil)
+)
+
+// MergeNewer implements pebble.ValueMerger.
+func (f *fold) MergeNewer(value []byte) error { return f.merge(f.row, value) }
+
+// MergeOlder implements pebble.ValueMerger.
+func (f *fold) MergeOlder(value []byte) error { return f.merge(value, f.row) }
+
+func (f *fold) merge(older, newer []byte) error {
+	out, err := foldOperands(f.spare[:0], older, newer)
+	if err != nil {
+		return fmt.Errorf("merge rows: %w", err)
+	}
+	f.row, f.spare = out, f.row
+	return nil
+}
+
+// Finish implements pebble.ValueMerger. If includesBase, nothing older can follow, and Finish
+// returns a row as a Set would have written it. Otherwise it returns an operand.
+func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
+	if len(f.row) == 0 {
+		return nil, f, errRow
+	}
+	if !includesBase {
+		return f.row, f, nil
+	}
+	out, err := appendRow(f.spare[:0], f.row)
+	if err != nil {
+		return nil, f, err
+	}
+	f.row, f.spare = out, f.row
+	return f.row, f, nil
+}
+
+// appendRow appends the row that an operand makes if there is nothing older, as a Set would
+// have written it.
+func appendRow(dst, operand []byte) ([]byte, error) {
+	dst = append(dst, operand[0])
+	for rest := operand[1:]; len(rest) > 0; {
+		e, after, err := nextEntry(rest)
+		if err != nil {
+			return dst, err
+		}
+		if rest = after; e.op != opDelete {
+			dst = entry{e.column, opSet, e.payload}.append(dst)
+		}
+	}
+	return dst, nil
+}
+
+// Close gives the buffers back.
+func (f *fold) Close() error {
+	if cap(f.row)+cap(f.spare) <= maxKept {
+		folds.Put(f)
+	}
+	return nil
+}
+
+// foldOperands appends to dst one operand that does what older and then newer do.
+func foldOperands(dst, older, newer []byte) ([]byte, error) {
+	if len(older) == 0 || len(newer) == 0 {
+		return dst, errRow
+	}
+	dst = append(dst, rowByte)
+	older, newer = older[1:], newer[1:]
+	for len(older) > 0 && len(newer) > 0 {
+		a, restA, err := nextEntry(older)
+		if err != nil {
+			return dst, err
+		}
+		b, restB, err := nextEntry(newer)
+		if err != nil {
+			return dst, err
+		}
+		switch {
+		case a.column < b.column:
+			dst, older = a.append(dst), restA
+		case a.column > b.column:
+			dst, newer = b.append(dst), restB
+		default:
+			if dst, err = foldEntries(dst, a, b); err != nil {
+				return dst, err
+			}
+			older, newer = restA, restB
+		}
+	}
+	return append(append(dst, older...), newer...), nil
+}
+
+// append appends the entry to an operand or a row.
+func (e entry) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(e.column)<<opBits|uint64(e.op))
+	dst = binary.AppendUvarint(dst, uint64(len(e.payload)))
+	return append(dst, e.payload...)
+}
+
+// foldEntries appends one entry that does what a and then b do to their column.
+func foldEntries(dst []byte, a, b entry) ([]byte, error) {
+	if b.op != opAdd {
+		return b.append(dst), nil
+	}
+	if a.op == opDelete { // an absent value counts as 0
+		return entry{b.column, opSet, b.payload}.append(dst), nil
+	}
+	x, n := binary.Varint(a.payload)
+	y, m := binary.Varint(b.payload)
+	if n <= 0 || m <= 0 {
+		return dst, errRow
+	}
+	var sum [binary.MaxVarintLen64]byte
+	return entry{a.column, a.op, sum[:binary.PutVarint(sum[:], x+y)]}.append(dst), nil
 }

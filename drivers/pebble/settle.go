@@ -33,13 +33,15 @@ func (s *Store) Settle(ctx context.Context) error {
 		}
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
-		// Between two compactions there is a moment when none runs, so two looks in a row must
-		// find none.
+		// Between two compactions there is a moment when none runs, so two looks in a row must find none, and
+		// the statistics of all tables.
 		for quiet := 0; quiet < 2; {
 			if err := s.fs.fault(); err != nil {
 				return err
 			}
-			if quiet++; !s.quiet() {
+			m := s.db.Metrics()
+			if quiet++; m.Flush.NumInProgress+m.Compact.NumInProgress > 0 ||
+				m.Table.PendingStatsCollectionCount > 0 || !m.Table.InitialStatsCollectionComplete {
 				quiet = 0
 			}
 			select {
@@ -50,14 +52,6 @@ func (s *Store) Settle(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// quiet reports whether no flush and no compaction runs, and Pebble has collected the statistics
-// of all tables.
-func (s *Store) quiet() bool {
-	m := s.db.Metrics()
-	return m.Flush.NumInProgress == 0 && m.Compact.NumInProgress == 0 &&
-		m.Table.PendingStatsCollectionCount == 0 && m.Table.InitialStatsCollectionComplete
 }
 
 // Cool implements drivers.Cooler.

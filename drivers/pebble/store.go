@@ -14,7 +14,7 @@
 // Nested tables have spaces of their own too, so a scan of metadata never
 // touches bodies. Keys are encoded by package keys. A put of all columns is a
 // Set. A put of some columns and an add are Merges, which do not read the row
-// (see merger.go). Elements of a list get ascending numbers, so appending reads
+// (see row.go). Elements of a list get ascending numbers, so appending reads
 // nothing.
 //
 // A write that must read its row first (put-if, returns: new) takes the row's
@@ -36,16 +36,20 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -55,7 +59,9 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
 // maxBatchBytes is the largest atomic write in bytes. Pebble panics at 4 GiB. The difference
@@ -108,29 +114,24 @@ func Engine() drivers.Engine {
 		Name:     "embedded",
 		Doc:      "Pebble, an ordered key-value store in this process, on local disk",
 		Settings: settingList,
-		Open:     open,
-		Check:    check,
-		Forecast: forecastOf,
+		Open: func(_ context.Context, o drivers.Options) (drivers.Store, error) {
+			s, err := openStore(o, vfs.Default)
+			if err != nil {
+				return nil, fmt.Errorf("open the embedded engine: %w", err)
+			}
+			return s, nil
+		},
+		Check: func(o drivers.Options) error {
+			_, err := readOptions(o)
+			return err
+		},
+		Forecast: func(s *schemas.Schema) (forecast.Engine, error) { return forecastEngine{}, drivers.Portable(s) },
 		Render:   renderKeys,
 		Compile:  compiler,
 		TraceDoc: `REQUESTS are calls of this process. READ are rows and index entries. HIDDEN
 entries were skipped: tombstones, the rows that they delete, older versions.
 BLOCKS are bytes of blocks; data only in memory has none. TIME is the client's.`,
 	}
-}
-
-func open(_ context.Context, o drivers.Options) (drivers.Store, error) {
-	s, err := openStore(o, vfs.Default)
-	if err != nil {
-		return nil, fmt.Errorf("open the embedded engine: %w", err)
-	}
-	return s, nil
-}
-
-// check implements drivers.Engine.Check.
-func check(o drivers.Options) error {
-	_, err := readOptions(o)
-	return err
 }
 
 // readOptions returns the compression that the settings name. It refuses wrong settings and durability quorum.
@@ -268,9 +269,17 @@ func (s *Store) Close() error {
 
 // Capabilities implements drivers.Store.
 func (s *Store) Capabilities() drivers.Capabilities {
+	version := "pebble" // with that of the build, if it has one
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/cockroachdb/pebble/v2" {
+				version = "pebble " + m.Version
+			}
+		}
+	}
 	return drivers.Capabilities{
 		Engine:        "embedded",
-		Version:       version(),
+		Version:       version,
 		Durability:    s.durability,
 		Atomic:        schemas.AtomicAll,
 		ReturnsNew:    true,
@@ -280,19 +289,6 @@ func (s *Store) Capabilities() drivers.Capabilities {
 		MaxRowBytes:   maxRow,
 		InProcess:     true,
 	}
-}
-
-// version is Pebble's, as the build knows it.
-func version() string {
-	const module = "github.com/cockroachdb/pebble/v2"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == module {
-				return "pebble " + m.Version
-			}
-		}
-	}
-	return "pebble"
 }
 
 const (
@@ -365,4 +361,69 @@ var settingList = []drivers.Setting{
 
 var compressions = map[string]*block.CompressionProfile{
 	"none": block.NoCompression, "snappy": block.SnappyCompression, "zstd": block.ZstdCompression,
+}
+
+// markName is a file that says the folder is mailbench's; nothing is touched in a folder
+// that holds files and not this one.
+const markName = "MAILBENCH"
+
+// mark is the text of that file. Its number is that of the layout in the package comment.
+var mark = []byte("mailbench data, engine embedded, layout 3\n")
+
+// claim checks that the folder is mailbench's. If it is absent or empty, claim creates and marks it, unless the store
+// is only read. Pebble follows links (it would empty what LOCK points to), so that a folder with one is refused.
+func claim(dir string, readOnly bool) error {
+	name := filepath.Join(dir, markName)
+	if readOnly {
+		err := private.Check(dir)
+		if err == nil {
+			_, err = os.Lstat(name)
+		}
+		if err != nil {
+			return fmt.Errorf("%s contains no data of mailbench: %w", dir, err)
+		}
+	} else if err := private.Make(dir); err != nil {
+		return fmt.Errorf("create the data directory: %w", err)
+	}
+	if err := private.PlainFiles(dir); err != nil {
+		return err
+	}
+	found, err := private.ReadFile(name)
+	switch {
+	case err == nil && !bytes.Equal(found, mark):
+		return fmt.Errorf("%s was written by another version of mailbench (%q); use another directory or remove it",
+			dir, found)
+	case err == nil && readOnly:
+		return nil
+	case err == nil:
+		return private.Restrict(dir)
+	case readOnly || !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s contains files of other programs, such as %s; name an empty directory: %w",
+			dir, entries[0].Name(), drivers.ErrForeign)
+	}
+	return private.WriteFile(name, mark)
+}
+
+// lock takes the folder's lock, which the operating system releases if the
+// process dies.
+func lock(dir string) (*pebble.Lock, error) {
+	l, err := pebble.LockDirectory(dir, vfs.Default)
+	if err == nil {
+		return l, os.Chmod(filepath.Join(dir, "LOCK"), 0o600)
+	}
+	// Windows lets no other process open the file (ERROR_SHARING_VIOLATION).
+	held := errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.EACCES) ||
+		runtime.GOOS == "windows" && errors.Is(err, syscall.Errno(32))
+	if held || strings.Contains(err.Error(), "lock held") {
+		return nil, fmt.Errorf("data directory %s is %w; wait for that run to end or name another directory",
+			dir, drivers.ErrLocked)
+	}
+	return nil, fmt.Errorf("lock data directory %s: %w", dir, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -146,8 +147,12 @@ func (s *session) end(err error) error {
 	if err != nil && !failed {
 		err = fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
-	s.release()
-	if cap(s.oldCopy) > keepBatch {
+	clear(s.oldRow)
+	clear(s.newRow)
+	if s.closer != nil {
+		s.closer.Close()
+	}
+	if s.oldValue, s.closer = nil, nil; cap(s.oldCopy) > keepBatch {
 		s.oldCopy = nil
 	}
 	if s.batch != s.own {
@@ -189,7 +194,9 @@ func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result
 // newRow, which are before and after the write, until the next row is read or the call ends. The value is copied only
 // if a result may have parts of it, since it may have a body of megabytes.
 func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
-	s.release()
+	if s.closer != nil { // of the part before
+		s.closer.Close()
+	}
 	s.oldValue, s.closer, err = s.readThrough.Get(s.key)
 	if err != nil && err != pebble.ErrNotFound {
 		return err
@@ -217,23 +224,12 @@ func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
 	return nil
 }
 
-// release drops what readOld has read.
-func (s *session) release() {
-	clear(s.oldRow)
-	clear(s.newRow)
-	s.oldValue, s.oldRow, s.newRow = nil, s.oldRow[:0], s.newRow[:0]
-	if s.closer != nil {
-		s.closer.Close()
-		s.closer = nil
-	}
-}
-
 // apply puts the changes of one write into the batch. read says that check has read the row.
 func (s *session) apply(st *statement, args []drivers.Value, read bool) (err error) {
 	if st.ranged {
 		return s.deleteRange(st, args)
 	}
-	f, kind, oldRow, newRow := st.fam, st.Pattern().Kind, args, args
+	f, oldRow, newRow := st.fam, args, args
 	if s.key, err = f.append(s.key[:0], args); err != nil {
 		return err
 	}
@@ -246,7 +242,7 @@ func (s *session) apply(st *statement, args []drivers.Value, read bool) (err err
 	if read {
 		oldRow, newRow = s.oldRow, s.newRow
 	}
-	if kind == schemas.Delete {
+	if st.kind == schemas.Delete {
 		newRow = nil
 	}
 	if err := s.reindex(st.entries, oldRow, newRow); err != nil {
@@ -257,7 +253,7 @@ func (s *session) apply(st *statement, args []drivers.Value, read bool) (err err
 			return err
 		}
 	}
-	switch kind {
+	switch st.kind {
 	case schemas.Delete:
 		if err := s.batch.Delete(s.key, nil); err != nil {
 			return err
@@ -288,10 +284,10 @@ func (s *session) reindex(indexes []*index, oldRow, newRow []drivers.Value) (err
 	for _, x := range indexes {
 		s.oldEntry, s.newEntry = s.oldEntry[:0], s.newEntry[:0]
 		if x.plain || newRow == nil {
-			s.oldEntry, err = x.entry(s.oldEntry, oldRow)
+			s.oldEntry, err = x.append(s.oldEntry, oldRow)
 		}
 		if err == nil && newRow != nil {
-			s.newEntry, err = x.entry(s.newEntry, newRow)
+			s.newEntry, err = x.append(s.newEntry, newRow)
 		}
 		if err == nil && bytes.Equal(s.oldEntry, s.newEntry) {
 			continue
@@ -307,16 +303,6 @@ func (s *session) reindex(indexes []*index, oldRow, newRow []drivers.Value) (err
 		}
 	}
 	return nil
-}
-
-// entry is append, but appends nothing if one of the columns is null: the row has no entry then.
-func (x *index) entry(dst []byte, row []drivers.Value) ([]byte, error) {
-	for _, c := range x.cols {
-		if row[c.from].IsNull() {
-			return dst, nil
-		}
-	}
-	return x.append(dst, row)
 }
 
 // rewriteBelow is the size in bytes up to which a write that has read its row writes the whole
@@ -351,14 +337,113 @@ func (s *session) writeRow(st *statement, args []drivers.Value, read bool) error
 		kv = s.batch.MergeDeferred(len(s.key), size)
 	}
 	copy(kv.Key, s.key)
-	out := append(kv.Value[:0], rowByte)
+	value := append(kv.Value[:0], rowByte)
 	for _, c := range columns {
 		head, payload := c.entry(vals, op, whole, &buf)
-		out = append(append(out, head...), payload...)
+		value = append(append(value, head...), payload...)
 	}
 	return kv.Finish()
 }
 
 func tooLarge(what string, size int) error {
 	return fmt.Errorf("a %s of %d bytes, at most %d fit: %w", what, size, maxRow, drivers.ErrTooLarge)
+}
+
+// maxPointDeletes is how many keys of a range are deleted one by one; a range tombstone deletes
+// the rest. A range tombstone is one small write, but the first read after it sorts all range
+// tombstones of the memtable again. Deletes of single messages would leave thousands of them,
+// and every read would take milliseconds.
+const maxPointDeletes = 1024
+
+// deleteRange deletes all rows below a prefix of the key.
+func (s *session) deleteRange(st *statement, args []drivers.Value) error {
+	f, b := st.fam, &s.rows
+	s.fixed = st.fixed(s.fixed[:0], args, nil)
+	if err := b.Set(&st.Plan, st.path, s.fixed, args, false); err != nil {
+		return err
+	}
+	if !b.Empty {
+		if err := s.clear(b, st.table); err != nil {
+			return err
+		}
+		// The cells of a range of rows are the same range of keys in the cells' own space. If upper
+		// is in the space after that of rows, as Successor may make it, the cells' upper is too.
+		if f.collections > 0 {
+			s.cells.Lower = inSpace(append(s.cells.Lower[:0], b.Lower...), f.cells)
+			s.cells.Upper = inSpace(append(s.cells.Upper[:0], b.Upper...), f.cells+uint16(b.Upper[1]-b.Lower[1]))
+			if err := s.clear(&s.cells, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return s.deleteStatics(st, args)
+}
+
+// deleteStatics deletes the static columns of a partition, if the write deletes the partition.
+func (s *session) deleteStatics(st *statement, args []drivers.Value) (err error) {
+	f := &st.table.statics
+	if st.Pattern().Scope != schemas.ScopePartition || len(f.columns) == 0 {
+		return nil
+	}
+	if s.key, err = f.append(s.key[:0], args); err != nil {
+		return err
+	}
+	if f.collections > 0 {
+		if err := s.clearCells(f, s.key, 0, len(f.columns)-1); err != nil {
+			return err
+		}
+	}
+	return s.batch.Delete(s.key, nil)
+}
+
+// clear deletes the keys of a range. If t is not nil, the keys are rows of t, and clear also
+// deletes their index entries.
+func (s *session) clear(b *plan.Range, t *table) error {
+	it, err := s.iterate(b, s.readThrough, &s.cellOpts)
+	if it == nil || err != nil {
+		return err
+	}
+	n := 0
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		n++
+		switch {
+		case n <= maxPointDeletes:
+			err = s.batch.Delete(it.Key(), nil)
+		case n == maxPointDeletes+1:
+			err = s.batch.DeleteRange(it.Key(), b.Upper, nil)
+		}
+		if t != nil && len(t.indexes) > 0 {
+			if err == nil {
+				err = s.unindex(t, it)
+			}
+		} else if n > maxPointDeletes {
+			break
+		}
+	}
+	if err == nil {
+		err = it.Error()
+	}
+	if t != nil {
+		s.Cost.RowsExamined += int64(n)
+	}
+	return s.endIter(it, err)
+}
+
+// unindex deletes the index entries of the row at the iterator.
+func (s *session) unindex(t *table, it *pebble.Iterator) (err error) {
+	n := len(t.key)
+	s.oldRow = plan.Grow(s.oldRow, n+len(t.rows.columns))
+	if s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0]); err != nil {
+		return err
+	}
+	if t.plain {
+		data, err := it.ValueAndErr()
+		if err == nil {
+			err = t.rows.decodeRow(data, s.oldRow[n:], false)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return s.reindex(t.indexes, s.oldRow, nil)
 }

@@ -5,10 +5,13 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -24,7 +27,12 @@ type Plan struct {
 	args    []schemas.Arg
 	checks  []check // one for each of args
 	parts   []Plan  // those of a batch
-	added   additions
+	// added says which values of a read's rows, or of a write's arguments, are additions to the source design: all if the
+	// pattern or its table is one, else those at the positions.
+	added struct {
+		all bool
+		at  []int
+	}
 	// from and to bound a part of a scan by encoded keys: from <= key < to. nil is no bound. Range.Set keeps within them.
 	from, to []byte
 	// Layout says where each group of a call's arguments begins.
@@ -41,7 +49,23 @@ const noKind schemas.Kind = 255
 
 // Of returns the plan of a pattern.
 func Of(p *schemas.Pattern) Plan {
-	own := Plan{pattern: p, Layout: p.ArgLayout(), added: additionsOf(p)}
+	own := Plan{pattern: p, Layout: p.ArgLayout()}
+	own.added.all = p.Addition != "" && !p.Form
+	for t := p.Table; t != nil; t = t.Parent {
+		own.added.all = own.added.all || t.Addition != ""
+	}
+	counted, first := p.Columns, own.Layout.Columns
+	if p.Element != nil {
+		counted = []*schemas.Column{p.Element}
+	}
+	if p.Kind.Reads() {
+		first = 0
+	}
+	for i, c := range counted {
+		if c.Addition != "" {
+			own.added.at = append(own.added.at, first+i)
+		}
+	}
 	switch {
 	case p.Kind == schemas.Batch:
 		own.method = byBatch
@@ -62,33 +86,6 @@ func Of(p *schemas.Pattern) Plan {
 		own.parts = append(own.parts, Of(part.Pattern))
 	}
 	return own
-}
-
-// additions say which values of a pattern's rows, or of a write's arguments, are additions to the model's document:
-// all if the pattern or its table is one, else those at the positions.
-type additions struct {
-	all bool
-	at  []int
-}
-
-func additionsOf(p *schemas.Pattern) additions {
-	a := additions{all: p.Addition != "" && !p.Form}
-	for t := p.Table; t != nil; t = t.Parent {
-		a.all = a.all || t.Addition != ""
-	}
-	of, first := p.Columns, 0
-	if p.Element != nil {
-		of = []*schemas.Column{p.Element}
-	}
-	if !p.Kind.Reads() {
-		first = p.ArgLayout().Columns
-	}
-	for i, c := range of {
-		if c.Addition != "" {
-			a.at = append(a.at, first+i)
-		}
-	}
-	return a
 }
 
 // sizes returns the size of a row or of a write's arguments, and that of the additions among them.
@@ -112,52 +109,60 @@ func (p *Plan) Pattern() *schemas.Pattern { return p.pattern }
 
 func (p *Plan) base() *Plan { return p }
 
-// check checks the arguments of a call.
-func (p *Plan) check(args []drivers.Value) error {
-	if len(args) != len(p.checks) {
-		return fmt.Errorf("it needs %d arguments, found %d", len(p.args), len(args))
+// admit returns the plan if a session of the store can run it by the method, with the arguments of a read or a write,
+// or the parts of a batch. It checks all of them that an engine need not check.
+func (p *Plan) admit(g *Gate, m method, args []drivers.Value, parts []drivers.Call) (_ *Plan, err error) {
+	if p.gate != g {
+		return nil, errForeign
 	}
-	checks := p.checks[:len(args)]
-	for i := range args {
-		if k := args[i].Kind(); k == checks[i].plain || k == schemas.Null && checks[i].nullable {
-			continue
+	if p.method != m {
+		return nil, wrongMethod[m]
+	}
+	if m != byBatch {
+		parts = []drivers.Call{{Args: args}}
+	}
+	for i := range parts {
+		of, args := p, parts[i].Args
+		if m == byBatch {
+			at := parts[i].Part
+			if at < 0 || at >= len(p.parts) {
+				return nil, fmt.Errorf("no part %d: it has %d", at, len(p.parts))
+			}
+			of = &p.parts[at]
 		}
-		if err := p.checkOne(i, args); err != nil {
-			return fmt.Errorf("argument %s: %w", p.args[i].Name, err)
+		if len(args) != len(of.checks) {
+			err = fmt.Errorf("it needs %d arguments, found %d", len(of.args), len(args))
+		}
+		for j, c := range of.checks[:min(len(args), len(of.checks))] {
+			if k := args[j].Kind(); err == nil && k != c.plain && (k != schemas.Null || !c.nullable) {
+				err = of.check(j, args)
+			}
+		}
+		if err != nil && m == byBatch {
+			err = fmt.Errorf("part %s: %w", of.pattern.Name, err)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return p, nil
 }
 
 var errAfter = errors.New("after must be null in all its columns or in none")
 
-// checkOne checks an argument with its elements.
-func (p *Plan) checkOne(i int, args []drivers.Value) error {
-	v, after := &args[i], args[p.Layout.After:p.Layout.After+len(p.pattern.After)]
-	if err := Fits(&p.args[i].Type, v); err != nil || !v.IsNull() || p.checks[i].nullable {
-		return err
+// check checks an argument with its elements.
+func (p *Plan) check(i int, args []drivers.Value) error {
+	v, first, last := &args[i], p.Layout.After, p.Layout.After+len(p.pattern.After)
+	err := Fits(&p.args[i].Type, v)
+	switch {
+	case err != nil || !v.IsNull() || p.checks[i].nullable:
+	case i < first || i >= last:
+		err = ErrNull
+	case slices.ContainsFunc(args[first:last], func(v drivers.Value) bool { return !v.IsNull() }):
+		err = errAfter
 	}
-	if i < p.Layout.After || i >= p.Layout.After+len(after) {
-		return ErrNull
-	}
-	for j := range after {
-		if !after[j].IsNull() {
-			return errAfter
-		}
-	}
-	return nil
-}
-
-// checkParts checks the calls of a batch.
-func (p *Plan) checkParts(calls []drivers.Call) error {
-	for i := range calls {
-		c := &calls[i]
-		if c.Part < 0 || c.Part >= len(p.parts) {
-			return fmt.Errorf("no part %d: it has %d", c.Part, len(p.parts))
-		}
-		if err := p.parts[c.Part].check(c.Args); err != nil {
-			return fmt.Errorf("part %s: %w", p.parts[c.Part].pattern.Name, err)
-		}
+	if err != nil {
+		return fmt.Errorf("argument %s: %w", p.args[i].Name, err)
 	}
 	return nil
 }
@@ -346,7 +351,8 @@ func (p *Plan) Outputs(key, row, statics []*schemas.Column) ([]Output, error) {
 // bigints are the same to a client; null is of every type, but no element is null.
 func Fits(t *schemas.Type, v *drivers.Value) error {
 	k := v.Kind()
-	if !sameKind(k, t.Kind) {
+	counts := func(k schemas.Kind) bool { return k == schemas.Bigint || k == schemas.Counter }
+	if k != t.Kind && k != schemas.Null && !(counts(k) && counts(t.Kind)) {
 		return fmt.Errorf("a %s was given for a %s", k, t)
 	}
 	elems := v.Elems()
@@ -368,8 +374,117 @@ func Fits(t *schemas.Type, v *drivers.Value) error {
 	return nil
 }
 
-// sameKind reports whether a client may give a value of kind got for the kind want.
-func sameKind(got, want schemas.Kind) bool {
-	counts := func(k schemas.Kind) bool { return k == schemas.Bigint || k == schemas.Counter }
-	return got == want || got == schemas.Null || counts(got) && counts(want)
+// Order finds calls of a batch whose order counts. It keeps its memory from call to call.
+type Order struct{ sorted []int }
+
+// Counts returns an error that names two calls of a batch whose order counts, or nil if there are
+// none. The order of two counts if both write a column of one row, or if one deletes the row that the
+// other writes. tables says which tables to look at. The calls have the right number of arguments,
+// and no key is null.
+func (o *Order) Counts(batch *schemas.Pattern, calls []drivers.Call, tables func(*schemas.Table) bool) error {
+	o.sorted = o.sorted[:0]
+	for i := range calls {
+		if tables(batch.Parts[calls[i].Part].Pattern.Table) {
+			o.sorted = append(o.sorted, i)
+		}
+	}
+	part := func(i int) *schemas.Pattern { return batch.Parts[calls[i].Part].Pattern }
+	// By table and key. A row comes after the keys that its own begins with.
+	slices.SortFunc(o.sorted, func(i, j int) int {
+		own, other := len(part(i).By), len(part(j).By)
+		n := min(own, other)
+		return cmp.Or(tableAt(batch, calls[i].Part)-tableAt(batch, calls[j].Part),
+			slices.CompareFunc(calls[i].Args[:n], calls[j].Args[:n], drivers.Value.Compare), own-other, i-j)
+	})
+	for at, i := range o.sorted {
+		p := part(i)
+		for _, j := range o.sorted[at+1:] {
+			q := part(j)
+			n := len(p.By)
+			if q.Table != p.Table || len(q.By) < n ||
+				slices.CompareFunc(calls[i].Args[:n], calls[j].Args[:n], drivers.Value.Compare) != 0 {
+				break
+			}
+			if overlap(p, q) {
+				return fmt.Errorf("parts %d (%s) and %d (%s) write the same row", min(i, j)+1, part(min(i, j)).Name,
+					max(i, j)+1, part(max(i, j)).Name)
+			}
+		}
+	}
+	return nil
+}
+
+// tableAt returns the number of the first part that has the table of a part.
+func tableAt(batch *schemas.Pattern, part int) int {
+	table := batch.Parts[part].Pattern.Table
+	return slices.IndexFunc(batch.Parts, func(p schemas.Part) bool { return p.Pattern.Table == table })
+}
+
+// overlap reports whether the order of two writes counts, of which the first has a key with which
+// that of the second begins.
+func overlap(p, q *schemas.Pattern) bool {
+	switch first, second := p.Kind == schemas.Delete, q.Kind == schemas.Delete; {
+	case first != second:
+		return first || len(p.By) == len(q.By) // a delete of a row spares static columns
+	case first:
+		return false
+	}
+	return slices.ContainsFunc(p.Columns, func(c *schemas.Column) bool { return slices.Contains(q.Columns, c) })
+}
+
+// Tables holds a driver's own data on each table of the schemas that were applied.
+// The zero Tables is empty.
+type Tables[T any] struct {
+	mu     sync.RWMutex
+	tables map[*schemas.Table]*T
+	latest map[string]*schemas.Schema // the last one applied, by its name
+}
+
+// Add adds the tables of an applied schema. If it was added before,
+// its tables stay: all statements share them.
+func (ts *Tables[T]) Add(s *schemas.Schema, tables map[*schemas.Table]*T) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	if ts.tables == nil {
+		ts.tables, ts.latest = make(map[*schemas.Table]*T), make(map[string]*schemas.Schema)
+	}
+	ts.latest[s.Name] = s
+	for t, own := range tables {
+		if ts.tables[t] == nil {
+			ts.tables[t] = own
+		}
+	}
+}
+
+// Find returns the driver's data on the pattern's table.
+func (ts *Tables[T]) Find(p *schemas.Pattern) (*T, error) {
+	ts.mu.RLock()
+	defer ts.mu.RUnlock()
+	if t := ts.tables[p.Table]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("table %s does not exist: apply its schema to this store first", p.Table.Name)
+}
+
+// All yields the driver's data on each table of the schemas that were applied last.
+func (ts *Tables[T]) All() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		ts.mu.RLock()
+		defer ts.mu.RUnlock()
+		for _, s := range ts.latest {
+			for _, t := range s.Tables {
+				if own := ts.tables[t]; own != nil && !yield(own) { // a row header may have none
+					return
+				}
+			}
+		}
+	}
+}
+
+// Clear forgets all tables.
+func (ts *Tables[T]) Clear() {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	clear(ts.tables)
+	clear(ts.latest)
 }

@@ -73,6 +73,7 @@ func (g *Gate) Close() (first bool) {
 type Statement interface {
 	drivers.Statement
 	base() *Plan
+	admit(g *Gate, m method, args []drivers.Value, parts []drivers.Call) (*Plan, error)
 }
 
 // Prepare compiles a pattern for the sessions of a store.
@@ -137,8 +138,11 @@ type Session[S Statement] struct {
 	runner   Runner[S]
 	closed   bool
 
+	// The call under way.
+	stmt S
+	plan *Plan
+
 	// The read under way.
-	plan        *Plan
 	ctx         context.Context
 	yield       func(row []drivers.Value) error
 	limit, rows int64
@@ -174,43 +178,34 @@ var wrongMethod = [...]error{
 	byBatch: errors.New("it is not a batch: run it with Read, or Write"),
 }
 
-// enter begins a call of a method, which must end with the Meter's EndCall and the gate's Leave. It checks all that an
-// engine need not check; parts are those of a batch.
-func (s *Session[S]) enter(ctx context.Context, m method, stmt drivers.Statement, args []drivers.Value,
-	parts []drivers.Call,
-) (st S, p *Plan, err error) {
-	s.BeginCall()
-	st, ok := stmt.(S)
-	if ok {
-		p = st.base()
+// call runs a call of a method, unless the session, the store or the context has ended or the statement does not admit
+// it. It has the arguments of a read or a write, or the parts of a batch. run has the engine run it, and its time and
+// cost are those of the call.
+func (s *Session[S]) call(ctx context.Context, m method, stmt drivers.Statement, args []drivers.Value,
+	parts []drivers.Call, run func() error,
+) error {
+	ok, err := false, errForeign
+	if s.stmt, ok = stmt.(S); ok {
+		s.plan, err = s.stmt.admit(s.gate, m, args, parts)
 	}
-	if p == nil || p.gate != s.gate {
-		return st, nil, fmt.Errorf("pattern %s: %w", stmt.Pattern().Name, errForeign)
-	}
-	switch {
-	case s.closed:
+	if err == nil && s.closed {
 		err = fmt.Errorf("session: %w", drivers.ErrClosed)
-	case p.method != m:
-		err = wrongMethod[m]
-	case len(parts) > 0:
-		err = p.checkParts(parts)
-	default:
-		err = p.check(args)
+	}
+	if err == nil && ctx.Err() != nil {
+		return ctx.Err()
 	}
 	if err == nil {
-		if err := ctx.Err(); err != nil {
-			return st, p, err
-		}
 		err = s.gate.Enter()
 	}
-	if err != nil {
-		err = p.Named(err)
+	if err == nil {
+		defer s.gate.Leave()
+		err = s.Run(stmt, run)
 	}
-	return st, p, err
+	if err == nil {
+		return nil
+	}
+	return s.gate.Login.Hide(fmt.Errorf("pattern %s: %w", stmt.Pattern().Name, err))
 }
-
-// failed returns the error of a call that the engine ran.
-func (s *Session[S]) failed(p *Plan, err error) error { return s.gate.Login.Hide(p.Named(err)) }
 
 // ErrEnough ends a read at its limit. Yield returns it, and RunRead may.
 var ErrEnough = errors.New("the limit of the read is reached")
@@ -222,25 +217,23 @@ const checkEvery = 256
 func (s *Session[S]) Read(
 	ctx context.Context, stmt drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
 ) error {
-	st, p, err := s.enter(ctx, byRead, stmt, args, nil)
-	if err != nil {
+	s.yielded = nil
+	err := s.call(ctx, byRead, stmt, args, nil, func() (err error) {
+		s.ctx, s.yield, s.limit, s.rows = ctx, yield, s.plan.Limit(args), 0
+		if s.limit != 0 {
+			err = s.runner.RunRead(ctx, s.stmt, args)
+		}
+		s.ctx, s.yield = nil, nil
+		clear(s.row)
+		if err == nil || s.yielded != nil || errors.Is(err, ErrEnough) {
+			return nil
+		}
 		return err
-	}
-	defer s.gate.Leave()
-	s.plan, s.ctx, s.yield, s.limit, s.rows, s.yielded = p, ctx, yield, p.Limit(args), 0, nil
-	if s.limit != 0 {
-		err = s.runner.RunRead(ctx, st, args)
-	}
-	s.ctx, s.yield = nil, nil
-	clear(s.row)
-	s.EndCall(stmt)
-	switch {
-	case s.yielded != nil:
+	})
+	if s.yielded != nil {
 		return s.yielded
-	case err == nil || errors.Is(err, ErrEnough):
-		return nil
 	}
-	return s.failed(p, err)
+	return err
 }
 
 // Row returns the values of the outputs, in a buffer that the next call of Row reuses.
@@ -280,48 +273,39 @@ func (s *Session[S]) Left() int64 {
 	return s.limit - s.rows
 }
 
-// Write implements drivers.Session.
-func (s *Session[S]) Write(ctx context.Context, stmt drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	st, p, err := s.enter(ctx, byWrite, stmt, args, nil)
-	if err != nil {
-		return drivers.Result{}, err
-	}
-	defer s.gate.Leave()
-	r, err := s.runner.RunWrite(ctx, st, args)
-	s.EndCall(stmt)
-	switch {
-	case err != nil:
-		err = s.failed(p, err)
-	case r.Applied:
-		s.wrote(p, args)
+// Write implements drivers.Session. It counts the row when the call's time is over.
+func (s *Session[S]) Write(
+	ctx context.Context, stmt drivers.Statement, args []drivers.Value,
+) (r drivers.Result, err error) {
+	err = s.call(ctx, byWrite, stmt, args, nil, func() (err error) {
+		r, err = s.runner.RunWrite(ctx, s.stmt, args)
+		return err
+	})
+	if err == nil && r.Applied {
+		s.Cost.RowsWritten++
+		size, added := s.plan.sizes(args)
+		s.Cost.BytesWritten += size
+		s.Cost.BytesAdded += added
 	}
 	return r, err
 }
 
-// wrote counts a row that was written, when the call's time is over.
-func (s *Session[S]) wrote(p *Plan, args []drivers.Value) {
-	s.Cost.RowsWritten++
-	size, added := p.sizes(args)
-	s.Cost.BytesWritten += size
-	s.Cost.BytesAdded += added
-}
-
 // Batch implements drivers.Session. All parts are checked before any runs.
 func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []drivers.Call) error {
-	st, p, err := s.enter(ctx, byBatch, stmt, nil, parts)
+	err := s.call(ctx, byBatch, stmt, nil, parts, func() error {
+		if len(parts) == 0 {
+			return nil
+		}
+		return s.runner.RunBatch(ctx, s.stmt, parts)
+	})
 	if err != nil {
 		return err
 	}
-	defer s.gate.Leave()
-	if len(parts) > 0 {
-		err = s.runner.RunBatch(ctx, st, parts)
-	}
-	s.EndCall(stmt)
-	if err != nil {
-		return s.failed(p, err)
-	}
+	s.Cost.RowsWritten += int64(len(parts))
 	for i := range parts {
-		s.wrote(&p.parts[parts[i].Part], parts[i].Args)
+		size, added := s.plan.parts[parts[i].Part].sizes(parts[i].Args)
+		s.Cost.BytesWritten += size
+		s.Cost.BytesAdded += added
 	}
 	return nil
 }

@@ -102,10 +102,10 @@ func (idleStatement) Pattern() *schemas.Pattern  { return idlePattern }
 func (idleStatement) Emulates() *schemas.Pattern { return nil }
 
 func (s *idleSession) Read(_ context.Context, st drivers.Statement, _ []drivers.Value, _ func([]drivers.Value) error) error {
-	s.BeginCall()
-	s.Cost.Calls++
-	s.EndCall(st)
-	return nil
+	return s.Run(st, func() error {
+		s.Cost.Calls++
+		return nil
+	})
 }
 
 // hotWorker is a worker of a schedule that is always late, so that nothing
