@@ -271,8 +271,18 @@ func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value
 	switch {
 	case len(rows) == 0:
 		return nil
-	case st.element >= 0:
-		return s.getElement(st, rows, args)
+	case st.element >= 0: // the value of the requested element, or the first one
+		pairs := rows[0].vals[st.element].Elems()
+		if len(pairs) < 2 {
+			return nil
+		}
+		s.row = append(s.row[:0], pairs[1])
+		for i := 0; i+1 < len(pairs); i += 2 {
+			if pairs[i].Equal(args[st.Layout.Element]) {
+				s.row[0] = pairs[i+1]
+			}
+		}
+		return s.Yield(s.row)
 	case st.Layout.In < 0:
 		return s.read(st, rows, args, nil)
 	}
@@ -319,22 +329,6 @@ func (s *session) read(st *statement, rows []sample, args []drivers.Value, elem 
 		}
 	}
 	return nil
-}
-
-// getElement yields the value of the requested element, or the first one.
-func (s *session) getElement(st *statement, rows []sample, args []drivers.Value) error {
-	pairs := rows[0].vals[st.element].Elems()
-	if len(pairs) < 2 {
-		return nil
-	}
-	v := pairs[1]
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i].Equal(args[st.Layout.Element]) {
-			v = pairs[i+1]
-		}
-	}
-	s.row = append(s.row[:0], v)
-	return s.Yield(s.row)
 }
 
 // pick returns the sample whose last key column is last, or the first with all columns

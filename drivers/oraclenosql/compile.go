@@ -178,12 +178,7 @@ func (t *table) fullKey() []*schemas.Column {
 // Prepare implements drivers.Store. The server prepares the queries too, so that Prepare
 // fails if the server refuses one.
 func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
-	return plan.Prepare(&s.gate, p, func(p *schemas.Pattern) (*statement, error) { return s.compile(ctx, p) })
-}
-
-// compile compiles a pattern, and has the server prepare its queries.
-func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (*statement, error) {
-	return plan.Compile(p, s.applied.Find, func(p *schemas.Pattern, t *table) (*statement, error) {
+	one := func(p *schemas.Pattern, t *table) (*statement, error) {
 		if p.Index != nil && slices.Contains(t.absent, p.Index) {
 			return nil, unsupported("index %s is not there", p.Index.Name)
 		}
@@ -192,7 +187,10 @@ func (s *Store) compile(ctx context.Context, p *schemas.Pattern) (*statement, er
 			err = s.prepare(ctx, st)
 		}
 		return st, err
-	}, batchOf)
+	}
+	return plan.Prepare(&s.gate, p, func(p *schemas.Pattern) (*statement, error) {
+		return plan.Compile(p, s.applied.Find, one, batchOf)
+	})
 }
 
 // prepare has the server prepare a statement's queries. A plan that sorts, though the order is
@@ -222,8 +220,12 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 			st.Emulate(st.Pattern())
 		}
 	}
-	if q := st.inList; q != nil && q.plan != nil && !q.plan.points(st.Pattern().In) {
-		st.inList, st.partition = nil, nil
+	if q := st.inList; q != nil && q.plan != nil {
+		column := identifier(st.Pattern().In.Name)
+		if p := q.plan; p.partitions != distributions["SINGLE_PARTITION"] || p.index != "primary index" ||
+			!slices.Contains(p.equal, column) {
+			st.inList, st.partition = nil, nil
+		}
 	}
 	return nil
 }

@@ -29,21 +29,21 @@ func (st *statement) Explain() ([]string, error) {
 		}
 		return drivers.ExplainParts(atomic, p, st.parts)
 	case doGet:
-		return append(st.explainList(), fmt.Sprintf("Get %s {%s}", st.table.full, st.keyNames())+st.each()), nil
+		return append(st.explainList(), fmt.Sprintf("Get %s {%s}", st.table.full, fieldNames(st.key))+st.each()), nil
 	case doPut:
 		return []string{st.explainPut("Put")}, nil
 	case doPutAbsent:
 		return []string{st.explainPut("Put IfAbsent")}, nil
 	case doDelete:
-		text := fmt.Sprintf("Delete %s {%s}", st.table.full, st.keyNames())
+		text := fmt.Sprintf("Delete %s {%s}", st.table.full, fieldNames(st.key))
 		if st.Pattern().Present {
 			text += ", if it is there"
 		}
 		return []string{text}, nil
 	case doDeleteAll:
-		lines := []string{fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, st.keyNames())}
+		lines := []string{fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, fieldNames(st.key))}
 		if st.also != nil {
-			lines = append(lines, fmt.Sprintf("Delete %s {%s}", st.also.full, st.keyNames()))
+			lines = append(lines, fmt.Sprintf("Delete %s {%s}", st.also.full, fieldNames(st.key)))
 		}
 		return lines, nil
 	case doUpdate:
@@ -111,15 +111,7 @@ func (st *statement) each() string {
 	return "  -- for each " + p.In.Name
 }
 
-func (st *statement) keyNames() string { return fieldNames(st.key) }
-
-func fieldNames(fs []field) string {
-	var ids []string
-	for _, f := range fs {
-		ids = append(ids, f.name)
-	}
-	return strings.Join(ids, ", ")
-}
+func fieldNames(fs []field) string { return joined(fs, func(f field) string { return f.name }) }
 
 func (st *statement) explainPut(verb string) string {
 	if st.table.putsJSON() {
@@ -405,17 +397,16 @@ func (t *table) indexes(text *render.Text) {
 }
 
 func (t *table) createIndex(x *schemas.Index) string {
-	var ids []string
-	for _, c := range x.Columns {
-		ids = append(ids, identifier(c.Column.Name))
-	}
-	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)", identifier(x.Name), t.full, strings.Join(ids, ", "))
+	columns := joined(x.Columns, func(c schemas.IndexColumn) string { return identifier(c.Column.Name) })
+	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)", identifier(x.Name), t.full, columns)
 }
 
-func names(cs []*schemas.Column) string {
-	var ids []string
-	for _, c := range cs {
-		ids = append(ids, identifier(c.Name))
+func names(cs []*schemas.Column) string { return joined(cs, plainName) }
+
+func joined[T any](all []T, name func(T) string) string {
+	var names []string
+	for _, one := range all {
+		names = append(names, name(one))
 	}
-	return strings.Join(ids, ", ")
+	return strings.Join(names, ", ")
 }

@@ -71,43 +71,31 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 	}
 	n := &liveNamespace{name, make(map[string]*liveTable)}
 	for _, path := range list.Tables {
-		t, err := s.readTable(ctx, name, path)
+		t := &liveTable{full: path}
+		if !strings.Contains(path, ":") {
+			t.full = name + ":" + path
+		}
+		r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.TableResult, error) {
+			return c.GetTable(&nosqldb.GetTableRequest{TableName: t.full, Timeout: left})
+		})
+		if codeOf(err) == nosqlerr.TableNotFound {
+			continue // it was dropped meanwhile
+		}
+		if err == nil {
+			err = json.Unmarshal([]byte(r.Schema), t)
+		}
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("describe table %s: %w", t.full, err)
 		}
-		if t != nil {
-			n.tables[strings.TrimPrefix(t.full, name+":")] = t
+		if m := (mark{}); plan.ReadMark(t.Comment, &m) && m.Schema != "" && m.Table != "" && m.In != m.Table {
+			t.mark, t.marked = m, true // else somebody has changed it so that it makes no sense
 		}
+		n.tables[strings.TrimPrefix(t.full, name+":")] = t
 	}
 	if len(n.tables) == 0 {
 		return nil, nil
 	}
 	return n, nil
-}
-
-// readTable reads a table; nil if it was dropped meanwhile.
-func (s *Store) readTable(ctx context.Context, namespace, path string) (*liveTable, error) {
-	full := path
-	if !strings.Contains(path, ":") {
-		full = namespace + ":" + path
-	}
-	r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.TableResult, error) {
-		return c.GetTable(&nosqldb.GetTableRequest{TableName: full, Timeout: left})
-	})
-	if codeOf(err) == nosqlerr.TableNotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("describe table %s: %w", full, err)
-	}
-	t := &liveTable{full: full}
-	if err := json.Unmarshal([]byte(r.Schema), t); err != nil {
-		return nil, fmt.Errorf("describe table %s: %w", full, err)
-	}
-	if m := (mark{}); plan.ReadMark(t.Comment, &m) && m.Schema != "" && m.Table != "" && m.In != m.Table {
-		t.mark, t.marked = m, true // else somebody has changed it so that it makes no sense
-	}
-	return t, nil
 }
 
 // sqlType writes a field's type as the DDL does.

@@ -187,7 +187,22 @@ func (st *statement) compileRead() error {
 	// read key by key.
 	if p.In != nil && !slices.Contains(st.table.shardKey(), p.In) && p.Parallel <= 1 && p.Limit == 0 && !p.LimitArg &&
 		p.Index == nil && p.Element == nil && !st.joins() && !st.sorts {
-		st.inList, st.partition = st.listSelection(), st.partitionSelection()
+		columns := p.Columns
+		if !slices.Contains(columns, p.In) { // rows are put in the list's order by it
+			columns = append(slices.Clone(columns), p.In)
+		}
+		b, number := &builder{}, field{partitionName, schemas.Type{Kind: schemas.Int}, false}
+		fmt.Fprintf(b, "SELECT %s FROM %s %s", names(columns), st.table.full, rowVariable)
+		b.where("partition(%s) = %s", rowVariable, b.variable("partition", bindPartition, number))
+		b.whereEqual(p.By, 0, plainName)
+		b.where("%s IN %s[]", plainName(p.In), b.variable(identifier(p.In.Name), bindList, fieldOf(p.In)))
+		b.whereEqual(p.Filter, st.Layout.Filter, plainName)
+		st.inList = b.done()
+		b = &builder{} // for the partition of a shard key
+		fmt.Fprintf(b, "SELECT partition(%s) AS %s FROM %s %[1]s", rowVariable, partitionName, st.table.full)
+		b.whereEqual(st.table.shardKey(), 0, plainName)
+		b.WriteString(" LIMIT 1")
+		st.partition = b.done()
 	}
 	return nil
 }

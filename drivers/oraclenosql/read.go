@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -256,77 +258,43 @@ const (
 	partitionName = "number"
 )
 
-// listSelection writes the query of the rows of several keys.
-func (st *statement) listSelection() *query {
-	p, b := st.Pattern(), &builder{}
-	columns := p.Columns
-	if !slices.Contains(columns, p.In) { // rows are put in the list's order by it
-		columns = append(slices.Clone(columns), p.In)
-	}
-	number := field{partitionName, schemas.Type{Kind: schemas.Int}, false}
-	fmt.Fprintf(b, "SELECT %s FROM %s %s", names(columns), st.table.full, rowVariable)
-	b.where("partition(%s) = %s", rowVariable, b.variable("partition", bindPartition, number))
-	b.whereEqual(p.By, 0, plainName)
-	b.where("%s IN %s[]", plainName(p.In), b.variable(identifier(p.In.Name), bindList, fieldOf(p.In)))
-	b.whereEqual(p.Filter, st.Layout.Filter, plainName)
-	return b.done()
-}
-
-// partitionSelection writes the query for the partition of a shard key.
-func (st *statement) partitionSelection() *query {
-	b := &builder{}
-	fmt.Fprintf(b, "SELECT partition(%s) AS %s FROM %s %[1]s", rowVariable, partitionName, st.table.full)
-	b.whereEqual(st.table.shardKey(), 0, plainName)
-	b.WriteString(" LIMIT 1")
-	return b.done()
-}
-
-// points reports whether a plan reads by keys that end with the column, in one partition.
-func (p *queryPlan) points(c *schemas.Column) bool {
-	return p.partitions == distributions["SINGLE_PARTITION"] && p.index == "primary index" &&
-		slices.Contains(p.equal, identifier(c.Name))
-}
-
 // list reads the rows of a list, and yields them in the order of the list.
 func (r *reading) list(elems []drivers.Value) error {
 	most := mostListed
 	if r.st.inList == nil {
 		most = 1
 	}
+	descends := slices.ContainsFunc(r.st.Pattern().Order(), func(k schemas.IndexColumn) bool {
+		return k.Desc != r.st.Pattern().Reverse
+	})
 	for some := range slices.Chunk(elems, most) {
-		var err error
 		if len(some) == 1 {
 			r.in.element, r.in.limit = some[0], r.calls.Left()
-			err = r.one(r.emit)
-		} else {
-			err = r.some(some)
+			if err := r.one(r.emit); err != nil {
+				return err
+			}
+			continue
 		}
-		if err != nil {
+		r.in.list = r.in.list[:0] // each key once
+		for _, e := range some {
+			if !slices.ContainsFunc(r.in.list, e.Equal) {
+				r.in.list = append(r.in.list, e)
+			}
+		}
+		rows := make(plan.ByElement[*types.MapValue])
+		if err := r.find(rows); err != nil {
+			return err
+		}
+		for _, own := range rows {
+			if descends {
+				slices.Reverse(own)
+			}
+		}
+		if err := rows.Each(some, r.emit); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// some reads the rows of some keys by one query.
-func (r *reading) some(elems []drivers.Value) error {
-	r.in.list = r.in.list[:0]
-	for _, e := range elems {
-		if !slices.ContainsFunc(r.in.list, e.Equal) {
-			r.in.list = append(r.in.list, e)
-		}
-	}
-	rows := make(plan.ByElement[*types.MapValue])
-	if err := r.find(rows); err != nil {
-		return err
-	}
-	descends := func(k schemas.IndexColumn) bool { return k.Desc != r.st.Pattern().Reverse }
-	if slices.ContainsFunc(r.st.Pattern().Order(), descends) {
-		for _, own := range rows {
-			slices.Reverse(own)
-		}
-	}
-	return rows.Each(elems, r.emit)
 }
 
 // find fills in the rows of each key. If none is in the partition that the store remembers, the
@@ -336,11 +304,21 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 	for i, c := range r.st.table.shardKey() {
 		text = fmt.Appendf(text, "\x00%v", fieldOf(c).encode(r.in.args[i]))
 	}
-	key := string(text)
+	key, in := string(text), fieldOf(r.st.Pattern().In)
+	there := func() error { // the rows that are in the partition
+		return r.each(r.st.inList, func(row *types.MapValue) error {
+			v, err := in.decode(row.Map()[in.name])
+			if err != nil {
+				return fmt.Errorf("column %s: %w", in.name, err)
+			}
+			rows.Add(v, row)
+			return nil
+		})
+	}
 	before, known := r.store.partitions.get(key)
 	if known {
 		r.in.partition = before
-		if err := r.findThere(rows); err != nil || len(rows) > 0 {
+		if err := there(); err != nil || len(rows) > 0 {
 			return err
 		}
 	}
@@ -353,20 +331,7 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 		return err
 	}
 	r.store.partitions.set(key, r.in.partition)
-	return r.findThere(rows)
-}
-
-// findThere fills in the rows that are in the partition.
-func (r *reading) findThere(rows plan.ByElement[*types.MapValue]) error {
-	in := fieldOf(r.st.Pattern().In)
-	return r.each(r.st.inList, func(row *types.MapValue) error {
-		v, err := in.decode(row.Map()[in.name])
-		if err != nil {
-			return fmt.Errorf("column %s: %w", in.name, err)
-		}
-		rows.Add(v, row)
-		return nil
-	})
+	return there()
 }
 
 // partitions remembers the partitions of shard keys. The zero value is ready.
@@ -389,4 +354,109 @@ func (p *partitions) set(key string, n int) {
 		p.of = make(map[string]int)
 	}
 	p.of[key] = n
+}
+
+// Split implements drivers.Splitter. Its parts are ranges of the first column of the shard
+// key, if that is a string. (Oracle can read one hash partition alone, by partition($row) = n,
+// but the proxy does not report how many there are.)
+func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
+	return plan.Parts(&s.gate, scan, func(st *statement) (parts []*statement, err error) {
+		at, err := s.divide(ctx, st, n)
+		if err != nil {
+			return nil, err
+		}
+		first := fieldOf(st.table.fullKey()[0])
+		for from, to := range plan.Between(at) {
+			one := *st
+			if from != nil {
+				one.low = first.bound(from)
+			}
+			if to != nil {
+				one.high = first.bound(to)
+			}
+			one.queries = []*query{st.selection(0, &part{from != nil, to != nil})}
+			one.listed = nil
+			if err := s.prepare(ctx, &one); err != nil {
+				return nil, err
+			}
+			parts = append(parts, &one)
+		}
+		return parts, nil
+	})
+}
+
+// divide returns the keys at which parts begin.
+func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, error) {
+	first := fieldOf(st.table.fullKey()[0])
+	if !strings.HasPrefix(first.sqlType(), "STRING") || n < 2 {
+		return nil, nil
+	}
+	se, err := s.session()
+	if err != nil {
+		return nil, err
+	}
+	defer se.Close()
+	find := func(sign, order string) (*query, error) {
+		b := &builder{}
+		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
+		if sign != "" {
+			b.where("%s %s %s", first.name, sign, b.variable("low", bindLow, first))
+		}
+		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
+		one := &statement{Plan: st.Plan, queries: []*query{b.done()}}
+		return one.queries[0], s.prepare(ctx, one)
+	}
+	key := func(q *query, at []byte) (found []byte, err error) {
+		r := &reading{slot: se.slot, ctx: ctx, st: st, in: inputs{low: first.bound(at)}}
+		err = r.each(q, func(row *types.MapValue) error {
+			text, _ := row.GetString(first.name)
+			found = []byte(text)
+			if first.typ.Kind == schemas.UUID {
+				u, err := drivers.ParseUUID(text)
+				found = u[:]
+				return err
+			}
+			return nil
+		})
+		return found, err
+	}
+	var queries [4]*query
+	for i, how := range [][2]string{{"", ""}, {"", " DESC"}, {"<", " DESC"}, {">=", ""}} {
+		if queries[i], err = find(how[0], how[1]); err != nil {
+			return nil, err
+		}
+	}
+	lowest, err := key(queries[0], nil)
+	if err != nil || lowest == nil {
+		return nil, err
+	}
+	highest, err := key(queries[1], nil)
+	if err != nil || highest == nil {
+		return nil, err
+	}
+	return keys.Divide(n, lowest, highest, func(mid []byte) (before, from []byte, err error) {
+		if before, err = key(queries[2], mid); err == nil {
+			from, err = key(queries[3], mid)
+		}
+		return before, from, err
+	})
+}
+
+// bound returns bytes at which a part of a scan begins as the SDK takes them: a string, or a
+// UUID of which they are the first bytes.
+func (f field) bound(b []byte) any {
+	if f.typ.Kind != schemas.UUID {
+		return strings.ToValidUTF8(string(b), "\x7f")
+	}
+	var u [16]byte
+	copy(u[:], b)
+	return string(drivers.AppendUUID(nil, u))
+}
+
+// shardKey returns the columns that say on which shard a row lies.
+func (t *table) shardKey() []*schemas.Column {
+	for t.parent != nil {
+		t = t.parent
+	}
+	return t.shard
 }

@@ -205,16 +205,6 @@ func (l *login) begin() error {
 	return nil
 }
 
-// logout gives the token back.
-func (l *login) logout() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.tokens == nil {
-		return nil
-	}
-	return l.Hide(l.tokens.Close())
-}
-
 // credential is the login of one SDK client.
 type credential struct {
 	*login

@@ -181,9 +181,13 @@ func decode(t schemas.Type, x any) (drivers.Value, error) {
 			return drivers.Boolean(x), nil
 		}
 	case int:
-		return number(t, int64(x))
+		return decode(t, int64(x))
 	case int64:
-		return number(t, x)
+		switch t.Kind {
+		case schemas.Int, schemas.Bigint, schemas.Counter:
+			return drivers.Number(t.Kind, x), nil
+		}
+		return drivers.Value{}, fmt.Errorf("the number %d was read, which is no %s", x, t)
 	case time.Time:
 		if t.Kind == schemas.Timestamp {
 			return drivers.Timestamp(x.UnixMicro()), nil
@@ -196,14 +200,6 @@ func decode(t schemas.Type, x any) (drivers.Value, error) {
 		}
 	}
 	return drivers.Value{}, fmt.Errorf("a %T was read, which is no %s", x, t)
-}
-
-func number(t schemas.Type, n int64) (drivers.Value, error) {
-	switch t.Kind {
-	case schemas.Int, schemas.Bigint, schemas.Counter:
-		return drivers.Number(t.Kind, n), nil
-	}
-	return drivers.Value{}, fmt.Errorf("the number %d was read, which is no %s", n, t)
 }
 
 func decodeList(t schemas.Type, all []types.FieldValue) (drivers.Value, error) {

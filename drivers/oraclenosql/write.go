@@ -179,26 +179,20 @@ func (sl *slot) updateIf(ctx context.Context, st *statement, args []drivers.Valu
 		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); err != nil || r.Applied {
 			return true, err
 		}
-		// There is a row. Either it does not hold what was expected, or it was just created.
-		again, err := sl.matches(ctx, st, args)
-		return !again, err
-	})
-	return r, err
-}
-
-// matches reports whether the row is there and all expected columns are null.
-func (sl *slot) matches(ctx context.Context, st *statement, args []drivers.Value) (bool, error) {
-	row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
-	if err != nil || row == nil {
-		return true, err // gone again: try once more
-	}
-	for _, c := range st.Pattern().If {
-		f := fieldOf(c)
-		if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
+		// There is a row. Either it does not hold what was expected, or it was just created or is gone again: try again.
+		row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
+		if err != nil || row == nil {
 			return false, err
 		}
-	}
-	return true, nil
+		for _, c := range st.Pattern().If {
+			f := fieldOf(c)
+			if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
+				return true, err
+			}
+		}
+		return false, nil
+	})
+	return r, err
 }
 
 // RunBatch implements plan.Runner.
@@ -306,8 +300,24 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 
 // add applies a part to the edits.
 func (e *edits) add(st *statement, args []drivers.Value) error {
-	if st.action == doDeleteAll {
-		return e.dropAll(st, args)
+	if st.action == doDeleteAll { // the rows that are there, and those of parts before
+		r := &reading{slot: e.slot, ctx: e.ctx, st: st, in: inputs{args: args}}
+		err := r.each(st.listed, func(key *types.MapValue) error {
+			row := e.edit(st.table, key)
+			row.row, row.known = nil, true
+			return nil
+		})
+		prefix := st.keyOf(args, drivers.Value{}).Map()
+		for _, row := range e.all {
+			under := err == nil && row.table == st.table
+			for name, v := range prefix {
+				under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
+			}
+			if under {
+				row.row = nil
+			}
+		}
+		return err
 	}
 	row := e.edit(st.table, st.keyOf(args, drivers.Value{}))
 	switch st.action {
@@ -344,33 +354,6 @@ func (e *edits) edit(t *table, key *types.MapValue) *edit {
 		e.all = append(e.all, row)
 	}
 	return row
-}
-
-// dropAll deletes the rows below a key: those that are there, and those of parts before.
-func (e *edits) dropAll(st *statement, args []drivers.Value) error {
-	r := &reading{slot: e.slot, ctx: e.ctx, st: st, in: inputs{args: args}}
-	var keys []*types.MapValue
-	if err := r.each(st.listed, func(key *types.MapValue) error {
-		keys = append(keys, key)
-		return nil
-	}); err != nil {
-		return err
-	}
-	for _, key := range keys {
-		row := e.edit(st.table, key)
-		row.row, row.known = nil, true
-	}
-	prefix := st.keyOf(args, drivers.Value{}).Map()
-	for _, row := range e.all {
-		under := row.table == st.table
-		for name, v := range prefix {
-			under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
-		}
-		if under {
-			row.row = nil
-		}
-	}
-	return nil
 }
 
 // change applies a put of some columns, an add, an append or a remove.

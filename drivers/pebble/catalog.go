@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -29,20 +30,6 @@ const (
 // the store was opened. The high bits count how often it was opened. So numbers ascend without
 // a stored counter of appends.
 const elementBits = 40
-
-// countElements makes the numbers of elements begin above all earlier ones.
-func (s *Store) countElements() error {
-	data, err := find(s.db, []byte(openedKey), nil)
-	if err != nil {
-		return err
-	}
-	var n uint64
-	if len(data) == 8 {
-		n = binary.BigEndian.Uint64(data)
-	}
-	s.elements.Store((n + 1) << elementBits)
-	return s.putSynced([]byte(openedKey), binary.BigEndian.AppendUint64(nil, n+1))
-}
 
 func (s *Store) putSynced(key, value []byte) error {
 	err := s.db.Set(key, value, pebble.Sync)
@@ -384,4 +371,91 @@ func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family,
 		}
 	}
 	return f, nil
+}
+
+var _ drivers.IndexChecker = (*Store)(nil)
+
+// CheckIndexes implements drivers.IndexChecker.
+func (s *Store) CheckIndexes(
+	ctx context.Context, t *schemas.Table, step func() error, found func(drivers.IndexFault),
+) error {
+	tb, err := s.tables.Find(schemas.ScanOf(t))
+	if err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.db == nil {
+		return drivers.ErrClosed
+	}
+	snapshot := s.db.NewSnapshot()
+	for _, x := range tb.indexes {
+		if err == nil {
+			err = checkIndex(ctx, snapshot, tb, x, step, found)
+		}
+	}
+	return corrupt(closeAfter(snapshot, err))
+}
+
+// checkIndex compares an index with the rows of its table.
+func checkIndex(
+	ctx context.Context, r pebble.Reader, tb *table, x *index, step func() error, found func(drivers.IndexFault),
+) error {
+	n := len(tb.key)
+	row := make([]drivers.Value, n+len(tb.rows.columns)) // as path.append takes it
+	var arena, key, entry []byte
+	data := []byte{} // not nil: an entry has an empty value
+	report := func(what string) { found(drivers.IndexFault{Index: x.name, What: what, Key: row[:n]}) }
+	// wanted returns the entry that the row with the key in row and this value should have.
+	wanted := func(value []byte) (_ []byte, err error) {
+		if err = tb.rows.decodeRow(value, row[n:], false); err == nil {
+			entry, err = x.append(entry[:0], row)
+		}
+		return entry, err
+	}
+	space := func(p path) string { return string(binary.BigEndian.AppendUint16(nil, p.space)) }
+	err := each(ctx, r, space(x.path), func(at, _ []byte) (err error) { // has each entry its row?
+		if err = step(); err != nil {
+			return err
+		}
+		if arena, err = x.decode(at, row, arena[:0]); err != nil {
+			found(drivers.IndexFault{Index: x.name, What: fmt.Sprintf("entry %x cannot be read", at)})
+			return nil
+		}
+		if key, err = tb.rows.append(key[:0], row); err != nil {
+			return err
+		}
+		stored, err := find(r, key, data)
+		if err == nil && stored == nil {
+			report("the index has an entry without a row")
+		}
+		if err != nil || stored == nil {
+			return err
+		}
+		data = stored
+		if want, err := wanted(stored); err == nil && !bytes.Equal(want, at) {
+			report("the index has an entry of another value")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return each(ctx, r, space(tb.rows.path), func(at, value []byte) (err error) { // has each row its entry?
+		if err = step(); err != nil {
+			return err
+		}
+		if arena, err = tb.rows.decode(at, row, arena[:0]); err != nil {
+			return nil // rows that cannot be read are found by reading them
+		}
+		want, err := wanted(value)
+		if err != nil || len(want) == 0 {
+			return nil
+		}
+		there, err := find(r, want, data)
+		if there == nil && err == nil {
+			report("the row has no entry in the index")
+		}
+		return err
+	})
 }

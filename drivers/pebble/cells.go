@@ -149,26 +149,6 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 	return err
 }
 
-// getElement yields one value of a map, if it is there.
-func (s *session) getElement(st *statement, key drivers.Value) error {
-	c := st.Pattern().Element
-	k, err := st.fam.elementKey(s.cellKey[:0], s.key, st.mapColumn, key)
-	s.cellKey = k
-	if err != nil {
-		return err
-	}
-	data, found, err := s.lookup(k, false)
-	if !found || err != nil {
-		return err
-	}
-	v, err := decodeScalar(c.Type.Elem.Kind, data)
-	if err != nil {
-		return err
-	}
-	s.elems = append(s.elems[:0], v)
-	return s.Yield(s.elems)
-}
-
 // elementKey appends the key of one element of a set or map.
 func (f *family) elementKey(dst, row []byte, col int, element drivers.Value) ([]byte, error) {
 	return keys.Append(f.cellsOf(dst, row, col), element, false)

@@ -74,29 +74,23 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 		}
 		st.path = &x.path
 	}
-	if p.Kind.Reads() {
-		return st, st.compileRead()
+	if !p.Kind.Reads() {
+		return st, st.compileWrite()
 	}
-	return st, st.compileWrite()
-}
-
-func (st *statement) compileRead() error {
-	for _, c := range st.Pattern().Filter {
+	for _, c := range p.Filter {
 		i := slices.Index(st.fam.columns, c)
 		if i < 0 || c.Type.Collection() {
-			return fmt.Errorf("filter %s: the engine can compare only plain columns that are no collections",
-				c.Name)
+			return nil, fmt.Errorf("filter %s: the engine can compare only plain columns that are no collections", c.Name)
 		}
-		st.filters = append(st.filters, i)
-		st.needRow = true
+		st.filters, st.needRow = append(st.filters, i), true
 	}
 	st.throughFilter()
-	if c := st.Pattern().Element; c != nil {
+	if c := p.Element; c != nil {
 		if st.mapColumn = slices.Index(st.fam.columns, c); st.mapColumn < 0 {
-			return fmt.Errorf("element %s is not a column that the pattern reads", c.Name)
+			return nil, fmt.Errorf("element %s is not a column that the pattern reads", c.Name)
 		}
 	}
-	return st.outputs()
+	return st, st.outputs()
 }
 
 // throughFilter makes a read that filters go through an index that begins with what the read binds and
@@ -192,7 +186,16 @@ func (st *statement) compileWrite() error {
 			st.clears = append(st.clears, columns{op.col, op.col})
 		}
 	}
-	st.compileEntries()
+	// The indexes whose entries it may change. A delete changes those of all.
+	for _, x := range st.table.indexes {
+		written := slices.ContainsFunc(x.cols, func(c keyColumn) bool {
+			return slices.ContainsFunc(st.write, func(w operand) bool { return len(st.table.key)+w.col == c.from })
+		})
+		if f == &st.table.rows && p.Kind != schemas.Remove && (st.kind == schemas.Delete || !x.plain || written) {
+			st.entries = append(st.entries, x)
+			st.changesIndex = st.changesIndex || x.plain
+		}
+	}
 	if p.ReturnsNew {
 		if err := st.outputs(); err != nil {
 			return err
@@ -203,23 +206,6 @@ func (st *statement) compileWrite() error {
 		st.table.guarded.Store(true)
 	}
 	return nil
-}
-
-// compileEntries finds the indexes whose entries a write may change. A delete changes those of all.
-func (st *statement) compileEntries() {
-	kind, n := st.Pattern().Kind, len(st.table.key)
-	if st.fam != &st.table.rows || kind == schemas.Remove {
-		return
-	}
-	for _, x := range st.table.indexes {
-		written := slices.ContainsFunc(x.cols, func(c keyColumn) bool {
-			return slices.ContainsFunc(st.write, func(w operand) bool { return n+w.col == c.from })
-		})
-		if kind == schemas.Delete || !x.plain || written {
-			st.entries = append(st.entries, x)
-			st.changesIndex = st.changesIndex || x.plain
-		}
-	}
 }
 
 func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {

@@ -328,14 +328,24 @@ func foldOperands(dst, older, newer []byte) ([]byte, error) {
 		switch {
 		case a.column < b.column:
 			dst, older = a.append(dst), restA
+			continue
 		case a.column > b.column:
 			dst, newer = b.append(dst), restB
+			continue
+		case b.op != opAdd:
+			dst = b.append(dst)
+		case a.op == opDelete: // an absent value counts as 0
+			dst = entry{b.column, opSet, b.payload}.append(dst)
 		default:
-			if dst, err = foldEntries(dst, a, b); err != nil {
-				return dst, err
+			x, n := binary.Varint(a.payload)
+			y, m := binary.Varint(b.payload)
+			if n <= 0 || m <= 0 {
+				return dst, errRow
 			}
-			older, newer = restA, restB
+			var sum [binary.MaxVarintLen64]byte
+			dst = entry{a.column, a.op, sum[:binary.PutVarint(sum[:], x+y)]}.append(dst)
 		}
+		older, newer = restA, restB
 	}
 	return append(append(dst, older...), newer...), nil
 }
@@ -345,21 +355,4 @@ func (e entry) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(e.column)<<opBits|uint64(e.op))
 	dst = binary.AppendUvarint(dst, uint64(len(e.payload)))
 	return append(dst, e.payload...)
-}
-
-// foldEntries appends one entry that does what a and then b do to their column.
-func foldEntries(dst []byte, a, b entry) ([]byte, error) {
-	if b.op != opAdd {
-		return b.append(dst), nil
-	}
-	if a.op == opDelete { // an absent value counts as 0
-		return entry{b.column, opSet, b.payload}.append(dst), nil
-	}
-	x, n := binary.Varint(a.payload)
-	y, m := binary.Varint(b.payload)
-	if n <= 0 || m <= 0 {
-		return dst, errRow
-	}
-	var sum [binary.MaxVarintLen64]byte
-	return entry{a.column, a.op, sum[:binary.PutVarint(sum[:], x+y)]}.append(dst), nil
 }

@@ -117,7 +117,25 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 			}
 		}
 	}
-	if err = s.endRead(err); errors.Is(err, plan.ErrEnough) {
+	if s.rowIter != nil {
+		if s.work != nil {
+			s.work.add(s.rowIter.Stats(), s.work.looked)
+			s.work.looked = 0
+		}
+		err = closeAfter(s.rowIter, err)
+	}
+	if s.cellIter != nil {
+		err = s.endIter(s.cellIter, err)
+	}
+	s.rowIter, s.cellIter = nil, nil
+	// Large buffers go, and all that refers to a large row.
+	if cap(s.arena) > keepBatch || cap(s.oldStat) > keepBatch {
+		s.arena, s.oldStat = nil, nil
+		for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems} {
+			clear(vs[:cap(vs)])
+		}
+	}
+	if errors.Is(err, plan.ErrEnough) {
 		return err // to look for damage in it would cost each page a few microseconds
 	}
 	return corrupt(err)
@@ -139,14 +157,25 @@ func (s *session) readOne(ctx context.Context, st *statement, args []drivers.Val
 	if s.key = key; err != nil {
 		return err
 	}
-	if st.Layout.Element >= 0 {
-		return s.getElement(st, args[st.Layout.Element])
+	if at := st.Layout.Element; at >= 0 { // one value of a map
+		if key, err = st.fam.elementKey(s.cellKey[:0], key, st.mapColumn, args[at]); err != nil {
+			return err
+		}
+		s.cellKey = key
 	}
 	data, found, err := s.lookup(key, element != nil)
 	if !found || err != nil {
 		return err
 	}
-	return s.emit(st, data, args)
+	if st.Layout.Element < 0 {
+		return s.emit(st, data, args)
+	}
+	v, err := decodeScalar(st.Pattern().Element.Type.Elem.Kind, data)
+	if err != nil {
+		return err
+	}
+	s.elems = append(s.elems[:0], v)
+	return s.Yield(s.elems)
 }
 
 // lookup finds the value of a key with the call's iterator. For one key SeekPrefixGE checks the Bloom filters (what
@@ -190,28 +219,6 @@ func stepTo(it *pebble.Iterator, key []byte) bool {
 		return it.Prev() && bytes.Equal(it.Key(), key)
 	}
 	return true
-}
-
-// endRead closes the iterators of a read. It drops large buffers, and all that refers to a large row.
-func (s *session) endRead(err error) error {
-	if s.rowIter != nil {
-		if s.work != nil {
-			s.work.add(s.rowIter.Stats(), s.work.looked)
-			s.work.looked = 0
-		}
-		err = closeAfter(s.rowIter, err)
-	}
-	if s.cellIter != nil {
-		err = s.endIter(s.cellIter, err)
-	}
-	s.rowIter, s.cellIter = nil, nil
-	if cap(s.arena) > keepBatch || cap(s.oldStat) > keepBatch {
-		s.arena, s.oldStat = nil, nil
-		for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems} {
-			clear(vs[:cap(vs)])
-		}
-	}
-	return err
 }
 
 // endIter is closeAfter for an iterator over one or several ranges. In a traced session it
@@ -417,13 +424,6 @@ func (st *statement) fixed(dst, args []drivers.Value, element *drivers.Value) []
 		dst = append(dst, *element)
 	}
 	return dst
-}
-
-// byRows returns a scan of ranges of rows, whatever index finds those that its filter keeps.
-func (st *statement) byRows() *statement {
-	rows := *st
-	rows.path, rows.lead = &st.fam.path, nil
-	return &rows
 }
 
 // divide returns the keys at which n parts of a scan begin, between the table's first and last key.

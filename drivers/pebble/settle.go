@@ -99,9 +99,22 @@ func (s *Store) Wake() error {
 func (s *Store) Observe() drivers.Observation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	t := Tuned(s.cacheBytes)
+	lower, upper := t.CompactionConcurrencyRange()
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: s.cacheBytes, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
-		Settings: s.settings(),
+		Settings: map[string]string{ // those that matter to results
+			"cache_bytes":         strconv.FormatInt(s.cacheBytes, 10),
+			"memtable_bytes":      strconv.FormatUint(t.MemTableSize, 10),
+			"memtables":           strconv.Itoa(t.MemTableStopWritesThreshold),
+			"separate_from_bytes": strconv.Itoa(minSeparate),
+			"compression":         strings.ToLower(s.compressed.Name),
+			"l0_compaction":       strconv.Itoa(t.L0CompactionThreshold),
+			"l0_stop_writes":      strconv.Itoa(t.L0StopWritesThreshold),
+			"compactions":         fmt.Sprintf("%d to %d", lower, upper),
+			"format":              t.FormatMajorVersion.String(),
+			"durability":          s.durability.String(),
+		},
 	}
 	if s.db == nil {
 		return o
@@ -138,22 +151,4 @@ func sizeOf(disk vfs.FS, dir string) (total int64, err error) {
 		}
 	}
 	return total, nil
-}
-
-// settings returns the settings that matter to results: those of Tuned and of the store.
-func (s *Store) settings() map[string]string {
-	t := Tuned(s.cacheBytes)
-	lower, upper := t.CompactionConcurrencyRange()
-	return map[string]string{
-		"cache_bytes":         strconv.FormatInt(s.cacheBytes, 10),
-		"memtable_bytes":      strconv.FormatUint(t.MemTableSize, 10),
-		"memtables":           strconv.Itoa(t.MemTableStopWritesThreshold),
-		"separate_from_bytes": strconv.Itoa(minSeparate),
-		"compression":         strings.ToLower(s.compressed.Name),
-		"l0_compaction":       strconv.Itoa(t.L0CompactionThreshold),
-		"l0_stop_writes":      strconv.Itoa(t.L0StopWritesThreshold),
-		"compactions":         fmt.Sprintf("%d to %d", lower, upper),
-		"format":              t.FormatMajorVersion.String(),
-		"durability":          s.durability.String(),
-	}
 }

@@ -38,6 +38,7 @@ package pebble
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -171,17 +172,32 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
-	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: (*statement).byRows}
+	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: func(scan *statement) *statement {
+		rows := *scan // ranges of rows, whatever index finds those that its filter keeps
+		rows.path, rows.lead = &scan.fam.path, nil
+		return &rows
+	}}
 	if s.cacheBytes == 0 {
 		s.cacheBytes = defaultCache
 	}
 	if err := s.start(disk); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	if !s.gate.ReadOnly {
-		if err := s.countElements(); err != nil {
-			return nil, errors.Join(err, s.Close())
+	if s.gate.ReadOnly {
+		return s, nil
+	}
+	// The numbers of elements begin above all earlier ones.
+	data, err := find(s.db, []byte(openedKey), nil)
+	if err == nil {
+		opened := uint64(1)
+		if len(data) == 8 {
+			opened += binary.BigEndian.Uint64(data)
 		}
+		s.elements.Store(opened << elementBits)
+		err = s.putSynced([]byte(openedKey), binary.BigEndian.AppendUint64(nil, opened))
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }

@@ -412,12 +412,24 @@ func (s *session) clear(b *plan.Range, t *table) error {
 		case n == maxPointDeletes+1:
 			err = s.batch.DeleteRange(it.Key(), b.Upper, nil)
 		}
-		if t != nil && len(t.indexes) > 0 {
-			if err == nil {
-				err = s.unindex(t, it)
+		if t == nil || len(t.indexes) == 0 {
+			if n > maxPointDeletes {
+				break
 			}
-		} else if n > maxPointDeletes {
-			break
+			continue
+		}
+		if err == nil {
+			s.oldRow = plan.Grow(s.oldRow, len(t.key)+len(t.rows.columns))
+			s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0])
+		}
+		if err == nil && t.plain {
+			var data []byte
+			if data, err = it.ValueAndErr(); err == nil {
+				err = t.rows.decodeRow(data, s.oldRow[len(t.key):], false)
+			}
+		}
+		if err == nil {
+			err = s.reindex(t.indexes, s.oldRow, nil)
 		}
 	}
 	if err == nil {
@@ -427,23 +439,4 @@ func (s *session) clear(b *plan.Range, t *table) error {
 		s.Cost.RowsExamined += int64(n)
 	}
 	return s.endIter(it, err)
-}
-
-// unindex deletes the index entries of the row at the iterator.
-func (s *session) unindex(t *table, it *pebble.Iterator) (err error) {
-	n := len(t.key)
-	s.oldRow = plan.Grow(s.oldRow, n+len(t.rows.columns))
-	if s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0]); err != nil {
-		return err
-	}
-	if t.plain {
-		data, err := it.ValueAndErr()
-		if err == nil {
-			err = t.rows.decodeRow(data, s.oldRow[n:], false)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return s.reindex(t.indexes, s.oldRow, nil)
 }
