@@ -226,7 +226,7 @@ func (s *session) readRange(
 		}
 	}
 	for _, q := range chain {
-		o.limit = s.Left()
+		o.limit = s.Left
 		it, _ := s.send(ctx, q, &o)
 		if err := s.each(st, q, it, yield); err != nil {
 			return err
@@ -302,7 +302,7 @@ func nextPage(rows, most int, took time.Duration) int {
 func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func([]drivers.Value) error) error {
 	q, most := st.queries[0], s.store.settings.client.PageSize
 	for o.rows = max(most/scanFewer, 1); ; {
-		o.limit = s.Left()
+		o.limit = s.Left
 		begin := time.Now()
 		it, _ := s.send(ctx, q, o)
 		o.rows, o.state = nextPage(o.rows, most, time.Since(begin)), it.PageState()

@@ -77,7 +77,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 		key: all[:k:k], vals: all[k:],
 	}
 	if !st.cells {
-		r.scan.Left = r.Left
+		r.scan.Left = &s.Left
 	}
 	if len(p.Filter) > 0 { // rows or cells that have the values of the call pass, and of these what the statement reads
 		var all []*pb.Filter
@@ -175,7 +175,7 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 		scan.Filter = allOf(columnRange(r.bounds.Lower, r.bounds.Upper), scan.Filter)
 	}
 	r.buffered, r.kept = st.backward && !exact, nil
-	if left := r.Left(); exact || left > 0 && left <= maxStoreLimit && !st.backward {
+	if left := r.Left; exact || left > 0 && left <= maxStoreLimit && !st.backward {
 		cells, err := r.Get(r.ctx, scan.Table, key, scan.Columns, scan.Filter, uint32(max(left, 0)))
 		if err != nil {
 			return err
@@ -371,7 +371,7 @@ func (r *reading) takeCells(cells []rpc.Cell) error {
 			return err
 		}
 	}
-	if n := int(r.Left()); n > 0 && len(r.kept) > n { // a reverse read wants only the last n
+	if n := int(r.Left); n > 0 && len(r.kept) > n { // a reverse read wants only the last n
 		r.kept = append(r.kept[:0], r.kept[len(r.kept)-n:]...)
 	}
 	return nil

@@ -371,8 +371,9 @@ func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte
 // edge returns the first row key >= key, or with before the last one < key; nil if there is
 // none. A nil key is the start of the table, or with before for its end.
 func (st *statement) edge(ctx context.Context, s *rpc.Sender, key []byte, before bool) (row []byte, err error) {
+	one := int64(1)
 	err = s.Scan(ctx, rpc.Range{
-		Table: st.table.hbase, Start: key, Reversed: before, SkipStart: before && key != nil, Left: func() int64 { return 1 },
+		Table: st.table.hbase, Start: key, Reversed: before, SkipStart: before && key != nil, Left: &one,
 		Columns: columnsOf(st.family), Filter: firstOnly(),
 	}, func(cells []rpc.Cell) error {
 		row = bytes.Clone(cells[0].Row)

@@ -93,7 +93,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	}
 	r := &reading{
 		slot: s.slot, ctx: ctx, st: st, calls: s,
-		in: inputs{args: args, limit: s.Left(), low: st.low, high: st.high},
+		in: inputs{args: args, limit: s.Left, low: st.low, high: st.high},
 	}
 	switch {
 	case st.Layout.In < 0:
@@ -237,7 +237,7 @@ func (s *session) readParallel(r *reading, elems []drivers.Value) error {
 	}
 	return plan.ReadEach(r.ctx, len(elems), width, read, func(row *types.MapValue) error {
 		err := r.emit(row)
-		left.Store(s.Left())
+		left.Store(s.Left)
 		return err
 	})
 }
@@ -269,7 +269,7 @@ func (r *reading) list(elems []drivers.Value) error {
 	})
 	for some := range slices.Chunk(elems, most) {
 		if len(some) == 1 {
-			r.in.element, r.in.limit = some[0], r.calls.Left()
+			r.in.element, r.in.limit = some[0], r.calls.Left
 			if err := r.one(r.emit); err != nil {
 				return err
 			}

@@ -201,18 +201,6 @@ func (p *Plan) InOneRow() error {
 	return nil
 }
 
-// Limit returns how many rows a call may yield; -1 is no limit. A null limit is
-// the pattern's own.
-func (p *Plan) Limit(args []drivers.Value) int64 {
-	if p.Layout.Limit >= 0 && !args[p.Layout.Limit].IsNull() {
-		return max(args[p.Layout.Limit].Int64(), 0)
-	}
-	if p.pattern.Limit > 0 {
-		return int64(p.pattern.Limit)
-	}
-	return -1
-}
-
 // Bounds are the bounds of a range that a call gives.
 type Bounds uint8
 

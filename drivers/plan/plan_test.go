@@ -56,9 +56,16 @@ func TestLimit(t *testing.T) {
 		{page, []drivers.Value{user, {}}, -1},
 		{&fixed, []drivers.Value{user}, 7},
 	} {
-		p := plan.Of(c.pattern)
-		if got := p.Limit(c.args); got != c.want {
-			t.Errorf("limit with %v: %d, want %d", c.args, got, c.want)
+		gate := &plan.Gate{Engine: "test"}
+		st, err := plan.Prepare(gate, c.pattern, func(p *schemas.Pattern) (*statement, error) {
+			return &statement{plan.Of(p)}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := open(gate)
+		if err := s.Read(t.Context(), st, c.args, nil); err != nil || s.left != c.want {
+			t.Errorf("limit with %v: %d, %v; want %d", c.args, s.left, err, c.want)
 		}
 	}
 }

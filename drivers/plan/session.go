@@ -143,11 +143,12 @@ type Session[S Statement] struct {
 	plan *Plan
 
 	// The read under way.
-	ctx         context.Context
-	yield       func(row []drivers.Value) error
-	limit, rows int64
-	yielded     error           // what yield returned
-	row         []drivers.Value // what Row returned
+	ctx   context.Context
+	yield func(row []drivers.Value) error
+	// Left is how many more rows the read under way may yield; -1 is no limit.
+	Left    int64
+	yielded error           // what yield returned
+	row     []drivers.Value // what Row returned
 }
 
 // Init makes the session ready for calls.
@@ -219,8 +220,13 @@ func (s *Session[S]) Read(
 ) error {
 	s.yielded = nil
 	err := s.call(ctx, byRead, stmt, args, nil, func() (err error) {
-		s.ctx, s.yield, s.limit, s.rows = ctx, yield, s.plan.Limit(args), 0
-		if s.limit != 0 {
+		s.ctx, s.yield, s.Left = ctx, yield, -1
+		if at := s.plan.Layout.Limit; at >= 0 && !args[at].IsNull() {
+			s.Left = max(args[at].Int64(), 0)
+		} else if n := s.plan.pattern.Limit; n > 0 {
+			s.Left = int64(n)
+		}
+		if s.Left != 0 {
 			err = s.runner.RunRead(ctx, s.stmt, args)
 		}
 		s.ctx, s.yield = nil, nil
@@ -256,21 +262,15 @@ func (s *Session[S]) Yield(row []drivers.Value) error {
 	if s.yielded = s.yield(row); s.yielded != nil {
 		return s.yielded
 	}
-	if s.rows++; s.rows == s.limit {
-		return ErrEnough
+	if s.Left > 0 {
+		if s.Left--; s.Left == 0 {
+			return ErrEnough
+		}
 	}
-	if s.rows%checkEvery == 0 {
+	if s.Cost.RowsRead%checkEvery == 0 {
 		return s.ctx.Err()
 	}
 	return nil
-}
-
-// Left returns how many more rows the read under way may yield; -1 is no limit.
-func (s *Session[S]) Left() int64 {
-	if s.limit < 0 {
-		return -1
-	}
-	return s.limit - s.rows
 }
 
 // Write implements drivers.Session. It counts the row when the call's time is over.

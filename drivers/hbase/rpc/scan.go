@@ -35,10 +35,10 @@ type Range struct {
 	Reversed    bool // HBase reads from the last row to the first; only then is stop in the range
 	Columns     []*pb.Column
 	Filter      *pb.Filter
-	Left        func() int64 // how many rows are still wanted, after which HBase closes the scanner; nil: all
-	Uncached    bool         // HBase keeps the blocks that it reads out of its cache
-	Filtered    bool         // HBase reports how many rows it reads: the filter drops some of them
-	Pieces      bool         // a row may be large: its cells are yielded as they come, in several calls
+	Left        *int64 // how many rows are still wanted, after which HBase closes the scanner; nil or less than 1: all
+	Uncached    bool   // HBase keeps the blocks that it reads out of its cache
+	Filtered    bool   // HBase reports how many rows it reads: the filter drops some of them
+	Pieces      bool   // a row may be large: its cells are yielded as they come, in several calls
 }
 
 // The fields of a scan that gohbase lacks: the tags of numbers, and whole fields.
@@ -143,10 +143,8 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 	lost := 0      // scanners since the last cell
 	for again := false; ; {
 		limit := uint32(0)
-		if r.Left != nil {
-			if left := r.Left(); left > 0 && left < maxFetch {
-				limit = uint32(left)
-			}
+		if r.Left != nil && *r.Left > 0 && *r.Left < maxFetch {
+			limit = uint32(*r.Left)
 		}
 		if id == nil && len(rows.row) > 0 {
 			r.Start, r.SkipStart, rows.held = rows.row, !rows.open, nil // what is held comes again
