@@ -34,7 +34,18 @@ func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	if b := dst[at:]; utf8.Valid(b) && !bytes.HasPrefix(b, []byte(textMarker)) {
 		return dst, nil
 	}
-	return encodeInPlace(dst, at), nil
+	// dst[at:], which may be many megabytes, becomes the marker and base64.
+	n, text := len(dst)-at, at+len(textMarker)
+	end := text + base64.StdEncoding.EncodedLen(n)
+	dst = slices.Grow(dst, end-len(dst))[:end]
+	var piece [768]byte // a multiple of 3, so that only the last piece is padded
+	// From the last piece to the first, so that encoding never overwrites unread bytes.
+	for i := (n - 1) / len(piece) * len(piece); i >= 0; i -= len(piece) {
+		k := copy(piece[:], dst[at+i:at+n])
+		base64.StdEncoding.Encode(dst[text+i/3*4:], piece[:k])
+	}
+	copy(dst[at:], textMarker)
+	return dst, nil
 }
 
 // TextLen returns how many bytes EncodeText makes of c. It reads c piece by piece, as far as it must,
@@ -56,21 +67,6 @@ func TextLen(c mail.Content) (int64, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return size, err
-}
-
-// encodeInPlace replaces dst[at:], which may be many megabytes, by the marker and base64.
-func encodeInPlace(dst []byte, at int) []byte {
-	n, text := len(dst)-at, at+len(textMarker)
-	end := text + base64.StdEncoding.EncodedLen(n)
-	dst = slices.Grow(dst, end-len(dst))[:end]
-	var piece [768]byte // a multiple of 3, so that only the last piece is padded
-	// From the last piece to the first, so that encoding never overwrites unread bytes.
-	for i := (n - 1) / len(piece) * len(piece); i >= 0; i -= len(piece) {
-		k := copy(piece[:], dst[at+i:at+n])
-		base64.StdEncoding.Encode(dst[text+i/3*4:], piece[:k])
-	}
-	copy(dst[at:], textMarker)
-	return dst
 }
 
 // DecodeText appends the content that a text column holds to dst.

@@ -26,6 +26,11 @@ var contract = modeltest.Suite{
 			Finds: []string{"MessageMetadata.columns size: 1"},
 		},
 		{
+			Name: "block of other bytes", Table: "MessageBlob",
+			Match: func(r modeltest.Row) bool { return len(r["data"].Raw()) == 1000 },
+			Set:   modeltest.Row{"data": drivers.Blob(make([]byte, 1000))}, Want: models.Audit{BrokenBodies: 1},
+		},
+		{
 			Name: "block left over", Table: "MessageBlob", Insert: modeltest.Moves("block", drivers.Int(99)),
 			Want:  models.Audit{BrokenBodies: 1},
 			Finds: []string{"MessageMetadata.columns size: 1"},

@@ -154,7 +154,8 @@ type mailbox struct {
 	models.RawMessages
 	models.Caller[mailbox]
 
-	text           []byte          // keys and values made for one operation
+	text           []byte // keys and values made for one operation
+	single         [1]models.Handle
 	ids            []drivers.Value // messages to read, or found in an index
 	recs           []record
 	at             int      // index of the record whose sub-columns come next

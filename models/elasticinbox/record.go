@@ -161,15 +161,9 @@ func parseLocation(b []byte) (blocks, size int, err error) {
 
 // one reads a message that label f shows, or returns ErrNotFound.
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
-	if h.IsZero() { // not a TimeUUID
-		return nil, models.ErrNotFound
-	}
-	m.ids = append(m.ids[:0], messageOf(h))
-	if err := m.lookup(ctx, f.Account.Address); err != nil {
+	m.single[0] = h
+	if err := m.several(ctx, f, m.single[:]); err != nil {
 		return nil, err
-	}
-	if !m.recs[0].carries(labelOf(f)) {
-		return nil, models.ErrNotFound
 	}
 	return &m.recs[0], nil
 }
@@ -182,7 +176,7 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 	}
 	m.ids = m.ids[:0]
 	for _, h := range hs {
-		if h.IsZero() {
+		if h.IsZero() { // not a TimeUUID
 			return models.ErrNotFound
 		}
 		m.ids = append(m.ids, messageOf(h))

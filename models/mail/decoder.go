@@ -199,9 +199,6 @@ type undoer struct {
 	err     error        // error to return after decoded
 }
 
-// reset forgets the previous message.
-func (u *undoer) reset() { u.used, u.part = 0, nil }
-
 // undo returns the content of a part with its encoding undone, and whether the part has bytes that do not belong to
 // its encoding. The error is ErrBase64 if it cannot be undone. Other errors are those of reading.
 func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (c Content, ignored bool, err error) {

@@ -45,12 +45,20 @@ var encodedWords = mime.WordDecoder{CharsetReader: func(charset string, r io.Rea
 func (p *Parser) readHeader(m *Message) entity {
 	e := entity{typ: "text/plain"}
 	used := make(map[string]string)
-	p.fields(func(name, value string) {
+	for field := range bytes.SplitSeq(p.header, []byte("\n")) {
+		name, value, ok := strings.Cut(string(field), ":")
+		if name = strings.TrimRight(name, " \t"); !ok || name == "" || strings.ContainsAny(name, " \t\r") {
+			if len(field) > 0 && !bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")) {
+				p.fault(BadHeader, "a header line without a name: %.40q", field)
+			} // others are separators that a mail program left
+			continue
+		}
+		name, value = strings.ToLower(name), strings.TrimSpace(strings.ReplaceAll(value, "\r", ""))
 		if first, ok := used[name]; ok {
 			if first != value {
 				p.note(Repeated)
 			}
-			return
+			continue
 		}
 		read := false
 		switch name {
@@ -66,27 +74,12 @@ func (p *Parser) readHeader(m *Message) entity {
 		if read {
 			used[name] = value
 		}
-	})
+	}
 	if strings.HasPrefix(e.typ, "multipart/") {
 		// A multipart itself is never encoded; each of its parts may be.
 		e.encoding, e.fault = Identity, ""
 	}
 	return e
-}
-
-// fields yields the gathered fields with their names in lower case.
-func (p *Parser) fields(yield func(name, value string)) {
-	for field := range bytes.SplitSeq(p.header, []byte("\n")) {
-		name, value, ok := strings.Cut(string(field), ":")
-		name = strings.TrimRight(name, " \t")
-		switch {
-		case ok && name != "" && !strings.ContainsAny(name, " \t\r"):
-			yield(strings.ToLower(name), strings.TrimSpace(strings.ReplaceAll(value, "\r", "")))
-		case len(field) > 0 && !bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")):
-			// Others are separators that a mail program left.
-			p.fault(BadHeader, "a header line without a name: %.40q", field)
-		}
-	}
 }
 
 // structured reads the value of a MIME field. ok is false if it has no word.

@@ -126,7 +126,11 @@ func (s *splitter) piece(line []byte, begins bool) error {
 			return s.headerEnds()
 		}
 		if s.inHeader {
-			s.header(line)
+			name, value, _ := bytes.Cut(line, []byte(":"))
+			n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
+			if err == nil && bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Length")) {
+				s.length = n
+			}
 		}
 	}
 	return s.write(line)
@@ -190,17 +194,6 @@ func (s *splitter) separates(line []byte) bool {
 		return true
 	}
 	return false
-}
-
-// header looks for the Content-Length in a line of a header.
-func (s *splitter) header(line []byte) {
-	name, value, ok := bytes.Cut(line, []byte(":"))
-	if !ok || !bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Length")) {
-		return
-	}
-	if n, err := strconv.Atoi(string(bytes.TrimSpace(value))); err == nil {
-		s.length = n
-	}
 }
 
 // headerEnds follows the Content-Length of a header that ends: if lines that begin with "From " are

@@ -129,7 +129,13 @@ func (v *structured) extended(name string) (string, bool) {
 		piece, ok := v.params[key]
 		if !ok {
 			if piece, ok = v.params[key+"*"]; !ok {
-				return inUTF8(text.String(), charset), n > 0
+				joined := text.String()
+				if e, err := htmlindex.Get(charset); err == nil { // else it stays as it is
+					if plain, err := e.NewDecoder().String(joined); err == nil {
+						joined = plain
+					}
+				}
+				return joined, n > 0
 			}
 			if parts := strings.SplitN(piece, "'", 3); n == 0 && len(parts) == 3 {
 				charset, piece = parts[0], parts[2]
@@ -144,14 +150,4 @@ func (v *structured) extended(name string) (string, bool) {
 		}
 		text.WriteString(piece)
 	}
-}
-
-// inUTF8 returns text of a charset in UTF-8, or as it is if the charset is not known.
-func inUTF8(s, charset string) string {
-	if e, err := htmlindex.Get(charset); err == nil {
-		if text, err := e.NewDecoder().String(s); err == nil {
-			return text
-		}
-	}
-	return s
 }

@@ -82,7 +82,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
 	p.top, p.headEnd, p.faults, p.noted, p.divided = entity{}, -1, nil, 0, 0
 	clear(p.names)
-	p.undo.reset()
+	p.undo.used, p.undo.part = 0, nil // what it had of the previous message
 	*m = Message{Date: Bounded(arrived), Raw: raw}
 	if err := p.scan(raw, m); err != nil {
 		return err
