@@ -61,7 +61,7 @@ var opNames = [NumOps]string{
 // MaxOps is how many operations there can be: those of mail, and the patterns that a workload names.
 const MaxOps = 256
 
-// String returns the name of a mail operation in workloads and results. Patterns.Name has those of patterns.
+// String returns the name of a mail operation in workloads and results. Patterns.At has those of patterns.
 func (o Op) String() string {
 	if int(o) >= NumOps {
 		return "pattern"
@@ -82,20 +82,12 @@ type Patterns []Pattern
 // Ops is above the number of each operation.
 func (p Patterns) Ops() int { return NumOps + len(p) }
 
-// Name returns the operation's name in workloads and results.
-func (p Patterns) Name(op Op) string {
+// At returns an operation, also one of mail, with its name in workloads and results.
+func (p Patterns) At(op Op) Pattern {
 	if int(op) < NumOps {
-		return op.String()
+		return Pattern{op.String(), op.Changes()}
 	}
-	return p[int(op)-NumOps].Name
-}
-
-// Changes reports whether the operation changes what is stored.
-func (p Patterns) Changes(op Op) bool {
-	if int(op) < NumOps {
-		return op.Changes()
-	}
-	return p[int(op)-NumOps].Writes
+	return p[int(op)-NumOps]
 }
 
 // Names are the names of all operations that a mix can have.

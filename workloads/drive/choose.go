@@ -71,10 +71,6 @@ func choosePage(t *task) (bool, error) {
 	return chooseFolder(t)
 }
 
-func choosePattern(t *task) (bool, error) {
-	return t.mb.(models.Runner).Prepare(int(t.op.Op)-workloads.NumOps, t.pick, t.op.Page, t.op.Messages), nil
-}
-
 func chooseToRead(t *task) (bool, error) { return t.search((*subject.FolderSet).Read), nil }
 
 // chooseToFlag reserves a message and as many older ones as the operation needs.

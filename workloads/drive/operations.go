@@ -203,9 +203,9 @@ var operations = [workloads.NumOps]operation{
 }
 
 // runPattern runs an access pattern of a schema.
-var runPattern = operation{choosePattern, func(ctx context.Context, t *task) error {
-	return t.mb.(models.Runner).Run(ctx)
-}, nil}
+var runPattern = operation{func(t *task) (bool, error) {
+	return t.mb.(models.Runner).Prepare(int(t.op.Op)-workloads.NumOps, t.pick, t.op.Page, t.op.Messages), nil
+}, func(ctx context.Context, t *task) error { return t.mb.(models.Runner).Run(ctx) }, nil}
 
 // operationOf is how an operation is executed.
 func operationOf(op workloads.Op) *operation {

@@ -104,11 +104,11 @@ func Of(s *schemas.Schema, engines []drivers.Engine) (*Keyspace, error) {
 func (k *Keyspace) portable() {
 	s := k.Schema
 	s.Other, s.Types, s.Workflow, s.Additions = nil, nil, nil, nil
-	var types []string
+	types := map[string]bool{}
 	for _, t := range s.Tables {
 		for _, c := range t.All() {
 			if is := near(c.Type); is.String() != c.Type.String() {
-				types = append(types, fmt.Sprintf("%s as %s", c.Type, is))
+				types[fmt.Sprintf("%s as %s", c.Type, is)] = true
 				c.Type = is
 			}
 		}
@@ -124,8 +124,7 @@ func (k *Keyspace) portable() {
 		t.Other, t.Accept, t.Imported, t.Counts = nil, nil, nil, nil
 	}
 	if len(types) > 0 {
-		slices.Sort(types)
-		k.note("types of CQL are stored as the nearest type: %s", strings.Join(slices.Compact(types), ", "))
+		k.note("types of CQL are stored as the nearest type: %s", strings.Join(slices.Sorted(maps.Keys(types)), ", "))
 	}
 	left := map[*schemas.Pattern]bool{}
 	for _, p := range s.Patterns {
@@ -216,17 +215,15 @@ func flow(v any) string {
 // Workload is the workload of a schema that has none: 80% reads and 20% writes, each evenly. Scans, which only audits
 // need, are left out, and patterns that run as a part or fallback of others.
 func (k *Keyspace) Workload() string {
-	within := map[*schemas.Pattern]bool{}
-	for _, p := range k.Patterns {
-		within[p.Fallback] = true
-		for _, part := range p.Parts {
-			within[part.Pattern] = true
-		}
+	within := func(p *schemas.Pattern) bool {
+		return slices.ContainsFunc(k.Patterns, func(o *schemas.Pattern) bool {
+			return o.Fallback == p || slices.ContainsFunc(o.Parts, func(part schemas.Part) bool { return part.Pattern == p })
+		})
 	}
 	mix := map[string]float64{}
 	for reads, share := range map[bool]float64{true: 80, false: 20} {
 		all := slices.DeleteFunc(slices.Clone(k.Patterns), func(p *schemas.Pattern) bool {
-			return within[p] || p.Kind == schemas.Scan || p.Kind.Reads() != reads
+			return within(p) || p.Kind == schemas.Scan || p.Kind.Reads() != reads
 		})
 		for _, p := range all {
 			mix[p.Name] = math.Round(100*share/float64(len(all))) / 100
@@ -282,7 +279,7 @@ type bound struct {
 	statements []drivers.Statement // of the operations; nil: the engine cannot run it
 	count      uint64              // rows of the largest table after the load
 	loaded     atomic.Uint64
-	versions   atomic.Uint64 // of values that updates write
+	versions   atomic.Uint64 // of values that updates write: a new one for each call
 }
 
 // For returns the model for a workload whose largest table has so many rows after the load. Its schema has the rows
@@ -369,17 +366,13 @@ func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 	if p.Kind != schemas.Batch {
 		parts = []schemas.Part{{Pattern: p}}
 	}
-	for n, part := range parts {
-		times := 1
-		if part.Each != "" {
-			times = items
-		}
-		for range times {
+	for at, part := range parts {
+		for n := 0; n == 0 || part.Each != "" && n < items; n++ {
 			args, ok := m.arguments(part.Pattern, pick, limit, items)
 			if !ok {
 				return false
 			}
-			m.call = append(m.call, drivers.Call{Part: n, Args: args})
+			m.call = append(m.call, drivers.Call{Part: at, Args: args})
 		}
 	}
 	return true
@@ -416,11 +409,7 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 	default:
 		row = t.first.Add(1) - 1
 	}
-	version := uint64(0)
-	if !p.Kind.Reads() {
-		version = m.versions.Add(1)
-	}
-	return t.args(p, row, version, limit, items), true
+	return t.args(p, row, m.versions.Add(1), limit, items), true
 }
 
 // Run implements models.Runner.

@@ -253,6 +253,36 @@ patterns:
 	}
 }
 
+// TestCalls: a list has as many different keys as a call has items, and a repeated part of a batch as many calls.
+func TestCalls(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(file, []byte(`schema: 1
+name: shop
+tables: {orders: {partition: [customer uuid], columns: {state: text}}}
+patterns:
+  some: {get: orders, in: customer}
+  put_order: {put: orders}
+  put_orders: {batch: [{run: put_order, each: order}]}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k, m := open(t, pebble.Engine(), file, 100, nil)
+	if mix := k.Workload(); strings.Contains(mix, `"put_order":`) || !strings.Contains(mix, `"put_orders":20`) {
+		t.Errorf("a pattern that runs as a part of another is measured twice: %s", mix)
+	}
+	for i, st := range m.statements {
+		if !m.Prepare(i, func(int) int { return 0 }, 10, 7) {
+			t.Fatal("no row to choose from")
+		}
+		switch p := st.Pattern(); {
+		case p.Kind == schemas.Batch && len(m.call) != 7:
+			t.Errorf("a batch of 7 has %d calls", len(m.call))
+		case p.In != nil && len(m.call[0].Args[0].Elems()) != 7:
+			t.Errorf("a list of 7 has %d keys", len(m.call[0].Args[0].Elems()))
+		}
+	}
+}
+
 // TestExpected: a forecast has the rows and the sizes of values that the workload says, and else those of the schema.
 func TestExpected(t *testing.T) {
 	s, err := schemas.Parse("shop.yaml", []byte(`schema: 1

@@ -84,13 +84,14 @@ const (
 	// proveFactor is by how much there are more rows, keys of a call and bytes.
 	proveFactor = 10
 	proveItems  = 10 // keys of a call
-	proveSize   = 10 // elements of a collection
-	proveBytes  = 200
 	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
 	provePercent = 90
 	// proveOps is how often each operation is measured at each point.
 	proveOps = 50
 )
+
+// proveSize is how many elements a collection has, and how many bytes another column, at few rows.
+var proveSize = map[bool]int{true: 10, false: 200}
 
 // probesOf are the findings of lint that a run of the keyspace can show, or of which it cannot be said why not.
 func (k *Keyspace) probesOf(report *lint.Report) (all []probe) {
@@ -181,11 +182,7 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 			values[t.Name] = one
 		}
 		for _, c := range p.sized {
-			size := proveBytes
-			if c.Type.Collection() {
-				size = proveSize
-			}
-			grow["values."+t.Name+"."+c.Name+".size"] = size
+			grow["values."+t.Name+"."+c.Name+".size"] = proveSize[c.Type.Collection()]
 		}
 	}
 	deletes := max(1, levels[0]*provePercent/100)

@@ -99,9 +99,16 @@ func TestProof(t *testing.T) {
 			if i == 0 || m.rows != tc.at[0].rows {
 				r.Sweep.Points = append(r.Sweep.Points, results.SweepPoint{Value: point, Messages: m.rows})
 			}
-			for engine, op := range map[string]results.Op{"e": m.Op, "other": {Count: 1}} {
-				key := results.Key{Engine: engine, Point: point, Phase: phase}
-				r.Cells = append(r.Cells, results.Cell{Key: key, Ops: map[string]results.Op{"page": op}})
+			for _, c := range []struct {
+				key results.Key
+				op  results.Op
+			}{
+				{results.Key{Engine: "e", Phase: "warmup"}, results.Op{Count: 1}},
+				{results.Key{Engine: "e", Phase: phase}, m.Op},
+				{results.Key{Engine: "other", Phase: phase}, results.Op{Count: 1}},
+			} {
+				c.key.Point = point
+				r.Cells = append(r.Cells, results.Cell{Key: c.key, Ops: map[string]results.Op{"page": c.op}})
 			}
 		}
 		if verdict, measured := p.verdict(r, "e"); verdict+": "+measured != tc.want {
