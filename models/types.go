@@ -192,6 +192,21 @@ func (a *Audit) Add(b Audit) {
 	a.Notes = append(a.Notes, b.Notes...)
 }
 
+// WholeFiles reports whether the attachments of a row have the names and sizes that it says. Size is that of a stored
+// one. The maps of one row have the same order.
+func WholeFiles(sizes, files []drivers.Value, size func(stored drivers.Value) (int64, error)) bool {
+	if len(sizes) != len(files) {
+		return false
+	}
+	for i := 0; i < len(sizes); i += 2 {
+		n, err := size(files[i+1])
+		if err != nil || !sizes[i].Equal(files[i]) || sizes[i+1].Int64() != n {
+			return false
+		}
+	}
+	return true
+}
+
 // MaxRow is the most bytes of a message that a model puts into one row, even if the engine
 // takes more. It is Cassandra's default limit of one write (half of commitlog_segment_size,
 // cassandra.yaml). A client holds such a row in memory, and an encoded copy of it.

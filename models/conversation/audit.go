@@ -67,7 +67,7 @@ func (a *audit) message(row []drivers.Value) error {
 	}
 	a.Messages++
 	a.messages = append(a.messages, row[1].UUIDBytes())
-	if _, err := textSize(row[2]); err != nil || !whole(row[3].Elems(), row[4].Elems()) {
+	if _, err := textSize(row[2]); err != nil || !models.WholeFiles(row[4].Elems(), row[3].Elems(), textSize) {
 		a.Find(models.BrokenBody, 1, "%s", where())
 	}
 	return nil
@@ -76,19 +76,4 @@ func (a *audit) message(row []drivers.Value) error {
 // textSize returns the size of the content that a text holds.
 func textSize(text drivers.Value) (int64, error) {
 	return models.WriteText(io.Discard, text.Raw())
-}
-
-// whole reports whether the attachments have the names and sizes in sizes. The maps
-// of one row have the same order.
-func whole(files, sizes []drivers.Value) bool {
-	if len(sizes) != len(files) {
-		return false
-	}
-	for i := 0; i < len(sizes); i += 2 {
-		n, err := textSize(files[i+1])
-		if err != nil || !sizes[i].Equal(files[i]) || sizes[i+1].Int64() != n {
-			return false
-		}
-	}
-	return true
 }

@@ -30,8 +30,15 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	read(m.do.AllFolders, a.folder)
 	read(m.do.AllShown, a.shows)
 	a.sort()
-	read(m.do.AllUnread, a.unread)
-	read(m.do.AllSizes, a.size)
+	read(m.do.AllUnread, func(row []drivers.Value) error {
+		a.label(row[0].Str(), row[1].Str()).unread -= row[2].Int64()
+		return nil
+	})
+	read(m.do.AllSizes, func(row []drivers.Value) error {
+		f := folder{label: row[1].Str()}
+		a.label(row[0].Str(), f.name(int32(row[2].Int64()))).messages -= row[3].Int64()
+		return nil
+	})
 	read(m.do.AllChunks, a.chunk)
 	read(m.do.AllEmails, a.email)
 	if err != nil {
@@ -101,17 +108,6 @@ func (a *audit) shows(row []drivers.Value) error {
 	a.rows = append(a.rows, labelRow{
 		id: row[2].UUIDBytes(), folder: maphash.String(a.seed, username+"\x00"+base(label)),
 	})
-	return nil
-}
-
-func (a *audit) unread(row []drivers.Value) error {
-	a.label(row[0].Str(), row[1].Str()).unread -= row[2].Int64()
-	return nil
-}
-
-func (a *audit) size(row []drivers.Value) error {
-	f := folder{label: row[1].Str()}
-	a.label(row[0].Str(), f.name(int32(row[2].Int64()))).messages -= row[3].Int64()
 	return nil
 }
 

@@ -287,27 +287,6 @@ func (diff *differential) delete(f *folder, ms ...message) error {
 	return diff.agree("delete", err, want)
 }
 
-func (diff *differential) label(m message, label *folder, on bool) {
-	diff.t.Helper()
-	diff.clock.advance(diff.tick)
-	got, err := diff.got.(models.Labeler).Label(diff.ctx, m.in.got, m.got, label.got, on)
-	if diff.agree("label", err, m.in.has([]message{m})) != nil {
-		return
-	}
-	if !on {
-		if e := label.entry(m.state); e != nil {
-			label.drop(e)
-		}
-		return
-	}
-	st := m.state
-	if !diff.OneMessage {
-		c := *st
-		st = &c
-	}
-	diff.learn(label, label.put(st), got, false)
-}
-
 func (diff *differential) purge(a *account, before time.Time) int {
 	diff.t.Helper()
 	got, err := diff.got.(models.Purger).Purge(diff.ctx, a.got, before)

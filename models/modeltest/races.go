@@ -274,21 +274,14 @@ func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts m
 		}
 	}
 	line := fmt.Sprintf("\t%s, %s: %d interleavings, %d with anomalies", ops[0].name, ops[1].name, ways, differ)
-	return line + listed(mine) + "\n"
-}
-
-// listed writes counts of anomalies.
-func listed(counts map[Anomaly]int) string {
-	var words []string
+	sign := ": "
 	for _, a := range anomalies {
-		if n := counts[a]; n > 0 {
-			words = append(words, fmt.Sprintf("%s %d", a, n))
+		if n := mine[a]; n > 0 {
+			line += fmt.Sprintf("%s%s %d", sign, a, n)
+			sign = ", "
 		}
 	}
-	if len(words) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(words, ", ")
+	return line + "\n"
 }
 
 // interleave runs all pairs of operations, and returns how often each anomaly occurred.

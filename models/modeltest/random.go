@@ -428,21 +428,43 @@ func (m *machine) randomLabel(f *folder, ms []message) {
 	if f.shared() {
 		return
 	}
-	to := m.drawFolder(f.in)
-	on := m.bool("on")
-	m.label(ms[0], to, on)
-	if !on && f == to {
-		m.stale = append(m.stale, ms[0])
+	x, to, on := ms[0], m.drawFolder(f.in), m.bool("on")
+	m.clock.advance(m.tick)
+	got, err := m.got.(models.Labeler).Label(m.ctx, f.got, x.got, to.got, on)
+	m.agree("label", err, nil)
+	if on {
+		st := *x.state
+		if m.OneMessage {
+			m.learn(to, to.put(x.state), got, false)
+		} else {
+			m.learn(to, to.put(&st), got, false)
+		}
+		return
+	}
+	if e := to.entry(x.state); e != nil {
+		to.drop(e)
+	}
+	if f == to {
+		m.stale = append(m.stale, x)
 	}
 }
 
 func (m *machine) randomRestore() {
-	x := m.drawStale()
-	want := x.in.in.restore(x.entry)
-	if want != nil && !x.got.IsZero() && !m.lives(x) {
-		return // moved, or purged
+	x, want := m.drawStale(), error(nil)
+	a := x.in.in
+	i := slices.IndexFunc(a.deleted, func(d deletion) bool { return slices.Contains(d.entries, x.entry) })
+	if i < 0 {
+		if want = models.ErrNotFound; !x.got.IsZero() && !m.lives(x) {
+			return // moved, or purged
+		}
+	} else {
+		d := a.deleted[i]
+		for j, f := range d.folders {
+			f.entries = append(f.entries, d.entries[j])
+		}
+		a.deleted, a.mail = slices.Delete(a.deleted, i, i+1), append(a.mail, d.came)
 	}
-	m.agree("restore", m.got.(models.Purger).Restore(m.ctx, x.in.in.got, x.got), want)
+	m.agree("restore", m.got.(models.Purger).Restore(m.ctx, a.got, x.got), want)
 }
 
 func (m *machine) randomPurge() {

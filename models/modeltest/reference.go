@@ -233,20 +233,6 @@ func (r *reference) delete(m message, at time.Time) {
 	a.deleted = append(a.deleted, d)
 }
 
-// restore takes back the deletion of an entry, or returns ErrNotFound.
-func (a *account) restore(e *entry) error {
-	i := slices.IndexFunc(a.deleted, func(d deletion) bool { return slices.Contains(d.entries, e) })
-	if i < 0 {
-		return models.ErrNotFound
-	}
-	d := a.deleted[i]
-	for j, f := range d.folders {
-		f.entries = append(f.entries, d.entries[j])
-	}
-	a.deleted, a.mail = slices.Delete(a.deleted, i, i+1), append(a.mail, d.came)
-	return nil
-}
-
 // boxes yields each box of all accounts once.
 func (r *reference) boxes(yield func(*box) bool) {
 	var yielded []*box

@@ -82,7 +82,7 @@ func (s Suite) RunConcurrent(t *testing.T) {
 
 // everywhere runs a subtest on the embedded engine, and on it with the limits of each other engine.
 func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
-	s.complete(t)
+	must(t, s.incomplete())
 	for i, e := range inProcess() {
 		name, on := e.Name, s.on(opening(e, 0))
 		if i > 0 {
@@ -100,12 +100,6 @@ func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 			check(t, on)
 		})
 	}
-}
-
-// complete fails the test if a part of the suite is missing.
-func (s Suite) complete(t *testing.T) {
-	t.Helper()
-	must(t, s.incomplete())
 }
 
 // incomplete returns an error that names what is missing.
@@ -308,7 +302,7 @@ func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
 // eachVariant runs a subtest for each variant. same says that the variant has the model's
 // tables and patterns.
 func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same bool)) {
-	s.complete(t)
+	must(t, s.incomplete())
 	variants := s.Model.Variants()
 	if len(variants) == 0 {
 		t.Fatalf("%s has no variants", s.Model.Name)

@@ -98,7 +98,8 @@ func (a *audit) message(row []drivers.Value) error {
 		a.messages = append(a.messages, messageOf{id, a.hash(row[0])})
 	}
 	_, err := models.WriteText(io.Discard, row[3].Raw())
-	if !isID || err != nil || !whole(row[4].Elems(), row[5].Elems()) {
+	size := func(file drivers.Value) (int64, error) { return int64(len(file.Raw())), nil }
+	if !isID || err != nil || !models.WholeFiles(row[4].Elems(), row[5].Elems(), size) {
 		a.Find(models.BrokenBody, 1, "%s", where())
 	}
 	return nil
@@ -111,18 +112,4 @@ func parseID(text []byte) (id [16]byte, ok bool) {
 	}
 	_, err := hex.Decode(id[:], text)
 	return id, err == nil
-}
-
-// whole reports whether the attachments have the names and sizes in sizes. The maps
-// of one row have the same order.
-func whole(sizes, files []drivers.Value) bool {
-	if len(sizes) != len(files) {
-		return false
-	}
-	for i := 0; i < len(sizes); i += 2 {
-		if !sizes[i].Equal(files[i]) || sizes[i+1].Int64() != int64(len(files[i+1].Raw())) {
-			return false
-		}
-	}
-	return true
 }
