@@ -59,7 +59,9 @@ func (c *Caller[M]) Also(args ...drivers.Value) []drivers.Value {
 func (c *Caller[M]) Forget() {
 	c.Arena.Reset()
 	clear(c.args[:cap(c.args)])
-	c.Calls.forget()
+	clear(c.Calls.List[:cap(c.Calls.List)])
+	clear(c.Calls.args[:cap(c.Calls.args)])
+	c.Calls.Reset()
 }
 
 // Read runs a read. A row is valid until the function returns. Without one, the read only says whether there are rows.
@@ -269,13 +271,6 @@ type Calls struct {
 
 // Reset empties the list.
 func (c *Calls) Reset() { c.List, c.args = c.List[:0], c.args[:0] }
-
-// forget empties the list and clears its buffers.
-func (c *Calls) forget() {
-	clear(c.List[:cap(c.List)])
-	clear(c.args[:cap(c.args)])
-	c.Reset()
-}
 
 // Add adds a call of a part of the batch. part is its position in the batch.
 func (c *Calls) Add(part int, args ...drivers.Value) {

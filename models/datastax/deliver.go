@@ -25,8 +25,15 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 		clear(m.writing)
 		m.Forget()
 	}
+	m.begin()
+	s := shown{from: drivers.Text(msg.From.Address).Raw(), subject: drivers.Text(msg.Subject).Raw()}
+	for i := 0; i < len(to) && err == nil; i++ { // a label of each folder shows the email, unread
+		var overflow int32
+		overflow, err = m.addShow(ctx, ref(to[i]), models.TimeOf(id), id, s)
+		handles[i] = handleOf(id, overflow)
+	}
 	if err == nil {
-		err = m.showAll(ctx, id, msg, to, handles)
+		err = m.commit(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("datastax: deliver to %d folders: %w", len(to), err)
@@ -61,22 +68,6 @@ func (m *mailbox) putBody(ctx context.Context, id [16]byte, msg *mail.Message) e
 		drivers.Text(msg.From.Address),
 		drivers.Text(msg.Subject), drivers.TextBytes(text), drivers.MapOf(m.files)))
 	return err
-}
-
-// showAll makes a label of each folder show the email, unread.
-func (m *mailbox) showAll(ctx context.Context, id [16]byte, msg *mail.Message, to []*models.Folder,
-	handles []models.Handle,
-) error {
-	m.begin()
-	s := shown{from: drivers.Text(msg.From.Address).Raw(), subject: drivers.Text(msg.Subject).Raw()}
-	for i, f := range to {
-		overflow, err := m.addShow(ctx, ref(f), models.TimeOf(id), id, s)
-		if err != nil {
-			return err
-		}
-		handles[i] = handleOf(id, overflow)
-	}
-	return m.commit(ctx)
 }
 
 // putAttachments writes the chunks of all attachments, a window of them at a

@@ -65,67 +65,54 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 // KeepsBodies implements models.Keeper.
 func (m *mailbox) KeepsBodies() {}
 
-// download is an attachment being read.
-type download struct {
-	w       io.Writer
-	size    int64
-	written int64
-	next    int64 // number of the next chunk
-}
-
 // Attachment implements models.Mailbox: Q4, chunks in windows of bounded memory.
 func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string,
 	w io.Writer,
 ) (_ int64, err error) {
 	defer m.FailedIn(&err, f, "attachment %q", name)
-	d := &download{w: w}
-	err = models.ErrNotFound
-	if !h.IsZero() {
-		err = m.readAttachment(ctx, idOf(h), name, d)
+	if h.IsZero() {
+		return 0, models.ErrNotFound
 	}
-	return d.written, err
-}
-
-func (m *mailbox) readAttachment(ctx context.Context, id [16]byte, name string, d *download) error {
-	args := m.With(drivers.TimeUUID(id), drivers.Text(name))
+	var size, written, next int64 // next is the number of the next chunk
+	args := m.With(drivers.TimeUUID(idOf(h)), drivers.Text(name))
 	if err := m.ReadOne(ctx, m.do.AttachmentSize, args, func(_ *mailbox, row []drivers.Value) error {
-		d.size = row[0].Int64()
+		size = row[0].Int64()
 		return nil
 	}); err != nil {
-		return err
+		return 0, err
 	}
-	for d.written < d.size {
+	for written < size {
 		// Enough chunks if they were written with the current chunk size. If they
 		// are smaller, more windows follow.
-		n := min(int64(m.window), (d.size-d.written+int64(m.chunk)-1)/int64(m.chunk))
+		n := min(int64(m.window), (size-written+int64(m.chunk)-1)/int64(m.chunk))
 		m.elems = m.elems[:0]
 		for i := range n {
-			m.elems = append(m.elems, drivers.Int(int32(d.next+i)))
+			m.elems = append(m.elems, drivers.Int(int32(next+i)))
 		}
-		before := d.next
-		args := m.With(drivers.TimeUUID(id), drivers.Text(name), drivers.ListOf(m.elems))
+		before := next
+		args := m.With(drivers.TimeUUID(idOf(h)), drivers.Text(name), drivers.ListOf(m.elems))
 		if err := m.S.Read(ctx, m.do.Chunks, args, func(row []drivers.Value) error {
 			b := row[1].Raw()
 			switch {
-			case row[0].Int64() != d.next:
-				return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, d.next, d.written, d.size)
-			case d.written+int64(len(b)) > d.size:
-				return fmt.Errorf("%w: more than its %d bytes", errBroken, d.size)
+			case row[0].Int64() != next:
+				return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, next, written, size)
+			case written+int64(len(b)) > size:
+				return fmt.Errorf("%w: more than its %d bytes", errBroken, size)
 			case int64(models.Checksum(0, b)) != row[2].Int64():
-				return fmt.Errorf("%w: the checksum of chunk %d is wrong", errBroken, d.next)
+				return fmt.Errorf("%w: the checksum of chunk %d is wrong", errBroken, next)
 			}
-			d.next++
-			n, err := d.w.Write(b)
-			d.written += int64(n)
+			next++
+			n, err := w.Write(b)
+			written += int64(n)
 			return err
 		}); err != nil {
-			return err
+			return written, err
 		}
-		if d.next == before {
-			return fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, d.next, d.written, d.size)
+		if next == before {
+			return written, fmt.Errorf("%w: chunk %d is missing, after %d of %d bytes", errBroken, next, written, size)
 		}
 	}
-	return nil
+	return written, nil
 }
 
 // sought is an email that is looked for in the labels of a folder.

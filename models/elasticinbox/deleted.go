@@ -17,13 +17,22 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	if err := m.several(ctx, f, hs); err != nil {
 		return err
 	}
-	switch {
-	case len(hs) == 0:
+	if len(hs) == 0 {
 		return nil
-	case m.deletes == removes:
-		return m.remove(ctx, f.Account.Address)
 	}
 	address, now := f.Account.Address, m.now()
+	if m.deletes == removes { // metadata and index entries, then blocks
+		for i := range m.recs {
+			m.Calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(m.recs[i].id))
+			m.addMessage(&m.recs[i], -1)
+		}
+		m.unlist(address, eraseIndex)
+		err := m.change(ctx, address, m.do.Erase)
+		for i := 0; i < len(m.recs) && err == nil; i++ {
+			err = models.Partly(m.dropBody(ctx, m.recs[i].id, m.recs[i].outside, m.recs[i].blocks))
+		}
+		return err
+	}
 	// Rows of one partition follow each other.
 	for i := range m.recs {
 		r := &m.recs[i]
@@ -38,24 +47,6 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	}
 	m.unlist(address, discardIndex)
 	return m.change(ctx, address, m.do.Discard)
-}
-
-// remove deletes the metadata and index entries of m.recs and counts them off, then their blocks.
-func (m *mailbox) remove(ctx context.Context, address string) error {
-	for i := range m.recs {
-		m.Calls.Add(eraseMessage, drivers.Text(address), drivers.TimeUUID(m.recs[i].id))
-		m.addMessage(&m.recs[i], -1)
-	}
-	m.unlist(address, eraseIndex)
-	if err := m.change(ctx, address, m.do.Erase); err != nil {
-		return err
-	}
-	for i := range m.recs {
-		if err := m.dropBody(ctx, m.recs[i].id, m.recs[i].outside, m.recs[i].blocks); err != nil {
-			return models.Partly(err)
-		}
-	}
-	return nil
 }
 
 // unlist adds the deletes of the index entries of m.recs, label by label, as a part of a batch.

@@ -242,7 +242,8 @@ func (p *Parser) delimiter(line []byte, end int64) (found, last bool) {
 	return false, false
 }
 
-// parts sets the body and the attachments of m from the leaves.
+// parts sets the body and the attachments of m from the leaves. If the encoding of one cannot be undone, its content is
+// the encoded bytes. An error is one of reading raw.
 func (p *Parser) parts(raw Content, m *Message) error {
 	body := -1
 	for i := range p.leaves {
@@ -254,9 +255,23 @@ func (p *Parser) parts(raw Content, m *Message) error {
 	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
 		l := &p.leaves[i]
-		part, err := p.part(l, i+1, raw)
-		if err != nil {
-			return fmt.Errorf("read a part: %w", err)
+		encoded := io.NewSectionReader(raw, l.offset, l.length)
+		part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
+		if l.fault != "" {
+			p.fault(BadEncoding, "part %d: %s", i+1, l.fault)
+		}
+		if l.encoding != Identity {
+			c, ignored, err := p.undo.undo(encoded, l.encoding)
+			switch {
+			case errors.Is(err, ErrBase64):
+				p.fault(BadEncoding, "part %d: its encoding cannot be undone: %s", i+1, err)
+			case err != nil:
+				return fmt.Errorf("read a part: %w", err)
+			default:
+				if part.Encoding, part.Content = l.encoding, c; ignored {
+					p.note(BadBase64)
+				}
+			}
 		}
 		if i == body {
 			m.Body = part
@@ -266,29 +281,6 @@ func (p *Parser) parts(raw Content, m *Message) error {
 		m.Attachments = append(m.Attachments, part)
 	}
 	return nil
-}
-
-// part returns leaf number n as a part that has no name yet. If its encoding cannot be undone, its content is the
-// encoded bytes. An error is one of reading raw.
-func (p *Parser) part(l *leaf, n int, raw Content) (Part, error) {
-	encoded := io.NewSectionReader(raw, l.offset, l.length)
-	part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
-	if l.fault != "" {
-		p.fault(BadEncoding, "part %d: %s", n, l.fault)
-	}
-	if l.encoding == Identity {
-		return part, nil
-	}
-	c, ignored, err := p.undo.undo(encoded, l.encoding)
-	switch {
-	case errors.Is(err, ErrBase64):
-		p.fault(BadEncoding, "part %d: its encoding cannot be undone: %s", n, err)
-		return part, nil
-	case ignored:
-		p.note(BadBase64)
-	}
-	part.Encoding, part.Content = l.encoding, c
-	return part, err
 }
 
 // Address is a mail address with its display name.

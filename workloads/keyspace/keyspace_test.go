@@ -283,6 +283,18 @@ patterns:
 	}
 }
 
+// TestWithoutSchema: a workload with patterns or values of columns needs a schema, and one for mail does not.
+func TestWithoutSchema(t *testing.T) {
+	values := map[string]*workloads.Values{"orders.state": {}}
+	for w, want := range map[*workloads.Workload]bool{
+		{}: true, {Values: values}: false, {Patterns: workloads.Patterns{{Name: "page"}}}: false,
+	} {
+		if err := (*Keyspace)(nil).Check(w, "mine.yaml"); (err == nil) != want {
+			t.Errorf("%d patterns, %d values: %v", len(w.Patterns), len(w.Values), err)
+		}
+	}
+}
+
 // TestExpected: a forecast has the rows and the sizes of values that the workload says, and else those of the schema.
 func TestExpected(t *testing.T) {
 	s, err := schemas.Parse("shop.yaml", []byte(`schema: 1
