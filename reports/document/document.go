@@ -3,7 +3,10 @@
 // made once, and each renderer writes all of it, or for a small terminal its most important columns.
 package document
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Document is a report.
 type Document struct {
@@ -127,6 +130,17 @@ func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }
 
 // Add appends a row.
 func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, Row{Cells: cells}) }
+
+// Shown are the cells of a row without texts that are the same as above.
+func (t *Table) Shown(n int) []Cell {
+	cells := slices.Clone(t.Rows[n].Cells)
+	for i, c := range t.Columns {
+		if n > 0 && c.Once && t.Rows[n-1].Group == t.Rows[n].Group && t.Rows[n-1].Cells[i].Text == cells[i].Text {
+			cells[i] = Cell{}
+		}
+	}
+	return cells
+}
 
 // Chart is a picture of lines, next to the table that has the same values.
 type Chart struct {

@@ -172,17 +172,6 @@ func (w *textWriter) table(s *Section) {
 	}
 }
 
-// Shown are the cells of a row without texts that are the same as above.
-func (t *Table) Shown(n int) []Cell {
-	cells := slices.Clone(t.Rows[n].Cells)
-	for i, c := range t.Columns {
-		if n > 0 && c.Once && t.Rows[n-1].Group == t.Rows[n].Group && t.Rows[n-1].Cells[i].Text == cells[i].Text {
-			cells[i] = Cell{}
-		}
-	}
-	return cells
-}
-
 // shortestText is how wide a text in the last column is at least. It is broken into lines.
 const shortestText = 20
 

@@ -73,10 +73,16 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	},
 	"command":    func(words []string) string { return shellquote.Join(words...) },
 	"styleclass": func(s document.Style) string { return classes[s] },
-	"cellclass":  class,
-	"px":         func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"diagrams":   func() template.CSS { return template.CSS(diagram.Style()) },
-	"style":      func() template.CSS { return template.CSS(style) },
+	"cellclass": func(c document.Cell) string {
+		s := classes[c.Style]
+		if c.Heat > 0 {
+			s += fmt.Sprintf(" h%d", c.Heat)
+		}
+		return strings.TrimSpace(s)
+	},
+	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
+	"style":    func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
 func (v *view) write(w io.Writer) error {

@@ -69,13 +69,11 @@ const numSeries = 8
 type palette struct{ names []string }
 
 func (p *palette) series(name string) int {
-	for i, known := range p.names {
-		if known == name {
-			return i % numSeries
-		}
+	at := slices.Index(p.names, name)
+	if at < 0 {
+		at, p.names = len(p.names), append(p.names, name)
 	}
-	p.names = append(p.names, name)
-	return (len(p.names) - 1) % numSeries
+	return at % numSeries
 }
 
 // scale is an axis of a chart: where a value is, and its ticks.
@@ -198,25 +196,29 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 	ch.X, ch.Y = x.ticks, y.ticks
 	for _, l := range d.Lines {
 		of := line{Name: l.Name, Series: colors.series(l.Name)}
-		var points polyline
-		var brackets []string // upright lines that show how far values may be off
+		segments := [][]string{nil} // the points of each
+		var brackets []string       // upright lines that show how far values may be off
+		place := func(at, value float64) string { return fmt.Sprintf("%.1f,%.1f", x.at(at), y.at(value)) }
 		for _, p := range l.Points {
 			if math.IsNaN(p.Y) || d.Y.Scale == document.Log && p.Y <= 0 {
-				points.lift()
+				segments = append(segments, nil)
 				continue
 			}
-			points.add(x.at(p.X), y.at(p.Y))
+			last := len(segments) - 1
+			segments[last] = append(segments[last], place(p.X, p.Y))
 			if p.Text != "" {
 				ch.Dots = append(ch.Dots, dot{x.at(p.X), y.at(p.Y), of.Series, p.Text, p.Open})
 			}
 			if p.Error > 0 {
-				var bracket polyline
-				bracket.add(x.at(p.X), y.at(p.Y-p.Error))
-				bracket.add(x.at(p.X), y.at(p.Y+p.Error))
-				brackets = append(brackets, bracket.drawn()...)
+				brackets = append(brackets, place(p.X, p.Y-p.Error)+" "+place(p.X, p.Y+p.Error))
 			}
 		}
-		of.Segments = append(points.drawn(), brackets...)
+		for _, points := range segments {
+			if len(points) > 0 {
+				of.Segments = append(of.Segments, strings.Join(points, " "))
+			}
+		}
+		of.Segments = append(of.Segments, brackets...)
 		ch.Lines = append(ch.Lines, of)
 	}
 	for _, m := range d.Marks {
@@ -226,25 +228,4 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 		ch.Bands = append(ch.Bands, band{x.at(b[0]), x.at(b[1]) - x.at(b[0])})
 	}
 	return true
-}
-
-// polyline gathers points into segments.
-type polyline struct {
-	segments []string
-	points   strings.Builder
-}
-
-func (p *polyline) add(x, y float64) { fmt.Fprintf(&p.points, "%.1f,%.1f ", x, y) }
-
-// lift ends a segment.
-func (p *polyline) lift() {
-	if p.points.Len() > 0 {
-		p.segments = append(p.segments, strings.TrimSuffix(p.points.String(), " "))
-		p.points.Reset()
-	}
-}
-
-func (p *polyline) drawn() []string {
-	p.lift()
-	return p.segments
 }

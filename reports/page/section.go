@@ -87,15 +87,6 @@ func (v *sectionView) Box(r *document.Range) float64 {
 // classes are the styles in the style sheet.
 var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
 
-// class is the style of a cell in the style sheet.
-func class(c document.Cell) string {
-	s := classes[c.Style]
-	if c.Heat > 0 {
-		s += fmt.Sprintf(" h%d", c.Heat)
-	}
-	return strings.TrimSpace(s)
-}
-
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {
 	low, high, unit := math.Inf(1), 0.0, 1e6 // labels are in ms

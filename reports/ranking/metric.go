@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/growth"
@@ -112,9 +111,6 @@ func (m Metric) Timed() bool { return properties[m].timed }
 
 // Name is the metric in a sentence.
 func (m Metric) Name() string { return properties[m].name }
-
-// inKB is the name of a counter whose values are written in its unit.
-func (m Metric) inKB() string { return strings.Replace(m.Name(), "bytes", "KB", 1) }
 
 // Unit is the unit of its numbers.
 func (m Metric) Unit() string { return properties[m].unit }

@@ -236,7 +236,8 @@ func (l *Load) why() string {
 	if len(rest) == 1 {
 		others = rest[0].Name
 	}
-	return fmt.Sprintf("fewer %s/op: %s, %s %s.", found.inKB(), span(first, found), others, span(rest, found))
+	name := strings.Replace(found.Name(), "bytes", "KB", 1) // values are in KB
+	return fmt.Sprintf("fewer %s/op: %s, %s %s.", name, span(first, found), others, span(rest, found))
 }
 
 // mostBut is how many metrics speak against the first at the most, one fewer if there are unsupported operations.

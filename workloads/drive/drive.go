@@ -29,7 +29,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -407,13 +406,19 @@ func (p *phase) op(of []int) results.Op {
 	for _, k := range of {
 		s.merge(&p.stats.ops[k])
 	}
+	var lacking []string
+	for i, name := range fields {
+		if s.missing.Has(1 << i) {
+			lacking = append(lacking, name)
+		}
+	}
 	c := &total.Counts
 	o := results.Op{
 		Count: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 		NoTarget: s.noTarget, Clamped: total.Clamped,
 		Fallback: strings.Join(s.fallbacks, ", "),
-		Missing:  missing(s.missing),
+		Missing:  strings.Join(lacking, ", "),
 		Rate:     digits(float64(c[latency.OK]) / max(p.seconds, 1e-9)),
 		Errors:   results.SortErrors(s.errors),
 	}
@@ -456,19 +461,8 @@ func digits(v float64) float64 {
 	return short
 }
 
-// fields are those of models.Known, the first of its bits first.
+// fields are those that answers may lack, in the order of the bits of models.Known.
 var fields = [...]string{"from", "subject", "date", "size", "seen", "messages", "unread", "bytes"}
-
-// missing names the fields that answers lacked.
-func missing(k models.Known) string {
-	var names []string
-	for i, name := range fields {
-		if k.Has(1 << i) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
 
 // perOperation returns the patterns with the mean of their calls and their times, the most calls
 // first.

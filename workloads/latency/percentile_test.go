@@ -50,6 +50,7 @@ func TestRank(t *testing.T) {
 		{100, 7, 7},
 		{99, 396, 393},
 		{0, 5, 1},
+		{55.00000000000001, 20, 11}, // 100 × 0.55 in floating point
 	} {
 		h := hdr.New(1, int64(Highest), 3)
 		for v := range c.n {
