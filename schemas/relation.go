@@ -49,15 +49,19 @@ func parseTemplate(text string) (Template, error) {
 		if !found || strings.Contains(inner, "{") {
 			return t, errors.New(`a "{" without its "}"`)
 		}
-		p, words := TemplatePart{Before: before}, append(strings.Fields(inner), "", "") // {}, {name} or {name type}
-		of := slices.IndexFunc(templateTypes, func(k Kind) bool { return k.String() == words[1] })
-		switch p.Name = words[0]; {
-		case len(words) > 4 || p.Name != "" && !nameForm.MatchString(p.Name):
+		p, words := TemplatePart{Before: before}, strings.Fields(inner)
+		if len(words) > 2 || len(words) > 0 && !nameForm.MatchString(words[0]) {
 			return t, fmt.Errorf("{%s}; expected {name}, {name type} or {}", inner)
-		case of >= 0:
-			p.Type = templateTypes[of]
-		case words[1] != "":
-			return t, fmt.Errorf("{%s}; a variable's type is int, bigint, uuid or timeuuid", inner)
+		}
+		if len(words) > 0 {
+			p.Name = words[0]
+		}
+		if len(words) > 1 {
+			at := slices.IndexFunc(templateTypes, func(k Kind) bool { return k.String() == words[1] })
+			if at < 0 {
+				return t, fmt.Errorf("{%s}; a variable's type is int, bigint, uuid or timeuuid", inner)
+			}
+			p.Type = templateTypes[at]
 		}
 		if len(t.Parts) > 0 && before == "" {
 			return t, errors.New("two variables with no text between them; expected text that shows where one ends")

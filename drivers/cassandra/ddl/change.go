@@ -17,7 +17,8 @@ import (
 // cqlsh is the shell that takes the statements.
 var cqlsh = drivers.Shell{Comment: "--", End: ";"}
 
-// Compare implements plan.Place. It adds views and triggers to both schemas.
+// Compare implements plan.Place. It adds views and triggers to both schemas, and to the wanted settings Cassandra's
+// defaults of those that the schema leaves out.
 func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	c, want, have := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Want, d.Have
 	var differences []schemas.Difference
