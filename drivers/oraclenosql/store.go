@@ -13,7 +13,7 @@
 //   - Static columns are a table of their own, with the partition key as its key, and
 //     the table that has them is its child "rows".
 //   - A key holds no binary values: blobs in keys are hexadecimal digits. A timeuuid in a
-//     key is hexadecimal digits that sort by time. keytext.go says which text is escaped.
+//     key is hexadecimal digits that sort by time. value.go says which text is escaped.
 //   - A set is an array that the client keeps free of duplicates. Keys of maps are text.
 //   - A counter is a LONG that an UPDATE statement adds to.
 //

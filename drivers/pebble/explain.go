@@ -16,15 +16,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
-// compiler compiles the patterns of a schema as if it were the first in its data folder.
-func compiler(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
-	store, err := offline(s)
-	if err != nil {
-		return nil, err
-	}
-	return plan.Compiler(store.compile), nil
-}
-
 // Explain implements drivers.Explainer. It returns the keys for example arguments.
 func (st *statement) Explain() ([]string, error) {
 	p := st.Pattern()
@@ -246,7 +237,12 @@ func (forecastEngine) Row(r *forecast.Row) forecast.Size {
 		key += n
 		switch {
 		case i >= len(t.Partition):
-			shared += alike(c.Type.Kind)
+			switch c.Type.Kind { // the high bytes of times and numbers are equal in neighboring keys
+			case schemas.TimeUUID, schemas.Timestamp, schemas.Int:
+				shared += 2
+			case schemas.Bigint:
+				shared += 6
+			}
 		case c.Type.Kind == schemas.Text:
 			begin += begins * n
 			shared += n
@@ -302,20 +298,6 @@ const begins = 0.8
 
 // within returns the share of bundles that lie within a run of so many rows.
 func within(rows float64) float64 { return max(0, 1-(bundle-1)/max(1, rows)) }
-
-// alike returns how many bytes of a clustering column are equal in neighboring keys: the high
-// bytes of times and numbers.
-func alike(k schemas.Kind) float64 {
-	switch k {
-	case schemas.TimeUUID, schemas.Timestamp:
-		return 2
-	case schemas.Bigint:
-		return 6
-	case schemas.Int:
-		return 2
-	}
-	return 0
-}
 
 // pair sizes a key and a value in tables and blob files.
 func pair(key, value float64) float64 {

@@ -128,7 +128,13 @@ func Engine() drivers.Engine {
 		},
 		Forecast: func(s *schemas.Schema) (forecast.Engine, error) { return forecastEngine{}, drivers.Portable(s) },
 		Render:   renderKeys,
-		Compile:  compiler,
+		Compile: func(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
+			store, err := offline(s) // as if it were the first in its data folder
+			if err != nil {
+				return nil, err
+			}
+			return plan.Compiler(store.compile), nil
+		},
 		TraceDoc: `REQUESTS are calls of this process. READ are rows and index entries. HIDDEN
 entries were skipped: tombstones, the rows that they delete, older versions.
 BLOCKS are bytes of blocks; data only in memory has none. TIME is the client's.`,
