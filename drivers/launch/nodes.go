@@ -1,10 +1,13 @@
 package launch
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
@@ -117,7 +121,8 @@ func (in *Instance) node(name string) (*Node, error) {
 }
 
 // Down stops the instance's processes and no others. The next Up serves the same
-// data, unless purge is set.
+// data, unless purge is set. That removes all that launch and the engine created in the
+// folder, and the folder too if nothing else is in it.
 func (in *Instance) Down(ctx context.Context, purge bool) error {
 	unlock, err := lock(ctx, in.dir, "works on "+in.dir, in.progress)
 	if err != nil {
@@ -128,30 +133,24 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 		return err
 	}
 	running := in.running(true)
-	if purge {
-		if err := kill(ctx, running...); err != nil { // nothing is worth flushing
-			return err
+	if !purge {
+		// Region servers stop first, then the master, then ZooKeeper. A node that does not end by itself is killed.
+		for _, n := range slices.Backward(running) {
+			if err := n.signal(syscall.SIGTERM); err != nil {
+				return err
+			}
+			if gone(ctx, n, in.engine.patience) == nil {
+				continue
+			}
+			if err := kill(ctx, n); err != nil {
+				return err
+			}
 		}
-		return in.purge()
+		return nil
 	}
-	// Region servers stop first, then the master, then ZooKeeper. A node that does not end by itself is killed.
-	for _, n := range slices.Backward(running) {
-		if err := n.signal(syscall.SIGTERM); err != nil {
-			return err
-		}
-		if gone(ctx, n, in.engine.patience) == nil {
-			continue
-		}
-		if err := kill(ctx, n); err != nil {
-			return err
-		}
+	if err := kill(ctx, running...); err != nil { // nothing is worth flushing
+		return err
 	}
-	return nil
-}
-
-// purge removes all that launch and the engine created in the folder. It removes the
-// folder too if nothing else is in it.
-func (in *Instance) purge() error {
 	names := []string{sharedDir, authDir, stateName, lockName}
 	for _, n := range in.state.Nodes {
 		names = append([]string{n.Name}, names...)
@@ -194,4 +193,87 @@ func gone(ctx context.Context, n *Node, most time.Duration) error {
 		}
 	}
 	return nil
+}
+
+// logPath returns the path of a node's log.
+func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n), "log") }
+
+// logTail returns the last few lines that a node has logged since its start, for an
+// error.
+func (in *Instance) logTail(n *Node) string {
+	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	since := io.NewSectionReader(f, n.logFrom, math.MaxInt64-n.logFrom)
+	err = seekLast(since, 5)
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(since)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// Log prints a node's log ("" is the first node), or its last lines (0: all). With follow it also
+// prints what the node logs later, until the context ends.
+func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int, follow bool) error {
+	if node == "" {
+		node = in.state.Nodes[0].Name
+	}
+	n, err := in.node(node)
+	if err != nil {
+		return err
+	}
+	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
+	if err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	defer f.Close()
+	if last > 0 {
+		if err := seekLast(f, last); err != nil {
+			return fmt.Errorf("read the log: %w", err)
+		}
+	}
+	for {
+		if _, err := io.Copy(w, f); err != nil || !follow {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// seekLast puts a file to where its last lines begin.
+func seekLast(f io.ReadSeeker, lines int) error {
+	var begins []int64 // of the last lines
+	var err error
+	at := int64(0)
+	for r := bufio.NewReader(f); err == nil; {
+		var line string
+		if line, err = r.ReadString('\n'); line != "" {
+			begins = append(begins, at)
+			begins = begins[max(0, len(begins)-lines):]
+			at += int64(len(line))
+		}
+	}
+	if err == io.EOF && len(begins) > 0 {
+		at = begins[0]
+	} else if err != io.EOF {
+		return err
+	}
+	_, err = f.Seek(at, io.SeekStart)
+	return err
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
