@@ -1,7 +1,6 @@
 package faulty
 
 import (
-	"bytes"
 	"context"
 	"slices"
 
@@ -12,7 +11,152 @@ import (
 type (
 	yield    = func(row []drivers.Value) error
 	readFunc = func(args []drivers.Value, next yield) error
+	readHook = func(p *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error
 )
+
+// Fault is one way of breaking the contract of a store.
+type Fault struct {
+	Name string
+	Doc  string // a sentence that says what the faulty store does
+	hooks
+}
+
+// hooks are what a store breaks. Each that is set breaks one thing.
+type hooks struct {
+	// rewrite changes the copy of a declared pattern that is prepared instead. The copy may take fewer arguments, the
+	// filter's, the limit or the last ones.
+	rewrite func(p *schemas.Pattern)
+	// extra returns patterns that are prepared together with the declared one. They run before each of its
+	// writes, or with instead, the first of them in its place.
+	extra   func(p *schemas.Pattern) []*schemas.Pattern
+	instead bool
+	// emulates: the engine keeps no indexes over plain columns; Prepare prepares the fallback
+	// of a pattern through one, and does not say so.
+	emulates bool
+	// applies: Apply takes any schema over any other.
+	applies bool
+	// inspect changes the schema that Inspect returns.
+	inspect func(s *schemas.Schema)
+
+	endless  bool // calls go on under a context that is done
+	argument func(v drivers.Value) drivers.Value
+	// read makes a read by calling with.
+	read readHook
+	// loses and doubles say which writes are never made, and which twice. All are acknowledged.
+	loses   func(s *session, p *schemas.Pattern, args []drivers.Value) bool
+	doubles func(p *schemas.Pattern) bool
+	// holds: a write is made at the session's next call, from arguments kept without a copy. With copies it is
+	// made from a copy, at the next write.
+	holds  func(p *schemas.Pattern) bool
+	copies bool
+	// result changes the result of a write.
+	result func(s *session, p *schemas.Pattern, r *drivers.Result)
+	// batches returns the batches that are sent for one.
+	batches func(parts []drivers.Call) [][]drivers.Call
+	// cost changes what the session counted: of so many parts of batches after the first, and rows returned.
+	cost func(c *drivers.Cost, parts, returned int64)
+}
+
+// Wrap returns the store with the fault. The zero Fault breaks nothing.
+func Wrap(s drivers.Store, f Fault) drivers.Store {
+	return &store{Store: s, fault: f}
+}
+
+type store struct {
+	drivers.Store
+	fault Fault
+}
+
+// statement is a declared pattern with what was prepared instead.
+type statement struct {
+	drivers.Statement
+	declared *schemas.Pattern
+	at, drop int                 // position and number of the arguments to leave out
+	parts    []*statement        // parts of a batch, without a Statement of their own
+	extra    []drivers.Statement // the prepared patterns of Fault.extra
+}
+
+// Pattern implements drivers.Statement. It hides the fault's changes.
+func (st *statement) Pattern() *schemas.Pattern { return st.declared }
+
+// Apply implements drivers.Store.
+func (s *store) Apply(ctx context.Context, sch *schemas.Schema) error {
+	err := s.Store.Apply(ctx, sch)
+	if s.fault.applies {
+		return nil
+	}
+	return err
+}
+
+// Capabilities implements drivers.Store.
+func (s *store) Capabilities() drivers.Capabilities {
+	c := s.Store.Capabilities()
+	if s.fault.emulates {
+		c.PlainIndexes, c.EqualIndexes = false, false
+	}
+	return c
+}
+
+// Inspect implements drivers.Store.
+func (s *store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
+	sch, err := s.Store.Inspect(ctx, name)
+	if err == nil && s.fault.inspect != nil {
+		s.fault.inspect(sch)
+	}
+	return sch, err
+}
+
+// Prepare implements drivers.Store.
+func (s *store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
+	st, changed := s.change(p)
+	var err error
+	if s.fault.emulates && p.Index != nil && !p.Index.OverKeys() && p.Fallback != nil {
+		changed = p.Fallback
+	}
+	st.Statement, err = s.Store.Prepare(ctx, changed)
+	if err != nil || s.fault.extra == nil || p.Kind == schemas.Batch {
+		return st, err
+	}
+	for _, b := range s.fault.extra(p) {
+		inner, err := s.Store.Prepare(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		st.extra = append(st.extra, inner)
+	}
+	return st, nil
+}
+
+// change returns what the fault makes of a pattern. The declared one is not touched.
+func (s *store) change(p *schemas.Pattern) (*statement, *schemas.Pattern) {
+	st := &statement{declared: p}
+	changed := *p
+	if p.Kind == schemas.Batch {
+		changed.Parts = make([]schemas.Part, len(p.Parts))
+		for i, part := range p.Parts {
+			member, pattern := s.change(part.Pattern)
+			st.parts = append(st.parts, member)
+			changed.Parts[i] = schemas.Part{Pattern: pattern, Each: part.Each}
+		}
+	} else if s.fault.rewrite != nil {
+		s.fault.rewrite(&changed)
+		all, taken := p.Args(), changed.Args()
+		st.drop = len(all) - len(taken)
+		for st.at < len(taken) && all[st.at].Name == taken[st.at].Name {
+			st.at++
+		}
+	}
+	return st, &changed
+}
+
+// Session implements drivers.Store.
+func (s *store) Session() (drivers.Session, error) {
+	inner, err := s.Store.Session()
+	if err != nil {
+		return nil, err
+	}
+	return &session{Session: inner, hooks: s.fault.hooks}, nil
+}
 
 // session passes calls on to the store's own session, without the arguments that the
 // rewritten patterns do not take.
@@ -203,146 +347,4 @@ func (st *statement) taken(args []drivers.Value) []drivers.Value {
 	return slices.Concat(args[:st.at], args[st.at+st.drop:])
 }
 
-// filterLate compares rows only once they have counted towards the limit.
-func filterLate(p *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error {
-	if len(p.Filter) == 0 {
-		return with(args, next)
-	}
-	want := args[p.ArgLayout().Filter:][:len(p.Filter)]
-	return with(args, func(row []drivers.Value) error {
-		n := len(p.Columns)
-		for i := range want {
-			if !row[n+i].Equal(want[i]) {
-				return nil
-			}
-		}
-		return next(row[:n])
-	})
-}
-
-func skipRow(_ *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error {
-	n := 0
-	return with(args, func(row []drivers.Value) error {
-		if n++; n == 2 {
-			return nil
-		}
-		return next(row)
-	})
-}
-
-func reverseList(p *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error {
-	if p.In != nil {
-		args = slices.Clone(args)
-		args[len(p.By)] = reversed(nil, args[len(p.By)])
-	}
-	return with(args, next)
-}
-
-// readAhead reads one row ahead, into the same buffer.
-func readAhead(_ *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error {
-	var held []drivers.Value
-	err := with(args, func(row []drivers.Value) error {
-		first := held == nil
-		if held = append(held[:0], row...); first {
-			return nil
-		}
-		return next(held)
-	})
-	if err == nil && held != nil {
-		err = next(held)
-	}
-	return err
-}
-
-func swallowErrors(_ *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error {
-	var stopped error
-	err := with(args, func(row []drivers.Value) error {
-		stopped = next(row)
-		return stopped
-	})
-	if stopped != nil {
-		return nil
-	}
-	return err
-}
-
-// eachValue returns a read that changes the values of rows.
-func eachValue(change func(c *schemas.Column, v drivers.Value) drivers.Value) func(
-	*schemas.Pattern, []drivers.Value, readFunc, yield) error {
-	return func(p *schemas.Pattern, args []drivers.Value, with readFunc, next yield) error {
-		return with(args, func(row []drivers.Value) error {
-			changed := slices.Clone(row)
-			for i, c := range p.Columns {
-				changed[i] = change(c, row[i])
-			}
-			return next(changed)
-		})
-	}
-}
-
-func emptyIsNull(c *schemas.Column, v drivers.Value) drivers.Value {
-	if (v.Kind() == schemas.Text || v.Kind() == schemas.Blob) && len(v.Raw()) == 0 && c.Role == schemas.Plain {
-		return drivers.Value{}
-	}
-	return v
-}
-
-func reversed(_ *schemas.Column, v drivers.Value) drivers.Value {
-	if v.Kind() != schemas.List {
-		return v
-	}
-	elems := slices.Clone(v.Elems())
-	slices.Reverse(elems)
-	return drivers.ListOf(elems)
-}
-
-func truncate(v drivers.Value) drivers.Value {
-	const most = 64 << 10
-	if b := v.Raw(); len(b) > most {
-		return drivers.Bytes(v.Kind(), b[:most])
-	}
-	return v
-}
-
-func cutAtNUL(v drivers.Value) drivers.Value {
-	if v.Kind() == schemas.Text {
-		before, _, _ := bytes.Cut(v.Raw(), []byte{0})
-		return drivers.TextBytes(before)
-	}
-	return v
-}
-
-// everySecondBlob loses every second put of a blob.
-func everySecondBlob(s *session, p *schemas.Pattern, args []drivers.Value) bool {
-	blob := func(v drivers.Value) bool { return v.Kind() == schemas.Blob && len(v.Raw()) > 0 }
-	if p.Kind != schemas.Put || !slices.ContainsFunc(args[len(p.By):], blob) {
-		return false
-	}
-	s.n++
-	return s.n%2 == 0
-}
-
-// afterDelete loses a put whose session's last write was the delete of its row.
-func afterDelete(s *session, p *schemas.Pattern, args []drivers.Value) bool {
-	key := args[:len(p.By)]
-	tied := p.Kind == schemas.Put && p.Table == s.deleted && slices.EqualFunc(s.last, key, drivers.Value.Equal)
-	s.deleted = nil
-	if p.Kind == schemas.Delete && p.Scope == schemas.ScopeRow {
-		s.deleted, s.last = p.Table, clone(args)
-	}
-	return tied
-}
-
 func clone(args []drivers.Value) []drivers.Value { return drivers.ListOf(args).Clone().Elems() }
-
-// repeatNew returns from every second add the row of the add before it.
-func repeatNew(s *session, p *schemas.Pattern, r *drivers.Result) {
-	if p.Kind != schemas.Add || !p.ReturnsNew {
-		return
-	}
-	if s.n++; s.n%2 == 0 {
-		r.Row = s.last
-	} else {
-		s.last = clone(r.Row)
-	}
-}
