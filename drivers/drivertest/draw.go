@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -198,27 +199,136 @@ func (m *machine) drawParts(p *schemas.Pattern) (parts []call) {
 	return parts
 }
 
-// possible reports whether engines agree on what a write does.
-func (m *machine) possible(w call) bool { return m.fresh(w.p, w.args) && !m.vanishing(w.p, w.args) }
-
-// fresh reports whether a write is no add to a counter that was deleted.
-func (m *machine) fresh(p *schemas.Pattern, args []drivers.Value) bool {
-	key := p.Table.Name + line(args[:len(p.By)])
+// possible reports whether engines agree on what a write does. It is no add to a counter that was deleted. Nor would
+// it, unless it is a put, leave a row whose columns are all null. Whether there is such a row is the engine's affair:
+// Cassandra's UPDATE writes no mark of a row.
+func (m *machine) possible(w call) bool {
+	p, key := w.p, w.p.Table.Name+line(w.args[:len(w.p.By)])
 	counts := slices.ContainsFunc(p.Table.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter })
 	if counts && p.Kind == schemas.Delete {
 		m.spent[key] = true
 	}
-	return p.Kind != schemas.Add || !m.spent[key]
-}
-
-// vanishing reports whether a write other than a put would leave a row whose columns are all null. Whether
-// there is such a row is the engine's affair: Cassandra's UPDATE writes no mark of a row.
-func (m *machine) vanishing(p *schemas.Pattern, args []drivers.Value) bool {
-	if p.Kind == schemas.Put || p.Kind == schemas.Delete || p.Absent || p.Static {
+	if p.Kind == schemas.Add && m.spent[key] {
 		return false
 	}
-	x := m.ref.written(p, args)
-	return !slices.ContainsFunc(p.Table.Columns, func(c *schemas.Column) bool {
+	if p.Kind == schemas.Put || p.Kind == schemas.Delete || p.Absent || p.Static {
+		return true
+	}
+	x := m.ref.written(p, w.args)
+	return slices.ContainsFunc(p.Table.Columns, func(c *schemas.Column) bool {
 		return !x[c].IsNull() && !(c.Type.Collection() && len(x[c].Elems()) == 0)
 	})
 }
+
+// call is a pattern with its arguments, or a batch with the calls of its parts.
+type call struct {
+	p     *schemas.Pattern
+	args  []drivers.Value
+	parts []call
+	at    int // position of the part in its batch
+}
+
+// String writes a call for a failure.
+func (x call) String() string {
+	if x.p.Kind != schemas.Batch {
+		return x.p.Name + " (" + line(x.args) + ")"
+	}
+	return fmt.Sprintf("batch %s of %v", x.p.Name, x.parts)
+}
+
+// writes returns the writes that a call is.
+func (x call) writes() []call {
+	if x.p.Kind == schemas.Batch {
+		return x.parts
+	}
+	return []call{x}
+}
+
+// outcome is what a call returns.
+type outcome struct {
+	applied bool
+	rows    []string // those of a read, or the new values of an add that returns them
+	cost    drivers.Cost
+}
+
+// String writes an outcome for a failure.
+func (o outcome) String() string { return fmt.Sprintf("applied %v, rows %q", o.applied, o.rows) }
+
+func (o outcome) equal(p outcome) bool { return o.applied == p.applied && slices.Equal(o.rows, p.rows) }
+
+// do runs a call on the store. It poisons the arguments.
+func (c *client) do(x call) (o outcome, err error) {
+	st := c.statement(x.p.Name)
+	switch {
+	case x.p.Kind.Reads():
+		o.rows, err = c.run(st, x.p, clone(x.args))
+	case x.p.Kind == schemas.Batch:
+		calls := make([]drivers.Call, len(x.parts))
+		for i, part := range x.parts {
+			calls[i] = drivers.Call{Part: part.at, Args: clone(part.args)}
+		}
+		err = c.session.Batch(c.ctx, st, calls)
+		for _, call := range calls {
+			poison(call.Args)
+		}
+		if o.applied = err == nil; errors.Is(err, drivers.ErrNotApplied) {
+			err = nil
+		}
+	default:
+		args := clone(x.args)
+		var r drivers.Result
+		r, err = c.session.Write(c.ctx, st, args)
+		poison(args)
+		if o.applied = r.Applied; r.Applied && x.p.ReturnsNew {
+			o.rows = []string{line(r.Row)}
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", x, err)
+	}
+	return o, err
+}
+
+// do runs a call on the reference.
+func (r *reference) do(x call) (o outcome) {
+	if x.p.Kind.Reads() {
+		return r.read(x.p, x.args)
+	}
+	for _, w := range x.writes() {
+		x := find(r.lists(w.p)[w.p.Table], w.p.By, w.args)
+		if w.p.Absent && x != nil || w.p.Present && x == nil || !x.has(w.p.If, w.args[w.p.ArgLayout().If:]) {
+			return outcome{} // the condition does not hold
+		}
+	}
+	for _, w := range x.writes() {
+		if returned := r.write(w.p, w.args); x.p.ReturnsNew {
+			o.rows = []string{line(returned)}
+		}
+		o.cost.RowsWritten++
+		o.cost.BytesWritten += sizeOf(w.args)
+	}
+	o.applied = true
+	return o
+}
+
+// run runs a read and returns its rows as text. It poisons the arguments.
+func (c *client) run(st drivers.Statement, p *schemas.Pattern, args []drivers.Value) (got []string, err error) {
+	types := columnTypes(p)
+	err = c.session.Read(c.ctx, st, args, func(row []drivers.Value) error {
+		if len(row) != len(types) {
+			return fmt.Errorf("a row of %d columns, expected %d: %s", len(row), len(types), line(row))
+		}
+		for i, v := range row { // a counter may come as the bigint that it is
+			k := v.Kind()
+			if k != schemas.Null && k != types[i].Kind && !(k == schemas.Bigint && types[i].Kind == schemas.Counter) {
+				return fmt.Errorf("column %d is a %s, expected a %s: %s", i+1, k, types[i], line(row))
+			}
+		}
+		got = append(got, line(row))
+		return nil
+	})
+	poison(args)
+	return got, err
+}
+
+func clone(args []drivers.Value) []drivers.Value { return drivers.ListOf(args).Clone().Elems() }

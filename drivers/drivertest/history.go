@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -50,7 +51,10 @@ func singles(p *schemas.Pattern) (all []*schemas.Pattern) {
 func (m *machine) mixes() (all []mix) {
 	var together, alone, conditional, adds, appends []*schemas.Pattern
 	for _, p := range m.writes {
-		wide := slices.ContainsFunc(singles(p), replacesMany)
+		wide := slices.ContainsFunc(singles(p), func(w *schemas.Pattern) bool { // it replaces many cells
+			collection := func(c *schemas.Column) bool { return c.Type.Collection() }
+			return w.Scope != schemas.ScopeRow || w.Kind == schemas.Put && slices.ContainsFunc(w.Columns, collection)
+		})
 		switch {
 		case p.Kind == schemas.Batch && p.Atomic != schemas.AtomicRow && p.Atomic != schemas.AtomicPartition:
 		case p.Conditional():
@@ -72,12 +76,6 @@ func (m *machine) mixes() (all []mix) {
 	all = append(all, mix{conditional, clients, false}, mix{adds, clients, false},
 		mix{appends, clients, !m.caps.InProcess}, mix{together, clients, false}, mix{alone, 1, false})
 	return slices.DeleteFunc(all, func(x mix) bool { return len(m.watching(x)) == 0 })
-}
-
-// replacesMany reports whether a write deletes several rows, or the elements of a collection.
-func replacesMany(p *schemas.Pattern) bool {
-	collection := func(c *schemas.Column) bool { return c.Type.Collection() }
-	return p.Scope != schemas.ScopeRow || p.Kind == schemas.Put && slices.ContainsFunc(p.Columns, collection)
 }
 
 // watching returns the reads that see a table of the mix as it is at one moment: of one partition, or of one row where
@@ -148,7 +146,7 @@ func (m *machine) together(mixes []mix) {
 				op := porcupine.Operation{ClientId: i, Input: call, Call: moment.Add(1)}
 				got, err := m.others[i].do(call)
 				op.Output, op.Return = got, moment.Add(1)
-				if m.unknown(err) { // it may be applied at any time from now on
+				if errors.Is(err, drivers.ErrUnknown) && m.ctx.Err() == nil { // it may be applied at any time from now on
 					op.Output, op.Return = nil, math.MaxInt64
 				} else if err != nil {
 					return err

@@ -66,15 +66,6 @@ func find(rows []record, columns []*schemas.Column, vals []drivers.Value) record
 	return nil
 }
 
-// static returns the static columns of a row's partition.
-func (r *reference) static(t *schemas.Table, x record) record {
-	var key []drivers.Value
-	for _, c := range t.Partition {
-		key = append(key, x[c])
-	}
-	return find(r.statics[t], t.Partition, key)
-}
-
 // read runs a read. It examines the rows in the range that the key columns of the pattern give, as far as the limit.
 func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (o outcome) {
 	l := p.ArgLayout()
@@ -118,9 +109,13 @@ func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (o outcome) {
 // yielded returns the values that a read yields of a row, if it yields it.
 func (r *reference) yielded(p *schemas.Pattern, x record, args []drivers.Value, l schemas.ArgLayout,
 ) (vals []drivers.Value, found bool) {
+	var partition []drivers.Value
+	for _, c := range p.Table.Partition {
+		partition = append(partition, x[c])
+	}
 	for _, c := range p.Columns {
 		if c.Role == schemas.Static && !p.Static {
-			vals = append(vals, r.static(p.Table, x)[c])
+			vals = append(vals, find(r.statics[p.Table], p.Table.Partition, partition)[c])
 		} else {
 			vals = append(vals, x[c])
 		}
@@ -187,13 +182,6 @@ func compareRows(p *schemas.Pattern, a, b record) int {
 		}
 	}
 	return 0
-}
-
-// applies reports whether the condition of a write holds.
-func (r *reference) applies(p *schemas.Pattern, args []drivers.Value) bool {
-	lists := r.lists(p)
-	x := find(lists[p.Table], p.By, args)
-	return !(p.Absent && x != nil || p.Present && x == nil) && x.has(p.If, args[p.ArgLayout().If:])
 }
 
 // write makes a write whose condition holds, and returns the row that an add returns.
