@@ -1,7 +1,6 @@
 package validate
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -158,16 +157,6 @@ func (f *findings) all() (all []Finding) {
 	for _, x := range f.by {
 		all = append(all, *x)
 	}
-	return all
-}
-
-// sorted returns the findings in the order of a report.
-func (f *findings) sorted() []Finding {
-	all := append([]Finding{}, f.all()...)
-	slices.SortFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(flag(a.Leftover), flag(b.Leftover)), cmp.Compare(f.order[a.Table], f.order[b.Table]),
-			cmp.Compare(a.Check, b.Check), cmp.Compare(a.Name, b.Name))
-	})
 	return all
 }
 

@@ -23,6 +23,7 @@
 package validate
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -106,7 +107,12 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
 	err := c.run(ctx, r)
 	r.Paced = cfg.Pace.Kept()
-	r.Findings, r.Scratch = c.found.sorted(), c.scratch
+	r.Scratch, r.Findings = c.scratch, append([]Finding{}, c.found.all()...)
+	slices.SortFunc(r.Findings, func(a, b Finding) int {
+		order := c.found.order
+		return cmp.Or(cmp.Compare(flag(a.Leftover), flag(b.Leftover)), cmp.Compare(order[a.Table], order[b.Table]),
+			cmp.Compare(a.Check, b.Check), cmp.Compare(a.Name, b.Name))
+	})
 	if err != nil {
 		return r, fmt.Errorf("validate %s: %w", s.Name, err)
 	}

@@ -17,6 +17,7 @@ package forecast
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 
@@ -33,12 +34,15 @@ type Forecast struct {
 // Make forecasts a schema. The population is not read if [Own] is true, and may be nil. The error says what
 // the schema or the population lacks.
 func Make(s *schemas.Schema, p *Population, e Engine) (*Forecast, error) {
-	err := declared(s)
-	if err == nil && !Own(s) {
-		err = p.check()
-	}
-	if err != nil {
+	if err := declared(s); err != nil {
 		return nil, err
+	}
+	switch {
+	case Own(s):
+	case len(p.Users) == 0:
+		return nil, errors.New("the population has no users")
+	case len(p.Sample) == 0:
+		return nil, errors.New("the population has no sample of its messages")
 	}
 	f := &Forecast{Schema: s, Engine: e}
 	for _, t := range s.Tables {
@@ -88,8 +92,11 @@ func newTable(t *schemas.Table, p *Population, e Engine) *Table {
 			around = p.together(t, k, "user")
 		}
 		k = p.measure(t, r, e, together, around)
-		g := tb.group(k.unit)
-		g.kinds = append(g.kinds, k)
+		at := slices.IndexFunc(tb.Groups, func(g *Group) bool { return g.Each == k.unit && g.own == nil })
+		if at < 0 {
+			at, tb.Groups = len(tb.Groups), append(tb.Groups, &Group{Each: k.unit, table: tb})
+		}
+		tb.Groups[at].kinds = append(tb.Groups[at].kinds, k)
 	}
 	for _, g := range tb.Groups {
 		if g.own == nil {
@@ -135,17 +142,6 @@ func (p *Population) together(t *schemas.Table, k *kind, of string) float64 {
 		squares += n * each * n * each
 	}
 	return max(1, squares/max(1, sum))
-}
-
-func (t *Table) group(each string) *Group {
-	for _, g := range t.Groups {
-		if g.Each == each && g.own == nil {
-			return g
-		}
-	}
-	g := &Group{Each: each, table: t}
-	t.Groups = append(t.Groups, g)
-	return g
 }
 
 // mostOwners is how many users or folders a forecast looks at. If there are more, it takes
@@ -212,16 +208,6 @@ func (k *kind) deleted(p *Population) float64 {
 		return min(1, p.Growth.Operations["delete"]) // what is deleted is purged later
 	}
 	return 0
-}
-
-// tombstoned returns how many rows of a kind are deleted for each message received. A
-// move counts, too: it deletes the row and writes it elsewhere.
-func (k *kind) tombstoned(p *Population) float64 {
-	n := k.deleted(p)
-	if slices.Contains(k.Ends, "move") {
-		n += p.Growth.Operations["move"]
-	}
-	return n
 }
 
 // Totals are the sums of a table at one time.
@@ -311,7 +297,11 @@ func (g *Group) part(o *owner, years, share float64) (part Part) {
 		default:
 			n = o.messages * k.grown(p, years) * share
 			daily := o.messages * p.Growth.Yearly / 365 * share
-			part.Tombstones += daily * g.table.engine.Space().Tombstones * k.tombstoned(p) * k.each.Rows
+			deleted := k.deleted(p) // rows for each message received
+			if slices.Contains(k.Ends, "move") {
+				deleted += p.Growth.Operations["move"] // a move deletes the row and writes it elsewhere
+			}
+			part.Tombstones += daily * g.table.engine.Space().Tombstones * deleted * k.each.Rows
 		}
 		part.add(n, k.each)
 	}
@@ -328,8 +318,16 @@ func (g *Group) Count(years float64) (n float64) {
 // Quantile returns the partition at quantile q of a group, from 0 to 1 (the largest),
 // after some years. Partitions are ranked by their size at the start.
 func (g *Group) Quantile(q, years float64) Part {
-	if g.own != nil {
-		return g.ownQuantile(q, years)
+	if o := g.own; o != nil { // of those that are full
+		n := o.mean(years)
+		if of := float64(o.Of); of > 1 && o.Busiest > 1 {
+			if q > 1-1/of {
+				n *= float64(o.Busiest)
+			} else {
+				n *= (of - float64(o.Busiest)) / (of - 1)
+			}
+		}
+		return g.ownPart(n)
 	}
 	if n := len(g.owners); n > 0 {
 		o := &g.owners[max(0, int(math.Ceil(q*float64(n)))-1)]
@@ -361,18 +359,6 @@ func (t *Table) LargestCell() (n float64) {
 
 // Outside is what is in a store of blobs outside of the engine, in one copy.
 type Outside struct{ Files, Bytes float64 }
-
-// stores returns the names of the stores of blobs that the schema's rows name.
-func (f *Forecast) stores() (names []string) {
-	for _, t := range f.Tables {
-		for _, r := range t.Rows {
-			if name := r.Store(); name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
 
 // OutsideAt returns what a store of blobs has after some years. A blob is counted at its length, without
 // what a file system takes for a file.

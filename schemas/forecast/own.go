@@ -29,7 +29,12 @@ type own struct {
 
 // newOwn returns the group of a kind of row.
 func (t *Table) newOwn(r *schemas.Rows) *Group {
-	o := &own{Growth: r.Growth, lives: lives(t.Table)}
+	o := &own{Growth: r.Growth, lives: math.Inf(1)}
+	for _, engine := range []string{"hbase", "cassandra"} { // the hint for Cassandra counts, if there is one
+		if seconds, err := strconv.ParseFloat(t.Hints[engine][schemas.ExpirySetting], 64); err == nil && seconds > 0 {
+			o.lives = seconds / (365 * 24 * 3600)
+		}
+	}
 	if t.engine.Unit(t.Table) > len(t.Partition) && !r.Static {
 		alone := *r.Growth // each row is a unit
 		alone.Of, alone.Every, alone.Busiest = 0, "", 1
@@ -40,30 +45,16 @@ func (t *Table) newOwn(r *schemas.Rows) *Group {
 	together := max(1, o.mean(1)*float64(r.Times))
 	m := measurer{kind: k, engine: t.engine, together: together, around: together, span: 365 * 24 * 3600}
 	k.each.add(float64(r.Times), m.row(nothing))
-	return &Group{Each: o.label(r.Each), table: t, kinds: []*kind{k}, own: o}
-}
-
-// lives returns after how many years the rows of a table expire by the hints for Cassandra, or else HBase.
-func lives(t *schemas.Table) float64 {
-	for _, engine := range []string{"cassandra", "hbase"} {
-		if seconds, err := strconv.ParseFloat(t.Hints[engine][schemas.ExpirySetting], 64); err == nil && seconds > 0 {
-			return seconds / (365 * 24 * 3600)
-		}
-	}
-	return math.Inf(1)
-}
-
-// label says what has a partition: an entity, a period, a part of all rows, or all.
-func (o *own) label(each string) string {
+	each := "part" // of all rows
 	switch {
 	case o.Of == 0:
-		return each
+		each = r.Each
 	case o.Every != "":
-		return o.Every
+		each = o.Every
 	case o.Of == 1:
-		return "all"
+		each = "all"
 	}
-	return "part"
+	return &Group{Each: each, table: t, kinds: []*kind{k}, own: o}
 }
 
 // rate is how many come in a year.
@@ -138,47 +129,28 @@ func (g *Group) ownPart(n float64) (p Part) {
 	return p
 }
 
-// ownQuantile is the partition at a quantile after some years, of those that are full.
-func (g *Group) ownQuantile(q, years float64) Part {
-	o := g.own
-	n := o.mean(years)
-	if of := float64(o.Of); of > 1 && o.Busiest > 1 {
-		if q > 1-1/of {
-			n *= float64(o.Busiest)
-		} else {
-			n *= (of - float64(o.Busiest)) / (of - 1)
-		}
-	}
-	return g.ownPart(n)
-}
-
 // Limits returns the limits that are passed within so many years, in the order of the
 // engine's list and of the tables.
-func (f *Forecast) Limits(horizon float64) []LimitReport {
-	var all []LimitReport
+func (f *Forecast) Limits(horizon float64) (all []LimitReport) {
 	for _, l := range f.Engine.Limits() {
 		for _, t := range f.Tables {
-			all = append(all, t.passed(l, horizon)...)
-		}
-	}
-	return all
-}
-
-func (t *Table) passed(l Limit, horizon float64) (all []LimitReport) {
-	p := LimitReport{Limit: l.Name, Hard: l.Hard, Source: l.Source, Table: t.Name, Median: Never, P999: Never}
-	switch l.Of {
-	case CellBytes:
-		if t.LargestCell() > l.Most {
-			all = append(all, p)
-		}
-	case TableBytes:
-		if p.Largest = when(l.Most, horizon, func(years float64) float64 { return t.At(years).Bytes }); p.Largest != Never {
-			all = append(all, p)
-		}
-	default:
-		for _, g := range t.Groups {
-			if p.Largest = g.when(l, 1, horizon); p.Largest != Never {
-				p.Each, p.Median, p.P999 = g.Each, g.when(l, 0.5, horizon), g.when(l, 0.999, horizon)
+			p := LimitReport{Limit: l.Name, Hard: l.Hard, Source: l.Source, Table: t.Name, Median: Never, P999: Never}
+			passed := false
+			switch l.Of {
+			case CellBytes:
+				passed = t.LargestCell() > l.Most
+			case TableBytes:
+				p.Largest = when(l.Most, horizon, func(years float64) float64 { return t.At(years).Bytes })
+				passed = p.Largest != Never
+			default:
+				for _, g := range t.Groups {
+					if p.Largest = g.when(l, 1, horizon); p.Largest != Never {
+						p.Each, p.Median, p.P999 = g.Each, g.when(l, 0.5, horizon), g.when(l, 0.999, horizon)
+						all = append(all, p)
+					}
+				}
+			}
+			if passed {
 				all = append(all, p)
 			}
 		}

@@ -222,16 +222,6 @@ func (p *Population) Receives(daily float64) bool {
 	return true
 }
 
-func (p *Population) check() error {
-	switch {
-	case len(p.Users) == 0:
-		return fmt.Errorf("the population has no users")
-	case len(p.Sample) == 0:
-		return fmt.Errorf("the population has no sample of its messages")
-	}
-	return nil
-}
-
 // ofUser, ofMessage and ofAttachment return the quantities of one entity. A
 // message has those of its folder and user, too, which are means.
 func (p *Population) ofUser(quantity string) float64 {

@@ -145,7 +145,15 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 			r.Partitions = append(r.Partitions, gr)
 		}
 	}
-	for _, store := range f.stores() {
+	var stores []string // that the schema's rows name
+	for _, t := range f.Tables {
+		for _, r := range t.Rows {
+			if name := r.Store(); name != "" && !slices.Contains(stores, name) {
+				stores = append(stores, name)
+			}
+		}
+	}
+	for _, store := range stores {
 		o := OutsideReport{Store: store}
 		for _, y := range years {
 			at := f.OutsideAt(store, y)

@@ -317,18 +317,15 @@ func (c *checker) uses(t *schemas.Table) uses {
 			into[col] = true
 			u.read[col] = u.read[col] || p.ReturnsNew // the caller gets what it has added to
 		}
-		for _, col := range slices.Concat(p.By, p.Filter, p.If, namedIn(t, carried(p, "if")+" "+carried(p, "order by"))) {
+		for _, col := range slices.Concat(p.By, p.Filter, p.If) {
 			u.read[col] = true
+		}
+		said := strings.FieldsFunc(carried(p, "if")+" "+carried(p, "order by"),
+			func(r rune) bool { return strings.ContainsRune(" ,()[]=<>!?", r) })
+		for _, col := range slices.Concat(t.Static, t.Columns) {
+			u.read[col] = u.read[col] || slices.Contains(said, col.Name)
 		}
 		u.read[p.Element] = true
 	}
 	return u
-}
-
-// namedIn returns the columns of a table whose names are words of a clause.
-func namedIn(t *schemas.Table, clause string) []*schemas.Column {
-	words := strings.FieldsFunc(clause, func(r rune) bool { return strings.ContainsRune(" ,()[]=<>!?", r) })
-	return slices.DeleteFunc(slices.Concat(t.Static, t.Columns), func(c *schemas.Column) bool {
-		return !slices.Contains(words, c.Name)
-	})
 }

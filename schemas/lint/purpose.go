@@ -64,8 +64,9 @@ func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 		}
 	}
 	switch p {
-	case schemas.Bucket:
-		return t != nil && looksBucket(t, c)
+	case schemas.Bucket: // a time, what is named after one, or a number that is called a bucket
+		return t != nil && c.Role == schemas.Partition && (c.Type.Kind == schemas.Timestamp || numbered(c) &&
+			(namesTime(c) || (named(c, bucketWords) || numbersPartitions(c)) && !looksSalt(t, c)))
 	case schemas.Salt:
 		return t != nil && looksSalt(t, c)
 	}
@@ -86,18 +87,6 @@ var (
 	chunkWords     = []string{"chunk", "block", "piece", "part", "segment", "fragment", "slice"}
 	saltWords      = []string{"salt", "shard", "hash", "spread"}
 )
-
-// looksBucket guesses whether a partition column ends a partition: a time, what is named
-// after one, or a number that is called a bucket.
-func looksBucket(t *schemas.Table, c *schemas.Column) bool {
-	if c.Role != schemas.Partition {
-		return false
-	}
-	if c.Type.Kind == schemas.Timestamp {
-		return true
-	}
-	return numbered(c) && (namesTime(c) || (named(c, bucketWords) || numbersPartitions(c)) && !looksSalt(t, c))
-}
 
 // looksSalt guesses whether a partition column spreads rows: it is called so, or it is a
 // bucket next to a time, or before what it would divide, as in salted HBase row keys.

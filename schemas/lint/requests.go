@@ -217,18 +217,23 @@ var writeRules = []*Rule{{
 	ID: "time-as-key", Severity: Warning,
 	run: ofTables(func(c *checker, t *schemas.Table) {
 		own := t.Clustering[t.Inherited:]
-		named := slices.ContainsFunc(own, func(col *schemas.Column) bool {
+		others := slices.ContainsFunc(own, func(col *schemas.Column) bool {
 			return !slices.Contains([]schemas.Kind{schemas.Timestamp, schemas.Int, schemas.Boolean}, col.Type.Kind)
 		})
 		at := slices.IndexFunc(own, func(col *schemas.Column) bool {
 			return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
 		})
 		puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
-		if at >= 0 && !named && len(puts) > 0 {
+		if at >= 0 && !others && len(puts) > 0 {
 			f := c.atColumn(t, own[at], "only timestamp %s distinguishes rows of (%s): %s overwrites a row of the same time",
 				own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
-			if series(t) {
-				f.Severity = Note
+			measured := slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool {
+				return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
+			})
+			if measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
+				return named(c, []string{"sensor", "series", "metric", "device", "station", "meter", "probe", "symbol"})
+			}) {
+				f.Severity = Note // the rows are measurements of one source, as far as is known
 			}
 		}
 	}),
@@ -378,14 +383,4 @@ func repeats(of, t *schemas.Table) bool {
 	}
 	return !slices.ContainsFunc(of.Key(), lacks(t)) &&
 		!slices.ContainsFunc(t.All(), lacks(of))
-}
-
-// series guesses whether the rows of a table are measurements of one source.
-func series(t *schemas.Table) bool {
-	measured := slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool {
-		return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
-	})
-	return measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
-		return named(c, []string{"sensor", "series", "metric", "device", "station", "meter", "probe", "symbol"})
-	})
 }

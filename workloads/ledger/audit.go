@@ -120,7 +120,17 @@ func (a *Auditor) model(ctx context.Context) error {
 	if !a.Whole || a.Later || a.Remote && a.History.Unknown > 0 {
 		return nil
 	}
-	if known := a.History.entriesMost(); m.Messages > known {
+	known := int64(len(a.History.unsure)) // the most that the folders have, second labels counted
+	for i := range a.History.Entries {
+		e := &a.History.Entries[i]
+		if e.State == Gone || e.State == Superseded {
+			continue
+		}
+		if known++; e.Labeled {
+			known++
+		}
+	}
+	if m.Messages > known {
 		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
 			"has worked on the data set", m.Messages, known)
 	}

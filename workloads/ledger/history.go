@@ -33,22 +33,6 @@ type History struct {
 	Torn               bool  // the last record is not whole
 }
 
-// entriesMost is how many entries of messages the folders have at most, second labels and deliveries of
-// unknown outcome counted.
-func (h *History) entriesMost() int64 {
-	n := int64(len(h.unsure))
-	for i := range h.Entries {
-		e := &h.Entries[i]
-		if e.State == Gone || e.State == Superseded {
-			continue
-		}
-		if n++; e.Labeled {
-			n++
-		}
-	}
-	return n
-}
-
 // Key names a message: its folder and its handle there.
 type Key struct {
 	Place  Place

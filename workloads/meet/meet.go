@@ -87,8 +87,17 @@ func Join(
 
 func (s *Shards) join(ctx context.Context, schema *schemas.Schema) error {
 	var err error
-	if s.Shard.Index > 1 {
-		err = s.untilMade(ctx, schema)
+	if s.Shard.Index > 1 { // the first makes the table
+		began := time.Now()
+		err = s.until(ctx, func() (string, error) {
+			switch {
+			case s.made(ctx, schema):
+				return "", nil
+			case time.Since(began) > lateMost*s.silence:
+				return "", s.late(1)
+			}
+			return "1 to begin", nil
+		})
 	} else if there := s.made(ctx, schema); there {
 		return errors.New("an earlier run with the same workload, shards and --start has left its marks; " +
 			"choose another --start (\"mailbench engine clean\" removes what is left)")
@@ -130,20 +139,6 @@ func (s *Shards) made(ctx context.Context, schema *schemas.Schema) bool {
 	}
 	missing, err := drivers.Missing(stored, there)
 	return err == nil && len(missing) == 0
-}
-
-// untilMade waits until the first shard has made the table.
-func (s *Shards) untilMade(ctx context.Context, schema *schemas.Schema) error {
-	began := time.Now()
-	return s.until(ctx, func() (string, error) {
-		switch {
-		case s.made(ctx, schema):
-			return "", nil
-		case time.Since(began) > lateMost*s.silence:
-			return "", s.late(1)
-		}
-		return "1 to begin", nil
-	})
 }
 
 // until looks again and again until no shard is missing.
@@ -237,7 +232,21 @@ func (s *Shards) await(ctx context.Context, point string, first int, patient boo
 		if there, err = s.marks(ctx, s.part+point); err != nil || len(there) >= first {
 			return "", err
 		}
-		lost, err := s.lost(ctx)
+		failed, err := s.marks(ctx, s.part+failedPoint)
+		if err == nil {
+			err = s.listen(ctx)
+		}
+		lost := make([]error, s.Shard.Of) // of each other shard that has failed, has ended or is silent for too long
+		for i := range lost {
+			f, has := failed[i+1]
+			switch {
+			case i+1 == s.Shard.Index:
+			case has:
+				lost[i] = fmt.Errorf("%w: shard %d: %s", ErrGone, i+1, f.says)
+			default:
+				lost[i] = s.heard[i].gone
+			}
+		}
 		if err == nil && !patient {
 			err = cmp.Or(lost...)
 		}
@@ -257,27 +266,6 @@ func (s *Shards) await(ctx context.Context, point string, first int, patient boo
 		return there, err
 	}
 	return there, errors.Join(append(gone, err)...)
-}
-
-// lost has, for each other shard that has failed in this part of the run, has ended or is silent for
-// too long, an error at its index - 1.
-func (s *Shards) lost(ctx context.Context) ([]error, error) {
-	lost := make([]error, s.Shard.Of)
-	failed, err := s.marks(ctx, s.part+failedPoint)
-	if err == nil {
-		err = s.listen(ctx)
-	}
-	for i := range lost {
-		f, has := failed[i+1]
-		switch {
-		case i+1 == s.Shard.Index:
-		case has:
-			lost[i] = fmt.Errorf("%w: shard %d: %s", ErrGone, i+1, f.says)
-		default:
-			lost[i] = s.heard[i].gone
-		}
-	}
-	return lost, err
 }
 
 // mark is what a shard has noted at a point of the run.

@@ -169,7 +169,7 @@ func (w *writer) rope() *rope {
 		w.ropes = append(w.ropes, &rope{})
 	}
 	r := w.ropes[w.used]
-	r.reset()
+	r.pieces, r.size = r.pieces[:0], 0
 	w.used++
 	return r
 }
@@ -275,8 +275,6 @@ type piece struct {
 	start int64 // offset in the rope
 	data  []byte
 }
-
-func (r *rope) reset() { r.pieces, r.size = r.pieces[:0], 0 }
 
 // add appends data, which must not change while the rope is used.
 func (r *rope) add(data []byte) {

@@ -83,7 +83,7 @@ type part struct {
 	due    time.Duration // when next is scheduled, if ahead
 	ahead  bool          // due is known
 	ended  bool          // the schedule has no more
-	visits visits        // sessions under way
+	visits []visit       // sessions under way: a heap with the one that is scheduled first on top
 }
 
 // Next implements Stream.
@@ -100,7 +100,12 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	}
 	var v visit
 	s.mu.Lock()
-	p := s.first()
+	var p *part // the stream whose operation is due first
+	for i := range s.parts {
+		if one := &s.parts[i]; one.head() && (p == nil || one.at() < p.at()) {
+			p = one
+		}
+	}
 	if p == nil || s.phase.Operations > 0 && s.next >= s.phase.Operations {
 		s.mu.Unlock()
 		return 0, false
@@ -120,17 +125,6 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	return due, true
 }
 
-// first returns the stream whose operation is due first, or nil if there is none.
-func (s *merged) first() *part {
-	var first *part
-	for i := range s.parts {
-		if p := &s.parts[i]; p.head() && (first == nil || p.at() < first.at()) {
-			first = p
-		}
-	}
-	return first
-}
-
 // head reports whether the stream has another operation. It begins all sessions that are
 // due no later than that operation.
 func (p *part) head() bool {
@@ -140,7 +134,11 @@ func (p *part) head() bool {
 	for p.look() && (len(p.visits) == 0 || p.due <= p.visits[0].due) {
 		var v visit
 		if v.begin(p.session, p.seed, p.stream, p.next, p.due) {
-			p.visits.push(&v)
+			p.visits = append(p.visits, v)
+			a := p.visits
+			for i := len(a) - 1; i > 0 && a[i].before(&a[(i-1)/2]); i = (i - 1) / 2 {
+				a[i], a[(i-1)/2] = a[(i-1)/2], a[i]
+			}
 		}
 		p.next++
 		p.ahead = false
@@ -180,7 +178,11 @@ func (p *part) take(v *visit) time.Duration {
 		top.due += top.think(p.session, p.phase.Think)
 		more = p.phase.Duration == 0 || top.due < p.phase.Duration
 	}
-	p.visits.fix(!more)
+	if end := len(p.visits) - 1; !more {
+		p.visits[0] = p.visits[end]
+		p.visits = p.visits[:end]
+	}
+	sift(p.visits, 0, (*visit).before)
 	return v.due
 }
 
@@ -404,29 +406,9 @@ func (v *visit) think(s *workloads.Session, usual random.Dist) time.Duration {
 	return time.Duration(d.Draw(&v.rand))
 }
 
-// visits are the sessions under way in an open loop: a heap with the one that is scheduled
-// first on top. If two are scheduled at the same time, the one that began first comes first.
-type visits []visit
-
+// before orders sessions: by the time of their next operation, and then by that of their begin.
 func (v *visit) before(w *visit) bool {
 	return v.due < w.due || v.due == w.due && v.number < w.number
-}
-
-func (h *visits) push(v *visit) {
-	*h = append(*h, *v)
-	a := *h
-	for i := len(a) - 1; i > 0 && a[i].before(&a[(i-1)/2]); i = (i - 1) / 2 {
-		a[i], a[(i-1)/2] = a[(i-1)/2], a[i]
-	}
-}
-
-// fix moves the top down to its place, or removes it.
-func (h *visits) fix(remove bool) {
-	if a := *h; remove {
-		a[0] = a[len(a)-1]
-		*h = a[:len(a)-1]
-	}
-	sift(*h, 0, (*visit).before)
 }
 
 // sift moves the item at i of a heap down to its place.

@@ -332,7 +332,17 @@ func (t *Target) Grow(
 	if err := open.fits(want, t.Dir); err != nil {
 		return nil, err
 	}
-	has := countsOf(t.Census)
+	has := counts{} // of all messages of the census
+	for u := range t.Census.Users() {
+		if t.Census.Shared() && u > 0 {
+			break
+		}
+		for f := range t.Census.FolderCount(u) {
+			if n := t.Census.FolderMessages(u, f); n > 0 {
+				has[ledger.Place{Account: uint32(u), Folder: uint16(f)}] = int32(n)
+			}
+		}
+	}
 	if t.Acknowledged != nil {
 		h, err := t.Dataset.history(t.Dir)
 		if err != nil {
@@ -345,7 +355,12 @@ func (t *Target) Grow(
 		return nil, err
 	}
 	t.Workload, t.Census, t.Mail, t.wanted = to, census, source, want
-	t.Live.extend(census.Users())
+	accounts := make([]Account, max(census.Users(), len(t.Live.Accounts)))
+	for i := range t.Live.Accounts {
+		a := &t.Live.Accounts[i]
+		accounts[i].Ref, accounts[i].Folders, accounts[i].deleted = a.Ref, a.Folders, a.deleted
+	}
+	t.Live.Accounts = accounts
 	t.remember()
 	return t.deliver(ctx, s, nil)
 }

@@ -127,16 +127,6 @@ func (l *Live) Leave() *models.Folder {
 	return f
 }
 
-// extend makes room for more users. Call it between two phases, when no worker runs.
-func (l *Live) extend(users int) {
-	accounts := make([]Account, max(users, len(l.Accounts)))
-	for i := range l.Accounts {
-		a := &l.Accounts[i]
-		accounts[i].Ref, accounts[i].Folders, accounts[i].deleted = a.Ref, a.Folders, a.deleted
-	}
-	l.Accounts = accounts
-}
-
 // After returns the next user of this shard. There must be one.
 func (l *Live) After(user int) int {
 	for {

@@ -322,22 +322,6 @@ func loaded(h *ledger.History, before uint64) counts {
 	return c
 }
 
-// countsOf returns the counts of all messages of a census.
-func countsOf(census *plan.Census) counts {
-	c := counts{}
-	for u := range census.Users() {
-		if census.Shared() && u > 0 {
-			break
-		}
-		for f := range census.FolderCount(u) {
-			if n := census.FolderMessages(u, f); n > 0 {
-				c[ledger.Place{Account: uint32(u), Folder: uint16(f)}] = int32(n)
-			}
-		}
-	}
-	return c
-}
-
 // reload fills the live set from the ledger of the runs before.
 func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 	for i := range h.Entries {
