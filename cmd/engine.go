@@ -212,9 +212,9 @@ func newEngineUp(known registry) *cobra.Command {
 	flags := cmd.Flags()
 	var ports []string
 	for _, e := range launch.Engines() {
-		flags.Var(whole(&f.Nodes, e.MinNodes, e.MaxNodes), nodesFlag(e),
+		flags.Var(whole(&f.Nodes, e.MinNodes, e.MaxNodes), e.Flag,
 			fmt.Sprintf("%s: `N` of %d to %d", e.Nodes, e.MinNodes, e.MaxNodes))
-		flags.Lookup(nodesFlag(e)).DefValue = strconv.Itoa(e.MinNodes)
+		flags.Lookup(e.Flag).DefValue = strconv.Itoa(e.MinNodes)
 		ports = append(ports, fmt.Sprintf("%d for %s", e.Port, e.Name))
 	}
 	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
@@ -230,13 +230,10 @@ func newEngineUp(known registry) *cobra.Command {
 	return cmd
 }
 
-// nodesFlag is the flag that counts an engine's nodes: nodes, regionservers.
-func nodesFlag(e launch.Engine) string { return strings.ReplaceAll(e.Unit, " ", "") + "s" }
-
 func (f *upFlags) up(cmd *cobra.Command) error {
 	for _, e := range launch.Engines() {
-		if flag := nodesFlag(e); e.Name != f.Engine && cmd.Flags().Changed(flag) {
-			return usagef("--%s is for %s; see %q", flag, e.Name, cmd.CommandPath()+" --help")
+		if e.Name != f.Engine && cmd.Flags().Changed(e.Flag) {
+			return usagef("--%s is for %s; see %q", e.Flag, e.Name, cmd.CommandPath()+" --help")
 		}
 	}
 	switch {

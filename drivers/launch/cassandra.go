@@ -21,7 +21,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -34,7 +33,8 @@ import (
 // for the native protocol and for internode traffic. There is no JMX: whoever reaches a
 // node's JMX without a password runs code as its user.
 var cassandra = Engine{
-	Name: "cassandra", Port: 9042, Unit: "node", Nodes: "Cassandra nodes, on 127.0.0.1 and up", MinNodes: 1, MaxNodes: 3,
+	Name: "cassandra", Port: 9042, MinNodes: 1, MaxNodes: 3,
+	Unit: "node", Flag: "nodes", Nodes: "Cassandra nodes, on 127.0.0.1 and up",
 	version: "5.0.9", sums: configFile("cassandra.sha256"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
 	heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true, anyNode: true,
 	layOut: cassandraNodes, command: cassandraCommand, probe: probeCassandra,
@@ -43,11 +43,9 @@ var cassandra = Engine{
 func cassandraNodes(port, count int) []Node {
 	nodes := make([]Node, count)
 	for i := range nodes {
-		host := fmt.Sprintf("127.0.0.%d", i+1)
-		address := hostPort(host, port)
+		at := func(port int) string { return fmt.Sprintf("127.0.0.%d:%d", i+1, port) }
 		nodes[i] = Node{
-			Name: fmt.Sprintf("node%d", i+1), Address: address,
-			Listens: []string{address, hostPort(host, port+1)},
+			Name: fmt.Sprintf("node%d", i+1), Address: at(port), Listens: []string{at(port), at(port + 1)},
 		}
 	}
 	return nodes
@@ -168,8 +166,6 @@ func connect(address string, as *login, consistency gocql.Consistency) (*gocql.S
 	}
 	return c.CreateSession()
 }
-
-func hostPort(host string, port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
 
 func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 

@@ -222,10 +222,15 @@ type memoryFiles struct{ limit, used, cached string }
 
 // left returns how many bytes a group may still take.
 func (m memoryFiles) left(group string) int64 {
-	limit, limited := readNumber(filepath.Join(group, m.limit))
-	used, known := readNumber(filepath.Join(group, m.used))
-	if !limited || !known {
-		return math.MaxInt64
+	var limit, used int64
+	for name, number := range map[string]*int64{m.limit: &limit, m.used: &used} {
+		text, err := os.ReadFile(filepath.Join(group, name))
+		if err == nil {
+			*number, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+		}
+		if err != nil { // other text, such as "max"
+			return math.MaxInt64
+		}
 	}
 	stat, err := os.ReadFile(filepath.Join(group, "memory.stat"))
 	if err == nil {
@@ -237,14 +242,4 @@ func (m memoryFiles) left(group string) int64 {
 		}
 	}
 	return max(limit-used, 0)
-}
-
-// readNumber reads a file with one number. ok is false for other text, such as "max".
-func readNumber(file string) (n int64, ok bool) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return 0, false
-	}
-	n, err = strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return n, err == nil
 }

@@ -24,6 +24,7 @@ type Engine struct {
 	Name     string
 	Port     int    // usual first port
 	Unit     string // unit of Config.Nodes: "node"
+	Flag     string // flag of Config.Nodes: "nodes"
 	Nodes    string // describes Config.Nodes in a help text
 	MinNodes int    // least Config.Nodes; 0 is one process
 	MaxNodes int
@@ -292,8 +293,8 @@ func findJava(ctx context.Context, e *Engine) (string, error) {
 // Available returns an error if this machine cannot start the engine: it has no Java
 // that can run it, or Maven to fetch its jars.
 func Available(ctx context.Context, name string) error {
-	if err := supported(); err != nil {
-		return err
+	if errSystem != nil {
+		return errSystem
 	}
 	e, err := find(name)
 	if err != nil {

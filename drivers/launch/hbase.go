@@ -21,7 +21,7 @@ import (
 // hbase runs as one process, or as ZooKeeper, master and region servers. The
 // ports from the first up are ZooKeeper's, the master's and the region servers'.
 var hbase = Engine{
-	Name: "hbase", Port: 2181, Unit: "region server", MaxNodes: 2,
+	Name: "hbase", Port: 2181, Unit: "region server", Flag: "regionservers", MaxNodes: 2,
 	Nodes:   "HBase region servers in processes of their own; 0 is one process for all of HBase",
 	version: "2.6.4", sums: configFile("hbase.sha256"), download: "117 MB", protocol: "ZooKeeper",
 	heap: 1024 * mib, overhead: 200 * mib, // with 512 MiB it ran out of memory under 560 MB of mail
@@ -40,7 +40,7 @@ const (
 )
 
 func hbaseNodes(port, count int) []Node {
-	at := func(i int) string { return hostPort("127.0.0.1", port+i) }
+	at := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", port+i) }
 	if count == 0 {
 		return []Node{{Name: standalone, Address: at(0), Listens: []string{at(0), at(1), at(2)}}}
 	}

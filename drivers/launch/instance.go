@@ -42,7 +42,7 @@ type Instance struct {
 // Up starts the nodes of an instance that are not running, and returns when all nodes
 // serve. If that fails, it stops the nodes that it started.
 func Up(ctx context.Context, c Config) (*Instance, error) {
-	if err := cmp.Or(supported(), c.Check()); err != nil {
+	if err := cmp.Or(errSystem, c.Check()); err != nil {
 		return nil, err
 	}
 	in, err := instance(c.Engine, c.Dir)
@@ -176,7 +176,7 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 	if err := errors.Join(checkPorts(planned), checkMemory(in.engine, in.state.HeapBytes, len(nodes))); err != nil {
 		return err
 	}
-	lib, err := Jars(ctx, in.Engine(), in.progress)
+	lib, err := Jars(ctx, in.engine.Name, in.progress)
 	if err != nil {
 		return err
 	}
@@ -186,9 +186,9 @@ func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
 		}
 	}()
 	for i, n := range nodes {
-		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", in.Engine(), n.Name, n.Address, in.logPath(n)))
+		in.progress(fmt.Sprintf("starting %s %s on %s, log in %s", in.engine.Name, n.Name, n.Address, in.logPath(n)))
 		if err := in.spawn(n, java, lib); err != nil {
-			return fmt.Errorf("start %s of %s: %w", n.Name, in.Engine(), err)
+			return fmt.Errorf("start %s of %s: %w", n.Name, in.engine.Name, err)
 		}
 		in.Started = append(in.Started, n.Name)
 		all = append(all, n)
@@ -216,7 +216,7 @@ func (in *Instance) spawn(n *Node, java, lib string) error {
 	}
 	heap := fmt.Sprintf("%dm", in.state.HeapBytes/mib)
 	args := []string{"-Xms" + heap, "-Xmx" + heap, "-XX:+ExitOnOutOfMemoryError", "-Djava.io.tmpdir=" + tmp}
-	for line := range strings.Lines(configFile(in.Engine() + ".flags")) {
+	for line := range strings.Lines(configFile(in.engine.Name + ".flags")) {
 		if !strings.HasPrefix(line, "#") {
 			args = append(args, strings.Fields(line)...)
 		}
@@ -259,7 +259,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 		for _, n := range nodes {
 			if !n.Running() {
 				return fmt.Errorf("%s %s ended while it was starting; the end of its log, %s:\n%s",
-					in.Engine(), n.Name, in.logPath(n), in.logTail(n))
+					in.engine.Name, n.Name, in.logPath(n), in.logTail(n))
 			}
 		}
 		select {
@@ -269,7 +269,7 @@ func (in *Instance) await(ctx context.Context, nodes []*Node) error {
 				return context.Cause(ctx)
 			}
 			return fmt.Errorf("%s: %w (%s): %w; the end of the log, %s:\n%s",
-				in.Engine(), errSlow, bootTimeout, last, in.logPath(n), in.logTail(n))
+				in.engine.Name, errSlow, bootTimeout, last, in.logPath(n), in.logTail(n))
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
@@ -338,7 +338,7 @@ func (in *Instance) reload() error {
 		data, err = private.ReadFile(filepath.Join(in.dir, stateName))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: no %s in %s", ErrAbsent, in.Engine(), in.dir)
+		return fmt.Errorf("%w: no %s in %s", ErrAbsent, in.engine.Name, in.dir)
 	} else if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (in *Instance) String() string {
 	if in.state.Config.Nodes == 0 {
 		size = "1 process"
 	}
-	return fmt.Sprintf("%s %s, %s, %s on %s", in.Engine(), in.state.Version, size, in.engine.protocol,
+	return fmt.Sprintf("%s %s, %s, %s on %s", in.engine.Name, in.state.Version, size, in.engine.protocol,
 		strings.Join(in.Contact(), ", "))
 }
 
@@ -97,9 +97,9 @@ func (in *Instance) change(ctx context.Context, node string, running bool, do fu
 	case err != nil:
 		return err
 	case n.Running() && !running:
-		return fmt.Errorf("%s of %s is running", node, in.Engine())
+		return fmt.Errorf("%s of %s is running", node, in.engine.Name)
 	case !n.Running() && running:
-		return fmt.Errorf("%s of %s is not running", node, in.Engine())
+		return fmt.Errorf("%s of %s is not running", node, in.engine.Name)
 	}
 	return do(n)
 }
@@ -117,7 +117,7 @@ func (in *Instance) node(name string) (*Node, error) {
 		}
 		known = append(known, in.state.Nodes[i].Name)
 	}
-	return nil, usagef("%s has no node %q; expected one of %s", in.Engine(), name, strings.Join(known, ", "))
+	return nil, usagef("%s has no node %q; expected one of %s", in.engine.Name, name, strings.Join(known, ", "))
 }
 
 // Down stops the instance's processes and no others. The next Up serves the same

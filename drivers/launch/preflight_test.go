@@ -38,8 +38,8 @@ func TestFreePorts(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	if err := supported(); err != nil {
-		t.Skip(err)
+	if errSystem != nil {
+		t.Skip(errSystem)
 	}
 	must(t, checkMemory(&cassandra, minHeap, 0))
 	err := checkMemory(&cassandra, 1<<50, 3)

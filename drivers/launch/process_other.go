@@ -11,8 +11,6 @@ import (
 var errSystem = errors.New("engines are started on Linux and macOS only; on " + runtime.GOOS +
 	" use the compose files in docker/")
 
-func supported() error { return errSystem }
-
 func startProcess(*exec.Cmd, string, func(Process) error) (Process, error) {
 	return Process{}, errSystem
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/mailbench/mailbench/drivers/private"
 )
 
-// supported returns an error on systems on which launch cannot start engines.
-func supported() error { return nil }
+// errSystem is the error on systems on which launch cannot start engines.
+var errSystem error
 
 // waitForWord is a shell script that becomes the command once it has read a word. It ends
 // if the writer of the word ends first. The umask keeps the command's files from others.
@@ -40,7 +40,14 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 	cmd.Dir, cmd.Env = command.Dir, command.Env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = heard, out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	keepFiles()
+	// An engine must not have the files that mailbench got from its caller: it would hold the caller's lock
+	// ("flock FILE mailbench engine up") until it ends. Files that Go opens are never inherited.
+	open, _ := os.ReadDir("/dev/fd") // none: the system does not report it
+	for _, e := range open {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 	started := time.Now()
 	err = cmd.Start()
 	heard.Close()
@@ -56,19 +63,4 @@ func startProcess(command *exec.Cmd, log string, note func(Process) error) (Proc
 	}
 	_, err = say.WriteString("go\n")
 	return p, err
-}
-
-// keepFiles lets no process that is started from now on have the files that mailbench got from its
-// caller: an engine would hold the caller's lock ("flock FILE mailbench engine up") until it ends.
-// Files that Go opens are never inherited.
-func keepFiles() {
-	open, err := os.ReadDir("/dev/fd")
-	if err != nil {
-		return // the system does not report it
-	}
-	for _, e := range open {
-		if fd, err := strconv.Atoi(e.Name()); err == nil && fd > 2 {
-			unix.CloseOnExec(fd)
-		}
-	}
 }
