@@ -85,7 +85,7 @@ func checkCell(ts *testscript.TestScript, c *results.Cell, operations int64) {
 		switch {
 		case o.Failed+o.Unknown > 0:
 			ts.Fatalf("%s of %s on %s: %v", name, c.Model, c.Engine, o.Errors)
-		case o.Support == results.Native && o.Count > 0 && o.Store.Calls <= 0:
+		case o.Support == results.Native && o.Count > 0 && o.Store.Requests <= 0:
 			ts.Fatalf("%s of %s on %s made no store calls: %+v", name, c.Model, c.Engine, o)
 		case o.Count > 0 && (l.P50 <= 0 || l.P50 > l.P90 || l.P90 > l.P99 || l.P99 > l.P999 || l.P999 > l.Max || l.Mean <= 0):
 			ts.Fatalf("%s of %s on %s has the service times %+v", name, c.Model, c.Engine, l)

@@ -14,10 +14,10 @@ import (
 // counts rows and bytes read and written. Bytes are payload as Value.Size counts it: arguments of writes, and the
 // columns of rows read.
 type Cost struct {
-	// Calls are the requests that went to the engine, without Retries. An operation of several
+	// Requests are the requests that went to the engine, without Retries. An operation of several
 	// requests counts as several: the pages of a read, the elements of a parallel get, the
 	// parts of a batch that are sent one by one. The engines' packages say what a request is.
-	Calls int64
+	Requests int64
 	// Retries are further attempts of requests, by the driver, its client or the model.
 	Retries int64
 	// Throttled are the requests that the engine refused because the client may not send so
@@ -25,10 +25,10 @@ type Cost struct {
 	// waited before it sent them again.
 	Throttled int64
 	Backoff   time.Duration
-	// RowsExamined are the rows and the index entries that the engine read for the calls,
+	// RowsScanned are the rows and the index entries that the engine read for the calls,
 	// returned or not.
-	RowsExamined int64
-	// Unreported is the number of calls for which the engine does not report RowsExamined. That is
+	RowsScanned int64
+	// Unreported is the number of calls for which the engine does not report RowsScanned. That is
 	// known if Unreported is 0.
 	Unreported int64
 
@@ -37,25 +37,25 @@ type Cost struct {
 	// patterns, tables and columns that are additions.
 	BytesAdded int64
 
-	// BlobCalls are the requests of a model to a store of blobs outside of the engine. BlobBytesRead and
+	// BlobRequests are the requests of a model to a store of blobs outside of the engine. BlobBytesRead and
 	// BlobBytesWritten went there; they are part of BytesRead and BytesWritten.
-	BlobCalls, BlobBytesRead, BlobBytesWritten int64
+	BlobRequests, BlobBytesRead, BlobBytesWritten int64
 }
 
 // Add adds d to c.
 func (c *Cost) Add(d *Cost) {
-	c.Calls += d.Calls
+	c.Requests += d.Requests
 	c.Retries += d.Retries
 	c.Throttled += d.Throttled
 	c.Backoff += d.Backoff
-	c.RowsExamined += d.RowsExamined
+	c.RowsScanned += d.RowsScanned
 	c.Unreported += d.Unreported
 	c.RowsRead += d.RowsRead
 	c.RowsWritten += d.RowsWritten
 	c.BytesRead += d.BytesRead
 	c.BytesWritten += d.BytesWritten
 	c.BytesAdded += d.BytesAdded
-	c.BlobCalls += d.BlobCalls
+	c.BlobRequests += d.BlobRequests
 	c.BlobBytesRead += d.BlobBytesRead
 	c.BlobBytesWritten += d.BlobBytesWritten
 }
@@ -106,11 +106,11 @@ func (m *Meter) Run(st Statement, call func() error) error {
 	if m.repeating {
 		repeated := m.Cost
 		m.Cost = before
-		m.Cost.Retries = repeated.Retries + repeated.Calls - before.Calls
+		m.Cost.Retries = repeated.Retries + repeated.Requests - before.Requests
 		m.Cost.Throttled, m.Cost.Backoff = repeated.Throttled, repeated.Backoff
 	}
 	if m.watch != nil {
-		m.watch(st, took, m.Cost.Calls-before.Calls)
+		m.watch(st, took, m.Cost.Requests-before.Requests)
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (m *Meter) Repeating(on bool) { m.repeating = on }
 
 // Blob implements Session.
 func (m *Meter) Blob(read, written int64) {
-	m.Cost.BlobCalls++
+	m.Cost.BlobRequests++
 	m.Cost.BytesRead += read
 	m.Cost.BlobBytesRead += read
 	m.Cost.BytesWritten += written

@@ -19,17 +19,17 @@ func TestAdditions(t *testing.T) {
 		}
 		r.Schemas = append(r.Schemas, results.Schema{Model: model, Text: string(s.Source)})
 	}
-	cell := func(model string, ran ...results.PatternCalls) results.Cell {
+	cell := func(model string, ran ...results.PatternRequests) results.Cell {
 		return results.Cell{
 			Key: results.Key{Model: model, Engine: "embedded"}, Kind: results.KindMeasure,
 			Ops: map[string]results.Op{"deliver": {Count: 10, Patterns: ran, Store: results.StoreCost{BytesRead: 60, BytesWritten: 40, BytesAdded: 3}}},
 		}
 	}
 	r.Cells = []results.Cell{
-		cell("datastax", results.PatternCalls{Name: "put_email", Calls: 1}, results.PatternCalls{Name: "counters", Calls: 2},
-			results.PatternCalls{Name: "current_label", Calls: 1}),
-		cell("oracle", results.PatternCalls{Name: "deliver", Calls: 1}),
-		cell("elasticinbox", results.PatternCalls{Name: "blocks_put", Calls: 3}, results.PatternCalls{Name: "size_put", Calls: 1}),
+		cell("datastax", results.PatternRequests{Name: "put_email", Requests: 1}, results.PatternRequests{Name: "counters", Requests: 2},
+			results.PatternRequests{Name: "current_label", Requests: 1}),
+		cell("oracle", results.PatternRequests{Name: "deliver", Requests: 1}),
+		cell("elasticinbox", results.PatternRequests{Name: "blocks_put", Requests: 3}, results.PatternRequests{Name: "size_put", Requests: 1}),
 	}
 	const want = "share of requests and bytes that the source design does not have: datastax 50%/3% (counters, current_label), oracle 0%/3%, elasticinbox 25%/3% (size_put). " +
 		"Added columns count as bytes only"
@@ -42,7 +42,7 @@ func TestAdditions(t *testing.T) {
 		}
 	}
 	r.Cells = r.Cells[1:2]
-	r.Cells[0].Ops["deliver"] = results.Op{Count: 10, Patterns: []results.PatternCalls{{Name: "deliver", Calls: 1}}}
+	r.Cells[0].Ops["deliver"] = results.Op{Count: 10, Patterns: []results.PatternRequests{{Name: "deliver", Requests: 1}}}
 	if got := newExplainer(r).additions(r); got != "" {
 		t.Errorf("no additions: %q", got)
 	}

@@ -17,23 +17,23 @@ func comparison(t *testing.T) *results.Run {
 	type figures struct {
 		p50     int64
 		store   results.StoreCost
-		ran     []results.PatternCalls
+		ran     []results.PatternRequests
 		missing string
 	}
-	ran := func(names ...string) (all []results.PatternCalls) {
+	ran := func(names ...string) (all []results.PatternRequests) {
 		for _, n := range names {
-			all = append(all, results.PatternCalls{Name: n, Calls: 1})
+			all = append(all, results.PatternRequests{Name: n, Requests: 1})
 		}
 		return all
 	}
 	read := func(calls, rows, bytes float64) results.StoreCost {
-		return results.StoreCost{Calls: calls, RowsExamined: &rows, RowsRead: rows, BytesRead: bytes}
+		return results.StoreCost{Requests: calls, RowsScanned: &rows, RowsRead: rows, BytesRead: bytes}
 	}
 	written := func(calls, rows, bytes float64) results.StoreCost {
-		return results.StoreCost{Calls: calls, RowsWritten: rows, BytesWritten: bytes}
+		return results.StoreCost{Requests: calls, RowsWritten: rows, BytesWritten: bytes}
 	}
 	scanned := func(s results.StoreCost, examined float64) results.StoreCost {
-		s.RowsExamined = &examined
+		s.RowsScanned = &examined
 		return s
 	}
 	models := []string{"elasticinbox", "james", "datastax", "oracle", "conversation"}

@@ -179,12 +179,12 @@ func (v *run) costs() document.Section {
 			}
 			st := row.Cost()
 			scanned, amplified := document.Text("-"), document.Text("-")
-			if st.RowsExamined != nil {
-				if scanned = number(*st.RowsExamined); st.Traced > 0 {
+			if st.RowsScanned != nil {
+				if scanned = number(*st.RowsScanned); st.Traced > 0 {
 					scanned.Text = "~" + scanned.Text
 				}
 				if st.RowsRead > 0 {
-					amplified = number(*st.RowsExamined / st.RowsRead)
+					amplified = number(*st.RowsScanned / st.RowsRead)
 				}
 			}
 			group := op
@@ -192,12 +192,12 @@ func (v *run) costs() document.Section {
 				group += ", " + v.groups[i].Cells[0].Where()
 			}
 			s.Table.Rows = append(s.Table.Rows, document.Row{Group: group, Cells: []document.Cell{
-				document.Text(name), number(st.Calls), scanned, number(st.RowsRead), number(st.RowsWritten), amplified,
+				document.Text(name), number(st.Requests), scanned, number(st.RowsRead), number(st.RowsWritten), amplified,
 				size(st.BytesRead), size(st.BytesWritten),
 			}})
 		})
 	}
-	if note := ExaminedNote(v.groups); note != "" {
+	if note := ScannedNote(v.groups); note != "" {
 		s.Note(document.Faint, "rows scanned", note)
 	}
 	return s

@@ -133,9 +133,9 @@ func benchValues(o *results.Op) string {
 		if o.Enough(0.99) {
 			fmt.Fprintf(&values, "\t%d p99-ns", l.P99)
 		}
-		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Calls)), float(o.Store.Of(results.Bytes)))
-		if o.Store.RowsExamined != nil {
-			fmt.Fprintf(&values, "\t%s scanned/op", float(*o.Store.RowsExamined))
+		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Requests)), float(o.Store.Of(results.Bytes)))
+		if o.Store.RowsScanned != nil {
+			fmt.Fprintf(&values, "\t%s scanned/op", float(*o.Store.RowsScanned))
 		}
 	}
 	for _, n := range []struct {

@@ -330,7 +330,7 @@ var headings = []struct {
 }{
 	{results.Examined, "rows scanned per operation"},
 	{results.Rows, "rows returned and written per operation"},
-	{results.Calls, "requests per operation"},
+	{results.Requests, "requests per operation"},
 	{results.Bytes, "KB read and written per operation"},
 	{results.P50, "p50, ms"},
 	{results.PartitionSize, "largest partition, KB"},

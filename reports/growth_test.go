@@ -56,12 +56,12 @@ func swept() *results.Run {
 				ns := int64(m.p50)
 				c.Ops["list"] = results.Op{
 					Count: 1000, Support: results.Native, Rate: 100, Times: results.Times{Response: results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: m.p50}},
-					Store: results.StoreCost{Calls: 1, RowsRead: m.rows, RowsDeviation: m.rowsDeviate, BytesRead: 300 * m.rows},
+					Store: results.StoreCost{Requests: 1, RowsRead: m.rows, RowsDeviation: m.rowsDeviate, BytesRead: 300 * m.rows},
 				}
 				login := results.Op{
-					Count: 100, Support: results.Native, Rate: 10, Patterns: []results.PatternCalls{{Name: m.pattern, Calls: 1}},
+					Count: 100, Support: results.Native, Rate: 10, Patterns: []results.PatternRequests{{Name: m.pattern, Requests: 1}},
 					Times: results.Times{Response: results.Latency{P50: 40e3, P90: 40e3, P99: 40e3, P999: 40e3, Max: 40e3, Mean: 40e3}},
-					Store: results.StoreCost{Calls: 1, RowsExamined: &m.login, RowsRead: 3, BytesRead: 90},
+					Store: results.StoreCost{Requests: 1, RowsScanned: &m.login, RowsRead: 3, BytesRead: 90},
 				}
 				if m.name == "oracle" {
 					login.Support, login.Fallback = results.EmulatedOp, "user_by_address"
@@ -172,7 +172,7 @@ func TestScansAreNotFlat(t *testing.T) {
 	r := swept()
 	for i := range r.Cells {
 		if login := r.Cells[i].Ops["login"]; r.Cells[i].Model == "james" {
-			login.Store.RowsExamined = nil
+			login.Store.RowsScanned = nil
 			r.Cells[i].Ops["login"] = login
 		}
 	}

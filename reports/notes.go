@@ -265,15 +265,15 @@ func tooFew(cells []*results.Cell) string {
 	return ""
 }
 
-// ExaminedNote explains how the rows scanned in a run's tables were found out, or "".
-func ExaminedNote(all []Section) string {
+// ScannedNote explains how the rows scanned in a run's tables were found out, or "".
+func ScannedNote(all []Section) string {
 	traced, unreported := int64(0), false
 	for _, s := range all {
 		for _, c := range s.Cells {
 			for _, o := range c.Ops {
 				if o.Count > 0 && s.Cells[0].Measured() {
 					traced = max(traced, o.Store.Traced)
-					unreported = unreported || o.Store.RowsExamined == nil
+					unreported = unreported || o.Store.RowsScanned == nil
 				}
 			}
 		}
@@ -306,7 +306,7 @@ func (e *explainer) additions(r *results.Run) string {
 				bytes += float64(o.Count) * (o.Store.BytesRead + o.Store.BytesWritten)
 				addedBytes += float64(o.Count) * o.Store.BytesAdded
 				for _, ran := range o.Patterns {
-					share, calls := additionOf(s.Pattern(ran.Name)), ran.Calls*float64(o.Count)
+					share, calls := additionOf(s.Pattern(ran.Name)), ran.Requests*float64(o.Count)
 					requests, added = requests+calls, added+share*calls
 					if share > 0 && calls > 0 && !slices.Contains(names, ran.Name) {
 						names = append(names, ran.Name)

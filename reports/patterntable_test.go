@@ -12,10 +12,10 @@ import (
 // percentile needs enough of them.
 func TestPatternTimes(t *testing.T) {
 	op := func(p50 int64) results.Op {
-		return results.Op{Count: 500, Support: results.Native, Patterns: []results.PatternCalls{
-			{Name: "size", Calls: 1, Count: 20, Service: &results.PatternTimes{P50: 1000, P99: 5000, Max: 9000}},
-			{Name: "chunks", Calls: 2, Count: 1000, Service: &results.PatternTimes{P50: p50, P99: 2 * p50, Max: 3 * p50}},
-			{Name: "before", Calls: 1},
+		return results.Op{Count: 500, Support: results.Native, Patterns: []results.PatternRequests{
+			{Name: "size", Requests: 1, Count: 20, Service: &results.PatternTimes{P50: 1000, P99: 5000, Max: 9000}},
+			{Name: "chunks", Requests: 2, Count: 1000, Service: &results.PatternTimes{P50: p50, P99: 2 * p50, Max: 3 * p50}},
+			{Name: "before", Requests: 1},
 		}}
 	}
 	cell := func(trial int, p50 int64) *results.Cell {

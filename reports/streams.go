@@ -111,10 +111,10 @@ func (v *run) patterns() (all []document.Section) {
 			if row.Bad || row.Sum.Count == 0 {
 				return
 			}
-			timed := slices.DeleteFunc(slices.Clone(row.Sum.Patterns), func(p results.PatternCalls) bool {
+			timed := slices.DeleteFunc(slices.Clone(row.Sum.Patterns), func(p results.PatternRequests) bool {
 				return p.Service == nil
 			})
-			slices.SortStableFunc(timed, func(a, b results.PatternCalls) int {
+			slices.SortStableFunc(timed, func(a, b results.PatternRequests) int {
 				return cmp.Compare(b.Service.P50, a.Service.P50)
 			})
 			for _, p := range timed {

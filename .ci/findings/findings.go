@@ -123,16 +123,16 @@ func operations(r *results.Run) string {
 			}
 			var patterns []string
 			for _, p := range op.Patterns {
-				if p.Calls >= 0.01 {
-					patterns = append(patterns, fmt.Sprintf("`%s` %s", p.Name, words.Digits(p.Calls)))
+				if p.Requests >= 0.01 {
+					patterns = append(patterns, fmt.Sprintf("`%s` %s", p.Name, words.Digits(p.Requests)))
 				}
 			}
 			scanned := "-"
-			if op.Store.RowsExamined != nil {
-				scanned = words.Digits(*op.Store.RowsExamined)
+			if op.Store.RowsScanned != nil {
+				scanned = words.Digits(*op.Store.RowsScanned)
 			}
 			out += fmt.Sprintf("| `%s` | %s | %s | %s | %s | %s |\n", name, strings.Join(patterns, ", "),
-				words.Digits(op.Store.Calls), scanned,
+				words.Digits(op.Store.Requests), scanned,
 				words.Digits(op.Store.BytesRead/1000), words.Digits(op.Store.BytesWritten/1000))
 		}
 	}

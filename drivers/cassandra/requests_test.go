@@ -40,8 +40,8 @@ func TestPagesAreRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Calls != x.want || work[0].Requests != x.want {
-			t.Errorf("up to row %d: %d requests are counted, and Cassandra traced %d; want %d", x.stop, c.Calls, work[0].Requests, x.want)
+		if c.Requests != x.want || work[0].Requests != x.want {
+			t.Errorf("up to row %d: %d requests are counted, and Cassandra traced %d; want %d", x.stop, c.Requests, work[0].Requests, x.want)
 		}
 	}
 }
@@ -96,7 +96,7 @@ patterns:
 		if err := r.session.Batch(t.Context(), r.stmt("change"), x.parts); err != nil {
 			t.Errorf("%s: %v", x.what, err)
 		}
-		if got := r.session.Take().Calls; got != x.want {
+		if got := r.session.Take().Requests; got != x.want {
 			t.Errorf("%s: %d requests, want %d", x.what, got, x.want)
 		}
 	}

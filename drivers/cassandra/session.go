@@ -33,7 +33,7 @@ func (s *Store) Session() (drivers.Session, error) {
 }
 
 // oneRequest is the cost of a request. Cassandra reports rows scanned for none.
-var oneRequest = drivers.Cost{Calls: 1, Unreported: 1}
+var oneRequest = drivers.Cost{Requests: 1, Unreported: 1}
 
 // retries returns the policy of a request.
 func (s *session) retries(kind writeKind) retries {

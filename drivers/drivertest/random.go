@@ -293,9 +293,9 @@ func (m *machine) sameCost(x call, got, want drivers.Cost) {
 	if overPlain(p) || p.Kind == schemas.Scan && p.Limit > 0 {
 		return // which rows it reads is its own affair, too
 	}
-	m.reports = m.reports || m.caps.InProcess || got.Calls > 0 && got.Unreported == 0
+	m.reports = m.reports || m.caps.InProcess || got.Requests > 0 && got.Unreported == 0
 	if !m.reports || !m.caps.InProcess && len(p.Filter) > 0 && got.Unreported > 0 {
-		got.RowsExamined, got.Unreported = want.RowsExamined, 0
+		got.RowsScanned, got.Unreported = want.RowsScanned, 0
 	}
 	simple := m.caps.InProcess
 	switch p.Kind {
@@ -309,13 +309,13 @@ func (m *machine) sameCost(x call, got, want drivers.Cost) {
 	case schemas.Batch:
 		simple = simple || p.Atomic > schemas.AtomicNone && !p.Conditional()
 	}
-	if want.Calls = got.Calls; simple && p.Parallel == 0 {
-		want.Calls = int64(min(1, len(x.writes())))
+	if want.Requests = got.Requests; simple && p.Parallel == 0 {
+		want.Requests = int64(min(1, len(x.writes())))
 	}
 	if !simple || !p.Kind.Reads() || p.Element != nil || static || len(p.Table.Indexes) > 0 {
-		want.RowsExamined = got.RowsExamined
+		want.RowsScanned = got.RowsScanned
 	} else if !m.caps.InProcess && len(p.Filter) > 0 { // deleted rows may be examined, too
-		want.RowsExamined = max(got.RowsExamined, want.RowsExamined)
+		want.RowsScanned = max(got.RowsScanned, want.RowsScanned)
 	}
 	if got != want {
 		m.fail.Fatalf("%s costs %+v, want %+v", x, got, want)

@@ -96,7 +96,7 @@ func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (o outcome) {
 		if limit > 0 && len(o.rows) == limit {
 			break
 		}
-		o.cost.RowsExamined++
+		o.cost.RowsScanned++
 		if vals, found := r.yielded(p, x, args, l); found {
 			o.rows = append(o.rows, line(vals))
 			o.cost.RowsRead++

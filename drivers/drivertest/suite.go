@@ -396,7 +396,7 @@ func traces(t testing.TB, open Open) {
 		for _, run := range runs {
 			session.Begin()
 			run()
-			calls = append(calls, traced.session.Take().Calls)
+			calls = append(calls, traced.session.Take().Requests)
 		}
 		all, err := session.Work(c.ctx)
 		if err != nil {

@@ -306,10 +306,10 @@ var calls = []Fault{
 		batches: func(all []drivers.Call) [][]drivers.Call { return slices.Collect(slices.Chunk(all, 1)) },
 	}},
 	{"counts-parts", "Each part of a batch is counted as a request.", hooks{
-		cost: func(c *drivers.Cost, parts, _ int64) { c.Calls += parts },
+		cost: func(c *drivers.Cost, parts, _ int64) { c.Requests += parts },
 	}},
 	{"counts-returned", "Rows that a filter drops are not counted as examined.", hooks{
-		cost: func(c *drivers.Cost, _, returned int64) { c.RowsExamined = returned },
+		cost: func(c *drivers.Cost, _, returned int64) { c.RowsScanned = returned },
 	}},
 	{"ignores-contexts", "Calls go on under a context that is done.", hooks{endless: true}},
 }

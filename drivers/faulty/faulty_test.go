@@ -107,7 +107,7 @@ func TestFaultsCountAsCallers(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := []drivers.Value{drivers.Text("key"), drivers.Text("a\x00b")}
-	want := drivers.Cost{Calls: 3, RowsExamined: 1, RowsRead: 1, RowsWritten: 3, BytesWritten: 3 * int64(len("keya0b"))}
+	want := drivers.Cost{Requests: 3, RowsScanned: 1, RowsRead: 1, RowsWritten: 3, BytesWritten: 3 * int64(len("keya0b"))}
 	for _, f := range faulty.Faults() {
 		if f.Name != "cuts-at-nul" && f.Name != "halves-batches" {
 			continue

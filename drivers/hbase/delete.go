@@ -37,7 +37,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	if scan.Table != nil {
 		err = s.Scan(ctx, scan, func(row []rpc.Cell) error {
 			for _, c := range row {
-				s.Count(drivers.Cost{RowsExamined: 1})
+				s.Count(drivers.Cost{RowsScanned: 1})
 				if !cells || edits == nil {
 					edits = append(edits, t.newEdit(c.Row))
 				}
@@ -113,7 +113,7 @@ func (s *session) removeElements(ctx context.Context, st *statement, args []driv
 	if err != nil {
 		return err
 	}
-	s.Count(drivers.Cost{RowsExamined: 1})
+	s.Count(drivers.Cost{RowsScanned: 1})
 	for _, c := range found {
 		name, _, isElement := bytes.Cut(c.Qualifier, beforeElement)
 		at := slices.IndexFunc(st.write, func(of operand) bool { return of.column.Name == string(name) })

@@ -6,9 +6,9 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// TestExamined counts the rows that HBase reads for a filter, and for a traced slice: the same in
+// TestScanned counts the rows that HBase reads for a filter, and for a traced slice: the same in
 // memory and in files, wherever the scan begins.
-func TestExamined(t *testing.T) {
+func TestScanned(t *testing.T) {
 	t.Parallel()
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, `
@@ -56,8 +56,8 @@ patterns:
 			{"scan", []drivers.Value{x}, 6},
 		} {
 			w.numbers(r.pattern, r.args...)
-			if c := w.session.Take(); c.RowsExamined != r.want || c.Unreported > 0 {
-				t.Errorf("in %s, %s examines %d rows, want %d (%d untold)", where, r.pattern, c.RowsExamined, r.want, c.Unreported)
+			if c := w.session.Take(); c.RowsScanned != r.want || c.Unreported > 0 {
+				t.Errorf("in %s, %s examines %d rows, want %d (%d untold)", where, r.pattern, c.RowsScanned, r.want, c.Unreported)
 			}
 		}
 		traced.Begin()

@@ -148,7 +148,7 @@ func (r *reading) getElement(fixed []drivers.Value) error {
 	if _, err := r.columns.decode(&st.view, cells, r.vals); err != nil || len(r.columns.elems) != 2 {
 		return err
 	}
-	r.Cost.RowsExamined++
+	r.Cost.RowsScanned++
 	return r.Yield(r.columns.elems[1:])
 }
 
@@ -299,7 +299,7 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 		if err != nil {
 			return err
 		}
-		r.Cost.RowsExamined += int64(len(cells))
+		r.Cost.RowsScanned += int64(len(cells))
 		if err := r.takeListed(cells, some, len(fixed)-rows); err != nil {
 			return err
 		}
@@ -329,7 +329,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 		return nil
 	}
 	if !r.scan.Filtered { // else HBase's scan metrics count them
-		r.Cost.RowsExamined++
+		r.Cost.RowsScanned++
 	}
 	exists, err := r.columns.decode(&r.st.view, cells, r.vals)
 	switch {
@@ -358,7 +358,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 func (r *reading) takeCells(cells []rpc.Cell) error {
 	for i := range cells {
 		c := &cells[i]
-		r.Cost.RowsExamined++
+		r.Cost.RowsScanned++
 		if len(r.skipRow) > 0 && bytes.Equal(c.Row, r.skipRow) &&
 			(len(r.skipTo) == 0 || bytes.Compare(c.Qualifier, r.skipTo) < 0) {
 			continue
@@ -434,7 +434,7 @@ func (r *reading) readStatics() error {
 	r.statics, r.staticsOf = make([]drivers.Value, view.n), key
 	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
 	if err == nil && len(cells) > 0 {
-		r.Cost.RowsExamined++
+		r.Cost.RowsScanned++
 		d := decoder{tolerant: r.Tolerant} // that of r has the values of the row
 		_, err = d.decode(view, cells, r.statics)
 	}

@@ -265,7 +265,7 @@ var _ drivers.Session = (*session)(nil)
 
 // RunRead implements plan.Runner.
 func (s *session) RunRead(_ context.Context, st *statement, args []drivers.Value) error {
-	s.Cost.Calls += st.Requests(args)
+	s.Cost.Requests += st.Requests(args)
 	s.Cost.Unreported++ // no client wrote these rows
 	rows := st.table.all()
 	switch {
@@ -393,7 +393,7 @@ func (s *session) project(st *statement, from *sample, args []drivers.Value, ele
 
 // RunWrite implements plan.Runner.
 func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	s.Cost.Calls++
+	s.Cost.Requests++
 	st.remember(args)
 	r := drivers.Result{Applied: true}
 	if st.Pattern().ReturnsNew {
@@ -408,7 +408,7 @@ func (s *session) RunWrite(_ context.Context, st *statement, args []drivers.Valu
 
 // RunBatch implements plan.Runner.
 func (s *session) RunBatch(_ context.Context, st *statement, parts []drivers.Call) error {
-	s.Cost.Calls++
+	s.Cost.Requests++
 	for i := range parts {
 		st.parts[parts[i].Part].remember(parts[i].Args)
 	}

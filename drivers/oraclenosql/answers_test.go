@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("sent %s, expected %s", got, c.sent)
 			}
 			cost := se.Take()
-			if n := int64(len(sent)); cost.Retries != c.retries || cost.Calls != n-c.retries || cost.Unreported != n-c.retries {
+			if n := int64(len(sent)); cost.Retries != c.retries || cost.Requests != n-c.retries || cost.Unreported != n-c.retries {
 				t.Errorf("%d of %d requests count as sent again, expected %d: %+v", cost.Retries, n, c.retries, cost)
 			}
 			throttled := int64(0)

@@ -147,7 +147,7 @@ func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
 	if sl.repeats || sl.disturbed {
 		sl.meter.Count(drivers.Cost{Retries: 1})
 	} else {
-		sl.meter.Count(drivers.Cost{Calls: 1, Unreported: 1}) // Oracle does not report how many rows it scanned for it
+		sl.meter.Count(drivers.Cost{Requests: 1, Unreported: 1}) // Oracle does not report how many rows it scanned for it
 	}
 	sl.repeats = false
 	begin := time.Now()

@@ -101,8 +101,8 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 // note adds what calls have cost to the current piece of work.
 func (t *tracedSession) note() {
 	w := &t.work.all[len(t.work.all)-1]
-	w.Requests += t.Cost.Calls - t.noted.Calls
-	w.Rows += t.Cost.RowsExamined - t.noted.RowsExamined
+	w.Requests += t.Cost.Requests - t.noted.Requests
+	w.Rows += t.Cost.RowsScanned - t.noted.RowsScanned
 	t.noted = t.Cost
 }
 

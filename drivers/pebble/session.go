@@ -103,7 +103,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	if err != nil {
 		return err
 	}
-	s.Cost.Calls += st.Requests(args)
+	s.Cost.Requests += st.Requests(args)
 	s.keyVals = plan.Grow(s.keyVals, len(st.table.key)+len(st.table.rows.columns))
 	s.vals = plan.Grow(s.vals, len(st.fam.columns))
 	s.statics = plan.Grow(s.statics, len(st.table.statics.columns))
@@ -202,7 +202,7 @@ func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err er
 	if !found {
 		return nil, false, it.Error()
 	}
-	s.Cost.RowsExamined++
+	s.Cost.RowsScanned++
 	if s.work != nil {
 		s.work.looked++
 	}
@@ -296,7 +296,7 @@ func (s *session) readStatics(st *statement) error {
 		}
 		var data []byte // absent: nil
 		if it.SeekPrefixGE(key) {
-			s.Cost.RowsExamined++
+			s.Cost.RowsScanned++
 			data, err = it.ValueAndErr()
 			s.oldStat = append(s.oldStat[:0], data...)
 			data = s.oldStat
@@ -343,7 +343,7 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 			err = s.sliceRow(st, it, args)
 		}
 	}
-	s.Cost.RowsExamined += int64(read)
+	s.Cost.RowsScanned += int64(read)
 	s.rangeIter = nil
 	return s.endIter(it, err)
 }

@@ -73,7 +73,7 @@ func (s *session) begin(st *statement, calls []drivers.Call) (err error) {
 	if err := s.store.fs.fault(); err != nil {
 		return err
 	}
-	s.Cost.Calls++
+	s.Cost.Requests++
 	s.batch.Reset()
 	s.readThrough, s.lockedStripes = s.db, s.lockedStripes[:0]
 	size := 0
@@ -202,7 +202,7 @@ func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
 		return err
 	}
 	if err == nil {
-		s.Cost.RowsExamined++
+		s.Cost.RowsScanned++
 	}
 	if err == nil && st.readsRow {
 		s.oldCopy = append(s.oldCopy[:0], s.oldValue...)
@@ -436,7 +436,7 @@ func (s *session) clear(b *plan.Range, t *table) error {
 		err = it.Error()
 	}
 	if t != nil {
-		s.Cost.RowsExamined += int64(n)
+		s.Cost.RowsScanned += int64(n)
 	}
 	return s.endIter(it, err)
 }

@@ -75,9 +75,9 @@ func TestRepeatedCalls(t *testing.T) {
 	var watched int64
 	s.Watch(nil, func(_ drivers.Statement, _ time.Duration, calls int64) { watched += calls })
 	run := func() drivers.Cost {
-		s.cost = drivers.Cost{Calls: 1, RowsExamined: 25, Unreported: 1}
+		s.cost = drivers.Cost{Requests: 1, RowsScanned: 25, Unreported: 1}
 		read := s.Read(t.Context(), page, pageArgs, func([]drivers.Value) error { return nil })
-		s.cost = drivers.Cost{Calls: 1}
+		s.cost = drivers.Cost{Requests: 1}
 		_, write := s.Write(t.Context(), put, putArgs)
 		if read != nil || write != nil {
 			t.Fatal(read, write)
@@ -85,7 +85,7 @@ func TestRepeatedCalls(t *testing.T) {
 		return s.Take()
 	}
 	want := drivers.Cost{
-		Calls: 2, RowsExamined: 25, Unreported: 1, RowsRead: 25, BytesRead: 125, RowsWritten: 1, BytesWritten: written,
+		Requests: 2, RowsScanned: 25, Unreported: 1, RowsRead: 25, BytesRead: 125, RowsWritten: 1, BytesWritten: written,
 	}
 	if got := run(); got != want || watched != 2 {
 		t.Errorf("a read and a put cost %+v and %d watched calls, want %+v and 2", got, watched, want)

@@ -213,8 +213,8 @@ func TestSender(t *testing.T) {
 		if want := want[:min(limit, len(want))]; !slices.Equal(got, want) {
 			t.Errorf("of the sender in a folder, at most %d: %d messages, want %d, newest first", limit, len(got), len(want))
 		}
-		if c := w.Meter.Take(); c.Calls != 1 {
-			t.Errorf("in a folder takes %d calls, want 1", c.Calls)
+		if c := w.Meter.Take(); c.Requests != 1 {
+			t.Errorf("in a folder takes %d calls, want 1", c.Requests)
 		}
 	}
 	w.ran("by sender in a folder", "by_sender_in", "by_sender_in")
@@ -225,8 +225,8 @@ func TestSender(t *testing.T) {
 		if len(got) != want {
 			t.Errorf("of the sender everywhere, at most %d: %d messages, want %d", limit, len(got), want)
 		}
-		if c := w.Meter.Take(); c.Calls != 1 {
-			t.Errorf("everywhere takes %d calls, want 1", c.Calls)
+		if c := w.Meter.Take(); c.Requests != 1 {
+			t.Errorf("everywhere takes %d calls, want 1", c.Requests)
 		}
 	}
 	w.ran("by sender everywhere", "by_sender", "by_sender")

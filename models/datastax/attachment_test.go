@@ -74,8 +74,8 @@ func TestChunks(t *testing.T) {
 		w.Meter.Take()
 		h := w.deliverFile(in, content)
 		// In addition to the batches of chunks: the email, what shows it, and the counters.
-		if c, want := w.Meter.Take(), (len(x.want)+window-1)/window+3; int(c.Calls) != want {
-			t.Errorf("%d bytes: delivered in %d calls, want %d", x.size, c.Calls, want)
+		if c, want := w.Meter.Take(), (len(x.want)+window-1)/window+3; int(c.Requests) != want {
+			t.Errorf("%d bytes: delivered in %d calls, want %d", x.size, c.Requests, want)
 		}
 		got := make([]int, len(x.want))
 		for _, row := range w.Rows("attachments") {
@@ -94,8 +94,8 @@ func TestChunks(t *testing.T) {
 			t.Errorf("%d bytes: %d came, %v", x.size, n, err)
 		}
 		// The size and the chunks are read.
-		if c := w.Meter.Take(); int(c.Calls) != len(x.want)+1 {
-			t.Errorf("%d bytes: read in %d calls, want %d", x.size, c.Calls, len(x.want)+1)
+		if c := w.Meter.Take(); int(c.Requests) != len(x.want)+1 {
+			t.Errorf("%d bytes: read in %d calls, want %d", x.size, c.Requests, len(x.want)+1)
 		}
 	}
 }

@@ -66,8 +66,8 @@ func TestOverflow(t *testing.T) {
 	}
 	w.Meter.Take()
 	w.list(in, 200)
-	if c := w.Meter.Take(); c.Calls != 3 {
-		t.Errorf("a page of three labels takes %d calls, want 3", c.Calls)
+	if c := w.Meter.Take(); c.Requests != 3 {
+		t.Errorf("a page of three labels takes %d calls, want 3", c.Requests)
 	}
 	// Q1 shows one folder, and counts all of it.
 	w.Must(w.mb.Flag(t.Context(), in, want[70], models.Seen, true))
@@ -97,8 +97,8 @@ func TestOneSlice(t *testing.T) {
 	}
 	w.Meter.Take()
 	w.Must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
-	if c := w.Meter.Take(); c.Calls != 1 || c.RowsRead != 25 {
-		t.Errorf("a page takes %d calls and %d rows, want 1 and 25", c.Calls, c.RowsRead)
+	if c := w.Meter.Take(); c.Requests != 1 || c.RowsRead != 25 {
+		t.Errorf("a page takes %d calls and %d rows, want 1 and 25", c.Requests, c.RowsRead)
 	}
 }
 
@@ -156,8 +156,8 @@ func TestRowsOfTwoLabels(t *testing.T) {
 			got = append(got, e.Handle)
 			return nil
 		}))
-		if c := w.Meter.Take(); c.Calls != calls || c.RowsRead != rows || !slices.Equal(got, want[:5]) {
-			t.Errorf("%d messages, %d calls and %d rows, want the newest 5, %d and %d", len(got), c.Calls, c.RowsRead, calls, rows)
+		if c := w.Meter.Take(); c.Requests != calls || c.RowsRead != rows || !slices.Equal(got, want[:5]) {
+			t.Errorf("%d messages, %d calls and %d rows, want the newest 5, %d and %d", len(got), c.Requests, c.RowsRead, calls, rows)
 		}
 	}
 	page(2, 5)
@@ -279,7 +279,7 @@ func TestManyLabels(t *testing.T) {
 		first := func(in *models.Folder) int64 {
 			w.Meter.Take()
 			w.Must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
-			return w.Meter.Take().Calls
+			return w.Meter.Take().Requests
 		}
 		deliver(limit*(labels-1) + 40)
 		if n := len(w.labels()); n != labels {

@@ -117,7 +117,7 @@ func TestBlocks(t *testing.T) {
 		w.Meter.Take()
 		n, err := w.mb.RawRange(t.Context(), f, h, r.off, r.n, &got)
 		w.Must(err)
-		calls := w.Meter.Take().Calls
+		calls := w.Meter.Take().Requests
 		want := raw[r.off:min(r.off+r.n, m.Raw.Size())]
 		if !bytes.Equal(got.Bytes(), want) || n != int64(len(want)) || calls != 1+r.blocks {
 			t.Errorf("%d bytes from %d: %d came in %d calls, want %d in %d", r.n, r.off, n, calls, len(want), 1+r.blocks)
@@ -126,13 +126,13 @@ func TestBlocks(t *testing.T) {
 	var o models.Opened
 	w.Meter.Take()
 	w.Must(w.mb.Open(t.Context(), f, h, &o))
-	if c := w.Meter.Take().Calls; c != 2 || string(o.Body) != "text" {
+	if c := w.Meter.Take().Requests; c != 2 || string(o.Body) != "text" {
 		t.Errorf("opening took %d calls and shows %q, want metadata, one block and the text", c, o.Body)
 	}
 	var got bytes.Buffer
 	_, err := w.mb.Attachment(t.Context(), f, h, "last", &got)
 	w.Must(err)
-	if c := w.Meter.Take().Calls; c != 1+4 || !bytes.Equal(got.Bytes(), file) {
+	if c := w.Meter.Take().Requests; c != 1+4 || !bytes.Equal(got.Bytes(), file) {
 		t.Errorf("the last attachment took %d calls, want metadata and the 4 blocks that it lies in", c)
 	}
 }

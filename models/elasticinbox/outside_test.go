@@ -67,7 +67,7 @@ func TestThreshold(t *testing.T) {
 		if got := len(filesIn(t, dir)); got != files {
 			t.Errorf("%d bytes: %d files, want %d", msg.Raw.Size(), got, files)
 		}
-		if cost.BlobCalls != int64(files) || cost.BlobBytesWritten != int64(files)*msg.Raw.Size() ||
+		if cost.BlobRequests != int64(files) || cost.BlobBytesWritten != int64(files)*msg.Raw.Size() ||
 			cost.BytesWritten < msg.Raw.Size() {
 			t.Errorf("%d bytes: cost %+v", msg.Raw.Size(), cost)
 		}
@@ -75,7 +75,7 @@ func TestThreshold(t *testing.T) {
 		if _, err := w.mb.Raw(t.Context(), w.a.Folders[0], h, &raw); err != nil {
 			t.Fatal(err)
 		}
-		if cost := w.Meter.Take(); files == 1 && (cost.BlobBytesRead != 1001 || cost.BlobCalls != 6) {
+		if cost := w.Meter.Take(); files == 1 && (cost.BlobBytesRead != 1001 || cost.BlobRequests != 6) {
 			t.Errorf("a read of 1001 bytes in blocks of 200: cost %+v", cost)
 		}
 	}

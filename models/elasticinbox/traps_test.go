@@ -35,8 +35,8 @@ func TestNotQuadratic(t *testing.T) {
 	}
 	for i, op := range []string{"move", "delete"} {
 		ten, twenty := cost[10][i], cost[20][i]
-		if ten.Calls != 3 || twenty.Calls != 3 {
-			t.Errorf("%s of 10: %d calls, of 20: %d; want a read, a batch and a batch of counters", op, ten.Calls, twenty.Calls)
+		if ten.Requests != 3 || twenty.Requests != 3 {
+			t.Errorf("%s of 10: %d calls, of 20: %d; want a read, a batch and a batch of counters", op, ten.Requests, twenty.Requests)
 		}
 		if twenty.RowsWritten > 2*ten.RowsWritten || twenty.RowsRead != 2*ten.RowsRead {
 			t.Errorf("%s of 10: %+v, of 20: %+v; want twice as much", op, ten, twenty)
@@ -53,7 +53,7 @@ func TestListReads(t *testing.T) {
 	w.Meter.Take()
 	n := 0
 	w.Must(w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 25, func(*models.Entry) error { n++; return nil }))
-	if c := w.Meter.Take().Calls; c != 2 || n != 25 {
+	if c := w.Meter.Take().Requests; c != 2 || n != 25 {
 		t.Errorf("%d entries in %d calls, want 25 in 2", n, c)
 	}
 }

@@ -65,7 +65,7 @@ func TestAppendCalls(t *testing.T) {
 	for _, x := range []struct{ text, calls int64 }{{0, 2}, {1000 - head, 2}, {1001 - head, 4}, {3000 - head, 5}} {
 		w.Meter.Take()
 		w.deliver(message(int(x.text)), w.a.Folders[0])
-		if c := w.Meter.Take().Calls; c != x.calls {
+		if c := w.Meter.Take().Requests; c != x.calls {
 			t.Errorf("a message of %d bytes is appended in %d calls, want %d", head+x.text, c, x.calls)
 		}
 	}
@@ -100,7 +100,7 @@ func TestRangeReads(t *testing.T) {
 		w.Meter.Take()
 		n, err := w.mb.RawRange(t.Context(), f, h, r.off, r.n, &got)
 		w.Must(err)
-		calls := w.Meter.Take().Calls
+		calls := w.Meter.Take().Requests
 		want := raw[r.off:min(r.off+r.n, m.Raw.Size())]
 		if !bytes.Equal(got.Bytes(), want) || n != int64(len(want)) || calls != 1+r.chunks {
 			t.Errorf("%d bytes from %d: %d came in %d calls, want %d in %d", r.n, r.off, n, calls, len(want), 1+r.chunks)

@@ -107,7 +107,7 @@ func TestRetries(t *testing.T) {
 	w.Meter.Take()
 	w.deliver(message(10), in)
 	want := w.Meter.Take()
-	if want.Calls == 0 || want.Retries != 0 {
+	if want.Requests == 0 || want.Retries != 0 {
 		t.Fatalf("a delivery costs %+v", want)
 	}
 	other := w.bound.Mailbox(w.Session())
@@ -162,7 +162,7 @@ func TestFlagOfNone(t *testing.T) {
 	h := w.deliver(message(10), in)[0]
 	w.Meter.Take()
 	w.Must(w.mb.Flag(t.Context(), in, h, models.Flagged, true))
-	if c := w.Meter.Take(); c.Calls != 2 || c.RowsRead != 1 || c.RowsWritten != 1 {
+	if c := w.Meter.Take(); c.Requests != 2 || c.RowsRead != 1 || c.RowsWritten != 1 {
 		t.Errorf("a flag update costs %+v, want one put of a message that was read", c)
 	}
 	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))

@@ -87,7 +87,7 @@ func (sc *script) step(name string, op func() error) {
 	}
 	c := sc.meter.Take()
 	fmt.Fprintf(&sc.out, "%s: calls=%d rows_examined=%d rows_read=%d rows_written=%d bytes_read=%d bytes_written=%d\n",
-		name, c.Calls, c.RowsExamined, c.RowsRead, c.RowsWritten, c.BytesRead, c.BytesWritten)
+		name, c.Requests, c.RowsScanned, c.RowsRead, c.RowsWritten, c.BytesRead, c.BytesWritten)
 	for len(sc.calls) > 0 {
 		n := 1
 		for n < len(sc.calls) && sc.calls[n] == sc.calls[0] {

@@ -82,8 +82,8 @@ func TestPageReadsBodies(t *testing.T) {
 	w.Meter.Take()
 	w.list(in, models.Handle{}, 25)
 	c := w.Meter.Take()
-	if c.Calls != 1 || c.RowsRead != 25 || c.BytesRead < 25*body || c.BytesRead > 25*(body+500) {
-		t.Errorf("a page takes %d calls, %d rows and %d bytes; want 1 call, 25 rows with their bodies of %d bytes", c.Calls,
+	if c.Requests != 1 || c.RowsRead != 25 || c.BytesRead < 25*body || c.BytesRead > 25*(body+500) {
+		t.Errorf("a page takes %d calls, %d rows and %d bytes; want 1 call, 25 rows with their bodies of %d bytes", c.Requests,
 			c.RowsRead, c.BytesRead, body)
 	}
 	// Opening reads no attachment either.
@@ -119,8 +119,8 @@ func TestPageVariants(t *testing.T) {
 		w.Meter.Take()
 		got := w.list(in, models.Handle{}, 25)
 		c := w.Meter.Take()
-		if c.Calls != 1 || c.RowsRead != x.rows || c.BytesRead < x.bytes || c.BytesRead > x.bytes+x.rows*500 {
-			t.Errorf("a page of %s takes %d calls, %d rows and %d bytes; want 1, %d and about %d", x.variant, c.Calls, c.RowsRead,
+		if c.Requests != 1 || c.RowsRead != x.rows || c.BytesRead < x.bytes || c.BytesRead > x.bytes+x.rows*500 {
+			t.Errorf("a page of %s takes %d calls, %d rows and %d bytes; want 1, %d and about %d", x.variant, c.Requests, c.RowsRead,
 				c.BytesRead, x.rows, x.bytes)
 		}
 		for len(got)%25 == 0 {
@@ -261,12 +261,12 @@ func TestFlagMakesNoRow(t *testing.T) {
 	h := w.deliver(in, modeltest.Draft{})
 	w.Meter.Take()
 	w.Must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
-	if c := w.Meter.Take(); c.Calls != 1 {
-		t.Errorf("a flag that changes takes %d calls, want 1", c.Calls)
+	if c := w.Meter.Take(); c.Requests != 1 {
+		t.Errorf("a flag that changes takes %d calls, want 1", c.Requests)
 	}
 	w.Must(w.mb.Flag(t.Context(), in, h, models.Seen, true))
-	if c := w.Meter.Take(); c.Calls != 1 {
-		t.Errorf("a flag that is set already takes %d calls, want 1", c.Calls)
+	if c := w.Meter.Take(); c.Requests != 1 {
+		t.Errorf("a flag that is set already takes %d calls, want 1", c.Requests)
 	}
 	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
 	if err := w.mb.Flag(t.Context(), in, h, models.Seen, false); !errors.Is(err, models.ErrNotFound) || w.rows() != 0 {
@@ -308,7 +308,7 @@ func TestLogin(t *testing.T) {
 	h := w.deliver(a.Folders[11], modeltest.Draft{})
 	w.Meter.Take()
 	if err := w.mb.Open(t.Context(), a.Folders[1], h, &models.Opened{}); !errors.Is(err, models.ErrNotFound) ||
-		w.Meter.Take().Calls != 0 {
+		w.Meter.Take().Requests != 0 {
 		t.Errorf("open a handle in another folder: error is %v; want %q, and no call: the handle says so", err,
 			models.ErrNotFound)
 	}

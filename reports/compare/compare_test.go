@@ -86,7 +86,7 @@ func figureOf(t *testing.T, c *Comparison, op, name string) *Figure {
 
 // Each case is a difference of two sides of trials that take turns.
 func TestVerdicts(t *testing.T) {
-	calls := func(n float64) func(*results.Op) { return func(o *results.Op) { o.Store.Calls = n } }
+	calls := func(n float64) func(*results.Op) { return func(o *results.Op) { o.Store.Requests = n } }
 	bytesRead := func(n float64) func(*results.Op) { return func(o *results.Op) { o.Store.BytesRead = n } }
 	for _, tc := range []struct {
 		name    string
@@ -341,7 +341,7 @@ func TestClosedLoop(t *testing.T) {
 		t.Errorf("rates of one loop:\n%s", got)
 	}
 	// Another number of operations meets other messages.
-	change(fresh, "list", func(o *results.Op) { o.Store.Calls = 2.1 })
+	change(fresh, "list", func(o *results.Op) { o.Store.Requests = 2.1 })
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "list", "requests"); f.Verdict != CannotTell {
 		t.Errorf("calls of other operations: %s", f.Verdict)
 	}
@@ -358,7 +358,7 @@ func TestSequentialRunsAreExact(t *testing.T) {
 		load.Client = &results.ClientInfo{Workers: 1}
 		s.Runs[0].Cells = append(s.Runs[0].Cells, load)
 	}
-	change(fresh, "recount", func(o *results.Op) { o.Store.Calls = 2.25 })
+	change(fresh, "recount", func(o *results.Op) { o.Store.Requests = 2.25 })
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != Worse || !f.Exact {
 		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
 	}
@@ -392,7 +392,7 @@ func TestCountedInTurns(t *testing.T) {
 		for side, s := range map[*[trials]float64]Side{&tc.base: base, &tc.new: fresh} {
 			for i := range s.Runs[0].Cells {
 				o := op(20, 900_000, 900_000)
-				o.Store.Calls, o.Store.CallsDeviation = side[i], 14
+				o.Store.Requests, o.Store.RequestsDeviation = side[i], 14
 				s.Runs[0].Cells[i].Ops["recount"] = o
 			}
 		}
@@ -482,7 +482,7 @@ func TestRetries(t *testing.T) {
 // TestInvalidTrialsGateNothing: the counters of an invalid trial are shown, and make no gate fail.
 func TestInvalidTrialsGateNothing(t *testing.T) {
 	base, new := pairOf(4)
-	change(new, "list", func(o *results.Op) { o.Store.Calls = 9 })
+	change(new, "list", func(o *results.Op) { o.Store.Requests = 9 })
 	if c := compared(t, base, new, "list.requests", false); len(c.Regressions) != 1 {
 		t.Fatalf("regressions %v, want one", c.Regressions)
 	}
@@ -497,11 +497,11 @@ func TestInvalidTrialsGateNothing(t *testing.T) {
 	}
 }
 
-// TestRowsExamined: rows that an engine read and did not return are compared, if all trials know
+// TestRowsScanned: rows that an engine read and did not return are compared, if all trials know
 // them of all operations.
-func TestRowsExamined(t *testing.T) {
+func TestRowsScanned(t *testing.T) {
 	examined := func(n float64, traced int64) func(o *results.Op) {
-		return func(o *results.Op) { o.Store.RowsExamined, o.Store.Traced = &n, traced }
+		return func(o *results.Op) { o.Store.RowsScanned, o.Store.Traced = &n, traced }
 	}
 	base, new := pairOf(1)
 	change(base, "list", examined(25, 0))
@@ -685,7 +685,7 @@ func sampleComparison(t *testing.T) *Comparison {
 	base, fresh := pairOf(10)
 	base.Runs[0].Environment.Commit = "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
 	change(fresh, "list", slower(1.12))
-	change(fresh, "open", func(o *results.Op) { o.Store.Calls, o.Response.P99 = 3, o.Response.P99*9/10 })
+	change(fresh, "open", func(o *results.Op) { o.Store.Requests, o.Response.P99 = 3, o.Response.P99*9/10 })
 	for i, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
 		for j := range r.Cells {
 			noisy := op(500, int64(400_000+(j*7+i*3)%10*60_000), 1)

@@ -74,13 +74,13 @@ var measures = []*Measure{
 			return p, math.Sqrt(p * (1 - p))
 		},
 	},
-	{Name: "requests", Text: words.Amount, count: counter(results.Calls)},
+	{Name: "requests", Text: words.Amount, count: counter(results.Requests)},
 	// How often a request was sent: 1 and its retries. They depend on the machine, so they are judged as a time is.
 	{Name: "attempts", Limit: 0.05, Text: words.Amount, time: func(o *observed) float64 {
-		if o.op.Store.Calls <= 0 {
+		if o.op.Store.Requests <= 0 {
 			return math.NaN()
 		}
-		return math.Log1p(o.op.Store.Retries / o.op.Store.Calls)
+		return math.Log1p(o.op.Store.Retries / o.op.Store.Requests)
 	}},
 	{Name: "scanned", Limit: 0.05, Text: words.Amount, count: counter(results.Examined)},
 	{Name: "rows", Limit: 0.05, Text: words.Amount, count: counter(results.Rows)},

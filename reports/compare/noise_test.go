@@ -154,7 +154,7 @@ func cell(trial, second int) results.Cell {
 func op(count, p50, p99 int64) results.Op {
 	l := results.Latency{P50: p50, P90: p50, P99: p99, P999: p99, Max: p99, Mean: float64(p50)}
 	return results.Op{Count: count, Support: results.Native, Times: results.Times{Response: l, Service: l}, Store: results.StoreCost{
-		Calls: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
+		Requests: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
 	}}
 }
 

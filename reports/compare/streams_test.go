@@ -54,7 +54,7 @@ func judged(c *Comparison, v Verdict) (all []string) {
 // is there once.
 func TestStreams(t *testing.T) {
 	base, fresh := streamed(10)
-	changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99, o.Store.Calls = o.Response.P99*2, 3 })
+	changeStream(fresh, "readers", "list", func(o *results.Op) { o.Response.P99, o.Store.Requests = o.Response.P99*2, 3 })
 	c := compared(t, base, fresh, "*", false)
 	if got, want := judged(c, Worse), []string{"readers:list.p99", "readers:list.requests"}; !slices.Equal(got, want) {
 		t.Errorf("worse: %q, want %q", got, want)

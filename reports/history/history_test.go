@@ -38,7 +38,7 @@ func TestStreamsChange(t *testing.T) {
 		change(r, "list", func(o *results.Op) { o.Count *= 2 }) // those of both
 		if night >= 2 {
 			o := c.Streams[0].Ops["list"]
-			o.Store.Calls = 3
+			o.Store.Requests = 3
 			c.Streams[0].Ops["list"] = o
 		}
 		put(t, dir, fmt.Sprint(night), r)
@@ -136,10 +136,10 @@ func TestCountsChange(t *testing.T) {
 	for night := range 7 {
 		r := nightly(night)
 		if night >= 2 {
-			change(r, "list", func(o *results.Op) { o.Store.Calls = 3 })
+			change(r, "list", func(o *results.Op) { o.Store.Requests = 3 })
 		}
 		if night >= 5 {
-			change(r, "list", func(o *results.Op) { o.Store.Calls = 2 })
+			change(r, "list", func(o *results.Op) { o.Store.Requests = 2 })
 		}
 		// 7 bytes more each night are within chance, until they are 28: six standard errors.
 		change(r, "open", func(o *results.Op) { o.Store.BytesRead += 7 * float64(night) })

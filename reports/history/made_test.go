@@ -25,7 +25,7 @@ func nightly(night int) *results.Run {
 		l := results.Latency{P50: int64(p50 * math.Exp(0.02*random.NormFloat64())), P99: int64(p99 * math.Exp(0.04*random.NormFloat64()))}
 		l.P90, l.P999, l.Max = l.P99, l.P99, l.P99
 		return results.Op{Count: 1000, Support: results.Native, Times: results.Times{Response: l, Service: l}, Store: results.StoreCost{
-			Calls: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
+			Requests: 2, RowsRead: 20, BytesRead: 500, BytesDeviation: 100, RowsDeviation: 3,
 		}}
 	}
 	return &results.Run{

@@ -17,7 +17,7 @@ func writeComparison(t testing.TB, base Source) string {
 		ops := map[string]results.Op{}
 		for name, o := range worse.Cells[n].Ops {
 			if name == "list" {
-				o.Store.Calls++
+				o.Store.Requests++
 			}
 			ops[name] = o
 		}

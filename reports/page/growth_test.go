@@ -28,7 +28,7 @@ func swept(t testing.TB) Source {
 				Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: p.Value, Trial: 1, Shard: 1},
 				Kind: results.KindMeasure, Arrivals: "closed", Clients: 1, Verdict: results.OK,
 				Ops: map[string]results.Op{"list": {
-					Count: 500, Support: results.Native, Times: results.Times{Response: results.Latency{P50: ns}}, Store: results.StoreCost{Calls: 1, RowsRead: rows},
+					Count: 500, Support: results.Native, Times: results.Times{Response: results.Latency{P50: ns}}, Store: results.StoreCost{Requests: 1, RowsRead: rows},
 				}},
 			})
 		}

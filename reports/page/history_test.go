@@ -25,7 +25,7 @@ func writeHistory(t testing.TB, sources ...Source) string {
 		for n := range r.Cells {
 			ops := map[string]results.Op{}
 			for name, o := range r.Cells[n].Ops {
-				o.Store.Calls += float64(i % 2)
+				o.Store.Requests += float64(i % 2)
 				ops[name] = o
 			}
 			r.Cells[n].Ops, r.Cells[n].Verdict = ops, results.OK

@@ -440,7 +440,7 @@ func TestPageTellsAdditions(t *testing.T) {
 		Key: results.Key{Model: "elasticinbox", Engine: "embedded", Phase: "measure", Trial: 1}, Kind: results.KindMeasure,
 		Ops: map[string]results.Op{"deliver": {
 			Count:    10,
-			Patterns: []results.PatternCalls{{Name: "blocks_put", Calls: 3}, {Name: "size_put", Calls: 1}},
+			Patterns: []results.PatternRequests{{Name: "blocks_put", Requests: 3}, {Name: "size_put", Requests: 1}},
 			Store:    results.StoreCost{BytesWritten: 100, BytesAdded: 3},
 		}},
 	}}

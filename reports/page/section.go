@@ -182,8 +182,8 @@ func behindOf(r *results.Run, model string) (bs []behind, ran []string) {
 		for op, o := range c.Ops {
 			var names, calls []string
 			for _, p := range o.Patterns {
-				n := words.Digits(p.Calls)
-				if p.Calls > 0 && p.Calls < 0.005 {
+				n := words.Digits(p.Requests)
+				if p.Requests > 0 && p.Requests < 0.005 {
 					n = "<0.01"
 				}
 				names, calls = append(names, p.Name), append(calls, p.Name+" × "+n)

@@ -14,7 +14,7 @@ func op(n int64, median, mean, requests, rows, read float64) results.Op {
 	o := results.Op{
 		Count: n, Support: results.Native,
 		Times: results.Times{Response: results.Latency{P50: int64(median), Mean: mean, P99: int64(10 * median)}},
-		Store: results.StoreCost{Calls: requests, RowsExamined: &rows, BytesRead: read, BytesWritten: read / 2},
+		Store: results.StoreCost{Requests: requests, RowsScanned: &rows, BytesRead: read, BytesWritten: read / 2},
 	}
 	for _, share := range results.QuantileShares {
 		o.Quantiles = append(o.Quantiles, int64(median*math.Exp(2*(share-0.5))))
@@ -370,7 +370,7 @@ func TestUnknownValues(t *testing.T) {
 	})
 	for i := range r.Cells {
 		if o := r.Cells[i].Ops["list"]; r.Cells[i].Model == "b" {
-			o.Store.Calls, o.Store.BytesRead = math.NaN(), math.NaN()
+			o.Store.Requests, o.Store.BytesRead = math.NaN(), math.NaN()
 			r.Cells[i].Ops["list"] = o
 		}
 	}

@@ -34,8 +34,8 @@ workflow: {page: []}
 func cell(model, point string, trial int, calls float64, ns int64) results.Cell {
 	lat := results.Latency{P50: ns, P90: ns, P99: ns, P999: ns, Max: ns, Mean: float64(ns)}
 	op := results.Op{
-		Count: 1000, Support: results.Native, Times: results.Times{Response: lat, Service: lat}, Store: results.StoreCost{Calls: calls},
-		Patterns: []results.PatternCalls{{Name: "page", Calls: 1}, {Name: "replace", Calls: 1}},
+		Count: 1000, Support: results.Native, Times: results.Times{Response: lat, Service: lat}, Store: results.StoreCost{Requests: calls},
+		Patterns: []results.PatternRequests{{Name: "page", Requests: 1}, {Name: "replace", Requests: 1}},
 	}
 	return results.Cell{
 		Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: point, Trial: trial, Shard: 1},
@@ -166,7 +166,7 @@ func TestCannotBeTold(t *testing.T) {
 		},
 		"two changes": {
 			change(func(_ *results.Cell, o *results.Op) {
-				o.Patterns = append(o.Patterns, results.PatternCalls{Name: "put", Calls: 1})
+				o.Patterns = append(o.Patterns, results.PatternRequests{Name: "put", Requests: 1})
 			}),
 			"{move.atomic of james at 10000}", "not atomic",
 		},

@@ -74,7 +74,7 @@ const (
 
 // figures are the names of all figures of operations.
 var figures = []string{
-	string(results.Calls), string(results.Examined), string(results.Rows), string(results.Bytes),
+	string(results.Requests), string(results.Examined), string(results.Rows), string(results.Bytes),
 	string(results.BytesRead), string(results.BytesWritten), string(results.P50), string(results.P99), atomic,
 	interrupted,
 }
@@ -307,7 +307,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 		if p.Fallback != nil && slices.Contains(strings.Split(row.Sum.Fallback, ", "), p.Fallback.Name) {
 			p = p.Fallback
 		}
-		changes += ran.Calls
+		changes += ran.Requests
 		whole = whole && (p.Kind != schemas.Batch || p.Atomic != schemas.AtomicNone)
 	}
 	switch {

@@ -441,15 +441,15 @@ func (p *phase) op(of []int) results.Op {
 		}
 		mean := func(sum int64) float64 { return digits(float64(sum) / n) }
 		o.Store = results.StoreCost{
-			Calls: mean(c.Calls), Retries: mean(c.Retries), Throttled: mean(c.Throttled), Backoff: mean(int64(c.Backoff)),
+			Requests: mean(c.Requests), Retries: mean(c.Retries), Throttled: mean(c.Throttled), Backoff: mean(int64(c.Backoff)),
 			RowsRead: mean(c.RowsRead), RowsWritten: mean(c.RowsWritten),
 			BytesRead: mean(c.BytesRead), BytesWritten: mean(c.BytesWritten), BytesAdded: mean(c.BytesAdded),
-			BlobCalls: mean(c.BlobCalls), BlobBytesRead: mean(c.BlobBytesRead), BlobBytesWritten: mean(c.BlobBytesWritten),
-			CallsDeviation: deviations[ofRequests], RowsDeviation: deviations[ofRows], BytesDeviation: deviations[ofBytes],
+			BlobRequests: mean(c.BlobRequests), BlobBytesRead: mean(c.BlobBytesRead), BlobBytesWritten: mean(c.BlobBytesWritten),
+			RequestsDeviation: deviations[ofRequests], RowsDeviation: deviations[ofRows], BytesDeviation: deviations[ofBytes],
 		}
 		if c.Unreported == 0 {
-			examined := mean(c.RowsExamined)
-			o.Store.RowsExamined, o.Store.ExaminedDeviation = &examined, deviations[ofScanned]
+			examined := mean(c.RowsScanned)
+			o.Store.RowsScanned, o.Store.ScannedDeviation = &examined, deviations[ofScanned]
 		}
 	}
 	return o
@@ -466,16 +466,16 @@ var fields = [...]string{"from", "subject", "date", "size", "seen", "messages", 
 
 // perOperation returns the patterns with the mean of their calls and their times, the most calls
 // first.
-func perOperation(n int64, parts []latency.Part) []results.PatternCalls {
-	var all []results.PatternCalls
+func perOperation(n int64, parts []latency.Part) []results.PatternRequests {
+	var all []results.PatternRequests
 	for _, p := range parts {
-		all = append(all, results.PatternCalls{
-			Name: p.Name, Calls: digits(float64(p.Calls) / float64(n)), Count: p.Times.TotalCount(),
+		all = append(all, results.PatternRequests{
+			Name: p.Name, Requests: digits(float64(p.Calls) / float64(n)), Count: p.Times.TotalCount(),
 			Service: &results.PatternTimes{P50: latency.At(p.Times, 50), P99: latency.At(p.Times, 99), Max: p.Times.Max()},
 		})
 	}
-	slices.SortFunc(all, func(a, b results.PatternCalls) int {
-		return cmp.Or(cmp.Compare(b.Calls, a.Calls), cmp.Compare(a.Name, b.Name))
+	slices.SortFunc(all, func(a, b results.PatternRequests) int {
+		return cmp.Or(cmp.Compare(b.Requests, a.Requests), cmp.Compare(a.Name, b.Name))
 	})
 	return all
 }

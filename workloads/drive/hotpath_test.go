@@ -103,7 +103,7 @@ func (idleStatement) Emulates() *schemas.Pattern { return nil }
 
 func (s *idleSession) Read(_ context.Context, st drivers.Statement, _ []drivers.Value, _ func([]drivers.Value) error) error {
 	return s.Run(st, func() error {
-		s.Cost.Calls++
+		s.Cost.Requests++
 		return nil
 	})
 }

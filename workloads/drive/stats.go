@@ -76,7 +76,7 @@ const (
 // countsOf are requests, rows scanned, rows and bytes.
 func countsOf(c *drivers.Cost) [4]float64 {
 	return [4]float64{
-		ofRequests: float64(c.Calls), ofScanned: float64(c.RowsExamined),
+		ofRequests: float64(c.Requests), ofScanned: float64(c.RowsScanned),
 		ofRows: float64(c.RowsRead + c.RowsWritten), ofBytes: float64(c.BytesRead + c.BytesWritten),
 	}
 }

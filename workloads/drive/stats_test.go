@@ -13,7 +13,7 @@ func TestDeviationOfCosts(t *testing.T) {
 	var parts [2]squares
 	var sum drivers.Cost
 	for i, bytes := range []int64{2, 4, 4, 4, 5, 5, 7, 9} { // 32/7 is their variance
-		c := drivers.Cost{Calls: 3, RowsRead: bytes, RowsWritten: 1, BytesRead: bytes - 1, BytesWritten: 1}
+		c := drivers.Cost{Requests: 3, RowsRead: bytes, RowsWritten: 1, BytesRead: bytes - 1, BytesWritten: 1}
 		parts[i%2].add(&c)
 		sum.Add(&c)
 	}
@@ -27,7 +27,7 @@ func TestDeviationOfCosts(t *testing.T) {
 			t.Errorf("of %s %v, want %v", name, got, want)
 		}
 	}
-	if got := deviation(8, float64(sum.Calls), all.squares[0]); got != 0 {
+	if got := deviation(8, float64(sum.Requests), all.squares[0]); got != 0 {
 		t.Errorf("of equal calls %v, want 0", got)
 	}
 	if got := deviation(1, 5, 25); got != 0 {

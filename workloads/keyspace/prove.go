@@ -42,8 +42,8 @@ func took(o *results.Op) float64   { return float64(o.Service.P50) }
 // scanned are the rows that an operation scanned or, if the engine does not report them, returned and wrote.
 func scanned(o *results.Op) float64 {
 	rows := o.Store.RowsRead + o.Store.RowsWritten
-	if o.Store.RowsExamined != nil {
-		rows = max(rows, *o.Store.RowsExamined)
+	if o.Store.RowsScanned != nil {
+		rows = max(rows, *o.Store.RowsScanned)
 	}
 	return rows
 }

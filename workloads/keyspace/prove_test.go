@@ -25,7 +25,7 @@ func TestProof(t *testing.T) {
 	at := func(rows int, scanned, given, bytes, ms float64) measured {
 		return measured{rows, results.Op{
 			Count: 1,
-			Store: results.StoreCost{RowsExamined: &scanned, RowsRead: given, BytesRead: bytes},
+			Store: results.StoreCost{RowsScanned: &scanned, RowsRead: given, BytesRead: bytes},
 			Times: results.Times{Service: results.Latency{P50: int64(ms * 1e6)}},
 		}}
 	}

@@ -87,7 +87,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	}
 	o := results.Op{
 		Count: total.Counts[latency.OK], Unknown: total.Counts[latency.Unknown], Dropped: s.dropped, Support: results.Native, Rate: n,
-		Store: results.StoreCost{Calls: mean, CallsDeviation: math.Sqrt(squares / (n - 1))},
+		Store: results.StoreCost{Requests: mean, RequestsDeviation: math.Sqrt(squares / (n - 1))},
 	}
 	all, quantiles := results.TimesOf(total)
 	o.Times, o.Quantiles = all, quantiles
@@ -143,7 +143,7 @@ func TestUnionIsExact(t *testing.T) {
 	want := all.source(t, 1, of).Run.Cells[0]
 	got := merged.Run.Cells[0]
 	a, b := got.Ops["list"], want.Ops["list"]
-	if math.Abs(a.Store.CallsDeviation/b.Store.CallsDeviation-1) > 1e-9 || math.Abs(a.Store.Calls/b.Store.Calls-1) > 1e-9 {
+	if math.Abs(a.Store.RequestsDeviation/b.Store.RequestsDeviation-1) > 1e-9 || math.Abs(a.Store.Requests/b.Store.Requests-1) > 1e-9 {
 		t.Errorf("costs are %+v; expected %+v", a.Store, b.Store)
 	}
 	a.Store, b.Store = results.StoreCost{}, results.StoreCost{}

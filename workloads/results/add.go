@@ -46,7 +46,7 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 		*x = (*x*float64(n) + *others[i]*float64(m)) / float64(n+m)
 	}
 	for f, deviation := range map[Figure]*float64{
-		Calls: &sum.CallsDeviation, Rows: &sum.RowsDeviation, Bytes: &sum.BytesDeviation,
+		Requests: &sum.RequestsDeviation, Rows: &sum.RowsDeviation, Bytes: &sum.BytesDeviation,
 	} {
 		was, off := counters[f].of(s)
 		more, moreOff := counters[f].of(b)
@@ -55,17 +55,17 @@ func (s *StoreCost) add(n int64, b *StoreCost, m int64) {
 	switch { // rows scanned are known if those of each operation are
 	case m == 0:
 	case n == 0:
-		sum.RowsExamined, sum.Traced, sum.ExaminedDeviation = b.RowsExamined, b.Traced, b.ExaminedDeviation
-	case s.RowsExamined == nil || b.RowsExamined == nil:
-		sum.RowsExamined, sum.Traced, sum.ExaminedDeviation = nil, 0, 0
+		sum.RowsScanned, sum.Traced, sum.ScannedDeviation = b.RowsScanned, b.Traced, b.ScannedDeviation
+	case s.RowsScanned == nil || b.RowsScanned == nil:
+		sum.RowsScanned, sum.Traced, sum.ScannedDeviation = nil, 0, 0
 	default:
 		if s.Traced > 0 && b.Traced > 0 { // each is the mean of the traced operations
 			n, m = s.Traced, b.Traced
 		}
-		x, y := *s.RowsExamined, *b.RowsExamined
+		x, y := *s.RowsScanned, *b.RowsScanned
 		mean := (x*float64(n) + y*float64(m)) / float64(n+m)
-		sum.RowsExamined, sum.Traced = &mean, s.Traced+b.Traced
-		sum.ExaminedDeviation = addDeviations(n, x, s.ExaminedDeviation, m, y, b.ExaminedDeviation)
+		sum.RowsScanned, sum.Traced = &mean, s.Traced+b.Traced
+		sum.ScannedDeviation = addDeviations(n, x, s.ScannedDeviation, m, y, b.ScannedDeviation)
 	}
 	*s = sum
 }
@@ -90,29 +90,29 @@ func addDeviations(n int64, a, da float64, m int64, b, db float64) float64 {
 
 // addPatterns is how many calls of each pattern n operations and m others made, on average. Of times P50 becomes the
 // mean, weighted by runs, and P99 the larger of both.
-func addPatterns(a []PatternCalls, n int64, b []PatternCalls, m int64) []PatternCalls {
+func addPatterns(a []PatternRequests, n int64, b []PatternRequests, m int64) []PatternRequests {
 	if n+m == 0 {
 		return a
 	}
-	var sum []PatternCalls
+	var sum []PatternRequests
 	for i, p := range slices.Concat(a, b) {
 		of := n
 		if i >= len(a) {
 			of = m
 		}
-		at := slices.IndexFunc(sum, func(have PatternCalls) bool { return have.Name == p.Name })
+		at := slices.IndexFunc(sum, func(have PatternRequests) bool { return have.Name == p.Name })
 		if at < 0 {
-			at, sum = len(sum), append(sum, PatternCalls{Name: p.Name})
+			at, sum = len(sum), append(sum, PatternRequests{Name: p.Name})
 		}
 		to := &sum[at]
-		to.Calls += p.Calls * float64(of) / float64(n+m)
+		to.Requests += p.Requests * float64(of) / float64(n+m)
 		if t := p.Service; t != nil {
 			have := cmp.Or(to.Service, t)
 			to.Service = &PatternTimes{meanOf(have.P50, to.Count, t.P50, p.Count), max(have.P99, t.P99), max(have.Max, t.Max)}
 			to.Count += p.Count
 		}
 	}
-	slices.SortStableFunc(sum, func(a, b PatternCalls) int { return cmp.Compare(b.Calls, a.Calls) })
+	slices.SortStableFunc(sum, func(a, b PatternRequests) int { return cmp.Compare(b.Requests, a.Requests) })
 	return sum
 }
 

@@ -121,21 +121,21 @@ func TestCostsAreAddedByOperations(t *testing.T) {
 		for _, v := range values {
 			squares += (v - mean) * (v - mean)
 		}
-		o := Op{Count: int64(len(values)), Store: StoreCost{Calls: mean}, Patterns: []PatternCalls{{Name: "page", Calls: mean}}}
+		o := Op{Count: int64(len(values)), Store: StoreCost{Requests: mean}, Patterns: []PatternRequests{{Name: "page", Requests: mean}}}
 		if len(values) > 1 {
-			o.Store.CallsDeviation = math.Sqrt(squares / float64(len(values)-1))
+			o.Store.RequestsDeviation = math.Sqrt(squares / float64(len(values)-1))
 		}
 		return o
 	}
 	sum, b, want := of(1, 2, 4), of(8, 16), of(1, 2, 4, 8, 16)
 	sum.Add(&b)
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
-	if !near(sum.Store.Calls, want.Store.Calls) || !near(sum.Store.CallsDeviation, want.Store.CallsDeviation) ||
-		!near(sum.Patterns[0].Calls, want.Store.Calls) {
+	if !near(sum.Store.Requests, want.Store.Requests) || !near(sum.Store.RequestsDeviation, want.Store.RequestsDeviation) ||
+		!near(sum.Patterns[0].Requests, want.Store.Requests) {
 		t.Errorf("%+v, %v; want %+v", sum.Store, sum.Patterns, want.Store)
 	}
 	none := Op{}
-	if none.Add(&want); !near(none.Store.CallsDeviation, want.Store.CallsDeviation) {
+	if none.Add(&want); !near(none.Store.RequestsDeviation, want.Store.RequestsDeviation) {
 		t.Errorf("nothing and %v make %v", want.Store, none.Store)
 	}
 }
@@ -150,13 +150,13 @@ func TestAddKeepsCopies(t *testing.T) {
 	}
 }
 
-// TestAddExamined: rows scanned of a sum are known if those of its parts are. Traced operations
+// TestAddScanned: rows scanned of a sum are known if those of its parts are. Traced operations
 // weigh as much as there are of them.
-func TestAddExamined(t *testing.T) {
+func TestAddScanned(t *testing.T) {
 	op := func(count int64, examined float64, traced int64) Op {
 		o := Op{Count: count, Store: StoreCost{Traced: traced}}
 		if examined >= 0 {
-			o.Store.RowsExamined = &examined
+			o.Store.RowsScanned = &examined
 		}
 		return o
 	}
@@ -172,8 +172,8 @@ func TestAddExamined(t *testing.T) {
 		{op(3000, 10, 5), op(10, 50, 5), 30, 10},
 	} {
 		a, b := x.a, x.b
-		if a.Add(&b); (a.Store.RowsExamined == nil) != (x.want < 0) || a.Store.Traced != x.traced ||
-			x.want >= 0 && *a.Store.RowsExamined != x.want {
+		if a.Add(&b); (a.Store.RowsScanned == nil) != (x.want < 0) || a.Store.Traced != x.traced ||
+			x.want >= 0 && *a.Store.RowsScanned != x.want {
 			t.Errorf("%+v and %+v have the cost %+v, want %v of %d traced", x.a.Store, x.b.Store, a.Store, x.want, x.traced)
 		}
 	}

@@ -18,7 +18,7 @@ type Figure string
 // are percentiles of the response times of all scheduled operations (of service times in a closed
 // loop). Stored are the bytes that a message takes in the engine's files.
 const (
-	Calls        Figure = "requests"
+	Requests        Figure = "requests"
 	Examined     Figure = "scanned"
 	Rows         Figure = "rows"
 	Bytes        Figure = "bytes"
@@ -42,12 +42,12 @@ var counters = map[Figure]struct {
 	name string
 	of   func(s *StoreCost) (mean, deviation float64)
 }{
-	Calls: {"requests", func(s *StoreCost) (float64, float64) { return s.Calls, s.CallsDeviation }},
+	Requests: {"requests", func(s *StoreCost) (float64, float64) { return s.Requests, s.RequestsDeviation }},
 	Examined: {"rows scanned", func(s *StoreCost) (float64, float64) {
-		if s.RowsExamined == nil {
+		if s.RowsScanned == nil {
 			return math.NaN(), 0
 		}
-		return *s.RowsExamined, s.ExaminedDeviation
+		return *s.RowsScanned, s.ScannedDeviation
 	}},
 	Rows: {"rows", func(s *StoreCost) (float64, float64) { return s.RowsRead + s.RowsWritten, s.RowsDeviation }},
 	Bytes: {"bytes", func(s *StoreCost) (float64, float64) {

@@ -138,7 +138,7 @@ type Op struct {
 	Quantiles []int64   `json:"quantiles,omitempty"`
 	Store     StoreCost `json:"store"`
 	// Patterns are the access patterns that ran, the most calls first.
-	Patterns []PatternCalls `json:"patterns,omitempty"`
+	Patterns []PatternRequests `json:"patterns,omitempty"`
 	// Errors are the first few error texts and how often each came, the most frequent
 	// first. Texts that differ only in addresses and numbers count as one. The last may
 	// be OtherErrors.
@@ -165,10 +165,10 @@ func (o *Op) Others() int64 { return o.NotFound + o.Failed + o.Unknown + o.Dropp
 // Offered reports whether the model supports the operation.
 func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.Others() > 0 }
 
-// PatternCalls is how many calls of an operation ran a pattern, on average.
-type PatternCalls struct {
+// PatternRequests is how many calls of an operation ran a pattern, on average.
+type PatternRequests struct {
 	Name  string  `json:"name"`
-	Calls float64 `json:"calls"`
+	Requests float64 `json:"requests"`
 	// Count is how often operations that were ok ran the pattern, and Service how long that took.
 	Count   int64         `json:"count,omitempty"`
 	Service *PatternTimes `json:"service,omitempty"`
@@ -219,18 +219,18 @@ type Latency struct {
 
 // StoreCost is the mean cost of one operation.
 type StoreCost struct {
-	Calls float64 `json:"calls" add:"mean"` // requests that went to the engine, without Retries
+	Requests float64 `json:"requests" add:"mean"` // requests that went to the engine, without Retries
 	// Retries are further attempts of requests. How many there are depends on the machine.
 	Retries float64 `json:"retries,omitempty" add:"mean"`
 	// Throttled are requests that the engine refused because the client may not send so much in
 	// a time. Backoff is how long the driver waited after them, in nanoseconds.
 	Throttled float64 `json:"throttled,omitempty" add:"mean"`
 	Backoff   float64 `json:"backoff_ns,omitempty" add:"mean"`
-	// RowsExamined are the rows and index entries that the engine read, returned or not. It is
+	// RowsScanned are the rows and index entries that the engine read, returned or not. It is
 	// left out if unknown. Traced is of how many operations it is the mean, if the engine
 	// only reported it for some that were traced after the phase; 0: of all measured operations.
-	RowsExamined *float64 `json:"rows_examined,omitempty"`
-	Traced       int64    `json:"rows_examined_traced,omitempty"`
+	RowsScanned *float64 `json:"rows_scanned,omitempty"`
+	Traced       int64    `json:"rows_scanned_traced,omitempty"`
 	RowsRead     float64  `json:"rows_read,omitempty" add:"mean"` // rows that the engine returned
 	RowsWritten  float64  `json:"rows_written,omitempty" add:"mean"`
 	BytesRead    float64  `json:"bytes_read,omitempty" add:"mean"`
@@ -238,16 +238,16 @@ type StoreCost struct {
 	// BytesAdded are those of BytesRead and BytesWritten that the model's document does not have: of
 	// patterns, tables and columns that are additions.
 	BytesAdded float64 `json:"bytes_added,omitempty" add:"mean"`
-	// BlobCalls are the requests of a model to a store of blobs outside of the engine; the bytes are part
+	// BlobRequests are the requests of a model to a store of blobs outside of the engine; the bytes are part
 	// of BytesRead and BytesWritten.
-	BlobCalls        float64 `json:"blob_calls,omitempty" add:"mean"`
+	BlobRequests        float64 `json:"blob_requests,omitempty" add:"mean"`
 	BlobBytesRead    float64 `json:"blob_bytes_read,omitempty" add:"mean"`
 	BlobBytesWritten float64 `json:"blob_bytes_written,omitempty" add:"mean"`
 	// The deviations are standard deviations between operations. Rows and bytes are those
 	// read and written together.
-	CallsDeviation float64 `json:"calls_deviation,omitempty"`
-	// ExaminedDeviation is that of RowsExamined.
-	ExaminedDeviation float64 `json:"rows_examined_deviation,omitempty"`
+	RequestsDeviation float64 `json:"requests_deviation,omitempty"`
+	// ScannedDeviation is that of RowsScanned.
+	ScannedDeviation float64 `json:"rows_scanned_deviation,omitempty"`
 	RowsDeviation     float64 `json:"rows_deviation,omitempty"`
 	BytesDeviation    float64 `json:"bytes_deviation,omitempty"`
 }

@@ -29,7 +29,7 @@ func TestRenamed(t *testing.T) {
 	if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Kind == KindCold }) {
 		t.Error("no cell drops caches")
 	}
-	if g := r.Sweep.Growth; g[0].Figure != Calls || g[1].Figure != Bytes || g[1].Class != growth.Unclear {
+	if g := r.Sweep.Growth; g[0].Figure != Requests || g[1].Figure != Bytes || g[1].Class != growth.Unclear {
 		t.Errorf("growth %+v", g)
 	}
 }

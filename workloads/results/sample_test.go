@@ -65,16 +65,16 @@ func sample() *Run {
 	op := func(count, ns int64, support Support) Op {
 		return Op{
 			Count: count, Support: support, Rate: float64(count) / 30, Times: Times{Response: lat(ns + 40_000), Service: lat(ns), Wait: lat(40_000)},
-			Patterns: []PatternCalls{{Name: "page", Calls: 1.5}, {Name: "message_by_scan", Calls: 0.5}},
-			Store:    StoreCost{Calls: 2, RowsRead: 25, RowsWritten: 0.5, BytesRead: 12_345, BytesWritten: 67},
+			Patterns: []PatternRequests{{Name: "page", Requests: 1.5}, {Name: "message_by_scan", Requests: 0.5}},
+			Store:    StoreCost{Requests: 2, RowsRead: 25, RowsWritten: 0.5, BytesRead: 12_345, BytesWritten: 67},
 		}
 	}
 	list, open := op(15000, 210_000, Native), op(7000, 95_000, EmulatedOp)
 	list.Missing = "from, subject"
 	examined, traced := 26.5, 9000.0
-	list.Store.RowsExamined, list.Store.ExaminedDeviation, list.Store.Retries = &examined, 1.5, 0.25
+	list.Store.RowsScanned, list.Store.ScannedDeviation, list.Store.Retries = &examined, 1.5, 0.25
 	list.Store.Throttled, list.Store.Backoff = 0.125, 5_000_000
-	open.Store.RowsExamined, open.Store.Traced = &traced, 5
+	open.Store.RowsScanned, open.Store.Traced = &traced, 5
 	open.Fallback = "message_by_scan"
 	open.NotFound, open.Failed, open.Unknown, open.Dropped, open.TooLarge, open.Clamped = 3, 2, 1, 40, 5, 6
 	open.Due = &Latency{P50: 136_000, P90: 300_000, P99: 900_000_000, P999: NeverEnded, Max: NeverEnded, Mean: NeverEnded}

@@ -46,7 +46,7 @@ func (c *combination) examined(ctx context.Context) {
 			continue
 		}
 		for name, op := range cell.Ops {
-			if op.Count == 0 || op.Store.RowsExamined != nil || ctx.Err() != nil {
+			if op.Count == 0 || op.Store.RowsScanned != nil || ctx.Err() != nil {
 				continue
 			}
 			c.runner.progress(p.Name+": rows scanned", drive.Progress{Fraction: -1})
@@ -79,7 +79,7 @@ func (c *combination) cellOf(p *workloads.Phase) *results.Cell {
 func (c *combination) examine(
 	ctx context.Context, tracer drivers.Tracer, p *workloads.Phase, name string, op *results.Op,
 ) error {
-	each := math.Ceil(examineRequests / max(1, op.Store.Calls))
+	each := math.Ceil(examineRequests / max(1, op.Store.Requests))
 	q := c.fresh(tracedPhase(p, name, uint64(min(examineEach, max(2, each)))))
 	rows := &rowCounts{
 		Stream: plan.StreamOf(c.workload(), &q, c.at.census), Store: c.target.Store, tracer: tracer,
@@ -98,9 +98,9 @@ func (c *combination) examine(
 	if mean < traced.Store.RowsRead {
 		return nil
 	}
-	op.Store.RowsExamined, op.Store.Traced = &mean, n
+	op.Store.RowsScanned, op.Store.Traced = &mean, n
 	if n > 1 {
-		op.Store.ExaminedDeviation = deviation
+		op.Store.ScannedDeviation = deviation
 	}
 	return nil
 }

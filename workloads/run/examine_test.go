@@ -39,13 +39,13 @@ type silentSession struct{ drivers.Session }
 
 func (s silentSession) Take() drivers.Cost {
 	c := s.Session.Take()
-	c.RowsExamined, c.Unreported = 0, c.Calls
+	c.RowsScanned, c.Unreported = 0, c.Requests
 	return c
 }
 
-// TestExamined: where the engine reports each request, rows scanned are of all measured operations.
+// TestScanned: where the engine reports each request, rows scanned are of all measured operations.
 // Where it reports traced requests only, they are of a few operations after the phase.
-func TestExamined(t *testing.T) {
+func TestScanned(t *testing.T) {
 	const phases = "  - measure: {clients: 1, operations: 200, mix: {list: 2, open: 2, deliver: 2, login: 2}}\n"
 	measured := func(e drivers.Engine) results.Cell {
 		c := config(t, newFake(), phases)
@@ -62,30 +62,30 @@ func TestExamined(t *testing.T) {
 		if o.Count == 0 {
 			continue
 		}
-		if o.Store.RowsExamined == nil || o.Store.Traced != 0 {
+		if o.Store.RowsScanned == nil || o.Store.Traced != 0 {
 			t.Errorf("%s: the engine tells each call, and the result has %+v", name, o.Store)
 		}
 		traced := silent.Ops[name].Store
-		if traced.RowsExamined == nil || traced.Traced != examineEach || traced.Calls != o.Store.Calls {
+		if traced.RowsScanned == nil || traced.Traced != examineEach || traced.Requests != o.Store.Requests {
 			t.Errorf("%s: %+v, want rows examined of %d operations", name, traced, examineEach)
 		}
 	}
 	login, same := told.Ops["login"].Store, silent.Ops["login"].Store
-	if *login.RowsExamined <= 2*login.RowsRead || *same.RowsExamined != *login.RowsExamined || same.ExaminedDeviation != 0 {
+	if *login.RowsScanned <= 2*login.RowsRead || *same.RowsScanned != *login.RowsScanned || same.ScannedDeviation != 0 {
 		t.Errorf("a login examines %v rows and returns %v; traced, it examines %v ±%v",
-			*login.RowsExamined, login.RowsRead, *same.RowsExamined, same.ExaminedDeviation)
+			*login.RowsScanned, login.RowsRead, *same.RowsScanned, same.ScannedDeviation)
 	}
 }
 
-// TestExaminedLive: Cassandra reports rows scanned for traced requests.
-func TestExaminedLive(t *testing.T) {
+// TestScannedLive: Cassandra reports rows scanned for traced requests.
+func TestScannedLive(t *testing.T) {
 	const phases = "  - measure: {clients: 2, operations: 60, mix: {list: 2, deliver: 2, login: 2}}\n"
 	c := config(t, newFake(), phases+"engines: {cassandra: {contact: \""+live.Contact(t, "cassandra")+"\"}}\n")
 	c.Models, c.Engines = []models.Model{james.Model()}, []drivers.Engine{cassandra.Engine()}
 	r := runOK(t, c)
 	allOK(t, r)
 	login := phaseOf(t, r, "measure").Ops["login"].Store
-	if login.RowsExamined == nil || *login.RowsExamined <= 2*login.RowsRead || login.Traced != examineEach {
+	if login.RowsScanned == nil || *login.RowsScanned <= 2*login.RowsRead || login.Traced != examineEach {
 		t.Errorf("a login that filters all mailboxes costs %+v", login)
 	}
 }

@@ -56,7 +56,7 @@ func TestModels(t *testing.T) {
 				if o.NotFound+o.Failed+o.Unknown+o.Dropped+o.TooLarge > 0 || (o.Count == 0) != (o.Support == results.NotOffered) {
 					t.Errorf("%s: %+v", name, o)
 				}
-				if o.Count > 0 && o.Store.Calls == 0 {
+				if o.Count > 0 && o.Store.Requests == 0 {
 					t.Errorf("%s made no call to the store", name)
 				}
 				if err := explained(r.Schemas[0].Text, &o); err != nil {
@@ -95,13 +95,13 @@ func explained(schema string, o *results.Op) error {
 	}
 	calls := 0.0
 	for _, p := range o.Patterns {
-		calls += p.Calls
+		calls += p.Requests
 		if s.Pattern(p.Name) == nil {
 			return fmt.Errorf("the schema has no pattern %s", p.Name)
 		}
 	}
-	if math.Abs(calls-o.Store.Calls) > 1e-6 {
-		return fmt.Errorf("its patterns made %g calls, and it made %g: %+v", calls, o.Store.Calls, o.Patterns)
+	if math.Abs(calls-o.Store.Requests) > 1e-6 {
+		return fmt.Errorf("its patterns made %g calls, and it made %g: %+v", calls, o.Store.Requests, o.Patterns)
 	}
 	return nil
 }

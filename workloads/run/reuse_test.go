@@ -91,7 +91,7 @@ func countedIn(r *results.Run) map[results.Key]string {
 		text := ""
 		for _, op := range []string{"deliver", "list", "open", "move", "delete", "flag", "counters"} {
 			o := c.Ops[op]
-			text += fmt.Sprintf("%s %d %v %v %v %v; ", op, o.Count, o.Store.Calls, o.Store.RowsRead, o.Store.BytesRead, o.Store.BytesWritten)
+			text += fmt.Sprintf("%s %d %v %v %v %v; ", op, o.Count, o.Store.Requests, o.Store.RowsRead, o.Store.BytesRead, o.Store.BytesWritten)
 		}
 		all[c.Key] = text
 	}

@@ -96,7 +96,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("judged again: %+v, saved %+v", got, saved.Sweep.Growth)
 	}
 	for _, g := range saved.Sweep.Growth {
-		if g.Figure == results.Calls && g.Op == "list" && (g.Class != growth.Flat || len(g.Points) != 4) {
+		if g.Figure == results.Requests && g.Op == "list" && (g.Class != growth.Flat || len(g.Points) != 4) {
 			t.Errorf("calls of a list: %+v", g)
 		}
 		// A page has 25 entries: it grows up to there.

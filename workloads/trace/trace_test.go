@@ -95,7 +95,7 @@ func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...
 		c := &r.calls[i]
 		patterns[c.runs.Name] = true
 		counted := c.Work.Requests // a server that refuses a request, which is then sent again, is not in it
-		if c.Err == nil && counted >= 0 && (counted < c.counted.Calls || counted > c.counted.Calls+c.counted.Retries) {
+		if c.Err == nil && counted >= 0 && (counted < c.counted.Requests || counted > c.counted.Requests+c.counted.Retries) {
 			t.Errorf("pattern %s (%s): the session counted %+v, the engine reports %+v", c.runs.Name, c.Args, c.counted, c.Work)
 		}
 	}

@@ -87,9 +87,9 @@ func (r *Row) Cost() (s results.StoreCost) {
 	for _, o := range r.Best {
 		best.Add(o)
 	}
-	if best.Store.RowsExamined != nil {
+	if best.Store.RowsScanned != nil {
 		examined := r.Median(func(o *results.Op) float64 { return o.Store.Of(results.Examined) })
-		s.RowsExamined, s.Traced = &examined, best.Store.Traced
+		s.RowsScanned, s.Traced = &examined, best.Store.Traced
 	}
 	return s
 }
@@ -244,7 +244,7 @@ func (v *Value) err() float64 {
 }
 
 // growthFigures are the figures that are fitted, in the order in which they are shown.
-var growthFigures = []results.Figure{results.P50, results.Examined, results.Calls, results.Rows, results.Bytes}
+var growthFigures = []results.Figure{results.P50, results.Examined, results.Requests, results.Rows, results.Bytes}
 
 // Growths are how the figures of the run's measured phases grow over its sweep. A run without a
 // sweep has none. They follow from the cells and the sweep's points.

@@ -14,7 +14,7 @@ func TestRow(t *testing.T) {
 		return &results.Cell{Verdict: verdict, Ops: map[string]results.Op{"list": o}}
 	}
 	took := func(ns int64) results.Op {
-		return results.Op{Count: 10, Times: results.Times{Latency: &results.Latency{P50: ns}}, Store: results.StoreCost{Calls: float64(ns)}}
+		return results.Op{Count: 10, Times: results.Times{Latency: &results.Latency{P50: ns}}, Store: results.StoreCost{Requests: float64(ns)}}
 	}
 	dropped := results.Op{Dropped: 10, Times: results.Times{Due: &results.Latency{P50: results.NeverEnded}}}
 	median := func(o *results.Op) float64 { return o.OK().At(0.5) }
@@ -28,19 +28,19 @@ func TestRow(t *testing.T) {
 	if !ok || r.Trials != 6 || len(r.Best) != 5 || !r.Bad || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
 		t.Errorf("%+v", r)
 	}
-	if got := r.Median(median); got != 2 || r.Cost().Calls != 2 {
+	if got := r.Median(median); got != 2 || r.Cost().Requests != 2 {
 		t.Errorf("median %v, cost %+v", got, r.Cost())
 	}
 	if got := r.Scheduled(0.5); !math.IsInf(got, 1) {
 		t.Errorf("most scheduled operations were dropped, p50 %v", got)
 	}
 	scanned := 7.0
-	traced, unknown := results.Op{Count: 10, Store: results.StoreCost{RowsExamined: &scanned, Traced: 5}}, took(1)
+	traced, unknown := results.Op{Count: 10, Store: results.StoreCost{RowsScanned: &scanned, Traced: 5}}, took(1)
 	r, _ = Column{trial(results.Invalid, unknown), trial(results.OK, traced)}.Row("list")
-	if got := r.Cost(); got.RowsExamined == nil || *got.RowsExamined != 7 || got.Traced != 5 {
+	if got := r.Cost(); got.RowsScanned == nil || *got.RowsScanned != 7 || got.Traced != 5 {
 		t.Errorf("the best trial has its rows scanned: %+v", got)
 	}
-	if r, _ = (Column{trial(results.OK, unknown), trial(results.OK, traced)}).Row("list"); r.Cost().RowsExamined != nil {
+	if r, _ = (Column{trial(results.OK, unknown), trial(results.OK, traced)}).Row("list"); r.Cost().RowsScanned != nil {
 		t.Errorf("rows scanned are not known of all best trials: %+v", r.Cost())
 	}
 	if r, ok = cs[:1].Row("list"); !ok || r.Median(median) != 1000 {

@@ -99,7 +99,7 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 	if calls[0].again {
 		cost.Retries++
 	} else {
-		cost.Calls++
+		cost.Requests++
 	}
 	if !answered {
 		return
@@ -112,10 +112,10 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 			requests = 0
 		}
 		if i > 0 {
-			cost.Calls += requests
+			cost.Requests += requests
 		}
 		if c.readsRow && !c.again {
-			cost.RowsExamined++
+			cost.RowsScanned++
 		}
 		if s.Tally != nil {
 			s.Tally.count(c, requests)

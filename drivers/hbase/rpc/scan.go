@@ -165,7 +165,7 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		}
 		answer := c.response.(*pb.ScanResponse)
 		if n := metric(answer, metricRows); r.Filtered && n >= 0 {
-			s.Counts.Count(drivers.Cost{RowsExamined: n})
+			s.Counts.Count(drivers.Cost{RowsScanned: n})
 		} else if r.Filtered {
 			s.Counts.Count(drivers.Cost{Unreported: 1})
 		}
