@@ -58,9 +58,9 @@ type job struct {
 	}
 }
 
-// TestKubernetesShards: the Job runs as many shards as it says, all together, and the merge
+// TestKubernetesSegments: the Job runs as many segments as it says, all together, and the merge
 // reads what each of them writes.
-func TestKubernetesShards(t *testing.T) {
+func TestKubernetesSegments(t *testing.T) {
 	jobs := map[string]job{}
 	for _, doc := range manifests(t, readFile(t, manifest)) {
 		var j job
@@ -71,15 +71,15 @@ func TestKubernetesShards(t *testing.T) {
 			jobs[j.Metadata.Name] = j
 		}
 	}
-	shards, merge := jobs["mailbench-shards"].Spec, jobs["mailbench-merge"].Spec
-	n := shards.Completions
-	if n < 2 || shards.Parallelism != n || shards.CompletionMode != "Indexed" || shards.Template.Spec.RestartPolicy != "Never" {
-		t.Errorf("the shards' Job: %+v", shards)
+	segments, merge := jobs["mailbench-segments"].Spec, jobs["mailbench-merge"].Spec
+	n := segments.Completions
+	if n < 2 || segments.Parallelism != n || segments.CompletionMode != "Indexed" || segments.Template.Spec.RestartPolicy != "Never" {
+		t.Errorf("the segments' Job: %+v", segments)
 	}
-	args := shards.Template.Spec.Containers[0].Args
-	for _, want := range []string{"--shard=job/" + strconv.Itoa(n), "--start=$(START)", "--output=/results/$(JOB_COMPLETION_INDEX)"} {
+	args := segments.Template.Spec.Containers[0].Args
+	for _, want := range []string{"--segment=job/" + strconv.Itoa(n), "--start=$(START)", "--output=/results/$(JOB_COMPLETION_INDEX)"} {
 		if !slices.Contains(args, want) {
-			t.Errorf("the shards' Job lacks %s: %q", want, args)
+			t.Errorf("the segments' Job lacks %s: %q", want, args)
 		}
 	}
 	var read []string
@@ -93,7 +93,7 @@ func TestKubernetesShards(t *testing.T) {
 		written = append(written, fmt.Sprintf("/results/%d", i))
 	}
 	if !slices.Equal(read, written) {
-		t.Errorf("the merge reads %q; the shards write %q", read, written)
+		t.Errorf("the merge reads %q; the segments write %q", read, written)
 	}
 	for name, j := range jobs {
 		pod := j.Spec.Template.Spec

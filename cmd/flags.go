@@ -232,7 +232,7 @@ var runGroups = []flagGroup{
 	{"Flags of the load", []string{"seed", "concurrency", "max-wait", "cache", "max-mail-size", "no-overhead"}},
 	{"Flags of searches and sweeps", []string{"find-max", "from-rate", "max-rate", "step-time", "precision", "sweep"}},
 	{"Flags of data that is kept", []string{"data", "verify", "from"}},
-	{"Flags of clusters and several machines", []string{"contact", "shard", "start", "shard-timeout"}},
+	{"Flags of clusters and several machines", []string{"contact", "segment", "start", "segment-timeout"}},
 }
 
 // groupFlags makes a command's help show its flags in groups. Those in no group come last.

@@ -275,7 +275,7 @@ func newMerge() *cobra.Command {
 	var run runFlags // of these a merge has those that say where results go, and how they are shown
 	c := &cobra.Command{
 		Use:   "merge DIR...",
-		Short: "Put the results of a run's shards together",
+		Short: "Put the results of a run's segments together",
 		Args:  lacking(cobra.MinimumNArgs(1), "no result folders named"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if wait > 0 {

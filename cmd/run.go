@@ -109,7 +109,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	}
 	if err := cmp.Or(
 		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step-time", "precision"),
-		belong(cmd.Flags(), "shard", f.shard != "", "start", "shard-timeout"),
+		belong(cmd.Flags(), "segment", f.segment != "", "start", "segment-timeout"),
 	); err != nil {
 		return err
 	}
@@ -257,7 +257,7 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if c.FindMax, err = f.findMax.config(); err != nil {
 		return nil, err
 	}
-	if err := f.parseShard(); err != nil {
+	if err := f.parseSegment(); err != nil {
 		return nil, err
 	}
 	c.Null, c.Local = &known.floor, localEngine
@@ -297,13 +297,13 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 }
 
 // defaultTrials is how many trials a run has if no flag says. A number that counts on reuse of the store is
-// not for sweeps and shards, which load in each trial.
+// not for sweeps and segments, which load in each trial.
 func defaultTrials(c *run.Config) int {
 	trials, sweeps := c.Workload.Trials, c.Workload.Sweep != nil
 	switch {
 	case c.FindMax != nil || c.Audit == run.AuditOnly:
 		return 1
-	case trials.Count > 0 && !(trials.Reuse && (sweeps || c.Shard.Divides())):
+	case trials.Count > 0 && !(trials.Reuse && (sweeps || c.Segment.Divides())):
 		return trials.Count
 	case sweeps && c.DataDir == "":
 		return 2 // up and down

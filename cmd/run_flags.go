@@ -50,7 +50,7 @@ type runFlags struct {
 	prove           bool
 	dryRun          bool
 	findMax         findMaxFlags
-	shard, start    string
+	segment, start  string
 	sweep           string
 }
 
@@ -94,14 +94,14 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.sweep, "sweep", "", "run the workload at each value: `KEY=VALUE,VALUE,…`, such "+
 		"as population.messages=100,1000,10000, and report the growth of cost")
 	f.findMax.bind(flags)
-	flags.StringVar(&f.shard, "shard", "",
+	flags.StringVar(&f.segment, "segment", "",
 		"run part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
 			"Kubernetes Indexed Job")
-	flags.StringVar(&f.start, "start", "", "`TIME` at which all shards begin, the same for all, such as "+
+	flags.StringVar(&f.start, "start", "", "`TIME` at which all segments begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
-	f.c.ShardSilence = meet.UsualSilence
-	flags.Var(duration(&f.c.ShardSilence, shortestTimeout, longestTimeout), "shard-timeout",
-		"time out when another shard sends no heartbeat for that `DURATION`")
+	f.c.SegmentSilence = meet.UsualSilence
+	flags.Var(duration(&f.c.SegmentSilence, shortestTimeout, longestTimeout), "segment-timeout",
+		"time out when another segment sends no heartbeat for that `DURATION`")
 	flags.BoolVar(&f.c.NoFloor, "no-overhead", false, "do not measure the harness's own cost")
 	bindFailOn(flags, &f.failOn)
 	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
@@ -173,45 +173,45 @@ func (f *findMaxFlags) config() (*results.FindMax, error) {
 }
 
 const (
-	mostShards = 1000
-	// shortestTimeout is longer than a garbage collection or a busy processor delays a shard.
+	mostSegments = 1000
+	// shortestTimeout is longer than a garbage collection or a busy processor delays a segment.
 	shortestTimeout = 5 * time.Second
 	longestTimeout  = 24 * time.Hour
-	// jobShard means the number of a pod in a Kubernetes Indexed Job. Kubernetes puts that number,
+	// jobSegment means the number of a pod in a Kubernetes Indexed Job. Kubernetes puts that number,
 	// from 0, into the environment variable jobVariable.
-	jobShard    = "job"
+	jobSegment  = "job"
 	jobVariable = "JOB_COMPLETION_INDEX"
 )
 
-// parseShard enters the part of the run into the configuration.
-func (f *runFlags) parseShard() (err error) {
-	if f.shard == "" {
+// parseSegment enters the part of the run into the configuration.
+func (f *runFlags) parseSegment() (err error) {
+	if f.segment == "" {
 		return nil
 	}
-	index, of, _ := strings.Cut(f.shard, "/")
-	if index == jobShard {
+	index, of, _ := strings.Cut(f.segment, "/")
+	if index == jobSegment {
 		n, err := strconv.Atoi(os.Getenv(jobVariable))
 		if err != nil || n < 0 {
-			return usagef("--shard %s takes its number from %s, which is %q; a Kubernetes Job with "+
+			return usagef("--segment %s takes its number from %s, which is %q; a Kubernetes Job with "+
 				"completionMode: Indexed sets it",
-				f.shard, jobVariable, os.Getenv(jobVariable))
+				f.segment, jobVariable, os.Getenv(jobVariable))
 		}
 		index = strconv.Itoa(n + 1)
 	}
 	i, errI := strconv.Atoi(index)
 	n, errN := strconv.Atoi(of)
-	if errI != nil || errN != nil || i < 1 || n < 1 || i > n || n > mostShards {
-		return usagef("--shard %s: expected I/N, from 1/N to N/N, with N up to %d", f.shard, mostShards)
+	if errI != nil || errN != nil || i < 1 || n < 1 || i > n || n > mostSegments {
+		return usagef("--segment %s: expected I/N, from 1/N to N/N, with N up to %d", f.segment, mostSegments)
 	}
 	if f.start == "" {
-		return usagef("--shard needs --start TIME, the same for all %d shards: for example %s (date -u +%%FT%%TZ)",
+		return usagef("--segment needs --start TIME, the same for all %d segments: for example %s (date -u +%%FT%%TZ)",
 			n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
 	}
 	if f.c.Start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
 		return usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
 			time.Now().UTC().Format(time.RFC3339))
 	}
-	f.c.Shard = plan.Shard{Index: i, Of: n}
+	f.c.Segment = plan.Segment{Index: i, Of: n}
 	return nil
 }
 
@@ -395,7 +395,7 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, w
 	case s == nil:
 		return known, nil
 	}
-	for _, flag := range []string{"model", "mail", "verify", "data", "shard"} {
+	for _, flag := range []string{"model", "mail", "verify", "data", "segment"} {
 		if cmd.Flags().Changed(flag) {
 			return known, usagef("--%s is for mail, and %s is a schema: leave the flag out", flag, s.File)
 		}

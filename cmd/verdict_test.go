@@ -13,7 +13,7 @@ import (
 func TestVerdict(t *testing.T) {
 	cell := func(v results.Verdict, code results.Code) results.Cell {
 		return results.Cell{
-			Key: results.Key{Model: "james", Engine: "hbase", Phase: "measure", Trial: 1, Shard: 1}, Kind: results.KindMeasure,
+			Key: results.Key{Model: "james", Engine: "hbase", Phase: "measure", Trial: 1, Segment: 1}, Kind: results.KindMeasure,
 			Verdict: v, Reason: &results.Reason{Code: code, Text: "because"},
 		}
 	}

@@ -274,9 +274,9 @@ func benchAgrees(t *testing.T, cells []raw, text string) {
 			case "p50-ns", "p99-ns":
 				want = c.number("ops", op, c.time(), strings.TrimSuffix(unit, "-ns"))
 			case "requests/op":
-				want = c.number("ops", op, "store", "calls")
+				want = c.number("ops", op, "store", "requests")
 			case "scanned/op":
-				want = c.number("ops", op, "store", "rows_examined")
+				want = c.number("ops", op, "store", "rows_scanned")
 			case "B/op":
 				want = c.number("ops", op, "store", "bytes_read") + c.number("ops", op, "store", "bytes_written")
 			default:

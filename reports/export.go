@@ -20,7 +20,7 @@ import (
 const csvAll = "all"
 
 var csvHead = []string{
-	"model", "engine", "phase", "trial", "shard", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
+	"model", "engine", "phase", "trial", "segment", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
 	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point",
 }
 
@@ -36,7 +36,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			in := &c.Timeline[j]
 			write := func(op string, o results.Outcomes) {
 				line := []string{
-					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Shard),
+					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Segment),
 					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), field(op),
 				}
 				for _, n := range []int64{o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge} {
@@ -133,7 +133,8 @@ func benchValues(o *results.Op) string {
 		if o.Enough(0.99) {
 			fmt.Fprintf(&values, "\t%d p99-ns", l.P99)
 		}
-		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Requests)), float(o.Store.Of(results.Bytes)))
+		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Requests)),
+			float(o.Store.Of(results.Bytes)))
 		if o.Store.RowsScanned != nil {
 			fmt.Fprintf(&values, "\t%s scanned/op", float(*o.Store.RowsScanned))
 		}
@@ -246,15 +247,15 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 	return nil
 }
 
-// test adds a test case: a phase, with the trial and shard that are not the first, or a part of it. CI systems divide
+// test adds a test case: a phase, with the trial and segment that are not the first, or a part of it. CI systems divide
 // the name of its class, a model on an engine, at the points.
 func (s *junitSuite) test(k results.Key, part string, seconds float64) *junitCase {
 	name := k.Where()
 	if k.Trial > 1 {
 		name += fmt.Sprintf(" #%d", k.Trial)
 	}
-	if k.Shard > 1 {
-		name += fmt.Sprintf(" shard %d", k.Shard)
+	if k.Segment > 1 {
+		name += fmt.Sprintf(" segment %d", k.Segment)
 	}
 	s.Cases = append(s.Cases, junitCase{
 		Class: s.Name + "." + words.OneLine(k.Model) + "." + words.OneLine(k.Engine), Name: words.OneLine(name + part),
@@ -325,7 +326,7 @@ func (s *junitSuite) search(of *results.Search) {
 }
 
 func (s *junitSuite) audit(a *results.Audit) {
-	k := results.Key{Model: a.Model, Engine: a.Engine, Phase: "audit", Point: a.Point, Trial: a.Trial, Shard: a.Shard}
+	k := results.Key{Model: a.Model, Engine: a.Engine, Phase: "audit", Point: a.Point, Trial: a.Trial, Segment: a.Segment}
 	one := s.test(k, "", 0)
 	var notes []string
 	for _, n := range append([]string{AuditSummary(a)}, a.Notes...) {

@@ -46,7 +46,7 @@ func swept() *results.Run {
 			{"datastax", 30e3, 26, i == 2, 4e6, 0, 3, "any_folder"},
 		} {
 			c := results.Cell{
-				Key:  results.Key{Model: m.name, Engine: "embedded", Phase: "measure", Point: value, Trial: 1, Shard: 1},
+				Key:  results.Key{Model: m.name, Engine: "embedded", Phase: "measure", Point: value, Trial: 1, Segment: 1},
 				Kind: results.KindMeasure, Started: "2026-11-21T05:28:00Z", Ended: "2026-11-21T05:28:10Z", Seconds: 10,
 				Arrivals: "closed", Clients: 1, Durability: "process", Verdict: results.OK, Doubts: []results.Doubt{}, Ops: map[string]results.Op{},
 			}

@@ -153,20 +153,20 @@ func EnginesOf(r *results.Run) []string {
 	return lines
 }
 
-// ShardLine says which part of a run the results are, or how many load generators they
+// SegmentLine says which part of a run the results are, or how many load generators they
 // were put together from. It is "" for a run of one load generator.
-func ShardLine(r *results.Run) string {
+func SegmentLine(r *results.Run) string {
 	machines := map[results.Machine]bool{}
-	for _, s := range r.Shards {
+	for _, s := range r.Segments {
 		machines[s.Machine] = true
 	}
-	switch n := len(r.Shards); {
+	switch n := len(r.Segments); {
 	case n > 0 && len(machines) == 1:
-		return fmt.Sprintf("%d shards on one machine, merged", n)
+		return fmt.Sprintf("%d segments on one machine, merged", n)
 	case n > 0:
-		return fmt.Sprintf("%d shards on %d machines, merged; that of shard 1 is named", n, len(machines))
-	case r.Shard.Of > 1:
-		return fmt.Sprintf("shard %d of %d, a part of the run: mailbench merge puts all together", r.Shard.Index, r.Shard.Of)
+		return fmt.Sprintf("%d segments on %d machines, merged; that of segment 1 is named", n, len(machines))
+	case r.Segment.Of > 1:
+		return fmt.Sprintf("segment %d of %d, a part of the run: mailbench merge puts all together", r.Segment.Index, r.Segment.Of)
 	}
 	return ""
 }

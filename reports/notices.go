@@ -69,14 +69,14 @@ var serious = map[results.Code]struct{ what, remedy string }{
 // uncounted says in plain words why a trial does not count, and the remedy, with the name of its phase for PHASE.
 // Other codes are explained with --full.
 var uncounted = map[results.Code]string{
-	"client-delays": "machine busy: use a quieter one",
-	"client-cpu":    "client CPU full: lower phases.PHASE.rate",
-	"client-busy":   "client busy: lower phases.PHASE.rate",
-	"few-workers":   "too few workers: raise --concurrency",
-	"shards-apart":  "shards apart: set clocks",
-	"workers-busy":  "engine busy: lower phases.PHASE.rate",
-	"dropped":       "engine busy: lower phases.PHASE.rate",
-	"behind":        "engine busy: lower phases.PHASE.rate",
+	"client-delays":  "machine busy: use a quieter one",
+	"client-cpu":     "client CPU full: lower phases.PHASE.rate",
+	"client-busy":    "client busy: lower phases.PHASE.rate",
+	"few-workers":    "too few workers: raise --concurrency",
+	"segments-apart": "segments apart: set clocks",
+	"workers-busy":   "engine busy: lower phases.PHASE.rate",
+	"dropped":        "engine busy: lower phases.PHASE.rate",
+	"behind":         "engine busy: lower phases.PHASE.rate",
 }
 
 // whom names the models, or all together.

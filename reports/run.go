@@ -126,7 +126,7 @@ func (v *run) facts() (all []string) {
 		}
 		add(strings.Join(append([]string{s}, m.Notes...), "; "))
 	}
-	add(ShardLine(v.Run))
+	add(SegmentLine(v.Run))
 	if len(parts) > 0 {
 		all = append(all, strings.Join(parts, "; "))
 	}

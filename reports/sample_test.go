@@ -89,7 +89,7 @@ func fitsSchema(t *testing.T, r *results.Run) {
 // trial is one result of a run.
 func trial(model string, n int, verdict results.Verdict, ops map[string]results.Op) results.Cell {
 	c := results.Cell{
-		Key: results.Key{Model: model, Engine: "embedded", Phase: "measure", Trial: n, Shard: 1}, Kind: results.KindMeasure,
+		Key: results.Key{Model: model, Engine: "embedded", Phase: "measure", Trial: n, Segment: 1}, Kind: results.KindMeasure,
 		Arrivals: "poisson", Rate: 500, Durability: "process", Verdict: verdict, Ops: ops,
 	}
 	if verdict != results.OK {

@@ -81,7 +81,7 @@ type Workload struct {
 // as a run has without it.
 type Trials struct {
 	Count int  `key:"count" form:"whole" least:"1" most:"trials" doc:"how many trials (default 1; of a sweep 2: up and down); --trials changes it for one run"`
-	Reuse bool `key:"reuse" form:"truth" doc:"later trials use the store of the first, with all that earlier trials wrote, and run all phases but the load (default false: each trial loads a store of its own). Sweeps, shards and --find-max always load"`
+	Reuse bool `key:"reuse" form:"truth" doc:"later trials use the store of the first, with all that earlier trials wrote, and run all phases but the load (default false: each trial loads a store of its own). Sweeps, segments and --find-max always load"`
 }
 
 // Answer is how a workload answers the question of its doc.

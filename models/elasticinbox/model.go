@@ -118,7 +118,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 	case o.Blobs != "":
 		b.outside, b.writesOutside = blobs.Open(o.Blobs, p.Capabilities().Durability), store > inDatabase
 	case store > inDatabase:
-		err = fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in shards, on several "+
+		err = fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in segments, on several "+
 			"machines, has its bodies in the database", blobs.FSLocal)
 	}
 	if err != nil {

@@ -164,8 +164,8 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	var subjects [2][]Subject
 	for side, s := range []Side{base, new} {
 		for _, r := range s.Runs {
-			if r.Shard.Of > 1 {
-				return nil, fmt.Errorf("%s is shard %d of %d: compare whole runs", s.Name, r.Shard.Index, r.Shard.Of)
+			if r.Segment.Of > 1 {
+				return nil, fmt.Errorf("%s is segment %d of %d: compare whole runs", s.Name, r.Segment.Index, r.Segment.Of)
 			}
 		}
 		of[side], subjects[side] = s.trials()

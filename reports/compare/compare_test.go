@@ -628,10 +628,10 @@ func TestApart(t *testing.T) {
 	}
 }
 
-func TestShardIsRefused(t *testing.T) {
+func TestSegmentIsRefused(t *testing.T) {
 	base, fresh := pairOf(4)
-	fresh.Runs[0].Shard.Of = 3
-	if _, err := Runs(base, fresh, Options{Force: true}); err == nil || !strings.Contains(err.Error(), "fresh is shard 1 of 3") {
+	fresh.Runs[0].Segment.Of = 3
+	if _, err := Runs(base, fresh, Options{Force: true}); err == nil || !strings.Contains(err.Error(), "fresh is segment 1 of 3") {
 		t.Error(err)
 	}
 }

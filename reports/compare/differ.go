@@ -151,7 +151,7 @@ func settings(r *results.Run) map[string]map[string]string {
 		"concurrency":      strconv.Itoa(c.Workers),
 		"max wait":         fmt.Sprintf("%gs", c.MaxWait),
 		"kept data folder": strconv.FormatBool(c.Data),
-		"shards":           strconv.Itoa(r.Generators()),
+		"segments":         strconv.Itoa(r.Generators()),
 	}
 	if r.Mail != nil {
 		own["mail file"] = r.Mail.File + " " + abbreviated(r.Mail.SHA256)

@@ -129,7 +129,7 @@ var began = time.Date(2026, 11, 22, 4, 0, 0, 0, time.UTC)
 func run(commit string) *results.Run {
 	return &results.Run{
 		Format: results.Format, Workload: results.Workload{Name: "quick", Text: "version: 1\nname: quick\n"}, Seed: 1,
-		Started: began.Format(time.RFC3339), Machine: results.Machine{ID: "one"}, Shard: results.Shard{Index: 1, Of: 1},
+		Started: began.Format(time.RFC3339), Machine: results.Machine{ID: "one"}, Segment: results.Segment{Index: 1, Of: 1},
 		Environment: results.Environment{
 			Version: "0.3.0", Commit: commit, Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2, CPU: "AMD EPYC",
 		},
@@ -144,7 +144,7 @@ func run(commit string) *results.Run {
 func cell(trial, second int) results.Cell {
 	at := began.Add(time.Duration(second) * time.Second).Format(time.RFC3339Nano)
 	return results.Cell{
-		Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: trial, Shard: 1},
+		Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: trial, Segment: 1},
 		Kind: results.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: results.OK,
 		Ops: map[string]results.Op{}, Engines: &results.EngineInfo{Version: "pebble v2.1.7", Settings: map[string]string{"memtables": "2"}},
 	}

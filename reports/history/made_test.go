@@ -30,7 +30,7 @@ func nightly(night int) *results.Run {
 	}
 	return &results.Run{
 		Format: results.Format, Workload: results.Workload{Name: "nightly", Text: "version: 1\nname: nightly\n", SHA256: "1"}, Seed: 1,
-		Started: at, Ended: at, Machine: results.Machine{ID: "one"}, Shard: results.Shard{Index: 1, Of: 1},
+		Started: at, Ended: at, Machine: results.Machine{ID: "one"}, Segment: results.Segment{Index: 1, Of: 1},
 		Environment: results.Environment{
 			Version: "0.3.0", Commit: fmt.Sprintf("%08x", 0x10000000+night), Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64", CPUs: 2,
 		},
@@ -38,7 +38,7 @@ func nightly(night int) *results.Run {
 		Schemas: []results.Schema{{Model: "james", Text: "name: james\n", SHA256: "1"}},
 		Phases:  []results.Phase{{Name: "measure", Kind: "measure", Digested: 2000, SHA256: "2"}},
 		Cells: []results.Cell{{
-			Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1},
+			Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1},
 			Kind: results.KindMeasure, Started: at, Arrivals: "poisson", Rate: 500, Durability: "power", Verdict: results.OK, Doubts: []results.Doubt{},
 			Ops:     map[string]results.Op{"list": op(200e3, 2e6), "open": op(300e3, 3e6)},
 			Engines: &results.EngineInfo{Version: "pebble v2.1.7"},

@@ -104,8 +104,8 @@ func (r *reader) open(dir string) {
 		err = errors.New("it was interrupted: it has the values measured until then")
 	case unfinished(dir):
 		err = errors.New("it is not finished: it has the values measured so far")
-	case run.Shard.Of > 1:
-		err = fmt.Errorf("it is shard %d of %d: only whole runs compare", run.Shard.Index, run.Shard.Of)
+	case run.Segment.Of > 1:
+		err = fmt.Errorf("it is segment %d of %d: only whole runs compare", run.Segment.Index, run.Segment.Of)
 	}
 	if err == nil {
 		this := fmt.Sprintf("%q %q %q %q %v %d",

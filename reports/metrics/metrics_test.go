@@ -18,7 +18,7 @@ import (
 func scraped(t *testing.T) string {
 	t.Helper()
 	m, r := New(), latency.NewRecorder(1, 1, true)
-	key := results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
+	key := results.Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1}
 	for range 3 {
 		r.Worker(0).Record(0, latency.OK, false, 0, time.Millisecond, 3*time.Millisecond, 0)
 		m.Add(key, func(int) string { return "list" }, r.Tick())

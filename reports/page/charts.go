@@ -93,7 +93,7 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 	latency := document.Axis{Scale: document.Log, From: decade(min(low, high), math.Floor), To: decade(high, math.Ceil)}
 	latency.To = max(latency.To, 10*latency.From)
 	target := func(p phaseTime) results.Key {
-		return results.Key{Model: p.cell.Model, Engine: p.cell.Engine, Trial: p.cell.Trial, Shard: p.cell.Shard}
+		return results.Key{Model: p.cell.Model, Engine: p.cell.Engine, Trial: p.cell.Trial, Segment: p.cell.Segment}
 	}
 	for _, ps := range results.Grouped(drawn, target) {
 		place(ps)

@@ -29,7 +29,7 @@ func writeComparison(t testing.TB, base Source) string {
 	}
 	side := func(name string, r *results.Run) compare.Side {
 		one := *r
-		one.Shard = results.Shard{Index: 1, Of: 1}
+		one.Segment = results.Segment{Index: 1, Of: 1}
 		return compare.Side{Name: name, Runs: []*results.Run{&one}}
 	}
 	c, err := compare.Runs(side("base <b>", base.Run), side("new", &worse), compare.Options{Gates: gates, Force: true})

@@ -25,7 +25,7 @@ func swept(t testing.TB) Source {
 				ns, rows = int64(n)*900, float64(n)
 			}
 			r.Cells = append(r.Cells, results.Cell{
-				Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: p.Value, Trial: 1, Shard: 1},
+				Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: p.Value, Trial: 1, Segment: 1},
 				Kind: results.KindMeasure, Arrivals: "closed", Clients: 1, Verdict: results.OK,
 				Ops: map[string]results.Op{"list": {
 					Count: 500, Support: results.Native, Times: results.Times{Response: results.Latency{P50: ns}}, Store: results.StoreCost{Requests: 1, RowsRead: rows},

@@ -59,8 +59,8 @@ phases:
 			t.Log(c.Phase, c.Verdict, c.Reason)
 		}
 	}
-	open := results.Key{Model: "james", Engine: "embedded", Phase: "open", Trial: 1, Shard: 1}.Tag
-	closed := results.Key{Model: "james", Engine: "embedded", Phase: "closed", Trial: 1, Shard: 1}.Tag
+	open := results.Key{Model: "james", Engine: "embedded", Phase: "open", Trial: 1, Segment: 1}.Tag
+	closed := results.Key{Model: "james", Engine: "embedded", Phase: "closed", Trial: 1, Segment: 1}.Tag
 	all, err := latency.ReadLog(&log, func(tag string) (string, bool) { return tag, true })
 	if err != nil {
 		t.Fatal(err)

@@ -149,8 +149,8 @@ func (m *Model) throughput(r *results.Run, i int) float64 {
 	of := m.Cells[i]
 	for k := range r.Cells {
 		c := &r.Cells[k]
-		if c.Model == m.Model && c.Engine == m.Engine && c.Trial == of.Trial && c.Shard == of.Shard && c.Point == of.Point &&
-			c.Measured() && c.Arrivals == "closed" && (c.Phase == Unthrottled || c.Phase == of.Phase) &&
+		if c.Model == m.Model && c.Engine == m.Engine && c.Trial == of.Trial && c.Segment == of.Segment &&
+			c.Point == of.Point && c.Measured() && c.Arrivals == "closed" && (c.Phase == Unthrottled || c.Phase == of.Phase) &&
 			c.Offered != nil && c.Offered.Achieved > 0 && c.Verdict == results.OK {
 			return 1e9 / c.Offered.Achieved
 		}

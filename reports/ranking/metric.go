@@ -24,7 +24,7 @@ const (
 	Typical    Metric = "typical"                    // p50 of each operation, weighted by its share
 	Mean       Metric = "mean"                       // mean of all operations
 	P99        Metric = "p99"                        // 99th percentile of all operations together
-	Requests   Metric = Metric(results.Requests)        // requests that the driver sent to the engine
+	Requests   Metric = Metric(results.Requests)     // requests that the driver sent to the engine
 	Rows       Metric = Metric(results.Examined)     // rows and index entries that the engine scanned
 	Read       Metric = Metric(results.BytesRead)    // bytes read
 	Written    Metric = Metric(results.BytesWritten) // bytes written

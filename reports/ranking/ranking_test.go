@@ -44,7 +44,7 @@ func planted(trials int, jitter func(model string, n int) float64, models map[st
 				ops[k] = o
 			}
 			c := results.Cell{
-				Key:  results.Key{Model: name, Engine: "embedded", Phase: "measure", Trial: n + 1, Shard: 1},
+				Key:  results.Key{Model: name, Engine: "embedded", Phase: "measure", Trial: n + 1, Segment: 1},
 				Kind: results.KindMeasure, Arrivals: "poisson", Rate: 100, Verdict: results.OK, Ops: ops,
 				Offered: &results.Offered{Rate: 100, Achieved: 100},
 			}

@@ -345,7 +345,7 @@ var synonyms = map[string]string{
 
 	"workers": "concurrency", "force": "overwrite", "mail-limit": "max-mail-size", "max-lag": "max-wait",
 	"namespace": "keyspace", "no-audit": "no-verify", "no-floor": "no-overhead",
-	"segment": "shard", "segment-timeout": "shard-timeout",
+	"shard": "segment", "shard-timeout": "segment-timeout",
 	"step": "step-time", "fail-over": "threshold",
 
 	"calls": "requests", "examined": "scanned", "rows-scanned": "scanned",

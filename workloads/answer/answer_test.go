@@ -38,7 +38,7 @@ func cell(model, point string, trial int, calls float64, ns int64) results.Cell 
 		Patterns: []results.PatternRequests{{Name: "page", Requests: 1}, {Name: "replace", Requests: 1}},
 	}
 	return results.Cell{
-		Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: point, Trial: trial, Shard: 1},
+		Key:  results.Key{Model: model, Engine: "embedded", Phase: "measure", Point: point, Trial: trial, Segment: 1},
 		Kind: results.KindMeasure, Arrivals: "closed", Verdict: results.OK, Ops: map[string]results.Op{"move": op},
 	}
 }

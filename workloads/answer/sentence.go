@@ -1,7 +1,7 @@
 // Package answer fills in the sentences with which a workload answers its question. A sentence is text
 // with figures of the results in braces:
 //
-//	{list.calls of james at 1000}                     a figure of an operation
+//	{list.requests of james at 1000}                     a figure of an operation
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
 //	{from list.p50 of james < list.p50 of oracle}     the value of the sweep from which on that holds
 //	{move.atomic in hundred}                          "atomic", or "not atomic"

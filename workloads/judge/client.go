@@ -31,7 +31,7 @@ const (
 	// started within inTime half way through.
 	endPause, endPauseMost = 0.25, 1.0
 	inTime                 = int64(10 * time.Millisecond)
-	// apartMost is how far apart shards may begin a phase, as a share of its length.
+	// apartMost is how far apart segments may begin a phase, as a share of its length.
 	apartMost = 0.05
 	// delayMost is by which share the client's own delays may make a percentile of the response time
 	// longer than that of the latency before a warning says so.
@@ -163,22 +163,22 @@ func Full(c *results.Cell) bool {
 	return used >= cpuFull*float64(c.Client.Processors)
 }
 
-// shardThat is the rule of shards with a verdict.
-func shardThat(v results.Verdict) func(*results.Cell, *results.Evidence) string {
+// segmentThat is the rule of segments with a verdict.
+func segmentThat(v results.Verdict) func(*results.Cell, *results.Evidence) string {
 	return func(_ *results.Cell, e *results.Evidence) string {
-		for _, s := range e.Shards {
+		for _, s := range e.Segments {
 			if s.Verdict == v && s.Reason != nil {
-				return fmt.Sprintf("shard %d: %s", s.Shard, s.Reason.Text)
+				return fmt.Sprintf("segment %d: %s", s.Segment, s.Reason.Text)
 			}
 		}
 		return ""
 	}
 }
 
-// apart is how far apart shards began, in seconds.
-func apart(shards []results.ShardVerdict) float64 {
+// apart is how far apart segments began, in seconds.
+func apart(segments []results.SegmentVerdict) float64 {
 	var first, last time.Time
-	for i, s := range shards {
+	for i, s := range segments {
 		at, err := time.Parse(time.RFC3339Nano, s.Started)
 		if err != nil {
 			return 0

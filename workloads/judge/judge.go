@@ -128,13 +128,13 @@ const (
 	CodeNotOffered      results.Code = "not-offered"
 	CodeNothingMeasured results.Code = "nothing-measured"
 	// Invalid.
-	CodeClientCPU    results.Code = "client-cpu"
-	CodeClientBusy   results.Code = "client-busy"
-	CodeClientDelays results.Code = "client-delays"
-	CodeFewWorkers   results.Code = "few-workers"
-	CodeShardsApart  results.Code = "shards-apart"
+	CodeClientCPU     results.Code = "client-cpu"
+	CodeClientBusy    results.Code = "client-busy"
+	CodeClientDelays  results.Code = "client-delays"
+	CodeFewWorkers    results.Code = "few-workers"
+	CodeSegmentsApart results.Code = "segments-apart"
 	// Invalid or failed.
-	CodeShard results.Code = "shard"
+	CodeSegment results.Code = "segment"
 	// Overloaded. Dropped is a doubt too, which names the operations.
 	CodeBehind      results.Code = "behind"
 	CodeDropped     results.Code = "dropped"

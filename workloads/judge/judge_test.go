@@ -15,7 +15,7 @@ const ms = int64(time.Millisecond)
 // healthy is a cell at 2000/s on a remote engine that nothing can be said against.
 func healthy() *results.Cell {
 	return &results.Cell{
-		Key:     results.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: 1},
+		Key:     results.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Segment: 1},
 		Kind:    results.KindMeasure,
 		Seconds: 30, Arrivals: "poisson", Rate: 2000, Durability: "process",
 		Offered: &results.Offered{Due: 60000, Span: 30, LastStart: 30, Rate: 2000, Achieved: 2000},
@@ -67,11 +67,11 @@ func delayed(c *results.Cell, percent int64) {
 	}
 }
 
-// ofShards makes a cell the union of two shards that began at those times.
-func ofShards(c *results.Cell, first, second string) {
+// ofSegments makes a cell the union of two segments that began at those times.
+func ofSegments(c *results.Cell, first, second string) {
 	for i, at := range []string{first, second} {
-		c.Evidence.Shards = append(c.Evidence.Shards, results.ShardVerdict{
-			Shard: i + 1, Verdict: results.OK, Started: "2026-11-22T" + at + "Z",
+		c.Evidence.Segments = append(c.Evidence.Segments, results.SegmentVerdict{
+			Segment: i + 1, Verdict: results.OK, Started: "2026-11-22T" + at + "Z",
 		})
 	}
 }
@@ -91,20 +91,20 @@ type judged struct {
 var verdicts = []judged{
 	{"healthy", func(*results.Cell) {}, results.OK, "", nil, ""},
 
-	// Shards of a merged run.
-	{"shards began together", func(c *results.Cell) { ofShards(c, "00:00:00", "00:00:01.5") }, results.OK, "", nil, ""},
-	{"shards began apart", func(c *results.Cell) { ofShards(c, "00:00:02", "00:00:00.4") }, results.Invalid, CodeShardsApart, nil, "up to 1.6 s apart"},
-	{"shards of stores of their own began apart", func(c *results.Cell) {
-		ofShards(c, "00:00:02", "00:00:00")
+	// Segments of a merged run.
+	{"segments began together", func(c *results.Cell) { ofSegments(c, "00:00:00", "00:00:01.5") }, results.OK, "", nil, ""},
+	{"segments began apart", func(c *results.Cell) { ofSegments(c, "00:00:02", "00:00:00.4") }, results.Invalid, CodeSegmentsApart, nil, "up to 1.6 s apart"},
+	{"segments of stores of their own began apart", func(c *results.Cell) {
+		ofSegments(c, "00:00:02", "00:00:00")
 		c.Evidence.InProcess = true
 	}, results.OK, "", codes{CodeSharedMachine}, ""},
-	{"a shard was invalid", func(c *results.Cell) {
-		ofShards(c, "00:00:00", "00:00:00")
-		c.Evidence.Shards[1].Verdict, c.Evidence.Shards[1].Reason = results.Invalid, &results.Reason{Code: CodeClientBusy, Text: "client saturated"}
-	}, results.Invalid, CodeShard, nil, "shard 2: client saturated"},
-	{"a shard was overloaded, the union is not", func(c *results.Cell) {
-		ofShards(c, "00:00:00", "00:00:00")
-		c.Evidence.Shards[1].Verdict, c.Evidence.Shards[1].Reason = results.Overloaded, &results.Reason{Code: CodeBehind, Text: "behind"}
+	{"a segment was invalid", func(c *results.Cell) {
+		ofSegments(c, "00:00:00", "00:00:00")
+		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Invalid, &results.Reason{Code: CodeClientBusy, Text: "client saturated"}
+	}, results.Invalid, CodeSegment, nil, "segment 2: client saturated"},
+	{"a segment was overloaded, the union is not", func(c *results.Cell) {
+		ofSegments(c, "00:00:00", "00:00:00")
+		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Overloaded, &results.Reason{Code: CodeBehind, Text: "behind"}
 	}, results.OK, "", nil, ""},
 
 	// The generator was the bottleneck.

@@ -22,13 +22,13 @@ var rules = []rule{
 		return "the model cannot store the workload's dataset: " + e.NotOffered
 	}},
 
-	// A percentile of all shards hides what one load generator did to its part, so a merged cell is no better
+	// A percentile of all segments hides what one load generator did to its part, so a merged cell is no better
 	// than its worst generator.
-	{CodeShard, results.Failed, observed, shardThat(results.Failed)},
-	{CodeShard, results.Invalid, observed, shardThat(results.Invalid)},
-	{CodeShardsApart, results.Invalid, observed, func(c cell, e evidence) string {
-		apart := apart(e.Shards)
-		return when(!e.InProcess && apart > apartMost*c.Seconds, "the shards began up to %.1f s apart, in a phase of "+
+	{CodeSegment, results.Failed, observed, segmentThat(results.Failed)},
+	{CodeSegment, results.Invalid, observed, segmentThat(results.Invalid)},
+	{CodeSegmentsApart, results.Invalid, observed, func(c cell, e evidence) string {
+		apart := apart(e.Segments)
+		return when(!e.InProcess && apart > apartMost*c.Seconds, "the segments began up to %.1f s apart, in a phase of "+
 			"%.1f s: they did not load the engine together; set the clocks of their machines", apart, c.Seconds)
 	}},
 

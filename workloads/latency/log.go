@@ -27,7 +27,7 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	l := &Log{out: out, hdr: hdr.NewHistogramLogWriter(out)}
 	if err := cmp.Or(
-		l.hdr.OutputComment("[mailbench latencies in nanoseconds; tag: model/engine/phase/trial/shard/operation/kind]"),
+		l.hdr.OutputComment("[mailbench latencies in nanoseconds; tag: model/engine/phase/trial/segment/operation/kind]"),
 		l.hdr.OutputLogFormatVersion(), l.hdr.OutputStartTime(started.UnixMilli()), l.hdr.OutputLegend(),
 	); err != nil {
 		return nil, fmt.Errorf("write latency log: %w", err)

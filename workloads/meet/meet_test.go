@@ -14,13 +14,13 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// common is one store that all shards of a test have open.
+// common is one store that all segments of a test have open.
 type common struct{ drivers.Store }
 
 func (common) Close() error { return nil }
 
-// eachShard joins so many shards and lets them do something, all together.
-func eachShard(t *testing.T, of int, do func(s *Shards) error) {
+// eachSegment joins so many segments and lets them do something, all together.
+func eachSegment(t *testing.T, of int, do func(s *Segments) error) {
 	t.Helper()
 	store, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -31,13 +31,13 @@ func eachShard(t *testing.T, of int, do func(s *Shards) error) {
 	for i := range of {
 		wg.Go(func() {
 			open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-			s, err := Join(t.Context(), plan.Shard{Index: i + 1, Of: of}, 0, open, nil)
+			s, err := Join(t.Context(), plan.Segment{Index: i + 1, Of: of}, 0, open, nil)
 			if err != nil {
-				t.Errorf("shard %d: %v", i+1, err)
+				t.Errorf("segment %d: %v", i+1, err)
 				return
 			}
 			if err := errors.Join(do(s), s.Close()); err != nil {
-				t.Errorf("shard %d: %v", i+1, err)
+				t.Errorf("segment %d: %v", i+1, err)
 			}
 		})
 	}
@@ -48,65 +48,65 @@ func eachShard(t *testing.T, of int, do func(s *Shards) error) {
 func TestTogether(t *testing.T) {
 	const of = 3
 	var come [2]atomic.Int32
-	eachShard(t, of, func(s *Shards) error {
+	eachSegment(t, of, func(s *Segments) error {
 		for i := range come {
-			time.Sleep(time.Duration(i*s.Shard.Index) * ahead * 3 / 5) // the last comes when the first could be gone
+			time.Sleep(time.Duration(i*s.Segment.Index) * ahead * 3 / 5) // the last comes when the first could be gone
 			come[i].Add(1)
 			if err := s.Barrier(t.Context(), "point "+string(rune('a'+i))); err != nil {
 				return err
 			}
 			if n := come[i].Load(); n != of {
-				t.Errorf("shard %d went on when %d had come", s.Shard.Index, n)
+				t.Errorf("segment %d went on when %d had come", s.Segment.Index, n)
 			}
 		}
 		return nil
 	})
 }
 
-// The first shard does it first, and leaves last.
+// The first segment does it first, and leaves last.
 func TestFirstAndDone(t *testing.T) {
 	var done, left atomic.Int32
-	eachShard(t, 3, func(s *Shards) error {
+	eachSegment(t, 3, func(s *Segments) error {
 		s.Begin("part")
 		err := s.First(t.Context(), "tables", "here", func() error {
-			if n := done.Add(1); (n == 1) != (s.Shard.Index == 1) {
-				t.Errorf("shard %d was number %d", s.Shard.Index, n)
+			if n := done.Add(1); (n == 1) != (s.Segment.Index == 1) {
+				t.Errorf("segment %d was number %d", s.Segment.Index, n)
 			}
 			return nil
 		})
-		if s.Shard.Index > 1 {
+		if s.Segment.Index > 1 {
 			left.Add(1)
 		}
 		err = errors.Join(err, s.Done(t.Context(), "done"))
-		if n := left.Load(); s.Shard.Index == 1 && n != 2 {
-			t.Errorf("the first shard left when %d others had", n)
+		if n := left.Load(); s.Segment.Index == 1 && n != 2 {
+			t.Errorf("the first segment left when %d others had", n)
 		}
 		return err
 	})
 }
 
-// Shards that work in different namespaces learn of it.
+// Segments that work in different namespaces learn of it.
 func TestFirstSaysOtherwise(t *testing.T) {
-	eachShard(t, 2, func(s *Shards) error {
-		says := "namespace " + string(rune('0'+s.Shard.Index))
+	eachSegment(t, 2, func(s *Segments) error {
+		says := "namespace " + string(rune('0'+s.Segment.Index))
 		err := s.First(t.Context(), "tables", says, func() error { return nil })
-		if s.Shard.Index == 2 && (err == nil || !strings.Contains(err.Error(), "shard 1 has its data in namespace namespace 1")) {
+		if s.Segment.Index == 2 && (err == nil || !strings.Contains(err.Error(), "segment 1 has its data in namespace namespace 1")) {
 			t.Errorf("error %v", err)
 		}
 		return nil
 	})
 }
 
-// A shard that cannot go on ends the waiting of the others, in that part of the run only.
+// A segment that cannot go on ends the waiting of the others, in that part of the run only.
 func TestFail(t *testing.T) {
-	eachShard(t, 3, func(s *Shards) error {
+	eachSegment(t, 3, func(s *Segments) error {
 		s.Begin("first")
-		if s.Shard.Index == 2 {
+		if s.Segment.Index == 2 {
 			if err := s.Fail(t.Context(), errors.New("no disk")); err != nil {
 				return err
 			}
-		} else if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "shard 2: no disk") {
-			t.Errorf("shard %d: %v", s.Shard.Index, err)
+		} else if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "segment 2: no disk") {
+			t.Errorf("segment %d: %v", s.Segment.Index, err)
 		}
 		s.Begin("second")
 		return s.Barrier(t.Context(), "a")
@@ -121,7 +121,7 @@ func TestLeftMarks(t *testing.T) {
 	}
 	defer store.Close()
 	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-	first := plan.Shard{Index: 1, Of: 2}
+	first := plan.Segment{Index: 1, Of: 2}
 	s, err := Join(t.Context(), first, 0, open, nil)
 	if err != nil {
 		t.Fatal(err)

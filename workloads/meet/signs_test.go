@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 )
 
-// A shard is given up when this one has looked for its heartbeat for a minute in vain, and for no
+// A segment is given up when this one has looked for its heartbeat for a minute in vain, and for no
 // other reason.
 func TestHeard(t *testing.T) {
 	store, err := pebble.Engine().Open(t.Context(), drivers.Options{Dir: t.TempDir()})
@@ -21,7 +21,7 @@ func TestHeard(t *testing.T) {
 	}
 	defer store.Close()
 	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-	s, err := Join(t.Context(), plan.Shard{Index: 1, Of: 2}, 0, open, nil)
+	s, err := Join(t.Context(), plan.Segment{Index: 1, Of: 2}, 0, open, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,28 +31,28 @@ func TestHeard(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	const came = lateMost * beatsIn
 	other := *s
-	other.Shard.Index = 2
+	other.Segment.Index = 2
 	for _, c := range []struct {
 		what         string
-		looked       time.Time // when shard 1 looked last
+		looked       time.Time // when segment 1 looked last
 		missed       int       // how often it had looked in vain
 		known, given int64     // the heartbeat that it knows, and the last one
 		ended        bool
 		want         string
 	}{
 		{what: "has not come yet", missed: came - 2, looked: ago(5 * time.Second)},
-		{what: "does not come", missed: came - 1, looked: ago(5 * time.Second), want: "shard 2 has not come within 15m0s"},
+		{what: "does not come", missed: came - 1, looked: ago(5 * time.Second), want: "segment 2 has not come within 15m0s"},
 		{what: "came", missed: came - 1, looked: ago(5 * time.Second), given: beat.UnixMicro()},
 		{what: "silent for a while", missed: beatsIn - 2, looked: ago(5 * time.Second), known: beat.UnixMicro()},
 		{
 			what: "silent", missed: beatsIn - 1, looked: ago(5 * time.Second), known: beat.UnixMicro(),
 			want: "for 1m0s, the last at " + beat.UTC().Format(time.RFC3339) + " by its clock",
 		},
-		{what: "still silent", want: "no heartbeat from shard 2"}, // looked at a moment ago
+		{what: "still silent", want: "no heartbeat from segment 2"}, // looked at a moment ago
 		{what: "looked too early", missed: beatsIn - 1, looked: ago(4 * time.Second), known: beat.UnixMicro()},
 		{what: "nobody listened", looked: ago(time.Hour), known: beat.UnixMicro()},
 		{what: "is back", missed: beatsIn, looked: ago(5 * time.Second), known: beat.UnixMicro(), given: beat.Add(time.Second).UnixMicro()},
-		{what: "left", looked: ago(5 * time.Second), known: beat.UnixMicro(), given: beat.UnixMicro(), ended: true, want: "shard 2 has ended"},
+		{what: "left", looked: ago(5 * time.Second), known: beat.UnixMicro(), given: beat.UnixMicro(), ended: true, want: "segment 2 has ended"},
 	} {
 		if !c.looked.IsZero() {
 			s.heard[1], s.listened = heartbeat{at: c.known, missed: c.missed}, c.looked
@@ -76,14 +76,14 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// A shard sends heartbeats by itself, and no other waits forever for one that dies without a
+// A segment sends heartbeats by itself, and no other waits forever for one that dies without a
 // word: not before a phase, nor at the end of the run.
 func TestDiesWithoutAWord(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dead := make(chan struct{})
-	eachShard(t, 2, func(s *Shards) error {
-		if s.Shard.Index == 2 {
+	eachSegment(t, 2, func(s *Segments) error {
+		if s.Segment.Index == 2 {
 			defer close(dead)
 			for {
 				if there, err := s.marks(ctx, alivePoint); there[2].at != 0 || err != nil {
@@ -95,7 +95,7 @@ func TestDiesWithoutAWord(t *testing.T) {
 		s.silence = time.Second
 		for _, part := range []string{"first", "second"} {
 			s.Begin(part)
-			if err := s.Barrier(ctx, "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "no heartbeat from shard 2 for ") {
+			if err := s.Barrier(ctx, "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "no heartbeat from segment 2 for ") {
 				t.Errorf("%s: error %v", part, err)
 			}
 		}

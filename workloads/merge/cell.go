@@ -14,10 +14,10 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// cell merges one cell of all shards.
+// cell merges one cell of all segments.
 //
 // Counts, rates, clients and workers are sums. Times come from the histograms. Losses of
-// processor time are those of the worst load generator, because the shards together get no
+// processor time are those of the worst load generator, because the segments together get no
 // better verdict than each by itself. The longest gap is not known.
 func (m *Merged) cell(parts []*results.Cell) results.Cell {
 	c := *parts[0]
@@ -34,7 +34,7 @@ func (m *Merged) cell(parts []*results.Cell) results.Cell {
 			ended, c.Ended = at, p.Ended
 		}
 		if p.Error != "" {
-			wrong = append(wrong, fmt.Sprintf("shard %d: %s", p.Shard, p.Error))
+			wrong = append(wrong, fmt.Sprintf("segment %d: %s", p.Segment, p.Error))
 		}
 		c.Stack = cmp.Or(c.Stack, p.Stack)
 	}
@@ -104,7 +104,7 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 	var all latency.Op
 	for _, name := range results.OpsOf(parts) {
 		row, _ := trials.Column(parts).Row(name)
-		var recorded latency.Op // by all shards
+		var recorded latency.Op // by all segments
 		for kind := range latency.Kind(latency.NumKinds) {
 			recorded.Times[kind] = m.histograms[c.Tag(tagged(name), kind.String())]
 		}
@@ -119,7 +119,7 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 	}
 }
 
-// timeline adds the intervals of all shards to those of the first shard.
+// timeline adds the intervals of all segments to those of the first segment.
 func timeline(parts []*results.Cell, began time.Time) []results.Interval {
 	var all []results.Interval
 	for n, p := range parts {
@@ -142,7 +142,7 @@ func timeline(parts []*results.Cell, began time.Time) []results.Interval {
 	return all
 }
 
-// evidence is what all shards showed.
+// evidence is what all segments showed.
 func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evidence {
 	sum := results.Evidence{Settled: true, Warm: true}
 	for _, p := range parts {
@@ -151,11 +151,11 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 		}
 		results.Add(&sum, p.Evidence)
 		j := judge.Judge(p)
-		sum.Shards = append(sum.Shards, results.ShardVerdict{
-			Shard: p.Shard, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason,
+		sum.Segments = append(sum.Segments, results.SegmentVerdict{
+			Segment: p.Segment, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason,
 		})
 	}
-	// Medians of the service times and the largest waits, window by window, as far as all shards have windows.
+	// Medians of the service times and the largest waits, window by window, as far as all segments have windows.
 	shortest := math.MaxInt
 	for _, p := range parts {
 		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Waits))
@@ -186,8 +186,8 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 	return &sum
 }
 
-// engine is the state of the engine. If the shards have a store in common, it is what the first
-// shard saw, with the nodes that any shard missed. If each has its own store, sizes are sums.
+// engine is the state of the engine. If the segments have a store in common, it is what the first
+// segment saw, with the nodes that any segment missed. If each has its own store, sizes are sums.
 func engine(
 	parts []*results.Cell, e *results.Evidence, of func(*results.Cell) *results.EngineInfo,
 ) *results.EngineInfo {

@@ -1,9 +1,9 @@
-// Package merge puts the results of a run's shards together, as if one load generator had
+// Package merge puts the results of a run's segments together, as if one load generator had
 // executed the whole run.
 //
 // Histograms add up exactly, so every percentile is that of all operations together. Counts and
 // costs add up, too. The verdict is judged again. A value that cannot be added is left out (the longest
-// gap), or is that of the worst shard (processor time that a client lost).
+// gap), or is that of the worst segment (processor time that a client lost).
 package merge
 
 import (
@@ -26,26 +26,26 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Source is the results of one shard.
+// Source is the results of one segment.
 type Source struct {
 	Name string // its directory
 	Run  *results.Run
 	Log  io.Reader // its latency log
 }
 
-// Merged is the union of all shards.
+// Merged is the union of all segments.
 type Merged struct {
 	Run        *results.Run
 	histograms histograms
 }
 
-// ErrApart says that shards do not belong together, or that a part of them is missing.
-var ErrApart = errors.New("shards cannot be merged")
+// ErrApart says that segments do not belong together, or that a part of them is missing.
+var ErrApart = errors.New("segments cannot be merged")
 
-// Merge puts shards together, in any order. It reads each latency log once.
+// Merge puts segments together, in any order. It reads each latency log once.
 func Merge(sources []Source) (*Merged, error) {
 	sources = slices.Clone(sources)
-	slices.SortStableFunc(sources, func(a, b Source) int { return cmp.Compare(a.Run.Shard.Index, b.Run.Shard.Index) })
+	slices.SortStableFunc(sources, func(a, b Source) int { return cmp.Compare(a.Run.Segment.Index, b.Run.Segment.Index) })
 	if err := belong(sources); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func Merge(sources []Source) (*Merged, error) {
 // whole is the merged run without its cells.
 func whole(sources []Source) *results.Run {
 	r := *sources[0].Run
-	r.Format, r.Shard, r.Cells, r.Left, r.Shards = results.Format, results.Shard{Index: 1, Of: 1}, nil, nil, nil
+	r.Format, r.Segment, r.Cells, r.Left, r.Segments = results.Format, results.Segment{Index: 1, Of: 1}, nil, nil, nil
 	r.Phases = slices.Clone(r.Phases)
 	for i := range r.Phases {
 		p := &r.Phases[i]
@@ -72,7 +72,7 @@ func whole(sources []Source) *results.Run {
 		for _, s := range sources {
 			p.Digested += s.Run.Phases[i].Digested
 		}
-		for trial := range p.Trials { // the digest of those of all shards
+		for trial := range p.Trials { // the digest of those of all segments
 			h := sha256.New()
 			for _, s := range sources {
 				fmt.Fprintln(h, s.Run.Phases[i].Trials[trial])
@@ -86,15 +86,15 @@ func whole(sources []Source) *results.Run {
 	r.Audits = audits(sources)
 	for _, s := range sources {
 		one := s.Run
-		r.Shards = append(r.Shards, results.ShardRun{
-			Index: one.Shard.Index, Command: one.Command, Started: one.Started, Ended: one.Ended, Interrupted: one.Interrupted,
+		r.Segments = append(r.Segments, results.SegmentRun{
+			Index: one.Segment.Index, Command: one.Command, Started: one.Started, Ended: one.Ended, Interrupted: one.Interrupted,
 			Machine: one.Machine, Environment: one.Environment,
 		})
 		r.Started, r.Ended = min(r.Started, one.Started), max(r.Ended, one.Ended)
 		r.Seconds = max(r.Seconds, one.Seconds)
 		r.Interrupted = r.Interrupted || one.Interrupted
 		for _, left := range one.Left {
-			r.Left = append(r.Left, fmt.Sprintf("shard %d: %s", one.Shard.Index, left))
+			r.Left = append(r.Left, fmt.Sprintf("segment %d: %s", one.Segment.Index, left))
 		}
 		if len(r.Schemas) < len(one.Schemas) {
 			r.Schemas = one.Schemas
@@ -104,7 +104,7 @@ func whole(sources []Source) *results.Run {
 	return &r
 }
 
-// cells merges each cell of the shards, and judges it again.
+// cells merges each cell of the segments, and judges it again.
 func (m *Merged) cells(sources []Source) error {
 	var all []*results.Cell
 	for _, s := range sources {
@@ -124,13 +124,13 @@ func (m *Merged) cells(sources []Source) error {
 	var cells []results.Cell
 	for _, parts := range results.Grouped(all, func(c *results.Cell) results.Key { return union(c.Key) }) {
 		if k := parts[0].Key; len(parts) != len(sources) {
-			var shards []string
+			var segments []string
 			for _, c := range parts {
-				shards = append(shards, strconv.Itoa(c.Shard))
+				segments = append(segments, strconv.Itoa(c.Segment))
 			}
-			return fmt.Errorf("%w: only %s of %d shards executed %s on %s, phase %s, trial %d; a shard that was "+
+			return fmt.Errorf("%w: only %s of %d segments executed %s on %s, phase %s, trial %d; a segment that was "+
 				"interrupted or could not go on cannot be merged",
-				ErrApart, strings.Join(shards, ", "), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
+				ErrApart, strings.Join(segments, ", "), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
 		}
 		c := m.cell(parts)
 		judge.Apply(&c, m.Run.Objectives)
@@ -140,16 +140,16 @@ func (m *Merged) cells(sources []Source) error {
 	return nil
 }
 
-// union is the key that a shard's cell has in the merged run.
+// union is the key that a segment's cell has in the merged run.
 func union(k results.Key) results.Key {
-	k.Shard = 1
+	k.Segment = 1
 	return k
 }
 
-// histograms are the sums of the histograms of all shards, by their tags in the merged run.
+// histograms are the sums of the histograms of all segments, by their tags in the merged run.
 type histograms map[string]*hdr.Histogram
 
-// add adds a shard's latency log. It is an error if the log misses operations of the shard.
+// add adds a segment's latency log. It is an error if the log misses operations of the segment.
 func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
 	for i := range s.Run.Cells {
@@ -174,7 +174,7 @@ func (all histograms) add(s *Source) error {
 				}
 				if found != n {
 					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
-						"there are no percentiles of all shards together", ErrApart, s.Name, found, n, kind, op, c.Key)
+						"there are no percentiles of all segments together", ErrApart, s.Name, found, n, kind, op, c.Key)
 				}
 			}
 		}
@@ -253,22 +253,22 @@ func (m *Merged) WriteLog(w io.Writer) error {
 	return log.Flush()
 }
 
-// namedMost is how many missing shards an error names.
+// namedMost is how many missing segments an error names.
 const namedMost = 10
 
-// belong refuses sources that are not all shards of one run, each of them once. The error
+// belong refuses sources that are not all segments of one run, each of them once. The error
 // names what differs.
 func belong(sources []Source) error {
 	if len(sources) == 0 {
-		return fmt.Errorf("%w: no shards", ErrApart)
+		return fmt.Errorf("%w: no segments", ErrApart)
 	}
 	first := &sources[0]
 	for _, s := range sources {
-		if len(s.Run.Shards) > 0 {
+		if len(s.Run.Segments) > 0 {
 			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
 		}
-		if s.Run.Shard.Of < 2 {
-			return fmt.Errorf("%w: %s is a complete run, not a shard", ErrApart, s.Name)
+		if s.Run.Segment.Of < 2 {
+			return fmt.Errorf("%w: %s is a complete run, not a segment", ErrApart, s.Name)
 		}
 		if s.Run.Workload.Text == "" {
 			return fmt.Errorf("%w: %s is a verification without a run", ErrApart, s.Name)
@@ -285,19 +285,19 @@ func belong(sources []Source) error {
 			}
 		}
 		if d := differences(first.Run, s.Run); len(d) > 0 {
-			return fmt.Errorf("%w: %s and %s are not shards of one run: they differ in %s", ErrApart, first.Name,
+			return fmt.Errorf("%w: %s and %s are not segments of one run: they differ in %s", ErrApart, first.Name,
 				s.Name, strings.Join(d, "; "))
 		}
 	}
-	of := first.Run.Shard.Of
+	of := first.Run.Segment.Of
 	have := map[int]string{}
 	for _, s := range sources {
-		i := s.Run.Shard.Index
+		i := s.Run.Segment.Index
 		if i < 1 || i > of {
-			return fmt.Errorf("%w: %s is shard %d of %d", ErrApart, s.Name, i, of)
+			return fmt.Errorf("%w: %s is segment %d of %d", ErrApart, s.Name, i, of)
 		}
 		if have[i] != "" {
-			return fmt.Errorf("%w: shard %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)
+			return fmt.Errorf("%w: segment %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)
 		}
 		have[i] = s.Name
 	}
@@ -311,13 +311,13 @@ func belong(sources []Source) error {
 		missing[namedMost] = "…"
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("%w: %d shards in all, %d given; missing: %s", ErrApart, of,
+		return fmt.Errorf("%w: %d segments in all, %d given; missing: %s", ErrApart, of,
 			len(have), strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-// differences are the ways in which two runs cannot be shards of one.
+// differences are the ways in which two runs cannot be segments of one.
 func differences(a, b *results.Run) []string {
 	var found []string
 	differ := func(what string, a, b any) {
@@ -325,8 +325,8 @@ func differences(a, b *results.Run) []string {
 			found = append(found, fmt.Sprintf("%s (%s and %s)", what, x, y))
 		}
 	}
-	differ("the number of shards", a.Shard.Of, b.Shard.Of)
-	differ("the start", a.Shard.Start, b.Shard.Start)
+	differ("the number of segments", a.Segment.Of, b.Segment.Of)
+	differ("the start", a.Segment.Start, b.Segment.Start)
 	differ("the workload", a.Workload.Name+" "+a.Workload.SHA256, b.Workload.Name+" "+b.Workload.SHA256)
 	differ("the seed", a.Seed, b.Seed)
 	differ("the version of mailbench", version(a), version(b))
@@ -366,7 +366,7 @@ func phases(r *results.Run) (all []string) {
 	return all
 }
 
-// settings are the settings that must be the same. Contact points may differ: shards may name
+// settings are the settings that must be the same. Contact points may differ: segments may name
 // different nodes of one cluster.
 func settings(r *results.Run) map[string]string {
 	all := maps.Clone(r.Settings)
@@ -383,8 +383,8 @@ func asJSON(v any) string {
 	return strings.Trim(string(b), `"`)
 }
 
-// audits adds up what the shards' audits found. Each audit compared the shard's own ledger with
-// the store. The model's own audit read the whole store, also if shards have it in common.
+// audits adds up what the segments' audits found. Each audit compared the segment's own ledger with
+// the store. The model's own audit read the whole store, also if segments have it in common.
 func audits(sources []Source) []results.Audit {
 	var all []results.Audit
 	for _, s := range sources {
@@ -394,10 +394,10 @@ func audits(sources []Source) []results.Audit {
 			})
 			if at < 0 {
 				all = append(all, a)
-				all[len(all)-1].Notes, all[len(all)-1].Shard = slices.Clone(a.Notes), 1
+				all[len(all)-1].Notes, all[len(all)-1].Segment = slices.Clone(a.Notes), 1
 				continue
 			}
-			common := slices.ContainsFunc(s.Run.Cells, func(c results.Cell) bool { // shards have one store
+			common := slices.ContainsFunc(s.Run.Cells, func(c results.Cell) bool { // segments have one store
 				return c.Engine == a.Engine && c.Evidence != nil && c.Kind == results.KindLoad && !c.Evidence.InProcess
 			})
 			all[at].Add(&a, common)

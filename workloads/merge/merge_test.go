@@ -24,17 +24,17 @@ import (
 
 const started = "2026-11-22T10:00:00Z"
 
-// shard is the record of one load generator, of one operation in one phase.
-type shard struct {
+// segment is the record of one load generator, of one operation in one phase.
+type segment struct {
 	recorder *latency.Recorder
 	calls    []float64 // of each operation that was ok
 	dropped  int64
 }
 
-func newShard() *shard { return &shard{recorder: latency.NewRecorder(1, 1, true)} }
+func newSegment() *segment { return &segment{recorder: latency.NewRecorder(1, 1, true)} }
 
-// record records what both a shard and the load generator of the whole run see.
-func record(r *rand.Rand, to ...*shard) {
+// record records what both a segment and the load generator of the whole run see.
+func record(r *rand.Rand, to ...*segment) {
 	due := time.Duration(r.Int64N(1e9))
 	start := due + time.Duration(r.ExpFloat64()*1e5)
 	end := start + time.Duration(math.Exp(14+2*r.NormFloat64()))
@@ -61,10 +61,10 @@ func record(r *rand.Rand, to ...*shard) {
 	}
 }
 
-// source is the shard's results.
-func (s *shard) source(t *testing.T, index, of int) merge.Source {
+// source is the segment's results.
+func (s *segment) source(t *testing.T, index, of int) merge.Source {
 	t.Helper()
-	key := results.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Shard: index}
+	key := results.Key{Model: "james", Engine: "cassandra", Phase: "measure", Trial: 1, Segment: index}
 	var log bytes.Buffer
 	l, err := latency.NewLog(&log, time.Unix(0, 0))
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	judge.Apply(&cell, nil)
 	r := &results.Run{
 		Format: results.Format, Seed: 1, Workload: results.Workload{Name: "w", Text: "name: w", SHA256: "aa"}, Started: started,
-		Shard: results.Shard{Index: index, Of: of, Start: started}, Environment: results.Environment{Version: "1.0", Commit: "abc"},
+		Segment: results.Segment{Index: index, Of: of, Start: started}, Environment: results.Environment{Version: "1.0", Commit: "abc"},
 		Settings: map[string]string{"cassandra.contact": fmt.Sprintf("node%d", index)}, Config: results.Config{Models: []string{"james"}, Engines: []string{"cassandra"}},
 		Schemas: []results.Schema{{Model: "james", SHA256: "bb"}},
 		Phases:  []results.Phase{{Name: "measure", Kind: "measure", Digested: 10, SHA256: fmt.Sprint(index), Trials: []string{fmt.Sprint(index)}}},
@@ -118,21 +118,21 @@ func (s *shard) source(t *testing.T, index, of int) merge.Source {
 	return merge.Source{Name: fmt.Sprintf("results/%d", index), Run: r, Log: &log}
 }
 
-// Every value of the union of shards is that of one load generator that recorded the
+// Every value of the union of segments is that of one load generator that recorded the
 // same: percentiles, those of all scheduled operations, costs and their deviations.
 func TestUnionIsExact(t *testing.T) {
 	const of = 4
 	random := rand.New(rand.NewPCG(1, 2))
-	all := newShard()
-	shards := make([]*shard, of)
-	for i := range shards {
-		shards[i] = newShard()
+	all := newSegment()
+	segments := make([]*segment, of)
+	for i := range segments {
+		segments[i] = newSegment()
 	}
 	for range 40_000 {
-		record(random, all, shards[random.IntN(of)*random.IntN(of)/of]) // not evenly
+		record(random, all, segments[random.IntN(of)*random.IntN(of)/of]) // not evenly
 	}
 	var sources []merge.Source
-	for i, s := range shards {
+	for i, s := range segments {
 		sources = append(sources, s.source(t, i+1, of))
 	}
 	slices.Reverse(sources)
@@ -151,7 +151,7 @@ func TestUnionIsExact(t *testing.T) {
 		t.Fatalf("the operations of this test are too simple: %+v", b)
 	}
 	if d := cmp.Diff(b, a); d != "" {
-		t.Errorf("the union of the shards (+) is not what one load generator records (-):\n%s", d)
+		t.Errorf("the union of the segments (+) is not what one load generator records (-):\n%s", d)
 	}
 	streams := map[string]*results.Stream{"-": &want.Streams[0], "+": &got.Streams[0]}
 	if o := streams["+"].Offered; o.Rate != 100*of || o.Due != want.Offered.Due || len(got.Streams) != 2 ||
@@ -176,8 +176,8 @@ func TestUnionIsExact(t *testing.T) {
 	if o := got.Offered; o.Rate != 100*of || o.Achieved != 90*of || o.Due != want.Offered.Due || got.Client.Workers != 3*of {
 		t.Errorf("offered %+v, %d workers", o, got.Client.Workers)
 	}
-	if r := merged.Run; r.Shard.Of != 1 || len(r.Shards) != of || r.Generators() != of {
-		t.Errorf("the union is shard %+v of %d", r.Shard, len(r.Shards))
+	if r := merged.Run; r.Segment.Of != 1 || len(r.Segments) != of || r.Generators() != of {
+		t.Errorf("the union is segment %+v of %d", r.Segment, len(r.Segments))
 	}
 
 	// Judged again, the union gets the same verdict, and its log has its percentiles.
@@ -199,12 +199,12 @@ func TestUnionIsExact(t *testing.T) {
 	}
 }
 
-// Shards that do not belong together are refused, with the difference.
+// Segments that do not belong together are refused, with the difference.
 func TestRefused(t *testing.T) {
 	var runs [3][]byte
 	var logs [3]string
 	for i := range runs {
-		s := newShard()
+		s := newSegment()
 		random := rand.New(rand.NewPCG(uint64(i), 1))
 		for range 20 {
 			record(random, s)
@@ -231,10 +231,10 @@ func TestRefused(t *testing.T) {
 		change func(s []merge.Source) []merge.Source
 		text   string
 	}{
-		{func(s []merge.Source) []merge.Source { return s[:2] }, "3 shards in all, 2 given; missing: 3"},
+		{func(s []merge.Source) []merge.Source { return s[:2] }, "3 segments in all, 2 given; missing: 3"},
 		{func(s []merge.Source) []merge.Source { return s[1:2] }, "missing: 1, 3"},
-		{func(s []merge.Source) []merge.Source { return append(s, three()[1]) }, "shard 2 of 3 is there twice: results/2 and results/2"},
-		{func(s []merge.Source) []merge.Source { s[1].Run.Seed = 7; return s }, "results/1 and results/2 are not shards of one run: they differ in the seed (1 and 7)"},
+		{func(s []merge.Source) []merge.Source { return append(s, three()[1]) }, "segment 2 of 3 is there twice: results/2 and results/2"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Seed = 7; return s }, "results/1 and results/2 are not segments of one run: they differ in the seed (1 and 7)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Workload.SHA256 = "cc"; return s }, "the workload (w aa and w cc)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Commit = "def"; return s }, "the version of mailbench (1.0 abc and 1.0 def)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Environment.Dirty = true; return s }, "1.0 abc with changes"},
@@ -243,23 +243,26 @@ func TestRefused(t *testing.T) {
 			s[0].Run.Mail, s[2].Run.Mail = &results.MailInfo{SHA256: "x"}, &results.MailInfo{SHA256: "y"}
 			return s
 		}, "the mail file (x and y)"},
-		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Start = "2026-11-22T11:00:00Z"; return s }, "the start (2026-11-22T10:00:00Z and 2026-11-22T11:00:00Z)"},
-		{func(s []merge.Source) []merge.Source { s[2].Run.Shard.Of = 4; return s }, "the number of shards (3 and 4)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Segment.Start = "2026-11-22T11:00:00Z"; return s }, "the start (2026-11-22T10:00:00Z and 2026-11-22T11:00:00Z)"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Segment.Of = 4; return s }, "the number of segments (3 and 4)"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Config.Trials = 2; return s }, "models, engines or flags"},
 		{func(s []merge.Source) []merge.Source { s[2].Run.Settings["cassandra.consistency"] = "ONE"; return s }, "settings of engines"},
-		{func(s []merge.Source) []merge.Source { s[2].Run.Shard = results.Shard{Index: 1, Of: 1}; return s[2:] }, "results/3 is a complete run, not a shard"},
-		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 shards executed james on cassandra, phase measure, trial 1"},
+		{func(s []merge.Source) []merge.Source {
+			s[2].Run.Segment = results.Segment{Index: 1, Of: 1}
+			return s[2:]
+		}, "results/3 is a complete run, not a segment"},
+		{func(s []merge.Source) []merge.Source { s[2].Run.Cells = nil; return s }, "only 1, 2 of 3 segments executed james on cassandra, phase measure, trial 1"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = three()[0].Log; return s }, "the latency log of results/3 has 0 of the"},
 		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/response"); return s }, `times "response" of`},
 		{func(s []merge.Source) []merge.Source { s[2].Log = without(t, s[2].Log, "/lag"); return s }, `times "lag" of`},
 		// Results that no mailbench writes.
 		{func(s []merge.Source) []merge.Source {
 			for i := range s {
-				s[i].Run.Shard.Of = math.MaxInt
+				s[i].Run.Segment.Of = math.MaxInt
 			}
 			return s
-		}, "shards in all, 3 given; missing: 4, 5, 6"},
-		{func(s []merge.Source) []merge.Source { s[1].Run.Shard.Index = 9; return s }, "results/2 is shard 9 of 3"},
+		}, "segments in all, 3 given; missing: 4, 5, 6"},
+		{func(s []merge.Source) []merge.Source { s[1].Run.Segment.Index = 9; return s }, "results/2 is segment 9 of 3"},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Started = "0001-01-01T00:00:00Z"; return s }, `results/2 has the time "0001-01-01T00:00:00Z"`},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Started = ""; return s }, `results/2 has the time ""; expected one from 1970 on`},
 		{func(s []merge.Source) []merge.Source { s[1].Run.Cells[0].Started = ""; return s }, `results/2 has the time ""; expected one from 1970 on`},
@@ -277,7 +280,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	if _, err := merge.Merge(three()); err != nil {
-		t.Errorf("three shards of one run: %v", err)
+		t.Errorf("three segments of one run: %v", err)
 	}
 }
 
@@ -295,22 +298,22 @@ func without(t *testing.T, log io.Reader, kind string) io.Reader {
 	return strings.NewReader(strings.Join(slices.Delete(lines, at, at+1), ""))
 }
 
-// twoShards are the two shards of a run, which a test may change.
-func twoShards(t *testing.T) []merge.Source {
+// twoSegments are the two segments of a run, which a test may change.
+func twoSegments(t *testing.T) []merge.Source {
 	t.Helper()
 	var sources []merge.Source
 	for i := range uint64(2) {
-		s := newShard()
+		s := newSegment()
 		record(rand.New(rand.NewPCG(i, 1)), s)
 		sources = append(sources, s.source(t, int(i)+1, 2))
 	}
 	return sources
 }
 
-// Intervals of a shard that began later count at the time at which they were, and not from the
-// start of their own shard.
+// Intervals of a segment that began later count at the time at which they were, and not from the
+// start of their own segment.
 func TestTimelines(t *testing.T) {
-	sources := twoShards(t)
+	sources := twoSegments(t)
 	for i, counts := range [][]int64{{1, 2, 3}, {10, 20, 40}} {
 		c := &sources[i].Run.Cells[0]
 		for at, n := range counts {
@@ -334,10 +337,10 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
-// A node that any shard could not reach is missing, also if the shards have a store in common. The mail
-// file is noted if any shard has read one.
-func TestWhatOneShardSaw(t *testing.T) {
-	sources := twoShards(t)
+// A node that any segment could not reach is missing, also if the segments have a store in common. The mail
+// file is noted if any segment has read one.
+func TestWhatOneSegmentSaw(t *testing.T) {
+	sources := twoSegments(t)
 	for i, missing := range [][]string{{"a"}, {"a", "b"}} {
 		sources[i].Run.Cells[0].Engines = &results.EngineInfo{DiskBytes: 7, Missing: missing}
 	}
@@ -350,25 +353,25 @@ func TestWhatOneShardSaw(t *testing.T) {
 		t.Errorf("the engine is %+v", e)
 	}
 	if first := sources[0].Run.Cells[0].Engines.Missing; len(first) != 1 {
-		t.Errorf("the first shard's result was changed: %q", first)
+		t.Errorf("the first segment's result was changed: %q", first)
 	}
 	if m := merged.Run.Mail; m == nil || m.File != "mbox" {
 		t.Errorf("the mail file is %+v", m)
 	}
 }
 
-// Every number of two audits is added, but those about one store that both shards read.
+// Every number of two audits is added, but those about one store that both segments read.
 func TestAuditsAreAdded(t *testing.T) {
 	ofStore := []string{
 		"Accounts", "Folders", "Messages", "Purgeable", "Unreferenced", "Dangling", "Duplicated", "BrokenBodies", "InterruptedBlobs",
 		"CounterDrift",
 	}
 	for _, common := range []bool{false, true} {
-		sources := twoShards(t)
+		sources := twoSegments(t)
 		var audits [2]results.Audit
 		for i := range audits {
 			s, a := sources[i].Run, &audits[i]
-			a.Model, a.Engine, a.Trial, a.Shard = "james", "cassandra", 1, i+1
+			a.Model, a.Engine, a.Trial, a.Segment = "james", "cassandra", 1, i+1
 			v := reflect.ValueOf(a).Elem()
 			for f := range v.NumField() {
 				if v.Field(f).Kind() == reflect.Int64 {
@@ -409,16 +412,16 @@ func TestAuditsAreAdded(t *testing.T) {
 	}
 }
 
-// The audits of the shards add up trial by trial, also where a shard has none.
+// The audits of the segments add up trial by trial, also where a segment has none.
 func TestAudits(t *testing.T) {
-	sources := twoShards(t)
-	sources[0].Run.Audits = []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 40}}
-	sources[1].Run.Audits = []results.Audit{{Trial: 2, Shard: 2, Verified: 2}}
+	sources := twoSegments(t)
+	sources[0].Run.Audits = []results.Audit{{Trial: 1, Segment: 1, Verified: 3}, {Trial: 2, Segment: 1, Verified: 40}}
+	sources[1].Run.Audits = []results.Audit{{Trial: 2, Segment: 2, Verified: 2}}
 	merged, err := merge.Merge(sources)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []results.Audit{{Trial: 1, Shard: 1, Verified: 3}, {Trial: 2, Shard: 1, Verified: 42}}
+	want := []results.Audit{{Trial: 1, Segment: 1, Verified: 3}, {Trial: 2, Segment: 1, Verified: 42}}
 	if d := cmp.Diff(want, merged.Run.Audits); d != "" {
 		t.Error(d)
 	}

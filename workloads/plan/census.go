@@ -88,8 +88,8 @@ type Census struct {
 	counts   []int32 // messages of each folder
 	folders  int
 	messages int
-	all      int // messages of all shards
-	Shard        // folders and messages count only this shard's
+	all      int // messages of all segments
+	Segment      // folders and messages count only this segment's
 }
 
 // NewCensus draws the workload's population. Folder f of user u is drawn from
@@ -160,10 +160,10 @@ func (c *Census) FolderMessages(user, folder int) int {
 	return int(c.counts[int(c.first[user])+folder])
 }
 
-// Folders returns how many folders there are in all, or in the shard.
+// Folders returns how many folders there are in all, or in the segment.
 func (c *Census) Folders() int { return c.folders }
 
-// Messages returns how many messages the load, or the shard's part of it, delivers.
+// Messages returns how many messages the load, or the segment's part of it, delivers.
 func (c *Census) Messages() int { return c.messages }
 
 // hottestSample is how many operations Hottest looks at: enough to know a share of 1% within
@@ -220,39 +220,39 @@ func Hottest(ctx context.Context, w *workloads.Workload, c *Census) (user, folde
 	return user / float64(all), folder / float64(all), nil
 }
 
-// Shard is the part of a run that one load generator executes: the operations of every
+// Segment is the part of a run that one load generator executes: the operations of every
 // Of-th user. The zero value is the whole run.
 //
-// Every shard draws the operations of the whole run, and executes those of its own
-// users, at the times that they have in the whole run. So the operations of all shards
+// Every segment draws the operations of the whole run, and executes those of its own
+// users, at the times that they have in the whole run. So the operations of all segments
 // are those of one generator, none of them twice, and their rates add up to the
 // workload's. Only the further recipients of a delivery differ: they are users of the
-// same shard. No shard touches another's users.
-type Shard struct {
+// same segment. No segment touches another's users.
+type Segment struct {
 	Index int // from 1
 	Of    int
 }
 
-// Divides reports whether there are several shards.
-func (s Shard) Divides() bool { return s.Of > 1 }
+// Divides reports whether there are several segments.
+func (s Segment) Divides() bool { return s.Of > 1 }
 
-// Has reports whether the user is one of the shard's.
-func (s Shard) Has(user int) bool { return s.Of <= 1 || user%s.Of == s.Index-1 }
+// Has reports whether the user is one of the segment's.
+func (s Segment) Has(user int) bool { return s.Of <= 1 || user%s.Of == s.Index-1 }
 
-// FirstUser returns the first user of the shard.
-func (s Shard) FirstUser() int { return max(0, s.Index-1) }
+// FirstUser returns the first user of the segment.
+func (s Segment) FirstUser() int { return max(0, s.Index-1) }
 
-// Check refuses a workload that cannot be divided among so many shards.
-func (s Shard) Check(w *workloads.Workload) error {
+// Check refuses a workload that cannot be divided among so many segments.
+func (s Segment) Check(w *workloads.Workload) error {
 	if !s.Divides() {
 		return nil
 	}
 	if w.Population.Shared {
 		return errors.New("all users of the workload share one folder (population.shared), which cannot be divided; " +
-			"leave --shard out")
+			"leave --segment out")
 	}
 	if w.Population.Users < s.Of {
-		return fmt.Errorf("the workload has %d users for %d shards; use fewer shards, or set population.users",
+		return fmt.Errorf("the workload has %d users for %d segments; use fewer segments, or set population.users",
 			w.Population.Users, s.Of)
 	}
 	for i := range w.Phases {
@@ -265,16 +265,16 @@ func (s Shard) Check(w *workloads.Workload) error {
 			least = min(least, p.Streams[j].Clients)
 		}
 		if least < s.Of {
-			return fmt.Errorf("phase %s has %d clients for %d shards; use fewer shards, or more clients",
+			return fmt.Errorf("phase %s has %d clients for %d segments; use fewer segments, or more clients",
 				p.Name, least, s.Of)
 		}
 	}
 	return nil
 }
 
-// Own returns the phase with the shard's part of its clients. If they cannot be divided
-// evenly, the first shards have one more.
-func (s Shard) Own(p workloads.Phase) workloads.Phase {
+// Own returns the phase with the segment's part of its clients. If they cannot be divided
+// evenly, the first segments have one more.
+func (s Segment) Own(p workloads.Phase) workloads.Phase {
 	if !s.Divides() || p.Clients == 0 {
 		return p
 	}
@@ -292,7 +292,7 @@ func (s Shard) Own(p workloads.Phase) workloads.Phase {
 	return p
 }
 
-func (s Shard) part(n int) int {
+func (s Segment) part(n int) int {
 	part := n / s.Of
 	if s.Index <= n%s.Of {
 		part++
@@ -300,14 +300,14 @@ func (s Shard) part(n int) int {
 	return part
 }
 
-// OfShard returns the census of a shard. It has the users and folders of all shards, but
+// OfSegment returns the census of a segment. It has the users and folders of all segments, but
 // counts only the folders and messages of its own users.
-func (c *Census) OfShard(s Shard) *Census {
+func (c *Census) OfSegment(s Segment) *Census {
 	if !s.Divides() {
 		return c
 	}
 	own := *c
-	own.Shard, own.messages, own.folders = s, 0, 0
+	own.Segment, own.messages, own.folders = s, 0, 0
 	for u := s.FirstUser(); u < c.Users(); u += s.Of {
 		for _, n := range c.counts[c.first[u]:c.first[u+1]] {
 			own.messages += int(n)
@@ -317,23 +317,23 @@ func (c *Census) OfShard(s Shard) *Census {
 	return &own
 }
 
-// of returns those operations of a stream that belong to the shard's users.
-func (s Shard) of(all Stream, users int) Stream {
+// of returns those operations of a stream that belong to the segment's users.
+func (s Segment) of(all Stream, users int) Stream {
 	if !s.Divides() {
 		return all
 	}
-	return &ownStream{Stream: all, shard: s, users: users}
+	return &ownStream{Stream: all, segment: s, users: users}
 }
 
-// ownStream is the operations of one shard.
+// ownStream is the operations of one segment.
 type ownStream struct {
 	Stream
-	shard Shard
-	users int
+	segment Segment
+	users   int
 }
 
-// mostForeign bounds how many operations of other shards may follow each other. Next would
-// never return if all users of the operations were other shards'.
+// mostForeign bounds how many operations of other segments may follow each other. Next would
+// never return if all users of the operations were other segments'.
 const mostForeign = 10_000_000
 
 // Next implements Stream.
@@ -342,28 +342,28 @@ func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok
 		if due, ok = s.Stream.Next(now, o); !ok {
 			return due, false
 		}
-		if s.shard.Has(o.User) {
+		if s.segment.Has(o.User) {
 			break
 		}
 	}
-	if !s.shard.Has(o.User) {
+	if !s.segment.Has(o.User) {
 		return 0, false
 	}
-	// Recipients of other shards are replaced by users of this one that are close by number. If such a user is a
-	// recipient already, the next one of the shard follows. If all are, there is one recipient less.
+	// Recipients of other segments are replaced by users of this one that are close by number. If such a user is a
+	// recipient already, the next one of the segment follows. If all are, there is one recipient less.
 	drawn := o.Recipients
 	o.Recipients = o.Recipients[:min(1, len(drawn))]
 	for i := 1; i < len(drawn); i++ {
-		u := drawn[i] - drawn[i]%s.shard.Of + s.shard.FirstUser()
-		for range s.users/s.shard.Of + 1 {
+		u := drawn[i] - drawn[i]%s.segment.Of + s.segment.FirstUser()
+		for range s.users/s.segment.Of + 1 {
 			if u >= s.users {
-				u = s.shard.FirstUser()
+				u = s.segment.FirstUser()
 			}
 			if !slices.Contains(o.Recipients, u) {
 				o.Recipients = append(o.Recipients, u)
 				break
 			}
-			u += s.shard.Of
+			u += s.segment.Of
 		}
 	}
 	return due, true

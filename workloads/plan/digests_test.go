@@ -68,16 +68,16 @@ phases:
   - measure: {name: visits, duration: 5m, clients: 5, think_time: 1s, session: [{list: {times: 2}}, open, {move: {probability: 0.3}}]}
 `
 
-// TestDigests: bundled workloads have the operations that they had, at the same times, also those of shards.
+// TestDigests: bundled workloads have the operations that they had, at the same times, also those of segments.
 func TestDigests(t *testing.T) {
 	var b strings.Builder
 	add := func(w *workloads.Workload) {
 		all := censusOf(t, w)
-		for _, s := range []Shard{{}, {Index: 2, Of: 3}} {
+		for _, s := range []Segment{{}, {Index: 2, Of: 3}} {
 			if s.Divides() && s.Check(w) != nil {
 				continue
 			}
-			c := all.OfShard(s)
+			c := all.OfSegment(s)
 			for i := range w.Phases {
 				if p := w.OfTrial(s.Own(w.Phases[i]), 2); p.Runs() {
 					sum, n := PlanDigest(w, &p, c)

@@ -55,7 +55,7 @@ func (g *Growth) missing(c *Census, user, folder int) int {
 }
 
 // Lacks returns how many messages the step delivers in all, including those that it delivered
-// before it was interrupted. The census of a shard counts those of its own users.
+// before it was interrupted. The census of a segment counts those of its own users.
 func (c *Census) Lacks(g *Growth) int64 {
 	var n int64
 	for u := range c.Users() {
@@ -99,7 +99,7 @@ func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.Shard.of(&loadStream{order: order, done: g.Done}, c.Users()), nil
+	return c.Segment.of(&loadStream{order: order, done: g.Done}, c.Users()), nil
 }
 
 type loadStream struct {

@@ -40,7 +40,7 @@ type Recorded interface {
 }
 
 // StreamOf returns the operations of a warm-up or a measured phase. If the census is that of a
-// shard, it returns those of the shard's users.
+// segment, it returns those of the segment's users.
 func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	s := &merged{phase: *p, open: p.Arrivals != workloads.Closed}
 	streams := p.Streams
@@ -54,7 +54,7 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 	if len(s.parts) == 1 && s.parts[0].session == nil {
 		s.even, _ = s.parts[0].schedule.(*constant)
 	}
-	return c.Shard.of(s, c.Users())
+	return c.Segment.of(s, c.Users())
 }
 
 // merged is the streams of a phase, in the order in which their operations are scheduled. The lock

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Add adds what b counted to o: the same operation in another trial, on another shard, or in
+// Add adds what b counted to o: the same operation in another trial, on another segment, or in
 // another stream. Rates are added; the store's cost becomes the mean over the operations of
 // both. Latencies stay those of o: only histograms can be added (TimesOf).
 func (o *Op) Add(b *Op) {
@@ -192,7 +192,7 @@ func (i *EngineInfo) AddMissing(b *EngineInfo) {
 	}
 }
 
-// Add adds what the audit of another shard found. Common says that both audited one store: what
+// Add adds what the audit of another segment found. Common says that both audited one store: what
 // each found in all of it is then not added up, and the larger number holds.
 func (a *Audit) Add(b *Audit, common bool) {
 	store := "sum"

@@ -69,10 +69,10 @@ func TestEveryFieldIsAdded(t *testing.T) {
 	everyFieldIsAdded(t, (*Interval).Add, "At", "Seconds")
 	everyFieldIsAdded(t, Add[Offered])
 	everyFieldIsAdded(t, Add[ClientInfo], "Limits")
-	everyFieldIsAdded(t, Add[Evidence], "Held", "Delays", "Windows", "Waits", "Trend", "Shards",
+	everyFieldIsAdded(t, Add[Evidence], "Held", "Delays", "Windows", "Waits", "Trend", "Segments",
 		"Hiccups.Lateness") // of all generators together, by package merge
 	everyFieldIsAdded(t, (*EngineInfo).Add, "Version", "Settings")
-	everyFieldIsAdded(t, func(a, b *Audit) { a.Add(b, false) }, "Model", "Engine", "Point", "Trial", "Shard")
+	everyFieldIsAdded(t, func(a, b *Audit) { a.Add(b, false) }, "Model", "Engine", "Point", "Trial", "Segment")
 }
 
 // everyFieldIsAdded adds larger numbers to each number, so that a maximum changes too. Other
@@ -100,7 +100,7 @@ func everyFieldIsAdded[T any](t *testing.T, add func(sum, b *T), kept ...string)
 	}
 }
 
-// If one shard's audit cannot know a number, the audit of all shards cannot.
+// If one segment's audit cannot know a number, the audit of all segments cannot.
 func TestFaultsAreAdded(t *testing.T) {
 	a := Audit{Delivered: 5}
 	for _, fault := range []string{"", "no ledger", "no ledger", "no folder"} {

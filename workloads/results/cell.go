@@ -11,12 +11,12 @@ import (
 
 // Key names a cell in run.json and in the tags of the interval log.
 type Key struct {
-	Model  string `json:"model"`
-	Engine string `json:"engine"`
-	Phase  string `json:"phase"`
-	Point  string `json:"point,omitempty"` // value of a sweep; "": no sweep
-	Trial  int    `json:"trial"`           // from 1
-	Shard  int    `json:"shard"`           // from 1
+	Model   string `json:"model"`
+	Engine  string `json:"engine"`
+	Phase   string `json:"phase"`
+	Point   string `json:"point,omitempty"` // value of a sweep; "": no sweep
+	Trial   int    `json:"trial"`           // from 1
+	Segment int    `json:"segment"`         // from 1
 }
 
 // Where is the phase, and the point of a sweep if there is one. Cells of different points are
@@ -28,14 +28,14 @@ func (k Key) Where() string {
 	return k.Phase + " at " + k.Point
 }
 
-// String returns MODEL/ENGINE/PHASE/TRIAL/SHARD. At a point of a sweep PHASE is
+// String returns MODEL/ENGINE/PHASE/TRIAL/SEGMENT. At a point of a sweep PHASE is
 // PHASE@POINT, with a dash for a slash.
 func (k Key) String() string {
 	phase := k.Phase
 	if k.Point != "" {
 		phase += "@" + strings.ReplaceAll(k.Point, "/", "-")
 	}
-	return k.Model + "/" + k.Engine + "/" + phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Shard)
+	return k.Model + "/" + k.Engine + "/" + phase + "/" + strconv.Itoa(k.Trial) + "/" + strconv.Itoa(k.Segment)
 }
 
 // Tag names one kind of time of one operation of the cell in the interval log.
@@ -160,8 +160,8 @@ type Evidence struct {
 	Waits   []int64   `json:"lags_ns,omitempty"`
 	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
 
-	// Shards are the verdicts on each shard of a merged run.
-	Shards []ShardVerdict `json:"shards,omitempty"`
+	// Segments are the verdicts on each segment of a merged run.
+	Segments []SegmentVerdict `json:"segments,omitempty"`
 }
 
 // Held is how many existing messages there were before and after a phase, and how many the workload
@@ -309,11 +309,11 @@ func OpsOf(cells []*Cell) []string {
 // Audit is what two checks found: the check against the ledger of acknowledged operations,
 // and the model's own audit. Wrong says which counts must be 0.
 type Audit struct {
-	Model  string `json:"model"`
-	Engine string `json:"engine"`
-	Point  string `json:"point,omitempty"` // point of a sweep
-	Trial  int    `json:"trial,omitempty"` // from 1
-	Shard  int    `json:"shard,omitempty"` // from 1; 0: the run has no shards
+	Model   string `json:"model"`
+	Engine  string `json:"engine"`
+	Point   string `json:"point,omitempty"`   // point of a sweep
+	Trial   int    `json:"trial,omitempty"`   // from 1
+	Segment int    `json:"segment,omitempty"` // from 1; 0: the run has no segments
 	// Fault is why the audit could not verify that all that was acknowledged is there: the data set's
 	// folder or its ledger is gone, or the ledger or the store is damaged.
 	Fault string `json:"fault,omitempty"`
@@ -362,8 +362,8 @@ func (a *Audit) Damaged() bool {
 // Incomplete reports whether the audit has not verified all that it was to verify.
 func (a *Audit) Incomplete() bool { return a.Error != "" || a.Unread > 0 }
 
-// ShardRun is one of the shards that a merged run was put together from.
-type ShardRun struct {
+// SegmentRun is one of the segments that a merged run was put together from.
+type SegmentRun struct {
 	Index       int         `json:"index"`
 	Command     []string    `json:"command"`
 	Started     string      `json:"started"`
@@ -373,14 +373,14 @@ type ShardRun struct {
 	Environment Environment `json:"environment"`
 }
 
-// ShardVerdict is the verdict on one shard's own figures. If it is invalid or failed, the merged
+// SegmentVerdict is the verdict on one segment's own figures. If it is invalid or failed, the merged
 // cell is too.
-type ShardVerdict struct {
-	Shard   int     `json:"shard"`
+type SegmentVerdict struct {
+	Segment int     `json:"segment"`
 	Started string  `json:"started"` // when its phase began
 	Verdict Verdict `json:"verdict"`
 	Reason  *Reason `json:"reason,omitempty"`
 }
 
 // Generators is how many load generators the run had.
-func (r *Run) Generators() int { return max(1, r.Shard.Of, len(r.Shards)) }
+func (r *Run) Generators() int { return max(1, r.Segment.Of, len(r.Segments)) }

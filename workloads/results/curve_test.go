@@ -53,11 +53,11 @@ func soundSample() *Run {
 	return r
 }
 
-// A curve is of all trials and shards of a cell.
+// A curve is of all trials and segments of a cell.
 func TestCurvesOfSeveralTrials(t *testing.T) {
 	r := soundSample()
 	second := r.Cells[troubled]
-	second.Trial, second.Shard = 2, 3
+	second.Trial, second.Segment = 2, 3
 	r.Cells = append(r.Cells, second)
 	log := sampleLog(t).String()
 	log += strings.ReplaceAll(log, "james/embedded/measure/1/1/", "james/embedded/measure/2/3/")

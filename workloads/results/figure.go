@@ -18,7 +18,7 @@ type Figure string
 // are percentiles of the response times of all scheduled operations (of service times in a closed
 // loop). Stored are the bytes that a message takes in the engine's files.
 const (
-	Requests        Figure = "requests"
+	Requests     Figure = "requests"
 	Examined     Figure = "scanned"
 	Rows         Figure = "rows"
 	Bytes        Figure = "bytes"

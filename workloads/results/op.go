@@ -167,7 +167,7 @@ func (o *Op) Offered() bool { return o.Support != NotOffered || o.Count+o.Others
 
 // PatternRequests is how many calls of an operation ran a pattern, on average.
 type PatternRequests struct {
-	Name  string  `json:"name"`
+	Name     string  `json:"name"`
 	Requests float64 `json:"requests"`
 	// Count is how often operations that were ok ran the pattern, and Service how long that took.
 	Count   int64         `json:"count,omitempty"`
@@ -229,7 +229,7 @@ type StoreCost struct {
 	// RowsScanned are the rows and index entries that the engine read, returned or not. It is
 	// left out if unknown. Traced is of how many operations it is the mean, if the engine
 	// only reported it for some that were traced after the phase; 0: of all measured operations.
-	RowsScanned *float64 `json:"rows_scanned,omitempty"`
+	RowsScanned  *float64 `json:"rows_scanned,omitempty"`
 	Traced       int64    `json:"rows_scanned_traced,omitempty"`
 	RowsRead     float64  `json:"rows_read,omitempty" add:"mean"` // rows that the engine returned
 	RowsWritten  float64  `json:"rows_written,omitempty" add:"mean"`
@@ -240,7 +240,7 @@ type StoreCost struct {
 	BytesAdded float64 `json:"bytes_added,omitempty" add:"mean"`
 	// BlobRequests are the requests of a model to a store of blobs outside of the engine; the bytes are part
 	// of BytesRead and BytesWritten.
-	BlobRequests        float64 `json:"blob_requests,omitempty" add:"mean"`
+	BlobRequests     float64 `json:"blob_requests,omitempty" add:"mean"`
 	BlobBytesRead    float64 `json:"blob_bytes_read,omitempty" add:"mean"`
 	BlobBytesWritten float64 `json:"blob_bytes_written,omitempty" add:"mean"`
 	// The deviations are standard deviations between operations. Rows and bytes are those
@@ -248,15 +248,15 @@ type StoreCost struct {
 	RequestsDeviation float64 `json:"requests_deviation,omitempty"`
 	// ScannedDeviation is that of RowsScanned.
 	ScannedDeviation float64 `json:"rows_scanned_deviation,omitempty"`
-	RowsDeviation     float64 `json:"rows_deviation,omitempty"`
-	BytesDeviation    float64 `json:"bytes_deviation,omitempty"`
+	RowsDeviation    float64 `json:"rows_deviation,omitempty"`
+	BytesDeviation   float64 `json:"bytes_deviation,omitempty"`
 }
 
 // Stream is one of the streams that a phase runs at once, with figures of its own.
 type Stream struct {
 	Name     string `json:"name"`
 	Arrivals string `json:"arrivals"` // constant, poisson or closed
-	// Rate is the operations a second of all shards together. The operations of sessions count one by one.
+	// Rate is the operations a second of all segments together. The operations of sessions count one by one.
 	Rate    float64 `json:"rate,omitempty"`
 	Clients int     `json:"clients,omitempty"`
 	Offered Offered `json:"offered"`

@@ -87,6 +87,7 @@ func Parse(b []byte) (*Run, error) {
 	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
 		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
 	}
+	b = oldKey.ReplaceAllFunc(b, func(key []byte) []byte { return []byte(newKeys.Replace(string(key))) })
 	r := &Run{}
 	if err := strict.JSON(b, r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
@@ -115,6 +116,13 @@ func Parse(b []byte) (*Run, error) {
 	}
 	return r, nil
 }
+
+// oldKey is a key that earlier builds wrote. In JSON a quote before a colon ends a key, and one after a backslash is
+// part of a text. newKeys has the words of today.
+var (
+	oldKey  = regexp.MustCompile(`[^\\]"(shards?|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:`)
+	newKeys = strings.NewReplacer("shard", "segment", "calls", "requests", "examined", "scanned")
+)
 
 // oldMetric is a counter of an operation in a sentence, as earlier builds called it.
 var oldMetric = regexp.MustCompile(`\.(calls|examined)\b`)
@@ -208,7 +216,7 @@ func within(at, seconds float64) bool {
 }
 
 // Curve is the distribution of one operation's latencies in one phase of one model on
-// one engine, over all trials and shards. Latencies are the response times of an open
+// one engine, over all trials and segments. Latencies are the response times of an open
 // loop and the service times of a closed loop.
 type Curve struct {
 	Model, Engine, Phase, Op string

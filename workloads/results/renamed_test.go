@@ -3,6 +3,7 @@ package results
 import (
 	"bytes"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,15 @@ func TestRenamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = bytes.ReplaceAll(text, []byte(`"kind":"drop-caches"`), []byte(`"kind":"cold"`))
+	want, err := Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.NewReplacer(`"segment":`, `"shard":`, `"segments":`, `"shards":`, `"requests":`, `"calls":`, `"requests_deviation":`,
+		`"calls_deviation":`, `"rows_scanned":`, `"rows_examined":`, `"rows_scanned_deviation":`, `"rows_examined_deviation":`)
+	if got, err := Parse([]byte(old.Replace(string(text)))); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("with earlier keys the sample is another run: %v", err)
+	}
 	begin, rest, _ := strings.Cut(string(text), "{")
 	r, err := Parse([]byte(begin + `{"answer": ["It needs {list.calls at 1} and scans {list.examined}."], "sweep": {"growth": [
 		{"figure": "calls", "class": "flat"}, {"figure": "bytes", "class": "cannot tell"}]},` + rest))

@@ -1,7 +1,7 @@
 // Package results is the vocabulary of measuring: a run with its cells (a phase of a model on an
 // engine), the operations of a cell with their counts, costs and latencies, verdicts, doubts,
 // objectives, searches, sweeps and audits. It also has their form on disk: run.json, its JSON
-// Schema, and the run directory. Add puts results of shards, trials or times together.
+// Schema, and the run directory. Add puts results of segments, trials or times together.
 // docs/results.md describes the format.
 //
 // The package judges nothing and writes no report: see workloads/judge and reports.
@@ -30,7 +30,7 @@ const (
 const DefaultWorkload = "quick"
 
 // Run is one run: run.json. It holds all that is needed to judge the run again,
-// to compare it, to merge it with other shards, and to repeat it.
+// to compare it, to merge it with other segments, and to repeat it.
 type Run struct {
 	Format      string            `json:"format"`
 	Workload    Workload          `json:"workload"`
@@ -41,8 +41,8 @@ type Run struct {
 	Seconds     float64           `json:"seconds"` // wall time of the whole run
 	Interrupted bool              `json:"interrupted,omitempty"`
 	Machine     Machine           `json:"machine"`
-	Shard       Shard             `json:"shard"`
-	Shards      []ShardRun        `json:"shards,omitempty"` // the shards of a merged run
+	Segment     Segment           `json:"segment"`
+	Segments    []SegmentRun      `json:"segments,omitempty"` // the segments of a merged run
 	Environment Environment       `json:"environment"`
 	Config      Config            `json:"config"`
 	Settings    map[string]string `json:"settings"` // settings of the engines' clients
@@ -104,9 +104,9 @@ type Machine struct {
 	Name string `json:"name,omitempty"` // host name
 }
 
-// Shard is the part of a run that one load generator executed. A run of one
-// generator is shard 1 of 1. Start is the time at which all shards begin.
-type Shard struct {
+// Segment is the part of a run that one load generator executed. A run of one
+// generator is segment 1 of 1. Start is the time at which all segments begin.
+type Segment struct {
 	Index int    `json:"index"` // from 1
 	Of    int    `json:"of"`
 	Start string `json:"start,omitempty"`

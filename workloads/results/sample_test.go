@@ -93,7 +93,7 @@ func sample() *Run {
 		}
 	}
 	invalid := Cell{
-		Key: Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}, Kind: KindMeasure,
+		Key: Key{Model: "james", Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1}, Kind: KindMeasure,
 		Started: "2026-11-21T05:28:31.5Z", Ended: "2026-11-21T05:29:01.512345678Z",
 		Arrivals: "poisson", Rate: 500, Durability: "process", Verdict: Invalid,
 		Reason: &Reason{Code: "client-delays", Text: "client late: without its own delays the p99 would be 675µs and not 1.3ms of all operations"},
@@ -180,7 +180,7 @@ func sample() *Run {
 		{Op: "delete", Messages: 2, Writes: 1},
 	}
 	step := Cell{
-		Key: Key{Model: "oracle", Engine: "embedded", Phase: "open", Trial: 1, Shard: 1}, Kind: KindStep, Arrivals: "none", Durability: "default",
+		Key: Key{Model: "oracle", Engine: "embedded", Phase: "open", Trial: 1, Segment: 1}, Kind: KindStep, Arrivals: "none", Durability: "default",
 		Started: "2026-11-21T05:29:30Z", Ended: "2026-11-21T05:29:30Z", Verdict: Failed, Reason: &Reason{"error", "disk full"}, Error: "disk full",
 		Doubts: []Doubt{}, Ops: map[string]Op{},
 	}
@@ -188,7 +188,7 @@ func sample() *Run {
 		Format: Format, Seed: 18446744073709551615, Started: "2026-11-21T05:27:59Z", Ended: "2026-11-21T05:29:32.4Z", Seconds: 93.4, Interrupted: true,
 		Workload: Workload{Name: "sample", Text: "name: sample\nphases: []\n", SHA256: digest, Overrides: []string{"phases.measure.rate=500/s"}},
 		Command:  []string{"mailbench", "run", "sample", "--set", "phases.measure.rate=500/s"},
-		Machine:  Machine{ID: "c7b1", Name: "host1"}, Shard: Shard{Index: 1, Of: 1},
+		Machine:  Machine{ID: "c7b1", Name: "host1"}, Segment: Segment{Index: 1, Of: 1},
 		Environment: Environment{
 			Version: "v0.1.0", Commit: "0123abc", Dirty: true, Go: "go1.26.8", GOGC: "100", MaxProcs: 2, OS: "linux", Arch: "amd64",
 			Kernel: "6.18", CPU: "AMD EPYC", CPUs: 2, Memory: 25_000_000_000, Disk: "ext4",
@@ -208,7 +208,7 @@ func sample() *Run {
 		Mail:  &MailInfo{File: "in" + hostile + ".mbox", Messages: 2500, Bytes: 12_000_000, Malformed: 4, SHA256: digest},
 		Cells: []Cell{load, settle, cold, warmup, invalid, good, synced, overloaded, empty, closed, failed, broken, step},
 		Searches: []Search{{
-			Key: Key{Model: "conversation", Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}, Arrivals: "poisson", Default: true,
+			Key: Key{Model: "conversation", Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1}, Arrivals: "poisson", Default: true,
 			Objectives: []Objective{{Figure: "errors", Sign: "<", Bound: 0.001, Text: "<0.1%"}}, From: 500, Max: 1e6, Precision: 0.05,
 			Steps:      []SearchStep{{Rate: 1000, Verdict: StepBroken, Text: "behind", Refilled: 30, Cell: good}, {Rate: 500, Verdict: StepHeld, Cell: good}},
 			Unfinished: "interrupted", Found: &SearchResult{Limit: LimitUnfinished, Rate: 500, Low: 500, Text: "at least 500/s: the search did not come to its end: interrupted"},
@@ -220,8 +220,8 @@ func sample() *Run {
 			{Model: "conversation", Error: "bind: no such table"},
 		},
 		Audits: []Audit{
-			{Model: "james", Engine: "embedded", Trial: 1, Shard: 1, Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
-			{Model: "conversation", Engine: "embedded", Trial: 1, Shard: 1, Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},
+			{Model: "james", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 905, Lost: 4, Corrupt: 1, Notes: []string{"lost " + hostile}},
+			{Model: "conversation", Engine: "embedded", Trial: 1, Segment: 1, Delivered: 1000, Deleted: 90, Verified: 910, Purgeable: 12},
 			{Model: "oracle", Engine: "embedded", Delivered: 1000, Verified: 990, Unknown: 10, Dangling: 2, CounterDrift: 17, Interrupted: true},
 		},
 		Left: []string{"namespace q5k2 of james on cassandra could not be dropped (" + hostile + ")"},
@@ -247,7 +247,7 @@ func sampleLog(t *testing.T) *bytes.Buffer {
 				rec.Worker(0).Record(1, latency.OK, false, 0, 0, 10*d, 0)
 			}
 			at := start.Add(time.Duration(interval) * time.Second)
-			key := Key{Model: model, Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
+			key := Key{Model: model, Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1}
 			tag := func(op int, k latency.Kind) string { return key.Tag([]string{"list", "open"}[op], k.String()) }
 			if err := l.Write(tag, rec.Tick(), at, at.Add(time.Second)); err != nil {
 				t.Fatal(err)

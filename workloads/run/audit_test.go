@@ -395,8 +395,8 @@ func TestAuditsOfTrials(t *testing.T) {
 		r := runOK(t, c)
 		allOK(t, r)
 		for i, a := range r.Audits {
-			if len(r.Audits) != 2 || a.Trial != i+1 || a.Shard != 1 {
-				t.Errorf("%v: audit %d of %d is of trial %d, shard %d", c.Audit, i+1, len(r.Audits), a.Trial, a.Shard)
+			if len(r.Audits) != 2 || a.Trial != i+1 || a.Segment != 1 {
+				t.Errorf("%v: audit %d of %d is of trial %d, segment %d", c.Audit, i+1, len(r.Audits), a.Trial, a.Segment)
 			}
 		}
 		for name, write := range map[string]func(io.Writer, *results.Run) error{

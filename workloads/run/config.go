@@ -55,12 +55,12 @@ type Config struct {
 	// Whoever opened it closes it.
 	Mail messages.Source
 
-	// Shard is the part of the run that this process executes; zero: all of it. Start
-	// is when the shards begin, the same for all. Start and workload identify the run.
-	Shard plan.Shard
-	Start time.Time
-	// ShardSilence is how long another shard may send no heartbeat; 0: a minute.
-	ShardSilence time.Duration
+	// Segment is the part of the run that this process executes; zero: all of it. Start
+	// is when the segments begin, the same for all. Start and workload identify the run.
+	Segment plan.Segment
+	Start   time.Time
+	// SegmentSilence is how long another segment may send no heartbeat; 0: a minute.
+	SegmentSilence time.Duration
 	// LoadSilence is how long a load goes on if an engine over a network acknowledges nothing; 0: a
 	// minute.
 	LoadSilence time.Duration
@@ -151,13 +151,13 @@ type Progress struct {
 	drive.Progress
 }
 
-// startedMost is how long ago the start of a shard may be. A start that is used a second
+// startedMost is how long ago the start of a segment may be. A start that is used a second
 // time by mistake would lead to the namespaces of the earlier run.
 const startedMost = 6 * time.Hour
 
-// Check refuses what a run cannot have together: sweeps, searches for the highest rate, shards and verifications.
+// Check refuses what a run cannot have together: sweeps, searches for the highest rate, segments and verifications.
 func (c *Config) Check() error {
-	sweeps, shards := c.Workload.Sweep != nil && c.Audit != AuditOnly, c.Shard.Divides()
+	sweeps, segments := c.Workload.Sweep != nil && c.Audit != AuditOnly, c.Segment.Divides()
 	switch {
 	case c.Audit == AuditOnly && c.DataDir == "":
 		return errors.New("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
@@ -166,17 +166,17 @@ func (c *Config) Check() error {
 	case sweeps && c.FindMax != nil:
 		return errors.New("a search for the highest rate sets the rates itself and cannot be swept; leave one of them out " +
 			"(--set sweep={} leaves a sweep out)")
-	case sweeps && shards:
-		return errors.New("a sweep cannot be divided among shards; leave one of them out (--set sweep={} leaves a sweep out)")
-	case shards && c.FindMax != nil:
-		return errors.New("--find-max searches with one load generator: leave it out, or leave --shard out")
-	case shards && c.Start.IsZero():
-		return errors.New("shards need a start, the same for all of them")
-	case shards && time.Since(c.Start) > startedMost:
-		return fmt.Errorf("the start %s is more than %v ago; name the time at which these shards begin",
+	case sweeps && segments:
+		return errors.New("a sweep cannot be divided among segments; leave one of them out (--set sweep={} leaves a sweep out)")
+	case segments && c.FindMax != nil:
+		return errors.New("--find-max searches with one load generator: leave it out, or leave --segment out")
+	case segments && c.Start.IsZero():
+		return errors.New("segments need a start, the same for all of them")
+	case segments && time.Since(c.Start) > startedMost:
+		return fmt.Errorf("the start %s is more than %v ago; name the time at which these segments begin",
 			c.Start.Format(time.RFC3339), startedMost)
 	}
-	return c.Shard.Check(c.Workload)
+	return c.Segment.Check(c.Workload)
 }
 
 func (c *Config) trials() int { return max(1, c.Trials) }
@@ -184,7 +184,7 @@ func (c *Config) trials() int { return max(1, c.Trials) }
 // reuses reports whether later trials use the store of the first.
 func (c *Config) reuses() bool {
 	return c.Workload.Trials.Reuse && c.trials() > 1 && c.Workload.Sweep == nil && c.FindMax == nil &&
-		!c.Shard.Divides() && c.Audit != AuditOnly
+		!c.Segment.Divides() && c.Audit != AuditOnly
 }
 
 // remote reports whether an engine of the run is reached over a network.
@@ -220,7 +220,7 @@ func (c *Config) maxWait() time.Duration {
 	return DefaultMaxWait
 }
 
-// longWait is how long a wait for another shard lasts before it is noted, once. Without a
+// longWait is how long a wait for another segment lasts before it is noted, once. Without a
 // terminal, no user sees the progress line, and the run would say nothing for minutes.
 const longWait = 10 * time.Second
 

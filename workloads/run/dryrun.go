@@ -269,7 +269,7 @@ func (e *timeLeft) note(p *Progress) {
 	if p.Phase != e.phase {
 		e.phase, e.phaseBegan = p.Phase, now
 	}
-	if p.Combination == 0 { // shards meet before the first combination
+	if p.Combination == 0 { // segments meet before the first combination
 		return
 	}
 	left, known := e.rest(p, now)

@@ -26,7 +26,7 @@ func TestEstimate(t *testing.T) {
 		eta   int
 		left  int // seconds; 0: not known
 	}{
-		{0, 0, "waits for shard 1", 0, 0}, // before the first combination
+		{0, 0, "waits for segment 1", 0, 0}, // before the first combination
 		{0, 1, "open", 0, 0},
 		{1, 1, "load", 0, 0},          // it has not said how far it is
 		{11, 1, "load", 10, 80 + 182}, // 10 of its own, 70 of new mail; twice 21 and 70

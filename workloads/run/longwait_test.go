@@ -17,17 +17,17 @@ func TestLongWaits(t *testing.T) {
 			now = now.Add(100 * time.Millisecond)
 		}
 	}
-	wait("waits for shard 2", 8)
+	wait("waits for segment 2", 8)
 	now = now.Add(time.Minute) // a phase
-	wait("waits for shard 2", 8)
-	wait("waits for shard 3", 8)
+	wait("waits for segment 2", 8)
+	wait("waits for segment 3", 8)
 	if len(noted) > 0 {
 		t.Errorf("short waits are noted: %q", noted)
 	}
-	wait("waits for shard 3", 60)
+	wait("waits for segment 3", 60)
 	now = now.Add(time.Minute)
-	wait("waits for shard 3", 12)
-	if want := []string{"waits for shard 3", "waits for shard 3"}; !slices.Equal(noted, want) {
+	wait("waits for segment 3", 12)
+	if want := []string{"waits for segment 3", "waits for segment 3"}; !slices.Equal(noted, want) {
 		t.Errorf("noted %q, want %q", noted, want)
 	}
 }

@@ -34,7 +34,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 			Name: c.Workload.Name, Text: string(c.Workload.Source), SHA256: subject.Digest(c.Workload.Source),
 			Overrides: c.Overrides,
 		},
-		Machine: thisMachine(), Shard: c.shard(), Environment: Environment(r.data.path),
+		Machine: thisMachine(), Segment: c.segment(), Environment: Environment(r.data.path),
 		Config: results.Config{
 			Models: []string{}, Engines: []string{},
 			Trials: c.trials(), Durability: c.EngineOptions.Durability.String(),
@@ -92,7 +92,7 @@ func (r *runner) phases(ctx context.Context, at *point) (all []results.Phase, er
 				if ctx.Err() != nil {
 					return nil, ctx.Err()
 				}
-				drawn := at.workload.OfTrial(c.Shard.Own(*p), trial+1)
+				drawn := at.workload.OfTrial(c.Segment.Own(*p), trial+1)
 				sum, digested := plan.PlanDigest(at.workload, &drawn, at.census)
 				if trial == 0 {
 					phase.SHA256, phase.Digested = sum, digested

@@ -155,7 +155,7 @@ func TestReuse(t *testing.T) {
 	c.Workload.Trials.Reuse = false
 	fresh := countedIn(runOK(t, c))
 	for _, m := range c.Models {
-		k := results.Key{Model: m.Name, Engine: "embedded", Phase: "measure", Trial: 1, Shard: 1}
+		k := results.Key{Model: m.Name, Engine: "embedded", Phase: "measure", Trial: 1, Segment: 1}
 		if fresh[k] != first[k] || first[k] == "" {
 			t.Errorf("%s counted %s, and on a store of its own %s", k, first[k], fresh[k])
 		}

@@ -67,7 +67,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 			Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: c.trials(),
 			Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
 		}
-		one := cmp.Or(open[t.dir], &combination{runner: &r, shards: r.shards[t.engine.Name]})
+		one := cmp.Or(open[t.dir], &combination{runner: &r, segments: r.segments[t.engine.Name]})
 		one.task = *t
 		if one.opened = one.run(ctx); one.opened {
 			open[t.dir] = one
@@ -101,7 +101,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 }
 
 // begin checks that the run can be executed, before anything is loaded: its plan, its disks and memory, its engines
-// and its other shards.
+// and its other segments.
 func (r *runner) begin(ctx context.Context) (err error) {
 	c := r.config
 	if err = c.Check(); err != nil {
@@ -241,8 +241,8 @@ type runner struct {
 	// The Go runtime's memory limit when the run began; 0: the run leaves it alone, because
 	// the environment sets it or there is none.
 	memoryLimit int64
-	at          Progress                // the combination under way
-	shards      map[string]*meet.Shards // shards that load an engine together, by engine
+	at          Progress                  // the combination under way
+	segments    map[string]*meet.Segments // segments that load an engine together, by engine
 	estimate    *timeLeft
 	warm        map[string]bool // models on engines that a warm-up of a sweep has run
 }
@@ -300,7 +300,7 @@ func (r *runner) progress(phase string, d drive.Progress) {
 func (c *combination) key(phase string) results.Key {
 	return results.Key{
 		Model: c.model.Name, Engine: c.engine.Name, Phase: phase, Point: c.at.value, Trial: c.trial,
-		Shard: max(1, c.runner.config.Shard.Index),
+		Segment: max(1, c.runner.config.Segment.Index),
 	}
 }
 

@@ -160,7 +160,7 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.census, p.source = census.OfShard(c.Shard), c.Mail
+		p.census, p.source = census.OfSegment(c.Segment), c.Mail
 		if p.source == nil {
 			p.source = messages.NewGenerator(p.workload)
 		}

@@ -168,7 +168,7 @@ func TestSweepInterrupted(t *testing.T) {
 	}
 }
 
-// A sweep goes with no search and no shards, and a dry run reports each point.
+// A sweep goes with no search and no segments, and a dry run reports each point.
 func TestSweepConfig(t *testing.T) {
 	c := sweptConfig(t)
 	var b bytes.Buffer
@@ -183,7 +183,7 @@ func TestSweepConfig(t *testing.T) {
 	for what, change := range map[string]func(c *Config){
 		"a search": func(c *Config) { c.FindMax = &results.FindMax{} },
 		"a sweep cannot be divided": func(c *Config) {
-			c.Shard, c.Start = plan.Shard{Index: 1, Of: 2}, time.Now()
+			c.Segment, c.Start = plan.Segment{Index: 1, Of: 2}, time.Now()
 		},
 	} {
 		one := c

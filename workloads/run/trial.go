@@ -29,9 +29,9 @@ import (
 // its store. It executes all phases of the workload, one after another. In a sweep it does that at
 // one point, or at several points for which the data set grows.
 type combination struct {
-	task   // under way
-	runner *runner
-	shards *meet.Shards // shards that load the engine together; nil: there are none
+	task     // under way
+	runner   *runner
+	segments *meet.Segments // segments that load the engine together; nil: there are none
 
 	target   *subject.Target // nil until it is open
 	opened   bool            // an earlier task has left the store, with the data set
@@ -59,8 +59,8 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	}
 	c.found = found{settled: true, warm: true}
 	if !c.opened || c.runner.config.reuses() {
-		if c.shards != nil {
-			c.shards.Begin(c.trialName())
+		if c.segments != nil {
+			c.segments.Begin(c.trialName())
 		}
 		var err error
 		if c.target != nil { // that of the trial before
@@ -161,7 +161,7 @@ func (c *combination) targetConfig() subject.Config {
 		Model: c.at.model(c.model), Engine: c.engine, Options: o.Model,
 		Dir: c.dir, EngineOptions: o.EngineOptions, Workers: o.loaders(),
 		Keep: o.DataDir != "", Ledger: o.DataDir != "" || o.Audit != NoAudit, AuditOnly: o.Audit == AuditOnly,
-		Shards: c.shards, Namespace: c.namespace(), Processes: processes,
+		Segments: c.segments, Namespace: c.namespace(), Processes: processes,
 		Step: func(name string) { c.runner.progress(name, drive.Progress{Fraction: -1}) },
 	}
 }
@@ -235,7 +235,7 @@ func (c *combination) corrupt(err error) bool {
 
 func (c *combination) addAudit(a results.Audit) {
 	k := c.key("audit")
-	a.Point, a.Trial, a.Shard = k.Point, k.Trial, k.Shard
+	a.Point, a.Trial, a.Segment = k.Point, k.Trial, k.Segment
 	if c.runner.config.reuses() { // it is of all trials
 		a.Trial = 0
 	}
@@ -271,7 +271,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 // the end.
 func (c *combination) allPhases(ctx context.Context) bool {
 	for i := range c.workload().Phases {
-		own := c.runner.config.Shard.Own(c.workload().Phases[i])
+		own := c.runner.config.Segment.Own(c.workload().Phases[i])
 		p := &own
 		if ctx.Err() != nil {
 			c.giveUp(ctx, ctx.Err())
@@ -314,7 +314,7 @@ func (c *combination) allPhases(ctx context.Context) bool {
 	return c.endTogether(ctx)
 }
 
-// endTogether waits until all shards have executed their last phase. If one has not, because it
+// endTogether waits until all segments have executed their last phase. If one has not, because it
 // died, the phases of this one are no part of a whole run.
 func (c *combination) endTogether(ctx context.Context) bool {
 	err := ctx.Err() // one that was interrupted in its last phase must not come to the barrier
@@ -323,7 +323,7 @@ func (c *combination) endTogether(ctx context.Context) bool {
 	}
 	if err != nil {
 		c.giveUp(ctx, err)
-		c.notDone(ctx, "wait for the other shards", err)
+		c.notDone(ctx, "wait for the other segments", err)
 	}
 	return err == nil
 }
@@ -422,9 +422,9 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	if p.Kind == workloads.Load {
 		spec.Workers = r.config.loaders()
 	}
-	// A merge of shards adds the histograms of loads and warm-ups too. An error of the log
+	// A merge of segments adds the histograms of loads and warm-ups too. An error of the log
 	// does not stop the phase, whose figures do not need it: Run returns it at the end.
-	logs := r.log != nil && (p.Kind == workloads.Measure || r.config.Shard.Divides())
+	logs := r.log != nil && (p.Kind == workloads.Measure || r.config.Segment.Divides())
 	key, names, observe := c.key(p.Name), drive.LogNames(p), r.config.Observe
 	if !logs && observe == nil {
 		return spec
@@ -462,12 +462,12 @@ func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error)
 	c.add(cell)
 }
 
-// interrupt executes a phase that interrupts operations. Of several shards the first does. On an
+// interrupt executes a phase that interrupts operations. Of several segments the first does. On an
 // engine that keeps nothing there is nothing to look at.
 func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
 	cell := c.blank(p)
 	began := time.Now()
-	if !c.target.Caps.Discards && c.runner.config.Shard.Index <= 1 {
+	if !c.target.Caps.Discards && c.runner.config.Segment.Index <= 1 {
 		cell.Interrupted, err = c.broken(ctx, p.Messages)
 	}
 	cell.SetTime(began, time.Now())
@@ -481,7 +481,7 @@ func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err er
 // notes its namespace, and is gone when that is dropped.
 func (c *combination) broken(ctx context.Context, messages int) (all []results.Interrupted, err error) {
 	config := c.targetConfig()
-	config.Keep, config.Ledger, config.Shards, config.Namespace = false, false, nil, ""
+	config.Keep, config.Ledger, config.Segments, config.Namespace = false, false, nil, ""
 	if config.Dir, err = os.MkdirTemp(c.runner.data.path, filepath.Base(c.dir)+"-interrupt-*"); err != nil {
 		return nil, fmt.Errorf("create folder: %w", err)
 	}

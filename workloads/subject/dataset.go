@@ -47,8 +47,8 @@ type Dataset struct {
 	Seed     uint64 `json:"seed"`
 	// Parameters are those of the model that the data set was made with.
 	Parameters map[string]int `json:"parameters,omitempty"`
-	Shard      int            `json:"shard,omitempty"` // number of the shard whose users it has; 0: all users
-	Of         int            `json:"of,omitempty"`    // number of shards
+	Segment    int            `json:"segment,omitempty"` // number of the segment whose users it has; 0: all users
+	Of         int            `json:"of,omitempty"`      // number of segments
 	Began      time.Time      `json:"began"`
 	Complete   bool           `json:"complete"`
 	// Steps are the load and the growths, each with the messages that it delivers. The
@@ -161,8 +161,8 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 	if !maps.Equal(d.Parameters, want.Parameters) {
 		differ = append(differ, "the parameters of "+d.Model)
 	}
-	if d.Shard != want.Shard || d.Of != want.Of {
-		differ = append(differ, fmt.Sprintf("the shard (it was %s, now %s)", d.shard(), want.shard()))
+	if d.Segment != want.Segment || d.Of != want.Of {
+		differ = append(differ, fmt.Sprintf("the segment (it was %s, now %s)", d.segment(), want.segment()))
 	}
 	audit := fmt.Sprintf("%s, or verify it with --verify=only", d.removal())
 	switch {
@@ -177,18 +177,18 @@ func (d *Dataset) fits(want *Dataset, dir string) error {
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
 			"may have lost acknowledged writes; %s", dir, audit)
 	case d.Mail != want.Mail && d.Of > 0:
-		return fmt.Errorf("the data set in %s has another population, and a shard's data set cannot grow; %s or name another",
+		return fmt.Errorf("the data set in %s has another population, and a segment's data set cannot grow; %s or name another",
 			dir, d.removal())
 	}
 	return nil
 }
 
-// shard names the shard whose users the data set has.
-func (d *Dataset) shard() string {
+// segment names the segment whose users the data set has.
+func (d *Dataset) segment() string {
 	if d.Of == 0 {
 		return "the whole run"
 	}
-	return fmt.Sprintf("%d of %d", d.Shard, d.Of)
+	return fmt.Sprintf("%d of %d", d.Segment, d.Of)
 }
 
 // removal says how to get rid of the data set.
@@ -210,8 +210,8 @@ func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 		Mail: mailDigest(w, s, p.Users, p.Folders, p.Messages, p.Shared), Contents: mailDigest(w, s, p.Shared),
 		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
 	}
-	if s := t.Census.Shard; s.Divides() {
-		d.Shard, d.Of = s.Index, s.Of
+	if s := t.Census.Segment; s.Divides() {
+		d.Segment, d.Of = s.Index, s.Of
 	}
 	return d
 }

@@ -14,7 +14,7 @@ import (
 // Live is the live set of one store: its accounts as the model resolved them, and
 // the existing messages in their folders. Operations choose from it what they work on.
 type Live struct {
-	Accounts []Account // those of other shards have no folders
+	Accounts []Account // those of other segments have no folders
 	// The live set remembers some deleted messages if the workload restores any, and some
 	// with attachments if it reads those.
 	keepDeleted, keepAttached bool
@@ -127,7 +127,7 @@ func (l *Live) Leave() *models.Folder {
 	return f
 }
 
-// After returns the next user of this shard. There must be one.
+// After returns the next user of this segment. There must be one.
 func (l *Live) After(user int) int {
 	for {
 		if user = (user + 1) % len(l.Accounts); len(l.Accounts[user].Folders) > 0 {

@@ -110,10 +110,10 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	apply := func() error {
 		return drivers.Within(ctx, applyAtMost, func(ctx context.Context) error { return t.Store.Apply(ctx, t.Schema) })
 	}
-	if t.Shards == nil {
+	if t.Segments == nil {
 		err = apply()
 	} else { // the first makes the tables: an engine may fail if several clients make the same ones at once
-		err = t.Shards.First(ctx, "tables", t.Dataset.Namespace, apply)
+		err = t.Segments.First(ctx, "tables", t.Dataset.Namespace, apply)
 	}
 	if err != nil {
 		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
@@ -122,7 +122,7 @@ func (t *Target) bind(ctx context.Context) (err error) {
 		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
 		if err == nil {
 			o := t.Options
-			if t.Shards == nil { // they are on several machines
+			if t.Segments == nil { // they are on several machines
 				o.Blobs = BlobsDir(t.Dir)
 			}
 			t.Bound, err = t.Model.Bind(ctx, p, o)
@@ -186,23 +186,23 @@ func (t *Target) Close(ctx context.Context) error {
 	return err
 }
 
-// leave drops the namespace. If the run has shards, the first drops it when all others are
-// done. An interrupted shard does not wait for them. A failure is no error, since the figures
+// leave drops the namespace. If the run has segments, the first drops it when all others are
+// done. An interrupted segment does not wait for them. A failure is no error, since the figures
 // are right without it: the result says what was left.
 func (t *Target) leave(ctx context.Context) {
-	if t.Shards != nil {
-		if err := t.Shards.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
-			t.left = fmt.Sprintf("not all shards are known to be done: %v; namespace %s is left on %s, and %q drops it",
+	if t.Segments != nil {
+		if err := t.Segments.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
+			t.left = fmt.Sprintf("not all segments are known to be done: %v; namespace %s is left on %s, and %q drops it",
 				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
-		if t.Shards.FirstGone() {
-			t.left = fmt.Sprintf("shard 1, which drops namespace %s of %s, is gone; %q drops it",
+		if t.Segments.FirstGone() {
+			t.left = fmt.Sprintf("segment 1, which drops namespace %s of %s, is gone; %q drops it",
 				t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
-		if t.Shards.Shard.Index > 1 {
-			_ = os.Remove(filepath.Join(t.Dir, datasetFile)) // the first shard has the note
+		if t.Segments.Segment.Index > 1 {
+			_ = os.Remove(filepath.Join(t.Dir, datasetFile)) // the first segment has the note
 			return
 		}
 	}

@@ -54,9 +54,9 @@ type Config struct {
 	Processes []int
 	// Namespace is where a new data set is on a shared engine; "": one that no other run has.
 	Namespace string
-	// Shards, if set, are the shards of the run. They have a namespace of a shared engine
-	// in common, which the first makes and drops. The census says which shard this is.
-	Shards *meet.Shards
+	// Segments, if set, are the segments of the run. They have a namespace of a shared engine
+	// in common, which the first makes and drops. The census says which segment this is.
+	Segments *meet.Segments
 
 	// Step, if set, is called when a step that takes a while begins: "drop", "audit".
 	Step func(name string)

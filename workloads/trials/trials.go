@@ -1,6 +1,6 @@
 // Package trials puts the trials of a model on an engine together: the outcomes of an operation
 // in all of them, the medians of its figures, how sure a figure is, and how it grows over a
-// sweep. It adds up the outcomes of shards, too. Views, the runner and merge use it; it writes nothing.
+// sweep. It adds up the outcomes of segments, too. Views, the runner and merge use it; it writes nothing.
 package trials
 
 import (

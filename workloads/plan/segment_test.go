@@ -49,9 +49,9 @@ func drawn(t *testing.T, s Stream, see func(o *Operation)) []drawnOp {
 	}
 }
 
-// The operations of all shards are those of one load generator: none is missing, none is
-// there twice, and each is scheduled when it would be. No shard touches another's users.
-func TestShardsAreTheWhole(t *testing.T) {
+// The operations of all segments are those of one load generator: none is missing, none is
+// there twice, and each is scheduled when it would be. No segment touches another's users.
+func TestSegmentsAreTheWhole(t *testing.T) {
 	for _, text := range []string{divided, several} {
 		sharesAreTheWhole(t, read(t, text))
 	}
@@ -84,35 +84,35 @@ func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 			var union []drawnOp
 			messages, folders, own := 0, 0, 0
 			for index := 1; index <= of; index++ {
-				shard := Shard{Index: index, Of: of}
-				c := census.OfShard(shard)
+				segment := Segment{Index: index, Of: of}
+				c := census.OfSegment(segment)
 				messages, folders = messages+c.Messages(), folders+c.Folders()
 				union = append(union, drawn(t, stream(c), func(o *Operation) {
 					own += len(o.Recipients)
 					to := slices.Compact(slices.Sorted(slices.Values(o.Recipients)))
-					foreign := func(u int) bool { return !shard.Has(u) }
-					if !shard.Has(o.User) || len(to) < len(o.Recipients) || slices.ContainsFunc(to, foreign) {
-						t.Fatalf("%s: shard %d of %d: operation %d of user %d goes to %v", name, index, of, o.N, o.User, o.Recipients)
+					foreign := func(u int) bool { return !segment.Has(u) }
+					if !segment.Has(o.User) || len(to) < len(o.Recipients) || slices.ContainsFunc(to, foreign) {
+						t.Fatalf("%s: segment %d of %d: operation %d of user %d goes to %v", name, index, of, o.N, o.User, o.Recipients)
 					}
 				})...)
 			}
 			slices.SortFunc(union, byNumber)
 			if !slices.Equal(union, want) {
-				t.Fatalf("%s: the operations of %d shards are not those of one", name, of)
+				t.Fatalf("%s: the operations of %d segments are not those of one", name, of)
 			}
 			if messages != census.Messages() || folders != census.Folders() {
-				t.Errorf("%s: %d shards have %d folders and %d messages; expected %d and %d",
+				t.Errorf("%s: %d segments have %d folders and %d messages; expected %d and %d",
 					name, of, folders, messages, census.Folders(), census.Messages())
 			}
 			if of <= 2 && own != recipients {
-				t.Errorf("%s: deliveries of %d shards go to %d users in all; expected %d", name, of, own, recipients)
+				t.Errorf("%s: deliveries of %d segments go to %d users in all; expected %d", name, of, own, recipients)
 			}
 		}
 	}
 }
 
 // Clients are divided, so that their sum is the same, and each draws its own users.
-func TestClientsOfShards(t *testing.T) {
+func TestClientsOfSegments(t *testing.T) {
 	w := read(t, `
 version: 1
 name: clients
@@ -124,22 +124,22 @@ phases:
 	census := censusOf(t, w)
 	clients, operations := 0, 0
 	for index := 1; index <= 3; index++ {
-		shard := Shard{Index: index, Of: 3}
-		p := shard.Own(w.Phases[1])
+		segment := Segment{Index: index, Of: 3}
+		p := segment.Own(w.Phases[1])
 		clients += p.Clients
-		operations += len(drawn(t, StreamOf(w, &p, census.OfShard(shard)), func(o *Operation) {
-			if !shard.Has(o.User) {
-				t.Fatalf("shard %d has user %d", index, o.User)
+		operations += len(drawn(t, StreamOf(w, &p, census.OfSegment(segment)), func(o *Operation) {
+			if !segment.Has(o.User) {
+				t.Fatalf("segment %d has user %d", index, o.User)
 			}
 		}))
 	}
 	if clients != 7 || operations != 500 {
-		t.Errorf("three shards have %d clients and %d operations; expected 7 and 500", clients, operations)
+		t.Errorf("three segments have %d clients and %d operations; expected 7 and 500", clients, operations)
 	}
 }
 
 // A workload that cannot be divided is refused.
-func TestShardsRefused(t *testing.T) {
+func TestSegmentsRefused(t *testing.T) {
 	for text, of := range map[string]int{
 		"population: {users: 3, folders: 1, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":            4,
 		"population: {users: 9, shared: true, messages: 1}\nphases: [{load: {}}, {measure: {duration: 1s, rate: 1/s, mix: {list: 1}}}]":          2,
@@ -147,20 +147,20 @@ func TestShardsRefused(t *testing.T) {
 		"population: {users: 9, folders: 1, messages: 1}\nphases: [{load: {clients: 1}}, {measure: {duration: 1s, clients: 4, mix: {list: 1}}}]": 0,
 	} {
 		w := read(t, "version: 1\nname: refused\n"+text+"\n")
-		err := Shard{Index: 1, Of: max(4, of)}.Check(w)
+		err := Segment{Index: 1, Of: max(4, of)}.Check(w)
 		if got := err != nil; got != (of > 0) {
-			t.Errorf("%s\n%d shards: %v", text, of, err)
+			t.Errorf("%s\n%d segments: %v", text, of, err)
 		}
 	}
 }
 
-// BenchmarkShard draws an operation of a shard of 16: those of 15 others are drawn too.
-func BenchmarkShard(b *testing.B) {
+// BenchmarkSegment draws an operation of a segment of 16: those of 15 others are drawn too.
+func BenchmarkSegment(b *testing.B) {
 	for _, of := range []int{1, 16} {
 		b.Run(fmt.Sprint(of), func(b *testing.B) {
 			w := read(b, "version: 1\nname: b\npopulation: {users: 10000, folders: 4, messages: 10}\nphases: [{load: {}}, "+
 				"{measure: {operations: 1000000000, rate: 1000000/s, mix: {list: 50, open: 25, flag: 10, deliver: 10}}}]\n")
-			s := StreamOf(w, &w.Phases[1], censusOf(b, w).OfShard(Shard{Index: of, Of: of}))
+			s := StreamOf(w, &w.Phases[1], censusOf(b, w).OfSegment(Segment{Index: of, Of: of}))
 			var o Operation
 			for b.Loop() {
 				s.Next(0, &o)

@@ -68,7 +68,7 @@ func (h *hub) open(ctx context.Context, o drivers.Options) (drivers.Store, error
 	return s, nil
 }
 
-// Capabilities implements drivers.Store: shards have it in common.
+// Capabilities implements drivers.Store: segments have it in common.
 func (s *hubStore) Capabilities() drivers.Capabilities {
 	c := s.Store.Capabilities()
 	c.InProcess = false
@@ -132,9 +132,9 @@ func (s *hubStore) Close() error {
 	return s.Store.Close()
 }
 
-// Shards that load one engine together execute together exactly the operations of
+// Segments that load one engine together execute together exactly the operations of
 // one load generator; none loses a message, and they leave nothing on the engine.
-func TestShardsTogether(t *testing.T) {
+func TestSegmentsTogether(t *testing.T) {
 	const of = 3
 	h := newHub(t)
 	w := parse(t, `
@@ -149,14 +149,14 @@ func TestShardsTogether(t *testing.T) {
 			var log bytes.Buffer
 			c := Config{
 				Workload: w, Mail: source(), Workers: 4, Models: []models.Model{james.Model()}, Engines: []drivers.Engine{h.engine()},
-				Audit: AuditAfter, Hooks: Hooks{LatencyLog: &log}, Shard: plan.Shard{Index: i + 1, Of: of}, Start: start,
+				Audit: AuditAfter, Hooks: Hooks{LatencyLog: &log}, Segment: plan.Segment{Index: i + 1, Of: of}, Start: start,
 			}
 			r, err := Run(t.Context(), c)
 			if err != nil {
-				t.Errorf("shard %d: %v", i+1, err)
+				t.Errorf("segment %d: %v", i+1, err)
 				return
 			}
-			sources[i] = merge.Source{Name: "shard", Run: r, Log: &log}
+			sources[i] = merge.Source{Name: "segment", Run: r, Log: &log}
 		})
 	}
 	wg.Wait()
@@ -181,7 +181,7 @@ func TestShardsTogether(t *testing.T) {
 		}
 	}
 	if ended["load"] != int64(census.Messages()) || ended["measure"] != 300 {
-		t.Errorf("the shards carried out %v operations; expected %d and 300", ended, census.Messages())
+		t.Errorf("the segments carried out %v operations; expected %d and 300", ended, census.Messages())
 	}
 	a := r.Audits[0]
 	if len(r.Audits) != 1 || a.Wrong() || a.Delivered < int64(census.Messages()) || a.Accounts != int64(census.Users()) {
@@ -192,8 +192,8 @@ func TestShardsTogether(t *testing.T) {
 	}
 }
 
-// A shard that cannot go on does not leave the others waiting.
-func TestShardGivesUp(t *testing.T) {
+// A segment that cannot go on does not leave the others waiting.
+func TestSegmentGivesUp(t *testing.T) {
 	h := newHub(t)
 	w := parse(t, "  - measure: {operations: 100, rate: 1000/s, mix: {list: 1}}\n")
 	start := time.Now()
@@ -211,11 +211,11 @@ func TestShardGivesUp(t *testing.T) {
 			}
 			c := Config{
 				Workload: w, Mail: source(), Models: []models.Model{m}, Engines: []drivers.Engine{h.engine()},
-				Shard: plan.Shard{Index: i + 1, Of: 2}, Start: start,
+				Segment: plan.Segment{Index: i + 1, Of: 2}, Start: start,
 			}
 			r, err := Run(t.Context(), c)
 			if err != nil {
-				t.Errorf("shard %d: %v", i+1, err)
+				t.Errorf("segment %d: %v", i+1, err)
 			}
 			found[i] = r
 		})
@@ -224,20 +224,20 @@ func TestShardGivesUp(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	if c := found[0].Cells[0]; !strings.Contains(c.Error, "shard 2: ") || !strings.Contains(c.Error, "the disk is full") {
-		t.Errorf("shard 1 ended with %q", c.Error)
+	if c := found[0].Cells[0]; !strings.Contains(c.Error, "segment 2: ") || !strings.Contains(c.Error, "the disk is full") {
+		t.Errorf("segment 1 ended with %q", c.Error)
 	}
 	if left := must((&hubStore{hub: h}).Namespaces(t.Context())); len(left) > 0 {
 		t.Errorf("left on the engine: %v", left)
 	}
 }
 
-// TestShardDiesInTheLastPhase: a shard that is interrupted in the last measured phase is no success
+// TestSegmentDiesInTheLastPhase: a segment that is interrupted in the last measured phase is no success
 // for the others, whichever it is.
-func TestShardDiesInTheLastPhase(t *testing.T) {
+func TestSegmentDiesInTheLastPhase(t *testing.T) {
 	w := parse(t, "  - measure: {operations: 300, rate: 100/s, mix: {list: 1}}\n")
 	for dies := range 3 {
-		t.Run(fmt.Sprintf("shard %d", dies+1), func(t *testing.T) {
+		t.Run(fmt.Sprintf("segment %d", dies+1), func(t *testing.T) {
 			t.Parallel()
 			h, start := newHub(t), time.Now()
 			var found [3]*results.Run
@@ -248,7 +248,7 @@ func TestShardDiesInTheLastPhase(t *testing.T) {
 					defer cancel()
 					c := Config{
 						Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{h.engine()},
-						Shard: plan.Shard{Index: i + 1, Of: 3}, Start: start,
+						Segment: plan.Segment{Index: i + 1, Of: 3}, Start: start,
 						Hooks: Hooks{Progress: func(p Progress) {
 							if i == dies && p.Phase == "measure" && p.OK > 0 {
 								cancel()
@@ -257,7 +257,7 @@ func TestShardDiesInTheLastPhase(t *testing.T) {
 					}
 					r, err := Run(ctx, c)
 					if err != nil {
-						t.Errorf("shard %d: %v", i+1, err)
+						t.Errorf("segment %d: %v", i+1, err)
 					}
 					found[i] = r
 				})
@@ -269,30 +269,30 @@ func TestShardDiesInTheLastPhase(t *testing.T) {
 				}
 				last := r.Cells[len(r.Cells)-1]
 				// The other one may have ended for the same reason, and be seen first.
-				names := func(n int) bool { return n != i && strings.Contains(last.Error, fmt.Sprintf("shard %d", n+1)) }
+				names := func(n int) bool { return n != i && strings.Contains(last.Error, fmt.Sprintf("segment %d", n+1)) }
 				if last.Verdict != results.Failed || !slices.ContainsFunc([]int{0, 1, 2}, names) {
-					t.Errorf("shard %d ended with %s: %q", i+1, last.Verdict, last.Error)
+					t.Errorf("segment %d ended with %s: %q", i+1, last.Verdict, last.Error)
 				}
 				if m := phaseOf(t, r, "measure"); m.Verdict == results.Failed || m.Ops["list"].Count == 0 {
-					t.Errorf("shard %d: what it measured is %s: %+v", i+1, m.Verdict, m.Ops)
+					t.Errorf("segment %d: what it measured is %s: %+v", i+1, m.Verdict, m.Ops)
 				}
 			}
 		})
 	}
 }
 
-// Settings that shards do not support are refused before anything is made.
-func TestShardRefused(t *testing.T) {
+// Settings that segments do not support are refused before anything is made.
+func TestSegmentRefused(t *testing.T) {
 	w := parse(t, "  - measure: {operations: 100, rate: 1000/s, mix: {list: 1}}\n")
 	for text, change := range map[string]func(*Config){
-		"a start":              func(c *Config) { c.Start = time.Time{} },
-		"more than 6h0m0s ago": func(c *Config) { c.Start = time.Now().Add(-7 * time.Hour) },
-		"one load generator":   func(c *Config) { c.FindMax = &results.FindMax{} },
-		"5 users for 6 shards": func(c *Config) { c.Shard.Of = 6 },
+		"a start":                func(c *Config) { c.Start = time.Time{} },
+		"more than 6h0m0s ago":   func(c *Config) { c.Start = time.Now().Add(-7 * time.Hour) },
+		"one load generator":     func(c *Config) { c.FindMax = &results.FindMax{} },
+		"5 users for 6 segments": func(c *Config) { c.Segment.Of = 6 },
 	} {
 		c := Config{
 			Workload: w, Mail: source(), Models: []models.Model{james.Model()}, Engines: []drivers.Engine{embedded()},
-			Shard: plan.Shard{Index: 1, Of: 2}, Start: time.Now(),
+			Segment: plan.Segment{Index: 1, Of: 2}, Start: time.Now(),
 		}
 		change(&c)
 		if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), text) {

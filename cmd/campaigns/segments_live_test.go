@@ -14,9 +14,9 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Four shards of one run, each a process of its own, load one Cassandra together. Merged,
+// Four segments of one run, each a process of its own, load one Cassandra together. Merged,
 // they executed the whole run, and nothing is left on the engine.
-func TestShardsLive(t *testing.T) {
+func TestSegmentsLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
 	const of = 4
 	workload := filepath.Join(t.TempDir(), "divided.yaml")
@@ -35,16 +35,16 @@ phases:
 	args := func(index int) []string {
 		return []string{
 			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-overhead",
-			"--shard", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
+			"--segment", strconv.Itoa(index) + "/" + strconv.Itoa(of), "--start", start,
 		}
 	}
-	shards := make([]*child, of)
-	for i := range shards {
-		shards[i] = startRun(t, args(i+1)...)
+	segments := make([]*child, of)
+	for i := range segments {
+		segments[i] = startRun(t, args(i+1)...)
 	}
-	endAll(t, shards)
+	endAll(t, segments)
 	merge := []string{"merge", "--fail-on=failed", "-o", filepath.Join(t.TempDir(), "whole")}
-	for _, p := range shards {
+	for _, p := range segments {
 		merge = append(merge, p.path("out"))
 	}
 	mailbenchIn(t, exitOK, merge...)
@@ -61,35 +61,35 @@ phases:
 	}
 	load, measure := r.Cells[0], r.Cells[1]
 	if n := load.Ops["deliver"].Count + load.Evidence.Missed; n != 8*2*2 {
-		t.Errorf("the shards loaded %d messages; expected 32", n)
+		t.Errorf("the segments loaded %d messages; expected 32", n)
 	}
 	ended := int64(0)
 	for _, o := range measure.Ops {
 		ended += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped + o.NoTarget
 	}
 	if ended != 60 {
-		t.Errorf("the shards carried out %d operations; expected 60", ended)
+		t.Errorf("the segments carried out %d operations; expected 60", ended)
 	}
 	if len(r.Left) > 0 {
 		t.Errorf("left on the engine: %q", r.Left)
 	}
 }
 
-// A shard that is killed says nothing. The other waits for it, but not forever: what it
+// A segment that is killed says nothing. The other waits for it, but not forever: what it
 // measured is there, with who was silent and since when, and nothing stays on the engine.
-func TestShardKilledLive(t *testing.T) {
+func TestSegmentKilledLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
 	t.Parallel()
 	for _, after := range []string{"load", "first"} { // in the last phase, too
 		t.Run("after "+after, func(t *testing.T) {
 			t.Parallel()
-			shardKilled(t, contact, after)
+			segmentKilled(t, contact, after)
 		})
 	}
 }
 
-// shardKilled kills the second of two shards when it has done a phase.
-func shardKilled(t *testing.T, contact, after string) {
+// segmentKilled kills the second of two segments when it has done a phase.
+func segmentKilled(t *testing.T, contact, after string) {
 	workload := filepath.Join(t.TempDir(), "killed.yaml")
 	if err := os.WriteFile(workload, []byte(`
 version: 1
@@ -104,10 +104,10 @@ phases:
 		t.Fatal(err)
 	}
 	start := time.Now().UTC().Format(time.RFC3339Nano)
-	args := func(shard string) []string {
+	args := func(segment string) []string {
 		return []string{
 			workload, "-m", "conversation", "-e", "cassandra", "--contact", contact, "--no-overhead",
-			"--shard", shard, "--start", start, "--shard-timeout", "30s",
+			"--segment", segment, "--start", start, "--segment-timeout", "30s",
 		}
 	}
 	first, second := startRun(t, args("1/2")...), startRun(t, args("2/2")...)
@@ -118,7 +118,7 @@ phases:
 	killed := time.Now()
 	r := first.end(exitFailed)
 	failed := r.Cells[len(r.Cells)-1]
-	said := regexp.MustCompile(`no heartbeat from shard 2 for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
+	said := regexp.MustCompile(`no heartbeat from segment 2 for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
 	if said == nil || r.Cells[0].Phase != "load" || r.Cells[0].Error != "" {
 		t.Fatalf("the load ended with %q, and %s with %q", r.Cells[0].Error, failed.Phase, failed.Error)
 	}

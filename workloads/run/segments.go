@@ -1,0 +1,140 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/meet"
+	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/subject"
+)
+
+// Segments of one run are processes of their own, on as many machines. If they load one
+// engine together, they begin each phase together (package meet). An embedded engine is
+// each segment's own: such segments only begin the run at the same time.
+
+// segment is the segment in the form of results.
+func (c *Config) segment() results.Segment {
+	if !c.Segment.Divides() {
+		return results.Segment{Index: 1, Of: 1}
+	}
+	return results.Segment{Index: c.Segment.Index, Of: c.Segment.Of, Start: c.Start.UTC().Format(time.RFC3339Nano)}
+}
+
+// namespace is a name that all segments of a run compute alike and that no other run has. The
+// argument what distinguishes the namespaces of one run.
+func (c *Config) namespace(what string) string {
+	id := fmt.Sprintf("%s %d %d %s %s", c.Start.UTC().Format(time.RFC3339Nano), c.Segment.Of, c.Workload.Seed,
+		subject.Digest(c.Workload.Source), what)
+	sum := sha256.Sum256([]byte(id))
+	return strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16]
+}
+
+// meet waits for the start of the run and joins the other segments.
+func (r *runner) meet(ctx context.Context) error {
+	c := r.config
+	if !c.Segment.Divides() || c.Audit == AuditOnly {
+		return nil
+	}
+	if left := time.Until(c.Start); left > 0 {
+		r.progress("waits for the start at "+c.Start.Format(time.TimeOnly), drive.Progress{Fraction: -1})
+		if err := drivers.Pause(ctx, left); err != nil {
+			return err
+		}
+	}
+	r.segments = map[string]*meet.Segments{}
+	for _, e := range c.Engines {
+		if !e.Remote {
+			continue
+		}
+		open := func(ctx context.Context) (drivers.Store, error) {
+			return subject.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("segments")})
+		}
+		long := longWaits{now: time.Now, note: r.note}
+		waits := func(what string) {
+			r.progress(what, drive.Progress{Fraction: -1})
+			long.notify(what)
+		}
+		s, err := meet.Join(ctx, c.Segment, c.SegmentSilence, open, waits)
+		if err != nil {
+			return errors.Join(err, r.closeSegments())
+		}
+		r.segments[e.Name] = s
+	}
+	return nil
+}
+
+// leave leaves the other segments. Segment 1 drops the marks on each engine when all have left.
+func (r *runner) leave(ctx context.Context) {
+	for _, name := range slices.Sorted(maps.Keys(r.segments)) {
+		s := r.segments[name]
+		err := s.Leave(ctx)
+		if errors.Is(err, meet.ErrGone) {
+			r.note(err.Error())
+			err = nil
+		}
+		clean := fmt.Sprintf("%q drops them", "mailbench engine clean "+name+" "+r.config.namespace("segments"))
+		if s.FirstGone() {
+			r.result.Left = append(r.result.Left,
+				fmt.Sprintf("segment 1, which drops the marks of segments on %s, is gone; %s", name, clean))
+		}
+		if r.config.Segment.Index > 1 {
+			continue
+		}
+		if err == nil || ctx.Err() != nil {
+			err = s.Drop(context.WithoutCancel(ctx))
+		}
+		if err != nil {
+			r.result.Left = append(r.result.Left,
+				fmt.Sprintf("the marks of segments in namespace %s of %s could not be dropped (%v); %s",
+					r.config.namespace("segments"), name, err, clean))
+		}
+	}
+	if err := r.closeSegments(); err != nil {
+		r.result.Left = append(r.result.Left, fmt.Sprintf("close the marks of segments: %v", err))
+	}
+}
+
+func (r *runner) closeSegments() error {
+	var errs []error
+	for _, s := range r.segments {
+		errs = append(errs, s.Close())
+	}
+	r.segments = nil
+	return errors.Join(errs...)
+}
+
+// namespace is where the segments keep the combination's data; "": there is only this process.
+func (c *combination) namespace() string {
+	if !c.runner.config.Segment.Divides() {
+		return ""
+	}
+	return c.runner.config.namespace(c.trialName())
+}
+
+// trialName is the same in all segments.
+func (c *combination) trialName() string { return fmt.Sprintf("%s %d", c.model.Name, c.trial) }
+
+// together waits until all segments have come to this point of the combination.
+func (c *combination) together(ctx context.Context, point string) error {
+	if c.segments == nil {
+		return nil
+	}
+	return c.segments.Barrier(ctx, point)
+}
+
+// giveUp notifies the other segments that this one cannot go on with the combination.
+func (c *combination) giveUp(ctx context.Context, why error) {
+	if c.segments != nil && !errors.Is(why, meet.ErrGone) {
+		_ = c.segments.Fail(ctx, why) // the reason is in the results of this segment
+	}
+}
