@@ -239,10 +239,10 @@ func (f *compareFlags) round(
 		if turn%2 == 0 {
 			slices.Reverse(order)
 		}
-		done := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns)
+		done, rest := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns), left(turn-1)
 		for _, side := range order {
 			label := done + ": " + side
-			bar.show(label + left(turn-1))
+			bar.show(label + rest)
 			if err = runOne(ctx, commands[side], filepath.Join(unfinished, side)); err == nil {
 				continue
 			}

@@ -382,7 +382,10 @@ func cleanFolders(cmd *cobra.Command, dir string, names []string, all bool) erro
 		partial, _ := fs.Glob(os.DirFS(dir), results.PartialPattern)
 		for _, name := range partial {
 			path := filepath.Join(dir, name)
-			if r, err := results.Open(path); err == nil && !scratch.InUse(path) && !scratch.Abandoned(path) {
+			if scratch.InUse(path) || scratch.Abandoned(path) {
+				continue
+			}
+			if r, err := results.Open(path); err == nil {
 				saved += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
 					words.Plural(len(r.Cells), "result"))
 			}

@@ -129,7 +129,7 @@ func EnginesOf(r *results.Run) []string {
 		known = append(known, c.Engine)
 		parts, classes := []string{c.Engines.Version}, []string(nil)
 		for _, m := range r.Select((*results.Cell).Measured) {
-			if m.Engine == c.Engine && !slices.Contains(classes, m.Durability) {
+			if m.Engine == c.Engine && m.Durability != "" && !slices.Contains(classes, m.Durability) {
 				classes = append(classes, m.Durability)
 			}
 		}

@@ -59,7 +59,8 @@ func (s *Store) time(st *statement) int64 {
 func (s *session) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
 	it, retry := s.send(ctx, st.put(args, false), &inputs{args: args, time: time})
 	_, kind, _ := st.batchType(true) // as of a batch of it alone
-	return writeError(it.Close(), kind, retry.uncertain)
+	err := it.Close()
+	return writeError(err, kind, retry.uncertain)
 }
 
 // writeIf sends a conditional write. The answer is the column [applied]; if it was not applied and there is a row, the

@@ -147,8 +147,8 @@ func (s *session) end(err error) error {
 	if err != nil && !failed {
 		err = fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
-	clear(s.oldRow)
-	clear(s.newRow)
+	clear(s.oldRow[:cap(s.oldRow)])
+	clear(s.newRow[:cap(s.newRow)])
 	if s.closer != nil {
 		s.closer.Close()
 	}

@@ -93,9 +93,11 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 			rows = 0 // they are counted once
 		}
 	}
+	var unwritten error
 	for i := range r.sides {
-		err = cmp.Or(err, r.flush(i))
+		unwritten = cmp.Or(unwritten, r.flush(i))
 	}
+	err = errors.Join(err, unwritten)
 	r.part.Findings = r.own.all()
 	r.found.merge(r.part.Findings...)
 	if err != nil {

@@ -187,7 +187,10 @@ func (a *audit) message(ctx context.Context, r *record) error {
 		}
 	}
 	if whole && r.outside { // its file may be longer
-		n, _ := a.outside.ReadAt(r.id, make([]byte, 1), r.size)
+		n, err := a.outside.ReadAt(r.id, make([]byte, 1), r.size)
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, blobs.ErrMissing) {
+			return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
+		}
 		whole = n == 0
 	}
 	if whole && len(r.labels) == 0 && !r.deleted {

@@ -127,9 +127,10 @@ func (s *splitter) piece(line []byte, begins bool) error {
 		}
 		if s.inHeader {
 			name, value, _ := bytes.Cut(line, []byte(":"))
-			n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
-			if err == nil && bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Length")) {
-				s.length = n
+			if bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Length")) {
+				if n, err := strconv.Atoi(string(bytes.TrimSpace(value))); err == nil {
+					s.length = n
+				}
 			}
 		}
 	}

@@ -50,8 +50,8 @@ type task struct {
 
 	message mail.Message
 	opened  models.Opened
-	entry   func(*models.Entry) error     // t.listed; a method value for each call would allocate
-	info    func(models.FolderInfo) error // t.folderListed
+	entry   func(*models.Entry) error     // notes missing fields; made once: a new one would allocate
+	info    func(models.FolderInfo) error // the same, of a folder
 	pick    func(int) int                 // t.op.Choose
 	word    func(string) error            // takes the name of a folder or of a viewer
 	names   []string                      // folders of a new account

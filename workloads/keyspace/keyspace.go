@@ -342,7 +342,11 @@ func (k *Keyspace) inserts(p *schemas.Pattern) bool {
 }
 
 // Mailbox implements models.Bound.
-func (b *bound) Mailbox(s drivers.Session) models.Mailbox { return &mailbox{bound: b, s: s} }
+func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
+	m := &mailbox{bound: b, s: s}
+	m.row = func([]drivers.Value) error { m.rows++; return nil }
+	return m
+}
 
 // mailbox runs patterns on one session.
 type mailbox struct {
@@ -351,6 +355,8 @@ type mailbox struct {
 	s    drivers.Session
 	at   drivers.Statement // prepared, with its calls: one, or those of the parts of a batch
 	call []drivers.Call
+	row  func([]drivers.Value) error // counts rows; made once, because a new one for each read would allocate
+	rows int
 }
 
 var _ models.Runner = (*mailbox)(nil)
@@ -409,7 +415,11 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 	default:
 		row = t.first.Add(1) - 1
 	}
-	return t.args(p, row, m.versions.Add(1), limit, items), true
+	version := uint64(0)
+	if !p.Kind.Reads() {
+		version = m.versions.Add(1)
+	}
+	return t.args(p, row, version, limit, items), true
 }
 
 // Run implements models.Runner.
@@ -424,9 +434,8 @@ func (m *mailbox) Run(ctx context.Context) error {
 		_, err := m.s.Write(ctx, m.at, m.call[0].Args)
 		return err
 	}
-	rows := 0
-	err := m.s.Read(ctx, m.at, m.call[0].Args, func([]drivers.Value) error { rows++; return nil })
-	if err != nil || rows > 0 {
+	m.rows = 0
+	if err := m.s.Read(ctx, m.at, m.call[0].Args, m.row); err != nil || m.rows > 0 {
 		return err
 	}
 	return models.ErrNotFound

@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/engines"
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
@@ -133,6 +134,29 @@ func runAll(t *testing.T, e drivers.Engine, file string) {
 		if hits < 18 {
 			t.Errorf("%d of 20 times %s finds rows", hits, p.Name)
 		}
+	}
+}
+
+// TestReadsAllocateNothing: a read runs between two readings of the clock.
+func TestReadsAllocateNothing(t *testing.T) {
+	_, m := open(t, null.Engine(), "../../schemas/lint/testdata/corpus/good/killrvideo.yaml", 100, nil)
+	reads := 0
+	for i, st := range m.statements {
+		if st == nil || !st.Pattern().Kind.Reads() || !m.Prepare(i, func(int) int { return 0 }, 10, 5) {
+			continue
+		}
+		reads++
+		run := func() {
+			if err := m.Run(t.Context()); err != nil && !errors.Is(err, models.ErrNotFound) {
+				t.Error(st.Pattern().Name, err)
+			}
+		}
+		if n := testing.AllocsPerRun(100, run); n > 0 {
+			t.Errorf("%s: %v allocations", st.Pattern().Name, n)
+		}
+	}
+	if reads == 0 {
+		t.Error("no pattern reads")
 	}
 }
 

@@ -340,7 +340,7 @@ func (c *counts) addTo(h *hdr.Histogram) *hdr.Histogram {
 	return h
 }
 
-// At is a percentile of a histogram in nanoseconds, 0 < percent <= 100: the least time that at
+// At is a percentile of a histogram in nanoseconds, 0 <= percent <= 100: the least time that at
 // least so many of the values do not exceed. It is 0 if there are no values.
 func At(h *hdr.Histogram, percent float64) int64 { return AtOfAll(h, 0, percent) }
 

@@ -151,7 +151,7 @@ type Call struct {
 	answered  bool               // a response arrived, not an exception
 	lost      bool               // it must not be sent again, and its answer is lost
 	conn      hrpc.RegionClient  // the connection it was last sent over
-	stop      context.CancelFunc // ends ctx
+	stop      context.CancelFunc // ends the context of Get
 }
 
 var _ hrpc.Call = (*Call)(nil)
