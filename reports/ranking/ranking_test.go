@@ -166,7 +166,15 @@ func TestFacts(t *testing.T) {
 	for i := range r.Cells {
 		o := &results.Offered{Due: 2500, Span: 1.25, Rate: 2000, Achieved: 2000}
 		if r.Cells[i].Offered = o; r.Cells[i].Model == "b" {
-			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1000
+			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
+		}
+	}
+	if got, want := facts(), "minus unsupported operations, achieved but for pauses at the end: 96% (b); 6000 to"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i := range r.Cells {
+		if c := &r.Cells[i]; c.Model == "b" {
+			c.Offered.Achieved, c.Verdict = 1000, results.Overloaded
 		}
 	}
 	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s minus unsupported operations, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
