@@ -406,8 +406,9 @@ func Fact(all []Load) string {
 		for _, m := range all[i].Models {
 			for _, c := range m.Cells {
 				if c.Offered != nil {
-					skipped, sound = skipped+c.Offered.Skipped, sound && c.Verdict == results.OK
+					skipped += c.Offered.Skipped
 					part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
+					sound = sound && (part >= 0.99 || c.Verdict == results.OK)
 					if part < least {
 						least, worst = part, m.Name
 						if m.Name != m.Engine && len(all) > 1 {
