@@ -147,12 +147,7 @@ func (s *session) end(err error) error {
 	if err != nil && !failed {
 		err = fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
-	clear(s.oldRow[:cap(s.oldRow)])
-	clear(s.newRow[:cap(s.newRow)])
-	if s.closer != nil {
-		s.closer.Close()
-	}
-	if s.oldValue, s.closer = nil, nil; cap(s.oldCopy) > keepBatch {
+	if s.release(); cap(s.oldCopy) > keepBatch {
 		s.oldCopy = nil
 	}
 	if s.batch != s.own {
@@ -190,13 +185,22 @@ func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result
 	return res, nil
 }
 
+// release drops the row that was read, and all that refers to it.
+func (s *session) release() {
+	clear(s.oldRow)
+	clear(s.newRow)
+	s.oldValue, s.oldRow, s.newRow = nil, s.oldRow[:0], s.newRow[:0]
+	if s.closer != nil {
+		s.closer.Close()
+		s.closer = nil
+	}
+}
+
 // readOld reads the row with the key in s.key, as earlier parts of the batch have left it: oldValue, and oldRow and
 // newRow, which are before and after the write, until the next row is read or the call ends. The value is copied only
 // if a result may have parts of it, since it may have a body of megabytes.
 func (s *session) readOld(st *statement, args []drivers.Value) (err error) {
-	if s.closer != nil { // of the part before
-		s.closer.Close()
-	}
+	s.release() // that of the part before
 	s.oldValue, s.closer, err = s.readThrough.Get(s.key)
 	if err != nil && err != pebble.ErrNotFound {
 		return err
