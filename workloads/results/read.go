@@ -117,10 +117,12 @@ func Parse(b []byte) (*Run, error) {
 	return r, nil
 }
 
-// oldKey is a key that earlier builds wrote. In JSON a quote before a colon ends a key, and one after a backslash is
-// part of a text. newKeys has the words of today.
+// oldKey is a key that earlier builds wrote, with the begin of its value: an operation may have the same name, and its
+// value is another object. In JSON a quote before a colon ends a key, and one after a backslash is part of a text.
+// newKeys has the words of today.
 var (
-	oldKey  = regexp.MustCompile(`[^\\]"(shards?|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:`)
+	oldKey = regexp.MustCompile(`[^\\]"((shard|calls|calls_deviation|blob_calls|rows_examined\w*)"\s*:\s*[\d-]|` +
+		`shard"\s*:\s*\{\s*"index"|shards"\s*:\s*\[)`)
 	newKeys = strings.NewReplacer("shard", "segment", "calls", "requests", "examined", "scanned")
 )
 

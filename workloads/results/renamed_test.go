@@ -27,6 +27,12 @@ func TestRenamed(t *testing.T) {
 	if got, err := Parse([]byte(old.Replace(string(text)))); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("with earlier keys the sample is another run: %v", err)
 	}
+	named := strings.NewReplacer(`"list":{`, `"calls":{`, `"open":{`, `"shards":{`) // operations of a team's own keyspace
+	if r, err := Parse([]byte(named.Replace(string(text)))); err != nil || !slices.ContainsFunc(r.Cells, func(c Cell) bool {
+		return c.Ops["calls"].Count > 0 && c.Ops["shards"].Count > 0
+	}) {
+		t.Errorf("operations lost their names: %v", err)
+	}
 	begin, rest, _ := strings.Cut(string(text), "{")
 	r, err := Parse([]byte(begin + `{"answer": ["It needs {list.calls at 1} and scans {list.examined}."], "sweep": {"growth": [
 		{"figure": "calls", "class": "flat"}, {"figure": "bytes", "class": "cannot tell"}]},` + rest))
