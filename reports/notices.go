@@ -305,7 +305,7 @@ func (v *run) spread(l *ranking.Load) []warning {
 	if said == "" {
 		return nil
 	}
-	text := fmt.Sprintf("typical latency varies by trial (%s): use --trials %d or a quieter machine", said, max(5, 2*l.Trials-1))
+	text := fmt.Sprintf("typical latency varies (%s): use --trials %d", said, max(5, 2*l.Trials-1))
 	return []warning{{text, text}}
 }
 
