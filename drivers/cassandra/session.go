@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -69,48 +70,74 @@ func (o *inputs) value(from bind) drivers.Value {
 	return o.args[from]
 }
 
-// request has room for what most requests bind: one allocation in place of three.
+// request is a request in flight, with the memory for what it binds and returns, which the next one uses again: gocql
+// reads the values until the iterator is closed.
 type request struct {
-	values [8]bindValue
-	given  [8]any
-	key    [64]byte
-	retry  retries
+	query   *gocql.Query
+	it      *gocql.Iter
+	retry   retries
+	values  []bindValue
+	given   []any // the values as gocql takes them
+	key     []byte
+	columns []resultValue
+	dest    []any // the columns as gocql takes them
+	row     []drivers.Value
 }
 
-// send binds the values of a query and sends it.
-func (s *session) send(ctx context.Context, q *query, o *inputs) (*gocql.Iter, *retries) {
-	r := new(request)
+// requests has those that are not in flight.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// send binds the values of a query and sends it. The caller closes the request.
+func (s *session) send(ctx context.Context, q *query, o *inputs) *request {
+	r := requests.Get().(*request)
 	r.retry = s.retries(plainWrite) // other writes are sent once
-	values := slices.Grow(r.values[:0], len(q.binds))[:len(q.binds)]
+	r.values = slices.Grow(r.values[:0], len(q.binds))[:len(q.binds)]
 	for i, from := range q.binds {
-		values[i].v = o.value(from)
+		r.values[i].v = o.value(from)
 	}
 	// A page that is fetched ahead would be counted before it is read.
-	given := q.given(r.given[:0], values)
-	request := s.store.session.Query(q.text, given...).Consistency(s.store.settings.consistency).Prefetch(0)
+	r.given = q.given(r.given[:0], r.values)
+	r.query = s.store.session.Query(q.text, r.given...).Consistency(s.store.settings.consistency).Prefetch(0)
 	if s.tracer != nil {
-		request.Trace(s.tracer)
+		r.query.Trace(s.tracer)
 	}
 	if q.conditional {
-		request.NoSkipMetadata() // the columns of the result depend on the outcome
+		r.query.NoSkipMetadata() // the columns of the result depend on the outcome
 	}
 	if q.route != nil {
-		request.RoutingKey(q.partition(r.key[:0], values))
+		r.key = q.partition(r.key[:0], r.values)
+		r.query.RoutingKey(r.key)
 	}
 	if o.time != 0 {
-		request.WithTimestamp(o.time)
+		r.query.WithTimestamp(o.time)
 	}
 	if o.rows > 0 {
-		request.PageSize(o.rows).PageState(o.state)
+		r.query.PageSize(o.rows).PageState(o.state)
 	}
 	if q.repeatable(o.args) && r.retry.most > 0 {
-		request.RetryPolicy(&r.retry).Idempotent(true)
+		r.query.RetryPolicy(&r.retry).Idempotent(true)
 	}
 	s.Count(oneRequest)
+	sent := r.query
 	if ctx.Done() != nil {
-		request = request.WithContext(ctx)
+		sent = sent.WithContext(ctx)
 	}
-	return request.Iter(), &r.retry
+	r.it = sent.Iter()
+	return r
+}
+
+// close ends the request. uncertain: an attempt before the last one may have been applied.
+func (r *request) close() (uncertain bool, err error) {
+	err = r.it.Close()
+	uncertain = r.retry.uncertain
+	r.query.Release()
+	clear(r.values)
+	clear(r.given)
+	clear(r.columns)
+	clear(r.row)
+	r.query, r.it, r.retry = nil, nil, retries{}
+	requests.Put(r)
+	return uncertain, err
 }
 
 // given appends the values as gocql takes them, without optional ones that are null or empty.
@@ -227,8 +254,7 @@ func (s *session) readRange(
 	}
 	for _, q := range chain {
 		o.limit = s.Left
-		it, _ := s.send(ctx, q, &o)
-		if err := s.each(st, q, it, yield); err != nil {
+		if err := s.each(st, q, s.send(ctx, q, &o), yield); err != nil {
 			return err
 		}
 	}
@@ -236,31 +262,26 @@ func (s *session) readRange(
 }
 
 // each calls do with each row of a result, on all its pages: with all columns that were selected.
-func (s *session) each(st *statement, q *query, it *gocql.Iter, do func(row []drivers.Value) error) (err error) {
-	var r struct { // room for most rows
-		columns [8]resultValue
-		dest    [8]any
-		row     [8]drivers.Value
-	}
+func (s *session) each(st *statement, q *query, r *request, do func(row []drivers.Value) error) (err error) {
 	n := len(q.columns)
-	columns, dest := slices.Grow(r.columns[:0], n)[:n], slices.Grow(r.dest[:0], n)[:n]
-	row := slices.Grow(r.row[:0], n)[:n]
-	for i := range columns {
-		columns[i] = resultValue{typ: q.columns[i].Type, tolerant: &s.Tolerant}
-		dest[i] = &columns[i]
+	r.columns, r.dest = slices.Grow(r.columns[:0], n)[:n], slices.Grow(r.dest[:0], n)[:n]
+	r.row = slices.Grow(r.row[:0], n)[:n]
+	for i := range r.columns {
+		r.columns[i] = resultValue{typ: q.columns[i].Type, tolerant: &s.Tolerant}
+		r.dest[i] = &r.columns[i]
 	}
-	for err == nil && it.Scan(dest...) {
-		for i := range columns {
-			row[i] = columns[i].v
+	for err == nil && r.it.Scan(r.dest...) {
+		for i := range r.columns {
+			r.row[i] = r.columns[i].v
 		}
-		if st.exists(row) {
-			err = do(row)
+		if st.exists(r.row) {
+			err = do(r.row)
 		}
-		if err == nil && it.WillSwitchPage() { // the next row is on another page
+		if err == nil && r.it.WillSwitchPage() { // the next row is on another page
 			s.Count(oneRequest)
 		}
 	}
-	if cerr := it.Close(); err == nil {
+	if _, cerr := r.close(); err == nil {
 		err = readError(cerr)
 	}
 	return err
@@ -304,9 +325,9 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func
 	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left
 		begin := time.Now()
-		it, _ := s.send(ctx, q, o)
-		o.rows, o.state = nextPage(o.rows, most, time.Since(begin)), it.PageState()
-		if err := s.each(st, q, it, yield); err != nil || len(o.state) == 0 {
+		r := s.send(ctx, q, o)
+		o.rows, o.state = nextPage(o.rows, most, time.Since(begin)), r.it.PageState()
+		if err := s.each(st, q, r, yield); err != nil || len(o.state) == 0 {
 			return err
 		}
 	}
@@ -315,8 +336,7 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func
 // collect reads all rows of a request: with all columns that were selected.
 func (s *session) collect(ctx context.Context, st *statement, o *inputs) (rows [][]drivers.Value, err error) {
 	q := st.queries[0]
-	it, _ := s.send(ctx, q, o)
-	err = s.each(st, q, it, func(row []drivers.Value) error {
+	err = s.each(st, q, s.send(ctx, q, o), func(row []drivers.Value) error {
 		rows = append(rows, slices.Clone(row))
 		return nil
 	})

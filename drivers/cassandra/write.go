@@ -57,17 +57,16 @@ func (s *Store) time(st *statement) int64 {
 }
 
 func (s *session) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	it, retry := s.send(ctx, st.put(args, false), &inputs{args: args, time: time})
+	uncertain, err := s.send(ctx, st.put(args, false), &inputs{args: args, time: time}).close()
 	_, kind, _ := st.batchType(true) // as of a batch of it alone
-	err := it.Close()
-	return writeError(err, kind, retry.uncertain)
+	return writeError(err, kind, uncertain)
 }
 
 // writeIf sends a conditional write. The answer is the column [applied]; if it was not applied and there is a row, the
 // present values of the compared columns follow.
 func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
-	it, _ := s.send(ctx, st.queries[0], &inputs{args: args})
-	columns, compared := it.Columns(), st.Pattern().If
+	request := s.send(ctx, st.queries[0], &inputs{args: args})
+	columns, compared := request.it.Columns(), st.Pattern().If
 	present, answer := make([]resultValue, len(compared)), make([]any, len(columns)) // gocql skips a nil target
 	for i := range columns {
 		at := slices.IndexFunc(compared, func(c *schemas.Column) bool { return c.Name == columns[i].Name })
@@ -79,10 +78,10 @@ func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Val
 			answer[i] = &present[at]
 		}
 	}
-	if !it.Scan(answer...) {
+	if !request.it.Scan(answer...) {
 		err = errors.New("the answer to a conditional write is empty")
 	}
-	if cerr := it.Close(); cerr != nil {
+	if _, cerr := request.close(); cerr != nil {
 		err = cerr
 	}
 	if err == nil && !r.Applied && len(columns) > 1 {
