@@ -421,11 +421,11 @@ func by(models []*Model, x Metric) []*Model {
 	return known
 }
 
-// span writes the values of models as a range, or as one number, the largest, if they differ by less than 1%.
+// span writes the values of models as a range, or as one number if all are written alike.
 func span(models []*Model, x Metric) string {
 	known := by(models, x)
 	from, to := x.Number(known[0].Value(x)), x.Number(known[len(known)-1].Value(x))
-	if from == to || known[len(known)-1].Value(x) < 1.01*known[0].Value(x) {
+	if from == to {
 		return to
 	}
 	return from + " to " + to
