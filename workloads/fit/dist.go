@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -174,41 +175,32 @@ func zipfLaw(digits int, groups ...[]float64) (e, distance float64) {
 			all += n
 		}
 	}
+	law := func(n int, e float64) []float64 { // shares by rank
+		shares := make([]float64, n)
+		for k := range shares {
+			shares[k] = math.Pow(float64(k+1), -e)
+		}
+		floats.Scale(1/floats.Sum(shares), shares)
+		return shares
+	}
 	e = scalar.Round(root(0.01, 20, func(e float64) float64 {
 		expected := 0.0
 		for n, count := range draws {
-			weights, sum := 0.0, 0.0
-			for k := n; k >= 1; k-- {
-				w := math.Pow(float64(k), -e)
-				weights += w
-				sum += w * math.Log(float64(k))
+			for k, share := range law(n, e) {
+				expected += count * share * math.Log(float64(k+1))
 			}
-			expected += count * sum / weights
 		}
 		return expected - logs
 	}), digits)
-	expected := make([]float64, slices.Max(slices.Collect(maps.Keys(draws)))) // draws by rank, and those that were seen
-	seen := slices.Clone(expected)
+	off := make([]float64, slices.Max(slices.Collect(maps.Keys(draws)))) // by rank: how many draws more than the law has
 	for n, count := range draws {
-		weights := 0.0
-		for k := range n {
-			weights += math.Pow(float64(k+1), -e)
-		}
-		for k := range n {
-			expected[k] += count * math.Pow(float64(k+1), -e) / weights
-		}
+		floats.AddScaled(off[:n], -count, law(n, e))
 	}
 	for _, g := range groups {
-		for k, n := range g {
-			seen[k] += n
-		}
+		floats.Add(off[:len(g)], g)
 	}
-	off := 0.0
-	for k := range expected {
-		off += seen[k] - expected[k]
-		distance = max(distance, math.Abs(off)/all)
-	}
-	return e, distance
+	floats.CumSum(off, off)
+	return e, floats.Norm(off, math.Inf(1)) / all
 }
 
 // root returns where the falling function f is 0, or the nearer end if it never is.
@@ -231,30 +223,25 @@ const (
 	enoughMean = 0.02
 )
 
-// empirical makes a measured distribution. It begins with the least and the largest value. It
-// adds points where the distance is largest, until that is small enough, and then in the
-// middle of the values that put the mean off most.
+// empirical makes a measured distribution. It begins with the least and the largest value, and adds points where the
+// distance is largest, until that is small enough, and then where it moves the mean most.
 func (s sample) empirical() candidate {
 	d := random.Empirical{{Value: s.low(), Fraction: 0}, {Value: s.high(), Fraction: 1}}
 	enough := max(0.01, 0.5/math.Sqrt(float64(len(s))))
 	for {
 		share := func(x float64) float64 { return empiricalShare(d, x) }
 		c := candidate{"empirical", d, s.distance(share)}
-		var p random.Point
-		switch {
-		case len(d) >= mostPoints:
-			return c
-		case c.distance > enough:
-			worst := 0.0
-			for q, off := range s.offs(share) {
-				if off > worst && !slices.Contains(d, q) {
-					worst, p = off, q
-				}
+		fits := c.distance <= enough
+		worst, p := 0.0, random.Point{}
+		for q, off := range s.offs(share) {
+			if fits {
+				off *= float64(q.Value)
 			}
-		case math.Abs(c.off(s)) > enoughMean:
-			p = s.heaviest(d)
+			if off > worst && !slices.Contains(d, q) {
+				worst, p = off, q
+			}
 		}
-		if p == (random.Point{}) {
+		if worst == 0 || len(d) >= mostPoints || fits && math.Abs(c.off(s)) <= enoughMean {
 			return c
 		}
 		i, _ := slices.BinarySearchFunc(d, p, func(a, b random.Point) int {
@@ -267,34 +254,6 @@ func (s sample) empirical() candidate {
 // point is a point of the sample's own distribution function: v, with the share of n values.
 func (s sample) point(v int64, n int) random.Point {
 	return random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), 4)}
-}
-
-// heaviest is a point in the middle of the values between those two neighboring points where
-// the sums of sample and distribution differ most; zero if there is none.
-func (s sample) heaviest(d random.Empirical) (heaviest random.Point) {
-	n, worst := float64(len(s)), 0.0
-	for i := 1; i < len(d); i++ {
-		from, to := int(math.Round(d[i-1].Fraction*n)), int(math.Round(d[i].Fraction*n))
-		sum := 0.0
-		for _, v := range s[from:to] {
-			sum += float64(v)
-		}
-		part := random.Empirical{{Value: d[i-1].Value, Fraction: 0}, {Value: d[i].Value, Fraction: 1}}
-		off := math.Abs(sum - float64(to-from)*part.Mean())
-		if from == to || off <= worst {
-			continue
-		}
-		v := s[(from+to)/2]
-		before, _ := slices.BinarySearch(s, v)
-		behind, _ := slices.BinarySearch(s, v+1)
-		for _, p := range []random.Point{s.point(v, behind), s.point(v, before)} {
-			if !slices.Contains(d, p) {
-				worst, heaviest = off, p
-				break
-			}
-		}
-	}
-	return heaviest
 }
 
 // empiricalShare is the distribution function of a measured distribution.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -273,22 +274,16 @@ func (r *maildirs) walk(dir string, above []fs.FileInfo, do func(dir string) err
 	if err != nil {
 		return fmt.Errorf("read maildir: %w", err)
 	}
-	parts := map[string]bool{}
-	for _, e := range below {
-		if name := e.Name(); name == "cur" || name == "new" || name == "tmp" {
-			parts[name] = isFolder(filepath.Join(dir, name))
-		}
-	}
-	switch {
-	case parts["cur"]:
+	found, fresh := isMaildir(dir), isFolder(filepath.Join(dir, "new"))
+	if found {
 		err = do(dir)
-	case parts["new"]:
+	} else if fresh {
 		r.notes[mail.NewOnly]++
 	}
 	for _, e := range below {
 		sub := filepath.Join(dir, e.Name())
 		switch {
-		case (parts["cur"] || parts["new"]) && parts[e.Name()]:
+		case (found || fresh) && slices.Contains([]string{"cur", "new", "tmp"}, e.Name()):
 		case e.Type()&fs.ModeSymlink != 0 && len(above) > 0:
 			if isFolder(sub) { // many links to each other would never end
 				r.notes[mail.DeepLink]++
