@@ -20,13 +20,18 @@ func censusOf(t testing.TB, w *workloads.Workload) *Census {
 	return c
 }
 
-func loadOrderOf(t testing.TB, c *Census) *LoadOrder {
+// loadOf returns what yields the deliveries of a load.
+func loadOf(t testing.TB, c *Census) func() (Operation, bool) {
 	t.Helper()
-	l, err := c.LoadOrder(t.Context(), &Growth{})
+	l, err := c.LoadStream(t.Context(), &Growth{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	var o Operation
+	return func() (Operation, bool) {
+		_, ok := l.Next(0, &o)
+		return o, ok
+	}
 }
 
 // TestLoadOrder: every folder gets what the census says, in order of time,
@@ -38,10 +43,10 @@ func TestLoadOrder(t *testing.T) {
 	counts := map[place]int{}
 	firstHalf := map[int]int{}
 	last, changes, previous := time.Time{}, 0, -1
-	l := loadOrderOf(t, c)
+	next := loadOf(t, c)
 	n := 0
 	for {
-		a, ok := l.Next()
+		a, ok := next()
 		if !ok {
 			break
 		}
@@ -95,9 +100,9 @@ func TestSharedPopulation(t *testing.T) {
 	if !c.Shared() || c.Users() != 5 || c.Folders() != 1 || c.Messages() != 10 || c.FolderCount(4) != 1 || c.FolderMessages(4, 0) != 10 {
 		t.Errorf("%+v", c)
 	}
-	l := loadOrderOf(t, c)
+	next := loadOf(t, c)
 	for n := range 10 {
-		if a, ok := l.Next(); !ok || a.User != 0 || a.Folder != 0 {
+		if a, ok := next(); !ok || a.User != 0 || a.Folder != 0 {
 			t.Errorf("message %d: %+v, %t", n, a, ok)
 		}
 	}
@@ -149,7 +154,7 @@ func TestPlanningStops(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadOrder(ended, &Growth{}); !errors.Is(err, context.Canceled) {
+	if _, err := censusOf(t, bundledForTest(t, "quick")).LoadStream(ended, &Growth{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("order of a load: %v", err)
 	}
 }
@@ -177,10 +182,10 @@ func TestPeople(t *testing.T) {
 
 func BenchmarkLoadOrder(b *testing.B) {
 	c := censusOf(b, bundledForTest(b, "quick", "population.users=10000"))
-	l := loadOrderOf(b, c)
+	next := loadOf(b, c)
 	for b.Loop() {
-		if _, ok := l.Next(); !ok {
-			l = loadOrderOf(b, c)
+		if _, ok := next(); !ok {
+			next = loadOf(b, c)
 		}
 	}
 }

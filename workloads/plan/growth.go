@@ -92,62 +92,22 @@ func (c *Census) Covers(o *Census) bool {
 // a phase.
 func OfLoad(n uint64) bool { return n < workloads.PhaseMessages }
 
-// LoadStream returns the deliveries by which a data set grows to the census, in order of
-// arrival. They are scheduled as soon as a worker is free. The error is that of ctx.
-func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
-	order, err := c.LoadOrder(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	return c.Segment.of(&loadStream{order: order, done: g.Done}, c.Users()), nil
-}
-
-type loadStream struct {
-	mu    sync.Mutex
-	order *LoadOrder
-	done  func(n uint64) bool
-}
-
-// Next implements Stream.
-func (s *loadStream) Next(_ time.Duration, o *Operation) (due time.Duration, ok bool) {
-	s.mu.Lock()
-	a, ok := s.order.Next()
-	for ok && s.done != nil && s.done(a.N) {
-		a, ok = s.order.Next()
-	}
-	s.mu.Unlock()
-	*o = Operation{
-		Op: workloads.Deliver, N: a.N, Message: a.N, User: a.User, Folder: a.Folder, Date: a.Date,
-		Recipients: append(o.Recipients[:0], a.User),
-	}
-	return 0, ok
-}
-
-// Open implements Stream.
-func (*loadStream) Open() bool { return false }
-
-// Span implements Stream.
-func (*loadStream) Span() time.Duration { return 0 }
-
-// Arrival is one message of the load.
-type Arrival struct {
-	N            uint64 // number of the message: 0, 1, 2 … in order of arrival
-	User, Folder int
-	Date         time.Time
-}
-
 // The mail of a load arrived in the year before loadEnd. The date is fixed, so that the same
 // seed makes the same messages.
 var loadEnd = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// LoadOrder iterates over all messages of the load in order of arrival, users
-// interleaved. In each folder they arrive like a Poisson process with so many arrivals.
-type LoadOrder struct {
-	seed, n uint64
-	step    uint64 // Growth.Step; 0: the first load
-	end     time.Time
-	span    time.Duration
-	heap    []pending // folders with messages left; the next to arrive at the top
+// loadStream has the messages of a load in order of arrival, users interleaved. In each folder they arrive like a
+// Poisson process with so many arrivals. They are scheduled as soon as a worker is free.
+type loadStream struct {
+	seed uint64
+	step uint64 // Growth.Step; 0: the first load
+	end  time.Time
+	span time.Duration
+	done func(n uint64) bool // Growth.Done
+
+	mu   sync.Mutex
+	n    uint64    // number of the next message
+	heap []pending // folders with messages left; the next to arrive at the top
 }
 
 // pending is a folder's next message: 24 bytes, as a large population has many.
@@ -159,10 +119,12 @@ type pending struct {
 	own    int32 // number among the user's folders
 }
 
-// LoadOrder returns the messages by which a data set grows to the census, or the error of ctx, if that
-// ends before all folders have been looked at.
-func (c *Census) LoadOrder(ctx context.Context, g *Growth) (*LoadOrder, error) {
-	l := &LoadOrder{seed: c.seed, n: g.First, step: uint64(g.Step), heap: make([]pending, 0, len(c.counts))}
+// LoadStream returns the deliveries by which a data set grows to the census, in order of arrival, or the error of
+// ctx, if that ends before all folders have been looked at. N is a message's number: 0, 1, 2 … in that order.
+func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
+	l := &loadStream{
+		seed: c.seed, n: g.First, step: uint64(g.Step), done: g.Done, heap: make([]pending, 0, len(c.counts)),
+	}
 	l.end, l.span = g.time()
 	for u := range c.Users() {
 		if ctx.Err() != nil {
@@ -182,43 +144,49 @@ func (c *Census) LoadOrder(ctx context.Context, g *Growth) (*LoadOrder, error) {
 		}
 		sift(l.heap, i, (*pending).before)
 	}
-	return l, nil
+	return c.Segment.of(l, c.Users()), nil
 }
 
 // advance draws when the folder's next message arrives: the least of m numbers
 // that are uniform above the last is 1 - (1-last) u^(1/m).
-func (l *LoadOrder) advance(p *pending) {
+func (l *loadStream) advance(p *pending) {
 	var r random.Rand
 	p.left--
 	r.Seed(l.seed, streamLoad+uint64(p.folder)<<8, l.step<<32|uint64(p.left))
 	p.at = 1 - (1-p.at)*math.Exp(-r.Exp()/float64(p.left))
 }
 
-// Next returns the next message to load; ok is false after the last.
-func (l *LoadOrder) Next() (a Arrival, ok bool) {
-	if len(l.heap) == 0 {
-		return Arrival{}, false
-	}
-	p := &l.heap[0]
-	a = Arrival{
-		N:      l.n,
-		User:   int(p.user),
-		Folder: int(p.own),
-		Date:   l.end.Add(time.Duration((p.at - 1) * float64(l.span))),
-	}
-	l.n++
-	if p.left > 1 {
-		l.advance(p)
-	} else {
-		last := len(l.heap) - 1
-		l.heap[0] = l.heap[last]
-		l.heap = l.heap[:last]
-	}
-	if len(l.heap) > 0 {
+// Next implements Stream.
+func (l *loadStream) Next(_ time.Duration, o *Operation) (due time.Duration, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.heap) > 0 {
+		p, n := &l.heap[0], l.n
+		*o = Operation{
+			Op: workloads.Deliver, N: n, Message: n, User: int(p.user), Folder: int(p.own),
+			Date: l.end.Add(time.Duration((p.at - 1) * float64(l.span))), Recipients: append(o.Recipients[:0], int(p.user)),
+		}
+		l.n++
+		if p.left > 1 {
+			l.advance(p)
+		} else {
+			last := len(l.heap) - 1
+			l.heap[0] = l.heap[last]
+			l.heap = l.heap[:last]
+		}
 		sift(l.heap, 0, (*pending).before)
+		if l.done == nil || !l.done(n) {
+			return 0, true
+		}
 	}
-	return a, true
+	return 0, false
 }
+
+// Open implements Stream.
+func (*loadStream) Open() bool { return false }
+
+// Span implements Stream.
+func (*loadStream) Span() time.Duration { return 0 }
 
 func (p *pending) before(q *pending) bool {
 	return p.at < q.at || p.at == q.at && p.folder < q.folder

@@ -36,9 +36,9 @@ func TestPlanReplays(t *testing.T) {
 			op.N, op.Op, op.User, op.Folder, op.To, op.Choose(100), op.Deep, op.On, op.Message, op.Recipients)
 	}
 	fmt.Fprintf(&b, "users %d folders %d messages %d\n", c.Users(), c.Folders(), c.Messages())
-	l := loadOrderOf(t, c)
+	next := loadOf(t, c)
 	for range 5 {
-		a, _ := l.Next()
+		a, _ := next()
 		fmt.Fprintf(&b, "load %d user %d folder %d %s\n", a.N, a.User, a.Folder, a.Date.Format(time.RFC3339Nano))
 	}
 	for _, s := range []Schedule{ScheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1), ScheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1)} {

@@ -25,23 +25,20 @@ func ScheduleOf(p *workloads.Phase, seed uint64) Schedule {
 	if p.Replay != nil {
 		return p.Replay.Source.(Recorded).Schedule(p)
 	}
-	s := limit{duration: p.Duration, operations: p.Operations}
-	if p.Shape != nil && p.Arrivals != workloads.Closed {
-		even := &shaped{limit: s, cursor: cursor{shape: p.Shape}}
-		if p.Arrivals == workloads.Poisson {
-			even.poisson = &poisson{mean: 1, seed: seed, stream: streamArrivals + streamOf(p)<<8}
-		}
-		return even
+	end := limit{duration: p.Duration, operations: p.Operations}
+	gaps := &poisson{limit: end, mean: 1, seed: seed, stream: streamArrivals + streamOf(p)<<8}
+	switch constantly := p.Arrivals == workloads.Constant; {
+	case p.Arrivals == workloads.Closed:
+		return nil
+	case p.Shape == nil && constantly:
+		return &constant{limit: end, rate: p.Rate}
+	case p.Shape == nil:
+		gaps.mean = 1e9 / p.Rate.PerSecond()
+		return gaps
+	case constantly:
+		gaps = nil
 	}
-	switch p.Arrivals {
-	case workloads.Constant:
-		return &constant{limit: s, rate: p.Rate}
-	case workloads.Poisson:
-		return &poisson{
-			limit: s, mean: 1e9 / p.Rate.PerSecond(), seed: seed, stream: streamArrivals + streamOf(p)<<8,
-		}
-	}
-	return nil
+	return &shaped{limit: end, shape: p.Shape, poisson: gaps}
 }
 
 // streamOf is a number that no other stream of any phase has.
@@ -118,50 +115,45 @@ func (p *poisson) step(n uint64) float64 {
 	return p.sum
 }
 
-// cursor finds times by counts that do not decrease.
-type cursor struct {
-	shape workloads.Shape
-	at    int           // index of the piece
-	began time.Duration // when the piece began
-	n     float64       // operations due before the piece
-}
-
-// when returns when n operations were scheduled: the inverse of Count.
-func (c *cursor) when(n float64) time.Duration {
-	for {
-		p := &c.shape[c.at]
-		if all := p.All(); n >= c.n+all {
-			c.n += all
-			c.began += p.Length
-			c.at = (c.at + 1) % len(c.shape)
-			continue
-		}
-		// The rate's integral comes to left at seconds. This form of the solution does not lose digits where the slope
-		// is small.
-		left, seconds := n-c.n, 0.0
-		slope := (p.To - p.From) / p.Length.Seconds()
-		if root := math.Sqrt(max(0, p.From*p.From+2*slope*left)); p.From+root != 0 {
-			seconds = min(2*left/(p.From+root), p.Length.Seconds())
-		}
-		return c.began + time.Duration(seconds*1e9)
-	}
-}
-
 // shaped is a schedule whose rate changes. Operation n is scheduled when the rate's integral
 // comes to n, or for a Poisson process to the sum of n unit exponentials.
 type shaped struct {
 	limit
-	cursor
-	poisson *poisson // draws the exponentials; nil: not a Poisson process
+	shape   workloads.Shape
+	poisson *poisson      // draws the exponentials; nil: not a Poisson process
+	at      int           // index of the piece
+	began   time.Duration // when the piece began
+	before  float64       // operations due before the piece
 }
 
 // Next implements Schedule.
 func (s *shaped) Next() (time.Duration, bool) {
-	n := float64(s.limit.n)
+	n := float64(s.n)
 	if s.poisson != nil {
-		n = s.poisson.step(s.limit.n)
+		n = s.poisson.step(s.n)
 	}
 	return s.next(s.when(n))
+}
+
+// when returns when n operations were scheduled: the inverse of Count. n does not decrease.
+func (s *shaped) when(n float64) time.Duration {
+	for {
+		p := &s.shape[s.at]
+		if all := p.All(); n >= s.before+all {
+			s.before += all
+			s.began += p.Length
+			s.at = (s.at + 1) % len(s.shape)
+			continue
+		}
+		// The rate's integral comes to left at seconds. This form of the solution does not lose digits where the slope
+		// is small.
+		left, seconds := n-s.before, 0.0
+		slope := (p.To - p.From) / p.Length.Seconds()
+		if root := math.Sqrt(max(0, p.From*p.From+2*slope*left)); p.From+root != 0 {
+			seconds = min(2*left/(p.From+root), p.Length.Seconds())
+		}
+		return s.began + time.Duration(seconds*1e9)
+	}
 }
 
 // AtRate returns the phase as an open loop of perSecond operations a second that lasts so

@@ -83,17 +83,20 @@ func load(
 		accounts[u], err = mb.CreateUser(ctx, plan.Address(u), names)
 		must(err)
 	}
-	order, err := c.LoadOrder(ctx, &plan.Growth{})
+	load, err := c.LoadStream(ctx, &plan.Growth{})
 	must(err)
 	reader := messages.NewGenerator(w).Reader()
 	var msg mail.Message
 	var handles [1]models.Handle
-	for a, ok := order.Next(); ok; a, ok = order.Next() {
-		if third := uint64(c.Messages() / 3); a.N == third || a.N == 2*third {
+	for o := (plan.Operation{}); ; {
+		if _, ok := load.Next(0, &o); !ok {
+			break
+		}
+		if third := uint64(c.Messages() / 3); o.N == third || o.N == 2*third {
 			must(settled(ctx, st))
 		}
-		must(reader.Message(a.N, a.Date, &msg))
-		to := []*models.Folder{accounts[a.User].Folder(plan.FolderName(a.Folder))}
+		must(reader.Message(o.N, o.Date, &msg))
+		to := []*models.Folder{accounts[o.User].Folder(plan.FolderName(o.Folder))}
 		must(mb.Deliver(ctx, &msg, to, handles[:]))
 	}
 	took = time.Since(began)

@@ -71,29 +71,30 @@ func growth(w *workloads.Workload) forecast.Growth {
 // sample reads the first messages of a load. If the load has none, the sample is one message. Mail
 // may be slow to read, so a message of a file that comes again is not read again.
 func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
-	order, err := c.LoadOrder(ctx, &plan.Growth{})
+	load, err := c.LoadStream(ctx, &plan.Growth{})
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
 	r := source.Reader()
 	var all []forecast.Message
 	var m mail.Message
+	var o plan.Operation
 	of, known := uint64(source.Info().Messages), make(map[uint64]forecast.Message)
 	for n := range size {
-		a, ok := order.Next()
+		_, ok := load.Next(0, &o)
 		if !ok && n > 0 {
 			break
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("population: %w", err)
 		}
-		number := a.N
+		number := o.N
 		if of > 0 {
 			number %= of
 		}
 		s, has := known[number]
 		if !has {
-			err := r.Message(a.N, a.Date, &m)
+			err := r.Message(o.N, o.Date, &m)
 			if err == nil {
 				s, err = Quantities(&m)
 			}
@@ -161,20 +162,21 @@ func Compress(
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	order, err := c.LoadOrder(ctx, &plan.Growth{})
+	load, err := c.LoadStream(ctx, &plan.Growth{})
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
 	raw, bodies, attachments := stream{by: by}, stream{by: by}, stream{by: by}
 	r := source.Reader()
 	var m mail.Message
+	var o plan.Operation
 	n := 0
 	for ; n < compressedMost && raw.in < compressedBytes && ctx.Err() == nil; n++ {
-		a, ok := order.Next()
+		_, ok := load.Next(0, &o)
 		if !ok && n > 0 {
 			break
 		}
-		err := r.Message(a.N, a.Date, &m)
+		err := r.Message(o.N, o.Date, &m)
 		if err == nil {
 			err = raw.add(m.Raw)
 		}
