@@ -30,9 +30,9 @@ func (t *Target) Populate(ctx context.Context) (load *Load, err error) {
 	if t.reused {
 		load, err = t.complete(ctx)
 	} else {
-		s := &step{fresh: true}
-		t.Dataset.begin(&s.Growth, t.Census)
-		load, err = t.deliver(ctx, s, nil)
+		load = &Load{fresh: true}
+		t.Dataset.begin(&load.growth, t.Census)
+		load, err = t.deliver(ctx, load, nil)
 	}
 	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
 	return load, err
@@ -197,13 +197,17 @@ func (t *Target) find(
 	return a, nil
 }
 
-// Load holds the messages that a data set lacks. The caller delivers them with drive.Drive
-// and then calls Loaded.
+// Load holds the messages that a data set lacks: those of a Step that it has yet to deliver. The caller delivers them
+// with drive.Drive and then calls Loaded.
 type Load struct {
 	Stream   plan.Stream
 	Messages int64 // messages that the stream delivers
 	// Note says in a few words what the load does with an older data set; "" if it is new.
 	Note string
+
+	growth    plan.Growth
+	fresh     bool  // the store is empty
+	delivered int64 // messages of the step that are there already
 }
 
 // complete makes a data set that is there into the one that the workload wants, and returns
@@ -215,11 +219,11 @@ func (t *Target) complete(ctx context.Context) (*Load, error) {
 		return nil, err
 	}
 	if !t.Dataset.Complete || t.Dataset.Mail != t.wanted.Mail {
-		s, err := t.growth(h)
+		load, err := t.growth(h)
 		if err != nil {
 			return nil, err
 		}
-		return t.deliver(ctx, s, h)
+		return t.deliver(ctx, load, h)
 	}
 	if err := t.note(); err != nil {
 		return nil, err
@@ -242,14 +246,14 @@ func (t *Target) complete(ctx context.Context) (*Load, error) {
 }
 
 // deliver makes the accounts and folders that the data set lacks, enters the messages of h, if it is not nil, into the
-// live set, and finds out which reads and flags the model offers. It returns the load of what a step has yet to
-// deliver. If that is nothing, it marks the data set as complete and returns nil.
-func (t *Target) deliver(ctx context.Context, s *step, h *ledger.History) (*Load, error) {
+// live set, and finds out which reads and flags the model offers. It completes the load. If that has nothing to
+// deliver, it marks the data set as complete and returns nil.
+func (t *Target) deliver(ctx context.Context, load *Load, h *ledger.History) (_ *Load, err error) {
 	if err := t.note(); err != nil {
 		return nil, err
 	}
 	t.kept = t.kept || t.Keep
-	if err := t.completeAccounts(ctx, s.fresh); err != nil {
+	if err := t.completeAccounts(ctx, load.fresh); err != nil {
 		return nil, err
 	}
 	if h != nil {
@@ -264,28 +268,26 @@ func (t *Target) deliver(ctx context.Context, s *step, h *ledger.History) (*Load
 	if err := t.note(); err != nil {
 		return nil, err
 	}
-	messages := t.Census.Lacks(&s.Growth) - s.delivered
-	if messages == 0 && !s.fresh {
+	load.Messages = t.Census.Lacks(&load.growth) - load.delivered
+	if load.Messages == 0 && !load.fresh {
 		return nil, t.Loaded()
 	}
-	stream, err := t.Census.LoadStream(ctx, &s.Growth)
-	if err != nil {
-		return nil, err
-	}
-	return &Load{stream, messages, s.note}, nil
+	load.Stream, err = t.Census.LoadStream(ctx, &load.growth)
+	return load, err
 }
 
 // growth begins the next step of the data set, or goes on with the one under way.
-func (t *Target) growth(h *ledger.History) (*step, error) {
+func (t *Target) growth(h *ledger.History) (*Load, error) {
 	d := t.Dataset
 	if d.Mail != t.wanted.Mail { // another population: a new step
 		return t.next(t.wanted, t.Census, loaded(h, d.last().end()))
 	}
 	// The step that was interrupted goes on with the messages that it has not delivered.
 	first := d.last().First
-	s := &step{Growth: plan.Growth{Step: len(d.Steps) - 1, First: first}}
-	if s.Step > 0 {
-		s.Has = loaded(h, first).of
+	l := &Load{growth: plan.Growth{Step: len(d.Steps) - 1, First: first}}
+	g := &l.growth
+	if g.Step > 0 {
+		g.Has = loaded(h, first).of
 	}
 	var done []bool // by message, from the first on
 	for m := range h.Deliveries {
@@ -295,16 +297,16 @@ func (t *Target) growth(h *ledger.History) (*step, error) {
 		at := int(m.N - first)
 		if done = append(done, make([]bool, max(0, at+1-len(done)))...); !done[at] {
 			done[at] = true
-			s.delivered++
+			l.delivered++
 		}
 	}
-	s.Done = func(n uint64) bool { return n >= first && n-first < uint64(len(done)) && done[n-first] }
-	if lacks := t.Census.Lacks(&s.Growth); lacks != d.last().Messages {
+	g.Done = func(n uint64) bool { return n >= first && n-first < uint64(len(done)) && done[n-first] }
+	if lacks := t.Census.Lacks(g); lacks != d.last().Messages {
 		return nil, fmt.Errorf("the ledger in %s belongs to another dataset: the interrupted load has %d messages in it, "+
 			"and %s has %d; %s", t.Dir, lacks, datasetFile, d.last().Messages, d.removal())
 	}
-	s.note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", s.delivered, d.last().Messages)
-	return s, nil
+	l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", l.delivered, d.last().Messages)
+	return l, nil
 }
 
 // Grow makes the accounts and folders of a larger population that the data set lacks, and
@@ -350,7 +352,7 @@ func (t *Target) Grow(
 		}
 		has = loaded(h, t.Dataset.last().end())
 	}
-	s, err := t.next(want, census, has)
+	load, err := t.next(want, census, has)
 	if err != nil {
 		return nil, err
 	}
@@ -362,7 +364,7 @@ func (t *Target) Grow(
 	}
 	t.Live.Accounts = accounts
 	t.remember()
-	return t.deliver(ctx, s, nil)
+	return t.deliver(ctx, load, nil)
 }
 
 // onThisMachine reports whether a node of the engine runs on this machine: it then

@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
-	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/semaphore"
 
@@ -87,19 +85,12 @@ func largeAtOnce() int64 {
 	return max(largeLeast, debug.SetMemoryLimit(-1)/3)
 }
 
-// large remembers how many bytes calls on large messages hold. Most data sets have none.
-type large struct {
-	some atomic.Bool
-	mu   sync.RWMutex
-	held map[models.Handle]models.Holding
-}
-
 // LargestRow is the most bytes that a call holds of one row of the folder. It is 0 if they
 // are few or not known. It does not fall when messages go.
 func (f *FolderSet) LargestRow() int64 { return f.largestRow.Load() }
 
 // SomeLarge reports whether calls on some message held many bytes.
-func (l *Live) SomeLarge() bool { return l.large.some.Load() }
+func (l *Live) SomeLarge() bool { return l.someLarge.Load() }
 
 // Holding returns how many bytes calls on a message hold. It is zero if they are few or not
 // known, as with older ledgers.
@@ -107,7 +98,7 @@ func (l *Live) Holding(h models.Handle) models.Holding {
 	if !l.SomeLarge() {
 		return models.Holding{}
 	}
-	l.large.mu.RLock()
-	defer l.large.mu.RUnlock()
-	return l.large.held[h]
+	l.holding.RLock()
+	defer l.holding.RUnlock()
+	return l.held[h]
 }

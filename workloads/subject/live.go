@@ -18,7 +18,11 @@ type Live struct {
 	// The live set remembers some deleted messages if the workload restores any, and some
 	// with attachments if it reads those.
 	keepDeleted, keepAttached bool
-	large                     large
+
+	// How many bytes calls on large messages hold. Most data sets have none.
+	someLarge atomic.Bool
+	holding   sync.RWMutex
+	held      map[models.Handle]models.Holding
 
 	joining sync.Mutex
 	joined  []*models.Folder // of accounts that joined and have not left, at most joinedMost
@@ -49,14 +53,21 @@ type Folder struct {
 	*FolderSet
 }
 
-// FolderSet holds the existing messages of one folder.
+// FolderSet holds the existing messages of one folder, oldest first. An operation pins
+// the message that it works on, and takes out the one that it will remove, so
+// that nothing fails because the workload itself deleted it.
+//
+// The handles are in chunks: removing one from a folder of millions moves at most one
+// chunk, and a message costs the 32 bytes of its handle and little more.
 type FolderSet struct {
-	liveMessages
 	Place ledger.Place
 
 	largestRow atomic.Int64
 
-	extra    sync.Mutex
+	mu       sync.Mutex
+	chunks   [][]models.Handle // none is empty
+	n        int
+	pins     []pin           // pins of the operations under way in this folder
 	labeled  []DoubleLabeled // oldest first
 	attached []attached      // some existing messages with an attachment, at most attachedMost
 }
@@ -83,16 +94,16 @@ const (
 // Add enters a message that was delivered to, or arrived in, the folder. m is nil if its
 // attachments are not known. held is how many bytes calls on it hold.
 func (l *Live) Add(f *FolderSet, h models.Handle, m *mail.Message, held models.Holding) {
-	if large := &l.large; held.Reading() > models.LargeMessage {
-		large.mu.Lock()
-		if large.held == nil {
-			large.held = make(map[models.Handle]models.Holding)
+	if held.Reading() > models.LargeMessage {
+		l.holding.Lock()
+		if l.held == nil {
+			l.held = make(map[models.Handle]models.Holding)
 		}
-		if old := large.held[h]; old.Reading() < held.Reading() { // two folders may have messages of one handle
-			large.held[h] = held
+		if old := l.held[h]; old.Reading() < held.Reading() { // two folders may have messages of one handle
+			l.held[h] = held
 		}
-		large.some.Store(true)
-		large.mu.Unlock()
+		l.someLarge.Store(true)
+		l.holding.Unlock()
 	}
 	for held.Row > models.LargeMessage {
 		if old := f.largestRow.Load(); held.Row <= old || f.largestRow.CompareAndSwap(old, held.Row) {
@@ -154,37 +165,37 @@ func (l *Live) Messages() int {
 
 // attach remembers that a message has an attachment of that name.
 func (f *FolderSet) attach(h models.Handle, name string) {
-	f.extra.Lock()
-	defer f.extra.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.attached = appendLast(f.attached, attached{h, name}, attachedMost)
 }
 
-// Remove takes the message of that rank, or the next older free one, out of
-// the folder.
+// Remove takes the message of that rank, or the next older one that no operation has pinned, out of the folder.
 func (f *FolderSet) Remove(rank int) (models.Handle, bool) {
-	f.extra.Lock()
-	defer f.extra.Unlock()
-	h, ok := f.take(rank)
-	for i := range f.attached {
-		if ok && f.attached[i].handle == h {
-			f.attached = append(f.attached[:i], f.attached[i+1:]...)
-			break
-		}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, i, ok := f.free(rank)
+	if !ok {
+		return models.Handle{}, false
 	}
-	return h, ok
+	h := f.chunks[c][i]
+	f.n--
+	f.chunks[c] = slices.Delete(f.chunks[c], i, i+1)
+	f.join(max(1, c))
+	f.join(c + 1)
+	f.attached = slices.DeleteFunc(f.attached, func(a attached) bool { return a.handle == h })
+	return h, true
 }
 
 // ReadAttached pins one of the messages with an attachment, for reading, and returns the
 // attachment's name.
 func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok bool) {
-	f.extra.Lock()
-	defer f.extra.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(f.attached) == 0 {
 		return h, "", false
 	}
 	a := f.attached[len(f.attached)-1-rank%len(f.attached)]
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.addReader(a.handle)
 	return a.handle, a.name, true
 }
@@ -192,8 +203,8 @@ func (f *FolderSet) ReadAttached(rank int) (h models.Handle, name string, ok boo
 // Unlabel returns the message that has had a second label longest, once labeledMost have
 // one. From then on labels are taken off as often as they are put on.
 func (f *FolderSet) Unlabel() (DoubleLabeled, bool) {
-	f.extra.Lock()
-	defer f.extra.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if len(f.labeled) < labeledMost {
 		return DoubleLabeled{}, false
 	}
@@ -204,8 +215,8 @@ func (f *FolderSet) Unlabel() (DoubleLabeled, bool) {
 
 // Label remembers a message that has a second label now.
 func (f *FolderSet) Label(l DoubleLabeled) {
-	f.extra.Lock()
-	defer f.extra.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.labeled = append(f.labeled, l)
 }
 
@@ -269,19 +280,6 @@ func (a *Account) Purges() int {
 	return a.purges
 }
 
-// liveMessages holds the existing messages of one folder, oldest first. An operation pins
-// the message that it works on, and takes out the one that it will remove, so
-// that nothing fails because the workload itself deleted it.
-//
-// The handles are in chunks: removing one from a folder of millions moves at most one
-// chunk, and a message costs the 32 bytes of its handle and little more.
-type liveMessages struct {
-	mu     sync.Mutex
-	chunks [][]models.Handle // none is empty
-	n      int
-	pins   []pin // pins of the operations under way in this folder
-}
-
 // pin keeps a message from being taken. Any number of readers share it. At most one owner
 // has it, besides readers.
 type pin struct {
@@ -294,101 +292,84 @@ type pin struct {
 const chunkLen = 256
 
 // Len returns how many messages are live and not taken.
-func (t *liveMessages) Len() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.n
+func (f *FolderSet) Len() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
 }
 
 // Add puts in the newest message.
-func (t *liveMessages) Add(h models.Handle) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.n++
-	last := len(t.chunks) - 1
-	if last < 0 || len(t.chunks[last]) == chunkLen {
-		t.chunks = append(t.chunks, nil)
+func (f *FolderSet) Add(h models.Handle) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n++
+	last := len(f.chunks) - 1
+	if last < 0 || len(f.chunks[last]) == chunkLen {
+		f.chunks = append(f.chunks, nil)
 		last++
 	}
-	c := t.chunks[last]
+	c := f.chunks[last]
 	if len(c) == cap(c) {
 		// Most folders are small: growing by an eighth leaves little unused.
 		c = append(make([]models.Handle, 0, min(chunkLen, len(c)+max(4, len(c)/8))), c...)
 	}
-	t.chunks[last] = append(c, h)
+	f.chunks[last] = append(c, h)
 }
 
 // Read pins the message of that rank, 0 being the newest, for reading.
-func (t *liveMessages) Read(rank int) (models.Handle, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == 0 {
+func (f *FolderSet) Read(rank int) (models.Handle, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n == 0 {
 		return models.Handle{}, false
 	}
-	c, i := t.at(rank % t.n)
-	h := t.chunks[c][i]
-	t.addReader(h)
+	c, i := f.at(rank % f.n)
+	h := f.chunks[c][i]
+	f.addReader(h)
 	return h, true
 }
 
-func (t *liveMessages) addReader(h models.Handle) {
-	if p := t.pinned(h); p >= 0 {
-		t.pins[p].readers++
+func (f *FolderSet) addReader(h models.Handle) {
+	if p := f.pinned(h); p >= 0 {
+		f.pins[p].readers++
 	} else {
-		t.pins = append(t.pins, pin{handle: h, readers: 1})
+		f.pins = append(f.pins, pin{handle: h, readers: 1})
 	}
 }
 
 // Own pins the message of that rank, or the next older one that no operation has
 // pinned, for changing it. The pin is exclusive but for readers that come later.
-func (t *liveMessages) Own(rank int) (models.Handle, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c, i, ok := t.free(rank)
+func (f *FolderSet) Own(rank int) (models.Handle, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c, i, ok := f.free(rank)
 	if !ok {
 		return models.Handle{}, false
 	}
-	h := t.chunks[c][i]
-	t.pins = append(t.pins, pin{handle: h, owned: true})
-	return h, true
-}
-
-// take removes the message of that rank, or the next older one that no operation has
-// pinned.
-func (t *liveMessages) take(rank int) (models.Handle, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c, i, ok := t.free(rank)
-	if !ok {
-		return models.Handle{}, false
-	}
-	h := t.chunks[c][i]
-	t.n--
-	t.chunks[c] = slices.Delete(t.chunks[c], i, i+1)
-	t.join(max(1, c))
-	t.join(c + 1)
+	h := f.chunks[c][i]
+	f.pins = append(f.pins, pin{handle: h, owned: true})
 	return h, true
 }
 
 // Disown ends an Own.
-func (t *liveMessages) Disown(h models.Handle) { t.unpin(h, func(p *pin) { p.owned = false }) }
+func (f *FolderSet) Disown(h models.Handle) { f.unpin(h, func(p *pin) { p.owned = false }) }
 
 // Release ends a Read.
-func (t *liveMessages) Release(h models.Handle) { t.unpin(h, func(p *pin) { p.readers-- }) }
+func (f *FolderSet) Release(h models.Handle) { f.unpin(h, func(p *pin) { p.readers-- }) }
 
-func (t *liveMessages) unpin(h models.Handle, change func(*pin)) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := t.pinned(h)
-	if change(&t.pins[i]); t.pins[i].readers == 0 && !t.pins[i].owned {
-		t.pins = slices.Delete(t.pins, i, i+1)
+func (f *FolderSet) unpin(h models.Handle, change func(*pin)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := f.pinned(h)
+	if change(&f.pins[i]); f.pins[i].readers == 0 && !f.pins[i].owned {
+		f.pins = slices.Delete(f.pins, i, i+1)
 	}
 }
 
-// at finds the message of a rank, which must be below t.n.
-func (t *liveMessages) at(rank int) (chunk, i int) {
-	for c := len(t.chunks) - 1; ; c-- {
-		if n := len(t.chunks[c]); rank < n {
+// at finds the message of a rank, which must be below f.n.
+func (f *FolderSet) at(rank int) (chunk, i int) {
+	for c := len(f.chunks) - 1; ; c-- {
+		if n := len(f.chunks[c]); rank < n {
 			return c, n - 1 - rank
 		} else {
 			rank -= n
@@ -398,28 +379,28 @@ func (t *liveMessages) at(rank int) (chunk, i int) {
 
 // free finds a message that no operation has pinned, beginning with that rank and going on to
 // older ones. If there is one, it is among the first len(pins)+1.
-func (t *liveMessages) free(rank int) (chunk, i int, ok bool) {
-	for try := range min(t.n, len(t.pins)+1) {
-		c, i := t.at((rank + try) % t.n)
-		if t.pinned(t.chunks[c][i]) < 0 {
+func (f *FolderSet) free(rank int) (chunk, i int, ok bool) {
+	for try := range min(f.n, len(f.pins)+1) {
+		c, i := f.at((rank + try) % f.n)
+		if f.pinned(f.chunks[c][i]) < 0 {
 			return c, i, true
 		}
 	}
 	return 0, 0, false
 }
 
-func (t *liveMessages) pinned(h models.Handle) int {
-	return slices.IndexFunc(t.pins, func(p pin) bool { return p.handle == h })
+func (f *FolderSet) pinned(h models.Handle) int {
+	return slices.IndexFunc(f.pins, func(p pin) bool { return p.handle == h })
 }
 
 // join puts a chunk together with its older neighbor if they fit into one, so
 // that chunks are more than half full on average, however many were taken.
-func (t *liveMessages) join(c int) {
+func (f *FolderSet) join(c int) {
 	switch {
-	case len(t.chunks) == 1 && len(t.chunks[0]) == 0:
-		t.chunks = t.chunks[:0]
-	case c < len(t.chunks) && len(t.chunks[c-1])+len(t.chunks[c]) <= chunkLen:
-		t.chunks[c-1] = append(t.chunks[c-1], t.chunks[c]...)
-		t.chunks = slices.Delete(t.chunks, c, c+1)
+	case len(f.chunks) == 1 && len(f.chunks[0]) == 0:
+		f.chunks = f.chunks[:0]
+	case c < len(f.chunks) && len(f.chunks[c-1])+len(f.chunks[c]) <= chunkLen:
+		f.chunks[c-1] = append(f.chunks[c-1], f.chunks[c]...)
+		f.chunks = slices.Delete(f.chunks, c, c+1)
 	}
 }

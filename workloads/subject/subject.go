@@ -254,17 +254,9 @@ func (d *Dataset) begin(g *plan.Growth, c *plan.Census) {
 	d.Steps = append(d.Steps, Step{First: g.First, Messages: c.Lacks(g), Users: c.Users(), Folders: c.Folders()})
 }
 
-// step is the growth of one Step, with the messages that it has delivered already.
-type step struct {
-	plan.Growth
-	fresh     bool // the store is empty
-	delivered int64
-	note      string // in a few words what the step does with an older data set
-}
-
 // next begins another step, from the messages that the folders have to those of a census.
 // It returns an error and changes nothing if the census has less.
-func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, error) {
+func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*Load, error) {
 	d, last := t.Dataset, t.Dataset.last()
 	shrinks := func(format string, args ...any) error {
 		return fmt.Errorf("the data set in %s can grow, but not shrink: %s; %s or name another",
@@ -287,13 +279,13 @@ func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*step, er
 				plan.FolderName(f), plan.Address(u), has[place], most)
 		}
 	}
-	s := &step{
-		Growth: plan.Growth{Step: len(d.Steps), First: last.end(), Has: has.of},
-		note:   fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages()),
+	l := &Load{
+		growth: plan.Growth{Step: len(d.Steps), First: last.end(), Has: has.of},
+		Note:   fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages()),
 	}
-	d.begin(&s.Growth, census)
+	d.begin(&l.growth, census)
 	d.Workload, d.Mail = want.Workload, want.Mail
-	return s, nil
+	return l, nil
 }
 
 // counts is how many messages of loads each folder has; a folder not in it has none.
