@@ -306,7 +306,7 @@ func (f *explainFlags) runLive(
 	report.Patterns = slices.DeleteFunc(report.Patterns, func(p trace.Pattern) bool {
 		return !slices.ContainsFunc(patterns, func(s *schemas.Pattern) bool { return s.Name == p.Name })
 	})
-	return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
+	return show(cmd, report, func(w io.Writer, room int) { report.WriteText(w, e.TraceDoc, room) })
 }
 
 // runQueries runs the reads of the files on a live keyspace, and prints what they cost next to what lint says.
@@ -335,7 +335,7 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
 		case err != nil:
 			return err
 		}
-		return show(cmd, report, func(w io.Writer, room int) { _ = report.WriteText(w, e.TraceDoc, room) })
+		return show(cmd, report, func(w io.Writer, room int) { report.WriteText(w, e.TraceDoc, room) })
 	})
 }
 

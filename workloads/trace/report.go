@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -21,7 +22,7 @@ type Report struct {
 	Version  string    `json:"version"` // version of the engine
 	Patterns []Pattern `json:"patterns"`
 
-	calls []Call // all that were recorded
+	calls []call // all that were recorded
 }
 
 // Pattern is what the calls of one pattern cost.
@@ -60,30 +61,20 @@ func (c *Cost) fields() []*int64 {
 	}
 }
 
-// Of returns what calls of a pattern cost.
-func Of(p *schemas.Pattern, calls []Call) Pattern {
-	one := Pattern{Name: p.Name}
-	for i := range calls {
-		calls[i].runs = p
-	}
-	one.add(calls)
-	return one
-}
-
 // report makes a report of the recorded calls, with patterns in the schema's order.
 func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
-	byPattern := make(map[string][]Call)
+	calls, runs := map[string][]drivers.Queried{}, map[string]*schemas.Pattern{}
 	for _, c := range r.calls {
-		byPattern[c.pattern] = append(byPattern[c.pattern], c)
+		calls[c.pattern], runs[c.pattern] = append(calls[c.pattern], c.Queried), c.runs
 	}
-	in := within(s, byPattern)
+	in := within(s, runs)
 	report := &Report{Model: model, Engine: engine, Version: r.version, calls: r.calls}
 	for _, p := range s.Patterns {
-		one := Pattern{Name: p.Name}
-		one.add(byPattern[p.Name])
-		if one.Plan = r.plans[p.Name]; one.Runs != "" {
-			one.Plan = r.plans[one.Runs]
+		one := Of(p.Name, calls[p.Name])
+		if ran := runs[p.Name]; ran != nil && ran.Name != p.Name {
+			one.Runs = ran.Name
 		}
+		one.Plan = r.plans[cmp.Or(one.Runs, p.Name)]
 		if one.Calls == 0 {
 			one.NotRun = r.why(p, in[p.Name])
 		}
@@ -94,13 +85,13 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 
 // within says, for patterns without a call of their own, how they ran: as a part of a batch,
 // or in the place of another pattern.
-func within(s *schemas.Schema, ran map[string][]Call) map[string]string {
+func within(s *schemas.Schema, ran map[string]*schemas.Pattern) map[string]string {
 	in := make(map[string]string)
 	for _, p := range s.Patterns {
-		if len(ran[p.Name]) == 0 {
+		runs := ran[p.Name]
+		if runs == nil {
 			continue
 		}
-		runs := ran[p.Name][0].runs
 		in[runs.Name] = "ran in the place of " + p.Name
 		for _, part := range runs.Parts {
 			if in[part.Pattern.Name] == "" {
@@ -124,21 +115,17 @@ func (r *recorder) why(p *schemas.Pattern, within string) string {
 	return "no operation ran it"
 }
 
-// add sets the pattern's figures from all its calls.
-func (p *Pattern) add(calls []Call) {
-	p.Calls = len(calls)
-	var costs []Cost
-	most := int64(-1)
+// Of returns what calls of a pattern cost.
+func Of(pattern string, calls []drivers.Queried) Pattern {
+	p, costs, most := Pattern{Name: pattern, Calls: len(calls)}, []Cost(nil), int64(-1)
 	for i := range calls {
 		c := &calls[i]
-		if c.runs.Name != p.Name {
-			p.Runs = c.runs.Name
-		}
+		p.More = p.More || c.More
 		if c.Err != nil {
 			p.Failed++
 			continue
 		}
-		cost := Cost{c.Work, c.Rows, c.Took}
+		cost := Cost{c.Work, c.Returned, c.Took}
 		if n := max(0, cost.Rows) + max(0, cost.Tombstones) + max(0, cost.Hidden); n > most {
 			most, p.Worst = n, c.Args
 		}
@@ -147,6 +134,7 @@ func (p *Pattern) add(calls []Call) {
 	if len(costs) > 0 {
 		p.Median, p.Most = fold(costs, results.Median), fold(costs, slices.Max)
 	}
+	return p
 }
 
 // fold applies one to the known numbers of each field. A field without any is -1.
@@ -166,46 +154,39 @@ func fold(costs []Cost, one func([]int64) int64) *Cost {
 	return &all
 }
 
-// column is one column of a table of costs.
-type column struct {
-	head  string
-	field int
-}
+// column is a column of a table of costs: a place in heads, and in Cost.fields.
+type column int
 
 var heads = []string{
 	"REQUESTS", "NODES", "RETURNED", "READ", "TOMBSTONES", "HIDDEN", "CELLS", "BYTES", "BLOCKS", "TIME",
 }
 
 // of is the column's number of a cost. The time is the client's if the engine reports none.
-func (c *column) of(cost *Cost) int64 {
+func (c column) of(cost *Cost) int64 {
 	fields := cost.fields()
-	if n := *fields[c.field]; n >= 0 || c.head != "TIME" {
+	if n := *fields[c]; n >= 0 || heads[c] != "TIME" {
 		return n
 	}
-	return *fields[c.field+1]
+	return *fields[c+1]
 }
 
-func (c *column) text(n int64) string {
-	if c.head == "TIME" {
-		return shortTime(n)
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-func shortTime(n int64) string {
-	d := time.Duration(n)
-	if d < 10*time.Millisecond {
+func (c column) text(n int64) string {
+	switch d := time.Duration(n); {
+	case heads[c] != "TIME":
+		return strconv.FormatInt(n, 10)
+	case d < 10*time.Millisecond:
 		return strconv.FormatInt(d.Microseconds(), 10) + "µs"
+	default:
+		return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 	}
-	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
 }
 
-// WriteTable writes a row for each pattern: the cells that lead returns for it, and its costs. It leaves out a
-// pattern for which they are nil, and costs that no pattern knows.
-func WriteTable(w io.Writer, head []string, patterns []Pattern, lead func(i int) []string, width int) error {
+// Table has a row for each pattern: the cells that lead returns for it, and its costs. It leaves out a
+// pattern for which they are nil, and costs that no pattern knows. Without rows it is "".
+func Table(head []string, patterns []Pattern, lead func(i int) []string, width int) string {
 	var shown []column
 	for i, name := range heads {
-		c := column{name, i}
+		c := column(i)
 		if slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Most != nil && c.of(p.Most) >= 0 }) {
 			shown, head = append(shown, c), append(head, name)
 		}
@@ -222,34 +203,29 @@ func WriteTable(w io.Writer, head []string, patterns []Pattern, lead func(i int)
 		rows = append(rows, row)
 	}
 	if len(rows) == 1 {
-		return nil
+		return ""
 	}
-	_, err := io.WriteString(w, words.Table(rows, len(head), width))
-	return err
+	return words.Table(rows, len(head), width)
 }
 
 // WriteText writes the costs as tables of at most width columns; 0 is no limit. Above them is the
 // engine's explanation of the columns.
-func (r *Report) WriteText(w io.Writer, legend string, width int) error {
+func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	fmt.Fprintf(w, "%s on %s (%s): medians of the calls of each pattern, and the most in brackets.\n%s\n\n",
 		r.Model, r.Engine, r.Version, legend)
-	if err := WriteTable(w, []string{"PATTERN", "CALLS"}, r.Patterns, func(i int) []string {
+	fmt.Fprint(w, Table([]string{"PATTERN", "CALLS"}, r.Patterns, func(i int) []string {
 		p := &r.Patterns[i]
 		if p.Calls == 0 {
 			return nil
 		}
 		return []string{patternName(p), strconv.Itoa(p.Calls)}
-	}, width); err != nil {
-		return err
-	}
-	if err := r.writePlans(w, width); err != nil {
-		return err
-	}
-	return r.writeNotes(w)
+	}, width))
+	r.writePlans(w, width)
+	r.writeNotes(w)
 }
 
 // writePlans prints how the engine runs the patterns, if it reports that.
-func (r *Report) writePlans(w io.Writer, width int) error {
+func (r *Report) writePlans(w io.Writer, width int) {
 	rows := [][]string{{"PATTERN", "PLAN"}}
 	for i := range r.Patterns {
 		name := r.Patterns[i].Name
@@ -257,12 +233,9 @@ func (r *Report) writePlans(w io.Writer, width int) error {
 			rows, name = append(rows, []string{name, line}), ""
 		}
 	}
-	if len(rows) == 1 {
-		return nil
+	if len(rows) > 1 {
+		fmt.Fprint(w, "\n", words.Table(rows, len(rows[0]), width))
 	}
-	fmt.Fprintln(w)
-	_, err := io.WriteString(w, words.Table(rows, len(rows[0]), width))
-	return err
 }
 
 func patternName(p *Pattern) string {
@@ -273,7 +246,7 @@ func patternName(p *Pattern) string {
 }
 
 // cell writes the median, and the most if that differs.
-func (c *column) cell(p *Pattern) string {
+func (c column) cell(p *Pattern) string {
 	if p.Median == nil || c.of(p.Median) < 0 {
 		return "-"
 	}
@@ -281,7 +254,7 @@ func (c *column) cell(p *Pattern) string {
 	if middle != most {
 		middle += " (" + most + ")"
 	}
-	if p.More && c.head == "RETURNED" {
+	if p.More && heads[c] == "RETURNED" {
 		middle += "+"
 	}
 	return middle
@@ -289,7 +262,7 @@ func (c *column) cell(p *Pattern) string {
 
 // writeNotes names the arguments of reads that met tombstones or hidden entries, the patterns
 // whose calls failed, and the patterns that were not called.
-func (r *Report) writeNotes(w io.Writer) error {
+func (r *Report) writeNotes(w io.Writer) {
 	var notes, reasons []string
 	not := make(map[string][]string)
 	for i := range r.Patterns {
@@ -309,13 +282,7 @@ func (r *Report) writeNotes(w io.Writer) error {
 	for _, reason := range reasons {
 		notes = append(notes, reason+": "+strings.Join(not[reason], ", "))
 	}
-	for i, n := range notes {
-		if i == 0 {
-			fmt.Fprintln(w)
-		}
-		if _, err := fmt.Fprintln(w, n); err != nil {
-			return err
-		}
+	if len(notes) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(notes, "\n"))
 	}
-	return nil
 }

@@ -119,18 +119,13 @@ type recorder struct {
 	settled  bool
 	prepared map[string]bool // patterns that the engine runs, or their fallbacks
 	loaded   map[string]bool // patterns that the load has run
-	calls    []Call
+	calls    []call
 	plans    map[string][]string // the engine's plans, by the pattern that runs
 }
 
-// Call is one call of a pattern.
-type Call struct {
-	Args string
-	Rows int64 // returned
-	Took time.Duration
-	Err  error
-	Work drivers.Work
-
+// call is one call of a pattern.
+type call struct {
+	drivers.Queried
 	pattern string           // name of the pattern that the schema declares
 	runs    *schemas.Pattern // the pattern or its fallback
 	counted drivers.Cost     // what the session itself counted
@@ -222,7 +217,7 @@ type session struct {
 	traced drivers.TracedSession // nil before the load has settled
 	cost   drivers.Cost          // of traced calls
 	to     *recorder
-	calls  []Call
+	calls  []call
 }
 
 // Bulk implements drivers.Bulk, where the engine has that.
@@ -242,7 +237,7 @@ func (s *session) Take() drivers.Cost {
 
 // begin begins to record a call, and returns a function that ends it.
 func (s *session) begin(st drivers.Statement, args string) (end func(rows int64, err error)) {
-	c := Call{pattern: st.Pattern().Name, runs: st.Pattern(), Args: args}
+	c := call{Queried: drivers.Queried{Args: args}, pattern: st.Pattern().Name, runs: st.Pattern()}
 	if declared := st.Emulates(); declared != nil {
 		c.pattern = declared.Name
 	}
@@ -255,7 +250,7 @@ func (s *session) begin(st drivers.Statement, args string) (end func(rows int64,
 	s.traced.Begin()
 	start := time.Now()
 	return func(rows int64, err error) {
-		c.Took, c.Rows, c.Err, c.counted = time.Since(start), rows, err, s.traced.Take()
+		c.Took, c.Returned, c.Err, c.counted = time.Since(start), rows, err, s.traced.Take()
 		s.cost.Add(&c.counted)
 		s.calls = append(s.calls, c)
 	}

@@ -120,17 +120,12 @@ func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *i
 		r.NotRun = err.Error()
 		return r, nil
 	}
-	var costs []trace.Call
-	more := false
 	for _, a := range queried {
-		costs = append(costs, trace.Call{Args: a.Args, Rows: a.Returned, Took: a.Took, Err: a.Err, Work: a.Work})
-		more = more || a.More
 		if a.Err != nil && !slices.Contains(r.Errors, a.Err.Error()) {
 			r.Errors = append(r.Errors, a.Err.Error())
 		}
 	}
-	r.Pattern = trace.Of(s.Pattern, costs)
-	r.More = more
+	r.Pattern = trace.Of(s.Pattern.Name, queried)
 	return r, nil
 }
 
@@ -214,7 +209,7 @@ func ofTables(r *lint.Report, read []imports.Statement) (all []string) {
 
 // WriteText writes a table of predictions and measured values, at most width columns wide (0 is no
 // limit), and below it each statement. legend explains the columns.
-func (r *Report) WriteText(w io.Writer, legend string, width int) error {
+func (r *Report) WriteText(w io.Writer, legend string, width int) {
 	fmt.Fprintf(w, "%s on %s (%s): the prediction of lint for each statement, and the work of the engine:\n"+
 		"medians of its runs, and the most in brackets. Values of parameters are of the table's own rows.\n%s\n\n",
 		r.Schema, r.Engine, r.Version, legend)
@@ -223,15 +218,13 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 		patterns[i] = r.Statements[i].Pattern
 	}
 	head := []string{"STATEMENT", "PATTERN", "PREDICTED", "RUNS"}
-	if err := trace.WriteTable(w, head, patterns, func(i int) []string {
+	fmt.Fprint(w, trace.Table(head, patterns, func(i int) []string {
 		s := &r.Statements[i]
 		if s.NotRun != "" {
 			return nil
 		}
 		return []string{s.place(), s.Name, s.Predicted.Partitions + ", " + s.Predicted.Bound, strconv.Itoa(s.Calls)}
-	}, width); err != nil {
-		return err
-	}
+	}, width))
 	for i := range r.Statements {
 		r.Statements[i].write(w)
 	}
@@ -244,7 +237,6 @@ func (r *Report) WriteText(w io.Writer, legend string, width int) error {
 	for _, u := range r.Unread {
 		fmt.Fprintf(w, "\n%s:%d: not read: %s\n", u.File, u.Line, u.Reason)
 	}
-	return nil
 }
 
 func (s *Statement) place() string { return s.File + ":" + strconv.Itoa(s.Line) }
