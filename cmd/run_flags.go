@@ -414,7 +414,7 @@ func (f *runFlags) ofSchema(cmd *cobra.Command, known registry, args []string, w
 			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s: %s\n", s.File, note)
 		}
 	}
-	sets := []string{k.Kinds(f.prove)}
+	sets := []string{k.Operations(f.prove)}
 	switch {
 	case f.prove:
 		text, err := k.ProofWorkload(f.sweep)

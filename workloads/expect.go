@@ -297,7 +297,7 @@ func (d *decoder) scope(models []string) answer.Scope {
 		one, mix := answer.Phase{Name: p.Name}, p.PerSecond()
 		for op := range mix {
 			if mix.Has(Op(op)) {
-				one.Ops = append(one.Ops, d.w.Patterns.At(Op(op)).Name)
+				one.Ops = append(one.Ops, d.w.Patterns.Name(Op(op)))
 			}
 		}
 		s.Phases = append(s.Phases, one)

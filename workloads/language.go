@@ -176,9 +176,7 @@ var forms = map[string]form{
 	"mail":        {text: "see mail", schema: ref("mail"), below: "mail"},
 	"attachments": {text: "see there", schema: ref("attachments"), below: "attachments"},
 	"population":  {text: "see there", schema: ref("population"), below: "population"},
-	"patterns": {text: "read, write", apart: true, schema: object{
-		"type": "object", "additionalProperties": object{"enum": []string{"read", "write"}},
-	}},
+	"patterns":    {text: "names", apart: true, schema: object{"type": "array", "items": object{"type": "string"}}},
 	"values": {text: "see values", apart: true, schema: object{"type": "object", "additionalProperties": object{
 		"type": "object", "additionalProperties": ref("values"),
 	}}},

@@ -61,7 +61,7 @@ var opNames = [NumOps]string{
 // MaxOps is how many operations there can be: those of mail, and the patterns that a workload names.
 const MaxOps = 256
 
-// String returns the name of a mail operation in workloads and results. Patterns.At has those of patterns.
+// String returns the name of a mail operation in workloads and results. Patterns.Name has those of patterns.
 func (o Op) String() string {
 	if int(o) >= NumOps {
 		return "pattern"
@@ -69,45 +69,36 @@ func (o Op) String() string {
 	return opNames[o]
 }
 
-// Pattern is an access pattern of a schema.
-type Pattern struct {
-	Name   string
-	Writes bool
-}
-
-// Patterns are the operations of a workload on a schema, in place of those of mail. Pattern i is the operation
-// NumOps+i. Without any, the operations are those of mail.
-type Patterns []Pattern
+// Patterns are the names of the access patterns of a schema that are the operations of a workload, in place of those
+// of mail. Pattern i is the operation NumOps+i. Without any, the operations are those of mail.
+type Patterns []string
 
 // Ops is above the number of each operation.
 func (p Patterns) Ops() int { return NumOps + len(p) }
 
-// At returns an operation, also one of mail, with its name in workloads and results.
-func (p Patterns) At(op Op) Pattern {
+// Name is the name of an operation, also of one of mail, in workloads and results.
+func (p Patterns) Name(op Op) string {
 	if int(op) < NumOps {
-		return Pattern{op.String(), op.Changes()}
+		return op.String()
 	}
 	return p[int(op)-NumOps]
 }
 
 // Names are the names of all operations that a mix can have.
-func (p Patterns) Names() (all []string) {
+func (p Patterns) Names() []string {
 	if len(p) == 0 {
 		return opNames[:]
 	}
-	for i := range p {
-		all = append(all, p[i].Name)
-	}
-	return all
+	return p
 }
 
 // Op returns the operation of that name.
 func (p Patterns) Op(name string) (Op, bool) {
-	if len(p) == 0 {
-		return ParseOp(name)
+	first, i := 0, slices.Index(p.Names(), name)
+	if len(p) > 0 {
+		first = NumOps
 	}
-	i := slices.Index(p.Names(), name)
-	return Op(NumOps + max(0, i)), i >= 0
+	return Op(first + max(0, i)), i >= 0
 }
 
 // changing are the operations that change what is stored.
@@ -127,15 +118,8 @@ func (o Op) OfAccount() bool { return int(o) < NumOps && ofAccount>>o&1 == 1 }
 // OpNames returns the names of all operations.
 func OpNames() []string { return opNames[:] }
 
-// ParseOp returns the operation of that name.
-func ParseOp(name string) (Op, bool) {
-	for i, n := range opNames {
-		if n == name {
-			return Op(i), true
-		}
-	}
-	return 0, false
-}
+// ParseOp returns the operation of mail of that name.
+func ParseOp(name string) (Op, bool) { return Patterns(nil).Op(name) }
 
 // Mix is the weight of each operation; only their ratios count. A weight is
 // from 0 to 1,000,000, and at least one is above 0.
@@ -254,7 +238,7 @@ func (d *decoder) mix(p *Phase, n *yaml.Node, where string) {
 	if sum == 0 && len(d.Errs) == faults {
 		example := "{list: 50, open: 25, deliver: 10}"
 		if len(d.w.Patterns) > 0 {
-			example = "{" + d.w.Patterns[0].Name + ": 50}"
+			example = "{" + d.w.Patterns[0] + ": 50}"
 		}
 		d.Fail(n, "mix of %s is all zero; at least one operation needs a weight, as in %s", where, example)
 	}
@@ -356,14 +340,11 @@ type tableRows struct {
 	Rows int64 `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" doc:"rows of the largest table"`
 }
 
-// patterns reads the access patterns that are the operations of the workload.
+// patterns reads the names of the access patterns that are the operations of the workload.
 func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
-	kinds := []string{"read", "write"}
-	for _, p := range d.Mapping(n, "patterns") {
-		if !slices.Contains(kinds, p.Value.Value) {
-			d.Unknown(p.Value, "kind", p.Value.Value, "of pattern "+p.Name, kinds)
-		}
-		all = append(all, Pattern{p.Name, p.Value.Value == kinds[1]})
+	for _, item := range d.List(n, "patterns") {
+		name, _ := d.Text(item, "each of patterns")
+		all = append(all, name)
 	}
 	if most := MaxOps - NumOps; len(all) > most {
 		d.Fail(n, "patterns has %d; expected up to %d", len(all), most)

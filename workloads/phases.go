@@ -465,7 +465,7 @@ func (p *Phase) operations() string {
 	slices.SortStableFunc(ops, func(a, b Op) int { return cmp.Compare(mix[b], mix[a]) })
 	var all []string
 	for _, op := range ops {
-		all = append(all, fmt.Sprintf("%s %.3g", p.Patterns.At(op).Name, 100*mix.Share(op)))
+		all = append(all, fmt.Sprintf("%s %.3g", p.Patterns.Name(op), 100*mix.Share(op)))
 	}
 	return cmp.Or(strings.Join(all, ", "), "-")
 }

@@ -59,7 +59,7 @@ type Workload struct {
 	Engines map[string]*Engine `key:"engines" form:"engines" doc:"where engines are and how their clients are set; 'mailbench engine show NAME' lists the settings"`
 	Mail    Mail               `key:"mail" form:"mail" doc:"generated messages"`
 	// Patterns are those of the schema that the workload is for; without any, it is for mail.
-	Patterns   Patterns            `key:"patterns" form:"patterns" doc:"access patterns of a schema, each read or write: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
+	Patterns   Patterns            `key:"patterns" form:"patterns" doc:"names of access patterns of a schema: the operations in place of those of mail; 'mailbench run SCHEMA.yaml' fills them in"`
 	Values     map[string]*Values  `key:"values" form:"values" doc:"values of a schema's columns, by table: {orders: {status: {distinct: 5}}}"`
 	Population Population          `key:"population" form:"population" need:"{users: …, folders: …, messages: …}" doc:"who has how much mail before the first operation"`
 	Keys       Keys                `key:"access" form:"access" doc:"which users, folders and messages operations use"`

@@ -288,11 +288,11 @@ func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 func LogNames(p *workloads.Phase) []string {
 	var names []string
 	for op := range p.Patterns.Ops() {
-		names = append(names, p.Patterns.At(workloads.Op(op)).Name)
+		names = append(names, p.Patterns.Name(workloads.Op(op)))
 	}
 	s := newSlots(p)
 	for _, i := range s.shared {
-		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, p.Patterns.At(s.all[i].op).Name))
+		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, p.Patterns.Name(s.all[i].op)))
 	}
 	return names
 }
@@ -341,7 +341,7 @@ func (p *phase) streams() (all []results.Stream) {
 			}
 		}
 		for _, k := range of {
-			one.Ops[p.Phase.Patterns.At(p.slots.all[k].op).Name] = p.op([]int{k})
+			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op([]int{k})
 		}
 		all = append(all, one)
 	}
@@ -391,7 +391,7 @@ func (t *timeline) add(ops []latency.Op, streams map[string]results.Outcomes, fr
 	}
 	for i := range ops {
 		if ops[i].Counts != ([latency.NumOutcomes]int64{}) {
-			in.Ops[t.patterns.At(workloads.Op(i)).Name] = outcomes(&ops[i])
+			in.Ops[t.patterns.Name(workloads.Op(i))] = outcomes(&ops[i])
 		}
 	}
 	all := t.together(ops)

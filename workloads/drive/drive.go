@@ -364,7 +364,7 @@ func (p *phase) measurement() Measurement {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
 			o := p.op(p.slots.ofOp[i])
-			if m.Ops[p.Phase.Patterns.At(op).Name] = o; o.Unknown > 0 && p.Phase.Patterns.At(op).Writes {
+			if m.Ops[p.Phase.Patterns.Name(op)] = o; o.Unknown > 0 && op.Changes() {
 				p.target.Broken()
 			}
 		}

@@ -191,16 +191,17 @@ func (k *Keyspace) add(t *schemas.Table) {
 	}
 }
 
-// Kinds is the workload's section patterns, for --set: the operations and, to prove findings, the reads of whole
+// Operations are the workload's section patterns, for --set: the operations and, to prove findings, the reads of whole
 // partitions.
-func (k *Keyspace) Kinds(prove bool) string {
-	all, kind := map[string]string{}, map[bool]string{true: "read", false: "write"}
+func (k *Keyspace) Operations(prove bool) string {
+	var names []string
 	for _, p := range k.Schema.Patterns {
 		if slices.Contains(k.Patterns, p) || prove && p.Name == whole(p.Table.Name) {
-			all[p.Name] = kind[p.Kind.Reads()]
+			names = append(names, p.Name)
 		}
 	}
-	return "patterns=" + flow(all)
+	slices.Sort(names) // their numbers are those of operations
+	return "patterns=" + flow(names)
 }
 
 // flow writes mappings and lists in one line of YAML, of which JSON is a part.
@@ -249,8 +250,8 @@ func (k *Keyspace) Check(w *workloads.Workload, file string) error {
 		return fmt.Errorf("workload %s is for the access patterns of a schema; name its file with --schema FILE", w.Name)
 	}
 	for _, p := range w.Patterns {
-		if k.Schema.Pattern(p.Name) == nil {
-			unknown := strict.Unknown("pattern", p.Name, schemas.Names(k.Patterns)...)
+		if k.Schema.Pattern(p) == nil {
+			unknown := strict.Unknown("pattern", p, schemas.Names(k.Patterns)...)
 			return fmt.Errorf("%s: schema %s: %w", file, k.Schema.File, unknown)
 		}
 	}
@@ -319,7 +320,7 @@ func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
 			}
 		}
 		for _, o := range w.Patterns {
-			statement, err := p.Get(o.Name)
+			statement, err := p.Get(o)
 			if err != nil && !errors.Is(err, drivers.ErrUnsupported) {
 				return nil, err
 			}

@@ -59,7 +59,7 @@ func open(t *testing.T, e drivers.Engine, file string, rows int, said map[string
 	w := &workloads.Workload{Seed: 1, Values: said}
 	for _, p := range k.Schema.Patterns {
 		if !strings.HasPrefix(p.Name, "load") {
-			w.Patterns = append(w.Patterns, workloads.Pattern{Name: p.Name})
+			w.Patterns = append(w.Patterns, p.Name)
 		}
 	}
 	b, err := k.For(w, rows).Bind(ctx, prepared, models.Options{})
@@ -311,7 +311,7 @@ patterns:
 func TestWithoutSchema(t *testing.T) {
 	values := map[string]*workloads.Values{"orders.state": {}}
 	for w, want := range map[*workloads.Workload]bool{
-		{}: true, {Values: values}: false, {Patterns: workloads.Patterns{{Name: "page"}}}: false,
+		{}: true, {Values: values}: false, {Patterns: workloads.Patterns{"page"}}: false,
 	} {
 		if err := (*Keyspace)(nil).Check(w, "mine.yaml"); (err == nil) != want {
 			t.Errorf("%d patterns, %d values: %v", len(w.Patterns), len(w.Values), err)

@@ -137,7 +137,7 @@ func TestProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w, err := workloads.Parse(file, []byte(k.Workload()), k.Kinds(false)); err != nil {
+		if w, err := workloads.Parse(file, []byte(k.Workload()), k.Operations(false)); err != nil {
 			t.Errorf("%v\n%s", err, w.Source)
 		}
 		flawed, can := strings.Contains(file, "flawed"), false
@@ -157,7 +157,7 @@ func TestProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := workloads.Parse(file, []byte(text), k.Kinds(true))
+		w, err := workloads.Parse(file, []byte(text), k.Operations(true))
 		if err != nil {
 			t.Errorf("%v\n%s", err, text)
 		} else if len(w.Sweep.Points) != 2 {

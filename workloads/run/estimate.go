@@ -149,7 +149,7 @@ func (p *PlanPhase) own(as *workloads.Phase) {
 func (e *Estimate) mixed(one *PlanPhase, p *workloads.Phase, delivered float64) {
 	for i := range p.Mix {
 		if op := workloads.Op(i); p.Mix.Has(op) {
-			one.Ops = append(one.Ops, PlanOp{p.Patterns.At(op).Name, one.Operations * p.Mix.Share(op)})
+			one.Ops = append(one.Ops, PlanOp{p.Patterns.Name(op), one.Operations * p.Mix.Share(op)})
 		}
 	}
 	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return int(math.Copysign(1, b.Count-a.Count)) })

@@ -339,7 +339,7 @@ func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []resul
 			continue
 		}
 		p := workloads.Phase{
-			Kind: workloads.Measure, Name: w.Patterns.At(op).Name, Number: int(op) + 1, Patterns: w.Patterns,
+			Kind: workloads.Measure, Name: w.Patterns.Name(op), Number: int(op) + 1, Patterns: w.Patterns,
 			Arrivals: workloads.Closed, Clients: 1, Duration: floorTime,
 		}
 		p.Mix[op] = 1

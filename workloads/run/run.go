@@ -335,7 +335,7 @@ func (c *combination) notOffered(p *workloads.Phase) results.Cell {
 	cell.Evidence.NotOffered = c.target.NotOffered
 	for op := range p.Mix {
 		if p.Mix.Has(workloads.Op(op)) {
-			cell.Ops[p.Patterns.At(workloads.Op(op)).Name] = results.Op{Support: results.NotOffered}
+			cell.Ops[p.Patterns.Name(workloads.Op(op))] = results.Op{Support: results.NotOffered}
 		}
 	}
 	return cell
