@@ -301,7 +301,7 @@ func (t *task) flush() error {
 func (w *worker) reserve(ctx context.Context, size int64) (held int64, err error) {
 	held, waited, err := w.target.Large.Take(ctx, size)
 	if waited {
-		w.stats.evidence.LargeWaits++
+		w.tally().LargeWaits++
 	}
 	return held, err
 }

@@ -333,7 +333,7 @@ func (p *phase) streams() (all []results.Stream) {
 		s, of, counted := &p.Phase.Streams[i], p.slots.ofStream[i], &p.stats.streams[i]
 		one := results.Stream{
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
-			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.late, Queued: counted.queued,
+			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.Late, Queued: counted.Queued,
 		}
 		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
 			for _, n := range rates {

@@ -123,7 +123,7 @@ type phase struct {
 	memory   memoryLimit
 	slots    slots
 	pool     pool
-	spin     time.Duration // see pace
+	spin     time.Duration // see spinOf
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -256,9 +256,9 @@ const overdueMost = 1 << 22
 // and assumes the same rate and the same streams for the rest.
 func (p *phase) countOverdue(stopped time.Duration) {
 	var o plan.Operation
-	seen := newStats(&p.slots)
+	seen, all := make([]results.Offered, len(p.slots.at)), 0
 	first, last, more := time.Duration(-1), time.Duration(0), true
-	for more && seen.Due < overdueMost {
+	for more && all < overdueMost {
 		due, ok := p.Stream.Next(stopped, &o)
 		if more = ok && due <= stopped; !more {
 			break
@@ -266,27 +266,28 @@ func (p *phase) countOverdue(stopped time.Duration) {
 		if last = due; first < 0 {
 			first = due
 		}
-		t := tally{Offered: results.Offered{Due: 1}}
+		t := &seen[o.Stream]
+		all++
+		t.Due++
 		if o.Replaces {
-			t.Replaced = 1
+			t.Replaced++
 		}
 		if p.unsupported(&o) {
-			t.Skipped = 1
+			t.Skipped++
 		}
-		seen.count(o.Stream, &t)
 	}
 	times := 1.0
 	if more && last > first {
 		times = float64(stopped-first) / float64(last-first)
 	}
-	if limit := p.Phase.Operations; limit > 0 && seen.Due > 0 {
-		times = min(times, (float64(limit)-float64(p.stats.Due))/float64(seen.Due))
+	if limit := p.Phase.Operations; limit > 0 && all > 0 {
+		times = min(times, (float64(limit)-float64(p.stats.Due))/float64(all))
 	}
-	for i, t := range seen.streams {
+	for i, t := range seen {
 		for _, n := range []*int64{&t.Due, &t.Replaced, &t.Skipped} {
 			*n = int64(times * float64(*n))
 		}
-		p.stats.count(i, &t)
+		p.stats.count(i, &tally{Offered: t})
 	}
 }
 
@@ -342,13 +343,13 @@ func (p *phase) measurement() Measurement {
 	offered := p.offered(&p.stats.tally, p.slots.every())
 	client, gap := p.used.client(p.pool.most, p.seconds), p.timeline.gap
 	// The evidence is of the generator.
-	e, s, t := p.stats.evidence, &p.stats, p.target
+	e, t := p.stats.Evidence, p.target
 	if known := p.Cell.Evidence; known != nil {
 		e.Settled, e.Warm = known.Settled, known.Warm
 	}
 	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
-	e.Lateness, e.Started, e.Late, e.Queued = int64(p.Lateness), s.started, s.late, s.queued
-	e.Cap, e.Missed, e.Messages, e.Windows, e.Waits = p.cap(), p.undelivered, p.Total, p.windows, p.waits
+	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.cap(), p.undelivered, p.Total
+	e.Windows, e.Waits = p.windows, p.waits
 	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t
 	}
@@ -386,7 +387,7 @@ func (p *phase) offered(s *tally, of []int) results.Offered {
 	}
 	if o.Span > 0 {
 		o.Rate = float64(o.Due-o.Skipped-o.NoTarget) / o.Span
-		o.Achieved = float64(s.started) / max(o.Span, o.LastStart)
+		o.Achieved = float64(s.Started) / max(o.Span, o.LastStart)
 	}
 	return o
 }

@@ -155,6 +155,7 @@ func TestLargeWaits(t *testing.T) {
 		{workloads.Label, row(least), false},
 	} {
 		w := &worker{task: task{mb: c.mb, live: &subject.Live{}, target: &subject.Target{Large: subject.NewBudget(32 << 20)}}}
+		w.stats.streams = make([]tally, 1)
 		h, f := models.Handle{1}, subject.Folder{FolderSet: &subject.FolderSet{}}
 		w.live.Add(f.FolderSet, h, nil, w.memoryNeeds())
 		w.op.Op, w.task.handle, w.task.many = c.op, h, []models.Handle{h, h}
@@ -170,8 +171,8 @@ func TestLargeWaits(t *testing.T) {
 		}
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err = w.reserve(ended, w.bytes()); errors.Is(err, context.Canceled) != c.waits || w.stats.evidence.LargeWaits > 0 != c.waits {
-			t.Errorf("%v of %+v: waits %t (%v, %d noted), want %t", c.op, c.mb, !c.waits, err, w.stats.evidence.LargeWaits, c.waits)
+		if _, err = w.reserve(ended, w.bytes()); errors.Is(err, context.Canceled) != c.waits || w.tally().LargeWaits > 0 != c.waits {
+			t.Errorf("%v of %+v: waits %t (%v, %d noted), want %t", c.op, c.mb, !c.waits, err, w.tally().LargeWaits, c.waits)
 		}
 	}
 }

@@ -102,24 +102,23 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		if try > 0 {
 			_ = drivers.Pause(ctx, 50*time.Millisecond<<try)
 		}
-		end, err := w.execute(opCtx, &operations[workloads.Deliver], 0, 0)
-		if err != nil {
+		if cause, err = w.execute(opCtx, &operations[workloads.Deliver], 0, 0); err != nil {
 			return nil, err
 		}
-		if cause = end.cause; cause != nil {
-			w.phase.mu.Lock()
-			w.phase.lastCause = cause
-			w.phase.mu.Unlock()
-		}
-		if end.outcome == latency.OK {
-			w.stats.evidence.Copies += int64(len(w.sets))
+		if cause == nil {
+			t := w.tally()
+			t.Copies += int64(len(w.sets))
 			if len(w.phase.Phase.Patterns) > 0 {
-				w.stats.evidence.Unit = "row" // the message only has its number
+				t.Unit = "row" // the message only has its number
 			} else {
-				w.stats.evidence.MailBytes += int64(len(w.sets)) * w.message.Raw.Size()
+				t.MailBytes += int64(len(w.sets)) * w.message.Raw.Size()
 			}
+			return nil, nil
 		}
-		if end.outcome != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
+		w.phase.mu.Lock()
+		w.phase.lastCause = cause
+		w.phase.mu.Unlock()
+		if outcome(cause) != latency.Failed || !w.target.Engine.Remote || ctx.Err() != nil {
 			break
 		}
 	}
@@ -143,7 +142,7 @@ const (
 // doubles them, up to Spec.Workers.
 type pool struct {
 	idle    atomic.Int32  // workers that wait until their operation is scheduled
-	spins   atomic.Bool   // a worker spins: see pace
+	spins   atomic.Bool   // a worker spins: see spinOf
 	whole   atomic.Bool   // there are as many workers as there may be
 	drained chan struct{} // closed when the stream has no more operations
 	once    sync.Once

@@ -39,6 +39,7 @@ func TestLoadWaitsBeforeItDecodes(t *testing.T) {
 	defer f.Close()
 	c := &countingMail{FileReader: f.Reader()}
 	w := &worker{task: task{mail: c, target: &subject.Target{Large: subject.NewBudget(32 << 20)}}}
+	w.stats.streams = make([]tally, 1)
 	if !w.target.Large.TryAcquire(w.target.Large.Most) {
 		t.Fatal("the semaphore has no room at first")
 	}

@@ -79,7 +79,8 @@ func (o *operation) finish(t *task, out latency.Outcome) error {
 }
 
 // operations are the operations of the language, by workloads.Op. Only one mail operation is timed, and nothing else.
-var operations = [workloads.NumOps]operation{
+// The last one runs an access pattern of a schema.
+var operations = [workloads.NumOps + 1]operation{
 	workloads.Deliver: {chooseRecipients, func(ctx context.Context, t *task) error {
 		return t.mb.Deliver(ctx, &t.message, t.refs, t.handles)
 	}, delivered},
@@ -200,20 +201,13 @@ var operations = [workloads.NumOps]operation{
 			return t.entry(e)
 		})
 	}, nil},
+	workloads.NumOps: {func(t *task) (bool, error) {
+		return t.mb.(models.Runner).Prepare(int(t.op.Op)-workloads.NumOps, t.pick, t.op.Page, t.op.Messages), nil
+	}, func(ctx context.Context, t *task) error { return t.mb.(models.Runner).Run(ctx) }, nil},
 }
-
-// runPattern runs an access pattern of a schema.
-var runPattern = operation{func(t *task) (bool, error) {
-	return t.mb.(models.Runner).Prepare(int(t.op.Op)-workloads.NumOps, t.pick, t.op.Page, t.op.Messages), nil
-}, func(ctx context.Context, t *task) error { return t.mb.(models.Runner).Run(ctx) }, nil}
 
 // operationOf is how an operation is executed.
-func operationOf(op workloads.Op) *operation {
-	if int(op) >= workloads.NumOps {
-		return &runPattern
-	}
-	return &operations[op]
-}
+func operationOf(op workloads.Op) *operation { return &operations[min(int(op), workloads.NumOps)] }
 
 // outcome returns how an operation ended, by its error. A call that is canceled because
 // the phase is stopped has an unknown outcome.

@@ -161,7 +161,7 @@ func TestLateStartsOfStreams(t *testing.T) {
 	w.last, w.op.Stream, w.op.Op = 0, 1, workloads.Counters
 	w.noteTiming(w.slot(), false, time.Millisecond, time.Second, 2*time.Second) // a worker was free, and woke late
 	p.stats.add(&w.stats)
-	if s := p.stats.streams; s[0].late != 0 || s[1].late != 1 || s[1].started != 1 || p.stats.late != 1 {
+	if s := p.stats.streams; s[0].Late != 0 || s[1].Late != 1 || s[1].Started != 1 || p.stats.Late != 1 {
 		t.Errorf("%+v of %+v", p.stats.streams, p.stats.tally)
 	}
 }

@@ -20,31 +20,25 @@ import (
 
 // stats are what one worker, or all of them, counted besides latencies.
 type stats struct {
-	tally                     // sum of all streams; a worker counts in streams instead
-	streams  []tally          // by number; a phase without streams has one
-	evidence results.Evidence // the counts that workers add to
-	delays   results.Delays   // the same
-	busy     time.Duration    // time spent in calls
-	ops      []opStats        // by slot
+	tally                  // sum of all streams; a worker counts in streams instead
+	streams []tally        // by number; a phase without streams has one
+	delays  results.Delays // the counts that workers add to
+	busy    time.Duration  // time spent in calls
+	ops     []opStats      // by slot
 }
 
 // tally is what is counted of one stream, or of all.
 type tally struct {
-	results.Offered       // without what follows from the length of the phase
-	started, late, queued int64
-}
-
-func (t *tally) add(b *tally) {
-	results.Add(&t.Offered, &b.Offered)
-	t.started += b.started
-	t.late += b.late
-	t.queued += b.queued
+	results.Offered  // without what follows from the length of the phase
+	results.Evidence // the counts that workers add to
 }
 
 // count adds what was counted of a stream.
 func (s *stats) count(stream int, t *tally) {
-	s.streams[stream].add(t)
-	s.tally.add(t)
+	for _, sum := range []*tally{&s.streams[stream], &s.tally} {
+		results.Add(&sum.Offered, &t.Offered)
+		results.Add(&sum.Evidence, &t.Evidence)
+	}
 }
 
 func newStats(s *slots) stats {
@@ -102,12 +96,12 @@ func deviation(n, sum, squares float64) float64 {
 // or as queued if its worker was still busy when it was scheduled.
 func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
 	s, t, service := &w.stats, w.tally(), end-start
-	t.started++
+	t.Started++
 	t.LastStart = start.Seconds()
 	s.busy += service
 	if queued || w.timer == nil {
-		s.evidence.Own += int64(start - w.last)
-		s.evidence.Service += int64(service)
+		t.Own += int64(start - w.last)
+		t.Service += int64(service)
 	}
 	if w.timer == nil {
 		return
@@ -117,14 +111,14 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 	case !queued:
 		w.usualTime = 0
 		if late {
-			t.late++
+			t.Late++
 		}
 	case late:
-		t.queued++
+		t.Queued++
 		// There were too few workers: none may be added, and this one has spent longer in usual
 		// calls than a start may be late.
 		if w.usualTime > w.phase.Lateness && w.phase.pool.whole.Load() {
-			s.evidence.Crowded++
+			t.Crowded++
 		}
 	}
 	// A longer call than usual starts again from 0: the store is the cause of the wait for that call.
@@ -145,7 +139,6 @@ func (s *stats) add(b *stats) {
 	for i := range b.streams {
 		s.count(i, &b.streams[i])
 	}
-	results.Add(&s.evidence, &b.evidence)
 	results.Add(&s.delays, &b.delays)
 	s.busy += b.busy
 	for i := range b.ops {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -83,23 +82,20 @@ func systemUsage() usage {
 		return usage{}
 	}
 	busy, steal := machineBusy()
+	// Getrusage would also count memory from before exec, which is that of the parent.
+	peak := numberAfter("/proc/self/status", "VmHWM:") << 10
 	return usage{
 		cpu:     time.Duration(r.Utime.Nano() + r.Stime.Nano()),
-		machine: busy, steal: steal, throttled: throttled(), rss: peakRSS(),
+		machine: busy, steal: steal, throttled: throttled(), rss: peak,
 	}
 }
 
-// peakRSS is the most resident memory of this program in bytes; 0: not known. Getrusage would
-// also count memory from before exec, which is that of the parent.
-func peakRSS() int64 {
-	b, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, after, _ := strings.Cut(string(b), "VmHWM:")
-	kb, _, _ := strings.Cut(strings.TrimSpace(after), " ")
-	n, _ := strconv.ParseInt(kb, 10, 64) // 0 if it is no number
-	return n << 10
+// numberAfter is the whole number after the first occurrence of a text in a file of the kernel; 0: there is none.
+func numberAfter(file, text string) (n int64) {
+	b, _ := os.ReadFile(file)
+	_, after, _ := strings.Cut(string(b), text)
+	_, _ = fmt.Sscan(after, &n)
+	return n
 }
 
 // processCPU is the processor time that this process has used.
@@ -114,16 +110,7 @@ func processCPU() time.Duration {
 // queuedForCPU is how long the calling thread has been ready to run and had no
 // processor; 0: not known. It is the second number of schedstat: sched-stats.rst of Linux.
 func queuedForCPU() time.Duration {
-	b, err := os.ReadFile("/proc/thread-self/schedstat")
-	if err != nil {
-		return 0
-	}
-	f := strings.Fields(string(b))
-	if len(f) < 2 {
-		return 0
-	}
-	ns, _ := strconv.ParseInt(f[1], 10, 64) // 0 if it is no number
-	return time.Duration(ns)
+	return time.Duration(numberAfter("/proc/thread-self/schedstat", " "))
 }
 
 // doze stops the calling thread for that long.
@@ -170,49 +157,24 @@ func cgroups() (dirs []string) {
 }
 
 // CPUQuota is the least CPU quota, in processors, of the process' cgroup and those above it;
-// 0: no limit, or not known. The file cpu.max holds quota and period.
+// 0: no limit, or not known. The file cpu.max holds quota and period; a quota that is no number is no limit.
 func CPUQuota() (least float64) {
 	for _, dir := range cgroups() {
-		if q := quotaOf(filepath.Join(dir, "cpu.max")); q > 0 && (least == 0 || q < least) {
-			least = q
+		file := filepath.Join(dir, "cpu.max")
+		quota, period := float64(numberAfter(file, "")), float64(numberAfter(file, " "))
+		if quota > 0 && period > 0 && (least == 0 || quota/period < least) {
+			least = quota / period
 		}
 	}
 	return least
-}
-
-func quotaOf(file string) float64 {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return 0
-	}
-	f := strings.Fields(string(b))
-	if len(f) != 2 || f[0] == "max" {
-		return 0
-	}
-	quota, err := strconv.ParseFloat(f[0], 64)
-	period, perr := strconv.ParseFloat(f[1], 64)
-	if err != nil || perr != nil || period <= 0 {
-		return 0
-	}
-	return quota / period
 }
 
 // throttled is how long a CPU quota has stopped the process' cgroup or one above it: the
 // longest of these times.
 func throttled() (most time.Duration) {
 	for _, dir := range cgroups() {
-		b, err := os.ReadFile(filepath.Join(dir, "cpu.stat"))
-		if err != nil {
-			continue
-		}
-		_, rest, ok := strings.Cut(string(b), "throttled_usec ")
-		if !ok {
-			continue
-		}
-		line, _, _ := strings.Cut(rest, "\n")
-		if us, err := strconv.ParseInt(line, 10, 64); err == nil {
-			most = max(most, time.Duration(us)*time.Microsecond)
-		}
+		us := numberAfter(filepath.Join(dir, "cpu.stat"), "throttled_usec ")
+		most = max(most, time.Duration(us)*time.Microsecond)
 	}
 	return most
 }

@@ -3,7 +3,6 @@ package drive
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,23 +105,25 @@ func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, us
 // spins.
 func TestSpinIsNotEarly(t *testing.T) {
 	c, timer := startTimer(t)
-	var spinning atomic.Bool
+	p := &phase{clock: *c, spin: spinMost}
+	w, spinning := &worker{phase: p, timer: timer}, &p.pool.spins
 	for _, busy := range []bool{false, true} {
 		spinning.Store(busy) // another worker spins
-		p := pace{clock: c, timer: timer, last: c.now(), spin: spinMost, spinning: &spinning}
+		w.last = c.now()
 		for range 50 {
 			due := c.now() + 300*time.Microsecond
-			if ok, err := p.wait(t.Context(), due); !ok || err != nil || c.now() < due {
+			if ok, err := w.wait(t.Context(), due); !ok || err != nil || c.now() < due {
 				t.Fatalf("%v, %v, %v early", ok, err, due-c.now())
 			}
-			p.last = c.now()
+			w.last = c.now()
 		}
 		if spinning.Load() != busy {
 			t.Errorf("a worker spins: %v, want %v", !busy, busy)
 		}
 	}
 	if n := testing.AllocsPerRun(50, func() {
-		if ok, err := (&pace{clock: c, timer: timer, spin: spinMost, spinning: &spinning}).wait(t.Context(), c.now()+spinMost); !ok {
+		w.last = 0
+		if ok, err := w.wait(t.Context(), c.now()+spinMost); !ok {
 			t.Fatal(err)
 		}
 	}); n != 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -20,8 +19,7 @@ import (
 // worker executes operations of one phase, one at a time, and records them. It owns a
 // session of the store, a mailbox on it, and all buffers.
 type worker struct {
-	task // the operation under way
-	pace
+	task     // the operation under way
 	phase    *phase
 	session  drivers.Session
 	recorder *latency.Worker
@@ -30,12 +28,11 @@ type worker struct {
 	took      []latency.PartTime // of each call of a pattern, in the order of the calls
 	usualTime time.Duration      // time spent in usual calls while operations queued: see noteTiming
 	extra     bool               // grow added it after the phase began
-}
 
-// ending is how an operation ended.
-type ending struct {
-	outcome latency.Outcome
-	cause   error // nil if the outcome is OK
+	timer    *timer        // nil: a closed loop
+	last     time.Duration // end of the operation before; at first -1, before all scheduled times
+	idealEnd time.Duration // last, if the client had lost no time: see undelayed
+	failures int           // operations that failed in a row
 }
 
 // keepBody is how many bytes of body buffer a worker keeps. A message of 25 MB must not
@@ -57,7 +54,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 			target: t, live: t.Live, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
 			arrivals: t.Dataset.Arrivals(),
 		},
-		pace: pace{clock: &p.clock, length: p.Phase.Duration, last: -1, idealEnd: -1, spin: p.spin, spinning: &p.pool.spins},
+		last: -1, idealEnd: -1,
 	}
 	w.stats = newStats(&p.slots)
 	w.mb = t.Bound.Mailbox(s)
@@ -187,8 +184,8 @@ func interrupted(ctx context.Context, err error) bool {
 }
 
 // execute executes the operation, and at its end releases its accounts and held bytes of large
-// messages. The error is the ledger's or a panic of the driver.
-func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration, held int64) (ending, error) {
+// messages. cause is why it did not succeed, and err, which ends the phase, the ledger's or a panic of the driver.
+func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration, held int64) (cause, err error) {
 	defer w.target.Large.Release(held)
 	w.hold()
 	defer w.letGo()
@@ -201,29 +198,28 @@ func (w *worker) execute(opCtx context.Context, o *operation, due time.Duration,
 }
 
 // timed makes the call, between the only two readings of the clock, and records it.
-func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (ending, error) {
+func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (cause, err error) {
 	w.session.Take() // what choosing cost
 	w.took, w.missing = w.took[:0], 0
 	w.ahead = w.target.Acknowledged.Records()
 	start := w.phase.clock.now()
-	err := o.run(opCtx, &w.task)
+	cause = o.run(opCtx, &w.task)
 	end := w.phase.clock.now()
 	cost := w.session.Take()
 
-	if w.op.Timeout > 0 && end-start > w.op.Timeout && err == nil {
-		err = errTimeout // a client would have given up, whatever the engine did
+	if w.op.Timeout > 0 && end-start > w.op.Timeout && cause == nil {
+		cause = errTimeout // a client would have given up, whatever the engine did
 	}
 	if w.timer == nil {
 		due = start
 	}
 	slot := w.slot()
-	e, s := ending{outcome(err), err}, &w.stats.ops[slot]
+	out, s := outcome(cause), &w.stats.ops[slot]
 	s.missing |= w.missing
-	delay := end - due - w.undelayed(w.phase.hiccups, due, start, end)
+	delay := end - due - w.undelayed(due, start, end)
 	queued := w.timer != nil && due <= w.last
-	var defect error
 	switch {
-	case err == nil:
+	case cause == nil:
 		w.recorder.Record(slot, latency.OK, queued, due, start, end, delay)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
@@ -233,19 +229,19 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		if delay >= leastDelay {
 			w.stats.delays.Operations++
 		}
-	case errors.Is(err, models.ErrNotOffered):
+	case errors.Is(cause, models.ErrNotOffered):
 		s.notOffered = true
 	default:
-		w.recorder.Record(slot, e.outcome, queued, due, start, end, delay)
+		w.recorder.Record(slot, out, queued, due, start, end, delay)
 		w.noteTiming(slot, queued, due, start, end)
 		// Only failed operations make a client rest: one of unknown outcome has waited already.
-		if w.failures++; e.outcome != latency.Failed {
+		if w.failures++; out != latency.Failed {
 			w.failures = 0
 		}
-		s.errors = results.AddErrors(s.errors, results.ErrorCount{Text: err.Error(), Count: 1})
+		s.errors = results.AddErrors(s.errors, results.ErrorCount{Text: cause.Error(), Count: 1})
 		// A panic of a goroutine of the driver ends the phase, as one of the worker does.
-		if c := new(crash.Error); errors.As(err, &c) {
-			defect = c
+		if c := new(crash.Error); errors.As(cause, &c) {
+			err = c
 		}
 	}
 	if keep := keepBody; cap(w.opened.Body) > keep || w.extra && cap(w.opened.Body) > keep/16 {
@@ -255,27 +251,14 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 		w.took = make([]latency.PartTime, 0, tookUsual)
 	}
 	w.last = end
-	if err := o.finish(&w.task, e.outcome); err != nil {
-		return e, err
+	if done := o.finish(&w.task, out); done != nil {
+		return cause, done
 	}
-	return e, defect
+	return cause, err
 }
 
 // errTimeout is why an operation that ended too late has an unknown outcome.
 var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
-
-// pace is when a worker begins its operations: when they are scheduled in an open loop, and
-// after a pause in a closed one.
-type pace struct {
-	clock    *clock
-	timer    *timer        // nil: a closed loop
-	length   time.Duration // of the phase; 0: it has no end
-	last     time.Duration // end of the operation before; at first -1, before all scheduled times
-	idealEnd time.Duration // last, if the client had lost no time: see undelayed
-	failures int           // operations that failed in a row
-	spin     time.Duration // how long before the scheduled time the timer wakes: see spinOf
-	spinning *atomic.Bool  // a worker of the phase spins
-}
 
 // A timer wakes some 40 µs late. Workers wake up to spinMost before their operation is scheduled and watch
 // the clock. Each operation may cost spinShare of a processor divided by the rate, so that all of them
@@ -295,24 +278,25 @@ func spinOf(perSecond, processors float64) time.Duration {
 }
 
 // wait returns true when the operation is scheduled, and false if ctx ended before.
-func (p *pace) wait(ctx context.Context, due time.Duration) (bool, error) {
+func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
 	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
-	wake := due - p.spin
-	for at := p.last; at < wake; {
+	clock, spin, spins := &w.phase.clock, w.phase.spin, &w.phase.pool.spins
+	wake := due - spin
+	for at := w.last; at < wake; {
 		at = min(wake, at+look)
-		if err := p.timer.until(p.clock, at); err != nil || ctx.Err() != nil {
+		if err := w.timer.until(clock, at); err != nil || ctx.Err() != nil {
 			return false, err
 		}
 	}
-	if p.spin == 0 {
+	if spin == 0 {
 		return true, nil
 	}
-	if p.clock.virtual != nil || !p.spinning.CompareAndSwap(false, true) {
-		return true, p.timer.until(p.clock, due)
+	if clock.virtual != nil || !spins.CompareAndSwap(false, true) {
+		return true, w.timer.until(clock, due)
 	}
-	for p.clock.now() < due {
+	for clock.now() < due {
 	}
-	p.spinning.Store(false)
+	spins.Store(false)
 	return true, nil
 }
 
@@ -325,35 +309,36 @@ const (
 // rest lets a client of a closed loop wait when two or more of its operations have
 // failed in a row. Otherwise an engine that refuses at once would be called as fast
 // as the processors can. In an open loop the schedule limits the calls.
-func (p *pace) rest(ctx context.Context) {
-	if p.failures < 2 {
+func (w *worker) rest(ctx context.Context) {
+	if w.failures < 2 {
 		return
 	}
-	_ = drivers.Pause(ctx, min(restMost, restLeast<<min(p.failures-2, 10)))
-	p.last = p.clock.now()
+	_ = drivers.Pause(ctx, min(restMost, restLeast<<min(w.failures-2, 10)))
+	w.last = w.phase.clock.now()
 }
 
 // think lets a client wait before its operation. It returns false if the phase ends
 // before.
-func (p *pace) think(ctx context.Context, d time.Duration) bool {
-	if p.length > 0 {
-		d = min(d, p.length-p.last)
+func (w *worker) think(ctx context.Context, d time.Duration) bool {
+	length := w.phase.Phase.Duration
+	if length > 0 {
+		d = min(d, length-w.last)
 	}
 	_ = drivers.Pause(ctx, d)
-	p.last = p.clock.now()
-	return ctx.Err() == nil && (p.length == 0 || p.last < p.length)
+	w.last = w.phase.clock.now()
+	return ctx.Err() == nil && (length == 0 || w.last < length)
 }
 
 // idle advances the worker's time after an operation of a closed loop that was not
 // executed. Without that, a phase with nothing to do would not end.
-func (p *pace) idle(ctx context.Context, pause time.Duration) {
-	if p.timer != nil {
+func (w *worker) idle(ctx context.Context, pause time.Duration) {
+	if w.timer != nil {
 		return
 	}
 	if pause > 0 {
 		_ = drivers.Pause(ctx, pause)
 	}
-	p.last = p.clock.now()
+	w.last = w.phase.clock.now()
 }
 
 // leastDelay is the least delay that is counted as one of the client. A shorter one is the
@@ -367,20 +352,20 @@ const leastDelay = 500 * time.Microsecond
 // courses. Late timers, a stopped process and the time that workers take to make operations are
 // only in the real one. An operation dropped only in the real one is taken to last as long as the
 // worker's others on average: beyond a store's capacity both courses drop nearly the same.
-func (p *pace) undelayed(h *hiccups, due, start, end time.Duration) time.Duration {
-	service := max(1, end-start-h.before(start, end)) // 0 would be no time that can be compared
-	if p.timer == nil {
+func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
+	service := max(1, end-start-w.phase.hiccups.before(start, end)) // 0 would be no time that can be compared
+	if w.timer == nil {
 		return service
 	}
-	p.idealEnd = max(due, p.idealEnd) + service
-	return min(p.idealEnd, end) - due // never longer than it really took
+	w.idealEnd = max(due, w.idealEnd) + service
+	return min(w.idealEnd, end) - due // never longer than it really took
 }
 
 // meanService is how long the worker's calls took on average.
 func (s *stats) meanService() time.Duration {
 	var started int64
 	for i := range s.streams {
-		started += s.streams[i].started
+		started += s.streams[i].Started
 	}
 	return s.busy / time.Duration(max(1, started))
 }
