@@ -38,11 +38,6 @@ func (p *parser) lines(t *Table, f section) {
 	}
 }
 
-// other adds what is carried through.
-func (b *block) other(all []Setting) {
-	mapping(b, "other", all, func(s Setting) (string, *yaml.Node) { return s.Name, textNode(s.Text) })
-}
-
 // ViewOf is the setting of an imported materialized view; its text is the table that the view is of.
 const ViewOf = "materialized view of"
 
@@ -95,22 +90,12 @@ func (s Setting) Aside() bool {
 	return s.Name == "fixed" || s.Name == "update" || s == Setting{"allow filtering", "false"}
 }
 
-// at adds the place before schema import.
-func (b *block) at(from *Pos) {
-	if from != nil {
-		b.text("at", from.File+":"+strconv.Itoa(from.Line))
-	}
-}
-
-// lines adds the lines of columns and indexes that are not that of their table.
-func (b *block) lines(t *Table) {
-	if t.Imported == nil {
-		return
-	}
-	lines := newFlow()
+// formatLines are the lines of columns and indexes that are not that of their imported table, or nil.
+func formatLines(t *Table) *yaml.Node {
+	var lines []any
 	add := func(name string, pos Pos) {
-		if pos.File == t.Imported.File && pos.Line != t.Imported.Line {
-			lines.count(name, pos.Line)
+		if t.Imported != nil && pos.File == t.Imported.File && pos.Line != t.Imported.Line {
+			lines = append(lines, name, pos.Line)
 		}
 	}
 	for _, c := range slices.Concat(t.Partition, t.Clustering[t.Inherited:], t.Static, t.Columns) {
@@ -123,9 +108,7 @@ func (b *block) lines(t *Table) {
 			add(x.Name, x.Pos)
 		}
 	}
-	if len(lines.Content) > 0 {
-		b.add("lines", lines.node())
-	}
+	return flow(lines...)
 }
 
 // CassandraOnly names the first thing in a schema that no engine but Cassandra has, or "".

@@ -2,7 +2,9 @@ package schemas
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,31 +20,20 @@ import (
 // Parse of the text gives an equal schema with other places, and Format of
 // that gives the same text. Comments are lost.
 func Format(s *Schema) []byte {
-	root := newBlock()
-	root.add("schema", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "1"})
-	root.text("name", s.Name)
-	root.text("description", s.Doc)
-	root.text("native", s.Native)
-	root.other(s.Other)
-	mapping(root, "types", s.Types, func(u *UserType) (string, *yaml.Node) {
-		fields := newBlock()
-		for _, c := range u.Fields {
-			fields.text(c.Name, c.Type.String())
-		}
-		return u.Name, fields.node()
-	})
-	mapping(root, "parameters", s.Parameters, formatParameter)
-	tables := newBlock()
-	for _, t := range s.Tables {
-		tables.add(t.Name, formatTable(t))
-	}
-	root.add("tables", tables.node())
-	mapping(root, "patterns", s.Patterns, func(p *Pattern) (string, *yaml.Node) { return p.Name, formatPattern(p) })
-	root.texts("variants may add", s.Additions)
-	mapping(root, "workflow", s.Workflow, func(step Step) (string, *yaml.Node) {
-		return step.Pattern.Name, textList(Names(step.Next))
-	})
-	return encode(root.node())
+	return encode(mapping(
+		"schema", 1, "name", s.Name, "description", s.Doc, "native", s.Native, "other", s.Other,
+		"types", entries(s.Types, func(u *UserType) (string, *yaml.Node) {
+			fields := entries(u.Fields, func(c *Column) (string, *yaml.Node) { return c.Name, textNode(c.Type.String()) })
+			return u.Name, cmp.Or(fields, mapping())
+		}),
+		"parameters", entries(s.Parameters, formatParameter),
+		"tables", cmp.Or(entries(s.Tables, formatTable), mapping()),
+		"patterns", entries(s.Patterns, func(p *Pattern) (string, *yaml.Node) { return p.Name, formatPattern(p) }),
+		"variants may add", s.Additions,
+		"workflow", entries(s.Workflow, func(step Step) (string, *yaml.Node) {
+			return step.Pattern.Name, textList(Names(step.Next))
+		}),
+	))
 }
 
 // encode writes nodes that YAML can hold.
@@ -74,72 +65,93 @@ func SameOn(engine string, a, b *Schema) bool {
 	return of(a) == of(b)
 }
 
-// block is a YAML mapping under construction.
-type block yaml.Node
-
-func newBlock() *block { return &block{Kind: yaml.MappingNode} }
-
-// newFlow is a block that is written on one line.
-func newFlow() *block { return &block{Kind: yaml.MappingNode, Style: yaml.FlowStyle} }
-
-func (b *block) node() *yaml.Node { return (*yaml.Node)(b) }
-
-func (b *block) add(key string, value *yaml.Node) {
-	b.Content = append(b.Content, textNode(key), value)
-}
-
-// text adds a key, unless its text is empty.
-func (b *block) text(key, text string) {
-	if text != "" {
-		b.add(key, textNode(text))
+// mapping is a YAML mapping of keys with their values, one a line. It leaves out a key whose value is zero or an empty
+// list. A list that is written down although it is empty is a node.
+func mapping(pairs ...any) *yaml.Node {
+	m := &yaml.Node{Kind: yaml.MappingNode}
+	for i := 0; i < len(pairs); i += 2 {
+		value := reflect.ValueOf(pairs[i+1])
+		if !value.IsZero() && (value.Kind() != reflect.Slice || value.Len() > 0) {
+			m.Content = append(m.Content, textNode(pairs[i].(string)), nodeOf(pairs[i+1]))
+		}
 	}
+	return m
 }
 
-// word adds a key if it is on.
-func (b *block) word(key, text string, on bool) {
-	if on {
-		b.text(key, text)
+// flow is a mapping on one line, or nil if it is empty.
+func flow(pairs ...any) *yaml.Node {
+	if m := mapping(pairs...); len(m.Content) > 0 {
+		return inLine(m)
 	}
+	return nil
 }
 
-// name adds the name of a part of the schema, unless there is none.
-func name[T Named](b *block, key string, one T) {
-	var none T
-	if one != none {
-		b.text(key, one.named())
+// inLine writes a mapping on one line. It may be nil.
+func inLine(m *yaml.Node) *yaml.Node {
+	if m != nil {
+		m.Style = yaml.FlowStyle
 	}
+	return m
 }
 
-// texts adds a list, unless it is empty.
-func (b *block) texts(key string, words []string) {
-	if len(words) > 0 {
-		b.add(key, textList(words))
+// entries is a mapping with an entry for each of all, or nil if there are none.
+func entries[T any](all []T, entry func(T) (string, *yaml.Node)) *yaml.Node {
+	if len(all) == 0 {
+		return nil
 	}
-}
-
-// mapping adds what entry returns for each of all, unless there is none.
-func mapping[T any](b *block, key string, all []T, entry func(T) (string, *yaml.Node)) {
-	section := newBlock()
+	m := mapping()
 	for _, one := range all {
-		section.add(entry(one))
+		key, value := entry(one)
+		m.Content = append(m.Content, textNode(key), value)
 	}
-	if len(all) > 0 {
-		b.add(key, section.node())
-	}
+	return m
 }
 
-// flag adds a key that is true, or nothing.
-func (b *block) flag(key string, on bool) {
+// nodeOf writes a value of a mapping. That of a part of the schema is its name.
+func nodeOf(value any) *yaml.Node {
+	switch v := value.(type) {
+	case *yaml.Node:
+		return v
+	case string:
+		return textNode(v)
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"}
+	case int:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(v)}
+	case []string:
+		return textList(v)
+	case []*Column:
+		return textList(Names(v))
+	case []Setting: // what is carried through
+		return entries(v, func(s Setting) (string, *yaml.Node) { return s.Name, textNode(s.Text) })
+	case []Acceptance:
+		return entries(v, func(a Acceptance) (string, *yaml.Node) { return a.Rule, textNode(a.Reason) })
+	case []Match:
+		return inLine(entries(v, func(m Match) (string, *yaml.Node) { return m.Column.Name, textNode(m.Template.Text) }))
+	case []*Relation:
+		return entries(v, formatRelation)
+	case *Bound:
+		return textNode(v.Column.Name + when(v.Open, " open"))
+	case *Pos: // before schema import
+		return textNode(v.File + ":" + strconv.Itoa(v.Line))
+	}
+	return textNode(value.(interface{ named() string }).named())
+}
+
+// when returns the text if it is to be written.
+func when(on bool, text string) string {
 	if on {
-		b.add(key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
+		return text
 	}
+	return ""
 }
 
-// count adds a number, unless it is 0.
-func (b *block) count(key string, n int) {
-	if n != 0 {
-		b.add(key, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.Itoa(n)})
+// unless returns a number that is not the usual one, which a file need not say.
+func unless(usual, n int) int {
+	if n == usual {
+		return 0
 	}
+	return n
 }
 
 // textNode returns a scalar, in quotes where YAML needs them. Text of several
@@ -160,52 +172,38 @@ func textList(words []string) *yaml.Node {
 	return n
 }
 
-func formatTable(t *Table) *yaml.Node {
-	b := newBlock()
-	b.text("description", t.Doc)
-	b.text("addition", t.Addition)
-	if t.Parent != nil {
-		b.text("parent", t.Parent.Name)
-	} else {
-		b.add("partition", textList(keyWords(t.Partition)))
+func formatTable(t *Table) (string, *yaml.Node) {
+	var partition *yaml.Node
+	if t.Parent == nil {
+		partition = textList(keyWords(t.Partition))
 	}
-	b.texts("clustering", keyWords(t.Clustering[t.Inherited:]))
-	for _, p := range Purposes {
+	purpose := func(p Purpose) (list *yaml.Node) {
 		if cs, ok := t.Purposes[p]; ok {
-			b.add(p.String(), textList(Names(cs)))
+			list = textList(Names(cs))
 		}
+		return list
 	}
-	mapping(b, "columns", t.Columns, formatColumn)
-	mapping(b, "static", t.Static, formatColumn)
-	mapping(b, "indexes", t.Indexes, func(x *Index) (string, *yaml.Node) {
-		return x.Name, added("columns", textList(indexWords(x)), x.Addition)
-	})
-	mapping(b, "references", t.Refers, relation)
-	mapping(b, "counts", t.Counts, relation)
-	mapping(b, "hints", slices.Sorted(maps.Keys(t.Hints)), func(engine string) (string, *yaml.Node) {
-		settings := newBlock()
-		for _, name := range slices.Sorted(maps.Keys(t.Hints[engine])) {
-			settings.add(name, textNode(t.Hints[engine][name]))
-		}
-		return engine, settings.node()
-	})
-	b.accept(t.Accept)
-	if len(t.Rows) > 0 {
-		b.add("rows", formatRows(t))
-	}
-	b.other(t.Other)
-	b.at(t.Imported)
-	b.lines(t)
-	return b.node()
+	return t.Name, mapping(
+		"description", t.Doc, "addition", t.Addition, "parent", t.Parent, "partition", partition,
+		"clustering", keyWords(t.Clustering[t.Inherited:]),
+		"bucket", purpose(Bucket), "chunk", purpose(Chunk), "salt", purpose(Salt),
+		"columns", entries(t.Columns, formatColumn), "static", entries(t.Static, formatColumn),
+		"indexes", entries(t.Indexes, func(x *Index) (string, *yaml.Node) {
+			return x.Name, added("columns", textList(indexWords(x)), x.Addition)
+		}),
+		"references", t.Refers, "counts", t.Counts,
+		"hints", entries(slices.Sorted(maps.Keys(t.Hints)), func(engine string) (string, *yaml.Node) {
+			settings := t.Hints[engine]
+			return engine, cmp.Or(entries(slices.Sorted(maps.Keys(settings)), func(name string) (string, *yaml.Node) {
+				return name, textNode(settings[name])
+			}), mapping())
+		}),
+		"accept", t.Accept, "rows", formatRows(t), "other", t.Other, "at", t.Imported, "lines", formatLines(t),
+	)
 }
 
 func formatColumn(c *Column) (string, *yaml.Node) {
 	return c.Name, added("type", textNode(c.Type.String()), c.Addition)
-}
-
-// accept adds the findings that are accepted.
-func (b *block) accept(accepted []Acceptance) {
-	mapping(b, "accept", accepted, func(a Acceptance) (string, *yaml.Node) { return a.Rule, textNode(a.Reason) })
 }
 
 // added returns the value alone, or {key: value, addition: reason}.
@@ -213,41 +211,44 @@ func added(key string, value *yaml.Node, reason string) *yaml.Node {
 	if reason == "" {
 		return value
 	}
-	b := newFlow()
-	b.add(key, value)
-	b.text("addition", reason)
-	return b.node()
+	return flow(key, value, "addition", reason)
 }
 
 // formatPattern writes a pattern without what follows from its kind and table.
 func formatPattern(p *Pattern) *yaml.Node {
-	b := newBlock()
-	b.text("description", p.Doc)
-	b.text("addition", p.Addition)
-	b.flag("form", p.Form)
+	var of any = p.Table
 	if p.Kind == Batch {
 		parts := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, part := range p.Parts {
 			run := textNode(part.Pattern.Name)
 			if part.Each != "" {
-				each := newFlow()
-				each.text("run", part.Pattern.Name)
-				each.text("each", part.Each)
-				run = each.node()
+				run = flow("run", part.Pattern, "each", part.Each)
 			}
 			parts.Content = append(parts.Content, run)
 		}
-		b.add("batch", parts)
-		b.word("atomic", p.Atomic.String(), p.Atomic != AtomicNone)
-		b.number("parallel", p.Parallel, p.ParallelBy)
-	} else {
-		b.body(p)
+		of = parts
 	}
-	name(b, "fallback", p.Fallback)
-	b.accept(p.Accept)
-	b.other(p.Other)
-	b.at(p.Imported)
-	return b.node()
+	var by []*Column
+	if p.Kind == Slice || p.Kind == Delete { // other kinds bind the whole key, or all of it before in
+		by = p.By
+	}
+	var columns *yaml.Node
+	if !slices.Equal(p.Columns, defaultColumns(p)) {
+		columns = textList(Names(p.Columns))
+	}
+	varies := strings.Fields(when(p.FewerColumns, "columns ") + when(p.NoPages, "pages"))
+	// Without its scope, Parse takes such a delete to be of a row.
+	scope := when(p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0, "partition")
+	return mapping(
+		"description", p.Doc, "addition", p.Addition, "form", p.Form, p.Kind.String(), of,
+		"static", p.Static, "index", p.Index, "by", by, "in", p.In, "element", p.Element, "filter", p.Filter,
+		"from", p.From, "to", p.To, "after", p.After, "reverse", p.Reverse, "nested", p.Nested,
+		"limit", p.Limit, "limit", when(p.LimitArg, "arg"), "columns", columns, "varies", varies,
+		"if", when(p.Absent, "absent"), "if", when(p.Present, "present"), "if", p.If, "scope", scope,
+		"returns", when(p.ReturnsNew, "new"), "atomic", when(p.Atomic != AtomicNone, p.Atomic.String()),
+		"parallel", number(p.Parallel, p.ParallelBy),
+		"fallback", p.Fallback, "accept", p.Accept, "other", p.Other, "at", p.Imported,
+	)
 }
 
 // Shape is the pattern's text without its name and what explains it: equal calls have equal shapes.
@@ -256,54 +257,6 @@ func (p *Pattern) Shape() string {
 	bare.Doc, bare.Addition, bare.Form, bare.Accept, bare.Imported = "", "", false, nil, nil
 	bare.Other = slices.DeleteFunc(slices.Clone(p.Other), Setting.Aside)
 	return string(encode(formatPattern(&bare)))
-}
-
-func (b *block) body(p *Pattern) {
-	b.text(p.Kind.String(), p.Table.Name)
-	b.flag("static", p.Static)
-	name(b, "index", p.Index)
-	switch p.Kind {
-	case Slice, Delete: // other kinds bind the whole key, or all of it before in
-		b.texts("by", Names(p.By))
-	}
-	name(b, "in", p.In)
-	name(b, "element", p.Element)
-	b.texts("filter", Names(p.Filter))
-	b.bound("from", p.From)
-	b.bound("to", p.To)
-	b.texts("after", Names(p.After))
-	b.flag("reverse", p.Reverse)
-	b.flag("nested", p.Nested)
-	b.count("limit", p.Limit)
-	b.word("limit", "arg", p.LimitArg)
-	if !slices.Equal(p.Columns, defaultColumns(p)) {
-		b.add("columns", textList(Names(p.Columns)))
-	}
-	var varies []string
-	if p.FewerColumns {
-		varies = append(varies, "columns")
-	}
-	if p.NoPages {
-		varies = append(varies, "pages")
-	}
-	b.texts("varies", varies)
-	b.word("if", "absent", p.Absent)
-	b.word("if", "present", p.Present)
-	b.texts("if", Names(p.If))
-	// Without its scope, Parse takes such a delete to be of a row.
-	b.word("scope", "partition", p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0)
-	b.word("returns", "new", p.ReturnsNew)
-	b.number("parallel", p.Parallel, p.ParallelBy)
-}
-
-func (b *block) bound(key string, end *Bound) {
-	switch {
-	case end == nil:
-	case end.Open:
-		b.text(key, end.Column.Name+" open")
-	default:
-		b.text(key, end.Column.Name)
-	}
 }
 
 // defaultColumns are the columns of a pattern that names none.
@@ -321,69 +274,46 @@ func defaultColumns(p *Pattern) []*Column {
 	return nil
 }
 
-// relation writes a reference, or a count.
-func relation(r *Relation) (string, *yaml.Node) {
-	b := newBlock()
-	b.text("description", r.Doc)
-	name(b, "column", r.Column)
+// formatRelation writes a reference, or a count.
+func formatRelation(r *Relation) (string, *yaml.Node) {
+	to, from, at := "to", r.From, r.At
 	if r.Column != nil {
-		b.text("of", r.To.Name)
-	} else {
-		b.text("to", r.To.Name)
+		to = "of"
 	}
-	if b.texts("by", r.By); len(r.By) == 0 {
-		b.add("from", matchList(r.From))
-		b.add("at", matchList(r.At))
+	if len(r.By) > 0 { // which says the same
+		from, at = nil, nil
 	}
-	b.flag("orphan_ok", r.Leftover)
-	name(b, "sum", r.Sum)
-	return r.Name, b.node()
+	return r.Name, mapping("description", r.Doc, "column", r.Column, to, r.To, "by", r.By, "from", from, "at", at,
+		"orphan_ok", r.Leftover, "sum", r.Sum)
 }
 
-func matchList(ms []Match) *yaml.Node {
-	b := newFlow()
-	for i := range ms {
-		b.add(ms[i].Column.Name, textNode(ms[i].Template.Text))
-	}
-	return b.node()
-}
-
-// formatRows writes the kinds of row of a table, one a line.
+// formatRows writes the kinds of row of a table, one a line, or nil if there are none.
 func formatRows(t *Table) *yaml.Node {
+	if len(t.Rows) == 0 {
+		return nil
+	}
 	list := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, r := range t.Rows {
-		b := newFlow()
-		b.text("each", r.Each)
-		if r.Times != 1 {
-			b.count("times", r.Times)
-		}
-		b.flag("shared", r.Shared)
-		b.flag("static", r.Static)
-		own := r.Each
+		own, g := r.Each, cmp.Or(r.Growth, new(Growth))
 		if r.Of != "" {
 			own = pieceQuantity
-			p := newFlow()
-			p.text("of", r.Of)
-			p.number("bytes", r.Piece, r.PieceBy)
-			name(p, "outside", r.Outside)
-			p.number("above", r.Above, r.AboveBy)
-			b.add("pieces", p.node())
 		}
-		if r.Growth != nil {
-			formatGrowth(b, r)
-		} else if r.Partition != own {
-			b.text("partition", r.Partition)
+		var partition any = r.Partition
+		switch {
+		case r.Partition == "all":
+		case g.Of > 0:
+			partition = flow("of", g.Of, "every", g.Every, "busiest", unless(1, g.Busiest))
+		case r.Partition == own:
+			partition = ""
 		}
-		b.number("max", r.Most, r.MostBy)
-		if len(r.Sizes) > 0 {
-			sizes := newFlow()
-			for _, s := range r.Sizes {
-				sizes.add(s.Column.Name, formatSize(s))
-			}
-			b.add("sizes", sizes.node())
-		}
-		b.texts("ends", r.Ends)
-		list.Content = append(list.Content, b.node())
+		pieces := flow("of", r.Of, "bytes", number(r.Piece, r.PieceBy), "outside", r.Outside,
+			"above", number(r.Above, r.AboveBy))
+		sizes := entries(r.Sizes, func(s ColumnSize) (string, *yaml.Node) { return s.Column.Name, formatSize(s) })
+		list.Content = append(list.Content, flow(
+			"each", r.Each, "times", unless(1, r.Times), "shared", r.Shared, "static", r.Static,
+			"pieces", pieces, "count", g.Count, "per", flow(g.Unit, g.Per), "partition", partition,
+			"max", number(r.Most, r.MostBy), "sizes", inLine(sizes), "ends", r.Ends,
+		))
 	}
 	return list
 }
@@ -395,10 +325,7 @@ func formatSize(s ColumnSize) *yaml.Node {
 	case s.Cells == nil:
 		return sumNode(s.Bytes)
 	}
-	b := newFlow()
-	b.add("cells", sumNode(s.Cells))
-	b.add("bytes", sumNode(s.Bytes))
-	return b.node()
+	return flow("cells", sumNode(s.Cells), "bytes", sumNode(s.Bytes))
 }
 
 // sumNode writes a sum without quotes, also where it is a number alone.

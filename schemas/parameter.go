@@ -136,30 +136,23 @@ func (p *parser) parameters(entries []strict.Entry) {
 	}
 }
 
-// number adds a number, or the name of the parameter that it comes from.
-func (b *block) number(key string, n int, by *Parameter) {
+// number is a number, or the parameter that it comes from.
+func number(n int, by *Parameter) any {
 	if by != nil {
-		b.text(key, by.Name)
-		return
+		return by
 	}
-	b.count(key, n)
+	return n
 }
 
 func formatParameter(q *Parameter) (string, *yaml.Node) {
-	one := newFlow()
 	if len(q.Words) > 0 {
-		one.text("default", q.Text(q.Value))
-		one.add("enum", textList(q.Words))
-	} else {
-		for i, key := range []string{"default", "min", "max"} {
-			value := []int{q.Value, q.Least, q.Most}[i]
-			if text := q.Text(value); q.Size && text != fmt.Sprint(value) {
-				one.text(key, text)
-			} else {
-				one.count(key, value)
-			}
-		}
+		return q.Name, flow("default", q.Text(q.Value), "enum", q.Words, "description", q.Doc)
 	}
-	one.text("description", q.Doc)
-	return q.Name, one.node()
+	value := func(n int) any {
+		if text := q.Text(n); q.Size && text != fmt.Sprint(n) {
+			return text
+		}
+		return n
+	}
+	return q.Name, flow("default", value(q.Value), "min", value(q.Least), "max", value(q.Most), "description", q.Doc)
 }

@@ -234,26 +234,3 @@ func (r *rowsReader) spread(g *Growth) {
 		r.Fail(n, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}", where, g.Every, g.Every)
 	}
 }
-
-// formatGrowth adds count, per and partition to a kind of row.
-func formatGrowth(b *block, r *Rows) {
-	g := r.Growth
-	b.count("count", g.Count)
-	if g.Per > 0 {
-		per := newFlow()
-		per.count(g.Unit, g.Per)
-		b.add("per", per.node())
-	}
-	switch {
-	case r.Partition == "all":
-		b.text("partition", "all")
-	case g.Of > 0:
-		spread := newFlow()
-		spread.count("of", g.Of)
-		spread.text("every", g.Every)
-		if g.Busiest > 1 {
-			spread.count("busiest", g.Busiest)
-		}
-		b.add("partition", spread.node())
-	}
-}
