@@ -5,6 +5,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,6 +59,19 @@ s.yaml:5:51: unknown engine "pebble" in hints of table t; expected one of cassan
 	}
 	if err := s.CheckEngines([]string{"casandra", "hbase", "pebble"}); err != nil {
 		t.Errorf("with engines that there are: %v", err)
+	}
+}
+
+// TestReference: README.md has each key of the language.
+func TestReference(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range slices.Concat(schemaKeys, tableKeys, patternKeys, rowsKeys, ownKeys) {
+		if !regexp.MustCompile(`[^\w-]` + key + `[^\w-]`).Match(text) {
+			t.Errorf("README.md does not have the key %s", key)
+		}
 	}
 }
 
