@@ -3,6 +3,7 @@ package schemas
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -29,17 +30,11 @@ func BundledVariants(base string) []string {
 
 // bundledFiles returns the names of the embedded files, without ".yaml".
 func bundledFiles() []string {
-	entries, err := bundled.ReadDir(".")
+	files, err := fs.Glob(bundled, "*.yaml")
 	if err != nil {
-		panic(err) // the embedded root is always there
+		panic(err) // the pattern is well-formed
 	}
-	var names []string
-	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok {
-			names = append(names, name)
-		}
-	}
-	return names
+	return texts(files, func(file string) string { return strings.TrimSuffix(file, ".yaml") })
 }
 
 // Withdrawn are variants of earlier versions of mailbench, with the reason and the remedy.

@@ -391,13 +391,7 @@ func find[T Named](all []T, name string) (none T) {
 }
 
 // Names are the names of all.
-func Names[T Named](all []T) []string {
-	names := make([]string, len(all))
-	for i, one := range all {
-		names[i] = one.named()
-	}
-	return names
-}
+func Names[T Named](all []T) []string { return texts(all, T.named) }
 
 // pick returns the one that the text of a node names. If none has the name it records a fault and returns nil.
 func pick[T Named](p *parser, n *yaml.Node, what, name, where string, all []T) (none T) {

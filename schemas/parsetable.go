@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -310,66 +309,36 @@ func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 	case wrong:
 		p.Fail(n, "type %q %s: expected %s", text, where, cmp.Or(form, name+" alone"))
 		return none, false
-	case nested && t.Kind == Null:
-		return p.cqlOver(n, name, args, where)
 	}
+	over := nested && t.Kind == Null // a type of CQL, whose elements can be collections
+	defer func(before bool) { p.frozen = before }(p.frozen)
+	p.frozen = p.frozen || over
 	var elems []*Type
-	for _, arg := range args {
-		e, ok := p.typ(n, strings.TrimSpace(arg), where)
+	for i, arg := range args {
+		arg = strings.TrimSpace(arg)
+		if _, err := strconv.ParseUint(arg, 10, 16); err == nil && name == "vector" && i == 1 {
+			elems = append(elems, &Type{Foreign: arg})
+			continue
+		}
+		e, ok := p.typ(n, arg, where)
 		if !ok {
 			return none, false
 		}
-		if (e.Collection() && !p.frozen) || e.Kind == Counter {
+		if !over && (e.Collection() && !p.frozen || e.Kind == Counter) {
 			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
 			return none, false
 		}
 		elems = append(elems, &e)
 	}
-	if nested {
-		t.Elem = elems[len(elems)-1]
-	}
-	if t.Kind == Map {
-		t.Key = elems[0]
+	switch {
+	case over:
+		t.Foreign = name + "<" + strings.Join(texts(elems, (*Type).String), ",") + ">"
+	case t.Kind == Map:
+		t.Key, t.Elem = elems[0], elems[1]
+	case nested:
+		t.Elem = elems[0]
 	}
 	return t, true
-}
-
-// cqlOver returns a type of CQL over others.
-func (p *parser) cqlOver(n *yaml.Node, name string, args []string, where string) (none Type, ok bool) {
-	defer func(before bool) { p.frozen = before }(p.frozen)
-	p.frozen = true
-	words := make([]string, len(args))
-	for i, arg := range args {
-		words[i] = strings.TrimSpace(arg)
-		if _, err := strconv.ParseUint(words[i], 10, 16); err == nil && name == "vector" && i == 1 {
-			continue
-		}
-		t, ok := p.typ(n, words[i], where)
-		if !ok {
-			return none, false
-		}
-		words[i] = t.String()
-	}
-	return Type{Foreign: name + "<" + strings.Join(words, ",") + ">"}, true
-}
-
-// CQLBytes returns the bytes of a value of a type that only CQL has, or 0 if they vary.
-func CQLBytes(t Type) int {
-	switch t.Foreign {
-	case "tinyint":
-		return 1
-	case "smallint":
-		return 2
-	case "float", "date":
-		return 4
-	case "double", "time", "timestamp_ms":
-		return 8
-	}
-	var n int
-	if _, err := fmt.Sscanf(t.Foreign, "vector<float,%d>", &n); err == nil {
-		return 4 * n
-	}
-	return 0
 }
 
 // typeNames are the names of all types, with those that a schema defines before CQL's.

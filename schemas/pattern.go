@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"slices"
+	"strings"
 )
 
 // PatternKind says what a pattern does to its table.
@@ -49,6 +50,14 @@ var patternKindNames = [...]string{
 
 // String returns the kind's key in the language.
 func (k PatternKind) String() string { return patternKindNames[k] }
+
+// a names a kind with its article, for messages.
+func a(k PatternKind) string {
+	if k == Add || k == Append {
+		return "an " + k.String()
+	}
+	return "a " + k.String()
+}
 
 // Reads reports whether patterns of the kind yield rows.
 func (k PatternKind) Reads() bool { return k <= Scan }
@@ -185,6 +194,11 @@ type ArgLayout struct {
 func (p *Pattern) Args() []Arg {
 	args, _ := p.arguments()
 	return args
+}
+
+// argList writes a pattern's arguments as "name type, …".
+func argList(p *Pattern) string {
+	return strings.Join(texts(p.Args(), func(a Arg) string { return a.Name + " " + a.Type.String() }), ", ")
 }
 
 // ArgLayout returns the positions of a call's arguments.

@@ -83,19 +83,16 @@ type Term struct {
 
 // String returns the sum as the language writes it: 2 + 1.5*subject.
 func (s Sum) String() string {
-	words := make([]string, len(s))
-	for i, t := range s {
+	return strings.Join(texts(s, func(t Term) string {
 		n := strconv.FormatFloat(t.Times, 'f', -1, 64)
 		switch {
 		case t.Quantity == "":
-			words[i] = n
+			return n
 		case t.Times == 1:
-			words[i] = t.Quantity
-		default:
-			words[i] = n + "*" + t.Quantity
+			return t.Quantity
 		}
-	}
-	return strings.Join(words, " + ")
+		return n + "*" + t.Quantity
+	}), " + ")
 }
 
 // Value returns the sum's value, where of is that of a quantity.
@@ -167,12 +164,7 @@ func (r *Rows) Store() string {
 
 // Sized reports whether the size of a column's values must be given: text, blobs,
 // collections and some types of CQL have none of their own.
-func Sized(c *Column) bool {
-	if c.Type.Foreign != "" {
-		return CQLBytes(c.Type) == 0
-	}
-	return c.Type.Kind == Text || c.Type.Kind == Blob || c.Type.Collection()
-}
+func Sized(c *Column) bool { return c.Type.Bytes() == 0 }
 
 // ColumnsOf returns the columns that rows of the kind can have: the key, and the
 // static or the plain columns.

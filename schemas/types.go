@@ -1,7 +1,9 @@
 package schemas
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -67,6 +69,21 @@ func (t Type) String() string {
 		b.WriteByte('>')
 	}
 	return b.String()
+}
+
+// fixedBytes are the bytes of values of the types whose values all have the same size.
+var fixedBytes = map[string]int{
+	"boolean": 1, "int": 4, "bigint": 8, "timestamp": 8, "counter": 8, "uuid": 16, "timeuuid": 16,
+	"tinyint": 1, "smallint": 2, "float": 4, "date": 4, "double": 8, "time": 8, "timestamp_ms": 8, // of CQL
+}
+
+// Bytes returns the bytes of a value of the type, or 0 if they vary.
+func (t Type) Bytes() int {
+	if dimensions, ok := strings.CutPrefix(t.Foreign, "vector<float,"); ok {
+		n, _ := strconv.Atoi(strings.TrimSuffix(dimensions, ">"))
+		return 4 * n
+	}
+	return fixedBytes[t.String()]
 }
 
 // Role says what part a column plays in its table.
@@ -246,33 +263,28 @@ func (s *Schema) Table(name string) *Table { return find(s.Tables, name) }
 func (s *Schema) Pattern(name string) *Pattern { return find(s.Patterns, name) }
 
 // Purpose is what a key column is for in addition to its value.
-type Purpose uint8
+type Purpose string
 
 // The purposes of key columns.
 const (
 	// Bucket: a partition column whose next value begins a new partition: a day, or a
 	// number that rises when a partition is full.
-	Bucket Purpose = iota
+	Bucket Purpose = "bucket"
 	// Chunk: the number of a piece of one value.
-	Chunk
+	Chunk Purpose = "chunk"
 	// Salt: a partition column with few values, which spreads neighboring rows: a hash
 	// modulo N. It ends no partition.
-	Salt
+	Salt Purpose = "salt"
 )
-
-var purposeNames = [...]string{"bucket", "chunk", "salt"}
 
 // Purposes are all purposes.
 var Purposes = []Purpose{Bucket, Chunk, Salt}
-
-// String returns the purpose's key in the language.
-func (p Purpose) String() string { return purposeNames[p] }
 
 // purposes reads bucket, chunk and salt of a table. An empty list says that no column
 // is for that.
 func (r *tableReader) purposes(t *Table, f section) {
 	for _, p := range Purposes {
-		key := p.String()
+		key := string(p)
 		if !f.has(key) {
 			continue
 		}
@@ -294,4 +306,44 @@ func (r *tableReader) purposes(t *Table, f section) {
 			}
 		})
 	}
+}
+
+// texts returns a text for each of all.
+func texts[T any](all []T, text func(T) string) []string {
+	words := make([]string, len(all))
+	for i, one := range all {
+		words[i] = text(one)
+	}
+	return words
+}
+
+// typed writes columns as "name type, …".
+func typed(cs []*Column) string {
+	return strings.Join(texts(cs, func(c *Column) string { return c.Name + " " + c.Type.String() }), ", ")
+}
+
+// keyWords writes key columns as the language does: "name type desc".
+func keyWords(cs []*Column) []string {
+	return texts(cs, func(c *Column) string { return c.Name + " " + c.Type.String() + when(c.Desc, " desc") })
+}
+
+// indexWords writes an index's columns as the language does: "name desc".
+func indexWords(x *Index) []string {
+	return texts(x.Columns, func(c IndexColumn) string { return c.Column.Name + when(c.Desc, " desc") })
+}
+
+// names lists columns for messages.
+func names(cs []*Column) string { return cmp.Or(strings.Join(Names(cs), ", "), "nothing") }
+
+// describe says what a column is, for messages.
+func describe(c *Column) string {
+	role := [...]string{"plain", "partition", "clustering", "static"}[c.Role]
+	return "a " + role + " column of type " + c.Type.String()
+}
+
+func direction(desc bool) string {
+	if desc {
+		return "descending"
+	}
+	return "ascending"
 }

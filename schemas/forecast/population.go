@@ -118,24 +118,6 @@ type Space struct {
 	Tombstones float64
 }
 
-// Bytes returns the bytes of a value of a type of fixed size as a payload, or 0.
-func Bytes(t schemas.Type) float64 {
-	if t.Foreign != "" {
-		return float64(schemas.CQLBytes(t))
-	}
-	switch t.Kind {
-	case schemas.Int:
-		return 4
-	case schemas.Bigint, schemas.Timestamp, schemas.Counter:
-		return 8
-	case schemas.Boolean:
-		return 1
-	case schemas.UUID, schemas.TimeUUID:
-		return 16
-	}
-	return 0
-}
-
 // Population is who has how much mail at the start, and what messages are like.
 type Population struct {
 	// Users are the numbers of messages in each folder of each user. A folder that all
@@ -370,7 +352,7 @@ func (m *measurer) row(of entity) Size {
 	r := Row{Table: m.table, Static: m.Static, Together: m.together, Around: m.around, Span: m.span}
 	for _, c := range m.ColumnsOf(m.table) {
 		at := slices.IndexFunc(m.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
-		cell := Cell{Column: c, Count: 1, Bytes: Bytes(c.Type)}
+		cell := Cell{Column: c, Count: 1, Bytes: float64(c.Type.Bytes())}
 		if at >= 0 {
 			size := &m.Sizes[at]
 			if size.None {

@@ -33,8 +33,6 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 	for _, c := range comments {
 		accept, sqlc := acceptNote.FindStringSubmatch(c), sqlcNote.FindStringSubmatch(c)
 		named := nameNote.FindStringSubmatch(c)
-		is := func(p schemas.Purpose) bool { return named != nil && p.String() == named[1] }
-		purpose := slices.IndexFunc(schemas.Purposes, is)
 		switch {
 		case accept != nil && accept[2] == "":
 			im.unread(pos, "-- "+c, "it has no reason; expected -- accept RULE: REASON")
@@ -44,9 +42,9 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 			n.many = true
 		case sqlc != nil && n.name == "":
 			n.name = sqlc[1]
-		case table && purpose >= 0: // "bucket: []" says that no column is one
+		case table && named != nil && slices.Contains(schemas.Purposes, schemas.Purpose(named[1])): // [] says that none is
 			columns := strings.NewReplacer("[", "", "]", "", ",", " ").Replace(named[2])
-			n.purposes[schemas.Purposes[purpose]] = strings.Fields(columns)
+			n.purposes[schemas.Purpose(named[1])] = strings.Fields(columns)
 		case table && named != nil && named[1] == "rows":
 			n.rows = append(n.rows, named[2])
 		case named != nil && n.name == "" && len(doc) == 0:

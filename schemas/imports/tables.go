@@ -104,7 +104,7 @@ func (im *importer) table(ct *cql.Table) {
 			if c := t.Column(name); c != nil {
 				t.Purposes[purpose] = append(t.Purposes[purpose], c)
 			} else {
-				im.unread(ct.Pos, "-- "+purpose.String()+": "+name,
+				im.unread(ct.Pos, "-- "+string(purpose)+": "+name,
 					fmt.Sprintf("the comment above it has %s: %s, and table %s has no such column", purpose, name, t.Name))
 			}
 		}

@@ -36,7 +36,7 @@ func guesses(s *schemas.Schema) []Guess {
 				_, says := t.Purposes[p]
 				needless := p == schemas.Chunk && len(t.Rows) > 0 // they say what is in pieces
 				if !says && !needless && Serves(t, c, p) {
-					all = append(all, Guess{t.Name, c.Name, p.String(), c.Pos.Line, c.Type.String(), c.Pos})
+					all = append(all, Guess{t.Name, c.Name, string(p), c.Pos.Line, c.Type.String(), c.Pos})
 				}
 			}
 		}
@@ -291,8 +291,8 @@ func unique(t *schemas.Table, c *schemas.Column) bool {
 // rowColumns returns how many columns of the primary key are in the HBase row key.
 // The rest is the qualifier of a cell in that row.
 func (c *checker) rowColumns(t *schemas.Table) int {
-	if c.facts != nil {
-		if e := c.facts.Forecast(hbase); e != nil {
+	if c.Facts != nil {
+		if e := c.Facts.Forecast(hbase); e != nil {
 			return e.Unit(t)
 		}
 	}

@@ -136,7 +136,7 @@ func shapeOf(t *schemas.Table) shape {
 		if c.Type.Collection() {
 			size = defaultElements
 		}
-		s.sizes[c] = cmp.Or(s.sizes[c], strict.Size(cmp.Or(schemas.CQLBytes(c.Type), size)))
+		s.sizes[c] = cmp.Or(s.sizes[c], strict.Size(cmp.Or(c.Type.Bytes(), size)))
 	}
 	return s
 }

@@ -102,7 +102,7 @@ func indexEntries(r *forecast.Row, c *schemas.Column, stamp float64) float64 {
 
 // value sizes a value. A type of variable length has its length before it.
 func value(t schemas.Type, bytes float64) float64 {
-	if n := forecast.Bytes(t); n > 0 {
+	if n := float64(t.Bytes()); n > 0 {
 		return n
 	}
 	if bytes == 0 {
@@ -121,7 +121,7 @@ func element(c forecast.Cell) float64 {
 	case schemas.List:
 		return variable(16) + value(*c.Column.Type.Elem, bytes)
 	case schemas.Map:
-		fixed := forecast.Bytes(*c.Column.Type.Elem)
+		fixed := float64(c.Column.Type.Elem.Bytes())
 		if fixed > 0 {
 			return variable(bytes-fixed) + fixed
 		}
@@ -173,7 +173,7 @@ func (forecastEngine) Partition(p *forecast.Partition) float64 {
 		// The first and the last clustering of a block, offset, width and place.
 		names := 0.0
 		for _, c := range p.Table.Clustering {
-			names += max(8, forecast.Bytes(c.Type))
+			names += max(8, float64(c.Type.Bytes()))
 		}
 		n += 20 + blocks*(2*(2+names)+3+2+1+4)
 	}
