@@ -53,19 +53,20 @@ type (
 	selection struct {
 		JSON           bool       `parser:"'select' ( (?! 'json' (','|'from'|'as'|'('|'['|'.')) @'json' )?"`
 		Distinct       bool       `parser:"( (?! 'distinct' (','|'from'|'as'|'('|'['|'.')) @'distinct' )?"`
-		Columns        []expr     `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"`
+		Columns        []Expr     `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"`
 		From           named      `parser:"'from' @@"`
-		Where          []relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
-		GroupBy        []expr     `parser:"( 'group' 'by' @@ ( ',' @@ )* )?"`
-		OrderBy        []ordering `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
-		PerPartition   *expr      `parser:"( 'per' 'partition' 'limit' @@ )?"`
-		Limit          *expr      `parser:"( 'limit' @@ )?"`
+		Where          []Relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
+		GroupBy        []Expr     `parser:"( 'group' 'by' @@ ( ',' @@ )* )?"`
+		OrderBy        []Ordering `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
+		PerPartition   *Expr      `parser:"( 'per' 'partition' 'limit' @@ )?"`
+		Limit          *Expr      `parser:"( 'limit' @@ )?"`
 		AllowFiltering bool       `parser:"( @'allow' 'filtering' )? ( 'bypass' 'cache' )?"` // the cache is ScyllaDB's
-		Using          []using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Using          []Using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
 	}
-	ordering struct {
+	// An Ordering is a column of ORDER BY.
+	Ordering struct {
 		Column     string `parser:"@(Ident|Quoted)"`
-		Near       *expr  `parser:"( 'ann' 'of' @@"`
+		Near       *Expr  `parser:"( 'ann' 'of' @@"` // the vector whose neighbors come first
 		Descending bool   `parser:"| @'desc' | 'asc' )?"`
 	}
 
@@ -78,71 +79,92 @@ type (
 	}
 	insertion struct {
 		Table       Name     `parser:"@@"`
-		JSON        *expr    `parser:"( 'json' @@ ( 'default' ( 'unset' | 'null' ) )?"`
+		JSON        *Expr    `parser:"( 'json' @@ ( 'default' ( 'unset' | 'null' ) )?"`
 		Columns     []string `parser:"| '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')'"`
-		Values      []expr   `parser:"'values' '(' @@ ( ',' @@ )* ')' )"`
+		Values      []Expr   `parser:"'values' '(' @@ ( ',' @@ )* ')' )"`
 		IfNotExists bool     `parser:"( @'if' 'not' 'exists' )?"`
-		Using       []using  `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Using       []Using  `parser:"( 'using' @@ ( 'and' @@ )* )?"`
 	}
 	update struct {
 		Table    Name         `parser:"@@"`
-		Using    []using      `parser:"( 'using' @@ ( 'and' @@ )* )?"`
-		Set      []assignment `parser:"'set' @@ ( ',' @@ )*"`
-		Where    []relation   `parser:"'where' @@ ( 'and' @@ )*"`
+		Using    []Using      `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Set      []Assignment `parser:"'set' @@ ( ',' @@ )*"`
+		Where    []Relation   `parser:"'where' @@ ( 'and' @@ )*"`
 		IfExists bool         `parser:"( 'if' ( @'exists'"`
-		If       []relation   `parser:"| @@ ( 'and' @@ )* ) )?"`
+		If       []Relation   `parser:"| @@ ( 'and' @@ )* ) )?"`
 	}
-	assignment struct {
+	// An Assignment sets a column. Add and Remove: column = column + value, or - value.
+	// Prepend: value + column. Within: an element or field of the column.
+	Assignment struct {
 		Pos      lexer.Position
 		EndPos   lexer.Position
-		Column   value  `parser:"@@"`
+		Target   value  `parser:"@@"`
 		Operator string `parser:"@( '=' | '+=' | '-=' )"`
-		Value    expr   `parser:"@@"`
+		Value    Expr   `parser:"@@"`
+
+		Column                       string
+		Add, Remove, Prepend, Within bool
+		Text                         string
 	}
 	deletion struct {
-		Columns  []expr     `parser:"( @@ ( ',' @@ )* )?"`
+		Columns  []Expr     `parser:"( @@ ( ',' @@ )* )?"`
 		Table    Name       `parser:"'from' @@"`
-		Using    []using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
-		Where    []relation `parser:"'where' @@ ( 'and' @@ )*"`
+		Using    []Using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Where    []Relation `parser:"'where' @@ ( 'and' @@ )*"`
 		IfExists bool       `parser:"( 'if' ( @'exists'"`
-		If       []relation `parser:"| @@ ( 'and' @@ )* ) )?"`
+		If       []Relation `parser:"| @@ ( 'and' @@ )* ) )?"`
 	}
 	batch struct {
 		Kind  string  `parser:"'begin' @( 'unlogged' | 'logged' | 'counter' )? 'batch'"`
-		Using []using `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Using []Using `parser:"( 'using' @@ ( 'and' @@ )* )?"`
 		Parts []write `parser:"( @@ ';'? )* 'apply' 'batch'"`
 	}
-	using struct {
+	// Using is TTL or TIMESTAMP of a write. TIMEOUT is ScyllaDB's and changes no row.
+	Using struct {
 		Name  string `parser:"@( 'ttl' | 'timestamp' | 'timeout' )"`
-		Value expr   `parser:"@@"`
+		Value Expr   `parser:"@@"`
 	}
 
 	named struct {
 		Pos   lexer.Position
 		Table Name `parser:"@@"`
 	}
-	relation struct {
+	// A Relation compares columns with values: in WHERE, or in IF.
+	Relation struct {
 		Pos     lexer.Position
 		EndPos  lexer.Position
-		Token   bool     `parser:"( @'token'? ( '('"`
-		Tuple   []string `parser:"@(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' )"`
+		Token   bool     `parser:"( @'token'? ( '('"` // token(a, b)
+		Several []string `parser:"@(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' )"`
 		Column  string   `parser:"| @(Ident|Quoted)"`
-		Element *expr    `parser:"( '[' @@ ']'"`
+		Element *Expr    `parser:"( '[' @@ ']'"`
 		Field   string   `parser:"| '.' @(Ident|Quoted) )? )"`
-		Between []expr   `parser:"( 'between' @@ 'and' @@"`
+		Between []Expr   `parser:"( 'between' @@ 'and' @@"`
 		NotNull bool     `parser:"| 'is' @'not' 'null'"`
-		Op      string   `parser:"| @( '=' | '<=' | '>=' | '!=' | '<' | '>' | 'like' | 'in' | 'contains' 'key'? )"`
-		Value   *expr    `parser:"@@ )"`
+		// Op is =, <, >, <=, >=, !=, in, contains, contains key, like, between or "is not null".
+		Op    string `parser:"| @( '=' | '<=' | '>=' | '!=' | '<' | '>' | 'like' | 'in' | 'contains' 'key'? )"`
+		Value *Expr  `parser:"@@ )"`
+
+		Columns []string // several: a tuple, or what Token is of
+		Tuple   bool     // (a, b)
+		Within  bool     // an element or field of the column: m['a'], address.city
+		Terms   []Expr   // of a list in brackets all; of a tuple its values, or one marker
+		Text    string
 	}
 
-	// An expr is a value, a selector of a SELECT, or a sum of them. Where only a value is valid, no
-	// column may be in it.
-	expr struct {
+	// An Expr is a value, a selector of a SELECT, what a DELETE removes of a row, or a sum of values. Where only
+	// a value is valid, no column may be in it.
+	Expr struct {
 		Pos      lexer.Position
 		EndPos   lexer.Position
 		First    value   `parser:"@@"`
 		Operator string  `parser:"( @( '+' | '-' | '*' | '/' | '%' )"` // all of them
 		Rest     []value `parser:"@@ )*"`
+
+		Text    string   // as the source has it
+		Marker  bool     // ? or :name
+		Column  string   // if it is one column, or one element or field of it; else ""
+		Within  bool     // an element or field of the column
+		Columns []string // all columns that it names, in functions too
 	}
 	value struct {
 		Pos     lexer.Position
@@ -158,15 +180,15 @@ type (
 	}
 	step struct { // a field, an element or a range of elements
 		Field string `parser:"  '.' @(Ident|Quoted)"`
-		From  *expr  `parser:"| '[' @@?"`
-		To    *expr  `parser:"( '.' '.' @@? )? ']'"`
+		From  *Expr  `parser:"| '[' @@?"`
+		To    *Expr  `parser:"( '.' '.' @@? )? ']'"`
 	}
 	list struct {
-		Of []expr `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ )* )?"`
+		Of []Expr `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ )* )?"`
 	}
 	entry struct { // of a set, a map or a user-defined type
-		Key   *expr `parser:"@@"`
-		Value *expr `parser:"( ':' @@ )?"`
+		Key   *Expr `parser:"@@"`
+		Value *Expr `parser:"( ':' @@ )?"`
 	}
 )
 
@@ -257,7 +279,7 @@ type (
 	View struct {
 		Columns []string   `parser:"'select' ( '*' | @(Ident|Quoted) ( ',' @(Ident|Quoted) )* )"`
 		Base    Name       `parser:"'from' @@"`
-		Where   []relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
+		Where   []Relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
 		Key     key        `parser:"'primary' 'key' @@"`
 	}
 
@@ -290,7 +312,7 @@ type (
 		Compact bool    `parser:"| @'compact' 'storage'"`
 		Dropped *Column `parser:"| 'dropped' 'column' 'record' @@ ( 'using' 'timestamp' Number )?"`
 		Name    string  `parser:"| @(Ident|Quoted)"`
-		Expr    *expr   `parser:"'=' @@"`
+		Expr    *Expr   `parser:"'=' @@"`
 		Value   string
 	}
 

@@ -32,18 +32,18 @@ type Statement struct {
 
 	Where []Relation // SELECT, UPDATE, DELETE
 
-	Select         []Selector // SELECT; nil is *
-	Distinct, JSON bool       // JSON: SELECT and INSERT
-	GroupBy        []string   // as the text has them
+	Select         []Expr   // SELECT; nil is *
+	Distinct, JSON bool     // JSON: SELECT and INSERT
+	GroupBy        []string // as the text has them
 	OrderBy        []Ordering
-	PerPartition   *Term
-	Limit          *Term
+	PerPartition   *Expr
+	Limit          *Expr
 	AllowFiltering bool
 
 	Columns []string // INSERT; nil with JSON
-	Values  []Term
+	Values  []Expr
 	Set     []Assignment // UPDATE
-	Delete  []Selector   // DELETE: columns and elements; nil is whole rows
+	Delete  []Expr       // DELETE: columns and elements; nil is whole rows
 	Using   []Using      // INSERT, UPDATE, DELETE, BATCH
 
 	IfExists, IfNotExists bool
@@ -54,47 +54,6 @@ type Statement struct {
 
 	Batch string      // BATCH: "logged", "unlogged" or "counter"
 	Parts []Statement // BATCH
-}
-
-// A Term is a value.
-type Term struct {
-	Text   string // as the source has it
-	Marker bool   // ? or :name
-}
-
-// A Relation compares columns with values: in WHERE, or in IF.
-type Relation struct {
-	Columns []string // several: a tuple, or what Token is of
-	Token   bool     // token(a, b)
-	Tuple   bool     // (a, b)
-	Within  bool     // an element or field of the column: m['a'], address.city
-	// Op is =, <, >, <=, >=, !=, in, contains, contains key, like, between or "is not null".
-	Op    string
-	Terms []Term // of a list in brackets all; of a tuple its values, or one marker
-	Text  string
-}
-
-// A Selector is one expression of a SELECT, or what a DELETE removes of a row.
-type Selector struct {
-	Column  string   // if the selector is one column, or one element or field of it; else ""
-	Within  bool     // an element or field of the column
-	Columns []string // all columns that it names, in functions too
-	Text    string
-}
-
-// An Ordering is a column of ORDER BY. ANN: by nearness to a vector.
-type Ordering struct {
-	Column          string
-	Descending, ANN bool
-}
-
-// An Assignment sets a column. Add and Remove: column = column + value, or - value.
-// Prepend: value + column. Within: an element or field of the column.
-type Assignment struct {
-	Column                       string
-	Add, Remove, Prepend, Within bool
-	Value                        Term
-	Text                         string
 }
 
 // A Parameter is a bind marker of a SELECT. Op is that of its relation, of BETWEEN >= or <=, or limit.
@@ -125,7 +84,7 @@ func (s *Statement) Parameters() (all []Parameter) {
 			all = append(all, p)
 		}
 	}
-	for _, limit := range []*Term{s.PerPartition, s.Limit} {
+	for _, limit := range []*Expr{s.PerPartition, s.Limit} {
 		if limit != nil && limit.Marker {
 			all = append(all, Parameter{Op: "limit"})
 		}
@@ -139,12 +98,6 @@ func (s *Statement) In(keyspace string) string {
 		return s.Text
 	}
 	return s.Text[:s.tableAt] + `"` + strings.ReplaceAll(keyspace, `"`, `""`) + `".` + s.Text[s.tableAt:]
-}
-
-// Using is TTL or TIMESTAMP of a write.
-type Using struct {
-	Name  string // "ttl" or "timestamp"
-	Value Term
 }
 
 // A reading makes what the package returns of what the grammar read, up to the first fault.
@@ -178,18 +131,15 @@ func (r *reading) statement(a *anything, pos lexer.Position, text string) Statem
 			Kind: Select, Pos: pos, Text: text, Table: r.in(s.From.Table), tableAt: s.From.Pos.Offset - pos.Offset,
 			tableNamed: s.From.Table.Keyspace != "", JSON: s.JSON, Distinct: s.Distinct, Select: r.selectors(s.Columns),
 			Where: r.relations(s.Where), AllowFiltering: s.AllowFiltering,
+			OrderBy: s.OrderBy, PerPartition: s.PerPartition, Limit: s.Limit,
 		}
 		for _, g := range s.GroupBy {
 			st.GroupBy = append(st.GroupBy, r.text(g.Pos, g.EndPos))
 		}
-		for _, o := range s.OrderBy {
-			st.OrderBy = append(st.OrderBy, Ordering{o.Column, o.Descending, o.Near != nil})
-		}
-		if s.PerPartition != nil {
-			st.PerPartition = &r.terms(*s.PerPartition)[0]
-		}
-		if s.Limit != nil {
-			st.Limit = &r.terms(*s.Limit)[0]
+		for _, limit := range []*Expr{s.PerPartition, s.Limit} {
+			if limit != nil {
+				r.value(limit)
+			}
 		}
 		return st
 	case a.Truncate != nil:
@@ -211,18 +161,18 @@ func (r *reading) write(w *write) Statement {
 	case w.Insert != nil:
 		s := w.Insert
 		st.Kind, st.Table, st.Columns, st.Using, st.IfNotExists = Insert, s.Table, s.Columns, r.using(s.Using), s.IfNotExists
-		if st.Values = r.terms(s.Values...); len(s.Values) != len(s.Columns) {
+		if st.Values = r.values(s.Values); len(s.Values) != len(s.Columns) {
 			r.fail(w.Pos, "%d columns and %d values", len(s.Columns), len(s.Values))
 		}
 		if st.JSON = s.JSON != nil; st.JSON {
-			st.Values = r.terms(*s.JSON)
+			st.Values = r.values([]Expr{*s.JSON})
 		}
 	case w.Update != nil:
 		s := w.Update
 		st.Kind, st.Table, st.Where, st.Using = Update, s.Table, r.relations(s.Where), r.using(s.Using)
-		st.IfExists, st.If = s.IfExists, r.relations(s.If)
-		for _, a := range s.Set {
-			st.Set = append(st.Set, r.assignment(a))
+		st.IfExists, st.If, st.Set = s.IfExists, r.relations(s.If), s.Set
+		for i := range st.Set {
+			r.assignment(&st.Set[i])
 		}
 	default:
 		s := w.Delete
@@ -238,96 +188,96 @@ func (r *reading) write(w *write) Statement {
 	return st
 }
 
-func (r *reading) using(all []using) (out []Using) {
-	for _, u := range all {
-		if term := r.terms(u.Value)[0]; u.Name != "timeout" { // of ScyllaDB: it changes no row
-			out = append(out, Using{u.Name, term})
-		}
+func (r *reading) using(all []Using) []Using {
+	for i := range all {
+		r.value(&all[i].Value)
 	}
-	return out
+	return slices.DeleteFunc(all, func(u Using) bool { return u.Name == "timeout" })
 }
 
-func (r *reading) assignment(a assignment) Assignment {
-	out := Assignment{Column: a.Column.Column, Within: a.Column.within(), Text: r.text(a.Pos, a.EndPos)}
-	if out.Column == "" || a.Column.Cast != nil {
-		r.fail(a.Pos, "expected a name, found %q", out.Text)
+func (r *reading) assignment(a *Assignment) {
+	a.Column, a.Within, a.Text = a.Target.Column, a.Target.within(), r.text(a.Pos, a.EndPos)
+	if a.Column == "" || a.Target.Cast != nil {
+		r.fail(a.Pos, "expected a name, found %q", a.Text)
 	}
-	given, last := a.Value, len(a.Value.Rest)-1
-	own := func(v value) bool { return v.Column == out.Column && !v.within() && !out.Within }
-	out.Add, out.Remove = a.Operator == "+=", a.Operator == "-="
+	given, last := &a.Value, len(a.Value.Rest)-1
+	own := func(v value) bool { return v.Column == a.Column && !v.within() && !a.Within }
+	a.Add, a.Remove = a.Operator == "+=", a.Operator == "-="
 	switch {
 	case last >= 0 && own(given.First) && a.Operator == "=": // n = n + 1
-		out.Add, out.Remove = given.Operator[0] == '+', given.Operator[0] == '-'
-		given = expr{Pos: given.Rest[0].Pos, EndPos: given.EndPos, First: given.Rest[0], Rest: given.Rest[1:]}
+		a.Add, a.Remove = given.Operator[0] == '+', given.Operator[0] == '-'
+		*given = Expr{Pos: given.Rest[0].Pos, EndPos: given.EndPos, First: given.Rest[0], Rest: given.Rest[1:]}
 	case last >= 0 && own(given.Rest[last]) && given.Operator[last] == '+': // l = [?] + l
-		out.Add, out.Prepend = true, true
+		a.Add, a.Prepend = true, true
 		given.Rest = given.Rest[:last]
-		out.Value.Text = r.text(given.Pos, given.EndPos)
 	}
-	if term := r.terms(given)[0]; !out.Prepend {
-		out.Value = term
-	}
-	return out
+	r.value(given)
 }
 
-// terms returns values, in which no column may be named.
-func (r *reading) terms(all ...expr) (terms []Term) {
-	for _, e := range all {
-		e.columns(func(v value) { r.fail(v.Pos, "expected a value, found %q", v.Column) })
-		terms = append(terms, Term{r.text(e.Pos, e.EndPos), e.First.Marker && e.First.Cast == nil && len(e.Rest) == 0})
-	}
-	return terms
+// value reads an expression in which no column may be named.
+func (r *reading) value(e *Expr) {
+	r.selector(e)
+	e.columns(func(v value) { r.fail(v.Pos, "expected a value, found %q", v.Column) })
 }
 
-func (r *reading) selectors(all []expr) (out []Selector) {
-	for _, e := range all {
-		x := Selector{Text: r.text(e.Pos, e.EndPos)}
-		if len(e.Rest) == 0 && e.First.Cast == nil {
-			x.Column, x.Within = e.First.Column, e.First.within()
-		}
-		e.columns(func(v value) { x.Columns = append(x.Columns, v.Column) })
-		out = append(out, x)
+func (r *reading) values(all []Expr) []Expr {
+	for i := range all {
+		r.value(&all[i])
 	}
-	return out
+	return all
 }
 
-func (r *reading) relations(all []relation) (out []Relation) {
-	for _, w := range all {
-		x := Relation{
-			Columns: w.Tuple, Token: w.Token, Tuple: w.Tuple != nil && !w.Token, Within: w.Element != nil || w.Field != "",
-			Op: w.Op, Text: r.text(w.Pos, w.EndPos),
-		}
+func (r *reading) selector(e *Expr) {
+	e.Text = r.text(e.Pos, e.EndPos)
+	if len(e.Rest) == 0 && e.First.Cast == nil {
+		e.Marker, e.Column, e.Within = e.First.Marker, e.First.Column, e.First.within()
+	}
+	e.columns(func(v value) { e.Columns = append(e.Columns, v.Column) })
+}
+
+func (r *reading) selectors(all []Expr) []Expr {
+	for i := range all {
+		r.selector(&all[i])
+	}
+	return all
+}
+
+func (r *reading) relations(all []Relation) []Relation {
+	for i := range all {
+		w := &all[i]
+		w.Columns, w.Tuple = w.Several, w.Several != nil && !w.Token
+		w.Within, w.Text = w.Element != nil || w.Field != "", r.text(w.Pos, w.EndPos)
 		if w.Column != "" {
-			x.Columns = []string{w.Column}
+			w.Columns = []string{w.Column}
 		}
 		switch {
 		case w.NotNull:
-			x.Op = "is not null"
+			w.Op = "is not null"
 		case w.Between != nil:
-			x.Op, x.Terms = "between", r.terms(w.Between...)
-		case w.Value.First.Tuple != nil && len(w.Value.Rest) == 0 && (x.Tuple || w.Op == "in"):
-			x.Terms = r.terms(w.Value.First.Tuple.Of...)
+			w.Op, w.Terms = "between", w.Between
+		case w.Value.First.Tuple != nil && len(w.Value.Rest) == 0 && (w.Tuple || w.Op == "in"):
+			w.Terms = w.Value.First.Tuple.Of
 		default:
-			x.Terms = r.terms(*w.Value)
+			w.Terms = []Expr{*w.Value}
 		}
-		x.Op = strings.Replace(x.Op, "containskey", "contains key", 1)
+		r.values(w.Terms)
+		w.Op = strings.Replace(w.Op, "containskey", "contains key", 1)
 		if w.Element != nil {
-			r.terms(*w.Element)
+			r.value(w.Element)
 		}
-		out = append(out, x)
 	}
-	return out
+	return all
 }
 
 func (v *value) within() bool { return len(v.Path) > 0 }
 
 // columns calls yield for each column that is named in an expression.
-func (e *expr) columns(yield func(value)) {
+func (e *Expr) columns(yield func(value)) {
 	for _, v := range append([]value{e.First}, e.Rest...) {
 		if v.Column != "" {
 			yield(v)
 		}
-		var inner []expr
+		var inner []Expr
 		for _, l := range []*list{v.Tuple, v.List, v.Call} {
 			if l != nil {
 				inner = slices.Concat(inner, l.Of)

@@ -101,7 +101,7 @@ func slice(p *schemas.Pattern, c *conditions, st cql.Statement, limited bool) {
 	if len(p.By) < len(key) {
 		next := key[len(p.By)]
 		for _, o := range st.OrderBy {
-			if c := t.Column(o.Column); c != nil && c.Role == schemas.Clustering && !o.ANN {
+			if c := t.Column(o.Column); c != nil && c.Role == schemas.Clustering && o.Near == nil {
 				p.Reverse = o.Descending != c.Desc
 				break
 			}
@@ -165,7 +165,7 @@ func carried(p *schemas.Pattern, st cql.Statement) {
 	}
 	other(p, "group by", strings.Join(st.GroupBy, ", "))
 	for _, o := range st.OrderBy {
-		if o.ANN {
+		if o.Near != nil {
 			other(p, "order by", o.Column+" ann of ?")
 		}
 	}

@@ -355,9 +355,9 @@ func ordered(t *schemas.Table, st cql.Statement) string {
 		indexed := func(x *schemas.Index) bool { return x.Columns[0].Column == c }
 		why := ""
 		switch {
-		case o.ANN && (!strings.HasPrefix(c.Type.Foreign, "vector") || !slices.ContainsFunc(t.Indexes, indexed)):
+		case o.Near != nil && (!strings.HasPrefix(c.Type.Foreign, "vector") || !slices.ContainsFunc(t.Indexes, indexed)):
 			why = "ANN OF needs a vector with an SAI index"
-		case o.ANN:
+		case o.Near != nil:
 		case at < 0:
 			why = "Cassandra sorts by clustering columns only"
 		case !where.binds(t.Partition...):

@@ -134,7 +134,7 @@ func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""
 // addsUp reports whether a SELECT makes one row of many: it has a function or a GROUP BY. A function that
 // does not, such as writetime, counts too: the statement can say LIMIT.
 func addsUp(s *imports.Statement) bool {
-	return len(s.GroupBy) > 0 || slices.ContainsFunc(s.Select, func(x cql.Selector) bool { return x.Column == "" })
+	return len(s.GroupBy) > 0 || slices.ContainsFunc(s.Select, func(x cql.Expr) bool { return x.Column == "" })
 }
 
 // Report is what lint predicts for each statement and what the engine did for it.
