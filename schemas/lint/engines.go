@@ -41,7 +41,7 @@ var fallbackRules = []*Rule{{
 }, {
 	ID: "fallback-idle", Severity: Note,
 	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if c.facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
+		if c.Facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
 			c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
 		}
 	}),
@@ -50,10 +50,10 @@ var fallbackRules = []*Rule{{
 // unable says why an engine cannot run a pattern as it is declared, or "". A statement of CQL runs on
 // Cassandra as it is: its driver refuses only the pattern that mailbench made of it.
 func (c *checker) unable(engine string, p *schemas.Pattern) string {
-	if c.facts == nil || engine == cassandra && p.Imported != nil {
+	if c.Facts == nil || engine == cassandra && p.Imported != nil {
 		return ""
 	}
-	return c.facts.Unable(engine, p)
+	return c.Facts.Unable(engine, p)
 }
 
 // without returns the engines that cannot run a pattern.
@@ -82,12 +82,12 @@ func cost(p *schemas.Pattern) string {
 var hintRules = []*Rule{{
 	ID: "unknown-hint", Severity: Error,
 	run: func(c *checker) {
-		if c.hints == nil {
+		if c.Hints == nil {
 			return
 		}
 		for _, t := range c.schema.Tables { // headers, too
 			for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
-				if err := c.hints(engine, t); err != nil {
+				if err := c.Hints(engine, t); err != nil {
 					c.atTable(t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
 				} else if t.Header() && len(t.Hints[engine]) > 0 {
 					c.atTable(t, "%s: a row header stores no rows and accepts no hints", engine)
@@ -292,7 +292,7 @@ var sizeRules = []*Rule{{
 }, {
 	ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
 	run: ofTables(func(c *checker, t *schemas.Table) {
-		if n := c.numbers.Cells[t.Name]; n > mostCell[c.engine] {
+		if n := c.Numbers.Cells[t.Name]; n > mostCell[c.engine] {
 			most := words.Size(mostCell[c.engine])
 			c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
 		}
@@ -300,18 +300,18 @@ var sizeRules = []*Rule{{
 }, {
 	ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
 	run: ofTables(func(c *checker, t *schemas.Table) {
-		if n := c.numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
+		if n := c.Numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
 			c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
 		}
 	}),
 }, {
 	ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
 	run: ofTables(func(c *checker, t *schemas.Table) {
-		shares := map[string]float64{"user": c.numbers.Hottest.User, "folder": c.numbers.Hottest.Folder, "all": 1}
+		shares := map[string]float64{"user": c.Numbers.Hottest.User, "folder": c.Numbers.Hottest.Folder, "all": 1}
 		for _, r := range t.Rows {
 			if share := shares[r.Partition]; share > hotShare && gathers(r) {
 				const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
-				c.atTable(t, what, 100*share, c.numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
+				c.atTable(t, what, 100*share, c.Numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
 				return
 			}
 		}
@@ -323,7 +323,7 @@ func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > la
 // ofSize finds the partitions of all tables whose largest one is of a size on the checker's engine.
 func ofSize(found func(engine string, largest forecast.Size) bool) func(*checker) {
 	return func(c *checker) {
-		for _, p := range c.numbers.Partitions[c.engine] {
+		for _, p := range c.Numbers.Partitions[c.engine] {
 			if t := c.schema.Table(p.Table); t != nil && found(c.engine, p.Largest) {
 				c.atTable(t, "%s", p)
 			}

@@ -83,14 +83,13 @@ type Facts interface {
 // Check returns what the rules find in a schema, in the order of the file. The error
 // is of type [schemas.Errors] for acceptances of unknown rules.
 func Check(s *schemas.Schema, o Options) (*Report, error) {
-	rules := make(map[string]*Rule)
 	var known []string
 	for _, r := range Rules() {
-		rules[r.ID], known = r, append(known, r.ID)
+		known = append(known, r.ID)
 	}
 	d := strict.Decoder{File: s.File}
 	each(s, func(a schemas.Acceptance, f Finding) {
-		if rules[a.Rule] != nil {
+		if slices.Contains(known, a.Rule) {
 			return
 		}
 		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.subject())
@@ -121,28 +120,11 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 			r.Engines = []string{s.Native}
 		}
 	}
-	type acceptance struct{ table, pattern, rule string }
-	matched := make(map[acceptance]bool)
-	asked := func(engine string) bool { return engine == "" || slices.Contains(r.Engines, engine) }
-	others := slices.DeleteFunc(EngineNames(), asked) // an acceptance for one of these is no mistake
-	for _, f := range check(s, slices.Concat(r.Engines, others), o) {
-		if matched[acceptance{f.Table, f.Pattern, f.Rule.ID}] = true; asked(f.Engine) {
+	unasked := func(engine string) bool { return !slices.Contains(r.Engines, engine) }
+	others := slices.DeleteFunc(EngineNames(), func(engine string) bool { return !unasked(engine) })
+	for _, f := range check(s, slices.Concat(r.Engines, others), o) { // an acceptance for one of the others is no mistake
+		if f.Engine == "" || !unasked(f.Engine) {
 			r.Findings = append(r.Findings, f)
-		}
-	}
-	each(s, func(a schemas.Acceptance, f Finding) {
-		inherited := a.Pos.File != "" // from the base of a variant, where it may match
-		if matched[acceptance{f.Table, f.Pattern, a.Rule}] || inherited || rules[a.Rule].Numbers && o.Numbers == nil {
-			return
-		}
-		f.Rule, f.Severity, f.Do = rules[unusedAcceptance], Warning, rules[unusedAcceptance].Do
-		f.Message = fmt.Sprintf("accepts %s, which has no finding there", a.Rule)
-		r.Findings = append(r.Findings, f)
-	})
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.File, f.Page = cmp.Or(f.File, s.File), f.Rule.Page(); f.Rule.ID == unreadStatement && o.AllowUnread {
-			f.Accepted = "--allow-unread"
 		}
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
@@ -160,7 +142,7 @@ var (
 // check runs all rules.
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
 	c := &checker{
-		schema: s, numbers: o.Numbers, facts: o.Facts, hints: o.Hints,
+		Options: o, schema: s, rules: Rules(),
 		on: make(map[*schemas.Table][]*schemas.Pattern), fallbacks: make(map[*schemas.Pattern]bool),
 		unread: make(map[string]bool),
 	}
@@ -176,8 +158,8 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 		c.on[p.Table] = append(c.on[p.Table], p)
 		c.fallbacks[p.Fallback] = true
 	}
-	for _, r := range Rules() {
-		if r.Numbers && o.Numbers == nil || r.run == nil {
+	for _, r := range c.rules {
+		if r.Numbers && o.Numbers == nil {
 			continue
 		}
 		c.rule, c.engine = r, ""
@@ -209,20 +191,30 @@ func each(s *schemas.Schema, yield func(a schemas.Acceptance, f Finding)) {
 	}
 }
 
-const unusedAcceptance = "accept-unused"
-
-// unreadStatement is the rule about CQL that schema import could not read.
-const unreadStatement = "unread"
-
+// acceptRules are about acceptances without a finding, and CQL that schema import could not read. They are the last.
 var acceptRules = []*Rule{{
-	ID: unusedAcceptance, Severity: Warning,
+	ID: "accept-unused", Severity: Warning,
+	run: func(c *checker) {
+		before := c.found
+		each(c.schema, func(a schemas.Acceptance, f Finding) {
+			needs := func(r *Rule) bool { return r.ID == a.Rule && r.Numbers && c.Numbers == nil }
+			found := func(o Finding) bool { return o.Rule.ID == a.Rule && o.Table == f.Table && o.Pattern == f.Pattern }
+			inherited := a.Pos.File != "" // from the base of a variant, where it may match
+			if !inherited && !slices.ContainsFunc(c.rules, needs) && !slices.ContainsFunc(before, found) {
+				c.add(f, nil, "accepts %s, which has no finding there", []any{a.Rule})
+			}
+		})
+	},
 }, {
-	ID: unreadStatement, Severity: Error,
+	ID: "unread", Severity: Error,
 	run: func(c *checker) {
 		for _, s := range c.schema.Other {
 			if pos, ok := s.Unread(); ok {
 				reason, text, _ := strings.Cut(s.Text, "\n")
-				c.add(Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
+				f := c.add(Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
+				if c.AllowUnread {
+					f.Accepted = "--allow-unread"
+				}
 			}
 		}
 	},
@@ -230,13 +222,12 @@ var acceptRules = []*Rule{{
 
 // checker holds what a rule needs to judge a schema.
 type checker struct {
-	schema  *schemas.Schema
-	numbers *Numbers
-	facts   Facts                                       // nil: not known
-	hints   func(engine string, t *schemas.Table) error // nil: hints are not checked
-	rule    *Rule
-	engine  string // the engine that the rule judges for; "" if the rule is about none
-	found   []Finding
+	Options
+	schema *schemas.Schema
+	rules  []*Rule // all of them
+	rule   *Rule
+	engine string // the engine that the rule judges for; "" if the rule is about none
+	found  []Finding
 
 	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table
 	fallbacks map[*schemas.Pattern]bool             // those that run in place of another one
@@ -262,7 +253,8 @@ func (c *checker) tables() []*schemas.Table {
 // add adds a finding and returns it, so that a rule can lower its severity or name another remedy.
 func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, args []any) *Finding {
 	f.Rule, f.Engine, f.Message = c.rule, c.engine, fmt.Sprintf(format, args...)
-	f.Severity, f.Do = c.rule.Severity, c.rule.Do
+	f.Severity, f.Do, f.Page = c.rule.Severity, c.rule.Do, c.rule.Page()
+	f.File = cmp.Or(f.File, c.schema.File)
 	for _, a := range accepted {
 		if a.Rule == c.rule.ID {
 			f.Accepted = a.Reason
