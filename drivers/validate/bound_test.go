@@ -21,7 +21,7 @@ func TestUnseen(t *testing.T) {
 			{Name: "damaged", Rows: 30_000, Parts: 1000, Read: 10},
 			{Name: "empty", Parts: 1000, Read: 10},
 		},
-		Findings: []Finding{{Table: "damaged", Rows: 1}, {Table: "part", Rows: 1, Leftover: true}},
+		Findings: []Finding{{About: About{Table: "damaged"}, Rows: 1}, {About: About{Table: "part", Leftover: true}, Rows: 1}},
 	}
 	var b strings.Builder
 	r.writeUnseen(&b)

@@ -402,9 +402,9 @@ func (c *check) add(g *group, r *record) {
 	what := g.rule.Column.Name
 	switch {
 	case r.bad:
-		c.found.add(g.rule.key, 1, 0, 0, fmt.Sprintf("%s: %s is no number", r.where, what))
+		c.found.add(g.rule.about, 1, 0, 0, fmt.Sprintf("%s: %s is no number", r.where, what))
 	case r.number != g.sum:
-		c.found.add(g.rule.key, 1, 0, abs(r.number-g.sum),
+		c.found.add(g.rule.about, 1, 0, abs(r.number-g.sum),
 			fmt.Sprintf("%s: %s is %d, counted %d", r.where, what, r.number, g.sum))
 	}
 }
@@ -414,9 +414,9 @@ func (c *check) compared(g *group) {
 	switch r := g.rule; {
 	case r == nil:
 	case !r.counts() && g.own > 0 && g.others == 0:
-		c.found.add(r.key, g.own, 1, 0, missing(r, g.first, g.own))
+		c.found.add(r.about, g.own, 1, 0, missing(r, g.first, g.own))
 	case r.zero() && g.own == 0 && g.sum != 0:
-		c.found.add(r.key, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.Column.Name, g.other, g.sum))
+		c.found.add(r.about, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.Column.Name, g.other, g.sum))
 	}
 }
 

@@ -12,19 +12,18 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// reader reads parts of one table, with a session of its own.
+// reader reads parts of one table, with sessions of its own.
 type reader struct {
 	*check
 	scan    *schemas.Pattern
 	key     int // number of key columns, which come first in a row
 	session drivers.Session
+	second  drivers.Session // for look-ups, which run within a read; nil if the check is of no sample
 	sides   []*side
-	pending []record // by side: rows with the same digest become one record; one without rows is none
 	own     findings // of the part that is read
 	part    *donePart
 	records recording
 	skips   drivers.Skipper // nil if the session leaves no rows out
-	lookups []*lookup       // lookup of each side, if the check is of a sample
 
 	tuples tuples
 	buf    []byte
@@ -55,9 +54,13 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, 
 			r.sides = append(r.sides, newSide(x, true, scan.Columns))
 		}
 	}
-	r.pending = make([]record, len(r.sides))
-	if c.Sample < 1 {
-		err = r.prepareLookups(ctx)
+	if c.Sample >= 1 {
+		return r, nil
+	}
+	session, err = tolerant(c.store)
+	r.second = c.Pace.Session(session)
+	for i := 0; i < len(r.sides) && err == nil; i++ {
+		r.sides[i].lookup, err = c.newLookup(ctx, r.sides[i].rule)
 	}
 	return r, err
 }
@@ -74,7 +77,7 @@ func tolerant(store drivers.Store) (drivers.Session, error) {
 
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
-	r.own.by = make(map[findingKey]*Finding)
+	r.own.by = make(map[About]*Finding)
 	r.part = &donePart{Round: r.records.of.round}
 	n := 0
 	err := r.session.Read(ctx, st, nil, func(row []drivers.Value) error {
@@ -87,15 +90,15 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	if r.skips != nil {
 		rows, keys := r.skips.Skipped()
 		for _, key := range keys {
-			r.own.add(findingKey{r.scan.Table.Name, "row", Marker, false}, rows, 0, 0,
+			r.own.add(About{r.scan.Table.Name, Marker, "row", false}, rows, 0, 0,
 				fmt.Sprintf("row key %q has cells and no marker: mailbench did not write it and does not read it "+
 					"(hints: {hbase: {marker: none}} declares a table without one)", key))
 			rows = 0 // they are counted once
 		}
 	}
 	var unwritten error
-	for i := range r.sides {
-		unwritten = cmp.Or(unwritten, r.flush(i))
+	for _, s := range r.sides {
+		unwritten = cmp.Or(unwritten, r.flush(s))
 	}
 	err = errors.Join(err, unwritten)
 	r.part.Findings = r.own.all()
@@ -119,7 +122,7 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 	r.where = r.where[:0]
 	for i, c := range r.scan.Columns {
 		if check, what := fault(&c.Type, &row[i]); check != "" && (c.Role != schemas.Static || r.scan.Static) {
-			r.own.add(findingKey{r.scan.Table.Name, c.Name, check, false}, 1, 0, 0, fmt.Sprintf("%s: %s", r.named(row), what))
+			r.own.add(About{r.scan.Table.Name, check, c.Name, false}, 1, 0, 0, fmt.Sprintf("%s: %s", r.named(row), what))
 			if check == Decode && i < r.key {
 				break // a key that cannot be decoded makes all its columns Broken
 			}
@@ -128,8 +131,8 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 	if row[0].Broken() {
 		return nil
 	}
-	for i, s := range r.sides {
-		if err := r.tuples.of(s, row, func(t *tuple) error { return r.take(ctx, i, t, row) }); err != nil {
+	for _, s := range r.sides {
+		if err := r.tuples.of(s, row, func(t *tuple) error { return r.take(ctx, s, t, row) }); err != nil {
 			return err
 		}
 	}
@@ -146,8 +149,8 @@ func (r *reader) named(row []drivers.Value) []byte {
 
 // take adds one tuple of a side to the side's pending record. Successive tuples with the
 // same digest share a record, except stored numbers: each of them is compared by itself.
-func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value) error {
-	s, p := r.sides[i], &r.pending[i]
+func (r *reader) take(ctx context.Context, s *side, t *tuple, row []drivers.Value) error {
+	p := &s.pending
 	d, buf := digestOf(s.rule, t, r.buf)
 	r.buf = buf
 	if p.rows > 0 && p.digest == d && (s.at || !s.counts()) {
@@ -155,44 +158,42 @@ func (r *reader) take(ctx context.Context, i int, t *tuple, row []drivers.Value)
 		p.number += t.number
 		return nil
 	}
-	if err := r.flush(i); err != nil {
+	if err := r.flush(s); err != nil {
 		return err
 	}
 	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
 	if s.named {
 		p.where = append(p.where, r.named(row)...)
 	}
-	if r.Sample < 1 {
-		return r.lookUp(ctx, i, t)
+	if s.lookup != nil {
+		return r.lookUp(ctx, s, t)
 	}
 	return nil
 }
 
 // flush writes the pending record of a side, if there is one. In a sample it adds a
 // finding instead if the look-up did not find the row.
-func (r *reader) flush(i int) error {
-	p := &r.pending[i]
+func (r *reader) flush(s *side) error {
+	p := &s.pending
 	defer func() { p.rows = 0 }()
 	if p.rows > 0 && r.Sample >= 1 {
 		return r.records.write(p)
 	}
-	if p.rows > 0 && r.lookups[i] != nil && !r.lookups[i].found {
-		x := r.sides[i].rule
-		r.own.add(x.key, p.rows, 1, 0, missing(x, p.where, p.rows))
+	if p.rows > 0 && s.lookup != nil && !s.lookup.found {
+		r.own.add(s.about, p.rows, 1, 0, missing(s.rule, p.where, p.rows))
 	}
 	return nil
 }
 
 // lookup finds the row that a row of a sample refers to.
 type lookup struct {
-	session drivers.Session
-	stmt    drivers.Statement
-	side    *side // compiled for the rows that the look-up reads
-	keys    []keyText
-	args    []drivers.Value
-	tuples  tuples
-	buf     []byte
-	found   bool // whether the last look-up found the row
+	stmt   drivers.Statement
+	side   *side // compiled for the rows that the look-up reads
+	keys   []keyText
+	args   []drivers.Value
+	tuples tuples
+	buf    []byte
+	found  bool // whether the last look-up found the row
 }
 
 // keyText makes one column of a key from the variables of a reference.
@@ -231,49 +232,32 @@ func lookupOf(r *rule) []keyText {
 	return keys
 }
 
-// prepareLookups prepares the look-ups of all references that can be looked up.
-func (r *reader) prepareLookups(ctx context.Context) error {
-	r.lookups = make([]*lookup, len(r.sides))
-	for i, s := range r.sides {
-		keys := lookupOf(s.rule)
-		if keys == nil {
-			continue
-		}
-		p := &schemas.Pattern{Name: "look-up:" + s.key.name, Kind: schemas.Slice, Table: s.To}
-		for _, k := range keys {
-			p.By = append(p.By, k.Column)
-		}
-		if len(keys) == len(p.Table.Key()) {
-			p.Kind = schemas.Get
-		}
-		for _, m := range s.At {
-			p.Columns = append(p.Columns, m.Column)
-		}
-		stmt, err := r.store.Prepare(ctx, p)
-		if err != nil {
-			return err
-		}
-		session, err := tolerant(r.store)
-		if err != nil {
-			return err
-		}
-		r.lookups[i] = &lookup{
-			session: r.Pace.Session(session), stmt: stmt, side: newSide(s.rule, true, p.Columns), keys: keys,
-			args: make([]drivers.Value, len(keys)),
-		}
+// newLookup prepares the look-ups of a reference, or returns nil if it cannot be looked up.
+func (c *check) newLookup(ctx context.Context, x *rule) (*lookup, error) {
+	keys := lookupOf(x)
+	if keys == nil {
+		return nil, nil
 	}
-	return nil
+	p := &schemas.Pattern{Name: "look-up:" + x.Name, Kind: schemas.Slice, Table: x.To}
+	for _, k := range keys {
+		p.By = append(p.By, k.Column)
+	}
+	if len(keys) == len(p.Table.Key()) {
+		p.Kind = schemas.Get
+	}
+	for _, m := range x.At {
+		p.Columns = append(p.Columns, m.Column)
+	}
+	stmt, err := c.store.Prepare(ctx, p)
+	return &lookup{stmt: stmt, side: newSide(x, true, p.Columns), keys: keys, args: make([]drivers.Value, len(keys))}, err
 }
 
 // errFound ends a look-up.
 var errFound = errors.New("found")
 
 // lookUp looks up the row that the tuple of a side refers to.
-func (r *reader) lookUp(ctx context.Context, i int, t *tuple) error {
-	l := r.lookups[i]
-	if l == nil {
-		return nil
-	}
+func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) error {
+	l := s.lookup
 	l.found = false
 	for k := range l.keys {
 		v, ok := l.keys[k].value(t)
@@ -282,11 +266,10 @@ func (r *reader) lookUp(ctx context.Context, i int, t *tuple) error {
 		}
 		l.args[k] = v
 	}
-	want := r.pending[i].digest
-	err := l.session.Read(ctx, l.stmt, l.args, func(row []drivers.Value) error {
+	err := r.second.Read(ctx, l.stmt, l.args, func(row []drivers.Value) error {
 		return l.tuples.of(l.side, row, func(t *tuple) error {
 			var d digest
-			if d, l.buf = digestOf(l.side.rule, t, l.buf); d == want {
+			if d, l.buf = digestOf(l.side.rule, t, l.buf); d == s.pending.digest {
 				l.found = true
 				return errFound
 			}

@@ -46,19 +46,24 @@ type Table struct {
 
 // Finding is what one check found in one table.
 type Finding struct {
-	Table string `json:"table"`
-	Check Check  `json:"check"`
-	// Name is that of the checked column, reference or count.
-	Name string `json:"name"`
-	// Leftover: the rows are not broken, but nothing needs them any more.
-	Leftover bool  `json:"leftover,omitempty"`
-	Rows     int64 `json:"rows"`
+	About
+	Rows int64 `json:"rows"`
 	// Missing is how many different rows are missing: many rows may refer to one.
 	Missing int64 `json:"missing,omitempty"`
 	// Drift is the sum of the differences between stored numbers and recounts.
 	Drift int64 `json:"drift,omitempty"`
 	// Examples name the first rows, in the order of their text.
 	Examples []string `json:"examples"`
+}
+
+// About is what a finding is about.
+type About struct {
+	Table string `json:"table"`
+	Check Check  `json:"check"`
+	// Name is that of the checked column, reference or count.
+	Name string `json:"name"`
+	// Leftover: the rows are not broken, but nothing needs them any more.
+	Leftover bool `json:"leftover,omitempty"`
 }
 
 // Check is a kind of check.
@@ -108,25 +113,16 @@ type Progress struct {
 // findings collects what all workers find.
 type findings struct {
 	mu    sync.Mutex
-	by    map[findingKey]*Finding
+	by    map[About]*Finding
 	order map[string]int // position of each table in the schema
-}
-
-type findingKey struct {
-	table, name string
-	check       Check
-	leftover    bool
 }
 
 // Examples is how many rows a finding names.
 const Examples = 5
 
 // add counts rows of a finding. It keeps the Examples that come first by their text.
-func (f *findings) add(k findingKey, rows, missing, drift int64, example string) {
-	f.merge(Finding{
-		Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover,
-		Rows: rows, Missing: missing, Drift: drift, Examples: []string{example},
-	})
+func (f *findings) add(about About, rows, missing, drift int64, example string) {
+	f.merge(Finding{about, rows, missing, drift, []string{example}})
 }
 
 // merge adds findings.
@@ -134,11 +130,10 @@ func (f *findings) merge(all ...Finding) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, own := range all {
-		k := findingKey{own.Table, own.Name, own.Check, own.Leftover}
-		x := f.by[k]
+		x := f.by[own.About]
 		if x == nil {
-			x = &Finding{Table: k.table, Check: k.check, Name: k.name, Leftover: k.leftover}
-			f.by[k] = x
+			x = &Finding{About: own.About}
+			f.by[own.About] = x
 		}
 		x.Rows += own.Rows
 		x.Missing += own.Missing

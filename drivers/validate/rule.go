@@ -17,7 +17,7 @@ type rule struct {
 	*schemas.Relation
 	number int
 	table  *schemas.Table // declares the rule
-	key    findingKey
+	about  About
 }
 
 // counts reports whether the rule is a count.
@@ -28,12 +28,10 @@ func rulesOf(s *schemas.Schema) []*rule {
 	var rules []*rule
 	for _, t := range s.Tables {
 		for _, r := range t.Refers {
-			k := findingKey{t.Name, r.Name, Reference, r.Leftover}
-			rules = append(rules, &rule{r, len(rules), t, k})
+			rules = append(rules, &rule{r, len(rules), t, About{t.Name, Reference, r.Name, r.Leftover}})
 		}
 		for _, c := range t.Counts {
-			k := findingKey{t.Name, c.Name, Count, false}
-			rules = append(rules, &rule{c, len(rules), t, k})
+			rules = append(rules, &rule{c, len(rules), t, About{t.Name, Count, c.Name, false}})
 		}
 	}
 	return rules
@@ -52,7 +50,9 @@ type side struct {
 	number  int // position in a row of the column that is compared or added up; -1 if each row counts 1
 	element int // equal to number if that column is a map, of which each value is compared; else -1
 	typ     schemas.Type
-	named   bool // records hold the key of their row
+	named   bool    // records hold the key of their row
+	pending record  // rows with the same digest become one record; one without rows is none
+	lookup  *lookup // of a reference that is looked up, in a sample
 }
 
 // match is a column's template with the slots of its variables.

@@ -102,7 +102,7 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	}
 	c := &check{
 		Config: cfg, store: store, schema: s, rules: rulesOf(s), began: time.Now(),
-		found: findings{by: map[findingKey]*Finding{}, order: map[string]int{}},
+		found: findings{by: map[About]*Finding{}, order: map[string]int{}},
 	}
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
 	err := c.run(ctx, r)
@@ -150,7 +150,7 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 	if c.Sample < 1 {
 		for _, x := range c.rules {
 			if x.counts() || lookupOf(x) == nil {
-				r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.key.check)+" "+x.key.name)
+				r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.about.Check)+" "+x.Name)
 			}
 		}
 		return nil
@@ -181,7 +181,7 @@ func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error 
 		if f.Key != nil {
 			example = fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), f.Key), f.What)
 		}
-		c.found.add(findingKey{t.Name, f.Index, Index, f.Stale}, 1, 0, 0, example)
+		c.found.add(About{t.Name, Index, f.Index, f.Stale}, 1, 0, 0, example)
 	})
 }
 
@@ -337,12 +337,10 @@ func (c *check) worker(
 		return err
 	}
 	defer func() {
-		for _, l := range r.lookups {
-			if l != nil {
-				err = errors.Join(err, l.session.Close())
-			}
-		}
 		err = errors.Join(err, r.session.Close())
+		if r.second != nil {
+			err = errors.Join(err, r.second.Close())
+		}
 	}()
 	for p := range work {
 		r.records.of, r.records.n = recordOf{c.Journal.round, plan.number, p.number}, 0
