@@ -458,7 +458,7 @@ func openMail(ctx context.Context, notes io.Writer, path string, most strict.Siz
 			fmt.Fprintf(notes, "mailbench: %s: %s (%v)\n", path, of, time.Since(began).Round(time.Second))
 		}
 	})
-	source, err := messages.Open(mail.WithProgress(ctx, &p), path, "", int64(most))
+	source, err := messages.Open(ctx, path, "", int64(most), &p)
 	close(stop)
 	hints.Wait()
 	if err != nil {

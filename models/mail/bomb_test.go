@@ -67,7 +67,7 @@ func TestBombs(t *testing.T) {
 
 // explode has many readers read all messages of a file, and some of each part, concurrently.
 func explode(t *testing.T, path string, readers int, most int64) {
-	f, err := Open(t.Context(), path, t.TempDir(), 1<<40)
+	f, err := Open(t.Context(), path, t.TempDir(), 1<<40, new(Progress))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +145,12 @@ func live() int64 {
 func TestLimits(t *testing.T) {
 	file := []byte(strings.Repeat("From a\n\n"+strings.Repeat("x", 999)+"\n\n", 10))
 	temp := t.TempDir()
-	if f, err := Open(t.Context(), write(t, "x.mbox", file), temp, 10_010); err != nil {
+	if f, err := Open(t.Context(), write(t, "x.mbox", file), temp, 10_010, new(Progress)); err != nil {
 		t.Errorf("as much as is allowed: %v", err)
 	} else if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	_, err := Open(t.Context(), write(t, "x.mbox.gz", gzipped(t, file)), temp, 10_009)
+	_, err := Open(t.Context(), write(t, "x.mbox.gz", gzipped(t, file)), temp, 10_009, new(Progress))
 	var format *FormatError
 	if !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 10009 bytes of mail; if that is intended, allow more with --max-mail-size") {
 		t.Errorf("error %v", err)
@@ -158,7 +158,7 @@ func TestLimits(t *testing.T) {
 	if left, _ := os.ReadDir(temp); len(left) > 0 {
 		t.Errorf("%s is left behind", left[0].Name())
 	}
-	f := File{ctx: t.Context(), limits: limits{1 << 20, 9}, starts: make([]int64, 1)}
+	f := File{ctx: t.Context(), limits: limits{1 << 20, 9}, progress: new(Progress), starts: make([]int64, 1)}
 	if f.spill, err = os.CreateTemp(temp, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestLimits(t *testing.T) {
 // and what was parsed before can be read to its end.
 func TestParsingStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f, err := Open(ctx, write(t, "x.mbox", []byte("From a\n"+bombs()[0])), t.TempDir(), 1<<40)
+	f, err := Open(ctx, write(t, "x.mbox", []byte("From a\n"+bombs()[0])), t.TempDir(), 1<<40, new(Progress))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,19 +44,20 @@ const maxMessages = 5_000_000
 // then be read at any time, whatever happens to the mbox. It takes 8 bytes of
 // memory per message.
 type File struct {
-	ctx     context.Context
-	limits  limits
-	info    Info
-	spill   *os.File
-	removed bool    // spill has no name any more
-	starts  []int64 // offset of each message in spill, and the end of the last
+	ctx      context.Context
+	limits   limits
+	progress *Progress
+	info     Info
+	spill    *os.File
+	removed  bool    // spill has no name any more
+	starts   []int64 // offset of each message in spill, and the end of the last
 }
 
 // Open reads the mbox at path and copies it into the folder temp, which needs as much room as
 // the file unpacked; "" is the system's folder for temporary files. most bounds the bytes of
 // all messages. The error is a [FormatError] if the file cannot be used as mail. When ctx ends,
-// later parsing of the messages ends too.
-func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
+// later parsing of the messages ends too. Open notes its progress in p.
+func Open(ctx context.Context, path, temp string, most int64, p *Progress) (*File, error) {
 	src, err := plainfile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open mail: %w", err)
@@ -69,7 +70,7 @@ func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 	// If the system can remove an open file, a run that is killed leaves nothing.
 	removed := os.Remove(spill.Name()) == nil
 	f := &File{
-		ctx: ctx, limits: limits{most, maxMessages}, info: Info{File: path}, spill: spill,
+		ctx: ctx, limits: limits{most, maxMessages}, progress: p, info: Info{File: path}, spill: spill,
 		removed: removed, starts: make([]int64, 1),
 	}
 	if err = f.read(contextReader{ctx, src}); err == nil {
@@ -83,7 +84,7 @@ func Open(ctx context.Context, path, temp string, most int64) (*File, error) {
 
 // read copies the messages of src, and computes its digest.
 func (f *File) read(src io.Reader) error {
-	sum, progress := sha256.New(), progressOf(f.ctx)
+	sum := sha256.New()
 	in := bufio.NewReaderSize(io.TeeReader(src, sum), 256<<10)
 	mbox, err := unpacked(in)
 	if err != nil {
@@ -92,7 +93,7 @@ func (f *File) read(src io.Reader) error {
 	out := bufio.NewWriterSize(f.spill, 256<<10)
 	err = split(f.ctx, &f.info.Notes, mbox, out, f.limits, func(at int64) {
 		f.starts = append(f.starts, at)
-		progress.Copied.Add(1)
+		f.progress.Copied.Add(1)
 	})
 	if err == nil {
 		err = out.Flush()
@@ -117,9 +118,8 @@ func (f *File) read(src io.Reader) error {
 // begins.
 func (f *File) examine() error {
 	r, m := f.Reader(), Message{}
-	progress := progressOf(f.ctx)
 	for n := range f.info.Messages {
-		progress.At.Store(n + 1)
+		f.progress.At.Store(n + 1)
 		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
 			return err
 		}
@@ -353,18 +353,4 @@ func (m *MessageFile) read(most int64) error {
 type Progress struct {
 	Copied atomic.Int64 // messages of which the end was found
 	At     atomic.Int64 // number of the message that is parsed, from 1; 0: the file is still copied
-}
-
-type progressKey struct{}
-
-// WithProgress returns a context with which Open reports its progress.
-func WithProgress(ctx context.Context, p *Progress) context.Context {
-	return context.WithValue(ctx, progressKey{}, p)
-}
-
-func progressOf(ctx context.Context) *Progress {
-	if p, ok := ctx.Value(progressKey{}).(*Progress); ok {
-		return p
-	}
-	return new(Progress)
 }

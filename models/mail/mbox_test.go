@@ -78,7 +78,7 @@ func TestSplit(t *testing.T) {
 				[]byte(c.mbox), packed, append(bytes.Clone(packed), make([]byte, 1024)...),
 				append(half, gzipped(t, []byte(c.mbox[len(c.mbox)/2:]))...),
 			} {
-				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40)
+				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40, new(Progress))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -129,7 +129,7 @@ func TestUnusableFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, temp := write(t, "x.mbox", c.file), t.TempDir()
-			_, err := Open(t.Context(), path, temp, 1<<40)
+			_, err := Open(t.Context(), path, temp, 1<<40, new(Progress))
 			var format *FormatError
 			if !errors.As(err, &format) || !strings.HasPrefix(err.Error(), path+": ") || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("error %v (%T); want one line with %q", err, err, c.want)
@@ -139,25 +139,25 @@ func TestUnusableFiles(t *testing.T) {
 			}
 		})
 	}
-	zeros, err := Open(t.Context(), write(t, "x.mbox", append(bytes.Clone(packed), make([]byte, 3<<20)...)), t.TempDir(), 1<<40)
+	zeros, err := Open(t.Context(), write(t, "x.mbox", append(bytes.Clone(packed), make([]byte, 3<<20)...)), t.TempDir(), 1<<40, new(Progress))
 	if err != nil || zeros.Info().Messages != 20_000 {
 		t.Errorf("zeros after gzip data: %v", err)
 	} else if err := zeros.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40); err == nil {
+	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40, new(Progress)); err == nil {
 		t.Error("a folder was opened as mail")
 	}
-	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), "", 1<<40); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), filepath.Join(t.TempDir(), "none"), "", 1<<40, new(Progress)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 	path := write(t, "x.mbox", many)
-	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none"), 1<<40); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(t.Context(), path, filepath.Join(t.TempDir(), "none"), 1<<40, new(Progress)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a temporary folder that is not there: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, path, "", 1<<40); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, path, "", 1<<40, new(Progress)); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -184,7 +184,7 @@ func (c canceling) Read([]byte) (int, error) {
 // TestFileBeginsAgain: message n of a file with k messages is n mod k, and a
 // reader may read them in any order.
 func TestFileBeginsAgain(t *testing.T) {
-	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir(), 1<<40)
+	f, err := Open(t.Context(), "testdata/small.mbox", t.TempDir(), 1<<40, new(Progress))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +218,7 @@ func TestBoundedMemory(t *testing.T) {
 	b.WriteString("--b--\n\n")
 	path := write(t, "large.mbox.gz", gzipped(t, b.Bytes()))
 	b = bytes.Buffer{}
-	f, err := Open(t.Context(), path, t.TempDir(), 1<<40)
+	f, err := Open(t.Context(), path, t.TempDir(), 1<<40, new(Progress))
 	if err != nil {
 		t.Fatal(err)
 	}

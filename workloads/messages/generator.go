@@ -355,8 +355,8 @@ type Measurer interface {
 }
 
 // Open returns the mail of the mbox at path as a Source; see [mail.Open].
-func Open(ctx context.Context, path, temp string, most int64) (Source, error) {
-	f, err := mail.Open(ctx, path, temp, most)
+func Open(ctx context.Context, path, temp string, most int64, p *mail.Progress) (Source, error) {
+	f, err := mail.Open(ctx, path, temp, most, p)
 	if err != nil {
 		return nil, err
 	}
