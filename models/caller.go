@@ -31,15 +31,16 @@ type Caller[M any] struct {
 	onRow   func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
 	found   bool
 
-	ids       []drivers.Value // of the messages that Several reads
-	at        int             // the next of them
-	take      func(m *M, at int, row []drivers.Value) error
-	onSeveral func(row []drivers.Value) error // c.severalRow
+	ids    []drivers.Value // of the messages that Rows reads
+	at     int             // the next of them
+	have   int             // how many of them have a row
+	take   func(m *M, at int, row []drivers.Value) error
+	onRows func(row []drivers.Value) error // c.nextRow
 }
 
 // Start makes c ready for the calls of a mailbox on session s. Errors name the model.
 func (c *Caller[M]) Start(model string, m *M, s drivers.Session) {
-	c.model, c.mailbox, c.S, c.onRow, c.onSeveral = model, m, s, c.oneRow, c.severalRow
+	c.model, c.mailbox, c.S, c.onRow, c.onRows = model, m, s, c.oneRow, c.nextRow
 }
 
 // With returns the arguments in a buffer that the next call of With reuses.
@@ -94,28 +95,41 @@ func (c *Caller[M]) oneRow(row []drivers.Value) (err error) {
 	return err
 }
 
-// Several reads rows of messages in one call. Its arguments are key and then the list of ids, in whose order
-// rows come. take takes the row of ids[at], which begins with the id. The error is ErrNotFound if a row is missing.
+// Rows reads rows of messages in one call. Its arguments are key and then the list of ids, in whose order
+// rows come. take takes the row of ids[at], which begins with the id. A message that is missing has none.
+func (c *Caller[M]) Rows(ctx context.Context, st drivers.Statement, ids []drivers.Value,
+	take func(m *M, at int, row []drivers.Value) error, key ...drivers.Value,
+) error {
+	c.ids, c.at, c.have, c.take = ids, 0, 0, take
+	c.With(key...)
+	err := c.S.Read(ctx, st, c.Also(drivers.ListOf(ids)), c.onRows)
+	c.ids, c.take = nil, nil
+	return err
+}
+
+// Several is Rows of messages that must all be there: otherwise the error is ErrNotFound.
 func (c *Caller[M]) Several(ctx context.Context, st drivers.Statement, ids []drivers.Value,
 	take func(m *M, at int, row []drivers.Value) error, key ...drivers.Value,
 ) error {
-	c.ids, c.at, c.take = ids, 0, take
-	c.With(key...)
-	err := c.S.Read(ctx, st, c.Also(drivers.ListOf(ids)), c.onSeveral)
-	c.ids, c.take = nil, nil
-	if err == nil && c.at < len(ids) {
+	err := c.Rows(ctx, st, ids, take, key...)
+	if err == nil && c.have < len(ids) {
 		return ErrNotFound
 	}
 	return err
 }
 
-// severalRow takes a row of Several. If it is not of the next message, that one is missing.
-func (c *Caller[M]) severalRow(row []drivers.Value) error {
-	if c.at == len(c.ids) || !row[0].Equal(c.ids[c.at]) {
-		return nil
+// nextRow takes a row of Rows.
+func (c *Caller[M]) nextRow(row []drivers.Value) error {
+	for c.at < len(c.ids) && !row[0].Equal(c.ids[c.at]) {
+		c.at++
 	}
 	at := c.at
-	if c.at++; c.take == nil {
+	if at == len(c.ids) {
+		return errors.New("the row of a message came out of turn")
+	}
+	c.at++
+	c.have++
+	if c.take == nil {
 		return nil
 	}
 	return c.take(c.mailbox, at, row)

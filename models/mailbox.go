@@ -37,6 +37,12 @@ type Model struct {
 	Bind func(ctx context.Context, p *drivers.Prepared, o Options) (Bound, error)
 }
 
+// Bundled returns the model of a schema that mailbench brings along.
+func Bundled(name, doc string, bind func(context.Context, *drivers.Prepared, Options) (Bound, error)) Model {
+	schema := func() (*schemas.Schema, error) { return schemas.Bundled(name) }
+	return Model{Name: name, Doc: doc, Schema: schema, Bind: bind}
+}
+
 // With returns the model with other values of the parameters that its schema declares.
 func (m Model) With(values map[string]int) Model {
 	if schema := m.Schema; len(values) > 0 {
@@ -369,8 +375,7 @@ func (m Model) Variant(schema func() (*schemas.Schema, error)) (Model, error) {
 // schemas, which describe them, are not read yet.
 func (m Model) Variants() (all []Model) {
 	for _, name := range schemas.BundledVariants(m.Name) {
-		m.Name, m.Doc, m.Schema = name, "", func() (*schemas.Schema, error) { return schemas.Bundled(name) }
-		all = append(all, m)
+		all = append(all, Bundled(name, "", m.Bind))
 	}
 	return all
 }

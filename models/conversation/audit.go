@@ -1,76 +1,58 @@
 package conversation
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It keeps 16 bytes for each message and about 20
-// bytes for each conversation, but no content.
+// Audit implements models.Mailbox. It holds some 20 bytes for each message and conversation, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := audit{conversations: map[[16]byte]bool{}}
-	err := m.S.Read(ctx, m.do.AllConversations, nil, a.conversation)
-	if err == nil {
-		err = m.S.Read(ctx, m.do.AllMessages, nil, a.message)
-	}
-	if err != nil {
-		return models.Audit{}, fmt.Errorf("conversation: verification: %w", err)
-	}
-	slices.SortFunc(a.messages, func(x, y [16]byte) int { return bytes.Compare(x[:], y[:]) })
-	for i := 1; i < len(a.messages); i++ {
-		if a.messages[i] == a.messages[i-1] { // an interrupted move
-			a.Find(models.Duplicated, 1, "message_id %s is in two conversations", models.UUIDText(a.messages[i]))
-		}
-	}
-	return a.Audit, nil
+	a := audit{conversations: models.Keys{}, messages: models.Keys{}}
+	err := m.Verify(ctx, m.Scan(m.do.AllConversations, a.conversation), m.Scan(m.do.AllMessages, a.message))
+	return a.Audit, err
 }
 
 type audit struct {
 	models.Audit
-	conversations map[[16]byte]bool
-	messages      [][16]byte
+	conversations, messages models.Keys
 }
 
 // conversation counts a conversation once, even if several users take part in it.
-func (a *audit) conversation(row []drivers.Value) error {
+func (a *audit) conversation(row []drivers.Value) {
 	if row[3].Bool() {
 		a.Accounts++
 	}
-	if id := row[2].UUIDBytes(); !a.conversations[id] {
-		a.conversations[id] = true
+	if a.conversations.Add(row[2]) {
 		a.Folders++
 	}
-	return nil
 }
 
 // message checks one row. A row without content is left by a write to a deleted
 // message. A conversation without members is lost: messages come after the users, and
 // at least one of these stays.
-func (a *audit) message(row []drivers.Value) error {
-	where := func() string {
-		return fmt.Sprintf("message_id %s of conversation_id %s", models.UUIDText(row[1].UUIDBytes()),
-			models.UUIDText(row[0].UUIDBytes()))
+func (a *audit) message(row []drivers.Value) {
+	find := func(kind, fault string) {
+		a.Find(kind, 1, "message_id %s of conversation_id %s%s", models.UUIDText(row[1].UUIDBytes()),
+			models.UUIDText(row[0].UUIDBytes()), fault)
 	}
 	switch {
-	case !a.conversations[row[0].UUIDBytes()]:
-		a.Find(models.Dangling, 1, "%s, which has no participants", where())
-		return nil
+	case !a.conversations.Has(row[0]):
+		find(models.Dangling, ", which has no participants")
+		return
 	case row[2].IsNull():
-		a.Find(models.Dangling, 1, "%s has no content", where())
-		return nil
+		find(models.Dangling, " has no content")
+		return
 	}
 	a.Messages++
-	a.messages = append(a.messages, row[1].UUIDBytes())
-	if _, err := textSize(row[2]); err != nil || !models.WholeFiles(row[4].Elems(), row[3].Elems(), textSize) {
-		a.Find(models.BrokenBody, 1, "%s", where())
+	if !a.messages.Add(row[1]) { // an interrupted move
+		find(models.Duplicated, " is in another conversation, too")
 	}
-	return nil
+	if _, err := textSize(row[2]); err != nil || !models.WholeFiles(row[4].Elems(), row[3].Elems(), textSize) {
+		find(models.BrokenBody, "")
+	}
 }
 
 // textSize returns the size of the content that a text holds.

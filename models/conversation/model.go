@@ -32,12 +32,8 @@ import (
 
 // Model returns the model's entry for the list of models.
 func Model() models.Model {
-	return models.Model{
-		Name:   "conversation",
-		Doc:    "one partition per conversation, with collections, time slices, seen-by lists and a sender index",
-		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("conversation") },
-		Bind:   bind,
-	}
+	return models.Bundled("conversation",
+		"one partition per conversation, with collections, time slices, seen-by lists and a sender index", bind)
 }
 
 // statements are those of the patterns that the model runs: see models.Fill.
@@ -68,13 +64,13 @@ type bound struct {
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities())}
 	if err := models.Fill(p, &b.do); err != nil {
-		return nil, fmt.Errorf("bind conversation: %w", err)
+		return nil, err
 	}
 	var err error
-	if b.bySenderIn, err = p.Get("by_sender_in"); err != nil && !errors.Is(err, drivers.ErrUnsupported) {
-		return nil, fmt.Errorf("bind conversation: %w", err)
+	if b.bySenderIn, err = p.Get("by_sender_in"); errors.Is(err, drivers.ErrUnsupported) {
+		err = nil
 	}
-	return b, nil
+	return b, err
 }
 
 // searchless is the mailbox on an engine that cannot search a conversation by sender,
@@ -89,7 +85,7 @@ type searchless struct {
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b}
+	m := &mailbox{bound: b, WholeRow: models.WholeRow{RowLimit: b.row}}
 	m.Start("conversation", m, s)
 	if b.bySenderIn == nil {
 		return searchless{m, m, m, m, m}
@@ -102,12 +98,9 @@ type mailbox struct {
 	*bound
 	models.Caller[mailbox]
 	models.NoRaw
+	models.WholeRow
 
-	text       []byte // message being delivered: its content, then its attachments
-	size       int64  // bytes of all its text
-	recipients []drivers.Value
-	sizes      []drivers.Value // its attachments: name, size, name, size …
-	files      []drivers.Value // its attachments: name, text, name, text …
+	recipients []drivers.Value // of the message being delivered
 	who        [1]drivers.Value
 
 	me     string            // user for whom isSeen looks in the lists of viewers
@@ -139,17 +132,11 @@ func idOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:1
 
 // Deliver implements models.Mailbox: a post in each conversation.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
-	var content []byte
-	err := m.row.Check(msg.Body.Content, msg.Attachments)
+	err := m.Load(msg, schemas.Text)
 	if err == nil {
-		content, err = m.load(msg)
+		err = m.postAll(ctx, msg, to, handles)
 	}
-	if err == nil {
-		err = m.postAll(ctx, msg, content, to, handles)
-	}
-	clear(m.files) // they refer to the text
-	m.text = models.Reuse(m.text)
-	if m.size > models.KeepBuffer {
+	if m.Release() {
 		m.Forget()
 	}
 	if err != nil {
@@ -158,60 +145,20 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 	return nil
 }
 
-// Holds implements models.Holder.
-func (m *mailbox) Holds(msg *mail.Message) models.Holding {
-	return m.row.Holds(msg.Body.Content, msg.Attachments)
-}
-
-// load encodes the attachments and the body as text, and returns the body. All of it
-// is in memory, since a row is written at once.
-func (m *mailbox) load(msg *mail.Message) ([]byte, error) {
-	m.sizes, m.files, m.recipients = m.sizes[:0], m.files[:0], m.recipients[:0]
+// postAll posts to all conversations.
+func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
+	m.recipients = m.recipients[:0]
 	for _, as := range [...][]mail.Address{msg.To, msg.Cc, msg.Bcc} {
 		for i := range as {
 			m.recipients = append(m.recipients, drivers.Text(as[i].Address))
 		}
 	}
-	content, err := models.EncodeText(m.text[:0], msg.Body.Content)
-	m.text = content
-	if err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
-	}
-	m.size = int64(len(content))
-	for i := range msg.Attachments {
-		p := &msg.Attachments[i]
-		text, err := m.encode(p.Content)
-		if err != nil {
-			return nil, fmt.Errorf("read attachment %q: %w", p.Name, err)
-		}
-		m.size += int64(len(text))
-		m.sizes = append(m.sizes, drivers.Text(p.Name), drivers.Bigint(p.Content.Size()))
-		m.files = append(m.files, drivers.Text(p.Name), drivers.TextBytes(text))
-	}
-	return content, nil
-}
-
-// encode returns an attachment as text, appended to m.text. A large one has memory of its own:
-// if append allocated a larger array for it, the others would keep the old one.
-func (m *mailbox) encode(c mail.Content) ([]byte, error) {
-	if c.Size() > models.KeepBuffer {
-		return models.EncodeText(nil, c)
-	}
-	at, err := len(m.text), error(nil)
-	m.text, err = models.EncodeText(m.text, c)
-	return m.text[at:], err
-}
-
-// postAll posts to all conversations.
-func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, content []byte, to []*models.Folder,
-	handles []models.Handle,
-) error {
 	arrived := models.Arrival(msg, m.now)
-	return m.Spread(ctx, m.do.Posts, len(to), m.size, func(i int) {
+	return m.Spread(ctx, m.do.Posts, len(to), m.Size, func(i int) {
 		id := m.ids.Next(arrived)
 		handles[i] = handleOf(id)
-		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(content), drivers.Text(msg.From.Address),
+		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(m.Body), drivers.Text(msg.From.Address),
 			drivers.SetOf(m.recipients),
-			drivers.MapOf(m.files), drivers.ListOf(nil), drivers.MapOf(m.sizes))
+			drivers.MapOf(m.Files), drivers.ListOf(nil), drivers.MapOf(m.Sizes))
 	})
 }

@@ -1,11 +1,8 @@
 package datastax
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
-	"hash/maphash"
 	"io"
 	"maps"
 	"slices"
@@ -14,63 +11,42 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It keeps 24 bytes for each row of a label and
+// Audit implements models.Mailbox. It holds some 50 bytes for each row of a label and
 // about 100 bytes for each attachment and label, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{
-		seed: maphash.MakeSeed(), folders: map[labelKey]bool{}, labels: map[labelKey]*labelCount{},
-		files: map[fileKey]*fileSum{},
+		labels: map[labelKey]*labelCount{}, shown: map[[16]byte]int64{}, rows: models.Keys{}, files: map[uint64]*fileSum{},
 	}
-	var err error
-	read := func(stmt drivers.Statement, row func([]drivers.Value) error) {
-		if err == nil {
-			err = m.S.Read(ctx, stmt, nil, row)
-		}
+	err := m.Verify(ctx,
+		m.Scan(m.do.AllFolders, a.folder),
+		m.Scan(m.do.AllShown, a.shows),
+		m.Scan(m.do.AllUnread, func(row []drivers.Value) { a.label(row[0], row[1].Str()).unread -= row[2].Int64() }),
+		m.Scan(m.do.AllSizes, func(row []drivers.Value) {
+			f := folder{label: row[1].Str()}
+			a.label(row[0], f.name(int32(row[2].Int64()))).messages -= row[3].Int64()
+		}),
+		m.Scan(m.do.AllChunks, a.chunk),
+		m.Scan(m.do.AllEmails, a.email))
+	if err == nil {
+		a.missing()
 	}
-	read(m.do.AllFolders, a.folder)
-	read(m.do.AllShown, a.shows)
-	a.sort()
-	read(m.do.AllUnread, func(row []drivers.Value) error {
-		a.label(row[0].Str(), row[1].Str()).unread -= row[2].Int64()
-		return nil
-	})
-	read(m.do.AllSizes, func(row []drivers.Value) error {
-		f := folder{label: row[1].Str()}
-		a.label(row[0].Str(), f.name(int32(row[2].Int64()))).messages -= row[3].Int64()
-		return nil
-	})
-	read(m.do.AllChunks, a.chunk)
-	read(m.do.AllEmails, a.email)
-	if err != nil {
-		return models.Audit{}, fmt.Errorf("datastax: verification: %w", err)
-	}
-	return a.result(), nil
+	return a.Audit, err
 }
 
 type audit struct {
 	models.Audit
-	seed    maphash.Seed
-	folders map[labelKey]bool
-	labels  map[labelKey]*labelCount
-	rows    []labelRow // sorted by email once all were read
-	files   map[fileKey]*fileSum
+	labels map[labelKey]*labelCount
+	shown  map[[16]byte]int64  // emails that were not found yet: how many rows show each
+	rows   models.Keys         // email, username and folder of each row that shows an email
+	files  map[uint64]*fileSum // attachments that no email has named yet, by email and name
 }
 
 type labelKey struct{ username, label string }
 
 // labelCount is the number of rows of a label minus its counters, and the number of rows.
-type labelCount struct{ unread, messages, rows int64 }
-
-// labelRow is a row that shows an email. Its folder is a hash of user and folder.
-type labelRow struct {
-	id     [16]byte
-	folder uint64
-	found  bool // the email is there
-}
-
-type fileKey struct {
-	id   [16]byte
-	name uint64
+type labelCount struct {
+	unread, messages, rows int64
+	folder                 bool // the label is that of a folder
 }
 
 // fileSum is the sum of the chunks of one attachment.
@@ -80,39 +56,38 @@ type fileSum struct {
 	wrongChecksum bool
 }
 
-func (a *audit) folder(row []drivers.Value) error {
-	a.Folders++
-	a.folders[labelKey{row[0].Str(), row[1].Str()}] = true
-	if row[2].Bool() {
-		a.Accounts++
-	}
-	return nil
-}
-
-func (a *audit) label(username, label string) *labelCount {
-	k := labelKey{username, label}
+func (a *audit) label(username drivers.Value, label string) *labelCount {
+	k := labelKey{username.Str(), label}
 	if a.labels[k] == nil {
 		a.labels[k] = &labelCount{}
 	}
 	return a.labels[k]
 }
 
-func (a *audit) shows(row []drivers.Value) error {
-	username, label := row[0].Str(), row[1].Str()
-	c := a.label(username, label)
+func (a *audit) folder(row []drivers.Value) {
+	a.Folders++
+	a.label(row[0], row[1].Str()).folder = true
+	if row[2].Bool() {
+		a.Accounts++
+	}
+}
+
+func (a *audit) shows(row []drivers.Value) {
+	label, id := row[1].Str(), row[2].UUIDBytes()
+	c := a.label(row[0], label)
 	c.messages++
 	c.rows++
 	if !row[3].Bool() {
 		c.unread++
 	}
-	a.rows = append(a.rows, labelRow{
-		id: row[2].UUIDBytes(), folder: maphash.String(a.seed, username+"\x00"+base(label)),
-	})
-	return nil
+	a.shown[id]++
+	if !a.rows.Add(row[2], row[0], drivers.Text(base(label))) {
+		a.Find(models.Duplicated, 1, "email %s is shown twice in one folder", models.UUIDText(id))
+	}
 }
 
-func (a *audit) chunk(row []drivers.Value) error {
-	k := fileKey{row[0].UUIDBytes(), maphash.Bytes(a.seed, row[1].Raw())}
+func (a *audit) chunk(row []drivers.Value) {
+	k := models.KeyOf(row[0], row[1])
 	f := a.files[k]
 	if f == nil {
 		f = &fileSum{}
@@ -122,46 +97,26 @@ func (a *audit) chunk(row []drivers.Value) error {
 	f.last = max(f.last, row[2].Int64())
 	f.bytes += int64(len(row[3].Raw()))
 	f.wrongChecksum = f.wrongChecksum || int64(models.Checksum(0, row[3].Raw())) != row[4].Int64()
-	return nil
 }
 
-// sort sorts the rows of labels by email, and finds those that show one twice.
-func (a *audit) sort() {
-	slices.SortFunc(a.rows, func(x, y labelRow) int {
-		return cmp.Or(bytes.Compare(x.id[:], y.id[:]), cmp.Compare(x.folder, y.folder))
-	})
-	for i := 1; i < len(a.rows); i++ {
-		if a.rows[i] == a.rows[i-1] {
-			a.Find(models.Duplicated, 1, "email %s is shown twice in one folder", models.UUIDText(a.rows[i].id))
-		}
-	}
-}
-
-func (a *audit) email(row []drivers.Value) error {
+func (a *audit) email(row []drivers.Value) {
 	id := row[0].UUIDBytes()
-	i, found := slices.BinarySearchFunc(a.rows, id, func(r labelRow, id [16]byte) int {
-		return bytes.Compare(r.id[:], id[:])
-	})
-	if !found {
+	rows, shown := a.shown[id]
+	if !shown {
 		a.Unreferenced++
 	}
-	for ; i < len(a.rows) && a.rows[i].id == id; i++ {
-		a.Messages++
-		a.rows[i].found = true
-	}
-	whole := !row[1].IsNull()
-	if _, err := models.WriteText(io.Discard, row[1].Raw()); err != nil {
-		whole = false
-	}
+	a.Messages += rows
+	delete(a.shown, id)
+	_, err := models.WriteText(io.Discard, row[1].Raw())
+	whole := err == nil && !row[1].IsNull()
 	for files := row[2].Elems(); len(files) > 0; files = files[2:] {
-		k := fileKey{id, maphash.Bytes(a.seed, files[0].Raw())}
+		k := models.KeyOf(row[0], files[0])
 		whole = whole && a.files[k].whole(files[1].Int64())
 		delete(a.files, k)
 	}
 	if !whole {
 		a.Find(models.BrokenBody, 1, "email %s", models.UUIDText(id))
 	}
-	return nil
 }
 
 // whole reports whether no chunk is missing and none is orphaned.
@@ -172,15 +127,14 @@ func (f *fileSum) whole(size int64) bool {
 	return f.bytes == size && f.chunks == f.last+1 && !f.wrongChecksum
 }
 
-func (a *audit) result() models.Audit {
-	for _, r := range a.rows {
-		if !r.found {
-			a.Find(models.Dangling, 1, "email %s is shown and not there", models.UUIDText(r.id))
-		}
+// missing finds what no row was for, after all were read.
+func (a *audit) missing() {
+	a.Unreferenced += int64(len(a.files))
+	for _, id := range slices.SortedFunc(maps.Keys(a.shown), compareTime) {
+		a.Find(models.Dangling, a.shown[id], "email %s is shown and not there", models.UUIDText(id))
 	}
-	a.Unreferenced += int64(len(a.files)) // attachments that no email names
-	for _, k := range slices.SortedFunc(maps.Keys(a.labels), func(a, b labelKey) int {
-		return cmp.Or(cmp.Compare(a.username, b.username), cmp.Compare(a.label, b.label))
+	for _, k := range slices.SortedFunc(maps.Keys(a.labels), func(x, y labelKey) int {
+		return cmp.Or(cmp.Compare(x.username, y.username), cmp.Compare(x.label, y.label))
 	}) {
 		c := a.labels[k]
 		if c.unread != 0 || c.messages != 0 {
@@ -188,10 +142,9 @@ func (a *audit) result() models.Audit {
 				"username %q, label %q: num_unread by %d, messages by %d", k.username, k.label, -c.unread, -c.messages)
 		}
 		// No operation deletes a folder, and an email comes after its folder.
-		if c.rows > 0 && !a.folders[labelKey{k.username, base(k.label)}] {
+		if f := a.labels[labelKey{k.username, base(k.label)}]; c.rows > 0 && (f == nil || !f.folder) {
 			a.Find(models.Dangling, c.rows, "username %q, label %q shows %d emails, and its folder is lost",
 				k.username, k.label, c.rows)
 		}
 	}
-	return a.Audit
 }

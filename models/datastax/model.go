@@ -27,22 +27,16 @@ package datastax
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // Model returns the model's entry for the list of models.
 func Model() models.Model {
-	return models.Model{
-		Name:   "datastax",
-		Doc:    "emails stored once, shown by labels with overflow; attachments in parallel chunks",
-		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("datastax") },
-		Bind:   bind,
-	}
+	return models.Bundled("datastax",
+		"emails stored once, shown by labels with overflow; attachments in parallel chunks", bind)
 }
 
 // statements are those of the patterns that the model runs: see models.Fill.
@@ -87,10 +81,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 			"chunk_size": &b.chunk, "overflow_after": &b.limit, "parallel": &b.window,
 		})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("bind datastax: %w", err)
-	}
-	return b, nil
+	return b, err
 }
 
 // Mailbox implements models.Bound.
@@ -118,8 +109,8 @@ type mailbox struct {
 	label label
 	shown shown
 
-	here, there []sought // the emails of an operation in its folder, and in the other one
-	looking     looking
+	here, there []sought  // the emails of an operation in its folder, and in the other one
+	looking     []*sought // those that look requests
 	one         [1]models.Handle
 
 	list  listing

@@ -120,7 +120,7 @@ type sought struct {
 	id       [16]byte
 	wanted   bool  // the next read requests it
 	found    bool  // a label shows it: overflow and row are set
-	overflow int32 // overflow number of that label
+	overflow int32 // overflow number of that label, or of the last one that was read for it
 	row      shown
 }
 
@@ -178,39 +178,20 @@ func (m *mailbox) find(ctx context.Context, f *folder, hs []models.Handle) error
 	return nil
 }
 
-// looking is a read of one label for several emails.
-type looking struct {
-	among    []sought
-	overflow int32
-	at       int // index of the email whose row may come next
-}
-
-// look reads which of the wanted emails a label shows, in one call. Rows come in the order of the list.
+// look reads which of the wanted emails a label shows, in one call.
 func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []sought) error {
-	m.elems = m.elems[:0]
+	m.elems, m.looking = m.elems[:0], m.looking[:0]
 	for i := range among {
-		if among[i].wanted {
-			m.elems = append(m.elems, drivers.TimeUUID(among[i].id))
+		if e := &among[i]; e.wanted {
+			e.overflow = overflow
+			m.elems, m.looking = append(m.elems, drivers.TimeUUID(e.id)), append(m.looking, e)
 		}
 	}
 	if len(m.elems) == 0 {
 		return nil
 	}
-	m.looking = looking{among: among, overflow: overflow}
-	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.ListOf(m.elems))
-	err := m.Read(ctx, m.do.InFolderOf, args, func(m *mailbox, row []drivers.Value) error {
-		l, id := &m.looking, row[0].UUIDBytes()
-		for l.at < len(l.among) && !(l.among[l.at].wanted && l.among[l.at].id == id) {
-			l.at++
-		}
-		if l.at == len(l.among) {
-			return fmt.Errorf("email %x came out of turn", id)
-		}
-		e := &l.among[l.at]
-		e.found, e.overflow, e.row = true, l.overflow, m.keepShown(row[1:])
-		l.at++
+	return m.Rows(ctx, m.do.InFolderOf, m.elems, func(m *mailbox, at int, row []drivers.Value) error {
+		m.looking[at].found, m.looking[at].row = true, m.keepShown(row[1:])
 		return nil
-	})
-	m.looking = looking{}
-	return err
+	}, drivers.Text(f.username), drivers.Text(f.name(overflow)))
 }

@@ -7,47 +7,40 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/blobs"
 )
 
-const (
-	// auditRows is how many sub-columns an audit reads at a time.
-	auditRows = 4000
-	// broken is the number of blocks of a message that is counted as broken.
-	broken = -1
-)
+// broken is the number of blocks of a message that is counted as broken.
+const broken = -1
 
-// audit audits one account after another. It holds a few words for each message of
-// the current account, and the number of blocks of every other message.
+// audit audits one account after another. It holds the metadata of the current account, and the number
+// of blocks of every message.
 type audit struct {
 	*mailbox
-	found   models.Audit
-	address string
-	labels  []label
-	known   map[[16]byte]*known
-	files   map[[16]byte]bool  // messages that are not in the database
-	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
+	found    models.Audit
+	address  string
+	labels   []label
+	messages []*known // of the account
+	known    map[[16]byte]*known
+	files    map[[16]byte]bool  // messages that are not in the database
+	bodies   map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
-// known is the metadata of a message, and the number of entries that refer to it.
+// known is the metadata of a message.
 type known struct {
-	labels  []label
-	deleted bool
-	purge   [16]byte
-	unread  int64
-	size    int64
-	entries int // index entries, or one purge entry
+	record
+	entries int   // index entries that lead to the message, or one purge entry
+	fault   error // the first sub-column that is not as it should be
 }
 
 // Audit implements models.Mailbox.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, files: map[[16]byte]bool{}}
 	accounts := map[string][]label{}
-	err := a.S.Read(ctx, a.do.Accounts, nil, func(row []drivers.Value) error {
+	readLabels := m.Scan(m.do.Accounts, func(row []drivers.Value) {
 		address := row[0].Str()
 		labels := accounts[address]
 		n, ok, err := parseLabel(row[1].Raw(), row[2])
@@ -58,27 +51,21 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 			labels = append(labels, n.label)
 		}
 		accounts[address] = labels
-		return nil
 	})
-	for _, address := range slices.Sorted(maps.Keys(accounts)) {
-		if err != nil {
-			break
+	err := m.Verify(ctx, readLabels, func(ctx context.Context) error {
+		for _, address := range slices.Sorted(maps.Keys(accounts)) {
+			if err := a.account(ctx, address, accounts[address]); err != nil {
+				return fmt.Errorf("account %s: %w", address, err)
+			}
 		}
-		if err = a.account(ctx, address, accounts[address]); err != nil {
-			err = fmt.Errorf("account %s: %w", address, err)
-		}
-	}
-	if err == nil {
-		err = a.strays(ctx)
-	}
-	if err != nil {
-		return a.found, fmt.Errorf("elasticinbox: verification: %w", err)
-	}
-	return a.found, nil
+		return nil
+	}, a.strays)
+	return a.found, err
 }
 
 func (a *audit) account(ctx context.Context, address string, labels []label) error {
-	a.address, a.labels, a.known = address, labels, map[[16]byte]*known{}
+	a.reset()
+	a.address, a.labels, a.messages, a.known = address, labels, a.messages[:0], map[[16]byte]*known{}
 	a.found.Accounts++
 	if !slices.Contains(labels, all) {
 		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", address)
@@ -88,191 +75,146 @@ func (a *audit) account(ctx context.Context, address string, labels []label) err
 			a.found.Folders++
 		}
 	}
-	if err := a.metadataOf(ctx); err != nil {
+	err := a.metadata(ctx)
+	for i := 0; i < len(a.messages) && err == nil; i++ {
+		err = a.message(ctx, a.messages[i])
+	}
+	for i := 0; i < len(a.labels) && err == nil; i++ {
+		err = a.index(ctx, a.labels[i])
+	}
+	if err == nil {
+		err = a.purgeIndex(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	a.reset()
-	for _, l := range a.labels {
-		if err := a.index(ctx, l); err != nil {
-			return err
-		}
-	}
-	if err := a.purgeIndex(ctx); err != nil {
-		return err
-	}
-	for id, k := range a.known {
+	for _, k := range a.messages {
 		want := len(k.labels)
 		if k.deleted {
 			want = 1
 		}
 		if want > k.entries {
 			a.found.Find(models.Dangling, int64(want-k.entries), "message %s of account %q: %d of its %d index entries are lost",
-				models.UUIDText(id), address, want-k.entries, want)
+				models.UUIDText(k.id), address, want-k.entries, want)
 		}
 	}
 	return a.drift(ctx)
 }
 
-// metadataOf reads all super columns of the account and checks their blocks.
-func (a *audit) metadataOf(ctx context.Context) error {
-	after, rows := [2]drivers.Value{}, auditRows
-	for {
-		a.reset()
-		a.recs = a.recs[:0]
-		n := 0
-		err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows))),
-			func(row []drivers.Value) error {
-				n++
-				if row[0].Broken() {
-					return nil // it would be where the next page begins
-				}
-				id := row[0].UUIDBytes()
-				if len(a.recs) == 0 || a.recs[len(a.recs)-1].id != id {
-					a.recs = append(a.recs, record{id: id})
-				}
-				r := &a.recs[len(a.recs)-1]
-				if err := a.take(r, row[1].Raw(), row[2].Raw()); err != nil && r.fault == nil {
-					r.fault = err
-				}
-				return nil
-			})
-		if err != nil {
-			return err
+// metadata reads all super columns of the account.
+func (a *audit) metadata(ctx context.Context) error {
+	account := a.With(drivers.Text(a.address), drivers.Value{}, drivers.Value{}, drivers.Value{})
+	return a.S.Read(ctx, a.do.Metadata, account, func(row []drivers.Value) error {
+		if row[0].Broken() {
+			return nil // it names no message
 		}
-		last := n < rows
-		if !last && len(a.recs) > 0 {
-			a.recs = a.recs[:len(a.recs)-1] // it may continue on the next page
+		id := row[0].UUIDBytes()
+		k := a.known[id]
+		if k == nil {
+			k = &known{record: record{id: id}}
+			a.known[id], a.messages = k, append(a.messages, k)
 		}
-		for i := range a.recs {
-			if err := a.message(ctx, &a.recs[i]); err != nil {
-				return err
-			}
+		if err := a.take(&k.record, row[1].Raw(), row[2].Raw()); err != nil && k.fault == nil {
+			k.fault = err
 		}
-		if last {
-			return nil
-		}
-		if len(a.recs) == 0 {
-			rows *= 2 // one message is longer than a page
-			continue
-		}
-		after = [2]drivers.Value{drivers.TimeUUID(a.recs[len(a.recs)-1].id), drivers.Text("\U0010ffff")}
-	}
+		return nil
+	})
 }
 
 // message notes a message and checks its blocks.
-func (a *audit) message(ctx context.Context, r *record) error {
-	a.known[r.id] = &known{
-		labels: slices.Clone(r.labels), deleted: r.deleted, purge: r.purge, unread: r.unread(),
-		size: r.size,
-	}
-	for _, l := range r.labels {
+func (a *audit) message(ctx context.Context, k *known) error {
+	for _, l := range k.labels {
 		if !slices.Contains(a.labels, l) {
 			a.labels = append(a.labels, l) // an index that no label names
 		}
 	}
-	a.bodies[r.id] = int64(r.blocks)
-	if r.outside {
-		a.files[r.id] = true
+	a.bodies[k.id] = int64(k.blocks)
+	if k.outside {
+		a.files[k.id] = true
 	}
-	each := int64(r.blockSize)
-	counted := r.outside || each > 0 && int64(r.blocks) == (r.size+each-1)/each
-	whole := r.fault == nil && r.headers == 4 && counted
-	if whole {
-		err := a.beginBody(r)
-		if err == nil {
-			_, err = a.Reader.Whole(ctx, io.Discard)
-		}
-		if whole = !errors.Is(err, models.ErrBroken); whole && err != nil {
-			return err
-		}
-	}
-	if whole && r.outside { // its file may be longer
-		n, err := a.outside.ReadAt(r.id, make([]byte, 1), r.size)
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, blobs.ErrMissing) {
-			return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
-		}
-		whole = n == 0
-	}
-	if whole && len(r.labels) == 0 && !r.deleted {
+	switch whole, err := a.whole(ctx, k); {
+	case err != nil:
+		return err
+	case whole && len(k.labels) == 0 && !k.deleted:
 		a.found.Unreferenced++ // an interrupted delivery: no label shows it
-	}
-	if !whole {
-		a.bodies[r.id] = broken
+	case !whole:
+		a.bodies[k.id] = broken
 		why := "a header, a block or its checksum is not as it was delivered"
-		if r.fault != nil {
-			why = r.fault.Error()
+		if k.fault != nil {
+			why = k.fault.Error()
 		}
-		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
+		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(k.id), a.address, why)
 	}
 	return nil
+}
+
+// whole reads the body of a message, and reports whether it is as it was delivered.
+func (a *audit) whole(ctx context.Context, k *known) (bool, error) {
+	each := int64(k.blockSize)
+	counted := k.outside || each > 0 && int64(k.blocks) == (k.size+each-1)/each
+	if k.fault != nil || k.headers != 4 || !counted {
+		return false, nil
+	}
+	err := a.beginBody(&k.record)
+	if err == nil {
+		_, err = a.Reader.Whole(ctx, io.Discard)
+	}
+	if errors.Is(err, models.ErrBroken) {
+		return false, nil
+	}
+	if err != nil || !k.outside {
+		return err == nil, err
+	}
+	n, err := a.outside.ReadAt(k.id, make([]byte, 1), k.size) // its file may be longer
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, blobs.ErrMissing) {
+		return false, fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
+	}
+	return n == 0, nil
 }
 
 // index checks that each entry of a label's index refers to a message with that
 // label, and counts the entries.
 func (a *audit) index(ctx context.Context, l label) error {
 	a.tallyOf(l)
-	after := drivers.Value{}
-	for {
-		a.ids = a.ids[:0]
-		n := 0
-		err := a.S.Read(ctx, a.do.IndexPage, a.With(a.indexKey(a.address, l), after, drivers.Bigint(auditRows)),
-			func(row []drivers.Value) error {
-				n++
-				if row[0].Broken() {
-					return nil // it would be where the next page begins
-				}
-				a.ids = append(a.ids, row[0])
-				return nil
-			})
-		if err != nil {
-			return err
+	entries := a.With(a.indexKey(a.address, l), drivers.Value{}, drivers.Value{})
+	return a.S.Read(ctx, a.do.IndexPage, entries, func(row []drivers.Value) error {
+		if row[0].Broken() {
+			return nil // it names no message
 		}
-		for _, id := range a.ids {
-			k := a.known[id.UUIDBytes()]
-			if k == nil || k.deleted || !slices.Contains(k.labels, l) {
-				a.found.Find(models.Dangling, 1, "index entry %s of label %d of account %q leads to no message with that label",
-					models.UUIDText(id.UUIDBytes()), l, a.address)
-				continue
-			}
-			k.entries++
-			if l == all {
-				a.add(l, 1, k.unread, k.size)
-			} else {
-				a.found.Messages++
-				a.add(l, 1, k.unread, 0)
-			}
-		}
-		if n < auditRows || len(a.ids) == 0 {
+		id := row[0].UUIDBytes()
+		k := a.known[id]
+		if k == nil || k.deleted || !slices.Contains(k.labels, l) {
+			a.found.Find(models.Dangling, 1, "index entry %s of label %d of account %q leads to no message with that label",
+				models.UUIDText(id), l, a.address)
 			return nil
 		}
-		after = a.ids[len(a.ids)-1]
-	}
+		k.entries++
+		if l == all {
+			a.add(l, 1, k.unread(), k.size)
+		} else {
+			a.found.Messages++
+			a.add(l, 1, k.unread(), 0)
+		}
+		return nil
+	})
 }
 
 // purgeIndex checks the deletions. One message may have several; its metadata
 // names the one that counts.
 func (a *audit) purgeIndex(ctx context.Context) error {
-	after, end := drivers.Value{}, time.Unix(1<<40, 0) // after every TimeUUID
-	for {
-		ds, more, err := a.deletions(ctx, a.address, after, end)
-		if err != nil {
-			return err
+	deletions := a.With(a.purgeKey(a.address), drivers.Value{}, drivers.Value{}, drivers.Value{})
+	return a.S.Read(ctx, a.do.PurgePage, deletions, func(row []drivers.Value) error {
+		column := row[0].UUIDBytes()
+		switch k := a.known[row[1].UUIDBytes()]; {
+		case k == nil || !k.deleted:
+			a.found.Find(models.Dangling, 1, "purge entry %s of account %q leads to no deleted message",
+				models.UUIDText(column), a.address)
+		case k.purge == column:
+			k.entries++
+			a.found.Deleted++
 		}
-		for _, d := range ds {
-			switch k := a.known[d.message]; {
-			case k == nil || !k.deleted:
-				a.found.Find(models.Dangling, 1, "purge entry %s of account %q leads to no deleted message",
-					models.UUIDText(d.column), a.address)
-			case k.purge == d.column:
-				k.entries++
-				a.found.Deleted++
-			}
-		}
-		if !more || ds[len(ds)-1].column == ([16]byte{}) { // a key that cannot be decoded
-			return nil
-		}
-		after = drivers.TimeUUID(ds[len(ds)-1].column)
-	}
+		return nil
+	})
 }
 
 // drift compares the counts of the indexes with the counters.

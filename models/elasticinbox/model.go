@@ -46,7 +46,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/blobs"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 const (
@@ -63,12 +62,8 @@ const (
 
 // Model returns the model's entry for the list of models.
 func Model() models.Model {
-	return models.Model{
-		Name:   "elasticinbox",
-		Doc:    "labels as time-ordered indexes of super columns, raw mail in blocks, counters",
-		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("elasticinbox") },
-		Bind:   bind,
-	}
+	return models.Bundled("elasticinbox",
+		"labels as time-ordered indexes of super columns, raw mail in blocks, counters", bind)
 }
 
 // statements are those of the patterns that the model runs: see models.Fill.
@@ -121,10 +116,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 		err = fmt.Errorf("blob_store %s: it is a folder of this machine, and there is none; a run in segments, on several "+
 			"machines, has its bodies in the database", blobs.FSLocal)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("bind elasticinbox: %w", err)
-	}
-	return b, nil
+	return b, err
 }
 
 // Mailbox implements models.Bound.

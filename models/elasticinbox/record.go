@@ -31,7 +31,6 @@ type record struct {
 	labels                []label
 	deleted               bool
 	purge                 [16]byte // column of a deleted message in the purge index
-	fault                 error    // of an audit: the first sub-column that is not as it should be
 }
 
 // carries reports whether the message has the label and is not deleted.

@@ -2,7 +2,6 @@ package james
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -10,11 +9,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// auditPage is how many messages an audit takes from a scan at a time.
-const auditPage = 250
-
-// audit audits all mailboxes. It holds a few words for each mailbox, and nothing for
-// messages that it has checked.
+// audit audits all mailboxes. It holds a few words for each mailbox and for each message of the current one.
 type audit struct {
 	*mailbox
 	result models.Audit
@@ -46,30 +41,20 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := &audit{
 		mailbox: m, boxes: map[mailboxID]*box{}, users: map[string]bool{}, claims: map[mailboxID]int64{},
 	}
-	for _, part := range []func(context.Context) error{
-		a.readMailboxes, a.readNames, a.readMessages, a.strayRows,
-		a.strayData,
-	} {
-		if err := part(ctx); err != nil {
-			return a.result, fmt.Errorf("james: verification: %w", err)
-		}
-	}
+	err := m.Verify(ctx, m.Scan(m.do.Mailboxes, a.box), a.readNames, a.readMessages,
+		m.Scan(m.do.Rows, a.strayRow), a.strayData)
 	for _, names := range a.claims {
 		a.result.Unreferenced += names
 	}
-	return a.result, nil
+	return a.result, err
 }
 
-func (a *audit) readMailboxes(ctx context.Context) error {
-	err := a.S.Read(ctx, a.do.Mailboxes, nil, func(row []drivers.Value) error {
-		id := mailboxID(row[0].UUIDBytes())
-		a.users[row[1].Str()] = false
-		a.boxes[id] = &box{user: row[1].Str(), count: row[2].Int64()}
-		a.order = append(a.order, id)
-		return nil
-	})
+func (a *audit) box(row []drivers.Value) {
+	id := mailboxID(row[0].UUIDBytes())
+	a.users[row[1].Str()] = false
+	a.boxes[id] = &box{user: row[1].Str(), count: row[2].Int64()}
+	a.order = append(a.order, id)
 	a.result.Accounts, a.result.Folders = int64(len(a.users)), int64(len(a.boxes))
-	return err
 }
 
 // readNames checks that each account and each mailbox has its name. An interrupted
@@ -104,28 +89,19 @@ func (a *audit) readNames(ctx context.Context) error {
 
 // readMessages checks all messages of all mailboxes, and their count.
 func (a *audit) readMessages(ctx context.Context) error {
+	var messages []stored
 	for _, id := range a.order {
-		after := drivers.Value{}
-		for {
-			page, err := a.pageOf(ctx, id, after)
-			if err != nil {
-				return err
-			}
-			for i := range page {
-				if page[i].hollow {
-					a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", page[i].uid,
-						models.UUIDText(id))
-					continue
-				}
-				a.boxes[id].found++
-				if err := a.check(ctx, id, &page[i]); err != nil {
-					return err
-				}
-			}
-			if len(page) < auditPage {
-				break
-			}
-			after = drivers.Bigint(page[len(page)-1].uid)
+		messages = messages[:0]
+		err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.UUID(id), drivers.Value{}, drivers.Value{}),
+			func(row []drivers.Value) error {
+				messages = append(messages, a.stored(row))
+				return nil
+			})
+		for i := 0; i < len(messages) && err == nil; i++ {
+			err = a.check(ctx, id, &messages[i])
+		}
+		if err != nil {
+			return err
 		}
 		b := a.boxes[id]
 		a.result.Messages += b.found
@@ -137,24 +113,23 @@ func (a *audit) readMessages(ctx context.Context) error {
 	return nil
 }
 
-func (a *audit) pageOf(ctx context.Context, id mailboxID, after drivers.Value) ([]stored, error) {
-	var page []stored
-	err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.UUID(id), after, drivers.Bigint(auditPage)),
-		func(row []drivers.Value) error {
-			var layout models.Layout
-			s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2]), hollow: row[1].IsNull()}
-			s.bare = row[3].Size() == 0 && !row[3].Broken()
-			s.readable = (s.bare || layout.Parse(row[3].Raw()) == nil) && s.chunkSize > 0
-			s.checksum = layout.Checksum
-			page = append(page, s)
-			return nil
-		})
-	return page, err
+func (a *audit) stored(row []drivers.Value) stored {
+	var layout models.Layout
+	s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2]), hollow: row[1].IsNull()}
+	s.bare = row[3].Size() == 0 && !row[3].Broken()
+	s.readable = (s.bare || layout.Parse(row[3].Raw()) == nil) && s.chunkSize > 0
+	s.checksum = layout.Checksum
+	return s
 }
 
 // check reads the chunks of a message. They must be numbered 1, 2, 3 … and have the
 // right lengths.
 func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
+	if s.hollow {
+		a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", s.uid, models.UUIDText(id))
+		return nil
+	}
+	a.boxes[id].found++
 	whole, next, left, sum := s.readable, int64(1), s.size, uint32(0)
 	chunk := func(number int64, b []byte) error {
 		whole = whole && number == next && int64(len(b)) == min(left, s.chunkSize)
@@ -165,7 +140,7 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	}
 	var err error
 	if at := a.With(drivers.UUID(id), drivers.Bigint(s.uid)); a.lwt.inOne(s.size, s.chunkSize) {
-		err = a.S.Read(ctx, a.lwt.body, at, func(row []drivers.Value) error { return chunk(1, row[0].Raw()) })
+		err = a.S.Read(ctx, a.lwt.Body, at, func(row []drivers.Value) error { return chunk(1, row[0].Raw()) })
 	} else {
 		err = a.S.Read(ctx, a.do.Chunks, at, func(row []drivers.Value) error { return chunk(row[0].Int64(), row[1].Raw()) })
 		if next > 1 {
@@ -179,18 +154,15 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 	return err
 }
 
-// strayRows counts the messages whose mailbox is lost: no operation deletes a mailbox, and a
+// strayRow counts a message whose mailbox is lost: no operation deletes a mailbox, and a
 // message comes after its mailbox.
-func (a *audit) strayRows(ctx context.Context) error {
-	return a.S.Read(ctx, a.do.Rows, nil, func(row []drivers.Value) error {
-		id := mailboxID(row[0].UUIDBytes())
-		if a.boxes[id] == nil {
-			a.result.Find(models.Dangling, 1+a.claims[id], "message %d is in mailbox %s, which is lost",
-				row[1].Int64(), models.UUIDText(id))
-			delete(a.claims, id)
-		}
-		return nil
-	})
+func (a *audit) strayRow(row []drivers.Value) {
+	id := mailboxID(row[0].UUIDBytes())
+	if a.boxes[id] == nil {
+		a.result.Find(models.Dangling, 1+a.claims[id], "message %d is in mailbox %s, which is lost",
+			row[1].Int64(), models.UUIDText(id))
+		delete(a.claims, id)
+	}
 }
 
 // strayData counts bodies without metadata, which an interrupted delivery leaves.

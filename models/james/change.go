@@ -224,11 +224,11 @@ func (m *mailbox) hold(row []drivers.Value) error {
 // overwritten by another delivery. All writes of metadata have the condition, so that none is
 // ordered by a node's clock. It is empty where the schema or the engine has no such write.
 type oneWrite struct {
-	message, last, body, data drivers.Statement
+	MessageIf, LastUID, Body, DataDelete drivers.Statement
 }
 
 // has reports whether messages are written in that way.
-func (o *oneWrite) has() bool { return o.message != nil }
+func (o *oneWrite) has() bool { return o.MessageIf != nil }
 
 // inOne reports whether a message is in the row of its metadata.
 func (o *oneWrite) inOne(size, chunk int64) bool {
@@ -245,7 +245,7 @@ func (m *mailbox) putIf(ctx context.Context, f *models.Folder, uid int64, r *rec
 	for attempt := 1; ; attempt++ {
 		m.S.Repeating(attempt > 1)
 		m.counts[lastUID] = drivers.Value{}
-		if err := m.Read(ctx, m.lwt.last, m.With(key(f)), (*mailbox).numbersRow); err != nil {
+		if err := m.Read(ctx, m.lwt.LastUID, m.With(key(f)), (*mailbox).numbersRow); err != nil {
 			return 0, err
 		}
 		was := m.counts[lastUID]
@@ -260,7 +260,7 @@ func (m *mailbox) putIf(ctx context.Context, f *models.Folder, uid int64, r *rec
 		}
 		args := m.With(key(f), drivers.Bigint(at), drivers.Bigint(last))
 		args = append(append(args, row[2:]...), body, was)
-		res, err := m.S.Write(ctx, m.lwt.message, args)
+		res, err := m.S.Write(ctx, m.lwt.MessageIf, args)
 		if err != nil || res.Applied {
 			return at, err
 		}
@@ -272,7 +272,7 @@ func (m *mailbox) removeIf(ctx context.Context, f *models.Folder, uid int64, chu
 	if _, err := m.putIf(ctx, f, uid, nil, drivers.Value{}); err != nil || !chunks {
 		return err
 	}
-	_, err := m.S.Write(ctx, m.lwt.data, m.With(key(f), drivers.Bigint(uid)))
+	_, err := m.S.Write(ctx, m.lwt.DataDelete, m.With(key(f), drivers.Bigint(uid)))
 	return err
 }
 
@@ -313,7 +313,7 @@ func (m *mailbox) moveEach(ctx context.Context, from, to *models.Folder, handles
 func (m *mailbox) copyOne(ctx context.Context, from, to *models.Folder, r *record) (int64, error) {
 	if m.lwt.inOne(r.size, r.chunkSize) {
 		m.held = nil
-		if err := m.Read(ctx, m.lwt.body, m.With(key(from), drivers.Bigint(r.uid)), (*mailbox).hold); err != nil {
+		if err := m.Read(ctx, m.lwt.Body, m.With(key(from), drivers.Bigint(r.uid)), (*mailbox).hold); err != nil {
 			return 0, fmt.Errorf("read the message: %w", err)
 		}
 		if int64(len(m.held)) != r.size {

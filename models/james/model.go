@@ -30,12 +30,10 @@ package james
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // uidsAtOnce is how many messages an expunge takes from a scan at a time.
@@ -43,12 +41,8 @@ const uidsAtOnce = 500
 
 // Model returns the model's entry for the list of models.
 func Model() models.Model {
-	return models.Model{
-		Name:   "james",
-		Doc:    "one row per message, newest first, metadata and chunked data in two families, UIDs by increment",
-		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("james") },
-		Bind:   bind,
-	}
+	return models.Bundled("james",
+		"one row per message, newest first, metadata and chunked data in two families, UIDs by increment", bind)
 }
 
 // statements are those of the patterns that the model runs: see models.Fill.
@@ -85,20 +79,15 @@ type bound struct {
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), uuids: models.NewTimeUUIDs(o.Node)}
 	err := models.Fill(p, &b.do)
-	if o := &b.lwt; err == nil && p.Conditional("message_if") {
-		err = p.Fill(map[string]*drivers.Statement{
-			"message_if": &o.message, "last_uid": &o.last, "body": &o.body, "data_delete": &o.data,
-		})
+	if err == nil && p.Conditional("message_if") {
+		err = models.Fill(p, &b.lwt)
 	}
 	if err == nil {
 		err = o.Parameters(p, map[string]*int{"chunk_size": &b.chunkSize})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("bind james: %w", err)
-	}
 	b.casUID, b.casCount = p.Conditional("next_uid"), p.Conditional("count")
 	b.casFlag = p.Conditional("flag_seen")
-	return b, nil
+	return b, err
 }
 
 // Mailbox implements models.Bound.
@@ -123,10 +112,9 @@ type mailbox struct {
 	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
-	onEntry func(row []drivers.Value) error // calls yield
-	held    []byte                          // the chunk that is being copied
-	counts  [2]drivers.Value                // numbers of the mailbox row: lastUID, messageCount
-	unseen  int64                           // unread messages counted so far
+	held    []byte           // the chunk that is being copied
+	counts  [2]drivers.Value // numbers of the mailbox row: lastUID, messageCount
+	unseen  int64            // unread messages counted so far
 }
 
 var (

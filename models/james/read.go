@@ -41,17 +41,15 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		from = drivers.Bigint(uidOf(after))
 	}
 	m.yield = yield
-	if m.onEntry == nil { // bound once: a function that captures is an allocation
-		m.onEntry = func(row []drivers.Value) error {
-			m.entry = models.Entry{
-				Handle: handleOf(row[0].Int64(), row[2].Int64()),
-				Known:  known,
-				Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
-			}
-			return m.yield(&m.entry)
+	args := m.With(key(f), from, drivers.Bigint(int64(limit)))
+	return m.Read(ctx, m.do.Page, args, func(m *mailbox, row []drivers.Value) error {
+		m.entry = models.Entry{
+			Handle: handleOf(row[0].Int64(), row[2].Int64()),
+			Known:  known,
+			Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
 		}
-	}
-	return m.S.Read(ctx, m.do.Page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onEntry)
+		return m.yield(&m.entry)
+	})
 }
 
 // Stats implements models.Mailbox. It reads the total from the mailbox row and
@@ -99,7 +97,7 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 
 // fetch reads chunk n of the message being read. The first chunk is stored as 1.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	st, args := m.lwt.body, m.With(m.reading[:]...)
+	st, args := m.lwt.Body, m.With(m.reading[:]...)
 	if !m.inline {
 		st, args = m.do.Chunk, m.Also(drivers.Bigint(n+1))
 	}

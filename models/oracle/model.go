@@ -33,23 +33,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // Model returns the model's entry for the list of models.
 func Model() models.Model {
-	return models.Model{
-		Name:   "oracle",
-		Doc:    "nested tables, a message is one row with its body; atomic moves within a user's shard",
-		Schema: func() (*schemas.Schema, error) { return schemas.Bundled("oracle") },
-		Bind:   bind,
-	}
+	return models.Bundled("oracle",
+		"nested tables, a message is one row with its body; atomic moves within a user's shard", bind)
 }
 
 // statements are those of the patterns that the model runs: see models.Fill.
@@ -85,7 +79,7 @@ type bound struct {
 func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Bound, error) {
 	b := &bound{now: o.Clock(), ids: models.NewTimeUUIDs(o.Node), row: models.NewRowLimit(p.Capabilities())}
 	if err := models.Fill(p, &b.do); err != nil {
-		return nil, fmt.Errorf("bind oracle: %w", err)
+		return nil, err
 	}
 	b.sorts = !b.do.Inbox.Pattern().LimitArg
 	b.afterDate, b.afterID = p.Arg("inbox", "createdDate"), p.Arg("inbox", "messageId")
@@ -94,7 +88,7 @@ func bind(_ context.Context, p *drivers.Prepared, o models.Options) (models.Boun
 
 // Mailbox implements models.Bound.
 func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
-	m := &mailbox{bound: b}
+	m := &mailbox{bound: b, WholeRow: models.WholeRow{RowLimit: b.row}}
 	m.Start("oracle", m, s)
 	return m
 }
@@ -104,12 +98,10 @@ type mailbox struct {
 	*bound
 	models.Caller[mailbox]
 	models.NoRaw
+	models.WholeRow
 
-	key     key
-	text    []byte          // recipients and body of the message being delivered
-	content []byte          // copies of its attachments that are not in memory
-	sizes   []drivers.Value // its attachments: name, size, name, size …
-	files   []drivers.Value // its attachments: name, bytes, name, bytes …
+	key  key
+	text []byte // recipients of the message being delivered
 
 	yield  func(*models.Entry) error
 	entry  models.Entry
