@@ -27,7 +27,10 @@ func (m *machine) fill() {
 	m.pool = map[schemas.Kind][]any{schemas.Bigint: {0, -7, 1 << 40}, schemas.Counter: {1, -7, 1 << 40}}
 	adds := slices.ContainsFunc(m.schema.Patterns, func(p *schemas.Pattern) bool { return p.Kind == schemas.Add })
 	for _, keys := range ascending {
-		if kind := keys.kind; kind != schemas.Bigint || !adds {
+		switch kind := keys.kind; {
+		case m.allValues:
+			m.pool[kind] = keys.vals
+		case kind != schemas.Bigint || !adds:
 			m.pool[kind] = nil
 			n := min(valuesOfSequence, len(keys.vals))
 			drawn := rapid.SliceOfNDistinct(rapid.IntRange(0, len(keys.vals)-1), n, n, rapid.ID).Draw(m.rt, kind.String())

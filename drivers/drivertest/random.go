@@ -3,6 +3,7 @@ package drivertest
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -40,38 +41,16 @@ func setFlag(t testing.TB, name, value string) {
 	t.Cleanup(func() { flag.Set(name, f.DefValue) })
 }
 
-// random returns a topic that compares random sequences of all calls of a schema with the reference, checks
-// histories of clients that work at the same time, and then runs further checks.
-func random(file string, further ...func(*suite)) func(t testing.TB, open Open) {
+// random returns a topic that compares random sequences of all calls of a schema with the reference, runs further
+// checks, and checks histories of clients that work at the same time.
+func random(file string, further ...func(*machine)) func(t testing.TB, open Open) {
 	return func(t testing.TB, open Open) {
-		s := begin(t, open, file)
-		if s.shared {
-			setFlag(t, "rapid.checks", sharedChecks)
+		m := newMachine(begin(t, open, file))
+		m.sequences(t)
+		m.fail = m.TB
+		for _, check := range further {
+			check(m)
 		}
-		for name, value := range randomDefaults {
-			setFlag(t, name, value)
-		}
-		m := &machine{client: s.client(), ref: newReference(), spent: map[string]bool{}}
-		for range clients {
-			m.others = append(m.others, s.client())
-		}
-		for _, p := range s.schema.Patterns {
-			if s.offers(p.Name) && p.Kind.Reads() {
-				m.reads = append(m.reads, p)
-			} else if s.offers(p.Name) {
-				m.writes = append(m.writes, p)
-			}
-		}
-		rapid.Check(t, func(rt *rapid.T) {
-			m.begin(rt)
-			rt.Repeat(map[string]func(*rapid.T){
-				"write": func(*rapid.T) { m.burst() },
-				"":      func(*rapid.T) { m.read(pick(m, "read", m.reads)) },
-			})
-			if m.sequence%scanEvery == 0 {
-				m.scanAll()
-			}
-		})
 		m.atOnce = true
 		if mixes := m.mixes(); len(mixes) == 0 {
 			t.Logf("no histories: no read of %s sees what is written at one moment on this engine", file)
@@ -82,9 +61,19 @@ func random(file string, further ...func(*suite)) func(t testing.TB, open Open) 
 				}
 			})
 		}
-		for _, check := range further {
-			check(s)
-		}
+	}
+}
+
+// order runs sequences on one clustering column of every kind and in both directions, with all values of the kind.
+func order(t testing.TB, open Open) {
+	setFlag(t, "rapid.checks", "4")
+	all := newMachine(begin(t, open, "keys.yaml"))
+	for _, table := range all.schema.Tables {
+		m, others := *all, func(p *schemas.Pattern) bool { return p.Table != table }
+		m.allValues = true
+		m.reads = slices.DeleteFunc(slices.Clone(m.reads), others)
+		m.writes = slices.DeleteFunc(slices.Clone(m.writes), others)
+		m.sequences(t)
 	}
 }
 
@@ -94,15 +83,87 @@ type machine struct {
 	reads, writes []*schemas.Pattern
 	others        []*client // those that work at the same time
 
-	rt       *rapid.T
-	ref      *reference
-	sequence int
-	spent    map[string]bool                   // counters that were deleted: no engine adds to them again
-	pinned   map[*schemas.Column]drivers.Value // key columns that all parts of a batch share
-	added    int                               // adds since the last put
-	pool     map[schemas.Kind][]any            // values of the sequence
-	reports  bool                              // the engine reports what it examines
-	atOnce   bool                              // others work at the same time: writes set no column to null
+	rt        *rapid.T
+	ref       *reference
+	sequence  int
+	spent     map[string]bool                   // counters that were deleted: no engine adds to them again
+	pinned    map[*schemas.Column]drivers.Value // key columns that all parts of a batch share
+	added     int                               // adds since the last put
+	pool      map[schemas.Kind][]any            // values of the sequence
+	reports   bool                              // the engine reports what it examines
+	atOnce    bool                              // others work at the same time: writes set no column to null
+	allValues bool                              // a sequence begins with rows of all values of the one key column
+}
+
+// newMachine returns a machine of the patterns that the engine supports, after it has checked that these are those
+// which its Capabilities promise.
+func newMachine(s *suite) *machine {
+	if s.shared {
+		setFlag(s, "rapid.checks", sharedChecks)
+	}
+	for name, value := range randomDefaults {
+		setFlag(s, name, value)
+	}
+	m := &machine{client: s.client(), ref: newReference(), spent: map[string]bool{}}
+	for range clients {
+		m.others = append(m.others, s.client())
+	}
+	for _, p := range s.schema.Patterns {
+		offered := s.offers(p.Name)
+		s.promised(p, offered)
+		if offered && p.Kind.Reads() {
+			m.reads = append(m.reads, p)
+		} else if offered {
+			m.writes = append(m.writes, p)
+		}
+	}
+	return m
+}
+
+// promised checks whether an engine supports a pattern that its Capabilities speak of. One that cannot find rows by an
+// index over plain columns returns ErrUnsupported, so that the pattern's fallback runs.
+func (s *suite) promised(p *schemas.Pattern, offered bool) {
+	s.Helper()
+	want := offered
+	switch {
+	case p.Kind == schemas.Batch && p.Atomic > schemas.AtomicNone && !p.Conditional():
+		other := func(x schemas.Part) bool { return x.Pattern.Kind != schemas.Put && x.Pattern.Kind != schemas.Delete }
+		want = s.caps.Atomic >= p.Atomic && (offered || !slices.ContainsFunc(p.Parts, other))
+	case p.ReturnsNew:
+		want = offered || s.caps.ReturnsNew
+	case overPlain(p) && p.Fallback == nil:
+		want = s.caps.PlainIndexes
+	case overPlain(p):
+		want = s.caps.PlainIndexes || s.caps.EqualIndexes
+		_, err := s.store.Prepare(s.ctx, p)
+		if offered = err == nil; err != nil && !errors.Is(err, drivers.ErrUnsupported) {
+			s.Fatalf("prepare %s: %v, expected ErrUnsupported", p.Name, err)
+		}
+		if st, err := s.set.Get(p.Name); err != nil || (st.Emulates() == p) == want {
+			s.Fatalf("%s is emulated where indexes over plain columns are %v, or the reverse: %v", p.Name, want, err)
+		}
+	}
+	if offered != want {
+		s.Fatalf("the engine supports %s: %v; its capabilities say %v: %+v", p.Name, offered, want, s.caps)
+	}
+}
+
+// sequences runs random sequences.
+func (m *machine) sequences(t testing.TB) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m.begin(rt)
+		if m.allValues {
+			m.putAll()
+		}
+		rt.Repeat(map[string]func(*rapid.T){
+			"write": func(*rapid.T) { m.burst() },
+			"":      func(*rapid.T) { m.read(pick(m, "read", m.reads)) },
+		})
+		if m.sequence%scanEvery == 0 {
+			m.scanAll()
+			m.divide(pick(m, "table", m.schema.Tables))
+		}
+	})
 }
 
 // begin begins a sequence.
@@ -193,21 +254,13 @@ func (m *machine) scanAll() {
 		if table.Header() {
 			continue
 		}
-		p := schemas.ScanOf(table)
-		st, err := m.store.Prepare(m.ctx, p)
-		if err != nil {
-			m.fail.Fatalf("%v", err)
-		}
-		got, err := m.run(st, p, nil)
-		if err != nil {
-			m.fail.Fatalf("scan %s: %v", table.Name, err)
-		}
-		m.equal("scan "+table.Name, p, got, m.ref.read(p, nil).rows)
+		p, st := m.scanOf(table)
+		m.sameScan("scan "+table.Name, p, st)
 		store, ok := m.store.(drivers.IndexChecker)
 		if !ok {
 			continue
 		}
-		err = store.CheckIndexes(m.ctx, table, func() error { return nil }, func(f drivers.IndexFault) {
+		err := store.CheckIndexes(m.ctx, table, func() error { return nil }, func(f drivers.IndexFault) {
 			if !f.Stale {
 				m.fail.Fatalf("index entries of %s %s: %s", table.Name, f.Index, f.What)
 			}
@@ -215,6 +268,70 @@ func (m *machine) scanAll() {
 		if err != nil {
 			m.fail.Fatalf("index entries of %s: %v", table.Name, err)
 		}
+	}
+}
+
+func (m *machine) scanOf(table *schemas.Table) (*schemas.Pattern, drivers.Statement) {
+	m.fail.Helper()
+	p := schemas.ScanOf(table)
+	st, err := m.store.Prepare(m.ctx, p)
+	if err != nil {
+		m.fail.Fatalf("%v", err)
+	}
+	return p, st
+}
+
+// sameScan compares the rows of a scan's parts with those of the reference. It returns how many parts have rows.
+func (m *machine) sameScan(what string, p *schemas.Pattern, parts ...drivers.Statement) (filled int) {
+	m.fail.Helper()
+	var all []string
+	for _, st := range parts {
+		got, err := m.run(st, p, nil)
+		if err != nil {
+			m.fail.Fatalf("%s: %v", what, err)
+		}
+		filled += min(len(got), 1)
+		all = append(all, got...)
+	}
+	m.equal(what, p, all, m.ref.read(p, nil).rows)
+	return filled
+}
+
+// divide splits the scan of a table: the parts yield each row once, and so do scans of the same ranges.
+func (m *machine) divide(table *schemas.Table) {
+	m.fail.Helper()
+	sp, ok := m.store.(drivers.Splitter)
+	if !ok || table.Header() {
+		return
+	}
+	p, st := m.scanOf(table)
+	n := pick(m, "parts", []int{1, 2, 7, 64})
+	parts, err := sp.Split(m.ctx, st, n)
+	if err != nil {
+		m.fail.Fatalf("split %s into %d: %v", table.Name, n, err)
+	}
+	what := fmt.Sprintf("%s in %d of %d parts", table.Name, len(parts), n)
+	filled := m.sameScan(what, p, parts...)
+	if len(parts) == 0 || len(parts) > n || n == 64 && len(m.ref.rows[table]) >= 24 && filled < 2 {
+		m.fail.Fatalf("%s: %d of them have rows", what, filled)
+	}
+	ranger, ok := m.store.(drivers.Ranger)
+	if !ok {
+		return
+	}
+	var ranges []string
+	for _, part := range parts {
+		ranges = append(ranges, ranger.Range(part))
+	}
+	again, err := ranger.Within(m.ctx, st, ranges)
+	if err != nil {
+		m.fail.Fatalf("%s within %q: %v", what, ranges, err)
+	}
+	if n := m.sameScan(what+", again", p, again...); n != filled {
+		m.fail.Fatalf("%s: %d of them have rows, and %d of %q", what, filled, n, ranges)
+	}
+	if _, err := ranger.Within(m.ctx, st, []string{"nothing"}); err == nil {
+		m.fail.Fatalf("%s within no range: no error", table.Name)
 	}
 }
 
@@ -235,6 +352,18 @@ func (m *machine) equal(what string, p *schemas.Pattern, got, want []string) {
 	if !slices.Equal(got, want) {
 		m.fail.Fatalf("%s yields\n  %s\nwant\n  %s", what, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
+}
+
+// putAll puts a row with each value of the clustering column, into one or the other partition.
+func (m *machine) putAll() {
+	m.fail.Helper()
+	put := m.writes[0]
+	column := put.Table.Clustering[0]
+	for _, v := range m.pool[column.Type.Kind] {
+		m.pinned = map[*schemas.Column]drivers.Value{column: valueOf(column.Type, v)}
+		m.write(put)
+	}
+	m.pinned = nil
 }
 
 // burst runs writes one right after another, most of them to one row. Within a tick of any clock the later one counts.
@@ -264,17 +393,32 @@ func (m *machine) write(p *schemas.Pattern) call {
 		m.rejected(x, err)
 		return call{p: p}
 	}
-	if p.Kind != schemas.Batch && !m.possible(x) {
-		return x
+	if p.Kind == schemas.Batch || m.possible(x) {
+		m.wait(x)
+		m.same(x)
 	}
-	m.wait(x)
+	return x
+}
+
+// same makes a write on both sides.
+func (m *machine) same(x call) {
+	m.fail.Helper()
 	got, err := m.do(x)
 	want := m.ref.do(x)
 	if err != nil || !got.equal(want) {
 		m.fail.Fatalf("%s: %v, %v; want %v", x, got, err, want)
 	}
 	m.sameCost(x, got.cost, want.cost)
-	return x
+}
+
+// tooLarge makes a call that the engine must refuse, because it is larger than a limit in its Capabilities. Nothing of
+// it is there.
+func (m *machine) tooLarge(limit string, x call) {
+	m.fail.Helper()
+	if _, err := m.do(x); !errors.Is(err, drivers.ErrTooLarge) {
+		m.fail.Fatalf("%s above %s: %v, expected ErrTooLarge", x.p.Name, limit, err)
+	}
+	m.scanAll()
 }
 
 // do runs a call on the store, and takes what it cost.

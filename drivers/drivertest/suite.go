@@ -204,8 +204,8 @@ type part struct {
 // with returns a call of the batch's part number at, counted from 0.
 func with(at int, vals ...any) part { return part{at, vals} }
 
-// batch runs a batch and returns its error.
-func (c *client) batch(pattern string, parts ...part) error {
+// callBatch returns a call of a batch.
+func (c *client) callBatch(pattern string, parts ...part) call {
 	c.fail.Helper()
 	x := call{p: c.schema.Pattern(pattern)}
 	for _, p := range parts {
@@ -213,7 +213,13 @@ func (c *client) batch(pattern string, parts ...part) error {
 		one.at = p.at
 		x.parts = append(x.parts, one)
 	}
-	_, err := c.do(x)
+	return x
+}
+
+// batch runs a batch and returns its error.
+func (c *client) batch(pattern string, parts ...part) error {
+	c.fail.Helper()
+	_, err := c.do(c.callBatch(pattern, parts...))
 	return err
 }
 
@@ -265,19 +271,17 @@ func Topics() []Topic {
 		{"apply", apply},
 		{"order", order},
 		{"composite", random("composite.yaml")},
-		{"splits", splits},
 		{"traces", traces},
 		{"narrow", random("narrow.yaml")},
 		{"large", large},
 		{"collections", random("collections.yaml", elements)},
-		{"counters", random("counters.yaml", returns)},
+		{"counters", random("counters.yaml")},
 		{"conditions", random("conditions.yaml")},
-		{"batches", random("batches.yaml", limitedBatches)},
+		{"batches", random("batches.yaml", limits)},
 		{"statics", random("statics.yaml")},
 		{"nested", random("nested.yaml")},
-		{"indexes", random("indexes.yaml", fallbacks)},
+		{"indexes", random("indexes.yaml")},
 		{"sessions", sessions},
-		{"contexts", contexts},
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -17,81 +16,64 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// sessions tests the rules between a session and its caller.
+// sessions tests the rules between a session and its caller, on more rows than an engine reads at a time.
 func sessions(t testing.TB, open Open) {
 	s := begin(t, open, "rows.yaml")
-	c := s.client()
-	for k := range 30 {
-		c.write("put_a", "p", k, "v")
-	}
-
-	// A row does not change until yield returns, whatever others do meanwhile.
-	other := s.client()
-	var rows int
-	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "p").args, func(got []drivers.Value) error {
-		rows++
-		before := line(got)
-		other.write("put_a", "p", rows-1, "changed meanwhile")
-		other.expect(nil, "all", "nowhere")
-		other.read("scan")
-		if after := line(got); after != before {
-			return fmt.Errorf("a row was %q, and became %q before yield returned", before, after)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if rows != 30 {
-		t.Errorf("a slice of 30 rows, all of which are overwritten meanwhile, yields %d", rows)
-	}
-	other.write("drop_all", "p")
-	c.expect(nil, "all", "p") // a session sees the writes of others
-
-	closed, err := s.store.Session()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatalf("close a session: %v", err)
-	}
-	if err := closed.Read(s.ctx, c.statement("all"), c.call("all", "p").args, nil); !errors.Is(err, drivers.ErrClosed) {
-		t.Errorf("a read on a closed session: %v, expected ErrClosed", err)
-	}
-	c.expect(nil, "all", "p")
-}
-
-// contexts tests that a read ends with its context and says so. plan.Session begins no call whose context is done.
-func contexts(t testing.TB, open Open) {
-	s := begin(t, open, "rows.yaml")
-	c := s.client()
+	c, other := s.client(), s.client()
 	const n = 2000
 	for k := 0; k < n; k += 100 {
 		var parts []part
 		for i := range 100 {
 			parts = append(parts, with(0, "p", k+i, "v"))
 		}
-		must(c, c.batch("several_puts", parts...))
-	}
-	for _, pattern := range []string{"all", "scan"} {
-		ctx, cancel := context.WithCancel(s.ctx)
-		rows := 0
-		var args []any
-		if pattern == "all" {
-			args = []any{"p"}
+		if err := c.batch("several_puts", parts...); err != nil {
+			t.Fatal(err)
 		}
+	}
+	// A row does not change until yield returns, whatever others do meanwhile.
+	rows := 0
+	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "p").args, func(got []drivers.Value) error {
+		if rows++; rows%50 > 0 {
+			return nil
+		}
+		before := line(got)
+		other.write("put_a", "p", rows-1, "changed meanwhile")
+		other.expect(nil, "all", "nowhere")
+		other.read("scan_some")
+		if after := line(got); after != before {
+			return fmt.Errorf("a row was %q, and became %q before yield returned", before, after)
+		}
+		return nil
+	})
+	if err != nil || rows != n {
+		t.Errorf("a slice of %d rows, some of which are overwritten meanwhile, yields %d: %v", n, rows, err)
+	}
+	// A read ends with its context and says so. plan.Session begins no call whose context is done.
+	for pattern, args := range map[string][]any{"all": {"p"}, "scan": nil} {
+		ctx, cancel := context.WithCancel(s.ctx)
 		err := c.session.Read(ctx, c.statement(pattern), c.call(pattern, args...).args, func([]drivers.Value) error {
-			rows++
 			cancel()
 			return nil
 		})
 		cancel()
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s of %d rows, canceled at the first: %d rows and %v, expected %v", pattern, n, rows, err,
-				context.Canceled)
+			t.Errorf("%s of %d rows, canceled at the first: %v, expected %v", pattern, n, err, context.Canceled)
 		}
 	}
-	c.expectCount(n, "all", "p") // the session goes on
+	other.write("drop_all", "p")
+	c.expect(nil, "all", "p") // the session goes on, and sees the writes of others
+
+	closed, err := s.store.Session()
+	if err == nil {
+		err = closed.Close()
+	}
+	if err != nil {
+		t.Fatalf("open and close a session: %v", err)
+	}
+	if err := closed.Read(s.ctx, c.statement("all"), c.call("all", "p").args, nil); !errors.Is(err, drivers.ErrClosed) {
+		t.Errorf("a read on a closed session: %v, expected ErrClosed", err)
+	}
+	c.expect(nil, "all", "p")
 }
 
 // Closing tests the contract of Close. Close waits for calls under way, refuses later
@@ -231,201 +213,39 @@ func openFiles() int {
 	return len(all)
 }
 
-// atomicBatches are the batches of batches.yaml that are all or nothing.
-var atomicBatches = []struct {
-	pattern string
-	needs   schemas.Atomicity
-}{
-	{"in_row", schemas.AtomicRow},
-	{"in_partition", schemas.AtomicPartition},
-	{"in_shard", schemas.AtomicShard},
-	{"in_all", schemas.AtomicAll},
-}
-
-// limitedBatches tests which batches an engine supports, and that one is refused as a whole.
-func limitedBatches(s *suite) {
-	c := s.client()
-	for _, b := range atomicBatches {
-		offered := s.offers(b.pattern)
-		if offered != (s.caps.Atomic >= b.needs) {
-			s.Errorf("the engine's widest atomic batch is %q; a batch with atomic: %s can be prepared: %v", s.caps.Atomic,
-				b.needs, offered)
+// limits tests that a batch above a limit in the engine's Capabilities is refused as a whole.
+func limits(m *machine) {
+	text := func(n int64) string { return string(make([]byte, n)) }
+	refused := func(limit, pattern string, parts ...part) {
+		m.tooLarge(limit, m.callBatch(pattern, parts...))
+	}
+	limit := least(biggest+1, m.caps.MaxBatchBytes, m.caps.MaxCellBytes)
+	for _, p := range m.writes {
+		good, large := []any{"p", 1, "v"}, []any{"p", 1, text(limit + 1)}
+		if p.Name != "in_row" {
+			good, large = append(good, "w"), append(large, nil)
 		}
-		if offered {
-			refusedWhole(c, b.pattern)
+		if p.Kind == schemas.Batch && p.Atomic > schemas.AtomicNone && limit <= biggest {
+			refused("the largest cell or batch", p.Name, with(0, good...), with(0, large...))
 		}
 	}
-	if s.offers("in_all") {
-		spread(c)
-	}
-	if most := c.caps.MaxBatchParts; most > 0 && s.offers("in_partition") {
+	if most := m.caps.MaxBatchParts; most > 0 && m.offers("in_partition") {
 		parts := make([]part, most+1)
 		for k := range parts {
-			parts[k] = with(0, "too many", k, "v", nil)
+			parts[k] = with(0, "p", k, "v", nil)
 		}
-		if err := c.batch("in_partition", parts...); !errors.Is(err, drivers.ErrTooLarge) {
-			c.Errorf("a batch of %d parts: %v, expected ErrTooLarge", len(parts), err)
-		}
-		c.expect(nil, "boxes", "too many")
+		refused("MaxBatchParts", "in_partition", parts...)
 	}
-}
-
-func must(c *client, err error) {
-	c.fail.Helper()
-	if err != nil {
-		c.fail.Fatalf("batch: %v", err)
-	}
-}
-
-// refusedWhole tests a batch with a part that is too large.
-func refusedWhole(c *client, pattern string) {
-	c.fail.Helper()
-	limit := c.caps.MaxBatchBytes
-	if cell := c.caps.MaxCellBytes; limit == 0 || cell > 0 && cell < limit {
-		limit = cell
-	}
-	if limit == 0 || limit > biggest {
+	spread := m.caps.MaxSpreadBytes // of a batch whose rows lie in several partitions
+	if spread == 0 || spread > biggest || !m.offers("in_all") {
 		return
 	}
-	p := "refused " + pattern
-	good, large := []any{p, 1, "v"}, []any{p, 1, string(make([]byte, limit+1))}
-	if pattern != "in_row" {
-		good, large = append(good, "w"), append(large, nil)
-	}
-	if err := c.batch(pattern, with(0, good...), with(0, large...)); !errors.Is(err, drivers.ErrTooLarge) {
-		c.Errorf("%s with a part of %d bytes: %v, expected ErrTooLarge", pattern, limit+1, err)
-	}
-	c.expect(nil, "boxes", p)
-}
-
-// spread tests batches whose rows lie in several partitions, for which an
-// engine may have a limit of its own.
-func spread(c *client) {
-	c.fail.Helper()
-	limit := c.caps.MaxSpreadBytes
-	if limit == 0 || limit > biggest {
-		return
-	}
-	half := string(make([]byte, limit/2+1))
-	err := c.batch("in_all", with(0, "spread", 1, half, nil), with(1, "spread elsewhere", half))
-	if !errors.Is(err, drivers.ErrTooLarge) {
-		c.Errorf("a batch of %d bytes over two partitions: %v, expected ErrTooLarge", len(half)*2, err)
-	}
-	c.expect(nil, "boxes", "spread")
-	c.expect(nil, "other", "spread elsewhere")
-	// A batch in one partition may be larger, up to the limit of one partition.
-	if limit*2 < c.caps.MaxBatchBytes {
-		must(c, c.batch("in_all", with(0, "spread", 1, half, nil), with(0, "spread", 2, half, nil)))
-		c.expect([][]any{{1, half, nil}, {2, half, nil}}, "boxes", "spread")
+	half := text(spread/2 + 1)
+	refused("MaxSpreadBytes", "in_all", with(0, "p", 1, half, nil), with(1, "q", half))
+	if spread*2 < m.caps.MaxBatchBytes { // in one partition it may be larger
+		m.same(m.callBatch("in_all", with(0, "p", 1, half, nil), with(0, "p", 2, half, nil)))
 	}
 	quarter := half[:len(half)/4]
-	must(c, c.batch("in_all", with(0, "spread", 3, quarter, nil), with(1, "spread elsewhere", quarter)))
-	c.expect([][]any{{quarter}}, "other", "spread elsewhere")
-}
-
-// splits tests scans in parts: together they yield each row once.
-func splits(t testing.TB, open Open) {
-	c := begin(t, open, "nested.yaml").client()
-	sp, ok := c.store.(drivers.Splitter)
-	if !ok {
-		t.Skip("the store does not split scans")
-	}
-	for u := range 12 {
-		for m := range 3 {
-			user := fmt.Sprintf("user%02d@example.com", u)
-			c.write("put_chunk", user, "f", m, 0, []byte{byte(u)})
-			c.write("put_message", user, "f", m, "s", m)
-			c.write("put_meta", user, m, "name", "v")
-		}
-	}
-	for _, table := range []string{"chunk", "message", "meta", "body"} {
-		scan, err := c.store.Prepare(c.ctx, schemas.ScanOf(c.schema.Table(table)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole := c.parts(scan)
-		for _, n := range []int{1, 2, 7, 64} {
-			parts, err := sp.Split(c.ctx, scan, n)
-			if err != nil {
-				t.Fatalf("split %s into %d: %v", table, n, err)
-			}
-			if got := c.parts(parts...); !slices.Equal(got, whole) {
-				t.Errorf("%d parts of %s yield\n%q\nthe scan\n%q", len(parts), table, got, whole)
-			}
-			if ranger, ok := c.store.(drivers.Ranger); ok {
-				var ranges []string
-				for _, p := range parts {
-					ranges = append(ranges, ranger.Range(p))
-				}
-				again, err := ranger.Within(c.ctx, scan, ranges)
-				if err != nil {
-					t.Fatalf("parts of %s within %q: %v", table, ranges, err)
-				}
-				for i, p := range parts {
-					if got, want := c.parts(again[i]), c.parts(p); !slices.Equal(got, want) {
-						t.Errorf("%s within %s yields\n%q\nthe part\n%q", table, ranges[i], got, want)
-					}
-				}
-				if _, err := ranger.Within(c.ctx, scan, []string{"nothing"}); err == nil {
-					t.Errorf("%s within no range: no error", table)
-				}
-			}
-			filled := 0
-			for _, p := range parts {
-				filled += min(len(c.parts(p)), 1)
-			}
-			if len(parts) == 0 || len(parts) > n || n > 1 && len(whole) > 0 && filled < 2 {
-				t.Errorf("%s was split into %d parts, %d of them with rows; want %d", table, len(parts), filled, n)
-			}
-		}
-	}
-}
-
-// parts reads scans and returns their rows in alphabetical order.
-func (c *client) parts(scans ...drivers.Statement) []string {
-	c.Helper()
-	var rows []string
-	for _, scan := range scans {
-		err := c.session.Read(c.ctx, scan, nil, func(row []drivers.Value) error {
-			rows = append(rows, line(row))
-			return nil
-		})
-		if err != nil {
-			c.Fatal(err)
-		}
-	}
-	slices.Sort(rows)
-	return rows
-}
-
-// fallbacks tests patterns that an engine may be unable to run. Prepare of such an engine
-// returns ErrUnsupported, and the schema's fallback yields the same rows.
-func fallbacks(s *suite) {
-	c := s.client()
-	if s.caps.PlainIndexes != s.offers("dated") {
-		s.Errorf("capabilities say plain indexes: %v, Prepare says %v", s.caps.PlainIndexes, s.offers("dated"))
-	}
-	for m, sender := range []string{"x", "y", "x", "x", "x"} {
-		c.write("put", "u", fmt.Sprint("f", m%2), m, sender, 1000*m)
-	}
-	finds := s.caps.PlainIndexes || s.caps.EqualIndexes
-	for _, name := range []string{"sent", "sent_box"} {
-		p := s.schema.Pattern(name)
-		_, err := s.store.Prepare(s.ctx, p)
-		switch {
-		case finds && err != nil:
-			s.Errorf("capabilities say indexes over plain columns, and Prepare of %s: %v", name, err)
-		case !finds && !errors.Is(err, drivers.ErrUnsupported):
-			s.Errorf("capabilities say no indexes over plain columns, and Prepare of %s: %v; expected ErrUnsupported", name, err)
-		}
-		if emulated := c.statement(name).Emulates(); (emulated == p) == finds {
-			s.Errorf("%s: emulated %v, though indexes over plain columns: %v", name, emulated != nil, finds)
-		}
-	}
-	n := 0
-	err := c.session.Read(c.ctx, c.statement("sent"), c.call("sent", "x").args,
-		func([]drivers.Value) error { n++; return nil })
-	if err != nil || n != 4 {
-		s.Errorf("sent (x) yields %d rows and %v, expected 4", n, err)
-	}
+	m.same(m.callBatch("in_all", with(0, "p", 3, quarter, nil), with(1, "q", quarter)))
+	m.scanAll()
 }

@@ -3,7 +3,6 @@ package drivertest
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -145,65 +144,46 @@ const biggest = 24 << 20
 
 // large tests large values, up to the limit in the engine's Capabilities and above it.
 func large(t testing.TB, open Open) {
-	s := begin(t, open, "rows.yaml")
-	c := s.client()
-	most := int64(biggest)
-	for _, limit := range []int64{s.caps.MaxCellBytes, s.caps.MaxRowBytes, s.caps.MaxBatchBytes} {
-		if limit > 0 && limit < most {
-			most = limit
-		}
-	}
+	m := newMachine(begin(t, open, "rows.yaml"))
+	most := least(biggest, m.caps.MaxCellBytes, m.caps.MaxRowBytes, m.caps.MaxBatchBytes)
 	noise := make([]byte, biggest)
-	src := rand.NewChaCha8([32]byte{1})
-	src.Read(noise)
+	rand.NewChaCha8([32]byte{1}).Read(noise)
+	put := func(k int, pattern string, v any) {
+		m.same(m.call(pattern, "p", k, v))
+		m.compare(m.call("get_shuffled", "p", k))
+	}
 	for i, n := range []int64{64 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 1, most - 4096} {
-		if n > most {
-			continue // the engine says that it takes no such cell
-		}
-		c.write("put_b", "p", i, noise[:n])
-		c.expect([][]any{{noise[:n], i, nil, "p"}}, "get_shuffled", "p", i)
-		c.write("put_b", "p", i, []byte("small again"))
-		c.expect([][]any{{[]byte("small again"), i, nil, "p"}}, "get_shuffled", "p", i)
-	}
-	text := strings.Repeat("0123456789abcde\n", 1<<16)
-	c.write("put_a", "p", 9, text[:min(most-4096, int64(len(text)))])
-	c.expect([][]any{{9, text[:min(most-4096, int64(len(text)))]}}, "several", "p", list{9})
-
-	if limit := s.caps.MaxKeyBytes; limit > 0 {
-		if _, err := c.try("put_b", strings.Repeat("k", limit+1), 1, []byte("x")); !errors.Is(err, drivers.ErrTooLarge) {
-			t.Errorf("a key of more than MaxKeyBytes (%d): %v, expected ErrTooLarge", limit, err)
+		if n <= most { // the engine takes such a cell
+			put(i, "put_b", noise[:n])
+			put(i, "put_b", []byte("small again"))
 		}
 	}
-	if limit := s.caps.MaxCellBytes; limit > 0 && limit < biggest {
-		c.write("put_b", "over", 1, []byte("kept"))
-		_, err := c.try("put_b", "over", 1, bytes.Repeat([]byte("x"), int(limit)+1))
-		if !errors.Is(err, drivers.ErrTooLarge) {
-			t.Errorf("a cell of one byte more than MaxCellBytes (%d): %v, expected ErrTooLarge", limit, err)
-		}
-		c.expect([][]any{{[]byte("kept"), 1, nil, "over"}}, "get_shuffled", "over", 1)
+	put(9, "put_a", strings.Repeat("0123456789abcde\n", 1<<16)[:min(most-4096, 1<<20)])
+	if limit := m.caps.MaxKeyBytes; limit > 0 {
+		m.tooLarge("MaxKeyBytes", m.call("put_b", strings.Repeat("k", limit+1), 1, []byte("x")))
+	}
+	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
+		m.tooLarge("MaxCellBytes", m.call("put_b", "p", 1, noise[:limit+1]))
 	}
 }
 
+// least returns the smallest of the limits. 0 is no limit.
+func least(limits ...int64) int64 {
+	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
+}
+
 // elements tests a map of many elements, and one of large elements.
-func elements(s *suite) {
-	c := s.client()
+func elements(m *machine) {
 	var pairs list
 	for i := range 500 {
 		pairs = append(pairs, fmt.Sprintf("%04d", i), i)
 	}
-	c.write("put_files", "p", 3, pairs)
-	c.expect([][]any{{nil, nil, nil, pairs}}, "get", "p", 3)
-	c.expect([][]any{{321}}, "file", "p", 3, "0321")
+	m.same(m.call("put_files", "p", 3, pairs))
+	m.compare(m.call("get", "p", 3))
+	m.compare(m.call("file", "p", 3, "0321"))
 	big := bytes.Repeat([]byte("0123456789abcdef"), 4096)
-	c.write("put_rest", "p", 3, nil, list{1, big, 2, big[1:]})
-	c.expect([][]any{{big[1:]}}, "blob", "p", 3, 2)
-}
-
-// returns tests that an engine can run an add which returns the new value if it says so.
-func returns(s *suite) {
-	if s.caps.ReturnsNew && !s.offers("next") {
-		s.Errorf("the engine says that an add can return the new value, and cannot run one")
-	}
+	m.same(m.call("put_rest", "p", 3, nil, list{1, big, 2, big[1:]}))
+	m.compare(m.call("blob", "p", 3, 2))
 }
 
 // uuid4 returns a random-form UUID (version 4) that sorts by its first and last byte.
@@ -286,71 +266,4 @@ func eachKey(src string) string {
 		}
 	}
 	return b.String()
-}
-
-// order tests one clustering column, of every kind and in both directions: each read of its table, with
-// each value and the one after the next as arguments.
-func order(t testing.TB, open Open) {
-	s := begin(t, open, "keys.yaml")
-	for _, keys := range ascending {
-		for _, direction := range []string{"asc", "desc"} {
-			m := &machine{client: s.client(), ref: newReference()}
-			table := keys.kind.String() + "_" + direction
-			column := s.schema.Table(table).Clustering[0]
-			vals := make([]drivers.Value, len(keys.vals))
-			for i, v := range keys.vals {
-				vals[i] = valueOf(column.Type, v)
-			}
-			put := func(p string, i int) {
-				args := []drivers.Value{drivers.Text(p), vals[i].Clone(), drivers.Text(fmt.Sprint("v", i))}
-				m.ref.write(s.schema.Pattern(table+"_put"), args)
-				m.client.write(table+"_put", p, vals[i], fmt.Sprint("v", i))
-			}
-			shuffle := rand.New(rand.NewPCG(1, 2)).Perm(len(vals))
-			for _, i := range append(shuffle, shuffle[:len(shuffle)/2]...) { // some of them twice
-				put("p", i)
-			}
-			for _, p := range []string{"o", "p\x00", "pa", "q"} {
-				put(p, 0)
-			}
-			for i := range vals {
-				lo, hi := vals[i], vals[min(i+2, len(vals)-1)]
-				m.ordered(table, lo, hi)
-				m.ordered(table, hi, lo)
-				m.ordered(table, lo, drivers.Value{})
-				m.ordered(table, drivers.Value{}, hi)
-			}
-			m.ordered(table, drivers.Value{}, drivers.Value{})
-			at := len(vals) / 2
-			m.ref.write(s.schema.Pattern(table+"_drop"), []drivers.Value{drivers.Text("p"), vals[at]})
-			m.client.write(table+"_drop", "p", vals[at])
-			m.ordered(table, vals[at], vals[at])
-		}
-	}
-}
-
-// ordered runs the reads of a table of keys.yaml with two values for its column.
-func (m *machine) ordered(table string, lo, hi drivers.Value) {
-	m.fail.Helper()
-	for _, p := range m.schema.Patterns {
-		if p.Table.Name != table || !p.Kind.Reads() || lo.IsNull() && p.Kind == schemas.Get {
-			continue
-		}
-		args := []drivers.Value{drivers.Text("p")}
-		switch {
-		case p.In != nil:
-			args = append(args, drivers.ListOf(slices.DeleteFunc([]drivers.Value{hi, lo}, drivers.Value.IsNull)))
-			if hi.Equal(lo) {
-				continue
-			}
-		case p.From != nil:
-			args = append(args, lo, hi)
-		case p.Kind == schemas.Get || len(p.After) > 0:
-			args = append(args, lo)
-		}
-		if p.LimitArg {
-			args = append(args, drivers.Bigint(2))
-		}
-		m.compare(call{p: p, args: args})
-	}
 }

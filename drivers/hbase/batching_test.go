@@ -13,7 +13,7 @@ func TestBatching(t *testing.T) {
 	if got := st.Observe().Settings["batching"]; got != "64/1ms" {
 		t.Errorf("the effective setting is %q", got)
 	}
-	drivertest.RunShared(t, st, "rows", "batches", "contexts")
+	drivertest.RunShared(t, st, "rows", "batches", "sessions")
 }
 
 // TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
