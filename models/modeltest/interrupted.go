@@ -112,7 +112,7 @@ func killEverywhere(t *testing.T, sc *scene, op interruption, out io.Writer) {
 			case err == nil:
 				t.Errorf("%s with write %d refused returned no error", op.name, n)
 			case errors.Is(err, drivers.ErrUnknown):
-			case !slices.Equal(got.view, before.view) || len(fs) > 0:
+			case !slices.Equal(got.view, before.view) || fs != "":
 				t.Errorf("%s with write %d refused: %v, which is not unknown; and yet there is %q and\n%s", op.name, n, err, fs,
 					strings.Join(got.view, "\n"))
 			}
@@ -130,7 +130,7 @@ func killEverywhere(t *testing.T, sc *scene, op interruption, out io.Writer) {
 				t.Errorf("%s killed after %d writes: %s: not so any more", op.name, n, line)
 			}
 		}
-		whole := len(got.counts.faults()) == 0 && got.counts.of("unreferenced") == before.counts.of("unreferenced")
+		whole := got.counts.faults() == "" && got.counts.of("unreferenced") == before.counts.of("unreferenced")
 		several := op.name == "create user" || strings.HasSuffix(op.name, " 2") // some of them may have changed
 		if !several && whole && !slices.Equal(got.view, before.view) && !slices.Equal(got.view, after.view) {
 			t.Errorf("%s killed after %d writes (%s): the audit finds nothing wrong with\n%s", op.name, n, made[n-1],

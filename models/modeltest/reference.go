@@ -286,10 +286,8 @@ func (diff *differential) checkAudit() models.Audit {
 		diff.t.Fatalf("audit: %d unreferenced, want %d messages\naudit is %+v", got.Unreferenced, want.Unreferenced, got)
 	}
 	want.Unreferenced = got.Unreferenced
-	for i, c := range countsOf(want) {
-		if g := countsOf(got)[i]; g != c {
-			diff.t.Fatalf("audit: %d %s, want %d\naudit is %+v", g.n, g.what, c.n, got)
-		}
+	if more := countsOf(got).since(countsOf(want)).changes(); more != "" {
+		diff.t.Fatalf("audit: %s\naudit is %+v", more, got)
 	}
 	return got
 }
@@ -302,34 +300,28 @@ func (diff *differential) failed() {
 	diff.left = got.Unreferenced
 }
 
-// count is a number of an audit. Faults are 0 in an undamaged store.
-type count struct {
-	what  string
-	n     int64
-	fault bool
+// counted are the numbers of an audit. Those from firstFault on are faults, which are 0 in an undamaged store.
+var counted = [...]string{
+	"accounts", "folders", "messages", "deleted", "unreferenced",
+	"broken references", "duplicated", "broken bodies", "counter drift",
 }
 
+const firstFault = 5
+
 // counts are the numbers of an audit, which == compares at once.
-type counts [9]count
+type counts [len(counted)]int64
 
 func countsOf(a models.Audit) counts {
 	return counts{
-		{"accounts", a.Accounts, false},
-		{"folders", a.Folders, false},
-		{"messages", a.Messages, false},
-		{"deleted", a.Deleted, false},
-		{"unreferenced", a.Unreferenced, false},
-		{"broken references", a.Dangling, true},
-		{"duplicated", a.Duplicated, true},
-		{"broken bodies", a.BrokenBodies, true},
-		{"counter drift", a.CounterDrift, true},
+		a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced,
+		a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift,
 	}
 }
 
 // since returns the difference of two audits.
 func (cs counts) since(was counts) counts {
 	for i := range cs {
-		cs[i].n -= was[i].n
+		cs[i] -= was[i]
 	}
 	return cs
 }
@@ -337,25 +329,19 @@ func (cs counts) since(was counts) counts {
 // changes returns what is counted more or less, or "".
 func (cs counts) changes() string {
 	var words []string
-	for _, c := range cs {
-		if c.n != 0 {
-			words = append(words, fmt.Sprintf("%s %+d", c.what, c.n))
+	for i, n := range cs {
+		if n != 0 {
+			words = append(words, fmt.Sprintf("%s %+d", counted[i], n))
 		}
 	}
 	return strings.Join(words, ", ")
 }
 
 // of returns a number by its name.
-func (cs counts) of(what string) int64 {
-	return cs[slices.IndexFunc(cs[:], func(c count) bool { return c.what == what })].n
-}
+func (cs counts) of(what string) int64 { return cs[slices.Index(counted[:], what)] }
 
-// faults returns the faults that an audit counts.
-func (cs counts) faults() (fs []string) {
-	for _, c := range cs {
-		if c.fault && c.n != 0 {
-			fs = append(fs, fmt.Sprintf("%d %s", c.n, c.what))
-		}
-	}
-	return fs
+// faults returns the faults that an audit counts, or "".
+func (cs counts) faults() string {
+	clear(cs[:firstFault])
+	return cs.changes()
 }

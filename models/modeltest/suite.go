@@ -146,9 +146,7 @@ func has[I any](mb models.Mailbox) bool {
 func rules() []rule {
 	return []rule{
 		{"random", true, testRandom},
-		{"odd mail", false, testOddMail},
 		{"many", false, testMany},
-		{"too large", false, testTooLarge},
 	}
 }
 

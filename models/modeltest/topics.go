@@ -1,82 +1,25 @@
 package modeltest
 
 import (
-	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/mail"
 )
 
-// testOddMail delivers every odd message, to folders with odd names, compares each byte, and deletes
-// all of them.
-func testOddMail(t *testing.T, s *suite) {
-	diff := s.start(t, models.Options{}).differential()
-	a := diff.user(diff.at("o'brien+tag"), append([]string{"INBOX"}, oddNames()...)...)
-	for i, d := range oddMail() {
-		diff.deliver(d.Message(), a.folders[i%len(a.folders)])
-	}
-	// Some engines' short types end at 64 KB.
-	big := sample(70)
-	big.Text = []byte(strings.Repeat("More than 64 KB of text. ", 4000))
-	big.Files = []File{{Name: "big.bin", Encoding: mail.Base64, Content: noise(100_000, 3)}}
-	diff.deliver(big.Message(), a.folders[0])
-	for i, raw := range [][]byte{nil, {0}, []byte("\n"), noise(3000, 2), []byte("no header at all")} {
-		diff.deliver(unparsable(start.Add(time.Duration(i)*time.Hour), raw), a.folders[0])
-	}
-	diff.check()
-	// Outside the range of a TimeUUID, the order is lost. The message is not. Outside of mail.MinDate
-	// to mail.MaxDate, the date is the nearest of these.
-	far := time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -12*3600))
-	for i, date := range []time.Time{{}, mail.MaxDate.Truncate(time.Second), far, mail.MinDate.AddDate(-2, 0, 0)} {
-		d := sample(80 + i)
-		d.Date = date
-		m := diff.deliver(d.Message(), a.folders[0])[0]
-		diff.checkMessage(m)
-		diff.delete(a.folders[0], m)
-	}
-	for _, f := range a.folders {
-		diff.delete(f, diff.list(f)...)
-	}
-	diff.check()
-}
-
-// testTooLarge delivers a body that is larger than the engine takes in one value. A model that
-// keeps mail in chunks stores it. A model that keeps a body in its row returns ErrTooLarge,
-// and no part of the message is anywhere.
-func testTooLarge(t *testing.T, s *suite) {
-	f := s.start(t, models.Options{})
+// tooLarge returns the size of a body that is larger than the engine takes in one value, if the model keeps a body in
+// its row. It is 0 for a model that keeps mail in chunks.
+func (f *fixture) tooLarge() int {
 	c := f.Store.Capabilities()
-	limit := c.MaxCellBytes
-	if limit == 0 || c.MaxRowBytes > 0 && c.MaxRowBytes < limit {
-		limit = c.MaxRowBytes
+	limits := []int64{models.MaxRow, c.MaxCellBytes, c.MaxRowBytes}
+	limits = slices.DeleteFunc(limits, func(n int64) bool { return n == 0 })
+	if f.Traits.WholeRows || f.Traits.KeepsBodies {
+		return int(slices.Min(limits)) + 1
 	}
-	if limit == 0 {
-		t.Skip("the engine takes everything")
-	}
-	whole := s.Traits.WholeRows || s.Traits.KeepsBodies
-	if !whole && limit > models.MaxRow {
-		t.Skip("the engine takes all bodies that a client can open")
-	}
-	limit = min(limit, models.MaxRow)
-	diff := f.differential()
-	in, to := diff.user(diff.at("ann"), "INBOX").folders[0], diff.user(diff.at("bob"), "INBOX").folders[0]
-	diff.deliver(sample(0).Message(), in, to)
-	d := sample(1)
-	d.Text = noise(int(limit)+1, 1)
-	if m := d.Message(); !whole {
-		diff.deliver(m, in, to)
-	} else if err := diff.got.Deliver(diff.ctx, m, []*models.Folder{in.got, to.got}, make([]models.Handle,
-		2)); !errors.Is(err, drivers.ErrTooLarge) {
-		t.Errorf("deliver a body of %d bytes: error is %v, want %q", limit+1, err, drivers.ErrTooLarge)
-	}
-	diff.check()
-	diff.deliver(sample(2).Message(), in, to)
-	diff.check()
+	return 0
 }
 
 // testMany has more messages in a folder, and more chunks in one of them, than any model takes from its

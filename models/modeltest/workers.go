@@ -10,10 +10,19 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
 // workers is how many mailboxes the concurrent rules use at once.
 const workers = 4
+
+// boxes returns the mailboxes of all workers.
+func (f *fixture) boxes() (all [workers]models.Mailbox) {
+	for i := range all {
+		all[i] = f.mailbox()
+	}
+	return all
+}
 
 // parallel runs work in as many goroutines as there are workers.
 func parallel(work func(worker int)) {
@@ -24,174 +33,149 @@ func parallel(work func(worker int)) {
 	wg.Wait()
 }
 
-// oneFolder is several workers that use one folder.
-type oneFolder struct {
-	*fixture
-	boxes    []models.Mailbox
-	a        *models.Account
-	byWorker [workers][]delivery
-	unknown  atomic.Int64 // calls of unknown outcome
-}
-
 // delivery is an acknowledged delivery. begin and end are logical times.
 type delivery struct {
+	m          *mail.Message
 	begin, end int64
 	handle     models.Handle
+	message    message // in the reference
+	change     string  // that was acknowledged after it
 }
 
-// deliveriesEach is how many messages each worker of a oneFolder delivers.
+// deliveriesEach is how many messages each worker delivers.
 const deliveriesEach = 15
 
-// testWorkersOneFolder lets all workers deliver to one folder. Then each worker moves, deletes
-// and flags its own messages there. Over a network outcomes may be unknown, for example
-// after many compare-and-sets at once. Then lists may differ by as many messages, and the test
-// only logs the audit.
+// testWorkersOneFolder lets all workers deliver to one folder. Then each worker moves, deletes and flags its own
+// messages there. The reference does the same in the order that lists have, since calls at one time have none. Over a
+// network outcomes may be unknown, for example after many compare-and-sets at once. Then lists may differ by as many
+// messages, and nothing else is compared.
 func testWorkersOneFolder(t *testing.T, s *suite) {
-	c := &oneFolder{fixture: s.start(t, Sized(0, 9))}
-	for range workers {
-		c.boxes = append(c.boxes, c.mailbox())
+	f := s.start(t, Sized(0, 9))
+	diff, boxes := f.differential(), f.boxes()
+	a := diff.user(diff.at("ann"), "INBOX", "Work")
+	in, work := a.folders[0], a.folders[1]
+	var moment, unknown atomic.Int64
+	done := func(what string, err error) bool {
+		switch {
+		case errors.Is(err, drivers.ErrUnknown) && !f.Store.Capabilities().InProcess:
+			unknown.Add(1)
+		case err != nil:
+			t.Errorf("%s: %v", what, err)
+		}
+		return err == nil
 	}
-	var err error
-	c.a, err = c.boxes[0].CreateUser(c.ctx, c.at("ann"), []string{"INBOX", "Work"})
-	c.Must(err)
-	var moment atomic.Int64
+	var sent [workers][]*delivery
 	parallel(func(w int) {
-		x := newCall(c.ctx, c.boxes[w], c.a)
+		x := newCall(f.ctx, boxes[w], a.got)
 		for n := range deliveriesEach {
 			x.m = sample(w*deliveriesEach + n).Message()
-			d := delivery{begin: moment.Add(1)}
-			if c.done("deliver", the("deliver").run(x)) {
+			d := &delivery{m: x.m, begin: moment.Add(1)}
+			if done("deliver", the("deliver").run(x)) {
 				d.end, d.handle = moment.Add(1), x.made[0]
-				c.byWorker[w] = append(c.byWorker[w], d)
+				sent[w] = append(sent[w], d)
 			}
 		}
 	})
-	c.checkDelivered(slices.Concat(c.byWorker[:]...))
+	all := diff.listed(in, slices.Concat(sent[:]...), &unknown)
+	for i, d := range all {
+		d.message = diff.arrived(d.m, []*folder{in}, []models.Handle{d.handle})[0]
+		if i > 0 && diff.Order == ByArrival && d.end < all[i-1].begin {
+			t.Errorf("message %x was acknowledged before the delivery of one began that is older", d.handle)
+		}
+	}
 
-	changes := [...]string{"move", "delete", "flag"}
-	var done [len(changes)]atomic.Int64
+	changes := [...]string{"move", "delete", "flag", ""}
 	parallel(func(w int) {
-		x := newCall(c.ctx, c.boxes[w], c.a)
-		for n, d := range c.byWorker[w] {
-			if change := n % 4; change < len(changes) {
-				x.hs = []models.Handle{d.handle}
-				if c.done(changes[change], the(changes[change]).run(x)) {
-					done[change].Add(1)
-				}
+		x := newCall(f.ctx, boxes[w], a.got)
+		for n, d := range sent[w] {
+			x.hs = []models.Handle{d.handle}
+			change := changes[n%len(changes)]
+			if change == "" || !done(change, the(change).run(x)) {
+				continue
+			}
+			if d.change = change; change == "move" {
+				d.handle = x.made[0]
 			}
 		}
 	})
-	audit, err := c.boxes[0].Audit(c.ctx)
-	c.Must(err)
-	moved := done[0].Load()
-	left := workers*deliveriesEach - moved - done[1].Load()
-	c.checkNumbers("INBOX", models.Stats{Messages: left, Unread: left - done[2].Load()})
-	c.checkNumbers("Work", models.Stats{Messages: moved, Unread: moved})
-	if n := c.unknown.Load(); n > 0 {
-		t.Logf("%d outcomes are not known; audit is %+v", n, audit)
+	var moved []*delivery
+	for _, d := range all {
+		switch d.change {
+		case "move":
+			in.drop(d.message.entry)
+			moved = append(moved, d)
+		case "delete":
+			diff.reference.delete(d.message, diff.clock.now())
+		case "flag":
+			d.message.flags |= models.Seen
+		}
+	}
+	for _, d := range diff.listed(work, moved, &unknown) {
+		diff.learn(work, work.put(d.message.state), d.handle, true)
+	}
+	if n := unknown.Load(); n > 0 {
+		t.Logf("%d outcomes are not known", n)
 		return
 	}
-	for _, f := range countsOf(audit).faults() {
-		t.Errorf("audit: %s", f)
-	}
+	diff.check()
 }
 
-// done reports whether a call succeeded. It counts unknown outcomes.
-func (c *oneFolder) done(what string, err error) bool {
-	switch {
-	case errors.Is(err, drivers.ErrUnknown) && !c.Store.Capabilities().InProcess:
-		c.unknown.Add(1)
-	case err != nil:
-		c.Errorf("%s: %v", what, err)
-	}
-	return err == nil
-}
-
-// checkDelivered checks that each acknowledged message is listed, and that its UID is
-// below those of deliveries that began after it.
-func (c *oneFolder) checkDelivered(all []delivery) {
-	c.TB.Helper()
-	es, err := pages(c.ctx, c.boxes[0], c.a.Folders[0], models.Handle{}, 25, 2*workers*deliveriesEach)
-	c.Must(err)
-	listed := map[models.Handle]bool{}
-	for _, e := range es {
-		listed[e.Handle] = true
-	}
-	u, ok := c.boxes[0].(models.UIDs)
-	for _, x := range all {
-		if !listed[x.handle] {
-			c.Errorf("an acknowledged message is not listed: %x", x.handle)
-		}
-		for _, y := range all {
-			if ok && x.end < y.begin && u.UID(x.handle) >= u.UID(y.handle) {
-				c.Errorf("UID %d was acknowledged before a delivery began that got UID %d", u.UID(x.handle), u.UID(y.handle))
-			}
+// listed returns the messages of a folder in the order in which it lists them, the oldest first. Besides it may list as
+// many as there were calls of unknown outcome.
+func (diff *differential) listed(f *folder, all []*delivery, unknown *atomic.Int64) (listed []*delivery) {
+	diff.t.Helper()
+	es, err := pages(diff.ctx, diff.got, f.got, models.Handle{}, 25, 2*workers*deliveriesEach)
+	diff.must(err, "list %s", f.name)
+	for _, e := range slices.Backward(es) {
+		if i := slices.IndexFunc(all, func(d *delivery) bool { return d.handle == e.Handle }); i >= 0 {
+			listed = append(listed, all[i])
 		}
 	}
-	if n := len(es); len(listed) != n || n < len(all) || n > len(all)+int(c.unknown.Load()) {
-		c.Errorf("%d entries, %d different ones, after %d deliveries and %d of unknown outcome", n, len(listed), len(all),
-			c.unknown.Load())
+	if n := len(es); len(listed) != len(all) || n > len(all)+int(unknown.Load()) {
+		diff.t.Fatalf("%s lists %d of %d acknowledged messages, %d in all, and %d outcomes are unknown", f.name, len(listed),
+			len(all), n, unknown.Load())
 	}
-}
-
-// checkNumbers compares the length of a folder's list and its numbers. The list may
-// differ by one for each unknown outcome. The numbers are checked if there is none.
-func (c *oneFolder) checkNumbers(folder string, want models.Stats) {
-	c.TB.Helper()
-	f, unknown := c.a.Folder(folder), c.unknown.Load()
-	es, err := pages(c.ctx, c.boxes[0], f, models.Handle{}, 25, 2*workers*deliveriesEach)
-	c.Must(err)
-	if n := int64(len(es)); n < want.Messages-unknown || n > want.Messages+unknown {
-		c.Errorf("list %s: %d messages, want %d, and %d outcomes are not known", folder, n, want.Messages, unknown)
-	}
-	st, err := c.boxes[0].Stats(c.ctx, f)
-	c.Must(err)
-	if err := equalNumbers(st.Known&^models.KnowBytes, st, want); err != nil && unknown == 0 {
-		c.Errorf("stats of %s: %v", folder, err)
-	}
+	return listed
 }
 
 // testAccountRace lets all workers create the same account and folder. One succeeds.
 func testAccountRace(t *testing.T, s *suite) {
 	f := s.start(t, models.Options{})
-	boxes := make([]models.Mailbox, workers)
-	for i := range boxes {
-		boxes[i] = f.mailbox()
+	var calls [workers]*call
+	for w, mb := range f.boxes() {
+		calls[w] = newCall(f.ctx, mb, &models.Account{})
 	}
-	one := func(what string, create func(mb models.Mailbox) error) {
+	one := func(operation string) {
 		t.Helper()
 		var created atomic.Int64
 		parallel(func(w int) {
-			switch err := create(boxes[w]); {
+			switch err := the(operation).run(calls[w]); {
 			case err == nil:
 				created.Add(1)
 			case !errors.Is(err, models.ErrExists):
-				t.Errorf("create %s at once: %v", what, err)
+				t.Errorf("%s at once: %v", operation, err)
 			}
 		})
 		if n := created.Load(); n != 1 {
-			t.Errorf("%d workers created the same %s, want 1", n, what)
+			t.Errorf("%d workers did the same: %s, want 1", n, operation)
 		}
 	}
-	for i := range 5 {
-		address := f.at(fmt.Sprintf("user%d", i))
-		one("account", func(mb models.Mailbox) error {
-			_, err := mb.CreateUser(f.ctx, address, []string{"INBOX"})
-			return err
-		})
-		a, err := boxes[0].Login(f.ctx, address)
+	const accounts = 5
+	for i := range accounts {
+		for _, x := range calls {
+			x.who = f.at(fmt.Sprintf("user%d", i))
+		}
+		one("create user")
+		a, err := calls[0].mb.Login(f.ctx, calls[0].who)
 		f.Must(err)
-		if len(a.Folders) != 1 {
-			t.Errorf("%d folders after a race for an account with one", len(a.Folders))
+		for _, x := range calls {
+			x.a = a
 		}
-		one("folder", func(mb models.Mailbox) error {
-			_, err := mb.CreateFolder(f.ctx, a, "Work")
-			return err
-		})
+		one("create folder")
 	}
-	audit, err := boxes[0].Audit(f.ctx)
+	audit, err := calls[0].mb.Audit(f.ctx)
 	f.Must(err)
-	if fs := countsOf(audit).faults(); len(fs) > 0 || audit.Unreferenced > 0 {
-		t.Errorf("audit: %q, %d unreferenced", fs, audit.Unreferenced)
+	if more := countsOf(audit).since(counts{accounts, 3 * accounts}).changes(); more != "" {
+		t.Errorf("the audit counts %s more than it should: %+v", more, audit)
 	}
 }
