@@ -295,10 +295,8 @@ func (f *explainFlags) runLive(
 		return usage(err)
 	}
 	bar := newBar(cmd.ErrOrStderr(), f.quiet)
-	report, err := trace.Run(cmd.Context(), trace.Config{
-		Model: picked[0], Engine: e, Workload: w,
-		Progress: func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) },
-	})
+	shown := func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) }
+	report, err := trace.Run(cmd.Context(), picked[0], e, w, shown)
 	bar.close()
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func FuzzFit(f *testing.F) {
 		if messages > 0 {
 			s.User(int64(more), int64(messages))
 		}
-		if s.messages+s.operations == 0 {
+		if len(s.bodies)+len(s.times) == 0 {
 			return
 		}
 		text := s.Workload()

@@ -64,7 +64,7 @@ func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 		s.Operation(l, op)
 		return nil
 	})
-	if err == nil && s.operations == 0 {
+	if err == nil && len(s.times) == 0 {
 		err = &mail.FormatError{File: path, Msg: "the trace has no operations"}
 	}
 	return err
@@ -72,8 +72,7 @@ func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 
 // Sample holds measurements of mail, of a trace or of both. Its zero value is empty.
 type Sample struct {
-	messages  int
-	bodies    []int64 // bytes of text
+	bodies    []int64 // bytes of text of each message
 	html      int     // messages with text and HTML
 	htmlOnly  int     // messages with HTML and no text
 	malformed int
@@ -85,7 +84,6 @@ type Sample struct {
 	folders   []int64 // number of folders of each user
 	counts    []int64 // number of messages of each folder
 
-	operations int
 	mix        workloads.Mix
 	times      []float64 // times of all operations, in seconds
 	users      map[string]*account
@@ -102,7 +100,6 @@ type account struct {
 
 // Message adds a message.
 func (s *Sample) Message(m *mail.Message) {
-	s.messages++
 	if m.Malformed != "" {
 		s.malformed++
 	}
@@ -141,7 +138,6 @@ func (s *Sample) User(counts ...int64) {
 
 // Operation adds a line of a trace.
 func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
-	s.operations++
 	s.mix[op]++
 	s.times = append(s.times, float64(l.Time))
 	s.user(l.User).asked++
@@ -221,7 +217,7 @@ func (s *Sample) ReadMaildir(ctx context.Context, dir string, most int64) error 
 	case len(s.folders) == 0:
 		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder " +
 			"for each user"}
-	case s.messages == 0:
+	case len(s.bodies) == 0:
 		return &mail.FormatError{File: dir, Msg: "has no messages in cur and new"}
 	}
 	return nil
@@ -299,7 +295,7 @@ func (r *maildirs) walk(dir string, above []fs.FileInfo, do func(dir string) err
 func (r *maildirs) account(dir string) error {
 	var counts []int64
 	err := r.walk(dir, nil, func(folder string) error {
-		before := r.messages
+		before := len(r.bodies)
 		for _, sub := range []string{"cur", "new"} {
 			files, err := os.ReadDir(filepath.Join(folder, sub))
 			if err != nil && !os.IsNotExist(err) {
@@ -311,7 +307,7 @@ func (r *maildirs) account(dir string) error {
 				}
 			}
 		}
-		counts = append(counts, int64(r.messages-before))
+		counts = append(counts, int64(len(r.bodies)-before))
 		return nil
 	})
 	if err == nil {

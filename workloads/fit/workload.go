@@ -39,14 +39,14 @@ func (s *Sample) Workload() string {
 	w := &writer{s: s}
 	w.text("# D is the Kolmogorov-Smirnov distance: at no size do the shares of the sample and of")
 	w.text("# the distribution differ by more. Up to %g a distribution fits, if its mean is near, too.", near)
-	what := words.Plural(s.messages, "message")
-	switch {
-	case s.messages > 0 && s.operations > 0:
-		what += " and " + words.Plural(s.operations, "operation")
-	case s.operations > 0:
-		what = words.Plural(s.operations, "operation")
+	var what []string
+	if n := len(s.bodies); n > 0 {
+		what = append(what, words.Plural(n, "message"))
 	}
-	w.text("version: 1\nname: fitted\ndescription: Fitted to %s", what)
+	if n := len(s.times); n > 0 {
+		what = append(what, words.Plural(n, "operation"))
+	}
+	w.text("version: 1\nname: fitted\ndescription: Fitted to %s", strings.Join(what, " and "))
 	files := w.mail()
 	folders := w.population()
 	w.keys()
@@ -108,7 +108,7 @@ func (w *writer) mail() bool {
 	s := w.s
 	w.text("mail:")
 	bodies, sizes, with := s.bodies, s.fileSizes, len(s.files)
-	if s.messages == 0 && len(s.sizes) > 0 {
+	if len(s.bodies) == 0 && len(s.sizes) > 0 {
 		w.text("  # A trace has the size of the whole message. It is divided as a replay does: up to 64KiB")
 		w.text("  # all but the header (%d bytes) is text; of a larger message 8KiB are, and the rest is a file.", header)
 		for _, size := range s.sizes {
@@ -122,19 +122,19 @@ func (w *writer) mail() bool {
 		with = len(sizes)
 	}
 	fitted := w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
-	if s.messages > 0 {
-		w.text("  # html: messages with text and HTML: %d of %d", s.html, s.messages)
+	if len(s.bodies) > 0 {
+		w.text("  # html: messages with text and HTML: %d of %d", s.html, len(s.bodies))
 		if s.htmlOnly > 0 {
 			w.text("  #   does not fit: messages with HTML and no text, whose HTML counts as body: %d", s.htmlOnly)
 		}
-		w.text("  html: %s", share(s.html, s.messages))
+		w.text("  html: %s", share(s.html, len(s.bodies)))
 	}
 	if with > 0 {
 		w.text("  attachments:")
 		w.text("    # share: %d of %s", with, words.Plural(len(bodies), "message"))
 		w.text("    share: %s", share(with, len(bodies)))
 		count := 1.0
-		if s.messages > 0 {
+		if len(s.bodies) > 0 {
 			count = w.dist("    ", "count", clip(s.files, 100), "")
 		}
 		fitted += float64(with) / float64(max(1, len(bodies))) * count * w.dist("    ", "size", sizes, "")
@@ -176,7 +176,7 @@ func (w *writer) population() bool {
 	s := w.s
 	users, folders := len(s.folders), s.folders
 	w.text("population:")
-	if s.operations > 0 {
+	if len(s.times) > 0 {
 		users, folders = len(s.users), nil
 		for _, a := range s.users {
 			folders = append(folders, int64(len(a.folders)))
@@ -198,7 +198,7 @@ func (w *writer) population() bool {
 
 // keys writes how popular users and folders of a trace are.
 func (w *writer) keys() {
-	if w.s.operations == 0 {
+	if len(w.s.times) == 0 {
 		return
 	}
 	var users []float64
@@ -256,7 +256,7 @@ func (w *writer) choice(key, name string, ranks [][]float64) {
 func (w *writer) phases(files, folders bool) {
 	s := w.s
 	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
-	if s.operations == 0 {
+	if len(s.times) == 0 {
 		w.mailArrivals()
 		w.text("      # mix: not measured: mail has deliveries only. Add the operations of its readers (list: 50, open: 25, …),")
 		w.text("      # or fit a trace with it: --trace")
@@ -264,7 +264,7 @@ func (w *writer) phases(files, folders bool) {
 		return
 	}
 	w.arrivals()
-	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(s.operations, "operation"))
+	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(len(s.times), "operation"))
 	var ops []workloads.Op
 	for i, count := range s.mix {
 		op := workloads.Op(i)

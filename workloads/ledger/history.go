@@ -85,6 +85,16 @@ const (
 	Superseded
 )
 
+// becomes has the state of a message after an event, by the one before, in the order of the states; nil: it stays.
+var becomes = [lastEvent + 1]*[Superseded + 1]State{
+	Taking:   {LiveOrGone, GoneOrLive, GoneOrLive, GoneOrLive, GoneOrLive},
+	Kept:     {Gone, Gone, Live, Gone, Gone},
+	Deleted:  {Gone, Gone, Gone, Gone, Gone},
+	Restored: {Live, Live, Live, Live, Live},
+	Left:     {Gone, Gone, Gone, Gone, Gone},
+	Shown:    {Live, Superseded, LiveOrGone, GoneOrLive, Superseded},
+}
+
 // ReadHistory reads a ledger into a history. It takes about 140 bytes of memory for each
 // message.
 func ReadHistory(name string) (*History, error) {
@@ -136,32 +146,13 @@ func (h *History) apply(r *Record) {
 		if last.Event == Shown && last.N == r.N {
 			h.mayBeBack(i, last.Place)
 		}
-		if e.State == Live {
-			e.State = LiveOrGone
-		} else {
-			e.State = GoneOrLive
-		}
-	case Kept:
-		if e.State == LiveOrGone {
-			e.State = Live
-		} else {
-			e.State = Gone
-		}
 	case Deleted:
 		h.Deleted++
-		e.State = Gone
-	case Restored:
-		e.State = Live
-	case Left:
-		e.State = Gone
-	case Labeled:
-		e.Labeled = true
-	case Unlabeled:
-		e.Labeled = false
-	case Shown:
-		if e.State == Gone {
-			e.State = Superseded
-		}
+	case Labeled, Unlabeled:
+		e.Labeled = r.Event == Labeled
+	}
+	if to := becomes[r.Event]; to != nil {
+		e.State = to[e.State]
 	}
 }
 

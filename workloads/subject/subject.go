@@ -154,14 +154,12 @@ func (t *Target) Wake() error {
 
 // Observe returns the engine's state. Values that the engine does not report are negative.
 func (t *Target) Observe() *results.EngineInfo {
-	o, ok := t.Store.(drivers.Observer)
-	if !ok {
-		return &results.EngineInfo{
-			Version: t.Caps.Version, DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1,
-			WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
-		}
+	s := drivers.Observation{
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 	}
-	s := o.Observe()
+	if o, ok := t.Store.(drivers.Observer); ok {
+		s = o.Observe()
+	}
 	if now := drivers.DiskReads(t.Processes...); s.ReadBytes < 0 && t.readBefore >= 0 && now >= t.readBefore {
 		s.ReadBytes = now - t.readBefore // they are fewer than before if a node has restarted
 	}

@@ -1,6 +1,6 @@
 // Package trace measures what each access pattern of a model costs inside an engine:
 //
-//	report, err := trace.Run(ctx, trace.Config{Model: m, Engine: e, Workload: w})
+//	report, err := trace.Run(ctx, model, engine, workload, nil)
 //
 // Run loads a small population as any run does (package workloads/run). Then one client runs
 // the mail operations of the workload on traced sessions (drivers.Tracer). The engine reports
@@ -35,26 +35,20 @@ func Workload(overrides ...string) (*workloads.Workload, error) {
 	return workloads.Parse("trace.yaml", source, overrides...)
 }
 
-// Config says what is traced. The workload says where the engine is. It must have a
-// phase settle, since calls are traced from then on.
-type Config struct {
-	Model    models.Model
-	Engine   drivers.Engine
-	Workload *workloads.Workload
-	Progress func(run.Progress) // or nil
-}
-
 // Run loads the workload's population into a namespace or folder of its own, runs its
-// operations with one worker, and removes what it made.
-func Run(ctx context.Context, c Config) (*Report, error) {
-	s, err := c.Model.With(c.Workload.ValuesOf(c.Model.Name)).Schema()
+// operations with one worker, and removes what it made. The workload says where the engine is. It must have a
+// phase settle, since calls are traced from then on. progress may be nil.
+func Run(
+	ctx context.Context, m models.Model, e drivers.Engine, w *workloads.Workload, progress func(run.Progress),
+) (*Report, error) {
+	s, err := m.With(w.ValuesOf(m.Name)).Schema()
 	if err != nil {
-		return nil, fmt.Errorf("schema of %s: %w", c.Model.Name, err)
+		return nil, fmt.Errorf("schema of %s: %w", m.Name, err)
 	}
 	r := &recorder{prepared: make(map[string]bool), loaded: make(map[string]bool), plans: make(map[string][]string)}
 	result, err := run.Run(ctx, run.Config{
-		Workload: c.Workload, Models: []models.Model{c.Model}, Engines: []drivers.Engine{r.engine(c.Engine)},
-		NoFloor: true, Workers: 1, Hooks: run.Hooks{Progress: c.Progress},
+		Workload: w, Models: []models.Model{m}, Engines: []drivers.Engine{r.engine(e)},
+		NoFloor: true, Workers: 1, Hooks: run.Hooks{Progress: progress},
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +67,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.report(c.Model.Name, c.Engine.Name, s), nil
+	return r.report(m.Name, e.Name, s), nil
 }
 
 // longestText is how many bytes of a text or blob are shown.

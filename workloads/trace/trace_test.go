@@ -29,7 +29,7 @@ func traced(t *testing.T, m models.Model, e drivers.Engine, overrides ...string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), Config{Model: m, Engine: e, Workload: w})
+	r, err := Run(t.Context(), m, e, w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), Config{Model: m, Engine: e, Workload: w})
+	r, err := Run(t.Context(), m, e, w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestUntold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := Run(t.Context(), Config{Model: james.Model(), Engine: null.Engine(), Workload: w}); err == nil {
+	if r, err := Run(t.Context(), james.Model(), null.Engine(), w, nil); err == nil {
 		t.Errorf("the null engine tells %+v", r)
 	}
 }
