@@ -28,7 +28,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/glossary"
-	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -220,7 +219,6 @@ func printError(w io.Writer, err error) error {
 func newRoot(known registry) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mailbench",
-		Short:         "Benchmark and validate mailbox data models",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       versionLine(),
@@ -237,12 +235,10 @@ func newRoot(known registry) *cobra.Command {
 	root.AddCommand(run, newReport(), newCompare(), newHistory(), newMerge(), newModels(known),
 		newSchema(known), newWorkloads(), newEngine(known), newVersion())
 	root.AddCommand( // topics of help; lists of terms are below what their text has of them
-		&cobra.Command{Use: "workload", Short: "The language of workload files", Long: workloads.Reference()},
-		&cobra.Command{
-			Use: "operations", Short: "The mail operations that workloads name", Long: terms(glossary.Operations()),
-		},
-		&cobra.Command{Use: "output", Short: "The files and columns of results", Long: terms(glossary.Columns())},
-		&cobra.Command{Use: "ranking", Short: "How a run ranks models, and significance", Long: ranking.Rule},
+		&cobra.Command{Use: "workload", Long: workloads.Reference()},
+		&cobra.Command{Use: "operations", Long: terms(glossary.Operations())},
+		&cobra.Command{Use: "output", Long: terms(glossary.Columns())},
+		&cobra.Command{Use: "ranking"},
 	)
 	groupFlags(run, runGroups)
 	root.InitDefaultCompletionCmd()
@@ -252,21 +248,22 @@ func newRoot(known registry) *cobra.Command {
 	return root
 }
 
-// texts are the help texts of commands with their examples: that of "schema diff" is in
-// help/mailbench-schema-diff.help.txt.
+// texts are the help texts of commands: first the short one, then the long one, and the examples. Those of
+// "schema diff" are in help/mailbench-schema-diff.help.txt.
 //
 //go:embed help/*.help.txt
 var texts embed.FS
 
-// finish gives a command, and all below it, its help text, and completion of the flags that are one of some words.
+// finish gives a command, and all below it, its help texts, and completion of the flags that are one of some words.
 // The command refuses arguments that it has no use for, with the exit status of wrong usage.
 func finish(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		finish(c)
 	}
 	if text, err := texts.ReadFile("help/" + strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".help.txt"); err == nil {
-		long, example, _ := strings.Cut(string(text), "Examples:\n")
-		cmd.Long = strings.TrimSpace(long + "\n" + cmd.Long)
+		short, rest, _ := strings.Cut(string(text), "\n")
+		long, example, _ := strings.Cut(rest, "Examples:\n")
+		cmd.Short, cmd.Long = short, strings.TrimSpace(long+"\n"+cmd.Long)
 		cmd.Example = strings.TrimRight(example, "\n")
 	}
 	cmd.Flags().SortFlags = false // help has them in the order of the code
@@ -368,9 +365,8 @@ func terms(all []glossary.Term) string {
 
 func newVersion() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "version",
-		Short: "Print the version, commit and Go version; --json: and the machine",
-		Args:  cobra.NoArgs,
+		Use:  "version",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return show(cmd, run.Environment("."), func(w io.Writer, _ int) { fmt.Fprintln(w, versionLine()) })
 		},

@@ -29,10 +29,9 @@ import (
 func newCompare() *cobra.Command {
 	f := compareFlags{turns: defaultTurns, format: compareFormats[0]}
 	cmd := &cobra.Command{
-		Use:   "compare [BASE NEW]",
-		Short: "Compare two runs or two builds, and find regressions",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  f.run,
+		Use:  "compare [BASE NEW]",
+		Args: cobra.ArbitraryArgs,
+		RunE: f.run,
 	}
 	flags := cmd.Flags()
 	bindList(flags, &f.thresholds, "threshold", "",

@@ -19,8 +19,7 @@ import (
 
 func newEngine(known registry) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "engine",
-		Short: "List the engines; start, watch and stop a real one on loopback",
+		Use: "engine",
 	}
 	cmd.AddCommand(newEngineList(known), newEngineShow(known), newEngineUp(known), newEngineDown(known),
 		newEngineStatus(known), newEngineLogs(known),
@@ -119,9 +118,8 @@ func newEngineDown(known registry) *cobra.Command {
 	var dir string
 	var purge bool
 	cmd := &cobra.Command{
-		Use:   "down ENGINE",
-		Short: "Stop an engine that engine up has started",
-		Args:  known.instance(false), ValidArgs: launchable(),
+		Use:  "down ENGINE",
+		Args: known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := openEngines(cmd, args, dir)
 			if err != nil {
@@ -155,9 +153,8 @@ func newEngineLogs(known registry) *cobra.Command {
 	var tail int
 	var follow bool
 	cmd := &cobra.Command{
-		Use:   "logs [ENGINE]",
-		Short: "Print the log of one node, or the ends of all logs",
-		Args:  known.instance(true), ValidArgs: launchable(),
+		Use:  "logs [ENGINE]",
+		Args: known.instance(true), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
 			if len(args) == 0 && (follow || node != "") {
@@ -201,9 +198,8 @@ type upFlags struct {
 func newEngineUp(known registry) *cobra.Command {
 	var f upFlags
 	cmd := &cobra.Command{
-		Use:   "up ENGINE",
-		Short: "Start an engine, or those of its nodes that are not running",
-		Args:  known.instance(false), ValidArgs: launchable(),
+		Use:  "up ENGINE",
+		Args: known.instance(false), ValidArgs: launchable(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Engine = args[0]
 			return f.up(cmd)

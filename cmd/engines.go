@@ -25,9 +25,8 @@ import (
 
 func newEngineList(known registry) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the engines",
-		Args:  cobra.NoArgs,
+		Use:  "list",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return list(cmd, mapped(known.engines, listEngine), []string{"ENGINE", "DESCRIPTION"},
 				func(e listedEngine) []string { return []string{e.Name, e.Doc} })
@@ -40,7 +39,6 @@ func newEngineList(known registry) *cobra.Command {
 func newEngineShow(known registry) *cobra.Command {
 	c := &cobra.Command{
 		Use:       "show ENGINE",
-		Short:     "Show the settings of an engine",
 		Args:      lacking(cobra.ExactArgs(1), "expected one engine"),
 		ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -113,9 +111,8 @@ func newEngineStatus(known registry) *cobra.Command {
 	var dir string
 	var f workloadFlags
 	cmd := &cobra.Command{
-		Use:   "status [ENGINE]",
-		Short: "List the nodes of engines; exit status 1 if not all are running",
-		Args:  known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
+		Use:  "status [ENGINE]",
+		Args: known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 1 && !slices.Contains(launchable(), args[0]):
@@ -244,9 +241,8 @@ func newEngineClean(known registry) *cobra.Command {
 	var dir string
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "clean ENGINE [NAME...]",
-		Short: "List or remove the leftovers of runs",
-		Args:  lacking(cobra.MinimumNArgs(1), "no engine named"), ValidArgs: known.engineNames(),
+		Use:  "clean ENGINE [NAME...]",
+		Args: lacking(cobra.MinimumNArgs(1), "no engine named"), ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			names := args[1:]
 			switch {

@@ -46,6 +46,9 @@ func helpOfAll(t *testing.T, root *cobra.Command) string {
 		if c.Name() == "help" || c.Name() == "completion" || c.HasParent() && c.Parent().Name() == "completion" {
 			return // cobra's own
 		}
+		if c.Short == "" {
+			t.Errorf("%s: help has no short text of it", c.CommandPath())
+		}
 		var b bytes.Buffer
 		c.InitDefaultHelpFlag()
 		c.SetOut(&b)

@@ -25,7 +25,6 @@ func newModels(known registry) *cobra.Command {
 	var engines []string
 	c := &cobra.Command{
 		Use:               "models [NAME|FILE.yaml]",
-		Short:             "List the mailbox data models and their variants, or describe one",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeSchema(known),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -92,9 +91,8 @@ func (r registry) listModels(cmd *cobra.Command, ofSchema bool, head []string, r
 func newModelsNew(known registry) *cobra.Command {
 	var dir, checkout string
 	c := &cobra.Command{
-		Use:   "new NAME",
-		Short: "Write a Go module for a model of your own",
-		Args:  lacking(cobra.ExactArgs(1), "expected the name of the new model"),
+		Use:  "new NAME",
+		Args: lacking(cobra.ExactArgs(1), "expected the name of the new model"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
 			err := newmodel.CheckName(name)

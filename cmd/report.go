@@ -45,10 +45,9 @@ var reportFormats = []string{formatHTML, "text", "json", "csv", "tables", "growt
 func newReport() *cobra.Command {
 	f := reportFlags{format: formatHTML}
 	c := &cobra.Command{
-		Use:   "report DIR...",
-		Short: "Write the results of runs as one HTML page, or in another format",
-		Args:  lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
-		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		Use:  "report DIR...",
+		Args: lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
@@ -211,7 +210,6 @@ func newHistory() *cobra.Command {
 	var f historyFlags
 	c := &cobra.Command{
 		Use:               "history DIR",
-		Short:             "Show a folder of results as a series, and its changes",
 		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
 		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
@@ -274,9 +272,8 @@ func newMerge() *cobra.Command {
 	var wait time.Duration
 	var run runFlags // of these a merge has those that say where results go, and how they are shown
 	c := &cobra.Command{
-		Use:   "merge DIR...",
-		Short: "Put the results of a run's segments together",
-		Args:  lacking(cobra.MinimumNArgs(1), "no result folders named"),
+		Use:  "merge DIR...",
+		Args: lacking(cobra.MinimumNArgs(1), "no result folders named"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if wait > 0 {
 				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {

@@ -27,8 +27,7 @@ import (
 func newRun(known registry) *cobra.Command {
 	f := runFlags{c: run.Config{MaxWait: run.DefaultMaxWait}, mailLimit: defaultMail}
 	cmd := &cobra.Command{
-		Use:   "run [WORKLOAD|FILE.yaml]",
-		Short: "Run a workload: models × engines, measured and reported",
+		Use: "run [WORKLOAD|FILE.yaml]",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.misplaced(cmd, known, args); err != nil {
 				return err

@@ -29,8 +29,7 @@ import (
 
 func newSchema(known registry) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "schema",
-		Short: "Check, draw and print the schemas of models",
+		Use: "schema",
 	}
 	c.AddCommand(
 		newSchemaList(known),
@@ -54,9 +53,8 @@ func newSchema(known registry) *cobra.Command {
 
 func newSchemaList(known registry) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "list",
-		Short: "List the schemas of the models",
-		Args:  cobra.NoArgs,
+		Use:  "list",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return known.listModels(cmd, true, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
 				func(s listedModel) []string {
@@ -70,9 +68,8 @@ func newSchemaList(known registry) *cobra.Command {
 
 func newSchemaShow(known registry) *cobra.Command {
 	return &cobra.Command{
-		Use:   "show MODEL|FILE.yaml",
-		Short: "Print a schema as YAML",
-		Args:  oneSchema,
+		Use:  "show MODEL|FILE.yaml",
+		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
 			_, err := cmd.OutOrStdout().Write(s.Source)
 			return err
@@ -99,9 +96,8 @@ func (r registry) onSchema(
 func newSchemaDiagram(known registry) *cobra.Command {
 	kind, format, file := diagram.Logical, "svg", ""
 	c := &cobra.Command{
-		Use:   "diagram MODEL|FILE.yaml",
-		Short: "Draw a schema as a Chebotko diagram, or its workflow",
-		Args:  oneSchema,
+		Use:  "diagram MODEL|FILE.yaml",
+		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
 			var text bytes.Buffer
 			write := diagram.SVG
@@ -129,9 +125,8 @@ func newSchemaRender(known registry) *cobra.Command {
 	var f workloadFlags
 	var engine, namespace, file string
 	cmd := &cobra.Command{
-		Use:   "render MODEL|FILE.yaml",
-		Short: "Write a schema in an engine's own language",
-		Args:  oneSchema,
+		Use:  "render MODEL|FILE.yaml",
+		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
 			canRender := func(e *drivers.Engine) bool { return e.Render != nil }
 			e, err := known.engineOf(cmp.Or(engine, s.Native), canRender)
@@ -172,10 +167,9 @@ var inNames = regexp.MustCompile(`^[0-9A-Za-z_]*$`)
 func newSchemaExplain(known registry) *cobra.Command {
 	var f explainFlags
 	c := &cobra.Command{
-		Use:   "explain MODEL|FILE.yaml [PATTERN…]",
-		Short: "Show the requests of each access pattern",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
+		Use:  "explain MODEL|FILE.yaml [PATTERN…]",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
@@ -369,10 +363,9 @@ func (f *cqlFlags) read() ([]imports.Source, error) {
 func newSchemaImport(known registry) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use:   "import",
-		Short: "Create a schema file of an existing keyspace",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
+		Use:  "import",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
 	flags := cmd.Flags()
 	f.bindCQL(flags)

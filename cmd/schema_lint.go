@@ -41,10 +41,9 @@ type lintFlags struct {
 func newSchemaLint(known registry) *cobra.Command {
 	f := lintFlags{format: "text", failOn: lint.Error}
 	cmd := &cobra.Command{
-		Use:   "lint [MODEL|FILE.yaml]...",
-		Short: "Check schemas against their queries and their engine",
-		Args:  cobra.ArbitraryArgs,
-		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
+		Use:  "lint [MODEL|FILE.yaml]...",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
 	}
 	flags := cmd.Flags()
 	bindList(flags, &f.engines, "engine", "e",
@@ -307,9 +306,8 @@ type forecastFlags struct {
 func newSchemaForecast(known registry) *cobra.Command {
 	f := forecastFlags{years: 5}
 	c := &cobra.Command{
-		Use:   "forecast MODEL|FILE.yaml",
-		Short: "Estimate table and partition sizes",
-		Args:  oneSchema,
+		Use:  "forecast MODEL|FILE.yaml",
+		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
 			return f.run(cmd, known, s)
 		}),

@@ -155,9 +155,8 @@ func newSchemaDiff(known registry) *cobra.Command {
 	var f storeFlags
 	var ignore []string
 	cmd := &cobra.Command{
-		Use:   "diff MODEL|FILE.yaml",
-		Short: "Compare a schema with the tables that an engine has",
-		Args:  oneSchema,
+		Use:  "diff MODEL|FILE.yaml",
+		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
 			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
 				c, err := drivers.Compare(cmd.Context(), st, s)
@@ -285,9 +284,8 @@ func parseRowRate(text string) (rowRate, error) {
 func newSchemaValidate(known registry) *cobra.Command {
 	f := validateFlags{sample: 1, workers: 4}
 	cmd := &cobra.Command{
-		Use:   "validate MODEL|FILE.yaml",
-		Short: "Check the data in a store against its schema",
-		Args:  oneSchema,
+		Use:  "validate MODEL|FILE.yaml",
+		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
 			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
 				return f.run(cmd, known, name, s, st)

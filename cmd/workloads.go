@@ -16,7 +16,6 @@ import (
 func newWorkloads() *cobra.Command {
 	c := &cobra.Command{
 		Use:       "workloads [NAME]",
-		Short:     "List the bundled workloads, or describe one",
 		Args:      cobra.MaximumNArgs(1),
 		ValidArgs: workloads.BundledNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,7 +45,6 @@ func newWorkloads() *cobra.Command {
 	bindJSON(c.Flags(), "print JSON")
 	show := &cobra.Command{
 		Use:       "show NAME",
-		Short:     "Print a workload as YAML, to be changed",
 		ValidArgs: workloads.BundledNames(),
 		Args:      lacking(cobra.ExactArgs(1), "expected one workload"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -59,9 +57,8 @@ func newWorkloads() *cobra.Command {
 		},
 	}
 	schema := &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of workload files, for editors",
-		Args:  cobra.NoArgs,
+		Use:  "schema",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
 			return err
@@ -104,9 +101,8 @@ func newWorkloadsFit() *cobra.Command {
 	var maildir, trace string
 	var limit strict.Size = defaultMail
 	c := &cobra.Command{
-		Use:   "fit {--mbox FILE | --maildir DIR} [--trace FILE]",
-		Short: "Measure mail or a trace, and print a workload that fits it",
-		Args:  cobra.NoArgs,
+		Use:  "fit {--mbox FILE | --maildir DIR} [--trace FILE]",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, s := cmd.Context(), &fit.Sample{}
 			switch {

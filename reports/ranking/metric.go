@@ -1,6 +1,6 @@
 // Package ranking ranks the models of a measured phase by one metric of the whole load, and says in
-// sentences which is fastest, why, what speaks against it, and which models are not worth it. Rule is
-// the rule in words. Values of all trials are here, too, for the tables of reports.
+// sentences which is fastest, why, what speaks against it, and which models are not worth it. "mailbench help
+// ranking" has the rule in words. Values of all trials are here, too, for the tables of reports.
 package ranking
 
 import (
@@ -81,31 +81,6 @@ var properties = map[Metric]property{
 	},
 }
 
-// Rule is the rule in words, in lines of at most 78 columns.
-const Rule = `Only the operations that all models support are compared, each weighted by its
-share of the load. A model is ranked if it executed the offered load in most of
-its trials and its data is correct; the others are named, with the reason.
-
-1. The model with the lowest typical latency is first: the mean p50 of the
-   operations, each weighted by its share; the median of the trials.
-2. It is first alone if the next model is significantly slower: by more than 5%,
-   and the 95% interval of the log ratio, trial by trial (Student's t), is above
-   zero. Otherwise all models up to the first significant difference share the
-   first place. One trial has no interval; then up to 5% counts as equal.
-3. If the mean, or the throughput of the phase "throughput", names another
-   model by a significant difference, the verdict lists it.
-4. Likely why: the counter (requests, rows scanned, bytes) of which the first
-   need fewer than all others, by the largest ratio: a correlation, and no
-   proof. But: metrics in which another model needs less than half, and
-   operations that the first do not support. Not significantly better than X:
-   models that X dominates, as they are significantly better in no metric, and
-   worse in one. They may support operations that X does not.
-
---rank METRIC ranks by another metric: mean, p99, requests, scanned, read,
-written or disk. Counters are compared without an interval: over 5% is a
-difference.
-`
-
 // Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.
 func (m Metric) Timed() bool { return properties[m].timed }
 
@@ -155,12 +130,8 @@ func Number(v float64) string {
 		return "-"
 	case v == 0:
 		return "0"
-	case v < 9.995:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	case v < 99.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
 	case v < 99_950:
-		return strconv.FormatFloat(v, 'f', 0, 64)
+		return words.Digits(v)
 	}
 	return words.Amount(v)
 }
