@@ -44,19 +44,17 @@ func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *t
 }
 
 // percentile writes a latency in ms, or a dash if there are too few operations.
-func percentile(ns float64, enough bool) document.Cell {
+func percentile(ns float64, enough bool) string {
 	if !enough {
-		return document.Text("-")
+		return "-"
 	}
-	return document.Text(ranking.MS(ns))
+	return ranking.MS(ns)
 }
 
 // at writes the median of a percentile.
-func at(row *trials.Row, of func(o *results.Op) *results.Latency, p float64) document.Cell {
+func at(row *trials.Row, of func(o *results.Op) *results.Latency, p float64) string {
 	return percentile(row.Median(func(o *results.Op) float64 { return of(o).At(p) }), row.Sum.Enough(p))
 }
-
-func countCell(n int64) document.Cell { return document.Text(fmt.Sprint(n)) }
 
 // latencies has all percentiles, the outcomes, and remarks on each operation.
 func (v *run) latencies(s *Section, lead string) document.Section {
@@ -81,16 +79,11 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		if len(values) > 1 && row.Sum.Enough(0.99) {
 			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
 		}
-		t.Rows = append(t.Rows, document.Row{
-			Group: op, Remark: strings.Join(remarks(row), "; "),
-			Cells: []document.Cell{
-				document.Text(name), countCell(row.Sum.Count), at(row, ok, 0.5), at(row, ok, 0.9),
-				at(row, ok, 0.99), at(row, ok, 0.999),
-				document.Text(ranking.MS(row.Median(func(o *results.Op) float64 { return o.OK().At(1) }))), document.Text(spread),
-				document.Text(words.Amount(results.Median(row.Values(func(o *results.Op) float64 { return o.Rate })))),
-				countCell(row.Sum.Failed), countCell(row.Sum.Unknown),
-			},
-		})
+		most := row.Median(func(o *results.Op) float64 { return o.OK().At(1) })
+		rate := results.Median(row.Values(func(o *results.Op) float64 { return o.Rate }))
+		t.Add(op, name, row.Sum.Count, at(row, ok, 0.5), at(row, ok, 0.9), at(row, ok, 0.99), at(row, ok, 0.999),
+			ranking.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
+		).Remark = strings.Join(remarks(row), "; ")
 	})
 	if !troubled {
 		dropColumn(t, len(t.Columns)-1)
@@ -130,7 +123,7 @@ func (v *run) times(s *Section) document.Section {
 		Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing",
 	})
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
-		cells, own := document.Texts(name), "-"
+		cells, own := []any{name}, "-"
 		for _, p := range parts {
 			cells = append(cells, at(row, p.of, 0.5), at(row, p.of, 0.99))
 		}
@@ -139,7 +132,7 @@ func (v *run) times(s *Section) document.Section {
 				own = ranking.MS(f.NS)
 			}
 		}
-		t.Rows = append(t.Rows, document.Row{Group: op, Cells: append(cells, document.Text(own))})
+		t.Add(op, append(cells, own)...)
 	})
 	where := s.Cells[0].Where()
 	return document.Section{
@@ -167,8 +160,6 @@ func (v *run) costs() document.Section {
 	if v.Sweep != nil {
 		return document.Section{}
 	}
-	number := func(x float64) document.Cell { return document.Text(ranking.Number(x)) }
-	size := func(x float64) document.Cell { return document.Text(ranking.KB(x)) }
 	for i := range v.groups {
 		if !v.groups[i].Cells[0].Measured() {
 			continue
@@ -178,23 +169,21 @@ func (v *run) costs() document.Section {
 				return
 			}
 			st := row.Cost()
-			scanned, amplified := document.Text("-"), document.Text("-")
+			scanned, amplified := "-", "-"
 			if st.RowsScanned != nil {
-				if scanned = number(*st.RowsScanned); st.Traced > 0 {
-					scanned.Text = "~" + scanned.Text
+				if scanned = ranking.Number(*st.RowsScanned); st.Traced > 0 {
+					scanned = "~" + scanned
 				}
 				if st.RowsRead > 0 {
-					amplified = number(*st.RowsScanned / st.RowsRead)
+					amplified = ranking.Number(*st.RowsScanned / st.RowsRead)
 				}
 			}
 			group := op
 			if len(v.groups) > 1 && v.groups[i].Cells[0].Where() != v.groups[0].Cells[0].Where() {
 				group += ", " + v.groups[i].Cells[0].Where()
 			}
-			s.Table.Rows = append(s.Table.Rows, document.Row{Group: group, Cells: []document.Cell{
-				document.Text(name), number(st.Requests), scanned, number(st.RowsRead), number(st.RowsWritten), amplified,
-				size(st.BytesRead), size(st.BytesWritten),
-			}})
+			s.Table.Add(group, name, ranking.Number(st.Requests), scanned, ranking.Number(st.RowsRead),
+				ranking.Number(st.RowsWritten), amplified, ranking.KB(st.BytesRead), ranking.KB(st.BytesWritten))
 		})
 	}
 	if note := ScannedNote(v.groups); note != "" {
@@ -254,14 +243,10 @@ func (v *run) thresholds() document.Section {
 			if a.Verdict == results.Missed || a.Verdict == results.Unclear {
 				style = document.Bad
 			}
-			row := document.Row{Group: a.Objective + " " + a.Bound, Cells: []document.Cell{
-				document.Text(v.names.Of(c)), document.Text(c.Where()), document.Text(a.Shown),
-				document.Styled(attained[a.Verdict], style),
-			}}
+			row := t.Add(a.Objective+" "+a.Bound, v.names.Of(c), c.Where(), a.Shown, document.Styled(attained[a.Verdict], style))
 			if a.Verdict == results.Unclear {
 				row.Remark = a.Text
 			}
-			t.Rows = append(t.Rows, row)
 		}
 	}
 	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Group, b.Group) })
@@ -273,32 +258,34 @@ func (v *run) thresholds() document.Section {
 
 // interrupted has a table for each operation that was interrupted at each of its writes.
 func (v *run) interrupted() (all []document.Section) {
+	type state struct {
+		*results.Interrupted
+		who, lead string
+	}
+	var found []state
 	for i := range v.Cells {
 		c := &v.Cells[i]
 		for j := range c.Interrupted {
 			left := &c.Interrupted[j]
 			lead := fmt.Sprintf("%s: %s of %s, interrupted", c.Where(), left.Op, words.Plural(left.Messages, "message"))
-			at := slices.IndexFunc(all, func(s document.Section) bool { return s.Lead == lead })
-			if at < 0 {
-				at, all = len(all), append(all, document.Section{
-					ID: "interrupted", Title: "Interrupted", Lead: lead, Table: &document.Table{Columns: []document.Column{
-						{Title: "model", Left: true},
-						{Title: "writes", Rank: 2},
-						{Title: "points", Rank: 1, Help: "interruption points, one after each write but the last"},
-						{Title: "not\napplied"},
-						{Title: "partially\napplied"},
-						{Title: "applied"},
-						{Title: "duplicated"},
-						{Title: "lost"},
-					}},
-				})
-			}
-			cells := []document.Cell{document.Text(v.names.Of(c))}
-			for _, n := range []int{left.Writes, left.Places, left.None, left.Some, left.All, left.Twice, left.Lost} {
-				cells = append(cells, countCell(int64(n)))
-			}
-			all[at].Table.Rows = append(all[at].Table.Rows, document.Row{Cells: cells, Remark: left.FaultsText()})
+			found = append(found, state{left, v.names.Of(c), lead})
 		}
+	}
+	for _, same := range results.Grouped(found, func(s state) string { return s.lead }) {
+		t := &document.Table{Columns: []document.Column{
+			{Title: "model", Left: true},
+			{Title: "writes", Rank: 2},
+			{Title: "points", Rank: 1, Help: "interruption points, one after each write but the last"},
+			{Title: "not\napplied"},
+			{Title: "partially\napplied"},
+			{Title: "applied"},
+			{Title: "duplicated"},
+			{Title: "lost"},
+		}}
+		for _, s := range same {
+			t.Add("", s.who, s.Writes, s.Places, s.None, s.Some, s.All, s.Twice, s.Lost).Remark = s.FaultsText()
+		}
+		all = append(all, document.Section{ID: "interrupted", Title: "Interrupted", Lead: same[0].lead, Table: t})
 	}
 	if len(all) > 0 {
 		all[0].Note(document.Faint, "",
@@ -337,55 +324,34 @@ func LongestGap(c *results.Cell) string {
 // remarks are shown next to an operation's figures: operations that are not in the
 // figures and have no column, errors, and what the model's answers lacked. If not all trials are in its figures, the
 // last one says how many are.
-func remarks(r *trials.Row) []string {
-	var s []string
+func remarks(r *trials.Row) (all []string) {
 	o, cost := &r.Sum, r.Cost()
-	for _, n := range []struct {
-		count int64
-		what  string
-	}{
-		{o.Dropped, "dropped"},
-		{o.NoTarget, "without a message to work on"},
-		{o.NotFound, "not found"},
-		{o.TooLarge, "too large"},
-		{o.Clamped, "latencies beyond 100 s"},
-	} {
-		if n.count > 0 {
-			s = append(s, fmt.Sprintf("%d %s", n.count, n.what))
+	note := func(is bool, format string, args ...any) {
+		if is {
+			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
+	note(o.Dropped > 0, "%d dropped", o.Dropped)
+	note(o.NoTarget > 0, "%d without a message to work on", o.NoTarget)
+	note(o.NotFound > 0, "%d not found", o.NotFound)
+	note(o.TooLarge > 0, "%d too large", o.TooLarge)
+	note(o.Clamped > 0, "%d latencies beyond 100 s", o.Clamped)
 	// Percentiles of all scheduled operations, unless they are near those of successful ones in all trials.
-	if slices.ContainsFunc(r.Best, (*results.Op).DueDiffers) {
-		text := func(p float64) string { return results.TimeText(r.Scheduled(p)) }
-		s = append(s, fmt.Sprintf("of all scheduled: p50 %s, p99 %s, p99.9 %s", text(0.5), text(0.99), text(0.999)))
+	at := func(p float64) string { return results.TimeText(r.Scheduled(p)) }
+	differs := slices.ContainsFunc(r.Best, (*results.Op).DueDiffers)
+	note(differs, "of all scheduled: p50 %s, p99 %s, p99.9 %s", at(0.5), at(0.99), at(0.999))
+	note(cost.Retries > 0, "%s retries per operation", words.Amount(cost.Retries))
+	note(cost.Throttled > 0, "throttled %s times per operation, waited %s", words.Amount(cost.Throttled),
+		words.Duration(cost.Backoff))
+	for _, e := range o.Errors[:min(len(o.Errors), errorsShown)] {
+		note(true, "%d× %s", e.Count, e.Text)
 	}
-	if cost.Retries > 0 {
-		s = append(s, words.Amount(cost.Retries)+" retries per operation")
-	}
-	if cost.Throttled > 0 {
-		s = append(s, fmt.Sprintf("throttled %s times per operation, waited %s", words.Amount(cost.Throttled),
-			words.Duration(cost.Backoff)))
-	}
-	for i, e := range o.Errors {
-		if i == errorsShown {
-			s = append(s, "more errors in run.json")
-			break
-		}
-		s = append(s, fmt.Sprintf("%d× %s", e.Count, e.Text))
-	}
-	if o.Count+o.Others()+o.NoTarget == 0 {
-		s = append(s, "never came up")
-	}
-	if o.Support == results.EmulatedOp {
-		s = append(s, "runs a fallback pattern: "+o.Fallback)
-	}
-	if o.Missing != "" {
-		s = append(s, "omits fields: "+o.Missing)
-	}
-	if len(r.Best) < r.Trials {
-		s = append(s, fmt.Sprintf("values of %d of %d trials", len(r.Best), r.Trials))
-	}
-	return s
+	note(len(o.Errors) > errorsShown, "more errors in run.json")
+	note(o.Count+o.Others()+o.NoTarget == 0, "never came up")
+	note(o.Support == results.EmulatedOp, "runs a fallback pattern: %s", o.Fallback)
+	note(o.Missing != "", "omits fields: %s", o.Missing)
+	note(len(r.Best) < r.Trials, "values of %d of %d trials", len(r.Best), r.Trials)
+	return all
 }
 
 // errorsShown is how many texts of errors are shown next to the figures.

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bufio"
-	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -28,8 +27,7 @@ var csvHead = []string{
 // all operations together, then one for each operation, and then one for each stream, whose
 // op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
-	out, field := csv.NewWriter(w), document.CSVField // the writer keeps the first error
-	_ = out.Write(csvHead)
+	lines, field := [][]string{csvHead}, document.CSVField
 	for i := range r.Cells {
 		c := &r.Cells[i]
 		for j := range c.Timeline {
@@ -47,7 +45,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 						line[len(line)-1] = integer(ns)
 					}
 				}
-				_ = out.Write(append(line, field(c.Point)))
+				lines = append(lines, append(line, field(c.Point)))
 			}
 			write(csvAll, in.Outcomes)
 			for _, name := range slices.Sorted(maps.Keys(in.Ops)) {
@@ -58,10 +56,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			}
 		}
 	}
-	if out.Flush(); out.Error() != nil {
-		return fmt.Errorf("write CSV: %w", out.Error())
-	}
-	return nil
+	return document.CSV(w, lines)
 }
 
 func integer(n int64) string { return strconv.FormatInt(n, 10) }
@@ -125,40 +120,28 @@ func WriteBench(w io.Writer, r *results.Run) error {
 // are left out.
 func benchValues(o *results.Op) string {
 	var values strings.Builder
-	if o.Count > 0 {
-		l := o.OK()
-		if o.Enough(0.5) {
-			fmt.Fprintf(&values, "\t%d p50-ns", l.P50)
-		}
-		if o.Enough(0.99) {
-			fmt.Fprintf(&values, "\t%d p99-ns", l.P99)
-		}
-		fmt.Fprintf(&values, "\t%s requests/op\t%s B/op", float(o.Store.Of(results.Requests)),
-			float(o.Store.Of(results.Bytes)))
-		if o.Store.RowsScanned != nil {
-			fmt.Fprintf(&values, "\t%s scanned/op", float(*o.Store.RowsScanned))
+	add := func(is bool, format string, args ...any) {
+		if is {
+			fmt.Fprintf(&values, "\t"+format, args...)
 		}
 	}
-	for _, n := range []struct {
-		count int64
-		what  string
-	}{{o.Failed, "failed"}, {o.Unknown, "unknown"}, {o.Dropped, "dropped"}} {
-		if n.count > 0 {
-			fmt.Fprintf(&values, "\t%d %s", n.count, n.what)
-		}
+	add(o.Enough(0.5), "%d p50-ns", o.OK().P50)
+	add(o.Enough(0.99), "%d p99-ns", o.OK().P99)
+	add(o.Count > 0, "%s requests/op", float(o.Store.Of(results.Requests)))
+	add(o.Count > 0, "%s B/op", float(o.Store.Of(results.Bytes)))
+	if scanned := o.Store.RowsScanned; scanned != nil {
+		add(o.Count > 0, "%s scanned/op", float(*scanned))
 	}
+	add(o.Failed > 0, "%d failed", o.Failed)
+	add(o.Unknown > 0, "%d unknown", o.Unknown)
+	add(o.Dropped > 0, "%d dropped", o.Dropped)
 	return values.String()
 }
 
 // benchName replaces the slashes and spaces of a name. A benchmark's name ends at a
 // space, and slashes divide it.
 func benchName(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '/' || r == ' ' {
-			return '_'
-		}
-		return r
-	}, words.OneLine(s))
+	return strings.NewReplacer("/", "_", " ", "_").Replace(words.OneLine(s))
 }
 
 // The form of JUnit's XML that CI systems read.
@@ -291,12 +274,7 @@ func (s *junitSuite) cell(c *results.Cell, excused bool) {
 
 func (s *junitSuite) objective(c *results.Cell, a *results.Attained) {
 	one := s.test(c.Key, ": "+a.Objective+" "+a.Bound, 0)
-	said := a.Shown
-	if said == "" || a.Text == "" {
-		said += a.Text
-	} else {
-		said += ": " + a.Text
-	}
+	said := strings.TrimSuffix(strings.TrimPrefix(a.Shown+": "+a.Text, ": "), ": ")
 	switch a.Verdict {
 	case results.Met:
 		one.Out = words.OneLine(said)

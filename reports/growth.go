@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -41,9 +40,7 @@ func (v *run) growth() (all []document.Section) {
 		all = append(all, v.grownSection(&tables[i]))
 		for _, row := range tables[i].rows {
 			for k := range row.models {
-				exponents.Rows = append(exponents.Rows, document.Row{
-					Group: strings.TrimPrefix(row.phase+": "+row.heading, ": "), Cells: v.exponentCells(row.op, &row.models[k]),
-				})
+				exponents.Add(strings.TrimPrefix(row.phase+": "+row.heading, ": "), v.exponentCells(row.op, &row.models[k])...)
 			}
 		}
 	}
@@ -77,15 +74,15 @@ func (v *run) grownSection(g *grownTable) document.Section {
 					of[n] = append(of[n], name+" ("+text+")")
 				}
 			}
-			cells := document.Texts(row.op, name)
+			cells := []any{row.op, name}
 			for _, p := range v.Sweep.Points {
-				cells = append(cells, pointCell(m, p.Value))
+				cells = append(cells, pointText(m, p.Value))
 			}
-			grows := document.Text(grows(m))
+			grows := document.Cell{Text: grows(m)}
 			if m.Class == growth.Unclear {
 				grows.Style = document.Faint
 			}
-			s.Table.Rows = append(s.Table.Rows, document.Row{Group: row.heading, Cells: append(cells, grows)})
+			s.Table.Add(row.heading, append(cells, grows)...)
 		}
 		for n := range of {
 			if line := row.op + " of " + strings.Join(of[n], ", "); len(of[n]) > 0 && !slices.Contains(remarks[n], line) {
@@ -180,15 +177,8 @@ func (v *run) grown(tables []grownTable) string {
 	for i := range tables {
 		for _, row := range tables[i].rows {
 			for _, m := range row.models {
-				w := who{row.op, v.names.Part(m.Model, m.Engine), m.Class}
-				if rising(m.Class) < 0 {
-					continue
-				}
-				at := slices.IndexFunc(all, func(o who) bool { return o.op == w.op && o.name == w.name })
-				if at < 0 {
-					all = append(all, w)
-				} else if rising(m.Class) > rising(all[at].class) {
-					all[at] = w
+				if rising(m.Class) >= 0 {
+					all = append(all, who{row.op, v.names.Part(m.Model, m.Engine), m.Class})
 				}
 			}
 		}
@@ -196,7 +186,8 @@ func (v *run) grown(tables []grownTable) string {
 	var parts []string
 	for _, same := range results.Grouped(all, func(w who) string { return w.op }) {
 		var of []string
-		for _, w := range same {
+		for _, metrics := range results.Grouped(same, func(w who) string { return w.name }) {
+			w := slices.MaxFunc(metrics, func(a, b who) int { return rising(a.class) - rising(b.class) })
 			of = append(of, w.name+" ("+cmp.Or(classes[w.class], string(w.class))+")")
 		}
 		op := same[0].op
@@ -232,23 +223,23 @@ func unclear(tables []grownTable) (n, of int) {
 	return n, of
 }
 
-// pointCell is the value at a point in the unit of the heading.
-func pointCell(g *results.Growth, point string) document.Cell {
+// pointText is the value at a point in the unit of the heading.
+func pointText(g *results.Growth, point string) string {
 	at := slices.IndexFunc(g.Points, func(p results.GrowthPoint) bool { return p.Point == point })
 	if at < 0 {
-		return document.Text("-")
+		return "-"
 	}
 	switch value := g.Points[at].Value; {
 	case !g.Figure.Counted():
-		return document.Text(ranking.MS(value))
+		return ranking.MS(value)
 	case g.Figure == results.Bytes || g.Figure == results.PartitionSize:
-		return document.Text(ranking.KB(value))
+		return ranking.KB(value)
 	default:
-		return document.Text(words.Amount(value))
+		return words.Amount(value)
 	}
 }
 
-func (v *run) exponentCells(op string, m *results.Growth) []document.Cell {
+func (v *run) exponentCells(op string, m *results.Growth) []any {
 	exponent := func(x float64) string { // adding 0 makes 0 of -0
 		return strconv.FormatFloat(math.Round(100*x)/100+0, 'f', 2, 64)
 	}
@@ -256,8 +247,7 @@ func (v *run) exponentCells(op string, m *results.Growth) []document.Cell {
 	if m.Low != nil && m.High != nil {
 		low, high = exponent(*m.Low), exponent(*m.High)
 	}
-	name, points := v.names.Part(m.Model, m.Engine), strconv.Itoa(len(m.Points))
-	return document.Texts(op, name, exponent(m.Exponent), low, high, points, grows(m))
+	return []any{op, v.names.Part(m.Model, m.Engine), exponent(m.Exponent), low, high, len(m.Points), grows(m)}
 }
 
 // growthChart draws a metric. Both axes are logarithmic, so that a power is a straight line. It is false if
@@ -383,8 +373,7 @@ var growthHead = []string{
 // WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
 // nanoseconds. A run without a sweep has a head only.
 func WriteGrowthCSV(w io.Writer, r *results.Run) error {
-	out, field := csv.NewWriter(w), document.CSVField // the writer keeps the first error
-	_ = out.Write(growthHead)
+	lines, field := [][]string{growthHead}, document.CSVField
 	bound := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -393,14 +382,11 @@ func WriteGrowthCSV(w io.Writer, r *results.Run) error {
 	}
 	for _, g := range trials.Growths(r) {
 		for _, p := range g.Points {
-			_ = out.Write([]string{
+			lines = append(lines, []string{
 				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
 				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Point), float(p.Size), float(p.Value),
 			})
 		}
 	}
-	if out.Flush(); out.Error() != nil {
-		return fmt.Errorf("write CSV: %w", out.Error())
-	}
-	return nil
+	return document.CSV(w, lines)
 }

@@ -42,8 +42,8 @@ func (v *run) first() (all []document.Section) {
 			one := loads[0] // with the model on each engine; none is the best
 			one.Models, one.First = nil, 0
 			for i := range loads {
-				one.Models = append(one.Models, loads[i].Models...)
-				one.Models[i].NotRanked = "engines are not ranked"
+				m := *loads[i].Models[0]
+				m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
 			}
 			all = append(all, v.operations(&one))
 		case len(loads) > 1:
@@ -83,9 +83,8 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		for _, x := range ranking.Metrics {
 			leads[x] = l.Leading(x)
 		}
-		for k := range l.Models {
-			m := &l.Models[k]
-			row := document.Row{Cells: []document.Cell{{Text: m.Name}}}
+		for k, m := range l.Models {
+			row := t.Add("", m.Name)
 			if len(loads) > 1 && m.Name != l.Engine {
 				row.Group = l.Engine
 			}
@@ -93,7 +92,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 				row.Cells[0].Style, row.Cells[0].Help = document.Warn, m.NotRanked
 			}
 			for _, x := range ranking.Metrics {
-				c := document.Text(x.Number(m.Value(x)))
+				c := document.Cell{Text: x.Number(m.Value(x))}
 				unknown = unknown || x != ranking.Throughput && math.IsNaN(m.Value(x))
 				if len(l.Models) > 1 && leads[x][k] {
 					c.Style = document.Best
@@ -104,33 +103,28 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 				}
 			}
 			throughput = throughput || !math.IsNaN(m.Value(ranking.Throughput))
-			t.Rows = append(t.Rows, row)
 		}
 	}
 	if !throughput {
 		dropColumn(t, len(t.Columns)-1)
 	}
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
-	notes := []string{"typical: mean of operations' p50s by % of load"}
-	if slices.ContainsFunc(loads, func(l ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 }) {
-		notes = append(notes, "* best or not significantly worse")
+	notes := "typical: mean of operations' p50s by % of load"
+	note := func(is bool, text string) {
+		if is && text != "" {
+			notes += "; " + text
+		}
 	}
-	if loads[0].Shared() {
-		notes = append(notes, fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
-	}
-	if throughput {
-		i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
-			return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
-		})
-		notes = append(notes, "max ops/s: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
-	}
-	if n := ranking.Executed(loads); n != "" && (len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed") {
-		notes = append(notes, n)
-	}
-	if unknown {
-		notes = append(notes, "- not known")
-	}
-	s.Note(document.Faint, "", strings.Join(notes, "; "))
+	ranked := slices.ContainsFunc(loads, func(l ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
+	note(ranked, "* best or not significantly worse")
+	note(loads[0].Shared(), fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
+	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
+		return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
+	})
+	note(throughput, "max ops/s: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
+	note(len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed", ranking.Executed(loads))
+	note(unknown, "- not known")
+	s.Note(document.Faint, "", notes)
 	return s
 }
 
@@ -170,7 +164,7 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
 	ns := m.Latencies(op, p).Median()
 	if m.Count(op) >= results.EnoughFor(p) || math.IsNaN(ns) || math.IsInf(ns, 0) {
-		return document.Text(ranking.MS(ns))
+		return document.Cell{Text: ranking.MS(ns)}
 	}
 	digits := max(0, 1-int(math.Floor(math.Log10(max(ns/1e6, 0.1)))))
 	return document.Styled(fmt.Sprintf("~%.*f", digits, ns/1e6), document.Faint)
@@ -196,8 +190,8 @@ func noteOfDoubt(s *document.Section, note, why string) {
 
 // percentsOf are shares of a whole in percent. They are rounded so that their sum is the whole: those with the largest
 // remainders are rounded up.
-func percentsOf(shares []ranking.Share, whole float64) []document.Cell {
-	cells, order := make([]document.Cell, len(shares)), make([]int, len(shares))
+func percentsOf(shares []ranking.Share, whole float64) []float64 {
+	rounded, order := make([]float64, len(shares)), make([]int, len(shares))
 	sum, floors := 0.0, 0.0
 	percent := func(i int) float64 { return 100 * whole * shares[i].Share }
 	remainder := func(i int) float64 { return percent(i) - math.Floor(percent(i)) }
@@ -206,13 +200,11 @@ func percentsOf(shares []ranking.Share, whole float64) []document.Cell {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainder(b), remainder(a)) })
 	for n, i := range order {
-		rounded := math.Floor(percent(i))
-		if float64(n) < math.Round(sum)-floors {
-			rounded++
+		if rounded[i] = math.Floor(percent(i)); float64(n) < math.Round(sum)-floors {
+			rounded[i]++
 		}
-		cells[i] = document.Text(fmt.Sprintf("%.0f", rounded))
 	}
-	return cells
+	return rounded
 }
 
 // heats are the ratios to the best from which on a cell has a darker shade.
@@ -227,8 +219,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Left: true}, {Title: "%", Help: "of the load"},
 	}}
-	for k := range l.Models {
-		m := &l.Models[k]
+	for k, m := range l.Models {
 		t.Columns = append(t.Columns,
 			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
 			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
@@ -236,17 +227,16 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
 	percents := percentsOf(l.Shares, l.Covers)
 	for i, share := range l.Shares {
-		row := []document.Cell{{Text: share.Op}, percents[i]}
+		row := []any{share.Op, percents[i]}
 		leads := leadsIn(l, share.Op)
 		best := math.Inf(1)
-		for k := range l.Models {
+		for k, m := range l.Models {
 			if leads[k] {
-				best = min(best, l.Models[k].Latencies(share.Op, 0.5).Median())
+				best = min(best, m.Latencies(share.Op, 0.5).Median())
 			}
 		}
-		for k := range l.Models {
-			m := &l.Models[k]
-			mid := document.Text("-")
+		for k, m := range l.Models {
+			mid := document.Cell{Text: "-"}
 			if p := m.Latencies(share.Op, 0.5).Median(); m.Count(share.Op) >= results.EnoughFor(0.5) {
 				mid.Text = ranking.MS(p)
 				for _, from := range heats {
@@ -258,10 +248,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best
 			}
-			tail := percentileOf(m, share.Op, 0.99)
-			row = append(row, mid, tail)
+			row = append(row, mid, percentileOf(m, share.Op, 0.99))
 		}
-		t.Add(append(row, document.Text(v.cause(l, share.Op)))...)
+		t.Add("", append(row, v.cause(l, share.Op))...)
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
@@ -288,11 +277,11 @@ func (v *run) unsupported() document.Section {
 	for i := range v.loads {
 		for _, left := range v.loads[i].Left {
 			if len(left.Lacking) < len(v.loads[i].Models) || len(v.loads[i].Models) == 1 {
-				percent := document.Text("-") // no model executed it
+				percent := "-" // no model executed it
 				if of := 100 * left.Share.Share; of > 0 {
-					percent = document.Text(ranking.Number(of))
+					percent = ranking.Number(of)
 				}
-				t.Add(document.Text(left.Op), percent, document.Text(strings.Join(left.Lacking, ", ")))
+				t.Add("", left.Op, percent, strings.Join(left.Lacking, ", "))
 			}
 		}
 	}
@@ -311,13 +300,12 @@ func leadsIn(l *ranking.Load, op string) []bool {
 
 // omissions are warnings of models that are best in an operation because its rows have fewer fields than those of
 // another model. Those of rare operations change little.
-func omissions(l *ranking.Load) (all []warning) {
+func omissions(l *ranking.Load) (all []string) {
 	for _, share := range l.Shares {
 		leads := leadsIn(l, share.Op)
 		var who []string
 		others := false
-		for k := range l.Models {
-			m := &l.Models[k]
+		for k, m := range l.Models {
 			switch omits := m.Cells[len(m.Cells)-1].Ops[share.Op].Missing != ""; {
 			case !omits:
 				others = true
@@ -326,8 +314,8 @@ func omissions(l *ranking.Load) (all []warning) {
 			}
 		}
 		if len(who) > 0 && others && share.Share >= 0.1 {
-			all = append(all, warning{text: fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other "+
-				"models (%.0f%% of the load)", share.Op, strings.Join(who, ", "), 100*l.Covers*share.Share)})
+			all = append(all, fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other models "+
+				"(%.0f%% of the load)", share.Op, strings.Join(who, ", "), 100*l.Covers*share.Share))
 		}
 	}
 	return all
@@ -343,44 +331,34 @@ var weighs = map[ranking.Metric]float64{
 func (v *run) cause(l *ranking.Load, op string) string {
 	said, most := "", 0.2
 	for _, x := range ranking.Counters {
-		type value struct {
-			name string
-			v    float64
-		}
-		var all []value
-		for k := range l.Models {
-			if v := l.Models[k].Cost(op, x); !math.IsNaN(v) {
-				all = append(all, value{l.Models[k].Name, v})
-			}
-		}
-		slices.SortStableFunc(all, func(a, b value) int { return cmp.Compare(a.v, b.v) })
+		cost := func(m *ranking.Model) float64 { return m.Cost(op, x) }
+		all := slices.DeleteFunc(slices.Clone(l.Models), func(m *ranking.Model) bool { return math.IsNaN(cost(m)) })
+		slices.SortStableFunc(all, func(a, b *ranking.Model) int { return cmp.Compare(cost(a), cost(b)) })
 		if len(all) < 2 {
 			continue
 		}
-		weight := (all[len(all)-1].v - all[0].v) / weighs[x]
+		weight := (cost(all[len(all)-1]) - cost(all[0])) / weighs[x]
 		if weight <= most {
 			continue
 		}
-		var parts []string
 		name, scale := x.Name(), 1.0
 		if x.Unit() == "KB" {
 			name, scale = strings.Replace(name, "bytes", "KB", 1), 1000
 		}
-		text := func(i int) string { // two digits that count
-			v := all[i].v / scale
+		text := func(m *ranking.Model) string { // two digits that count
+			v := cost(m) / scale
 			if v < 9.95 {
 				return strconv.FormatFloat(v, 'g', 2, 64)
 			}
 			return strconv.FormatFloat(v, 'f', 0, 64)
 		}
-		for i := 0; i < len(all); {
-			group := []string{all[i].name}
-			k := i + 1
-			for k < len(all) && text(k) == text(i) {
-				group, k = append(group, all[k].name), k+1
+		var parts []string
+		for _, same := range results.Grouped(all, text) {
+			part := text(same[0]) + " " + same[0].Name
+			for _, m := range same[1:] {
+				part += " and " + m.Name
 			}
-			parts = append(parts, text(i)+" "+strings.Join(group, " and "))
-			i = k
+			parts = append(parts, part)
 		}
 		said, most = name+": "+strings.Join(parts, ", "), weight
 	}
@@ -389,7 +367,7 @@ func (v *run) cause(l *ranking.Load, op string) string {
 
 // alone is a row for each operation of the only model, with the part of the time that it takes.
 func (v *run) alone(l *ranking.Load) document.Section {
-	m := &l.Models[0]
+	m := l.Models[0]
 	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Left: true},
 		{Title: "% of\nload"},
@@ -401,16 +379,15 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	}, perOperation(1, 4, 5, 6))}
 	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m, ranking.MeanOf), 1)
 	for i, s := range l.Shares {
-		row := []document.Cell{
-			{Text: s.Op},
-			ofLoad[i], ofTime[i],
+		row := []any{
+			s.Op, ofLoad[i], ofTime[i],
 			percentileOf(m, s.Op, 0.5), percentileOf(m, s.Op, 0.9), percentileOf(m, s.Op, 0.99),
-			document.Text(ranking.MS(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0)))),
+			ranking.MS(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0))),
 		}
 		for _, x := range ranking.Counters {
-			row = append(row, document.Text(x.Number(m.Cost(s.Op, x))))
+			row = append(row, x.Number(m.Cost(s.Op, x)))
 		}
-		t.Add(row...)
+		t.Add("", row...)
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
 	noteOfDoubt(&section, "in the order of % of load; "+latencyNote(l),
@@ -439,21 +416,20 @@ func fastest(loads []ranking.Load) document.Section {
 	}
 	percents := percentsOf(ops, 1)
 	for n, s := range ops {
-		row := []document.Cell{{Text: s.Op}, percents[n]}
+		row := []any{s.Op, percents[n]}
 		for i := range loads {
-			name, least := document.Text("-"), math.NaN()
+			name, least := document.Cell{Text: "-"}, math.NaN()
 			some := loads[i].First > 0 // models are ranked; else the others' latencies are all there is
-			for k := range loads[i].Models {
-				m := &loads[i].Models[k]
+			for _, m := range loads[i].Models {
 				if x := m.Latencies(s.Op, 0.5).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
-					if name, least = document.Text(m.Name), x; !some {
+					if name.Text, least = m.Name, x; !some {
 						name = document.Styled("("+m.Name+")", document.Faint)
 					}
 				}
 			}
-			row = append(row, name, document.Text(ranking.MS(least)))
+			row = append(row, name, ranking.MS(least))
 		}
-		t.Add(row...)
+		t.Add("", row...)
 	}
 	return document.Section{
 		ID: "operations", Title: "Fastest", Table: t, Notes: []document.Sentence{{Text: note, Style: document.Faint}},

@@ -127,30 +127,35 @@ func EnginesOf(r *results.Run) []string {
 			continue
 		}
 		known = append(known, c.Engine)
-		parts, classes := []string{c.Engines.Version}, []string(nil)
-		for _, m := range r.Select((*results.Cell).Measured) {
-			if m.Engine == c.Engine && m.Durability != "" && !slices.Contains(classes, m.Durability) {
-				classes = append(classes, m.Durability)
-			}
-		}
-		if len(classes) > 0 {
-			parts = append(parts, "durability "+strings.Join(classes, " and "))
-		}
-		none := func(k string) bool { return c.Engines.Settings[k] == "" }
-		order := slices.DeleteFunc([]string{"replication", "consistency"}, none) // they are first
+		measured := r.Select(func(m *results.Cell) bool { return m.Measured() && m.Engine == c.Engine && m.Durability != "" })
+		classes := results.Distinct(measured, func(m *results.Cell) string { return m.Durability })
+		settings := slices.Clone(firstSettings)
 		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
-			if k != "durability" && !slices.Contains(order, k) {
-				order = append(order, k)
+			own := !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_")
+			if own && k != "durability" && !slices.Contains(settings, k) {
+				settings = append(settings, k)
 			}
 		}
-		for _, k := range order {
-			if !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_") {
-				parts = append(parts, k+" "+c.Engines.Settings[k])
-			}
-		}
-		lines = append(lines, c.Engine+": "+joined(parts))
+		lines = append(lines, c.Engine+": "+described(c, c.Engines.Version, classes, settings))
 	}
 	return lines
+}
+
+// firstSettings are the most important settings of an engine.
+var firstSettings = []string{"replication", "consistency"}
+
+// described is the version of an engine, what its acknowledged writes survive, and its settings of these names.
+func described(c *results.Cell, version string, classes, settings []string) string {
+	parts := []string{version}
+	if len(classes) > 0 {
+		parts = append(parts, "durability "+strings.Join(classes, " and "))
+	}
+	for _, name := range settings {
+		if v := c.Engines.Settings[name]; v != "" {
+			parts = append(parts, name+" "+v)
+		}
+	}
+	return joined(parts)
 }
 
 // SegmentLine says which part of a run the results are, or how many load generators they
@@ -185,57 +190,30 @@ func MachineLine(e *results.Environment) string {
 
 // joined joins the parts that are not empty.
 func joined(parts []string) string {
-	var s []string
-	for _, p := range parts {
-		if p != "" {
-			s = append(s, p)
-		}
-	}
-	return strings.Join(s, ", ")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
 // EnginesIn names the engines of the measured phases with their versions and durability, and how they
 // compress their files, if they differ in that.
 func EnginesIn(r *results.Run) []string {
-	var engines, compressions []string
 	measured := r.Select(func(c *results.Cell) bool { return c.Engines != nil && c.Measured() })
-	for _, c := range measured {
-		if by := compression(c); by != "" {
-			compressions = append(compressions, by)
-		}
-	}
-	slices.Sort(compressions)
-	differ := len(slices.Compact(compressions)) > 1
-	for _, c := range measured {
-		s := joined([]string{
-			strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" ")),
-			"durability " + c.Durability,
-			setting(c, "replication"), setting(c, "consistency"),
-		})
+	compressions := results.Distinct(measured, compression)
+	differ := len(slices.DeleteFunc(compressions, func(s string) bool { return s == "" })) > 1
+	engines := results.Distinct(measured, func(c *results.Cell) string {
+		version := strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" "))
+		s := described(c, version, []string{c.Durability}, firstSettings)
 		if differ {
 			s = joined([]string{s, compression(c)})
 		}
-		if !slices.Contains(engines, s) {
-			engines = append(engines, s)
-		}
-	}
-	for i := range r.Cells { // those whose state was not recorded
-		name := r.Cells[i].Engine
-		if !slices.ContainsFunc(engines, func(s string) bool {
-			return s == name || strings.HasPrefix(s, name+" ") || strings.HasPrefix(s, name+",")
-		}) {
+		return s
+	})
+	recorded := results.Distinct(measured, func(c *results.Cell) string { return c.Engine })
+	for _, name := range results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine }) {
+		if !slices.Contains(recorded, name) {
 			engines = append(engines, name)
 		}
 	}
 	return engines
-}
-
-// setting names a setting of the engine and its value; "" if it has none.
-func setting(c *results.Cell, name string) string {
-	if v := c.Engines.Settings[name]; v != "" {
-		return name + " " + v
-	}
-	return ""
 }
 
 // compression says how the engine of a cell compresses its files; "" if that is not known. Cassandra's

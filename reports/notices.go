@@ -114,7 +114,7 @@ func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []N
 		phase string
 		few   bool
 	}
-	every := trials.Columns(cells)
+	every, trial := trials.Columns(cells), func(c *results.Cell) string { return strconv.Itoa(c.Trial) }
 	for _, same := range results.Grouped(said, func(o Notice) kind {
 		return kind{o.Verdict, o.Code, o.Phase, o.Few && o.Verdict != ""}
 	}) {
@@ -129,34 +129,21 @@ func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []N
 		models := trials.Columns(w.cells)
 		w.All = len(models) == len(every)
 		for _, cs := range models {
-			name, some := n.Part(cs[0].Model, cs[0].Engine), trialsIn(cs)
+			name, some := n.Part(cs[0].Model, cs[0].Engine), results.Distinct(cs, trial)
 			at := slices.IndexFunc(every, func(o trials.Column) bool {
 				return o[0].Model == cs[0].Model && o[0].Engine == cs[0].Engine
 			})
-			if len(some) < len(trialsIn(every[at])) {
+			if len(some) < len(results.Distinct(every[at], trial)) {
 				w.All = false
-				noun, numbers := "trial", []string{}
-				for _, n := range some {
-					numbers = append(numbers, strconv.Itoa(n))
-				}
+				noun := " trial "
 				if len(some) > 1 {
-					noun = "trials"
+					noun = " trials "
 				}
-				name += " " + noun + " " + words.List(numbers)
+				name += noun + words.List(some)
 			}
 			w.Who = append(w.Who, name)
 		}
 		all = append(all, w)
-	}
-	return all
-}
-
-// trialsIn are the numbers of the trials in a column.
-func trialsIn(cs trials.Column) (all []int) {
-	for _, c := range cs {
-		if !slices.Contains(all, c.Trial) {
-			all = append(all, c.Trial)
-		}
 	}
 	return all
 }
@@ -206,33 +193,11 @@ func (d *Notice) String() string {
 	return fmt.Sprintf("%s (%s)", d.Doubt.String(), who)
 }
 
-// warnings are those that change a decision, in plain words, and folded the texts of all.
+// warnings are those that change how the latencies are read, in plain words, and folded the texts of all, also of the
+// minor ones.
 func (v *run) warnings() (first, further document.Section) {
-	first, further = document.Section{ID: "warnings"}, document.Section{ID: "further", Title: "Warnings", Fold: true}
-	all, minor := v.allWarnings()
-	var said []string
-	for _, w := range all {
-		said = append(said, w.plain)
-	}
-	for _, w := range slices.Concat(all, minor) { // of some the first screen has all
-		further.Note(document.Plain, "", w.text)
-	}
-	switch {
-	case len(said) > 1:
-		first.Note(document.Warn, "Warnings", strings.Join(said, "; ")+".")
-	case len(said) == 1:
-		first.Note(document.Warn, "Warning", said[0]+".")
-	case len(minor) > 0:
-		first.Note(document.Faint, "Warnings", words.Plural(len(minor), "minor one")+", with --full.")
-	}
-	return first, further
-}
-
-// warning is a warning in plain words, and with all that is known of it.
-type warning struct{ plain, text string }
-
-// allWarnings are those that change how the latencies are read, and the minor ones.
-func (v *run) allWarnings() (all, minor []warning) {
+	var said, texts, minor []string // texts are the whole ones of what is said
+	warn := func(plain, text string) { said, texts = append(said, plain), append(texts, text) }
 	out := map[string][]string{} // trials that do not count, by reason
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if !n.Few {
@@ -245,42 +210,55 @@ func (v *run) allWarnings() (all, minor []warning) {
 		why := cmp.Or(uncounted[n.Code], string(n.Verdict)+", see --full")
 		why = strings.ReplaceAll(why, "PHASE", n.cells[0].Phase)
 		out[why] = append(out[why], who)
-		minor = append(minor, warning{text: fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said())})
+		minor = append(minor, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
-		all = append(all, warning{plain: fmt.Sprintf("%s left out (%s)", strings.Join(out[why], ", "), why)})
+		warn(fmt.Sprintf("%s left out (%s)", strings.Join(out[why], ", "), why), "")
 	}
-	var varying, queued []warning // by load: one in which a model queues first needs a lower rate
+	var varying []string // by load: one in which a model queues first needs a lower rate
 	for i := range v.loads {
 		l := &v.loads[i]
 		if who := v.queueing(l); who != "" {
 			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
-			queued = append(queued, warning{text, text})
+			warn(text, text)
 			minor = append(minor, v.spread(l)...)
 		} else {
 			varying = append(varying, v.spread(l)...)
 		}
 	}
-	all = slices.Concat(all, queued, varying)
+	for _, text := range varying {
+		warn(text, text)
+	}
 	for i := range v.loads {
 		minor = append(minor, omissions(&v.loads[i])...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
 		if is, ok := serious[d.Code]; ok && (len(d.Ops) > 0 || !d.Few) {
 			who := strings.TrimPrefix(d.Size+", "+d.whom(), ", ")
-			all = append(all, warning{fmt.Sprintf("%s (%s): %s", is.what, who, is.remedy), d.String()})
+			warn(fmt.Sprintf("%s (%s): %s", is.what, who, is.remedy), d.String())
 		} else {
-			minor = append(minor, warning{text: d.String()})
+			minor = append(minor, d.String())
 		}
 	}
-	return all, minor
+	first, further = document.Section{ID: "warnings"}, document.Section{ID: "further", Title: "Warnings", Fold: true}
+	for _, text := range append(texts, minor...) { // of some the first screen has all
+		further.Note(document.Plain, "", text)
+	}
+	switch {
+	case len(said) > 1:
+		first.Note(document.Warn, "Warnings", strings.Join(said, "; ")+".")
+	case len(said) == 1:
+		first.Note(document.Warn, "Warning", said[0]+".")
+	case len(minor) > 0:
+		first.Note(document.Faint, "Warnings", words.Plural(len(minor), "minor one")+", with --full.")
+	}
+	return first, further
 }
 
 // queueing names the models of a load whose offered rate was near what they achieve without pauses.
 func (v *run) queueing(l *ranking.Load) string {
 	var who []string
-	for k := range l.Models {
-		m := &l.Models[k]
+	for _, m := range l.Models {
 		if part := m.OfMaximum(); part >= ranking.NearMaximum && m.Ranked() {
 			who = append(who, fmt.Sprintf("%s at %.0f%%", v.names.Part(m.Model, m.Engine), 100*part))
 		}
@@ -289,10 +267,9 @@ func (v *run) queueing(l *ranking.Load) string {
 }
 
 // spread has the model of a load whose trials differ most, if that is much.
-func (v *run) spread(l *ranking.Load) []warning {
+func (v *run) spread(l *ranking.Load) []string {
 	most, said := 2.0, ""
-	for k := range l.Models {
-		m := &l.Models[k]
+	for _, m := range l.Models {
 		known := m.Values(ranking.Typical).Known()
 		if len(known) < 2 || !m.Ranked() {
 			continue
@@ -305,8 +282,7 @@ func (v *run) spread(l *ranking.Load) []warning {
 	if said == "" {
 		return nil
 	}
-	text := fmt.Sprintf("typical latency varies (%s): use --trials %d", said, max(5, 2*l.Trials-1))
-	return []warning{{text, text}}
+	return []string{fmt.Sprintf("typical latency varies (%s): use --trials %d", said, max(5, 2*l.Trials-1))}
 }
 
 // target says how the models are measured on a target engine that the run did not measure.

@@ -73,13 +73,7 @@ type run struct {
 
 // modelsOf are the models of the run's results, in their order.
 func modelsOf(r *results.Run) []string {
-	var all []string
-	for i := range r.Cells {
-		if m := r.Cells[i].Model; !slices.Contains(all, m) {
-			all = append(all, m)
-		}
-	}
-	return all
+	return results.Distinct(r.Cells, func(c results.Cell) string { return c.Model })
 }
 
 func (v *run) title() string {
@@ -204,11 +198,11 @@ func (v *run) alerts() document.Section {
 // slower is the command line of the run with a rate that all models achieve, if a model is not ranked because it was
 // offered more; else "".
 func (v *run) slower() string {
-	var all, left []ranking.Model // models of the loads with some that are not ranked, and these
+	var all, left []*ranking.Model // models of the loads with some that are not ranked, and these
 	for i := range v.loads {
-		ranked := func(m ranking.Model) bool { return m.Ranked() }
-		if some := slices.DeleteFunc(slices.Clone(v.loads[i].Models), ranked); len(some) > 0 {
-			all, left = append(all, v.loads[i].Models...), append(left, some...)
+		models := v.loads[i].Models
+		if some := slices.DeleteFunc(slices.Clone(models), (*ranking.Model).Ranked); len(some) > 0 {
+			all, left = append(all, models...), append(left, some...)
 		}
 	}
 	setting := ranking.Lower(all)
@@ -354,20 +348,14 @@ func Sections(r *results.Run) []Section {
 type Names struct{ engines, trials bool }
 
 func NamesIn(r *results.Run) Names {
-	var n Names
-	first := ""
-	see := func(engine string, trial int) {
-		first = cmp.Or(first, engine)
-		n.engines = n.engines || engine != first
-		n.trials = n.trials || trial > 1
+	engines, last := map[string]bool{}, 0 // the last trial
+	for _, c := range r.Cells {
+		engines[c.Engine], last = true, max(last, c.Trial)
 	}
-	for i := range r.Cells {
-		see(r.Cells[i].Engine, r.Cells[i].Trial)
+	for _, a := range r.Audits { // a run may have audits and no cells
+		engines[a.Engine], last = true, max(last, a.Trial)
 	}
-	for i := range r.Audits { // a run may have audits and no cells
-		see(r.Audits[i].Engine, r.Audits[i].Trial)
-	}
-	return n
+	return Names{len(engines) > 1, last > 1}
 }
 
 func (n Names) Of(c *results.Cell) string { return n.ofTrial(c.Model, c.Engine, c.Trial) }

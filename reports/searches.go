@@ -40,25 +40,25 @@ func (v *run) searches() (all []document.Section) {
 	var said []string
 	for _, s := range order {
 		who, found := v.searchWho(s), "no rate"
-		row := document.Texts(who, "-", "-", "-", "-", "no rate was found")
+		rate, next, p50, p99, limit := "-", "-", "-", "-", document.Cell{Text: "no rate was found"}
 		if f := s.Found; f != nil {
 			if found = words.Amount(f.Rate); f.Rate <= 0 {
 				found = "none"
 			}
-			if row[1].Text, row[5].Text = found, f.Text; f.High > 0 {
-				row[2].Text = words.Amount(f.High)
+			if rate, limit.Text = found, f.Text; f.High > 0 {
+				next = words.Amount(f.High)
 			}
 			for i := range s.Steps {
 				if step := &s.Steps[i]; step.Rate == f.Rate && step.Verdict == results.StepHeld {
-					row[3], row[4] = stepLatencies(step)
+					p50, p99 = stepLatencies(step)
 				}
 			}
 		}
 		if s.Found == nil || !s.Found.OK() {
-			row[5].Style = document.Bad
+			limit.Style = document.Bad
 		}
 		said = append(said, who+" "+found)
-		rates.Table.Add(row...)
+		rates.Table.Add("", who, rate, next, p50, p99, limit)
 		section := v.steps(s)
 		section.Fold = len(order) > mostSearches
 		all = append(all, section)
@@ -107,9 +107,9 @@ func (v *run) steps(s *results.Search) document.Section {
 	slices.SortStableFunc(steps, func(a, b results.SearchStep) int { return cmp.Compare(a.Rate, b.Rate) })
 	for i := range steps {
 		step := &steps[i]
-		achieved, failed := document.Text("-"), document.Text("-")
+		achieved, failed := "-", "-"
 		if o := step.Cell.Offered; o != nil {
-			achieved = document.Text(words.Amount(o.Achieved))
+			achieved = words.Amount(o.Achieved)
 		}
 		p50, p99 := stepLatencies(step)
 		if step.Due() != nil {
@@ -118,12 +118,11 @@ func (v *run) steps(s *results.Search) document.Section {
 				bad += o.Failed + o.Unknown + o.Dropped
 				scheduled += o.Count + o.NotFound + o.Failed + o.Unknown + o.Dropped
 			}
-			share := float64(bad) / float64(max(1, scheduled))
-			failed = document.Text(results.Percent(share))
+			failed = results.Percent(float64(bad) / float64(max(1, scheduled)))
 		}
 		said := cmp.Or(stepWords[step.Verdict], string(step.Verdict))
-		verdict := document.Text(strings.TrimSuffix(said+": "+step.Text, ": "))
-		section.Table.Add(document.Text(words.Amount(step.Rate)), achieved, p50, p99, failed, verdict)
+		verdict := strings.TrimSuffix(said+": "+step.Text, ": ")
+		section.Table.Add("", words.Amount(step.Rate), achieved, p50, p99, failed, verdict)
 	}
 	section.Note(document.Faint, "", searchGrown(s))
 	if ch, ok := searchChart(s, steps); ok {
@@ -133,12 +132,12 @@ func (v *run) steps(s *results.Search) document.Section {
 }
 
 // stepLatencies are p50 and p99 of all operations that a step scheduled.
-func stepLatencies(step *results.SearchStep) (p50, p99 document.Cell) {
+func stepLatencies(step *results.SearchStep) (p50, p99 string) {
 	l := step.Due()
 	if l == nil {
-		return document.Text("-"), document.Text("-")
+		return "-", "-"
 	}
-	return document.Text(ranking.MS(l.At(0.5))), document.Text(ranking.MS(l.At(0.99)))
+	return ranking.MS(l.At(0.5)), ranking.MS(l.At(0.99))
 }
 
 // searchChart draws latency against rate. It is false if there are fewer than two steps to draw. A

@@ -30,13 +30,11 @@ func (v *run) streams() (all []document.Section) {
 		}}
 		for _, s := range alone(v.groups[i].Cells) {
 			v.each(&s, func(op, name string, cs trials.Column, row *trials.Row) {
-				who := document.Text(name)
+				who := document.Cell{Text: name}
 				if row.Bad {
 					who.Style = document.Warn
 				}
-				group := strings.TrimSuffix(s.stream+"/"+op, "/")
-				cells := append([]document.Cell{who}, streamCells(row, cs, op)...)
-				t.Rows = append(t.Rows, document.Row{Group: group, Cells: cells})
+				t.Add(strings.TrimSuffix(s.stream+"/"+op, "/"), append([]any{who}, streamCells(row, cs, op)...)...)
 			})
 		}
 		all = append(all, document.Section{
@@ -71,9 +69,8 @@ func alone(cells []*results.Cell) (all []Section) {
 }
 
 // streamCells are the values of a stream or of one of its operations.
-func streamCells(r *trials.Row, cs trials.Column, op string) []document.Cell {
-	none := document.Text("")
-	row := []document.Cell{countCell(r.Sum.Attempted() + r.Sum.NoTarget), none, none, none}
+func streamCells(r *trials.Row, cs trials.Column, op string) []any {
+	row := []any{r.Sum.Attempted() + r.Sum.NoTarget, "", "", ""}
 	if op == "" {
 		var rates, done []float64
 		all, behind := int64(0), int64(0)
@@ -81,13 +78,12 @@ func streamCells(r *trials.Row, cs trials.Column, op string) []document.Cell {
 			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
 			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+c.Evidence.Late+c.Evidence.Queued
 		}
-		rate := func(all []float64) document.Cell { return document.Text(words.Amount(results.Median(all))) }
-		row = []document.Cell{countCell(all), document.Text("-"), rate(done), document.Text("-")}
+		row = []any{all, "-", words.Amount(results.Median(done)), "-"}
 		if cs[0].Arrivals != "closed" {
-			row[1], row[3] = rate(rates), countCell(behind)
+			row[1], row[3] = words.Amount(results.Median(rates)), behind
 		}
 	}
-	row = append(row, countCell(r.Sum.Dropped))
+	row = append(row, r.Sum.Dropped)
 	for _, p := range []float64{0.5, 0.99, 0.999} {
 		few := slices.ContainsFunc(r.Best, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(p) })
 		row = append(row, percentile(r.Scheduled(p), !few))
@@ -119,12 +115,9 @@ func (v *run) patterns() (all []document.Section) {
 			})
 			for _, p := range timed {
 				runs := float64(p.Count) / float64(row.Sum.Count)
-				t.Rows = append(t.Rows, document.Row{Group: op, Cells: []document.Cell{
-					document.Text(name), document.Text(p.Name), document.Text(ranking.Number(runs)),
-					document.Text(ranking.MS(float64(p.Service.P50))),
-					percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99)),
-					document.Text(ranking.MS(float64(p.Service.Max))),
-				}})
+				p99 := percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99))
+				t.Add(op, name, p.Name, ranking.Number(runs), ranking.MS(float64(p.Service.P50)), p99,
+					ranking.MS(float64(p.Service.Max)))
 			}
 		})
 		all = append(all, document.Section{

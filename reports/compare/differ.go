@@ -100,7 +100,7 @@ func differ(a, b *results.Run) (all []difference) {
 			all = append(all, difference{what: "the operations of phase " + p.Name + " are others"})
 		}
 		if p.Trace != q.Trace { // of the whole file
-			add("trace of phase "+p.Name, abbreviated(p.Trace), abbreviated(q.Trace), false)
+			add("trace of phase "+p.Name, fmt.Sprintf("%.8s", p.Trace), fmt.Sprintf("%.8s", q.Trace), false)
 		}
 	}
 	for _, s := range a.Schemas {
@@ -131,9 +131,6 @@ func differ(a, b *results.Run) (all []difference) {
 	return all
 }
 
-// abbreviated is the beginning of a digest.
-func abbreviated(digest string) string { return digest[:min(8, len(digest))] }
-
 // settings are what each engine reported in its first measured cell, and for "" the machine, the limits, the flags, the
 // mail and the settings of a run.
 func settings(r *results.Run) map[string]map[string]string {
@@ -156,7 +153,7 @@ func settings(r *results.Run) map[string]map[string]string {
 		"segments":         strconv.Itoa(r.Generators()),
 	}
 	if r.Mail != nil {
-		own["mail file"] = r.Mail.File + " " + abbreviated(r.Mail.SHA256)
+		own["mail file"] = fmt.Sprintf("%s %.8s", r.Mail.File, r.Mail.SHA256)
 	}
 	if f := c.FindMax; f != nil {
 		from := "the phase's rate"

@@ -112,11 +112,13 @@ func legend(tables []document.Section) (all []document.Sentence) {
 // inconclusive; the folded rest names them.
 func overview(all []*Figure, verdict, rest *document.Section) {
 	const ofClock, ofRequests, ofOthers = "latency, rates", "requests", "other counters" // classes of metrics
-	verdicts := []Verdict{Worse, Better, Same, CannotTell}
-	t := &document.Table{Columns: []document.Column{{Title: "metrics", Left: true}}}
-	for _, v := range verdicts {
-		t.Columns = append(t.Columns, document.Column{Title: string(v)})
-	}
+	t := &document.Table{Columns: []document.Column{
+		{Title: "metrics", Left: true},
+		{Title: string(Worse)},
+		{Title: string(Better)},
+		{Title: string(Same)},
+		{Title: string(CannotTell)},
+	}}
 	counts := map[string]map[Verdict]int{ofClock: {}, ofRequests: {}, ofOthers: {}}
 	var unclear []*Figure
 	for _, f := range all {
@@ -133,14 +135,11 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		}
 	}
 	for _, class := range []string{ofClock, ofRequests, ofOthers} {
-		row := []document.Cell{{Text: class}}
+		of := counts[class]
+		row := t.Add("", class, of[Worse], of[Better], of[Same], of[CannotTell])
 		if class == ofOthers {
-			row[0].Help = "rows scanned, rows, bytes, errors; not measured by the clock"
+			row.Cells[0].Help = "rows scanned, rows, bytes, errors; not measured by the clock"
 		}
-		for _, v := range verdicts {
-			row = append(row, document.Text(strconv.Itoa(counts[class][v])))
-		}
-		t.Add(row...)
 	}
 	verdict.Table = t
 	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
@@ -191,11 +190,11 @@ func (c *Comparison) sorted() (all []*Figure) {
 
 // cells are the cells of the metric's row.
 func (f *Figure) cells() []document.Cell {
-	value := func(v *float64, text func(float64) string) document.Cell {
+	value := func(v *float64, text func(float64) string) string {
 		if v == nil {
-			return document.Text("-")
+			return "-"
 		}
-		return document.Text(text(*v))
+		return text(*v)
 	}
 	bound := func(v float64) string {
 		if v >= 100 {
@@ -203,7 +202,7 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
-	name, interval, drawn := document.Text(f.Operation.String()+" "+f.Name), "", (*document.Range)(nil)
+	name, interval, drawn := document.Cell{Text: f.Operation.String() + " " + f.Name}, "", (*document.Range)(nil)
 	if f.Ratio != nil && *f.Ratio > 0 { // drawn from a half to the double; the box is within the limit
 		at := func(v float64) float64 { return min(2, max(0.5, v)) }
 		ratio := at(*f.Ratio)
@@ -221,17 +220,20 @@ func (f *Figure) cells() []document.Cell {
 		name.Help = "the p50 of each operation, weighted by its share of the load"
 	}
 	return []document.Cell{
-		name, value(f.Base, f.kind.Text), value(f.New, f.kind.Text),
-		value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) }),
+		name,
+		{Text: value(f.Base, f.kind.Text)},
+		{Text: value(f.New, f.kind.Text)},
+		{Text: value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })},
 		{Range: drawn},
-		document.Text(interval),
-		document.Text(strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"), f.said(),
+		{Text: interval},
+		{Text: strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"},
+		f.said(),
 	}
 }
 
 // said is the verdict, or how many trials it would take to decide.
 func (f *Figure) said() document.Cell {
-	c := document.Text(string(f.Verdict))
+	c := document.Cell{Text: string(f.Verdict)}
 	switch {
 	case f.Verdict == Worse && f.Gate:
 		c = document.Styled("REGRESSION", document.Bad)
@@ -452,31 +454,19 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 // figures. If the command of the runs is not known, it names the models and engines of the figures: more than two
 // models are nearly always all of the workload.
 func (c *Comparison) again(of []*Figure, trials int) []string {
-	names := func(name func(f *Figure) string) (all []string) {
-		for _, f := range of {
-			if n := name(f); n != "" && !slices.Contains(all, n) {
-				all = append(all, n)
-			}
-		}
-		return all
-	}
 	run := c.turns
 	if run == (Turns{}) {
 		run = Turns{c.New.workload, "bin/old", "bin/new"}
-		if models := names(func(f *Figure) string { return f.cell.Model }); len(models) < 3 {
+		if models := results.Distinct(of, func(f *Figure) string { return f.cell.Model }); len(models) < 3 {
 			run.Workload += " -m " + strings.Join(models, ",")
 		}
-		if e := strings.Join(names(func(f *Figure) string { return f.cell.Engine }), ","); e != "embedded" {
+		engines := results.Distinct(of, func(f *Figure) string { return f.cell.Engine })
+		if e := strings.Join(engines, ","); e != "embedded" {
 			run.Workload += " -e " + e
 		}
 	}
-	short := func(f *Figure) string {
-		if f.Needed > mostTrials {
-			return f.cell.Phase
-		}
-		return ""
-	}
-	for _, phase := range names(short) {
+	short := slices.DeleteFunc(slices.Clone(of), func(f *Figure) bool { return f.Needed <= mostTrials })
+	for _, phase := range results.Distinct(short, func(f *Figure) string { return f.cell.Phase }) {
 		run.Workload += fmt.Sprintf(" --set phases.%s.duration=%ds", phase, 3*longTrial)
 	}
 	return []string{

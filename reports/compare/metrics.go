@@ -88,14 +88,7 @@ var measures = []*Measure{
 }
 
 // Names are the names of all metrics.
-func Names() (names []string) {
-	for _, m := range measures {
-		if !slices.Contains(names, m.Name) {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
+func Names() []string { return results.Distinct(measures, func(m *Measure) string { return m.Name }) }
 
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 

@@ -19,7 +19,7 @@ func (c *Comparison) judge(cell *Cell) {
 		gated = gated || f.Gate
 		switch {
 		case cell.Why != "":
-			f.cannotTell(cell.Why)
+			f.Verdict, f.Why = CannotTell, cell.Why
 		case f.kind.Timed():
 			f.judgeTime(c.Interleaved)
 		default:
@@ -29,7 +29,7 @@ func (c *Comparison) judge(cell *Cell) {
 			if f.Gate && f.Verdict == Worse && f.Name != "errors" && !cell.sequential() &&
 				f.of.any(func(o observed) bool { return o.out }) {
 				f.Exact = false
-				f.cannotTell("a trial is invalid, and gates ignore its counters")
+				f.Verdict, f.Why = CannotTell, "a trial is invalid, and gates ignore its counters"
 			}
 		}
 		varied = varied || f.Why == tooDifferent
@@ -51,8 +51,6 @@ const longTrial = 10
 
 var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less", longTrial)
 
-func (f *Figure) cannotTell(why string) { f.Verdict, f.Why = CannotTell, why }
-
 const tooDifferent = "the trials differ too much"
 
 // drifts is how far the machine may have drifted from one run to the next, in standard
@@ -64,7 +62,7 @@ func (f *Figure) judgeTime(interleaved bool) {
 	e, limit := &f.estimate, math.Log1p(f.Limit)
 	if e.Trials < significance.LeastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
 		f.Low, f.High = nil, nil
-		f.cannotTell(fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials))
+		f.Verdict, f.Why = CannotTell, fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials)
 		f.Needed = significance.LeastTrials
 		return
 	}
@@ -79,7 +77,7 @@ func (f *Figure) judgeTime(interleaved bool) {
 		f.Verdict = Same
 	default:
 		width := (e.High - e.Low) / 2
-		f.cannotTell(tooDifferent)
+		f.Verdict, f.Why = CannotTell, tooDifferent
 		f.Needed = max(e.Trials+1, int(math.Ceil(float64(e.Trials)*(width/limit)*(width/limit))))
 	}
 }
@@ -115,7 +113,7 @@ func (f *Figure) judgeCount() {
 	case errors:
 	// Each trial attempts the operation equally often in an open loop, and if a phase ends after a number of operations.
 	case f.of.attempted[0]*int64(len(f.of.in[1])) != f.of.attempted[1]*int64(len(f.of.in[0])):
-		f.cannotTell("the runs did not execute the same operations")
+		f.Verdict, f.Why = CannotTell, "the runs did not execute the same operations"
 		return
 	case f.cell.sequential():
 		if f.Exact, f.Verdict = true, Same; change >= limit {
@@ -128,14 +126,14 @@ func (f *Figure) judgeCount() {
 	err := math.Hypot(b.deviation/math.Sqrt(b.n), n.deviation/math.Sqrt(n.n))
 	switch {
 	case min(b.n, n.n) < knownOperations:
-		f.cannotTell(fmt.Sprintf("fewer than %d operations", knownOperations))
+		f.Verdict, f.Why = CannotTell, fmt.Sprintf("fewer than %d operations", knownOperations)
 	case change >= limit && change >= knownErrors*err:
 		f.Exact = err == 0
 		f.Verdict = f.kind.Verdict(*f.Base, *f.New)
 	case change+knownErrors*err <= limit:
 		f.Verdict = Same
 	default:
-		f.cannotTell("each run draws its messages at random")
+		f.Verdict, f.Why = CannotTell, "each run draws its messages at random"
 	}
 }
 

@@ -4,6 +4,7 @@
 package document
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -113,23 +114,22 @@ type Cell struct {
 // diamond at the mean.
 type Range struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
 
-// Text makes a cell of a text.
-func Text(s string) Cell { return Cell{Text: s} }
-
-// Texts makes cells of texts.
-func Texts(all ...string) []Cell {
-	cells := make([]Cell, len(all))
-	for i, s := range all {
-		cells[i].Text = s
-	}
-	return cells
-}
-
 // Styled makes a cell of a text in a style.
 func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }
 
-// Add appends a row.
-func (t *Table) Add(cells ...Cell) { t.Rows = append(t.Rows, Row{Cells: cells}) }
+// Add appends a row of a group, and returns it. A value that is no Cell becomes one with its text.
+func (t *Table) Add(group string, values ...any) *Row {
+	r := Row{Group: group}
+	for _, v := range values {
+		c, ok := v.(Cell)
+		if !ok {
+			c.Text = fmt.Sprint(v)
+		}
+		r.Cells = append(r.Cells, c)
+	}
+	t.Rows = append(t.Rows, r)
+	return &t.Rows[len(t.Rows)-1]
+}
 
 // Shown are the cells of a row without texts that are the same as above.
 func (t *Table) Shown(n int) []Cell {

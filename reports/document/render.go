@@ -249,7 +249,7 @@ func (g *grid) heads(title string) []string {
 				parts = []string{title}
 			}
 			for n, part := range parts {
-				put(len(parts)-1-n, at, align(words.OneLine(part), g.widths[k], c.Left))
+				put(len(parts)-1-n, at, words.Align(words.OneLine(part), g.widths[k], c.Left))
 			}
 			tall, at = max(tall, len(parts)), at+g.widths[k]+1
 		}
@@ -286,18 +286,10 @@ func (w *textWriter) row(g *grid, r *Row) {
 			return
 		}
 		// Spaces have no color, so that those at the end can be cut off.
-		line += strings.Replace(align(text, g.widths[at], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
+		line += strings.Replace(words.Align(text, g.widths[at], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
 		indent += g.widths[at] + 1
 	}
 	fmt.Fprintln(w.out, strings.TrimRight(line, " "))
-}
-
-func align(s string, width int, left bool) string {
-	room := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-	if left {
-		return s + room
-	}
-	return room + s
 }
 
 // WriteMarkdown writes the document for a pull request or the summary of a step in CI.
@@ -403,8 +395,7 @@ func markdownTable(line func(string, ...any), t *Table) {
 // name of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
 // significantly worse.
 func WriteCSV(w io.Writer, d *Document) error {
-	out := csv.NewWriter(w) // keeps the first error
-	_ = out.Write([]string{"table", "group", "row", "column", "unit", "value", "mark"})
+	lines := [][]string{{"table", "group", "row", "column", "unit", "value", "mark"}}
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if s.Table == nil {
@@ -419,15 +410,20 @@ func WriteCSV(w io.Writer, d *Document) error {
 				if r.Cells[k].Style == Best {
 					mark = "best"
 				}
-				_ = out.Write([]string{
+				lines = append(lines, []string{
 					CSVField(s.Title), CSVField(r.Group), CSVField(r.Cells[0].Text), CSVField(c.name()), c.Unit,
 					CSVField(r.Cells[k].Text), mark,
 				})
 			}
 		}
 	}
-	if out.Flush(); out.Error() != nil {
-		return fmt.Errorf("write CSV: %w", out.Error())
+	return CSV(w, lines)
+}
+
+// CSV writes lines as CSV (RFC 4180).
+func CSV(w io.Writer, lines [][]string) error {
+	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
+		return fmt.Errorf("write CSV: %w", err)
 	}
 	return nil
 }

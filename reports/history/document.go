@@ -37,7 +37,7 @@ func (h *History) Document(selected bool) *document.Document {
 	if len(h.Skipped) > 0 {
 		t := &document.Table{Columns: []document.Column{{Title: "folder", Left: true}, {Title: "reason", Left: true}}}
 		for _, folder := range h.Skipped {
-			t.Add(document.Text(folder.Folder), document.Text(folder.Why))
+			t.Add("", folder.Folder, folder.Why)
 		}
 		d.Sections = append(d.Sections, document.Section{ID: "skipped", Title: "Skipped folders", Table: t})
 	}
@@ -130,14 +130,11 @@ func (s *Series) changed() document.Section {
 			if c.Run != run {
 				continue
 			}
-			verdict := document.Text(c.Why())
+			verdict := document.Cell{Text: c.Why()}
 			if c.Says == compare.Worse {
 				verdict.Style = document.Bad
 			}
-			t.Rows = append(t.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
-				document.Text(f.Label()), document.Text(strconv.Itoa(run + 1)),
-				document.Text(f.Measure.Text(c.Before)), document.Text(f.Measure.Text(c.After)), verdict,
-			}})
+			t.Add(f.Subject.String(), f.Label(), run+1, f.Measure.Text(c.Before), f.Measure.Text(c.After), verdict)
 		}
 	}
 	return document.Section{ID: "changed", Title: "Changed", Lead: "run is the first with the new value", Table: t}
@@ -169,13 +166,11 @@ func (s *Series) values(to *document.Section, figures []*Figure, selected bool) 
 	}}
 	for _, f := range figures {
 		known := f.all()
-		middle, last := document.Text("-"), document.Text("-")
+		middle, last := "-", "-"
 		if n := len(known); n > 0 {
-			middle, last = document.Text(f.Measure.Text(results.Median(known))), document.Text(f.Measure.Text(known[n-1]))
+			middle, last = f.Measure.Text(results.Median(known)), f.Measure.Text(known[n-1])
 		}
-		to.Table.Rows = append(to.Table.Rows, document.Row{Group: f.Subject.String(), Cells: []document.Cell{
-			document.Text(f.Label()), middle, last, document.Text(f.each(from)),
-		}})
+		to.Table.Add(f.Subject.String(), f.Label(), middle, last, f.each(from))
 	}
 	to.Charts = s.charts(figures, selected)
 }
@@ -226,16 +221,12 @@ func (s *Series) bars(f *Figure) document.Section {
 		if v != nil && most > 0 {
 			bar = strings.Repeat("█", int(math.Round(*v/most*barWidth)))
 		}
-		row := document.Row{Cells: []document.Cell{
-			document.Text(strconv.Itoa(i + 1)), document.Text(s.Runs[i].Build()), document.Text(f.Shown(i)),
-			document.Text(bar),
-		}}
+		row := t.Add("", i+1, s.Runs[i].Build(), f.Shown(i), bar)
 		for _, c := range f.Changes {
 			if c.Run == i {
 				row.Remark = fmt.Sprintf("changed from %s to %s: %s", f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why())
 			}
 		}
-		t.Rows = append(t.Rows, row)
 	}
 	return document.Section{ID: "bars", Title: f.String(), Lead: "bars begin at 0", Table: t}
 }
@@ -251,7 +242,7 @@ func (s *Series) runs() document.Section {
 	}}
 	for i := range s.Runs {
 		r := &s.Runs[i]
-		verdicts := document.Text(fmt.Sprintf("%d %s", r.Cells, results.OK))
+		verdicts := document.Cell{Text: fmt.Sprintf("%d %s", r.Cells, results.OK)}
 		switch {
 		case r.Cells == 0:
 			verdicts.Text = "none measured"
@@ -262,8 +253,7 @@ func (s *Series) runs() document.Section {
 		if at, err := time.Parse(time.RFC3339, started); err == nil {
 			started = at.UTC().Format("2006-01-02 15:04")
 		}
-		t.Add(document.Text(strconv.Itoa(i+1)), document.Text(started), document.Text(r.Build()), verdicts,
-			document.Text(r.Folder))
+		t.Add("", i+1, started, r.Build(), verdicts, r.Folder)
 	}
 	return document.Section{ID: "runs", Title: "Runs", Lead: "the oldest first", Table: t}
 }

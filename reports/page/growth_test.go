@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -47,15 +48,21 @@ func TestGrowthIsDrawn(t *testing.T) {
 		t.Fatalf("growth %+v", v.Sections)
 	}
 	ch := v.Sections[at].Charts[0]
-	if len(ch.Dots) != 6 || len(ch.X) != 3 || ch.Dots[0].Y != ch.Dots[2].Y || ch.Dots[3].Y <= ch.Dots[5].Y {
-		t.Errorf("dots %+v", ch.Dots)
+	var dots []document.Point // their places
+	for _, l := range ch.Lines {
+		for _, d := range l.Dots {
+			dots = append(dots, document.Point{X: ch.Across.Place(d.X), Y: ch.Up.Place(d.Y)})
+		}
 	}
-	for _, d := range ch.Dots {
+	if len(dots) != 6 || len(ch.Across.Ticks) != 3 || dots[0].Y != dots[2].Y || dots[3].Y <= dots[5].Y {
+		t.Errorf("dots %+v", dots)
+	}
+	for _, d := range dots {
 		if d.X < ch.Left || d.X > ch.Right+0.01 || d.Y < ch.Top-0.01 || d.Y > ch.Bottom {
 			t.Errorf("outside of the chart: %+v", d)
 		}
 	}
-	if up, across := ch.Dots[3].Y-ch.Dots[5].Y, ch.Dots[5].X-ch.Dots[3].X; up <= 0 || across < 0.99*(ch.Right-ch.Left) {
+	if up, across := dots[3].Y-dots[5].Y, dots[5].X-dots[3].X; up <= 0 || across < 0.99*(ch.Right-ch.Left) {
 		t.Errorf("the line of oracle rises by %g over %g", up, across)
 	}
 	words := wellFormed(t, write(t, s))

@@ -80,6 +80,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return strings.TrimSpace(s)
 	},
+	"oneline":  words.OneLine,
 	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
 	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
 	"style":    func() template.CSS { return template.CSS(style) },
@@ -184,35 +185,33 @@ var onPage = map[string]bool{"percentiles": true, "time": true, "cost": true, "t
 func newRunView(s *Source) *view {
 	r, n := s.Run, reports.NamesIn(s.Run)
 	d := reports.Of(r, "")
-	charts := slices.IndexFunc(d.Sections, func(s document.Section) bool { return s.Fold && s.ID != "search" })
-	if charts < 0 {
-		charts = len(d.Sections)
-	}
-	first := charts
-	if r.Sweep == nil { // each point of a sweep has its own
+	var own []document.Section // with charts, before those that are folded
+	if r.Sweep == nil {        // each point of a sweep has its own
 		for _, g := range reports.Sections(r) {
 			if c := g.Cells[0]; !c.Measured() {
 				continue
 			}
 			p := percentiles(&g, s.Curves, n)
-			if s.NoLog && charts == first {
+			if s.NoLog && len(own) == 0 {
 				p.Notes = []document.Sentence{{
 					Text: "no curves, because latency.hlog of this run is gone. All other values are those of run.json.",
 				}}
 			}
 			if len(p.Charts)+len(p.Notes) > 0 {
-				d.Sections = slices.Insert(d.Sections, charts, p)
-				charts++
+				own = append(own, p)
 			}
 		}
 	}
 	// A load is left out: it is much faster, and would flatten the others.
 	drawn := overTime(r, n, func(c *results.Cell) bool { return c.Measured() || c.Kind == results.KindWarmup })
 	if len(drawn) > 0 {
-		d.Sections = slices.Insert(d.Sections, charts, document.Section{
-			ID: "time", Title: "Over time", Fold: true, Lead: overTimeLead, Charts: drawn,
-		})
+		own = append(own, document.Section{ID: "time", Title: "Over time", Fold: true, Lead: overTimeLead, Charts: drawn})
 	}
+	at := slices.IndexFunc(d.Sections, func(s document.Section) bool { return s.Fold && s.ID != "search" })
+	if at < 0 {
+		at = len(d.Sections)
+	}
+	d.Sections = slices.Insert(d.Sections, at, own...)
 	v := newView(d)
 	for i := range v.Sections {
 		if s := &v.Sections[i]; s.ID == "time" {
@@ -321,13 +320,13 @@ func severalFigures(sources []Source, labels []string) (load, operations documen
 	figures := history.FiguresOf(runs, nil, true)
 	for i := range figures {
 		f := &figures[i]
-		t, row := operations.Table, document.Row{Group: f.Subject.String(), Cells: []document.Cell{document.Text(f.Label())}}
+		t := operations.Table
 		if f.Op == compare.WholeLoad {
 			t = load.Table
 		}
-		first := math.NaN()
+		row, first := t.Add(f.Subject.String(), f.Label()), math.NaN()
 		for k, v := range f.Values {
-			cell := document.Text(f.Shown(k))
+			cell := document.Cell{Text: f.Shown(k)}
 			switch {
 			case v == nil:
 			case math.IsNaN(first):
@@ -337,7 +336,6 @@ func severalFigures(sources []Source, labels []string) (load, operations documen
 			}
 			row.Cells = append(row.Cells, cell)
 		}
-		t.Rows = append(t.Rows, row)
 	}
 	return load, operations
 }

@@ -240,8 +240,8 @@ func TestChartsHoldTheirLines(t *testing.T) {
 				}
 			}
 		}
-		if len(ch.X) < 2 || len(ch.Y) < 1 || len(ch.Lines) == 0 || ch.Summary == "" {
-			t.Errorf("%s has axes %v, %v, %d lines, summary %q", name, ch.X, ch.Y, len(ch.Lines), ch.Summary)
+		if len(ch.Across.Ticks) < 2 || len(ch.Up.Ticks) < 1 || len(ch.Lines) == 0 || ch.Summary == "" {
+			t.Errorf("%s has axes %v, %v, %d lines, summary %q", name, ch.Across.Ticks, ch.Up.Ticks, len(ch.Lines), ch.Summary)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestTroubleOverTime(t *testing.T) {
 			}
 		}
 		// 4.9 of 12 s.
-		if len(rates.Bands) != 1 || math.Abs(rates.Bands[0].Width/(rates.Right-rates.Left)-4.9/12) > 0.001 {
+		if len(rates.Bands) != 1 || math.Abs(rates.Across.Wide(rates.Bands[0])/(rates.Right-rates.Left)-4.9/12) > 0.001 {
 			t.Errorf("the gap is marked as %+v", rates.Bands)
 		}
 		return
@@ -417,8 +417,8 @@ func TestSearchIsDrawn(t *testing.T) {
 		t.Fatalf("no chart of the search: %+v", v.Sections)
 	}
 	ch := v.Sections[at].Charts[0]
-	if len(ch.Dots) != 2 || ch.Dots[0].Ring || !ch.Dots[1].Ring || ch.Dots[0].X >= ch.Dots[1].X {
-		t.Errorf("dots %+v: want one that passed and, at a higher rate, one that did not", ch.Dots)
+	if dots := slices.Concat(ch.Lines[0].Dots, ch.Lines[1].Dots); len(dots) != 2 || dots[0].Open || !dots[1].Open || dots[0].X >= dots[1].X {
+		t.Errorf("dots %+v: want one that passed and, at a higher rate, one that did not", dots)
 	}
 	words := wellFormed(t, write(t, s))
 	for _, want := range []string{s.Run.Searches[0].Found.Text, "Thresholds, as the workload has none: errors <0.1%", "500 500 0.60", "failed"} {

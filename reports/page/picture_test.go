@@ -14,12 +14,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Sizes of a picture: as wide as a page of documentation, with room for a title.
-const (
-	pictureWidth, pictureHeight = 720, 360
-	titleHeight                 = 28
-	keyLength, keyHeight        = 26, 18
-)
+// Sizes of the key of a picture.
+const keyLength, keyHeight = 26, 18
 
 // pictureKey names a line of a picture.
 type pictureKey struct {
@@ -37,12 +33,10 @@ var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictu
 // drawPicture draws percentile curves as an SVG file that needs nothing else, with the key in
 // the upper left. The lines have the names of the curves' operations.
 func drawPicture(w io.Writer, title string, curves []results.Curve) error {
-	ch := newChart(title, "percentile", pictureHeight)
-	ch.Width, ch.Right, ch.Top = pictureWidth, pictureWidth-marginRight, titleHeight
 	d := newPercentileChart(title, curves, lastOf(curves), func(c *results.Curve) string { return c.Op })
-	ch.draw(&d, &palette{})
+	ch := draw(&d, &palette{})
 	p := struct {
-		chart
+		*chart
 		Keys []pictureKey
 	}{chart: ch}
 	for i, l := range ch.Lines {

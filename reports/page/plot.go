@@ -12,40 +12,25 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// chart is a picture of lines, in the units of its view box.
+// chart is a chart of a document with its places, in the units of its view box.
 type chart struct {
-	Title, Summary string
-	Width, Height  float64
-	Left, Right    float64 // Left to Bottom bound the area of the lines
-	Top, Bottom    float64
-	XLabel         string
-	X, Y           []document.Tick
-	Bands          []band
-	Marks          []document.Tick // vertical lines with words next to their tops
-	Lines          []line
-	Dots           []dot
-	Said           []string // texts below the chart
+	*document.Chart
+	Width, Height float64
+	Left, Right   float64 // Left to Bottom bound the area of the lines
+	Top, Bottom   float64
+	Across, Up    scale
+	Lines         []line
 }
 
 // Drawn is the height of the area of the lines.
 func (ch *chart) Drawn() float64 { return ch.Bottom - ch.Top }
-
-// band marks a part of the horizontal axis.
-type band struct{ From, Width float64 }
 
 // line is one line. It is interrupted where there is nothing to show.
 type line struct {
 	Name     string
 	Series   int // color and dashes
 	Segments []string
-}
-
-// dot is one value of a line. It is a ring if it is not one of those that the line is about.
-type dot struct {
-	X, Y   float64
-	Series int
-	Name   string
-	Ring   bool
+	Dots     []document.Point // those with a text
 }
 
 // Sizes of a chart: small, so that its letters can be read on a telephone.
@@ -54,13 +39,6 @@ const (
 	marginLeft, marginRight = 56, 16
 	marginTop, marginBottom = 12, 36
 )
-
-func newChart(title, xLabel string, height float64) chart {
-	return chart{
-		Title: title, XLabel: xLabel, Width: chartWidth, Height: height,
-		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop, Bottom: height - marginBottom,
-	}
-}
 
 // numSeries is how many colors the style sheet has.
 const numSeries = 8
@@ -76,11 +54,15 @@ func (p *palette) series(name string) int {
 	return at % numSeries
 }
 
-// scale is an axis of a chart: where a value is, and its ticks.
+// scale is an axis of a chart: where a value is, and its ticks, which are places.
 type scale struct {
 	at    func(float64) float64
-	ticks []document.Tick
+	Ticks []document.Tick
 }
+
+// Place is where a value is, and Wide how far apart two values are.
+func (s scale) Place(v float64) float64    { return s.at(v) }
+func (s scale) Wide(of [2]float64) float64 { return s.at(of[1]) - s.at(of[0]) }
 
 // newScale is an axis that has room for all values. Its ends are at from and to.
 func newScale(a *document.Axis, values []float64, from, to float64) scale {
@@ -114,21 +96,21 @@ func newScale(a *document.Axis, values []float64, from, to float64) scale {
 			return from + (max(math.Log10(max(v, math.SmallestNonzeroFloat64)), first)-first)/(last-first)*(to-from)
 		}
 		for e := math.Ceil(first); e <= last; e++ {
-			s.ticks = append(s.ticks, document.Tick{At: s.at(math.Pow(10, e)), Label: words.OneLine(text(math.Pow(10, e)))})
+			s.Ticks = append(s.Ticks, document.Tick{At: s.at(math.Pow(10, e)), Label: words.OneLine(text(math.Pow(10, e)))})
 		}
 	case a.Scale == document.Nines:
 		s.at = func(percentile float64) float64 { return from + ninesOf(percentile)/ninesOf(a.To)*(to-from) }
 		for n := 0; float64(n) <= ninesOf(a.To)+1e-9; n++ {
 			p := 100 * (1 - math.Pow(10, -float64(n)))
 			// The label has as many digits as there are nines, because p may be 99.99…98.
-			s.ticks = append(s.ticks, document.Tick{At: s.at(p), Label: strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+			s.Ticks = append(s.Ticks, document.Tick{At: s.at(p), Label: strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
 		}
 	}
 	if a.Ticks != nil {
-		s.ticks = nil
+		s.Ticks = nil
 		for i, t := range a.Ticks {
-			if at := s.at(t.At); i == 0 || math.Abs(at-s.ticks[len(s.ticks)-1].At) >= labelRoom {
-				s.ticks = append(s.ticks, document.Tick{At: at, Label: words.OneLine(t.Label)})
+			if at := s.at(t.At); i == 0 || math.Abs(at-s.Ticks[len(s.Ticks)-1].At) >= labelRoom {
+				s.Ticks = append(s.Ticks, document.Tick{At: at, Label: words.OneLine(t.Label)})
 			}
 		}
 	}
@@ -149,9 +131,9 @@ func linearScale(most float64, text func(float64) string, from, to float64) scal
 	}
 	top := math.Ceil(most/step) * step
 	s := scale{at: func(v float64) float64 { return from + v/top*(to-from) }}
-	s.ticks = []document.Tick{{At: s.at(0), Label: "0"}}
+	s.Ticks = []document.Tick{{At: s.at(0), Label: "0"}}
 	for v := step; v <= top*1.001; v += step {
-		s.ticks = append(s.ticks, document.Tick{At: s.at(v), Label: words.OneLine(text(v))})
+		s.Ticks = append(s.Ticks, document.Tick{At: s.at(v), Label: words.OneLine(text(v))})
 	}
 	return s
 }
@@ -168,19 +150,14 @@ func nanoseconds(ns float64) string {
 
 // draw draws a chart. It returns nil if there is nothing to draw.
 func draw(d *document.Chart, colors *palette) *chart {
-	ch := newChart(words.OneLine(d.Title), words.OneLine(d.X.Label), cmp.Or(d.Height, chartHeight))
+	ch := &chart{
+		Chart: d, Width: chartWidth, Height: cmp.Or(d.Height, chartHeight),
+		Left: marginLeft, Right: chartWidth - marginRight, Top: marginTop,
+	}
+	ch.Bottom = ch.Height - marginBottom
 	if slices.ContainsFunc(d.Marks, func(m document.Tick) bool { return m.Label != "" }) {
 		ch.Top += 10
 	}
-	if !ch.draw(d, colors) {
-		return nil
-	}
-	return &ch
-}
-
-// draw draws lines into a chart. It is false if there is nothing to draw.
-func (ch *chart) draw(d *document.Chart, colors *palette) bool {
-	ch.Summary, ch.Said = words.OneLine(d.Summary), d.Says
 	var xs, ys []float64
 	for _, l := range d.Lines {
 		for _, p := range l.Points {
@@ -190,10 +167,10 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 		}
 	}
 	if len(xs) == 0 {
-		return false
+		return nil
 	}
 	x, y := newScale(&d.X, xs, ch.Left, ch.Right), newScale(&d.Y, ys, ch.Bottom, ch.Top)
-	ch.X, ch.Y = x.ticks, y.ticks
+	ch.Across, ch.Up = x, y
 	for _, l := range d.Lines {
 		of := line{Name: l.Name, Series: colors.series(l.Name)}
 		segments := [][]string{nil} // the points of each
@@ -207,7 +184,7 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 			last := len(segments) - 1
 			segments[last] = append(segments[last], place(p.X, p.Y))
 			if p.Text != "" {
-				ch.Dots = append(ch.Dots, dot{x.at(p.X), y.at(p.Y), of.Series, p.Text, p.Open})
+				of.Dots = append(of.Dots, p)
 			}
 			if p.Error > 0 {
 				brackets = append(brackets, place(p.X, p.Y-p.Error)+" "+place(p.X, p.Y+p.Error))
@@ -221,11 +198,5 @@ func (ch *chart) draw(d *document.Chart, colors *palette) bool {
 		of.Segments = append(of.Segments, brackets...)
 		ch.Lines = append(ch.Lines, of)
 	}
-	for _, m := range d.Marks {
-		ch.Marks = append(ch.Marks, document.Tick{At: x.at(m.At), Label: m.Label})
-	}
-	for _, b := range d.Bands {
-		ch.Bands = append(ch.Bands, band{x.at(b[0]), x.at(b[1]) - x.at(b[0])})
-	}
-	return true
+	return ch
 }

@@ -118,13 +118,7 @@ func (v *sectionView) axis() {
 		}
 	}
 	if len(v.Ticks) > 9 { // whole decades only
-		kept := v.Ticks[:0]
-		for _, t := range v.Ticks {
-			if strings.Trim(t.Label, "0.") == "1" {
-				kept = append(kept, t)
-			}
-		}
-		v.Ticks = kept
+		v.Ticks = slices.DeleteFunc(v.Ticks, func(t document.Tick) bool { return strings.Trim(t.Label, "0.") != "1" })
 	}
 }
 

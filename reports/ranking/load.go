@@ -25,7 +25,7 @@ type Load struct {
 	Covers float64
 	// Models are ranked by their value, and after them are those that are not ranked. The first First of
 	// them share the first place; 0: none is ranked.
-	Models []Model
+	Models []*Model
 	First  int
 }
 
@@ -90,15 +90,12 @@ func Of(r *results.Run, by Metric) []Load {
 			l.Models, l.Trials = append(l.Models, m), max(l.Trials, len(cs))
 		}
 		l.shares()
-		for i := range l.Models {
-			l.Models[i].measure(r, l.Shares)
-		}
-		for i := range l.Models {
-			if m := &l.Models[i]; m.Ranked() && math.IsNaN(m.Value(by)) {
+		for _, m := range l.Models {
+			if m.measure(r, l.Shares); m.Ranked() && math.IsNaN(m.Value(by)) {
 				m.NotRanked = "its " + by.Name() + " is not known"
 			}
 		}
-		slices.SortStableFunc(l.Models, func(a, b Model) int {
+		slices.SortStableFunc(l.Models, func(a, b *Model) int {
 			return cmp.Or(cmp.Compare(a.NotRanked, b.NotRanked), cmp.Compare(a.Value(by), b.Value(by)))
 		})
 		l.First = len(l.Models)
@@ -110,8 +107,10 @@ func Of(r *results.Run, by Metric) []Load {
 	return all
 }
 
-func newModel(r *results.Run, cs trials.Column) Model {
-	m := Model{Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, values: map[Metric]results.Series{}}
+func newModel(r *results.Run, cs trials.Column) *Model {
+	m := &Model{
+		Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, values: map[Metric]results.Series{},
+	}
 	ok := 0
 	for _, c := range cs {
 		if c.Verdict == results.OK {
@@ -190,8 +189,7 @@ func (m *Model) all() float64 {
 func (l *Load) shares() {
 	var cells []*results.Cell
 	var models []*Model
-	for i := range l.Models {
-		m := &l.Models[i]
+	for _, m := range l.Models {
 		if slices.ContainsFunc(results.OpsOf(m.Cells), m.has) {
 			models, cells = append(models, m), append(cells, m.Cells...)
 		}
@@ -378,9 +376,9 @@ func (l *Load) Leading(x Metric) []bool {
 // LeadingOf is Leading of any value.
 func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 	all := make([]results.Series, len(l.Models))
-	for i := range l.Models {
-		if l.Models[i].Ranked() {
-			all[i] = of(&l.Models[i])
+	for i, m := range l.Models {
+		if m.Ranked() {
+			all[i] = of(m)
 		}
 	}
 	return Leading(all, timed)

@@ -38,10 +38,7 @@ func (l *Load) Verdict() []Sentence {
 
 // alone is the verdict on a single model.
 func (l *Load) alone() string {
-	if len(l.Models) == 0 {
-		return ""
-	}
-	m := &l.Models[0]
+	m := l.Models[0]
 	if math.IsNaN(m.Value(Typical)) {
 		return ""
 	}
@@ -106,10 +103,9 @@ const NearMaximum, easily = 0.9, 0.7
 
 // Lower is the setting for a rate at which none of the models of a phase queues. It is "" if none was offered nearly
 // its max ops/s; if that is not known, the rate that the model achieved counts.
-func Lower(models []Model) string {
+func Lower(models []*Model) string {
 	rate, phase := math.Inf(1), ""
-	for i := range models {
-		m := &models[i]
+	for _, m := range models {
 		for _, c := range m.Cells {
 			switch of := m.OfMaximum(); {
 			case len(c.Streams) > 0: // they have rates of their own
@@ -392,26 +388,16 @@ func (l *Load) dominates(a, b *Model) bool {
 }
 
 func (l *Load) notRanked() string {
-	var left []*Model
 	var parts []string
-	for i := range l.Models {
-		if m := &l.Models[i]; !m.Ranked() {
-			left = append(left, m)
-		}
-	}
+	left := slices.DeleteFunc(slices.Clone(l.Models), (*Model).Ranked)
 	for _, same := range results.Grouped(left, func(m *Model) string { return m.NotRanked }) {
 		parts = append(parts, names(same)+" ("+same[0].NotRanked+")")
 	}
 	return ended(parts)
 }
 
-func (l *Load) ranked() (all []*Model) {
-	for i := range l.Models {
-		if l.Models[i].Ranked() {
-			all = append(all, &l.Models[i])
-		}
-	}
-	return all
+func (l *Load) ranked() []*Model {
+	return slices.DeleteFunc(slices.Clone(l.Models), func(m *Model) bool { return !m.Ranked() })
 }
 
 // by are the models with a known value of a metric, the best first.

@@ -63,11 +63,11 @@ func Table(rows [][]string, left, width int) string {
 		}
 		lead := ""
 		for i, cell := range row[:last] {
-			lead += align(cell, widths[i], i < left) + gap
+			lead += Align(cell, widths[i], i < left) + gap
 		}
 		switch text := row[last]; {
 		case left <= last:
-			all = append(all, lead+align(text, widths[last], false))
+			all = append(all, lead+Align(text, widths[last], false))
 		case width > 0 && width < indent+least:
 			all = append(all, strings.TrimRight(lead, " "))
 			all = append(all, Wrap(strings.Repeat(" ", below), text, below, width)...)
@@ -78,8 +78,9 @@ func Table(rows [][]string, left, width int) string {
 	return strings.Join(all, "\n") + "\n"
 }
 
-func align(cell string, width int, left bool) string {
-	room := strings.Repeat(" ", width-utf8.RuneCountInString(cell))
+// Align fills a text up to width columns: at its right, or if it is a number at its left.
+func Align(cell string, width int, left bool) string {
+	room := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(cell)))
 	if left {
 		return cell + room
 	}

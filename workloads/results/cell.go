@@ -276,6 +276,14 @@ func Grouped[S ~[]V, V any, K comparable](all S, key func(V) K) (groups []S) {
 	return groups
 }
 
+// Distinct are what of makes of the values, each once, in the order in which they are first.
+func Distinct[S ~[]V, V any, K comparable](all S, of func(V) K) (keys []K) {
+	for _, same := range Grouped(all, of) {
+		keys = append(keys, of(same[0]))
+	}
+	return keys
+}
+
 // Op is an operation of the cell, or for "" all operations together. Then it has times only if the cell has AllOps.
 func (c *Cell) Op(name string) Op {
 	if name != "" {
