@@ -108,9 +108,6 @@ func roundTrip(t *testing.T, s *Schema) {
 // that are written down and empty.
 func unplace(s *Schema) {
 	s.File, s.Source, s.engines = "", nil, nil
-	for _, q := range s.Parameters {
-		q.Pos = Pos{}
-	}
 	for _, t := range s.Tables {
 		t.Pos = Pos{}
 		for _, c := range t.All() {
@@ -124,15 +121,6 @@ func unplace(s *Schema) {
 		}
 		if len(t.Accept) == 0 {
 			t.Accept = nil
-		}
-		for _, r := range t.Refers {
-			r.Pos = Pos{}
-		}
-		for _, c := range t.Counts {
-			c.Pos = Pos{}
-		}
-		for _, r := range t.Rows {
-			r.Pos = Pos{}
 		}
 		if len(t.Hints) == 0 {
 			t.Hints = nil

@@ -21,7 +21,6 @@ type Parameter struct {
 	Words       []string // its value is the number of one of these, from 1 on; nil: any number
 	Value       int      // the default, unless With has set another
 	Least, Most int
-	Pos         Pos
 }
 
 // Text writes a value of the parameter as workloads do: 1MiB, 10000, fs-local.
@@ -93,7 +92,7 @@ func (p *parser) parameters(entries []strict.Entry) {
 			continue
 		}
 		f := p.section(e.Value, where, "default", "min", "max", "enum", "description")
-		q := &Parameter{Name: e.Name, Doc: f.text("description"), Pos: p.At(e.Key)}
+		q := &Parameter{Name: e.Name, Doc: f.text("description")}
 		before := len(p.Errs)
 		f.list("enum", "a word", func(n *yaml.Node, word string) {
 			if !wordForm.MatchString(word) || slices.Contains(q.Words, word) {

@@ -2,6 +2,8 @@ package schemas
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -21,17 +23,36 @@ var (
 
 // rows reads the kinds of row of a table.
 func (r *tableReader) rows(t *Table, f section) {
-	where := "rows of " + f.where
-	for _, item := range r.List(f.at("rows"), where) {
-		before := len(r.Errs)
-		rr := rowsReader{table: t, section: r.section(item, where, rowsKeys...)}
-		if len(r.Errs) == before {
-			rr.read()
-		}
-		if len(r.Errs) == before {
-			t.Rows = append(t.Rows, &rr.Rows)
-		}
+	for _, item := range r.List(f.at("rows"), "rows of "+f.where) {
+		r.row(t, item)
 	}
+}
+
+func (p *parser) row(t *Table, n *yaml.Node) {
+	before := len(p.Errs)
+	r := rowsReader{table: t, section: p.section(n, "rows of table "+t.Name, rowsKeys...)}
+	if len(p.Errs) == before {
+		r.read()
+	}
+	if len(p.Errs) == before {
+		t.Rows = append(t.Rows, &r.Rows)
+	}
+}
+
+// AddRows adds a kind of row to a table. text is an element of the list rows: {each: message, …}.
+func (t *Table) AddRows(text string) error {
+	var row yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &row); err != nil {
+		return fmt.Errorf("not YAML: %w", err)
+	}
+	if len(row.Content) != 1 {
+		return fmt.Errorf("expected rows of table %s, such as {each: message}", t.Name)
+	}
+	p := parser{schema: new(Schema)}
+	if p.row(t, row.Content[0]); p.Errs.Sorted() != nil {
+		return errors.New(p.Errs[0].Text())
+	}
+	return nil
 }
 
 // rowsReader reads one kind of row.
@@ -43,7 +64,7 @@ type rowsReader struct {
 
 func (r *rowsReader) read() {
 	before := len(r.Errs)
-	r.Pos, r.Times = r.At(r.node), max(1, r.count("times"))
+	r.Times = max(1, r.count("times"))
 	if r.has("count") || r.has("per") {
 		r.growth()
 	} else if r.Each = r.word("each", "entity", Entities); r.Each == "" && len(r.Errs) == before {

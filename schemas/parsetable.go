@@ -382,7 +382,7 @@ func (p *parser) typeAt(n *yaml.Node, where string) (t Type) {
 func (p *parser) userTypes(entries []strict.Entry) {
 	for _, e := range entries {
 		p.checkName(e.Key, e.Name, "type")
-		u := &UserType{Name: e.Name, Pos: p.At(e.Key)}
+		u := &UserType{Name: e.Name}
 		if slices.Contains(typeNames(nil), e.Name) || e.Name == Null.String() {
 			p.Fail(e.Key, "type %s exists already; expected another name", e.Name)
 		}

@@ -148,7 +148,7 @@ func (r *tableReader) relations(t *Table, entries []strict.Entry, what, to strin
 	for _, e := range entries {
 		r.checkName(e.Key, e.Name, what)
 		f := r.section(e.Value, what+" "+e.Name+" of table "+t.Name, keys...)
-		x := &Relation{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok"), Pos: r.At(e.Key)}
+		x := &Relation{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok")}
 		if r.join(t, x, to, f) && (what == "reference" || r.counted(t, x, f)) {
 			all = append(all, x)
 		}

@@ -35,7 +35,6 @@ type Rows struct {
 	Sizes  []ColumnSize
 	// Ends are the operations that delete such a row (RowEnds).
 	Ends []string
-	Pos  Pos
 }
 
 // Growth is how many there are of an entity of the schema's own, such as orders, and how their
@@ -203,7 +202,6 @@ type Relation struct {
 	// Sum is the column of To to add up: the sizes in bytes of texts or blobs,
 	// or numbers; of a map the value for the key that At names. Nil: each row counts 1.
 	Sum *Column
-	Pos Pos
 }
 
 // Match is a column that must match a template. A null never does. Of a set or list

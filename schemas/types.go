@@ -232,7 +232,6 @@ type Setting struct{ Name, Text string }
 type UserType struct {
 	Name   string
 	Fields []*Column
-	Pos    Pos
 }
 
 // Schema is a parsed schema file. Parents come first among Tables, which

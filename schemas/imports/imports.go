@@ -87,7 +87,9 @@ func imported(keyspace string, sources []Source, unmarked bool) (*Result, error)
 	if err := im.chooseKeyspace(catalog, sources); err != nil {
 		return nil, err
 	}
-	if im.create(catalog); !im.nest() {
+	if err := im.create(catalog); err != nil {
+		return nil, err
+	} else if !im.nest() {
 		return nil, errMarks
 	}
 	for i, s := range scripts {
@@ -131,7 +133,6 @@ type importer struct {
 	pages    map[string][]*schemas.Pattern // limited slices by their first pages
 	marks    map[*schemas.Table]mark
 	unmarked bool // the marks do not count
-	rows     []rows
 }
 
 // chooseKeyspace finds the only keyspace that has tables. The schema has its name, or that of the first file.
@@ -192,11 +193,6 @@ func (im *importer) finish() (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the imported schema is not one; this is a defect of mailbench: %w", err)
 	}
-	for _, r := range im.rows {
-		if s, err = s.WithRows(r.table.Name, r.text); err != nil {
-			return nil, fmt.Errorf("%s:%d: rows in the comment of table %s: %w", r.at.File, r.at.Line, r.table.Name, err)
-		}
-	}
 	patterns := make(map[string]*schemas.Pattern)
 	for _, p := range s.Patterns {
 		patterns[p.Name] = p
@@ -206,13 +202,6 @@ func (im *importer) finish() (*Result, error) {
 	}
 	im.res.Schema, im.res.Text = s, schemas.Format(s)
 	return im.res, nil
-}
-
-// rows are what a comment says of the rows of a table.
-type rows struct {
-	table *schemas.Table
-	text  string
-	at    schemas.Pos
 }
 
 // refused says why the language cannot have tables, or patterns with theirs, or nil.

@@ -16,8 +16,8 @@ import (
 // maxName is how many characters a name of the language has at most.
 const maxName = 48
 
-// create adds the types, tables and indexes of the keyspace.
-func (im *importer) create(c *cql.Catalog) {
+// create adds the types, tables and indexes of the keyspace. The error is one of rows in a comment.
+func (im *importer) create(c *cql.Catalog) error {
 	for _, k := range c.Keyspaces {
 		if k.Name.Name == im.keyspace || im.keyspace == "" {
 			for _, o := range k.Options {
@@ -42,7 +42,9 @@ func (im *importer) create(c *cql.Catalog) {
 	}
 	for _, t := range c.Tables {
 		if im.own(t.Name) {
-			im.table(t)
+			if err := im.table(t); err != nil {
+				return err
+			}
 		}
 	}
 	for _, x := range c.Indexes {
@@ -52,11 +54,12 @@ func (im *importer) create(c *cql.Catalog) {
 			}
 		}
 	}
+	return nil
 }
 
 func typeOf(t cql.Type) schemas.Type { return schemas.TypeOfCQL(t.String()) }
 
-func (im *importer) table(ct *cql.Table) {
+func (im *importer) table(ct *cql.Table) error {
 	t := &schemas.Table{Imported: at(ct.Pos)}
 	m := options(t, ct.Options)
 	if !im.unmarked && m.Table != "" {
@@ -111,13 +114,16 @@ func (im *importer) table(ct *cql.Table) {
 	}
 	if err := im.refused([]*schemas.Table{t}); err != nil {
 		im.unread(ct.Pos, "CREATE TABLE "+t.Name, err.Error())
-		return
+		return nil
 	}
 	for _, text := range n.rows {
-		im.rows = append(im.rows, rows{t, text, *at(ct.Pos)})
+		if err := t.AddRows(text); err != nil {
+			return fmt.Errorf("%s:%d: rows in the comment of table %s: %w", t.Imported.File, t.Imported.Line, t.Name, err)
+		}
 	}
 	im.tables[ct.Name.Name] = t
 	im.schema.Tables = append(im.schema.Tables, t)
+	return nil
 }
 
 // index adds an index to its table.
