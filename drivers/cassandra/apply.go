@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,13 +36,11 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	if s.knows.throwAway {
 		d.ThrowAway = throwAway
 	}
-	if d.There, err = readKeyspace(ctx, s.session, d.Keyspace); err != nil {
+	rows, err := readKeyspace(ctx, s.session, d.Keyspace)
+	if err != nil {
 		return nil, err
 	}
-	d.Name, d.Have, d.Absent = "keyspace "+d.Keyspace, d.There.Schema(sch.Name, d.Tables), d.There.Replication == nil
-	for _, name := range slices.Sorted(maps.Keys(d.There.Tables)) {
-		d.Own(name, d.There.Tables[name].Mark.Mark, d.There.Tables[name].Marked, namespace, sch.Name)
-	}
+	d.Read(rows)
 	return &place{d, s, sch}, nil
 }
 
@@ -56,63 +53,27 @@ func scan(q *gocql.Query, row func(), dest ...any) error {
 	return it.Close()
 }
 
-// readKeyspace reads a keyspace. It has no replication if it does not exist.
-func readKeyspace(ctx context.Context, session *gocql.Session, name string) (k *ddl.LiveKeyspace, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("read keyspace %s: %w", name, err)
+// readKeyspace reads what system_schema has of a keyspace.
+func readKeyspace(ctx context.Context, session *gocql.Session, name string) (ddl.Rows, error) {
+	rows := make(ddl.Rows)
+	for _, source := range ddl.Sources { // which columns they have depends on the version
+		it := session.Query("SELECT * FROM system_schema."+source+" WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+		for {
+			var cdc *bool // nil: a node without CDC does not report it
+			row := map[string]any{"cdc": &cdc}
+			if !it.MapScan(row) {
+				break
+			}
+			if delete(row, "cdc"); cdc != nil {
+				row["cdc"] = *cdc
+			}
+			rows[source] = append(rows[source], row)
 		}
-	}()
-	k = &ddl.LiveKeyspace{Name: name, Tables: make(map[string]*ddl.LiveTable), Parts: make(map[string]string)}
-	query := func(columns, from string) *gocql.Query {
-		return session.Query("SELECT "+columns+" FROM system_schema."+from+" WHERE keyspace_name = ?", name).WithContext(ctx)
+		if err := it.Close(); err != nil {
+			return nil, fmt.Errorf("read keyspace %s: %w", name, err)
+		}
 	}
-	read := func(columns, from string, row func(), dest ...any) {
-		if err == nil {
-			err = scan(query(columns, from), row, dest...)
-		}
-	}
-	read("replication, durable_writes", "keyspaces", func() {}, &k.Replication, &k.Durable)
-	if err != nil || k.Replication == nil {
-		return k, err
-	}
-	for tables := query("*", "tables").Iter(); ; { // which options they have depends on the version
-		var cdc *bool // nil: a node without CDC does not report it
-		row := map[string]any{"cdc": &cdc}
-		if !tables.MapScan(row) {
-			err = tables.Close()
-			break
-		}
-		if delete(row, "cdc"); cdc != nil {
-			row["cdc"] = *cdc
-		}
-		t := &ddl.LiveTable{Indexes: make(map[string]string), Kinds: make(map[string]bool), Settings: ddl.ReadSettings(row)}
-		t.Comment, _ = row["comment"].(string)
-		t.ID = fmt.Sprint(row["id"])
-		t.Mark, t.Marked = ddl.ReadMark(t.Comment)
-		name, _ := row["table_name"].(string)
-		k.Tables[name] = t
-	}
-	var c ddl.LiveColumn
-	var table, index, kind string
-	var options map[string]string
-	var fields, types []string
-	read("table_name, column_name, kind, type, clustering_order, position", "columns", func() {
-		if t := k.Tables[table]; t != nil {
-			t.Columns = append(t.Columns, c)
-		}
-	}, &table, &c.Name, &c.Kind, &c.Type, &c.Order, &c.Position)
-	read("table_name, index_name, kind, options", "indexes", func() {
-		if t := k.Tables[table]; t != nil {
-			t.Kinds[ddl.IndexKindOf(kind, options["class_name"])] = true
-			t.Indexes[index] = unquote(options["target"])
-		}
-	}, &table, &index, &kind, &options)
-	read("type_name, field_names, field_types", "types", func() { k.AddType(table, fields, types) },
-		&table, &fields, &types)
-	read("view_name, base_table_name", "views", func() { k.AddView(index, table) }, &index, &table)
-	read("trigger_name, table_name", "triggers", func() { k.AddTrigger(index, table) }, &index, &table)
-	return k, err
+	return rows, nil
 }
 
 // absent is the error for a keyspace that does not exist. It names those that do, but for Cassandra's own.
@@ -134,8 +95,10 @@ func (c *cluster) absent(ctx context.Context, keyspace string) error {
 func (p *place) Use() {
 	for i := range p.Tables {
 		td := &p.Tables[i]
-		t := p.There.Tables[td.Name]
-		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool { return !t.Indexed(x.Column.Name) })
+		have := p.Have.Table(td.Table.Name).Indexes
+		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool {
+			return !slices.ContainsFunc(have, func(h *schemas.Index) bool { return h.Columns[len(h.Columns)-1].Column.Name == x.Column.Name })
+		})
 	}
 	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})
 	p.store.compiler.add(p.Definition, p.schema)

@@ -200,7 +200,7 @@ func (p *parameter) text(raw rawValue) string {
 func (s *Store) Describe(ctx context.Context, keyspace string) (string, error) {
 	return plan.Call(s.Gate, "describe keyspace "+keyspace, func() (string, error) {
 		there, err := readKeyspace(ctx, s.session, keyspace)
-		if err == nil && there.Replication == nil {
+		if err == nil && len(there) == 0 {
 			err = s.absent(ctx, keyspace)
 		}
 		if err != nil {
@@ -306,7 +306,7 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 func (s *Store) partitionKey(ctx context.Context, table string) (string, error) {
 	keyspace, name, _ := strings.Cut(table, ".")
 	query := s.session.Query("SELECT column_name, kind, position FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?",
-		unquote(keyspace), unquote(name))
+		ddl.Unquote(keyspace), ddl.Unquote(name))
 	var column, kind string
 	var position int
 	columns := make(map[int]string)
@@ -324,9 +324,6 @@ func (s *Store) partitionKey(ctx context.Context, table string) (string, error) 
 	}
 	return strings.Join(all, ", "), nil
 }
-
-// unquote returns the name that Quote wrote.
-func unquote(name string) string { return strings.ReplaceAll(strings.Trim(name, `"`), `""`, `"`) }
 
 // starts returns up to most rows of different partitions, or of fewer if there are no more.
 func (s *rows) starts(most int) []int {

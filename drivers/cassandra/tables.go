@@ -39,8 +39,8 @@ func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema) {
 			Table: td.Table, keyspace: d.Keyspace, qualified: d.Qualified(td.Name), indexed: make(map[string]bool),
 			newRows: ddl.NewRows(td.Table),
 		}
-		if live := d.There.Tables[td.Name]; live != nil {
-			t.options = live.Hints()
+		if td.Live != nil {
+			t.options = ddl.Hints(d.Have.Table(td.Table.Name))
 		}
 		for _, x := range td.Indexes {
 			t.indexed[x.Column.Name] = true
@@ -63,8 +63,8 @@ func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, erro
 		var all []string
 		p := found.(*place)
 		for _, td := range p.Tables {
-			if t := p.There.Tables[td.Name]; t != nil {
-				all = append(all, td.Name+" "+t.ID)
+			if td.Live != nil {
+				all = append(all, td.Name+" "+td.Live.ID)
 			}
 		}
 		slices.Sort(all)

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -23,7 +24,7 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	c, want, have := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Want, d.Have
 	var differences []schemas.Difference
 	var err error
-	if d.There.Replication == nil {
+	if d.existing == nil {
 		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
 		want.Types = nil
 	} else if differences, err = d.keyspace(); err != nil {
@@ -31,7 +32,7 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	}
 	var foreign []string // tables without mailbench's mark
 	for _, td := range d.Tables {
-		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), d.There.Tables[td.Name]
+		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), td.Live
 		if base := td.Table.View(); base != "" {
 			want.Tables = append(want.Tables, &schemas.Table{Name: partName(td.Name, "materialized view", base)})
 		}
@@ -57,8 +58,10 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 		}
 		addDefaults(settings, reported, d.Strategy)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.There.Parts)) {
-		have.Tables = append(have.Tables, &schemas.Table{Name: name})
+	for _, name := range slices.Sorted(maps.Keys(d.drops)) {
+		if have.Table(name) == nil { // a view or a trigger
+			have.Tables = append(have.Tables, &schemas.Table{Name: name})
+		}
 	}
 	differences = append(differences, schemas.Diff(want, have)...)
 	c.Drifts = cqlsh.Drifts(d.schema, differences, d.statements)
@@ -119,7 +122,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	if err != nil {
 		return nil, err
 	}
-	have, names := maps.Clone(d.There.Replication), maps.Clone(want)
+	have, names := maps.Clone(d.existing), maps.Clone(want)
 	have["class"] = short(have["class"])
 	if said {
 		maps.Copy(names, have)
@@ -127,7 +130,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		n := have[name]
 		if !said && name != "class" {
-			n = d.There.factor(name)
+			n = d.factor(name)
 		}
 		if said || d.Exact || number(n) <= number(want[name]) {
 			add("replication."+name, want[name], n)
@@ -135,7 +138,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	}
 	on, invalid := strconv.ParseBool(schemas.Carried(d.schema.Other, "durable_writes"))
 	// Without durable writes acknowledged ones are lost with the process.
-	add("durable_writes", strconv.FormatBool(on || invalid != nil), strconv.FormatBool(d.There.Durable))
+	add("durable_writes", strconv.FormatBool(on || invalid != nil), strconv.FormatBool(d.durable))
 	return all, nil
 }
 
@@ -155,7 +158,7 @@ func (d *Definition) alterKeyspace(f schemas.Difference) []string {
 	}
 	alter += "replication = " + replication
 	loses, more := false, 0 // more copies of a row than are wanted
-	for name, n := range d.There.Replication {
+	for name, n := range d.existing {
 		loses = loses || number(n) > number(want[name]) && name != "replication_factor"
 		more += number(n)
 	}
@@ -184,19 +187,11 @@ func (d *Definition) statements(f schemas.Difference) []string {
 		return d.typeStatements(f)
 	}
 	td := d.table(f.Table)
-	switch drop := d.There.Parts[f.Table]; {
-	case drop != "":
-		return []string{drop}
+	switch {
 	case td == nil && f.Kind == schemas.MissingTable:
 		return []string{"-- create it by the statement that was imported"}
 	case td == nil: // the schema has no such table
-		name := f.Table
-		for cql, t := range d.There.Tables {
-			if t.Mark.Table == f.Table {
-				name = cql
-			}
-		}
-		return []string{cqlsh.Unsafe("removes its rows", "DROP TABLE "+d.Qualified(name))}
+		return []string{d.drops[f.Table]}
 	}
 	table, setting := d.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
 	switch f.Kind {
@@ -239,9 +234,14 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	return stmts
 }
 
+// factor returns the number of replicas that a datacenter has.
+func (d *Definition) factor(datacenter string) string {
+	return cmp.Or(d.existing[datacenter], d.existing["replication_factor"])
+}
+
 // inKeyspace returns statements after the one that creates the keyspace, if there is none.
 func (d *Definition) inKeyspace(statements []string) []string {
-	if d.There.Replication == nil {
+	if d.existing == nil {
 		return append([]string{d.createKeyspace()}, statements...)
 	}
 	return statements
@@ -249,11 +249,22 @@ func (d *Definition) inKeyspace(statements []string) []string {
 
 // table returns the definition of a table, or nil.
 func (d *Definition) table(name string) *TableDefinition {
-	at := slices.IndexFunc(d.Tables, func(td TableDefinition) bool { return td.Table.Name == name })
-	if at < 0 {
-		return nil
+	for i := range d.Tables {
+		if d.Tables[i].Table.Name == name {
+			return &d.Tables[i]
+		}
 	}
-	return &d.Tables[at]
+	return nil
+}
+
+// named returns the definition of a table by its name in CQL, or nil.
+func (d *Definition) named(name string) *TableDefinition {
+	for i := range d.Tables {
+		if d.Tables[i].Name == name {
+			return &d.Tables[i]
+		}
+	}
+	return nil
 }
 
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
@@ -325,9 +336,9 @@ func (d *Definition) indexKinds(td *TableDefinition, f schemas.Difference) (stmt
 // returns an error if that is not all that differs.
 func (d *Definition) Missing(changes []schemas.Difference) ([]string, error) {
 	for dc, want := range d.Replication.All() {
-		if d.There.Replication != nil && d.There.factor(dc) != strconv.Itoa(want) {
+		if d.existing != nil && d.factor(dc) != strconv.Itoa(want) {
 			return nil, fmt.Errorf("it has %s, but replication is to be %s: drop the keyspace, or change the setting",
-				cqlMap(d.There.Replication), d.Replication)
+				cqlMap(d.existing), d.Replication)
 		}
 	}
 	for _, c := range changes {
@@ -335,7 +346,7 @@ func (d *Definition) Missing(changes []schemas.Difference) ([]string, error) {
 		if td == nil {
 			continue
 		}
-		if t := d.There.Tables[td.Name]; t != nil && t.Comment != td.Comment { // it was created without this index
+		if td.Live != nil && td.Live.Comment != td.Comment { // it was created without this index
 			return nil, drivers.Conflict([]schemas.Difference{c})
 		}
 	}

@@ -63,21 +63,26 @@ func (r Replication) cql() string {
 // AnyDatacenter is the datacenter of a node whose configuration names none.
 const AnyDatacenter = "datacenter1"
 
-// Definition is a schema in CQL, as Apply creates it.
+// Definition is a schema in CQL, as Apply creates it, and the keyspace that is to have it.
 type Definition struct {
 	plan.Found  // the schema as Inspect will return it, without materialized views, and the keyspace as it is
 	Keyspace    string
 	Replication Replication
 	Tables      []TableDefinition
 	schema      *schemas.Schema
-	There       *LiveKeyspace // the keyspace as it is
-	Exact       bool          // more replicas than those of Replication are a difference too
-	Strategy    string        // the class of the nodes' default compaction; "" if they do not report one
-	ThrowAway   string        // options that end each CREATE TABLE: throwAway or ""
-	NoTablets   bool          // the keyspace is to have no tablets, which ScyllaDB would give it
+	namespace   string
+	Exact       bool   // more replicas than those of Replication are a difference too
+	Strategy    string // the class of the nodes' default compaction; "" if they do not report one
+	ThrowAway   string // options that end each CREATE TABLE: throwAway or ""
+	NoTablets   bool   // the keyspace is to have no tablets, which ScyllaDB would give it
 	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
 	// have no name for it; in newer ones default_secondary_index may be another kind.
 	NamesLegacy bool
+
+	existing map[string]string // the replication of the keyspace as it is; nil: there is no such keyspace
+	durable  bool              // its writes go into the commit log
+	// drops has the statement that drops each table, view and trigger of the keyspace, by the name in differences.
+	drops map[string]string
 }
 
 // TableDefinition is a table that is not a row header.
@@ -88,11 +93,15 @@ type TableDefinition struct {
 	Comment  string // the text of the mark
 	settings map[string]string
 	Indexes  []IndexDefinition
+	Live     *Live // nil: there is no such table
 }
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
-	d := &Definition{Replication: r, schema: s, Found: plan.Found{Want: schemas.Canonical(s)}, There: new(LiveKeyspace)}
+	d := &Definition{
+		Replication: r, schema: s, namespace: namespace, Found: plan.Found{Want: schemas.Canonical(s)},
+		drops: make(map[string]string),
+	}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
 	}
@@ -160,7 +169,7 @@ func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
 				x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: target}}}
 			}
 			if class, _, found := strings.Cut(strings.TrimPrefix(using, "'"), "'"); found {
-				kind = IndexKindOf(customIndex, class)
+				kind = kindOf(customIndex, class)
 			}
 		}
 		kinds = append(kinds, kind)
@@ -313,6 +322,9 @@ func Keyspace(namespace, schema string) (string, error) {
 // Quote returns an identifier in double quotes. Without them CQL would refuse keywords, such as
 // the columns "from", "to" and "key", and ignore capitals, such as those of JAMES_MESSAGES.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Unquote returns the name that Quote wrote.
+func Unquote(name string) string { return strings.ReplaceAll(strings.Trim(name, `"`), `""`, `"`) }
 
 func Literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 

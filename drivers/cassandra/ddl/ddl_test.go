@@ -168,7 +168,7 @@ func TestCQLRefuses(t *testing.T) {
 
 // TestTypeOf: the mark has the type of a column, unless somebody has changed it.
 func TestTypeOf(t *testing.T) {
-	live := LiveTable{Mark: mark{Types: map[string]string{"at": "timestamp", "times": "map<text,timestamp>"}}}
+	own := mark{Types: map[string]string{"at": "timestamp", "times": "map<text,timestamp>"}}
 	for _, c := range []struct{ name, typ, want string }{
 		{"at", "bigint", "timestamp"},
 		{"at", "text", "text"},
@@ -177,7 +177,7 @@ func TestTypeOf(t *testing.T) {
 		{"n", "bigint", "bigint"},
 		{"v", "varint", "varint"},
 	} {
-		if got := live.typeOf(LiveColumn{Name: c.name, Type: c.typ}).String(); got != c.want {
+		if got := own.typeOf(c.name, c.typ).String(); got != c.want {
 			t.Errorf("column %s of the CQL type %s is a %s, want %s", c.name, c.typ, got, c.want)
 		}
 	}

@@ -3,13 +3,16 @@ package ddl
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
+
+// column returns a row of system_schema.columns.
+func column(table, name, typ, kind string, position int) map[string]any {
+	return map[string]any{"table_name": table, "column_name": name, "type": typ, "kind": kind, "position": position}
+}
 
 const said = `schema: 1
 name: shop
@@ -43,19 +46,19 @@ func TestDriftSaid(t *testing.T) {
 			t.Errorf("CREATE TABLE lacks %q:\n%s", want, made)
 		}
 	}
-	live := func(replication, options map[string]string, durable bool, ttl int) *LiveKeyspace {
-		settings := maps.Clone(options)
-		settings["ttl"] = strconv.Itoa(ttl)
-		return &LiveKeyspace{Name: "shop", Replication: replication, Durable: durable, Tables: map[string]*LiveTable{"orders": {
-			Columns: []LiveColumn{{Name: "k", Type: "text", Kind: "partition_key"}, {Name: "v", Type: "text", Kind: "regular"}},
-			Mark:    mark{Mark: plan.Mark{Table: "orders"}}, Settings: settings,
-		}}}
+	live := func(replication map[string]string, options map[string]any, durable bool, ttl int) Rows {
+		table := maps.Clone(options)
+		table["table_name"], table["default_time_to_live"] = "orders", ttl
+		return Rows{
+			"keyspaces": {{"replication": replication, "durable_writes": durable}}, "tables": {table},
+			"columns": {column("orders", "k", "text", "partition_key", 0), column("orders", "v", "text", "regular", -1)},
+		}
 	}
 	class := "org.apache.cassandra.locator.NetworkTopologyStrategy"
-	as := map[string]string{"cdc": "true", "speculative_retry": "99p", "read_repair": "NONE", "memtable_flush_period_in_ms": "7"}
-	usual := map[string]string{"cdc": "false", "speculative_retry": "99p", "read_repair": "BLOCKING", "memtable_flush_period_in_ms": "0"}
+	as := map[string]any{"cdc": true, "speculative_retry": "99p", "read_repair": "NONE", "memtable_flush_period_in_ms": 7}
+	usual := map[string]any{"cdc": false, "speculative_retry": "99p", "read_repair": "BLOCKING", "memtable_flush_period_in_ms": 0}
 	for _, x := range []struct {
-		there *LiveKeyspace
+		there Rows
 		want  []string
 		first string // the first statement of the first difference
 	}{
@@ -103,7 +106,7 @@ func TestDriftSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Keyspace = "shop"
-		d.There, d.Have = x.there, x.there.Schema(s.Name, nil)
+		d.Read(x.there)
 		c, err := d.Compare(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -147,11 +150,11 @@ tables:
 		if text := strings.Join(created(t, d), ""); strings.Contains(text, "by_tag") {
 			t.Errorf("the view is created as a table:\n%s", text)
 		}
-		d.There = &LiveKeyspace{Name: "shop", Parts: make(map[string]string)}
+		rows := make(Rows)
 		if c.base != "" {
-			d.There.AddView("by_tag", c.base)
+			rows["views"] = append(rows["views"], map[string]any{"view_name": "by_tag", "base_table_name": c.base})
 		}
-		d.Have = new(schemas.Schema)
+		d.Read(rows)
 		comparison, err := d.Compare(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +184,7 @@ func TestCarriedRefused(t *testing.T) {
 		}
 		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
 		if err == nil {
-			d.There.Replication, d.Have = map[string]string{}, new(schemas.Schema)
+			d.Read(Rows{"keyspaces": {{"replication": map[string]string{}}}})
 			_, err = d.Compare(t.Context())
 		}
 		if err == nil || !strings.Contains(err.Error(), x.want) {

@@ -11,42 +11,159 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// LiveKeyspace is a keyspace as system_schema describes it.
-type LiveKeyspace struct {
-	Name        string
-	Replication map[string]string     // nil: there is no such keyspace
-	Durable     bool                  // writes go into the commit log
-	Tables      map[string]*LiveTable // by name
-	Types       []*schemas.UserType
-	Parts       map[string]string // views and triggers as differences name them → the statement that drops each
+// Rows are the rows of a keyspace in the tables of system_schema.
+type Rows map[string][]map[string]any
+
+// Sources are the tables of system_schema that Read needs.
+var Sources = []string{"keyspaces", "tables", "columns", "indexes", "types", "views", "triggers"}
+
+// of returns the rows of a table.
+func (r Rows) of(source, table string) []map[string]any {
+	return slices.DeleteFunc(slices.Clone(r[source]), func(row map[string]any) bool { return row["table_name"] != table })
 }
 
-// LiveTable is a table of a keyspace.
-type LiveTable struct {
+// field returns a column of a row, or the zero value: which columns there are depends on the version.
+func field[T any](row map[string]any, name string) T {
+	v, _ := row[name].(T)
+	return v
+}
+
+// Live is a table of a definition as it is.
+type Live struct {
 	ID      string // Cassandra gives each new table another one
 	Comment string
-	Mark    mark
 	Marked  bool
-	Columns []LiveColumn
-	Indexes map[string]string // name → column
-	Kinds   map[string]bool   // the kinds of its indexes: legacy, sai, or another class
-	// Settings are those of ReadSettings.
-	Settings map[string]string
 }
 
-// LiveColumn is a column of a table.
-type LiveColumn struct {
-	Name, Type string
-	Kind       string // partition_key, clustering, static or regular
-	Order      string // asc, desc or none
-	Position   int
+// Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
+// that Apply would have written for the definition of that name; without such a definition, a mark that has only the
+// table's name in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
+func (d *Definition) Read(rows Rows) {
+	d.Name, d.Absent = "keyspace "+d.Keyspace, true
+	for _, row := range rows["keyspaces"] {
+		d.Absent, d.durable = false, field[bool](row, "durable_writes")
+		d.existing = field[map[string]string](row, "replication")
+	}
+	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
+	for _, row := range rows["tables"] {
+		name, comment := field[string](row, "table_name"), field[string](row, "comment")
+		own, marked := ReadMark(comment)
+		td, original := d.named(name), d.table(own.Table)
+		if !marked || original != nil && original != td {
+			own = mark{Mark: plan.Mark{Table: name}}
+			if td != nil {
+				own = td.mark
+			}
+		}
+		if td != nil {
+			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked}
+		}
+		d.Own(name, own.Mark, marked, d.namespace, d.schema.Name)
+		d.drops[own.Table] = cqlsh.Unsafe("removes its rows", "DROP TABLE "+d.Qualified(name))
+		t := rows.table(row, own)
+		tables[own.Table], outer[t] = t, own.In
+	}
+	nest(tables, outer)
+	d.Have = schemas.Canonical(&schemas.Schema{
+		Name: d.schema.Name, File: d.Name, Tables: slices.Collect(maps.Values(tables)),
+	})
+	for _, row := range rows["types"] {
+		u, types := &schemas.UserType{Name: field[string](row, "type_name")}, field[[]string](row, "field_types")
+		for i, name := range field[[]string](row, "field_names") {
+			u.Fields = append(u.Fields, &schemas.Column{Name: name, Type: plainType(types[i])})
+		}
+		d.Have.Types = append(d.Have.Types, u)
+	}
+	for _, row := range rows["views"] { // which cost every write of their table
+		name, base := field[string](row, "view_name"), field[string](row, "base_table_name")
+		d.drops[partName(name, "materialized view", base)] =
+			cqlsh.Unsafe("removes its rows", "DROP MATERIALIZED VIEW "+d.Qualified(name))
+	}
+	for _, row := range rows["triggers"] {
+		name, table := field[string](row, "trigger_name"), field[string](row, "table_name")
+		d.drops[partName(name, "trigger", table)] = "DROP TRIGGER " + Quote(name) + " ON " + d.Qualified(table)
+	}
+}
+
+// partName is how differences name a view or a trigger of a table.
+func partName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
+
+// table returns a table by its name in the schema. It is not yet nested in others.
+func (r Rows) table(options map[string]any, own mark) *schemas.Table {
+	name, settings := field[string](options, "table_name"), readSettings(options)
+	t := &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
+	roles := map[string]struct {
+		role schemas.Role
+		all  *[]*schemas.Column
+	}{
+		"partition_key": {schemas.Partition, &t.Partition}, "clustering": {schemas.Clustering, &t.Clustering},
+		"static": {schemas.Static, &t.Static}, "regular": {schemas.Plain, &t.Columns},
+	}
+	columns := slices.SortedStableFunc(slices.Values(r.of("columns", name)), func(a, b map[string]any) int {
+		return cmp.Compare(field[int](a, "position"), field[int](b, "position"))
+	})
+	for _, row := range columns {
+		if in := roles[field[string](row, "kind")]; in.all != nil {
+			column := field[string](row, "column_name")
+			typ := own.typeOf(column, field[string](row, "type"))
+			desc := field[string](row, "clustering_order") == "desc"
+			*in.all = append(*in.all, &schemas.Column{Name: column, Type: typ, Role: in.role, Desc: desc})
+		}
+	}
+	indexes, kinds := make(map[string][]string), make(map[string]bool) // the columns of indexes by their names
+	for _, row := range r.of("indexes", name) {
+		options := field[map[string]string](row, "options")
+		indexes[field[string](row, "index_name")] = []string{Unquote(options["target"])}
+		kinds[kindOf(field[string](row, "kind"), options["class_name"])] = true
+	}
+	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), own.Kind, legacyIndex)
+	live := slices.Concat(slices.Collect(maps.Values(indexes))...)
+	for name, cs := range own.Indexes {
+		if slices.Contains(live, cs[len(cs)-1]) {
+			delete(indexes, plan.Identifier(name))
+			indexes[name] = cs
+		}
+	}
+	for name, cs := range indexes {
+		x := &schemas.Index{Name: name}
+		for _, c := range cs { // of an index that Apply does not create there is no column, such as keys(files)
+			x.Columns = append(x.Columns, schemas.IndexColumn{Column: cmp.Or(t.Column(c), &schemas.Column{Name: c})})
+		}
+		t.Indexes = append(t.Indexes, x)
+	}
+	return t
+}
+
+// nest nests tables in those that their marks name, the innermost first. A row header has no table in CQL: its key
+// begins the nested table's.
+func nest(tables map[string]*schemas.Table, outer map[*schemas.Table][]ancestor) {
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		inner := tables[name]
+		for _, in := range outer[inner] {
+			above := tables[in.Table]
+			if above == nil {
+				key := max(0, in.Key-len(inner.Partition))
+				clustering := inner.Clustering[:min(key, len(inner.Clustering))]
+				above = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
+				tables[in.Table] = above
+			}
+			at := above
+			for at != nil && at != inner {
+				at = at.Parent
+			}
+			if at != nil { // two comments contradict each other
+				break
+			}
+			inner.Parent, inner = above, above
+		}
+	}
 }
 
 // customIndex is what Cassandra calls an index that has a class.
 const customIndex = "CUSTOM"
 
-// IndexKindOf returns the kind of an index: legacy, sai, or its class.
-func IndexKindOf(kind, class string) string {
+// kindOf returns the kind of an index: legacy, sai, or its class.
+func kindOf(kind, class string) string {
 	switch {
 	case kind != customIndex, class == "legacy_local_table":
 		return legacyIndex
@@ -54,160 +171,6 @@ func IndexKindOf(kind, class string) string {
 		return sai
 	}
 	return class
-}
-
-// factor returns the number of replicas in a datacenter.
-func (k *LiveKeyspace) factor(datacenter string) string {
-	return cmp.Or(k.Replication[datacenter], k.Replication["replication_factor"])
-}
-
-// AddType adds a type that the keyspace defines, with the names and CQL types of its fields.
-func (k *LiveKeyspace) AddType(name string, fields, types []string) {
-	u := &schemas.UserType{Name: name}
-	for i, field := range fields {
-		u.Fields = append(u.Fields, &schemas.Column{Name: field, Type: plainType(types[i])})
-	}
-	k.Types = append(k.Types, u)
-}
-
-// AddView adds a materialized view, which costs every write of its table.
-func (k *LiveKeyspace) AddView(name, base string) {
-	drop := "DROP MATERIALIZED VIEW " + Quote(k.Name) + "." + Quote(name)
-	k.Parts[partName(name, "materialized view", base)] = cqlsh.Unsafe("removes its rows", drop)
-}
-
-// AddTrigger adds a trigger of a table.
-func (k *LiveKeyspace) AddTrigger(name, table string) {
-	k.Parts[partName(name, "trigger", table)] = "DROP TRIGGER " + Quote(name) + " ON " + Quote(k.Name) + "." + Quote(table)
-}
-
-// partName is how differences name a view or a trigger of a table.
-func partName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
-
-func (t *LiveTable) Indexed(column string) bool {
-	return slices.Contains(slices.Collect(maps.Values(t.Indexes)), column)
-}
-
-// Schema returns the keyspace's tables in canonical form. A table without a mark gets the one that Apply would have
-// written for the definition of that name; without such a definition, a mark that has only the table's name in CQL. A
-// copy of a table, which has the original's mark, counts as a table without a mark.
-func (k *LiveKeyspace) Schema(name string, definitions []TableDefinition) *schemas.Schema {
-	tables := make(map[string]*schemas.Table)
-	names := slices.Sorted(maps.Keys(k.Tables))
-	for _, n := range names {
-		t := k.Tables[n]
-		own, marked := mark{Mark: plan.Mark{Table: n}}, t.Marked
-		for _, td := range definitions {
-			if td.Name == n {
-				own = td.mark
-			} else if td.Table.Name == t.Mark.Table {
-				marked = false
-			}
-		}
-		if !marked {
-			t.Mark = own
-		}
-		tables[t.Mark.Table] = t.table()
-	}
-	for _, n := range names {
-		inner := tables[k.Tables[n].Mark.Table]
-		for _, in := range k.Tables[n].Mark.In {
-			outer := tables[in.Table]
-			if outer == nil { // a row header, which has no table: its key begins the nested table's
-				key := max(0, in.Key-len(inner.Partition))
-				clustering := inner.Clustering[:min(key, len(inner.Clustering))]
-				outer = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
-				tables[in.Table] = outer
-			}
-			above := outer
-			for above != nil && above != inner {
-				above = above.Parent
-			}
-			if above != nil { // two comments contradict each other
-				break
-			}
-			inner.Parent, inner = outer, outer
-		}
-	}
-	own := schemas.Canonical(&schemas.Schema{
-		Name: name, File: "keyspace " + k.Name, Tables: slices.Collect(maps.Values(tables)),
-	})
-	own.Types = k.Types
-	return own
-}
-
-// table returns the table by its name in the schema. It is not yet nested in others.
-func (t *LiveTable) table() *schemas.Table {
-	settings := map[string]string{
-		indexesHint: cmp.Or(strings.Join(slices.Sorted(maps.Keys(t.Kinds)), ", "), t.Mark.Kind, legacyIndex),
-	}
-	maps.Copy(settings, t.Settings)
-	own := &schemas.Table{Name: t.Mark.Table, Hints: map[string]map[string]string{EngineName: settings}}
-	roles := map[string]struct {
-		role schemas.Role
-		all  *[]*schemas.Column
-	}{
-		"partition_key": {schemas.Partition, &own.Partition}, "clustering": {schemas.Clustering, &own.Clustering},
-		"static": {schemas.Static, &own.Static}, "regular": {schemas.Plain, &own.Columns},
-	}
-	slices.SortStableFunc(t.Columns, func(a, b LiveColumn) int { return cmp.Compare(a.Position, b.Position) })
-	for _, c := range t.Columns {
-		if in := roles[c.Kind]; in.all != nil {
-			*in.all = append(*in.all, &schemas.Column{Name: c.Name, Type: t.typeOf(c), Role: in.role, Desc: c.Order == "desc"})
-		}
-	}
-	columns := make(map[string][]string) // of indexes, by their names
-	for name, column := range t.Indexes {
-		columns[name] = []string{column}
-	}
-	for name, cs := range t.Mark.Indexes {
-		if t.Indexed(cs[len(cs)-1]) {
-			delete(columns, plan.Identifier(name))
-			columns[name] = cs
-		}
-	}
-	for name, cs := range columns {
-		x := &schemas.Index{Name: name}
-		for _, c := range cs {
-			column := own.Column(c)
-			if column == nil { // an index that Apply does not create, such as keys(files)
-				column = &schemas.Column{Name: c}
-			}
-			x.Columns = append(x.Columns, schemas.IndexColumn{Column: column})
-		}
-		own.Indexes = append(own.Indexes, x)
-	}
-	return own
-}
-
-// typeOf returns a column's type in the schema language. For types that CQL writes differently
-// the mark has the schema's type; it does not count if somebody has changed the column.
-func (t *LiveTable) typeOf(c LiveColumn) schemas.Type {
-	if own := schemas.TypeOf(t.Mark.Types[c.Name]); cqlType(own) == c.Type {
-		return own
-	}
-	return schemas.TypeOfCQL(strings.ReplaceAll(c.Type, `"`, ""))
-}
-
-// Hints returns the options that hints can set, but for ttl, in the form of hints.
-func (t *LiveTable) Hints() map[string]string {
-	hints := make(map[string]string)
-	for _, setting := range slices.Sorted(maps.Keys(t.Settings)) {
-		name, field, isMap := strings.Cut(setting, ".")
-		switch value := t.Settings[setting]; {
-		case carried[name] != nil || name == schemas.ExpirySetting:
-		case !isMap:
-			hints[name] = value
-		case field == "class":
-			hints[name] = strings.TrimSpace(value + " " + hints[name])
-		default:
-			hints[name] = strings.TrimSpace(hints[name] + " " + field + "=" + value)
-		}
-	}
-	if t.Settings[uncompressed] == "false" {
-		hints[compressionHint] = "none"
-	}
-	return hints
 }
 
 // mark is the mark of a table (plan.MarkText). It holds what CQL cannot say about a table;
@@ -232,6 +195,15 @@ type mark struct {
 type ancestor struct {
 	Table string `json:"table"`
 	Key   int    `json:"key"`
+}
+
+// typeOf returns a column's type in the schema language. For types that CQL writes differently
+// the mark has the schema's type; it does not count if somebody has changed the column.
+func (m *mark) typeOf(column, cql string) schemas.Type {
+	if own := schemas.TypeOf(m.Types[column]); cqlType(own) == cql {
+		return own
+	}
+	return schemas.TypeOfCQL(strings.ReplaceAll(cql, `"`, ""))
 }
 
 // newMark returns the mark of a table that is created with these indexes.

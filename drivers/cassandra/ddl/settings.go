@@ -227,8 +227,8 @@ func optionName(setting string) string {
 	return setting
 }
 
-// ReadSettings returns the settings of a table, from its row of system_schema.tables.
-func ReadSettings(row map[string]any) map[string]string {
+// readSettings returns the settings of a table, from its row of system_schema.tables.
+func readSettings(row map[string]any) map[string]string {
 	all := make(map[string]string)
 	for setting := range usual {
 		name, _, _ := strings.Cut(setting, ".")
@@ -250,6 +250,27 @@ func ReadSettings(row map[string]any) map[string]string {
 		}
 	}
 	return all
+}
+
+// Hints returns the options that hints can set, but for ttl and the indexes, of a table as it is: in the form of hints.
+func Hints(t *schemas.Table) map[string]string {
+	hints, settings := make(map[string]string), t.Hints[EngineName]
+	for _, setting := range slices.Sorted(maps.Keys(settings)) {
+		name, field, isMap := strings.Cut(setting, ".")
+		switch value := settings[setting]; {
+		case carried[name] != nil || name == schemas.ExpirySetting || name == indexesHint:
+		case !isMap:
+			hints[name] = value
+		case field == "class":
+			hints[name] = strings.TrimSpace(value + " " + hints[name])
+		default:
+			hints[name] = strings.TrimSpace(hints[name] + " " + field + "=" + value)
+		}
+	}
+	if settings[uncompressed] == "false" {
+		hints[compressionHint] = "none"
+	}
+	return hints
 }
 
 // cqlMap writes a map of strings in CQL, with "class" first.
