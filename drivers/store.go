@@ -261,8 +261,7 @@ type Splitter interface {
 // read the rest of a scan.
 type Ranger interface {
 	Splitter
-	// Range returns the range of a part that Split or Within returned: tokens on Cassandra, keys in
-	// hexadecimal on other engines.
+	// Range returns the range of a part that Split or Within returned: two keys in hexadecimal.
 	Range(part Statement) string
 	// Within returns the parts of a scan that have the ranges.
 	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)

@@ -1,15 +1,13 @@
 package cassandra
 
 import (
-	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/gocql/gocql"
 
@@ -74,7 +72,6 @@ type statement struct {
 	rowAt   int          // position of a clustering column that is null if there is no row; -1 if not needed
 	someOf  []int        // positions of static columns: there is no row if all are null
 	limited bool         // the query has a LIMIT; if not, the driver counts the rows
-	tokens  tokenRange   // the tokens of a part of a scan
 	parts   []*statement // the parts of a batch
 	counter bool         // it writes counters
 	// unlogged is true if the parts of a batch that is not atomic are sent as one request.
@@ -103,9 +100,6 @@ func (st *statement) timeOf(first int64, i int) int64 {
 	}
 	return first + int64(i)
 }
-
-// tokenRange holds the tokens above after, up to and including to.
-type tokenRange struct{ after, to int64 }
 
 // all returns the statement's queries, without those of its parts.
 func (st *statement) all() []*query {
@@ -370,64 +364,41 @@ func (st *statement) selection(more func(b *cql)) *query {
 	return q
 }
 
-// Split implements drivers.Splitter. Its parts are token ranges of equal length of
-// the ring of Murmur3Partitioner, whose tokens are the whole numbers above -2^63.
-func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return s.parts(ctx, scan, tokenRanges(n))
-}
-
-// Range implements drivers.Ranger: the token before the first one, and the last one.
-func (s *Store) Range(part drivers.Statement) string {
-	r := part.(*statement).tokens
-	return fmt.Sprintf("%d:%d", r.after, r.to)
-}
-
-// Within implements drivers.Ranger.
-func (s *Store) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	all := make([]tokenRange, len(ranges))
-	for i, text := range ranges {
-		after, to, _ := strings.Cut(text, ":")
-		var errs [2]error
-		all[i].after, errs[0] = strconv.ParseInt(after, 10, 64)
-		all[i].to, errs[1] = strconv.ParseInt(to, 10, 64)
-		if err := cmp.Or(errs[0], errs[1]); err != nil {
-			return nil, fmt.Errorf("%q is no range of tokens: %w", text, err)
-		}
+// divide returns the keys at which n parts of a scan begin, except the first. They divide the ring of
+// Murmur3Partitioner, whose tokens are the whole numbers above -2^63, into parts of equal length. A key is a token in
+// eight bytes that sort as tokens do.
+func divide(_ context.Context, _ *statement, n int) (at [][]byte, err error) {
+	for i := 1; i < n; i++ {
+		last, _ := bits.Div64(uint64(i), 0, uint64(n)) // 2^64 i / n, of the part before
+		at = append(at, binary.BigEndian.AppendUint64(nil, last+1))
 	}
-	return s.parts(ctx, scan, all)
+	return at, nil
 }
 
-// parts returns a scan of each range of tokens.
-func (s *Store) parts(ctx context.Context, scan drivers.Statement, ranges []tokenRange) ([]drivers.Statement, error) {
-	return plan.Parts(s.Gate, scan, func(st *statement) ([]*statement, error) {
-		part := *st
-		part.queries[0] = part.selection(func(b *cql) {
-			token := "token(" + ddl.Quoted(part.table.Partition) + ")"
-			b.cond(token+" > ?", bindAfterToken)
-			b.cond(token+" <= ?", bindToToken)
-		})
-		parts := make([]*statement, len(ranges))
-		for i, r := range ranges {
-			one := part
-			one.tokens = r
-			parts[i] = &one
-		}
-		return parts, s.prepare(ctx, &part)
+// tokens returns the token before the first one of a part of a scan, and the last one.
+func tokens(from, end []byte) (after, to int64) {
+	before := func(key []byte) int64 {
+		var b [8]byte // of a key that another engine has written
+		copy(b[:], key)
+		return int64(binary.BigEndian.Uint64(b[:]) - 1 - 1<<63)
+	}
+	after, to = math.MinInt64, math.MaxInt64
+	if from != nil {
+		after = before(from)
+	}
+	if end != nil {
+		to = before(end)
+	}
+	return after, to
+}
+
+// part returns a copy of a scan that reads only the partitions of some tokens.
+func part(scan *statement) *statement {
+	part := *scan
+	part.queries[0] = part.selection(func(b *cql) {
+		token := "token(" + ddl.Quoted(part.table.Partition) + ")"
+		b.cond(token+" > ?", bindAfterToken)
+		b.cond(token+" <= ?", bindToToken)
 	})
-}
-
-// tokenRanges divides the ring into n ranges.
-func tokenRanges(n int) []tokenRange {
-	ranges := make([]tokenRange, n)
-	after := int64(math.MinInt64)
-	for i := range ranges {
-		to := int64(math.MaxInt64)
-		if i < n-1 {
-			tokens, _ := bits.Div64(uint64(i+1), 0, uint64(n)) // 2^64 (i+1) / n
-			to = int64(tokens - 1<<63)
-		}
-		ranges[i] = tokenRange{after, to}
-		after = to
-	}
-	return ranges
+	return &part
 }

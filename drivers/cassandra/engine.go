@@ -21,6 +21,7 @@ type Store struct {
 	*cluster
 	*plan.Gate
 	plan.Admin
+	plan.Ranges[*statement]
 	compiler // gets the tables of applied schemas
 	clock    clock
 }
@@ -72,6 +73,7 @@ TIME is the sum of the coordinators' times. All values are from Cassandra's trac
 // storeOf returns a store of an open cluster.
 func storeOf(c *cluster, o drivers.Options) *Store {
 	s := &Store{cluster: c, Gate: &plan.Gate{Engine: "cassandra", ReadOnly: o.ReadOnly, Login: c.login}}
+	s.Ranges = plan.Ranges[*statement]{Calls: s.Gate, Divide: divide, Part: part}
 	s.Admin = plan.Admin{
 		Entry: s.Gate, Kind: "keyspace", Namespace: o.Namespace, Keyspace: o.Keyspace,
 		Find: s.find, Owners: s.owners, Remove: s.remove,

@@ -47,10 +47,11 @@ type inputs struct {
 	args    []drivers.Value
 	limit   int64
 	element drivers.Value
-	time    int64      // the write's timestamp in µs; 0 if the node sets it
-	tokens  tokenRange // the tokens of a part of a scan
-	rows    int        // of a page; 0 is the setting page_size
-	state   []byte     // where the page begins, in the protocol's form
+	time    int64  // the write's timestamp in µs; 0 if the node sets it
+	rows    int    // of a page; 0 is the setting page_size
+	state   []byte // where the page begins, in the protocol's form
+	// The tokens of a part of a scan are above after, up to and including to.
+	after, to int64
 }
 
 // value returns the value of a bind marker.
@@ -61,9 +62,9 @@ func (o *inputs) value(from bind) drivers.Value {
 	case bindElement:
 		return o.element
 	case bindAfterToken:
-		return drivers.Bigint(o.tokens.after)
+		return drivers.Bigint(o.after)
 	case bindToToken:
-		return drivers.Bigint(o.tokens.to)
+		return drivers.Bigint(o.to)
 	case bindTime:
 		return drivers.Bigint(o.time)
 	}
@@ -237,7 +238,7 @@ func (s *session) readRange(
 	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
 ) error {
 	with := st.boundsOf(args)
-	o := inputs{args: args, tokens: st.tokens}
+	o := inputs{args: args}
 	if st.Pattern().Kind == schemas.Scan {
 		return s.scan(ctx, st, &o, yield)
 	}
@@ -322,6 +323,7 @@ func nextPage(rows, most int, took time.Duration) int {
 // scan reads a table page by page.
 func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func([]drivers.Value) error) error {
 	q, most := st.queries[0], s.store.settings.client.PageSize
+	o.after, o.to = tokens(st.Part())
 	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left
 		begin := time.Now()

@@ -11,6 +11,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -227,14 +228,22 @@ func TestNextPage(t *testing.T) {
 
 // TestTokenRanges: the parts of a scan are of equal length and cover the ring.
 func TestTokenRanges(t *testing.T) {
-	want := []tokenRange{
-		{math.MinInt64, -1 << 62}, {-1 << 62, 0}, {0, 1 << 62}, {1 << 62, math.MaxInt64},
-	}
-	if got := tokenRanges(4); !slices.Equal(got, want) {
-		t.Errorf("four parts are %v, want %v", got, want)
-	}
-	if got := tokenRanges(1); !slices.Equal(got, []tokenRange{{math.MinInt64, math.MaxInt64}}) {
-		t.Errorf("one part is %v", got)
+	for n, want := range map[int][][2]int64{
+		1: {{math.MinInt64, math.MaxInt64}},
+		4: {{math.MinInt64, -1 << 62}, {-1 << 62, 0}, {0, 1 << 62}, {1 << 62, math.MaxInt64}},
+	} {
+		at, err := divide(t.Context(), nil, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [][2]int64
+		for from, end := range plan.Between(at) {
+			after, to := tokens(from, end)
+			got = append(got, [2]int64{after, to})
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d parts are %v, want %v", n, got, want)
+		}
 	}
 }
 

@@ -85,7 +85,10 @@ func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) 
 	return err
 }
 
-// Ranges implements drivers.Ranger by ranges of encoded keys. The store of an engine that sorts by such keys embeds it.
+// Part returns the keys at which a part of a scan begins and ends. A nil key is the table's beginning or its end.
+func (p *Plan) Part() (from, to []byte) { return p.from, p.to }
+
+// Ranges implements drivers.Ranger by ranges of encoded keys, or of tokens. A store embeds it.
 type Ranges[S Statement] struct {
 	Calls *Gate // the store's
 	// Divide returns the keys at which n parts of a scan begin, except the first.
