@@ -231,7 +231,7 @@ func foreign(t *testing.T, st *Store, keyspace string) {
 	if names, err := st.Namespaces(ctx); err != nil || slices.Contains(names, st.Namespace) {
 		t.Errorf("namespaces: %q, %v; the one with a foreign table is not mailbench's", names, err)
 	}
-	if k, err := readKeyspace(ctx, st.session, keyspace); err != nil || len(k.Tables) != 3 {
+	if k, err := readKeyspace(ctx, st.session, keyspace); err != nil || len(k["tables"]) != 3 {
 		t.Errorf("something was dropped: %v, %v", k, err)
 	}
 	if err := st.alter(ctx, "DROP TABLE "+table); err != nil {
@@ -364,12 +364,12 @@ patterns:
 	if err := st.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.Namespace+"_kinds")
+	there, err := st.Inspect(t.Context(), "kinds")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for table, want := range map[string]string{"legacy": "legacy", "attached": "sai"} {
-		if kinds := there.Tables[table].Kinds; len(kinds) != 1 || !kinds[want] {
+		if kinds := there.Table(table).Hints[ddl.EngineName]["indexes"]; kinds != want {
 			t.Errorf("indexes of table %s are %v, want %s (the default is %q)", table, kinds, want, st.server[defaultIndex])
 		}
 	}

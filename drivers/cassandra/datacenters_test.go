@@ -74,8 +74,11 @@ func replication(t *testing.T, in *launch.Instance) {
 	r := run(t, st, schemaOf(t, "large", largeBody))
 	r.write("put", drivers.Int(1), drivers.Blob(make([]byte, 1000)))
 	there, err := readKeyspace(t.Context(), st.session, "mailbench_"+st.Namespace+"_large")
-	if err != nil || there.Replication["dc1"] != "2" || there.Replication["dc2"] != "1" {
-		t.Errorf("replication %v, %v", there.Replication, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if has, _ := there["keyspaces"][0]["replication"].(map[string]string); has["dc1"] != "2" || has["dc2"] != "1" {
+		t.Errorf("replication %v", has)
 	}
 	if c, err := st.Compare(t.Context(), r.schema); err != nil || len(c.Drifts) > 0 {
 		t.Errorf("differences %+v, %v", c, err)
