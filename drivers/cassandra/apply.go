@@ -95,9 +95,9 @@ func (c *cluster) absent(ctx context.Context, keyspace string) error {
 func (p *place) Use() {
 	for i := range p.Tables {
 		td := &p.Tables[i]
-		have := p.Have.Table(td.Table.Name).Indexes
 		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool {
-			return !slices.ContainsFunc(have, func(h *schemas.Index) bool { return h.Columns[len(h.Columns)-1].Column.Name == x.Column.Name })
+			over := func(have *schemas.Index) bool { return have.Columns[len(have.Columns)-1].Column.Name == x.Column.Name }
+			return !slices.ContainsFunc(p.Have.Table(td.Table.Name).Indexes, over)
 		})
 	}
 	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})

@@ -257,16 +257,6 @@ func (d *Definition) table(name string) *TableDefinition {
 	return nil
 }
 
-// named returns the definition of a table by its name in CQL, or nil.
-func (d *Definition) named(name string) *TableDefinition {
-	for i := range d.Tables {
-		if d.Tables[i].Name == name {
-			return &d.Tables[i]
-		}
-	}
-	return nil
-}
-
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
 // or changes its type.
 func (d *Definition) typeStatements(f schemas.Difference) []string {

@@ -339,28 +339,13 @@ func tableName(t *schemas.Table) string {
 	return plan.Identifier(t.Name)
 }
 
+var typeWords = regexp.MustCompile(`\w+`)
+
 // cqlType returns a type in CQL. A timestamp becomes a bigint: the schema language
 // counts microseconds, but a CQL timestamp only milliseconds. A bigint sorts the
 // same way and loses nothing.
 func cqlType(t schemas.Type) string {
-	switch {
-	case t.Foreign != "":
-		return foreign(t.Foreign)
-	case t.Kind == schemas.Timestamp:
-		return "bigint"
-	case t.Kind == schemas.Set, t.Kind == schemas.List:
-		return fmt.Sprintf("%s<%s>", t.Kind, cqlType(*t.Elem))
-	case t.Kind == schemas.Map:
-		return fmt.Sprintf("map<%s, %s>", cqlType(*t.Key), cqlType(*t.Elem))
-	}
-	return t.Kind.String()
-}
-
-var typeWords = regexp.MustCompile(`\w+`)
-
-// foreign returns a type that only CQL has as CQL writes it.
-func foreign(text string) string {
-	text = typeWords.ReplaceAllStringFunc(text, func(word string) string {
+	text := typeWords.ReplaceAllStringFunc(t.String(), func(word string) string {
 		switch {
 		case word == "timestamp_ms":
 			return "timestamp"

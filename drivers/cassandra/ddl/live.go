@@ -44,11 +44,15 @@ func (d *Definition) Read(rows Rows) {
 		d.Absent, d.durable = false, field[bool](row, "durable_writes")
 		d.existing = field[map[string]string](row, "replication")
 	}
+	defined := make(map[string]*TableDefinition) // by their names in CQL
+	for i := range d.Tables {
+		defined[d.Tables[i].Name] = &d.Tables[i]
+	}
 	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
 		own, marked := ReadMark(comment)
-		td, original := d.named(name), d.table(own.Table)
+		td, original := defined[name], d.table(own.Table)
 		if !marked || original != nil && original != td {
 			own = mark{Mark: plan.Mark{Table: name}}
 			if td != nil {
