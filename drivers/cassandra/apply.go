@@ -144,9 +144,9 @@ func (c *cluster) alter(ctx context.Context, stmt string) (err error) {
 	return err
 }
 
-// awaitIndexes waits until all replicas have built all indexes of the definition: a replica refuses to read from an index
-// that it has not built. If some do not answer, those that reads need must have built them. The wait ends too if another
-// client drops an index.
+// awaitIndexes waits until all replicas have built all indexes of the definition: a replica refuses to read from an
+// index that it has not built. If some do not answer, those that reads need must have built them. The wait ends too if
+// another client drops an index.
 func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
 	for _, td := range d.Tables {
 		for _, x := range td.Indexes {
@@ -154,8 +154,9 @@ func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
 			if x.Column.Type.Collection() {
 				is = "CONTAINS"
 			}
-			query := c.session.Query(fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
-				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is), anyValue{}).WithContext(ctx).Consistency(gocql.All)
+			text := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
+				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is)
+			query := c.session.Query(text, anyValue{}).WithContext(ctx).Consistency(gocql.All)
 			err := poll(ctx, func() (bool, error) {
 				err := query.Exec()
 				var refused gocql.RequestError

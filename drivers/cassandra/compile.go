@@ -62,10 +62,8 @@ type statement struct {
 	shape *schemas.Pattern // the pattern in CQL's terms: with all selected columns, and an index as a filter
 	table *table
 
-	queries variants     // one query for each set of bounds that a call may give
-	chains  [2][]*query  // pages over columns of mixed direction: see compileChain
-	timed   *query       // a write as part of a batch, with its own timestamp
-	adding  [2]*query    // a put of new rows with elements of sets or maps: alone, and with its own timestamp
+	reads   variants     // of a read
+	writes  [2]forms     // of a write; the second are those of a put of new rows with elements of sets or maps
 	keys    int          // the first arguments are this many key columns, which must not be null
 	out     int          // the first columns selected are this many to yield
 	inAt    int          // position among the selected columns of the one that in binds; -1 if not needed
@@ -79,8 +77,18 @@ type statement struct {
 	stamped  []*schemas.Table // the tables of a batch's parts whose timestamps nodes set
 }
 
-// variants are the queries of a statement, by the bounds that a call gives.
-type variants [(plan.WithFrom | plan.WithTo | plan.WithAfter) + 1]*query
+// variants are the queries of a read, by the bounds that a call gives. They are several only for a page over columns of
+// mixed direction: see chain.
+type variants [(plan.WithFrom | plan.WithTo | plan.WithAfter) + 1][]*query
+
+// forms are the queries of a write: as a request of its own, which has the timestamp, and as part of a batch, with a
+// timestamp of its own.
+type forms [2]*query
+
+const (
+	single = iota
+	inBatch
+)
 
 // setsTimestamp reports whether the write gets its timestamp from the store's
 // clock. If some pattern writes to the table conditionally, nodes set the
@@ -103,15 +111,8 @@ func (st *statement) timeOf(first int64, i int) int64 {
 
 // all returns the statement's queries, without those of its parts.
 func (st *statement) all() []*query {
-	var all []*query
-	for _, qs := range [][]*query{st.queries[:], {st.timed}, st.adding[:], st.chains[0], st.chains[1]} {
-		for _, q := range qs {
-			if q != nil {
-				all = append(all, q)
-			}
-		}
-	}
-	return all
+	all := slices.Concat(st.writes[0][:], st.writes[1][:], slices.Concat(st.reads[:]...))
+	return slices.DeleteFunc(all, func(q *query) bool { return q == nil })
 }
 
 // partition returns the binds of the partition key, or nil if by does not bind all
@@ -183,19 +184,19 @@ func (st *statement) compileRead() error {
 	st.limited = (p.Limit > 0 || p.LimitArg) && p.In == nil && !pseudo
 	// One comparison of tuples selects the rows after a row only if all columns are sorted the same way.
 	mixed := slices.ContainsFunc(p.After, func(c *schemas.Column) bool { return c.Desc != p.After[0].Desc })
-	for with := range plan.Bounds(len(st.queries)) {
-		if !st.possible(with) || mixed && with&plan.WithAfter != 0 {
-			continue
+	for with := range plan.Bounds(len(st.reads)) {
+		switch after := with&plan.WithAfter != 0; {
+		case !st.possible(with):
+		case after && mixed:
+			st.reads[with] = st.chain(with)
+		default:
+			st.reads[with] = []*query{st.selection(func(b *cql) {
+				b.ends(p, with, st.Layout.From, st.Layout.To, after && len(p.After) > 1)
+				if after {
+					b.after(p, st.Layout.After)
+				}
+			})}
 		}
-		st.queries[with] = st.selection(func(b *cql) {
-			b.ends(p, with, st.Layout.From, st.Layout.To, with&plan.WithAfter != 0 && len(p.After) > 1)
-			if with&plan.WithAfter != 0 {
-				b.after(p, st.Layout.After)
-			}
-		})
-	}
-	if mixed {
-		st.compileChain()
 	}
 	return nil
 }
@@ -245,32 +246,23 @@ func (st *statement) startBound() plan.Bounds {
 	return plan.WithTo
 }
 
-// compileChain compiles a page that continues after a row in columns of mixed
+// chain compiles a page that continues after a row in columns of mixed
 // direction. CQL has no comparison for it, so the page is a chain of reads, run
 // one after another until the limit is reached. The first one reads the rows that
 // agree with that row in all columns but the last, the next in one column less,
 // and so on.
-func (st *statement) compileChain() {
+func (st *statement) chain(with plan.Bounds) (all []*query) {
 	p := st.Pattern()
-	end := (plan.WithFrom | plan.WithTo) &^ st.startBound()
 	for i := len(p.After) - 1; i >= 0; i-- {
-		for given := range st.chains {
-			with := plan.Bounds(0)
-			if given == 1 {
-				with = end
+		all = append(all, st.selection(func(b *cql) {
+			b.equal(p.After[:i], st.Layout.After)
+			b.cond(ddl.Quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
+			if i == 0 {
+				b.ends(p, with, st.Layout.From, st.Layout.To, false)
 			}
-			if given == 1 && !st.possible(end|plan.WithAfter) {
-				continue
-			}
-			st.chains[given] = append(st.chains[given], st.selection(func(b *cql) {
-				b.equal(p.After[:i], st.Layout.After)
-				b.cond(ddl.Quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
-				if i == 0 {
-					b.ends(p, with, st.Layout.From, st.Layout.To, false)
-				}
-			}))
-		}
+		}))
 	}
+	return all
 }
 
 // chooseColumns sets the columns to select: first those of the pattern, then those
@@ -395,10 +387,10 @@ func tokens(from, end []byte) (after, to int64) {
 // part returns a copy of a scan that reads only the partitions of some tokens.
 func part(scan *statement) *statement {
 	part := *scan
-	part.queries[0] = part.selection(func(b *cql) {
+	part.reads[0] = []*query{part.selection(func(b *cql) {
 		token := "token(" + ddl.Quoted(part.table.Partition) + ")"
 		b.cond(token+" > ?", bindAfterToken)
 		b.cond(token+" <= ?", bindToToken)
-	})
+	})}
 	return &part
 }

@@ -182,8 +182,7 @@ func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name stri
 	return b
 }
 
-// compileWrite writes two statements for a write. One is sent alone, with its
-// timestamp in the request. The other is part of a batch, with its own timestamp.
+// compileWrite writes the statements of a write.
 func (st *statement) compileWrite() error {
 	p := st.Pattern()
 	counters := slices.ContainsFunc(slices.Concat(p.Table.Columns, p.Table.Static),
@@ -201,20 +200,17 @@ func (st *statement) compileWrite() error {
 	case p.Kind == schemas.PutIf && !p.Absent && len(p.Columns) == 0:
 		return unsupported("Cassandra has no conditional write that sets no column")
 	}
-	st.queries[0] = st.mutation(false)
+	write := st.mutation(false)
 	switch {
-	case counters:
-		st.timed = st.queries[0]
-	case p.Kind == schemas.PutIf:
-	case p.Present:
-		st.timed = st.queries[0] // with the node's time, in a batch too
+	case p.Kind == schemas.PutIf && !counters:
+		st.writes[0] = forms{write, nil}
+	case counters, p.Present:
+		st.writes[0] = forms{write, write} // with the node's time, in a batch too
 	default:
-		st.timed = st.mutation(true)
+		st.writes[0] = forms{write, st.mutation(true)}
 	}
 	if p.Kind == schemas.Put && st.table.newRows && slices.ContainsFunc(p.Columns, addable) {
-		for i := range st.adding {
-			st.adding[i] = st.addition(i == 1)
-		}
+		st.writes[1] = forms{st.addition(false), st.addition(true)}
 	}
 	return nil
 }
@@ -237,18 +233,14 @@ func (st *statement) addition(timed bool) *query {
 	return st.finish(b)
 }
 
-// put returns the query for a write's arguments. timed: as part of a batch.
-func (st *statement) put(args []drivers.Value, timed bool) *query {
-	alone, inBatch := st.queries[0], st.timed
+// put returns the queries for a write's arguments.
+func (st *statement) put(args []drivers.Value) *forms {
 	for i, c := range st.Pattern().Columns {
-		if st.adding[0] != nil && addable(c) && len(args[st.Layout.Columns+i].Elems()) > 0 {
-			alone, inBatch = st.adding[0], st.adding[1]
+		if st.writes[1][single] != nil && addable(c) && len(args[st.Layout.Columns+i].Elems()) > 0 {
+			return &st.writes[1]
 		}
 	}
-	if timed {
-		return inBatch
-	}
-	return alone
+	return &st.writes[0]
 }
 
 // mutation writes the statement of a write.

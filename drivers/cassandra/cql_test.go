@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -106,7 +107,7 @@ func (st *statement) notes() string {
 	note(st.readsEach(), fmt.Sprintf("%d at once", p.Parallel))
 	note(st.inAt >= 0, "put in the list argument's order")
 	note(p.LimitArg && !st.limited || p.Limit > 0 && !st.limited, "counted here")
-	note(st.chains[0] != nil, "pages in several reads")
+	note(len(st.reads[plan.WithAfter]) > 1, "pages in several reads")
 	note(!p.Kind.Reads() && !st.setsTimestamp() && !st.counter && !q.conditional, "stamped by the node")
 	if len(notes) == 0 {
 		return ""

@@ -148,33 +148,38 @@ func (st *statement) Explain() ([]string, error) {
 		return st.explainBatch(), nil
 	}
 	var lines []string
-	for with, q := range st.queries {
-		if q == nil {
-			continue
-		}
-		line, words := q.text+";", []string(nil) // when it is sent, and to whom
-		if with != 0 {
-			words = append(words, plan.Bounds(with).String())
-		}
-		if st.readsEach() {
-			words = append(words, fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel))
-		}
-		if len(q.route) == 0 && st.Pattern().Kind.Reads() {
-			words = append(words, "no partition key: all nodes are read")
-		}
-		if q.conditional {
-			words = append(words, "a lightweight transaction (Paxos)")
-		}
-		if len(words) > 0 {
-			line += "  -- " + strings.Join(words, "; ")
+	add := func(q *query, notes ...string) { // when it is sent, and to whom
+		line := q.text + ";"
+		if notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" }); len(notes) > 0 {
+			line += "  -- " + strings.Join(notes, "; ")
 		}
 		lines = append(lines, line)
 	}
-	if st.adding[0] != nil {
-		lines = append(lines, st.adding[0].text+";  -- with elements of a set or map")
+	each := ""
+	if st.readsEach() {
+		each = fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel)
 	}
-	for i, q := range st.chains[0] {
-		lines = append(lines, fmt.Sprintf("%s;  -- after a row: request %d of %d", q.text, i+1, len(st.chains[0])))
+	for with, chain := range st.reads {
+		if len(chain) == 1 {
+			nodes := ""
+			if len(chain[0].route) == 0 {
+				nodes = "no partition key: all nodes are read"
+			}
+			add(chain[0], plan.Bounds(with).String(), each, nodes)
+		} else if plan.Bounds(with) == plan.WithAfter { // with other bounds too, the last request has them
+			for i, q := range chain {
+				add(q, fmt.Sprintf("after a row: request %d of %d", i+1, len(chain)))
+			}
+		}
+	}
+	switch q := st.writes[0][single]; {
+	case q != nil && q.conditional:
+		add(q, "a lightweight transaction (Paxos)")
+	case q != nil:
+		add(q)
+	}
+	if q := st.writes[1][single]; q != nil {
+		add(q, "with elements of a set or map")
 	}
 	return lines, nil
 }
@@ -192,11 +197,11 @@ func (st *statement) explainBatch() []string {
 	}
 	lines := []string{head}
 	for i, part := range st.parts {
-		q := part.timed
+		form := inBatch
 		if separate {
-			q = part.queries[0]
+			form = single
 		}
-		line := "  " + q.text + ";"
+		line := "  " + part.writes[0][form].text + ";"
 		if each := p.Parts[i].Each; each != "" {
 			line += "  -- for each " + each
 		}

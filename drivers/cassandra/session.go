@@ -233,7 +233,7 @@ func (st *statement) afterBound(args []drivers.Value, which plan.Bounds) (c int,
 	return c, bound.Open
 }
 
-// readRange reads with one query, or with the queries of a chain one after another.
+// readRange reads with one query, or with those of a chain one after another.
 func (s *session) readRange(
 	ctx context.Context, st *statement, args []drivers.Value, yield func([]drivers.Value) error,
 ) error {
@@ -242,18 +242,12 @@ func (s *session) readRange(
 	if st.Pattern().Kind == schemas.Scan {
 		return s.scan(ctx, st, &o, yield)
 	}
-	chain := []*query{st.queries[with]}
-	if with&plan.WithAfter != 0 && st.chains[0] != nil {
-		chain = st.chains[0]
-		if with&^plan.WithAfter != 0 {
-			end := (plan.WithFrom | plan.WithTo) &^ st.startBound()
-			if c, open := st.afterBound(args, end); c > 0 || c == 0 && open { // the row is past the end of the range
-				return nil
-			}
-			chain = st.chains[1]
+	if end := with &^ plan.WithAfter; end != 0 && len(st.reads[with]) > 1 {
+		if c, open := st.afterBound(args, end); c > 0 || c == 0 && open { // the row is past the end of the range
+			return nil
 		}
 	}
-	for _, q := range chain {
+	for _, q := range st.reads[with] {
 		o.limit = s.Left
 		if err := s.each(st, q, s.send(ctx, q, &o), yield); err != nil {
 			return err
@@ -322,7 +316,7 @@ func nextPage(rows, most int, took time.Duration) int {
 
 // scan reads a table page by page.
 func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func([]drivers.Value) error) error {
-	q, most := st.queries[0], s.store.settings.client.PageSize
+	q, most := st.reads[0][0], s.store.settings.client.PageSize
 	o.after, o.to = tokens(st.Part())
 	for o.rows = max(most/scanFewer, 1); ; {
 		o.limit = s.Left
@@ -337,7 +331,7 @@ func (s *session) scan(ctx context.Context, st *statement, o *inputs, yield func
 
 // collect reads all rows of a request: with all columns that were selected.
 func (s *session) collect(ctx context.Context, st *statement, o *inputs) (rows [][]drivers.Value, err error) {
-	q := st.queries[0]
+	q := st.reads[0][0]
 	err = s.each(st, q, s.send(ctx, q, o), func(row []drivers.Value) error {
 		rows = append(rows, slices.Clone(row))
 		return nil

@@ -57,7 +57,7 @@ func (s *Store) time(st *statement) int64 {
 }
 
 func (s *session) write(ctx context.Context, st *statement, args []drivers.Value, time int64) error {
-	uncertain, err := s.send(ctx, st.put(args, false), &inputs{args: args, time: time}).close()
+	uncertain, err := s.send(ctx, st.put(args)[single], &inputs{args: args, time: time}).close()
 	_, kind, _ := st.batchType(true) // as of a batch of it alone
 	return writeError(err, kind, uncertain)
 }
@@ -65,7 +65,7 @@ func (s *session) write(ctx context.Context, st *statement, args []drivers.Value
 // writeIf sends a conditional write. The answer is the column [applied]; if it was not applied and there is a row, the
 // present values of the compared columns follow.
 func (s *session) writeIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
-	request := s.send(ctx, st.queries[0], &inputs{args: args})
+	request := s.send(ctx, st.writes[0][single], &inputs{args: args})
 	columns, compared := request.it.Columns(), st.Pattern().If
 	present, answer := make([]resultValue, len(compared)), make([]any, len(columns)) // gocql skips a nil target
 	for i := range columns {
@@ -294,7 +294,7 @@ func (s *session) fill(request *gocql.Batch, st *statement, parts []drivers.Call
 	var key, before []byte // the partition keys of this entry and of the last
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
-		q := p.put(args, true)
+		q := p.put(args)[inBatch]
 		values, in := make([]bindValue, len(q.binds)), inputs{args: args, time: time + int64(i)}
 		for at, from := range q.binds {
 			values[at].v = in.value(from)
