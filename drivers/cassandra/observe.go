@@ -40,65 +40,50 @@ func (s *Store) Observe() drivers.Observation {
 	ours := s.names(func(t *table) string { return t.keyspace })
 	var mu sync.Mutex
 	_ = s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
-		n := s.observe(ctx, ours)
-		mu.Lock()
-		defer mu.Unlock()
-		add(&o.DiskBytes, n.disk)
-		add(&o.CacheBytes, n.cache)
-		add(&o.CompactionDebt, n.debt)
-		add(&o.RowCacheReads, n.rowReads)
-		add(&o.RowCacheHits, n.rowHits)
-		o.TombstonesRead = max(o.TombstonesRead, n.tombstones)
+		s.observe(ctx, ours, func(known func(o *drivers.Observation)) {
+			mu.Lock()
+			defer mu.Unlock()
+			known(&o)
+		})
 		return nil
 	})
 	return o
 }
 
-// nodeState is what one node reports. A negative number is unknown.
-type nodeState struct{ disk, cache, debt, tombstones, rowReads, rowHits int64 }
-
-// observe reads from the node of the context. ours are the keyspaces whose files count.
-func (s *Store) observe(ctx context.Context, ours []string) nodeState {
-	var n nodeState
+// observe reads from the node of the context. ours are the keyspaces whose files count. It calls add with what each
+// virtual table says; one that cannot be read says nothing.
+func (s *Store) observe(ctx context.Context, ours []string, add func(known func(o *drivers.Observation))) {
 	var name string
-	var x, y, z int64
-	// read reads a virtual table. If it cannot be read, its numbers are unknown.
-	read := func(view string, row func(), numbers []*int64, dest ...any) {
+	var x, y, z, disk, cache, rowReads, rowHits, debt, tombstones int64
+	read := func(view string, row func(), known func(o *drivers.Observation), dest ...any) {
 		query := s.session.Query("SELECT " + view).WithContext(ctx).Consistency(gocql.One)
-		if scan(query, row, append([]any{&name}, dest...)...) != nil {
-			for _, number := range numbers {
-				*number = -1
-			}
+		if scan(query, row, append([]any{&name}, dest...)...) == nil {
+			add(known)
 		}
 	}
 	read("keyspace_name, mebibytes FROM system_views.disk_usage", func() {
 		if slices.Contains(ours, name) {
-			n.disk += x << 20
+			disk += x << 20
 		}
-	}, []*int64{&n.disk}, &x)
+	}, func(o *drivers.Observation) { o.DiskBytes = max(o.DiskBytes, 0) + disk }, &x)
 	read("name, capacity_bytes, request_count, hit_count FROM system_views.caches", func() {
-		if n.cache += x; name == "rows" {
-			n.rowReads, n.rowHits = y, z
+		if cache += x; name == "rows" {
+			rowReads, rowHits = y, z
 		}
-	}, []*int64{&n.cache, &n.rowReads, &n.rowHits}, &x, &y, &z)
+	}, func(o *drivers.Observation) {
+		o.CacheBytes = max(o.CacheBytes, 0) + cache
+		o.RowCacheReads, o.RowCacheHits = o.RowCacheReads+rowReads, o.RowCacheHits+rowHits
+	}, &x, &y, &z)
 	read("unit, progress, total FROM system_views.sstable_tasks", func() { // what the running compactions have left
 		if name == "bytes" {
-			n.debt += max(y-x, 0)
+			debt += max(y-x, 0)
 		}
-	}, []*int64{&n.debt}, &x, &y)
+	}, func(o *drivers.Observation) { o.CompactionDebt = max(o.CompactionDebt, 0) + debt }, &x, &y)
 	read("keyspace_name, CAST(max AS bigint) FROM system_views.tombstones_per_read", func() {
 		if slices.Contains(ours, name) {
-			n.tombstones = max(n.tombstones, x)
+			tombstones = max(tombstones, x)
 		}
-	}, nil, &x)
-	return n
-}
-
-// add adds a node's number, unless it is unknown (-1).
-func add(to *int64, n int64) {
-	if n >= 0 {
-		*to = max(*to, 0) + n
-	}
+	}, func(o *drivers.Observation) { o.TombstonesRead = max(o.TombstonesRead, tombstones) }, &x)
 }
 
 // names returns a name of each table of the applied schemas, sorted, each once.
