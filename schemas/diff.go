@@ -213,6 +213,32 @@ func diffTable(want, have *Table) (all []Difference) {
 	return all
 }
 
+// Added reports whether what a difference says is missing is an addition: a table,
+// column or index that the schema's document does not have.
+func (s *Schema) Added(d Difference) bool {
+	t := s.Table(d.Table)
+	if t == nil {
+		return false
+	}
+	added := false
+	for at := t; at != nil; at = at.Parent {
+		added = added || at.Addition != ""
+	}
+	switch d.Kind {
+	case MissingTable:
+		return added
+	case MissingColumn:
+		c := t.Column(d.Part)
+		return added || c != nil && c.Addition != ""
+	case MissingIndex:
+		x := t.Index(d.Part)
+		return added || x != nil && (x.Addition != "" || slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool {
+			return ic.Column.Addition != ""
+		}))
+	}
+	return false
+}
+
 // outer returns the name of the table that a table is nested in, and with how many columns of that table's key its own
 // key begins. There are none if somebody made the table by hand.
 func (t *Table) outer() (name string, shared int) {

@@ -9,32 +9,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
-// Added reports whether what a difference says is missing is an addition: a table,
-// column or index that the schema's document does not have.
-func (s *Schema) Added(d Difference) bool {
-	t := s.Table(d.Table)
-	if t == nil {
-		return false
-	}
-	added := false
-	for at := t; at != nil; at = at.Parent {
-		added = added || at.Addition != ""
-	}
-	switch d.Kind {
-	case MissingTable:
-		return added
-	case MissingColumn:
-		c := t.Column(d.Part)
-		return added || c != nil && c.Addition != ""
-	case MissingIndex:
-		x := t.Index(d.Part)
-		return added || x != nil && (x.Addition != "" || slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool {
-			return ic.Column.Addition != ""
-		}))
-	}
-	return false
-}
-
 // Without returns another parse of the schema without the tables and plain or static
 // columns that are missing, and names what went with them: references, counts and
 // patterns. It ignores other kinds of difference.

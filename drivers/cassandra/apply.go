@@ -187,9 +187,13 @@ type anyValue struct{}
 // MarshalCQL implements gocql.Marshaler.
 func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
 	switch t.Type() {
-	case gocql.TypeInt:
+	case gocql.TypeSmallInt:
+		return make([]byte, 2), nil
+	case gocql.TypeInt, gocql.TypeFloat, gocql.TypeDate, gocql.TypeInet:
 		return make([]byte, 4), nil
-	case gocql.TypeBigInt:
+	case gocql.TypeDecimal:
+		return make([]byte, 5), nil
+	case gocql.TypeBigInt, gocql.TypeDouble, gocql.TypeTimestamp, gocql.TypeTime:
 		return make([]byte, 8), nil
 	case gocql.TypeUUID, gocql.TypeTimeUUID:
 		return []byte{6: 1 << 4, 15: 0}, nil // version 1, which is valid for both types

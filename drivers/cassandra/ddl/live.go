@@ -80,8 +80,8 @@ func (d *Definition) Read(rows Rows) {
 	}
 	for _, row := range rows["views"] { // which cost every write of their table
 		name, base := field[string](row, "view_name"), field[string](row, "base_table_name")
-		d.drops[partName(name, "materialized view", base)] =
-			cqlsh.Unsafe("removes its rows", "DROP MATERIALIZED VIEW "+d.Qualified(name))
+		drop := "DROP MATERIALIZED VIEW " + d.Qualified(name)
+		d.drops[partName(name, "materialized view", base)] = cqlsh.Unsafe("removes its rows", drop)
 	}
 	for _, row := range rows["triggers"] {
 		name, table := field[string](row, "trigger_name"), field[string](row, "table_name")
