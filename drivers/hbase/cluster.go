@@ -83,18 +83,14 @@ func connect(ctx context.Context, set *settings) (*cluster, error) {
 // client returns the options of gohbase's clients. foreign is called when something else than ZooKeeper or
 // HBase answers.
 func (s *settings) client(foreign func(error)) []gohbase.Option {
-	options := []gohbase.Option{
-		gohbase.Logger(quiet), gohbase.ZookeeperRoot(s.zkRoot), gohbase.RpcQueueSize(s.batch), gohbase.EffectiveUser(s.user),
+	return []gohbase.Option{
+		gohbase.Logger(quiet), gohbase.ZookeeperRoot(s.zkRoot), gohbase.RpcQueueSize(1), gohbase.EffectiveUser(s.user),
 		// gohbase must not close a slow server's connection before the calls on
 		// it reach their own timeout.
 		gohbase.RegionReadTimeout(s.timeout + time.Second),
 		gohbase.ZooKeeperDialer(rpc.ZooKeeperDialer(foreign)),
 		gohbase.RegionDialer(rpc.RegionDialer(foreign)),
 	}
-	if s.batch > 1 {
-		options = append(options, gohbase.FlushInterval(s.wait))
-	}
-	return options
 }
 
 // close waits for the calls under way. gohbase cannot close its client of the master, so close
@@ -111,7 +107,7 @@ func (c *cluster) close() {
 
 func (c *cluster) newSender(counts *drivers.Meter) *rpc.Sender {
 	return &rpc.Sender{
-		Client: c.client, RPC: c.regions, Batched: c.batch > 1, Timeout: c.timeout, WAL: &c.wal, Counts: counts,
+		Client: c.client, RPC: c.regions, Timeout: c.timeout, WAL: &c.wal, Counts: counts,
 	}
 }
 

@@ -36,8 +36,7 @@
 // for its regions until the timeout.
 //
 // Counts: each call to a region server is one request, also the fetches and the closing of a
-// scanner; calls that are sent together are one for each region server. If gohbase batches
-// (the setting batching), each call counts as one. Rows scanned are those that HBase
-// returned. Where a filter drops rows of a scan, HBase reports them as scan metrics; where one drops
-// cells of a wide row, they are not reported.
+// scanner; calls that are sent together are one for each region server. gohbase's own batching of
+// calls is off. Rows scanned are those that HBase returned. Where a filter drops rows of a scan, HBase
+// reports them as scan metrics; where one drops cells of a wide row, they are not reported.
 package hbase

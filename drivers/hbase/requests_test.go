@@ -208,3 +208,10 @@ func TestUnsupported(t *testing.T) {
 		t.Errorf("HBase cannot run\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
+func TestSearchAlone(t *testing.T) {
+	if n := independent([]step{{}, {}}, true); n != 1 {
+		t.Errorf("%d steps are sent together, want 1", n)
+	}
+}

@@ -17,7 +17,6 @@ import (
 
 // settingList are the settings that Open understands.
 var settingList = []drivers.Setting{
-	{Name: "batching", Default: "off", Doc: "the client's own batching of calls: off, or calls/wait as in 100/20ms"},
 	{Name: "connect_timeout", Default: "15s", Doc: "how long opening may take"},
 	{
 		Name: "pre_split", Default: "1",
@@ -35,8 +34,6 @@ type settings struct {
 	user           string
 	timeout        time.Duration
 	connectTimeout time.Duration
-	batch          int // calls in one request; 1 is no batching
-	wait           time.Duration
 	preSplit       int // regions that a new table begins with
 	users          []string
 	durability     drivers.Durability
@@ -61,7 +58,7 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 	v := drivers.ReadSettings(settingList, o.Settings)
 	s := &settings{
 		contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users,
-		zkRoot: v.Text("zk_root"), user: v.Text("user"), preSplit: v.Number("pre_split", 1), batch: 1,
+		zkRoot: v.Text("zk_root"), user: v.Text("user"), preSplit: v.Number("pre_split", 1),
 		timeout: v.Duration("timeout", time.Millisecond), connectTimeout: v.Duration("connect_timeout", time.Millisecond),
 	}
 	if s.durability == drivers.DurabilityDefault {
@@ -86,29 +83,14 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 	if s.preSplit > maxRegions {
 		v.Wrong("pre_split", "%d is more than %d", s.preSplit, maxRegions)
 	}
-	if batching := v.Text("batching"); batching != "off" {
-		calls, wait, _ := strings.Cut(batching, "/")
-		s.batch, err = strconv.Atoi(calls)
-		if err == nil {
-			s.wait, err = time.ParseDuration(wait)
-		}
-		if err != nil || s.batch < 2 || s.wait <= 0 { // a wait of 0 gains nothing over off
-			v.Wrong("batching", "%q; expected off, or calls/wait as in 100/20ms", batching)
-		}
-	}
 	return s, v.Err()
 }
 
 // effective returns the settings in force, as results show them.
 func (s *settings) effective() map[string]string {
-	batching := "off"
-	if s.batch > 1 {
-		batching = fmt.Sprintf("%d/%s", s.batch, s.wait)
-	}
 	return map[string]string{
-		"batching": batching, "connect_timeout": s.connectTimeout.String(), "timeout": s.timeout.String(),
-		"user": s.user, "zk_root": s.zkRoot, "pre_split": strconv.Itoa(s.preSplit),
-		"durability": s.durability.String(), "wal": strings.ToLower(s.wal.String()),
+		"connect_timeout": s.connectTimeout.String(), "timeout": s.timeout.String(), "user": s.user, "zk_root": s.zkRoot,
+		"pre_split": strconv.Itoa(s.preSplit), "durability": s.durability.String(), "wal": strings.ToLower(s.wal.String()),
 	}
 }
 

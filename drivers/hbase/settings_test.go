@@ -23,7 +23,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"batching": "off", "connect_timeout": "15s", "timeout": "10s", "zk_root": "/hbase", "user": "root", "pre_split": "1",
+		"connect_timeout": "15s", "timeout": "10s", "zk_root": "/hbase", "user": "root", "pre_split": "1",
 		"durability": "process", "wal": "sync_wal",
 	}
 	if got := s.effective(); !maps.Equal(got, want) || strings.Join(s.contact, " ") != "a:2181 b:1" {
@@ -31,21 +31,20 @@ func TestSettings(t *testing.T) {
 	}
 	s, err = newSettings(drivers.Options{
 		Durability: drivers.Power,
-		Settings:   map[string]string{"batching": "50/5ms", "timeout": "1m", "pre_split": "8"},
+		Settings:   map[string]string{"timeout": "1m", "pre_split": "8"},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want = map[string]string{
-		"batching": "50/5ms", "connect_timeout": "15s", "timeout": "1m0s", "zk_root": "/hbase", "user": "root", "pre_split": "8",
+		"connect_timeout": "15s", "timeout": "1m0s", "zk_root": "/hbase", "user": "root", "pre_split": "8",
 		"durability": "power", "wal": "fsync_wal",
 	}
 	if got := s.effective(); !maps.Equal(got, want) {
 		t.Errorf("effective %v; expected %v", got, want)
 	}
 	for setting, wrong := range map[string][]string{
-		"batching": {"on", "50", "1/5ms", "50/0s", "x/5ms"}, "timeout": {"5", "-1s", "0s"}, "pre_split": {"0", "x", "1001"},
-		"zk_root": {"hbase"}, "user": {""}, "batch": {"off"},
+		"timeout": {"5", "-1s", "0s"}, "pre_split": {"0", "x", "1001"}, "zk_root": {"hbase"}, "user": {""}, "batching": {"off"},
 	} {
 		for _, value := range wrong {
 			_, err := newSettings(drivers.Options{Settings: map[string]string{setting: value}})

@@ -30,7 +30,6 @@ import (
 type Sender struct {
 	Client  gohbase.Client    // sends calls of several rows together
 	RPC     gohbase.RPCClient // sends one call
-	Batched bool              // gohbase may put the call into one request with other calls
 	Timeout time.Duration
 	WAL     *pb.MutationProto_Durability
 	Counts  *drivers.Meter // counts the calls; nil: nothing does
@@ -38,7 +37,6 @@ type Sender struct {
 }
 
 // Send sends a call and waits for its answer, at most for the timeout: gohbase itself would look for a region forever.
-// If batching is on, gohbase may put a get, put or delete into one request with the calls of other goroutines.
 func (s *Sender) Send(ctx context.Context, c *Call) error {
 	if c.deadline.IsZero() {
 		c.deadline = time.Now().Add(s.Timeout)
@@ -46,8 +44,7 @@ func (s *Sender) Send(ctx context.Context, c *Call) error {
 	own, stop := context.WithDeadlineCause(ctx, c.deadline, ErrTimeout)
 	defer stop()
 	c.Get, _ = hrpc.NewGet(own, c.table, c.key) // only options can make it fail
-	c.stop, c.together = stop, s.Batched && c.batchable
-	c.sent = c.together // gohbase's own goroutine will send it
+	c.stop = stop
 	answer, err := s.RPC.SendRPC(c)
 	if raw, ok := answer.(*emptypb.Empty); ok && err == nil {
 		c.after, err = cellsIn(raw.ProtoReflect().GetUnknown())
@@ -129,7 +126,7 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 // gohbase's own calls lack what this driver needs: several kinds of mutation in one request,
 // nonces, a limit on rows, conditions on several columns, table descriptors.
 type Call struct {
-	*hrpc.Get // since it is being sent; gohbase batches only calls of its own kinds
+	*hrpc.Get // since it is being sent; gohbase sends only calls of its own kinds together
 
 	method   string // of HBase's service
 	table    []byte // gohbase finds the region by it
@@ -140,18 +137,17 @@ type Call struct {
 	response proto.Message
 	after    []Cell // those that followed the response
 
-	batchable bool               // gohbase may put it into one request with other calls
-	together  bool               // gohbase is to do so, if it is batchable
-	once      bool               // it must not be sent twice, because it could take effect twice
-	readsRow  bool               // it changes a row that HBase reads first
-	again     bool               // it repeats one that HBase has refused
-	deadline  time.Time          // of all attempts; zero: it has the timeout of one call
-	sent      bool               // it was sent
-	sendings  int64              // how often gohbase has sent it
-	answered  bool               // a response arrived, not an exception
-	lost      bool               // it must not be sent again, and its answer is lost
-	conn      hrpc.RegionClient  // the connection it was last sent over
-	stop      context.CancelFunc // ends the context of Get
+	together bool               // it is in one request with other calls
+	once     bool               // it must not be sent twice, because it could take effect twice
+	readsRow bool               // it changes a row that HBase reads first
+	again    bool               // it repeats one that HBase has refused
+	deadline time.Time          // of all attempts; zero: it has the timeout of one call
+	sent     bool               // it was sent
+	sendings int64              // how often gohbase has sent it
+	answered bool               // a response arrived, not an exception
+	lost     bool               // it must not be sent again, and its answer is lost
+	conn     hrpc.RegionClient  // the connection it was last sent over
+	stop     context.CancelFunc // ends the context of Get
 }
 
 var _ hrpc.Call = (*Call)(nil)
@@ -179,7 +175,7 @@ func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 	if limit > 0 {
 		g.Get.StoreLimit = &limit
 	}
-	return &Call{method: "Get", table: table, key: row, request: g, place: g.Region, batchable: true}
+	return &Call{method: "Get", table: table, key: row, request: g, place: g.Region}
 }
 
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.

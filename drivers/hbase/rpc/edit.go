@@ -224,7 +224,7 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 		once: e.Once || condition != nil || len(all) > 1 && increments,
 	}
 	if len(all) == 1 {
-		c.method, c.response, c.batchable = "Mutate", new(pb.MutateResponse), !c.readsRow
+		c.method, c.response = "Mutate", new(pb.MutateResponse)
 		c.request = &pb.MutateRequest{
 			Region: c.place, Mutation: all[0].Mutation, Condition: condition, NonceGroup: &nonceGroup,
 		}
