@@ -421,7 +421,7 @@ func (f *forecastFlags) ofMail(
 		return nil, err
 	}
 	r.Workload = w.Name
-	if c := engine.Compression(); c != nil {
+	if c := engine.Compression; c != nil {
 		r.Compressed, err = population.Compress(ctx, w, mail, c)
 	}
 	return r, err
@@ -429,7 +429,7 @@ func (f *forecastFlags) ofMail(
 
 // report is the forecast from the first time on, in years after the start.
 func (f *forecastFlags) report(
-	s *schemas.Schema, p *forecast.Population, e drivers.Engine, engine forecast.Engine, first float64,
+	s *schemas.Schema, p *forecast.Population, e drivers.Engine, engine *forecast.Engine, first float64,
 ) (*forecast.Report, error) {
 	made, err := forecast.Make(s, p, engine)
 	if err != nil {
@@ -439,7 +439,7 @@ func (f *forecastFlags) report(
 	if f.years > 1 {
 		years = append(years, float64(f.years))
 	}
-	r := made.Report(p, cmp.Or(f.replicas, engine.Space().Replicas), years)
+	r := made.Report(p, cmp.Or(f.replicas, engine.Space.Replicas), years)
 	r.Engine = e.Name
 	return r, nil
 }

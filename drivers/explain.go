@@ -166,7 +166,7 @@ func example(t schemas.Type) Value {
 // Facts says what the drivers of some engines do with one schema, without an engine.
 type Facts struct {
 	compilers map[string]Compiler
-	sizes     map[string]forecast.Engine
+	sizes     map[string]*forecast.Engine
 	unable    map[string]map[*schemas.Pattern]string // what Unable said
 }
 
@@ -174,7 +174,7 @@ type Facts struct {
 // schema there are none.
 func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
 	f := &Facts{
-		compilers: make(map[string]Compiler), sizes: make(map[string]forecast.Engine),
+		compilers: make(map[string]Compiler), sizes: make(map[string]*forecast.Engine),
 		unable: make(map[string]map[*schemas.Pattern]string),
 	}
 	for _, e := range engines {
@@ -209,7 +209,7 @@ func (f *Facts) Unable(engine string, p *schemas.Pattern) string {
 }
 
 // Forecast returns what rows of the schema take in the files of an engine, or nil if that is not known.
-func (f *Facts) Forecast(engine string) forecast.Engine { return f.sizes[engine] }
+func (f *Facts) Forecast(engine string) *forecast.Engine { return f.sizes[engine] }
 
 // Tracer is a store whose engine can report its work for a call. Every store of an
 // engine that keeps data is one.

@@ -51,7 +51,7 @@ type Engine struct {
 	Compile func(s *schemas.Schema, o Options) (Compiler, error)
 	// Forecast returns how much space rows of a schema take in the engine's files. It
 	// opens no engine. nil: the engine has no files.
-	Forecast func(s *schemas.Schema) (forecast.Engine, error)
+	Forecast func(s *schemas.Schema) (*forecast.Engine, error)
 	// CheckHints says which hints of a table (hints: {ENGINE: …}) the engine does not
 	// know, or which value it does not take. nil: the engine has no hints.
 	CheckHints func(t *schemas.Table) error

@@ -9,23 +9,54 @@ import (
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 )
 
-// forecastEngine sizes rows as HBase 2 writes them in an HFile of version 3 without
-// data block encoding: each cell repeats row, family and qualifier (classes KeyValue,
-// NoOpDataBlockEncoder, HFileBlock).
-type forecastEngine struct{ *layout }
-
-func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
+// forecastOf returns the sizes of a schema's rows. A partition takes nothing in addition: a wide row has only one entry
+// in the Bloom filter.
+func forecastOf(s *schemas.Schema) (*forecast.Engine, error) {
 	l, err := newLayout(prefixOf("", s.Name), s)
 	if err != nil {
 		return nil, err
 	}
-	return forecastEngine{l}, nil
+	return &forecast.Engine{
+		Row: l.rowSize,
+		Table: func(t *schemas.Table, _ forecast.Size) float64 {
+			if len(t.Static) > 0 {
+				return 2 * fileBytes
+			}
+			return fileBytes
+		},
+		Unit: func(t *schemas.Table) int { return len(l.tables[t].row) }, // an HBase row
+		Space: forecast.Space{
+			Replicas: 3, Compaction: 0.5, Tombstones: 7,
+			Why: "major compactions rewrite stores, one by one; the replicas are those of HDFS",
+		},
+		Limits: []forecast.Limit{
+			{
+				Name: "cell over 10 MiB", Of: forecast.CellBytes, Most: 10 << 20, Hard: true,
+				Source: "hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize",
+			},
+			{
+				Name: "row over 1 GiB", Of: forecast.PartitionBytes, Most: 1 << 30, Hard: true,
+				Source: "hbase.table.max.rowsize: reads of a whole row fail",
+			},
+			{
+				Name: "row over a region of 10 GiB", Of: forecast.PartitionBytes, Most: 10 << 30, Hard: true,
+				Source: "hbase.hregion.max.filesize: a region cannot split inside a row",
+			},
+			{
+				Name: "family over a region of 10 GiB", Of: forecast.TableBytes, Most: 10 << 30,
+				Source: "hbase.hregion.max.filesize: regions split from there on",
+			},
+		},
+	}, nil
 }
 
 const (
 	// sequenceBytes is a cell's sequence id as a vlong: 3 bytes up to 65,535 writes of
 	// a region, 4 up to 16 million. Families with NEW_VERSION_BEHAVIOR keep it.
 	sequenceBytes = 3
+	// fileBytes is the size of a file without cells: a trailer of 4 KiB, and about 1,000 bytes of
+	// file info and roots of indexes and filters.
+	fileBytes = 4096 + 1000
 	// headerBytes is the header of a block; its checksums take 4 bytes for 16 KiB.
 	headerBytes = 33
 	// stampBytes is the length of the stamp before the value of an element and in a
@@ -38,14 +69,15 @@ func cellBytes(row float64, family string, qualifier, value float64) float64 {
 	return rpc.CellOverhead - 4 + row + float64(len(family)) + qualifier + value + sequenceBytes
 }
 
-// Row implements forecast.Engine.
-func (e forecastEngine) Row(r *forecast.Row) forecast.Size {
-	t := e.tables[r.Table]
+// rowSize sizes a row as HBase 2 writes it in an HFile of version 3 without data block encoding: each cell repeats row,
+// family and qualifier (classes KeyValue, NoOpDataBlockEncoder, HFileBlock).
+func (l *layout) rowSize(r *forecast.Row) forecast.Size {
+	t := l.tables[r.Table]
 	s := forecast.Size{Rows: 1}
 	if r.Static {
 		row := keyBytes(t.static, r.Key)
-		e.columns(&s, row, staticFamily, r.Cells)
-		return e.blocks(s)
+		addColumns(&s, row, staticFamily, r.Cells)
+		return addBlocks(s)
 	}
 	row := keyBytes(t.row, r.Key)
 	if t.wide() {
@@ -55,18 +87,18 @@ func (e forecastEngine) Row(r *forecast.Row) forecast.Size {
 		}
 		s.Cells = 1
 		s.Bytes = cellBytes(row, t.family, keyBytes(t.rest, r.Key[len(t.row):]), v)
-		return e.blocks(s)
+		return addBlocks(s)
 	}
 	s.Cells = 1
 	s.Bytes = cellBytes(row, t.family, float64(len(markerName)), float64(len(marker)))
-	e.columns(&s, row, t.family, r.Cells)
-	s = e.blocks(s)
+	addColumns(&s, row, t.family, r.Cells)
+	s = addBlocks(s)
 	s.Bytes += bloomBytes
 	return s
 }
 
-// columns adds a cell for each column or element.
-func (e forecastEngine) columns(s *forecast.Size, row float64, family string, cells []forecast.Cell) {
+// addColumns adds a cell for each column or element.
+func addColumns(s *forecast.Size, row float64, family string, cells []forecast.Cell) {
 	for _, c := range cells {
 		name := float64(len(c.Column.Name))
 		s.Cells += c.Count
@@ -114,65 +146,12 @@ func keyBytes(parts keyParts, sizes []float64) (n float64) {
 // bloomBytes is what an HBase row takes in the Bloom filter at an error rate of 0.01.
 const bloomBytes = 1.2
 
-// blocks adds the row's share of its blocks' overhead: header, checksums, and an entry in the
+// addBlocks adds the row's share of its blocks' overhead: header, checksums, and an entry in the
 // block index with a key of 60 bytes.
-func (forecastEngine) blocks(s forecast.Size) forecast.Size {
+func addBlocks(s forecast.Size) forecast.Size {
 	const block = 64 << 10
 	key := 60.0
 	s.Bytes += s.Bytes / math.Max(block, s.Bytes) * (headerBytes + 12 + key)
 	s.Bytes += s.Bytes * 4 / (16 << 10)
 	return s
 }
-
-// Partition implements forecast.Engine. It counts nothing: a wide row has only one entry in
-// the Bloom filter.
-func (forecastEngine) Partition(*forecast.Partition) float64 { return 0 }
-
-// fileBytes is the size of a file without cells: a trailer of 4 KiB, and about 1,000 bytes of
-// file info and roots of indexes and filters.
-const fileBytes = 4096 + 1000
-
-// Table implements forecast.Engine.
-func (e forecastEngine) Table(t *schemas.Table, _ forecast.Size) float64 {
-	files := 1.0
-	if len(t.Static) > 0 {
-		files++
-	}
-	return files * fileBytes
-}
-
-// Unit implements forecast.Engine: an HBase row.
-func (e forecastEngine) Unit(t *schemas.Table) int { return len(e.tables[t].row) }
-
-// Limits implements forecast.Engine.
-func (forecastEngine) Limits() []forecast.Limit {
-	return []forecast.Limit{
-		{
-			Name: "cell over 10 MiB", Of: forecast.CellBytes, Most: 10 << 20, Hard: true,
-			Source: "hbase.client.keyvalue.maxsize and hbase.server.keyvalue.maxsize",
-		},
-		{
-			Name: "row over 1 GiB", Of: forecast.PartitionBytes, Most: 1 << 30, Hard: true,
-			Source: "hbase.table.max.rowsize: reads of a whole row fail",
-		},
-		{
-			Name: "row over a region of 10 GiB", Of: forecast.PartitionBytes, Most: 10 << 30, Hard: true,
-			Source: "hbase.hregion.max.filesize: a region cannot split inside a row",
-		},
-		{
-			Name: "family over a region of 10 GiB", Of: forecast.TableBytes, Most: 10 << 30,
-			Source: "hbase.hregion.max.filesize: regions split from there on",
-		},
-	}
-}
-
-// Space implements forecast.Engine.
-func (forecastEngine) Space() forecast.Space {
-	return forecast.Space{
-		Replicas: 3, Compaction: 0.5, Tombstones: 7,
-		Why: "major compactions rewrite stores, one by one; the replicas are those of HDFS",
-	}
-}
-
-// Compression implements forecast.Engine: a family has none unless a hint says so.
-func (forecastEngine) Compression() *forecast.Compression { return nil }

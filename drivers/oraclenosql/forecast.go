@@ -5,18 +5,29 @@ import (
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
-// forecastEngine sizes rows as the server's functions row_storage_size and index_storage_size do: a
-// row's key, once in the row and once in its table's tree, its fields, and what the store keeps of
-// each. The constants are fitted to a server of release 25.3.21, whose key texts and row format
-// they stand for; com.sleepycat.je.dbi.StorageSize says which parts there are.
-type forecastEngine struct{ tables map[*schemas.Table]*table }
-
-func forecastOf(s *schemas.Schema) (forecast.Engine, error) {
+// forecastOf returns the sizes of a schema's rows.
+func forecastOf(s *schemas.Schema) (*forecast.Engine, error) {
 	l, err := newLayout(s, "", namespaceOf("", s.Name))
 	if err != nil {
 		return nil, err
 	}
-	return forecastEngine{l.tables}, nil
+	return &forecast.Engine{
+		Row: l.rowSize, Unit: func(t *schemas.Table) int { return len(l.tables[t].shardKey()) },
+		Space: forecast.Space{
+			Replicas: 3, Compaction: 1.5,
+			Why: "the store cleans log files until 40 % of their bytes are rows (je.cleaner.minUtilization)",
+		},
+		Limits: []forecast.Limit{
+			{
+				Name: "value over the 64 MiB of a request", Of: forecast.CellBytes, Most: maxRequest, Hard: true,
+				Source: "measured: the proxy of 25.3.21 answers 413 Request Entity Too Large",
+			},
+			{
+				Name: "value over the cloud's row of 512 KiB", Of: forecast.CellBytes, Most: float64(limitsOf["cloud"].row),
+				Source: "the proxy's source, RequestLimits.java; on premises rows may be larger",
+			},
+		},
+	}, nil
 }
 
 const (
@@ -28,9 +39,12 @@ const (
 	levelBytes    = 2 // a table's number in keys, and of each table that it is nested in
 )
 
-// Row implements forecast.Engine.
-func (e forecastEngine) Row(r *forecast.Row) forecast.Size {
-	t := e.tables[r.Table]
+// rowSize sizes a row as the server's functions row_storage_size and index_storage_size do: a
+// row's key, once in the row and once in its table's tree, its fields, and what the store keeps of
+// each. The constants are fitted to a server of release 25.3.21, whose key texts and row format
+// they stand for; com.sleepycat.je.dbi.StorageSize says which parts there are.
+func (l *layoutOf) rowSize(r *forecast.Row) forecast.Size {
+	t := l.tables[r.Table]
 	columns := t.fullKey()
 	if r.Static {
 		t = t.parent
@@ -111,37 +125,3 @@ func fieldBytes(c *forecast.Cell) float64 {
 	}
 	return c.Bytes
 }
-
-// Partition implements forecast.Engine.
-func (forecastEngine) Partition(*forecast.Partition) float64 { return 0 }
-
-// Table implements forecast.Engine.
-func (forecastEngine) Table(*schemas.Table, forecast.Size) float64 { return 0 }
-
-// Unit implements forecast.Engine: the rows of one shard key.
-func (e forecastEngine) Unit(t *schemas.Table) int { return len(e.tables[t].shardKey()) }
-
-// Limits implements forecast.Engine.
-func (forecastEngine) Limits() []forecast.Limit {
-	return []forecast.Limit{
-		{
-			Name: "value over the 64 MiB of a request", Of: forecast.CellBytes, Most: maxRequest, Hard: true,
-			Source: "measured: the proxy of 25.3.21 answers 413 Request Entity Too Large",
-		},
-		{
-			Name: "value over the cloud's row of 512 KiB", Of: forecast.CellBytes, Most: float64(limitsOf["cloud"].row),
-			Source: "the proxy's source, RequestLimits.java; on premises rows may be larger",
-		},
-	}
-}
-
-// Space implements forecast.Engine.
-func (forecastEngine) Space() forecast.Space {
-	return forecast.Space{
-		Replicas: 3, Compaction: 1.5,
-		Why: "the store cleans log files until 40 % of their bytes are rows (je.cleaner.minUtilization)",
-	}
-}
-
-// Compression implements forecast.Engine.
-func (forecastEngine) Compression() *forecast.Compression { return nil }

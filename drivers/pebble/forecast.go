@@ -5,14 +5,25 @@ import (
 
 	"github.com/golang/snappy"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
-// forecastEngine sizes rows as Pebble writes them in its newest format. A block has columns of
-// keys and of values, and each 16 keys store their common prefix once. Values of minSeparate
-// bytes or more are in blob files.
-type forecastEngine struct{}
+// forecastOf returns the sizes of rows. Tables share files, in which there is nothing but pairs. Pebble does not know
+// partitions and has no limits for them.
+func forecastOf(s *schemas.Schema) (*forecast.Engine, error) {
+	return &forecast.Engine{
+		Row: rowSize, Unit: func(t *schemas.Table) int { return len(t.Partition) },
+		Space: forecast.Space{
+			Replicas: 1, Compaction: 0.25,
+			Why: "levels above the last, and blob files with values that are no longer used",
+		},
+		Compression: &forecast.Compression{Name: "Snappy", Block: 4 << 10, Compressed: func(b []byte) int { // the default
+			return min(len(snappy.Encode(nil, b)), len(b))
+		}},
+	}, drivers.Portable(s)
+}
 
 // bundle is how many keys store their common prefix once (bundle size of the default key schema).
 const bundle = 16
@@ -21,8 +32,9 @@ const bundle = 16
 // the pair's share of trailer, bitmaps and block index.
 const entryBytes = 5.5
 
-// Row implements forecast.Engine.
-func (forecastEngine) Row(r *forecast.Row) forecast.Size {
+// rowSize sizes a row as Pebble writes it in its newest format. A block has columns of keys and of values, and each 16
+// keys store their common prefix once. Values of minSeparate bytes or more are in blob files.
+func rowSize(r *forecast.Row) forecast.Size {
 	s := forecast.Size{Rows: 1}
 	t, keyed := r.Table, r.Table.Key()
 	if r.Static {
@@ -121,32 +133,4 @@ func uvarint(n float64) float64 {
 		return 1
 	}
 	return math.Floor(math.Log2(n)/7) + 1
-}
-
-// Partition implements forecast.Engine: there is nothing but pairs.
-func (forecastEngine) Partition(*forecast.Partition) float64 { return 0 }
-
-// Table implements forecast.Engine: tables share files.
-func (forecastEngine) Table(*schemas.Table, forecast.Size) float64 { return 0 }
-
-// Unit implements forecast.Engine: a partition.
-func (forecastEngine) Unit(t *schemas.Table) int { return len(t.Partition) }
-
-// Limits implements forecast.Engine: Pebble has none for partitions, which it does
-// not know.
-func (forecastEngine) Limits() []forecast.Limit { return nil }
-
-// Space implements forecast.Engine.
-func (forecastEngine) Space() forecast.Space {
-	return forecast.Space{
-		Replicas: 1, Compaction: 0.25,
-		Why: "levels above the last, and blob files with values that are no longer used",
-	}
-}
-
-// Compression implements forecast.Engine: the default, in blocks of 4 KiB.
-func (forecastEngine) Compression() *forecast.Compression {
-	return &forecast.Compression{Name: "Snappy", Block: 4 << 10, Compressed: func(b []byte) int {
-		return min(len(snappy.Encode(nil, b)), len(b))
-	}}
 }

@@ -62,7 +62,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
 // maxBatchBytes is the largest atomic write in bytes. Pebble panics at 4 GiB. The difference
@@ -126,7 +125,7 @@ func Engine() drivers.Engine {
 			_, err := readOptions(o)
 			return err
 		},
-		Forecast: func(s *schemas.Schema) (forecast.Engine, error) { return forecastEngine{}, drivers.Portable(s) },
+		Forecast: forecastOf,
 		Render:   renderKeys,
 		Compile: func(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
 			store, err := offline(s) // as if it were the first in its data folder

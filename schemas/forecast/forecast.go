@@ -27,13 +27,13 @@ import (
 // Forecast is a schema's tables on one engine.
 type Forecast struct {
 	Schema *schemas.Schema
-	Engine Engine
+	Engine *Engine
 	Tables []*Table // those that are not row headers, in the schema's order
 }
 
 // Make forecasts a schema. The population is not read if [Own] is true, and may be nil. The error says what
 // the schema or the population lacks.
-func Make(s *schemas.Schema, p *Population, e Engine) (*Forecast, error) {
+func Make(s *schemas.Schema, p *Population, e *Engine) (*Forecast, error) {
 	if err := declared(s); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ type Table struct {
 	Groups []*Group // partitions of the same entity
 
 	population *Population
-	engine     Engine
+	engine     *Engine
 }
 
 // Group is the partitions of a table that hold the rows of one kind of entity: one
@@ -78,7 +78,7 @@ type Group struct {
 	own   *own // of an entity of the schema's own, which has no owners and units
 }
 
-func newTable(t *schemas.Table, p *Population, e Engine) *Table {
+func newTable(t *schemas.Table, p *Population, e *Engine) *Table {
 	tb := &Table{Table: t, population: p, engine: e}
 	for _, r := range t.Rows {
 		if r.Growth != nil {
@@ -226,7 +226,7 @@ func (t *Table) At(years float64) (sum Totals) {
 			sum.Tombstones += times * p.Tombstones
 		})
 	}
-	if sum.Rows > 0 {
+	if sum.Rows > 0 && t.engine.Table != nil {
 		sum.Bytes += t.engine.Table(t.Table, sum.Size)
 	}
 	return sum
@@ -265,7 +265,7 @@ func (g *Group) each(years float64, yield func(p Part, times float64)) {
 // part returns the partition of one message or less, which does not grow.
 func (u *unit) part(t *Table) Part {
 	size := u.Size
-	size.Bytes += t.engine.Partition(&Partition{t.Table, u.kind.key, size})
+	size.Bytes += t.engine.partition(t, u.kind, size)
 	return Part{Size: size}
 }
 
@@ -301,11 +301,11 @@ func (g *Group) part(o *owner, years, share float64) (part Part) {
 			if slices.Contains(k.Ends, "move") {
 				deleted += p.Growth.Operations["move"] // a move deletes the row and writes it elsewhere
 			}
-			part.Tombstones += daily * g.table.engine.Space().Tombstones * deleted * k.each.Rows
+			part.Tombstones += daily * g.table.engine.Space.Tombstones * deleted * k.each.Rows
 		}
 		part.add(n, k.each)
 	}
-	part.Bytes += g.table.engine.Partition(&Partition{g.table.Table, g.kinds[0].key, part.Size})
+	part.Bytes += g.table.engine.partition(g.table, g.kinds[0], part.Size)
 	return part
 }
 

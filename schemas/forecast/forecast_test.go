@@ -15,38 +15,34 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden file in testdata")
 
-// bare is an engine whose rows are their keys and values, whose partitions take 10
+// bare returns an engine whose rows are their keys and values, whose partitions take 10
 // bytes more and whose files 100.
-type bare struct{ unit int }
-
-func (bare) Row(r *Row) Size {
-	s := Size{Rows: 1}
-	for _, n := range r.Key {
-		s.Bytes += n
-	}
-	for _, c := range r.Cells {
-		s.Bytes += c.Bytes
-		s.Cells += c.Count
-	}
-	return s
-}
-
-func (bare) Partition(*Partition) float64       { return 10 }
-func (bare) Table(*schemas.Table, Size) float64 { return 100 }
-func (b bare) Unit(t *schemas.Table) int        { return max(b.unit, len(t.Partition)) }
-func (bare) Space() Space {
-	return Space{Replicas: 2, Compaction: 0.5, Why: "a test says so", Tombstones: 73}
-}
-func (bare) Compression() *Compression { return nil }
-func (bare) Limits() []Limit {
-	return []Limit{
-		{Name: "partition over 600 bytes", Of: PartitionBytes, Most: 600, Source: "a test"},
-		{Name: "partition over 1 KB", Of: PartitionBytes, Most: 1000, Source: "a test"},
-		{Name: "partition over 30 rows", Of: PartitionRows, Most: 30, Hard: true},
-		{Name: "partition over 5 tombstones", Of: PartitionTombstones, Most: 5},
-		{Name: "value over 25 bytes", Of: CellBytes, Most: 25},
-		{Name: "table over 10 KB", Of: TableBytes, Most: 10_000},
-		{Name: "partition over 1 million cells", Of: PartitionCells, Most: 1e6},
+func bare(unit int) *Engine {
+	return &Engine{
+		Row: func(r *Row) Size {
+			s := Size{Rows: 1}
+			for _, n := range r.Key {
+				s.Bytes += n
+			}
+			for _, c := range r.Cells {
+				s.Bytes += c.Bytes
+				s.Cells += c.Count
+			}
+			return s
+		},
+		Partition: func(*Partition) float64 { return 10 },
+		Table:     func(*schemas.Table, Size) float64 { return 100 },
+		Unit:      func(t *schemas.Table) int { return max(unit, len(t.Partition)) },
+		Space:     Space{Replicas: 2, Compaction: 0.5, Why: "a test says so", Tombstones: 73},
+		Limits: []Limit{
+			{Name: "partition over 600 bytes", Of: PartitionBytes, Most: 600, Source: "a test"},
+			{Name: "partition over 1 KB", Of: PartitionBytes, Most: 1000, Source: "a test"},
+			{Name: "partition over 30 rows", Of: PartitionRows, Most: 30, Hard: true},
+			{Name: "partition over 5 tombstones", Of: PartitionTombstones, Most: 5},
+			{Name: "value over 25 bytes", Of: CellBytes, Most: 25},
+			{Name: "table over 10 KB", Of: TableBytes, Most: 10_000},
+			{Name: "partition over 1 million cells", Of: PartitionCells, Most: 1e6},
+		},
 	}
 }
 
@@ -94,7 +90,7 @@ func parsed(t *testing.T, text string) *schemas.Schema {
 	return s
 }
 
-func made(t *testing.T, e Engine) *Forecast {
+func made(t *testing.T, e *Engine) *Forecast {
 	t.Helper()
 	f, err := Make(parsed(t, schema), people(), e)
 	if err != nil {
@@ -105,7 +101,7 @@ func made(t *testing.T, e Engine) *Forecast {
 
 // TestTotals compares sums with those made by hand.
 func TestTotals(t *testing.T) {
-	f := made(t, bare{})
+	f := made(t, bare(0))
 	// A message's row: key 5+4+8, subject 2+3 on average, tags 8: 30 bytes in 3 cells. A
 	// folder's static row: 5+4+3 bytes in 1 cell, and its partition 10.
 	check := func(table int, years float64, rows, cells, bytes float64) {
@@ -128,7 +124,7 @@ func TestTotals(t *testing.T) {
 
 // TestQuantiles: partitions in order of size, each with its rows and bytes.
 func TestQuantiles(t *testing.T) {
-	g := made(t, bare{}).Tables[0].Groups[0]
+	g := made(t, bare(0)).Tables[0].Groups[0]
 	for q, want := range map[float64]Part{
 		0: {Size{22, 1, 1}, 0}, 0.5: {Size{322, 11, 31}, 10 * 0.5 * 73 / 365}, 1: {Size{622, 21, 61}, 20 * 0.5 * 73 / 365},
 	} {
@@ -136,7 +132,7 @@ func TestQuantiles(t *testing.T) {
 			t.Errorf("quantile %g (-want +got):\n%s", q, diff)
 		}
 	}
-	blocks := made(t, bare{}).Tables[1].Groups[0]
+	blocks := made(t, bare(0)).Tables[1].Groups[0]
 	if n, most := blocks.Count(0), blocks.Quantile(1, 0).Bytes; n != 75 || most != 20+12+10 {
 		t.Errorf("%g blocks, the largest of %g bytes", n, most)
 	}
@@ -147,7 +143,7 @@ func TestQuantiles(t *testing.T) {
 
 // TestUnit: an engine that keeps each row by itself has no larger partitions.
 func TestUnit(t *testing.T) {
-	f := made(t, bare{unit: 3})
+	f := made(t, bare(3))
 	for _, g := range f.Tables[0].Groups {
 		if g.Each == "message" {
 			if p := g.Quantile(1, 0); p.Rows != 1 || p.Bytes != 31+10 || g.Count(0) != 30 {
@@ -170,14 +166,14 @@ func TestOutside(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := Make(s, people(), bare{})
+		f, err := Make(s, people(), bare(0))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f.Report(people(), 1, []float64{0, 2})
 	}
 	in, out := of(nil), of(map[string]int{"kept": 2})
-	if diff := cmp.Diff(made(t, bare{}).Report(people(), 1, []float64{0, 2}), in); diff != "" {
+	if diff := cmp.Diff(made(t, bare(0)).Report(people(), 1, []float64{0, 2}), in); diff != "" {
 		t.Errorf("a store that is not chosen changes the forecast (-want +got):\n%s", diff)
 	}
 	// Half of 30 messages have 50 bytes, which are a file; those of 30 bytes are rows of 20 and of 10. Two
@@ -205,7 +201,7 @@ func TestLimits(t *testing.T) {
 		Median, P999, Largest Time
 	}
 	var got []passing
-	for _, p := range made(t, bare{}).Limits(3) {
+	for _, p := range made(t, bare(0)).Limits(3) {
 		got = append(got, passing{p.Limit, p.Table, p.Median, p.P999, p.Largest})
 	}
 	want := []passing{
@@ -222,7 +218,7 @@ func TestLimits(t *testing.T) {
 // TestReport holds the text, and the JSON, of a forecast to the written ones.
 func TestReport(t *testing.T) {
 	p := people()
-	r := made(t, bare{}).Report(p, 2, []float64{0, 1, 3})
+	r := made(t, bare(0)).Report(p, 2, []float64{0, 1, 3})
 	r.Engine, r.Workload = "bare", "people"
 	var b strings.Builder
 	if err := r.WriteText(&b); err != nil {
@@ -252,10 +248,10 @@ func TestReport(t *testing.T) {
 func TestImpossible(t *testing.T) {
 	s := parsed(t, schema)
 	for want, make := range map[string]func() error{
-		"no users":  func() error { _, err := Make(s, &Population{}, bare{}); return err },
-		"no sample": func() error { _, err := Make(s, &Population{Users: [][]int32{{1}}}, bare{}); return err },
+		"no users":  func() error { _, err := Make(s, &Population{}, bare(0)); return err },
+		"no sample": func() error { _, err := Make(s, &Population{Users: [][]int32{{1}}}, bare(0)); return err },
 		"s.yaml:5:3: no table of schema s declares its rows": func() error {
-			_, err := Make(parsed(t, "\nschema: 1\nname: s\ntables:\n  t: {partition: [k text]}\n"), people(), bare{})
+			_, err := Make(parsed(t, "\nschema: 1\nname: s\ntables:\n  t: {partition: [k text]}\n"), people(), bare(0))
 			return err
 		},
 	} {
@@ -268,7 +264,7 @@ func TestImpossible(t *testing.T) {
 // TestMost: rows beyond a most go to further partitions, of which the last is full in part.
 func TestMost(t *testing.T) {
 	text := strings.Replace(schema, "partition: folder\n", "partition: folder\n        max: 8\n", 1)
-	f, err := Make(parsed(t, text), people(), bare{})
+	f, err := Make(parsed(t, text), people(), bare(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +279,7 @@ func TestMost(t *testing.T) {
 	if p := g.Quantile(1, 100); math.Abs(p.Rows-9) > 1e-9 {
 		t.Errorf("after 100 years the largest has %g rows, want 9", p.Rows)
 	}
-	whole := made(t, bare{}).Tables[0].At(2)
+	whole := made(t, bare(0)).Tables[0].At(2)
 	if at := f.Tables[0].At(2); math.Abs(at.Rows-whole.Rows-(at.Partitions-whole.Partitions)) > 1e-6 || at.Partitions <= 3 ||
 		math.Abs(at.Tombstones-whole.Tombstones) > 1e-6 {
 		t.Errorf("%+v with a most, %+v without: messages and tombstones must be the same", at, whole)

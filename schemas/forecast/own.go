@@ -124,7 +124,7 @@ func (o *own) share(n, times float64, yield func(n, times float64)) {
 func (g *Group) ownPart(n float64) (p Part) {
 	p.add(n, g.kinds[0].each)
 	if n > 0 {
-		p.Bytes += g.table.engine.Partition(&Partition{g.table.Table, g.kinds[0].key, p.Size})
+		p.Bytes += g.table.engine.partition(g.table, g.kinds[0], p.Size)
 	}
 	return p
 }
@@ -132,7 +132,7 @@ func (g *Group) ownPart(n float64) (p Part) {
 // Limits returns the limits that are passed within so many years, in the order of the
 // engine's list and of the tables.
 func (f *Forecast) Limits(horizon float64) (all []LimitReport) {
-	for _, l := range f.Engine.Limits() {
+	for _, l := range f.Engine.Limits {
 		for _, t := range f.Tables {
 			p := LimitReport{Limit: l.Name, Hard: l.Hard, Source: l.Source, Table: t.Name, Median: Never, P999: Never}
 			passed := false

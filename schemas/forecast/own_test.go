@@ -45,7 +45,7 @@ func TestOwn(t *testing.T) {
 	if !Own(s) {
 		t.Fatal("the schema is said to need mail")
 	}
-	f, err := Make(s, nil, bare{})
+	f, err := Make(s, nil, bare(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,7 @@ func TestOwn(t *testing.T) {
 // TestOwnLimits: a partition of orders passes 600 bytes with 10.7 orders, which 5 partitions have
 // after 5.4 days; one of recent has 30 rows after 3 days; one of reviews is over 600 bytes at the start.
 func TestOwnLimits(t *testing.T) {
-	f, err := Make(parseShop(t, shop), nil, bare{})
+	f, err := Make(parseShop(t, shop), nil, bare(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,26 +10,31 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Engine knows how many bytes rows take in the files of an engine, flushed, compacted
+// Engine says how many bytes rows take in the files of an engine, flushed, compacted
 // and without compression. Drivers have one for each schema.
-type Engine interface {
+type Engine struct {
 	// Row returns what one row takes in the files of its table.
-	Row(r *Row) Size
+	Row func(r *Row) Size
 	// Partition returns what a partition takes in addition to its rows: header, index entries,
-	// filter.
-	Partition(p *Partition) float64
-	// Table returns what the files of a table take in addition to partitions and rows.
-	Table(t *schemas.Table, total Size) float64
+	// filter. nil: nothing.
+	Partition func(p *Partition) float64
+	// Table returns what the files of a table take in addition to partitions and rows. nil: nothing.
+	Table func(t *schemas.Table, total Size) float64
 	// Unit returns how many columns of a table's primary key name what the engine
 	// keeps together, for which its limits hold: those of a partition, or of an HBase
 	// row. The forecast calls that a partition.
-	Unit(t *schemas.Table) int
-	// Limits are what the engine warns of or refuses.
-	Limits() []Limit
-	// Space says what a cluster of the engine needs in addition to one copy of the files.
-	Space() Space
-	// Compression is how the engine compresses files, or nil if it does not.
-	Compression() *Compression
+	Unit        func(t *schemas.Table) int
+	Limits      []Limit      // what the engine warns of or refuses
+	Space       Space        // what a cluster needs in addition to one copy of the files
+	Compression *Compression // how the engine compresses files; nil: it does not
+}
+
+// partition returns what a partition takes in addition to its rows.
+func (e *Engine) partition(t *Table, of *kind, size Size) float64 {
+	if e.Partition == nil {
+		return 0
+	}
+	return e.Partition(&Partition{t.Table, of.key, size})
 }
 
 // Compression is a way to compress a file block by block.
@@ -266,7 +271,7 @@ type unit struct {
 }
 
 // measure sizes a kind over the sample of a population. For together and around see Row.
-func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, together, around float64) *kind {
+func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, together, around float64) *kind {
 	k := &kind{Rows: r, table: t, unit: r.Partition}
 	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
 		k.unit = r.Each
@@ -307,7 +312,7 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e Engine, togeth
 // measurer sizes the rows of a kind.
 type measurer struct {
 	*kind
-	engine   Engine
+	engine   *Engine
 	together float64
 	around   float64
 	span     float64

@@ -121,7 +121,7 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 		r.Users, r.Folders, r.Messages = len(p.Users), int(t.folders), int(t.messages)
 		r.Daily = t.messages * p.Growth.Yearly / 365
 	}
-	space := f.Engine.Space()
+	space := f.Engine.Space
 	r.Space = SpaceReport{
 		Files: make([]float64, len(years)), Disk: make([]float64, len(years)), Room: space.Compaction, Why: space.Why,
 	}

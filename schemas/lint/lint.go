@@ -77,7 +77,7 @@ type Facts interface {
 	// Unable says why an engine cannot run a pattern as it is declared, or "".
 	Unable(engine string, p *schemas.Pattern) string
 	// Forecast returns what rows take in the files of an engine, or nil if that is not known.
-	Forecast(engine string) forecast.Engine
+	Forecast(engine string) *forecast.Engine
 }
 
 // Check returns what the rules find in a schema, in the order of the file. The error

@@ -131,7 +131,7 @@ func TestLiveCompression(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := Compress(t.Context(), w, messages.NewGenerator(w), engine.Compression())
+	c, err := Compress(t.Context(), w, messages.NewGenerator(w), engine.Compression)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -234,7 +234,7 @@ func (e *Estimate) disk(
 		return report.Space.Disk[0] * e.grown(), true, nil
 	}
 	left := 1.0
-	if by := files.Compression(); by != nil {
+	if by := files.Compression; by != nil {
 		compressed, err := population.Compress(ctx, e.at.workload, e.at.source, by)
 		if err != nil {
 			return 0, false, err
@@ -252,7 +252,7 @@ func (e *Estimate) grown() float64 {
 // files forecasts a model's files on an engine; nil if they are not known.
 func (at *point) files(
 	ctx context.Context, m models.Model, engine drivers.Engine,
-) (*forecast.Report, forecast.Engine, error) {
+) (*forecast.Report, *forecast.Engine, error) {
 	if engine.Forecast == nil {
 		return nil, nil, nil
 	}

@@ -10,22 +10,63 @@ import (
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
-// forecastEngine sizes rows as Cassandra 4 and 5 write them in the BIG format, version
+// Forecast returns the sizes of a schema's rows in Cassandra 4 and 5, as they write them in the BIG format, version
 // "nb", which 5.0 also writes unless storage_compatibility_mode is set otherwise. The
 // sources are the classes UnfilteredSerializer, Cell, ClusteringPrefix and
 // RowIndexEntry of Cassandra 5.0.
-type forecastEngine struct{}
-
-// Forecast returns the forecast of the sizes of a schema's rows in Cassandra.
-func Forecast(s *schemas.Schema) (forecast.Engine, error) {
+func Forecast(s *schemas.Schema) (*forecast.Engine, error) {
 	if _, err := Define(s, "", Replication{Datacenter: "dc", Factor: 1}); err != nil {
 		return nil, err
 	}
-	return forecastEngine{}, nil
+	return &forecast.Engine{
+		Row: rowSize, Partition: partitionSize, Table: fileSize,
+		Unit: func(t *schemas.Table) int { return len(t.Partition) },
+		Space: forecast.Space{
+			Replicas: 3, Compaction: 1, Tombstones: 10,
+			Why: "SizeTieredCompaction may write a copy of all before it removes the old files",
+		},
+		Compression: &forecast.Compression{Name: "LZ4", Block: 16 << 10, Compressed: lz4Size}, // the default since 4.0
+		Limits: []forecast.Limit{
+			{
+				Name: "partition over 100 MB", Of: forecast.PartitionBytes, Most: 100 << 20,
+				Source: "compaction_large_partition_warning_threshold of Cassandra 4.0; the guardrail " +
+					"partition_size_warn_threshold since 4.1",
+			},
+			{
+				Name: "partition over 100,000 rows", Of: forecast.PartitionRows, Most: 100_000,
+				Source: "DataStax, data modeling: keep partitions below 100,000 values",
+			},
+			{
+				Name: "partition over 2 billion cells", Of: forecast.PartitionCells, Most: 2e9, Hard: true,
+				Source: "Cassandra's documentation, limitations of CQL",
+			},
+			{
+				Name: "read meets over 1,000 tombstones", Of: forecast.PartitionTombstones, Most: 1000,
+				Source: "tombstone_warn_threshold in cassandra.yaml",
+			},
+			{
+				Name: "read meets over 100,000 tombstones", Of: forecast.PartitionTombstones, Most: 100_000, Hard: true,
+				Source: "tombstone_failure_threshold in cassandra.yaml: the read fails",
+			},
+			{
+				Name: "value over 16 MiB", Of: forecast.CellBytes, Most: 16 << 20, Hard: true,
+				Source: "max_mutation_size in cassandra.yaml, half of commitlog_segment_size",
+			},
+		},
+	}, nil
 }
 
-// Row implements forecast.Engine: the row, and its entries in secondary indexes.
-func (forecastEngine) Row(r *forecast.Row) forecast.Size {
+// lz4Size returns how many bytes are left of a block.
+func lz4Size(b []byte) int {
+	n, err := lz4.CompressBlock(b, make([]byte, lz4.CompressBlockBound(len(b))), nil)
+	if err != nil || n == 0 {
+		return len(b) // it does not get smaller
+	}
+	return min(n+4, len(b)) // 4 bytes are the length
+}
+
+// rowSize sizes a row, and its entries in secondary indexes.
+func rowSize(r *forecast.Row) forecast.Size {
 	stamp := vint(r.Span * 1e6) // a timestamp: µs since the file's earliest
 	seconds := vint(r.Span)     // a local deletion time: seconds since the file's earliest
 	s := forecast.Size{Rows: 1}
@@ -165,8 +206,8 @@ func indexEntry(key float64) float64 { return 2 + key + 4 + 1 + (key+8+4)/128 }
 // default of column_index_size for the BIG format.
 const columnIndex = 64 << 10
 
-// Partition implements forecast.Engine.
-func (forecastEngine) Partition(p *forecast.Partition) float64 {
+// partitionSize sizes what a partition takes in addition to its rows.
+func partitionSize(p *forecast.Partition) float64 {
 	key := partitionKey(p.Table, p.Key)
 	n := partitionHeader(key) + indexEntry(key) + filterBits(p.Table)/8
 	if blocks := math.Ceil(p.Size.Bytes / columnIndex); blocks > 1 {
@@ -196,61 +237,7 @@ func filterBits(t *schemas.Table) float64 {
 // with its histograms, Summary.db, TOC.txt, Digest.crc32.
 const fileBytes = 5000
 
-// Table implements forecast.Engine. CRC.db has 4 bytes for 64 KiB.
-func (forecastEngine) Table(t *schemas.Table, total forecast.Size) float64 {
+// fileSize sizes what files take in addition to partitions. CRC.db has 4 bytes for 64 KiB.
+func fileSize(t *schemas.Table, total forecast.Size) float64 {
 	return fileBytes*float64(1+len(indexesOf(t))) + total.Bytes*4/(64<<10)
-}
-
-// Unit implements forecast.Engine: a partition.
-func (forecastEngine) Unit(t *schemas.Table) int { return len(t.Partition) }
-
-// Limits implements forecast.Engine.
-func (forecastEngine) Limits() []forecast.Limit {
-	return []forecast.Limit{
-		{
-			Name: "partition over 100 MB", Of: forecast.PartitionBytes, Most: 100 << 20,
-			Source: "compaction_large_partition_warning_threshold of Cassandra 4.0; the guardrail " +
-				"partition_size_warn_threshold since 4.1",
-		},
-		{
-			Name: "partition over 100,000 rows", Of: forecast.PartitionRows, Most: 100_000,
-			Source: "DataStax, data modeling: keep partitions below 100,000 values",
-		},
-		{
-			Name: "partition over 2 billion cells", Of: forecast.PartitionCells, Most: 2e9, Hard: true,
-			Source: "Cassandra's documentation, limitations of CQL",
-		},
-		{
-			Name: "read meets over 1,000 tombstones", Of: forecast.PartitionTombstones, Most: 1000,
-			Source: "tombstone_warn_threshold in cassandra.yaml",
-		},
-		{
-			Name: "read meets over 100,000 tombstones", Of: forecast.PartitionTombstones, Most: 100_000, Hard: true,
-			Source: "tombstone_failure_threshold in cassandra.yaml: the read fails",
-		},
-		{
-			Name: "value over 16 MiB", Of: forecast.CellBytes, Most: 16 << 20, Hard: true,
-			Source: "max_mutation_size in cassandra.yaml, half of commitlog_segment_size",
-		},
-	}
-}
-
-// Space implements forecast.Engine.
-func (forecastEngine) Space() forecast.Space {
-	return forecast.Space{
-		Replicas: 3, Compaction: 1, Tombstones: 10,
-		Why: "SizeTieredCompaction may write a copy of all before it removes the old files",
-	}
-}
-
-// Compression implements forecast.Engine: the default of CQL tables since 4.0.
-func (forecastEngine) Compression() *forecast.Compression {
-	const block = 16 << 10
-	return &forecast.Compression{Name: "LZ4", Block: block, Compressed: func(b []byte) int {
-		n, err := lz4.CompressBlock(b, make([]byte, lz4.CompressBlockBound(len(b))), nil)
-		if err != nil || n == 0 {
-			return len(b) // it does not get smaller
-		}
-		return min(n+4, len(b)) // 4 bytes are the length
-	}}
 }
