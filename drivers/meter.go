@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -68,6 +69,11 @@ type Meter struct {
 	repeating bool
 	clock     func() time.Duration
 	watch     func(st Statement, took time.Duration, calls int64)
+
+	// Of a traced session:
+	idle   *Work  // a piece of work without calls; nil in other sessions
+	rows   bool   // the rows scanned are those that the engine read
+	pieces []Work // since the last Work
 }
 
 // Count counts what requests have cost. Several goroutines of a call may count at the same time. A nil Meter counts
@@ -105,10 +111,46 @@ func (m *Meter) Run(st Statement, call func() error) error {
 		m.Cost.Retries = repeated.Retries + repeated.Requests - before.Requests
 		m.Cost.Throttled, m.Cost.Backoff = repeated.Throttled, repeated.Backoff
 	}
+	if m.idle != nil {
+		m.Did(func(w *Work) {
+			w.Requests += m.Cost.Requests - before.Requests
+			if m.rows {
+				w.Rows += m.Cost.RowsScanned - before.RowsScanned
+			}
+		})
+	}
 	if m.watch != nil {
 		m.watch(st, took, m.Cost.Requests-before.Requests)
 	}
 	return err
+}
+
+// Trace makes the session of the meter a TracedSession. idle is a piece of work without calls. Run adds the requests of
+// calls and, if rows, the rows that they scanned; the engine adds all else by Did.
+func (m *Meter) Trace(idle Work, rows bool) { m.idle, m.rows = &idle, rows }
+
+// Traced reports whether the session of the meter is a TracedSession.
+func (m *Meter) Traced() bool { return m != nil && m.idle != nil }
+
+// Did adds to the piece of work under way, if there is one. Several goroutines of a call may add at the same time.
+func (m *Meter) Did(add func(w *Work)) {
+	if !m.Traced() {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.pieces); n > 0 {
+		add(&m.pieces[n-1])
+	}
+}
+
+// Begin implements TracedSession.
+func (m *Meter) Begin() { m.pieces = append(m.pieces, *m.idle) }
+
+// Work implements TracedSession.
+func (m *Meter) Work(context.Context) (all []Work, err error) {
+	all, m.pieces = m.pieces, nil
+	return all, nil
 }
 
 // Take implements Session.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -98,12 +97,4 @@ func (st *statement) verb() string {
 		return "Delete"
 	}
 	return "Put"
-}
-
-var _ drivers.TracedSession = (*tracedSession)(nil)
-
-// tracedSession is a session that counts what its calls did.
-type tracedSession struct {
-	*session
-	*rpc.Tally
 }

@@ -177,8 +177,10 @@ func (s *Store) Session() (drivers.Session, error) {
 // Traced implements drivers.Tracer.
 func (s *Store) Traced() (drivers.TracedSession, error) {
 	return plan.Call(&s.Gate, "open a session", func() (drivers.TracedSession, error) {
-		t := &tracedSession{newSession(s.cluster), new(rpc.Tally)}
-		t.Sender.Tally = t.Tally
+		t, idle := newSession(s.cluster), drivers.Unreported
+		idle.Requests, idle.Nodes, idle.Rows, idle.Cells, idle.Bytes = 0, 0, 0, 0, 0
+		t.Trace(idle, false)
+		t.Sender.Traced = true
 		return t, nil
 	})
 }

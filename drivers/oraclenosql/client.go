@@ -45,11 +45,6 @@ type slot struct {
 	uncertain bool
 	repeats   bool // its next request was sent before
 	disturbed bool // others have changed the rows of a write, which is made again
-
-	// Since a traced session began a piece of work.
-	requests int64
-	took     time.Duration
-	read     int64 // rows that reads returned; -1 if the engine read others too
 }
 
 var (
@@ -143,7 +138,6 @@ func (sl *slot) query(ctx context.Context, request *nosqldb.QueryRequest, again 
 
 // RoundTrip implements http.RoundTripper.
 func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
-	sl.requests++
 	if sl.repeats || sl.disturbed {
 		sl.meter.Count(drivers.Cost{Retries: 1})
 	} else {
@@ -157,7 +151,7 @@ func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
 		r = r.WithContext(ctx)
 	}
 	answer, err := sl.store.base.RoundTrip(r)
-	sl.took += time.Since(begin)
+	sl.meter.Did(func(w *drivers.Work) { w.Time += time.Since(begin) })
 	if err == nil && sl.store.version.Load() == nil {
 		if v := answer.Header.Get(versionHeader); v != "" {
 			sl.store.version.Store(&v)

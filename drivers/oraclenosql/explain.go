@@ -1,7 +1,6 @@
 package oraclenosql
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -120,57 +119,17 @@ func (st *statement) explainPut(verb string) string {
 	return fmt.Sprintf("%s %s {%s}", verb, st.table.full, fieldNames(slices.Concat(st.key, st.write)))
 }
 
-var _ drivers.TracedSession = (*tracedSession)(nil)
-
-// tracedSession is a session that reports its requests. Oracle itself reports
-// nothing: the rows that it read are known only where it reads no others than it returns.
-type tracedSession struct {
-	*session
-	all   []drivers.Work
-	begun bool
-}
-
-// Traced implements drivers.Tracer.
+// Traced implements drivers.Tracer. Oracle itself reports nothing: the rows that it read are known only where it reads
+// no others than it returns.
 func (s *Store) Traced() (drivers.TracedSession, error) {
 	se, err := s.session()
 	if err != nil {
 		return nil, err
 	}
-	return &tracedSession{session: se}, nil
-}
-
-// Begin implements drivers.TracedSession.
-func (t *tracedSession) Begin() {
-	t.note()
-	t.begun = true
-}
-
-// note notes the work since the last Begin, and counts from here on.
-func (t *tracedSession) note() {
-	w := drivers.Unreported
-	w.Requests, w.Time, w.Rows = 0, 0, 0
-	for _, sl := range append([]*slot{t.slot}, t.more...) {
-		w.Requests += sl.requests
-		w.Time += sl.took
-		if w.Rows >= 0 && sl.read >= 0 {
-			w.Rows += sl.read
-		} else {
-			w.Rows = -1
-		}
-		sl.requests, sl.took, sl.read = 0, 0, 0
-	}
-	if t.begun {
-		t.all = append(t.all, w)
-	}
-	t.begun = false
-}
-
-// Work implements drivers.TracedSession.
-func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
-	t.note()
-	all := t.all
-	t.all = nil
-	return all, nil
+	idle := drivers.Unreported
+	idle.Requests, idle.Time, idle.Rows = 0, 0, 0
+	se.Trace(idle, false)
+	return se, nil
 }
 
 // queryPlan is what the server's plan of a query says.

@@ -173,15 +173,26 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// carrier counts the requests that it carries.
+type carrier struct {
+	http.RoundTripper
+	requests int
+}
+
+func (c *carrier) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.requests++
+	return c.RoundTripper.RoundTrip(r)
+}
+
 // TestLoginGoesOverItsStore: a login is sent over the connections of its own store, and is one request.
 func TestLoginGoesOverItsStore(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"token": "t0k3n", "expireAt": 99999999999999}`)
 	}))
 	t.Cleanup(server.Close)
-	var stores [2]*slot
+	var stores [2]*carrier
 	for i := range stores {
-		stores[i] = &slot{store: &Store{settings: new(settings), base: http.DefaultTransport.(*http.Transport)}}
+		stores[i] = &carrier{RoundTripper: http.DefaultTransport}
 		l := &login{Login: &drivers.Login{User: "ann", Password: "secret"}, endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
 		for range 2 {
 			if token, err := l.token(""); err != nil || token != "Bearer t0k3n" {

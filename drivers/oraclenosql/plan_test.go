@@ -70,15 +70,16 @@ func TestPlanChecks(t *testing.T) {
 			if got := stmt.Emulates() != nil; got != c.emulated {
 				t.Errorf("emulated: %v, expected %v", got, c.emulated)
 			}
-			se, err := st.session()
+			se, err := st.Traced()
 			if err != nil {
 				t.Fatal(err)
 			}
+			se.Begin()
 			if err := runExample(t, se, stmt); err != nil {
 				t.Fatal(err)
 			}
-			if se.slot.read != c.read {
-				t.Errorf("rows read: %d, expected %d", se.slot.read, c.read)
+			if work, err := se.Work(t.Context()); err != nil || len(work) != 1 || work[0].Rows != c.read {
+				t.Errorf("work %v, %v, expected %d rows", work, err, c.read)
 			}
 		})
 	}

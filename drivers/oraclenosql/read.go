@@ -173,12 +173,14 @@ func (r *reading) each(q *query, take func(*types.MapValue) error) error {
 
 // count counts rows that were read. drops says that the engine read others too.
 func (sl *slot) count(rows int, drops bool) {
-	switch {
-	case drops:
-		sl.read = -1
-	case sl.read >= 0:
-		sl.read += int64(rows)
-	}
+	sl.meter.Did(func(w *drivers.Work) {
+		switch {
+		case drops:
+			w.Rows = -1
+		case w.Rows >= 0:
+			w.Rows += int64(rows)
+		}
+	})
 }
 
 // emit decodes a row and yields it.

@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -66,72 +65,28 @@ func (st *statement) verb() string {
 	return "merge into"
 }
 
-var (
-	_ drivers.Tracer        = (*Store)(nil)
-	_ drivers.TracedSession = (*tracedSession)(nil)
-)
+var _ drivers.Tracer = (*Store)(nil)
 
-// work counts what the calls of a traced session did. The numbers come from the statistics of
-// its iterators, requests and rows from the session's meter. A Get of Pebble has no statistics.
-type work struct {
-	all    []drivers.Work // the first is that of calls before a Begin
-	looked int            // number of keys at which rowIter stopped
-}
-
-// tracedSession is a session that counts what its calls did.
-type tracedSession struct {
-	*session
-	noted drivers.Cost // the part of Cost that is in a piece of work
-}
-
-// Traced implements drivers.Tracer.
+// Traced implements drivers.Tracer. The work of calls is in the statistics of iterators, requests and rows are in the
+// session's meter. A Get of Pebble has no statistics.
 func (s *Store) Traced() (drivers.TracedSession, error) {
 	se, err := s.Session()
 	if err != nil {
 		return nil, err
 	}
-	t := &tracedSession{session: se.(*session)}
-	t.work = &work{all: make([]drivers.Work, 1)}
+	t, idle := se.(*session), drivers.Unreported
+	idle.Requests, idle.Rows, idle.Hidden, idle.Blocks = 0, 0, 0, 0
+	t.Trace(idle, true)
 	return t, nil
 }
 
-// note adds what calls have cost to the current piece of work.
-func (t *tracedSession) note() {
-	w := &t.work.all[len(t.work.all)-1]
-	w.Requests += t.Cost.Requests - t.noted.Requests
-	w.Rows += t.Cost.RowsScanned - t.noted.RowsScanned
-	t.noted = t.Cost
-}
-
-// Take implements drivers.Session.
-func (t *tracedSession) Take() drivers.Cost {
-	t.note()
-	t.noted = drivers.Cost{}
-	return t.session.Take()
-}
-
-// Begin implements drivers.TracedSession.
-func (t *tracedSession) Begin() {
-	t.note()
-	next := drivers.Unreported
-	next.Requests, next.Rows, next.Hidden, next.Blocks = 0, 0, 0, 0
-	t.work.all = append(t.work.all, next)
-}
-
-// Work implements drivers.TracedSession.
-func (t *tracedSession) Work(context.Context) ([]drivers.Work, error) {
-	t.note()
-	all := t.work.all[1:]
-	t.work.all = make([]drivers.Work, 1)
-	return all, nil
-}
-
-// add counts what an iterator read that stopped at so many keys.
-func (w *work) add(stats pebble.IteratorStats, seen int) {
-	c := &w.all[len(w.all)-1]
-	c.Blocks += int64(stats.InternalStats.BlockBytes)
-	// In a reverse read Pebble also passes the key before the one that it returns.
-	c.Hidden += max(0, int64(stats.InternalStats.PointCount)-int64(seen))
+// trace counts, in a traced session, what an iterator read that stopped at so many keys.
+func (s *session) trace(stats pebble.IteratorStats, seen int) {
+	s.Did(func(w *drivers.Work) {
+		w.Blocks += int64(stats.InternalStats.BlockBytes)
+		// In a reverse read Pebble also passes the key before the one that it returns.
+		w.Hidden += max(0, int64(stats.InternalStats.PointCount)-int64(seen))
+	})
 }
 
 // renderKeys writes the keys under which the rows of a schema are stored. Pebble has no

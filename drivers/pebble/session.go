@@ -26,7 +26,7 @@ type session struct {
 	readThrough pebble.Reader // where writes read: db or an indexed batch
 	bulk        bool          // writes are not synced
 	largeBatch  bool          // begin gave the batch a large buffer
-	work        *work         // counts what the calls of a traced session did; else nil
+	looked      int           // number of keys at which rowIter stopped
 
 	rows               plan.Range      // of a slice or a delete
 	fixed              []drivers.Value // the first columns of those keys
@@ -118,10 +118,10 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 		}
 	}
 	if s.rowIter != nil {
-		if s.work != nil {
-			s.work.add(s.rowIter.Stats(), s.work.looked)
-			s.work.looked = 0
+		if s.Traced() {
+			s.trace(s.rowIter.Stats(), s.looked)
 		}
+		s.looked = 0
 		err = closeAfter(s.rowIter, err)
 	}
 	if s.cellIter != nil {
@@ -193,8 +193,8 @@ func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err er
 	if !many {
 		found = it.SeekPrefixGE(key)
 	} else if found = s.neighborFirst && it.Valid() && stepTo(it, key); !found {
-		if s.neighborFirst = s.neighborFirst && !it.Valid(); s.work != nil && it.Valid() {
-			s.work.looked++
+		if s.neighborFirst = s.neighborFirst && !it.Valid(); it.Valid() {
+			s.looked++
 		}
 		s.limit = append(append(s.limit[:0], key...), 0) // go no further over tombstones
 		found = it.SeekGEWithLimit(key, s.limit) == pebble.IterValid
@@ -203,9 +203,7 @@ func (s *session) lookup(key []byte, many bool) (data []byte, found bool, err er
 		return nil, false, it.Error()
 	}
 	s.Cost.RowsScanned++
-	if s.work != nil {
-		s.work.looked++
-	}
+	s.looked++
 	data, err = it.ValueAndErr()
 	return data, err == nil, err
 }
@@ -224,13 +222,13 @@ func stepTo(it *pebble.Iterator, key []byte) bool {
 // endIter is closeAfter for an iterator over one or several ranges. In a traced session it
 // counts what the iterator read: it stopped at a key after each step and each seek, except at the end of a range.
 func (s *session) endIter(it *pebble.Iterator, err error) error {
-	if s.work != nil {
+	if s.Traced() {
 		stats := it.Stats()
 		seen := stats.ForwardStepCount[pebble.InterfaceCall] + stats.ReverseStepCount[pebble.InterfaceCall]
 		if it.Valid() {
 			seen++
 		}
-		s.work.add(stats, seen)
+		s.trace(stats, seen)
 	}
 	return closeAfter(it, err)
 }

@@ -13,7 +13,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/tsuna/gohbase"
@@ -33,7 +32,9 @@ type Sender struct {
 	Timeout time.Duration
 	WAL     *pb.MutationProto_Durability
 	Counts  *drivers.Meter // counts the calls; nil: nothing does
-	Tally   *Tally         // counts those of a traced session, too; else nil
+	Traced  bool           // the session of Counts is a traced one
+
+	regions map[string]bool // names of those in the piece of work under way of a traced session
 }
 
 // Send sends a call and waits for its answer, at most for the timeout: gohbase itself would look for a region forever.
@@ -104,18 +105,14 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 	sendings := int64(1)
 	for i, c := range calls {
 		sendings = max(sendings, c.sendings)
-		requests := int64(1)
-		if slices.ContainsFunc(calls[:i], func(b *Call) bool { return b.conn == c.conn }) {
-			requests = 0
-		}
-		if i > 0 {
-			cost.Requests += requests
+		if i > 0 && !slices.ContainsFunc(calls[:i], func(b *Call) bool { return b.conn == c.conn }) {
+			cost.Requests++
 		}
 		if c.readsRow && !c.again {
 			cost.RowsScanned++
 		}
-		if s.Tally != nil {
-			s.Tally.count(c, requests)
+		if s.Traced {
+			s.Counts.Did(func(w *drivers.Work) { s.trace(w, c) })
 		}
 	}
 	cost.Retries += sendings - 1
@@ -366,27 +363,6 @@ func eachField(message []byte, do func(field protowire.Number, b []byte, n uint6
 	return nil
 }
 
-// Tally counts what the calls of a traced session did. For a scan, region servers return how
-// many rows and bytes of blocks they read. For other calls, Tally counts only the answer.
-type Tally struct {
-	mu      sync.Mutex
-	all     []drivers.Work
-	regions map[string]bool // names of the regions in the current piece of work
-}
-
-// Begin begins a piece of work.
-func (t *Tally) Begin() {
-	next := drivers.Unreported
-	next.Requests, next.Nodes, next.Rows, next.Cells, next.Bytes = 0, 0, 0, 0, 0
-	t.all, t.regions = append(t.all, next), make(map[string]bool)
-}
-
-// Work returns what each piece of work did since the last call of Work.
-func (t *Tally) Work(context.Context) (all []drivers.Work, err error) {
-	all, t.all = t.all, nil
-	return all, nil
-}
-
 // Names of scan metrics (ServerSideScanMetrics.java). HBase returns metricBlocks, in bytes,
 // since 2.6.
 const (
@@ -394,18 +370,15 @@ const (
 	metricBlocks = "BLOCK_BYTES_SCANNED"
 )
 
-// count counts a call that was answered, which is a number of requests: none if it was sent with others.
-func (t *Tally) count(c *Call, requests int64) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.all) == 0 { // before the first Begin
-		return
+// trace counts what an answered call of a traced session did. For a scan, region servers return how
+// many rows and bytes of blocks they read. For other calls only the answer is counted.
+func (s *Sender) trace(w *drivers.Work, c *Call) {
+	if w.Nodes == 0 { // the first call of a piece of work
+		s.regions = make(map[string]bool)
 	}
-	w := &t.all[len(t.all)-1]
-	w.Requests += requests
 	if c.Region() != nil {
-		t.regions[string(c.Region().Name())] = true
-		w.Nodes = int64(len(t.regions))
+		s.regions[string(c.Region().Name())] = true
+		w.Nodes = int64(len(s.regions))
 	}
 	if c.method == "Get" && len(c.Found()) > 0 {
 		w.Rows++

@@ -137,7 +137,7 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		}
 		return ctx.Err() // an answer of rows is in memory, and the next may be far away
 	}}
-	counts := r.Filtered || s.Tally != nil
+	counts := r.Filtered || s.Traced
 	var id *uint64 // the number of the region server's scanner, if one is open
 	some := false  // it has returned cells
 	lost := 0      // scanners since the last cell
@@ -305,7 +305,7 @@ func (s *Sender) endScan(ctx context.Context, r *Range, id *uint64) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	c := newScan(r, id, 0, r.Filtered || s.Tally != nil)
+	c := newScan(r, id, 0, r.Filtered || s.Traced)
 	request := c.request.(*pb.ScanRequest)
 	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
 	_ = s.Send(ctx, c) // if this fails, HBase closes the scanner after a minute
