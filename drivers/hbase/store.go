@@ -354,32 +354,15 @@ func readInfo(ctx context.Context, url string, into any) (why string) {
 // cover several regions, and a region may have several parts. A wide row is in one part with all its cells.
 func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte, err error) {
 	sender := s.newSender(nil)
-	first, err := scan.edge(ctx, sender, nil, false)
-	if err != nil {
-		return nil, err
-	}
-	last, err := scan.edge(ctx, sender, nil, true)
-	if err != nil || first == nil || last == nil {
-		return nil, err
-	}
-	return keys.Divide(n, first, last, func(mid []byte) (before, from []byte, err error) {
-		if before, err = scan.edge(ctx, sender, mid, true); err == nil {
-			from, err = scan.edge(ctx, sender, mid, false)
-		}
-		return before, from, err
+	return keys.Divide(n, func(key []byte, before bool) (row []byte, err error) {
+		one := int64(1)
+		err = sender.Scan(ctx, rpc.Range{
+			Table: scan.table.hbase, Start: key, Reversed: before, SkipStart: before && key != nil, Left: &one,
+			Columns: columnsOf(scan.family), Filter: firstOnly(),
+		}, func(cells []rpc.Cell) error {
+			row = bytes.Clone(cells[0].Row)
+			return rpc.ErrDone
+		})
+		return row, err
 	})
-}
-
-// edge returns the first row key >= key, or with before the last one < key; nil if there is
-// none. A nil key is the start of the table, or with before for its end.
-func (st *statement) edge(ctx context.Context, s *rpc.Sender, key []byte, before bool) (row []byte, err error) {
-	one := int64(1)
-	err = s.Scan(ctx, rpc.Range{
-		Table: st.table.hbase, Start: key, Reversed: before, SkipStart: before && key != nil, Left: &one,
-		Columns: columnsOf(st.family), Filter: firstOnly(),
-	}, func(cells []rpc.Cell) error {
-		row = bytes.Clone(cells[0].Row)
-		return rpc.ErrDone
-	})
-	return row, err
 }

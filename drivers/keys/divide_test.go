@@ -16,12 +16,19 @@ func TestDivide(t *testing.T) {
 		keys := rapid.SliceOfNDistinct(one, 1, 60, func(b []byte) string { return string(b) }).Draw(t, "keys")
 		slices.SortFunc(keys, bytes.Compare)
 		n := rapid.IntRange(1, 100).Draw(t, "n")
-		at, err := Divide(n, keys[0], keys[len(keys)-1], func(mid []byte) (before, from []byte, err error) {
-			i, _ := slices.BinarySearchFunc(keys, mid, bytes.Compare)
-			if i == 0 || i == len(keys) {
-				t.Fatalf("%q is not between %q and %q", mid, keys[0], keys[len(keys)-1])
+		at, err := Divide(n, func(key []byte, before bool) ([]byte, error) {
+			i, _ := slices.BinarySearchFunc(keys, key, bytes.Compare)
+			switch {
+			case key == nil && before:
+				return keys[len(keys)-1], nil
+			case key == nil:
+				return keys[0], nil
+			case i == 0 || i == len(keys):
+				t.Fatalf("%q is not between %q and %q", key, keys[0], keys[len(keys)-1])
+			case before:
+				return keys[i-1], nil
 			}
-			return keys[i-1], keys[i], nil
+			return keys[i], nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -200,14 +200,24 @@ func timeUUID(enc *[16]byte) (u [16]byte) {
 	return u
 }
 
-// Divide returns up to n-1 keys, in ascending order, that divide the keys from first
-// to last into n ranges. first and last are existing keys. It repeatedly halves ranges
-// by the value of their bytes. around returns the last existing key before mid, and
-// the first existing key from mid on. So the ranges have similar extents in key space,
-// not similar numbers of rows.
-func Divide(n int, first, last []byte, around func(mid []byte) (before, from []byte, err error)) ([][]byte, error) {
+// Divide returns up to n-1 keys, in ascending order, that divide the keys of a table into n
+// ranges. It repeatedly halves ranges by the value of their bytes. So the ranges have similar
+// extents in key space, not similar numbers of rows. edge returns the first existing key from
+// key on, or with before the last one before it; nil if there is none. A nil key is the table's
+// beginning, or with before its end.
+func Divide(n int, edge func(key []byte, before bool) ([]byte, error)) ([][]byte, error) {
 	type extent struct{ first, last []byte }
-	whole := []extent{{first, last}} // extents in the order of keys
+	between := func(key []byte) (x extent, err error) { // the keys next to one, or the ends of the table
+		if x.last, err = edge(key, true); err == nil {
+			x.first, err = edge(key, false)
+		}
+		return x, err
+	}
+	all, err := between(nil)
+	if err != nil || all.first == nil || all.last == nil {
+		return nil, err
+	}
+	whole := []extent{all} // extents in the order of keys
 	for {
 		var halves []extent
 		for i, x := range whole {
@@ -215,15 +225,15 @@ func Divide(n int, first, last []byte, around func(mid []byte) (before, from []b
 				halves = append(halves, x)
 				continue
 			}
-			before, from, err := around(middle(x.first, x.last))
+			near, err := between(middle(x.first, x.last))
 			if err != nil {
 				return nil, err
 			}
-			if bytes.Compare(before, x.first) < 0 || bytes.Compare(from, x.last) > 0 || len(from) == 0 {
+			if bytes.Compare(near.last, x.first) < 0 || bytes.Compare(near.first, x.last) > 0 || len(near.first) == 0 {
 				halves = append(halves, x) // keys were deleted meanwhile
 				continue
 			}
-			halves = append(halves, extent{x.first, before}, extent{from, x.last})
+			halves = append(halves, extent{x.first, near.last}, extent{near.first, x.last})
 		}
 		done := len(halves) == len(whole)
 		if whole = halves; done {

@@ -398,18 +398,28 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		return nil, err
 	}
 	defer se.Close()
-	find := func(sign, order string) (*query, error) {
-		b := &builder{}
-		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
-		if sign != "" {
-			b.where("%s %s %s", first.name, sign, b.variable("low", bindLow, first))
+	queries := make(map[[2]bool]*query)
+	return keys.Divide(n, func(key []byte, before bool) (found []byte, err error) {
+		sign, order := ">=", ""
+		if before {
+			sign, order = "<", " DESC"
 		}
-		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
-		one := &statement{Plan: st.Plan, queries: []*query{b.done()}}
-		return one.queries[0], s.prepare(ctx, one)
-	}
-	key := func(q *query, at []byte) (found []byte, err error) {
-		r := &reading{slot: se.slot, ctx: ctx, st: st, in: inputs{low: first.bound(at)}}
+		kind := [2]bool{before, key == nil}
+		q := queries[kind]
+		if q == nil {
+			b := &builder{}
+			fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
+			if key != nil {
+				b.where("%s %s %s", first.name, sign, b.variable("low", bindLow, first))
+			}
+			fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
+			q = b.done()
+			if err := s.prepare(ctx, &statement{Plan: st.Plan, queries: []*query{q}}); err != nil {
+				return nil, err
+			}
+			queries[kind] = q
+		}
+		r := &reading{slot: se.slot, ctx: ctx, st: st, in: inputs{low: first.bound(key)}}
 		err = r.each(q, func(row *types.MapValue) error {
 			text, _ := row.GetString(first.name)
 			found = []byte(text)
@@ -421,26 +431,6 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 			return nil
 		})
 		return found, err
-	}
-	var queries [4]*query
-	for i, how := range [][2]string{{"", ""}, {"", " DESC"}, {"<", " DESC"}, {">=", ""}} {
-		if queries[i], err = find(how[0], how[1]); err != nil {
-			return nil, err
-		}
-	}
-	lowest, err := key(queries[0], nil)
-	if err != nil || lowest == nil {
-		return nil, err
-	}
-	highest, err := key(queries[1], nil)
-	if err != nil || highest == nil {
-		return nil, err
-	}
-	return keys.Divide(n, lowest, highest, func(mid []byte) (before, from []byte, err error) {
-		if before, err = key(queries[2], mid); err == nil {
-			from, err = key(queries[3], mid)
-		}
-		return before, from, err
 	})
 }
 

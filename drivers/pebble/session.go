@@ -439,20 +439,20 @@ func (s *Store) divide(_ context.Context, scan *statement, n int) (at [][]byte, 
 	if err != nil {
 		return nil, err
 	}
-	if it.First() {
-		first := bytes.Clone(it.Key())
-		it.Last()
-		at, err = keys.Divide(n, first, bytes.Clone(it.Key()), func(mid []byte) (before, from []byte, err error) {
-			if it.SeekLT(mid) {
-				before = bytes.Clone(it.Key())
-			}
-			if it.SeekGE(mid) {
-				from = bytes.Clone(it.Key())
-			}
-			return before, from, it.Error()
-		})
-	} else {
-		err = it.Error()
-	}
+	at, err = keys.Divide(n, func(key []byte, before bool) ([]byte, error) {
+		found := false
+		switch {
+		case key == nil && before:
+			found = it.Last()
+		case before:
+			found = it.SeekLT(key)
+		default: // without a key from the lower bound on
+			found = it.SeekGE(key)
+		}
+		if !found {
+			return nil, it.Error()
+		}
+		return bytes.Clone(it.Key()), nil
+	})
 	return at, corrupt(closeAfter(it, err))
 }
