@@ -21,17 +21,22 @@ import (
 // tablesKey is the line of a schema file that its tables follow.
 const tablesKey = "\ntables:\n"
 
-// tablesText writes a root table and the tables nested in it in the schema language, without
-// indexes and the hints for other engines.
+// tablesText writes a root table and the tables nested in it in the schema language.
 func (l *layout) tablesText(r *root) string {
+	_, tables, _ := strings.Cut(string(schemas.Format(l.under(r))), tablesKey)
+	return tables
+}
+
+// under returns a root table and the tables nested in it, in canonical form, without indexes and the hints for other
+// engines.
+func (l *layout) under(r *root) *schemas.Schema {
 	own := schemas.Canonical(l.schema)
 	own.Tables = slices.DeleteFunc(own.Tables, func(t *schemas.Table) bool { return t.Root().Name != r.schema.Name })
 	for _, t := range own.Tables {
 		t.Indexes = nil
 		maps.DeleteFunc(t.Hints, func(engine string, _ map[string]string) bool { return engine != engineName })
 	}
-	_, tables, _ := strings.Cut(string(schemas.Format(own)), tablesKey)
-	return tables
+	return own
 }
 
 // stored returns the layout's schema as it is after Apply.
@@ -188,13 +193,14 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 		})
 	}
 	p.Absent = len(p.there) == 0
+	have := &schemas.Schema{Name: sch.Name, File: "HBase at " + s.contact[0]}
+	families := make(map[string]map[string]familySettings)
 	for _, table := range slices.Sorted(maps.Keys(p.there)) {
 		d := p.there[table]
 		m, marked := d.mark()
-		if marked { // if somebody cloned the table, its mark is that of the original
-			of, err := schemas.ParseStored(table, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
-			marked = err == nil && of.Tables[0].Root().Name == strings.TrimPrefix(table, prefix)
-		}
+		of, err := schemas.ParseStored(table, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
+		// If somebody cloned the table, its mark is that of the original.
+		marked = marked && err == nil && of.Tables[0].Root().Name == strings.TrimPrefix(table, prefix)
 		p.Own(table, m, marked, p.namespace, sch.Name)
 		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
 		switch {
@@ -202,41 +208,23 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 		case i < 0:
 			delete(p.there, table)
 			p.others = append(p.others, table)
+			continue
 		default:
 			p.unmarked = append(p.unmarked, table)
-			d.Attributes[attrTables] = l.tablesText(l.roots[i])
+			of = l.under(l.roots[i])
 		}
+		have.Tables, families[table] = append(have.Tables, of.Tables...), d.Families
 	}
-	if p.Have, err = s.read(sch.Name, prefix, p.there); err != nil {
+	there, err := newLayout(prefix, have)
+	if err != nil {
 		return nil, err
 	}
+	p.Have = there.withFamilies(families)
 	for _, table := range p.others {
 		p.Have.Tables = append(p.Have.Tables, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
 	}
 	p.Have = schemas.Canonical(p.Have)
 	return p, nil
-}
-
-// read reads the tables of a schema out of their descriptors.
-func (s *Store) read(name, prefix string, there map[string]TableDescription) (*schemas.Schema, error) {
-	if len(there) == 0 {
-		return &schemas.Schema{Name: name}, nil
-	}
-	text := "schema: 1\nname: " + name + tablesKey
-	families := make(map[string]map[string]familySettings)
-	for _, table := range slices.Sorted(maps.Keys(there)) {
-		text += there[table].Attributes[attrTables]
-		families[table] = there[table].Families
-	}
-	sch, err := schemas.ParseStored("HBase at "+s.contact[0], []byte(text))
-	if err != nil {
-		return nil, err
-	}
-	l, err := newLayout(prefix, sch)
-	if err != nil {
-		return nil, err
-	}
-	return l.withFamilies(families), nil
 }
 
 // NotThere implements plan.Place. The error names the namespaces that exist, and what names of tables begin with, up
