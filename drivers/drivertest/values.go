@@ -172,7 +172,7 @@ func least(limits ...int64) int64 {
 	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
 }
 
-// elements tests a map of many elements, and one of large elements.
+// elements tests a map of many elements, and one of large elements, up to the limit and above it.
 func elements(m *machine) {
 	var pairs list
 	for i := range 500 {
@@ -184,6 +184,9 @@ func elements(m *machine) {
 	big := bytes.Repeat([]byte("0123456789abcdef"), 4096)
 	m.same(m.call("put_rest", "p", 3, nil, list{1, big, 2, big[1:]}))
 	m.compare(m.call("blob", "p", 3, 2))
+	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
+		m.tooLarge("MaxCellBytes", m.call("put_rest", "p", 3, nil, list{1, make([]byte, limit+1)}))
+	}
 }
 
 // uuid4 returns a random-form UUID (version 4) that sorts by its first and last byte.

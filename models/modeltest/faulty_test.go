@@ -45,7 +45,7 @@ var detectors = map[string][]detector{
 	"stale-counters":      {{"james", "random"}},
 	"returns-old":         {{"james", "random"}},
 	"put-if-always":       {{"oracle", "two clients"}, {"datastax", "random"}},
-	"claims-applied":      {{"james", "account race"}, {"conversation", "account race"}},
+	"claims-applied":      {{"james", "random"}, {"conversation", "random"}},
 	"halves-batches":      {{"datastax", "random"}, {"oracle", "random"}, {"elasticinbox", "random"}},
 	"counts-parts":        {{"datastax", "calls"}, {"oracle", "calls"}},
 	"counts-returned":     {{"james", "calls"}},

@@ -147,7 +147,7 @@ func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 	for _, c := range r.clients {
 		c.races = false
 	}
-	r.look(&o, "ann")
+	r.look(&o, "ann", "cat") // whom a client may create
 	return o, made
 }
 
@@ -158,6 +158,8 @@ func answer(err error) string {
 		return "ok"
 	case errors.Is(err, models.ErrNotFound):
 		return "not found"
+	case errors.Is(err, models.ErrExists):
+		return "exists"
 	}
 	return "failed"
 }
@@ -307,6 +309,18 @@ func testTwoClients(t *testing.T, s *suite) {
 	few := !f.Store.Capabilities().InProcess || len(s.Values) > 0
 	s.Races.check(t, f.Store, s.interleave(t, few, &out))
 	t.Log(out.String())
+}
+
+// testAccountRace interleaves two clients that create the same account or folder. One succeeds, and the other one gets
+// ErrExists.
+func testAccountRace(t *testing.T, s *suite) {
+	counts, few := map[Anomaly]int{}, s.shared || len(s.Values) > 0
+	for _, op := range []string{"create user", "create folder"} {
+		t.Log(s.pair(t, [2]contender{{name: op, operation: op}, {name: op, operation: op}}, false, few, counts))
+	}
+	if len(counts) > 0 {
+		t.Errorf("two clients that create the same end with %v", counts)
+	}
 }
 
 // testRaces interleaves operations in more ways on the embedded engine and on the limited ones. A golden

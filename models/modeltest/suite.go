@@ -147,15 +147,13 @@ func rules() []rule {
 	return []rule{
 		{"random", true, testRandom},
 		{"many", false, testMany},
+		{"account race", false, testAccountRace},
 	}
 }
 
 // concurrent are the rules about many workers at once.
 func concurrent() []rule {
-	return []rule{
-		{"workers on one folder", true, testWorkersOneFolder},
-		{"account race", false, testAccountRace},
-	}
+	return []rule{{"workers on one folder", true, testWorkersOneFolder}}
 }
 
 // twoClients is about two clients on one message. In this process, "races" interleaves them in more ways.

@@ -2,7 +2,6 @@ package modeltest
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -136,46 +135,4 @@ func (diff *differential) listed(f *folder, all []*delivery, unknown *atomic.Int
 			len(all), n, unknown.Load())
 	}
 	return listed
-}
-
-// testAccountRace lets all workers create the same account and folder. One succeeds.
-func testAccountRace(t *testing.T, s *suite) {
-	f := s.start(t, models.Options{})
-	var calls [workers]*call
-	for w, mb := range f.boxes() {
-		calls[w] = newCall(f.ctx, mb, &models.Account{})
-	}
-	one := func(operation string) {
-		t.Helper()
-		var created atomic.Int64
-		parallel(func(w int) {
-			switch err := the(operation).run(calls[w]); {
-			case err == nil:
-				created.Add(1)
-			case !errors.Is(err, models.ErrExists):
-				t.Errorf("%s at once: %v", operation, err)
-			}
-		})
-		if n := created.Load(); n != 1 {
-			t.Errorf("%d workers did the same: %s, want 1", n, operation)
-		}
-	}
-	const accounts = 5
-	for i := range accounts {
-		for _, x := range calls {
-			x.who = f.at(fmt.Sprintf("user%d", i))
-		}
-		one("create user")
-		a, err := calls[0].mb.Login(f.ctx, calls[0].who)
-		f.Must(err)
-		for _, x := range calls {
-			x.a = a
-		}
-		one("create folder")
-	}
-	audit, err := calls[0].mb.Audit(f.ctx)
-	f.Must(err)
-	if more := countsOf(audit).since(counts{accounts, 3 * accounts}).changes(); more != "" {
-		t.Errorf("the audit counts %s more than it should: %+v", more, audit)
-	}
 }
