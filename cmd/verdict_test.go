@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -22,13 +21,13 @@ func TestVerdict(t *testing.T) {
 		c.Objectives = []results.Attained{{Objective: "p50", Bound: "<1s", Verdict: results.Met}, {Objective: "p99", Bound: "<20ms", Verdict: v, Text: "because"}}
 		return []results.Cell{c}
 	}
-	failed := []results.Cell{cell(results.Failed, judge.CodeError)}
-	ok, overloaded := cell(results.OK, ""), cell(results.Overloaded, judge.CodeDropped)
-	both := cell(results.Invalid, judge.CodeClientDelays)
+	failed := []results.Cell{cell(results.Failed, "error")}
+	ok, overloaded := cell(results.OK, ""), cell(results.Overloaded, "dropped")
+	both := cell(results.Invalid, "client-delays")
 	both.Offered = &results.Offered{Due: 100, Dropped: 99, Rate: 100, Achieved: 1}
-	dropping := cell(results.Invalid, judge.CodeClientDelays)
+	dropping := cell(results.Invalid, "client-delays")
 	dropping.Offered = &results.Offered{Due: 100, Dropped: 88, Rate: 100, Achieved: 12}
-	notOffered, nothing := cell(results.Empty, judge.CodeNotOffered), cell(results.Empty, judge.CodeNothingMeasured)
+	notOffered, nothing := cell(results.Empty, "not-offered"), cell(results.Empty, "nothing-measured")
 	for _, c := range []struct {
 		name   string
 		run    results.Run
@@ -56,8 +55,8 @@ func TestVerdict(t *testing.T) {
 		{"an objective is missed", results.Run{Cells: objective(results.Missed)}, exitBroken, exitOK},
 		{"an objective is unclear", results.Run{Cells: objective(results.Unclear)}, exitBroken, exitOK},
 		{"an objective is missed, and another cell failed", results.Run{Cells: append(objective(results.Missed), failed...)}, exitFailed, exitFailed},
-		{"invalid, as one of two", results.Run{Cells: []results.Cell{cell(results.Invalid, judge.CodeClientDelays), ok}}, exitBroken, exitOK},
-		{"all are invalid", results.Run{Cells: []results.Cell{cell(results.Invalid, judge.CodeClientDelays)}}, exitBroken, exitOK},
+		{"invalid, as one of two", results.Run{Cells: []results.Cell{cell(results.Invalid, "client-delays"), ok}}, exitBroken, exitOK},
+		{"all are invalid", results.Run{Cells: []results.Cell{cell(results.Invalid, "client-delays")}}, exitBroken, exitOK},
 		{"88% were dropped", results.Run{Cells: []results.Cell{dropping, ok}}, exitBroken, exitOK},
 	} {
 		if got := exitStatus(verdict(&c.run, failures)); got != c.want {

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/trials"
 )
@@ -47,36 +47,6 @@ func sizeOf(d *results.Doubt, c *results.Cell) (size float64, text string) {
 		return size, words.Size(size)
 	}
 	return 0, ""
-}
-
-// serious are the doubts that change how figures are read, in plain words, and the remedy: the store was in another
-// state than readers expect, or operations are missing from the figures. Client delay is not in the latency, queueing
-// belongs to it, and after a short warm-up hardly any run is steady.
-var serious = map[results.Code]struct{ what, remedy string }{
-	"drifting":      {"latency changed during a trial", "measure longer"},
-	"not-settled":   {"compaction may have run during the measurement", "lengthen the phase settle"},
-	"debt-grows":    {"compaction fell behind", "measure longer, or lower the rate"},
-	"in-memory":     {"reads were served from memory", "use more data than the cache holds"},
-	"not-cold":      {"caches were warm", "find the reason in --full"},
-	"missing-nodes": {"nodes could not be reached", "start them"},
-	"incomplete":    {"the load could not deliver all messages", "find the errors in --full"},
-	"dropped":       {"operations never started", "lower the rate"},
-	"failed":        {"operations failed", "find the errors in --full"},
-	"unknown":       {"operations have an unknown outcome", "find the errors in --full"},
-	"too-large":     {"messages were too large for the engine", "use smaller ones"},
-}
-
-// uncounted says in plain words why a trial does not count, and the remedy, with the name of its phase for PHASE.
-// Other codes are explained with --full.
-var uncounted = map[results.Code]string{
-	"client-delays":  "machine busy: use a quieter one",
-	"client-cpu":     "client CPU full: lower phases.PHASE.rate",
-	"client-busy":    "client busy: lower phases.PHASE.rate",
-	"few-workers":    "too few workers: raise --concurrency",
-	"segments-apart": "segments apart: set clocks",
-	"workers-busy":   "engine busy: lower phases.PHASE.rate",
-	"dropped":        "engine busy: lower phases.PHASE.rate",
-	"behind":         "engine busy: lower phases.PHASE.rate",
 }
 
 // whom names the models, or all together.
@@ -207,8 +177,10 @@ func (v *run) warnings() (first, further document.Section) {
 		if n.Phase == ranking.Unthrottled {
 			who = "max ops/s of " + who
 		}
-		why := cmp.Or(uncounted[n.Code], string(n.Verdict)+", see --full")
-		why = strings.ReplaceAll(why, "PHASE", n.cells[0].Phase)
+		why := string(n.Verdict) + ", see --full"
+		if what, remedy := judge.Plain(n.Code, n.Verdict); what != "" {
+			why = what + ": " + strings.ReplaceAll(remedy, "PHASE", n.cells[0].Phase)
+		}
 		out[why] = append(out[why], who)
 		minor = append(minor, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
 	}
@@ -233,9 +205,9 @@ func (v *run) warnings() (first, further document.Section) {
 		minor = append(minor, omissions(&v.loads[i])...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
-		if is, ok := serious[d.Code]; ok && (len(d.Ops) > 0 || !d.Few) {
+		if what, remedy := judge.Plain(d.Code, results.OK); what != "" && (len(d.Ops) > 0 || !d.Few) {
 			who := strings.TrimPrefix(d.Size+", "+d.whom(), ", ")
-			warn(fmt.Sprintf("%s (%s): %s", is.what, who, is.remedy), d.String())
+			warn(fmt.Sprintf("%s (%s): %s", what, who, remedy), d.String())
 		} else {
 			minor = append(minor, d.String())
 		}

@@ -74,17 +74,41 @@ func documented(t *testing.T, heading string) (rows []entry, listed codes) {
 
 // docs/results.md has a row for each code, and no other rows.
 func TestCodesAreDocumented(t *testing.T) {
-	for file, heading := range map[string]string{
-		"judge.go": "| code | gives | meaning |", "objectives.go": "| code of an objective | gives | meaning |",
+	var all codes
+	for _, r := range rules {
+		all = append(all, r.code)
+	}
+	for _, r := range countRules {
+		all = append(all, r.code)
+	}
+	slices.Sort(all)
+	_, listed := documented(t, "| code | gives | meaning |")
+	slices.Sort(listed)
+	if want := slices.Compact(all); !slices.Equal(listed, want) {
+		t.Errorf("docs/results.md lists\n%q, the rules have\n%q", listed, want)
+	}
+	_, listed = documented(t, "| code of an objective | gives | meaning |")
+	if want := constants(t, "objectives.go"); !slices.Equal(listed, want) {
+		t.Errorf("docs/results.md lists\n%q, the constants of objectives.go are\n%q", listed, want)
+	}
+}
+
+// A run is excused from cells of a code, and others change how figures are read.
+func TestCodesThatOthersName(t *testing.T) {
+	empty := Judge(&results.Cell{Kind: results.KindMeasure, Evidence: &results.Evidence{NotOffered: "no labels"}})
+	cell := results.Cell{Verdict: empty.Verdict, Reason: empty.Reason}
+	if r := (results.Run{Cells: []results.Cell{{Kind: results.KindMeasure, Verdict: results.OK}}}); !r.Excused(&cell) {
+		t.Errorf("a run is not excused from a cell that is %v", empty)
+	}
+	for code, want := range map[results.Code]results.Verdict{
+		"drifting": results.OK, "failed": results.OK, "dropped": results.OK, "client-delays": results.Invalid,
 	} {
-		_, listed := documented(t, heading)
-		if want := constants(t, file); !slices.Equal(listed, want) {
-			t.Errorf("docs/results.md lists\n%q, the constants of %s are\n%q", listed, file, want)
+		if what, remedy := Plain(code, want); what == "" || remedy == "" {
+			t.Errorf("%s is not said in plain words", code)
 		}
-		slices.Sort(listed)
-		if len(slices.Compact(slices.Clone(listed))) != len(listed) {
-			t.Errorf("a code has two meanings: %q", listed)
-		}
+	}
+	if what, _ := Plain("queued", results.OK); what != "" {
+		t.Errorf("queueing changes how figures are read: %s", what)
 	}
 }
 
@@ -107,7 +131,7 @@ func TestCodesAreAllUsed(t *testing.T) {
 		if string(reasons[e.code]) != e.gives && !(doubt && reasons[e.code] == "") {
 			t.Errorf("%s is the reason of %q, but docs/results.md says %q", e.code, reasons[e.code], e.gives)
 		}
-		if both := e.code == CodeDropped; doubted[e.code] != (doubt || both) {
+		if both := e.code == "dropped"; doubted[e.code] != (doubt || both) {
 			t.Errorf("%s is a doubt: %v", e.code, doubted[e.code])
 		}
 	}

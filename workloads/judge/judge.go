@@ -26,20 +26,43 @@ type Judgment struct {
 	Doubts  []results.Doubt
 }
 
-// A rule finds one fault of cells.
+// A rule finds one fault of cells. Its code is stable: it keeps its meaning, and one that was given up is not used again.
+// docs/results.md says what each means.
 type rule struct {
 	code    results.Code
 	verdict results.Verdict // that the fault gives; OK: it is a doubt
 	of      kinds
+	plain   string                                        // see Plain
 	text    func(*results.Cell, *results.Evidence) string // "": the cell does not have the fault
 }
 
 // A countRule is a doubt that names the operations with a count.
 type countRule struct {
-	code results.Code
-	of   kinds
-	text string
-	n    func(*results.Op) int64
+	code  results.Code
+	of    kinds
+	plain string
+	text  string
+	n     func(*results.Op) int64
+}
+
+// Plain is a fault in plain words, and the remedy, in which PHASE is the phase: a doubt that changes how figures are
+// read, because the store was in another state than readers expect or because operations are missing from the figures,
+// or why a trial does not count. Both are "" for a fault that only --full explains: client delay is not in the latency,
+// queueing belongs to it, and after a short warm-up hardly any run is steady.
+func Plain(code results.Code, v results.Verdict) (what, remedy string) {
+	plain := ""
+	for i := range rules {
+		if r := &rules[i]; r.code == code && r.verdict == v {
+			plain = r.plain
+		}
+	}
+	for i := range countRules {
+		if r := &countRules[i]; r.code == code && v == results.OK {
+			plain = r.plain
+		}
+	}
+	what, remedy, _ = strings.Cut(plain, ": ")
+	return what, remedy
 }
 
 // kinds are the kinds of cells that a rule is for.
@@ -115,57 +138,6 @@ func Apply(c *results.Cell, all []results.Objective) {
 }
 
 func sortedOps(ops map[string]results.Op) []string { return slices.Sorted(maps.Keys(ops)) }
-
-// Codes of verdicts and doubts. They are stable: a code keeps its meaning. One that was given
-// up is not used again. docs/results.md says what each means, in this order.
-const (
-	// Failed.
-	CodeError            results.Code = "error"
-	CodeNothingSucceeded results.Code = "nothing-succeeded"
-	CodeMostFailed       results.Code = "most-failed"
-	CodeUnfinished       results.Code = "unfinished"
-	// Empty.
-	CodeNotOffered      results.Code = "not-offered"
-	CodeNothingMeasured results.Code = "nothing-measured"
-	// Invalid.
-	CodeClientCPU     results.Code = "client-cpu"
-	CodeClientBusy    results.Code = "client-busy"
-	CodeClientDelays  results.Code = "client-delays"
-	CodeFewWorkers    results.Code = "few-workers"
-	CodeSegmentsApart results.Code = "segments-apart"
-	// Invalid or failed.
-	CodeSegment results.Code = "segment"
-	// Overloaded. Dropped is a doubt too, which names the operations.
-	CodeBehind      results.Code = "behind"
-	CodeDropped     results.Code = "dropped"
-	CodeWorkersBusy results.Code = "workers-busy"
-
-	// Doubts.
-	CodeSharedMachine     results.Code = "shared-machine"
-	CodeClientDelay       results.Code = "client-delay"
-	CodeQueued            results.Code = "queued"
-	CodeLargeWaits        results.Code = "large-waits"
-	CodeLighterLoad       results.Code = "lighter-load"
-	CodeOtherMix          results.Code = "other-mix"
-	CodeOtherSize         results.Code = "other-size"
-	CodeDrifting          results.Code = "drifting"
-	CodeShort             results.Code = "short"
-	CodeNotSettled        results.Code = "not-settled"
-	CodeNotWarm           results.Code = "not-warm"
-	CodeDebtGrows         results.Code = "debt-grows"
-	CodeInMemory          results.Code = "in-memory"
-	CodeNotCold           results.Code = "not-cold"
-	CodeMissingNodes      results.Code = "missing-nodes"
-	CodeGarbageCollection results.Code = "garbage-collection"
-	CodeIncomplete        results.Code = "incomplete"
-	CodeFailed            results.Code = "failed"
-	CodeUnknown           results.Code = "unknown"
-	CodeTooLarge          results.Code = "too-large"
-	CodeNotFound          results.Code = "not-found"
-	CodeNoTarget          results.Code = "no-target"
-	CodeClamped           results.Code = "clamped"
-	CodeFewOperations     results.Code = "few-operations"
-)
 
 // A phase is steady if its service times show no trend. The line through its windows is
 // that of Theil and Sen: the median of the slopes between all pairs of windows. Its

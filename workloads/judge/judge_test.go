@@ -44,7 +44,7 @@ func queueGrows(e *results.Evidence) { e.Waits = []int64{0, 2000 * ms, 4000 * ms
 func TestFewWorkersForTheRate(t *testing.T) {
 	c := healthy()
 	c.Evidence.Queued, c.Evidence.Crowded, c.Offered.Achieved, c.Offered.LastStart = 50000, 40000, 900, 60
-	if got := Judge(c); got.Reason == nil || got.Reason.Code != CodeFewWorkers ||
+	if got := Judge(c); got.Reason == nil || got.Reason.Code != "few-workers" ||
 		!strings.HasSuffix(got.Reason.Text, "; lower the rate below 900/s, or raise --concurrency") {
 		t.Errorf("%+v", got.Reason)
 	}
@@ -93,32 +93,32 @@ var verdicts = []judged{
 
 	// Segments of a merged run.
 	{"segments began together", func(c *results.Cell) { ofSegments(c, "00:00:00", "00:00:01.5") }, results.OK, "", nil, ""},
-	{"segments began apart", func(c *results.Cell) { ofSegments(c, "00:00:02", "00:00:00.4") }, results.Invalid, CodeSegmentsApart, nil, "up to 1.6 s apart"},
+	{"segments began apart", func(c *results.Cell) { ofSegments(c, "00:00:02", "00:00:00.4") }, results.Invalid, "segments-apart", nil, "up to 1.6 s apart"},
 	{"segments of stores of their own began apart", func(c *results.Cell) {
 		ofSegments(c, "00:00:02", "00:00:00")
 		c.Evidence.InProcess = true
-	}, results.OK, "", codes{CodeSharedMachine}, ""},
+	}, results.OK, "", codes{"shared-machine"}, ""},
 	{"a segment was invalid", func(c *results.Cell) {
 		ofSegments(c, "00:00:00", "00:00:00")
-		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Invalid, &results.Reason{Code: CodeClientBusy, Text: "client saturated"}
-	}, results.Invalid, CodeSegment, nil, "segment 2: client saturated"},
+		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Invalid, &results.Reason{Code: "client-busy", Text: "client saturated"}
+	}, results.Invalid, "segment", nil, "segment 2: client saturated"},
 	{"a segment was overloaded, the union is not", func(c *results.Cell) {
 		ofSegments(c, "00:00:00", "00:00:00")
-		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Overloaded, &results.Reason{Code: CodeBehind, Text: "behind"}
+		c.Evidence.Segments[1].Verdict, c.Evidence.Segments[1].Reason = results.Overloaded, &results.Reason{Code: "behind", Text: "behind"}
 	}, results.OK, "", nil, ""},
 
 	// The generator was the bottleneck.
 	{
 		"its delays change p99", func(c *results.Cell) { delayed(c, 11) },
 		results.OK, "",
-		codes{CodeClientDelay},
+		codes{"client-delay"},
 		"client delay: p50 0s, p99 11ms; latency does not include it; use a quieter machine or more processors",
 	},
 	{"its delays change p99 a little", func(c *results.Cell) { delayed(c, 9) }, results.OK, "", nil, ""},
 	{"its delays change a p99 that has enough operations", func(c *results.Cell) {
 		c.Evidence.Started = 299
 		delayed(c, 11)
-	}, results.OK, "", codes{CodeClientDelay}, "p99 11ms"},
+	}, results.OK, "", codes{"client-delay"}, "p99 11ms"},
 	{"its delays change a p99 that has too few", func(c *results.Cell) {
 		c.Evidence.Started = 298
 		delayed(c, 11)
@@ -130,7 +130,7 @@ var verdicts = []judged{
 	{"its delays change the p50 of few operations", func(c *results.Cell) {
 		c.Evidence.Started = 20
 		c.Evidence.Delays = &results.Delays{Operations: 11, Response: results.Latency{P50: 2 * ms}, Undelayed: results.Latency{P50: ms}}
-	}, results.OK, "", codes{CodeClientDelay}, "client delay: p50 1ms;"},
+	}, results.OK, "", codes{"client-delay"}, "client delay: p50 1ms;"},
 	{"its delays change a p50 that one operation changes", func(c *results.Cell) {
 		c.Evidence.Started = 19
 		c.Evidence.Delays = &results.Delays{Operations: 2, Response: results.Latency{P50: 2 * ms}, Undelayed: results.Latency{P50: ms}}
@@ -143,39 +143,39 @@ var verdicts = []judged{
 	}, results.OK, "", nil, ""},
 	{"it waited for a processor", func(c *results.Cell) {
 		c.Evidence.Hiccups.Total, c.Evidence.Hiccups.Stopped = 3100*ms, 2900*ms
-	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process could not run for 10.3% of the phase"},
+	}, results.Invalid, "client-delays", nil, "client-bound: its process could not run for 10.3% of the phase"},
 	{"it was stopped", func(c *results.Cell) {
 		c.Evidence.Hiccups.Stopped = 3100 * ms
-	}, results.Invalid, CodeClientDelays, nil, "client-bound: its process stopped for 10.3% of the phase"},
+	}, results.Invalid, "client-delays", nil, "client-bound: its process stopped for 10.3% of the phase"},
 	{"it was stopped for longer than the phase", func(c *results.Cell) {
 		c.Evidence.Hiccups.Stopped = 310_000 * ms
-	}, results.Invalid, CodeClientDelays, nil, "stopped for 100.0% of the phase"},
+	}, results.Invalid, "client-delays", nil, "stopped for 100.0% of the phase"},
 	{"it was stopped, in a closed loop", func(c *results.Cell) {
 		c.Arrivals, c.Evidence.Hiccups.Stopped = "closed", 3100*ms
-	}, results.Invalid, CodeClientDelays, nil, "its process stopped"},
+	}, results.Invalid, "client-delays", nil, "its process stopped"},
 	{"operations were dropped because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
-	}, results.Invalid, CodeClientDelays, nil, "1.2% of the operations were dropped because of its delays"},
+	}, results.Invalid, "client-delays", nil, "1.2% of the operations were dropped because of its delays"},
 	{"far more was dropped than because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700*int64(c.Client.Workers)+1
-	}, results.Overloaded, CodeDropped, nil, "scheduled operations were never started"},
+	}, results.Overloaded, "dropped", nil, "scheduled operations were never started"},
 	{"making operations takes longer than running them", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 30000, 50000*ms, 10000*ms
-	}, results.Invalid, CodeClientBusy, codes{CodeQueued}, "client saturated: busy workers spent 83% of their time on creating and recording"},
+	}, results.Invalid, "client-busy", codes{"queued"}, "client saturated: busy workers spent 83% of their time on creating and recording"},
 	{"the same in a closed loop", func(c *results.Cell) {
 		c.Arrivals, c.Evidence.Own, c.Evidence.Service = "closed", 50000*ms, 10000*ms
-	}, results.Invalid, CodeClientBusy, nil, "creating and recording"},
+	}, results.Invalid, "client-busy", nil, "creating and recording"},
 	{"the same, in a moment that tells nothing", func(c *results.Cell) {
 		c.Arrivals, c.Evidence.Own, c.Evidence.Service, c.Evidence.Started = "closed", 50000*ms, 10000*ms, 99
 	}, results.OK, "", nil, ""},
 	{
 		"processors full, engine elsewhere", func(c *results.Cell) { c.Client.CPUShare = 0.9 },
-		results.Invalid, CodeClientCPU, nil, "client saturated: mailbench used 90% of the processors that it may use (2)",
+		results.Invalid, "client-cpu", nil, "client saturated: mailbench used 90% of the processors that it may use (2)",
 	},
 	{"processors nearly full, engine elsewhere", func(c *results.Cell) { c.Client.CPUShare = 0.89 }, results.OK, "", nil, ""},
 	{"a pool too small for the store", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Crowded = 6000, 660
-	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "too few workers: 1.1% of the operations waited for one of the 32 workers while calls took no longer than usual; raise --concurrency"},
+	}, results.Invalid, "few-workers", codes{"queued"}, "too few workers: 1.1% of the operations waited for one of the 32 workers while calls took no longer than usual; raise --concurrency"},
 	{
 		"a pool that waits for an engine that stopped", func(c *results.Cell) {
 			c.Evidence.Queued, c.Evidence.Crowded = 6000, 6000
@@ -183,8 +183,8 @@ var verdicts = []judged{
 			op(c, func(o *results.Op) {
 				o.Count, o.Failed, o.Errors = 59000, 1000, []results.ErrorCount{{Text: "connection refused", Count: 1000}}
 			})
-		}, results.Overloaded, CodeBehind,
-		codes{CodeQueued, CodeFailed},
+		}, results.Overloaded, "behind",
+		codes{"queued", "failed"},
 		"achieved 1000/s of the offered 2000/s; 1000 of 60000 operations failed or have an unknown outcome: open: connection refused",
 	},
 	{
@@ -193,8 +193,8 @@ var verdicts = []judged{
 			op(c, func(o *results.Op) {
 				o.Count, o.Unknown, o.Dropped, o.Errors = 39000, 1000, 20000, []results.ErrorCount{{Text: "time-out", Count: 1000}}
 			})
-		}, results.Overloaded, CodeDropped,
-		codes{CodeQueued, CodeDropped, CodeUnknown},
+		}, results.Overloaded, "dropped",
+		codes{"queued", "dropped", "unknown"},
 		"(offered 2000/s, achieved 2000/s); 1000 of 40000 operations failed or have an unknown outcome: open: time-out",
 	},
 	{"a pool that a few operations found busy", func(c *results.Cell) {
@@ -202,98 +202,98 @@ var verdicts = []judged{
 	}, results.OK, "", nil, ""},
 	{"a pool that may still grow", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Crowded, c.Evidence.Cap = 6000, 6000, 512
-	}, results.OK, "", codes{CodeQueued}, "response times contain the wait"},
+	}, results.OK, "", codes{"queued"}, "response times contain the wait"},
 	{"an engine beside it with processors to spare", func(c *results.Cell) {
 		e := c.Evidence
 		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.3
 		e.Queued, e.Crowded = 50000, 40000
-	}, results.Invalid, CodeFewWorkers, codes{CodeSharedMachine, CodeQueued}, "raise --concurrency"},
+	}, results.Invalid, "few-workers", codes{"shared-machine", "queued"}, "raise --concurrency"},
 	{"a pool too small for a remote engine, on a busy machine", func(c *results.Cell) {
 		c.Client.OthersShare, c.Evidence.Queued, c.Evidence.Crowded = 0.65, 50000, 40000
-	}, results.Invalid, CodeFewWorkers, codes{CodeQueued}, "raise --concurrency"},
+	}, results.Invalid, "few-workers", codes{"queued"}, "raise --concurrency"},
 	{"an embedded engine that has no processors left", func(c *results.Cell) {
 		e := c.Evidence
 		e.InProcess, c.Client.CPUShare = true, 0.9
 		e.Queued, e.Crowded = 50000, 40000
-	}, results.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeQueued}, "83.3% of the operations waited for one of the 32 workers, and the processors are full; more workers would not help: lower the rate"},
+	}, results.Overloaded, "workers-busy", codes{"shared-machine", "queued"}, "83.3% of the operations waited for one of the 32 workers, and the processors are full; more workers would not help: lower the rate"},
 	{
 		"a store at its limit", func(c *results.Cell) { c.Evidence.Queued, c.Evidence.Crowded = 50000, 600 },
 		results.OK, "",
-		codes{CodeQueued},
+		codes{"queued"},
 		"83% of the operations found all 32 workers busy, and their response times contain the wait, most of it for calls that took longer than usual: more workers would only wait inside the store",
 	},
 	{"an embedded engine on a busy machine", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, "its process waited for a processor for 10.3% of the phase"},
+	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process waited for a processor for 10.3% of the phase"},
 	{"an embedded engine in a process that was stopped", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.OthersShare, c.Evidence.Hiccups.Stopped = true, 0.05, 3100*ms
-	}, results.Invalid, CodeClientDelays, codes{CodeSharedMachine}, "client-bound: "},
+	}, results.Invalid, "client-delays", codes{"shared-machine"}, "client-bound: "},
 
 	// The engine was: its slowness is the result, and no fault of the run.
 	{"a slow engine", func(c *results.Cell) {
 		e := c.Evidence
 		e.Queued, e.Service = 59000, 900_000*ms
 		queueGrows(e)
-	}, results.OK, "", codes{CodeQueued}, "queued: 98% of the operations found all 32 workers busy"},
+	}, results.OK, "", codes{"queued"}, "queued: 98% of the operations found all 32 workers busy"},
 	{"an engine that was slow from the first operation", func(c *results.Cell) {
 		e := c.Evidence
 		e.Queued, e.Service = 59990, 900_000*ms
 		queueGrows(e)
-	}, results.OK, "", codes{CodeQueued}, ""},
+	}, results.OK, "", codes{"queued"}, ""},
 	{"an engine frozen for 1 s in 12", func(c *results.Cell) {
 		e := c.Evidence
 		e.Queued, e.Service = 6000, 40_000*ms
 		e.Waits = []int64{0, 0, 900 * ms, 0, 0}
-	}, results.OK, "", codes{CodeQueued}, ""},
+	}, results.OK, "", codes{"queued"}, ""},
 	{"a queue of less than half of the operations", func(c *results.Cell) {
 		c.Evidence.Queued = 29000
 		queueGrows(c.Evidence)
-	}, results.OK, "", codes{CodeQueued}, ""},
+	}, results.OK, "", codes{"queued"}, ""},
 	{"a queue that grew in the first half only", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Waits = 50000, []int64{0, 400 * ms, 900 * ms, 900 * ms, 900 * ms}
-	}, results.OK, "", codes{CodeQueued}, ""},
+	}, results.OK, "", codes{"queued"}, ""},
 	{"a queue that does not grow", func(c *results.Cell) {
 		e := c.Evidence
 		e.Queued, e.Service = 50000, 900_000*ms
-	}, results.OK, "", codes{CodeQueued}, ""},
+	}, results.OK, "", codes{"queued"}, ""},
 	{"catching up with an instant engine after a pause", func(c *results.Cell) {
 		c.Evidence.Queued, c.Evidence.Own, c.Evidence.Service = 6000, 60*ms, 20*ms
-	}, results.OK, "", codes{CodeQueued}, ""},
+	}, results.OK, "", codes{"queued"}, ""},
 	{"an embedded engine that takes all processors", func(c *results.Cell) {
 		e := c.Evidence
 		e.InProcess, c.Client.CPUShare = true, 0.99
 		delayed(c, 50)
 		e.Queued, e.Service = 20000, 900_000*ms
-	}, results.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeClientDelay, CodeQueued}, ""},
+	}, results.Overloaded, "workers-busy", codes{"shared-machine", "client-delay", "queued"}, ""},
 	{"an embedded engine that compacts in bursts", func(c *results.Cell) {
 		c.Evidence.InProcess, c.Client.CPUShare = true, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
-	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, "its process waited for a processor"},
+	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process waited for a processor"},
 	{"an engine beside it that takes the processors", func(c *results.Cell) {
 		c.Evidence.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.3, 0.6
 		delayed(c, 50)
-	}, results.OK, "", codes{CodeSharedMachine, CodeClientDelay}, ""},
+	}, results.OK, "", codes{"shared-machine", "client-delay"}, ""},
 	{"an engine beside it that is slow until it is warm, on full processors", func(c *results.Cell) {
 		e := c.Evidence
 		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
 		busyEngine(c, 0.75)
 		e.Queued, e.Service = 50000, 900_000*ms
 		queueGrows(e)
-	}, results.Overloaded, CodeWorkersBusy, codes{CodeSharedMachine, CodeQueued}, ""},
+	}, results.Overloaded, "workers-busy", codes{"shared-machine", "queued"}, ""},
 	{"an engine beside it, and strangers who fill the processors", func(c *results.Cell) {
 		e := c.Evidence
 		e.SameMachine, c.Client.CPUShare, c.Client.OthersShare = true, 0.2, 0.75
 		busyEngine(c, 0.1)
 		e.Queued, e.Service = 50000, 900_000*ms
 		queueGrows(e)
-	}, results.OK, "", codes{CodeSharedMachine, CodeQueued}, ""},
+	}, results.OK, "", codes{"shared-machine", "queued"}, ""},
 	{"strangers who fill the processors of an embedded engine", func(c *results.Cell) {
 		e := c.Evidence
 		e.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.1, 0.86
 		e.Queued, e.Service = 20000, 900_000*ms
 		queueGrows(e)
-	}, results.OK, "", codes{CodeSharedMachine, CodeQueued}, ""},
+	}, results.OK, "", codes{"shared-machine", "queued"}, ""},
 
 	// The rate was beyond what could be done.
 	{"achieved just enough", func(c *results.Cell) { c.Offered.Achieved = 1980 }, results.OK, "", nil, ""},
@@ -305,25 +305,25 @@ var verdicts = []judged{
 	}, results.OK, "", nil, ""},
 	{"behind since half way", func(c *results.Cell) {
 		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1900, c.Offered.Span+0.9, []int64{ms, 200 * ms, 400 * ms, 800 * ms}
-	}, results.Overloaded, CodeBehind, nil, ""},
+	}, results.Overloaded, "behind", nil, ""},
 	{"behind by more than a pause", func(c *results.Cell) {
 		c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1900, c.Offered.Span+1.1, []int64{ms, ms, ms, 900 * ms}
-	}, results.Overloaded, CodeBehind, nil, ""},
+	}, results.Overloaded, "behind", nil, ""},
 	{
 		"achieved too little", func(c *results.Cell) {
 			c.Offered.Achieved, c.Offered.LastStart, c.Evidence.Waits = 1979, c.Offered.Span+0.3, []int64{75 * ms, 150 * ms, 300 * ms}
 		},
-		results.Overloaded, CodeBehind, nil, "achieved 1979/s of the offered 2000/s",
+		results.Overloaded, "behind", nil, "achieved 1979/s of the offered 2000/s",
 	},
 	{
 		"achieved too little of a rate below 100", func(c *results.Cell) {
 			c.Offered.Rate, c.Offered.Achieved, c.Offered.LastStart = 12, 3.141, 2*c.Offered.Span+1
 		},
-		results.Overloaded, CodeBehind, nil, "achieved 3.14/s of the offered 12/s",
+		results.Overloaded, "behind", nil, "achieved 3.14/s of the offered 12/s",
 	},
 	{"stopped with much that was due and not started", func(c *results.Cell) {
 		c.Offered.Achieved, c.Evidence.Waits = 500, []int64{75 * ms, 150 * ms, 300 * ms}
-	}, results.Overloaded, CodeBehind, nil, "achieved 500/s of the offered 2000/s"},
+	}, results.Overloaded, "behind", nil, "achieved 500/s of the offered 2000/s"},
 	{"stopped during a short pause", func(c *results.Cell) {
 		c.Offered.Span, c.Offered.LastStart, c.Offered.Achieved = 5, 4.8, 1920
 	}, results.OK, "", nil, ""},
@@ -335,73 +335,73 @@ var verdicts = []judged{
 	{"one operation of many dropped", func(c *results.Cell) {
 		c.Offered.Due, c.Offered.Skipped, c.Offered.NoTarget, c.Offered.Dropped = 60111, 100, 10, 1
 		op(c, func(o *results.Op) { o.Dropped = 1 })
-	}, results.Overloaded, CodeDropped, codes{CodeLighterLoad, CodeDropped}, "1 of 60001 scheduled operations were never started (offered 2000/s, achieved 2000/s); lower the rate, or raise --max-wait"},
+	}, results.Overloaded, "dropped", codes{"lighter-load", "dropped"}, "1 of 60001 scheduled operations were never started (offered 2000/s, achieved 2000/s); lower the rate, or raise --max-wait"},
 
 	// There are no metrics.
 	{"a population that the model cannot hold", func(c *results.Cell) {
 		c.Evidence = &results.Evidence{NotOffered: "an account needs an inbox"}
 		c.Ops = map[string]results.Op{"open": {Support: results.NotOffered}}
-	}, results.Empty, CodeNotOffered, nil, "the model cannot store the workload's dataset: an account needs an inbox"},
+	}, results.Empty, "not-offered", nil, "the model cannot store the workload's dataset: an account needs an inbox"},
 	{
 		"a mix that the model does not offer", func(c *results.Cell) { c.Ops["open"] = results.Op{Support: results.NotOffered} },
-		results.Empty, CodeNothingMeasured, nil, "nothing was measured: the model supports no operation of the mix",
+		results.Empty, "nothing-measured", nil, "nothing was measured: the model supports no operation of the mix",
 	},
 	{
 		"nothing to work on", func(c *results.Cell) { c.Ops["open"] = results.Op{NoTarget: 60000} },
-		results.Empty, CodeNothingMeasured,
-		codes{CodeNoTarget},
+		results.Empty, "nothing-measured",
+		codes{"no-target"},
 		"nothing was measured: there was no existing message to work on",
 	},
 	{
 		"nothing due", func(c *results.Cell) { c.Ops["open"] = results.Op{} },
-		results.Empty, CodeNothingMeasured, nil, "nothing was measured: no operation that the model supports was scheduled",
+		results.Empty, "nothing-measured", nil, "nothing was measured: no operation that the model supports was scheduled",
 	},
 	{
 		"nothing found", func(c *results.Cell) { c.Ops["open"] = results.Op{NotFound: 60000} },
-		results.Empty, CodeNothingMeasured,
-		codes{CodeNotFound},
+		results.Empty, "nothing-measured",
+		codes{"not-found"},
 		"nothing was measured: no operation found its message",
 	},
 	{
 		"nothing small enough", func(c *results.Cell) { c.Ops["open"] = results.Op{TooLarge: 60000} },
-		results.Empty, CodeNothingMeasured,
-		codes{CodeTooLarge},
+		results.Empty, "nothing-measured",
+		codes{"too-large"},
 		"nothing was measured: all messages were too large for the engine",
 	},
 	{"nothing succeeded", func(c *results.Cell) {
 		c.Ops["open"] = results.Op{Failed: 7, NotFound: 3, Errors: []results.ErrorCount{{Text: "connection refused", Count: 6}, {Text: "other", Count: 1}}}
 		c.Ops["flag"] = results.Op{NotFound: 3}
-	}, results.Failed, CodeNothingSucceeded, codes{CodeFailed, CodeNotFound}, "no open succeeded: connection refused"},
+	}, results.Failed, "nothing-succeeded", codes{"failed", "not-found"}, "no open succeeded: connection refused"},
 	{"another operation succeeded", func(c *results.Cell) {
 		c.Ops["flag"] = results.Op{Failed: 7, Errors: []results.ErrorCount{{Text: "connection refused", Count: 7}}}
-	}, results.OK, "", codes{CodeFailed}, "failed"},
+	}, results.OK, "", codes{"failed"}, "failed"},
 	{"most failed", func(c *results.Cell) {
 		c.Ops["open"] = results.Op{Count: 18, Failed: 8, Unknown: 11, Errors: []results.ErrorCount{{Text: "connection refused", Count: 19}}}
-	}, results.Failed, CodeMostFailed, codes{CodeFailed, CodeUnknown, CodeFewOperations}, "19 of 37 operations failed or have an unknown outcome: open: connection refused"},
+	}, results.Failed, "most-failed", codes{"failed", "unknown", "few-operations"}, "19 of 37 operations failed or have an unknown outcome: open: connection refused"},
 	{"half failed", func(c *results.Cell) {
 		c.Ops["open"] = results.Op{Count: 18, Failed: 8, Unknown: 10}
-	}, results.OK, "", codes{CodeFailed, CodeUnknown, CodeFewOperations}, ""},
-	{"broken off", func(c *results.Cell) { c.Error = "close: disk full" }, results.Failed, CodeError, nil, "close: disk full"},
+	}, results.OK, "", codes{"failed", "unknown", "few-operations"}, ""},
+	{"broken off", func(c *results.Cell) { c.Error = "close: disk full" }, results.Failed, "error", nil, "close: disk full"},
 	{"not begun", func(c *results.Cell) {
 		*c = results.Cell{Key: c.Key, Kind: c.Kind, Error: "no memory", Ops: map[string]results.Op{}}
-	}, results.Failed, CodeError, nil, "no memory"},
+	}, results.Failed, "error", nil, "no memory"},
 	{"not opened", func(c *results.Cell) {
 		*c = results.Cell{Key: c.Key, Kind: results.KindStep, Error: "open: no such host"}
-	}, results.Failed, CodeError, nil, "open: no such host"},
+	}, results.Failed, "error", nil, "open: no such host"},
 
 	// A cell has its worst verdict.
 	{"invalid is worse than overloaded", func(c *results.Cell) {
 		c.Client.CPUShare, c.Offered.Dropped = 0.95, 30000
 		op(c, func(o *results.Op) { o.Dropped = 30000 })
-	}, results.Invalid, CodeClientCPU, codes{CodeDropped}, ""},
+	}, results.Invalid, "client-cpu", codes{"dropped"}, ""},
 	{"empty is worse than invalid and overloaded", func(c *results.Cell) {
 		c.Client.CPUShare, c.Offered.Dropped, c.Offered.Achieved = 0.95, 60000, 0
 		c.Ops["open"] = results.Op{Dropped: 60000}
-	}, results.Empty, CodeNothingMeasured, codes{CodeDropped}, "nothing was measured: all operations were dropped"},
+	}, results.Empty, "nothing-measured", codes{"dropped"}, "nothing was measured: all operations were dropped"},
 	{"failed is worse than empty", func(c *results.Cell) {
 		c.Evidence = &results.Evidence{NotOffered: "an account needs an inbox"}
 		c.Error = "interrupted"
-	}, results.Failed, CodeError, nil, "interrupted"},
+	}, results.Failed, "error", nil, "interrupted"},
 }
 
 // doubts are cases whose values are valid, but have warnings.
@@ -411,7 +411,7 @@ var doubts = []judged{
 			c.Evidence.Windows = []float64{1e6, 1.05e6, 1.11e6, 1.15e6, 1.19e6, 1.26e6, 1.31e6, 1.34e6, 1.41e6, 1.5e6}
 		},
 		results.OK, "",
-		codes{CodeDrifting},
+		codes{"drifting"},
 		"drifting: the service time went from 1.01ms to 1.49ms (+48%; 99% interval +37% to +65%)",
 	},
 	{
@@ -419,12 +419,12 @@ var doubts = []judged{
 			c.Evidence.Windows = []float64{150, 143, 140, 130, 127, 121, 113, 109, 104, 100}
 		},
 		results.OK, "",
-		codes{CodeDrifting},
+		codes{"drifting"},
 		"",
 	},
 	{"a drift of more than a tenth", func(c *results.Cell) {
 		c.Evidence.Windows = []float64{1000, 1012, 1023, 1037, 1047, 1058, 1072, 1082, 1096, 1109}
-	}, results.OK, "", codes{CodeDrifting}, "(+11%; 99% interval"},
+	}, results.OK, "", codes{"drifting"}, "(+11%; 99% interval"},
 	{"a drift of less than a tenth", func(c *results.Cell) {
 		c.Evidence.Windows = []float64{1000, 1011, 1019, 1032, 1040, 1049, 1061, 1069, 1080, 1091}
 	}, results.OK, "", nil, ""},
@@ -433,17 +433,17 @@ var doubts = []judged{
 	{
 		"too few windows to tell", func(c *results.Cell) { c.Evidence.Windows = []float64{100, 110, 120, 130, 140, 150, 160} },
 		results.OK, "",
-		codes{CodeShort},
+		codes{"short"},
 		"short: 7 of the 8 windows needed to detect a trend",
 	},
-	{"no window at all", func(c *results.Cell) { c.Evidence.Windows = nil }, results.OK, "", codes{CodeShort}, "short: 0 of the 8 windows"},
+	{"no window at all", func(c *results.Cell) { c.Evidence.Windows = nil }, results.OK, "", codes{"short"}, "short: 0 of the 8 windows"},
 	{"eight windows", func(c *results.Cell) { c.Evidence.Windows = c.Evidence.Windows[:8] }, results.OK, "", nil, ""},
-	{"not settled", func(c *results.Cell) { c.Evidence.Settled = false }, results.OK, "", codes{CodeNotSettled}, "not settled: compaction was still running"},
-	{"not warm", func(c *results.Cell) { c.Evidence.Warm = false }, results.OK, "", codes{CodeNotWarm}, "not warm: service times were not steady at the end of the warm-up"},
+	{"not settled", func(c *results.Cell) { c.Evidence.Settled = false }, results.OK, "", codes{"not-settled"}, "not settled: compaction was still running"},
+	{"not warm", func(c *results.Cell) { c.Evidence.Warm = false }, results.OK, "", codes{"not-warm"}, "not warm: service times were not steady at the end of the warm-up"},
 	{
 		"debt", func(c *results.Cell) { c.Engines.CompactionDebt = 1 << 30 },
 		results.OK, "",
-		codes{CodeDebtGrows},
+		codes{"debt-grows"},
 		"debt grows: the compaction debt grew by 1.07GB",
 	},
 	{"debt that was there before", func(c *results.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = 1<<30, 1<<30 }, results.OK, "", nil, ""},
@@ -453,81 +453,81 @@ var doubts = []judged{
 	}, results.OK, "", nil, ""},
 	{"debt not known at the end", func(c *results.Cell) { c.Engines.CompactionDebt = -1 }, results.OK, "", nil, ""},
 	{"debt not known at the beginning", func(c *results.Cell) { c.Before.CompactionDebt, c.Engines.CompactionDebt = -1, 1<<30 }, results.OK, "", nil, ""},
-	{"in memtables", func(c *results.Cell) { c.Engines.DiskBytes = 0 }, results.OK, "", codes{CodeInMemory}, "in memory: nothing is on disk"},
+	{"in memtables", func(c *results.Cell) { c.Engines.DiskBytes = 0 }, results.OK, "", codes{"in-memory"}, "in memory: nothing is on disk"},
 	{"an engine that keeps nothing", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Evidence.Discards = 0, true
 	}, results.OK, "", nil, ""},
 	{"cached, but for the log", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 3<<29, 5<<28
-	}, results.OK, "", codes{CodeInMemory}, "in memory: the data is 25% of the block cache, so few reads reach the disk; use a larger population"},
+	}, results.OK, "", codes{"in-memory"}, "in memory: the data is 25% of the block cache, so few reads reach the disk; use a larger population"},
 	{"a log that has grown since files were counted", func(c *results.Cell) {
 		c.Engines.DiskBytes, c.Engines.LogBytes = 1<<20, 1<<20+1
-	}, results.OK, "", codes{CodeInMemory}, "in memory: the data is 0% of the block cache, so few reads reach the disk; use a larger population"},
-	{"half in the log", func(c *results.Cell) { c.Engines.LogBytes = 5 << 29 }, results.OK, "", codes{CodeInMemory}, "in memory: 62% of the data"},
-	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{CodeInMemory}, "in memory: the data is 25% of the block cache, so few reads reach the disk; use a larger population"},
+	}, results.OK, "", codes{"in-memory"}, "in memory: the data is 0% of the block cache, so few reads reach the disk; use a larger population"},
+	{"half in the log", func(c *results.Cell) { c.Engines.LogBytes = 5 << 29 }, results.OK, "", codes{"in-memory"}, "in memory: 62% of the data"},
+	{"cached", func(c *results.Cell) { c.Engines.DiskBytes = 1 << 28 }, results.OK, "", codes{"in-memory"}, "in memory: the data is 25% of the block cache, so few reads reach the disk; use a larger population"},
 	{"nodes that cannot be reached", func(c *results.Cell) {
 		c.Engines.Missing = []string{"10.0.0.2:9042", "10.0.0.3:9042"}
-	}, results.OK, "", codes{CodeMissingNodes}, "nodes are missing: 10.0.0.2:9042, 10.0.0.3:9042 could not be reached"},
+	}, results.OK, "", codes{"missing-nodes"}, "nodes are missing: 10.0.0.2:9042, 10.0.0.3:9042 could not be reached"},
 	{"size of the cache not known", func(c *results.Cell) { c.Engines.CacheBytes = -1 }, results.OK, "", nil, ""},
 	{"size of the data not known", func(c *results.Cell) { c.Engines.DiskBytes = -1 }, results.OK, "", nil, ""},
 	{
 		"collector", func(c *results.Cell) { c.Client.GCPauses = 1000 * ms },
 		results.OK, "",
-		codes{CodeGarbageCollection},
+		codes{"garbage-collection"},
 		"garbage collection: mailbench stopped for 1s in all; increase GOMEMLIMIT, or lower the rate",
 	},
 	{
 		"few samples", func(c *results.Cell) { c.Ops["flag"] = results.Op{Count: 9999} },
 		results.OK, "",
-		codes{CodeFewOperations},
+		codes{"few-operations"},
 		"p99.9 is trustworthy from 10,000 operations on; too few of: flag",
 	},
-	{"failures", func(c *results.Cell) { op(c, func(o *results.Op) { o.Failed = 3 }) }, results.OK, "", codes{CodeFailed}, "failed: 3 × open"},
-	{"timeouts", func(c *results.Cell) { op(c, func(o *results.Op) { o.Unknown = 3 }) }, results.OK, "", codes{CodeUnknown}, "outcome unknown: 3 × open"},
+	{"failures", func(c *results.Cell) { op(c, func(o *results.Op) { o.Failed = 3 }) }, results.OK, "", codes{"failed"}, "failed: 3 × open"},
+	{"timeouts", func(c *results.Cell) { op(c, func(o *results.Op) { o.Unknown = 3 }) }, results.OK, "", codes{"unknown"}, "outcome unknown: 3 × open"},
 	{
 		"large messages", func(c *results.Cell) { op(c, func(o *results.Op) { o.TooLarge = 3 }) },
 		results.OK, "",
-		codes{CodeTooLarge},
+		codes{"too-large"},
 		"too large for the engine: 3 × open",
 	},
 	{"absent messages of two operations", func(c *results.Cell) {
 		op(c, func(o *results.Op) { o.NotFound = 3 })
 		c.Ops["flag"] = results.Op{Count: 20000, NotFound: 4}
-	}, results.OK, "", codes{CodeNotFound}, "not found: 4 × flag, 3 × open"},
+	}, results.OK, "", codes{"not-found"}, "not found: 4 × flag, 3 × open"},
 	{
 		"no target", func(c *results.Cell) { op(c, func(o *results.Op) { o.NoTarget = 3 }) },
 		results.OK, "",
-		codes{CodeNoTarget},
+		codes{"no-target"},
 		"left out: no existing message to work on: 3 × open",
 	},
 	{
 		"clamped", func(c *results.Cell) { op(c, func(o *results.Op) { o.Clamped = 3 }) },
 		results.OK, "",
-		codes{CodeClamped},
+		codes{"clamped"},
 		"times beyond 100 s, counted as that: 3 × open",
 	},
 	{
 		"an engine in this process", func(c *results.Cell) { c.Evidence.InProcess = true },
 		results.OK, "",
-		codes{CodeSharedMachine},
+		codes{"shared-machine"},
 		"shared machine: engine and client run in one process",
 	},
 	{
 		"operations that the model lacks", func(c *results.Cell) { c.Offered.Skipped = 6000 },
 		results.OK, "",
-		codes{CodeLighterLoad},
+		codes{"lighter-load"},
 		"10.0% of the operations were skipped, because the model does not support",
 	},
 	{
 		"operations in place of others", func(c *results.Cell) { c.Offered.Replaced = 6000 },
 		results.OK, "",
-		codes{CodeOtherMix},
+		codes{"other-mix"},
 		"10.0% of the operations replace operations that the model does not support",
 	},
 	{
 		"operations that waited for the memory of large messages", func(c *results.Cell) { c.Evidence.LargeWaits = 6000 },
 		results.OK, "",
-		codes{CodeLargeWaits},
+		codes{"large-waits"},
 		"large messages: 10.0% of the operations waited for memory that other operations on large messages had, so fewer ran concurrently than there are clients; set GOMEMLIMIT=2GiB to allow more",
 	},
 	{
@@ -539,13 +539,13 @@ var doubts = []judged{
 	{
 		"a point of a sweep that lost messages", func(c *results.Cell) { c.Evidence.Held = &results.Held{Said: 100, Before: 100, After: 89} },
 		results.OK, "",
-		codes{CodeOtherSize},
+		codes{"other-size"},
 		"other size: the phase began with 100 messages and ended with 89, and the workload says 100",
 	},
 	{
 		"a point of a sweep that began with more", func(c *results.Cell) { c.Evidence.Held = &results.Held{Said: 100, Before: 111, After: 100} },
 		results.OK, "",
-		codes{CodeOtherSize},
+		codes{"other-size"},
 		"",
 	},
 	{
@@ -557,7 +557,7 @@ var doubts = []judged{
 	{
 		"an engine beside this process", func(c *results.Cell) { c.Evidence.SameMachine = true },
 		results.OK, "",
-		codes{CodeSharedMachine},
+		codes{"shared-machine"},
 		"shared machine: engine and client run on one machine",
 	},
 
@@ -569,15 +569,15 @@ var doubts = []judged{
 	{"a load with messages missing", func(c *results.Cell) {
 		c.Kind, c.Evidence = results.KindLoad, &results.Evidence{Messages: 5000, Missed: 2}
 		c.Ops = map[string]results.Op{"deliver": {Count: 4998, TooLarge: 2}}
-	}, results.OK, "", codes{CodeIncomplete, CodeTooLarge}, "too large for the engine: 2 × deliver"},
+	}, results.OK, "", codes{"incomplete", "too-large"}, "too large for the engine: 2 × deliver"},
 	{"a load that was interrupted", func(c *results.Cell) {
 		c.Kind, c.Evidence = results.KindLoad, &results.Evidence{Messages: 5000, Missed: 2}
 		c.Ops = map[string]results.Op{"deliver": {Count: 4997}}
-	}, results.Failed, CodeUnfinished, codes{CodeIncomplete}, "the load was interrupted after 4999 of 5000 messages"},
+	}, results.Failed, "unfinished", codes{"incomplete"}, "the load was interrupted after 4999 of 5000 messages"},
 	{"cold", func(c *results.Cell) { c.Kind, c.Evidence, c.Ops = results.KindCold, &results.Evidence{}, nil }, results.OK, "", nil, ""},
 	{"not cold", func(c *results.Cell) {
 		c.Kind, c.Evidence, c.Ops = results.KindCold, &results.Evidence{NotCold: "cassandra cannot drop its caches"}, nil
-	}, results.OK, "", codes{CodeNotCold}, "not cold: cassandra cannot drop its caches"},
+	}, results.OK, "", codes{"not-cold"}, "not cold: cassandra cannot drop its caches"},
 	{"settled", func(c *results.Cell) { c.Kind, c.Evidence, c.Ops = results.KindSettle, nil, nil }, results.OK, "", nil, ""},
 	{"a warm-up", func(c *results.Cell) { c.Kind, c.Client.CPUShare, c.Evidence.Warm = results.KindWarmup, 1, false }, results.OK, "", nil, ""},
 }

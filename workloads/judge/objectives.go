@@ -50,7 +50,7 @@ func Objectives(c *results.Cell, all []results.Objective) []results.Attained {
 func attained(c *results.Cell, o *results.Objective) results.Attained {
 	op, ok := c.Ops[o.Op]
 	switch {
-	case c.Verdict == results.Empty && c.Reason.Code == CodeNotOffered, ok && !op.Offered():
+	case c.Verdict == results.Empty && c.Reason.Code == "not-offered", ok && !op.Offered():
 		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not support it"}
 	case c.Verdict == results.Invalid:
 		if a, ok := proven(c, o); ok {
@@ -119,7 +119,7 @@ func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
 }
 
 // clientsOwn are the reasons of invalid cells in which the client lost time of its own.
-var clientsOwn = []results.Code{CodeClientDelays, CodeFewWorkers, CodeClientBusy, CodeClientCPU}
+var clientsOwn = []results.Code{"client-delays", "few-workers", "client-busy", "client-cpu"}
 
 // provenLeast is the share of the offered rate that an invalid cell must have executed to prove
 // an objective.

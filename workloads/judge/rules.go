@@ -14,26 +14,30 @@ import (
 type (
 	cell     = *results.Cell
 	evidence = *results.Evidence
+	counts   = *results.Op
 )
+
+// run are the kinds of cells that run operations.
+const run = measured | loads
 
 // rules are in the order of their doubts. Of the rules with one verdict the first that applies is its reason.
 var rules = []rule{
-	{CodeNotOffered, results.Empty, refused, func(_ cell, e evidence) string {
+	{"not-offered", results.Empty, refused, "", func(_ cell, e evidence) string {
 		return "the model cannot store the workload's dataset: " + e.NotOffered
 	}},
 
 	// A percentile of all segments hides what one load generator did to its part, so a merged cell is no better
 	// than its worst generator.
-	{CodeSegment, results.Failed, observed, segmentThat(results.Failed)},
-	{CodeSegment, results.Invalid, observed, segmentThat(results.Invalid)},
-	{CodeSegmentsApart, results.Invalid, observed, func(c cell, e evidence) string {
+	{"segment", results.Failed, observed, "", segmentThat(results.Failed)},
+	{"segment", results.Invalid, observed, "", segmentThat(results.Invalid)},
+	{"segments-apart", results.Invalid, observed, "segments apart: set clocks", func(c cell, e evidence) string {
 		apart := apart(e.Segments)
 		return when(!e.InProcess && apart > apartMost*c.Seconds, "the segments began up to %.1f s apart, in a phase of "+
 			"%.1f s: they did not load the engine together; set the clocks of their machines", apart, c.Seconds)
 	}},
 
 	// The load generator.
-	{CodeSharedMachine, results.OK, observed, func(_ cell, e evidence) string {
+	{"shared-machine", results.OK, observed, "", func(_ cell, e evidence) string {
 		where := "on one machine"
 		if e.InProcess {
 			where = "in one process"
@@ -41,15 +45,15 @@ var rules = []rule{
 		return when(e.InProcess || e.SameMachine, "shared machine: engine and client run %s and share its processors; "+
 			"such values rank models, they do not size clusters", where)
 	}},
-	{CodeClientDelays, results.Invalid, observed, func(c cell, e evidence) string {
+	{"client-delays", results.Invalid, observed, "machine busy: use a quieter one", func(c cell, e evidence) string {
 		bound, _ := delays(c, e)
 		return bound
 	}},
-	{CodeClientDelay, results.OK, observed, func(c cell, e evidence) string {
+	{"client-delay", results.OK, observed, "", func(c cell, e evidence) string {
 		_, warning := delays(c, e)
 		return warning
 	}},
-	{CodeQueued, results.OK, observed, func(c cell, e evidence) string {
+	{"queued", results.OK, observed, "", func(c cell, e evidence) string {
 		queued, slow := share(e.Queued, e.Started), ""
 		if e.Cap > 0 && 2*e.Crowded <= e.Queued {
 			slow = ", most of it for calls that took longer than usual: more workers would only wait inside the store"
@@ -57,14 +61,14 @@ var rules = []rule{
 		return when(queued > lateInvalid, "queued: %.0f%% of the operations found all %d workers busy, and their response times "+
 			"contain the wait%s", 100*queued, c.Client.Workers, slow)
 	}},
-	{CodeLargeWaits, results.OK, observed, func(_ cell, e evidence) string {
+	{"large-waits", results.OK, observed, "", func(_ cell, e evidence) string {
 		waits := share(e.LargeWaits, e.Started)
 		return when(waits > lateInvalid, "large messages: %s of the operations waited for memory that other operations on large "+
 			"messages had, so fewer ran concurrently than there are clients; set GOMEMLIMIT=2GiB to allow more", percent(waits))
 	}},
 
 	// The engine.
-	{CodeOtherSize, results.OK, observed, func(_ cell, e evidence) string { // at a point of a sweep
+	{"other-size", results.OK, observed, "", func(_ cell, e evidence) string { // at a point of a sweep
 		h := e.Held
 		if h == nil || h.Said <= 0 {
 			return ""
@@ -73,51 +77,57 @@ var rules = []rule{
 		return when(off > sizeMost*float64(h.Said), "other size: the phase began with %d messages and ended with %d, and the "+
 			"workload says %d; measure fewer operations, or operations that do not change the size", h.Before, h.After, h.Said)
 	}},
-	{CodeDrifting, results.OK, observed, func(_ cell, e evidence) string {
+	{"drifting", results.OK, observed, "latency changed during a trial: measure longer", func(_ cell, e evidence) string {
 		t, ok := Trend(e.Windows)
 		return when(ok && Drifts(t), "drifting: the service time went from %v to %v (%s; 99%% interval %s to %s)",
 			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
 	}},
-	{CodeShort, results.OK, observed, func(_ cell, e evidence) string {
+	{"short", results.OK, observed, "", func(_ cell, e evidence) string {
 		return when(len(e.Windows) < trendWindows, "short: %d of the %d windows needed to detect a trend of the service "+
 			"time; measure longer", len(e.Windows), trendWindows)
 	}},
-	{CodeNotSettled, results.OK, observed, func(_ cell, e evidence) string {
-		return when(!e.Settled, "not settled: compaction was still running at the end of the wait, "+
-			"or the engine does not report it")
-	}},
-	{CodeNotWarm, results.OK, observed, func(_ cell, e evidence) string {
+	{
+		"not-settled", results.OK, observed, "compaction may have run during the measurement: lengthen the phase settle",
+		func(_ cell, e evidence) string {
+			return when(!e.Settled, "not settled: compaction was still running at the end of the wait, "+
+				"or the engine does not report it")
+		},
+	},
+	{"not-warm", results.OK, observed, "", func(_ cell, e evidence) string {
 		return when(!e.Warm, "not warm: service times were not steady at the end of the warm-up; increase its duration")
 	}},
-	{CodeDebtGrows, results.OK, observed, func(c cell, _ evidence) string {
-		grown := c.Engines.CompactionDebt - c.Before.CompactionDebt
-		return when(c.Before.CompactionDebt >= 0 && float64(grown) > max(debtGrows, debtShare*float64(c.Engines.DiskBytes)),
-			"debt grows: the compaction debt grew by %s; measure longer, or lower the rate", words.Size(float64(grown)))
-	}},
-	{CodeInMemory, results.OK, observed, inMemory},
-	{CodeMissingNodes, results.OK, observed, func(c cell, _ evidence) string {
+	{
+		"debt-grows", results.OK, observed, "compaction fell behind: measure longer, or lower the rate",
+		func(c cell, _ evidence) string {
+			grown := c.Engines.CompactionDebt - c.Before.CompactionDebt
+			return when(c.Before.CompactionDebt >= 0 && float64(grown) > max(debtGrows, debtShare*float64(c.Engines.DiskBytes)),
+				"debt grows: the compaction debt grew by %s; measure longer, or lower the rate", words.Size(float64(grown)))
+		},
+	},
+	{"in-memory", results.OK, observed, "reads were served from memory: use more data than the cache holds", inMemory},
+	{"missing-nodes", results.OK, observed, "nodes could not be reached: start them", func(c cell, _ evidence) string {
 		return when(len(c.Engines.Missing) > 0, "nodes are missing: %s could not be reached, so the others did their work; start them, or "+
 			"look at the network between", strings.Join(c.Engines.Missing, ", "))
 	}},
-	{CodeGarbageCollection, results.OK, observed, func(c cell, _ evidence) string {
+	{"garbage-collection", results.OK, observed, "", func(c cell, _ evidence) string {
 		paused := time.Duration(c.Client.GCPauses)
 		return when(c.Seconds > 0 && paused.Seconds() > gcMost*c.Seconds, "garbage collection: mailbench stopped for %v "+
 			"in all; increase GOMEMLIMIT, or lower the rate", paused.Round(time.Millisecond))
 	}},
 
 	// The generator, and not the engine, was the bottleneck. Queueing alone is no sign of that.
-	{CodeClientCPU, results.Invalid, observed, func(c cell, e evidence) string {
+	{"client-cpu", results.Invalid, observed, "client CPU full: lower phases.PHASE.rate", func(c cell, e evidence) string {
 		return when(!e.InProcess && c.Client.CPUShare >= cpuFull, "client saturated: mailbench used %.0f%% of the processors that "+
 			"it may use (%.3g), and the engine runs elsewhere; use more machines or a lower rate",
 			100*c.Client.CPUShare, c.Client.Capacity)
 	}},
-	{CodeClientBusy, results.Invalid, observed, func(c cell, e evidence) string {
+	{"client-busy", results.Invalid, observed, "client busy: lower phases.PHASE.rate", func(c cell, e evidence) string {
 		busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(c.Client.Workers, c.Client.Processors))
 		own := float64(e.Own) / max(1, float64(e.Own+e.Service))
 		return when(busy && own > ownInvalid && e.Started >= 10*leastSlower, "client saturated: busy workers spent %.0f%% "+
 			"of their time on creating and recording operations, so the times are those of mailbench; lower the rate", 100*own)
 	}},
-	{CodeFewWorkers, results.Invalid, observed, func(c cell, e evidence) string {
+	{"few-workers", results.Invalid, observed, "too few workers: raise --concurrency", func(c cell, e evidence) string {
 		crowded := share(e.Crowded, e.Started) // more workers would only wait for an engine that fails
 		advice := "raise --concurrency"
 		if Overloaded(c) {
@@ -127,13 +137,16 @@ var rules = []rule{
 			"operations waited for one of the %d workers while calls took no longer than usual; %s",
 			percent(crowded), c.Client.Workers, advice)
 	}},
-	{CodeWorkersBusy, results.Overloaded, observed, func(c cell, e evidence) string {
-		return when(waited(c, e) && Full(c), "%s of the operations waited for one of the %d workers, and the processors are "+
-			"full; more workers would not help: lower the rate", percent(share(e.Queued, e.Started)), c.Client.Workers)
-	}},
+	{
+		"workers-busy", results.Overloaded, observed, "engine busy: lower phases.PHASE.rate",
+		func(c cell, e evidence) string {
+			return when(waited(c, e) && Full(c), "%s of the operations waited for one of the %d workers, and the processors are "+
+				"full; more workers would not help: lower the rate", percent(share(e.Queued, e.Started)), c.Client.Workers)
+		},
+	},
 
 	// The model's load is not that of models that support all operations of the mix.
-	{CodeLighterLoad, results.OK, measured, func(c cell, _ evidence) string {
+	{"lighter-load", results.OK, measured, "", func(c cell, _ evidence) string {
 		var lacked []string
 		for _, name := range sortedOps(c.Ops) {
 			if c.Ops[name].Support == results.NotOffered {
@@ -144,19 +157,19 @@ var rules = []rule{
 			"support %s; set unsupported: substitute in the workload to keep the rate equal",
 			percent(share(c.Offered.Skipped, c.Offered.Due)), cmp.Or(strings.Join(lacked, ", "), "such operations"))
 	}},
-	{CodeOtherMix, results.OK, measured, func(c cell, _ evidence) string {
+	{"other-mix", results.OK, measured, "", func(c cell, _ evidence) string {
 		return when(c.Offered.Replaced > 0, "other mix: %s of the operations replace operations that the model does not support",
 			percent(share(c.Offered.Replaced, c.Offered.Due)))
 	}},
 
 	// Less was executed than was offered.
-	{CodeDropped, results.Overloaded, measured, func(c cell, _ evidence) string {
+	{"dropped", results.Overloaded, measured, "engine busy: lower phases.PHASE.rate", func(c cell, _ evidence) string {
 		o := c.Offered
 		return when(Overloaded(c) && o.Dropped > 0, "%d of %d scheduled operations were never started (offered %s/s, achieved %s/s); %s",
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
 			cmp.Or(failures(c), "lower the rate, or raise --max-wait to measure their wait"))
 	}},
-	{CodeBehind, results.Overloaded, measured, func(c cell, _ evidence) string {
+	{"behind", results.Overloaded, measured, "engine busy: lower phases.PHASE.rate", func(c cell, _ evidence) string {
 		if text := behind(c); text != "" {
 			return text
 		}
@@ -170,25 +183,28 @@ var rules = []rule{
 
 	// Nothing or little was executed. Figures of a phase in which most operations had errors are those of the
 	// few that a store in trouble still executed.
-	{CodeNothingSucceeded, results.Failed, measured, func(c cell, _ evidence) string {
+	{"nothing-succeeded", results.Failed, measured, "", func(c cell, _ evidence) string {
 		ok, _ := succeeded(c)
 		name, text := firstError(c.Ops)
 		return when(ok == 0 && name != "", "no %s succeeded: %s", name, text)
 	}},
-	{CodeMostFailed, results.Failed, measured, func(c cell, _ evidence) string {
+	{"most-failed", results.Failed, measured, "", func(c cell, _ evidence) string {
 		ok, wrong := succeeded(c)
 		return when(ok > 0 && wrong > ok, "%s", failures(c))
 	}},
-	{CodeNothingMeasured, results.Empty, measured, func(c cell, _ evidence) string {
+	{"nothing-measured", results.Empty, measured, "", func(c cell, _ evidence) string {
 		ok, _ := succeeded(c)
 		return when(ok == 0, "nothing was measured: %s", emptyBecause(c))
 	}},
 
 	// A load runs as fast as it can: only what is missing from its figures gives doubts.
-	{CodeIncomplete, results.OK, loads, func(_ cell, e evidence) string {
-		return when(e.Missed > 0, "incomplete: %d of %d messages of the load could not be delivered", e.Missed, e.Messages)
-	}},
-	{CodeUnfinished, results.Failed, loads, func(c cell, e evidence) string {
+	{
+		"incomplete", results.OK, loads, "the load could not deliver all messages: find the errors in --full",
+		func(_ cell, e evidence) string {
+			return when(e.Missed > 0, "incomplete: %d of %d messages of the load could not be delivered", e.Missed, e.Messages)
+		},
+	},
+	{"unfinished", results.Failed, loads, "", func(c cell, e evidence) string {
 		tried := e.Missed
 		for _, o := range c.Ops {
 			tried += o.Count + o.TooLarge
@@ -196,24 +212,29 @@ var rules = []rule{
 		return when(tried < e.Messages && c.Error == "", "the load was interrupted after %d of %d messages",
 			tried, e.Messages)
 	}},
-	{CodeNotCold, results.OK, colds, func(_ cell, e evidence) string {
+	{"not-cold", results.OK, colds, "caches were warm: find the reason in --full", func(_ cell, e evidence) string {
 		return when(e.NotCold != "", "not cold: %s; the next phases ran with warm caches", e.NotCold)
 	}},
-	{CodeError, results.Failed, every, func(c cell, _ evidence) string { return c.Error }},
+	{"error", results.Failed, every, "", func(c cell, _ evidence) string { return c.Error }},
 }
 
 // countRules are about operations that are not in the figures, or are wrong in them.
 var countRules = []countRule{
-	{CodeDropped, measured | loads, "dropped: never started", func(o *results.Op) int64 { return o.Dropped }},
-	{CodeFailed, measured | loads, "failed", func(o *results.Op) int64 { return o.Failed }},
-	{CodeUnknown, measured | loads, "outcome unknown", func(o *results.Op) int64 { return o.Unknown }},
-	{CodeTooLarge, measured | loads, "too large for the engine", func(o *results.Op) int64 { return o.TooLarge }},
-	{CodeNotFound, measured | loads, "not found", func(o *results.Op) int64 { return o.NotFound }},
-	{CodeNoTarget, measured | loads, "left out: no existing message to work on", func(o *results.Op) int64 {
-		return o.NoTarget
+	{"dropped", run, "operations never started: lower the rate", "dropped: never started", func(o counts) int64 {
+		return o.Dropped
 	}},
-	{CodeClamped, measured | loads, "times beyond 100 s, counted as that", func(o *results.Op) int64 { return o.Clamped }},
-	{CodeFewOperations, measured, "p99.9 is trustworthy from 10,000 operations on; too few of", func(o *results.Op) int64 {
+	{"failed", run, "operations failed: find the errors in --full", "failed", func(o counts) int64 { return o.Failed }},
+	{"unknown", run, "operations have an unknown outcome: find the errors in --full", "outcome unknown", func(o counts) int64 {
+		return o.Unknown
+	}},
+	{
+		"too-large", run, "messages were too large for the engine: use smaller ones", "too large for the engine",
+		func(o counts) int64 { return o.TooLarge },
+	},
+	{"not-found", run, "", "not found", func(o counts) int64 { return o.NotFound }},
+	{"no-target", run, "", "left out: no existing message to work on", func(o counts) int64 { return o.NoTarget }},
+	{"clamped", run, "", "times beyond 100 s, counted as that", func(o counts) int64 { return o.Clamped }},
+	{"few-operations", measured, "", "p99.9 is trustworthy from 10,000 operations on; too few of", func(o counts) int64 {
 		if o.Count >= SamplesFor {
 			return 0
 		}

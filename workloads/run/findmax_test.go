@@ -96,7 +96,7 @@ func TestFindMaxProves(t *testing.T) {
 		without := times(c.without)
 		late := results.Cell{
 			Kind: "measure", Arrivals: "poisson", Rate: 500, Seconds: 10, Verdict: results.Invalid,
-			Reason:   &results.Reason{Code: judge.CodeClientDelays, Text: "client late"},
+			Reason:   &results.Reason{Code: "client-delays", Text: "client late"},
 			Offered:  &results.Offered{Rate: 500, Achieved: 499, Due: 5000, Span: 10, LastStart: 10},
 			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}, Delays: &results.Delays{Undelayed: times(c.without)}},
 			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Times: results.Times{Response: times(c.p99)}}},

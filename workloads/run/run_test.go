@@ -248,7 +248,7 @@ func TestFrozenEngine(t *testing.T) {
 	}
 	// The queue after a freeze must not be taken for a pool that is too small.
 	// A busy machine may make the phase invalid for another reason.
-	if c.Reason != nil && c.Reason.Code == judge.CodeFewWorkers {
+	if c.Reason != nil && c.Reason.Code == "few-workers" {
 		t.Errorf("verdict %s: %s", c.Verdict, why(c))
 	}
 }
@@ -307,7 +307,7 @@ func TestTooLateIsDroppedAndCounted(t *testing.T) {
 		t.Errorf("%d ok and %d dropped, want about 1000 together and some dropped", o.Count, o.Dropped)
 	}
 	if !slices.ContainsFunc(m.Doubts, func(d results.Doubt) bool {
-		return d.Code == judge.CodeDropped && slices.Equal(d.Ops, []results.OpCount{{Op: "open", Count: o.Dropped}})
+		return d.Code == "dropped" && slices.Equal(d.Ops, []results.OpCount{{Op: "open", Count: o.Dropped}})
 	}) {
 		t.Errorf("doubts %v do not tell of the drops", m.Doubts)
 	}
@@ -560,7 +560,7 @@ func TestProgress(t *testing.T) {
 // An operation that the model does not support makes its load lighter, unless another takes its
 // place.
 func TestMissingOperations(t *testing.T) {
-	for missing, want := range map[string]results.Code{"skip": judge.CodeLighterLoad, "substitute": judge.CodeOtherMix} {
+	for missing, want := range map[string]results.Code{"skip": "lighter-load", "substitute": "other-mix"} {
 		c := config(t, newFake(), "  - measure: {clients: 2, operations: 100, mix: {list: 1, label: 1}, unsupported: "+missing+"}\n")
 		cell := phaseOf(t, runOK(t, c), "measure")
 		o := cell.Offered

@@ -15,7 +15,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -155,7 +154,7 @@ func TestSweepOfAnotherSize(t *testing.T) {
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Measured() {
 			h := c.Evidence.Held
-			doubted := slices.ContainsFunc(c.Doubts, func(d results.Doubt) bool { return d.Code == judge.CodeOtherSize })
+			doubted := slices.ContainsFunc(c.Doubts, func(d results.Doubt) bool { return d.Code == "other-size" })
 			got = append(got, fmt.Sprintf("%d of %d, then %d: %v", h.Before, h.Said, h.After, doubted))
 		}
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -96,7 +95,7 @@ func TestClosedLoopBacksOff(t *testing.T) {
 		t.Errorf("%d operations failed within 0.8 s, want some 56, and %d were ok", o.Failed, o.Count)
 	}
 	// The pauses are not the generator's own work. A busy machine may delay it.
-	if m.Verdict != results.OK && m.Reason.Code != judge.CodeClientDelays {
+	if m.Verdict != results.OK && m.Reason.Code != "client-delays" {
 		t.Errorf("%s: %s", m.Verdict, why(m))
 	}
 }
@@ -231,7 +230,7 @@ func TestInterruptedLoad(t *testing.T) {
 	if err != nil || !r.Interrupted {
 		t.Fatalf("interrupted %v, %v", r, err)
 	}
-	if cell := r.Cells[0]; cell.Verdict != results.Failed || cell.Reason.Code != judge.CodeUnfinished {
+	if cell := r.Cells[0]; cell.Verdict != results.Failed || cell.Reason.Code != "unfinished" {
 		t.Errorf("%s is %s: %s", cell.Phase, cell.Verdict, why(cell))
 	}
 }

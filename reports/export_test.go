@@ -1,4 +1,0 @@
-package reports
-
-// Serious is for tests that know package judge.
-var Serious = serious
