@@ -93,8 +93,6 @@ type Progress struct {
 // Measurement is the result of a phase.
 type Measurement struct {
 	results.Cell // Spec.Cell with everything that the phase showed; AllOps is nil if the phase did not begin
-	// Busy is the time that all workers spent in calls.
-	Busy time.Duration
 	// Mallocs counts the process' heap allocations during the phase.
 	Mallocs uint64
 	// Steady: a warm-up ended with service times that no longer change.
@@ -334,7 +332,7 @@ func (t *task) changes(alone, shared func(*sync.RWMutex)) {
 // measurement is the result of the phase.
 func (p *phase) measurement() Measurement {
 	m := Measurement{
-		Cell: p.Cell, Busy: p.stats.busy, Mallocs: p.used.mallocs, Steady: steady(p.windows),
+		Cell: p.Cell, Mallocs: p.used.mallocs, Steady: steady(p.windows),
 		Median: time.Duration(results.Median(p.windows)),
 	}
 	if p.bulk {

@@ -26,8 +26,8 @@ type Judgment struct {
 	Doubts  []results.Doubt
 }
 
-// A rule finds one fault of cells. Its code is stable: it keeps its meaning, and one that was given up is not used again.
-// docs/results.md says what each means.
+// A rule finds one fault of cells. Its code is stable: it keeps its meaning, and one that was given up is not used
+// again. docs/results.md says what each means.
 type rule struct {
 	code    results.Code
 	verdict results.Verdict // that the fault gives; OK: it is a doubt

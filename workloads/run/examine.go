@@ -1,11 +1,10 @@
 package run
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"time"
 
@@ -177,14 +176,14 @@ func (s *countedSession) Close() error {
 	return s.TracedSession.Close()
 }
 
-// The floor is mailbench's own share of the figures. It is measured on two more targets.
-// A mailbox that does nothing shows the harness' own CPU time for an operation. Each model
-// over the null engine shows what the model's calls cost without an engine: the null engine
-// yields sample rows for the model to decode.
+// The floor is mailbench's own share of the figures. A target whose mailbox does nothing shows the harness' own CPU
+// time for an operation. A run of the models over the null engine shows what a model's calls cost without an engine:
+// the null engine yields sample rows for the model to decode.
 
 const (
 	floorShots    = 2                    // of which the least counts: others met a pause of the machine
 	floorTime     = 2 * time.Millisecond // length of a shot with one operation of a model
+	floorCalls    = 2000                 // operations of a shot, at most
 	floorMessages = 16                   // messages in each of the two folders of a model's mailbox
 )
 
@@ -193,22 +192,16 @@ func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
 	}
-	add := func(model string, floors []results.Floor, err error) {
-		if err != nil && ctx.Err() == nil {
-			floors = append(floors, results.Floor{Model: model, Error: err.Error()})
-		}
-		r.result.Floor = append(r.result.Floor, floors...)
+	floors, err := harnessFloor(ctx)
+	if err == nil {
+		var more []results.Floor
+		more, err = r.config.modelFloors(ctx)
+		floors = append(floors, more...)
 	}
-	bare, err := harnessFloor(ctx)
-	add("", []results.Floor{bare}, err)
-	for _, m := range r.config.Models {
-		var floors []results.Floor
-		err := crash.Guard(func() (err error) {
-			floors, err = r.modelFloor(ctx, m)
-			return err
-		})
-		add(m.Name, floors, err)
+	if err != nil && ctx.Err() == nil {
+		floors = append(floors, results.Floor{Error: err.Error()})
 	}
+	r.result.Floor = floors
 }
 
 // floorWorkload has operations that are all late, so that nothing waits.
@@ -222,15 +215,15 @@ phases: [load: {}, measure: {rate: 100000000/s, operations: 80000, mix: {list: 5
 
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
 // time, choice of operation and key, two readings of the clock, recording.
-func harnessFloor(ctx context.Context) (results.Floor, error) {
+func harnessFloor(ctx context.Context) ([]results.Floor, error) {
 	var least results.Floor
 	w, err := workloads.Parse("floor", []byte(floorWorkload))
 	if err != nil {
-		return least, err
+		return nil, err
 	}
 	census, err := plan.NewCensus(ctx, w)
 	if err != nil {
-		return least, err
+		return nil, err
 	}
 	phase := &w.Phases[1]
 	for range floorShots {
@@ -238,14 +231,14 @@ func harnessFloor(ctx context.Context) (results.Floor, error) {
 			Phase: *phase, Stream: plan.StreamOf(w, phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
 		})
 		if err != nil {
-			return least, err
+			return nil, err
 		}
 		n := float64(max(1, m.Evidence.Started))
 		if ns := 1e9 * m.Client.CPUSeconds / n; least.NS == 0 || ns < least.NS {
 			least = results.Floor{NS: ns, Allocs: float64(m.Mallocs / uint64(n))}
 		}
 	}
-	return least, nil
+	return []results.Floor{least}, nil
 }
 
 // nothingTarget is a target whose mailbox does nothing.
@@ -297,66 +290,47 @@ type noMail struct{ messages.Source }
 
 func (noMail) Reader() messages.Reader { return nil }
 
-// modelFloor is the cost of the calls of each operation of the workload over the
-// null engine, for a few messages of the workload's own mail.
-func (r *runner) modelFloor(ctx context.Context, m models.Model) (floors []results.Floor, err error) {
-	dir, err := os.MkdirTemp(r.data.path, "floor-")
-	if err != nil {
-		return nil, fmt.Errorf("create folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	w := *r.config.Workload
+// modelFloors are the costs of the calls of each operation of the workload over the null engine, for a few messages of
+// the workload's own mail. Each shot is a phase of a run.
+func (c *Config) modelFloors(ctx context.Context) (floors []results.Floor, err error) {
+	w := *c.Workload
 	w.Population = workloads.Population{
 		Users: 1, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: floorMessages},
 	}
-	census, err := plan.NewCensus(ctx, &w)
-	if err != nil {
-		return nil, err
+	w.Phases = []workloads.Phase{{Kind: workloads.Load, Name: "load", Clients: 1, Patterns: w.Patterns}}
+	w.Expect, w.Sweep, w.Trials = nil, nil, workloads.Trials{}
+	for _, op := range floorOrder(w.Patterns) {
+		measures := func(p workloads.Phase) bool { return p.Kind == workloads.Measure && p.Mix.Has(op) }
+		for range floorShots {
+			p := workloads.Phase{
+				Kind: workloads.Measure, Name: w.Patterns.Name(op), Number: len(w.Phases), Patterns: w.Patterns,
+				Arrivals: workloads.Closed, Clients: 1, Duration: floorTime, Operations: floorCalls,
+			}
+			if p.Mix[op] = 1; slices.ContainsFunc(c.Workload.Phases, measures) {
+				w.Phases = append(w.Phases, p)
+			}
+		}
 	}
-	at := point{workload: &w, census: census, keyspace: r.config.Keyspace}
-	t, err := subject.Open(ctx, subject.Config{
-		Workload: &w, Census: census, Mail: r.source,
-		Model: at.model(m), Engine: *r.config.Null, Options: r.config.Model, Dir: dir, Workers: 1,
+	found, err := Run(ctx, Config{
+		Workload: &w, Models: c.Models, Engines: []drivers.Engine{*c.Null}, Keyspace: c.Keyspace, Model: c.Model,
+		Mail: c.Mail, Workers: 1,
 	})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, t.Close(ctx)) }()
-	if _, err := t.Populate(ctx); err != nil {
-		return nil, err
-	}
-	load := workloads.Phase{Kind: workloads.Load, Name: "load", Clients: 1}
-	stream, err := census.LoadStream(ctx, &plan.Growth{})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := drive.Drive(ctx, t, drive.Spec{Phase: load, Stream: stream}); err != nil {
-		return nil, err
-	}
-	for _, op := range floorOrder(w.Patterns) {
-		measures := func(p workloads.Phase) bool { return p.Kind == workloads.Measure && p.Mix.Has(op) }
-		if !t.Offers[op] || !slices.ContainsFunc(w.Phases, measures) || ctx.Err() != nil {
-			continue
-		}
-		p := workloads.Phase{
-			Kind: workloads.Measure, Name: w.Patterns.Name(op), Number: int(op) + 1, Patterns: w.Patterns,
-			Arrivals: workloads.Closed, Clients: 1, Duration: floorTime,
-		}
-		p.Mix[op] = 1
-		least := results.Floor{Model: m.Name, Op: p.Name}
-		for range floorShots {
-			found, err := drive.Drive(ctx, t, drive.Spec{Phase: p, Stream: plan.StreamOf(&w, &p, census)})
-			if err != nil {
-				return nil, err
-			}
+	shown := found.Select(func(c *results.Cell) bool { return c.Measured() || c.Error != "" })
+	for _, shots := range results.Grouped(shown, func(c *results.Cell) [2]string { return [2]string{c.Model, c.Phase} }) {
+		least := results.Floor{Model: shots[0].Model, Op: shots[0].Phase}
+		for _, c := range shots {
+			least.Error = cmp.Or(least.Error, c.Error)
 			// The null engine's rows are samples, so an operation that fails counts too.
-			if n := found.Evidence.Started; n > 0 {
-				if ns := float64(found.Busy) / float64(n); least.NS == 0 || ns < least.NS {
+			if e := c.Evidence; e != nil && e.Started > 0 {
+				if ns := float64(e.Service) / float64(e.Started); least.NS == 0 || ns < least.NS {
 					least.NS = ns
 				}
 			}
 		}
-		if least.NS > 0 {
+		if least.NS > 0 || least.Error != "" { // else the model does not support it
 			floors = append(floors, least)
 		}
 	}
