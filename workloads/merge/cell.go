@@ -186,8 +186,7 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 	return &sum
 }
 
-// engine is the state of the engine. If the segments have a store in common, it is what the first
-// segment saw, with the nodes that any segment missed. If each has its own store, sizes are sums.
+// engine is the state of the engine, whose stores are those of the segments, or one that they have in common.
 func engine(
 	parts []*results.Cell, e *results.Evidence, of func(*results.Cell) *results.EngineInfo,
 ) *results.EngineInfo {
@@ -195,15 +194,10 @@ func engine(
 	if first == nil || e == nil {
 		return first
 	}
-	if e.InProcess {
-		if all := total(parts, of, (*results.EngineInfo).Add); all != nil {
-			return all
-		}
-	}
 	sum := *first
 	for _, p := range parts[1:] {
 		if seen := of(p); seen != nil {
-			sum.AddMissing(seen)
+			sum.Add(seen, !e.InProcess)
 		}
 	}
 	return &sum

@@ -176,15 +176,13 @@ func SortErrors(all []ErrorCount) []ErrorCount {
 // worst; fields without the tag follow from all parts together, and stay as they are.
 func Add[T any](a, b *T) { addFields(reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem(), "sum") }
 
-// Add adds the sizes of another store of the same engine. A size that one of them does not report is
-// not known of both. Version and Settings stay those of i.
-func (i *EngineInfo) Add(b *EngineInfo) {
-	Add(i, b)
-	i.AddMissing(b)
-}
-
-// AddMissing adds the nodes that another load generator could not reach.
-func (i *EngineInfo) AddMissing(b *EngineInfo) {
+// Add adds what another load generator saw of the engine. Common says that both load one store: then sizes stay those
+// of i, and only nodes that could not be reached are added. Else they are sums, and a size that one of them does not
+// report is not known of both. Version and Settings stay those of i.
+func (i *EngineInfo) Add(b *EngineInfo, common bool) {
+	if !common {
+		Add(i, b)
+	}
 	for _, node := range b.Missing {
 		if !slices.Contains(i.Missing, node) {
 			i.Missing = append(slices.Clip(i.Missing), node)
