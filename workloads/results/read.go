@@ -87,30 +87,14 @@ func Parse(b []byte) (*Run, error) {
 	if n := bytes.Count(b, []byte("{")) + bytes.Count(b, []byte("null")); n > 1<<16 && n > len(b)/leastObject {
 		return nil, fmt.Errorf("it is damaged: it has %d objects in %d bytes", n, len(b))
 	}
-	b = oldKey.ReplaceAllFunc(b, func(key []byte) []byte { return []byte(newKeys.Replace(string(key))) })
+	if bytes.Contains(b, []byte(`"shard"`)) { // each cell of an earlier build has one
+		b = oldKey.ReplaceAllFunc(b, func(key []byte) []byte { return []byte(newKeys.Replace(string(key))) })
+	}
 	r := &Run{}
 	if err := strict.JSON(b, r); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
-	for i := range r.Cells {
-		if r.Cells[i].Kind == "cold" {
-			r.Cells[i].Kind = KindCold
-		}
-	}
-	for i, text := range r.Answer {
-		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, func(s string) string { return "." + strict.Renamed(s[1:]) })
-	}
-	if r.Sweep != nil {
-		for i := range r.Sweep.Growth {
-			g := &r.Sweep.Growth[i]
-			if g.Figure == "calls" || g.Figure == "examined" {
-				g.Figure = Figure(strict.Renamed(string(g.Figure)))
-			}
-			if g.Class == "cannot tell" {
-				g.Class = growth.Unclear
-			}
-		}
-	}
+	r.renew()
 	if err := r.check(); err != nil {
 		return nil, fmt.Errorf("it is damaged: %w", err)
 	}
@@ -128,6 +112,30 @@ var (
 
 // oldMetric is a counter of an operation in a sentence, as earlier builds called it.
 var oldMetric = regexp.MustCompile(`\.(calls|examined)\b`)
+
+// renew replaces values that earlier builds wrote.
+func (r *Run) renew() {
+	for i := range r.Cells {
+		if r.Cells[i].Kind == "cold" {
+			r.Cells[i].Kind = KindCold
+		}
+	}
+	for i, text := range r.Answer {
+		r.Answer[i] = oldMetric.ReplaceAllStringFunc(text, func(s string) string { return "." + strict.Renamed(s[1:]) })
+	}
+	if r.Sweep == nil {
+		return
+	}
+	for i := range r.Sweep.Growth {
+		g := &r.Sweep.Growth[i]
+		if g.Figure == "calls" || g.Figure == "examined" {
+			g.Figure = Figure(strict.Renamed(string(g.Figure)))
+		}
+		if g.Class == "cannot tell" {
+			g.Class = growth.Unclear
+		}
+	}
+}
 
 // otherFormat is the error for a format that this mailbench does not read.
 func otherFormat(format string) error {
