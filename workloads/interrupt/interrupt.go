@@ -28,9 +28,12 @@ type breaker struct {
 	mail     messages.Reader
 	digester *ledger.Digester
 	messages int
-	accounts int          // accounts so far
-	found    models.Audit // what the last audit found, of all accounts so far
+	accounts int    // accounts so far
+	found    faults // what the last audit found, of all accounts so far
 }
+
+// faults are what an audit finds: orphaned rows and blobs, broken references, broken bodies, counter drift.
+type faults [4]int64
 
 // The operations that are interrupted.
 const (
@@ -74,13 +77,13 @@ func All(ctx context.Context, t *subject.Target, messages int) (all []results.In
 // it is about messages of an account of its own.
 func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted, error) {
 	r := &results.Interrupted{Op: op, Messages: b.messages}
-	var faults []models.Audit // of each place
+	var places []faults
 	for {
 		v, err := b.deliver(ctx)
 		if err != nil {
 			return nil, err
 		}
-		s := &cut.Session{Session: b.session, After: len(faults) + 1}
+		s := &cut.Session{Session: b.session, After: len(places) + 1}
 		if err = v.run(ctx, b.target.Bound.Mailbox(s), op); err != nil && !s.Broke {
 			return nil, err
 		}
@@ -91,27 +94,22 @@ func (b *breaker) breakOff(ctx context.Context, op string) (*results.Interrupted
 		left := leaves(r, v.digests, from, to)
 		if s.Broke {
 			*left++
-			faults = append(faults, more)
+			places = append(places, more)
 			continue
 		}
 		if left != &r.All {
 			return nil, errors.New("the operation leaves a wrong state even without an interruption")
 		}
-		r.Writes, r.Places = len(s.Made), len(faults)
-		for _, f := range faults { // those of the whole operation are none: datastax keeps what was deleted
-			count(&r.Unreferenced, f.Unreferenced+f.InterruptedBlobs, more.Unreferenced+more.InterruptedBlobs)
-			count(&r.Dangling, f.Dangling, more.Dangling)
-			count(&r.Broken, f.BrokenBodies, more.BrokenBodies)
-			count(&r.Drift, f.CounterDrift, more.CounterDrift)
+		r.Writes, r.Places = len(s.Made), len(places)
+		counts := [len(faults{})]*int{&r.Unreferenced, &r.Dangling, &r.Broken, &r.Drift}
+		for _, f := range places { // those of the whole operation are none: datastax keeps what was deleted
+			for i, n := range f {
+				if n > more[i] {
+					*counts[i]++
+				}
+			}
 		}
 		return r, nil
-	}
-}
-
-// count adds a place that has more faults than the whole operation leaves.
-func count(places *int, faults, whole int64) {
-	if faults > whole {
-		*places++
 	}
 }
 
@@ -171,7 +169,7 @@ func (b *breaker) deliver(ctx context.Context) (*victim, error) {
 
 // look returns how often another process finds each message in the folders from and to, and which faults
 // are new since the last audit.
-func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int, more models.Audit, err error) {
+func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int, more faults, err error) {
 	mb := b.looks.Mailbox(b.session)
 	a, err := mb.Login(ctx, v.address)
 	if err != nil {
@@ -183,11 +181,11 @@ func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int,
 	if to, err = b.shown(ctx, mb, a.Folder(v.to.Name)); err != nil {
 		return nil, nil, more, err
 	}
-	now, err := mb.Audit(ctx)
-	more.Unreferenced = now.Unreferenced - b.found.Unreferenced
-	more.InterruptedBlobs = now.InterruptedBlobs - b.found.InterruptedBlobs
-	more.Dangling, more.BrokenBodies = now.Dangling-b.found.Dangling, now.BrokenBodies-b.found.BrokenBodies
-	more.CounterDrift = now.CounterDrift - b.found.CounterDrift
+	audit, err := mb.Audit(ctx)
+	now := faults{audit.Unreferenced + audit.InterruptedBlobs, audit.Dangling, audit.BrokenBodies, audit.CounterDrift}
+	for i := range now {
+		more[i] = now[i] - b.found[i]
+	}
 	b.found = now
 	return from, to, more, err
 }
