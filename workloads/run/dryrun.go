@@ -29,7 +29,7 @@ type Plan struct {
 	Reuses       bool        `json:"reuses,omitempty"` // trials after the first load nothing
 	Combinations int         `json:"combinations"`     // of models, engines, trials and points of a sweep
 	Sweep        string      `json:"sweep,omitempty"`  // the value that a sweep changes
-	Points       []PlanPoint `json:"points"`           // one, if there is no sweep
+	Points       []*Estimate `json:"points"`           // what each combination does; one, if there is no sweep
 	Seconds      float64     `json:"seconds"`          // all combinations, without the time that engines take to settle
 	Disk         []PlanDisk  `json:"disk"`
 	Remote       []PlanNodes `json:"remote,omitempty"`
@@ -41,12 +41,6 @@ type Plan struct {
 	Why          string      `json:"why,omitempty"`          // the error, if Fits is false
 
 	tasks []float64 // about how many seconds each takes, with one to open and close its store
-}
-
-// PlanPoint is what each combination does, at one point of a sweep.
-type PlanPoint struct {
-	Value string `json:"point,omitempty"` // the sweep's value at this point
-	*Estimate
 }
 
 // PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
@@ -112,7 +106,7 @@ func (c *Config) plan(
 		p.Sweep = c.Workload.Sweep.Name()
 	}
 	for i := range points {
-		p.Points = append(p.Points, PlanPoint{points[i].value, c.estimate(&points[i], c.remote(), 0)})
+		p.Points = append(p.Points, c.estimate(&points[i], c.remote(), 0))
 		p.Points[i].round()
 	}
 	type dataset struct {
@@ -189,8 +183,7 @@ func (c *Config) nodes(e drivers.Engine, freeIn func(dir string) float64) PlanNo
 func (p *Plan) WriteText(out io.Writer) error {
 	fmt.Fprintf(out, "Workload %s: %s, %s, %s. For each of %s:\n\n", p.Workload, words.Plural(len(p.Models), "model"),
 		words.Plural(len(p.Engines), "engine"), words.Plural(p.Trials, "trial"), words.Plural(p.Combinations, "combination"))
-	for i := range p.Points {
-		one := &p.Points[i]
+	for i, one := range p.Points {
 		if one.Value != "" {
 			fmt.Fprintf(out, "With %s=%s: ", p.Sweep, one.Value)
 		}

@@ -24,6 +24,7 @@ import (
 // Estimate is what a workload will do at one point, with one model on one engine. Its JSON is a part of that of
 // a dry run.
 type Estimate struct {
+	Value    string      `json:"point,omitempty"` // the sweep's value at this point
 	Users    int         `json:"users"`
 	Folders  int         `json:"folders"`
 	Messages int         `json:"messages"`
@@ -68,7 +69,9 @@ const (
 // has so many messages already. Traces must have been opened.
 func (c *Config) estimate(at *point, remote bool, has int) *Estimate {
 	w, census := at.workload, at.census
-	e := &Estimate{Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(), has: has, at: at}
+	e := &Estimate{
+		Value: at.value, Users: census.Users(), Folders: census.Folders(), Messages: census.Messages(), has: has, at: at,
+	}
 	e.Bytes = float64(e.Messages) * meanSize(w, at.source)
 	for i := range w.Phases {
 		p := &w.Phases[i]
