@@ -71,27 +71,24 @@ func (d *decoder) expect(root map[string]strict.Entry) {
 	slices.SortStableFunc(d.w.Expect, func(a, b results.Objective) int { return cmp.Compare(parts(a), parts(b)) })
 }
 
-// selects enters the model, engine, phase or stream that bounds are for.
-var selects = map[string]func(d *decoder, n *yaml.Node, o *results.Objective){
-	"models": func(d *decoder, n *yaml.Node, o *results.Objective) {
+// selects enters the model, engine, phase or stream that bounds are for, and refuses one that is not known.
+func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) {
+	var known []string
+	switch what := strings.TrimSuffix(section, "s"); section {
+	case "models":
 		o.Model = n.Value
-		d.later(func(known *Known) { d.named(n, "model", "models", known.ExpectModels) })
-	},
-	"engines": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		d.later(func(all *Known) { d.named(n, what, all.ExpectModels) })
+	case "engines":
 		o.Engine = n.Value
-		d.later(func(known *Known) { d.named(n, "engine", "engines", known.ExpectEngines) })
-	},
-	"phases": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		d.later(func(all *Known) { d.named(n, what, all.ExpectEngines) })
+	case "phases":
 		o.Phase = n.Value
-		var known []string
 		for p := range d.w.measured("") {
 			known = append(known, p.Name)
 		}
-		d.named(n, "phase", "phases", known)
-	},
-	"streams": func(d *decoder, n *yaml.Node, o *results.Objective) {
+		d.named(n, what, known)
+	case "streams":
 		o.Stream = n.Value
-		var known []string
 		for p := range d.w.measured(o.Phase) {
 			for i := range p.Streams {
 				if p.HasStreams() {
@@ -102,14 +99,14 @@ var selects = map[string]func(d *decoder, n *yaml.Node, o *results.Objective){
 		if len(known) == 0 {
 			d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
 		}
-		d.named(n, "stream", "streams", known)
-	},
+		d.named(n, what, known)
+	}
 }
 
 // named refuses a name that is none of the known ones; nil: any.
-func (d *decoder) named(n *yaml.Node, what, section string, known []string) {
+func (d *decoder) named(n *yaml.Node, what string, known []string) {
 	if known != nil && !slices.Contains(known, n.Value) {
-		d.Unknown(n, what, n.Value, "in expect."+section, known)
+		d.Unknown(n, what, n.Value, "in expect."+what+"s", known)
 	}
 }
 
@@ -117,11 +114,11 @@ func (d *decoder) named(n *yaml.Node, what, section string, known []string) {
 // several, one below the other. Path are the keys above the mapping.
 func (d *decoder) bounds(n *yaml.Node, path []string, of results.Objective) {
 	for _, e := range d.Mapping(n, strings.Join(append([]string{"expect"}, path...), ".")) {
-		switch selected := selects[e.Name]; {
-		case selected != nil && len(path) == 0:
+		switch {
+		case len(path) == 0 && slices.Contains(names(expectSelects), e.Name):
 			for _, s := range d.Mapping(e.Value, "expect."+e.Name) {
 				one := of
-				selected(d, s.Key, &one)
+				d.selects(e.Name, s.Key, &one)
 				d.bounds(s.Value, nil, one)
 			}
 		case e.Value.Kind == yaml.MappingNode:
@@ -178,23 +175,23 @@ func (d *decoder) expectation(e strict.Entry, path []string, of results.Objectiv
 
 // unknownFigure says which word of a key was probably meant.
 func (d *decoder) unknownFigure(n *yaml.Node, key string) {
-	var names []string
+	var metrics []string
 	for _, f := range Figures {
-		names = append(names, f.Name)
+		metrics = append(metrics, f.Name)
 	}
 	if op, rest, ok := strings.Cut(key, "."); ok {
 		if _, known := d.w.Patterns.Op(op); known {
-			d.Unknown(n, "metric", rest, "of "+op+" in expect", slices.DeleteFunc(names, func(s string) bool {
+			d.Unknown(n, "metric", rest, "of "+op+" in expect", slices.DeleteFunc(metrics, func(s string) bool {
 				return s == achieved
 			}))
 			return
 		}
-		if slices.Contains(names, rest) && strict.Nearest(key, names) == "" {
+		if slices.Contains(metrics, rest) && strict.Nearest(key, metrics) == "" {
 			d.Unknown(n, "operation", op, "in expect", d.w.Patterns.Names())
 			return
 		}
 	}
-	d.Unknown(n, "metric", key, "in expect", append(names, "models", "engines", "phases", "streams"))
+	d.Unknown(n, "metric", key, "in expect", append(metrics, names(expectSelects)...))
 }
 
 // measures reports whether a phase or stream that the expectation holds for has its

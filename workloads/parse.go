@@ -288,98 +288,85 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 
 // value reads the value of a key into its field.
 func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) {
+	switch what := k.in(where); k.form {
+	case "trials", "mail", "attachments":
+		f := d.section(n, what, into.Addr().Interface(), sectionKeys(k.form))
+		if k.form == "attachments" && d.w.Mail.Attachments.Share > 0 && f["size"].Value == nil {
+			d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
+		}
+		return
+	}
+	v := reflect.ValueOf(d.read(k, n, where))
+	switch {
+	case !v.IsValid():
+	case into.Kind() == reflect.Pointer:
+		into.Set(reflect.New(into.Type().Elem()))
+		into.Elem().Set(v)
+	default:
+		into.Set(v.Convert(into.Type()))
+	}
+}
+
+// read returns the value of a key. It is nil if it has faults, if it is in the workload already, or if it depends on
+// other keys.
+func (d *decoder) read(k *key, n *yaml.Node, where string) any {
 	what := k.in(where)
+	least, most := k.within()
 	switch k.form {
 	case "text":
 		s, _ := d.Text(n, k.name+" of "+where)
-		into.SetString(s)
+		return s
 	case "name":
-		into.SetString(d.name(n, "the name of "+where))
+		return d.name(n, "the name of "+where)
 	case "whole":
-		least, most := k.within()
-		v := d.whole(n, what, least, most)
-		if into.CanUint() {
-			into.SetUint(v)
-		} else {
-			into.SetInt(int64(v))
-		}
+		return d.whole(n, what, least, most)
 	case "share":
-		v := d.number(n, what, 0, 1)
-		if into.Kind() == reflect.Pointer {
-			into.Set(reflect.ValueOf(&v))
-		} else {
-			into.SetFloat(v)
-		}
+		return d.number(n, what, 0, 1)
 	case "weight":
 		least, _ := strconv.ParseFloat(k.least, 64)
-		_, most := k.within()
-		into.SetFloat(d.number(n, what, least, float64(most)))
+		return d.number(n, what, least, float64(most))
 	case "truth":
 		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
 			d.Fail(n, "%s must be true or false, found %s", what, strict.Found(n))
 		}
-		into.SetBool(strings.EqualFold(n.Value, "true"))
+		return strings.EqualFold(n.Value, "true")
 	case "time":
-		into.SetInt(int64(d.duration(n, what)))
+		return d.duration(n, what)
 	case "times":
-		if v := random.DecodeTimes(&d.Decoder, n, what); v != nil {
-			into.Set(reflect.ValueOf(v))
-		}
+		return random.DecodeTimes(&d.Decoder, n, what)
 	case "sizes":
-		if v := d.dist(k, n, what); v != nil {
-			into.Set(reflect.ValueOf(v))
-		}
+		return d.dist(k, n, what)
 	case "size":
-		into.SetInt(d.size(k, n, what))
+		return d.size(k, n, what)
 	case "access":
-		v := d.ownKeys(n, what)
-		if into.Kind() == reflect.Pointer {
-			into.Set(reflect.ValueOf(v))
-		} else {
-			into.Set(reflect.ValueOf(*v))
-		}
+		return d.ownKeys(n, what)
 	case "choice":
-		into.Set(reflect.ValueOf(random.DecodeKeys(&d.Decoder, n, what)))
-	case "patterns":
-		into.Set(reflect.ValueOf(d.patterns(n)))
-	case "values":
-		into.Set(reflect.ValueOf(d.values(n)))
+		return random.DecodeKeys(&d.Decoder, n, what)
 	case "arrivals", "unsupported":
-		words := forms[k.form].words
-		if i := slices.Index(words, n.Value); i >= 0 {
-			into.SetUint(uint64(i))
-		} else {
-			d.Meant(n, words, "unknown %s %q", what, n.Value)
+		if i := slices.Index(forms[k.form].words, n.Value); i >= 0 {
+			return i
 		}
+		d.Meant(n, forms[k.form].words, "unknown %s %q", what, n.Value)
 	case "flags":
-		into.Set(reflect.ValueOf(d.flags(n, where)))
+		return d.flags(n, where)
 	case "range":
-		into.Set(reflect.ValueOf(d.width(n, what)))
+		return d.width(n, what)
 	case "rate", "plain rate":
-		if n.Kind != yaml.ScalarNode && k.form == "rate" {
-			return // stream reads the shape
-		}
-		r, err := ParseRate(n.Value)
-		if n.Kind != yaml.ScalarNode {
-			d.Fail(n, "%s: a rate must be a number and its unit, such as 2000/s, found %s", where, strict.Found(n))
-		} else if err != nil {
-			d.Fail(n, "%s: %s", where, err)
-		}
-		into.Set(reflect.ValueOf(r))
+		return d.rate(k, n, where)
 	case "hours":
-		into.Set(reflect.ValueOf(d.hours(n, where)))
+		return d.hours(n, where)
+	case "patterns":
+		return d.patterns(n)
+	case "values":
+		return d.values(n)
 	case "engines":
 		d.engines(n)
 	case "models":
 		d.models(n)
 	case "population":
 		d.population(n)
-	case "trials", "mail", "attachments":
-		f := d.section(n, what, into.Addr().Interface(), sectionKeys(k.form))
-		if k.form == "attachments" && d.w.Mail.Attachments.Share > 0 && f["size"].Value == nil {
-			d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
-		}
 	}
+	return nil
 }
 
 // in names the key in messages: population.users, or users of access of phase measure.
@@ -394,7 +381,7 @@ func (k *key) in(where string) string {
 }
 
 // ownKeys reads keys. Keys that are left out have the values of d.base.
-func (d *decoder) ownKeys(n *yaml.Node, where string) *Keys {
+func (d *decoder) ownKeys(n *yaml.Node, where string) Keys {
 	k, all := *d.base, sectionKeys("access")
 	if len(d.w.Patterns) > 0 {
 		all[2].name, all = "rows", all[2:3]
@@ -404,7 +391,7 @@ func (d *decoder) ownKeys(n *yaml.Node, where string) *Keys {
 	for i := range all {
 		d.noLargest(f[all[i].name], of[all[i].name], all[i].in(where))
 	}
-	return &k
+	return k
 }
 
 func (d *decoder) noLargest(e strict.Entry, k random.Keys, what string) {
@@ -432,6 +419,20 @@ func (d *decoder) size(k *key, n *yaml.Node, what string) int64 {
 		d.Fail(n, "%s must be a size from %s to %s, found %s", what, strict.Size(least), strict.Size(most), strict.Found(n))
 	}
 	return int64(size)
+}
+
+// rate reads a rate, or nil if it has a shape, which stream reads.
+func (d *decoder) rate(k *key, n *yaml.Node, where string) any {
+	r, err := ParseRate(n.Value)
+	switch {
+	case n.Kind != yaml.ScalarNode && k.form == "rate":
+		return nil
+	case n.Kind != yaml.ScalarNode:
+		d.Fail(n, "%s: a rate must be a number and its unit, such as 2000/s, found %s", where, strict.Found(n))
+	case err != nil:
+		d.Fail(n, "%s: %s", where, err)
+	}
+	return r
 }
 
 func (d *decoder) number(n *yaml.Node, what string, least, most float64) float64 {
