@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -257,26 +259,17 @@ func correlation(values []float64, slope float64) float64 {
 
 // ofRanks is the correlation of the ranks of neighbors; 0 if all values are the same.
 func ofRanks(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	middle := float64(len(values)-1) / 2
-	var squares, products, before float64
+	sorted, ranks := slices.Sorted(slices.Values(values)), make([]float64, len(values))
 	for i, v := range values {
-		first, found := slices.BinarySearch(sorted, v)
-		last := first
-		for found && last+1 < len(sorted) && sorted[last+1] == v {
-			last++
-		}
-		rank := float64(first+last)/2 - middle
-		squares += rank * rank
-		if i > 0 {
-			products += rank * before
-		}
-		before = rank
+		first, _ := slices.BinarySearch(sorted, v)
+		after, _ := slices.BinarySearch(sorted, math.Nextafter(v, math.Inf(1)))
+		ranks[i] = float64(first+after-len(values)) / 2 // the mean of the ranks of equal values is 0
 	}
+	squares := floats.Dot(ranks, ranks)
 	if squares == 0 {
 		return 0
 	}
-	return products / squares
+	return floats.Dot(ranks[1:], ranks[:len(ranks)-1]) / squares
 }
 
 // Faults are the faults of a run by the name that --fail-on has for them, and under "search" the first search that
