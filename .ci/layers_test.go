@@ -153,7 +153,7 @@ var layers = []struct {
 	{"workloads/random", []string{"schemas/strict"}, nil},
 	{"workloads/messages", []string{"models/mail", "workloads", "workloads/plan", "workloads/random"}, nil},
 	{"workloads/plan", []string{"workloads", "workloads/random"}, nil},
-	{"workloads", []string{"schemas/strict", "schemas/words", "workloads/answer", "workloads/results", "workloads/random"}, []string{"workloads/plan"}},
+	{"workloads", []string{"schemas", "schemas/strict", "schemas/words", "workloads/answer", "workloads/results", "workloads/random"}, []string{"workloads/plan"}},
 	{"cmd/mailbench", []string{"cmd"}, nil},
 	{"cmd/newmodel", nil, nil},
 	{"cmd/campaigns", nil, []string{"cmd", "*", "*/*", "*/*/*"}},

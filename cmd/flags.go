@@ -391,7 +391,7 @@ func (r registry) engineWords() workloads.Known {
 // models, in place of those of the same name.
 func (r registry) words(read ...*schemas.Schema) workloads.Known {
 	known := r.engineWords()
-	known.Models = map[string][]workloads.Parameter{}
+	known.Models = map[string][]*schemas.Parameter{}
 	var all []*schemas.Schema
 	for _, m := range r.models {
 		if s, err := m.Schema(); err == nil { // the run of the model reports an error
@@ -399,9 +399,7 @@ func (r registry) words(read ...*schemas.Schema) workloads.Known {
 		}
 	}
 	for _, s := range append(all, read...) {
-		known.Models[s.Name] = mapped(s.Parameters, func(q *schemas.Parameter) workloads.Parameter {
-			return workloads.Parameter{Name: q.Name, Check: q.Check, Words: q.Words}
-		})
+		known.Models[s.Name] = s.Parameters
 	}
 	return known
 }

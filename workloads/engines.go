@@ -13,6 +13,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
@@ -27,7 +28,7 @@ type Engine struct {
 // Known are the names of engines and models that there are. Check leaves out names whose list is nil.
 type Known struct {
 	Engines map[string]EngineWords
-	Models  map[string][]Parameter
+	Models  map[string][]*schemas.Parameter
 	// ExpectModels and ExpectEngines are the names that expect may have.
 	ExpectModels, ExpectEngines []string
 }
@@ -215,15 +216,8 @@ func (d *decoder) models(n *yaml.Node) {
 
 var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
-// Parameter is one parameter that a model has.
-type Parameter struct {
-	Name  string
-	Check func(value int) error // says what a value must be
-	Words []string              // its value is the number of one of these, from 1 on; nil: any number
-}
-
 // parameter finds the value that a model gives to one of its parameters.
-func (d *decoder) parameter(of []Parameter, model string, m *Model, v strict.Entry) {
+func (d *decoder) parameter(of []*schemas.Parameter, model string, m *Model, v strict.Entry) {
 	var names []string
 	for _, p := range of {
 		names = append(names, p.Name)
@@ -233,7 +227,7 @@ func (d *decoder) parameter(of []Parameter, model string, m *Model, v strict.Ent
 		d.Meant(v.Key, names, "unknown parameter %q of model %s", v.Name, model)
 		return
 	}
-	p, value := &of[at], v.Value.Value
+	p, value := of[at], v.Value.Value
 	number, numbered := m.Values[v.Name]
 	switch {
 	case len(p.Words) > 0:

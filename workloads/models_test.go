@@ -1,19 +1,18 @@
 package workloads
 
 import (
-	"fmt"
 	"maps"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
-var someModels = map[string][]Parameter{
-	"james": {{"chunk_size", func(v int) error {
-		if v < 1000 || v > 50_000_000 {
-			return fmt.Errorf("chunk_size must be from 1KB to 50MB, found %d", v)
-		}
-		return nil
-	}, nil}, {"store", nil, []string{"db", "fs-local"}}},
+var someModels = map[string][]*schemas.Parameter{
+	"james": {
+		{Name: "chunk_size", Size: true, Least: 1000, Most: 50_000_000},
+		{Name: "store", Words: []string{"db", "fs-local"}},
+	},
 	"oracle": nil,
 }
 
