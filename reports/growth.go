@@ -225,7 +225,7 @@ func unclear(tables []grownTable) (n, of int) {
 
 // pointText is the value at a point in the unit of the heading.
 func pointText(g *results.Growth, point string) string {
-	at := slices.IndexFunc(g.Points, func(p results.GrowthPoint) bool { return p.Point == point })
+	at := slices.IndexFunc(g.Points, func(p growth.Point) bool { return p.Name == point })
 	if at < 0 {
 		return "-"
 	}
@@ -272,7 +272,7 @@ func (v *run) growthChart(row *grown) (document.Chart, bool) {
 		m := &row.models[i]
 		l := document.Line{Name: v.names.Part(m.Model, m.Engine)}
 		for _, p := range m.Points {
-			at := document.Point{X: p.Size, Y: p.Value, Text: l.Name + " at " + p.Point + ": " + row.figure.Text(p.Value)}
+			at := document.Point{X: p.Size, Y: p.Value, Text: l.Name + " at " + p.Name + ": " + row.figure.Text(p.Value)}
 			if p.Value <= 0 || p.Size < first || p.Size > last {
 				at.Y = math.NaN()
 			}
@@ -384,7 +384,7 @@ func WriteGrowthCSV(w io.Writer, r *results.Run) error {
 		for _, p := range g.Points {
 			lines = append(lines, []string{
 				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
-				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Point), float(p.Size), float(p.Value),
+				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Name), float(p.Size), float(p.Value),
 			})
 		}
 	}

@@ -29,12 +29,14 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Point is the value of a figure at one size.
+// Point is the value of a figure at one size: of a sweep, the median of the trials at one of its values.
 type Point struct {
-	Size, Value float64
-	// Error is the relative standard error of Value; negative: not known. It is used if the
-	// errors of all points are known.
-	Error float64
+	Name  string  `json:"point"`
+	Size  float64 `json:"size"`
+	Value float64 `json:"value"`
+	// Error is the relative standard error of Value, of a counter; nil: not known. It is used if the errors of all
+	// points are known.
+	Error *float64 `json:"error,omitempty"`
 }
 
 // Class says how a figure grows.
@@ -115,7 +117,7 @@ func Of(points []Point) Growth {
 		if p.Value == 0 {
 			zeros++
 		}
-		exact = exact && p.Error >= 0
+		exact = exact && p.Error != nil
 		c.add(p)
 	}
 	if zeros == len(points) {
@@ -209,7 +211,11 @@ type curve struct {
 
 func (c *curve) add(p Point) {
 	c.n, c.x, c.z = append(c.n, p.Size), append(c.x, math.Log(p.Size)), append(c.z, math.Log(p.Value))
-	c.errors = append(c.errors, p.Error)
+	known := 0.0
+	if p.Error != nil {
+		known = *p.Error
+	}
+	c.errors = append(c.errors, known)
 }
 
 // spread reports whether there are at least two different sizes.

@@ -41,6 +41,9 @@ func (d design) String() string {
 	return fmt.Sprintf("%d points %g to %.0f, %d trials, %g%%", d.points, d.from, d.from*math.Pow(d.factor, float64(d.points-1)), d.trials, 100*d.noise)
 }
 
+// counted is a point of a counter, whose relative standard error is known.
+func counted(n, value, known float64) Point { return Point{Size: n, Value: value, Error: &known} }
+
 // draw measures a law once: the median of the trials at each size.
 func (d design) draw(rng *rand.Rand, value func(n float64) float64) []Point {
 	var points []Point
@@ -52,7 +55,7 @@ func (d design) draw(rng *rand.Rand, value func(n float64) float64) []Point {
 		}
 		slices.Sort(logs)
 		mid := (logs[(d.trials-1)/2] + logs[d.trials/2]) / 2
-		points = append(points, Point{Size: n, Value: value(n) * math.Exp(mid), Error: -1})
+		points = append(points, Point{Size: n, Value: value(n) * math.Exp(mid)})
 	}
 	return points
 }
@@ -126,7 +129,7 @@ func TestFlatFrom(t *testing.T) {
 	if right < 900 || wrong > 10*len(laws) {
 		t.Errorf("%d of 1000 are flat from 1000 on; of %d draws of other laws %d", right, 1000*len(laws), wrong)
 	}
-	counted := []Point{{10, 10, 0}, {25, 25, 0}, {100, 25, 0}, {1000, 25, 0}}
+	counted := []Point{counted(10, 10, 0), counted(25, 25, 0), counted(100, 25, 0), counted(1000, 25, 0)}
 	if g := Of(counted); g.Class != FlatFrom || g.From != 25 {
 		t.Errorf("a page of 25: %+v", g)
 	}
@@ -159,9 +162,12 @@ func TestSteps(t *testing.T) {
 			for range 200 {
 				var points []Point
 				for i, v := range p.values {
-					points = append(points, Point{
-						100 * math.Pow(10, float64(i)/2), v * math.Exp(noise.drawn*rng.NormFloat64()), noise.known,
-					})
+					n, v := 100*math.Pow(10, float64(i)/2), v*math.Exp(noise.drawn*rng.NormFloat64())
+					if noise.known < 0 {
+						points = append(points, Point{Size: n, Value: v})
+					} else {
+						points = append(points, counted(n, v, noise.known))
+					}
 				}
 				got[Of(points).Class]++
 			}
@@ -222,7 +228,7 @@ func TestCounted(t *testing.T) {
 	} {
 		var points []Point
 		for _, n := range []float64{100, 1000, 10000} {
-			points = append(points, Point{n, c.value(n), c.error})
+			points = append(points, counted(n, c.value(n), c.error))
 		}
 		if g := Of(points); g.Class != c.want || !g.Exact && c.want != Unclear {
 			t.Errorf("%s: %+v, want %s", c.name, g, c.want)
@@ -234,7 +240,7 @@ func TestCounted(t *testing.T) {
 func TestWideRange(t *testing.T) {
 	var points []Point
 	for n := 100.0; n <= 1e6; n *= 10 {
-		points = append(points, Point{n, 1e6 + n*n, -1})
+		points = append(points, Point{Size: n, Value: 1e6 + n*n})
 	}
 	if g := Of(points); g.Class != Worse {
 		t.Errorf("10^6 + n^2: %+v", g)
@@ -291,20 +297,20 @@ func TestBounds(t *testing.T) {
 func TestTooLittle(t *testing.T) {
 	for name, points := range map[string][]Point{
 		"none":           nil,
-		"one":            {{100, 5, -1}},
-		"two":            {{100, 5, -1}, {1000, 5, -1}},
-		"one size":       {{100, 5, -1}, {100, 6, -1}, {100, 7, -1}},
-		"no size":        {{0, 5, -1}, {100, 5, -1}, {1000, 5, -1}},
-		"never ended":    {{10, 5, -1}, {100, math.Inf(1), -1}, {1000, 5, -1}},
-		"not known":      {{10, 5, -1}, {100, math.NaN(), -1}, {1000, 5, -1}},
-		"less than none": {{10, 5, -1}, {100, -5, -1}, {1000, 5, -1}},
+		"one":            {{Size: 100, Value: 5}},
+		"two":            {{Size: 100, Value: 5}, {Size: 1000, Value: 5}},
+		"one size":       {{Size: 100, Value: 5}, {Size: 100, Value: 6}, {Size: 100, Value: 7}},
+		"no size":        {{Size: 0, Value: 5}, {Size: 100, Value: 5}, {Size: 1000, Value: 5}},
+		"never ended":    {{Size: 10, Value: 5}, {Size: 100, Value: math.Inf(1)}, {Size: 1000, Value: 5}},
+		"not known":      {{Size: 10, Value: 5}, {Size: 100, Value: math.NaN()}, {Size: 1000, Value: 5}},
+		"less than none": {{Size: 10, Value: 5}, {Size: 100, Value: -5}, {Size: 1000, Value: 5}},
 	} {
 		g := Of(points)
 		if g.Class != Unclear || math.IsNaN(g.Exponent) || g.Low != nil && math.IsNaN(*g.Low) || g.High != nil && math.IsNaN(*g.High) {
 			t.Errorf("%s: %+v", name, g)
 		}
 	}
-	if g := Of([]Point{{100, 5, 0}, {1000, 5, 0}}); g.Class != Flat {
+	if g := Of([]Point{counted(100, 5, 0), counted(1000, 5, 0)}); g.Class != Flat {
 		t.Errorf("two counts that are the same: %+v", g)
 	}
 }

@@ -122,15 +122,7 @@ type Growth struct {
 	Op     string `json:"op"`
 	Figure Figure `json:"figure"`
 	growth.Growth
-	Points []GrowthPoint `json:"points"` // points at which the figure is known
-}
-
-// GrowthPoint is the figure at one point: the median of the trials.
-type GrowthPoint struct {
-	Point string   `json:"point"`
-	Size  float64  `json:"size"`
-	Value float64  `json:"value"`
-	Error *float64 `json:"error,omitempty"` // relative standard error of a counter
+	Points []growth.Point `json:"points"` // points at which the figure is known
 }
 
 // Interrupted is what an operation on several messages leaves if its process is killed in the middle. It

@@ -279,7 +279,7 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 				at = append(at, c)
 			}
 		}
-		one := results.GrowthPoint{Point: p.Value, Size: p.Size}
+		one := growth.Point{Name: p.Value, Size: p.Size}
 		v := Value{}
 		if f.Counted() {
 			if v = at.Counted(op, f); v.Known {
@@ -296,7 +296,7 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 			g.Points = append(g.Points, one)
 		}
 	}
-	fitGrowth(&g)
+	g.Growth = growth.Of(g.Points)
 	return g, len(g.Points) > 0
 }
 
@@ -308,7 +308,7 @@ func partitionsOf(r *results.Run) []results.Growth {
 		for _, part := range p.Partitions {
 			single = append(single, results.Growth{
 				Model: part.Model, Engine: part.Engine, Op: results.PartitionOp, Figure: results.PartitionSize,
-				Points: []results.GrowthPoint{{Point: p.Value, Size: p.Size, Value: part.Bytes, Error: new(float64)}},
+				Points: []growth.Point{{Name: p.Value, Size: p.Size, Value: part.Bytes, Error: new(float64)}},
 			})
 		}
 	}
@@ -316,21 +316,8 @@ func partitionsOf(r *results.Run) []results.Growth {
 		for _, g := range of[1:] {
 			of[0].Points = append(of[0].Points, g.Points...)
 		}
-		fitGrowth(&of[0])
+		of[0].Growth = growth.Of(of[0].Points)
 		all = append(all, of[0])
 	}
 	return all
-}
-
-// fitGrowth sets the class, the exponent and their bounds from the points.
-func fitGrowth(g *results.Growth) {
-	var points []growth.Point
-	for _, p := range g.Points {
-		one := growth.Point{Size: p.Size, Value: p.Value, Error: -1}
-		if p.Error != nil {
-			one.Error = *p.Error
-		}
-		points = append(points, one)
-	}
-	g.Growth = growth.Of(points)
 }
