@@ -147,7 +147,7 @@ func (d *Dir) Commit(r *Run) error {
 	}
 	// The reports are made from run.json and the latency log. Each that can be written is.
 	name, path := strings.TrimSuffix(d.name, partial), d.path
-	curves, err := d.curves(r)
+	curves, err := OpenCurves(d.temp, r)
 	err = cmp.Or(logErr, err)
 	for _, f := range d.reports {
 		write := func(w io.Writer) error { return f.Write(w, name, r, curves) }
@@ -183,15 +183,6 @@ func (d *Dir) writeRun(r *Run) error {
 		d.kept = true
 	}
 	return d.syncDir(d.temp)
-}
-
-func (d *Dir) curves(r *Run) ([]Curve, error) {
-	f, err := os.Open(filepath.Join(d.temp, LatencyFile))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return ReadCurves(r, f)
 }
 
 // Abort removes what was written. After Commit it does nothing.

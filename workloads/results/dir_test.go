@@ -199,12 +199,20 @@ func TestSave(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, r) {
 			t.Errorf("after cell %d: %v, %+v", n, err, got)
 		}
-		if curves, err := d.curves(sample()); err != nil || len(curves) == 0 {
+		whole := sample()
+		whole.Interrupted, whole.LatencyLog = true, r.LatencyLog
+		if curves, err := OpenCurves(d.temp, whole); err != nil || len(curves) == 0 {
 			t.Errorf("after cell %d: %d curves, %v", n, len(curves), err)
 		}
 		if err := d.log.file.Truncate(d.log.safe); err != nil {
 			t.Fatal(err)
 		}
+		log, err := os.ReadFile(d.log.file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.log.sum.Reset()
+		d.log.sum.Write(log)
 		if d.log.size, err = d.log.file.Seek(d.log.safe, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
