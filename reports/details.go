@@ -86,11 +86,10 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		).Remark = strings.Join(remarks(row), "; ")
 	})
 	if !troubled {
-		dropColumn(t, len(t.Columns)-1)
-		dropColumn(t, len(t.Columns)-1)
+		dropColumns(t, "failed", "unknown")
 	}
 	if !several {
-		dropColumn(t, slices.IndexFunc(t.Columns, func(c document.Column) bool { return c.Title == "p99 of trials" }))
+		dropColumns(t, "p99 of trials")
 	}
 	where := s.Cells[0].Where()
 	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
@@ -202,8 +201,7 @@ func (v *run) missed() (missed []string, met int, unclear bool) {
 	type fault struct{ verdict, who, shown string }
 	var faults []fault
 	all := map[string]int{}
-	for i := range v.Cells {
-		c := &v.Cells[i]
+	for c := range v.All {
 		where := v.names.Part(c.Model, c.Engine) + ", phase " + c.Where()
 		all[where]++
 		for _, a := range c.Objectives {
@@ -236,8 +234,7 @@ func (v *run) thresholds() document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Title: "model", Left: true}, {Title: "phase", Left: true, Rank: 1}, {Title: "value"}, {Title: "", Left: true},
 	}}
-	for i := range v.Cells {
-		c := &v.Cells[i]
+	for c := range v.All {
 		for _, a := range c.Objectives {
 			style := document.Plain
 			if a.Verdict == results.Missed || a.Verdict == results.Unclear {
@@ -263,8 +260,7 @@ func (v *run) interrupted() (all []document.Section) {
 		who, lead string
 	}
 	var found []state
-	for i := range v.Cells {
-		c := &v.Cells[i]
+	for c := range v.All {
 		for j := range c.Interrupted {
 			left := &c.Interrupted[j]
 			lead := fmt.Sprintf("%s: %s of %s, interrupted", c.Where(), left.Op, words.Plural(left.Messages, "message"))

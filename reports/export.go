@@ -28,8 +28,7 @@ var csvHead = []string{
 // op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
 	lines, field := [][]string{csvHead}, document.CSVField
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for c := range r.All {
 		for j := range c.Timeline {
 			in := &c.Timeline[j]
 			write := func(op string, o results.Outcomes) {
@@ -194,8 +193,7 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 			Error: outcomeOf("interrupted", "interrupted: the results have the values measured until then"),
 		})
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for c := range r.All {
 		s.cell(c, r.Excused(c))
 		for j := range c.Objectives {
 			s.objective(c, &c.Objectives[j])

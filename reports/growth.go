@@ -113,8 +113,7 @@ var remarkLeads = [...]string{"fallback pattern", "schema lint reports an error"
 // the rules.
 func (v *run) remarks(g *results.Growth) (all [len(remarkLeads)]string) {
 	var rules []string
-	for i := range v.Cells {
-		c := &v.Cells[i]
+	for c := range v.All {
 		if c.Model != g.Model || c.Engine != g.Engine || c.Phase != g.Phase {
 			continue
 		}

@@ -17,10 +17,9 @@ import (
 // first are the sections of the first screen: for each measured phase the verdict, the whole load and
 // the operations.
 func (v *run) first() (all []document.Section) {
-	for _, loads := range results.Grouped(v.loads, func(l ranking.Load) string { return l.Phase }) { // on several engines
+	for _, loads := range results.Grouped(v.loads, func(l *ranking.Load) string { return l.Phase }) { // on several engines
 		verdict := document.Section{ID: "verdict"}
-		for i := range loads {
-			l := &loads[i]
+		for _, l := range loads {
 			for n, said := range l.Verdict() {
 				s := document.Sentence{Lead: said.Lead, Text: said.Text}
 				if n == 0 {
@@ -39,26 +38,29 @@ func (v *run) first() (all []document.Section) {
 		all = append(all, verdict, v.wholeLoad(loads))
 		switch {
 		case len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine: // the only model
-			one := loads[0] // with the model on each engine; none is the best
+			one := *loads[0] // with the model on each engine; none is the best
 			one.Models, one.First = nil, 0
-			for i := range loads {
-				m := *loads[i].Models[0]
+			for _, l := range loads {
+				m := *l.Models[0]
 				m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
 			}
 			all = append(all, v.operations(&one))
 		case len(loads) > 1:
 			all = append(all, fastest(loads))
 		case len(loads[0].Models) == 1:
-			all = append(all, v.alone(&loads[0]))
+			all = append(all, v.alone(loads[0]))
 		default:
-			all = append(all, v.operations(&loads[0]))
+			all = append(all, v.operations(loads[0]))
 		}
 	}
 	return all
 }
 
+// maxRate is the title of a column that only runs with the phase throughput have.
+const maxRate = "max\nops/s"
+
 // wholeLoad is a row for each model.
-func (v *run) wholeLoad(loads []ranking.Load) document.Section {
+func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	unit := "mail"
 	if e := v.loaded(); e != nil {
 		unit = cmp.Or(e.Unit, unit)
@@ -74,15 +76,10 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		},
 	}, perOperation(0, 3, 4, 5), []document.Column{
 		{Title: "disk KB\n/" + unit, Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
-		{Title: "max\nops/s", Rank: 7, Help: "operations per second of the phase throughput: each client starts its next operation immediately"},
+		{Title: maxRate, Rank: 7, Help: "operations per second of the phase throughput: each client starts its next operation immediately"},
 	})}
 	throughput, unknown := false, false
-	for i := range loads {
-		l := &loads[i]
-		leads := map[ranking.Metric][]bool{}
-		for _, x := range ranking.Metrics {
-			leads[x] = l.Leading(x)
-		}
+	for _, l := range loads {
 		for k, m := range l.Models {
 			row := t.Add("", m.Name)
 			if len(loads) > 1 && m.Name != l.Engine {
@@ -94,7 +91,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 			for _, x := range ranking.Metrics {
 				c := document.Cell{Text: x.Number(m.Value(x))}
 				unknown = unknown || x != ranking.Throughput && math.IsNaN(m.Value(x))
-				if len(l.Models) > 1 && leads[x][k] {
+				if len(l.Models) > 1 && l.Leading(x)[k] {
 					c.Style = document.Best
 				}
 				row.Cells = append(row.Cells, c)
@@ -106,7 +103,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 		}
 	}
 	if !throughput {
-		dropColumn(t, len(t.Columns)-1)
+		dropColumns(t, maxRate)
 	}
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
 	notes := "typical: mean of operations' p50s by % of load"
@@ -115,7 +112,7 @@ func (v *run) wholeLoad(loads []ranking.Load) document.Section {
 			notes += "; " + text
 		}
 	}
-	ranked := slices.ContainsFunc(loads, func(l ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
+	ranked := slices.ContainsFunc(loads, func(l *ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
 	note(ranked, "* best or not significantly worse")
 	note(loads[0].Shared(), fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
 	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
@@ -138,10 +135,13 @@ func perOperation(requests, rows, read, written int) []document.Column {
 	}
 }
 
-func dropColumn(t *document.Table, at int) {
-	t.Columns = slices.Delete(t.Columns, at, at+1)
-	for i := range t.Rows {
-		t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, at, at+1)
+func dropColumns(t *document.Table, titles ...string) {
+	for _, title := range titles {
+		at := slices.IndexFunc(t.Columns, func(c document.Column) bool { return c.Title == title })
+		t.Columns = slices.Delete(t.Columns, at, at+1)
+		for i := range t.Rows {
+			t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, at, at+1)
+		}
 	}
 }
 
@@ -274,9 +274,9 @@ func (v *run) unsupported() document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Title: "operation", Left: true}, {Title: "% of load"}, {Title: "not supported by", Left: true},
 	}}
-	for i := range v.loads {
-		for _, left := range v.loads[i].Left {
-			if len(left.Lacking) < len(v.loads[i].Models) || len(v.loads[i].Models) == 1 {
+	for _, l := range v.loads {
+		for _, left := range l.Left {
+			if len(left.Lacking) < len(l.Models) || len(l.Models) == 1 {
 				percent := "-" // no model executed it
 				if of := 100 * left.Share.Share; of > 0 {
 					percent = ranking.Number(of)
@@ -397,19 +397,19 @@ func (v *run) alone(l *ranking.Load) document.Section {
 }
 
 // fastest names for each operation the model with the least p50 on each engine, in brackets where no model is ranked.
-func fastest(loads []ranking.Load) document.Section {
+func fastest(loads []*ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
 	var ops []ranking.Share
-	note := "fastest: lowest p50, significant or not; " + latencyNote(&loads[0]) + "; p99 with --full"
-	for i := range loads {
-		if loads[i].First == 0 && !strings.HasPrefix(note, "(") {
+	note := "fastest: lowest p50, significant or not; " + latencyNote(loads[0]) + "; p99 with --full"
+	for i, l := range loads {
+		if l.First == 0 && !strings.HasPrefix(note, "(") {
 			note = "(model): not ranked, so not the fastest for certain; " + note
 		}
-		t.Columns = append(t.Columns, document.Column{Group: loads[i].Engine, Title: "model", Left: true, Rank: i},
-			document.Column{Group: loads[i].Engine, Title: "p50, ms", Unit: "ms", Rank: i})
-		for _, s := range loads[i].Shares {
+		t.Columns = append(t.Columns, document.Column{Group: l.Engine, Title: "model", Left: true, Rank: i},
+			document.Column{Group: l.Engine, Title: "p50, ms", Unit: "ms", Rank: i})
+		for _, s := range l.Shares {
 			if !slices.ContainsFunc(ops, func(o ranking.Share) bool { return o.Op == s.Op }) {
-				s.Share *= loads[i].Covers
+				s.Share *= l.Covers
 				ops = append(ops, s)
 			}
 		}
@@ -417,10 +417,10 @@ func fastest(loads []ranking.Load) document.Section {
 	percents := percentsOf(ops, 1)
 	for n, s := range ops {
 		row := []any{s.Op, percents[n]}
-		for i := range loads {
+		for _, l := range loads {
 			name, least := document.Cell{Text: "-"}, math.NaN()
-			some := loads[i].First > 0 // models are ranked; else the others' latencies are all there is
-			for _, m := range loads[i].Models {
+			some := l.First > 0 // models are ranked; else the others' latencies are all there is
+			for _, m := range l.Models {
 				if x := m.Latencies(s.Op, 0.5).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
 					if name.Text, least = m.Name, x; !some {
 						name = document.Styled("("+m.Name+")", document.Faint)

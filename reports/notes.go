@@ -121,8 +121,7 @@ func AuditSummary(a *results.Audit) string {
 // of servers and tables are left to the page's provenance.
 func EnginesOf(r *results.Run) []string {
 	var lines, known []string
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for c := range r.All {
 		if c.Engines == nil || slices.Contains(known, c.Engine) {
 			continue
 		}

@@ -61,7 +61,7 @@ func (d *Notice) whom() string {
 // holds for, and their trials if it does not hold for all of them. A verdict on few trials has a notice of its own.
 func (n Names) notices(r *results.Run, of func(*results.Cell) []Notice) (all []Notice) {
 	var said []Notice
-	cells := r.Select(func(*results.Cell) bool { return true })
+	cells := slices.Collect(r.All)
 	for _, c := range cells {
 		others := r.Select(func(o *results.Cell) bool {
 			return o.Model == c.Model && o.Engine == c.Engine && o.Phase == c.Phase && o.Point == c.Point
@@ -188,8 +188,7 @@ func (v *run) warnings() (first, further document.Section) {
 		warn(fmt.Sprintf("%s left out (%s)", strings.Join(out[why], ", "), why), "")
 	}
 	var varying []string // by load: one in which a model queues first needs a lower rate
-	for i := range v.loads {
-		l := &v.loads[i]
+	for _, l := range v.loads {
 		if who := v.queueing(l); who != "" {
 			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
 			warn(text, text)
@@ -201,8 +200,8 @@ func (v *run) warnings() (first, further document.Section) {
 	for _, text := range varying {
 		warn(text, text)
 	}
-	for i := range v.loads {
-		minor = append(minor, omissions(&v.loads[i])...)
+	for _, l := range v.loads {
+		minor = append(minor, omissions(l)...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
 		if what, remedy := judge.Plain(d.Code, results.OK); what != "" && (len(d.Ops) > 0 || !d.Few) {

@@ -66,7 +66,7 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 type run struct {
 	*results.Run
 	names     Names
-	loads     []ranking.Load // of measured phases; empty for a sweep
+	loads     []*ranking.Load // of measured phases; empty for a sweep
 	groups    []Section
 	explainer *explainer
 }
@@ -199,10 +199,9 @@ func (v *run) alerts() document.Section {
 // offered more; else "".
 func (v *run) slower() string {
 	var all, left []*ranking.Model // models of the loads with some that are not ranked, and these
-	for i := range v.loads {
-		models := v.loads[i].Models
-		if some := slices.DeleteFunc(slices.Clone(models), (*ranking.Model).Ranked); len(some) > 0 {
-			all, left = append(all, models...), append(left, some...)
+	for _, l := range v.loads {
+		if some := slices.DeleteFunc(slices.Clone(l.Models), (*ranking.Model).Ranked); len(some) > 0 {
+			all, left = append(all, l.Models...), append(left, some...)
 		}
 	}
 	setting := ranking.Lower(all)
@@ -240,8 +239,7 @@ func (v *run) findings() document.Section {
 		return s
 	}
 	onDisk := func(engine, point string) float64 { // of the tables after the load, without the log; 0: unknown
-		for i := range v.Cells {
-			c := &v.Cells[i]
+		for c := range v.All {
 			if c.Kind == results.KindSettle && c.Engine == engine && c.Point == point && c.Engines != nil {
 				return float64(max(0, c.Engines.DiskBytes-c.Engines.LogBytes))
 			}

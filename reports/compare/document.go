@@ -120,7 +120,6 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		{Title: string(CannotTell)},
 	}}
 	counts := map[string]map[Verdict]int{ofClock: {}, ofRequests: {}, ofOthers: {}}
-	var unclear []*Figure
 	for _, f := range all {
 		class := ofOthers
 		switch {
@@ -130,9 +129,6 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 			class = ofRequests
 		}
 		counts[class][f.Verdict]++
-		if f.Verdict == CannotTell && f.Low == nil {
-			unclear = append(unclear, f)
-		}
 	}
 	for _, class := range []string{ofClock, ofRequests, ofOthers} {
 		of := counts[class]
@@ -142,6 +138,8 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		}
 	}
 	verdict.Table = t
+	decided := func(f *Figure) bool { return f.Verdict != CannotTell || f.Low != nil }
+	unclear := slices.DeleteFunc(slices.Clone(all), decided)
 	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
 		noun, names := "counter", []string(nil)
 		for _, f := range same {

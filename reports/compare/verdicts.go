@@ -192,8 +192,7 @@ func (c *Cell) sequential() bool {
 // store may have. It is nil if more than one client executed them.
 func (t *trial) attempts() map[string]int64 {
 	all := map[string]int64{}
-	for i := range t.run.Cells {
-		c := &t.run.Cells[i]
+	for c := range t.run.All {
 		if c.Model != t.cell.Model || c.Engine != t.cell.Engine || c.Trial > t.cell.Trial ||
 			c.Point != t.cell.Point || len(c.Ops) == 0 {
 			continue

@@ -347,46 +347,38 @@ func markdownSentences(line func(string, ...any), all []Sentence) {
 }
 
 func markdownTable(line func(string, ...any), t *Table) {
-	titles, rule := "|", "|"
-	grouped := false
-	for _, r := range t.Rows {
-		grouped = grouped || r.Group != ""
-	}
-	if grouped {
-		titles, rule = "| |", "|---|"
-	}
-	for _, c := range t.Columns {
-		if c.Page {
-			continue
-		}
-		titles += " " + words.Markdown(c.name()) + " |"
-		if c.Left {
-			rule += "---|"
-		} else {
-			rule += "--:|"
-		}
-	}
-	line("%s", titles)
-	line("%s", rule)
-	for _, r := range t.Rows {
-		row := "|"
+	grouped := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Group != "" })
+	row := func(group string, cell func(i int) string) string {
+		text := "|"
 		if grouped {
-			row += " " + words.Markdown(r.Group) + " |"
+			text += group + "|"
 		}
 		for i, c := range t.Columns {
-			if c.Page {
-				continue
+			if !c.Page {
+				text += cell(i) + "|"
 			}
+		}
+		return text
+	}
+	line("%s", row(" ", func(i int) string { return " " + words.Markdown(t.Columns[i].name()) + " " }))
+	line("%s", row("---", func(i int) string {
+		if t.Columns[i].Left {
+			return "---"
+		}
+		return "--:"
+	}))
+	for _, r := range t.Rows {
+		text := row(" "+words.Markdown(r.Group)+" ", func(i int) string {
 			cell := words.Markdown(r.Cells[i].Text)
 			if style := r.Cells[i].Style; style == Best || style == Bad {
 				cell = "**" + cell + "**"
 			}
-			row += " " + cell + " |"
-		}
+			return " " + cell + " "
+		})
 		if r.Remark != "" {
-			row = strings.TrimSuffix(row, " |") + "<br>" + words.Markdown(r.Remark) + " |"
+			text = strings.TrimSuffix(text, " |") + "<br>" + words.Markdown(r.Remark) + " |"
 		}
-		line("%s", row)
+		line("%s", text)
 	}
 	line("")
 }

@@ -13,8 +13,8 @@ var histories = flag.Int("histories", 12, "how many histories TestRates simulate
 
 // made is a metric of n runs whose logarithms vary by so much, with a heavy tail, and which takes
 // as many times as long from run at on.
-func made(random *rand.Rand, n, at int, vary, times float64) Figure {
-	f := Figure{Name: "p50", Changes: []Change{}, Measure: &compare.Measure{Name: "p50", Limit: 0.05}}
+func made(random *rand.Rand, n, at int, vary, times float64) *Figure {
+	f := &Figure{Name: "p50", Changes: []Change{}, Measure: &compare.Measure{Name: "p50", Limit: 0.05}}
 	for i := range n {
 		tail := math.Sqrt(2 / (random.ExpFloat64() + random.ExpFloat64())) // Student's t with 4 degrees of freedom
 		v := 1e6 * math.Exp(vary*random.NormFloat64()*tail)

@@ -47,8 +47,8 @@ func (h *History) Document(selected bool) *document.Document {
 // sections are those of a series.
 func (s *Series) sections(of int, selected bool) []document.Section {
 	var whole, others []*Figure // whole: of the whole load, unless the user named metrics
-	for i := range s.Figures {
-		if f := &s.Figures[i]; f.Op == compare.WholeLoad && !selected && (f.Name != "mean" || len(f.Changes) > 0) {
+	for _, f := range s.Figures {
+		if f.Op == compare.WholeLoad && !selected && (f.Name != "mean" || len(f.Changes) > 0) {
 			whole = append(whole, f)
 		} else {
 			others = append(others, f)
@@ -71,8 +71,8 @@ func (s *Series) sections(of int, selected bool) []document.Section {
 		}
 	}
 	if selected && len(s.Figures) <= barsMost {
-		for i := range s.Figures {
-			all = append(all, s.bars(&s.Figures[i]))
+		for _, f := range s.Figures {
+			all = append(all, s.bars(f))
 		}
 	}
 	return append(all, s.runs())
@@ -263,7 +263,7 @@ func (s *Series) runs() document.Section {
 func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart) {
 	type key struct{ phase, op, figure string }
 	chart := func(f *Figure) key { return key{f.Phase, f.Operation.String(), f.Name} }
-	several := slices.ContainsFunc(s.Figures, func(f Figure) bool { return f.Engine != s.Figures[0].Engine })
+	several := slices.ContainsFunc(s.Figures, func(f *Figure) bool { return f.Engine != s.Figures[0].Engine })
 	drawn := slices.DeleteFunc(slices.Clone(figures), func(f *Figure) bool {
 		return !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
 			!slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)

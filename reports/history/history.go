@@ -36,9 +36,9 @@ type Skipped struct {
 type Series struct {
 	Number int `json:"number"` // from 1
 	// Differs is what sets the series apart from the first.
-	Differs []string `json:"differs,omitempty"`
-	Runs    []Run    `json:"runs"`
-	Figures []Figure `json:"figures"` // figures that were requested
+	Differs []string  `json:"differs,omitempty"`
+	Runs    []Run     `json:"runs"`
+	Figures []*Figure `json:"figures"` // figures that were requested
 	// Tested is how many timed figures have enough runs to look for changes. Least is how many
 	// runs are enough.
 	Tested int `json:"tested"`
@@ -136,8 +136,8 @@ func (h *History) series(runs []Run, selected []compare.Gate) {
 
 // FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are selected
 // for, or all if nothing is. With force they are also those of trials that are not valid.
-func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []Figure {
-	all, at := []Figure{}, map[compare.Point]int{}
+func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []*Figure {
+	all, known := []*Figure{}, map[compare.Point]*Figure{}
 	for i, r := range runs {
 		for _, p := range compare.Points(r, force) {
 			holds := func(g compare.Gate) bool { return g.Holds(p.Subject, p.Operation, p.Name) }
@@ -146,16 +146,14 @@ func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []Figur
 			}
 			value, uncertain := p.Value, p.Uncertain
 			p.Value, p.Uncertain = 0, 0 // the other fields name the figure
-			n, known := at[p]
-			if !known {
-				n = len(all)
-				at[p] = n
-				all = append(all, Figure{
+			f := known[p]
+			if f == nil {
+				f = &Figure{
 					Subject: p.Subject, Operation: p.Operation, Name: p.Name,
 					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: p.Measure,
-				})
+				}
+				known[p], all = f, append(all, f)
 			}
-			f := &all[n]
 			if f.Values[i] = &value; uncertain > 0 {
 				if f.Uncertainties == nil {
 					f.Uncertainties = make([]float64, len(runs))
@@ -181,9 +179,9 @@ func (f *Figure) Shown(run int) string {
 
 // Changed yields each change with its figure.
 func (s *Series) Changed(yield func(f *Figure, c *Change) bool) {
-	for i := range s.Figures {
-		for j := range s.Figures[i].Changes {
-			if !yield(&s.Figures[i], &s.Figures[i].Changes[j]) {
+	for _, f := range s.Figures {
+		for i := range f.Changes {
+			if !yield(f, &f.Changes[i]) {
 				return
 			}
 		}
@@ -246,8 +244,8 @@ func (s *Series) counted() {
 		compare.Subject
 	}
 	differ := map[two][]compare.Figure{}
-	for i := range s.Figures {
-		f, was := &s.Figures[i], -1
+	for _, f := range s.Figures {
+		was := -1
 		for run, v := range f.Values {
 			if v == nil || f.Measure.Timed() {
 				continue
@@ -271,12 +269,7 @@ func (s *Series) counted() {
 
 // timed finds where timed figures changed.
 func (s *Series) timed() {
-	var timed []*Figure
-	for i := range s.Figures {
-		if s.Figures[i].Measure.Timed() {
-			timed = append(timed, &s.Figures[i])
-		}
-	}
+	timed := slices.DeleteFunc(slices.Clone(s.Figures), func(f *Figure) bool { return !f.Measure.Timed() })
 	if s.times = len(timed); s.times == 0 {
 		return
 	}

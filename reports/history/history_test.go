@@ -86,7 +86,7 @@ func TestMaxRateChanges(t *testing.T) {
 	if got, want := changes(&s), "james/embedded/measure all.max-rate run 6 regression"; got != want {
 		t.Errorf("changes:\n%s\nwant:\n%s", got, want)
 	}
-	f := &s.Figures[0]
+	f := s.Figures[0]
 	if f.Name != "max-rate" || f.Values[3] != nil || f.Shown(3) != "-" || f.Shown(0) != "2000/s ± 50/s" {
 		t.Errorf("%s: %s, %s", f, f.Shown(0), f.Shown(3))
 	}

@@ -74,8 +74,7 @@ func fewer(all []results.Interval) []results.Interval {
 func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all []document.Chart) {
 	var drawn []phaseTime
 	rate, low, high := 1.0, math.Inf(1), 1.0
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for c := range r.All {
 		if len(c.Timeline) < timelineLeast || !of(c) {
 			continue
 		}

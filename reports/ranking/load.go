@@ -57,7 +57,7 @@ const Unthrottled = "throughput"
 
 // Of are the loads of the run's measured phases, ranked by a metric. The points of a sweep are not ranked. Models on
 // several engines have the name of their model, and a single model on several engines that of the engine.
-func Of(r *results.Run, by Metric) []Load {
+func Of(r *results.Run, by Metric) []*Load {
 	if r.Sweep != nil {
 		return nil
 	}
@@ -79,9 +79,9 @@ func Of(r *results.Run, by Metric) []Load {
 			return of[0].Where() == Unthrottled && of[0].Arrivals == "closed"
 		})
 	}
-	var all []Load
+	var all []*Load
 	for _, cells := range phases {
-		l := Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
+		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
 		for _, cs := range trials.Columns(cells) {
 			m := newModel(r, cs)
 			if len(models) == 1 && len(engines) > 1 {
@@ -278,8 +278,7 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 func (m *Model) disk(r *results.Run) float64 {
 	var perMessage []float64
 	var load *results.Cell
-	for i := range r.Cells {
-		s := &r.Cells[i]
+	for s := range r.All {
 		if s.Model != m.Model || s.Engine != m.Engine || s.Point != m.Cells[0].Point {
 			continue
 		}
@@ -386,9 +385,9 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 
 // Fact says how long each trial of the first phase measured, at which rate, and which part of that was achieved on all
 // engines. Other phases may have other rates.
-func Fact(all []Load) string {
+func Fact(all []*Load) string {
 	c := all[0].Cell
-	all = slices.DeleteFunc(slices.Clone(all), func(l Load) bool { return l.Phase != c.Where() })
+	all = slices.DeleteFunc(slices.Clone(all), func(l *Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
 	if all[0].Trials > 1 {
 		s = "medians of " + s
@@ -400,8 +399,8 @@ func Fact(all []Load) string {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
 	least, most, skipped, worst, sound := math.Inf(1), 0.0, int64(0), "", true
-	for i := range all {
-		for _, m := range all[i].Models {
+	for _, l := range all {
+		for _, m := range l.Models {
 			for _, c := range m.Cells {
 				if c.Offered != nil {
 					skipped += c.Offered.Skipped
@@ -446,10 +445,10 @@ func Fact(all []Load) string {
 
 // Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support
 // some; "": not known.
-func Executed(all []Load) string {
+func Executed(all []*Load) string {
 	var counts []float64
-	for i := range all {
-		for _, m := range all[i].Models {
+	for _, l := range all {
+		for _, m := range l.Models {
 			n := int64(0)
 			for _, c := range m.Cells {
 				if o := c.Offered; o != nil {

@@ -70,7 +70,7 @@ func one(t *testing.T, r *results.Run, by Metric) *Load {
 	if len(all) != 1 {
 		t.Fatalf("%d loads, want 1", len(all))
 	}
-	return &all[0]
+	return all[0]
 }
 
 func said(l *Load) string {
@@ -157,7 +157,7 @@ func TestLower(t *testing.T) {
 func TestFacts(t *testing.T) {
 	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
 	facts := func() string {
-		l := []Load{*one(t, r, Typical)}
+		l := []*Load{one(t, r, Typical)}
 		return Fact(l) + "; " + Executed(l)
 	}
 	if got, want := facts(), "medians of 3 trials; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
@@ -193,7 +193,7 @@ func TestFacts(t *testing.T) {
 	}
 	engine.Engine = "hbase"
 	for at, want := range map[*Load]string{&phase: "50% (b) to 100% achieved", &engine: "50% (b/embedded) to 100% achieved"} {
-		if got := Fact([]Load{*l, *at}); !strings.HasSuffix(got, want) {
+		if got := Fact([]*Load{l, at}); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

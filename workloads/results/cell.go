@@ -253,10 +253,19 @@ func (c *Cell) SetTime(began, ended time.Time) {
 // Measured reports whether the cell is a measured phase.
 func (c *Cell) Measured() bool { return c.Kind == KindMeasure }
 
+// All yields the cells of the run.
+func (r *Run) All(yield func(*Cell) bool) {
+	for i := range r.Cells {
+		if !yield(&r.Cells[i]) {
+			return
+		}
+	}
+}
+
 // Select are the cells of the run that keep accepts.
 func (r *Run) Select(keep func(*Cell) bool) (all []*Cell) {
-	for i := range r.Cells {
-		if c := &r.Cells[i]; keep(c) {
+	for c := range r.All {
+		if keep(c) {
 			all = append(all, c)
 		}
 	}
