@@ -93,11 +93,7 @@ func (v *run) title() string {
 // facts say what was measured.
 func (v *run) facts() (all []string) {
 	var parts []string
-	add := func(s string) {
-		if s != "" {
-			parts = append(parts, s)
-		}
-	}
+	add := func(s string) { parts = append(parts, s) }
 	if engines := EnginesIn(v.Run); len(engines) > 1 {
 		all = append(all, engines...)
 	}
@@ -120,7 +116,9 @@ func (v *run) facts() (all []string) {
 		}
 		add(strings.Join(append([]string{s}, m.Notes...), "; "))
 	}
-	add(SegmentLine(v.Run))
+	if s := SegmentLine(v.Run); s != "" {
+		add(s)
+	}
 	if len(parts) > 0 {
 		all = append(all, strings.Join(parts, "; "))
 	}
