@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// audit audits all mailboxes. It holds a few words for each mailbox and for each message of the current one.
+// audit audits all mailboxes. It holds a few words for each mailbox, and the metadata of the current one's messages.
 type audit struct {
 	*mailbox
 	result models.Audit
@@ -20,20 +20,11 @@ type audit struct {
 	claims map[mailboxID]int64 // number of names that lead to each missing mailbox
 }
 
-// box is a mailbox: the stored count of messages, and the number that the audit found.
+// box is a mailbox.
 type box struct {
-	user         string
-	count, found int64
-	named        bool
-}
-
-// stored is the metadata of a message as an audit needs it.
-type stored struct {
-	uid, size, chunkSize int64
-	checksum             uint32
-	bare                 bool // no properties: a message as the source design has it, without a checksum
-	hollow               bool // it has only flags, which a write to a deleted message leaves
-	readable             bool
+	user  string
+	count int64 // of messages, as it is stored
+	named bool
 }
 
 // Audit implements models.Mailbox.
@@ -89,57 +80,51 @@ func (a *audit) readNames(ctx context.Context) error {
 
 // readMessages checks all messages of all mailboxes, and their count.
 func (a *audit) readMessages(ctx context.Context) error {
-	var messages []stored
 	for _, id := range a.order {
-		messages = messages[:0]
+		a.text, a.recs = a.text[:0], a.recs[:0]
 		err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.UUID(id), drivers.Value{}, drivers.Value{}),
 			func(row []drivers.Value) error {
-				messages = append(messages, a.stored(row))
+				if row[1].IsNull() {
+					a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", row[0].Int64(),
+						models.UUIDText(id))
+					return nil
+				}
+				r := record{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2])}
+				r.properties = a.keep(row[3].Raw())
+				a.recs = append(a.recs, r)
 				return nil
 			})
-		for i := 0; i < len(messages) && err == nil; i++ {
-			err = a.check(ctx, id, &messages[i])
+		for i := 0; i < len(a.recs) && err == nil; i++ {
+			err = a.check(ctx, id, &a.recs[i])
 		}
 		if err != nil {
 			return err
 		}
-		b := a.boxes[id]
-		a.result.Messages += b.found
-		if b.count != b.found {
-			a.result.Find(models.CounterDrift, max(b.count-b.found, b.found-b.count),
-				"mailbox %s of user %q: message_count is %d, and it has %d messages", models.UUIDText(id), b.user, b.count, b.found)
+		b, found := a.boxes[id], int64(len(a.recs))
+		a.result.Messages += found
+		if b.count != found {
+			a.result.Find(models.CounterDrift, max(b.count-found, found-b.count),
+				"mailbox %s of user %q: message_count is %d, and it has %d messages", models.UUIDText(id), b.user, b.count, found)
 		}
 	}
 	return nil
 }
 
-func (a *audit) stored(row []drivers.Value) stored {
-	var layout models.Layout
-	s := stored{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2]), hollow: row[1].IsNull()}
-	s.bare = row[3].Size() == 0 && !row[3].Broken()
-	s.readable = (s.bare || layout.Parse(row[3].Raw()) == nil) && s.chunkSize > 0
-	s.checksum = layout.Checksum
-	return s
-}
-
 // check reads the chunks of a message. They must be numbered 1, 2, 3 … and have the
-// right lengths.
-func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
-	if s.hollow {
-		a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", s.uid, models.UUIDText(id))
-		return nil
-	}
-	a.boxes[id].found++
-	whole, next, left, sum := s.readable, int64(1), s.size, uint32(0)
+// right lengths. A message as the source design has it has no checksum.
+func (a *audit) check(ctx context.Context, id mailboxID, r *record) error {
+	var layout models.Layout
+	bare := len(r.properties) == 0
+	whole, next, left, sum := (bare || layout.Parse(r.properties) == nil) && r.chunkSize > 0, int64(1), r.size, uint32(0)
 	chunk := func(number int64, b []byte) error {
-		whole = whole && number == next && int64(len(b)) == min(left, s.chunkSize)
+		whole = whole && number == next && int64(len(b)) == min(left, r.chunkSize)
 		sum = models.Checksum(sum, b)
 		left -= int64(len(b))
 		next++
 		return nil
 	}
 	var err error
-	if at := a.With(drivers.UUID(id), drivers.Bigint(s.uid)); a.lwt.inOne(s.size, s.chunkSize) {
+	if at := a.With(drivers.UUID(id), drivers.Bigint(r.uid)); a.lwt.inOne(r.size, r.chunkSize) {
 		err = a.S.Read(ctx, a.lwt.Body, at, func(row []drivers.Value) error { return chunk(1, row[0].Raw()) })
 	} else {
 		err = a.S.Read(ctx, a.do.Chunks, at, func(row []drivers.Value) error { return chunk(row[0].Int64(), row[1].Raw()) })
@@ -147,9 +132,9 @@ func (a *audit) check(ctx context.Context, id mailboxID, s *stored) error {
 			a.bodies++
 		}
 	}
-	if !whole || left != 0 || sum != s.checksum && !s.bare {
+	if !whole || left != 0 || sum != layout.Checksum && !bare {
 		a.result.Find(models.BrokenBody, 1, "message %d of mailbox %s: size %d, %d chunks",
-			s.uid, models.UUIDText(id), s.size, next-1)
+			r.uid, models.UUIDText(id), r.size, next-1)
 	}
 	return err
 }

@@ -187,7 +187,7 @@ const (
 // undoer undoes the encodings of a message's parts. It decodes small parts into memory. The others
 // share one decoder, so many of them take no more memory than one.
 type undoer struct {
-	ctx  context.Context // ends parsing; nil: nothing does
+	ctx  context.Context // ends parsing
 	used int64           // encoded bytes of the parts in memory
 
 	part    *decoded // the part that is read, or nil
@@ -202,7 +202,7 @@ type undoer struct {
 // undo returns the content of a part with its encoding undone, and whether the part has bytes that do not belong to
 // its encoding. The error is ErrBase64 if it cannot be undone. Other errors are those of reading.
 func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (c Content, ignored bool, err error) {
-	u.start(nil, u.watched(io.NewSectionReader(encoded, 0, encoded.Size())), e)
+	u.start(nil, contextReader{u.ctx, io.NewSectionReader(encoded, 0, encoded.Size())}, e)
 	if size := encoded.Size(); size <= inMemory && u.used+size <= maxDecoded {
 		u.used += size
 		b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // decoding never makes a part longer
@@ -214,14 +214,6 @@ func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (c Content, ignored
 		c = d
 	}
 	return c, u.dec.ignored, err
-}
-
-// watched returns a reader of r that fails when the context of parsing has ended.
-func (u *undoer) watched(r io.Reader) io.Reader {
-	if u.ctx == nil {
-		return r
-	}
-	return contextReader{u.ctx, r}
 }
 
 // start makes u read a part from its beginning.

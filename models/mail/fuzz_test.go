@@ -162,7 +162,7 @@ func FuzzDecoded(f *testing.F) {
 			e = Base64
 		}
 		s := io.NewSectionReader(BytesContent(encoded), 0, int64(len(encoded)))
-		u := &undoer{}
+		u := &undoer{ctx: t.Context()}
 		whole, _, err := u.undo(s, e)
 		if err != nil {
 			return

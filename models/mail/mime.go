@@ -6,6 +6,7 @@ package mail
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,9 @@ type Parser struct {
 
 // NewParser returns a parser for one goroutine.
 func NewParser() *Parser {
-	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]int)}
+	return &Parser{
+		lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]int), undo: undoer{ctx: context.Background()},
+	}
 }
 
 // note counts what was skipped, repaired or guessed.
@@ -104,7 +107,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 
 // scan reads the message line by line and finds its leaves.
 func (p *Parser) scan(raw Content, m *Message) error {
-	p.lines.Reset(p.undo.watched(io.NewSectionReader(raw, 0, raw.Size())))
+	p.lines.Reset(contextReader{p.undo.ctx, io.NewSectionReader(raw, 0, raw.Size())})
 	var (
 		at, off  int64  // offsets of this line, and of the next piece
 		inHeader = true // this line belongs to the header of the message or of a part
