@@ -123,7 +123,7 @@ func (f *File) examine() error {
 		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
 			return err
 		}
-		if m.Malformed != "" {
+		if m.Malformed {
 			f.info.Malformed++
 		}
 		f.info.Files += int64(len(m.Attachments))

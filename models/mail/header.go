@@ -3,7 +3,6 @@ package mail
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"mime"
 	stdmail "net/mail"
@@ -25,7 +24,7 @@ type entity struct {
 	encoding Encoding
 	attached bool // it is an attachment, whatever its type
 	name     string
-	fault    string // why the encoding cannot be undone, or ""
+	unknown  bool // the encoding is not known, so it cannot be undone
 }
 
 // encodedWords decodes the encoded words of headers (RFC 2047) in every charset that
@@ -49,7 +48,7 @@ func (p *Parser) readHeader(m *Message) entity {
 		name, value, ok := strings.Cut(string(field), ":")
 		if name = strings.TrimRight(name, " \t"); !ok || name == "" || strings.ContainsAny(name, " \t\r") {
 			if len(field) > 0 && !bytes.HasPrefix(bytes.TrimPrefix(field, []byte(">")), []byte("From ")) {
-				p.fault(BadHeader, "a header line without a name: %.40q", field)
+				p.fault(BadHeader)
 			} // others are separators that a mail program left
 			continue
 		}
@@ -77,7 +76,7 @@ func (p *Parser) readHeader(m *Message) entity {
 	}
 	if strings.HasPrefix(e.typ, "multipart/") {
 		// A multipart itself is never encoded; each of its parts may be.
-		e.encoding, e.fault = Identity, ""
+		e.encoding, e.unknown = Identity, false
 	}
 	return e
 }
@@ -97,24 +96,17 @@ func (p *Parser) structured(value string) (v structured, ok bool) {
 func (p *Parser) contentType(value string, e *entity) bool {
 	v, _ := p.structured(value)
 	if n := v.params["name"]; n != "" && e.name == "" {
-		e.name = fileName(p.decode("Content-Type", n))
+		e.name = fileName(p.decode(n))
 	}
-	if !strings.Contains(v.word, "/") {
-		p.fault(BadMIME, "Content-Type %.60q is no media type", value)
-		return false
-	}
-	if len(v.word) > maxType {
-		p.fault(BadMIME, "a Content-Type of %d bytes", len(v.word))
+	if !strings.Contains(v.word, "/") || len(v.word) > maxType {
+		p.fault(BadMIME)
 		return false
 	}
 	e.typ = clean(strings.Clone(v.word)) // a copy does not keep a long field in memory
 	if strings.HasPrefix(e.typ, "multipart/") {
-		switch b := strings.TrimRight(v.params["boundary"], " \t"); {
-		case b == "":
-			p.fault(BadParts, "%s without a boundary", e.typ)
-		case len(b) > maxBoundary:
-			p.fault(BadParts, "a boundary of %d bytes, more than a line has", len(b))
-		default:
+		if b := strings.TrimRight(v.params["boundary"], " \t"); b == "" || len(b) > maxBoundary {
+			p.fault(BadParts)
+		} else {
 			e.boundary = strings.Clone(b)
 		}
 	}
@@ -126,9 +118,8 @@ func (p *Parser) encoding(value string, e *entity) bool {
 	if !ok {
 		return false
 	}
-	if e.encoding, ok = encodings[v.word]; !ok {
-		e.fault = fmt.Sprintf("unknown encoding %.60q", value)
-	}
+	e.encoding, ok = encodings[v.word]
+	e.unknown = !ok
 	return true
 }
 
@@ -137,7 +128,7 @@ func (p *Parser) disposition(value string, e *entity) bool {
 	v, ok := p.structured(value)
 	e.attached = ok && v.word != "inline"
 	if n := v.params["filename"]; n != "" {
-		e.name = fileName(p.decode("Content-Disposition", n))
+		e.name = fileName(p.decode(n))
 	}
 	return ok
 }
@@ -150,30 +141,30 @@ func (p *Parser) envelope(name, value string, m *Message) bool {
 		t, guessed, ok := parseDate(value)
 		switch {
 		case !ok:
-			p.fault(BadDate, "Date %.60q cannot be read", value)
+			p.fault(BadDate)
 			return false
 		case guessed:
 			p.note(UnknownZone)
 		}
 		m.Date = t
 	case "message-id":
-		m.MessageID = p.decode(name, value)
+		m.MessageID = p.decode(value)
 	case "subject":
-		m.Subject = p.decode(name, value)
+		m.Subject = p.decode(value)
 	case "from":
-		list := p.people(name, value, nil)
+		list := p.people(value, nil)
 		if len(list) == 0 {
 			return false
 		}
 		m.From = list[0]
 	case "to":
-		m.To = p.people(name, value, m.To)
+		m.To = p.people(value, m.To)
 		return false
 	case "cc":
-		m.Cc = p.people(name, value, m.Cc)
+		m.Cc = p.people(value, m.Cc)
 		return false
 	case "bcc":
-		m.Bcc = p.people(name, value, m.Bcc)
+		m.Bcc = p.people(value, m.Bcc)
 		return false
 	default:
 		return false
@@ -182,20 +173,19 @@ func (p *Parser) envelope(name, value string, m *Message) bool {
 }
 
 // decode returns a header's value with its encoded words decoded.
-func (p *Parser) decode(name, value string) string {
+func (p *Parser) decode(value string) string {
 	if strings.Contains(value, "=?") {
-		d, err := encodedWords.DecodeHeader(value)
-		if err != nil {
-			p.fault(BadText, "%s: an encoded word cannot be decoded: %s", name, err)
-		} else {
+		if d, err := encodedWords.DecodeHeader(value); err == nil {
 			value = d
+		} else {
+			p.fault(BadText)
 		}
 	}
-	if c := clean(value); c != value {
-		p.fault(BadText, "%s has bytes that are no text", name)
-		return c
+	c := clean(value)
+	if c != value {
+		p.fault(BadText)
 	}
-	return value
+	return c
 }
 
 // clean returns text that is valid UTF-8 and has no NUL.
@@ -338,22 +328,22 @@ var (
 
 // people adds a list of addresses to people. If the standard library cannot parse it, each
 // address of it is read by itself.
-func (p *Parser) people(name, value string, people []Address) []Address {
+func (p *Parser) people(value string, people []Address) []Address {
 	list, err := addresses.ParseList(value)
 	for _, a := range list {
 		people = append(people, Address{Name: clean(a.Name), Address: clean(a.Address)})
 	}
 	if v := strings.TrimSpace(withoutComments(value)); err != nil && v != "" && !emptyGroup.MatchString(v) {
-		p.fault(BadAddresses, "%s %.60q: %s", name, value, err)
+		p.fault(BadAddresses)
 		for _, one := range divided(v) {
 			one = strings.TrimSpace(groupForm.ReplaceAllString(one, ""))
-			if a := p.person(name, one); a != (Address{}) && len(people) <= maxAddresses {
+			if a := p.person(one); a != (Address{}) && len(people) <= maxAddresses {
 				people = append(people, a)
 			}
 		}
 	}
 	if len(people) > maxAddresses {
-		p.fault(BadAddresses, "%s has more than %d addresses", name, maxAddresses)
+		p.fault(BadAddresses)
 		people = people[:maxAddresses]
 	}
 	return people
@@ -379,7 +369,7 @@ func divided(list string) (ones []string) {
 }
 
 // person reads one address. The text between < and > is the address, and the rest its name.
-func (p *Parser) person(name, one string) Address {
+func (p *Parser) person(one string) Address {
 	if a, err := addresses.Parse(one); err == nil {
 		return Address{Name: clean(a.Name), Address: clean(a.Address)}
 	}
@@ -388,5 +378,5 @@ func (p *Parser) person(name, one string) Address {
 		in, _, _ := strings.Cut(one[i+1:], ">")
 		a = Address{Name: strings.Trim(strings.TrimSpace(one[:i]), `"`), Address: strings.TrimSpace(in)}
 	}
-	return Address{Name: p.decode(name, a.Name), Address: clean(a.Address)}
+	return Address{Name: p.decode(a.Name), Address: clean(a.Address)}
 }

@@ -26,7 +26,6 @@ const (
 	maxDepth     = 32      // multiparts within multiparts
 	maxBoundary  = 998     // bytes, which is the longest legal line
 	maxType      = 255     // bytes of a media type
-	maxFault     = 300     // bytes of one note of what could not be parsed
 	maxDivided   = 1 << 20 // bytes of headers without an empty line before a delimiter
 	maxAddresses = 10_000  // addresses of one field
 )
@@ -50,9 +49,9 @@ type Parser struct {
 	leaves  []leaf
 	current *leaf // the one of leaves whose body is being read, or nil
 	top     entity
-	headEnd int64 // offset after the message's header and its empty line
-	faults  []string
+	headEnd int64  // offset after the message's header and its empty line
 	noted   uint32 // a bit for each Kind
+	broken  bool   // something could not be parsed
 	divided int    // bytes of headers that divides has read
 	// names holds the names given to parts of this message. The value is the first number to
 	// try for another part of that name.
@@ -70,20 +69,17 @@ func NewParser() *Parser {
 // note counts what was skipped, repaired or guessed.
 func (p *Parser) note(k Kind) { p.noted |= 1 << k }
 
-// fault notes what could not be parsed. It keeps the first three texts.
-func (p *Parser) fault(k Kind, format string, args ...any) {
+// fault counts what could not be parsed.
+func (p *Parser) fault(k Kind) {
 	p.note(k)
-	if len(p.faults) < 3 {
-		fault := fmt.Sprintf(format, args...)
-		p.faults = append(p.faults, strings.ToValidUTF8(fault[:min(len(fault), maxFault)], ""))
-	}
+	p.broken = true
 }
 
 // Parse sets m to the message in raw. A message without a date gets the date arrived. Any
 // bytes are a message, so Parse returns only errors of reading raw.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
-	p.top, p.headEnd, p.faults, p.noted, p.divided = entity{}, -1, nil, 0, 0
+	p.top, p.headEnd, p.broken, p.noted, p.divided = entity{}, -1, false, 0, 0
 	clear(p.names)
 	p.undo.used, p.undo.part = 0, nil // what it had of the previous message
 	*m = Message{Date: Bounded(arrived), Raw: raw}
@@ -91,17 +87,15 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 		return err
 	}
 	if len(p.leaves) == 0 || len(p.leaves) > maxParts {
-		if len(p.leaves) > 0 {
-			p.fault(BadParts, "more than %d parts", maxParts)
-		} else if p.top.boundary != "" {
-			p.fault(BadParts, "no part between its boundaries")
+		if len(p.leaves) > 0 || p.top.boundary != "" {
+			p.fault(BadParts)
 		}
 		p.leaves = append(p.leaves[:0], leaf{entity{typ: "text/plain"}, p.headEnd, raw.Size() - p.headEnd})
 	}
 	if err := p.parts(raw, m); err != nil {
 		return err
 	}
-	m.Malformed, m.Noted = strings.Join(p.faults, "; "), p.noted
+	m.Malformed, m.Noted = p.broken, p.noted
 	return nil
 }
 
@@ -155,7 +149,7 @@ func (p *Parser) scan(raw Content, m *Message) error {
 	}
 	p.end(off)
 	if len(p.levels) > 0 {
-		p.fault(BadParts, "its last boundary is missing")
+		p.fault(BadParts) // the last boundary is missing
 	}
 	return nil
 }
@@ -170,7 +164,7 @@ func (p *Parser) gather(line []byte, begins bool) {
 		return
 	}
 	if len(p.header)-p.field+len(line) > maxField || len(p.header)+len(line) > maxHeader {
-		p.fault(BadHeader, "a header field of more than %d bytes, or after %d bytes of others, is left out", maxField, maxHeader)
+		p.fault(BadHeader) // the field is left out
 		p.header, p.skip = p.header[:p.field], true
 		return
 	}
@@ -208,7 +202,7 @@ func (p *Parser) begin(off int64, m *Message) {
 		p.levels = append(p.levels, append([]byte("--"), e.boundary...))
 	case len(p.leaves) <= maxParts:
 		if e.boundary != "" {
-			p.fault(BadParts, "multiparts more than %d deep", maxDepth)
+			p.fault(BadParts)
 			e.boundary = ""
 		}
 		p.leaves = append(p.leaves, leaf{entity: e, offset: off})
@@ -234,8 +228,8 @@ func (p *Parser) delimiter(line []byte, end int64) (found, last bool) {
 			continue
 		}
 		p.end(end)
-		for range p.levels[i+1:] {
-			p.fault(BadParts, "its last boundary is missing")
+		if i+1 < len(p.levels) {
+			p.fault(BadParts) // the last boundary is missing
 		}
 		if p.levels = p.levels[:i+1]; last {
 			p.levels = p.levels[:i]
@@ -260,14 +254,14 @@ func (p *Parser) parts(raw Content, m *Message) error {
 		l := &p.leaves[i]
 		encoded := io.NewSectionReader(raw, l.offset, l.length)
 		part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
-		if l.fault != "" {
-			p.fault(BadEncoding, "part %d: %s", i+1, l.fault)
+		if l.unknown {
+			p.fault(BadEncoding)
 		}
 		if l.encoding != Identity {
 			c, ignored, err := p.undo.undo(encoded, l.encoding)
 			switch {
 			case errors.Is(err, ErrBase64):
-				p.fault(BadEncoding, "part %d: its encoding cannot be undone: %s", i+1, err)
+				p.fault(BadEncoding)
 			case err != nil:
 				return fmt.Errorf("read a part: %w", err)
 			default:
@@ -310,10 +304,8 @@ type Message struct {
 	Raw         Content
 	Body        Part   // the first text part; everything after the header if the message has no readable parts
 	Attachments []Part // every other leaf part
-	// Malformed says what could not be parsed, or is "". A malformed message is
-	// delivered all the same, and counted.
-	Malformed string
-	Noted     uint32 // a bit for each [Kind] that the parser skipped, repaired or guessed
+	Malformed   bool   // it could be parsed only in part. It is delivered all the same, and counted
+	Noted       uint32 // a bit for each [Kind] that the parser skipped, repaired or guessed
 }
 
 // Part is a part that has no parts. Content is decoded. Offset and Length are

@@ -148,7 +148,7 @@ func unparsable(date time.Time, raw []byte) *mail.Message {
 		Date:      date,
 		Raw:       mail.BytesContent(raw),
 		Body:      mail.Part{Type: "text/plain", Length: int64(len(raw)), Content: mail.BytesContent(raw)},
-		Malformed: "no header",
+		Malformed: true,
 	}
 }
 

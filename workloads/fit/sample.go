@@ -100,7 +100,7 @@ type account struct {
 
 // Message adds a message.
 func (s *Sample) Message(m *mail.Message) {
-	if m.Malformed != "" {
+	if m.Malformed {
 		s.malformed++
 	}
 	s.bodies = append(s.bodies, m.Body.Content.Size())
