@@ -233,8 +233,13 @@ func (s *Store) Prepared(ctx context.Context, keyspace string) (string, error) {
 type rows struct {
 	columns []string
 	types   []gocql.TypeInfo
-	all     [][]rawValue
-	in      []int // the number of the partition of each row
+	all     [][]rawValue // the last value of each is the token of its partition
+}
+
+// same reports whether two rows are of one partition.
+func (s *rows) same(i, j int) bool {
+	token := len(s.all[i]) - 1
+	return string(s.all[i][token]) == string(s.all[j][token])
 }
 
 // sample reads rows of a table that have values for all parameters.
@@ -255,7 +260,7 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 		r.columns = append(r.columns, p.column)
 	}
 	if len(selected) == 0 {
-		r.all, r.in = [][]rawValue{nil}, []int{0}
+		r.all = [][]rawValue{nil}
 		return r, nil
 	}
 	key, err := s.partitionKey(ctx, table)
@@ -274,23 +279,18 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 	for _, col := range it.Columns() {
 		r.types = append(r.types, col.TypeInfo)
 	}
-	var before rawValue
-	for n, in := len(selected), 0; ; {
-		row := make([]rawValue, n+1)
-		dest := make([]any, n+1)
+	for {
+		row := make([]rawValue, len(selected)+1)
+		dest := make([]any, len(row))
 		for i := range row {
 			dest[i] = &row[i]
 		}
 		if !it.Scan(dest...) {
 			break
 		}
-		if slices.ContainsFunc(row, func(v rawValue) bool { return v == nil }) {
-			continue
+		if !slices.ContainsFunc(row, func(v rawValue) bool { return v == nil }) {
+			r.all = append(r.all, row)
 		}
-		if string(row[n]) != string(before) {
-			in++
-		}
-		r.all, r.in, before = append(r.all, row), append(r.in, in), row[n]
 	}
 	if err := it.Close(); err != nil {
 		return nil, fmt.Errorf("read values for its parameters: %w", readError(err))
@@ -328,8 +328,8 @@ func (s *Store) partitionKey(ctx context.Context, table string) (string, error) 
 // starts returns up to most rows of different partitions, or of fewer if there are no more.
 func (s *rows) starts(most int) []int {
 	var firsts, others []int
-	for i := range s.in {
-		if i == 0 || s.in[i] != s.in[i-1] {
+	for i := range s.all {
+		if i == 0 || !s.same(i, i-1) {
 			firsts = append(firsts, i)
 		} else {
 			others = append(others, i)
@@ -361,7 +361,7 @@ func (p *parameter) value(s *rows, row int) rawValue {
 	}
 	best := s.all[row][at]
 	for i, other := range s.all {
-		if s.in[i] != s.in[row] && p.column != tokenParameter {
+		if !s.same(i, row) && p.column != tokenParameter {
 			continue
 		}
 		c := compare(valueOf(s.types[at], other[at]), valueOf(s.types[at], best))

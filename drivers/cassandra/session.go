@@ -157,14 +157,7 @@ func (q *query) given(all []any, values []bindValue) []any {
 
 // absent reports whether a value is null or an empty collection, which Cassandra reads as null.
 func absent(v *drivers.Value) bool {
-	if v.IsNull() {
-		return true
-	}
-	switch v.Kind() {
-	case schemas.Set, schemas.List, schemas.Map:
-		return len(v.Elems()) == 0
-	}
-	return false
+	return v.IsNull() || v.Kind() >= schemas.Set && len(v.Elems()) == 0
 }
 
 // repeatable reports whether the query may be sent twice with these arguments.

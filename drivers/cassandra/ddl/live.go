@@ -17,11 +17,6 @@ type Rows map[string][]map[string]any
 // Sources are the tables of system_schema that Read needs.
 var Sources = []string{"keyspaces", "tables", "columns", "indexes", "types", "views", "triggers"}
 
-// of returns the rows of a table.
-func (r Rows) of(source, table string) []map[string]any {
-	return slices.DeleteFunc(slices.Clone(r[source]), func(row map[string]any) bool { return row["table_name"] != table })
-}
-
 // field returns a column of a row, or the zero value: which columns there are depends on the version.
 func field[T any](row map[string]any, name string) T {
 	v, _ := row[name].(T)
@@ -48,6 +43,9 @@ func (d *Definition) Read(rows Rows) {
 	for i := range d.Tables {
 		defined[d.Tables[i].Name] = &d.Tables[i]
 	}
+	slices.SortStableFunc(rows["columns"], func(a, b map[string]any) int {
+		return cmp.Compare(field[int](a, "position"), field[int](b, "position"))
+	})
 	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
@@ -92,7 +90,8 @@ func (d *Definition) Read(rows Rows) {
 // partName is how differences name a view or a trigger of a table.
 func partName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
 
-// table returns a table by its name in the schema. It is not yet nested in others.
+// table returns a table by its name in the schema. It is not yet nested in others. The rows of columns are sorted by
+// their position.
 func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 	name, settings := field[string](options, "table_name"), readSettings(options)
 	t := &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
@@ -103,22 +102,21 @@ func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 		"partition_key": {schemas.Partition, &t.Partition}, "clustering": {schemas.Clustering, &t.Clustering},
 		"static": {schemas.Static, &t.Static}, "regular": {schemas.Plain, &t.Columns},
 	}
-	columns := slices.SortedStableFunc(slices.Values(r.of("columns", name)), func(a, b map[string]any) int {
-		return cmp.Compare(field[int](a, "position"), field[int](b, "position"))
-	})
-	for _, row := range columns {
-		if in := roles[field[string](row, "kind")]; in.all != nil {
+	for _, row := range r["columns"] {
+		if in := roles[field[string](row, "kind")]; in.all != nil && row["table_name"] == name {
 			column := field[string](row, "column_name")
 			typ := own.typeOf(column, field[string](row, "type"))
-			desc := field[string](row, "clustering_order") == "desc"
+			desc := row["clustering_order"] == "desc"
 			*in.all = append(*in.all, &schemas.Column{Name: column, Type: typ, Role: in.role, Desc: desc})
 		}
 	}
 	indexes, kinds := make(map[string][]string), make(map[string]bool) // the columns of indexes by their names
-	for _, row := range r.of("indexes", name) {
-		options := field[map[string]string](row, "options")
-		indexes[field[string](row, "index_name")] = []string{Unquote(options["target"])}
-		kinds[kindOf(field[string](row, "kind"), options["class_name"])] = true
+	for _, row := range r["indexes"] {
+		if row["table_name"] == name {
+			options := field[map[string]string](row, "options")
+			indexes[field[string](row, "index_name")] = []string{Unquote(options["target"])}
+			kinds[kindOf(field[string](row, "kind"), options["class_name"])] = true
+		}
 	}
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), own.Kind, legacyIndex)
 	live := slices.Concat(slices.Collect(maps.Values(indexes))...)
