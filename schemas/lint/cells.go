@@ -10,25 +10,20 @@ import (
 )
 
 // boundRules are about what grows without end, in the store and in what is read.
-var boundRules = []*Rule{{
-	ID: "unbounded-partition", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+var boundRules = finders{
+	"unbounded-partition": ofTables(func(c *checker, t *schemas.Table) {
 		if col := growing(t, 0); col != nil && !c.ends(t) {
 			c.atTable(t, "partition (%s) grows without bound: each new %s adds rows", names(t.Partition), col.Name)
 		}
 	}),
-}, {
-	ID: "unbounded-row", Severity: Warning, Engines: []string{hbase},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"unbounded-row": ofTables(func(c *checker, t *schemas.Table) {
 		n := c.rowColumns(t)
 		if col := growing(t, n-len(t.Partition)); col != nil && !c.ends(t) {
 			c.atTable(t, "HBase row (%s) grows without bound: each new %s adds a cell",
 				names(t.Key()[:n]), col.Name)
 		}
 	}),
-}, {
-	ID: "growth-unknown", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"growth-unknown": ofTables(func(c *checker, t *schemas.Table) {
 		if len(t.Rows) > 0 || len(t.Clustering) == 0 || growing(t, 0) != nil || c.ends(t) {
 			return
 		}
@@ -40,9 +35,7 @@ var boundRules = []*Rule{{
 			}
 		}
 	}),
-}, {
-	ID: "unbounded-read", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"unbounded-read": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		ends := p.Index == nil && (c.ends(p.Table) || c.drained(p) != nil) // rule queue has the latter
 		if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
 			f := c.atPattern(p, "reads rows of %s without a limit, and each new %s adds rows", p.Table.Name, col.Name)
@@ -51,9 +44,7 @@ var boundRules = []*Rule{{
 			}
 		}
 	}, schemas.Slice),
-}, {
-	ID: "filter-reads-more", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"filter-reads-more": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		a := accessOf(p)
 		if c.schema.Native == hbase && indexOf(p) != nil && !indexOf(p).OverKeys() { // HBase has no such index
 			a.dropped = p.Filter
@@ -62,19 +53,16 @@ var boundRules = []*Rule{{
 			c.atFilter(p, "scans rows of %s and filters them by %s", p.Table.Name, names(a.dropped))
 		}
 	}, schemas.Slice, schemas.Scan),
-}, {
-	ID: "large-delete", Severity: Note, Engines: []string{hbase},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"large-delete": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if p.Scope != schemas.ScopeRow && len(p.By) < c.rowColumns(p.Table) {
 			c.atPattern(p, "reads and deletes all HBase rows of %s with the key prefix (%s)", p.Table.Name, names(p.By))
 		}
 	}, schemas.Delete),
-}}
+}
 
 // cellRules are about single values: how large they can be, and how they grow.
-var cellRules = []*Rule{{
-	ID: "content-in-one-cell", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+var cellRules = finders{
+	"content-in-one-cell": ofTables(func(c *checker, t *schemas.Table) {
 		var whole []*schemas.Column
 		what := ""
 		for _, col := range slices.Concat(t.Static, t.Columns) {
@@ -95,9 +83,7 @@ var cellRules = []*Rule{{
 			}
 		}
 	}),
-}, {
-	ID: "list-reads-content", Severity: Warning,
-	run: func(c *checker) {
+	"list-reads-content": func(c *checker) {
 		said := make(map[*schemas.Table]int)
 		for _, p := range c.of(nil, schemas.Slice) {
 			if !listed(p) || c.onlyFallback(p) {
@@ -121,9 +107,7 @@ var cellRules = []*Rule{{
 			}
 		}
 	},
-}, {
-	ID: "collection-listed", Severity: Note,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"collection-listed": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if !listed(p) || c.onlyFallback(p) {
 			return
 		}
@@ -134,18 +118,14 @@ var cellRules = []*Rule{{
 			}
 		}
 	}, schemas.Slice),
-}, {
-	ID: "collection-grows", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"collection-grows": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		for _, col := range p.Columns {
 			if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
 				c.atPattern(p, "adds to %s %s of %s with each request", col.Type, col.Name, p.Table.Name)
 			}
 		}
 	}, schemas.Append),
-}, {
-	ID: "collection-replaced", Severity: Note, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"collection-replaced": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		var replaced []*schemas.Column
 		for _, col := range p.Columns {
 			if col.Type.Collection() {
@@ -156,7 +136,7 @@ var cellRules = []*Rule{{
 			c.atPattern(p, "replaces (%s): %s per row", names(replaced), words.Plural(len(replaced), "tombstone"))
 		}
 	}, schemas.Put, schemas.PutIf),
-}}
+}
 
 // unnumbered reports whether a column can hold content as far as is known: it is a blob that is not
 // called something small, the table does not say what its columns hold, and its key numbers no parts.
@@ -214,16 +194,13 @@ func (c *checker) appended(t *schemas.Table, col *schemas.Column) bool {
 }
 
 // columnRules are about tables and columns that nothing reads, or nothing writes.
-var columnRules = []*Rule{{
-	ID: "table-unread", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+var columnRules = finders{
+	"table-unread": ofTables(func(c *checker, t *schemas.Table) {
 		if u := c.uses(t); !u.reads && u.writes {
 			c.atTable(t, "no pattern reads it")
 		}
 	}),
-}, {
-	ID: "table-unwritten", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"table-unwritten": ofTables(func(c *checker, t *schemas.Table) {
 		switch u := c.uses(t); {
 		case u.writes || len(c.schema.Patterns) == 0:
 		case !u.reads && !u.deletes:
@@ -232,9 +209,7 @@ var columnRules = []*Rule{{
 			c.atTable(t, "no pattern writes it")
 		}
 	}),
-}, {
-	ID: "column-unread", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"column-unread": ofTables(func(c *checker, t *schemas.Table) {
 		u := c.uses(t)
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			if u.reads && u.written[col] && !u.read[col] {
@@ -242,9 +217,7 @@ var columnRules = []*Rule{{
 			}
 		}
 	}),
-}, {
-	ID: "column-unwritten", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"column-unwritten": ofTables(func(c *checker, t *schemas.Table) {
 		u := c.uses(t)
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
@@ -260,16 +233,12 @@ var columnRules = []*Rule{{
 			}
 		}
 	}),
-}, {
-	ID: "materialized-view", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"materialized-view": ofTables(func(c *checker, t *schemas.Table) {
 		if base := t.View(); base != "" {
 			c.atTable(t, "is a materialized view of %s and can differ from it", base)
 		}
 	}),
-}, {
-	ID: "counter-with-plain", Severity: Warning, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"counter-with-plain": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		for _, col := range p.Columns {
 			if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
 				c.atPattern(p, "adds to %s %s, which %s stores next to %s",
@@ -277,7 +246,7 @@ var columnRules = []*Rule{{
 			}
 		}
 	}, schemas.Add),
-}}
+}
 
 // uses says what the patterns of a table do to it.
 type uses struct {

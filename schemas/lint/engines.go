@@ -15,37 +15,30 @@ import (
 )
 
 // fallbackRules are about what runs where an engine cannot run a pattern.
-var fallbackRules = []*Rule{{
-	ID: "no-fallback", Severity: Error, Engines: EngineNames(),
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+var fallbackRules = finders{
+	"no-fallback": ofEngines(ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
 			c.atPattern(p, "%s cannot run it: %s", c.engine, why)
 		}
-	}),
-}, {
-	ID: "fallback-scan", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	})),
+	"fallback-scan": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
 			where := cmp.Or(words.List(c.without(p)), "an engine that cannot run it")
 			c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
 		}
 	}),
-}, {
-	ID: "fallback-runs", Severity: Note, Engines: EngineNames(),
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"fallback-runs": ofEngines(ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
 			c.atPattern(p, "%s cannot run it (%s); %s runs instead: %s",
 				c.engine, why, p.Fallback.Name, cost(p))
 		}
-	}),
-}, {
-	ID: "fallback-idle", Severity: Note,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	})),
+	"fallback-idle": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if c.Facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
 			c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
 		}
 	}),
-}}
+}
 
 // unable says why an engine cannot run a pattern as it is declared, or "". A statement of CQL runs on
 // Cassandra as it is: its driver refuses only the pattern that mailbench made of it.
@@ -79,9 +72,8 @@ func cost(p *schemas.Pattern) string {
 }
 
 // hintRules are about the settings of engines.
-var hintRules = []*Rule{{
-	ID: "unknown-hint", Severity: Error,
-	run: func(c *checker) {
+var hintRules = finders{
+	"unknown-hint": func(c *checker) {
 		if c.Hints == nil {
 			return
 		}
@@ -95,23 +87,20 @@ var hintRules = []*Rule{{
 			}
 		}
 	},
-}}
+}
 
 // mostInDatabase is the size in bytes below which a database is better for a blob than a file.
 const mostInDatabase = 256 << 10
 
 // outsideRules are about bodies in a store of blobs outside of the engine.
-var outsideRules = []*Rule{{
-	ID: "content-outside", Severity: Note,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+var outsideRules = finders{
+	"content-outside": ofTables(func(c *checker, t *schemas.Table) {
 		c.outside(t, func(r *schemas.Rows, store string) {
 			c.atTable(t, "%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
 				schemas.Content[r.Of], words.Size(float64(r.Above)), store)
 		})
 	}),
-}, {
-	ID: "small-files", Severity: Note,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"small-files": ofTables(func(c *checker, t *schemas.Table) {
 		c.outside(t, func(r *schemas.Rows, store string) {
 			if r.Above < mostInDatabase {
 				c.atTable(t, "%s becomes a file of %s from %s on, and a database handles less than %s better",
@@ -119,7 +108,7 @@ var outsideRules = []*Rule{{
 			}
 		})
 	}),
-}}
+}
 
 // outside yields the rows of a table whose contents a store outside of the engine may have.
 func (c *checker) outside(t *schemas.Table, yield func(r *schemas.Rows, store string)) {
@@ -131,9 +120,8 @@ func (c *checker) outside(t *schemas.Table, yield func(r *schemas.Rows, store st
 }
 
 // hotRules are about writes and reads that all go to one place.
-var hotRules = []*Rule{{
-	ID: "time-ordered-key", Severity: Warning, Engines: []string{hbase},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+var hotRules = finders{
+	"time-ordered-key": ofTables(func(c *checker, t *schemas.Table) {
 		first := t.Partition[0]
 		rising := []schemas.Kind{schemas.TimeUUID, schemas.Timestamp, schemas.Bigint, schemas.Int}
 		rises := Serves(t, first, schemas.Bucket) || slices.Contains(rising, first.Type.Kind)
@@ -142,9 +130,7 @@ var hotRules = []*Rule{{
 				t.Name, first.Type, first.Name)
 		}
 	}),
-}, {
-	ID: "hot-partition-key", Severity: Warning, Engines: []string{cassandra, oracle},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"hot-partition-key": ofTables(func(c *checker, t *schemas.Table) {
 		spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
 			return !fewValues(col) && !Serves(t, col, schemas.Bucket)
 		})
@@ -161,9 +147,7 @@ var hotRules = []*Rule{{
 			c.atTable(t, "partition key (%s) has few values, or the same value for all writes at a time", names(t.Partition))
 		}
 	}),
-}, {
-	ID: "long-names", Severity: Warning, Engines: []string{hbase},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"long-names": ofTables(func(c *checker, t *schemas.Table) {
 		var long []*schemas.Column
 		for _, col := range slices.Concat(t.Static, t.Columns) {
 			if len(col.Name) > 16 && c.rowColumns(t) == len(t.Key()) { // else the key is the name
@@ -174,16 +158,12 @@ var hotRules = []*Rule{{
 			c.atColumn(t, long[0], "each value of (%s) is stored with its name", names(long))
 		}
 	}),
-}, {
-	ID: "many-versions", Severity: Warning, Engines: []string{hbase},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"many-versions": ofTables(func(c *checker, t *schemas.Table) {
 		if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
 			c.atTable(t, "stores %d versions of each cell", n)
 		}
 	}),
-}, {
-	ID: "many-families", Severity: Warning, Engines: []string{hbase},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"many-families": ofTables(func(c *checker, t *schemas.Table) {
 		families := 0
 		for _, o := range c.tables() {
 			if o.Root() == t.Root() {
@@ -194,7 +174,7 @@ var hotRules = []*Rule{{
 			c.atTable(t, "%d tables are families of HBase table %s", families, t.Root().Name)
 		}
 	}),
-}}
+}
 
 // fewValues guesses whether a column has a handful of values: a boolean, or what is named
 // after a state or a kind.
@@ -278,35 +258,24 @@ var copies = map[string]float64{cassandra: 3, hbase: 1, oracle: 3}
 var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 
 // sizeRules are about how large a workload makes tables, and how hot. All need numbers.
-var sizeRules = []*Rule{{
-	ID: "partition-over-aim", Severity: Note, Engines: []string{cassandra}, Numbers: true,
-	run: ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
-}, {
-	ID: "large-partition", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-	run: ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
-}, {
-	ID: "impossible-partition", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-	run: ofSize(func(engine string, s forecast.Size) bool {
+var sizeRules = finders{
+	"partition-over-aim": ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
+	"large-partition":    ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
+	"impossible-partition": ofSize(func(engine string, s forecast.Size) bool {
 		return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
 	}),
-}, {
-	ID: "cell-too-wide", Severity: Error, Engines: []string{cassandra, hbase}, Numbers: true,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"cell-too-wide": ofTables(func(c *checker, t *schemas.Table) {
 		if n := c.Numbers.Cells[t.Name]; n > mostCell[c.engine] {
 			most := words.Size(mostCell[c.engine])
 			c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
 		}
 	}),
-}, {
-	ID: "cell-wide", Severity: Warning, Engines: []string{cassandra}, Numbers: true,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"cell-wide": ofTables(func(c *checker, t *schemas.Table) {
 		if n := c.Numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
 			c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
 		}
 	}),
-}, {
-	ID: "hot-partition", Severity: Warning, Engines: []string{cassandra, hbase, oracle}, Numbers: true,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"hot-partition": ofTables(func(c *checker, t *schemas.Table) {
 		shares := map[string]float64{"user": c.Numbers.Hottest.User, "folder": c.Numbers.Hottest.Folder, "all": 1}
 		for _, r := range t.Rows {
 			if share := shares[r.Partition]; share > hotShare && gathers(r) {
@@ -316,7 +285,7 @@ var sizeRules = []*Rule{{
 			}
 		}
 	}),
-}}
+}
 
 func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
 

@@ -142,7 +142,7 @@ var (
 // check runs all rules.
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
 	c := &checker{
-		Options: o, schema: s, rules: Rules(),
+		Options: o, schema: s, rules: Rules(), engines: engines,
 		on: make(map[*schemas.Table][]*schemas.Pattern), fallbacks: make(map[*schemas.Pattern]bool),
 		unread: make(map[string]bool),
 	}
@@ -163,7 +163,7 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 			continue
 		}
 		c.rule, c.engine = r, ""
-		if r.Engines == nil {
+		if len(r.Engines) == 0 {
 			r.run(c)
 			continue
 		}
@@ -192,9 +192,8 @@ func each(s *schemas.Schema, yield func(a schemas.Acceptance, f Finding)) {
 }
 
 // acceptRules are about acceptances without a finding, and CQL that schema import could not read. They are the last.
-var acceptRules = []*Rule{{
-	ID: "accept-unused", Severity: Warning,
-	run: func(c *checker) {
+var acceptRules = finders{
+	"accept-unused": func(c *checker) {
 		before := c.found
 		each(c.schema, func(a schemas.Acceptance, f Finding) {
 			needs := func(r *Rule) bool { return r.ID == a.Rule && r.Numbers && c.Numbers == nil }
@@ -205,9 +204,7 @@ var acceptRules = []*Rule{{
 			}
 		})
 	},
-}, {
-	ID: "unread", Severity: Error,
-	run: func(c *checker) {
+	"unread": func(c *checker) {
 		for _, s := range c.schema.Other {
 			if pos, ok := s.Unread(); ok {
 				reason, text, _ := strings.Cut(s.Text, "\n")
@@ -218,16 +215,17 @@ var acceptRules = []*Rule{{
 			}
 		}
 	},
-}}
+}
 
 // checker holds what a rule needs to judge a schema.
 type checker struct {
 	Options
-	schema *schemas.Schema
-	rules  []*Rule // all of them
-	rule   *Rule
-	engine string // the engine that the rule judges for; "" if the rule is about none
-	found  []Finding
+	schema  *schemas.Schema
+	rules   []*Rule  // all of them
+	engines []string // those of the report, and then the others
+	rule    *Rule
+	engine  string // the engine that the rule judges for; "" if the rule is about none
+	found   []Finding
 
 	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table
 	fallbacks map[*schemas.Pattern]bool             // those that run in place of another one

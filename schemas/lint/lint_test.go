@@ -130,6 +130,13 @@ func TestRulesAreDocumented(t *testing.T) {
 			t.Errorf("%s names no source: %q", r.ID, r.Source)
 		}
 	}
+	for _, theme := range themes {
+		for id := range theme {
+			if !seen[id] {
+				t.Errorf("the page of rules has no section for %s", id)
+			}
+		}
+	}
 }
 
 // TestBundled: the findings of the models' schemas for the engine that they were

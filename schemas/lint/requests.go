@@ -10,30 +10,23 @@ import (
 )
 
 // partitionRules are about how many partitions answer a pattern.
-var partitionRules = []*Rule{{
-	ID: "scan-all", Severity: Note,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+var partitionRules = finders{
+	"scan-all": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
 			c.atPattern(p, "scans all partitions of %s", p.Table.Name)
 		}
 	}, schemas.Scan),
-}, {
-	ID: "count-all", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"count-all": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if counts(p) {
 			c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
 		}
 	}, schemas.Scan),
-}, {
-	ID: "scan-filter", Severity: Error,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"scan-filter": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
 			c.atFilter(p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
 		}
 	}, schemas.Scan),
-}, {
-	ID: "index-all-nodes", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"index-all-nodes": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
 			var through []string
 			for _, x := range a.indexes {
@@ -43,9 +36,7 @@ var partitionRules = []*Rule{{
 				words.List(through), names(p.Table.Partition))
 		}
 	}, schemas.Slice, schemas.Scan),
-}, {
-	ID: "many-partitions", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"many-partitions": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		var lists []*schemas.Column // of values of the partition key
 		for _, col := range p.Table.Partition {
 			if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
@@ -60,7 +51,7 @@ var partitionRules = []*Rule{{
 			c.atPattern(p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
 		}
 	}, schemas.Get, schemas.Slice),
-}}
+}
 
 // counts reports whether a scan returns the number of all rows, and no group of them.
 func counts(p *schemas.Pattern) bool {
@@ -69,17 +60,14 @@ func counts(p *schemas.Pattern) bool {
 }
 
 // orderRules are about where the order of a pattern's rows comes from.
-var orderRules = []*Rule{{
-	ID: "order-by-index", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+var orderRules = finders{
+	"order-by-index": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
 			c.atPattern(p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
 				names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
 		}
 	}, schemas.Slice),
-}, {
-	ID: "order-backwards", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"order-backwards": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if !p.Reverse || c.onlyFallback(p) {
 			return
 		}
@@ -91,9 +79,7 @@ var orderRules = []*Rule{{
 			}
 		}
 	}, schemas.Slice),
-}, {
-	ID: "sorted-by-client", Severity: Warning, Engines: []string{oracle},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"sorted-by-client": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		order, mixed := p.Order(), false
 		var directed []string
 		for _, ic := range order {
@@ -108,7 +94,7 @@ var orderRules = []*Rule{{
 				strings.Join(directed, ", "), p.Table.Name)
 		}
 	}, schemas.Slice),
-}}
+}
 
 // orderedBy returns the columns of an index that order the rows of a slice through
 // it, or nil if the primary key orders them as well.
@@ -129,16 +115,13 @@ func orderedBy(p *schemas.Pattern) []*schemas.Column {
 }
 
 // indexRules are about secondary indexes.
-var indexRules = []*Rule{{
-	ID: "index-unused", Severity: Warning,
-	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+var indexRules = finders{
+	"index-unused": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
 		if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
 			c.atIndex(t, x, "no pattern reads through index %s", x.Name)
 		}
 	}),
-}, {
-	ID: "index-is-key", Severity: Warning,
-	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+	"index-is-key": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
 		key := t.Key()
 		if len(x.Columns) < len(t.Partition) {
 			return
@@ -150,17 +133,13 @@ var indexRules = []*Rule{{
 		}
 		c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
 	}),
-}, {
-	ID: "index-few-values", Severity: Warning,
-	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+	"index-few-values": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
 		if first != nil && first.Type.Kind == schemas.Boolean && c.everyNode(t, x) {
 			c.atIndex(t, x, "index %s has two values of %s, and is read without the partition key (%s)",
 				x.Name, first.Name, names(t.Partition))
 		}
 	}),
-}, {
-	ID: "index-many-values", Severity: Warning,
-	run: ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
+	"index-many-values": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
 		// Several rows can name one row of another table, whose partition key the column is.
 		refers := func(other *schemas.Table) bool {
 			key := other.Partition[0]
@@ -172,7 +151,7 @@ var indexRules = []*Rule{{
 				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
 		}
 	}),
-}}
+}
 
 // everyNode reports whether some pattern reads through the index without the
 // partition key.
@@ -181,30 +160,23 @@ func (c *checker) everyNode(t *schemas.Table, x *schemas.Index) bool {
 }
 
 // writeRules are about writes that read, writes that race, and writes together.
-var writeRules = []*Rule{{
-	ID: "read-before-write", Severity: Note,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+var writeRules = finders{
+	"read-before-write": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if why := readsFirst(p); why != "" {
 			c.atPattern(p, "%s", why)
 		}
 	}),
-}, {
-	ID: "null-written", Severity: Note, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"null-written": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if null := carried(p, "null"); null != "" {
 			c.atPattern(p, "writes null, a tombstone, to (%s) of %s", null, p.Table.Name)
 		}
 	}, schemas.Put, schemas.PutIf),
-}, {
-	ID: "condition-on-one-row", Severity: Warning, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"condition-on-one-row": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
 			c.atPattern(p, "changes the same row of %s (%s) in all requests, under a condition", p.Table.Name, fixed)
 		}
 	}, schemas.Put, schemas.PutIf, schemas.Delete),
-}, {
-	ID: "mixed-conditional", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"mixed-conditional": ofTables(func(c *checker, t *schemas.Table) {
 		conditional := c.of(t, schemas.PutIf)
 		plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
 			func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
@@ -213,9 +185,7 @@ var writeRules = []*Rule{{
 				names(plain))
 		}
 	}),
-}, {
-	ID: "time-as-key", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"time-as-key": ofTables(func(c *checker, t *schemas.Table) {
 		own := t.Clustering[t.Inherited:]
 		others := slices.ContainsFunc(own, func(col *schemas.Column) bool {
 			return !slices.Contains([]schemas.Kind{schemas.Timestamp, schemas.Int, schemas.Boolean}, col.Type.Kind)
@@ -237,9 +207,7 @@ var writeRules = []*Rule{{
 			}
 		}
 	}),
-}, {
-	ID: "counter-deleted", Severity: Warning, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"counter-deleted": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
 			return add.Columns[0].Type.Kind != schemas.Counter
 		})
@@ -247,9 +215,7 @@ var writeRules = []*Rule{{
 			c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, names(counters))
 		}
 	}, schemas.Delete),
-}, {
-	ID: "copy-not-deleted", Severity: Warning,
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"copy-not-deleted": ofTables(func(c *checker, t *schemas.Table) {
 		deletes := c.of(t, schemas.Delete)
 		if len(deletes) == 0 {
 			return
@@ -263,9 +229,7 @@ var writeRules = []*Rule{{
 			}
 		}
 	}),
-}, {
-	ID: "batch-unbounded", Severity: Warning, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"batch-unbounded": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
 		together := p.Atomic == schemas.AtomicAll ||
 			p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
@@ -274,14 +238,12 @@ var writeRules = []*Rule{{
 				p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
 		}
 	}, schemas.Batch),
-}, {
-	ID: "batch-spreads", Severity: Note,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"batch-spreads": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
 			c.atPattern(p, "%s", c.guarantee(p))
 		}
 	}, schemas.Batch),
-}}
+}
 
 // conditional reports whether a write, or a batch, has a condition. Some are of CQL only.
 func conditional(p *schemas.Pattern) bool { return p.Conditional() || carried(p, "if") != "" }

@@ -34,7 +34,7 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText writes the severity into JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Rule is one thing that lint looks for.
+// Rule is one thing that lint looks for. All but run is in its section of docs/rules/README.md.
 type Rule struct {
 	ID       string
 	Severity Severity
@@ -44,13 +44,16 @@ type Rule struct {
 	// Numbers: the rule needs the sizes of rows.
 	Numbers bool
 
-	// The text of the rule's section in docs/rules/README.md.
 	Doc    string // what is found, and why it matters
 	Source string // source of the fact or the figure
 	Do     string // how to fix it
 
-	run func(*checker) // finds what the rule looks for
+	section string
+	run     func(*checker) // finds what the rule looks for
 }
+
+// finders find what rules look for, by the ids of these.
+type finders map[string]func(*checker)
 
 // ofPatterns runs a rule on one pattern after another, of some kinds or of all.
 func ofPatterns(rule func(*checker, *schemas.Pattern), kinds ...schemas.PatternKind) func(*checker) {
@@ -66,6 +69,15 @@ func ofTables(rule func(*checker, *schemas.Table)) func(*checker) {
 	return func(c *checker) {
 		for _, t := range c.tables() {
 			rule(c, t)
+		}
+	}
+}
+
+// ofEngines runs a rule for each engine, whatever its section says.
+func ofEngines(rule func(*checker)) func(*checker) {
+	return func(c *checker) {
+		for _, c.engine = range c.engines {
+			rule(c)
 		}
 	}
 }
@@ -96,44 +108,56 @@ const (
 // follow from the drivers: the engine null is not on it.
 func EngineNames() []string { return []string{embedded, cassandra, hbase, oracle} }
 
-// Rules returns all rules, by theme.
-var Rules = sync.OnceValue(func() []*Rule {
-	all := slices.Concat(
-		partitionRules, orderRules, boundRules, cellRules, columnRules, indexRules,
-		writeRules, tombstoneRules, hotRules, fallbackRules, hintRules, outsideRules, sizeRules, acceptRules,
-	)
-	for _, r := range all {
-		// The page of rules has a paragraph that begins with the severity, then **Do:** and **Source:**.
-		for i, paragraph := range strings.Split(r.section(), "\n\n") {
-			text := strings.Join(strings.Fields(plain.Replace(paragraph)), " ")
-			switch {
-			case i == 1:
-				_, r.Doc, _ = strings.Cut(text, ". ")
-			case strings.HasPrefix(text, "Do: "):
-				r.Do = text[len("Do: "):]
-			case strings.HasPrefix(text, "Source: "):
-				r.Source = text[len("Source: "):]
+// themes have the rules by what they are about.
+var themes = []finders{
+	partitionRules, orderRules, boundRules, cellRules, columnRules, indexRules,
+	writeRules, tombstoneRules, hotRules, fallbackRules, hintRules, outsideRules, sizeRules, acceptRules,
+}
+
+// Rules returns all rules in the order of their page.
+var Rules = sync.OnceValue(func() (all []*Rule) {
+	for _, section := range strings.Split(page.Page, "\n## ")[1:] {
+		r := newRule(section)
+		for _, theme := range themes {
+			if run := theme[r.ID]; run != nil {
+				r.run = run
 			}
+		}
+		if all = append(all, r); r.run == nil {
+			panic("no function finds the rule " + r.ID)
 		}
 	}
 	return all
 })
 
-var plain = strings.NewReplacer("**Do:**", "Do:", "**Source:**", "Source:", `\*`, "*", `\<`, "<", `\[`, "[")
-
-// section is what the page of rules has under the rule's id.
-func (r *Rule) section() string {
-	heading := "\n## " + r.ID + "\n"
-	at := strings.Index(page.Page, heading)
-	if at < 0 {
-		return ""
+// newRule reads the section of a rule: its id, a paragraph that begins with the severity and the engines, then **Do:**
+// and **Source:**.
+func newRule(section string) *Rule {
+	r := &Rule{section: "## " + section}
+	for i, paragraph := range strings.Split(section, "\n\n") {
+		text := strings.Join(strings.Fields(plain.Replace(paragraph)), " ")
+		switch {
+		case i == 0:
+			r.ID = text
+		case i == 1:
+			about := ""
+			about, r.Doc, _ = strings.Cut(text, ". ")
+			about, r.Numbers = strings.CutSuffix(about, needsNumbers)
+			severity, engines, _ := strings.Cut(about, ", for ")
+			r.Severity = Severity(slices.Index(severityNames[:], strings.ToLower(severity)))
+			r.Engines = slices.DeleteFunc(EngineNames(), func(name string) bool { return !strings.Contains(engines, name) })
+		case strings.HasPrefix(text, "Do: "):
+			r.Do = text[len("Do: "):]
+		case strings.HasPrefix(text, "Source: "):
+			r.Source = text[len("Source: "):]
+		}
 	}
-	text := page.Page[at+1:]
-	if end := strings.Index(text, "\n## "); end > 0 {
-		text = text[:end]
-	}
-	return text
+	return r
 }
+
+const needsNumbers = ", with --workload or own rows"
+
+var plain = strings.NewReplacer("**Do:**", "Do:", "**Source:**", "Source:", `\*`, "*", `\<`, "<", `\[`, "[")
 
 // WriteRules writes the documentation of rules.
 func WriteRules(w io.Writer, rules []*Rule) error {
@@ -161,11 +185,11 @@ func (r *Rule) Page() string {
 // about says which engines a rule is for, and whether it needs a workload.
 func (r *Rule) about() string {
 	s := ""
-	if r.Engines != nil && len(r.Engines) < len(EngineNames()) {
+	if len(r.Engines) > 0 {
 		s = ", for " + words.List(r.Engines)
 	}
 	if r.Numbers {
-		s += ", with --workload or own rows"
+		s += needsNumbers
 	}
 	return s
 }
@@ -177,7 +201,7 @@ func WriteRulesMarkdown(w io.Writer, rules []*Rule) error {
 		return err
 	}
 	for _, r := range rules {
-		if _, err := io.WriteString(w, r.section()+"\n"); err != nil {
+		if _, err := io.WriteString(w, r.section+"\n"); err != nil {
 			return err
 		}
 	}

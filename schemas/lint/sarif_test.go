@@ -140,7 +140,7 @@ func TestRulesPage(t *testing.T) {
 		headings = append(headings, "## "+r.ID)
 		severity := r.Severity.String()
 		first := "\n\n" + strings.ToUpper(severity[:1]) + severity[1:] + r.about() + ". "
-		if text := strings.Join(strings.SplitAfter(r.section(), "\n")[1:], ""); !strings.HasPrefix("\n"+text, first) {
+		if text := strings.Join(strings.SplitAfter(r.section, "\n")[1:], ""); !strings.HasPrefix("\n"+text, first) {
 			t.Errorf("the section of %s begins with %.80q, want %q", r.ID, text, first)
 		}
 	}

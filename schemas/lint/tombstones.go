@@ -12,9 +12,8 @@ import (
 // tombstoneRules are about deleted rows among those that a pattern reads. Every engine
 // here is a log-structured merge tree: a delete writes a marker, and reads step over
 // the markers until a compaction drops them.
-var tombstoneRules = []*Rule{{
-	ID: "queue", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+var tombstoneRules = finders{
+	"queue": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		switch del := c.drained(p); {
 		case del != nil && limited(p):
 			c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
@@ -22,9 +21,7 @@ var tombstoneRules = []*Rule{{
 			c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
 		}
 	}, schemas.Slice),
-}, {
-	ID: "queue-expires", Severity: Warning, Engines: []string{cassandra},
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"queue-expires": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		t, at := p.Table, boundKeys(p)
 		if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
 			return
@@ -46,45 +43,33 @@ var tombstoneRules = []*Rule{{
 			}
 		}
 	}, schemas.Slice),
-}, {
-	ID: "tombstones-newest", Severity: Warning,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"tombstones-newest": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if del := c.deletedFrom(p); del != nil && newestFirst(p) {
 			c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
 		}
 	}, schemas.Slice),
-}, {
-	ID: "gc-grace-zero", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"gc-grace-zero": ofTables(func(c *checker, t *schemas.Table) {
 		c.grace(t, 0, 0, "gc_grace_seconds is %d, and %s deletes")
 	}),
-}, {
-	ID: "gc-grace-short", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"gc-grace-short": ofTables(func(c *checker, t *schemas.Table) {
 		c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes")
 	}),
-}, {
-	ID: "window-count", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"window-count": ofTables(func(c *checker, t *schemas.Table) {
 		if size, text := window(t); size > 0 && c.lives(t)/size > mostWindows {
 			c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
 		}
 	}),
-}, {
-	ID: "window-changed", Severity: Warning, Engines: []string{cassandra},
-	run: ofTables(func(c *checker, t *schemas.Table) {
+	"window-changed": ofTables(func(c *checker, t *schemas.Table) {
 		if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
 			c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", names(c.changes(t)))
 		}
 	}),
-}, {
-	ID: "tombstones-read", Severity: Note,
-	run: ofPatterns(func(c *checker, p *schemas.Pattern) {
+	"tombstones-read": ofPatterns(func(c *checker, p *schemas.Pattern) {
 		if del := c.deletedFrom(p); del != nil && c.drained(p) == nil && !newestFirst(p) {
 			c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
 		}
 	}, schemas.Slice),
-}}
+}
 
 // deletedFrom returns a pattern that deletes less than a slice of a growing range of rows reads, or nil.
 func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
