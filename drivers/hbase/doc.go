@@ -1,7 +1,7 @@
 // Package hbase runs mailbench's access patterns on Apache HBase 2.4 or newer,
 // through gohbase.
 //
-// Parts: [Store] holds a cluster (the connections) and the tables of applied schemas. A place has the tables of one
+// Parts: [Store] holds the connections and the tables of applied schemas. A place has the tables of one
 // schema as they are in HBase. A session runs reads and writes, and sends their calls through a sender.
 //
 // Layout: an HBase table is a root table of the schema with all tables nested in it,

@@ -12,7 +12,7 @@ import (
 // and the text of a layout reads back as that layout.
 func TestStored(t *testing.T) {
 	s := parse(t, strings.Replace(hintedSchema, "columns: {a: text, n: bigint}", "static: {title: text}\n    columns: {a: text, n: bigint}\n    indexes: {by_a: [a], by_k: [p, k]}", 1))
-	st := newStore(&cluster{settings: &settings{}}, drivers.Options{})
+	st := newStore(&settings{}, drivers.Options{})
 	own, err := st.Stored(s)
 	if err != nil {
 		t.Fatal(err)

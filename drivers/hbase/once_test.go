@@ -47,7 +47,7 @@ func TestSentOnce(t *testing.T) {
 	}
 	var net cutter
 	whole := st.client
-	st.client = gohbase.NewClient(st.contact[0], append(st.settings.client(func(error) {}), gohbase.RegionDialer(net.dial))...)
+	st.client = gohbase.NewClient(st.contact[0], append(st.clientOptions(func(error) {}), gohbase.RegionDialer(net.dial))...)
 	st.regions = st.client.(gohbase.RPCClient)
 	t.Cleanup(whole.Close)
 	w := newWorker(t, st, schema)

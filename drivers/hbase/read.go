@@ -29,11 +29,11 @@ var (
 	_ drivers.Skipper = (*session)(nil)
 )
 
-func newSession(c *cluster) *session {
-	s := new(session)
-	s.Init(&c.Gate, s)
-	s.Sender = c.newSender(&s.Meter)
-	return s
+func (s *Store) newSession() *session {
+	se := new(session)
+	se.Init(&s.Gate, se)
+	se.Sender = s.newSender(&se.Meter)
+	return se
 }
 
 // Skipped implements drivers.Skipper.

@@ -172,7 +172,7 @@ func statementOf(t *testing.T, st *Store, s *schemas.Schema, pattern string) dri
 // TestUnsupported pins which patterns of the five schemas HBase cannot run, and
 // that each one of any schema has a fallback that it can.
 func TestUnsupported(t *testing.T) {
-	st := newStore(&cluster{settings: &settings{}}, drivers.Options{}) // preparing sends nothing to HBase
+	st := newStore(&settings{}, drivers.Options{}) // preparing sends nothing to HBase
 	var got []string
 	for _, name := range schemas.BundledNames() {
 		s, err := schemas.Bundled(name)

@@ -108,7 +108,7 @@ func TestUser(t *testing.T) {
 			}
 		}}, err
 	}
-	options := append(st.cluster.settings.client(func(error) {}), gohbase.RegionDialer(dial))
+	options := append(st.clientOptions(func(error) {}), gohbase.RegionDialer(dial))
 	client := gohbase.NewClient(st.contact[0], options...)
 	defer client.Close()
 	get, err := hrpc.NewGetStr(t.Context(), "hbase:meta", "x")

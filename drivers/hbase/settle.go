@@ -105,7 +105,7 @@ func (s *Store) awaitReports(ctx context.Context) error {
 
 // server is a live region server, as it last reported to the master.
 type server struct {
-	*cluster
+	*settings
 	name      string // with the time of its start
 	host      string
 	addr      string
@@ -131,7 +131,7 @@ func (s *Store) servers(ctx context.Context) (live []server, all bool, err error
 	for _, sv := range status.GetLiveServers() {
 		at, load := sv.GetServer(), sv.GetServerLoad()
 		sv := server{
-			cluster: s.cluster, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
+			settings: s.settings, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
 			host: at.GetHostName(), info: load.GetInfoServerPort(),
 			heap: load.GetMaxHeap_MB(), reported: load.GetReportEndTime(),
 		}

@@ -14,7 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
@@ -23,9 +27,16 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Store is an open HBase. Sessions run calls.
+// Store is an open HBase: the connections to its region servers and to its master. Sessions run calls.
 type Store struct {
-	*cluster
+	plan.Gate
+	*settings
+	version    string
+	client     gohbase.Client
+	regions    gohbase.RPCClient // client, as the interface that sends our own calls
+	master     gohbase.RPCClient
+	masterConn atomic.Pointer[hrpc.RegionClient] // the last connection to the master
+
 	plan.Admin
 	plan.Ranges[*statement]
 	tables plan.Tables[table] // of the applied schemas
@@ -83,11 +94,10 @@ func openStore(ctx context.Context, o drivers.Options) (_ drivers.Store, err err
 	if err != nil {
 		return nil, err
 	}
-	c, err := connect(ctx, set)
-	if err != nil {
+	s := newStore(set, o)
+	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
-	s := newStore(c, o)
 	// The keyspace is a namespace of HBase if there is one with tables, else the beginning of names of tables, if there
 	// are such.
 	if k := s.Keyspace; k != "" && k != hbaseNamespace && !strings.HasPrefix(k, drivers.Prefix) {
@@ -104,18 +114,17 @@ func openStore(ctx context.Context, o drivers.Options) (_ drivers.Store, err err
 	return s, nil
 }
 
-func newStore(c *cluster, o drivers.Options) *Store {
-	c.ReadOnly = o.ReadOnly
-	s := &Store{cluster: c}
+func newStore(set *settings, o drivers.Options) *Store {
+	s := &Store{Gate: plan.Gate{Engine: "HBase", ReadOnly: o.ReadOnly}, settings: set}
 	s.Admin = plan.Admin{
-		Entry: &c.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
+		Entry: &s.Gate, Kind: "table", Namespace: o.Namespace, Keyspace: o.Keyspace, LayoutSettings: layoutSettings,
 		Parallel: dropped, Find: s.find, Owners: s.owners,
 		Remove: func(ctx context.Context, table string, _ *plan.Owner) error {
 			s.tables.Clear()
 			return s.dropTable(ctx, table)
 		},
 	}
-	s.Ranges = plan.Ranges[*statement]{Calls: &c.Gate, Divide: s.divide, Part: func(st *statement) *statement {
+	s.Ranges = plan.Ranges[*statement]{Calls: &s.Gate, Divide: s.divide, Part: func(st *statement) *statement {
 		part := *st
 		return &part
 	}}
@@ -124,13 +133,6 @@ func newStore(c *cluster, o drivers.Options) *Store {
 
 // dropped is how many tables are dropped in parallel.
 const dropped = 100
-
-// Close implements drivers.Store. It waits for the calls under way, which all end within the
-// timeout of a call. A call made from within a yield is refused.
-func (s *Store) Close() error {
-	s.close()
-	return nil
-}
 
 // Capabilities implements drivers.Store.
 func (s *Store) Capabilities() drivers.Capabilities {
@@ -159,7 +161,7 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 // Identity implements drivers.Identified: the id that HBase gave the cluster when it first started.
 func (s *Store) Identity(ctx context.Context, _ *schemas.Schema) (string, error) {
 	return plan.Call(&s.Gate, "read the cluster's id", func() (string, error) {
-		status, err := s.cluster.status(ctx)
+		status, err := s.status(ctx)
 		return status.GetClusterId().GetClusterId(), err
 	})
 }
@@ -171,13 +173,13 @@ func (s *Store) Prepare(_ context.Context, p *schemas.Pattern) (st drivers.State
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
-	return plan.Call(&s.Gate, "open a session", func() (drivers.Session, error) { return newSession(s.cluster), nil })
+	return plan.Call(&s.Gate, "open a session", func() (drivers.Session, error) { return s.newSession(), nil })
 }
 
 // Traced implements drivers.Tracer.
 func (s *Store) Traced() (drivers.TracedSession, error) {
 	return plan.Call(&s.Gate, "open a session", func() (drivers.TracedSession, error) {
-		t, idle := newSession(s.cluster), drivers.Unreported
+		t, idle := s.newSession(), drivers.Unreported
 		idle.Requests, idle.Nodes, idle.Rows, idle.Cells, idle.Bytes = 0, 0, 0, 0, 0
 		t.Trace(idle, false)
 		t.Sender.Traced = true
