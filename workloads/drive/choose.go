@@ -23,13 +23,17 @@ import (
 const searchFolders = 1000
 
 // search finds the first folder, from the planned one on, in which reserve takes
-// a message.
+// a message. It passes over accounts with one folder if the operation needs another one.
 func (t *task) search(reserve func(f *subject.FolderSet, rank int) (models.Handle, bool)) bool {
 	user, at := t.op.User, t.op.Folder
+	needs := 1
+	if t.op.Op == workloads.Move || t.op.Op == workloads.Label {
+		needs = 2
+	}
 	for range searchFolders {
 		a := &t.live.Accounts[user]
 		f := a.Folders[at]
-		if live := f.Len(); live > 0 {
+		if live := f.Len(); live > 0 && len(a.Folders) >= needs {
 			t.rank = t.op.Choose(live)
 			if h, ok := reserve(f.FolderSet, t.rank); ok {
 				t.account, t.from, t.handle = a, f, h
@@ -74,25 +78,23 @@ func choosePage(t *task) (bool, error) {
 func chooseToRead(t *task) (bool, error) { return t.search((*subject.FolderSet).Read), nil }
 
 // chooseToFlag reserves a message and as many older ones as the operation needs.
-func chooseToFlag(t *task) (bool, error) {
-	if !t.search((*subject.FolderSet).Own) {
-		return false, nil
-	}
-	t.reserveMore((*subject.FolderSet).Own, 1)
-	return true, nil
-}
+func chooseToFlag(t *task) (bool, error) { return t.searchMany((*subject.FolderSet).Own, 1), nil }
 
-// reserveMore reserves messages after the one chosen, until there are as many as the operation
+// searchMany searches for a message and reserves those after it, until there are as many as the operation
 // works on. Step is 1 if reserve leaves a message in the folder, and 0 if it takes it out.
-func (t *task) reserveMore(reserve func(f *subject.FolderSet, rank int) (models.Handle, bool), step int) {
+func (t *task) searchMany(reserve func(f *subject.FolderSet, rank int) (models.Handle, bool), step int) bool {
+	if !t.search(reserve) {
+		return false
+	}
 	t.many = append(t.many[:0], t.handle)
 	for len(t.many) < t.op.Messages {
 		h, ok := reserve(t.from.FolderSet, t.rank+step*len(t.many))
 		if !ok {
-			return
+			break
 		}
 		t.many = append(t.many, h)
 	}
+	return true
 }
 
 func released(t *task, _ latency.Outcome) error {
@@ -179,24 +181,20 @@ func chooseToLabel(t *task) (bool, error) {
 	if !t.search((*subject.FolderSet).Own) {
 		return false, nil
 	}
-	if t.to = t.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder
-		t.from.Disown(t.handle)
-		return false, nil
-	}
+	t.to = t.other(t.account, t.from)
 	t.record(ledger.Record{Event: ledger.Labeled, Place: t.from.Place, N: t.op.N, Handle: t.handle})
 	t.record(ledger.Record{Event: ledger.Shown, Place: t.to.Place, N: t.op.N, Handle: t.handle})
 	return true, t.flush()
 }
 
 // other is the folder that the plan moves to, or the next one if the message is
-// already there. For an account with one folder, the result's FolderSet is nil.
+// already there. The account has several.
 func (t *task) other(a *subject.Account, from subject.Folder) subject.Folder {
-	for i := range a.Folders {
-		if f := a.Folders[(t.op.To+i)%len(a.Folders)]; f.FolderSet != from.FolderSet {
-			return f
-		}
+	f := a.Folders[t.op.To%len(a.Folders)]
+	if f.FolderSet == from.FolderSet {
+		f = a.Folders[(t.op.To+1)%len(a.Folders)]
 	}
-	return subject.Folder{}
+	return f
 }
 
 func labeled(t *task, out latency.Outcome) error {

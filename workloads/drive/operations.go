@@ -231,10 +231,9 @@ func outcome(err error) latency.Outcome {
 // ledger before the call, because a process that is killed cannot write one afterwards.
 
 func chooseToDelete(t *task) (bool, error) {
-	if !t.search((*subject.FolderSet).Remove) {
+	if !t.searchMany((*subject.FolderSet).Remove, 0) {
 		return false, nil
 	}
-	t.reserveMore((*subject.FolderSet).Remove, 0)
 	t.purges = t.account.Purges()
 	return true, t.logAll(ledger.Taking)
 }
@@ -279,14 +278,10 @@ func (t *task) logAll(e ledger.Event) error {
 }
 
 func chooseToMove(t *task) (bool, error) {
-	if len(t.live.Accounts[t.op.User].Folders) < 2 || !t.search((*subject.FolderSet).Remove) {
+	if len(t.live.Accounts[t.op.User].Folders) < 2 || !t.searchMany((*subject.FolderSet).Remove, 0) {
 		return false, nil
 	}
-	if t.to = t.other(t.account, t.from); t.to.FolderSet == nil { // the search went on to an account with one folder
-		t.from.Add(t.handle)
-		return false, nil
-	}
-	t.reserveMore((*subject.FolderSet).Remove, 0)
+	t.to = t.other(t.account, t.from)
 	// If this process is killed during the call, the messages may be in the new folder.
 	// In some models they have the same handles there.
 	t.handles = t.handles[:0]
