@@ -149,19 +149,20 @@ func Delivered(dir string) (n int64, err error) {
 // nor be completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
-	for _, part := range []struct {
-		same bool
-		name string
-	}{
-		{d.Mail == want.Mail || d.Contents == want.Contents, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload)},
-		{d.Schema == want.Schema, "the schema of " + d.Model},
-		{d.Seed == want.Seed, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed)},
-		{maps.Equal(d.Parameters, want.Parameters), "the parameters of " + d.Model},
-		{d.Segment == want.Segment && d.Of == want.Of, fmt.Sprintf("the segment (it was %s, now %s)", d.segment(), want.segment())},
-	} {
-		if !part.same {
-			differ = append(differ, part.name)
-		}
+	if d.Mail != want.Mail && d.Contents != want.Contents {
+		differ = append(differ, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload))
+	}
+	if d.Schema != want.Schema {
+		differ = append(differ, "the schema of "+d.Model)
+	}
+	if d.Seed != want.Seed {
+		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
+	}
+	if !maps.Equal(d.Parameters, want.Parameters) {
+		differ = append(differ, "the parameters of "+d.Model)
+	}
+	if d.Segment != want.Segment || d.Of != want.Of {
+		differ = append(differ, fmt.Sprintf("the segment (it was %s, now %s)", d.segment(), want.segment()))
 	}
 	audit := fmt.Sprintf("%s, or verify it with --verify=only", d.removal())
 	switch {
