@@ -25,8 +25,9 @@ var randomDefaults = map[string]string{
 // crosses the network.
 const sharedChecks = "8"
 
-// scanEvery is the number of sequences after which all tables are scanned.
-const scanEvery = 4
+// scanEvery is the number of sequences after which all tables are scanned, and divideEvery that after which the scan of
+// one is split.
+const scanEvery, divideEvery = 4, 8
 
 // setFlag sets a flag for this test, unless the command line has set it.
 func setFlag(t testing.TB, name, value string) {
@@ -161,6 +162,8 @@ func (m *machine) sequences(t testing.TB) {
 		})
 		if m.sequence%scanEvery == 0 {
 			m.scanAll()
+		}
+		if m.sequence%divideEvery == 0 {
 			m.divide(pick(m, "table", m.schema.Tables))
 		}
 	})

@@ -250,9 +250,7 @@ func (m *machine) failDelivery(f *folder, how int) {
 		hit = true
 	case tooLarge:
 		want, hit = drivers.ErrTooLarge, true
-		d := sample(m.n)
-		d.Text = noise(m.tooLarge, 1)
-		broken = d.Message()
+		broken = unparsable(start, make([]byte, m.tooLarge))
 	case canceledMeanwhile:
 		broken, late = breakContent(x, func() error { cancel(); return nil }), m.shared
 	case brokenMeanwhile:
