@@ -150,13 +150,8 @@ func (i *Interrupted) Text() string {
 	if i.Places == 0 {
 		return "no interruption point"
 	}
-	var states []string
-	names := [...]string{"not applied", "partially applied", "applied", "duplicated", "lost"}
-	for k, n := range [len(names)]int{i.None, i.Some, i.All, i.Twice, i.Lost} {
-		if n > 0 {
-			states = append(states, fmt.Sprint(n, " ", names[k]))
-		}
-	}
+	names := []string{"not applied", "partially applied", "applied", "duplicated", "lost"}
+	states := counted("%[1]d %[2]s", names, i.None, i.Some, i.All, i.Twice, i.Lost)
 	if i.Lost == 0 && i.Op == "move" {
 		states = append(states, "none lost")
 	}
@@ -169,12 +164,16 @@ func (i *Interrupted) Text() string {
 
 // FaultsText says what audits found, and in how many places; "" if that is nothing.
 func (i *Interrupted) FaultsText() string {
-	var parts []string
-	names := [...]string{"orphaned rows", "broken references", "broken bodies", "counter drift"}
-	for k, n := range [len(names)]int{i.Unreferenced, i.Dangling, i.Broken, i.Drift} {
+	names := []string{"orphaned rows", "broken references", "broken bodies", "counter drift"}
+	return strings.Join(counted("%[2]s in %[1]d", names, i.Unreferenced, i.Dangling, i.Broken, i.Drift), ", ")
+}
+
+// counted writes the counts that are not 0 with their names.
+func counted(format string, names []string, counts ...int) (all []string) {
+	for k, n := range counts {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s in %d", names[k], n))
+			all = append(all, fmt.Sprintf(format, n, names[k]))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return all
 }

@@ -79,7 +79,7 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	}
 	if c.allPhases(ctx) {
 		c.examined(ctx)
-		if c.sleeps(ctx) || c.audited(ctx) && c.grows(ctx) {
+		if c.leave(ctx) {
 			return true
 		}
 	}
@@ -87,29 +87,20 @@ func (c *combination) run(ctx context.Context) (open bool) {
 	return false
 }
 
-// sleeps leaves the store to the next trial. It returns false if that has none to use, or if the store
-// cannot sleep.
-func (c *combination) sleeps(ctx context.Context) bool {
-	if ctx.Err() != nil || !c.more || !c.runner.config.reuses() {
+// leave leaves the store to a later task: asleep to a trial that reuses it, or, once it is audited, to a point for
+// which the data set grows. It returns false if there is none, or if the store cannot be left.
+func (c *combination) leave(ctx context.Context) bool {
+	o, more := c.runner.config, c.more && ctx.Err() == nil
+	if more && o.reuses() {
+		err := c.target.Sleep()
+		if c.notDone(ctx, "close between trials", err); err == nil {
+			return true
+		}
+	}
+	if o.Audit == AuditAfter && ctx.Err() == nil && !c.audit(ctx) {
 		return false
 	}
-	err := c.target.Sleep()
-	c.notDone(ctx, "close between trials", err)
-	return err == nil
-}
-
-// grows reports whether the data set grows for the next task.
-func (c *combination) grows(ctx context.Context) bool {
-	return ctx.Err() == nil && c.more && !c.runner.config.reuses()
-}
-
-// audited audits the data set if the configuration says so. It returns false if the audit
-// could not be executed.
-func (c *combination) audited(ctx context.Context) bool {
-	if c.runner.config.Audit != AuditAfter || ctx.Err() != nil {
-		return true
-	}
-	return c.audit(ctx)
+	return c.more && ctx.Err() == nil && !o.reuses()
 }
 
 // open opens the target.
