@@ -221,7 +221,7 @@ func (v *run) warnings() (first, further document.Section) {
 	case len(said) == 1:
 		first.Note(document.Warn, "Warning", said[0]+".")
 	case len(minor) > 0:
-		first.Note(document.Faint, "Warnings", words.Plural(len(minor), "minor one")+", with --full.")
+		first.Note(document.Faint, "Warnings", "no serious one; "+words.Plural(len(minor), "minor one")+" with --full.")
 	}
 	return first, further
 }

@@ -489,7 +489,7 @@ func TestInvalidTrialsGateNothing(t *testing.T) {
 	new.Runs[0].Cells[2].Verdict = results.Invalid
 	new.Runs[0].Cells[2].Reason = &results.Reason{Code: "client-delays", Text: "client-bound: it stood still; lower the rate"}
 	c := compared(t, base, new, "list.requests", false)
-	if want := "1 of 4 trials of new left out of latency (client-bound)"; !slices.Contains(c.Cells[0].Notes, want) {
+	if want := "1 of 4 trials of new left out of latency (client-bound: it stood still)"; !slices.Contains(c.Cells[0].Notes, want) {
 		t.Errorf("notes %q; want %q", c.Cells[0].Notes, want)
 	}
 	if f := figureOf(t, c, "list", "requests"); f.Verdict != CannotTell || len(c.Regressions) > 0 {

@@ -234,7 +234,7 @@ func (c *Cell) check(force bool) {
 			case v == results.Invalid:
 				invalid++
 				t.out = true
-				because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ":")
+				because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ";")
 			case c.Why == "":
 				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(cmp.Or(reason, "without a reason")))
 				c.broken = side == 1

@@ -398,12 +398,14 @@ func Fact(all []*Load) string {
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
-	least, most, skipped, worst, sound := math.Inf(1), 0.0, int64(0), "", true
+	least, most, worst, sound := math.Inf(1), 0.0, "", true
+	lowest, highest := 1.0, 0.0 // parts of the load that models support
 	for _, l := range all {
 		for _, m := range l.Models {
+			var due, skipped int64
 			for _, c := range m.Cells {
 				if c.Offered != nil {
-					skipped += c.Offered.Skipped
+					due, skipped = due+c.Offered.Due, skipped+c.Offered.Skipped
 					part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
 					sound = sound && (part >= 0.99 || c.Verdict == results.OK)
 					if part < least {
@@ -415,15 +417,18 @@ func Fact(all []*Load) string {
 					most = max(most, part)
 				}
 			}
+			supported := 1 - float64(skipped)/float64(max(due, 1))
+			lowest, highest = min(lowest, supported), max(highest, supported)
 		}
 	}
 	rate, one := c.Rate, len(all) == 1 && len(all[0].Models) == 1
 	if one && c.Offered != nil { // without what it does not support
 		rate = c.Offered.Rate
 	}
-	s += fmt.Sprintf("; %s ops/s", strings.TrimSuffix(words.Amount(rate), ".00"))
-	if skipped > 0 && !one {
-		s += " minus unsupported operations"
+	amount := func(rate float64) string { return strings.TrimSuffix(words.Amount(rate), ".00") }
+	s += "; " + amount(rate) + " ops/s"
+	if lowest < 1 && !one {
+		s += fmt.Sprintf(", %s to %s without unsupported operations", amount(lowest*rate), amount(highest*rate))
 	}
 	switch {
 	case most == 0: // not known
@@ -438,7 +443,7 @@ func Fact(all []*Load) string {
 		part += " (" + worst + ")"
 	}
 	if sound { // as package judge sees it
-		return s + ", achieved but for pauses at the end: " + part
+		return s + ", achieved but for a pause at the end of a trial: at worst " + part
 	}
 	return s + fmt.Sprintf(", %s to %.0f%% achieved", part, math.Floor(100*min(most, 1)))
 }
