@@ -167,18 +167,13 @@ func example(t schemas.Type) Value {
 type Facts struct {
 	compilers map[string]Compiler
 	sizes     map[string]*forecast.Engine
-	unable    map[string]map[*schemas.Pattern]string // what Unable said
 }
 
 // FactsOf returns what the drivers of the engines do with a schema. Of an engine that cannot hold the
 // schema there are none.
 func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
-	f := &Facts{
-		compilers: make(map[string]Compiler), sizes: make(map[string]*forecast.Engine),
-		unable: make(map[string]map[*schemas.Pattern]string),
-	}
+	f := &Facts{make(map[string]Compiler), make(map[string]*forecast.Engine)}
 	for _, e := range engines {
-		f.unable[e.Name] = make(map[*schemas.Pattern]string)
 		if e.Compile != nil {
 			if compile, err := e.Compile(s, Options{}); err == nil {
 				f.compilers[e.Name] = compile
@@ -196,16 +191,15 @@ func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
 // Unable says why an engine cannot run a pattern as it is declared, or "".
 func (f *Facts) Unable(engine string, p *schemas.Pattern) string {
 	compile := f.compilers[engine]
-	why, said := f.unable[engine][p]
-	if compile == nil || said {
-		return why
+	if compile == nil {
+		return ""
 	}
-	if _, err := compile(p); errors.Is(err, ErrUnsupported) {
-		why = strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
-		why = strings.TrimPrefix(why, "pattern "+p.Name+": ")
+	_, err := compile(p)
+	if !errors.Is(err, ErrUnsupported) {
+		return ""
 	}
-	f.unable[engine][p] = why
-	return why
+	why := strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
+	return strings.TrimPrefix(why, "pattern "+p.Name+": ")
 }
 
 // Forecast returns what rows of the schema take in the files of an engine, or nil if that is not known.
