@@ -310,20 +310,17 @@ func (st *statement) readsEach() bool {
 // selection writes a SELECT. The function more adds the conditions of the bounds.
 func (st *statement) selection(more func(b *cql)) *query {
 	p, t := st.shape, st.table
-	b := new(cql)
-	q := &query{idempotent: true}
+	b, columns := new(cql), p.Columns
 	b.write("SELECT ")
 	switch {
 	case p.Element != nil:
 		b.write(ddl.Quote(p.Element.Name), "[?]")
 		b.binds = append(b.binds, bind(st.Layout.Element))
-		q.columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
+		columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
+	case p.Static:
+		b.write("DISTINCT ", ddl.Quoted(columns))
 	default:
-		if p.Static {
-			b.write("DISTINCT ")
-		}
-		b.write(ddl.Quoted(p.Columns))
-		q.columns = p.Columns
+		b.write(ddl.Quoted(columns))
 	}
 	b.write(" FROM ", t.qualified)
 	b.equal(p.By, 0)
@@ -351,8 +348,8 @@ func (st *statement) selection(more func(b *cql)) *query {
 	if len(p.Filter) > 1 || len(p.Filter) == 1 && !t.indexed[p.Filter[0].Name] {
 		b.write(" ALLOW FILTERING")
 	}
-	written := b.query(key)
-	q.text, q.binds, q.route = written.text, written.binds, written.route
+	q := b.query(key)
+	q.idempotent, q.columns = true, columns
 	return q
 }
 

@@ -144,41 +144,46 @@ func (b *cql) stamp(timed bool) {
 	}
 }
 
-// insert writes an INSERT of the key and the columns. The columns' arguments begin
-// at position at. absent makes the INSERT conditional.
-func insert(t *table, p *schemas.Pattern, at int, absent, timed bool) *cql {
-	b := new(cql)
-	b.write("INSERT INTO ", t.qualified, " (", ddl.Quoted(p.By))
+// insert writes an INSERT of the key and the columns.
+func (st *statement) insert(timed bool) *cql {
+	b, p := new(cql), st.Pattern()
+	b.write("INSERT INTO ", st.table.qualified, " (", ddl.Quoted(p.By))
 	for i := range p.By {
 		b.binds = append(b.binds, bind(i))
 	}
 	for i, c := range p.Columns {
 		b.write(", ", ddl.Quote(c.Name))
-		b.binds = append(b.binds, bind(at+i))
+		b.binds = append(b.binds, bind(st.Layout.Columns+i))
 	}
 	b.write(") VALUES (?", strings.Repeat(", ?", len(b.binds)-1), ")")
-	if absent {
+	if p.Absent {
 		b.write(" IF NOT EXISTS")
 	}
 	b.stamp(timed)
 	return b
 }
 
-// update writes an UPDATE. set returns the assignment for each column, and the
-// columns' arguments begin at position at.
-func update(t *table, p *schemas.Pattern, at int, timed bool, set func(name string) string) *cql {
-	b := new(cql)
-	b.write("UPDATE ", t.qualified)
+// update writes an UPDATE of the columns. adding: a put adds to sets and maps.
+func (st *statement) update(timed, adding bool) *cql {
+	b, p := new(cql), st.Pattern()
+	b.write("UPDATE ", st.table.qualified)
 	b.stamp(timed)
-	b.write(" SET ")
 	for i, c := range p.Columns {
-		if i > 0 {
-			b.write(", ")
+		name, change := ddl.Quote(c.Name), ""
+		switch {
+		case p.Kind == schemas.Remove:
+			change = name + " - "
+		case p.Kind == schemas.Add, p.Kind == schemas.Append, adding && addable(c):
+			change = name + " + "
 		}
-		b.write(set(ddl.Quote(c.Name)))
-		b.binds = append(b.binds, bind(at+i))
+		b.write([]string{" SET ", ", "}[min(i, 1)], name, " = ", change, "?")
+		b.binds = append(b.binds, bind(st.Layout.Columns+i))
 	}
 	b.equal(p.By, 0)
+	for i, c := range p.If {
+		b.write([]string{" IF ", " AND "}[min(i, 1)], ddl.Quote(c.Name), " = ?")
+		b.binds = append(b.binds, bind(st.Layout.If+i))
+	}
 	return b
 }
 
@@ -200,38 +205,23 @@ func (st *statement) compileWrite() error {
 	case p.Kind == schemas.PutIf && !p.Absent && len(p.Columns) == 0:
 		return unsupported("Cassandra has no conditional write that sets no column")
 	}
-	write := st.mutation(false)
+	write := st.mutation(false, false)
 	switch {
 	case p.Kind == schemas.PutIf && !counters:
 		st.writes[0] = forms{write, nil}
 	case counters, p.Present:
 		st.writes[0] = forms{write, write} // with the node's time, in a batch too
 	default:
-		st.writes[0] = forms{write, st.mutation(true)}
+		st.writes[0] = forms{write, st.mutation(true, false)}
 	}
 	if p.Kind == schemas.Put && st.table.newRows && slices.ContainsFunc(p.Columns, addable) {
-		st.writes[1] = forms{st.addition(false), st.addition(true)}
+		st.writes[1] = forms{st.mutation(false, true), st.mutation(true, true)}
 	}
 	return nil
 }
 
 // addable reports whether elements can be added to a column without harm if a write is sent twice.
 func addable(c *schemas.Column) bool { return c.Type.Kind == schemas.Set || c.Type.Kind == schemas.Map }
-
-// addition writes a put of a new row that adds to its sets and maps. An INSERT would delete their
-// elements first. An UPDATE writes no row without values, so it is for rows with elements.
-func (st *statement) addition(timed bool) *query {
-	p := st.Pattern()
-	at := 0
-	b := update(st.table, p, st.Layout.Columns, timed, func(c string) string {
-		at++
-		if addable(p.Columns[at-1]) {
-			return c + " = " + c + " + ?"
-		}
-		return c + " = ?"
-	})
-	return st.finish(b)
-}
 
 // put returns the queries for a write's arguments.
 func (st *statement) put(args []drivers.Value) *forms {
@@ -243,37 +233,24 @@ func (st *statement) put(args []drivers.Value) *forms {
 	return &st.writes[0]
 }
 
-// mutation writes the statement of a write.
-func (st *statement) mutation(timed bool) *query {
-	p, t := st.Pattern(), st.table
+// mutation writes the statement of a write. adding: a put of a new row adds to its sets and maps. An INSERT would
+// delete their elements first. An UPDATE writes no row without values, so it is for rows with elements.
+func (st *statement) mutation(timed, adding bool) *query {
+	p := st.Pattern()
 	var b *cql
-	switch p.Kind {
-	case schemas.Put:
-		b = insert(t, p, st.Layout.Columns, false, timed)
-	case schemas.PutIf:
-		if p.Absent {
-			b = insert(t, p, st.Layout.Columns, true, timed)
-			break
-		}
-		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = ?" })
-		if p.Present {
-			b.write(" IF EXISTS")
-		}
-		for i, c := range p.If {
-			b.write([]string{" IF ", " AND "}[min(i, 1)], ddl.Quote(c.Name), " = ?")
-			b.binds = append(b.binds, bind(st.Layout.If+i))
-		}
-	case schemas.Add, schemas.Append:
-		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = " + c + " + ?" })
-	case schemas.Remove:
-		b = update(t, p, st.Layout.Columns, timed, func(c string) string { return c + " = " + c + " - ?" })
-	case schemas.Delete:
+	switch {
+	case p.Kind == schemas.Delete:
 		b = new(cql)
-		b.write("DELETE FROM ", t.qualified)
+		b.write("DELETE FROM ", st.table.qualified)
 		b.stamp(timed)
-		if b.equal(p.By, 0); p.Present {
-			b.write(" IF EXISTS")
-		}
+		b.equal(p.By, 0)
+	case p.Absent, p.Kind == schemas.Put && !adding:
+		b = st.insert(timed)
+	default:
+		b = st.update(timed, adding)
+	}
+	if p.Present {
+		b.write(" IF EXISTS")
 	}
 	return st.finish(b)
 }
