@@ -261,8 +261,12 @@ func TestNearMaximum(t *testing.T) {
 	if err := (Text{Width: 80, Full: true}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	if text := buf.String(); strings.Count(strings.Join(strings.Fields(text), " "), "queueing (james at 96% of max ops/s): use --set phases.measure.rate=300/s") != 2 {
+	text := strings.Join(strings.Fields(buf.String()), " ")
+	if strings.Count(text, "queueing (james at 96% of max ops/s): use --set phases.measure.rate=300/s") != 2 {
 		t.Errorf("want a warning of james only:\n%s", text)
+	}
+	if strings.Count(text, ", queueing)") != 1 || !strings.Contains(text, "james 1.35 (+97%, queueing)") {
+		t.Errorf("the verdict does not say that james queues:\n%s", text)
 	}
 }
 

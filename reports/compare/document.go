@@ -141,14 +141,21 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	decided := func(f *Figure) bool { return f.Verdict != CannotTell || f.Low != nil }
 	unclear := slices.DeleteFunc(slices.Clone(all), decided)
 	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
-		noun, names := "counter", []string(nil)
+		noun, names, requests := "counter", []string(nil), []string(nil)
 		for _, f := range same {
 			if f.kind.Timed() {
 				noun = "metric"
 			}
-			names = append(names, f.cell.Model+" "+f.Operation.String()+" "+f.Name)
+			name := f.cell.Model + " " + f.Operation.String()
+			if names = append(names, name+" "+f.Name); f.Name == ofRequests {
+				requests = append(requests, name)
+			}
 		}
-		verdict.Say(document.Warn, "Inconclusive", words.Plural(len(same), noun)+": "+same[0].Why)
+		which := words.Plural(len(same), noun)
+		if n := len(requests); n > 0 && n < len(same) {
+			which += fmt.Sprintf(" (requests of %s; %d others)", words.List(requests), len(same)-n)
+		}
+		verdict.Say(document.Warn, "Inconclusive", which+": "+same[0].Why)
 		rest.Note(document.Plain, "Inconclusive", same[0].Why+": "+strings.Join(names, ", "))
 	}
 }

@@ -428,7 +428,7 @@ func Fact(all []*Load) string {
 	amount := func(rate float64) string { return strings.TrimSuffix(words.Amount(rate), ".00") }
 	s += "; " + amount(rate) + " ops/s"
 	if lowest < 1 && !one {
-		s += fmt.Sprintf(", %s to %s without unsupported operations", amount(lowest*rate), amount(highest*rate))
+		s += fmt.Sprintf(", of which models support %s to %s", amount(lowest*rate), amount(highest*rate))
 	}
 	switch {
 	case most == 0: // not known
@@ -439,11 +439,14 @@ func Fact(all []*Load) string {
 		return s + ", achieved by all"
 	}
 	part := fmt.Sprintf("%.0f%%", math.Floor(100*least))
+	if sound && one { // as package judge sees it
+		return s + ", achieved; " + part + " in the worst trial, whose last operations ended late"
+	}
+	if sound {
+		return s + fmt.Sprintf(", achieved; %s in the worst trial (%s), whose last operations ended late", part, worst)
+	}
 	if !one {
 		part += " (" + worst + ")"
-	}
-	if sound { // as package judge sees it
-		return s + ", achieved but for a pause at the end of a trial: at worst " + part
 	}
 	return s + fmt.Sprintf(", %s to %.0f%% achieved", part, math.Floor(100*min(most, 1)))
 }

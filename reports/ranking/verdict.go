@@ -174,7 +174,11 @@ func (l *Load) headline() string {
 
 // over is the value of b, and how much more that is than the value of a.
 func (l *Load) over(a, b *Model) string {
-	return fmt.Sprintf("%s %s (+%.0f%%)", b.Name, l.number(b), 100*(b.Value(l.By)/max(a.Value(l.By), 1e-9)-1))
+	more := fmt.Sprintf("+%.0f%%", 100*(b.Value(l.By)/max(a.Value(l.By), 1e-9)-1))
+	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
+		more += ", queueing"
+	}
+	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
 }
 
 func (l *Load) number(m *Model) string { return l.By.Number(m.Value(l.By)) }
