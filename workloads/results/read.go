@@ -113,8 +113,16 @@ var (
 // oldMetric is a counter of an operation in a sentence, as earlier builds called it.
 var oldMetric = regexp.MustCompile(`\.(calls|examined)\b`)
 
+// oldPatterns is the line of a workload with the access patterns of a schema, as earlier builds wrote it: a mapping,
+// which said of each name whether the pattern reads or writes. newPatterns makes it the list of names.
+var (
+	oldPatterns = regexp.MustCompile(`(?m)^patterns: \{.*\}$`)
+	newPatterns = strings.NewReplacer("{", "[", "}", "]", `: "read"`, "", `: "write"`, "")
+)
+
 // renew replaces values that earlier builds wrote.
 func (r *Run) renew() {
+	r.Workload.Text = oldPatterns.ReplaceAllStringFunc(r.Workload.Text, newPatterns.Replace)
 	for i := range r.Cells {
 		if r.Cells[i].Kind == "cold" {
 			r.Cells[i].Kind = KindCold

@@ -35,12 +35,16 @@ func TestRenamed(t *testing.T) {
 	}
 	begin, rest, _ := strings.Cut(string(text), "{")
 	r, err := Parse([]byte(begin + `{"answer": ["It needs {list.calls at 1} and scans {list.examined}."], "sweep": {"growth": [
-		{"figure": "calls", "class": "flat"}, {"figure": "bytes", "class": "cannot tell"}]},` + rest))
+		{"figure": "calls", "class": "flat"}, {"figure": "bytes", "class": "cannot tell"}]}, "workload": {
+		"text": "name: own\npatterns: {\"put\": \"write\", \"page\": \"read\"}\nvalues: {}\n"},` + strings.Replace(rest, `"workload"`, `"was"`, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "It needs {list.requests at 1} and scans {list.scanned}."; !slices.Equal(r.Answer, []string{want}) {
 		t.Errorf("answer %q", r.Answer)
+	}
+	if want := "name: own\npatterns: [\"put\", \"page\"]\nvalues: {}\n"; r.Workload.Text != want {
+		t.Errorf("workload %q", r.Workload.Text)
 	}
 	if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Kind == KindCold }) {
 		t.Error("no cell drops caches")
