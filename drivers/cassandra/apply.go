@@ -144,34 +144,55 @@ func (c *cluster) alter(ctx context.Context, stmt string) (err error) {
 	return err
 }
 
-// awaitIndexes waits until all replicas have built all indexes of the definition: a replica refuses to read from an
-// index that it has not built. If some do not answer, those that reads need must have built them. The wait ends too if
-// another client drops an index.
+// awaitIndexes waits until every node has built all indexes of the definition's keyspace. A node
+// refuses to read from an index that it has not built. The wait ends too if another client drops one.
 func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
+	if !slices.ContainsFunc(d.Tables, func(td ddl.TableDefinition) bool { return len(td.Indexes) > 0 }) {
+		return nil
+	}
+	for _, h := range c.nodes.reachable() {
+		at := toNode(ctx, h)
+		count := func(table, column string) (n int, err error) {
+			return n, c.session.Query("SELECT COUNT(*) FROM "+table+" WHERE "+column+" = ?", d.Keyspace).
+				Consistency(gocql.One).WithContext(at).Scan(&n)
+		}
+		err := poll(ctx, func() (bool, error) {
+			built, err := count(`system."IndexInfo"`, "table_name")
+			if err != nil {
+				return false, err
+			}
+			want, err := count("system_schema.indexes", "keyspace_name")
+			return built >= want, err
+		})
+		if hidden(err) {
+			return c.awaitIndexReads(ctx, d)
+		}
+		if err != nil {
+			return fmt.Errorf("wait for the indexes of %s on %s: %w", d.Keyspace, h.ConnectAddress(), err)
+		}
+	}
+	return nil
+}
+
+// awaitIndexReads waits until each index can be read. It is for clusters that do not show this
+// user which indexes are built.
+func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error {
 	for _, td := range d.Tables {
 		for _, x := range td.Indexes {
 			is := "="
-			if x.Column.Type.Collection() {
+			switch x.Column.Type.Kind {
+			case schemas.Set, schemas.List, schemas.Map:
 				is = "CONTAINS"
 			}
-			text := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
+			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
 				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is)
-			query := c.session.Query(text, anyValue{}).WithContext(ctx).Consistency(gocql.All)
 			err := poll(ctx, func() (bool, error) {
-				err := query.Exec()
+				err := c.session.Query(query, anyValue{}).Consistency(c.settings.consistency).WithContext(ctx).Exec()
 				var refused gocql.RequestError
-				switch errors.As(err, &refused); {
-				case err == nil || hidden(err):
-					return true, nil
-				case refused == nil:
-					return false, err
-				case refused.Code() == gocql.ErrCodeReadFailure: // some replica has not built it
-					return false, nil
-				case query.GetConsistency() == gocql.All:
-					query.Consistency(c.settings.consistency)
-					return false, nil
+				if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeReadFailure {
+					return false, nil // some replica has not built it
 				}
-				return false, err
+				return err == nil, err
 			})
 			if err != nil {
 				return fmt.Errorf("wait for index %s of table %s: %w", x.Name, td.Table.Name, err)

@@ -37,7 +37,7 @@ type Journal struct {
 }
 
 // journalFormat is the first field of a journal's file.
-const journalFormat = "mailbench.validate/3"
+const journalFormat = "mailbench.validate/4"
 
 // Of says what a journal is of. Only a check of the same place, schema and sample resumes it.
 type Of struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It holds some 20 bytes for each message and conversation, but no content.
+// Audit implements models.Mailbox. It holds some 30 bytes for each message and conversation, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{conversations: models.Keys{}, messages: models.Keys{}}
 	err := m.Verify(ctx, m.Scan(m.do.AllConversations, a.conversation), m.Scan(m.do.AllMessages, a.message))

@@ -11,7 +11,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It holds some 50 bytes for each row of a label and
+// Audit implements models.Mailbox. It holds some 80 bytes for each row of a label and
 // about 100 bytes for each attachment and label, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{

@@ -13,27 +13,33 @@ import (
 	"github.com/mailbench/mailbench/models/blobs"
 )
 
-// broken is the number of blocks of a message that is counted as broken.
-const broken = -1
+const (
+	// auditRows is how many sub-columns an audit reads at a time.
+	auditRows = 4000
+	// broken is the number of blocks of a message that is counted as broken.
+	broken = -1
+)
 
-// audit audits one account after another. It holds the metadata of the current account, and the number
-// of blocks of every message.
+// audit audits one account after another. It holds a few words for each message of
+// the current account, and the number of blocks of every other message.
 type audit struct {
 	*mailbox
-	found    models.Audit
-	address  string
-	labels   []label
-	messages []*known // of the account
-	known    map[[16]byte]*known
-	files    map[[16]byte]bool  // messages that are not in the database
-	bodies   map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
+	found   models.Audit
+	address string
+	labels  []label
+	known   map[[16]byte]*known
+	files   map[[16]byte]bool  // messages that are not in the database
+	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
-// known is the metadata of a message.
+// known is what is left of the metadata of a message that was checked.
 type known struct {
-	record
-	entries int   // index entries that lead to the message, or one purge entry
-	fault   error // the first sub-column that is not as it should be
+	labels  []label
+	deleted bool
+	purge   [16]byte
+	unread  int64
+	size    int64
+	entries int // index entries that lead to the message, or one purge entry
 }
 
 // Audit implements models.Mailbox.
@@ -64,8 +70,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 }
 
 func (a *audit) account(ctx context.Context, address string, labels []label) error {
-	a.reset()
-	a.address, a.labels, a.messages, a.known = address, labels, a.messages[:0], map[[16]byte]*known{}
+	a.address, a.labels, a.known = address, labels, map[[16]byte]*known{}
 	a.found.Accounts++
 	if !slices.Contains(labels, all) {
 		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", address)
@@ -76,9 +81,7 @@ func (a *audit) account(ctx context.Context, address string, labels []label) err
 		}
 	}
 	err := a.metadata(ctx)
-	for i := 0; i < len(a.messages) && err == nil; i++ {
-		err = a.message(ctx, a.messages[i])
-	}
+	a.reset()
 	for i := 0; i < len(a.labels) && err == nil; i++ {
 		err = a.index(ctx, a.labels[i])
 	}
@@ -88,84 +91,110 @@ func (a *audit) account(ctx context.Context, address string, labels []label) err
 	if err != nil {
 		return err
 	}
-	for _, k := range a.messages {
+	for id, k := range a.known {
 		want := len(k.labels)
 		if k.deleted {
 			want = 1
 		}
 		if want > k.entries {
 			a.found.Find(models.Dangling, int64(want-k.entries), "message %s of account %q: %d of its %d index entries are lost",
-				models.UUIDText(k.id), address, want-k.entries, want)
+				models.UUIDText(id), address, want-k.entries, want)
 		}
 	}
 	return a.drift(ctx)
 }
 
-// metadata reads all super columns of the account.
+// metadata reads all super columns of the account, page by page, and checks their blocks.
 func (a *audit) metadata(ctx context.Context) error {
-	account := a.With(drivers.Text(a.address), drivers.Value{}, drivers.Value{}, drivers.Value{})
-	return a.S.Read(ctx, a.do.Metadata, account, func(row []drivers.Value) error {
-		if row[0].Broken() {
-			return nil // it names no message
+	after, rows := [2]drivers.Value{}, auditRows
+	for {
+		a.reset()
+		recs, n, faults := a.recs[:0], 0, map[[16]byte]error{}
+		page := a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows)))
+		err := a.S.Read(ctx, a.do.Metadata, page, func(row []drivers.Value) error {
+			n++
+			if row[0].Broken() {
+				return nil // it names no message, and would be where the next page begins
+			}
+			id := row[0].UUIDBytes()
+			if len(recs) == 0 || recs[len(recs)-1].id != id {
+				recs = append(recs, record{id: id})
+			}
+			if err := a.take(&recs[len(recs)-1], row[1].Raw(), row[2].Raw()); err != nil && faults[id] == nil {
+				faults[id] = err // of the first sub-column that is not as it should be
+			}
+			return nil
+		})
+		last := n < rows
+		if a.recs = recs; !last && len(recs) > 0 {
+			recs = recs[:len(recs)-1] // it may continue on the next page
 		}
-		id := row[0].UUIDBytes()
-		k := a.known[id]
-		if k == nil {
-			k = &known{record: record{id: id}}
-			a.known[id], a.messages = k, append(a.messages, k)
+		for i := 0; i < len(recs) && err == nil; i++ {
+			err = a.message(ctx, &recs[i], faults[recs[i].id])
 		}
-		if err := a.take(&k.record, row[1].Raw(), row[2].Raw()); err != nil && k.fault == nil {
-			k.fault = err
+		switch {
+		case err != nil || last:
+			return err
+		case len(recs) == 0:
+			rows *= 2 // one message is longer than a page
+		default:
+			after = [2]drivers.Value{drivers.TimeUUID(recs[len(recs)-1].id), drivers.Text("\U0010ffff")}
 		}
-		return nil
-	})
+	}
 }
 
 // message notes a message and checks its blocks.
-func (a *audit) message(ctx context.Context, k *known) error {
-	for _, l := range k.labels {
+func (a *audit) message(ctx context.Context, r *record, fault error) error {
+	a.known[r.id] = &known{
+		labels: slices.Clone(r.labels), deleted: r.deleted, purge: r.purge, unread: r.unread(), size: r.size,
+	}
+	for _, l := range r.labels {
 		if !slices.Contains(a.labels, l) {
 			a.labels = append(a.labels, l) // an index that no label names
 		}
 	}
-	a.bodies[k.id] = int64(k.blocks)
-	if k.outside {
-		a.files[k.id] = true
+	a.bodies[r.id] = int64(r.blocks)
+	if r.outside {
+		a.files[r.id] = true
 	}
-	switch whole, err := a.whole(ctx, k); {
+	whole, err := false, error(nil)
+	if fault == nil {
+		whole, err = a.whole(ctx, r)
+	}
+	switch {
 	case err != nil:
 		return err
-	case whole && len(k.labels) == 0 && !k.deleted:
+	case whole && len(r.labels) == 0 && !r.deleted:
 		a.found.Unreferenced++ // an interrupted delivery: no label shows it
 	case !whole:
-		a.bodies[k.id] = broken
+		a.bodies[r.id] = broken
 		why := "a header, a block or its checksum is not as it was delivered"
-		if k.fault != nil {
-			why = k.fault.Error()
+		if fault != nil {
+			why = fault.Error()
 		}
-		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(k.id), a.address, why)
+		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
 	}
 	return nil
 }
 
 // whole reads the body of a message, and reports whether it is as it was delivered.
-func (a *audit) whole(ctx context.Context, k *known) (bool, error) {
-	each := int64(k.blockSize)
-	counted := k.outside || each > 0 && int64(k.blocks) == (k.size+each-1)/each
-	if k.fault != nil || k.headers != 4 || !counted {
+func (a *audit) whole(ctx context.Context, r *record) (bool, error) {
+	each := int64(r.blockSize)
+	counted := r.outside || each > 0 && int64(r.blocks) == (r.size+each-1)/each
+	if r.headers != 4 || !counted {
 		return false, nil
 	}
-	err := a.beginBody(&k.record)
+	err := a.beginBody(r)
 	if err == nil {
 		_, err = a.Reader.Whole(ctx, io.Discard)
 	}
 	if errors.Is(err, models.ErrBroken) {
 		return false, nil
 	}
-	if err != nil || !k.outside {
+	if err != nil || !r.outside {
 		return err == nil, err
 	}
-	n, err := a.outside.ReadAt(k.id, make([]byte, 1), k.size) // its file may be longer
+	n, err := a.outside.ReadAt(r.id, make([]byte, 1), r.size) // its file may be longer
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, blobs.ErrMissing) {
 		return false, fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
 	}
@@ -190,10 +219,10 @@ func (a *audit) index(ctx context.Context, l label) error {
 		}
 		k.entries++
 		if l == all {
-			a.add(l, 1, k.unread(), k.size)
+			a.add(l, 1, k.unread, k.size)
 		} else {
 			a.found.Messages++
-			a.add(l, 1, k.unread(), 0)
+			a.add(l, 1, k.unread, 0)
 		}
 		return nil
 	})

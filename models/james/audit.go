@@ -9,7 +9,10 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// audit audits all mailboxes. It holds a few words for each mailbox, and the metadata of the current one's messages.
+// auditPage is how many messages an audit takes from a scan at a time.
+const auditPage = 250
+
+// audit audits all mailboxes. It holds a few words for each mailbox, and nothing for messages that it has checked.
 type audit struct {
 	*mailbox
 	result models.Audit
@@ -34,8 +37,10 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	}
 	err := m.Verify(ctx, m.Scan(m.do.Mailboxes, a.box), a.readNames, a.readMessages,
 		m.Scan(m.do.Rows, a.strayRow), a.strayData)
-	for _, names := range a.claims {
-		a.result.Unreferenced += names
+	if err == nil {
+		for _, names := range a.claims {
+			a.result.Unreferenced += names
+		}
 	}
 	return a.result, err
 }
@@ -81,26 +86,33 @@ func (a *audit) readNames(ctx context.Context) error {
 // readMessages checks all messages of all mailboxes, and their count.
 func (a *audit) readMessages(ctx context.Context) error {
 	for _, id := range a.order {
-		a.text, a.recs = a.text[:0], a.recs[:0]
-		err := a.S.Read(ctx, a.do.Metadata, a.With(drivers.UUID(id), drivers.Value{}, drivers.Value{}),
-			func(row []drivers.Value) error {
+		found, after := int64(0), drivers.Value{}
+		for rows := auditPage; rows == auditPage; { // the last page has fewer
+			rows, a.text, a.recs = 0, a.text[:0], a.recs[:0]
+			page := a.With(drivers.UUID(id), after, drivers.Bigint(auditPage))
+			err := a.S.Read(ctx, a.do.Metadata, page, func(row []drivers.Value) error {
+				uid := row[0].Int64()
+				rows, after = rows+1, drivers.Bigint(uid)
 				if row[1].IsNull() {
-					a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", row[0].Int64(),
-						models.UUIDText(id))
+					a.result.Find(models.Dangling, 1, "message %d of mailbox %s has flags and nothing else", uid, models.UUIDText(id))
 					return nil
 				}
-				r := record{uid: row[0].Int64(), size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2])}
-				r.properties = a.keep(row[3].Raw())
+				r := record{uid: uid, size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2])}
+				if r.properties = a.keep(row[3].Raw()); row[3].Broken() {
+					r.chunkSize = 0 // its body counts as broken
+				}
 				a.recs = append(a.recs, r)
 				return nil
 			})
-		for i := 0; i < len(a.recs) && err == nil; i++ {
-			err = a.check(ctx, id, &a.recs[i])
+			for i := 0; i < len(a.recs) && err == nil; i++ {
+				err = a.check(ctx, id, &a.recs[i])
+			}
+			if err != nil {
+				return err
+			}
+			found += int64(len(a.recs))
 		}
-		if err != nil {
-			return err
-		}
-		b, found := a.boxes[id], int64(len(a.recs))
+		b := a.boxes[id]
 		a.result.Messages += found
 		if b.count != found {
 			a.result.Find(models.CounterDrift, max(b.count-found, found-b.count),

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// Audit implements models.Mailbox. It holds some 20 bytes for each message, folder and user, but no content.
+// Audit implements models.Mailbox. It holds some 30 bytes for each message, folder and user, but no content.
 func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 	a := audit{users: models.Keys{}, folders: models.Keys{}, messages: models.Keys{}}
 	err := m.Verify(ctx, m.Scan(m.do.AllUsers, a.user), m.Scan(m.do.AllFolders, a.folder),
