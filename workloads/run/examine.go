@@ -3,8 +3,10 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"time"
 
@@ -192,20 +194,22 @@ func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
 	}
+	add := func(floors []results.Floor, err error, models ...string) {
+		r.result.Floor = append(r.result.Floor, floors...)
+		for _, model := range models {
+			if err != nil && ctx.Err() == nil {
+				r.result.Floor = append(r.result.Floor, results.Floor{Model: model, Error: err.Error()})
+			}
+		}
+	}
 	floors, err := harnessFloor(ctx)
-	if err == nil {
-		var more []results.Floor
-		more, err = r.config.modelFloors(ctx)
-		floors = append(floors, more...)
-	}
-	if err != nil && ctx.Err() == nil {
-		floors = append(floors, results.Floor{Error: err.Error()})
-	}
-	r.result.Floor = floors
+	add(floors, err, "")
+	floors, err = r.config.modelFloors(ctx, r.data.path)
+	add(floors, err, r.result.Config.Models...)
 }
 
 // floorWorkload has operations that are all late, so that nothing waits.
-const floorWorkload = `
+var floorWorkload = `
 version: 1
 name: floor
 population: {users: 1000, messages: 1}
@@ -291,8 +295,13 @@ type noMail struct{ messages.Source }
 func (noMail) Reader() messages.Reader { return nil }
 
 // modelFloors are the costs of the calls of each operation of the workload over the null engine, for a few messages of
-// the workload's own mail. Each shot is a phase of a run.
-func (c *Config) modelFloors(ctx context.Context) (floors []results.Floor, err error) {
+// the workload's own mail. Each shot is a phase of a run, whose data folder is in another.
+func (c *Config) modelFloors(ctx context.Context, in string) (floors []results.Floor, err error) {
+	dir, err := os.MkdirTemp(in, "floor-")
+	if err != nil {
+		return nil, fmt.Errorf("create folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	w := *c.Workload
 	w.Population = workloads.Population{
 		Users: 1, Folders: random.Constant{Value: 2}, Messages: random.Constant{Value: floorMessages},
@@ -313,7 +322,7 @@ func (c *Config) modelFloors(ctx context.Context) (floors []results.Floor, err e
 	}
 	found, err := Run(ctx, Config{
 		Workload: &w, Models: c.Models, Engines: []drivers.Engine{*c.Null}, Keyspace: c.Keyspace, Model: c.Model,
-		Mail: c.Mail, Workers: 1,
+		Mail: c.Mail, Workers: 1, DataDir: dir,
 	})
 	if err != nil {
 		return nil, err

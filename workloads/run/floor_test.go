@@ -2,6 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -15,7 +18,8 @@ func TestFloorIsPublished(t *testing.T) {
 	engine := null.Engine()
 	c := config(t, newFake(), everyOp)
 	c.Models, c.Engines = []models.Model{elasticinbox.Model()}, nil
-	c.Null = &engine
+	c.Null, c.DataDir = &engine, filepath.Join(t.TempDir(), "data")
+	t.Setenv("TMPDIR", filepath.Join(c.DataDir, "none")) // a run with a data folder needs no other
 	floors := map[[2]string]results.Floor{}
 	for _, f := range runOK(t, c).Floor {
 		floors[[2]string{f.Model, f.Op}] = f
@@ -29,6 +33,29 @@ func TestFloorIsPublished(t *testing.T) {
 			t.Errorf("%s: %+v, %v", op, f, ok)
 		}
 		t.Logf("%s: %.0f ns", op, f.NS)
+	}
+	if left, _ := filepath.Glob(filepath.Join(c.DataDir, "floor-*")); len(left) > 0 {
+		t.Errorf("left in the data folder: %q", left)
+	}
+}
+
+// The floor of the harness and that of each model may fail by itself.
+func TestFloorErrors(t *testing.T) {
+	defer func(text string) { floorWorkload = text }(floorWorkload)
+	floorWorkload = "version: 0"
+	engine := newFake().engine("null")
+	engine.Remote = true
+	engine.Open = func(context.Context, drivers.Options) (drivers.Store, error) { return nil, errors.New("is down") }
+	c := config(t, newFake(), "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")
+	c.Models, c.Null = append(c.Models, newFake().model("other")), &engine
+	floors := runOK(t, c).Floor
+	if len(floors) != 3 {
+		t.Fatalf("%+v", floors)
+	}
+	for i, want := range []results.Floor{{Error: "version"}, {Model: "fake", Error: "is down"}, {Model: "other", Error: "is down"}} {
+		if f := floors[i]; f.Model != want.Model || !strings.Contains(f.Error, want.Error) {
+			t.Errorf("%+v; want %+v", f, want)
+		}
 	}
 }
 
