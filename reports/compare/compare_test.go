@@ -495,6 +495,12 @@ func TestInvalidTrialsGateNothing(t *testing.T) {
 	if f := figureOf(t, c, "list", "requests"); f.Verdict != CannotTell || len(c.Regressions) > 0 {
 		t.Errorf("with an invalid trial: %+v, regressions %v", f, c.Regressions)
 	}
+	new.Runs[0].Cells[1].Verdict = results.Invalid
+	new.Runs[0].Cells[1].Reason = &results.Reason{Code: "client-delays", Text: "client-bound: 9%; lower the rate"}
+	c = compared(t, base, new, "list.requests", false)
+	if want := "2 of 4 trials of new left out of latency (client-bound)"; !slices.Contains(c.Cells[0].Notes, want) {
+		t.Errorf("notes %q; want %q", c.Cells[0].Notes, want)
+	}
 }
 
 // TestRowsScanned: rows that an engine read and did not return are compared, if all trials know

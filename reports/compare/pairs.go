@@ -234,7 +234,9 @@ func (c *Cell) check(force bool) {
 			case v == results.Invalid:
 				invalid++
 				t.out = true
-				because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ";")
+				if because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ";"); invalid > 1 {
+					because, _, _ = strings.Cut(because, ":") // each has numbers of its own
+				}
 			case c.Why == "":
 				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(cmp.Or(reason, "without a reason")))
 				c.broken = side == 1

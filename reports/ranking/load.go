@@ -417,8 +417,10 @@ func Fact(all []*Load) string {
 					most = max(most, part)
 				}
 			}
-			supported := 1 - float64(skipped)/float64(max(due, 1))
-			lowest, highest = min(lowest, supported), max(highest, supported)
+			if due > 0 {
+				supported := 1 - float64(skipped)/float64(due)
+				lowest, highest = min(lowest, supported), max(highest, supported)
+			}
 		}
 	}
 	rate, one := c.Rate, len(all) == 1 && len(all[0].Models) == 1
@@ -427,8 +429,10 @@ func Fact(all []*Load) string {
 	}
 	amount := func(rate float64) string { return strings.TrimSuffix(words.Amount(rate), ".00") }
 	s += "; " + amount(rate) + " ops/s"
-	if lowest < 1 && !one {
-		s += fmt.Sprintf(", of which models support %s to %s", amount(lowest*rate), amount(highest*rate))
+	if from, to := amount(lowest*rate), amount(highest*rate); lowest < 1 && !one {
+		if s += ", of which models support " + from; from != to {
+			s += " to " + to
+		}
 	}
 	switch {
 	case most == 0: // not known

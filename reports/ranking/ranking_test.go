@@ -172,6 +172,17 @@ func TestFacts(t *testing.T) {
 	if got, want := facts(), "of which models support 84 to 100, achieved; 96% in the worst trial (b), whose last operations ended late; 6000 to"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
+	for i := range r.Cells { // of other trials nothing is known
+		if c := &r.Cells[i]; c.Model == "a" {
+			c.Offered.Due, c.Offered.Skipped = 0, 0
+		}
+	}
+	if got, want := facts(), "of which models support 84, achieved;"; !strings.Contains(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i := range r.Cells {
+		r.Cells[i].Offered.Due = 2500
+	}
 	for i := range r.Cells {
 		if c := &r.Cells[i]; c.Model == "b" {
 			c.Offered.Achieved, c.Verdict = 1000, results.Overloaded
