@@ -343,7 +343,10 @@ type tableRows struct {
 // patterns reads the names of the access patterns that are the operations of the workload.
 func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
 	for _, item := range d.List(n, "patterns") {
-		name, _ := d.Text(item, "each of patterns")
+		name, ok := d.Text(item, "each of patterns")
+		if ok && slices.Contains(all, name) {
+			d.Fail(item, "duplicate pattern %q in patterns", name)
+		}
 		all = append(all, name)
 	}
 	if most := MaxOps - NumOps; len(all) > most {
