@@ -195,9 +195,11 @@ func engine(
 		return first
 	}
 	sum := *first
+	// If a segment does not know its own, a sum would lack it: sizes stay those of the first.
+	common := !e.InProcess || slices.ContainsFunc(parts, func(p *results.Cell) bool { return of(p) == nil })
 	for _, p := range parts[1:] {
 		if seen := of(p); seen != nil {
-			sum.Add(seen, !e.InProcess)
+			sum.Add(seen, common)
 		}
 	}
 	return &sum

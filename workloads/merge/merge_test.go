@@ -298,14 +298,14 @@ func without(t *testing.T, log io.Reader, kind string) io.Reader {
 	return strings.NewReader(strings.Join(slices.Delete(lines, at, at+1), ""))
 }
 
-// twoSegments are the two segments of a run, which a test may change.
-func twoSegments(t *testing.T) []merge.Source {
+// segments are all segments of a run, which a test may change.
+func segments(t *testing.T, of int) []merge.Source {
 	t.Helper()
 	var sources []merge.Source
-	for i := range uint64(2) {
+	for i := range of {
 		s := newSegment()
-		record(rand.New(rand.NewPCG(i, 1)), s)
-		sources = append(sources, s.source(t, int(i)+1, 2))
+		record(rand.New(rand.NewPCG(uint64(i), 1)), s)
+		sources = append(sources, s.source(t, i+1, of))
 	}
 	return sources
 }
@@ -313,7 +313,7 @@ func twoSegments(t *testing.T) []merge.Source {
 // Intervals of a segment that began later count at the time at which they were, and not from the
 // start of their own segment.
 func TestTimelines(t *testing.T) {
-	sources := twoSegments(t)
+	sources := segments(t, 2)
 	for i, counts := range [][]int64{{1, 2, 3}, {10, 20, 40}} {
 		c := &sources[i].Run.Cells[0]
 		for at, n := range counts {
@@ -340,7 +340,7 @@ func TestTimelines(t *testing.T) {
 // A node that any segment could not reach is missing, also if the segments have a store in common. The mail
 // file is noted if any segment has read one.
 func TestWhatOneSegmentSaw(t *testing.T) {
-	sources := twoSegments(t)
+	sources := segments(t, 2)
 	for i, missing := range [][]string{{"a"}, {"a", "b"}} {
 		sources[i].Run.Cells[0].Engines = &results.EngineInfo{DiskBytes: 7, Missing: missing}
 	}
@@ -360,6 +360,31 @@ func TestWhatOneSegmentSaw(t *testing.T) {
 	}
 }
 
+// Sizes of the segments' own stores are sums, unless a segment does not know its own.
+func TestOwnStores(t *testing.T) {
+	for _, all := range []bool{true, false} {
+		sources := segments(t, 3)
+		for i := range sources {
+			c := &sources[i].Run.Cells[0]
+			c.Evidence.InProcess = true
+			if all || i != 1 {
+				c.Engines = &results.EngineInfo{DiskBytes: 7, Missing: []string{fmt.Sprint(i)}}
+			}
+		}
+		merged, err := merge.Merge(sources)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := &results.EngineInfo{DiskBytes: 21, Missing: []string{"0", "1", "2"}}
+		if !all {
+			want = &results.EngineInfo{DiskBytes: 7, Missing: []string{"0", "2"}}
+		}
+		if d := cmp.Diff(want, merged.Run.Cells[0].Engines); d != "" {
+			t.Errorf("all are known: %v\n%s", all, d)
+		}
+	}
+}
+
 // Every number of two audits is added, but those about one store that both segments read.
 func TestAuditsAreAdded(t *testing.T) {
 	ofStore := []string{
@@ -367,7 +392,7 @@ func TestAuditsAreAdded(t *testing.T) {
 		"CounterDrift",
 	}
 	for _, common := range []bool{false, true} {
-		sources := twoSegments(t)
+		sources := segments(t, 2)
 		var audits [2]results.Audit
 		for i := range audits {
 			s, a := sources[i].Run, &audits[i]
@@ -414,7 +439,7 @@ func TestAuditsAreAdded(t *testing.T) {
 
 // The audits of the segments add up trial by trial, also where a segment has none.
 func TestAudits(t *testing.T) {
-	sources := twoSegments(t)
+	sources := segments(t, 2)
 	sources[0].Run.Audits = []results.Audit{{Trial: 1, Segment: 1, Verified: 3}, {Trial: 2, Segment: 1, Verified: 40}}
 	sources[1].Run.Audits = []results.Audit{{Trial: 2, Segment: 2, Verified: 2}}
 	merged, err := merge.Merge(sources)
