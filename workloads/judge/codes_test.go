@@ -93,7 +93,8 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// A run is excused from cells of a code, and others change how figures are read.
+// A run is excused from cells of a code, and others change how figures are read. Objectives depend on some, and
+// package reports says how large the effect of others is.
 func TestCodesThatOthersName(t *testing.T) {
 	empty := Judge(&results.Cell{Kind: results.KindMeasure, Evidence: &results.Evidence{NotOffered: "no labels"}})
 	cell := results.Cell{Verdict: empty.Verdict, Reason: empty.Reason}
@@ -105,6 +106,15 @@ func TestCodesThatOthersName(t *testing.T) {
 	} {
 		if what, remedy := Plain(code, want); what == "" || remedy == "" {
 			t.Errorf("%s is not said in plain words", code)
+		}
+	}
+	for _, code := range append(codes{"drifting", "debt-grows"}, clientsOwn...) {
+		want := results.OK
+		if slices.Contains(clientsOwn, code) {
+			want = results.Invalid
+		}
+		if !slices.ContainsFunc(rules, func(r rule) bool { return r.code == code && r.verdict == want }) {
+			t.Errorf("no rule gives %s with the code %s", want, code)
 		}
 	}
 	if what, _ := Plain("queued", results.OK); what != "" {
