@@ -6,6 +6,9 @@ import (
 	"encoding/xml"
 	"html/template"
 	"io"
+	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,8 +17,12 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Sizes of the key of a picture.
-const keyLength, keyHeight = 26, 18
+// Sizes of a picture: as wide as a page of documentation, with room for a title and a key.
+const (
+	pictureWidth, pictureHeight = 720, 360
+	titleHeight                 = 28
+	keyLength, keyHeight        = 26, 18
+)
 
 // pictureKey names a line of a picture.
 type pictureKey struct {
@@ -34,7 +41,11 @@ var pictureTemplate = template.Must(template.Must(templates.Clone()).Parse(pictu
 // the upper left. The lines have the names of the curves' operations.
 func drawPicture(w io.Writer, title string, curves []results.Curve) error {
 	d := newPercentileChart(title, curves, lastOf(curves), func(c *results.Curve) string { return c.Op })
-	ch := draw(&d, &palette{})
+	ch := &chart{
+		Chart: &d, Width: pictureWidth, Height: pictureHeight,
+		Left: marginLeft, Right: pictureWidth - marginRight, Top: titleHeight, Bottom: pictureHeight - marginBottom,
+	}
+	ch.plot(&palette{})
 	p := struct {
 		*chart
 		Keys []pictureKey
@@ -47,7 +58,7 @@ func drawPicture(w io.Writer, title string, curves []results.Curve) error {
 }
 
 // A picture is well-formed XML with a line and a name for each curve, and what is in a name
-// is text.
+// is text. It has the size and bounds of the one in the documentation.
 func TestPicture(t *testing.T) {
 	fast, slow := hdr.New(1, 1e11, 3), hdr.New(1, 1e11, 3)
 	for i := range int64(2000) {
@@ -57,6 +68,14 @@ func TestPicture(t *testing.T) {
 	var b bytes.Buffer
 	if err := drawPicture(&b, "a & b", []results.Curve{distribution("fast", fast), distribution("<script>", slow)}); err != nil {
 		t.Fatal(err)
+	}
+	documented, err := os.ReadFile("../../docs/stall.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bounds := regexp.MustCompile(`viewBox="[^"]*" width="\d+" height="\d+"|<line class="grid" x1="56\S* y1=\S+ x2=\S+ y2="\d+"`)
+	if got, want := bounds.FindAllString(b.String(), 2), bounds.FindAllString(string(documented), 2); !slices.Equal(got, want) {
+		t.Errorf("the picture has %q, and docs/stall.svg %q", got, want)
 	}
 	lines := 0
 	var words []string

@@ -148,7 +148,7 @@ func nanoseconds(ns float64) string {
 	return strconv.FormatFloat(math.Pow10(e-3*u), 'f', 0, 64) + " " + units[u]
 }
 
-// draw draws a chart. It returns nil if there is nothing to draw.
+// draw draws a chart as large as those of pages are. It returns nil if there is nothing to draw.
 func draw(d *document.Chart, colors *palette) *chart {
 	ch := &chart{
 		Chart: d, Width: chartWidth, Height: cmp.Or(d.Height, chartHeight),
@@ -158,6 +158,12 @@ func draw(d *document.Chart, colors *palette) *chart {
 	if slices.ContainsFunc(d.Marks, func(m document.Tick) bool { return m.Label != "" }) {
 		ch.Top += 10
 	}
+	return ch.plot(colors)
+}
+
+// plot draws the lines within the bounds of the chart. It returns nil if there is nothing to draw.
+func (ch *chart) plot(colors *palette) *chart {
+	d := ch.Chart
 	var xs, ys []float64
 	for _, l := range d.Lines {
 		for _, p := range l.Points {
