@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bufio"
+	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -27,7 +28,8 @@ var csvHead = []string{
 // all operations together, then one for each operation, and then one for each stream, whose
 // op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
-	lines, field := [][]string{csvHead}, document.CSVField
+	out, field := csv.NewWriter(w), document.CSVField
+	_ = out.Write(csvHead)
 	for c := range r.All {
 		for j := range c.Timeline {
 			in := &c.Timeline[j]
@@ -44,7 +46,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 						line[len(line)-1] = integer(ns)
 					}
 				}
-				lines = append(lines, append(line, field(c.Point)))
+				_ = out.Write(append(line, field(c.Point)))
 			}
 			write(csvAll, in.Outcomes)
 			for _, name := range slices.Sorted(maps.Keys(in.Ops)) {
@@ -55,7 +57,7 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			}
 		}
 	}
-	return document.CSV(w, lines)
+	return document.EndCSV(out)
 }
 
 func integer(n int64) string { return strconv.FormatInt(n, 10) }

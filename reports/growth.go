@@ -2,6 +2,7 @@ package reports
 
 import (
 	"cmp"
+	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -372,7 +373,8 @@ var growthHead = []string{
 // WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
 // nanoseconds. A run without a sweep has a head only.
 func WriteGrowthCSV(w io.Writer, r *results.Run) error {
-	lines, field := [][]string{growthHead}, document.CSVField
+	out, field := csv.NewWriter(w), document.CSVField
+	_ = out.Write(growthHead)
 	bound := func(v *float64) string {
 		if v == nil {
 			return ""
@@ -381,11 +383,11 @@ func WriteGrowthCSV(w io.Writer, r *results.Run) error {
 	}
 	for _, g := range trials.Growths(r) {
 		for _, p := range g.Points {
-			lines = append(lines, []string{
+			_ = out.Write([]string{
 				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
 				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Name), float(p.Size), float(p.Value),
 			})
 		}
 	}
-	return document.CSV(w, lines)
+	return document.EndCSV(out)
 }

@@ -70,6 +70,29 @@ func TestStreamsAreReported(t *testing.T) {
 	}
 }
 
+// writerFunc is a function that is a writer.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// CSV is written line by line, because the lines of a long run take more memory than its results. So what changes when the
+// first bytes are written is in later lines.
+func TestCSVIsStreamed(t *testing.T) {
+	r := sample()
+	var text strings.Builder
+	if err := WriteCSV(writerFunc(func(p []byte) (int, error) {
+		for i := range r.Cells {
+			r.Cells[i].Point = "later"
+		}
+		return text.Write(p)
+	}), r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), ",later\n") {
+		t.Error("all lines were held until the last was made")
+	}
+}
+
 // An operation of one stream only is in the log once, under its own name.
 func TestTags(t *testing.T) {
 	c := results.Cell{Streams: []results.Stream{

@@ -387,7 +387,8 @@ func markdownTable(line func(string, ...any), t *Table) {
 // name of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
 // significantly worse.
 func WriteCSV(w io.Writer, d *Document) error {
-	lines := [][]string{{"table", "group", "row", "column", "unit", "value", "mark"}}
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"table", "group", "row", "column", "unit", "value", "mark"})
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if s.Table == nil {
@@ -402,20 +403,20 @@ func WriteCSV(w io.Writer, d *Document) error {
 				if r.Cells[k].Style == Best {
 					mark = "best"
 				}
-				lines = append(lines, []string{
+				_ = out.Write([]string{
 					CSVField(s.Title), CSVField(r.Group), CSVField(r.Cells[0].Text), CSVField(c.name()), c.Unit,
 					CSVField(r.Cells[k].Text), mark,
 				})
 			}
 		}
 	}
-	return CSV(w, lines)
+	return EndCSV(out)
 }
 
-// CSV writes lines as CSV (RFC 4180).
-func CSV(w io.Writer, lines [][]string) error {
-	if err := csv.NewWriter(w).WriteAll(lines); err != nil {
-		return fmt.Errorf("write CSV: %w", err)
+// EndCSV ends what was written as CSV. The writer keeps the first error of all lines.
+func EndCSV(out *csv.Writer) error {
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
 	}
 	return nil
 }
