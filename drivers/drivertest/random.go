@@ -164,7 +164,7 @@ func (m *machine) sequences(t testing.TB) {
 			m.scanAll()
 		}
 		if m.sequence%divideEvery == 0 {
-			m.divide(pick(m, "table", m.schema.Tables))
+			m.divide(pick(m, "table", m.schema.Tables), pick(m, "parts", divisions))
 		}
 	})
 }
@@ -300,22 +300,34 @@ func (m *machine) sameScan(what string, p *schemas.Pattern, parts ...drivers.Sta
 	return filled
 }
 
+// divisions are the numbers of parts into which scans are split.
+var divisions = []int{1, 2, 7, 64}
+
+// divideAll splits the scans of all tables into all numbers of parts.
+func (m *machine) divideAll() {
+	m.fail.Helper()
+	for _, table := range m.schema.Tables {
+		for _, n := range divisions {
+			m.divide(table, n)
+		}
+	}
+}
+
 // divide splits the scan of a table: the parts yield each row once, and so do scans of the same ranges.
-func (m *machine) divide(table *schemas.Table) {
+func (m *machine) divide(table *schemas.Table, n int) {
 	m.fail.Helper()
 	sp, ok := m.store.(drivers.Splitter)
 	if !ok || table.Header() {
 		return
 	}
 	p, st := m.scanOf(table)
-	n := pick(m, "parts", []int{1, 2, 7, 64})
 	parts, err := sp.Split(m.ctx, st, n)
 	if err != nil {
 		m.fail.Fatalf("split %s into %d: %v", table.Name, n, err)
 	}
 	what := fmt.Sprintf("%s in %d of %d parts", table.Name, len(parts), n)
 	filled := m.sameScan(what, p, parts...)
-	if len(parts) == 0 || len(parts) > n || n == 64 && len(m.ref.rows[table]) >= 24 && filled < 2 {
+	if len(parts) == 0 || len(parts) > n || n > 1 && len(m.ref.rows[table]) >= 24 && filled < 2 {
 		m.fail.Fatalf("%s: %d of them have rows", what, filled)
 	}
 	ranger, ok := m.store.(drivers.Ranger)

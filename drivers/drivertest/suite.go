@@ -279,7 +279,7 @@ func Topics() []Topic {
 		{"conditions", random("conditions.yaml")},
 		{"batches", random("batches.yaml", limits)},
 		{"statics", random("statics.yaml")},
-		{"nested", random("nested.yaml")},
+		{"nested", random("nested.yaml", (*machine).divideAll)},
 		{"indexes", random("indexes.yaml")},
 		{"sessions", sessions},
 	}
