@@ -76,11 +76,13 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 		}
 	})
 	all := diff.listed(in, slices.Concat(sent[:]...), &unknown)
-	for i, d := range all {
+	var latest int64 // begin of those that the folder lists as older
+	for _, d := range all {
 		d.message = diff.arrived(d.m, []*folder{in}, []models.Handle{d.handle})[0]
-		if i > 0 && diff.Order == ByArrival && d.end < all[i-1].begin {
+		if diff.Order == ByArrival && d.end < latest {
 			t.Errorf("message %x was acknowledged before the delivery of one began that is older", d.handle)
 		}
+		latest = max(latest, d.begin)
 	}
 
 	changes := [...]string{"move", "delete", "flag", ""}
