@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
@@ -225,19 +224,10 @@ const (
 	canceledBefore = iota
 	brokenMeanwhile
 	canceledMeanwhile
-	tooLarge
 )
 
-// failures returns how many of them there are for the model: one that keeps mail in chunks takes any size.
-func (m *machine) failures() int {
-	if m.tooLarge > 0 {
-		return tooLarge + 1
-	}
-	return tooLarge
-}
-
-// failDelivery delivers a message that cannot be read to its end, or that is too large, or whose delivery is canceled
-// before or meanwhile. No folder shows it, unless the delivery was acknowledged nevertheless.
+// failDelivery delivers a message that cannot be read to its end, or whose delivery is canceled before or meanwhile. No
+// folder shows it, unless the delivery was acknowledged nevertheless.
 func (m *machine) failDelivery(f *folder, how int) {
 	m.checkAudit()
 	ctx, cancel := context.WithCancel(m.ctx)
@@ -248,9 +238,6 @@ func (m *machine) failDelivery(f *folder, how int) {
 	case canceledBefore:
 		cancel()
 		hit = true
-	case tooLarge:
-		want, hit = drivers.ErrTooLarge, true
-		broken = unparsable(start, make([]byte, m.tooLarge))
 	case canceledMeanwhile:
 		broken, late = breakContent(x, func() error { cancel(); return nil }), m.shared
 	case brokenMeanwhile:

@@ -88,7 +88,6 @@ func testRandom(t *testing.T, s *suite) {
 		m := &machine{
 			differential: f.differentialOf(all, processes[0]), rt: rt, processes: processes,
 			name: fmt.Sprintf("o'brien+%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant, shared: s.shared,
-			tooLarge: f.tooLarge(),
 		}
 		m.t = rt
 		m.user(m.at(m.name), "INBOX", "1", "11", "1:")
@@ -104,7 +103,7 @@ func testRandom(t *testing.T, s *suite) {
 			}
 			m.onMails(1, m.stopEarly)()
 			m.onMails(1, m.cancel)()
-			for how := range m.failures() {
+			for how := range canceledMeanwhile + 1 {
 				m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
 			}
 		}
@@ -121,7 +120,6 @@ type machine struct {
 	n         int    // number of messages delivered
 	last      *mail.Message
 	shared    bool
-	tooLarge  int // the size of a body that does not fit into a row, if the model keeps it in one
 	observed  int
 	ascends   bool // the clock is never set back: a variant may store times that only ascend
 	backs     int  // how often the clock was set back, each time to times that were not before
@@ -152,7 +150,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"cancel":  m.onMails(1, m.cancel),
 		"fail": m.onMails(1, func(f *folder, _ []message) {
 			if m.int("fails", 0, 2) == 0 { // an audit before and after it reads all mail
-				m.failDelivery(f, m.int("how", 0, m.failures()-1))
+				m.failDelivery(f, m.int("how", 0, canceledMeanwhile))
 			}
 		}),
 		"": m.observe,

@@ -147,6 +147,7 @@ func rules() []rule {
 	return []rule{
 		{"random", true, testRandom},
 		{"many", false, testMany},
+		{"large", false, testLarge},
 		{"account race", false, testAccountRace},
 	}
 }

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -8,18 +9,32 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
 )
 
-// tooLarge returns the size of a body that is larger than the engine takes in one value, if the model keeps a body in
-// its row. It is 0 for a model that keeps mail in chunks.
-func (f *fixture) tooLarge() int {
+// testLarge delivers large messages to two accounts, with chunks of the schema's size. Some engines' short types end at
+// 64 KB. A body that is larger than the engine takes in one value is stored by a model that keeps mail in chunks. One
+// that keeps a body in its row returns ErrTooLarge, and no part of the message is anywhere.
+func testLarge(t *testing.T, s *suite) {
+	f := s.start(t, models.Options{})
 	c := f.Store.Capabilities()
 	limits := []int64{models.MaxRow, c.MaxCellBytes, c.MaxRowBytes}
-	limits = slices.DeleteFunc(limits, func(n int64) bool { return n == 0 })
-	if f.Traits.WholeRows || f.Traits.KeepsBodies {
-		return int(slices.Min(limits)) + 1
+	limit := slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
+	diff, d := f.differential(), sample(0)
+	to := []*folder{diff.user(diff.at("ann"), "INBOX").folders[0], diff.user(diff.at("bob"), "INBOX").folders[0]}
+	d.Text, d.Files = noise(70_000, 1), []File{{Name: "f", Encoding: mail.Base64, Content: noise(100_000, 2)}}
+	diff.deliver(d.Message(), to...)
+	if large := unparsable(start, noise(int(limit)+1, 3)); s.Traits.WholeRows || s.Traits.KeepsBodies {
+		err := diff.got.Deliver(diff.ctx, large, []*models.Folder{to[0].got, to[1].got}, make([]models.Handle, 2))
+		if !errors.Is(err, drivers.ErrTooLarge) {
+			t.Errorf("deliver a body of %d bytes: error is %v, want %q", limit+1, err, drivers.ErrTooLarge)
+		}
+		diff.check()
+	} else if limit < models.MaxRow { // a client can open it
+		diff.deliver(large, to...)
 	}
-	return 0
+	diff.deliver(sample(1).Message(), to...)
+	diff.check()
 }
 
 // testMany has more messages in a folder, and more chunks in one of them, than any model takes from its
