@@ -381,7 +381,7 @@ var verdicts = []judged{
 	{"half failed", func(c *results.Cell) {
 		c.Ops["open"] = results.Op{Count: 18, Failed: 8, Unknown: 10}
 	}, results.OK, "", codes{"failed", "unknown", "few-operations"}, ""},
-	{"broken off", func(c *results.Cell) { c.Error = "close: disk full" }, results.Failed, "error", nil, "close: disk full"},
+	{"an error of closing", func(c *results.Cell) { c.Error = "close: disk full" }, results.Failed, "error", nil, "close: disk full"},
 	{"not begun", func(c *results.Cell) {
 		*c = results.Cell{Key: c.Key, Kind: c.Kind, Error: "no memory", Ops: map[string]results.Op{}}
 	}, results.Failed, "error", nil, "no memory"},
