@@ -364,7 +364,7 @@ func newSchemaImport(known registry) *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
 		Use:  "import",
-		Args: cobra.NoArgs,
+		Args: lacking(cobra.NoArgs, "name files of tables by --cql, and of statements by --queries"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
 	}
 	flags := cmd.Flags()
