@@ -58,7 +58,7 @@ func TestFirstScreen(t *testing.T) {
 			t.Errorf("at %d columns: %d lines\n%s", width, n, buf.String())
 		}
 		for _, want := range []string{
-			"Fastest by typical latency (95% confidence, this run):", "conversation 0.685 ms", "Likely why: ", "SHARED LOAD",
+			"Fastest by typical latency:", "conversation 0.685 ms", "Likely why: ", "SHARED LOAD",
 			"OPERATION", "% ", "p50",
 		} {
 			if !strings.Contains(buf.String(), want) {
@@ -265,7 +265,7 @@ func TestNearMaximum(t *testing.T) {
 	if strings.Count(text, "queueing (james at 96% of max ops/s): use --set phases.measure.rate=300/s") != 2 {
 		t.Errorf("want a warning of james only:\n%s", text)
 	}
-	if strings.Count(text, ", queueing)") != 1 || !strings.Contains(text, "james 1.35 (+97%, queueing)") {
+	if strings.Count(text, ", partly queueing)") != 1 || !strings.Contains(text, "james 1.35 (+97%, partly queueing)") {
 		t.Errorf("the verdict does not say that james queues:\n%s", text)
 	}
 }

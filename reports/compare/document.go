@@ -67,9 +67,9 @@ func (c *Comparison) Document() *document.Document {
 const mostOpen, mostPhases = 20, 3
 
 func (c *Comparison) section(id, title string) document.Section {
-	change := "changed if the interval excludes 1 and the ratio exceeds the limit"
+	change := "a change if the interval excludes 1 and the ratio exceeds the limit"
 	if !c.Interleaved {
-		change = "changed if the interval is beyond the limit and 2 deviations of trials"
+		change = "a change if the interval is beyond the limit and 2 deviations of trials"
 	}
 	return document.Section{ID: id, Title: title, Table: &document.Table{Columns: []document.Column{
 		{Left: true},

@@ -442,12 +442,12 @@ func Fact(all []*Load) string {
 	case least >= 0.99:
 		return s + ", achieved by all"
 	}
-	part := fmt.Sprintf("%.0f%%", math.Floor(100*least))
-	if sound && one { // as package judge sees it
-		return s + ", achieved; " + part + " in the worst trial, whose last operations ended late"
+	part, trial, by := fmt.Sprintf("%.0f%%", math.Floor(100*least)), "the worst trial", ", achieved"
+	if !one {
+		trial, by = trial+", of "+worst, by+" by all"
 	}
-	if sound {
-		return s + fmt.Sprintf(", achieved; %s in the worst trial (%s), whose last operations ended late", part, worst)
+	if sound { // as package judge sees it
+		return s + by + fmt.Sprintf(" (%s in %s, as its last operations ended late)", part, trial)
 	}
 	if !one {
 		part += " (" + worst + ")"

@@ -100,9 +100,9 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency (95% confidence, this run): a 0.121 ms. Significantly slower, by over 5%: "+
+	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, 95% confidence, this run): "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
-		"Not significantly better than a in any column of the whole load: b, c.")
+		"Not worth it: b and c: no column of the whole load significantly better than a.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,31 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not significantly better than a in any column of the shared load: b (supports 1 more operation), c.")
+	has(t, said(l), "Not worth it: b and c: no column of the shared load significantly better than a; they support 1 and 0 more operations.")
+}
+
+// A model that leads in a column where the other does not is not dominated, also if the two do not differ significantly:
+// both are marked in the table.
+func TestLeadingIsNotDominated(t *testing.T) {
+	jitter := func(model string, n int) float64 {
+		if model == "b" { // its trials differ much
+			return []float64{1, 0.5, 1.5}[n]
+		}
+		return 1
+	}
+	cheap := op(800, 100e3, 600e3, 1, 20, 1000)
+	l := one(t, planted(3, jitter, map[string]map[string]results.Op{
+		"a": {"list": cheap}, "b": {"list": op(800, 900e3, 550e3, 2, 40, 2000)}, "c": {"list": op(800, 300e3, 500e3, 1, 20, 1000)},
+	}), Typical)
+	mean := l.Leading(Mean)
+	for k, m := range l.Models {
+		if mean[k] != (m.Name != "a") {
+			t.Errorf("%s leads by its mean: %v", m.Name, mean[k])
+		}
+	}
+	if strings.Contains(said(l), "better than a") {
+		t.Errorf("a dominates a model that leads by its mean:\n%s", said(l))
+	}
 }
 
 // A model that was offered more than it achieves gets a rate that it achieves: 70% of its max ops/s, or of what it
@@ -169,7 +193,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
 		}
 	}
-	if got, want := facts(), "of which models support 84 to 100, achieved; 96% in the worst trial (b), whose last operations ended late; 6000 to"; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84 to 100, achieved by all (96% in the worst trial, of b, as its last operations ended late); 6000 to"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells { // of other trials nothing is known
@@ -177,7 +201,7 @@ func TestFacts(t *testing.T) {
 			c.Offered.Due, c.Offered.Skipped = 0, 0
 		}
 	}
-	if got, want := facts(), "of which models support 84, achieved;"; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84, achieved by all ("; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -218,7 +242,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency (95% confidence, this run): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
+	has(t, said(l), "Fastest by typical latency: b 0.110 ms and a 0.140 (+27%), not significantly different (over 5%, 95% confidence, this run).", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -245,7 +269,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency (95% confidence, this run): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency: a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -146,22 +147,24 @@ func (l *Load) headline() string {
 	if len(ranked) == 1 {
 		return best + l.By.Name() + ": " + s + "."
 	}
+	// Which differences count is said once, where the first of them is named.
+	level, criterion := ", within 5%", " (up to 5% counts as equal)"
 	last, _ := l.differ(l.By, first[0], ranked[len(ranked)-1])
-	level := ", within 5%"
-	if l.By.Timed() && last.Trials > 1 {
-		then, level = "Significantly slower, by over 5%", ", not significant"
+	switch {
+	case l.By.Timed() && last.Trials < 2:
+		criterion = " (one trial: significance unknown, use --trials 5)"
+	case l.By.Timed():
+		level, then, criterion = ", not significantly different", "Significantly slower", ""
+		if of := " (over 5%, 95% confidence, this run)"; len(rest) > 0 {
+			then += of
+		} else {
+			level += of
+		}
 	}
 	if len(first) > 1 {
 		s += level
 	}
-	criterion := "95% confidence, this run" // which differences count
-	switch {
-	case !l.By.Timed():
-		criterion = "up to 5% counts as equal"
-	case last.Trials < 2:
-		criterion = "one trial: significance unknown, use --trials 5"
-	}
-	s = fmt.Sprintf("%s%s (%s): %s.", best, l.By.Name(), criterion, s)
+	s = fmt.Sprintf("%s%s%s: %s.", best, l.By.Name(), criterion, s)
 	if len(rest) == 0 {
 		return s
 	}
@@ -176,7 +179,7 @@ func (l *Load) headline() string {
 func (l *Load) over(a, b *Model) string {
 	more := fmt.Sprintf("+%.0f%%", 100*(b.Value(l.By)/max(a.Value(l.By), 1e-9)-1))
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
-		more += ", queueing"
+		more += ", partly queueing"
 	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
 }
@@ -344,7 +347,10 @@ func (l *Load) unsupported(models []*Model) string {
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
 // better in one. It counts the operations that only the dominated model supports.
 func (l *Load) dominated() (all []Sentence) {
-	type lesser struct{ than, text string }
+	type lesser struct {
+		name, than string
+		more       int
+	}
 	var found []lesser
 	ranked := l.ranked()
 	for _, m := range ranked[l.First:] {
@@ -358,31 +364,38 @@ func (l *Load) dominated() (all []Sentence) {
 					more++
 				}
 			}
-			text := m.Name
-			if more > 0 {
-				text += " (supports " + words.Plural(more, "more operation") + ")"
-			}
-			found = append(found, lesser{other.Name, text})
+			found = append(found, lesser{m.Name, other.Name, more})
 			break
 		}
 	}
 	for _, same := range results.Grouped(found, func(m lesser) string { return m.than }) {
-		lead := "Not significantly better than " + same[0].than + " in any column of the " + strings.ToLower(l.Title())
-		var texts []string
+		var who, more []string
 		for _, m := range same {
-			texts = append(texts, m.text)
+			who, more = append(who, m.name), append(more, strconv.Itoa(m.more))
 		}
-		all = append(all, Sentence{lead, strings.Join(texts, ", ") + "."})
+		more[len(more)-1] = words.Plural(same[len(same)-1].more, "more operation")
+		load := strings.ToLower(l.Title())
+		text := words.List(who) + ": no column of the " + load + " significantly better than " + same[0].than
+		if slices.ContainsFunc(same, func(m lesser) bool { return m.more > 0 }) {
+			subject := "; they support "
+			if len(same) == 1 {
+				subject = "; it supports "
+			}
+			text += subject + words.List(more)
+		}
+		all = append(all, Sentence{"Not worth it", text + "."})
 	}
 	return all
 }
 
-// dominates reports whether a is as good as b in every metric, and better in one.
+// dominates reports whether a is as good as b in every metric, and better in one. A b that leads where a does not is
+// not dominated, also if they do not differ significantly: readers see the marks of the leading.
 func (l *Load) dominates(a, b *Model) bool {
 	better := false
 	for _, x := range Metrics {
+		leads := l.Leading(x)
 		worse, known := l.differ(x, b, a)
-		if known && worse.Significant {
+		if known && worse.Significant || leads[slices.Index(l.Models, b)] && !leads[slices.Index(l.Models, a)] {
 			return false
 		}
 		d, _ := l.differ(x, a, b)
