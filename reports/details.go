@@ -51,11 +51,6 @@ func percentile(ns float64, enough bool) string {
 	return ranking.MS(ns)
 }
 
-// at writes the median of a percentile.
-func at(row *trials.Row, of func(o *results.Op) *results.Latency, p float64) string {
-	return percentile(row.Median(func(o *results.Op) float64 { return of(o).At(p) }), row.Sum.Enough(p))
-}
-
 // latencies has all percentiles, the outcomes, and remarks on each operation.
 func (v *run) latencies(s *Section, lead string) document.Section {
 	t := &document.Table{Columns: []document.Column{
@@ -73,16 +68,16 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	}}
 	several, troubled := len(trials.Columns(s.Cells)) < len(s.Cells), false
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
-		spread, ok := "-", (*results.Op).OK
+		spread := "-"
 		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
-		values := row.Values(func(o *results.Op) float64 { return o.OK().At(0.99) })
-		if len(values) > 1 && row.Sum.Enough(0.99) {
+		values := row.Each(func(o *results.Op) float64 { return o.OK().At(0.99) }).Known()
+		if len(values) > 1 && row.Count >= results.EnoughFor(0.99) {
 			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
 		}
-		most := row.Median(func(o *results.Op) float64 { return o.OK().At(1) })
-		rate := results.Median(row.Values(func(o *results.Op) float64 { return o.Rate }))
-		t.Add(op, name, row.Sum.Count, at(row, ok, 0.5), at(row, ok, 0.9), at(row, ok, 0.99), at(row, ok, 0.999),
-			ranking.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
+		rate := results.Median(row.Each(func(o *results.Op) float64 { return o.Rate }).Known())
+		most, _ := row.At(1)
+		t.Add(op, name, row.Sum.Count, percentile(row.At(0.5)), percentile(row.At(0.9)), percentile(row.At(0.99)),
+			percentile(row.At(0.999)), ranking.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
 		).Remark = strings.Join(remarks(row), "; ")
 	})
 	if !troubled {
@@ -93,7 +88,10 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	}
 	where := s.Cells[0].Where()
 	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
-	section.Note(document.Faint, "-", tooFew(s.Cells))
+	if t.Has("-") {
+		section.Note(document.Faint, "-", fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999)))
+	}
 	for _, c := range s.Cells {
 		if gap := LongestGap(c); gap != "" {
 			section.Note(document.Warn, v.names.Of(c), gap)
@@ -124,7 +122,10 @@ func (v *run) times(s *Section) document.Section {
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		cells, own := []any{name}, "-"
 		for _, p := range parts {
-			cells = append(cells, at(row, p.of, 0.5), at(row, p.of, 0.99))
+			for _, at := range []float64{0.5, 0.99} {
+				ns := row.Median(func(o *results.Op) float64 { return p.of(o).At(at) })
+				cells = append(cells, percentile(ns, row.Count >= results.EnoughFor(at)))
+			}
 		}
 		for _, f := range v.Floor { // the time without an engine, if it was measured
 			if f.Model == row.Cell.Model && f.Op == op && f.Error == "" {
@@ -143,7 +144,7 @@ func (v *run) times(s *Section) document.Section {
 // costs has what each operation costs the engine.
 func (v *run) costs() document.Section {
 	s := document.Section{
-		ID: "cost", Title: "Cost of each operation", Fold: true,
+		ID: "cost", Title: "Cost of each operation", Fold: true, Open: true,
 		Lead: "per operation, the median of the trials",
 		Table: &document.Table{Columns: []document.Column{
 			{Title: "model", Left: true},
@@ -248,7 +249,7 @@ func (v *run) thresholds() document.Section {
 	}
 	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Group, b.Group) })
 	return document.Section{
-		ID: "thresholds", Title: "Thresholds", Table: t, Fold: true,
+		ID: "thresholds", Title: "Thresholds", Table: t, Fold: true, Open: true,
 		Lead: "of all scheduled operations; a dropped one never ends",
 	}
 }
@@ -333,7 +334,10 @@ func remarks(r *trials.Row) (all []string) {
 	note(o.TooLarge > 0, "%d too large", o.TooLarge)
 	note(o.Clamped > 0, "%d latencies beyond 100 s", o.Clamped)
 	// Percentiles of all scheduled operations, unless they are near those of successful ones in all trials.
-	at := func(p float64) string { return results.TimeText(r.Scheduled(p)) }
+	at := func(p float64) string {
+		ns, _ := r.Scheduled(p)
+		return results.TimeText(ns)
+	}
 	differs := slices.ContainsFunc(r.Best, (*results.Op).DueDiffers)
 	note(differs, "of all scheduled: p50 %s, p99 %s, p99.9 %s", at(0.5), at(0.99), at(0.999))
 	note(cost.Retries > 0, "%s retries per operation", words.Amount(cost.Retries))
@@ -346,7 +350,7 @@ func remarks(r *trials.Row) (all []string) {
 	note(o.Count+o.Others()+o.NoTarget == 0, "never came up")
 	note(o.Support == results.EmulatedOp, "runs a fallback pattern: %s", o.Fallback)
 	note(o.Missing != "", "omits fields: %s", o.Missing)
-	note(len(r.Best) < r.Trials, "values of %d of %d trials", len(r.Best), r.Trials)
+	note(r.Counted < r.Trials, "values of %d of %d trials", r.Counted, r.Trials)
 	return all
 }
 

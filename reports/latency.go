@@ -12,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // first are the sections of the first screen: for each measured phase the verdict, the whole load and
@@ -161,9 +162,9 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 }
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
-func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
-	ns := m.Latencies(op, p).Median()
-	if m.Count(op) >= results.EnoughFor(p) || math.IsNaN(ns) || math.IsInf(ns, 0) {
+func percentileOf(row *trials.Row, p float64) document.Cell {
+	ns, enough := row.At(p)
+	if enough || math.IsNaN(ns) || math.IsInf(ns, 0) {
 		return document.Cell{Text: ranking.MS(ns)}
 	}
 	digits := max(0, 1-int(math.Floor(math.Log10(max(ns/1e6, 0.1)))))
@@ -172,17 +173,10 @@ func percentileOf(m *ranking.Model, op string, p float64) document.Cell {
 
 // noteOfDoubt adds a note that also explains cells of percentileOf that are approximate or not known.
 func noteOfDoubt(s *document.Section, note, why string) {
-	var approximate, unknown bool
-	for _, r := range s.Table.Rows {
-		for _, c := range r.Cells {
-			approximate = approximate || strings.HasPrefix(c.Text, "~")
-			unknown = unknown || c.Text == "-"
-		}
-	}
-	if approximate {
+	if s.Table.Has("~") {
 		note += "; ~ rough: " + why
 	}
-	if unknown {
+	if s.Table.Has("-") {
 		note += "; - none measured"
 	}
 	s.Note(document.Faint, "", note)
@@ -214,9 +208,12 @@ var heats = [...]float64{1.5, 3, 5, 10}
 var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
 	heats[0], heats[1], heats[2], heats[3])
 
+// mostFrequent is how many operations are on a first screen that has no room for all.
+const mostFrequent = 5
+
 // operations is a row for each operation, with p50 and p99 of each model.
 func (v *run) operations(l *ranking.Load) document.Section {
-	t := &document.Table{Columns: []document.Column{
+	t := &document.Table{Least: mostFrequent, Columns: []document.Column{
 		{Left: true}, {Title: "%", Help: "of the load"},
 	}}
 	for k, m := range l.Models {
@@ -231,16 +228,16 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		leads := leadsIn(l, share.Op)
 		best := math.Inf(1)
 		for k, m := range l.Models {
-			if leads[k] {
-				best = min(best, m.Latencies(share.Op, 0.5).Median())
+			if p50, _ := m.Ops[share.Op].At(0.5); leads[k] {
+				best = min(best, p50)
 			}
 		}
 		for k, m := range l.Models {
 			mid := document.Cell{Text: "-"}
-			if p := m.Latencies(share.Op, 0.5).Median(); m.Count(share.Op) >= results.EnoughFor(0.5) {
-				mid.Text = ranking.MS(p)
+			if p50, enough := m.Ops[share.Op].At(0.5); enough {
+				mid.Text = ranking.MS(p50)
 				for _, from := range heats {
-					if p/best >= from {
+					if p50/best >= from {
 						mid.Heat++
 					}
 				}
@@ -248,7 +245,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 			if leads[k] && mid.Heat == 0 {
 				mid.Style = document.Best
 			}
-			row = append(row, mid, percentileOf(m, share.Op, 0.99))
+			row = append(row, mid, percentileOf(m.Ops[share.Op], 0.99))
 		}
 		t.Add("", append(row, v.cause(l, share.Op))...)
 	}
@@ -291,10 +288,10 @@ func (v *run) unsupported() document.Section {
 // leadsIn says which models have the lowest p50 of an operation, or one that is not significantly higher.
 func leadsIn(l *ranking.Load, op string) []bool {
 	return l.LeadingOf(true, func(m *ranking.Model) results.Series {
-		if m.Count(op) < results.EnoughFor(0.5) {
+		if _, enough := m.Ops[op].At(0.5); !enough {
 			return nil
 		}
-		return m.Latencies(op, 0.5)
+		return m.Ops[op].Each(func(o *results.Op) float64 { return o.OK().At(0.5) })
 	})
 }
 
@@ -306,7 +303,7 @@ func omissions(l *ranking.Load) (all []string) {
 		var who []string
 		others := false
 		for k, m := range l.Models {
-			switch omits := m.Cells[len(m.Cells)-1].Ops[share.Op].Missing != ""; {
+			switch omits := m.Ops[share.Op].Sum.Missing != ""; {
 			case !omits:
 				others = true
 			case leads[k]:
@@ -379,10 +376,11 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	}, perOperation(1, 4, 5, 6))}
 	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m, ranking.MeanOf), 1)
 	for i, s := range l.Shares {
+		of := m.Ops[s.Op]
+		most := of.Each(func(o *results.Op) float64 { return o.OK().At(1) }).Known()
 		row := []any{
-			s.Op, ofLoad[i], ofTime[i],
-			percentileOf(m, s.Op, 0.5), percentileOf(m, s.Op, 0.9), percentileOf(m, s.Op, 0.99),
-			ranking.MS(slices.Max(append(m.Latencies(s.Op, 1).Known(), 0))),
+			s.Op, ofLoad[i], ofTime[i], percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
+			ranking.MS(slices.Max(append(most, 0))),
 		}
 		for _, x := range ranking.Counters {
 			row = append(row, x.Number(m.Cost(s.Op, x)))
@@ -421,7 +419,7 @@ func fastest(loads []*ranking.Load) document.Section {
 			name, least := document.Cell{Text: "-"}, math.NaN()
 			some := l.First > 0 // models are ranked; else the others' latencies are all there is
 			for _, m := range l.Models {
-				if x := m.Latencies(s.Op, 0.5).Median(); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
+				if x, _ := m.Ops[s.Op].At(0.5); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
 					if name.Text, least = m.Name, x; !some {
 						name = document.Styled("("+m.Name+")", document.Faint)
 					}

@@ -229,19 +229,6 @@ func compression(c *results.Cell) string {
 	return "files compressed by " + strings.ToLower(strings.TrimSuffix(by, "Compressor"))
 }
 
-// tooFew explains the dashes of percentiles; "" if there are none.
-func tooFew(cells []*results.Cell) string {
-	for _, c := range cells {
-		for _, o := range c.Ops {
-			if o.Count > 0 && !o.Enough(0.999) {
-				return fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
-					results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
-			}
-		}
-	}
-	return ""
-}
-
 // ScannedNote explains how the rows scanned in a run's tables were found out, or "".
 func ScannedNote(all []Section) string {
 	traced, unreported := int64(0), false

@@ -163,12 +163,61 @@ func (d *Notice) String() string {
 	return fmt.Sprintf("%s (%s)", d.Doubt.String(), who)
 }
 
-// warnings are those that change how the latencies are read, in plain words, and folded the texts of all, also of the
-// minor ones.
+// mostSerious is how many warnings the first screen has.
+const mostSerious = 2
+
+// warnings are the most serious of those that change how the latencies are read, in plain words with the remedy, and
+// folded the texts of all, also of the minor ones.
 func (v *run) warnings() (first, further document.Section) {
-	var said, texts, minor []string // texts are the whole ones of what is said
-	warn := func(plain, text string) { said, texts = append(said, plain), append(texts, text) }
-	out := map[string][]string{} // trials that do not count, by reason
+	left, minor := v.leftOut()
+	var failed, queues, others []string // failed: operations are missing from the latencies
+	var texts []string                  // whole ones of what is said
+	for _, l := range v.loads {
+		who, spread := v.queueing(l), v.spread(l)
+		if who != "" { // a lower rate comes first
+			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
+			queues, texts, minor = append(queues, text), append(texts, text), append(minor, spread...)
+		} else {
+			others, texts = append(others, spread...), append(texts, spread...)
+		}
+	}
+	for _, l := range v.loads {
+		minor = append(minor, omissions(l)...)
+	}
+	for _, d := range DoubtsOf(v.Run, v.names) {
+		what, remedy := judge.Plain(d.Code, results.OK)
+		plain := fmt.Sprintf("%s (%s): %s", what, strings.TrimPrefix(d.Size+", "+d.whom(), ", "), remedy)
+		switch {
+		case what != "" && len(d.Ops) > 0:
+			failed, texts = append(failed, plain), append(texts, d.String())
+		case what != "" && !d.Few:
+			others, texts = append(others, plain), append(texts, d.String())
+		default:
+			minor = append(minor, d.String())
+		}
+	}
+	first, further = document.Section{ID: "warnings"}, document.Section{ID: "further", Title: "Warnings", Fold: true}
+	for _, text := range append(texts, minor...) { // of some the first screen has all
+		further.Note(document.Plain, "", text)
+	}
+	all := slices.Concat(failed, left, queues, others) // the most serious first
+	if more := len(all) - mostSerious; more > 0 {
+		all = append(all[:mostSerious], fmt.Sprintf("%d more with --full", more))
+	}
+	switch {
+	case len(all) > 1:
+		first.Note(document.Warn, "Warnings", strings.Join(all, "; ")+".")
+	case len(all) == 1:
+		first.Note(document.Warn, "Warning", all[0]+".")
+	case len(minor) > 0:
+		first.Note(document.Faint, "Warnings", "no serious one; "+words.Plural(len(minor), "minor one")+" with --full.")
+	}
+	return first, further
+}
+
+// leftOut names the trials that do not count, by reason, and has what is wrong with each.
+func (v *run) leftOut() (all, texts []string) {
+	out := map[string][]string{} // trials by reason
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if !n.Few {
 			continue // an alert
@@ -182,48 +231,12 @@ func (v *run) warnings() (first, further document.Section) {
 			why = what + ": " + strings.ReplaceAll(remedy, "PHASE", n.cells[0].Phase)
 		}
 		out[why] = append(out[why], who)
-		minor = append(minor, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
+		texts = append(texts, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
 	}
 	for _, why := range slices.Sorted(maps.Keys(out)) {
-		warn(fmt.Sprintf("%s left out (%s)", strings.Join(out[why], ", "), why), "")
+		all = append(all, fmt.Sprintf("%s left out (%s)", strings.Join(out[why], ", "), why))
 	}
-	var varying []string // by load: one in which a model queues first needs a lower rate
-	for _, l := range v.loads {
-		if who := v.queueing(l); who != "" {
-			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
-			warn(text, text)
-			minor = append(minor, v.spread(l)...)
-		} else {
-			varying = append(varying, v.spread(l)...)
-		}
-	}
-	for _, text := range varying {
-		warn(text, text)
-	}
-	for _, l := range v.loads {
-		minor = append(minor, omissions(l)...)
-	}
-	for _, d := range DoubtsOf(v.Run, v.names) {
-		if what, remedy := judge.Plain(d.Code, results.OK); what != "" && (len(d.Ops) > 0 || !d.Few) {
-			who := strings.TrimPrefix(d.Size+", "+d.whom(), ", ")
-			warn(fmt.Sprintf("%s (%s): %s", what, who, remedy), d.String())
-		} else {
-			minor = append(minor, d.String())
-		}
-	}
-	first, further = document.Section{ID: "warnings"}, document.Section{ID: "further", Title: "Warnings", Fold: true}
-	for _, text := range append(texts, minor...) { // of some the first screen has all
-		further.Note(document.Plain, "", text)
-	}
-	switch {
-	case len(said) > 1:
-		first.Note(document.Warn, "Warnings", strings.Join(said, "; ")+".")
-	case len(said) == 1:
-		first.Note(document.Warn, "Warning", said[0]+".")
-	case len(minor) > 0:
-		first.Note(document.Faint, "Warnings", "no serious one; "+words.Plural(len(minor), "minor one")+" with --full.")
-	}
-	return first, further
+	return all, texts
 }
 
 // queueing names the models of a load whose offered rate was near what they achieve without pauses.
@@ -288,8 +301,10 @@ func (v *run) target(s *document.Section) {
 		if engine == "hbase" || engine == "cassandra" {
 			command = "mailbench engine up " + engine + " && " + command
 		}
-		if len(models) == 1 {
-			command += " -m " + models[0]
+		if len(models) == 1 { // too long for a line with the engine before it
+			s.Say(document.Plain, "", "On "+engine+":")
+			s.Say(document.Command, "", command+" -m "+models[0])
+			return
 		}
 	}
 	s.Say(document.Plain, "On "+engine, command)

@@ -61,6 +61,7 @@ func (v *run) searches() (all []document.Section) {
 		rates.Table.Add("", who, rate, next, p50, p99, limit)
 		section := v.steps(s)
 		section.Fold = len(order) > mostSearches
+		section.Open = section.Fold
 		all = append(all, section)
 	}
 	rates.Say(document.Strong, "", "Highest rate, operations/s: "+strings.Join(said, ", ")+".")

@@ -85,8 +85,7 @@ func streamCells(r *trials.Row, cs trials.Column, op string) []any {
 	}
 	row = append(row, r.Sum.Dropped)
 	for _, p := range []float64{0.5, 0.99, 0.999} {
-		few := slices.ContainsFunc(r.Best, func(o *results.Op) bool { return o.Attempted() < results.EnoughFor(p) })
-		row = append(row, percentile(r.Scheduled(p), !few))
+		row = append(row, percentile(r.Scheduled(p)))
 	}
 	return row
 }

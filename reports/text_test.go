@@ -68,6 +68,79 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
+// With ten operations and warnings the first screen has 35 lines and the two most serious warnings. It counts the others,
+// and names the rarest operations, for which it has no room; a text that is full has all.
+func TestFirstScreenWithWarnings(t *testing.T) {
+	r := comparison(t)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		if !c.Measured() {
+			continue
+		}
+		for n := range 7 {
+			c.Ops[fmt.Sprint("rare-", n)] = c.Ops["login"]
+		}
+		c.Ops["label"] = c.Ops["login"] // which the fastest do not support
+		c.Offered = &results.Offered{Due: 28_000, Rate: 424, Achieved: 424, Span: 1.25}
+		if c.Model == "conversation" || c.Model == "oracle" {
+			c.Ops["label"], c.Offered.Skipped = results.Op{Support: results.NotOffered}, 400
+		}
+		c.Doubts = append(c.Doubts, results.Doubt{Code: "drifting", Text: "drifting"})
+		if c.Model == "oracle" {
+			c.Doubts = append(c.Doubts, results.Doubt{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "list", Count: 7}}})
+		}
+		one := *c
+		one.Phase, one.Arrivals, one.Offered, one.Doubts = "throughput", "closed", &results.Offered{Achieved: 5000}, nil
+		if c.Model == "james" { // it was offered nearly that
+			one.Offered = &results.Offered{Achieved: 440}
+		}
+		r.Cells = append(r.Cells, one)
+	}
+	text := func(width int, full bool) (text string, lines int) {
+		var buf bytes.Buffer
+		if err := (Text{Width: width, Full: full}).Write(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(buf.String(), "\n  ", " "), strings.Count(buf.String(), "\n")
+	}
+	for width, last := range map[int]string{60: "\nrare-6 ", 80: "\n2 more with --full: rare-5, rare-6\n", 100: "\nrare-6 "} {
+		got, lines := text(width, false)
+		if lines > 35 && width >= 80 {
+			t.Errorf("at %d columns: %d lines", width, lines)
+		}
+		for _, want := range []string{
+			"Warnings: operations failed (7 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
+			"use --set phases.measure.rate=300/s; 1 more with --full.", last,
+		} {
+			if !strings.Contains(got, want) {
+				t.Errorf("at %d columns: no %q in\n%s", width, want, got)
+			}
+		}
+	}
+	if full, _ := text(80, true); !strings.Contains(full, "\nrare-6 ") {
+		t.Errorf("the full text lacks operations:\n%s", full)
+	}
+}
+
+// The command for another engine is in one line of 80 columns, also that with a model, so that a shell can run it.
+func TestCommandForAnotherEngine(t *testing.T) {
+	r := comparison(t)
+	r.Workload.Name = results.DefaultWorkload
+	const command = "mailbench engine up cassandra && mailbench run -e cassandra"
+	for _, want := range []string{
+		"\n  On cassandra: " + command + "\n", "\n  On cassandra:\n    " + command + " -m conversation\n",
+	} {
+		var buf bytes.Buffer
+		if err := (Text{Width: 80}).Write(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("no %q in\n%s", want, buf.String())
+		}
+		r.Cells = slices.DeleteFunc(r.Cells, func(c results.Cell) bool { return c.Model != "conversation" })
+	}
+}
+
 // An invalid phase prints its latencies, marked, and is not ranked.
 func TestNothingIsWithheld(t *testing.T) {
 	r := comparison(t)

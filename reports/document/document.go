@@ -17,7 +17,7 @@ type Document struct {
 }
 
 // Section is a part of the document. Fold says that it is for readers who look for details: the text
-// leaves it out unless it is full, and a page and Markdown fold it.
+// leaves it out unless it is full, and a page and Markdown fold it. One that is Open has no fold on a page.
 type Section struct {
 	ID, Title string
 	Lead      string // one sentence about the table, next to the title
@@ -26,6 +26,7 @@ type Section struct {
 	Notes     []Sentence // below the table
 	Charts    []Chart    // a page draws them
 	Fold      bool
+	Open      bool
 }
 
 // Sentence is a text that begins with a word such as Why, or with none.
@@ -71,10 +72,12 @@ const (
 	Command
 )
 
-// Table has a row for each thing and a column for each property of it.
+// Table has a row for each thing and a column for each property of it. A text that would be longer than a screen
+// leaves out its last rows beyond Least; 0: it has all.
 type Table struct {
 	Columns []Column
 	Rows    []Row
+	Least   int
 }
 
 // Column is a property. Columns of one Group that follow each other have a common title. A column
@@ -83,7 +86,7 @@ type Column struct {
 	Group, Title string // a title may have two lines
 	Unit, Help   string
 	Left         bool // it holds text, which begins at the left
-	Once         bool // text and page leave out a text that is the same as in the row above
+	Once         bool // a text that is the same as in the row above is Again
 	Rank         int
 	Page         bool // only a page has room for it, such as a chart
 }
@@ -105,6 +108,7 @@ type Row struct {
 type Cell struct {
 	Text  string
 	Style Style
+	Again bool   // text and page leave it out
 	Help  string // more about the cell, where a pointer rests on it
 	Heat  int    // shade, from 0 for the best to 4 for many times the best
 	Range *Range
@@ -119,11 +123,14 @@ func Styled(s string, style Style) Cell { return Cell{Text: s, Style: style} }
 
 // Add appends a row of a group, and returns it. A value that is no Cell becomes one with its text.
 func (t *Table) Add(group string, values ...any) *Row {
-	r := Row{Group: group}
-	for _, v := range values {
+	r, above := Row{Group: group}, len(t.Rows)-1
+	for i, v := range values {
 		c, ok := v.(Cell)
 		if !ok {
 			c.Text = fmt.Sprint(v)
+		}
+		if t.Columns[i].Once && above >= 0 && t.Rows[above].Group == group {
+			c.Again = t.Rows[above].Cells[i].Text == c.Text
 		}
 		r.Cells = append(r.Cells, c)
 	}
@@ -131,15 +138,11 @@ func (t *Table) Add(group string, values ...any) *Row {
 	return &t.Rows[len(t.Rows)-1]
 }
 
-// Shown are the cells of a row without texts that are the same as above.
-func (t *Table) Shown(n int) []Cell {
-	cells := slices.Clone(t.Rows[n].Cells)
-	for i, c := range t.Columns {
-		if n > 0 && c.Once && t.Rows[n-1].Group == t.Rows[n].Group && t.Rows[n-1].Cells[i].Text == cells[i].Text {
-			cells[i] = Cell{}
-		}
-	}
-	return cells
+// Has reports whether a cell begins with a mark, such as ~ or -, which a note then explains.
+func (t *Table) Has(mark string) bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool {
+		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return strings.HasPrefix(c.Text, mark) })
+	})
 }
 
 // Chart is a picture of lines, next to the table that has the same values.

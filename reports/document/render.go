@@ -1,7 +1,7 @@
 package document
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -19,13 +19,28 @@ type Terminal struct {
 	Full  bool // sections that are folded are written, too
 }
 
-// narrowest is the width below which nothing is made narrower.
-const narrowest = 40
+// narrowest is the width below which nothing is made narrower. A first screen has at most longest lines, on a terminal
+// that is at least usual columns wide: rows of tables are left out if it fits then.
+const narrowest, usual, longest = 40, 80, 35
 
 // Write writes the document as text.
 func (t Terminal) Write(w io.Writer, d *Document) error {
-	out := &textWriter{bufio.NewWriter(w), t}
-	out.Width = max(out.Width, narrowest)
+	var text bytes.Buffer
+	t.Width = max(t.Width, narrowest)
+	t.write(&text, d, 0)
+	if over := bytes.Count(text.Bytes(), []byte("\n")) - longest; over > 0 && t.Width >= usual && !t.Full {
+		text.Reset()
+		t.write(&text, d, over+1) // a line names them
+	}
+	if _, err := w.Write(text.Bytes()); err != nil {
+		return fmt.Errorf("write text: %w", err)
+	}
+	return nil
+}
+
+// write writes the document, with so many rows less of a table that can do without them.
+func (t Terminal) write(w io.Writer, d *Document, less int) {
+	out := &textWriter{w, t, less}
 	if d.Title != "" {
 		out.wrap(Strong, "", 0, d.Title)
 	}
@@ -43,15 +58,12 @@ func (t Terminal) Write(w io.Writer, d *Document) error {
 			out.section(s)
 		}
 	}
-	if err := out.out.Flush(); err != nil { // bufio keeps the first error
-		return fmt.Errorf("write text: %w", err)
-	}
-	return nil
 }
 
 type textWriter struct {
-	out *bufio.Writer
+	out io.Writer // a buffer
 	Terminal
+	less int // rows to leave out
 }
 
 // codes are the terminal's parameters of "select graphic rendition".
@@ -155,17 +167,27 @@ func (w *textWriter) table(s *Section) {
 		fmt.Fprintln(w.out, w.paint(Strong, line))
 	}
 	group := ""
-	for n := range g.Rows {
-		r := g.Rows[n]
+	shown := len(g.Rows)
+	if least := g.Least; least > 0 && shown-w.less >= least {
+		shown -= w.less
+	}
+	for n := range shown {
+		r := &g.Rows[n]
 		if r.Group != group {
 			w.wrap(Plain, "", 2, r.Group)
 			group = r.Group
 		}
-		r.Cells = g.Shown(n)
-		w.row(&g, &r)
+		w.row(&g, r)
 		if r.Remark != "" {
 			w.wrap(Faint, "    ", 4, r.Remark)
 		}
+	}
+	if left := g.Rows[shown:]; len(left) > 0 {
+		var names []string
+		for _, r := range left {
+			names = append(names, r.Cells[0].Text)
+		}
+		w.wrap(Faint, "", 2, fmt.Sprintf("%d more with --full: %s", len(left), strings.Join(names, ", ")))
 	}
 	if len(dropped) > 0 {
 		w.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", w.Width, strings.Join(dropped, ", ")))
@@ -271,6 +293,9 @@ func (w *textWriter) row(g *grid, r *Row) {
 	for at, i := range g.columns {
 		c := &r.Cells[i]
 		text := words.OneLine(c.Text)
+		if c.Again {
+			text = ""
+		}
 		if c.Style == Best {
 			text += "*"
 		} else if g.marked[at] {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports"
@@ -97,7 +96,7 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 	for _, ps := range results.Grouped(drawn, target) {
 		place(ps)
 		name := n.Of(ps[0].cell)
-		rates := timeChart(name+": operations a second", ps, document.Axis{To: rate, Text: rateLabel})
+		rates := timeChart(name+": operations a second", ps, document.Axis{To: rate, Text: words.Amount})
 		times := timeChart(name+": latency of successful operations", ps, latency)
 		trace(&rates, "ok", ps, func(in *results.Interval) float64 { return in.PerSecond(in.OK) })
 		failed := trace(&rates, "failed", ps, func(in *results.Interval) float64 { return in.PerSecond(in.Failed) })
@@ -169,24 +168,13 @@ func trace(ch *document.Chart, name string, ps []phaseTime, value func(*results.
 	return most
 }
 
-// rateLabel writes a rate in the room next to the axis.
-func rateLabel(v float64) string {
-	switch {
-	case v >= 1e6:
-		return strconv.FormatFloat(v/1e6, 'g', 4, 64) + "M"
-	case v >= 1e4:
-		return strconv.FormatFloat(v/1e3, 'g', 4, 64) + "k"
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
 // opsTogether is how many operations of a single model share a chart.
 const opsTogether = 6
 
 // percentiles has a chart of each operation of a phase that two or more models support. If there
 // is a single model, its operations share charts.
 func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) document.Section {
-	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + s.Cells[0].Where(), Fold: true}
+	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + s.Cells[0].Where(), Fold: true, Open: true}
 	curves, few := curvesOf(s, curves)
 	if len(few) > 0 {
 		p.Note(document.Faint, "", "Too few operations for a curve: "+strings.Join(few, ", ")+".")

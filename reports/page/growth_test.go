@@ -42,7 +42,7 @@ func swept(t testing.TB) Source {
 // table next to it has the values.
 func TestGrowthIsDrawn(t *testing.T) {
 	s := swept(t)
-	v := newRunView(&s)
+	v := viewOf(s)
 	at := slices.IndexFunc(v.Sections, func(v sectionView) bool { return v.ID == "growth" })
 	if at < 0 || len(v.Sections[at].Charts) != 1 || len(v.Sections[at].Legend) != 2 {
 		t.Fatalf("growth %+v", v.Sections)

@@ -47,7 +47,9 @@ func Write(w io.Writer, sources ...Source) error {
 	case 0:
 		return fmt.Errorf("create page: no run to show")
 	case 1:
-		return newRunView(&sources[0]).write(w)
+		d := reports.Of(sources[0].Run, "")
+		addCharts(d, &sources[0])
+		return newView(d, background(&sources[0])...).write(w)
 	}
 	return Document(w, several(sources))
 }
@@ -64,7 +66,6 @@ var style string
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"duration": func(ns int64) string { return words.Duration(float64(ns)) },
 	"span":     func(seconds float64) string { return words.Duration(seconds * 1e9) },
-	"amount":   words.Amount,
 	"bytes": func(n int64) string {
 		if n < 0 {
 			return "unknown"
@@ -80,6 +81,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return strings.TrimSpace(s)
 	},
+	"operations": glossary.Operations, "columns": glossary.Columns,
 	"oneline":  words.OneLine,
 	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
 	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
@@ -108,20 +110,19 @@ func repeat(name string) string {
 	return "mailbench run --from " + shellquote.Join(cmp.Or(name, "DIR"))
 }
 
-// view is a page: a document, with the number of sections that are on its first screen.
+// view is a page: a document, with its sections as they are shown.
 type view struct {
 	*document.Document
-	Sections            []sectionView
-	Operations, Columns []glossary.Term
+	Sections []sectionView
 }
 
-// newView is the page of a document. Colors of lines are the same on all of it.
-func newView(d *document.Document) *view {
-	v := &view{Document: d, Operations: glossary.Operations(), Columns: glossary.Columns()}
+// newView is the page of a document, with more sections at its end. Colors of lines are the same on all of it.
+func newView(d *document.Document, more ...sectionView) *view {
+	v := &view{Document: d}
 	var colors palette
 	ids := map[string]int{}
 	for i := range d.Sections {
-		s := sectionView{Section: &d.Sections[i], Open: d.Sections[i].Fold && onPage[d.Sections[i].ID]}
+		s := sectionView{Section: &d.Sections[i]}
 		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
 			s.Place = fmt.Sprint("-", ids[s.ID])
 		}
@@ -143,6 +144,7 @@ func newView(d *document.Document) *view {
 		}
 		v.Sections = append(v.Sections, s)
 	}
+	v.Sections = append(v.Sections, more...)
 	return v
 }
 
@@ -167,27 +169,19 @@ type Source struct {
 type provenance struct {
 	*results.Run
 	Repeat string
-	Cells  []cellView
-}
-
-type cellView struct {
-	Name string
-	*results.Cell
+	Names  reports.Names
 }
 
 // mostOverTime is how many charts over time are shown without a fold: those of six models.
 const mostOverTime = 12
 
-// onPage are the sections that a page shows open, although they are folded in the text.
-var onPage = map[string]bool{"percentiles": true, "time": true, "cost": true, "thresholds": true, "search": true}
-
-// newRunView is the page of a run: the sections of its report, with its charts before those that are folded.
-func newRunView(s *Source) *view {
-	r, n := s.Run, reports.NamesIn(s.Run)
-	d := reports.Of(r, "")
-	var own []document.Section // with charts, before those that are folded
-	if r.Sweep == nil {        // each point of a sweep has its own
-		for _, g := range reports.Sections(r) {
+// addCharts adds the charts of a run to its report, before what is folded. Sections of the first screen come first,
+// then those that are open, then those that are folded.
+func addCharts(d *document.Document, s *Source) {
+	n := reports.NamesIn(s.Run)
+	var own []document.Section
+	if s.Run.Sweep == nil { // each point of a sweep has its own
+		for _, g := range reports.Sections(s.Run) {
 			if c := g.Cells[0]; !c.Measured() {
 				continue
 			}
@@ -203,22 +197,18 @@ func newRunView(s *Source) *view {
 		}
 	}
 	// A load is left out: it is much faster, and would flatten the others.
-	drawn := overTime(r, n, func(c *results.Cell) bool { return c.Measured() || c.Kind == results.KindWarmup })
+	drawn := overTime(s.Run, n, func(c *results.Cell) bool { return c.Measured() || c.Kind == results.KindWarmup })
 	if len(drawn) > 0 {
-		own = append(own, document.Section{ID: "time", Title: "Over time", Fold: true, Lead: overTimeLead, Charts: drawn})
+		own = append(own, document.Section{
+			ID: "time", Title: "Over time", Fold: true, Open: len(drawn) <= mostOverTime, Lead: overTimeLead, Charts: drawn,
+		})
 	}
 	at := slices.IndexFunc(d.Sections, func(s document.Section) bool { return s.Fold && s.ID != "search" })
 	if at < 0 {
 		at = len(d.Sections)
 	}
 	d.Sections = slices.Insert(d.Sections, at, own...)
-	v := newView(d)
-	for i := range v.Sections {
-		if s := &v.Sections[i]; s.ID == "time" {
-			s.Open = len(s.Charts) <= mostOverTime
-		}
-	}
-	order := func(s sectionView) int { // those of the first screen, those that are open, and those that are folded
+	order := func(s document.Section) int {
 		switch {
 		case !s.Fold:
 			return 0
@@ -227,20 +217,21 @@ func newRunView(s *Source) *view {
 		}
 		return 2
 	}
-	slices.SortStableFunc(v.Sections, func(a, b sectionView) int { return order(a) - order(b) })
-	if models := newModelViews(r); len(models) > 0 {
-		v.Sections = append(v.Sections, sectionView{
+	slices.SortStableFunc(d.Sections, func(a, b document.Section) int { return order(a) - order(b) })
+}
+
+// background are the sections that only the page of a run has: the schemas of its models, and how to repeat it.
+func background(s *Source) (all []sectionView) {
+	if models := newModelViews(s.Run); len(models) > 0 {
+		all = append(all, sectionView{
 			Section: &document.Section{ID: "behind", Title: "Access patterns and schemas", Fold: true, Lead: behindLead},
 			Models:  models,
 		})
 	}
-	made := provenance{Run: r, Repeat: repeat(s.Name)}
-	for i := range r.Cells {
-		made.Cells = append(made.Cells, cellView{n.Of(&r.Cells[i]), &r.Cells[i]})
-	}
-	repeat := document.Section{ID: "provenance", Title: "Repeat it"}
-	v.Sections = append(v.Sections, sectionView{Section: &repeat, Made: &made})
-	return v
+	return append(all, sectionView{
+		Section: &document.Section{ID: "provenance", Title: "Repeat it"},
+		Made:    &provenance{s.Run, repeat(s.Name), reports.NamesIn(s.Run)},
+	})
 }
 
 const (
@@ -416,7 +407,7 @@ func severalCurves(sources []Source, labels []string) (all []document.Section) {
 	}
 	for _, of := range results.Grouped(curves, subject) {
 		s := document.Section{
-			ID: "percentiles", Title: "Percentile curves, " + subject(of[0]).String(), Fold: true,
+			ID: "percentiles", Title: "Percentile curves, " + subject(of[0]).String(), Fold: true, Open: true,
 			Lead: "The latencies of all trials of each run, laid over each other.",
 		}
 		for _, same := range results.Grouped(of, func(c curve) string { return c.Op }) {

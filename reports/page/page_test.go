@@ -55,6 +55,13 @@ func write(t testing.TB, sources ...Source) string {
 	return text.String()
 }
 
+// viewOf is the page of a run.
+func viewOf(s Source) *view {
+	d := reports.Of(s.Run, "")
+	addCharts(d, &s)
+	return newView(d)
+}
+
 // makeHostile replaces every text of the run, whatever field it is in.
 func makeHostile(t testing.TB, s Source) Source {
 	t.Helper()
@@ -210,7 +217,7 @@ func TestGlossaryIsWhole(t *testing.T) {
 // All that a chart draws is within it.
 func TestChartsHoldTheirLines(t *testing.T) {
 	s := sample(t)
-	v := newRunView(&s)
+	v := viewOf(s)
 	charts := map[string]*chart{}
 	note := func(where string, cs []chart) {
 		for i := range cs {
@@ -411,7 +418,7 @@ func TestCurvesOfSeveralRuns(t *testing.T) {
 // A search is drawn, with each measurement in the table next to it.
 func TestSearchIsDrawn(t *testing.T) {
 	s := sample(t)
-	v := newRunView(&s)
+	v := viewOf(s)
 	at := slices.IndexFunc(v.Sections, func(v sectionView) bool { return v.ID == "search" })
 	if at < 0 || len(v.Sections[at].Charts) != 1 {
 		t.Fatalf("no chart of the search: %+v", v.Sections)

@@ -26,7 +26,6 @@ type sectionView struct {
 	from, to float64         // logarithms of the ends of the axis of ranges
 	Charts   []chart
 	Legend   []line
-	Open     bool // it is not folded, although the text leaves it out
 	Models   []modelView
 	Made     *provenance
 }

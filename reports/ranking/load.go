@@ -46,9 +46,9 @@ type Left struct {
 type Model struct {
 	Name, Model, Engine string
 	Cells               trials.Column
-	NotRanked           string // why the model is not ranked; "": it is
+	NotRanked           string                 // why the model is not ranked; "": it is
+	Ops                 map[string]*trials.Row // each operation of the measured phases
 	values              map[Metric]results.Series
-	used                []*results.Cell // by trial; nil where a trial does not count
 }
 
 // Unthrottled is the name of a phase that runs as fast as the store answers. Its throughput is shown
@@ -83,7 +83,7 @@ func Of(r *results.Run, by Metric) []*Load {
 	for _, cells := range phases {
 		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
 		for _, cs := range trials.Columns(cells) {
-			m := newModel(r, cs)
+			m := newModel(r, cs, results.OpsOf(measured))
 			if len(models) == 1 && len(engines) > 1 {
 				m.Name = m.Engine
 			}
@@ -107,40 +107,41 @@ func Of(r *results.Run, by Metric) []*Load {
 	return all
 }
 
-func newModel(r *results.Run, cs trials.Column) *Model {
+// newModel is a model with its trials of a phase, and with each of these operations.
+func newModel(r *results.Run, cs trials.Column, ops []string) *Model {
 	m := &Model{
-		Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, values: map[Metric]results.Series{},
+		Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, NotRanked: notRanked(r, cs),
+		Ops: map[string]*trials.Row{}, values: map[Metric]results.Series{},
 	}
-	ok := 0
-	for _, c := range cs {
-		if c.Verdict == results.OK {
-			ok++
-		}
-	}
-	for _, c := range cs { // if most trials are valid, the others do not count
-		if 2*ok > len(cs) && c.Verdict != results.OK {
-			c = nil
-		}
-		m.used = append(m.used, c)
-	}
-	for _, c := range cs { // half of them, or more, are not ok: the first of these says why
-		switch {
-		case 2*ok > len(cs) || m.NotRanked != "" || c.Verdict == results.OK:
-		case c.Verdict == results.Overloaded && c.Offered != nil:
-			m.NotRanked = fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
-				words.Amount(c.Offered.Rate))
-		case len(cs) > 1: // the report says why above the verdict
-			m.NotRanked = fmt.Sprintf("half of the trials or more are %s; its numbers include them", c.Verdict)
-		default:
-			m.NotRanked = string(c.Verdict)
-		}
-	}
-	for i := range r.Audits {
-		if a := &r.Audits[i]; a.Model == m.Model && a.Engine == m.Engine && a.Wrong() {
-			m.NotRanked = "its data is wrong or lost"
-		}
+	for _, op := range ops {
+		row, _ := cs.Row(op)
+		m.Ops[op] = &row
 	}
 	return m
+}
+
+// notRanked is why a model is not ranked; "" if it is.
+func notRanked(r *results.Run, cs trials.Column) string {
+	for i := range r.Audits {
+		if a := &r.Audits[i]; a.Model == cs[0].Model && a.Engine == cs[0].Engine && a.Wrong() {
+			return "its data is wrong or lost"
+		}
+	}
+	bad := slices.DeleteFunc(slices.Clone(cs), func(c *results.Cell) bool { return c.Verdict == results.OK })
+	if 2*len(bad) < len(cs) {
+		return ""
+	}
+	switch c := bad[0]; {
+	case c.Verdict == results.Overloaded && c.Offered != nil:
+		return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
+			words.Amount(c.Offered.Rate))
+	case len(cs) == 1: // the report says why above the verdict
+		return string(c.Verdict)
+	case len(bad) < len(cs):
+		return fmt.Sprintf("half of the trials or more are %s; its numbers are of the others", c.Verdict)
+	default:
+		return fmt.Sprintf("half of the trials or more are %s; its numbers include them", c.Verdict)
+	}
 }
 
 // throughput is the time of an operation of trial i as fast as the store answered; NaN: not known.
@@ -158,18 +159,12 @@ func (m *Model) throughput(r *results.Run, i int) float64 {
 }
 
 // has reports whether the model executed the operation.
-func (m *Model) has(op string) bool {
-	return slices.ContainsFunc(m.used, func(c *results.Cell) bool { return c != nil && c.Ops[op].Count > 0 })
-}
+func (m *Model) has(op string) bool { return m.Ops[op].Count > 0 }
 
 // scheduled is how many operations of that kind were scheduled, in all trials.
 func (m *Model) scheduled(op string) float64 {
-	var n int64
-	for _, c := range m.Cells {
-		o := c.Ops[op]
-		n += o.Attempted() + o.NoTarget
-	}
-	return float64(n)
+	sum := &m.Ops[op].Sum
+	return float64(sum.Attempted() + sum.NoTarget)
 }
 
 // all is how many operations were scheduled, also of those that the model does not support.
@@ -241,35 +236,28 @@ func (l *Load) Shared() bool { return l.Covers < 0.995 && len(l.Models) > 1 }
 
 // measure sets the values of the model's trials.
 func (m *Model) measure(r *results.Run, shares []Share) {
-	for _, x := range Metrics {
-		m.values[x] = make(results.Series, len(m.used))
+	// sum is a value of the load in each trial; NaN where one of its operations has none.
+	sum := func(of func(o *results.Op) float64) results.Series {
+		all := make(results.Series, len(m.Cells))
+		for _, s := range shares {
+			for i, value := range m.Ops[s.Op].Each(of) {
+				all[i] += s.Share * value
+			}
+		}
+		return all
+	}
+	if len(shares) > 0 {
+		m.values[Typical] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
+		m.values[Mean] = sum(MeanOf)
+		for _, x := range Counters {
+			m.values[x] = sum(x.counted)
+		}
 	}
 	disk := m.disk(r)
-	for i, c := range m.used {
-		for _, x := range Metrics {
-			m.values[x][i] = math.NaN()
-		}
-		m.values[Disk][i], m.values[Throughput][i] = disk, m.throughput(r, i)
-		if c == nil || len(shares) == 0 {
-			continue
-		}
-		sum := func(of func(o *results.Op) float64) float64 {
-			total := 0.0
-			for _, s := range shares {
-				o := c.Ops[s.Op]
-				if o.Count == 0 {
-					return math.NaN()
-				}
-				total += s.Share * of(&o)
-			}
-			return total
-		}
-		m.values[Typical][i] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
-		m.values[Mean][i] = sum(func(o *results.Op) float64 { return o.OK().Mean })
-		m.values[P99][i] = quantile(c, shares, 0.99)
-		for _, x := range Counters {
-			m.values[x][i] = sum(func(o *results.Op) float64 { return o.Store.Of(results.Figure(x)) })
-		}
+	for i := range m.Cells {
+		m.values[P99] = append(m.values[P99], m.quantile(i, shares, 0.99))
+		m.values[Disk] = append(m.values[Disk], disk)
+		m.values[Throughput] = append(m.values[Throughput], m.throughput(r, i))
 	}
 }
 
@@ -309,32 +297,17 @@ func (m *Model) Ranked() bool { return m.NotRanked == "" }
 // Quantile is a quantile of the whole load, the median of the trials.
 func (l *Load) Quantile(m *Model, p float64) float64 {
 	var all results.Series
-	for _, c := range m.used {
-		if c != nil {
-			all = append(all, quantile(c, l.Shares, p))
-		}
+	for i := range m.Cells {
+		all = append(all, m.quantile(i, l.Shares, p))
 	}
 	return all.Median()
-}
-
-// Each has a value of an operation in each trial; NaN where the trial does not count or the operation never succeeded.
-func (m *Model) Each(op string, of func(o *results.Op) float64) results.Series {
-	all := make(results.Series, len(m.used))
-	for i, c := range m.used {
-		all[i] = math.NaN()
-		if c != nil && c.Ops[op].Count > 0 {
-			o := c.Ops[op]
-			all[i] = of(&o)
-		}
-	}
-	return all
 }
 
 // Parts are the operations with the part that each is of a sum over the load, such as of the time.
 func (l *Load) Parts(m *Model, of func(o *results.Op) float64) []Share {
 	all, sum := slices.Clone(l.Shares), 0.0
 	for i := range all {
-		all[i].Share *= m.Each(all[i].Op, of).Median()
+		all[i].Share *= m.Ops[all[i].Op].Median(of)
 		sum += all[i].Share
 	}
 	for i := range all {
@@ -346,24 +319,9 @@ func (l *Load) Parts(m *Model, of func(o *results.Op) float64) []Share {
 // MeanOf is the mean latency of an operation.
 func MeanOf(o *results.Op) float64 { return o.OK().Mean }
 
-// Latencies are a percentile of an operation in each trial: see results.Latency.At.
-func (m *Model) Latencies(op string, p float64) results.Series {
-	return m.Each(op, func(o *results.Op) float64 { return o.OK().At(p) })
-}
-
-// Count is how many operations of that kind succeeded, in all trials that count.
-func (m *Model) Count(op string) (n int64) {
-	for _, c := range m.used {
-		if c != nil {
-			n += c.Ops[op].Count
-		}
-	}
-	return n
-}
-
 // Cost is a counter of an operation, the median of the trials; NaN: not known.
 func (m *Model) Cost(op string, x Metric) float64 {
-	return m.Each(op, func(o *results.Op) float64 { return o.Store.Of(results.Figure(x)) }).Median()
+	return m.Ops[op].Median(x.counted)
 }
 
 // Leading says which models are best, or level with the best, in a metric. Models that are not ranked

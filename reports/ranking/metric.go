@@ -84,6 +84,9 @@ var properties = map[Metric]property{
 // Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.
 func (m Metric) Timed() bool { return properties[m].timed }
 
+// counted is a counter of an operation.
+func (m Metric) counted(o *results.Op) float64 { return o.Store.Of(results.Figure(m)) }
+
 // Name is the metric in a sentence.
 func (m Metric) Name() string { return properties[m].name }
 
@@ -136,13 +139,13 @@ func Number(v float64) string {
 	return words.Amount(v)
 }
 
-// quantile is the latency that a part p of the cell's operations with these shares does not exceed; NaN
+// quantile is the latency in a trial that a part p of the operations with these shares does not exceed; NaN
 // if one of them has no quantiles, and infinite if it lies among operations that never ended.
-func quantile(c *results.Cell, shares []Share, p float64) float64 {
+func (m *Model) quantile(trial int, shares []Share, p float64) float64 {
 	var all float64
 	low, high := math.Inf(1), 0.0
 	for _, s := range shares {
-		quantiles := c.Ops[s.Op].Quantiles
+		quantiles := m.Ops[s.Op].Best[trial].Quantiles
 		if len(quantiles) != len(results.QuantileShares) {
 			return math.NaN()
 		}
@@ -158,7 +161,7 @@ func quantile(c *results.Cell, shares []Share, p float64) float64 {
 	below := func(ns float64) float64 {
 		var sum float64
 		for _, s := range shares {
-			sum += s.Share * shareBelow(c.Ops[s.Op].Quantiles, ns)
+			sum += s.Share * shareBelow(m.Ops[s.Op].Best[trial].Quantiles, ns)
 		}
 		return sum / all
 	}

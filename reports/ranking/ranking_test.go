@@ -328,6 +328,19 @@ func TestOneInvalidTrial(t *testing.T) {
 	}
 }
 
+// A model of which one of three trials is valid has the values of that one, and is not ranked.
+func TestOneValidTrial(t *testing.T) {
+	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
+	for i := range 2 {
+		r.Cells[i].Verdict, r.Cells[i].Ops = results.Invalid, map[string]results.Op{"list": op(800, 100e6, 120e6, 1, 20, 1000)}
+	}
+	l := one(t, r, Typical)
+	if a := l.Models[1]; a.Name != "a" || a.Value(Typical) != 100e3 {
+		t.Errorf("%s %v", a.Name, a.Value(Typical))
+	}
+	has(t, said(l), "Not ranked: a (half of the trials or more are invalid; its numbers are of the others).")
+}
+
 // Marks go from the best on, and no better value is without one.
 func TestMarksAreMonotone(t *testing.T) {
 	leads := Leading([]results.Series{{1, 1.1, 1}, {1.3, 0.9, 1.4}, {1.25, 1.26, 1.25}, {1.9, 0.7, 1.6}, {math.NaN(), math.NaN(), math.NaN()}}, true)

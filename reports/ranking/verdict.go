@@ -50,7 +50,10 @@ func (l *Load) alone() string {
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
 	if len(l.Shares) > 1 {
-		p50 := func(s Share) float64 { return m.Latencies(s.Op, 0.5).Median() }
+		p50 := func(s Share) float64 {
+			ns, _ := m.Ops[s.Op].At(0.5)
+			return ns
+		}
 		longest := slices.MaxFunc(l.Parts(m, MeanOf), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
 		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
 		s += fmt.Sprintf(" %s takes most of the time (%.0f%%); %s is the slowest (p50 %s ms).", longest.Op, 100*longest.Share,
@@ -69,8 +72,7 @@ func (l *Load) alone() string {
 func (l *Load) lacked() string {
 	var ops []string
 	for _, left := range l.Left {
-		offered := func(c *results.Cell) bool { o := c.Ops[left.Op]; return o.Offered() }
-		if !slices.ContainsFunc(l.Models[0].Cells, offered) {
+		if !l.Models[0].Ops[left.Op].Sum.Offered() {
 			ops = append(ops, left.Op)
 		}
 	}

@@ -11,71 +11,74 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Row is one operation of a model on an engine. Its values are medians of the best trials: those whose verdict
+// Row is one operation of a model on an engine. Its values are medians of the trials that count: those whose verdict
 // is ok; if there are none, those whose times hold; else all.
 type Row struct {
-	Cell   *results.Cell // one of the trials
-	Sum    results.Op    // the outcomes of all trials together, and the patterns that ran
-	Best   []*results.Op // of each of the best trials
-	Trials int
-	Bad    bool // the verdict of a trial is not ok
+	Cell    *results.Cell // one of the trials
+	Sum     results.Op    // the outcomes of all trials together, and the patterns that ran
+	Best    []*results.Op // of each trial; of one that does not count an operation that never came up
+	Count   int64         // operations that succeeded in the trials that count
+	Trials  int           // those that had the operation in their mix
+	Counted int           // those of them that count
+	Bad     bool          // the verdict of a trial is not ok
 }
+
+// worth orders trials by verdict. One counts if none is worth more.
+var worth = map[results.Verdict]int{results.OK: 2, results.Overloaded: 1}
 
 // Row puts the trials of an operation together. It returns false if no trial had it in
 // its mix.
 func (cs Column) Row(op string) (Row, bool) {
-	var r Row
-	best := math.MaxInt
+	r, most := Row{}, 0
+	for _, c := range cs {
+		if o, ok := c.Ops[op]; ok {
+			r.Cell, r.Trials, r.Bad = c, r.Trials+1, r.Bad || c.Verdict != results.OK
+			r.Sum.Add(&o)
+			most = max(most, worth[c.Verdict])
+		}
+	}
 	for _, c := range cs {
 		o, ok := c.Ops[op]
-		if !ok {
-			continue
+		if ok = ok && worth[c.Verdict] == most; ok {
+			r.Count, r.Counted = r.Count+o.Count, r.Counted+1
+		} else {
+			o = results.Op{}
 		}
-		r.Cell = c
-		r.Trials++
-		r.Bad = r.Bad || c.Verdict != results.OK
-		worth := 2
-		switch c.Verdict {
-		case results.OK:
-			worth = 0
-		case results.Overloaded:
-			worth = 1
-		}
-		if worth < best {
-			best, r.Best = worth, []*results.Op{&o}
-		} else if worth == best {
-			r.Best = append(r.Best, &o)
-		}
-		r.Sum.Add(&o)
+		r.Best = append(r.Best, &o)
 	}
 	return r, r.Trials > 0
 }
 
-// Values are the values of the best trials in which the operation was ok at least once.
-func (r *Row) Values(of func(o *results.Op) float64) []float64 {
-	var vs []float64
-	for _, o := range r.Best {
-		if o.Count > 0 {
-			vs = append(vs, of(o))
+// Each has a value of each trial; NaN where it does not count, or the operation never succeeded.
+func (r *Row) Each(of func(o *results.Op) float64) results.Series {
+	all := make(results.Series, len(r.Best))
+	for i, o := range r.Best {
+		if all[i] = math.NaN(); o.Count > 0 {
+			all[i] = of(o)
 		}
 	}
-	return vs
+	return all
 }
 
-// Median is the median of Values; NaN if none is known.
-func (r *Row) Median(of func(o *results.Op) float64) float64 {
-	return results.Series(r.Values(of)).Median()
+// Median is the median of Each; NaN if none is known.
+func (r *Row) Median(of func(o *results.Op) float64) float64 { return r.Each(of).Median() }
+
+// At is the median of a percentile of the latency, and whether enough operations succeeded for it.
+func (r *Row) At(p float64) (ns float64, enough bool) {
+	return r.Each(func(o *results.Op) float64 { return o.OK().At(p) }).Median(), r.Count >= results.EnoughFor(p)
 }
 
-// Scheduled is the median of a percentile of all scheduled operations, also of trials in which none succeeded.
-func (r *Row) Scheduled(p float64) float64 {
+// Scheduled is the median of a percentile of all scheduled operations, also of trials in which none succeeded, and
+// whether each trial had enough operations for it.
+func (r *Row) Scheduled(p float64) (ns float64, enough bool) {
 	var all []float64
+	enough = true
 	for _, o := range r.Best {
-		if o.Attempted() > 0 {
-			all = append(all, o.Scheduled().At(p))
+		if n := o.Attempted(); n > 0 {
+			all, enough = append(all, o.Scheduled().At(p)), enough && n >= results.EnoughFor(p)
 		}
 	}
-	return results.Median(all)
+	return results.Median(all), enough && len(all) > 0
 }
 
 // Cost has the medians of what the operation costs the engine.

@@ -25,14 +25,14 @@ func TestRow(t *testing.T) {
 		{Ops: map[string]results.Op{"open": took(7)}},
 	}
 	r, ok := cs.Row("list")
-	if !ok || r.Trials != 6 || len(r.Best) != 5 || !r.Bad || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
+	if !ok || r.Trials != 6 || r.Counted != 5 || r.Count != 20 || !r.Bad || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
 		t.Errorf("%+v", r)
 	}
 	if got := r.Median(median); got != 2 || r.Cost().Requests != 2 {
 		t.Errorf("median %v, cost %+v", got, r.Cost())
 	}
-	if got := r.Scheduled(0.5); !math.IsInf(got, 1) {
-		t.Errorf("most scheduled operations were dropped, p50 %v", got)
+	if got, enough := r.Scheduled(0.5); !math.IsInf(got, 1) || !enough {
+		t.Errorf("most scheduled operations were dropped, p50 %v, enough %v", got, enough)
 	}
 	scanned := 7.0
 	traced, unknown := results.Op{Count: 10, Store: results.StoreCost{RowsScanned: &scanned, Traced: 5}}, took(1)
@@ -42,6 +42,12 @@ func TestRow(t *testing.T) {
 	}
 	if r, _ = (Column{trial(results.OK, unknown), trial(results.OK, traced)}).Row("list"); r.Cost().RowsScanned != nil {
 		t.Errorf("rows scanned are not known of all best trials: %+v", r.Cost())
+	}
+	bad := Column{trial(results.Overloaded, took(9)), trial(results.Invalid, took(5)), trial(results.OK, took(1))}
+	for n, want := range []float64{2: 9, 3: 1} {
+		if r, _ = bad[:n].Row("list"); n > 1 && (r.Median(median) != want || r.Counted != 1) {
+			t.Errorf("of overloaded, invalid and ok the first %d: %d count, median %v", n, r.Counted, r.Median(median))
+		}
 	}
 	if r, ok = cs[:1].Row("list"); !ok || r.Median(median) != 1000 {
 		t.Errorf("the only trial is invalid: %+v", r)
