@@ -2,9 +2,9 @@
 //
 // It takes two sides of saved runs, BASE and NEW. Runs that differ in more than the build are refused (differ.go). The
 // trials of a model on an engine in a phase are a cell, and an operation in all of them is a series with a figure for
-// each metric (pairs.go, metrics.go). Times and rates are compared by a test over trials (package significance),
-// counters almost exactly (verdicts.go). Gates say which differences matter. A Comparison is the result, as a document
-// (document.go) or JSON.
+// each metric (pairs.go). The interval of a figure's difference is that of a test over trials for times and rates
+// (package significance), and nearly nothing for counters; one rule makes a verdict of it (metrics.go). Gates say which
+// differences matter. A Comparison is the result, as a document (document.go) or JSON.
 //
 // The package reads no files, and the same runs give the same comparison.
 package compare
@@ -125,10 +125,10 @@ type Figure struct {
 	kind     *Measure
 	of       *series
 	cell     *Cell
-	known    bool              // all trials have it
-	times    [2]results.Series // of a timed figure: its logarithm in each trial
-	counts   [2]count          // of a counter
-	estimate significance.Estimate
+	known    bool                  // all trials have it
+	times    [2]results.Series     // of a timed figure: its logarithm in each trial
+	estimate significance.Estimate // of the difference: of logarithms for a timed figure
+	doubt    string                // why the figure is inconclusive, if it is
 }
 
 // Options say how to compare.
@@ -154,33 +154,21 @@ type Turns struct{ Workload, Base, New string }
 // the runs differ in more than the build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
 	c := &Comparison{
-		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Cells: []*Cell{}, Regressions: []string{},
+		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Regressions: []string{},
 		turns: o.Turns, noFail: o.NoFail,
 	}
 	if o.Saved != "" {
 		c.New.workload = "--from " + shellquote.Join(o.Saved)
 	}
-	var of [2]map[Subject][]trial
-	var subjects [2][]Subject
-	for side, s := range []Side{base, new} {
+	for _, s := range []Side{base, new} {
 		for _, r := range s.Runs {
 			if r.Segment.Of > 1 {
 				return nil, fmt.Errorf("%s is segment %d of %d: compare whole runs", s.Name, r.Segment.Index, r.Segment.Of)
 			}
 		}
-		of[side], subjects[side] = s.trials()
 	}
-	var alone []string // subjects that only one side has
-	for side, s := range []Side{base, new} {
-		for _, k := range subjects[side] {
-			if of[1-side][k] == nil {
-				alone = append(alone, fmt.Sprintf("only %s has %s", s.Name, k))
-			} else if side == 0 {
-				c.Cells = append(c.Cells, newCell(k, of[0][k], of[1][k], o.Force))
-			}
-		}
-	}
-	if len(c.Cells) == 0 { // there is nothing to force
+	cells, alone := newCells([2]Side{base, new}, o.Force)
+	if c.Cells = cells; len(cells) == 0 { // there is nothing to force
 		has := cmp.Or(strings.Join(alone, "; "), "neither has a measured phase")
 		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
 			"%s %s puts them side by side)", has, base.Name, new.Name)
@@ -248,10 +236,15 @@ func (c *Comparison) measure(o Options) error {
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
 	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(o.permutations, significance.MostPermutations)) {
 		f := timed[i]
-		f.estimate = e
+		f.estimate, f.doubt = e, tooDifferent
 		f.Base, f.New = growth.Known(math.Exp(e.Base)), growth.Known(math.Exp(e.New))
 		f.Ratio = growth.Known(math.Exp(e.Difference))
 		f.Low, f.High = growth.Known(math.Exp(e.Low)), growth.Known(math.Exp(e.High))
+		if e.Trials < significance.LeastTrials || f.Low == nil || f.High == nil || *f.Low == 0 {
+			f.Low, f.High, f.Needed = nil, nil, significance.LeastTrials
+			f.estimate.Low, f.estimate.High = math.Inf(-1), math.Inf(1)
+			f.doubt = fmt.Sprintf("it needs at least %d trials of each side", significance.LeastTrials)
+		}
 	}
 	return nil
 }

@@ -384,6 +384,7 @@ func TestCountedInTurns(t *testing.T) {
 		exact     bool
 	}{
 		{"three times the calls, in each trial", [trials]float64{4.91, 4.91, 4.91, 4.91}, [trials]float64{15.03, 15.03, 15.03, 15.03}, Worse, true},
+		{"eight times the calls, less than the threshold", [trials]float64{1, 1, 1, 1}, [trials]float64{8, 8, 8, 8}, Same, true},
 		{"trials of unlike draws", [trials]float64{4.9, 5.2, 4.7, 5.1}, [trials]float64{14.9, 15.21, 14.7, 15.1}, Worse, false},
 		{"one trial hardly differs", [trials]float64{4.9, 5.2, 4.7, 5.1}, [trials]float64{4.9, 5.2, 4.7, 5.1001}, CannotTell, false},
 		{"as far apart as trials of one side", [trials]float64{4.9, 5.2, 4.7, 5.1}, [trials]float64{6.9, 5.3, 8.7, 5.4}, CannotTell, false},
@@ -396,14 +397,18 @@ func TestCountedInTurns(t *testing.T) {
 				s.Runs[0].Cells[i].Ops["recount"] = o
 			}
 		}
-		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != tc.want || f.Exact != tc.exact {
+		gates := "*"
+		if tc.want == Same {
+			gates = "recount.requests:900%"
+		}
+		if f := figureOf(t, compared(t, base, fresh, gates, false), "recount", "requests"); f.Verdict != tc.want || f.Exact != tc.exact {
 			t.Errorf("%s: %s, exact %v, want %s, %v: %s", tc.name, f.Verdict, f.Exact, tc.want, tc.exact, f.Why)
 		}
 		// Another number of operations: the pairs are not of the same plan.
 		o := fresh.Runs[0].Cells[0].Ops["recount"]
 		o.Count++
 		fresh.Runs[0].Cells[0].Ops["recount"] = o
-		if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict == Worse {
+		if f := figureOf(t, compared(t, base, fresh, gates, false), "recount", "requests"); f.Verdict == Worse {
 			t.Errorf("%s, of other operations: %s", tc.name, f.Verdict)
 		}
 	}
@@ -500,6 +505,19 @@ func TestInvalidTrialsGateNothing(t *testing.T) {
 	c = compared(t, base, new, "list.requests", false)
 	if want := "2 of 4 trials of new left out of latency (client-bound)"; !slices.Contains(c.Cells[0].Notes, want) {
 		t.Errorf("notes %q; want %q", c.Cells[0].Notes, want)
+	}
+}
+
+// TestTrialWithoutSuccess: counters are those of operations that succeeded, so a trial without any has no part in them.
+func TestTrialWithoutSuccess(t *testing.T) {
+	base, new := pairOf(4)
+	new.Runs[0].Cells[1].Ops["list"] = results.Op{Failed: 1000, Support: results.Native}
+	c := compared(t, base, new, "*", false)
+	if f := figureOf(t, c, "list", "requests"); f.Verdict != Same || *f.New != 2 {
+		t.Errorf("requests: %s, %g", f.Verdict, *f.New)
+	}
+	if f := figureOf(t, c, "list", "errors"); f.Verdict != Worse || *f.New != 0.25 {
+		t.Errorf("errors: %s, %g", f.Verdict, *f.New)
 	}
 }
 

@@ -23,11 +23,17 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 		return cmp.Or(v, "none")
 	}
 	for side, s := range []Side{base, new} {
+		named := func(runs ...int) string { // by their numbers, unless they are all runs of the side
+			if len(runs) == len(s.Runs) {
+				return s.Name
+			}
+			return fmt.Sprintf("%s (run %s)", s.Name, strings.ReplaceAll(strings.Trim(fmt.Sprint(runs), "[]"), " ", ", "))
+		}
 		var found []difference
 		runs := map[difference][]int{} // their numbers
 		for i, r := range s.Runs {
 			if r.Interrupted {
-				all = append(all, fmt.Sprintf("%s was interrupted", s.numbered(i+1)))
+				all = append(all, fmt.Sprintf("%s was interrupted", named(i+1)))
 			}
 			for _, d := range differ(base.Runs[0], r) {
 				if runs[d] == nil {
@@ -39,7 +45,7 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 		for _, d := range found {
 			text := d.what
 			if d.base+d.new != "" {
-				text += fmt.Sprintf(": %s in %s, %s in %s", value(d.base), base.Name, value(d.new), s.numbered(runs[d]...))
+				text += fmt.Sprintf(": %s in %s, %s in %s", value(d.base), base.Name, value(d.new), named(runs[d]...))
 			}
 			if builds && d.ofBuild && side == 1 && len(runs[d]) == len(s.Runs) {
 				held = append(held, text)
@@ -49,14 +55,6 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 		}
 	}
 	return all, held
-}
-
-// numbered names runs of the side: by their numbers, unless they are all of it.
-func (s Side) numbered(runs ...int) string {
-	if len(runs) == len(s.Runs) {
-		return s.Name
-	}
-	return fmt.Sprintf("%s (run %s)", s.Name, strings.ReplaceAll(strings.Trim(fmt.Sprint(runs), "[]"), " ", ", "))
 }
 
 // difference is a property in which two runs differ.

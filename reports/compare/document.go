@@ -18,9 +18,15 @@ import (
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
 // metrics that changed, the worst first, the inconclusive ones, and folded all others.
 func (c *Comparison) Document() *document.Document {
-	sorted := c.sorted()
-	load, changed := c.section("load", "Whole load"), c.section("changed", "Changed")
-	open, rest := c.section("inconclusive", "Inconclusive"), c.section("rest", "All other metrics")
+	sorted, columns := c.sorted(), slices.Clone(columns)
+	if !c.Interleaved {
+		columns[len(columns)-1].Help = "a change if the interval is beyond the limit and 2 deviations of trials"
+	}
+	section := func(id, title string) document.Section {
+		return document.Section{ID: id, Title: title, Table: &document.Table{Columns: columns}}
+	}
+	load, changed := section("load", "Whole load"), section("changed", "Changed")
+	open, rest := section("inconclusive", "Inconclusive"), section("rest", "All other metrics")
 	alike := 0 // rates of a closed loop: all operations have one, which is shown once
 	for _, f := range sorted {
 		row := document.Row{Group: f.cell.Subject.String(), Cells: f.cells()}
@@ -66,24 +72,19 @@ func (c *Comparison) Document() *document.Document {
 // the whole load is not.
 const mostOpen, mostPhases = 20, 3
 
-func (c *Comparison) section(id, title string) document.Section {
-	change := "a change if the interval excludes 1 and the ratio exceeds the limit"
-	if !c.Interleaved {
-		change = "a change if the interval is beyond the limit and 2 deviations of trials"
-	}
-	return document.Section{ID: id, Title: title, Table: &document.Table{Columns: []document.Column{
-		{Left: true},
-		{Title: "base"},
-		{Title: "new"},
-		{Title: "ratio", Help: "new/base, of means over the trials, outliers damped"},
-		{
-			Page: true, Left: true, Title: "ratio and interval",
-			Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
-		},
-		{Title: "interval", Rank: 1, Help: "the true ratio is in it: 95% sure for all metrics at once"},
-		{Title: "limit", Rank: 2, Help: "smaller differences do not matter"},
-		{Title: "verdict", Left: true, Help: change},
-	}}}
+// columns are those of all tables of metrics.
+var columns = []document.Column{
+	{Left: true},
+	{Title: "base"},
+	{Title: "new"},
+	{Title: "ratio", Help: "new/base, of means over the trials, outliers damped"},
+	{
+		Page: true, Left: true, Title: "ratio and interval",
+		Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
+	},
+	{Title: "interval", Rank: 1, Help: "the true ratio is in it: 95% sure for all metrics at once"},
+	{Title: "limit", Rank: 2, Help: "smaller differences do not matter"},
+	{Title: "verdict", Left: true, Help: "a change if the interval excludes 1 and the ratio exceeds the limit"},
 }
 
 // legend has the help of columns and cells, each once.

@@ -1,12 +1,15 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 
+	"github.com/mailbench/mailbench/reports/significance"
 	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -24,6 +27,8 @@ type Measure struct {
 	share float64
 	// whole says that the metric is of all operations of a phase together.
 	whole bool
+	// fraction says that the metric is a fraction of operations, as Limit is then. Each operation counts by itself.
+	fraction bool
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
 	// have it.
 	count func(o *results.Op) (mean, deviation float64)
@@ -68,7 +73,7 @@ var measures = []*Measure{
 	}},
 	highestRate,
 	{
-		Name: "errors", Limit: 0.001, Text: func(v float64) string { return words.Amount(100*v) + "%" },
+		Name: "errors", Limit: 0.001, fraction: true, Text: func(v float64) string { return words.Amount(100*v) + "%" },
 		count: func(o *results.Op) (mean, deviation float64) { // operations that did not succeed
 			p := 1 - float64(o.Count+o.TooLarge)/float64(o.Attempted())
 			return p, math.Sqrt(p * (1 - p))
@@ -147,43 +152,214 @@ func (t *trial) maxRate() (rate, uncertain float64) {
 	return math.NaN(), math.NaN()
 }
 
-// uncertainty is the median over trials of half the bracket of the highest rate.
-func uncertainty(trials []observed) float64 {
-	var all []float64
-	for i := range trials {
-		if !trials[i].out {
-			_, u := trials[i].maxRate()
-			all = append(all, u)
+// saySearch notes what the searches of a side found, each by itself. It returns the median over trials of half the
+// bracket.
+func (c *Cell) saySearch(f *Figure, side int) *float64 {
+	var halves results.Series
+	none, why, searches := 0, "", false
+	for i := range c.trials[side] {
+		o := &c.trials[side][i]
+		rate, half := o.maxRate()
+		if !o.out {
+			halves = append(halves, half)
+		}
+		searches = searches || o.found != nil
+		if math.IsNaN(rate) {
+			if none++; o.found != nil && why == "" {
+				why = ": " + o.found.Text
+			}
 		}
 	}
-	return results.Series(all).Median()
+	uncertain := halves.Median()
+	if rate := math.Exp(f.times[side].Median()); !math.IsNaN(rate) {
+		note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
+		if uncertain > 0 {
+			note += fmt.Sprintf(" ± %s by each search alone", perSecond(uncertain))
+		}
+		c.Notes = append(c.Notes, note)
+	}
+	if none > 0 && searches {
+		c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s did not find the highest rate, so it is not compared%s",
+			none, len(c.trials[side]), sides[side], why))
+	}
+	return growth.Known(uncertain)
 }
 
-// saySearches notes what was found on both sides, each search by itself.
-func (c *Cell) saySearches(f *Figure) {
-	for side, in := range f.of.in {
-		if rate := math.Exp(f.times[side].Median()); !math.IsNaN(rate) {
-			note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
-			if u := uncertainty(in); u > 0 {
-				note += fmt.Sprintf(" ± %s by each search alone", perSecond(u))
+// judge gives the figures of a cell their verdicts.
+func (c *Comparison) judge(cell *Cell) {
+	gated, varied := false, false
+	for i := range cell.Figures {
+		f := &cell.Figures[i]
+		if cell.Why != "" {
+			f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
+		} else {
+			if !f.kind.Timed() {
+				f.counted()
 			}
-			c.Notes = append(c.Notes, note)
+			f.judge(c.Interleaved)
 		}
-		none, why, searches := 0, "", false
-		for i := range in {
-			r := in[i].found
-			searches = searches || r != nil
-			if rate, _ := in[i].maxRate(); math.IsNaN(rate) {
-				if none++; r != nil && why == "" {
-					why = ": " + r.Text
-				}
-			}
+		// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
+		// unless nothing was left to chance. Errors still count.
+		if f.Gate && f.Verdict == Worse && !f.kind.Timed() && !f.kind.fraction && !cell.sequential() &&
+			slices.ContainsFunc(f.of.in, func(o observed) bool { return o.out }) {
+			f.Exact = false
+			f.Verdict, f.Why = CannotTell, "a trial is invalid, and gates ignore its counters"
 		}
-		if none > 0 && searches {
-			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s did not find the highest rate, so it is not compared%s",
-				none, len(in), sides[side], why))
+		gated, varied = gated || f.Gate, varied || f.Why == tooDifferent
+		if f.Gate && f.Verdict == Worse {
+			c.Regressions = append(c.Regressions, f.String())
 		}
 	}
+	if varied && cell.short {
+		cell.Notes = append(cell.Notes, shortTrials)
+	}
+	if cell.broken && (gated || len(cell.Figures) == 0) {
+		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
+	}
+}
+
+// longTrial is the length of a trial in seconds from which on more trials help more than
+// longer ones (docs/internals/comparing.md).
+const longTrial = 10
+
+var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less", longTrial)
+
+const tooDifferent = "the trials differ too much"
+
+// drifts is how far the machine may have drifted from one run to the next, in standard
+// deviations of the trials. If trials vary much, so do hours.
+const drifts = 2
+
+// judge sets the verdict by the interval of the difference. The figure differs if the interval excludes 0, or for a
+// timed one of sequential runs all that may be drift. It is unchanged if the whole interval is within the limit.
+func (f *Figure) judge(interleaved bool) {
+	e, limit, nearest := &f.estimate, math.Log1p(f.Limit), 0.0
+	switch {
+	case f.kind.fraction:
+		limit = f.Limit
+	case !f.kind.Timed():
+		limit = f.Limit * *f.Base
+	case !interleaved:
+		nearest = max(limit, drifts*e.Deviation)
+	}
+	switch {
+	case math.Abs(e.Difference) >= limit && (e.Low > nearest || e.High < -nearest):
+		f.Verdict = f.kind.Verdict(*f.Base, *f.New)
+	case e.Low >= -limit && e.High <= limit:
+		f.Verdict = Same
+	default:
+		f.Verdict, f.Why, f.Exact = CannotTell, f.doubt, false
+		if f.Low != nil {
+			width := (e.High - e.Low) / 2
+			f.Needed = max(e.Trials+1, int(math.Ceil(float64(e.Trials)*(width/limit)*(width/limit))))
+		}
+	}
+}
+
+// Counters depend on the code and on the messages that operations found. Runs
+// with the same plan have the same operations, but which existing message an operation
+// finds depends on what others did before it.
+const (
+	// knownErrors is how many standard errors two means must be apart. By chance that
+	// happens to one counter in 10⁹, so no correction for many counters is needed.
+	knownErrors = 6
+	// knownOperations is how many operations it takes to know their deviation.
+	knownOperations = 30
+	// leastChange is a change of a mean that is more than rounding.
+	leastChange = 1e-6
+)
+
+// counted estimates a counter. Its interval is as wide as the chance in the difference can be.
+func (f *Figure) counted() {
+	s := f.of
+	base, deviation := f.kind.count(&s.sum[0])
+	fresh, other := f.kind.count(&s.sum[1])
+	if f.Base, f.New = &base, &fresh; base > 0 && !f.kind.fraction {
+		ratio := fresh / base
+		f.Ratio = &ratio
+	}
+	difference, rounding := fresh-base, leastChange*max(1, base)
+	if math.Abs(difference) <= rounding {
+		return
+	}
+	n, m := s.sum[0].Attempted(), s.sum[1].Attempted()
+	chance := knownErrors * math.Hypot(deviation/math.Sqrt(float64(n)), other/math.Sqrt(float64(m)))
+	f.doubt = "each run draws its messages at random"
+	if min(n, m) < knownOperations {
+		chance, f.doubt = math.Inf(1), fmt.Sprintf("fewer than %d operations", knownOperations)
+	}
+	switch {
+	case f.kind.fraction:
+	// Each trial attempts the operation equally often in an open loop, and if a phase ends after a number of operations.
+	case n*int64(f.cell.NewCount) != m*int64(f.cell.BaseCount):
+		chance, f.doubt = math.Inf(1), "the runs did not execute the same operations"
+	case f.cell.sequential():
+		chance = 0
+	default:
+		chance = min(chance, f.chance())
+	}
+	f.Exact = chance <= rounding
+	f.estimate = significance.Estimate{Difference: difference, Low: difference - chance, High: difference + chance}
+}
+
+// chance is how far a counter's difference may be from what more trials would give, with a millionth of a doubt, by
+// trials of one number, which draw the same operations on both sides: there it differs by the code and by what
+// operations found by chance. The trials themselves say how large that chance is: single operations differ much more
+// from each other, since they are of unlike messages. It is infinite if the sides do not have the same trials, each
+// with the same number of operations, or if there are too few of them.
+func (f *Figure) chance() float64 {
+	all := slices.SortedStableFunc(slices.Values(f.of.in), func(a, b observed) int {
+		return cmp.Or(a.side-b.side, a.cell.Trial-b.cell.Trial)
+	})
+	base, fresh := all[:f.cell.BaseCount], all[f.cell.BaseCount:]
+	if len(base) < significance.LeastTrials || !f.cell.same {
+		return math.Inf(1)
+	}
+	differences := make([]float64, len(base))
+	for i := range base {
+		x, y := &base[i].op, &fresh[i].op
+		if min(x.Count, y.Count) == 0 || x.Attempted() != y.Attempted() {
+			return math.Inf(1)
+		}
+		was, _ := f.kind.count(x)
+		is, _ := f.kind.count(y)
+		differences[i] = is - was
+	}
+	_, chance := growth.Mean(differences, 1e-6)
+	return chance
+}
+
+// sequential reports whether nothing was left to chance: in each phase one client or one loader executed all
+// operations, as many in all trials of both sides. The phases are those of a trial and of the trials before, whose
+// writes a store may have.
+func (c *Cell) sequential() bool {
+	var first map[string]int64
+	for _, t := range slices.Concat(c.trials[0], c.trials[1]) {
+		attempted := map[string]int64{}
+		for of := range t.run.All {
+			if of.Model != c.Model || of.Engine != c.Engine || of.Point != t.cell.Point || of.Trial > t.cell.Trial ||
+				len(of.Ops) == 0 {
+				continue
+			}
+			alone := of.Arrivals == "closed" && of.Clients == 1
+			if of.Kind == results.KindLoad {
+				alone = of.Client != nil && of.Client.Workers == 1
+			}
+			if !alone {
+				return false
+			}
+			for _, o := range of.Ops {
+				attempted[of.Phase] += o.Attempted()
+			}
+		}
+		if first == nil {
+			first = attempted
+		}
+		if !maps.Equal(attempted, first) {
+			return false
+		}
+	}
+	return c.same
 }
 
 // Point is one metric of one operation in one run. Times are nanoseconds.
@@ -198,19 +374,19 @@ type Point struct {
 // Points are the metrics of a run, those of its first phase first. Phases that are not ok have
 // none. Trials that are invalid have no times. With force all phases that did not fail have all metrics.
 func Points(r *results.Run, force bool) (all []Point) {
-	trials, order := Side{Runs: []*results.Run{r}}.trials()
-	for _, k := range order {
-		c := newCell(k, trials[k], trials[k], force)
+	one := Side{Runs: []*results.Run{r}}
+	cells, _ := newCells([2]Side{one, one}, force)
+	for _, c := range cells {
 		if c.Why != "" {
 			continue
 		}
 		for i := range c.Figures {
 			f := &c.Figures[i]
-			p := Point{Subject: k, Operation: f.Operation, Measure: f.kind}
+			p := Point{Subject: c.Subject, Operation: f.Operation, Measure: f.kind}
 			if f.kind.Timed() {
 				p.Value = math.Exp(f.times[0].Median())
 			} else {
-				p.Value = f.counts[0].mean
+				p.Value, _ = f.kind.count(&f.of.sum[0])
 			}
 			if f.BaseUncertainty != nil {
 				p.Uncertain = *f.BaseUncertainty
@@ -223,27 +399,23 @@ func Points(r *results.Run, force bool) (all []Point) {
 	return all
 }
 
-// Counted are the counters of a phase that differ between two runs by more than
-// chance, however little that is. Errors must differ by their limit.
-func Counted(base, new *results.Run, k Subject) (differ []Figure) {
-	b, _ := Side{Runs: []*results.Run{base}}.trials()
-	n, _ := Side{Runs: []*results.Run{new}}.trials()
-	if len(b[k]) == 0 || len(n[k]) == 0 {
-		return nil
-	}
-	c := newCell(k, b[k], n[k], false)
-	if c.Why != "" {
-		return nil
-	}
-	for _, f := range c.Figures {
-		if f.kind.Timed() || !f.known {
-			continue
-		}
-		if f.Name != "errors" {
-			f.Limit = 0
-		}
-		if f.judgeCount(); f.Verdict == Worse || f.Verdict == Better {
-			differ = append(differ, f)
+// Counted are the counters of each phase that differ between two runs by more than chance, however little that is.
+// Errors must differ by their limit.
+func Counted(base, new *results.Run) map[Subject][]Figure {
+	differ := map[Subject][]Figure{}
+	cells, _ := newCells([2]Side{{Runs: []*results.Run{base}}, {Runs: []*results.Run{new}}}, false)
+	for _, c := range cells {
+		for _, f := range c.Figures {
+			if c.Why != "" || f.kind.Timed() || !f.known {
+				continue
+			}
+			if !f.kind.fraction {
+				f.Limit = 0
+			}
+			f.counted()
+			if f.judge(true); f.Verdict == Worse || f.Verdict == Better {
+				differ[c.Subject] = append(differ[c.Subject], f)
+			}
 		}
 	}
 	return differ

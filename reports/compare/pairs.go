@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/growth"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -54,6 +53,7 @@ var everything, searched = Operation{Op: WholeLoad}, Operation{Op: "all"}
 
 // trial is the result of one trial with its run.
 type trial struct {
+	side  int
 	run   *results.Run
 	cell  *results.Cell
 	found *results.SearchResult // of a search for the highest rate; nil: there was none
@@ -71,73 +71,59 @@ type observed struct {
 // series is an operation in all trials of both sides.
 type series struct {
 	Operation
-	in        [2][]observed
-	attempted [2]int64 // operations of each side
+	in  []observed    // those of the base first
+	sum [2]results.Op // of the trials of a side
 }
 
-// any reports whether that holds for some trial.
-func (s *series) any(holds func(o observed) bool) bool {
-	return slices.ContainsFunc(s.in[0], holds) || slices.ContainsFunc(s.in[1], holds)
-}
-
-// trials are the measured trials of a side by subject, in the order in which they began, and the subjects in theirs.
-func (s Side) trials() (of map[Subject][]trial, order []Subject) {
-	of = map[Subject][]trial{}
-	for _, r := range s.Runs {
-		for _, c := range r.Select((*results.Cell).Measured) {
-			k := Subject{c.Model, c.Engine, c.Where()}
-			if of[k] == nil {
-				order = append(order, k)
+// newCells puts the measured trials of both sides together, in the order in which they began. Alone names the subjects
+// that only one side has.
+func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
+	var all []trial
+	for side, s := range both {
+		for _, r := range s.Runs {
+			for _, c := range r.Select((*results.Cell).Measured) {
+				one := trial{side: side, run: r, cell: c}
+				if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
+					one.found = r.Searches[at].Found
+				}
+				all = append(all, one)
 			}
-			one := trial{run: r, cell: c}
-			if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
-				one.found = r.Searches[at].Found
-			}
-			of[k] = append(of[k], one)
 		}
 	}
-	for _, trials := range of {
-		slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
+	subject := func(t trial) Subject { return Subject{t.cell.Model, t.cell.Engine, t.cell.Where()} }
+	for _, same := range results.Grouped(all, subject) {
+		var trials [2][]trial
+		slices.SortStableFunc(same, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
+		for _, t := range same {
+			trials[t.side] = append(trials[t.side], t)
+		}
+		if side := same[0].side; trials[1-side] == nil {
+			alone = append(alone, fmt.Sprintf("only %s has %s", both[side].Name, subject(same[0])))
+		} else {
+			cells = append(cells, newCell(subject(same[0]), trials, force))
+		}
 	}
-	return of, order
+	return cells, alone
 }
 
-// newCell puts the trials of a subject together. Its figures are of the whole load, of the search for the highest rate,
-// of the operations of the phase, and of those of its streams, each the most frequent first. An operation of a single
-// stream is listed for that stream only: the phase has the same metrics.
-func newCell(k Subject, base, new []trial, force bool) *Cell {
+// newCell makes the figures of a subject: those of the whole load, or of the search for the highest rate, and those of
+// the operations.
+func newCell(k Subject, trials [2][]trial, force bool) *Cell {
 	c := &Cell{
-		Subject: k, Load: "open", BaseCount: len(base), NewCount: len(new), Figures: []Figure{},
-		trials: [2][]trial{base, new}, shares: map[string]float64{},
+		Subject: k, Load: "open", BaseCount: len(trials[0]), NewCount: len(trials[1]), Figures: []Figure{},
+		trials: trials, shares: map[string]float64{},
 	}
-	if base[0].cell.Arrivals == "closed" {
+	if trials[0][0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
 	c.check(force)
-	load, whole := c.executed("")
-	own := c.streams()
-	sum := 0.0
-	for _, s := range whole {
-		if s.any(func(o observed) bool { return !o.op.Enough(0.5) }) {
-			continue
-		}
-		c.shares[s.Op] = float64(s.attempted[0] + s.attempted[1])
-		sum += c.shares[s.Op]
-	}
-	for op := range c.shares {
-		c.shares[op] /= sum
-	}
-	whole = slices.DeleteFunc(whole, func(s *series) bool {
-		return slices.ContainsFunc(own, func(o *series) bool {
-			same := func(a, b observed) bool { return a.op.Attempted() == b.op.Attempted() }
-			return o.Op == s.Op && slices.EqualFunc(o.in[0], s.in[0], same) && slices.EqualFunc(o.in[1], s.in[1], same)
-		})
-	})
-	search := load.any(func(o observed) bool { return o.found != nil })
+	all := c.series()
+	load := all[0]
+	search := slices.ContainsFunc(load.in, func(o observed) bool { return o.found != nil })
 	if search {
 		load.Operation = searched
 	}
-	for _, s := range slices.Concat([]*series{load}, whole, own) {
+	for _, s := range all {
 		for _, m := range measures {
 			of := !m.whole && m != highestRate
 			switch {
@@ -146,7 +132,7 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 			case s == load:
 				of = m.whole
 			case search: // times and errors are those at the rate that was found, another one in each trial
-				of = of && !m.Timed() && m.Name != "errors"
+				of = of && !m.Timed() && !m.fraction
 			}
 			if of {
 				c.Figures = append(c.Figures, c.newFigure(s, m))
@@ -161,57 +147,34 @@ func newCell(k Subject, base, new []trial, force bool) *Cell {
 // worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c, known: true}
-	for side, in := range s.in {
-		if !m.Timed() {
-			f.counts[side] = pooled(in, m)
-			f.known = f.known && !math.IsNaN(f.counts[side].mean)
-			continue
+	if !m.Timed() {
+		base, _ := m.count(&s.sum[0])
+		fresh, _ := m.count(&s.sum[1])
+		f.known = !math.IsNaN(base + fresh)
+		return f
+	}
+	for i := range s.in {
+		o := &s.in[i]
+		v := m.time(o)
+		if m.share > 0 && o.of.Verdict == results.Invalid {
+			f.known = f.known && (m.whole || o.op.Enough(m.share))
+		} else {
+			f.known = f.known && !math.IsNaN(v)
 		}
-		for i := range in {
-			o := &in[i]
-			v := m.time(o)
-			if m.share > 0 && o.of.Verdict == results.Invalid {
-				f.known = f.known && (m.whole || o.op.Enough(m.share))
-			} else {
-				f.known = f.known && !math.IsNaN(v)
-			}
-			if o.out {
-				v = math.NaN()
-			}
-			f.times[side] = append(f.times[side], v)
+		if o.out {
+			v = math.NaN()
 		}
+		f.times[o.side] = append(f.times[o.side], v)
 	}
 	switch {
 	case m == highestRate:
-		f.BaseUncertainty, f.NewUncertainty = growth.Known(uncertainty(s.in[0])), growth.Known(uncertainty(s.in[1]))
-		c.saySearches(&f)
+		f.BaseUncertainty, f.NewUncertainty = c.saySearch(&f, 0), c.saySearch(&f, 1)
 	case m.whole:
 		f.known = f.known && len(c.shares) > 1 // of one operation it would be the same
 	case m.Name == "attempts":
-		f.known = f.known && s.any(func(o observed) bool { return o.op.Store.Retries > 0 })
+		f.known = f.known && s.sum[0].Store.Retries+s.sum[1].Store.Retries > 0
 	}
 	return f
-}
-
-// count is a counter over all trials of a side. N is how many operations it is of.
-type count struct{ mean, deviation, n float64 }
-
-// pooled puts trials together.
-func pooled(trials []observed, m *Measure) count {
-	var n, sum, squares float64
-	for i := range trials {
-		o := &trials[i].op
-		of := float64(o.Attempted())
-		if of == 0 {
-			continue
-		}
-		mean, deviation := m.count(o)
-		n += of
-		sum += of * mean
-		squares += of * (deviation*deviation + mean*mean)
-	}
-	mean := sum / n
-	return count{mean, math.Sqrt(max(0, squares/n-mean*mean)), n}
 }
 
 // check leaves out the times of invalid trials. They measured the generator, and say nothing
@@ -253,56 +216,67 @@ func (c *Cell) check(force bool) {
 	c.BaseTimed, c.NewTimed, c.same = timed[0], timed[1], slices.Equal(numbers[0], numbers[1])
 }
 
-// streams are the operations of all streams that both sides have. A note names the other streams.
-func (c *Cell) streams() (own []*series) {
-	var names [2][]string
-	for side, trials := range c.trials {
-		for _, t := range trials {
-			for _, s := range t.cell.Streams {
-				if !slices.Contains(names[side], s.Name) {
-					names[side] = append(names[side], s.Name)
-				}
-			}
+// series are the whole load, the operations of the phase, and those of its streams, each the most frequent first. An
+// operation of a single stream is listed for that stream only: the phase has the same metrics.
+func (c *Cell) series() []*series {
+	load, whole := c.executed("")
+	var streams []results.Stream
+	for _, t := range slices.Concat(c.trials[0], c.trials[1]) {
+		streams = append(streams, t.cell.Streams...)
+	}
+	var own []*series
+	for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
+		_, operations := c.executed(name)
+		own = append(own, operations...)
+	}
+	sum := 0.0
+	for _, s := range whole {
+		if !slices.ContainsFunc(s.in, func(o observed) bool { return !o.op.Enough(0.5) }) {
+			c.shares[s.Op] = float64(s.sum[0].Attempted() + s.sum[1].Attempted())
+			sum += c.shares[s.Op]
 		}
 	}
-	for side := range names {
-		for _, name := range names[side] {
-			if !slices.Contains(names[1-side], name) {
-				c.Notes = append(c.Notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], name))
-			} else if side == 0 {
-				_, operations := c.executed(name)
-				own = append(own, operations...)
-			}
-		}
+	for op := range c.shares {
+		c.shares[op] /= sum
 	}
-	return own
+	whole = slices.DeleteFunc(whole, func(s *series) bool {
+		return slices.ContainsFunc(own, func(o *series) bool {
+			same := func(a, b observed) bool { return a.op.Attempted() == b.op.Attempted() }
+			return o.Op == s.Op && slices.EqualFunc(o.in, s.in, same)
+		})
+	})
+	return slices.Concat([]*series{load}, whole, own)
 }
 
 // executed are a stream, or the phase, as a whole, and its operations that both sides executed, the most frequent
-// first.
+// first. A note names a stream that only one side has.
 func (c *Cell) executed(stream string) (load *series, operations []*series) {
 	load = &series{Operation: everything}
 	var cells []*results.Cell
+	var has [2]bool
 	for side, trials := range c.trials {
 		for i := range trials {
 			t := &trials[i]
-			o := observed{trial: t, of: cmp.Or(t.cell.Alone(stream), &results.Cell{}), shares: c.shares}
-			load.in[side] = append(load.in[side], o)
-			if side == 0 {
+			alone := t.cell.Alone(stream)
+			o := observed{trial: t, of: cmp.Or(alone, &results.Cell{}), shares: c.shares}
+			load.in = append(load.in, o)
+			if has[side] = has[side] || alone != nil; side == 0 {
 				cells = append(cells, o.of)
 			}
 		}
 	}
+	if has[0] != has[1] {
+		side := slices.Index(has[:], true)
+		c.Notes = append(c.Notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], stream))
+	}
 	for _, op := range results.OpsOf(cells) {
 		s := &series{Operation: Operation{stream, op}}
-		for side, in := range load.in {
-			for _, o := range in {
-				o.op = o.of.Ops[op]
-				s.attempted[side] += o.op.Attempted()
-				s.in[side] = append(s.in[side], o)
-			}
+		for _, o := range load.in {
+			o.op = o.of.Ops[op]
+			s.sum[o.side].Add(&o.op)
+			s.in = append(s.in, o)
 		}
-		if s.attempted[0] > 0 && s.attempted[1] > 0 {
+		if s.sum[0].Attempted() > 0 && s.sum[1].Attempted() > 0 {
 			operations = append(operations, s)
 		}
 	}

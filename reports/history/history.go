@@ -239,11 +239,7 @@ const (
 // counted finds the runs at which counters changed. Each run is compared with the run
 // at which the counter changed last, so that small steps add up.
 func (s *Series) counted() {
-	type two struct { // runs, and the phase that is compared
-		from, to int
-		compare.Subject
-	}
-	differ := map[two][]compare.Figure{}
+	differ := map[[2]int]map[compare.Subject][]compare.Figure{} // by two runs
 	for _, f := range s.Figures {
 		was := -1
 		for run, v := range f.Values {
@@ -253,11 +249,11 @@ func (s *Series) counted() {
 			if was < 0 {
 				was = run
 			}
-			k := two{was, run, f.Subject}
-			if _, known := differ[k]; !known && was < run {
-				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run, f.Subject)
+			k := [2]int{was, run}
+			if differ[k] == nil && was < run {
+				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run)
 			}
-			for _, c := range differ[k] {
+			for _, c := range differ[k][f.Subject] {
 				if f.Operation == c.Operation && f.Name == c.Name {
 					f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
 					was = run
@@ -276,34 +272,30 @@ func (s *Series) timed() {
 	level := falseAlarms / float64(len(timed))
 	s.Least = significance.LeastValues(level)
 	for _, f := range timed {
-		if len(f.known()) >= s.Least {
+		if f.search(level) {
 			s.Tested++
-			f.search(level)
 		}
 	}
 }
 
-// known are the indexes of the last runs that have the figure, at most window.
-func (f *Figure) known() []int {
-	var at []int
-	for i, v := range f.Values {
+// search finds the changes of the figure that are unlikely to be chance and larger than its limit. It returns false if
+// too few runs have the figure.
+func (f *Figure) search(level float64) bool {
+	var at []int // the runs that have it
+	var logs []float64
+	for run, v := range f.Values {
 		if v != nil && *v > 0 {
-			at = append(at, i)
+			at, logs = append(at, run), append(logs, math.Log(*v))
 		}
 	}
-	return at[max(0, len(at)-window):]
-}
-
-// search finds the changes of the figure that are unlikely to be chance and larger than its limit.
-func (f *Figure) search(level float64) {
-	at := f.known()
-	logs := make([]float64, len(at))
-	for i, n := range at {
-		logs[i] = math.Log(*f.Values[n])
+	first := max(0, len(at)-window)
+	if at, logs = at[first:], logs[first:]; len(at) < significance.LeastValues(level) {
+		return false
 	}
 	for _, step := range significance.Steps(logs, level, math.Log1p(f.Measure.Limit)) {
 		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P}
 		c.Says = f.Measure.Verdict(c.Before, c.After)
 		f.Changes = append(f.Changes, c)
 	}
+	return true
 }
