@@ -22,6 +22,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads/merge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -107,9 +108,10 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 	case f.format == "text":
 		return printRun(w, r, f.view)
 	case f.format == "json": // the file as it is may have fields of a newer mailbench
-		text, err := results.ReadRun(dir)
+		file, err := plainfile.OpenIn(dir, results.RunFile)
 		if err == nil {
-			_, err = w.Write(text)
+			defer file.Close()
+			_, err = io.Copy(w, file)
 		}
 		return err
 	}

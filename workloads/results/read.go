@@ -12,7 +12,6 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -31,7 +30,7 @@ import (
 // Open reads the results in a run directory. Figures that reports cannot show are
 // an error.
 func Open(dir string) (*Run, error) {
-	b, err := ReadRun(dir)
+	f, err := plainfile.OpenIn(dir, RunFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		why := "it has no " + RunFile
 		switch info, err := os.Stat(dir); {
@@ -45,28 +44,20 @@ func Open(dir string) (*Run, error) {
 			why = "it is a file; name the folder of a run"
 		}
 		return nil, fmt.Errorf("%s is not a run directory: %s", dir, why)
-	} else if err != nil {
-		return nil, err
+	}
+	var b []byte
+	if err == nil {
+		defer f.Close()
+		b, err = plainfile.ReadAll(f, mostRun)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read results: %w", err)
 	}
 	r, err := Parse(b)
 	if err != nil {
-		return nil, fmt.Errorf("read results: %s: %w", filepath.Join(dir, RunFile), err)
+		return nil, fmt.Errorf("read results: %s: %w", f.Name(), err)
 	}
 	return r, nil
-}
-
-// ReadRun reads run.json as it is.
-func ReadRun(dir string) ([]byte, error) {
-	f, err := plainfile.OpenIn(dir, RunFile)
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	defer f.Close()
-	b, err := plainfile.ReadAll(f, mostRun)
-	if err != nil {
-		return nil, fmt.Errorf("read results: %w", err)
-	}
-	return b, nil
 }
 
 // Parse reads run.json. The words that earlier builds wrote are replaced by those of this version.
@@ -74,10 +65,9 @@ func Parse(b []byte) (*Run, error) {
 	var version struct {
 		Format string `json:"format"`
 	}
-	if !json.Valid(b) {
+	if err := json.Unmarshal(b, &version); errors.As(err, new(*json.SyntaxError)) {
 		return nil, errors.New("it is damaged: incomplete JSON")
-	}
-	if err := json.Unmarshal(b, &version); err != nil {
+	} else if err != nil {
 		return nil, errors.New("it is not of mailbench: its JSON has another form")
 	}
 	if version.Format != Format && version.Format != OlderFormat {
@@ -183,7 +173,7 @@ func (r *Run) check() error {
 			}
 		}
 	}
-	if !within(0, r.Seconds/mostPoints) {
+	if !(r.Seconds >= 0 && r.Seconds <= longestPhase*mostPoints) {
 		return fmt.Errorf("it lasts %g s", r.Seconds)
 	}
 	for i := range r.Cells {
@@ -196,6 +186,8 @@ func (r *Run) check() error {
 }
 
 func (c *Cell) check() error {
+	within := func(at, seconds float64) bool { return at >= 0 && seconds >= 0 && at+seconds <= longestPhase }
+	counts := func(values ...int64) bool { return slices.Min(values) >= 0 && slices.Max(values) <= mostCounted }
 	if !within(0, c.Seconds) {
 		return fmt.Errorf("it lasts %g s", c.Seconds)
 	}
@@ -221,16 +213,6 @@ func (c *Cell) check() error {
 		return fmt.Errorf("its longest gap begins at %g s and lasts %g s", g.At, g.Seconds)
 	}
 	return nil
-}
-
-// counts reports whether all values can be counts.
-func counts(values ...int64) bool {
-	return slices.Min(values) >= 0 && slices.Max(values) <= mostCounted
-}
-
-// within reports whether a time can be within a phase.
-func within(at, seconds float64) bool {
-	return at >= 0 && seconds >= 0 && at+seconds <= longestPhase
 }
 
 // Curve is the distribution of one operation's latencies in one phase of one model on
