@@ -220,11 +220,10 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	queued := w.timer != nil && due <= w.last
 	switch {
 	case cause == nil:
-		w.recorder.Record(slot, latency.OK, queued, due, start, end, delay)
+		w.recorder.Record(slot, latency.OK, queued, due, start, end, delay, w.took...)
 		w.noteTiming(slot, queued, due, start, end)
 		w.failures = 0
 		s.cost.Add(&cost)
-		w.recorder.RecordParts(slot, w.took)
 		s.squares.add(&cost)
 		if delay >= leastDelay {
 			w.stats.delays.Operations++

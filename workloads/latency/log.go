@@ -167,25 +167,18 @@ type partCounts struct {
 	times *counts
 }
 
-// RecordParts adds the parts of an operation that was ok. It allocates only for the first time of
-// each part.
-func (w *Worker) RecordParts(op int, parts []PartTime) {
-	w.mu.Lock()
-	for i := range parts {
-		have, at := w.parts[op], 0
-		for at < len(have) && have[at].name != parts[i].Name {
-			at++
-		}
-		if at == len(have) {
-			have = append(have, partCounts{name: parts[i].Name, times: newCounts(digitsRough)})
-			w.parts[op] = have
-		}
-		have[at].calls += parts[i].Calls
-		c := have[at].times
-		c.of[c.index(uint64(min(max(parts[i].Took, 0), Highest)))]++
-		c.total++
+// recordPart adds a part of an operation.
+func (w *Worker) recordPart(op int, p *PartTime) {
+	have, at := w.parts[op], 0
+	for at < len(have) && have[at].name != p.Name {
+		at++
 	}
-	w.mu.Unlock()
+	if at == len(have) {
+		have = append(have, partCounts{name: p.Name, times: newCounts(digitsRough)})
+		w.parts[op] = have
+	}
+	have[at].calls += p.Calls
+	have[at].times.add(p.Took)
 }
 
 // Parts are the parts of some operations together, when the workers have ended.

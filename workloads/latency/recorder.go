@@ -140,13 +140,14 @@ type Worker struct {
 	ops   []recorded
 	parts [][]partCounts // by operation
 	open  bool
+	rough bool     // all histograms have digitsRough, because there are many operations
 	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
 // Record adds one operation that was started. Queued says that it found all workers busy. Times are read
-// from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Record allocates
-// only for the first time of each kind.
-func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay time.Duration) {
+// from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Parts are those
+// of an operation that was ok. Record allocates only for the first time of each kind and part.
+func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay time.Duration, parts ...PartTime) {
 	took := end - due - delay
 	w.mu.Lock()
 	o := &w.ops[op]
@@ -157,25 +158,46 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 			o.First = end
 		}
 		o.Last = max(o.Last, end)
-		o.record(Service, end-start)
+		w.record(o, Service, end-start)
 		if queued {
-			o.record(Queued, end-start)
+			w.record(o, Queued, end-start)
 		}
-		o.record(Latency, took)
+		w.record(o, Latency, took)
 		if w.open {
-			o.record(Response, end-due)
-			o.record(Wait, start-due)
+			w.record(o, Response, end-due)
+			w.record(o, Wait, start-due)
+		}
+		for i := range parts {
+			w.recordPart(op, &parts[i])
 		}
 	case Failed:
-		o.record(FailedAfter, end-start)
-		o.record(Rest, took)
+		w.record(o, FailedAfter, end-start)
+		w.record(o, Rest, took)
 	case Unknown:
-		o.record(UnknownAfter, end-start)
-		o.record(Rest, took)
+		w.record(o, UnknownAfter, end-start)
+		w.record(o, Rest, took)
 	case NotFound:
-		o.record(Rest, took)
+		w.record(o, Rest, took)
 	}
 	w.mu.Unlock()
+}
+
+// record records a time. One beyond the histograms' range counts at its end; an operation that starts before it is
+// due is on time. Latency and Queued are further times of an operation, which counts in Clamped already.
+func (w *Worker) record(r *recorded, k Kind, d time.Duration) {
+	c := r.times[k]
+	if c == nil {
+		precise := digits
+		if w.rough || k == Wait || k == FailedAfter || k == UnknownAfter {
+			precise = digitsRough
+		}
+		c = newCounts(precise)
+		r.times[k] = c
+	}
+	if d > Highest && k != Latency && k != Queued {
+		r.Clamped++
+	}
+	c.add(d)
 }
 
 // Drop adds one operation that was scheduled and never started.
@@ -212,16 +234,11 @@ func NewRecorder(ops, workers int, open bool) *Recorder {
 	if rough {
 		each = roughBytes + partBytes
 	}
-	set := func() []recorded {
-		all := make([]recorded, ops)
-		for i := range all {
-			all[i].rough = rough
-		}
-		return all
-	}
-	r := &Recorder{spare: set(), interval: make([]Op, ops), total: make([]Op, ops)}
+	r := &Recorder{spare: make([]recorded, ops), interval: make([]Op, ops), total: make([]Op, ops)}
 	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*each))) {
-		r.workers = append(r.workers, &Worker{ops: set(), parts: make([][]partCounts, ops), open: open})
+		r.workers = append(r.workers, &Worker{
+			ops: make([]recorded, ops), parts: make([][]partCounts, ops), open: open, rough: rough,
+		})
 	}
 	return r
 }
@@ -268,26 +285,6 @@ func (r *Recorder) Total(ops ...int) *Op {
 type recorded struct {
 	Op
 	times [NumKinds]*counts
-	rough bool // all its histograms have digitsRough, because there are many operations
-}
-
-// record records a time. One beyond the histograms' range counts at its end; an operation that starts before it is
-// due is on time. Latency and Queued are further times of an operation, which counts in Clamped already.
-func (r *recorded) record(k Kind, d time.Duration) {
-	c := r.times[k]
-	if c == nil {
-		precise := digits
-		if r.rough || k == Wait || k == FailedAfter || k == UnknownAfter {
-			precise = digitsRough
-		}
-		c = newCounts(precise)
-		r.times[k] = c
-	}
-	if d > Highest && k != Latency && k != Queued {
-		r.Clamped++
-	}
-	c.of[c.index(uint64(min(max(d, 0), Highest)))]++
-	c.total++
 }
 
 // moveTo adds what was recorded to o, and empties r.
@@ -314,16 +311,17 @@ type counts struct {
 }
 
 func newCounts(digits int) *counts {
-	c := &counts{digits: digits, bits: bits.Len64(2*uint64(math.Pow10(digits))-1) - 1}
-	c.of = make([]int64, c.index(uint64(Highest))+1)
-	return c
+	b := bits.Len64(2*uint64(math.Pow10(digits))-1) - 1
+	return &counts{digits: digits, bits: b, of: make([]int64, (bits.Len64(uint64(Highest))-b+1)<<b)}
 }
 
-// index is the bucket of a value. The first 2 << bits buckets have one value each. Then each
-// power of two has half as many, of twice the width.
-func (c *counts) index(v uint64) uint64 {
+// add counts a time. The first 2 << bits buckets have one value each. Then each power of two has half as many,
+// of twice the width.
+func (c *counts) add(d time.Duration) {
+	v := uint64(min(max(d, 0), Highest))
 	width := max(0, bits.Len64(v)-c.bits-1) // logarithm to base 2 of the bucket's width
-	return uint64(width)<<(c.bits&63) + v>>(width&63)
+	c.of[uint64(width)<<(c.bits&63)+v>>(width&63)]++
+	c.total++
 }
 
 // addTo adds the counts to a histogram with the same buckets, or to a new one if h is nil.
@@ -333,7 +331,7 @@ func (c *counts) addTo(h *hdr.Histogram) *hdr.Histogram {
 	}
 	for i, n := range c.of {
 		if n > 0 {
-			width := max(0, i>>c.bits-1)                         // as in index
+			width := max(0, i>>c.bits-1)                         // as in add
 			_ = h.RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
 		}
 	}

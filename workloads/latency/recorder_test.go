@@ -259,11 +259,12 @@ func TestParts(t *testing.T) {
 	r := NewRecorder(2, 1, false)
 	w := r.Worker(0)
 	parts := []PartTime{{"page", 100 * time.Microsecond, 1}, {"page", 300 * time.Microsecond, 2}, {"email", -1, 0}}
-	w.RecordParts(1, parts)
-	if n := testing.AllocsPerRun(100, func() { w.RecordParts(1, parts) }); n != 0 {
+	record := func() { w.Record(1, OK, false, 0, 0, 1, 0, parts...) }
+	record()
+	if n := testing.AllocsPerRun(100, record); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	w.RecordParts(0, []PartTime{{"page", time.Hour, 1}})
+	w.Record(0, OK, false, 0, 0, 1, 0, PartTime{"page", time.Hour, 1})
 	for _, p := range r.Parts(1) {
 		n, least, most := p.Times.TotalCount(), At(p.Times, 50), p.Times.Max()
 		switch {
