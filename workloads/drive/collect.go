@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
@@ -23,7 +22,6 @@ func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 	ticks := time.NewTicker(p.timeline.tick)
 	defer ticks.Stop()
 	from := p.began
-	p.lastOK = from
 	for {
 		last := false
 		select {
@@ -53,7 +51,7 @@ const silenceMost = time.Minute
 
 // silent reports whether no request of a load was answered for so long that it must end, and notes why.
 func (p *phase) silent(now time.Time) bool {
-	if !p.loads() || !p.target.Engine.Remote || now.Sub(p.lastOK) < p.Silence {
+	if !p.loads() || !p.target.Engine.Remote || now.Sub(p.began)-p.timeline.soFar.Last < p.Silence {
 		return false
 	}
 	p.mu.Lock()
@@ -63,7 +61,7 @@ func (p *phase) silent(now time.Time) bool {
 		cause = errors.New("no call has ended")
 	}
 	p.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", p.target.Engine.Name,
-		p.Silence, p.counts[latency.OK], p.Total, cause)
+		p.Silence, p.timeline.soFar.Counts[latency.OK], p.Total, cause)
 	return true
 }
 
@@ -77,12 +75,6 @@ func (p *phase) take(from, to time.Time, last bool) {
 		p.learn()
 	}
 	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from.Sub(p.began), to.Sub(p.began), last)
-	if p.Progress != nil {
-		if p.soFar == nil {
-			p.soFar = hdr.New(1, int64(latency.Highest), 3)
-		}
-		p.soFar.Merge(p.timeline.all) // the times of this tick, which the timeline has put together
-	}
 	p.window(ticked, to.Sub(from), last)
 	if last {
 		p.timeline.endGap(to.Sub(p.began))
@@ -107,11 +99,7 @@ func (p *phase) tickEvery() time.Duration {
 func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 	weights := make([]float64, len(ops))
 	var wait, waits float64
-	ok := p.counts[latency.OK]
 	for i := range ops {
-		for out, n := range ops[i].Counts {
-			p.counts[out] += n
-		}
 		if h := ops[i].Times[latency.Wait]; h != nil && h.TotalCount() > 0 {
 			wait += h.Mean() * float64(h.TotalCount())
 			waits += float64(h.TotalCount())
@@ -122,12 +110,9 @@ func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 		p.windows = append(p.windows, score)
 		p.waits = append(p.waits, int64(wait/max(1, waits)))
 	}
-	done := p.counts[latency.OK] - ok
-	if done > 0 {
-		p.lastOK = p.began.Add(p.clock.now())
-	}
+	done := p.timeline.all.Counts[latency.OK]
 	if last { // the last window says little: report the rate of the whole phase
-		done, length = p.counts[latency.OK], p.clock.now()
+		done, length = p.timeline.soFar.Counts[latency.OK], p.clock.now()
 	}
 	if p.Progress != nil {
 		p.Progress(p.progress(float64(done)/max(length.Seconds(), 1e-3), last))
@@ -136,19 +121,20 @@ func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
 
 // progress is how far the phase is.
 func (p *phase) progress(rate float64, last bool) Progress {
-	percentile := func(share float64) time.Duration { // of the phase so far
-		if p.soFar == nil || p.soFar.TotalCount() < results.EnoughFor(share) {
+	c, times := &p.timeline.soFar.Counts, p.timeline.soFar.Times[latency.Latency]
+	percentile := func(share float64) time.Duration {
+		if c[latency.OK] < results.EnoughFor(share) {
 			return 0
 		}
-		return time.Duration(latency.At(p.soFar, 100*share))
+		return time.Duration(latency.At(times, 100*share))
 	}
 	pr := Progress{
-		OK: p.counts[latency.OK], Dropped: p.counts[latency.Dropped],
+		OK: c[latency.OK], Dropped: c[latency.Dropped],
 		Total: p.Total, Rate: rate, Fraction: -1, Finished: last,
 		P50: percentile(0.5), P99: percentile(0.99),
 	}
 	all := int64(0)
-	for _, n := range p.counts {
+	for _, n := range c {
 		all += n
 	}
 	pr.Failed = all - pr.OK - pr.Dropped
@@ -305,18 +291,17 @@ func (p *phase) byOp(ticked []latency.Op) []latency.Op {
 	}
 	all, shared := p.Phase.Patterns.Ops(), p.slots.shared
 	if p.ops == nil {
-		p.ops, p.sums = make([]latency.Op, all+len(shared)), make([]latency.Op, all)
+		p.ops = make([]latency.Op, all+len(shared))
 	}
 	for op, of := range p.slots.ofOp {
 		if len(of) == 1 {
 			p.ops[op] = ticked[of[0]]
 			continue
 		}
-		p.sums[op].Reset()
+		p.ops[op].Reset()
 		for _, i := range of {
-			p.sums[op].Add(&ticked[i])
+			p.ops[op].Add(&ticked[i])
 		}
-		p.ops[op] = p.sums[op]
 	}
 	for i, k := range shared {
 		p.ops[all+i] = ticked[k]
@@ -360,7 +345,7 @@ func (p *phase) streamIntervals(ticked []latency.Op) map[string]results.Outcomes
 			of = append(of, ticked[k])
 		}
 		if sum := p.timeline.together(of); sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[p.Phase.Streams[i].Name] = outcomes(&sum)
+			all[p.Phase.Streams[i].Name] = outcomes(sum)
 		}
 	}
 	return all
@@ -371,10 +356,10 @@ type timeline struct {
 	patterns  workloads.Patterns
 	tick      time.Duration // time between calls of add, except for late calls and the last
 	intervals []results.Interval
-	full      float64       // length of an interval in seconds; 0: one tick
-	last      time.Duration // end of the last operation that was ok
+	full      float64 // length of an interval in seconds; 0: one tick
 	gap       results.Gap
-	all       *hdr.Histogram // scratch space for the quantiles of several operations
+	all       latency.Op // the operations that together has added up last
+	soFar     latency.Op // all operations of the phase, up to the last call of add
 }
 
 // intervalsMost is how many intervals a timeline has. A timeline that grows longer
@@ -395,30 +380,22 @@ func (t *timeline) add(ops []latency.Op, streams map[string]results.Outcomes, fr
 		}
 	}
 	all := t.together(ops)
-	if in.Outcomes = outcomes(&all); in.OK > 0 {
+	if in.Outcomes = outcomes(all); in.OK > 0 {
 		t.endGap(all.First)
-		t.last = max(t.last, all.Last)
 	}
+	t.soFar.Add(all)
 	t.append(in, last)
 }
 
 // together sums the counts and latencies of operations. The result is valid until the next call.
-func (t *timeline) together(ops []latency.Op) (sum latency.Op) {
-	if t.all == nil {
-		t.all = hdr.New(1, int64(latency.Highest), 3)
-	}
+func (t *timeline) together(ops []latency.Op) *latency.Op {
 	t.all.Reset()
-	sum.Times[latency.Latency] = t.all
 	for i := range ops {
 		o := ops[i]
-		h := o.Times[latency.Latency]
-		o.Times = [latency.NumKinds]*hdr.Histogram{}
-		if sum.Add(&o); h != nil {
-			t.all.Merge(h)
-			runtime.Gosched() // a merge takes 0.2 ms, and workers should not wait longer
-		}
+		o.Times = [latency.NumKinds]*hdr.Histogram{latency.Latency: o.Times[latency.Latency]}
+		t.all.Add(&o)
 	}
-	return sum
+	return &t.all
 }
 
 // outcomes has the counts and latencies of operations in an interval.
@@ -440,8 +417,8 @@ func outcomes(o *latency.Op) results.Outcomes {
 // endGap ends a time without a successful operation, and keeps it if it is the longest. A
 // gap within one interval is not seen.
 func (t *timeline) endGap(until time.Duration) {
-	if s := (until - t.last).Seconds(); s > t.gap.Seconds {
-		t.gap = results.Gap{At: t.last.Seconds(), Seconds: s}
+	if s := (until - t.soFar.Last).Seconds(); s > t.gap.Seconds {
+		t.gap = results.Gap{At: t.soFar.Last.Seconds(), Seconds: s}
 	}
 }
 

@@ -134,14 +134,10 @@ type phase struct {
 	// One goroutine collects these from what the workers record.
 	timeline timeline
 	logged   logged
-	windows  []float64 // windowScore of each window: service time in nanoseconds
-	waits    []int64   // mean wait of each window in nanoseconds
-	counts   [latency.NumOutcomes]int64
+	windows  []float64    // windowScore of each window: service time in nanoseconds
+	waits    []int64      // mean wait of each window in nanoseconds
 	ops      []latency.Op // see byOp
-	sums     []latency.Op
-	soFar    *hdr.Histogram // times of all operations that were ok
-	lastOK   time.Time      // end of the last window with an operation that was ok
-	vanished error          // the engine did not answer a load any more
+	vanished error // the engine did not answer a load any more
 	// These are known when all workers have ended.
 	span    time.Duration // how much of the schedule workers took operations from
 	seconds float64

@@ -41,8 +41,8 @@ func TestResultsOfAnHour(t *testing.T) {
 		}
 		end = w.to
 	}
-	if end != hourLong || h.ok != h.phase.counts[latency.OK] {
-		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.counts[latency.OK])
+	if end != hourLong || h.ok != h.phase.timeline.soFar.Counts[latency.OK] {
+		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.timeline.soFar.Counts[latency.OK])
 	}
 
 	logged, err := latency.ReadLog(&h.log, func(tag string) (string, bool) { return tag, true })

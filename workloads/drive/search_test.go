@@ -7,7 +7,6 @@ import (
 
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
-	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/search"
 )
@@ -98,11 +97,6 @@ func (p *phase) cell(what workloads.Phase) *results.Cell {
 	p.span = p.Stream.Span()
 	p.seconds = max(p.span.Seconds(), p.stats.LastStart)
 	p.used = usage{}
-	for i := range workloads.NumOps {
-		for out, n := range p.recorder.Total(i).Counts {
-			p.counts[latency.Outcome(out)] += n
-		}
-	}
 	m := p.measurement()
 	return &results.Cell{
 		Kind: results.KindMeasure, Seconds: p.seconds, Arrivals: what.Arrivals.String(), Offered: m.Offered,
