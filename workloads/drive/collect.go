@@ -262,9 +262,6 @@ func newSlots(p *workloads.Phase) slots {
 // every are all slots.
 func (s *slots) every() []int { return slices.Concat(s.ofStream...) }
 
-// slot is where the worker counts and records the operation under way.
-func (w *worker) slot() int { return w.phase.slots.at[w.op.Stream][w.op.Op] }
-
 // tally has the worker's counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 

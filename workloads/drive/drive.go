@@ -137,7 +137,7 @@ type phase struct {
 	windows  []float64    // windowScore of each window: service time in nanoseconds
 	waits    []int64      // mean wait of each window in nanoseconds
 	ops      []latency.Op // see byOp
-	vanished error // the engine did not answer a load any more
+	vanished error        // the engine did not answer a load any more
 	// These are known when all workers have ended.
 	span    time.Duration // how much of the schedule workers took operations from
 	seconds float64
@@ -479,7 +479,7 @@ func perOperation(n int64, parts []latency.Part) []results.PatternRequests {
 func (w *worker) traced(st drivers.Statement, took time.Duration, calls int64) {
 	w.took = append(w.took, latency.PartTime{Name: st.Pattern().Name, Took: took, Calls: calls})
 	if p := st.Emulates(); p != nil {
-		s := &w.stats.ops[w.slot()]
+		s := &w.stats.ops[w.slot]
 		s.fallbacks = appendNew(s.fallbacks, p.Name)
 	}
 }

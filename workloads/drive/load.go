@@ -36,6 +36,7 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 			return nil
 		}
 		w.tally().Due++
+		w.slot = w.phase.slots.at[w.op.Stream][w.op.Op]
 		cause, err := w.loadOne(ctx, opCtx)
 		if interrupted(ctx, err) {
 			w.tally().Due--

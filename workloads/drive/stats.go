@@ -94,7 +94,7 @@ func deviation(n, sum, squares float64) float64 {
 
 // noteTiming counts an operation that has ended. If it started too late, it counts as late,
 // or as queued if its worker was still busy when it was scheduled.
-func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration) {
+func (w *worker) noteTiming(queued bool, due, start, end time.Duration) {
 	s, t, service := &w.stats, w.tally(), end-start
 	t.Started++
 	t.LastStart = start.Seconds()
@@ -122,7 +122,7 @@ func (w *worker) noteTiming(slot int, queued bool, due, start, end time.Duration
 		}
 	}
 	// A longer call than usual starts again from 0: the store is the cause of the wait for that call.
-	if w.usualTime += service; int64(service) > w.phase.pool.usual[slot].Load() {
+	if w.usualTime += service; int64(service) > w.phase.pool.usual[w.slot].Load() {
 		w.usualTime = 0
 	}
 }

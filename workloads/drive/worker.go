@@ -19,7 +19,8 @@ import (
 // worker executes operations of one phase, one at a time, and records them. It owns a
 // session of the store, a mailbox on it, and all buffers.
 type worker struct {
-	task     // the operation under way
+	task         // the operation under way
+	slot     int // where that is counted and recorded
 	phase    *phase
 	session  drivers.Session
 	recorder *latency.Worker
@@ -126,6 +127,7 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	tally := w.tally()
 	tally.Due++
+	w.slot = w.phase.slots.at[w.op.Stream][w.op.Op]
 	if w.op.Replaces {
 		tally.Replaced++
 	}
@@ -135,7 +137,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		return nil
 	}
 	if w.timer != nil && w.last-due > w.phase.MaxWait {
-		w.recorder.Drop(w.slot())
+		w.recorder.Drop(w.slot)
 		if w.idealEnd-due <= w.phase.MaxWait {
 			w.stats.delays.Dropped++
 			w.idealEnd = max(due, w.idealEnd) + w.stats.meanService()
@@ -152,7 +154,7 @@ func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 		return err
 	}
 	if !ok {
-		w.stats.ops[w.slot()].noTarget++
+		w.stats.ops[w.slot].noTarget++
 		w.idle(ctx, restLeast)
 		return nil
 	}
@@ -213,15 +215,14 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	if w.timer == nil {
 		due = start
 	}
-	slot := w.slot()
-	out, s := outcome(cause), &w.stats.ops[slot]
+	out, s := outcome(cause), &w.stats.ops[w.slot]
 	s.missing |= w.missing
 	delay := end - due - w.undelayed(due, start, end)
 	queued := w.timer != nil && due <= w.last
 	switch {
 	case cause == nil:
-		w.recorder.Record(slot, latency.OK, queued, due, start, end, delay, w.took...)
-		w.noteTiming(slot, queued, due, start, end)
+		w.recorder.Record(w.slot, latency.OK, queued, due, start, end, delay, w.took...)
+		w.noteTiming(queued, due, start, end)
 		w.failures = 0
 		s.cost.Add(&cost)
 		s.squares.add(&cost)
@@ -231,8 +232,8 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	case errors.Is(cause, models.ErrNotOffered):
 		s.notOffered = true
 	default:
-		w.recorder.Record(slot, out, queued, due, start, end, delay)
-		w.noteTiming(slot, queued, due, start, end)
+		w.recorder.Record(w.slot, out, queued, due, start, end, delay)
+		w.noteTiming(queued, due, start, end)
 		// Only failed operations make a client rest: one of unknown outcome has waited already.
 		if w.failures++; out != latency.Failed {
 			w.failures = 0
