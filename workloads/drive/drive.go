@@ -1,5 +1,5 @@
 // Package drive executes one phase on one target: Drive(ctx, target, spec)
-// returns a Measurement.
+// returns its cell of the results.
 //
 // One operation goes this way: a worker takes the next operation from the phase's
 // stream, chooses what it works on from the target's live set, makes the message,
@@ -90,21 +90,11 @@ type Progress struct {
 	Finished bool
 }
 
-// Measurement is the result of a phase.
-type Measurement struct {
-	results.Cell // Spec.Cell with everything that the phase showed; AllOps is nil if the phase did not begin
-	// Mallocs counts the process' heap allocations during the phase.
-	Mallocs uint64
-	// Steady: a warm-up ended with service times that no longer change.
-	Steady bool
-	// Median is the median service time over all operations; 0: not known.
-	Median time.Duration
-}
-
 // Drive executes the phase, and looks at the engine before and after. When ctx ends, no more
-// operations begin, and those under way get a while to end. The error says why the phase could
-// not go on; what was measured until then is in the Measurement.
-func Drive(ctx context.Context, t *subject.Target, s Spec) (Measurement, error) {
+// operations begin, and those under way get a while to end. It returns Spec.Cell with everything that
+// the phase showed; AllOps is nil if the phase did not begin. The error says why the phase could
+// not go on; what was measured until then is in the cell.
+func Drive(ctx context.Context, t *subject.Target, s Spec) (results.Cell, error) {
 	p, before := newPhase(t, s), t.Observe()
 	before.Settings = nil // Engines has them
 	err := p.run(ctx)
@@ -325,12 +315,9 @@ func (t *task) changes(alone, shared func(*sync.RWMutex)) {
 	}
 }
 
-// measurement is the result of the phase.
-func (p *phase) measurement() Measurement {
-	m := Measurement{
-		Cell: p.Cell, Mallocs: p.used.mallocs, Steady: steady(p.windows),
-		Median: time.Duration(results.Median(p.windows)),
-	}
+// measurement is the cell of the phase.
+func (p *phase) measurement() results.Cell {
+	m := p.Cell
 	if p.bulk {
 		m.Durability = drivers.Memory.String()
 	}

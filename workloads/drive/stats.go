@@ -318,7 +318,6 @@ type usage struct {
 	throttled time.Duration // stopped by the CPU quota of its cgroup
 	rss       int64         // peak resident bytes; 0: not known
 	paused    time.Duration // stopped by the garbage collector
-	mallocs   uint64
 }
 
 // processUsage is what the process used since it began.
@@ -326,7 +325,7 @@ func processUsage() usage {
 	u := systemUsage()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	u.paused, u.mallocs = time.Duration(m.PauseTotalNs), m.Mallocs
+	u.paused = time.Duration(m.PauseTotalNs)
 	return u
 }
 
@@ -337,7 +336,6 @@ func (u usage) since(before usage) usage {
 	u.steal -= before.steal
 	u.throttled -= before.throttled
 	u.paused -= before.paused
-	u.mallocs -= before.mallocs
 	return u
 }
 

@@ -45,7 +45,7 @@ func TestWarm(t *testing.T) {
 		if got := warm(c.windows); got != c.warm {
 			t.Errorf("%s: warm is %v", c.name, got)
 		}
-		if got := steady(c.windows); got != c.steady {
+		if got := Steady(c.windows); got != c.steady {
 			t.Errorf("%s: steady is %v", c.name, got)
 		}
 	}

@@ -405,9 +405,9 @@ func warm(windows []float64) bool {
 	return ok && judge.Steady(t)
 }
 
-// steady reports whether a warm-up that has ended left nothing moving: its last windows
-// show no trend. Too few windows show nothing.
-func steady(windows []float64) bool {
+// Steady reports whether a warm-up with these windows ended with service times that no longer change: its last
+// windows show no trend. Too few windows show nothing.
+func Steady(windows []float64) bool {
 	t, ok := judge.Trend(lately(windows))
 	return ok && !judge.Drifts(t)
 }

@@ -181,8 +181,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			s.progress(what, d)
 		}
 	}
-	m, err := drive.Drive(ctx, s.on.target, spec)
-	step.Cell = m.Cell
+	step.Cell, err = drive.Drive(ctx, s.on.target, spec)
 	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
 		step.Cell.Error = err.Error()
 	}

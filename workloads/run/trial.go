@@ -338,9 +338,9 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	if load.Note != "" {
 		c.runner.note(load.Note)
 	}
-	m, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
-	m.Evidence.Load = load.Note
-	c.add(m.Cell)
+	cell, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
+	cell.Evidence.Load = load.Note
+	c.add(cell)
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
@@ -389,15 +389,15 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
 	held := c.held()
-	m, err := drive.Drive(ctx, c.target, c.spec(&drawn, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
+	cell, err := drive.Drive(ctx, c.target, c.spec(&drawn, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
 	if held != nil {
 		held.After = int64(c.target.Live.Messages())
-		m.Evidence.Held = held
+		cell.Evidence.Held = held
 	}
-	c.add(m.Cell)
-	if p.Kind == workloads.Warmup {
-		c.found.warm = m.Steady || p.Operations > 0
-		c.found.median, c.found.workers = m.Median, m.Client.Workers
+	c.add(cell)
+	if windows := cell.Evidence.Windows; p.Kind == workloads.Warmup {
+		c.found.warm, c.found.workers = drive.Steady(windows) || p.Operations > 0, cell.Client.Workers
+		c.found.median = time.Duration(results.Median(windows))
 	}
 	return err
 }
