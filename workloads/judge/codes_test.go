@@ -96,10 +96,9 @@ func TestCodesAreDocumented(t *testing.T) {
 // A run is excused from cells of a code, and others change how figures are read. Objectives depend on some, and
 // package reports says how large the effect of others is.
 func TestCodesThatOthersName(t *testing.T) {
-	empty := Judge(&results.Cell{Kind: results.KindMeasure, Evidence: &results.Evidence{NotOffered: "no labels"}})
-	cell := results.Cell{Verdict: empty.Verdict, Reason: empty.Reason}
-	if r := (results.Run{Cells: []results.Cell{{Kind: results.KindMeasure, Verdict: results.OK}}}); !r.Excused(&cell) {
-		t.Errorf("a run is not excused from a cell that is %v", empty)
+	empty := again(&results.Cell{Kind: results.KindMeasure, Evidence: &results.Evidence{NotOffered: "no labels"}})
+	if r := (results.Run{Cells: []results.Cell{{Kind: results.KindMeasure, Verdict: results.OK}}}); !r.Excused(&empty) {
+		t.Errorf("a run is not excused from a cell that is %v", empty.Verdict)
 	}
 	for code, want := range map[results.Code]results.Verdict{
 		"drifting": results.OK, "failed": results.OK, "dropped": results.OK, "client-delays": results.Invalid,
@@ -127,7 +126,7 @@ func TestCodesThatOthersName(t *testing.T) {
 func TestCodesAreAllUsed(t *testing.T) {
 	reasons, doubted := map[results.Code]results.Verdict{}, map[results.Code]bool{}
 	for _, c := range slices.Concat(verdicts, doubts) {
-		got := Judge(c.cell())
+		got := again(c.cell())
 		if got.Reason != nil {
 			reasons[got.Reason.Code] = got.Verdict
 		}

@@ -1,8 +1,8 @@
-// Package judge says whether a cell's figures can be used. Judge is a pure
-// function of the cell: a saved run that is judged again gets the same verdicts
-// and doubts. Its rules are one table (rules.go).
+// Package judge says whether a cell's figures can be used. The judgment follows
+// from the cell alone: a saved run that is judged again gets the same verdicts
+// and doubts. The rules are one table (rules.go).
 //
-// Judge does not blame the store for the load generator, nor the generator for
+// They do not blame the store for the load generator, nor the generator for
 // the store. A slow engine makes operations queue. That wait is in the response
 // times, where it belongs, and does not spoil the figures.
 package judge
@@ -19,14 +19,6 @@ import (
 
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-// Judgment is what Judge finds: a verdict, the reason of a verdict that is not
-// ok, and the doubts that a reader of the figures should know.
-type Judgment struct {
-	Verdict results.Verdict
-	Reason  *results.Reason
-	Doubts  []results.Doubt
-}
 
 // A rule finds one fault of cells. Its code is stable: it keeps its meaning, and one that was given up is not used
 // again. docs/results.md says what each means.
@@ -96,25 +88,25 @@ func kindsOf(c *results.Cell) kinds {
 	return measured | observed
 }
 
-// Judge judges a cell. It ignores the cell's Verdict, Reason and Doubts, and
-// does not modify the cell. The verdict is the worst of all rules, and its reason the first of these.
-func Judge(c *results.Cell) Judgment {
-	j, of := Judgment{Verdict: results.OK, Doubts: []results.Doubt{}}, kindsOf(c)
+// Apply judges a cell, also by the run's objectives, and writes the judgment into it. The verdict is the worst of all
+// rules, and its reason the first of these. A judgment that is in the cell does not count.
+func Apply(c *results.Cell, all []results.Objective) {
 	filled, unknown := *c, results.EngineInfo{DiskBytes: -1, CompactionDebt: -1} // empty where nothing was recorded
 	filled.Evidence, filled.Offered = cmp.Or(c.Evidence, &results.Evidence{}), cmp.Or(c.Offered, &results.Offered{})
 	filled.Before, filled.Engines = cmp.Or(c.Before, &unknown), cmp.Or(c.Engines, &unknown)
-	c = &filled
+	of := kindsOf(c)
+	c.Verdict, c.Reason, c.Doubts = results.OK, nil, []results.Doubt{}
 	for i := range rules {
 		r := &rules[i]
 		if r.of&of == 0 {
 			continue
 		}
-		switch text := r.text(c, c.Evidence); {
+		switch text := r.text(&filled, filled.Evidence); {
 		case text == "":
 		case r.verdict == results.OK:
-			j.Doubts = append(j.Doubts, results.Doubt{Code: r.code, Text: text})
-		case r.verdict.Severity() > j.Verdict.Severity():
-			j.Verdict, j.Reason = r.verdict, &results.Reason{Code: r.code, Text: text}
+			c.Doubts = append(c.Doubts, results.Doubt{Code: r.code, Text: text})
+		case r.verdict.Severity() > c.Verdict.Severity():
+			c.Verdict, c.Reason = r.verdict, &results.Reason{Code: r.code, Text: text}
 		}
 	}
 	for i := range countRules {
@@ -126,16 +118,9 @@ func Judge(c *results.Cell) Judgment {
 			}
 		}
 		if len(ops) > 0 {
-			j.Doubts = append(j.Doubts, results.Doubt{Code: r.code, Text: r.text, Ops: ops})
+			c.Doubts = append(c.Doubts, results.Doubt{Code: r.code, Text: r.text, Ops: ops})
 		}
 	}
-	return j
-}
-
-// Apply judges a cell by the run's objectives, too, and writes the judgment into it.
-func Apply(c *results.Cell, all []results.Objective) {
-	j := Judge(c)
-	c.Verdict, c.Reason, c.Doubts = j.Verdict, j.Reason, j.Doubts
 	c.Objectives = Objectives(c, all)
 }
 

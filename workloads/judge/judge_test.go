@@ -44,7 +44,7 @@ func queueGrows(e *results.Evidence) { e.Waits = []int64{0, 2000 * ms, 4000 * ms
 func TestFewWorkersForTheRate(t *testing.T) {
 	c := healthy()
 	c.Evidence.Queued, c.Evidence.Crowded, c.Offered.Achieved, c.Offered.LastStart = 50000, 40000, 900, 60
-	if got := Judge(c); got.Reason == nil || got.Reason.Code != "few-workers" ||
+	if got := again(c); got.Reason == nil || got.Reason.Code != "few-workers" ||
 		!strings.HasSuffix(got.Reason.Text, "; lower the rate below 900/s, or raise --concurrency") {
 		t.Errorf("%+v", got.Reason)
 	}
@@ -76,7 +76,7 @@ func ofSegments(c *results.Cell, first, second string) {
 	}
 }
 
-// A judged is a change of the healthy cell and the findings that Judge must have. Text is a
+// A judged is a change of the healthy cell and the findings that Apply must have. Text is a
 // part of the reason, or of the last warning where the verdict is ok.
 type judged struct {
 	name    string
@@ -592,8 +592,7 @@ func (c *judged) cell() *results.Cell {
 func TestJudge(t *testing.T) {
 	for _, c := range slices.Concat(verdicts, doubts) {
 		t.Run(c.name, func(t *testing.T) {
-			cell := c.cell()
-			got := Judge(cell)
+			got := again(c.cell())
 			text := ""
 			if n := len(got.Doubts); n > 0 {
 				text = got.Doubts[n-1].String()

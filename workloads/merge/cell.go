@@ -150,9 +150,10 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 			return nil
 		}
 		results.Add(&sum, p.Evidence)
-		j := judge.Judge(p)
+		own := *p
+		judge.Apply(&own, nil)
 		sum.Segments = append(sum.Segments, results.SegmentVerdict{
-			Segment: p.Segment, Started: p.Started, Verdict: j.Verdict, Reason: j.Reason,
+			Segment: p.Segment, Started: p.Started, Verdict: own.Verdict, Reason: own.Reason,
 		})
 	}
 	// Medians of the service times and the largest waits, window by window, as far as all segments have windows.
