@@ -7,15 +7,7 @@
 // The package judges nothing and writes no report: see workloads/judge and reports.
 package results
 
-import (
-	"bytes"
-	"cmp"
-	_ "embed"
-	"encoding/json"
-	"fmt"
-	"io"
-	"slices"
-)
+import _ "embed" // for JSONSchema
 
 // Format is the version of run.json. Within a version fields may be added, and
 // a reader ignores those that it does not know; a field is never removed or
@@ -195,39 +187,3 @@ type Floor struct {
 //
 //go:embed run.schema.json
 var JSONSchema []byte
-
-// WriteJSON writes a run as run.json has it, so that people can read it and tools can search it by lines:
-// indented, with each cell and each search on a line of its own.
-func WriteJSON(w io.Writer, r *Run) error {
-	head := *r
-	head.Cells, head.Searches = nil, nil
-	b, err := json.MarshalIndent(&head, "", "  ")
-	cells, cellsErr := lines("cells", r.Cells)
-	searches, searchesErr := lines("searches", r.Searches)
-	if err = cmp.Or(err, cellsErr, searchesErr); err != nil {
-		return fmt.Errorf("write results as JSON: %w", err)
-	}
-	if len(r.Searches) > 0 {
-		cells = slices.Concat(searches, []byte(",\n  "), cells)
-	}
-	const empty = `"cells": null`
-	at := bytes.LastIndex(b, []byte(empty))
-	_, err = w.Write(slices.Concat(b[:at], cells, b[at+len(empty):], []byte("\n")))
-	return err
-}
-
-// lines is a JSON array of that name with each value on a line of its own.
-func lines[T any](name string, values []T) ([]byte, error) {
-	b := fmt.Appendf(nil, "%q: [", name)
-	for i := range values {
-		text, err := json.Marshal(&values[i])
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, "\n    "...), text...)
-	}
-	return append(b, "\n  ]"...), nil
-}
