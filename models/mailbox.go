@@ -296,8 +296,6 @@ type Poster interface {
 
 // Runner runs access patterns of its schema as operations (workloads/keyspace).
 type Runner interface {
-	// Runs reports whether the engine can run the pattern.
-	Runs(pattern int) bool
 	// Prepare fills in the arguments of a pattern. pick chooses one of n rows, of which 0 is the newest; limit
 	// is how many rows it reads at most if that is an argument, items how many keys a list has. It returns false
 	// if there are no rows to choose from.

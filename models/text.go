@@ -110,7 +110,7 @@ const (
 // bytes of counter and node has its high bit set. They therefore sort the same
 // in engines that compare signed bytes, as Cassandra does, or unsigned bytes.
 type TimeUUIDs struct {
-	node  uint32
+	node  uint64
 	count atomic.Uint64
 }
 
@@ -120,13 +120,14 @@ func NewTimeUUIDs(node uint64) *TimeUUIDs {
 	if node == 0 {
 		node = rand.Uint64()
 	}
-	return &TimeUUIDs{node: uint32(node) & (1<<21 - 1)}
+	return &TimeUUIDs{node: node}
 }
 
 // Next returns a new TimeUUID of time t.
-func (g *TimeUUIDs) Next(t time.Time) [16]byte {
-	n := g.count.Add(1)
-	var u [16]byte
+func (g *TimeUUIDs) Next(t time.Time) [16]byte { return TimeUUID(t, g.count.Add(1), g.node) }
+
+// TimeUUID returns the TimeUUID of a time, of the low 33 bits of a counter, and of the low 21 bits of a node.
+func TimeUUID(t time.Time, n, node uint64) (u [16]byte) {
 	putTicks(&u, ticks(t))
 	u[8] = 0x80 | byte(n>>27)&0x3f // the RFC's variant, 10
 	u[9] = 0x80 | byte(n>>20)
@@ -134,9 +135,9 @@ func (g *TimeUUIDs) Next(t time.Time) [16]byte {
 	u[10] = 0x81 | byte(n>>14)<<1
 	u[11] = 0x80 | byte(n>>7)
 	u[12] = 0x80 | byte(n)
-	u[13] = 0x80 | byte(g.node>>14)
-	u[14] = 0x80 | byte(g.node>>7)
-	u[15] = 0x80 | byte(g.node)
+	u[13] = 0x80 | byte(node>>14)
+	u[14] = 0x80 | byte(node>>7)
+	u[15] = 0x80 | byte(node)
 	return u
 }
 

@@ -225,12 +225,9 @@ func (v *run) slower() string {
 // findings are what lint says of the schema, next to what the run shows of it.
 func (v *run) findings() document.Section {
 	s := document.Section{ID: "findings", Title: "Lint findings, and whether growth shows them"}
+	style := map[string]document.Style{"confirmed": document.Strong}
 	for _, f := range v.Findings {
-		style := document.Plain
-		if f.Verdict == "confirmed" {
-			style = document.Strong
-		}
-		s.Say(style, fmt.Sprintf("%s %s on %s", f.Rule, f.Where, f.Engine), f.Verdict+": "+f.Measured)
+		s.Say(style[f.Verdict], fmt.Sprintf("%s %s on %s", f.Rule, f.Where, f.Engine), f.Verdict+": "+f.Measured)
 		s.Say(document.Faint, "lint", f.Predicted)
 	}
 	if v.Sweep == nil || len(v.Sweep.Points) == 0 || len(v.Findings) == 0 {

@@ -135,7 +135,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	for _, op := range opNames {
+	for _, op := range OpNames() {
 		if !strings.Contains(text, op) {
 			t.Errorf("the reference does not name %s", op)
 		}

@@ -20,7 +20,8 @@ import (
 //	least, most  bounds of a number or a distribution
 //	need         what is expected, or -, if the key must be there
 //	of           the operations that know it; without the tag all do
-//	doc          what it means; of a phase the tag is called like the section that has the key
+//	doc          what it means; of a phase the tag is called like the section that has the key, and of a population
+//	             of rows it is patterns
 //
 // The decoder, --set, completion, the reference and the JSON Schema walk these tags.
 type key struct {

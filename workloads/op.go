@@ -50,24 +50,20 @@ const (
 	NumOps int = iota
 )
 
-var opNames = [NumOps]string{
+// opNames has, after the operations of mail, the name that all access patterns have in the language.
+var opNames = [NumOps + 1]string{
 	"deliver", "list", "open", "raw", "attachment", "flag", "label", "move",
 	"delete", "restore", "purge", "folders", "counters", "recount",
 	"search-sender", "slice", "seen", "subscribe", "login",
 	"range", "expunge", "subscriptions", "seen-by", "search-all", "all-mail", "totals", "create-user",
-	"join", "leave", "nested",
+	"join", "leave", "nested", "pattern",
 }
 
 // MaxOps is how many operations there can be: those of mail, and the patterns that a workload names.
 const MaxOps = 256
 
 // String returns the name of a mail operation in workloads and results. Patterns.Name has those of patterns.
-func (o Op) String() string {
-	if int(o) >= NumOps {
-		return "pattern"
-	}
-	return opNames[o]
-}
+func (o Op) String() string { return opNames[min(int(o), NumOps)] }
 
 // Patterns are the names of the access patterns of a schema that are the operations of a workload, in place of those
 // of mail. Pattern i is the operation NumOps+i. Without any, the operations are those of mail.
@@ -77,28 +73,20 @@ type Patterns []string
 func (p Patterns) Ops() int { return NumOps + len(p) }
 
 // Name is the name of an operation, also of one of mail, in workloads and results.
-func (p Patterns) Name(op Op) string {
-	if int(op) < NumOps {
-		return op.String()
-	}
-	return p[int(op)-NumOps]
-}
+func (p Patterns) Name(op Op) string { return append(OpNames(), p...)[op] }
 
 // Names are the names of all operations that a mix can have.
 func (p Patterns) Names() []string {
 	if len(p) == 0 {
-		return opNames[:]
+		return OpNames()
 	}
 	return p
 }
 
 // Op returns the operation of that name.
 func (p Patterns) Op(name string) (Op, bool) {
-	first, i := 0, slices.Index(p.Names(), name)
-	if len(p) > 0 {
-		first = NumOps
-	}
-	return Op(first + max(0, i)), i >= 0
+	i := slices.Index(p.Names(), name)
+	return Op(p.Ops() - len(p.Names()) + max(0, i)), i >= 0 // they are the last of all operations
 }
 
 // changing are the operations that change what is stored.
@@ -115,8 +103,8 @@ const ofAccount = 1<<Folders | 1<<Login | 1<<Purge | 1<<Recount | 1<<Subscriptio
 // OfAccount reports whether the operation works on an account as a whole, and not on one folder or its messages.
 func (o Op) OfAccount() bool { return int(o) < NumOps && ofAccount>>o&1 == 1 }
 
-// OpNames returns the names of all operations.
-func OpNames() []string { return opNames[:] }
+// OpNames returns the names of the operations of mail.
+func OpNames() []string { return opNames[:NumOps:NumOps] }
 
 // ParseOp returns the operation of mail of that name.
 func ParseOp(name string) (Op, bool) { return Patterns(nil).Op(name) }
@@ -333,11 +321,6 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	}
 	s.Steps[first].Until = len(s.Steps)
 	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
-}
-
-// tableRows is the population of a workload for the access patterns of a schema.
-type tableRows struct {
-	Rows int64 `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" doc:"rows of the largest table"`
 }
 
 // patterns reads the names of the access patterns that are the operations of the workload.

@@ -239,14 +239,13 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 
 // population reads who has how much mail, or how many rows a schema has.
 func (d *decoder) population(n *yaml.Node) {
+	p := &d.w.Population
 	if len(d.w.Patterns) > 0 {
-		var p tableRows
-		d.section(n, "population", &p, keysOf(p))
-		d.w.Population.Users, d.w.Population.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
+		d.section(n, "population", p, keysOf(*p, "patterns"))
+		p.Users, p.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
 		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
 		return
 	}
-	p := &d.w.Population
 	f := d.section(n, "population", p, sectionKeys("population"))
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:

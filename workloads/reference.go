@@ -32,7 +32,7 @@ func Reference() string {
 	b.WriteString("\nMix\n")
 	wrap(&b, "  ", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to "+
 		"define an operation. "+
-		"The operations are "+strings.Join(opNames[:], ", ")+".")
+		"The operations are "+strings.Join(OpNames(), ", ")+".")
 	keys := howKeys()
 	for i, k := range keys {
 		if len(k.of) > 0 {
@@ -125,7 +125,7 @@ func definitions(patterns bool) object {
 		mix[op.String()] = anyOf(weight, mapping("", append([]key{weightKey}, howOf(op)...)))
 		steps[op.String()] = mapping("", append(stepKeys(), howOf(op)...))
 	}
-	free, ops, name := Op(NumOps).String(), strings.Join(opNames[:], "|"), object{"enum": OpNames()}
+	free, ops, name := Op(NumOps).String(), strings.Join(OpNames(), "|"), object{"enum": OpNames()}
 	freeMix, freeStep := mix[free], steps[free]
 	delete(mix, free)
 	delete(steps, free)
@@ -134,7 +134,7 @@ func definitions(patterns bool) object {
 		defs["mix"] = object{"type": "object", "additionalProperties": freeMix}
 		ops, name = "[^.]+", object{"type": "string"}
 		step["additionalProperties"], step["properties"] = freeStep, object{"repeat": ref("repeat")}
-		defs["population"] = mapping("", keysOf(tableRows{}))
+		defs["population"] = mapping("", keysOf(Population{}, "patterns"))
 		defs["access"] = fixed(object{"rows": ref("choice")})
 	}
 	defs["session"] = object{"type": "array", "minItems": 1, "items": anyOf(name, step)}

@@ -111,6 +111,7 @@ type Population struct {
 	Folders  random.Dist `key:"folders" form:"sizes" least:"1" most:"folders" doc:"folders of a user, the inbox included (default 1)"`
 	Messages random.Dist `key:"messages" form:"sizes" least:"0" most:"messages in a folder" need:"how many are in a folder, such as 200 or {lognormal: {median: 200, p99: 5000}}" doc:"messages in a folder"`
 	Shared   bool        `key:"shared" form:"truth" doc:"all users have one folder in common; a delivery to several is one message there (default false)"`
+	Rows     int64       `key:"rows" form:"whole" least:"1" most:"messages in a folder" need:"how many the largest table has, such as {rows: 10000}" patterns:"rows of the largest table"`
 }
 
 // Keys says which users, folders and messages operations use.

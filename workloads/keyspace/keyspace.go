@@ -12,6 +12,7 @@ package keyspace
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -213,6 +214,9 @@ func flow(v any) string {
 	return string(text)
 }
 
+//go:embed own.yaml
+var ownText string
+
 // Workload is the workload of a schema that has none: 80% reads and 20% writes, each evenly. Scans, which only audits
 // need, are left out, and patterns that run as a part or fallback of others.
 func (k *Keyspace) Workload() string {
@@ -230,17 +234,7 @@ func (k *Keyspace) Workload() string {
 			mix[p.Name] = math.Round(100*share/float64(len(all))) / 100
 		}
 	}
-	return fmt.Sprintf(`version: 1
-name: %s
-description: The access patterns of a schema, 80%% reads and 20%% writes
-population: {rows: %d}
-access: {rows: zipf}
-phases:
-  - load: {}
-  - settle: {}
-  - warmup: {duration: 2s}
-  - measure: {duration: 20s, rate: 500/s, mix: %s}
-`, k.Schema.Name, k.Rows, flow(mix))
+	return strings.NewReplacer("NAME", k.Schema.Name, "ROWS", fmt.Sprint(k.Rows), "MIX", flow(mix)).Replace(ownText)
 }
 
 // Check returns an error if a workload, which is in a file, has patterns or values of columns that the schema does not
@@ -280,7 +274,7 @@ type bound struct {
 	statements []drivers.Statement // of the operations; nil: the engine cannot run it
 	count      uint64              // rows of the largest table after the load
 	loaded     atomic.Uint64
-	versions   atomic.Uint64 // of values that updates write: a new one for each call
+	versions   atomic.Uint64 // of the values that an update writes: a new one for each call
 }
 
 // For returns the model for a workload whose largest table has so many rows after the load. Its schema has the rows
@@ -362,9 +356,6 @@ type mailbox struct {
 
 var _ models.Runner = (*mailbox)(nil)
 
-// Runs implements models.Runner.
-func (b *bound) Runs(pattern int) bool { return b.statements[pattern] != nil }
-
 // Prepare implements models.Runner.
 func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 	m.at, m.call = m.statements[i], m.call[:0]
@@ -416,11 +407,7 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 	default:
 		row = t.first.Add(1) - 1
 	}
-	version := uint64(0)
-	if !p.Kind.Reads() {
-		version = m.versions.Add(1)
-	}
-	return t.args(p, row, version, limit, items), true
+	return t.args(p, row, m.versions.Add(1), limit, items), true
 }
 
 // Run implements models.Runner.
@@ -442,33 +429,26 @@ func (m *mailbox) Run(ctx context.Context) error {
 	return models.ErrNotFound
 }
 
-// Deliver implements models.Mailbox: the next row of each table.
+// Deliver implements models.Mailbox: the next rows of each table, and with the first row of a partition its static
+// columns.
 func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Folder, handles []models.Handle) error {
 	n := m.loaded.Add(1) - 1
 	for _, of := range m.Schema.Tables {
 		t := m.tables[of.Name]
 		for k := n * t.count / m.count; k < (n+1)*t.count/m.count; k++ {
-			if err := m.load(ctx, t, k); err != nil {
-				return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
+			for _, st := range t.loads {
+				if st.Pattern().Static && t.partitions > 0 && k >= t.partitions {
+					continue
+				}
+				if _, err := m.s.Write(ctx, st, t.args(st.Pattern(), k, 0, 0, 0)); err != nil {
+					return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
+				}
 			}
 			t.next.Add(1)
 			t.loaded.Add(1)
 		}
 	}
 	binary.BigEndian.PutUint64(handles[0][:], n+1)
-	return nil
-}
-
-// load writes row k of a table, and with the first row of a partition its static columns.
-func (m *mailbox) load(ctx context.Context, t *table, k uint64) error {
-	for _, st := range t.loads {
-		if st.Pattern().Static && t.partitions > 0 && k >= t.partitions {
-			continue
-		}
-		if _, err := m.s.Write(ctx, st, t.args(st.Pattern(), k, 0, 0, 0)); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 

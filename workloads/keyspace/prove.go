@@ -2,6 +2,7 @@ package keyspace
 
 import (
 	"cmp"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -145,6 +146,9 @@ func (k *Keyspace) Unproven() (text string) {
 	return cmp.Or(text, "lint warns of nothing that growth could show\n")
 }
 
+//go:embed prove.yaml
+var proveText string
+
 // ProofWorkload is a workload that runs the operations of the probes at the numbers of rows of a sweep such as
 // "population.rows=1000,10000", by default at two. At each point, phases follow with more keys of a call and after
 // deletes, so that nothing else differs. It is "" if a run can show no finding.
@@ -195,7 +199,7 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 		clients, ofEach int
 	}{{provePhase, 1, proveOps}, {byItems.after, 1, proveOps}, {"delete", 32, deletes}, {byDeletes.after, 1, proveOps}} {
 		if mix := mixes[p.name]; len(mix) > 0 {
-			phases += fmt.Sprintf("  - measure: {name: %s, clients: %d, operations: %d, mix: %s}\n",
+			phases += fmt.Sprintf("\n  - measure: {name: %s, clients: %d, operations: %d, mix: %s}",
 				p.name, p.clients, p.ofEach*len(mix), flow(mix))
 		}
 	}
@@ -210,31 +214,18 @@ func (k *Keyspace) ProofWorkload(rows string) (string, error) {
 		}
 		sweep += fmt.Sprintf(", %s: %s", key, flow(all))
 	}
-	return fmt.Sprintf(`version: 1
-name: %s
-description: Lint findings of a schema, at few and at many rows
-population: {rows: %d}
-access: {rows: uniform}
-values: %s
-phases:
-  - load: {}
-  - settle: {}
-  - warmup: {operations: %d}
-%ssweep: {%s}
-trials: {count: 1}
-`, k.Schema.Name, levels[0], flow(values), 10*len(mixes[provePhase]), phases, sweep), nil
+	return strings.NewReplacer("NAME", k.Schema.Name, "ROWS", fmt.Sprint(levels[0]), "VALUES", flow(values),
+		"WARMUP", fmt.Sprint(10*len(mixes[provePhase])), "\nPHASES", phases, "SWEEP", sweep).Replace(proveText), nil
 }
 
 // Findings are for each finding of lint and each engine whether the run has shown it.
 func (k *Keyspace) Findings(engines []string, r *results.Run) (all []results.Finding) {
 	for _, engine := range engines {
-		for i := range k.probes {
-			p, f := &k.probes[i], &k.probes[i].finding
-			verdict, measured := p.verdict(r, engine)
-			all = append(all, results.Finding{
-				Rule: f.Rule.ID, Where: cmp.Or(f.Pattern, f.Table), Engine: engine, Predicted: f.Message,
-				Verdict: verdict, Measured: measured,
-			})
+		for _, p := range k.probes {
+			f := results.Finding{Rule: p.finding.Rule.ID, Where: cmp.Or(p.finding.Pattern, p.finding.Table), Engine: engine}
+			f.Predicted = p.finding.Message
+			f.Verdict, f.Measured = p.verdict(r, engine)
+			all = append(all, f)
 		}
 	}
 	return all

@@ -65,7 +65,7 @@ const (
 	changing                     // one of them, drawn for each row and version
 )
 
-// Sizes of values without a declaration.
+// Sizes of values without a declaration, and numbers of rows and pages.
 const (
 	defaultSize     = 20
 	contentSize     = 4000 // of a quantity of schemas.Content
@@ -73,6 +73,7 @@ const (
 	defaultDistinct = 10 // of a column that a pattern filters by
 	rowsOfIndexed   = 10 // rows with one value of a column that has an index
 	rowsOfBucket    = 100
+	deepPages       = 5 // of so many pages one begins in the middle of its partition, the others are first pages
 )
 
 // epoch is the time of row 0.
@@ -249,9 +250,6 @@ func (c *column) to(target *column, whole bool) {
 	}
 }
 
-// deepPages is of how many pages one begins in the middle of its partition. The others are first pages.
-const deepPages = 5
-
 // args are the arguments of a pattern about row k.
 func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (args []drivers.Value) {
 	add := func(k, version uint64, cs ...*schemas.Column) {
@@ -403,7 +401,7 @@ func (c *column) value(k, version uint64) drivers.Value {
 	case c.Type.Kind == schemas.Timestamp && ofRow:
 		return drivers.Timestamp(at.UnixMicro())
 	case c.Type.Kind == schemas.TimeUUID && ofRow:
-		return timeUUID(at, k)
+		return drivers.TimeUUID(models.TimeUUID(at, k, 0))
 	}
 	return scalar(c.Type, c.seed, n, c.Size)
 }
@@ -440,7 +438,7 @@ func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
 		}
 		return drivers.Collection(t.Kind, elems)
 	case schemas.TimeUUID:
-		return timeUUID(at, n)
+		return drivers.TimeUUID(models.TimeUUID(at, n, 0))
 	case schemas.Timestamp:
 		n = uint64(at.UnixMicro())
 	case schemas.Int:
@@ -456,14 +454,4 @@ func scalar(t schemas.Type, seed, n uint64, size random.Dist) drivers.Value {
 // element is element n of a collection, or key n of a map.
 func element(t schemas.Type, seed, n uint64) drivers.Value {
 	return scalar(t, seed, n, random.Constant{Value: defaultSize / 2})
-}
-
-// timeUUID is an identifier of that time, of value n, of which it has 7 bits in each byte: some engines compare bytes
-// with their signs.
-func timeUUID(at time.Time, n uint64) drivers.Value {
-	u := models.MinTimeUUID(at)
-	for i := range 6 {
-		u[15-i] = byte(n>>(7*i)) & 0x7f
-	}
-	return drivers.TimeUUID(u)
 }

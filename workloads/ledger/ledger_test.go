@@ -247,6 +247,7 @@ func TestHistory(t *testing.T) {
 		{"killed while restoring", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Deleted, inbox, 1), d(Taking, inbox, 1)}, map[Key]State{{inbox, a}: GoneOrLive}, 1},
 		{"moved, with a new handle", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2)}, map[Key]State{{inbox, a}: Gone, {archive, b}: Live}, 0},
 		{"moved away, and shown where it was by a label", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Left, inbox, 1), d(Arrived, archive, 2), d(Labeled, archive, 2), d(Shown, inbox, 1)}, map[Key]State{{inbox, a}: Superseded, {archive, b}: Live}, 0},
+		{"deleted, and shown again", []Record{d(Delivered, inbox, 1), d(Taking, inbox, 1), d(Deleted, inbox, 1), d(Shown, inbox, 1)}, map[Key]State{{inbox, a}: Superseded}, 0},
 		{
 			"moved away, and perhaps back, under the handle it had",
 			[]Record{

@@ -118,9 +118,9 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("apply schema %s: %w", t.Schema.Name, err)
 	}
+	var p *drivers.Prepared
 	if err := drivers.Within(ctx, applyAtMost, func(ctx context.Context) (err error) {
-		p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
-		if err == nil {
+		if p, err = drivers.PrepareAll(ctx, t.Store, t.Schema); err == nil {
 			o := t.Options
 			if t.Segments == nil { // they are on several machines
 				o.Blobs = BlobsDir(t.Dir)
@@ -131,7 +131,7 @@ func (t *Target) bind(ctx context.Context) (err error) {
 	}); err != nil {
 		return fmt.Errorf("bind %s to %s: %w", t.Model.Name, t.Engine.Name, err)
 	}
-	return t.probe()
+	return t.probe(p)
 }
 
 // claim writes down which namespace of a shared engine belongs to a new data set, before
@@ -259,14 +259,15 @@ func (t *Target) Lacks() (lacks [workloads.MaxOps]bool) {
 }
 
 // probe finds out what the model lacks, before anything is measured.
-func (t *Target) probe() error {
+func (t *Target) probe(p *drivers.Prepared) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
 		for i := range t.Offers {
 			has := offered[workloads.Op(i)]
 			t.Offers[i] = i < workloads.NumOps && (has == nil || has(mb))
 		}
-		for i := range t.Workload.Patterns {
-			t.Offers[workloads.NumOps+i] = mb.(models.Runner).Runs(i)
+		for i, name := range t.Workload.Patterns {
+			_, err := p.Get(name)
+			t.Offers[workloads.NumOps+i] = err == nil
 		}
 		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
 			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)
