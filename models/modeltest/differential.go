@@ -239,17 +239,6 @@ func tooMany(err error, ms []message) bool {
 	return len(ms) > few && errors.Is(err, drivers.ErrTooLarge)
 }
 
-// inSteps changes many messages at once. If the engine refuses so many, it changes few
-// at a time.
-func inSteps(ms []message, change func(ms ...message) error) {
-	if !tooMany(change(ms...), ms) {
-		return
-	}
-	for step := range slices.Chunk(ms, few) {
-		change(step...)
-	}
-}
-
 func (diff *differential) move(from, to *folder, ms ...message) ([]message, error) {
 	diff.t.Helper()
 	diff.clock.advance(diff.tick)

@@ -88,10 +88,14 @@ func testRandom(t *testing.T, s *suite) {
 		m := &machine{
 			differential: f.differentialOf(all, processes[0]), rt: rt, processes: processes,
 			name: fmt.Sprintf("o'brien+%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant, shared: s.shared,
+			several: 4,
 		}
 		m.t = rt
 		m.user(m.at(m.name), "INBOX", "1", "11", "1:")
 		m.user(m.at(m.name+"1"), "INBOX", "Entwürfe/2024 📬")
+		if s.many {
+			m.fillMany()
+		}
 		rt.Repeat(m.actions())
 		if s.sequences == fewSequences && sequence == fewSequences {
 			a := m.accounts[0] // the random steps may lack some odd names and mail, and calls that fail
@@ -111,6 +115,39 @@ func testRandom(t *testing.T, s *suite) {
 	})
 }
 
+// testMany runs a random sequence on many messages.
+func testMany(t *testing.T, s *suite) {
+	one := *s
+	one.many, one.after, one.sequences = true, 0, 1
+	testRandom(t, &one)
+}
+
+// fillMany leaves more messages in a folder, and more chunks in one of them, than any model takes from its store at a
+// time. The steps that follow change up to 100 together. Here no engine may refuse so many: they are small, and
+// documents name one or more messages in a call.
+func (m *machine) fillMany() {
+	m.several = 100
+	in, to := m.accounts[0].folders[0], m.accounts[0].folders[1]
+	large := m.deliver(unparsable(start, noise(400_000, 2)), in)
+	for n := range 269 {
+		m.deliver(sample(n).Message(), in)
+	}
+	for _, page := range []int{7, 25, 270, 300} {
+		m.checkFolder(in, page)
+	}
+	m.checkAudit()
+	m.must(m.delete(in, large...), "delete one of many chunks")
+	moved, err := m.move(in, to, m.list(in)[:m.several]...)
+	m.must(err, "move %d messages", m.several)
+	m.must(m.delete(to, moved...), "delete %d messages", m.several)
+	if has[models.Purger](m.got) {
+		m.purge(m.accounts[0], m.clock.now().Add(time.Hour))
+	}
+	if u, ok := m.got.(models.UIDs); ok {
+		m.expunge(in, u.UID(m.list(in)[m.several-1].got), 0)
+	}
+}
+
 // machine is the state of one random sequence.
 type machine struct {
 	*differential
@@ -120,6 +157,7 @@ type machine struct {
 	n         int    // number of messages delivered
 	last      *mail.Message
 	shared    bool
+	several   int // messages that a step changes together at most
 	observed  int
 	ascends   bool // the clock is never set back: a variant may store times that only ascend
 	backs     int  // how often the clock was set back, each time to times that were not before
@@ -136,8 +174,8 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	as := map[string]func(){
 		"deliver": m.randomDeliver, "deliver more": m.randomDeliver,
 		"flag": m.onMails(1, m.randomFlag), "flag more": m.onMails(1, m.randomFlag),
-		"move":    m.onMails(4, m.randomMove),
-		"delete":  m.onMails(4, m.randomDelete),
+		"move":    m.onMails(m.several, m.randomMove),
+		"delete":  m.onMails(m.several, m.randomDelete),
 		"stale":   m.useStale,
 		"turn":    m.turn,
 		"page":    m.randomPage,
@@ -162,7 +200,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		as["restore"], as["purge"] = m.randomRestore, m.randomPurge
 	}
 	if has[models.UIDs](m.got) {
-		as["expunge"] = m.onMails(4, m.randomExpunge)
+		as["expunge"] = m.onMails(m.several, m.randomExpunge)
 	}
 	if has[models.Subscriber](m.got) {
 		as["subscribe"] = func() {

@@ -194,7 +194,8 @@ type suite struct {
 	second drivers.Store // of the second process of random sequences; nil: the store of the first
 	starts int           // how often a rule has begun on it
 
-	after, sequences int // it runs so many random sequences, those after some others
+	after, sequences int  // it runs so many random sequences, those after some others
+	many             bool // of them one begins with many messages
 }
 
 // domain is the mail domain of a rule's accounts.

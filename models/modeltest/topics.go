@@ -37,57 +37,6 @@ func testLarge(t *testing.T, s *suite) {
 	diff.check()
 }
 
-// testMany has more messages in a folder, and more chunks in one of them, than any model takes from its
-// store at a time. It moves 100
-// of them at once: no engine may refuse so many small ones, since documents name one or more
-// messages in a call. On a server that takes batches of any size, half as many are enough.
-func testMany(t *testing.T, s *suite) {
-	many := 270
-	f := s.start(t, Sized(1000, 7))
-	if s.shared && f.Store.Capabilities().MaxSpreadBytes == 0 {
-		many /= 2
-	}
-	diff := f.differential()
-	a := diff.user(diff.at("ann"), "INBOX", "Work")
-	in, work := a.folders[0], a.folders[1]
-	diff.deliver(unparsable(start, noise(400_000, 2)), in)
-	for n := range many - 1 {
-		diff.deliver(sample(n).Message(), in)
-	}
-	for _, page := range []int{7, 25, many, 300} {
-		diff.checkFolder(in, page)
-	}
-	diff.checkAudit()
-	moved, err := diff.move(in, work, diff.list(in)[1:101]...)
-	if err != nil {
-		t.Fatalf("move 100 messages: %v", err)
-	}
-	diff.checkFolder(work, 100)
-	if err := diff.delete(work, moved...); err != nil {
-		t.Fatalf("delete 100 messages: %v", err)
-	}
-	moved = nil
-	inSteps(diff.list(in), func(ms ...message) error {
-		to, err := diff.move(in, work, ms...)
-		moved = append(moved, to...)
-		diff.checkFolder(in, 300)
-		return err
-	})
-	diff.check()
-	if has[models.UIDs](diff.got) && !has[models.Purger](diff.got) {
-		diff.expunge(work, 0, 0)
-	} else {
-		inSteps(moved, func(ms ...message) error { return diff.delete(work, ms...) })
-	}
-	if has[models.Purger](diff.got) {
-		diff.clock.advance(time.Hour)
-		if n := diff.purge(a, diff.clock.now()); n != many {
-			t.Errorf("purged %d, want %d", n, many)
-		}
-	}
-	diff.check()
-}
-
 // testSeveralAtOnce moves and deletes 1, 10 and 100 messages. Before a model changes them it
 // checks that all are there, and the number of requests for that is the same for any number of
 // messages: models differ in what they write, and not in how well their checks were written.
