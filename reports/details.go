@@ -80,12 +80,9 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 			percentile(row.At(0.999)), ranking.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
 		).Remark = strings.Join(remarks(row), "; ")
 	})
-	if !troubled {
-		dropColumns(t, "failed", "unknown")
-	}
-	if !several {
-		dropColumns(t, "p99 of trials")
-	}
+	t = t.With(func(c *document.Column) bool {
+		return (troubled || c.Title != "failed" && c.Title != "unknown") && (several || c.Title != "p99 of trials")
+	})
 	where := s.Cells[0].Where()
 	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
 	if t.Has("-") {

@@ -103,9 +103,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 			throughput = throughput || !math.IsNaN(m.Value(ranking.Throughput))
 		}
 	}
-	if !throughput {
-		dropColumns(t, maxRate)
-	}
+	t = t.With(func(c *document.Column) bool { return throughput || c.Title != maxRate })
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
 	notes := "typical: mean of operations' p50s by % of load"
 	note := func(is bool, text string) {
@@ -133,16 +131,6 @@ func perOperation(requests, rows, read, written int) []document.Column {
 		{Title: "rows/op\nscanned", Rank: rows, Help: "rows and index entries that the engine read, per operation"},
 		{Group: "KB/op", Title: "read", Unit: "KB", Rank: read, Help: "bytes returned, per operation; 1 KB is 1,000 bytes"},
 		{Group: "KB/op", Title: "written", Unit: "KB", Rank: written, Help: "bytes of the values written, per operation"},
-	}
-}
-
-func dropColumns(t *document.Table, titles ...string) {
-	for _, title := range titles {
-		at := slices.IndexFunc(t.Columns, func(c document.Column) bool { return c.Title == title })
-		t.Columns = slices.Delete(t.Columns, at, at+1)
-		for i := range t.Rows {
-			t.Rows[i].Cells = slices.Delete(t.Rows[i].Cells, at, at+1)
-		}
 	}
 }
 

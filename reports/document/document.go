@@ -138,6 +138,32 @@ func (t *Table) Add(group string, values ...any) *Row {
 	return &t.Rows[len(t.Rows)-1]
 }
 
+// With is the table with those of its columns that keep accepts.
+func (t *Table) With(keep func(c *Column) bool) *Table {
+	kept := &Table{Rows: slices.Clone(t.Rows), Least: t.Least}
+	for n := range kept.Rows {
+		kept.Rows[n].Cells = nil
+	}
+	for i := range t.Columns {
+		if keep(&t.Columns[i]) {
+			kept.Columns = append(kept.Columns, t.Columns[i])
+			for n := range kept.Rows {
+				kept.Rows[n].Cells = append(kept.Rows[n].Cells, t.Rows[n].Cells[i])
+			}
+		}
+	}
+	return kept
+}
+
+// Span is where the group of columns that begins at a place ends.
+func (t *Table) Span(from int) int {
+	group, to := t.Columns[from].Group, from+1
+	for to < len(t.Columns) && group != "" && t.Columns[to].Group == group {
+		to++
+	}
+	return to
+}
+
 // Has reports whether a cell begins with a mark, such as ~ or -, which a note then explains.
 func (t *Table) Has(mark string) bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool {

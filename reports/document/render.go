@@ -106,9 +106,8 @@ func (w *textWriter) section(s *Section) {
 // grid is a table with the columns that there is room for.
 type grid struct {
 	*Table
-	columns []int
-	widths  []int // by place in columns
-	marked  []bool
+	widths []int
+	marked []bool // columns with a best value
 }
 
 // longestTitle is how long a title is at most that is in the place of the first column's.
@@ -122,53 +121,55 @@ func heading(s *Section) (title string, own bool) {
 
 // table writes the table.
 func (w *textWriter) table(s *Section) {
-	g := grid{Table: s.Table}
-	for i, c := range g.Columns {
-		if !c.Page {
-			g.columns = append(g.columns, i)
-		}
-	}
 	line, own := heading(s)
 	title := line // in the place of the first column's
 	if own {
 		title = ""
 	}
-	var dropped []string
-	for g.measure(title) > w.Width {
-		most := slices.MaxFunc(g.columns, func(a, b int) int { return g.Columns[a].Rank - g.Columns[b].Rank })
-		rank := g.Columns[most].Rank
-		if rank == 0 {
-			break
-		}
-		g.columns = slices.DeleteFunc(g.columns, func(i int) bool {
-			if g.Columns[i].Rank != rank {
-				return false
-			}
-			c := &g.Columns[i]
-			name := strings.ReplaceAll(c.Title, "\n", " ")
-			for _, o := range g.Columns { // all columns of that title may be of the same rank, in several groups
-				if o.Title == c.Title && o.Rank != c.Rank {
-					name = strings.TrimSpace(c.Group)
-				}
-			}
-			if !slices.Contains(dropped, name) {
-				dropped = append(dropped, name)
-			}
-			return true
-		})
-	}
+	g, dropped := w.fitted(s.Table, title)
 	if own {
 		w.wrap(Strong, line+"  ", 2, s.Lead)
-	}
-	if last := len(g.columns) - 1; g.width() > w.Width && g.Columns[g.columns[last]].Left {
-		g.widths[last] = max(shortestText, g.widths[last]-g.width()+w.Width)
 	}
 	for _, line := range g.heads(title) {
 		fmt.Fprintln(w.out, w.paint(Strong, line))
 	}
-	group := ""
-	shown := len(g.Rows)
-	if least := g.Least; least > 0 && shown-w.less >= least {
+	w.rows(&g)
+	if len(dropped) > 0 {
+		w.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", w.Width, strings.Join(dropped, ", ")))
+	}
+}
+
+// fitted is the table with the columns that there is room for, and the names of the others.
+func (w *textWriter) fitted(t *Table, title string) (g grid, dropped []string) {
+	g.Table = t.With(func(c *Column) bool { return !c.Page })
+	for g.measure(title) > w.Width {
+		rank := slices.MaxFunc(g.Columns, func(a, b Column) int { return a.Rank - b.Rank }).Rank
+		if rank == 0 {
+			break
+		}
+		g.Table = g.With(func(c *Column) bool {
+			name := strings.ReplaceAll(c.Title, "\n", " ")
+			for _, o := range t.Columns { // all columns of that title may be of the same rank, in several groups
+				if o.Title == c.Title && o.Rank != rank {
+					name = strings.TrimSpace(c.Group)
+				}
+			}
+			if c.Rank == rank && !slices.Contains(dropped, name) {
+				dropped = append(dropped, name)
+			}
+			return c.Rank != rank
+		})
+	}
+	if last := len(g.Columns) - 1; g.width() > w.Width && g.Columns[last].Left {
+		g.widths[last] = max(shortestText, g.widths[last]-g.width()+w.Width)
+	}
+	return g, dropped
+}
+
+// rows writes the rows that there is room for, and the names of the others.
+func (w *textWriter) rows(g *grid) {
+	shown, group := len(g.Rows), ""
+	if g.Least > 0 && shown-w.less >= g.Least {
 		shown -= w.less
 	}
 	for n := range shown {
@@ -177,7 +178,7 @@ func (w *textWriter) table(s *Section) {
 			w.wrap(Plain, "", 2, r.Group)
 			group = r.Group
 		}
-		w.row(&g, r)
+		w.row(g, r)
 		if r.Remark != "" {
 			w.wrap(Faint, "    ", 4, r.Remark)
 		}
@@ -189,9 +190,6 @@ func (w *textWriter) table(s *Section) {
 		}
 		w.wrap(Faint, "", 2, fmt.Sprintf("%d more with --full: %s", len(left), strings.Join(names, ", ")))
 	}
-	if len(dropped) > 0 {
-		w.wrap(Faint, "", 2, fmt.Sprintf("%d columns have no room for: %s", w.Width, strings.Join(dropped, ", ")))
-	}
 }
 
 // shortestText is how wide a text in the last column is at least. It is broken into lines.
@@ -200,12 +198,12 @@ const shortestText = 20
 // measure sets the widths of the columns, and returns that of the table.
 func (g *grid) measure(title string) int {
 	g.widths, g.marked = nil, nil
-	for at, i := range g.columns {
+	for i, c := range g.Columns {
 		width, marked := 0, false
 		for _, r := range g.Rows {
 			marked = marked || r.Cells[i].Style == Best
 		}
-		for _, line := range strings.Split(g.Columns[i].Title, "\n") {
+		for _, line := range strings.Split(c.Title, "\n") {
 			width = max(width, utf8.RuneCountInString(words.OneLine(line)))
 		}
 		for _, r := range g.Rows {
@@ -215,13 +213,13 @@ func (g *grid) measure(title string) int {
 			}
 			width = max(width, n)
 		}
-		if at == 0 {
+		if i == 0 {
 			width = max(width, utf8.RuneCountInString(title))
 		}
 		g.widths, g.marked = append(g.widths, width), append(g.marked, marked)
 	}
-	for from := 0; from < len(g.columns); { // a group's title may be wider than its columns
-		to, group := g.span(from), words.OneLine(g.Columns[g.columns[from]].Group)
+	for from := 0; from < len(g.Columns); { // a group's title may be wider than its columns
+		to, group := g.Span(from), words.OneLine(g.Columns[from].Group)
 		need := utf8.RuneCountInString(group) + 1
 		for at := from; at < to; at++ {
 			need -= g.widths[at] + 1
@@ -243,16 +241,6 @@ func (g *grid) width() int {
 	return sum
 }
 
-// span is where the group of columns that begins at a place ends.
-func (g *grid) span(from int) int {
-	group := g.Columns[g.columns[from]].Group
-	to := from + 1
-	for to < len(g.columns) && group != "" && g.Columns[g.columns[to]].Group == group {
-		to++
-	}
-	return to
-}
-
 // heads are the lines above the table: titles of one or two lines, and directly above them those of groups.
 func (g *grid) heads(title string) []string {
 	var lines []string // the last first
@@ -262,10 +250,10 @@ func (g *grid) heads(title string) []string {
 		}
 		lines[n] += strings.Repeat(" ", at-utf8.RuneCountInString(lines[n])) + text
 	}
-	for from, at := 0, 0; from < len(g.columns); {
-		to, begin, tall := g.span(from), at, 1
+	for from, at := 0, 0; from < len(g.Columns); {
+		to, begin, tall := g.Span(from), at, 1
 		for k := from; k < to; k++ {
-			c := &g.Columns[g.columns[k]]
+			c := &g.Columns[k]
 			parts := strings.Split(c.Title, "\n")
 			if k == 0 && title != "" {
 				parts = []string{title}
@@ -275,7 +263,7 @@ func (g *grid) heads(title string) []string {
 			}
 			tall, at = max(tall, len(parts)), at+g.widths[k]+1
 		}
-		if group := words.OneLine(g.Columns[g.columns[from]].Group); group != "" {
+		if group := words.OneLine(g.Columns[from].Group); group != "" {
 			put(tall, begin+max(0, at-1-begin-utf8.RuneCountInString(group))/2, group)
 		}
 		from = to
@@ -290,19 +278,18 @@ func (g *grid) heads(title string) []string {
 // row writes a row. A text in the last column may need several lines.
 func (w *textWriter) row(g *grid, r *Row) {
 	line, indent := "", 0
-	for at, i := range g.columns {
-		c := &r.Cells[i]
+	for i, c := range r.Cells {
 		text := words.OneLine(c.Text)
 		if c.Again {
 			text = ""
 		}
 		if c.Style == Best {
 			text += "*"
-		} else if g.marked[at] {
+		} else if g.marked[i] {
 			text += " "
 		}
-		if at == len(g.columns)-1 && utf8.RuneCountInString(text) > g.widths[at] {
-			for n, part := range words.Wrap("", text, 0, g.widths[at]) {
+		if i == len(r.Cells)-1 && utf8.RuneCountInString(text) > g.widths[i] {
+			for n, part := range words.Wrap("", text, 0, g.widths[i]) {
 				if n > 0 {
 					line = strings.Repeat(" ", indent)
 				}
@@ -311,8 +298,8 @@ func (w *textWriter) row(g *grid, r *Row) {
 			return
 		}
 		// Spaces have no color, so that those at the end can be cut off.
-		line += strings.Replace(words.Align(text, g.widths[at], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
-		indent += g.widths[at] + 1
+		line += strings.Replace(words.Align(text, g.widths[i], g.Columns[i].Left), text, w.paint(c.Style, text), 1) + " "
+		indent += g.widths[i] + 1
 	}
 	fmt.Fprintln(w.out, strings.TrimRight(line, " "))
 }
@@ -372,16 +359,15 @@ func markdownSentences(line func(string, ...any), all []Sentence) {
 }
 
 func markdownTable(line func(string, ...any), t *Table) {
+	t = t.With(func(c *Column) bool { return !c.Page })
 	grouped := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Group != "" })
 	row := func(group string, cell func(i int) string) string {
 		text := "|"
 		if grouped {
 			text += group + "|"
 		}
-		for i, c := range t.Columns {
-			if !c.Page {
-				text += cell(i) + "|"
-			}
+		for i := range t.Columns {
+			text += cell(i) + "|"
 		}
 		return text
 	}

@@ -51,13 +51,10 @@ const rangeWidth = 300
 // groups are the titles over several columns; none if no column has one.
 func (v *sectionView) groups() (all []span) {
 	some := false
-	for i := 0; i < len(v.Table.Columns); {
-		group, n := v.Table.Columns[i].Group, 1
-		for group != "" && i+n < len(v.Table.Columns) && v.Table.Columns[i+n].Group == group {
-			n++
-		}
-		all, some = append(all, span{group, n}), some || group != ""
-		i += n
+	for from := 0; from < len(v.Table.Columns); {
+		to, group := v.Table.Span(from), v.Table.Columns[from].Group
+		all, some = append(all, span{group, to - from}), some || group != ""
+		from = to
 	}
 	if !some {
 		return nil

@@ -107,7 +107,7 @@ func MS(ns float64) string {
 	case ms < 0.0995:
 		return strconv.FormatFloat(ms, 'f', 3, 64)
 	}
-	return Number(ms)
+	return words.Digits(ms)
 }
 
 // fineMS is MS with a third digit below 1 ms, so that percentages agree with the values next to them.
