@@ -425,29 +425,18 @@ func completeRun(cmd *cobra.Command, known registry) {
 			name = args[0]
 		}
 		_, _ = f.ofSchema(cmd, known, args, nil) // the patterns of a schema are the keys of a mix
-		w, _ := f.workload(known.engineWords(), name)
-		return known.completeSet(w, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		var paths []string
+		if w, _ := f.workload(known.engineWords(), name); w != nil {
+			paths = known.words().Paths(w)
+		}
+		return completePath(paths, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
 }
 
-// completeSet completes KEY=VALUE of a workload. Keys are completed up to their next part.
-func (r registry) completeSet(w *workloads.Workload, typed string) []string {
-	if w == nil {
-		return nil
-	}
-	all := w.Paths()
-	for model, parameters := range r.words().Models {
-		for _, p := range parameters {
-			all = append(all, "models."+model+"."+p.Name+"=")
-		}
-	}
-	for i := range r.engines {
-		for _, s := range settingsOf(&r.engines[i]) {
-			all = append(all, "engines."+r.engines[i].Name+"."+s.Name+"=")
-		}
-	}
+// completePath completes KEY=VALUE of a workload. Keys are completed up to their next part.
+func completePath(paths []string, typed string) []string {
 	var found []string
-	for _, path := range all {
+	for _, path := range paths {
 		if !strings.HasPrefix(path, typed) {
 			continue
 		}

@@ -342,10 +342,7 @@ func (f *workloadFlags) workload(known workloads.Known, name string, more ...str
 	if err != nil {
 		return nil, err
 	}
-	w, err := workloads.Parse(file, text, slices.Concat(f.set, more)...)
-	if err == nil {
-		err = w.Check(known)
-	}
+	w, err := known.Parse(file, text, slices.Concat(f.set, more)...)
 	return w, usage(err)
 }
 

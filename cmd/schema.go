@@ -281,12 +281,10 @@ func (f *explainFlags) runLive(
 	if err != nil {
 		return err
 	}
-	w, err := trace.Workload(slices.Concat(f.set, more)...)
-	if err == nil {
-		err = w.Check(known.words())
-	}
+	f.text, f.textName = trace.Text, "trace.yaml"
+	w, err := f.workload(known.words(), f.textName, more...)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	bar := newBar(cmd.ErrOrStderr(), f.quiet)
 	shown := func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) }

@@ -42,6 +42,14 @@ type EngineWords struct {
 	Environment []string
 }
 
+// settings are the names of all keys of the engine.
+func (e *EngineWords) settings() []string {
+	if e.Remote {
+		return append([]string{contactKey}, e.Settings...)
+	}
+	return e.Settings
+}
+
 // later checks a name once it is known which ones there are: see Workload.Check.
 func (d *decoder) later(check func(*Known)) { d.checks = append(d.checks, check) }
 
@@ -64,6 +72,35 @@ func (w *Workload) Check(known Known) error {
 		}
 	}
 	return nil
+}
+
+// Parse reads a workload file as the function Parse does, and checks it. A fault of an override whose key is unknown at
+// its place names the key of another place that was probably meant: phases.measure.mix for mix.
+func (known Known) Parse(file string, src []byte, overrides ...string) (*Workload, error) {
+	w, err := Parse(file, src, overrides...)
+	if err == nil {
+		err = w.Check(known)
+	}
+	var faults strict.Errors
+	if !errors.As(err, &faults) {
+		return w, err
+	}
+	faulty := func(o string) bool {
+		return slices.ContainsFunc(faults, func(f *strict.Error) bool { return f.Pos.File == origin(o) })
+	}
+	right, fault := Parse(file, src, slices.DeleteFunc(slices.Clone(overrides), faulty)...)
+	if fault != nil {
+		return w, err
+	}
+	for _, o := range overrides {
+		key, _, _ := strings.Cut(o, "=")
+		for _, f := range faults {
+			if f.Pos.File == origin(o) && f.Pos.Column <= len(key) { // not in the value
+				elsewhere(f, key, known.Paths(right))
+			}
+		}
+	}
+	return w, err
 }
 
 const contactKey = "contact"
@@ -123,11 +160,7 @@ func (d *decoder) setting(n *yaml.Node, engine string, words *EngineWords) {
 			at.File = key + `=…"` // nor is it shown in a message
 		}
 	default:
-		expected := words.Settings
-		if words.Remote {
-			expected = append([]string{contactKey}, expected...)
-		}
-		d.Meant(n, expected, "unknown setting %q of engine %s", n.Value, engine)
+		d.Meant(n, words.settings(), "unknown setting %q of engine %s", n.Value, engine)
 	}
 }
 

@@ -3,6 +3,7 @@ package workloads
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -193,10 +194,26 @@ var forms = map[string]form{
 	}}},
 }
 
-// Paths are the keys that --set may change, except those of engines and models: KEY= for each key, and
-// KEY=VALUE if the language lists the values. A key inside a list, such as that of one
-// stream of several, has no path.
-func (w *Workload) Paths() []string {
+// Paths are the keys that --set may change in a workload: KEY= for each key, and KEY=VALUE if the language lists the
+// values. A key inside a list, such as that of one stream of several, has no path.
+func (known Known) Paths(w *Workload) []string {
+	all := w.paths()
+	for _, engine := range slices.Sorted(maps.Keys(known.Engines)) {
+		words := known.Engines[engine]
+		for _, setting := range words.settings() {
+			all = append(all, "engines."+engine+"."+setting+"=")
+		}
+	}
+	for _, model := range slices.Sorted(maps.Keys(known.Models)) {
+		for _, p := range known.Models[model] {
+			all = append(all, "models."+model+"."+p.Name+"=")
+		}
+	}
+	return all
+}
+
+// paths are those of the workload's own keys.
+func (w *Workload) paths() []string {
 	var all []string
 	for _, k := range sectionKeys("workload") {
 		if k.form != "phases" {
@@ -239,6 +256,34 @@ func (k *key) paths(prefix string, ops Patterns) []string {
 		all = append(all, name+"="+word)
 	}
 	return all
+}
+
+// elsewhere names, in a fault that lists the keys known at its place, the key of another place that was probably meant:
+// the path, or the section of one, that ends with the key that was found or, if none does, whose last part is nearest
+// to that of the key. A warm-up has the keys of the phase after it, which is rather meant.
+func elsewhere(f *strict.Error, key string, paths []string) {
+	msg, _, lists := strings.Cut(f.Msg, "; expected one of ")
+	var whole, last []string
+	for _, p := range paths {
+		p, _, _ = strings.Cut(p, "=")
+		if dot := strings.LastIndexByte(p, '.'); dot > 0 {
+			whole = append(whole, p[:dot])
+		}
+		whole = append(whole, p)
+	}
+	slices.SortStableFunc(whole, func(a, b string) int {
+		return strings.Count(a, "."+Warmup.String()) - strings.Count(b, "."+Warmup.String())
+	})
+	for _, p := range whole {
+		last = append(last, p[strings.LastIndexByte(p, '.')+1:])
+	}
+	at := slices.IndexFunc(whole, func(p string) bool { return strings.HasSuffix(p, "."+key) })
+	if at < 0 {
+		at = slices.Index(last, strict.Nearest(key[strings.LastIndexByte(key, '.')+1:], last))
+	}
+	if lists && at >= 0 {
+		f.Msg, f.Near = msg, whole[at]
+	}
 }
 
 // bounds are the bounds of a key that other packages know, too.

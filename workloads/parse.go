@@ -35,7 +35,7 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 		return nil, d.Errs.Sorted()
 	}
 	for _, o := range overrides {
-		at := strict.Pos{Line: 1, Column: 1, File: "--set " + strconv.Quote(o)}
+		at := strict.Pos{Line: 1, Column: 1, File: origin(o)}
 		path, value, ok := strings.Cut(o, "=")
 		if !ok || path == "" {
 			d.FailAt(at, "expected KEY=VALUE, such as population.users=10")
@@ -68,6 +68,9 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 	}
 	return d.w, nil
 }
+
+// origin is the place of an override in messages.
+func origin(override string) string { return "--set " + strconv.Quote(override) }
 
 // from gives a node and all below it an origin.
 func (d *decoder) from(origin string, n *yaml.Node) *yaml.Node {

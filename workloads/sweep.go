@@ -282,6 +282,9 @@ func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
 	}
 	if err := of.Errs.Sorted(); err != nil {
 		first := of.Errs[0]
+		if len(keys) == 1 {
+			elsewhere(first, keys[0].name(), d.w.paths())
+		}
 		d.Errs = append(d.Errs, &strict.Error{
 			File: d.File, Pos: d.At(value), Near: first.Near,
 			Msg: "sweep: with" + with + ": " + first.Msg,

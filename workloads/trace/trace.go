@@ -26,14 +26,10 @@ import (
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
+// Text is the small workload that shows most patterns.
+//
 //go:embed trace.yaml
-var source []byte
-
-// Workload returns the small workload that shows most patterns. Overrides are those of
-// workloads.Parse.
-func Workload(overrides ...string) (*workloads.Workload, error) {
-	return workloads.Parse("trace.yaml", source, overrides...)
-}
+var Text []byte
 
 // Run loads the workload's population into a namespace or folder of its own, runs its
 // operations with one worker, and removes what it made. The workload says where the engine is. It must have a

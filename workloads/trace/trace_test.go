@@ -20,12 +20,13 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/workloads"
 )
 
 // traced runs a model, and returns the costs of its patterns by name.
 func traced(t *testing.T, m models.Model, e drivers.Engine, overrides ...string) map[string]Pattern {
 	t.Helper()
-	w, err := Workload(overrides...)
+	w, err := workloads.Parse("trace.yaml", Text, overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestEmbedded(t *testing.T) {
 // Cassandra reports these itself, HBase's driver counts answers.
 func requestsAgree(t *testing.T, m models.Model, e drivers.Engine, overrides ...string) {
 	t.Helper()
-	w, err := Workload(overrides...)
+	w, err := workloads.Parse("trace.yaml", Text, overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestRequestsAgreeLive(t *testing.T) {
 
 // TestUntold: an engine that reports nothing is refused.
 func TestUntold(t *testing.T) {
-	w, err := Workload()
+	w, err := workloads.Parse("trace.yaml", Text)
 	if err != nil {
 		t.Fatal(err)
 	}
