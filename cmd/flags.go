@@ -431,21 +431,19 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 }
 
 // mailHint is how long mail may be read until a line says so, and how long until the next.
-var mailHint = 5 * time.Second
+const mailHint = 5 * time.Second
 
-// openMail opens a mail file. It fails if the messages have more than most bytes. If that takes
-// long, as with mail that is made to be slow, it notes which message it reads.
-func openMail(ctx context.Context, notes io.Writer, path string, most strict.Size) (messages.Source, error) {
+// openMail opens a mail file. It fails if the messages have more than most bytes. After each hint, as with mail that is
+// made to be slow, it notes which message it reads.
+func openMail(
+	ctx context.Context, notes io.Writer, path string, most strict.Size, hint time.Duration,
+) (messages.Source, error) {
 	var p mail.Progress
-	began, stop := time.Now(), make(chan struct{})
+	began := time.Now()
+	reading, read := context.WithCancel(ctx)
 	var hints sync.WaitGroup
 	hints.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(mailHint):
-			}
+		for drivers.Pause(reading, hint) == nil {
 			of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
 			if at := p.At.Load(); at > 0 {
 				of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
@@ -454,7 +452,7 @@ func openMail(ctx context.Context, notes io.Writer, path string, most strict.Siz
 		}
 	})
 	source, err := messages.Open(ctx, path, "", int64(most), &p)
-	close(stop)
+	read()
 	hints.Wait()
 	if err != nil {
 		return nil, missing(err)

@@ -170,7 +170,7 @@ func (f *runFlags) check(cmd *cobra.Command, c *run.Config, was *results.Run, na
 		return usage(err)
 	}
 	if f.mail != "" {
-		if c.Mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, f.mailLimit); err != nil {
+		if c.Mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, f.mailLimit, mailHint); err != nil {
 			return err
 		}
 		if c.MailLimit = int64(f.mailLimit); c.Workload.Sizes() {

@@ -351,7 +351,7 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, s *schemas.Schem
 		}
 		reports = append(reports, r)
 	case f.mail != "":
-		if mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, defaultMail); err != nil {
+		if mail, err = openMail(cmd.Context(), cmd.ErrOrStderr(), f.mail, defaultMail, mailHint); err != nil {
 			return err
 		}
 		defer mail.Close()

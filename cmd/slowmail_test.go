@@ -11,8 +11,6 @@ import (
 
 // TestSlowMail: mail that takes long to read says which message it is, while it is read.
 func TestSlowMail(t *testing.T) {
-	defer func(d time.Duration) { mailHint = d }(mailHint)
-	mailHint = 2 * time.Millisecond
 	file := filepath.Join(t.TempDir(), "slow.mbox")
 	slow := "From a\nFrom: a@b.c\nContent-Type: text/plain\nContent-Transfer-Encoding: quoted-printable\n\n" +
 		strings.Repeat("=\n", 2<<20) + "\n\n"
@@ -20,7 +18,7 @@ func TestSlowMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes bytes.Buffer
-	source, err := openMail(t.Context(), &notes, file, defaultMail)
+	source, err := openMail(t.Context(), &notes, file, defaultMail, 2*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,14 +203,14 @@ func (r *runner) floor(ctx context.Context) {
 			}
 		}
 	}
-	floors, err := harnessFloor(ctx)
+	floors, err := harnessFloor(ctx, cmp.Or(r.config.harness, floorWorkload))
 	add(floors, err, "")
 	floors, err = r.config.modelFloors(ctx, r.data.path)
 	add(floors, err, r.result.Config.Models...)
 }
 
 // floorWorkload has operations that are all late, so that nothing waits.
-var floorWorkload = `
+const floorWorkload = `
 version: 1
 name: floor
 population: {users: 1000, messages: 1}
@@ -220,10 +220,10 @@ phases: [load: {}, measure: {rate: 100000000/s, operations: 80000, mix: {list: 5
 
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
 // time, choice of operation and key, two readings of the clock, recording.
-func harnessFloor(ctx context.Context) ([]results.Floor, error) {
+func harnessFloor(ctx context.Context, workload string) ([]results.Floor, error) {
 	var least results.Floor
 	var before, after runtime.MemStats
-	w, err := workloads.Parse("floor", []byte(floorWorkload))
+	w, err := workloads.Parse("floor", []byte(workload))
 	if err != nil {
 		return nil, err
 	}

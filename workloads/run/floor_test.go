@@ -41,13 +41,11 @@ func TestFloorIsPublished(t *testing.T) {
 
 // The floor of the harness and that of each model may fail by itself.
 func TestFloorErrors(t *testing.T) {
-	defer func(text string) { floorWorkload = text }(floorWorkload)
-	floorWorkload = "version: 0"
 	engine := newFake().engine("null")
 	engine.Remote = true
 	engine.Open = func(context.Context, drivers.Options) (drivers.Store, error) { return nil, errors.New("is down") }
 	c := config(t, newFake(), "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")
-	c.Models, c.Null = append(c.Models, newFake().model("other")), &engine
+	c.Models, c.Null, c.harness = append(c.Models, newFake().model("other")), &engine, "version: 0"
 	floors := runOK(t, c).Floor
 	if len(floors) != 3 {
 		t.Fatalf("%+v", floors)
