@@ -172,10 +172,6 @@ func input(err error) error {
 // exitStatus is the exit status for a command's error.
 func exitStatus(err error) int {
 	var status statusError
-	var faults strict.Errors
-	var format *mail.FormatError
-	var option *drivers.OptionError
-	var engine launch.UsageError
 	switch {
 	case err == nil:
 		return exitOK
@@ -183,8 +179,9 @@ func exitStatus(err error) int {
 		return status.status
 	case errors.Is(err, drivers.ErrCorrupt):
 		return exitData
-	case errors.As(err, &faults), errors.As(err, &format), errors.As(err, &option),
-		errors.As(err, &engine), errors.Is(err, workloads.ErrPopulation):
+	case errors.As(err, new(strict.Errors)), errors.As(err, new(*mail.FormatError)),
+		errors.As(err, new(*drivers.OptionError)), errors.As(err, new(launch.UsageError)),
+		errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:
 		return exitFailed

@@ -191,7 +191,6 @@ func newEngineLogs(known registry) *cobra.Command {
 // upFlags are the flags of engine up as they were given.
 type upFlags struct {
 	launch.Config
-	heap  strict.Size
 	check bool
 }
 
@@ -216,7 +215,7 @@ func newEngineUp(known registry) *cobra.Command {
 	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
 	flags.IntVar(&f.Port, "port", 0, "first `PORT`; 0 uses free ones (default "+strings.Join(ports, ", ")+")")
-	flags.Var(parsed(&f.heap, strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
+	flags.Var(parsed((*strict.Size)(&f.HeapBytes), strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
 	flags.IntVar(&f.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
 	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
 		"several times")
@@ -238,7 +237,6 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 	case f.Port == 0 && cmd.Flags().Changed("port"):
 		f.Port = launch.AnyPort
 	}
-	f.HeapBytes = int64(f.heap)
 	if err := f.Check(); err != nil {
 		return err
 	}

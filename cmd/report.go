@@ -18,6 +18,7 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/history"
@@ -323,7 +324,8 @@ const (
 // waitForResults waits until every folder holds results. A folder gets its name when its
 // run has ended.
 func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time.Duration) error {
-	end := time.After(most)
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
 	for _, dir := range dirs {
 		for noted := false; ; noted = true {
 			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
@@ -332,12 +334,10 @@ func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time
 			if !noted {
 				fmt.Fprintf(out, "waits for %s\n", dir)
 			}
-			select {
-			case <-time.After(waitEvery):
-			case <-end:
+			if err := drivers.Pause(ctx, waitEvery); errors.Is(err, context.DeadlineExceeded) {
 				return fmt.Errorf("%s contains no results after %v", dir, most)
-			case <-ctx.Done():
-				return ctx.Err()
+			} else if err != nil {
+				return err
 			}
 		}
 	}

@@ -207,7 +207,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 	err := verdict(result, f.failOn)
 	ignored := cmd.Flags().Changed("fail-on") && verdict(result, failures) != nil
 	if err == nil && printErr == nil && saveErr == nil && ignored {
-		_, printErr = fmt.Fprintf(notes, "Exit status 0, as --fail-on is %s\n", f.failOn.String())
+		_, printErr = fmt.Fprintf(notes, "Exit status 0, as --fail-on is %s\n", cmd.Flag("fail-on").Value)
 	}
 	switch {
 	case saveErr != nil && exitStatus(err) == exitData:
@@ -243,7 +243,6 @@ func notBegun(err error) error {
 func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
 	var err error
 	c := &f.c
-	c.EngineOptions.CacheBytes = int64(f.cache)
 	if c.Models, err = known.pickModels(f.models); err != nil {
 		return nil, err
 	}
@@ -322,52 +321,38 @@ func (f *runFlags) outputDir(workload string) string {
 	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))
 }
 
-// failOn is what makes a run or a merge end with a status that is not 0: the value of --fail-on.
-// Wrong or lost data, an interruption, and results that cannot be saved always do.
-type failOn []string
-
-// failures are the names that --fail-on takes. By default all but invalid count: an invalid phase is
-// marked and not ranked, so the others can still be used. Unusable: no measured phase is valid, or a
-// model dropped at least half of its operations.
+// failures are the names that --fail-on takes: what makes a run or a merge end with a status that is not 0. Wrong or
+// lost data, an interruption, and results that cannot be saved always do. By default all but invalid count: an invalid
+// phase is marked and not ranked, so the others can still be used. Unusable: no measured phase is valid, or a model
+// dropped at least half of its operations.
 var (
-	failures     = failOn{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
+	failures     = []string{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
 	failsDefault = failures[:6]
 )
 
-func bindFailOn(flags *pflag.FlagSet, f *failOn) {
-	*f = failsDefault
+func bindFailOn(flags *pflag.FlagSet, on *[]string) {
+	*on = failsDefault
+	set := func(text string) error {
+		names, ok := map[string][]string{"none": nil, "all": failures}[text]
+		if !ok {
+			names = strings.Split(strings.ReplaceAll(text, " ", ""), ",")
+		}
+		for _, name := range names {
+			if !slices.Contains(failures, name) {
+				return errors.New("unknown name")
+			}
+		}
+		*on = names
+		return nil
+	}
 	list := "of " + strings.Join(failures, ", ") + "; or all, or none"
-	flags.Var(&accepted{expected: "a list " + list, get: f.String, set: f.set}, "fail-on",
+	get := func() string { return cmp.Or(strings.Join(*on, ","), "none") }
+	flags.Var(&accepted{expected: "a list " + list, get: get, set: set}, "fail-on",
 		"exit with 3, or 1 if a result failed, for these: `LIST` "+list)
 }
 
-// has reports whether the run must fail for that.
-func (f failOn) has(name string) bool { return slices.Contains(f, name) }
-
-// String is the value of the flag.
-func (f *failOn) String() string { return cmp.Or(strings.Join(*f, ","), "none") }
-
-func (f *failOn) set(text string) error {
-	switch text {
-	case "none":
-		*f = nil
-		return nil
-	case "all":
-		*f = failures
-		return nil
-	}
-	names := strings.Split(strings.ReplaceAll(text, " ", ""), ",")
-	for _, name := range names {
-		if !failures.has(name) {
-			return errors.New("unknown name")
-		}
-	}
-	*f = names
-	return nil
-}
-
 // verdict is the error for a run's results: the worst of what is wrong, of what on has.
-func verdict(r *results.Run, on failOn) error {
+func verdict(r *results.Run, on []string) error {
 	var incomplete error
 	for _, a := range r.Audits {
 		switch of := a.Model + " on " + a.Engine; {
@@ -387,10 +372,9 @@ func verdict(r *results.Run, on failOn) error {
 	case incomplete != nil:
 		return incomplete
 	}
-	all := judge.Faults(r)
+	all, has := judge.Faults(r), func(name string) bool { return slices.Contains(on, name) }
 	for _, name := range []string{"failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear"} {
-		wanted := on.has(name) || name == "search" && (on.has("missed") || on.has("unclear"))
-		if len(all[name]) == 0 || !wanted {
+		if len(all[name]) == 0 || !has(name) && !(name == "search" && (has("missed") || has("unclear"))) {
 			continue
 		}
 		err, status := all[name][0], exitBroken

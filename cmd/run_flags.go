@@ -41,10 +41,9 @@ type runFlags struct {
 	mailLimit       strict.Size
 	seed            uint64
 	output          string
-	cache           strict.Size
 	quiet           bool
 	view            view
-	failOn          failOn
+	failOn          []string
 	from, metrics   string
 	schema          string
 	prove           bool
@@ -82,7 +81,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	classes := []drivers.Durability{drivers.DurabilityDefault, drivers.Memory, drivers.Process, drivers.Power}
 	flags.Var(oneOf(&f.c.EngineOptions.Durability, classes, "value of --durability"), "durability",
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
-	flags.Var(size(&f.cache, leastCache, mostCache), "cache",
+	flags.Var(size((*strict.Size)(&f.c.EngineOptions.CacheBytes), leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
 	flags.Var(whole(&f.c.Workers, 1, mostWorkers), "concurrency",
 		fmt.Sprintf("run up to `N` concurrent operations (1 to %d) in open-loop phases (default: the workload's, or %d with "+

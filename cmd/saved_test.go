@@ -37,8 +37,8 @@ func TestSavedNumbers(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want %q", saved, err, want)
 		}
-		if want == "" && (f.c.Trials != 7 || f.c.Workers != 3 || f.cache != 1e7) {
-			t.Errorf("%s: %d trials, %d workers, cache %d", saved, f.c.Trials, f.c.Workers, f.cache)
+		if want == "" && (f.c.Trials != 7 || f.c.Workers != 3 || f.c.EngineOptions.CacheBytes != 1e7) {
+			t.Errorf("%s: %d trials, %d workers, cache %d", saved, f.c.Trials, f.c.Workers, f.c.EngineOptions.CacheBytes)
 		}
 	}
 	for _, name := range []string{"../../x", "/etc/x", "..", "a/b"} {
