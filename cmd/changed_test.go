@@ -8,6 +8,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/workloads/drive"
 )
 
 // changedMain is a mailbench whose model james lists in another way. If
@@ -21,7 +22,7 @@ func changedMain() {
 			panic(err)
 		}
 	}
-	tune()
+	drive.Tune()
 	known := bundled()
 	for i := range known.models {
 		m := &known.models[i]

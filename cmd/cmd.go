@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -41,7 +40,7 @@ import (
 // Main runs the command line of this process and ends the process with its exit
 // status. It has the given models and mailbench's own; a given one replaces that of the same name.
 func Main(more ...models.Model) {
-	tune()
+	drive.Tune()
 	os.Exit(execute(bundled(more...), os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -83,40 +82,6 @@ func untilSignal(parent context.Context) (ctx context.Context, stop context.Canc
 	ctx, stop = signal.NotifyContext(parent, signals...)
 	context.AfterFunc(ctx, stop)
 	return ctx, stop
-}
-
-// spareThreads is how many more goroutines may run than there are processors.
-// The embedded engine waits for the disk in this process. A goroutine in a blocking
-// system call keeps its place among the running ones until the scheduler's monitor
-// takes it away, which may be 10 ms later. With one place for each of two processors,
-// two fsyncs stop the load generator's clock.
-const spareThreads = 4
-
-// places is GOMAXPROCS for a process that may run on so many processors. Own is Go's choice. It
-// stays if the cgroup has a CPU quota below the processors: more places would only use the quota
-// up sooner, and the process would be stopped for the rest of the period.
-func places(own, processors int, quota float64) int {
-	if quota > 0 && quota < float64(processors) {
-		return own
-	}
-	return own + spareThreads
-}
-
-// tune sets up the process for measuring. The environment's settings of the Go
-// runtime take precedence.
-//
-// The memory limit makes the garbage collector work harder before the process
-// grows past it: a 10 MB body in one row passes through several buffers of that
-// size in the engine. With this limit, and with the bound of workloads/drive on large
-// messages in memory, a run with such bodies stays below 300 MB.
-func tune() {
-	tuneMalloc()
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryLimit)
-	}
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), drive.CPUQuota()))
-	}
 }
 
 // Exit statuses of every command.

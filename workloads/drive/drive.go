@@ -56,10 +56,6 @@ type Spec struct {
 	// known.
 	Total int64
 
-	// MemoryLimit is the least memory limit of the Go runtime, in bytes. A phase raises
-	// the limit when more lives on the heap. 0: the limit is left alone.
-	MemoryLimit int64
-
 	// Silence is how long a load goes on without a delivery that succeeds, on an engine that is
 	// reached over a network. 0: silenceMost.
 	Silence time.Duration
@@ -171,7 +167,7 @@ func (p *phase) offersAny() bool {
 // run lets the workers execute the phase, and collects what they record.
 func (p *phase) run(ctx context.Context) (err error) {
 	runtime.GC() // this phase does not pay for the garbage of the one before
-	p.memory = memoryLimit{least: p.MemoryLimit, now: debug.SetMemoryLimit(-1)}
+	p.memory = memoryLimit{least: tunedMemory, now: debug.SetMemoryLimit(-1)}
 	p.memory.follow()
 	p.began = time.Now()
 	workers, err := p.add(p.first())

@@ -19,9 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"os"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -124,9 +122,6 @@ func (r *runner) begin(ctx context.Context) (err error) {
 		}
 		r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
 	}
-	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 && os.Getenv("GOMEMLIMIT") == "" {
-		r.memoryLimit = limit
-	}
 	r.started = time.Now()
 	if r.result, err = r.provenance(ctx, r.started); err != nil {
 		return err
@@ -150,9 +145,6 @@ func (r *runner) begin(ctx context.Context) (err error) {
 
 // close releases the data folder. If there is a result, that says what could not be released.
 func (r *runner) close(result *results.Run) error {
-	if r.memoryLimit > 0 {
-		debug.SetMemoryLimit(r.memoryLimit)
-	}
 	if r.data == nil {
 		return nil
 	}
@@ -237,14 +229,11 @@ type runner struct {
 	logErr error // first error of log; the run goes on without a log
 	result *results.Run
 	// When the run began.
-	started time.Time
-	// The Go runtime's memory limit when the run began; 0: the run leaves it alone, because
-	// the environment sets it or there is none.
-	memoryLimit int64
-	at          Progress                  // the combination under way
-	segments    map[string]*meet.Segments // segments that load an engine together, by engine
-	estimate    *timeLeft
-	warm        map[string]bool // models on engines that a warm-up of a sweep has run
+	started  time.Time
+	at       Progress                  // the combination under way
+	segments map[string]*meet.Segments // segments that load an engine together, by engine
+	estimate *timeLeft
+	warm     map[string]bool // models on engines that a warm-up of a sweep has run
 }
 
 // remove removes a combination's temporary data.

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package cmd
+package drive
 
 /*
 #include <stdlib.h>
@@ -17,9 +17,9 @@ static void tune_malloc(void) {
 */
 import "C"
 
-// memoryLimit bounds Go's memory, in bytes. The embedded engine takes its memtables and
+// usualMemory bounds Go's memory, in bytes. The embedded engine takes its memtables and
 // cache, twice 64 MB, from C.
-const memoryLimit = 96 << 20
+const usualMemory = 96 << 20
 
 // tuneMalloc makes C's allocator give memory back. By default each mapped block that is
 // freed raises the size from which glibc maps blocks, up to a memtable's 32 MB. Later

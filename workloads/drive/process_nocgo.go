@@ -1,10 +1,10 @@
 //go:build !cgo
 
-package cmd
+package drive
 
-// memoryLimit bounds all memory, in bytes. The embedded engine takes its memtables and
+// usualMemory bounds all memory, in bytes. The embedded engine takes its memtables and
 // cache, twice 64 MB, from Go.
-const memoryLimit = 200 << 20
+const usualMemory = 200 << 20
 
 // tuneMalloc does nothing: without cgo there is no C allocator.
 func tuneMalloc() {}
