@@ -89,8 +89,8 @@ var layers = []struct {
 	{
 		"workloads/subject",
 		[]string{
-			"drivers/private", "schemas", "schemas/words", "drivers", "models", "models/mail", "workloads", "workloads/plan", "drivers/crash",
-			"workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results", "workloads/scratch",
+			"drivers/private", "drivers/validate", "schemas", "schemas/words", "drivers", "models", "models/mail", "workloads", "workloads/plan",
+			"drivers/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results", "workloads/scratch",
 		},
 		nil,
 	},

@@ -1,0 +1,120 @@
+package subject
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/validate"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
+	"github.com/mailbench/mailbench/workloads/scratch"
+)
+
+// Validation says how to check a store, which may be anyone's: by its schema, and then by the model's own verification.
+type Validation struct {
+	validate.Config               // Run sets its Dir, Journal and Progress
+	Model           *models.Model // whose verification follows if all of the store was read; nil: none
+	Blobs           string        // the folder of what the model keeps outside of the engine, if that is known
+	Exact           bool          // no operation on the store is known to have been interrupted
+	Note            func(string)  // gets the progress, from one goroutine at a time
+	// Resume is the file of the journal from which an interrupted check continues, and Open opens it; "": there is none.
+	Resume string
+	Open   func(*schemas.Schema) (*validate.Journal, error)
+}
+
+// Validated is what a check has found. Fields of its JSON are added, never removed.
+type Validated struct {
+	Engine  string `json:"engine"`
+	Version string `json:"version"`
+	*validate.Report
+	Broken   int64 `json:"broken"`
+	Leftover int64 `json:"leftover"`
+	// Drifted is how many rows have a wrong count that an operation left which was interrupted or is
+	// of unknown outcome. They are not broken.
+	Drifted int64         `json:"adrift,omitempty"`
+	Audit   *Verification `json:"audit,omitempty"`
+	Stopped string        `json:"stopped,omitempty"` // the error at which the check of the schema ended
+	Skipped []string      `json:"skipped,omitempty"` // what mailbench adds to the source design and the store does not have
+	resume  string        // the file with which a check that has stopped goes on
+}
+
+// Run checks a store that is open for reading only. With an error it returns what was found until then, or nil.
+func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema) (v *Validated, err error) {
+	s, skipped, err := ApplyOwn(ctx, st, s)
+	if err == nil && c.Resume != "" {
+		c.Journal, err = c.Open(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		switch {
+		case c.Journal == nil:
+		case err == nil:
+			err = c.Journal.Remove()
+		default: // the same command continues it
+			err = errors.Join(err, c.Journal.Close())
+		}
+	}()
+	folder, err := scratch.Temporary()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	c.Dir, c.Progress = folder.Path(), func(p validate.Progress) { c.Note(p.String()) }
+	report, err := validate.Run(ctx, st, s, c.Config)
+	if report == nil {
+		return nil, err
+	}
+	caps := st.Capabilities()
+	v = &Validated{
+		Engine: caps.Engine, Version: caps.Version, Report: report,
+		Broken: report.Broken(), Leftover: report.Leftover(), Skipped: skipped,
+	}
+	if !c.Exact {
+		v.Drifted = report.Drifted()
+		v.Broken -= v.Drifted
+	}
+	switch {
+	case err != nil:
+		v.Stopped, v.resume = err.Error(), c.Resume
+	case c.Model != nil && c.Sample == 1:
+		c.Note("verification of the model")
+		v.Audit, err = Verify(ctx, *c.Model, st, s, c.Blobs, c.Pace.Session)
+		if v.Audit == nil && len(skipped) > 0 {
+			v.Skipped, err = append(skipped, "the model's verification, which needs them"), nil
+		}
+	}
+	v.Paced = c.Pace.Kept()
+	return v, err
+}
+
+// WriteText prints the report, and after it what the model's verification says.
+func (v *Validated) WriteText(w io.Writer, room int) {
+	_ = v.Report.WriteText(w, room)
+	if v.Stopped != "" {
+		fmt.Fprintf(w, "\nThe check ended here, and references and counts were not compared: %s\n", v.Stopped)
+		if v.resume != "" {
+			fmt.Fprintf(w, "Run the same command to continue: %s has the ranges that were read.\n", v.resume)
+		}
+	}
+	if len(v.Skipped) > 0 {
+		fmt.Fprintf(w, "\nExtensions of the schema that the store does not have, skipped: %s.\n",
+			strings.Join(v.Skipped, ", "))
+	}
+	if a := v.Audit; a != nil {
+		a.WriteText(w)
+	}
+	adrift := ""
+	if v.Drifted > 0 {
+		adrift = fmt.Sprintf("; counter drift in %s: operations on the dataset were interrupted, or have an unknown outcome",
+			words.Plural(v.Drifted, "count"))
+	}
+	fmt.Fprintf(w, "\n%s on %s: %s broken, %d orphaned%s\n", v.Schema, v.Engine,
+		words.Plural(v.Broken, "row"), v.Leftover, adrift)
+}
