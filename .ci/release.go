@@ -15,11 +15,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"testing/fstest"
 	"time"
 )
 
@@ -101,14 +104,20 @@ func build(system string, at time.Time) ([]string, error) {
 	if err := cmd.Run(); err != nil {
 		return nil, err
 	}
+	files := fstest.MapFS{name: {Mode: fs.ModeDir | 0o755, ModTime: at}}
+	for _, file := range append(extras, program) {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		files[path.Join(name, filepath.Base(file))] = &fstest.MapFile{Data: b, Mode: 0o644, ModTime: at}
+	}
+	files[path.Join(name, filepath.Base(program))].Mode = 0o755
 	archive, write := name+".tar.gz", writeTar
 	if goos == "windows" {
 		archive, write = name+".zip", writeZip
 	}
-	err = create(archive, func(w io.Writer) error {
-		return write(w, name, append([]string{program}, extras...), at)
-	})
-	if err != nil {
+	if err := create(archive, func(w io.Writer) error { return write(w, files) }); err != nil {
 		return nil, err
 	}
 	info, err := buildinfo.ReadFile(program)
@@ -131,51 +140,15 @@ func create(name string, write func(io.Writer) error) error {
 	return errors.Join(write(f), f.Close())
 }
 
-// mode is 0755 of the program, and 0644 of the files next to it.
-func mode(i int) int64 {
-	if i == 0 {
-		return 0o755
-	}
-	return 0o644
-}
-
-func writeTar(w io.Writer, folder string, files []string, at time.Time) error {
+func writeTar(w io.Writer, files fs.FS) error {
 	packed := gzip.NewWriter(w)
 	t := tar.NewWriter(packed)
-	for i, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		h := tar.Header{Name: folder + "/" + filepath.Base(file), Mode: mode(i), Size: int64(len(b)), ModTime: at}
-		if err := t.WriteHeader(&h); err != nil {
-			return err
-		}
-		if _, err := t.Write(b); err != nil {
-			return err
-		}
-	}
-	return errors.Join(t.Close(), packed.Close())
+	return errors.Join(t.AddFS(files), t.Close(), packed.Close())
 }
 
-func writeZip(w io.Writer, folder string, files []string, at time.Time) error {
+func writeZip(w io.Writer, files fs.FS) error {
 	z := zip.NewWriter(w)
-	for i, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		h := zip.FileHeader{Name: folder + "/" + filepath.Base(file), Method: zip.Deflate, Modified: at}
-		h.SetMode(os.FileMode(mode(i)))
-		part, err := z.CreateHeader(&h)
-		if err != nil {
-			return err
-		}
-		if _, err := part.Write(b); err != nil {
-			return err
-		}
-	}
-	return z.Close()
+	return errors.Join(z.AddFS(files), z.Close())
 }
 
 // component is a module in CycloneDX 1.5, https://cyclonedx.org/docs/1.5/json.
