@@ -83,6 +83,7 @@ type Cell struct {
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
 	short  bool               // a trial that is compared measured less than longTrial
+	turns  bool               // the sides took turns: both see the same changes of the machine
 	same   bool               // both sides have trials of the same numbers, which draw the same operations
 }
 
@@ -185,7 +186,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 		c.Notes = append(c.Notes, sameBuild)
 	}
 	c.Notes = append(c.Notes, alone...)
-	c.Interleaved = interleaved(c.Cells)
+	c.Interleaved = !slices.ContainsFunc(cells, func(c *Cell) bool { return !c.turns })
 	if err := c.measure(o); err != nil {
 		return nil, err
 	}

@@ -285,6 +285,34 @@ func TestOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// Trials are interleaved if trial N of both sides began before trial N+1 of either.
+func TestInterleaved(t *testing.T) {
+	for _, tc := range []struct {
+		base, new []int // seconds at which the trials began
+		want      bool
+	}{
+		{[]int{0, 3}, []int{1, 2}, true},
+		{[]int{3, 0}, []int{1, 2}, true},
+		{[]int{0}, []int{1}, false},
+		{[]int{0, 1}, []int{2, 3}, false},
+		{[]int{0, 3, 4}, []int{1, 2}, false},
+		{[]int{0, 3, 4, 5}, []int{1, 2}, false},
+		{[]int{1, 2}, []int{0, 1}, false},
+	} {
+		base, fresh := run("base"), run("new")
+		for i, second := range tc.base {
+			base.Cells = append(base.Cells, cell(i+1, second))
+		}
+		for i, second := range tc.new {
+			fresh.Cells = append(fresh.Cells, cell(i+1, second))
+		}
+		c := compared(t, Side{"old", []*results.Run{base}}, Side{"fresh", []*results.Run{fresh}}, "*", false)
+		if c.Interleaved != tc.want {
+			t.Errorf("%v and %v: interleaved %v", tc.base, tc.new, c.Interleaved)
+		}
+	}
+}
+
 // Where trials vary too much for a result, the report names short trials as the remedy.
 func TestShortTrials(t *testing.T) {
 	for _, tc := range []struct {

@@ -75,8 +75,7 @@ type series struct {
 	sum [2]results.Op // of the trials of a side
 }
 
-// newCells puts the measured trials of both sides together, in the order in which they began. Alone names the subjects
-// that only one side has.
+// newCells puts the measured trials of both sides together. Alone names the subjects that only one side has.
 func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 	var all []trial
 	for side, s := range both {
@@ -92,30 +91,35 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 	}
 	subject := func(t trial) Subject { return Subject{t.cell.Model, t.cell.Engine, t.cell.Where()} }
 	for _, same := range results.Grouped(all, subject) {
-		var trials [2][]trial
-		slices.SortStableFunc(same, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
-		for _, t := range same {
-			trials[t.side] = append(trials[t.side], t)
-		}
-		if side := same[0].side; trials[1-side] == nil {
-			alone = append(alone, fmt.Sprintf("only %s has %s", both[side].Name, subject(same[0])))
+		k, side := subject(same[0]), same[0].side
+		if slices.ContainsFunc(same, func(t trial) bool { return t.side != side }) {
+			cells = append(cells, newCell(k, same, force))
 		} else {
-			cells = append(cells, newCell(subject(same[0]), trials, force))
+			alone = append(alone, fmt.Sprintf("only %s has %s", both[side].Name, k))
 		}
 	}
 	return cells, alone
 }
 
-// newCell makes the figures of a subject: those of the whole load, or of the search for the highest rate, and those of
-// the operations.
-func newCell(k Subject, trials [2][]trial, force bool) *Cell {
-	c := &Cell{
-		Subject: k, Load: "open", BaseCount: len(trials[0]), NewCount: len(trials[1]), Figures: []Figure{},
-		trials: trials, shares: map[string]float64{},
-	}
-	if trials[0][0].cell.Arrivals == "closed" {
+// newCell makes the figures of a subject from the trials of both sides: those of the whole load, or of the search for
+// the highest rate, and those of the operations.
+func newCell(k Subject, trials []trial, force bool) *Cell {
+	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, shares: map[string]float64{}}
+	if trials[0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
+	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
+	c.turns = len(trials) > 2 && len(trials)%2 == 0 // trial N of both sides began before trial N+1 of either
+	for i, t := range trials {
+		c.trials[t.side] = append(c.trials[t.side], t)
+		switch before := trials[max(0, i-1)]; {
+		case i%2 == 1:
+			c.turns = c.turns && t.side != before.side
+		case i > 0:
+			c.turns = c.turns && t.cell.Started > before.cell.Started
+		}
+	}
+	c.BaseCount, c.NewCount = len(c.trials[0]), len(c.trials[1])
 	c.check(force)
 	all := c.series()
 	load := all[0]
@@ -281,22 +285,4 @@ func (c *Cell) executed(stream string) (load *series, operations []*series) {
 		}
 	}
 	return load, operations
-}
-
-// interleaved reports whether the trials of all cells took turns: trial N of both sides began
-// before trial N+1 of either side. Then both sides see the same changes of the machine.
-func interleaved(all []*Cell) bool {
-	for _, c := range all {
-		base, new := c.trials[0], c.trials[1]
-		if len(base) != len(new) || len(base) < 2 {
-			return false
-		}
-		for i := 1; i < len(base); i++ {
-			before := max(base[i-1].cell.Started, new[i-1].cell.Started)
-			if before >= min(base[i].cell.Started, new[i].cell.Started) {
-				return false
-			}
-		}
-	}
-	return true
 }
