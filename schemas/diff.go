@@ -3,6 +3,7 @@ package schemas
 import (
 	"cmp"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -311,7 +312,7 @@ func Canonical(s *Schema) *Schema {
 func copied(cs, parents []*Column) (own []*Column) {
 	for i, c := range cs {
 		same := &Column{Name: c.Name, Type: c.Type, Role: c.Role, Desc: c.Desc}
-		if i < len(parents) && slices.Equal(keyWords(parents[i:i+1]), keyWords(cs[i:i+1])) {
+		if i < len(parents) && reflect.DeepEqual(parents[i], same) {
 			same = parents[i]
 		}
 		own = append(own, same)

@@ -311,26 +311,12 @@ func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 		return none, false
 	}
 	over := nested && t.Kind == Null // a type of CQL, whose elements can be collections
-	defer func(before bool) { p.frozen = before }(p.frozen)
-	p.frozen = p.frozen || over
-	var elems []*Type
-	for i, arg := range args {
-		arg = strings.TrimSpace(arg)
-		if _, err := strconv.ParseUint(arg, 10, 16); err == nil && name == "vector" && i == 1 {
-			elems = append(elems, &Type{Foreign: arg})
-			continue
-		}
-		e, ok := p.typ(n, arg, where)
-		if !ok {
-			return none, false
-		}
-		if !over && (e.Collection() && !p.frozen || e.Kind == Counter) {
-			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
-			return none, false
-		}
-		elems = append(elems, &e)
-	}
+	elems, ok := p.elements(n, text, args, over, where)
 	switch {
+	case !ok:
+		return none, false
+	case name == "frozen" && strings.HasPrefix(elems[0].Foreign, "tuple<"): // as every tuple is
+		return *elems[0], true
 	case over:
 		t.Foreign = name + "<" + strings.Join(texts(elems, (*Type).String), ",") + ">"
 	case t.Kind == Map:
@@ -339,6 +325,29 @@ func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 		t.Elem = elems[0]
 	}
 	return t, true
+}
+
+// elements returns the types over which text names a type. Those of a type of CQL can be collections.
+func (p *parser) elements(n *yaml.Node, text string, args []string, cql bool, where string) (all []*Type, ok bool) {
+	defer func(before bool) { p.frozen = before }(p.frozen)
+	p.frozen = p.frozen || cql
+	for i, arg := range args {
+		arg = strings.TrimSpace(arg)
+		if _, err := strconv.ParseUint(arg, 10, 16); err == nil && strings.HasPrefix(text, "vector<") && i == 1 {
+			all = append(all, &Type{Foreign: arg})
+			continue
+		}
+		e, ok := p.typ(n, arg, where)
+		if !ok {
+			return nil, false
+		}
+		if !cql && (e.Collection() && !p.frozen || e.Kind == Counter) {
+			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
+			return nil, false
+		}
+		all = append(all, &e)
+	}
+	return all, true
 }
 
 // typeNames are the names of all types, with those that a schema defines before CQL's.
@@ -407,9 +416,10 @@ func TypeOf(text string) Type {
 	return Type{Foreign: text}
 }
 
-// TypeOfCQL is TypeOf of a type as CQL writes it: its timestamp is timestamp_ms, its varchar text.
+// TypeOfCQL is TypeOf of a type as CQL writes it: its timestamp is timestamp_ms, its varchar text, and the name of a
+// user-defined type may be in quotes.
 func TypeOfCQL(text string) Type {
-	return TypeOf(cqlWords.ReplaceAllStringFunc(text, func(word string) string {
+	return TypeOf(cqlWords.ReplaceAllStringFunc(strings.ReplaceAll(text, `"`, ""), func(word string) string {
 		switch word {
 		case "timestamp":
 			return "timestamp_ms"

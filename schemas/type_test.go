@@ -14,6 +14,7 @@ func TestTypes(t *testing.T) {
 		"frozen<map<text, list<int>>>":  "frozen<map<text,list<int>>>",
 		"vector<float, 3>":              "vector<float,3>",
 		"map<text, frozen<list<text>>>": "map<text,frozen<list<text>>>",
+		"list<frozen<tuple<int,a>>>":    "list<tuple<int,a>>", // every tuple is frozen
 		"a":                             "a",
 		"vector<float>":                 "type \"vector<float>\" x: expected vector<TYPE,DIMENSIONS>",
 		"frozen<int,int>":               "type \"frozen<int,int>\" x: expected frozen<TYPE>",

@@ -19,8 +19,7 @@ import (
 // place is the keyspace of a schema as it is (plan.Place).
 type place struct {
 	*ddl.Definition
-	store  *Store
-	schema *schemas.Schema
+	store *Store
 }
 
 // find reads the keyspace of a schema, which need not be mailbench's. The definition uses what this cluster knows.
@@ -41,7 +40,7 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 		return nil, err
 	}
 	d.Read(rows)
-	return &place{d, s, sch}, nil
+	return &place{d, s}, nil
 }
 
 // scan runs a query and calls row for each row of its result, with the columns in dest.
@@ -101,7 +100,7 @@ func (p *place) Use() {
 		})
 	}
 	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})
-	p.store.compiler.add(p.Definition, p.schema)
+	p.store.compiler.add(p.Definition)
 }
 
 // NotThere implements plan.Place.
@@ -240,8 +239,9 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	query := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
 	err := scan(query, func() {
 		if strings.HasPrefix(keyspace, drivers.Prefix) {
-			m, ok := ddl.ReadMark(comment)
-			all.Of(keyspace).Add(table, m.Namespace, ok)
+			var m plan.Mark
+			marked := plan.ReadMark(comment, &m)
+			all.Of(keyspace).Add(table, m.Namespace, marked)
 		}
 	}, &keyspace, &table, &comment)
 	if err != nil {

@@ -393,3 +393,17 @@ patterns:
 		t.Errorf("wait for the index that is left: %v", err)
 	}
 }
+
+// TestTuples: every tuple is frozen, whether its type says so or not, so a table with tuples equals its schema.
+func TestTuples(t *testing.T) {
+	st := openLive(t, nil)
+	s := schemaOf(t, "pairs", `native: cassandra
+tables:
+  a: {partition: [k text], columns: {v: 'tuple<int,text>', w: 'frozen<tuple<int,text>>', x: 'list<tuple<int,int>>'}, at: "a.cql:1"}
+`)
+	for range 2 {
+		if err := st.Apply(t.Context(), s); err != nil {
+			t.Error(err)
+		}
+	}
+}

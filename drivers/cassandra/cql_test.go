@@ -25,7 +25,7 @@ func offline(t testing.TB, s *schemas.Schema) *compiler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.add(d, s)
+	k.add(d)
 	return k
 }
 

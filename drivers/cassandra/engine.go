@@ -137,7 +137,7 @@ func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, err
 	}
 	d.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
 	k := new(compiler)
-	k.add(d, s)
+	k.add(d)
 	return plan.Compiler(k.compile), nil
 }
 

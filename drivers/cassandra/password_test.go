@@ -264,7 +264,7 @@ func TestPasswordHidden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.compiler.add(d, sch)
+	st.compiler.add(d)
 	compiled := func(pattern string) drivers.Statement {
 		stmt, err := plan.Prepare(st.Gate, sch.Pattern(pattern), st.compiler.compile)
 		if err != nil {

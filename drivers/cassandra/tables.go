@@ -32,7 +32,7 @@ type table struct {
 }
 
 // add records the tables, so that patterns can be prepared for them.
-func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema) {
+func (k *compiler) add(d *ddl.Definition) {
 	tables := make(map[*schemas.Table]*table)
 	for _, td := range d.Tables {
 		t := &table{
@@ -45,12 +45,12 @@ func (k *compiler) add(d *ddl.Definition, sch *schemas.Schema) {
 		for _, x := range td.Indexes {
 			t.indexed[x.Column.Name] = true
 		}
-		for _, p := range sch.Patterns {
+		for _, p := range d.Schema.Patterns {
 			t.conditional = t.conditional || p.Conditional() && p.Table == td.Table
 		}
 		tables[td.Table] = t
 	}
-	k.applied.Add(sch, tables)
+	k.applied.Add(d.Schema, tables)
 }
 
 // Identity implements drivers.Identified: the ids that Cassandra gave the tables when they were made.

@@ -87,7 +87,7 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 		if err != nil {
 			return nil, fmt.Errorf("describe table %s: %w", t.full, err)
 		}
-		if m := (mark{}); plan.ReadMark(t.Comment, &m) && m.Schema != "" && m.Table != "" && m.In != m.Table {
+		if m := (mark{}); plan.ReadMark(t.Comment, &m) && m.In != m.Table {
 			t.mark, t.marked = m, true // else somebody has changed it so that it makes no sense
 		}
 		n.tables[strings.TrimPrefix(t.full, name+":")] = t

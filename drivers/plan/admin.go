@@ -248,10 +248,12 @@ func MarkText(mark any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// ReadMark reads a table's comment into mark. It returns false if mailbench did not write the comment, or somebody
-// has changed it so that it makes no sense.
+// ReadMark reads a table's comment into mark, which has the fields of Mark and those of its engine. It returns false if
+// mailbench did not write the comment, or somebody has changed it so that it makes no sense.
 func ReadMark(comment string, mark any) bool {
+	var m Mark
 	text, ok := strings.CutPrefix(comment, markPrefix)
+	ok = ok && json.Unmarshal([]byte(text), &m) == nil && m.Schema != "" && m.Table != ""
 	return ok && json.Unmarshal([]byte(text), mark) == nil
 }
 

@@ -64,7 +64,7 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 		}
 	}
 	differences = append(differences, schemas.Diff(want, have)...)
-	c.Drifts = cqlsh.Drifts(d.schema, differences, d.statements)
+	c.Drifts = cqlsh.Drifts(d.Schema, differences, d.statements)
 	for i := range c.Drifts {
 		switch x := &c.Drifts[i]; {
 		case x.Kind == schemas.DifferentFields && strings.HasPrefix(x.Have, x.Want+", "):
@@ -83,33 +83,10 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	return c, nil
 }
 
-// replicas returns the replication that the keyspace should have: the one that the schema sets under "other", if said,
-// or else the store's own.
-func (d *Definition) replicas() (want map[string]string, said bool, err error) {
-	want = make(map[string]string)
-	text := schemas.Carried(d.schema.Other, "replication")
-	if text == "" {
-		want["class"] = "NetworkTopologyStrategy"
-		for dc, n := range d.Replication.All() {
-			want[dc] = strconv.Itoa(n)
-		}
-		return want, false, nil
-	}
-	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
-		want[m[1]] = m[2]
-	}
-	if want["class"] == "" {
-		return nil, true, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
-			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
-	}
-	want["class"] = short(want["class"])
-	return want, true, nil
-}
-
 var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
 
-// keyspace compares what belongs to the whole keyspace: durable_writes and the replication. More replicas than those of
-// the store are a difference only if Exact.
+// keyspace compares what belongs to the whole keyspace: durable_writes, and the replication with the one that the
+// schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact.
 func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	add := func(name, want, have string) {
 		if want != have {
@@ -118,27 +95,37 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 			})
 		}
 	}
-	want, said, err := d.replicas()
-	if err != nil {
-		return nil, err
+	want, have := make(map[string]string), maps.Clone(d.existing)
+	text := schemas.Carried(d.Schema.Other, "replication")
+	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
+		want[m[1]] = m[2]
 	}
-	have, names := maps.Clone(d.existing), maps.Clone(want)
+	switch {
+	case text == "":
+		want["class"], d.replication = "NetworkTopologyStrategy", d.Replication.cql()
+		for dc, n := range d.Replication.All() {
+			if have[dc] = d.factor(dc); d.Exact || number(have[dc]) <= n {
+				want[dc] = strconv.Itoa(n)
+			}
+		}
+	case want["class"] == "":
+		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
+			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
+	default:
+		want["class"] = short(want["class"])
+		d.replication = cqlMap(want)
+		for name := range have { // a datacenter that the schema does not name has no replicas
+			want[name] += ""
+		}
+	}
 	have["class"] = short(have["class"])
-	if said {
-		maps.Copy(names, have)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		add("replication."+name, want[name], have[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		n := have[name]
-		if !said && name != "class" {
-			n = d.factor(name)
-		}
-		if said || d.Exact || number(n) <= number(want[name]) {
-			add("replication."+name, want[name], n)
-		}
-	}
-	on, invalid := strconv.ParseBool(schemas.Carried(d.schema.Other, "durable_writes"))
+	on, invalid := strconv.ParseBool(schemas.Carried(d.Schema.Other, "durable_writes"))
 	// Without durable writes acknowledged ones are lost with the process.
 	add("durable_writes", strconv.FormatBool(on || invalid != nil), strconv.FormatBool(d.durable))
+	d.replicas = want
 	return all, nil
 }
 
@@ -151,18 +138,13 @@ func (d *Definition) alterKeyspace(f schemas.Difference) []string {
 		}
 		return []string{alter}
 	}
-	want, said, _ := d.replicas()
-	replication := d.Replication.cql()
-	if said {
-		replication = cqlMap(want)
-	}
-	alter += "replication = " + replication
+	alter += "replication = " + d.replication
 	loses, more := false, 0 // more copies of a row than are wanted
 	for name, n := range d.existing {
-		loses = loses || number(n) > number(want[name]) && name != "replication_factor"
+		loses = loses || number(n) > number(d.replicas[name]) && name != "replication_factor"
 		more += number(n)
 	}
-	for _, n := range want {
+	for _, n := range d.replicas {
 		more -= number(n)
 	}
 	if loses || more > 0 {
@@ -190,8 +172,10 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	switch {
 	case td == nil && f.Kind == schemas.MissingTable:
 		return []string{"-- create it by the statement that was imported"}
-	case td == nil: // the schema has no such table
+	case td == nil && strings.HasPrefix(d.drops[f.Table], "DROP TRIGGER"):
 		return []string{d.drops[f.Table]}
+	case td == nil: // the schema has no such table
+		return []string{cqlsh.Unsafe("removes its rows", d.drops[f.Table])}
 	}
 	table, setting := d.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
 	switch f.Kind {
@@ -261,7 +245,7 @@ func (d *Definition) table(name string) *TableDefinition {
 // or changes its type.
 func (d *Definition) typeStatements(f schemas.Difference) []string {
 	name := d.Qualified(f.Part)
-	at := slices.IndexFunc(d.schema.Types, func(u *schemas.UserType) bool { return u.Name == f.Part })
+	at := slices.IndexFunc(d.Schema.Types, func(u *schemas.UserType) bool { return u.Name == f.Part })
 	switch {
 	case f.Kind == schemas.ExtraType:
 		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
@@ -275,7 +259,7 @@ func (d *Definition) typeStatements(f schemas.Difference) []string {
 		}
 	}
 	var stmts []string
-	for _, c := range d.schema.Types[at].Fields[strings.Count(f.Have, ", ")+1:] {
+	for _, c := range d.Schema.Types[at].Fields[strings.Count(f.Have, ", ")+1:] {
 		stmts = append(stmts, fmt.Sprintf("ALTER TYPE %s ADD %s", name, typed(c)))
 	}
 	return stmts

@@ -66,10 +66,10 @@ const AnyDatacenter = "datacenter1"
 // Definition is a schema in CQL, as Apply creates it, and the keyspace that is to have it.
 type Definition struct {
 	plan.Found  // the schema as Inspect will return it, without materialized views, and the keyspace as it is
+	Schema      *schemas.Schema
 	Keyspace    string
 	Replication Replication
 	Tables      []TableDefinition
-	schema      *schemas.Schema
 	namespace   string
 	Exact       bool   // more replicas than those of Replication are a difference too
 	Strategy    string // the class of the nodes' default compaction; "" if they do not report one
@@ -81,6 +81,9 @@ type Definition struct {
 
 	existing map[string]string // the replication of the keyspace as it is; nil: there is no such keyspace
 	durable  bool              // its writes go into the commit log
+	// replication is what the keyspace should have, in CQL, and replicas are those that are compared: keyspace sets them.
+	replication string
+	replicas    map[string]string
 	// drops has the statement that drops each table, view and trigger of the keyspace, by the name in differences.
 	drops map[string]string
 }
@@ -99,7 +102,7 @@ type TableDefinition struct {
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
 	d := &Definition{
-		Replication: r, schema: s, namespace: namespace, Found: plan.Found{Want: schemas.Canonical(s)},
+		Replication: r, Schema: s, namespace: namespace, Found: plan.Found{Want: schemas.Canonical(s)},
 		drops: make(map[string]string),
 	}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
@@ -108,7 +111,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 	for _, u := range s.Types {
 		own := &schemas.UserType{Name: u.Name}
 		for _, c := range u.Fields {
-			own.Fields = append(own.Fields, &schemas.Column{Name: c.Name, Type: plainType(cqlType(c.Type))})
+			own.Fields = append(own.Fields, &schemas.Column{Name: c.Name, Type: schemas.TypeOfCQL(cqlType(c.Type))})
 		}
 		d.Want.Types = append(d.Want.Types, own)
 	}
@@ -181,21 +184,8 @@ func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
 	if slices.Sort(kinds); len(kinds) > 0 {
 		own[indexesHint] = strings.Join(slices.Compact(kinds), ", ")
 	}
-	for name, value := range settings {
-		if own[name] = value; strings.HasSuffix(name, ".class") {
-			own[name] = short(value)
-		}
-	}
+	maps.Copy(own, settings)
 	t.Hints = map[string]map[string]string{EngineName: own}
-}
-
-var frozenTuple = regexp.MustCompile(`frozen<(tuple<(?:[^<>]|<[^<>]*>)*>)>`)
-
-// plainType returns the type of a field of a type, as the language writes what CQL has. Every tuple is frozen, and
-// system_schema says so.
-func plainType(text string) schemas.Type {
-	text = schemas.TypeOfCQL(strings.ReplaceAll(text, `"`, "")).String()
-	return schemas.Type{Foreign: frozenTuple.ReplaceAllString(text, "$1")}
 }
 
 // Qualified returns the name of a table with that of the keyspace.
@@ -222,7 +212,7 @@ func (d *Definition) createKeyspace() string {
 }
 
 func (d *Definition) createTypes() (all []string) {
-	for _, u := range d.schema.Types {
+	for _, u := range d.Schema.Types {
 		var fields []string
 		for _, c := range u.Fields {
 			fields = append(fields, "\n  "+typed(c))

@@ -176,6 +176,8 @@ func TestTypeOf(t *testing.T) {
 		{"times", "map<text, int>", "map<text,int>"},
 		{"n", "bigint", "bigint"},
 		{"v", "varint", "varint"},
+		{"p", "frozen<tuple<double, double>>", "tuple<double,double>"},
+		{"u", `frozen<"Address">`, "frozen<Address>"},
 	} {
 		if got := own.typeOf(c.name, c.typ).String(); got != c.want {
 			t.Errorf("column %s of the CQL type %s is a %s, want %s", c.name, c.typ, got, c.want)

@@ -192,3 +192,24 @@ func TestCarriedRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherClass: a statement names a class that is not Cassandra's with its package.
+func TestOtherClass(t *testing.T) {
+	s := parse(t, "tables:\n  t: {partition: [k int], hints: {cassandra: {compaction: com.example.Tiered levels=8}}}\n")
+	d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Read(Rows{
+		"keyspaces": {{"replication": map[string]string{}}}, "columns": {column("t", "k", "int", "partition_key", 0)},
+		"tables": {{"table_name": "t", "compaction": map[string]string{"class": "com.example.Tiered", "levels": "4"}}},
+	})
+	c, err := d.Compare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `ALTER TABLE "mailbench_test"."t" WITH compaction = {'class': 'com.example.Tiered', 'levels': '8'};`
+	if last := c.Drifts[len(c.Drifts)-1]; !slices.Equal(last.Fix, []string{want}) {
+		t.Errorf("%s: fixed by %q, want %q", last, last.Fix, want)
+	}
+}

@@ -49,7 +49,8 @@ func (d *Definition) Read(rows Rows) {
 	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
-		own, marked := ReadMark(comment)
+		var own mark
+		marked := plan.ReadMark(comment, &own)
 		td, original := defined[name], d.table(own.Table)
 		if !marked || original != nil && original != td {
 			own = mark{Mark: plan.Mark{Table: name}}
@@ -60,26 +61,25 @@ func (d *Definition) Read(rows Rows) {
 		if td != nil {
 			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked}
 		}
-		d.Own(name, own.Mark, marked, d.namespace, d.schema.Name)
-		d.drops[own.Table] = cqlsh.Unsafe("removes its rows", "DROP TABLE "+d.Qualified(name))
+		d.Own(name, own.Mark, marked, d.namespace, d.Schema.Name)
+		d.drops[own.Table] = "DROP TABLE " + d.Qualified(name)
 		t := rows.table(row, own)
 		tables[own.Table], outer[t] = t, own.In
 	}
 	nest(tables, outer)
 	d.Have = schemas.Canonical(&schemas.Schema{
-		Name: d.schema.Name, File: d.Name, Tables: slices.Collect(maps.Values(tables)),
+		Name: d.Schema.Name, File: d.Name, Tables: slices.Collect(maps.Values(tables)),
 	})
 	for _, row := range rows["types"] {
 		u, types := &schemas.UserType{Name: field[string](row, "type_name")}, field[[]string](row, "field_types")
 		for i, name := range field[[]string](row, "field_names") {
-			u.Fields = append(u.Fields, &schemas.Column{Name: name, Type: plainType(types[i])})
+			u.Fields = append(u.Fields, &schemas.Column{Name: name, Type: schemas.TypeOfCQL(types[i])})
 		}
 		d.Have.Types = append(d.Have.Types, u)
 	}
 	for _, row := range rows["views"] { // which cost every write of their table
 		name, base := field[string](row, "view_name"), field[string](row, "base_table_name")
-		drop := "DROP MATERIALIZED VIEW " + d.Qualified(name)
-		d.drops[partName(name, "materialized view", base)] = cqlsh.Unsafe("removes its rows", drop)
+		d.drops[partName(name, "materialized view", base)] = "DROP MATERIALIZED VIEW " + d.Qualified(name)
 	}
 	for _, row := range rows["triggers"] {
 		name, table := field[string](row, "trigger_name"), field[string](row, "table_name")
@@ -121,7 +121,7 @@ func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), own.Kind, legacyIndex)
 	live := slices.Concat(slices.Collect(maps.Values(indexes))...)
 	for name, cs := range own.Indexes {
-		if slices.Contains(live, cs[len(cs)-1]) {
+		if len(cs) > 0 && slices.Contains(live, cs[len(cs)-1]) {
 			delete(indexes, plan.Identifier(name))
 			indexes[name] = cs
 		}
@@ -205,7 +205,7 @@ func (m *mark) typeOf(column, cql string) schemas.Type {
 	if own := schemas.TypeOf(m.Types[column]); cqlType(own) == cql {
 		return own
 	}
-	return schemas.TypeOfCQL(strings.ReplaceAll(cql, `"`, ""))
+	return schemas.TypeOfCQL(cql)
 }
 
 // newMark returns the mark of a table that is created with these indexes.
@@ -235,22 +235,4 @@ func newMark(namespace, schema string, t *schemas.Table, created []IndexDefiniti
 		}
 	}
 	return m
-}
-
-// ReadMark reads a table's comment; ok is false if mailbench did not write it, or
-// somebody has changed it so that it makes no sense.
-func ReadMark(comment string) (m mark, ok bool) {
-	ok = plan.ReadMark(comment, &m) && m.Schema != "" && m.Table != ""
-	names := map[string]bool{"": true, m.Table: true}
-	for _, in := range m.In {
-		ok = ok && !names[in.Table] && in.Key > 0
-		names[in.Table] = true
-	}
-	for _, columns := range m.Indexes {
-		ok = ok && len(columns) > 0
-	}
-	if !ok {
-		return mark{}, false
-	}
-	return m, true
 }

@@ -151,12 +151,12 @@ func readHint(all map[string]string, name, value string) error {
 		if len(words) == 0 || strings.Contains(words[0], "=") {
 			return fmt.Errorf("%q does not begin with a class such as LeveledCompactionStrategy or LZ4Compressor", value)
 		}
-		class := strings.TrimPrefix(words[0], "org.apache.cassandra.db.compaction.")
+		class := short(words[0])
 		if !strings.Contains(class, ".") && !slices.Contains(classes[name], class) {
 			return fmt.Errorf("unknown class %q; expected one of %s, or a class with its package",
 				words[0], strings.Join(classes[name], ", "))
 		}
-		all[name+".class"], words = words[0], words[1:]
+		all[name+".class"], words = class, words[1:]
 	case cachingHint: // has no class
 	default:
 		return errors.New("unknown; expected one of batches, bloom_filter_fp_chance, caching, compaction, compression, " +
@@ -194,8 +194,10 @@ func plain(name, value string) string {
 	return value
 }
 
-// short returns a class without its package: the engine names its own in full.
-func short(class string) string { return class[strings.LastIndexByte(class, '.')+1:] }
+var ownPackage = regexp.MustCompile(`^org\.apache\.cassandra\.(db\.compaction|io\.compress|locator)\.`)
+
+// short returns a class of Cassandra's own without its package: the engine names it in full.
+func short(class string) string { return ownPackage.ReplaceAllString(class, "") }
 
 // optionOf writes the option that a setting belongs to, with its name and its value in CQL.
 func optionOf(settings map[string]string, setting string) string {
