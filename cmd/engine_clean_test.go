@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -41,10 +40,6 @@ func (c *cluster) engine(name string) drivers.Engine {
 	}
 }
 
-func (c *cluster) Namespaces(context.Context) ([]string, error) {
-	return slices.Collect(maps.Keys(c.namespaces)), nil
-}
-
 func (c *cluster) Drop(context.Context) error {
 	if c.namespace == "stuck" {
 		return errors.New("a node is down")
@@ -53,8 +48,8 @@ func (c *cluster) Drop(context.Context) error {
 	return nil
 }
 
-// Inventory implements drivers.Inventory: the first is two hours old and has two tables.
-func (c *cluster) Inventory(context.Context) (all []drivers.Namespace, err error) {
+// Namespaces implements drivers.Admin: the first is two hours old and has two tables.
+func (c *cluster) Namespaces(context.Context) (all []drivers.Namespace, err error) {
 	for name := range c.namespaces {
 		n := drivers.Namespace{Name: name, Bytes: -1}
 		if name == "one" {

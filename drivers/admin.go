@@ -14,8 +14,8 @@ import (
 // to drop any other with ErrForeign.
 type Admin interface {
 	// Namespaces lists the namespaces of all runs on the engine, also those
-	// that killed runs left.
-	Namespaces(ctx context.Context) ([]string, error)
+	// that killed runs left, with what the engine reports about them.
+	Namespaces(ctx context.Context) ([]Namespace, error)
 	// Drop removes the namespace that the store was opened with: every schema
 	// applied in it, with all data, and nothing else.
 	Drop(ctx context.Context) error
@@ -27,11 +27,6 @@ type Namespace struct {
 	Tables int       // 0: not known
 	Since  time.Time // when it was made; zero: not known
 	Bytes  int64     // on the disk of the node that answered; -1: unknown
-}
-
-// Inventory is an Admin that reports more of a namespace than its name.
-type Inventory interface {
-	Inventory(ctx context.Context) ([]Namespace, error)
 }
 
 // Leaver is an Admin whose Drop may leave something on the engine's disks that
@@ -80,36 +75,16 @@ func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 	return st, nil
 }
 
-// Namespaces lists the namespaces on a store's engine in alphabetical order, in
-// a bounded time.
-func Namespaces(ctx context.Context, st Store) (names []string, err error) {
+// Namespaces lists the namespaces on a store's engine by their names, in a bounded time.
+func Namespaces(ctx context.Context, st Store) (all []Namespace, err error) {
 	a, err := adminOf(st)
 	if err != nil {
 		return nil, err
 	}
 	err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
-		names, err = a.Namespaces(ctx)
+		all, err = a.Namespaces(ctx)
 		return err
 	})
-	slices.Sort(names)
-	return names, err
-}
-
-// Describe lists the namespaces that a store's engine has of mailbench, sorted, with what the
-// engine reports about them, in a bounded time.
-func Describe(ctx context.Context, st Store) (all []Namespace, err error) {
-	if i, ok := st.(Inventory); ok {
-		err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
-			all, err = i.Inventory(ctx)
-			return err
-		})
-	} else {
-		var names []string
-		names, err = Namespaces(ctx, st)
-		for _, n := range names {
-			all = append(all, Namespace{Name: n, Bytes: -1})
-		}
-	}
 	slices.SortFunc(all, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
 }

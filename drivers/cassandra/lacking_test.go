@@ -114,7 +114,7 @@ func TestLacking(t *testing.T) {
 	if got := st.Capabilities().Durability; got != drivers.DurabilityUnknown || st.Left() == "" {
 		t.Errorf("durability %s, left %q; want it unknown, and a snapshot", got, st.Left())
 	}
-	all, err := drivers.Describe(t.Context(), st)
+	all, err := drivers.Namespaces(t.Context(), st)
 	if err != nil || len(all) == 0 {
 		t.Errorf("namespaces %+v, %v", all, err)
 	}

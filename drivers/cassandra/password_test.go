@@ -284,7 +284,6 @@ func TestPasswordHidden(t *testing.T) {
 		"compare":    func() error { _, err := st.Compare(t.Context(), sch); return err },
 		"identity":   func() error { _, err := st.Identity(t.Context(), sch); return err },
 		"namespaces": func() error { _, err := st.Namespaces(t.Context()); return err },
-		"inventory":  func() error { _, err := st.Inventory(t.Context()); return err },
 		"describe":   func() error { _, err := st.Describe(t.Context(), "k"); return err },
 		"prepared":   func() error { _, err := st.Prepared(t.Context(), "k"); return err },
 		"drop":       func() error { return st.Drop(t.Context()) },

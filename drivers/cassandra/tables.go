@@ -113,9 +113,9 @@ func (s *Store) Left() string {
 		s.version, "nodetool clearsnapshot --all -- KEYSPACE")
 }
 
-// Inventory implements drivers.Inventory. A keyspace is as old as its row in system_schema. How much
+// Namespaces implements drivers.Admin. A keyspace is as old as its row in system_schema. How much
 // it takes is reported by nodes from Cassandra 4.0 on, in MiB.
-func (s *Store) Inventory(ctx context.Context) ([]drivers.Namespace, error) {
+func (s *Store) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
 	return plan.Call(s.Entry, "list namespaces", func() ([]drivers.Namespace, error) {
 		owners, err := s.owners(ctx)
 		if err != nil {

@@ -167,14 +167,14 @@ patterns:
 		t.Errorf("scan: %v, want 10, 11 and 12", got)
 	}
 	found, err := st.Namespaces(t.Context())
-	if err != nil || !slices.Equal(found, []string{"netns"}) {
-		t.Errorf("namespaces %q, %v; want netns", found, err)
+	if err != nil || len(found) != 1 || found[0].Name != "netns" {
+		t.Errorf("namespaces %+v, %v; want netns", found, err)
 	}
 	if err := st.Drop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if found, err = st.Namespaces(t.Context()); err != nil || len(found) > 0 {
-		t.Errorf("after the drop: namespaces %q, %v", found, err)
+		t.Errorf("after the drop: namespaces %+v, %v", found, err)
 	}
 	t.Logf("%s, reached at %s: put, get, scan and drop", st.Capabilities().Version, ports[0][0])
 }

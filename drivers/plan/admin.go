@@ -160,10 +160,13 @@ func (a *Admin) Compare(ctx context.Context, s *schemas.Schema) (*drivers.Compar
 }
 
 // Namespaces implements drivers.Admin.
-func (a *Admin) Namespaces(ctx context.Context) ([]string, error) {
-	return Call(a.Entry, "list namespaces", func() ([]string, error) {
-		all, err := a.Owners(ctx)
-		return all.Namespaces(), err
+func (a *Admin) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
+	return Call(a.Entry, "list namespaces", func() (all []drivers.Namespace, err error) {
+		owners, err := a.Owners(ctx)
+		for _, name := range owners.Namespaces() {
+			all = append(all, drivers.Namespace{Name: name, Bytes: -1})
+		}
+		return all, err
 	})
 }
 

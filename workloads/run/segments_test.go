@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,10 +92,13 @@ func (s *hubStore) Apply(ctx context.Context, schema *schemas.Schema) error {
 }
 
 // Namespaces implements drivers.Admin.
-func (s *hubStore) Namespaces(context.Context) ([]string, error) {
+func (s *hubStore) Namespaces(context.Context) (all []drivers.Namespace, err error) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	return slices.Sorted(maps.Keys(s.hub.stores)), nil
+	for name := range s.hub.stores {
+		all = append(all, drivers.Namespace{Name: name, Bytes: -1})
+	}
+	return all, nil
 }
 
 // Drop implements drivers.Admin.

@@ -102,7 +102,12 @@ type served struct {
 
 var _ drivers.Admin = (*served)(nil)
 
-func (s *served) Namespaces(context.Context) ([]string, error) { return s.server.namespaces(), nil }
+func (s *served) Namespaces(context.Context) (all []drivers.Namespace, err error) {
+	for _, name := range s.server.namespaces() {
+		all = append(all, drivers.Namespace{Name: name, Bytes: -1})
+	}
+	return all, nil
+}
 
 func (s *served) Apply(ctx context.Context, schema *schemas.Schema) error {
 	s.server.mu.Lock()

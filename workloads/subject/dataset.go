@@ -354,7 +354,7 @@ func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (a
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	there, err := drivers.Describe(ctx, s)
+	there, err := drivers.Namespaces(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("list the namespaces of %s: %w", e.Name, err)
 	}

@@ -144,11 +144,11 @@ func (t *Target) claim(ctx context.Context) error {
 	case !t.reused:
 		return t.Dataset.write(t.Dir)
 	}
-	names, err := drivers.Namespaces(ctx, t.Store)
+	there, err := drivers.Namespaces(ctx, t.Store)
 	if err != nil {
 		return fmt.Errorf("list the namespaces of %s: %w", t.Engine.Name, err)
 	}
-	if !slices.Contains(names, t.Dataset.Namespace) {
+	if !slices.ContainsFunc(there, func(n drivers.Namespace) bool { return n.Name == t.Dataset.Namespace }) {
 		return fmt.Errorf("the data set in %s is in namespace %s, which this %s does not have; "+
 			"name the cluster it was loaded into, or remove that folder",
 			t.Dir, t.Dataset.Namespace, t.Engine.Name)

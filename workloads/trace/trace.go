@@ -179,7 +179,7 @@ func (s *store) Settle(ctx context.Context) (err error) {
 }
 
 // Namespaces implements drivers.Admin.
-func (s *store) Namespaces(ctx context.Context) ([]string, error) {
+func (s *store) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
 	return drivers.Namespaces(ctx, s.Store)
 }
 

@@ -192,23 +192,23 @@ func TestLive(t *testing.T) {
 				return open(ctx, o)
 			}
 			c.check(t, traced(t, c.model, e, "engines."+e.Name+".contact=\""+contact+"\""))
-			if used == "" || slices.Contains(namespaces(t, c.engine, contact), used) {
+			if used == "" || slices.ContainsFunc(namespaces(t, c.engine, contact), func(n drivers.Namespace) bool { return n.Name == used }) {
 				t.Errorf("namespace %q is left", used)
 			}
 		})
 	}
 }
 
-func namespaces(t *testing.T, e drivers.Engine, contact string) []string {
+func namespaces(t *testing.T, e drivers.Engine, contact string) []drivers.Namespace {
 	t.Helper()
 	st, err := e.Open(t.Context(), drivers.Options{Contact: []string{contact}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	names, err := drivers.Namespaces(t.Context(), st)
+	all, err := drivers.Namespaces(t.Context(), st)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return all
 }
