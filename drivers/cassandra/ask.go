@@ -31,11 +31,14 @@ const (
 
 // Query implements drivers.Querier. In CQL only SELECT reads, and a request is one statement.
 func (s *Store) Query(ctx context.Context, q drivers.Question) (all []drivers.Queried, err error) {
-	if err := s.Enter(); err != nil {
-		return nil, err
-	}
-	defer s.Leave()
-	defer func() { err = s.login.Hide(err) }()
+	err = s.Do(func() (err error) {
+		all, err = s.query(ctx, q)
+		return err
+	})
+	return all, err
+}
+
+func (s *Store) query(ctx context.Context, q drivers.Question) (all []drivers.Queried, err error) {
 	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}

@@ -30,23 +30,21 @@ func (s *Store) Observe() drivers.Observation {
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.effective(),
 	}
-	if s.Enter() != nil {
-		return o
-	}
-	defer s.Leave()
-	ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
-	defer cancel()
-	o.Missing = hostPorts(s.nodes.missing())
-	ours := s.names(func(t *table) string { return t.keyspace })
-	var mu sync.Mutex
-	_ = s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
-		s.observe(ctx, ours, func(known func(o *drivers.Observation)) {
-			mu.Lock()
-			defer mu.Unlock()
-			known(&o)
+	_ = s.Do(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
+		defer cancel()
+		o.Missing = hostPorts(s.nodes.missing())
+		ours := s.names(func(t *table) string { return t.keyspace })
+		var mu sync.Mutex
+		return s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
+			s.observe(ctx, ours, func(known func(o *drivers.Observation)) {
+				mu.Lock()
+				defer mu.Unlock()
+				known(&o)
+			})
+			return nil
 		})
-		return nil
-	})
+	}) // what no node reports in time is unknown
 	return o
 }
 

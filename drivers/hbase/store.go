@@ -235,29 +235,28 @@ func (s *Store) Observe() drivers.Observation {
 		Settings: s.effective(),
 	}
 	maps.Copy(o.Settings, s.descriptors())
-	if s.Enter() != nil {
-		return o
-	}
-	defer s.Leave()
-	servers, _, err := s.servers(context.Background()) // bounded by the timeout
-	if err != nil {
-		return o
-	}
-	var one server
-	var heaps []string // in MiB
-	regions := 0
-	o.DiskBytes = 0
-	for _, one = range servers {
-		o.DiskBytes += one.diskBytes
-		regions += len(one.regions)
-		heaps = append(heaps, fmt.Sprint(one.heap))
-	}
-	s.info.Do(func() { s.serverWAL, s.serverGC = serverSettings(context.Background(), one.host, one.info) })
-	o.Settings["server_wal"], o.Settings["server_gc"] = s.serverWAL, s.serverGC
-	slices.Sort(heaps)
-	o.Settings["server_heap_mb"] = strings.Join(slices.Compact(heaps), ", ")
-	o.Settings["region_servers"] = strconv.Itoa(len(servers))
-	o.Settings["regions"] = strconv.Itoa(regions)
+	_ = s.Do(func() error { // what it does not reach is unknown
+		servers, _, err := s.servers(context.Background()) // bounded by the timeout
+		if err != nil {
+			return err
+		}
+		var one server
+		var heaps []string // in MiB
+		regions := 0
+		o.DiskBytes = 0
+		for _, one = range servers {
+			o.DiskBytes += one.diskBytes
+			regions += len(one.regions)
+			heaps = append(heaps, fmt.Sprint(one.heap))
+		}
+		s.info.Do(func() { s.serverWAL, s.serverGC = serverSettings(context.Background(), one.host, one.info) })
+		o.Settings["server_wal"], o.Settings["server_gc"] = s.serverWAL, s.serverGC
+		slices.Sort(heaps)
+		o.Settings["server_heap_mb"] = strings.Join(slices.Compact(heaps), ", ")
+		o.Settings["region_servers"] = strconv.Itoa(len(servers))
+		o.Settings["regions"] = strconv.Itoa(regions)
+		return nil
+	})
 	return o
 }
 

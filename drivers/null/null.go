@@ -150,13 +150,11 @@ func (s *store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statemen
 
 // Session implements drivers.Store.
 func (s *store) Session() (drivers.Session, error) {
-	if err := s.gate.Enter(); err != nil {
-		return nil, err
-	}
-	defer s.gate.Leave()
-	se := &session{store: s}
-	se.Init(&s.gate, se)
-	return se, nil
+	return plan.Call(&s.gate, "open a session", func() (drivers.Session, error) {
+		se := &session{store: s}
+		se.Init(&s.gate, se)
+		return se, nil
+	})
 }
 
 // Close implements drivers.Store.

@@ -25,34 +25,22 @@ type Gate struct {
 	n      atomic.Int64
 }
 
-// Enter begins a call, which must end with Leave. After Close it begins none and returns drivers.ErrClosed.
-func (g *Gate) Enter() error {
+// Do makes one call. After Close it makes none, and returns drivers.ErrClosed.
+func (g *Gate) Do(call func() error) error {
 	if !g.Uncounted {
 		g.n.Add(1)
+		defer g.n.Add(-1)
 	}
 	if g.closed.Load() {
-		g.Leave()
 		return fmt.Errorf("%s: %w", g.Engine, drivers.ErrClosed)
 	}
-	return nil
+	return g.Login.Hide(call())
 }
 
-// Leave ends a call.
-func (g *Gate) Leave() {
-	if !g.Uncounted {
-		g.n.Add(-1)
-	}
-}
-
-// During makes one call, between Enter and Leave. Its error begins with what was being done.
+// During is Do for a call whose errors begin with what was being done.
 func (g *Gate) During(what string, call func() error) error {
-	err := g.Enter()
-	if err == nil {
-		defer g.Leave()
-		err = call()
-	}
-	if err != nil {
-		return g.Login.Hide(fmt.Errorf("%s: %w", what, err))
+	if err := g.Do(call); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
@@ -196,16 +184,12 @@ func (s *Session[S]) call(ctx context.Context, m method, stmt drivers.Statement,
 		return ctx.Err()
 	}
 	if err == nil {
-		err = s.gate.Enter()
+		err = s.gate.Do(func() error { return s.Run(stmt, run) })
 	}
-	if err == nil {
-		defer s.gate.Leave()
-		err = s.Run(stmt, run)
+	if err != nil {
+		return fmt.Errorf("pattern %s: %w", stmt.Pattern().Name, err)
 	}
-	if err == nil {
-		return nil
-	}
-	return s.gate.Login.Hide(fmt.Errorf("pattern %s: %w", stmt.Pattern().Name, err))
+	return nil
 }
 
 // ErrEnough ends a read at its limit. Yield returns it, and RunRead may.

@@ -244,6 +244,15 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// TestHide: the errors of calls do not have the store's password.
+func TestHide(t *testing.T) {
+	gate := &plan.Gate{Engine: "test", Login: &drivers.Login{User: "joe", Password: "s3cret"}}
+	err := gate.During("look", func() error { return errors.New("joe:s3cret is unknown") })
+	if err == nil || !strings.HasPrefix(err.Error(), "look: ") || strings.Contains(err.Error(), "s3cret") {
+		t.Errorf("a call that fails: %v", err)
+	}
+}
+
 // TestInOrder: outcomes come in the order of the members, no more than width of them run at the same time, and after a
 // failure no more begin.
 func TestInOrder(t *testing.T) {
