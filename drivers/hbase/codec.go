@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -39,6 +40,9 @@ type keyPart struct {
 // keyParts are the columns of a row key, or of a qualifier.
 type keyParts []keyPart
 
+// signBit is that which package keys flips in a bigint.
+const signBit = math.MinInt64
+
 // usualKey is the length in bytes that nearly no key exceeds.
 const usualKey = 64
 
@@ -66,16 +70,12 @@ func (ps keyParts) Append(dst []byte, at int, vals []drivers.Value) (key []byte,
 				dst = append(dst, 0)
 			}
 			dst = append(dst, b...)
-		case p.unsigned:
-			n := v.Int64()
-			if n < 0 {
-				return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", n)
-			}
-			if p.desc {
-				n = ^n
-			}
-			dst = binary.BigEndian.AppendUint64(dst, uint64(n))
+		case p.unsigned && v.Int64() < 0:
+			return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", v.Int64())
 		default:
+			if p.unsigned {
+				v = drivers.Bigint(v.Int64() ^ signBit)
+			}
 			if dst, err = keys.Append(dst, v, p.desc); err != nil {
 				return dst, err
 			}
@@ -101,22 +101,14 @@ func (ps keyParts) decode(key []byte, vals []drivers.Value, buf []byte, tolerant
 		}
 	}
 	for i := 0; i < len(ps) && err == nil; i++ {
-		switch p := &ps[i]; {
-		case p.raw:
+		p := &ps[i]
+		if p.raw {
 			if p.filled && len(src) > 0 && src[0] == 0 {
 				src = src[1:]
 			}
 			vals[i], src = drivers.Bytes(p.kind, src), nil
-		case !p.unsigned:
-			vals[i], src, buf, err = keys.Decode(src, p.kind, p.desc, buf)
-		case len(src) < 8:
-			err = keys.ErrCorrupt
-		default:
-			n := binary.BigEndian.Uint64(src)
-			if p.desc {
-				n = ^n
-			}
-			vals[i], src = drivers.Bigint(int64(n)), src[8:]
+		} else if vals[i], src, buf, err = keys.Decode(src, p.kind, p.desc, buf); p.unsigned {
+			vals[i] = drivers.Bigint(vals[i].Int64() ^ signBit)
 		}
 	}
 	if err == nil && len(src) > 0 {

@@ -182,7 +182,6 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 		t, idle := s.newSession(), drivers.Unreported
 		idle.Requests, idle.Nodes, idle.Rows, idle.Cells, idle.Bytes = 0, 0, 0, 0, 0
 		t.Trace(idle, false)
-		t.Sender.Traced = true
 		return t, nil
 	})
 }
@@ -362,8 +361,11 @@ func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte
 			Columns: columnsOf(scan.family), Filter: firstOnly(),
 		}, func(cells []rpc.Cell) error {
 			row = bytes.Clone(cells[0].Row)
-			return rpc.ErrDone
+			return plan.ErrEnough
 		})
+		if err == plan.ErrEnough {
+			err = nil
+		}
 		return row, err
 	})
 }

@@ -32,7 +32,6 @@ type Sender struct {
 	Timeout time.Duration
 	WAL     *pb.MutationProto_Durability
 	Counts  *drivers.Meter // counts the calls; nil: nothing does
-	Traced  bool           // the session of Counts is a traced one
 
 	regions map[string]bool // names of those in the piece of work under way of a traced session
 }
@@ -111,7 +110,7 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 		if c.readsRow && !c.again {
 			cost.RowsScanned++
 		}
-		if s.Traced {
+		if s.Counts.Traced() {
 			s.Counts.Did(func(w *drivers.Work) { s.trace(w, c) })
 		}
 	}

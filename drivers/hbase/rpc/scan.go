@@ -3,7 +3,6 @@ package rpc
 import (
 	"bytes"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -49,8 +48,8 @@ var (
 )
 
 // newScan returns one step of a scan: it fetches at most limit rows; 0 is no limit. If scanner is nil, it first opens
-// one on the range. If counts, HBase returns how many rows it reads.
-func newScan(r *Range, scanner *uint64, limit uint32, counts bool) *Call {
+// one on the range.
+func (s *Sender) newScan(r *Range, scanner *uint64, limit uint32) *Call {
 	key := r.Start
 	if r.Reversed {
 		key = r.lastKey()
@@ -63,6 +62,7 @@ func newScan(r *Range, scanner *uint64, limit uint32, counts bool) *Call {
 		q.NumberOfRows = &limit
 		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(limit)))
 	}
+	counts := r.Filtered || s.Counts.Traced() // HBase returns how many rows it reads
 	if counts {
 		q.TrackScanMetrics = yes
 	}
@@ -108,12 +108,9 @@ const maxFetch = 1<<31 - 1
 
 var yes = proto.Bool(true)
 
-// Rows takes what a read returns: the cells of one HBase row in each call. If it returns an error, the read ends:
-// without an error if it is ErrDone.
+// Rows takes what a read returns: the cells of one HBase row in each call. If it returns an error, the read ends with
+// that error.
 type Rows = func(row []Cell) error
-
-// ErrDone is the error of Rows that want no more.
-var ErrDone = errors.New("done")
 
 // Get reads the cells of one row, at most limit cells of each family; 0 is no limit.
 func (s *Sender) Get(ctx context.Context, table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32,
@@ -137,10 +134,14 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		}
 		return ctx.Err() // an answer of rows is in memory, and the next may be far away
 	}}
-	counts := r.Filtered || s.Traced
 	var id *uint64 // the number of the region server's scanner, if one is open
-	some := false  // it has returned cells
-	lost := 0      // scanners since the last cell
+	defer func() {
+		if id != nil {
+			s.endScan(ctx, &r, id)
+		}
+	}()
+	some := false // it has returned cells
+	lost := 0     // scanners since the last cell
 	for again := false; ; {
 		limit := uint32(0)
 		if r.Left != nil && *r.Left > 0 && *r.Left < maxFetch {
@@ -149,14 +150,13 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		if id == nil && len(rows.row) > 0 {
 			r.Start, r.SkipStart, rows.held = rows.row, !rows.open, nil // what is held comes again
 		}
-		c := newScan(&r, id, limit, counts)
+		c := s.newScan(&r, id, limit)
 		c.again, again = again, false
 		err := ctx.Err()
 		if err == nil {
 			err = s.Send(ctx, c)
 		}
 		if err != nil {
-			s.endScan(ctx, &r, id)
 			if lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil {
 				return err
 			}
@@ -164,10 +164,9 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 			continue
 		}
 		answer := c.response.(*pb.ScanResponse)
-		if n := metric(answer, metricRows); r.Filtered && n >= 0 {
-			s.Counts.Count(drivers.Cost{RowsScanned: n})
-		} else if r.Filtered {
-			s.Counts.Count(drivers.Cost{Unreported: 1})
+		if r.Filtered {
+			n := metric(answer, metricRows)
+			s.Counts.Count(drivers.Cost{RowsScanned: max(n, 0), Unreported: max(-n, 0)})
 		}
 		if id == nil {
 			id, some = answer.ScannerId, false
@@ -180,10 +179,6 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 			id = nil // HBase has closed it
 		}
 		if err := rows.take(answer, c.after, inRegion && anywhere); err != nil {
-			s.endScan(ctx, &r, id)
-			if err == ErrDone {
-				return nil
-			}
 			return err
 		}
 		if !inRegion && rows.nextRegion(c.Region()) || inRegion && !anywhere && (limit == 0 || !some) {
@@ -298,14 +293,11 @@ func (r *Range) lastKey() []byte {
 // read from for a minute.
 const closeTimeout = 2 * time.Second
 
-// endScan closes a scanner on the region server, if one is open, even if ctx has ended.
+// endScan closes a scanner on the region server, even if ctx has ended.
 func (s *Sender) endScan(ctx context.Context, r *Range, id *uint64) {
-	if id == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	c := newScan(r, id, 0, r.Filtered || s.Traced)
+	c := s.newScan(r, id, 0)
 	request := c.request.(*pb.ScanRequest)
 	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
 	_ = s.Send(ctx, c) // if this fails, HBase closes the scanner after a minute

@@ -95,6 +95,8 @@ func (f *fakeServer) begin(scan *pb.Scan) {
 	}
 }
 
+var errEnough = errors.New("enough")
+
 // collector writes down the rows that it is given, or the pieces of rows.
 type collector struct {
 	got  []string
@@ -108,7 +110,7 @@ func (k *collector) take(row []Cell) error {
 	}
 	k.got = append(k.got, strings.Join(cells, " "))
 	if len(k.got) == k.stop {
-		return ErrDone
+		return errEnough
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err != nil || len(k.got) != 2 || f.open {
+	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err != errEnough || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
