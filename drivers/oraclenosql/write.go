@@ -40,10 +40,8 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value) 
 		r.Applied = removed || !st.Pattern().Present
 	case doDeleteAll:
 		err = sl.removeAll(ctx, st, args)
-	case doUpdateIf:
-		return sl.updateIf(ctx, st, args)
 	default:
-		r.Row, err = sl.update(ctx, st, args)
+		return sl.update(ctx, st, args)
 	}
 	return r, err
 }
@@ -109,24 +107,46 @@ func (sl *slot) repeat(ctx context.Context, write func(try int) (done bool, err 
 	return fmt.Errorf("others changed its rows %d times meanwhile", attempts)
 }
 
-// update changes the row by an UPDATE. If there is no row, it puts one if absent. These are two
-// requests: if another client creates the row in between, the UPDATE is tried again.
-func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value) (row []drivers.Value, err error) {
+// update changes the row by an UPDATE: that of a put-if has the condition that the row is there, or that columns have
+// the expected values. If there may be no row, whose columns are null, it then puts one if absent. If another client
+// creates the row in between, the UPDATE is tried again.
+func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
+	p, nulls := st.Pattern(), 0 // bits: null is expected
+	for i := range p.If {
+		if args[st.Layout.If+i].IsNull() {
+			nulls |= 1 << i
+		}
+	}
+	creates := p.Kind != schemas.Remove && !p.Present && nulls == len(st.queries)-1
 	err = sl.repeat(ctx, func(int) (done bool, err error) {
-		var n int
-		n, row, err = sl.change(ctx, st, st.queries[0], args)
-		if err != nil || n > 0 || st.Pattern().Kind == schemas.Remove {
+		n := 0
+		n, r.Row, err = sl.change(ctx, st, st.queries[nulls], args)
+		if r.Applied = n > 0; err != nil || r.Applied || !creates {
 			return true, err
 		}
-		if done, err = sl.put(ctx, st, args, types.PutIfAbsent); done && st.Pattern().ReturnsNew {
-			row = row[:0]
+		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); r.Applied && p.ReturnsNew {
 			for i, f := range st.write {
-				row = append(row, drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64()))
+				r.Row = append(r.Row, drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64()))
 			}
 		}
-		return done, err
+		if err != nil || r.Applied || len(p.If) == 0 {
+			return r.Applied, err
+		}
+		// There is a row. Either it does not hold what was expected, or it was just created or is gone again: try again.
+		row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
+		if err != nil || row == nil {
+			return false, err
+		}
+		for _, c := range p.If {
+			f := fieldOf(c)
+			if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
+				return true, err
+			}
+		}
+		return false, nil
 	})
-	return row, err
+	r.Applied = r.Applied || p.Kind != schemas.PutIf
+	return r, err
 }
 
 // change sends an UPDATE. It returns how many rows it changed, and their new values if it
@@ -159,40 +179,6 @@ func (sl *slot) change(
 		}
 	}
 	return len(rows), sl.row, nil
-}
-
-// updateIf changes a row if it is there, or if columns have the expected values. Of these, a row that is
-// not there has nulls.
-func (sl *slot) updateIf(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
-	nulls := 0
-	for i := range st.Pattern().If {
-		if args[st.Layout.If+i].IsNull() {
-			nulls |= 1 << i
-		}
-	}
-	err = sl.repeat(ctx, func(int) (done bool, err error) {
-		n, _, err := sl.change(ctx, st, st.queries[nulls], args)
-		r.Applied = err == nil && n > 0
-		if err != nil || r.Applied || nulls != len(st.queries)-1 || st.Pattern().Present {
-			return true, err
-		}
-		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); err != nil || r.Applied {
-			return true, err
-		}
-		// There is a row. Either it does not hold what was expected, or it was just created or is gone again: try again.
-		row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
-		if err != nil || row == nil {
-			return false, err
-		}
-		for _, c := range st.Pattern().If {
-			f := fieldOf(c)
-			if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
-				return true, err
-			}
-		}
-		return false, nil
-	})
-	return r, err
 }
 
 // RunBatch implements plan.Runner.
