@@ -79,7 +79,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 		{Title: "disk KB\n/" + unit, Unit: "KB", Rank: 6, Help: "on disk after compaction, without the log"},
 		{Title: maxRate, Rank: 7, Help: "operations per second of the phase throughput: each client starts its next operation immediately"},
 	})}
-	throughput, unknown := false, false
+	throughput := false
 	for _, l := range loads {
 		for k, m := range l.Models {
 			row := t.Add("", m.Name)
@@ -91,7 +91,6 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 			}
 			for _, x := range ranking.Metrics {
 				c := document.Cell{Text: x.Number(m.Value(x))}
-				unknown = unknown || x != ranking.Throughput && math.IsNaN(m.Value(x))
 				if len(l.Models) > 1 && l.Leading(x)[k] {
 					c.Style = document.Best
 				}
@@ -119,7 +118,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	})
 	note(throughput, "max ops/s: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
 	note(len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed", ranking.Executed(loads))
-	note(unknown, "- not known")
+	note(t.Has("-"), "- not known")
 	s.Note(document.Faint, "", notes)
 	return s
 }

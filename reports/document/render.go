@@ -2,6 +2,7 @@ package document
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
@@ -121,16 +122,13 @@ func heading(s *Section) (title string, own bool) {
 
 // table writes the table.
 func (w *textWriter) table(s *Section) {
-	line, own := heading(s)
-	title := line // in the place of the first column's
+	title, own := heading(s)
 	if own {
+		w.wrap(Strong, title+"  ", 2, s.Lead)
 		title = ""
 	}
 	g, dropped := w.fitted(s.Table, title)
-	if own {
-		w.wrap(Strong, line+"  ", 2, s.Lead)
-	}
-	for _, line := range g.heads(title) {
+	for _, line := range g.heads() {
 		fmt.Fprintln(w.out, w.paint(Strong, line))
 	}
 	w.rows(&g)
@@ -139,10 +137,12 @@ func (w *textWriter) table(s *Section) {
 	}
 }
 
-// fitted is the table with the columns that there is room for, and the names of the others.
+// fitted is the table with the columns that there is room for, and the names of the others. A title is in the place of
+// that of the first column.
 func (w *textWriter) fitted(t *Table, title string) (g grid, dropped []string) {
 	g.Table = t.With(func(c *Column) bool { return !c.Page })
-	for g.measure(title) > w.Width {
+	g.Columns[0].Title = cmp.Or(title, g.Columns[0].Title)
+	for g.measure() > w.Width {
 		rank := slices.MaxFunc(g.Columns, func(a, b Column) int { return a.Rank - b.Rank }).Rank
 		if rank == 0 {
 			break
@@ -196,27 +196,17 @@ func (w *textWriter) rows(g *grid) {
 const shortestText = 20
 
 // measure sets the widths of the columns, and returns that of the table.
-func (g *grid) measure(title string) int {
+func (g *grid) measure() int {
 	g.widths, g.marked = nil, nil
 	for i, c := range g.Columns {
-		width, marked := 0, false
-		for _, r := range g.Rows {
-			marked = marked || r.Cells[i].Style == Best
-		}
+		best := func(r Row) bool { return r.Cells[i].Style == Best }
+		g.widths, g.marked = append(g.widths, 0), append(g.marked, slices.ContainsFunc(g.Rows, best))
 		for _, line := range strings.Split(c.Title, "\n") {
-			width = max(width, utf8.RuneCountInString(words.OneLine(line)))
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(words.OneLine(line)))
 		}
 		for _, r := range g.Rows {
-			n := utf8.RuneCountInString(words.OneLine(r.Cells[i].Text))
-			if marked {
-				n++
-			}
-			width = max(width, n)
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(g.text(r.Cells, i)))
 		}
-		if i == 0 {
-			width = max(width, utf8.RuneCountInString(title))
-		}
-		g.widths, g.marked = append(g.widths, width), append(g.marked, marked)
 	}
 	for from := 0; from < len(g.Columns); { // a group's title may be wider than its columns
 		to, group := g.Span(from), words.OneLine(g.Columns[from].Group)
@@ -232,6 +222,20 @@ func (g *grid) measure(title string) int {
 	return g.width()
 }
 
+// text is what a cell shows: its text with a star if it is the best of its column, or with room for one.
+func (g *grid) text(cells []Cell, column int) string {
+	text := words.OneLine(cells[column].Text)
+	switch {
+	case cells[column].Again:
+		return ""
+	case cells[column].Style == Best:
+		return text + "*"
+	case g.marked[column]:
+		return text + " "
+	}
+	return text
+}
+
 // width is that of the table.
 func (g *grid) width() int {
 	sum := -1
@@ -242,7 +246,7 @@ func (g *grid) width() int {
 }
 
 // heads are the lines above the table: titles of one or two lines, and directly above them those of groups.
-func (g *grid) heads(title string) []string {
+func (g *grid) heads() []string {
 	var lines []string // the last first
 	put := func(n, at int, text string) {
 		for len(lines) <= n {
@@ -253,13 +257,9 @@ func (g *grid) heads(title string) []string {
 	for from, at := 0, 0; from < len(g.Columns); {
 		to, begin, tall := g.Span(from), at, 1
 		for k := from; k < to; k++ {
-			c := &g.Columns[k]
-			parts := strings.Split(c.Title, "\n")
-			if k == 0 && title != "" {
-				parts = []string{title}
-			}
+			parts := strings.Split(g.Columns[k].Title, "\n")
 			for n, part := range parts {
-				put(len(parts)-1-n, at, words.Align(words.OneLine(part), g.widths[k], c.Left))
+				put(len(parts)-1-n, at, words.Align(words.OneLine(part), g.widths[k], g.Columns[k].Left))
 			}
 			tall, at = max(tall, len(parts)), at+g.widths[k]+1
 		}
@@ -279,15 +279,7 @@ func (g *grid) heads(title string) []string {
 func (w *textWriter) row(g *grid, r *Row) {
 	line, indent := "", 0
 	for i, c := range r.Cells {
-		text := words.OneLine(c.Text)
-		if c.Again {
-			text = ""
-		}
-		if c.Style == Best {
-			text += "*"
-		} else if g.marked[i] {
-			text += " "
-		}
+		text := g.text(r.Cells, i)
 		if i == len(r.Cells)-1 && utf8.RuneCountInString(text) > g.widths[i] {
 			for n, part := range words.Wrap("", text, 0, g.widths[i]) {
 				if n > 0 {

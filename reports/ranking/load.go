@@ -66,11 +66,11 @@ func Of(r *results.Run, by Metric) []*Load {
 		rate                    float64
 		clients                 int
 	}
-	models, engines := map[string]bool{}, map[string]bool{}
 	measured := r.Select(func(c *results.Cell) bool {
-		models[c.Model], engines[c.Engine] = true, true
 		return c.Measured() && (len(c.Ops) > 0 || c.Verdict != results.OK)
 	})
+	models := results.Distinct(r.Cells, func(c results.Cell) string { return c.Model })
+	engines := results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine })
 	phases := results.Grouped(measured, func(c *results.Cell) key {
 		return key{c.Where(), c.Engine, c.Arrivals, c.Rate, c.Clients}
 	})
@@ -392,25 +392,19 @@ func Fact(all []*Load) string {
 			s += " to " + to
 		}
 	}
+	percent, by, of, who := math.Floor(100*least), " by all", ", of "+worst, " ("+worst+")"
+	if one {
+		by, of, who = "", "", ""
+	}
 	switch {
 	case most == 0: // not known
 		return s
-	case least >= 0.99 && one:
-		return s + ", achieved"
 	case least >= 0.99:
-		return s + ", achieved by all"
+		return s + ", achieved" + by
+	case sound: // as package judge sees it
+		return s + fmt.Sprintf(", achieved%s (%.0f%% in the worst trial%s, as its last operations ended late)", by, percent, of)
 	}
-	part, trial, by := fmt.Sprintf("%.0f%%", math.Floor(100*least)), "the worst trial", ", achieved"
-	if !one {
-		trial, by = trial+", of "+worst, by+" by all"
-	}
-	if sound { // as package judge sees it
-		return s + by + fmt.Sprintf(" (%s in %s, as its last operations ended late)", part, trial)
-	}
-	if !one {
-		part += " (" + worst + ")"
-	}
-	return s + fmt.Sprintf(", %s to %.0f%% achieved", part, math.Floor(100*min(most, 1)))
+	return s + fmt.Sprintf(", %.0f%%%s to %.0f%% achieved", percent, who, math.Floor(100*min(most, 1)))
 }
 
 // Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support
