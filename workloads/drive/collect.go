@@ -178,7 +178,7 @@ type logged struct {
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
 func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
-	if p.Log == nil {
+	if p.Log == nil && p.Observe == nil {
 		return
 	}
 	l := &p.logged
@@ -191,16 +191,28 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 	}
 	l.windows++
 	if !l.waits {
-		p.Log(ops, hiccups, from, to)
+		p.writeWindow(ops, hiccups, from, to)
 		return
 	}
 	l.add(ops, hiccups, from)
-	p.Log(l.ops, l.hiccups, from, to)
+	p.writeWindow(l.ops, l.hiccups, from, to)
 	l.waits = false
 	for i := range l.ops {
 		l.ops[i].Reset()
 	}
 	l.hiccups.Reset()
+}
+
+// writeWindow gives a window to the log and the observer.
+func (p *phase) writeWindow(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
+	names := p.logNames()
+	if p.Observe != nil {
+		p.Observe(p.Cell.Key, func(op int) string { return names[op] }, ops[:p.Phase.Patterns.Ops()])
+	}
+	if p.Log != nil {
+		p.Log.Write(func(op int, k latency.Kind) string { return p.Cell.Tag(names[op], k.String()) }, ops, from, to)
+		p.Log.WriteOne(p.Cell.Tag("client", "hiccup"), hiccups, from, to)
+	}
 }
 
 // add adds a tick to the window that begins at from.
@@ -265,17 +277,16 @@ func (s *slots) every() []int { return slices.Concat(s.ofStream...) }
 // tally has the worker's counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 
-// LogNames names what Spec.Log gets. First come all operations. Then come, as
+// logNames names what byOp returns. First come all operations. Then come, as
 // STREAM:OPERATION, those operations that several streams of the phase have, one name
 // for each stream.
-func LogNames(p *workloads.Phase) []string {
-	var names []string
-	for op := range p.Patterns.Ops() {
-		names = append(names, p.Patterns.Name(workloads.Op(op)))
+func (p *phase) logNames() (names []string) {
+	for op := range p.Phase.Patterns.Ops() {
+		names = append(names, p.Phase.Patterns.Name(workloads.Op(op)))
 	}
-	s := newSlots(p)
-	for _, i := range s.shared {
-		names = append(names, results.StreamOp(p.Streams[s.all[i].stream].Name, p.Patterns.Name(s.all[i].op)))
+	for _, i := range p.slots.shared {
+		of := p.slots.all[i]
+		names = append(names, results.StreamOp(p.Phase.Streams[of.stream].Name, p.Phase.Patterns.Name(of.op)))
 	}
 	return names
 }

@@ -24,7 +24,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -60,10 +59,13 @@ type Spec struct {
 	// reached over a network. 0: silenceMost.
 	Silence time.Duration
 
-	// Log, if set, gets the windows of the phase: what was recorded of each operation, in
-	// the order of LogNames. Hiccups are how late the hiccup meter woke. Windows follow each
-	// other without a gap, and grow longer as the phase goes on.
-	Log func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time)
+	// Log, if set, gets the windows of the phase: what was recorded of each operation, and how late
+	// the hiccup meter woke. Windows follow each other without a gap, and grow longer as the phase
+	// goes on. An error of the log does not stop the phase, whose figures do not need it.
+	Log *latency.Log
+	// Observe, if set, gets what was recorded of the operations in the same windows. Op names the
+	// operation with an index of ops.
+	Observe func(cell results.Key, op func(int) string, ops []latency.Op)
 	// Progress, if set, gets the progress of the phase, from one goroutine.
 	Progress func(Progress)
 }

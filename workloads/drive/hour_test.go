@@ -3,17 +3,17 @@ package drive
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/random"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // An hour of five operations on each of five models is less than 50 MB of results. The
@@ -53,12 +53,13 @@ func TestResultsOfAnHour(t *testing.T) {
 		if want == nil {
 			continue
 		}
-		if got := logged[hourTag(0, latency.Kind(k))]; got == nil || !got.Equals(want) {
+		tag := hourKey.Tag("list", latency.Kind(k).String())
+		if got := logged[tag]; got == nil || !got.Equals(want) {
 			t.Errorf("the log's windows have not every %v that was recorded", latency.Kind(k))
 		}
-		delete(logged, hourTag(0, latency.Kind(k)))
+		delete(logged, tag)
 	}
-	if got := logged[hiccupTag]; got == nil || !got.Equals(h.phase.hiccups.all) || len(logged) != 1 {
+	if got := logged[hourKey.Tag("client", "hiccup")]; got == nil || !got.Equals(h.phase.hiccups.all) || len(logged) != 1 {
 		t.Errorf("the log's windows have not every hiccup, or others: %d tags", len(logged))
 	}
 }
@@ -80,8 +81,9 @@ func BenchmarkHour(b *testing.B) {
 const (
 	hourLong            = time.Hour
 	hourOps, hourModels = 5, 5
-	hiccupTag           = "elasticinbox/cassandra/measure/1/1/client/hiccup"
 )
+
+var hourKey = results.Key{Model: "elasticinbox", Engine: "cassandra", Phase: "measure", Trial: 1, Segment: 1}
 
 // hour is an hour of one operation on one model in virtual time.
 type hour struct {
@@ -89,10 +91,6 @@ type hour struct {
 	log     bytes.Buffer
 	windows []span
 	ok      int64 // in all windows
-}
-
-func hourTag(_ int, k latency.Kind) string {
-	return "elasticinbox/cassandra/measure/1/1/deliver/" + k.String()
 }
 
 // newHour lets an operation run so many times a second for an hour. Service times are
@@ -110,13 +108,12 @@ func newHour(tb testing.TB, each int) *hour {
 		Kind: workloads.Measure, Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: uint64(each), Per: second}, Duration: hourLong,
 		Mix: workloads.Mix{workloads.List: 1},
 	}
-	h.phase = newPhase(t, Spec{Phase: what, Stream: stream(&what), Workers: 1, Log: func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
-		h.windows = append(h.windows, span{from.Sub(began), to.Sub(began)})
+	observe := func(_ results.Key, _ func(int) string, ops []latency.Op) {
 		h.ok += ops[workloads.List].Counts[latency.OK]
-		if err := errors.Join(log.WriteOne(hiccupTag, hiccups, from, to), log.Write(hourTag, ops, from, to)); err != nil {
-			tb.Fatal(err)
-		}
-	}})
+	}
+	h.phase = newPhase(t, Spec{
+		Phase: what, Stream: stream(&what), Cell: results.Cell{Key: hourKey}, Workers: 1, Log: log, Observe: observe,
+	})
 	p := h.phase
 	p.began, p.timeline.tick = began, p.tickEvery()
 	p.clock.virtual = new(time.Duration)
@@ -132,6 +129,15 @@ func newHour(tb testing.TB, each int) *hour {
 	}
 	if err := log.Flush(); err != nil {
 		tb.Fatal(err)
+	}
+	window := regexp.MustCompile("(?m)^Tag=" + hourKey.Tag("client", "hiccup") + ",([^,]*),([^,]*),")
+	for _, m := range window.FindAllStringSubmatch(h.log.String(), -1) {
+		ms := func(seconds string) time.Duration {
+			s, _ := strconv.ParseFloat(seconds, 64)
+			return time.Duration(math.Round(1000*s)) * time.Millisecond
+		}
+		from := ms(m[1]) - time.Duration(began.UnixNano())
+		h.windows = append(h.windows, span{from, from + ms(m[2])})
 	}
 	return h
 }

@@ -8,13 +8,12 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // brittleBound makes mailboxes that wait until more of them are called than the phase began
@@ -95,7 +94,7 @@ func TestPanicOfALog(t *testing.T) {
 	began := time.Now()
 	_, err := Drive(t.Context(), at, Spec{
 		Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour,
-		Log: func([]latency.Op, *hdr.Histogram, time.Time, time.Time) { panic("no such tag") },
+		Observe: func(results.Key, func(int) string, []latency.Op) { panic("no such tag") },
 	})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such tag" || time.Since(began) > 30*time.Second {

@@ -20,6 +20,7 @@ import (
 type Log struct {
 	out *bufio.Writer
 	hdr *hdr.HistogramLogWriter
+	err error // the first error; nothing is written after it
 }
 
 // NewLog begins a log of a run that started at that time.
@@ -37,34 +38,29 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 
 // Write adds one interval of a cell. Ops are what Tick returned. Tag returns the tag of
 // one kind of time of the operation with that index.
-func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) error {
+func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) {
 	for i := range ops {
 		for k, h := range ops[i].Times {
-			if h == nil || h.TotalCount() == 0 || Kind(k) == Queued { // Service has them too
-				continue
-			}
-			if err := l.WriteOne(tag(i, Kind(k)), h, from, to); err != nil {
-				return err
+			if h != nil && h.TotalCount() > 0 && Kind(k) != Queued { // Service has them too
+				l.WriteOne(tag(i, Kind(k)), h, from, to)
 			}
 		}
 	}
-	return nil
 }
 
 // WriteOne adds one interval of one histogram.
-func (l *Log) WriteOne(tag string, h *hdr.Histogram, from, to time.Time) error {
+func (l *Log) WriteOne(tag string, h *hdr.Histogram, from, to time.Time) {
 	h.SetTag(tag)
 	h.SetStartTimeMs(from.UnixMilli())
 	h.SetEndTimeMs(to.UnixMilli())
-	if err := l.hdr.OutputIntervalHistogram(h); err != nil {
-		return fmt.Errorf("write latency log: %w", err)
+	if l.err == nil {
+		l.err = l.hdr.OutputIntervalHistogram(h)
 	}
-	return nil
 }
 
-// Flush writes what is buffered. The lines written so far are then a whole log.
+// Flush writes what is buffered. The lines written so far are then a whole log. It returns the first error of the log.
 func (l *Log) Flush() error {
-	if err := l.out.Flush(); err != nil {
+	if err := cmp.Or(l.err, l.out.Flush()); err != nil {
 		return fmt.Errorf("write latency log: %w", err)
 	}
 	return nil

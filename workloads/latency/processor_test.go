@@ -48,13 +48,9 @@ func twoTags(t *testing.T) []byte {
 	}
 	for i, h := range []*hdr.Histogram{values(1000, time.Millisecond), values(500, time.Millisecond)} {
 		from := start.Add(time.Duration(i) * time.Second)
-		if err := l.WriteOne(listTag, h, from, from.Add(time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		l.WriteOne(listTag, h, from, from.Add(time.Second))
 	}
-	if err := l.WriteOne(openTag, values(10, 100*time.Millisecond), start, start.Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	l.WriteOne(openTag, values(10, 100*time.Millisecond), start, start.Add(time.Second))
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -166,9 +162,7 @@ func TestJavaAgreesOnPercentiles(t *testing.T) {
 			_ = h.RecordValue(int64(1000 * math.Exp(8*r.Float64()))) // within the range
 		}
 		tag := fmt.Sprintf("n=%d", n)
-		if err := l.WriteOne(tag, h, start, start.Add(time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		l.WriteOne(tag, h, start, start.Add(time.Second))
 		for _, p := range percents {
 			v, _ := strconv.ParseFloat(p, 64)
 			want[tag+" "+p] = latency.At(h, v)

@@ -16,9 +16,7 @@ func logged(t testing.TB, tag string, h *hdr.Histogram) string {
 	start := time.Unix(1_700_000_000, 0)
 	l, err := NewLog(&text, start)
 	if err == nil {
-		err = l.WriteOne(tag, h, start, start.Add(time.Second))
-	}
-	if err == nil {
+		l.WriteOne(tag, h, start, start.Add(time.Second))
 		err = l.Flush()
 	}
 	if err != nil {
@@ -94,4 +92,24 @@ func FuzzLog(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A line that cannot be written ends the log, and Flush says why.
+func TestLogKeepsItsFirstError(t *testing.T) {
+	var text bytes.Buffer
+	start := time.Unix(0, 0)
+	l, err := NewLog(&text, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := of(hdr.New(1, int64(Highest), digits), 5)
+	for _, tag := range []string{"a", "b, c", "d"} {
+		l.WriteOne(tag, h, start, start.Add(time.Second))
+	}
+	if err := l.Flush(); err == nil || !strings.Contains(err.Error(), "b, c") {
+		t.Errorf("error %v, want that of the second line", err)
+	}
+	if got := strings.Count(text.String(), "Tag="); got != 1 {
+		t.Errorf("%d lines, want the first", got)
+	}
 }

@@ -202,17 +202,11 @@ func TestLogIsReadByHdrHistogram(t *testing.T) {
 	r := NewRecorder(2, 1, true)
 	w, names := r.Worker(0), []string{"open", "list"}
 	tag := func(op int, k Kind) string { return "james/" + names[op] + "/" + k.String() }
-	write := func(from, to time.Time) {
-		t.Helper()
-		if err := l.Write(tag, r.Tick(), from, to); err != nil {
-			t.Fatal(err)
-		}
-	}
 	w.Record(0, OK, false, 0, 0, time.Millisecond, 0)
 	w.Record(1, OK, false, 0, 0, time.Second, 0)
-	write(start, start.Add(time.Second))
+	l.Write(tag, r.Tick(), start, start.Add(time.Second))
 	w.Record(0, OK, false, 0, 0, 3*time.Millisecond, 0) // the last, partial interval
-	write(start.Add(time.Second), start.Add(1400*time.Millisecond))
+	l.Write(tag, r.Tick(), start.Add(time.Second), start.Add(1400*time.Millisecond))
 	if err := l.Flush(); err != nil {
 		t.Fatal(err)
 	}

@@ -241,12 +241,8 @@ func (m *Merged) WriteLog(w io.Writer) error {
 			continue
 		}
 		for _, t := range recorded(c) {
-			h := m.histograms[c.Tag(t[0], t[1])]
-			if h == nil || h.TotalCount() == 0 {
-				continue
-			}
-			if err := log.WriteOne(c.Tag(t[0], t[1]), h, stamp(c.Started), stamp(c.Ended)); err != nil {
-				return err
+			if h := m.histograms[c.Tag(t[0], t[1])]; h != nil && h.TotalCount() > 0 {
+				log.WriteOne(c.Tag(t[0], t[1]), h, stamp(c.Started), stamp(c.Ended))
 			}
 		}
 	}

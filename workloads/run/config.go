@@ -94,8 +94,7 @@ type Hooks struct {
 	// Save is called at the end of each phase that loads or measures, and of each combination, with the
 	// result so far, marked as interrupted. LatencyLog then has no half-written line.
 	Save func(*results.Run)
-	// Observe gets at each tick what was recorded of each operation since the
-	// last tick. Op names the operation with an index of ops.
+	// Observe gets what was recorded of each operation: see drive.Spec.
 	Observe func(cell results.Key, op func(int) string, ops []latency.Op)
 	// Progress is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.

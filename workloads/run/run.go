@@ -94,8 +94,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		}
 	}
 	r.end(r.result, ctx.Err() != nil)
-	r.flushLog()
-	return r.result, r.logErr
+	return r.result, r.flushLog()
 }
 
 // begin checks that the run can be executed, before anything is loaded: its plan, its disks and memory, its engines
@@ -188,17 +187,18 @@ func (r *runner) save() {
 	if r.config.Save == nil {
 		return
 	}
-	r.flushLog()
+	_ = r.flushLog() // Run returns the error at the end
 	soFar := *r.result
 	r.end(&soFar, true)
 	r.config.Save(&soFar)
 }
 
 // flushLog writes all buffered lines to Config.LatencyLog.
-func (r *runner) flushLog() {
-	if r.log != nil && r.logErr == nil {
-		r.logErr = r.log.Flush()
+func (r *runner) flushLog() error {
+	if r.log == nil {
+		return nil
 	}
+	return r.log.Flush()
 }
 
 // openTraces reads the traces that phases replay.
@@ -225,8 +225,7 @@ type runner struct {
 	data   *dataDir
 	points []point
 	source messages.Source // mail of the first point; the floor uses it too
-	log    *latency.Log
-	logErr error // first error of log; the run goes on without a log
+	log    *latency.Log    // if it has an error, the run goes on without it
 	result *results.Run
 	// When the run began.
 	started  time.Time

@@ -9,15 +9,12 @@ import (
 	"path/filepath"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/interrupt"
 	"github.com/mailbench/mailbench/workloads/judge"
-	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -408,26 +405,14 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Cell: c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
 		MaxWait: r.config.maxWait(), Lateness: c.found.median, Silence: r.config.LoadSilence,
-		Progress: func(d drive.Progress) { r.progress(p.Name, d) },
+		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
 	if p.Kind == workloads.Load {
 		spec.Workers = r.config.loaders()
 	}
-	// A merge of segments adds the histograms of loads and warm-ups too. An error of the log
-	// does not stop the phase, whose figures do not need it: Run returns it at the end.
-	logs := r.log != nil && (p.Kind == workloads.Measure || r.config.Segment.Divides())
-	key, names, observe := c.key(p.Name), drive.LogNames(p), r.config.Observe
-	if !logs && observe == nil {
-		return spec
-	}
-	spec.Log = func(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
-		if observe != nil {
-			observe(key, func(op int) string { return names[op] }, ops[:p.Patterns.Ops()])
-		}
-		if logs && r.logErr == nil {
-			tag := func(op int, k latency.Kind) string { return key.Tag(names[op], k.String()) }
-			r.logErr = cmp.Or(r.log.Write(tag, ops, from, to), r.log.WriteOne(key.Tag("client", "hiccup"), hiccups, from, to))
-		}
+	// A merge of segments adds the histograms of loads and warm-ups too.
+	if p.Kind == workloads.Measure || r.config.Segment.Divides() {
+		spec.Log = r.log
 	}
 	return spec
 }
