@@ -121,19 +121,18 @@ func definitions(patterns bool) object {
 	}))
 	mix, steps := object{}, object{"repeat": ref("repeat")}
 	for op := range Op(NumOps + 1) {
+		if patterns != (int(op) == NumOps) {
+			continue // all patterns are one operation
+		}
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
 		mix[op.String()] = anyOf(weight, mapping("", append([]key{weightKey}, howOf(op)...)))
 		steps[op.String()] = mapping("", append(stepKeys(), howOf(op)...))
 	}
-	free, ops, name := Op(NumOps).String(), strings.Join(OpNames(), "|"), object{"enum": OpNames()}
-	freeMix, freeStep := mix[free], steps[free]
-	delete(mix, free)
-	delete(steps, free)
-	step := one(steps)
+	ops, name, step := strings.Join(OpNames(), "|"), object{"enum": OpNames()}, one(steps)
 	if defs["mix"] = fixed(mix); patterns {
-		defs["mix"] = object{"type": "object", "additionalProperties": freeMix}
+		defs["mix"] = object{"type": "object", "additionalProperties": mix["pattern"]}
 		ops, name = "[^.]+", object{"type": "string"}
-		step["additionalProperties"], step["properties"] = freeStep, object{"repeat": ref("repeat")}
+		step["additionalProperties"], step["properties"] = steps["pattern"], object{"repeat": ref("repeat")}
 		defs["population"] = mapping("", keysOf(Population{}, "patterns"))
 		defs["access"] = fixed(object{"rows": ref("choice")})
 	}

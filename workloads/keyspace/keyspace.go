@@ -294,7 +294,7 @@ func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
 				n := c.Size.Mean()
 				size := schemas.ColumnSize{Column: c.Column, Bytes: schemas.Sum{{Times: n}}}
 				if c.Type.Collection() {
-					size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * defaultSize / 2}}
+					size.Cells, size.Bytes = size.Bytes, schemas.Sum{{Times: n * elementSize}}
 				}
 				r.Sizes = append(r.Sizes, size)
 			}

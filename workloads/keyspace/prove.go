@@ -153,9 +153,8 @@ var proveText string
 // "population.rows=1000,10000", by default at two. At each point, phases follow with more keys of a call and after
 // deletes, so that nothing else differs. It is "" if a run can show no finding.
 func (k *Keyspace) ProofWorkload(rows string) (string, error) {
-	if small := max(100, k.Rows/proveFactor); rows == "" {
-		rows = fmt.Sprintf("population.rows=%d,%d", small, proveFactor*small)
-	}
+	small := max(100, k.Rows/proveFactor)
+	rows = cmp.Or(rows, fmt.Sprintf("population.rows=%d,%d", small, proveFactor*small))
 	var levels []int
 	list, ok := strings.CutPrefix(rows, "population.rows=")
 	err := json.Unmarshal([]byte("["+list+"]"), &levels)
@@ -237,9 +236,9 @@ func (p *probe) verdict(r *results.Run, engine string) (verdict, measured string
 	if p.shows == nil {
 		return "not shown", p.why
 	}
-	points, rows, ops := r.Sweep.Points, []int{}, []results.Op{}
+	points, rows, ops, more := r.Sweep.Points, []int{}, []results.Op{}, 0.0
 	if p.shows.after != "" {
-		points = points[len(points)-1:]
+		points, more = points[len(points)-1:], proveFactor
 	}
 	for _, point := range points {
 		for i := range r.Cells { // trials go up and down
@@ -255,10 +254,7 @@ func (p *probe) verdict(r *results.Run, engine string) (verdict, measured string
 		return "not measured", "no operation succeeded at each point"
 	}
 	was, is := p.shows.of(&ops[0]), p.shows.of(&ops[n])
-	more, times := float64(rows[n])/float64(rows[0]), is/max(was, 1e-9)
-	if p.shows.after != "" {
-		more = proveFactor
-	}
+	more, times := cmp.Or(more, float64(rows[n])/float64(rows[0])), is/max(was, 1e-9)
 	says := strings.NewReplacer("{op}", p.op, "{table}", p.finding.Table, "{rows}", p.unit,
 		"{times}", words.Amount(times), "{more}", words.Amount(more), "{was}", words.Amount(was), "{is}", words.Amount(is),
 		"{first}", words.Duration(took(&ops[0])), "{last}", words.Duration(took(&ops[n])),
