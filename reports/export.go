@@ -2,7 +2,6 @@ package reports
 
 import (
 	"bufio"
-	"encoding/csv"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -19,34 +18,23 @@ import (
 // csvAll is the value of the column op for all operations together.
 const csvAll = "all"
 
-var csvHead = []string{
-	"model", "engine", "phase", "trial", "segment", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
-	"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point",
-}
-
 // WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
 // all operations together, then one for each operation, and then one for each stream, whose
 // op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
 func WriteCSV(w io.Writer, r *results.Run) error {
-	out, field := csv.NewWriter(w), document.CSVField
-	_ = out.Write(csvHead)
+	out := document.NewCSV(w,
+		"model", "engine", "phase", "trial", "segment", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
+		"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point")
 	for c := range r.All {
 		for j := range c.Timeline {
 			in := &c.Timeline[j]
 			write := func(op string, o results.Outcomes) {
-				line := []string{
-					field(c.Model), field(c.Engine), field(c.Phase), strconv.Itoa(c.Trial), strconv.Itoa(c.Segment),
-					field(c.Kind), field(string(c.Verdict)), field(c.Started), float(in.At), float(in.Seconds), field(op),
+				var p50, p99, most any = o.P50, o.P99, o.Slowest()
+				if o.OK == 0 {
+					p50, p99, most = "", "", ""
 				}
-				for _, n := range []int64{o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge} {
-					line = append(line, integer(n))
-				}
-				for _, ns := range []int64{o.P50, o.P99, o.Slowest()} {
-					if line = append(line, ""); o.OK > 0 {
-						line[len(line)-1] = integer(ns)
-					}
-				}
-				_ = out.Write(append(line, field(c.Point)))
+				out.Line(c.Model, c.Engine, c.Phase, c.Trial, c.Segment, c.Kind, c.Verdict, c.Started, in.At, in.Seconds, op,
+					o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge, p50, p99, most, c.Point)
 			}
 			write(csvAll, in.Outcomes)
 			for _, name := range slices.Sorted(maps.Keys(in.Ops)) {
@@ -57,10 +45,8 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 			}
 		}
 	}
-	return document.EndCSV(out)
+	return out.End()
 }
-
-func integer(n int64) string { return strconv.FormatInt(n, 10) }
 
 // float writes all digits of a number.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

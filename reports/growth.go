@@ -2,7 +2,6 @@ package reports
 
 import (
 	"cmp"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -366,28 +365,15 @@ func grownTables(r *results.Run) []grownTable {
 	return tables
 }
 
-var growthHead = []string{
-	"model", "engine", "phase", "op", "figure", "class", "exponent", "low", "high", "point", "size", "value",
-}
-
 // WriteGrowthCSV writes how cost grows as CSV (RFC 4180): a row for each figure at each point. Times are
 // nanoseconds. A run without a sweep has a head only.
 func WriteGrowthCSV(w io.Writer, r *results.Run) error {
-	out, field := csv.NewWriter(w), document.CSVField
-	_ = out.Write(growthHead)
-	bound := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return float(*v)
-	}
+	out := document.NewCSV(w,
+		"model", "engine", "phase", "op", "figure", "class", "exponent", "low", "high", "point", "size", "value")
 	for _, g := range trials.Growths(r) {
 		for _, p := range g.Points {
-			_ = out.Write([]string{
-				field(g.Model), field(g.Engine), field(g.Phase), field(g.Op), string(g.Figure), string(g.Class),
-				float(g.Exponent), bound(g.Low), bound(g.High), field(p.Name), float(p.Size), float(p.Value),
-			})
+			out.Line(g.Model, g.Engine, g.Phase, g.Op, g.Figure, g.Class, g.Exponent, g.Low, g.High, p.Name, p.Size, p.Value)
 		}
 	}
-	return document.EndCSV(out)
+	return out.End()
 }

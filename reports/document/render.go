@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -390,8 +391,7 @@ func markdownTable(line func(string, ...any), t *Table) {
 // name of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
 // significantly worse.
 func WriteCSV(w io.Writer, d *Document) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"table", "group", "row", "column", "unit", "value", "mark"})
+	out := NewCSV(w, "table", "group", "row", "column", "unit", "value", "mark")
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if s.Table == nil {
@@ -406,30 +406,52 @@ func WriteCSV(w io.Writer, d *Document) error {
 				if r.Cells[k].Style == Best {
 					mark = "best"
 				}
-				_ = out.Write([]string{
-					CSVField(s.Title), CSVField(r.Group), CSVField(r.Cells[0].Text), CSVField(c.name()), c.Unit,
-					CSVField(r.Cells[k].Text), mark,
-				})
+				out.Line(s.Title, r.Group, r.Cells[0].Text, c.name(), c.Unit, r.Cells[k].Text, mark)
 			}
 		}
 	}
-	return EndCSV(out)
+	return out.End()
 }
 
-// EndCSV ends what was written as CSV. The writer keeps the first error of all lines.
-func EndCSV(out *csv.Writer) error {
-	if out.Flush(); out.Error() != nil {
-		return fmt.Errorf("write CSV: %w", out.Error())
+// CSV writes lines of values as CSV (RFC 4180).
+type CSV struct{ out *csv.Writer }
+
+// NewCSV begins a file with a line of names.
+func NewCSV(w io.Writer, names ...any) CSV {
+	c := CSV{csv.NewWriter(w)}
+	c.Line(names...)
+	return c
+}
+
+// Line writes a line. Numbers have all digits, and one that is not known is empty. Spreadsheets run what begins like a
+// formula, so such a text, which may be from somebody else, gets an apostrophe before it. No name of mailbench's
+// begins so.
+func (c CSV) Line(values ...any) {
+	line := make([]string, len(values))
+	for i, v := range values {
+		switch v := v.(type) {
+		case float64:
+			line[i] = strconv.FormatFloat(v, 'f', -1, 64)
+		case *float64:
+			if v != nil {
+				line[i] = strconv.FormatFloat(*v, 'f', -1, 64)
+			}
+		case int, int64:
+			line[i] = fmt.Sprint(v)
+		default:
+			line[i] = words.OneLine(fmt.Sprint(v))
+			if len(line[i]) > 1 && strings.ContainsRune("=+-@\t\r", rune(line[i][0])) {
+				line[i] = "'" + line[i]
+			}
+		}
+	}
+	_ = c.out.Write(line) // it keeps the first error of all lines
+}
+
+// End ends the file.
+func (c CSV) End() error {
+	if c.out.Flush(); c.out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", c.out.Error())
 	}
 	return nil
-}
-
-// CSVField writes a text that may be from somebody else. Spreadsheets run what begins like a formula, so such a text
-// gets an apostrophe before it. No name of mailbench's begins so.
-func CSVField(text string) string {
-	text = words.OneLine(text)
-	if len(text) > 1 && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -23,3 +23,16 @@ func TestLongLead(t *testing.T) {
 		t.Errorf("got %q", b.String())
 	}
 }
+
+// A text that a spreadsheet would run gets an apostrophe; numbers are as they are, and an unknown one is empty.
+func TestCSV(t *testing.T) {
+	var b strings.Builder
+	out, half := NewCSV(&b, "a", "b"), 0.5
+	out.Line("=1+2", "@x\n", "-", "-1", -1, int64(-2), -1e-7, &half, (*float64)(nil))
+	if err := out.End(); err != nil {
+		t.Fatal(err)
+	}
+	if want := "a,b\n'=1+2,'@x ,-,'-1,-1,-2,-0.0000001,0.5,\n"; b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
