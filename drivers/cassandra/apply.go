@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gocql/gocql"
 
@@ -232,7 +233,8 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	return d.Want, nil
 }
 
-// owners returns the owner of each keyspace that has mailbench's prefix and tables.
+// owners returns the owner of each keyspace that has mailbench's prefix and tables. A keyspace is as old as its row in
+// system_schema. How much it takes is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	all := make(plan.Owners)
 	var keyspace, table, comment string
@@ -246,6 +248,17 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	}, &keyspace, &table, &comment)
 	if err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
+	}
+	// A cluster need not report these.
+	made, ageless := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
+	size, sizeless := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
+	for name, o := range all {
+		if ageless == nil {
+			o.Since = time.UnixMicro(made[name])
+		}
+		if sizeless == nil {
+			o.Bytes = size[name] << 20
+		}
 	}
 	return all, nil
 }

@@ -269,6 +269,11 @@ func TestDrop(t *testing.T) {
 	if err != nil || !among(all, one.Namespace) || !among(all, two.Namespace) {
 		t.Errorf("namespaces: %+v, %v; want %s and %s among them", all, err, one.Namespace, two.Namespace)
 	}
+	for _, n := range all {
+		if n.Name == one.Namespace && (n.Tables != 1 || n.Bytes < 0 || time.Since(n.Since) > time.Hour) {
+			t.Errorf("%+v, want one table, its size, and that it is new", n)
+		}
+	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := one.Drop(ended); err == nil {

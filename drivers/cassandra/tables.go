@@ -3,14 +3,11 @@ package cassandra
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/gocql/gocql"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
@@ -111,41 +108,6 @@ func (s *Store) Left() string {
 	return fmt.Sprintf("snapshots of the dropped tables: Cassandra %s keeps them (auto_snapshot), and none of its "+
 		"table options prevents that; on each node, %q removes those of a keyspace",
 		s.version, "nodetool clearsnapshot --all -- KEYSPACE")
-}
-
-// Namespaces implements drivers.Admin. A keyspace is as old as its row in system_schema. How much
-// it takes is reported by nodes from Cassandra 4.0 on, in MiB.
-func (s *Store) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
-	return plan.Call(s.Entry, "list namespaces", func() ([]drivers.Namespace, error) {
-		owners, err := s.owners(ctx)
-		if err != nil {
-			return nil, err
-		}
-		made, err := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
-		if err != nil {
-			return nil, fmt.Errorf("read the age of keyspaces: %w", err)
-		}
-		size, err := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
-		if err != nil {
-			size = nil // an older Cassandra has no such view
-		}
-		all := make(map[string]drivers.Namespace)
-		for name, o := range owners {
-			if o.Foreign != "" || o.Namespace == "" {
-				continue
-			}
-			n, seen := all[o.Namespace]
-			if at := time.UnixMicro(made[name]); !seen || at.Before(n.Since) {
-				n.Since = at
-			}
-			n.Name, n.Tables = o.Namespace, n.Tables+o.Tables
-			if n.Bytes += size[name] << 20; size == nil {
-				n.Bytes = -1
-			}
-			all[o.Namespace] = n
-		}
-		return slices.Collect(maps.Values(all)), nil
-	})
 }
 
 // perKeyspace sums the numbers that a query has for each keyspace.

@@ -161,12 +161,9 @@ func (a *Admin) Compare(ctx context.Context, s *schemas.Schema) (*drivers.Compar
 
 // Namespaces implements drivers.Admin.
 func (a *Admin) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
-	return Call(a.Entry, "list namespaces", func() (all []drivers.Namespace, err error) {
-		owners, err := a.Owners(ctx)
-		for _, name := range owners.Namespaces() {
-			all = append(all, drivers.Namespace{Name: name, Bytes: -1})
-		}
-		return all, err
+	return Call(a.Entry, "list namespaces", func() ([]drivers.Namespace, error) {
+		all, err := a.Owners(ctx)
+		return all.Namespaces(), err
 	})
 }
 
@@ -185,7 +182,7 @@ func (a *Admin) Drop(ctx context.Context) error {
 		InOrder(len(places), max(1, a.Parallel), func(i int) error {
 			o, named := all[places[i]], a.Namespace != "" && strings.HasPrefix(places[i], drivers.Prefix+a.Namespace+"_")
 			switch {
-			case o.Tables > 0 && o.Foreign == "" && o.Namespace == a.Namespace, o.Tables == 0 && named:
+			case o.Tables > 0 && o.Foreign == "" && o.Name == a.Namespace, o.Tables == 0 && named:
 				return a.Remove(ctx, places[i], o)
 			case o.Foreign != "" && named:
 				return fmt.Errorf("table %s: %w, so the %s is left alone", o.Foreign, drivers.ErrForeign, a.Kind)
@@ -260,20 +257,19 @@ func ReadMark(comment string, mark any) bool {
 	return ok && json.Unmarshal([]byte(text), mark) == nil
 }
 
-// Owner says which run made a place, by the marks of its tables.
+// Owner says which run made a place, by the marks of its tables: its namespace, as far as it is in this place.
 type Owner struct {
-	Namespace string // of the run
-	Tables    int
-	Foreign   string // a table without a mark, or of another run; "" if there is none
+	drivers.Namespace
+	Foreign string // a table without a mark, or of another run; "" if there is none
 }
 
 // Add adds a table with the namespace that its mark has.
 func (o *Owner) Add(table, namespace string, marked bool) {
 	switch {
-	case !marked || o.Tables > 0 && o.Foreign == "" && namespace != o.Namespace:
+	case !marked || o.Tables > 0 && o.Foreign == "" && namespace != o.Name:
 		o.Foreign = table
 	case o.Foreign == "":
-		o.Namespace = namespace
+		o.Name = namespace
 	}
 	o.Tables++
 }
@@ -284,18 +280,27 @@ type Owners map[string]*Owner
 // Of returns the owner of a place, which it adds if it is new.
 func (all Owners) Of(place string) *Owner {
 	if all[place] == nil {
-		all[place] = new(Owner)
+		all[place] = &Owner{Namespace: drivers.Namespace{Bytes: -1}}
 	}
 	return all[place]
 }
 
-// Namespaces returns those of all runs, sorted.
-func (all Owners) Namespaces() []string {
-	names := make(map[string]bool)
+// Namespaces returns those of all runs.
+func (all Owners) Namespaces() []drivers.Namespace {
+	runs := make(map[string]drivers.Namespace)
 	for _, o := range all {
-		if o.Tables > 0 && o.Foreign == "" && o.Namespace != "" {
-			names[o.Namespace] = true
+		if o.Tables == 0 || o.Foreign != "" || o.Name == "" {
+			continue
 		}
+		n, seen := runs[o.Name]
+		if n.Name = o.Name; !seen || o.Since.Before(n.Since) {
+			n.Since = o.Since
+		}
+		n.Tables += o.Tables
+		if n.Bytes += o.Bytes; o.Bytes < 0 { // as all are then
+			n.Bytes = -1
+		}
+		runs[o.Name] = n
 	}
-	return slices.Sorted(maps.Keys(names))
+	return slices.Collect(maps.Values(runs))
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -25,9 +27,6 @@ func TestDrop(t *testing.T) {
 	all.Of("mailbench_a_two").Add("z", "b", true)
 	all.Of("mailbench_mail").Add("x", "", true)
 	all.Of("mailbench_theirs").Add("x", "", false) // their table has no mark
-	if got, want := all.Namespaces(), []string{"a", "b"}; !slices.Equal(got, want) {
-		t.Errorf("namespaces %q, want %q", got, want)
-	}
 	for _, c := range []struct {
 		readOnly  bool
 		namespace string
@@ -71,5 +70,30 @@ func TestDrop(t *testing.T) {
 	err := a.Drop(t.Context())
 	if !errors.Is(err, failed) || errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("a drop that fails: %v", err)
+	}
+}
+
+// TestNamespaces: a namespace is all places whose tables have its mark, and as old as the oldest of them.
+func TestNamespaces(t *testing.T) {
+	all := make(plan.Owners)
+	for place, since := range map[string]int64{"mailbench_a_x": 20, "mailbench_a_y": 10, "mailbench_a_z": 30} {
+		o := all.Of(place)
+		o.Add("t", "a", true)
+		o.Since, o.Bytes = time.Unix(since, 0), 100
+	}
+	all.Of("mailbench_b_x").Add("t", "b", true)
+	all.Of("mailbench_b_x").Add("u", "b", true)
+	all.Of("mailbench_b_y").Add("t", "b", true)
+	all.Of("mailbench_c_x") // has no tables
+	all.Of("mailbench_d_x").Add("t", "d", true)
+	all.Of("mailbench_d_x").Add("theirs", "", false)
+	all.Of("mailbench_x").Add("t", "", true) // in no namespace
+	got := all.Namespaces()
+	slices.SortFunc(got, func(a, b drivers.Namespace) int { return strings.Compare(a.Name, b.Name) })
+	want := []drivers.Namespace{
+		{Name: "a", Tables: 3, Since: time.Unix(10, 0), Bytes: 300}, {Name: "b", Tables: 3, Bytes: -1},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("namespaces %+v, want %+v", got, want)
 	}
 }
