@@ -50,6 +50,13 @@ func timesOf(prefix string) (all []Figure) {
 	return all
 }
 
+func figureNames() (all []string) {
+	for _, f := range Figures {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
 // achieved is a figure of all operations together, because the schedule has one rate.
 const achieved = "achieved"
 
@@ -115,7 +122,7 @@ func (d *decoder) named(n *yaml.Node, what string, known []string) {
 func (d *decoder) bounds(n *yaml.Node, path []string, of results.Objective) {
 	for _, e := range d.Mapping(n, strings.Join(append([]string{"expect"}, path...), ".")) {
 		switch {
-		case len(path) == 0 && slices.Contains(names(expectSelects), e.Name):
+		case len(path) == 0 && slices.Contains(names(sectionKeys("expect")), e.Name):
 			for _, s := range d.Mapping(e.Value, "expect."+e.Name) {
 				one := of
 				d.selects(e.Name, s.Key, &one)
@@ -175,10 +182,7 @@ func (d *decoder) expectation(e strict.Entry, path []string, of results.Objectiv
 
 // unknownFigure says which word of a key was probably meant.
 func (d *decoder) unknownFigure(n *yaml.Node, key string) {
-	var metrics []string
-	for _, f := range Figures {
-		metrics = append(metrics, f.Name)
-	}
+	metrics := figureNames()
 	if op, rest, ok := strings.Cut(key, "."); ok {
 		if _, known := d.w.Patterns.Op(op); known {
 			d.Unknown(n, "metric", rest, "of "+op+" in expect", slices.DeleteFunc(metrics, func(s string) bool {
@@ -191,7 +195,7 @@ func (d *decoder) unknownFigure(n *yaml.Node, key string) {
 			return
 		}
 	}
-	d.Unknown(n, "metric", key, "in expect", append(metrics, names(expectSelects)...))
+	d.Unknown(n, "metric", key, "in expect", append(metrics, names(sectionKeys("expect"))...))
 }
 
 // measures reports whether a phase or stream that the expectation holds for has its

@@ -140,7 +140,7 @@ func TestReference(t *testing.T) {
 			t.Errorf("the reference does not name %s", op)
 		}
 	}
-	keys := append(stepKeys(), howKeys()...)
+	var keys []key
 	for _, s := range sections {
 		keys = append(keys, keysOf(s.of, s.tags...)...)
 	}

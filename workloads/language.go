@@ -68,6 +68,18 @@ var sections = []section{
 	},
 	{"replay", "Operations from a file, one JSON object a line: see 'Trace files' below.", Replay{}, nil},
 	{"repeat", "In a session: some steps, several times over.", repetition{}, nil},
+	{"mix", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to define an " +
+		"operation. The operations are " + strings.Join(OpNames(), ", ") + ".", How{}, nil},
+	{
+		"session", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and these; or " +
+			"{repeat: {…}}. All steps are of one user and one folder. Steps after an open work on the message that was opened.",
+		Step{},
+		[]string{"step"},
+	},
+	{"expect", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric " +
+		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover all " +
+		"scheduled operations, service and wait times only successful ones. The metrics are " +
+		strings.Join(figureNames(), ", ") + ".", selects{}, nil},
 }
 
 // keysOf are the keys that a type declares with one of the tags; without any, with doc.
@@ -113,21 +125,19 @@ var weightKey = key{
 	most: strconv.Itoa(maxWeight),
 }
 
-// howKeys are the keys that an operation may have in a mix or a session; stepKeys only in a session.
-func howKeys() []key  { return keysOf(How{}) }
-func stepKeys() []key { return keysOf(Step{}, "step") }
-
 // howOf returns the keys that say how define an operation.
 func howOf(op Op) []key {
-	return slices.DeleteFunc(howKeys(), func(k key) bool { return len(k.of) > 0 && !slices.Contains(k.of, op.String()) })
+	return slices.DeleteFunc(sectionKeys("mix"), func(k key) bool {
+		return len(k.of) > 0 && !slices.Contains(k.of, op.String())
+	})
 }
 
-// expectSelects are the keys of expect whose bounds hold for one model, engine, phase or stream.
-var expectSelects = []key{
-	{name: "models", form: "expect", doc: "bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"},
-	{name: "engines", form: "expect", doc: "the same for one engine"},
-	{name: "phases", form: "expect", doc: "the same for one measured phase"},
-	{name: "streams", form: "expect", doc: "thresholds for a stream's own metrics: {inbound: {achieved: \">=99%\"}}"},
+// selects has the keys of expect whose bounds hold for one model, engine, phase or stream.
+type selects struct {
+	_ struct{} `key:"models" form:"expect" doc:"bounds for one model, in place of those for all: {james: {list.p99: <50ms}}"`
+	_ struct{} `key:"engines" form:"expect" doc:"the same for one engine"`
+	_ struct{} `key:"phases" form:"expect" doc:"the same for one measured phase"`
+	_ struct{} `key:"streams" form:"expect" doc:"thresholds for a stream's own metrics: {inbound: {achieved: \">=99%\"}}"`
 }
 
 // form is what a value looks like.

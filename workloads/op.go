@@ -278,9 +278,9 @@ func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
 		return
 	}
 	where = name + " in " + where
-	f := d.Fields(fields, where, slices.Concat(names(stepKeys()), names(howOf(op))))
+	f := d.Fields(fields, where, names(append(sectionKeys("session"), howOf(op)...)))
 	step := Step{Op: op, Probability: 1}
-	d.fill(fields, f, where, &step, stepKeys())
+	d.fill(fields, f, where, &step, sectionKeys("session"))
 	d.chance(f, step.Probability, where)
 	if e, ok := f["access"]; ok && e.Value.Kind == yaml.MappingNode {
 		for i := 0; i < len(e.Value.Content); i += 2 {

@@ -27,42 +27,15 @@ func Reference() string {
 	for _, s := range sections {
 		fmt.Fprintf(&b, "\n%s\n", strings.ToUpper(s.name[:1])+s.name[1:])
 		wrap(&b, "  ", strings.ReplaceAll(s.doc, "\n", " "))
-		keyTable(&b, keysOf(s.of, s.tags...))
-	}
-	b.WriteString("\nMix\n")
-	wrap(&b, "  ", "The operations with their weights. Instead of a number, use {weight: 50, …} with these keys to "+
-		"define an operation. "+
-		"The operations are "+strings.Join(OpNames(), ", ")+".")
-	keys := howKeys()
-	for i, k := range keys {
-		if len(k.of) > 0 {
-			keys[i].doc = "(" + strings.Join(k.of, ", ") + ") " + k.doc
+		for _, k := range keysOf(s.of, s.tags...) {
+			if len(k.of) > 0 {
+				k.doc = "(" + strings.Join(k.of, ", ") + ") " + k.doc
+			}
+			wrap(&b, fmt.Sprintf("  %-12s %-13s ", k.name, forms[k.form].text), k.doc)
 		}
 	}
-	keyTable(&b, keys)
-	b.WriteString("\nSession\n")
-	wrap(&b, "  ", "Steps, in order: an operation, or {OPERATION: {…}} with the keys of a mix but for weight, and "+
-		"these; or {repeat: {…}}. "+
-		"All steps are of one user and one folder. Steps after an open work on the message that was opened.")
-	keyTable(&b, stepKeys())
-	b.WriteString("\nExpect\n")
-	var figures []string
-	for _, f := range Figures {
-		figures = append(figures, f.Name)
-	}
-	wrap(&b, "  ", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric "+
-		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover "+
-		"all scheduled operations, service and wait times only successful ones. The metrics are "+
-		strings.Join(figures, ", ")+".")
-	keyTable(&b, expectSelects)
 	b.WriteString("\n" + guideEnd)
 	return b.String()
-}
-
-func keyTable(b *strings.Builder, keys []key) {
-	for _, k := range keys {
-		wrap(b, fmt.Sprintf("  %-12s %-13s ", k.name, forms[k.form].text), k.doc)
-	}
 }
 
 // wrap writes text after a head, in lines of at most 80 columns that begin below its first word.
@@ -126,7 +99,7 @@ func definitions(patterns bool) object {
 		}
 		weight := object{"type": "number", "minimum": 0, "maximum": maxWeight}
 		mix[op.String()] = anyOf(weight, mapping("", append([]key{weightKey}, howOf(op)...)))
-		steps[op.String()] = mapping("", append(stepKeys(), howOf(op)...))
+		steps[op.String()] = mapping("", append(sectionKeys("session"), howOf(op)...))
 	}
 	ops, name, step := strings.Join(OpNames(), "|"), object{"enum": OpNames()}, one(steps)
 	if defs["mix"] = fixed(mix); patterns {
@@ -181,7 +154,7 @@ func expectSchema(ops string) object {
 	top["^(("+ops+")\\.)?(wait|service)$"] = prefixed
 	top["^("+ops+")$"] = object{"type": "object", "patternProperties": of, "additionalProperties": false}
 	selects := object{}
-	for _, s := range expectSelects {
+	for _, s := range sectionKeys("expect") {
 		selects[s.name] = object{"description": s.doc, "type": "object", "additionalProperties": ref("expect")}
 	}
 	return object{"type": "object", "properties": selects, "patternProperties": top, "additionalProperties": false}
