@@ -213,19 +213,17 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	if e, ok := f["version"]; ok && (e.Value.ShortTag() != "!!int" || e.Value.Value != "1") {
 		d.Fail(e.Value, "version must be 1, the version of the language, found %s", strict.Found(e.Value))
 	}
-	if e, ok := f["population"]; ok {
-		keys, why := strict.KeysOf(e.Value), ""
-		switch rows := slices.Contains(keys, "rows"); {
-		case len(d.w.Patterns) == 0 && rows:
-			why = "rows, which are for the access patterns of a schema; name its file with --schema FILE"
-		case len(d.w.Patterns) > 0 && !rows && slices.Contains(keys, "users"):
-			why = "users, so the workload is for mail; leave the schema out, or write {rows: 10000}"
-		}
-		if why != "" {
-			d.Errs = nil // the names of patterns are unknown for the same reason
-			d.Fail(e.Value, "population has %s", why)
-			return nil
-		}
+	population, why := f["population"].Value, ""
+	switch keys, patterns := strict.KeysOf(population), len(d.w.Patterns) > 0; {
+	case !patterns && slices.Contains(keys, "rows"):
+		why = "rows, which are for the access patterns of a schema; name its file with --schema FILE"
+	case patterns && !slices.Contains(keys, "rows") && slices.Contains(keys, "users"):
+		why = "users, so the workload is for mail; leave the schema out, or write {rows: 10000}"
+	}
+	if why != "" {
+		d.Errs = nil // the names of patterns are unknown for the same reason
+		d.Fail(population, "population has %s", why)
+		return nil
 	}
 	if _, ok := f["phases"]; !ok {
 		return nil

@@ -57,12 +57,6 @@ const (
 	mostRows          = 1_000_000 // a forecast may be for more than a test can load
 )
 
-// Beginnings of the names of patterns that load rows and static columns. No declared pattern has such a name.
-const (
-	load       = "load:"
-	loadStatic = "load-static:"
-)
-
 // whole is the name of the pattern that reads a whole partition of a table.
 func whole(table string) string { return "partition_" + strings.ReplaceAll(table, ".", "_") }
 
@@ -171,7 +165,8 @@ func near(t schemas.Type) schemas.Type {
 	return t
 }
 
-// add adds the patterns that load the rows of a table, and read a whole partition.
+// add adds the patterns that load the rows and static columns of a table, and read a whole partition. No declared
+// pattern has a colon in its name.
 func (k *Keyspace) add(t *schemas.Table) {
 	add := func(name string, p schemas.Pattern) {
 		p.Name, p.Table = name, t
@@ -183,9 +178,9 @@ func (k *Keyspace) add(t *schemas.Table) {
 	if slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter }) {
 		kind = schemas.Add
 	}
-	add(load+t.Name, schemas.Pattern{Kind: kind, By: t.Key(), Columns: t.Columns})
+	add("load:"+t.Name, schemas.Pattern{Kind: kind, By: t.Key(), Columns: t.Columns})
 	if len(t.Static) > 0 {
-		add(loadStatic+t.Name, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
+		add("load-static:"+t.Name, schemas.Pattern{Kind: schemas.Put, By: t.Partition, Columns: t.Static, Static: true})
 	}
 	if len(t.Clustering) > 0 {
 		add(whole(t.Name), schemas.Pattern{Kind: schemas.Slice, By: t.Partition, Columns: t.All()})

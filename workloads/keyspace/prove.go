@@ -78,17 +78,12 @@ var shownBy = map[string]*growth{
 }
 
 const (
-	// wasteful is how many rows a read scans for each that it returns, if it wastes them.
-	wasteful = 2
-	// provePhase is the phase that measures the operations of the probes.
-	provePhase = "prove"
-	// proveFactor is by how much there are more rows, keys of a call and bytes.
-	proveFactor = 10
-	proveItems  = 10 // keys of a call
-	// provePercent of the rows are deleted before a read that lint warns of for its tombstones.
-	provePercent = 90
-	// proveOps is how often each operation is measured at each point.
-	proveOps = 50
+	wasteful     = 2       // rows that a read scans for each that it returns, if it wastes them
+	provePhase   = "prove" // the phase that measures the operations of the probes
+	proveFactor  = 10      // by so much there are more rows, keys of a call and bytes
+	proveItems   = 10      // keys of a call
+	provePercent = 90      // of the rows are deleted before a read that lint warns of for its tombstones
+	proveOps     = 50      // how often each operation is measured at each point
 )
 
 // proveSize is how many elements a collection has, and how many bytes another column, at few rows.
