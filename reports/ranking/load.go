@@ -392,7 +392,7 @@ func Fact(all []*Load) string {
 			s += " to " + to
 		}
 	}
-	percent, by, of, who := math.Floor(100*least), " by all", ", of "+worst, " ("+worst+")"
+	percent, by, of, who := math.Floor(100*least), " by all", " of "+worst, " ("+worst+")"
 	if one {
 		by, of, who = "", "", ""
 	}
@@ -402,7 +402,7 @@ func Fact(all []*Load) string {
 	case least >= 0.99:
 		return s + ", achieved" + by
 	case sound: // as package judge sees it
-		return s + fmt.Sprintf(", achieved%s (%.0f%% in the worst trial%s, as its last operations ended late)", by, percent, of)
+		return s + fmt.Sprintf(", achieved%s (at least %.0f%%: the last operations of a trial%s ended late)", by, percent, of)
 	}
 	return s + fmt.Sprintf(", %.0f%%%s to %.0f%% achieved", percent, who, math.Floor(100*min(most, 1)))
 }

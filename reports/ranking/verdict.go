@@ -149,24 +149,18 @@ func (l *Load) headline() string {
 	if len(ranked) == 1 {
 		return best + l.By.Name() + ": " + s + "."
 	}
-	// Which differences count is said once, where the first of them is named.
-	level, criterion := ", within 5%", " (up to 5% counts as equal)"
+	level, criterion := ", within 5%", "up to 5% counts as equal"
 	last, _ := l.differ(l.By, first[0], ranked[len(ranked)-1])
 	switch {
 	case l.By.Timed() && last.Trials < 2:
-		criterion = " (one trial: significance unknown, use --trials 5)"
+		criterion = "one trial: significance unknown, use --trials 5"
 	case l.By.Timed():
-		level, then, criterion = ", not significantly different", "Significantly slower", ""
-		if of := " (over 5%, 95% confidence, this run)"; len(rest) > 0 {
-			then += of
-		} else {
-			level += of
-		}
+		level, then, criterion = ", not significant", "Significantly slower", "significant: over 5%, 95% confidence"
 	}
 	if len(first) > 1 {
 		s += level
 	}
-	s = fmt.Sprintf("%s%s%s: %s.", best, l.By.Name(), criterion, s)
+	s = fmt.Sprintf("%s%s (%s): %s.", best, l.By.Name(), criterion, s)
 	if len(rest) == 0 {
 		return s
 	}
