@@ -138,11 +138,8 @@ func (v *run) loaded() *results.Evidence {
 // alerts are what is wrong with the run, missed thresholds, and the workload's own answer.
 func (v *run) alerts() document.Section {
 	s := document.Section{ID: "alerts"}
-	bad := func(lead, text string) {
-		s.Say(document.Bad, lead, text)
-	}
 	if v.Interrupted {
-		bad("INTERRUPTED", "the results are those up to the interruption.")
+		s.Say(document.Bad, "INTERRUPTED", "the results are those up to the interruption.")
 	}
 	for i := range v.Audits {
 		if a := &v.Audits[i]; a.Wrong() || a.Incomplete() {
@@ -150,20 +147,20 @@ func (v *run) alerts() document.Section {
 			if a.Wrong() {
 				lead = "DATA WRONG OR LOST"
 			}
-			bad(lead, v.names.Audit(a)+": "+AuditSummary(a))
+			s.Say(document.Bad, lead, v.names.Audit(a)+": "+AuditSummary(a))
 			for _, n := range a.Notes {
 				s.Say(document.Plain, "", n)
 			}
 		}
 	}
 	if len(v.Cells) == 0 && len(v.Audits) == 0 {
-		bad("NOTHING MEASURED", "the run has no results.")
+		s.Say(document.Bad, "NOTHING MEASURED", "the run has no results.")
 	}
 	for _, n := range verdictsOf(v.Run, v.names) {
 		if n.Few {
 			continue // a warning
 		}
-		bad(strings.ToUpper(string(n.Verdict)), n.Said())
+		s.Say(document.Bad, strings.ToUpper(string(n.Verdict)), n.Said())
 	}
 	if command := v.slower(); command != "" {
 		s.Say(document.Plain, "", "With a lower rate, the models that are not ranked may be valid:")
@@ -171,7 +168,7 @@ func (v *run) alerts() document.Section {
 	}
 	missed, met, unclear := v.missed()
 	for _, m := range missed {
-		bad("THRESHOLD", m)
+		s.Say(document.Bad, "THRESHOLD", m)
 	}
 	if unclear {
 		s.Say(document.Plain, "", "An inconclusive threshold fails the run like a missed one; --fail-on missed ignores it.")
@@ -255,24 +252,19 @@ func (v *run) findings() document.Section {
 // setup says how the run was made.
 func (v *run) setup() document.Section {
 	s := document.Section{ID: "setup", Title: "How it was run", Fold: true}
-	add := func(lead, text string) {
-		if text != "" {
-			s.Note(document.Plain, lead, text)
-		}
-	}
-	add("run", fmt.Sprintf("%s, seed %d, started %s", v.Workload.Name, v.Seed, v.Started))
-	add("machine", MachineLine(&v.Environment))
+	s.Note(document.Plain, "run", fmt.Sprintf("%s, seed %d, started %s", v.Workload.Name, v.Seed, v.Started))
+	s.Note(document.Plain, "machine", MachineLine(&v.Environment))
 	for _, e := range EnginesOf(v.Run) {
-		add("engine", e)
+		s.Note(document.Plain, "engine", e)
 	}
 	for i := range v.groups {
-		add("rate", v.groups[i].AchievedRates(v.names))
+		s.Note(document.Plain, "rate", v.groups[i].AchievedRates(v.names))
 	}
 	if v.Sweep == nil { // each point has its own
-		add("data-to-cache ratio", Regime(v.groups, v.names))
+		s.Note(document.Plain, "data-to-cache ratio", Regime(v.groups, v.names))
 	}
-	add("harness overhead", Floors(v.Run))
-	add("extensions", v.explainer.additions(v.Run))
+	s.Note(document.Plain, "harness overhead", Floors(v.Run))
+	s.Note(document.Plain, "extensions", v.explainer.additions(v.Run))
 	return s
 }
 

@@ -119,12 +119,7 @@ func fineMS(ns float64) string {
 }
 
 // KB writes bytes as units of 1,000.
-func KB(bytes float64) string {
-	if bytes == 0 {
-		return "0"
-	}
-	return Number(bytes / 1000)
-}
+func KB(bytes float64) string { return Number(bytes / 1000) }
 
 // Number writes two or three digits that count.
 func Number(v float64) string {
