@@ -430,4 +430,10 @@ func TypeOfCQL(text string) Type {
 	}))
 }
 
-var cqlWords = regexp.MustCompile(`\w+`)
+var (
+	cqlWords   = regexp.MustCompile(`\w+`)
+	ownPackage = regexp.MustCompile(`^org\.apache\.cassandra\.(db\.compaction|io\.compress|locator)\.`)
+)
+
+// ClassOfCQL returns a class as the hints for Cassandra name it: without its package if it is Cassandra's own.
+func ClassOfCQL(class string) string { return ownPackage.ReplaceAllString(class, "") }

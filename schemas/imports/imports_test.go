@@ -229,3 +229,20 @@ func TestNames(t *testing.T) {
 		t.Errorf("schema %s, patterns %q, want %q", r.Schema.Name, got, want)
 	}
 }
+
+// TestClasses: hints accept Cassandra's own classes by their names, and others with their package.
+func TestClasses(t *testing.T) {
+	for text, want := range map[string]string{
+		"{'class': 'org.apache.cassandra.db.compaction.LeveledCompactionStrategy', 'a': 1}": "LeveledCompactionStrategy a=1",
+		"{'a': '1', 'class': 'com.example.Tiered'}":                                         "com.example.Tiered a=1",
+	} {
+		text := "CREATE TABLE t (k int PRIMARY KEY) WITH compaction = " + text
+		r, err := imports.Import("", imports.Source{File: "a.cql", Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Schema.Tables[0].Hints["cassandra"]["compaction"]; got != want {
+			t.Errorf("%s: hint %q, want %q", text, got, want)
+		}
+	}
+}

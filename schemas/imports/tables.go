@@ -278,7 +278,7 @@ func mapWords(name, text string) (words string, ok bool) {
 			case m[1] == "enabled" && m[2] == "false" && name == "compression":
 				return "none", true
 			case m[1] == "class", m[1] == "sstable_compression":
-				class = m[2][strings.LastIndexByte(m[2], '.')+1:]
+				class = schemas.ClassOfCQL(m[2])
 			default:
 				rest = append(rest, m[1]+"="+m[2])
 			}

@@ -112,13 +112,13 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
 			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
 	default:
-		want["class"] = short(want["class"])
+		want["class"] = schemas.ClassOfCQL(want["class"])
 		d.replication = cqlMap(want)
 		for name := range have { // a datacenter that the schema does not name has no replicas
 			want[name] += ""
 		}
 	}
-	have["class"] = short(have["class"])
+	have["class"] = schemas.ClassOfCQL(have["class"])
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		add("replication."+name, want[name], have[name])
 	}

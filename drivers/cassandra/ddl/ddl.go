@@ -92,7 +92,6 @@ type Definition struct {
 type TableDefinition struct {
 	Table    *schemas.Table
 	Name     string // in CQL
-	mark     mark
 	Comment  string // the text of the mark
 	settings map[string]string
 	Indexes  []IndexDefinition
@@ -131,8 +130,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			continue
 		}
 		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		td.mark = newMark(namespace, s.Name, t, td.Indexes)
-		td.Comment = plan.MarkText(td.mark)
+		td.Comment = markText(namespace, s.Name, t, td.Indexes)
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}

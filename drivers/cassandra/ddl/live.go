@@ -55,7 +55,7 @@ func (d *Definition) Read(rows Rows) {
 		if !marked || original != nil && original != td {
 			own = mark{Mark: plan.Mark{Table: name}}
 			if td != nil {
-				own = td.mark
+				plan.ReadMark(td.Comment, &own)
 			}
 		}
 		if td != nil {
@@ -208,8 +208,8 @@ func (m *mark) typeOf(column, cql string) schemas.Type {
 	return schemas.TypeOfCQL(cql)
 }
 
-// newMark returns the mark of a table that is created with these indexes.
-func newMark(namespace, schema string, t *schemas.Table, created []IndexDefinition) mark {
+// markText returns the mark of a table that is created with these indexes.
+func markText(namespace, schema string, t *schemas.Table, created []IndexDefinition) string {
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
 		Types: make(map[string]string), Indexes: make(map[string][]string),
@@ -220,7 +220,7 @@ func newMark(namespace, schema string, t *schemas.Table, created []IndexDefiniti
 	for p := t.Parent; p != nil; p = p.Parent {
 		m.In = append(m.In, ancestor{p.Name, len(p.Partition) + len(p.Clustering)})
 	}
-	for _, c := range slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns) {
+	for _, c := range t.All() {
 		if own := c.Type.String(); schemas.TypeOfCQL(cqlType(c.Type)).String() != own {
 			m.Types[c.Name] = own
 		}
@@ -234,5 +234,5 @@ func newMark(namespace, schema string, t *schemas.Table, created []IndexDefiniti
 			m.Indexes[x.Name] = append(m.Indexes[x.Name], c.Column.Name)
 		}
 	}
-	return m
+	return plan.MarkText(m)
 }

@@ -151,7 +151,7 @@ func readHint(all map[string]string, name, value string) error {
 		if len(words) == 0 || strings.Contains(words[0], "=") {
 			return fmt.Errorf("%q does not begin with a class such as LeveledCompactionStrategy or LZ4Compressor", value)
 		}
-		class := short(words[0])
+		class := schemas.ClassOfCQL(words[0])
 		if !strings.Contains(class, ".") && !slices.Contains(classes[name], class) {
 			return fmt.Errorf("unknown class %q; expected one of %s, or a class with its package",
 				words[0], strings.Join(classes[name], ", "))
@@ -194,11 +194,6 @@ func plain(name, value string) string {
 	return value
 }
 
-var ownPackage = regexp.MustCompile(`^org\.apache\.cassandra\.(db\.compaction|io\.compress|locator)\.`)
-
-// short returns a class of Cassandra's own without its package: the engine names it in full.
-func short(class string) string { return ownPackage.ReplaceAllString(class, "") }
-
 // optionOf writes the option that a setting belongs to, with its name and its value in CQL.
 func optionOf(settings map[string]string, setting string) string {
 	name, _, isMap := strings.Cut(setting, ".")
@@ -239,7 +234,7 @@ func readSettings(row map[string]any) map[string]string {
 		case map[string]string:
 			for field, v := range value {
 				if field == "class" {
-					v = short(v)
+					v = schemas.ClassOfCQL(v)
 				}
 				all[name+"."+field] = v
 			}
@@ -300,7 +295,7 @@ func addDefaults(want, have map[string]string, strategy string) {
 		value, known := usual[name]
 		switch {
 		case name == "compaction.class" && strategy != "":
-			value = short(strategy)
+			value = schemas.ClassOfCQL(strategy)
 		case name == bloomHint && want["compaction.class"] == "LeveledCompactionStrategy":
 			value = "0.1"
 		// If a node has a default strategy of its own, the strategy may have parameters that the node does not show.
