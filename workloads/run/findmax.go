@@ -100,9 +100,9 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 
 // search finds the highest rate of a measured phase, if it is one to search. Its cell is the last
 // measurement at that rate.
-func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
+func (c *combination) search(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
 	if !searched(c.workload(), p) {
-		return nil
+		return nil, nil
 	}
 	r, s := c.runner, c.newSearch(p)
 	s.messages = c.target.Live.Messages()
@@ -112,7 +112,6 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	}
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
-	var err error
 	began := time.Now()
 	for rate := range search.Rates(s.Search) {
 		var step results.SearchStep
@@ -135,10 +134,11 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) error {
 	}
 	found := search.Found(s.Search)
 	s.Found = &found
-	if cell := search.Cell(s.Search); cell != nil {
-		r.result.Cells = append(r.result.Cells, *cell)
+	if at := search.Cell(s.Search); at != nil {
+		own := *at
+		cell = &own
 	}
-	return err
+	return cell, err
 }
 
 // firstRate is the rate of the first step: the phase's. An engine in this process begins where a step

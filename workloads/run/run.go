@@ -26,7 +26,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -293,8 +292,8 @@ func (c *combination) key(phase string) results.Key {
 }
 
 // blank is the cell of a phase before anything is known.
-func (c *combination) blank(p *workloads.Phase) results.Cell {
-	cell := results.Cell{
+func (c *combination) blank(p *workloads.Phase) *results.Cell {
+	cell := &results.Cell{
 		Key: c.key(p.Name), Kind: p.Kind.String(), Arrivals: "none", Ops: map[string]results.Op{},
 		Evidence: &results.Evidence{Settled: c.found.settled, Warm: c.found.warm}, Durability: c.durability(),
 	}
@@ -318,7 +317,7 @@ func (c *combination) durability() string {
 }
 
 // notOffered is the cell of a phase whose population the model cannot hold.
-func (c *combination) notOffered(p *workloads.Phase) results.Cell {
+func (c *combination) notOffered(p *workloads.Phase) *results.Cell {
 	cell := c.blank(p)
 	cell.Evidence.NotOffered = c.target.NotOffered
 	for op := range p.Mix {
@@ -336,11 +335,4 @@ func (c *combination) held() *results.Held {
 		return nil
 	}
 	return &results.Held{Said: int64(c.at.census.Messages()), Before: int64(c.target.Live.Messages())}
-}
-
-// add judges a cell and adds it to the result.
-func (c *combination) add(cell results.Cell) {
-	r := c.runner.result
-	judge.Apply(&cell, r.Objectives)
-	r.Cells = append(r.Cells, cell)
 }

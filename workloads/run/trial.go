@@ -67,7 +67,7 @@ func (c *combination) run(ctx context.Context) (open bool) {
 		}
 		if err != nil {
 			c.giveUp(ctx, err)
-			c.failed(ctx, &c.workload().Phases[0], err)
+			c.add(ctx, &c.workload().Phases[0], nil, err)
 			if c.target != nil {
 				c.close(ctx)
 			}
@@ -249,10 +249,11 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	if !isFailure(ctx, err) {
 		return
 	}
-	cell := c.blank(&workloads.Phase{Name: name})
+	step := workloads.Phase{Name: name}
+	cell := c.blank(&step)
 	cell.Kind, cell.Evidence = results.KindStep, nil
 	cell.Error, cell.Stack = fmt.Sprintf("%s: %v", name, err), stack(err)
-	c.add(cell)
+	c.add(ctx, &step, cell, nil)
 }
 
 // allPhases executes the workload's phases in order and says whether it came to
@@ -270,7 +271,7 @@ func (c *combination) allPhases(ctx context.Context) bool {
 		}
 		if c.target.NotOffered != "" {
 			if p.Kind == workloads.Measure {
-				c.add(c.notOffered(p))
+				c.add(ctx, p, c.notOffered(p), nil)
 			}
 			continue
 		}
@@ -286,13 +287,13 @@ func (c *combination) allPhases(ctx context.Context) bool {
 			execute = c.search
 		}
 		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
+		var cell *results.Cell
 		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
 		if err == nil {
-			err = crash.Guard(func() error { return execute(ctx, p) })
+			err = crash.Guard(func() (err error) { cell, err = execute(ctx, p); return err })
 		}
-		if err != nil {
+		if c.add(ctx, p, cell, err); err != nil {
 			c.giveUp(ctx, err)
-			c.failed(ctx, p, err)
 			return false
 		}
 		if p.Kind != workloads.Settle && p.Kind != workloads.Cold && p.Kind != workloads.Warmup { // saving them takes longer
@@ -318,7 +319,7 @@ func (c *combination) endTogether(ctx context.Context) bool {
 
 // load makes the data set, or uses the one that is there. A smaller data set grows, and
 // an interrupted load is completed.
-func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
+func (c *combination) load(ctx context.Context, p *workloads.Phase) (*results.Cell, error) {
 	populate := c.target.Populate
 	if c.opened {
 		populate = func(ctx context.Context) (*subject.Load, error) {
@@ -330,23 +331,22 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 		err = errors.Join(err, c.runner.data.hold(c.dir))
 	}
 	if err != nil || load == nil {
-		return err
+		return nil, err
 	}
 	if load.Note != "" {
 		c.runner.note(load.Note)
 	}
 	cell, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
 	cell.Evidence.Load = load.Note
-	c.add(cell)
-	if err != nil || ctx.Err() != nil {
-		return err
+	if err == nil && ctx.Err() == nil {
+		err = c.target.Loaded()
 	}
-	return c.target.Loaded()
+	return &cell, err
 }
 
 // rest executes a phase without operations: settle or cold.
-func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) {
-	cell := c.blank(p)
+func (c *combination) rest(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
+	cell = c.blank(p)
 	began := time.Now()
 	if c.found.cold = p.Kind == workloads.Cold; c.found.cold {
 		cell.Evidence.NotCold, err = c.target.Cool(ctx)
@@ -354,13 +354,12 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) 
 		c.found.settled, err = c.target.Settle(ctx)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	cell.Evidence.Settled = c.found.settled
 	cell.SetTime(began, time.Now())
 	cell.Engines = c.target.Observe()
-	c.add(cell)
-	return nil
+	return cell, nil
 }
 
 // firstWarmup is how many times as long the first warm-up of a model on an engine lasts in a sweep.
@@ -380,7 +379,7 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 }
 
 // mixed executes a warm-up or a measured phase.
-func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
+func (c *combination) mixed(ctx context.Context, p *workloads.Phase) (*results.Cell, error) {
 	drawn := c.workload().OfTrial(p.Without(c.target.Lacks()), c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
@@ -391,19 +390,18 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 		held.After = int64(c.target.Live.Messages())
 		cell.Evidence.Held = held
 	}
-	c.add(cell)
 	if windows := cell.Evidence.Windows; p.Kind == workloads.Warmup {
 		c.found.warm, c.found.workers = drive.Steady(windows) || p.Operations > 0, cell.Client.Workers
 		c.found.median = time.Duration(results.Median(windows))
 	}
-	return err
+	return &cell, err
 }
 
 // spec says how to execute the operations of a phase.
 func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Cell: c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
+		Phase: *p, Stream: s, Cell: *c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
 		MaxWait: r.config.maxWait(), Lateness: c.found.median, Silence: r.config.LoadSilence,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
@@ -417,40 +415,38 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	return spec
 }
 
-// failed records why a phase could not be executed, or not to its end. An error
-// after the run was interrupted is no failure.
-func (c *combination) failed(ctx context.Context, p *workloads.Phase, err error) {
-	if !isFailure(ctx, err) {
-		return
+// add judges the cell of a phase and adds it to the result, with why the phase could not be executed to its end. Cell
+// is nil if the phase did not begin, or has none. An error after the run was interrupted is no failure.
+func (c *combination) add(ctx context.Context, p *workloads.Phase, cell *results.Cell, err error) {
+	if isFailure(ctx, err) {
+		c.corrupt(err)
+		if stack(err) != "" && c.target != nil {
+			c.target.Broken()
+		}
+		if cell == nil {
+			cell = c.blank(p)
+		}
+		cell.Error, cell.Stack = err.Error(), stack(err)
 	}
-	c.corrupt(err)
-	if stack(err) != "" && c.target != nil {
-		c.target.Broken()
+	if r := c.runner.result; cell != nil {
+		judge.Apply(cell, r.Objectives)
+		r.Cells = append(r.Cells, *cell)
 	}
-	cells := c.runner.result.Cells
-	if last := len(cells) - 1; last >= 0 && cells[last].Key == c.key(p.Name) {
-		cells[last].Error, cells[last].Stack = err.Error(), stack(err)
-		judge.Apply(&cells[last], c.runner.result.Objectives)
-		return
-	}
-	cell := c.blank(p)
-	cell.Error, cell.Stack = err.Error(), stack(err)
-	c.add(cell)
 }
 
 // interrupt executes a phase that interrupts operations. Of several segments the first does. On an
 // engine that keeps nothing there is nothing to look at.
-func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (err error) {
-	cell := c.blank(p)
+func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
+	cell = c.blank(p)
 	began := time.Now()
 	if !c.target.Caps.Discards && c.runner.config.Segment.Index <= 1 {
 		cell.Interrupted, err = c.broken(ctx, p.Messages)
 	}
-	cell.SetTime(began, time.Now())
-	if err == nil {
-		c.add(cell)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	cell.SetTime(began, time.Now())
+	return cell, nil
 }
 
 // broken works on a store of its own, so that the data set stays as it is. The folder of that store
