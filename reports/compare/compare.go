@@ -123,7 +123,8 @@ type Figure struct {
 	Exact  bool `json:"exact,omitempty"` // chance has no part in the difference
 	Gate   bool `json:"gate"`            // the figure fails the comparison if it is worse
 
-	kind     *Measure
+	Measure *Measure `json:"-"`
+
 	of       *series
 	cell     *Cell
 	known    bool                  // all trials have it
@@ -219,11 +220,11 @@ func (c *Comparison) measure(o Options) error {
 				if g.Holds(cell.Subject, f.Operation, f.Name) {
 					used[k], f.Gate, f.Limit = true, true, g.limit
 					if g.limit < 0 {
-						f.Limit = f.kind.Limit
+						f.Limit = f.Measure.Limit
 					}
 				}
 			}
-			if f.kind.Timed() {
+			if f.Measure.Timed() {
 				limit := math.Log1p(max(f.Limit, 0.01))
 				timed = append(timed, f)
 				samples = append(samples, significance.Sample{Base: f.times[0], New: f.times[1], Limit: limit})

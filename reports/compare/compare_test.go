@@ -229,7 +229,7 @@ func TestAgain(t *testing.T) {
 // The first sentence says how large a slow-down the trials could hide, and the exit status.
 func TestConclusion(t *testing.T) {
 	wide := func(low, high float64) *Figure {
-		f := Figure{Name: "typical", Verdict: CannotTell, Low: &low, High: &high, Limit: 0.05, kind: measures[0]}
+		f := Figure{Name: "typical", Verdict: CannotTell, Low: &low, High: &high, Limit: 0.05, Measure: measures[0]}
 		f.cell = &Cell{Subject: Subject{"james", "embedded", "measure"}}
 		return &f
 	}
@@ -718,7 +718,7 @@ func TestGates(t *testing.T) {
 		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
 		{"james@checked-flags", "hbase", "open", "rows", 0.07},
 	} {
-		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, kind: &Measure{Limit: 0.07}, known: true}
+		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, Measure: &Measure{Limit: 0.07}, known: true}
 		cell := &Cell{Subject: Subject{tc.model, tc.engine, "measure"}, Figures: []Figure{f}}
 		_ = (&Comparison{Cells: []*Cell{cell}}).measure(Options{Gates: gates})
 		if f := &cell.Figures[0]; !f.Gate || math.Abs(f.Limit-tc.want) > 1e-9 {

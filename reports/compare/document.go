@@ -35,9 +35,9 @@ func (c *Comparison) Document() *document.Document {
 		}
 		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
 		switch {
-		case f.kind.whole && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
+		case f.Measure.whole && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
 			to = &load
-		case f.kind.whole:
+		case f.Measure.whole:
 		case differs:
 			to = &changed
 		case f.Verdict == CannotTell && f.Low != nil:
@@ -124,7 +124,7 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	for _, f := range all {
 		class := ofOthers
 		switch {
-		case f.kind.Timed():
+		case f.Measure.Timed():
 			class = ofClock
 		case f.Name == ofRequests:
 			class = ofRequests
@@ -144,7 +144,7 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
 		noun, names, requests := "counter", []string(nil), []string(nil)
 		for _, f := range same {
-			if f.kind.Timed() {
+			if f.Measure.Timed() {
 				noun = "metric"
 			}
 			name := f.cell.Model + " " + f.Operation.String()
@@ -219,7 +219,7 @@ func (f *Figure) cells() []document.Cell {
 			drawn.Low, drawn.High, interval = at(*f.Low), at(*f.High), bound(*f.Low)+" to "+bound(*f.High)
 		}
 	}
-	if f.kind.whole {
+	if f.Measure.whole {
 		name.Text = f.Name
 	}
 	if f.Name == "typical" {
@@ -227,8 +227,8 @@ func (f *Figure) cells() []document.Cell {
 	}
 	return []document.Cell{
 		name,
-		{Text: value(f.Base, f.kind.Text)},
-		{Text: value(f.New, f.kind.Text)},
+		{Text: value(f.Base, f.Measure.Text)},
+		{Text: value(f.New, f.Measure.Text)},
 		{Text: value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })},
 		{Range: drawn},
 		{Text: interval},
@@ -361,7 +361,7 @@ func (c *Comparison) conclusion(all []*Figure) string {
 			case f.Low != nil && f.High != nil:
 				how = fmt.Sprintf("; %s to %s with 95%% confidence", percent(*f.Low), percent(*f.High))
 			}
-			change := f.kind.Text(*f.Base) + " to " + f.kind.Text(*f.New)
+			change := f.Measure.Text(*f.Base) + " to " + f.Measure.Text(*f.New)
 			if f.Ratio != nil {
 				change = percent(*f.Ratio) + " (" + change + how + ")"
 			}
@@ -418,7 +418,7 @@ const usualTrials, busyTrials, mostTrials = 10, 20, 50
 func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	if i := slices.IndexFunc(all, c.fails); i >= 0 {
 		f := all[i]
-		doubtful := func(f *Figure) bool { return f.kind.Timed() && c.fails(f) }
+		doubtful := func(f *Figure) bool { return f.Measure.Timed() && c.fails(f) }
 		if !c.Interleaved && slices.ContainsFunc(all, doubtful) {
 			return "these runs were sequential: confirm the latency with interleaved trials:", c.again([]*Figure{f}, usualTrials)
 		}

@@ -61,7 +61,7 @@ func TestMaxRate(t *testing.T) {
 			t.Errorf("%s: regressions %q", tc.name, c.Regressions)
 		}
 		for i := range c.Cells[0].Figures {
-			if f := &c.Cells[0].Figures[i]; f.kind.Timed() && f.Name != "max-rate" || f.Name == "errors" {
+			if f := &c.Cells[0].Figures[i]; f.Measure.Timed() && f.Name != "max-rate" || f.Name == "errors" {
 				t.Errorf("%s: %s.%s is of another rate in each trial", tc.name, f.Op, f.Name)
 			}
 		}
@@ -88,9 +88,9 @@ func TestMaxRateIsSaid(t *testing.T) {
 	if len(c.Regressions) > 0 {
 		t.Errorf("regressions %q", c.Regressions)
 	}
-	points := Points(base.Runs[0], false)
-	at := slices.IndexFunc(points, func(p Point) bool { return p.Name == "max-rate" })
-	if at < 0 || points[at].Op != "all" || points[at].Uncertain != 25 {
-		t.Errorf("points %+v", points)
+	figures := Cells(base.Runs[0], false)[0].Figures
+	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "max-rate" })
+	if at < 0 || figures[at].Op != "all" || *figures[at].BaseUncertainty != 25 {
+		t.Errorf("figures %+v", figures)
 	}
 }

@@ -193,14 +193,14 @@ func (c *Comparison) judge(cell *Cell) {
 		if cell.Why != "" {
 			f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
 		} else {
-			if !f.kind.Timed() {
+			if !f.Measure.Timed() {
 				f.counted()
 			}
 			f.judge(c.Interleaved)
 		}
 		// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
 		// unless nothing was left to chance. Errors still count.
-		if f.Gate && f.Verdict == Worse && !f.kind.Timed() && !f.kind.fraction && !cell.sequential() &&
+		if f.Gate && f.Verdict == Worse && !f.Measure.Timed() && !f.Measure.fraction && !cell.sequential() &&
 			slices.ContainsFunc(f.of.in, func(o observed) bool { return o.out }) {
 			f.Exact = false
 			f.Verdict, f.Why = CannotTell, "a trial is invalid, and gates ignore its counters"
@@ -235,16 +235,16 @@ const drifts = 2
 func (f *Figure) judge(interleaved bool) {
 	e, limit, nearest := &f.estimate, math.Log1p(f.Limit), 0.0
 	switch {
-	case f.kind.fraction:
+	case f.Measure.fraction:
 		limit = f.Limit
-	case !f.kind.Timed():
+	case !f.Measure.Timed():
 		limit = f.Limit * *f.Base
 	case !interleaved:
 		nearest = max(limit, drifts*e.Deviation)
 	}
 	switch {
 	case math.Abs(e.Difference) >= limit && (e.Low > nearest || e.High < -nearest):
-		f.Verdict = f.kind.Verdict(*f.Base, *f.New)
+		f.Verdict = f.Measure.Verdict(*f.Base, *f.New)
 	case e.Low >= -limit && e.High <= limit:
 		f.Verdict = Same
 	default:
@@ -272,9 +272,9 @@ const (
 // counted estimates a counter. Its interval is as wide as the chance in the difference can be.
 func (f *Figure) counted() {
 	s := f.of
-	base, deviation := f.kind.count(&s.sum[0])
-	fresh, other := f.kind.count(&s.sum[1])
-	if f.Base, f.New = &base, &fresh; base > 0 && !f.kind.fraction {
+	base, deviation := f.Measure.count(&s.sum[0])
+	fresh, other := f.Measure.count(&s.sum[1])
+	if f.Base, f.New = &base, &fresh; base > 0 && !f.Measure.fraction {
 		ratio := fresh / base
 		f.Ratio = &ratio
 	}
@@ -289,7 +289,7 @@ func (f *Figure) counted() {
 		chance, f.doubt = math.Inf(1), fmt.Sprintf("fewer than %d operations", knownOperations)
 	}
 	switch {
-	case f.kind.fraction:
+	case f.Measure.fraction:
 	// Each trial attempts the operation equally often in an open loop, and if a phase ends after a number of operations.
 	case n*int64(f.cell.NewCount) != m*int64(f.cell.BaseCount):
 		chance, f.doubt = math.Inf(1), "the runs did not execute the same operations"
@@ -321,8 +321,8 @@ func (f *Figure) chance() float64 {
 		if min(x.Count, y.Count) == 0 || x.Attempted() != y.Attempted() {
 			return math.Inf(1)
 		}
-		was, _ := f.kind.count(x)
-		is, _ := f.kind.count(y)
+		was, _ := f.Measure.count(x)
+		is, _ := f.Measure.count(y)
 		differences[i] = is - was
 	}
 	_, chance := growth.Mean(differences, 1e-6)
@@ -362,41 +362,27 @@ func (c *Cell) sequential() bool {
 	return c.same
 }
 
-// Point is one metric of one operation in one run. Times are nanoseconds.
-type Point struct {
-	Subject
-	Operation
-	*Measure
-	Value     float64 // over the trials: the median of a time or rate, the mean of a counter
-	Uncertain float64 // the value of a highest rate may be off by this; 0: not known
-}
-
-// Points are the metrics of a run, those of its first phase first. Phases that are not ok have
-// none. Trials that are invalid have no times. With force all phases that did not fail have all metrics.
-func Points(r *results.Run, force bool) (all []Point) {
+// Cells are the measured phases of a run, those that are not ok without figures. Base of a figure is the median over
+// the trials of a time or rate, and the mean of a counter. Trials that are invalid have no times. With force all phases
+// that did not fail have all figures.
+func Cells(r *results.Run, force bool) []*Cell {
 	one := Side{Runs: []*results.Run{r}}
 	cells, _ := newCells([2]Side{one, one}, force)
 	for _, c := range cells {
-		if c.Why != "" {
-			continue
-		}
-		for i := range c.Figures {
-			f := &c.Figures[i]
-			p := Point{Subject: c.Subject, Operation: f.Operation, Measure: f.kind}
-			if f.kind.Timed() {
-				p.Value = math.Exp(f.times[0].Median())
-			} else {
-				p.Value, _ = f.kind.count(&f.of.sum[0])
+		var known []Figure
+		for _, f := range c.Figures {
+			value := math.Exp(f.times[0].Median())
+			if !f.Measure.Timed() {
+				value, _ = f.Measure.count(&f.of.sum[0])
 			}
-			if f.BaseUncertainty != nil {
-				p.Uncertain = *f.BaseUncertainty
-			}
-			if !math.IsNaN(p.Value) && f.Name != "attempts" && (p.Value > 0 || !f.kind.whole) {
-				all = append(all, p)
+			f.Base = growth.Known(value)
+			if c.Why == "" && f.Base != nil && f.Name != "attempts" && (value > 0 || !f.Measure.whole) {
+				known = append(known, f)
 			}
 		}
+		c.Figures = known
 	}
-	return all
+	return cells
 }
 
 // Counted are the counters of each phase that differ between two runs by more than chance, however little that is.
@@ -406,10 +392,10 @@ func Counted(base, new *results.Run) map[Subject][]Figure {
 	cells, _ := newCells([2]Side{{Runs: []*results.Run{base}}, {Runs: []*results.Run{new}}}, false)
 	for _, c := range cells {
 		for _, f := range c.Figures {
-			if c.Why != "" || f.kind.Timed() || !f.known {
+			if c.Why != "" || f.Measure.Timed() || !f.known {
 				continue
 			}
-			if !f.kind.fraction {
+			if !f.Measure.fraction {
 				f.Limit = 0
 			}
 			f.counted()

@@ -150,7 +150,7 @@ func newCell(k Subject, trials []trial, force bool) *Cell {
 // left out. It is known if all trials have it. A percentile of a client-bound trial counts: it is unknown whether it is
 // worse.
 func (c *Cell) newFigure(s *series, m *Measure) Figure {
-	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, kind: m, of: s, cell: c, known: true}
+	f := Figure{Operation: s.Operation, Name: m.Name, Limit: m.Limit, Measure: m, of: s, cell: c, known: true}
 	if !m.Timed() {
 		base, _ := m.count(&s.sum[0])
 		fresh, _ := m.count(&s.sum[1])

@@ -137,28 +137,34 @@ func (h *History) series(runs []Run, selected []compare.Gate) {
 // FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are selected
 // for, or all if nothing is. With force they are also those of trials that are not valid.
 func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []*Figure {
-	all, known := []*Figure{}, map[compare.Point]*Figure{}
+	type key struct {
+		compare.Subject
+		compare.Operation
+		name string
+	}
+	all, known := []*Figure{}, map[key]*Figure{}
 	for i, r := range runs {
-		for _, p := range compare.Points(r, force) {
-			holds := func(g compare.Gate) bool { return g.Holds(p.Subject, p.Operation, p.Name) }
-			if len(selected) > 0 && !slices.ContainsFunc(selected, holds) {
-				continue
-			}
-			value, uncertain := p.Value, p.Uncertain
-			p.Value, p.Uncertain = 0, 0 // the other fields name the figure
-			f := known[p]
-			if f == nil {
-				f = &Figure{
-					Subject: p.Subject, Operation: p.Operation, Name: p.Name,
-					Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: p.Measure,
+		for _, c := range compare.Cells(r, force) {
+			for _, v := range c.Figures {
+				holds := func(g compare.Gate) bool { return g.Holds(c.Subject, v.Operation, v.Name) }
+				if len(selected) > 0 && !slices.ContainsFunc(selected, holds) {
+					continue
 				}
-				known[p], all = f, append(all, f)
-			}
-			if f.Values[i] = &value; uncertain > 0 {
-				if f.Uncertainties == nil {
-					f.Uncertainties = make([]float64, len(runs))
+				k := key{c.Subject, v.Operation, v.Name}
+				if known[k] == nil {
+					known[k] = &Figure{
+						Subject: c.Subject, Operation: v.Operation, Name: v.Name,
+						Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: v.Measure,
+					}
+					all = append(all, known[k])
 				}
-				f.Uncertainties[i] = uncertain
+				f := known[k]
+				if f.Values[i] = v.Base; v.BaseUncertainty != nil && *v.BaseUncertainty > 0 {
+					if f.Uncertainties == nil {
+						f.Uncertainties = make([]float64, len(runs))
+					}
+					f.Uncertainties[i] = *v.BaseUncertainty
+				}
 			}
 		}
 	}
