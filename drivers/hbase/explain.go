@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -38,7 +39,11 @@ func (st *statement) Explain() ([]string, error) {
 	if err != nil {
 		return nil, st.Named(err)
 	}
-	line := fmt.Sprintf("%s of %s, family %s: %s", st.verb(), st.table.hbase, st.family, keys)
+	verb := cmp.Or(st.request, verbs[p.Kind], "Put")
+	if st.searches() {
+		verb = "Scan, then Delete"
+	}
+	line := fmt.Sprintf("%s of %s, family %s: %s", verb, st.table.hbase, st.family, keys)
 	if st.backward {
 		line += ", from the last"
 	}
@@ -82,19 +87,7 @@ func span(b *plan.Range) string {
 	return fmt.Sprintf("from %x to before %x", b.Lower, b.Upper)
 }
 
-// verb names the request.
-func (st *statement) verb() string {
-	switch p := st.Pattern(); {
-	case p.Kind.Reads():
-		return st.request
-	case st.searches():
-		return "Scan, then Delete"
-	case p.Kind == schemas.PutIf:
-		return "CheckAndMutate"
-	case p.Kind == schemas.Add:
-		return "Increment"
-	case p.Kind == schemas.Delete:
-		return "Delete"
-	}
-	return "Put"
+// verbs are the requests of writes that are not a Put.
+var verbs = map[schemas.PatternKind]string{
+	schemas.PutIf: "CheckAndMutate", schemas.Add: "Increment", schemas.Delete: "Delete",
 }

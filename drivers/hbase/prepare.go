@@ -38,9 +38,10 @@ type statement struct {
 	parts []*statement
 }
 
-// operand is a column that a write changes and the position of its argument.
+// operand is a column that a write changes, its name as a qualifier, and the position of its argument.
 type operand struct {
 	column *schemas.Column
+	name   []byte
 	arg    int
 }
 
@@ -154,7 +155,7 @@ func (st *statement) compileWrite() error {
 		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(st.columns, c)) {
 			return fmt.Errorf("no pattern of the applied schema adds to column %s", c.Name)
 		}
-		st.write = append(st.write, operand{c, st.Layout.Columns + i})
+		st.write = append(st.write, operand{c, []byte(c.Name), st.Layout.Columns + i})
 		need = append(need, slices.Index(st.columns, c))
 	}
 	if p.Kind == schemas.Remove { // it reads the lists first

@@ -26,6 +26,8 @@ const (
 	markerName = "\x00"
 )
 
+var markerQualifier, markerValue = []byte(markerName), []byte(marker)
+
 // RunWrite implements plan.Runner.
 func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
 	if st.searches() {
@@ -84,10 +86,10 @@ func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
 		return e, nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.Put(st.family, []byte(markerName), []byte(marker))
+		e.Put(st.family, markerQualifier, markerValue)
 	}
 	for _, w := range st.write {
-		at, v := []byte(w.column.Name), args[w.arg]
+		at, v := w.name, args[w.arg]
 		switch {
 		case w.column.Type.Collection():
 			if err := st.putElements(e, w.column, v); err != nil {
@@ -155,7 +157,7 @@ func (st *statement) putCell(e *rpc.Edit, args []drivers.Value) error {
 	case p.Kind == schemas.Add:
 		e.Increment(t.family, at, args[st.write[0].arg].Int64())
 	case len(t.columns) == 0:
-		e.Put(t.family, at, []byte(marker))
+		e.Put(t.family, at, markerValue)
 	case len(st.write) == 0: // the row may have a value, which stays
 		e.Touch(t.family, at, encodeValue(drivers.Value{}))
 	default:
@@ -171,7 +173,7 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 	if p.Kind != schemas.PutIf {
 		return nil, nil
 	}
-	at := []byte(markerName) // the cell that says whether there is a row
+	at := markerQualifier // the cell that says whether there is a row
 	if st.cells {
 		at = e.Qualifier()
 	}

@@ -71,6 +71,11 @@ type op struct {
 	stamp     uint64 // the cell's timestamp: latest, first or beyond
 }
 
+// size is that of the cell that says it.
+func (o *op) size(row []byte) int {
+	return CellOverhead + len(row) + len(o.family) + len(o.qualifier) + len(o.value)
+}
+
 // Edit is a change of one HBase row, put together and then sent in one request.
 type Edit struct {
 	Table []byte
@@ -167,7 +172,7 @@ func (e *Edit) Check() error {
 	total := 0
 	for i := range e.ops {
 		o := &e.ops[i]
-		size := CellOverhead + len(e.Row) + len(o.family) + len(o.qualifier) + len(o.value)
+		size := o.size(e.Row)
 		if size > MaxCell {
 			return fmt.Errorf("a cell of %d bytes with its key, at most %d fit: %w", size, MaxCell, drivers.ErrTooLarge)
 		}
@@ -197,9 +202,12 @@ var nonceGroup = rand.Uint64()
 // effect together or not at all (Multi with atomic). An increment gets a nonce: by it the server recognizes an
 // increment that is sent again after its connection was lost, and answers as it did before.
 func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durability) *Call {
+	size := 0
+	for i := range e.ops {
+		size += e.ops[i].size(e.Row)
+	}
 	var all []*pb.Action
-	var cells []byte
-	increments := false
+	cells, increments := make([]byte, 0, size), false
 	for _, kind := range mutations {
 		n := int32(0)
 		for i := range e.ops {
@@ -244,7 +252,6 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 // that of an op that must hide no older cell, or all of them.
 func appendCell(dst, row []byte, o *op) []byte {
 	key := 2 + len(row) + 1 + len(o.family) + len(o.qualifier) + 8 + 1
-	dst = slices.Grow(dst, 12+key+len(o.value))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(o.value)))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(o.value)))
