@@ -259,9 +259,11 @@ func (o outcome) String() string { return fmt.Sprintf("applied %v, rows %q", o.a
 
 func (o outcome) equal(p outcome) bool { return o.applied == p.applied && slices.Equal(o.rows, p.rows) }
 
-// do runs a call on the store. It poisons the arguments.
+// do runs a call on the store, and takes what it cost. It poisons the arguments.
 func (c *client) do(x call) (o outcome, err error) {
 	st := c.statement(x.p.Name)
+	c.session.Take() // what others cost
+	defer func() { o.cost = c.session.Take() }()
 	switch {
 	case x.p.Kind.Reads():
 		o.rows, err = c.run(st, x.p, clone(x.args))

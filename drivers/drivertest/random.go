@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -85,7 +84,6 @@ type machine struct {
 	others        []*client // those that work at the same time
 
 	rt        *rapid.T
-	ref       *reference
 	sequence  int
 	spent     map[string]bool                   // counters that were deleted: no engine adds to them again
 	pinned    map[*schemas.Column]drivers.Value // key columns that all parts of a batch share
@@ -105,7 +103,7 @@ func newMachine(s *suite) *machine {
 	for name, value := range randomDefaults {
 		setFlag(s, name, value)
 	}
-	m := &machine{client: s.client(), ref: newReference(), spent: map[string]bool{}}
+	m := &machine{client: s.client(), spent: map[string]bool{}}
 	for range clients {
 		m.others = append(m.others, s.client())
 	}
@@ -215,7 +213,7 @@ func (m *machine) read(p *schemas.Pattern) {
 		return // whether there is a row where none was ever set is the engine's affair
 	}
 	if !m.stopped(x) {
-		m.compare(x)
+		m.agree(x)
 	}
 }
 
@@ -237,17 +235,6 @@ func (m *machine) stopped(x call) bool {
 		m.fail.Fatalf("%s, stopped at row %d, yields %d rows and returns %v", x, at, n, err)
 	}
 	return true
-}
-
-func (m *machine) compare(x call) {
-	m.fail.Helper()
-	got, err := m.do(x)
-	if err != nil {
-		m.fail.Fatalf("%v", err)
-	}
-	want := m.ref.read(x.p, x.args)
-	m.equal(x.String(), x.p, got.rows, want.rows)
-	m.sameCost(x, got.cost, want.cost)
 }
 
 // scanAll reads all tables, and has the engine compare its index entries with the rows.
@@ -350,25 +337,6 @@ func (m *machine) divide(table *schemas.Table, n int) {
 	}
 }
 
-func (m *machine) equal(what string, p *schemas.Pattern, got, want []string) {
-	m.fail.Helper()
-	null := func(line string) bool { return overPlain(p) && strings.HasPrefix(line, "null") }
-	got, want = slices.DeleteFunc(got, null), slices.DeleteFunc(want, null)
-	if limit := p.Limit; p.Kind == schemas.Scan && limit > 0 {
-		if len(got) != len(want) {
-			m.fail.Fatalf("%s yields %d rows, want %d", what, len(got), len(want))
-		}
-		return // which ones is the engine's affair
-	}
-	if p.Kind == schemas.Scan || overPlain(p) && len(p.After) == 0 {
-		slices.Sort(got)
-		slices.Sort(want)
-	}
-	if !slices.Equal(got, want) {
-		m.fail.Fatalf("%s yields\n  %s\nwant\n  %s", what, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
-	}
-}
-
 // putAll puts a row with each value of the clustering column, into one or the other partition.
 func (m *machine) putAll() {
 	m.fail.Helper()
@@ -410,19 +378,15 @@ func (m *machine) write(p *schemas.Pattern) call {
 	}
 	if p.Kind == schemas.Batch || m.possible(x) {
 		m.wait(x)
-		m.same(x)
+		m.agree(x)
 	}
 	return x
 }
 
-// same makes a write on both sides.
-func (m *machine) same(x call) {
+// agree makes a call on both sides, which cost the same.
+func (m *machine) agree(x call) {
 	m.fail.Helper()
-	got, err := m.do(x)
-	want := m.ref.do(x)
-	if err != nil || !got.equal(want) {
-		m.fail.Fatalf("%s: %v, %v; want %v", x, got, err, want)
-	}
+	got, want := m.client.agree(x)
 	m.sameCost(x, got.cost, want.cost)
 }
 
@@ -434,14 +398,6 @@ func (m *machine) tooLarge(limit string, x call) {
 		m.fail.Fatalf("%s above %s: %v, expected ErrTooLarge", x.p.Name, limit, err)
 	}
 	m.scanAll()
-}
-
-// do runs a call on the store, and takes what it cost.
-func (m *machine) do(x call) (o outcome, err error) {
-	m.session.Take() // what others cost
-	o, err = m.client.do(x)
-	o.cost = m.session.Take()
-	return o, err
 }
 
 // sameCost compares what a call cost with what it costs the reference. Over a network only simple calls have to be one

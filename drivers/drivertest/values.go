@@ -149,8 +149,8 @@ func large(t testing.TB, open Open) {
 	noise := make([]byte, biggest)
 	rand.NewChaCha8([32]byte{1}).Read(noise)
 	put := func(k int, pattern string, v any) {
-		m.same(m.call(pattern, "p", k, v))
-		m.compare(m.call("get_shuffled", "p", k))
+		m.agree(m.call(pattern, "p", k, v))
+		m.agree(m.call("get_shuffled", "p", k))
 	}
 	for i, n := range []int64{64 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 1, most - 4096} {
 		if n <= most { // the engine takes such a cell
@@ -178,12 +178,12 @@ func elements(m *machine) {
 	for i := range 500 {
 		pairs = append(pairs, fmt.Sprintf("%04d", i), i)
 	}
-	m.same(m.call("put_files", "p", 3, pairs))
-	m.compare(m.call("get", "p", 3))
-	m.compare(m.call("file", "p", 3, "0321"))
+	m.agree(m.call("put_files", "p", 3, pairs))
+	m.agree(m.call("get", "p", 3))
+	m.agree(m.call("file", "p", 3, "0321"))
 	big := bytes.Repeat([]byte("0123456789abcdef"), 4096)
-	m.same(m.call("put_rest", "p", 3, nil, list{1, big, 2, big[1:]}))
-	m.compare(m.call("blob", "p", 3, 2))
+	m.agree(m.call("put_rest", "p", 3, nil, list{1, big, 2, big[1:]}))
+	m.agree(m.call("blob", "p", 3, 2))
 	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
 		m.tooLarge("MaxCellBytes", m.call("put_rest", "p", 3, nil, list{1, make([]byte, limit+1)}))
 	}
