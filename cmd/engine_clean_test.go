@@ -51,9 +51,9 @@ func (c *cluster) Drop(context.Context) error {
 // Namespaces implements drivers.Admin: the first is two hours old and has two tables.
 func (c *cluster) Namespaces(context.Context) (all []drivers.Namespace, err error) {
 	for name := range c.namespaces {
-		n := drivers.Namespace{Name: name, Bytes: -1}
+		n, size := drivers.Namespace{Name: name}, int64(3<<20)
 		if name == "one" {
-			n = drivers.Namespace{Name: name, Tables: 2, Bytes: 3 << 20, Since: time.Now().Add(-2 * time.Hour)}
+			n = drivers.Namespace{Name: name, Tables: 2, Bytes: &size, Since: time.Now().Add(-2 * time.Hour)}
 		}
 		all = append(all, n)
 	}

@@ -328,8 +328,8 @@ func cleanNamespaces(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload
 		if n.Bytes != nil {
 			size = words.Size(float64(*n.Bytes))
 		}
-		if n.Since != nil {
-			age = ageOf(*n.Since)
+		if !n.Since.IsZero() {
+			age = ageOf(n.Since)
 		}
 		return []string{n.Name, tables, size, age, cmp.Or(n.Owner, "-"), n.State}
 	})

@@ -23,10 +23,10 @@ type Admin interface {
 
 // Namespace is what an engine reports about a namespace of mailbench's.
 type Namespace struct {
-	Name   string
-	Tables int       // 0: not known
-	Since  time.Time // when it was made; zero: not known
-	Bytes  int64     // on the disk of the node that answered; -1: unknown
+	Name   string    `json:"namespace"`
+	Tables int       `json:"tables,omitempty"` // 0: not reported
+	Bytes  *int64    `json:"bytes,omitempty"`  // on the disk of the node that answered; nil: not reported
+	Since  time.Time `json:"since,omitzero"`   // when it was made; zero: not reported
 }
 
 // Leaver is an Admin whose Drop may leave something on the engine's disks that

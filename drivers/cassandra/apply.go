@@ -256,8 +256,8 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 		if ageless == nil {
 			o.Since = time.UnixMicro(made[name])
 		}
-		if sizeless == nil {
-			o.Bytes = size[name] << 20
+		if bytes := size[name] << 20; sizeless == nil {
+			o.Bytes = &bytes
 		}
 	}
 	return all, nil

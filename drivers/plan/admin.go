@@ -280,7 +280,7 @@ type Owners map[string]*Owner
 // Of returns the owner of a place, which it adds if it is new.
 func (all Owners) Of(place string) *Owner {
 	if all[place] == nil {
-		all[place] = &Owner{Namespace: drivers.Namespace{Bytes: -1}}
+		all[place] = new(Owner)
 	}
 	return all[place]
 }
@@ -296,9 +296,11 @@ func (all Owners) Namespaces() []drivers.Namespace {
 		if n.Name = o.Name; !seen || o.Since.Before(n.Since) {
 			n.Since = o.Since
 		}
-		n.Tables += o.Tables
-		if n.Bytes += o.Bytes; o.Bytes < 0 { // as all are then
-			n.Bytes = -1
+		if n.Tables += o.Tables; n.Bytes == nil || o.Bytes == nil {
+			n.Bytes = o.Bytes
+		} else {
+			sum := *n.Bytes + *o.Bytes
+			n.Bytes = &sum
 		}
 		runs[o.Name] = n
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
 )
@@ -75,11 +77,11 @@ func TestDrop(t *testing.T) {
 
 // TestNamespaces: a namespace is all places whose tables have its mark, and as old as the oldest of them.
 func TestNamespaces(t *testing.T) {
-	all := make(plan.Owners)
+	size, sum, all := int64(100), int64(300), make(plan.Owners)
 	for place, since := range map[string]int64{"mailbench_a_x": 20, "mailbench_a_y": 10, "mailbench_a_z": 30} {
 		o := all.Of(place)
 		o.Add("t", "a", true)
-		o.Since, o.Bytes = time.Unix(since, 0), 100
+		o.Since, o.Bytes = time.Unix(since, 0), &size
 	}
 	all.Of("mailbench_b_x").Add("t", "b", true)
 	all.Of("mailbench_b_x").Add("u", "b", true)
@@ -90,10 +92,8 @@ func TestNamespaces(t *testing.T) {
 	all.Of("mailbench_x").Add("t", "", true) // in no namespace
 	got := all.Namespaces()
 	slices.SortFunc(got, func(a, b drivers.Namespace) int { return strings.Compare(a.Name, b.Name) })
-	want := []drivers.Namespace{
-		{Name: "a", Tables: 3, Since: time.Unix(10, 0), Bytes: 300}, {Name: "b", Tables: 3, Bytes: -1},
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("namespaces %+v, want %+v", got, want)
+	want := []drivers.Namespace{{Name: "a", Tables: 3, Since: time.Unix(10, 0), Bytes: &sum}, {Name: "b", Tables: 3}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

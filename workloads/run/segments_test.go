@@ -96,7 +96,7 @@ func (s *hubStore) Namespaces(context.Context) (all []drivers.Namespace, err err
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	for name := range s.hub.stores {
-		all = append(all, drivers.Namespace{Name: name, Bytes: -1})
+		all = append(all, drivers.Namespace{Name: name})
 	}
 	return all, nil
 }

@@ -104,7 +104,7 @@ var _ drivers.Admin = (*served)(nil)
 
 func (s *served) Namespaces(context.Context) (all []drivers.Namespace, err error) {
 	for _, name := range s.server.namespaces() {
-		all = append(all, drivers.Namespace{Name: name, Bytes: -1})
+		all = append(all, drivers.Namespace{Name: name})
 	}
 	return all, nil
 }

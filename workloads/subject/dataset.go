@@ -338,12 +338,9 @@ func mailDigest(w *workloads.Workload, s messages.Source, population ...any) str
 // Namespace is a namespace that a run has made on a shared engine and not dropped: kept for a data folder, left by a
 // killed run, or in use by a run. The engine does not know which is which.
 type Namespace struct {
-	Name   string     `json:"namespace"`
-	Tables int        `json:"tables,omitempty"` // 0: not reported
-	Bytes  *int64     `json:"bytes,omitempty"`  // nil: not reported
-	Since  *time.Time `json:"since,omitempty"`  // nil: not reported
-	Owner  string     `json:"owner,omitempty"`  // folder of the run; "": not known here
-	State  string     `json:"state"`
+	drivers.Namespace
+	Owner string `json:"owner,omitempty"` // folder of the run; "": not known here
+	State string `json:"state"`
 }
 
 // Namespaces lists the namespaces of runs on a shared engine. It looks for their owners only in temporary folders: it
@@ -370,21 +367,16 @@ func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (a
 		}
 	}
 	for _, n := range there {
-		one, since := Namespace{Name: n.Name, Tables: n.Tables, State: "kept by --data, or of another machine"}, n.Since
+		one := Namespace{Namespace: n, State: "kept by --data, or of another machine"}
 		if of, here := owners[n.Name]; here {
 			if one.Owner, one.State = of.folder, "run goes on"; scratch.Abandoned(one.Owner) {
 				one.State = "run was killed"
 			}
-			if of.began.After(since) {
-				since = of.began
+			if of.began.After(one.Since) {
+				one.Since = of.began
 			}
 		}
-		if n.Bytes >= 0 {
-			one.Bytes = &n.Bytes
-		}
-		if since = since.UTC(); !since.IsZero() {
-			one.Since = &since
-		}
+		one.Since = one.Since.UTC()
 		all = append(all, one)
 	}
 	return all, nil
