@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -135,7 +134,7 @@ func documentAgrees(t *testing.T, cells []raw, d *document.Document) {
 				at := slices.IndexFunc(s.Table.Columns, func(c document.Column) bool { return c.Title == name })
 				want := "-"
 				if count >= float64(results.EnoughFor(p)) {
-					want = ranking.MS(c.number("ops", row.Group, c.time(), strings.ReplaceAll(name, ".", "_")))
+					want = results.MS(c.number("ops", row.Group, c.time(), strings.ReplaceAll(name, ".", "_")))
 				}
 				if got := row.Cells[at].Text; got != want {
 					t.Errorf("%s %s %s of %s: %s, run.json has %s", phase, row.Group, name, row.Cells[0].Text, got, want)
@@ -181,7 +180,7 @@ func searchesAgree(t *testing.T) {
 		}
 	}
 	for _, step := range r.Searches[0].Steps {
-		rate, p50 := words.Amount(step.Rate), ranking.MS(float64(step.Cell.AllOps.Response.P50))
+		rate, p50 := words.Amount(step.Rate), results.MS(float64(step.Cell.AllOps.Response.P50))
 		verdict := map[string]string{"held": "passed", "broken": "failed: "}[step.Verdict]
 		row := regexp.MustCompile(`(?m)^\| ` + rate + ` \| \S+ \| ` + p50 + ` \|.*\| ` + verdict)
 		line := regexp.MustCompile(`(?m)^ *` + rate + ` +\S+ +` + p50 + ` .* ` + verdict)

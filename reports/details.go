@@ -48,7 +48,7 @@ func percentile(ns float64, enough bool) string {
 	if !enough {
 		return "-"
 	}
-	return ranking.MS(ns)
+	return results.MS(ns)
 }
 
 // latencies has all percentiles, the outcomes, and remarks on each operation.
@@ -72,12 +72,12 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
 		values := row.Each(func(o *results.Op) float64 { return o.OK().At(0.99) }).Known()
 		if len(values) > 1 && row.Count >= results.EnoughFor(0.99) {
-			spread = ranking.MS(slices.Min(values)) + " to " + ranking.MS(slices.Max(values))
+			spread = results.MS(slices.Min(values)) + " to " + results.MS(slices.Max(values))
 		}
 		rate := results.Median(row.Each(func(o *results.Op) float64 { return o.Rate }).Known())
 		most, _ := row.At(1)
 		t.Add(op, name, row.Sum.Count, percentile(row.At(0.5)), percentile(row.At(0.9)), percentile(row.At(0.99)),
-			percentile(row.At(0.999)), ranking.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
+			percentile(row.At(0.999)), results.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
 		).Remark = strings.Join(remarks(row), "; ")
 	})
 	t = t.With(func(c *document.Column) bool {
@@ -126,7 +126,7 @@ func (v *run) times(s *Section) document.Section {
 		}
 		for _, f := range v.Floor { // the time without an engine, if it was measured
 			if f.Model == row.Cell.Model && f.Op == op && f.Error == "" {
-				own = ranking.MS(f.NS)
+				own = results.MS(f.NS)
 			}
 		}
 		t.Add(op, append(cells, own)...)

@@ -230,7 +230,7 @@ func pointText(g *results.Growth, point string) string {
 	}
 	switch value := g.Points[at].Value; {
 	case !g.Figure.Counted():
-		return ranking.MS(value)
+		return results.MS(value)
 	case g.Figure == results.Bytes || g.Figure == results.PartitionSize:
 		return ranking.KB(value)
 	default:

@@ -152,7 +152,7 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 func percentileOf(row *trials.Row, p float64) document.Cell {
 	ns, enough := row.At(p)
 	if enough || math.IsNaN(ns) || math.IsInf(ns, 0) {
-		return document.Cell{Text: ranking.MS(ns)}
+		return document.Cell{Text: results.MS(ns)}
 	}
 	digits := max(0, 1-int(math.Floor(math.Log10(max(ns/1e6, 0.1)))))
 	return document.Styled(fmt.Sprintf("~%.*f", digits, ns/1e6), document.Faint)
@@ -222,7 +222,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		for k, m := range l.Models {
 			mid := document.Cell{Text: "-"}
 			if p50, enough := m.Ops[share.Op].At(0.5); enough {
-				mid.Text = ranking.MS(p50)
+				mid.Text = results.MS(p50)
 				for _, from := range heats {
 					if p50/best >= from {
 						mid.Heat++
@@ -367,7 +367,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		most := of.Each(func(o *results.Op) float64 { return o.OK().At(1) }).Known()
 		row := []any{
 			s.Op, ofLoad[i], ofTime[i], percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
-			ranking.MS(slices.Max(append(most, 0))),
+			results.MS(slices.Max(append(most, 0))),
 		}
 		for _, x := range ranking.Counters {
 			row = append(row, x.Number(m.Cost(s.Op, x)))
@@ -412,7 +412,7 @@ func fastest(loads []*ranking.Load) document.Section {
 					}
 				}
 			}
-			row = append(row, name, ranking.MS(least))
+			row = append(row, name, results.MS(least))
 		}
 		t.Add("", row...)
 	}

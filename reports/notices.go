@@ -260,7 +260,7 @@ func (v *run) spread(l *ranking.Load) []string {
 		}
 		if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
 			most = high / max(low, 1)
-			said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), ranking.MS(low), ranking.MS(high))
+			said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
 		}
 	}
 	if said == "" {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -138,7 +137,7 @@ func stepLatencies(step *results.SearchStep) (p50, p99 string) {
 	if l == nil {
 		return "-", "-"
 	}
-	return ranking.MS(l.At(0.5)), ranking.MS(l.At(0.99))
+	return results.MS(l.At(0.5)), results.MS(l.At(0.99))
 }
 
 // searchChart draws latency against rate. It is false if there are fewer than two steps to draw. A

@@ -115,8 +115,8 @@ func (v *run) patterns() (all []document.Section) {
 			for _, p := range timed {
 				runs := float64(p.Count) / float64(row.Sum.Count)
 				p99 := percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99))
-				t.Add(op, name, p.Name, ranking.Number(runs), ranking.MS(float64(p.Service.P50)), p99,
-					ranking.MS(float64(p.Service.Max)))
+				t.Add(op, name, p.Name, ranking.Number(runs), results.MS(float64(p.Service.P50)), p99,
+					results.MS(float64(p.Service.Max)))
 			}
 		})
 		all = append(all, document.Section{

@@ -96,26 +96,12 @@ func (m Metric) Unit() string { return properties[m].unit }
 // Number writes a value without its unit.
 func (m Metric) Number(v float64) string { return properties[m].number(v) }
 
-// MS writes nanoseconds as milliseconds.
-func MS(ns float64) string {
-	ms := ns / 1e6
-	switch {
-	case math.IsNaN(ms):
-		return "-"
-	case math.IsInf(ms, 1):
-		return results.Dropped
-	case ms < 0.0995:
-		return strconv.FormatFloat(ms, 'f', 3, 64)
-	}
-	return words.Digits(ms)
-}
-
-// fineMS is MS with a third digit below 1 ms, so that percentages agree with the values next to them.
+// fineMS is results.MS with a third digit below 1 ms, so that percentages agree with the values next to them.
 func fineMS(ns float64) string {
 	if ms := ns / 1e6; ms < 0.9995 {
 		return strconv.FormatFloat(ms, 'f', 3, 64)
 	}
-	return MS(ns)
+	return results.MS(ns)
 }
 
 // KB writes bytes as units of 1,000.

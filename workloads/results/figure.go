@@ -112,23 +112,6 @@ func (c *Cell) Times(op string, f Figure) []float64 {
 	return times
 }
 
-// Series has a value of each trial; NaN where it is unknown. The value of trial 1 is first.
-type Series []float64
-
-// Known are the values that are known.
-func (s Series) Known() []float64 {
-	return slices.DeleteFunc(slices.Clone(s), math.IsNaN)
-}
-
-// Median is the median of the trials; NaN if no value is known.
-func (s Series) Median() float64 {
-	known := s.Known()
-	if len(known) == 0 {
-		return math.NaN()
-	}
-	return Median(known)
-}
-
 // Objective is a bound that a figure of measured cells must keep (a service level
 // objective). The workload sets it. If several hold for the same figure of a cell, the last
 // one counts.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -207,6 +208,20 @@ func TimeText(ns float64) string {
 	return words.Duration(ns)
 }
 
+// MS writes such a time as milliseconds, without the unit; a dash if it is not known.
+func MS(ns float64) string {
+	switch ms := ns / 1e6; {
+	case math.IsNaN(ms):
+		return "-"
+	case math.IsInf(ms, 1):
+		return Dropped
+	case ms < 0.0995:
+		return strconv.FormatFloat(ms, 'f', 3, 64)
+	default:
+		return words.Digits(ms)
+	}
+}
+
 // Latency is a distribution in nanoseconds.
 type Latency struct {
 	P50  int64   `json:"p50"`
@@ -356,6 +371,23 @@ func Median[N ~int64 | ~float64](values []N) N {
 	}
 	s := slices.Sorted(slices.Values(values))
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// Series has a value of each trial; NaN where it is unknown. The value of trial 1 is first.
+type Series []float64
+
+// Known are the values that are known.
+func (s Series) Known() []float64 {
+	return slices.DeleteFunc(slices.Clone(s), math.IsNaN)
+}
+
+// Median is the median of the trials; NaN if no value is known.
+func (s Series) Median() float64 {
+	known := s.Known()
+	if len(known) == 0 {
+		return math.NaN()
+	}
+	return Median(known)
 }
 
 // OK is the distribution that reports show: the latency of the operations that were ok. Results of mailbench 0.1
