@@ -151,22 +151,14 @@ func writeZip(w io.Writer, files fs.FS) error {
 	return errors.Join(z.AddFS(files), z.Close())
 }
 
-// component is a module in CycloneDX 1.5, https://cyclonedx.org/docs/1.5/json.
-type component struct {
-	Type    string `json:"type"`
-	Name    string `json:"name"`
-	Version string `json:"version"`
-	PURL    string `json:"purl"`
-	Ref     string `json:"bom-ref"`
-}
-
-// components is the SBOM of a program: the modules that were linked into it, as it says itself.
+// components is the SBOM of a program in CycloneDX 1.5, https://cyclonedx.org/docs/1.5/json: the modules that were
+// linked into it, as it says itself.
 func components(info *buildinfo.BuildInfo, at time.Time) any {
-	module := func(kind, path, version string) component {
+	module := func(kind, path, version string) map[string]string {
 		purl := "pkg:golang/" + path + "@" + version
-		return component{kind, path, version, purl, purl}
+		return map[string]string{"type": kind, "name": path, "version": version, "purl": purl, "bom-ref": purl}
 	}
-	modules := []component{module("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
+	modules := []map[string]string{module("library", "std", strings.TrimPrefix(info.GoVersion, "go"))}
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
