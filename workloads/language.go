@@ -222,22 +222,25 @@ func (known Known) Paths(w *Workload) []string {
 	return all
 }
 
-// paths are those of the workload's own keys.
+// paths are those of the workload's own keys; phases that measure nothing come last.
 func (w *Workload) paths() []string {
-	var all []string
+	var all, others []string
 	for _, k := range sectionKeys("workload") {
 		if k.form != "phases" {
 			all = append(all, k.paths("", w.Patterns)...)
 			continue
 		}
 		for i := range w.Phases {
-			p := &w.Phases[i]
+			p, to := &w.Phases[i], &others
+			if p.Kind == Measure {
+				to = &all
+			}
 			for _, k := range sectionKeys(p.Kind.String()) {
-				all = append(all, k.paths("phases."+p.Name+".", w.Patterns)...)
+				*to = append(*to, k.paths("phases."+p.Name+".", w.Patterns)...)
 			}
 		}
 	}
-	return all
+	return append(all, others...)
 }
 
 // paths are the paths of the key and of all keys below it. Prefix is the path of its section.
@@ -270,7 +273,7 @@ func (k *key) paths(prefix string, ops Patterns) []string {
 
 // elsewhere names, in a fault that lists the keys known at its place, the key of another place that was probably meant:
 // the path, or the section of one, that ends with the key that was found or, if none does, whose last part is nearest
-// to that of the key. A warm-up has the keys of the phase after it, which is rather meant.
+// to that of the key; of several the first.
 func elsewhere(f *strict.Error, key string, paths []string) {
 	msg, _, lists := strings.Cut(f.Msg, "; expected one of ")
 	var whole, last []string
@@ -281,9 +284,6 @@ func elsewhere(f *strict.Error, key string, paths []string) {
 		}
 		whole = append(whole, p)
 	}
-	slices.SortStableFunc(whole, func(a, b string) int {
-		return strings.Count(a, "."+Warmup.String()) - strings.Count(b, "."+Warmup.String())
-	})
 	for _, p := range whole {
 		last = append(last, p[strings.LastIndexByte(p, '.')+1:])
 	}
