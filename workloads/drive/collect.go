@@ -75,9 +75,13 @@ func (p *phase) take(from, to time.Time, last bool) {
 		p.learn()
 	}
 	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from.Sub(p.began), to.Sub(p.began), last)
-	p.window(ticked, to.Sub(from), last)
-	if last {
+	if last { // the last window is too short to compare
 		p.timeline.endGap(to.Sub(p.began))
+	} else {
+		p.window(ticked)
+	}
+	if p.Progress != nil {
+		p.Progress(p.progress(to.Sub(from), last))
 	}
 }
 
@@ -94,33 +98,34 @@ func (p *phase) tickEvery() time.Duration {
 	return time.Second / 2
 }
 
-// window adds the score of a window, and calls Progress. Ops are by slot. The last window
-// is too short to compare and gets no score.
-func (p *phase) window(ops []latency.Op, length time.Duration, last bool) {
-	weights := make([]float64, len(ops))
-	var wait, waits float64
+// window adds the service time and the wait of a window. Ops are by slot. The service time is the
+// mean of the medians of the operations, weighted by their share of the mix, so that it does not change
+// when chance brings more of one operation. An operation without values in the window is left out.
+func (p *phase) window(ops []latency.Op) {
+	var service, weights, wait, waits float64
 	for i := range ops {
 		if h := ops[i].Times[latency.Wait]; h != nil && h.TotalCount() > 0 {
 			wait += h.Mean() * float64(h.TotalCount())
 			waits += float64(h.TotalCount())
 		}
-		weights[i] = float64(p.recorder.Total(i).Counts[latency.OK])
+		if h := ops[i].Times[latency.Service]; h != nil && h.TotalCount() > 0 {
+			weight := float64(p.recorder.Total(i).Counts[latency.OK])
+			service += weight * float64(latency.At(h, 50))
+			weights += weight
+		}
 	}
-	if score, known := windowScore(ops, weights); known && !last {
-		p.windows = append(p.windows, score)
+	if weights > 0 {
+		p.windows = append(p.windows, math.Round(service/weights))
 		p.waits = append(p.waits, int64(wait/max(1, waits)))
 	}
+}
+
+// progress is how far the phase is, after a tick of that length.
+func (p *phase) progress(length time.Duration, last bool) Progress {
 	done := p.timeline.all.Counts[latency.OK]
 	if last { // the last window says little: report the rate of the whole phase
 		done, length = p.timeline.soFar.Counts[latency.OK], p.clock.now()
 	}
-	if p.Progress != nil {
-		p.Progress(p.progress(float64(done)/max(length.Seconds(), 1e-3), last))
-	}
-}
-
-// progress is how far the phase is.
-func (p *phase) progress(rate float64, last bool) Progress {
 	c, times := &p.timeline.soFar.Counts, p.timeline.soFar.Times[latency.Latency]
 	percentile := func(share float64) time.Duration {
 		if c[latency.OK] < results.EnoughFor(share) {
@@ -130,7 +135,7 @@ func (p *phase) progress(rate float64, last bool) Progress {
 	}
 	pr := Progress{
 		OK: c[latency.OK], Dropped: c[latency.Dropped],
-		Total: p.Total, Rate: rate, Fraction: -1, Finished: last,
+		Total: p.Total, Rate: float64(done) / max(length.Seconds(), 1e-3), Fraction: -1, Finished: last,
 		P50: percentile(0.5), P99: percentile(0.99),
 	}
 	all := int64(0)

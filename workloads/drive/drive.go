@@ -122,7 +122,7 @@ type phase struct {
 	// One goroutine collects these from what the workers record.
 	timeline timeline
 	logged   logged
-	windows  []float64    // windowScore of each window: service time in nanoseconds
+	windows  []float64    // service time of each window in nanoseconds
 	waits    []int64      // mean wait of each window in nanoseconds
 	ops      []latency.Op // see byOp
 	vanished error        // the engine did not answer a load any more

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -368,21 +367,6 @@ func (s *stats) meanService() time.Duration {
 		started += s.streams[i].Started
 	}
 	return s.busy / time.Duration(max(1, started))
-}
-
-// windowScore is one window's service time in nanoseconds: the medians of its
-// operations, weighted by their share of the mix, so that it does not change
-// when chance brings more of one operation. Weights are by operation; an
-// operation without values in the window is left out.
-func windowScore(ops []latency.Op, weights []float64) (float64, bool) {
-	var sum, weight float64
-	for i := range ops {
-		if h := ops[i].Times[latency.Service]; h != nil && h.TotalCount() > 0 && weights[i] > 0 {
-			sum += weights[i] * float64(latency.At(h, 50))
-			weight += weights[i]
-		}
-	}
-	return math.Round(sum / weight), weight > 0
 }
 
 // warmWindows is how many of a warm-up's last windows are looked at, at least, before it
