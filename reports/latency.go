@@ -315,7 +315,7 @@ var weighs = map[ranking.Metric]float64{
 func (v *run) cause(l *ranking.Load, op string) string {
 	said, most := "", 0.2
 	for _, x := range ranking.Counters {
-		cost := func(m *ranking.Model) float64 { return m.Cost(op, x) }
+		cost := func(m *ranking.Model) float64 { return m.Ops[op].Median(x.Of) }
 		all := slices.DeleteFunc(slices.Clone(l.Models), func(m *ranking.Model) bool { return math.IsNaN(cost(m)) })
 		slices.SortStableFunc(all, func(a, b *ranking.Model) int { return cmp.Compare(cost(a), cost(b)) })
 		if len(all) < 2 {
@@ -361,7 +361,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
 	}, perOperation(1, 4, 5, 6))}
-	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m, ranking.MeanOf), 1)
+	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m), 1)
 	for i, s := range l.Shares {
 		of := m.Ops[s.Op]
 		most := of.Each(func(o *results.Op) float64 { return o.OK().At(1) }).Known()
@@ -370,7 +370,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 			results.MS(slices.Max(append(most, 0))),
 		}
 		for _, x := range ranking.Counters {
-			row = append(row, x.Number(m.Cost(s.Op, x)))
+			row = append(row, x.Number(of.Median(x.Of)))
 		}
 		t.Add("", row...)
 	}

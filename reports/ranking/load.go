@@ -248,9 +248,9 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 	}
 	if len(shares) > 0 {
 		m.values[Typical] = sum(func(o *results.Op) float64 { return o.OK().At(0.5) })
-		m.values[Mean] = sum(MeanOf)
+		m.values[Mean] = sum(mean)
 		for _, x := range Counters {
-			m.values[x] = sum(x.counted)
+			m.values[x] = sum(x.Of)
 		}
 	}
 	disk := m.disk(r)
@@ -303,11 +303,11 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 	return all.Median()
 }
 
-// Parts are the operations with the part that each is of a sum over the load, such as of the time.
-func (l *Load) Parts(m *Model, of func(o *results.Op) float64) []Share {
+// Parts are the operations with the part that each is of the time of all.
+func (l *Load) Parts(m *Model) []Share {
 	all, sum := slices.Clone(l.Shares), 0.0
 	for i := range all {
-		all[i].Share *= m.Ops[all[i].Op].Median(of)
+		all[i].Share *= m.Ops[all[i].Op].Median(mean)
 		sum += all[i].Share
 	}
 	for i := range all {
@@ -316,13 +316,7 @@ func (l *Load) Parts(m *Model, of func(o *results.Op) float64) []Share {
 	return all
 }
 
-// MeanOf is the mean latency of an operation.
-func MeanOf(o *results.Op) float64 { return o.OK().Mean }
-
-// Cost is a counter of an operation, the median of the trials; NaN: not known.
-func (m *Model) Cost(op string, x Metric) float64 {
-	return m.Ops[op].Median(x.counted)
-}
+func mean(o *results.Op) float64 { return o.OK().Mean }
 
 // Leading says which models are best, or level with the best, in a metric. Models that are not ranked
 // never are.

@@ -84,8 +84,8 @@ var properties = map[Metric]property{
 // Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.
 func (m Metric) Timed() bool { return properties[m].timed }
 
-// counted is a counter of an operation.
-func (m Metric) counted(o *results.Op) float64 { return o.Store.Of(results.Figure(m)) }
+// Of is a counter of an operation; NaN: not known.
+func (m Metric) Of(o *results.Op) float64 { return o.Store.Of(results.Figure(m)) }
 
 // Name is the metric in a sentence.
 func (m Metric) Name() string { return properties[m].name }

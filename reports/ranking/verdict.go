@@ -54,7 +54,7 @@ func (l *Load) alone() string {
 			ns, _ := m.Ops[s.Op].At(0.5)
 			return ns
 		}
-		longest := slices.MaxFunc(l.Parts(m, MeanOf), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
+		longest := slices.MaxFunc(l.Parts(m), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
 		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
 		s += fmt.Sprintf(" %s takes most of the time (%.0f%%); %s is the slowest (p50 %s ms).", longest.Op, 100*longest.Share,
 			slowest.Op, results.MS(p50(slowest)))
