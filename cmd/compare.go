@@ -27,7 +27,7 @@ import (
 )
 
 func newCompare() *cobra.Command {
-	f := compareFlags{turns: defaultTurns, format: compareFormats[0]}
+	f := compareFlags{trials: defaultTurns, format: compareFormats[0]}
 	cmd := &cobra.Command{
 		Use:  "compare [BASE NEW]",
 		Args: cobra.ArbitraryArgs,
@@ -36,17 +36,17 @@ func newCompare() *cobra.Command {
 	flags := cmd.Flags()
 	bindList(flags, &f.thresholds, "threshold", "",
 		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,requests' (default: if any is)")
-	flags.BoolVar(&f.force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
+	flags.BoolVar(&f.Force, "force", false, "compare runs that differ in more than the build, and trials that are not ok")
 	flags.BoolVar(&f.all, "all", false, "also show metrics that are unchanged or inconclusive")
 	flags.Var(oneOf(&f.format, compareFormats, "format"), "format",
 		"`FORMAT` of the report: text, json, markdown or html")
 	bindJSON(flags, "print JSON")
-	flags.BoolVar(&f.noFail, "no-fail", false, "exit with 0 even if a metric is worse")
-	flags.StringVar(&f.workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
+	flags.BoolVar(&f.NoFail, "no-fail", false, "exit with 0 even if a metric is worse")
+	flags.StringVar(&f.Turns.Workload, "run", "", "run `WORKLOAD` with both commands, interleaved, and compare; flags of "+
 		"run may follow it, such as 'quick -m james'")
-	flags.StringVar(&f.base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
-	flags.StringVar(&f.new, newSide, "", "`COMMAND` of the new one")
-	flags.Var(whole(&f.turns, 1, mostTrials), "trials",
+	flags.StringVar(&f.Turns.Base, baseSide, "", "`COMMAND` of the base build or configuration, with --run")
+	flags.StringVar(&f.Turns.New, newSide, "", "`COMMAND` of the new one")
+	flags.Var(whole(&f.trials, 1, mostTrials), "trials",
 		fmt.Sprintf("take `N` turns (1 to %d), one trial of each side", mostTrials))
 	flags.StringVarP(&f.output, "output", "o", "",
 		"write the results of all turns below `DIR` (default results/compare-TIME)")
@@ -59,16 +59,15 @@ const defaultTurns = 10
 
 // compareFlags are the flags of compare as they were given.
 type compareFlags struct {
-	thresholds         []string
-	gates              []compare.Gate // of thresholds
-	format             string
-	force, all, noFail bool
+	compare.Options // with the gates of thresholds
+	thresholds      []string
+	format          string
+	all             bool
 
 	// Flags for runs that compare makes.
-	workload, base, new string
-	turns               int
-	output              string
-	quiet               bool
+	trials int
+	output string
+	quiet  bool
 }
 
 var compareFormats = []string{"text", "json", "markdown", "html"}
@@ -79,21 +78,22 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
-	if f.gates, err = compare.ParseGates(cmp.Or(strings.Join(f.thresholds, ","), compare.DefaultGates)); err != nil {
+	if f.Gates, err = compare.ParseGates(cmp.Or(strings.Join(f.thresholds, ","), compare.DefaultGates)); err != nil {
 		return usagef("--threshold %w", err)
 	}
-	if err := belong(cmd.Flags(), "run", f.workload != "", baseSide, newSide, "trials", "output", "quiet"); err != nil {
+	interleave := f.Turns.Workload != ""
+	if err := belong(cmd.Flags(), "run", interleave, baseSide, newSide, "trials", "output", "quiet"); err != nil {
 		return err
 	}
 	var c *compare.Comparison
 	switch {
-	case f.workload == "" && len(args) != 2:
+	case !interleave && len(args) != 2:
 		return usagef("expected two folders of results, BASE and NEW; see \"mailbench compare --help\"")
-	case f.workload == "":
+	case !interleave:
 		c, err = f.compare(args[0], args[1])
 	case len(args) > 0:
 		return usagef("--run creates the results to compare: leave %q out, or leave --run out", strings.Join(args, " "))
-	case f.base == "" || f.new == "":
+	case f.Turns.Base == "" || f.Turns.New == "":
 		return usagef("--run needs the commands of both sides, --base and --new")
 	default:
 		c, err = f.inTurns(cmd.Context(), cmd.ErrOrStderr())
@@ -114,7 +114,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
 	}
-	if len(c.Regressions) == 0 || f.noFail {
+	if len(c.Regressions) == 0 || f.NoFail {
 		return nil
 	}
 	err = fmt.Errorf("%s is worse than %s: %s", c.New.Name, c.Base.Name, c.Regressions[0])
@@ -126,10 +126,6 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 
 // compare reads two folders, each of one run or of several in folders of their own, and compares them.
 func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
-	o := compare.Options{
-		Gates: f.gates, Force: f.force, NoFail: f.noFail,
-		Turns: compare.Turns{Workload: f.workload, Base: f.base, New: f.new},
-	}
 	var sides [2]compare.Side
 	for i, dir := range []string{base, new} {
 		folders := []string{dir}
@@ -138,7 +134,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 				folders = mapped(inside, func(name string) string { return filepath.Join(dir, filepath.Dir(name)) })
 			}
 		}
-		sides[i].Name, o.Saved = dir, folders[0]
+		sides[i].Name, f.Saved = dir, folders[0]
 		for _, folder := range folders {
 			r, err := results.Open(folder)
 			if err != nil {
@@ -147,7 +143,7 @@ func (f *compareFlags) compare(base, new string) (*compare.Comparison, error) {
 			sides[i].Runs = append(sides[i].Runs, r)
 		}
 	}
-	c, err := compare.Runs(sides[0], sides[1], o)
+	c, err := compare.Runs(sides[0], sides[1], f.Options)
 	return c, usage(err)
 }
 
@@ -195,7 +191,7 @@ func compareCommand(dir string) string {
 func (f *compareFlags) commands() (map[string][]string, error) {
 	var shared []string
 	all := map[string][]string{}
-	for _, flag := range [][2]string{{"run", f.workload}, {baseSide, f.base}, {newSide, f.new}} {
+	for _, flag := range [][2]string{{"run", f.Turns.Workload}, {baseSide, f.Turns.Base}, {newSide, f.Turns.New}} {
 		name := flag[0]
 		line, err := shellquote.Split(flag[1])
 		switch {
@@ -227,18 +223,18 @@ func (f *compareFlags) round(
 	defer bar.close()
 	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
 	left := func(done int) string { // how long the other turns take
-		if done == 0 || done == f.turns {
+		if done == 0 || done == f.trials {
 			return ""
 		}
 		each := time.Since(began) / time.Duration(done)
-		return fmt.Sprintf(", about %s left", words.About(each*time.Duration(f.turns-done)))
+		return fmt.Sprintf(", about %s left", words.About(each*time.Duration(f.trials-done)))
 	}
-	for turn := 1; turn <= f.turns; turn++ {
+	for turn := 1; turn <= f.trials; turn++ {
 		order := []string{baseSide, newSide}
 		if turn%2 == 0 {
 			slices.Reverse(order)
 		}
-		done, rest := fmt.Sprintf("%sturn %d of %d", name, turn, f.turns), left(turn-1)
+		done, rest := fmt.Sprintf("%sturn %d of %d", name, turn, f.trials), left(turn-1)
 		for _, side := range order {
 			label := done + ": " + side
 			bar.show(label + rest)
@@ -260,7 +256,7 @@ func (f *compareFlags) round(
 		if err = cmp.Or(err, os.Remove(unfinished)); err != nil {
 			return nil, err
 		}
-		if turn == 1 || turn == f.turns {
+		if turn == 1 || turn == f.trials {
 			if c, err = f.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide)); err != nil {
 				return nil, err
 			}
