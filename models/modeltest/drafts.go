@@ -239,31 +239,25 @@ func oddNames() []string {
 	}
 }
 
-// contentChecker is a writer that compares the bytes written with the content wanted. It holds
-// neither in memory.
+// contentChecker is a writer that compares the bytes written with the content wanted.
 type contentChecker struct {
 	want mail.Content
 	at   int64
-	buf  [4096]byte
 }
 
 func (w *contentChecker) Write(p []byte) (int, error) {
-	for n := 0; n < len(p); {
-		b := w.buf[:min(len(w.buf), len(p)-n)]
-		m, err := w.want.ReadAt(b, w.at)
-		if m < len(b) {
-			if err == io.EOF {
-				err = fmt.Errorf("more than the %d bytes delivered", w.want.Size())
-			}
-			return n, err
-		}
-		if !bytes.Equal(b, p[n:n+m]) {
-			return n, fmt.Errorf("differs between bytes %d and %d of %d", w.at, w.at+int64(m), w.want.Size())
-		}
-		w.at += int64(m)
-		n += m
+	want := make([]byte, len(p))
+	n, err := w.want.ReadAt(want, w.at)
+	switch {
+	case n < len(p) && err == io.EOF:
+		return 0, fmt.Errorf("more than the %d bytes delivered", w.want.Size())
+	case n < len(p):
+		return 0, err
+	case !bytes.Equal(want, p):
+		return 0, fmt.Errorf("differs between bytes %d and %d of %d", w.at, w.at+int64(n), w.want.Size())
 	}
-	return len(p), nil
+	w.at += int64(n)
+	return n, nil
 }
 
 // done checks that all content was written and that the call returned its size.

@@ -42,18 +42,20 @@ func testLarge(t *testing.T, s *suite) {
 // messages: models differ in what they write, and not in how well their checks were written.
 // For a delete it is one request in every model, and none if the delete has a condition.
 func testSeveralAtOnce(t *testing.T, s *suite) {
-	checks := map[string]int64{"move": -1}
 	var golden string
+	checks := map[string]int64{"move": -1, "delete": 1}
+	if s.Traits.DeletesIf {
+		checks["delete"] = 0
+	}
 	for _, n := range []int{1, 10, 100} {
-		f := s.start(t, models.Options{})
-		sc := newScript(f)
-		account, err := sc.mb.CreateUser(sc.ctx, f.at("ann"), []string{"INBOX", "Work"})
+		sc := newScript(s.start(t, models.Options{}))
+		a, err := sc.mb.CreateUser(sc.ctx, sc.at("ann"), []string{"INBOX", "Work"})
 		must(t, err)
-		in, work := account.Folders[0], account.Folders[1]
+		sc.in, sc.to, sc.folders = a.Folders[0], a.Folders[1], a.Folders[:1]
 		hs := make([]models.Handle, n)
 		for i := range hs {
 			sc.clock.advance(time.Second)
-			must(t, sc.mb.Deliver(sc.ctx, sample(i).Message(), []*models.Folder{in}, hs[i:i+1]))
+			must(t, sc.mb.Deliver(sc.ctx, sample(i).Message(), sc.folders, hs[i:i+1]))
 		}
 		reads := int64(0)
 		sc.meter.Watch(nil, func(st drivers.Statement, took time.Duration, calls int64) {
@@ -62,20 +64,14 @@ func testSeveralAtOnce(t *testing.T, s *suite) {
 				reads += calls
 			}
 		})
-		check := func(op string, want int64, run func() error) {
+		for _, op := range []string{"move", "delete"} {
 			reads = 0
-			sc.step(fmt.Sprintf("%s %d", op, n), run)
-			if want >= 0 && reads != want {
+			sc.do(fmt.Sprintf("%s %d", op, n), op, hs...)
+			if want := checks[op]; want >= 0 && reads != want {
 				t.Errorf("a %s of %d messages makes %d reads, want %d", op, n, reads, want)
 			}
-			checks[op] = reads
+			checks[op], hs, sc.in = reads, slices.Clone(sc.made[:n]), sc.to
 		}
-		deletes := int64(1)
-		if s.Traits.DeletesIf {
-			deletes = 0
-		}
-		check("move", checks["move"], func() error { return sc.mb.Move(sc.ctx, in, work, hs, hs) })
-		check("delete", deletes, func() error { return sc.mb.Delete(sc.ctx, work, hs) })
 		golden += sc.out.String()
 	}
 	s.compare(t, "several.golden", golden)
