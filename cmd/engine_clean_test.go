@@ -40,12 +40,12 @@ func (c *cluster) engine(name string) drivers.Engine {
 	}
 }
 
-func (c *cluster) Drop(context.Context) error {
+func (c *cluster) Drop(context.Context) (string, error) {
 	if c.namespace == "stuck" {
-		return errors.New("a node is down")
+		return "", errors.New("a node is down")
 	}
 	delete(c.namespaces, c.namespace)
-	return nil
+	return "", nil
 }
 
 // Namespaces implements drivers.Admin: the first is two hours old and has two tables.

@@ -17,8 +17,9 @@ type Admin interface {
 	// that killed runs left, with what the engine reports about them.
 	Namespaces(ctx context.Context) ([]Namespace, error)
 	// Drop removes the namespace that the store was opened with: every schema
-	// applied in it, with all data, and nothing else.
-	Drop(ctx context.Context) error
+	// applied in it, with all data, and nothing else. It returns what it leaves on the
+	// engine's disks and how that is removed, or "".
+	Drop(ctx context.Context) (left string, err error)
 }
 
 // Namespace is what an engine reports about a namespace of mailbench's.
@@ -27,21 +28,6 @@ type Namespace struct {
 	Tables int       `json:"tables,omitempty"` // 0: not reported
 	Bytes  *int64    `json:"bytes,omitempty"`  // on the disk of the node that answered; nil: not reported
 	Since  time.Time `json:"since,omitzero"`   // when it was made; zero: not reported
-}
-
-// Leaver is an Admin whose Drop may leave something on the engine's disks that
-// mailbench cannot remove.
-type Leaver interface {
-	// Left says what Drop leaves and how it is removed, or "".
-	Left() string
-}
-
-// Left says what a store's Drop leaves on the engine's disks, or "".
-func Left(st Store) string {
-	if l, ok := st.(Leaver); ok {
-		return l.Left()
-	}
-	return ""
 }
 
 // Time limits of calls to a cluster. Opening a store sends some 20 requests, which a cluster that many
@@ -90,12 +76,16 @@ func Namespaces(ctx context.Context, st Store) (all []Namespace, err error) {
 }
 
 // Drop drops a store's namespace, in a bounded time.
-func Drop(ctx context.Context, st Store) error {
+func Drop(ctx context.Context, st Store) (left string, err error) {
 	a, err := adminOf(st)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return Within(ctx, dropAtMost, a.Drop)
+	err = Within(ctx, dropAtMost, func(ctx context.Context) (err error) {
+		left, err = a.Drop(ctx)
+		return err
+	})
+	return left, err
 }
 
 func adminOf(st Store) (Admin, error) {

@@ -225,7 +225,7 @@ func foreign(t *testing.T, st *Store, keyspace string) {
 	if _, err := st.Inspect(ctx, "mail"); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("inspect: %v, want ErrForeign", err)
 	}
-	if err := st.Drop(ctx); !errors.Is(err, drivers.ErrForeign) {
+	if _, err := st.Drop(ctx); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("drop: %v, want ErrForeign", err)
 	}
 	if all, err := st.Namespaces(ctx); err != nil || among(all, st.Namespace) {
@@ -249,7 +249,7 @@ func TestDrop(t *testing.T) {
 	ctx := t.Context()
 	const body = "tables:\n  t: {partition: [k text]}\n"
 	one, two := openLive(t, nil), openLive(t, nil)
-	if err := one.Drop(ctx); err != nil {
+	if _, err := one.Drop(ctx); err != nil {
 		t.Errorf("drop a namespace in which nothing was applied: %v", err)
 	}
 	// Without a namespace, the schema's name makes its keyspace look as if it were
@@ -276,10 +276,10 @@ func TestDrop(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if err := one.Drop(ended); err == nil {
+	if _, err := one.Drop(ended); err == nil {
 		t.Errorf("a drop under a context that has ended returned no error")
 	}
-	if err := one.Drop(ctx); err != nil {
+	if _, err := one.Drop(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := one.Inspect(ctx, "a"); err == nil {
@@ -297,7 +297,7 @@ func TestDrop(t *testing.T) {
 	if err := one.Apply(ctx, schemaOf(t, "b", body)); err == nil {
 		t.Errorf("a schema was applied over the lookalike, which has another mark")
 	}
-	if err := one.Drop(ctx); err != nil {
+	if _, err := one.Drop(ctx); err != nil {
 		t.Errorf("drop again: %v", err)
 	}
 	if err := one.alter(ctx, "DROP KEYSPACE "+ddl.Quote(drivers.Prefix+lookalike.Name)); err != nil {

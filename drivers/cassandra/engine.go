@@ -35,7 +35,6 @@ var (
 	_ drivers.Observer   = (*Store)(nil)
 	_ drivers.Admin      = (*Store)(nil)
 	_ drivers.Comparer   = (*Store)(nil)
-	_ drivers.Leaver     = (*Store)(nil)
 	_ drivers.Ranger     = (*Store)(nil)
 	_ drivers.Tracer     = (*Store)(nil)
 )
@@ -76,7 +75,7 @@ func storeOf(c *cluster, o drivers.Options) *Store {
 	s.Ranges = plan.Ranges[*statement]{Calls: s.Gate, Divide: divide, Part: part}
 	s.Admin = plan.Admin{
 		Entry: s.Gate, Kind: "keyspace", Namespace: o.Namespace, Keyspace: o.Keyspace,
-		Find: s.find, Owners: s.owners, Remove: s.remove,
+		Find: s.find, Owners: s.owners, Remove: s.remove, Left: s.Left,
 	}
 	return s
 }

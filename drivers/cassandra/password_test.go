@@ -286,7 +286,7 @@ func TestPasswordHidden(t *testing.T) {
 		"namespaces": func() error { _, err := st.Namespaces(t.Context()); return err },
 		"describe":   func() error { _, err := st.Describe(t.Context(), "k"); return err },
 		"prepared":   func() error { _, err := st.Prepared(t.Context(), "k"); return err },
-		"drop":       func() error { return st.Drop(t.Context()) },
+		"drop":       func() error { _, err := st.Drop(t.Context()); return err },
 		"prepare":    func() error { _, err := st.Prepare(t.Context(), sch.Pattern("get")); return err },
 		"read":       func() error { return s.Read(t.Context(), compiled("get"), row[:2], nil) },
 		"write":      func() error { _, err := s.Write(t.Context(), compiled("put"), row); return err },

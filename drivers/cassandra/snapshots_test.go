@@ -47,8 +47,8 @@ func TestLeft(t *testing.T) {
 		auto string // the cluster's auto_snapshot, "" if it is not reported
 		left bool
 	}{{"", true}, {"true", true}, {"false", false}} {
-		st := Store{cluster: &cluster{version: "4.0.1", server: map[string]string{"auto_snapshot": c.auto}}}
-		if left := st.Left(); (left != "") != c.left || c.left && !strings.Contains(left, "nodetool clearsnapshot") {
+		st := storeOf(&cluster{version: "4.0.1", server: map[string]string{"auto_snapshot": c.auto}}, drivers.Options{})
+		if left := st.Admin.Left(); (left != "") != c.left || c.left && !strings.Contains(left, "nodetool clearsnapshot") {
 			t.Errorf("auto_snapshot %q: %q", c.auto, left)
 		}
 	}

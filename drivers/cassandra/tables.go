@@ -99,7 +99,7 @@ func readKnown(ctx context.Context, session *gocql.Session) (k known, err error)
 // data on the cluster's disks. Render leaves them out: they belong to the run and not to the model.
 const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups = false"
 
-// Left implements drivers.Leaver. A cluster without the options throwAway keeps snapshots unless
+// Left says what a drop leaves. A cluster without the options throwAway keeps snapshots unless
 // its auto_snapshot is off. If it does not show auto_snapshot, Left assumes that it is on.
 func (s *Store) Left() string {
 	if s.knows.throwAway || s.server["auto_snapshot"] == "false" {

@@ -123,7 +123,7 @@ func OpenLive(t testing.TB, e drivers.Engine, o drivers.Options) drivers.Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := drivers.Drop(context.Background(), st); err != nil {
+		if _, err := drivers.Drop(context.Background(), st); err != nil {
 			t.Errorf("drop the namespace: %v", err)
 		}
 		if err := st.Close(); err != nil {
@@ -193,7 +193,7 @@ func (s *suite) onlyReads(absent *schemas.Schema, named bool) {
 		}
 	}
 	if a, ok := s.store.(drivers.Admin); ok {
-		if err := a.Drop(s.ctx); !errors.Is(err, drivers.ErrReadOnly) {
+		if _, err := a.Drop(s.ctx); !errors.Is(err, drivers.ErrReadOnly) {
 			s.Errorf("drop: %v", err)
 		}
 	}

@@ -170,7 +170,7 @@ patterns:
 	if err != nil || len(found) != 1 || found[0].Name != "netns" {
 		t.Errorf("namespaces %+v, %v; want netns", found, err)
 	}
-	if err := st.Drop(t.Context()); err != nil {
+	if _, err := st.Drop(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if found, err = st.Namespaces(t.Context()); err != nil || len(found) > 0 {

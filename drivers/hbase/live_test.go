@@ -258,7 +258,7 @@ func TestForeign(t *testing.T) {
 	if err := st.Apply(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
+	if _, err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("drop with a foreign table among ours: %v", err)
 	}
 	all, err := st.describe(t.Context(), drivers.Prefix+st.Namespace)

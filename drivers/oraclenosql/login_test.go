@@ -296,7 +296,8 @@ func TestSecuredLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(drivers.Drop(context.Background(), st), st.Close()); err != nil {
+		_, err := drivers.Drop(context.Background(), st)
+		if err := errors.Join(err, st.Close()); err != nil {
 			t.Error(err)
 		}
 	})

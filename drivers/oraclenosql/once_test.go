@@ -80,7 +80,8 @@ func TestOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(drivers.Drop(context.Background(), direct), direct.Close()); err != nil {
+		_, err := drivers.Drop(context.Background(), direct)
+		if err := errors.Join(err, direct.Close()); err != nil {
 			t.Error(err)
 		}
 	})

@@ -29,8 +29,9 @@ type Admin struct {
 	Find func(ctx context.Context, s *schemas.Schema) (Place, error)
 	// Owners returns the owner of each place that has mailbench's prefix.
 	Owners func(ctx context.Context) (Owners, error)
-	// Remove drops a place.
+	// Remove drops a place. Left says what that leaves on the engine's disks; nil: nothing.
 	Remove func(ctx context.Context, place string, o *Owner) error
+	Left   func() string
 }
 
 // Place is the place of a schema's tables. It embeds Found.
@@ -169,14 +170,14 @@ func (a *Admin) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
 
 // Drop implements drivers.Admin. It drops the places of the namespace. A killed run may have left one without tables.
 // A place with the namespace in its name that has tables of somebody else is an error, and left alone.
-func (a *Admin) Drop(ctx context.Context) error {
-	return a.Entry.During("drop", func() error {
+func (a *Admin) Drop(ctx context.Context) (left string, err error) {
+	return Call(a.Entry, "drop", func() (left string, err error) {
 		if a.Entry.ReadOnly {
-			return drivers.ErrReadOnly
+			return "", drivers.ErrReadOnly
 		}
 		all, err := a.Owners(ctx)
 		if err != nil {
-			return err
+			return "", err
 		}
 		places := slices.Sorted(maps.Keys(all))
 		InOrder(len(places), max(1, a.Parallel), func(i int) error {
@@ -194,7 +195,10 @@ func (a *Admin) Drop(ctx context.Context) error {
 			}
 			return true
 		})
-		return err
+		if a.Left != nil {
+			left = a.Left()
+		}
+		return left, err
 	})
 }
 

@@ -53,8 +53,12 @@ func TestDrop(t *testing.T) {
 				dropped = append(dropped, place)
 				return nil
 			},
+			Left: func() string { return "snapshots" },
 		}
-		err := a.Drop(t.Context())
+		left, err := a.Drop(t.Context())
+		if (left == "snapshots") != (err == nil) {
+			t.Errorf("namespace %q: drop leaves %q, %v", c.namespace, left, err)
+		}
 		text := ""
 		if err != nil {
 			text = err.Error()
@@ -69,7 +73,7 @@ func TestDrop(t *testing.T) {
 		Owners: func(context.Context) (plan.Owners, error) { return all, nil },
 		Remove: func(context.Context, string, *plan.Owner) error { return failed },
 	}
-	err := a.Drop(t.Context())
+	_, err := a.Drop(t.Context())
 	if !errors.Is(err, failed) || errors.Is(err, drivers.ErrForeign) {
 		t.Errorf("a drop that fails: %v", err)
 	}

@@ -313,7 +313,10 @@ func retry(ctx context.Context, do func() error) (err error) {
 }
 
 // Drop removes the marks. Only the first segment calls it, when all others are done.
-func (s *Segments) Drop(ctx context.Context) error { return drivers.Drop(ctx, s.store) }
+func (s *Segments) Drop(ctx context.Context) error {
+	_, err := drivers.Drop(ctx, s.store)
+	return err
+}
 
 // Close closes the store of marks.
 func (s *Segments) Close() error {

@@ -100,7 +100,7 @@ func open(t *testing.T, e drivers.Engine, contact, namespace string) drivers.Sto
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := drivers.Drop(context.Background(), st); err != nil {
+		if _, err := drivers.Drop(context.Background(), st); err != nil {
 			t.Errorf("drop the namespace: %v", err)
 		}
 		st.Close()

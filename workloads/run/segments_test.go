@@ -102,12 +102,12 @@ func (s *hubStore) Namespaces(context.Context) (all []drivers.Namespace, err err
 }
 
 // Drop implements drivers.Admin.
-func (s *hubStore) Drop(context.Context) error {
+func (s *hubStore) Drop(context.Context) (string, error) {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
 	s.gone = true
 	delete(s.hub.stores, s.namespace)
-	return nil
+	return "", nil
 }
 
 // Session implements drivers.Store. After a drop no client may use the store.

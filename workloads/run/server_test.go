@@ -121,14 +121,14 @@ func (s *served) Apply(ctx context.Context, schema *schemas.Schema) error {
 	return s.Store.Apply(ctx, schema)
 }
 
-func (s *served) Drop(ctx context.Context) error {
+func (s *served) Drop(ctx context.Context) (string, error) {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	if s.server.stuck != nil {
-		return s.server.stuck
+		return "", s.server.stuck
 	}
 	delete(s.server.made, s.namespace)
-	return errors.Join(ctx.Err(), s.Store.Close(), os.RemoveAll(s.path))
+	return "", errors.Join(ctx.Err(), s.Store.Close(), os.RemoveAll(s.path))
 }
 
 func must[T any](v T, err error) T {

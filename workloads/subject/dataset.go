@@ -390,8 +390,8 @@ func DropNamespace(ctx context.Context, e drivers.Engine, w *workloads.Workload,
 		return "", err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := drivers.Drop(ctx, s); err != nil {
+	if left, err = drivers.Drop(ctx, s); err != nil {
 		return "", fmt.Errorf("drop namespace %s of %s: %w", name, e.Name, err)
 	}
-	return drivers.Left(s), nil
+	return left, nil
 }

@@ -209,7 +209,8 @@ func (t *Target) leave(ctx context.Context) {
 	if t.Step != nil {
 		t.Step("drop")
 	}
-	if err := drivers.Drop(context.WithoutCancel(ctx), t.Store); err != nil {
+	left, err := drivers.Drop(context.WithoutCancel(ctx), t.Store)
+	if err != nil {
 		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
 			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
 		return
@@ -218,7 +219,7 @@ func (t *Target) leave(ctx context.Context) {
 		t.left = fmt.Sprintf("namespace %s is dropped, but the file that notes it stays: %v", t.Dataset.Namespace, err)
 		return
 	}
-	if left := drivers.Left(t.Store); left != "" {
+	if left != "" {
 		t.left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
 	}
 }

@@ -140,7 +140,7 @@ func (r *recorder) engine(e drivers.Engine) drivers.Engine {
 }
 
 // store is a store whose sessions a recorder listens to. Of the drivers' optional interfaces
-// it has only Settler, Admin and Leaver.
+// it has only Settler and Admin.
 type store struct {
 	drivers.Store
 	tracer drivers.Tracer
@@ -150,7 +150,6 @@ type store struct {
 var (
 	_ drivers.Settler = (*store)(nil)
 	_ drivers.Admin   = (*store)(nil)
-	_ drivers.Leaver  = (*store)(nil)
 )
 
 // Prepare implements drivers.Store.
@@ -184,10 +183,7 @@ func (s *store) Namespaces(ctx context.Context) ([]drivers.Namespace, error) {
 }
 
 // Drop implements drivers.Admin.
-func (s *store) Drop(ctx context.Context) error { return drivers.Drop(ctx, s.Store) }
-
-// Left implements drivers.Leaver.
-func (s *store) Left() string { return drivers.Left(s.Store) }
+func (s *store) Drop(ctx context.Context) (string, error) { return drivers.Drop(ctx, s.Store) }
 
 // Session implements drivers.Store.
 func (s *store) Session() (drivers.Session, error) {
