@@ -76,11 +76,16 @@ type listedEngine struct {
 	Lacking     []drivers.Setting `json:"lacking,omitempty"` // what a server may lack, and what happens then
 }
 
+// listEngine has the address among the settings of an engine on the network.
 func listEngine(e drivers.Engine) listedEngine {
-	none := []drivers.Setting{} // no null in JSON
-	return listedEngine{
-		e.Name, e.Doc, e.Remote, append(none, settingsOf(&e)...), append(none, e.Environment...), e.Lacking,
+	settings, environment := []drivers.Setting{}, []drivers.Setting{} // no null in JSON
+	if e.Remote {
+		settings = append(settings, drivers.Setting{
+			Name: "contact", Default: "this machine", Doc: "its nodes: HOST, HOST:PORT or a list of them; also --contact",
+		})
 	}
+	settings, environment = append(settings, e.Settings...), append(environment, e.Environment...)
+	return listedEngine{e.Name, e.Doc, e.Remote, settings, environment, e.Lacking}
 }
 
 // printSettings prints a table of settings, unless there are none. Only a head of three columns has room for defaults.
@@ -95,16 +100,6 @@ func printSettings(w io.Writer, head []string, all []drivers.Setting) {
 		}
 		return []string{s.Name, s.Doc}
 	}))
-}
-
-// settingsOf are the settings of an engine, and for one on the network its address.
-func settingsOf(e *drivers.Engine) []drivers.Setting {
-	if !e.Remote {
-		return e.Settings
-	}
-	return append([]drivers.Setting{{
-		Name: "contact", Default: "this machine", Doc: "its nodes: HOST, HOST:PORT or a list of them; also --contact",
-	}}, e.Settings...)
 }
 
 func newEngineStatus(known registry) *cobra.Command {

@@ -41,6 +41,6 @@ func Tune() {
 		debug.SetMemoryLimit(tunedMemory)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), CPUQuota()))
+		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), cpuQuota()))
 	}
 }

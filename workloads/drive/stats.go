@@ -358,7 +358,7 @@ func (u usage) client(workers int, seconds float64) results.ClientInfo {
 // run on, GOMAXPROCS and its cgroup's quota.
 func processors() float64 {
 	n := float64(min(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
-	if q := CPUQuota(); q > 0 {
+	if q := cpuQuota(); q > 0 {
 		n = min(n, q)
 	}
 	return n

@@ -156,9 +156,9 @@ func cgroups() (dirs []string) {
 	}
 }
 
-// CPUQuota is the least CPU quota, in processors, of the process' cgroup and those above it;
+// cpuQuota is the least CPU quota, in processors, of the process' cgroup and those above it;
 // 0: no limit, or not known. The file cpu.max holds quota and period; a quota that is no number is no limit.
-func CPUQuota() (least float64) {
+func cpuQuota() (least float64) {
 	for _, dir := range cgroups() {
 		file := filepath.Join(dir, "cpu.max")
 		quota, period := float64(numberAfter(file, "")), float64(numberAfter(file, " "))

@@ -47,8 +47,8 @@ func systemUsage() usage {
 	return usage{cpu: time.Duration((s[0].Value.Float64() - s[1].Value.Float64()) * float64(time.Second))}
 }
 
-// CPUQuota is not known on this operating system.
-func CPUQuota() float64 { return 0 }
+// cpuQuota is not known on this operating system.
+func cpuQuota() float64 { return 0 }
 
 // The figures that follow are not known on this operating system.
 

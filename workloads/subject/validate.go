@@ -45,7 +45,7 @@ type Validated struct {
 
 // Run checks a store that is open for reading only. With an error it returns what was found until then, or nil.
 func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema) (v *Validated, err error) {
-	s, skipped, err := ApplyOwn(ctx, st, s)
+	s, skipped, err := applyOwn(ctx, st, s)
 	if err == nil && c.Resume != "" {
 		c.Journal, err = c.Open(s)
 	}
@@ -85,7 +85,7 @@ func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema
 		v.Stopped, v.resume = err.Error(), c.Resume
 	case c.Model != nil && c.Sample == 1:
 		c.Note("verification of the model")
-		v.Audit, err = Verify(ctx, *c.Model, st, s, c.Blobs, c.Pace.Session)
+		v.Audit, err = verify(ctx, *c.Model, st, s, c.Blobs, c.Pace.Session)
 		if v.Audit == nil && len(skipped) > 0 {
 			v.Skipped, err = append(skipped, "the model's verification, which needs them"), nil
 		}

@@ -13,10 +13,10 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// ApplyOwn applies a schema to a store that is open for reading only. If the store does not have what
+// applyOwn applies a schema to a store that is open for reading only. If the store does not have what
 // mailbench adds to the schema's document, it applies the schema without it, and names what
 // is skipped.
-func ApplyOwn(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schemas.Schema, []string, error) {
+func applyOwn(ctx context.Context, st drivers.Store, s *schemas.Schema) (*schemas.Schema, []string, error) {
 	err := st.Apply(ctx, s)
 	if err == nil || errors.As(err, new(*drivers.AbsentError)) {
 		return s, nil, err
@@ -60,9 +60,9 @@ func (a *Verification) Broken(exact bool) bool {
 	return found.Damaged() || a.Error != "" && !a.interrupted
 }
 
-// Verify runs a model's own audit over a store that is open for reading only. Blobs is the folder of what the model
+// verify runs a model's own audit over a store that is open for reading only. Blobs is the folder of what the model
 // keeps outside of the engine, and pace slows a session.
-func Verify(
+func verify(
 	ctx context.Context, m models.Model, st drivers.Store, s *schemas.Schema, blobs string,
 	pace func(drivers.Session) drivers.Session,
 ) (*Verification, error) {
