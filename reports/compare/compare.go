@@ -50,8 +50,7 @@ type Comparison struct {
 	// Regressions are the figures that a gate fails, as MODEL/ENGINE/PHASE OP.FIGURE.
 	Regressions []string `json:"regressions"`
 
-	turns  Turns
-	noFail bool
+	options Options
 }
 
 // Build is one side.
@@ -155,21 +154,22 @@ type Turns struct{ Workload, Base, New string }
 // Runs compares two sides. It is an error if they have nothing in common, and if
 // the runs differ in more than the build, unless o.Force is set.
 func Runs(base, new Side, o Options) (*Comparison, error) {
-	c := &Comparison{
-		Format: Format, Base: base.build(), New: new.build(), Notes: []string{}, Regressions: []string{},
-		turns: o.Turns, noFail: o.NoFail,
-	}
-	if o.Saved != "" {
-		c.New.workload = "--from " + shellquote.Join(o.Saved)
-	}
-	for _, s := range []Side{base, new} {
+	c := &Comparison{Format: Format, Notes: []string{}, Regressions: []string{}, options: o}
+	both := [2]Side{base, new}
+	for side, to := range []*Build{&c.Base, &c.New} {
+		s := both[side]
 		for _, r := range s.Runs {
 			if r.Segment.Of > 1 {
 				return nil, fmt.Errorf("%s is segment %d of %d: compare whole runs", s.Name, r.Segment.Index, r.Segment.Of)
 			}
 		}
+		r, e := s.Runs[0], &s.Runs[0].Environment
+		*to = Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
 	}
-	cells, alone := newCells([2]Side{base, new}, o.Force)
+	if o.Saved != "" {
+		c.New.workload = "--from " + shellquote.Join(o.Saved)
+	}
+	cells, alone := newCells(both, o.Force)
 	if c.Cells = cells; len(cells) == 0 { // there is nothing to force
 		has := cmp.Or(strings.Join(alone, "; "), "neither has a measured phase")
 		return nil, fmt.Errorf("there is nothing to compare: no model, engine and phase was measured in both; %s (mailbench report "+
@@ -188,7 +188,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	}
 	c.Notes = append(c.Notes, alone...)
 	c.Interleaved = !slices.ContainsFunc(cells, func(c *Cell) bool { return !c.turns })
-	if err := c.measure(o); err != nil {
+	if err := c.measure(); err != nil {
 		return nil, err
 	}
 	for _, cell := range c.Cells {
@@ -197,26 +197,21 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	return c, nil
 }
 
-func (s Side) build() Build {
-	r := s.Runs[0]
-	e := &r.Environment
-	return Build{s.Name, e.Version, e.Commit, e.Dirty, e.Go, r.Started, len(s.Runs), r.Workload.Name}
-}
-
 // measure applies gates to the figures that all trials have, and estimates all timed ones together. It is an error if a
 // gate matches no figure.
-func (c *Comparison) measure(o Options) error {
+func (c *Comparison) measure() error {
 	var timed []*Figure
 	var samples []significance.Sample
 	most, empty := 0, false // trials of a side; a cell without figures
-	used, ops := make([]bool, len(o.Gates)), map[string]bool{}
+	gates, ops := c.options.Gates, map[string]bool{}
+	used := make([]bool, len(gates))
 	for _, cell := range c.Cells {
 		cell.Figures = slices.DeleteFunc(cell.Figures, func(f Figure) bool { return !f.known })
 		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
 		for i := range cell.Figures {
 			f := &cell.Figures[i]
 			ops[f.Operation.String()] = true
-			for k, g := range o.Gates { // the last one counts
+			for k, g := range gates { // the last one counts
 				if g.Holds(cell.Subject, f.Operation, f.Name) {
 					used[k], f.Gate, f.Limit = true, true, g.limit
 					if g.limit < 0 {
@@ -233,10 +228,10 @@ func (c *Comparison) measure(o Options) error {
 	}
 	if unused := slices.Index(used, false); unused >= 0 && !empty {
 		return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations; the operations "+
-			"that were compared are %s", o.Gates[unused].text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
+			"that were compared are %s", gates[unused].text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
 	}
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
-	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(o.permutations, significance.MostPermutations)) {
+	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(c.options.permutations, significance.MostPermutations)) {
 		f := timed[i]
 		f.estimate, f.doubt = e, tooDifferent
 		f.Base, f.New = growth.Known(math.Exp(e.Base)), growth.Known(math.Exp(e.New))

@@ -250,7 +250,7 @@ func TestConclusion(t *testing.T) {
 		{Comparison{}, []*Figure{&gated}, "No confirmed regression. Exit status: 0."},
 		{Comparison{Regressions: []string{gated.String()}}, []*Figure{&gated}, "REGRESSION (1). Worst: james/embedded/measure .typical +30% " +
 			"(1ns to 1ns; +10% to +30% with 95% confidence). Exit status: 3."},
-		{Comparison{Regressions: []string{"a/b/c: new is overloaded"}, noFail: true}, nil, "REGRESSION (1). Worst: a/b/c: new is overloaded. " +
+		{Comparison{Regressions: []string{"a/b/c: new is overloaded"}, options: Options{NoFail: true}}, nil, "REGRESSION (1). Worst: a/b/c: new is overloaded. " +
 			"Exit status: 0 (--no-fail)."},
 	} {
 		if got := tc.c.conclusion(tc.all); got != tc.want {
@@ -720,7 +720,7 @@ func TestGates(t *testing.T) {
 	} {
 		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, Measure: &Measure{Limit: 0.07}, known: true}
 		cell := &Cell{Subject: Subject{tc.model, tc.engine, "measure"}, Figures: []Figure{f}}
-		_ = (&Comparison{Cells: []*Cell{cell}}).measure(Options{Gates: gates})
+		_ = (&Comparison{Cells: []*Cell{cell}, options: Options{Gates: gates}}).measure()
 		if f := &cell.Figures[0]; !f.Gate || math.Abs(f.Limit-tc.want) > 1e-9 {
 			t.Errorf("%v: %+v", tc, f)
 		}

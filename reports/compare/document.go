@@ -349,7 +349,7 @@ func (c *Comparison) headline(s *document.Section, all []*Figure) {
 func (c *Comparison) conclusion(all []*Figure) string {
 	if n := len(c.Regressions); n > 0 {
 		status := "3"
-		if c.noFail {
+		if c.options.NoFail {
 			status = "0 (--no-fail)"
 		}
 		worst := c.Regressions[0]
@@ -460,7 +460,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 // figures. If the command of the runs is not known, it names the models and engines of the figures: more than two
 // models are nearly always all of the workload.
 func (c *Comparison) again(of []*Figure, trials int) []string {
-	run := c.turns
+	run := c.options.Turns
 	if run == (Turns{}) {
 		run = Turns{c.New.workload, "bin/old", "bin/new"}
 		if models := results.Distinct(of, func(f *Figure) string { return f.cell.Model }); len(models) < 3 {
