@@ -220,23 +220,11 @@ func (c *client) equal(what string, p *schemas.Pattern, got, want []string) {
 	}
 }
 
-// part is one member of a batch call.
-type part struct {
-	at   int
-	vals []any
-}
-
-// with returns a call of the batch's part number at, counted from 0.
-func with(at int, vals ...any) part { return part{at, vals} }
-
-// callBatch returns a call of a batch.
-func (c *client) callBatch(pattern string, parts ...part) call {
-	c.fail.Helper()
-	x := call{p: c.schema.Pattern(pattern)}
-	for _, p := range parts {
-		one := c.call(x.p.Parts[p.at].Pattern.Name, p.vals...)
-		one.at = p.at
-		x.parts = append(x.parts, one)
+// batch returns a call of a batch, of calls of its parts.
+func (c *client) batch(pattern string, parts ...call) call {
+	x := call{p: c.schema.Pattern(pattern), parts: parts}
+	for i := range parts {
+		parts[i].at = slices.IndexFunc(x.p.Parts, func(p schemas.Part) bool { return p.Pattern == parts[i].p })
 	}
 	return x
 }
@@ -416,7 +404,7 @@ func traces(t testing.TB, open Open) {
 	}
 	c.check("put_a", "q", 1, "old")
 	all = work(c.call("put_a", "p", 11, "a"),
-		c.callBatch("several_puts", with(0, "p", 12, "a"), with(0, "p", 13, "b"), with(0, "q", 1, "c")))
+		c.batch("several_puts", c.call("put_a", "p", 12, "a"), c.call("put_a", "p", 13, "b"), c.call("put_a", "q", 1, "c")))
 	put, several := all[0], all[1]
 	if get.Requests != 1 || get.Rows != 1 {
 		t.Errorf("a get: %+v, want one request and one row", get)

@@ -22,11 +22,11 @@ func sessions(t testing.TB, open Open) {
 	c, other := s.client(), s.client()
 	const n = 2000
 	for k := 0; k < n; k += 100 {
-		var parts []part
+		var parts []call
 		for i := range 100 {
-			parts = append(parts, with(0, "p", k+i, "v"))
+			parts = append(parts, c.call("put_a", "p", k+i, "v"))
 		}
-		c.agree(c.callBatch("several_puts", parts...))
+		c.agree(c.batch("several_puts", parts...))
 	}
 	// A row does not change until yield returns, whatever others do meanwhile.
 	rows := 0
@@ -219,9 +219,6 @@ func openFiles() int {
 // limits tests that a batch above a limit in the engine's Capabilities is refused as a whole.
 func limits(m *machine) {
 	text := func(n int64) string { return string(make([]byte, n)) }
-	refused := func(limit, pattern string, parts ...part) {
-		m.tooLarge(limit, m.callBatch(pattern, parts...))
-	}
 	limit := least(biggest+1, m.caps.MaxBatchBytes, m.caps.MaxCellBytes)
 	for _, p := range m.writes {
 		good, large := []any{"p", 1, "v"}, []any{"p", 1, text(limit + 1)}
@@ -229,26 +226,27 @@ func limits(m *machine) {
 			good, large = append(good, "w"), append(large, nil)
 		}
 		if p.Kind == schemas.Batch && p.Atomic > schemas.AtomicNone && limit <= biggest {
-			refused("the largest cell or batch", p.Name, with(0, good...), with(0, large...))
+			first := p.Parts[0].Pattern.Name
+			m.tooLarge("the largest cell or batch", m.batch(p.Name, m.call(first, good...), m.call(first, large...)))
 		}
 	}
 	if most := m.caps.MaxBatchParts; most > 0 && m.offers("in_partition") {
-		parts := make([]part, most+1)
+		parts := make([]call, most+1)
 		for k := range parts {
-			parts[k] = with(0, "p", k, "v", nil)
+			parts[k] = m.call("put_box", "p", k, "v", nil)
 		}
-		refused("MaxBatchParts", "in_partition", parts...)
+		m.tooLarge("MaxBatchParts", m.batch("in_partition", parts...))
 	}
 	spread := m.caps.MaxSpreadBytes // of a batch whose rows lie in several partitions
 	if spread == 0 || spread > biggest || !m.offers("in_all") {
 		return
 	}
 	half := text(spread/2 + 1)
-	refused("MaxSpreadBytes", "in_all", with(0, "p", 1, half, nil), with(1, "q", half))
+	m.tooLarge("MaxSpreadBytes", m.batch("in_all", m.call("put_box", "p", 1, half, nil), m.call("put_other", "q", half)))
 	if spread*2 < m.caps.MaxBatchBytes { // in one partition it may be larger
-		m.agree(m.callBatch("in_all", with(0, "p", 1, half, nil), with(0, "p", 2, half, nil)))
+		m.agree(m.batch("in_all", m.call("put_box", "p", 1, half, nil), m.call("put_box", "p", 2, half, nil)))
 	}
 	quarter := half[:len(half)/4]
-	m.agree(m.callBatch("in_all", with(0, "p", 3, quarter, nil), with(1, "q", quarter)))
+	m.agree(m.batch("in_all", m.call("put_box", "p", 3, quarter, nil), m.call("put_other", "q", quarter)))
 	m.scanAll()
 }
