@@ -11,12 +11,14 @@ import (
 // Counts have the buckets of the histogram that they are added to, and lose nothing.
 func TestCountsAreTheHistograms(t *testing.T) {
 	for _, digits := range []int{digits, digitsRough} {
-		c, want := newCounts(digits), hdr.New(1, int64(Highest), digits)
+		var taken recorded
+		var got Op
+		w, want := Worker{rough: digits == digitsRough}, hdr.New(1, int64(Highest), digits)
 		add := func(v int64) {
 			if v = min(max(v, 0), int64(Highest)); want.RecordValue(v) != nil {
 				t.Fatalf("%d is out of range", v)
 			}
-			c.add(time.Duration(v))
+			w.record(&taken, Service, time.Duration(v))
 		}
 		for shift := range 38 { // about each change of a bucket's width
 			for d := range int64(9) {
@@ -27,12 +29,11 @@ func TestCountsAreTheHistograms(t *testing.T) {
 		for range 100_000 {
 			add(r.Int64N(1 << r.IntN(38)))
 		}
-		got := c.addTo(nil)
-		if !got.Equals(want) {
+		if taken.moveTo(&got); !got.Times[Service].Equals(want) {
 			t.Errorf("%d digits: the histograms differ", digits)
 		}
-		if n := len(want.Export().Counts); len(c.of) != n {
-			t.Errorf("%d digits: %d buckets, the histogram has %d", digits, len(c.of), n)
+		if n, all := len(taken.times[Service].of), len(want.Export().Counts); n != all {
+			t.Errorf("%d digits: %d buckets, the histogram has %d", digits, n, all)
 		}
 	}
 }

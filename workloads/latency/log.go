@@ -153,28 +153,21 @@ type Part struct {
 	Times *hdr.Histogram
 }
 
-// partBytes is the size of the counts of the few parts that an operation has.
+// partBytes is the size of the histograms of the few parts that an operation has.
 const partBytes = 4 * 31 << 10
-
-// partCounts are what a worker recorded of one part of an operation.
-type partCounts struct {
-	name  string
-	calls int64
-	times *counts
-}
 
 // recordPart adds a part of an operation.
 func (w *Worker) recordPart(op int, p *PartTime) {
 	have, at := w.parts[op], 0
-	for at < len(have) && have[at].name != p.Name {
+	for at < len(have) && have[at].Name != p.Name {
 		at++
 	}
 	if at == len(have) {
-		have = append(have, partCounts{name: p.Name, times: newCounts(digitsRough)})
+		have = append(have, Part{Name: p.Name, Times: hdr.New(1, int64(Highest), digitsRough)})
 		w.parts[op] = have
 	}
-	have[at].calls += p.Calls
-	have[at].times.add(p.Took)
+	have[at].Calls += p.Calls
+	_ = have[at].Times.RecordValue(int64(min(max(p.Took, 0), Highest))) // in range
 }
 
 // Parts are the parts of some operations together, when the workers have ended.
@@ -183,12 +176,12 @@ func (r *Recorder) Parts(ops ...int) (all []Part) {
 		w.mu.Lock()
 		for _, op := range ops {
 			for _, p := range w.parts[op] {
-				at := slices.IndexFunc(all, func(have Part) bool { return have.Name == p.name })
+				at := slices.IndexFunc(all, func(have Part) bool { return have.Name == p.Name })
 				if at < 0 {
-					at, all = len(all), append(all, Part{Name: p.name})
+					at, all = len(all), append(all, Part{Name: p.Name, Times: hdr.New(1, int64(Highest), digitsRough)})
 				}
-				all[at].Calls += p.calls
-				all[at].Times = p.times.addTo(all[at].Times)
+				all[at].Calls += p.Calls
+				all[at].Times.Merge(p.Times)
 			}
 		}
 		w.mu.Unlock()

@@ -138,7 +138,7 @@ func (o *Op) Reset() {
 type Worker struct {
 	mu    sync.Mutex
 	ops   []recorded
-	parts [][]partCounts // by operation
+	parts [][]Part // by operation
 	open  bool
 	rough bool     // all histograms have digitsRough, because there are many operations
 	_     [64]byte // keeps the locks of two workers out of one cache line
@@ -191,13 +191,17 @@ func (w *Worker) record(r *recorded, k Kind, d time.Duration) {
 		if w.rough || k == Wait || k == FailedAfter || k == UnknownAfter {
 			precise = digitsRough
 		}
-		c = newCounts(precise)
+		b := bits.Len64(2*uint64(math.Pow10(precise))-1) - 1
+		c = &counts{digits: precise, bits: b, of: make([]int64, (bits.Len64(uint64(Highest))-b+1)<<b)}
 		r.times[k] = c
 	}
 	if d > Highest && k != Latency && k != Queued {
 		r.Clamped++
 	}
-	c.add(d)
+	v := uint64(min(max(d, 0), Highest))
+	width := max(0, bits.Len64(v)-c.bits-1) // logarithm to base 2 of the bucket's width
+	c.of[uint64(width)<<(c.bits&63)+v>>(width&63)]++
+	c.total++
 }
 
 // Drop adds one operation that was scheduled and never started.
@@ -237,7 +241,7 @@ func NewRecorder(ops, workers int, open bool) *Recorder {
 	r := &Recorder{spare: make([]recorded, ops), interval: make([]Op, ops), total: make([]Op, ops)}
 	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*each))) {
 		r.workers = append(r.workers, &Worker{
-			ops: make([]recorded, ops), parts: make([][]partCounts, ops), open: open, rough: rough,
+			ops: make([]recorded, ops), parts: make([][]Part, ops), open: open, rough: rough,
 		})
 	}
 	return r
@@ -292,50 +296,32 @@ func (r *recorded) moveTo(o *Op) {
 	o.Add(&r.Op)
 	r.Reset()
 	for k, c := range r.times {
-		if c != nil && c.total > 0 {
-			o.Times[k] = c.addTo(o.Times[k])
-			clear(c.of)
-			c.total = 0
-			runtime.Gosched() // as Op.Add does
+		if c == nil || c.total == 0 {
+			continue
 		}
+		if o.Times[k] == nil {
+			o.Times[k] = hdr.New(1, int64(Highest), c.digits)
+		}
+		for i, n := range c.of {
+			if n > 0 {
+				width := max(0, i>>c.bits-1)                                  // as in record
+				_ = o.Times[k].RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
+			}
+		}
+		clear(c.of)
+		c.total = 0
+		runtime.Gosched() // as Op.Add does
 	}
 }
 
 // counts are how often each bucket of an HDR histogram was hit. Adding is faster than in the
-// histogram itself, which checks again what the recorder has checked.
+// histogram itself, which checks again what the recorder has checked. The first 2 << bits buckets
+// have one value each. Then each power of two has half as many, of twice the width.
 type counts struct {
 	digits int // of the histogram
 	bits   int // each power of two has 1 << bits buckets
 	total  int64
 	of     []int64 // by index, in the histogram's order
-}
-
-func newCounts(digits int) *counts {
-	b := bits.Len64(2*uint64(math.Pow10(digits))-1) - 1
-	return &counts{digits: digits, bits: b, of: make([]int64, (bits.Len64(uint64(Highest))-b+1)<<b)}
-}
-
-// add counts a time. The first 2 << bits buckets have one value each. Then each power of two has half as many,
-// of twice the width.
-func (c *counts) add(d time.Duration) {
-	v := uint64(min(max(d, 0), Highest))
-	width := max(0, bits.Len64(v)-c.bits-1) // logarithm to base 2 of the bucket's width
-	c.of[uint64(width)<<(c.bits&63)+v>>(width&63)]++
-	c.total++
-}
-
-// addTo adds the counts to a histogram with the same buckets, or to a new one if h is nil.
-func (c *counts) addTo(h *hdr.Histogram) *hdr.Histogram {
-	if h == nil {
-		h = hdr.New(1, int64(Highest), c.digits)
-	}
-	for i, n := range c.of {
-		if n > 0 {
-			width := max(0, i>>c.bits-1)                         // as in add
-			_ = h.RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
-		}
-	}
-	return h
 }
 
 // At is a percentile of a histogram in nanoseconds, 0 <= percent <= 100: the least time that at
