@@ -56,7 +56,6 @@ type Dir struct {
 	log     logFile
 	// scratch marks the temporary directory until it holds results.
 	scratch *scratch.Folder
-	kept    bool // scratch has no mark any more
 	// syncDir makes the names in a folder durable; tests look at it.
 	syncDir func(string) error
 }
@@ -178,13 +177,7 @@ func (d *Dir) writeRun(r *Run) error {
 	if err := writeFile(filepath.Join(d.temp, RunFile), func(w io.Writer) error { return WriteJSON(w, r) }); err != nil {
 		return err
 	}
-	if !d.kept {
-		if err := d.scratch.Keep(); err != nil {
-			return err
-		}
-		d.kept = true
-	}
-	return d.syncDir(d.temp)
+	return cmp.Or(d.scratch.Keep(), d.syncDir(d.temp))
 }
 
 // Abort removes what was written. After Commit it does nothing.
@@ -285,34 +278,29 @@ func WriteJSON(w io.Writer, r *Run) error {
 	head := *r
 	head.Cells, head.Searches = nil, nil
 	b, err := json.MarshalIndent(&head, "", "  ")
-	cells, cellsErr := lines("cells", r.Cells)
-	searches, searchesErr := lines("searches", r.Searches)
-	if err = cmp.Or(err, cellsErr, searchesErr); err != nil {
-		return fmt.Errorf("write results as JSON: %w", err)
+	lines := func(name string, n int, value func(i int) any) []byte {
+		all := fmt.Appendf(nil, "%q: [", name)
+		for i := range n {
+			text, wrong := json.Marshal(value(i))
+			if err = cmp.Or(err, wrong); i > 0 {
+				all = append(all, ',')
+			}
+			all = append(append(all, "\n    "...), text...)
+		}
+		return append(all, "\n  ]"...)
 	}
-	if len(r.Searches) > 0 {
+	cells := lines("cells", len(r.Cells), func(i int) any { return &r.Cells[i] })
+	if n := len(r.Searches); n > 0 {
+		searches := lines("searches", n, func(i int) any { return &r.Searches[i] })
 		cells = slices.Concat(searches, []byte(",\n  "), cells)
+	}
+	if err != nil {
+		return fmt.Errorf("write results as JSON: %w", err)
 	}
 	const empty = `"cells": null`
 	at := bytes.LastIndex(b, []byte(empty))
 	_, err = w.Write(slices.Concat(b[:at], cells, b[at+len(empty):], []byte("\n")))
 	return err
-}
-
-// lines is a JSON array of that name with each value on a line of its own.
-func lines[T any](name string, values []T) ([]byte, error) {
-	b := fmt.Appendf(nil, "%q: [", name)
-	for i := range values {
-		text, err := json.Marshal(&values[i])
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(b, "\n    "...), text...)
-	}
-	return append(b, "\n  ]"...), nil
 }
 
 // syncDir makes the names in a folder durable. Windows does not sync folders.

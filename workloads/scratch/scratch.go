@@ -70,12 +70,15 @@ func Temporary() (*Folder, error) {
 // Path is the name of the folder.
 func (f *Folder) Path() string { return f.path }
 
-// Keep takes the mark off, so that no process removes the folder.
+// Keep takes the mark off, if it is still there, so that no process removes the folder.
 func (f *Folder) Keep() error {
 	if f.lock == nil {
 		return nil
 	}
-	return os.Remove(filepath.Join(f.path, Mark))
+	if err := os.Remove(filepath.Join(f.path, Mark)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // Close gives up the lock and leaves the folder as it is.
