@@ -113,11 +113,20 @@ func build(system string, at time.Time) ([]string, error) {
 		files[path.Join(name, filepath.Base(file))] = &fstest.MapFile{Data: b, Mode: 0o644, ModTime: at}
 	}
 	files[path.Join(name, filepath.Base(program))].Mode = 0o755
-	archive, write := name+".tar.gz", writeTar
+	archive := name + ".tar.gz"
 	if goos == "windows" {
-		archive, write = name+".zip", writeZip
+		archive = name + ".zip"
 	}
-	if err := create(archive, func(w io.Writer) error { return write(w, files) }); err != nil {
+	err = create(archive, func(w io.Writer) error {
+		if goos == "windows" {
+			z := zip.NewWriter(w)
+			return errors.Join(z.AddFS(files), z.Close())
+		}
+		packed := gzip.NewWriter(w)
+		t := tar.NewWriter(packed)
+		return errors.Join(t.AddFS(files), t.Close(), packed.Close())
+	})
+	if err != nil {
 		return nil, err
 	}
 	info, err := buildinfo.ReadFile(program)
@@ -138,17 +147,6 @@ func create(name string, write func(io.Writer) error) error {
 		return err
 	}
 	return errors.Join(write(f), f.Close())
-}
-
-func writeTar(w io.Writer, files fs.FS) error {
-	packed := gzip.NewWriter(w)
-	t := tar.NewWriter(packed)
-	return errors.Join(t.AddFS(files), t.Close(), packed.Close())
-}
-
-func writeZip(w io.Writer, files fs.FS) error {
-	z := zip.NewWriter(w)
-	return errors.Join(z.AddFS(files), z.Close())
 }
 
 // components is the SBOM of a program in CycloneDX 1.5, https://cyclonedx.org/docs/1.5/json: the modules that were

@@ -85,7 +85,7 @@ func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema
 		v.Stopped, v.resume = err.Error(), c.Resume
 	case c.Model != nil && c.Sample == 1:
 		c.Note("verification of the model")
-		v.Audit, err = verify(ctx, *c.Model, st, s, c.Blobs, c.Pace.Session)
+		v.Audit, err = c.verify(ctx, st, s)
 		if v.Audit == nil && len(skipped) > 0 {
 			v.Skipped, err = append(skipped, "the model's verification, which needs them"), nil
 		}

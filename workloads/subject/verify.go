@@ -60,29 +60,25 @@ func (a *Verification) Broken(exact bool) bool {
 	return found.Damaged() || a.Error != "" && !a.interrupted
 }
 
-// verify runs a model's own audit over a store that is open for reading only. Blobs is the folder of what the model
-// keeps outside of the engine, and pace slows a session.
-func verify(
-	ctx context.Context, m models.Model, st drivers.Store, s *schemas.Schema, blobs string,
-	pace func(drivers.Session) drivers.Session,
-) (*Verification, error) {
+// verify runs the model's own audit over a store that is open for reading only.
+func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Schema) (*Verification, error) {
 	p, err := drivers.PrepareAll(ctx, st, s)
 	if err != nil {
 		return nil, err
 	}
-	bound, err := m.Bind(ctx, p, models.Options{Blobs: blobs})
+	bound, err := c.Model.Bind(ctx, p, models.Options{Blobs: c.Blobs})
 	if err != nil {
-		return nil, fmt.Errorf("bind %s to %s: %w", m.Name, st.Capabilities().Engine, err)
+		return nil, fmt.Errorf("bind %s to %s: %w", c.Model.Name, st.Capabilities().Engine, err)
 	}
-	if c, ok := bound.(io.Closer); ok {
-		defer c.Close()
+	if open, ok := bound.(io.Closer); ok {
+		defer open.Close()
 	}
 	session, err := st.Session()
 	if err != nil {
 		return nil, err
 	}
 	session.Tolerate(true) // what cannot be decoded is named by the check of the schema
-	found, err := bound.Mailbox(pace(session)).Audit(ctx)
+	found, err := bound.Mailbox(c.Pace.Session(session)).Audit(ctx)
 	a := &Verification{Audit: found, remote: !st.Capabilities().InProcess}
 	var stop error
 	if err != nil {
