@@ -210,9 +210,27 @@ func (v *run) warnings() (first, further document.Section) {
 	case len(all) == 1:
 		first.Note(document.Warn, "Warning", all[0]+".")
 	case len(minor) > 0:
-		first.Note(document.Faint, "Warnings", "no serious one; "+words.Plural(len(minor), "minor one")+" with --full.")
+		first.Note(document.Faint, "Warnings", "none serious; minor: "+subjects(minor)+" (--full).")
 	}
 	return first, further
+}
+
+// mostMinor is how many minor warnings the first screen names by their subjects.
+const mostMinor = 2
+
+// subjects are the words that warnings begin with, such as "not warm". A warning without such words is only counted.
+func subjects(warnings []string) string {
+	var all []string
+	for _, text := range warnings {
+		subject, _, ok := strings.Cut(text, ": ")
+		if ok && len(all) < mostMinor && strings.Count(subject, " ") < 3 && !slices.Contains(all, subject) {
+			all = append(all, subject)
+		}
+	}
+	if more := len(warnings) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(all, ", ")
 }
 
 // leftOut names the trials that do not count, by reason, and has what is wrong with each.

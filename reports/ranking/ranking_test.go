@@ -371,7 +371,7 @@ func TestShares(t *testing.T) {
 		"all":   {"list": op(600, 9e3, 9e3, 1, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},
 		"lacks": {"list": op(600, 1e3, 1e3, 1, 1, 1), "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "But: not supported: seen, 25% of the load by lacks.")
+	has(t, said(l), "But: not supported by lacks: seen, 25% of the load.")
 }
 
 // Percentiles of the whole load are those of all operations together.

@@ -56,7 +56,7 @@ func (l *Load) alone() string {
 		}
 		longest := slices.MaxFunc(l.Parts(m), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
 		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
-		s += fmt.Sprintf(" %s takes most of the time (%.0f%%); %s is the slowest (p50 %s ms).", longest.Op, 100*longest.Share,
+		s += fmt.Sprintf(" %s takes the most time (%.0f%%); %s is the slowest (p50 %s ms).", longest.Op, 100*longest.Share,
 			slowest.Op, results.MS(p50(slowest)))
 	}
 	if !m.Ranked() {
@@ -312,8 +312,8 @@ const mostNamed = 3
 // unsupported is how much of the load the models do not support and another one does, with the operations if it is one
 // model.
 func (l *Load) unsupported(models []*Model) string {
-	var all []string
-	var ops []string
+	var all, ops []string
+	last, name := "", ""
 	for _, m := range models {
 		share, own := 0.0, []string(nil)
 		for _, left := range l.Left {
@@ -322,7 +322,8 @@ func (l *Load) unsupported(models []*Model) string {
 			}
 		}
 		if share >= 0.005 { // less does not matter
-			all, ops = append(all, fmt.Sprintf("%.0f%% of the load by %s", 100*share, m.Name)), own
+			ops, name, last = own, m.Name, fmt.Sprintf("%.0f%%", 100*share)
+			all = append(all, last+" by "+name)
 		}
 	}
 	switch len(all) {
@@ -332,11 +333,9 @@ func (l *Load) unsupported(models []*Model) string {
 		if more := len(ops) - mostNamed; more > 1 {
 			ops = append(ops[:mostNamed], fmt.Sprintf("%d more", more))
 		}
-		return "not supported: " + words.List(ops) + ", " + all[0]
+		return fmt.Sprintf("not supported by %s: %s, %s of the load", name, words.List(ops), last)
 	}
-	for i, part := range all[1:] {
-		all[i+1] = strings.Replace(part, " of the load", "", 1)
-	}
+	all[0] = strings.Replace(all[0], " by ", " of the load by ", 1)
 	return "not supported: " + strings.Join(all, ", ")
 }
 
