@@ -66,7 +66,7 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		{Title: "failed"},
 		{Title: "unknown"},
 	}}
-	several, troubled := len(trials.Columns(s.Cells)) < len(s.Cells), false
+	several, troubled, few := len(trials.Columns(s.Cells)) < len(s.Cells), false, false
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		spread := "-"
 		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
@@ -76,6 +76,7 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		}
 		rate := results.Median(row.Each(func(o *results.Op) float64 { return o.Rate }).Known())
 		most, _ := row.At(1)
+		few = few || row.Count < results.EnoughFor(0.999) // more than each other percentile needs
 		t.Add(op, name, row.Sum.Count, percentile(row.At(0.5)), percentile(row.At(0.9)), percentile(row.At(0.99)),
 			percentile(row.At(0.999)), results.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
 		).Remark = strings.Join(remarks(row), "; ")
@@ -85,8 +86,8 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	})
 	where := s.Cells[0].Where()
 	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
-	if t.Has("-") {
-		section.Note(document.Faint, "-", fmt.Sprintf("too few operations for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+	if few {
+		section.Note(document.Faint, "-", fmt.Sprintf("too few operations, in trials that count, for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
 			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999)))
 	}
 	for _, c := range s.Cells {

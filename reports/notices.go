@@ -202,7 +202,7 @@ func (v *run) warnings() (first, further document.Section) {
 	}
 	all := slices.Concat(failed, left, queues, others) // the most serious first
 	if more := len(all) - mostSerious; more > 0 {
-		all = append(all[:mostSerious], fmt.Sprintf("%d more with --full", more))
+		all = append(all[:mostSerious], fmt.Sprintf("%d more (--full)", more))
 	}
 	switch {
 	case len(all) > 1:

@@ -110,7 +110,7 @@ func TestFirstScreenWithWarnings(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Warnings: operations failed (7 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
-			"use --set phases.measure.rate=300/s; 1 more with --full.", last,
+			"use --set phases.measure.rate=300/s; 1 more (--full).", last,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("at %d columns: no %q in\n%s", width, want, got)

@@ -73,7 +73,12 @@ type Patterns []string
 func (p Patterns) Ops() int { return NumOps + len(p) }
 
 // Name is the name of an operation, also of one of mail, in workloads and results.
-func (p Patterns) Name(op Op) string { return append(OpNames(), p...)[op] }
+func (p Patterns) Name(op Op) string {
+	if int(op) < NumOps {
+		return op.String()
+	}
+	return p[int(op)-NumOps]
+}
 
 // Names are the names of all operations that a mix can have.
 func (p Patterns) Names() []string {

@@ -234,7 +234,7 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 }
 
 // owners returns the owner of each keyspace that has mailbench's prefix and tables. A keyspace is as old as its row in
-// system_schema. How much it takes is reported by nodes from Cassandra 4.0 on, in MiB.
+// system_schema. Its size is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	all := make(plan.Owners)
 	var keyspace, table, comment string
@@ -252,6 +252,9 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	// A cluster need not report these.
 	made, ageless := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
 	size, sizeless := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("list keyspaces: %w", err)
+	}
 	for name, o := range all {
 		if ageless == nil {
 			o.Since = time.UnixMicro(made[name])

@@ -300,9 +300,13 @@ func (all Owners) Namespaces() []drivers.Namespace {
 		if n.Name = o.Name; !seen || o.Since.Before(n.Since) {
 			n.Since = o.Since
 		}
-		if n.Tables += o.Tables; n.Bytes == nil || o.Bytes == nil {
+		n.Tables += o.Tables
+		switch {
+		case !seen:
 			n.Bytes = o.Bytes
-		} else {
+		case n.Bytes == nil || o.Bytes == nil: // not reported of one is not reported of all
+			n.Bytes = nil
+		default:
 			sum := *n.Bytes + *o.Bytes
 			n.Bytes = &sum
 		}

@@ -137,14 +137,16 @@ func (m *machine) fillMany() {
 	}
 	m.checkAudit()
 	m.must(m.delete(in, large...), "delete one of many chunks")
-	moved, err := m.move(in, to, m.list(in)[:m.several]...)
-	m.must(err, "move %d messages", m.several)
-	m.must(m.delete(to, moved...), "delete %d messages", m.several)
+	for range 2 { // more than a purge takes at a time
+		moved, err := m.move(in, to, m.list(in)[:m.several]...)
+		m.must(err, "move %d messages", m.several)
+		m.must(m.delete(to, moved...), "delete %d messages", m.several)
+	}
 	if has[models.Purger](m.got) {
 		m.purge(m.accounts[0], m.clock.now().Add(time.Hour))
 	}
 	if u, ok := m.got.(models.UIDs); ok {
-		m.expunge(in, u.UID(m.list(in)[m.several-1].got), 0)
+		m.expunge(in, u.UID(m.list(in)[m.several/2].got), 0)
 	}
 }
 

@@ -30,9 +30,12 @@ func (t Terminal) Write(w io.Writer, d *Document) error {
 	var text bytes.Buffer
 	t.Width = max(t.Width, narrowest)
 	t.write(&text, d, 0)
-	if over := bytes.Count(text.Bytes(), []byte("\n")) - longest; over > 0 && t.Width >= usual && !t.Full {
-		text.Reset()
-		t.write(&text, d, over+1) // a line names them
+	lines := func() int { return bytes.Count(text.Bytes(), []byte("\n")) }
+	if all := lines(); t.Width >= usual && !t.Full {
+		for less := 2; lines() > longest && less < all; less++ { // one would not do: a line or more name them
+			text.Reset()
+			t.write(&text, d, less)
+		}
 	}
 	if _, err := w.Write(text.Bytes()); err != nil {
 		return fmt.Errorf("write text: %w", err)

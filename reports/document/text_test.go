@@ -1,6 +1,8 @@
 package document
 
 import (
+	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -34,5 +36,20 @@ func TestCSV(t *testing.T) {
 	}
 	if want := "a,b\n'=1+2,'@x ,-,'-1,-1,-2,-0.0000001,0.5,\n"; b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
+	}
+}
+
+// A screen that leaves out rows has room for the lines that name them, also if they are long.
+func TestLongNamesLeftOut(t *testing.T) {
+	table := &Table{Columns: []Column{{Left: true}}, Least: 3}
+	for i := range 45 {
+		table.Add("", fmt.Sprintf("an operation with a rather long name, the number %d", i))
+	}
+	var text bytes.Buffer
+	if err := (Terminal{Width: 80}).Write(&text, &Document{Title: "many", Sections: []Section{{ID: "a", Table: table}}}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "\n"); n > longest || !strings.Contains(text.String(), "more with --full") {
+		t.Errorf("%d lines:\n%s", n, text.String())
 	}
 }

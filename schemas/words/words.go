@@ -6,6 +6,7 @@ package words
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,8 +118,8 @@ func Size(bytes float64) string {
 // Amount writes a number without a unit with three digits.
 func Amount(v float64) string {
 	switch {
-	case v == float64(int64(v)) && v < 1e4:
-		return strconv.FormatInt(int64(v), 10)
+	case math.Abs(v-math.Round(v)) < 1e-9 && v < 1e4: // also a mean of whole numbers
+		return strconv.FormatFloat(math.Round(v), 'f', 0, 64)
 	case v < 9999.5:
 		return Digits(v)
 	case v < 999.5e3:

@@ -402,7 +402,11 @@ func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items
 	default:
 		row = t.first.Add(1) - 1
 	}
-	return t.args(p, row, m.versions.Add(1), limit, items), true
+	version := uint64(0)
+	if !p.Kind.Reads() {
+		version = m.versions.Add(1)
+	}
+	return t.args(p, row, version, limit, items), true
 }
 
 // Run implements models.Runner.

@@ -104,9 +104,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	case text == "":
 		want["class"], d.replication = "NetworkTopologyStrategy", d.Replication.cql()
 		for dc, n := range d.Replication.All() {
-			if have[dc] = d.factor(dc); d.Exact || number(have[dc]) <= n {
-				want[dc] = strconv.Itoa(n)
-			}
+			want[dc], have[dc] = strconv.Itoa(n), d.factor(dc)
 		}
 	case want["class"] == "":
 		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
@@ -120,7 +118,9 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	}
 	have["class"] = schemas.ClassOfCQL(have["class"])
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		add("replication."+name, want[name], have[name])
+		if text != "" || d.Exact || number(have[name]) <= number(want[name]) {
+			add("replication."+name, want[name], have[name])
+		}
 	}
 	on, invalid := strconv.ParseBool(schemas.Carried(d.Schema.Other, "durable_writes"))
 	// Without durable writes acknowledged ones are lost with the process.

@@ -81,7 +81,7 @@ type Definition struct {
 
 	existing map[string]string // the replication of the keyspace as it is; nil: there is no such keyspace
 	durable  bool              // its writes go into the commit log
-	// replication is what the keyspace should have, in CQL, and replicas are those that are compared: keyspace sets them.
+	// replication is what the keyspace should have, in CQL and, as replicas, by datacenter: keyspace sets both.
 	replication string
 	replicas    map[string]string
 	// drops has the statement that drops each table, view and trigger of the keyspace, by the name in differences.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -195,7 +196,8 @@ func TestCarriedRefused(t *testing.T) {
 
 // TestOtherClass: a statement names a class that is not Cassandra's with its package.
 func TestOtherClass(t *testing.T) {
-	s := parse(t, "tables:\n  t: {partition: [k int], hints: {cassandra: {compaction: com.example.Tiered levels=8}}}\n")
+	s := parse(t, "tables:\n  t: {partition: [k int], hints: {cassandra: {compaction: com.example.Tiered levels=8, "+
+		"compression: org.apache.cassandra.io.compress.Encryptor}}}\n") // which is not one of those that mailbench knows
 	d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -208,8 +210,39 @@ func TestOtherClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `ALTER TABLE "mailbench_test"."t" WITH compaction = {'class': 'com.example.Tiered', 'levels': '8'};`
-	if last := c.Drifts[len(c.Drifts)-1]; !slices.Equal(last.Fix, []string{want}) {
-		t.Errorf("%s: fixed by %q, want %q", last, last.Fix, want)
+	for _, want := range []string{
+		`ALTER TABLE "mailbench_test"."t" WITH compaction = {'class': 'com.example.Tiered', 'levels': '8'};`,
+		`ALTER TABLE "mailbench_test"."t" WITH compression = {'class': 'Encryptor'};`,
+	} {
+		if !slices.ContainsFunc(c.Drifts, func(d drivers.Drift) bool { return slices.Contains(d.Fix, want) }) {
+			t.Errorf("%+v: not fixed by %q", c.Drifts, want)
+		}
+	}
+}
+
+// A keyspace whose strategy has one factor for all datacenters gets one for each. Copies are removed only if there are
+// fewer after that, also where the factor of a datacenter may be larger than that of the store.
+func TestOneFactor(t *testing.T) {
+	for others, want := range map[int]string{2: "ALTER KEYSPACE", 1: "ALTER KEYSPACE", 0: "-- removes copies of rows"} {
+		r := Replication{Datacenter: "dc1", Factor: 2}
+		if others > 0 {
+			r.Others = map[string]int{"dc2": others}
+		}
+		d, err := Define(parse(t, "tables: {t: {partition: [k int]}}"), "", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Read(Rows{"keyspaces": {{
+			"replication":    map[string]string{"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"},
+			"durable_writes": true,
+		}}})
+		c, err := d.Compare(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(c.Drifts, func(d drivers.Drift) bool { return strings.HasSuffix(d.Part, "replication.class") })
+		if i < 0 || !strings.HasPrefix(c.Drifts[i].Fix[0], want) {
+			t.Errorf("%d copies in dc2: %+v; want %s", others, c.Drifts, want)
+		}
 	}
 }

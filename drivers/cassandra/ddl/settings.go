@@ -152,7 +152,7 @@ func readHint(all map[string]string, name, value string) error {
 			return fmt.Errorf("%q does not begin with a class such as LeveledCompactionStrategy or LZ4Compressor", value)
 		}
 		class := schemas.ClassOfCQL(words[0])
-		if !strings.Contains(class, ".") && !slices.Contains(classes[name], class) {
+		if !strings.Contains(words[0], ".") && !slices.Contains(classes[name], class) {
 			return fmt.Errorf("unknown class %q; expected one of %s, or a class with its package",
 				words[0], strings.Join(classes[name], ", "))
 		}
