@@ -270,13 +270,9 @@ func (v *run) queueing(l *ranking.Load) string {
 
 // spread has the model of a load whose trials differ most, if that is much.
 func (v *run) spread(l *ranking.Load) []string {
-	most, said := 2.0, ""
+	most, said := float64(ranking.Much), ""
 	for _, m := range l.Models {
-		known := m.Values(ranking.Typical).Known()
-		if len(known) < 2 || !m.Ranked() {
-			continue
-		}
-		if low, high := slices.Min(known), slices.Max(known); high/max(low, 1) > most {
+		if low, high := m.Spread(ranking.Typical); m.Ranked() && high > most*low {
 			most = high / max(low, 1)
 			said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
 		}

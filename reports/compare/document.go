@@ -448,7 +448,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	}
 	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
 	if most.Needed > mostTrials {
-		return fmt.Sprintf("%d trials this short would not decide. Use a quiet machine, or %d longer trials:", mostTrials, busyTrials),
+		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or %d longer ones:", mostTrials, busyTrials),
 			c.again(open, busyTrials)
 	}
 	need := max(most.Needed, usualTrials)

@@ -291,6 +291,17 @@ func (m *Model) Values(x Metric) results.Series { return m.values[x] }
 // Value is the median of the trials; NaN: not known.
 func (m *Model) Value(x Metric) float64 { return m.values[x].Median() }
 
+// Much is from how many times on trials that differ are worth a warning.
+const Much = 2
+
+// Spread is the least and the greatest value of a metric over the trials; 0 and 0 if only one is known.
+func (m *Model) Spread(x Metric) (low, high float64) {
+	if known := m.Values(x).Known(); len(known) > 1 {
+		low, high = slices.Min(known), slices.Max(known)
+	}
+	return low, high
+}
+
 // Ranked reports whether the model takes part in the ranking.
 func (m *Model) Ranked() bool { return m.NotRanked == "" }
 

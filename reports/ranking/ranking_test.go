@@ -457,3 +457,18 @@ func TestNotSupported(t *testing.T) {
 	l.Cell.Offered.Skipped, l.Cell.Offered.Rate = 20, 80
 	has(t, said(l), "Not supported by a: seen: skipped, so 80 of 100 ops/s remain.")
 }
+
+// A model whose trials differ by more than two times is marked where its value is compared.
+func TestTrialsVary(t *testing.T) {
+	jitter := func(model string, n int) float64 {
+		if model == "b" {
+			return []float64{1, 2.5, 1.1}[n]
+		}
+		return []float64{1, 1.9, 1.1}[n]
+	}
+	ops := func(ns float64) map[string]results.Op {
+		return map[string]results.Op{"list": op(800, ns, ns, 1, 20, 1000)}
+	}
+	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
+	has(t, said(l), "b 0.132 (+20%, trials vary)", "c 0.143 (+30%)")
+}

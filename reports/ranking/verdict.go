@@ -177,6 +177,9 @@ func (l *Load) over(a, b *Model) string {
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
 	}
+	if low, high := b.Spread(l.By); l.By.Timed() && high > Much*low {
+		more += ", trials vary"
+	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
 }
 
