@@ -25,15 +25,30 @@ type Gate struct {
 	n      atomic.Int64
 }
 
-// Do makes one call. After Close it makes none, and returns drivers.ErrClosed.
-func (g *Gate) Do(call func() error) error {
+// enter begins a call, which must end with leave. After Close it begins none and returns drivers.ErrClosed.
+func (g *Gate) enter() error {
 	if !g.Uncounted {
 		g.n.Add(1)
-		defer g.n.Add(-1)
 	}
 	if g.closed.Load() {
+		g.leave()
 		return fmt.Errorf("%s: %w", g.Engine, drivers.ErrClosed)
 	}
+	return nil
+}
+
+func (g *Gate) leave() {
+	if !g.Uncounted {
+		g.n.Add(-1)
+	}
+}
+
+// Do makes one call. After Close it makes none, and returns drivers.ErrClosed.
+func (g *Gate) Do(call func() error) error {
+	if err := g.enter(); err != nil {
+		return err
+	}
+	defer g.leave()
 	return g.Login.Hide(call())
 }
 
@@ -184,7 +199,11 @@ func (s *Session[S]) call(ctx context.Context, m method, stmt drivers.Statement,
 		return ctx.Err()
 	}
 	if err == nil {
-		err = s.gate.Do(func() error { return s.Run(stmt, run) })
+		err = s.gate.enter()
+	}
+	if err == nil { // not by Do: with one more function each row of a page on Pebble takes 0.2 µs more
+		defer s.gate.leave()
+		err = s.gate.Login.Hide(s.Run(stmt, run))
 	}
 	if err != nil {
 		return fmt.Errorf("pattern %s: %w", stmt.Pattern().Name, err)
