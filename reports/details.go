@@ -336,7 +336,7 @@ func remarks(r *trials.Row) (all []string) {
 		ns, _ := r.Scheduled(p)
 		return results.TimeText(ns)
 	}
-	differs := slices.ContainsFunc(r.Best, (*results.Op).DueDiffers)
+	differs := slices.ContainsFunc(r.Ops, (*results.Op).DueDiffers)
 	note(differs, "of all scheduled: p50 %s, p99 %s, p99.9 %s", at(0.5), at(0.99), at(0.999))
 	note(cost.Retries > 0, "%s retries per operation", words.Amount(cost.Retries))
 	note(cost.Throttled > 0, "throttled %s times per operation, waited %s", words.Amount(cost.Throttled),

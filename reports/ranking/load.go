@@ -69,6 +69,7 @@ func Of(r *results.Run, by Metric) []*Load {
 	measured := r.Select(func(c *results.Cell) bool {
 		return c.Measured() && (len(c.Ops) > 0 || c.Verdict != results.OK)
 	})
+	ops := results.OpsOf(measured)
 	models := results.Distinct(r.Cells, func(c results.Cell) string { return c.Model })
 	engines := results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine })
 	phases := results.Grouped(measured, func(c *results.Cell) key {
@@ -83,7 +84,7 @@ func Of(r *results.Run, by Metric) []*Load {
 	for _, cells := range phases {
 		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
 		for _, cs := range trials.Columns(cells) {
-			m := newModel(r, cs, results.OpsOf(measured))
+			m := newModel(r, cs, ops)
 			if len(models) == 1 && len(engines) > 1 {
 				m.Name = m.Engine
 			}

@@ -126,7 +126,7 @@ func (m *Model) quantile(trial int, shares []Share, p float64) float64 {
 	var all float64
 	low, high := math.Inf(1), 0.0
 	for _, s := range shares {
-		quantiles := m.Ops[s.Op].Best[trial].Quantiles
+		quantiles := m.Ops[s.Op].Ops[trial].Quantiles
 		if len(quantiles) != len(results.QuantileShares) {
 			return math.NaN()
 		}
@@ -142,7 +142,7 @@ func (m *Model) quantile(trial int, shares []Share, p float64) float64 {
 	below := func(ns float64) float64 {
 		var sum float64
 		for _, s := range shares {
-			sum += s.Share * shareBelow(m.Ops[s.Op].Best[trial].Quantiles, ns)
+			sum += s.Share * shareBelow(m.Ops[s.Op].Ops[trial].Quantiles, ns)
 		}
 		return sum / all
 	}

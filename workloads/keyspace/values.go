@@ -67,16 +67,15 @@ const (
 
 // Sizes of values without a declaration, and numbers of rows and pages.
 const (
+	defaultSize     = 20
 	contentSize     = 4000 // of a quantity of schemas.Content
 	elementSize     = 10
+	defaultElements = 3
 	defaultDistinct = 10 // of a column that a pattern filters by
 	rowsOfIndexed   = 10 // rows with one value of a column that has an index
 	rowsOfBucket    = 100
 	deepPages       = 5 // of so many pages one begins in the middle of its partition, the others are first pages
 )
-
-// defaultSize is how many elements a collection has, and how many bytes another column.
-var defaultSize = map[bool]int{true: 3, false: 20}
 
 // epoch is the time of row 0.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -118,7 +117,7 @@ func shapeOf(t *schemas.Table) shape {
 				if schemas.Content[quantity] != "" { // of a message, as the schema is for mail
 					return contentSize
 				}
-				return float64(defaultSize[false])
+				return defaultSize
 			}))
 		}
 		g := r.Growth
@@ -135,7 +134,11 @@ func shapeOf(t *schemas.Table) shape {
 		}
 	}
 	for _, c := range t.All() {
-		s.sizes[c] = cmp.Or(s.sizes[c], strict.Size(cmp.Or(c.Type.Bytes(), defaultSize[c.Type.Collection()])))
+		size := defaultSize
+		if c.Type.Collection() {
+			size = defaultElements
+		}
+		s.sizes[c] = cmp.Or(s.sizes[c], strict.Size(cmp.Or(c.Type.Bytes(), size)))
 	}
 	return s
 }

@@ -16,7 +16,7 @@ import (
 type Row struct {
 	Cell    *results.Cell // one of the trials
 	Sum     results.Op    // the outcomes of all trials together, and the patterns that ran
-	Best    []*results.Op // of each trial; of one that does not count an operation that never came up
+	Ops     []*results.Op // of each trial; of one that does not count an operation that never came up
 	Count   int64         // operations that succeeded in the trials that count
 	Trials  int           // those that had the operation in their mix
 	Counted int           // those of them that count
@@ -44,15 +44,15 @@ func (cs Column) Row(op string) (Row, bool) {
 		} else {
 			o = results.Op{}
 		}
-		r.Best = append(r.Best, &o)
+		r.Ops = append(r.Ops, &o)
 	}
 	return r, r.Trials > 0
 }
 
 // Each has a value of each trial; NaN where it does not count, or the operation never succeeded.
 func (r *Row) Each(of func(o *results.Op) float64) results.Series {
-	all := make(results.Series, len(r.Best))
-	for i, o := range r.Best {
+	all := make(results.Series, len(r.Ops))
+	for i, o := range r.Ops {
 		if all[i] = math.NaN(); o.Count > 0 {
 			all[i] = of(o)
 		}
@@ -73,7 +73,7 @@ func (r *Row) At(p float64) (ns float64, enough bool) {
 func (r *Row) Scheduled(p float64) (ns float64, enough bool) {
 	var all []float64
 	enough = true
-	for _, o := range r.Best {
+	for _, o := range r.Ops {
 		if n := o.Attempted(); n > 0 {
 			all, enough = append(all, o.Scheduled().At(p)), enough && n >= results.EnoughFor(p)
 		}
@@ -87,7 +87,7 @@ func (r *Row) Cost() (s results.StoreCost) {
 		*x = r.Median(func(o *results.Op) float64 { return *o.Store.Means()[i] })
 	}
 	var best results.Op // of other trials they may be unknown
-	for _, o := range r.Best {
+	for _, o := range r.Ops {
 		best.Add(o)
 	}
 	if best.Store.RowsScanned != nil {
@@ -125,7 +125,7 @@ func (cs Column) Counted(op string, f results.Figure) Value {
 	var squares float64
 	var all int64
 	row, _ := cs.Row(op)
-	for _, o := range row.Best {
+	for _, o := range row.Ops {
 		if o.Count == 0 {
 			continue
 		}
