@@ -472,3 +472,16 @@ func TestTrialsVary(t *testing.T) {
 	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
 	has(t, said(l), "b 0.132 (+20%, trials vary)", "c 0.143 (+30%)")
 }
+
+// The operation that takes the most time and the slowest one are named once if they are the same.
+func TestLongestAndSlowest(t *testing.T) {
+	for slow, want := range map[float64]string{
+		900e3: "open takes the most time (69%) and is the slowest (p50 0.90 ms).",
+		200e3: "list takes the most time (67%); open is the slowest (p50 0.20 ms).",
+	} {
+		l := one(t, planted(3, steady, map[string]map[string]results.Op{
+			"a": {"list": op(800, 100e3, 100e3, 1, 20, 1000), "open": op(200, slow, slow, 1, 2, 8000)},
+		}), Typical)
+		has(t, said(l), want)
+	}
+}

@@ -56,8 +56,12 @@ func (l *Load) alone() string {
 		}
 		longest := slices.MaxFunc(l.Parts(m), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
 		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
-		s += fmt.Sprintf(" %s takes the most time (%.0f%%); %s is the slowest (p50 %s ms).", longest.Op, 100*longest.Share,
-			slowest.Op, results.MS(p50(slowest)))
+		if s += fmt.Sprintf(" %s takes the most time (%.0f%%)", longest.Op, 100*longest.Share); slowest.Op == longest.Op {
+			s += " and"
+		} else {
+			s += "; " + slowest.Op
+		}
+		s += fmt.Sprintf(" is the slowest (p50 %s ms).", results.MS(p50(slowest)))
 	}
 	if !m.Ranked() {
 		return s + " Do not decide by these latencies: " + m.NotRanked + "."
