@@ -212,14 +212,8 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	percents := percentsOf(l.Shares, l.Covers)
 	for i, share := range l.Shares {
 		row := []any{share.Op, percents[i]}
-		leads := leadsIn(l, share.Op)
-		best := math.Inf(1)
-		for k, m := range l.Models {
-			if p50, _ := m.Ops[share.Op].At(0.5); leads[k] {
-				best = min(best, p50)
-			}
-		}
-		for k, m := range l.Models {
+		first, best := firstIn(l, share.Op)
+		for _, m := range l.Models {
 			mid := document.Cell{Text: "-"}
 			if p50, enough := m.Ops[share.Op].At(0.5); enough {
 				mid.Text = results.MS(p50)
@@ -229,7 +223,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 					}
 				}
 			}
-			if leads[k] && mid.Heat == 0 {
+			if slices.Contains(first, m) {
 				mid.Style = document.Best
 			}
 			row = append(row, mid, percentileOf(m.Ops[share.Op], 0.99))
@@ -272,28 +266,39 @@ func (v *run) unsupported() document.Section {
 	return document.Section{ID: "unsupported", Title: "Unsupported operations", Table: t, Fold: true}
 }
 
-// leadsIn says which models have the lowest p50 of an operation, or one that is not significantly higher.
-func leadsIn(l *ranking.Load, op string) []bool {
-	return l.LeadingOf(true, func(m *ranking.Model) results.Series {
+// firstIn are the models with the lowest p50 of an operation, or one that is neither significantly higher nor so much
+// that it is shaded. best is the lowest.
+func firstIn(l *ranking.Load, op string) (first []*ranking.Model, best float64) {
+	leads := l.LeadingOf(true, func(m *ranking.Model) results.Series {
 		if _, enough := m.Ops[op].At(0.5); !enough {
 			return nil
 		}
 		return m.Ops[op].Each(func(o *results.Op) float64 { return o.OK().At(0.5) })
 	})
+	best = math.Inf(1)
+	for k, m := range l.Models {
+		if p50, _ := m.Ops[op].At(0.5); leads[k] {
+			first, best = append(first, m), min(best, p50)
+		}
+	}
+	return slices.DeleteFunc(first, func(m *ranking.Model) bool {
+		p50, _ := m.Ops[op].At(0.5)
+		return p50 >= heats[0]*best
+	}), best
 }
 
 // omissions are warnings of models that are best in an operation because its rows have fewer fields than those of
 // another model. Those of rare operations change little.
 func omissions(l *ranking.Load) (all []string) {
 	for _, share := range l.Shares {
-		leads := leadsIn(l, share.Op)
+		first, _ := firstIn(l, share.Op)
 		var who []string
 		others := false
-		for k, m := range l.Models {
+		for _, m := range l.Models {
 			switch omits := m.Ops[share.Op].Sum.Missing != ""; {
 			case !omits:
 				others = true
-			case leads[k]:
+			case slices.Contains(first, m):
 				who = append(who, m.Name)
 			}
 		}
@@ -385,7 +390,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 func fastest(loads []*ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
 	var ops []ranking.Share
-	note := "fastest: lowest p50, significant or not; " + latencyNote(loads[0]) + "; p99 with --full"
+	note := "fastest: lowest p50; +n: n others are not significantly slower; " + latencyNote(loads[0]) + "; p99 with --full"
 	for i, l := range loads {
 		if l.First == 0 && !strings.HasPrefix(note, "(") {
 			note = "(model): not ranked, so not the fastest for certain; " + note
@@ -405,11 +410,17 @@ func fastest(loads []*ranking.Load) document.Section {
 		for _, l := range loads {
 			name, least := document.Cell{Text: "-"}, math.NaN()
 			some := l.First > 0 // models are ranked; else the others' latencies are all there is
+			first, _ := firstIn(l, s.Op)
 			for _, m := range l.Models {
-				if x, _ := m.Ops[s.Op].At(0.5); m.Ranked() == some && !math.IsNaN(x) && !(x >= least) {
-					if name.Text, least = m.Name, x; !some {
-						name = document.Styled("("+m.Name+")", document.Faint)
-					}
+				x, _ := m.Ops[s.Op].At(0.5)
+				if m.Ranked() != some || math.IsNaN(x) || x >= least {
+					continue
+				}
+				name.Text, least = m.Name, x
+				if !some {
+					name = document.Styled("("+m.Name+")", document.Faint)
+				} else if others := len(first) - 1; others > 0 && slices.Contains(first, m) {
+					name.Text += fmt.Sprintf(" +%d", others)
 				}
 			}
 			row = append(row, name, results.MS(least))

@@ -172,14 +172,23 @@ func (v *run) warnings() (first, further document.Section) {
 	left, minor := v.leftOut()
 	var failed, queues, others []string // failed: operations are missing from the latencies
 	var texts []string                  // whole ones of what is said
+	var varying []string
 	for _, l := range v.loads {
-		who, spread := v.queueing(l), v.spread(l)
-		if who != "" { // a lower rate comes first
+		who, varies := v.queueing(l), v.spread(l)
+		switch {
+		case who != "": // a lower rate comes first
 			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
-			queues, texts, minor = append(queues, text), append(texts, text), append(minor, spread...)
-		} else {
-			others, texts = append(others, spread...), append(texts, spread...)
+			queues, texts = append(queues, text), append(texts, text)
+			if varies != "" {
+				minor = append(minor, v.varies(varies))
+			}
+		case varies != "":
+			varying = append(varying, varies)
 		}
+	}
+	if len(varying) > 0 {
+		others = append(others, v.varies(strings.Join(varying, ", ")))
+		texts = append(texts, others...)
 	}
 	for _, l := range v.loads {
 		minor = append(minor, omissions(l)...)
@@ -268,19 +277,21 @@ func (v *run) queueing(l *ranking.Load) string {
 	return strings.Join(who, ", ")
 }
 
-// spread has the model of a load whose trials differ most, if that is much.
-func (v *run) spread(l *ranking.Load) []string {
-	most, said := float64(ranking.Much), ""
+// spread has the model of a load whose trials differ most, with the range, if that is much; else "".
+func (v *run) spread(l *ranking.Load) (said string) {
+	most := float64(ranking.Much)
 	for _, m := range l.Models {
 		if low, high := m.Spread(ranking.Typical); m.Ranked() && high > most*low {
 			most = high / max(low, 1)
 			said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
 		}
 	}
-	if said == "" {
-		return nil
-	}
-	return []string{fmt.Sprintf("typical latency varies (%s): use --trials %d", said, max(5, 2*l.Trials-1))}
+	return said
+}
+
+// varies warns of models whose trials differ much.
+func (v *run) varies(who string) string {
+	return fmt.Sprintf("typical latency varies (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure.

@@ -172,6 +172,25 @@ func TestNothingIsWithheld(t *testing.T) {
 	}
 }
 
+// On several engines each operation has its fastest model, and how many others are not significantly slower.
+func TestFastest(t *testing.T) {
+	r := comparison(t)
+	for _, c := range slices.Clone(r.Cells) {
+		if c.Engine = "cassandra"; c.Measured() && c.Model == "datastax" {
+			c.Verdict, c.Reason = results.Invalid, &results.Reason{Code: "client-busy", Text: "the client was busy"}
+		}
+		r.Cells = append(r.Cells, c)
+	}
+	var buf bytes.Buffer
+	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
+		t.Fatal(err)
+	}
+	want := regexp.MustCompile(`\nlist +77 james \+1 +0\.15 james +0\.15\n`)
+	if !want.MatchString(buf.String()) || !strings.Contains(buf.String(), "; medians of 4 trials; ") {
+		t.Errorf("no %q in\n%s", want, buf.String())
+	}
+}
+
 // One model on two engines has p50 and p99 of each operation on each of them, and no engine is marked as the best.
 func TestOneModelOnEngines(t *testing.T) {
 	r := comparison(t)

@@ -132,7 +132,11 @@ func notRanked(r *results.Run, cs trials.Column) string {
 	if 2*len(bad) < len(cs) {
 		return ""
 	}
-	switch c := bad[0]; {
+	c := bad[0]
+	if i := slices.IndexFunc(bad, func(c *results.Cell) bool { return c.Verdict == results.Overloaded }); i >= 0 {
+		c = bad[i] // such trials count before the others
+	}
+	switch {
 	case c.Verdict == results.Overloaded && c.Offered != nil:
 		return fmt.Sprintf("overloaded: it executed %s of %s operations/s", words.Amount(c.Offered.Achieved),
 			words.Amount(c.Offered.Rate))
@@ -303,6 +307,14 @@ func (m *Model) Spread(x Metric) (low, high float64) {
 	return low, high
 }
 
+// partial reports whether a trial of a model is missing or does not count.
+func (l *Load) partial() bool {
+	return slices.ContainsFunc(l.Models, func(m *Model) bool {
+		bad := func(c *results.Cell) bool { return c.Verdict != results.OK }
+		return len(m.Cells) < l.Trials || slices.ContainsFunc(m.Cells, bad)
+	})
+}
+
 // Ranked reports whether the model takes part in the ranking.
 func (m *Model) Ranked() bool { return m.NotRanked == "" }
 
@@ -353,8 +365,11 @@ func Fact(all []*Load) string {
 	c := all[0].Cell
 	all = slices.DeleteFunc(slices.Clone(all), func(l *Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
-	if all[0].Trials > 1 {
+	switch {
+	case all[0].Trials > 1 && slices.ContainsFunc(all, (*Load).partial):
 		s = "medians of " + s
+	case all[0].Trials > 1:
+		s = "medians of all " + s
 	}
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)

@@ -184,7 +184,7 @@ func TestFacts(t *testing.T) {
 		l := []*Load{one(t, r, Typical)}
 		return Fact(l) + "; " + Executed(l)
 	}
-	if got, want := facts(), "medians of 3 trials; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
+	if got, want := facts(), "medians of all 3 trials; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
