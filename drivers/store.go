@@ -153,7 +153,8 @@ type Session interface {
 	// from yield ends the read and is returned as it is. No row is no error.
 	Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error
 	// Write runs a put, put-if, add, append, remove or delete. The result's
-	// row is valid until the session's next call.
+	// row is valid until the session's next call. A delete of many rows deletes those that were
+	// there when it began. A row that another client writes meanwhile stays whole or goes.
 	Write(ctx context.Context, st Statement, args []Value) (Result, error)
 	// Batch runs a batch. Each call names a member of the pattern's Parts by position.
 	// The calls take effect in the order of parts. An engine that cannot promise this of two parts that

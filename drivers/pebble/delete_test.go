@@ -72,4 +72,24 @@ func TestDeletesLockTheirRows(t *testing.T) {
 	}
 }
 
+// TestDeletesBesideAWriter: a row that is written while a delete of many rows runs stays with its index entry.
+func TestDeletesBesideAWriter(t *testing.T) {
+	e := newEnv(t, drivers.Options{Durability: drivers.Memory})
+	for id := range maxPointDeletes + 1 {
+		e.write("happen", "r", id)
+	}
+	s, st, args := e.session().(*session), e.stmt("forget").(*statement), values([]any{"r"})
+	err := s.begin(st, []drivers.Call{{Args: args}})
+	if err == nil {
+		err = s.apply(st, args, false)
+	}
+	e.write("happen", "r", 2*maxPointDeletes)
+	if err = s.end(err); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"events", "newest"} {
+		e.want(fmt.Sprint(2*maxPointDeletes), name, "r")
+	}
+}
+
 var errDropped = errors.New("dropped")

@@ -38,6 +38,7 @@ func TestRender(t *testing.T) {
 	e.write("put_part", "u", "f", 1, 2, int32(1), []byte("data"))
 	e.write("add", "u", "n", 1)
 	e.write("see", "r", 1, list("seen"))
+	e.write("happen", "r", 1)
 	it, err := e.store.db.NewIter(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,15 @@ tables:
     partition: [id int]
     columns: {word: text}
     indexes: {by_word: [word]}
+  event:
+    partition: [room text]
+    clustering: [id bigint]
+    indexes: {newest: [room, id desc]}
 patterns:
+  happen: {put: event}
+  events: {slice: event, by: room, columns: id}
+  newest: {slice: event, index: newest, by: room, columns: id}
+  forget: {delete: event, by: room}
   note: {put: noted}
   worded: {slice: noted, index: by_word, by: word, columns: id}
   worded_whole: {slice: noted, index: by_word, by: word, columns: [id, word]}

@@ -353,7 +353,7 @@ func tooLarge(what string, size int) error {
 	return fmt.Errorf("a %s of %d bytes, at most %d fit: %w", what, size, maxRow, drivers.ErrTooLarge)
 }
 
-// maxPointDeletes is how many keys of a range are deleted one by one; a range tombstone deletes
+// maxPointDeletes is how many keys of a range without indexes are deleted one by one; a range tombstone deletes
 // the rest. A range tombstone is one small write, but the first read after it sorts all range
 // tombstones of the memtable again. Deletes of single messages would leave thousands of them,
 // and every read would take milliseconds.
@@ -400,32 +400,25 @@ func (s *session) deleteStatics(st *statement, args []drivers.Value) (err error)
 	return s.batch.Delete(s.key, nil)
 }
 
-// clear deletes the keys of a range. If t is not nil, the keys are rows of t, and clear also
-// deletes their index entries.
+// clear deletes the keys of a range. If t is not nil, the keys are rows of t, and clear also deletes their index
+// entries. Then it deletes all rows one by one: a range tombstone would also delete a row that somebody writes
+// meanwhile, without its entries.
 func (s *session) clear(b *plan.Range, t *table) error {
 	it, err := s.iterate(b, s.readThrough, &s.cellOpts)
 	if it == nil || err != nil {
 		return err
 	}
-	n := 0
+	indexed, n := t != nil && len(t.indexes) > 0, 0
 	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		n++
-		switch {
-		case n <= maxPointDeletes:
-			err = s.batch.Delete(it.Key(), nil)
-		case n == maxPointDeletes+1:
+		if n++; n > maxPointDeletes && !indexed {
 			err = s.batch.DeleteRange(it.Key(), b.Upper, nil)
+			break
 		}
-		if t == nil || len(t.indexes) == 0 {
-			if n > maxPointDeletes {
-				break
-			}
+		if err = s.batch.Delete(it.Key(), nil); err != nil || !indexed {
 			continue
 		}
-		if err == nil {
-			s.oldRow = plan.Grow(s.oldRow, len(t.key)+len(t.rows.columns))
-			s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0])
-		}
+		s.oldRow = plan.Grow(s.oldRow, len(t.key)+len(t.rows.columns))
+		s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0])
 		if err == nil && t.plain {
 			var data []byte
 			if data, err = it.ValueAndErr(); err == nil {
