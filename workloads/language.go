@@ -273,7 +273,8 @@ func (k *key) paths(prefix string, ops Patterns) []string {
 
 // elsewhere names, in a fault that lists the keys known at its place, the key of another place that was probably meant:
 // the path, or the section of one, that ends with the key that was found or, if none does, whose last part is nearest
-// to that of the key; of several the first.
+// to that of the key; of several the first. One that differs from the key in the second word only is at the same place:
+// the name of a phase, an engine or a model is unknown, and the fault lists all.
 func elsewhere(f *strict.Error, key string, paths []string) {
 	msg, _, lists := strings.Cut(f.Msg, "; expected one of ")
 	var whole, last []string
@@ -291,9 +292,14 @@ func elsewhere(f *strict.Error, key string, paths []string) {
 	if at < 0 {
 		at = slices.Index(last, strict.Nearest(key[strings.LastIndexByte(key, '.')+1:], last))
 	}
-	if lists && at >= 0 {
-		f.Msg, f.Near = msg, whole[at]
+	if !lists || at < 0 {
+		return
 	}
+	a, b := strings.Split(key, "."), strings.Split(whole[at], ".")
+	if len(a) == len(b) && len(a) > 2 && a[0] == b[0] && slices.Equal(a[2:], b[2:]) {
+		return
+	}
+	f.Msg, f.Near = msg, whole[at]
 }
 
 // bounds are the bounds of a key that other packages know, too.

@@ -166,8 +166,10 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 		if i := keyIn(body, "name"); i >= 0 {
 			name = body.Content[i+1].Value
 		}
-		if known = append(known, kind); name != kind {
-			known = append(known, name)
+		for _, name := range []string{kind, name} {
+			if !slices.Contains(known, name) {
+				known = append(known, name)
+			}
 		}
 		switch of.Value {
 		case name:

@@ -82,6 +82,7 @@ func TestOverrides(t *testing.T) {
 		"population.usrs=10":       `--set "population.usrs=10":1:12: unknown key "usrs" in population; did you mean "users"?`,
 		"population.users":         `--set "population.users":1:1: expected KEY=VALUE, such as population.users=10`,
 		"phases.mesure.rate=1/s":   `--set "phases.mesure.rate=1/s":1:8: unknown phase "mesure" in phases; did you mean "measure"?`,
+		"phases.xyzzy.rate=1/s":    `--set "phases.xyzzy.rate=1/s":1:8: unknown phase "xyzzy" in phases; expected one of load, settle, warmup, measure, throughput`,
 		"phases.measure.ratee=1":   `--set "phases.measure.ratee=1":1:16: unknown key "ratee" in phase measure; did you mean "rate"?`,
 		"phases.measure=1":         `--set "phases.measure=1":1:8: expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s`,
 		"phases.measure.rate=-1/s": `--set "phases.measure.rate=-1/s":1:21: phase measure: rate -1/s is negative`,

@@ -55,7 +55,8 @@ func TestKeyOfAnotherSection(t *testing.T) {
 		"users=1": "population.users", "phases.measure.users=1": "population.users", "durations=5s": "phases.measure.duration", "clients=1": "phases.measure.clients",
 		"attachments=1": "mail.attachments", "consistency=ONE": "engines.cassandra.consistency", "chunk_size=1": "models.james.chunk_size",
 		"cassandra.contact=[a]": "engines.cassandra.contact", "population.sers=1": "users", "nonsense=1": "", "sweep={users: [1, 2]}": "population.users",
-		"phases.measure.arrivals=mix": "", // the value is unknown, not the key
+		"phases.measure.arrivals=mix": "",                                                                       // the value is unknown, not the key
+		"phases.xyzzy.rate=1/s":       "", "engines.xyzzy.consistency=ONE": "", "models.xyzzy.chunk_size=1": "", // all names are listed
 	} {
 		var faults strict.Errors
 		if _, err := known.Parse(file, text, "seed=2", set); !errors.As(err, &faults) || faults[0].Near != want || want != "" && strings.Contains(err.Error(), "expected") {
