@@ -33,6 +33,12 @@ func TestMemoryLimitFollowsTheHeap(t *testing.T) {
 	if m.follow(); debug.SetMemoryLimit(-1) != unchanged {
 		t.Errorf("the limit is %d bytes when 256 MB have just come, want %d as before", debug.SetMemoryLimit(-1), unchanged)
 	}
+	tunedMemory = least
+	EndRun()
+	if got := debug.SetMemoryLimit(unchanged); got != least {
+		t.Errorf("the limit is %d bytes at the end of a run, want that of Tune, %d", got, least)
+	}
+	tunedMemory = 0
 	runtime.KeepAlive(passing)
 	runtime.KeepAlive(pointers)
 	runtime.KeepAlive(bytes)

@@ -24,8 +24,15 @@ func places(own, processors int, quota float64) int {
 }
 
 // tunedMemory is the memory limit of the Go runtime that Tune has set, in bytes; 0: none. Phases raise the limit when
-// more lives on the heap.
+// more lives on the heap, until EndRun.
 var tunedMemory int64
+
+// EndRun restores the memory limit that Tune has set. A run calls it when its data is gone.
+func EndRun() {
+	if tunedMemory > 0 {
+		debug.SetMemoryLimit(tunedMemory)
+	}
+}
 
 // Tune sets up the process for measuring. The environment's settings of the Go
 // runtime take precedence.

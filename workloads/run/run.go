@@ -44,6 +44,7 @@ import (
 func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	r := runner{config: &c}
 	defer func() { err = errors.Join(err, r.close(result)) }()
+	defer drive.EndRun()
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
