@@ -210,12 +210,12 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 
 // writeWindow gives a window to the log and the observer.
 func (p *phase) writeWindow(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
-	names := p.logNames()
+	name := func(op int) string { return p.slots.names[op] }
 	if p.Observe != nil {
-		p.Observe(p.Cell.Key, func(op int) string { return names[op] }, ops[:p.Phase.Patterns.Ops()])
+		p.Observe(p.Cell.Key, name, ops[:p.Phase.Patterns.Ops()])
 	}
 	if p.Log != nil {
-		p.Log.Write(func(op int, k latency.Kind) string { return p.Cell.Tag(names[op], k.String()) }, ops, from, to)
+		p.Log.Write(func(op int, k latency.Kind) string { return p.Cell.Tag(name(op), k.String()) }, ops, from, to)
 		p.Log.WriteOne(p.Cell.Tag("client", "hiccup"), hiccups, from, to)
 	}
 }
@@ -242,6 +242,10 @@ type slots struct {
 	ofOp     [][]int // by operation
 	ofStream [][]int // by stream
 	shared   []int   // those of operations that several streams have
+	// names are those of what byOp returns. First come all operations. Then come, as
+	// STREAM:OPERATION, those operations that several streams of the phase have, one name
+	// for each stream.
+	names []string
 }
 
 type slot struct {
@@ -258,6 +262,9 @@ func newSlots(p *workloads.Phase) slots {
 		at: make([][workloads.MaxOps]int, len(streams)), ofStream: make([][]int, len(streams)),
 		ofOp: make([][]int, p.Patterns.Ops()),
 	}
+	for op := range s.ofOp {
+		s.names = append(s.names, p.Patterns.Name(workloads.Op(op)))
+	}
 	for i := range streams {
 		rates := streams[i].PerSecond()
 		for op := range s.ofOp {
@@ -271,6 +278,7 @@ func newSlots(p *workloads.Phase) slots {
 	for k, one := range s.all {
 		if len(s.ofOp[one.op]) > 1 {
 			s.shared = append(s.shared, k)
+			s.names = append(s.names, results.StreamOp(streams[one.stream].Name, p.Patterns.Name(one.op)))
 		}
 	}
 	return s
@@ -281,20 +289,6 @@ func (s *slots) every() []int { return slices.Concat(s.ofStream...) }
 
 // tally has the worker's counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
-
-// logNames names what byOp returns. First come all operations. Then come, as
-// STREAM:OPERATION, those operations that several streams of the phase have, one name
-// for each stream.
-func (p *phase) logNames() (names []string) {
-	for op := range p.Phase.Patterns.Ops() {
-		names = append(names, p.Phase.Patterns.Name(workloads.Op(op)))
-	}
-	for _, i := range p.slots.shared {
-		of := p.slots.all[i]
-		names = append(names, results.StreamOp(p.Phase.Streams[of.stream].Name, p.Phase.Patterns.Name(of.op)))
-	}
-	return names
-}
 
 // byOp sums a tick's records by operation, and puts the slots of operations that several
 // streams have after that. It is valid until the next tick.

@@ -95,10 +95,10 @@ type Progress struct {
 func Drive(ctx context.Context, t *subject.Target, s Spec) (results.Cell, error) {
 	p, before := newPhase(t, s), t.Observe()
 	before.Settings = nil // Engines has them
-	err := p.run(ctx)
+	err := crash.Guard(func() error { return p.run(ctx) })
 	m := p.measurement()
-	m.Before, m.Engines = before, t.Observe()
-	return m, err
+	m.Before = before
+	return m, errors.Join(err, crash.Guard(func() error { m.Engines = t.Observe(); return nil }))
 }
 
 // phase is one phase while it runs. Its workers share it.

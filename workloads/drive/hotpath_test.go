@@ -143,7 +143,7 @@ func hotWorkerOf(tb testing.TB, phase workloads.Phase, bound models.Bound) *work
 
 // next executes one operation.
 func (w *worker) next(tb testing.TB, ctx context.Context) {
-	due, ok := w.phase.Stream.Next(w.last, &w.op)
+	due, ok := w.draw()
 	if !ok {
 		tb.Fatal("the stream has ended")
 	}
@@ -200,7 +200,7 @@ func BenchmarkHotPath(b *testing.B) {
 	b.ReportAllocs()
 	var floor, reading leastTime
 	for b.Loop() { // as in worker.work
-		due, ok := w.phase.Stream.Next(w.last, &w.op)
+		due, ok := w.draw()
 		if !ok {
 			b.Fatal("the stream has ended")
 		}

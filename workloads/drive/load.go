@@ -32,11 +32,9 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 		w.phase.mu.Unlock()
 	}
 	for ctx.Err() == nil {
-		if _, ok := w.phase.Stream.Next(w.last, &w.op); !ok {
+		if _, ok := w.draw(); !ok {
 			return nil
 		}
-		w.tally().Due++
-		w.slot = w.phase.slots.at[w.op.Stream][w.op.Op]
 		cause, err := w.loadOne(ctx, opCtx)
 		if interrupted(ctx, err) {
 			w.tally().Due--

@@ -75,7 +75,7 @@ func TestStreamsAddUp(t *testing.T) {
 		t.Errorf("only watchers ask for counters: %+v, the phase has %+v", own, all)
 	}
 
-	names := p.logNames()[workloads.NumOps:]
+	names := p.slots.names[workloads.NumOps:]
 	if want := []string{"readers:list", "watchers:list", "few:list"}; !slices.Equal(names, want) {
 		t.Errorf("the log has %q, want %q", names, want)
 	}

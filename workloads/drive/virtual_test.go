@@ -331,7 +331,7 @@ func simulate(
 			continue
 		}
 		*now = max(0, w.last)
-		due, ok := p.Stream.Next(w.last, &w.op)
+		due, ok := w.draw()
 		if !ok {
 			break
 		}

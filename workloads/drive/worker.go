@@ -100,12 +100,13 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 		return nil // the loop would only skip operations until the phase ends
 	}
 	for ctx.Err() == nil {
-		due, ok := w.phase.Stream.Next(w.last, &w.op)
+		due, ok := w.draw()
 		if !ok {
 			w.phase.pool.drain()
 			return nil
 		}
 		if w.op.Think > 0 && !w.think(ctx, w.op.Think) {
+			w.tally().Due--
 			return nil
 		}
 		last := w.extra && due-w.last > idleMost
@@ -122,11 +123,18 @@ func (w *worker) work(ctx, opCtx context.Context) error {
 	return nil
 }
 
+// draw takes the next operation of the phase, which counts as scheduled. It returns false if there are no more.
+func (w *worker) draw() (due time.Duration, ok bool) {
+	if due, ok = w.phase.Stream.Next(w.last, &w.op); ok {
+		w.slot = w.phase.slots.at[w.op.Stream][w.op.Op]
+		w.tally().Due++
+	}
+	return due, ok
+}
+
 // step waits until the operation is scheduled and executes it.
 func (w *worker) step(ctx, opCtx context.Context, due time.Duration) error {
 	tally := w.tally()
-	tally.Due++
-	w.slot = w.phase.slots.at[w.op.Stream][w.op.Op]
 	if w.op.Replaces {
 		tally.Replaced++
 	}

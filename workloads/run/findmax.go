@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
@@ -115,7 +116,8 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (cell *res
 	began := time.Now()
 	for rate := range search.Rates(s.Search) {
 		var step results.SearchStep
-		if step, err = s.step(ctx, rate); ctx.Err() == nil && step.Verdict != "" {
+		err = crash.Guard(func() (err error) { step, err = s.step(ctx, rate); return err })
+		if ctx.Err() == nil && step.Verdict != "" {
 			s.Steps = append(s.Steps, step)
 			if c.target.Caps.InProcess && time.Since(began) > inProcessTime {
 				s.Most = len(s.Steps)

@@ -30,6 +30,15 @@ func TestPanic(t *testing.T) {
 		{"warming up", "warmup", nil},
 		{"measuring", "measure", nil},
 		{"auditing", "audit", nil},
+		{"looking at the engine after the measurement", "measure", func(s *server, armed *atomic.Bool) {
+			looks := 0 // before and after load, warm-up and measurement
+			s.observing = func() {
+				if looks++; looks == 6 {
+					armed.Store(false)
+					panic("the driver is broken")
+				}
+			}
+		}},
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
@@ -66,6 +75,9 @@ func TestPanic(t *testing.T) {
 					failed++
 					if !strings.Contains(cell.Error, "the driver is broken") || !strings.Contains(cell.Stack, "panic_test.go") {
 						t.Errorf("error %q with the stack %s", cell.Error, cell.Stack)
+					}
+					if strings.Contains(c.in, "after") && cell.Ops["list"].Count != 20 {
+						t.Errorf("what was measured before the panic is lost: %+v", cell.Ops)
 					}
 				case cell.Verdict == results.Failed || cell.Stack != "":
 					t.Errorf("cell %s failed too: %s", cell.Key, cell.Error)

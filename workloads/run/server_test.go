@@ -32,6 +32,8 @@ type server struct {
 	hole  atomic.Bool // calls get no answer
 	// applying, if set, is called before anything is made.
 	applying func() error
+	// observing, if set, is called before and after each phase with operations.
+	observing func()
 }
 
 func newServer(t testing.TB) *server { return &server{dir: t.TempDir(), made: map[string]bool{}} }
@@ -107,6 +109,13 @@ func (s *served) Namespaces(context.Context) (all []drivers.Namespace, err error
 		all = append(all, drivers.Namespace{Name: name})
 	}
 	return all, nil
+}
+
+func (s *served) Observe() drivers.Observation {
+	if s.server.observing != nil {
+		s.server.observing()
+	}
+	return drivers.Observation{ReadBytes: -1}
 }
 
 func (s *served) Apply(ctx context.Context, schema *schemas.Schema) error {

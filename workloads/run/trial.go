@@ -339,7 +339,7 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) (*results.Ce
 	cell, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
 	cell.Evidence.Load = load.Note
 	if err == nil && ctx.Err() == nil {
-		err = c.target.Loaded()
+		err = crash.Guard(c.target.Loaded)
 	}
 	return &cell, err
 }
