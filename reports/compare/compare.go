@@ -78,6 +78,7 @@ type Cell struct {
 	Notes     []string `json:"notes,omitempty"`
 	Figures   []Figure `json:"figures"`
 
+	phase  string             // Phase without the point of a sweep
 	trials [2][]trial         // of each side, in the order in which they began
 	shares map[string]float64 // the load by operation: of those that all trials have often enough for a p50
 	broken bool               // Why is a fault of the new build only
@@ -285,8 +286,8 @@ type Gate struct {
 // DefaultGates fail a comparison if any figure is worse by its own limit.
 const DefaultGates = "*"
 
-// limitAt finds the limit, which is after the last colon. A figure of a stream has letters there.
-var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z]*)$`)
+// limitAt finds the limit, which is after the last colon. A figure of a stream has letters or a * there.
+var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z*]*)$`)
 
 // ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
 // [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
@@ -319,7 +320,7 @@ func ParseGates(text string) (gates []Gate, err error) {
 		if before, after, has := strings.Cut(figure, ":"); has {
 			stream, figure = before, after
 		}
-		if before, after, has := strings.Cut(figure, "."); has && !isMetric(figure) { // p99.9 is one
+		if before, after, has := strings.Cut(figure, "."); has && (isMetric(after) || !isMetric(figure)) { // p99.9 is one
 			op, figure = before, after
 		}
 		if !isMetric(figure) {

@@ -166,6 +166,31 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// An operation that several phases have is named once for all of them, and each of its metrics by its phase in the full
+// list.
+func TestInconclusivePhases(t *testing.T) {
+	base, fresh := pairOf(1)
+	change(fresh, "recount", func(o *results.Op) { o.Store.Requests, o.Store.BytesRead = 3, 900 })
+	for _, r := range []*results.Run{base.Runs[0], fresh.Runs[0]} {
+		second := r.Cells[0]
+		second.Phase = "second"
+		r.Cells = append(r.Cells, second)
+	}
+	var b bytes.Buffer
+	if err := text(compared(t, base, fresh, "*", false), &b, 300, true); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"Inconclusive: 4 counters (requests of james recount; 2 others): fewer than 30 operations",
+		"fewer than 30 operations: james/embedded/measure recount.requests, james/embedded/measure recount.bytes, " +
+			"james/embedded/second recount.requests",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s\nwant %q", b.String(), want)
+		}
+	}
+}
+
 // The advice fits the trials: more of them, longer ones where too many would be needed, interleaved ones after
 // sequential runs, and the commands of the runs that compare made.
 func TestNext(t *testing.T) {
@@ -216,7 +241,7 @@ func TestNext(t *testing.T) {
 // The command lengthens each phase that is too noisy, and names models and engines once.
 func TestAgain(t *testing.T) {
 	noisy := func(model, phase string, needed int) *Figure {
-		return &Figure{Needed: needed, cell: &Cell{Subject: Subject{model, "hbase", phase}}}
+		return &Figure{Needed: needed, cell: &Cell{Subject: Subject{model, "hbase", phase + " at 20"}, phase: phase}}
 	}
 	c := Comparison{New: Build{workload: "mine.yaml"}}
 	got := c.again([]*Figure{noisy("james", "measure", 60), noisy("oracle", "measure", 70), noisy("oracle", "busy", 80), noisy("oracle", "calm", 9)}, 20)
@@ -247,6 +272,8 @@ func TestConclusion(t *testing.T) {
 			"the typical latency of james/embedded/measure. Exit status: 0."},
 		{Comparison{}, []*Figure{wide(0.8, 1.04)}, "No regression found, but some metrics are inconclusive. Exit status: 0."},
 		{Comparison{}, []*Figure{&worse}, "No regression in the metrics of --threshold. Exit status: 0."},
+		{Comparison{}, []*Figure{&worse, wide(0.9, 1.2)}, "INCONCLUSIVE: no regression in the metrics of --threshold, but noise could hide " +
+			"up to +20% in the typical latency of james/embedded/measure. Exit status: 0."},
 		{Comparison{}, []*Figure{&gated}, "No confirmed regression. Exit status: 0."},
 		{Comparison{Regressions: []string{gated.String()}}, []*Figure{&gated}, "REGRESSION (1). Worst: james/embedded/measure .typical +30% " +
 			"(1ns to 1ns; +10% to +30% with 95% confidence). Exit status: 3."},
@@ -480,8 +507,9 @@ func TestTrialsThatAreNotOK(t *testing.T) {
 		if f.Verdict != tc.want || !strings.HasPrefix(f.Why, tc.why) {
 			t.Errorf("%s: %s (%s), want %s (%s)", tc.name, f.Verdict, f.Why, tc.want, tc.why)
 		}
-		if len(c.Regressions) != tc.failing {
-			t.Errorf("%s: regressions %q, want %d", tc.name, c.Regressions, tc.failing)
+		next, _ := c.next(c.sorted())
+		if len(c.Regressions) != tc.failing || tc.failing > 0 && next != "find the cause" {
+			t.Errorf("%s: regressions %q, want %d, and next %q", tc.name, c.Regressions, tc.failing, next)
 		}
 	}
 }
@@ -635,9 +663,12 @@ func TestRefused(t *testing.T) {
 func TestDifferencesOfSeveralRuns(t *testing.T) {
 	side := func(name string, kernels ...string) Side {
 		s := Side{Name: name}
-		for _, kernel := range kernels {
+		for i, kernel := range kernels {
 			r := run("base")
-			r.Environment.Kernel, r.Interrupted = kernel, kernel == "7"
+			r.Environment.Kernel, r.Interrupted, r.Seconds = kernel, kernel == "7", float64(i)
+			if kernel == "copy" {
+				r = s.Runs[0]
+			}
 			s.Runs = append(s.Runs, r)
 		}
 		return s
@@ -652,6 +683,7 @@ func TestDifferencesOfSeveralRuns(t *testing.T) {
 		{side("old", "6"), side("fresh", "6", "8", "7", "8"), []string{
 			"fresh (run 3) was interrupted", "kernel: 6 in old, 8 in fresh (run 2, 4)", "kernel: 6 in old, 7 in fresh (run 3)",
 		}},
+		{side("old", "6", "copy"), side("fresh", "6"), []string{"old (run 2) is a copy of run 1"}},
 	} {
 		if got, _ := Differences(tc.base, tc.new, false); !slices.Equal(got, tc.want) {
 			t.Errorf("differences %q, want %q", got, tc.want)
@@ -698,6 +730,8 @@ func TestGates(t *testing.T) {
 		"":                      `unknown metric ""`,
 		"[.p99":                 "is no pattern",
 		"list.p50,open.nothing": `unknown metric "nothing"`,
+		"*.nothing":             `unknown metric "nothing"`,
+		"readers:x*":            `unknown metric "x*"`,
 	} {
 		if _, err := ParseGates(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -717,7 +751,12 @@ func TestGates(t *testing.T) {
 		{"james", "embedded", "list", "p99.9", 0.04},
 		{"james@checked-flags", "cassandra", "open", "rows", 0.05},
 		{"james@checked-flags", "hbase", "open", "rows", 0.07},
+		{"", "", "any", "p50", 0.07},
 	} {
+		gates := gates
+		if tc.op == "any" { // of all operations and metrics
+			gates = gatesOf(t, "*.*")
+		}
 		f := Figure{Operation: Operation{"", tc.op}, Name: tc.figure, Measure: &Measure{Limit: 0.07}, known: true}
 		cell := &Cell{Subject: Subject{tc.model, tc.engine, "measure"}, Figures: []Figure{f}}
 		_ = (&Comparison{Cells: []*Cell{cell}, options: Options{Gates: gates}}).measure()

@@ -32,6 +32,9 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 		var found []difference
 		runs := map[difference][]int{} // their numbers
 		for i, r := range s.Runs {
+			if first := slices.IndexFunc(s.Runs, func(o *results.Run) bool { return Identity(o) == Identity(r) }); first < i {
+				all = append(all, fmt.Sprintf("%s is a copy of run %d", named(i+1), first+1))
+			}
 			if r.Interrupted {
 				all = append(all, fmt.Sprintf("%s was interrupted", named(i+1)))
 			}
@@ -55,6 +58,11 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 		}
 	}
 	return all, held
+}
+
+// Identity is the same for copies of a run, and for no other runs.
+func Identity(r *results.Run) string {
+	return fmt.Sprintf("%q %q %q %q %v %d", r.Machine.ID, r.Workload.SHA256, r.Started, r.Ended, r.Seconds, r.Seed)
 }
 
 // difference is a property in which two runs differ.

@@ -142,19 +142,19 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	decided := func(f *Figure) bool { return f.Verdict != CannotTell || f.Low != nil }
 	unclear := slices.DeleteFunc(slices.Clone(all), decided)
 	for _, same := range results.Grouped(unclear, func(f *Figure) string { return f.Why }) {
-		noun, names, requests := "counter", []string(nil), []string(nil)
+		noun, names, requests := "counter", []string(nil), []*Figure(nil)
 		for _, f := range same {
 			if f.Measure.Timed() {
 				noun = "metric"
 			}
-			name := f.cell.Model + " " + f.Operation.String()
-			if names = append(names, name+" "+f.Name); f.Name == ofRequests {
-				requests = append(requests, name)
+			if names = append(names, f.String()); f.Name == ofRequests {
+				requests = append(requests, f)
 			}
 		}
 		which := words.Plural(len(same), noun)
 		if n := len(requests); n > 0 && n < len(same) {
-			which += fmt.Sprintf(" (requests of %s; %d others)", words.List(requests), len(same)-n)
+			operations := results.Distinct(requests, func(f *Figure) string { return f.cell.Model + " " + f.Operation.String() })
+			which += fmt.Sprintf(" (requests of %s; %d others)", words.List(operations), len(same)-n)
 		}
 		verdict.Say(document.Warn, "Inconclusive", which+": "+same[0].Why)
 		rest.Note(document.Plain, "Inconclusive", same[0].Why+": "+strings.Join(names, ", "))
@@ -382,18 +382,23 @@ func (c *Comparison) conclusion(all []*Figure) string {
 			hidden = f
 		}
 	}
-	text := "No regression."
+	none, worse := "regression", len(all) > 0 && all[0].Verdict == Worse
+	switch {
+	case worse && !all[0].Gate:
+		none = "regression in the metrics of --threshold"
+	case worse:
+		none = "confirmed regression"
+	case few || inconclusive:
+		none = "regression found"
+	}
+	text := "No " + none + "."
 	switch {
 	case few:
-		text = "INCONCLUSIVE: no regression found, but latency has too few trials to show one."
+		text = fmt.Sprintf("INCONCLUSIVE: no %s, but latency has too few trials to show one.", none)
 	case hidden != nil:
-		text = fmt.Sprintf("INCONCLUSIVE: no regression found, but noise could hide up to %s in the typical latency of %s.",
+		text = fmt.Sprintf("INCONCLUSIVE: no %s, but noise could hide up to %s in the typical latency of %s.", none,
 			percent(*hidden.High), hidden.cell.Subject)
-	case len(all) > 0 && all[0].Verdict == Worse && !all[0].Gate:
-		text = "No regression in the metrics of --threshold."
-	case len(all) > 0 && all[0].Verdict == Worse:
-		text = "No confirmed regression."
-	case inconclusive:
+	case inconclusive && !worse:
 		text = "No regression found, but some metrics are inconclusive."
 	}
 	return text + " Exit status: 0."
@@ -416,18 +421,22 @@ const usualTrials, busyTrials, mostTrials = 10, 20, 50
 
 // next says what to do, with the lines of a command for it.
 func (c *Comparison) next(all []*Figure) (text string, command []string) {
+	text = "find the cause"
 	if i := slices.IndexFunc(all, c.fails); i >= 0 {
 		f := all[i]
 		doubtful := func(f *Figure) bool { return f.Measure.Timed() && c.fails(f) }
 		if !c.Interleaved && slices.ContainsFunc(all, doubtful) {
 			return "these runs were sequential: confirm the latency with interleaved trials:", c.again([]*Figure{f}, usualTrials)
 		}
-		text = "find the cause"
 		if f.Ratio != nil {
 			accepted := 10*math.Floor(10*math.Expm1(math.Abs(math.Log(*f.Ratio)))) + 10
-			text += fmt.Sprintf(", or accept the change with --threshold '*,%s/%s/%s.%s:%.0f%%'", f.cell.Model, f.cell.Engine,
+			gates := strings.Join(results.Distinct(c.options.Gates, func(g Gate) string { return g.text }), ",")
+			text += fmt.Sprintf(", or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model, f.cell.Engine,
 				f.Operation, f.Name, accepted)
 		}
+		return text, nil
+	}
+	if len(c.Regressions) > 0 { // a phase that failed
 		return text, nil
 	}
 	var open, others []*Figure // without a verdict: typical latencies, and others that more trials would decide
@@ -472,7 +481,7 @@ func (c *Comparison) again(of []*Figure, trials int) []string {
 		}
 	}
 	short := slices.DeleteFunc(slices.Clone(of), func(f *Figure) bool { return f.Needed <= mostTrials })
-	for _, phase := range results.Distinct(short, func(f *Figure) string { return f.cell.Phase }) {
+	for _, phase := range results.Distinct(short, func(f *Figure) string { return f.cell.phase }) {
 		run.Workload += fmt.Sprintf(" --set phases.%s.duration=%ds", phase, 3*longTrial)
 	}
 	return []string{

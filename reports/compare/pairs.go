@@ -104,7 +104,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 // newCell makes the figures of a subject from the trials of both sides: those of the whole load, or of the search for
 // the highest rate, and those of the operations.
 func newCell(k Subject, trials []trial, force bool) *Cell {
-	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, shares: map[string]float64{}}
+	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, phase: trials[0].cell.Phase, shares: map[string]float64{}}
 	if trials[0].cell.Arrivals == "closed" {
 		c.Load = "closed"
 	}
@@ -264,15 +264,14 @@ func (c *Cell) executed(stream string) (load *series, operations []*series) {
 			alone := t.cell.Alone(stream)
 			o := observed{trial: t, of: cmp.Or(alone, &results.Cell{}), shares: c.shares}
 			load.in = append(load.in, o)
-			if has[side] = has[side] || alone != nil; side == 0 {
-				cells = append(cells, o.of)
-			}
+			cells, has[side] = append(cells, o.of), has[side] || alone != nil
 		}
 	}
 	if has[0] != has[1] {
 		side := slices.Index(has[:], true)
 		c.Notes = append(c.Notes, fmt.Sprintf("only %s has stream %s: its metrics are not compared", sides[side], stream))
 	}
+	var only [2][]string
 	for _, op := range results.OpsOf(cells) {
 		s := &series{Operation: Operation{stream, op}}
 		for _, o := range load.in {
@@ -280,8 +279,18 @@ func (c *Cell) executed(stream string) (load *series, operations []*series) {
 			s.sum[o.side].Add(&o.op)
 			s.in = append(s.in, o)
 		}
-		if s.sum[0].Attempted() > 0 && s.sum[1].Attempted() > 0 {
+		switch base, fresh := s.sum[0].Attempted() > 0, s.sum[1].Attempted() > 0; {
+		case base && fresh:
 			operations = append(operations, s)
+		case base && has[1]:
+			only[0] = append(only[0], s.Operation.String())
+		case fresh && has[0]:
+			only[1] = append(only[1], s.Operation.String())
+		}
+	}
+	for side, names := range only {
+		if len(names) > 0 {
+			c.Notes = append(c.Notes, fmt.Sprintf("only %s executed %s: not compared", sides[side], words.List(names)))
 		}
 	}
 	return load, operations

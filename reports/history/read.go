@@ -108,8 +108,7 @@ func (r *reader) open(dir string) {
 		err = fmt.Errorf("it is segment %d of %d: only whole runs compare", run.Segment.Index, run.Segment.Of)
 	}
 	if err == nil {
-		this := fmt.Sprintf("%q %q %q %q %v %d",
-			run.Machine.ID, run.Workload.SHA256, run.Started, run.Ended, run.Seconds, run.Seed)
+		this := compare.Identity(run)
 		if other, ok := r.seen[this]; ok {
 			err = fmt.Errorf("it is a copy of the run in %s", other)
 		}
