@@ -21,7 +21,7 @@ func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 	p.timeline.tick, p.timeline.patterns = p.tickEvery(), p.Phase.Patterns
 	ticks := time.NewTicker(p.timeline.tick)
 	defer ticks.Stop()
-	from := p.began
+	from := time.Duration(0)
 	for {
 		last := false
 		select {
@@ -29,7 +29,7 @@ func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 			last = true
 		case <-ticks.C:
 		}
-		to := time.Now()
+		to := p.clock.now()
 		p.take(from, to, last)
 		if last {
 			return
@@ -50,8 +50,8 @@ func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 const silenceMost = time.Minute
 
 // silent reports whether no request of a load was answered for so long that it must end, and notes why.
-func (p *phase) silent(now time.Time) bool {
-	if !p.loads() || !p.target.Engine.Remote || now.Sub(p.began)-p.timeline.soFar.Last < p.Silence {
+func (p *phase) silent(now time.Duration) bool {
+	if !p.loads() || !p.target.Engine.Remote || now-p.timeline.soFar.Last < p.Silence {
 		return false
 	}
 	p.mu.Lock()
@@ -65,8 +65,8 @@ func (p *phase) silent(now time.Time) bool {
 	return true
 }
 
-// take takes what was recorded between two times. Last says that the phase has ended.
-func (p *phase) take(from, to time.Time, last bool) {
+// take takes what was recorded between two moments of the phase. Last says that it has ended.
+func (p *phase) take(from, to time.Duration, last bool) {
 	ticked, hiccups := p.recorder.Tick(), p.hiccups.tick()
 	ops := p.byOp(ticked)
 	p.writeLog(ops, hiccups, from, to, last)
@@ -74,14 +74,14 @@ func (p *phase) take(from, to time.Time, last bool) {
 	if p.Stream.Open() {
 		p.learn()
 	}
-	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from.Sub(p.began), to.Sub(p.began), last)
+	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from, to, last)
 	if last { // the last window is too short to compare
-		p.timeline.endGap(to.Sub(p.began))
+		p.timeline.endGap(to)
 	} else {
 		p.window(ticked)
 	}
 	if p.Progress != nil {
-		p.Progress(p.progress(to.Sub(from), last))
+		p.Progress(p.progress(to-from, last))
 	}
 }
 
@@ -172,9 +172,9 @@ const (
 // logged holds the ticks of a window that the log has not got yet. Its memory does not
 // grow with the phase.
 type logged struct {
-	windows int       // windows that the log has got
-	from    time.Time // begin of the window, if waits
-	waits   bool      // the window has ticks
+	windows int           // windows that the log has got
+	from    time.Duration // begin of the window, if waits
+	waits   bool          // the window has ticks
 	ops     []latency.Op
 	hiccups *hdr.Histogram
 }
@@ -182,7 +182,7 @@ type logged struct {
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time, last bool) {
+func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Duration, last bool) {
 	if p.Log == nil && p.Observe == nil {
 		return
 	}
@@ -190,7 +190,7 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 	if l.waits {
 		from = l.from
 	}
-	if full := last || l.windows < loggedTicks || loggedPart*to.Sub(from) >= to.Sub(p.began); !full {
+	if full := last || l.windows < loggedTicks || loggedPart*(to-from) >= to; !full {
 		l.add(ops, hiccups, from)
 		return
 	}
@@ -208,20 +208,22 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 	l.hiccups.Reset()
 }
 
-// writeWindow gives a window to the log and the observer.
-func (p *phase) writeWindow(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Time) {
+// writeWindow gives a window to the log and the observer. Its times follow from the begin of the phase: the
+// machine's clock may be set while the phase lasts.
+func (p *phase) writeWindow(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Duration) {
 	name := func(op int) string { return p.slots.names[op] }
 	if p.Observe != nil {
 		p.Observe(p.Cell.Key, name, ops[:p.Phase.Patterns.Ops()])
 	}
 	if p.Log != nil {
-		p.Log.Write(func(op int, k latency.Kind) string { return p.Cell.Tag(name(op), k.String()) }, ops, from, to)
-		p.Log.WriteOne(p.Cell.Tag("client", "hiccup"), hiccups, from, to)
+		began, ended := p.began.Add(from), p.began.Add(to)
+		p.Log.Write(func(op int, k latency.Kind) string { return p.Cell.Tag(name(op), k.String()) }, ops, began, ended)
+		p.Log.WriteOne(p.Cell.Tag("client", "hiccup"), hiccups, began, ended)
 	}
 }
 
 // add adds a tick to the window that begins at from.
-func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Time) {
+func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Duration) {
 	if l.ops == nil {
 		l.ops = make([]latency.Op, len(ops))
 		l.hiccups = newLateness()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -125,21 +126,52 @@ func newHour(tb testing.TB, each int) *hour {
 			h.tick(&r, at, each)
 		}
 		*p.clock.virtual = at + second
-		p.take(began.Add(at), began.Add(at+second), at+second == hourLong)
+		p.take(at, at+second, at+second == hourLong)
 	}
 	if err := log.Flush(); err != nil {
 		tb.Fatal(err)
 	}
+	h.windows = windowsOf(h.log.String(), began)
+	return h
+}
+
+// windowsOf are the windows of a log since a time.
+func windowsOf(log string, began time.Time) (all []span) {
 	window := regexp.MustCompile("(?m)^Tag=" + hourKey.Tag("client", "hiccup") + ",([^,]*),([^,]*),")
-	for _, m := range window.FindAllStringSubmatch(h.log.String(), -1) {
+	for _, m := range window.FindAllStringSubmatch(log, -1) {
 		ms := func(seconds string) time.Duration {
 			s, _ := strconv.ParseFloat(seconds, 64)
 			return time.Duration(math.Round(1000*s)) * time.Millisecond
 		}
-		from := ms(m[1]) - time.Duration(began.UnixNano())
-		h.windows = append(h.windows, span{from, from + ms(m[2])})
+		from := ms(m[1]) - time.Duration(began.UnixMilli())*time.Millisecond
+		all = append(all, span{from, from + ms(m[2])})
 	}
-	return h
+	return all
+}
+
+// TestLogBySteadyClock: a clock that is set while a phase lasts does not move the windows of the log.
+func TestLogBySteadyClock(t *testing.T) {
+	target, stream := testTarget(t, idleBound{})
+	what, out := waiting(10), &bytes.Buffer{}
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Cell: results.Cell{Key: hourKey}, Workers: 1})
+	var err error
+	if p.clock, err = startClock(); err != nil {
+		t.Fatal(err)
+	}
+	*(*uint64)(unsafe.Pointer(&p.clock.base)) -= 3600 << 30 // the clock is set an hour ahead (time.Time.wall)
+	if p.Log, err = latency.NewLog(out, p.clock.base); err != nil {
+		t.Fatal(err)
+	}
+	p.began, p.hiccups = p.clock.base, watchHiccups(&p.clock)
+	defer p.hiccups.close()
+	time.Sleep(2 * nap)
+	ended := make(chan struct{})
+	close(ended)
+	p.collect(ended, nil, nil)
+	_ = p.Log.Flush()
+	if w := windowsOf(out.String(), p.began); len(w) != 1 || w[0].from != 0 || w[0].to > time.Minute {
+		t.Errorf("windows %v of\n%s", w, out)
+	}
 }
 
 // tick records the operations of a second.
