@@ -158,12 +158,9 @@ func TestLimits(t *testing.T) {
 	if left, _ := os.ReadDir(temp); len(left) > 0 {
 		t.Errorf("%s is left behind", left[0].Name())
 	}
-	f := File{ctx: t.Context(), limits: limits{1 << 20, 9}, progress: new(Progress), starts: make([]int64, 1)}
-	if f.spill, err = os.CreateTemp(temp, ""); err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := f.read(bytes.NewReader(file)); !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 9 messages") {
+	file = bytes.Repeat([]byte("From a\n\n"), maxMessages+1)
+	_, err = Open(t.Context(), write(t, "many.mbox", file), temp, 1, new(Progress))
+	if !errors.As(err, &format) || !strings.Contains(err.Error(), "more than 5000000 messages; divide it") {
 		t.Errorf("error %v", err)
 	}
 }

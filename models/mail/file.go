@@ -30,12 +30,6 @@ type Info struct {
 	Notes     Notes // what was skipped, repaired or guessed
 }
 
-// limits bound what is read of one mbox.
-type limits struct {
-	bytes    int64 // bytes of all messages
-	messages int
-}
-
 // maxMessages bounds the memory for the messages' offsets, to 40 MB.
 const maxMessages = 5_000_000
 
@@ -45,7 +39,7 @@ const maxMessages = 5_000_000
 // memory per message.
 type File struct {
 	ctx      context.Context
-	limits   limits
+	most     int64 // bytes of all messages
 	progress *Progress
 	info     Info
 	spill    *os.File
@@ -70,7 +64,7 @@ func Open(ctx context.Context, path, temp string, most int64, p *Progress) (*Fil
 	// If the system can remove an open file, a run that is killed leaves nothing.
 	removed := os.Remove(spill.Name()) == nil
 	f := &File{
-		ctx: ctx, limits: limits{most, maxMessages}, progress: p, info: Info{File: path}, spill: spill,
+		ctx: ctx, most: most, progress: p, info: Info{File: path}, spill: spill,
 		removed: removed, starts: make([]int64, 1),
 	}
 	if err = f.read(contextReader{ctx, src}); err == nil {
@@ -91,7 +85,7 @@ func (f *File) read(src io.Reader) error {
 		return readError(f.info.File, err, 0)
 	}
 	out := bufio.NewWriterSize(f.spill, 256<<10)
-	err = split(f.ctx, &f.info.Notes, mbox, out, f.limits, func(at int64) {
+	err = split(f.ctx, &f.info.Notes, mbox, out, f.most, func(at int64) {
 		f.starts = append(f.starts, at)
 		f.progress.Copied.Add(1)
 	})

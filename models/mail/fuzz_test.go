@@ -60,7 +60,7 @@ func FuzzMbox(f *testing.F) {
 		var spilled bytes.Buffer
 		out := bufio.NewWriter(&spilled)
 		var ends []int64
-		err := split(t.Context(), new(Notes), bytes.NewReader(file), out, limits{1 << 40, maxMessages}, func(at int64) { ends = append(ends, at) })
+		err := split(t.Context(), new(Notes), bytes.NewReader(file), out, 1<<40, func(at int64) { ends = append(ends, at) })
 		var format *FormatError
 		if err != nil {
 			cr := bytes.Contains(file, []byte("\r")) && !bytes.Contains(file, []byte("\n"))

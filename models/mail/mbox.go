@@ -44,9 +44,9 @@ const maxLookAhead = 1 << 20
 // Some files quote only "From " (mboxo), which cannot be seen; in these a line
 // that was written as ">From " loses its ">". Some quote nothing and have a Content-Length
 // (mboxcl2), which counts if a separator or the end of the file is there. Line breaks stay as they are.
-func split(ctx context.Context, notes *Notes, r io.Reader, w *bufio.Writer, l limits, ended func(at int64)) error {
+func split(ctx context.Context, notes *Notes, r io.Reader, w *bufio.Writer, most int64, ended func(at int64)) error {
 	s := &splitter{
-		lines: bufio.NewReaderSize(contextReader{ctx, r}, maxLookAhead), w: w, limits: l, notes: notes, ended: ended,
+		lines: bufio.NewReaderSize(contextReader{ctx, r}, maxLookAhead), w: w, most: most, notes: notes, ended: ended,
 	}
 	// Reading returns the error again.
 	if head, _ := s.lines.Peek(64 << 10); bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
@@ -83,11 +83,11 @@ func eachPiece(r *bufio.Reader, do func(line []byte, begins bool) error) error {
 
 // splitter is the state of split.
 type splitter struct {
-	lines  *bufio.Reader
-	w      *bufio.Writer
-	limits limits
-	notes  *Notes
-	ended  func(at int64)
+	lines *bufio.Reader
+	w     *bufio.Writer
+	most  int64 // bytes of all messages
+	notes *Notes
+	ended func(at int64)
 
 	at       int64  // bytes written
 	count    int    // messages begun
@@ -138,8 +138,8 @@ func (s *splitter) piece(line []byte, begins bool) error {
 }
 
 func (s *splitter) write(b []byte) error {
-	if s.at += int64(len(b)); s.at > s.limits.bytes {
-		return &FormatError{Msg: fmt.Sprintf("has more than %d bytes of mail", s.limits.bytes), Remedy: moreMail}
+	if s.at += int64(len(b)); s.at > s.most {
+		return &FormatError{Msg: fmt.Sprintf("has more than %d bytes of mail", s.most), Remedy: moreMail}
 	}
 	_, err := s.w.Write(b)
 	return err
@@ -150,8 +150,8 @@ func (s *splitter) begin() error {
 	if s.count++; s.count > 1 {
 		s.ended(s.at)
 	}
-	if s.count > s.limits.messages {
-		return &FormatError{Msg: fmt.Sprintf("has more than %d messages", s.limits.messages), Remedy: "divide it"}
+	if s.count > maxMessages {
+		return &FormatError{Msg: fmt.Sprintf("has more than %d messages", maxMessages), Remedy: "divide it"}
 	}
 	s.held, s.inHeader, s.first, s.length = s.held[:0], true, true, 0
 	return nil

@@ -167,7 +167,7 @@ func TestSplitStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := io.MultiReader(strings.NewReader("From a\n\n"), canceling(cancel), strings.NewReader("line\n"))
 	var out bytes.Buffer
-	err := split(ctx, new(Notes), r, bufio.NewWriter(&out), limits{1 << 40, maxMessages}, func(int64) { t.Error("the message has ended") })
+	err := split(ctx, new(Notes), r, bufio.NewWriter(&out), 1<<40, func(int64) { t.Error("the message has ended") })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
