@@ -241,9 +241,8 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	query := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
 	err := scan(query, func() {
 		if strings.HasPrefix(keyspace, drivers.Prefix) {
-			var m plan.Mark
-			marked := plan.ReadMark(comment, &m)
-			all.Of(keyspace).Add(table, m.Namespace, marked)
+			m, marked := ddl.ReadMark(table, comment)
+			all.Of(keyspace).Add(table, m.Namespace, marked && m.IsIn(keyspace))
 		}
 	}, &keyspace, &table, &comment)
 	if err != nil {

@@ -83,10 +83,8 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	there, err := s.describe(ctx, drivers.Prefix)
 	all := make(plan.Owners)
 	for name, d := range there {
-		m, marked := d.mark()
-		if !marked || strings.HasPrefix(name, prefixOf(m.Namespace, m.Schema)) { // else somebody has copied it
-			all.Of(name).Add(name, m.Namespace, marked)
-		}
+		m, _, marked := d.mark(prefixOf(d.Attributes[attrNamespace], d.Attributes[attrSchema]))
+		all.Of(name).Add(name, m.Namespace, marked)
 	}
 	return all, err
 }
@@ -128,10 +126,15 @@ type TableDescription struct {
 	Families   map[string]familySettings // name → setting → value, all that HBase returns
 }
 
-// mark returns the mark of a table; ok is false if mailbench did not make it.
-func (d TableDescription) mark() (m plan.Mark, ok bool) {
-	return plan.Mark{Namespace: d.Attributes[attrNamespace], Schema: d.Attributes[attrSchema]},
-		d.Attributes[attrMark] == markVersion
+// mark returns the mark of a table, and the schema's tables in it. The names of the schema's tables in HBase begin with
+// the prefix. ok is false if mailbench did not make the table, or somebody cloned it: a clone has the original's mark.
+func (d TableDescription) mark(prefix string) (m plan.Mark, of *schemas.Schema, ok bool) {
+	m = plan.Mark{Namespace: d.Attributes[attrNamespace], Schema: d.Attributes[attrSchema]}
+	of, err := schemas.ParseStored(d.Name, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
+	if err != nil || d.Attributes[attrMark] != markVersion {
+		return m, nil, false
+	}
+	return m, of, d.Name == prefix+of.Tables[0].Root().Name
 }
 
 // descriptor returns the descriptor that Apply gives a table.

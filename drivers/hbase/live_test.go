@@ -232,7 +232,7 @@ func TestDescribe(t *testing.T) {
 }
 
 // TestForeign leaves tables alone that mailbench did not make, whatever they
-// are called.
+// are called, and clones of its own, which have its mark.
 func TestForeign(t *testing.T) {
 	st := openLive(t, newNamespace(), nil)
 	s := parse(t, "schema: 1\nname: foreign\ntables:\n  a: {partition: [p text], columns: {v: text}}\n")
@@ -258,12 +258,27 @@ func TestForeign(t *testing.T) {
 	if err := st.Apply(t.Context(), ours); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
-		t.Errorf("drop with a foreign table among ours: %v", err)
+	all, err := st.describe(t.Context(), prefixOf(st.Namespace, ours.Name)+"a")
+	if err != nil {
+		t.Fatal(err)
 	}
-	all, err := st.describe(t.Context(), drivers.Prefix+st.Namespace)
-	if _, there := all[name]; err != nil || !there || len(all) != 1 {
-		t.Errorf("after the drop: %v, %v; expected the foreign table alone", slices.Sorted(maps.Keys(all)), err)
+	clone := all[prefixOf(st.Namespace, ours.Name)+"a"]
+	clone.Name += "_clone"
+	request.TableSchema = clone.message()
+	if err := st.run(t.Context(), "CreateTable", request, new(pb.CreateTableResponse)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := st.dropTable(context.Background(), clone.Name); err != nil {
+			t.Errorf("drop the clone: %v", err)
+		}
+	}()
+	if _, err := st.Drop(t.Context()); !errors.Is(err, drivers.ErrForeign) {
+		t.Errorf("drop with foreign tables among ours: %v", err)
+	}
+	all, err = st.describe(t.Context(), drivers.Prefix+st.Namespace)
+	if left := slices.Sorted(maps.Keys(all)); err != nil || !slices.Equal(left, []string{name, clone.Name}) {
+		t.Errorf("after the drop: %v, %v; expected the foreign table and the clone alone", left, err)
 	}
 }
 

@@ -197,10 +197,7 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	families := make(map[string]map[string]familySettings)
 	for _, table := range slices.Sorted(maps.Keys(p.there)) {
 		d := p.there[table]
-		m, marked := d.mark()
-		of, err := schemas.ParseStored(table, []byte("schema: 1\nname: x"+tablesKey+d.Attributes[attrTables]))
-		// If somebody cloned the table, its mark is that of the original.
-		marked = marked && err == nil && of.Tables[0].Root().Name == strings.TrimPrefix(table, prefix)
+		m, of, marked := d.mark(prefix)
 		p.Own(table, m, marked, p.namespace, sch.Name)
 		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
 		switch {

@@ -418,7 +418,8 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 			continue // it has no tables
 		}
 		for _, path := range slices.Sorted(maps.Keys(n.tables)) {
-			o.Add(path, n.tables[path].mark.Namespace, n.tables[path].marked)
+			m, marked := n.tables[path].mark.Mark, n.tables[path].marked
+			o.Add(path, m.Namespace, marked && m.IsIn(name))
 		}
 	}
 	return all, nil

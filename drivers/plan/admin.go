@@ -224,6 +224,11 @@ type Mark struct {
 	Table     string `json:"table"` // its name in the schema
 }
 
+// IsIn reports whether the mark is that of a table in the place. If not, somebody has copied the table to it.
+func (m Mark) IsIn(place string) bool {
+	return strings.EqualFold(place, PlaceName(m.Namespace, Identifier(m.Schema))) // Oracle's names have no case
+}
+
 // Own notes the mark of a table, which is to be that of a namespace and a schema.
 func (f *Found) Own(table string, has Mark, marked bool, namespace, schema string) {
 	switch {

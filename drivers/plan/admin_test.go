@@ -79,6 +79,19 @@ func TestDrop(t *testing.T) {
 	}
 }
 
+// TestIsIn: a table that was copied to another place has the mark of the original.
+func TestIsIn(t *testing.T) {
+	m := plan.Mark{Namespace: "a", Schema: "james@one", Table: "x"}
+	for place, want := range map[string]bool{
+		"mailbench_a_james_one": true, "mailbench_a_james": false, "mailbench_b_james_one": false, "mailbench_james_one": false,
+		"backup": false,
+	} {
+		if m.IsIn(place) != want {
+			t.Errorf("the mark %+v is in %s: %v, want %v", m, place, !want, want)
+		}
+	}
+}
+
 // TestNamespaces: a namespace is all places whose tables have its mark, and as old as the oldest of them.
 func TestNamespaces(t *testing.T) {
 	size, sum, all := int64(100), int64(300), make(plan.Owners)

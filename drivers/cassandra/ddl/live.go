@@ -32,7 +32,7 @@ type Live struct {
 
 // Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
 // that Apply would have written for the definition of that name; without such a definition, a mark that has only the
-// table's name in CQL. A copy of a table, which has the original's mark, counts as a table without a mark.
+// table's name in CQL.
 func (d *Definition) Read(rows Rows) {
 	d.Name, d.Absent = "keyspace "+d.Keyspace, true
 	for _, row := range rows["keyspaces"] {
@@ -49,14 +49,13 @@ func (d *Definition) Read(rows Rows) {
 	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
-		var own mark
-		marked := plan.ReadMark(comment, &own)
-		td, original := defined[name], d.table(own.Table)
-		if !marked || original != nil && original != td {
+		own, marked := ReadMark(name, comment)
+		td := defined[name]
+		if !marked {
 			own = mark{Mark: plan.Mark{Table: name}}
-			if td != nil {
-				plan.ReadMark(td.Comment, &own)
-			}
+		}
+		if !marked && td != nil {
+			own, _ = ReadMark(name, td.Comment)
 		}
 		if td != nil {
 			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked}
@@ -121,7 +120,7 @@ func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), own.Kind, legacyIndex)
 	live := slices.Concat(slices.Collect(maps.Values(indexes))...)
 	for name, cs := range own.Indexes {
-		if len(cs) > 0 && slices.Contains(live, cs[len(cs)-1]) {
+		if slices.Contains(live, cs[len(cs)-1]) {
 			delete(indexes, plan.Identifier(name))
 			indexes[name] = cs
 		}
@@ -190,6 +189,22 @@ type mark struct {
 	// Kind is the kind that the table's indexes are to have, if it is not legacy. It is
 	// needed while the table has no index yet.
 	Kind string `json:"kind,omitempty"`
+}
+
+// ReadMark reads the mark of a table from its comment. It returns false if mailbench did not write the comment for a
+// table of that name, which somebody may have copied, or if somebody has changed it so that it makes no sense.
+func ReadMark(table, comment string) (m mark, ok bool) {
+	ok = plan.ReadMark(comment, &m)
+	names := []string{m.Table}
+	for _, in := range m.In {
+		ok = ok && in.Table != "" && in.Key > 0 && !slices.Contains(names, in.Table)
+		names = append(names, in.Table)
+	}
+	for _, columns := range m.Indexes {
+		ok = ok && len(columns) > 0
+	}
+	// Below row headers a table may have the name of the outermost (tableName).
+	return m, ok && slices.ContainsFunc(names, func(name string) bool { return plan.Identifier(name) == table })
 }
 
 // ancestor is a table that another is nested in. Key is the number of its primary

@@ -53,6 +53,41 @@ func FuzzMark(f *testing.F) {
 	})
 }
 
+// TestReadMark: only a table with the mark of its own name is mailbench's, and only if the mark makes sense.
+func TestReadMark(t *testing.T) {
+	const of = `mailbench {"schema":"s","table":"a.b"`
+	for _, c := range []struct {
+		table, comment string
+		ours           bool
+	}{
+		{"a_b", of + `}`, true},
+		{"a_b", of + `,"in":[{"table":"a","key":1}],"indexes":{"i":["v"]},"kind":"sai"}`, true},
+		{"a", of + `,"in":[{"table":"a","key":1}]}`, true}, // below a row header
+		{"a_b_copy", of + `}`, false},
+		{"a_b", of + `,"in":[{"table":"a.b","key":1}]}`, false},
+		{"a_b", of + `,"in":[{"table":"a","key":1},{"table":"a","key":1}]}`, false},
+		{"a_b", of + `,"in":[{"table":"","key":1}]}`, false},
+		{"a_b", of + `,"in":[{"table":"a"}]}`, false},
+		{"a_b", of + `,"in":1}`, false},
+		{"a_b", of + `,"indexes":{"i":[]}}`, false},
+		{"a_b", `mailbench {"schema":"s"}`, false},
+		{"a_b", `mailbench {"table":"a.b"}`, false},
+		{"a_b", "mail", false},
+	} {
+		if _, ours := ReadMark(c.table, c.comment); ours != c.ours {
+			t.Errorf("table %s with %s: ours %v, want %v", c.table, c.comment, ours, c.ours)
+		}
+		d, err := Define(&schemas.Schema{Name: "s"}, "", Replication{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Read(Rows{"tables": {{"table_name": c.table, "comment": c.comment}}})
+		if ours := d.Foreign == nil; ours != c.ours {
+			t.Errorf("table %s with %s is in the keyspace: %v", c.table, c.comment, d.Foreign)
+		}
+	}
+}
+
 // TestImportedIndexes: a keyspace does not differ from the schema that was imported of it, whatever its indexes are
 // over and of which class they are; and no statement drops an index of a class that mailbench does not know.
 func TestImportedIndexes(t *testing.T) {
