@@ -5,6 +5,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -246,13 +247,29 @@ func finish(cmd *cobra.Command) {
 	case !cmd.Runnable(): // the command is a topic of help
 	default:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			err := check(cmd, args)
+			err := cmp.Or(noneEmpty(cmd, args), check(cmd, args))
 			if err == nil || errors.As(err, new(statusError)) {
 				return err
 			}
 			return usagef("too many arguments: %q; see %q", strings.Join(args, " "), cmd.CommandPath()+" --help")
 		}
 	}
+}
+
+// noneEmpty refuses an empty text as an argument or as the value of a flag: a script with a variable that is not set
+// means something else than a command line without it.
+func noneEmpty(cmd *cobra.Command, args []string) (err error) {
+	if at := slices.Index(args, ""); at >= 0 {
+		return usagef("argument %d is empty; see %q", at+1, cmd.CommandPath()+" --help")
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		all, several := f.Value.(pflag.SliceValue)
+		if f.Value.Type() == "string" && f.Value.String() == "" || several && slices.Contains(all.GetSlice(), "") {
+			name, _ := pflag.UnquoteUsage(f)
+			err = cmp.Or(err, usagef("--%s \"\": expected %s; see %q", f.Name, name, cmd.CommandPath()+" --help"))
+		}
+	})
+	return err
 }
 
 // lacking is a check of arguments whose error says in these words which is missing.

@@ -43,27 +43,41 @@ func newEngineShow(known registry) *cobra.Command {
 		ValidArgs: known.engineNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			engines, err := pickEngines(args, known.engines)
-			for i := 0; i < len(engines) && err == nil; i++ { // all are several
-				e := listEngine(engines[i])
-				err = show(cmd, e, func(w io.Writer, _ int) {
-					fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
-					if server := engines[i].Server; server != "" {
-						fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", server, e.Name)
-					}
-					if len(e.Settings) == 0 {
-						fmt.Fprintln(w, "It has no settings.")
-						return
-					}
-					printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, e.Settings)
-					printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, e.Environment)
-					printSettings(w, []string{"MISSING FEATURE", "RESULT"}, e.Lacking)
-				})
+			if err != nil {
+				return err
 			}
-			return err
+			var v any = mapped(engines, listEngine)
+			if args[0] != "all" {
+				v = listEngine(engines[0])
+			}
+			return show(cmd, v, func(w io.Writer, _ int) {
+				for i, e := range engines {
+					if i > 0 {
+						fmt.Fprintln(w)
+					}
+					printEngine(w, e)
+				}
+			})
 		},
 	}
 	bindJSON(c.Flags(), "print JSON")
 	return c
+}
+
+// printEngine prints an engine with its settings.
+func printEngine(w io.Writer, e drivers.Engine) {
+	fmt.Fprintf(w, "%s: %s\n", e.Name, e.Doc)
+	if e.Server != "" {
+		fmt.Fprintf(w, "mailbench does not start it; %s. \"mailbench engine status %s\" says whether one answers.\n", e.Server, e.Name)
+	}
+	listed := listEngine(e)
+	if len(listed.Settings) == 0 {
+		fmt.Fprintln(w, "It has no settings.")
+		return
+	}
+	printSettings(w, []string{"SETTING", "DEFAULT", "DESCRIPTION"}, listed.Settings)
+	printSettings(w, []string{"ENVIRONMENT", "DESCRIPTION"}, listed.Environment)
+	printSettings(w, []string{"MISSING FEATURE", "RESULT"}, listed.Lacking)
 }
 
 // listedEngine is the JSON of an engine. Fields are added, never removed.

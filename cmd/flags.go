@@ -141,7 +141,7 @@ func number(value *float64, least, most float64) pflag.Value {
 	return within(value, least, most, "a number", parse)
 }
 
-func wholeUint64(value *uint64) pflag.Value {
+func wholeUint64(value *uint64) *accepted {
 	parse := func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }
 	return within(value, 0, math.MaxUint64, "a whole number", parse)
 }
@@ -155,16 +155,17 @@ func size(value *strict.Size, least, most strict.Size) pflag.Value {
 }
 
 // bindList binds a flag that names several things, separated by commas, and can be repeated. No other
-// character has a meaning in it. The list is value if the flag is not given.
+// character has a meaning in it, and it is not empty. The list is value if the flag is not given.
 func bindList(flags *pflag.FlagSet, to *[]string, name, short, usage string, value ...string) {
 	*to = value
 	flags.FuncP(name, short, usage, func(s string) error {
+		if s == "" {
+			return errors.New("empty")
+		}
 		if !flags.Changed(name) {
-			*to = []string{}
+			*to = nil
 		}
-		if s != "" {
-			*to = append(*to, strings.Split(s, ",")...)
-		}
+		*to = append(*to, strings.Split(s, ",")...)
 		return nil
 	})
 	if len(value) > 0 {
@@ -197,7 +198,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		case ok:
 			expected = a.expected
 		}
-		return fmt.Errorf("--%s %q: expected %s%s", flag.Name, value.GetValue(), cmp.Or(expected, "true or false"), see)
+		name, _ := pflag.UnquoteUsage(flag) // "" of one that is on or off
+		return fmt.Errorf("--%s %q: expected %s%s", flag.Name, value.GetValue(), cmp.Or(expected, name, "true or false"), see)
 	}
 	name, ok := strings.CutPrefix(err.Error(), "unknown flag: --")
 	typed, known := "--"+name, []string(nil) // flags as they are typed, without old names
@@ -303,7 +305,8 @@ func has(cmd *cobra.Command, line string) bool {
 // workloadFlags change single values of a workload, and where its engine is.
 type workloadFlags struct {
 	set, contact []string
-	engineIn     string // the workload that says where the engine is and how it is reached; "": the default one
+	seed         []string // the override for --seed, if it was given: 0 is a seed, too
+	engineIn     string   // the workload that says where the engine is and how it is reached; "": the default one
 
 	// text and textName are the workload of a repeated run and its file name. They are empty if
 	// the command line names the workload.
@@ -318,6 +321,19 @@ const (
 	contactUsage  = "addresses `HOST[:PORT]`,… of the engine on the network (default: this machine)"
 )
 
+// bindSeed binds --seed.
+func (f *workloadFlags) bindSeed(flags *pflag.FlagSet) {
+	var seed uint64
+	value := wholeUint64(&seed)
+	read := value.set
+	value.set = func(s string) error {
+		err := read(s)
+		f.seed = []string{fmt.Sprintf("seed=%d", seed)}
+		return err
+	}
+	flags.Var(value, "seed", "seed `N` of all random numbers (default: the workload's)")
+}
+
 // bindEngine binds the flags of a command that only reaches an engine.
 func (f *workloadFlags) bindEngine(flags *pflag.FlagSet) {
 	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload,
@@ -327,7 +343,7 @@ func (f *workloadFlags) bindEngine(flags *pflag.FlagSet) {
 }
 
 // workload reads the workload with all overrides, and checks its names against those that are known. It is a file if
-// the name looks like one, else a bundled workload. The overrides in more are applied after those of --set.
+// the name looks like one, else a bundled workload. The overrides in more are applied after those of --set and --seed.
 func (f *workloadFlags) workload(known workloads.Known, name string, more ...string) (*workloads.Workload, error) {
 	file, text, err := f.textName, f.text, error(nil)
 	switch {
@@ -342,7 +358,7 @@ func (f *workloadFlags) workload(known workloads.Known, name string, more ...str
 	if err != nil {
 		return nil, err
 	}
-	w, err := known.Parse(file, text, slices.Concat(f.set, more)...)
+	w, err := known.Parse(file, text, slices.Concat(f.set, f.seed, more)...)
 	return w, usage(err)
 }
 
@@ -404,11 +420,8 @@ func (r registry) words(read ...*schemas.Schema) workloads.Known {
 // contactOverride is the override for --contact. It sets the addresses of the only remote engine
 // of the run. Without the flag there is none.
 func contactOverride(engines []drivers.Engine, addresses []string) ([]string, error) {
-	if addresses == nil {
-		return nil, nil
-	}
 	if len(addresses) == 0 {
-		return nil, usagef("--contact names no node; expected addresses such as 10.0.0.1,10.0.0.2:9042")
+		return nil, nil
 	}
 	quoted := make([]string, len(addresses))
 	for i, a := range addresses {

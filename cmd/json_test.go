@@ -52,6 +52,10 @@ func TestListsAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(printed(t, "engine", "show", "cassandra", "--json")), &e); err != nil || !e.Remote || len(e.Settings) < 2 || e.Settings[0].Name != "contact" {
 		t.Errorf("engine: %+v, %v", e, err)
 	}
+	var several []listedEngine
+	if err := json.Unmarshal([]byte(printed(t, "engine", "show", "all", "--json")), &several); err != nil || len(several) < 5 {
+		t.Errorf("all engines: %+v, %v", several, err)
+	}
 	t.Setenv("TMPDIR", t.TempDir())
 	if got := printed(t, "engine", "clean", "embedded", "--json", "--results", t.TempDir()); strings.TrimSpace(got) != "[]" {
 		t.Errorf("what is left of nothing is %q", got)

@@ -138,9 +138,6 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 		}
 		picked = append(picked, all[at])
 	}
-	if len(picked) == 0 {
-		return nil, usagef("no %s named", what)
-	}
 	return picked, nil
 }
 

@@ -70,6 +70,9 @@ func createDir(path string) (*results.Dir, error) {
 func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) error {
 	engines := known.engineNames()
 	for _, arg := range args {
+		if when := cmd.Flag("verify"); when.Changed && slices.Contains(when.Value.(*accepted).words, arg) {
+			return usagef("%s is no workload: write --verify=%s", arg, arg)
+		}
 		arg = strings.Trim(arg, ", ")
 		flag, named := "model", f.models
 		if slices.Contains(engines, arg) {
@@ -113,7 +116,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return err
 	}
 	f.chosen = cmd.Flags().Changed("model") || was != nil
-	c, err := f.config(known, name, cmd.Flags().Changed("seed"))
+	c, err := f.config(known, name)
 	if err != nil {
 		return err
 	}
@@ -240,7 +243,7 @@ func notBegun(err error) error {
 }
 
 // config turns the flags into the runner's configuration.
-func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config, error) {
+func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 	var err error
 	c := &f.c
 	if c.Models, err = known.pickModels(f.models); err != nil {
@@ -263,15 +266,12 @@ func (f *runFlags) config(known registry, name string, seeded bool) (*run.Config
 	if err != nil {
 		return nil, err
 	}
-	if seeded { // seed 0 counts, too
-		more = append(more, seedOverride(f.seed))
-	}
 	swept, err := sweepOverride(f.sweep)
 	if err != nil {
 		return nil, err
 	}
 	more = append(more, swept...)
-	c.Overrides = slices.Concat(f.set, more)
+	c.Overrides = slices.Concat(f.set, f.seed, more)
 	words := known.words()
 	words.ExpectEngines, words.ExpectModels = known.engineNames(), known.modelNames()
 	for _, m := range c.Models { // models may be variants from files

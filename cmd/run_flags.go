@@ -39,7 +39,6 @@ type runFlags struct {
 	chosen          bool // models were named
 	mail            string
 	mailLimit       strict.Size
-	seed            uint64
 	output          string
 	quiet           bool
 	view            view
@@ -67,7 +66,7 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.mail, "mail", "", "deliver the messages of this mbox `FILE` (also .gz) instead of generated ones")
 	flags.Var(size(&f.mailLimit, strict.KB, mostMail), "max-mail-size",
 		"refuse a mail file with more than `SIZE` of messages, unpacked")
-	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
+	f.bindSeed(flags)
 	flags.Var(whole(&f.c.Trials, 1, mostTrials), "trials",
 		fmt.Sprintf("run each model on each engine `N` times (1 to %d), interleaved: A B, B A, A B (default: the workload's, or 1, "+
 			"of a sweep 2: up and down)", mostTrials))
@@ -90,8 +89,13 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.Var(duration(&f.c.MaxWait, 1, mostMaxWait), "max-wait",
 		"drop, and count, an operation that does not start within `TIME` (up to "+text(mostMaxWait)+") after its scheduled start")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only print the plan: operations, bytes, time and disk")
-	flags.StringVar(&f.sweep, "sweep", "", "run the workload at each value: `KEY=VALUE,VALUE,…`, such "+
-		"as population.messages=100,1000,10000, and report the growth of cost")
+	flags.Var(parsed(&f.sweep, func(s string) (string, error) {
+		if f.sweep != "" {
+			return "", fmt.Errorf("%q is a second one; keys that change together need --set 'sweep={KEY: [VALUE, …], KEY: …}'", s)
+		}
+		return s, nil
+	}), "sweep", "run the workload at each value: `KEY=VALUE,VALUE,…`, such as population.messages=100,1000,10000, and "+
+		"report the growth of cost")
 	f.findMax.bind(flags)
 	flags.StringVar(&f.segment, "segment", "",
 		"run part `I/N` of the run (1/4 to 4/4), with every N-th user; job/N takes the number of a pod in a "+
@@ -103,8 +107,10 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 		"time out when another segment sends no heartbeat for that `DURATION`")
 	flags.BoolVar(&f.c.NoFloor, "no-overhead", false, "do not measure the harness's own cost")
 	bindFailOn(flags, &f.failOn)
-	flags.StringVar(&f.metrics, "metrics", "", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it "+
-		"lasts; without HOST on loopback only")
+	at := parsed(&f.metrics, parseAddress)
+	at.what, at.expected = "", "HOST:PORT or :PORT, such as :9464"
+	flags.Var(at, "metrics", "show the run to Prometheus at http://`[HOST]:PORT`/metrics while it lasts; without HOST "+
+		"on loopback only")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress, only the final table")
 	bindView(flags, &f.view)
 	bindJSON(flags, runJSON)
@@ -256,11 +262,17 @@ func blameSweep(err error, text string) error {
 	return err
 }
 
+// parseAddress checks an address to listen on.
+func parseAddress(text string) (string, error) {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	return text, err
+}
+
 // serveMetrics shows the run to Prometheus until stop is called.
 func (f *runFlags) serveMetrics(w io.Writer, c *run.Config) (stop func(), err error) {
-	if _, _, err := net.SplitHostPort(f.metrics); err != nil {
-		return nil, usagef("--metrics %q: expected :PORT or HOST:PORT, such as :9464", f.metrics)
-	}
 	m := metrics.New()
 	at, stop, err := m.Serve(f.metrics)
 	if err != nil {
@@ -349,8 +361,6 @@ func (r registry) withSaved(was *results.Run) (registry, error) {
 	}
 	return r, nil
 }
-
-func seedOverride(seed uint64) string { return "seed=" + strconv.FormatUint(seed, 10) }
 
 // schemaOf is the schema whose access patterns the command runs, or nil: that of a file, or of the saved run. It reads
 // the file of the workload, too, since only the text of a file says which it is.

@@ -93,6 +93,14 @@ func (r registry) onSchema(
 	}
 }
 
+// writeOfSchema writes a text that was made of a schema to a file, which is replaced unless it is the schema's own.
+func writeOfSchema(out io.Writer, schema, file string, text []byte) error {
+	if isFile(schema) && filepath.Clean(schema) == filepath.Clean(file) {
+		return usagef("--output %s is the schema itself; name another file", file)
+	}
+	return writeOutput(out, file, text, true)
+}
+
 func newSchemaDiagram(known registry) *cobra.Command {
 	kind, format, file := diagram.Logical, "svg", ""
 	c := &cobra.Command{
@@ -107,10 +115,7 @@ func newSchemaDiagram(known registry) *cobra.Command {
 			if err := write(&text, s, kind); err != nil {
 				return usagef("%s: %w", name, err)
 			}
-			if isFile(name) && filepath.Clean(name) == filepath.Clean(file) {
-				return usagef("--output %s is the schema itself; name another file", file)
-			}
-			return writeOutput(cmd.OutOrStdout(), file, text.Bytes(), true)
+			return writeOfSchema(cmd.OutOrStdout(), name, file, text.Bytes())
 		}),
 	}
 	f := c.Flags()
@@ -127,7 +132,7 @@ func newSchemaRender(known registry) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:  "render MODEL|FILE.yaml",
 		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
+		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
 			canRender := func(e *drivers.Engine) bool { return e.Render != nil }
 			e, err := known.engineOf(cmp.Or(engine, s.Native), canRender)
 			if err != nil {
@@ -148,7 +153,7 @@ func newSchemaRender(known registry) *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			return writeOutput(cmd.OutOrStdout(), file, []byte(text), true)
+			return writeOfSchema(cmd.OutOrStdout(), name, file, []byte(text))
 		}),
 	}
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
@@ -200,10 +205,11 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 		return usagef("--queries runs the statements of a file; leave --live and --namespace out")
 	case len(f.queries) > 0:
 		return f.runQueries(cmd, known)
-	case f.keyspace != "":
-		return usagef("--keyspace needs --queries")
 	case len(args) == 0:
 		return oneSchema(cmd, args)
+	}
+	if err := belong(cmd.Flags(), "queries", false, "keyspace", "workload"); err != nil {
+		return err
 	}
 	s, err := known.schema(args[0])
 	if err != nil {
@@ -390,14 +396,14 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")
 	case f.engine != "" && f.engine != "cassandra":
 		return usagef("--engine %s: only Cassandra describes its tables; write a schema file, as \"mailbench schema show james\" prints one", f.engine)
-	case f.engine == "" && f.prepared:
-		return usagef("--prepared reads statements of a live engine; add --engine cassandra")
 	case len(f.cql) > 0 && f.engine != "":
 		return usagef("--cql and --engine both name tables; leave one out")
 	case f.engine != "" && f.keyspace == "":
 		return usagef("--engine %s: name the tables to import with --keyspace NAME", f.engine)
-	case f.engine == "" && f.saveCQL != "":
-		return usagef("--save-cql writes the CQL of a live keyspace; add --engine cassandra")
+	}
+	err := belong(cmd.Flags(), "engine", f.engine != "", "prepared", "save-cql", "workload", "set", "contact")
+	if err != nil {
+		return err
 	}
 	sources, err := f.sources(cmd.Context(), cmd.OutOrStdout(), known)
 	if err != nil {

@@ -65,64 +65,80 @@ func newSchemaLint(known registry) *cobra.Command {
 	return cmd
 }
 
-func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error {
-	out := cmd.OutOrStdout()
-	if f.rules {
-		return f.writeRules(out, args)
-	}
-	earlier, err := readBaseline(f.baseline)
-	if err != nil {
-		return err
-	}
+func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
+	if f.rules {
+		return f.writeRules(cmd.OutOrStdout(), args)
+	}
+	reports, err := f.check(cmd, known, args)
+	if err != nil {
+		return err
+	}
+	if err := f.write(cmd.OutOrStdout(), reports); err != nil {
+		return fmt.Errorf("print the report: %w", err)
+	}
+	return f.verdict(reports)
+}
+
+// check checks the schemas that are named. It reads all input first.
+func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]*lint.Report, error) {
 	if f.format == "markdown" {
-		return usagef("--format markdown is for --rules: leave it out, or add --rules")
+		return nil, usagef("--format markdown is for --rules: leave it out, or add --rules")
+	}
+	earlier, err := readBaseline(f.baseline)
+	if err != nil {
+		return nil, err
 	}
 	engines := f.engines // lint also knows engines that mailbench has no driver for
 	if len(engines) > 0 {
 		name := func(name string) string { return name }
 		if engines, err = pick("engine", engines, lint.EngineNames(), name); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	read, err := f.read(cmd.ErrOrStderr(), known, args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	mail, err := newLintMail(cmd.Context(), known.words(read...), &f.workloadFlags, f.from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
 		o := lint.Options{Engines: engines, Hints: known.checkHints, AllowUnread: f.allowUnread}
 		if mail != nil {
 			if s, o.Numbers, err = mail.of(s, known); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		o.Facts = drivers.FactsOf(known.engines, s)
 		if reports[i], err = lint.Check(s, o); err != nil {
-			return usage(err)
+			return nil, usage(err)
 		}
 		if earlier != nil {
 			earlier.Mark(reports[i])
 			reports[i].Gone = earlier.Left(s.Name)
 		}
 	}
+	return reports, nil
+}
+
+// write writes the reports in the format of the flags.
+func (f *lintFlags) write(out io.Writer, reports []*lint.Report) (err error) {
 	columns := 0
 	if isTerminal(out) {
 		columns = width(out)
 	}
 	switch f.format {
 	case "json":
-		err = lint.WriteJSON(out, reports)
+		return lint.WriteJSON(out, reports)
 	case "junit":
-		err = lint.WriteJUnit(out, reports)
+		return lint.WriteJUnit(out, reports)
 	case "sarif":
-		err = lint.WriteSARIF(out, reports, run.Environment(".").Version)
+		return lint.WriteSARIF(out, reports, run.Environment(".").Version)
 	case "github":
 		for _, r := range reports {
 			err = cmp.Or(err, r.WriteGitHub(out, f.all))
@@ -132,10 +148,7 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) error
 			err = cmp.Or(err, r.WriteText(out, f.all, columns))
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("print the report: %w", err)
-	}
-	return f.verdict(reports)
+	return err
 }
 
 // read returns the schemas of the models and files that are named, or that of the CQL. All are those of all models,
@@ -202,10 +215,13 @@ func (f *lintFlags) writeRules(out io.Writer, names []string) error {
 			return err
 		}
 	}
-	if f.format == "markdown" {
+	switch f.format {
+	case "text":
+		return lint.WriteRules(out, rules)
+	case "markdown":
 		return lint.WriteRulesMarkdown(out, rules)
 	}
-	return lint.WriteRules(out, rules)
+	return usagef("--rules prints text, or with --format markdown a page, and no %s", f.format)
 }
 
 // readBaseline reads an earlier report. Without a name there is none.
@@ -297,7 +313,6 @@ type forecastFlags struct {
 	engine    string
 	workloads []string
 	mail      string
-	seed      uint64
 	perDay    float64
 	years     int
 	replicas  int
@@ -319,7 +334,7 @@ func newSchemaForecast(known registry) *cobra.Command {
 		"`WORKLOADS` whose mail there is, separated by commas (mailbench workloads lists them)", "workday")
 	flags.StringArrayVar(&f.set, "set", nil, setOfWorkload)
 	flags.StringVar(&f.mail, "mail", "", "sample the messages of this mbox `FILE` (also .gz) instead of generated ones")
-	flags.Var(wholeUint64(&f.seed), "seed", "seed `N` of all random numbers (default: the workload's)")
+	f.bindSeed(flags)
 	flags.Var(number(&f.perDay, 0, 100_000), "per-day", "`N` messages received by each user a day, on average")
 	flags.Var(whole(&f.years, 1, 100), "years", "look `N` years ahead (1 to 100)")
 	flags.Var(whole(&f.replicas, 0, 100), "replicas", "`N` copies of the data (default: the engine's usual number)")
@@ -336,9 +351,6 @@ func (f *forecastFlags) run(cmd *cobra.Command, known registry, s *schemas.Schem
 	e, err := known.engineOf(cmp.Or(f.engine, usual), canForecast)
 	if err != nil {
 		return err
-	}
-	if len(f.workloads) == 0 {
-		return usagef("--workload: no workload named; mailbench workloads lists them")
 	}
 	var reports []*forecast.Report
 	var mail messages.Source
@@ -391,11 +403,7 @@ func (f *forecastFlags) ofRows(cmd *cobra.Command, s *schemas.Schema, e drivers.
 func (f *forecastFlags) ofMail(
 	ctx context.Context, known registry, workload string, s *schemas.Schema, e drivers.Engine, mail messages.Source,
 ) (*forecast.Report, error) {
-	var more []string
-	if f.seed != 0 {
-		more = append(more, seedOverride(f.seed))
-	}
-	w, err := f.workload(known.words(s), workload, more...)
+	w, err := f.workload(known.words(s), workload)
 	if err != nil {
 		return nil, err
 	}

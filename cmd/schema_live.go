@@ -281,6 +281,9 @@ func newSchemaValidate(known registry) *cobra.Command {
 		Use:  "validate MODEL|FILE.yaml",
 		Args: oneSchema,
 		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+			if err := belong(cmd.Flags(), "sample", f.check.Sample < 1, "seed"); err != nil {
+				return err
+			}
 			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
 				return f.run(cmd, known, name, s, st)
 			})

@@ -3,8 +3,10 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -16,7 +18,7 @@ import (
 func newWorkloads() *cobra.Command {
 	c := &cobra.Command{
 		Use:       "workloads [NAME]",
-		Args:      cobra.MaximumNArgs(1),
+		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), bundledWorkload),
 		ValidArgs: workloads.BundledNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -25,7 +27,7 @@ func newWorkloads() *cobra.Command {
 				}
 				w, err := workloads.Bundled(args[0])
 				if err != nil {
-					return usage(err)
+					return err
 				}
 				describeWorkload(cmd.OutOrStdout(), w)
 				return nil
@@ -46,11 +48,11 @@ func newWorkloads() *cobra.Command {
 	show := &cobra.Command{
 		Use:       "show NAME",
 		ValidArgs: workloads.BundledNames(),
-		Args:      lacking(cobra.ExactArgs(1), "expected one workload"),
+		Args:      cobra.MatchAll(lacking(cobra.ExactArgs(1), "expected one workload"), bundledWorkload),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, text, err := workloads.Text(args[0])
 			if err != nil {
-				return usage(err)
+				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, text)
 			return err
@@ -66,6 +68,20 @@ func newWorkloads() *cobra.Command {
 	}
 	c.AddCommand(show, schema, newWorkloadsFit())
 	return c
+}
+
+// bundledWorkload refuses arguments that are no bundled workload.
+func bundledWorkload(_ *cobra.Command, args []string) error {
+	for _, name := range args {
+		if isFile(name) {
+			return usagef("%s is a file; expected a workload that mailbench has (\"mailbench run %s --dry-run\" shows yours)",
+				name, shellquote.Join(name))
+		}
+		if !slices.Contains(workloads.BundledNames(), name) {
+			return usage(unknown("workload", name, workloads.BundledNames()))
+		}
+	}
+	return nil
 }
 
 // listedWorkload is the JSON of a workload in the list. Fields are added, never removed.
