@@ -23,7 +23,9 @@ mkdir "$night"
 cp "$work/run/run.json" "$night/" # history needs no more
 
 # Changes for the worse, without the run that they are of.
-worse() { awk '/^CHANGED /{on=1} /^$/{on=0} on && NF==1{where=$1} on && / (regression|worse)/{print where, $1}' "$1" | sort -u; }
+worse() {
+  awk '/^CHANGED /{on=1} /^$/{on=0} !on{next} / regression/{print where, $1} !/ (regression|improvement)/{where=$0}' "$1" | sort -u
+}
 touch "$dir/history.txt"
 worse "$dir/history.txt" >"$work/before"
 COLUMNS=1000 "$mailbench" history "$dir" --output "$dir/history.html" | tee "$dir/history.txt"
