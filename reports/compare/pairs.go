@@ -51,14 +51,17 @@ const WholeLoad = "whole load"
 // The operations that stand for all of a phase: for its latencies, and for the highest rate of a search.
 var everything, searched = Operation{Op: WholeLoad}, Operation{Op: "all"}
 
-// trial is the result of one trial with its run.
+// trial is the result of one trial with its run. Its verdict says what counts: times and counters if it is ok, only
+// counters if it is invalid, and of any other nothing.
 type trial struct {
 	side  int
 	run   *results.Run
 	cell  *results.Cell
 	found *results.SearchResult // of a search for the highest rate; nil: there was none
-	out   bool                  // the trial's times are left out
 }
+
+// invalid reports whether the trial measured the load generator: its times say nothing about the build.
+func (t *trial) invalid() bool { return t.cell.Verdict == results.Invalid }
 
 // observed is an operation in a trial. If the trial does not have it, it was never attempted.
 type observed struct {
@@ -75,12 +78,17 @@ type series struct {
 	sum [2]results.Op // of the trials of a side
 }
 
-// newCells puts the measured trials of both sides together. Alone names the subjects that only one side has.
+// newCells puts the measured trials of both sides together. With force, trials that have metrics and did not fail count
+// as ok. Alone names the subjects that only one side has.
 func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 	var all []trial
 	for side, s := range both {
 		for _, r := range s.Runs {
 			for _, c := range r.Select((*results.Cell).Measured) {
+				if force && len(c.Ops) > 0 && c.Verdict != results.Failed {
+					forced := *c
+					c, forced.Verdict = &forced, results.OK
+				}
 				one := trial{side: side, run: r, cell: c}
 				if at := slices.IndexFunc(r.Searches, func(s results.Search) bool { return s.Key == c.Key }); at >= 0 {
 					one.found = r.Searches[at].Found
@@ -93,7 +101,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 	for _, same := range results.Grouped(all, subject) {
 		k, side := subject(same[0]), same[0].side
 		if slices.ContainsFunc(same, func(t trial) bool { return t.side != side }) {
-			cells = append(cells, newCell(k, same, force))
+			cells = append(cells, newCell(k, same))
 		} else {
 			alone = append(alone, fmt.Sprintf("only %s has %s", both[side].Name, k))
 		}
@@ -103,7 +111,7 @@ func newCells(both [2]Side, force bool) (cells []*Cell, alone []string) {
 
 // newCell makes the figures of a subject from the trials of both sides: those of the whole load, or of the search for
 // the highest rate, and those of the operations.
-func newCell(k Subject, trials []trial, force bool) *Cell {
+func newCell(k Subject, trials []trial) *Cell {
 	c := &Cell{Subject: k, Load: "open", Figures: []Figure{}, phase: trials[0].cell.Phase, shares: map[string]float64{}}
 	if trials[0].cell.Arrivals == "closed" {
 		c.Load = "closed"
@@ -120,7 +128,7 @@ func newCell(k Subject, trials []trial, force bool) *Cell {
 		}
 	}
 	c.BaseCount, c.NewCount = len(c.trials[0]), len(c.trials[1])
-	c.check(force)
+	c.check()
 	all := c.series()
 	load := all[0]
 	search := slices.ContainsFunc(load.in, func(o observed) bool { return o.found != nil })
@@ -160,12 +168,12 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	for i := range s.in {
 		o := &s.in[i]
 		v := m.time(o)
-		if m.share > 0 && o.of.Verdict == results.Invalid {
+		if m.share > 0 && o.invalid() {
 			f.known = f.known && (m.whole || o.op.Enough(m.share))
 		} else {
 			f.known = f.known && !math.IsNaN(v)
 		}
-		if o.out {
+		if o.invalid() {
 			v = math.NaN()
 		}
 		f.times[o.side] = append(f.times[o.side], v)
@@ -181,40 +189,36 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	return f
 }
 
-// check leaves out the times of invalid trials. They measured the generator, and say nothing
-// about the build. Counters stay. Every other verdict that is not ok says that one side
-// did not run its operations, and then nothing can be compared. With force all trials that have
-// metrics and did not fail stay.
-func (c *Cell) check(force bool) {
+// check counts the trials that have times, and notes the others. A trial that is neither ok nor invalid says that its
+// side did not run the operations, and then nothing can be compared.
+func (c *Cell) check() {
 	var timed [2]int
 	var numbers [2][]int
 	for side, trials := range c.trials {
-		invalid, because := 0, ""
-		for i := range trials {
-			t, reason := &trials[i], ""
+		because := ""
+		for _, t := range trials {
 			numbers[side] = append(numbers[side], t.cell.Trial)
+			reason := ""
 			if t.cell.Reason != nil {
 				reason, _, _ = strings.Cut(t.cell.Reason.Text, "\n")
 			}
 			switch v := t.cell.Verdict; {
-			case v == results.OK || force && len(t.cell.Ops) > 0 && v != results.Failed:
+			case v == results.OK:
+				timed[side]++
+				c.short = c.short || t.cell.Offered != nil && t.cell.Offered.Span < longTrial
+			case v == results.Invalid && because == "":
+				because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ";")
 			case v == results.Invalid:
-				invalid++
-				t.out = true
-				if because, _, _ = strings.Cut(cmp.Or(reason, "invalid"), ";"); invalid > 1 {
-					because, _, _ = strings.Cut(because, ":") // each has numbers of its own
-				}
+				because, _, _ = strings.Cut(because, ":") // each has numbers of its own
 			case c.Why == "":
 				c.Why = fmt.Sprintf("%s is %s: %s", sides[side], v, words.OneLine(cmp.Or(reason, "without a reason")))
 				c.broken = side == 1
 			}
-			c.short = c.short || t.cell.Offered != nil && !t.out && t.cell.Offered.Span < longTrial
 		}
-		if invalid > 0 {
-			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s left out of latency (%s)", invalid,
+		if because != "" {
+			c.Notes = append(c.Notes, fmt.Sprintf("%d of %d trials of %s left out of latency (%s)", len(trials)-timed[side],
 				len(trials), sides[side], words.OneLine(because)))
 		}
-		timed[side] = len(trials) - invalid
 		slices.Sort(numbers[side])
 	}
 	c.BaseTimed, c.NewTimed, c.same = timed[0], timed[1], slices.Equal(numbers[0], numbers[1])
