@@ -144,6 +144,8 @@ func (p *Pattern) CassandraOnly() string {
 		return "writes only if the row is there"
 	case p.Kind == Slice && p.In != nil && p.In.Role == Partition:
 		return "reads several partitions"
+	case p.Static && !p.Kind.Reads() && p.Kind != Put:
+		return "adds to static columns, or removes from them"
 	}
 	for _, c := range p.Filter {
 		if c.Role != Plain || c.Type.Collection() {

@@ -104,6 +104,9 @@ func (r *patternReader) head(strange bool) bool {
 		return false
 	}
 	allowed := slices.Concat(commonKeys, []string{r.Kind.String()}, keysOf[r.Kind])
+	if r.Imported != nil && !r.Kind.Reads() { // CQL adds to static collections and counters
+		allowed = append(allowed, "static")
+	}
 	for name, e := range r.fields {
 		if !slices.Contains(allowed, name) {
 			r.refuse(e.Key, "%s has no key %q; it may have %s", a(r.Kind), name, strings.Join(keysOf[r.Kind], ", "))

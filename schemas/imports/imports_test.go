@@ -70,7 +70,7 @@ func read(t *testing.T, keyspace string, files ...string) *imports.Result {
 const table = `CREATE TABLE t (a int, b text, c timeuuid, d timeuuid, e int, f map<text, int>, g list<int>, h text,
   s int static, "1x" int, PRIMARY KEY ((a, b), c, d)) WITH CLUSTERING ORDER BY (c DESC, d DESC);
 CREATE INDEX ON t (h);
-CREATE TABLE n (k text PRIMARY KEY, x counter); CREATE TABLE p (k text PRIMARY KEY, x int); CREATE MATERIALIZED VIEW v AS SELECT * FROM p WHERE x IS NOT NULL AND k IS NOT NULL PRIMARY KEY (x, k); CREATE TABLE q (a int, b int, c int, s int static, x int, PRIMARY KEY (a, b, c));
+CREATE TABLE n (k text PRIMARY KEY, x counter); CREATE TABLE p (k text PRIMARY KEY, x int); CREATE MATERIALIZED VIEW v AS SELECT * FROM p WHERE x IS NOT NULL AND k IS NOT NULL PRIMARY KEY (x, k); CREATE TABLE q (a int, b int, c int, s int static, x int, PRIMARY KEY (a, b, c)); CREATE TABLE r (a int, b int, s map<text, text> static, PRIMARY KEY (a, b)); CREATE TABLE u (a int, b int, n counter static, x counter, PRIMARY KEY (a, b));
 `
 
 // TestStatements: each statement as a pattern, without its place.
@@ -113,6 +113,8 @@ func TestStatements(t *testing.T) {
 		"SELECT x FROM q WHERE a = 1 AND b = 2 ORDER BY c DESC":     "slice: q|by: [a, b]|reverse: true|columns: [x]",
 		"SELECT x FROM q WHERE a = 1 AND b = 2 GROUP BY c":          "slice: q|by: [a, b]|columns: [x]|other:|  group by: c",
 		"UPDATE q SET s = 1 WHERE a = 1":                            "put: q|static: true",
+		"UPDATE r SET s = s + ? WHERE a = 1":                        "append: r|static: true|columns: [s]",
+		"UPDATE u SET n = n + 1 WHERE a = 1":                        "increment: u|static: true|columns: [n]",
 		"DELETE FROM q WHERE a = 1 AND (b, c) > (1, 2)":             "delete: q|by: [a]|other:|  where: (b, c) > ?",
 		"DELETE h FROM t WHERE a = 1 AND b = 2 AND c = 3 AND d = 4": "put: t|columns: [h]|other:|  delete: h",
 		"DELETE FROM t WHERE a = 1 AND b = 2":                       "delete: t|by: [a, b]",

@@ -196,8 +196,8 @@ func limited(p *schemas.Pattern) bool {
 // leftToGrow returns the clustering column whose new values add rows to what a slice
 // reads, or nil.
 func leftToGrow(p *schemas.Pattern) *schemas.Column {
-	if p.Index != nil {
-		return growing(p.Table, 0)
+	if p.Index != nil { // which can bind a clustering column
+		return growing(p.Table, 0, p.By...)
 	}
 	return growing(p.Table, boundKeys(p)-len(p.Table.Partition))
 }

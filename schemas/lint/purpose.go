@@ -205,8 +205,8 @@ func (c *checker) lives(t *schemas.Table) (seconds float64) {
 // new value for each message or event; nil if there is none. If the table declares its
 // rows, they say whether there is one. Types say which: a timeuuid, timestamp, bigint, or
 // the uuid of a row with a time, else the first column. A bigint below such a column numbers the pieces of one
-// message.
-func growing(t *schemas.Table, from int) *schemas.Column {
+// message. A read that binds columns to values gets no rows by new ones.
+func growing(t *schemas.Table, from int, bound ...*schemas.Column) *schemas.Column {
 	if len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, gathers) {
 		return nil
 	}
@@ -232,7 +232,7 @@ func growing(t *schemas.Table, from int) *schemas.Column {
 		default:
 			continue
 		}
-		if i >= from {
+		if i >= from && !slices.Contains(bound, c) {
 			return c
 		}
 		one = true
