@@ -84,11 +84,15 @@ func (s Setting) Unread() (pos Pos, ok bool) {
 }
 
 // Aside reports whether a clause of an imported pattern only says more of its statement: "fixed" are the
-// literals that name its partition, "update" says that it is an UPDATE, and "allow filtering: false" that it
-// does not have the clause that its filter needs. The call is the same without.
+// literals that name its partition, "update" says that it is an UPDATE, "seed" that it is an INSERT of literals in a
+// file of tables, and "allow filtering: false" that it does not have the clause that its filter needs. The call is the
+// same without.
 func (s Setting) Aside() bool {
-	return s.Name == "fixed" || s.Name == "update" || s == Setting{"allow filtering", "false"}
+	return s.Name == "fixed" || s.Name == "update" || s.Name == "seed" || s == Setting{"allow filtering", "false"}
 }
+
+// Seed reports whether a pattern is no access of an application: it writes one row, which is in a file of tables.
+func (p *Pattern) Seed() bool { return Carried(p.Other, "seed") != "" }
 
 // formatLines are the lines of columns and indexes that are not that of their imported table, or nil.
 func formatLines(t *Table) *yaml.Node {

@@ -94,6 +94,7 @@ func imported(keyspace string, sources []Source, unmarked bool) (*Result, error)
 	}
 	for i, s := range scripts {
 		foreign := make(map[string]bool) // what a log has of other keyspaces is named once a keyspace
+		im.defines = len(s.Definitions) > 0
 		for _, st := range s.Statements {
 			own := st.Kind == cql.Batch || im.own(st.Table)
 			switch err := im.statement(st); {
@@ -133,6 +134,7 @@ type importer struct {
 	pages    map[string][]*schemas.Pattern // limited slices by their first pages
 	marks    map[*schemas.Table]mark
 	unmarked bool // the marks do not count
+	defines  bool // the file of the statement has tables
 }
 
 // chooseKeyspace finds the only keyspace that has tables. The schema has its name, or that of the first file.

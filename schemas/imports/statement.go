@@ -107,11 +107,13 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	} else {
 		all = writes(t, st)
 	}
-	// Rules must know more of a statement than its call: the literals that name its partition, whether it is an UPDATE,
-	// and columns to which an INSERT gives null.
+	// Rules must know more of a statement than its call: the literals that name its partition, whether it is an UPDATE
+	// or the INSERT of a row of the schema, and columns to which an INSERT gives null.
 	var fixed, null []string
+	bound := func(text string) bool { return text == "?" || strings.HasPrefix(text, ":") }
+	seed := im.defines && st.Kind == cql.Insert && !slices.ContainsFunc(st.Values, func(v cql.Expr) bool { return bound(v.Text) })
 	for _, c := range t.Partition {
-		if text := valueOf(st, c.Name); text != "" && text != "?" && text[0] != ':' {
+		if text := valueOf(st, c.Name); text != "" && !bound(text) {
 			fixed = append(fixed, c.Name+" = "+text)
 		}
 	}
@@ -126,6 +128,9 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 		}
 		if st.Kind == cql.Update && p.Kind == schemas.Put && !p.Static {
 			other(p, "update", "true")
+		}
+		if seed {
+			other(p, "seed", "true")
 		}
 		other(p, "null", strings.Join(null, ", "))
 	}

@@ -232,14 +232,14 @@ type checker struct {
 	unread    map[string]bool                       // the words of statements that could not be read
 }
 
-// of returns the patterns on a table, or with nil on all, of the kinds given, or of all.
+// of returns the patterns on a table, or with nil on all, of the kinds given, or of all, without those of seeds.
 func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
 	all := c.on[t]
 	if t == nil {
 		all = c.schema.Patterns
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(p *schemas.Pattern) bool {
-		return len(kinds) > 0 && !slices.Contains(kinds, p.Kind)
+		return len(kinds) > 0 && !slices.Contains(kinds, p.Kind) || p.Seed()
 	})
 }
 

@@ -106,10 +106,10 @@ func (w *worker) loadOne(ctx, opCtx context.Context) (cause, err error) {
 		}
 		if cause == nil {
 			t := w.tally()
-			t.Copies += int64(len(w.sets))
-			if len(w.phase.Phase.Patterns) > 0 {
-				t.Unit = "row" // the message only has its number
+			if len(w.phase.Phase.Patterns) > 0 { // the message only has the number of the rows, of which each table has some
+				t.Unit, t.Copies = "row", w.stats.ops[w.slot].cost.RowsWritten
 			} else {
+				t.Copies += int64(len(w.sets))
 				t.MailBytes += int64(len(w.sets)) * w.message.Raw.Size()
 			}
 			return nil, nil

@@ -128,6 +128,8 @@ func (k *Keyspace) portable() {
 		gone := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return left[part.Pattern] })
 		switch {
 		case why != "":
+		case p.Seed():
+			why = "inserts a fixed row, and its file has tables (statements of --queries are measured)"
 		case p.Index != nil && !slices.Contains(p.Table.Indexes, p.Index):
 			why = "reads through an index that is left out"
 		case gone >= 0:
