@@ -233,7 +233,7 @@ func (r *tableReader) indexes(t *Table, f section) {
 			case c == nil:
 			case (c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static) && t.Imported == nil:
 				r.Fail(n, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
-			case slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return ic.Column == c }):
+			case x.Has(c):
 				r.Fail(n, "duplicate column %q in %s", name, where)
 			default:
 				x.Columns = append(x.Columns, IndexColumn{c, desc})

@@ -132,6 +132,11 @@ func (x *Index) OverKeys() bool {
 	})
 }
 
+// Has reports whether a column is one of those of the index.
+func (x *Index) Has(c *Column) bool {
+	return slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return ic.Column == c })
+}
+
 // OneColumn reports whether an index of the table can be one over a single plain column,
 // which finds equal values and has no order, as Cassandra's does. It may have more columns
 // before that one, if they are the first of the primary key and include the whole partition

@@ -348,7 +348,7 @@ func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
 type Values struct {
 	Pos      strict.Pos
 	Size     random.Dist `key:"size" form:"sizes" least:"0" most:"message" doc:"bytes of a text or blob, elements of a collection (default 20 bytes, 3 elements)"`
-	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter)"`
+	Distinct uint64      `key:"distinct" form:"whole" least:"1" most:"users" doc:"how many different values there are (default: as the keys of the schema need; 10 of a filter, or of a part of a key)"`
 	Access   random.Keys `key:"access" form:"choice" doc:"how often rows have each value, and patterns use each value of a partition key (default: evenly): uniform, zipf or latest"`
 }
 

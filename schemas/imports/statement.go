@@ -110,10 +110,10 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	// Rules must know more of a statement than its call: the literals that name its partition, whether it is an UPDATE
 	// or the INSERT of a row of the schema, and columns to which an INSERT gives null.
 	var fixed, null []string
-	bound := func(text string) bool { return text == "?" || strings.HasPrefix(text, ":") }
-	seed := im.defines && st.Kind == cql.Insert && !slices.ContainsFunc(st.Values, func(v cql.Expr) bool { return bound(v.Text) })
+	bound := func(v cql.Expr) bool { return v.Text == "?" || strings.HasPrefix(v.Text, ":") }
+	seed := im.defines && st.Kind == cql.Insert && !slices.ContainsFunc(st.Values, bound)
 	for _, c := range t.Partition {
-		if text := valueOf(st, c.Name); text != "" && !bound(text) {
+		if text := valueOf(st, c.Name); text != "" && !bound(cql.Expr{Text: text}) {
 			fixed = append(fixed, c.Name+" = "+text)
 		}
 	}

@@ -220,9 +220,7 @@ var columnRules = finders{
 	"column-unwritten": ofTables(func(c *checker, t *schemas.Table) {
 		u := c.uses(t)
 		for _, col := range slices.Concat(t.Static, t.Columns) {
-			indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
-				return slices.ContainsFunc(x.Columns, func(ic schemas.IndexColumn) bool { return ic.Column == col })
-			})
+			indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(col) })
 			switch {
 			case !u.writes || u.written[col] || t.View() != "":
 			case !u.read[col] && !indexed:

@@ -277,14 +277,26 @@ patterns:
 	}
 }
 
-// TestCalls: a list has as many different keys as a call has items, and a repeated part of a batch as many calls.
+// TestCalls: a list has as many different keys as a call has items, and a repeated part of a batch as many calls. A
+// read that binds a part of the key finds several rows, and each partition has its static columns.
 func TestCalls(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	if err := os.WriteFile(file, []byte(`schema: 1
 name: shop
-tables: {orders: {partition: [customer uuid], columns: {state: text}}}
+tables:
+  orders: {partition: [customer uuid], columns: {state: text}}
+  users: {partition: [tenant text, id uuid], columns: {name: text}}
+  parcels:
+    partition: [depot uuid, day text]
+    clustering: [shelf text, at timeuuid]
+    static: {owner: text}
+    columns: {weight: int}
+    rows: [{each: parcel, count: 10000, partition: {of: 1, every: day}, per: {day: 50}, sizes: {day: 10, shelf: 5}}]
 patterns:
   some: {get: orders, in: customer}
+  some_users: {get: users, by: tenant, in: id}
+  on_shelf: {slice: parcels, by: [depot, day, shelf]}
+  owner: {get: parcels, static: true}
   put_order: {put: orders}
   put_orders: {batch: [{run: put_order, each: order}]}
 `), 0o600); err != nil {
@@ -301,8 +313,13 @@ patterns:
 		switch p := st.Pattern(); {
 		case p.Kind == schemas.Batch && len(m.call) != 7:
 			t.Errorf("a batch of 7 has %d calls", len(m.call))
-		case p.In != nil && len(m.call[0].Args[0].Elems()) != 7:
-			t.Errorf("a list of 7 has %d keys", len(m.call[0].Args[0].Elems()))
+		case p.In != nil && len(m.call[0].Args[len(p.By)].Elems()) != 7:
+			t.Errorf("a list of 7 has %d keys", len(m.call[0].Args[len(p.By)].Elems()))
+		case p.Kind.Reads():
+			want := map[string]int{"some": 7, "some_users": 7, "on_shelf": 5, "owner": 1, whole("parcels"): 50}[p.Name]
+			if err := m.Run(t.Context()); err != nil || m.rows != want {
+				t.Errorf("%s finds %d rows of %d: %v", p.Name, m.rows, want, err)
+			}
 		}
 	}
 }
@@ -372,15 +389,21 @@ patterns: {page: {slice: orders, by: customer, limit: arg}}
 	}
 }
 
-// TestDeletes deletes rows where reads begin, at the newest of a descending table, and reads the others.
+// TestDeletes deletes rows where reads begin, at the newest of a table that is read from there, and reads the others.
 func TestDeletes(t *testing.T) {
-	for _, order := range []string{"desc", "asc"} {
+	for order, newest := range map[string]bool{"desc": true, "asc": false, "desc, read backwards": false, "asc, read backwards": true} {
 		file := filepath.Join(t.TempDir(), "notices.yaml")
 		src := strings.Replace(`schema: 1
 name: notices
 tables: {notices: {partition: [user uuid], clustering: [id timeuuid desc], columns: {kind: text}}}
-patterns: {notice: {get: notices}, dismiss: {delete: notices, by: [user, id]}}
-`, " desc", map[string]string{"desc": " desc"}[order], 1)
+patterns:
+  notice: {get: notices}
+  dismiss: {delete: notices, by: [user, id]}
+  page: {slice: notices, by: user, limit: arg}
+`, " desc", map[bool]string{true: " desc"}[strings.HasPrefix(order, "desc")], 1)
+		if strings.HasSuffix(order, "backwards") {
+			src = strings.Replace(src, "limit: arg", "limit: arg, reverse: true", 1)
+		}
 		if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -401,7 +424,7 @@ patterns: {notice: {get: notices}, dismiss: {delete: notices, by: [user, id]}}
 				t.Errorf("%s: row %d of those that are left: %v", order, row, err)
 			}
 		}
-		if oldest := m.tables["notices"].first.Load() == 0; oldest != (order == "desc") {
+		if oldest := m.tables["notices"].first.Load() == 0; oldest != newest {
 			t.Errorf("%s: the oldest row is there: %v", order, oldest)
 		}
 	}

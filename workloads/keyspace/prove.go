@@ -57,7 +57,7 @@ var (
 	byRows  = &growth{says: "{op} scans {times}× the rows at {more}× the {rows}" + change, of: scanned, least: 0.5}
 	byWaste = &growth{says: "{op} scans {is} rows for each that it returns, p50 {last}", of: wasted}
 	bySize  = &growth{
-		says: "{op} reads {times}× the bytes a row at {more}× the size of its collection or content" + change, of: read, least: 0.5,
+		says: "{op} reads {times}× the bytes a row at {more}× the size of its collection or content" + change, of: read, least: 0.2,
 	}
 	byItems = &growth{
 		"{op} has {times}× the rows at {more}× the keys of a call" + change, scanned, 0.5, "keys", proveFactor * proveItems,

@@ -80,6 +80,11 @@ func TestProof(t *testing.T) {
 			[]measured{few, at(10000, 10, 10, 900, 0.2)},
 			"confirmed: page reads 9× the bytes a row at 10× the size of its collection or content (10 → 90), p50 100µs → 200µs",
 		},
+		{ // the row has other columns, too
+			bySize,
+			[]measured{few, at(10000, 10, 10, 250, 0.2)},
+			"confirmed: page reads 2.50× the bytes a row at 10× the size of its collection or content (10 → 25), p50 100µs → 200µs",
+		},
 		{
 			byRows,
 			[]measured{few, at(1_000_000, 10_000, 10_000, 1e5, 1)},

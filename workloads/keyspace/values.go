@@ -37,6 +37,7 @@ type table struct {
 	count   uint64              // rows after the load
 	loads   []drivers.Statement // write a row
 	columns []*column
+	newest  bool // pages begin with the newest rows
 
 	// Rows first to next-1 are there, but for the last cut ones of the loaded.
 	next, first, cut, loaded atomic.Uint64
@@ -58,11 +59,9 @@ type column struct {
 type numbering uint8
 
 const (
-	byRow       numbering = iota // a value for each row
+	byRow       numbering = iota // a value for each row, or one of the distinct ones, all of them in each partition
 	byPartition                  // one for each partition
-	byBucket                     // one for each bucket
-	mixed                        // one of the distinct ones, all of them in each partition
-	changing                     // one of them, drawn for each row and version
+	changing                     // drawn for each row and version
 )
 
 // Sizes of values without a declaration, and numbers of rows and pages.
@@ -71,8 +70,8 @@ const (
 	contentSize     = 4000 // of a quantity of schemas.Content
 	elementSize     = 10
 	defaultElements = 3
-	defaultDistinct = 10 // of a column that a pattern filters by
-	rowsOfIndexed   = 10 // rows with one value of a column that has an index
+	defaultDistinct = 10  // of a column by which a pattern finds several rows
+	rowsOfIndexed   = 100 // rows with one value of a column that has an index
 	rowsOfBucket    = 100
 	deepPages       = 5 // of so many pages one begins in the middle of its partition, the others are first pages
 )
@@ -158,6 +157,8 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 		for _, c := range t.All() {
 			one.columns = append(one.columns, k.column(one, c, w))
 		}
+		backwards := func(p *schemas.Pattern) bool { return p.Table == t && p.Reverse && (p.Limit > 0 || p.LimitArg) }
+		one.newest = len(t.Clustering) > 0 && t.Clustering[0].Desc != slices.ContainsFunc(k.Patterns, backwards)
 		all[t.Name] = one
 		domain := one.columns[0].domain
 		if o := owners[domain]; t.Parent == nil && (o == nil || len(t.Key()) == 1 && len(o.Clustering) > 0) {
@@ -171,7 +172,7 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 		}
 		for _, c := range t.columns {
 			owner := owners[c.domain]
-			if owner != nil && owner != t && c.refers == nil && c.kind != byBucket && owner.columns[0].Distinct != 1 {
+			if owner != nil && owner != t && c.refers == nil && t.buckets[c.Column] == 0 && owner.columns[0].Distinct != 1 {
 				c.to(owner.columns[0], false)
 			}
 		}
@@ -186,22 +187,23 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 		v.Values = *said
 	}
 	v.seed = xxhash.Sum64String(v.domain) ^ w.Seed
-	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool {
-		return slices.ContainsFunc(x.Columns, func(xc schemas.IndexColumn) bool { return xc.Column == c })
-	})
+	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(c) })
+	shared := func(p *schemas.Pattern) bool { // p filters by the column, or binds it and only a part of the key
+		keys := p.In != nil && p.In.Role == schemas.Partition && t.buckets[p.In] == 0
+		part := p.Index == nil && (keys || c.Role == schemas.Clustering && len(p.By) < len(t.Key()))
+		return slices.Contains(p.Filter, c) || part && slices.Contains(p.By, c)
+	}
 	switch {
-	case t.buckets[c] > 0:
-		v.kind = byBucket
+	case indexed && c.Role == schemas.Plain:
+		v.Distinct = cmp.Or(v.Distinct, max(1, uint64(k.Rows)/rowsOfIndexed))
+	case slices.ContainsFunc(k.Schema.Patterns, shared):
+		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
+	}
+	switch {
 	case c.Role == schemas.Partition || c.Role == schemas.Static:
 		v.kind = byPartition
-	case c.Role == schemas.Clustering && v.Distinct > 0:
-		v.kind = mixed
 	case c.Role == schemas.Clustering:
 		v.kind = byRow
-	case indexed:
-		v.Distinct = cmp.Or(v.Distinct, max(1, uint64(k.Rows)/rowsOfIndexed))
-	case slices.ContainsFunc(k.Schema.Patterns, func(p *schemas.Pattern) bool { return slices.Contains(p.Filter, c) }):
-		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
 	}
 	if v.Size == nil {
 		v.Size = random.Constant{Value: t.sizes[c]}
@@ -241,14 +243,13 @@ func (c *column) to(target *column, whole bool) {
 	switch {
 	case whole:
 		c.aligned = target.of.stride()
+		return
 	case c.Role == schemas.Partition && c.of.partitions > 0:
 		c.kind = byPartition
-	case among != target.of.count:
-		c.kind = mixed
+	case among == target.of.count:
+		return
 	}
-	if c.kind != byRow {
-		c.Distinct = min(among, cmp.Or(c.Distinct, among))
-	}
+	c.Distinct = min(among, cmp.Or(c.Distinct, among))
 }
 
 // args are the arguments of a pattern about row k.
@@ -259,11 +260,19 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 		}
 	}
 	add(k, 0, p.By...)
-	if p.In != nil { // in the rows before it: of other partitions or, with the partition in By, of the same
-		step := uint64(1)
-		if len(p.By) > 0 {
-			step = t.stride()
+	ranges, step := schemas.Clustering, uint64(1) // from row k to the next one with the same values of by
+	if p.In != nil {
+		ranges = p.In.Role
+	}
+	for _, c := range p.By {
+		if c.Role == ranges {
+			step = max(step, t.of(c).Distinct)
 		}
+	}
+	if ranges == schemas.Clustering {
+		step *= t.stride()
+	}
+	if p.In != nil {
 		var keys []drivers.Value
 		for n := uint64(0); n == 0 || n < uint64(items) && k >= t.first.Load()+n*step; n++ {
 			if v := t.of(p.In).value(k-n*step, 0); !slices.ContainsFunc(keys, v.Equal) {
@@ -278,15 +287,15 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 	add(k, 0, p.Filter...)
 	for end, b := range []*schemas.Bound{p.From, p.To} { // the row limit rows before it in its partition, and row k
 		if b != nil {
-			add(t.of(b.Column).sorted(k-min(k/t.stride(), uint64(limit))*t.stride(), k)[end], 0, b.Column)
+			add(t.of(b.Column).sorted(k-min(k/step, uint64(limit))*step, k)[end], 0, b.Column)
 		}
 	}
-	if k >= t.first.Load()+t.stride() && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
+	if k >= t.first.Load()+step && len(p.After) > 0 && hash(k, 0, 0)%deepPages == 0 {
 		begins := 0
 		if p.After[0].Desc != p.Reverse {
 			begins = 1
 		}
-		add(t.of(p.After[0]).sorted(k-t.stride(), k)[begins], 0, p.After...) // at least the other of the two follows
+		add(t.of(p.After[0]).sorted(k-step, k)[begins], 0, p.After...) // at least the other of the two follows
 	} else {
 		args = append(args, make([]drivers.Value, len(p.After))...) // null: the first page
 	}
@@ -330,28 +339,22 @@ func (c *column) sorted(a, b uint64) [2]uint64 {
 // another.
 func (c *column) number(k, version uint64) uint64 {
 	n, partitions := k, cmp.Or(c.of.partitions, math.MaxUint64)
-	switch to := c.refers; c.kind {
-	case byRow:
-		if to != nil && to.of.count < c.of.count { // tables grow together
-			n = k%c.aligned + k/c.aligned*to.of.count/c.of.count*c.aligned
-		}
-		if to != nil && c.Access.Theta > 0 {
-			n = c.choose(k, n+1)
-		}
-	case byPartition:
+	switch to := c.refers; {
+	case c.kind == byPartition:
 		n = k % partitions
-	case mixed:
-		n = k%partitions + k/partitions
-	case changing:
+	case c.kind == changing:
 		n = hash(c.seed, k, version)
+	case c.Distinct > 0 && (c.Role != schemas.Partition || c.of.partitions == 0):
+		n = k%partitions + k/partitions
+	case to != nil && to.of.count < c.of.count: // tables grow together
+		n = k%c.aligned + k/c.aligned*to.of.count/c.of.count*c.aligned
 	}
-	switch {
-	case c.Distinct == 0:
-		return n
-	case c.Access.Theta > 0 && c.kind >= mixed:
-		return c.choose(n+k, c.Distinct)
+	if c.Access.Theta > 0 && c.kind != byPartition && (c.Distinct > 0 || c.refers != nil) {
+		return c.choose(n+k, cmp.Or(c.Distinct, n+1))
+	} else if c.Distinct > 0 {
+		return n % c.Distinct
 	}
-	return n % c.Distinct
+	return n
 }
 
 // choose returns which of so many values draw n stands for; of latest it is mostly one of the last.
@@ -382,12 +385,11 @@ func (t *table) at(k uint64) time.Time {
 // value is the column's value in row k, in memory of its own. A bucket is that of the row's time: when it begins or, as
 // a number, how many periods that is after 1970.
 func (c *column) value(k, version uint64) drivers.Value {
-	n, at := c.number(k, version), c.of.at(k)
-	switch ofRow := c.kind == byRow || c.kind == changing; {
+	n, at, length := c.number(k, version), c.of.at(k), c.of.buckets[c.Column]
+	switch ofRow := c.Distinct == 0 && c.kind != byPartition; {
 	case c.refers != nil:
 		return c.refers.value(n, 0)
-	case c.kind == byBucket:
-		length := c.of.buckets[c.Column]
+	case length > 0:
 		bucket := at.Sub(epoch) / length
 		if c.Distinct > 0 {
 			bucket %= time.Duration(c.Distinct)
