@@ -361,7 +361,7 @@ var (
 	// ErrUnknown: a write was sent and its outcome is not known (timed out,
 	// connection lost). Any other error of a write means: not applied.
 	ErrUnknown = errors.New("outcome unknown")
-	// ErrUnreachable: no node of the cluster answered. Only Open returns it.
+	// ErrUnreachable: no node of the cluster answered, or not enough of them, or not in time. Open and reads return it.
 	ErrUnreachable = errors.New("unreachable")
 	// ErrNotApplied: a row that a batch deletes "if: present" is not there. Nothing of the batch was applied.
 	ErrNotApplied = errors.New("the condition of a batch does not hold, so nothing was applied")

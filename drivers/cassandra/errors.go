@@ -97,11 +97,24 @@ func writeError(err error, kind writeKind, uncertain bool) error {
 	return fmt.Errorf("%w: %w", what, err)
 }
 
+// readError wraps the error of a read.
 func readError(err error) error {
-	if errors.Is(err, gocql.ErrSessionClosed) {
-		return fmt.Errorf("%w: %w", drivers.ErrClosed, err)
+	var refused gocql.RequestError
+	away := []error{gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrTimeoutNoResponse, gocql.ErrConnectionClosed}
+	codes := []int{gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping, gocql.ErrCodeReadTimeout}
+	what := error(nil)
+	switch {
+	case errors.Is(err, gocql.ErrSessionClosed):
+		what = drivers.ErrClosed
+	case slices.ContainsFunc(away, func(away error) bool { return errors.Is(err, away) }),
+		errors.As(err, &refused) && slices.Contains(codes, refused.Code()):
+		what = drivers.ErrUnreachable
+	case refused != nil && classify(err, plainWrite) == drivers.ErrTooLarge: // the key
+		what = drivers.ErrTooLarge
+	default:
+		return err
 	}
-	return err
+	return fmt.Errorf("%w: %w", what, err)
 }
 
 // retries is the retry policy of one idempotent request. It retries after a pause

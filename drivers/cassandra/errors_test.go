@@ -71,6 +71,32 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// TestReadError: an error of a read is about the data unless nodes did not answer, or about the key.
+func TestReadError(t *testing.T) {
+	for _, c := range []struct{ err, want error }{
+		{gocql.ErrSessionClosed, drivers.ErrClosed},
+		{gocql.ErrNoConnections, drivers.ErrUnreachable},
+		{gocql.ErrTimeoutNoResponse, drivers.ErrUnreachable},
+		{fmt.Errorf("wrapped: %w", gocql.ErrConnectionClosed), drivers.ErrUnreachable},
+		{refusal{gocql.ErrCodeUnavailable, "Cannot achieve consistency level QUORUM"}, drivers.ErrUnreachable},
+		{refusal{gocql.ErrCodeReadTimeout, "timed out"}, drivers.ErrUnreachable},
+		{refusal{gocql.ErrCodeReadFailure, "failed"}, nil},
+		{refusal{gocql.ErrCodeInvalid, "Key length of 70000 is longer than maximum of 65535"}, drivers.ErrTooLarge},
+		{refusal{gocql.ErrCodeInvalid, "Key may not be empty"}, nil},
+		{errors.New("unmarshal"), nil},
+	} {
+		err := readError(c.err)
+		outage := c.want == drivers.ErrClosed || c.want == drivers.ErrUnreachable
+		if !errors.Is(err, c.err) || c.want != nil && !errors.Is(err, c.want) || drivers.IsOutage(err) != outage ||
+			c.want == nil && err != c.err {
+			t.Errorf("readError(%v) = %v, want %v", c.err, err, c.want)
+		}
+	}
+	if err := readError(nil); err != nil {
+		t.Errorf("no error became %v", err)
+	}
+}
+
 // TestRefusalsLeaveOpen: a node may refuse a write that has begun.
 func TestRefusalsLeaveOpen(t *testing.T) {
 	unavailable, overloaded := refusal{gocql.ErrCodeUnavailable, "unavailable"}, refusal{gocql.ErrCodeOverloaded, "overloaded"}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -276,10 +277,16 @@ func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) error {
 			return nil
 		})
 	})
-	if errors.Is(err, errFound) {
-		return nil
+	refused := errors.Is(err, drivers.ErrTooLarge) || !drivers.IsOutage(err) && slices.ContainsFunc(l.args, unusual)
+	if refused || errors.Is(err, errFound) {
+		return nil // engines refuse keys that no row can have
 	}
 	return err
+}
+
+// unusual reports whether an engine may refuse a value in a key: an empty one, or a text that is not UTF-8.
+func unusual(v drivers.Value) bool {
+	return v.Size() == 0 || v.Kind() == schemas.Text && !utf8.Valid(v.Raw())
 }
 
 // value makes the key column's value from the variables. ok is false if their text

@@ -2,11 +2,15 @@ package validate_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	rawpebble "github.com/cockroachdb/pebble/v2"
 	"github.com/google/go-cmp/cmp"
@@ -383,6 +387,43 @@ func TestSample(t *testing.T) {
 	}
 	if files < 1500 || files > 6000 {
 		t.Errorf("five samples of a tenth read %d rows of 6,000, want about 3,000", files)
+	}
+}
+
+// refusing is a store that refuses some keys, as Cassandra and HBase do.
+type refusing struct{ drivers.Store }
+
+func (s refusing) Session() (drivers.Session, error) {
+	inner, err := s.Store.Session()
+	return refusingSession{inner}, err
+}
+
+type refusingSession struct{ drivers.Session }
+
+func (s refusingSession) Read(
+	ctx context.Context, st drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
+) error {
+	switch key := slices.Concat(args, []drivers.Value{drivers.Text("none")})[0].Raw(); {
+	case len(key) == 0:
+		return errors.New("key may not be empty")
+	case len(key) > 1<<15:
+		return fmt.Errorf("a row key of %d bytes: %w", len(key), drivers.ErrTooLarge)
+	case !utf8.Valid(key):
+		return errors.New("string did not validate")
+	}
+	return s.Session.Read(ctx, st, args, yield)
+}
+
+// TestRefusedKeys: a sample finds that rows refer to none, also if the engine refuses the key of that row.
+func TestRefusedKeys(t *testing.T) {
+	w := newWorld(t)
+	file := w.putter("files", false)
+	for _, box := range []string{"", "none", "\xff", strings.Repeat("x", 1<<15+1)} {
+		file(drivers.Text(box), drivers.Int(1), drivers.Blob(nil))
+	}
+	r, err := validate.Run(t.Context(), refusing{w.store}, w.schema, validate.Config{Dir: t.TempDir(), Sample: 0.999})
+	if err != nil || r.Broken() != 5 { // the key that is not UTF-8 is found twice
+		t.Errorf("found %q, %v; want each row of files", found(r), err)
 	}
 }
 

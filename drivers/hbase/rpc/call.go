@@ -155,7 +155,7 @@ func (c *Call) Request() proto.Message { return c.request }
 func (c *Call) Conn() hrpc.RegionClient { return c.conn }
 
 // errLost ends a call that must not be sent twice when its answer is lost.
-var errLost = errors.New("the region server's answer was lost")
+var errLost error = unanswered("the region server's answer was lost")
 
 // RegionName is the type of the names of regions.
 var RegionName = pb.RegionSpecifier_REGION_NAME.Enum()

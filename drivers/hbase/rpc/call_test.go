@@ -114,7 +114,7 @@ func TestTimeout(t *testing.T) {
 	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
 		send = c.send
 		err := sl.Send(t.Context(), NewCall(c.method, []byte("t"), []byte("r"), nil, nil))
-		if !errors.Is(err, ErrTimeout) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
+		if !errors.Is(err, ErrTimeout) || !drivers.IsOutage(err) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err,
 				c.unknown)
 		}

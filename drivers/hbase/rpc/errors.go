@@ -13,7 +13,15 @@ import (
 )
 
 // ErrTimeout ends a call that HBase has not answered within Sender.Timeout.
-var ErrTimeout = errors.New("HBase has not answered within the timeout")
+var ErrTimeout error = unanswered("HBase has not answered within the timeout")
+
+// unanswered is an error that says nothing about the data (drivers.ErrUnreachable).
+type unanswered string
+
+func (e unanswered) Error() string { return string(e) }
+
+// Is implements the interface of errors.Is.
+func (e unanswered) Is(target error) bool { return target == drivers.ErrUnreachable }
 
 // refusals are the exceptions that prove that HBase has not applied a mutation. After any
 // other exception HBase may have applied it: for instance, a write may survive although the
@@ -64,6 +72,9 @@ func NewException(class, trace string) *Exception {
 	first, _, _ := strings.Cut(trace, "\n")
 	return &Exception{class, strings.TrimPrefix(first, class+": ")}
 }
+
+// Is implements the interface of errors.Is: a region that is not ready does not answer.
+func (e *Exception) Is(target error) bool { return target == drivers.ErrUnreachable && e.is(moved) }
 
 func (e *Exception) is(classes []string) bool { return slices.Contains(classes, e.class) }
 
