@@ -68,7 +68,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	}
 	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Title: "", Left: true},
-		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "mean of the operations' p50s, by % of load"},
+		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "operations' p50s weighted by % of load"},
 		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
 		{
@@ -104,7 +104,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	}
 	t = t.With(func(c *document.Column) bool { return throughput || c.Title != maxRate })
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
-	notes := "typical: mean of operations' p50s by % of load"
+	notes := "typical: operations' p50s weighted by % of load"
 	note := func(is bool, text string) {
 		if is && text != "" {
 			notes += "; " + text
@@ -201,7 +201,7 @@ const mostFrequent = 5
 // operations is a row for each operation, with p50 and p99 of each model.
 func (v *run) operations(l *ranking.Load) document.Section {
 	t := &document.Table{Least: mostFrequent, Columns: []document.Column{
-		{Left: true}, {Title: "%", Help: "of the load"},
+		{Left: true}, {Title: "% of\nload"},
 	}}
 	for k, m := range l.Models {
 		t.Columns = append(t.Columns,
@@ -303,8 +303,7 @@ func omissions(l *ranking.Load) (all []string) {
 			}
 		}
 		if len(who) > 0 && others && share.Share >= 0.1 {
-			all = append(all, fmt.Sprintf("fewer fields: %s of %s reads fewer fields of each message than in other models "+
-				"(%.0f%% of the load)", share.Op, strings.Join(who, ", "), 100*l.Covers*share.Share))
+			all = append(all, fmt.Sprintf("%s reads fewer fields (%s)", share.Op, strings.Join(who, ", ")))
 		}
 	}
 	return all

@@ -167,7 +167,7 @@ func (d *Notice) String() string {
 const mostSerious = 2
 
 // warnings are the most serious of those that change how the latencies are read, in plain words with the remedy, and
-// folded the texts of all, also of the minor ones.
+// folded the texts of all, also of the others, which are notes.
 func (v *run) warnings() (first, further document.Section) {
 	left, minor := v.leftOut()
 	var failed, queues, others []string // failed: operations are missing from the latencies
@@ -190,9 +190,6 @@ func (v *run) warnings() (first, further document.Section) {
 		others = append(others, v.varies(strings.Join(varying, ", ")))
 		texts = append(texts, others...)
 	}
-	for _, l := range v.loads {
-		minor = append(minor, omissions(l)...)
-	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
 		what, remedy := judge.Plain(d.Code, results.OK)
 		plain := fmt.Sprintf("%s (%s): %s", what, strings.TrimPrefix(d.Size+", "+d.whom(), ", "), remedy)
@@ -205,41 +202,36 @@ func (v *run) warnings() (first, further document.Section) {
 			minor = append(minor, d.String())
 		}
 	}
-	first, further = document.Section{ID: "warnings"}, document.Section{ID: "further", Title: "Warnings", Fold: true}
+	for _, l := range v.loads {
+		for _, text := range omissions(l) {
+			if !slices.Contains(others, text) { // of another engine
+				others, texts = append(others, text), append(texts, text)
+			}
+		}
+	}
+	first = document.Section{ID: "warnings"}
+	further = document.Section{ID: "further", Title: "Warnings and notes", Fold: true}
 	for _, text := range append(texts, minor...) { // of some the first screen has all
 		further.Note(document.Plain, "", text)
 	}
-	all := slices.Concat(failed, left, queues, others) // the most serious first
-	if more := len(all) - mostSerious; more > 0 {
-		all = append(all[:mostSerious], fmt.Sprintf("%d more (--full)", more))
+	all, rest := slices.Concat(failed, left, queues, others), []string(nil) // the most serious first
+	style := document.Warn
+	if len(all) == 0 {
+		style, all = document.Faint, []string{"none"}
 	}
-	switch {
-	case len(all) > 1:
-		first.Note(document.Warn, "Warnings", strings.Join(all, "; ")+".")
-	case len(all) == 1:
-		first.Note(document.Warn, "Warning", all[0]+".")
-	case len(minor) > 0:
-		first.Note(document.Faint, "Warnings", "none serious; minor: "+subjects(minor)+" (--full).")
+	if more := len(all) - mostSerious; more > 0 {
+		all, rest = all[:mostSerious], append(rest, fmt.Sprintf("%d more", more))
+	}
+	if len(minor) > 0 {
+		rest = append(rest, words.Plural(len(minor), "note"))
+	}
+	if len(rest) > 0 {
+		all = append(all, words.List(rest)+" (--full)")
+	}
+	if style != document.Faint || len(rest) > 0 {
+		first.Note(style, "Warnings", strings.Join(all, "; ")+".")
 	}
 	return first, further
-}
-
-// mostMinor is how many minor warnings the first screen names by their subjects.
-const mostMinor = 2
-
-// subjects are the words that warnings begin with, such as "not warm". A warning without such words is only counted.
-func subjects(warnings []string) string {
-	var all []string
-	for _, text := range warnings {
-		subject, _, ok := strings.Cut(text, ": ")
-		if ok && len(all) < mostMinor && strings.Count(subject, " ") < 3 && !slices.Contains(all, subject) {
-			all = append(all, subject)
-		}
-	}
-	if more := len(warnings) - len(all); more > 0 {
-		all = append(all, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(all, ", ")
 }
 
 // leftOut names the trials that do not count, by reason, and has what is wrong with each.
@@ -291,7 +283,7 @@ func (v *run) spread(l *ranking.Load) (said string) {
 
 // varies warns of models whose trials differ much.
 func (v *run) varies(who string) string {
-	return fmt.Sprintf("typical latency varies (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
+	return fmt.Sprintf("typical latency varies over twice between trials (most: %s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure.

@@ -108,7 +108,7 @@ func TestFirstScreenWithWarnings(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Warnings: operations failed (7 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
-			"use --set phases.measure.rate=300/s; 1 more (--full).", last,
+			"use --set phases.measure.rate=300/s; 2 more and 2 notes (--full).", last,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("at %d columns: no %q in\n%s", width, want, got)
@@ -203,8 +203,8 @@ func TestOneModelOnEngines(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	want := regexp.MustCompile(`(?s)^  embedded takes .*\n  null takes .*\n +embedded +null\nOPERATION +% +p50 +p99 +p50 +p99\nlist +77 +0\.15 +0\.62 +0\.15 +0\.62\n`)
-	if _, text, _ := strings.Cut(buf.String(), "achieved by all\n"); !want.MatchString(text) || strings.Contains(text, "*") {
+	want := regexp.MustCompile(`(?s)^  embedded takes .*\n  null takes .*\n +% of +embedded +null\nOPERATION +load +p50 +p99 +p50 +p99\nlist +77 +0\.15 +0\.62 +0\.15 +0\.62\n`)
+	if _, text, _ := strings.Cut(buf.String(), "by all\n"); !want.MatchString(text) || strings.Contains(text, "*") {
 		t.Errorf("no %q in\n%s", want, text)
 	}
 }
@@ -238,8 +238,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warning: james trial 1 left out (client busy: lower phases.measure.rate)."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer."},
+		1: {"Warnings: james trial 1 left out (client busy: lower phases.measure.rate); list "},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; 1 more and 3 notes (--full)."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {

@@ -365,14 +365,14 @@ func Fact(all []*Load) string {
 	c := all[0].Cell
 	all = slices.DeleteFunc(slices.Clone(all), func(l *Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
-	switch {
-	case all[0].Trials > 1 && slices.ContainsFunc(all, (*Load).partial):
+	if all[0].Trials > 1 {
 		s = "medians of " + s
-	case all[0].Trials > 1:
-		s = "medians of all " + s
 	}
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)
+	}
+	if all[0].Trials > 1 && !slices.ContainsFunc(all, (*Load).partial) {
+		s += ", none left out"
 	}
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")

@@ -184,14 +184,12 @@ func shareBelow(quantiles []int64, ns float64) float64 {
 const leastDifference = 1.05
 
 // Difference is how a metric of one model compares with that of another. Ratio is the geometric mean
-// of the ratios of their trials.
+// of the ratios of their trials, and Low to High its 95% interval by Student's t of their logarithms. That of one trial
+// is from 0 to infinity.
 type Difference struct {
-	Ratio  float64
-	Trials int
-	// Significant says that the metric is larger: by more than 5%, and for a latency the 95% interval of
-	// Student's t of the log ratios, trial by trial, is above 1. One trial has no interval, and so no
-	// significance.
-	Significant bool
+	Ratio, Low, High float64
+	Trials           int
+	Significant      bool // the metric is larger: by more than 5%, and for a latency the interval is above 1
 }
 
 // Larger reports whether the metric is larger: significantly, or by more than 5% if one trial leaves
@@ -211,8 +209,8 @@ func Compare(a, b results.Series, timed bool) (d Difference, ok bool) {
 		return d, false
 	}
 	mean, half := growth.Mean(logs, 0.05)
-	d.Ratio = math.Exp(mean)
-	d.Significant = d.Ratio > leastDifference && (!timed || mean > half)
+	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
+	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
 	return d, true
 }
 

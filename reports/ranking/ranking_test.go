@@ -102,7 +102,7 @@ func TestDominatingModel(t *testing.T) {
 	}
 	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% confidence): a 0.121 ms. Significantly slower: "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
-		"Not worth it: b and c: no column of the whole load significantly better than a.")
+		"Not worth it: b, c: no column of the whole load significantly better than a.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -115,7 +115,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not worth it: b and c: no column of the shared load significantly better than a; they support 1 and 0 more operations.")
+	has(t, said(l), "Not worth it: b, c: no column of the shared load significantly better than a, which does not have 1 and 0 of their operations.")
 }
 
 // A model that leads in a column where the other does not is not dominated, also if the two do not differ significantly:
@@ -184,7 +184,7 @@ func TestFacts(t *testing.T) {
 		l := []*Load{one(t, r, Typical)}
 		return Fact(l) + "; " + Executed(l)
 	}
-	if got, want := facts(), "medians of all 3 trials; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
+	if got, want := facts(), "medians of 3 trials, none left out; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -371,7 +371,7 @@ func TestShares(t *testing.T) {
 		"all":   {"list": op(600, 9e3, 9e3, 1, 1, 1), "seen": op(200, 1e3, 1e3, 100, 1, 1)},
 		"lacks": {"list": op(600, 1e3, 1e3, 1, 1, 1), "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "But: not supported by lacks: seen, 25% of the load.")
+	has(t, said(l), "But: not supported: seen, 25% of the load.")
 }
 
 // Percentiles of the whole load are those of all operations together.
@@ -470,7 +470,7 @@ func TestTrialsVary(t *testing.T) {
 		return map[string]results.Op{"list": op(800, ns, ns, 1, 20, 1000)}
 	}
 	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
-	has(t, said(l), "b 0.132 (+20%, trials vary)", "c 0.143 (+30%)")
+	has(t, said(l), "b 0.132 (+20%, between -11% and +95%), not significant", "c 0.143 (+30%)")
 }
 
 // The operation that takes the most time and the slowest one are named once if they are the same.

@@ -177,12 +177,14 @@ func (l *Load) headline() string {
 
 // over is the value of b, and how much more that is than the value of a.
 func (l *Load) over(a, b *Model) string {
-	more := fmt.Sprintf("+%.0f%%", 100*(b.Value(l.By)/max(a.Value(l.By), 1e-9)-1))
+	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)) }
+	more := percent(b.Value(l.By) / max(a.Value(l.By), 1e-9))
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
 	}
-	if low, high := b.Spread(l.By); l.By.Timed() && high > Much*low {
-		more += ", trials vary"
+	low, high := b.Spread(l.By)
+	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && high > Much*low {
+		more += fmt.Sprintf(", between %s and %s", percent(d.Low), percent(d.High))
 	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
 }
@@ -246,8 +248,8 @@ func (l *Load) why() string {
 	return fmt.Sprintf("fewer %s/op: %s, %s %s.", name, span(first, found), others, span(rest, found))
 }
 
-// mostBut is how many metrics speak against the first at the most, one fewer if there are unsupported operations.
-// The table has all.
+// mostBut is how many metrics speak against the first at the most besides the p99 latency, one fewer if there are
+// unsupported operations. The table has all.
 const mostBut = 2
 
 // but names the metrics in which another model needs less than half of what one of the first needs, and
@@ -261,6 +263,10 @@ func (l *Load) but() string {
 	type more struct {
 		text  string
 		ratio float64
+	}
+	left, most := l.unsupported(first), mostBut
+	if left != "" {
+		most--
 	}
 	var found []more
 	for _, x := range []Metric{Read, Requests, Rows, Written, Disk, P99} {
@@ -279,32 +285,28 @@ func (l *Load) but() string {
 			continue
 		}
 		p, value, other := properties[x], span(who, x), x.Number(best.Value(x))
-		text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s", names(who), value, best.Name, other)
-		if x != P99 {
-			subject, verb := names(who), p.verb
-			switch {
-			case len(who) == 1:
-				verb += "s"
-			case len(who) == len(first) && len(who) == 2:
-				subject = "both"
-			case len(who) == len(first):
-				subject = "all of them"
-			}
-			text = fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
+		if x == P99 { // it comes first, whatever its ratio
+			most++
+			text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s", names(who), value, best.Name, other)
+			found = append(found, more{text, math.Inf(1)})
+			continue
 		}
+		subject, verb := names(who), p.verb
+		switch {
+		case len(who) == 1:
+			verb += "s"
+		case len(who) == len(first) && len(who) == 2:
+			subject = "both"
+		case len(who) == len(first):
+			subject = "all of them"
+		}
+		text := fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
 		worst := by(who, x)[len(who)-1]
 		found = append(found, more{text, worst.Value(x) / best.Value(x)})
 	}
 	slices.SortStableFunc(found, func(a, b more) int { return cmp.Compare(b.ratio, a.ratio) })
 	var all []string
-	left, most := l.unsupported(first), mostBut
-	if left != "" {
-		most--
-	}
-	for i, f := range found[:min(len(found), most)] {
-		if i > 0 {
-			f.text = strings.Replace(f.text, "/op", "", 1)
-		}
+	for _, f := range found[:min(len(found), most)] {
 		all = append(all, f.text)
 	}
 	if left != "" {
@@ -340,7 +342,11 @@ func (l *Load) unsupported(models []*Model) string {
 		if more := len(ops) - mostNamed; more > 1 {
 			ops = append(ops[:mostNamed], fmt.Sprintf("%d more", more))
 		}
-		return fmt.Sprintf("not supported by %s: %s, %s of the load", name, words.List(ops), last)
+		by := ""
+		if len(models) > 1 {
+			by = " by " + name
+		}
+		return fmt.Sprintf("not supported%s: %s, %s of the load", by, words.List(ops), last)
 	}
 	all[0] = strings.Replace(all[0], " by ", " of the load by ", 1)
 	return "not supported: " + strings.Join(all, ", ")
@@ -375,15 +381,14 @@ func (l *Load) dominated() (all []Sentence) {
 		for _, m := range same {
 			who, more = append(who, m.name), append(more, strconv.Itoa(m.more))
 		}
-		more[len(more)-1] = words.Plural(same[len(same)-1].more, "more operation")
 		load := strings.ToLower(l.Title())
-		text := words.List(who) + ": no column of the " + load + " significantly better than " + same[0].than
+		text := strings.Join(who, ", ") + ": no column of the " + load + " significantly better than " + same[0].than
 		if slices.ContainsFunc(same, func(m lesser) bool { return m.more > 0 }) {
-			subject := "; they support "
+			of := " of their operations"
 			if len(same) == 1 {
-				subject = "; it supports "
+				of = " of its operations"
 			}
-			text += subject + words.List(more)
+			text += ", which does not have " + words.List(more) + of
 		}
 		all = append(all, Sentence{"Not worth it", text + "."})
 	}
