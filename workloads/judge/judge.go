@@ -296,8 +296,7 @@ func Faults(r *results.Run) map[string][]error {
 			continue
 		}
 		if n := o.Due - o.Skipped - o.NoTarget; o.Due > 0 && 2*o.Dropped >= n {
-			add("unusable", "%s, dropped %d of %d operations: lower the rate (--set phases.%s.rate=RATE)",
-				place(c), o.Dropped, n, c.Phase)
+			add("unusable", "%s, dropped %d of %d operations: lower the rate%s", place(c), o.Dropped, n, lower(r, c))
 		}
 	}
 	if !used && invalid != nil && all["unusable"] == nil {
@@ -305,8 +304,7 @@ func Faults(r *results.Run) map[string][]error {
 		if invalid.Reason != nil {
 			why = ": " + invalid.Reason.Text
 		}
-		add("unusable", "no measured phase is valid: %s on %s%s (--set phases.%s.rate=RATE sets the rate)",
-			invalid.Model, invalid.Engine, why, invalid.Phase)
+		add("unusable", "no measured phase is valid: %s on %s%s%s", invalid.Model, invalid.Engine, why, lower(r, invalid))
 	}
 	for i := range r.Searches {
 		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() && all["search"] == nil {
@@ -314,6 +312,18 @@ func Faults(r *results.Run) map[string][]error {
 		}
 	}
 	return all
+}
+
+// lower is the flag that lowers the rate of a phase. Closed loops have no rate, and streams one each.
+func lower(r *results.Run, c *results.Cell) string {
+	setting := "rate=RATE"
+	if slices.ContainsFunc(r.Phases, func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }) {
+		setting = "replay.speed=SPEED"
+	}
+	if c.Arrivals == "closed" || len(c.Streams) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (--set phases.%s.%s)", c.Phase, setting)
 }
 
 func place(c *results.Cell) string {

@@ -622,3 +622,27 @@ func found(doubts []results.Doubt) codes {
 	}
 	return found
 }
+
+// A run that is unusable names the flag that lowers the rate of its phase, if there is one.
+func TestLowerRate(t *testing.T) {
+	for _, tc := range []struct {
+		arrivals, trace string
+		streams         []results.Stream
+		want            string
+	}{
+		{"poisson", "", nil, "lower the rate (--set phases.measure.rate=RATE)"},
+		{"recorded", "0123", nil, "lower the rate (--set phases.measure.replay.speed=SPEED)"},
+		{"poisson", "", []results.Stream{{Name: "readers"}}, "lower the rate"},
+		{"closed", "", nil, "lower the rate"},
+	} {
+		r := results.Run{Phases: []results.Phase{{Name: "measure", Trace: tc.trace}}, Cells: []results.Cell{{
+			Key:  results.Key{Model: "james", Engine: "embedded", Phase: "measure"},
+			Kind: results.KindMeasure, Verdict: results.Invalid, Arrivals: tc.arrivals, Streams: tc.streams,
+			Reason: &results.Reason{Text: "client-bound; lower the rate"},
+		}}}
+		want := "no measured phase is valid: james on embedded: client-bound; " + tc.want
+		if got := Faults(&r)["unusable"][0].Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
