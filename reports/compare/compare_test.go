@@ -417,6 +417,16 @@ func TestSequentialRunsAreExact(t *testing.T) {
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != Worse || !f.Exact {
 		t.Errorf("one call more in 4 operations: %s, exact %v", f.Verdict, f.Exact)
 	}
+	for _, s := range []Side{base, fresh} {
+		for _, c := range slices.Clone(s.Runs[0].Cells) {
+			c.Trial = 2
+			s.Runs[0].Cells = append(s.Runs[0].Cells, c)
+		}
+	}
+	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != Worse || !f.Exact {
+		t.Errorf("one call more in 4 operations of two trials: %s, exact %v", f.Verdict, f.Exact)
+	}
+	base.Runs[0].Cells, fresh.Runs[0].Cells = base.Runs[0].Cells[:2], fresh.Runs[0].Cells[:2]
 	fresh.Runs[0].Cells[0].Trial, fresh.Runs[0].Cells[1].Trial = 2, 2 // which draws other operations
 	if f := figureOf(t, compared(t, base, fresh, "*", false), "recount", "requests"); f.Verdict != CannotTell {
 		t.Errorf("in another trial: %s", f.Verdict)

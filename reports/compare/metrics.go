@@ -330,10 +330,10 @@ func (f *Figure) chance() float64 {
 }
 
 // sequential reports whether nothing was left to chance: in each phase one client or one loader executed all
-// operations, as many in all trials of both sides. The phases are those of a trial and of the trials before, whose
+// operations, as many in all trials of one number. The phases are those of a trial and of the trials before, whose
 // writes a store may have.
 func (c *Cell) sequential() bool {
-	var first map[string]int64
+	first := map[int]map[string]int64{} // by the number of the trial
 	for _, t := range slices.Concat(c.trials[0], c.trials[1]) {
 		attempted := map[string]int64{}
 		for of := range t.run.All {
@@ -352,12 +352,10 @@ func (c *Cell) sequential() bool {
 				attempted[of.Phase] += o.Attempted()
 			}
 		}
-		if first == nil {
-			first = attempted
-		}
-		if !maps.Equal(attempted, first) {
+		if same := first[t.cell.Trial]; same != nil && !maps.Equal(attempted, same) {
 			return false
 		}
+		first[t.cell.Trial] = attempted
 	}
 	return c.same
 }
