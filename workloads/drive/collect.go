@@ -30,6 +30,9 @@ func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
 		case <-ticks.C:
 		}
 		to := p.clock.now()
+		if last {
+			to = max(from, p.length)
+		}
 		p.take(from, to, last)
 		if last {
 			return
@@ -81,7 +84,7 @@ func (p *phase) take(from, to time.Duration, last bool) {
 		p.window(ticked)
 	}
 	if p.Progress != nil {
-		p.Progress(p.progress(to-from, last))
+		p.Progress(p.progress(from, to, last))
 	}
 }
 
@@ -120,11 +123,11 @@ func (p *phase) window(ops []latency.Op) {
 	}
 }
 
-// progress is how far the phase is, after a tick of that length.
-func (p *phase) progress(length time.Duration, last bool) Progress {
-	done := p.timeline.all.Counts[latency.OK]
+// progress is how far the phase is, after a tick between two moments of it.
+func (p *phase) progress(from, to time.Duration, last bool) Progress {
+	done, length := p.timeline.all.Counts[latency.OK], to-from
 	if last { // the last window says little: report the rate of the whole phase
-		done, length = p.timeline.soFar.Counts[latency.OK], p.clock.now()
+		done, length = p.timeline.soFar.Counts[latency.OK], to
 	}
 	c, times := &p.timeline.soFar.Counts, p.timeline.soFar.Times[latency.Latency]
 	percentile := func(share float64) time.Duration {
@@ -146,17 +149,16 @@ func (p *phase) progress(length time.Duration, last bool) Progress {
 	if pr.Total == 0 {
 		pr.Total = int64(p.Phase.Operations)
 	}
-	elapsed := p.clock.now()
 	switch {
 	case last:
 		pr.Fraction = 1
 	case pr.Total > 0:
 		pr.Fraction = min(1, float64(all)/float64(pr.Total))
 	case p.Phase.Duration > 0:
-		pr.Fraction = min(1, float64(elapsed)/float64(p.Phase.Duration))
+		pr.Fraction = min(1, float64(to)/float64(p.Phase.Duration))
 	}
 	if pr.Fraction > 0 && !last {
-		pr.ETA = time.Duration(float64(elapsed)/pr.Fraction) - elapsed
+		pr.ETA = time.Duration(float64(to)/pr.Fraction) - to
 	}
 	return pr
 }

@@ -127,10 +127,10 @@ type phase struct {
 	ops      []latency.Op // see byOp
 	vanished error        // the engine did not answer a load any more
 	// These are known when all workers have ended.
-	span    time.Duration // how much of the schedule workers took operations from
-	seconds float64
-	stats   stats
-	used    usage
+	span   time.Duration // how much of the schedule workers took operations from
+	length time.Duration
+	stats  stats
+	used   usage
 }
 
 // grace is how long operations under way may take to end when a run is
@@ -186,7 +186,6 @@ func (p *phase) run(ctx context.Context) (err error) {
 	}
 	p.began = p.clock.base
 	p.hiccups = watchHiccups(&p.clock)
-	defer p.hiccups.close()
 	before := processUsage()
 
 	workCtx, stop := context.WithCancel(ctx)
@@ -205,15 +204,18 @@ func (p *phase) run(ctx context.Context) (err error) {
 	}
 	ended := make(chan struct{})
 	var workErr error
-	go func() { workErr = g.Wait(); close(ended) }()
+	go func() {
+		defer close(ended)
+		workErr = g.Wait()
+		p.length, p.used = p.clock.now(), processUsage().since(before)
+		p.hiccups.close() // what the collector then does is no part of the phase
+	}()
 	collectErr := crash.Guard(func() error { p.collect(ended, stop, kill); return nil })
 	if collectErr != nil {
 		stop()
 	}
 	<-ended
 
-	p.seconds = p.clock.now().Seconds()
-	p.used = processUsage().since(before)
 	for _, w := range p.pool.all {
 		p.stats.add(&w.stats)
 	}
@@ -320,7 +322,7 @@ func (p *phase) measurement() results.Cell {
 		m.Durability = drivers.Memory.String()
 	}
 	offered := p.offered(&p.stats.tally, p.slots.every())
-	client, gap := p.used.client(p.pool.most, p.seconds), p.timeline.gap
+	client, gap := p.used.client(p.pool.most, p.length.Seconds()), p.timeline.gap
 	// The evidence is of the generator.
 	e, t := p.stats.Evidence, p.target
 	if known := p.Cell.Evidence; known != nil {
@@ -332,7 +334,7 @@ func (p *phase) measurement() results.Cell {
 	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t
 	}
-	m.SetTime(p.began, p.began.Add(time.Duration(p.seconds*1e9)))
+	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.every()); m.AllOps != nil {
 		hiccups, delays := p.hiccups.report(), m.AllOps.Delays()
@@ -362,7 +364,7 @@ func (p *phase) offered(s *tally, of []int) results.Offered {
 		o.NoTarget += p.stats.ops[i].noTarget
 	}
 	if o.Span == 0 { // a closed loop
-		o.Span = p.seconds
+		o.Span = p.length.Seconds()
 	}
 	if o.Span > 0 {
 		o.Rate = float64(o.Due-o.Skipped-o.NoTarget) / o.Span
@@ -399,7 +401,7 @@ func (p *phase) op(of []int) results.Op {
 		NoTarget: s.noTarget, Clamped: total.Clamped,
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  strings.Join(lacking, ", "),
-		Rate:     digits(float64(c[latency.OK]) / max(p.seconds, 1e-9)),
+		Rate:     digits(float64(c[latency.OK]) / max(p.length.Seconds(), 1e-9)),
 		Errors:   results.SortErrors(s.errors),
 	}
 	switch {

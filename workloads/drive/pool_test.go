@@ -133,3 +133,20 @@ func TestUnknownOutcomes(t *testing.T) {
 		}
 	}
 }
+
+// The length of a phase, and so its rate, is that of its operations, however long the collector takes after them.
+func TestSlowCollector(t *testing.T) {
+	at, stream := testTarget(t, idleBound{})
+	phase := workloads.Phase{
+		Kind: workloads.Measure, Name: "measure", Operations: 100, Arrivals: workloads.Closed, Clients: 1,
+		Mix: workloads.Mix{workloads.List: 1},
+	}
+	m, err := Drive(t.Context(), at, Spec{
+		Phase: phase, Stream: stream(&phase), Workers: 1,
+		Observe: func(results.Key, func(int) string, []latency.Op) { time.Sleep(time.Second) },
+	})
+	last := m.Timeline[len(m.Timeline)-1]
+	if err != nil || m.Seconds > 0.5 || m.Ops["list"].Rate < 200 || m.Offered.Span != m.Seconds || last.At+last.Seconds > 0.5 {
+		t.Errorf("%g s, %g/s, offered %+v, timeline %+v, error %v", m.Seconds, m.Ops["list"].Rate, m.Offered, m.Timeline, err)
+	}
+}

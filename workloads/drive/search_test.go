@@ -95,11 +95,11 @@ func TestSearchWithTooFewWorkers(t *testing.T) {
 // cell is the cell of a phase that was simulated.
 func (p *phase) cell(what workloads.Phase) *results.Cell {
 	p.span = p.Stream.Span()
-	p.seconds = max(p.span.Seconds(), p.stats.LastStart)
+	p.length = max(p.span, time.Duration(p.stats.LastStart*1e9))
 	p.used = usage{}
 	m := p.measurement()
 	return &results.Cell{
-		Kind: results.KindMeasure, Seconds: p.seconds, Arrivals: what.Arrivals.String(), Offered: m.Offered,
+		Kind: results.KindMeasure, Seconds: p.length.Seconds(), Arrivals: what.Arrivals.String(), Offered: m.Offered,
 		Ops: m.Ops, AllOps: m.AllOps, Client: m.Client, Evidence: m.Evidence,
 	}
 }

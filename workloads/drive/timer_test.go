@@ -98,7 +98,7 @@ func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, us
 	if err := p.run(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], p.used.cpu.Seconds() / p.seconds
+	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], p.used.cpu.Seconds() / p.length.Seconds()
 }
 
 // TestSpinIsNotEarly: no operation starts before its time, also where several workers wait, of which one
