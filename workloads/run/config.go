@@ -187,6 +187,18 @@ func (c *Config) reuses() bool {
 		!c.Segment.Divides() && c.Audit != AuditOnly
 }
 
+// names are those of the models and the engines.
+func (c *Config) names() (models, engines []string) {
+	models, engines = []string{}, []string{}
+	for _, m := range c.Models {
+		models = append(models, m.Name)
+	}
+	for _, e := range c.Engines {
+		engines = append(engines, e.Name)
+	}
+	return models, engines
+}
+
 // remote reports whether an engine of the run is reached over a network.
 func (c *Config) remote() bool {
 	return slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote })

@@ -83,8 +83,7 @@ func DryRun(ctx context.Context, c Config) (*Plan, error) {
 }
 
 // plan is what the run does at the points, how long it takes, and how much disk it needs at once, next to what is there
-// already. Each store is removed before the next one, unless its data stays. A cluster whose disks are known is held to
-// the least that it can take. A data set that cannot be read counts as empty: then there are both a plan and an error.
+// already. A data set that cannot be read counts as empty: then there are both a plan and an error.
 func (c *Config) plan(
 	ctx context.Context, points []point, dir string, freeIn func(dir string) float64,
 ) (*Plan, error) {
@@ -93,11 +92,8 @@ func (c *Config) plan(
 		Free: max(0, freeIn(dir)), Disk: []PlanDisk{},
 		Combinations: len(c.Models) * len(c.Engines) * c.trials() * len(points),
 	}
-	for _, m := range c.Models {
-		p.Models = append(p.Models, m.Name)
-	}
+	p.Models, p.Engines = c.names()
 	for _, e := range c.Engines {
-		p.Engines = append(p.Engines, e.Name)
 		if e.Remote {
 			p.Remote = append(p.Remote, c.nodes(e, freeIn))
 		}
@@ -109,12 +105,8 @@ func (c *Config) plan(
 		p.Points = append(p.Points, c.estimate(&points[i], c.remote(), 0))
 		p.Points[i].round()
 	}
-	type dataset struct {
-		model, engine string
-		at            *point
-	}
-	whole, inFolder := map[dataset]float64{}, map[string]float64{}
 	data, has := &dataDir{path: dir, temporary: c.DataDir == ""}, map[string]int64{}
+	disks := disks{Plan: p, kept: c.DataDir != "" || c.reuses(), whole: map[[3]string]float64{}, in: map[string]float64{}}
 	var took time.Duration
 	var unread error
 	for one, err := range c.walk(points, data) {
@@ -123,7 +115,6 @@ func (c *Config) plan(
 		}
 		n, known := has[one.dir]
 		if !known { // the first load of a data set is what that lacks
-			var err error
 			n, err = data.delivered(one.dir)
 			unread = cmp.Or(unread, err)
 		}
@@ -131,37 +122,54 @@ func (c *Config) plan(
 		e := c.estimate(one.at, one.engine.Remote, int(n))
 		took += e.time()
 		p.tasks = append(p.tasks, 1+e.time().Seconds())
-		need := &p.Need
-		if one.engine.Remote {
-			n := &p.Remote[slices.IndexFunc(p.Remote, func(n PlanNodes) bool { return n.Engine == one.engine.Name })]
-			if n.Folder == "" {
-				continue
-			}
-			need = &n.Least
-		}
-		of := dataset{one.model.Name, one.engine.Name, one.at}
-		if _, ok := whole[of]; !ok {
-			bytes, ok, err := e.disk(ctx, one.model, one.engine)
-			if err != nil {
-				return nil, err
-			}
-			if whole[of] = bytes; ok && !one.engine.Remote {
-				p.Disk = append(p.Disk, PlanDisk{one.model.Name, one.engine.Name, one.at.value, math.Round(bytes)})
-			}
-		}
-		more := whole[of] * e.added()
-		searched := 0.0
-		if !one.engine.Remote {
-			searched = whole[of] * e.Searched / max(1, float64(e.Messages)+e.Delivered)
-		}
-		if inFolder[one.dir] += more; c.DataDir != "" || c.reuses() { // the data is still there when the next one begins
-			*need, p.Search = *need+more, p.Search+searched
-		} else {
-			*need, p.Search = max(*need, inFolder[one.dir]), max(p.Search, searched)
+		if err := disks.add(ctx, one, e); err != nil {
+			return nil, err
 		}
 	}
 	p.Seconds = took.Seconds()
 	return p, unread
+}
+
+// disks adds up how much the tasks of a plan need. Each store is removed before the next one, unless its data is kept.
+type disks struct {
+	*Plan
+	kept  bool
+	whole map[[3]string]float64 // size of a data set at its end, by model, engine and point
+	in    map[string]float64    // what the tasks so far have added to a data set, by its folder
+}
+
+// add adds a task. A cluster whose disks are known is held to the least that it can take.
+func (d *disks) add(ctx context.Context, t *task, e *Estimate) error {
+	need := &d.Need
+	if t.engine.Remote {
+		n := &d.Remote[slices.IndexFunc(d.Remote, func(n PlanNodes) bool { return n.Engine == t.engine.Name })]
+		if n.Folder == "" {
+			return nil
+		}
+		need = &n.Least
+	}
+	of := [...]string{t.model.Name, t.engine.Name, t.at.value}
+	whole, known := d.whole[of]
+	if !known {
+		bytes, ok, err := e.disk(ctx, t.model, t.engine)
+		if err != nil {
+			return err
+		}
+		if ok && !t.engine.Remote {
+			d.Disk = append(d.Disk, PlanDisk{t.model.Name, t.engine.Name, t.at.value, math.Round(bytes)})
+		}
+		d.whole[of], whole = bytes, bytes
+	}
+	more, searched := whole*e.added(), 0.0
+	if !t.engine.Remote {
+		searched = whole * e.Searched / max(1, float64(e.Messages)+e.Delivered)
+	}
+	if d.in[t.dir] += more; d.kept {
+		*need, d.Search = *need+more, d.Search+searched
+	} else {
+		*need, d.Search = max(*need, d.in[t.dir]), max(d.Search, searched)
+	}
+	return nil
 }
 
 // nodes is where the nodes of an engine keep their data, and how much is free there, if that is known.

@@ -36,7 +36,6 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 		},
 		Machine: thisMachine(), Segment: c.segment(), Environment: Environment(r.data.path),
 		Config: results.Config{
-			Models: []string{}, Engines: []string{},
 			Trials: c.trials(), Durability: c.EngineOptions.Durability.String(),
 			CacheBytes: c.EngineOptions.CacheBytes, Workers: c.Workers, MaxWait: c.maxWait().Seconds(),
 			Audit: c.Audit.String(), Data: c.DataDir != "", NoFloor: c.NoFloor,
@@ -50,12 +49,7 @@ func (r *runner) provenance(ctx context.Context, started time.Time) (*results.Ru
 	if run.Command == nil {
 		run.Command = []string{}
 	}
-	for _, m := range c.Models {
-		run.Config.Models = append(run.Config.Models, m.Name)
-	}
-	for _, e := range c.Engines {
-		run.Config.Engines = append(run.Config.Engines, e.Name)
-	}
+	run.Config.Models, run.Config.Engines = c.names()
 	if c.Mail != nil {
 		run.Config.MailFile, run.Config.MailLimit = c.Mail.Info().File, c.MailLimit
 	}
