@@ -287,24 +287,28 @@ func firstIn(l *ranking.Load, op string) (first []*ranking.Model, best float64) 
 	}), best
 }
 
-// omissions are warnings of models that are best in an operation because its rows have fewer fields than those of
+// omissions are warnings of operations in which models are best because their rows have fewer fields than those of
 // another model. Those of rare operations change little.
-func omissions(l *ranking.Load) (all []string) {
-	for _, share := range l.Shares {
-		first, _ := firstIn(l, share.Op)
-		var who []string
-		others := false
-		for _, m := range l.Models {
-			switch omits := m.Ops[share.Op].Sum.Missing != ""; {
-			case !omits:
-				others = true
-			case slices.Contains(first, m):
-				who = append(who, m.Name)
+func omissions(loads []*ranking.Load) (all []string) {
+	type omission struct{ op, model string }
+	var found []omission
+	for _, l := range loads {
+		for _, share := range l.Shares {
+			omits := func(m *ranking.Model) bool { return m.Ops[share.Op].Sum.Missing != "" }
+			if share.Share < 0.1 || !slices.ContainsFunc(l.Models, func(m *ranking.Model) bool { return !omits(m) }) {
+				continue
+			}
+			first, _ := firstIn(l, share.Op)
+			for _, m := range first {
+				if o := (omission{share.Op, m.Name}); omits(m) && !slices.Contains(found, o) {
+					found = append(found, o)
+				}
 			}
 		}
-		if len(who) > 0 && others && share.Share >= 0.1 {
-			all = append(all, fmt.Sprintf("%s reads fewer fields (%s)", share.Op, strings.Join(who, ", ")))
-		}
+	}
+	for _, same := range results.Grouped(found, func(o omission) string { return o.op }) {
+		who := results.Distinct(same, func(o omission) string { return o.model })
+		all = append(all, fmt.Sprintf("%s reads fewer fields (%s)", same[0].op, strings.Join(who, ", ")))
 	}
 	return all
 }

@@ -202,34 +202,26 @@ func (v *run) warnings() (first, further document.Section) {
 			minor = append(minor, d.String())
 		}
 	}
-	for _, l := range v.loads {
-		for _, text := range omissions(l) {
-			if !slices.Contains(others, text) { // of another engine
-				others, texts = append(others, text), append(texts, text)
-			}
-		}
-	}
+	omitted := omissions(v.loads)
+	others, texts = append(others, omitted...), append(texts, omitted...)
 	first = document.Section{ID: "warnings"}
 	further = document.Section{ID: "further", Title: "Warnings and notes", Fold: true}
 	for _, text := range append(texts, minor...) { // of some the first screen has all
 		further.Note(document.Plain, "", text)
 	}
-	all, rest := slices.Concat(failed, left, queues, others), []string(nil) // the most serious first
-	style := document.Warn
+	all := slices.Concat(failed, left, queues, others) // the most serious first
+	style, rest := document.Warn, "; no other"
 	if len(all) == 0 {
-		style, all = document.Faint, []string{"none"}
-	}
-	if more := len(all) - mostSerious; more > 0 {
-		all, rest = all[:mostSerious], append(rest, fmt.Sprintf("%d more", more))
+		style, rest = document.Faint, "none"
 	}
 	if len(minor) > 0 {
-		rest = append(rest, words.Plural(len(minor), "note"))
+		rest += " (notes: --full)"
 	}
-	if len(rest) > 0 {
-		all = append(all, words.List(rest)+" (--full)")
+	if more := len(all) - mostSerious; more > 0 {
+		all, rest = all[:mostSerious], fmt.Sprintf("; %d more (--full)", more)
 	}
-	if style != document.Faint || len(rest) > 0 {
-		first.Note(style, "Warnings", strings.Join(all, "; ")+".")
+	if text := strings.Join(all, "; ") + rest; text != "none" {
+		first.Note(style, "Warnings", text+".")
 	}
 	return first, further
 }

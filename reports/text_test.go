@@ -108,7 +108,7 @@ func TestFirstScreenWithWarnings(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Warnings: operations failed (7 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
-			"use --set phases.measure.rate=300/s; 2 more and 2 notes (--full).", last,
+			"use --set phases.measure.rate=300/s; 2 more (--full).", last,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("at %d columns: no %q in\n%s", width, want, got)
@@ -239,7 +239,7 @@ func TestTextHidesNothing(t *testing.T) {
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
 		1: {"Warnings: james trial 1 left out (client busy: lower phases.measure.rate); list "},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; 1 more and 3 notes (--full)."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; 1 more (--full)."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {
