@@ -31,7 +31,7 @@ test: ## run all tests, concurrent ones under the race detector too, with real e
 
 .PHONY: campaigns
 campaigns: ## kill mailbench and engines under load, and verify the state after, with real engines where Java and Maven are
-	MAILBENCH_CAMPAIGNS=1 .ci/test -timeout 25m
+	MAILBENCH_CAMPAIGNS=only .ci/test -timeout 25m
 
 # Not the tests that compile mailbench again, kill it or fill its memory, nor those of many seconds.
 SLOW = Alone$$|Theory|^TestKills|^TestMemory(OfHugeMail)?$$|^TestModule$$|^TestFindMax$$|^TestRelease$$|^TestScripts$$/^(compare_(ci|turns)|ci_uses)$$
