@@ -484,7 +484,7 @@ func TestSizesOfDoubts(t *testing.T) {
 		}
 		c.Model = "james"
 		first, _ := (&run{Run: &results.Run{Cells: []results.Cell{c}}}).warnings()
-		if got := strings.TrimSuffix(first.Notes[0].Text, "."); got != want {
+		if got := strings.TrimSuffix(first.Notes[0].Text, "; no other."); got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
 		}
 	}
