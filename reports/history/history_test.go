@@ -165,11 +165,14 @@ func TestApartAndSkipped(t *testing.T) {
 		put(t, dir, fmt.Sprintf("2026/%d", night), r)
 	}
 	put(t, dir, "2026/0-again", nightly(0))
-	interrupted, segment := nightly(5), nightly(6)
-	interrupted.Interrupted, segment.Segment = true, results.Segment{Index: 1, Of: 2}
+	if err := os.Symlink("0", filepath.Join(dir, "2026/-latest")); err != nil {
+		t.Fatal(err)
+	}
+	interrupted, segment, running := nightly(5), nightly(6), nightly(7)
+	interrupted.Interrupted, running.Interrupted, segment.Segment = true, true, results.Segment{Index: 1, Of: 2}
 	put(t, dir, "interrupted", interrupted)
 	put(t, dir, "segment", segment)
-	put(t, dir, "running.partial", nightly(7))
+	put(t, dir, "running.partial", running)
 	putText(t, dir, "damaged", `{"format": "mailbench.run/2", "cells": [`)
 	putText(t, dir, "older", `{"format": "mailbench.run/1"}`)
 	putText(t, dir, "newer", `{"format": "mailbench.run/9"}`)
@@ -188,7 +191,7 @@ func TestApartAndSkipped(t *testing.T) {
 		t.Errorf("series 2 differs in %q", got)
 	}
 	want := map[string]string{
-		"2026/0-again": "it is a copy of the run in 2026/0", "interrupted": "it was interrupted", "segment": "it is segment 1 of 2",
+		"2026/-latest": "it is a copy of the run in 2026/0", "2026/0-again": "it is a copy of the run in 2026/0", "interrupted": "it was interrupted", "segment": "it is segment 1 of 2",
 		"running.partial": "it is not finished", "damaged": "it is damaged: incomplete JSON", "older": "it was written by an older mailbench",
 		"newer": "it was written by a newer mailbench", "other": "it is not of mailbench", "notes": "is not a run directory",
 	}

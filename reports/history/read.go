@@ -1,11 +1,13 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,6 +56,8 @@ func (r *reader) visit(dir string, depth int) bool {
 		r.skip(dir, err)
 		return true
 	}
+	links := func(e fs.DirEntry) int { return int(e.Type() & fs.ModeSymlink) } // last: they are the copies
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(links(a), links(b)) })
 	before, found := len(r.Skipped), false
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
@@ -100,10 +104,10 @@ func (r *reader) open(dir string) {
 	run, err := results.Open(dir)
 	switch {
 	case err != nil:
+	case unfinished(dir): // saved as if it were interrupted
+		err = errors.New("it is not finished: it has the values measured so far")
 	case run.Interrupted:
 		err = errors.New("it was interrupted: it has the values measured until then")
-	case unfinished(dir):
-		err = errors.New("it is not finished: it has the values measured so far")
 	case run.Segment.Of > 1:
 		err = fmt.Errorf("it is segment %d of %d: only whole runs compare", run.Segment.Index, run.Segment.Of)
 	}
