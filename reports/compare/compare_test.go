@@ -585,6 +585,11 @@ func TestTrialWithoutSuccess(t *testing.T) {
 	if f := figureOf(t, c, "list", "errors"); f.Verdict != Worse || *f.New != 0.25 {
 		t.Errorf("errors: %s, %g", f.Verdict, *f.New)
 	}
+	change(new, "list", func(o *results.Op) { *o = results.Op{Failed: 1000, Support: results.Native} })
+	c = compared(t, base, new, "*", false)
+	if f := figureOf(t, c, "list", "errors"); f.Verdict != Worse || *f.New != 1 || len(judged(c, Better)) > 0 {
+		t.Errorf("errors of all trials: %s, %g; improvements %q", f.Verdict, *f.New, judged(c, Better))
+	}
 }
 
 // TestRowsScanned: rows that an engine read and did not return are compared, if all trials know

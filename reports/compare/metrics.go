@@ -119,10 +119,10 @@ func percentile(name string, p, limit float64) *Measure {
 	}}
 }
 
-// counter is a counter of the store. A few traced operations are no gate.
+// counter is a counter of the store, of the operations that succeeded. A few traced operations are no gate.
 func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 	return func(o *results.Op) (float64, float64) {
-		if f == results.Examined && o.Store.Traced > 0 {
+		if o.Count == 0 || f == results.Examined && o.Store.Traced > 0 {
 			return math.NaN(), 0
 		}
 		return o.Counted(f)
