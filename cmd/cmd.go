@@ -27,6 +27,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
@@ -207,7 +208,7 @@ func newRoot(known registry) *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
 	completeTopics(root)
-	finish(root)
+	finish(root, known.completions())
 	return root
 }
 
@@ -217,11 +218,12 @@ func newRoot(known registry) *cobra.Command {
 //go:embed help/*.help.txt
 var texts embed.FS
 
-// finish gives a command, and all below it, its help texts, and completion of the flags that are one of some words.
-// The command refuses arguments that it has no use for, with the exit status of wrong usage.
-func finish(cmd *cobra.Command) {
+// finish gives a command, and all below it, its help texts, and completion of flags: of those that are one of some
+// words, and by their names of others. The command refuses arguments that it has no use for, with the exit status of
+// wrong usage.
+func finish(cmd *cobra.Command, completions map[string]cobra.CompletionFunc) {
 	for _, c := range cmd.Commands() {
-		finish(c)
+		finish(c, completions)
 	}
 	if text, err := texts.ReadFile("help/" + strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".help.txt"); err == nil {
 		short, rest, _ := strings.Cut(string(text), "\n")
@@ -233,6 +235,8 @@ func finish(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if a, ok := f.Value.(*accepted); ok && a.words != nil {
 			register(cmd, f.Name, cobra.FixedCompletions(a.words, cobra.ShellCompDirectiveNoFileComp))
+		} else if complete := completions[f.Name]; complete != nil {
+			register(cmd, f.Name, complete)
 		}
 	})
 	switch check := cmd.Args; {
@@ -392,12 +396,27 @@ func register(cmd *cobra.Command, flag string, complete cobra.CompletionFunc) {
 	}
 }
 
-// completeRun completes the workload and the flags of run.
+// completeDirs completes the names of folders.
+var completeDirs = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
+
+// completions are the completions of flags that name the same in each command.
+func (r registry) completions() map[string]cobra.CompletionFunc {
+	return map[string]cobra.CompletionFunc{
+		"model":     completeList(append(r.modelNames(), "all")),
+		"engine":    completeList(append(r.engineNames(), "all")),
+		"workload":  completeList(workloads.BundledNames()),
+		"fail-on":   completeList(append(slices.Clone(failures), "all", "none")),
+		"metric":    completeList(compare.Names()),
+		"threshold": completeList(compare.Names()),
+		"data":      completeDirs, "from": completeDirs, "dir": completeDirs, "checkout": completeDirs,
+		"maildir": completeDirs, "results": completeDirs,
+	}
+}
+
+// completeRun completes the workload of run and its keys.
 func completeRun(cmd *cobra.Command, known registry) {
 	// The argument may also be the name of a file.
 	cmd.ValidArgsFunction = cobra.FixedCompletions(workloads.BundledNames(), cobra.ShellCompDirectiveDefault)
-	register(cmd, "model", completeList(append(known.modelNames(), "all")))
-	register(cmd, "engine", completeList(append(known.engineNames(), "all")))
 	register(cmd, "set", func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		name, f := results.DefaultWorkload, runFlags{quiet: true}
 		if len(args) > 0 {

@@ -30,7 +30,7 @@ func newCompare() *cobra.Command {
 	f := compareFlags{trials: defaultTurns, format: compareFormats[0]}
 	cmd := &cobra.Command{
 		Use:  "compare [BASE NEW]",
-		Args: cobra.ArbitraryArgs,
+		Args: cobra.ArbitraryArgs, ValidArgsFunction: completeDirs,
 		RunE: f.run,
 	}
 	flags := cmd.Flags()
@@ -245,7 +245,7 @@ func (f *compareFlags) round(
 				err = statusError{exitInterrupted, fmt.Errorf("interrupted in %s", label)}
 			}
 			if turn > 1 {
-				err = fmt.Errorf("%w; this compares the %d turns before it: %s", err, turn-1, compareCommand(dir))
+				err = fmt.Errorf("%w; this compares the %s before it: %s", err, words.Plural(turn-1, "turn"), compareCommand(dir))
 			}
 			return nil, err
 		}

@@ -79,6 +79,10 @@ func TestCompletion(t *testing.T) {
 		{"engine up hb", "hbase"},
 		{"engine clean em", "embedded"},
 		{"models orac", "oracle"},
+		{"schema diff -e cas", "cassandra"},
+		{"schema explain james uid", "uids"},
+		{"compare --threshold p9", "p99"},
+		{"run --fail-on missed,un", "missed,unclear"},
 		{"workloads qu", "quick"},
 		{"help op", "operations"},
 	} {

@@ -50,6 +50,8 @@ func newReport() *cobra.Command {
 		Use:  "report DIR...",
 		Args: lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+
+		ValidArgsFunction: completeDirs,
 	}
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
@@ -214,12 +216,11 @@ func newHistory() *cobra.Command {
 	c := &cobra.Command{
 		Use:               "history DIR",
 		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
-		ValidArgsFunction: cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs),
+		ValidArgsFunction: completeDirs,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	flags := c.Flags()
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
-	register(c, "metric", completeList(compare.Names()))
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
 	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
 	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
@@ -276,7 +277,7 @@ func newMerge() *cobra.Command {
 	var run runFlags // of these a merge has those that say where results go, and how they are shown
 	c := &cobra.Command{
 		Use:  "merge DIR...",
-		Args: lacking(cobra.MinimumNArgs(1), "no result folders named"),
+		Args: lacking(cobra.MinimumNArgs(1), "no result folders named"), ValidArgsFunction: completeDirs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if wait > 0 {
 				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {

@@ -94,7 +94,7 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 
 // run executes the command. It checks all input before the first operation.
 func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error {
-	ctx, name := cmd.Context(), results.DefaultWorkload
+	name := results.DefaultWorkload
 	if len(args) == 1 {
 		name = args[0]
 	}
@@ -128,24 +128,30 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return err
 	}
 	if f.dryRun {
-		plan, refused := run.DryRun(ctx, *c)
+		plan, refused := run.DryRun(cmd.Context(), *c)
 		if plan != nil {
 			refused = cmp.Or(show(cmd, plan, func(w io.Writer, _ int) { _ = plan.WriteText(w) }), refused)
 		}
 		return notBegun(refused)
 	}
+	return f.measure(cmd, c)
+}
+
+// measure runs the configuration, and saves and prints the results.
+func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
+	errs := cmd.ErrOrStderr()
 	dir, err := createDir(f.outputDir(c.Workload.Name))
 	if err != nil {
 		return err
 	}
 	if !f.quiet {
-		tellLeft(cmd.ErrOrStderr())
+		tellLeft(errs)
 	}
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
-	bar := progress{bar: newBar(cmd.ErrOrStderr(), f.quiet)}
+	bar := progress{bar: newBar(errs, f.quiet)}
 	c.Progress = bar.update
 	if f.metrics != "" {
-		stop, err := f.serveMetrics(cmd.ErrOrStderr(), c)
+		stop, err := f.serveMetrics(errs, c)
 		if err != nil {
 			return errors.Join(err, dir.Abort())
 		}
@@ -155,11 +161,11 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	c.Save = func(soFar *results.Run) {
 		if err := dir.Save(soFar); err != nil && !warned {
 			bar.close()
-			fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %v; the run goes on, and tries again at the end of each phase\n", err)
+			fmt.Fprintf(errs, "mailbench: %v; the run goes on, and tries again at the end of each phase\n", err)
 			warned = true
 		}
 	}
-	result, err := run.Run(ctx, *c)
+	result, err := run.Run(cmd.Context(), *c)
 	bar.close()
 	if result == nil {
 		return errors.Join(notBegun(err), dir.Abort())

@@ -44,7 +44,7 @@ func newSchema(known registry) *cobra.Command {
 		newSchemaImport(known),
 	)
 	for _, sub := range c.Commands() {
-		if sub.Name() != "list" && sub.Name() != "import" {
+		if sub.Name() != "list" && sub.Name() != "import" && sub.ValidArgsFunction == nil {
 			sub.ValidArgsFunction = completeSchema(known)
 		}
 	}
@@ -175,6 +175,17 @@ func newSchemaExplain(known registry) *cobra.Command {
 		Use:  "explain MODEL|FILE.yaml [PATTERN…]",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
+
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return completeSchema(known)(cmd, args, typed)
+			}
+			s, err := known.schema(args[0])
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return mapped(s.Patterns, func(p *schemas.Pattern) string { return p.Name }), cobra.ShellCompDirectiveNoFileComp
+		},
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
