@@ -114,8 +114,8 @@ type phase struct {
 	hiccups  *hiccups
 	began    time.Time
 
+	bulk        atomic.Bool // the load is not durable before the store has settled
 	mu          sync.Mutex
-	bulk        bool  // the load is not durable before the store has settled
 	undelivered int64 // messages of a load that could not be delivered
 	lastCause   error // why a delivery of a load failed last
 
@@ -318,7 +318,7 @@ func (t *task) changes(alone, shared func(*sync.RWMutex)) {
 // measurement is the cell of the phase.
 func (p *phase) measurement() results.Cell {
 	m := p.Cell
-	if p.bulk {
+	if p.bulk.Load() {
 		m.Durability = drivers.Memory.String()
 	}
 	offered := p.offered(&p.stats.tally, p.slots.every())

@@ -27,9 +27,7 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 	if b, ok := w.session.(drivers.Bulk); ok && w.target.Acknowledged == nil {
 		b.Bulk(true)
 		defer b.Bulk(false)
-		w.phase.mu.Lock()
-		w.phase.bulk = true
-		w.phase.mu.Unlock()
+		w.phase.bulk.Store(true)
 	}
 	for ctx.Err() == nil {
 		if _, ok := w.draw(); !ok {

@@ -128,7 +128,7 @@ func (d *Dir) Name() string { return d.name }
 // Save only the user removes the directory.
 func (d *Dir) Save(r *Run) error {
 	logErr := d.log.sync()
-	r.LatencyLog = d.log.digest()
+	r.LatencyLog = d.log.safe
 	if err := cmp.Or(d.writeRun(r), logErr); err != nil {
 		return fmt.Errorf("write results: %w", err)
 	}
@@ -141,7 +141,7 @@ func (d *Dir) Save(r *Run) error {
 func (d *Dir) Commit(r *Run) error {
 	defer d.scratch.Close()
 	logErr := d.log.end()
-	r.LatencyLog = d.log.digest()
+	r.LatencyLog = d.log.safe
 	if err := d.writeRun(r); err != nil {
 		d.path = ""
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
@@ -207,19 +207,9 @@ func (d *Dir) removeParent() {
 type logFile struct {
 	file *os.File
 	size int64
-	safe int64 // bytes that are on the disk, in whole lines
-	err  error // the first error; nothing is written after it
-
-	sum     hash.Hash // SHA-256 of what was written
-	safeSum []byte    // of the safe bytes
-}
-
-// digest describes what is safe on the disk; nil if nothing is.
-func (f *logFile) digest() *LogDigest {
-	if f.safeSum == nil {
-		return nil
-	}
-	return &LogDigest{Bytes: f.safe, SHA256: hex.EncodeToString(f.safeSum)}
+	sum  hash.Hash  // SHA-256 of what was written
+	err  error      // the first error; nothing is written after it
+	safe *LogDigest // what is on the disk, in whole lines; nil: nothing
 }
 
 // Write implements io.Writer.
@@ -239,7 +229,7 @@ func (f *logFile) sync() error {
 		f.err = f.file.Sync()
 	}
 	if f.err == nil {
-		f.safe, f.safeSum = f.size, f.sum.Sum(nil)
+		f.safe = &LogDigest{Bytes: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil))}
 	}
 	return f.err
 }
@@ -249,7 +239,7 @@ func (f *logFile) sync() error {
 func (f *logFile) end() error {
 	err := f.sync()
 	if err != nil {
-		_ = f.file.Truncate(f.safe) // the first error says more
+		_ = f.file.Truncate(cmp.Or(f.safe, &LogDigest{}).Bytes) // the first error says more
 	}
 	return cmp.Or(err, f.file.Close())
 }

@@ -204,7 +204,7 @@ func TestSave(t *testing.T) {
 		if curves, err := OpenCurves(d.temp, whole); err != nil || len(curves) == 0 {
 			t.Errorf("after cell %d: %d curves, %v", n, len(curves), err)
 		}
-		if err := d.log.file.Truncate(d.log.safe); err != nil {
+		if err := d.log.file.Truncate(d.log.safe.Bytes); err != nil {
 			t.Fatal(err)
 		}
 		log, err := os.ReadFile(d.log.file.Name())
@@ -213,7 +213,7 @@ func TestSave(t *testing.T) {
 		}
 		d.log.sum.Reset()
 		d.log.sum.Write(log)
-		if d.log.size, err = d.log.file.Seek(d.log.safe, io.SeekStart); err != nil {
+		if d.log.size, err = d.log.file.Seek(d.log.safe.Bytes, io.SeekStart); err != nil {
 			t.Fatal(err)
 		}
 	}

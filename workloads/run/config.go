@@ -188,15 +188,9 @@ func (c *Config) reuses() bool {
 }
 
 // names are those of the models and the engines.
-func (c *Config) names() (models, engines []string) {
-	models, engines = []string{}, []string{}
-	for _, m := range c.Models {
-		models = append(models, m.Name)
-	}
-	for _, e := range c.Engines {
-		engines = append(engines, e.Name)
-	}
-	return models, engines
+func (c *Config) names() (ofModels, ofEngines []string) {
+	return results.Distinct(c.Models, func(m models.Model) string { return m.Name }),
+		results.Distinct(c.Engines, func(e drivers.Engine) string { return e.Name })
 }
 
 // remote reports whether an engine of the run is reached over a network.

@@ -351,13 +351,12 @@ func (c *Config) modelFloors(ctx context.Context, in string) (floors []results.F
 }
 
 // floorOrder is all operations, the ones that use up messages last.
-func floorOrder(patterns workloads.Patterns) []workloads.Op {
-	var order []workloads.Op
-	last := []workloads.Op{workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge}
+func floorOrder(patterns workloads.Patterns) (order []workloads.Op) {
 	for i := range patterns.Ops() {
-		if op := workloads.Op(i); !slices.Contains(last, op) {
-			order = append(order, op)
-		}
+		order = append(order, workloads.Op(i))
 	}
-	return append(order, last...)
+	last := []workloads.Op{workloads.Move, workloads.Delete, workloads.Restore, workloads.Purge}
+	place := func(op workloads.Op) int { return slices.Index(last, op) } // -1 for all others
+	slices.SortStableFunc(order, func(a, b workloads.Op) int { return place(a) - place(b) })
+	return order
 }

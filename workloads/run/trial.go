@@ -279,10 +279,8 @@ func (c *combination) allPhases(ctx context.Context) bool {
 		switch {
 		case p.Kind == workloads.Load:
 			execute = c.load
-		case p.Kind == workloads.Settle, p.Kind == workloads.Cold:
+		case !p.Runs():
 			execute = c.rest
-		case p.Kind == workloads.Interrupt:
-			execute = c.interrupt
 		case p.Kind == workloads.Measure && c.runner.config.FindMax != nil:
 			execute = c.search
 		}
@@ -344,21 +342,30 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) (*results.Ce
 	return &cell, err
 }
 
-// rest executes a phase without operations: settle or cold.
+// rest executes a phase without operations of a mix: settle, cold or interrupt. Of several segments the first
+// interrupts operations. On an engine that keeps nothing there is nothing to look at after that.
 func (c *combination) rest(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
 	cell = c.blank(p)
 	began := time.Now()
-	if c.found.cold = p.Kind == workloads.Cold; c.found.cold {
+	switch p.Kind {
+	case workloads.Interrupt:
+		if !c.target.Caps.Discards && c.runner.config.Segment.Index <= 1 {
+			cell.Interrupted, err = c.broken(ctx, p.Messages)
+		}
+	case workloads.Cold:
+		c.found.cold = true
 		cell.Evidence.NotCold, err = c.target.Cool(ctx)
-	} else {
+	default:
+		c.found.cold = false
 		c.found.settled, err = c.target.Settle(ctx)
+		cell.Evidence.Settled = c.found.settled
 	}
 	if err != nil {
 		return nil, err
 	}
-	cell.Evidence.Settled = c.found.settled
-	cell.SetTime(began, time.Now())
-	cell.Engines = c.target.Observe()
+	if cell.SetTime(began, time.Now()); p.Kind != workloads.Interrupt {
+		cell.Engines = c.target.Observe()
+	}
 	return cell, nil
 }
 
@@ -432,21 +439,6 @@ func (c *combination) add(ctx context.Context, p *workloads.Phase, cell *results
 		judge.Apply(cell, r.Objectives)
 		r.Cells = append(r.Cells, *cell)
 	}
-}
-
-// interrupt executes a phase that interrupts operations. Of several segments the first does. On an
-// engine that keeps nothing there is nothing to look at.
-func (c *combination) interrupt(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
-	cell = c.blank(p)
-	began := time.Now()
-	if !c.target.Caps.Discards && c.runner.config.Segment.Index <= 1 {
-		cell.Interrupted, err = c.broken(ctx, p.Messages)
-	}
-	if err != nil {
-		return nil, err
-	}
-	cell.SetTime(began, time.Now())
-	return cell, nil
 }
 
 // broken works on a store of its own, so that the data set stays as it is. The folder of that store
