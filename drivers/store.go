@@ -223,6 +223,7 @@ type Observer interface {
 // Observation is an engine's state at one moment. A negative number is unknown.
 type Observation struct {
 	DiskBytes      int64 // length of the files on disk
+	DiskExcess     int64 // by so much DiskBytes can be too large: an engine reports whole MiB of each table
 	LogBytes       int64 // part of DiskBytes: the write-ahead log, whose rows are in memory too; 0: not known
 	CacheBytes     int64 // capacity of the block cache
 	CompactionDebt int64 // bytes that compaction still has to move

@@ -230,20 +230,21 @@ func (v *run) findings() document.Section {
 	if v.Sweep == nil || len(v.Sweep.Points) == 0 || len(v.Findings) == 0 {
 		return s
 	}
-	type place struct{ engine, point string }
-	disk := map[place]float64{} // of the tables after the load, without the log; 0: unknown
+	disk, rough := map[[2]string]float64{}, false // of the tables after the load, without the log; 0: unknown
 	for c := range v.All {
-		if at := (place{c.Engine, c.Point}); c.Kind == results.KindSettle && c.Engines != nil && disk[at] == 0 {
-			disk[at] = float64(max(0, c.Engines.DiskBytes-c.Engines.LogBytes))
+		if at := [2]string{c.Engine, c.Point}; c.Kind == results.KindSettle && c.Engines != nil && disk[at] == 0 {
+			bytes, known := c.Engines.Disk()
+			disk[at], rough = float64(bytes), rough || !known
 		}
 	}
 	first, last := v.Sweep.Points[0], v.Sweep.Points[len(v.Sweep.Points)-1]
 	for _, p := range last.Partitions { // of the one model
 		i := slices.IndexFunc(first.Partitions, func(o results.Partition) bool { return o.Engine == p.Engine })
-		was, is := disk[place{p.Engine, first.Value}], disk[place{p.Engine, last.Value}]
+		was, is := disk[[2]string{p.Engine, first.Value}], disk[[2]string{p.Engine, last.Value}]
 		if i >= 0 && was > 0 && is > 0 {
-			s.Say(document.Plain, "size on "+p.Engine, fmt.Sprintf("forecast %s → %s, on disk %s → %s",
-				words.Size(first.Partitions[i].Files), words.Size(p.Files), words.Size(was), words.Size(is)))
+			s.Say(document.Plain, "size on "+p.Engine, fmt.Sprintf("forecast %s → %s, on disk %s%s → %s",
+				words.Size(first.Partitions[i].Files), words.Size(p.Files), map[bool]string{true: "up to "}[rough],
+				words.Size(was), words.Size(is)))
 		}
 	}
 	return s

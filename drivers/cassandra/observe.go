@@ -52,7 +52,7 @@ func (s *Store) Observe() drivers.Observation {
 // virtual table says; one that cannot be read says nothing.
 func (s *Store) observe(ctx context.Context, ours []string, add func(known func(o *drivers.Observation))) {
 	var name string
-	var x, y, z, disk, cache, rowReads, rowHits, debt, tombstones int64
+	var x, y, z, disk, tables, cache, rowReads, rowHits, debt, tombstones int64
 	read := func(view string, row func(), known func(o *drivers.Observation), dest ...any) {
 		query := s.session.Query("SELECT " + view).WithContext(ctx).Consistency(gocql.One)
 		if scan(query, row, append([]any{&name}, dest...)...) == nil {
@@ -60,10 +60,13 @@ func (s *Store) observe(ctx context.Context, ours []string, add func(known func(
 		}
 	}
 	read("keyspace_name, mebibytes FROM system_views.disk_usage", func() {
-		if slices.Contains(ours, name) {
+		if slices.Contains(ours, name) && x > 0 { // rounded up
 			disk += x << 20
+			tables++
 		}
-	}, func(o *drivers.Observation) { o.DiskBytes = max(o.DiskBytes, 0) + disk }, &x)
+	}, func(o *drivers.Observation) {
+		o.DiskBytes, o.DiskExcess = max(o.DiskBytes, 0)+disk, o.DiskExcess+tables<<20
+	}, &x)
 	read("name, capacity_bytes, request_count, hit_count FROM system_views.caches", func() {
 		if cache += x; name == "rows" {
 			rowReads, rowHits = y, z

@@ -405,7 +405,8 @@ func TestObserve(t *testing.T) {
 		}
 	}
 	o := st.Observe()
-	if o.DiskBytes < 8<<20 || o.DiskBytes > 12<<20 || o.CacheBytes <= 0 || o.CompactionDebt < 0 || o.WrittenBytes != -1 || o.Tombstones != -1 {
+	if o.DiskBytes < 8<<20 || o.DiskBytes > 12<<20 || o.DiskExcess != 1<<20 || o.CacheBytes <= 0 || o.CompactionDebt < 0 ||
+		o.WrittenBytes != -1 || o.Tombstones != -1 {
 		t.Errorf("observation %+v", o)
 	}
 	for name, want := range map[string]string{

@@ -279,9 +279,12 @@ func (m *Model) disk(r *results.Run) float64 {
 		case e == nil:
 		case s.Kind == results.KindLoad && e.Copies > 0 && e.Load == "" && s.Before != nil && s.Before.DiskBytes >= 0:
 			load = s
-		case s.Kind == results.KindSettle && e.Settled && load != nil && s.Engines != nil && s.Engines.DiskBytes >= 0:
-			bytes := float64(s.Engines.DiskBytes - s.Engines.LogBytes - load.Before.DiskBytes + load.Before.LogBytes)
-			perMessage, load = append(perMessage, bytes/float64(load.Evidence.Copies)), nil
+		case s.Kind == results.KindSettle && e.Settled && load != nil && s.Engines != nil:
+			if bytes, known := s.Engines.Disk(); known {
+				before, _ := load.Before.Disk()
+				perMessage = append(perMessage, float64(bytes-before)/float64(load.Evidence.Copies))
+			}
+			load = nil
 		}
 	}
 	if len(perMessage) == 0 {

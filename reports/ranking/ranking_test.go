@@ -398,7 +398,11 @@ func TestDisk(t *testing.T) {
 	if got := one(t, r, Typical).Models[0].Value(Disk); got != 3000 {
 		t.Errorf("%v bytes a message, want 3000", got)
 	}
-	r.Cells[1].Evidence.Settled = false
+	r.Cells[1].Engines.DiskExcess = 31_000 // a tenth is too much
+	if got := one(t, r, Typical).Models[0].Value(Disk); !math.IsNaN(got) {
+		t.Errorf("files of a size that is not known say %v", got)
+	}
+	r.Cells[1].Engines.DiskExcess, r.Cells[1].Evidence.Settled = 0, false
 	if got := one(t, r, Typical).Models[0].Value(Disk); !math.IsNaN(got) {
 		t.Errorf("files that were not compacted say %v", got)
 	}

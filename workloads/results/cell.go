@@ -211,7 +211,8 @@ type Delays struct {
 type EngineInfo struct {
 	Version        string `json:"version,omitempty"`
 	DiskBytes      int64  `json:"disk_bytes" add:"size"`
-	LogBytes       int64  `json:"log_bytes,omitempty" add:"size"` // write-ahead log, part of DiskBytes; 0: not known
+	DiskExcess     int64  `json:"disk_excess_bytes,omitempty" add:"size"` // by so much DiskBytes can be too large
+	LogBytes       int64  `json:"log_bytes,omitempty" add:"size"`         // write-ahead log, part of DiskBytes; 0: not known
 	CacheBytes     int64  `json:"cache_bytes" add:"size"`
 	CompactionDebt int64  `json:"compaction_debt_bytes" add:"size"`
 	WrittenBytes   int64  `json:"written_bytes" add:"size"`
@@ -227,6 +228,12 @@ type EngineInfo struct {
 	RowCacheHits  int64             `json:"row_cache_hits,omitempty" add:"max"`
 	Missing       []string          `json:"missing_nodes,omitempty"` // nodes that could not be reached
 	Settings      map[string]string `json:"settings,omitempty"`
+}
+
+// Disk is how many bytes the data has on disk, without the log. Known reports whether they are within a tenth of that.
+func (i *EngineInfo) Disk() (bytes int64, known bool) {
+	bytes = max(0, i.DiskBytes-i.LogBytes)
+	return bytes, i.DiskBytes >= 0 && 10*i.DiskExcess <= bytes
 }
 
 // ClientInfo is what the load generator used during a phase.

@@ -171,8 +171,8 @@ func (t *Target) Observe() *results.EngineInfo {
 		s.DiskBytes += filesIn(BlobsDir(t.Dir))
 	}
 	return &results.EngineInfo{
-		Version: t.Caps.Version, DiskBytes: s.DiskBytes, LogBytes: s.LogBytes, CacheBytes: s.CacheBytes,
-		CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
+		Version: t.Caps.Version, DiskBytes: s.DiskBytes, DiskExcess: s.DiskExcess, LogBytes: s.LogBytes,
+		CacheBytes: s.CacheBytes, CompactionDebt: s.CompactionDebt, WrittenBytes: s.WrittenBytes, ReadBytes: s.ReadBytes,
 		CPU:        int64(drivers.ProcessorTime(t.Processes...)),
 		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead,
 		RowCacheReads: s.RowCacheReads, RowCacheHits: s.RowCacheHits, Missing: s.Missing, Settings: s.Settings,
