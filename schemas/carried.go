@@ -54,6 +54,17 @@ func Carried(all []Setting, name string) string {
 	return ""
 }
 
+var indexClauses = regexp.MustCompile(`^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
+
+// IndexClauses returns the clauses of CQL that an imported index carries: keys, values, entries or full of its column,
+// its class, and the options of that. Each is "" if the statement does not have it.
+func (t *Table) IndexClauses(x *Index) (part, class, options string) {
+	if m := indexClauses.FindStringSubmatch(Carried(t.Other, "index "+x.Name)); m != nil {
+		part, class, options = m[1], m[2], m[3]
+	}
+	return part, class, options
+}
+
 // unreadAt is the name of a setting of a schema that is a statement which could not be read.
 var unreadAt = regexp.MustCompile(`^(.+):(\d+)(?: \(\d+\))?$`)
 

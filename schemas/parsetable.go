@@ -275,6 +275,9 @@ var typeForms = map[string]string{
 
 var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
 
+// alwaysFrozen are the types that are frozen whether they say so or not, as is each type within a frozen one.
+var alwaysFrozen = regexp.MustCompile(`^(tuple|vector)<`)
+
 // mostLevels is how many types may be inside one another.
 const mostLevels = 10
 
@@ -315,7 +318,7 @@ func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 	switch {
 	case !ok:
 		return none, false
-	case name == "frozen" && strings.HasPrefix(elems[0].Foreign, "tuple<"): // as every tuple is
+	case name == "frozen" && (p.frozen || alwaysFrozen.MatchString(elems[0].Foreign)):
 		return *elems[0], true
 	case over:
 		t.Foreign = name + "<" + strings.Join(texts(elems, (*Type).String), ",") + ">"

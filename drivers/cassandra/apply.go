@@ -96,7 +96,7 @@ func (p *place) Use() {
 	for i := range p.Tables {
 		td := &p.Tables[i]
 		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool {
-			over := func(have *schemas.Index) bool { return have.Columns[len(have.Columns)-1].Column.Name == x.Column.Name }
+			over := func(have *schemas.Index) bool { return have.Columns[len(have.Columns)-1].Column.Name == x.Target }
 			return !slices.ContainsFunc(p.Have.Table(td.Table.Name).Indexes, over)
 		})
 	}
@@ -179,15 +179,21 @@ func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
 func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error {
 	for _, td := range d.Tables {
 		for _, x := range td.Indexes {
-			is := "="
-			switch x.Column.Type.Kind {
-			case schemas.Set, schemas.List, schemas.Map:
-				is = "CONTAINS"
+			is := " = ?"
+			switch part, _, of := strings.Cut(x.Target, "("); {
+			case strings.HasPrefix(x.Column.Type.Foreign, "tuple<"):
+				continue // gocql cannot bind one
+			case of && part == "keys":
+				is = " CONTAINS KEY ?"
+			case of && part == "values":
+				is = " CONTAINS ?"
+			case of && part == "entries":
+				is = "[?] = ?"
 			}
-			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s %s ? LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
+			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s%s LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
 				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is)
 			err := poll(ctx, func() (bool, error) {
-				err := c.session.Query(query, anyValue{}).Consistency(c.settings.consistency).WithContext(ctx).Exec()
+				err := c.session.Bind(query, anyValues).Consistency(c.settings.consistency).WithContext(ctx).Exec()
 				var refused gocql.RequestError
 				if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeReadFailure {
 					return false, nil // some replica has not built it
@@ -202,6 +208,11 @@ func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error 
 	return nil
 }
 
+// anyValues are values for the parameters of a query.
+func anyValues(query *gocql.QueryInfo) ([]any, error) {
+	return slices.Repeat([]any{anyValue{}}, len(query.Args)), nil
+}
+
 // anyValue is a bind value that fits a column of any type.
 type anyValue struct{}
 
@@ -210,8 +221,11 @@ func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
 	switch t.Type() {
 	case gocql.TypeSmallInt:
 		return make([]byte, 2), nil
-	case gocql.TypeInt, gocql.TypeFloat, gocql.TypeDate, gocql.TypeInet:
+	case gocql.TypeInt, gocql.TypeFloat, gocql.TypeDate, gocql.TypeInet,
+		gocql.TypeSet, gocql.TypeList, gocql.TypeMap: // without elements
 		return make([]byte, 4), nil
+	case gocql.TypeUDT: // of a null
+		return []byte{0xff, 0xff, 0xff, 0xff}, nil
 	case gocql.TypeDecimal:
 		return make([]byte, 5), nil
 	case gocql.TypeBigInt, gocql.TypeDouble, gocql.TypeTimestamp, gocql.TypeTime:
@@ -233,13 +247,22 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 	return d.Want, nil
 }
 
-// owners returns the owner of each keyspace that has mailbench's prefix and tables. A keyspace is as old as its row in
+// owners returns the owner of each keyspace that has mailbench's prefix. A keyspace is as old as its row in
 // system_schema. Its size is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	all := make(plan.Owners)
+	made, err := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
+	if err != nil {
+		return nil, fmt.Errorf("list keyspaces: %w", err)
+	}
+	for name, since := range made {
+		if strings.HasPrefix(name, drivers.Prefix) {
+			all.Of(name).Since = time.UnixMicro(since)
+		}
+	}
 	var keyspace, table, comment string
 	query := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
-	err := scan(query, func() {
+	err = scan(query, func() {
 		if strings.HasPrefix(keyspace, drivers.Prefix) {
 			m, marked := ddl.ReadMark(table, comment)
 			all.Of(keyspace).Add(table, m.Namespace, marked && m.IsIn(keyspace))
@@ -248,17 +271,12 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
 	}
-	// A cluster need not report these.
-	made, ageless := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
-	size, sizeless := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
+	size, err := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
 	}
 	for name, o := range all {
-		if ageless == nil {
-			o.Since = time.UnixMicro(made[name])
-		}
-		if bytes := size[name] << 20; sizeless == nil {
+		if bytes := size[name] << 20; err == nil { // else the cluster does not report it
 			o.Bytes = &bytes
 		}
 	}

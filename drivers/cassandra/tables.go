@@ -40,7 +40,7 @@ func (k *compiler) add(d *ddl.Definition) {
 			t.options = ddl.Hints(d.Have.Table(td.Table.Name))
 		}
 		for _, x := range td.Indexes {
-			t.indexed[x.Column.Name] = true
+			t.indexed[x.Target] = true
 		}
 		for _, p := range d.Schema.Patterns {
 			t.conditional = t.conditional || p.Conditional() && p.Table == td.Table

@@ -232,18 +232,24 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestClasses: hints accept Cassandra's own classes by their names, and others with their package.
-func TestClasses(t *testing.T) {
+// TestOptions: options of a table become hints. These accept Cassandra's own classes by their names, and others with
+// their package.
+func TestOptions(t *testing.T) {
 	for text, want := range map[string]string{
-		"{'class': 'org.apache.cassandra.db.compaction.LeveledCompactionStrategy', 'a': 1}": "LeveledCompactionStrategy a=1",
-		"{'a': '1', 'class': 'com.example.Tiered'}":                                         "com.example.Tiered a=1",
+		"compaction = {'class': 'org.apache.cassandra.db.compaction.LeveledCompactionStrategy', 'a': 1}":   "LeveledCompactionStrategy a=1",
+		"compaction = {'a': '1', 'class': 'com.example.Tiered'}":                                           "com.example.Tiered a=1",
+		"compaction = {'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'L10, T4', 'a' : true}": "UnifiedCompactionStrategy a=true scaling_parameters=L10,T4",
+		"compression = {'sstable_compression': ''}":                                                        "none",
+		"compression = {'sstable_compression': 'LZ4Compressor', 'chunk_length_kb': 32}":                    "LZ4Compressor chunk_length_in_kb=32",
+		"bloom_filter_fp_chance = 1e-3":                                                                    "1e-3",
+		"bloom_filter_fp_chance = 0.010":                                                                   "0.010",
 	} {
-		text := "CREATE TABLE t (k int PRIMARY KEY) WITH compaction = " + text
-		r, err := imports.Import("", imports.Source{File: "a.cql", Text: text})
+		option, _, _ := strings.Cut(text, " ")
+		r, err := imports.Import("", imports.Source{File: "a.cql", Text: "CREATE TABLE t (k int PRIMARY KEY) WITH " + text})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Schema.Tables[0].Hints["cassandra"]["compaction"]; got != want {
+		if got := r.Schema.Tables[0].Hints["cassandra"][option]; got != want {
 			t.Errorf("%s: hint %q, want %q", text, got, want)
 		}
 	}

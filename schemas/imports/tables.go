@@ -252,15 +252,15 @@ var defaults = map[string]string{
 // numeric are the settings that are numbers in a schema file, with the form of these.
 var numeric = map[string]*regexp.Regexp{
 	"default_time_to_live": whole, "gc_grace_seconds": whole,
-	"bloom_filter_fp_chance": regexp.MustCompile(`^(0\.[0-9]*[1-9]|1(\.0)?)$`),
+	"bloom_filter_fp_chance": regexp.MustCompile(`^(0?\.[0-9]*[1-9][0-9]*|[1-9](\.[0-9]+)?[eE]-[0-9]+|1(\.0*)?)$`),
 }
 
 var (
 	whole = regexp.MustCompile(`^[0-9]{1,9}$`)
-	pair  = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*'?([^'\s=]+)'?\s*$`)
+	pair  = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*(?:'([^'=]*)'|([^'\s=,]+))\s*(?:,|$)`)
 )
 
-// mapWords writes {'class': 'A', 'b': 'c'} as A b=c, the form of hints. ok is false if a value
+// mapWords writes {'class': 'A', 'b': 'c, d'} as A b=c,d, the form of hints. ok is false if a value
 // cannot be a word.
 func mapWords(name, text string) (words string, ok bool) {
 	text = strings.TrimSpace(text)
@@ -269,19 +269,24 @@ func mapWords(name, text string) (words string, ok bool) {
 	}
 	var class string
 	var rest []string
-	if inner := strings.TrimSpace(text[1 : len(text)-1]); inner != "" {
-		for part := range strings.SplitSeq(inner, ",") {
-			m := pair.FindStringSubmatch(part)
-			switch {
-			case m == nil:
-				return "", false
-			case m[1] == "enabled" && m[2] == "false" && name == "compression":
-				return "none", true
-			case m[1] == "class", m[1] == "sstable_compression":
-				class = schemas.ClassOfCQL(m[2])
-			default:
-				rest = append(rest, m[1]+"="+m[2])
-			}
+	for inner := strings.TrimSpace(text[1 : len(text)-1]); inner != ""; {
+		m := pair.FindStringSubmatch(inner)
+		if m == nil {
+			return "", false
+		}
+		inner = inner[len(m[0]):]
+		field, value := m[1], strings.ReplaceAll(m[2]+m[3], " ", "")
+		switch {
+		case name == "compression" && slices.Contains([]string{"enabled=false", "sstable_compression="}, field+"="+value):
+			return "none", true
+		case value == "":
+			return "", false
+		case field == "class", field == "sstable_compression":
+			class = schemas.ClassOfCQL(value)
+		case field == "chunk_length_kb": // of Cassandra 2
+			rest = append(rest, "chunk_length_in_kb="+value)
+		default:
+			rest = append(rest, field+"="+value)
 		}
 	}
 	slices.Sort(rest)

@@ -121,10 +121,7 @@ func (a *access) slice(p *schemas.Pattern, left []condition) []condition {
 // Cassandra's first one. Of a collection it has the values, unless it says keys, entries or full.
 func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 	c := x.Columns[len(x.Columns)-1].Column
-	text := schemas.Carried(t.Other, "index "+x.Name)
-	part, _, _ := strings.Cut(text, "(")
-	_, class, _ := strings.Cut(text, "USING '")
-	class, _, _ = strings.Cut(class, "'")
+	part, class, _ := t.IndexClauses(x)
 	class = cmp.Or(class, t.Hints[cassandra]["indexes"])
 	plain := class == "" || class == "legacy" || class == "legacy_local_table"
 	switch op {

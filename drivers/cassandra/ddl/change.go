@@ -202,7 +202,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 		return []string{alter, "-- existing rows keep the time to live that they were written with"}
 	}
 	if setting == indexesHint {
-		return d.indexKinds(td, f)
+		return d.indexKinds(td)
 	}
 	option, _, isMap := strings.Cut(setting, ".")
 	settings := maps.Clone(d.Want.Table(td.Table.Name).Hints[EngineName])
@@ -284,24 +284,20 @@ func (d *Definition) index(td *TableDefinition, f schemas.Difference) (stmts []s
 	if f.Kind == schemas.DifferentIndex {
 		stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(plan.Identifier(f.Part)))
 	}
-	x := td.Table.Index(f.Part)
-	for _, made := range td.Indexes { // two indexes of a schema with the same last column are one in CQL
-		if made.Column == x.Columns[len(x.Columns)-1].Column {
-			stmts = append(stmts, d.createIndex(td, made))
-		}
-	}
-	return stmts
+	same := indexOf(td.Table, td.Table.Index(f.Part)).same // two indexes of a schema can be one in CQL
+	return append(stmts, d.createIndex(td, td.Indexes[slices.IndexFunc(td.Indexes, same)]))
 }
 
-// indexKinds returns the statements that create a table's indexes again, of another kind.
-func (d *Definition) indexKinds(td *TableDefinition, f schemas.Difference) (stmts []string) {
-	for _, kind := range strings.Split(f.Want+", "+f.Have, ", ") {
-		if !slices.Contains(allowed[indexesHint], kind) || strings.Contains(f.Want+f.Have, ",") {
-			return []string{"-- CREATE INDEX again, by hand: mailbench cannot match indexes and classes"}
-		}
-	}
+// indexKinds returns the statements that create those of a table's indexes again that are of another kind.
+func (d *Definition) indexKinds(td *TableDefinition) (stmts []string) {
 	for _, x := range td.Indexes {
-		stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(x.Name), d.createIndex(td, x))
+		switch have := td.Live.indexes[x.Name].kind; {
+		case have == "" || have == x.Kind:
+		case !slices.Contains(allowed[indexesHint], have):
+			stmts = append(stmts, fmt.Sprintf("-- drop index %s and create it again, by hand: mailbench does not know its class", x.Name))
+		default:
+			stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(x.Name), d.createIndex(td, x))
+		}
 	}
 	return stmts
 }

@@ -5,6 +5,7 @@
 package ddl
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -130,7 +131,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			continue
 		}
 		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		td.Comment = markText(namespace, s.Name, t, td.Indexes)
+		td.Comment = markText(namespace, s.Name, t)
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}
@@ -151,30 +152,22 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 	return d, nil
 }
 
-// store makes a table in canonical form the one that Inspect will return. The indexes of an imported one have the
-// targets that CQL has, such as full(tags). Schema import carries "TARGET USING 'CLASS'" of an index; without it the
-// kind of the index is that of the hint.
+// store makes a table in canonical form the one that Inspect will return: an index that is over a part of a column is
+// over what CQL calls its target, such as full(tags).
 func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
-	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
-		return !t.OneColumn(x) && (said.Imported == nil || len(x.Columns) > 1)
-	})
+	var indexes []*schemas.Index
 	var kinds []string
 	for _, x := range t.Indexes {
-		kind := indexKind(said)
-		if said.Imported != nil {
-			if c := x.Columns[0].Column; len(x.Columns) == 1 && c.Type.Collection() && c.Type.Foreign == "" {
-				x.Columns[0].Column = &schemas.Column{Name: "values(" + c.Name + ")"}
-			}
-			target, using, _ := strings.Cut(schemas.Carried(said.Other, "index "+x.Name), "USING ")
-			if target = strings.TrimSpace(target); strings.HasSuffix(target, ")") {
-				x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: target}}}
-			}
-			if class, _, found := strings.Cut(strings.TrimPrefix(using, "'"), "'"); found {
-				kind = kindOf(customIndex, class)
-			}
+		made := indexOf(said, x)
+		if made == nil {
+			continue
 		}
-		kinds = append(kinds, kind)
+		if made.Target != made.Column.Name {
+			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: made.Target}}}
+		}
+		indexes, kinds = append(indexes, x), append(kinds, made.Kind)
 	}
+	t.Indexes = indexes
 	if t.Hints = nil; t.Header() {
 		return
 	}
@@ -264,15 +257,21 @@ func typed(c *schemas.Column) string {
 }
 
 func (d *Definition) createIndex(td *TableDefinition, x IndexDefinition) string {
-	using := ""
+	create, using := "CREATE INDEX", ""
 	switch {
-	case indexKind(td.Table) == sai:
+	case x.Kind == sai:
 		using = " USING 'sai'"
+	case x.Kind != legacyIndex:
+		create, using = "CREATE CUSTOM INDEX", " USING "+Literal(x.Kind)
 	case d.NamesLegacy:
 		using = " USING 'legacy_local_table'"
 	}
-	return fmt.Sprintf("CREATE INDEX IF NOT EXISTS %s ON %s (%s)%s",
-		Quote(x.Name), d.Qualified(td.Name), Quote(x.Column.Name), using)
+	target := Quote(x.Column.Name)
+	if part, found := strings.CutSuffix(x.Target, x.Column.Name+")"); found {
+		target = part + target + ")"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s IF NOT EXISTS %s ON %s (%s)%s %s",
+		create, Quote(x.Name), d.Qualified(td.Name), target, using, x.Options))
 }
 
 // Quoted returns the columns' quoted names, separated by commas.
@@ -349,24 +348,49 @@ func cqlType(t schemas.Type) string {
 
 // IndexDefinition is an index that Cassandra keeps.
 type IndexDefinition struct {
-	Name   string
-	Column *schemas.Column
+	Name    string
+	Column  *schemas.Column
+	Target  string // the column, or what of it is indexed: keys(tags)
+	Kind    string // legacy, sai, or the class
+	Options string // the clause of the options of the class, or ""
 }
 
-// indexesOf returns the indexes to create for a table. There is one for each
-// column that is last in some index: a second one would be the same.
-func indexesOf(t *schemas.Table) []IndexDefinition {
-	var all []IndexDefinition
-	has := make(map[*schemas.Column]bool)
+// indexOf returns the index of Cassandra that an index of a table is, or nil if it is none. That of an imported table
+// can be over any column, and over parts of a collection: its values, unless it says otherwise.
+func indexOf(t *schemas.Table, x *schemas.Index) *IndexDefinition {
+	if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
+		return nil
+	}
+	c := x.Columns[len(x.Columns)-1].Column
+	part, class, options := t.IndexClauses(x)
+	if c.Type.Collection() && c.Type.Foreign == "" {
+		part = cmp.Or(part, "values")
+	}
+	made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, indexKind(t), options}
+	if part != "" {
+		made.Target = part + "(" + c.Name + ")"
+	}
+	if class != "" {
+		made.Kind = kindOf(customIndex, class)
+	}
+	return made
+}
+
+// indexesOf returns the indexes to create for a table. There is one for each target and kind: a second one would be the
+// same.
+func indexesOf(t *schemas.Table) (all []IndexDefinition) {
 	for _, x := range t.Indexes {
-		column := x.Columns[len(x.Columns)-1].Column
-		if !t.OneColumn(x) || has[column] {
-			continue
+		made := indexOf(t, x)
+		if made != nil && !slices.ContainsFunc(all, made.same) {
+			all = append(all, *made)
 		}
-		has[column] = true
-		all = append(all, IndexDefinition{plan.Identifier(x.Name), column})
 	}
 	return all
+}
+
+// same reports whether two indexes of a table find the same rows in the same way.
+func (x *IndexDefinition) same(o IndexDefinition) bool {
+	return x.Target == o.Target && x.Kind == o.Kind
 }
 
 // Render writes the statements of Apply in a form that cqlsh takes.
@@ -400,7 +424,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 			for _, c := range x.Columns {
 				names = append(names, c.Column.Name)
 			}
-			if !td.Table.OneColumn(x) {
+			if indexOf(td.Table, x) == nil {
 				t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
 					strings.Join(names, ", ")))
 			}

@@ -28,7 +28,11 @@ type Live struct {
 	ID      string // Cassandra gives each new table another one
 	Comment string
 	Marked  bool
+	indexes map[string]liveIndex // by their names
 }
+
+// liveIndex is an index as it is: what it is over, and its kind.
+type liveIndex struct{ target, kind string }
 
 // Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
 // that Apply would have written for the definition of that name; without such a definition, a mark that has only the
@@ -58,7 +62,7 @@ func (d *Definition) Read(rows Rows) {
 			own, _ = ReadMark(name, td.Comment)
 		}
 		if td != nil {
-			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked}
+			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, rows.indexes(name)}
 		}
 		d.Own(name, own.Mark, marked, d.namespace, d.Schema.Name)
 		d.drops[own.Table] = "DROP TABLE " + d.Qualified(name)
@@ -110,12 +114,8 @@ func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 		}
 	}
 	indexes, kinds := make(map[string][]string), make(map[string]bool) // the columns of indexes by their names
-	for _, row := range r["indexes"] {
-		if row["table_name"] == name {
-			options := field[map[string]string](row, "options")
-			indexes[field[string](row, "index_name")] = []string{Unquote(options["target"])}
-			kinds[kindOf(field[string](row, "kind"), options["class_name"])] = true
-		}
+	for index, x := range r.indexes(name) {
+		indexes[index], kinds[x.kind] = []string{x.target}, true
 	}
 	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), own.Kind, legacyIndex)
 	live := slices.Concat(slices.Collect(maps.Values(indexes))...)
@@ -133,6 +133,19 @@ func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 		t.Indexes = append(t.Indexes, x)
 	}
 	return t
+}
+
+// indexes returns the indexes of a table.
+func (r Rows) indexes(table string) map[string]liveIndex {
+	all := make(map[string]liveIndex)
+	for _, row := range r["indexes"] {
+		if row["table_name"] == table {
+			options := field[map[string]string](row, "options")
+			target := strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
+			all[field[string](row, "index_name")] = liveIndex{target, kindOf(field[string](row, "kind"), options["class_name"])}
+		}
+	}
+	return all
 }
 
 // nest nests tables in those that their marks name, the innermost first. A row header has no table in CQL: its key
@@ -223,8 +236,8 @@ func (m *mark) typeOf(column, cql string) schemas.Type {
 	return schemas.TypeOfCQL(cql)
 }
 
-// markText returns the mark of a table that is created with these indexes.
-func markText(namespace, schema string, t *schemas.Table, created []IndexDefinition) string {
+// markText returns the mark of a table.
+func markText(namespace, schema string, t *schemas.Table) string {
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
 		Types: make(map[string]string), Indexes: make(map[string][]string),
@@ -241,8 +254,8 @@ func markText(namespace, schema string, t *schemas.Table, created []IndexDefinit
 		}
 	}
 	for _, x := range t.Indexes {
-		known := len(x.Columns) == 1 && slices.Contains(created, IndexDefinition{x.Name, x.Columns[0].Column})
-		if !t.OneColumn(x) || known {
+		known := func(made IndexDefinition) bool { return len(x.Columns) == 1 && made.Name == x.Name }
+		if !t.OneColumn(x) || slices.ContainsFunc(indexesOf(t), known) {
 			continue
 		}
 		for _, c := range x.Columns {

@@ -175,10 +175,10 @@ func readHint(all map[string]string, name, value string) error {
 	return nil
 }
 
-var trailingZeros = regexp.MustCompile(`([0-9])\.0+([^0-9]|$)`)
+var trailingZeros = regexp.MustCompile(`([0-9])\.(?:0+|[0-9]+(ms))([^0-9]|$)`)
 
 // plain returns the value of a carried option in one form: Cassandra takes '99PERCENTILE', '99.0p' and '99p' for the
-// same.
+// same, '10.5ms' for 10ms, and 'NONE' for 'NEVER'.
 func plain(name, value string) string {
 	if value = strings.TrimSpace(value); len(value) > 1 && value[0] == '\'' && value[len(value)-1] == '\'' {
 		value = strings.ReplaceAll(value[1:len(value)-1], "''", "'")
@@ -189,7 +189,7 @@ func plain(name, value string) string {
 	value = strings.ToLower(value)
 	if name == "speculative_retry" || name == "additional_write_policy" {
 		value = strings.ReplaceAll(strings.ReplaceAll(value, " ", ""), "percentile", "p")
-		value = trailingZeros.ReplaceAllString(value, "$1$2")
+		value = strings.ReplaceAll(trailingZeros.ReplaceAllString(value, "$1$2$3"), "none", "never")
 	}
 	return value
 }
@@ -236,7 +236,7 @@ func readSettings(row map[string]any) map[string]string {
 				if field == "class" {
 					v = schemas.ClassOfCQL(v)
 				}
-				all[name+"."+field] = v
+				all[name+"."+field] = strings.ReplaceAll(v, " ", "") // as a word of a hint
 			}
 		case float64:
 			all[name] = strconv.FormatFloat(value, 'g', -1, 64)
@@ -284,8 +284,8 @@ func cqlMap(fields map[string]string) string {
 
 // addDefaults adds to want, the settings that a table should have, Cassandra's defaults for
 // those that only have, the existing table's, contains. So Compare also finds a changed
-// setting that the schema does not set. strategy is the class of the nodes' default compaction, "" if it is
-// Cassandra's.
+// setting that the schema does not set. The parameters of another class than the wanted one go with it. strategy is the
+// class of the nodes' default compaction, "" if it is Cassandra's.
 func addDefaults(want, have map[string]string, strategy string) {
 	given := want["compaction.class"] != ""
 	for _, name := range slices.Sorted(maps.Keys(have)) { // compaction.class comes before what depends on it
@@ -293,9 +293,15 @@ func addDefaults(want, have map[string]string, strategy string) {
 			continue
 		}
 		value, known := usual[name]
+		option, field, isMap := strings.Cut(name, ".")
+		class := option + ".class"
 		switch {
+		case isMap && field != "class" && want[class] != "" && want[class] != have[class]:
+			continue
 		case name == "compaction.class" && strategy != "":
 			value = schemas.ClassOfCQL(strategy)
+		case name == "caching.keys" && want["caching.rows_per_partition"] != "": // as of a map without keys
+			value = "NONE"
 		case name == bloomHint && want["compaction.class"] == "LeveledCompactionStrategy":
 			value = "0.1"
 		// If a node has a default strategy of its own, the strategy may have parameters that the node does not show.
