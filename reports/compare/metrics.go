@@ -160,7 +160,7 @@ func (c *Cell) saySearch(f *Figure, side int) *float64 {
 	for i := range c.trials[side] {
 		o := &c.trials[side][i]
 		rate, half := o.maxRate()
-		if !o.invalid() {
+		if o.cell.Verdict != results.Invalid {
 			halves = append(halves, half)
 		}
 		searches = searches || o.found != nil
@@ -201,7 +201,7 @@ func (c *Comparison) judge(cell *Cell) {
 		// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
 		// unless nothing was left to chance. Errors still count.
 		if f.Gate && f.Verdict == Worse && !f.Measure.Timed() && !f.Measure.fraction && !cell.sequential() &&
-			slices.ContainsFunc(f.of.in, func(o observed) bool { return o.invalid() }) {
+			slices.ContainsFunc(f.of.in, func(o observed) bool { return o.cell.Verdict == results.Invalid }) {
 			f.Exact = false
 			f.Verdict, f.Why = CannotTell, "a trial is invalid, and gates ignore its counters"
 		}

@@ -60,9 +60,6 @@ type trial struct {
 	found *results.SearchResult // of a search for the highest rate; nil: there was none
 }
 
-// invalid reports whether the trial measured the load generator: its times say nothing about the build.
-func (t *trial) invalid() bool { return t.cell.Verdict == results.Invalid }
-
 // observed is an operation in a trial. If the trial does not have it, it was never attempted.
 type observed struct {
 	*trial
@@ -168,15 +165,11 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	for i := range s.in {
 		o := &s.in[i]
 		v := m.time(o)
-		if m.share > 0 && o.invalid() {
-			f.known = f.known && (m.whole || o.op.Enough(m.share))
-		} else {
-			f.known = f.known && !math.IsNaN(v)
+		has := !math.IsNaN(v)
+		if o.cell.Verdict == results.Invalid { // its times are those of the load generator
+			v, has = math.NaN(), has || m.share > 0 && (m.whole || o.op.Enough(m.share))
 		}
-		if o.invalid() {
-			v = math.NaN()
-		}
-		f.times[o.side] = append(f.times[o.side], v)
+		f.known, f.times[o.side] = f.known && has, append(f.times[o.side], v)
 	}
 	switch {
 	case m == highestRate:
