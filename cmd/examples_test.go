@@ -20,7 +20,7 @@ import (
 // small makes any bundled workload one of a moment.
 var small = []string{
 	"--set", "population={users: 2, folders: 2, messages: 2}",
-	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-overhead", "--quiet",
+	"--set", "phases.warmup.duration=50ms", "--set", "phases.measure.duration=50ms", "--no-overhead", "--quiet", "--trials=1",
 	"--fail-on=failed", // other tests run concurrently
 }
 
