@@ -67,8 +67,12 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
-	if f.full && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
+	ranked := cmd.Flags().Changed("rank")
+	if (f.full || ranked) && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
 		f.format = "text"
+	}
+	if ranked && f.format != "text" {
+		return usagef("--rank is for --format text, and the format is %s: leave one out", f.format)
 	}
 	dir, out := dirs[0], cmd.OutOrStdout()
 	var text bytes.Buffer
@@ -180,7 +184,7 @@ func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error 
 	if errors.Is(err, fs.ErrNotExist) {
 		return usagef("write %s: no folder %s", file, filepath.Dir(target))
 	} else if err != nil {
-		return missing(fmt.Errorf("write %s: %w", file, err))
+		return missing(fmt.Errorf("write %s: %w; name another file with -o", file, errors.Unwrap(err)))
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err == nil {

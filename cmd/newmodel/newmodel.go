@@ -71,7 +71,11 @@ func Write(dir string, m Module) ([]string, error) {
 			err = errors.Join(err, f.Close())
 		}
 	}
-	if err != nil {
+	if err != nil { // none of them was there before
+		for _, name := range names {
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+		_ = os.Remove(dir) // unless it has other files
 		return nil, fmt.Errorf("write module: %w", err)
 	}
 	return names, nil

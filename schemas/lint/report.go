@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -253,11 +254,15 @@ func ReadBaseline(text []byte) (Baseline, error) {
 	if err := strict.JSON(text, &saved); err != nil {
 		return nil, fmt.Errorf("%w; expected the output of schema lint --json", err)
 	}
+	foreign := errors.New("no schemas in it; expected the output of schema lint --json")
 	if saved.Schemas == nil {
-		return nil, fmt.Errorf("no schemas in it; expected the output of schema lint --json")
+		return nil, foreign
 	}
 	b := make(Baseline)
 	for _, s := range saved.Schemas {
+		if s.Schema == "" { // those of run.json, for example
+			return nil, foreign
+		}
 		for _, f := range s.Findings {
 			if f.Accepted == "" {
 				f.Schema = s.Schema
