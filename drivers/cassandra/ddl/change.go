@@ -86,7 +86,8 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
 
 // keyspace compares what belongs to the whole keyspace: durable_writes, and the replication with the one that the
-// schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact.
+// schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact,
+// and so is all replication if the schema is of CQL that has no CREATE KEYSPACE.
 func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	add := func(name, want, have string) {
 		if want != have {
@@ -117,8 +118,9 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 		}
 	}
 	have["class"] = schemas.ClassOfCQL(have["class"])
+	silent := slices.ContainsFunc(d.Schema.Tables, func(t *schemas.Table) bool { return t.Imported != nil })
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if text != "" || d.Exact || number(have[name]) <= number(want[name]) {
+		if text != "" || d.Exact || !silent && number(have[name]) <= number(want[name]) {
 			add("replication."+name, want[name], have[name])
 		}
 	}
