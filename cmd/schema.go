@@ -446,10 +446,22 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 	return nil
 }
 
-// printPassed names what defines no table of the keyspace and is no access to one.
+// printPassed names what defines no table of the keyspace and is no access to one, for each reason once a file.
 func printPassed(w io.Writer, r *imports.Result) {
+	type reason struct{ file, text string }
+	left := make(map[reason]int)
 	for _, u := range r.Passed {
-		fmt.Fprintf(w, "%s:%d: not judged: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
+		left[reason{u.Pos.Filename, u.Reason}]++
+	}
+	for _, u := range r.Passed {
+		why, more := reason{u.Pos.Filename, u.Reason}, ""
+		if left[why] > 1 {
+			more = fmt.Sprintf(" (and %d more)", left[why]-1)
+		}
+		if left[why] > 0 {
+			fmt.Fprintf(w, "%s:%d: not checked: %s%s\n", u.Pos.Filename, u.Pos.Line, u.Reason, more)
+		}
+		left[why] = 0
 	}
 }
 
