@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -27,7 +26,7 @@ func RunShared(t *testing.T, st drivers.Store, names ...string) {
 	}
 }
 
-// shared is a store with the schemas that topics have applied, by file and replaced words.
+// shared is a store with the schemas that topics have applied, by file.
 type shared struct {
 	drivers.Store
 	applied map[string]*suite
@@ -35,11 +34,10 @@ type shared struct {
 
 // begin empties the tables of the schema that a topic before has applied. If there is
 // none, it applies the topic's own schema.
-func (sh *shared) begin(s *suite, file string, pairs []string) {
+func (sh *shared) begin(s *suite, file string) {
 	s.Helper()
 	s.store, s.shared = sh.Store, true
-	key := file + strings.Join(pairs, ",")
-	if before := sh.applied[key]; before != nil {
+	if before := sh.applied[file]; before != nil {
 		s.schema, s.set = before.schema, before.set
 		if err := Empty(s.ctx, s.store, s.schema); err != nil {
 			s.Fatal(err)
@@ -48,7 +46,7 @@ func (sh *shared) begin(s *suite, file string, pairs []string) {
 	}
 	s.apply()
 	s.prepare()
-	sh.applied[key] = s
+	sh.applied[file] = s
 }
 
 // Empty deletes every partition of every table of a schema that was applied.

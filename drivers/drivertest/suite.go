@@ -71,15 +71,15 @@ type suite struct {
 }
 
 // begin opens a store with the schema file applied and all its patterns prepared.
-func begin(t testing.TB, open Open, file string, pairs ...string) *suite {
+func begin(t testing.TB, open Open, file string) *suite {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	s := &suite{TB: t, ctx: ctx, schema: parse(t, file, pairs...), ref: newReference()}
+	s := &suite{TB: t, ctx: ctx, schema: parse(t, file), ref: newReference()}
 	s.store = open(t, s.schema)
 	s.caps = s.store.Capabilities()
 	if sh, ok := s.store.(*shared); ok {
-		sh.begin(s, file, pairs)
+		sh.begin(s, file)
 	} else {
 		s.prepare()
 	}
