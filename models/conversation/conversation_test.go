@@ -1,9 +1,7 @@
 package conversation
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -190,48 +188,6 @@ func TestSeenBy(t *testing.T) {
 	}
 }
 
-// TestSender looks a sender up within a conversation and everywhere, through sender_idx.
-func TestSender(t *testing.T) {
-	w := start(t)
-	a, b := w.user("tom@example.org", "inbox"), w.user("ann@example.org", "inbox")
-	var want []models.Handle
-	for i := range 9 {
-		from := fmt.Sprintf("from%d@example.org", i%3)
-		h := w.post(from, "text", a.Folders[0])
-		if i%3 == 1 {
-			want = append(want, h)
-		}
-		w.post(from, "text", b.Folders[0])
-	}
-	slices.Reverse(want)
-	w.patterns = nil
-	for _, limit := range []int{2, 100} {
-		w.Meter.Take()
-		got := w.entries(func(y func(*models.Entry) error) error {
-			return w.mb.BySender(t.Context(), a.Folders[0], "from1@example.org", limit, y)
-		})
-		if want := want[:min(limit, len(want))]; !slices.Equal(got, want) {
-			t.Errorf("of the sender in a folder, at most %d: %d messages, want %d, newest first", limit, len(got), len(want))
-		}
-		if c := w.Meter.Take(); c.Requests != 1 {
-			t.Errorf("in a folder takes %d calls, want 1", c.Requests)
-		}
-	}
-	w.ran("by sender in a folder", "by_sender_in", "by_sender_in")
-	for limit, want := range map[int]int{4: 4, 100: 6} {
-		got := w.entries(func(y func(*models.Entry) error) error {
-			return w.mb.BySender(t.Context(), nil, "from1@example.org", limit, y)
-		})
-		if len(got) != want {
-			t.Errorf("of the sender everywhere, at most %d: %d messages, want %d", limit, len(got), want)
-		}
-		if c := w.Meter.Take(); c.Requests != 1 {
-			t.Errorf("everywhere takes %d calls, want 1", c.Requests)
-		}
-	}
-	w.ran("by sender everywhere", "by_sender", "by_sender")
-}
-
 // TestJoin shares a conversation under its title, and no name twice.
 func TestJoin(t *testing.T) {
 	w := start(t)
@@ -257,45 +213,6 @@ func TestJoin(t *testing.T) {
 	if _, err := w.mb.Join(t.Context(), b, newFolder(a, "none", conversationOf("nobody",
 		"none"))); !errors.Is(err, models.ErrNotFound) {
 		t.Errorf("join what is not there: error is %v", err)
-	}
-}
-
-// TestText keeps bytes that no text column can hold.
-func TestText(t *testing.T) {
-	w := start(t)
-	f := w.user("tom@example.org", "inbox").Folders[0]
-	body, file := []byte("\xff\xfe body\x00"), []byte("\x80 file")
-	d := modeltest.Draft{Text: body, Files: []modeltest.File{{Name: "f", Content: file}}}
-	h := make([]models.Handle, 1)
-	w.Must(w.mb.Deliver(t.Context(), d.Message(), []*models.Folder{f}, h))
-	w.Meter.Take()
-	var o models.Opened
-	w.Must(w.mb.Open(t.Context(), f, h[0], &o))
-	if !bytes.Equal(o.Body, body) || o.Attachments[0].Size != int64(len(file)) {
-		t.Errorf("open: %q, %v", o.Body, o.Attachments)
-	}
-	var out bytes.Buffer
-	if n, err := w.mb.Attachment(t.Context(), f, h[0], "f", &out); err != nil || n != int64(len(file)) ||
-		!bytes.Equal(out.Bytes(), file) {
-		t.Errorf("attachment: %d bytes %q, %v", n, out.Bytes(), err)
-	}
-}
-
-// TestInterruptedMove stops a move between its put and its delete.
-func TestInterruptedMove(t *testing.T) {
-	w := start(t)
-	a := w.user("tom@example.org", "inbox", "work")
-	h := w.post("ann@example.org", "Hi!", a.Folders[0])
-	lost := errors.New("connection lost")
-	w.mb.S = failing{w.mb.S, "delete_messages", lost}
-	if err := w.mb.Move(t.Context(), a.Folders[0], a.Folders[1], []models.Handle{h},
-		[]models.Handle{{}}); !errors.Is(err, drivers.ErrUnknown) {
-		t.Errorf("move: error is %v", err)
-	}
-	audit, err := w.mb.Audit(t.Context())
-	w.Must(err)
-	if audit.Messages != 2 || audit.Duplicated != 1 {
-		t.Errorf("audit: %d messages, %d duplicated, want 2 and 1", audit.Messages, audit.Duplicated)
 	}
 }
 

@@ -88,20 +88,6 @@ func TestOverflow(t *testing.T) {
 	w.whole()
 }
 
-// TestOneSlice pins what a list of a folder without overflow labels costs.
-func TestOneSlice(t *testing.T) {
-	w := start(t, models.Options{})
-	in := w.user("a@example.org", "inbox").Folders[0]
-	for range 30 {
-		w.deliver(in)
-	}
-	w.Meter.Take()
-	w.Must(w.mb.List(t.Context(), in, models.Handle{}, 25, func(*models.Entry) error { return nil }))
-	if c := w.Meter.Take(); c.Requests != 1 || c.RowsRead != 25 {
-		t.Errorf("a page takes %d calls and %d rows, want 1 and 25", c.Requests, c.RowsRead)
-	}
-}
-
 // TestSkew sets the clock back before each delivery, so that newer labels hold
 // older ids, and moves old messages to the newest label.
 func TestSkew(t *testing.T) {

@@ -50,13 +50,6 @@ func (w *world) deliver(ms ...*mail.Message) []models.Handle {
 	return hs
 }
 
-func (w *world) stats(f *models.Folder) [2]int64 {
-	w.Helper()
-	st, err := w.mb.Stats(w.Context(), f)
-	w.Must(err)
-	return [2]int64{st.Messages, st.Unread}
-}
-
 func (w *world) audit() models.Audit {
 	w.Helper()
 	a, err := w.mb.Audit(w.Context())

@@ -2,7 +2,6 @@ package james
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -151,61 +150,6 @@ func TestExpungeNeighbors(t *testing.T) {
 		}
 	}
 	if a := w.audit(); a.Messages != 2*n || a.CounterDrift != 0 || a.Unreferenced != 0 || a.BrokenBodies != 0 {
-		t.Errorf("audit: %+v", a)
-	}
-}
-
-// TestFlagOfNone: a flag update cannot bring back the row of a message that is gone.
-func TestFlagOfNone(t *testing.T) {
-	w := newWorld(t, models.Options{}, nil)
-	in := w.a.Folders[0]
-	h := w.deliver(message(10), in)[0]
-	w.Meter.Take()
-	w.Must(w.mb.Flag(t.Context(), in, h, models.Flagged, true))
-	if c := w.Meter.Take(); c.Requests != 2 || c.RowsRead != 1 || c.RowsWritten != 1 {
-		t.Errorf("a flag update costs %+v, want one put of a message that was read", c)
-	}
-	w.Must(w.mb.Delete(t.Context(), in, []models.Handle{h}))
-	for _, flag := range []models.Flag{models.Seen, models.Answered, models.Flagged} {
-		if err := w.mb.Flag(t.Context(), in, h, flag, true); !errors.Is(err, models.ErrNotFound) {
-			t.Errorf("flag of a message that is gone: error is %v", err)
-		}
-	}
-	if rows := w.Rows("JAMES_MESSAGES"); len(rows) != 0 {
-		t.Errorf("%d rows of metadata are there, want none", len(rows))
-	}
-}
-
-// TestMoveCopies: a move gives UIDs in the order of the call, and writes bodies again.
-func TestMoveCopies(t *testing.T) {
-	w := newWorld(t, modeltest.Sized(100, 0), nil)
-	in, work := w.a.Folders[0], w.a.Folders[1]
-	var hs []models.Handle
-	for i := range 3 {
-		hs = append(hs, w.deliver(message(100*i), in)...)
-	}
-	w.Must(w.mb.Flag(t.Context(), in, hs[1], models.Seen, true))
-	w.deliver(message(0), work)
-	var bytes int64
-	for _, r := range w.Rows("JAMES_MESSAGES.data") {
-		bytes += int64(len(r[3].Raw()))
-	}
-	bytes -= message(0).Raw.Size() // of the one in Work
-	w.Meter.Take()
-	moved := make([]models.Handle, 3)
-	w.Must(w.mb.Move(t.Context(), in, work, hs, moved))
-	if c := w.Meter.Take(); c.BytesRead < bytes || c.BytesWritten < bytes {
-		t.Errorf("moving bodies of %d bytes read %d and wrote %d", bytes, c.BytesRead, c.BytesWritten)
-	}
-	for i, h := range moved {
-		if w.mb.UID(h) != uint64(i+2) {
-			t.Errorf("message %d has UID %d now, want %d", i, w.mb.UID(h), i+2)
-		}
-	}
-	if got, want := w.stats(work), [2]int64{4, 3}; got != want {
-		t.Errorf("messages and unread in Work are %v, want %v", got, want)
-	}
-	if a := w.audit(); a.Messages != 4 || a.CounterDrift != 0 || a.Unreferenced != 0 || a.BrokenBodies != 0 {
 		t.Errorf("audit: %+v", a)
 	}
 }

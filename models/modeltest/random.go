@@ -380,6 +380,12 @@ func (m *machine) randomMove(f *folder, ms []message) {
 	if to == f || f.shared() {
 		return
 	}
+	if m.int("twice", 0, 9) == 0 {
+		hs := append(handlesOf(ms), ms[0].got)
+		m.agree("move one message twice in a call", m.got.Move(m.ctx, f.got, to.got, hs, make([]models.Handle, len(hs))),
+			models.ErrNotFound)
+		return
+	}
 	if moved, err := m.move(f, to, ms...); err == nil {
 		m.stale = append(m.stale, ms...)
 		m.checkMessage(moved[0])
@@ -390,13 +396,16 @@ func (m *machine) randomMove(f *folder, ms []message) {
 // call returns ErrNotFound.
 func (m *machine) randomDelete(f *folder, ms []message) {
 	if m.int("twice", 0, 4) == 0 {
-		ms = ms[:1]
-		err := m.got.Delete(m.ctx, f.got, []models.Handle{ms[0].got, ms[0].got})
-		if err != nil {
+		err := m.got.Delete(m.ctx, f.got, append(handlesOf(ms), ms[0].got))
+		if tooMany(err, ms) {
+			return
+		} else if err != nil {
 			m.agree("delete one message twice in a call", err, models.ErrNotFound)
 			return
 		}
-		m.reference.delete(ms[0], m.clock.now())
+		for _, x := range ms {
+			m.reference.delete(x, m.clock.now())
+		}
 	} else if m.delete(f, ms...) != nil {
 		return
 	}
