@@ -82,7 +82,11 @@ func (r *runner) leave(ctx context.Context) {
 			r.note(err.Error())
 			err = nil
 		}
-		clean := fmt.Sprintf("%q drops them", "mailbench engine clean "+name+" "+r.config.namespace("segments"))
+		var contact []string
+		if config := r.config.Workload.Engines[name]; config != nil {
+			contact = config.Contact
+		}
+		clean := fmt.Sprintf("%q drops them", subject.Clean(name, r.config.namespace("segments"), contact))
 		if s.FirstGone() {
 			r.result.Left = append(r.result.Left,
 				fmt.Sprintf("segment 1, which drops the marks of segments on %s, is gone; %s", name, clean))

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/conversation"
 	"github.com/mailbench/mailbench/models/james"
+	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
@@ -183,8 +184,11 @@ func TestLeftByAnOpenThatFails(t *testing.T) {
 	s := newServer(t)
 	s.applying = func() error { return errors.New("no room") }
 	s.stuck = errors.New("node is down")
-	cell := runOK(t, remoteConfig(t, s, briefly)).Cells[0]
-	for _, part := range []string{"no room", "could not be dropped (", "node is down", "mailbench engine clean server "} {
+	c := remoteConfig(t, s, briefly)
+	c.Workload.Engines = map[string]*workloads.Engine{"server": {Contact: []string{"db1:7", "db2"}}}
+	cell := runOK(t, c).Cells[0]
+	clean := "mailbench engine clean server " + s.opened[1].Namespace + " --contact db1:7,db2\""
+	for _, part := range []string{"no room", "could not be dropped (", "node is down", clean} {
 		if !strings.Contains(why(cell), part) {
 			t.Errorf("reason %q, want it to say %q", why(cell), part)
 		}

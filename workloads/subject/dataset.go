@@ -66,6 +66,8 @@ type Dataset struct {
 	// whose data is next to this file.
 	Namespace string         `json:"namespace,omitempty"`
 	Promise   ledger.Promise `json:"promise"`
+
+	contact []string // where this run reaches the engine
 }
 
 // Arrivals are when the messages of its load and growths arrived.
@@ -200,7 +202,16 @@ func (d *Dataset) removal() string {
 }
 
 // clean is the command that drops the data set's namespace.
-func (d *Dataset) clean() string { return "mailbench engine clean " + d.Engine + " " + d.Namespace }
+func (d *Dataset) clean() string { return Clean(d.Engine, d.Namespace, d.contact) }
+
+// Clean is the command that drops a namespace of the engine at an address.
+func Clean(engine, namespace string, contact []string) string {
+	command := "mailbench engine clean " + engine + " " + namespace
+	if len(contact) > 0 {
+		command += " --contact " + strings.Join(contact, ",")
+	}
+	return command
+}
 
 // dataset describes the data set that a workload with that mail wants.
 func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
@@ -208,7 +219,7 @@ func (t *Target) dataset(w *workloads.Workload, s messages.Source) *Dataset {
 	d := &Dataset{
 		Model: t.Model.Name, Engine: t.Engine.Name, Workload: w.Name, Seed: w.Seed, Parameters: t.Schema.Values(),
 		Mail: mailDigest(w, s, p.Users, p.Folders, p.Messages, p.Shared), Contents: mailDigest(w, s, p.Shared),
-		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(),
+		Schema: schemaDigest(t.Schema), Began: time.Now().UTC(), contact: configured(drivers.Options{}, t.Engine, w).Contact,
 	}
 	if s := t.Census.Segment; s.Divides() {
 		d.Segment, d.Of = s.Index, s.Of
@@ -236,6 +247,7 @@ func (t *Target) openDataset() error {
 		}
 		return nil
 	}
+	have.contact = want.contact
 	if !t.AuditOnly {
 		if err := have.fits(want, t.Dir); err != nil {
 			return err
