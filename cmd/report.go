@@ -23,6 +23,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads/merge"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -67,19 +68,18 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 	if f.format, err = formatOf(cmd, f.format); err != nil {
 		return err
 	}
-	ranked := cmd.Flags().Changed("rank")
-	if (f.full || ranked) && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
+	if f.full && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
 		f.format = "text"
 	}
-	if ranked && f.format != "text" {
-		return usagef("--rank is for --format text, and the format is %s: leave one out", f.format)
+	if cmd.Flags().Changed("rank") && f.format != "text" && f.format != formatHTML {
+		return usagef("--rank is for pages and text, which rank models, and not for --format %s", f.format)
 	}
 	dir, out := dirs[0], cmd.OutOrStdout()
 	var text bytes.Buffer
 	switch {
 	case f.format == formatHTML:
 		var sources []page.Source
-		if sources, err = openSources(cmd.ErrOrStderr(), dirs); err == nil {
+		if sources, err = openSources(cmd.ErrOrStderr(), dirs, f.by); err == nil {
 			err = page.Write(&text, sources...)
 		}
 		if f.file == "" && len(dirs) == 1 {
@@ -130,11 +130,11 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 
 // openSources reads the runs of all folders, and notes which latency logs are gone. Its error names
 // each folder that cannot be read.
-func openSources(notes io.Writer, dirs []string) ([]page.Source, error) {
+func openSources(notes io.Writer, dirs []string, by ranking.Metric) ([]page.Source, error) {
 	var sources []page.Source
 	var bad []error
 	for _, dir := range dirs {
-		s := page.Source{Name: filepath.Clean(dir)} // as the command that repeats the run names it
+		s := page.Source{Name: filepath.Clean(dir), By: by} // named as the command that repeats the run names it
 		var err error
 		if s.Run, err = results.Open(dir); err == nil {
 			s.Curves, err = results.OpenCurves(dir, s.Run)
@@ -305,7 +305,7 @@ func newMerge() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			dir, err := createDir(run.outputDir(merged.Run.Workload.Name))
+			dir, err := createDir(run.outputDir(merged.Run.Workload.Name), run.view.by)
 			if err != nil {
 				return err
 			}

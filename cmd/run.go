@@ -18,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -46,8 +47,8 @@ func newRun(known registry) *cobra.Command {
 	return cmd
 }
 
-// createDir begins a run directory, with the reports that it contains next to the results.
-func createDir(path string) (*results.Dir, error) {
+// createDir begins a run directory, with the reports that it contains next to the results, which rank by a metric.
+func createDir(path string, by ranking.Metric) (*results.Dir, error) {
 	if path == "-" {
 		return nil, usagef("--output -: results are a folder; name it, or print run.json with --json")
 	}
@@ -56,7 +57,7 @@ func createDir(path string) (*results.Dir, error) {
 			return reports.WriteBench(w, r)
 		}},
 		results.Report{Name: page.HTMLFile, Write: func(w io.Writer, name string, r *results.Run, c []results.Curve) error {
-			return page.Write(w, page.Source{Name: name, Run: r, Curves: c})
+			return page.Write(w, page.Source{Name: name, Run: r, Curves: c, By: by})
 		}})
 	if errors.Is(err, results.ErrTaken) {
 		return nil, usage(err)
@@ -140,7 +141,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 // measure runs the configuration, and saves and prints the results.
 func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 	errs := cmd.ErrOrStderr()
-	dir, err := createDir(f.outputDir(c.Workload.Name))
+	dir, err := createDir(f.outputDir(c.Workload.Name), f.view.by)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/history"
+	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -47,7 +48,7 @@ func Write(w io.Writer, sources ...Source) error {
 	case 0:
 		return fmt.Errorf("create page: no run to show")
 	case 1:
-		d := reports.Of(sources[0].Run, "")
+		d := reports.Of(sources[0].Run, sources[0].By)
 		addCharts(d, &sources[0])
 		return newView(d, background(&sources[0])...).write(w)
 	}
@@ -162,7 +163,8 @@ type Source struct {
 	Name   string // folder of the run, as a command can name it; "": not known
 	Run    *results.Run
 	Curves []results.Curve
-	NoLog  bool // the run's latency log is gone, and with it the curves
+	NoLog  bool           // the run's latency log is gone, and with it the curves
+	By     ranking.Metric // by which models are ranked; "": the default
 }
 
 // provenance is how a run was made.
@@ -256,7 +258,7 @@ func several(sources []Source) *document.Document {
 		each = append(each, aboutRun(s, label))
 	}
 	if r := union(sources); r != nil {
-		for _, section := range reports.Of(r, "").Sections {
+		for _, section := range reports.Of(r, sources[0].By).Sections {
 			if !section.Fold && section.ID != "alerts" {
 				d.Sections = append(d.Sections, section)
 			}
