@@ -74,6 +74,9 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 		if when := cmd.Flag("verify"); when.Changed && slices.Contains(when.Value.(*accepted).words, arg) {
 			return usagef("%s is no workload: write --verify=%s", arg, arg)
 		}
+		if _, err := os.Stat(filepath.Join(arg, results.RunFile)); err == nil {
+			return usagef("%s has the results of a run, and is no workload: repeat that run with --from %s", arg, arg)
+		}
 		arg = strings.Trim(arg, ", ")
 		flag, named := "model", f.models
 		if slices.Contains(engines, arg) {
@@ -112,6 +115,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	}
 	if err := cmp.Or(
 		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step-time", "precision"),
+		belong(cmd.Flags(), "mail", f.mail != "", "max-mail-size"),
 		belong(cmd.Flags(), "segment", f.segment != "", "start", "segment-timeout"),
 	); err != nil {
 		return err
@@ -120,6 +124,10 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	c, err := f.config(known, name)
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("cache") && !slices.Contains(namesOf(c.Engines), "embedded") {
+		return usagef("--cache is for the embedded engine, and the run is on %s: leave it out",
+			strings.Join(namesOf(c.Engines), ", "))
 	}
 	err = f.check(cmd, c, was, name)
 	if c.Mail != nil {
