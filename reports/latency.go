@@ -223,7 +223,10 @@ func (v *run) operations(l *ranking.Load) document.Section {
 					}
 				}
 			}
-			if slices.Contains(first, m) {
+			switch best := slices.Contains(first, m); {
+			case best && fewer(l, m, share.Op):
+				mid.Text += document.Mark
+			case best:
 				mid.Style = document.Best
 			}
 			row = append(row, mid, percentileOf(m.Ops[share.Op], 0.99))
@@ -234,6 +237,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	note := latencyNote(l)
 	if l.First > 0 {
 		note = fmt.Sprintf("%s; no p50* beyond %g× the best", note, heats[0])
+	}
+	if t.Has(document.Mark) {
+		note += "; " + document.Mark + " like *, fewer fields"
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
@@ -287,30 +293,12 @@ func firstIn(l *ranking.Load, op string) (first []*ranking.Model, best float64) 
 	}), best
 }
 
-// omissions are warnings of operations in which models are best because their rows have fewer fields than those of
-// another model. Those of rare operations change little.
-func omissions(loads []*ranking.Load) (all []string) {
-	type omission struct{ op, model string }
-	var found []omission
-	for _, l := range loads {
-		for _, share := range l.Shares {
-			omits := func(m *ranking.Model) bool { return m.Ops[share.Op].Sum.Missing != "" }
-			if share.Share < 0.1 || !slices.ContainsFunc(l.Models, func(m *ranking.Model) bool { return !omits(m) }) {
-				continue
-			}
-			first, _ := firstIn(l, share.Op)
-			for _, m := range first {
-				if o := (omission{share.Op, m.Name}); omits(m) && !slices.Contains(found, o) {
-					found = append(found, o)
-				}
-			}
-		}
-	}
-	for _, same := range results.Grouped(found, func(o omission) string { return o.op }) {
-		who := results.Distinct(same, func(o omission) string { return o.model })
-		all = append(all, fmt.Sprintf("%s reads fewer fields (%s)", same[0].op, strings.Join(who, ", ")))
-	}
-	return all
+// fewer reports whether a model's rows have fewer fields in an operation than those of another model, so that it has
+// less to do.
+func fewer(l *ranking.Load, m *ranking.Model, op string) bool {
+	omits := func(m *ranking.Model) bool { return m.Ops[op].Sum.Missing != "" }
+	whole := func(m *ranking.Model) bool { return m.Ops[op].Count > 0 && !omits(m) }
+	return omits(m) && slices.ContainsFunc(l.Models, whole)
 }
 
 // weighs is how much of each counter weighs as much as one request: this only decides which of them is named as the
@@ -389,17 +377,30 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	return section
 }
 
+// ties are the models that are first in an operation together with m: the name of one if there is room for it, else
+// their number.
+func ties(first []*ranking.Model, m *ranking.Model, room bool) string {
+	others := slices.DeleteFunc(slices.Clone(first), func(o *ranking.Model) bool { return o == m })
+	switch {
+	case len(others) == 0:
+		return ""
+	case len(others) == 1 && room:
+		return ", " + others[0].Name
+	}
+	return fmt.Sprintf(" +%d", len(others))
+}
+
 // fastest names for each operation the model with the least p50 on each engine, in brackets where no model is ranked.
 func fastest(loads []*ranking.Load) document.Section {
-	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload"}}}
+	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(loads)}}}
 	var ops []ranking.Share
-	note := "fastest: lowest p50; +n: n others are not significantly slower; " + latencyNote(loads[0]) + "; p99 with --full"
+	note := "fastest: lowest p50; others, or +n: n others, are not significantly slower; " + latencyNote(loads[0]) + "; p99 with --full"
 	for i, l := range loads {
 		if l.First == 0 && !strings.HasPrefix(note, "(") {
 			note = "(model): not ranked, so not the fastest for certain; " + note
 		}
 		t.Columns = append(t.Columns, document.Column{Group: l.Engine, Title: "model", Left: true, Rank: i},
-			document.Column{Group: l.Engine, Title: "p50, ms", Unit: "ms", Rank: i})
+			document.Column{Group: l.Engine, Title: "p50", Unit: "ms", Rank: i})
 		for _, s := range l.Shares {
 			if !slices.ContainsFunc(ops, func(o ranking.Share) bool { return o.Op == s.Op }) {
 				s.Share *= l.Covers
@@ -411,7 +412,7 @@ func fastest(loads []*ranking.Load) document.Section {
 	for n, s := range ops {
 		row := []any{s.Op, percents[n]}
 		for _, l := range loads {
-			name, least := document.Cell{Text: "-"}, math.NaN()
+			name, least, mark := document.Cell{Text: "-"}, math.NaN(), ""
 			some := l.First > 0 // models are ranked; else the others' latencies are all there is
 			first, _ := firstIn(l, s.Op)
 			for _, m := range l.Models {
@@ -419,16 +420,22 @@ func fastest(loads []*ranking.Load) document.Section {
 				if m.Ranked() != some || math.IsNaN(x) || x >= least {
 					continue
 				}
-				name.Text, least = m.Name, x
+				name.Text, least, mark = m.Name, x, ""
+				if fewer(l, m, s.Op) {
+					mark = document.Mark
+				}
 				if !some {
 					name = document.Styled("("+m.Name+")", document.Faint)
-				} else if others := len(first) - 1; others > 0 && slices.Contains(first, m) {
-					name.Text += fmt.Sprintf(" +%d", others)
+				} else if slices.Contains(first, m) {
+					name.Text += ties(first, m, len(loads) == 2)
 				}
 			}
-			row = append(row, name, results.MS(least))
+			row = append(row, name, results.MS(least)+mark)
 		}
 		t.Add("", row...)
+	}
+	if t.Has(document.Mark) {
+		note += "; " + document.Mark + " reads fewer fields"
 	}
 	return document.Section{
 		ID: "operations", Title: "Fastest", Table: t, Notes: []document.Sentence{{Text: note, Style: document.Faint}},

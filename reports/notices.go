@@ -202,8 +202,6 @@ func (v *run) warnings() (first, further document.Section) {
 			minor = append(minor, d.String())
 		}
 	}
-	omitted := omissions(v.loads)
-	others, texts = append(others, omitted...), append(texts, omitted...)
 	first = document.Section{ID: "warnings"}
 	further = document.Section{ID: "further", Title: "Warnings and notes", Fold: true}
 	for _, text := range append(texts, minor...) { // of some the first screen has all
@@ -261,21 +259,26 @@ func (v *run) queueing(l *ranking.Load) string {
 	return strings.Join(who, ", ")
 }
 
-// spread has the model of a load whose trials differ most, with the range, if that is much; else "".
+// spread has the models of a load whose trials differ much, with the range of the one that differs most; else "".
 func (v *run) spread(l *ranking.Load) (said string) {
-	most := float64(ranking.Much)
+	most, n := 0.0, 0
 	for _, m := range l.Models {
-		if low, high := m.Spread(ranking.Typical); m.Ranked() && high > most*low {
-			most = high / max(low, 1)
-			said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
+		if low, high := m.Spread(ranking.Typical); m.Ranked() && high > ranking.Much*low {
+			if n++; high/max(low, 1) > most {
+				most = high / max(low, 1)
+				said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
+			}
 		}
+	}
+	if n > 1 {
+		said += fmt.Sprintf(" and %d more", n-1)
 	}
 	return said
 }
 
 // varies warns of models whose trials differ much.
 func (v *run) varies(who string) string {
-	return fmt.Sprintf("typical latency varies over twice between trials (most: %s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
+	return fmt.Sprintf("typical latency varies over twice between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure.

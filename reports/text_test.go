@@ -108,7 +108,7 @@ func TestFirstScreenWithWarnings(t *testing.T) {
 		}
 		for _, want := range []string{
 			"Warnings: operations failed (7 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
-			"use --set phases.measure.rate=300/s; 2 more (--full).", last,
+			"use --set phases.measure.rate=300/s; 1 more (--full).", last,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("at %d columns: no %q in\n%s", width, want, got)
@@ -167,7 +167,7 @@ func TestNothingIsWithheld(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	if want := regexp.MustCompile(`\nlist +77 james +0\.15 \(james\) +0\.15\n`); !want.MatchString(buf.String()) {
+	if want := regexp.MustCompile(`\nlist +77 james +0\.15° \(james\) +0\.15°\n`); !want.MatchString(buf.String()) {
 		t.Errorf("no %q in\n%s", want, buf.String())
 	}
 }
@@ -185,7 +185,7 @@ func TestFastest(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	want := regexp.MustCompile(`\nlist +77 james \+1 +0\.15 james +0\.15\n`)
+	want := regexp.MustCompile(`\nlist +77 james, datastax +0\.15° james +0\.15°\n`)
 	if !want.MatchString(buf.String()) || !strings.Contains(buf.String(), "; medians of 4 trials; ") {
 		t.Errorf("no %q in\n%s", want, buf.String())
 	}
@@ -238,8 +238,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warnings: james trial 1 left out (client busy: lower phases.measure.rate); list "},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; 1 more (--full)."},
+		1: {"Warnings: james trial 1 left out (client busy: lower phases.measure.rate); no other (notes: --full)."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; no other (notes: --full)."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {

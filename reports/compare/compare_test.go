@@ -207,7 +207,7 @@ func TestNext(t *testing.T) {
 			"mailbench compare --base bin/old --new bin/new --trials 11 \\|  --run 'quick -m james'"},
 		{
 			name: "too noisy", varied: 90_000, factor: 1, turns: Turns{"quick -m james", "bin/a -x", "bin/b"},
-			want: "even 50 trials this short would not decide. Use a quiet machine, or 20 longer ones:|" +
+			want: "even 50 trials this short would not decide. Use a quiet machine, or 20 longer ones of your builds:|" +
 				"mailbench compare --base 'bin/a -x' --new bin/b --trials 20 \\|  --run 'quick -m james --set phases.measure.duration=30s'",
 		},
 		{name: "sequential", factor: 1.5, sequential: true, want: "these runs were sequential: confirm the latency with interleaved trials:|" +

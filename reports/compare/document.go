@@ -265,7 +265,7 @@ func (c *Comparison) facts() []string {
 	how := "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
 	switch {
 	case c.Paired:
-		how = "interleaved: compared in pairs"
+		how = "interleaved: compared in pairs; half a pair does not count"
 	case c.Interleaved:
 		how = "interleaved"
 	}
@@ -457,7 +457,7 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	}
 	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
 	if most.Needed > mostTrials {
-		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or %d longer ones:", mostTrials, busyTrials),
+		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or %d longer ones of your builds:", mostTrials, busyTrials),
 			c.again(open, busyTrials)
 	}
 	need := max(most.Needed, usualTrials)

@@ -114,6 +114,9 @@ type Cell struct {
 	Range *Range
 }
 
+// Mark ends the text of a value that is not comparable with the others of its row, and takes the room of a star.
+const Mark = "°"
+
 // Range is a distribution: a line from Low to High, a box over the middle half, a dot at the typical value and a
 // diamond at the mean.
 type Range struct{ Low, Quarter, Typical, ThreeQuarters, High, Mean float64 }
@@ -164,11 +167,10 @@ func (t *Table) Span(from int) int {
 	return to
 }
 
-// Has reports whether a cell begins with a mark, such as ~ or -, which a note then explains.
+// Has reports whether a cell begins or ends with a mark, such as ~, - or °, which a note then explains.
 func (t *Table) Has(mark string) bool {
-	return slices.ContainsFunc(t.Rows, func(r Row) bool {
-		return slices.ContainsFunc(r.Cells, func(c Cell) bool { return strings.HasPrefix(c.Text, mark) })
-	})
+	has := func(c Cell) bool { return strings.HasPrefix(c.Text, mark) || strings.HasSuffix(c.Text, mark) }
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.ContainsFunc(r.Cells, has) })
 }
 
 // Chart is a picture of lines, next to the table that has the same values.

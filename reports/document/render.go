@@ -203,8 +203,8 @@ const shortestText = 20
 func (g *grid) measure() int {
 	g.widths, g.marked = nil, nil
 	for i, c := range g.Columns {
-		best := func(r Row) bool { return r.Cells[i].Style == Best }
-		g.widths, g.marked = append(g.widths, 0), append(g.marked, slices.ContainsFunc(g.Rows, best))
+		marked := func(r Row) bool { return r.Cells[i].Style == Best || strings.HasSuffix(r.Cells[i].Text, Mark) }
+		g.widths, g.marked = append(g.widths, 0), append(g.marked, slices.ContainsFunc(g.Rows, marked))
 		for _, line := range strings.Split(c.Title, "\n") {
 			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(words.OneLine(line)))
 		}
@@ -234,7 +234,7 @@ func (g *grid) text(cells []Cell, column int) string {
 		return ""
 	case cells[column].Style == Best:
 		return text + "*"
-	case g.marked[column]:
+	case g.marked[column] && !strings.HasSuffix(text, Mark):
 		return text + " "
 	}
 	return text

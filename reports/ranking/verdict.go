@@ -175,6 +175,12 @@ func (l *Load) headline() string {
 	return s + " " + then + ": " + strings.Join(others, ", ") + "."
 }
 
+// varies reports whether the trials of a ranked model differ much. Then all have their intervals.
+func (l *Load) varies(m *Model) bool {
+	low, high := m.Spread(l.By)
+	return m.Ranked() && high > Much*low
+}
+
 // over is the value of b, and how much more that is than the value of a.
 func (l *Load) over(a, b *Model) string {
 	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)) }
@@ -182,8 +188,7 @@ func (l *Load) over(a, b *Model) string {
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
 	}
-	low, high := b.Spread(l.By)
-	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && high > Much*low {
+	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && slices.ContainsFunc(l.Models, l.varies) {
 		more += fmt.Sprintf(", between %s and %s", percent(d.Low), percent(d.High))
 	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
