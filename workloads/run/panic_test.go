@@ -76,6 +76,9 @@ func TestPanic(t *testing.T) {
 					if !strings.Contains(cell.Error, "the driver is broken") || !strings.Contains(cell.Stack, "panic_test.go") {
 						t.Errorf("error %q with the stack %s", cell.Error, cell.Stack)
 					}
+					if strings.HasPrefix(cell.Error, c.phase) {
+						t.Errorf("the error %q repeats the phase, which reports print before it", cell.Error)
+					}
 					if strings.Contains(c.in, "after") && cell.Ops["list"].Count != 20 {
 						t.Errorf("what was measured before the panic is lost: %+v", cell.Ops)
 					}

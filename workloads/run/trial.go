@@ -252,7 +252,7 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	step := workloads.Phase{Name: name}
 	cell := c.blank(&step)
 	cell.Kind, cell.Evidence = results.KindStep, nil
-	cell.Error, cell.Stack = fmt.Sprintf("%s: %v", name, err), stack(err)
+	cell.Error, cell.Stack = err.Error(), stack(err)
 	c.add(ctx, &step, cell, nil)
 }
 
