@@ -223,26 +223,23 @@ func (f *logFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// sync brings what was written to the disk. It is called when all lines are whole.
+// sync brings what was written to the disk. It is called when all lines are whole. If something could not be
+// written, it cuts the file off after the last whole line that is known to be on the disk: run.json may need that
+// space.
 func (f *logFile) sync() error {
 	if f.err == nil {
 		f.err = f.file.Sync()
 	}
-	if f.err == nil {
-		f.safe = &LogDigest{Bytes: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil))}
+	if f.err != nil {
+		_ = f.file.Truncate(cmp.Or(f.safe, &LogDigest{}).Bytes) // the first error says more
+		return f.err
 	}
-	return f.err
+	f.safe = &LogDigest{Bytes: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil))}
+	return nil
 }
 
-// end closes the file. If something could not be written, it cuts the file off after the
-// last whole line that is known to be on the disk.
-func (f *logFile) end() error {
-	err := f.sync()
-	if err != nil {
-		_ = f.file.Truncate(cmp.Or(f.safe, &LogDigest{}).Bytes) // the first error says more
-	}
-	return cmp.Or(err, f.file.Close())
-}
+// end closes the file.
+func (f *logFile) end() error { return cmp.Or(f.sync(), f.file.Close()) }
 
 // writeFile brings one file to the disk. Until all of it is there, the file of that name
 // keeps its old contents.

@@ -265,6 +265,24 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A log that does not fit on the disk is cut off before run.json is saved, which may need that space.
+func TestFullDiskOfLog(t *testing.T) {
+	d := create(t, filepath.Join(t.TempDir(), "results"))
+	if err := d.Save(sample()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(d.LatencyLog(), "Tag=torn,"); err != nil {
+		t.Fatal(err)
+	}
+	d.log.err = syscall.ENOSPC
+	if err := d.Save(sample()); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Save = %v, want %v", err, syscall.ENOSPC)
+	}
+	if log, err := os.ReadFile(d.log.file.Name()); err != nil || string(log) != sampleLog(t).String() {
+		t.Errorf("the latency log is not what was saved: %v", err)
+	}
+}
+
 // Results that are complete are not thrown away because another run took the
 // name.
 func TestNameTakenMeanwhile(t *testing.T) {
