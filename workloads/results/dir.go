@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
@@ -54,6 +55,7 @@ type Dir struct {
 
 	reports []Report
 	log     logFile
+	saved   *LogDigest // the log that run.json on the disk has; nil: none
 	// scratch marks the temporary directory until it holds results.
 	scratch *scratch.Folder
 	// syncDir makes the names in a folder durable; tests look at it.
@@ -137,12 +139,20 @@ func (d *Dir) Save(r *Run) error {
 
 // Commit writes the results of r and gives the directory its final name. Whatever fails, all
 // that could be written stays, and the error says where. If run.json could not be written,
-// that is the temporary name.
+// that is the temporary name. On a full disk run.json comes first: what the log has got since the last run.json is cut
+// off.
 func (d *Dir) Commit(r *Run) error {
 	defer d.scratch.Close()
-	logErr := d.log.end()
+	logErr := d.log.sync()
 	r.LatencyLog = d.log.safe
-	if err := d.writeRun(r); err != nil {
+	err := d.writeRun(r)
+	if full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT); full && d.log.safe != d.saved {
+		d.log.cut(d.saved, fmt.Errorf("%s is cut off, so that %s fits: %w", LatencyFile, RunFile, err))
+		r.LatencyLog, logErr = d.saved, d.log.err
+		err = d.writeRun(r)
+	}
+	logErr = cmp.Or(logErr, d.log.file.Close())
+	if err != nil {
 		d.path = ""
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
@@ -177,6 +187,7 @@ func (d *Dir) writeRun(r *Run) error {
 	if err := writeFile(filepath.Join(d.temp, RunFile), func(w io.Writer) error { return WriteJSON(w, r) }); err != nil {
 		return err
 	}
+	d.saved = r.LatencyLog
 	return cmp.Or(d.scratch.Keep(), d.syncDir(d.temp))
 }
 
@@ -231,15 +242,18 @@ func (f *logFile) sync() error {
 		f.err = f.file.Sync()
 	}
 	if f.err != nil {
-		_ = f.file.Truncate(cmp.Or(f.safe, &LogDigest{}).Bytes) // the first error says more
-		return f.err
+		f.cut(f.safe, f.err)
+	} else {
+		f.safe = &LogDigest{Bytes: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil))}
 	}
-	f.safe = &LogDigest{Bytes: f.size, SHA256: hex.EncodeToString(f.sum.Sum(nil))}
-	return nil
+	return f.err
 }
 
-// end closes the file.
-func (f *logFile) end() error { return cmp.Or(f.sync(), f.file.Close()) }
+// cut ends the log after what it had at an earlier time, because of an error.
+func (f *logFile) cut(to *LogDigest, err error) {
+	f.safe, f.err = to, err
+	_ = f.file.Truncate(cmp.Or(to, &LogDigest{}).Bytes) // the first error says more
+}
 
 // writeFile brings one file to the disk. Until all of it is there, the file of that name
 // keeps its old contents.
