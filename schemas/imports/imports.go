@@ -187,6 +187,15 @@ func (im *importer) finish() (*Result, error) {
 	for _, u := range im.res.Unread {
 		im.schema.AddUnread(*at(u.Pos), u.Reason, u.Text)
 	}
+	written := make(map[*schemas.Table]bool) // by more than rows of the file: else these are the only example of a write
+	for _, p := range im.schema.Patterns {
+		if (p.Kind == schemas.Put || p.Kind == schemas.PutIf) && !p.Seed() {
+			written[p.Table] = true
+		}
+	}
+	for _, p := range im.schema.Patterns {
+		p.Other = slices.DeleteFunc(p.Other, func(s schemas.Setting) bool { return s.Name == "seed" && !written[p.Table] })
+	}
 	if im.res.Schema = im.schema; len(im.schema.Tables) == 0 { // no schema file, but lint names what could not be read
 		return im.res, nil
 	}
