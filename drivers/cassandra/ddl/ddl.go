@@ -158,7 +158,7 @@ func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
 	var indexes []*schemas.Index
 	var kinds []string
 	for _, x := range t.Indexes {
-		made := indexOf(said, x)
+		made := indexOf(said, said.Index(x.Name))
 		if made == nil {
 			continue
 		}
