@@ -43,36 +43,22 @@ func (c *combination) examined(ctx context.Context) {
 	}
 	for i := range c.workload().Phases {
 		p := &c.workload().Phases[i]
-		cell := c.cellOf(p)
-		if cell == nil {
-			continue
-		}
-		for name, op := range cell.Ops {
-			if op.Count == 0 || op.Store.RowsScanned != nil || ctx.Err() != nil {
-				continue
+		own := func(cell *results.Cell) bool { return cell.Measured() && cell.Key == c.key(p.Name) }
+		for _, cell := range c.runner.result.Select(own) {
+			for name, op := range cell.Ops {
+				if op.Count == 0 || op.Store.RowsScanned != nil || ctx.Err() != nil {
+					continue
+				}
+				c.runner.progress(p.Name+": rows scanned", drive.Progress{Fraction: -1})
+				err := crash.Guard(func() error { return c.examine(ctx, tracer, p, name, &op) })
+				if err != nil && ctx.Err() == nil {
+					c.runner.note(fmt.Sprintf("rows scanned by %s are unknown: %v", name, err))
+				}
+				cell.Ops[name] = op
 			}
-			c.runner.progress(p.Name+": rows scanned", drive.Progress{Fraction: -1})
-			err := crash.Guard(func() error { return c.examine(ctx, tracer, p, name, &op) })
-			if err != nil && ctx.Err() == nil {
-				c.runner.note(fmt.Sprintf("rows scanned by %s are unknown: %v", name, err))
-			}
-			cell.Ops[name] = op
 		}
 	}
 	c.runner.save()
-}
-
-// cellOf is the cell of a measured phase of the combination, or nil.
-func (c *combination) cellOf(p *workloads.Phase) *results.Cell {
-	if p.Kind != workloads.Measure {
-		return nil
-	}
-	for i := range c.runner.result.Cells {
-		if cell := &c.runner.result.Cells[i]; cell.Key == c.key(p.Name) && cell.Measured() {
-			return cell
-		}
-	}
-	return nil
 }
 
 // examine executes a few operations with sessions that the engine traces, and notes the rows
