@@ -263,6 +263,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 		return nil
 	}
 	t := l.all[at]
+	drop := fmt.Sprintf("DROP INDEX %s ON %s", identifier(d.Part), t.full)
 	switch d.Kind {
 	case schemas.MissingTable: // with that of its static columns, and the parents that have no rows
 		for up := t; up != nil; up = up.parent {
@@ -278,7 +279,11 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 	case schemas.MissingIndex:
 		return []string{t.createIndex(t.of.Index(d.Part))}
 	case schemas.ExtraIndex:
-		return []string{fmt.Sprintf("DROP INDEX %s ON %s", identifier(d.Part), t.full)}
+		return []string{drop}
+	case schemas.DifferentIndex:
+		if columns := strings.NewReplacer(" desc", ""); columns.Replace(d.Want) != columns.Replace(d.Have) {
+			return []string{drop, t.createIndex(t.of.Index(d.Part))} // else it is the table's comment that differs
+		}
 	case schemas.MissingColumn:
 		if c := t.of.Column(d.Part); slices.Contains(t.columns, c) { // and not static
 			typ, _ := columnType(c)

@@ -95,6 +95,27 @@ func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
 	}
 }
 
+// TestOtherIndex: an index over other columns is created again, with no change of its table.
+func TestOtherIndex(t *testing.T) {
+	s, err := schemas.Parse("x.yaml", []byte("schema: 1\nname: x\ntables: "+
+		"{a: {partition: [p text], columns: {v: int, w: int}, indexes: {by-v: [v, w]}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLayout(s, "", "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"DROP INDEX by_v ON n:a", "CREATE INDEX IF NOT EXISTS by_v ON n:a (v, w)"}
+	other := schemas.Difference{Kind: schemas.DifferentIndex, Table: "a", Part: "by-v", Want: "v, w", Have: "w"}
+	if got := l.statements(other); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if other.Have = "v, w desc"; !strings.HasPrefix(l.statements(other)[0], "# no statement") {
+		t.Errorf("of another direction: %q", l.statements(other))
+	}
+}
+
 // TestRefused: a schema that Oracle would not accept is an error.
 func TestRefused(t *testing.T) {
 	for tables, want := range map[string]string{
