@@ -372,7 +372,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
 	noteOfDoubt(&section, "in the order of % of load; "+latencyNote(l),
-		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99",
+		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99: measure longer",
 			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
 	return section
 }

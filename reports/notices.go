@@ -187,7 +187,7 @@ func (v *run) warnings() (first, further document.Section) {
 		}
 	}
 	if len(varying) > 0 {
-		others = append(others, v.varies(strings.Join(varying, ", ")))
+		others = append(others, v.varies(strings.Join(varying, "; ")))
 		texts = append(texts, others...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
@@ -259,19 +259,20 @@ func (v *run) queueing(l *ranking.Load) string {
 	return strings.Join(who, ", ")
 }
 
-// spread has the models of a load whose trials differ much, with the range of the one that differs most; else "".
+// spread has the models of a load whose trials differ much, the one that differs most with its range; else "".
 func (v *run) spread(l *ranking.Load) (said string) {
-	most, n := 0.0, 0
+	most, which, names := 0.0, 0, []string(nil)
 	for _, m := range l.Models {
 		if low, high := m.Spread(ranking.Typical); m.Ranked() && high > ranking.Much*low {
-			if n++; high/max(low, 1) > most {
-				most = high / max(low, 1)
+			if high/max(low, 1) > most {
+				most, which = high/max(low, 1), len(names)
 				said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
 			}
+			names = append(names, m.Name)
 		}
 	}
-	if n > 1 {
-		said += fmt.Sprintf(" and %d more", n-1)
+	if len(names) > 1 {
+		said += ", also " + words.List(slices.Delete(names, which, which+1))
 	}
 	return said
 }

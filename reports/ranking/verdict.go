@@ -183,7 +183,12 @@ func (l *Load) varies(m *Model) bool {
 
 // over is the value of b, and how much more that is than the value of a.
 func (l *Load) over(a, b *Model) string {
-	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)) }
+	percent := func(ratio float64) string {
+		if more := 100 * (ratio - 1); math.Abs(more) < 1 {
+			return fmt.Sprintf("%+.1g%%", more)
+		}
+		return fmt.Sprintf("%+.0f%%", 100*(ratio-1))
+	}
 	more := percent(b.Value(l.By) / max(a.Value(l.By), 1e-9))
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
