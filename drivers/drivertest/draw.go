@@ -251,6 +251,7 @@ func (x call) writes() []call {
 type outcome struct {
 	applied bool
 	rows    []string // those of a read, or the new values of an add that returns them
+	present string   // values of the columns whose condition does not hold; "" if the engine does not return them
 	cost    drivers.Cost
 }
 
@@ -286,6 +287,8 @@ func (c *client) do(x call) (o outcome, err error) {
 		poison(args)
 		if o.applied = r.Applied; r.Applied && x.p.ReturnsNew {
 			o.rows = []string{line(r.Row)}
+		} else if !r.Applied {
+			o.present = line(r.Row)
 		}
 	}
 	if err != nil {
@@ -302,7 +305,11 @@ func (r *reference) do(x call) (o outcome) {
 	for _, w := range x.writes() {
 		x := find(r.lists(w.p)[w.p.Table], w.p.By, w.args)
 		if w.p.Absent && x != nil || w.p.Present && x == nil || !x.has(w.p.If, w.args[w.p.ArgLayout().If:]) {
-			return outcome{} // the condition does not hold
+			var present []drivers.Value // the condition does not hold
+			for _, c := range w.p.If {
+				present = append(present, x[c])
+			}
+			return outcome{present: line(present)}
 		}
 	}
 	for _, w := range x.writes() {

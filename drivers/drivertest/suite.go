@@ -196,6 +196,9 @@ func (c *client) agree(x call) (got, want outcome) {
 	if want = c.ref.do(x); err != nil || got.applied != want.applied {
 		c.fail.Fatalf("%s: %v, %v; want %v", x, got, err, want)
 	}
+	if got.present != "" && got.present != want.present {
+		c.fail.Fatalf("%s was not applied, since the row has %s; want %s", x, got.present, want.present)
+	}
 	c.equal(x.String(), x.p, got.rows, want.rows)
 	return got, want
 }
