@@ -409,6 +409,10 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 	}
 	for _, td := range d.Tables {
 		t.Table(td.Table)
+		if base := td.Table.View(); base != "" {
+			t.Comment(fmt.Sprintf("It is a materialized view of %s: create it by the statement that was imported.", base))
+			continue
+		}
 		for p := td.Table.Parent; p != nil; p = p.Parent {
 			if p.Header() {
 				t.Comment(fmt.Sprintf("Its rows are nested in %s, which stores nothing of its own and is no table here.", p.Name))

@@ -136,6 +136,10 @@ tables:
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := Render(s, "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil || strings.Count(text, "CREATE TABLE") != 1 || !strings.Contains(text, "-- It is a materialized view of orders") {
+		t.Errorf("rendered: %v\n%s", err, text)
+	}
 	for _, c := range []struct {
 		base string // of the view that is there, or ""
 		want string // the difference
