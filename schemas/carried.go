@@ -54,7 +54,7 @@ func Carried(all []Setting, name string) string {
 	return ""
 }
 
-var indexClauses = regexp.MustCompile(`^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
+var indexClauses = regexp.MustCompile(`(?s)^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
 
 // IndexClauses returns the clauses of CQL that an imported index carries: keys, values, entries or full of its column,
 // its class, and the options of that. Each is "" if the statement does not have it.

@@ -102,7 +102,7 @@ tables:
     columns: {v: text, w: int, m: 'map<text,text>', l: 'frozen<list<text>>', n: 'set<text>'}
     indexes: {of_b: [b], of_c: [c], of_v: [v], of_w: [w], of_m: [m], of_l: [l], of_n: [n]}
     hints: {cassandra: {indexes: sai}}
-    other: {index of_v: "USING '`+sasi+`' WITH OPTIONS = {'mode': 'CONTAINS'}", index of_m: keys(m) USING 'legacy_local_table',
+    other: {index of_v: "USING '`+sasi+`' WITH OPTIONS = {'mode': 'CONTAINS',\n 'analyzed': 'true'}", index of_m: keys(m) USING 'legacy_local_table',
       index of_l: full(l)}
     at: a.cql:1
 `))
