@@ -260,12 +260,13 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 			all.Of(name).Since = time.UnixMicro(since)
 		}
 	}
+	marks := make(ddl.Marks)
 	var keyspace, table, comment string
 	query := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
 	err = scan(query, func() {
 		if strings.HasPrefix(keyspace, drivers.Prefix) {
-			m, marked := ddl.ReadMark(table, comment)
-			all.Of(keyspace).Add(table, m.Namespace, marked && m.IsIn(keyspace))
+			m, ours := marks.Add(keyspace, table, comment)
+			all.Of(keyspace).Add(table, m.Namespace, ours)
 		}
 	}, &keyspace, &table, &comment)
 	if err != nil {

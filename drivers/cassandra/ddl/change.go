@@ -293,6 +293,9 @@ func (d *Definition) index(td *TableDefinition, f schemas.Difference) (stmts []s
 // indexKinds returns the statements that create those of a table's indexes again that are of another kind.
 func (d *Definition) indexKinds(td *TableDefinition) (stmts []string) {
 	for _, x := range td.Indexes {
+		if td.Live == nil {
+			break
+		}
 		switch have := td.Live.indexes[x.Name].kind; {
 		case have == "" || have == x.Kind:
 		case !slices.Contains(allowed[indexesHint], have):
@@ -300,6 +303,9 @@ func (d *Definition) indexKinds(td *TableDefinition) (stmts []string) {
 		default:
 			stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(x.Name), d.createIndex(td, x))
 		}
+	}
+	if len(stmts) == 0 {
+		return []string{"-- no index of the schema has another kind: one is missing, or is only there"}
 	}
 	return stmts
 }

@@ -54,12 +54,16 @@ func (d *Definition) Read(rows Rows) {
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
 		own, marked := ReadMark(name, comment)
-		td := defined[name]
-		if !marked {
-			own = mark{Mark: plan.Mark{Table: name}}
-		}
-		if !marked && td != nil {
+		td, original := defined[name], d.table(own.Table)
+		marked = marked && (original == nil || original == td) // else somebody has copied it
+		switch {
+		case marked:
+		case td != nil:
 			own, _ = ReadMark(name, td.Comment)
+		case d.table(name) != nil: // which has another name in CQL
+			own = mark{Mark: plan.Mark{Table: Quote(name)}}
+		default:
+			own = mark{Mark: plan.Mark{Table: name}}
 		}
 		if td != nil {
 			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, rows.indexes(name)}
@@ -218,6 +222,19 @@ func ReadMark(table, comment string) (m mark, ok bool) {
 	}
 	// Below row headers a table may have the name of the outermost (tableName).
 	return m, ok && slices.ContainsFunc(names, func(name string) bool { return plan.Identifier(name) == table })
+}
+
+// Marks are the marks that were read, by the keyspace and the table's name in the schema.
+type Marks map[[2]string]bool
+
+// Add reads the mark of a table. It returns false as ReadMark does, and if somebody has copied the table: from another
+// keyspace, or from the table that has the same mark.
+func (all Marks) Add(keyspace, table, comment string) (m mark, ours bool) {
+	m, ours = ReadMark(table, comment)
+	of := [2]string{keyspace, m.Table}
+	ours = ours && m.IsIn(keyspace) && !all[of]
+	all[of] = all[of] || ours
+	return m, ours
 }
 
 // ancestor is a table that another is nested in. Key is the number of its primary
