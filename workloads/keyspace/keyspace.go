@@ -369,8 +369,7 @@ func (m *mailbox) Prepare(i int, pick func(int) int, limit, items int) bool {
 }
 
 // arguments are those of a pattern about one row. A delete takes the row that reads find first, the oldest or the
-// newest that was loaded; one of more rows takes them from one
-// partition, so that the others stay.
+// newest that was loaded; one of more rows takes them from one partition, so that the others stay.
 func (m *mailbox) arguments(p *schemas.Pattern, pick func(int) int, limit, items int) ([]drivers.Value, bool) {
 	t := m.tables[p.Table.Name]
 	first, cut, next, loaded := t.first.Load(), t.cut.Load(), t.next.Load(), t.loaded.Load()
@@ -434,11 +433,11 @@ func (m *mailbox) Deliver(ctx context.Context, _ *mail.Message, _ []*models.Fold
 		for k := n * t.count / m.count; k < (n+1)*t.count/m.count; k++ {
 			for _, st := range t.loads {
 				p, last := st.Pattern(), k-min(k, t.stride())
-				args, key := t.args(p, k, 0, 0, 0), len(p.By)
-				if p.Static && last < k && slices.EqualFunc(t.args(p, last, 0, 0, 0)[:key], args[:key], drivers.Value.Equal) {
+				differs := func(c *schemas.Column) bool { return !t.of(c).value(k, 0).Equal(t.of(c).value(last, 0)) }
+				if p.Static && last < k && !slices.ContainsFunc(p.By, differs) {
 					continue
 				}
-				if _, err := m.s.Write(ctx, st, args); err != nil {
+				if _, err := m.s.Write(ctx, st, t.args(p, k, 0, 0, 0)); err != nil {
 					return fmt.Errorf("row %d of table %s: %w", k, t.Name, err)
 				}
 			}

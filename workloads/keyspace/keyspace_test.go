@@ -177,8 +177,22 @@ tables:
     partition: [line uuid]
     columns: {buyer: uuid, at: timeuuid}
     references: {order: {to: orders, by: [buyer, at]}}
-  cities: {partition: [country text], clustering: [city text], rows: [{each: city, count: 6000, partition: {of: 3}, sizes: {country: 2, city: 9}}]}
-patterns: {page: {slice: orders, by: buyer, limit: arg}}
+  cities:
+    partition: [country text]
+    clustering: [city text]
+    columns: {river: text}
+    indexes: {by_river: river}
+    rows: [{each: city, count: 6000, partition: {of: 3}, sizes: {country: 2, city: 9, river: 9}}]
+  mails: {partition: [user uuid], clustering: [folder text, msg timeuuid]}
+  marks:
+    partition: [owner uuid]
+    clustering: [folder text, msg timeuuid]
+    references:
+      mail: {to: mails, from: {owner: '{u}', folder: '{f}', msg: '{m}'}, at: {user: '{u}', folder: '{f}', msg: '{m}'}}
+patterns:
+  page: {slice: orders, by: buyer, limit: arg}
+  at_river: {slice: cities, index: by_river, by: river, limit: arg}
+  in_folder: {slice: marks, by: [owner, folder]}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +219,7 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 		{"orders", "city", "cities", "city"},
 		{"lines", "buyer at", "orders", "buyer at"},
 		{"visits", "customer", "customers", "customer"},
+		{"marks", "owner folder msg", "mails", "user folder msg"},
 	} {
 		there := map[string]bool{}
 		for n := range all[tc.to].count {
@@ -218,6 +233,12 @@ patterns: {page: {slice: orders, by: buyer, limit: arg}}
 	}
 	if n := tables(100, "", workloads.Values{})["cities"].count; n != 60 || k.Rows != DefaultRows {
 		t.Errorf("%d cities of %d rows; expected 60, as tables without rows have %d", n, k.Rows, DefaultRows)
+	}
+	if c := all["cities"].of(&schemas.Column{Name: "river"}); c.Distinct != 60 {
+		t.Errorf("%d rivers of 6000 cities; expected one for 100", c.Distinct)
+	}
+	if c := tables(1000, "marks.folder", workloads.Values{Distinct: 4})["marks"].columns[1]; c.Distinct != 4 {
+		t.Errorf("%d folders of the 4 that the workload says", c.Distinct)
 	}
 	if a, b := row("orders", 3, "city"), row("cities", 1, "city"); a != b {
 		t.Errorf("the latest city is %s, not %s", b, a)
@@ -292,17 +313,23 @@ tables:
     static: {owner: text}
     columns: {weight: int}
     rows: [{each: parcel, count: 10000, partition: {of: 1, every: day}, per: {day: 50}, sizes: {day: 10, shelf: 5}}]
+  boxes:
+    partition: [hall uuid]
+    clustering: [aisle text, level text, at timeuuid]
+    rows: [{each: box, count: 10000, partition: {of: 1}, sizes: {aisle: 5, level: 5}}]
 patterns:
   some: {get: orders, in: customer}
   some_users: {get: users, by: tenant, in: id}
   on_shelf: {slice: parcels, by: [depot, day, shelf]}
+  on_level: {slice: boxes, by: [hall, aisle, level], from: at, limit: arg}
   owner: {get: parcels, static: true}
   put_order: {put: orders}
   put_orders: {batch: [{run: put_order, each: order}]}
 `), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k, m := open(t, pebble.Engine(), file, 100, nil)
+	said := map[string]*workloads.Values{"boxes.aisle": {Distinct: 4}, "boxes.level": {Distinct: 6}}
+	k, m := open(t, pebble.Engine(), file, 100, said)
 	if mix := k.Workload(); strings.Contains(mix, `"put_order":`) || !strings.Contains(mix, `"put_orders":20`) {
 		t.Errorf("a pattern that runs as a part of another is measured twice: %s", mix)
 	}
@@ -316,7 +343,7 @@ patterns:
 		case p.In != nil && len(m.call[0].Args[len(p.By)].Elems()) != 7:
 			t.Errorf("a list of 7 has %d keys", len(m.call[0].Args[len(p.By)].Elems()))
 		case p.Kind.Reads():
-			want := map[string]int{"some": 7, "some_users": 7, "on_shelf": 5, "owner": 1, whole("parcels"): 50}[p.Name]
+			want := map[string]int{"some": 7, "some_users": 7, "on_shelf": 5, "owner": 1, "on_level": 9, whole("parcels"): 50, whole("boxes"): 100}[p.Name]
 			if err := m.Run(t.Context()); err != nil || m.rows != want {
 				t.Errorf("%s finds %d rows of %d: %v", p.Name, m.rows, want, err)
 			}

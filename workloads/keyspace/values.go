@@ -47,6 +47,7 @@ type table struct {
 type column struct {
 	*schemas.Column
 	workloads.Values
+	said    uint64 // distinct values, as the workload says
 	of      *table
 	domain  string // name and type: columns with the same have the same values
 	seed    uint64
@@ -184,7 +185,7 @@ func (k *Keyspace) tables(w *workloads.Workload, largest int) map[string]*table 
 func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *column {
 	v := &column{Column: c, of: t, domain: c.Name + " " + c.Type.String(), kind: changing}
 	if said := w.Values[t.Name+"."+c.Name]; said != nil {
-		v.Values = *said
+		v.Values, v.said = *said, said.Distinct
 	}
 	v.seed = xxhash.Sum64String(v.domain) ^ w.Seed
 	indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(c) })
@@ -195,19 +196,17 @@ func (k *Keyspace) column(t *table, c *schemas.Column, w *workloads.Workload) *c
 	}
 	switch {
 	case indexed && c.Role == schemas.Plain:
-		v.Distinct = cmp.Or(v.Distinct, max(1, uint64(k.Rows)/rowsOfIndexed))
+		atStart := cmp.Or(t.rows, k.most) * uint64(k.Rows) / k.most
+		v.Distinct = cmp.Or(v.Distinct, max(1, atStart/rowsOfIndexed))
 	case slices.ContainsFunc(k.Schema.Patterns, shared):
 		v.Distinct = cmp.Or(v.Distinct, defaultDistinct)
 	}
-	switch {
-	case c.Role == schemas.Partition || c.Role == schemas.Static:
+	if c.Role == schemas.Partition || c.Role == schemas.Static {
 		v.kind = byPartition
-	case c.Role == schemas.Clustering:
+	} else if c.Role == schemas.Clustering {
 		v.kind = byRow
 	}
-	if v.Size == nil {
-		v.Size = random.Constant{Value: t.sizes[c]}
-	}
+	v.Size = cmp.Or(v.Size, random.Dist(random.Constant{Value: t.sizes[c]}))
 	return v
 }
 
@@ -242,7 +241,7 @@ func (c *column) to(target *column, whole bool) {
 	c.refers, c.kind, c.aligned = target, byRow, 1
 	switch {
 	case whole:
-		c.aligned = target.of.stride()
+		c.aligned, c.Distinct = target.of.stride(), c.said
 		return
 	case c.Role == schemas.Partition && c.of.partitions > 0:
 		c.kind = byPartition
@@ -266,7 +265,8 @@ func (t *table) args(p *schemas.Pattern, k, version uint64, limit, items int) (a
 	}
 	for _, c := range p.By {
 		if c.Role == ranges {
-			step = max(step, t.of(c).Distinct)
+			distinct := max(1, t.of(c).Distinct)
+			step *= distinct / random.GCD(step, distinct)
 		}
 	}
 	if ranges == schemas.Clustering {

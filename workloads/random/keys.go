@@ -73,13 +73,14 @@ func (c *Chooser) resize(n int) {
 	}
 	// The golden section of n spreads neighboring ranks most evenly.
 	c.step = uint64(float64(n)*0.6180339887498949) | 1
-	for gcd(c.step, uint64(n)) != 1 {
+	for GCD(c.step, uint64(n)) != 1 {
 		c.step += 2
 	}
 	c.start = uint64(n) / 3
 }
 
-func gcd(a, b uint64) uint64 {
+// GCD is the greatest common divisor of two numbers.
+func GCD(a, b uint64) uint64 {
 	for b != 0 {
 		a, b = b, a%b
 	}
