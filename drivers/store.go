@@ -153,8 +153,8 @@ type Session interface {
 	// from yield ends the read and is returned as it is. No row is no error.
 	Read(ctx context.Context, st Statement, args []Value, yield func(row []Value) error) error
 	// Write runs a put, put-if, add, append, remove or delete. The result's
-	// row is valid until the session's next call. A delete of many rows deletes those that were
-	// there when it began. A row that another client writes meanwhile stays whole or goes.
+	// row is valid until the session's next call. A delete of many rows deletes at least those that
+	// were there when it began; a row that is written meanwhile stays or goes, as a whole with its index entries.
 	Write(ctx context.Context, st Statement, args []Value) (Result, error)
 	// Batch runs a batch. Each call names a member of the pattern's Parts by position.
 	// The calls take effect in the order of parts. An engine that cannot promise this of two parts that
@@ -363,6 +363,7 @@ var (
 	// connection lost). Any other error of a write means: not applied.
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrUnreachable: no node of the cluster answered, or not enough of them, or not in time. Open and reads return it.
+	// An error of a write may be it as well: only ErrUnknown says whether the write may have been applied.
 	ErrUnreachable = errors.New("unreachable")
 	// ErrNotApplied: a row that a batch deletes "if: present" is not there. Nothing of the batch was applied.
 	ErrNotApplied = errors.New("the condition of a batch does not hold, so nothing was applied")
