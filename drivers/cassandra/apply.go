@@ -251,18 +251,18 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 // system_schema. Its size is reported by nodes from Cassandra 4.0 on, in MiB.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	all := make(plan.Owners)
-	made, err := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
+	marks := make(ddl.Marks)
+	var keyspace, table, comment string
+	query := s.session.Query("SELECT keyspace_name FROM system_schema.keyspaces").WithContext(ctx)
+	err := scan(query, func() {
+		if strings.HasPrefix(keyspace, drivers.Prefix) {
+			all.Of(keyspace)
+		}
+	}, &keyspace)
 	if err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
 	}
-	for name, since := range made {
-		if strings.HasPrefix(name, drivers.Prefix) {
-			all.Of(name).Since = time.UnixMicro(since)
-		}
-	}
-	marks := make(ddl.Marks)
-	var keyspace, table, comment string
-	query := s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
+	query = s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
 	err = scan(query, func() {
 		if strings.HasPrefix(keyspace, drivers.Prefix) {
 			m, ours := marks.Add(keyspace, table, comment)
@@ -272,20 +272,34 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
 	}
-	size, err := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
+	// A cluster need not report these.
+	made, ageless := s.perKeyspace(ctx, "SELECT keyspace_name, WRITETIME(durable_writes) FROM system_schema.keyspaces")
+	size, sizeless := s.perKeyspace(ctx, "SELECT keyspace_name, mebibytes FROM system_views.disk_usage")
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
 	}
 	for name, o := range all {
-		if bytes := size[name] << 20; err == nil { // else the cluster does not report it
+		if since := made[name]; ageless == nil && since != 0 {
+			o.Since = time.UnixMicro(since)
+		}
+		if bytes := size[name] << 20; sizeless == nil {
 			o.Bytes = &bytes
 		}
 	}
 	return all, nil
 }
 
-// remove drops a keyspace.
-func (s *Store) remove(ctx context.Context, keyspace string, _ *plan.Owner) error {
+// remove drops a keyspace. One that had no tables is dropped only if it still has none: a run may have begun to use it.
+func (s *Store) remove(ctx context.Context, keyspace string, o *plan.Owner) error {
 	s.applied.Clear()
+	if o.Tables == 0 {
+		rows, err := readKeyspace(ctx, s.session, keyspace)
+		if err != nil {
+			return err
+		}
+		if len(rows["tables"]) > 0 {
+			return errors.New("it is left alone, since somebody has created tables in it meanwhile")
+		}
+	}
 	return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+ddl.Quote(keyspace))
 }

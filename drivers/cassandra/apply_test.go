@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -281,6 +282,13 @@ func TestDrop(t *testing.T) {
 	}
 	if err := one.alter(ctx, "CREATE KEYSPACE "+empty+" WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}"); err != nil {
 		t.Fatal(err)
+	}
+	used, err := ddl.Keyspace(one.Namespace, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := one.remove(ctx, used, new(plan.Owner)); err == nil {
+		t.Errorf("a keyspace went that had no tables when the drop began, but has some now")
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

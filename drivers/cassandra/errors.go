@@ -97,17 +97,26 @@ func writeError(err error, kind writeKind, uncertain bool) error {
 	return fmt.Errorf("%w: %w", what, err)
 }
 
-// readError wraps the error of a read.
+// away and awayCodes are the errors and refusals of a read for which too few nodes answered.
+var (
+	away      = []error{gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrTimeoutNoResponse, gocql.ErrConnectionClosed}
+	awayCodes = []int{
+		gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping, gocql.ErrCodeReadTimeout,
+	}
+)
+
+// readError wraps the error of a read, if there is one. The time of a read includes it.
 func readError(err error) error {
+	if err == nil {
+		return nil
+	}
 	var refused gocql.RequestError
-	away := []error{gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrTimeoutNoResponse, gocql.ErrConnectionClosed}
-	codes := []int{gocql.ErrCodeUnavailable, gocql.ErrCodeOverloaded, gocql.ErrCodeBootstrapping, gocql.ErrCodeReadTimeout}
 	what := error(nil)
 	switch {
 	case errors.Is(err, gocql.ErrSessionClosed):
 		what = drivers.ErrClosed
-	case slices.ContainsFunc(away, func(away error) bool { return errors.Is(err, away) }),
-		errors.As(err, &refused) && slices.Contains(codes, refused.Code()):
+	case slices.ContainsFunc(away, func(e error) bool { return errors.Is(err, e) }),
+		errors.As(err, &refused) && slices.Contains(awayCodes, refused.Code()):
 		what = drivers.ErrUnreachable
 	case refused != nil && classify(err, plainWrite) == drivers.ErrTooLarge: // the key
 		what = drivers.ErrTooLarge

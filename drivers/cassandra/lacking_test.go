@@ -29,6 +29,7 @@ var inRequests, inAnswers = [][2]string{
 	{`"IndexInfo"`, `"IndexInfa"`},
 	{"'scylla_keyspaces'", "'views'           "},
 	{noTablets, strings.Repeat(" ", len(noTablets))},
+	{"WRITETIME(durable_writes)", "WRITETIME(durable_writez)"},
 }, [][2]string{
 	{"allow_auto_snapshot", "allow_auto_snapshos"},
 	{"base_table_name", "initial_tablets"},
