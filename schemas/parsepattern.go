@@ -104,7 +104,8 @@ func (r *patternReader) head(strange bool) bool {
 		return false
 	}
 	allowed := slices.Concat(commonKeys, []string{r.Kind.String()}, keysOf[r.Kind])
-	if r.Imported != nil && !r.Kind.Reads() { // CQL adds to static collections and counters
+	ofCQL := []PatternKind{Add, Append, Remove} // it adds to static collections and counters
+	if r.Imported != nil && slices.Contains(ofCQL, r.Kind) {
 		allowed = append(allowed, "static")
 	}
 	for name, e := range r.fields {

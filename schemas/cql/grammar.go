@@ -162,6 +162,7 @@ type (
 
 		Text    string   // as the source has it
 		Marker  bool     // ? or :name
+		Bound   bool     // a marker is in it
 		Column  string   // if it is one column, or one element or field of it; else ""
 		Within  bool     // an element or field of the column
 		Columns []string // all columns that it names, in functions too

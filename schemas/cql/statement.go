@@ -217,7 +217,11 @@ func (r *reading) assignment(a *Assignment) {
 // value reads an expression in which no column may be named.
 func (r *reading) value(e *Expr) {
 	r.selector(e)
-	e.columns(func(v value) { r.fail(v.Pos, "expected a value, found %q", v.Column) })
+	e.values(func(v value) {
+		if v.Column != "" {
+			r.fail(v.Pos, "expected a value, found %q", v.Column)
+		}
+	})
 }
 
 func (r *reading) values(all []Expr) []Expr {
@@ -232,7 +236,11 @@ func (r *reading) selector(e *Expr) {
 	if len(e.Rest) == 0 && e.First.Cast == nil {
 		e.Marker, e.Column, e.Within = e.First.Marker, e.First.Column, e.First.within()
 	}
-	e.columns(func(v value) { e.Columns = append(e.Columns, v.Column) })
+	e.values(func(v value) {
+		if e.Bound = e.Bound || v.Marker; v.Column != "" {
+			e.Columns = append(e.Columns, v.Column)
+		}
+	})
 }
 
 func (r *reading) selectors(all []Expr) []Expr {
@@ -271,12 +279,10 @@ func (r *reading) relations(all []Relation) []Relation {
 
 func (v *value) within() bool { return len(v.Path) > 0 }
 
-// columns calls yield for each column that is named in an expression.
-func (e *Expr) columns(yield func(value)) {
+// values calls yield for each value of an expression, and for those within it.
+func (e *Expr) values(yield func(value)) {
 	for _, v := range append([]value{e.First}, e.Rest...) {
-		if v.Column != "" {
-			yield(v)
-		}
+		yield(v)
 		var inner []Expr
 		for _, l := range []*list{v.Tuple, v.List, v.Call} {
 			if l != nil {
@@ -292,7 +298,7 @@ func (e *Expr) columns(yield func(value)) {
 			}
 		}
 		for _, i := range inner {
-			i.columns(yield)
+			i.values(yield)
 		}
 	}
 }

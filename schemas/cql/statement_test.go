@@ -37,7 +37,7 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 			},
 			{Columns: []string{"b"}, Op: "in", Terms: []cql.Expr{{Text: "1"}, {Text: "-2.5e-3"}}, Text: "b IN (1, -2.5e-3)"},
 			{
-				Columns: []string{"c", "d"}, Tuple: true, Op: ">", Terms: []cql.Expr{{Text: "?", Marker: true}, {Text: ":x", Marker: true}},
+				Columns: []string{"c", "d"}, Tuple: true, Op: ">", Terms: []cql.Expr{{Text: "?", Marker: true, Bound: true}, {Text: ":x", Marker: true, Bound: true}},
 				Text: "(c, d) > (?, :x)",
 			},
 			{
@@ -45,17 +45,17 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 				Text: "token(a, b) <= token(1, 2)",
 			},
 			{Columns: []string{"m"}, Within: true, Op: "=", Terms: []cql.Expr{{Text: "'it''s'"}}, Text: "m['k'] = 'it''s'"},
-			{Columns: []string{"e"}, Op: "contains key", Terms: []cql.Expr{{Text: "?", Marker: true}}, Text: "e CONTAINS KEY ?"},
-			{Columns: []string{"g"}, Op: "in", Terms: []cql.Expr{{Text: ":gs", Marker: true}}, Text: "g IN :gs"},
+			{Columns: []string{"e"}, Op: "contains key", Terms: []cql.Expr{{Text: "?", Marker: true, Bound: true}}, Text: "e CONTAINS KEY ?"},
+			{Columns: []string{"g"}, Op: "in", Terms: []cql.Expr{{Text: ":gs", Marker: true, Bound: true}}, Text: "g IN :gs"},
 			{Columns: []string{"h"}, Op: "is not null", Text: "h IS NOT NULL"},
 		},
 		GroupBy: []string{"a", "b"}, OrderBy: []cql.Ordering{{Column: "c", Descending: true}, {Column: "d"}},
-		PerPartition: &cql.Expr{Text: "2"}, Limit: &cql.Expr{Text: "?", Marker: true}, AllowFiltering: true,
+		PerPartition: &cql.Expr{Text: "2"}, Limit: &cql.Expr{Text: "?", Marker: true, Bound: true}, AllowFiltering: true,
 	},
 	"INSERT INTO t (a, b, c) VALUES (?, {'x': [1, ?], 'y': []}, (int) 3) IF NOT EXISTS USING TTL 60 AND TIMESTAMP ?": {
 		Kind: cql.Insert, Table: cql.Name{"", "t"}, Columns: []string{"a", "b", "c"},
-		Values: []cql.Expr{{Text: "?", Marker: true}, {Text: "{'x': [1, ?], 'y': []}"}, {Text: "(int) 3"}}, IfNotExists: true,
-		Using: []cql.Using{{"ttl", cql.Expr{Text: "60"}}, {"timestamp", cql.Expr{Text: "?", Marker: true}}},
+		Values: []cql.Expr{{Text: "?", Marker: true, Bound: true}, {Text: "{'x': [1, ?], 'y': []}", Bound: true}, {Text: "(int) 3"}}, IfNotExists: true,
+		Using: []cql.Using{{"ttl", cql.Expr{Text: "60"}}, {"timestamp", cql.Expr{Text: "?", Marker: true, Bound: true}}},
 	},
 	"SELECT p.home.road, l[1..2], m['a'..'c'], m[?].x FROM t WHERE d = P1Y2M AND e = pt3h AND f = 1h30m": {
 		Kind: cql.Select, Table: cql.Name{"", "t"}, Select: []cql.Expr{
@@ -71,14 +71,14 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 		},
 	},
 	"INSERT INTO t JSON ? DEFAULT UNSET": {
-		Kind: cql.Insert, Table: cql.Name{"", "t"}, JSON: true, Values: []cql.Expr{{Text: "?", Marker: true}},
+		Kind: cql.Insert, Table: cql.Name{"", "t"}, JSON: true, Values: []cql.Expr{{Text: "?", Marker: true, Bound: true}},
 	},
 	"UPDATE t USING TTL ? SET a = ?, n = n + 1, l = [?] + l, s -= {1}, m['x'] = 2, u.f = now() WHERE k = 0xcafe IF b = 1 AND c != ?": {
-		Kind: cql.Update, Table: cql.Name{"", "t"}, Using: []cql.Using{{"ttl", cql.Expr{Text: "?", Marker: true}}},
+		Kind: cql.Update, Table: cql.Name{"", "t"}, Using: []cql.Using{{"ttl", cql.Expr{Text: "?", Marker: true, Bound: true}}},
 		Set: []cql.Assignment{
-			{Column: "a", Value: cql.Expr{Text: "?", Marker: true}, Text: "a = ?"},
+			{Column: "a", Value: cql.Expr{Text: "?", Marker: true, Bound: true}, Text: "a = ?"},
 			{Column: "n", Add: true, Value: cql.Expr{Text: "1"}, Text: "n = n + 1"},
-			{Column: "l", Add: true, Prepend: true, Value: cql.Expr{Text: "[?] + l"}, Text: "l = [?] + l"},
+			{Column: "l", Add: true, Prepend: true, Value: cql.Expr{Text: "[?] + l", Bound: true}, Text: "l = [?] + l"},
 			{Column: "s", Remove: true, Value: cql.Expr{Text: "{1}"}, Text: "s -= {1}"},
 			{Column: "m", Within: true, Value: cql.Expr{Text: "2"}, Text: "m['x'] = 2"},
 			{Column: "u", Within: true, Value: cql.Expr{Text: "now()"}, Text: "u.f = now()"},
@@ -86,7 +86,7 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 		Where: []cql.Relation{{Columns: []string{"k"}, Op: "=", Terms: []cql.Expr{{Text: "0xcafe"}}, Text: "k = 0xcafe"}},
 		If: []cql.Relation{
 			{Columns: []string{"b"}, Op: "=", Terms: []cql.Expr{{Text: "1"}}, Text: "b = 1"},
-			{Columns: []string{"c"}, Op: "!=", Terms: []cql.Expr{{Text: "?", Marker: true}}, Text: "c != ?"},
+			{Columns: []string{"c"}, Op: "!=", Terms: []cql.Expr{{Text: "?", Marker: true, Bound: true}}, Text: "c != ?"},
 		},
 	},
 	"DELETE a, m[?] FROM t USING TIMESTAMP 5 WHERE k = ? IF EXISTS": {
@@ -94,7 +94,7 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 		Delete: []cql.Expr{
 			{Column: "a", Columns: []string{"a"}, Text: "a"}, {Column: "m", Within: true, Columns: []string{"m"}, Text: "m[?]"},
 		},
-		Where:    []cql.Relation{{Columns: []string{"k"}, Op: "=", Terms: []cql.Expr{{Text: "?", Marker: true}}, Text: "k = ?"}},
+		Where:    []cql.Relation{{Columns: []string{"k"}, Op: "=", Terms: []cql.Expr{{Text: "?", Marker: true, Bound: true}}, Text: "k = ?"}},
 		IfExists: true,
 	},
 	"BEGIN UNLOGGED BATCH USING TIMESTAMP 1\nINSERT INTO t (a) VALUES (1);\nDELETE FROM t WHERE a = 1\nAPPLY BATCH": {

@@ -133,6 +133,27 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestSeed: an INSERT of literals in the file that creates the table is no statement of an application.
+func TestSeed(t *testing.T) {
+	const ddl = "CREATE TABLE s (k int PRIMARY KEY, v int, w frozen<list<int>>);\nINSERT INTO s (k, v) VALUES (?, ?);\n"
+	for values, want := range map[string]bool{
+		"(1, [2])":             true,
+		"(1, [2]) USING TTL 9": true,
+		"(1, [?])":             false,
+		"((int)?, [2])":        false,
+		"(1, [:w])":            false,
+		"(1, [2]) USING TTL ?": false,
+	} {
+		r, err := imports.Import("", imports.Source{File: "s.cql", Text: ddl + "INSERT INTO s (k, w) VALUES " + values})
+		if err != nil || len(r.Schema.Patterns) != 2 {
+			t.Fatalf("%s: %v, %+v", values, err, r)
+		}
+		if got := r.Schema.Patterns[1].Seed(); got != want {
+			t.Errorf("%s: it is a fixed row: %t, not %t", values, got, want)
+		}
+	}
+}
+
 // TestUnread: a statement that is no pattern is named, and the schema has it under other.
 func TestUnread(t *testing.T) {
 	for statement, reason := range map[string]string{

@@ -110,11 +110,15 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 	// Rules must know more of a statement than its call: the literals that name its partition, whether it is an UPDATE
 	// or the INSERT of a row of the schema, and columns to which an INSERT gives null.
 	var fixed, null []string
-	bound := func(v cql.Expr) bool { return v.Text == "?" || strings.HasPrefix(v.Text, ":") }
-	seed := im.defines && st.Kind == cql.Insert && !slices.ContainsFunc(st.Values, bound)
+	given := slices.Clone(st.Values)
+	for _, u := range st.Using {
+		given = append(given, u.Value)
+	}
+	bound := func(v cql.Expr) bool { return v.Bound }
+	seed := im.defines && st.Kind == cql.Insert && !slices.ContainsFunc(given, bound)
 	for _, c := range t.Partition {
-		if text := valueOf(st, c.Name); text != "" && !bound(cql.Expr{Text: text}) {
-			fixed = append(fixed, c.Name+" = "+text)
+		if v := valueOf(st, c.Name); v.Text != "" && !v.Bound {
+			fixed = append(fixed, c.Name+" = "+v.Text)
 		}
 	}
 	for i, name := range st.Columns {
@@ -263,7 +267,7 @@ func sameKey(parts []cql.Statement, t *schemas.Table) bool {
 	for _, c := range t.Partition {
 		var first string
 		for i, part := range parts {
-			text := valueOf(part, c.Name)
+			text := valueOf(part, c.Name).Text
 			if text == "" || text == "?" && len(parts) > 1 || i > 0 && text != first {
 				return false
 			}
@@ -273,17 +277,17 @@ func sameKey(parts []cql.Statement, t *schemas.Table) bool {
 	return true
 }
 
-// valueOf returns the value that a write gives a column of the key, as the text has it.
-func valueOf(st cql.Statement, column string) string {
+// valueOf returns the value that a write gives a column of the key, or none.
+func valueOf(st cql.Statement, column string) cql.Expr {
 	if i := slices.Index(st.Columns, column); i >= 0 {
-		return st.Values[i].Text
+		return st.Values[i]
 	}
 	for _, r := range st.Where {
 		if r.Op == "=" && len(r.Columns) == 1 && r.Columns[0] == column && !r.Within {
-			return r.Terms[0].Text
+			return r.Terms[0]
 		}
 	}
-	return ""
+	return cql.Expr{}
 }
 
 // refused says why Cassandra 4.1 and 5.0 refuse a statement on a table, or "".
@@ -433,7 +437,7 @@ func changed(t *schemas.Table, st cql.Statement) (all []*schemas.Column) {
 // changes says what is wrong with the values that a write gives.
 func changes(t *schemas.Table, st cql.Statement) string {
 	for _, c := range t.Key() {
-		if slices.Contains(changed(t, st), c) || strings.EqualFold(valueOf(st, c.Name), "null") {
+		if slices.Contains(changed(t, st), c) || strings.EqualFold(valueOf(st, c.Name).Text, "null") {
 			return fmt.Sprintf("%s is in the primary key of table %s: it cannot be changed or null", c.Name, t.Name)
 		}
 	}
