@@ -277,16 +277,19 @@ func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) error {
 			return nil
 		})
 	})
-	refused := errors.Is(err, drivers.ErrTooLarge) || !drivers.IsOutage(err) && slices.ContainsFunc(l.args, unusual)
+	ofKey := !drivers.IsOutage(err) && !errors.Is(err, drivers.ErrCorrupt)
+	refused := errors.Is(err, drivers.ErrTooLarge) || ofKey && l.unusual()
 	if refused || errors.Is(err, errFound) {
 		return nil // engines refuse keys that no row can have
 	}
 	return err
 }
 
-// unusual reports whether an engine may refuse a value in a key: an empty one, or a text that is not UTF-8.
-func unusual(v drivers.Value) bool {
-	return v.Size() == 0 || v.Kind() == schemas.Text && !utf8.Valid(v.Raw())
+// unusual reports whether an engine may refuse the key: its partition is one empty value, or a text is not UTF-8.
+// Cassandra takes other empty values.
+func (l *lookup) unusual() bool {
+	foreign := func(v drivers.Value) bool { return v.Kind() == schemas.Text && !utf8.Valid(v.Raw()) }
+	return len(l.side.rule.To.Partition) == 1 && l.args[0].Size() == 0 || slices.ContainsFunc(l.args, foreign)
 }
 
 // value makes the key column's value from the variables. ok is false if their text

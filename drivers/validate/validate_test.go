@@ -390,20 +390,29 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// refusing is a store that refuses some keys, as Cassandra and HBase do.
-type refusing struct{ drivers.Store }
+// refusing is a store that refuses some keys, as Cassandra and HBase do, or fails to read an empty one.
+type refusing struct {
+	drivers.Store
+	fault error
+}
 
 func (s refusing) Session() (drivers.Session, error) {
 	inner, err := s.Store.Session()
-	return refusingSession{inner}, err
+	return refusingSession{inner, s.fault}, err
 }
 
-type refusingSession struct{ drivers.Session }
+type refusingSession struct {
+	drivers.Session
+	fault error
+}
 
 func (s refusingSession) Read(
 	ctx context.Context, st drivers.Statement, args []drivers.Value, yield func(row []drivers.Value) error,
 ) error {
+	empty := func(v drivers.Value) bool { return v.Size() == 0 }
 	switch key := slices.Concat(args, []drivers.Value{drivers.Text("none")})[0].Raw(); {
+	case s.fault != nil && slices.ContainsFunc(args, empty):
+		return s.fault
 	case len(key) == 0:
 		return errors.New("key may not be empty")
 	case len(key) > 1<<15:
@@ -421,9 +430,38 @@ func TestRefusedKeys(t *testing.T) {
 	for _, box := range []string{"", "none", "\xff", strings.Repeat("x", 1<<15+1)} {
 		file(drivers.Text(box), drivers.Int(1), drivers.Blob(nil))
 	}
-	r, err := validate.Run(t.Context(), refusing{w.store}, w.schema, validate.Config{Dir: t.TempDir(), Sample: 0.999})
+	r, err := validate.Run(t.Context(), refusing{w.store, nil}, w.schema, validate.Config{Dir: t.TempDir(), Sample: 0.999})
 	if err != nil || r.Broken() != 5 { // the key that is not UTF-8 is found twice
 		t.Errorf("found %q, %v; want each row of files", found(r), err)
+	}
+}
+
+// TestFailedLookUps: an error that is not about the key of the other row ends a sample. It says nothing of the row.
+func TestFailedLookUps(t *testing.T) {
+	for key, fault := range map[string]error{
+		"partition: [box text]":                          drivers.ErrCorrupt,
+		"partition: [user text], clustering: [box text]": errors.New("a replica failed"),
+		"partition: [user text, box text]":               errors.New("not authorized"),
+	} {
+		by := "box"
+		if strings.Contains(key, "user") {
+			by = "[user, box]"
+		}
+		w := newWorldOf(t, `
+schema: 1
+name: lookups
+tables:
+  boxes: {`+key+`}
+  files:
+    partition: [n int]
+    columns: {user: text, box: text}
+    references: {box: {to: boxes, by: `+by+`}}
+`)
+		w.putter("files", false)(drivers.Int(1), drivers.Text("ann"), drivers.Text(""))
+		_, err := validate.Run(t.Context(), refusing{w.store, fault}, w.schema, validate.Config{Dir: t.TempDir(), Sample: 0.999})
+		if !errors.Is(err, fault) {
+			t.Errorf("%s: %v; want %v", key, err, fault)
+		}
 	}
 }
 
