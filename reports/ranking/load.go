@@ -17,6 +17,7 @@ type Load struct {
 	Phase, Engine string
 	Cell          *results.Cell // one of the phase
 	Trials        int
+	Interrupted   bool   // the run was, so trials may be missing
 	By            Metric // the metric that ranks
 	// Shares are the operations that all models support, the most frequent first. Together they are 1.
 	// Left are the others of the workload, and Covers is which part of the scheduled operations Shares are.
@@ -82,7 +83,7 @@ func Of(r *results.Run, by Metric) []*Load {
 	}
 	var all []*Load
 	for _, cells := range phases {
-		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
+		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by, Interrupted: r.Interrupted}
 		for _, cs := range trials.Columns(cells) {
 			m := newModel(r, cs, ops)
 			if len(models) == 1 && len(engines) > 1 {
@@ -312,7 +313,7 @@ func (m *Model) Spread(x Metric) (low, high float64) {
 
 // partial reports whether a trial of a model is missing or does not count.
 func (l *Load) partial() bool {
-	return slices.ContainsFunc(l.Models, func(m *Model) bool {
+	return l.Interrupted || slices.ContainsFunc(l.Models, func(m *Model) bool {
 		bad := func(c *results.Cell) bool { return c.Verdict != results.OK }
 		return len(m.Cells) < l.Trials || slices.ContainsFunc(m.Cells, bad)
 	})

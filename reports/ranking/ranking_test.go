@@ -187,6 +187,11 @@ func TestFacts(t *testing.T) {
 	if got, want := facts(), "medians of 3 trials, none left out; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	r.Interrupted = true // trials may be missing
+	if got := facts(); strings.Contains(got, "left out") {
+		t.Errorf("interrupted: %q", got)
+	}
+	r.Interrupted = false
 	for i := range r.Cells {
 		o := &results.Offered{Due: 2500, Span: 1.25, Rate: 2000, Achieved: 2000}
 		if r.Cells[i].Offered = o; r.Cells[i].Model == "b" {
