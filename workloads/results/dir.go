@@ -140,19 +140,24 @@ func (d *Dir) Save(r *Run) error {
 // Commit writes the results of r and gives the directory its final name. Whatever fails, all
 // that could be written stays, and the error says where. If run.json could not be written,
 // that is the temporary name. On a full disk run.json comes first: what the log has got since the last run.json is cut
-// off.
+// off, or all of it.
 func (d *Dir) Commit(r *Run) error {
 	defer d.scratch.Close()
 	logErr := d.log.sync()
 	r.LatencyLog = d.log.safe
 	err := d.writeRun(r)
-	if full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT); full && d.log.safe != d.saved {
-		d.log.cut(d.saved, fmt.Errorf("%s is cut off, so that %s fits: %w", LatencyFile, RunFile, err))
-		r.LatencyLog, logErr = d.saved, d.log.err
-		err = d.writeRun(r)
+	for _, to := range []*LogDigest{d.saved, nil} {
+		if full := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT); full && d.log.safe != to {
+			d.log.cut(to, fmt.Errorf("%s is cut off, so that %s fits: %w", LatencyFile, RunFile, err))
+			r.LatencyLog, logErr = to, d.log.err
+			err = d.writeRun(r)
+		}
 	}
 	logErr = cmp.Or(logErr, d.log.file.Close())
 	if err != nil {
+		if d.log.safe != d.saved { // without its log, the last run.json is read; with another, it is damaged
+			_ = os.Remove(filepath.Join(d.temp, LatencyFile))
+		}
 		d.path = ""
 		return fmt.Errorf("write results: %w; saved files are in %s", err, d.temp)
 	}
