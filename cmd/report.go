@@ -21,10 +21,12 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/merge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -71,8 +73,9 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 	if f.full && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
 		f.format = "text"
 	}
-	if cmd.Flags().Changed("rank") && f.format != "text" && f.format != formatHTML {
-		return usagef("--rank is for pages and text, which rank models, and not for --format %s", f.format)
+	ranks := []string{formatHTML, "text", "markdown", "tables"}
+	if cmd.Flags().Changed("rank") && !slices.Contains(ranks, f.format) {
+		return usagef("--rank is for the formats that rank models (%s), and not for --format %s", words.List(ranks), f.format)
 	}
 	dir, out := dirs[0], cmd.OutOrStdout()
 	var text bytes.Buffer
@@ -122,9 +125,14 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 		}
 		return err
 	}
+	switch f.format {
+	case "markdown":
+		return document.WriteMarkdown(w, reports.Of(r, f.by))
+	case "tables":
+		return document.WriteCSV(w, reports.Of(r, f.by))
+	}
 	return map[string]func(io.Writer, *results.Run) error{
-		"csv": reports.WriteCSV, "tables": reports.WriteTables, "growth": reports.WriteGrowthCSV,
-		"markdown": reports.WriteMarkdown, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
+		"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
 	}[f.format](w, r)
 }
 

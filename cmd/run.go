@@ -74,7 +74,8 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 		if when := cmd.Flag("verify"); when.Changed && slices.Contains(when.Value.(*accepted).words, arg) {
 			return usagef("%s is no workload: write --verify=%s", arg, arg)
 		}
-		if _, err := os.Stat(filepath.Join(arg, results.RunFile)); err == nil {
+		bundled := slices.Contains(workloads.BundledNames(), arg)
+		if _, err := os.Stat(filepath.Join(arg, results.RunFile)); err == nil && !bundled {
 			return usagef("%s has the results of a run, and is no workload: repeat that run with --from %s", arg, arg)
 		}
 		arg = strings.Trim(arg, ", ")
@@ -83,7 +84,7 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 			flag, named = "engine", f.engines
 		}
 		model, _, _ := strings.Cut(arg, "@")
-		if flag == "model" && index(known.models, model) < 0 || slices.Contains(workloads.BundledNames(), arg) {
+		if flag == "model" && index(known.models, model) < 0 || bundled {
 			continue
 		}
 		if !cmd.Flags().Changed(flag) {

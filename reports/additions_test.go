@@ -37,7 +37,7 @@ func TestAdditions(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	for _, want := range []string{want} {
-		if md := writtenOf(t, r, WriteMarkdown); !strings.Contains(strings.ReplaceAll(md, "\\", ""), want) {
+		if md := writtenOf(t, r, writeMarkdown); !strings.Contains(strings.ReplaceAll(md, "\\", ""), want) {
 			t.Errorf("no %q in the Markdown:\n%s", want, md)
 		}
 	}

@@ -171,7 +171,7 @@ func searchesAgree(t *testing.T) {
 	}
 	found := r.Searches[0].Found.Text
 	outputs := map[string]string{
-		"Markdown": written(t, WriteMarkdown), "JUnit": written(t, WriteJUnit),
+		"Markdown": written(t, writeMarkdown), "JUnit": written(t, WriteJUnit),
 		"the text": written(t, func(w io.Writer, r *results.Run) error { return Text{Width: 200, Full: true}.Write(w, r) }),
 	}
 	for name, output := range outputs {
@@ -340,10 +340,12 @@ func junitAgrees(t *testing.T, cells []raw, text string) {
 }
 
 func TestMarkdownIsAsItWas(t *testing.T) {
-	golden(t, "sample.md", []byte(written(t, WriteMarkdown)))
+	golden(t, "sample.md", []byte(written(t, writeMarkdown)))
 	var b bytes.Buffer
-	if err := WriteMarkdown(&b, comparison(t)); err != nil {
+	if err := writeMarkdown(&b, comparison(t)); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "comparison.md", b.Bytes())
 }
+
+func writeMarkdown(w io.Writer, r *results.Run) error { return document.WriteMarkdown(w, Of(r, "")) }

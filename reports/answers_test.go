@@ -22,7 +22,7 @@ func TestAnswerIsPrinted(t *testing.T) {
 	if err := writeText(&full, r, 100); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteMarkdown(&md, r); err != nil {
+	if err := writeMarkdown(&md, r); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"short": short.String(), "full": full.String()} {
@@ -53,7 +53,7 @@ func TestOneModel(t *testing.T) {
 		}
 		r.Answer = []string{"An open needs {open.requests in measure} requests.", "{list.requests of oracle in measure} requests"}
 		var short, full, md strings.Builder
-		if err := errors.Join(Text{Width: 100}.Write(&short, r), writeText(&full, r, 100), WriteMarkdown(&md, r)); err != nil {
+		if err := errors.Join(Text{Width: 100}.Write(&short, r), writeText(&full, r, 100), writeMarkdown(&md, r)); err != nil {
 			t.Fatal(err)
 		}
 		for form, text := range map[string]string{"short": short.String(), "full": full.String(), "Markdown": md.String()} {

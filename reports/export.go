@@ -51,9 +51,6 @@ func WriteCSV(w io.Writer, r *results.Run) error {
 // float writes all digits of a number.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// WriteTables writes all tables of the report as CSV.
-func WriteTables(w io.Writer, r *results.Run) error { return document.WriteCSV(w, Of(r, "")) }
-
 // BenchFile is the file of benchmark lines in a run directory.
 const BenchFile = "bench.txt"
 

@@ -185,7 +185,7 @@ func TestGrowthInOtherFormats(t *testing.T) {
 	r := swept()
 	fitsSchema(t, r)
 	var b bytes.Buffer
-	if err := WriteMarkdown(&b, r); err != nil {
+	if err := writeMarkdown(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"measure: cost against", "| p50, ms | list | james | 0.021 |", "| rows scanned per operation | login | oracle | 100 |"} {
@@ -230,7 +230,7 @@ func TestHostileSweep(t *testing.T) {
 	var b bytes.Buffer
 	for name, write := range map[string]func() error{
 		"text":     func() error { return writeText(&b, r, 80) },
-		"markdown": func() error { return WriteMarkdown(&b, r) },
+		"markdown": func() error { return writeMarkdown(&b, r) },
 		"csv":      func() error { return WriteGrowthCSV(&b, r) },
 	} {
 		b.Reset()

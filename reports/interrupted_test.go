@@ -15,7 +15,7 @@ func TestInterruptedAudit(t *testing.T) {
 	r := sample()
 	r.Audits = []results.Audit{{Model: "oracle", Engine: "embedded", Delivered: 4590, Verified: 12, Error: "too many open files"}}
 	for name, write := range map[string]func(io.Writer, *results.Run) error{
-		"Markdown": WriteMarkdown, "JUnit": WriteJUnit,
+		"Markdown": writeMarkdown, "JUnit": WriteJUnit,
 		"JSON": func(w io.Writer, r *results.Run) error { return json.NewEncoder(w).Encode(r) },
 	} {
 		var b bytes.Buffer

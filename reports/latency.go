@@ -201,12 +201,12 @@ const mostFrequent = 5
 // operations is a row for each operation, with p50 and p99 of each model.
 func (v *run) operations(l *ranking.Load) document.Section {
 	t := &document.Table{Least: mostFrequent, Columns: []document.Column{
-		{Left: true}, {Title: "% of\nload"},
+		{Left: true}, {Title: "% of\nload", Rank: len(l.Models)},
 	}}
 	for k, m := range l.Models {
 		t.Columns = append(t.Columns,
 			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
-			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models)})
+			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models) + 1})
 	}
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
 	percents := percentsOf(l.Shares, l.Covers)
@@ -223,11 +223,8 @@ func (v *run) operations(l *ranking.Load) document.Section {
 					}
 				}
 			}
-			switch best := slices.Contains(first, m); {
-			case best && fewer(l, m, share.Op):
-				mid.Text += document.Mark
-			case best:
-				mid.Style = document.Best
+			if slices.Contains(first, m) {
+				mid.Style = bestOf(l, m, share.Op)
 			}
 			row = append(row, mid, percentileOf(m.Ops[share.Op], 0.99))
 		}
@@ -238,8 +235,8 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	if l.First > 0 {
 		note = fmt.Sprintf("%s; no p50* beyond %g× the best", note, heats[0])
 	}
-	if t.Has(document.Mark) {
-		note += "; " + document.Mark + " like *, fewer fields"
+	if t.Has("°") {
+		note += "; ° like *, fewer fields"
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
@@ -293,12 +290,15 @@ func firstIn(l *ranking.Load, op string) (first []*ranking.Model, best float64) 
 	}), best
 }
 
-// fewer reports whether a model's rows have fewer fields in an operation than those of another model, so that it has
-// less to do.
-func fewer(l *ranking.Load, m *ranking.Model, op string) bool {
+// bestOf is the style of a best value. It is Less if the model's rows have fewer fields in the operation than those of
+// another model, so that it has less to do.
+func bestOf(l *ranking.Load, m *ranking.Model, op string) document.Style {
 	omits := func(m *ranking.Model) bool { return m.Ops[op].Sum.Missing != "" }
 	whole := func(m *ranking.Model) bool { return m.Ops[op].Count > 0 && !omits(m) }
-	return omits(m) && slices.ContainsFunc(l.Models, whole)
+	if omits(m) && slices.ContainsFunc(l.Models, whole) {
+		return document.Less
+	}
+	return document.Best
 }
 
 // weighs is how much of each counter weighs as much as one request: this only decides which of them is named as the
@@ -394,7 +394,7 @@ func ties(first []*ranking.Model, m *ranking.Model, room bool) string {
 func fastest(loads []*ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(loads)}}}
 	var ops []ranking.Share
-	note := "fastest: lowest p50; others, or +n: n others, are not significantly slower; " + latencyNote(loads[0]) + "; p99 with --full"
+	note := "fastest: lowest p50; others, or +n: n others, are not significantly slower, up to 1.5×; " + latencyNote(loads[0]) + "; p99 with --full"
 	for i, l := range loads {
 		if l.First == 0 && !strings.HasPrefix(note, "(") {
 			note = "(model): not ranked, so not the fastest for certain; " + note
@@ -412,7 +412,8 @@ func fastest(loads []*ranking.Load) document.Section {
 	for n, s := range ops {
 		row := []any{s.Op, percents[n]}
 		for _, l := range loads {
-			name, least, mark := document.Cell{Text: "-"}, math.NaN(), ""
+			name, best := document.Cell{Text: "-"}, document.Cell{Text: "-"}
+			least := math.Inf(1)
 			some := l.First > 0 // models are ranked; else the others' latencies are all there is
 			first, _ := firstIn(l, s.Op)
 			for _, m := range l.Models {
@@ -420,9 +421,9 @@ func fastest(loads []*ranking.Load) document.Section {
 				if m.Ranked() != some || math.IsNaN(x) || x >= least {
 					continue
 				}
-				name.Text, least, mark = m.Name, x, ""
-				if fewer(l, m, s.Op) {
-					mark = document.Mark
+				name.Text, least, best = m.Name, x, document.Cell{Text: results.MS(x)}
+				if bestOf(l, m, s.Op) == document.Less {
+					best.Style = document.Less
 				}
 				if !some {
 					name = document.Styled("("+m.Name+")", document.Faint)
@@ -430,12 +431,12 @@ func fastest(loads []*ranking.Load) document.Section {
 					name.Text += ties(first, m, len(loads) == 2)
 				}
 			}
-			row = append(row, name, results.MS(least)+mark)
+			row = append(row, name, best)
 		}
 		t.Add("", row...)
 	}
-	if t.Has(document.Mark) {
-		note += "; " + document.Mark + " reads fewer fields"
+	if t.Has("°") {
+		note += "; ° reads fewer fields"
 	}
 	return document.Section{
 		ID: "operations", Title: "Fastest", Table: t, Notes: []document.Sentence{{Text: note, Style: document.Faint}},

@@ -209,8 +209,11 @@ func (v *run) warnings() (first, further document.Section) {
 	}
 	all := slices.Concat(failed, left, queues, others) // the most serious first
 	style, rest := document.Warn, "; no other"
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0 && v.whole():
 		style, rest = document.Faint, "none"
+	case len(all) == 0: // but the alerts
+		style, rest = document.Faint, "no other"
 	}
 	if len(minor) > 0 {
 		rest += " (notes: --full)"
@@ -218,8 +221,8 @@ func (v *run) warnings() (first, further document.Section) {
 	if more := len(all) - mostSerious; more > 0 {
 		all, rest = all[:mostSerious], fmt.Sprintf("; %d more (--full)", more)
 	}
-	if text := strings.Join(all, "; ") + rest; text != "none" {
-		first.Note(style, "Warnings", text+".")
+	if len(all) > 0 || len(minor) > 0 {
+		first.Note(style, "Warnings", strings.Join(all, "; ")+rest+".")
 	}
 	return first, further
 }
@@ -237,7 +240,7 @@ func (v *run) leftOut() (all, texts []string) {
 		}
 		why := string(n.Verdict) + ", see --full"
 		if what, remedy := judge.Plain(n.Code, n.Verdict); what != "" {
-			why = what + ": " + strings.ReplaceAll(remedy, "PHASE", n.cells[0].Phase)
+			why = what + ": " + strings.ReplaceAll(remedy, "phases.PHASE.rate", judge.RateKey(v.Run, n.cells[0]))
 		}
 		out[why] = append(out[why], who)
 		texts = append(texts, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))

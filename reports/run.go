@@ -6,7 +6,6 @@ package reports
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,9 +20,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/trials"
 )
-
-// WriteMarkdown writes the run for a pull request or the summary of a step in CI.
-func WriteMarkdown(w io.Writer, r *results.Run) error { return document.WriteMarkdown(w, Of(r, "")) }
 
 // Of is the report of a run: what is wrong first, then the verdict with the latency of the whole load
 // and of each operation, then warnings, and folded all that is known.
@@ -104,7 +100,7 @@ func (v *run) facts() (all []string) {
 		}
 	}
 	if len(v.loads) > 0 {
-		add(ranking.Fact(v.loads))
+		add(ranking.Fact(v.loads, v.whole()))
 	}
 	if v.Sweep != nil {
 		add(fmt.Sprintf("%s at %d values", v.Sweep.Path, len(v.Sweep.Points)))
@@ -124,6 +120,9 @@ func (v *run) facts() (all []string) {
 	}
 	return all
 }
+
+// whole reports whether nothing of the run is missing or was left out.
+func (v *run) whole() bool { return !v.Interrupted && len(verdictsOf(v.Run, v.names)) == 0 }
 
 // loaded is the evidence of the first load, or nil.
 func (v *run) loaded() *results.Evidence {

@@ -57,7 +57,7 @@ func TestStreamsAreReported(t *testing.T) {
 	if narrow := writtenOf(t, r, func(w io.Writer, r *results.Run) error { return writeText(w, r, 60) }); !strings.Contains(narrow, "columns have no room for: p99.9") {
 		t.Errorf("nothing says that columns of streams are left out:\n%s", narrow)
 	}
-	markdown := writtenOf(t, r, WriteMarkdown)
+	markdown := writtenOf(t, r, writeMarkdown)
 	if want := "| readers | james | 15005 | 450 | 450 | 11 | 40 | 3.00 | 5.00 | dropped |"; !strings.Contains(markdown, want) {
 		t.Errorf("the Markdown has no %s:\n%s", want, markdown)
 	}

@@ -151,10 +151,20 @@ func TestNothingIsWithheld(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"INVALID: ", "Fastest by typical latency: james", "Not ranked: ", "0.16", "0.45"} {
+	for _, want := range []string{"INVALID: ", "medians of 4 trials; ", "james", "Not ranked: ", "0.16", "0.45", "Warnings: no other (notes"} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("no %q in\n%s", want, buf.String())
 		}
+	}
+	// An interrupted run has fewer trials than it should have.
+	buf.Reset()
+	short := comparison(t)
+	short.Interrupted = true
+	if err := (Text{Width: 80}).Write(&buf, short); err != nil {
+		t.Fatal(err)
+	}
+	if text := buf.String(); !strings.Contains(text, "medians of 4 trials; ") || !strings.Contains(text, "Warnings: no other (notes") {
+		t.Errorf("interrupted:\n%s", text)
 	}
 	// On engines without a ranked model, the lowest latencies are those of all models, and none is the fastest.
 	for _, c := range slices.Clone(r.Cells) {

@@ -64,16 +64,18 @@ func Write(dir string, m Module) ([]string, error) {
 		}
 	}
 	err = os.MkdirAll(dir, 0o755)
+	var made []string
 	for i := 0; i < len(names) && err == nil; i++ {
 		var f *os.File
 		if f, err = os.OpenFile(filepath.Join(dir, names[i]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+			made = append(made, f.Name())
 			_, err = f.Write(texts[i])
 			err = errors.Join(err, f.Close())
 		}
 	}
-	if err != nil { // none of them was there before
-		for _, name := range names {
-			_ = os.Remove(filepath.Join(dir, name))
+	if err != nil {
+		for _, name := range made {
+			_ = os.Remove(name)
 		}
 		_ = os.Remove(dir) // unless it has other files
 		return nil, fmt.Errorf("write module: %w", err)

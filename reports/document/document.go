@@ -61,7 +61,8 @@ func (s *Section) Note(style Style, lead, text string) {
 type Style int
 
 // Styles. Strong is the most important sentence, Bad is what is wrong, Warn a warning, Faint what is of
-// little use, Best a value that is best or level with the best, and Command what a shell can run.
+// little use, Best a value that is best or level with the best, Less such a value of less work than the others, and
+// Command what a shell can run.
 const (
 	Plain Style = iota
 	Strong
@@ -69,6 +70,7 @@ const (
 	Warn
 	Faint
 	Best
+	Less
 	Command
 )
 
@@ -114,8 +116,8 @@ type Cell struct {
 	Range *Range
 }
 
-// Mark ends the text of a value that is not comparable with the others of its row, and takes the room of a star.
-const Mark = "°"
+// Marks are behind the values of a style.
+var Marks = map[Style]string{Best: "*", Less: "°"}
 
 // Range is a distribution: a line from Low to High, a box over the middle half, a dot at the typical value and a
 // diamond at the mean.
@@ -167,9 +169,10 @@ func (t *Table) Span(from int) int {
 	return to
 }
 
-// Has reports whether a cell begins or ends with a mark, such as ~, - or °, which a note then explains.
+// Has reports whether a cell begins with a mark, such as ~ or -, or has a style with that mark, which a note then
+// explains.
 func (t *Table) Has(mark string) bool {
-	has := func(c Cell) bool { return strings.HasPrefix(c.Text, mark) || strings.HasSuffix(c.Text, mark) }
+	has := func(c Cell) bool { return strings.HasPrefix(c.Text, mark) || Marks[c.Style] == mark }
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.ContainsFunc(r.Cells, has) })
 }
 

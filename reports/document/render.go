@@ -203,7 +203,7 @@ const shortestText = 20
 func (g *grid) measure() int {
 	g.widths, g.marked = nil, nil
 	for i, c := range g.Columns {
-		marked := func(r Row) bool { return r.Cells[i].Style == Best || strings.HasSuffix(r.Cells[i].Text, Mark) }
+		marked := func(r Row) bool { return Marks[r.Cells[i].Style] != "" }
 		g.widths, g.marked = append(g.widths, 0), append(g.marked, slices.ContainsFunc(g.Rows, marked))
 		for _, line := range strings.Split(c.Title, "\n") {
 			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(words.OneLine(line)))
@@ -228,14 +228,12 @@ func (g *grid) measure() int {
 
 // text is what a cell shows: its text with a star if it is the best of its column, or with room for one.
 func (g *grid) text(cells []Cell, column int) string {
-	text := words.OneLine(cells[column].Text)
+	text, mark := words.OneLine(cells[column].Text), Marks[cells[column].Style]
 	switch {
 	case cells[column].Again:
 		return ""
-	case cells[column].Style == Best:
-		return text + "*"
-	case g.marked[column] && !strings.HasSuffix(text, Mark):
-		return text + " "
+	case g.marked[column]:
+		return text + cmp.Or(mark, " ")
 	}
 	return text
 }
@@ -377,8 +375,11 @@ func markdownTable(line func(string, ...any), t *Table) {
 	for _, r := range t.Rows {
 		text := row(" "+words.Markdown(r.Group)+" ", func(i int) string {
 			cell := words.Markdown(r.Cells[i].Text)
-			if style := r.Cells[i].Style; style == Best || style == Bad {
+			switch r.Cells[i].Style {
+			case Best, Bad:
 				cell = "**" + cell + "**"
+			case Less:
+				cell += Marks[Less]
 			}
 			return " " + cell + " "
 		})
@@ -392,7 +393,7 @@ func markdownTable(line func(string, ...any), t *Table) {
 
 // WriteCSV writes all tables of the document as CSV (RFC 4180), a line for each cell, with its table, the group and
 // name of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
-// significantly worse.
+// significantly worse, with "fewer fields" if it is so of less work.
 func WriteCSV(w io.Writer, d *Document) error {
 	out := NewCSV(w, "table", "group", "row", "column", "unit", "value", "mark")
 	for i := range d.Sections {
@@ -405,10 +406,7 @@ func WriteCSV(w io.Writer, d *Document) error {
 				if k == 0 || c.Page {
 					continue
 				}
-				mark := ""
-				if r.Cells[k].Style == Best {
-					mark = "best"
-				}
+				mark := map[Style]string{Best: "best", Less: "best, fewer fields"}[r.Cells[k].Style]
 				out.Line(s.Title, r.Group, r.Cells[0].Text, c.name(), c.Unit, r.Cells[k].Text, mark)
 			}
 		}

@@ -82,6 +82,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return strings.TrimSpace(s)
 	},
+	"mark":       func(c document.Cell) string { return document.Marks[c.Style] },
 	"operations": glossary.Operations, "columns": glossary.Columns,
 	"oneline":  words.OneLine,
 	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },

@@ -81,7 +81,7 @@ func (v *sectionView) Box(r *document.Range) float64 {
 }
 
 // classes are the styles in the style sheet.
-var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "command"}
+var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "less", "command"}
 
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {

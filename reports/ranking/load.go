@@ -17,7 +17,6 @@ type Load struct {
 	Phase, Engine string
 	Cell          *results.Cell // one of the phase
 	Trials        int
-	Interrupted   bool   // the run was, so trials may be missing
 	By            Metric // the metric that ranks
 	// Shares are the operations that all models support, the most frequent first. Together they are 1.
 	// Left are the others of the workload, and Covers is which part of the scheduled operations Shares are.
@@ -83,7 +82,7 @@ func Of(r *results.Run, by Metric) []*Load {
 	}
 	var all []*Load
 	for _, cells := range phases {
-		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by, Interrupted: r.Interrupted}
+		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
 		for _, cs := range trials.Columns(cells) {
 			m := newModel(r, cs, ops)
 			if len(models) == 1 && len(engines) > 1 {
@@ -311,14 +310,6 @@ func (m *Model) Spread(x Metric) (low, high float64) {
 	return low, high
 }
 
-// partial reports whether a trial of a model is missing or does not count.
-func (l *Load) partial() bool {
-	return l.Interrupted || slices.ContainsFunc(l.Models, func(m *Model) bool {
-		bad := func(c *results.Cell) bool { return c.Verdict != results.OK }
-		return len(m.Cells) < l.Trials || slices.ContainsFunc(m.Cells, bad)
-	})
-}
-
 // Ranked reports whether the model takes part in the ranking.
 func (m *Model) Ranked() bool { return m.NotRanked == "" }
 
@@ -364,8 +355,8 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 }
 
 // Fact says how long each trial of the first phase measured, at which rate, and which part of that was achieved on all
-// engines. Other phases may have other rates.
-func Fact(all []*Load) string {
+// engines. Other phases may have other rates. If the run is whole, it says that no trial was left out.
+func Fact(all []*Load, whole bool) string {
 	c := all[0].Cell
 	all = slices.DeleteFunc(slices.Clone(all), func(l *Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
@@ -375,7 +366,7 @@ func Fact(all []*Load) string {
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)
 	}
-	if all[0].Trials > 1 && !slices.ContainsFunc(all, (*Load).partial) {
+	if all[0].Trials > 1 && whole {
 		s += ", none left out"
 	}
 	if c.Arrivals == "closed" {

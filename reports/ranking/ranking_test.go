@@ -180,18 +180,14 @@ func TestLower(t *testing.T) {
 // The facts say what was offered, for how long each trial measured, and how many operations.
 func TestFacts(t *testing.T) {
 	r := planted(3, steady, map[string]map[string]results.Op{"a": {"list": op(800, 100e3, 120e3, 1, 20, 1000)}, "b": {"list": op(800, 300e3, 320e3, 1, 20, 1000)}})
+	whole := true
 	facts := func() string {
 		l := []*Load{one(t, r, Typical)}
-		return Fact(l) + "; " + Executed(l)
+		return Fact(l, whole) + "; " + Executed(l)
 	}
 	if got, want := facts(), "medians of 3 trials, none left out; 100 ops/s, achieved by all; 2400 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	r.Interrupted = true // trials may be missing
-	if got := facts(); strings.Contains(got, "left out") {
-		t.Errorf("interrupted: %q", got)
-	}
-	r.Interrupted = false
 	for i := range r.Cells {
 		o := &results.Offered{Due: 2500, Span: 1.25, Rate: 2000, Achieved: 2000}
 		if r.Cells[i].Offered = o; r.Cells[i].Model == "b" {
@@ -217,6 +213,7 @@ func TestFacts(t *testing.T) {
 			c.Offered.Achieved, c.Verdict = 1000, results.Overloaded
 		}
 	}
+	whole = false
 	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s, of which models support 84 to 100, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -233,7 +230,7 @@ func TestFacts(t *testing.T) {
 	}
 	engine.Engine = "hbase"
 	for at, want := range map[*Load]string{&phase: "50% (b) to 100% achieved", &engine: "50% (b/embedded) to 100% achieved"} {
-		if got := Fact([]*Load{l, at}); !strings.HasSuffix(got, want) {
+		if got := Fact([]*Load{l, at}, whole); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -480,6 +477,14 @@ func TestTrialsVary(t *testing.T) {
 	}
 	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
 	has(t, said(l), "b 0.132 (+20%, between -11% and +95%), not significant", "c 0.143 (+30%, between +30% and +30%)")
+	// Two trials do not say where the ratio is, nor does an interval of ratios that does not have that of the medians.
+	l = one(t, planted(2, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3)}), Typical)
+	has(t, said(l), "b 0.210 (+45%, trials vary)")
+	b, x := l.Models[1], results.Series{1000e3, 900e3, 110e3}
+	l.Models[0].values[Typical], b.values[Typical] = results.Series{100e3, 100e3, 100e3}, x
+	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, between ")
+	l.Models[0].values[Typical] = results.Series{1000e3, 100e3, 10e3}
+	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, ")
 }
 
 // The operation that takes the most time and the slowest one are named once if they are the same.

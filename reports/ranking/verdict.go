@@ -189,12 +189,16 @@ func (l *Load) over(a, b *Model) string {
 		}
 		return fmt.Sprintf("%+.0f%%", 100*(ratio-1))
 	}
-	more := percent(b.Value(l.By) / max(a.Value(l.By), 1e-9))
+	ratio := b.Value(l.By) / max(a.Value(l.By), 1e-9)
+	more := percent(ratio)
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
 	}
 	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && slices.ContainsFunc(l.Models, l.varies) {
-		more += fmt.Sprintf(", between %s and %s", percent(d.Low), percent(d.High))
+		more += ", trials vary"
+		if d.Trials > 2 && d.Low <= ratio && ratio <= d.High { // that of medians may lie outside
+			more = fmt.Sprintf("%s, between %s and %s", percent(ratio), percent(d.Low), percent(d.High))
+		}
 	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
 }

@@ -296,7 +296,8 @@ func Faults(r *results.Run) map[string][]error {
 			continue
 		}
 		if n := o.Due - o.Skipped - o.NoTarget; o.Due > 0 && 2*o.Dropped >= n {
-			add("unusable", "%s, dropped %d of %d operations: lower the rate%s", place(c), o.Dropped, n, lower(r, c))
+			text := fmt.Sprintf("%s, dropped %d of %d operations: lower the rate", place(c), o.Dropped, n)
+			add("unusable", "%s%s", text, lower(r, c, text))
 		}
 	}
 	if !used && invalid != nil && all["unusable"] == nil {
@@ -304,7 +305,8 @@ func Faults(r *results.Run) map[string][]error {
 		if invalid.Reason != nil {
 			why = ": " + invalid.Reason.Text
 		}
-		add("unusable", "no measured phase is valid: %s on %s%s%s", invalid.Model, invalid.Engine, why, lower(r, invalid))
+		add("unusable", "no measured phase is valid: %s on %s%s%s", invalid.Model, invalid.Engine, why,
+			lower(r, invalid, why))
 	}
 	for i := range r.Searches {
 		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() && all["search"] == nil {
@@ -314,16 +316,31 @@ func Faults(r *results.Run) map[string][]error {
 	return all
 }
 
-// lower is the flag that lowers the rate of a phase. Closed loops have no rate, and streams one each.
-func lower(r *results.Run, c *results.Cell) string {
-	setting := "rate=RATE"
-	if slices.ContainsFunc(r.Phases, func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }) {
-		setting = "replay.speed=SPEED"
+// RateKey is the key of a workload that lowers the rate of a phase: closed loops have clients, and replays a speed.
+// Streams have a rate each.
+func RateKey(r *results.Run, c *results.Cell) string {
+	replayed := func(p results.Phase) bool { return p.Name == c.Phase && p.Trace != "" }
+	switch key := "phases." + c.Phase; {
+	case c.Arrivals == "closed":
+		return key + ".clients"
+	case len(c.Streams) > 0:
+		return key + ".streams"
+	case slices.ContainsFunc(r.Phases, replayed):
+		return key + ".replay.speed"
+	default:
+		return key + ".rate"
 	}
-	if c.Arrivals == "closed" || len(c.Streams) > 0 {
+}
+
+// lower is the flag that lowers the rate of a phase, if a text advises that. Streams and closed loops have none.
+func lower(r *results.Run, c *results.Cell, text string) string {
+	key := RateKey(r, c)
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	advised := strings.Contains(text, "lower the rate") || strings.Contains(text, "lower rate")
+	if !advised || name != "rate" && name != "speed" {
 		return ""
 	}
-	return fmt.Sprintf(" (--set phases.%s.%s)", c.Phase, setting)
+	return fmt.Sprintf(" (--set %s=%s)", key, strings.ToUpper(name))
 }
 
 func place(c *results.Cell) string {

@@ -644,5 +644,9 @@ func TestLowerRate(t *testing.T) {
 		if got := Faults(&r)["unusable"][0].Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+		r.Cells[0].Reason.Text = "too few workers; raise --concurrency" // another remedy has no flag
+		if got := Faults(&r)["unusable"][0].Error(); !strings.HasSuffix(got, "--concurrency") {
+			t.Errorf("%q", got)
+		}
 	}
 }
