@@ -175,7 +175,8 @@ func readHint(all map[string]string, name, value string) error {
 	return nil
 }
 
-var trailingZeros = regexp.MustCompile(`([0-9])\.(?:0+|[0-9]+(ms))([^0-9]|$)`)
+// fraction is that of a number: zeros, or any of milliseconds.
+var fraction = regexp.MustCompile(`([0-9])\.(?:0+|[0-9]+(ms))([^0-9]|$)`)
 
 // plain returns the value of a carried option in one form: Cassandra takes '99PERCENTILE', '99.0p' and '99p' for the
 // same, '10.5ms' for 10ms, and 'NONE' for 'NEVER'.
@@ -189,7 +190,7 @@ func plain(name, value string) string {
 	value = strings.ToLower(value)
 	if name == "speculative_retry" || name == "additional_write_policy" {
 		value = strings.ReplaceAll(strings.ReplaceAll(value, " ", ""), "percentile", "p")
-		value = strings.ReplaceAll(trailingZeros.ReplaceAllString(value, "$1$2$3"), "none", "never")
+		value = strings.ReplaceAll(fraction.ReplaceAllString(value, "$1$2$3"), "none", "never")
 	}
 	return value
 }
