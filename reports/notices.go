@@ -230,7 +230,7 @@ func (v *run) warnings() (first, further document.Section) {
 // leftOut names the trials that do not count, by reason, and has what is wrong with each.
 func (v *run) leftOut() (all, texts []string) {
 	out := map[string][]string{} // trials by reason
-	for _, n := range verdictsOf(v.Run, v.names) {
+	for _, n := range v.verdicts {
 		if !n.Few {
 			continue // an alert
 		}
@@ -266,7 +266,8 @@ func (v *run) queueing(l *ranking.Load) string {
 func (v *run) spread(l *ranking.Load) (said string) {
 	most, which, names := 0.0, 0, []string(nil)
 	for _, m := range l.Models {
-		if low, high := m.Spread(ranking.Typical); m.Ranked() && high > ranking.Much*low {
+		if m.Varies(ranking.Typical) {
+			low, high := m.Spread(ranking.Typical)
 			if high/max(low, 1) > most {
 				most, which = high/max(low, 1), len(names)
 				said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))

@@ -28,6 +28,7 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Sections(r),
 		explainer: newExplainer(r),
 	}
+	v.verdicts = verdictsOf(r, v.names)
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
 	add := func(sections ...document.Section) {
 		for _, s := range sections {
@@ -64,6 +65,7 @@ type run struct {
 	names     Names
 	loads     []*ranking.Load // of measured phases; empty for a sweep
 	groups    []Section
+	verdicts  []Notice // those that are not ok
 	explainer *explainer
 }
 
@@ -122,7 +124,7 @@ func (v *run) facts() (all []string) {
 }
 
 // whole reports whether nothing of the run is missing or was left out.
-func (v *run) whole() bool { return !v.Interrupted && len(verdictsOf(v.Run, v.names)) == 0 }
+func (v *run) whole() bool { return !v.Interrupted && len(v.verdicts) == 0 }
 
 // loaded is the evidence of the first load, or nil.
 func (v *run) loaded() *results.Evidence {
@@ -155,7 +157,7 @@ func (v *run) alerts() document.Section {
 	if len(v.Cells) == 0 && len(v.Audits) == 0 {
 		s.Say(document.Bad, "NOTHING MEASURED", "the run has no results.")
 	}
-	for _, n := range verdictsOf(v.Run, v.names) {
+	for _, n := range v.verdicts {
 		if n.Few {
 			continue // a warning
 		}

@@ -465,7 +465,7 @@ tables:
 		for _, fixed := range []bool{false, true} {
 			c, err := drivers.Compare(ctx, st, s)
 			if err != nil || len(c.Drifts) == 0 != fixed {
-				t.Fatalf("%s: fixed %t: %q, %v", change, fixed, told(c.Drifts), err)
+				t.Fatalf("%s: fixed %t: %q, %v", change, fixed, driftTexts(c.Drifts), err)
 			}
 			for _, d := range c.Drifts {
 				for _, stmt := range d.Fix {

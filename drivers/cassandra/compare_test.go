@@ -187,7 +187,7 @@ func TestDrift(t *testing.T) {
 	clean := func(when string) {
 		t.Helper()
 		if left := compare(); len(left) > 0 {
-			t.Fatalf("%s: %q", when, told(left))
+			t.Fatalf("%s: %q", when, driftTexts(left))
 		}
 	}
 	clean("of what Apply has made")
@@ -198,7 +198,7 @@ func TestDrift(t *testing.T) {
 			expected = append(expected, strings.Split(words.Replace(d.expected), "\n")...)
 		}
 		found := compare()
-		if got := told(found); !slices.Equal(got, expected) {
+		if got := driftTexts(found); !slices.Equal(got, expected) {
 			t.Fatalf("found\n  %s\nexpected\n  %s", strings.Join(got, "\n  "), strings.Join(expected, "\n  "))
 		}
 		for _, d := range found { // what loses data is for people to run
@@ -222,7 +222,7 @@ func TestDrift(t *testing.T) {
 			return len(d.Fix) > 0
 		})
 		if len(found) > 0 {
-			t.Errorf("nothing is said to mend %q", told(found))
+			t.Errorf("nothing is said to mend %q", driftTexts(found))
 		}
 		clean("mended")
 	}
@@ -247,8 +247,8 @@ func created(t testing.TB, d *ddl.Definition) []string {
 	return all
 }
 
-// told writes drifts in words.
-func told(drifts []drivers.Drift) (words []string) {
+// driftTexts writes drifts in words.
+func driftTexts(drifts []drivers.Drift) (words []string) {
 	for _, d := range drifts {
 		words = append(words, d.Harm.String()+": "+d.String())
 	}
@@ -285,7 +285,7 @@ func TestDriftForeign(t *testing.T) {
 		return c
 	}
 	if c := open(nil); len(c.Drifts) != 3 || c.Drifts[0].Kind != schemas.MissingTable || !strings.HasPrefix(c.Drifts[0].Fix[0], "CREATE KEYSPACE") {
-		t.Errorf("of a keyspace that is not there: %q", told(c.Drifts))
+		t.Errorf("of a keyspace that is not there: %q", driftTexts(c.Drifts))
 	}
 	d.Keyspace, d.Replication.Factor = keyspace, 2
 	for i := range d.Tables {
@@ -298,10 +298,10 @@ func TestDriftForeign(t *testing.T) {
 	}
 	c := open(nil)
 	if len(c.Drifts) > 0 || len(c.Unseen) != 1 || !strings.Contains(c.Unseen[0], "head, mail, plain") {
-		t.Errorf("of their own keyspace: %q, unseen %q", told(c.Drifts), c.Unseen)
+		t.Errorf("of their own keyspace: %q, unseen %q", driftTexts(c.Drifts), c.Unseen)
 	}
 	want := "rows are lost or wrong: setting cassandra.replication." + st.datacenter + " is 2; it should be 1"
-	if got := told(open(map[string]string{"replication": "1"}).Drifts); !slices.Equal(got, []string{want}) {
+	if got := driftTexts(open(map[string]string{"replication": "1"}).Drifts); !slices.Equal(got, []string{want}) {
 		t.Errorf("other replication than the setting's: %q", got)
 	}
 }

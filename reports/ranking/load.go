@@ -299,8 +299,8 @@ func (m *Model) Values(x Metric) results.Series { return m.values[x] }
 // Value is the median of the trials; NaN: not known.
 func (m *Model) Value(x Metric) float64 { return m.values[x].Median() }
 
-// Much is from how many times on trials that differ are worth a warning.
-const Much = 2
+// much is from how many times on trials that differ are worth a warning.
+const much = 2
 
 // Spread is the least and the greatest value of a metric over the trials; 0 and 0 if only one is known.
 func (m *Model) Spread(x Metric) (low, high float64) {
@@ -308,6 +308,12 @@ func (m *Model) Spread(x Metric) (low, high float64) {
 		low, high = slices.Min(known), slices.Max(known)
 	}
 	return low, high
+}
+
+// Varies reports whether the trials of a ranked model differ much in a metric.
+func (m *Model) Varies(x Metric) bool {
+	low, high := m.Spread(x)
+	return m.Ranked() && high > much*low
 }
 
 // Ranked reports whether the model takes part in the ranking.

@@ -175,12 +175,6 @@ func (l *Load) headline() string {
 	return s + " " + then + ": " + strings.Join(others, ", ") + "."
 }
 
-// varies reports whether the trials of a ranked model differ much. Then all have their intervals.
-func (l *Load) varies(m *Model) bool {
-	low, high := m.Spread(l.By)
-	return m.Ranked() && high > Much*low
-}
-
 // over is the value of b, and how much more that is than the value of a.
 func (l *Load) over(a, b *Model) string {
 	percent := func(ratio float64) string {
@@ -194,7 +188,8 @@ func (l *Load) over(a, b *Model) string {
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
 	}
-	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && slices.ContainsFunc(l.Models, l.varies) {
+	varies := func(m *Model) bool { return m.Varies(l.By) } // then all have their intervals
+	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && slices.ContainsFunc(l.Models, varies) {
 		more += ", trials vary"
 		if d.Trials > 2 && d.Low <= ratio && ratio <= d.High { // that of medians may lie outside
 			more = fmt.Sprintf("%s, between %s and %s", percent(ratio), percent(d.Low), percent(d.High))
