@@ -477,6 +477,9 @@ func TestTrialsVary(t *testing.T) {
 	}
 	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
 	has(t, said(l), "b 0.132 (+20%, between -11% and +95%), not significant", "c 0.143 (+30%, between +30% and +30%)")
+	// If the last one varies, only it has an interval.
+	l = one(t, planted(3, jitter, map[string]map[string]results.Op{"b": ops(1000e3), "c": ops(110e3), "d": ops(500e3)}), Typical)
+	has(t, said(l), "d 0.550 (+355%), b 1.10 (+809%, between ")
 	// Two trials do not say where the ratio is, nor does an interval of ratios that does not have that of the medians.
 	l = one(t, planted(2, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3)}), Typical)
 	has(t, said(l), "b 0.210 (+45%, trials vary)")

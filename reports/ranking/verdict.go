@@ -188,8 +188,9 @@ func (l *Load) over(a, b *Model) string {
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
 	}
-	varies := func(m *Model) bool { return m.Varies(l.By) } // then all have their intervals
-	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && slices.ContainsFunc(l.Models, varies) {
+	varies := func(m *Model) bool { return m.Varies(l.By) }
+	unsure := varies(b) || slices.ContainsFunc(l.Models[:l.First], varies) // then who else shares the first place is, too
+	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && unsure {
 		more += ", trials vary"
 		if d.Trials > 2 && d.Low <= ratio && ratio <= d.High { // that of medians may lie outside
 			more = fmt.Sprintf("%s, between %s and %s", percent(ratio), percent(d.Low), percent(d.High))
