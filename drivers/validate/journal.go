@@ -339,12 +339,11 @@ func (w *recording) end(d *donePart) error {
 // group is what the records of one rule with the same variables add up to.
 type group struct {
 	digest digest
-	rule   *rule // nil: there is none yet
-	own    int64 // rows that declare the rule
-	others int64 // rows that are referred to or counted
-	sum    int64 // the recount over these
-	first  []byte
-	other  []byte // the first rows of each side, in the order of their text
+	rule   *rule  // nil: there is none yet
+	own    int64  // rows that declare the rule
+	others int64  // rows that are referred to or counted
+	sum    int64  // the recount over these
+	where  []byte // the first row, in the order of their text; only a group of one side is named by it
 }
 
 // join compares the records of all rows with the same variables.
@@ -370,7 +369,7 @@ func (c *check) join(ctx context.Context) error {
 		}
 		if g.rule == nil || g.digest != r.digest {
 			c.compared(&g)
-			g = group{digest: r.digest, rule: c.rules[r.rule], first: g.first[:0], other: g.other[:0]}
+			g = group{digest: r.digest, rule: c.rules[r.rule], where: g.where[:0]}
 		}
 		c.add(&g, &r)
 		return nil
@@ -384,28 +383,22 @@ func (c *check) join(ctx context.Context) error {
 
 // add adds a record to its group. Each stored number is compared by itself; the group has all rows that it counts.
 func (c *check) add(g *group, r *record) {
+	if g.own+g.others == 0 || bytes.Compare(r.where, g.where) < 0 {
+		g.where = append(g.where[:0], r.where...)
+	}
 	if !r.own {
-		if g.others == 0 || bytes.Compare(r.where, g.other) < 0 {
-			g.other = append(g.other[:0], r.where...)
-		}
 		g.others += r.rows
 		g.sum += r.number
 		return
 	}
-	if g.own == 0 || bytes.Compare(r.where, g.first) < 0 {
-		g.first = append(g.first[:0], r.where...)
-	}
 	g.own += r.rows
-	if !g.rule.counts() {
-		return
-	}
-	what := g.rule.Column.Name
 	switch {
+	case !g.rule.counts():
 	case r.bad:
-		c.found.add(g.rule.about, 1, 0, 0, fmt.Sprintf("%s: %s is no number", r.where, what))
+		c.found.add(g.rule.about, 1, 0, 0, fmt.Sprintf("%s: %s is no number", r.where, g.rule.Column.Name))
 	case r.number != g.sum:
 		c.found.add(g.rule.about, 1, 0, abs(r.number-g.sum),
-			fmt.Sprintf("%s: %s is %d, counted %d", r.where, what, r.number, g.sum))
+			fmt.Sprintf("%s: %s is %d, counted %d", r.where, g.rule.Column.Name, r.number, g.sum))
 	}
 }
 
@@ -414,18 +407,14 @@ func (c *check) compared(g *group) {
 	switch r := g.rule; {
 	case r == nil:
 	case !r.counts() && g.own > 0 && g.others == 0:
-		c.found.add(r.about, g.own, 1, 0, missing(r, g.first, g.own))
+		more := ""
+		if g.own > 1 {
+			more = fmt.Sprintf(" and %d more", g.own-1)
+		}
+		c.found.add(r.about, g.own, 1, 0, fmt.Sprintf("%s%s: no row of %s", g.where, more, r.To.Name))
 	case r.zero() && g.own == 0 && g.sum != 0:
-		c.found.add(r.about, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.Column.Name, g.other, g.sum))
+		c.found.add(r.about, 1, 0, abs(g.sum), fmt.Sprintf("no %s for %s: %d counted", r.Column.Name, g.where, g.sum))
 	}
-}
-
-// missing names the first of the rows that refer to a row that is not there.
-func missing(r *rule, where []byte, rows int64) string {
-	if rows > 1 {
-		return fmt.Sprintf("%s and %d more: no row of %s", where, rows-1, r.To.Name)
-	}
-	return fmt.Sprintf("%s: no row of %s", where, r.To.Name)
 }
 
 func abs(n int64) int64 { return max(n, -n) }

@@ -48,7 +48,7 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, 
 		return r, nil // no reference or count is about static columns
 	}
 	for _, x := range c.rules {
-		if x.table == scan.Table {
+		if x.table == scan.Table && c.checks(x) {
 			r.sides = append(r.sides, newSide(x, false, scan.Columns))
 		}
 		if x.To == scan.Table && c.Sample >= 1 {
@@ -166,24 +166,24 @@ func (r *reader) take(ctx context.Context, s *side, t *tuple, row []drivers.Valu
 	if s.named {
 		p.where = append(p.where, r.named(row)...)
 	}
-	if s.lookup != nil {
-		return r.lookUp(ctx, s, t)
+	if s.lookup == nil {
+		return nil
 	}
-	return nil
+	found, err := r.lookUp(ctx, s, t)
+	if found {
+		err = r.records.write(&record{digest: d, rule: s.rule.number, rows: 1})
+	}
+	return err
 }
 
-// flush writes the pending record of a side, if there is one. In a sample it adds a
-// finding instead if the look-up did not find the row.
+// flush writes the pending record of a side, if there is one.
 func (r *reader) flush(s *side) error {
 	p := &s.pending
+	if p.rows == 0 {
+		return nil
+	}
 	defer func() { p.rows = 0 }()
-	if p.rows > 0 && r.Sample >= 1 {
-		return r.records.write(p)
-	}
-	if p.rows > 0 && s.lookup != nil && !s.lookup.found {
-		r.own.add(s.about, p.rows, 1, 0, missing(s.rule, p.where, p.rows))
-	}
-	return nil
+	return r.records.write(p)
 }
 
 // lookup finds the row that a row of a sample refers to.
@@ -194,7 +194,6 @@ type lookup struct {
 	args   []drivers.Value
 	tuples tuples
 	buf    []byte
-	found  bool // whether the last look-up found the row
 }
 
 // keyText makes one column of a key from the variables of a reference.
@@ -233,12 +232,9 @@ func lookupOf(r *rule) []keyText {
 	return keys
 }
 
-// newLookup prepares the look-ups of a reference, or returns nil if it cannot be looked up.
+// newLookup prepares the look-ups of a reference.
 func (c *check) newLookup(ctx context.Context, x *rule) (*lookup, error) {
 	keys := lookupOf(x)
-	if keys == nil {
-		return nil, nil
-	}
 	p := &schemas.Pattern{Name: "look-up:" + x.Name, Kind: schemas.Slice, Table: x.To}
 	for _, k := range keys {
 		p.By = append(p.By, k.Column)
@@ -256,14 +252,13 @@ func (c *check) newLookup(ctx context.Context, x *rule) (*lookup, error) {
 // errFound ends a look-up.
 var errFound = errors.New("found")
 
-// lookUp looks up the row that the tuple of a side refers to.
-func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) error {
+// lookUp reports whether the row is there that the tuple of a side refers to.
+func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) (bool, error) {
 	l := s.lookup
-	l.found = false
 	for k := range l.keys {
 		v, ok := l.keys[k].value(t)
 		if !ok {
-			return nil // no row can have such a key
+			return false, nil // no row can have such a key
 		}
 		l.args[k] = v
 	}
@@ -271,18 +266,19 @@ func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) error {
 		return l.tuples.of(l.side, row, func(t *tuple) error {
 			var d digest
 			if d, l.buf = digestOf(l.side.rule, t, l.buf); d == s.pending.digest {
-				l.found = true
 				return errFound
 			}
 			return nil
 		})
 	})
-	ofKey := !drivers.IsOutage(err) && !errors.Is(err, drivers.ErrCorrupt)
-	refused := errors.Is(err, drivers.ErrTooLarge) || ofKey && l.unusual()
-	if refused || errors.Is(err, errFound) {
-		return nil // engines refuse keys that no row can have
+	if errors.Is(err, errFound) {
+		return true, nil
 	}
-	return err
+	ofKey := !drivers.IsOutage(err) && !errors.Is(err, drivers.ErrCorrupt)
+	if errors.Is(err, drivers.ErrTooLarge) || ofKey && l.unusual() {
+		return false, nil // engines refuse keys that no row can have
+	}
+	return false, err
 }
 
 // unusual reports whether an engine may refuse the key: its partition is one empty value, or a text is not UTF-8.

@@ -52,7 +52,7 @@ type side struct {
 	typ     schemas.Type
 	named   bool    // records hold the key of their row
 	pending record  // rows with the same digest become one record; one without rows is none
-	lookup  *lookup // of a reference that is looked up, in a sample
+	lookup  *lookup // finds the rows of the other side, in a sample
 }
 
 // match is a column's template with the slots of its variables.
@@ -61,7 +61,6 @@ type match struct {
 	typ      schemas.Type
 	template *schemas.Template
 	slots    []int
-	whole    bool // one variable that matches any text
 	rawID    bool // a blob of 16 bytes may be an identifier
 }
 
@@ -81,7 +80,6 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 			c.slots = append(c.slots, slices.Index(names, name))
 		}
 		if parts := m.Template.Parts; len(parts) == 1 && parts[0].Before == "" && m.Template.Tail == "" {
-			c.whole = parts[0].Type == schemas.Null
 			c.rawID = m.Column.Type.Kind == schemas.Blob &&
 				(parts[0].Type == schemas.UUID || parts[0].Type == schemas.TimeUUID)
 		}
@@ -170,12 +168,6 @@ func (t *tuples) take(m *match, v *drivers.Value) bool {
 		text = v.Raw()
 	default:
 		text = t.text(func(dst []byte) []byte { return appendText(dst, v) })
-	}
-	if m.whole {
-		if len(m.slots) > 0 {
-			t.texts[m.slots[0]] = text
-		}
-		return true
 	}
 	found, ok := m.template.Match(text, t.found[:0])
 	t.found = found

@@ -14,9 +14,9 @@
 //
 // It also has the store compare the index entries that mailbench writes itself with their rows.
 //
-// In a sample, it reads only some parts of each table. It looks up their references
-// in the store one by one, if the key of the other row follows from the row. It checks
-// no counts and indexes, and no references that cannot be looked up.
+// In a sample, it reads only some parts of each table. It looks up the rows that these refer to
+// in the store one by one, if the key of the other row follows from the row, and writes records of
+// those that it finds. It checks no counts and indexes, and no references that cannot be looked up.
 //
 // It may read a row that is written while it runs, and miss the rows written with it.
 // So nothing should write to the store.
@@ -147,17 +147,17 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 			}
 		}
 	}
-	if c.Sample < 1 {
-		for _, x := range c.rules {
-			if x.counts() || lookupOf(x) == nil {
-				r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.about.Check)+" "+x.Name)
-			}
+	for _, x := range c.rules {
+		if !c.checks(x) {
+			r.Unchecked = append(r.Unchecked, x.table.Name+": "+string(x.about.Check)+" "+x.Name)
 		}
-		return nil
 	}
 	c.scratch = max(c.scratch, c.Journal.size())
 	return c.join(ctx)
 }
+
+// checks reports whether a rule is checked: in a sample, only references that can be looked up.
+func (c *check) checks(x *rule) bool { return c.Sample >= 1 || !x.counts() && lookupOf(x) != nil }
 
 // indexes compares the entries of a table's indexes with its rows, if mailbench wrote them. A sample leaves
 // that out.
