@@ -86,12 +86,16 @@ type AttachmentInfo struct {
 	Size int64
 }
 
-// Attach sets the attachments to those of a map from names to sizes.
-func (o *Opened) Attach(sizes drivers.Value) {
+// Set sets what a row has of a message: text columns, and a map from the names of attachments to their sizes.
+func (o *Opened) Set(from, subject, body, sizes drivers.Value) (err error) {
+	o.From = append(o.From[:0], from.Raw()...)
+	o.Subject = append(o.Subject[:0], subject.Raw()...)
+	o.Body, err = DecodeText(o.Body[:0], body.Raw())
 	o.Attachments = o.Attachments[:0]
 	for elems := sizes.Elems(); len(elems) > 0; elems = elems[2:] {
 		o.Attachments = append(o.Attachments, AttachmentInfo{Name: elems[0].Str(), Size: elems[1].Int64()})
 	}
+	return err
 }
 
 // Flag is a set of message flags.

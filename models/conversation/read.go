@@ -91,13 +91,9 @@ func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folde
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
 	m.open = o
-	err = m.get(ctx, m.do.Message, f, h, func(m *mailbox, row []drivers.Value) (err error) {
-		o := m.open
-		o.From = append(o.From[:0], row[1].Raw()...)
-		o.Seen = m.isSeen(row[2])
-		o.Attach(row[3])
-		o.Body, err = models.DecodeText(o.Body[:0], row[0].Raw())
-		return err
+	err = m.get(ctx, m.do.Message, f, h, func(m *mailbox, row []drivers.Value) error {
+		m.open.Seen = m.isSeen(row[2])
+		return m.open.Set(row[1], drivers.Value{}, row[0], row[3])
 	})
 	m.open = nil
 	if err != nil {
@@ -105,7 +101,7 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 	}
 	o.Handle, o.Date = h, models.TimeOf([16]byte(h[:16]))
 	o.Known = models.KnowFrom | models.KnowDate | models.KnowSeen
-	o.Subject, o.Size, o.Flags = o.Subject[:0], 0, 0
+	o.Size, o.Flags = 0, 0
 	if o.Seen {
 		o.Flags = models.Seen
 	}

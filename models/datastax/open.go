@@ -44,13 +44,8 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 		return models.ErrNotFound
 	}
 	m.open = o
-	err = m.ReadOne(ctx, m.do.Email, m.With(drivers.TimeUUID(idOf(h))), func(m *mailbox, row []drivers.Value) (err error) {
-		o := m.open
-		o.From = append(o.From[:0], row[0].Raw()...)
-		o.Subject = append(o.Subject[:0], row[1].Raw()...)
-		o.Attach(row[3])
-		o.Body, err = models.DecodeText(o.Body[:0], row[2].Raw())
-		return err
+	err = m.ReadOne(ctx, m.do.Email, m.With(drivers.TimeUUID(idOf(h))), func(m *mailbox, row []drivers.Value) error {
+		return m.open.Set(row[0], row[1], row[2], row[3])
 	})
 	m.open = nil
 	if err != nil {

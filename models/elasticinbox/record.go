@@ -72,14 +72,14 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	switch string(name) {
 	case "from":
 		r.headers++
-		at := len(m.text)
-		m.text, err = appendFirstAddress(m.text, value)
-		r.from = slices.Clip(m.text[at:])
+		var longer []byte
+		longer, err = appendFirstAddress(m.text, value)
+		r.from = m.built(longer)
 	case "to":
 		r.headers++
 	case "subject":
 		r.headers++
-		r.subject = m.keep(value)
+		r.subject = m.built(append(m.text, value...))
 	case "date":
 		r.headers++
 		r.date, err = parseDate(value)
@@ -93,7 +93,7 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 			r.outside = err == nil
 		}
 	case "parts":
-		r.layout = m.keep(value)
+		r.layout = m.built(append(m.text, value...))
 	case seenMarker:
 		r.seen = true
 	case answeredMarker:
@@ -117,12 +117,6 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	return nil
 }
 
-func (m *mailbox) keep(b []byte) []byte {
-	at := len(m.text)
-	m.text = append(m.text, b...)
-	return slices.Clip(m.text[at:])
-}
-
 // parseDate parses a date in the form that deliver writes, or the day that the source design's
 // sample has.
 func parseDate(b []byte) (t time.Time, err error) {
@@ -132,19 +126,13 @@ func parseDate(b []byte) (t time.Time, err error) {
 	return t, err
 }
 
-// parseNumber parses a number or label column without an allocation.
+// parseNumber parses a number or label column.
 func parseNumber(b []byte) (int64, error) {
-	var n int64
-	for _, c := range b {
-		if c < '0' || c > '9' || n > 1<<50 {
-			return 0, fmt.Errorf("%q is not a number", b)
-		}
-		n = n*10 + int64(c-'0')
+	n, err := strconv.ParseUint(string(b), 10, 50)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number", b)
 	}
-	if len(b) == 0 {
-		return 0, strconv.ErrSyntax
-	}
-	return n, nil
+	return int64(n), nil
 }
 
 func parseLocation(b []byte) (blocks, size int, err error) {

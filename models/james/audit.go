@@ -88,7 +88,8 @@ func (a *audit) readMessages(ctx context.Context) error {
 	for _, id := range a.order {
 		found, after := int64(0), drivers.Value{}
 		for rows := auditPage; rows == auditPage; { // the last page has fewer
-			rows, a.text, a.recs = 0, a.text[:0], a.recs[:0]
+			rows, a.recs = 0, a.recs[:0]
+			a.Arena.Reset()
 			page := a.With(drivers.UUID(id), after, drivers.Bigint(auditPage))
 			err := a.S.Read(ctx, a.do.Metadata, page, func(row []drivers.Value) error {
 				uid := row[0].Int64()
@@ -98,7 +99,7 @@ func (a *audit) readMessages(ctx context.Context) error {
 					return nil
 				}
 				r := record{uid: uid, size: row[1].Int64(), chunkSize: a.chunkSizeOf(&row[2])}
-				if r.properties = a.keep(row[3].Raw()); row[3].Broken() {
+				if r.properties = a.Arena.Bytes(row[3].Raw()); row[3].Broken() {
 					r.chunkSize = 0 // its body counts as broken
 				}
 				a.recs = append(a.recs, r)

@@ -161,10 +161,10 @@ func (m *mailbox) moveAll(ctx context.Context, from, to *models.Folder, handles 
 	if err != nil {
 		return err
 	}
+	defer m.release()
 	for i := 0; i < len(m.recs) && err == nil; i++ {
 		err = m.copyChunks(ctx, from, to, &m.recs[i], first+int64(i))
 	}
-	m.release()
 	if err == nil {
 		m.Calls.Reset()
 		for i := range m.recs {

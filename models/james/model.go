@@ -106,7 +106,7 @@ type mailbox struct {
 
 	uidList []drivers.Value
 	recs    []record
-	text    []byte           // properties of the messages read or written
+	text    []byte           // properties of the message being delivered
 	reading [2]drivers.Value // mailbox and UID of the message whose chunks are read
 	inline  bool             // that message is in the row of its metadata
 	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves

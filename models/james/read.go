@@ -110,8 +110,8 @@ type record struct {
 	date            time.Time
 	size, chunkSize int64
 	flags           models.Flag
-	userFlags       []byte // kept in m.text
-	properties      []byte // its layout; kept in m.text
+	userFlags       []byte // kept in m.Arena
+	properties      []byte // its layout; kept in m.Arena
 }
 
 func (r *record) chunks() int64 { return chunksOf(r.size, r.chunkSize) }
@@ -120,7 +120,7 @@ func chunksOf(size, chunk int64) int64 { return (size + chunk - 1) / chunk }
 
 // one reads a message's metadata, or returns ErrNotFound.
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
-	m.text = m.text[:0]
+	m.Arena.Reset()
 	m.recs = m.recs[:0]
 	args := m.With(key(f), drivers.Bigint(uidOf(h)))
 	if err := m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) error {
@@ -137,7 +137,8 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 	if err := m.Handles.Distinct(hs); err != nil {
 		return err
 	}
-	m.text, m.uidList = m.text[:0], m.uidList[:0]
+	m.Arena.Reset()
+	m.uidList = m.uidList[:0]
 	for _, h := range hs {
 		m.uidList = append(m.uidList, drivers.Bigint(uidOf(h)))
 	}
@@ -152,7 +153,7 @@ func (m *mailbox) record(_ int, row []drivers.Value) error {
 	}
 	r := record{
 		uid: row[0].Int64(), date: row[1].Time(), size: row[2].Int64(), chunkSize: m.chunkSizeOf(&row[3]),
-		userFlags: m.keep(row[9].Raw()), properties: m.keep(row[10].Raw()),
+		userFlags: m.Arena.Bytes(row[9].Raw()), properties: m.Arena.Bytes(row[10].Raw()),
 	}
 	for i, flag := range flags {
 		if row[4+i].Bool() {
@@ -165,13 +166,6 @@ func (m *mailbox) record(_ int, row []drivers.Value) error {
 
 // flags are those of a row's columns, in their order.
 var flags = [...]models.Flag{models.Seen, models.Answered, models.Flagged, models.Deleted, models.Draft}
-
-// keep copies a value of a row to m.text.
-func (m *mailbox) keep(b []byte) []byte {
-	at := len(m.text)
-	m.text = append(m.text, b...)
-	return m.text[at:len(m.text):len(m.text)]
-}
 
 // chunkSizeOf returns the stored chunk size of a message. A message as the source design has it
 // stores none, and has chunks of the configured size.

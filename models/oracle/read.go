@@ -115,14 +115,9 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 		return err
 	}
 	m.open = o
-	err = m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) (err error) {
-		o := m.open
-		o.From = append(o.From[:0], row[0].Raw()...)
-		o.Subject = append(o.Subject[:0], row[4].Raw()...)
-		o.Seen, o.Size = row[6].Bool(), row[7].Int64()
-		o.Attach(row[8])
-		o.Body, err = models.DecodeText(o.Body[:0], row[5].Raw())
-		return err
+	err = m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) error {
+		m.open.Seen, m.open.Size = row[6].Bool(), row[7].Int64()
+		return m.open.Set(row[0], row[4], row[5], row[8])
 	})
 	m.open = nil
 	if err != nil {
