@@ -13,47 +13,60 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// RawMessages implements the calls of a Mailbox that stream a message, for a model
-// that stores raw messages in chunks. The model's mailbox embeds it.
+// RawMessages implements the calls of a Mailbox that stream a message, for a model that stores raw messages in chunks
+// of one size. The model's mailbox embeds it. It reads only the chunks that hold the requested bytes, one after
+// another, and checks them.
 type RawMessages struct {
-	Reader *RawReader
-
 	model string
 	begin func(ctx context.Context, f *Folder, h Handle) error
-	body  bytes.Buffer
+	fetch func(ctx context.Context, n int64) error
+
+	// The message being read.
+	size, chunk int64
+	layout      Layout
+	bare        bool   // it is stored without a layout
+	learned     []byte // the layout of such a message
+
+	w              io.Writer
+	from, to, want int64  // range of the chunk to write, and the expected length of the chunk
+	found          bool   // the chunk exists
+	sum            uint32 // checksum of the bytes written
+	decoder        mail.Decoder
+	body           bytes.Buffer
 }
 
 // NewRawMessages returns the calls for the model of that name. Begin reads the
-// metadata of a message and calls Reader.Begin; fetch is that of NewRawReader.
+// metadata of a message and calls BeginRaw. Fetch reads chunk n of that message,
+// counted from 0, and passes it to RawChunk.
 func NewRawMessages(model string, begin func(ctx context.Context, f *Folder, h Handle) error,
 	fetch func(ctx context.Context, n int64) error,
 ) RawMessages {
-	return RawMessages{Reader: NewRawReader(fetch), model: model, begin: begin}
+	return RawMessages{model: model, begin: begin, fetch: fetch}
 }
 
 // Raw implements Mailbox.
 func (m *RawMessages) Raw(ctx context.Context, f *Folder, h Handle, w io.Writer) (int64, error) {
-	return m.Stream(ctx, "raw message", f, h, func() (int64, error) { return m.Reader.Whole(ctx, w) })
+	return m.Stream(ctx, "raw message", f, h, func() (int64, error) { return m.WholeRaw(ctx, w) })
 }
 
 // RawRange implements RangeReader.
 func (m *RawMessages) RawRange(ctx context.Context, f *Folder, h Handle, off, n int64, w io.Writer) (int64, error) {
 	return m.Stream(ctx, "range of a raw message", f, h, func() (int64, error) {
-		return m.Reader.Range(ctx, off, n, w)
+		return m.readRange(ctx, off, n, w)
 	})
 }
 
 // Attachment implements Mailbox.
 func (m *RawMessages) Attachment(ctx context.Context, f *Folder, h Handle, name string, w io.Writer) (int64, error) {
 	return m.Stream(ctx, "attachment", f, h, func() (int64, error) {
-		if err := m.Reader.Learn(ctx); err != nil {
+		if err := m.learn(ctx); err != nil {
 			return 0, err
 		}
-		p := m.Reader.Layout.Attachment(name)
+		p := m.layout.Attachment(name)
 		if p == nil {
 			return 0, fmt.Errorf("%q: %w", name, ErrNotFound)
 		}
-		return m.Reader.Part(ctx, p, w)
+		return m.readPart(ctx, p, w)
 	})
 }
 
@@ -79,20 +92,20 @@ func (m *RawMessages) Stream(ctx context.Context, op string, f *Folder, h Handle
 // OpenBody sets the text body and the attachments of o, within the read of a Stream.
 func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 	o.Attachments = o.Attachments[:0]
-	if err := m.Reader.Learn(ctx); err != nil {
+	if err := m.learn(ctx); err != nil {
 		return 0, err
 	}
-	for i := range m.Reader.Layout.Attachments {
-		p := &m.Reader.Layout.Attachments[i]
+	for i := range m.layout.Attachments {
+		p := &m.layout.Attachments[i]
 		o.Attachments = append(o.Attachments, AttachmentInfo{Name: string(p.Name), Size: p.Size})
 	}
-	size := m.Reader.Layout.Body.Size
+	size := m.layout.Body.Size
 	if size > MaxRow {
 		return 0, fmt.Errorf("a text body of %d bytes in memory, at most %d fit; read it raw: %w", size,
 			MaxRow, drivers.ErrTooLarge)
 	}
 	m.body = *bytes.NewBuffer(slices.Grow(o.Body[:0], int(max(0, size))))
-	n, err := m.Reader.Part(ctx, &m.Reader.Layout.Body, &m.body)
+	n, err := m.readPart(ctx, &m.layout.Body, &m.body)
 	o.Body, m.body = m.body.Bytes(), bytes.Buffer{} // a worker drops a large body
 	return n, err
 }
@@ -100,123 +113,97 @@ func (m *RawMessages) OpenBody(ctx context.Context, o *Opened) (int64, error) {
 // ErrBroken says that the stored message differs from the delivered one.
 var ErrBroken = errors.New("the stored message is broken")
 
-// RawReader streams raw messages that are stored in chunks of one size: a whole
-// message, a range of it, or a decoded part. It reads only the chunks that hold
-// these bytes, one after another, and checks them.
-type RawReader struct {
-	// Layout is the layout of the message being read.
-	Layout Layout
-
-	fetch   func(ctx context.Context, n int64) error
-	size    int64
-	chunk   int64
-	bare    bool   // the message is stored without a layout
-	learned []byte // the layout of such a message
-
-	w              io.Writer
-	from, to, want int64  // range of the chunk to write, and the expected length of the chunk
-	found          bool   // the chunk exists
-	sum            uint32 // checksum of the bytes written
-	dec            mail.Decoder
-}
-
-// NewRawReader returns a reader. Fetch reads chunk n of the current message,
-// counted from 0, and passes it to Chunk.
-func NewRawReader(fetch func(ctx context.Context, n int64) error) *RawReader {
-	return &RawReader{fetch: fetch}
-}
-
-// Begin starts a message: its size and chunk size in bytes, and its stored
+// BeginRaw starts a message: its size and chunk size in bytes, and its stored
 // layout, which must not change while the message is read. Without a layout the
-// message is as the source design has it: Learn finds its parts, and there is no checksum.
-func (r *RawReader) Begin(size, chunk int64, layout []byte) error {
-	r.size, r.chunk = size, chunk
+// message is as the source design has it: learn finds its parts, and there is no checksum.
+func (m *RawMessages) BeginRaw(size, chunk int64, layout []byte) error {
+	m.size, m.chunk = size, chunk
 	if chunk <= 0 || size < 0 {
 		return fmt.Errorf("%w: %d bytes in chunks of %d", ErrBroken, size, chunk)
 	}
-	if r.bare = len(layout) == 0; r.bare {
-		r.Layout = Layout{Attachments: r.Layout.Attachments[:0]}
+	if m.bare = len(layout) == 0; m.bare {
+		m.layout = Layout{Attachments: m.layout.Attachments[:0]}
 		return nil
 	}
-	return r.Layout.Parse(layout)
+	return m.layout.Parse(layout)
 }
 
-// Learn sets Layout of a message that is stored without one: it reads the whole message and
+// learn sets the layout of a message that is stored without one: it reads the whole message and
 // parses it. It does nothing if there is a layout.
-func (r *RawReader) Learn(ctx context.Context) error {
-	if !r.bare {
+func (m *RawMessages) learn(ctx context.Context) error {
+	if !m.bare {
 		return nil
 	}
-	if r.size > MaxRow {
-		return fmt.Errorf("a message of %d bytes without its layout, at most %d fit into memory; read it raw: %w", r.size,
+	if m.size > MaxRow {
+		return fmt.Errorf("a message of %d bytes without its layout, at most %d fit into memory; read it raw: %w", m.size,
 			MaxRow, drivers.ErrTooLarge)
 	}
 	var raw bytes.Buffer
-	if _, err := r.Range(ctx, 0, r.size, &raw); err != nil {
+	if _, err := m.readRange(ctx, 0, m.size, &raw); err != nil {
 		return err
 	}
 	var msg mail.Message
 	if err := mail.NewParser().Parse(mail.BytesContent(raw.Bytes()), time.Time{}, &msg); err != nil {
 		return err
 	}
-	r.learned, r.bare = AppendLayout(r.learned[:0], &msg, Checksum(0, raw.Bytes())), false
-	return r.Layout.Parse(r.learned)
+	m.learned, m.bare = AppendLayout(m.learned[:0], &msg, Checksum(0, raw.Bytes())), false
+	return m.layout.Parse(m.learned)
 }
 
-// Chunk checks the length of a chunk and writes the requested bytes of it.
-func (r *RawReader) Chunk(b []byte) error {
-	r.found = true
-	if int64(len(b)) != r.want {
-		return fmt.Errorf("%w: a chunk has %d bytes instead of %d", ErrBroken, len(b), r.want)
+// RawChunk checks the length of a chunk and writes the requested bytes of it.
+func (m *RawMessages) RawChunk(b []byte) error {
+	m.found = true
+	if int64(len(b)) != m.want {
+		return fmt.Errorf("%w: a chunk has %d bytes instead of %d", ErrBroken, len(b), m.want)
 	}
-	b = b[r.from:r.to]
-	r.sum = Checksum(r.sum, b)
-	_, err := r.w.Write(b)
+	b = b[m.from:m.to]
+	m.sum = Checksum(m.sum, b)
+	_, err := m.w.Write(b)
 	return err
 }
 
-// Range writes up to n bytes from off on to w. It stops at the end of the message.
-func (r *RawReader) Range(ctx context.Context, off, n int64, w io.Writer) (int64, error) {
-	off = min(max(off, 0), r.size)
-	n = min(max(n, 0), r.size-off)
-	r.w, r.sum = w, 0
-	defer func() { r.w = nil }()
+// readRange writes up to n bytes from off on to w. It stops at the end of the message.
+func (m *RawMessages) readRange(ctx context.Context, off, n int64, w io.Writer) (int64, error) {
+	off = min(max(off, 0), m.size)
+	n = min(max(n, 0), m.size-off)
+	m.w, m.sum = w, 0
+	defer func() { m.w = nil }()
 	var done int64
 	for done < n {
-		chunk := (off + done) / r.chunk
-		r.from = off + done - chunk*r.chunk
-		r.to = min(r.chunk, r.from+n-done)
-		r.want = min(r.chunk, r.size-chunk*r.chunk)
-		r.found = false
-		if err := r.fetch(ctx, chunk); err != nil {
+		chunk := (off + done) / m.chunk
+		m.from = off + done - chunk*m.chunk
+		m.to = min(m.chunk, m.from+n-done)
+		m.want = min(m.chunk, m.size-chunk*m.chunk)
+		m.found = false
+		if err := m.fetch(ctx, chunk); err != nil {
 			return done, err
 		}
-		if !r.found {
-			return done, fmt.Errorf("%w: chunk %d of %d is missing", ErrBroken, chunk+1, (r.size+r.chunk-1)/r.chunk)
+		if !m.found {
+			return done, fmt.Errorf("%w: chunk %d of %d is missing", ErrBroken, chunk+1, (m.size+m.chunk-1)/m.chunk)
 		}
-		done += r.to - r.from
+		done += m.to - m.from
 	}
 	return done, nil
 }
 
-// Whole writes the whole message to w and checks its checksum, if it has one.
-func (r *RawReader) Whole(ctx context.Context, w io.Writer) (int64, error) {
-	n, err := r.Range(ctx, 0, r.size, w)
-	if err == nil && !r.bare && r.sum != r.Layout.Checksum {
+// WholeRaw writes the whole message to w and checks its checksum, if it has one.
+func (m *RawMessages) WholeRaw(ctx context.Context, w io.Writer) (int64, error) {
+	n, err := m.readRange(ctx, 0, m.size, w)
+	if err == nil && !m.bare && m.sum != m.layout.Checksum {
 		err = fmt.Errorf("%w: its checksum differs", ErrBroken)
 	}
 	return n, err
 }
 
-// Part writes a part of the layout to w, decoded.
-func (r *RawReader) Part(ctx context.Context, p *LayoutPart, w io.Writer) (int64, error) {
-	r.dec.Reset(w, p.Encoding)
-	n, err := r.Range(ctx, p.Offset, p.Length, &r.dec)
+// readPart writes a part of the layout to w, decoded.
+func (m *RawMessages) readPart(ctx context.Context, p *LayoutPart, w io.Writer) (int64, error) {
+	m.decoder.Reset(w, p.Encoding)
+	n, err := m.readRange(ctx, p.Offset, p.Length, &m.decoder)
 	if err == nil && n < p.Length {
 		return 0, fmt.Errorf("%w: a part ends beyond its end", ErrBroken)
 	}
 	if err == nil {
-		n, err = r.dec.Close()
+		n, err = m.decoder.Close()
 	}
 	switch {
 	case errors.Is(err, mail.ErrBase64):

@@ -186,7 +186,7 @@ func (a *audit) whole(ctx context.Context, r *record) (bool, error) {
 	}
 	err := a.beginBody(r)
 	if err == nil {
-		_, err = a.Reader.Whole(ctx, io.Discard)
+		_, err = a.WholeRaw(ctx, io.Discard)
 	}
 	if errors.Is(err, models.ErrBroken) {
 		return false, nil

@@ -43,14 +43,14 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 	return m.beginBody(r)
 }
 
-// beginBody lets Reader read the body of a message.
+// beginBody begins the body of a message.
 func (m *mailbox) beginBody(r *record) error {
 	m.reading, m.readingOutside, m.readingSize = r.id, r.outside, r.size
 	each := r.blockSize
 	if r.outside {
 		each = m.blockSize
 	}
-	return m.Reader.Begin(r.size, int64(each), r.layout)
+	return m.BeginRaw(r.size, int64(each), r.layout)
 }
 
 // fetch reads block n of the message being read, or as much of its file.
@@ -58,7 +58,7 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	if !m.readingOutside {
 		args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
 		return m.Read(ctx, m.do.Block, args, func(m *mailbox, row []drivers.Value) error {
-			return m.Reader.Chunk(row[0].Raw())
+			return m.RawChunk(row[0].Raw())
 		})
 	}
 	each := int64(m.blockSize)
@@ -72,7 +72,7 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
 	}
-	return m.Reader.Chunk(m.buffer[:got])
+	return m.RawChunk(m.buffer[:got])
 }
 
 // page reads up to limit messages of a label's index, newest first, into

@@ -92,7 +92,7 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 	}
 	m.reading = [...]drivers.Value{key(f), drivers.Bigint(r.uid)}
 	m.inline = m.lwt.inOne(r.size, r.chunkSize)
-	return m.Reader.Begin(r.size, r.chunkSize, r.properties)
+	return m.BeginRaw(r.size, r.chunkSize, r.properties)
 }
 
 // fetch reads chunk n of the message being read. The first chunk is stored as 1.
@@ -101,7 +101,7 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	if !m.inline {
 		st, args = m.do.Chunk, m.Also(drivers.Bigint(n+1))
 	}
-	return m.Read(ctx, st, args, func(m *mailbox, row []drivers.Value) error { return m.Reader.Chunk(row[0].Raw()) })
+	return m.Read(ctx, st, args, func(m *mailbox, row []drivers.Value) error { return m.RawChunk(row[0].Raw()) })
 }
 
 // record is the metadata of one message.

@@ -1,4 +1,4 @@
-package models_test
+package models
 
 import (
 	"bytes"
@@ -9,23 +9,22 @@ import (
 	"testing"
 	"weak"
 
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// TestRawReader reads a message whose chunks are damaged one by one.
-func TestRawReader(t *testing.T) {
+// TestRawMessages reads a message whose chunks are damaged one by one.
+func TestRawMessages(t *testing.T) {
 	raw := []byte("header\n\nQUJD and the rest")
 	m := &mail.Message{Body: mail.Part{Encoding: mail.Base64, Offset: 8, Length: 4, Content: mail.BytesContent("ABC")}}
-	layout := models.AppendLayout(nil, m, models.Checksum(0, raw))
+	layout := AppendLayout(nil, m, Checksum(0, raw))
 	const chunk = 5
 	var chunks [][]byte
-	var r *models.RawReader
-	r = models.NewRawReader(func(_ context.Context, n int64) error {
+	var r RawMessages
+	r = NewRawMessages("model", nil, func(_ context.Context, n int64) error {
 		if chunks[n] == nil {
 			return nil
 		}
-		return r.Chunk(chunks[n])
+		return r.RawChunk(chunks[n])
 	})
 	read := func(damage func()) (whole, part string, wholeErr, partErr error) {
 		chunks = nil
@@ -33,12 +32,12 @@ func TestRawReader(t *testing.T) {
 			chunks = append(chunks, bytes.Clone(raw[off:min(off+chunk, len(raw))]))
 		}
 		damage()
-		if err := r.Begin(int64(len(raw)), chunk, layout); err != nil {
+		if err := r.BeginRaw(int64(len(raw)), chunk, layout); err != nil {
 			return "", "", err, err
 		}
 		var w, p bytes.Buffer
-		_, wholeErr = r.Whole(t.Context(), &w)
-		_, partErr = r.Part(t.Context(), &r.Layout.Body, &p)
+		_, wholeErr = r.WholeRaw(t.Context(), &w)
+		_, partErr = r.readPart(t.Context(), &r.layout.Body, &p)
 		return w.String(), p.String(), wholeErr, partErr
 	}
 	whole, part, err, err2 := read(func() {})
@@ -56,20 +55,20 @@ func TestRawReader(t *testing.T) {
 		"what was base64":        {func() { copy(chunks[1][3:], "==") }, true, true},
 	} {
 		_, _, err, err2 := read(x.damage)
-		if errors.Is(err, models.ErrBroken) != x.whole || errors.Is(err2, models.ErrBroken) != x.part {
+		if errors.Is(err, ErrBroken) != x.whole || errors.Is(err2, ErrBroken) != x.part {
 			t.Errorf("%s: the whole is %v, the part %v; broken should be %v and %v", name, err, err2, x.whole, x.part)
 		}
 	}
-	part8 := models.LayoutPart{Offset: 8, Length: 1000}
+	part8 := LayoutPart{Offset: 8, Length: 1000}
 	read(func() {})
-	if _, err := r.Part(t.Context(), &part8, io.Discard); !errors.Is(err, models.ErrBroken) {
+	if _, err := r.readPart(t.Context(), &part8, io.Discard); !errors.Is(err, ErrBroken) {
 		t.Errorf("a part that ends behind the message: %v", err)
 	}
 	for _, bad := range []struct {
 		size, chunk int64
 		layout      []byte
 	}{{1, 0, layout}, {-1, 1, layout}, {1, 1, layout[:5]}} {
-		if err := r.Begin(bad.size, bad.chunk, bad.layout); !errors.Is(err, models.ErrBroken) {
+		if err := r.BeginRaw(bad.size, bad.chunk, bad.layout); !errors.Is(err, ErrBroken) {
 			t.Errorf("begin with %d bytes in chunks of %d: %v", bad.size, bad.chunk, err)
 		}
 	}
@@ -79,13 +78,13 @@ func TestRawReader(t *testing.T) {
 func TestBodyIsTheCallers(t *testing.T) {
 	raw := make([]byte, 1000)
 	body := mail.Part{Length: int64(len(raw)), Content: mail.BytesContent(raw)}
-	layout := models.AppendLayout(nil, &mail.Message{Body: body}, models.Checksum(0, raw))
-	var m models.RawMessages
-	m = models.NewRawMessages("model", nil, func(context.Context, int64) error { return m.Reader.Chunk(raw) })
-	if err := m.Reader.Begin(int64(len(raw)), int64(len(raw)), layout); err != nil {
+	layout := AppendLayout(nil, &mail.Message{Body: body}, Checksum(0, raw))
+	var m RawMessages
+	m = NewRawMessages("model", nil, func(context.Context, int64) error { return m.RawChunk(raw) })
+	if err := m.BeginRaw(int64(len(raw)), int64(len(raw)), layout); err != nil {
 		t.Fatal(err)
 	}
-	var o models.Opened
+	var o Opened
 	if n, err := m.OpenBody(t.Context(), &o); n != int64(len(raw)) || err != nil || !bytes.Equal(o.Body, raw) {
 		t.Fatal(n, err)
 	}
