@@ -113,7 +113,7 @@ func (s *session) runGroup(ctx context.Context, group []step) (done int, err err
 	switch head := &group[0]; {
 	case head.edit == nil:
 		err = head.st.Named(s.deleteFound(ctx, head.st, head.args))
-	case len(head.conditions) > 0: // no other step is in its group
+	case len(group) == 1:
 		_, _, err = s.Apply(ctx, head.edit, head.conditions...)
 	default:
 		edits := make([]*rpc.Edit, len(group))

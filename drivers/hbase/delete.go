@@ -72,28 +72,19 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 // if there can be none.
 func (st *statement) found(by, args []drivers.Value, cells bool) (scan rpc.Range, err error) {
 	t := st.table
-	parts, passes := t.row, allOf(firstOnly(), keysOnly())
-	var row []byte
-	if cells {
-		if row, err = rowKey(t.row, by[:len(t.row)]); err != nil {
-			return scan, err
-		}
-		parts, by, passes = t.rest, by[len(t.row):], keysOnly()
-	}
+	scan = rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Filter: keysOnly(), Pieces: cells}
 	var b plan.Range
-	if err := b.Set(&st.Plan, parts, by, args, st.backward); err != nil || b.Empty {
-		return scan, err
-	}
-	scan = rpc.Range{
-		Table: t.hbase, Start: b.Lower, Stop: b.Upper, Columns: columnsOf(t.family), Filter: passes, Pieces: cells,
-	}
 	if cells {
-		scan.Start, scan.Stop = row, rowAfter(row)
-		if len(b.Lower)+len(b.Upper) > 0 {
-			scan.Filter = allOf(columnRange(b.Lower, b.Upper), passes)
-		}
+		_, err = st.inRow(&scan, &b, by, args)
+	} else {
+		scan.Filter = allOf(firstOnly(), scan.Filter)
+		err = b.Set(&st.Plan, t.row, by, args, st.backward)
+		scan.Start, scan.Stop = b.Lower, b.Upper
 	}
-	return scan, nil
+	if b.Empty {
+		scan = rpc.Range{}
+	}
+	return scan, err
 }
 
 // newEdit returns an edit of a row of the table.

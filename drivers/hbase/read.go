@@ -118,15 +118,8 @@ func (r *reading) scanRows(fixed []drivers.Value) error {
 
 // getRow reads one HBase row.
 func (r *reading) getRow(fixed []drivers.Value) error {
-	key, err := rowKey(r.st.rows, fixed)
-	if err != nil {
-		return err
-	}
-	cells, err := r.Get(r.ctx, r.scan.Table, key, r.scan.Columns, r.scan.Filter, 0)
-	if err != nil {
-		return err
-	}
-	return r.takeRow(cells)
+	last := len(fixed) - 1
+	return r.getRows(fixed[:last:last], fixed[last:])
 }
 
 // getElement reads one value of a map.
@@ -159,35 +152,43 @@ const maxStoreLimit = 1000
 // oneRow reads the cells of one row, within the bounds: with a Get if they are few, else with a scan of the row. HBase
 // cannot read a row's cells backwards, so a reverse read reads the whole range and keeps its end.
 func (r *reading) oneRow(fixed []drivers.Value) error {
-	st, rows, scan := r.st, len(r.st.rows), r.scan
-	key, err := rowKey(st.rows, fixed[:rows])
-	if err != nil {
-		return err
-	}
-	if err := r.bounds.Set(&st.Plan, st.table.rest, fixed[rows:], r.args, st.backward); err != nil || r.bounds.Empty {
+	st, scan := r.st, r.scan
+	if none, err := st.inRow(&scan, &r.bounds, fixed, r.args); none || err != nil {
 		return err
 	}
 	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
-	switch {
-	case exact:
-		scan.Columns = columnsOf(st.family, r.bounds.Lower)
-	case len(r.bounds.Lower)+len(r.bounds.Upper) > 0:
-		scan.Filter = allOf(columnRange(r.bounds.Lower, r.bounds.Upper), scan.Filter)
+	if exact {
+		scan.Columns, scan.Filter = columnsOf(st.family, r.bounds.Lower), r.scan.Filter
 	}
 	r.buffered, r.kept = st.backward && !exact, nil
 	if left := r.Left; exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		cells, err := r.Get(r.ctx, scan.Table, key, scan.Columns, scan.Filter, uint32(max(left, 0)))
+		cells, err := r.Get(r.ctx, scan.Table, scan.Start, scan.Columns, scan.Filter, uint32(max(left, 0)))
 		if err != nil {
 			return err
 		}
 		return r.takeCells(cells)
 	}
-	scan.Start, scan.Stop = key, rowAfter(key)
-	err = r.Scan(r.ctx, scan, r.takeCells)
+	err := r.Scan(r.ctx, scan, r.takeCells)
 	for i := len(r.kept) - 1; i >= 0 && err == nil; i-- {
 		err = r.takeCell(r.kept[i])
 	}
 	return err
+}
+
+// inRow sets a scan to the cells of one row that a call reads or deletes. none: there can be no such cell.
+func (st *statement) inRow(scan *rpc.Range, b *plan.Range, fixed, args []drivers.Value) (none bool, err error) {
+	rows := len(st.rows)
+	if scan.Start, err = rowKey(st.rows, fixed[:rows]); err != nil {
+		return false, err
+	}
+	scan.Stop = rowAfter(scan.Start)
+	if err = b.Set(&st.Plan, st.table.rest, fixed[rows:], args, st.backward); err != nil {
+		return false, err
+	}
+	if len(b.Lower)+len(b.Upper) > 0 {
+		scan.Filter = allOf(columnRange(b.Lower, b.Upper), scan.Filter)
+	}
+	return b.Empty, nil
 }
 
 // severalRows reads the cells of HBase rows.

@@ -59,8 +59,14 @@ func (s *Sender) Send(ctx context.Context, c *Call) error {
 // SendTogether sends calls of one table: one request to each region server. HBase applies each call by itself. done is
 // how many calls took effect for certain.
 func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err error) {
-	if len(calls) == 0 {
+	switch len(calls) {
+	case 0:
 		return 0, nil
+	case 1:
+		if err := s.Send(ctx, calls[0]); err != nil {
+			return 0, err
+		}
+		return 1, nil
 	}
 	own, stop := context.WithTimeoutCause(ctx, s.Timeout, ErrTimeout)
 	defer stop()
@@ -176,9 +182,6 @@ func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
 func (c *Call) Name() string { return c.method }
-
-// SkipBatch reports whether gohbase sends the call by itself.
-func (c *Call) SkipBatch() bool { return !c.together }
 
 // SetRegion is called each time before gohbase sends the call. It ends a call that
 // must not take effect twice if the server may have executed it: a response could

@@ -265,15 +265,9 @@ func appendCell(dst, row []byte, o *op) []byte {
 	return append(dst, o.value...)
 }
 
-// ApplyTogether applies edits of rows of one table, each by itself: in one request to each region server. done is how
-// many took effect for certain.
+// ApplyTogether applies edits of rows of one table, each by itself and by one mutation: in one request to each region
+// server. done is how many took effect for certain.
 func (s *Sender) ApplyTogether(ctx context.Context, edits []*Edit) (done int, err error) {
-	if len(edits) == 1 {
-		if _, _, err := s.Apply(ctx, edits[0]); err != nil {
-			return 0, err
-		}
-		return 1, nil
-	}
 	calls := make([]*Call, len(edits))
 	for i, e := range edits {
 		calls[i] = newMutation(e, nil, s.WAL)
