@@ -68,6 +68,9 @@ func (w *Workload) Check(known Known) error {
 	}
 	for _, p := range w.Sweep.Points {
 		if err := p.Workload.Check(known); err != nil {
+			for _, f := range p.Workload.decoder.Errs {
+				p.place(w.decoder, f)
+			}
 			return err
 		}
 	}

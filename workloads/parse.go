@@ -28,11 +28,23 @@ type decoder struct {
 // (phases.measure.rate=100/s). The error, if there is one, is of type [strict.Errors]
 // and holds every fault that was found.
 func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
-	d := newDecoder(file, map[*yaml.Node]string{})
+	d := newDecoder(file)
+	fields := d.text(src, overrides)
+	d.sweep(src, overrides, fields)
+	d.answer(fields)
+	if err := d.Errs.Sorted(); err != nil {
+		return nil, err
+	}
+	return d.w, nil
+}
+
+// text reads a workload with overrides and without some of its sections. It returns all sections but these; it returns
+// nil if there are faults.
+func (d *decoder) text(src []byte, overrides []string, without ...string) map[string]strict.Entry {
 	d.w.Source = src
 	root := d.Document(src, "a workload (version, name, population, phases)")
 	if root == nil {
-		return nil, d.Errs.Sorted()
+		return nil
 	}
 	for _, o := range overrides {
 		at := strict.Pos{Line: 1, Column: 1, File: origin(o)}
@@ -54,19 +66,18 @@ func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
 		}
 		d.set(root, strings.Split(path, "."), at, d.from(at.File, doc.Content[0]))
 	}
+	for _, name := range without {
+		if i := keyIn(root, name); i >= 0 {
+			root.Content = slices.Delete(root.Content, i, i+2)
+		}
+	}
 	if len(overrides) > 0 && len(d.Errs) == 0 {
 		var err error
 		if d.w.Source, err = yaml.Marshal(root); err != nil {
 			d.Fail(root, "the overridden workload cannot be written: %s", err)
 		}
 	}
-	fields := d.workload(root)
-	d.sweep(root, fields)
-	d.answer(fields)
-	if err := d.Errs.Sorted(); err != nil {
-		return nil, err
-	}
-	return d.w, nil
+	return d.workload(root)
 }
 
 // origin is the place of an override in messages.
@@ -188,7 +199,7 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 }
 
 // newDecoder returns a decoder with the defaults of the language.
-func newDecoder(file string, origins map[*yaml.Node]string) *decoder {
+func newDecoder(file string) *decoder {
 	w := &Workload{Seed: 1, Engines: map[string]*Engine{}, Keys: Keys{
 		Users:    random.Keys{Theta: random.DefaultTheta},
 		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
@@ -200,7 +211,7 @@ func newDecoder(file string, origins map[*yaml.Node]string) *decoder {
 		Recipients:  random.Constant{Value: 1},
 	}
 	w.Population.Folders = random.Constant{Value: 1}
-	w.decoder = &decoder{Decoder: strict.Decoder{File: file, Origins: origins}, w: w, base: &w.Keys}
+	w.decoder = &decoder{Decoder: strict.Decoder{File: file, Origins: map[*yaml.Node]string{}}, w: w, base: &w.Keys}
 	return w.decoder
 }
 

@@ -28,6 +28,9 @@ type SweepPoint struct {
 	Value    string    // of the first key, as the language writes it: 10KB
 	Size     float64   // Value in bytes, seconds or operations a second, or as a plain number
 	Workload *Workload // the workload with that value, and without a sweep
+
+	keys []sweptKey
+	at   int // index of their values
 }
 
 // Grows reports whether the points differ in their population only, so that the data set of one
@@ -54,9 +57,12 @@ type sweptKey struct {
 
 func (k *sweptKey) name() string { return strings.Join(k.path, ".") }
 
-// sweep reads the section sweep. Each point is the whole workload with a value of each key changed,
-// and is checked like any other.
-func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
+// override is the key with a value, as for --set.
+func (k *sweptKey) override(at int) string { return k.name() + "=" + k.values[at].Value }
+
+// sweep reads the section sweep. Each point is the workload with one more override for each key, and is checked like
+// any other.
+func (d *decoder) sweep(src []byte, overrides []string, fields map[string]strict.Entry) {
 	e, ok := fields["sweep"]
 	if !ok {
 		return
@@ -76,13 +82,13 @@ func (d *decoder) sweep(root *yaml.Node, fields map[string]strict.Entry) {
 		return
 	}
 	for i, v := range keys[0].values {
-		p := SweepPoint{Value: v.Value}
+		p := SweepPoint{Value: v.Value, keys: keys, at: i}
 		p.Size, _ = sizeOf(v.Value)
 		if i > 0 && p.Size <= s.Points[i-1].Size {
 			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Paths[0], v.Value, s.Points[i-1].Value)
 			return
 		}
-		if p.Workload = d.point(root, keys, i); p.Workload == nil {
+		if !d.point(&p, src, overrides) {
 			return
 		}
 		s.Points = append(s.Points, p)
@@ -199,9 +205,9 @@ func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
 			break
 		}
 		v = min(v, to)
-		one := d.clone(f["from"].Value)
+		one := *f["from"].Value
 		one.Value = like(one.Value, v)
-		values = append(values, one)
+		values, d.Origins[&one] = append(values, &one), d.Origins[f["from"].Value]
 	}
 	return values
 }
@@ -242,60 +248,46 @@ func like(text string, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
 }
 
-// clone copies a node and all below it.
-func (d *decoder) clone(n *yaml.Node) *yaml.Node {
-	c := *n
-	c.Content = nil
-	for _, below := range n.Content {
-		c.Content = append(c.Content, d.clone(below))
+// point reads the workload at a point. It returns false if that has faults, of which it reports the first.
+func (d *decoder) point(p *SweepPoint, src []byte, overrides []string) bool {
+	overrides = slices.Clip(overrides)
+	value, with := p.keys[0].values[p.at], ""
+	for i := range p.keys {
+		one := p.keys[i].override(p.at)
+		overrides, with = append(overrides, one), with+" "+one
 	}
-	d.Origins[&c] = d.Origins[n]
-	return &c
-}
-
-// point is the workload with value n of each key, or nil if it has faults. The first fault is
-// reported at the value of the first key, or of the key that cannot be set.
-func (d *decoder) point(root *yaml.Node, keys []sweptKey, n int) *Workload {
-	one := d.clone(root)
-	for _, name := range []string{"sweep", "conclusion"} { // both are of all points
-		if i := keyIn(one, name); i >= 0 {
-			one.Content = slices.Delete(one.Content, i, i+2)
-		}
-	}
-	of := newDecoder(d.File, d.Origins)
-	value, with := keys[0].values[n], ""
-	for i := range keys {
-		k := &keys[i]
-		of.set(one, k.path, d.At(k.key), d.clone(k.values[n]))
-		if with += " " + k.name() + "=" + k.values[n].Value; len(of.Errs) > 0 {
-			value = k.values[n]
-			break
-		}
-	}
-	if len(of.Errs) == 0 {
-		src, err := yaml.Marshal(one)
-		if err != nil {
-			of.Fail(value, "the workload cannot be written: %s", err)
-		}
-		of.w.Source = src
-		of.workload(one)
-	}
+	of := newDecoder(d.File)
+	of.text(src, overrides, "sweep", "conclusion") // both are of all points
 	if err := of.Errs.Sorted(); err != nil {
 		first := of.Errs[0]
-		if len(keys) == 1 {
-			elsewhere(first, keys[0].name(), d.w.paths())
+		if len(p.keys) == 1 {
+			elsewhere(first, p.keys[0].name(), d.w.paths())
 		}
-		d.Errs = append(d.Errs, &strict.Error{
-			File: d.File, Pos: d.At(value), Near: first.Near,
-			Msg: "sweep: with" + with + ": " + first.Msg,
-		})
-		return nil
+		d.Fail(value, "sweep: with%s: %s", with, first.Msg)
+		d.Errs[len(d.Errs)-1].Near = first.Near
+		return false
 	}
-	for i, p := range of.w.Phases {
-		if i >= len(d.w.Phases) || d.w.Phases[i].Name != p.Name {
+	for i, phase := range of.w.Phases {
+		if i >= len(d.w.Phases) || d.w.Phases[i].Name != phase.Name {
 			d.Fail(value, "sweep: with%s the phases have other names; sweep another value", with)
-			return nil
+			return false
 		}
 	}
-	return of.w
+	p.Workload = of.w
+	return true
+}
+
+// place gives a fault of a point that is in the override of a key the place of that key or its value in the sweep.
+func (p *SweepPoint) place(d *decoder, f *strict.Error) {
+	for i := range p.keys {
+		k := &p.keys[i]
+		switch at := d.At(k.key); {
+		case f.Pos.File != origin(k.override(p.at)):
+		case f.Pos.Column > len(k.name()):
+			f.Pos = d.At(k.values[p.at])
+		default:
+			at.Column += f.Pos.Column - 1
+			f.Pos = at
+		}
+	}
 }
