@@ -102,9 +102,9 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 			"Kubernetes Indexed Job")
 	flags.StringVar(&f.start, "start", "", "`TIME` at which all segments begin, the same for all, such as "+
 		"2026-05-01T12:00:00Z")
-	f.c.SegmentSilence = meet.UsualSilence
-	flags.Var(duration(&f.c.SegmentSilence, shortestTimeout, longestTimeout), "segment-timeout",
-		"time out when another segment sends no heartbeat for that `DURATION`")
+	f.c.SegmentTimeout = meet.UsualTimeout
+	flags.Var(duration(&f.c.SegmentTimeout, shortestTimeout, longestTimeout), "segment-timeout",
+		"how long to wait for another segment before it counts as lost: a `DURATION`")
 	flags.BoolVar(&f.c.NoFloor, "no-overhead", false, "do not measure the harness's own cost")
 	bindFailOn(flags, &f.failOn)
 	at := parsed(&f.metrics, parseAddress)

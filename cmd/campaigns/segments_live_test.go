@@ -5,8 +5,8 @@ package campaigns
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,7 +76,7 @@ phases:
 }
 
 // A segment that is killed says nothing. The other waits for it, but not forever: what it
-// measured is there, with who was silent and since when, and nothing stays on the engine.
+// measured is there, with who did not come, and nothing stays on the engine.
 func TestSegmentKilledLive(t *testing.T) {
 	contact := live.Contact(t, "cassandra")
 	t.Parallel()
@@ -115,15 +115,10 @@ phases:
 	if err := second.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	killed := time.Now()
 	r := first.end(exitFailed)
 	failed := r.Cells[len(r.Cells)-1]
-	said := regexp.MustCompile(`no heartbeat from segment 2 for \S+, the last at (\S+) by its clock`).FindStringSubmatch(failed.Error)
-	if said == nil || r.Cells[0].Phase != "load" || r.Cells[0].Error != "" {
+	if !strings.Contains(failed.Error, "segment 2 has not come within 30s") || r.Cells[0].Phase != "load" || r.Cells[0].Error != "" {
 		t.Fatalf("the load ended with %q, and %s with %q", r.Cells[0].Error, failed.Phase, failed.Error)
-	}
-	if at, err := time.Parse(time.RFC3339, said[1]); err != nil || at.After(killed) || killed.Sub(at) > time.Minute {
-		t.Errorf("the last sign at %v (%v); it was killed at %v", at, err, killed)
 	}
 	if len(r.Left) > 0 {
 		t.Errorf("left on the engine: %q", r.Left)

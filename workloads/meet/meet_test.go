@@ -3,6 +3,7 @@ package meet
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,13 @@ type common struct{ drivers.Store }
 
 func (common) Close() error { return nil }
 
+// segment is one that waits for the others in silence.
+func segment(index, of int) *Segments {
+	return &Segments{
+		Segment: plan.Segment{Index: index, Of: of}, Timeout: UsualTimeout, Waits: func(string, bool) {},
+	}
+}
+
 // eachSegment joins so many segments and lets them do something, all together.
 func eachSegment(t *testing.T, of int, do func(s *Segments) error) {
 	t.Helper()
@@ -31,8 +39,8 @@ func eachSegment(t *testing.T, of int, do func(s *Segments) error) {
 	for i := range of {
 		wg.Go(func() {
 			open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-			s, err := Join(t.Context(), plan.Segment{Index: i + 1, Of: of}, 0, open, nil)
-			if err != nil {
+			s := segment(i+1, of)
+			if err := s.Join(t.Context(), open); err != nil {
 				t.Errorf("segment %d: %v", i+1, err)
 				return
 			}
@@ -77,7 +85,7 @@ func TestFirstAndDone(t *testing.T) {
 		if s.Segment.Index > 1 {
 			left.Add(1)
 		}
-		err = errors.Join(err, s.Done(t.Context(), "done"))
+		err = errors.Join(err, s.Done(t.Context()))
 		if n := left.Load(); s.Segment.Index == 1 && n != 2 {
 			t.Errorf("the first segment left when %d others had", n)
 		}
@@ -121,13 +129,68 @@ func TestLeftMarks(t *testing.T) {
 	}
 	defer store.Close()
 	open := func(context.Context) (drivers.Store, error) { return common{store}, nil }
-	first := plan.Segment{Index: 1, Of: 2}
-	s, err := Join(t.Context(), first, 0, open, nil)
-	if err != nil {
+	s := segment(1, 2)
+	if err := s.Join(t.Context(), open); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := Join(t.Context(), first, 0, open, nil); err == nil || !strings.Contains(err.Error(), "choose another --start") {
+	if err := segment(1, 2).Join(t.Context(), open); err == nil || !strings.Contains(err.Error(), "choose another --start") {
 		t.Errorf("joined a run that was there: %v", err)
 	}
+}
+
+// A segment that is killed marks nothing. The others say so once while they wait, and name it when they no longer do.
+func TestLost(t *testing.T) {
+	defer func(was time.Duration) { longWait = was }(longWait)
+	longWait = 3 * every
+	eachSegment(t, 2, func(s *Segments) error {
+		s.Timeout = 6 * every
+		if s.Segment.Index == 1 {
+			return nil // as if it were killed
+		}
+		var noted []string
+		s.Waits = func(what string, long bool) {
+			if long {
+				noted = append(noted, what)
+			}
+		}
+		err := s.Barrier(t.Context(), "a")
+		if !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "segment 1 has not come within 600ms") || !s.FirstGone() {
+			t.Errorf("the wait ended with %v, first gone: %t", err, s.FirstGone())
+		}
+		if want := []string{"waits for segment 1"}; !slices.Equal(noted, want) {
+			t.Errorf("noted %q, want %q", noted, want)
+		}
+		return nil
+	})
+	eachSegment(t, 2, func(s *Segments) error {
+		s.Timeout = 6 * every
+		if s.Segment.Index == 2 {
+			return nil
+		}
+		for _, part := range []string{"first", "second"} {
+			s.Begin(part)
+			if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || s.FirstGone() {
+				t.Errorf("%s: the wait ended with %v", part, err)
+			}
+		}
+		if err := s.Done(t.Context()); !errors.Is(err, ErrGone) {
+			t.Errorf("at the end: %v", err)
+		}
+		return nil
+	})
+}
+
+// A segment that has left the run, say because it was interrupted between two parts, is not waited for.
+func TestLeft(t *testing.T) {
+	eachSegment(t, 2, func(s *Segments) error {
+		s.Begin("part")
+		if s.Segment.Index == 2 {
+			return s.Leave(t.Context())
+		}
+		if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "segment 2 has ended") {
+			t.Errorf("the wait ended with %v", err)
+		}
+		return nil
+	})
 }

@@ -60,8 +60,8 @@ type Config struct {
 	// is when the segments begin, the same for all. Start and workload identify the run.
 	Segment plan.Segment
 	Start   time.Time
-	// SegmentSilence is how long another segment may send no heartbeat; 0: a minute.
-	SegmentSilence time.Duration
+	// SegmentTimeout is how long this segment waits for another one; 0: meet.UsualTimeout.
+	SegmentTimeout time.Duration
 	// LoadSilence is how long a load goes on if an engine over a network acknowledges nothing; 0: a
 	// minute.
 	LoadSilence time.Duration
@@ -224,32 +224,6 @@ func (c *Config) maxWait() time.Duration {
 		return c.MaxWait
 	}
 	return DefaultMaxWait
-}
-
-// longWait is how long a wait for another segment lasts before it is noted, once. Without a
-// terminal, no user sees the progress line, and the run would say nothing for minutes.
-const longWait = 10 * time.Second
-
-// longWaits calls note once for each wait that is long.
-type longWaits struct {
-	now         func() time.Time
-	note        func(string)
-	what        string
-	since, last time.Time
-	noted       bool
-}
-
-// notify is called repeatedly while the run waits. The text names the wait.
-func (w *longWaits) notify(what string) {
-	now := w.now()
-	if what != w.what || now.Sub(w.last) > longWait/2 { // another wait than the one before
-		w.what, w.since, w.noted = what, now, false
-	}
-	w.last = now
-	if !w.noted && now.Sub(w.since) >= longWait {
-		w.noted = true
-		w.note(what)
-	}
 }
 
 // Notes are what a user should know before the run. Was is the saved run that this one repeats, or nil: a schema that

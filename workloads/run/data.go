@@ -205,8 +205,8 @@ func (p *Plan) check() error {
 }
 
 // contact is the addresses of a remote engine's nodes, or nil for its default.
-func (c *Config) contact(engine drivers.Engine) []string {
-	if e := c.Workload.Engines[engine.Name]; e != nil {
+func (c *Config) contact(engine string) []string {
+	if e := c.Workload.Engines[engine]; e != nil {
 		return e.Contact
 	}
 	return nil

@@ -176,7 +176,7 @@ func (d *disks) add(ctx context.Context, t *task, e *Estimate) error {
 func (c *Config) nodes(e drivers.Engine, freeIn func(dir string) float64) PlanNodes {
 	n := PlanNodes{Engine: e.Name}
 	if c.Local != nil {
-		n.Folder, _ = c.Local(e.Name, c.contact(e))
+		n.Folder, _ = c.Local(e.Name, c.contact(e.Name))
 	}
 	if n.Folder != "" {
 		n.Free = freeIn(n.Folder)

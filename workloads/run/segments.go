@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
@@ -59,13 +60,14 @@ func (r *runner) meet(ctx context.Context) error {
 		open := func(ctx context.Context) (drivers.Store, error) {
 			return subject.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("segments")})
 		}
-		long := longWaits{now: time.Now, note: r.note}
-		waits := func(what string) {
+		waits := func(what string, long bool) {
 			r.progress(what, drive.Progress{Fraction: -1})
-			long.notify(what)
+			if long {
+				r.note(what)
+			}
 		}
-		s, err := meet.Join(ctx, c.Segment, c.SegmentSilence, open, waits)
-		if err != nil {
+		s := &meet.Segments{Segment: c.Segment, Timeout: cmp.Or(c.SegmentTimeout, meet.UsualTimeout), Waits: waits}
+		if err := s.Join(ctx, open); err != nil {
 			return errors.Join(err, r.closeSegments())
 		}
 		r.segments[e.Name] = s
@@ -73,38 +75,23 @@ func (r *runner) meet(ctx context.Context) error {
 	return nil
 }
 
-// leave leaves the other segments. Segment 1 drops the marks on each engine when all have left.
+// leave leaves the other segments on each engine.
 func (r *runner) leave(ctx context.Context) {
+	left := func(format string, args ...any) { r.result.Left = append(r.result.Left, fmt.Sprintf(format, args...)) }
 	for _, name := range slices.Sorted(maps.Keys(r.segments)) {
-		s := r.segments[name]
-		err := s.Leave(ctx)
-		if errors.Is(err, meet.ErrGone) {
+		s, namespace := r.segments[name], r.config.namespace("segments")
+		clean := fmt.Sprintf("%q drops them", subject.Clean(name, namespace, r.config.contact(name)))
+		if err := s.Leave(ctx); errors.Is(err, meet.ErrGone) {
 			r.note(err.Error())
-			err = nil
+		} else if err != nil {
+			left("the marks of segments in namespace %s of %s could not be dropped (%v); %s", namespace, name, err, clean)
 		}
-		var contact []string
-		if config := r.config.Workload.Engines[name]; config != nil {
-			contact = config.Contact
-		}
-		clean := fmt.Sprintf("%q drops them", subject.Clean(name, r.config.namespace("segments"), contact))
 		if s.FirstGone() {
-			r.result.Left = append(r.result.Left,
-				fmt.Sprintf("segment 1, which drops the marks of segments on %s, is gone; %s", name, clean))
-		}
-		if r.config.Segment.Index > 1 {
-			continue
-		}
-		if err == nil || ctx.Err() != nil {
-			err = s.Drop(context.WithoutCancel(ctx))
-		}
-		if err != nil {
-			r.result.Left = append(r.result.Left,
-				fmt.Sprintf("the marks of segments in namespace %s of %s could not be dropped (%v); %s",
-					r.config.namespace("segments"), name, err, clean))
+			left("segment 1, which drops the marks of segments on %s, is gone; %s", name, clean)
 		}
 	}
 	if err := r.closeSegments(); err != nil {
-		r.result.Left = append(r.result.Left, fmt.Sprintf("close the marks of segments: %v", err))
+		left("close the marks of segments: %v", err)
 	}
 }
 

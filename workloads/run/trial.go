@@ -142,7 +142,7 @@ func (c *combination) targetConfig() subject.Config {
 	o := c.runner.config
 	var processes []int
 	if o.Local != nil && c.engine.Remote {
-		_, processes = o.Local(c.engine.Name, o.contact(c.engine))
+		_, processes = o.Local(c.engine.Name, o.contact(c.engine.Name))
 	}
 	return subject.Config{
 		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,

@@ -191,7 +191,7 @@ func (t *Target) Close(ctx context.Context) error {
 // are right without it: the result says what was left.
 func (t *Target) leave(ctx context.Context) {
 	if t.Segments != nil {
-		if err := t.Segments.Done(ctx, "done"); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
+		if err := t.Segments.Done(ctx); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
 			t.left = fmt.Sprintf("not all segments are known to be done: %v; namespace %s is left on %s, and %q drops it",
 				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
