@@ -406,8 +406,8 @@ func (r registry) completions() map[string]cobra.CompletionFunc {
 		"engine":    completeList(append(r.engineNames(), "all")),
 		"workload":  completeList(workloads.BundledNames()),
 		"fail-on":   completeList(append(slices.Clone(failures), "all", "none")),
-		"metric":    completeList(compare.Names()),
-		"threshold": completeList(compare.Names()),
+		"metric":    completeList(compare.Names),
+		"threshold": completeList(compare.Names),
 		"data":      completeDirs, "from": completeDirs, "dir": completeDirs, "checkout": completeDirs,
 		"maildir": completeDirs, "results": completeDirs,
 	}

@@ -27,7 +27,7 @@ func TestHelpNamesMetrics(t *testing.T) {
 	_, named, _ := strings.Cut(c.Long, "Metrics are ")
 	named, _, _ = strings.Cut(named, "Without --threshold")
 	words := strings.FieldsFunc(named, func(r rune) bool { return strings.ContainsRune(" ,()\n", r) })
-	for _, name := range compare.Names() {
+	for _, name := range compare.Names {
 		if !slices.Contains(words, name) && !slices.Contains(words, name+".") {
 			t.Errorf("it does not name %s", name)
 		}

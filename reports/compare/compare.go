@@ -293,7 +293,7 @@ var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z*]*)$`)
 // [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
 func ParseGates(text string) (gates []Gate, err error) {
 	isMetric := func(pattern string) bool {
-		return slices.ContainsFunc(Names(), func(name string) bool {
+		return slices.ContainsFunc(Names, func(name string) bool {
 			ok, err := path.Match(pattern, name)
 			return ok && err == nil
 		})
@@ -324,11 +324,11 @@ func ParseGates(text string) (gates []Gate, err error) {
 			op, figure = before, after
 		}
 		if !isMetric(figure) {
-			near := strict.Nearest(figure, Names())
+			near := strict.Nearest(figure, Names)
 			if near != "" {
 				near = fmt.Sprintf("; did you mean %q?", near)
 			}
-			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure, strings.Join(Names(), ", "), near)
+			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure, strings.Join(Names, ", "), near)
 		}
 		of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
 		g.pattern = strings.Join(append(of, stream, op, figure), "/")

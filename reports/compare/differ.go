@@ -32,7 +32,8 @@ func Differences(base, new Side, builds bool) (all, held []string) {
 		var found []difference
 		runs := map[difference][]int{} // their numbers
 		for i, r := range s.Runs {
-			if first := slices.IndexFunc(s.Runs, func(o *results.Run) bool { return Identity(o) == Identity(r) }); first < i {
+			same := func(o *results.Run) bool { return Identity(o) == Identity(r) }
+			if first := slices.IndexFunc(s.Runs[:i], same); first >= 0 {
 				all = append(all, fmt.Sprintf("%s is a copy of run %d", named(i+1), first+1))
 			}
 			if r.Interrupted {

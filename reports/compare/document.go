@@ -35,9 +35,9 @@ func (c *Comparison) Document() *document.Document {
 		}
 		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
 		switch {
-		case f.Measure.whole && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
+		case f.Measure.scope == ofLoad && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
 			to = &load
-		case f.Measure.whole:
+		case f.Measure.scope == ofLoad:
 		case differs:
 			to = &changed
 		case f.Verdict == CannotTell && f.Low != nil:
@@ -219,7 +219,7 @@ func (f *Figure) cells() []document.Cell {
 			drawn.Low, drawn.High, interval = at(*f.Low), at(*f.High), bound(*f.Low)+" to "+bound(*f.High)
 		}
 	}
-	if f.Measure.whole {
+	if f.Measure.scope == ofLoad {
 		name.Text = f.Name
 	}
 	if f.Name == "typical" {

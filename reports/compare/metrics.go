@@ -13,6 +13,16 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
+// scope says what a metric is of: each operation, all operations of a phase together, or the search for the highest
+// rate of a phase.
+type scope int
+
+const (
+	ofOperation scope = iota
+	ofLoad
+	ofSearch
+)
+
 // Measure is a metric that operations are compared by.
 type Measure struct {
 	Name string
@@ -21,12 +31,11 @@ type Measure struct {
 	Limit          float64
 	HigherIsBetter bool
 	Text           func(v float64) string
+	scope          scope
 	// time is the logarithm of a timed metric, or NaN if a trial does not have it.
 	time func(o *observed) float64
 	// share is the share of operations below a percentile. It is 0 for other metrics.
 	share float64
-	// whole says that the metric is of all operations of a phase together.
-	whole bool
 	// fraction says that the metric is a fraction of operations, as Limit is then. Each operation counts by itself.
 	fraction bool
 	// count is a counter: its mean over operations, and its standard deviation. The mean is NaN if a trial does not
@@ -48,7 +57,7 @@ func (m *Measure) Verdict(before, after float64) Verdict {
 // measures are in the order in which they are shown. Typical is the p50 of each operation, weighted by its
 // share, as in package ranking.
 var measures = []*Measure{
-	{Name: "typical", Limit: 0.05, share: 0.5, whole: true, Text: words.Duration, time: func(o *observed) float64 {
+	{Name: "typical", Limit: 0.05, share: 0.5, scope: ofLoad, Text: words.Duration, time: func(o *observed) float64 {
 		sum := 0.0
 		for _, op := range slices.Sorted(maps.Keys(o.shares)) { // the last digit of a sum depends on its order
 			one := o.of.Ops[op]
@@ -71,7 +80,13 @@ var measures = []*Measure{
 		}
 		return math.Log(o.op.Rate)
 	}},
-	highestRate,
+	{
+		Name: "max-rate", Limit: 0.10, HigherIsBetter: true, scope: ofSearch, Text: perSecond,
+		time: func(o *observed) float64 {
+			rate, _ := o.maxRate()
+			return math.Log(rate)
+		},
+	},
 	{
 		Name: "errors", Limit: 0.001, fraction: true, Text: func(v float64) string { return words.Amount(100*v) + "%" },
 		count: func(o *results.Op) (mean, deviation float64) { // operations that did not succeed
@@ -93,7 +108,7 @@ var measures = []*Measure{
 }
 
 // Names are the names of all metrics.
-func Names() []string { return results.Distinct(measures, func(m *Measure) string { return m.Name }) }
+var Names = results.Distinct(measures, func(m *Measure) string { return m.Name })
 
 func perSecond(v float64) string { return words.Amount(v) + "/s" }
 
@@ -105,7 +120,7 @@ func wholeLoad(name string, share, limit float64, ns func(l *results.Latency) fl
 		}
 		return math.Log(ns(o.of.AllOps.Scheduled()))
 	}
-	return &Measure{Name: name, Limit: limit, share: share, whole: true, Text: words.Duration, time: time}
+	return &Measure{Name: name, Limit: limit, share: share, scope: ofLoad, Text: words.Duration, time: time}
 }
 
 // percentile is the metric for the percentile p, 0 to 1, of everything that was scheduled.
@@ -127,14 +142,6 @@ func counter(f results.Figure) func(o *results.Op) (mean, deviation float64) {
 		}
 		return o.Counted(f)
 	}
-}
-
-// highestRate is the metric of a search for the highest rate.
-var highestRate = &Measure{
-	Name: "max-rate", Limit: 0.10, HigherIsBetter: true, Text: perSecond, time: func(o *observed) float64 {
-		rate, _ := o.maxRate()
-		return math.Log(rate)
-	},
 }
 
 // maxRate is the middle of the bracket that a search for the highest rate ended with, and half
@@ -190,20 +197,10 @@ func (c *Comparison) judge(cell *Cell) {
 	gated, varied := false, false
 	for i := range cell.Figures {
 		f := &cell.Figures[i]
-		if cell.Why != "" {
-			f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
-		} else {
-			if !f.Measure.Timed() {
-				f.counted()
-			}
+		if cell.Why == "" {
 			f.judge(c.Interleaved)
-		}
-		// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
-		// unless nothing was left to chance. Errors still count.
-		if f.Gate && f.Verdict == Worse && !f.Measure.Timed() && !f.Measure.fraction && !cell.sequential() &&
-			slices.ContainsFunc(f.of.in, func(o observed) bool { return o.cell.Verdict == results.Invalid }) {
-			f.Exact = false
-			f.Verdict, f.Why = CannotTell, "a trial is invalid, and gates ignore its counters"
+		} else {
+			f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
 		}
 		gated, varied = gated || f.Gate, varied || f.Why == tooDifferent
 		if f.Gate && f.Verdict == Worse {
@@ -233,6 +230,9 @@ const drifts = 2
 // judge sets the verdict by the interval of the difference. The figure differs if the interval excludes 0, or for a
 // timed one of sequential runs all that may be drift. It is unchanged if the whole interval is within the limit.
 func (f *Figure) judge(interleaved bool) {
+	if !f.Measure.Timed() {
+		f.counted()
+	}
 	e, limit, nearest := &f.estimate, math.Log1p(f.Limit), 0.0
 	switch {
 	case f.Measure.fraction:
@@ -242,9 +242,16 @@ func (f *Figure) judge(interleaved bool) {
 	case !interleaved:
 		nearest = max(limit, drifts*e.Deviation)
 	}
+	invalid := func(o observed) bool { return o.cell.Verdict == results.Invalid }
 	switch {
 	case math.Abs(e.Difference) >= limit && (e.Low > nearest || e.High < -nearest):
 		f.Verdict = f.Measure.Verdict(*f.Base, *f.New)
+		// A client that stopped may have changed what operations found: counters of invalid trials pass their gate,
+		// unless nothing was left to chance. Errors still count.
+		if f.Gate && f.Verdict == Worse && !f.Measure.Timed() && !f.Measure.fraction && !f.cell.sequential() &&
+			slices.ContainsFunc(f.of.in, invalid) {
+			f.Verdict, f.Why, f.Exact = CannotTell, "a trial is invalid, and gates ignore its counters", false
+		}
 	case e.Low >= -limit && e.High <= limit:
 		f.Verdict = Same
 	default:
@@ -374,7 +381,7 @@ func Cells(r *results.Run, force bool) []*Cell {
 				value, _ = f.Measure.count(&f.of.sum[0])
 			}
 			f.Base = growth.Known(value)
-			if c.Why == "" && f.Base != nil && f.Name != "attempts" && (value > 0 || !f.Measure.whole) {
+			if c.Why == "" && f.Base != nil && f.Name != "attempts" && (value > 0 || f.Measure.scope != ofLoad) {
 				known = append(known, f)
 			}
 		}
@@ -396,7 +403,6 @@ func Counted(base, new *results.Run) map[Subject][]Figure {
 			if !f.Measure.fraction {
 				f.Limit = 0
 			}
-			f.counted()
 			if f.judge(true); f.Verdict == Worse || f.Verdict == Better {
 				differ[c.Subject] = append(differ[c.Subject], f)
 			}

@@ -48,9 +48,6 @@ func (o Operation) String() string {
 // WholeLoad is the Op of the latencies of all operations of a phase together.
 const WholeLoad = "whole load"
 
-// The operations that stand for all of a phase: for its latencies, and for the highest rate of a search.
-var everything, searched = Operation{Op: WholeLoad}, Operation{Op: "all"}
-
 // trial is the result of one trial with its run. Its verdict says what counts: times and counters if it is ok, only
 // counters if it is invalid, and of any other nothing.
 type trial struct {
@@ -68,11 +65,12 @@ type observed struct {
 	shares map[string]float64 // those of the cell
 }
 
-// series is an operation in all trials of both sides.
+// series is an operation, or the whole load, in all trials of both sides.
 type series struct {
 	Operation
-	in  []observed    // those of the base first
-	sum [2]results.Op // of the trials of a side
+	scope scope         // of its metrics
+	in    []observed    // those of the base first
+	sum   [2]results.Op // of the trials of a side
 }
 
 // newCells puts the measured trials of both sides together. With force, trials that have metrics and did not fail count
@@ -114,36 +112,26 @@ func newCell(k Subject, trials []trial) *Cell {
 		c.Load = "closed"
 	}
 	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.cell.Started, b.cell.Started) })
-	c.turns = len(trials) > 2 && len(trials)%2 == 0 // trial N of both sides began before trial N+1 of either
-	for i, t := range trials {
-		c.trials[t.side] = append(c.trials[t.side], t)
-		switch before := trials[max(0, i-1)]; {
-		case i%2 == 1:
-			c.turns = c.turns && t.side != before.side
-		case i > 0:
-			c.turns = c.turns && t.cell.Started > before.cell.Started
-		}
+	before := ""
+	c.turns = len(trials) > 2 // trial N of both sides began before trial N+1 of either
+	for pair := range slices.Chunk(trials, 2) {
+		first, last := pair[0], pair[len(pair)-1]
+		c.turns = c.turns && first.side != last.side && first.cell.Started > before
+		before = last.cell.Started
 	}
-	c.BaseCount, c.NewCount = len(c.trials[0]), len(c.trials[1])
+	for _, t := range trials {
+		c.trials[t.side] = append(c.trials[t.side], t)
+	}
 	c.check()
 	all := c.series()
-	load := all[0]
-	search := slices.ContainsFunc(load.in, func(o observed) bool { return o.found != nil })
+	search := slices.ContainsFunc(trials, func(t trial) bool { return t.found != nil })
 	if search {
-		load.Operation = searched
+		all[0].Op, all[0].scope = "all", ofSearch
 	}
 	for _, s := range all {
 		for _, m := range measures {
-			of := !m.whole && m != highestRate
-			switch {
-			case search && s == load:
-				of = m == highestRate
-			case s == load:
-				of = m.whole
-			case search: // times and errors are those at the rate that was found, another one in each trial
-				of = of && !m.Timed() && !m.fraction
-			}
-			if of {
+			// Times and errors of operations are those at the rate that was found, another one in each trial.
+			if m.scope == s.scope && !(search && m.scope == ofOperation && (m.Timed() || m.fraction)) {
 				c.Figures = append(c.Figures, c.newFigure(s, m))
 			}
 		}
@@ -167,14 +155,14 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 		v := m.time(o)
 		has := !math.IsNaN(v)
 		if o.cell.Verdict == results.Invalid { // its times are those of the load generator
-			v, has = math.NaN(), has || m.share > 0 && (m.whole || o.op.Enough(m.share))
+			v, has = math.NaN(), has || m.share > 0 && (m.scope == ofLoad || o.op.Enough(m.share))
 		}
 		f.known, f.times[o.side] = f.known && has, append(f.times[o.side], v)
 	}
 	switch {
-	case m == highestRate:
+	case m.scope == ofSearch:
 		f.BaseUncertainty, f.NewUncertainty = c.saySearch(&f, 0), c.saySearch(&f, 1)
-	case m.whole:
+	case m.scope == ofLoad:
 		f.known = f.known && len(c.shares) > 1 // of one operation it would be the same
 	case m.Name == "attempts":
 		f.known = f.known && s.sum[0].Store.Retries+s.sum[1].Store.Retries > 0
@@ -182,8 +170,8 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	return f
 }
 
-// check counts the trials that have times, and notes the others. A trial that is neither ok nor invalid says that its
-// side did not run the operations, and then nothing can be compared.
+// check counts the trials and those that have times, and notes the others. A trial that is neither ok nor invalid says
+// that its side did not run the operations, and then nothing can be compared.
 func (c *Cell) check() {
 	var timed [2]int
 	var numbers [2][]int
@@ -214,7 +202,8 @@ func (c *Cell) check() {
 		}
 		slices.Sort(numbers[side])
 	}
-	c.BaseTimed, c.NewTimed, c.same = timed[0], timed[1], slices.Equal(numbers[0], numbers[1])
+	c.BaseCount, c.NewCount, c.same = len(numbers[0]), len(numbers[1]), slices.Equal(numbers[0], numbers[1])
+	c.BaseTimed, c.NewTimed = timed[0], timed[1]
 }
 
 // series are the whole load, the operations of the phase, and those of its streams, each the most frequent first. An
@@ -222,8 +211,8 @@ func (c *Cell) check() {
 func (c *Cell) series() []*series {
 	load, whole := c.executed("")
 	var streams []results.Stream
-	for _, t := range slices.Concat(c.trials[0], c.trials[1]) {
-		streams = append(streams, t.cell.Streams...)
+	for _, o := range load.in {
+		streams = append(streams, o.cell.Streams...)
 	}
 	var own []*series
 	for _, name := range results.Distinct(streams, func(s results.Stream) string { return s.Name }) {
@@ -252,7 +241,7 @@ func (c *Cell) series() []*series {
 // executed are a stream, or the phase, as a whole, and its operations that both sides executed, the most frequent
 // first. A note names a stream that only one side has.
 func (c *Cell) executed(stream string) (load *series, operations []*series) {
-	load = &series{Operation: everything}
+	load = &series{Operation: Operation{Op: WholeLoad}, scope: ofLoad}
 	var cells []*results.Cell
 	var has [2]bool
 	for side, trials := range c.trials {
