@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
@@ -86,9 +85,7 @@ func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 			m.times[k] = of
 		}
 		for _, kind := range kinds {
-			if h := ops[i].Times[kind]; h != nil && h.TotalCount() > 0 {
-				of[kind].add(h)
-			}
+			of[kind].add(ops[i].Times[kind])
 		}
 	}
 }
@@ -96,11 +93,8 @@ func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 // Progress notes the share of the run that is done.
 func (m *Metrics) Progress(done float64) { m.progress.Set(done) }
 
-func (h *histogram) add(from *hdr.Histogram) {
-	for _, bar := range from.Distribution() {
-		if bar.Count == 0 {
-			continue
-		}
+func (h *histogram) add(from *latency.Histogram) {
+	for bar := range from.Buckets {
 		middle := float64(bar.From+bar.To) / 2e9
 		h.counts[sort.SearchFloat64s(bounds, middle)] += uint64(bar.Count)
 		h.count += uint64(bar.Count)

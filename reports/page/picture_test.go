@@ -11,9 +11,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
+	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -60,10 +60,10 @@ func drawPicture(w io.Writer, title string, curves []results.Curve) error {
 // A picture is well-formed XML with a line and a name for each curve, and what is in a name
 // is text. It has the size and bounds of the one in the documentation.
 func TestPicture(t *testing.T) {
-	fast, slow := hdr.New(1, 1e11, 3), hdr.New(1, 1e11, 3)
-	for i := range int64(2000) {
-		_ = fast.RecordValue(1000 + i)
-		_ = slow.RecordValue(1000 + 1000*i)
+	fast, slow := latency.NewHistogram(3), latency.NewHistogram(3)
+	for i := range time.Duration(2000) {
+		fast.Record(1000+i, 1)
+		slow.Record(1000+1000*i, 1)
 	}
 	var b bytes.Buffer
 	if err := drawPicture(&b, "a & b", []results.Curve{distribution("fast", fast), distribution("<script>", slow)}); err != nil {

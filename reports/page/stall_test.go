@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
@@ -76,9 +74,9 @@ phases:
 			t.Fatalf("the log has no %s", line.tag)
 		}
 		curves = append(curves, distribution(line.name, of))
-		figures := []string{words.Amount(float64(of.TotalCount()))}
+		figures := []string{words.Amount(float64(of.Count()))}
 		for _, q := range []float64{50, 90, 99, 99.9} {
-			figures = append(figures, words.Duration(float64(of.ValueAtQuantile(q))))
+			figures = append(figures, words.Duration(float64(of.At(q, 0))))
 		}
 		figures = append(figures, words.Duration(float64(of.Max())))
 		t.Logf("| %s | %s |", line.name, strings.Join(figures, " | "))
@@ -94,10 +92,10 @@ phases:
 }
 
 // distribution is the curve of a histogram, at even steps of the logarithm of 1/(1-p).
-func distribution(name string, h *hdr.Histogram) results.Curve {
+func distribution(name string, h *latency.Histogram) results.Curve {
 	c := results.Curve{Op: name}
-	for left := 1.0; left*float64(h.TotalCount()) >= 1; left *= 0.9 {
-		c.Points = append(c.Points, results.Point{Percentile: 100 * (1 - left), Nanoseconds: h.ValueAtPercentile(100 * (1 - left))})
+	for left := 1.0; left*float64(h.Count()) >= 1; left *= 0.9 {
+		c.Points = append(c.Points, results.Point{Percentile: 100 * (1 - left), Nanoseconds: h.At(100*(1-left), 0)})
 	}
 	return c
 }

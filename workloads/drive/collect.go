@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -18,7 +16,7 @@ import (
 // collect takes what the workers recorded, tick by tick, until they have ended, and
 // once more then. stop lets no more operations begin, and kill ends those under way.
 func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
-	p.timeline.tick, p.timeline.patterns = p.tickEvery(), p.Phase.Patterns
+	p.timeline.tick = p.tickEvery()
 	ticks := time.NewTicker(p.timeline.tick)
 	defer ticks.Stop()
 	from := time.Duration(0)
@@ -54,7 +52,7 @@ const silenceMost = time.Minute
 
 // silent reports whether no request of a load was answered for so long that it must end, and notes why.
 func (p *phase) silent(now time.Duration) bool {
-	if !p.loads() || !p.target.Engine.Remote || now-p.timeline.soFar.Last < p.Silence {
+	if !p.loads() || !p.target.Engine.Remote || now-p.timeline.ended < p.Silence {
 		return false
 	}
 	p.mu.Lock()
@@ -64,27 +62,26 @@ func (p *phase) silent(now time.Duration) bool {
 		cause = errors.New("no call has ended")
 	}
 	p.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", p.target.Engine.Name,
-		p.Silence, p.timeline.soFar.Counts[latency.OK], p.Total, cause)
+		p.Silence, p.recorder.Total[p.slots.whole].Counts[latency.OK], p.Total, cause)
 	return true
 }
 
 // take takes what was recorded between two moments of the phase. Last says that it has ended.
 func (p *phase) take(from, to time.Duration, last bool) {
-	ticked, hiccups := p.recorder.Tick(), p.hiccups.tick()
-	ops := p.byOp(ticked)
-	p.writeLog(ops, hiccups, from, to, last)
+	ticked := p.recorder.Tick()
+	p.writeLog(ticked, from, to, last)
 	p.memory.follow()
 	if p.Stream.Open() {
 		p.learn()
 	}
-	p.timeline.add(ops[:p.Phase.Patterns.Ops()], p.streamIntervals(ticked), from, to, last)
+	p.addInterval(ticked, from, to, last)
 	if last { // the last window is too short to compare
 		p.timeline.endGap(to)
 	} else {
-		p.window(ticked)
+		p.window(ticked[:len(p.slots.all)])
 	}
 	if p.Progress != nil {
-		p.Progress(p.progress(from, to, last))
+		p.Progress(p.progress(&ticked[p.slots.whole], from, to, last))
 	}
 }
 
@@ -107,13 +104,12 @@ func (p *phase) tickEvery() time.Duration {
 func (p *phase) window(ops []latency.Op) {
 	var service, weights, wait, waits float64
 	for i := range ops {
-		if h := ops[i].Times[latency.Wait]; h != nil && h.TotalCount() > 0 {
-			wait += h.Mean() * float64(h.TotalCount())
-			waits += float64(h.TotalCount())
-		}
-		if h := ops[i].Times[latency.Service]; h != nil && h.TotalCount() > 0 {
-			weight := float64(p.recorder.Total(i).Counts[latency.OK])
-			service += weight * float64(latency.At(h, 50))
+		h := ops[i].Times[latency.Wait]
+		wait += h.Mean() * float64(h.Count())
+		waits += float64(h.Count())
+		if h := ops[i].Times[latency.Service]; h.Count() > 0 {
+			weight := float64(p.recorder.Total[i].Counts[latency.OK])
+			service += weight * float64(h.At(50, 0))
 			weights += weight
 		}
 	}
@@ -123,29 +119,30 @@ func (p *phase) window(ops []latency.Op) {
 	}
 }
 
-// progress is how far the phase is, after a tick between two moments of it.
-func (p *phase) progress(from, to time.Duration, last bool) Progress {
-	done, length := p.timeline.all.Counts[latency.OK], to-from
+// progress is how far the phase is, after a tick of all operations between two moments of it.
+func (p *phase) progress(all *latency.Op, from, to time.Duration, last bool) Progress {
+	soFar := &p.recorder.Total[p.slots.whole]
+	done, length := all.Counts[latency.OK], to-from
 	if last { // the last window says little: report the rate of the whole phase
-		done, length = p.timeline.soFar.Counts[latency.OK], to
+		done, length = soFar.Counts[latency.OK], to
 	}
-	c, times := &p.timeline.soFar.Counts, p.timeline.soFar.Times[latency.Latency]
+	c, times := &soFar.Counts, soFar.Times[latency.Latency]
 	percentile := func(share float64) time.Duration {
 		if c[latency.OK] < results.EnoughFor(share) {
 			return 0
 		}
-		return time.Duration(latency.At(times, 100*share))
+		return time.Duration(times.At(100*share, 0))
 	}
 	pr := Progress{
 		OK: c[latency.OK], Dropped: c[latency.Dropped],
 		Total: p.Total, Rate: float64(done) / max(length.Seconds(), 1e-3), Fraction: -1, Finished: last,
 		P50: percentile(0.5), P99: percentile(0.99),
 	}
-	all := int64(0)
+	scheduled := int64(0)
 	for _, n := range c {
-		all += n
+		scheduled += n
 	}
-	pr.Failed = all - pr.OK - pr.Dropped
+	pr.Failed = scheduled - pr.OK - pr.Dropped
 	if pr.Total == 0 {
 		pr.Total = int64(p.Phase.Operations)
 	}
@@ -153,7 +150,7 @@ func (p *phase) progress(from, to time.Duration, last bool) Progress {
 	case last:
 		pr.Fraction = 1
 	case pr.Total > 0:
-		pr.Fraction = min(1, float64(all)/float64(pr.Total))
+		pr.Fraction = min(1, float64(scheduled)/float64(pr.Total))
 	case p.Phase.Duration > 0:
 		pr.Fraction = min(1, float64(to)/float64(p.Phase.Duration))
 	}
@@ -178,13 +175,12 @@ type logged struct {
 	from    time.Duration // begin of the window, if waits
 	waits   bool          // the window has ticks
 	ops     []latency.Op
-	hiccups *hdr.Histogram
 }
 
 // writeLog gives a tick to the log, together with those before it that waited. A window
 // that is too short for the phase's age waits for the next tick. Histograms add exactly, so
 // the sum of the windows is the same however ticks are put together.
-func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Duration, last bool) {
+func (p *phase) writeLog(ticked []latency.Op, from, to time.Duration, last bool) {
 	if p.Log == nil && p.Observe == nil {
 		return
 	}
@@ -192,63 +188,60 @@ func (p *phase) writeLog(ops []latency.Op, hiccups *hdr.Histogram, from, to time
 	if l.waits {
 		from = l.from
 	}
-	if full := last || l.windows < loggedTicks || loggedPart*(to-from) >= to; !full {
-		l.add(ops, hiccups, from)
+	full := last || l.windows < loggedTicks || loggedPart*(to-from) >= to
+	if !full || l.waits {
+		l.from, l.waits = from, !full
+		if l.ops == nil {
+			l.ops = make([]latency.Op, len(ticked))
+		}
+		for i, name := range p.slots.names {
+			if name != "" {
+				l.ops[i].Add(&ticked[i])
+			}
+		}
+		ticked = l.ops
+	}
+	if !full {
 		return
 	}
 	l.windows++
-	if !l.waits {
-		p.writeWindow(ops, hiccups, from, to)
-		return
-	}
-	l.add(ops, hiccups, from)
-	p.writeWindow(l.ops, l.hiccups, from, to)
-	l.waits = false
+	p.writeWindow(ticked, from, to)
 	for i := range l.ops {
 		l.ops[i].Reset()
 	}
-	l.hiccups.Reset()
 }
 
 // writeWindow gives a window to the log and the observer. Its times follow from the begin of the phase: the
 // machine's clock may be set while the phase lasts.
-func (p *phase) writeWindow(ops []latency.Op, hiccups *hdr.Histogram, from, to time.Duration) {
-	name := func(op int) string { return p.slots.names[op] }
+func (p *phase) writeWindow(ops []latency.Op, from, to time.Duration) {
 	if p.Observe != nil {
-		p.Observe(p.Cell.Key, name, ops[:p.Phase.Patterns.Ops()])
+		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(ops))
 	}
 	if p.Log != nil {
 		began, ended := p.began.Add(from), p.began.Add(to)
-		p.Log.Write(func(op int, k latency.Kind) string { return p.Cell.Tag(name(op), k.String()) }, ops, began, ended)
-		p.Log.WriteOne(p.Cell.Tag("client", "hiccup"), hiccups, began, ended)
+		p.Log.Write(func(op int, k latency.Kind) string {
+			if p.slots.names[op] == "" {
+				return ""
+			}
+			return p.Cell.Tag(p.slots.names[op], k.String())
+		}, ops, began, ended)
+		client := p.recorder.Client
+		tag := p.Cell.Tag(p.slots.names[client], latency.Hiccup.String())
+		p.Log.WriteOne(tag, ops[client].Times[latency.Hiccup], began, ended)
 	}
 }
 
-// add adds a tick to the window that begins at from.
-func (l *logged) add(ops []latency.Op, hiccups *hdr.Histogram, from time.Duration) {
-	if l.ops == nil {
-		l.ops = make([]latency.Op, len(ops))
-		l.hiccups = newLateness()
-	}
-	l.from, l.waits = from, true
-	for i := range ops {
-		l.ops[i].Add(&ops[i])
-	}
-	l.hiccups.Merge(hiccups)
-}
-
-// slots numbers the counters and histograms of a phase: one slot for each operation of each
-// stream. Each operation is recorded once, and the figures of operations and of streams are
-// sums of slots. A phase without streams has one slot for each operation, with its number.
+// slots numbers what the recorder has: a slot for each operation of each stream, which is recorded
+// once, then the client, then sums of slots. A phase without streams has one slot for each operation, with
+// its number.
 type slots struct {
-	at       [][workloads.MaxOps]int // by stream and operation
-	all      []slot
-	ofOp     [][]int // by operation
-	ofStream [][]int // by stream
-	shared   []int   // those of operations that several streams have
-	// names are those of what byOp returns. First come all operations. Then come, as
-	// STREAM:OPERATION, those operations that several streams of the phase have, one name
-	// for each stream.
+	at   [][workloads.MaxOps]int // by stream and operation
+	all  []slot
+	sums [][]int // the slots of each operation and of each stream, if the phase has streams, and of all
+	// The first operation, the first stream, and the sum of all.
+	ops, streams, whole int
+	// names are those in the log; "": it does not have it. An operation that several streams of the phase have is
+	// there as STREAM:OPERATION, too.
 	names []string
 }
 
@@ -262,63 +255,58 @@ func newSlots(p *workloads.Phase) slots {
 	if !p.HasStreams() {
 		streams = []workloads.Phase{{}} // one with all operations
 	}
-	s := slots{
-		at: make([][workloads.MaxOps]int, len(streams)), ofStream: make([][]int, len(streams)),
-		ofOp: make([][]int, p.Patterns.Ops()),
-	}
-	for op := range s.ofOp {
-		s.names = append(s.names, p.Patterns.Name(workloads.Op(op)))
-	}
+	s := slots{at: make([][workloads.MaxOps]int, len(streams))}
+	ofOp, ofStream := make([][]int, p.Patterns.Ops()), make([][]int, len(streams))
 	for i := range streams {
 		rates := streams[i].PerSecond()
-		for op := range s.ofOp {
+		for op := range ofOp {
 			s.at[i][op] = math.MaxInt // never used, unless the stream has the operation
 			if k := len(s.all); !p.HasStreams() || rates.Has(workloads.Op(op)) {
 				s.at[i][op], s.all = k, append(s.all, slot{i, workloads.Op(op)})
-				s.ofStream[i], s.ofOp[op] = append(s.ofStream[i], k), append(s.ofOp[op], k)
+				ofStream[i], ofOp[op] = append(ofStream[i], k), append(ofOp[op], k)
 			}
 		}
 	}
-	for k, one := range s.all {
-		if len(s.ofOp[one.op]) > 1 {
-			s.shared = append(s.shared, k)
-			s.names = append(s.names, results.StreamOp(streams[one.stream].Name, p.Patterns.Name(one.op)))
+	for _, one := range s.all {
+		name := p.Patterns.Name(one.op)
+		if p.HasStreams() {
+			name = results.StreamOp(streams[one.stream].Name, name)
+			if len(ofOp[one.op]) == 1 {
+				name = "" // the operation has the same
+			}
 		}
+		s.names = append(s.names, name)
 	}
+	s.names = append(s.names, "client")
+	if p.HasStreams() {
+		s.ops = len(s.names)
+		for op := range ofOp {
+			s.names = append(s.names, p.Patterns.Name(workloads.Op(op)))
+		}
+		s.streams = len(s.names)
+		s.sums = slices.Concat(ofOp, ofStream)
+	}
+	s.sums = append(s.sums, slices.Concat(ofStream...))
+	s.whole = len(s.all) + len(s.sums)
+	s.names = append(s.names, make([]string, s.whole+1-len(s.names))...)
 	return s
 }
 
-// every are all slots.
-func (s *slots) every() []int { return slices.Concat(s.ofStream...) }
+// of are the slots of a slot or sum.
+func (s *slots) of(at int) []int {
+	if at < len(s.all) {
+		return []int{at}
+	}
+	return s.sums[at-len(s.all)-1]
+}
+
+// ofOps are the operations of what was recorded.
+func (p *phase) ofOps(recorded []latency.Op) []latency.Op {
+	return recorded[p.slots.ops : p.slots.ops+p.Phase.Patterns.Ops()]
+}
 
 // tally has the worker's counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
-
-// byOp sums a tick's records by operation, and puts the slots of operations that several
-// streams have after that. It is valid until the next tick.
-func (p *phase) byOp(ticked []latency.Op) []latency.Op {
-	if !p.Phase.HasStreams() {
-		return ticked
-	}
-	all, shared := p.Phase.Patterns.Ops(), p.slots.shared
-	if p.ops == nil {
-		p.ops = make([]latency.Op, all+len(shared))
-	}
-	for op, of := range p.slots.ofOp {
-		if len(of) == 1 {
-			p.ops[op] = ticked[of[0]]
-			continue
-		}
-		p.ops[op].Reset()
-		for _, i := range of {
-			p.ops[op].Add(&ticked[i])
-		}
-	}
-	for i, k := range shared {
-		p.ops[all+i] = ticked[k]
-	}
-	return p.ops
-}
 
 // streams are the figures of each stream; nil for a phase without streams.
 func (p *phase) streams() (all []results.Stream) {
@@ -326,7 +314,7 @@ func (p *phase) streams() (all []results.Stream) {
 		return nil
 	}
 	for i := range p.Phase.Streams {
-		s, of, counted := &p.Phase.Streams[i], p.slots.ofStream[i], &p.stats.streams[i]
+		s, of, counted := &p.Phase.Streams[i], p.slots.streams+i, &p.stats.streams[i]
 		one := results.Stream{
 			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
 			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.Late, Queued: counted.Queued,
@@ -336,41 +324,21 @@ func (p *phase) streams() (all []results.Stream) {
 				one.Rate += n
 			}
 		}
-		for _, k := range of {
-			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op([]int{k})
+		for _, k := range p.slots.of(of) {
+			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op(k)
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// streamIntervals counts how each stream's operations of a tick ended, by name of the stream.
-func (p *phase) streamIntervals(ticked []latency.Op) map[string]results.Outcomes {
-	if !p.Phase.HasStreams() {
-		return nil
-	}
-	all := map[string]results.Outcomes{}
-	for i := range p.Phase.Streams {
-		var of []latency.Op
-		for _, k := range p.slots.ofStream[i] {
-			of = append(of, ticked[k])
-		}
-		if sum := p.timeline.together(of); sum.Counts != ([latency.NumOutcomes]int64{}) {
-			all[p.Phase.Streams[i].Name] = outcomes(sum)
-		}
-	}
-	return all
-}
-
 // timeline is how a phase went, interval by interval.
 type timeline struct {
-	patterns  workloads.Patterns
-	tick      time.Duration // time between calls of add, except for late calls and the last
+	tick      time.Duration // time between ticks, except for late ones and the last
 	intervals []results.Interval
 	full      float64 // length of an interval in seconds; 0: one tick
 	gap       results.Gap
-	all       latency.Op // the operations that together has added up last
-	soFar     latency.Op // all operations of the phase, up to the last call of add
+	ended     time.Duration // when the last operation that was ok ended
 }
 
 // intervalsMost is how many intervals a timeline has. A timeline that grows longer
@@ -378,35 +346,34 @@ type timeline struct {
 // one of ten minutes.
 const intervalsMost = 600
 
-// add adds the interval between two moments of the phase. Last says that the phase has
+// addInterval adds a tick between two moments of the phase to its timeline. Last says that the phase has
 // ended.
-func (t *timeline) add(ops []latency.Op, streams map[string]results.Outcomes, from, to time.Duration, last bool) {
+func (p *phase) addInterval(ticked []latency.Op, from, to time.Duration, last bool) {
 	from, to = from.Round(100*time.Microsecond), to.Round(100*time.Microsecond)
+	all := &ticked[p.slots.whole]
 	in := results.Interval{
-		At: from.Seconds(), Seconds: (to - from).Seconds(), Ops: map[string]results.Outcomes{}, Streams: streams,
+		At: from.Seconds(), Seconds: (to - from).Seconds(), Outcomes: outcomes(all),
+		Ops: named(p.ofOps(ticked), func(i int) string { return p.Phase.Patterns.Name(workloads.Op(i)) }),
 	}
-	for i := range ops {
-		if ops[i].Counts != ([latency.NumOutcomes]int64{}) {
-			in.Ops[t.patterns.Name(workloads.Op(i))] = outcomes(&ops[i])
-		}
+	if p.Phase.HasStreams() {
+		in.Streams = named(ticked[p.slots.streams:p.slots.whole], func(i int) string { return p.Phase.Streams[i].Name })
 	}
-	all := t.together(ops)
-	if in.Outcomes = outcomes(all); in.OK > 0 {
-		t.endGap(all.First)
+	if in.OK > 0 {
+		p.timeline.endGap(all.First)
+		p.timeline.ended = max(p.timeline.ended, all.Last)
 	}
-	t.soFar.Add(all)
-	t.append(in, last)
+	p.timeline.append(in, last)
 }
 
-// together sums the counts and latencies of operations. The result is valid until the next call.
-func (t *timeline) together(ops []latency.Op) *latency.Op {
-	t.all.Reset()
+// named are the outcomes of those operations that ended, by name.
+func named(ops []latency.Op, name func(i int) string) map[string]results.Outcomes {
+	all := map[string]results.Outcomes{}
 	for i := range ops {
-		o := ops[i]
-		o.Times = [latency.NumKinds]*hdr.Histogram{latency.Latency: o.Times[latency.Latency]}
-		t.all.Add(&o)
+		if ops[i].Counts != ([latency.NumOutcomes]int64{}) {
+			all[name(i)] = outcomes(&ops[i])
+		}
 	}
-	return &t.all
+	return all
 }
 
 // outcomes has the counts and latencies of operations in an interval.
@@ -417,7 +384,7 @@ func outcomes(o *latency.Op) results.Outcomes {
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}
 	if h := o.Times[latency.Latency]; in.OK > 0 {
-		in.P50, in.P99 = latency.At(h, 50), latency.At(h, 99)
+		in.P50, in.P99 = h.At(50, 0), h.At(99, 0)
 		if slowest := h.Max(); slowest > in.P99 {
 			in.Max = slowest
 		}
@@ -428,8 +395,8 @@ func outcomes(o *latency.Op) results.Outcomes {
 // endGap ends a time without a successful operation, and keeps it if it is the longest. A
 // gap within one interval is not seen.
 func (t *timeline) endGap(until time.Duration) {
-	if s := (until - t.soFar.Last).Seconds(); s > t.gap.Seconds {
-		t.gap = results.Gap{At: t.soFar.Last.Seconds(), Seconds: s}
+	if s := (until - t.ended).Seconds(); s > t.gap.Seconds {
+		t.gap = results.Gap{At: t.ended.Seconds(), Seconds: s}
 	}
 }
 

@@ -122,10 +122,9 @@ type phase struct {
 	// One goroutine collects these from what the workers record.
 	timeline timeline
 	logged   logged
-	windows  []float64    // service time of each window in nanoseconds
-	waits    []int64      // mean wait of each window in nanoseconds
-	ops      []latency.Op // see byOp
-	vanished error        // the engine did not answer a load any more
+	windows  []float64 // service time of each window in nanoseconds
+	waits    []int64   // mean wait of each window in nanoseconds
+	vanished error     // the engine did not answer a load any more
 	// These are known when all workers have ended.
 	span   time.Duration // how much of the schedule workers took operations from
 	length time.Duration
@@ -144,8 +143,9 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	s.Workers, s.Lateness, s.Silence = max(1, s.Workers), max(s.Lateness, LeastLateness), cmp.Or(s.Silence, silenceMost)
 	slots := newSlots(&s.Phase)
 	p := &phase{
-		Spec: s, target: t, recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open()), slots: slots,
-		stats: newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
+		Spec: s, target: t, slots: slots,
+		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.sums...),
+		stats:    newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
 	if rate := s.Phase.Rate; s.Stream.Open() && rate.Count > 0 {
 		p.spin = spinOf(rate.PerSecond(), processors())
@@ -185,7 +185,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 		return err
 	}
 	p.began = p.clock.base
-	p.hiccups = watchHiccups(&p.clock)
+	p.hiccups = watchHiccups(&p.clock, p.recorder.Worker(0))
 	before := processUsage()
 
 	workCtx, stop := context.WithCancel(ctx)
@@ -321,7 +321,7 @@ func (p *phase) measurement() results.Cell {
 	if p.bulk.Load() {
 		m.Durability = drivers.Memory.String()
 	}
-	offered := p.offered(&p.stats.tally, p.slots.every())
+	offered := p.offered(&p.stats.tally, p.slots.whole)
 	client, gap := p.used.client(p.pool.most, p.length.Seconds()), p.timeline.gap
 	// The evidence is of the generator.
 	e, t := p.stats.Evidence, p.target
@@ -336,8 +336,8 @@ func (p *phase) measurement() results.Cell {
 	}
 	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
-	if m.AllOps = p.together(p.slots.every()); m.AllOps != nil {
-		hiccups, delays := p.hiccups.report(), m.AllOps.Delays()
+	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
+		hiccups, delays := p.hiccups.report(p.recorder.Total[p.recorder.Client].Times[latency.Hiccup]), m.AllOps.Delays()
 		results.Add(&delays, &p.stats.delays)
 		e.Hiccups, e.Delays = &hiccups, &delays
 	}
@@ -345,7 +345,7 @@ func (p *phase) measurement() results.Cell {
 	for i := range p.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			o := p.op(p.slots.ofOp[i])
+			o := p.op(p.slots.ops + i)
 			if m.Ops[p.Phase.Patterns.Name(op)] = o; o.Unknown > 0 && op.Changes() {
 				p.target.Broken()
 			}
@@ -354,13 +354,11 @@ func (p *phase) measurement() results.Cell {
 	return m
 }
 
-// offered is the scheduled and the executed load, from a tally and the
-// slots of the same operations.
-func (p *phase) offered(s *tally, of []int) results.Offered {
+// offered is the scheduled and the executed load, from a tally and what was recorded of the same operations.
+func (p *phase) offered(s *tally, of int) results.Offered {
 	o := s.Offered
-	o.Span = p.span.Seconds()
-	for _, i := range of {
-		o.Dropped += p.recorder.Total(i).Counts[latency.Dropped]
+	o.Span, o.Dropped = p.span.Seconds(), p.recorder.Total[of].Counts[latency.Dropped]
+	for _, i := range p.slots.of(of) {
 		o.NoTarget += p.stats.ops[i].noTarget
 	}
 	if o.Span == 0 { // a closed loop
@@ -373,18 +371,19 @@ func (p *phase) offered(s *tally, of []int) results.Offered {
 	return o
 }
 
-// together has the times of all operations of some slots together; nil if the phase did not begin.
-func (p *phase) together(of []int) *results.Times {
+// together has the times of a sum of operations; nil if the phase did not begin.
+func (p *phase) together(of int) *results.Times {
 	if p.hiccups == nil {
 		return nil
 	}
-	all, _ := results.TimesOf(p.recorder.Total(of...))
+	all, _ := results.TimesOf(&p.recorder.Total[of])
 	return &all
 }
 
-// op has the figures of one operation. The slots are all of that operation.
-func (p *phase) op(of []int) results.Op {
-	total, s, i := p.recorder.Total(of...), &opStats{}, p.slots.all[of[0]].op
+// op has the figures of one operation, of all streams or of one.
+func (p *phase) op(at int) results.Op {
+	total, s, of := &p.recorder.Total[at], &opStats{}, p.slots.of(at)
+	i := p.slots.all[of[0]].op
 	for _, k := range of {
 		s.merge(&p.stats.ops[k])
 	}
@@ -452,8 +451,8 @@ func perOperation(n int64, parts []latency.Part) []results.PatternRequests {
 	var all []results.PatternRequests
 	for _, p := range parts {
 		all = append(all, results.PatternRequests{
-			Name: p.Name, Requests: digits(float64(p.Calls) / float64(n)), Count: p.Times.TotalCount(),
-			Service: &results.PatternTimes{P50: latency.At(p.Times, 50), P99: latency.At(p.Times, 99), Max: p.Times.Max()},
+			Name: p.Name, Requests: digits(float64(p.Calls) / float64(n)), Count: p.Times.Count(),
+			Service: &results.PatternTimes{P50: p.Times.At(50, 0), P99: p.Times.At(99, 0), Max: p.Times.Max()},
 		})
 	}
 	slices.SortFunc(all, func(a, b results.PatternRequests) int {

@@ -125,7 +125,7 @@ func hotWorkerOf(tb testing.TB, phase workloads.Phase, bound models.Bound) *work
 		tb.Fatal(err)
 	}
 	own := p.clock // a test may make the worker's virtual
-	p.hiccups = watchHiccups(&own)
+	p.hiccups = watchHiccups(&own, p.recorder.Worker(0))
 	tb.Cleanup(p.hiccups.close)
 	hot, err := newWorker(p, 0)
 	if err != nil {
@@ -182,11 +182,11 @@ func TestHotPathAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations an operation that runs a pattern", n)
 	}
 	if p := timed.phase.recorder.Parts(int(workloads.List), int(workloads.Counters)); len(p) != 1 ||
-		p[0].Name != "idle" || p[0].Times.TotalCount() != 1101 {
+		p[0].Name != "idle" || p[0].Times.Count() != 1101 {
 		t.Errorf("times of patterns: %+v", p)
 	}
 	w.phase.recorder.Tick()
-	if done := w.phase.recorder.Total(int(w.op.Op)).Counts[latency.OK]; done == 0 {
+	if done := w.phase.recorder.Total[int(w.op.Op)].Counts[latency.OK]; done == 0 {
 		t.Error("nothing was recorded")
 	}
 }

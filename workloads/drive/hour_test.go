@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"regexp"
 	"strconv"
 	"testing"
@@ -42,25 +43,26 @@ func TestResultsOfAnHour(t *testing.T) {
 		}
 		end = w.to
 	}
-	if end != hourLong || h.ok != h.phase.timeline.soFar.Counts[latency.OK] {
-		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.timeline.soFar.Counts[latency.OK])
+	if end != hourLong || h.ok != h.phase.recorder.Total[h.phase.slots.whole].Counts[latency.OK] {
+		t.Errorf("the log ends at %v with %d operations of %d", end, h.ok, h.phase.recorder.Total[h.phase.slots.whole].Counts[latency.OK])
 	}
 
 	logged, err := latency.ReadLog(&h.log, func(tag string) (string, bool) { return tag, true })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, want := range h.phase.recorder.Total(int(workloads.List)).Times {
-		if want == nil {
+	for k, want := range h.phase.recorder.Total[int(workloads.List)].Times {
+		if want == nil || latency.Kind(k) == latency.Free { // which the log does not have
 			continue
 		}
 		tag := hourKey.Tag("list", latency.Kind(k).String())
-		if got := logged[tag]; got == nil || !got.Equals(want) {
+		if got := logged[tag]; !reflect.DeepEqual(got, want) {
 			t.Errorf("the log's windows have not every %v that was recorded", latency.Kind(k))
 		}
 		delete(logged, tag)
 	}
-	if got := logged[hourKey.Tag("client", "hiccup")]; got == nil || !got.Equals(h.phase.hiccups.all) || len(logged) != 1 {
+	want := h.phase.recorder.Total[h.phase.recorder.Client].Times[latency.Hiccup]
+	if got := logged[hourKey.Tag("client", "hiccup")]; !reflect.DeepEqual(got, want) || len(logged) != 1 {
 		t.Errorf("the log's windows have not every hiccup, or others: %d tags", len(logged))
 	}
 }
@@ -118,7 +120,7 @@ func newHour(tb testing.TB, each int) *hour {
 	p := h.phase
 	p.began, p.timeline.tick = began, p.tickEvery()
 	p.clock.virtual = new(time.Duration)
-	p.hiccups = &hiccups{clock: &p.clock, interval: newLateness(), all: newLateness()}
+	p.hiccups = &hiccups{clock: &p.clock}
 	var r random.Rand
 	r.Seed(1, 98, 0)
 	for at := time.Duration(0); at < hourLong; at += second {
@@ -162,7 +164,7 @@ func TestLogBySteadyClock(t *testing.T) {
 	if p.Log, err = latency.NewLog(out, p.clock.base); err != nil {
 		t.Fatal(err)
 	}
-	p.began, p.hiccups = p.clock.base, watchHiccups(&p.clock)
+	p.began, p.hiccups = p.clock.base, watchHiccups(&p.clock, p.recorder.Worker(0))
 	defer p.hiccups.close()
 	time.Sleep(2 * nap)
 	ended := make(chan struct{})
@@ -190,7 +192,7 @@ func (h *hour) tick(r *random.Rand, at time.Duration, each int) {
 		h.phase.recorder.Worker(0).Record(int(workloads.List), out, false, due, start, start+service, 0)
 	}
 	for range 1000 {
-		_ = h.phase.hiccups.interval.RecordValue(int64(6e4 + 1e5*r.Exp())) // in range
+		h.phase.recorder.Worker(0).Woke(time.Duration(6e4 + 1e5*r.Exp()))
 	}
 }
 

@@ -64,7 +64,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxWait: time.Hour})
 	now := time.Second // all scheduled starts are past
 	p.clock.virtual = &now
-	p.hiccups = watchHiccups(&p.clock)
+	p.hiccups = watchHiccups(&p.clock, p.recorder.Worker(0))
 	defer p.hiccups.close()
 	w, err := newWorker(p, 0)
 	if err != nil {
@@ -116,7 +116,7 @@ func TestInterruptedIsNotDue(t *testing.T) {
 	end()
 	w.next(t, ended)
 	w.phase.recorder.Tick()
-	if due, counts := w.tally().Due, w.phase.recorder.Total(w.slot).Counts; due != 1 || counts[latency.OK] != 1 || counts[latency.Dropped] != 0 {
+	if due, counts := w.tally().Due, w.phase.recorder.Total[w.slot].Counts; due != 1 || counts[latency.OK] != 1 || counts[latency.Dropped] != 0 {
 		t.Errorf("%d due, %d carried out, %d dropped; want 1, 1, 0", due, counts[latency.OK], counts[latency.Dropped])
 	}
 }

@@ -236,8 +236,8 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 // learn sets usual from all operations so far.
 func (p *phase) learn() {
 	for i := range p.pool.usual {
-		if h := p.recorder.Total(i).Free(); h != nil && h.TotalCount() >= usualLeast {
-			p.pool.usual[i].Store(int64(usualMost * float64(latency.At(h, 25))))
+		if h := p.recorder.Total[i].Times[latency.Free]; h.Count() >= usualLeast {
+			p.pool.usual[i].Store(int64(usualMost * float64(h.At(25, 0))))
 		}
 	}
 }

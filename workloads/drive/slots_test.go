@@ -75,8 +75,8 @@ func TestStreamsAddUp(t *testing.T) {
 		t.Errorf("only watchers ask for counters: %+v, the phase has %+v", own, all)
 	}
 
-	names := p.slots.names[workloads.NumOps:]
-	if want := []string{"readers:list", "watchers:list", "few:list"}; !slices.Equal(names, want) {
+	names := p.slots.names[:p.slots.ops]
+	if want := []string{"readers:list", "watchers:list", "", "few:list", "client"}; !slices.Equal(names, want) {
 		t.Errorf("the log has %q, want %q", names, want)
 	}
 }
@@ -99,21 +99,23 @@ func TestStreamsInTheLog(t *testing.T) {
 			p.recorder.Worker(0).Record(p.slots.at[s.stream][s.op], latency.OK, false, 0, 0, time.Duration(1+n)*time.Millisecond, 0)
 		}
 		ticked := p.recorder.Tick()
-		ops := p.byOp(ticked)
-		counted := func(i int) int64 { return ops[i].Times[latency.Response].TotalCount() }
+		ops := p.ofOps(ticked)
+		counted := func(all []latency.Op, i workloads.Op) int64 { return all[i].Times[latency.Response].Count() }
 		if got := []int64{
-			counted(int(workloads.List)), counted(int(workloads.Counters)), counted(workloads.NumOps), counted(workloads.NumOps + 1), counted(workloads.NumOps + 2),
+			counted(ops, workloads.List), counted(ops, workloads.Counters), counted(ticked, 0), counted(ticked, 1), counted(ticked, 3),
 		}; !slices.Equal(got, []int64{75, 25, 25, 25, 25}) || ops[workloads.Open].Counts[latency.OK] != 0 {
 			t.Errorf("tick %d: %v", tick, got)
 		}
-		in := p.streamIntervals(ticked)
+		at := time.Duration(tick) * time.Second
+		p.addInterval(ticked, at, at+time.Second, false)
+		in := p.timeline.intervals[tick].Streams
 		if in["readers"].OK != 25 || in["watchers"].OK != 50 || in["few"].OK != 25 || in["few"].P99 == 0 {
 			t.Errorf("tick %d: %+v", tick, in)
 		}
 	}
 }
 
-// Sixteen streams of all operations take at most 128 KB an operation, as one phase of all: their histograms
+// Sixteen streams of all operations take at most 160 KB an operation, as one phase of all: their histograms
 // have two digits.
 func TestManyStreamsAreBounded(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
@@ -134,16 +136,21 @@ func TestManyStreamsAreBounded(t *testing.T) {
 	}
 	p.recorder.Tick()
 	for i := range p.slots.all {
-		for _, h := range p.recorder.Total(i).Times {
-			if h != nil {
-				bytes += h.ByteSize()
+		for _, h := range p.recorder.Total[i].Times {
+			if h.Count() > 0 {
+				bytes += 31 << 10
+			}
+			for b := range h.Buckets {
+				if b.From > 1000 && 256*(b.To-b.From+1) < b.From {
+					t.Fatalf("a bucket from %d to %d has more than two digits", b.From, b.To)
+				}
 			}
 		}
 	}
-	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*128<<10 {
+	if len(p.slots.all) != 16*workloads.NumOps || bytes > len(p.slots.all)*160<<10 {
 		t.Errorf("%d slots take %d MB", len(p.slots.all), bytes>>20)
 	}
-	if got := p.recorder.Total(p.slots.ofOp[workloads.List]...).Counts[latency.OK]; got != 1600 {
+	if got := p.recorder.Total[p.slots.ops+int(workloads.List)].Counts[latency.OK]; got != 1600 {
 		t.Errorf("list has %d, want 1600", got)
 	}
 }

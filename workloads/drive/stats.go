@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -186,14 +184,13 @@ type hiccups struct {
 	beat atomic.Int64 // when the thread last woke
 	end  atomic.Int64 // end of the last hiccup
 
-	mu       sync.Mutex
-	last     [hiccupsKept]span
-	count    int64
-	total    time.Duration
-	stopped  time.Duration  // part of total in which the process neither ran nor waited for a processor
-	interval *hdr.Histogram // since the last tick
-	all      *hdr.Histogram // up to the last tick
+	mu      sync.Mutex
+	last    [hiccupsKept]span
+	count   int64
+	total   time.Duration
+	stopped time.Duration // part of total in which the process neither ran nor waited for a processor
 
+	recorder    *latency.Worker // gets how late each waking was
 	quit, ended chan struct{}
 }
 
@@ -201,18 +198,14 @@ type hiccups struct {
 type span struct{ from, to time.Duration }
 
 // watchHiccups starts a meter. Its close ends it.
-func watchHiccups(c *clock) *hiccups {
+func watchHiccups(c *clock, recorder *latency.Worker) *hiccups {
 	h := &hiccups{
-		clock: c, procs: processors(), quit: make(chan struct{}), ended: make(chan struct{}),
-		interval: newLateness(), all: newLateness(),
+		clock: c, procs: processors(), recorder: recorder, quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	h.beat.Store(int64(c.now()))
 	go h.watch()
 	return h
 }
-
-// newLateness is a histogram of how late the meter woke.
-func newLateness() *hdr.Histogram { return hdr.New(1, int64(latency.Highest), 2) }
 
 func (h *hiccups) close() {
 	close(h.quit)
@@ -245,9 +238,7 @@ func (h *hiccups) watch() {
 			waited = all
 		}
 		cpu = processCPU()
-		h.mu.Lock()
-		_ = h.interval.RecordValue(min(max(0, int64(woke-due)), int64(latency.Highest))) // in range
-		h.mu.Unlock()
+		h.recorder.Woke(woke - due)
 		h.beat.Store(int64(woke))
 	}
 }
@@ -290,23 +281,12 @@ func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	return d
 }
 
-// tick returns the lateness of the wakings since the last tick. The histogram is
-// valid until the next.
-func (h *hiccups) tick() *hdr.Histogram {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	taken := h.interval
-	h.interval = newLateness()
-	h.all.Merge(taken)
-	return taken
-}
-
-// report is what the meter measured. Its histogram ends with the last tick.
-func (h *hiccups) report() results.Hiccups {
+// report is what the meter measured, with how late each waking was.
+func (h *hiccups) report(lateness *latency.Histogram) results.Hiccups {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return results.Hiccups{
-		Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: results.LatencyOf(h.all, 0),
+		Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: results.LatencyOf(lateness, 0),
 	}
 }
 

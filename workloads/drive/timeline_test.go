@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -67,9 +65,9 @@ func TestTimelineSlowest(t *testing.T) {
 	var sum results.Outcomes
 	for n, ownMax := range map[int]bool{10: false, 99: false, 101: true} {
 		var o latency.Op
-		o.Counts[latency.OK], o.Times[latency.Latency] = int64(n), hdr.New(1, int64(latency.Highest), 3)
+		o.Counts[latency.OK], o.Times[latency.Latency] = int64(n), latency.NewHistogram(3)
 		for i := range n {
-			_ = o.Times[latency.Latency].RecordValue(int64(i + 1))
+			o.Times[latency.Latency].Record(time.Duration(i+1), 1)
 		}
 		in := outcomes(&o)
 		if in.Slowest() != int64(n) || (in.Max != 0) != ownMax {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/latency"
 )
@@ -88,7 +86,7 @@ func waiting(perSecond uint64) workloads.Phase {
 
 // waits executes a phase whose operations take no time, and returns the distribution of the time from
 // the scheduled to the real start, and the share of a processor that was used.
-func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, used float64) {
+func waits(tb testing.TB, perSecond uint64, spins bool) (wait *latency.Histogram, used float64) {
 	target, stream := testTarget(tb, idleBound{})
 	what := waiting(perSecond)
 	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 32, MaxWait: time.Hour})
@@ -98,7 +96,7 @@ func waits(tb testing.TB, perSecond uint64, spins bool) (wait *hdr.Histogram, us
 	if err := p.run(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	return p.recorder.Total(int(workloads.List)).Times[latency.Wait], p.used.cpu.Seconds() / p.length.Seconds()
+	return p.recorder.Total[int(workloads.List)].Times[latency.Wait], p.used.cpu.Seconds() / p.length.Seconds()
 }
 
 // TestSpinIsNotEarly: no operation starts before its time, also where several workers wait, of which one
@@ -136,7 +134,7 @@ func TestSpinIsNotEarly(t *testing.T) {
 func BenchmarkWait(b *testing.B) {
 	for _, rate := range []uint64{250, 2000, 10_000} {
 		b.Run(fmt.Sprintf("%d-a-second", rate), func(b *testing.B) {
-			var wait [2]*hdr.Histogram
+			var wait [2]*latency.Histogram
 			var used [2]float64
 			for turn := range 2 * b.N {
 				i := (turn + turn/2) % 2 // A B, B A
@@ -144,12 +142,12 @@ func BenchmarkWait(b *testing.B) {
 				if used[i] += cpu / float64(b.N); wait[i] == nil {
 					wait[i] = h
 				} else {
-					wait[i].Merge(h)
+					wait[i].Add(h)
 				}
 			}
 			for i, name := range []string{"timer", "spin"} {
 				for _, q := range []float64{50, 90, 99} {
-					b.ReportMetric(float64(latency.At(wait[i], q))/1e3, fmt.Sprintf("%s-p%g-µs", name, q))
+					b.ReportMetric(float64(wait[i].At(q, 0))/1e3, fmt.Sprintf("%s-p%g-µs", name, q))
 				}
 				b.ReportMetric(used[i], name+"-processors")
 			}

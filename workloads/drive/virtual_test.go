@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
@@ -56,20 +54,20 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 			}
 			c.phase.Kind, c.phase.Operations, c.phase.Mix = workloads.Measure, uint64(operations), workloads.Mix{workloads.List: 1}
 			p := simulate(t, c.phase, 64, math.MaxInt64, c.store, span{})
-			o := p.recorder.Total(int(workloads.List))
+			o := &p.recorder.Total[int(workloads.List)]
 			response := o.Times[latency.Response]
-			if o.Counts[latency.OK] != operations || response.TotalCount() != operations {
+			if o.Counts[latency.OK] != operations || response.Count() != operations {
 				t.Fatalf("%d operations", o.Counts[latency.OK])
 			}
 			for _, q := range []float64{0.5, 0.99, 0.999} {
-				got, want := float64(response.ValueAtQuantile(100*q))/1e9, c.want(q)
+				got, want := float64(response.At(100*q, 0))/1e9, c.want(q)
 				t.Logf("p%g: %.6g s, by theory %.6g s (%+.2f%%)", 100*q, got, want, 100*(got/want-1))
 				if math.Abs(got/want-1) > 0.02 {
 					t.Errorf("p%g: %.6g s, by theory %.6g s", 100*q, got, want)
 				}
 			}
-			if took := o.Times[latency.Latency]; took.TotalCount() != response.TotalCount() || took.ValueAtQuantile(99) != response.ValueAtQuantile(99) {
-				t.Errorf("a client that loses no time has other latencies than response times: %v", took.ValueAtQuantile(99))
+			if took := o.Times[latency.Latency]; took.Count() != response.Count() || took.At(99, 0) != response.At(99, 0) {
+				t.Errorf("a client that loses no time has other latencies than response times: %v", took.At(99, 0))
 			}
 		})
 	}
@@ -91,7 +89,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 		t.Errorf("the client stopped: %+v", d)
 	}
 	p := simulate(t, phase, 64, 500*ms, store, span{4 * second, 5 * second})
-	dropped := p.recorder.Total(int(workloads.List)).Counts[latency.Dropped]
+	dropped := p.recorder.Total[int(workloads.List)].Counts[latency.Dropped]
 	if d := p.delays(); dropped < 400 || dropped > 500 || d.Dropped != dropped {
 		t.Errorf("of %d operations that were dropped it is said to have dropped %d", dropped, d.Dropped)
 	}
@@ -101,7 +99,7 @@ func TestClientPausesInVirtualTime(t *testing.T) {
 		t.Errorf("the store stopped: %+v", d)
 	}
 	p = simulate(t, phase, 64, 500*ms, stalled, span{})
-	if d := p.delays(); d.Dropped != 0 || p.recorder.Total(int(workloads.List)).Counts[latency.Dropped] == 0 {
+	if d := p.delays(); d.Dropped != 0 || p.recorder.Total[int(workloads.List)].Counts[latency.Dropped] == 0 {
 		t.Errorf("the store made operations be dropped: %+v", d)
 	}
 }
@@ -116,7 +114,7 @@ func TestOverloadInVirtualTime(t *testing.T) {
 	store := func(start time.Duration) time.Duration { return start + 8*ms } // 32 workers: 4,000/s
 	for pause, most := range map[time.Duration]float64{0: 0.002, 200 * ms: 0.025} {
 		p := simulate(t, phase, 32, 100*ms, store, span{4 * second, 4*second + pause})
-		all := p.recorder.Total(int(workloads.List))
+		all := &p.recorder.Total[int(workloads.List)]
 		d, started := p.delays(), all.Counts[latency.OK]
 		t.Logf("pause of %v: %d carried out, %d dropped, %d of them by the client", pause, started,
 			all.Counts[latency.Dropped], d.Dropped)
@@ -309,7 +307,7 @@ func simulate(
 	target, stream := testTarget(t, virtualBound{now, store})
 	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: workers, MaxWait: maxWait})
 	p.clock.virtual = now
-	p.hiccups = &hiccups{clock: &p.clock, interval: hdr.New(1, 10, 1), all: hdr.New(1, 10, 1)}
+	p.hiccups = &hiccups{clock: &p.clock}
 	p.hiccups.beat.Store(math.MaxInt64 / 2)
 	var queue byLast
 	queue, err := p.add(workers)

@@ -23,12 +23,12 @@ func Example() {
 	interval := rec.Tick()
 	fmt.Println("open in this interval:", interval[0].Counts[latency.OK], "ok")
 
-	open := rec.Total(0)
+	open := &rec.Total[0]
 	for _, k := range []latency.Kind{latency.Response, latency.Service, latency.Wait} {
-		took := time.Duration(latency.At(open.Times[k], 99.9))
+		took := time.Duration(open.Times[k].At(99.9, 0))
 		fmt.Println("open,", k, "at p99.9:", took.Round(100*time.Microsecond))
 	}
-	fmt.Println("list:", rec.Total(1).Counts[latency.Failed], "failed")
+	fmt.Println("list:", rec.Total[1].Counts[latency.Failed], "failed")
 	// Output:
 	// open in this interval: 1 ok
 	// open, response at p99.9: 5ms
@@ -60,7 +60,7 @@ func ExampleLog() {
 		return
 	}
 	for tag, h := range times {
-		fmt.Println(tag, h.TotalCount())
+		fmt.Println(tag, h.Count())
 	}
 	// Unordered output: james/embedded/measure/1/1/open/service 1
 	// james/embedded/measure/1/1/open/latency 1

@@ -18,9 +18,10 @@ import (
 // It has a line for each interval, operation and kind that has values. Times are
 // seconds since 1970. docs/results.md says how to read it.
 type Log struct {
-	out *bufio.Writer
-	hdr *hdr.HistogramLogWriter
-	err error // the first error; nothing is written after it
+	out  *bufio.Writer
+	hdr  *hdr.HistogramLogWriter
+	line [digits + 1]*hdr.Histogram // by digits: the histogram that is written
+	err  error                      // the first error; nothing is written after it
 }
 
 // NewLog begins a log of a run that started at that time.
@@ -37,24 +38,39 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 }
 
 // Write adds one interval of a cell. Ops are what Tick returned. Tag returns the tag of
-// one kind of time of the operation with that index.
+// one kind of time of the operation with that index; "": the log does not have it. WriteOne adds Hiccup.
 func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) {
 	for i := range ops {
 		for k, h := range ops[i].Times {
-			if h != nil && h.TotalCount() > 0 && Kind(k) != Queued { // Service has them too
-				l.WriteOne(tag(i, Kind(k)), h, from, to)
+			if h.Count() == 0 || Kind(k) >= Free { // Service has those of Free, too
+				continue
+			}
+			if t := tag(i, Kind(k)); t != "" {
+				l.WriteOne(t, h, from, to)
 			}
 		}
 	}
 }
 
-// WriteOne adds one interval of one histogram.
-func (l *Log) WriteOne(tag string, h *hdr.Histogram, from, to time.Time) {
-	h.SetTag(tag)
-	h.SetStartTimeMs(from.UnixMilli())
-	h.SetEndTimeMs(to.UnixMilli())
+// WriteOne adds one interval of one histogram, which may have no values.
+func (l *Log) WriteOne(tag string, h *Histogram, from, to time.Time) {
+	precise := digitsRough
+	if h != nil {
+		precise = h.digits
+	}
+	if l.line[precise] == nil {
+		l.line[precise] = hdr.New(1, int64(Highest), precise)
+	}
+	line := l.line[precise]
+	line.Reset()
+	for b := range h.Buckets {
+		_ = line.RecordValues(b.From, b.Count) // it has the same buckets
+	}
+	line.SetTag(tag)
+	line.SetStartTimeMs(from.UnixMilli())
+	line.SetEndTimeMs(to.UnixMilli())
 	if l.err == nil {
-		l.err = l.hdr.OutputIntervalHistogram(h)
+		l.err = l.hdr.OutputIntervalHistogram(line)
 	}
 }
 
@@ -67,11 +83,11 @@ func (l *Log) Flush() error {
 }
 
 // ReadLog reads an interval log. Of returns the key that the intervals of a tag are added to, or
-// false if the tag is not wanted. ReadLog returns the sum for each key, and holds only one
-// histogram more than these. It leaves out a last line without an end, which a process was
+// false if the tag is not wanted. ReadLog returns the sum for each key, and holds only two
+// histograms more than these. It leaves out a last line without an end, which a process was
 // writing when it was killed.
-func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*hdr.Histogram, error) {
-	total := map[K]*hdr.Histogram{}
+func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*Histogram, error) {
+	total := map[K]*Histogram{}
 	lines := &wholeLines{in: bufio.NewReaderSize(r, 1<<16), wanted: func(tag string) bool { _, ok := of(tag); return ok }}
 	for in := hdr.NewHistogramLogReader(lines); ; {
 		h, err := in.NextIntervalHistogram()
@@ -88,16 +104,18 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*h
 			(d == digits || d == digitsRough)
 		switch sum := total[name]; {
 		case !wanted || h.TotalCount() == 0:
+			continue
 		case !ours:
 			return nil, fmt.Errorf("read latency log: a histogram of %d to %d with %d digits is not one of mailbench's",
 				h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 		case sum == nil:
-			total[name] = h
-		case sum.TotalCount() > math.MaxInt64-h.TotalCount():
+			total[name] = NewHistogram(int(d))
+		case sum.count > math.MaxInt64-h.TotalCount():
 			return nil, errors.New("read latency log: it has more values than can be counted")
-		default:
-			sum.Merge(h)
 		}
+		own := NewHistogram(int(d))
+		own.of, own.count = h.Export().Counts, h.TotalCount() // the buckets are the same
+		total[name].Add(own)
 	}
 }
 
@@ -150,7 +168,7 @@ type PartTime struct {
 type Part struct {
 	Name  string
 	Calls int64
-	Times *hdr.Histogram
+	Times *Histogram
 }
 
 // partBytes is the size of the histograms of the few parts that an operation has.
@@ -163,11 +181,11 @@ func (w *Worker) recordPart(op int, p *PartTime) {
 		at++
 	}
 	if at == len(have) {
-		have = append(have, Part{Name: p.Name, Times: hdr.New(1, int64(Highest), digitsRough)})
+		have = append(have, Part{Name: p.Name, Times: NewHistogram(digitsRough)})
 		w.parts[op] = have
 	}
 	have[at].Calls += p.Calls
-	_ = have[at].Times.RecordValue(int64(min(max(p.Took, 0), Highest))) // in range
+	have[at].Times.Record(p.Took, 1)
 }
 
 // Parts are the parts of some operations together, when the workers have ended.
@@ -178,10 +196,10 @@ func (r *Recorder) Parts(ops ...int) (all []Part) {
 			for _, p := range w.parts[op] {
 				at := slices.IndexFunc(all, func(have Part) bool { return have.Name == p.Name })
 				if at < 0 {
-					at, all = len(all), append(all, Part{Name: p.Name, Times: hdr.New(1, int64(Highest), digitsRough)})
+					at, all = len(all), append(all, Part{Name: p.Name, Times: NewHistogram(digitsRough)})
 				}
 				all[at].Calls += p.Calls
-				all[at].Times.Merge(p.Times)
+				all[at].Times.Add(p.Times)
 			}
 		}
 		w.mu.Unlock()

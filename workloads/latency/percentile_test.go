@@ -4,8 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
+	"time"
 )
 
 // TestAt compares percentiles with the definition: the least value with at least p·n values that
@@ -13,22 +12,22 @@ import (
 func TestAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		h := hdr.New(1, int64(Highest), 3)
+		h := NewHistogram(3)
 		var all []int64
 		for range 1 + r.IntN(2000) {
 			v := 1 + r.Int64N(2000)
 			all = append(all, v)
-			_ = h.RecordValue(v)
+			h.Record(time.Duration(v), 1)
 		}
 		slices.Sort(all)
 		for _, tenths := range []int{500, 900, 990, 999, 1000} { // of a percent, to count in integers
 			rank := (tenths*len(all) + 999) / 1000
-			if got, want := At(h, float64(tenths)/10), all[rank-1]; got != want {
+			if got, want := h.At(float64(tenths)/10, 0), all[rank-1]; got != want {
 				t.Fatalf("p%v of %d values is %d, want %d: rank %d", float64(tenths)/10, len(all), got, want, rank)
 			}
 		}
 	}
-	if got := At(hdr.New(1, 10, 3), 50); got != 0 {
+	if got := NewHistogram(3).At(50, 0); got != 0 {
 		t.Errorf("a percentile of nothing is %d", got)
 	}
 }
@@ -52,11 +51,11 @@ func TestRank(t *testing.T) {
 		{0, 5, 1},
 		{55.00000000000001, 20, 11}, // 100 × 0.55 in floating point
 	} {
-		h := hdr.New(1, int64(Highest), 3)
+		h := NewHistogram(3)
 		for v := range c.n {
-			_ = h.RecordValue(v + 1) // the value of a rank is the rank
+			h.Record(time.Duration(v+1), 1) // the value of a rank is the rank
 		}
-		if got := At(h, c.percent); got != c.want {
+		if got := h.At(c.percent, 0); got != c.want {
 			t.Errorf("rank of p%v of %d is %d, want %d", c.percent, c.n, got, c.want)
 		}
 	}

@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/workloads/latency"
 )
@@ -29,10 +27,10 @@ const (
 )
 
 // values are those of a tag's lines in an interval: 1, 2 … n times a unit.
-func values(n int, unit time.Duration) *hdr.Histogram {
-	h := hdr.New(1, int64(latency.Highest), 3)
+func values(n int, unit time.Duration) *latency.Histogram {
+	h := latency.NewHistogram(3)
 	for i := 1; i <= n; i++ {
-		_ = h.RecordValue(int64(i) * int64(unit)) // within the range
+		h.Record(time.Duration(i)*unit, 1)
 	}
 	return h
 }
@@ -46,7 +44,7 @@ func twoTags(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, h := range []*hdr.Histogram{values(1000, time.Millisecond), values(500, time.Millisecond)} {
+	for i, h := range []*latency.Histogram{values(1000, time.Millisecond), values(500, time.Millisecond)} {
 		from := start.Add(time.Duration(i) * time.Second)
 		l.WriteOne(listTag, h, from, from.Add(time.Second))
 	}
@@ -157,15 +155,15 @@ func TestJavaAgreesOnPercentiles(t *testing.T) {
 	want := map[string]int64{}
 	r := rand.New(rand.NewPCG(1, 2))
 	for n := 1; n < 4000; n += 1 + n/7 {
-		h := hdr.New(1, int64(latency.Highest), 3)
+		h := latency.NewHistogram(3)
 		for range n {
-			_ = h.RecordValue(int64(1000 * math.Exp(8*r.Float64()))) // within the range
+			h.Record(time.Duration(1000*math.Exp(8*r.Float64())), 1)
 		}
 		tag := fmt.Sprintf("n=%d", n)
 		l.WriteOne(tag, h, start, start.Add(time.Second))
 		for _, p := range percents {
 			v, _ := strconv.ParseFloat(p, 64)
-			want[tag+" "+p] = latency.At(h, v)
+			want[tag+" "+p] = h.At(v, 0)
 		}
 	}
 	if err := l.Flush(); err != nil {

@@ -10,13 +10,9 @@
 package latency
 
 import (
-	"math"
-	"math/bits"
 	"runtime"
 	"sync"
 	"time"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Kind is one of the times of an operation.
@@ -26,8 +22,8 @@ type Kind uint8
 // that were late. A closed loop has no scheduled times and records Service only. The other kinds are
 // no latencies. FailedAfter and UnknownAfter show how long an engine in trouble kept its callers
 // waiting. Latency is what is compared and ranked: the response without the client's own delays. Rest
-// is added to it to get all scheduled operations. Queued is the part of Service that found all
-// workers busy.
+// is added to it to get all scheduled operations. Free is the part of Service that found a free
+// worker. Hiccup is about the client itself.
 const (
 	Response     Kind = iota // end − scheduled start
 	Service                  // end − start
@@ -36,12 +32,13 @@ const (
 	UnknownAfter             // end − start of operations whose outcome is unknown
 	Latency                  // end − scheduled start without the client's own delays; closed loop: end − start
 	Rest                     // the same of operations that were executed and did not succeed
-	Queued                   // end − start of operations that found all workers busy
+	Free                     // end − start of operations that found a free worker; not in the log
+	Hiccup                   // how late the client woke: see Worker.Woke
 	NumKinds     int  = iota
 )
 
 var kindNames = [NumKinds]string{
-	"response", "service", "lag", "failed", "unknown", "latency", "rest", "queued",
+	"response", "service", "lag", "failed", "unknown", "latency", "rest", "free", "hiccup",
 }
 
 // String returns the kind's name in tags and results.
@@ -65,8 +62,8 @@ const (
 // counted in Clamped, because the histogram would not count it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms. Latencies have digits; wait and the times of
-// failures need less.
+// Significant decimal digits of the histograms. Latencies have digits; the times that no report compares
+// need less.
 const (
 	digits      = 3 // 229 KB a histogram
 	digitsRough = 2 // 31 KB
@@ -80,11 +77,10 @@ type Op struct {
 	// First and Last are when the first and the last operation that was ok ended. A gap without
 	// an operation that was ok ends at First or begins at Last.
 	First, Last time.Duration
-	Times       [NumKinds]*hdr.Histogram
+	Times       [NumKinds]*Histogram
 }
 
-// Add adds b to o. It yields the processor between histograms: a merge takes about
-// 0.2 ms, and workers should not wait longer.
+// Add adds b to o. It yields the processor between histograms, so that workers do not wait for all of them.
 func (o *Op) Add(b *Op) {
 	if b.Counts[OK] > 0 {
 		if o.Counts[OK] == 0 || b.First < o.First {
@@ -97,36 +93,24 @@ func (o *Op) Add(b *Op) {
 	}
 	o.Clamped += b.Clamped
 	for k, from := range b.Times {
-		if from == nil || from.TotalCount() == 0 {
+		if from.Count() == 0 {
 			continue
 		}
 		if o.Times[k] == nil {
-			o.Times[k] = hdr.New(1, int64(Highest), int(from.SignificantFigures()))
+			o.Times[k] = NewHistogram(from.digits)
 		}
-		o.Times[k].Merge(from)
+		o.Times[k].Add(from)
 		runtime.Gosched()
 	}
-}
-
-// Free is the distribution of the service times of operations that found a free worker; nil if there are none.
-func (o *Op) Free() *hdr.Histogram {
-	all, queued := o.Times[Service], o.Times[Queued]
-	if all == nil || queued == nil {
-		return all
-	}
-	free, less := all.Export(), queued.Export().Counts
-	for i, n := range less {
-		free.Counts[i] -= n
-	}
-	return hdr.Import(free)
 }
 
 // Reset empties o and keeps its histograms.
 func (o *Op) Reset() {
 	o.Counts, o.Clamped, o.First, o.Last = [NumOutcomes]int64{}, 0, 0, 0
 	for _, h := range o.Times {
-		if h != nil && h.TotalCount() > 0 {
-			h.Reset()
+		if h.Count() > 0 {
+			clear(h.of)
+			h.count = 0
 		}
 	}
 }
@@ -137,7 +121,7 @@ func (o *Op) Reset() {
 // the same time.
 type Worker struct {
 	mu    sync.Mutex
-	ops   []recorded
+	ops   []Op     // since the last Tick
 	parts [][]Part // by operation
 	open  bool
 	rough bool     // all histograms have digitsRough, because there are many operations
@@ -159,11 +143,11 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 		}
 		o.Last = max(o.Last, end)
 		w.record(o, Service, end-start)
-		if queued {
-			w.record(o, Queued, end-start)
-		}
 		w.record(o, Latency, took)
 		if w.open {
+			if !queued {
+				w.record(o, Free, end-start)
+			}
 			w.record(o, Response, end-due)
 			w.record(o, Wait, start-due)
 		}
@@ -182,26 +166,29 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 	w.mu.Unlock()
 }
 
-// record records a time. One beyond the histograms' range counts at its end; an operation that starts before it is
-// due is on time. Latency and Queued are further times of an operation, which counts in Clamped already.
-func (w *Worker) record(r *recorded, k Kind, d time.Duration) {
-	c := r.times[k]
-	if c == nil {
-		precise := digits
-		if w.rough || k == Wait || k == FailedAfter || k == UnknownAfter {
-			precise = digitsRough
+// record records a time. An operation that starts before it is due is on time. Latency and Free are further times
+// of an operation, which counts in Clamped already.
+func (w *Worker) record(o *Op, k Kind, d time.Duration) {
+	h := o.Times[k]
+	if h == nil {
+		h = NewHistogram(digits)
+		if w.rough || k == Wait || k == FailedAfter || k == UnknownAfter || k == Free || k == Hiccup {
+			h = NewHistogram(digitsRough)
 		}
-		b := bits.Len64(2*uint64(math.Pow10(precise))-1) - 1
-		c = &counts{digits: precise, bits: b, of: make([]int64, (bits.Len64(uint64(Highest))-b+1)<<b)}
-		r.times[k] = c
+		o.Times[k] = h
 	}
-	if d > Highest && k != Latency && k != Queued {
-		r.Clamped++
+	if d > Highest && k != Latency && k != Free {
+		o.Clamped++
 	}
-	v := uint64(min(max(d, 0), Highest))
-	width := max(0, bits.Len64(v)-c.bits-1) // logarithm to base 2 of the bucket's width
-	c.of[uint64(width)<<(c.bits&63)+v>>(width&63)]++
-	c.total++
+	h.Record(d, 1)
+}
+
+// Woke adds how late a thread of the client woke, which has nothing to do but that. It is the operation
+// Recorder.Client.
+func (w *Worker) Woke(late time.Duration) {
+	w.mu.Lock()
+	w.record(&w.ops[len(w.ops)-1], Hiccup, late)
+	w.mu.Unlock()
 }
 
 // Drop adds one operation that was scheduled and never started.
@@ -212,36 +199,44 @@ func (w *Worker) Drop(op int) {
 }
 
 const (
-	// opBytes is the size of an operation's histograms of latency, response, service and wait.
-	opBytes = 3*229<<10 + 31<<10
+	// opBytes is the size of an operation's histograms of latency, response, service, wait and free.
+	opBytes = 3*229<<10 + 2*31<<10
 	// workerBytes bounds the histograms of all Workers.
 	workerBytes = 64 << 20
 	// mostPrecise is how many operations can have histograms of three digits. An operation counts
-	// once for each stream that has it. If there are more, all have two digits: 122 KB an operation.
+	// once for each stream that has it. If there are more, all have two digits: 155 KB an operation.
 	mostPrecise = 64
-	roughBytes  = 4 * 31 << 10
+	roughBytes  = 5 * 31 << 10
 )
 
 // Recorder collects what the workers of one phase record.
 type Recorder struct {
+	// Client is the number of what is recorded of the client itself: that of operations. Sums follow it.
+	Client int
+	// Total is what was recorded up to the last Tick.
+	Total []Op
+
 	workers  []*Worker
-	spare    []recorded // swapped with the ops of one worker after the other
+	sums     [][]int
+	spare    []Op // swapped with the ops of one worker after the other
 	interval []Op
-	total    []Op
 }
 
 // NewRecorder returns a recorder for that many operations and workers. Open says whether
 // operations have scheduled times. Beyond mostPrecise operations, times are kept to two digits: a
-// percentile is then within 1% and not 0.1%.
-func NewRecorder(ops, workers int, open bool) *Recorder {
+// percentile is then within 1% and not 0.1%. Each of sums are operations that are added up.
+func NewRecorder(ops, workers int, open bool, sums ...[]int) *Recorder {
 	rough, each := ops > mostPrecise, opBytes+partBytes
 	if rough {
 		each = roughBytes + partBytes
 	}
-	r := &Recorder{spare: make([]recorded, ops), interval: make([]Op, ops), total: make([]Op, ops)}
+	all := ops + 1 + len(sums)
+	r := &Recorder{
+		Client: ops, Total: make([]Op, all), sums: sums, spare: make([]Op, ops+1), interval: make([]Op, all),
+	}
 	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*each))) {
 		r.workers = append(r.workers, &Worker{
-			ops: make([]recorded, ops), parts: make([][]Part, ops), open: open, rough: rough,
+			ops: make([]Op, ops+1), parts: make([][]Part, ops), open: open, rough: rough,
 		})
 	}
 	return r
@@ -250,9 +245,9 @@ func NewRecorder(ops, workers int, open bool) *Recorder {
 // Worker returns what worker i records into.
 func (r *Recorder) Worker(i int) *Worker { return r.workers[i%len(r.workers)] }
 
-// Tick takes what the workers recorded since the last Tick, adds it to the totals and
-// returns it by operation. The result is valid until the next Tick. One goroutine
-// calls Tick and Total. When the workers have ended, one more Tick takes the last
+// Tick takes what the workers recorded since the last Tick, adds it to Total and
+// returns it by operation, with Client and the sums. The result is valid until the next Tick. One goroutine
+// calls Tick and reads Total. When the workers have ended, one more Tick takes the last
 // partial interval.
 func (r *Recorder) Tick() []Op {
 	for i := range r.interval {
@@ -263,89 +258,17 @@ func (r *Recorder) Tick() []Op {
 		w.ops, r.spare = r.spare, w.ops
 		w.mu.Unlock()
 		for i := range r.spare {
-			r.spare[i].moveTo(&r.interval[i])
+			r.interval[i].Add(&r.spare[i])
+			r.spare[i].Reset()
+		}
+	}
+	for k, of := range r.sums {
+		for _, i := range of {
+			r.interval[r.Client+1+k].Add(&r.interval[i])
 		}
 	}
 	for i := range r.interval {
-		r.total[i].Add(&r.interval[i])
+		r.Total[i].Add(&r.interval[i])
 	}
 	return r.interval
-}
-
-// Total returns the total of some operations together over all Ticks so far.
-func (r *Recorder) Total(ops ...int) *Op {
-	if len(ops) == 1 {
-		return &r.total[ops[0]]
-	}
-	var sum Op
-	for _, op := range ops {
-		sum.Add(&r.total[op])
-	}
-	return &sum
-}
-
-// recorded is what one worker recorded of an operation since the last Tick. Its times are in
-// counts. A Tick adds them to the histograms of Op.
-type recorded struct {
-	Op
-	times [NumKinds]*counts
-}
-
-// moveTo adds what was recorded to o, and empties r.
-func (r *recorded) moveTo(o *Op) {
-	o.Add(&r.Op)
-	r.Reset()
-	for k, c := range r.times {
-		if c == nil || c.total == 0 {
-			continue
-		}
-		if o.Times[k] == nil {
-			o.Times[k] = hdr.New(1, int64(Highest), c.digits)
-		}
-		for i, n := range c.of {
-			if n > 0 {
-				width := max(0, i>>c.bits-1)                                  // as in record
-				_ = o.Times[k].RecordValues(int64(i-width<<c.bits)<<width, n) // every bucket is in the histogram's range
-			}
-		}
-		clear(c.of)
-		c.total = 0
-		runtime.Gosched() // as Op.Add does
-	}
-}
-
-// counts are how often each bucket of an HDR histogram was hit. Adding is faster than in the
-// histogram itself, which checks again what the recorder has checked. The first 2 << bits buckets
-// have one value each. Then each power of two has half as many, of twice the width.
-type counts struct {
-	digits int // of the histogram
-	bits   int // each power of two has 1 << bits buckets
-	total  int64
-	of     []int64 // by index, in the histogram's order
-}
-
-// At is a percentile of a histogram in nanoseconds, 0 <= percent <= 100: the least time that at
-// least so many of the values do not exceed. It is 0 if there are no values.
-func At(h *hdr.Histogram, percent float64) int64 { return AtOfAll(h, 0, percent) }
-
-// NeverEnded is the percentile that lies among operations that never ended.
-const NeverEnded = -1
-
-// AtOfAll is At of the values and of so many operations that never ended.
-//
-// Its rank is the ceiling of percent × values, as in the definition and in Java's HdrHistogram
-// (AbstractHistogram.getValueAtPercentile). hdrhistogram-go rounds the rank to the nearest, which
-// is one too low half of the time.
-func AtOfAll(h *hdr.Histogram, neverEnded int64, percent float64) int64 {
-	n := h.TotalCount()
-	all := n + neverEnded
-	below := math.Nextafter(percent, 0) // 99% of 100 is 99.00000000000001 in floating point
-	switch rank := min(all, max(1, int64(math.Ceil(below*float64(all)/100)))); {
-	case all == 0:
-		return 0
-	case rank > n:
-		return NeverEnded
-	default:
-		return h.ValueAtPercentile(100 * float64(rank) / float64(n))
-	}
 }

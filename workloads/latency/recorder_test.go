@@ -15,14 +15,14 @@ func TestThreeTimesOfAnOperation(t *testing.T) {
 	// Scheduled at 10 ms, started 5 ms late, took 2 ms.
 	r.Worker(0).Record(1, OK, false, 10*time.Millisecond, 15*time.Millisecond, 17*time.Millisecond, 0)
 	r.Tick()
-	op := r.Total(1)
+	op := &r.Total[1]
 	for k, want := range [...]time.Duration{Response: 7 * time.Millisecond, Service: 2 * time.Millisecond, Wait: 5 * time.Millisecond} {
 		got := op.Times[k].Max()
 		if precision := []float64{0.001, 0.001, 0.01}[k]; math.Abs(float64(got)/float64(want)-1) > precision {
 			t.Errorf("%v = %v, want %v", Kind(k), time.Duration(got), want)
 		}
 	}
-	if r.Total(0).Times[Service] != nil {
+	if r.Total[0].Times[Service] != nil {
 		t.Error("an operation that never ran has a histogram")
 	}
 }
@@ -41,7 +41,7 @@ func TestTimesOfOtherOutcomes(t *testing.T) {
 	} {
 		for k := range Kind(NumKinds) {
 			got := time.Duration(0)
-			if h := r.Total(int(out)).Times[k]; h != nil {
+			if h := r.Total[int(out)].Times[k]; h != nil {
 				got = time.Duration(h.Max())
 			}
 			if math.Abs(float64(got-want[k])) > 0.01*float64(want[k]) {
@@ -55,27 +55,27 @@ func TestClosedLoopHasServiceOnly(t *testing.T) {
 	r := NewRecorder(1, 1, false)
 	r.Worker(0).Record(0, OK, false, 0, time.Second, 2*time.Second, 0)
 	r.Tick()
-	if op := r.Total(0); op.Times[Service].TotalCount() != 1 || op.Times[Response] != nil || op.Times[Wait] != nil {
+	if op := &r.Total[0]; op.Times[Service].Count() != 1 || op.Times[Response] != nil || op.Times[Wait] != nil {
 		t.Errorf("times = %v, want service alone", op.Times)
 	}
 }
 
-// An operation that found all workers busy is one of Service, and one of Queued.
-func TestQueuedIsPartOfService(t *testing.T) {
+// An operation that found a free worker is one of Service, and one of Free.
+func TestFreeIsPartOfService(t *testing.T) {
 	r := NewRecorder(2, 1, true)
 	for i := range 3 {
-		r.Worker(0).Record(0, OK, i == 0, 0, 0, time.Duration(i+1)*time.Millisecond, 0)
-		r.Worker(0).Record(1, OK, true, 0, 0, time.Millisecond, 0)
-		for _, op := range r.Tick() {
-			if n := op.Times[Service].TotalCount(); n != 1 {
+		r.Worker(0).Record(0, OK, i > 0, 0, 0, time.Duration(i+1)*time.Millisecond, 0)
+		r.Worker(0).Record(1, OK, false, 0, 0, time.Millisecond, 0)
+		for _, op := range r.Tick()[:2] {
+			if n := op.Times[Service].Count(); n != 1 {
 				t.Errorf("%d service times in a tick, want 1", n)
 			}
 		}
 	}
 	for i, want := range []int64{1, 3} {
-		op := r.Total(i)
-		if all, queued := op.Times[Service].TotalCount(), op.Times[Queued].TotalCount(); all != 3 || queued != want {
-			t.Errorf("operation %d: %d service times, %d of them queued, want 3 and %d", i, all, queued, want)
+		op := &r.Total[i]
+		if all, free := op.Times[Service].Count(), op.Times[Free].Count(); all != 3 || free != want {
+			t.Errorf("operation %d: %d service times, %d of them of free workers, want 3 and %d", i, all, free, want)
 		}
 	}
 }
@@ -88,14 +88,14 @@ func TestOnlyOKEntersLatency(t *testing.T) {
 	}
 	w.Drop(0)
 	r.Tick()
-	op := r.Total(0)
+	op := &r.Total[0]
 	if want := [NumOutcomes]int64{1, 1, 1, 1, 1, 2}; op.Counts != want {
 		t.Errorf("outcomes = %v, want %v", op.Counts, want)
 	}
-	if n := op.Times[Response].TotalCount(); n != 1 {
+	if n := op.Times[Response].Count(); n != 1 {
 		t.Errorf("%d operations are in the latency figures, want the one that was ok", n)
 	}
-	if f, u := op.Times[FailedAfter].TotalCount(), op.Times[UnknownAfter].TotalCount(); f != 1 || u != 1 {
+	if f, u := op.Times[FailedAfter].Count(), op.Times[UnknownAfter].Count(); f != 1 || u != 1 {
 		t.Errorf("how long %d that failed and %d of unknown outcome took, want one each", f, u)
 	}
 }
@@ -119,7 +119,7 @@ func TestFirstAndLast(t *testing.T) {
 	if op := r.Tick()[0]; op.First != 0 || op.Last != 0 {
 		t.Errorf("of an empty interval: first %v, last %v", op.First, op.Last)
 	}
-	if op := r.Total(0); op.First != 3*time.Second || op.Last != 9*time.Second {
+	if op := &r.Total[0]; op.First != 3*time.Second || op.Last != 9*time.Second {
 		t.Errorf("in all: first %v, last %v, want 3s and 9s", op.First, op.Last)
 	}
 }
@@ -130,8 +130,8 @@ func TestOutOfRangeIsClampedAndCounted(t *testing.T) {
 	r.Worker(0).Record(0, OK, false, 0, 0, 2*Highest, 0)
 	r.Worker(0).Record(0, OK, false, time.Second, 0, 1, 0) // started before its time
 	r.Tick()
-	op := r.Total(0)
-	if op.Times[Service].TotalCount() != 2 || op.Times[Response].TotalCount() != 2 || op.Times[Wait].TotalCount() != 2 {
+	op := &r.Total[0]
+	if op.Times[Service].Count() != 2 || op.Times[Response].Count() != 2 || op.Times[Wait].Count() != 2 {
 		t.Error("a value was lost")
 	}
 	if op.Clamped != 2 { // response and service of the first
@@ -174,8 +174,8 @@ func TestTicksLoseNothing(t *testing.T) {
 	}
 	var total, values int64
 	for op := range 3 {
-		total += r.Total(op).Counts[OK]
-		values += r.Total(op).Times[Service].TotalCount()
+		total += r.Total[op].Counts[OK]
+		values += r.Total[op].Times[Service].Count()
 	}
 	if total != workers*each || values != workers*each || intervals != workers*each {
 		t.Errorf("%d counted, %d in histograms, %d in intervals, want %d", total, values, intervals, workers*each)
@@ -260,7 +260,7 @@ func TestParts(t *testing.T) {
 	}
 	w.Record(0, OK, false, 0, 0, 1, 0, PartTime{"page", time.Hour, 1})
 	for _, p := range r.Parts(1) {
-		n, least, most := p.Times.TotalCount(), At(p.Times, 50), p.Times.Max()
+		n, least, most := p.Times.Count(), p.Times.At(50, 0), p.Times.Max()
 		switch {
 		case p.Name == "page" && n == 204 && p.Calls == 306 && math.Abs(float64(least)/100e3-1) < 0.01 && math.Abs(float64(most)/300e3-1) < 0.01:
 		case p.Name == "email" && n == 102 && most == 0:
@@ -268,7 +268,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s: %d times, median %d, max %d", p.Name, n, least, most)
 		}
 	}
-	if all := r.Parts(0, 1); len(all) != 2 || all[0].Times.TotalCount()+all[1].Times.TotalCount() != 307 {
+	if all := r.Parts(0, 1); len(all) != 2 || all[0].Times.Count()+all[1].Times.Count() != 307 {
 		t.Errorf("%d parts of both operations", len(all))
 	}
 }

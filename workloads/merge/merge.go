@@ -19,8 +19,6 @@ import (
 	"strconv"
 	"strings"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -147,7 +145,7 @@ func union(k results.Key) results.Key {
 }
 
 // histograms are the sums of the histograms of all segments, by their tags in the merged run.
-type histograms map[string]*hdr.Histogram
+type histograms map[string]*latency.Histogram
 
 // add adds a segment's latency log. It is an error if the log misses operations of the segment.
 func (all histograms) add(s *Source) error {
@@ -168,11 +166,7 @@ func (all histograms) add(s *Source) error {
 		for _, op := range slices.Sorted(maps.Keys(counts)) {
 			o := counts[op]
 			for kind, n := range times(c, &o) {
-				found := int64(0)
-				if h := own[c.Tag(op, kind.String())]; h != nil {
-					found = h.TotalCount()
-				}
-				if found != n {
+				if found := own[c.Tag(op, kind.String())].Count(); found != n {
 					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
 						"there are no percentiles of all segments together", ErrApart, s.Name, found, n, kind, op, c.Key)
 				}
@@ -181,7 +175,7 @@ func (all histograms) add(s *Source) error {
 	}
 	for tag, h := range own {
 		if sum := all[tags[tag]]; sum != nil {
-			sum.Merge(h)
+			sum.Add(h)
 		} else {
 			all[tags[tag]] = h
 		}
@@ -241,7 +235,7 @@ func (m *Merged) WriteLog(w io.Writer) error {
 			continue
 		}
 		for _, t := range recorded(c) {
-			if h := m.histograms[c.Tag(t[0], t[1])]; h != nil && h.TotalCount() > 0 {
+			if h := m.histograms[c.Tag(t[0], t[1])]; h.Count() > 0 {
 				log.WriteOne(c.Tag(t[0], t[1]), h, stamp(c.Started), stamp(c.Ended))
 			}
 		}

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/latency"
 )
@@ -410,11 +408,11 @@ func (o *Op) DueDiffers() bool {
 }
 
 // LatencyOf is the distribution of a histogram, and of so many operations that never ended; zero if there are none.
-func LatencyOf(h *hdr.Histogram, dropped int64) Latency {
-	if h == nil || h.TotalCount()+dropped == 0 {
+func LatencyOf(h *latency.Histogram, dropped int64) Latency {
+	if h.Count()+dropped == 0 {
 		return Latency{}
 	}
-	at := func(percent float64) int64 { return latency.AtOfAll(h, dropped, percent) }
+	at := func(percent float64) int64 { return h.At(percent, dropped) }
 	l := Latency{P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: NeverEnded, Mean: NeverEnded}
 	if dropped == 0 {
 		l.Max, l.Mean = h.Max(), math.Round(h.Mean())
@@ -436,20 +434,16 @@ func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
 		l := LatencyOf(h, 0)
 		all.Latency = &l
 	}
-	ended := hdr.New(1, int64(latency.Highest), 3) // whatever their outcome
-	ok := cmp.Or(of[latency.Latency], of[latency.Response], of[latency.Service])
-	for _, h := range []*hdr.Histogram{ok, of[latency.Rest]} {
-		if h != nil {
-			ended.Merge(h)
-		}
-	}
+	ended := latency.NewHistogram(3) // whatever their outcome
+	ended.Add(cmp.Or(of[latency.Latency], of[latency.Response], of[latency.Service]))
+	ended.Add(of[latency.Rest])
 	if of[latency.Rest] != nil || dropped > 0 {
 		l := LatencyOf(ended, dropped)
 		all.Due = &l
 	}
 	for _, share := range QuantileShares {
-		if dropped+ended.TotalCount() > 0 {
-			quantiles = append(quantiles, latency.AtOfAll(ended, dropped, 100*share))
+		if dropped+ended.Count() > 0 {
+			quantiles = append(quantiles, ended.At(100*share, dropped))
 		}
 	}
 	return all, quantiles

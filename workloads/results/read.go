@@ -18,8 +18,6 @@ import (
 	"strings"
 	"syscall"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/growth"
@@ -328,11 +326,11 @@ func (c *Cell) logged() latency.Kind {
 
 // points samples a distribution at even steps of the logarithm of 1/(1-p). The last
 // percentile is the one that only the slowest value is beyond.
-func points(h *hdr.Histogram) (all []Point) {
-	last := math.Log10(float64(h.TotalCount()))
+func points(h *latency.Histogram) (all []Point) {
+	last := math.Log10(float64(h.Count()))
 	for i := 0; float64(i) < last*stepsPerDecade; i++ {
 		p := 100 * (1 - math.Pow(10, -float64(i)/stepsPerDecade))
-		all = append(all, Point{p, latency.At(h, p)})
+		all = append(all, Point{p, h.At(p, 0)})
 	}
 	return append(all, Point{100 * (1 - math.Pow(10, -last)), h.Max()}) // the maximum that the figures have
 }

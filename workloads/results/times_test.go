@@ -24,7 +24,7 @@ func TestDue(t *testing.T) {
 			w.Drop(0)
 		}
 		r.Tick()
-		all, _ := TimesOf(r.Total(0))
+		all, _ := TimesOf(&r.Total[0])
 		return all.Due
 	}
 	near := func(ns int64, want time.Duration) bool { return ns > int64(want)*99/100 && ns < int64(want)*101/100 }
@@ -62,7 +62,7 @@ func TestQuantiles(t *testing.T) {
 		w.Drop(0)
 	}
 	r.Tick()
-	_, got := TimesOf(r.Total(0))
+	_, got := TimesOf(&r.Total[0])
 	if len(got) != len(QuantileShares) {
 		t.Fatalf("%d quantiles, want %d", len(got), len(QuantileShares))
 	}
