@@ -13,11 +13,7 @@ import (
 // lines moves the columns and indexes of an imported table to their lines in the file of at, mostly that of the table.
 func (p *parser) lines(t *Table, f section) {
 	if t.Imported != nil {
-		own := t.Clustering[t.Inherited:]
-		if t.Parent == nil {
-			own = t.Key()
-		}
-		for _, c := range slices.Concat(own, t.Static, t.Columns) {
+		for _, c := range slices.Concat(t.OwnKey(), t.Static, t.Columns) {
 			c.Pos = *t.Imported
 		}
 		for _, x := range t.Indexes {
@@ -36,33 +32,6 @@ func (p *parser) lines(t *Table, f section) {
 			c.Pos = pos
 		}
 	}
-}
-
-// ViewOf is the setting of an imported materialized view; its text is the table that the view is of.
-const ViewOf = "materialized view of"
-
-// View returns the table that an imported table is a materialized view of, or "".
-func (t *Table) View() string { return Carried(t.Other, ViewOf) }
-
-// Carried returns a clause or setting that is carried through, or "".
-func Carried(all []Setting, name string) string {
-	for _, s := range all {
-		if s.Name == name {
-			return s.Text
-		}
-	}
-	return ""
-}
-
-var indexClauses = regexp.MustCompile(`(?s)^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
-
-// IndexClauses returns the clauses of CQL that an imported index carries: keys, values, entries or full of its column,
-// its class, and the options of that. Each is "" if the statement does not have it.
-func (t *Table) IndexClauses(x *Index) (part, class, options string) {
-	if m := indexClauses.FindStringSubmatch(Carried(t.Other, "index "+x.Name)); m != nil {
-		part, class, options = m[1], m[2], m[3]
-	}
-	return part, class, options
 }
 
 // unreadAt is the name of a setting of a schema that is a statement which could not be read.
@@ -113,10 +82,8 @@ func formatLines(t *Table) *yaml.Node {
 			lines = append(lines, name, pos.Line)
 		}
 	}
-	for _, c := range slices.Concat(t.Partition, t.Clustering[t.Inherited:], t.Static, t.Columns) {
-		if !(t.Parent != nil && c.Role == Partition) {
-			add(c.Name, c.Pos)
-		}
+	for _, c := range slices.Concat(t.OwnKey(), t.Static, t.Columns) {
+		add(c.Name, c.Pos)
 	}
 	for _, x := range t.Indexes {
 		if t.Column(x.Name) == nil {

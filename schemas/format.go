@@ -138,14 +138,6 @@ func nodeOf(value any) *yaml.Node {
 	return textNode(value.(interface{ named() string }).named())
 }
 
-// when returns the text if it is to be written.
-func when(on bool, text string) string {
-	if on {
-		return text
-	}
-	return ""
-}
-
 // unless returns a number that is not the usual one, which a file need not say.
 func unless(usual, n int) int {
 	if n == usual {

@@ -367,32 +367,6 @@ func (s *section) imported() *Pos {
 	return &Pos{Line: line, Column: 1, File: text[:i]}
 }
 
-// Named is a part of a schema that has a name.
-type Named interface {
-	comparable
-	named() string
-}
-
-func (t *Table) named() string     { return t.Name }
-func (c *Column) named() string    { return c.Name }
-func (x *Index) named() string     { return x.Name }
-func (p *Pattern) named() string   { return p.Name }
-func (q *Parameter) named() string { return q.Name }
-func (u *UserType) named() string  { return u.Name }
-
-// find returns the one that has a name, or nil.
-func find[T Named](all []T, name string) (none T) {
-	for _, one := range all {
-		if one.named() == name {
-			return one
-		}
-	}
-	return none
-}
-
-// Names are the names of all.
-func Names[T Named](all []T) []string { return texts(all, T.named) }
-
 // pick returns the one that the text of a node names. If none has the name it records a fault and returns nil.
 func pick[T Named](p *parser, n *yaml.Node, what, name, where string, all []T) (none T) {
 	one := find(all, name)

@@ -1,11 +1,7 @@
 package schemas
 
 import (
-	"cmp"
-	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -259,137 +255,6 @@ func (r *tableReader) hints(t *Table, f section) {
 	}
 }
 
-// cqlTypes are types of CQL that no other engine has, with the kind that rules take them
-// for. CQL's timestamp counts milliseconds, timestamp of the language microseconds.
-var cqlTypes = map[string]Kind{
-	"ascii": Text, "smallint": Int, "tinyint": Int, "varint": Bigint, "time": Bigint,
-	"date": Timestamp, "timestamp_ms": Timestamp,
-	"double": Null, "float": Null, "decimal": Null, "inet": Null, "duration": Null,
-}
-
-// typeForms are the types over other types, and how they are written. Those of CQL have the Kind Null.
-var typeForms = map[string]string{
-	"set": "set<ELEMENT>", "list": "list<ELEMENT>", "map": "map<KEY,VALUE>",
-	"frozen": "frozen<TYPE>", "tuple": "tuple<TYPE,TYPE,…>", "vector": "vector<TYPE,DIMENSIONS>",
-}
-
-var typeForm = regexp.MustCompile(`^(\w+)(?:<(.*)>)?$`)
-
-// alwaysFrozen are the types that are frozen whether they say so or not, as is each type within a frozen one.
-var alwaysFrozen = regexp.MustCompile(`^(tuple|vector)<`)
-
-// mostLevels is how many types may be inside one another.
-const mostLevels = 10
-
-// typ returns the type that text names.
-func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
-	m := typeForm.FindStringSubmatch(text)
-	if m == nil {
-		hint := ""
-		if strings.Contains(text, "<") {
-			hint = `; inside {…} a type with a comma needs quotes: "map<text,int>"`
-		}
-		p.Fail(n, "unknown type %q %s%s", text, where, hint)
-		return none, false
-	}
-	name := m[1]
-	args, levels := splitTypes(m[2])
-	if levels > mostLevels {
-		p.Fail(n, "the type %s has %d levels of <…>; expected at most %d", where, levels, mostLevels)
-		return none, false
-	}
-	form, nested := typeForms[name]
-	wrong := !nested && strings.Contains(text, "<") ||
-		nested && (args == nil || name != "tuple" && len(args) != 1+strings.Count(form, ","))
-	t := Type{Kind: Kind(max(0, slices.Index(kindNames[:], name)))}
-	if kind, foreign := cqlTypes[name]; foreign || slices.Contains(p.types, name) || p.lax && t.Kind == Null && !nested {
-		t = Type{Kind: kind, Foreign: name}
-	}
-	switch {
-	case t.Kind == Null && t.Foreign == "" && !nested:
-		p.Unknown(n, "type", name, where, typeNames(p.types))
-		return none, false
-	case wrong:
-		p.Fail(n, "type %q %s: expected %s", text, where, cmp.Or(form, name+" alone"))
-		return none, false
-	}
-	over := nested && t.Kind == Null // a type of CQL, whose elements can be collections
-	elems, ok := p.elements(n, text, args, over, where)
-	switch {
-	case !ok:
-		return none, false
-	case name == "frozen" && (p.frozen || alwaysFrozen.MatchString(elems[0].Foreign)):
-		return *elems[0], true
-	case over:
-		t.Foreign = name + "<" + strings.Join(texts(elems, (*Type).String), ",") + ">"
-	case t.Kind == Map:
-		t.Key, t.Elem = elems[0], elems[1]
-	case nested:
-		t.Elem = elems[0]
-	}
-	return t, true
-}
-
-// elements returns the types over which text names a type. Those of a type of CQL can be collections.
-func (p *parser) elements(n *yaml.Node, text string, args []string, cql bool, where string) (all []*Type, ok bool) {
-	defer func(before bool) { p.frozen = before }(p.frozen)
-	p.frozen = p.frozen || cql
-	for i, arg := range args {
-		arg = strings.TrimSpace(arg)
-		if _, err := strconv.ParseUint(arg, 10, 16); err == nil && strings.HasPrefix(text, "vector<") && i == 1 {
-			all = append(all, &Type{Foreign: arg})
-			continue
-		}
-		e, ok := p.typ(n, arg, where)
-		if !ok {
-			return nil, false
-		}
-		if !cql && (e.Collection() && !p.frozen || e.Kind == Counter) {
-			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
-			return nil, false
-		}
-		all = append(all, &e)
-	}
-	return all, true
-}
-
-// typeNames are the names of all types, with those that a schema defines before CQL's.
-func typeNames(own []string) []string {
-	cql := slices.AppendSeq([]string{"frozen", "tuple", "vector"}, maps.Keys(cqlTypes))
-	slices.Sort(cql)
-	return slices.Concat(kindNames[1:], own, cql)
-}
-
-// splitTypes splits "text,frozen<map<a,b>>" at the commas outside of brackets. It also returns how many types are
-// inside one another.
-func splitTypes(text string) (parts []string, levels int) {
-	if text == "" {
-		return nil, 0
-	}
-	depth, begin := 1, 0
-	for i, r := range text {
-		switch {
-		case r == '<':
-			depth++
-		case r == '>':
-			depth--
-		case r == ',' && depth == 1:
-			parts = append(parts, text[begin:i])
-			begin = i + 1
-		}
-		levels = max(levels, depth)
-	}
-	return append(parts, text[begin:]), levels
-}
-
-// typeAt reads a type, which is Null if it has a fault.
-func (p *parser) typeAt(n *yaml.Node, where string) (t Type) {
-	if text, ok := p.Text(n, "the type "+where); ok {
-		t, _ = p.typ(n, text, where)
-	}
-	return t
-}
-
 // userTypes reads "NAME: {field: type, …}". A type may name those before it.
 func (p *parser) userTypes(entries []strict.Entry) {
 	for _, e := range entries {
@@ -408,35 +273,30 @@ func (p *parser) userTypes(entries []strict.Entry) {
 	}
 }
 
-// TypeOf returns the type that text names, such as map<text,int>. If the
-// language has no such type, it is [Null] and keeps the text: an engine may
-// hold a column that no schema file can have.
-func TypeOf(text string) Type {
-	p := &parser{lax: true}
-	if t, ok := p.typ(&yaml.Node{}, text, ""); ok {
-		return t
-	}
-	return Type{Foreign: text}
-}
-
-// TypeOfCQL is TypeOf of a type as CQL writes it: its timestamp is timestamp_ms, its varchar text, and the name of a
-// user-defined type may be in quotes.
-func TypeOfCQL(text string) Type {
-	return TypeOf(cqlWords.ReplaceAllStringFunc(strings.ReplaceAll(text, `"`, ""), func(word string) string {
-		switch word {
-		case "timestamp":
-			return "timestamp_ms"
-		case "varchar":
-			return "text"
+// purposes reads bucket, chunk and salt of a table. An empty list says that no column
+// is for that.
+func (r *tableReader) purposes(t *Table, f section) {
+	for _, p := range Purposes {
+		key := string(p)
+		if !f.has(key) {
+			continue
 		}
-		return word
-	}))
+		if t.Purposes == nil {
+			t.Purposes = make(map[Purpose][]*Column)
+		}
+		t.Purposes[p] = []*Column{}
+		may := t.Partition
+		if p == Chunk {
+			may = t.Key()
+		}
+		f.list(key, "a column", func(n *yaml.Node, name string) {
+			switch c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.All()); {
+			case c == nil:
+			case !slices.Contains(may, c):
+				r.Fail(n, "column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may))
+			default:
+				t.Purposes[p] = append(t.Purposes[p], c)
+			}
+		})
+	}
 }
-
-var (
-	cqlWords   = regexp.MustCompile(`\w+`)
-	ownPackage = regexp.MustCompile(`^org\.apache\.cassandra\.(db\.compaction|io\.compress|locator)\.`)
-)
-
-// ClassOfCQL returns a class as the hints for Cassandra name it: without its package if it is Cassandra's own.
-func ClassOfCQL(class string) string { return ownPackage.ReplaceAllString(class, "") }

@@ -2,89 +2,10 @@ package schemas
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-
-	"gopkg.in/yaml.v3"
 )
-
-// Kind is the kind of a column type. The zero Kind is Null: no type, and in a
-// value the absence of one.
-type Kind uint8
-
-// The kinds of the language. Set, List, Map and Counter cannot be key columns.
-const (
-	Null Kind = iota
-	Text
-	Blob
-	Int
-	Bigint
-	Boolean
-	UUID
-	TimeUUID
-	Timestamp
-	Counter
-	Set
-	List
-	Map
-)
-
-var kindNames = [...]string{
-	"null", "text", "blob", "int", "bigint", "boolean", "uuid", "timeuuid",
-	"timestamp", "counter", "set", "list", "map",
-}
-
-// String returns the kind's name in the language.
-func (k Kind) String() string { return kindNames[k] }
-
-// Type is a column's type. Elem is the element type of a set or list and the
-// value type of a map; Key is the key type of a map. Foreign is a type that only one
-// engine has: one of CQL's own, or one that Inspect found and no schema file can have.
-// Its Kind is that which rules take it for ([Kind] of date is Timestamp), Null for none.
-type Type struct {
-	Kind    Kind
-	Key     *Type
-	Elem    *Type
-	Foreign string
-}
-
-// Collection reports whether values of the type are sets, lists or maps.
-func (t Type) Collection() bool { return t.Kind >= Set }
-
-// String returns the type as the language writes it, such as map<text,int>.
-func (t Type) String() string {
-	if t.Foreign != "" {
-		return t.Foreign
-	}
-	var b strings.Builder
-	b.WriteString(t.Kind.String())
-	if t.Collection() {
-		b.WriteByte('<')
-		if t.Key != nil {
-			b.WriteString(t.Key.String())
-			b.WriteByte(',')
-		}
-		b.WriteString(t.Elem.String())
-		b.WriteByte('>')
-	}
-	return b.String()
-}
-
-// fixedBytes are the bytes of values of the types whose values all have the same size.
-var fixedBytes = map[string]int{
-	"boolean": 1, "int": 4, "bigint": 8, "timestamp": 8, "counter": 8, "uuid": 16, "timeuuid": 16,
-	"tinyint": 1, "smallint": 2, "float": 4, "date": 4, "double": 8, "time": 8, "timestamp_ms": 8, // of CQL
-}
-
-// Bytes returns the bytes of a value of the type, or 0 if they vary.
-func (t Type) Bytes() int {
-	if dimensions, ok := strings.CutPrefix(t.Foreign, "vector<float,"); ok {
-		n, _ := strconv.Atoi(strings.TrimSuffix(dimensions, ">"))
-		return 4 * n
-	}
-	return fixedBytes[t.String()]
-}
 
 // Role says what part a column plays in its table.
 type Role uint8
@@ -193,6 +114,14 @@ func (t *Table) Key() []*Column {
 	return append(append(make([]*Column, 0, len(t.Partition)+len(t.Clustering)), t.Partition...), t.Clustering...)
 }
 
+// OwnKey returns the key columns that the table does not inherit.
+func (t *Table) OwnKey() []*Column {
+	if t.Parent == nil {
+		return t.Key()
+	}
+	return t.Clustering[t.Inherited:]
+}
+
 // Root returns the outermost table that t is nested in, or t itself.
 func (t *Table) Root() *Table {
 	for t.Parent != nil {
@@ -232,6 +161,33 @@ type Step struct {
 // A Setting is a word with a text that the language carries through and does not judge:
 // what schema import found and the language cannot say.
 type Setting struct{ Name, Text string }
+
+// ViewOf is the setting of an imported materialized view; its text is the table that the view is of.
+const ViewOf = "materialized view of"
+
+// View returns the table that an imported table is a materialized view of, or "".
+func (t *Table) View() string { return Carried(t.Other, ViewOf) }
+
+// Carried returns a clause or setting that is carried through, or "".
+func Carried(all []Setting, name string) string {
+	for _, s := range all {
+		if s.Name == name {
+			return s.Text
+		}
+	}
+	return ""
+}
+
+var indexClauses = regexp.MustCompile(`(?s)^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
+
+// IndexClauses returns the clauses of CQL that an imported index carries: keys, values, entries or full of its column,
+// its class, and the options of that. Each is "" if the statement does not have it.
+func (t *Table) IndexClauses(x *Index) (part, class, options string) {
+	if m := indexClauses.FindStringSubmatch(Carried(t.Other, "index "+x.Name)); m != nil {
+		part, class, options = m[1], m[2], m[3]
+	}
+	return part, class, options
+}
 
 // A UserType is a type that a schema's file defines for CQL's user-defined types.
 type UserType struct {
@@ -284,33 +240,31 @@ const (
 // Purposes are all purposes.
 var Purposes = []Purpose{Bucket, Chunk, Salt}
 
-// purposes reads bucket, chunk and salt of a table. An empty list says that no column
-// is for that.
-func (r *tableReader) purposes(t *Table, f section) {
-	for _, p := range Purposes {
-		key := string(p)
-		if !f.has(key) {
-			continue
-		}
-		if t.Purposes == nil {
-			t.Purposes = make(map[Purpose][]*Column)
-		}
-		t.Purposes[p] = []*Column{}
-		may := t.Partition
-		if p == Chunk {
-			may = t.Key()
-		}
-		f.list(key, "a column", func(n *yaml.Node, name string) {
-			switch c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.All()); {
-			case c == nil:
-			case !slices.Contains(may, c):
-				r.Fail(n, "column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may))
-			default:
-				t.Purposes[p] = append(t.Purposes[p], c)
-			}
-		})
-	}
+// Named is a part of a schema that has a name.
+type Named interface {
+	comparable
+	named() string
 }
+
+func (t *Table) named() string     { return t.Name }
+func (c *Column) named() string    { return c.Name }
+func (x *Index) named() string     { return x.Name }
+func (p *Pattern) named() string   { return p.Name }
+func (q *Parameter) named() string { return q.Name }
+func (u *UserType) named() string  { return u.Name }
+
+// find returns the one that has a name, or nil.
+func find[T Named](all []T, name string) (none T) {
+	for _, one := range all {
+		if one.named() == name {
+			return one
+		}
+	}
+	return none
+}
+
+// Names are the names of all.
+func Names[T Named](all []T) []string { return texts(all, T.named) }
 
 // texts returns a text for each of all.
 func texts[T any](all []T, text func(T) string) []string {
@@ -350,4 +304,12 @@ func direction(desc bool) string {
 		return "descending"
 	}
 	return "ascending"
+}
+
+// when returns the text if it is to be written.
+func when(on bool, text string) string {
+	if on {
+		return text
+	}
+	return ""
 }

@@ -172,7 +172,7 @@ func parseHints(t *schemas.Table) (*table, error) {
 		case "unsigned":
 			for _, word := range strings.Fields(value) {
 				c := t.Column(word)
-				if c == nil || !slices.Contains(ownKey(t), c) || c.Type.Kind != schemas.Bigint {
+				if c == nil || !slices.Contains(t.OwnKey(), c) || c.Type.Kind != schemas.Bigint {
 					return nil, fmt.Errorf("hint unsigned: %s is no bigint key column of this table's own", word)
 				}
 				tb.unsigned = append(tb.unsigned, c)
@@ -214,12 +214,4 @@ func parseHints(t *schemas.Table) (*table, error) {
 		}
 	}
 	return tb, nil
-}
-
-// ownKey returns the key columns that a table does not inherit.
-func ownKey(t *schemas.Table) []*schemas.Column {
-	if t.Parent == nil {
-		return t.Key()
-	}
-	return t.Clustering[t.Inherited:]
 }

@@ -68,7 +68,7 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 			continue
 		}
 		var unsigned []string
-		for _, c := range ownKey(tb.schema) {
+		for _, c := range tb.schema.OwnKey() {
 			if l.unsigned[c] {
 				unsigned = append(unsigned, c.Name)
 			}

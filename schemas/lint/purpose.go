@@ -31,7 +31,7 @@ func (g Guess) String() string {
 func guesses(s *schemas.Schema) []Guess {
 	var all []Guess
 	for _, t := range s.Tables {
-		for _, c := range t.Key()[len(t.Key())-len(ownKey(t)):] {
+		for _, c := range t.Key()[len(t.Key())-len(t.OwnKey()):] {
 			for _, p := range schemas.Purposes {
 				_, says := t.Purposes[p]
 				needless := p == schemas.Chunk && len(t.Rows) > 0 // they say what is in pieces
@@ -44,14 +44,6 @@ func guesses(s *schemas.Schema) []Guess {
 	return all
 }
 
-// ownKey returns the key columns that a table does not inherit.
-func ownKey(t *schemas.Table) []*schemas.Column {
-	if t.Parent == nil {
-		return t.Key()
-	}
-	return t.Clustering[t.Inherited:]
-}
-
 // Serves reports whether a key column has a purpose. The table that has the column of
 // its own says so; else its name and type do.
 func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
@@ -59,7 +51,7 @@ func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 		if cs, says := t.Purposes[p]; says {
 			return slices.Contains(cs, c)
 		}
-		if slices.Contains(ownKey(t), c) {
+		if slices.Contains(t.OwnKey(), c) {
 			break
 		}
 	}
