@@ -179,7 +179,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	case td == nil: // the schema has no such table
 		return []string{cqlsh.Unsafe("removes its rows", d.drops[f.Table])}
 	}
-	table, setting := d.Qualified(td.Name), strings.TrimPrefix(f.Part, EngineName+".")
+	table := d.Qualified(td.Name)
 	switch f.Kind {
 	case schemas.MissingTable:
 		return d.inKeyspace(d.createAll(td))
@@ -193,31 +193,38 @@ func (d *Definition) statements(f schemas.Difference) []string {
 		return d.recreate(td, "the type of a column cannot be changed, nor whether it is static")
 	case schemas.ExtraIndex:
 		return []string{"DROP INDEX IF EXISTS " + d.Qualified(f.Part)}
-	case schemas.MissingIndex, schemas.DifferentIndex:
-		return d.index(td, f)
-	case schemas.DifferentExpiry:
-		alter := fmt.Sprintf("ALTER TABLE %s WITH %s = %s", table, optionName(setting), f.Want)
-		want, have := number(f.Want), number(f.Have)
-		if want > 0 && (have == 0 || want < have) {
-			alter = cqlsh.Unsafe("new rows are lost after "+f.Want+" seconds", alter)
-		}
-		return []string{alter, "-- existing rows keep the time to live that they were written with"}
+	case schemas.MissingIndex:
+		return []string{d.createIndex(td, td.index(f.Part))}
+	case schemas.DifferentIndex:
+		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), d.createIndex(td, td.index(f.Part))}
 	}
+	return d.alterTable(td, f)
+}
+
+// alterTable returns the statements of a change of a setting of a table.
+func (d *Definition) alterTable(td *TableDefinition, f schemas.Difference) []string {
+	setting := strings.TrimPrefix(f.Part, EngineName+".")
 	if setting == indexesHint {
 		return d.indexKinds(td)
 	}
 	option, _, isMap := strings.Cut(setting, ".")
 	settings := maps.Clone(d.Want.Table(td.Table.Name).Hints[EngineName])
 	settings[setting] = f.Want
-	if class := option + ".class"; isMap && settings[class] == "" && usual[class] != "" {
+	if class := option + ".class"; isMap && settings[class] == "" {
 		settings[class] = usual[class]
 	}
-	stmts := []string{fmt.Sprintf("ALTER TABLE %s WITH %s", table, optionOf(settings, setting))}
-	if option == compressionHint {
-		stmts = append(stmts,
-			fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s", d.Keyspace, td.Name))
+	alter := "ALTER TABLE " + d.Qualified(td.Name) + " WITH " + optionOf(settings, setting)
+	switch want, have := number(f.Want), number(f.Have); {
+	case option == compressionHint:
+		return []string{
+			alter, fmt.Sprintf("-- existing files keep their compression until: nodetool upgradesstables -a %s %s", d.Keyspace, td.Name),
+		}
+	case f.Kind != schemas.DifferentExpiry:
+		return []string{alter}
+	case want > 0 && (have == 0 || want < have):
+		alter = cqlsh.Unsafe("new rows are lost after "+f.Want+" seconds", alter)
 	}
-	return stmts
+	return []string{alter, "-- existing rows keep the time to live that they were written with"}
 }
 
 // factor returns the number of replicas that a datacenter has.
@@ -281,24 +288,18 @@ func (d *Definition) recreate(td *TableDefinition, why string) []string {
 	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))
 }
 
-// index returns the statements that create an index, after dropping one over other columns.
-func (d *Definition) index(td *TableDefinition, f schemas.Difference) (stmts []string) {
-	if f.Kind == schemas.DifferentIndex {
-		stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(plan.Identifier(f.Part)))
-	}
-	same := indexOf(td.Table, td.Table.Index(f.Part)).same // two indexes of a schema can be one in CQL
-	return append(stmts, d.createIndex(td, td.Indexes[slices.IndexFunc(td.Indexes, same)]))
-}
-
 // indexKinds returns the statements that create those of a table's indexes again that are of another kind.
 func (d *Definition) indexKinds(td *TableDefinition) (stmts []string) {
-	for _, x := range td.Indexes {
-		if td.Live == nil {
-			break
-		}
-		switch have := td.Live.indexes[x.Name].kind; {
-		case have == "" || have == x.Kind:
-		case !slices.Contains(allowed[indexesHint], have):
+	var live []IndexDefinition
+	if td.Live != nil {
+		live = td.Live.indexes
+	}
+	for i := range td.Indexes {
+		x := &td.Indexes[i]
+		other := func(have IndexDefinition) bool { return have.Name == x.Name && have.Kind != x.Kind }
+		switch at := slices.IndexFunc(live, other); {
+		case at < 0:
+		case !slices.Contains(allowed[indexesHint], live[at].Kind):
 			stmts = append(stmts, fmt.Sprintf("-- drop index %s and create it again, by hand: mailbench does not know its class", x.Name))
 		default:
 			stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(x.Name), d.createIndex(td, x))

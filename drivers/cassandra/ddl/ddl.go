@@ -121,7 +121,9 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		if err != nil {
 			return nil, err
 		}
-		d.store(t, d.Want.Table(t.Name), settings)
+		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
+		want := d.Want.Table(t.Name)
+		want.Hints = nil
 		if t.Header() {
 			if len(t.Hints[EngineName]) > 0 {
 				return nil,
@@ -130,8 +132,8 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			}
 			continue
 		}
-		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		td.Comment = markText(namespace, s.Name, t)
+		td.store(want)
+		td.Comment = td.mark(namespace, s.Name)
 		if other, taken := named[td.Name]; taken {
 			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
 		}
@@ -154,28 +156,19 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 
 // store makes a table in canonical form the one that Inspect will return: an index that is over a part of a column is
 // over what CQL calls its target, such as full(tags).
-func (d *Definition) store(said, t *schemas.Table, settings map[string]string) {
-	var indexes []*schemas.Index
-	var kinds []string
-	for _, x := range t.Indexes {
-		made := indexOf(said, said.Index(x.Name))
-		if made == nil {
-			continue
-		}
-		if made.Target != made.Column.Name {
+func (td *TableDefinition) store(t *schemas.Table) {
+	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
+		made := td.index(x.Name)
+		if made != nil && made.Target != made.Column.Name {
 			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: made.Target}}}
 		}
-		indexes, kinds = append(indexes, x), append(kinds, made.Kind)
-	}
-	t.Indexes = indexes
-	if t.Hints = nil; t.Header() {
-		return
-	}
+		return made == nil
+	})
 	own := map[string]string{schemas.ExpirySetting: "0"}
-	if slices.Sort(kinds); len(kinds) > 0 {
-		own[indexesHint] = strings.Join(slices.Compact(kinds), ", ")
+	if len(td.Indexes) > 0 {
+		own[indexesHint] = kindsOf(td.Indexes)
 	}
-	maps.Copy(own, settings)
+	maps.Copy(own, td.settings)
 	t.Hints = map[string]map[string]string{EngineName: own}
 }
 
@@ -187,8 +180,8 @@ func (d *Definition) Qualified(table string) string {
 // createAll returns the statements that create a table and its indexes.
 func (d *Definition) createAll(t *TableDefinition) []string {
 	all := []string{d.createTable(t)}
-	for _, x := range t.Indexes {
-		all = append(all, d.createIndex(t, x))
+	for i := range t.Indexes {
+		all = append(all, d.createIndex(t, &t.Indexes[i]))
 	}
 	return all
 }
@@ -256,7 +249,7 @@ func typed(c *schemas.Column) string {
 	return text
 }
 
-func (d *Definition) createIndex(td *TableDefinition, x IndexDefinition) string {
+func (d *Definition) createIndex(td *TableDefinition, x *IndexDefinition) string {
 	create, using := "CREATE INDEX", ""
 	switch {
 	case x.Kind == sai:
@@ -353,44 +346,57 @@ type IndexDefinition struct {
 	Target  string // the column, or what of it is indexed: keys(tags)
 	Kind    string // legacy, sai, or the class
 	Options string // the clause of the options of the class, or ""
+	// of names the indexes of the schema that it is: those that find the same rows in the same way are one.
+	of []string
 }
 
-// indexOf returns the index of Cassandra that an index of a table is, or nil if it is none. That of an imported table
-// can be over any column, and over parts of a collection: its values, unless it says otherwise.
-func indexOf(t *schemas.Table, x *schemas.Index) *IndexDefinition {
-	if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
-		return nil
-	}
-	c := x.Columns[len(x.Columns)-1].Column
-	part, class, options := t.IndexClauses(x)
-	if c.Type.Collection() && c.Type.Foreign == "" {
-		part = cmp.Or(part, "values")
-	}
-	made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, indexKind(t), options}
-	if part != "" {
-		made.Target = part + "(" + c.Name + ")"
-	}
-	if class != "" {
-		made.Kind = kindOf(customIndex, class)
-	}
-	return made
-}
-
-// indexesOf returns the indexes to create for a table. There is one for each target and kind: a second one would be the
-// same.
+// indexesOf returns the indexes to create for a table: those over one plain column. An index of an imported table can
+// be over any column, and over parts of a collection: its values, unless it says otherwise.
 func indexesOf(t *schemas.Table) (all []IndexDefinition) {
 	for _, x := range t.Indexes {
-		made := indexOf(t, x)
-		if made != nil && !slices.ContainsFunc(all, made.same) {
-			all = append(all, *made)
+		if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
+			continue
 		}
+		c := x.Columns[len(x.Columns)-1].Column
+		part, class, options := t.IndexClauses(x)
+		if c.Type.Collection() && c.Type.Foreign == "" {
+			part = cmp.Or(part, "values")
+		}
+		kind := cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex)
+		made := IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options, []string{x.Name}}
+		if part != "" {
+			made.Target = part + "(" + c.Name + ")"
+		}
+		if class != "" {
+			made.Kind = kindOf(customIndex, class)
+		}
+		same := func(o IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			all[i].of = append(all[i].of, x.Name)
+			continue
+		}
+		all = append(all, made)
 	}
 	return all
 }
 
-// same reports whether two indexes of a table find the same rows in the same way.
-func (x *IndexDefinition) same(o IndexDefinition) bool {
-	return x.Target == o.Target && x.Kind == o.Kind
+// index returns the index of Cassandra that an index of the schema is, or nil if it is none.
+func (td *TableDefinition) index(name string) *IndexDefinition {
+	for i, x := range td.Indexes {
+		if slices.Contains(x.of, name) {
+			return &td.Indexes[i]
+		}
+	}
+	return nil
+}
+
+// kindsOf names the kinds of indexes, each once.
+func kindsOf(indexes []IndexDefinition) string {
+	kinds := make(map[string]bool)
+	for _, x := range indexes {
+		kinds[x.Kind] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
 }
 
 // Render writes the statements of Apply in a form that cqlsh takes.
@@ -428,7 +434,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 			for _, c := range x.Columns {
 				names = append(names, c.Column.Name)
 			}
-			if indexOf(td.Table, x) == nil {
+			if td.index(x.Name) == nil {
 				t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
 					strings.Join(names, ", ")))
 			}

@@ -28,11 +28,8 @@ type Live struct {
 	ID      string // Cassandra gives each new table another one
 	Comment string
 	Marked  bool
-	indexes map[string]liveIndex // by their names
+	indexes []IndexDefinition // their names, targets and kinds
 }
-
-// liveIndex is an index as it is: what it is over, and its kind.
-type liveIndex struct{ target, kind string }
 
 // Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
 // that Apply would have written for the definition of that name; without such a definition, a mark that has only the
@@ -65,13 +62,13 @@ func (d *Definition) Read(rows Rows) {
 		default:
 			own = mark{Mark: plan.Mark{Table: name}}
 		}
-		if td != nil {
-			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, rows.indexes(name)}
-		}
 		d.Own(name, own.Mark, marked, d.namespace, d.Schema.Name)
 		d.drops[own.Table] = "DROP TABLE " + d.Qualified(name)
-		t := rows.table(row, own)
+		t, indexes := rows.table(row, own)
 		tables[own.Table], outer[t] = t, own.In
+		if td != nil {
+			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, indexes}
+		}
 	}
 	nest(tables, outer)
 	d.Have = schemas.Canonical(&schemas.Schema{
@@ -97,11 +94,11 @@ func (d *Definition) Read(rows Rows) {
 // partName is how differences name a view or a trigger of a table.
 func partName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
 
-// table returns a table by its name in the schema. It is not yet nested in others. The rows of columns are sorted by
-// their position.
-func (r Rows) table(options map[string]any, own mark) *schemas.Table {
+// table returns a table by its name in the schema, and its indexes as CQL has them. It is not yet nested in others. The
+// rows of columns are sorted by their position.
+func (r Rows) table(options map[string]any, own mark) (t *schemas.Table, live []IndexDefinition) {
 	name, settings := field[string](options, "table_name"), readSettings(options)
-	t := &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
+	t = &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
 	roles := map[string]struct {
 		role schemas.Role
 		all  *[]*schemas.Column
@@ -117,39 +114,30 @@ func (r Rows) table(options map[string]any, own mark) *schemas.Table {
 			*in.all = append(*in.all, &schemas.Column{Name: column, Type: typ, Role: in.role, Desc: desc})
 		}
 	}
-	indexes, kinds := make(map[string][]string), make(map[string]bool) // the columns of indexes by their names
-	for index, x := range r.indexes(name) {
-		indexes[index], kinds[x.kind] = []string{x.target}, true
-	}
-	settings[indexesHint] = cmp.Or(strings.Join(slices.Sorted(maps.Keys(kinds)), ", "), own.Kind, legacyIndex)
-	live := slices.Concat(slices.Collect(maps.Values(indexes))...)
-	for name, cs := range own.Indexes {
-		if slices.Contains(live, cs[len(cs)-1]) {
-			delete(indexes, plan.Identifier(name))
-			indexes[name] = cs
+	columns := make(map[string][]string) // of indexes by their names
+	for _, row := range r["indexes"] {
+		if row["table_name"] == name {
+			index, options := field[string](row, "index_name"), field[map[string]string](row, "options")
+			target := strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
+			kind := kindOf(field[string](row, "kind"), options["class_name"])
+			live, columns[index] = append(live, IndexDefinition{Name: index, Target: target, Kind: kind}), []string{target}
 		}
 	}
-	for name, cs := range indexes {
+	settings[indexesHint] = cmp.Or(kindsOf(live), own.Kind, legacyIndex)
+	for name, cs := range own.Indexes {
+		if slices.ContainsFunc(live, func(x IndexDefinition) bool { return x.Target == cs[len(cs)-1] }) {
+			delete(columns, plan.Identifier(name))
+			columns[name] = cs
+		}
+	}
+	for name, cs := range columns {
 		x := &schemas.Index{Name: name}
 		for _, c := range cs { // of an index that Apply does not create there is no column, such as keys(files)
 			x.Columns = append(x.Columns, schemas.IndexColumn{Column: cmp.Or(t.Column(c), &schemas.Column{Name: c})})
 		}
 		t.Indexes = append(t.Indexes, x)
 	}
-	return t
-}
-
-// indexes returns the indexes of a table.
-func (r Rows) indexes(table string) map[string]liveIndex {
-	all := make(map[string]liveIndex)
-	for _, row := range r["indexes"] {
-		if row["table_name"] == table {
-			options := field[map[string]string](row, "options")
-			target := strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
-			all[field[string](row, "index_name")] = liveIndex{target, kindOf(field[string](row, "kind"), options["class_name"])}
-		}
-	}
-	return all
+	return t, live
 }
 
 // nest nests tables in those that their marks name, the innermost first. A row header has no table in CQL: its key
@@ -253,13 +241,14 @@ func (m *mark) typeOf(column, cql string) schemas.Type {
 	return schemas.TypeOfCQL(cql)
 }
 
-// markText returns the mark of a table.
-func markText(namespace, schema string, t *schemas.Table) string {
+// mark returns the text of the mark of a table.
+func (td *TableDefinition) mark(namespace, schema string) string {
+	t := td.Table
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
 		Types: make(map[string]string), Indexes: make(map[string][]string),
 	}
-	if kind := indexKind(t); kind != legacyIndex && len(t.Indexes) > 0 {
+	if kind := t.Hints[EngineName][indexesHint]; kind != legacyIndex && len(t.Indexes) > 0 {
 		m.Kind = kind
 	}
 	for p := t.Parent; p != nil; p = p.Parent {
@@ -272,7 +261,7 @@ func markText(namespace, schema string, t *schemas.Table) string {
 	}
 	for _, x := range t.Indexes {
 		known := func(made IndexDefinition) bool { return len(x.Columns) == 1 && made.Name == x.Name }
-		if !t.OneColumn(x) || slices.ContainsFunc(indexesOf(t), known) {
+		if !t.OneColumn(x) || slices.ContainsFunc(td.Indexes, known) {
 			continue
 		}
 		for _, c := range x.Columns {

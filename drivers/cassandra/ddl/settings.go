@@ -1,7 +1,6 @@
 package ddl
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,9 +93,6 @@ func CheckHints(t *schemas.Table) error {
 // UnloggedBatches reports whether a table has the hint batches, and NewRows whether it has the hint puts.
 func UnloggedBatches(t *schemas.Table) bool { return t.Hints[EngineName][batchesHint] == unlogged }
 func NewRows(t *schemas.Table) bool         { return t.Hints[EngineName][putsHint] == newRows }
-
-// indexKind returns the kind of a table's indexes.
-func indexKind(t *schemas.Table) string { return cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex) }
 
 // settingsOf returns the settings that a table's hints set and what it says under "other": an option, or, if the
 // option is a map, each field by itself (compaction.class).
