@@ -54,10 +54,8 @@ func (g *Gate) Do(call func() error) error {
 
 // During is Do for a call whose errors begin with what was being done.
 func (g *Gate) During(what string, call func() error) error {
-	if err := g.Do(call); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
+	_, err := Call(g, what, func() (struct{}, error) { return struct{}{}, call() })
+	return err
 }
 
 // Closed reports whether the store is closed or closing.
@@ -314,12 +312,13 @@ func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []
 
 // Call is Gate.During for a call that returns a value. The value is the zero one if the call fails.
 func Call[T any](g *Gate, what string, call func() (T, error)) (v T, err error) {
-	err = g.During(what, func() (err error) {
+	if err = g.enter(); err == nil {
+		defer g.leave()
 		v, err = call()
-		return err
-	})
+		err = g.Login.Hide(err)
+	}
 	if err != nil {
-		return *new(T), err
+		return *new(T), fmt.Errorf("%s: %w", what, err)
 	}
 	return v, nil
 }
