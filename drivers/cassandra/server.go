@@ -60,8 +60,10 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 		plaintext: listed(os.Getenv(plaintextVariable)),
 	}
 	if auth != nil {
-		if err := guard.check(o.Contact); err != nil {
-			return nil, err
+		for _, contact := range o.Contact { // without any it goes to this machine
+			if err := guard.check(ctx, contact); err != nil {
+				return nil, err
+			}
 		}
 		if !c.settings.Encrypted {
 			config.Dialer = guard
@@ -79,8 +81,10 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 		return nil, err
 	}
 	err = c.nodes.await(ctx)
-	if err == nil && auth != nil {
-		err = guard.checkNodes(ctx, c.nodes.all())
+	for _, n := range c.nodes.all() {
+		if err == nil && auth != nil {
+			err = guard.check(ctx, n.ConnectAddress().String())
+		}
 	}
 	if err == nil {
 		err = c.readCluster(ctx, o.Durability)

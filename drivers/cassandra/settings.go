@@ -198,19 +198,16 @@ type login struct{ gocql.PasswordAuthenticator }
 // Challenge implements gocql.Authenticator.
 func (l login) Challenge(class []byte) ([]byte, gocql.Authenticator, error) {
 	answer, _, err := l.PasswordAuthenticator.Challenge(class)
-	return answer, answered{}, err
+	return answer, answered{l}, err
 }
 
 // answered is a login that has sent user and password.
-type answered struct{}
+type answered struct{ login }
 
 // Challenge implements gocql.Authenticator.
 func (answered) Challenge([]byte) ([]byte, gocql.Authenticator, error) {
 	return nil, nil, errors.New("the authenticator of the server needs more than user and password, which mailbench does not support")
 }
-
-// Success implements gocql.Authenticator.
-func (answered) Success([]byte) error { return nil }
 
 // passwordGuard says where a password may go.
 type passwordGuard struct {
@@ -223,49 +220,31 @@ func listed(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// check returns an error if the password may not go to a contact. Without a contact it goes to this machine.
-func (g *passwordGuard) check(contact []string) error {
-	for _, c := range contact {
-		if host := drivers.HostOf(c); !g.encrypted && !drivers.IsLoopback(host) && !slices.Contains(g.plaintext, host) {
-			return g.refusal(host)
-		}
+// check returns an error if the password may not go to an address, which may have a port. Without TLS it may go to this
+// machine, and to the hosts in plaintext or their addresses; those that cannot be resolved are left out.
+func (g *passwordGuard) check(ctx context.Context, address string) error {
+	host := drivers.HostOf(address)
+	ip := net.ParseIP(host)
+	isAt := func(named string) bool {
+		found, _ := net.DefaultResolver.LookupIPAddr(ctx, named)
+		return slices.ContainsFunc(found, func(a net.IPAddr) bool { return a.IP.Equal(ip) })
 	}
-	return nil
-}
-
-func (g *passwordGuard) refusal(host string) error {
+	if g.encrypted || drivers.IsLoopback(host) || slices.Contains(g.plaintext, host) ||
+		ip != nil && slices.ContainsFunc(g.plaintext, isAt) {
+		return nil
+	}
 	return fmt.Errorf("the password would go to %s without TLS, where others can read it: set tls to true, or name the host in %s",
 		host, plaintextVariable)
-}
-
-// checkNodes does the same check for the nodes that the cluster has reported.
-func (g *passwordGuard) checkNodes(ctx context.Context, nodes []*gocql.HostInfo) error {
-	for _, n := range nodes {
-		if !g.encrypted && !g.allows(ctx, n.ConnectAddress()) {
-			return g.refusal(n.ConnectAddress().String())
-		}
-	}
-	return nil
 }
 
 // DialContext implements gocql.Dialer: gocql sends the password over every connection
 // without TLS that it opens, also to nodes that the cluster names.
 func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
-	host := drivers.HostOf(addr)
-	if ip := net.ParseIP(host); ip == nil || !g.allows(ctx, ip) {
-		return nil, g.refusal(host)
+	if err := g.check(ctx, addr); err != nil {
+		return nil, err
 	}
 	return (&net.Dialer{KeepAlive: keepAlive}).DialContext(ctx, network, addr)
 }
 
 // keepAlive is the time between two TCP keep-alive probes of an idle connection.
 const keepAlive = 15 * time.Second
-
-// allows reports whether an address may get the password without TLS: one of this machine, or of the hosts in
-// plaintext. It leaves out hosts that it cannot resolve.
-func (g *passwordGuard) allows(ctx context.Context, ip net.IP) bool {
-	return ip.IsLoopback() || slices.ContainsFunc(g.plaintext, func(host string) bool {
-		found, _ := net.DefaultResolver.LookupIPAddr(ctx, host)
-		return slices.ContainsFunc(found, func(a net.IPAddr) bool { return a.IP.Equal(ip) })
-	})
-}
