@@ -73,7 +73,7 @@ func (sh Shell) Drifts(
 ) []Drift {
 	drifts := make([]Drift, len(differences))
 	for i, d := range differences {
-		drifts[i] = Drift{Harm: d.Kind.Harm(), Difference: d}
+		drifts[i] = Drift{Harm: d.Harm(), Difference: d}
 		if s.Added(d) {
 			drifts[i].Harm = schemas.NotInDocument
 			continue

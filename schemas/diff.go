@@ -61,9 +61,6 @@ func (k DifferenceKind) String() string { return differences[k].name }
 // MarshalText implements encoding.TextMarshaler.
 func (k DifferenceKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Harm returns the harm of differences of the kind. The comparison of an engine may replace it.
-func (k DifferenceKind) Harm() Harm { return differences[k].harm }
-
 // Harm is the worst consequence of a difference.
 type Harm uint8
 
@@ -115,6 +112,17 @@ func (d Difference) String() string {
 	}
 	return strings.NewReplacer(" of table Table", of, "Table", d.Table, "Part", d.Part,
 		"Have", cmp.Or(d.Have, "not set"), "Want", cmp.Or(d.Want, "not set")).Replace(differences[d.Kind].sentence)
+}
+
+// Harm returns the harm of the difference. The comparison of an engine may replace it.
+func (d Difference) Harm() Harm {
+	switch {
+	case d.Kind == DifferentFields && strings.HasPrefix(d.Have, d.Want+", "): // it has more of them
+		return OnlyThere
+	case d.Kind == DifferentSetting && d.Table == "": // of all tables: their replicas, their log
+		return RowsWrong
+	}
+	return differences[d.Kind].harm
 }
 
 // Diff returns how the tables of have differ from those of want, the most

@@ -48,15 +48,10 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 		if w == nil || h == nil {
 			continue
 		}
-		settings, reported := w.Hints[EngineName], h.Hints[EngineName]
-		for _, name := range slices.Sorted(maps.Keys(carried)) {
-			if _, ok := reported[name]; !ok && settings[name] != "" { // a node without CDC does not report cdc
-				delete(settings, name)
-				c.Unseen = append(c.Unseen,
-					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, w.Name))
-			}
+		for _, name := range complete(w.Hints[EngineName], h.Hints[EngineName], d.Strategy) {
+			c.Unseen = append(c.Unseen,
+				fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, w.Name))
 		}
-		addDefaults(settings, reported, d.Strategy)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.drops)) {
 		if have.Table(name) == nil { // a view or a trigger
@@ -65,14 +60,6 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	}
 	differences = append(differences, schemas.Diff(want, have)...)
 	c.Drifts = cqlsh.Drifts(d.Schema, differences, d.statements)
-	for i := range c.Drifts {
-		switch x := &c.Drifts[i]; {
-		case x.Kind == schemas.DifferentFields && strings.HasPrefix(x.Have, x.Want+", "):
-			x.Harm = schemas.OnlyThere
-		case x.Kind == schemas.DifferentSetting && x.Table == "":
-			x.Harm = schemas.RowsWrong
-		}
-	}
 	if len(foreign) > 0 {
 		slices.Sort(foreign)
 		c.Unseen = append(c.Unseen,
@@ -182,7 +169,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	table := d.Qualified(td.Name)
 	switch f.Kind {
 	case schemas.MissingTable:
-		return d.inKeyspace(d.createAll(td))
+		return d.inKeyspace(d.createTable(td))
 	case schemas.MissingColumn:
 		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s", table, typed(td.Table.Column(f.Part)))}
 	case schemas.ExtraColumn:
@@ -282,7 +269,7 @@ func (d *Definition) recreate(td *TableDefinition, why string) []string {
 		fmt.Sprintf("-- 1. copy the rows: COPY %s TO 'rows.csv';", table),
 		fmt.Sprintf("-- 2. removes them: DROP TABLE %s;", table),
 	}
-	for _, stmt := range d.createAll(td) {
+	for _, stmt := range d.createTable(td) {
 		stmts = append(stmts, "-- 3. "+strings.ReplaceAll(stmt, "\n", "\n-- ")+";")
 	}
 	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))

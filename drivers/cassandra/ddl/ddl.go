@@ -177,15 +177,6 @@ func (d *Definition) Qualified(table string) string {
 	return Quote(d.Keyspace) + "." + Quote(table)
 }
 
-// createAll returns the statements that create a table and its indexes.
-func (d *Definition) createAll(t *TableDefinition) []string {
-	all := []string{d.createTable(t)}
-	for i := range t.Indexes {
-		all = append(all, d.createIndex(t, &t.Indexes[i]))
-	}
-	return all
-}
-
 func (d *Definition) createKeyspace() string {
 	tablets := ""
 	if d.NoTablets {
@@ -206,7 +197,8 @@ func (d *Definition) createTypes() (all []string) {
 	return all
 }
 
-func (d *Definition) createTable(td *TableDefinition) string {
+// createTable returns the statements that create a table and its indexes.
+func (d *Definition) createTable(td *TableDefinition) []string {
 	t := td.Table
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", d.Qualified(td.Name))
@@ -221,23 +213,23 @@ func (d *Definition) createTable(td *TableDefinition) string {
 	for _, c := range t.Clustering {
 		b.WriteString(", " + Quote(c.Name))
 	}
-	b.WriteString(")\n) WITH ")
-	if len(t.Clustering) > 0 {
-		var order []string
-		for _, c := range t.Clustering {
-			order = append(order, Quote(c.Name)+Direction(c.Desc))
-		}
-		b.WriteString("CLUSTERING ORDER BY (" + strings.Join(order, ", ") + ")\n  AND ")
+	var order, options []string
+	for _, c := range t.Clustering {
+		order = append(order, Quote(c.Name)+Direction(c.Desc))
 	}
-	before := ""
+	if len(order) > 0 {
+		options = append(options, "CLUSTERING ORDER BY ("+strings.Join(order, ", ")+")")
+	}
 	for _, name := range slices.Sorted(maps.Keys(td.settings)) {
-		if option := optionOf(td.settings, name); option != before { // the fields of a map are neighbors
-			b.WriteString(option + "\n  AND ")
-			before = option
-		}
+		options = append(options, optionOf(td.settings, name))
 	}
-	b.WriteString("comment = " + Literal(td.Comment) + d.ThrowAway)
-	return b.String()
+	options = append(slices.Compact(options), "comment = "+Literal(td.Comment)) // the fields of a map are one option
+	b.WriteString(")\n) WITH " + strings.Join(options, "\n  AND ") + d.ThrowAway)
+	all := []string{b.String()}
+	for i := range td.Indexes {
+		all = append(all, d.createIndex(td, &td.Indexes[i]))
+	}
+	return all
 }
 
 // typed returns a column with its type.
@@ -439,7 +431,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 					strings.Join(names, ", ")))
 			}
 		}
-		for _, stmt := range d.createAll(&td) {
+		for _, stmt := range d.createTable(&td) {
 			t.Statement(stmt + ";")
 		}
 	}

@@ -1,6 +1,7 @@
 package ddl
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -199,7 +200,7 @@ func optionOf(settings map[string]string, setting string) string {
 		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
 			value = Literal(value)
 		}
-		return optionName(name) + " = " + value
+		return cmp.Or(optionNames[name], name) + " = " + value
 	}
 	fields := make(map[string]string)
 	for s, value := range settings {
@@ -213,20 +214,15 @@ func optionOf(settings map[string]string, setting string) string {
 	return name + " = " + cqlMap(fields)
 }
 
-// optionName returns the option of CQL that a setting is.
-func optionName(setting string) string {
-	if setting == schemas.ExpirySetting {
-		return "default_time_to_live"
-	}
-	return setting
-}
+// options are the options of CQL whose settings have another name.
+var optionNames = map[string]string{schemas.ExpirySetting: "default_time_to_live"}
 
 // readSettings returns the settings of a table, from its row of system_schema.tables.
 func readSettings(row map[string]any) map[string]string {
 	all := make(map[string]string)
 	for setting := range usual {
 		name, _, _ := strings.Cut(setting, ".")
-		switch value := row[optionName(name)].(type) {
+		switch value := row[cmp.Or(optionNames[name], name)].(type) {
 		case nil: // which options there are depends on the version
 		case map[string]string:
 			for field, v := range value {
@@ -279,11 +275,18 @@ func cqlMap(fields map[string]string) string {
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
-// addDefaults adds to want, the settings that a table should have, Cassandra's defaults for
-// those that only have, the existing table's, contains. So Compare also finds a changed
-// setting that the schema does not set. The parameters of another class than the wanted one go with it. strategy is the
-// class of the nodes' default compaction, "" if it is Cassandra's.
-func addDefaults(want, have map[string]string, strategy string) {
+// complete adds to want, the settings that a table should have, Cassandra's defaults for those that only have, the
+// existing table's, contains. So Compare also finds a changed setting that the schema does not set. The parameters of
+// another class than the wanted one go with it. strategy is the class of the nodes' default compaction, "" if it is
+// Cassandra's. It removes from want, and returns, the options that the cluster does not report: a node without CDC
+// does not report cdc.
+func complete(want, have map[string]string, strategy string) (unreported []string) {
+	for _, name := range slices.Sorted(maps.Keys(carried)) {
+		if _, ok := have[name]; !ok && want[name] != "" {
+			delete(want, name)
+			unreported = append(unreported, name)
+		}
+	}
 	given := want["compaction.class"] != ""
 	for _, name := range slices.Sorted(maps.Keys(have)) { // compaction.class comes before what depends on it
 		if _, ok := want[name]; ok || want[uncompressed] == "false" && strings.HasPrefix(name, "compression.") {
@@ -307,4 +310,5 @@ func addDefaults(want, have map[string]string, strategy string) {
 		}
 		want[name] = value
 	}
+	return unreported
 }
