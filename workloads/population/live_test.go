@@ -15,7 +15,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra"
-	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/models"
@@ -166,7 +165,7 @@ func quiet(t *testing.T, measure func() map[string]measured, complete func(map[s
 // cassandraTables measures the files of the tables of a keyspace. Settle has Cassandra write them.
 func cassandraTables(t *testing.T, _, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured {
 	t.Helper()
-	keyspace, err := ddl.Keyspace(namespace, s.Name)
+	keyspace, err := cassandra.Keyspace(namespace, s.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
