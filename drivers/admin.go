@@ -63,11 +63,7 @@ func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 
 // Namespaces lists the namespaces on a store's engine by their names, in a bounded time.
 func Namespaces(ctx context.Context, st Store) (all []Namespace, err error) {
-	a, err := adminOf(st)
-	if err != nil {
-		return nil, err
-	}
-	err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+	err = withAdmin(ctx, st, reachAtMost, func(ctx context.Context, a Admin) (err error) {
 		all, err = a.Namespaces(ctx)
 		return err
 	})
@@ -77,23 +73,19 @@ func Namespaces(ctx context.Context, st Store) (all []Namespace, err error) {
 
 // Drop drops a store's namespace, in a bounded time.
 func Drop(ctx context.Context, st Store) (left string, err error) {
-	a, err := adminOf(st)
-	if err != nil {
-		return "", err
-	}
-	err = Within(ctx, dropAtMost, func(ctx context.Context) (err error) {
+	err = withAdmin(ctx, st, dropAtMost, func(ctx context.Context, a Admin) (err error) {
 		left, err = a.Drop(ctx)
 		return err
 	})
 	return left, err
 }
 
-func adminOf(st Store) (Admin, error) {
+func withAdmin(ctx context.Context, st Store, most time.Duration, do func(context.Context, Admin) error) error {
 	a, ok := st.(Admin)
 	if !ok {
-		return nil, fmt.Errorf("%s has no namespaces to list or drop", st.Capabilities().Engine)
+		return fmt.Errorf("%s has no namespaces to list or drop", st.Capabilities().Engine)
 	}
-	return a, nil
+	return Within(ctx, most, func(ctx context.Context) error { return do(ctx, a) })
 }
 
 // Within calls do with a time limit. If do returns an error after the limit, Within adds

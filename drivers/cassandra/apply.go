@@ -191,7 +191,7 @@ func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error 
 				is = "[?] = ?"
 			}
 			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s%s LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
-				d.Qualified(td.Name), ddl.Quote(x.Column.Name), is)
+				td.Qualified(), ddl.Quote(x.Column.Name), is)
 			err := poll(ctx, func() (bool, error) {
 				err := c.session.Bind(query, anyValues).Consistency(c.settings.consistency).WithContext(ctx).Exec()
 				var refused gocql.RequestError

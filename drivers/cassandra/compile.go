@@ -21,7 +21,7 @@ func (k *compiler) compile(p *schemas.Pattern) (*statement, error) {
 	return plan.Compile(p, k.applied.Find, compileOne, compileBatch)
 }
 
-func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
+func compileOne(p *schemas.Pattern, t *ddl.TableDefinition) (*statement, error) {
 	if why := p.CassandraOnly(); why != "" {
 		return nil, unsupported("only a separate statement can execute it: it %s", why)
 	}
@@ -60,7 +60,7 @@ func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 type statement struct {
 	plan.Plan
 	shape *schemas.Pattern // the pattern in CQL's terms: with all selected columns, and an index as a filter
-	table *table
+	table *ddl.TableDefinition
 
 	reads   variants     // of a read
 	writes  [2]forms     // of a write; the second are those of a put of new rows with elements of sets or maps
@@ -97,7 +97,7 @@ const (
 // clock's microseconds would win over it. All writes of a partition go to the same
 // node as long as that is up.
 func (st *statement) setsTimestamp() bool {
-	return !st.counter && !st.table.conditional
+	return !st.counter && !st.table.Conditional
 }
 
 // timeOf returns the timestamp of part i of a batch whose first part has the timestamp first, or
@@ -155,7 +155,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 		if !errors.Is(err, errPrepared) {
 			return fmt.Errorf("prepare %s: %w", q.text, err)
 		}
-		s.nodes.learn(q.text, st.table.keyspace)
+		s.nodes.learn(q.text, st.table.In.Keyspace)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (st *statement) compileRead() error {
 		}
 	}
 	for _, c := range st.shape.Filter {
-		if p.Reverse && st.table.indexed[c.Name] {
+		if p.Reverse && st.table.Indexed(c.Name) {
 			return unsupported("Cassandra would use the index on %s, and cannot read in reverse order through an index", c.Name)
 		}
 	}
@@ -322,7 +322,7 @@ func (st *statement) selection(more func(b *cql)) *query {
 	default:
 		b.write(ddl.Quoted(columns))
 	}
-	b.write(" FROM ", t.qualified)
+	b.write(" FROM ", t.Qualified())
 	b.equal(p.By, 0)
 	key := st.partition()
 	switch {
@@ -345,7 +345,7 @@ func (st *statement) selection(more func(b *cql)) *query {
 		b.write(" LIMIT ?")
 		b.binds = append(b.binds, bindLimit)
 	}
-	if len(p.Filter) > 1 || len(p.Filter) == 1 && !t.indexed[p.Filter[0].Name] {
+	if len(p.Filter) > 1 || len(p.Filter) == 1 && !t.Indexed(p.Filter[0].Name) {
 		b.write(" ALLOW FILTERING")
 	}
 	q := b.query(key)

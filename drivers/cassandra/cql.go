@@ -147,7 +147,7 @@ func (b *cql) stamp(timed bool) {
 // insert writes an INSERT of the key and the columns.
 func (st *statement) insert(timed bool) *cql {
 	b, p := new(cql), st.Pattern()
-	b.write("INSERT INTO ", st.table.qualified, " (", ddl.Quoted(p.By))
+	b.write("INSERT INTO ", st.table.Qualified(), " (", ddl.Quoted(p.By))
 	for i := range p.By {
 		b.binds = append(b.binds, bind(i))
 	}
@@ -166,7 +166,7 @@ func (st *statement) insert(timed bool) *cql {
 // update writes an UPDATE of the columns. adding: a put adds to sets and maps.
 func (st *statement) update(timed, adding bool) *cql {
 	b, p := new(cql), st.Pattern()
-	b.write("UPDATE ", st.table.qualified)
+	b.write("UPDATE ", st.table.Qualified())
 	b.stamp(timed)
 	for i, c := range p.Columns {
 		name, change := ddl.Quote(c.Name), ""
@@ -214,7 +214,7 @@ func (st *statement) compileWrite() error {
 	default:
 		st.writes[0] = forms{write, st.mutation(true, false)}
 	}
-	if p.Kind == schemas.Put && st.table.newRows && slices.ContainsFunc(p.Columns, addable) {
+	if p.Kind == schemas.Put && ddl.NewRows(st.table.Table) && slices.ContainsFunc(p.Columns, addable) {
 		st.writes[1] = forms{st.mutation(false, true), st.mutation(true, true)}
 	}
 	return nil
@@ -241,7 +241,7 @@ func (st *statement) mutation(timed, adding bool) *query {
 	switch {
 	case p.Kind == schemas.Delete:
 		b = new(cql)
-		b.write("DELETE FROM ", st.table.qualified)
+		b.write("DELETE FROM ", st.table.Qualified())
 		b.stamp(timed)
 		b.equal(p.By, 0)
 	case p.Absent, p.Kind == schemas.Put && !adding:
@@ -259,7 +259,7 @@ func (st *statement) mutation(timed, adding bool) *query {
 func (st *statement) finish(b *cql) *query {
 	p := st.Pattern()
 	q := b.query(st.partition())
-	if st.table.newRows && p.Kind == schemas.Put || p.Absent {
+	if ddl.NewRows(st.table.Table) && p.Kind == schemas.Put || p.Absent {
 		for i, from := range q.binds {
 			if column := int(from) - st.Layout.Columns; column >= 0 && column < len(p.Columns) {
 				q.optional = append(q.optional, i)

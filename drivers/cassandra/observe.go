@@ -15,6 +15,7 @@ import (
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 )
 
 // observeTimeout bounds an observation, which is made between measurements. Nodes
@@ -34,7 +35,7 @@ func (s *Store) Observe() drivers.Observation {
 		ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
 		defer cancel()
 		o.Missing = hostPorts(s.nodes.missing())
-		ours := s.names(func(t *table) string { return t.keyspace })
+		ours := s.names(func(t *ddl.TableDefinition) string { return t.In.Keyspace })
 		var mu sync.Mutex
 		return s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
 			s.observe(ctx, ours, func(known func(o *drivers.Observation)) {
@@ -88,7 +89,7 @@ func (s *Store) observe(ctx context.Context, ours []string, add func(known func(
 }
 
 // names returns a name of each table of the applied schemas, sorted, each once.
-func (s *Store) names(of func(*table) string) (all []string) {
+func (s *Store) names(of func(*ddl.TableDefinition) string) (all []string) {
 	for t := range s.compiler.applied.All() {
 		all = append(all, of(t))
 	}
@@ -127,7 +128,7 @@ func (s *Store) effective() map[string]string {
 	}
 	options := make(map[string][]string)
 	for t := range s.compiler.applied.All() {
-		for name, value := range t.options {
+		for name, value := range t.Live.Options() {
 			if !slices.Contains(options[name], value) {
 				options[name] = append(options[name], value)
 			}
@@ -152,7 +153,7 @@ const quietPolls = 5
 // that does not show its thread pools to this user gives drivers.ErrUnreported.
 func (s *Store) Settle(ctx context.Context) error {
 	return s.During("settle", func() (err error) {
-		tables := s.names(func(t *table) string { return t.qualified })
+		tables := s.names(func(t *ddl.TableDefinition) string { return t.Qualified() })
 		if !s.ReadOnly && len(tables) > 0 {
 			defer func() { // back to Cassandra's default, which is none
 				err = errors.Join(err, drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) error {

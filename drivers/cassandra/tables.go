@@ -14,38 +14,15 @@ import (
 )
 
 // compiler compiles the patterns of applied schemas to statements. It needs no cluster.
-type compiler struct{ applied plan.Tables[table] }
-
-// table is a table of an applied schema.
-type table struct {
-	*schemas.Table
-	keyspace  string
-	qualified string          // its name in statements
-	indexed   map[string]bool // the columns that have an index of their own
-	// conditional is true if some pattern writes to the table by compare-and-set.
-	conditional bool
-	newRows     bool              // puts write rows that are not there yet
-	options     map[string]string // present values in Cassandra of the options that hints can set
+type compiler struct {
+	applied plan.Tables[ddl.TableDefinition]
 }
 
 // add records the tables, so that patterns can be prepared for them.
 func (k *compiler) add(d *ddl.Definition) {
-	tables := make(map[*schemas.Table]*table)
-	for _, td := range d.Tables {
-		t := &table{
-			Table: td.Table, keyspace: d.Keyspace, qualified: d.Qualified(td.Name), indexed: make(map[string]bool),
-			newRows: ddl.NewRows(td.Table),
-		}
-		if td.Live != nil {
-			t.options = ddl.Hints(d.Have.Table(td.Table.Name))
-		}
-		for _, x := range td.Indexes {
-			t.indexed[x.Target] = true
-		}
-		for _, p := range d.Schema.Patterns {
-			t.conditional = t.conditional || p.Conditional() && p.Table == td.Table
-		}
-		tables[td.Table] = t
+	tables := make(map[*schemas.Table]*ddl.TableDefinition)
+	for i := range d.Tables {
+		tables[d.Tables[i].Table] = &d.Tables[i]
 	}
 	k.applied.Add(d.Schema, tables)
 }

@@ -124,12 +124,11 @@ func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (arrived 
 	}
 	t.Requests++
 	t.Time += time.Duration(*micros) * time.Microsecond
-	it := c.session.Query("SELECT activity, source, source_port FROM system_traces.events WHERE session_id = ?", id).
-		WithContext(ctx).Consistency(gocql.One).Iter()
+	query := c.session.Query("SELECT activity, source, source_port FROM system_traces.events WHERE session_id = ?", id)
 	var activity string
 	var source net.IP
 	var port int
-	for it.Scan(&activity, &source, &port) {
+	return true, scan(query.WithContext(ctx).Consistency(gocql.One), func() {
 		read := traceOfRead.FindStringSubmatch(activity)
 		if read != nil || strings.HasPrefix(activity, traceOfWrite) {
 			t.nodes[net.JoinHostPort(source.String(), strconv.Itoa(port))] = true
@@ -138,8 +137,7 @@ func (c *cluster) readTrace(ctx context.Context, id []byte, t *traced) (arrived 
 			t.Rows += number(read[1])
 			t.Tombstones += number(read[2])
 		}
-	}
-	return true, it.Close()
+	}, &activity, &source, &port)
 }
 
 // traceOfRead and traceOfWrite are messages in a node's trace of a read (ReadCommand.java) and

@@ -300,7 +300,7 @@ func (s *session) fill(request *gocql.Batch, st *statement, parts []drivers.Call
 			values[at].v = in.value(from)
 		}
 		given := q.given(nil, values)
-		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.conditional {
+		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.Conditional {
 			given[at] = gocql.UnsetValue // the node's own time
 		}
 		repeatable := q.repeatable(args)

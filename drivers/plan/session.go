@@ -314,13 +314,11 @@ func (s *Session[S]) Batch(ctx context.Context, stmt drivers.Statement, parts []
 func Call[T any](g *Gate, what string, call func() (T, error)) (v T, err error) {
 	if err = g.enter(); err == nil {
 		defer g.leave()
-		v, err = call()
-		err = g.Login.Hide(err)
+		if v, err = call(); err == nil {
+			return v, nil
+		}
 	}
-	if err != nil {
-		return *new(T), fmt.Errorf("%s: %w", what, err)
-	}
-	return v, nil
+	return *new(T), fmt.Errorf("%s: %w", what, g.Login.Hide(err))
 }
 
 // InOrder runs do for the members 0 to n-1, up to width of them at the same time, and passes their errors to took in

@@ -166,7 +166,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	case td == nil: // the schema has no such table
 		return []string{cqlsh.Unsafe("removes its rows", d.drops[f.Table])}
 	}
-	table := d.Qualified(td.Name)
+	table := td.Qualified()
 	switch f.Kind {
 	case schemas.MissingTable:
 		return d.inKeyspace(d.createTable(td))
@@ -181,9 +181,9 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	case schemas.ExtraIndex:
 		return []string{"DROP INDEX IF EXISTS " + d.Qualified(f.Part)}
 	case schemas.MissingIndex:
-		return []string{d.createIndex(td, td.index(f.Part))}
+		return []string{d.createIndex(td, td.indexOf(f.Part))}
 	case schemas.DifferentIndex:
-		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), d.createIndex(td, td.index(f.Part))}
+		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), d.createIndex(td, td.indexOf(f.Part))}
 	}
 	return d.alterTable(td, f)
 }
@@ -200,7 +200,7 @@ func (d *Definition) alterTable(td *TableDefinition, f schemas.Difference) []str
 	if class := option + ".class"; isMap && settings[class] == "" {
 		settings[class] = usual[class]
 	}
-	alter := "ALTER TABLE " + d.Qualified(td.Name) + " WITH " + optionOf(settings, setting)
+	alter := "ALTER TABLE " + td.Qualified() + " WITH " + optionOf(settings, setting)
 	switch want, have := number(f.Want), number(f.Have); {
 	case option == compressionHint:
 		return []string{
@@ -263,7 +263,7 @@ func (d *Definition) typeStatements(f schemas.Difference) []string {
 
 // recreate returns, as comments, the steps that create a table again and keep its rows.
 func (d *Definition) recreate(td *TableDefinition, why string) []string {
-	table := d.Qualified(td.Name)
+	table := td.Qualified()
 	stmts := []string{
 		"-- " + why + ": create the table again, with its rows",
 		fmt.Sprintf("-- 1. copy the rows: COPY %s TO 'rows.csv';", table),

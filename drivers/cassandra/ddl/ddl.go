@@ -89,14 +89,17 @@ type Definition struct {
 	drops map[string]string
 }
 
-// TableDefinition is a table that is not a row header.
+// TableDefinition is a table that is not a row header, with its columns as the schema has them.
 type TableDefinition struct {
-	Table    *schemas.Table
-	Name     string // in CQL
-	Comment  string // the text of the mark
-	settings map[string]string
-	Indexes  []IndexDefinition
-	Live     *Live // nil: there is no such table
+	*schemas.Table
+	Name    string // in CQL
+	Comment string // the text of the mark
+	Indexes []IndexDefinition
+	Live    *Live // nil: there is no such table
+	In      *Definition
+	// Conditional: some pattern writes to the table by compare-and-set.
+	Conditional bool
+	settings    map[string]string // that the schema sets
 }
 
 // Define translates a schema into CQL.
@@ -121,7 +124,8 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		if err != nil {
 			return nil, err
 		}
-		td := TableDefinition{Table: t, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
+		td := TableDefinition{Table: t, In: d, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
+		td.Conditional = slices.ContainsFunc(s.Patterns, func(p *schemas.Pattern) bool { return p.Conditional() && p.Table == t })
 		want := d.Want.Table(t.Name)
 		want.Hints = nil
 		if t.Header() {
@@ -158,7 +162,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 // over what CQL calls its target, such as full(tags).
 func (td *TableDefinition) store(t *schemas.Table) {
 	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
-		made := td.index(x.Name)
+		made := td.indexOf(x.Name)
 		if made != nil && made.Target != made.Column.Name {
 			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: made.Target}}}
 		}
@@ -170,6 +174,14 @@ func (td *TableDefinition) store(t *schemas.Table) {
 	}
 	maps.Copy(own, td.settings)
 	t.Hints = map[string]map[string]string{EngineName: own}
+}
+
+// Qualified returns the name of the table with that of the keyspace.
+func (td *TableDefinition) Qualified() string { return td.In.Qualified(td.Name) }
+
+// Indexed reports whether a column of the table has an index of its own.
+func (td *TableDefinition) Indexed(column string) bool {
+	return slices.ContainsFunc(td.Indexes, func(x IndexDefinition) bool { return x.Target == column })
 }
 
 // Qualified returns the name of a table with that of the keyspace.
@@ -201,7 +213,7 @@ func (d *Definition) createTypes() (all []string) {
 func (d *Definition) createTable(td *TableDefinition) []string {
 	t := td.Table
 	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", d.Qualified(td.Name))
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", td.Qualified())
 	for _, c := range t.All() {
 		b.WriteString("  " + typed(c) + ",\n")
 	}
@@ -256,7 +268,7 @@ func (d *Definition) createIndex(td *TableDefinition, x *IndexDefinition) string
 		target = part + target + ")"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s IF NOT EXISTS %s ON %s (%s)%s %s",
-		create, Quote(x.Name), d.Qualified(td.Name), target, using, x.Options))
+		create, Quote(x.Name), td.Qualified(), target, using, x.Options))
 }
 
 // Quoted returns the columns' quoted names, separated by commas.
@@ -372,8 +384,8 @@ func indexesOf(t *schemas.Table) (all []IndexDefinition) {
 	return all
 }
 
-// index returns the index of Cassandra that an index of the schema is, or nil if it is none.
-func (td *TableDefinition) index(name string) *IndexDefinition {
+// indexOf returns the index of Cassandra that an index of the schema is, or nil if it is none.
+func (td *TableDefinition) indexOf(name string) *IndexDefinition {
 	for i, x := range td.Indexes {
 		if slices.Contains(x.of, name) {
 			return &td.Indexes[i]
@@ -426,7 +438,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 			for _, c := range x.Columns {
 				names = append(names, c.Column.Name)
 			}
-			if td.index(x.Name) == nil {
+			if td.indexOf(x.Name) == nil {
 				t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
 					strings.Join(names, ", ")))
 			}

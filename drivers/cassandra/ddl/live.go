@@ -28,7 +28,9 @@ type Live struct {
 	ID      string // Cassandra gives each new table another one
 	Comment string
 	Marked  bool
-	indexes []IndexDefinition // their names, targets and kinds
+	// settings are those of the table, and indexes the names, targets and kinds of its indexes.
+	settings map[string]string
+	indexes  []IndexDefinition
 }
 
 // Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
@@ -67,7 +69,7 @@ func (d *Definition) Read(rows Rows) {
 		t, indexes := rows.table(row, own)
 		tables[own.Table], outer[t] = t, own.In
 		if td != nil {
-			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, indexes}
+			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, t.Hints[EngineName], indexes}
 		}
 	}
 	nest(tables, outer)

@@ -242,12 +242,16 @@ func readSettings(row map[string]any) map[string]string {
 	return all
 }
 
-// Hints returns the options that hints can set, but for ttl and the indexes, of a table as it is: in the form of hints.
-func Hints(t *schemas.Table) map[string]string {
-	hints, settings := make(map[string]string), t.Hints[EngineName]
-	for _, setting := range slices.Sorted(maps.Keys(settings)) {
+// Options returns the options that hints can set, but for ttl and the indexes, in the form of hints. Without a table
+// there are none.
+func (l *Live) Options() map[string]string {
+	if l == nil { // a materialized view
+		return nil
+	}
+	hints := make(map[string]string)
+	for _, setting := range slices.Sorted(maps.Keys(l.settings)) {
 		name, field, isMap := strings.Cut(setting, ".")
-		switch value := settings[setting]; {
+		switch value := l.settings[setting]; {
 		case carried[name] != nil || name == schemas.ExpirySetting || name == indexesHint:
 		case !isMap:
 			hints[name] = value
@@ -257,7 +261,7 @@ func Hints(t *schemas.Table) map[string]string {
 			hints[name] = strings.TrimSpace(hints[name] + " " + field + "=" + value)
 		}
 	}
-	if settings[uncompressed] == "false" {
+	if l.settings[uncompressed] == "false" {
 		hints[compressionHint] = "none"
 	}
 	return hints
