@@ -3,7 +3,6 @@ package schemas
 import (
 	"cmp"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -209,14 +208,21 @@ func diffTable(want, have *Table) (all []Difference) {
 	all = append(all,
 		diffTexts(want.Name, want.Indexes, have.Indexes, columns, MissingIndex, DifferentIndex, ExtraIndex)...)
 	for _, engine := range slices.Sorted(maps.Keys(want.Hints)) {
-		for _, name := range slices.Sorted(maps.Keys(want.Hints[engine])) {
-			kind := DifferentSetting
-			if name == ExpirySetting {
-				kind = DifferentExpiry
-			}
-			if w, h := want.Hints[engine][name], have.Hints[engine][name]; w != h {
-				add(kind, engine+"."+name, w, h)
-			}
+		all = append(all, DiffSettings(want.Name, engine, want.Hints[engine], have.Hints[engine])...)
+	}
+	return all
+}
+
+// DiffSettings compares the settings that want names, of a table or, if table is "", of all of them. In differences
+// their names begin with those of the engine, or of one of its settings that is a map.
+func DiffSettings(table, of string, want, have map[string]string) (all []Difference) {
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		kind := DifferentSetting
+		if name == ExpirySetting {
+			kind = DifferentExpiry
+		}
+		if want[name] != have[name] {
+			all = append(all, Difference{kind, table, of + "." + name, want[name], have[name]})
 		}
 	}
 	return all
@@ -255,7 +261,7 @@ func (t *Table) outer() (name string, shared int) {
 		return "", 0
 	}
 	name, shared = t.Parent.Name, len(t.Parent.Key())
-	if len(t.Key()) < shared || !slices.Equal(t.Key()[:shared], t.Parent.Key()) {
+	if len(t.Key()) < shared || !slices.Equal(keyWords(t.Key()[:shared]), keyWords(t.Parent.Key())) {
 		shared = 0
 	}
 	return name, shared
@@ -294,9 +300,9 @@ func Canonical(s *Schema) *Schema {
 		}
 		parent := cmp.Or(own.Parent, new(Table))
 		parent.Children = append(parent.Children, own)
-		own.Partition, own.Clustering = copied(t.Partition, parent.Partition), copied(t.Clustering, parent.Clustering)
+		own.Partition, own.Clustering = copied(t.Partition), copied(t.Clustering)
 		own.Inherited = min(len(parent.Clustering), len(own.Clustering))
-		own.Static, own.Columns = copied(byName(t.Static), nil), copied(byName(t.Columns), nil)
+		own.Static, own.Columns = copied(byName(t.Static)), copied(byName(t.Columns))
 		for _, x := range byName(t.Indexes) {
 			index := &Index{Name: x.Name}
 			for _, c := range x.Columns {
@@ -316,14 +322,9 @@ func Canonical(s *Schema) *Schema {
 	return c
 }
 
-// copied copies columns. The first ones, if they equal the parent's, are shared with it and not copied.
-func copied(cs, parents []*Column) (own []*Column) {
-	for i, c := range cs {
-		same := &Column{Name: c.Name, Type: c.Type, Role: c.Role, Desc: c.Desc}
-		if i < len(parents) && reflect.DeepEqual(parents[i], same) {
-			same = parents[i]
-		}
-		own = append(own, same)
+func copied(cs []*Column) (own []*Column) {
+	for _, c := range cs {
+		own = append(own, &Column{Name: c.Name, Type: c.Type, Role: c.Role, Desc: c.Desc})
 	}
 	return own
 }

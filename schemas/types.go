@@ -18,7 +18,7 @@ const (
 	Static
 )
 
-// Column is one column of one table. A nested table's inherited key columns
+// Column is one column of one table. The inherited key columns of a nested table in a parsed schema
 // are its parent's Column values, shared by pointer.
 type Column struct {
 	Name     string

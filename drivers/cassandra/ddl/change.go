@@ -39,10 +39,8 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 		if live != nil && !live.Marked {
 			foreign = append(foreign, td.Name)
 			if strings.HasPrefix(d.Keyspace, drivers.Prefix) { // the table has lost its mark, and no run uses it
-				differences = append(differences, schemas.Difference{
-					Kind: schemas.DifferentSetting, Table: td.Table.Name, Part: EngineName + ".comment",
-					Want: td.Comment, Have: live.Comment,
-				})
+				differences = append(differences, schemas.DiffSettings(td.Table.Name, EngineName,
+					map[string]string{"comment": td.Comment}, map[string]string{"comment": live.Comment})...)
 			}
 		}
 		if w == nil || h == nil {
@@ -76,13 +74,6 @@ var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
 // schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact,
 // and so is all replication if the schema is of CQL that has no CREATE KEYSPACE.
 func (d *Definition) keyspace() (all []schemas.Difference, err error) {
-	add := func(name, want, have string) {
-		if want != have {
-			all = append(all, schemas.Difference{
-				Kind: schemas.DifferentSetting, Part: EngineName + "." + name, Want: want, Have: have,
-			})
-		}
-	}
 	want, have := make(map[string]string), maps.Clone(d.existing)
 	text := schemas.Carried(d.Schema.Other, "replication")
 	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
@@ -106,16 +97,16 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	}
 	have["class"] = schemas.ClassOfCQL(have["class"])
 	silent := slices.ContainsFunc(d.Schema.Tables, func(t *schemas.Table) bool { return t.Imported != nil })
-	for _, name := range slices.Sorted(maps.Keys(want)) {
-		if text != "" || d.Exact || !silent && number(have[name]) <= number(want[name]) {
-			add("replication."+name, want[name], have[name])
-		}
-	}
+	d.replicas = maps.Clone(want)
+	maps.DeleteFunc(want, func(name, n string) bool {
+		return text == "" && !d.Exact && (silent || number(have[name]) > number(n))
+	})
+	all = schemas.DiffSettings("", EngineName+".replication", want, have)
 	on, invalid := strconv.ParseBool(schemas.Carried(d.Schema.Other, "durable_writes"))
 	// Without durable writes acknowledged ones are lost with the process.
-	add("durable_writes", strconv.FormatBool(on || invalid != nil), strconv.FormatBool(d.durable))
-	d.replicas = want
-	return all, nil
+	durable := map[string]string{"durable_writes": strconv.FormatBool(on || invalid != nil)}
+	return append(all, schemas.DiffSettings("", EngineName, durable,
+		map[string]string{"durable_writes": strconv.FormatBool(d.durable)})...), nil
 }
 
 // alterKeyspace returns the statements of a change of the whole keyspace.

@@ -1,7 +1,7 @@
 // Package ddl translates a schema into CQL's tables, and back. [Define] gives the
-// statements that create a schema's keyspace. A [LiveKeyspace] is a keyspace as
-// system_schema describes it; a [Definition] is compared with it, and says which
-// statements would fix each difference. The package uses no cluster.
+// statements that create a schema's keyspace. [Rows] describe a keyspace as it is, as
+// system_schema does; a [Definition] reads them, compares itself with them, and says
+// which statements would fix each difference. The package uses no cluster.
 package ddl
 
 import (
@@ -125,7 +125,8 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			return nil, err
 		}
 		td := TableDefinition{Table: t, In: d, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		td.Conditional = slices.ContainsFunc(s.Patterns, func(p *schemas.Pattern) bool { return p.Conditional() && p.Table == t })
+		writesIf := func(p *schemas.Pattern) bool { return p.Conditional() && p.Table == t }
+		td.Conditional = slices.ContainsFunc(s.Patterns, writesIf)
 		want := d.Want.Table(t.Name)
 		want.Hints = nil
 		if t.Header() {
