@@ -43,14 +43,6 @@ func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *t
 	}
 }
 
-// percentile writes a latency in ms, or a dash if there are too few operations.
-func percentile(ns float64, enough bool) string {
-	if !enough {
-		return "-"
-	}
-	return results.MS(ns)
-}
-
 // latencies has all percentiles, the outcomes, and remarks on each operation.
 func (v *run) latencies(s *Section, lead string) document.Section {
 	t := &document.Table{Columns: []document.Column{
@@ -70,15 +62,14 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		spread := "-"
 		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
-		values := row.Each(func(o *results.Op) float64 { return o.OK().At(0.99) }).Known()
-		if len(values) > 1 && row.Count >= results.EnoughFor(0.99) {
+		p99 := row.At(0.99)
+		if values := p99.Trials.Known(); len(values) > 1 && p99.Enough {
 			spread = results.MS(slices.Min(values)) + " to " + results.MS(slices.Max(values))
 		}
 		rate := results.Median(row.Each(func(o *results.Op) float64 { return o.Rate }).Known())
-		most, _ := row.At(1)
 		few = few || row.Count < results.EnoughFor(0.999) // more than each other percentile needs
-		t.Add(op, name, row.Sum.Count, percentile(row.At(0.5)), percentile(row.At(0.9)), percentile(row.At(0.99)),
-			percentile(row.At(0.999)), results.MS(most), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
+		t.Add(op, name, row.Sum.Count, row.At(0.5), row.At(0.9), p99, row.At(0.999), results.MS(row.At(1).NS), spread,
+			words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
 		).Remark = strings.Join(remarks(row), "; ")
 	})
 	t = t.With(func(c *document.Column) bool {
@@ -122,7 +113,7 @@ func (v *run) times(s *Section) document.Section {
 		for _, p := range parts {
 			for _, at := range []float64{0.5, 0.99} {
 				ns := row.Median(func(o *results.Op) float64 { return p.of(o).At(at) })
-				cells = append(cells, percentile(ns, row.Count >= results.EnoughFor(at)))
+				cells = append(cells, trials.Time{NS: ns, Enough: row.Count >= results.EnoughFor(at)})
 			}
 		}
 		for _, f := range v.Floor { // the time without an engine, if it was measured
@@ -332,10 +323,7 @@ func remarks(r *trials.Row) (all []string) {
 	note(o.TooLarge > 0, "%d too large", o.TooLarge)
 	note(o.Clamped > 0, "%d latencies beyond 100 s", o.Clamped)
 	// Percentiles of all scheduled operations, unless they are near those of successful ones in all trials.
-	at := func(p float64) string {
-		ns, _ := r.Scheduled(p)
-		return results.TimeText(ns)
-	}
+	at := func(p float64) string { return results.TimeText(r.Scheduled(p).NS) }
 	differs := slices.ContainsFunc(r.Ops, (*results.Op).DueDiffers)
 	note(differs, "of all scheduled: p50 %s, p99 %s, p99.9 %s", at(0.5), at(0.99), at(0.999))
 	note(cost.Retries > 0, "%s retries per operation", words.Amount(cost.Retries))

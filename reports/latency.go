@@ -150,12 +150,12 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
 func percentileOf(row *trials.Row, p float64) document.Cell {
-	ns, enough := row.At(p)
-	if enough || math.IsNaN(ns) || math.IsInf(ns, 0) {
-		return document.Cell{Text: results.MS(ns)}
+	t := row.At(p)
+	if t.Enough || math.IsNaN(t.NS) || math.IsInf(t.NS, 0) {
+		return document.Cell{Text: results.MS(t.NS)}
 	}
-	digits := max(0, 1-int(math.Floor(math.Log10(max(ns/1e6, 0.1)))))
-	return document.Styled(fmt.Sprintf("~%.*f", digits, ns/1e6), document.Faint)
+	digits := max(0, 1-int(math.Floor(math.Log10(max(t.NS/1e6, 0.1)))))
+	return document.Styled(fmt.Sprintf("~%.*f", digits, t.NS/1e6), document.Faint)
 }
 
 // noteOfDoubt adds a note that also explains cells of percentileOf that are approximate or not known.
@@ -214,13 +214,11 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		row := []any{share.Op, percents[i]}
 		first, best := firstIn(l, share.Op)
 		for _, m := range l.Models {
-			mid := document.Cell{Text: "-"}
-			if p50, enough := m.Ops[share.Op].At(0.5); enough {
-				mid.Text = results.MS(p50)
-				for _, from := range heats {
-					if p50/best >= from {
-						mid.Heat++
-					}
+			p50 := m.Ops[share.Op].At(0.5)
+			mid := document.Cell{Text: p50.String()}
+			for _, from := range heats {
+				if p50.Enough && p50.NS/best >= from {
+					mid.Heat++
 				}
 			}
 			if slices.Contains(first, m) {
@@ -273,21 +271,18 @@ func (v *run) unsupported() document.Section {
 // that it is shaded. best is the lowest.
 func firstIn(l *ranking.Load, op string) (first []*ranking.Model, best float64) {
 	leads := l.LeadingOf(true, func(m *ranking.Model) results.Series {
-		if _, enough := m.Ops[op].At(0.5); !enough {
-			return nil
+		if p50 := m.Ops[op].At(0.5); p50.Enough {
+			return p50.Trials
 		}
-		return m.Ops[op].Each(func(o *results.Op) float64 { return o.OK().At(0.5) })
+		return nil
 	})
 	best = math.Inf(1)
 	for k, m := range l.Models {
-		if p50, _ := m.Ops[op].At(0.5); leads[k] {
-			first, best = append(first, m), min(best, p50)
+		if leads[k] {
+			first, best = append(first, m), min(best, m.Ops[op].At(0.5).NS)
 		}
 	}
-	return slices.DeleteFunc(first, func(m *ranking.Model) bool {
-		p50, _ := m.Ops[op].At(0.5)
-		return p50 >= heats[0]*best
-	}), best
+	return slices.DeleteFunc(first, func(m *ranking.Model) bool { return m.Ops[op].At(0.5).NS >= heats[0]*best }), best
 }
 
 // bestOf is the style of a best value. It is Less if the model's rows have fewer fields in the operation than those of
@@ -360,10 +355,9 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m), 1)
 	for i, s := range l.Shares {
 		of := m.Ops[s.Op]
-		most := of.Each(func(o *results.Op) float64 { return o.OK().At(1) }).Known()
 		row := []any{
 			s.Op, ofLoad[i], ofTime[i], percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
-			results.MS(slices.Max(append(most, 0))),
+			results.MS(slices.Max(append(of.At(1).Trials.Known(), 0))),
 		}
 		for _, x := range ranking.Counters {
 			row = append(row, x.Number(of.Median(x.Of)))
@@ -417,7 +411,7 @@ func fastest(loads []*ranking.Load) document.Section {
 			some := l.First > 0 // models are ranked; else the others' latencies are all there is
 			first, _ := firstIn(l, s.Op)
 			for _, m := range l.Models {
-				x, _ := m.Ops[s.Op].At(0.5)
+				x := m.Ops[s.Op].At(0.5).NS
 				if m.Ranked() != some || math.IsNaN(x) || x >= least {
 					continue
 				}

@@ -83,11 +83,7 @@ func streamCells(r *trials.Row, cs trials.Column, op string) []any {
 			row[1], row[3] = words.Amount(results.Median(rates)), behind
 		}
 	}
-	row = append(row, r.Sum.Dropped)
-	for _, p := range []float64{0.5, 0.99, 0.999} {
-		row = append(row, percentile(r.Scheduled(p)))
-	}
-	return row
+	return append(row, r.Sum.Dropped, r.Scheduled(0.5), r.Scheduled(0.99), r.Scheduled(0.999))
 }
 
 // patterns has the times of the access patterns of each operation, the longest median first. Those of cells
@@ -114,7 +110,7 @@ func (v *run) patterns() (all []document.Section) {
 			})
 			for _, p := range timed {
 				runs := float64(p.Count) / float64(row.Sum.Count)
-				p99 := percentile(float64(p.Service.P99), p.Count >= results.EnoughFor(0.99))
+				p99 := trials.Time{NS: float64(p.Service.P99), Enough: p.Count >= results.EnoughFor(0.99)}
 				t.Add(op, name, p.Name, ranking.Number(runs), results.MS(float64(p.Service.P50)), p99,
 					results.MS(float64(p.Service.Max)))
 			}

@@ -57,21 +57,22 @@ func (s *Section) Note(style Style, lead, text string) {
 	}
 }
 
-// Style says what a text or cell is. Renderers show it by color, next to what the words say.
-type Style int
+// Style says what a text or cell is. Renderers show it by color, next to what the words say. It is the class of the
+// text on a page.
+type Style string
 
 // Styles. Strong is the most important sentence, Bad is what is wrong, Warn a warning, Faint what is of
 // little use, Best a value that is best or level with the best, Less such a value of less work than the others, and
 // Command what a shell can run.
 const (
-	Plain Style = iota
-	Strong
-	Bad
-	Warn
-	Faint
-	Best
-	Less
-	Command
+	Plain   Style = ""
+	Strong  Style = "strong"
+	Bad     Style = "bad"
+	Warn    Style = "warn"
+	Faint   Style = "soft"
+	Best    Style = "best"
+	Less    Style = "less"
+	Command Style = "command"
 )
 
 // Table has a row for each thing and a column for each property of it. A text that would be longer than a screen

@@ -73,10 +73,9 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return words.Size(float64(n))
 	},
-	"command":    func(words []string) string { return shellquote.Join(words...) },
-	"styleclass": func(s document.Style) string { return classes[s] },
+	"command": func(words []string) string { return shellquote.Join(words...) },
 	"cellclass": func(c document.Cell) string {
-		s := classes[c.Style]
+		s := string(c.Style)
 		if c.Heat > 0 {
 			s += fmt.Sprintf(" h%d", c.Heat)
 		}

@@ -80,9 +80,6 @@ func (v *sectionView) Box(r *document.Range) float64 {
 	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
 }
 
-// classes are the styles in the style sheet.
-var classes = [...]string{"", "strong", "bad", "warn", "soft", "best", "less", "command"}
-
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {
 	low, high, unit := math.Inf(1), 0.0, 1e6 // labels are in ms

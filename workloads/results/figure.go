@@ -16,7 +16,7 @@ type Figure string
 // Figures. Those up to BytesWritten are counted: they do not depend on the machine. Examined are the
 // rows that the engine read. Rows and bytes are those returned and those written together. P50 and P99
 // are percentiles of the response times of all scheduled operations (of service times in a closed
-// loop). Stored are the bytes that a message takes in the engine's files.
+// loop).
 const (
 	Requests     Figure = "requests"
 	Examined     Figure = "scanned"
@@ -26,7 +26,6 @@ const (
 	BytesWritten Figure = "written"
 	P50          Figure = "p50"
 	P99          Figure = "p99"
-	Stored       Figure = "stored"
 )
 
 // PartitionSize is the figure of a forecast. PartitionOp is its Op, where others name an operation.
@@ -69,7 +68,7 @@ func (f Figure) Text(v float64) string {
 	switch {
 	case math.IsInf(v, 1):
 		return Dropped
-	case f == Bytes || f == BytesRead || f == BytesWritten || f == Stored || f == PartitionSize:
+	case f == Bytes || f == BytesRead || f == BytesWritten || f == PartitionSize:
 		return words.Size(v)
 	case f.Counted():
 		return words.Amount(v)

@@ -63,22 +63,38 @@ func (r *Row) Each(of func(o *results.Op) float64) results.Series {
 // Median is the median of Each; NaN if none is known.
 func (r *Row) Median(of func(o *results.Op) float64) float64 { return r.Each(of).Median() }
 
-// At is the median of a percentile of the latency, and whether enough operations succeeded for it.
-func (r *Row) At(p float64) (ns float64, enough bool) {
-	return r.Each(func(o *results.Op) float64 { return o.OK().At(p) }).Median(), r.Count >= results.EnoughFor(p)
+// Time is a percentile in nanoseconds.
+type Time struct {
+	Trials results.Series // as Each has it
+	NS     float64        // the median of the trials; NaN if none is known
+	Enough bool           // there are enough operations for the percentile
 }
 
-// Scheduled is the median of a percentile of all scheduled operations, also of trials in which none succeeded, and
-// whether each trial had enough operations for it.
-func (r *Row) Scheduled(p float64) (ns float64, enough bool) {
-	var all []float64
-	enough = true
+// String writes the time in ms, or a dash if there are too few operations for it.
+func (t Time) String() string {
+	if !t.Enough {
+		return "-"
+	}
+	return results.MS(t.NS)
+}
+
+// At is a percentile of the latency. It takes enough operations in all trials together.
+func (r *Row) At(p float64) Time {
+	all := r.Each(func(o *results.Op) float64 { return o.OK().At(p) })
+	return Time{all, all.Median(), r.Count >= results.EnoughFor(p)}
+}
+
+// Scheduled is a percentile of all scheduled operations, also of trials in which none succeeded. It takes enough
+// operations in each trial.
+func (r *Row) Scheduled(p float64) Time {
+	var all results.Series
+	enough := true
 	for _, o := range r.Ops {
 		if n := o.Attempted(); n > 0 {
 			all, enough = append(all, o.Scheduled().At(p)), enough && n >= results.EnoughFor(p)
 		}
 	}
-	return results.Median(all), enough && len(all) > 0
+	return Time{all, all.Median(), enough && len(all) > 0}
 }
 
 // Cost has the medians of what the operation costs the engine.

@@ -31,8 +31,8 @@ func TestRow(t *testing.T) {
 	if got := r.Median(median); got != 2 || r.Cost().Requests != 2 {
 		t.Errorf("median %v, cost %+v", got, r.Cost())
 	}
-	if got, enough := r.Scheduled(0.5); !math.IsInf(got, 1) || !enough {
-		t.Errorf("most scheduled operations were dropped, p50 %v, enough %v", got, enough)
+	if got := r.Scheduled(0.5); !math.IsInf(got.NS, 1) || !got.Enough {
+		t.Errorf("most scheduled operations were dropped, p50 %+v", got)
 	}
 	scanned := 7.0
 	traced, unknown := results.Op{Count: 10, Store: results.StoreCost{RowsScanned: &scanned, Traced: 5}}, took(1)
