@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -177,20 +178,18 @@ func segmentThat(v results.Verdict) func(*results.Cell, *results.Evidence) strin
 
 // apart is how far apart segments began, in seconds.
 func apart(segments []results.SegmentVerdict) float64 {
-	var first, last time.Time
-	for i, s := range segments {
+	var all []time.Time
+	for _, s := range segments {
 		at, err := time.Parse(time.RFC3339Nano, s.Started)
 		if err != nil {
 			return 0
 		}
-		if i == 0 || at.Before(first) {
-			first = at
-		}
-		if i == 0 || at.After(last) {
-			last = at
-		}
+		all = append(all, at)
 	}
-	return last.Sub(first).Seconds()
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.MaxFunc(all, time.Time.Compare).Sub(slices.MinFunc(all, time.Time.Compare)).Seconds()
 }
 
 // delays judges the client by its own delays. They are not part of a latency, so they only warn. Delays that

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
@@ -174,18 +173,15 @@ type Part struct {
 // partBytes is the size of the histograms of the few parts that an operation has.
 const partBytes = 4 * 31 << 10
 
-// recordPart adds a part of an operation.
-func (w *Worker) recordPart(op int, p *PartTime) {
-	have, at := w.parts[op], 0
-	for at < len(have) && have[at].Name != p.Name {
-		at++
+// partOf is the part of that name, which is new if there is none.
+func partOf(all *[]Part, name string) *Part {
+	for i := range *all {
+		if (*all)[i].Name == name {
+			return &(*all)[i]
+		}
 	}
-	if at == len(have) {
-		have = append(have, Part{Name: p.Name, Times: NewHistogram(digitsRough)})
-		w.parts[op] = have
-	}
-	have[at].Calls += p.Calls
-	have[at].Times.Record(p.Took, 1)
+	*all = append(*all, Part{Name: name, Times: NewHistogram(digitsRough)})
+	return &(*all)[len(*all)-1]
 }
 
 // Parts are the parts of some operations together, when the workers have ended.
@@ -194,12 +190,9 @@ func (r *Recorder) Parts(ops ...int) (all []Part) {
 		w.mu.Lock()
 		for _, op := range ops {
 			for _, p := range w.parts[op] {
-				at := slices.IndexFunc(all, func(have Part) bool { return have.Name == p.Name })
-				if at < 0 {
-					at, all = len(all), append(all, Part{Name: p.Name, Times: NewHistogram(digitsRough)})
-				}
-				all[at].Calls += p.Calls
-				all[at].Times.Add(p.Times)
+				to := partOf(&all, p.Name)
+				to.Calls += p.Calls
+				to.Times.Add(p.Times)
 			}
 		}
 		w.mu.Unlock()

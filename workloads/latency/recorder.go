@@ -152,7 +152,9 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 			w.record(o, Wait, start-due)
 		}
 		for i := range parts {
-			w.recordPart(op, &parts[i])
+			p := partOf(&w.parts[op], parts[i].Name)
+			p.Calls += parts[i].Calls
+			p.Times.Record(parts[i].Took, 1)
 		}
 	case Failed:
 		w.record(o, FailedAfter, end-start)

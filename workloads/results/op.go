@@ -426,10 +426,8 @@ func LatencyOf(h *latency.Histogram, dropped int64) Latency {
 func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
 	of, dropped := &t.Times, t.Counts[latency.Dropped]
 	all = Times{Service: LatencyOf(of[latency.Service], 0), Wait: LatencyOf(of[latency.Wait], 0)}
-	all.Response = all.Service // a closed loop has no scheduled times
-	if h := of[latency.Response]; h != nil {
-		all.Response = LatencyOf(h, 0)
-	}
+	// A closed loop has no scheduled times.
+	all.Response = LatencyOf(cmp.Or(of[latency.Response], of[latency.Service]), 0)
 	if h := of[latency.Latency]; h != nil {
 		l := LatencyOf(h, 0)
 		all.Latency = &l
