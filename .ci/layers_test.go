@@ -77,6 +77,7 @@ var layers = []struct {
 	{"workloads/trials", []string{"workloads/growth", "workloads/results"}, nil},
 	{"workloads/answer", []string{"workloads/results", "workloads/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
 	{"reports/document", []string{"schemas/words"}, nil},
+	{"reports/screen", []string{"reports/document", "schemas/words"}, nil},
 	{"reports/ranking", []string{"workloads/growth", "workloads/results", "workloads/trials", "schemas/words"}, nil},
 	{"reports/significance", []string{"workloads/results"}, nil},
 	{"reports/compare", []string{"reports/document", "reports/significance", "workloads/growth", "workloads/results", "schemas/strict", "schemas/words"}, nil},
@@ -137,8 +138,11 @@ var layers = []struct {
 	},
 	{
 		"workloads/population",
-		[]string{"schemas/forecast", "models", "models/mail", "workloads", "workloads/plan", "workloads/messages"},
-		[]string{"schemas", "models/*", "drivers", "drivers/*", "drivers/launch/live"},
+		[]string{
+			"schemas", "schemas/forecast", "schemas/lint", "drivers", "models", "models/mail", "workloads", "workloads/plan",
+			"workloads/messages",
+		},
+		[]string{"models/*", "drivers/*", "drivers/launch/live"},
 	},
 	{"workloads/replay", []string{"schemas/plainfile", "schemas/strict", "workloads", "workloads/plan"}, []string{"workloads/messages", "workloads/run", "models", "models/*", "drivers", "drivers/*", "workloads/results"}},
 	{"workloads/fit", []string{"schemas/plainfile", "schemas/words", "models/mail", "workloads", "workloads/random", "workloads/replay"}, []string{"workloads/messages", "workloads/plan"}},

@@ -29,12 +29,14 @@ import (
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/glossary"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -50,14 +52,14 @@ func Main(more ...models.Model) {
 func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	out, errs := &screen{out: stdout}, &screen{out: stderr}
+	out, errs := screen.New(stdout), screen.New(stderr)
 	root := newRoot(known)
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
 	err := crash.Guard(func() error { return root.ExecuteContext(ctx) })
 	if err == nil {
-		err = out.err
+		err = screen.Err(out)
 	}
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
@@ -174,7 +176,7 @@ func printError(w io.Writer, err error) error {
 	if err == nil || errors.As(err, &before) {
 		return err
 	}
-	if !readerGone(err) {
+	if !screen.Gone(err) {
 		fmt.Fprintf(w, "mailbench: %v\n", err)
 	}
 	return alreadyPrinted{err}
@@ -210,6 +212,11 @@ func newRoot(known registry) *cobra.Command {
 	completeTopics(root)
 	finish(root, known.completions())
 	return root
+}
+
+// command is a command that runs something. Its help is one of texts.
+func command(use string, args cobra.PositionalArgs, do func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Args: args, RunE: do}
 }
 
 // texts are the help texts of commands: first the short one, then the long one, and the examples. Those of
@@ -347,13 +354,9 @@ func terms(all []glossary.Term) string {
 }
 
 func newVersion() *cobra.Command {
-	c := &cobra.Command{
-		Use:  "version",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return show(cmd, run.Environment("."), func(w io.Writer, _ int) { fmt.Fprintln(w, versionLine()) })
-		},
-	}
+	c := command("version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return show(cmd, run.Environment("."), func(w io.Writer, _ int) { fmt.Fprintln(w, versionLine()) })
+	})
 	bindJSON(c.Flags(), "print JSON")
 	return c
 }
@@ -405,7 +408,7 @@ func (r registry) completions() map[string]cobra.CompletionFunc {
 		"model":     completeList(append(r.modelNames(), "all")),
 		"engine":    completeList(append(r.engineNames(), "all")),
 		"workload":  completeList(workloads.BundledNames()),
-		"fail-on":   completeList(append(slices.Clone(failures), "all", "none")),
+		"fail-on":   completeList(append(slices.Clone(judge.FailOn), "all", "none")),
 		"metric":    completeList(compare.Names),
 		"threshold": completeList(compare.Names),
 		"data":      completeDirs, "from": completeDirs, "dir": completeDirs, "checkout": completeDirs,
@@ -423,27 +426,10 @@ func completeRun(cmd *cobra.Command, known registry) {
 			name = args[0]
 		}
 		_, _ = f.ofSchema(cmd, known, args, nil) // the patterns of a schema are the keys of a mix
-		var paths []string
+		var found []string
 		if w, _ := f.workload(known.engineWords(), name); w != nil {
-			paths = known.words().Paths(w)
+			found = known.words().Complete(w, typed)
 		}
-		return completePath(paths, typed), cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	})
-}
-
-// completePath completes KEY=VALUE of a workload. Keys are completed up to their next part.
-func completePath(paths []string, typed string) []string {
-	var found []string
-	for _, path := range paths {
-		if !strings.HasPrefix(path, typed) {
-			continue
-		}
-		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 && !strings.Contains(path[:len(typed)+at], "=") {
-			path = path[:len(typed)+at+1]
-		}
-		if !slices.Contains(found, path) {
-			found = append(found, path)
-		}
-	}
-	return found
 }

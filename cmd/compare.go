@@ -22,6 +22,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/page"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -109,7 +110,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 	case "html":
 		err = page.Document(out, c.Document())
 	default:
-		err = writeDocument(out, c.Document(), f.all)
+		err = screen.Document(out, c.Document(), f.all)
 	}
 	if err != nil {
 		return fmt.Errorf("print the comparison: %w", err)
@@ -165,7 +166,7 @@ func (f *compareFlags) inTurns(ctx context.Context, errs io.Writer) (*compare.Co
 	if err != nil {
 		return nil, err
 	}
-	bar := newBar(errs, f.quiet)
+	bar := screen.NewBar(errs, f.quiet)
 	first, err := f.round(ctx, &bar, commands, dir, "")
 	if err != nil || len(first.Regressions) == 0 {
 		return first, err
@@ -218,9 +219,9 @@ func (f *compareFlags) commands() (map[string][]string, error) {
 // of the turn in progress are in the folder unfinished, so that the turns before it can be compared. It also compares
 // after the first turn, so that runs that cannot be compared do not go on for an hour.
 func (f *compareFlags) round(
-	ctx context.Context, bar *bar, commands map[string][]string, dir, name string,
+	ctx context.Context, bar *screen.Bar, commands map[string][]string, dir, name string,
 ) (c *compare.Comparison, err error) {
-	defer bar.close()
+	defer bar.Close()
 	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
 	left := func(done int) string { // how long the other turns take
 		if done == 0 || done == f.trials {
@@ -237,7 +238,7 @@ func (f *compareFlags) round(
 		done, rest := fmt.Sprintf("%sturn %d of %d", name, turn, f.trials), left(turn-1)
 		for _, side := range order {
 			label := done + ": " + side
-			bar.show(label + rest)
+			bar.Show(label + rest)
 			if err = runOne(ctx, commands[side], filepath.Join(unfinished, side)); err == nil {
 				continue
 			}
@@ -261,8 +262,8 @@ func (f *compareFlags) round(
 				return nil, err
 			}
 		}
-		if !f.quiet && !bar.terminal {
-			fmt.Fprintf(bar.w, "%s done%s\n", done, left(turn))
+		if !f.quiet && !bar.Terminal {
+			fmt.Fprintf(bar.Out, "%s done%s\n", done, left(turn))
 		}
 	}
 	return c, nil

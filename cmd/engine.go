@@ -18,13 +18,10 @@ import (
 )
 
 func newEngine(known registry) *cobra.Command {
-	cmd := &cobra.Command{
-		Use: "engine",
-	}
-	cmd.AddCommand(newEngineList(known), newEngineShow(known), newEngineUp(known), newEngineDown(known),
-		newEngineStatus(known), newEngineLogs(known),
-		newEngineClean(known))
-	return cmd
+	c := &cobra.Command{Use: "engine"}
+	c.AddCommand(newEngineList(known), newEngineShow(known), newEngineUp(known), newEngineDown(known),
+		newEngineStatus(known), newEngineLogs(known), newEngineClean(known))
+	return c
 }
 
 // localEngine is the folder of the nodes at these addresses, and their processes, if "engine up" started them in
@@ -117,29 +114,26 @@ func (r registry) foreign() []string {
 func newEngineDown(known registry) *cobra.Command {
 	var dir string
 	var purge bool
-	cmd := &cobra.Command{
-		Use:  "down ENGINE",
-		Args: known.instance(false), ValidArgs: launchable(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := openEngines(cmd, args, dir)
-			if err != nil {
-				return err
-			}
-			in := all[0]
-			what, kept := "was not running", "; its data are kept in "+in.Dir()
-			if slices.ContainsFunc(in.Nodes(), launch.Node.Running) {
-				what = "stopped"
-			}
-			if err := in.Down(cmd.Context(), purge); err != nil {
-				return err
-			}
-			if purge {
-				kept = "; its data are removed"
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s%s\n", args[0], what, kept)
+	cmd := command("down ENGINE", known.instance(false), func(cmd *cobra.Command, args []string) error {
+		all, err := openEngines(cmd, args, dir)
+		if err != nil {
 			return err
-		},
-	}
+		}
+		in := all[0]
+		what, kept := "was not running", "; its data are kept in "+in.Dir()
+		if slices.ContainsFunc(in.Nodes(), launch.Node.Running) {
+			what = "stopped"
+		}
+		if err := in.Down(cmd.Context(), purge); err != nil {
+			return err
+		}
+		if purge {
+			kept = "; its data are removed"
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s%s\n", args[0], what, kept)
+		return err
+	})
+	cmd.ValidArgs = launchable()
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
 	cmd.Flags().BoolVar(&purge, "purge", false, "remove its data too")
 	return cmd
@@ -152,34 +146,31 @@ func newEngineLogs(known registry) *cobra.Command {
 	var dir, node string
 	var tail int
 	var follow bool
-	cmd := &cobra.Command{
-		Use:  "logs [ENGINE]",
-		Args: known.instance(true), ValidArgs: launchable(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, out := cmd.Context(), cmd.OutOrStdout()
-			if len(args) == 0 && (follow || node != "") {
-				return usagef("--follow and --node need one engine: name it")
-			}
-			all, err := openEngines(cmd, args, dir)
-			switch {
-			case err != nil:
-				return err
-			case len(args) == 1:
-				return all[0].Log(ctx, out, node, tail, follow)
-			case !cmd.Flags().Changed("tail"):
-				tail = tailOfAll
-			}
-			for _, in := range all {
-				for _, n := range in.Nodes() {
-					fmt.Fprintf(out, "==> %s %s <==\n", in.Engine(), n.Name)
-					if err := in.Log(ctx, out, n.Name, tail, false); err != nil {
-						return err
-					}
+	cmd := command("logs [ENGINE]", known.instance(true), func(cmd *cobra.Command, args []string) error {
+		ctx, out := cmd.Context(), cmd.OutOrStdout()
+		if len(args) == 0 && (follow || node != "") {
+			return usagef("--follow and --node need one engine: name it")
+		}
+		all, err := openEngines(cmd, args, dir)
+		switch {
+		case err != nil:
+			return err
+		case len(args) == 1:
+			return all[0].Log(ctx, out, node, tail, follow)
+		case !cmd.Flags().Changed("tail"):
+			tail = tailOfAll
+		}
+		for _, in := range all {
+			for _, n := range in.Nodes() {
+				fmt.Fprintf(out, "==> %s %s <==\n", in.Engine(), n.Name)
+				if err := in.Log(ctx, out, n.Name, tail, false); err != nil {
+					return err
 				}
 			}
-			return nil
-		},
-	}
+		}
+		return nil
+	})
+	cmd.ValidArgs = launchable()
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
 	cmd.Flags().StringVar(&node, "node", "", "the `NODE`, as engine status names it (default: the first)")
 	cmd.Flags().Var(whole(&tail, 0, 1_000_000), "tail",
@@ -196,14 +187,11 @@ type upFlags struct {
 
 func newEngineUp(known registry) *cobra.Command {
 	var f upFlags
-	cmd := &cobra.Command{
-		Use:  "up ENGINE",
-		Args: known.instance(false), ValidArgs: launchable(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f.Engine = args[0]
-			return f.up(cmd)
-		},
-	}
+	cmd := command("up ENGINE", known.instance(false), func(cmd *cobra.Command, args []string) error {
+		f.Engine = args[0]
+		return f.up(cmd)
+	})
+	cmd.ValidArgs = launchable()
 	flags := cmd.Flags()
 	var ports []string
 	for _, e := range launch.Engines() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -24,42 +25,35 @@ import (
 )
 
 func newEngineList(known registry) *cobra.Command {
-	c := &cobra.Command{
-		Use:  "list",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return list(cmd, mapped(known.engines, listEngine), []string{"ENGINE", "DESCRIPTION"},
-				func(e listedEngine) []string { return []string{e.Name, e.Doc} })
-		},
-	}
+	c := command("list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return list(cmd, mapped(known.engines, listEngine), []string{"ENGINE", "DESCRIPTION"},
+			func(e listedEngine) []string { return []string{e.Name, e.Doc} })
+	})
 	bindJSON(c.Flags(), "print JSON")
 	return c
 }
 
 func newEngineShow(known registry) *cobra.Command {
-	c := &cobra.Command{
-		Use:       "show ENGINE",
-		Args:      lacking(cobra.ExactArgs(1), "expected one engine"),
-		ValidArgs: known.engineNames(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			engines, err := pickEngines(args, known.engines)
-			if err != nil {
-				return err
-			}
-			var v any = mapped(engines, listEngine)
-			if args[0] != "all" {
-				v = listEngine(engines[0])
-			}
-			return show(cmd, v, func(w io.Writer, _ int) {
-				for i, e := range engines {
-					if i > 0 {
-						fmt.Fprintln(w)
-					}
-					printEngine(w, e)
+	one := lacking(cobra.ExactArgs(1), "expected one engine")
+	c := command("show ENGINE", one, func(cmd *cobra.Command, args []string) error {
+		engines, err := pickEngines(args, known.engines)
+		if err != nil {
+			return err
+		}
+		var v any = mapped(engines, listEngine)
+		if args[0] != "all" {
+			v = listEngine(engines[0])
+		}
+		return show(cmd, v, func(w io.Writer, _ int) {
+			for i, e := range engines {
+				if i > 0 {
+					fmt.Fprintln(w)
 				}
-			})
-		},
-	}
+				printEngine(w, e)
+			}
+		})
+	})
+	c.ValidArgs = known.engineNames()
 	bindJSON(c.Flags(), "print JSON")
 	return c
 }
@@ -108,7 +102,7 @@ func printSettings(w io.Writer, head []string, all []drivers.Setting) {
 		return
 	}
 	fmt.Fprintln(w)
-	table(w, head, mapped(all, func(s drivers.Setting) []string {
+	screen.Table(w, head, mapped(all, func(s drivers.Setting) []string {
 		if len(head) == 3 {
 			return []string{s.Name, s.Default, s.Doc}
 		}
@@ -119,23 +113,20 @@ func printSettings(w io.Writer, head []string, all []drivers.Setting) {
 func newEngineStatus(known registry) *cobra.Command {
 	var dir string
 	var f workloadFlags
-	cmd := &cobra.Command{
-		Use:  "status [ENGINE]",
-		Args: known.instance(true), ValidArgs: append(launchable(), known.foreign()...),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 1 && !slices.Contains(launchable(), args[0]):
-				return known.answers(cmd, args[0], &f)
-			case f.contact != nil || len(f.set) > 0:
-				return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
-			}
-			opened, err := openEngines(cmd, args, dir)
-			if err != nil {
-				return err
-			}
-			return statusOf(cmd, opened, len(args) == 1, dir)
-		},
-	}
+	cmd := command("status [ENGINE]", known.instance(true), func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 1 && !slices.Contains(launchable(), args[0]):
+			return known.answers(cmd, args[0], &f)
+		case f.contact != nil || len(f.set) > 0:
+			return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
+		}
+		opened, err := openEngines(cmd, args, dir)
+		if err != nil {
+			return err
+		}
+		return statusOf(cmd, opened, len(args) == 1, dir)
+	})
+	cmd.ValidArgs = append(launchable(), known.foreign()...)
 	bindJSON(cmd.Flags(), "print JSON")
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, setOfEngine)
@@ -171,7 +162,7 @@ func statusOf(cmd *cobra.Command, opened []*launch.Instance, one bool, dir strin
 	}
 	err := show(cmd, v, func(w io.Writer, _ int) {
 		if len(rows) > 0 {
-			table(w, head, rows)
+			screen.Table(w, head, rows)
 		}
 	})
 	return cmp.Or(err, errors.Join(down...))
@@ -241,7 +232,7 @@ func (r registry) answers(cmd *cobra.Command, name string, f *workloadFlags) err
 	}
 	state := map[string]string{"address": where, "state": "up", "version": version}
 	return show(cmd, state, func(w io.Writer, _ int) {
-		table(w, []string{"ADDRESS", "STATE", "VERSION"}, [][]string{{where, "up", version}})
+		screen.Table(w, []string{"ADDRESS", "STATE", "VERSION"}, [][]string{{where, "up", version}})
 	})
 }
 
@@ -249,35 +240,33 @@ func newEngineClean(known registry) *cobra.Command {
 	var f workloadFlags
 	var dir string
 	var all bool
-	cmd := &cobra.Command{
-		Use:  "clean ENGINE [NAME...]",
-		Args: lacking(cobra.MinimumNArgs(1), "no engine named"), ValidArgs: known.engineNames(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			names := args[1:]
-			switch {
-			case asJSON(cmd) && (all || len(names) > 0):
-				return usagef("--json only lists; leave the names out")
-			case args[0] == "all":
-				return usagef("expected one engine, found all")
-			}
-			e, err := pickOne(args[0], known.engines)
-			if err != nil {
-				return err
-			}
-			w, err := f.reach(known, e)
-			switch {
-			case err != nil:
-				return err
-			case all && e.Remote:
-				return usagef("--all: namespaces of %s may be in use by others; name those to drop", e.Name)
-			case all && len(names) > 0:
-				return usagef("--all removes all folders of killed runs; leave the names out")
-			case e.Remote:
-				return cleanNamespaces(cmd, e, w, names)
-			}
-			return cleanFolders(cmd, dir, names, all)
-		},
-	}
+	some := lacking(cobra.MinimumNArgs(1), "no engine named")
+	cmd := command("clean ENGINE [NAME...]", some, func(cmd *cobra.Command, args []string) error {
+		names := args[1:]
+		switch {
+		case asJSON(cmd) && (all || len(names) > 0):
+			return usagef("--json only lists; leave the names out")
+		case args[0] == "all":
+			return usagef("expected one engine, found all")
+		}
+		e, err := pickOne(args[0], known.engines)
+		if err != nil {
+			return err
+		}
+		w, err := f.reach(known, e)
+		switch {
+		case err != nil:
+			return err
+		case all && e.Remote:
+			return usagef("--all: namespaces of %s may be in use by others; name those to drop", e.Name)
+		case all && len(names) > 0:
+			return usagef("--all removes all folders of killed runs; leave the names out")
+		case e.Remote:
+			return cleanNamespaces(cmd, e, w, names)
+		}
+		return cleanFolders(cmd, dir, names, all)
+	})
+	cmd.ValidArgs = known.engineNames()
 	f.bindEngine(cmd.Flags())
 	bindJSON(cmd.Flags(), "print JSON")
 	cmd.Flags().StringVar(&dir, "results", resultsDir, "`DIR` to look for unfinished results in")
@@ -396,7 +385,7 @@ func cleanFolders(cmd *cobra.Command, dir string, names []string, all bool) erro
 			}
 		}
 		if len(there) > 0 {
-			table(w, []string{"FOLDER", "SIZE", "AGE"}, mapped(there, func(l scratch.Left) []string {
+			screen.Table(w, []string{"FOLDER", "SIZE", "AGE"}, mapped(there, func(l scratch.Left) []string {
 				return []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)}
 			}))
 		} else if saved == "" {

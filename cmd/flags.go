@@ -14,14 +14,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
@@ -446,35 +444,14 @@ func contactOverride(engines []drivers.Engine, addresses []string) ([]string, er
 // mailHint is how long mail may be read until a line says so, and how long until the next.
 const mailHint = 5 * time.Second
 
-// openMail opens a mail file. It fails if the messages have more than most bytes. After each hint, as with mail that is
-// made to be slow, it notes which message it reads.
+// openMail opens a mail file. It fails if the messages have more than most bytes. It notes what is odd in the mail, and
+// after each hint, as with mail that is made to be slow, which message it reads.
 func openMail(
 	ctx context.Context, notes io.Writer, path string, most strict.Size, hint time.Duration,
 ) (messages.Source, error) {
-	var p mail.Progress
-	began := time.Now()
-	reading, read := context.WithCancel(ctx)
-	var hints sync.WaitGroup
-	hints.Go(func() {
-		for drivers.Pause(reading, hint) == nil {
-			of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
-			if at := p.At.Load(); at > 0 {
-				of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
-			}
-			fmt.Fprintf(notes, "mailbench: %s: %s (%v)\n", path, of, time.Since(began).Round(time.Second))
-		}
-	})
-	source, err := messages.Open(ctx, path, "", int64(most), &p)
-	read()
-	hints.Wait()
-	if err != nil {
-		return nil, missing(err)
-	}
-	info := source.Info()
-	for _, note := range info.Notes.Lines() {
-		fmt.Fprintf(notes, "mailbench: %s: %s\n", path, note)
-	}
-	return source, nil
+	note := func(text string) { fmt.Fprintf(notes, "mailbench: %s: %s\n", path, text) }
+	source, err := messages.Open(ctx, path, int64(most), hint, note)
+	return source, missing(err)
 }
 
 // mostText is how many bytes a workload or schema file may have.

@@ -17,45 +17,42 @@ import (
 
 	"github.com/mailbench/mailbench/cmd/newmodel"
 	"github.com/mailbench/mailbench/models/describe"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
 func newModels(known registry) *cobra.Command {
 	var engines []string
-	c := &cobra.Command{
-		Use:               "models [NAME|FILE.yaml]",
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: completeSchema(known),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			switch {
-			case len(args) == 0 && len(engines) > 0:
-				return usagef("--engine needs a model; expected mailbench models NAME")
-			case len(args) == 0:
-				return known.listModels(cmd, false, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
-					func(m listedModel) []string {
-						return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
-					})
-			}
-			s, err := known.schema(args[0])
-			if err != nil {
+	c := command("models [NAME|FILE.yaml]", cobra.MaximumNArgs(1), func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0 && len(engines) > 0:
+			return usagef("--engine needs a model; expected mailbench models NAME")
+		case len(args) == 0:
+			return known.listModels(cmd, false, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
+				func(m listedModel) []string {
+					return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
+				})
+		}
+		s, err := known.schema(args[0])
+		if err != nil {
+			return err
+		}
+		shown := known.able(canExplain) // JSON has the calls of all without -e, and the text those of none
+		if len(engines) > 0 {
+			if shown, err = pickEngines(engines, shown); err != nil {
 				return err
 			}
-			shown := known.able(canExplain) // JSON has the calls of all without -e, and the text those of none
-			if len(engines) > 0 {
-				if shown, err = pickEngines(engines, shown); err != nil {
-					return err
-				}
-			}
-			m, err := describe.Make(s, shown)
-			if err != nil {
-				return usage(err)
-			}
-			return show(cmd, m, func(w io.Writer, _ int) {
-				_ = m.WriteText(w, args[0], len(engines) > 0, min(80, width(w)))
-			})
-		},
-	}
+		}
+		m, err := describe.Make(s, shown)
+		if err != nil {
+			return usage(err)
+		}
+		return show(cmd, m, func(w io.Writer, _ int) {
+			_ = m.WriteText(w, args[0], len(engines) > 0, min(80, screen.Width(w)))
+		})
+	})
+	c.ValidArgsFunction = completeSchema(known)
 	bindList(c.Flags(), &engines, "engine", "e", "`ENGINES` whose requests to show, or all")
 	bindJSON(c.Flags(), "print JSON; for a model with the requests of all engines, or of those that -e names")
 	c.AddCommand(newModelsNew(known))
@@ -90,40 +87,37 @@ func (r registry) listModels(cmd *cobra.Command, ofSchema bool, head []string, r
 
 func newModelsNew(known registry) *cobra.Command {
 	var dir, checkout string
-	c := &cobra.Command{
-		Use:  "new NAME",
-		Args: lacking(cobra.ExactArgs(1), "expected the name of the new model"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := args[0]
-			err := newmodel.CheckName(name)
-			switch {
-			case err != nil:
-				return usage(err)
-			case name == "all":
-				return usagef("all means every model; choose another name")
-			case slices.Contains(known.modelNames(), name):
-				return usagef("there is a model %s already; choose another name", name)
-			}
-			m := newmodel.Module{Name: name}
-			if m.Version, m.Checkout, err = source(checkout); err != nil {
-				return err
-			}
-			dir = cmp.Or(dir, name)
-			files, err := newmodel.Write(dir, m)
-			switch {
-			case errors.Is(err, fs.ErrExist):
-				return usagef("%w; nothing was written: name another folder with --dir", err)
-			case err != nil:
-				return missing(err)
-			}
-			download := ""
-			if m.Checkout == "" {
-				download = "  go mod tidy                                    # fetches mailbench " + m.Version + "\n"
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), newModelText, dir, strings.Join(files, ", "), dir, download, m.Name)
+	one := lacking(cobra.ExactArgs(1), "expected the name of the new model")
+	c := command("new NAME", one, func(cmd *cobra.Command, args []string) error {
+		name := args[0]
+		err := newmodel.CheckName(name)
+		switch {
+		case err != nil:
+			return usage(err)
+		case name == "all":
+			return usagef("all means every model; choose another name")
+		case slices.Contains(known.modelNames(), name):
+			return usagef("there is a model %s already; choose another name", name)
+		}
+		m := newmodel.Module{Name: name}
+		if m.Version, m.Checkout, err = source(checkout); err != nil {
 			return err
-		},
-	}
+		}
+		dir = cmp.Or(dir, name)
+		files, err := newmodel.Write(dir, m)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return usagef("%w; nothing was written: name another folder with --dir", err)
+		case err != nil:
+			return missing(err)
+		}
+		download := ""
+		if m.Checkout == "" {
+			download = "  go mod tidy                                    # fetches mailbench " + m.Version + "\n"
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), newModelText, dir, strings.Join(files, ", "), dir, download, m.Name)
+		return err
+	})
 	c.Flags().StringVar(&dir, "dir", "", "write into `DIR` (default: a folder of the model's name)")
 	c.Flags().StringVar(&checkout, "checkout", "", "use the source of mailbench in `DIR`")
 	return c

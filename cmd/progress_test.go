@@ -10,9 +10,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -71,7 +73,7 @@ func TestLineFits(t *testing.T) {
 // and a shorter one does not move it back.
 func TestLineIsSteady(t *testing.T) {
 	var out bytes.Buffer
-	b := progress{bar: bar{w: &out, terminal: true}}
+	b := progress{Bar: screen.Bar{Out: &out, Terminal: true}}
 	short, long := half, half
 	short.Model, short.Phase, short.Left, short.OK = "james", "load", 9*time.Second, 7
 	long.Left = 3 * time.Hour
@@ -113,21 +115,21 @@ func TestProgress(t *testing.T) {
 		{"plain", progress{}, []run.Progress{half, half, done}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 4322/s, 1m23s left\n"},
 		{"trials", progress{}, []run.Progress{timed}, "trial 2/3 elasticinbox on embedded: measure done 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms, 1m23s left\n"},
 		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s, 1m23s left\n"},
-		{"quiet", progress{bar: bar{quiet: true, terminal: true}}, []run.Progress{half, done}, ""},
-		{"terminal", progress{bar: bar{terminal: true}}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), defaultWidth-1) + "\r\x1b[K"},
-		{"nothing drawn", progress{bar: bar{terminal: true}}, nil, ""},
+		{"quiet", progress{Bar: screen.Bar{Quiet: true, Terminal: true}}, []run.Progress{half, done}, ""},
+		{"terminal", progress{Bar: screen.Bar{Terminal: true}}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), 100-1) + "\r\x1b[K"},
+		{"nothing drawn", progress{Bar: screen.Bar{Terminal: true}}, nil, ""},
 	} {
 		var out bytes.Buffer
-		tc.bar.w = &out
+		tc.bar.Out = &out
 		for _, p := range tc.progress {
 			tc.bar.update(p)
 		}
-		tc.bar.close()
+		tc.bar.Close()
 		if out.String() != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, out.String(), tc.want)
 		}
 	}
-	if b := newBar(new(bytes.Buffer), false); b.terminal {
+	if b := screen.NewBar(new(bytes.Buffer), false); b.Terminal {
 		t.Error("a buffer is taken for a terminal")
 	}
 }
@@ -144,15 +146,15 @@ func TestExitStatus(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", strict.Errors{{Msg: "wrong"}}), 2},
 		{fmt.Errorf("wrapped: %w", &mail.FormatError{}), 2},
 		{verdict(&results.Run{}, failsDefault), 0},
-		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Invalid}}}, failures), 3},
-		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Failed}}}, failures), 1},
-		{verdict(&results.Run{Interrupted: true, Cells: []results.Cell{{Verdict: results.Failed}}}, failures), 130},
-		{verdict(&results.Run{Audits: []results.Audit{{Verified: 3, Purgeable: 2, Unreferenced: 1, Unknown: 1}}}, failures), 0},
-		{verdict(&results.Run{Interrupted: true, Audits: []results.Audit{{}, {Lost: 1}}}, failures), 4},
-		{verdict(&results.Run{Audits: []results.Audit{{Corrupt: 1}}}, failures), 4},
-		{verdict(&results.Run{Audits: []results.Audit{{Resurrected: 1}}}, failures), 4},
-		{verdict(&results.Run{Audits: []results.Audit{{Dangling: 1}}}, failures), 4},
-		{verdict(&results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, failures), 4},
+		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Invalid}}}, judge.FailOn), 3},
+		{verdict(&results.Run{Cells: []results.Cell{{Verdict: results.Failed}}}, judge.FailOn), 1},
+		{verdict(&results.Run{Interrupted: true, Cells: []results.Cell{{Verdict: results.Failed}}}, judge.FailOn), 130},
+		{verdict(&results.Run{Audits: []results.Audit{{Verified: 3, Purgeable: 2, Unreferenced: 1, Unknown: 1}}}, judge.FailOn), 0},
+		{verdict(&results.Run{Interrupted: true, Audits: []results.Audit{{}, {Lost: 1}}}, judge.FailOn), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Corrupt: 1}}}, judge.FailOn), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Resurrected: 1}}}, judge.FailOn), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{Dangling: 1}}}, judge.FailOn), 4},
+		{verdict(&results.Run{Audits: []results.Audit{{BrokenBodies: 1}}}, judge.FailOn), 4},
 	} {
 		if got := exitStatus(tc.err); got != tc.want {
 			t.Errorf("%v: status %d, want %d", tc.err, got, tc.want)
@@ -161,7 +163,7 @@ func TestExitStatus(t *testing.T) {
 	two := verdict(&results.Run{Cells: []results.Cell{
 		{Key: results.Key{Model: "james", Engine: "embedded", Phase: "load"}, Verdict: results.Failed, Reason: &results.Reason{Text: "disk full\nclose: disk full"}},
 		{Verdict: results.Failed},
-	}}, failures)
+	}}, judge.FailOn)
 	if want := "james on embedded, phase load: disk full (and 1 more, in the table)"; two.Error() != want {
 		t.Errorf("%q, want %q", two, want)
 	}

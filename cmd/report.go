@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -18,13 +17,13 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/merge"
@@ -49,13 +48,9 @@ var reportFormats = []string{formatHTML, "text", "json", "csv", "tables", "growt
 
 func newReport() *cobra.Command {
 	f := reportFlags{format: formatHTML}
-	c := &cobra.Command{
-		Use:  "report DIR...",
-		Args: lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
-
-		ValidArgsFunction: completeDirs,
-	}
+	some := lacking(cobra.MinimumNArgs(1), "no result folder named; a run prints where its results are")
+	c := command("report DIR...", some, f.run)
+	c.ValidArgsFunction = completeDirs
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
 	bindJSON(flags, "print JSON")
@@ -159,7 +154,7 @@ func openSources(notes io.Writer, dirs []string, by ranking.Metric) ([]page.Sour
 
 // printRun prints the text of a run.
 func printRun(out io.Writer, r *results.Run, v view) error {
-	return writeDocument(out, reports.Of(r, v.by), v.full)
+	return screen.Document(out, reports.Of(r, v.by), v.full)
 }
 
 // toStdout reports whether output goes to standard output, for --output FILE.
@@ -277,7 +272,7 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 		}
 	}
 	return show(cmd, h, func(w io.Writer, _ int) {
-		_ = writeDocument(w, d, f.full)
+		_ = screen.Document(w, d, f.full)
 		if f.file != "" {
 			fmt.Fprintf(w, "\nwritten: %s\n", f.file)
 		}
@@ -287,39 +282,25 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 func newMerge() *cobra.Command {
 	var wait time.Duration
 	var run runFlags // of these a merge has those that say where results go, and how they are shown
-	c := &cobra.Command{
-		Use:  "merge DIR...",
-		Args: lacking(cobra.MinimumNArgs(1), "no result folders named"), ValidArgsFunction: completeDirs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if wait > 0 {
-				if err := waitForResults(cmd.Context(), cmd.ErrOrStderr(), args, wait); err != nil {
-					return err
-				}
-			}
-			var sources []merge.Source
-			for _, dir := range args {
-				r, err := results.Open(dir)
-				if err != nil {
-					return usage(err)
-				}
-				log, err := results.OpenLog(dir, r)
-				if err != nil {
-					return usage(err)
-				}
-				defer log.Close()
-				sources = append(sources, merge.Source{Name: dir, Run: r, Log: log})
-			}
-			merged, err := merge.Merge(sources)
-			if err != nil {
-				return usage(err)
-			}
-			dir, err := createDir(run.outputDir(merged.Run.Workload.Name), run.view.by)
-			if err != nil {
+	some := lacking(cobra.MinimumNArgs(1), "no result folders named")
+	c := command("merge DIR...", some, func(cmd *cobra.Command, args []string) error {
+		if wait > 0 {
+			noted := func(dir string) { fmt.Fprintf(cmd.ErrOrStderr(), "waits for %s\n", dir) }
+			if err := merge.Await(cmd.Context(), args, wait, noted); err != nil {
 				return err
 			}
-			return run.finish(cmd, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))
-		},
-	}
+		}
+		merged, err := merge.Open(args)
+		if err != nil {
+			return usage(err)
+		}
+		dir, err := createDir(run.outputDir(merged.Run.Workload.Name), run.view.by)
+		if err != nil {
+			return err
+		}
+		return run.finish(cmd, dir, merged.Run, merged.WriteLog(dir.LatencyLog()))
+	})
+	c.ValidArgsFunction = completeDirs
 	f := c.Flags()
 	f.StringVarP(&run.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	f.Var(duration(&wait, 0, mostWait), "wait", "wait up to `TIME` until all folders contain results")
@@ -329,30 +310,4 @@ func newMerge() *cobra.Command {
 	return c
 }
 
-const (
-	mostWait  = 7 * 24 * time.Hour
-	waitEvery = 500 * time.Millisecond
-)
-
-// waitForResults waits until every folder holds results. A folder gets its name when its
-// run has ended.
-func waitForResults(ctx context.Context, out io.Writer, dirs []string, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	for _, dir := range dirs {
-		for noted := false; ; noted = true {
-			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
-				break
-			}
-			if !noted {
-				fmt.Fprintf(out, "waits for %s\n", dir)
-			}
-			if err := drivers.Pause(ctx, waitEvery); errors.Is(err, context.DeadlineExceeded) {
-				return fmt.Errorf("%s contains no results after %v", dir, most)
-			} else if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+const mostWait = 7 * 24 * time.Hour

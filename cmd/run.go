@@ -19,6 +19,7 @@ import (
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/ranking"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -27,21 +28,17 @@ import (
 
 func newRun(known registry) *cobra.Command {
 	f := runFlags{c: run.Config{MaxWait: run.DefaultMaxWait}, mailLimit: defaultMail}
-	cmd := &cobra.Command{
-		Use: "run [WORKLOAD|FILE.yaml]",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if err := f.misplaced(cmd, known, args); err != nil {
-				return err
-			}
-			if len(args) == 2 && isFile(args[0]) && isFile(args[1]) {
-				return usagef("%s %s: one file is the workload; name the schema with --schema FILE", args[0], args[1])
-			}
-			return cobra.MaximumNArgs(1)(cmd, args)
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, known, args)
-		},
-	}
+	cmd := command("run [WORKLOAD|FILE.yaml]", func(cmd *cobra.Command, args []string) error {
+		if err := f.misplaced(cmd, known, args); err != nil {
+			return err
+		}
+		if len(args) == 2 && isFile(args[0]) && isFile(args[1]) {
+			return usagef("%s %s: one file is the workload; name the schema with --schema FILE", args[0], args[1])
+		}
+		return cobra.MaximumNArgs(1)(cmd, args)
+	}, func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, known, args)
+	})
 	f.bind(cmd.Flags())
 	completeRun(cmd, known)
 	return cmd
@@ -158,7 +155,7 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 		tellLeft(errs)
 	}
 	c.LatencyLog, c.Command = dir.LatencyLog(), append([]string{"mailbench"}, os.Args[1:]...)
-	bar := progress{bar: newBar(errs, f.quiet)}
+	bar := progress{Bar: screen.NewBar(errs, f.quiet)}
 	c.Progress = bar.update
 	if f.metrics != "" {
 		stop, err := f.serveMetrics(errs, c)
@@ -170,13 +167,13 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 	warned := false
 	c.Save = func(soFar *results.Run) {
 		if err := dir.Save(soFar); err != nil && !warned {
-			bar.close()
+			bar.Close()
 			fmt.Fprintf(errs, "mailbench: %v; the run goes on, and tries again at the end of each phase\n", err)
 			warned = true
 		}
 	}
 	result, err := run.Run(cmd.Context(), *c)
-	bar.close()
+	bar.Close()
 	if result == nil {
 		return errors.Join(notBegun(err), dir.Abort())
 	}
@@ -224,7 +221,7 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		printErr = printRun(out, result, f.view)
 	}
 	err := verdict(result, f.failOn)
-	ignored := cmd.Flags().Changed("fail-on") && verdict(result, failures) != nil
+	ignored := cmd.Flags().Changed("fail-on") && verdict(result, judge.FailOn) != nil
 	if err == nil && printErr == nil && saveErr == nil && ignored {
 		_, printErr = fmt.Fprintf(notes, "Exit status 0, as --fail-on is %s\n", cmd.Flag("fail-on").Value)
 	}
@@ -304,25 +301,8 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 			return nil, err
 		}
 	}
-	if c.Trials == 0 {
-		c.Trials = defaultTrials(c)
-	}
+	c.Trials = cmp.Or(c.Trials, c.UsualTrials())
 	return c, usage(c.Check())
-}
-
-// defaultTrials is how many trials a run has if no flag says. A number that counts on reuse of the store is
-// not for sweeps and segments, which load in each trial.
-func defaultTrials(c *run.Config) int {
-	trials, sweeps := c.Workload.Trials, c.Workload.Sweep != nil
-	switch {
-	case c.FindMax != nil || c.Audit == run.AuditOnly:
-		return 1
-	case trials.Count > 0 && !(trials.Reuse && (sweeps || c.Segment.Divides())):
-		return trials.Count
-	case sweeps && c.DataDir == "":
-		return 2 // up and down
-	}
-	return 1
 }
 
 // outputDir is where the results go. The workload's name may come from others' results, so
@@ -337,70 +317,43 @@ func (f *runFlags) outputDir(workload string) string {
 	return filepath.Join(resultsDir, filepath.Base(workload)+"-"+time.Now().Format("20060102-150405.000"))
 }
 
-// failures are the names that --fail-on takes: what makes a run or a merge end with a status that is not 0. Wrong or
-// lost data, an interruption, and results that cannot be saved always do. By default all but invalid count: an invalid
-// phase is marked and not ranked, so the others can still be used. Unusable: no measured phase is valid, or a model
-// dropped at least half of its operations.
-var (
-	failures     = []string{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
-	failsDefault = failures[:6]
-)
+// failsDefault are the faults that make a run or a merge end with a status that is not 0, unless --fail-on says which:
+// all but invalid, because an invalid phase is marked and not ranked, so the others can still be used.
+var failsDefault = judge.FailOn[:6]
 
 func bindFailOn(flags *pflag.FlagSet, on *[]string) {
 	*on = failsDefault
 	set := func(text string) error {
-		names, ok := map[string][]string{"none": nil, "all": failures}[text]
+		names, ok := map[string][]string{"none": nil, "all": judge.FailOn}[text]
 		if !ok {
 			names = strings.Split(strings.ReplaceAll(text, " ", ""), ",")
 		}
 		for _, name := range names {
-			if !slices.Contains(failures, name) {
+			if !slices.Contains(judge.FailOn, name) {
 				return errors.New("unknown name")
 			}
 		}
 		*on = names
 		return nil
 	}
-	list := "of " + strings.Join(failures, ", ") + "; or all, or none"
+	list := "of " + strings.Join(judge.FailOn, ", ") + "; or all, or none"
 	get := func() string { return cmp.Or(strings.Join(*on, ","), "none") }
 	flags.Var(&accepted{expected: "a list " + list, get: get, set: set}, "fail-on",
 		"exit with 3, or 1 if a result failed, for these: `LIST` "+list)
 }
 
-// verdict is the error for a run's results: the worst of what is wrong, of what on has.
+// verdict is the error for a run's results: the worst of its faults, of those in on and those that always count.
 func verdict(r *results.Run, on []string) error {
-	var incomplete error
-	for _, a := range r.Audits {
-		switch of := a.Model + " on " + a.Engine; {
-		case a.Fault != "":
-			return statusError{exitData, fmt.Errorf("the losses of %s are unknown: %s", of, a.Fault)}
-		case a.Wrong():
-			return statusError{exitData, fmt.Errorf("verification of %s found wrong or lost data", of)}
-		case a.Error != "":
-			incomplete = cmp.Or(incomplete, fmt.Errorf("verification of %s was interrupted: %s", of, a.Error))
-		case a.Unread > 0:
-			incomplete = cmp.Or(incomplete, fmt.Errorf("verification of %s could not read %d messages", of, a.Unread))
-		}
+	fault, err := judge.Worst(r, on)
+	switch fault {
+	case "":
+		return nil
+	case judge.Lost:
+		return statusError{exitData, err}
+	case judge.Interrupted:
+		return statusError{exitInterrupted, err}
+	case judge.Incomplete, "failed":
+		return statusError{exitFailed, err}
 	}
-	switch {
-	case r.Interrupted:
-		return statusError{exitInterrupted, errors.New("interrupted; measured values are saved")}
-	case incomplete != nil:
-		return incomplete
-	}
-	all, has := judge.Faults(r), func(name string) bool { return slices.Contains(on, name) }
-	for _, name := range []string{"failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear"} {
-		if len(all[name]) == 0 || !has(name) && !(name == "search" && (has("missed") || has("unclear"))) {
-			continue
-		}
-		err, status := all[name][0], exitBroken
-		if name == "failed" {
-			status = exitFailed
-		}
-		if more := len(all[name]) - 1; more > 0 {
-			err = fmt.Errorf("%w (and %d more, in the table)", err, more)
-		}
-		return statusError{status, err}
-	}
-	return nil
+	return statusError{exitBroken, err}
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -177,46 +176,24 @@ func (f *findMaxFlags) config() (*results.FindMax, error) {
 	return &c, nil
 }
 
-const (
-	mostSegments = 1000
-	// shortestTimeout is longer than a garbage collection or a busy processor delays a segment.
-	shortestTimeout = 5 * time.Second
-	longestTimeout  = 24 * time.Hour
-	// jobSegment means the number of a pod in a Kubernetes Indexed Job. Kubernetes puts that number,
-	// from 0, into the environment variable jobVariable.
-	jobSegment  = "job"
-	jobVariable = "JOB_COMPLETION_INDEX"
-)
+// Bounds of --segment-timeout. The shortest is longer than a garbage collection or a busy processor delays a segment.
+const shortestTimeout, longestTimeout = 5 * time.Second, 24 * time.Hour
 
-// parseSegment enters the part of the run into the configuration.
+// parseSegment enters the part of the run, and when it begins, into the configuration.
 func (f *runFlags) parseSegment() (err error) {
 	if f.segment == "" {
 		return nil
 	}
-	index, of, _ := strings.Cut(f.segment, "/")
-	if index == jobSegment {
-		n, err := strconv.Atoi(os.Getenv(jobVariable))
-		if err != nil || n < 0 {
-			return usagef("--segment %s takes its number from %s, which is %q; a Kubernetes Job with "+
-				"completionMode: Indexed sets it",
-				f.segment, jobVariable, os.Getenv(jobVariable))
-		}
-		index = strconv.Itoa(n + 1)
-	}
-	i, errI := strconv.Atoi(index)
-	n, errN := strconv.Atoi(of)
-	if errI != nil || errN != nil || i < 1 || n < 1 || i > n || n > mostSegments {
-		return usagef("--segment %s: expected I/N, from 1/N to N/N, with N up to %d", f.segment, mostSegments)
-	}
-	if f.start == "" {
+	now := time.Now().UTC()
+	if f.c.Segment, err = plan.ParseSegment(f.segment); err != nil {
+		return usagef("--segment %w", err)
+	} else if f.start == "" {
 		return usagef("--segment needs --start TIME, the same for all %d segments: for example %s (date -u +%%FT%%TZ)",
-			n, time.Now().UTC().Add(time.Minute).Format(time.RFC3339))
+			f.c.Segment.Of, now.Add(time.Minute).Format(time.RFC3339))
 	}
 	if f.c.Start, err = time.Parse(time.RFC3339Nano, f.start); err != nil {
-		return usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start,
-			time.Now().UTC().Format(time.RFC3339))
+		return usagef("--start %s: expected a time such as %s (date -u +%%FT%%TZ)", f.start, now.Format(time.RFC3339))
 	}
-	f.c.Segment = plan.Segment{Index: i, Of: n}
 	return nil
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/models/describe"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/imports"
@@ -28,69 +30,47 @@ import (
 )
 
 func newSchema(known registry) *cobra.Command {
-	c := &cobra.Command{
-		Use: "schema",
-	}
-	c.AddCommand(
-		newSchemaList(known),
-		newSchemaShow(known),
-		newSchemaLint(known),
-		newSchemaValidate(known),
-		newSchemaRender(known),
-		newSchemaForecast(known),
-		newSchemaDiagram(known),
-		newSchemaDiff(known),
-		newSchemaExplain(known),
-		newSchemaImport(known),
-	)
-	for _, sub := range c.Commands() {
-		if sub.Name() != "list" && sub.Name() != "import" && sub.ValidArgsFunction == nil {
-			sub.ValidArgsFunction = completeSchema(known)
-		}
-	}
+	c := &cobra.Command{Use: "schema"}
+	c.AddCommand(newSchemaList(known), newSchemaShow(known), newSchemaLint(known), newSchemaValidate(known),
+		newSchemaRender(known), newSchemaForecast(known), newSchemaDiagram(known), newSchemaDiff(known),
+		newSchemaExplain(known), newSchemaImport(known))
 	return c
 }
 
 func newSchemaList(known registry) *cobra.Command {
-	c := &cobra.Command{
-		Use:  "list",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return known.listModels(cmd, true, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
-				func(s listedModel) []string {
-					return []string{s.Name, s.Native, strconv.Itoa(s.Tables), strconv.Itoa(s.Patterns), s.Doc}
-				})
-		},
-	}
+	c := command("list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return known.listModels(cmd, true, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
+			func(s listedModel) []string {
+				return []string{s.Name, s.Native, strconv.Itoa(s.Tables), strconv.Itoa(s.Patterns), s.Doc}
+			})
+	})
 	bindJSON(c.Flags(), "print JSON")
 	return c
 }
 
 func newSchemaShow(known registry) *cobra.Command {
-	return &cobra.Command{
-		Use:  "show MODEL|FILE.yaml",
-		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
-			_, err := cmd.OutOrStdout().Write(s.Source)
-			return err
-		}),
-	}
+	return known.onSchema("show", func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
+		_, err := cmd.OutOrStdout().Write(s.Source)
+		return err
+	})
 }
 
 // oneSchema checks the arguments of a command on one schema.
 var oneSchema = lacking(cobra.ExactArgs(1), "expected one model or schema file")
 
-// onSchema runs a command on the schema that its only argument names.
+// onSchema is a command on the schema that its only argument names.
 func (r registry) onSchema(
-	do func(cmd *cobra.Command, s *schemas.Schema, name string) error,
-) func(cmd *cobra.Command, args []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+	name string, do func(cmd *cobra.Command, s *schemas.Schema, name string) error,
+) *cobra.Command {
+	c := command(name+" MODEL|FILE.yaml", oneSchema, func(cmd *cobra.Command, args []string) error {
 		s, err := r.schema(args[0])
 		if err != nil {
 			return err
 		}
 		return do(cmd, s, args[0])
-	}
+	})
+	c.ValidArgsFunction = completeSchema(r)
+	return c
 }
 
 // writeOfSchema writes a text that was made of a schema to a file, which is replaced unless it is the schema's own.
@@ -103,21 +83,17 @@ func writeOfSchema(out io.Writer, schema, file string, text []byte) error {
 
 func newSchemaDiagram(known registry) *cobra.Command {
 	kind, format, file := diagram.Logical, "svg", ""
-	c := &cobra.Command{
-		Use:  "diagram MODEL|FILE.yaml",
-		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-			var text bytes.Buffer
-			write := diagram.SVG
-			if format == "mermaid" {
-				write = diagram.Mermaid
-			}
-			if err := write(&text, s, kind); err != nil {
-				return usagef("%s: %w", name, err)
-			}
-			return writeOfSchema(cmd.OutOrStdout(), name, file, text.Bytes())
-		}),
-	}
+	c := known.onSchema("diagram", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+		var text bytes.Buffer
+		write := diagram.SVG
+		if format == "mermaid" {
+			write = diagram.Mermaid
+		}
+		if err := write(&text, s, kind); err != nil {
+			return usagef("%s: %w", name, err)
+		}
+		return writeOfSchema(cmd.OutOrStdout(), name, file, text.Bytes())
+	})
 	f := c.Flags()
 	f.Var(oneOf(&kind, diagram.Kinds, "kind"), "kind",
 		"the `KIND` of diagram: logical, physical or workflow")
@@ -129,33 +105,29 @@ func newSchemaDiagram(known registry) *cobra.Command {
 func newSchemaRender(known registry) *cobra.Command {
 	var f workloadFlags
 	var engine, namespace, file string
-	cmd := &cobra.Command{
-		Use:  "render MODEL|FILE.yaml",
-		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-			canRender := func(e *drivers.Engine) bool { return e.Render != nil }
-			e, err := known.engineOf(cmp.Or(engine, s.Native), canRender)
-			if err != nil {
-				return err
-			}
-			w, err := f.workload(known.engineWords(), f.engineIn)
-			if err != nil {
-				return err
-			}
-			if !inNames.MatchString(namespace) {
-				return usagef("--namespace %q: expected letters, digits and _ only", namespace)
-			}
-			o := drivers.Options{Namespace: namespace}
-			if config := w.Engines[e.Name]; config != nil {
-				o.Settings = config.Settings
-			}
-			text, err := e.Render(s, o)
-			if err != nil {
-				return usage(err)
-			}
-			return writeOfSchema(cmd.OutOrStdout(), name, file, []byte(text))
-		}),
-	}
+	cmd := known.onSchema("render", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+		canRender := func(e *drivers.Engine) bool { return e.Render != nil }
+		e, err := known.engineOf(cmp.Or(engine, s.Native), canRender)
+		if err != nil {
+			return err
+		}
+		w, err := f.workload(known.engineWords(), f.engineIn)
+		if err != nil {
+			return err
+		}
+		if !inNames.MatchString(namespace) {
+			return usagef("--namespace %q: expected letters, digits and _ only", namespace)
+		}
+		o := drivers.Options{Namespace: namespace}
+		if config := w.Engines[e.Name]; config != nil {
+			o.Settings = config.Settings
+		}
+		text, err := e.Render(s, o)
+		if err != nil {
+			return usage(err)
+		}
+		return writeOfSchema(cmd.OutOrStdout(), name, file, []byte(text))
+	})
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
 	cmd.Flags().StringVarP(&file, "output", "o", "", "write the statements to this `FILE`, or to standard output (-)")
 	cmd.Flags().StringVar(&namespace, "namespace", "",
@@ -171,21 +143,18 @@ var inNames = regexp.MustCompile(`^[0-9A-Za-z_]*$`)
 
 func newSchemaExplain(known registry) *cobra.Command {
 	var f explainFlags
-	c := &cobra.Command{
-		Use:  "explain MODEL|FILE.yaml [PATTERN…]",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
-
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if len(args) == 0 {
-				return completeSchema(known)(cmd, args, typed)
-			}
-			s, err := known.schema(args[0])
-			if err != nil {
-				return nil, cobra.ShellCompDirectiveError
-			}
-			return mapped(s.Patterns, func(p *schemas.Pattern) string { return p.Name }), cobra.ShellCompDirectiveNoFileComp
-		},
+	c := command("explain MODEL|FILE.yaml [PATTERN…]", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, known, args)
+	})
+	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			return completeSchema(known)(cmd, args, typed)
+		}
+		s, err := known.schema(args[0])
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return mapped(s.Patterns, func(p *schemas.Pattern) string { return p.Name }), cobra.ShellCompDirectiveNoFileComp
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
@@ -252,39 +221,15 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 	if f.namespace == "" && slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return t.Imported != nil }) {
 		o.Keyspace = s.Name // schema import names it so
 	}
-	return explain(cmd.OutOrStdout(), e, s, patterns, o)
-}
-
-// canExplain reports whether an engine compiles patterns without a connection.
-func canExplain(e *drivers.Engine) bool { return e.Compile != nil }
-
-// explain prints the requests of each pattern.
-func explain(w io.Writer, e drivers.Engine, s *schemas.Schema, patterns []*schemas.Pattern, o drivers.Options) error {
 	compile, err := e.Compile(s, o)
 	if err != nil {
 		return usage(err)
 	}
-	for i, p := range patterns {
-		x, err := compile.Explain(p)
-		if err != nil {
-			return fmt.Errorf("explain: %w", err)
-		}
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
-		if x.Refused != nil {
-			fmt.Fprintf(w, "  not run: %v\n", x.Refused)
-			if x.Runs != nil {
-				fmt.Fprintf(w, "  instead runs %s:\n", x.Runs.Name)
-			}
-		}
-		for _, call := range x.Calls {
-			fmt.Fprintf(w, "  %s\n", call)
-		}
-	}
-	return nil
+	return describe.Requests(cmd.OutOrStdout(), compile, patterns)
 }
+
+// canExplain reports whether an engine compiles patterns without a connection.
+func canExplain(e *drivers.Engine) bool { return e.Compile != nil }
 
 // runLive runs the operations of a model and prints what its patterns cost.
 func (f *explainFlags) runLive(
@@ -303,10 +248,10 @@ func (f *explainFlags) runLive(
 	if err != nil {
 		return err
 	}
-	bar := newBar(cmd.ErrOrStderr(), f.quiet)
-	shown := func(p run.Progress) { bar.show(p.Model + " on " + p.Engine + ": " + p.Phase) }
+	bar := screen.NewBar(cmd.ErrOrStderr(), f.quiet)
+	shown := func(p run.Progress) { bar.Show(p.Model + " on " + p.Engine + ": " + p.Phase) }
 	report, err := trace.Run(cmd.Context(), picked[0], e, w, shown)
-	bar.close()
+	bar.Close()
 	if err != nil {
 		return err
 	}
@@ -330,12 +275,12 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
 		if !ok {
 			return usagef("--queries: %s does not run CQL statements; expected --engine cassandra", f.engine)
 		}
-		bar := newBar(cmd.ErrOrStderr(), f.quiet)
+		bar := screen.NewBar(cmd.ErrOrStderr(), f.quiet)
 		report, err := queries.Run(cmd.Context(), queries.Config{
 			Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
-			Progress: func(i, n int) { bar.show(fmt.Sprintf("statement %d of %d", i, n)) },
+			Progress: func(i, n int) { bar.Show(fmt.Sprintf("statement %d of %d", i, n)) },
 		})
-		bar.close()
+		bar.Close()
 		switch {
 		case errors.Is(err, queries.ErrInput):
 			return usagef("--queries %s: %w", strings.Join(f.queries, ", "), err)
@@ -377,11 +322,8 @@ func (f *cqlFlags) read() ([]imports.Source, error) {
 
 func newSchemaImport(known registry) *cobra.Command {
 	var f importFlags
-	cmd := &cobra.Command{
-		Use:  "import",
-		Args: lacking(cobra.NoArgs, "name files of tables by --cql, and of statements by --queries"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) },
-	}
+	none := lacking(cobra.NoArgs, "name files of tables by --cql, and of statements by --queries")
+	cmd := command("import", none, func(cmd *cobra.Command, _ []string) error { return f.run(cmd, known) })
 	flags := cmd.Flags()
 	f.bindCQL(flags)
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
@@ -432,10 +374,8 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 			fmt.Fprintln(cmd.OutOrStdout(), r.Summary())
 		}
 	}
-	for _, u := range r.Unread {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s:%d: not read: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
-	}
-	printPassed(cmd.ErrOrStderr(), r)
+	r.WriteUnread(cmd.ErrOrStderr())
+	r.WritePassed(cmd.ErrOrStderr())
 	if len(r.Schema.Tables) == 0 {
 		return statusError{exitBroken, errors.New("import: no table could be read; correct the CQL")}
 	}
@@ -444,25 +384,6 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 			"--allow-unread", words.Plural(n, "statement"))}
 	}
 	return nil
-}
-
-// printPassed names what defines no table of the keyspace and is no access to one, for each reason once a file.
-func printPassed(w io.Writer, r *imports.Result) {
-	type reason struct{ file, text string }
-	left := make(map[reason]int)
-	for _, u := range r.Passed {
-		left[reason{u.Pos.Filename, u.Reason}]++
-	}
-	for _, u := range r.Passed {
-		why, more := reason{u.Pos.Filename, u.Reason}, ""
-		if left[why] > 1 {
-			more = fmt.Sprintf(" (and %d more)", left[why]-1)
-		}
-		if left[why] > 0 {
-			fmt.Fprintf(w, "%s:%d: not checked: %s%s\n", u.Pos.Filename, u.Pos.Line, u.Reason, more)
-		}
-		left[why] = 0
-	}
 }
 
 // sources reads the files, and the CQL of a live keyspace with what clients of it have prepared.

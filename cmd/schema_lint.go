@@ -12,15 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/schemas/imports"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
-	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/population"
 	"github.com/mailbench/mailbench/workloads/run"
 )
@@ -40,11 +39,10 @@ type lintFlags struct {
 
 func newSchemaLint(known registry) *cobra.Command {
 	f := lintFlags{format: "text", failOn: lint.Error}
-	cmd := &cobra.Command{
-		Use:  "lint [MODEL|FILE.yaml]...",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, known, args) },
-	}
+	cmd := command("lint [MODEL|FILE.yaml]...", cobra.ArbitraryArgs, func(cmd *cobra.Command, args []string) error {
+		return f.run(cmd, known, args)
+	})
+	cmd.ValidArgsFunction = completeSchema(known)
 	flags := cmd.Flags()
 	bindList(flags, &f.engines, "engine", "e",
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
@@ -102,16 +100,24 @@ func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	mail, err := newLintMail(cmd.Context(), known.words(read...), &f.workloadFlags, f.from)
-	if err != nil {
-		return nil, err
+	var mail *population.Mail
+	if f.from != "" {
+		w, err := f.workload(known.words(read...), f.from)
+		if err != nil {
+			return nil, err
+		}
+		if mail, err = population.MailOf(cmd.Context(), w); err != nil {
+			return nil, err
+		}
+	} else if len(f.set) > 0 {
+		return nil, usagef("--set changes a workload; name it with --workload")
 	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
 		o := lint.Options{Engines: engines, Hints: known.checkHints, AllowUnread: f.allowUnread}
 		if mail != nil {
-			if s, o.Numbers, err = mail.of(s, known); err != nil {
-				return nil, err
+			if s, o.Numbers, err = mail.Numbers(s, known.engines); err != nil {
+				return nil, usage(err)
 			}
 		}
 		o.Facts = drivers.FactsOf(known.engines, s)
@@ -129,8 +135,8 @@ func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]
 // write writes the reports in the format of the flags.
 func (f *lintFlags) write(out io.Writer, reports []*lint.Report) (err error) {
 	columns := 0
-	if isTerminal(out) {
-		columns = width(out)
+	if screen.IsTerminal(out) {
+		columns = screen.Width(out)
 	}
 	switch f.format {
 	case "json":
@@ -181,7 +187,7 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 	if err != nil {
 		return nil, usagef("read CQL: %w", err)
 	}
-	printPassed(stderr, r)
+	r.WritePassed(stderr)
 	return []*schemas.Schema{r.Schema}, nil
 }
 
@@ -255,58 +261,6 @@ func (r registry) checkHints(engine string, t *schemas.Table) error {
 	return nil
 }
 
-// lintMail is the mail of a workload. Lint gets sizes and hot partitions from it.
-type lintMail struct {
-	from         *workloads.Workload
-	people       *forecast.Population
-	user, folder float64 // shares of operations that the hottest user and the hottest folder get
-}
-
-// newLintMail draws the mail of the workload that --workload names. It is nil without that flag.
-func newLintMail(ctx context.Context, known workloads.Known, f *workloadFlags, from string) (*lintMail, error) {
-	if from == "" {
-		if len(f.set) > 0 {
-			return nil, usagef("--set changes a workload; name it with --workload")
-		}
-		return nil, nil
-	}
-	w, err := f.workload(known, from)
-	if err != nil {
-		return nil, err
-	}
-	m := &lintMail{from: w}
-	if m.people, err = population.Of(ctx, w, messages.NewGenerator(w), population.SampleSize); err != nil {
-		return nil, err
-	}
-	c, err := plan.NewCensus(ctx, w)
-	if err != nil {
-		return nil, fmt.Errorf("population: %w", err)
-	}
-	m.user, m.folder, err = plan.Hottest(ctx, w, c)
-	return m, err
-}
-
-// of returns a schema with the values that the workload sets for its parameters, and sizes its tables for lint on
-// every engine that there is a forecast for.
-func (m *lintMail) of(s *schemas.Schema, known registry) (*schemas.Schema, *lint.Numbers, error) {
-	s, err := s.With(m.from.ValuesOf(s.Name))
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	// Other engines may be unable to hold the schema.
-	if e, err := pickOne(s.Native, known.engines); err == nil && e.Forecast != nil {
-		if _, err := e.Forecast(s); err != nil {
-			return nil, nil, usagef("schema %s on %s: %w", s.Name, s.Native, err)
-		}
-	}
-	n, err := lint.NumbersOf(s, m.people, drivers.FactsOf(known.engines, s))
-	if err != nil {
-		return nil, nil, usage(err)
-	}
-	n.Workload, n.Hottest.User, n.Hottest.Folder = m.from.Name, m.user, m.folder
-	return s, n, nil
-}
-
 // forecastFlags are the flags of schema forecast as they were given.
 type forecastFlags struct {
 	workloadFlags
@@ -320,13 +274,9 @@ type forecastFlags struct {
 
 func newSchemaForecast(known registry) *cobra.Command {
 	f := forecastFlags{years: 5}
-	c := &cobra.Command{
-		Use:  "forecast MODEL|FILE.yaml",
-		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
-			return f.run(cmd, known, s)
-		}),
-	}
+	c := known.onSchema("forecast", func(cmd *cobra.Command, s *schemas.Schema, _ string) error {
+		return f.run(cmd, known, s)
+	})
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "",
 		"`ENGINE` to forecast for (default: the schema's native one, or embedded)")

@@ -18,6 +18,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 	"github.com/mailbench/mailbench/drivers/validate"
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -152,37 +153,33 @@ func (f *storeFlags) absent(err error) error {
 func newSchemaDiff(known registry) *cobra.Command {
 	var f storeFlags
 	var ignore []string
-	cmd := &cobra.Command{
-		Use:  "diff MODEL|FILE.yaml",
-		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
-				c, err := drivers.Compare(cmd.Context(), st, s)
-				if err != nil {
-					return err
-				}
-				idle, version := c.Ignore(ignore), st.Capabilities().Version
-				err = show(cmd, schemaDiff{s.Name, f.engine, version, c}, func(out io.Writer, _ int) {
-					missing := allMissing(s, c)
-					if missing == 0 {
-						writeDiff(out, s, version, c, idle)
-						return
-					}
-					fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
-						"prints the statements that create them.\n",
-						c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
-					// It is open for reading only.
-					if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
-						fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
-					}
-				})
-				if err == nil && !c.AsDocument() {
-					err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
-				}
+	cmd := known.onSchema("diff", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+		return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
+			c, err := drivers.Compare(cmd.Context(), st, s)
+			if err != nil {
 				return err
+			}
+			idle, version := c.Ignore(ignore), st.Capabilities().Version
+			err = show(cmd, schemaDiff{s.Name, f.engine, version, c}, func(out io.Writer, _ int) {
+				missing := allMissing(s, c)
+				if missing == 0 {
+					writeDiff(out, s, version, c, idle)
+					return
+				}
+				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
+					"prints the statements that create them.\n",
+					c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
+				// It is open for reading only.
+				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
+					fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
+				}
 			})
-		}),
-	}
+			if err == nil && !c.AsDocument() {
+				err = statusError{exitBroken, fmt.Errorf("%s differs from schema %s", c.Where, s.Name)}
+			}
+			return err
+		})
+	})
 	f.bind(cmd.Flags())
 	bindJSON(cmd.Flags(), "print JSON")
 	bindList(cmd.Flags(), &ignore, "ignore", "", "accept these differences: `WORDS`, separated by commas (can be repeated)")
@@ -277,18 +274,14 @@ func parseRowRate(text string) (rowRate, error) {
 
 func newSchemaValidate(known registry) *cobra.Command {
 	f := validateFlags{check: subject.Validation{Config: validate.Config{Sample: 1, Workers: 4}}}
-	cmd := &cobra.Command{
-		Use:  "validate MODEL|FILE.yaml",
-		Args: oneSchema,
-		RunE: known.onSchema(func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-			if err := belong(cmd.Flags(), "sample", f.check.Sample < 1, "seed"); err != nil {
-				return err
-			}
-			return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
-				return f.run(cmd, known, name, s, st)
-			})
-		}),
-	}
+	cmd := known.onSchema("validate", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
+		if err := belong(cmd.Flags(), "sample", f.check.Sample < 1, "seed"); err != nil {
+			return err
+		}
+		return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
+			return f.run(cmd, known, name, s, st)
+		})
+	})
 	flags := cmd.Flags()
 	f.storeFlags.bind(flags)
 	flags.Var(within((*share)(&f.check.Sample), 0.00001, 1, "a share such as 1%,", parseShare), "sample",
@@ -323,8 +316,8 @@ func parseShare(text string) (share, error) {
 func (f *validateFlags) run(
 	cmd *cobra.Command, known registry, name string, s *schemas.Schema, st drivers.Store,
 ) error {
-	bar := newBar(cmd.ErrOrStderr(), f.silent)
-	f.check.Pace, f.check.Note, f.check.Blobs, f.check.Exact = &f.pace, bar.show, f.blobs, f.exact
+	bar := screen.NewBar(cmd.ErrOrStderr(), f.silent)
+	f.check.Pace, f.check.Note, f.check.Blobs, f.check.Exact = &f.pace, bar.Show, f.blobs, f.exact
 	f.check.Open = func(s *schemas.Schema) (*validate.Journal, error) { return f.journal(cmd.Context(), st, s) }
 	if !isFile(name) && !f.noAudit {
 		picked, err := known.pickModels([]string{name})
@@ -334,7 +327,7 @@ func (f *validateFlags) run(
 		f.check.Model = &picked[0]
 	}
 	found, err := f.check.Run(cmd.Context(), st, s)
-	bar.close()
+	bar.Close()
 	if found == nil {
 		return err
 	}

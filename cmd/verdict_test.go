@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -61,7 +62,7 @@ func TestVerdict(t *testing.T) {
 		{"all are invalid", results.Run{Cells: []results.Cell{cell(results.Invalid, "client-delays")}}, exitBroken, exitOK},
 		{"88% were dropped", results.Run{Cells: []results.Cell{dropping, ok}}, exitBroken, exitOK},
 	} {
-		if got := exitStatus(verdict(&c.run, failures)); got != c.want {
+		if got := exitStatus(verdict(&c.run, judge.FailOn)); got != c.want {
 			t.Errorf("%s, with --fail-on all: status %d, want %d", c.name, got, c.want)
 		}
 		if got := exitStatus(verdict(&c.run, []string{"failed"})); got != c.failed {

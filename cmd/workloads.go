@@ -9,6 +9,7 @@ import (
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
 
+	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
@@ -16,56 +17,46 @@ import (
 )
 
 func newWorkloads() *cobra.Command {
-	c := &cobra.Command{
-		Use:       "workloads [NAME]",
-		Args:      cobra.MatchAll(cobra.MaximumNArgs(1), bundledWorkload),
-		ValidArgs: workloads.BundledNames(),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 1 {
-				if asJSON(cmd) {
-					return usagef("--json lists the workloads; \"mailbench workloads show\" prints one as YAML")
-				}
-				w, err := workloads.Bundled(args[0])
-				if err != nil {
-					return err
-				}
-				describeWorkload(cmd.OutOrStdout(), w)
-				return nil
+	args := cobra.MatchAll(cobra.MaximumNArgs(1), bundledWorkload)
+	c := command("workloads [NAME]", args, func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			if asJSON(cmd) {
+				return usagef("--json lists the workloads; \"mailbench workloads show\" prints one as YAML")
 			}
-			var all []listedWorkload
-			for _, name := range workloads.BundledNames() {
-				w, err := workloads.Bundled(name)
-				if err != nil {
-					return err
-				}
-				all = append(all, listedWorkload{name, w.Doc})
-			}
-			return list(cmd, all, []string{"WORKLOAD", "DESCRIPTION"},
-				func(w listedWorkload) []string { return []string{w.Name, w.Doc} })
-		},
-	}
-	bindJSON(c.Flags(), "print JSON")
-	show := &cobra.Command{
-		Use:       "show NAME",
-		ValidArgs: workloads.BundledNames(),
-		Args:      cobra.MatchAll(lacking(cobra.ExactArgs(1), "expected one workload"), bundledWorkload),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			_, text, err := workloads.Text(args[0])
+			w, err := workloads.Bundled(args[0])
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, text)
+			describeWorkload(cmd.OutOrStdout(), w)
+			return nil
+		}
+		var all []listedWorkload
+		for _, name := range workloads.BundledNames() {
+			w, err := workloads.Bundled(name)
+			if err != nil {
+				return err
+			}
+			all = append(all, listedWorkload{name, w.Doc})
+		}
+		return list(cmd, all, []string{"WORKLOAD", "DESCRIPTION"},
+			func(w listedWorkload) []string { return []string{w.Name, w.Doc} })
+	})
+	c.ValidArgs = workloads.BundledNames()
+	bindJSON(c.Flags(), "print JSON")
+	args = cobra.MatchAll(lacking(cobra.ExactArgs(1), "expected one workload"), bundledWorkload)
+	show := command("show NAME", args, func(cmd *cobra.Command, args []string) error {
+		_, text, err := workloads.Text(args[0])
+		if err != nil {
 			return err
-		},
-	}
-	schema := &cobra.Command{
-		Use:  "schema",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
-			return err
-		},
-	}
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, text)
+		return err
+	})
+	show.ValidArgs = workloads.BundledNames()
+	schema := command("schema", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		_, err := cmd.OutOrStdout().Write(workloads.JSONSchema())
+		return err
+	})
 	c.AddCommand(show, schema, newWorkloadsFit())
 	return c
 }
@@ -97,7 +88,7 @@ const schemaLine = `# yaml-language-server: $schema=workload.schema.json
 // describeWorkload prints what a workload does, phase by phase.
 func describeWorkload(out io.Writer, w *workloads.Workload) {
 	fmt.Fprintf(out, "%s: %s\n\n", w.Name, w.Doc)
-	table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, w.Rows())
+	screen.Table(out, []string{"PHASE", "LOAD", "LENGTH", "OPERATIONS, % OF ALL"}, w.Rows())
 	if a := w.Answer; len(a.Models) > 0 {
 		fmt.Fprintf(out, "\nIt runs %s, unless -m names others, and reports:\n", strings.Join(a.Models, ", "))
 		for _, s := range a.Says {
@@ -116,33 +107,30 @@ func newWorkloadsFit() *cobra.Command {
 	var mbox []string
 	var maildir, trace string
 	var limit strict.Size = defaultMail
-	c := &cobra.Command{
-		Use:  "fit {--mbox FILE | --maildir DIR} [--trace FILE]",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, s := cmd.Context(), &fit.Sample{}
-			switch {
-			case len(mbox) > 0 && maildir != "":
-				return usagef("both --mbox and --maildir; name one of them")
-			case len(mbox) == 0 && maildir == "" && trace == "":
-				return usagef("nothing to measure; name mail or a trace with --mbox, --maildir or --trace")
-			}
-			var err error
-			if len(mbox) > 0 {
-				err = missing(s.ReadMbox(ctx, int64(limit), mbox...))
-			} else if maildir != "" {
-				err = missing(s.ReadMaildir(ctx, maildir, int64(limit)))
-			}
-			if trace != "" && err == nil {
-				err = input(s.ReadTrace(ctx, trace))
-			}
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
+	use := "fit {--mbox FILE | --maildir DIR} [--trace FILE]"
+	c := command(use, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		ctx, s := cmd.Context(), &fit.Sample{}
+		switch {
+		case len(mbox) > 0 && maildir != "":
+			return usagef("both --mbox and --maildir; name one of them")
+		case len(mbox) == 0 && maildir == "" && trace == "":
+			return usagef("nothing to measure; name mail or a trace with --mbox, --maildir or --trace")
+		}
+		var err error
+		if len(mbox) > 0 {
+			err = missing(s.ReadMbox(ctx, int64(limit), mbox...))
+		} else if maildir != "" {
+			err = missing(s.ReadMaildir(ctx, maildir, int64(limit)))
+		}
+		if trace != "" && err == nil {
+			err = input(s.ReadTrace(ctx, trace))
+		}
+		if err != nil {
 			return err
-		},
-	}
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s\n%s", schemaLine, s.Workload())
+		return err
+	})
 	bindList(c.Flags(), &mbox, "mbox", "",
 		"measure the mail of `FILE`,…, mbox files, plain or gzip; each is a folder")
 	c.Flags().Var(size(&limit, strict.KB, mostMail), "max-mail-size",

@@ -222,6 +222,22 @@ func (known Known) Paths(w *Workload) []string {
 	return all
 }
 
+// Complete returns the paths that begin with a text, but of keys no more than up to their next part.
+func (known Known) Complete(w *Workload, typed string) (found []string) {
+	for _, path := range known.Paths(w) {
+		if !strings.HasPrefix(path, typed) {
+			continue
+		}
+		if at := strings.IndexByte(path[len(typed):], '.'); at >= 0 && !strings.Contains(path[:len(typed)+at], "=") {
+			path = path[:len(typed)+at+1]
+		}
+		if !slices.Contains(found, path) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
 // paths are those of the workload's own keys; phases that measure nothing come last.
 func (w *Workload) paths() []string {
 	var all, others []string

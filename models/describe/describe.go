@@ -263,3 +263,27 @@ func (d text) wrap(lead, text string) {
 		fmt.Fprintln(d, line)
 	}
 }
+
+// Requests writes the requests that a compiler makes of each pattern.
+func Requests(w io.Writer, compile drivers.Compiler, patterns []*schemas.Pattern) error {
+	for i, p := range patterns {
+		x, err := compile.Explain(p)
+		if err != nil {
+			return fmt.Errorf("explain: %w", err)
+		}
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %s\n", p.Name, p.Doc)
+		if x.Refused != nil {
+			fmt.Fprintf(w, "  not run: %v\n", x.Refused)
+			if x.Runs != nil {
+				fmt.Fprintf(w, "  instead runs %s:\n", x.Runs.Name)
+			}
+		}
+		for _, call := range x.Calls {
+			fmt.Fprintf(w, "  %s\n", call)
+		}
+	}
+	return nil
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,6 +67,32 @@ func Read(most int64, names ...string) (all []Source, err error) {
 		all = append(all, Source{File: file, Text: string(text)})
 	}
 	return all, nil
+}
+
+// WriteUnread names the statements that could not be read.
+func (r *Result) WriteUnread(w io.Writer) {
+	for _, u := range r.Unread {
+		fmt.Fprintf(w, "%s:%d: not read: %s\n", u.Pos.Filename, u.Pos.Line, u.Reason)
+	}
+}
+
+// WritePassed names what defines no table of the keyspace and is no access to one, for each reason once a file.
+func (r *Result) WritePassed(w io.Writer) {
+	type reason struct{ file, text string }
+	left := make(map[reason]int)
+	for _, u := range r.Passed {
+		left[reason{u.Pos.Filename, u.Reason}]++
+	}
+	for _, u := range r.Passed {
+		why, more := reason{u.Pos.Filename, u.Reason}, ""
+		if left[why] > 1 {
+			more = fmt.Sprintf(" (and %d more)", left[why]-1)
+		}
+		if left[why] > 0 {
+			fmt.Fprintf(w, "%s:%d: not checked: %s%s\n", u.Pos.Filename, u.Pos.Line, u.Reason, more)
+		}
+		left[why] = 0
+	}
 }
 
 // Summary says what was imported.

@@ -257,12 +257,55 @@ func ofRanks(values []float64) float64 {
 	return floats.Dot(ranks[1:], ranks[:len(ranks)-1]) / squares
 }
 
-// Faults are the faults of a run by the name that --fail-on has for them, and under "search" the first search that
-// did not find a rate. A run is unusable if no measured phase is valid, or if a model dropped at least half of its
-// operations.
+// Names of faults that always count; those of FailOn are the others.
+const (
+	Lost        = "lost" // or wrong: what a verification found
+	Interrupted = "interrupted"
+	Incomplete  = "incomplete" // a verification
+)
+
+// FailOn are the names that --fail-on has for faults of a run. A run is unusable if no measured phase is valid, or if
+// a model dropped at least half of its operations.
+var FailOn = []string{"missed", "unclear", "failed", "overloaded", "empty", "unusable", "invalid"}
+
+// Worst returns the worst fault of a run and its name, of those in on and those that always count; "" and nil if
+// there is none. A search that did not find a rate is a fault if one of a threshold is.
+func Worst(r *results.Run, on []string) (name string, err error) {
+	faults, has := Faults(r), func(name string) bool { return slices.Contains(on, name) }
+	for _, name := range []string{
+		Lost, Interrupted, Incomplete, "failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear",
+	} {
+		optional := slices.Contains(FailOn, name)
+		switch all := faults[name]; {
+		case len(all) == 0, optional && !has(name), name == "search" && !has("missed") && !has("unclear"):
+		case optional && len(all) > 1:
+			return name, fmt.Errorf("%w (and %d more, in the table)", all[0], len(all)-1)
+		default:
+			return name, all[0]
+		}
+	}
+	return "", nil
+}
+
+// Faults are the faults of a run by their names, and under "search" the first search that did not find a rate.
 func Faults(r *results.Run) map[string][]error {
 	all := map[string][]error{}
 	add := func(name, format string, args ...any) { all[name] = append(all[name], fmt.Errorf(format, args...)) }
+	for _, a := range r.Audits {
+		switch of := a.Model + " on " + a.Engine; {
+		case a.Fault != "":
+			add(Lost, "the losses of %s are unknown: %s", of, a.Fault)
+		case a.Wrong():
+			add(Lost, "verification of %s found wrong or lost data", of)
+		case a.Error != "":
+			add(Incomplete, "verification of %s was interrupted: %s", of, a.Error)
+		case a.Unread > 0:
+			add(Incomplete, "verification of %s could not read %d messages", of, a.Unread)
+		}
+	}
+	if r.Interrupted {
+		add(Interrupted, "interrupted; measured values are saved")
+	}
 	misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}
 	var invalid *results.Cell
 	used := false

@@ -8,6 +8,7 @@ package merge
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,9 +16,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
@@ -39,6 +43,52 @@ type Merged struct {
 
 // ErrApart says that segments do not belong together, or that a part of them is missing.
 var ErrApart = errors.New("segments cannot be merged")
+
+// Open reads the results of segments from their folders, and puts them together.
+func Open(dirs []string) (*Merged, error) {
+	var sources []Source
+	for _, dir := range dirs {
+		r, err := results.Open(dir)
+		if err != nil {
+			return nil, err
+		}
+		log, err := results.OpenLog(dir, r)
+		if err != nil {
+			return nil, err
+		}
+		defer log.Close()
+		sources = append(sources, Source{Name: dir, Run: r, Log: log})
+	}
+	return Merge(sources)
+}
+
+// waitEvery is how often Await looks for results.
+const waitEvery = 500 * time.Millisecond
+
+// Await waits until every folder has results, and notes each folder that it waits for. A folder gets its name when its
+// run has ended.
+func Await(ctx context.Context, dirs []string, most time.Duration, note func(dir string)) error {
+	end, again := time.After(most), time.NewTicker(waitEvery)
+	defer again.Stop()
+	for _, dir := range dirs {
+		for noted := false; ; noted = true {
+			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
+				break
+			}
+			if !noted {
+				note(dir)
+			}
+			select {
+			case <-again.C:
+			case <-end:
+				return fmt.Errorf("%s contains no results after %v", dir, most)
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+	return nil
+}
 
 // Merge puts segments together, in any order. It reads each latency log once.
 func Merge(sources []Source) (*Merged, error) {

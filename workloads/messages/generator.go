@@ -6,9 +6,10 @@ package messages
 import (
 	"context"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"sort"
-	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
@@ -129,7 +130,7 @@ func (w *writer) Sized(n uint64, date time.Time, size int, m *mail.Message) erro
 	}
 
 	at := len(w.buf)
-	w.buf = strconv.AppendUint(w.buf, n, 36)
+	w.buf = head(w.buf).id(n)
 	w.number = text(w.buf[at:])
 	if files > 0 {
 		w.multipart("mixed", "m")
@@ -223,10 +224,7 @@ func (w *writer) html(size int) {
 func (w *writer) attachment(i, size int) {
 	kind := &fileKinds[w.r.IntN(len(fileKinds))]
 	at := len(w.buf)
-	w.buf = append(w.buf, kind.name...)
-	w.buf = append(w.buf, '-')
-	w.buf = appendNumber(w.buf, i+1)
-	w.buf = append(w.buf, kind.ext...)
+	w.buf = head(w.buf).text(kind.name).text("-").number(i + 1).text(kind.ext)
 	name := text(w.buf[at:])
 	w.put("Content-Type: ", kind.typ, "\r\nContent-Transfer-Encoding: base64\r\nContent-Disposition: attachment;\r\n ",
 		kind.parameter)
@@ -354,11 +352,38 @@ type Measurer interface {
 	Size(n uint64) int64
 }
 
-// Open returns the mail of the mbox at path as a Source; see [mail.Open].
-func Open(ctx context.Context, path, temp string, most int64, p *mail.Progress) (Source, error) {
-	f, err := mail.Open(ctx, path, temp, most, p)
+// Open returns the mail of the mbox at path as a Source; see [mail.Open]. It notes how far it is after each hint, and
+// at the end what is odd in the mail.
+func Open(ctx context.Context, path string, most int64, hint time.Duration, note func(string)) (Source, error) {
+	var p mail.Progress
+	began := time.Now()
+	reading, read := context.WithCancel(ctx)
+	var hints sync.WaitGroup
+	hints.Go(func() {
+		tick := time.NewTicker(hint)
+		defer tick.Stop()
+		for {
+			select {
+			case <-reading.Done():
+				return
+			case <-tick.C:
+			}
+			of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
+			if at := p.At.Load(); at > 0 {
+				of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
+			}
+			note(fmt.Sprintf("%s (%v)", of, time.Since(began).Round(time.Second)))
+		}
+	})
+	f, err := mail.Open(ctx, path, "", most, &p)
+	read()
+	hints.Wait()
 	if err != nil {
 		return nil, err
+	}
+	info := f.Info()
+	for _, line := range info.Notes.Lines() {
+		note(line)
 	}
 	return file{f}, nil
 }

@@ -243,33 +243,17 @@ func (w *writer) put(texts ...string) {
 // the message's fields.
 func (w *writer) header(sender int, n uint64) {
 	m, from := w.m, len(w.buf)
-	b := append(w.buf, "Return-Path: <"...)
-	b = plan.AppendAddress(b, sender)
-	b = append(b, ">\r\n"...)
-	for hop := range 1 + w.r.IntN(3) {
-		b = append(b, "Received: from mx"...)
-		b = appendNumber(b, w.r.IntN(100))
-		b = append(b, ".mailbench.example (mx.mailbench.example [192.0.2."...) // RFC 5737
-		b = appendNumber(b, 1+w.r.IntN(254))
-		b = append(b, "])\r\n\tby mail.mailbench.example (Postfix) with ESMTPS id "...)
-		b = strconv.AppendUint(b, w.r.Uint64(), 36)
-		b = append(b, ";\r\n\t"...)
-		b = m.Date.Add(-time.Duration(hop)*time.Second).AppendFormat(b, timeForm)
-		b = append(b, "\r\n"...)
+	b := head(w.buf).text("Return-Path: <").address(sender).text(">\r\n")
+	for hop := range 1 + w.r.IntN(3) { // with addresses of RFC 5737
+		b = b.text("Received: from mx").number(w.r.IntN(100)).text(".mailbench.example (mx.mailbench.example [192.0.2.").
+			number(1 + w.r.IntN(254)).text("])\r\n\tby mail.mailbench.example (Postfix) with ESMTPS id ").id(w.r.Uint64()).
+			text(";\r\n\t").date(m.Date.Add(-time.Duration(hop) * time.Second)).text("\r\n")
 	}
-	b = append(b, "Date: "...)
-	b = m.Date.AppendFormat(b, timeForm)
-	b = append(b, "\r\nMessage-ID: "...)
+	b = b.text("Date: ").date(m.Date).text("\r\nMessage-ID: ")
 	at := len(b)
-	b = append(b, '<')
-	b = strconv.AppendUint(b, n, 36)
-	b = append(b, '.')
-	b = strconv.AppendUint(b, w.r.Uint64(), 36)
-	b = append(b, '@')
-	b = append(b, plan.Domain...)
-	b = append(b, '>')
+	b = b.text("<").id(n).text(".").id(w.r.Uint64()).text("@" + plan.Domain + ">")
 	m.MessageID = text(b[at:])
-	b = append(b, "\r\nFrom: "...)
+	b = b.text("\r\nFrom: ")
 	b, m.From = w.person(b, sender)
 
 	count := int(min(w.g.mail.Recipients.Draw(&w.r), maxShown))
@@ -277,55 +261,58 @@ func (w *writer) header(sender int, n uint64) {
 	for i := range count {
 		switch {
 		case i == 0:
-			b = append(b, "\r\nTo: "...)
+			b = b.text("\r\nTo: ")
 		case i == toShown:
-			b = append(b, "\r\nCc: "...)
+			b = b.text("\r\nCc: ")
 		default:
-			b = append(b, ",\r\n\t"...)
+			b = b.text(",\r\n\t")
 		}
 		var a mail.Address
 		b, a = w.person(b, w.g.senders.Choose(&w.r))
 		w.to = append(w.to, a)
 	}
 	m.To, m.Cc = w.to[:toShown:toShown], w.to[toShown:]
-	b = append(b, "\r\nSubject: "...)
-	b = w.subject(b)
+	b = w.subject(b.text("\r\nSubject: "))
 	if w.r.Chance(0.4) { // it answers another message
-		b = append(b, "\r\nIn-Reply-To: <"...)
-		b = strconv.AppendUint(b, w.r.Uint64(), 36)
-		b = append(b, "@mailbench.example>"...)
+		b = b.text("\r\nIn-Reply-To: <").id(w.r.Uint64()).text("@mailbench.example>")
 	}
 	if w.r.Chance(0.25) { // it comes from a mailing list
-		b = append(b, "\r\nList-Id: <list"...)
-		b = appendNumber(b, w.r.IntN(50))
-		b = append(b,
-			".mailbench.example>\r\nList-Unsubscribe: <https://lists.mailbench.example/leave>\r\nPrecedence: list"...)
+		b = b.text("\r\nList-Id: <list").number(w.r.IntN(50)).text(".mailbench.example>\r\n" +
+			"List-Unsubscribe: <https://lists.mailbench.example/leave>\r\nPrecedence: list")
 	}
-	b = append(b, "\r\nMIME-Version: 1.0\r\n"...)
-	w.buf = b
+	w.buf = b.text("\r\nMIME-Version: 1.0\r\n")
 	w.flush(from)
 }
+
+// head is a part of a header that grows.
+type head []byte
+
+func (b head) text(s string) head    { return append(b, s...) }
+func (b head) number(n int) head     { return strconv.AppendInt(b, int64(n), 10) }
+func (b head) id(n uint64) head      { return strconv.AppendUint(b, n, 36) }
+func (b head) address(n int) head    { return plan.AppendAddress(b, n) }
+func (b head) date(t time.Time) head { return t.AppendFormat(b, timeForm) }
 
 // maxShown is the most recipients that a header names.
 const maxShown = 100
 
 // subject appends a subject; three in ten are answers or forwards.
-func (w *writer) subject(b []byte) []byte {
+func (w *writer) subject(b head) head {
 	s := &w.pools.subjects[w.r.IntN(len(w.pools.subjects))]
 	prefix := [...]string{"Re: ", "Re: ", "Fwd: ", "", "", "", "", "", "", ""}[w.r.IntN(10)]
-	w.decoded = append(append(w.decoded[:0], prefix...), s.text...)
+	w.decoded = head(w.decoded[:0]).text(prefix).text(s.text)
 	w.m.Subject = text(w.decoded)
-	return append(append(b, prefix...), s.encoded...)
+	return b.text(prefix).text(s.encoded)
 }
 
 // person appends person n, as a header names them.
-func (w *writer) person(b []byte, n int) ([]byte, mail.Address) {
+func (w *writer) person(b head, n int) (head, mail.Address) {
 	name := &w.pools.names[n%len(w.pools.names)]
-	b = append(append(b, name.encoded...), " <"...)
+	b = b.text(name.encoded).text(" <")
 	at := len(b)
-	b = plan.AppendAddress(b, n)
+	b = b.address(n)
 	address := text(b[at:])
-	return append(b, '>'), mail.Address{Name: name.text, Address: address}
+	return b.text(">"), mail.Address{Name: name.text, Address: address}
 }
 
 // multipart writes the header of a multipart entity. depth is the letter in its boundary that distinguishes nested
@@ -337,5 +324,3 @@ func (w *writer) multipart(kind, depth string) {
 
 // delimiter writes the line before a part, or after the last part, where it ends in "--".
 func (w *writer) delimiter(depth, end string) { w.put("\r\n--=_", depth, "_", w.number, end, "\r\n") }
-
-func appendNumber(b []byte, n int) []byte { return strconv.AppendInt(b, int64(n), 10) }

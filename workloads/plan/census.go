@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,6 +233,30 @@ type Segment struct {
 	Index int // from 1
 	Of    int
 }
+
+// ParseSegment reads I/N, part I of N. The part job/N has the number of a pod in a Kubernetes Indexed Job: Kubernetes
+// puts that number, from 0, into the environment variable jobVariable.
+func ParseSegment(text string) (s Segment, err error) {
+	const jobVariable = "JOB_COMPLETION_INDEX"
+	index, of, _ := strings.Cut(text, "/")
+	if index == "job" {
+		number := os.Getenv(jobVariable)
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 0 {
+			return s, fmt.Errorf("%s takes its number from %s, which is %q; a Kubernetes Job with completionMode: Indexed sets it",
+				text, jobVariable, number)
+		}
+		index = strconv.Itoa(n + 1)
+	}
+	i, errI := strconv.Atoi(index)
+	n, errN := strconv.Atoi(of)
+	if errI != nil || errN != nil || i < 1 || i > n || n > mostSegments {
+		return s, fmt.Errorf("%s: expected I/N, from 1/N to N/N, with N up to %d", text, mostSegments)
+	}
+	return Segment{Index: i, Of: n}, nil
+}
+
+const mostSegments = 1000
 
 // Divides reports whether there are several segments.
 func (s Segment) Divides() bool { return s.Of > 1 }

@@ -36,7 +36,7 @@ func TestSampleOfFewMessages(t *testing.T) {
 	if err := os.WriteFile(file, []byte("From a\nFrom: a@b.c\n\nx\n\nFrom a\nFrom: a@b.c\n\nlonger\n\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	source, err := messages.Open(t.Context(), file, "", 1<<20, new(mail.Progress))
+	source, err := messages.Open(t.Context(), file, 1<<20, time.Minute, func(string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -181,6 +181,21 @@ func (c *Config) Check() error {
 
 func (c *Config) trials() int { return max(1, c.Trials) }
 
+// UsualTrials is how many trials a run has if no flag says. A number that counts on reuse of the store is
+// not for sweeps and segments, which load in each trial.
+func (c *Config) UsualTrials() int {
+	trials, sweeps := c.Workload.Trials, c.Workload.Sweep != nil
+	switch {
+	case c.FindMax != nil || c.Audit == AuditOnly:
+		return 1
+	case trials.Count > 0 && !(trials.Reuse && (sweeps || c.Segment.Divides())):
+		return trials.Count
+	case sweeps && c.DataDir == "":
+		return 2 // up and down
+	}
+	return 1
+}
+
 // reuses reports whether later trials use the store of the first.
 func (c *Config) reuses() bool {
 	return c.Workload.Trials.Reuse && c.trials() > 1 && c.Workload.Sweep == nil && c.FindMax == nil &&

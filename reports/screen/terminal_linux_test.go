@@ -1,4 +1,4 @@
-package cmd
+package screen
 
 import (
 	"fmt"
@@ -33,7 +33,7 @@ func TestColorsOfATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	if err := writeDocument(&screen{out: tty}, &document.Document{Title: "a \x1b[31mtitle"}, false); err != nil {
+	if err := Document(New(tty), &document.Document{Title: "a \x1b[31mtitle"}, false); err != nil {
 		t.Fatal(err)
 	}
 	shown := make([]byte, 1000)

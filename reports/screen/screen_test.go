@@ -1,4 +1,4 @@
-package cmd
+package screen
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func TestPrintable(t *testing.T) {
 		"not UTF-8: \x9b1m":        "not UTF-8: \uFFFD1m",
 		"not UTF-8: \x9b and \x1b": "not UTF-8: \uFFFD and \\u001b",
 	} {
-		if got := printable(in); got != want {
+		if got := Printable(in); got != want {
 			t.Errorf("%q gives %q, want %q", in, got, want)
 		}
 	}
@@ -34,18 +34,18 @@ func TestPrintable(t *testing.T) {
 // A text reaches the screen the same in one piece and in many, also if a character is cut.
 func TestScreenInPieces(t *testing.T) {
 	var whole, pieces bytes.Buffer
-	if n, err := (&screen{out: &whole}).Write([]byte(hostile)); n != len(hostile) || err != nil {
+	if n, err := New(&whole).Write([]byte(hostile)); n != len(hostile) || err != nil {
 		t.Errorf("%d of %d bytes, %v", n, len(hostile), err)
 	}
-	s := &screen{out: &pieces}
+	s := New(&pieces)
 	// Not io.Copy, which would use a ReadFrom of s that it must not have either.
 	if _, err := io.CopyBuffer(struct{ io.Writer }{s}, iotest.OneByteReader(strings.NewReader(hostile)), make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if whole.String() != pieces.String() || whole.String() != printable(hostile) || strings.ContainsFunc(whole.String(), harmful) {
+	if whole.String() != pieces.String() || whole.String() != Printable(hostile) || strings.ContainsFunc(whole.String(), harmful) {
 		t.Errorf("whole %q, in pieces %q", whole.String(), pieces.String())
 	}
-	if _, err := (&screen{out: failing{}}).Write([]byte("a")); err != io.ErrClosedPipe {
+	if _, err := New(failing{}).Write([]byte("a")); err != io.ErrClosedPipe {
 		t.Errorf("err = %v", err)
 	}
 }
@@ -59,7 +59,7 @@ func FuzzScreen(f *testing.F) {
 	f.Add(hostile)
 	f.Add("\xe2\x80")
 	f.Fuzz(func(t *testing.T, text string) {
-		shown := printable(text)
+		shown := Printable(text)
 		if strings.ContainsFunc(shown, harmful) || !utf8.ValidString(shown) {
 			t.Errorf("%q is shown as %q", text, shown)
 		}
@@ -68,7 +68,7 @@ func FuzzScreen(f *testing.F) {
 			t.Fatal(err)
 		}
 		var before, after string
-		if err := errors.Join(json.Unmarshal(b, &before), json.Unmarshal([]byte(printable(string(b))), &after)); err != nil || before != after {
+		if err := errors.Join(json.Unmarshal(b, &before), json.Unmarshal([]byte(Printable(string(b))), &after)); err != nil || before != after {
 			t.Errorf("%q became %q in JSON, %v", before, after, err)
 		}
 	})
@@ -77,7 +77,7 @@ func FuzzScreen(f *testing.F) {
 // Styles pass, and nothing else that a terminal acts on.
 func TestStyledPassesStylesOnly(t *testing.T) {
 	var out bytes.Buffer
-	if err := styled(&screen{out: &out}, "\x1b[1mhead\x1b[0m \x1b[2J\x1b[31mred\x1b[0m\u202e\x07\n"); err != nil {
+	if err := styled(New(&out), "\x1b[1mhead\x1b[0m \x1b[2J\x1b[31mred\x1b[0m\u202e\x07\n"); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := out.String(), "\x1b[1mhead\x1b[0m \\u001b[2J\x1b[31mred\x1b[0m\\u202e\\u0007\n"; got != want {

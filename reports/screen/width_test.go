@@ -1,4 +1,4 @@
-package cmd
+package screen
 
 import (
 	"io"
@@ -12,7 +12,7 @@ func TestWidthOfAPipe(t *testing.T) {
 	for columns, want := range map[string]int{"": defaultWidth, "60": 60, "160": 160, "wide": defaultWidth, "0": defaultWidth, "-5": defaultWidth} {
 		t.Setenv("COLUMNS", columns)
 		for name, w := range map[string]io.Writer{"a buffer": new(strings.Builder), "a file": tempFile(t)} {
-			if got := width(w); got != want {
+			if got := Width(w); got != want {
 				t.Errorf("with COLUMNS=%q %s is %d columns wide, want %d", columns, name, got, want)
 			}
 			if color(w) {

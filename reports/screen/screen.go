@@ -1,0 +1,215 @@
+// Package screen prints text and documents where people read them: on a terminal, in a pipe or in a file. It lets no
+// character through that a terminal would act on, but for its own styles.
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+
+	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/schemas/words"
+)
+
+// Writer is where every command prints. Subjects, names of folders and files, and an engine's
+// texts about its tables come from strangers. A character in them that a terminal would act on,
+// or that shows others in another order, is written as an escape, such as \u202e. In JSON the
+// escape means the same character.
+type Writer struct {
+	mu   sync.Mutex
+	out  io.Writer
+	rest []byte // the beginning of a character that the next Write completes
+	err  error  // the first one of Write: commands need not look at each
+}
+
+// New returns a writer to the standard output or the standard error of a process.
+func New(out io.Writer) *Writer { return &Writer{out: out} }
+
+// Err is the first error of writing to a Writer; nil of another writer.
+func Err(w io.Writer) error {
+	if s, ok := w.(*Writer); ok {
+		return s.err
+	}
+	return nil
+}
+
+// Write implements io.Writer.
+func (s *Writer) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := append(s.rest, b...)
+	whole := len(text) - begun(text)
+	s.rest = append([]byte(nil), text[whole:]...)
+	if _, err := io.WriteString(s.out, Printable(string(text[:whole]))); err != nil {
+		s.err = cmp.Or(s.err, err)
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// begun is how many bytes at the end of text are the beginning of a character, or of a line's
+// end (\r before \n).
+func begun(text []byte) int {
+	for n := 1; n <= min(len(text), utf8.UTFMax-1); n++ {
+		if at := text[len(text)-n:]; utf8.RuneStart(at[0]) {
+			if !utf8.FullRune(at) || n == 1 && at[0] == '\r' {
+				return n
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// Printable writes characters that a terminal must not get as escapes. Line feeds and tabs stay.
+func Printable(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	if !strings.ContainsFunc(text, harmful) {
+		return strings.ToValidUTF8(text, string(utf8.RuneError))
+	}
+	var b strings.Builder
+	for _, r := range text {
+		switch high, low := utf16.EncodeRune(r); {
+		case !harmful(r):
+			b.WriteRune(r)
+		case high != utf8.RuneError:
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// harmful reports whether a character is a control or format character (some of these change the
+// direction of text), or a line or paragraph separator.
+func harmful(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// redraw overwrites the line that the cursor is in.
+func redraw(w io.Writer, line string) { fmt.Fprint(raw(w), "\r\x1b[K", Printable(line)) }
+
+// raw is where w writes to without escapes.
+func raw(w io.Writer) io.Writer {
+	if s, ok := w.(*Writer); ok {
+		return s.out
+	}
+	return w
+}
+
+// style matches a terminal's sequence that begins or ends a color or weight.
+var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
+
+// styled writes a text with the styles that it has. The caller makes sure that none of them comes
+// from strangers.
+func styled(w io.Writer, text string) error {
+	var b strings.Builder
+	for text != "" {
+		at := style.FindStringIndex(text)
+		if at == nil {
+			at = []int{len(text), len(text)}
+		}
+		b.WriteString(Printable(text[:at[0]]) + text[at[0]:at[1]])
+		text = text[at[1]:]
+	}
+	_, err := io.WriteString(raw(w), b.String())
+	if s, ok := w.(*Writer); ok {
+		s.err = cmp.Or(s.err, err)
+	}
+	return err
+}
+
+// Document writes a document as wide as w is, and with colors if w is a terminal.
+func Document(w io.Writer, d *document.Document, full bool) error {
+	t := document.Terminal{Width: Width(w), Color: color(w), Full: full}
+	if !t.Color {
+		return t.Write(w, d)
+	}
+	var text strings.Builder
+	if err := t.Write(&text, d); err != nil {
+		return err
+	}
+	return styled(w, text.String())
+}
+
+// defaultWidth is the width of text that goes to no terminal.
+const defaultWidth = 100
+
+// IsTerminal reports whether a text goes to a terminal that acts on escape sequences.
+func IsTerminal(w io.Writer) bool {
+	f, ok := file(w)
+	return ok && term.IsTerminal(int(f.Fd())) && escapes(f)
+}
+
+// file is the file that w writes to.
+func file(w io.Writer) (*os.File, bool) {
+	f, ok := raw(w).(*os.File)
+	return f, ok
+}
+
+// Width is the terminal's width in columns. Without a terminal it is that of COLUMNS, or
+// defaultWidth.
+func Width(w io.Writer) int { return cmp.Or(Wanted(w), defaultWidth) }
+
+// Wanted is the width that the terminal has or COLUMNS sets; 0 if neither does.
+func Wanted(w io.Writer) int {
+	if f, ok := file(w); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	n, _ := strconv.Atoi(os.Getenv("COLUMNS"))
+	return max(n, 0)
+}
+
+// color reports whether text may have colors: on a terminal that knows them, unless
+// NO_COLOR (https://no-color.org) is set.
+func color(w io.Writer) bool {
+	return IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// Table prints rows in columns under their heads. If the terminal or COLUMNS is too narrow for
+// that, the text of the last column is broken into lines.
+func Table(w io.Writer, head []string, rows [][]string) {
+	fmt.Fprint(w, words.Table(append([][]string{head}, rows...), len(head), Wanted(w)))
+}
+
+// Bar is one line that is redrawn on a terminal.
+type Bar struct {
+	Out      io.Writer
+	Terminal bool
+	Quiet    bool
+	drawn    bool
+}
+
+// NewBar returns a bar, which shows nothing if quiet is set.
+func NewBar(w io.Writer, quiet bool) Bar { return Bar{Out: w, Terminal: IsTerminal(w), Quiet: quiet} }
+
+// Show draws a line, if the bar is on a terminal.
+func (b *Bar) Show(line string) {
+	if b.Quiet || !b.Terminal {
+		return
+	}
+	cut := []rune(Printable(line))
+	redraw(b.Out, string(cut[:min(len(cut), max(Width(b.Out)-1, 0))]))
+	b.drawn = true
+}
+
+// Close takes the line off the terminal.
+func (b *Bar) Close() {
+	if b.drawn {
+		redraw(b.Out, "")
+	}
+	b.drawn = false
+}
