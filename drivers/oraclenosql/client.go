@@ -101,8 +101,7 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 		}
 		// The SDK does not repeat a request whose connection was lost. A time-out is no loss.
 		var u *url.Error
-		lost := errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) &&
-			codeOf(err) == nosqlerr.NoError && classify(err) == drivers.ErrUnknown
+		lost := errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown
 		if !lost || drivers.Pause(ctx, delay(uint(try))) != nil { // a server that starts again needs time
 			return r, err
 		}
@@ -113,8 +112,7 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 // request returns a request for a query with the values of its variables.
 func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
 	own := *q.prepared
-	for i := range q.binds {
-		v := &q.binds[i]
+	for _, v := range q.variables {
 		if err := own.SetVariable(v.name, v.value(in)); err != nil {
 			return nil, err
 		}
@@ -172,7 +170,7 @@ func (sl *slot) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
 		return false
 	}
 	refused := refusedForNow(err)
-	if codeOf(err) == nosqlerr.RetryAuthentication && sl.credential != nil {
+	if is(err, nosqlerr.RetryAuthentication) && sl.credential != nil {
 		sl.credential.refused = true // the next attempt logs in again
 	}
 	if throttles(err) {
@@ -261,29 +259,22 @@ func readError(ctx context.Context, err error) error {
 	return err
 }
 
-func codeOf(err error) nosqlerr.ErrorCode {
+// is reports whether an error is the server's, with one of the codes.
+func is(err error, codes ...nosqlerr.ErrorCode) bool {
 	var e *nosqlerr.Error
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return nosqlerr.NoError
+	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }
 
 // throttles reports whether a request was refused because of a rate limit.
 func throttles(err error) bool {
-	limits := []nosqlerr.ErrorCode{
-		nosqlerr.ReadLimitExceeded, nosqlerr.WriteLimitExceeded, nosqlerr.OperationLimitExceeded,
-	}
-	return slices.Contains(limits, codeOf(err))
+	return is(err, nosqlerr.ReadLimitExceeded, nosqlerr.WriteLimitExceeded, nosqlerr.OperationLimitExceeded)
 }
 
 // refusedForNow reports whether a request was refused before it did anything, for a
 // reason that may pass.
 func refusedForNow(err error) bool {
-	refusals := []nosqlerr.ErrorCode{
-		nosqlerr.TableBusy, nosqlerr.TableNotReady, nosqlerr.SecurityInfoUnavailable, nosqlerr.RetryAuthentication,
-	}
-	return throttles(err) || slices.Contains(refusals, codeOf(err))
+	return throttles(err) || is(err,
+		nosqlerr.TableBusy, nosqlerr.TableNotReady, nosqlerr.SecurityInfoUnavailable, nosqlerr.RetryAuthentication)
 }
 
 // carry makes a client of the SDK send its requests over a transport. The client's own HTTP

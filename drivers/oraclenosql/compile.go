@@ -202,7 +202,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 			continue
 		}
 		r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.PrepareResult, error) {
-			return c.Prepare(&nosqldb.PrepareRequest{Statement: q.declared(), GetQueryPlan: true, Timeout: left})
+			return c.Prepare(&nosqldb.PrepareRequest{Statement: q.declared, GetQueryPlan: true, Timeout: left})
 		})
 		if err != nil {
 			return fmt.Errorf("prepare %s: %w", q.text, readError(ctx, err))
@@ -347,7 +347,7 @@ func (st *statement) update(nulls int) *query {
 			b.where("%s IS NULL", identifier(c.Name))
 			continue
 		}
-		b.where("%s = %s", identifier(c.Name), b.variable("expected_"+identifier(c.Name), st.Layout.If+i, fieldOf(c)))
+		b.where("%s = %s", identifier(c.Name), b.arg("expected_"+identifier(c.Name), c, st.Layout.If+i))
 	}
 	if p.ReturnsNew {
 		b.WriteString(" RETURNING " + names(p.Columns))
@@ -359,7 +359,7 @@ func (st *statement) update(nulls int) *query {
 // position. A number or list that is null counts as 0 or empty.
 func (st *statement) change(b *builder, c *schemas.Column, at int) string {
 	p, id := st.Pattern(), identifier(c.Name)
-	v := b.variable(id, at, fieldOf(c))
+	v := b.arg(id, c, at)
 	switch {
 	case p.Kind == schemas.Add:
 		return fmt.Sprintf("SET t.%s = CASE WHEN t.%s IS NULL THEN %s ELSE t.%s + %s END", id, id, v, id, v)

@@ -63,7 +63,7 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 		return c.ListTables(&nosqldb.ListTablesRequest{Namespace: name, Timeout: left})
 	})
 	if err != nil {
-		if code := codeOf(err); code == nosqlerr.ResourceNotFound || strings.Contains(err.Error(), "amespace") &&
+		if is(err, nosqlerr.ResourceNotFound) || strings.Contains(err.Error(), "amespace") &&
 			strings.Contains(err.Error(), "not") {
 			return nil, nil
 		}
@@ -78,7 +78,7 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 		r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.TableResult, error) {
 			return c.GetTable(&nosqldb.GetTableRequest{TableName: t.full, Timeout: left})
 		})
-		if codeOf(err) == nosqlerr.TableNotFound {
+		if is(err, nosqlerr.TableNotFound) {
 			continue // it was dropped meanwhile
 		}
 		if err == nil {
@@ -87,10 +87,12 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 		if err != nil {
 			return nil, fmt.Errorf("describe table %s: %w", t.full, err)
 		}
-		if m := (mark{}); plan.ReadMark(t.Comment, &m) && m.In != m.Table {
-			t.mark, t.marked = m, true // else somebody has changed it so that it makes no sense
+		path = strings.TrimPrefix(t.full, name+":")
+		t.marked = plan.ReadMark(t.Comment, &t.mark) && t.mark.In != t.mark.Table
+		if !t.marked { // or somebody has changed the mark so that it makes no sense
+			t.mark = mark{Mark: plan.Mark{Table: path}, In: path[:max(0, strings.LastIndexByte(path, '.'))]}
 		}
-		n.tables[strings.TrimPrefix(t.full, name+":")] = t
+		n.tables[path] = t
 	}
 	if len(n.tables) == 0 {
 		return nil, nil
@@ -175,19 +177,11 @@ func (n *liveNamespace) schema(name string) *schemas.Schema {
 	for _, path := range slices.Sorted(maps.Keys(n.tables)) {
 		live := n.tables[path]
 		own := live.mark.Table
-		if !live.marked {
-			own = path
+		if tables[own] == nil {
+			tables[own] = &schemas.Table{Name: own}
 		}
-		t := tables[own]
-		if t == nil {
-			t = &schemas.Table{Name: own}
-			tables[own] = t
-		}
-		live.into(t)
+		live.into(tables[own])
 		in[own] = live.mark.In
-		if !live.marked && strings.Contains(path, ".") {
-			in[own] = path[:strings.LastIndexByte(path, '.')]
-		}
 	}
 	for own, parent := range in {
 		for up := parent; up != own && tables[own].Parent == nil; up = in[up] {

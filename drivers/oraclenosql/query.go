@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
-	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -15,9 +14,10 @@ import (
 
 // query is a statement of SQL with its external variables.
 type query struct {
-	text  string
-	binds []bind
-	note  string // what explain says of it, or ""
+	text      string
+	declared  string // text with the declarations of its variables, as the server wants it
+	variables []variable
+	note      string // what explain says of it, or ""
 	// prepared is what the server prepared. Each request gives its variables to a copy: the copies
 	// would share the map of the variables of this one.
 	prepared *nosqldb.PreparedStatement
@@ -25,44 +25,24 @@ type query struct {
 	bounded  bool       // it has a bound, which must be a range of the index
 }
 
-// bind is an external variable of a query, and where its value comes from.
-type bind struct {
+// variable is an external variable of a query, and its value for a call.
+type variable struct {
 	name  string // "$userID"
-	from  int    // position of the argument, or one of the constants below
-	field field
-	// mapKey: the value is the key of a map's element, which is a string for Oracle.
-	mapKey bool
+	value func(in *inputs) any
 }
 
-// Sources of values that are no argument.
-const (
-	bindElement   = -1 - iota // an element of the list that in binds
-	bindLimit                 // how many rows are still wanted
-	bindLow                   // the first key of a part of a scan
-	bindHigh                  // the key that follows a part of a scan
-	bindList                  // several elements of the list that in binds
-	bindPartition             // the partition that has their rows
-)
-
-// declared returns the text with the declarations of its variables, as the server wants it.
-func (q *query) declared() string {
-	if len(q.binds) == 0 {
-		return q.text
-	}
-	var b strings.Builder
-	b.WriteString("DECLARE ")
-	for _, v := range q.binds {
-		typ := v.field.sqlType()
-		if v.mapKey {
-			typ = "STRING"
-		}
-		if v.from == bindList {
-			typ = "ARRAY(" + typ + ")"
-		}
-		fmt.Fprintf(&b, "%s %s; ", v.name, typ)
-	}
-	return b.String() + q.text
+// inputs are the sources of the values of variables.
+type inputs struct {
+	args      []drivers.Value
+	element   drivers.Value   // of the list that in binds
+	list      []drivers.Value // several elements of it
+	partition int             // that has their rows
+	limit     int64           // how many rows are still wanted; -1: all
+	low, high any             // the first key of a part of a scan, and the key that follows it
 }
+
+// maxLimit is the largest LIMIT: it is an INTEGER.
+const maxLimit = 1<<31 - 1
 
 // sqlType returns the type of a field's variable.
 func (f field) sqlType() string {
@@ -77,31 +57,32 @@ func (f field) sqlType() string {
 // builder writes a query.
 type builder struct {
 	strings.Builder
-	query query
-	conds int // the number of conditions so far
+	query    query
+	declares string
+	conds    int // the number of conditions so far
 }
 
 // implicit lists the variables that SQL itself or a query sets, whose names others must not have.
 var implicit = []string{"$key", "$value", "$element", "$pos", rowVariable}
 
-// variable returns the name of a variable for an argument. A variable that has the
-// same argument is used again.
-func (b *builder) variable(name string, from int, f field) string {
+// variable declares a variable, and returns its name, which no other has.
+func (b *builder) variable(name, typ string, value func(*inputs) any) string {
 	name = "$" + name
 	if slices.Contains(implicit, strings.ToLower(name)) {
 		name += "_"
 	}
-	for {
-		at := slices.IndexFunc(b.query.binds, func(v bind) bool { return v.name == name })
-		if at < 0 {
-			b.query.binds = append(b.query.binds, bind{name: name, from: from, field: f})
-			return name
-		}
-		if b.query.binds[at].from == from {
-			return name
-		}
+	for slices.ContainsFunc(b.query.variables, func(v variable) bool { return v.name == name }) {
 		name += "_"
 	}
+	b.query.variables = append(b.query.variables, variable{name, value})
+	b.declares += name + " " + typ + "; "
+	return name
+}
+
+// arg declares a variable with the argument at that position, which is a value of the column.
+func (b *builder) arg(name string, c *schemas.Column, at int) string {
+	f := fieldOf(c)
+	return b.variable(name, f.sqlType(), func(in *inputs) any { return f.encode(in.args[at]) })
 }
 
 // where writes a condition.
@@ -113,55 +94,16 @@ func (b *builder) where(format string, args ...any) {
 // whereEqual writes the conditions that columns equal the arguments from position at on.
 func (b *builder) whereEqual(cs []*schemas.Column, at int, name func(*schemas.Column) string) {
 	for i, c := range cs {
-		b.where("%s = %s", name(c), b.variable(identifier(c.Name), at+i, fieldOf(c)))
+		b.where("%s = %s", name(c), b.arg(identifier(c.Name), c, at+i))
 	}
 }
 
 func (b *builder) done() *query {
 	b.query.text = b.String()
+	if b.query.declared = b.query.text; b.declares != "" {
+		b.query.declared = "DECLARE " + b.declares + b.query.text
+	}
 	return &b.query
-}
-
-// inputs are the sources of the values that a query binds.
-type inputs struct {
-	args      []drivers.Value
-	element   drivers.Value
-	list      []drivers.Value // several elements
-	partition int             // that has their rows
-	limit     int64           // -1: none
-	low, high any
-}
-
-// maxLimit is the largest LIMIT: it is an INTEGER.
-const maxLimit = 1<<31 - 1
-
-// value returns the value of a variable as the SDK takes it.
-func (v *bind) value(in *inputs) any {
-	if v.mapKey {
-		return mapKey(v.field.typ, in.args[v.from])
-	}
-	switch v.from {
-	case bindElement:
-		return v.field.encode(in.element)
-	case bindLimit:
-		if in.limit < 0 {
-			return maxLimit
-		}
-		return int(min(in.limit, maxLimit))
-	case bindLow:
-		return in.low
-	case bindHigh:
-		return in.high
-	case bindPartition:
-		return in.partition
-	case bindList:
-		all := make([]types.FieldValue, len(in.list))
-		for i, e := range in.list {
-			all[i] = v.field.encode(e)
-		}
-		return all
-	}
-	return v.field.encode(in.args[v.from])
 }
 
 func (st *statement) compileRead() error {
@@ -191,11 +133,13 @@ func (st *statement) compileRead() error {
 		if !slices.Contains(columns, p.In) { // rows are put in the list's order by it
 			columns = append(slices.Clone(columns), p.In)
 		}
-		b, number := &builder{}, field{partitionName, schemas.Type{Kind: schemas.Int}, false}
+		b, in := &builder{}, fieldOf(p.In)
 		fmt.Fprintf(b, "SELECT %s FROM %s %s", names(columns), st.table.full, rowVariable)
-		b.where("partition(%s) = %s", rowVariable, b.variable("partition", bindPartition, number))
+		partition := b.variable("partition", "INTEGER", func(in *inputs) any { return in.partition })
+		b.where("partition(%s) = %s", rowVariable, partition)
 		b.whereEqual(p.By, 0, plainName)
-		b.where("%s IN %s[]", plainName(p.In), b.variable(identifier(p.In.Name), bindList, fieldOf(p.In)))
+		list := b.variable(in.name, "ARRAY("+in.sqlType()+")", func(i *inputs) any { return in.encodeAll(i.list) })
+		b.where("%s IN %s[]", in.name, list)
 		b.whereEqual(p.Filter, st.Layout.Filter, plainName)
 		st.inList = b.done()
 		b = &builder{} // for the partition of a shard key
@@ -276,8 +220,8 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 		columns = append(columns, name(c))
 	}
 	if p.Element != nil {
-		key := b.variable("element", st.Layout.Element, field{"element", *p.Element.Type.Key, false})
-		b.query.binds[len(b.query.binds)-1].mapKey = true
+		typ, at := *p.Element.Type.Key, st.Layout.Element // a key of Oracle's maps is a string
+		key := b.variable("element", "STRING", func(in *inputs) any { return mapKey(typ, in.args[at]) })
 		columns = []string{fmt.Sprintf("t.%s.%s AS value", identifier(p.Element.Name), key)}
 	}
 	if len(columns) == 0 {
@@ -290,16 +234,19 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 	fmt.Fprintf(b, "SELECT %s%s FROM %s", hint, strings.Join(columns, ", "), from)
 	b.whereEqual(p.By, 0, name)
 	if p.In != nil {
-		b.where("%s = %s", name(p.In), b.variable(identifier(p.In.Name), bindElement, fieldOf(p.In)))
+		f := fieldOf(p.In)
+		element := b.variable(f.name, f.sqlType(), func(in *inputs) any { return f.encode(in.element) })
+		b.where("%s = %s", name(p.In), element)
 	}
 	b.whereEqual(p.Filter, st.Layout.Filter, name)
 	if of != nil {
-		first := st.table.fullKey()[0]
+		column := st.table.fullKey()[0]
+		first := fieldOf(column)
 		if of.low {
-			b.where("%s >= %s", name(first), b.variable("low", bindLow, fieldOf(first)))
+			b.where("%s >= %s", name(column), b.variable("low", first.sqlType(), func(in *inputs) any { return in.low }))
 		}
 		if of.high {
-			b.where("%s < %s", name(first), b.variable("high", bindHigh, fieldOf(first)))
+			b.where("%s < %s", name(column), b.variable("high", first.sqlType(), func(in *inputs) any { return in.high }))
 		}
 	}
 	if with&plan.WithFrom != 0 {
@@ -316,7 +263,9 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 	st.orderBy(b, keys, name)
 	switch {
 	case p.LimitArg || p.Limit > 0 && p.In != nil:
-		limit := b.variable("limit", bindLimit, field{"limit", schemas.Type{Kind: schemas.Int}, false})
+		limit := b.variable("limit", "INTEGER", func(in *inputs) any {
+			return int(min(uint64(in.limit), maxLimit)) // -1 is the highest uint64
+		})
 		fmt.Fprintf(b, " LIMIT %s", limit)
 	case p.Limit > 0:
 		fmt.Fprintf(b, " LIMIT %d", p.Limit)
@@ -329,7 +278,7 @@ func (b *builder) bound(x *schemas.Bound, sign, word string, at int, name func(*
 	if !x.Open {
 		sign += "="
 	}
-	b.where("%s %s %s", name(x.Column), sign, b.variable(word, at, fieldOf(x.Column)))
+	b.where("%s %s %s", name(x.Column), sign, b.arg(word, x.Column, at))
 }
 
 // orderBy writes the order. Oracle reads an index forwards or backwards. If some columns
@@ -381,7 +330,7 @@ func (st *statement) behind(b *builder, keys []schemas.IndexColumn, i int, name 
 	if keys[at].Desc != st.Pattern().Reverse {
 		sign = "<"
 	}
-	v := b.variable(identifier(c.Name), st.Layout.After+i, fieldOf(c))
+	v := b.arg(identifier(c.Name), c, st.Layout.After+i)
 	beyond := fmt.Sprintf("%s %s %s", name(c), sign, v)
 	if i == len(st.Pattern().After)-1 {
 		return beyond

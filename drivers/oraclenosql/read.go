@@ -398,26 +398,19 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		return nil, err
 	}
 	defer se.Close()
-	queries := make(map[[2]bool]*query)
 	return keys.Divide(n, func(key []byte, before bool) (found []byte, err error) {
-		sign, order := ">=", ""
+		b, sign, order := &builder{}, ">=", ""
 		if before {
 			sign, order = "<", " DESC"
 		}
-		kind := [2]bool{before, key == nil}
-		q := queries[kind]
-		if q == nil {
-			b := &builder{}
-			fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
-			if key != nil {
-				b.where("%s %s %s", first.name, sign, b.variable("low", bindLow, first))
-			}
-			fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
-			q = b.done()
-			if err := s.prepare(ctx, &statement{Plan: st.Plan, queries: []*query{q}}); err != nil {
-				return nil, err
-			}
-			queries[kind] = q
+		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
+		if key != nil {
+			b.where("%s %s %s", first.name, sign, b.variable("low", first.sqlType(), func(in *inputs) any { return in.low }))
+		}
+		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
+		q := b.done()
+		if err := s.prepare(ctx, &statement{Plan: st.Plan, queries: []*query{q}}); err != nil {
+			return nil, err
 		}
 		r := &reading{slot: se.slot, ctx: ctx, st: st, in: inputs{low: first.bound(key)}}
 		err = r.each(q, func(row *types.MapValue) error {

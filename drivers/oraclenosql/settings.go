@@ -7,9 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth/kvstore"
 	"github.com/oracle/nosql-go-sdk/nosqldb/httputil"
 	"github.com/oracle/nosql-go-sdk/nosqldb/logger"
-	"github.com/oracle/nosql-go-sdk/nosqldb/nosqlerr"
 	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -296,19 +293,4 @@ func (s *settings) connections() (*http.Transport, error) {
 	}
 	t.TLSClientConfig, err = s.TLS.Config(system)
 	return t, err
-}
-
-// classifyOpen reports whether an error says that no server answers.
-func classifyOpen(err error) bool {
-	var u *url.Error
-	var e *nosqlerr.Error
-	if errors.Is(err, errAnswer) {
-		return false
-	}
-	if errors.As(err, &e) {
-		return slices.Contains([]nosqlerr.ErrorCode{
-			nosqlerr.RequestTimeout, nosqlerr.ServerError, nosqlerr.ServiceUnavailable,
-		}, e.Code)
-	}
-	return errors.As(err, &u)
 }

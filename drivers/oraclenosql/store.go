@@ -42,9 +42,11 @@ package oraclenosql
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +54,7 @@ import (
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/nosqlerr"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -161,7 +164,9 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 		return s, nil
 	}
 	s.Close()
-	if classifyOpen(err) {
+	silent := errors.As(err, new(*url.Error)) ||
+		is(err, nosqlerr.RequestTimeout, nosqlerr.ServerError, nosqlerr.ServiceUnavailable)
+	if silent && !errors.Is(err, errAnswer) {
 		err = fmt.Errorf("the proxy at %s: %w: %w", strings.Join(s.endpoints, ", "), drivers.ErrUnreachable, err)
 	}
 	return nil, err
@@ -309,7 +314,7 @@ func (s *Store) placeOf(l *layoutOf, n *liveNamespace) (_ *place, err error) {
 	}
 	for _, t := range l.all {
 		if live := p.there.tables[t.path]; live != nil && !live.marked {
-			live.mark, live.marked = t.mark("", l.schema.Name), true
+			live.mark = t.mark("", l.schema.Name)
 		}
 	}
 	p.Have = p.there.schema(l.schema.Name)

@@ -85,9 +85,9 @@ func encode(t schemas.Type, v drivers.Value) any {
 	case schemas.Timestamp:
 		return v.Time()
 	case schemas.List:
-		return encodeAll(*t.Elem, v.Elems())
+		return field{typ: *t.Elem}.encodeAll(v.Elems())
 	case schemas.Set:
-		return encodeAll(*t.Elem, distinct(v.Elems()))
+		return field{typ: *t.Elem}.encodeAll(distinct(v.Elems()))
 	case schemas.Map:
 		pairs := v.Elems()
 		m := make(map[string]any, len(pairs)/2)
@@ -99,10 +99,10 @@ func encode(t schemas.Type, v drivers.Value) any {
 	return v.Int64()
 }
 
-func encodeAll(t schemas.Type, elems []drivers.Value) []types.FieldValue {
+func (f field) encodeAll(elems []drivers.Value) []types.FieldValue {
 	all := make([]types.FieldValue, len(elems))
 	for i, e := range elems {
-		all[i] = encode(t, e)
+		all[i] = f.encode(e)
 	}
 	return all
 }
@@ -349,55 +349,35 @@ func escaped(b []byte) bool {
 
 // keyText returns a text as a key holds it.
 func keyText(b []byte) string {
-	if !escaped(b) {
-		return string(b)
-	}
 	var s strings.Builder
 	for _, r := range string(b) {
 		switch {
 		case r <= lowEscape:
 			s.WriteRune(lowEscape)
-			s.WriteRune(r + 1)
-		case r == highEscape:
+			r++
+		case r >= highEscape:
 			s.WriteRune(highEscape)
-			s.WriteRune(lowEscape)
-		case r > highEscape:
-			s.WriteRune(highEscape)
-			s.WriteRune(r)
-		default:
-			s.WriteRune(r)
 		}
+		if r == highEscape {
+			r = lowEscape
+		}
+		s.WriteRune(r)
 	}
 	return s.String()
 }
+
+var unescape = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01", "\uffff\x01", "\uffff", "\uffff", "")
 
 // textOfKey is the reverse of keyText.
 func textOfKey(s string) (string, error) {
 	if !strings.ContainsAny(s, string([]rune{lowEscape, highEscape})) {
 		return s, nil
 	}
-	var b strings.Builder
-	for rest := s; rest != ""; {
-		r, n := utf8.DecodeRuneInString(rest)
-		rest = rest[n:]
-		if r != lowEscape && r != highEscape {
-			b.WriteRune(r)
-			continue
-		}
-		next, n := utf8.DecodeRuneInString(rest)
-		rest = rest[n:]
-		switch {
-		case r == lowEscape && (next == 1 || next == 2):
-			b.WriteRune(next - 1)
-		case r == highEscape && next == lowEscape:
-			b.WriteRune(highEscape)
-		case r == highEscape && next > highEscape:
-			b.WriteRune(next)
-		default:
-			return "", fmt.Errorf("key %q has an escape that mailbench does not write", s)
-		}
+	text := unescape.Replace(s)
+	if keyText([]byte(text)) != s {
+		return "", fmt.Errorf("key %q has an escape that mailbench does not write", s)
 	}
-	return b.String(), nil
+	return text, nil
 }
 
 // timeKey returns a timeuuid as a key holds it: the hexadecimal digits of the bytes that package keys sorts it by.

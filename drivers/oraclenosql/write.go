@@ -200,7 +200,8 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 		return s.together(ctx, st, parts)
 	}
 	width := min(st.Pattern().Parallel, len(parts))
-	if width == 1 || sameRows(st, parts) {
+	every := func(*schemas.Table) bool { return true }
+	if width == 1 || new(plan.Order).Counts(st.Pattern(), parts, every) != nil {
 		width = 0
 	}
 	if err := s.slots(width); err != nil {
@@ -215,21 +216,6 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 		return err
 	})
 	return plan.PartsApplied(err, applied, len(parts))
-}
-
-// sameRows reports whether two parts may write the same row: then their order counts.
-func sameRows(st *statement, parts []drivers.Call) bool {
-	for i := range parts {
-		p := st.parts[parts[i].Part]
-		for j := range parts[:i] {
-			q := st.parts[parts[j].Part]
-			n := min(p.keys, q.keys)
-			if p.table == q.table && slices.EqualFunc(parts[i].Args[:n], parts[j].Args[:n], drivers.Value.Equal) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // edit is what an atomic batch does to one row.
@@ -329,14 +315,11 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 
 // edit returns the edit of a row.
 func (e *edits) edit(t *table, key *types.MapValue) *edit {
-	id := []byte(t.full)
-	for _, c := range t.fullKey() {
-		id = fmt.Appendf(id, "\x00%v", key.Map()[identifier(c.Name)])
-	}
-	row := e.at[string(id)]
+	id := fmt.Sprintf("%s%#v", t.full, key.Map()) // texts in quotes
+	row := e.at[id]
 	if row == nil {
 		row = &edit{table: t, key: key}
-		e.at[string(id)] = row
+		e.at[id] = row
 		e.all = append(e.all, row)
 	}
 	return row
