@@ -197,7 +197,7 @@ func download(ctx context.Context, dir, pom string) error {
 		}
 	}
 	if len(said) == 0 {
-		said = []string{tail(string(out), most)}
+		said = []string{tail(strings.TrimSpace(string(out)), most)}
 	}
 	return fmt.Errorf("mvn could not fetch the engine's jars (%w); it said:\n%s", err, strings.Join(said, "\n"))
 }
@@ -277,7 +277,7 @@ func findJava(ctx context.Context, e *Engine) (string, error) {
 	}
 	out, err := exec.CommandContext(ctx, java, "-XshowSettings:properties", "-version").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s does not work (%w): %s", java, err, tail(string(out), 1))
+		return "", fmt.Errorf("%s does not work (%w): %s", java, err, tail(strings.TrimSpace(string(out)), 1))
 	}
 	found := specVersion.FindSubmatch(out)
 	if found == nil {

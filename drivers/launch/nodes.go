@@ -1,13 +1,11 @@
 package launch
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -201,21 +199,11 @@ func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n)
 // logTail returns the last few lines that a node has logged since its start, for an
 // error.
 func (in *Instance) logTail(n *Node) string {
-	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
+	text, err := private.ReadFile(in.logPath(n))
 	if err != nil {
 		return err.Error()
 	}
-	defer f.Close()
-	since := io.NewSectionReader(f, n.logFrom, math.MaxInt64-n.logFrom)
-	err = seekLast(since, 5)
-	var text []byte
-	if err == nil {
-		text, err = io.ReadAll(since)
-	}
-	if err != nil {
-		return err.Error()
-	}
-	return strings.TrimSpace(string(text))
+	return strings.TrimSpace(tail(string(text[min(n.logFrom, int64(len(text))):]), 5))
 }
 
 // Log prints a node's log ("" is the first node), or its last lines (0: all). With follow it also
@@ -233,13 +221,16 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int,
 		return fmt.Errorf("read the log: %w", err)
 	}
 	defer f.Close()
+	var rest io.Reader = f
 	if last > 0 {
-		if err := seekLast(f, last); err != nil {
+		text, err := io.ReadAll(f)
+		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
+		rest = strings.NewReader(tail(string(text), last))
 	}
-	for {
-		if _, err := io.Copy(w, f); err != nil || !follow {
+	for ; ; rest = f {
+		if _, err := io.Copy(w, rest); err != nil || !follow {
 			return err
 		}
 		select {
@@ -250,30 +241,8 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int,
 	}
 }
 
-// seekLast puts a file to where its last lines begin.
-func seekLast(f io.ReadSeeker, lines int) error {
-	var begins []int64 // of the last lines
-	var err error
-	at := int64(0)
-	for r := bufio.NewReader(f); err == nil; {
-		var line string
-		if line, err = r.ReadString('\n'); line != "" {
-			begins = append(begins, at)
-			begins = begins[max(0, len(begins)-lines):]
-			at += int64(len(line))
-		}
-	}
-	if err == io.EOF && len(begins) > 0 {
-		at = begins[0]
-	} else if err != io.EOF {
-		return err
-	}
-	_, err = f.Seek(at, io.SeekStart)
-	return err
-}
-
 // tail returns the last lines of a text.
 func tail(text string, lines int) string {
-	all := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
+	all := slices.Collect(strings.Lines(text))
+	return strings.Join(all[max(0, len(all)-lines):], "")
 }
