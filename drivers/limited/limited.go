@@ -149,14 +149,8 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 		}
 		return s.Session.Batch(ctx, st, parts)
 	}
-	for i := range parts {
-		if err := s.Session.Batch(ctx, st, parts[i:i+1]); err != nil && i > 0 {
-			return fmt.Errorf("%w: part %d of %d: %w", drivers.ErrUnknown, i+1, len(parts), err)
-		} else if err != nil {
-			return err
-		}
-	}
-	return nil
+	applied, err := plan.Writes(len(parts), 1, func(i int) error { return s.Session.Batch(ctx, st, parts[i:i+1]) })
+	return plan.PartsApplied(err, applied, len(parts))
 }
 
 // fits checks the size of a row's cells, and the size of all its values together.
