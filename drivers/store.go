@@ -281,8 +281,6 @@ type IndexFault struct {
 	Index string
 	What  string  // a sentence
 	Key   []Value // the row's primary key, or nil if the entry does not have it; valid until found returns
-	// Stale: reads pass over the entry, so that it is orphaned and breaks nothing.
-	Stale bool
 }
 
 // Identified is a store that distinguishes a schema's tables from those of another cluster that have the same names.

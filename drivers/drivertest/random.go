@@ -251,9 +251,7 @@ func (m *machine) scanAll() {
 			continue
 		}
 		err := store.CheckIndexes(m.ctx, table, func() error { return nil }, func(f drivers.IndexFault) {
-			if !f.Stale {
-				m.fail.Fatalf("index entries of %s %s: %s", table.Name, f.Index, f.What)
-			}
+			m.fail.Fatalf("index entries of %s %s: %s", table.Name, f.Index, f.What)
 		})
 		if err != nil {
 			m.fail.Fatalf("index entries of %s: %v", table.Name, err)

@@ -37,6 +37,7 @@ package pebble
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -155,9 +156,6 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Durability == drivers.DurabilityDefault {
-		o.Durability = drivers.Power
-	}
 	if o.Dir == "" {
 		return nil, errors.New("no data directory was given")
 	}
@@ -172,9 +170,10 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: o.CacheBytes, compressed: compression, durability: o.Durability,
-		gate: plan.Gate{Engine: "embedded engine", ReadOnly: o.ReadOnly},
-		lock: l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
+		dir: o.Dir, cacheBytes: cmp.Or(o.CacheBytes, defaultCache), compressed: compression,
+		durability: cmp.Or(o.Durability, drivers.Power),
+		gate:       plan.Gate{Engine: "embedded engine", ReadOnly: o.ReadOnly},
+		lock:       l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
 	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: func(scan *statement) *statement {
@@ -182,9 +181,6 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		rows.path, rows.lead = &scan.fam.path, nil
 		return &rows
 	}}
-	if s.cacheBytes == 0 {
-		s.cacheBytes = defaultCache
-	}
 	if err := s.start(disk); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
@@ -330,15 +326,12 @@ const (
 // engine with Pebble alone use them too. cacheBytes is the size of the block cache; 0 is the
 // default of 64 MiB.
 func Tuned(cacheBytes int64) *pebble.Options {
-	if cacheBytes == 0 {
-		cacheBytes = defaultCache
-	}
 	o := &pebble.Options{
 		FormatMajorVersion: pebble.FormatNewest,
 		Merger:             Merger(),
 		// Pebble reserves the memory of its memtables in the cache, also of those it keeps for
 		// the next use. Without room for them it would cache nothing.
-		CacheSize:                   cacheBytes + memTables*memTableSize,
+		CacheSize:                   cmp.Or(cacheBytes, defaultCache) + memTables*memTableSize,
 		MemTableSize:                memTableSize,
 		MemTableStopWritesThreshold: memTables,
 		// CockroachDB's thresholds: compact L0 early, and let it grow deep in

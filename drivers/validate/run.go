@@ -181,7 +181,7 @@ func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error 
 		if f.Key != nil {
 			example = fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), f.Key), f.What)
 		}
-		c.found.add(About{t.Name, Index, f.Index, f.Stale}, 1, 0, 0, example)
+		c.found.add(About{Table: t.Name, Check: Index, Name: f.Index}, 1, 0, 0, example)
 	})
 }
 
