@@ -1,6 +1,7 @@
 package oraclenosql
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -88,9 +89,8 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 			return nil, fmt.Errorf("describe table %s: %w", t.full, err)
 		}
 		path = strings.TrimPrefix(t.full, name+":")
-		t.marked = plan.ReadMark(t.Comment, &t.mark) && t.mark.In != t.mark.Table
-		if !t.marked { // or somebody has changed the mark so that it makes no sense
-			t.mark = mark{Mark: plan.Mark{Table: path}, In: path[:max(0, strings.LastIndexByte(path, '.'))]}
+		if t.marked = plan.ReadMark(t.Comment, &t.mark); !t.marked {
+			t.mark = mark{Mark: plan.Mark{Table: path}}
 		}
 		n.tables[path] = t
 	}
@@ -125,10 +125,7 @@ func (t *liveTable) column(name string, role schemas.Role) *schemas.Column {
 	c.Name = f.Name
 	typ := f.sqlType()
 	if own, ok := t.mark.Columns[f.Name]; ok {
-		c.Desc, c.Type = own.Desc, schemas.TypeOf(own.Type)
-		if own.Name != "" {
-			c.Name = own.Name
-		}
+		c.Name, c.Desc, c.Type = cmp.Or(own.Name, f.Name), own.Desc, schemas.TypeOf(own.Type)
 		if c.Type.Foreign == "" {
 			if want, _ := columnType(c); want == typ {
 				return c
@@ -136,13 +133,11 @@ func (t *liveTable) column(name string, role schemas.Role) *schemas.Column {
 		}
 	}
 	c.Type = schemas.Type{Foreign: typ + " of Oracle"}
-	for _, text := range []string{"text", "blob", "int", "bigint", "boolean", "timestamp"} {
-		if t := schemas.TypeOf(text); typeOf(t) == typ {
-			c.Type = t
+	for _, text := range []string{"text", "blob", "int", "bigint", "boolean", "timestamp", "uuid"} {
+		plain := &schemas.Column{Type: schemas.TypeOf(text)}
+		if of, _ := columnType(plain); of == typ {
+			c.Type = plain.Type
 		}
-	}
-	if typ == "STRING AS UUID" {
-		c.Type = schemas.TypeOf("uuid")
 	}
 	return c
 }
@@ -172,24 +167,18 @@ func (l *layoutOf) stored() (*schemas.Schema, error) {
 
 // schema returns the namespace's tables in canonical form.
 func (n *liveNamespace) schema(name string) *schemas.Schema {
-	tables := make(map[string]*schemas.Table) // by their names in the schema
-	in := make(map[string]string)
-	for _, path := range slices.Sorted(maps.Keys(n.tables)) {
+	tables := make(map[string]*schemas.Table)                 // by their names in the schema
+	for _, path := range slices.Sorted(maps.Keys(n.tables)) { // parents first
 		live := n.tables[path]
-		own := live.mark.Table
-		if tables[own] == nil {
-			tables[own] = &schemas.Table{Name: own}
-		}
-		live.into(tables[own])
-		in[own] = live.mark.In
-	}
-	for own, parent := range in {
-		for up := parent; up != own && tables[own].Parent == nil; up = in[up] {
-			if up == "" || tables[up] == nil {
-				tables[own].Parent = tables[parent]
-				break
+		own := tables[live.mark.Table]
+		if own == nil {
+			own = &schemas.Table{Name: live.mark.Table}
+			if up := n.tables[path[:max(0, strings.LastIndexByte(path, '.'))]]; up != nil {
+				own.Parent = tables[up.mark.Table]
 			}
+			tables[own.Name] = own
 		}
+		live.into(own)
 	}
 	return schemas.Canonical(&schemas.Schema{
 		Name: name, File: "namespace " + n.name, Tables: slices.Collect(maps.Values(tables)),
@@ -198,10 +187,8 @@ func (n *liveNamespace) schema(name string) *schemas.Schema {
 
 // into adds what a table of Oracle has to the schema's table.
 func (t *liveTable) into(own *schemas.Table) {
-	key := make(map[string]bool)
-	var partition, clustering []*schemas.Column
+	var partition, clustering, columns []*schemas.Column
 	for i, name := range t.PrimaryKey {
-		key[strings.ToLower(name)] = true
 		if i < len(t.ShardKey) {
 			partition = append(partition, t.column(name, schemas.Partition))
 		} else {
@@ -212,17 +199,13 @@ func (t *liveTable) into(own *schemas.Table) {
 	if t.mark.Static {
 		role = schemas.Static
 	}
-	var columns []*schemas.Column
 	for _, f := range t.Fields {
-		if !key[strings.ToLower(f.Name)] {
+		if !slices.ContainsFunc(t.PrimaryKey, func(name string) bool { return strings.EqualFold(name, f.Name) }) {
 			columns = append(columns, t.column(f.Name, role))
 		}
 	}
-	if t.mark.Static {
-		own.Static = columns
-		if own.Partition == nil {
-			own.Partition = partition
-		}
+	if t.mark.Static { // the table of rows follows
+		own.Partition, own.Static = partition, columns
 		return
 	}
 	own.Partition, own.Clustering, own.Columns = partition, clustering, columns
@@ -295,8 +278,6 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 type mark struct {
 	plan.Mark
 	Static bool `json:"static,omitempty"` // it has the static columns of the table
-	// In is the table that it is nested in, or "".
-	In string `json:"in,omitempty"`
 	// Columns are the key, static and plain columns, by Oracle's name of each.
 	Columns map[string]markColumn `json:"columns"`
 	// Indexes are the columns of each index, those that descend with " desc".
@@ -320,9 +301,6 @@ func (t *table) mark(namespace, schema string) mark {
 	m := mark{
 		Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.of.Name}, Static: t.isStatic(),
 		Columns: make(map[string]markColumn), Indexes: make(map[string]markIndex),
-	}
-	if t.of.Parent != nil {
-		m.In = t.of.Parent.Name
 	}
 	for _, c := range slices.Concat(t.fullKey(), t.columns) {
 		own := markColumn{Type: c.Type.String(), Desc: c.Desc}
