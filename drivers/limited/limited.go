@@ -141,7 +141,8 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 			return err
 		}
 		total += bytesOf(parts[i].Args) + partOverhead
-		several = several || !samePartition(parts[0].Args, parts[i].Args, len(part.Table.Partition))
+		n := len(part.Table.Partition)
+		several = several || !slices.EqualFunc(parts[0].Args[:n], parts[i].Args[:n], drivers.Value.Equal)
 	}
 	if p.Atomic > schemas.AtomicNone {
 		if limit := s.store.caps.MaxSpreadBytes; several && limit > 0 && total > limit {
@@ -181,10 +182,4 @@ func bytesOf(args []drivers.Value) (n int64) {
 		n += int64(v.Size())
 	}
 	return n
-}
-
-// samePartition compares the n columns of a partition key with which the
-// arguments of two parts begin.
-func samePartition(a, b []drivers.Value, n int) bool {
-	return slices.EqualFunc(a[:n], b[:min(n, len(b))], drivers.Value.Equal)
 }
