@@ -257,15 +257,9 @@ type Splitter interface {
 	// the engine's keys. They are fewer than n where the engine does not know where to
 	// divide. A row that is written after Split belongs to one of the parts, too.
 	Split(ctx context.Context, scan Statement, n int) ([]Statement, error)
-}
-
-// Ranger is a Splitter whose parts have ranges that can be written down, so that another process can
-// read the rest of a scan.
-type Ranger interface {
-	Splitter
 	// Range returns the range of a part that Split or Within returned: two keys in hexadecimal.
 	Range(part Statement) string
-	// Within returns the parts of a scan that have the ranges.
+	// Within returns the parts of a scan that have the ranges: another process can read the rest of a scan.
 	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)
 }
 

@@ -382,12 +382,12 @@ func tokens(from, end []byte) (after, to int64) {
 }
 
 // part returns a copy of a scan that reads only the partitions of some tokens.
-func part(scan *statement) *statement {
+func part(_ context.Context, scan *statement, _, _ []byte) (*statement, error) {
 	part := *scan
 	part.reads[0] = []*query{part.selection(func(b *cql) {
 		token := "token(" + ddl.Quoted(part.table.Partition) + ")"
 		b.cond(token+" > ?", bindAfterToken)
 		b.cond(token+" <= ?", bindToToken)
 	})}
-	return &part
+	return &part, nil
 }

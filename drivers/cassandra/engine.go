@@ -35,7 +35,7 @@ var (
 	_ drivers.Observer   = (*Store)(nil)
 	_ drivers.Admin      = (*Store)(nil)
 	_ drivers.Comparer   = (*Store)(nil)
-	_ drivers.Ranger     = (*Store)(nil)
+	_ drivers.Splitter   = (*Store)(nil)
 	_ drivers.Tracer     = (*Store)(nil)
 )
 

@@ -315,22 +315,18 @@ func (m *machine) divide(table *schemas.Table, n int) {
 	if len(parts) == 0 || len(parts) > n || n > 1 && len(m.ref.rows[table]) >= 24 && filled < 2 {
 		m.fail.Fatalf("%s: %d of them have rows", what, filled)
 	}
-	ranger, ok := m.store.(drivers.Ranger)
-	if !ok {
-		return
-	}
 	var ranges []string
 	for _, part := range parts {
-		ranges = append(ranges, ranger.Range(part))
+		ranges = append(ranges, sp.Range(part))
 	}
-	again, err := ranger.Within(m.ctx, st, ranges)
+	again, err := sp.Within(m.ctx, st, ranges)
 	if err != nil {
 		m.fail.Fatalf("%s within %q: %v", what, ranges, err)
 	}
 	if n := m.sameScan(what+", again", p, again...); n != filled {
 		m.fail.Fatalf("%s: %d of them have rows, and %d of %q", what, filled, n, ranges)
 	}
-	if _, err := ranger.Within(m.ctx, st, []string{"nothing"}); err == nil {
+	if _, err := sp.Within(m.ctx, st, []string{"nothing"}); err == nil {
 		m.fail.Fatalf("%s within no range: no error", table.Name)
 	}
 }

@@ -52,7 +52,7 @@ var (
 	_ drivers.Observer   = (*Store)(nil)
 	_ drivers.Admin      = (*Store)(nil)
 	_ drivers.Comparer   = (*Store)(nil)
-	_ drivers.Ranger     = (*Store)(nil)
+	_ drivers.Splitter   = (*Store)(nil)
 	_ drivers.Identified = (*Store)(nil)
 	_ drivers.Tracer     = (*Store)(nil)
 )
@@ -124,10 +124,13 @@ func newStore(set *settings, o drivers.Options) *Store {
 			return s.dropTable(ctx, table)
 		},
 	}
-	s.Ranges = plan.Ranges[*statement]{Calls: &s.Gate, Divide: s.divide, Part: func(st *statement) *statement {
-		part := *st
-		return &part
-	}}
+	s.Ranges = plan.Ranges[*statement]{
+		Calls: &s.Gate, Divide: s.divide,
+		Part: func(_ context.Context, scan *statement, _, _ []byte) (*statement, error) {
+			part := *scan
+			return &part, nil
+		},
+	}
 	return s
 }
 

@@ -100,8 +100,8 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 			return r, err
 		}
 		// The SDK does not repeat a request whose connection was lost. A time-out is no loss.
-		var u *url.Error
-		lost := errors.As(err, &u) && !u.Timeout() && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown
+		u, sent := errors.AsType[*url.Error](err)
+		lost := sent && !u.Timeout() && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown
 		if !lost || drivers.Pause(ctx, delay(uint(try))) != nil { // a server that starts again needs time
 			return r, err
 		}
@@ -208,12 +208,11 @@ func (sl *slot) Delay(_ nosqldb.Request, times uint, err error) {
 // classify says what became of a write whose request returned an error: nil if it was refused or never sent,
 // drivers.ErrTooLarge if it was refused for its size, or drivers.ErrUnknown unless the error proves a refusal.
 func classify(err error) error {
-	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, errLogin) {
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" || errors.Is(err, errLogin) {
 		return nil
 	}
-	var e *nosqlerr.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*nosqlerr.Error](err)
+	if !ok {
 		if strings.Contains(err.Error(), "error response: 413") { // the proxy takes 64 MiB
 			return drivers.ErrTooLarge
 		}
@@ -261,8 +260,8 @@ func readError(ctx context.Context, err error) error {
 
 // is reports whether an error is the server's, with one of the codes.
 func is(err error, codes ...nosqlerr.ErrorCode) bool {
-	var e *nosqlerr.Error
-	return errors.As(err, &e) && slices.Contains(codes, e.Code)
+	e, ok := errors.AsType[*nosqlerr.Error](err)
+	return ok && slices.Contains(codes, e.Code)
 }
 
 // throttles reports whether a request was refused because of a rate limit.

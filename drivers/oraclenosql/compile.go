@@ -34,7 +34,6 @@ type statement struct {
 	plan.Plan
 	action action
 	table  *table // that of Oracle's tables which is read or written
-	keys   int    // the first arguments are so many key columns, which must not be null
 
 	queries []*query // by the bounds that a call gives, or by which expected values are null
 	// inList selects the rows of several keys, and partition has their place; nil if each
@@ -151,7 +150,7 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	if p.Static {
 		t = t.parent
 	}
-	st := &statement{Plan: plan.Of(p), table: t, keys: len(p.By)}
+	st := &statement{Plan: plan.Of(p), table: t}
 	for _, c := range p.By {
 		st.key = append(st.key, fieldOf(c))
 	}

@@ -38,7 +38,6 @@ type inputs struct {
 	list      []drivers.Value // several elements of it
 	partition int             // that has their rows
 	limit     int64           // how many rows are still wanted; -1: all
-	low, high any             // the first key of a part of a scan, and the key that follows it
 }
 
 // maxLimit is the largest LIMIT: it is an INTEGER.
@@ -121,7 +120,7 @@ func (st *statement) compileRead() error {
 		st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
 		for with := range plan.Bounds(len(st.queries)) {
 			if with&^st.Possible() == 0 {
-				st.queries[with] = st.selection(with, nil)
+				st.queries[with] = st.selection(with)
 			}
 		}
 	}
@@ -208,11 +207,8 @@ func (st *statement) source() (name func(*schemas.Column) string, from string) {
 
 func plainName(c *schemas.Column) string { return identifier(c.Name) }
 
-// part is the range of the first key column that a part of a scan reads.
-type part struct{ low, high bool }
-
 // selection writes the query of a read with the bounds.
-func (st *statement) selection(with plan.Bounds, of *part) *query {
+func (st *statement) selection(with plan.Bounds) *query {
 	p, b := st.Pattern(), &builder{}
 	name, from := st.source()
 	var columns []string
@@ -239,15 +235,13 @@ func (st *statement) selection(with plan.Bounds, of *part) *query {
 		b.where("%s = %s", name(p.In), element)
 	}
 	b.whereEqual(p.Filter, st.Layout.Filter, name)
-	if of != nil {
-		column := st.table.fullKey()[0]
-		first := fieldOf(column)
-		if of.low {
-			b.where("%s >= %s", name(column), b.variable("low", first.sqlType(), func(in *inputs) any { return in.low }))
-		}
-		if of.high {
-			b.where("%s < %s", name(column), b.variable("high", first.sqlType(), func(in *inputs) any { return in.high }))
-		}
+	column := st.table.fullKey()[0]
+	first := fieldOf(column)
+	if st.low != nil {
+		b.where("%s >= %s", name(column), b.variable("low", first.sqlType(), func(*inputs) any { return st.low }))
+	}
+	if st.high != nil {
+		b.where("%s < %s", name(column), b.variable("high", first.sqlType(), func(*inputs) any { return st.high }))
 	}
 	if with&plan.WithFrom != 0 {
 		b.bound(p.From, ">", "from", st.Layout.From, name)

@@ -73,7 +73,7 @@ func (st *statement) fits(l *limits, args []drivers.Value) error {
 			return fmt.Errorf("argument %s: %w", st.Pattern().Args()[i].Name, err)
 		}
 		size += args[i].Size()
-		if i < st.keys {
+		if i < len(st.Pattern().By) {
 			key += args[i].Size()
 		}
 	}
@@ -93,7 +93,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	}
 	r := &reading{
 		slot: s.slot, ctx: ctx, st: st, calls: s,
-		in: inputs{args: args, limit: s.Left, low: st.low, high: st.high},
+		in: inputs{args: args, limit: s.Left},
 	}
 	switch {
 	case st.Layout.In < 0:
@@ -211,7 +211,7 @@ func (st *statement) keyOf(args []drivers.Value, element drivers.Value) *types.M
 	m := make(map[string]any, len(st.key))
 	for i, f := range st.key {
 		v := element
-		if i < st.keys {
+		if i < len(st.Pattern().By) {
 			v = args[i]
 		}
 		m[f.name] = f.encode(v)
@@ -358,33 +358,18 @@ func (p *partitions) set(key string, n int) {
 	p.of[key] = n
 }
 
-// Split implements drivers.Splitter. Its parts are ranges of the first column of the shard
-// key, if that is a string. (Oracle can read one hash partition alone, by partition($row) = n,
-// but the proxy does not report how many there are.)
-func (s *Store) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return plan.Parts(&s.gate, scan, func(st *statement) (parts []*statement, err error) {
-		at, err := s.divide(ctx, st, n)
-		if err != nil {
-			return nil, err
-		}
-		first := fieldOf(st.table.fullKey()[0])
-		for from, to := range plan.Between(at) {
-			one := *st
-			if from != nil {
-				one.low = first.bound(from)
-			}
-			if to != nil {
-				one.high = first.bound(to)
-			}
-			one.queries = []*query{st.selection(0, &part{from != nil, to != nil})}
-			one.listed = nil
-			if err := s.prepare(ctx, &one); err != nil {
-				return nil, err
-			}
-			parts = append(parts, &one)
-		}
-		return parts, nil
-	})
+// part returns a part of a scan: a range of the first column of the shard key, if that is a string. (Oracle can read
+// one hash partition alone, by partition($row) = n, but the proxy does not report how many there are.)
+func (s *Store) part(ctx context.Context, scan *statement, from, to []byte) (*statement, error) {
+	one, first := *scan, fieldOf(scan.table.fullKey()[0])
+	if from != nil {
+		one.low = first.bound(from)
+	}
+	if to != nil {
+		one.high = first.bound(to)
+	}
+	one.queries = []*query{one.selection(0)}
+	return &one, s.prepare(ctx, &one)
 }
 
 // divide returns the keys at which parts begin.
@@ -405,14 +390,14 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		}
 		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
 		if key != nil {
-			b.where("%s %s %s", first.name, sign, b.variable("low", first.sqlType(), func(in *inputs) any { return in.low }))
+			b.where("%s %s %s", first.name, sign, b.variable("low", first.sqlType(), func(*inputs) any { return first.bound(key) }))
 		}
 		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
 		q := b.done()
 		if err := s.prepare(ctx, &statement{Plan: st.Plan, queries: []*query{q}}); err != nil {
 			return nil, err
 		}
-		r := &reading{slot: se.slot, ctx: ctx, st: st, in: inputs{low: first.bound(key)}}
+		r := &reading{slot: se.slot, ctx: ctx, st: st}
 		err = r.each(q, func(row *types.MapValue) error {
 			text, _ := row.GetString(first.name)
 			found = []byte(text)

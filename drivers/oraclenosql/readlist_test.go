@@ -132,3 +132,54 @@ func TestPartitionsRemembered(t *testing.T) {
 		t.Errorf("%d partitions are remembered", n)
 	}
 }
+
+// TestParts: the parts of a scan are ranges of its first key column, also those that were written down.
+func TestParts(t *testing.T) {
+	s, p := asked(t), newProxy(t)
+	st := p.store(t, s, nil)
+	se, err := st.session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan, err := st.Prepare(t.Context(), s.Pattern("scan"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	users := map[string]string{ // the first, the last, and those around the middle
+		" ORDER BY user LIMIT 1": "a", " ORDER BY user DESC LIMIT 1": "z",
+		" WHERE user < $low ORDER BY user DESC LIMIT 1": "l", " WHERE user >= $low ORDER BY user LIMIT 1": "m",
+	}
+	p.answers(func(op string, payload object) any {
+		text, _ := payload[nosqldb.PREPARED_QUERY].([]byte)
+		_, which, _ := strings.Cut(string(text), "mailbench_run_asked:users")
+		if user := users[which]; op == "Query" && user != "" {
+			return object{nosqldb.QUERY_RESULTS: []any{object{"user": user}}}
+		}
+		return nil
+	})
+	parts, err := st.Split(t.Context(), scan, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ranges []string
+	for _, part := range parts {
+		ranges = append(ranges, st.Range(part))
+	}
+	if want := []string{":6d", "6d:"}; !slices.Equal(ranges, want) {
+		t.Fatalf("ranges %q, expected %q", ranges, want)
+	}
+	again, err := st.Within(t.Context(), scan, ranges)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, part := range slices.Concat(parts, again) {
+		p.take()
+		if err := read(t, se, part, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{`WHERE user < $high {BIND_VARIABLES:{$high:"m"}`, `WHERE user >= $low {BIND_VARIABLES:{$low:"m"}`}[i%2]
+		if sent := p.take(); len(sent) != 1 || !strings.Contains(sent[0], want) {
+			t.Errorf("part %d is %q, expected %s", i, sent, want)
+		}
+	}
+}

@@ -95,6 +95,7 @@ PLAN is from the server's plans; a query by an index on all shards reads each of
 type Store struct {
 	*settings
 	plan.Admin
+	plan.Ranges[*statement]
 	login *login // nil without a user
 
 	mu        sync.Mutex // guards the making of clients
@@ -140,6 +141,7 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 		Entry: &s.gate, Kind: "namespace", Namespace: o.Namespace, Keyspace: o.Keyspace,
 		Find: s.find, Owners: s.owners, Remove: s.remove,
 	}
+	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: s.part}
 	s.gate.Engine, s.gate.ReadOnly = "oracle NoSQL", o.ReadOnly
 	if s.endpoints, err = endpoints(o.Contact, set.Encrypted); err != nil {
 		return nil, err
@@ -236,20 +238,12 @@ func (s *Store) Settle(context.Context) error {
 
 // Observe implements drivers.Observer. The proxy reports nothing of the store's inner state.
 func (s *Store) Observe() drivers.Observation {
-	e := make(map[string]string)
-	for name, value := range s.words {
-		if value != "" {
-			e[name] = value
-		}
-	}
-	e["durability"] = s.class().String()
-	delete(e, "replicas")
-	e["replication"] = "unknown (the proxy does not report it)"
+	const unknown = "unknown (the proxy does not report it)"
+	e := maps.Clone(s.words)
+	maps.DeleteFunc(e, func(name, value string) bool { return value == "" || name == "replicas" })
+	e["durability"], e["replication"], e["zones"] = s.class().String(), unknown, cmp.Or(s.words["zones"], unknown)
 	if s.replicas > 0 {
 		e["replication"] = fmt.Sprintf("%d (setting replicas)", s.replicas)
-	}
-	if s.words["zones"] == "" {
-		e["zones"] = "unknown (the proxy does not report it)"
 	}
 	for name, version := range s.versions() {
 		e["server_version_"+name] = version

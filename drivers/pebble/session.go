@@ -424,6 +424,13 @@ func (st *statement) fixed(dst, args []drivers.Value, element *drivers.Value) []
 	return dst
 }
 
+// part returns a copy of a scan for a range of rows, whatever index finds those that its filter keeps.
+func part(_ context.Context, scan *statement, _, _ []byte) (*statement, error) {
+	rows := *scan
+	rows.path, rows.lead = &scan.fam.path, nil
+	return &rows, nil
+}
+
 // divide returns the keys at which n parts of a scan begin, between the table's first and last key.
 func (s *Store) divide(_ context.Context, scan *statement, n int) (at [][]byte, err error) {
 	s.mu.RLock()

@@ -106,7 +106,7 @@ var (
 	_ drivers.Sleeper  = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
-	_ drivers.Ranger   = (*Store)(nil)
+	_ drivers.Splitter = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.
@@ -176,11 +176,7 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		lock:       l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),
 		seed: maphash.MakeSeed(), guarded: make(map[uint16]*atomic.Bool),
 	}
-	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: func(scan *statement) *statement {
-		rows := *scan // ranges of rows, whatever index finds those that its filter keeps
-		rows.path, rows.lead = &scan.fam.path, nil
-		return &rows
-	}}
+	s.Ranges = plan.Ranges[*statement]{Calls: &s.gate, Divide: s.divide, Part: part}
 	if err := s.start(disk); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

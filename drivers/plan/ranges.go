@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Keys encodes the columns of a key in bytes that sort as the columns do.
@@ -88,71 +89,80 @@ func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) 
 // Part returns the keys at which a part of a scan begins and ends. A nil key is the table's beginning or its end.
 func (p *Plan) Part() (from, to []byte) { return p.from, p.to }
 
-// Ranges implements drivers.Ranger by ranges of encoded keys, or of tokens. A store embeds it.
+// Ranges implements drivers.Splitter by ranges of encoded keys, or of tokens. A store embeds it.
 type Ranges[S Statement] struct {
 	Calls *Gate // the store's
 	// Divide returns the keys at which n parts of a scan begin, except the first.
 	Divide func(ctx context.Context, scan S, n int) ([][]byte, error)
-	// Part returns a copy of a scan.
-	Part func(scan S) S
+	// Part returns a copy of a scan, which Ranges limits to the keys from one on and before another (Plan.Part).
+	Part func(ctx context.Context, scan S, from, to []byte) (S, error)
 }
 
 // Split implements drivers.Splitter.
 func (r *Ranges[S]) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return Parts(r.Calls, scan, func(st S) (parts []S, err error) {
+	return r.parts(ctx, scan, func(st S) (ranges [][2][]byte, err error) {
 		at, err := r.Divide(ctx, st, n)
-		for from, to := range Between(at) {
-			parts = append(parts, r.part(st, from, to))
+		from := []byte(nil)
+		for _, to := range append(at, nil) {
+			ranges = append(ranges, [2][]byte{from, to})
+			from = to
 		}
-		return parts, err
+		return ranges, err
 	})
 }
 
-func (r *Ranges[S]) part(scan S, from, to []byte) S {
-	part := r.Part(scan)
-	part.base().from, part.base().to = from, to
-	return part
-}
-
-// Range implements drivers.Ranger. It writes the two keys in hexadecimal, and nothing for the table's beginning or end.
+// Range implements drivers.Splitter. It writes the two keys in hexadecimal, and nothing for the table's beginning or
+// end.
 func (r *Ranges[S]) Range(part drivers.Statement) string {
 	p := part.(S).base()
 	return hex.EncodeToString(p.from) + ":" + hex.EncodeToString(p.to)
 }
 
-// Within implements drivers.Ranger.
-func (r *Ranges[S]) Within(_ context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	return Parts(r.Calls, scan, func(st S) ([]S, error) {
-		parts := make([]S, len(ranges))
+// Within implements drivers.Splitter.
+func (r *Ranges[S]) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
+	return r.parts(ctx, scan, func(S) ([][2][]byte, error) {
+		all := make([][2][]byte, len(ranges))
 		for i, text := range ranges {
-			var ends [2][]byte
 			low, high, ok := strings.Cut(text, ":")
 			for j, end := range []string{low, high} {
 				b, err := hex.DecodeString(end)
 				ok = ok && err == nil
 				if len(b) > 0 {
-					ends[j] = b
+					all[i][j] = b
 				}
 			}
 			if !ok {
 				return nil, fmt.Errorf("%q is no range of keys in hexadecimal, such as 0a:1f", text)
 			}
-			parts[i] = r.part(st, ends[0], ends[1])
 		}
-		return parts, nil
+		return all, nil
 	})
 }
 
-// Between yields the ranges into which keys divide a table. A nil key is the table's beginning or its end.
-func Between(at [][]byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(from, to []byte) bool) {
-		var from []byte
-		for _, key := range at {
-			if !yield(from, key) {
-				return
-			}
-			from = key
+// parts divides a scan into statements that yield its rows between them, one for each of the ranges.
+func (r *Ranges[S]) parts(
+	ctx context.Context, scan drivers.Statement, divide func(S) ([][2][]byte, error),
+) ([]drivers.Statement, error) {
+	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (all []drivers.Statement, err error) {
+		st, ok := scan.(S)
+		if !ok || st.base().gate != r.Calls {
+			return nil, errForeign
 		}
-		yield(from, nil)
-	}
+		if st.Pattern().Kind != schemas.Scan {
+			return nil, errors.New("it is no scan")
+		}
+		ranges, err := divide(st)
+		if err != nil {
+			return nil, err
+		}
+		for _, of := range ranges {
+			part, err := r.Part(ctx, st, of[0], of[1])
+			if err != nil {
+				return nil, err
+			}
+			part.base().from, part.base().to = of[0], of[1]
+			all = append(all, part)
+		}
+		return all, nil
+	})
 }

@@ -100,25 +100,6 @@ func Prepare[S Statement](
 // errForeign is the error of a statement of another store.
 var errForeign = errors.New("its statement was prepared by another store")
 
-// Parts divides a scan into statements that yield its rows between them.
-func Parts[S Statement](g *Gate, scan drivers.Statement, divide func(S) ([]S, error)) ([]drivers.Statement, error) {
-	return Call(g, "split pattern "+scan.Pattern().Name, func() ([]drivers.Statement, error) {
-		st, ok := scan.(S)
-		if !ok || st.base().gate != g {
-			return nil, errForeign
-		}
-		if st.Pattern().Kind != schemas.Scan {
-			return nil, errors.New("it is no scan")
-		}
-		parts, err := divide(st)
-		all := make([]drivers.Statement, len(parts))
-		for i := range parts {
-			all[i] = parts[i]
-		}
-		return all, err
-	})
-}
-
 // Runner is what an engine implements of a session. The calls that it gets were checked: the session and the store
 // are open, the statement is the store's own and of the right kind, and the arguments fit the pattern. Session puts
 // the pattern's name before errors.

@@ -55,7 +55,7 @@ type partition struct {
 	Table  string   `json:"table"`
 	Static bool     `json:"static,omitempty"`
 	Of     int      `json:"of"`               // parts, of which some are read
-	Ranges []string `json:"ranges,omitempty"` // of those, see drivers.Ranger
+	Ranges []string `json:"ranges,omitempty"` // of those, see drivers.Splitter
 
 	number uint32
 	done   map[uint32]*donePart

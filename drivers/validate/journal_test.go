@@ -20,7 +20,7 @@ import (
 // breaking is a store whose reads fail from a number on.
 type breaking struct {
 	drivers.Store
-	drivers.Ranger
+	drivers.Splitter
 	reads, most atomic.Int64
 }
 
@@ -78,7 +78,7 @@ func TestResume(t *testing.T) {
 	for _, sample := range []float64{1, 0.5} {
 		want := w.check(validate.Config{Sample: sample, Seed: 1})
 		file := filepath.Join(t.TempDir(), "check")
-		st := &breaking{Store: w.store, Ranger: w.store.(drivers.Ranger)}
+		st := &breaking{Store: w.store, Splitter: w.store.(drivers.Splitter)}
 		var r *validate.Report
 		rounds := 0
 		for err := errGone; err != nil; rounds++ {

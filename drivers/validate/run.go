@@ -58,7 +58,7 @@ type Config struct {
 	Memory int64
 	// Pace bounds the reads of the store; nil: nothing does.
 	Pace *Pace
-	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a store that is a drivers.Ranger.
+	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a store that is a drivers.Splitter.
 	Journal *Journal
 	// Progress, if set, is called now and then, from one goroutine at a time.
 	Progress func(Progress)
@@ -87,7 +87,7 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 	if store.Capabilities().Discards {
 		return nil, fmt.Errorf("validate: %s stores nothing that could be checked", store.Capabilities().Engine)
 	}
-	if _, ok := store.(drivers.Ranger); cfg.Journal != nil && !ok {
+	if _, ok := store.(drivers.Splitter); cfg.Journal != nil && !ok {
 		return nil, fmt.Errorf("validate: %s does not report the ranges of a scan, so a check of it cannot be resumed",
 			store.Capabilities().Engine)
 	}
@@ -266,7 +266,7 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (left []part,
 	known := func(p *partition) bool { return p.Table == scan.Table.Name && p.Static == scan.Static }
 	if i := slices.IndexFunc(c.Journal.plans, known); i >= 0 {
 		plan = c.Journal.plans[i]
-		all, err = c.store.(drivers.Ranger).Within(ctx, st, plan.Ranges)
+		all, err = c.store.(drivers.Splitter).Within(ctx, st, plan.Ranges)
 	} else {
 		all, plan, err = c.split(ctx, scan, st)
 	}
@@ -320,7 +320,7 @@ func (c *check) split(
 	}
 	for _, st := range chosen {
 		if j.file != "" {
-			plan.Ranges = append(plan.Ranges, c.store.(drivers.Ranger).Range(st))
+			plan.Ranges = append(plan.Ranges, c.store.(drivers.Splitter).Range(st))
 		}
 	}
 	j.plans = append(j.plans, plan)
