@@ -30,11 +30,11 @@ import (
 // connections of the store. The slot decides which requests are sent again (nosqldb.RetryHandler): the SDK's own
 // handler repeats every request, so that an increment whose answer was lost would be applied twice.
 type slot struct {
-	store      *Store
-	client     *nosqldb.Client
-	meter      *drivers.Meter // counts the requests; nil: nothing does
-	credential *credential    // nil without a login
-	row        []drivers.Value
+	store  *Store
+	client *nosqldb.Client
+	meter  *drivers.Meter // counts the requests; nil: nothing does
+	token  string         // what the last request said of its user
+	row    []drivers.Value
 
 	// The call under way.
 	ctx   context.Context
@@ -48,8 +48,9 @@ type slot struct {
 }
 
 var (
-	_ http.RoundTripper    = (*slot)(nil)
-	_ nosqldb.RetryHandler = (*slot)(nil)
+	_ http.RoundTripper             = (*slot)(nil)
+	_ nosqldb.RetryHandler          = (*slot)(nil)
+	_ nosqldb.AuthorizationProvider = (*slot)(nil)
 )
 
 // newSlot returns a slot. meter counts its requests, if it is not nil.
@@ -67,8 +68,7 @@ func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
 		},
 	}
 	if s.login != nil {
-		sl.credential = &credential{login: s.login}
-		c.AuthorizationProvider = sl.credential
+		c.AuthorizationProvider = sl
 	}
 	var err error
 	if sl.client, err = nosqldb.NewClient(c); err != nil {
@@ -93,8 +93,8 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 			left = max(min(left, time.Until(at)), time.Millisecond)
 		}
 		r, err := do(left)
-		if c := sl.credential; c != nil {
-			err = c.Hide(err, strings.TrimPrefix(c.used, auth.BearerToken+" "))
+		if l := sl.store.login; l != nil {
+			err = l.Hide(err, strings.TrimPrefix(sl.token, auth.BearerToken+" "))
 		}
 		if err == nil || !again || try >= sl.store.retries || ctx.Err() != nil {
 			return r, err
@@ -170,8 +170,8 @@ func (sl *slot) ShouldRetry(_ nosqldb.Request, times uint, err error) bool {
 		return false
 	}
 	refused := refusedForNow(err)
-	if is(err, nosqlerr.RetryAuthentication) && sl.credential != nil {
-		sl.credential.refused = true // the next attempt logs in again
+	if is(err, nosqlerr.RetryAuthentication) && sl.store.login != nil {
+		sl.store.login.refused(sl.token) // the next attempt logs in again
 	}
 	if throttles(err) {
 		sl.meter.Count(drivers.Cost{Throttled: 1})

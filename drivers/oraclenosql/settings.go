@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/oracle/nosql-go-sdk/nosqldb"
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth"
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth/kvstore"
 	"github.com/oracle/nosql-go-sdk/nosqldb/httputil"
@@ -154,30 +153,35 @@ type login struct {
 
 	mu     sync.Mutex
 	tokens *kvstore.AccessTokenProvider // nil before a login
+	last   string                       // what they gave last
 	made   int
 }
 
 // errLogin says that a request was not sent, since the proxy gave no token for it.
 var errLogin = errors.New("log in")
 
-// token returns what a request says of its user. A token that was refused is no longer used.
-func (l *login) token(refused string) (string, error) {
+// token returns what a request says of its user.
+func (l *login) token() (token string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for {
-		if l.tokens == nil {
-			if err := l.begin(); err != nil {
-				return "", err
-			}
+	if l.tokens == nil {
+		if err := l.begin(); err != nil {
+			return "", err
 		}
-		token, err := l.tokens.AuthorizationString(nil)
-		if err != nil {
-			l.tokens = nil
-			return "", fmt.Errorf("%w: %w", errLogin, err)
-		}
-		if token != refused {
-			return token, nil
-		}
+	}
+	if token, err = l.tokens.AuthorizationString(nil); err != nil {
+		l.tokens = nil
+		return "", fmt.Errorf("%w: %w", errLogin, err)
+	}
+	l.last = token
+	return token, nil
+}
+
+// refused says that the proxy no longer takes a token, so that the next one is another.
+func (l *login) refused(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if token == l.last {
 		l.tokens = nil
 	}
 }
@@ -202,38 +206,25 @@ func (l *login) begin() error {
 	return nil
 }
 
-// credential is the login of one SDK client.
-type credential struct {
-	*login
-	used    string // what the last request said
-	refused bool   // the proxy no longer takes it
-}
-
-var _ nosqldb.AuthorizationProvider = (*credential)(nil)
-
 // AuthorizationString implements nosqldb.AuthorizationProvider.
-func (c *credential) AuthorizationString(auth.Request) (token string, err error) {
-	refused := ""
-	if c.refused {
-		refused = c.used
-	}
-	if token, err = c.token(refused); err == nil {
-		c.used, c.refused = token, false
+func (sl *slot) AuthorizationString(auth.Request) (token string, err error) {
+	if token, err = sl.store.login.token(); err == nil {
+		sl.token = token
 	}
 	return token, err
 }
 
 // AuthorizationScheme implements nosqldb.AuthorizationProvider.
-func (c *credential) AuthorizationScheme() string { return auth.BearerToken }
+func (sl *slot) AuthorizationScheme() string { return auth.BearerToken }
 
 // SignHTTPRequest implements nosqldb.AuthorizationProvider.
-func (c *credential) SignHTTPRequest(*http.Request) error { return nil }
+func (sl *slot) SignHTTPRequest(*http.Request) error { return nil }
 
 // GetLogger implements nosqldb.AuthorizationProvider.
-func (c *credential) GetLogger() *logger.Logger { return nil }
+func (sl *slot) GetLogger() *logger.Logger { return nil }
 
 // Close implements nosqldb.AuthorizationProvider. The store logs out.
-func (c *credential) Close() error { return nil }
+func (sl *slot) Close() error { return nil }
 
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.
