@@ -51,15 +51,11 @@ type liveIndex struct {
 	} `json:"fields"`
 }
 
-// liveNamespace is a namespace as the server has it; its tables are by their path.
-type liveNamespace struct {
-	name   string
-	tables map[string]*liveTable
-}
+// liveTables are the tables of a namespace as the server has them, by their paths.
+type liveTables map[string]*liveTable
 
-// readNamespace reads the tables of a namespace. It is nil if there is no such namespace, or
-// it has no tables.
-func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace, error) {
+// readNamespace reads the tables of a namespace. There are none if there is no such namespace.
+func (s *Store) readNamespace(ctx context.Context, name string) (liveTables, error) {
 	list, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.ListTablesResult, error) {
 		return c.ListTables(&nosqldb.ListTablesRequest{Namespace: name, Timeout: left})
 	})
@@ -70,7 +66,7 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 		}
 		return nil, fmt.Errorf("list the tables of namespace %s: %w", name, err)
 	}
-	n := &liveNamespace{name, make(map[string]*liveTable)}
+	all := make(liveTables)
 	for _, path := range list.Tables {
 		t := &liveTable{full: path}
 		if !strings.Contains(path, ":") {
@@ -92,12 +88,9 @@ func (s *Store) readNamespace(ctx context.Context, name string) (*liveNamespace,
 		if t.marked = plan.ReadMark(t.Comment, &t.mark); !t.marked {
 			t.mark = mark{Mark: plan.Mark{Table: path}}
 		}
-		n.tables[path] = t
+		all[path] = t
 	}
-	if len(n.tables) == 0 {
-		return nil, nil
-	}
-	return n, nil
+	return all, nil
 }
 
 // sqlType writes a field's type as the DDL does.
@@ -165,24 +158,22 @@ func (l *layoutOf) stored() (*schemas.Schema, error) {
 	return own, nil
 }
 
-// schema returns the namespace's tables in canonical form.
-func (n *liveNamespace) schema(name string) *schemas.Schema {
-	tables := make(map[string]*schemas.Table)                 // by their names in the schema
-	for _, path := range slices.Sorted(maps.Keys(n.tables)) { // parents first
-		live := n.tables[path]
+// schema returns the tables in canonical form.
+func (all liveTables) schema(name, file string) *schemas.Schema {
+	tables := make(map[string]*schemas.Table)            // by their names in the schema
+	for _, path := range slices.Sorted(maps.Keys(all)) { // parents first
+		live := all[path]
 		own := tables[live.mark.Table]
 		if own == nil {
 			own = &schemas.Table{Name: live.mark.Table}
-			if up := n.tables[path[:max(0, strings.LastIndexByte(path, '.'))]]; up != nil {
+			if up := all[path[:max(0, strings.LastIndexByte(path, '.'))]]; up != nil {
 				own.Parent = tables[up.mark.Table]
 			}
 			tables[own.Name] = own
 		}
 		live.into(own)
 	}
-	return schemas.Canonical(&schemas.Schema{
-		Name: name, File: "namespace " + n.name, Tables: slices.Collect(maps.Values(tables)),
-	})
+	return schemas.Canonical(&schemas.Schema{Name: name, File: file, Tables: slices.Collect(maps.Values(tables))})
 }
 
 // into adds what a table of Oracle has to the schema's table.

@@ -69,11 +69,11 @@ func TestReadTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := &liveNamespace{"n", make(map[string]*liveTable)}
+			there := make(liveTables)
 			for _, table := range l.all {
-				n.tables[table.path] = described(table, s.Name, marked)
+				there[table.path] = described(table, s.Name, marked)
 			}
-			p, err := new(Store).placeOf(l, n)
+			p, err := new(Store).placeOf(l, there)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -276,7 +276,7 @@ const maxRequest = 64<<20 - 64<<10
 type place struct {
 	plan.Found
 	*layoutOf
-	there *liveNamespace
+	there liveTables
 	store *Store
 }
 
@@ -287,31 +287,29 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.readNamespace(ctx, l.namespace)
+	there, err := s.readNamespace(ctx, l.namespace)
 	if err != nil {
 		return nil, err
 	}
-	return s.placeOf(l, n)
+	return s.placeOf(l, there)
 }
 
-// placeOf returns the place of a layout; n is nil if there is no such namespace.
-func (s *Store) placeOf(l *layoutOf, n *liveNamespace) (_ *place, err error) {
-	p := &place{Found: plan.Found{Name: "namespace " + l.namespace, Absent: n == nil}, layoutOf: l, there: n, store: s}
+// placeOf returns the place of a layout, and of the tables that are there.
+func (s *Store) placeOf(l *layoutOf, there liveTables) (_ *place, err error) {
+	found := plan.Found{Name: "namespace " + l.namespace, Absent: len(there) == 0}
+	p := &place{Found: found, layoutOf: l, there: there, store: s}
 	if p.Want, err = l.stored(); err != nil {
 		return nil, err
 	}
-	if n == nil {
-		p.there = &liveNamespace{name: l.namespace}
-	}
-	for _, path := range slices.Sorted(maps.Keys(p.there.tables)) {
-		p.Own(path, p.there.tables[path].mark.Mark, p.there.tables[path].marked, l.run, l.schema.Name)
+	for _, path := range slices.Sorted(maps.Keys(there)) {
+		p.Own(path, there[path].mark.Mark, there[path].marked, l.run, l.schema.Name)
 	}
 	for _, t := range l.all {
-		if live := p.there.tables[t.path]; live != nil && !live.marked {
+		if live := there[t.path]; live != nil && !live.marked {
 			live.mark = t.mark("", l.schema.Name)
 		}
 	}
-	p.Have = p.there.schema(l.schema.Name)
+	p.Have = there.schema(l.schema.Name, p.Name)
 	return p, nil
 }
 
@@ -336,7 +334,7 @@ func (p *place) Create(changes []schemas.Difference) (all []string, run func(con
 // Use implements plan.Place. Reads use only those of the schema's indexes that exist.
 func (p *place) Use() {
 	for _, t := range p.all {
-		if live := p.there.tables[t.path]; live != nil {
+		if live := p.there[t.path]; live != nil {
 			t.absent = slices.DeleteFunc(t.kept(), func(x *schemas.Index) bool {
 				return slices.ContainsFunc(live.Indexes, func(l liveIndex) bool {
 					return strings.EqualFold(l.Name, identifier(x.Name))
@@ -408,16 +406,13 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 		if !strings.HasPrefix(name, drivers.Prefix) {
 			continue
 		}
-		n, err := s.readNamespace(ctx, name)
+		there, err := s.readNamespace(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		o := all.Of(name)
-		if n == nil {
-			continue // it has no tables
-		}
-		for _, path := range slices.Sorted(maps.Keys(n.tables)) {
-			m, marked := n.tables[path].mark.Mark, n.tables[path].marked
+		for _, path := range slices.Sorted(maps.Keys(there)) {
+			m, marked := there[path].mark.Mark, there[path].marked
 			o.Add(path, m.Namespace, marked && m.IsIn(name))
 		}
 	}
