@@ -390,7 +390,8 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		}
 		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
 		if key != nil {
-			b.where("%s %s %s", first.name, sign, b.variable("low", first.sqlType(), func(*inputs) any { return first.bound(key) }))
+			low := b.variable("low", first.sqlType(), func(*inputs) any { return first.bound(key) })
+			b.where("%s %s %s", first.name, sign, low)
 		}
 		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
 		q := b.done()

@@ -265,18 +265,12 @@ type family struct {
 	scalars     []operand // the others, of a row as append takes it
 }
 
-// index is the sort order of an index. The entry of a row in an index over key columns never changes.
-type index struct {
-	path
-	name string
-}
-
 // table is a table's layout.
 type table struct {
 	key     []*schemas.Column
 	rows    family
 	statics family
-	indexes []*index
+	indexes []*path
 	plain   bool // some index has plain columns
 	// guarded is true if some writes to the table read first. Then every write to a
 	// row takes its lock.
@@ -309,7 +303,7 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 		if i < 0 {
 			continue // a store opened read-only may lack it
 		}
-		p := &index{path{space: first + 4 + uint16(i), plain: !x.OverKeys()}, x.Name}
+		p := &path{name: x.Name, space: first + 4 + uint16(i), plain: !x.OverKeys()}
 		for _, c := range x.Columns {
 			from := slices.Index(tb.key, c.Column)
 			if from < 0 {
@@ -328,8 +322,8 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 }
 
 // index returns the table's index of that name, or nil.
-func (tb *table) index(name string) *index {
-	if i := slices.IndexFunc(tb.indexes, func(x *index) bool { return x.name == name }); i >= 0 {
+func (tb *table) index(name string) *path {
+	if i := slices.IndexFunc(tb.indexes, func(x *path) bool { return x.name == name }); i >= 0 {
 		return tb.indexes[i]
 	}
 	return nil
@@ -399,7 +393,7 @@ func (s *Store) CheckIndexes(
 
 // checkIndex compares an index with the rows of its table.
 func checkIndex(
-	ctx context.Context, r pebble.Reader, tb *table, x *index, step func() error, found func(drivers.IndexFault),
+	ctx context.Context, r pebble.Reader, tb *table, x *path, step func() error, found func(drivers.IndexFault),
 ) error {
 	n := len(tb.key)
 	row := make([]drivers.Value, n+len(tb.rows.columns)) // as path.append takes it
@@ -413,8 +407,8 @@ func checkIndex(
 		}
 		return entry, err
 	}
-	space := func(p path) string { return string(binary.BigEndian.AppendUint16(nil, p.space)) }
-	err := each(ctx, r, space(x.path), func(at, _ []byte) (err error) { // has each entry its row?
+	space := func(p *path) string { return string(binary.BigEndian.AppendUint16(nil, p.space)) }
+	err := each(ctx, r, space(x), func(at, _ []byte) (err error) { // has each entry its row?
 		if err = step(); err != nil {
 			return err
 		}
@@ -441,7 +435,7 @@ func checkIndex(
 	if err != nil {
 		return err
 	}
-	return each(ctx, r, space(tb.rows.path), func(at, value []byte) (err error) { // has each row its entry?
+	return each(ctx, r, space(&tb.rows.path), func(at, value []byte) (err error) { // has each row its entry?
 		if err = step(); err != nil {
 			return err
 		}

@@ -35,7 +35,7 @@ type statement struct {
 	clears       []columns // the collections whose elements it deletes
 	ranged       bool      // a delete of all rows below a prefix of the key
 	readsRow     bool      // it has a condition or returns the new row: it reads the row before it writes
-	entries      []*index  // the indexes whose entries it may change
+	entries      []*path   // the indexes whose entries it may change
 	changesIndex bool      // some of them, or of a part of the batch, have plain columns: so does it
 
 	parts        []*statement // of a batch; a write is its own only part
@@ -72,7 +72,7 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 		if x == nil {
 			return nil, fmt.Errorf("the store has no index %s: %w", p.Index.Name, drivers.ErrUnsupported)
 		}
-		st.path = &x.path
+		st.path = x
 	}
 	if !p.Kind.Reads() {
 		return st, st.compileWrite()
@@ -118,7 +118,7 @@ func (st *statement) throughFilter() {
 		}
 		rest := x.cols[len(lead):]
 		if x.plain && len(lead) == len(p.By)+1 && slices.Equal(rest, st.fam.cols[len(p.By):]) {
-			st.path, st.lead = &x.path, lead
+			st.path, st.lead = x, lead
 			return
 		}
 	}

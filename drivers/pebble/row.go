@@ -26,9 +26,10 @@ type keyColumn struct {
 
 // path is a sort order and the key space that has it. It belongs to a table or an index.
 type path struct {
+	name  string // of the index; "" of a table's own
 	space uint16
 	cols  []keyColumn
-	plain bool // an index that has plain columns
+	plain bool // an index that has plain columns. The entry of a row in another one never changes
 }
 
 // append appends the path's key of a row, given its primary key and, for an index with plain columns, those after it.

@@ -284,7 +284,7 @@ func (s *session) apply(st *statement, args []drivers.Value, read bool) (err err
 
 // reindex puts into the batch that a row's entries in indexes become those of newRow, or go if that is nil. oldRow and
 // newRow are as path.append takes them. A write does not change the entry of an index over key columns only.
-func (s *session) reindex(indexes []*index, oldRow, newRow []drivers.Value) (err error) {
+func (s *session) reindex(indexes []*path, oldRow, newRow []drivers.Value) (err error) {
 	for _, x := range indexes {
 		s.oldEntry, s.newEntry = s.oldEntry[:0], s.newEntry[:0]
 		if x.plain || newRow == nil {

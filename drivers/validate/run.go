@@ -58,7 +58,7 @@ type Config struct {
 	Memory int64
 	// Pace bounds the reads of the store; nil: nothing does.
 	Pace *Pace
-	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a store that is a drivers.Splitter.
+	// Journal is what an interrupted check is resumed from; nil: it cannot be. It needs a drivers.Splitter.
 	Journal *Journal
 	// Progress, if set, is called now and then, from one goroutine at a time.
 	Progress func(Progress)
