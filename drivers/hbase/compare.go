@@ -87,16 +87,15 @@ var (
 // descriptorDrifts compares those parts of a descriptor that the schema does not set: the
 // attributes of the table and further settings of its families.
 func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
+	differs := func(of schemas.Difference, harm schemas.Harm, fix string, parts ...any) {
+		all = append(all, drivers.Drift{Difference: of, Harm: harm, Fix: []string{fmt.Sprintf(fix, parts...)}})
+	}
 	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(p.unmarked, r.name) {
 		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
 		if lost.Have == markVersion {
 			lost = setting(r, attrTables, "that of the schema", "damaged")
 		}
-		all = append(all, drivers.Drift{
-			Difference: lost, Harm: schemas.CostsMore,
-			Fix: []string{fmt.Sprintf("alter %s, {METADATA => %s}", ruby(r.name),
-				metadata(p.descriptor(r, p.namespace)))},
-		})
+		differs(lost, schemas.CostsMore, "alter %s, {METADATA => %s}", ruby(r.name), metadata(p.descriptor(r)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		have, want := d.Attributes[name], attributeDefaults[name]
@@ -111,10 +110,8 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 		if strings.ToUpper(name) != name { // a configuration, such as hbase.hregion.memstore.block.multiplier
 			method = "table_conf_unset"
 		}
-		all = append(all, drivers.Drift{
-			Difference: setting(r, strings.ToLower(name), want, have), Harm: harm,
-			Fix: []string{fmt.Sprintf("alter %s, METHOD => %s, NAME => %s", ruby(r.name), ruby(method), ruby(name))},
-		})
+		differs(setting(r, strings.ToLower(name), want, have), harm, "alter %s, METHOD => %s, NAME => %s", ruby(r.name),
+			ruby(method), ruby(name))
 	}
 	for _, family := range slices.Sorted(maps.Keys(r.families)) {
 		for _, name := range slices.Sorted(maps.Keys(d.Families[family])) {
@@ -122,13 +119,12 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 			if _, set := r.families[family][name]; set || strings.EqualFold(have, want) {
 				continue
 			}
-			fix := fmt.Sprintf("alter %s, {NAME => %s, %s => %s}", ruby(r.name), ruby(family), name, ruby(want))
+			word := name + " => " + ruby(want)
 			if want == "" {
-				fix = fmt.Sprintf("alter %s, {NAME => %s, CONFIGURATION => {%s => nil}}", ruby(r.name), ruby(family), ruby(name))
+				word = fmt.Sprintf("CONFIGURATION => {%s => nil}", ruby(name))
 			}
-			all = append(all, drivers.Drift{
-				Difference: setting(r, family+"."+strings.ToLower(name), want, have), Harm: schemas.CostsMore, Fix: []string{fix},
-			})
+			differs(setting(r, family+"."+strings.ToLower(name), want, have), schemas.CostsMore, "alter %s, {NAME => %s, %s}",
+				ruby(r.name), ruby(family), word)
 		}
 	}
 	return all
@@ -196,9 +192,7 @@ func (p *place) statements(f schemas.Difference) []string {
 
 // request returns create's command as a request.
 func (p *place) request(r *root) *pb.CreateTableRequest {
-	return &pb.CreateTableRequest{
-		TableSchema: p.descriptor(r, p.namespace).message(), SplitKeys: r.splits(p.regions, p.users),
-	}
+	return &pb.CreateTableRequest{TableSchema: p.descriptor(r).message(), SplitKeys: p.splits(r)}
 }
 
 func (l *layout) rootOf(t *schemas.Table) *root {

@@ -261,7 +261,7 @@ func TestDriftForeign(t *testing.T) {
 		}
 	}()
 	for _, r := range l.roots {
-		d := l.descriptor(r, "")
+		d := (&place{layout: l}).descriptor(r)
 		clear(d.Attributes)
 		create := func() error {
 			return st.run(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: d.message()}, new(pb.CreateTableResponse))

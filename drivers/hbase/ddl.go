@@ -138,11 +138,11 @@ func (d TableDescription) mark(prefix string) (m plan.Mark, of *schemas.Schema, 
 }
 
 // descriptor returns the descriptor that Apply gives a table.
-func (l *layout) descriptor(r *root, namespace string) TableDescription {
+func (p *place) descriptor(r *root) TableDescription {
 	return TableDescription{
 		Name: r.name, Families: r.families,
 		Attributes: map[string]string{
-			attrMark: markVersion, attrNamespace: namespace, attrSchema: l.schema.Name, attrTables: l.tablesText(r),
+			attrMark: markVersion, attrNamespace: p.namespace, attrSchema: p.schema.Name, attrTables: p.tablesText(r),
 		},
 	}
 }
@@ -197,19 +197,19 @@ func pair(name, value string) *pb.BytesBytesPair {
 // splits returns the row keys at which the regions of a new table begin, without the first
 // region. A salted table has a region for each bucket, or with pre_split as many as that says. Where
 // row keys begin with addresses, the regions have equal shares of the users.
-func (r *root) splits(regions int, users []string) [][]byte {
-	if r.salt == 0 && r.addressed && len(users) > 0 {
-		return sampledKeys(users, regions)
+func (p *place) splits(r *root) (keys [][]byte) {
+	switch {
+	case r.salt == 0 && len(p.users) > 0 && addressed(p.schema, r.schema):
+		return sampledKeys(p.users, p.regions)
+	case r.salt == 0:
+		return splitKeys(r.schema.Partition[0].Type.Kind, p.regions)
 	}
-	if r.salt == 0 {
-		return splitKeys(r.schema.Partition[0].Type.Kind, regions)
-	}
-	if regions == 1 {
+	regions := min(p.regions, r.salt)
+	if p.regions == 1 {
 		regions = r.salt
 	}
-	var keys [][]byte
-	for i := 1; i < min(regions, r.salt); i++ {
-		keys = append(keys, []byte{byte(r.salt * i / min(regions, r.salt))})
+	for i := 1; i < regions; i++ {
+		keys = append(keys, []byte{byte(r.salt * i / regions)})
 	}
 	return keys
 }

@@ -27,7 +27,7 @@ func columnRange(first, last []byte) *pb.Filter {
 // wantedCells lets the cells of the wanted columns pass. For a collection these are
 // its own cell and the elements after it. For scans that read rows backwards a list of range filters would drop
 // cells, because each range filter remembers where to continue and expects rows in ascending order.
-func wantedCells(want []wanted, marker, backward bool) *pb.Filter {
+func wantedCells(want []*wanted, marker, backward bool) *pb.Filter {
 	var some []*pb.Filter
 	between := func(first string, end byte) {
 		last := append([]byte(first), end)

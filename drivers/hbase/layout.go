@@ -63,8 +63,6 @@ type root struct {
 	name     string
 	families map[string]familySettings
 	salt     int // buckets that the row keys are spread over; 0: none
-	// addressed: the row keys begin with the address of a user.
-	addressed bool
 }
 
 // spread salts the parts of a row key.
@@ -82,9 +80,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	byRoot := make(map[*schemas.Table]*root)
 	for _, t := range s.Tables {
 		if t.Parent == nil {
-			r := &root{
-				schema: t, name: prefix + t.Name, families: make(map[string]familySettings), addressed: addressed(s, t),
-			}
+			r := &root{schema: t, name: prefix + t.Name, families: make(map[string]familySettings)}
 			byRoot[t] = r
 			l.roots = append(l.roots, r)
 		}

@@ -87,15 +87,13 @@ func (st *statement) compileRead() error {
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	switch {
-	case st.cells:
-		st.view = view{n: len(t.columns), requested: columnsOf(t.family)}
+	case st.cells, t.noMarker && !p.Static: // any cell says that the row exists
+		st.view = newView(st.family, st.columns, need, t.added, false, st.backward)
+		st.view.requested, st.view.filter = columnsOf(st.family), nil
 	case p.Static:
 		st.view = newView(st.family, st.columns, need, nil, false, st.backward)
 	default:
-		st.view = newView(st.family, st.columns, need, t.added, !t.noMarker, st.backward)
-		if t.noMarker { // any cell says that the row exists
-			st.view.requested, st.view.filter = columnsOf(st.family), nil
-		}
+		st.view = newView(st.family, st.columns, need, t.added, true, st.backward)
 	}
 	st.scan.Columns, st.scan.Filter = st.view.requested, st.view.filter
 	return st.chooseRead()
@@ -169,9 +167,7 @@ type view struct {
 	row       bool         // a row exists only if it has a marker cell or the cell of an added column
 	requested []*pb.Column // the columns of the request
 	filter    *pb.Filter   // drops unwanted cells, where the request cannot; nil is none
-	want      []wanted     // the columns to decode, in the order of their qualifiers
-	byName    map[string]*wanted
-	n         int // number of columns in the family
+	byName    map[string]*wanted // the columns to decode
 }
 
 // wanted is a column of a view.
@@ -186,34 +182,31 @@ type wanted struct {
 // columns whose cells make a row exist, as its marker cell does. row says that rows have
 // markers, and backward that they are read from the last to the first.
 func newView(family string, columns []*schemas.Column, need, added []int, row, backward bool) view {
-	v := view{row: row, n: len(columns), byName: make(map[string]*wanted)}
-	collections := 0
+	v := view{row: row, byName: make(map[string]*wanted)}
+	var want []*wanted // in the order of their qualifiers
+	collections := false
 	for at, c := range columns {
 		exists := slices.Contains(added, at)
 		if !exists && !slices.Contains(need, at) {
 			continue
 		}
-		v.want = append(v.want, wanted{c.Name, at, c.Type, exists})
-		if c.Type.Collection() {
-			collections++
-		}
+		w := &wanted{c.Name, at, c.Type, exists}
+		v.byName[c.Name], want = w, append(want, w)
+		collections = collections || c.Type.Collection()
 	}
-	slices.SortFunc(v.want, func(a, b wanted) int { return strings.Compare(a.name, b.name) })
-	for i := range v.want {
-		v.byName[v.want[i].name] = &v.want[i]
-	}
+	slices.SortFunc(want, func(a, b *wanted) int { return strings.Compare(a.name, b.name) })
 	requested := &pb.Column{Family: []byte(family)}
 	v.requested = []*pb.Column{requested}
 	switch {
-	case len(v.want) == len(columns):
+	case len(want) == len(columns):
 		// all of the family
-	case collections > 0:
-		v.filter = wantedCells(v.want, row, backward)
+	case collections:
+		v.filter = wantedCells(want, row, backward)
 	default:
 		if row {
 			requested.Qualifier = append(requested.Qualifier, []byte(markerName))
 		}
-		for _, w := range v.want {
+		for _, w := range want {
 			requested.Qualifier = append(requested.Qualifier, []byte(w.name))
 		}
 	}

@@ -71,7 +71,7 @@ type reading struct {
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	p := st.Pattern()
 	k := len(st.table.key)
-	all := make([]drivers.Value, k+st.view.n)
+	all := make([]drivers.Value, k+len(st.columns))
 	r := &reading{
 		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.Tolerant},
 		key: all[:k:k], vals: all[k:],
@@ -181,7 +181,7 @@ func (st *statement) inRow(scan *rpc.Range, b *plan.Range, fixed, args []drivers
 	if scan.Start, err = rowKey(st.rows, fixed[:rows]); err != nil {
 		return false, err
 	}
-	scan.Stop = rowAfter(scan.Start)
+	scan.Stop = append(scan.Start[:len(scan.Start):len(scan.Start)], 0)
 	if err = b.Set(&st.Plan, st.table.rest, fixed[rows:], args, st.backward); err != nil {
 		return false, err
 	}
@@ -316,9 +316,6 @@ func rowKey(parts keyParts, vals []drivers.Value) (key []byte, err error) {
 	return key, err
 }
 
-// rowAfter returns the first row key after another.
-func rowAfter(key []byte) []byte { return append(key[:len(key):len(key)], 0) }
-
 // columnsOf returns some columns of a family, as a request has them.
 func columnsOf(family string, qualifiers ...[]byte) []*pb.Column {
 	return []*pb.Column{{Family: []byte(family), Qualifier: qualifiers}}
@@ -425,14 +422,14 @@ func (r *reading) takeCell(c *rpc.Cell) (err error) {
 func (r *reading) readStatics() error {
 	t, view := r.st.table, &r.st.statics
 	if r.key[0].Broken() {
-		r.statics, r.staticsOf = make([]drivers.Value, view.n), nil
+		r.statics, r.staticsOf = make([]drivers.Value, len(t.statics)), nil
 		return nil
 	}
 	key, err := t.static.Append(nil, 0, r.key[:len(t.static)])
 	if err != nil || r.staticsOf != nil && bytes.Equal(r.staticsOf, key) {
 		return err
 	}
-	r.statics, r.staticsOf = make([]drivers.Value, view.n), key
+	r.statics, r.staticsOf = make([]drivers.Value, len(t.statics)), key
 	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
 	if err == nil && len(cells) > 0 {
 		r.Cost.RowsScanned++

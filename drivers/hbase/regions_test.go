@@ -225,7 +225,7 @@ patterns:
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := l.descriptor(l.roots[0], st.Namespace).message()
+	table := (&place{layout: l, namespace: st.Namespace}).descriptor(l.roots[0]).message()
 	// The least that HBase takes: a region of twice as much is divided.
 	table.Attributes = append(table.Attributes, pair("MEMSTORE_FLUSHSIZE", "1048576"))
 	err = st.run(t.Context(), "CreateTable", &pb.CreateTableRequest{TableSchema: table}, new(pb.CreateTableResponse))

@@ -105,7 +105,7 @@ func columnNames(t *table) string {
 // create returns the command that creates a table. The shell takes every setting as text, as
 // its own command describe writes them, and split keys as Bytes.toBytesBinary reads them.
 func (p *place) create(r *root) string {
-	d, splits := p.descriptor(r, p.namespace), r.splits(p.regions, p.users)
+	d, splits := p.descriptor(r), p.splits(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "create %s", ruby(d.Name))
 	for _, family := range slices.Sorted(maps.Keys(d.Families)) {

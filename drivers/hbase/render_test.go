@@ -63,7 +63,7 @@ func TestRenderBundled(t *testing.T) {
 		}
 		var want []command
 		for _, r := range l.roots {
-			want = append(want, command{table: l.descriptor(r, "run")})
+			want = append(want, command{table: (&place{layout: l, namespace: "run"}).descriptor(r)})
 		}
 		if d := cmp.Diff(want, commands(t, text), cmp.AllowUnexported(command{})); d != "" {
 			t.Errorf("schema %s (-Apply +rendered):\n%s", name, d)
