@@ -134,15 +134,9 @@ func (m *mailbox) Subscribe(ctx context.Context, a *models.Account, folder strin
 // Subscriptions implements models.Subscriber.
 func (m *mailbox) Subscriptions(ctx context.Context, a *models.Account, yield func(folder string) error) (err error) {
 	defer m.Failed(&err, a, "subscriptions")
-	var folders []string
-	err = m.S.Read(ctx, m.do.Subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
-		folders = append(folders, row[0].Str())
-		return nil
+	return m.S.Read(ctx, m.do.Subscriptions, m.With(drivers.Text(a.Address)), func(row []drivers.Value) error {
+		return yield(row[0].Str())
 	})
-	for i := 0; i < len(folders) && err == nil; i++ {
-		err = yield(folders[i])
-	}
-	return err
 }
 
 // Positions of the mailbox row's numbers in the pattern "numbers".

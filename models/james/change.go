@@ -17,23 +17,13 @@ import (
 // nothing is read first.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
 	defer m.Failed(&err, f.Account, "flag")
-	stmt := m.do.FlagSeen
-	switch flag {
-	case models.Answered:
-		stmt = m.do.FlagAnswered
-	case models.Flagged:
-		stmt = m.do.FlagFlagged
-	case models.Deleted:
-		stmt = m.do.FlagDeleted
-	case models.Draft:
-		stmt = m.do.FlagDraft
-	}
 	if !m.casFlag {
 		if _, err := m.one(ctx, f, h); err != nil {
 			return err
 		}
 	}
-	return m.putFlag(ctx, stmt, f, h, drivers.Boolean(on))
+	puts := [...]drivers.Statement{m.do.FlagSeen, m.do.FlagAnswered, m.do.FlagFlagged, m.do.FlagDeleted, m.do.FlagDraft}
+	return m.putFlag(ctx, puts[slices.Index(flags[:], flag)], f, h, drivers.Boolean(on))
 }
 
 // UserFlag implements models.UserFlagger.
