@@ -164,9 +164,9 @@ func (st *statement) compileWrite() error {
 
 // view says which columns of a family to read.
 type view struct {
-	row       bool         // a row exists only if it has a marker cell or the cell of an added column
-	requested []*pb.Column // the columns of the request
-	filter    *pb.Filter   // drops unwanted cells, where the request cannot; nil is none
+	row       bool               // a row exists only if it has a marker cell or the cell of an added column
+	requested []*pb.Column       // the columns of the request
+	filter    *pb.Filter         // drops unwanted cells, where the request cannot; nil is none
 	byName    map[string]*wanted // the columns to decode
 }
 
