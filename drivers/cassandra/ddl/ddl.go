@@ -89,7 +89,7 @@ type Definition struct {
 	drops map[string]string
 }
 
-// TableDefinition is a table that is not a row header, with its columns as the schema has them.
+// TableDefinition is a table that is not a row header. Name and Indexes are those in CQL; Table has the schema's.
 type TableDefinition struct {
 	*schemas.Table
 	Name    string // in CQL
