@@ -1,10 +1,7 @@
 package workloads
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -130,17 +127,6 @@ func (m *Mix) Share(op Op) float64 {
 		sum += w
 	}
 	return m[op] / sum
-}
-
-// String returns the mix as the language writes it.
-func (m *Mix) String() string {
-	var parts []string
-	for op, w := range m {
-		if w > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %s", Op(op), strconv.FormatFloat(w, 'g', -1, 64)))
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 // Session is what one user does in one folder: steps, each some time after the one

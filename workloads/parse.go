@@ -251,6 +251,14 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	return f
 }
 
+// attachments reads which messages carry files.
+func (d *decoder) attachments(n *yaml.Node, what string) {
+	a := &d.w.Mail.Attachments
+	if f := d.section(n, what, a, sectionKeys("attachments")); a.Share > 0 && f["size"].Value == nil {
+		d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
+	}
+}
+
 // population reads who has how much mail, or how many rows a schema has.
 func (d *decoder) population(n *yaml.Node) {
 	p := &d.w.Population
@@ -287,7 +295,14 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 		e, ok := f[k.name]
 		switch {
 		case ok:
-			d.value(&k, e.Value, where, v.FieldByIndex(k.field))
+			value, to := reflect.ValueOf(d.read(&k, e.Value, where)), v.FieldByIndex(k.field)
+			if value.IsValid() && to.Kind() == reflect.Pointer {
+				to.Set(reflect.New(to.Type().Elem()))
+				to = to.Elem()
+			}
+			if value.IsValid() {
+				to.Set(value.Convert(to.Type()))
+			}
 		case k.need == "" || n.Kind != yaml.MappingNode:
 		case where == "the workload":
 			d.Fail(n, "no key %q; expected %s", k.name, k.need)
@@ -296,27 +311,6 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 		default:
 			d.Fail(n, "%s has no %s; expected %s", where, k.name, k.need)
 		}
-	}
-}
-
-// value reads the value of a key into its field.
-func (d *decoder) value(k *key, n *yaml.Node, where string, into reflect.Value) {
-	switch what := k.in(where); k.form {
-	case "trials", "mail", "attachments":
-		f := d.section(n, what, into.Addr().Interface(), sectionKeys(k.form))
-		if k.form == "attachments" && d.w.Mail.Attachments.Share > 0 && f["size"].Value == nil {
-			d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
-		}
-		return
-	}
-	v := reflect.ValueOf(d.read(k, n, where))
-	switch {
-	case !v.IsValid():
-	case into.Kind() == reflect.Pointer:
-		into.Set(reflect.New(into.Type().Elem()))
-		into.Elem().Set(v)
-	default:
-		into.Set(v.Convert(into.Type()))
 	}
 }
 
@@ -378,6 +372,12 @@ func (d *decoder) read(k *key, n *yaml.Node, where string) any {
 		d.models(n)
 	case "population":
 		d.population(n)
+	case "trials":
+		d.section(n, what, &d.w.Trials, sectionKeys("trials"))
+	case "mail":
+		d.section(n, what, &d.w.Mail, sectionKeys("mail"))
+	case "attachments":
+		d.attachments(n, what)
 	}
 	return nil
 }

@@ -3,7 +3,6 @@ package workloads
 import (
 	"fmt"
 	"math/big"
-	"reflect"
 	"strings"
 	"time"
 
@@ -186,8 +185,7 @@ func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shap
 	}
 	parts := time.Duration(len(n.Content))
 	for i, item := range n.Content {
-		var r Rate
-		d.value(&key{form: "plain rate"}, item, where, reflect.ValueOf(&r).Elem())
+		r, _ := d.rate(&key{form: "plain rate"}, item, where).(Rate)
 		from, to := whole*time.Duration(i)/parts, whole*time.Duration(i+1)/parts
 		s = append(s, Piece{to - from, r.PerSecond(), r.PerSecond()})
 	}

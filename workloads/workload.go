@@ -170,9 +170,6 @@ const (
 
 var missingNames = [...]string{"skip", "substitute"}
 
-// String returns the word for it in workloads and results.
-func (m Missing) String() string { return missingNames[m] }
-
 // Phase is one step of a workload, or a stream of one. Rate, Clients and what follows belong to
 // warmup and measure; a warmup that leaves them out takes those of the measure
 // phase it prepares.
@@ -282,9 +279,6 @@ const (
 )
 
 var flagNames = []string{"seen", "answered", "flagged", "deleted", "draft", "user"}
-
-// String returns the flag's name in the language.
-func (f Mark) String() string { return flagNames[f] }
 
 // Width is how much time a slice spans: a time, or a share of the time since the first
 // message. Both 0: a hundredth.

@@ -17,7 +17,6 @@ type Line struct {
 	Model  string // "": it names models itself
 	Engine string
 	Text   string
-	Known  bool // all its metrics are known well enough
 }
 
 // Of are the sentences of the run's workload, with the figures of the run. Sentences that name a model that the user
@@ -71,7 +70,7 @@ type filling struct {
 
 // say fills in the sentence, or says why it is inconclusive.
 func (w *filling) say(s *Sentence) Line {
-	line := Line{Model: w.model, Engine: w.engine, Known: true}
+	line := Line{Model: w.model, Engine: w.engine}
 	for i := range s.parts {
 		p := &s.parts[i]
 		text, why := p.text, ""
@@ -92,7 +91,7 @@ func (w *filling) say(s *Sentence) Line {
 			}
 		}
 		if why != "" {
-			line.Text, line.Known = inconclusive+": "+why, false
+			line.Text = inconclusive + ": " + why
 			return line
 		}
 		line.Text += text

@@ -303,16 +303,14 @@ func (s Segment) Own(p workloads.Phase) workloads.Phase {
 	if !s.Divides() || p.Clients == 0 {
 		return p
 	}
-	p.Clients = max(1, s.part(p.Clients))
-	p.Streams = slices.Clone(p.Streams)
-	for i := range p.Streams {
-		p.Streams[i].Clients = s.part(p.Streams[i].Clients)
+	if len(p.Streams) == 0 {
+		p.Clients = max(1, s.part(p.Clients))
+		return p
 	}
-	if len(p.Streams) > 0 {
-		p.Clients = 0
-		for i := range p.Streams {
-			p.Clients += p.Streams[i].Clients
-		}
+	p.Clients, p.Streams = 0, slices.Clone(p.Streams)
+	for i := range p.Streams {
+		own := s.part(p.Streams[i].Clients)
+		p.Streams[i].Clients, p.Clients = own, p.Clients+own
 	}
 	return p
 }

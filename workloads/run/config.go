@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"slices"
 	"time"
 
@@ -289,16 +288,13 @@ func (c *Config) Notes(ctx context.Context, was *results.Run) (notes []string, e
 
 // sameTraces refuses a trace that is not the file that the run replayed.
 func (c *Config) sameTraces(ctx context.Context, was *results.Run) error {
-	at := map[string]*workloads.Workload{"": c.Workload} // workload by point of a sweep
+	points := []workloads.SweepPoint{{Workload: c.Workload}}
 	if s := c.Workload.Sweep; s != nil {
-		for _, p := range s.Points {
-			at[p.Value] = p.Workload
-		}
+		points = append(points, s.Points...)
 	}
-	for _, point := range slices.Sorted(maps.Keys(at)) {
-		w := at[point]
-		for i := range w.Phases {
-			p := &w.Phases[i]
+	for _, point := range points {
+		for i := range point.Workload.Phases {
+			p := &point.Workload.Phases[i]
 			if p.Replay == nil {
 				continue
 			}
@@ -307,7 +303,7 @@ func (c *Config) sameTraces(ctx context.Context, was *results.Run) error {
 				return fmt.Errorf("phase %s: %w", p.Name, discreet(err, p.Replay.Trace))
 			}
 			for _, b := range was.Phases {
-				if b.Point == point && b.Name == p.Name && b.Trace != "" && b.Trace != t.SHA256 {
+				if b.Point == point.Value && b.Name == p.Name && b.Trace != "" && b.Trace != t.SHA256 {
 					return fmt.Errorf("phase %s: trace %s is not the file of that run: its SHA-256 is another; put that file there",
 						p.Name, p.Replay.Trace)
 				}

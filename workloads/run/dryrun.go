@@ -299,31 +299,23 @@ func (e *timeLeft) weight(from, to int) (sum float64) {
 	return sum
 }
 
-// rest is how long this combination still takes by its phases. It returns false if the
-// load has not begun or does not say how far it is.
+// rest is how long this combination still takes by its phases. It returns false while the store is opened or closed,
+// and if the load does not say how far it is.
 func (e *timeLeft) rest(p *Progress, now time.Time) (left time.Duration, known bool) {
-	ahead := true // no phase is under way
-	for _, x := range e.phases {
-		ahead = ahead && !x.is(p.Phase)
-	}
-	if ahead { // opening or closing the store
+	at := slices.IndexFunc(e.phases, func(x PlanPhase) bool { return x.is(p.Phase) })
+	if at < 0 {
 		return 0, false
 	}
-	for _, x := range e.phases {
-		switch {
-		case x.is(p.Phase):
-			ahead = true
-			switch load := x.Kind == workloads.Load.String(); {
-			case p.ETA > 0:
-				left = p.ETA
-			case !load:
-				left = max(0, x.Time-now.Sub(e.phaseBegan))
-			case !p.Finished:
-				return 0, false
-			}
-		case ahead:
-			left += x.Time
-		}
+	switch x := &e.phases[at]; {
+	case p.ETA > 0:
+		left = p.ETA
+	case x.Kind != workloads.Load.String():
+		left = max(0, x.Time-now.Sub(e.phaseBegan))
+	case !p.Finished:
+		return 0, false
+	}
+	for _, x := range e.phases[at+1:] {
+		left += x.Time
 	}
 	return left, true
 }

@@ -42,7 +42,7 @@ import (
 // folder that cannot be used, an engine that cannot be reached, a mail file that cannot
 // be read. With a result, the error is that of the latency log, which is cut off there.
 func Run(ctx context.Context, c Config) (result *results.Run, err error) {
-	r := runner{config: &c}
+	r := runner{config: &c, warm: map[string]bool{}}
 	defer func() { err = errors.Join(err, r.close(result)) }()
 	defer drive.EndRun()
 	if err := r.begin(ctx); err != nil {

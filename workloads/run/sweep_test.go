@@ -209,7 +209,7 @@ func TestSweepEstimate(t *testing.T) {
 
 // The first warm-up of each model on each engine of a sweep lasts ten times as long, and no other.
 func TestFirstWarmup(t *testing.T) {
-	var r runner
+	r := runner{warm: map[string]bool{}}
 	for i, want := range map[string][]time.Duration{
 		"james on embedded": {10 * time.Second, time.Second, time.Second}, "oracle on embedded": {10 * time.Second},
 	} {

@@ -378,9 +378,6 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 	if r.warm[of] {
 		return
 	}
-	if r.warm == nil {
-		r.warm = map[string]bool{}
-	}
 	r.warm[of] = true
 	p.Duration, p.Operations = firstWarmup*p.Duration, firstWarmup*p.Operations
 }
