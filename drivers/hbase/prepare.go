@@ -112,7 +112,7 @@ func (st *statement) chooseRead() error {
 		if p.Kind == schemas.Slice && st.backward {
 			return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
 		}
-		st.read, st.request = (*reading).severalRows, "Scan"
+		st.read, st.request = (*reading).scanRows, "Scan"
 	case st.cells:
 		if st.read, st.request = (*reading).oneRow, "Get or Scan"; p.Kind == schemas.Get {
 			st.request = "Get"

@@ -102,18 +102,29 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 
 // The reads of the rows that begin with the fixed columns. compileRead chooses one.
 
-// scanRows reads a range of HBase rows.
+// scanRows reads a range of HBase rows, or of rows that are cells of several of them.
 func (r *reading) scanRows(fixed []drivers.Value) error {
-	if err := r.bounds.Set(&r.st.Plan, r.st.rows, fixed, r.args, r.st.backward); err != nil || r.bounds.Empty {
+	st, scan, take := r.st, r.scan, r.takeRow
+	if err := r.bounds.Set(&st.Plan, st.rows, fixed, r.args, st.backward); err != nil || r.bounds.Empty {
 		return err
 	}
-	scan := r.scan
-	scan.Start, scan.Stop, scan.Reversed = r.bounds.Lower, r.bounds.Upper, r.st.backward
-	if scan.Reversed {
-		scan.Start, scan.Stop = scan.Stop, scan.Start
-		scan.SkipStart = len(scan.Start) > 0
+	scan.Start, scan.Stop = r.bounds.Lower, r.bounds.Upper
+	switch n, after := len(st.rows)-len(fixed), len(st.Pattern().After); {
+	case !st.cells && st.backward:
+		scan.Start, scan.Stop, scan.Reversed, scan.SkipStart = scan.Stop, scan.Start, true, len(scan.Stop) > 0
+	case st.cells: // forwards: HBase reads the cells of a row in one order only
+		take = r.takeCells
+		if after <= n || r.args[st.Layout.After].IsNull() {
+			break
+		}
+		// An earlier page has read the first cells of the first row.
+		key, err := st.table.rest.Append(nil, 0, r.args[st.Layout.After+n:st.Layout.After+after])
+		if err != nil {
+			return err
+		}
+		r.skipRow, r.skipTo = bytes.Clone(r.bounds.Lower), st.table.rest.After(key, after-n)
 	}
-	return r.Scan(r.ctx, scan, r.takeRow)
+	return r.Scan(r.ctx, scan, take)
 }
 
 // getRow reads one HBase row.
@@ -189,26 +200,6 @@ func (st *statement) inRow(scan *rpc.Range, b *plan.Range, fixed, args []drivers
 		scan.Filter = allOf(columnRange(b.Lower, b.Upper), scan.Filter)
 	}
 	return b.Empty, nil
-}
-
-// severalRows reads the cells of HBase rows.
-func (r *reading) severalRows(fixed []drivers.Value) error {
-	st, scan := r.st, r.scan
-	if err := r.bounds.Set(&st.Plan, st.rows, fixed, r.args, st.backward); err != nil || r.bounds.Empty {
-		return err
-	}
-	if n := len(st.rows) - len(fixed); len(st.Pattern().After) > n && !r.args[st.Layout.After].IsNull() {
-		// An earlier page has read the first cells of the first row.
-		after := r.args[st.Layout.After : st.Layout.After+len(st.Pattern().After)]
-		var err error
-		r.skipRow = bytes.Clone(r.bounds.Lower)
-		if r.skipTo, err = st.table.rest.Append(nil, 0, after[n:]); err != nil {
-			return err
-		}
-		r.skipTo = st.table.rest.After(r.skipTo, len(after)-n)
-	}
-	scan.Start, scan.Stop = r.bounds.Lower, r.bounds.Upper // forwards: HBase reads the cells of a row in one order only
-	return r.Scan(r.ctx, scan, r.takeCells)
 }
 
 // The reads of the rows of each element of a list, in its order.
