@@ -31,7 +31,7 @@ func (im *importer) create(c *cql.Catalog) error {
 		}
 		own := &schemas.UserType{Name: u.Name.Name}
 		for _, f := range u.Columns {
-			own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: typeOf(f.Type)})
+			own.Fields = append(own.Fields, &schemas.Column{Name: f.Name, Type: schemas.TypeOfCQL(f.Type.String())})
 		}
 		im.schema.Types = append(im.schema.Types, own)
 		column := &schemas.Column{Name: "a", Type: schemas.Type{Kind: schemas.Int}, Role: schemas.Partition}
@@ -57,8 +57,6 @@ func (im *importer) create(c *cql.Catalog) error {
 	return nil
 }
 
-func typeOf(t cql.Type) schemas.Type { return schemas.TypeOfCQL(t.String()) }
-
 func (im *importer) table(ct *cql.Table) error {
 	t := &schemas.Table{Imported: at(ct.Pos)}
 	m := options(t, ct.Options)
@@ -70,7 +68,7 @@ func (im *importer) table(ct *cql.Table) error {
 	t.Name = cmp.Or(m.Table, ct.Name.Name)
 	column := func(name string, role schemas.Role, desc bool) *schemas.Column {
 		c := ct.Column(name)
-		col := &schemas.Column{Name: name, Type: typeOf(c.Type), Role: role, Desc: desc, Pos: *at(c.Pos)}
+		col := &schemas.Column{Name: name, Type: schemas.TypeOfCQL(c.Type.String()), Role: role, Desc: desc, Pos: *at(c.Pos)}
 		if text, ok := m.Types[name]; ok {
 			col.Type = schemas.TypeOf(text)
 		}

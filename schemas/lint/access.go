@@ -216,16 +216,10 @@ func answer(p *schemas.Pattern) Answer {
 
 func partitionsOf(p *schemas.Pattern) string {
 	switch {
-	case p.Kind == schemas.Batch:
-		switch p.Atomic {
-		case schemas.AtomicNone, schemas.AtomicAll:
-			if spreads(p) {
-				return "several partitions"
-			}
-		case schemas.AtomicShard:
-			return "one shard"
-		}
-		return "one partition"
+	case p.Kind == schemas.Batch && p.Atomic == schemas.AtomicShard:
+		return "one shard"
+	case (p.Atomic == schemas.AtomicNone || p.Atomic == schemas.AtomicAll) && spreads(p):
+		return "several partitions"
 	case p.Kind == schemas.Scan:
 		return "all partitions"
 	case p.In != nil && p.In.Role == schemas.Partition:

@@ -120,10 +120,10 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 			r.Engines = []string{s.Native}
 		}
 	}
-	unasked := func(engine string) bool { return !slices.Contains(r.Engines, engine) }
-	others := slices.DeleteFunc(EngineNames(), func(engine string) bool { return !unasked(engine) })
-	for _, f := range check(s, slices.Concat(r.Engines, others), o) { // an acceptance for one of the others is no mistake
-		if f.Engine == "" || !unasked(f.Engine) {
+	asked := func(engine string) bool { return slices.Contains(r.Engines, engine) }
+	all := slices.Concat(r.Engines, slices.DeleteFunc(EngineNames(), asked))
+	for _, f := range check(s, all, o) { // an acceptance for an engine that was not asked for is no mistake
+		if f.Engine == "" || asked(f.Engine) {
 			r.Findings = append(r.Findings, f)
 		}
 	}

@@ -31,7 +31,7 @@ func (g Guess) String() string {
 func guesses(s *schemas.Schema) []Guess {
 	var all []Guess
 	for _, t := range s.Tables {
-		for _, c := range t.Key()[len(t.Key())-len(t.OwnKey()):] {
+		for _, c := range t.OwnKey() {
 			for _, p := range schemas.Purposes {
 				_, says := t.Purposes[p]
 				needless := p == schemas.Chunk && len(t.Rows) > 0 // they say what is in pieces
