@@ -40,7 +40,7 @@ func (t *Table) newOwn(r *schemas.Rows) *Group {
 		alone.Of, alone.Every, alone.Busiest = 0, "", 1
 		o.Growth = &alone
 	}
-	k := &kind{Rows: r, table: t.Table, unit: r.Each}
+	k := &kind{Rows: r, table: t.Table, unit: r.Each, key: make([]float64, len(t.Partition))}
 	nothing := func(string) float64 { return 0 }
 	together := max(1, o.mean(1)*float64(r.Times))
 	m := measurer{kind: k, engine: t.engine, together: together, around: together, span: 365 * 24 * 3600}
@@ -134,23 +134,22 @@ func (g *Group) ownPart(n float64) (p Part) {
 func (f *Forecast) Limits(horizon float64) (all []LimitReport) {
 	for _, l := range f.Engine.Limits {
 		for _, t := range f.Tables {
-			p := LimitReport{Limit: l.Name, Hard: l.Hard, Source: l.Source, Table: t.Name, Median: Never, P999: Never}
-			passed := false
+			p := LimitReport{Limit: l.Name, Hard: l.Hard, Source: l.Source, Table: t.Name}
 			switch l.Of {
 			case CellBytes:
-				passed = t.LargestCell() > l.Most
+				p.Largest = when(l.Most, horizon, func(float64) float64 { return t.LargestCell() })
 			case TableBytes:
 				p.Largest = when(l.Most, horizon, func(years float64) float64 { return t.At(years).Bytes })
-				passed = p.Largest != Never
 			default:
 				for _, g := range t.Groups {
-					if p.Largest = g.when(l, 1, horizon); p.Largest != Never {
-						p.Each, p.Median, p.P999 = g.Each, g.when(l, 0.5, horizon), g.when(l, 0.999, horizon)
-						all = append(all, p)
+					of := p
+					if of.Largest = g.when(l, 1, horizon); of.Largest != nil {
+						of.Each, of.Median, of.P999 = g.Each, g.when(l, 0.5, horizon), g.when(l, 0.999, horizon)
+						all = append(all, of)
 					}
 				}
 			}
-			if passed {
+			if p.Largest != nil {
 				all = append(all, p)
 			}
 		}
@@ -159,7 +158,7 @@ func (f *Forecast) Limits(horizon float64) (all []LimitReport) {
 }
 
 // when returns the years until the partition of a quantile passes a limit.
-func (g *Group) when(l Limit, q, horizon float64) Time {
+func (g *Group) when(l Limit, q, horizon float64) *float64 {
 	return when(l.Most, horizon, func(years float64) float64 {
 		p := g.Quantile(q, years)
 		switch l.Of {
@@ -174,15 +173,15 @@ func (g *Group) when(l Limit, q, horizon float64) Time {
 	})
 }
 
-// when finds the time at which a growing size passes most, to a day.
-func when(most, horizon float64, size func(years float64) float64) Time {
-	switch {
-	case size(0) > most:
-		return 0
-	case size(horizon) <= most:
-		return Never
-	}
+// when finds the time at which a growing size passes most, to a day; nil if it does not before the horizon.
+func when(most, horizon float64, size func(years float64) float64) *float64 {
 	low, high := 0.0, horizon
+	switch {
+	case size(low) > most:
+		return &low
+	case size(high) <= most:
+		return nil
+	}
 	for high-low > 1.0/365 {
 		if mid := (low + high) / 2; size(mid) > most {
 			high = mid
@@ -190,5 +189,5 @@ func when(most, horizon float64, size func(years float64) float64) Time {
 			low = mid
 		}
 	}
-	return Time(high)
+	return &high
 }

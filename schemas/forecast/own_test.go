@@ -106,9 +106,9 @@ func TestOwnLimits(t *testing.T) {
 		name := p.Table + " " + p.Limit
 		days, ok := want[name]
 		if !ok {
-			t.Errorf("%s: passed after %.1f days, want never", name, p.Largest*365)
-		} else if math.Abs(float64(p.Largest)*365-days) > 1 {
-			t.Errorf("%s: passed after %.1f days, want %.1f", name, p.Largest*365, days)
+			t.Errorf("%s: passed after %.1f days, want never", name, *p.Largest*365)
+		} else if math.Abs(*p.Largest*365-days) > 1 {
+			t.Errorf("%s: passed after %.1f days, want %.1f", name, *p.Largest*365, days)
 		}
 		delete(want, name)
 	}

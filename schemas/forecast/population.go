@@ -272,7 +272,7 @@ type unit struct {
 
 // measure sizes a kind over the sample of a population. For together and around see Row.
 func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, together, around float64) *kind {
-	k := &kind{Rows: r, table: t, unit: r.Partition}
+	k := &kind{Rows: r, table: t, unit: r.Partition, key: make([]float64, len(t.Partition))}
 	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
 		k.unit = r.Each
 		if r.Of != "" && n == len(t.Key()) {
@@ -299,9 +299,6 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, toget
 		}
 		k.outside.Files *= times / float64(len(p.Sample))
 		k.outside.Bytes *= times / float64(len(p.Sample))
-	}
-	if k.key == nil {
-		k.key = make([]float64, len(t.Partition))
 	}
 	for i := range k.key {
 		k.key[i] /= max(1, m.rows)
@@ -332,20 +329,18 @@ func (m *measurer) pieces(of entity) (s Size) {
 		m.outside.Bytes += left
 		return s
 	}
-	sized := func(n float64) Size {
-		return m.row(func(q string) float64 {
-			if q == "piece" {
-				return n
-			}
-			return of(q)
-		})
-	}
 	add := func(times, bytes float64) {
-		if times > 0 && bytes > 0 {
-			one := sized(bytes)
-			s.add(times, one)
-			m.units = append(m.units, unit{m.kind, one, times * float64(m.Times)})
+		if times == 0 || bytes == 0 {
+			return
 		}
+		one := m.row(func(quantity string) float64 {
+			if quantity == "piece" {
+				return bytes
+			}
+			return of(quantity)
+		})
+		s.add(times, one)
+		m.units = append(m.units, unit{m.kind, one, times * float64(m.Times)})
 	}
 	add(math.Floor(left/piece), piece)
 	add(1, math.Mod(left, piece))
@@ -376,9 +371,6 @@ func (m *measurer) row(of entity) Size {
 		if cell.Count > 0 {
 			m.largest = max(m.largest, cell.Bytes/cell.Count)
 		}
-	}
-	if m.key == nil {
-		m.key = make([]float64, len(m.table.Partition))
 	}
 	for i := range m.key {
 		m.key[i] += r.Key[i]

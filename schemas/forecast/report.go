@@ -2,7 +2,6 @@ package forecast
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -59,31 +58,18 @@ type GroupReport struct {
 	Largest []Part    `json:"largest"`
 }
 
-// Time is in years after the start.
-type Time float64
-
-// Never is the time of a limit that is not passed within the last of Years.
-var Never = Time(math.Inf(1))
-
-// MarshalJSON writes Never as null.
-func (t Time) MarshalJSON() ([]byte, error) {
-	if t == Never {
-		return []byte("null"), nil
-	}
-	return json.Marshal(float64(t))
-}
-
-// LimitReport is when the partitions of a table that hold the rows of one kind of entity pass a limit: 0 if they
-// have. Limits of cells and tables have no Each, and Median and P999 are Never.
+// LimitReport is when the partitions of a table that hold the rows of one kind of entity pass a limit, in years after
+// the start: 0 if they have, nil if they do not within the last of Years. Limits of cells and tables have no Each, no
+// Median and no P999.
 type LimitReport struct {
-	Limit   string `json:"limit"`
-	Hard    bool   `json:"refused"`
-	Source  string `json:"source"`
-	Table   string `json:"table"`
-	Each    string `json:"each,omitempty"`
-	Median  Time   `json:"median_years"`
-	P999    Time   `json:"p99.9_years"`
-	Largest Time   `json:"largest_years"`
+	Limit   string   `json:"limit"`
+	Hard    bool     `json:"refused"`
+	Source  string   `json:"source"`
+	Table   string   `json:"table"`
+	Each    string   `json:"each,omitempty"`
+	Median  *float64 `json:"median_years"`
+	P999    *float64 `json:"p99.9_years"`
+	Largest *float64 `json:"largest_years"`
 }
 
 // OutsideReport is what a store of blobs has at each of the years, in one copy.
@@ -144,22 +130,17 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 			}
 			r.Partitions = append(r.Partitions, gr)
 		}
-	}
-	var stores []string // that the schema's rows name
-	for _, t := range f.Tables {
-		for _, r := range t.Rows {
-			if name := r.Store(); name != "" && !slices.Contains(stores, name) {
-				stores = append(stores, name)
+		for _, rows := range t.Rows {
+			o := OutsideReport{Store: rows.Store()}
+			if o.Store == "" || slices.ContainsFunc(r.Outside, func(other OutsideReport) bool { return other.Store == o.Store }) {
+				continue
 			}
+			for _, y := range years {
+				at := f.OutsideAt(o.Store, y)
+				o.Files, o.Bytes = append(o.Files, at.Files), append(o.Bytes, at.Bytes)
+			}
+			r.Outside = append(r.Outside, o)
 		}
-	}
-	for _, store := range stores {
-		o := OutsideReport{Store: store}
-		for _, y := range years {
-			at := f.OutsideAt(store, y)
-			o.Files, o.Bytes = append(o.Files, at.Files), append(o.Bytes, at.Bytes)
-		}
-		r.Outside = append(r.Outside, o)
 	}
 	r.Limits = f.Limits(slices.Max(years))
 	return r
@@ -300,11 +281,11 @@ func (r *Report) limits(w io.Writer) {
 	fmt.Fprintf(w, "Times are after the start; a dash is not within %s. --json names the\nsource of each limit.\n", horizon)
 }
 
-func passed(at Time) string {
-	if at == Never {
+func passed(years *float64) string {
+	if years == nil {
 		return "–"
 	}
-	return after(float64(at))
+	return after(*years)
 }
 
 // after writes a time after the start.
