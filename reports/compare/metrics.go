@@ -367,25 +367,23 @@ func (c *Cell) sequential() bool {
 	return c.same
 }
 
-// Cells are the measured phases of a run, those that are not ok without figures. Base of a figure is the median over
-// the trials of a time or rate, and the mean of a counter. Trials that are invalid have no times. With force all phases
-// that did not fail have all figures.
+// Cells are the measured phases of a run. Base of a figure is the median over the trials of a time or rate, and the
+// mean of a counter; nil if it is not known, or the phase is not ok. Trials that are invalid have no times. With force
+// all phases that did not fail have all figures.
 func Cells(r *results.Run, force bool) []*Cell {
 	one := Side{Runs: []*results.Run{r}}
 	cells, _ := newCells([2]Side{one, one}, force)
 	for _, c := range cells {
-		var known []Figure
-		for _, f := range c.Figures {
+		for i := range c.Figures {
+			f := &c.Figures[i]
 			value := math.Exp(f.times[0].Median())
 			if !f.Measure.Timed() {
 				value, _ = f.Measure.count(&f.of.sum[0])
 			}
-			f.Base = growth.Known(value)
-			if c.Why == "" && f.Base != nil && f.Name != "attempts" && (value > 0 || f.Measure.scope != ofLoad) {
-				known = append(known, f)
+			if c.Why == "" && f.Name != "attempts" && (value > 0 || f.Measure.scope != ofLoad) {
+				f.Base = growth.Known(value)
 			}
 		}
-		c.Figures = known
 	}
 	return cells
 }

@@ -147,7 +147,7 @@ func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []*Figu
 		for _, c := range compare.Cells(r, force) {
 			for _, v := range c.Figures {
 				holds := func(g compare.Gate) bool { return g.Holds(c.Subject, v.Operation, v.Name) }
-				if len(selected) > 0 && !slices.ContainsFunc(selected, holds) {
+				if v.Base == nil || len(selected) > 0 && !slices.ContainsFunc(selected, holds) {
 					continue
 				}
 				k := key{c.Subject, v.Operation, v.Name}

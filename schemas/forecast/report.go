@@ -132,7 +132,8 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 		}
 		for _, rows := range t.Rows {
 			o := OutsideReport{Store: rows.Store()}
-			if o.Store == "" || slices.ContainsFunc(r.Outside, func(other OutsideReport) bool { return other.Store == o.Store }) {
+			known := func(other OutsideReport) bool { return other.Store == o.Store }
+			if o.Store == "" || slices.ContainsFunc(r.Outside, known) {
 				continue
 			}
 			for _, y := range years {

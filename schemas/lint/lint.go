@@ -122,7 +122,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	asked := func(engine string) bool { return slices.Contains(r.Engines, engine) }
 	all := slices.Concat(r.Engines, slices.DeleteFunc(EngineNames(), asked))
-	for _, f := range check(s, all, o) { // an acceptance for an engine that was not asked for is no mistake
+	for _, f := range check(s, all, o) { // an acceptance for an engine that was not named is no mistake
 		if f.Engine == "" || asked(f.Engine) {
 			r.Findings = append(r.Findings, f)
 		}
