@@ -252,3 +252,60 @@ func TestOneFactor(t *testing.T) {
 		}
 	}
 }
+
+// TestUnreported: an option that a cluster does not report is named and not compared. A type with more fields than the
+// schema's harms nothing.
+func TestUnreported(t *testing.T) {
+	d, err := Define(parse(t, `native: cassandra
+types: {address: {street: text}}
+tables:
+  a: {partition: [k int], columns: {v: frozen<address>}, other: {cdc: "true", read_repair: "'NONE'"}, at: "a.cql:1"}
+`), "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Read(Rows{
+		"keyspaces": {{"replication": map[string]string{}, "durable_writes": true}},
+		"tables":    {{"table_name": "a", "comment": d.Tables[0].Comment, "default_time_to_live": 0, "read_repair": "NONE"}},
+		"columns":   {column("a", "k", "int", "partition_key", 0), column("a", "v", "frozen<address>", "regular", -1)},
+		"types": {{
+			"type_name": "address", "field_names": []string{"street", "place"}, "field_types": []string{"text", "int"},
+		}},
+	})
+	c, err := d.Compare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Drifts) != 1 || c.Drifts[0].Kind != schemas.DifferentFields || c.Drifts[0].Harm != schemas.OnlyThere {
+		t.Errorf("differences %+v, want that the type has more fields", c.Drifts)
+	}
+	if want := "This Cassandra does not report cdc of table a: it is not compared."; !slices.Equal(c.Unseen, []string{want}) {
+		t.Errorf("not compared: %q, want %q", c.Unseen, want)
+	}
+}
+
+// TestOneIndex: two indexes of a schema over one column are one in CQL. Both are there if it is.
+func TestOneIndex(t *testing.T) {
+	d, err := Define(parse(t, `
+tables:
+  a: {partition: [k int], clustering: [c int], columns: {v: text}, indexes: {by-v: [v], in-k: [k, v]}}
+`), "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Read(Rows{
+		"keyspaces": {{"replication": map[string]string{}}},
+		"tables":    {{"table_name": "a", "comment": d.Tables[0].Comment, "default_time_to_live": 0}},
+		"columns": {
+			column("a", "k", "int", "partition_key", 0), column("a", "c", "int", "clustering", 0), column("a", "v", "text", "regular", -1),
+		},
+	})
+	var statements []string
+	for _, m := range schemas.Diff(d.Want, d.Have) {
+		statements = append(statements, d.statements(m)...)
+	}
+	want := `CREATE INDEX IF NOT EXISTS "by_v" ON "mailbench_test"."a" ("v")`
+	if !slices.Equal(statements, []string{want, want}) {
+		t.Errorf("created by %q, want %s for both", statements, want)
+	}
+}
