@@ -68,13 +68,31 @@ func CheckOwner(path string) error {
 // mailbench's. A mailbench from before folders were private may have made it.
 func Restrict(path string) error { return inFolder(path, restrict) }
 
-// inFolder opens a folder that is no link for what is done in it.
+// inFolder opens a folder that is no link for what is done in it. The FileInfo is of the folder that it opened.
 func inFolder(path string, do func(*os.Root, fs.FileInfo) error) error {
-	root, info, err := openFolder(path)
+	before, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if before.Mode().Type() == fs.ModeSymlink {
+		to, err := os.Readlink(path)
+		return errors.Join(err, fmt.Errorf("%s is a link to %s and %w: name the folder itself", path, to, ErrRefused))
+	}
+	if !before.IsDir() { // a pipe would hang
+		return fmt.Errorf("%s is no folder: %w", path, syscall.ENOTDIR)
+	}
+	root, err := os.OpenRoot(path)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
+	info, err := root.Stat(".")
+	if err == nil && !os.SameFile(before, info) {
+		err = fmt.Errorf("%s was another folder a moment ago and %w", path, ErrRefused)
+	}
+	if err != nil {
+		return err
+	}
 	return do(root, info)
 }
 
@@ -86,7 +104,11 @@ func openPlain(name string) (*os.Root, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if err := checkPlain(root, file); err != nil {
+	info, err := root.Lstat(file)
+	if err == nil && !info.Mode().IsRegular() {
+		err = notPlain(filepath.Clean(name), info.Mode().Type())
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", errors.Join(err, root.Close())
 	}
 	return root, file, nil
@@ -152,46 +174,6 @@ func PlainFiles(path string) error {
 		}
 	}
 	return nil
-}
-
-// openFolder opens a folder that is no link. The FileInfo is of the folder that it opened.
-func openFolder(path string) (*os.Root, fs.FileInfo, error) {
-	before, err := os.Lstat(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if before.Mode().Type() == fs.ModeSymlink {
-		to, err := os.Readlink(path)
-		return nil, nil, errors.Join(err, fmt.Errorf("%s is a link to %s and %w: name the folder itself", path,
-			to, ErrRefused))
-	}
-	if !before.IsDir() { // a pipe would hang
-		return nil, nil, fmt.Errorf("%s is no folder: %w", path, syscall.ENOTDIR)
-	}
-	root, err := os.OpenRoot(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := root.Stat(".")
-	if err == nil && !os.SameFile(before, info) {
-		err = fmt.Errorf("%s was another folder a moment ago and %w", path, ErrRefused)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, root.Close())
-	}
-	return root, info, nil
-}
-
-// checkPlain returns an error if the name exists and is not a plain file.
-func checkPlain(root *os.Root, name string) error {
-	info, err := root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = notPlain(filepath.Join(root.Name(), name), info.Mode().Type())
-	}
-	return err
 }
 
 func notPlain(name string, t fs.FileMode) error {
