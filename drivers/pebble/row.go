@@ -196,7 +196,11 @@ func (f *family) decodeRow(data []byte, vals []drivers.Value, tolerant bool) err
 			err = errRow
 		}
 		if err != nil && tolerant {
-			f.breakRow(vals, data)
+			for i, c := range f.columns {
+				if !c.Type.Collection() { // it is in the row's value
+					vals[i] = drivers.Broken(data)
+				}
+			}
 			return nil
 		}
 		if err != nil {
@@ -212,15 +216,6 @@ func (f *family) decodeRow(data []byte, vals []drivers.Value, tolerant bool) err
 		}
 	}
 	return nil
-}
-
-// breakRow makes the columns that are stored in the row's value broken.
-func (f *family) breakRow(vals []drivers.Value, stored []byte) {
-	for i, c := range f.columns {
-		if !c.Type.Collection() {
-			vals[i] = drivers.Broken(stored)
-		}
-	}
 }
 
 // mergerName is the name that Pebble stores. It refuses to open the store with another merger.
@@ -278,28 +273,18 @@ func (f *fold) Finish(includesBase bool) ([]byte, io.Closer, error) {
 	if !includesBase {
 		return f.row, f, nil
 	}
-	out, err := appendRow(f.spare[:0], f.row)
-	if err != nil {
-		return nil, f, err
+	out := append(f.spare[:0], f.row[0])
+	for rest := f.row[1:]; len(rest) > 0; {
+		e, after, err := nextEntry(rest)
+		if err != nil {
+			return nil, f, err
+		}
+		if rest = after; e.op != opDelete {
+			out = entry{e.column, opSet, e.payload}.append(out)
+		}
 	}
 	f.row, f.spare = out, f.row
 	return f.row, f, nil
-}
-
-// appendRow appends the row that an operand makes if there is nothing older, as a Set would
-// have written it.
-func appendRow(dst, operand []byte) ([]byte, error) {
-	dst = append(dst, operand[0])
-	for rest := operand[1:]; len(rest) > 0; {
-		e, after, err := nextEntry(rest)
-		if err != nil {
-			return dst, err
-		}
-		if rest = after; e.op != opDelete {
-			dst = entry{e.column, opSet, e.payload}.append(dst)
-		}
-	}
-	return dst, nil
 }
 
 // Close gives the buffers back.
