@@ -194,8 +194,6 @@ func (st *statement) compileWrite() error {
 		func(c *schemas.Column) bool { return c.Type.Kind == schemas.Counter })
 	st.counter = counters
 	switch {
-	case p.In != nil:
-		return unsupported("only a read can bind a list with in")
 	case p.ReturnsNew:
 		return unsupported("a write in Cassandra returns no values")
 	case p.Kind == schemas.Add && !counters:

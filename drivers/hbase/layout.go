@@ -107,11 +107,6 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 		return nil, err
 	}
 	tb.hbase, tb.key, tb.columns, tb.statics = []byte(r.name), t.Key(), t.Columns, t.Static
-	for _, c := range slices.Concat(t.Columns, t.Static) {
-		if c.Type.Collection() && (c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection()) {
-			return nil, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)
-		}
-	}
 	for _, c := range tb.unsigned {
 		l.unsigned[c] = true
 	}

@@ -136,9 +136,6 @@ func (st *statement) compileWrite() error {
 	if t.noMarker && !p.Static {
 		return fmt.Errorf("table %s has the hint marker: none, and mailbench only reads it: %w", t.schema.Name, drivers.ErrUnsupported)
 	}
-	if p.In != nil {
-		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
-	}
 	if err := st.InOneRow(); err != nil {
 		return err
 	}
@@ -147,10 +144,7 @@ func (st *statement) compileWrite() error {
 	}
 	var need []int
 	for i, c := range p.Columns {
-		if !slices.Contains(st.columns, c) {
-			return fmt.Errorf("column %s cannot be written with this key", c.Name)
-		}
-		if p.Kind == schemas.Add && !t.wide() && !p.Static && !slices.Contains(t.added, slices.Index(st.columns, c)) {
+		if p.Kind == schemas.Add && !t.wide() && !slices.Contains(t.added, slices.Index(st.columns, c)) {
 			return fmt.Errorf("no pattern of the applied schema adds to column %s", c.Name)
 		}
 		st.write = append(st.write, operand{c, []byte(c.Name), st.Layout.Columns + i})

@@ -355,13 +355,10 @@ func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family,
 		return f, fmt.Errorf("%d columns; at most %d can be stored", len(cols), maxColumns)
 	}
 	for i, c := range cols {
-		if !c.Type.Collection() {
+		if c.Type.Collection() {
+			f.collections++
+		} else {
 			f.scalars = append(f.scalars, operand{i, len(order) + i})
-			continue
-		}
-		f.collections++
-		if c.Type.Elem.Collection() || c.Type.Key != nil && c.Type.Key.Collection() {
-			return f, fmt.Errorf("column %s is %s: collections of collections cannot be stored", c.Name, c.Type)
 		}
 	}
 	return f, nil

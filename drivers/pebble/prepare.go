@@ -151,17 +151,11 @@ func (st *statement) outputs() (err error) {
 func (st *statement) compileWrite() error {
 	p, f := st.Pattern(), st.fam
 	st.parts = []*statement{st}
-	if p.In != nil {
-		return fmt.Errorf("in binds lists of reads only: %w", drivers.ErrUnsupported)
-	}
 	if err := st.InOneRow(); err != nil {
 		return err
 	}
 	for i, c := range p.Columns {
 		op := operand{slices.Index(f.columns, c), st.Layout.Columns + i}
-		if op.col < 0 {
-			return fmt.Errorf("column %s cannot be written with this key", c.Name)
-		}
 		if c.Type.Collection() {
 			st.cells = append(st.cells, op)
 		} else {
