@@ -289,7 +289,5 @@ func compare(a, b drivers.Value) int {
 	case version != 1: // as of all that is no UUID
 		return a.Compare(b)
 	}
-	x, _ := keys.Append(nil, drivers.TimeUUID(u), false)
-	y, _ := keys.Append(nil, drivers.TimeUUID(v), false)
-	return bytes.Compare(x, y)
+	return bytes.Compare(keys.Append(nil, drivers.TimeUUID(u), false), keys.Append(nil, drivers.TimeUUID(v), false))
 }

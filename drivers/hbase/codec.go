@@ -76,9 +76,7 @@ func (ps keyParts) Append(dst []byte, at int, vals []drivers.Value) (key []byte,
 			if p.unsigned {
 				v = drivers.Bigint(v.Int64() ^ signBit)
 			}
-			if dst, err = keys.Append(dst, v, p.desc); err != nil {
-				return dst, err
-			}
+			dst = keys.Append(dst, v, p.desc)
 		}
 		if salted && i+1 == ps[0].salted {
 			dst[begin] = byte(xxhash.Sum64(dst[begin+1:]) % uint64(ps[0].salt))

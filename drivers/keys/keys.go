@@ -41,9 +41,9 @@ const (
 // ErrCorrupt is returned for bytes that Append cannot have made.
 var ErrCorrupt = errors.New("corrupt key")
 
-// Append appends the encoding of v, which must be of a kind that a key column
-// can have, to dst. Null is no key.
-func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
+// Append appends the encoding of v to dst. It panics if v is of a kind that no key column
+// has, or null: sessions check the arguments of calls (plan.Session).
+func Append(dst []byte, v drivers.Value, desc bool) []byte {
 	at := len(dst)
 	switch v.Kind() {
 	case schemas.Text, schemas.Blob:
@@ -68,14 +68,14 @@ func Append(dst []byte, v drivers.Value, desc bool) ([]byte, error) {
 		u := v.UUIDBytes()
 		dst = appendTimeUUID(dst, &u)
 	default:
-		return dst, fmt.Errorf("a %s value cannot be part of a key", v.Kind())
+		panic(fmt.Sprintf("a %s value cannot be part of a key", v.Kind()))
 	}
 	if desc {
 		for i := at; i < len(dst); i++ {
 			dst[i] = ^dst[i]
 		}
 	}
-	return dst, nil
+	return dst
 }
 
 // Decode reads one value of the kind from the front of src and returns it with

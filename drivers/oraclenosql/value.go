@@ -382,8 +382,7 @@ func textOfKey(s string) (string, error) {
 
 // timeKey returns a timeuuid as a key holds it: the hexadecimal digits of the bytes that package keys sorts it by.
 func timeKey(u [16]byte) string {
-	b, _ := keys.Append(nil, drivers.TimeUUID(u), false) // a timeuuid can be part of a key
-	return hex.EncodeToString(b)
+	return hex.EncodeToString(keys.Append(nil, drivers.TimeUUID(u), false))
 }
 
 // timeOfKey is the reverse of timeKey.

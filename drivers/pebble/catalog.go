@@ -400,7 +400,7 @@ func checkIndex(
 	// wanted returns the entry that the row with the key in row and this value should have.
 	wanted := func(value []byte) (_ []byte, err error) {
 		if err = tb.rows.decodeRow(value, row[n:], false); err == nil {
-			entry, err = x.append(entry[:0], row)
+			entry = x.append(entry[:0], row)
 		}
 		return entry, err
 	}
@@ -413,9 +413,7 @@ func checkIndex(
 			found(drivers.IndexFault{Index: x.name, What: fmt.Sprintf("entry %x cannot be read", at)})
 			return nil
 		}
-		if key, err = tb.rows.append(key[:0], row); err != nil {
-			return err
-		}
+		key = tb.rows.append(key[:0], row)
 		stored, err := find(r, key, data)
 		if err == nil && stored == nil {
 			report("the index has an entry without a row")

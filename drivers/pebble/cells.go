@@ -149,25 +149,19 @@ func (s *session) readElement(t schemas.Type, it *pebble.Iterator, tail int) err
 	return err
 }
 
-// elementKey appends the key of one element of a set or map.
-func (f *family) elementKey(dst, row []byte, col int, element drivers.Value) ([]byte, error) {
-	return keys.Append(f.cellsOf(dst, row, col), element, false)
-}
-
 // appendCells writes the elements of v into the row's collection.
 func (s *session) appendCells(f *family, row []byte, col int, v drivers.Value) error {
-	t, elems, err := f.columns[col].Type, v.Elems(), error(nil)
-	step := 1
+	t, elems, step := f.columns[col].Type, v.Elems(), 1
 	if t.Kind == schemas.Map {
 		step = 2
 	}
 	var buf entryBuffer
 	for i := 0; i < len(elems); i += step {
+		s.cellKey = f.cellsOf(s.cellKey[:0], row, col)
 		if t.Kind == schemas.List {
-			s.cellKey = f.cellsOf(s.cellKey[:0], row, col)
 			s.cellKey = binary.BigEndian.AppendUint64(s.cellKey, s.store.elements.Add(1))
-		} else if s.cellKey, err = f.elementKey(s.cellKey[:0], row, col, elems[i]); err != nil {
-			return err
+		} else {
+			s.cellKey = keys.Append(s.cellKey, elems[i], false)
 		}
 		var value []byte // a set has none
 		if t.Kind != schemas.Set {

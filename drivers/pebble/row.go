@@ -34,29 +34,25 @@ type path struct {
 
 // append appends the path's key of a row, given its primary key and, for an index with plain columns, those after it.
 // If one of these is null, the row has no entry in the index, and append appends nothing.
-func (p *path) append(dst []byte, row []drivers.Value) (_ []byte, err error) {
+func (p *path) append(dst []byte, row []drivers.Value) []byte {
 	begin := len(dst)
 	dst = binary.BigEndian.AppendUint16(dst, p.space)
 	for _, c := range p.cols {
 		if p.plain && row[c.from].IsNull() {
-			return dst[:begin], nil
+			return dst[:begin]
 		}
-		if dst, err = keys.Append(dst, row[c.from], c.desc); err != nil {
-			return dst, err
-		}
+		dst = keys.Append(dst, row[c.from], c.desc)
 	}
-	return dst, nil
+	return dst
 }
 
 // Append implements plan.Keys.
-func (p *path) Append(dst []byte, at int, values []drivers.Value) (_ []byte, err error) {
+func (p *path) Append(dst []byte, at int, values []drivers.Value) ([]byte, error) {
 	if at == 0 {
 		dst = binary.BigEndian.AppendUint16(dst, p.space)
 	}
 	for i, v := range values {
-		if dst, err = keys.Append(dst, v, p.cols[at+i].desc); err != nil {
-			return dst, err
-		}
+		dst = keys.Append(dst, v, p.cols[at+i].desc)
 	}
 	return dst, nil
 }

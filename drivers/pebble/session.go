@@ -153,15 +153,11 @@ func (s *session) readOne(ctx context.Context, st *statement, args []drivers.Val
 		s.keyVals[n] = *element
 	}
 	s.arena = s.arena[:0]
-	key, err := st.fam.append(s.key[:0], s.keyVals)
-	if s.key = key; err != nil {
-		return err
-	}
+	s.key = st.fam.append(s.key[:0], s.keyVals)
+	key := s.key
 	if at := st.Layout.Element; at >= 0 { // one value of a map
-		if key, err = st.fam.elementKey(s.cellKey[:0], key, st.mapColumn, args[at]); err != nil {
-			return err
-		}
-		s.cellKey = key
+		s.cellKey = keys.Append(st.fam.cellsOf(s.cellKey[:0], s.key, st.mapColumn), args[at], false)
+		key = s.cellKey
 	}
 	data, found, err := s.lookup(key, element != nil)
 	if !found || err != nil {
@@ -278,15 +274,12 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value) error {
 // them already.
 func (s *session) readStatics(st *statement) error {
 	f := &st.table.statics
-	key, err := f.append(s.cellKey[:0], s.keyVals)
-	if err != nil && s.Tolerant && s.keyVals[0].Broken() {
+	if s.keyVals[0].Broken() {
 		clear(s.statics)
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	s.cellKey = key
+	s.cellKey = f.append(s.cellKey[:0], s.keyVals)
+	key := s.cellKey
 	if len(s.static) == 0 || string(s.static) != string(key) {
 		it, err := s.readIter(&s.rowOpts)
 		if err != nil {
@@ -349,7 +342,8 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value) error {
 	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
 	s.arena = arena
-	if err != nil && s.Tolerant {
+	ofRows := st.path == &st.fam.path
+	if err != nil && s.Tolerant && ofRows {
 		for i := range s.keyVals {
 			s.keyVals[i] = drivers.Broken(it.Key()[spaceLen:])
 		}
@@ -359,12 +353,12 @@ func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Va
 		return err
 	}
 	var data []byte
-	if st.path == &st.fam.path {
+	if ofRows {
 		s.key = append(s.key[:0], it.Key()...)
 		if st.needRow {
 			data, err = it.ValueAndErr()
 		}
-	} else if s.key, err = st.fam.append(s.key[:0], s.keyVals); err == nil && st.needRow {
+	} else if s.key = st.fam.append(s.key[:0], s.keyVals); st.needRow {
 		var found bool
 		if data, found, err = s.lookup(s.key, true); !found { // somebody has deleted the row since
 			return err

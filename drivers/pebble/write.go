@@ -90,9 +90,7 @@ func (s *session) begin(st *statement, calls []drivers.Call) (err error) {
 				s.lockedStripes = append(s.lockedStripes, uint8(lock))
 			}
 		default:
-			if s.key, err = part.fam.append(s.key[:0], args); err != nil {
-				return err
-			}
+			s.key = part.fam.append(s.key[:0], args)
 			s.lockedStripes = append(s.lockedStripes, uint8(maphash.Bytes(s.store.seed, s.key)%stripes))
 		}
 	}
@@ -164,10 +162,8 @@ func (s *session) end(err error) error {
 // check reads the row of a write that has a condition or returns the new row. Without the condition the write is
 // not applied. The row does not change until end, because the session has its lock.
 func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result, err error) {
-	if s.key, err = st.fam.append(s.key[:0], args); err == nil {
-		err = s.readOld(st, args)
-	}
-	if err != nil {
+	s.key = st.fam.append(s.key[:0], args)
+	if err = s.readOld(st, args); err != nil {
 		return res, err
 	}
 	p, present := st.Pattern(), s.oldValue != nil
@@ -234,9 +230,7 @@ func (s *session) apply(st *statement, args []drivers.Value, read bool) (err err
 		return s.deleteRange(st, args)
 	}
 	f, oldRow, newRow := st.fam, args, args
-	if s.key, err = f.append(s.key[:0], args); err != nil {
-		return err
-	}
+	s.key = f.append(s.key[:0], args)
 	if st.changesIndex && !read {
 		if err := s.readOld(st, args); err != nil {
 			return err
@@ -288,15 +282,15 @@ func (s *session) reindex(indexes []*path, oldRow, newRow []drivers.Value) (err 
 	for _, x := range indexes {
 		s.oldEntry, s.newEntry = s.oldEntry[:0], s.newEntry[:0]
 		if x.plain || newRow == nil {
-			s.oldEntry, err = x.append(s.oldEntry, oldRow)
+			s.oldEntry = x.append(s.oldEntry, oldRow)
 		}
-		if err == nil && newRow != nil {
-			s.newEntry, err = x.append(s.newEntry, newRow)
+		if newRow != nil {
+			s.newEntry = x.append(s.newEntry, newRow)
 		}
-		if err == nil && bytes.Equal(s.oldEntry, s.newEntry) {
+		if bytes.Equal(s.oldEntry, s.newEntry) {
 			continue
 		}
-		if err == nil && len(s.oldEntry) > 0 {
+		if len(s.oldEntry) > 0 {
 			err = s.batch.Delete(s.oldEntry, nil)
 		}
 		if err == nil && len(s.newEntry) > 0 {
@@ -389,9 +383,7 @@ func (s *session) deleteStatics(st *statement, args []drivers.Value) (err error)
 	if st.Pattern().Scope != schemas.ScopePartition || len(f.columns) == 0 {
 		return nil
 	}
-	if s.key, err = f.append(s.key[:0], args); err != nil {
-		return err
-	}
+	s.key = f.append(s.key[:0], args)
 	if f.collections > 0 {
 		if err := s.clearCells(f, s.key, 0, len(f.columns)-1); err != nil {
 			return err

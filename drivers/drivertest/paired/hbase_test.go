@@ -59,11 +59,8 @@ type gohbaseLoop struct {
 
 // rowKey appends mailbox and id, newest first.
 func rowKey(dst []byte, row *Row) ([]byte, error) {
-	dst, err := keys.Append(dst, drivers.TextBytes(row.Mailbox), false)
-	if err != nil {
-		return dst, err
-	}
-	return keys.Append(dst, drivers.TimeUUID(row.ID), true)
+	dst = keys.Append(dst, drivers.TextBytes(row.Mailbox), false)
+	return keys.Append(dst, drivers.TimeUUID(row.ID), true), nil
 }
 
 func (l *gohbaseLoop) writing() Op {
