@@ -171,20 +171,15 @@ func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
 		d.Fail(n, "%s must have from, to and one of factor and step, such as {from: 100, to: 10000, factor: 10}", what)
 		return nil
 	}
-	number := func(key string) float64 {
-		e, ok := f[key]
-		if !ok {
-			return 0
-		}
-		v, ok := sizeOf(e.Value.Value)
-		if !ok || e.Value.Kind != yaml.ScalarNode {
+	faults, sizes := len(d.Errs), map[string]float64{}
+	for key, e := range f {
+		size, ok := sizeOf(e.Value.Value)
+		if sizes[key] = size; !ok || e.Value.Kind != yaml.ScalarNode {
 			d.Fail(e.Value, "%s.%s must be a number above 0, with its unit if it has one, found %s", what,
 				key, strict.Found(e.Value))
 		}
-		return v
 	}
-	faults := len(d.Errs)
-	from, to, factor, step := number("from"), number("to"), number("factor"), number("step")
+	from, to, factor, step := sizes["from"], sizes["to"], sizes["factor"], sizes["step"]
 	switch {
 	case len(d.Errs) > faults:
 		return nil

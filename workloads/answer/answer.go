@@ -135,11 +135,15 @@ func (w *filling) value(f figure) (text, why string) {
 		return "", why
 	}
 	of := results.Figure(f.name)
-	text = of.Text(v.Median)
-	if low, high := of.Text(v.Low), of.Text(v.High); !of.Counted() && low != high {
-		text += " (" + low + " to " + high + ")"
+	return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), ""
+}
+
+// ranged is the text of a value with its range, unless the figure is a counter.
+func ranged(of results.Figure, text, low, high string) string {
+	if of.Counted() || low == high {
+		return text
 	}
-	return text, ""
+	return text + " (" + low + " to " + high + ")"
 }
 
 // both are the values of two figures, or why one is not known.
@@ -164,11 +168,8 @@ func (w *filling) ratio(p *part) (text, why string) {
 	if why := noise(f, p.a, p.b, &a, &b); why != "" {
 		return "", why
 	}
-	text = words.Digits(a.Median/b.Median) + "×"
-	if low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1)); !f.Counted() && low != high {
-		text += " (" + low + " to " + high + ")"
-	}
-	return text, ""
+	low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1))
+	return ranged(f, words.Digits(a.Median/b.Median)+"×", low, high), ""
 }
 
 // from says from which value of the sweep on the first figure is less than the second.

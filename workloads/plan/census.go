@@ -175,24 +175,19 @@ const hottestSample = 20_000
 // folder, by the first operations of the last measured phase. A delivery goes to each of its
 // recipients. Both are 0 if no phase is measured or its trace is not read. The error is ctx's.
 func Hottest(ctx context.Context, w *workloads.Workload, c *Census) (user, folder float64, err error) {
-	var last *workloads.Phase
-	for i := range w.Phases {
-		if w.Phases[i].Kind == workloads.Measure {
-			last = &w.Phases[i]
+	var last workloads.Phase
+	for _, p := range w.Phases {
+		if p.Kind == workloads.Measure {
+			last = p
 		}
 	}
-	if last == nil || c.Users() == 0 {
+	if last.Kind != workloads.Measure || c.Users() == 0 || last.Replay != nil && last.Replay.Source == nil {
 		return 0, 0, nil
 	}
 	type place struct{ user, folder int }
-	users, folders := make(map[int]int), make(map[place]int)
-	if last.Replay != nil && last.Replay.Source == nil {
-		return 0, 0, nil // the file has not been read
-	}
-	endless := *last
-	endless.Duration, endless.Operations = 0, 0
-	all := 0
-	for o := range first(StreamOf(w, &endless, c), last, hottestSample) {
+	users, folders, all := make(map[int]int), make(map[place]int), 0
+	last.Duration, last.Operations = 0, 0 // it may be too short
+	for o := range first(StreamOf(w, &last, c), &last, hottestSample) {
 		if err := ctx.Err(); err != nil {
 			return 0, 0, err
 		}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -214,31 +215,17 @@ func (c *Config) remote() bool {
 
 // workers is how many operations of a phase may be under way.
 func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {
-	switch {
-	case c.Workers > 0:
-		return c.Workers
-	case p.Workers > 0:
-		return p.Workers
-	case e.Remote:
-		return RemoteWorkers
+	usual := DefaultWorkers
+	if e.Remote {
+		usual = RemoteWorkers
 	}
-	return DefaultWorkers
+	return cmp.Or(c.Workers, p.Workers, usual)
 }
 
 // loaders is how many workers load and check a store.
-func (c *Config) loaders() int {
-	if c.Workers > 0 {
-		return min(c.Workers, DefaultWorkers)
-	}
-	return DefaultWorkers
-}
+func (c *Config) loaders() int { return min(cmp.Or(c.Workers, DefaultWorkers), DefaultWorkers) }
 
-func (c *Config) maxWait() time.Duration {
-	if c.MaxWait > 0 {
-		return c.MaxWait
-	}
-	return DefaultMaxWait
-}
+func (c *Config) maxWait() time.Duration { return cmp.Or(c.MaxWait, DefaultMaxWait) }
 
 // Notes are what a user should know before the run. Was is the saved run that this one repeats, or nil: a schema that
 // this mailbench has changed is noted, and another mail file or trace is an error.
@@ -253,22 +240,16 @@ func (c *Config) Notes(ctx context.Context, was *results.Run) (notes []string, e
 		}) {
 			notes = append(notes, fmt.Sprintf("the schema of %s differs from the saved run: do not compare their values", m.Name))
 		}
-	}
-	for _, m := range c.Models { // variants that do not differ from their model on an engine of the run
 		base := slices.IndexFunc(c.Models, func(b models.Model) bool { return b.Name == schemas.BaseOf(m.Name) })
 		if base < 0 {
 			continue
-		}
-		variant, err := m.Schema()
-		if err != nil {
-			return nil, err
 		}
 		of, err := c.Models[base].Schema()
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range c.Engines {
-			if schemas.SameOn(e.Name, of, variant) {
+		for _, e := range c.Engines { // a variant may not differ from its model on an engine
+			if schemas.SameOn(e.Name, of, own) {
 				notes = append(notes, fmt.Sprintf("%s differs from %s in options of other engines only: on %s a difference is noise",
 					m.Name, of.Name, e.Name))
 			}

@@ -174,15 +174,12 @@ func (d *disks) add(ctx context.Context, t *task, e *Estimate) error {
 
 // nodes is where the nodes of an engine keep their data, and how much is free there, if that is known.
 func (c *Config) nodes(e drivers.Engine, freeIn func(dir string) float64) PlanNodes {
-	n := PlanNodes{Engine: e.Name}
+	n, folder := PlanNodes{Engine: e.Name}, ""
 	if c.Local != nil {
-		n.Folder, _ = c.Local(e.Name, c.contact(e.Name))
+		folder, _ = c.Local(e.Name, c.contact(e.Name))
 	}
-	if n.Folder != "" {
-		n.Free = freeIn(n.Folder)
-	}
-	if n.Free <= 0 {
-		n.Folder, n.Free = "", 0
+	if folder != "" && freeIn(folder) > 0 {
+		n.Folder, n.Free = folder, freeIn(folder)
 	}
 	return n
 }
@@ -195,9 +192,7 @@ func (p *Plan) WriteText(out io.Writer) error {
 		if one.Value != "" {
 			fmt.Fprintf(out, "With %s=%s: ", p.Sweep, one.Value)
 		}
-		if err := one.WriteText(out); err != nil {
-			return err
-		}
+		fmt.Fprint(out, one.text())
 		if i < len(p.Points)-1 {
 			fmt.Fprintln(out)
 		}

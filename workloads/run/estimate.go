@@ -1,9 +1,9 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -155,7 +155,7 @@ func (e *Estimate) mixed(one *PlanPhase, p *workloads.Phase, delivered float64) 
 			one.Ops = append(one.Ops, PlanOp{p.Patterns.Name(op), one.Operations * p.Mix.Share(op)})
 		}
 	}
-	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return int(math.Copysign(1, b.Count-a.Count)) })
+	slices.SortStableFunc(one.Ops, func(a, b PlanOp) int { return cmp.Compare(b.Count, a.Count) })
 	if p.Mix.Has(workloads.Deliver) && !one.AtMost { // an upper bound must not refuse a run, and a guess is only noted
 		to := &e.Delivered
 		if one.Rates > 0 {
@@ -300,8 +300,8 @@ func (at *point) partition(ctx context.Context, m models.Model, engine drivers.E
 	return part, nil
 }
 
-// WriteText prints the estimate.
-func (e *Estimate) WriteText(out io.Writer) error {
+// text is the estimate for people.
+func (e *Estimate) text() string {
 	var b strings.Builder
 	if len(e.at.workload.Patterns) > 0 {
 		fmt.Fprintf(&b, "%s in the largest table\n\n", words.Plural(e.Messages, "row"))
@@ -336,8 +336,7 @@ func (e *Estimate) WriteText(out io.Writer) error {
 			fmt.Fprintf(&b, "    %-14s %8.0f\n", o.Name, o.Count)
 		}
 	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return b.String()
 }
 
 func seconds(s float64) time.Duration { return time.Duration(min(s, 1e9) * 1e9) }

@@ -181,18 +181,19 @@ func (r *runner) floor(ctx context.Context) {
 	if r.config.Null == nil || r.config.NoFloor || r.config.Audit == AuditOnly || ctx.Err() != nil {
 		return
 	}
-	add := func(floors []results.Floor, err error, models ...string) {
-		r.result.Floor = append(r.result.Floor, floors...)
-		for _, model := range models {
-			if err != nil && ctx.Err() == nil {
-				r.result.Floor = append(r.result.Floor, results.Floor{Model: model, Error: err.Error()})
-			}
+	harness, err := harnessFloor(ctx, cmp.Or(r.config.harness, floorWorkload))
+	if err != nil {
+		harness = results.Floor{Error: err.Error()}
+	}
+	models, err := r.config.modelFloors(ctx, r.data.path)
+	for _, model := range r.result.Config.Models {
+		if err != nil {
+			models = append(models, results.Floor{Model: model, Error: err.Error()})
 		}
 	}
-	floors, err := harnessFloor(ctx, cmp.Or(r.config.harness, floorWorkload))
-	add(floors, err, "")
-	floors, err = r.config.modelFloors(ctx, r.data.path)
-	add(floors, err, r.result.Config.Models...)
+	if ctx.Err() == nil {
+		r.result.Floor = append([]results.Floor{harness}, models...)
+	}
 }
 
 // floorWorkload has operations that are all late, so that nothing waits.
@@ -206,16 +207,15 @@ phases: [load: {}, measure: {rate: 100000000/s, operations: 80000, mix: {list: 5
 
 // harnessFloor is the cost of an operation over a mailbox that does nothing: due
 // time, choice of operation and key, two readings of the clock, recording.
-func harnessFloor(ctx context.Context, workload string) ([]results.Floor, error) {
-	var least results.Floor
+func harnessFloor(ctx context.Context, workload string) (least results.Floor, err error) {
 	var before, after runtime.MemStats
 	w, err := workloads.Parse("floor", []byte(workload))
 	if err != nil {
-		return nil, err
+		return least, err
 	}
 	census, err := plan.NewCensus(ctx, w)
 	if err != nil {
-		return nil, err
+		return least, err
 	}
 	phase := &w.Phases[1]
 	for range floorShots {
@@ -224,7 +224,7 @@ func harnessFloor(ctx context.Context, workload string) ([]results.Floor, error)
 			Phase: *phase, Stream: plan.StreamOf(w, phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
 		})
 		if err != nil {
-			return nil, err
+			return least, err
 		}
 		runtime.ReadMemStats(&after)
 		n := float64(max(1, cell.Evidence.Started))
@@ -232,7 +232,7 @@ func harnessFloor(ctx context.Context, workload string) ([]results.Floor, error)
 			least = results.Floor{NS: ns, Allocs: float64((after.Mallocs - before.Mallocs) / uint64(n))}
 		}
 	}
-	return []results.Floor{least}, nil
+	return least, nil
 }
 
 // nothingTarget is a target whose mailbox does nothing.
