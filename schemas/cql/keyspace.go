@@ -184,9 +184,6 @@ func find(all []*Table, n Name) *Table {
 	return nil
 }
 
-// Table returns a table or view, or nil.
-func (c *Catalog) Table(n Name) *Table { return find(c.Tables, n) }
-
 // Apply applies a definition. The error says why Cassandra would refuse it.
 func (c *Catalog) Apply(d Definition) error {
 	var there, absent bool
@@ -201,7 +198,7 @@ func (c *Catalog) Apply(d Definition) error {
 		if there, absent = slices.ContainsFunc(c.Indexes, named), x.IfNotExists; there {
 			break
 		}
-		if t := c.Table(x.Table); t == nil {
+		if t := find(c.Tables, x.Table); t == nil {
 			return fmt.Errorf("there is no table %s", x.Table.Name)
 		} else if t.Column(x.Target) == nil {
 			return fmt.Errorf("table %s has no column %s", t.Name.Name, x.Target)
@@ -227,7 +224,7 @@ func (c *Catalog) Apply(d Definition) error {
 
 // view gives a materialized view the columns that it has of its base.
 func (c *Catalog) view(t *Table) error {
-	base := c.Table(t.View.Base)
+	base := find(c.Tables, t.View.Base)
 	if base == nil {
 		return fmt.Errorf("there is no table %s", t.View.Base.Name)
 	}

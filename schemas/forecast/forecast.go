@@ -163,8 +163,7 @@ func (g *Group) fill(p *Population) {
 		slices.Reverse(g.owners)
 		g.step = float64(len(all)) / float64(len(g.owners))
 	case "all":
-		t := p.totals()
-		g.owners, g.step = []owner{t}, 1
+		g.owners, g.step = []owner{p.totals()}, 1
 	case "message":
 		sums := make([]Size, len(p.Sample))
 		for _, k := range g.kinds {

@@ -252,17 +252,12 @@ func orderOf(p *schemas.Pattern) string {
 
 func boundOf(p *schemas.Pattern) string {
 	switch {
+	case p.In != nil, slices.ContainsFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" }):
+		return "list length"
 	case p.Kind == schemas.Batch:
-		for _, part := range p.Parts {
-			if part.Each != "" {
-				return "list length"
-			}
-		}
 		return fmt.Sprintf("%d rows", len(p.Parts))
 	case p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow:
 		return "all rows of the " + p.Scope.String()
-	case p.In != nil:
-		return "list length"
 	case !p.Kind.Reads():
 		return "one row"
 	case p.Kind == schemas.Get && p.Element != nil:
