@@ -39,7 +39,7 @@ func TestLineFits(t *testing.T) {
 	third.Trial, third.Trials, third.Phase = 2, 3, "throughput"
 	for _, p := range []run.Progress{half, unknown, over, named, timed, third} {
 		for w := -1; w <= 200; w++ {
-			s := line(p, 40, w)
+			s := p.Line(40, w)
 			if n := utf8.RuneCountInString(s); n > max(w, 0) {
 				t.Errorf("width %d: %d columns: %q", w, n, s)
 			}
@@ -63,7 +63,7 @@ func TestLineFits(t *testing.T) {
 		{unknown, 200, "[2/5] elasticinbox on embedded: measure  [======              ]"},
 		{over, 200, "[2/5] elasticinbox on embedded: measure  [====================] 1m23s left 1234567 ok, 4322/s"},
 	} {
-		if got := line(tc.p, 40, tc.width); got != tc.want {
+		if got := tc.p.Line(40, tc.width); got != tc.want {
 			t.Errorf("at %d columns %q, want\n%q", tc.width, got, tc.want)
 		}
 	}
@@ -116,7 +116,7 @@ func TestProgress(t *testing.T) {
 		{"trials", progress{}, []run.Progress{timed}, "trial 2/3 elasticinbox on embedded: measure done 1234567 ok, 4322/s, p50 1.20ms p99 34.0ms, 1m23s left\n"},
 		{"drops", progress{}, []run.Progress{dropped}, "[2/5] elasticinbox on embedded: measure done 1234567 ok, 7 not, 99 dropped, 4322/s, 1m23s left\n"},
 		{"quiet", progress{Bar: screen.Bar{Quiet: true, Terminal: true}}, []run.Progress{half, done}, ""},
-		{"terminal", progress{Bar: screen.Bar{Terminal: true}}, []run.Progress{half}, "\r\x1b[K" + line(half, utf8.RuneCountInString(where(half)), 100-1) + "\r\x1b[K"},
+		{"terminal", progress{Bar: screen.Bar{Terminal: true}}, []run.Progress{half}, "\r\x1b[K" + half.Line(utf8.RuneCountInString(half.Where()), 100-1) + "\r\x1b[K"},
 		{"nothing drawn", progress{Bar: screen.Bar{Terminal: true}}, nil, ""},
 	} {
 		var out bytes.Buffer

@@ -3,12 +3,10 @@ package cmd
 import (
 	"bytes"
 	"cmp"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,53 +159,13 @@ func printRun(out io.Writer, r *results.Run, v view) error {
 func toStdout(file string) bool { return file == "" || file == "-" }
 
 // writeOutput writes text to a file, or to out if it is "" or "-". A file that is there is replaced if
-// overwrite is set, or if both are pages of mailbench. It is written under a temporary name first, so that
-// no reader sees half of it.
+// overwrite is set, or if both are pages of mailbench.
 func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error {
 	if toStdout(file) {
 		_, err := out.Write(text)
 		return err
 	}
-	// A named pipe makes its writer wait forever, and a device is not to be replaced.
-	info, err := os.Stat(file)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return usagef("%s is no file to write to (%v); name another one", file, info.Mode().Type())
-	case err == nil && !overwrite && !page.Ours(text):
-		return usagef("%s exists already: name another file with -o, or overwrite it with --overwrite", file)
-	case err == nil && !overwrite && !ours(file):
-		return usagef("%s was not written by mailbench: name another file with -o, or overwrite it with --overwrite", file)
-	}
-	target := file
-	if to, err := filepath.EvalSymlinks(file); err == nil {
-		target = to // a link stays one
-	}
-	name := filepath.Join(filepath.Dir(target), ".mailbench-"+rand.Text()+filepath.Ext(target))
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
-	if errors.Is(err, fs.ErrNotExist) {
-		return usagef("write %s: no folder %s", file, filepath.Dir(target))
-	} else if err != nil {
-		return missing(fmt.Errorf("write %s: %w; name another file with -o", file, errors.Unwrap(err)))
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(name, target)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, errors.Join(err, os.Remove(name)))
-	}
-	return nil
-}
-
-// ours reports whether a file is a page of mailbench.
-func ours(file string) bool {
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	head, err := io.ReadAll(io.LimitReader(f, page.HeadSize))
-	return err == nil && page.Ours(head)
+	return missing(plainfile.Write(file, text, overwrite, page.Ours))
 }
 
 // historyFlags are the flags of history as they were given.

@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports/screen"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/run"
 )
 
@@ -29,88 +27,13 @@ func (b *progress) update(p run.Progress) {
 	case b.Quiet:
 	case p.Note != "":
 		b.Close()
-		fmt.Fprintln(b.Out, where(p)+screen.Printable(p.Note))
+		fmt.Fprintln(b.Out, p.Where()+p.Note)
 	case b.Terminal:
-		b.names = max(b.names, utf8.RuneCountInString(where(p)))
-		b.Show(line(p, b.names, screen.Width(b.Out)-1))
+		b.names = max(b.names, utf8.RuneCountInString(p.Where()))
+		b.Show(p.Line(b.names, screen.Width(b.Out)-1))
 	case p.Finished:
-		fmt.Fprintf(b.Out, "%s done%s%s\n", where(p), amount(p, 1000), left(", ", p))
+		fmt.Fprintln(b.Out, p.Ended())
 	}
-}
-
-// Widths in columns: of the bar between its brackets, of the time left, and of the counts of
-// operations.
-const (
-	barMost, barLeast = 20, 5
-	leftWidth         = 11
-	amountWidth       = 32
-)
-
-// line is a progress line of at most width columns. It says what is under way, how much of the
-// whole run is done and how long the rest takes, and counts the operations of the phase. The
-// place of each depends on names and width only. If there is no room, the bar is left out.
-func line(p run.Progress, names, width int) string {
-	s := fmt.Sprintf("%-*s", names, where(p))
-	behind := width - names - leftWidth
-	if room := min(barMost, behind-amountWidth-3); room >= barLeast {
-		behind -= room + 3
-		full := int(min(max(p.Done, 0), 1) * float64(room))
-		s += " [" + strings.Repeat("=", full) + strings.Repeat(" ", room-full) + "]"
-	}
-	all := []rune(strings.TrimRight(s+fmt.Sprintf("%*s%s", leftWidth, left("", p), amount(p, behind)), " "))
-	return string(all[:min(len(all), max(width, 0))])
-}
-
-// left is how long the rest of the run takes, after a prefix; "" if that is not known.
-func left(prefix string, p run.Progress) string {
-	if p.Left <= 0 {
-		return ""
-	}
-	return prefix + words.About(p.Left) + " left"
-}
-
-// where says what is under way. The user chose the phase's name, so it is made printable.
-func where(p run.Progress) string {
-	if p.Model == "" { // no cell has begun yet
-		return screen.Printable(p.Phase)
-	}
-	at := ""
-	if p.Point != "" {
-		at = " at " + screen.Printable(p.Point)
-	}
-	head := fmt.Sprintf("[%d/%d]", p.Combination, p.Combinations)
-	if p.Trials > 1 {
-		head = fmt.Sprintf("trial %d/%d", p.Trial, p.Trials)
-	}
-	return fmt.Sprintf("%s %s on %s%s: %s", head, p.Model, p.Engine, at, screen.Printable(p.Phase))
-}
-
-// amount says how many operations succeeded, how many did not, the rate, and how long they took so far.
-// Parts without room are left out, from the first on: users look for the times.
-func amount(p run.Progress, room int) string {
-	if p.OK+p.Failed+p.Dropped == 0 {
-		return ""
-	}
-	all := []string{fmt.Sprintf("%d ok", p.OK)}
-	if p.Failed > 0 {
-		all = append(all, fmt.Sprintf("%d not", p.Failed))
-	}
-	if p.Dropped > 0 {
-		all = append(all, fmt.Sprintf("%d dropped", p.Dropped))
-	}
-	all = append(all, fmt.Sprintf("%.0f/s", p.Rate))
-	if p.P50 > 0 {
-		times := "p50 " + words.Duration(float64(p.P50))
-		if p.P99 > 0 {
-			times += " p99 " + words.Duration(float64(p.P99))
-		}
-		all = append(all, times)
-	}
-	text := func() string { return " " + strings.Join(all, ", ") }
-	for p.P50 > 0 && len(all) > 1 && utf8.RuneCountInString(text()) > room {
-		all = all[1:]
-	}
-	return text()
 }
 
 func printJSON(w io.Writer, v any) error {

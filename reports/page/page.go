@@ -28,7 +28,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// HeadSize is how many bytes of a file Ours needs to see.
+// HeadSize is how many bytes of a file Ours needs to see; plainfile.Write shows as many.
 const HeadSize = 1024
 
 // Ours reports whether a file that begins with head is a page of mailbench, of this version or

@@ -1,8 +1,9 @@
-// Package plainfile opens files that a user names, or that others have made. It opens plain files
+// Package plainfile opens and writes files that a user names, or that others have made. It opens plain files
 // only: a named pipe makes its reader wait forever, and a device such as /dev/zero has no end.
 package plainfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -91,4 +92,52 @@ func ReadAll(f *os.File, most int64) ([]byte, error) {
 		err = notPlain(fmt.Sprintf("%s has more than %d MB; expected less", f.Name(), most>>20))
 	}
 	return b, err
+}
+
+// Write writes a text to a file. A file that is there is replaced if overwrite is set, or if ours is true of it and of
+// the text. The text is written under a temporary name first, so that no reader sees half of it.
+func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool) error {
+	// A named pipe makes its writer wait forever, and a device is not to be replaced.
+	info, err := os.Stat(file)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return notPlain(fmt.Sprintf("%s is no file to write to (%v); name another one", file, info.Mode().Type()))
+	case err == nil && !overwrite && !ours(text):
+		return notPlain(file + " exists already: name another file with -o, or overwrite it with --overwrite")
+	case err == nil && !overwrite && !ours(head(file)):
+		return notPlain(file + " was not written by mailbench: name another file with -o, or overwrite it with --overwrite")
+	}
+	target := file
+	if to, err := filepath.EvalSymlinks(file); err == nil {
+		target = to // a link stays one
+	}
+	name := filepath.Join(filepath.Dir(target), ".mailbench-"+rand.Text()+filepath.Ext(target))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // the user's umask says who may read it
+	if errors.Is(err, fs.ErrNotExist) {
+		return notPlain(fmt.Sprintf("write %s: no folder %s", file, filepath.Dir(target)))
+	} else if err != nil {
+		return fmt.Errorf("write %s: %w; name another file with -o", file, errors.Unwrap(err))
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(name, target)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", file, errors.Join(err, os.Remove(name)))
+	}
+	return nil
+}
+
+// headSize is how many bytes of a file Write shows to ours.
+const headSize = 1024
+
+// head is how a file begins; nil if it cannot be read.
+func head(file string) []byte {
+	f, err := Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b, _ := io.ReadAll(io.LimitReader(f, headSize))
+	return b
 }

@@ -205,11 +205,9 @@ func (w *writer) keys() {
 	var folders [][]float64
 	for _, a := range w.s.users {
 		users = append(users, a.asked)
-		own := []float64{0}
+		own := []float64{a.folders[""]}
 		for name, n := range a.folders {
-			if name == "" {
-				own[0] = n
-			} else {
+			if name != "" {
 				own = append(own, n)
 			}
 		}

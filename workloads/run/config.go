@@ -15,7 +15,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -132,24 +131,6 @@ var auditNames = [...]string{"no", "after", "only"}
 
 // String returns the mode's name in results.
 func (m AuditMode) String() string { return auditNames[m] }
-
-// Progress is how far a run is.
-type Progress struct {
-	Model, Engine, Phase string
-	Point                string // the sweep's value
-	Trial, Trials        int    // the trial, from 1, and how many there are
-	// Note, if set, is a message that should stay visible. The other fields say which
-	// combination it is about.
-	Note string
-	// Combination is the number of this combination of model, engine, trial and point, from 1.
-	// Combinations is how many there are.
-	Combination, Combinations int
-	// Done is the share of the whole run, and Left how long the rest takes, as far as
-	// is known; 0: not known yet.
-	Done float64
-	Left time.Duration
-	drive.Progress
-}
 
 // startedMost is how long ago the start of a segment may be. A start that is used a second
 // time by mistake would lead to the namespaces of the earlier run.
