@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/reports"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
@@ -53,6 +54,15 @@ func write(t testing.TB, sources ...Source) string {
 		t.Fatal(err)
 	}
 	return text.String()
+}
+
+// A style that has a look of its own is a class of the style sheet.
+func TestStyles(t *testing.T) {
+	for _, s := range []document.Style{document.Strong, document.Bad, document.Warn, document.Faint, document.Best} {
+		if !regexp.MustCompile(`\.` + string(s) + `\b`).MatchString(style) {
+			t.Errorf("the style sheet does not have the class %s", s)
+		}
+	}
 }
 
 // viewOf is the page of a run.

@@ -35,13 +35,13 @@ func TestHistogramIsTheLibrarys(t *testing.T) {
 			if !slices.Equal(h.of, want.Export().Counts) || h.Count() != want.TotalCount() {
 				t.Errorf("%d digits: the histograms differ", digits)
 			}
+			for _, percent := range []float64{0, 1, 25, 50, 99, 100} { // enough values for the library's rank
+				if got, want := h.At(percent, 0), want.ValueAtPercentile(percent); math.Abs(float64(got-want)) > 0.02*float64(want) {
+					t.Errorf("%d digits: p%v is %d, of the library %d", digits, percent, got, want)
+				}
+			}
 			if h.Max() != want.Max() || math.Abs(h.Mean()/want.Mean()-1) > 1e-9 {
 				t.Errorf("%d digits: maximum %d, mean %v; of the library %d, %v", digits, h.Max(), h.Mean(), want.Max(), want.Mean())
-			}
-			for b := range h.Buckets {
-				if from, to := want.ValueAtPercentile(0), b.To; b.From < from || to > want.Max() {
-					t.Errorf("%d digits: a bucket from %d to %d", digits, b.From, to)
-				}
 			}
 		}
 	}
