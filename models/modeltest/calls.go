@@ -266,6 +266,46 @@ func (sc *script) optional() {
 	sc.do("leave", "leave")
 }
 
+// testSeveralAtOnce moves and deletes 1, 10 and 100 messages. Before a model changes them it
+// checks that all are there, and the number of requests for that is the same for any number of
+// messages: models differ in what they write, and not in how well their checks were written.
+// For a delete it is one request in every model, and none if the delete has a condition.
+func testSeveralAtOnce(t *testing.T, s *suite) {
+	var golden string
+	checks := map[string]int64{"move": -1, "delete": 1}
+	if s.Traits.DeletesIf {
+		checks["delete"] = 0
+	}
+	for _, n := range []int{1, 10, 100} {
+		sc := newScript(s.start(t, models.Options{}))
+		a, err := sc.mb.CreateUser(sc.ctx, sc.at("ann"), []string{"INBOX", "Work"})
+		must(t, err)
+		sc.in, sc.to, sc.folders = a.Folders[0], a.Folders[1], a.Folders[:1]
+		hs := make([]models.Handle, n)
+		for i := range hs {
+			sc.clock.advance(time.Second)
+			must(t, sc.mb.Deliver(sc.ctx, sample(i).Message(), sc.folders, hs[i:i+1]))
+		}
+		reads := int64(0)
+		sc.meter.Watch(nil, func(st drivers.Statement, took time.Duration, calls int64) {
+			sc.ran(st, took, calls)
+			if p := st.Pattern(); p.Kind.Reads() && p.Name != s.Traits.MoveReads {
+				reads += calls
+			}
+		})
+		for _, op := range []string{"move", "delete"} {
+			reads = 0
+			sc.do(fmt.Sprintf("%s %d", op, n), op, hs...)
+			if want := checks[op]; want >= 0 && reads != want {
+				t.Errorf("a %s of %d messages makes %d reads, want %d", op, n, reads, want)
+			}
+			checks[op], hs, sc.in = reads, slices.Clone(sc.made[:n]), sc.to
+		}
+		golden += sc.out.String()
+	}
+	s.compare(t, "several.golden", golden)
+}
+
 // Patterns checks that a model prepares every pattern that its schema declares, and for no
 // other. Preparing a pattern covers its parts and its fallback.
 func Patterns(t testing.TB, s *schemas.Schema, asked []string) {

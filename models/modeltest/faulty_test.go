@@ -34,7 +34,7 @@ var detectors = map[string][]detector{
 	"loses-statics":       {{"conversation", "random"}},
 	"drops-chunk":         {{"james", "random"}, {"datastax", "random"}, {"elasticinbox", "random"}},
 	"delete-wins-ties":    {{"elasticinbox", "random"}},
-	"truncates":           {{"elasticinbox", "large"}, {"oracle", "large"}, {"conversation", "large"}},
+	"truncates":           {{"elasticinbox", "random"}, {"oracle", "random"}, {"conversation", "random"}},
 	"cuts-at-nul":         {{"oracle", "random"}, {"conversation", "random"}},
 	"keeps-arguments":     {{"datastax", "random"}, {"conversation", "random"}},
 	"replaces-rows":       {{"datastax", "random"}},

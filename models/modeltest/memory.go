@@ -182,14 +182,17 @@ func testAllocations(t *testing.T, m models.Model) {
 	}
 }
 
-// gigabyte is 1 GiB of generated content. No mail system accepts so much.
-type gigabyte struct{}
+// generated is content of so many bytes, which is nowhere in memory.
+type generated int64
+
+// gigabyte is more than any mail system accepts.
+const gigabyte generated = 1 << 30
 
 // Size implements mail.Content.
-func (gigabyte) Size() int64 { return 1 << 30 }
+func (g generated) Size() int64 { return int64(g) }
 
 // ReadAt implements io.ReaderAt.
-func (g gigabyte) ReadAt(p []byte, off int64) (int, error) {
+func (g generated) ReadAt(p []byte, off int64) (int, error) {
 	if off >= g.Size() {
 		return 0, io.EOF
 	}
@@ -212,11 +215,11 @@ func testGigabyte(t *testing.T, s *suite) {
 			continue // the model keeps the raw message, which the body has tested
 		}
 		m, what := sample(0).Message(), "a body of a gigabyte"
-		m.Raw = gigabyte{}
+		m.Raw = gigabyte
 		if attached {
-			what, m.Attachments = "an attachment of a gigabyte", []mail.Part{{Name: "large.bin", Content: gigabyte{}}}
+			what, m.Attachments = "an attachment of a gigabyte", []mail.Part{{Name: "large.bin", Content: gigabyte}}
 		} else {
-			m.Body.Content = gigabyte{}
+			m.Body.Content = gigabyte
 		}
 		f, h := s.start(t, models.Options{}), &heap{}
 		mb := f.bound.Mailbox(&thinSession{f.Session(), h})

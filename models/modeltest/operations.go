@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
@@ -224,10 +226,17 @@ const (
 	canceledBefore = iota
 	brokenMeanwhile
 	canceledMeanwhile
+	tooLarge // for one row
 )
 
-// failDelivery delivers a message that cannot be read to its end, or whose delivery is canceled before or meanwhile. No
-// folder shows it, unless the delivery was acknowledged nevertheless.
+// bodyLimit is the size in bytes of the largest body that a model puts into one row of the engine.
+func bodyLimit(c drivers.Capabilities) int64 {
+	limits := []int64{models.MaxRow, c.MaxCellBytes, c.MaxRowBytes}
+	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
+}
+
+// failDelivery delivers a message that cannot be read to its end or is too large, or whose delivery is canceled before
+// or meanwhile. No folder shows it, unless the delivery was acknowledged nevertheless.
 func (m *machine) failDelivery(f *folder, how int) {
 	m.checkAudit()
 	ctx, cancel := context.WithCancel(m.ctx)
@@ -243,6 +252,13 @@ func (m *machine) failDelivery(f *folder, how int) {
 	case brokenMeanwhile:
 		want = errBroken
 		broken = breakContent(x, func() error { hit = true; return errBroken })
+	case tooLarge:
+		if !m.WholeRows && !m.KeepsBodies {
+			return
+		}
+		want, hit = drivers.ErrTooLarge, true
+		body := generated(m.limit + 1)
+		broken = &mail.Message{Date: start, Raw: body, Body: mail.Part{Type: "text/plain", Content: body}}
 	}
 	handles := make([]models.Handle, 1)
 	err := m.got.Deliver(ctx, broken, []*models.Folder{f.got}, handles)

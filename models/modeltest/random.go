@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -52,20 +53,22 @@ var boundRandom = sync.OnceValue(func() bool {
 	return given["rapid.seed"]
 })
 
-// randomChunk is the size of chunks in random sequences.
-const randomChunk = 512
+// The sizes of chunks in random sequences. A large chunk holds a body that some engines' short types would cut.
+const (
+	randomChunk = 512
+	largeChunk  = 128 << 10
+)
 
 // perStore is how many sequences share tables: an audit after each reads the mail of all.
 const perStore = 5
 
-// testRandom runs random sequences of all operations on the model and the reference. Chunks
-// and overflow labels are small, so that operations often cross their boundaries. Several
-// sequences use the same tables, each with accounts of its own, and two processes.
+// testRandom runs random sequences of all operations on the model and the reference. Overflow labels
+// and many chunks are small, so that operations often cross their boundaries. Several
+// sequences use the same tables, each with accounts and two processes of its own.
 func testRandom(t *testing.T, s *suite) {
 	seeded := boundRandom()
-	var f *fixture
+	var f, second *fixture
 	var all *reference
-	var processes []models.Mailbox
 	number, sequence, failed := 0, 0, false
 	rapid.Check(t, func(rt *rapid.T) {
 		number++
@@ -75,20 +78,30 @@ func testRandom(t *testing.T, s *suite) {
 		defer func() { failed = failed || rt.Failed() }() // rapid then runs it again, to shorten it
 		sequence++
 		if f == nil || !s.shared && sequence%perStore == 1 {
-			f = s.start(t, Sized(randomChunk, 4))
-			second, world := *f, *f.World
-			second.World = &world
-			second.opts.Node += 1 << 16
+			f = s.start(t, Sized(0, 4))
+			one, world := *f, *f.World
+			second, one.World = &one, &world
 			if s.second != nil {
 				second.Store = s.second
 			}
-			processes = []models.Mailbox{f.mailbox(), second.Bind(second.opts).Mailbox(second.Session())}
 			all = &reference{Traits: s.Traits}
+		}
+		chunk := randomChunk
+		if !s.many {
+			chunk = rapid.SampledFrom([]int{randomChunk, largeChunk}).Draw(rt, "chunk")
+		}
+		var processes []models.Mailbox
+		for i, f := range []*fixture{f, second} {
+			o := f.opts
+			o.Node += uint64(i)<<16 + uint64(sequence)<<8
+			o.Values = maps.Clone(o.Values)
+			maps.Copy(o.Values, Sized(chunk, 4).Values)
+			processes = append(processes, f.Bind(o).Mailbox(f.Session()))
 		}
 		m := &machine{
 			differential: f.differentialOf(all, processes[0]), rt: rt, processes: processes,
 			name: fmt.Sprintf("o'brien+%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant, shared: s.shared,
-			several: 4,
+			several: 4, limit: bodyLimit(f.Store.Capabilities()),
 		}
 		m.t = rt
 		m.user(m.at(m.name), "INBOX", "1", "11", "1:")
@@ -107,7 +120,7 @@ func testRandom(t *testing.T, s *suite) {
 			}
 			m.onMails(1, m.stopEarly)()
 			m.onMails(1, m.cancel)()
-			for how := range canceledMeanwhile + 1 {
+			for how := range tooLarge + 1 {
 				m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
 			}
 		}
@@ -160,6 +173,7 @@ type machine struct {
 	last      *mail.Message
 	shared    bool
 	several   int // messages that a step changes together at most
+	limit     int64
 	observed  int
 	ascends   bool // the clock is never set back: a variant may store times that only ascend
 	backs     int  // how often the clock was set back, each time to times that were not before
@@ -190,7 +204,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"cancel":  m.onMails(1, m.cancel),
 		"fail": m.onMails(1, func(f *folder, _ []message) {
 			if m.int("fails", 0, 2) == 0 { // an audit before and after it reads all mail
-				m.failDelivery(f, m.int("how", 0, canceledMeanwhile))
+				m.failDelivery(f, m.int("how", 0, tooLarge))
 			}
 		}),
 		"": m.observe,
@@ -336,6 +350,7 @@ func (m *machine) draft() *mail.Message {
 	}
 	if m.int("long", 0, 29) == 0 { // some engines' short types end at 64 KB
 		d.Text = noise(70_000, m.n)
+		d.Files = append(d.Files, File{Name: "long", Encoding: mail.Base64, Content: noise(100_000, m.n)})
 	}
 	l := d.Message()
 	if has[models.Slicer](m.got) && m.int("arrived", 0, 5) == 0 { // it counts, not the time of the delivery

@@ -147,7 +147,6 @@ func rules() []rule {
 	return []rule{
 		{"random", true, testRandom},
 		{"many", false, testMany},
-		{"large", false, testLarge},
 		{"account race", false, testAccountRace},
 	}
 }
