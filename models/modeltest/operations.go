@@ -243,15 +243,34 @@ func (m *machine) failDelivery(f *folder, how int) {
 	defer cancel()
 	want, x := context.Canceled, m.draft()
 	broken, hit, late := x, false, false
+	to, after := []*folder{f}, 0
+	if other := m.drawFolder(m.drawAccount()); other.box != f.box {
+		to, after = append(to, other), m.int("after", 0, 3) // so many reads, such as those for the first recipient
+	}
+	var folders []*models.Folder
+	for _, f := range to {
+		folders = append(folders, f.got)
+	}
 	switch how {
 	case canceledBefore:
 		cancel()
 		hit = true
 	case canceledMeanwhile:
-		broken, late = breakContent(x, func() error { cancel(); return nil }), m.shared
+		broken, late = breakContent(x, func() error {
+			if after--; after < 0 {
+				cancel()
+			}
+			return nil
+		}), m.shared
 	case brokenMeanwhile:
 		want = errBroken
-		broken = breakContent(x, func() error { hit = true; return errBroken })
+		broken = breakContent(x, func() error {
+			if after--; after >= 0 {
+				return nil
+			}
+			hit = true
+			return errBroken
+		})
 	case tooLarge:
 		if !m.WholeRows && !m.KeepsBodies {
 			return
@@ -260,11 +279,11 @@ func (m *machine) failDelivery(f *folder, how int) {
 		body := generated(m.limit + 1)
 		broken = &mail.Message{Date: start, Raw: body, Body: mail.Part{Type: "text/plain", Content: body}}
 	}
-	handles := make([]models.Handle, 1)
-	err := m.got.Deliver(ctx, broken, []*models.Folder{f.got}, handles)
+	handles := make([]models.Handle, len(to))
+	err := m.got.Deliver(ctx, broken, folders, handles)
 	switch {
 	case err == nil && !hit:
-		m.arrived(x, []*folder{f}, handles)
+		m.arrived(x, to, handles)
 	case !errors.Is(err, want):
 		m.t.Fatalf("deliver what fails: error is %v, want %q", err, want)
 	}
