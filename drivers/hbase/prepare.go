@@ -70,10 +70,7 @@ func (st *statement) compileRead() error {
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
-	var err error
-	if st.out, err = st.Outputs(t.key, st.columns, t.statics); err != nil {
-		return err
-	}
+	st.out = st.Outputs(t.key, st.columns, t.statics)
 	for _, o := range st.out {
 		switch o.Source {
 		case plan.FromRow:

@@ -90,7 +90,8 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 			return nil, fmt.Errorf("element %s is not a column that the pattern reads", c.Name)
 		}
 	}
-	return st, st.outputs()
+	st.outputs()
+	return st, nil
 }
 
 // throughFilter makes a read that filters go through an index that begins with what the read binds and
@@ -125,11 +126,9 @@ func (st *statement) throughFilter() {
 }
 
 // outputs finds where the pattern's columns come from.
-func (st *statement) outputs() (err error) {
+func (st *statement) outputs() {
 	t := st.table
-	if st.out, err = st.Outputs(t.key, st.fam.columns, t.statics.columns); err != nil {
-		return err
-	}
+	st.out = st.Outputs(t.key, st.fam.columns, t.statics.columns)
 	for i, o := range st.out {
 		switch coll := st.Pattern().Columns[i].Type.Collection(); {
 		case o.Source == plan.FromRow && coll:
@@ -145,7 +144,6 @@ func (st *statement) outputs() (err error) {
 	}
 	slices.Sort(st.needCells)
 	slices.Sort(st.staticSet)
-	return nil
 }
 
 func (st *statement) compileWrite() error {
@@ -191,9 +189,7 @@ func (st *statement) compileWrite() error {
 		}
 	}
 	if p.ReturnsNew {
-		if err := st.outputs(); err != nil {
-			return err
-		}
+		st.outputs()
 	}
 	if p.Conditional() || p.ReturnsNew {
 		st.readsRow = true

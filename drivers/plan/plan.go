@@ -319,17 +319,14 @@ type Output struct {
 
 // Outputs finds each of the pattern's columns among the key, the columns read of
 // a row, and the static columns.
-func (p *Plan) Outputs(key, row, statics []*schemas.Column) ([]Output, error) {
+func (p *Plan) Outputs(key, row, statics []*schemas.Column) []Output {
 	groups := [...][]*schemas.Column{FromKey: key, FromRow: row, FromStatic: statics}
 	outs := make([]Output, len(p.pattern.Columns))
 	for i, c := range p.pattern.Columns {
 		in := slices.IndexFunc(groups[:], func(columns []*schemas.Column) bool { return slices.Contains(columns, c) })
-		if in < 0 {
-			return nil, fmt.Errorf("column %s is not one of table %s", c.Name, p.pattern.Table.Name)
-		}
 		outs[i] = Output{Source(in), slices.Index(groups[in], c)}
 	}
-	return outs, nil
+	return outs
 }
 
 // Fits checks that a value is of a type, with all its elements. Counters and
