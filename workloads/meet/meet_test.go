@@ -56,15 +56,20 @@ func eachSegment(t *testing.T, of int, do func(s *Segments) error) {
 func TestTogether(t *testing.T) {
 	const of = 3
 	var come [2]atomic.Int32
+	var latest [2]atomic.Int64 // when the last one came
 	eachSegment(t, of, func(s *Segments) error {
 		for i := range come {
 			time.Sleep(time.Duration(i*s.Segment.Index) * ahead * 3 / 5) // the last comes when the first could be gone
 			come[i].Add(1)
+			latest[i].Store(time.Now().UnixMicro())
 			if err := s.Barrier(t.Context(), "point "+string(rune('a'+i))); err != nil {
 				return err
 			}
 			if n := come[i].Load(); n != of {
 				t.Errorf("segment %d went on when %d had come", s.Segment.Index, n)
+			}
+			if after := time.Now().UnixMicro() - latest[i].Load(); after < ahead.Microseconds() {
+				t.Errorf("segment %d went on %d µs after the last had come, and others may not have seen that one", s.Segment.Index, after)
 			}
 		}
 		return nil

@@ -36,7 +36,6 @@ type Config struct {
 	// NoFloor, no floor is measured.
 	Null    *drivers.Engine
 	NoFloor bool
-	harness string // the workload of the floor of the harness; "": floorWorkload
 
 	Trials int // how often each model is measured on each engine; 0 is 1
 

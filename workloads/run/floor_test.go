@@ -45,7 +45,9 @@ func TestFloorErrors(t *testing.T) {
 	engine.Remote = true
 	engine.Open = func(context.Context, drivers.Options) (drivers.Store, error) { return nil, errors.New("is down") }
 	c := config(t, newFake(), "  - measure: {clients: 1, operations: 1, mix: {list: 1}}\n")
-	c.Models, c.Null, c.harness = append(c.Models, newFake().model("other")), &engine, "version: 0"
+	c.Models, c.Null = append(c.Models, newFake().model("other")), &engine
+	defer func(was string) { floorWorkload = was }(floorWorkload)
+	floorWorkload = "version: 0"
 	floors := runOK(t, c).Floor
 	if len(floors) != 3 {
 		t.Fatalf("%+v", floors)
