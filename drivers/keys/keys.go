@@ -57,7 +57,7 @@ func Append(dst []byte, v drivers.Value, desc bool) []byte {
 		dst = append(dst, escape, terminator)
 	case schemas.Int:
 		dst = binary.BigEndian.AppendUint32(dst, uint32(v.Int64())^signBit32)
-	case schemas.Bigint, schemas.Timestamp:
+	case schemas.Bigint, schemas.Timestamp, schemas.Counter: // which is a bigint to a client
 		dst = binary.BigEndian.AppendUint64(dst, uint64(v.Int64())^signBit64)
 	case schemas.Boolean:
 		dst = append(dst, byte(v.Int64()))

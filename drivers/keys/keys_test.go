@@ -157,7 +157,7 @@ func TestReversedUID(t *testing.T) {
 }
 
 func TestUnfit(t *testing.T) {
-	for _, v := range []drivers.Value{{}, drivers.Counter(1), drivers.ListOf(nil)} {
+	for _, v := range []drivers.Value{{}, drivers.MapOf(nil), drivers.ListOf(nil)} {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -220,9 +220,6 @@ func (st *statement) selection(with plan.Bounds) *query {
 		key := b.variable("element", "STRING", func(in *inputs) any { return mapKey(typ, in.args[at]) })
 		columns = []string{fmt.Sprintf("t.%s.%s AS value", identifier(p.Element.Name), key)}
 	}
-	if len(columns) == 0 {
-		columns = []string{name(p.Table.Key()[0])}
-	}
 	hint := ""
 	if p.Index != nil && !st.joins() {
 		hint = fmt.Sprintf("/*+ FORCE_INDEX(%s %s) */ ", st.table.path, identifier(p.Index.Name))
