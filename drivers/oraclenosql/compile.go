@@ -158,7 +158,8 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 		st.key = append(st.key, fieldOf(p.In))
 	}
 	if p.Kind.Reads() {
-		return st, st.compileRead()
+		st.compileRead()
+		return st, nil
 	}
 	for _, c := range p.Columns {
 		st.write = append(st.write, fieldOf(c))

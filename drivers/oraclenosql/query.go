@@ -105,7 +105,7 @@ func (b *builder) done() *query {
 	return &b.query
 }
 
-func (st *statement) compileRead() error {
+func (st *statement) compileRead() {
 	p := st.Pattern()
 	if p.Element != nil {
 		st.out = []field{{"value", *p.Element.Type.Elem, false}}
@@ -147,7 +147,6 @@ func (st *statement) compileRead() error {
 		b.WriteString(" LIMIT 1")
 		st.partition = b.done()
 	}
-	return nil
 }
 
 // getsRow reports whether a read is a Get, which returns the whole row. A SELECT takes

@@ -288,13 +288,11 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	for i, c := range tb.key {
 		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
 	}
-	var err error
-	if tb.rows, err = newFamily(first, order, inOrder(t, created.Columns)); err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.Name, err)
+	if n := max(len(created.Columns), len(created.Static)); n > maxColumns {
+		return nil, fmt.Errorf("table %s: %d columns; at most %d can be stored", t.Name, n, maxColumns)
 	}
-	if tb.statics, err = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static)); err != nil {
-		return nil, fmt.Errorf("table %s: %w", t.Name, err)
-	}
+	tb.rows = newFamily(first, order, inOrder(t, created.Columns))
+	tb.statics = newFamily(first+2, order[:len(t.Partition)], inOrder(t, created.Static))
 	for _, x := range t.Indexes {
 		if !keeps(x) {
 			continue
@@ -349,11 +347,8 @@ func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
 	return cs
 }
 
-func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family, error) {
+func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) family {
 	f := family{path: path{space: first, cols: order}, cells: first + 1, columns: cols}
-	if len(cols) > maxColumns {
-		return f, fmt.Errorf("%d columns; at most %d can be stored", len(cols), maxColumns)
-	}
 	for i, c := range cols {
 		if c.Type.Collection() {
 			f.collections++
@@ -361,7 +356,7 @@ func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) (family,
 			f.scalars = append(f.scalars, operand{i, len(order) + i})
 		}
 	}
-	return f, nil
+	return f
 }
 
 var _ drivers.IndexChecker = (*Store)(nil)
