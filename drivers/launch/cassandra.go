@@ -57,24 +57,20 @@ const g1Heap = 2 << 30
 
 func cassandraCommand(in *Instance, n *Node) (command, error) {
 	dir := in.nodeDir(n)
-	host, _, err := net.SplitHostPort(n.Address)
-	if err != nil {
-		return command{}, err
-	}
+	host, _, _ := net.SplitHostPort(n.Address) // as cassandraNodes writes it
 	certificate, err := in.certificate()
-	if err != nil {
-		return command{}, err
+	config := func(name, tmpl string, data any) (url string) {
+		path, failed := writeConfig(dir, name, tmpl, data)
+		err = errors.Join(err, failed)
+		return fileURL(path)
 	}
 	// A node's datacenter and rack are in a file, which the snitch reads. Without Datacenters it is SimpleSnitch, for
 	// which all nodes are in datacenter1.
 	dcs, count := max(in.state.Datacenters, 1), len(in.state.Nodes)
 	at := slices.IndexFunc(in.state.Nodes, func(other Node) bool { return other.Name == n.Name })
-	rackdc, err := writeConfig(dir, "cassandra-rackdc.properties", "cassandra-rackdc.properties.tmpl", map[string]any{
+	rackdc := config("cassandra-rackdc.properties", "cassandra-rackdc.properties.tmpl", map[string]any{
 		"DC": at%dcs + 1, "Rack": at/dcs + 1,
 	})
-	if err != nil {
-		return command{}, err
-	}
 	snitch := "SimpleSnitch"
 	if in.state.Datacenters > 0 {
 		snitch = "GossipingPropertyFileSnitch"
@@ -84,30 +80,23 @@ func cassandraCommand(in *Instance, n *Node) (command, error) {
 		delete(options, "commitlog_sync_period") // it is for periodic alone
 	}
 	maps.Copy(options, in.state.Options)
-	yaml, err := writeConfig(dir, "cassandra.yaml", "cassandra.yaml.tmpl", map[string]any{
+	yaml := config("cassandra.yaml", "cassandra.yaml.tmpl", map[string]any{
 		"Certificate": certificate, "Snitch": snitch, "Options": options,
 		"Nodes": (count - at%dcs + dcs - 1) / dcs, "Host": host, "Port": in.state.Port, "StoragePort": in.state.Port + 1,
 		"Seed": "127.0.0.1",
 		"Data": filepath.Join(dir, "data"), "CommitLog": filepath.Join(dir, "commitlog"),
 		"Hints": filepath.Join(dir, "hints"), "SavedCaches": filepath.Join(dir, "saved_caches"),
 	})
-	if err != nil {
-		return command{}, err
-	}
-	logback, err := writeConfig(dir, "logback.xml", "logback.xml", nil)
-	if err != nil {
-		return command{}, err
-	}
 	collector := "-XX:+UseSerialGC"
 	if in.state.HeapBytes >= g1Heap {
 		collector = "-XX:+UseG1GC"
 	}
 	flags := []string{
-		collector, "-Dcassandra.config=" + fileURL(yaml), "-Dcassandra.storagedir=" + dir,
-		"-Dlogback.configurationFile=" + fileURL(logback),
-		"-Dcassandra-rackdc.properties=" + fileURL(rackdc),
+		collector, "-Dcassandra.config=" + yaml, "-Dcassandra.storagedir=" + dir,
+		"-Dlogback.configurationFile=" + config("logback.xml", "logback.xml", nil),
+		"-Dcassandra-rackdc.properties=" + rackdc,
 	}
-	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, nil
+	return command{flags: flags, main: "org.apache.cassandra.service.CassandraDaemon"}, err
 }
 
 // defaultOptions are options that the user may replace. The first two are as in the yaml that
@@ -232,12 +221,9 @@ func (in *Instance) certificate() (*certificate, error) {
 
 // writeCertificate writes the server's file last. If it exists, so does the authority's.
 func (in *Instance) writeCertificate() error {
-	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return err
-	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	authorityKey, aerr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, kerr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err := errors.Join(aerr, kerr); err != nil {
 		return err
 	}
 	authority := &x509.Certificate{
@@ -251,16 +237,10 @@ func (in *Instance) writeCertificate() error {
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, DNSNames: []string{"localhost"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
-	signed, err := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
-	if err != nil {
-		return err
-	}
-	served, err := x509.CreateCertificate(rand.Reader, server, authority, &key.PublicKey, authorityKey)
-	if err != nil {
-		return err
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
+	signed, aerr := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
+	served, serr := x509.CreateCertificate(rand.Reader, server, authority, &key.PublicKey, authorityKey)
+	der, kerr := x509.MarshalPKCS8PrivateKey(key)
+	if err := errors.Join(aerr, serr, kerr); err != nil {
 		return err
 	}
 	block := func(typ string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}) }

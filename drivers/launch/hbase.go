@@ -57,11 +57,8 @@ func hbaseNodes(port, count int) []Node {
 
 func hbaseCommand(in *Instance, n *Node) (command, error) {
 	dir, shared := in.nodeDir(n), filepath.Join(in.dir, sharedDir)
-	_, regionPort, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])
-	if err != nil {
-		return command{}, err
-	}
-	_, err = writeConfig(dir, "hbase-site.xml", "hbase-site.xml.tmpl", map[string]any{
+	_, regionPort, _ := net.SplitHostPort(n.Listens[len(n.Listens)-1]) // as hbaseNodes writes it
+	_, err := writeConfig(dir, "hbase-site.xml", "hbase-site.xml.tmpl", map[string]any{
 		"Root": filepath.Join(shared, "hbase"), "ZooKeeper": filepath.Join(shared, "zookeeper"),
 		"Tmp": filepath.Join(dir, "tmp"), "Distributed": n.Name != standalone,
 		"Port": in.state.Port, "MasterPort": in.state.Port + 1, "RegionPort": regionPort,
@@ -175,10 +172,7 @@ func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []*Node
 		if n.Name == zookeeper || n.Name == master {
 			continue
 		}
-		_, port, err := net.SplitHostPort(n.Listens[len(n.Listens)-1])
-		if err != nil {
-			return err
-		}
+		_, port, _ := net.SplitHostPort(n.Listens[len(n.Listens)-1])
 		if since[port] < n.Process.Started.UnixMilli() {
 			return fmt.Errorf("%s has not reported to the master", n.Name)
 		}
