@@ -140,8 +140,8 @@ func target(t *testing.T, m models.Model, e drivers.Engine, body string) *subjec
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := target.Close(context.Background()); err != nil || target.Left() != "" {
-			t.Error(err, target.Left())
+		if err := target.Close(context.Background()); err != nil || target.Left != "" {
+			t.Error(err, target.Left)
 		}
 	})
 	return target

@@ -56,12 +56,14 @@ type Segments struct {
 	// Waits is called again and again with a text that says which segment this one waits for. long is true
 	// once in a wait, when it has lasted long: without a terminal, no user sees the progress line.
 	Waits func(what string, long bool)
+	// FirstGone says that this segment has waited in vain for the first one, which drops what the segments have made
+	// on the engine.
+	FirstGone bool
 
 	part              string // part of the run; the prefix of its points
 	store             drivers.Store
 	session           drivers.Session
 	putMark, getMarks drivers.Statement
-	firstGone         bool
 }
 
 // Join opens the store of marks in the segments' namespace, and the first segment makes the table.
@@ -149,14 +151,10 @@ func (s *Segments) until(ctx context.Context, look func(late bool) (missing []st
 
 // late is the error for a segment that does not come.
 func (s *Segments) late(segment int) error {
-	s.firstGone = s.firstGone || segment == 1
+	s.FirstGone = s.FirstGone || segment == 1
 	return fmt.Errorf("%w: segment %d has not come within %v (--segment-timeout): it may be dead, suspended or cut off "+
 		"from the engine", ErrGone, segment, s.Timeout)
 }
-
-// FirstGone reports whether this segment has waited in vain for the first one, which drops what the segments have made
-// on the engine.
-func (s *Segments) FirstGone() bool { return s.firstGone }
 
 // Begin begins a part of the run. From now on points belong to that part, and earlier failures
 // of other segments do not count.

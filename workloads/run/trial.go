@@ -157,7 +157,7 @@ func (c *combination) targetConfig() subject.Config {
 // close releases the target. The result says what could not be removed.
 func (c *combination) close(ctx context.Context) {
 	err := crash.Guard(func() error { return c.target.Close(ctx) })
-	if left := c.target.Left(); left != "" {
+	if left := c.target.Left; left != "" {
 		c.runner.result.Left = append(c.runner.result.Left, left)
 	}
 	addSchema(c.runner.result, c.target.Schema)
@@ -452,7 +452,7 @@ func (c *combination) broken(ctx context.Context, messages int) (all []results.I
 	}
 	defer func() {
 		err = errors.Join(err, t.Close(ctx))
-		if left := t.Left(); left != "" {
+		if left := t.Left; left != "" {
 			c.runner.result.Left = append(c.runner.result.Left, left)
 			return
 		}

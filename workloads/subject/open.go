@@ -80,8 +80,8 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 	}
 	if err := crash.Guard(func() error { return t.bind(ctx) }); err != nil {
 		err = errors.Join(err, t.Close(ctx))
-		if t.left != "" {
-			err = fmt.Errorf("%w; %s", err, t.left)
+		if t.Left != "" {
+			err = fmt.Errorf("%w; %s", err, t.Left)
 		}
 		return nil, err
 	}
@@ -192,12 +192,12 @@ func (t *Target) Close(ctx context.Context) error {
 func (t *Target) leave(ctx context.Context) {
 	if t.Segments != nil {
 		if err := t.Segments.Done(ctx); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
-			t.left = fmt.Sprintf("not all segments are known to be done: %v; namespace %s is left on %s, and %q drops it",
+			t.Left = fmt.Sprintf("not all segments are known to be done: %v; namespace %s is left on %s, and %q drops it",
 				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
-		if t.Segments.FirstGone() {
-			t.left = fmt.Sprintf("segment 1, which drops namespace %s of %s, is gone; %q drops it",
+		if t.Segments.FirstGone {
+			t.Left = fmt.Sprintf("segment 1, which drops namespace %s of %s, is gone; %q drops it",
 				t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
 			return
 		}
@@ -211,16 +211,16 @@ func (t *Target) leave(ctx context.Context) {
 	}
 	left, err := drivers.Drop(context.WithoutCancel(ctx), t.Store)
 	if err != nil {
-		t.left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
+		t.Left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
 			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
 		return
 	}
 	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.left = fmt.Sprintf("namespace %s is dropped, but the file that notes it stays: %v", t.Dataset.Namespace, err)
+		t.Left = fmt.Sprintf("namespace %s is dropped, but the file that notes it stays: %v", t.Dataset.Namespace, err)
 		return
 	}
 	if left != "" {
-		t.left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
+		t.Left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
 	}
 }
 

@@ -84,11 +84,12 @@ type Target struct {
 	SameMachine bool
 	// Large bounds the bytes of large messages that operations hold.
 	Large Budget
+	// Left says what could not be removed from a shared engine, and how to remove it, or "".
+	Left string
 
 	reused bool
 	wanted *Dataset // the data set that the workload wants; nil if the folder had none
 	kept   bool
-	left   string
 
 	readBefore int64 // bytes that Processes had read from disk when the store was opened, or -1
 }
@@ -227,10 +228,6 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	found.Model, found.Engine, found.Fault = t.Model.Name, t.Engine.Name, cmp.Or(fault, found.Fault)
 	return &found, err
 }
-
-// Left says what could not be removed from a shared engine, and how to remove it,
-// or "".
-func (t *Target) Left() string { return t.left }
 
 // Step is the first load of a data set, or one growth.
 type Step struct {
