@@ -24,9 +24,8 @@ var randomDefaults = map[string]string{
 // crosses the network.
 const sharedChecks = "8"
 
-// scanEvery is the number of sequences after which all tables are scanned, and divideEvery that after which the scan of
-// one is split.
-const scanEvery, divideEvery = 4, 8
+// scanEvery is the number of sequences after which all tables are scanned, and the scan of one is split.
+const scanEvery = 4
 
 // setFlag sets a flag for this test, unless the command line has set it.
 func setFlag(t testing.TB, name, value string) {
@@ -160,8 +159,6 @@ func (m *machine) sequences(t testing.TB) {
 		})
 		if m.sequence%scanEvery == 0 {
 			m.scanAll()
-		}
-		if m.sequence%divideEvery == 0 {
 			m.divide(pick(m, "table", m.schema.Tables), pick(m, "parts", divisions))
 		}
 	})
@@ -287,16 +284,6 @@ func (m *machine) sameScan(what string, p *schemas.Pattern, parts ...drivers.Sta
 
 // divisions are the numbers of parts into which scans are split.
 var divisions = []int{1, 2, 7, 64}
-
-// divideAll splits the scans of all tables into all numbers of parts.
-func (m *machine) divideAll() {
-	m.fail.Helper()
-	for _, table := range m.schema.Tables {
-		for _, n := range divisions {
-			m.divide(table, n)
-		}
-	}
-}
 
 // divide splits the scan of a table: the parts yield each row once, and so do scans of the same ranges.
 func (m *machine) divide(table *schemas.Table, n int) {

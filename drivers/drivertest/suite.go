@@ -257,7 +257,7 @@ func Topics() []Topic {
 		{"conditions", random("conditions.yaml")},
 		{"batches", random("batches.yaml", limits)},
 		{"statics", random("statics.yaml")},
-		{"nested", random("nested.yaml", (*machine).divideAll)},
+		{"nested", random("nested.yaml")},
 		{"indexes", random("indexes.yaml")},
 		{"sessions", sessions},
 	}
