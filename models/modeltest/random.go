@@ -492,7 +492,8 @@ func (m *machine) randomAccount() {
 	case 0:
 		m.checkLogin(pick(m, "address", []string{"", m.name, m.at(m.name + "nobody"), m.at(m.name)}))
 	case 1:
-		m.createUser(m.at(m.name+name), pick(m, "folders", [][]string{{"INBOX", "Work"}, {"INBOX", "Work", "Work"}})...)
+		ten := []string{"INBOX", "2", "3", "4", "5", "6", "7", "8", "9", "10"} // as text, a number of 10 comes before 2
+		m.createUser(m.at(m.name+name), pick(m, "folders", [][]string{{"INBOX", "Work"}, {"INBOX", "Work", "Work"}, ten})...)
 	default:
 		m.createFolder(m.drawAccount(), pick(m, "name", append(oddNames(), "1"+name)))
 	}
