@@ -122,11 +122,7 @@ func (s *store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return st
 // stored returns the canonical form of a schema: the null engine takes all
 // indexes, and no hints.
 func stored(sch *schemas.Schema) *schemas.Schema {
-	own := schemas.Canonical(sch)
-	for _, t := range own.Tables {
-		t.Hints = nil
-	}
-	return own
+	return plan.Stored(sch, func(*schemas.Index) bool { return true })
 }
 
 // Inspect implements drivers.Store.

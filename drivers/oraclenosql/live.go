@@ -147,15 +147,12 @@ func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
 
 // stored returns the layout's schema as it is after Apply.
 func (l *layoutOf) stored() (*schemas.Schema, error) {
-	own := schemas.Canonical(l.schema)
-	for _, t := range own.Tables {
+	for _, t := range l.schema.Tables {
 		if err := checkHints(t); err != nil {
 			return nil, fmt.Errorf("schema %s: %w", l.schema.Name, err)
 		}
-		t.Hints = nil
-		t.Indexes = (&table{of: t, parent: &table{}}).kept()
 	}
-	return own, nil
+	return plan.Stored(l.schema, keeps), nil
 }
 
 // schema returns the tables in canonical form.
@@ -325,7 +322,7 @@ func (t *table) kept() []*schemas.Index {
 	if t.isStatic() {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool {
-		return slices.ContainsFunc(x.Columns, notIndexable)
-	})
+	return slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool { return !keeps(x) })
 }
+
+func keeps(x *schemas.Index) bool { return !slices.ContainsFunc(x.Columns, notIndexable) }

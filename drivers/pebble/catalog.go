@@ -15,6 +15,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -202,14 +203,7 @@ func (s *Store) allot(ctx context.Context, sch *schemas.Schema) (*entryOf, error
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
 
 // stored returns the part of a schema that the engine keeps: all except hints and what keeps does not.
-func stored(sch *schemas.Schema) *schemas.Schema {
-	own := schemas.Canonical(sch)
-	for _, t := range own.Tables {
-		t.Hints = nil
-		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keeps(x) })
-	}
-	return own
-}
+func stored(sch *schemas.Schema) *schemas.Schema { return plan.Stored(sch, keeps) }
 
 // keeps reports whether the engine keeps an index: one over key columns and plain ones that are no
 // collections and no counters.

@@ -217,6 +217,16 @@ func Identifier(name string) string {
 	return strings.NewReplacer(".", "_", "-", "_", "@", "_").Replace(name)
 }
 
+// Stored returns a schema as an engine stores it that has no hints, and those indexes that it keeps.
+func Stored(s *schemas.Schema, keeps func(*schemas.Index) bool) *schemas.Schema {
+	own := schemas.Canonical(s)
+	for _, t := range own.Tables {
+		t.Hints = nil
+		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool { return !keeps(x) })
+	}
+	return own
+}
+
 // Mark is what the mark of every table says.
 type Mark struct {
 	Namespace string `json:"namespace,omitempty"`
