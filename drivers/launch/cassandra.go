@@ -264,21 +264,16 @@ func (in *Instance) password(file string) (string, error) {
 // superuser. It refuses a node on which somebody else has made a role before.
 func (in *Instance) secure(ctx context.Context, address string) (*login, error) {
 	authority, err := private.ReadFile(in.authPath(authorityFile))
-	if err != nil {
+	own, oerr := in.password(adminFile)
+	password, perr := in.password(passwordFile)
+	if err := errors.Join(err, oerr, perr); err != nil {
 		return nil, err
 	}
 	trusted := x509.NewCertPool()
 	if !trusted.AppendCertsFromPEM(bytes.TrimSpace(authority)) {
 		return nil, fmt.Errorf("%s contains no certificate", in.authPath(authorityFile))
 	}
-	admin := &login{user: adminRole, authorities: trusted}
-	if admin.password, err = in.password(adminFile); err != nil {
-		return nil, err
-	}
-	password, err := in.password(passwordFile)
-	if err != nil {
-		return nil, err
-	}
+	admin := &login{adminRole, own, trusted}
 	s, err := connect(address, admin, gocql.One)
 	if err != nil {
 		first, ferr := connect(address, &login{"cassandra", "cassandra", trusted}, gocql.One)
