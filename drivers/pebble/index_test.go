@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 // faults returns what a check of the indexes of the table "noted" finds.
@@ -68,6 +70,18 @@ func TestIndexDamage(t *testing.T) {
 		t.Errorf("a check finds\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 	e.want("", "worded_whole", "tree")
+}
+
+// TestIndexOfNull: an index has no entries of rows without a value. A filter that goes through it refuses null.
+func TestIndexOfNull(t *testing.T) {
+	e := newEnv(t, drivers.Options{})
+	e.write("note", int32(1), nil)
+	e.write("note", int32(2), "two")
+	e.want("2", "wordless", "two")
+	err := e.sess.Read(t.Context(), e.stmt("wordless"), values([]any{nil}), func([]drivers.Value) error { return nil })
+	if !errors.Is(err, plan.ErrNull) {
+		t.Errorf("error %v, want %v", err, plan.ErrNull)
+	}
 }
 
 // TestIndexRace writes few rows from many sessions concurrently: each row has the entry of its last value.

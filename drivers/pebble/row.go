@@ -11,6 +11,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -52,6 +53,9 @@ func (p *path) Append(dst []byte, at int, values []drivers.Value) ([]byte, error
 		dst = binary.BigEndian.AppendUint16(dst, p.space)
 	}
 	for i, v := range values {
+		if v.IsNull() { // of a filter that goes through an index: that has no entries of rows without a value
+			return dst, plan.ErrNull
+		}
 		dst = keys.Append(dst, v, p.cols[at+i].desc)
 	}
 	return dst, nil

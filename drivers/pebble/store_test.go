@@ -51,6 +51,7 @@ patterns:
   note: {put: noted}
   worded: {slice: noted, index: by_word, by: word, columns: id}
   worded_whole: {slice: noted, index: by_word, by: word, columns: [id, word]}
+  wordless: {scan: noted, filter: word, columns: id}
   put: {put: mail, by: [user, folder, day, id]}
   mark: {put: mail, by: [user, folder, day, id], columns: [seen]}
   claim: {put-if: mail, by: [user, folder, day, id], if: absent}
