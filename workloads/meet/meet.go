@@ -60,7 +60,8 @@ type Segments struct {
 	// on the engine.
 	FirstGone bool
 
-	part              string // part of the run; the prefix of its points
+	part              string       // part of the run; the prefix of its points
+	lost              map[int]bool // segments that were late once: this one does not wait for them again
 	store             drivers.Store
 	session           drivers.Session
 	putMark, getMarks drivers.Statement
@@ -72,6 +73,7 @@ func (s *Segments) Join(ctx context.Context, open func(ctx context.Context) (dri
 	if err != nil {
 		return err
 	}
+	s.lost = map[int]bool{}
 	if s.store, err = open(ctx); err != nil {
 		return err
 	}
@@ -151,6 +153,7 @@ func (s *Segments) until(ctx context.Context, look func(late bool) (missing []st
 
 // late is the error for a segment that does not come.
 func (s *Segments) late(segment int) error {
+	s.lost[segment] = true
 	s.FirstGone = s.FirstGone || segment == 1
 	return fmt.Errorf("%w: segment %d has not come within %v (--segment-timeout): it may be dead, suspended or cut off "+
 		"from the engine", ErrGone, segment, s.Timeout)
@@ -230,7 +233,8 @@ func (s *Segments) Leave(ctx context.Context) error {
 	return cmp.Or(dropped, err)
 }
 
-// Fail notifies the others that this segment cannot go on.
+// Fail notifies the others that this segment cannot go on. One that waits at a barrier must note that, too: else
+// those that come later would go on without it.
 func (s *Segments) Fail(ctx context.Context, why error) error {
 	return s.note(ctx, failedPoint, why.Error())
 }
@@ -249,12 +253,12 @@ func (s *Segments) await(ctx context.Context, point string, first int) (there ma
 }
 
 // look returns which of the first so many segments have come to a point of this part of the run, which are still
-// missing, and errors for those that are lost: they have failed, have left the run, or are late.
+// missing, and errors for those that are lost: they have failed, also at that point, have left the run, or are late.
 func (s *Segments) look(
 	ctx context.Context, point string, first int, late bool,
 ) (there map[int]mark, missing []string, gone []error, err error) {
-	if there, err = s.marks(ctx, s.part+point); err != nil || len(there) >= first {
-		return there, nil, nil, err
+	if there, err = s.marks(ctx, s.part+point); err != nil {
+		return nil, nil, nil, err
 	}
 	failed, err := s.marks(ctx, s.part+failedPoint)
 	if err != nil {
@@ -269,12 +273,12 @@ func (s *Segments) look(
 		why, has := failed[i]
 		_, ended := left[i]
 		switch {
+		case has && i != s.Segment.Index:
+			gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, strings.TrimPrefix(why.says, ErrGone.Error()+": ")))
 		case come:
-		case has:
-			gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, why.says))
 		case ended:
 			gone = append(gone, fmt.Errorf("%w: segment %d has ended", ErrGone, i))
-		case late:
+		case late || s.lost[i]:
 			gone = append(gone, s.late(i))
 		default:
 			missing = append(missing, strconv.Itoa(i))

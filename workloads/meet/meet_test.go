@@ -173,14 +173,16 @@ func TestLost(t *testing.T) {
 		if s.Segment.Index == 2 {
 			return nil
 		}
+		waited := 0
+		s.Waits = func(string, bool) { waited++ }
 		for _, part := range []string{"first", "second"} {
 			s.Begin(part)
 			if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || s.FirstGone {
 				t.Errorf("%s: the wait ended with %v", part, err)
 			}
 		}
-		if err := s.Done(t.Context()); !errors.Is(err, ErrGone) {
-			t.Errorf("at the end: %v", err)
+		if err := s.Done(t.Context()); !errors.Is(err, ErrGone) || waited != 6 {
+			t.Errorf("at the end: %v; it has looked %d times, want 6: a lost segment is waited for once", err, waited)
 		}
 		return nil
 	})
@@ -198,4 +200,32 @@ func TestLeft(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// A segment that has come to a barrier and no longer waits there, because it was interrupted or others were late, is
+// not part of it: those that come later do not go on without it.
+func TestCameAndWent(t *testing.T) {
+	interrupted, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for why, ctx := range map[string]context.Context{"context canceled": interrupted, "segment 2 has not come within 200ms": t.Context()} {
+		went := make(chan struct{})
+		eachSegment(t, 2, func(s *Segments) error {
+			s.Begin("part")
+			if s.Segment.Index == 1 {
+				defer close(went)
+				s.Timeout = 2 * every
+				err := s.Barrier(ctx, "a")
+				if err == nil {
+					t.Errorf("%s: it went on alone", why)
+				}
+				return s.Fail(ctx, err)
+			}
+			<-went
+			err := s.Barrier(t.Context(), "a")
+			if !errors.Is(err, ErrGone) || !strings.HasPrefix(err.Error(), "another segment cannot go on: segment 1: "+why) {
+				t.Errorf("%s: the other one has %v", why, err)
+			}
+			return nil
+		})
+	}
 }

@@ -125,7 +125,7 @@ func (c *combination) together(ctx context.Context, point string) error {
 
 // giveUp notifies the other segments that this one cannot go on with the combination.
 func (c *combination) giveUp(ctx context.Context, why error) {
-	if c.segments != nil && !errors.Is(why, meet.ErrGone) {
+	if c.segments != nil {
 		_ = c.segments.Fail(ctx, why) // the reason is in the results of this segment
 	}
 }
