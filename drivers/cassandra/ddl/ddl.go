@@ -135,6 +135,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 					fmt.Errorf("table %s is only a row header and is not created: give its hints to the tables nested in it",
 						t.Name)
 			}
+			want.Indexes = nil
 			continue
 		}
 		td.store(want)

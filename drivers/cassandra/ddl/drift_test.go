@@ -309,3 +309,26 @@ tables:
 		t.Errorf("created by %q, want %s for both", statements, want)
 	}
 }
+
+// TestIndexOfHeader: a row header has no table in CQL, and so no indexes.
+func TestIndexOfHeader(t *testing.T) {
+	d, err := Define(parse(t, `
+tables:
+  a: {partition: [k int], clustering: [c int], indexes: {by-c: [c]}}
+  b: {parent: a, clustering: [d int], columns: {v: text}}
+`), "", Replication{Datacenter: "dc1", Factor: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Read(Rows{
+		"keyspaces": {{"replication": map[string]string{}}},
+		"tables":    {{"table_name": "a", "comment": d.Tables[0].Comment, "default_time_to_live": 0}},
+		"columns": {
+			column("a", "k", "int", "partition_key", 0), column("a", "c", "int", "clustering", 0),
+			column("a", "d", "int", "clustering", 1), column("a", "v", "text", "regular", -1),
+		},
+	})
+	if all := schemas.Diff(d.Want, d.Have); len(all) > 0 {
+		t.Errorf("differences %v", all)
+	}
+}
