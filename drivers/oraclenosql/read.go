@@ -383,6 +383,7 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		return nil, err
 	}
 	defer se.Close()
+	queries := make(map[string]*query) // by their texts
 	return keys.Divide(n, func(key []byte, before bool) (found []byte, err error) {
 		b, sign, order := &builder{}, ">=", ""
 		if before {
@@ -395,9 +396,12 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		}
 		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
 		q := b.done()
-		if err := s.prepare(ctx, &statement{Plan: st.Plan, queries: []*query{q}}); err != nil {
+		if known := queries[q.text]; known != nil {
+			q.prepared, q.plan = known.prepared, known.plan
+		} else if err := s.prepare(ctx, &statement{Plan: st.Plan, queries: []*query{q}}); err != nil {
 			return nil, err
 		}
+		queries[q.text] = q
 		r := &reading{slot: se.slot, ctx: ctx, st: st}
 		err = r.each(q, func(row *types.MapValue) error {
 			text, _ := row.GetString(first.name)

@@ -149,7 +149,11 @@ func TestParts(t *testing.T) {
 		" ORDER BY user LIMIT 1": "a", " ORDER BY user DESC LIMIT 1": "z",
 		" WHERE user < $low ORDER BY user DESC LIMIT 1": "l", " WHERE user >= $low ORDER BY user LIMIT 1": "m",
 	}
+	prepared := 0
 	p.answers(func(op string, payload object) any {
+		if op == "Prepare" {
+			prepared++
+		}
 		text, _ := payload[nosqldb.PREPARED_QUERY].([]byte)
 		_, which, _ := strings.Cut(string(text), "mailbench_run_asked:users")
 		if user := users[which]; op == "Query" && user != "" {
@@ -157,9 +161,12 @@ func TestParts(t *testing.T) {
 		}
 		return nil
 	})
-	parts, err := st.Split(t.Context(), scan, 2)
+	parts, err := st.Split(t.Context(), scan, 3) // there are no keys to divide the halves
 	if err != nil {
 		t.Fatal(err)
+	}
+	if want := len(users) + len(parts); prepared != want {
+		t.Errorf("%d queries are prepared, expected %d: each once", prepared, want)
 	}
 	var ranges []string
 	for _, part := range parts {
