@@ -214,7 +214,7 @@ func optionOf(settings map[string]string, setting string) string {
 	return name + " = " + cqlMap(fields)
 }
 
-// options are the options of CQL whose settings have another name.
+// optionNames are the options of CQL whose settings have another name.
 var optionNames = map[string]string{schemas.ExpirySetting: "default_time_to_live"}
 
 // readSettings returns the settings of a table, from its row of system_schema.tables.
