@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// ErrNotPlain is what errors are of a file that is no plain one, or too large.
+// ErrNotPlain is what errors are of a file that is no plain one, or too large, or that Write must not replace.
 var ErrNotPlain = errors.New("no file to read")
 
 // Small is the most bytes of a small file: a password, a key, certificates.

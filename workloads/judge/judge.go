@@ -271,12 +271,12 @@ var FailOn = []string{"missed", "unclear", "failed", "overloaded", "empty", "unu
 // Worst returns the worst fault of a run and its name, of those in on and those that always count; "" and nil if
 // there is none. A search that did not find a rate is a fault if one of a threshold is.
 func Worst(r *results.Run, on []string) (name string, err error) {
-	faults, has := Faults(r), func(name string) bool { return slices.Contains(on, name) }
+	found, has := faults(r), func(name string) bool { return slices.Contains(on, name) }
 	for _, name := range []string{
 		Lost, Interrupted, Incomplete, "failed", "search", "empty", "overloaded", "invalid", "unusable", "missed", "unclear",
 	} {
 		optional := slices.Contains(FailOn, name)
-		switch all := faults[name]; {
+		switch all := found[name]; {
 		case len(all) == 0, optional && !has(name), name == "search" && !has("missed") && !has("unclear"):
 		case optional && len(all) > 1:
 			return name, fmt.Errorf("%w (and %d more, in the table)", all[0], len(all)-1)
@@ -287,25 +287,11 @@ func Worst(r *results.Run, on []string) (name string, err error) {
 	return "", nil
 }
 
-// Faults are the faults of a run by their names, and under "search" the first search that did not find a rate.
-func Faults(r *results.Run) map[string][]error {
+// faults are the faults of a run by their names, and under "search" the first search that did not find a rate.
+func faults(r *results.Run) map[string][]error {
 	all := map[string][]error{}
 	add := func(name, format string, args ...any) { all[name] = append(all[name], fmt.Errorf(format, args...)) }
-	for _, a := range r.Audits {
-		switch of := a.Model + " on " + a.Engine; {
-		case a.Fault != "":
-			add(Lost, "the losses of %s are unknown: %s", of, a.Fault)
-		case a.Wrong():
-			add(Lost, "verification of %s found wrong or lost data", of)
-		case a.Error != "":
-			add(Incomplete, "verification of %s was interrupted: %s", of, a.Error)
-		case a.Unread > 0:
-			add(Incomplete, "verification of %s could not read %d messages", of, a.Unread)
-		}
-	}
-	if r.Interrupted {
-		add(Interrupted, "interrupted; measured values are saved")
-	}
+	ofData(r, add)
 	misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}
 	var invalid *results.Cell
 	used := false
@@ -357,6 +343,25 @@ func Faults(r *results.Run) map[string][]error {
 		}
 	}
 	return all
+}
+
+// ofData adds the faults that verifications have found, and that a run was interrupted.
+func ofData(r *results.Run, add func(name, format string, args ...any)) {
+	for _, a := range r.Audits {
+		switch of := a.Model + " on " + a.Engine; {
+		case a.Fault != "":
+			add(Lost, "the losses of %s are unknown: %s", of, a.Fault)
+		case a.Wrong():
+			add(Lost, "verification of %s found wrong or lost data", of)
+		case a.Error != "":
+			add(Incomplete, "verification of %s was interrupted: %s", of, a.Error)
+		case a.Unread > 0:
+			add(Incomplete, "verification of %s could not read %d messages", of, a.Unread)
+		}
+	}
+	if r.Interrupted {
+		add(Interrupted, "interrupted; measured values are saved")
+	}
 }
 
 // RateKey is the key of a workload that lowers the rate of a phase: closed loops have clients, and replays a speed.

@@ -641,11 +641,11 @@ func TestLowerRate(t *testing.T) {
 			Reason: &results.Reason{Text: "client-bound; lower the rate"},
 		}}}
 		want := "no measured phase is valid: james on embedded: client-bound; " + tc.want
-		if got := Faults(&r)["unusable"][0].Error(); got != want {
+		if got := faults(&r)["unusable"][0].Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 		r.Cells[0].Reason.Text = "too few workers; raise --concurrency" // another remedy has no flag
-		if got := Faults(&r)["unusable"][0].Error(); !strings.HasSuffix(got, "--concurrency") {
+		if got := faults(&r)["unusable"][0].Error(); !strings.HasSuffix(got, "--concurrency") {
 			t.Errorf("%q", got)
 		}
 	}
