@@ -286,10 +286,15 @@ func (v *run) varies(who string) string {
 	return fmt.Sprintf("typical latency varies over twice between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
-// target says how the models are measured on a target engine that the run did not measure.
+// target says how the models are measured on a target engine that the run did not measure, and a single model beside
+// the others.
 func (v *run) target(s *document.Section) {
 	made := map[string][]string{} // models by target engine
 	models := modelsOf(v.Run)
+	usual := v.Workload.Name == results.DefaultWorkload // the file and the settings of another are not known here
+	if usual && len(models) == 1 {
+		s.Say(document.Plain, "With all models", "mailbench run -e "+v.Cells[0].Engine)
+	}
 	for _, m := range models {
 		if schema := v.explainer.schemas[m]; schema != nil && schema.Native != "" {
 			made[schema.Native] = append(made[schema.Native], m)
@@ -313,7 +318,7 @@ func (v *run) target(s *document.Section) {
 		}
 	}
 	command := "this command with -e " + engine
-	if v.Workload.Name == results.DefaultWorkload { // the file and the settings of another are not known here
+	if usual {
 		command = "mailbench run -e " + engine
 		if engine == "hbase" || engine == "cassandra" {
 			command = "mailbench engine up " + engine + " && " + command

@@ -208,16 +208,19 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
-	name, interval, drawn := document.Cell{Text: f.Operation.String() + " " + f.Name}, "", (*document.Range)(nil)
+	name, interval, drawn := document.Cell{Text: f.Operation.String() + " " + f.Name}, document.Cell{}, (*document.Range)(nil)
 	if f.Ratio != nil && *f.Ratio > 0 { // drawn from a half to the double; the box is within the limit
 		at := func(v float64) float64 { return min(2, max(0.5, v)) }
 		ratio := at(*f.Ratio)
 		drawn = &document.Range{
 			Low: ratio, Quarter: 1 / (1 + f.Limit), Typical: ratio, ThreeQuarters: 1 + f.Limit, High: ratio, Mean: 1,
 		}
-		if f.Low != nil && f.High != nil {
-			drawn.Low, drawn.High, interval = at(*f.Low), at(*f.High), bound(*f.Low)+" to "+bound(*f.High)
+		if low, high, ok := f.interval(); ok {
+			drawn.Low, drawn.High, interval.Text = at(low), at(high), bound(low)+" to "+bound(high)
 		}
+	}
+	if f.Exact {
+		interval = document.Cell{Text: "exact", Help: "chance has no part in the difference"}
 	}
 	if f.Measure.scope == ofLoad {
 		name.Text = f.Name
@@ -231,9 +234,21 @@ func (f *Figure) cells() []document.Cell {
 		{Text: value(f.New, f.Measure.Text)},
 		{Text: value(f.Ratio, func(v float64) string { return fmt.Sprintf("%.3f", v) })},
 		{Range: drawn},
-		{Text: interval},
+		interval,
 		{Text: strconv.FormatFloat(math.Round(1e4*f.Limit)/100, 'g', -1, 64) + "%"},
 		f.said(),
+	}
+}
+
+// interval has the bounds of the ratio. A counter that differs has them if they are finite.
+func (f *Figure) interval() (low, high float64, ok bool) {
+	switch e := &f.estimate; {
+	case f.Low != nil && f.High != nil:
+		return *f.Low, *f.High, true
+	case f.Measure.Timed() || f.Verdict != Worse && f.Verdict != Better || math.IsInf(e.High, 0):
+		return 0, 0, false
+	default:
+		return 1 + e.Low / *f.Base, 1 + e.High / *f.Base, true
 	}
 }
 
@@ -250,13 +265,11 @@ func (f *Figure) said() document.Cell {
 	case f.Needed > 0:
 		c.Text, c.Help = fmt.Sprintf("needs %d trials", f.Needed), "inconclusive; about as many trials of each side would decide"
 	}
-	if f.Exact {
-		c.Text += ", exact"
-	}
 	return c
 }
 
-// facts are the version of each build and when it ran, with its Go if they differ, and how trials were compared.
+// facts are the version of each build and when it ran, with its Go if they differ, how trials were compared, and what
+// is equal on both sides.
 func (c *Comparison) facts() []string {
 	base, fresh := 0, 0
 	for _, cell := range c.Cells {
@@ -287,10 +300,14 @@ func (c *Comparison) facts() []string {
 		}
 		return s
 	}
-	return []string{
+	facts := []string{
 		"base: " + describe(&c.Base, &c.New), "new: " + describe(&c.New, &c.Base),
 		fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how),
 	}
+	if len(c.Forced) == 0 {
+		facts = append(facts, "both: the same workload, seed, mail, machine, limits, durability and settings")
+	}
+	return facts
 }
 
 // sameBuild is the note on a build that was compared with itself. It is above the verdict.
@@ -433,6 +450,9 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 			gates := strings.Join(results.Distinct(c.options.Gates, func(g Gate) string { return g.text }), ",")
 			text += fmt.Sprintf(", or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model, f.cell.Engine,
 				f.Operation, f.Name, accepted)
+			if len(c.Regressions) > 1 {
+				text += ", and the others likewise"
+			}
 		}
 		return text, nil
 	}

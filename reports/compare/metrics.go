@@ -219,7 +219,7 @@ func (c *Comparison) judge(cell *Cell) {
 // longer ones (docs/internals/comparing.md).
 const longTrial = 10
 
-var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less", longTrial)
+var shortTrials = fmt.Sprintf("trials measured less than %d s: longer ones vary less (set the duration of the phase)", longTrial)
 
 const tooDifferent = "the trials differ too much"
 
@@ -291,7 +291,7 @@ func (f *Figure) counted() {
 	}
 	n, m := s.sum[0].Attempted(), s.sum[1].Attempted()
 	chance := knownErrors * math.Hypot(deviation/math.Sqrt(float64(n)), other/math.Sqrt(float64(m)))
-	f.doubt = "each run draws its messages at random"
+	f.doubt = "each run draws its messages at random; more trials decide more"
 	if min(n, m) < knownOperations {
 		chance, f.doubt = math.Inf(1), fmt.Sprintf("fewer than %d operations", knownOperations)
 	}

@@ -48,7 +48,7 @@ func TestComparisonPage(t *testing.T) {
 	got := writeComparison(t, sample(t))
 	at := -1
 	for _, want := range []string{
-		"<h1>new against base &lt;b&gt;</h1>", "base: base &lt;b&gt;, mailbench", "REGRESSION (", "<h2>Changed", "list requests</th>", "REGRESSION, exact",
+		"<h1>new against base &lt;b&gt;</h1>", "base: base &lt;b&gt;, mailbench", "REGRESSION (", "<h2>Changed", "list requests</th>", ">exact<", ">REGRESSION<",
 		"All other metrics", "open requests</th>", "<h2>Glossary",
 	} {
 		i := strings.Index(got, want)

@@ -100,7 +100,7 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% confidence): a 0.121 ms. Significantly slower: "+
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% interval above 0): a 0.121 ms. Significantly slower: "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
 		"Not worth it: b, c: no column of the whole load significantly better than a.")
 	if strings.Contains(said(l), "But:") {
@@ -244,7 +244,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% confidence): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% interval above 0): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -271,7 +271,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% confidence): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% interval above 0): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {

@@ -156,7 +156,7 @@ func (l *Load) headline() string {
 	case l.By.Timed() && last.Trials < 2:
 		criterion = "one trial: significance unknown, use --trials 5"
 	case l.By.Timed():
-		level, then, criterion = ", not significant", "Significantly slower", "significant: over 5%, 95% confidence"
+		level, then, criterion = ", not significant", "Significantly slower", "significant: over 5%, 95% interval above 0"
 	}
 	if len(first) > 1 {
 		s += level
