@@ -286,7 +286,7 @@ func (v *run) varies(who string) string {
 	return fmt.Sprintf("typical latency varies over twice between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
-// target says how the models are measured on a target engine that the run did not measure, and a single model beside
+// target says how the models are measured on a target engine that the run did not measure, and a single model with
 // the others.
 func (v *run) target(s *document.Section) {
 	made := map[string][]string{} // models by target engine

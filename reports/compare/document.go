@@ -208,7 +208,9 @@ func (f *Figure) cells() []document.Cell {
 		}
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
-	name, interval, drawn := document.Cell{Text: f.Operation.String() + " " + f.Name}, document.Cell{}, (*document.Range)(nil)
+	name := document.Cell{Text: f.Operation.String() + " " + f.Name}
+	var interval document.Cell
+	var drawn *document.Range
 	if f.Ratio != nil && *f.Ratio > 0 { // drawn from a half to the double; the box is within the limit
 		at := func(v float64) float64 { return min(2, max(0.5, v)) }
 		ratio := at(*f.Ratio)
