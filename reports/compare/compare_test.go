@@ -199,6 +199,7 @@ func TestNext(t *testing.T) {
 		varied     int64 // of trials, in ns
 		factor     float64
 		sequential bool
+		requests   float64 // of open, if they changed
 		turns      Turns
 		want       string
 	}{
@@ -209,6 +210,12 @@ func TestNext(t *testing.T) {
 			name: "too noisy", varied: 90_000, factor: 1, turns: Turns{"quick -m james", "bin/a -x", "bin/b"},
 			want: "even 50 trials this short would not decide. Use a quiet machine, or 20 longer ones of your builds:|" +
 				"mailbench compare --base 'bin/a -x' --new bin/b --trials 20 \\|  --run 'quick -m james --set phases.measure.duration=30s'",
+		},
+		{
+			name: "more requests, too noisy", varied: 90_000, factor: 1, requests: 3,
+			want: "find the cause, or accept the change with --threshold '*,james/embedded/open.requests:60%'. " +
+				"For the latencies run longer trials:|mailbench compare --base bin/old --new bin/new --trials 10 \\|" +
+				"  --run 'quick -m james --set phases.measure.duration=30s'",
 		},
 		{name: "sequential", factor: 1.5, sequential: true, want: "these runs were sequential: confirm the latency with interleaved trials:|" +
 			"mailbench compare --base bin/old --new bin/new --trials 10 \\|  --run 'quick -m james'"},
@@ -227,6 +234,9 @@ func TestNext(t *testing.T) {
 			}
 		}
 		change(fresh, "list", slower(tc.factor))
+		if tc.requests > 0 {
+			change(fresh, "open", func(o *results.Op) { o.Store.Requests = tc.requests })
+		}
 		c, err := Runs(base, fresh, Options{Gates: gatesOf(t, "*"), Turns: tc.turns})
 		if err != nil {
 			t.Fatal(err)

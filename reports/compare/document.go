@@ -440,6 +440,17 @@ const usualTrials, busyTrials, mostTrials = 10, 20, 50
 
 // next says what to do, with the lines of a command for it.
 func (c *Comparison) next(all []*Figure) (text string, command []string) {
+	var open, others []*Figure // without a verdict: typical latencies, and others that more trials would decide
+	for _, f := range all {
+		switch {
+		case f.Verdict != CannotTell || f.Needed == 0:
+		case f.Name == "typical":
+			open = append(open, f)
+		case f.Needed <= mostTrials:
+			others = append(others, f)
+		}
+	}
+	noisy := slices.ContainsFunc(open, func(f *Figure) bool { return f.Needed > mostTrials })
 	text = "find the cause"
 	if i := slices.IndexFunc(all, c.fails); i >= 0 {
 		f := all[i]
@@ -456,20 +467,13 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 				text += ", and the others likewise"
 			}
 		}
+		if noisy {
+			return text + ". For the latencies run longer trials:", c.again(open, usualTrials)
+		}
 		return text, nil
 	}
 	if len(c.Regressions) > 0 { // a phase that failed
 		return text, nil
-	}
-	var open, others []*Figure // without a verdict: typical latencies, and others that more trials would decide
-	for _, f := range all {
-		switch {
-		case f.Verdict != CannotTell || f.Needed == 0:
-		case f.Name == "typical":
-			open = append(open, f)
-		case f.Needed <= mostTrials:
-			others = append(others, f)
-		}
 	}
 	if len(open) == 0 {
 		open = others
@@ -477,12 +481,14 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	if len(open) == 0 {
 		return "", nil
 	}
-	most := slices.MaxFunc(open, func(a, b *Figure) int { return a.Needed - b.Needed })
-	if most.Needed > mostTrials {
+	if noisy {
 		return fmt.Sprintf("even %d trials this short would not decide. Use a quiet machine, or %d longer ones of your builds:", mostTrials, busyTrials),
 			c.again(open, busyTrials)
 	}
-	need := max(most.Needed, usualTrials)
+	need := usualTrials
+	for _, f := range open {
+		need = max(need, f.Needed)
+	}
 	return fmt.Sprintf("run about %d interleaved trials of each build, which decide %s:", need, words.Plural(len(open), "metric")),
 		c.again(open, need)
 }
