@@ -4,16 +4,19 @@
 package messages
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
 	"io"
 	"sort"
-	"sync"
 	"time"
 	"unicode/utf8"
 	"unsafe"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -358,27 +361,28 @@ func Open(ctx context.Context, path string, most int64, hint time.Duration, note
 	var p mail.Progress
 	began := time.Now()
 	reading, read := context.WithCancel(ctx)
-	var hints sync.WaitGroup
-	hints.Go(func() {
-		tick := time.NewTicker(hint)
-		defer tick.Stop()
-		for {
-			select {
-			case <-reading.Done():
-				return
-			case <-tick.C:
+	var hints errgroup.Group
+	hints.Go(func() error {
+		return crash.Guard(func() error {
+			tick := time.NewTicker(hint)
+			defer tick.Stop()
+			for {
+				select {
+				case <-reading.Done():
+					return nil
+				case <-tick.C:
+				}
+				of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
+				if at := p.At.Load(); at > 0 {
+					of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
+				}
+				note(fmt.Sprintf("%s (%v)", of, time.Since(began).Round(time.Second)))
 			}
-			of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
-			if at := p.At.Load(); at > 0 {
-				of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
-			}
-			note(fmt.Sprintf("%s (%v)", of, time.Since(began).Round(time.Second)))
-		}
+		})
 	})
 	f, err := mail.Open(ctx, path, "", most, &p)
 	read()
-	hints.Wait()
-	if err != nil {
+	if err = cmp.Or(err, hints.Wait()); err != nil {
 		return nil, err
 	}
 	info := f.Info()
