@@ -167,35 +167,25 @@ func (c *Caller[M]) Unused(ctx context.Context, st drivers.Statement, args ...dr
 	return err
 }
 
-// Spread runs a batch of n large parts in several batches, each of KeepBuffer bytes at most or of one part. add adds
-// part i to c.Calls.
-func (c *Caller[M]) Spread(ctx context.Context, batch drivers.Statement, n int, add func(i int)) (err error) {
+// Spread runs a batch with one part for each of n recipients. add adds the part of recipient
+// i, which holds size bytes, to c.Calls. If all parts would hold more than KeepBuffer bytes,
+// Spread runs several batches.
+func (c *Caller[M]) Spread(ctx context.Context, batch drivers.Statement, n int, size int64, add func(i int)) error {
 	c.Calls.Reset()
-	held := 0
-	for i := 0; i < n && err == nil; i++ {
+	for i := range n {
 		add(i)
-		last, size := len(c.Calls.List)-1, 0
-		for _, v := range c.Calls.List[last].Args {
-			size += v.Size()
+		if i < n-1 && int64(len(c.Calls.List))*size < KeepBuffer {
+			continue
 		}
-		if held += size; held > KeepBuffer && last > 0 {
-			err = c.run(ctx, batch, c.Calls.List[:last], i > last)
-			c.Calls.List, held = append(c.Calls.List[:0], c.Calls.List[last]), size
+		if err := c.S.Batch(ctx, batch, c.Calls.List); err != nil {
+			if i >= len(c.Calls.List) { // earlier recipients have the message
+				err = Partly(err)
+			}
+			return err
 		}
+		c.Calls.Reset()
 	}
-	if len(c.Calls.List) > 0 && err == nil {
-		err = c.run(ctx, batch, c.Calls.List, len(c.Calls.List) < n)
-	}
-	return err
-}
-
-// run runs one of several batches. With others before it, it has done a part of their work if it fails.
-func (c *Caller[M]) run(ctx context.Context, batch drivers.Statement, parts []drivers.Call, others bool) error {
-	err := c.S.Batch(ctx, batch, parts)
-	if others {
-		err = Partly(err)
-	}
-	return err
+	return nil
 }
 
 // Failed adds the model, the operation and the account to the error that an operation returns, if

@@ -154,7 +154,7 @@ func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, to []*models.F
 		}
 	}
 	arrived := models.Arrival(msg, m.now)
-	return m.Spread(ctx, m.do.Posts, len(to), func(i int) {
+	return m.Spread(ctx, m.do.Posts, len(to), m.Size, func(i int) {
 		id := m.ids.Next(arrived)
 		handles[i] = handleOf(id)
 		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(m.Body), drivers.Text(msg.From.Address),

@@ -261,15 +261,38 @@ func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.H
 }
 
 // repost posts the messages of m.whole, whose handles are hs, in another conversation and deletes
-// them from their own.
+// them from their own. A batch holds KeepBuffer bytes or one message.
 func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, hs []models.Handle) error {
-	if err := m.Spread(ctx, m.do.Reposts, len(m.whole), func(i int) {
+	m.Calls.Reset()
+	held := 0
+	for i, row := range m.whole {
+		size := 0
+		for j := range row {
+			size += row[j].Size()
+		}
+		if held += size; held > models.KeepBuffer && len(m.Calls.List) > 0 {
+			if err := m.postAgain(ctx, i); err != nil {
+				return err
+			}
+			held = size
+		}
 		m.With(ref(to))
-		m.Calls.Add(only, m.Also(m.whole[i]...)...)
-	}); err != nil {
+		m.Calls.Add(only, m.Also(row...)...)
+	}
+	if err := m.postAgain(ctx, len(m.whole)); err != nil {
 		return err
 	}
 	return models.Partly(m.deleteAll(ctx, from, hs))
+}
+
+// postAgain posts the messages that were collected, up to message n of m.whole.
+func (m *mailbox) postAgain(ctx context.Context, n int) error {
+	posted := n - len(m.Calls.List)
+	err := m.S.Batch(ctx, m.do.Reposts, m.Calls.List)
+	if m.Calls.Reset(); posted > 0 {
+		err = models.Partly(err)
+	}
+	return err
 }
 
 // deleteAll deletes messages of a conversation.

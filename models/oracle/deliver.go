@@ -35,7 +35,7 @@ func (m *mailbox) putAll(ctx context.Context, msg *mail.Message, to []*models.Fo
 	m.text = appendList(m.text, msg.Bcc)
 	arrived := models.Arrival(msg, m.now)
 	m.Arena.Reset()
-	return m.Spread(ctx, m.do.Deliver, len(to), func(i int) {
+	return m.Spread(ctx, m.do.Deliver, len(to), msg.Raw.Size(), func(i int) {
 		r := ref(to[i])
 		id, created := m.newMessage(arrived)
 		handles[i] = handleOf(id, created, r)
