@@ -887,3 +887,23 @@ func TestRatioIsOfItsValues(t *testing.T) {
 		}
 	}
 }
+
+// A counter that differs by more than chance has the bounds of its ratio; one that does not, or may, has none.
+func TestIntervalOfCounter(t *testing.T) {
+	base := 10.0
+	bytes := measures[slices.IndexFunc(measures, func(m *Measure) bool { return m.Name == "bytes" })]
+	for _, tc := range []struct {
+		verdict Verdict
+		high    float64
+		want    bool
+	}{{Worse, 3, true}, {Better, 3, true}, {Same, 3, false}, {CannotTell, 3, false}, {Worse, math.Inf(1), false}} {
+		f := Figure{
+			Measure: bytes, Base: &base, Verdict: tc.verdict,
+			estimate: significance.Estimate{Difference: 2, Low: 1, High: tc.high},
+		}
+		low, high, ok := f.interval()
+		if ok != tc.want || ok && (low != 1.1 || high != 1.3) {
+			t.Errorf("%s up to %g: %g to %g, %t", tc.verdict, tc.high, low, high, ok)
+		}
+	}
+}
