@@ -79,7 +79,8 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	}
 	c.nodes = &nodes{localDC: c.settings.localDC, rack: c.settings.rack}
 	config.PoolConfig.HostSelectionPolicy, config.HostFilter = c.nodes, c.nodes
-	if c.session, err = connect(ctx, config, config.ConnectTimeout*time.Duration(len(config.Hosts))); err != nil {
+	most := config.ConnectTimeout * time.Duration(len(config.Hosts)+1) // each contact, and then the other nodes
+	if c.session, err = connect(ctx, config, most); err != nil {
 		if _, wrong := c.nodes.checkDatacenter(); len(c.nodes.datacenters()) > 0 && wrong != nil {
 			err = wrong
 		} else if missing := c.nodes.missing(); len(missing) > 0 {
