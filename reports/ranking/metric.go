@@ -184,8 +184,8 @@ func shareBelow(quantiles []int64, ns float64) float64 {
 const leastDifference = 1.05
 
 // Difference is how a metric of one model compares with that of another. Ratio is the geometric mean
-// of the ratios of their trials, and Low to High its 95% interval by Student's t of their logarithms. That of one trial
-// is from 0 to infinity.
+// of the ratios of their trials, and Low to High its 95% interval by Student's t of their logarithms, which holds for
+// all other models together. That of one trial is from 0 to infinity.
 type Difference struct {
 	Ratio, Low, High float64
 	Trials           int
@@ -197,8 +197,10 @@ type Difference struct {
 func (d Difference) Larger() bool { return d.Significant || d.Trials == 1 && d.Ratio > leastDifference }
 
 // Compare compares b with a, trial by trial. Trials are interleaved, so trials of one number ran at
-// nearly the same time. It returns false if they have no trial in common.
-func Compare(a, b results.Series, timed bool) (d Difference, ok bool) {
+// nearly the same time. With so many others the best is compared, and the intervals of all of them hold together
+// (Bonferroni): of several equal models one seems the best by chance more easily than of two. It returns false if they
+// have no trial in common.
+func Compare(a, b results.Series, timed bool, others int) (d Difference, ok bool) {
 	var logs []float64
 	for i := range min(len(a), len(b)) {
 		if !math.IsNaN(a[i]) && !math.IsNaN(b[i]) {
@@ -208,7 +210,7 @@ func Compare(a, b results.Series, timed bool) (d Difference, ok bool) {
 	if d.Trials = len(logs); d.Trials == 0 {
 		return d, false
 	}
-	mean, half := growth.Mean(logs, 0.05)
+	mean, half := growth.Mean(logs, 0.05/float64(others))
 	d.Ratio, d.Low, d.High = math.Exp(mean), math.Exp(mean-half), math.Exp(mean+half)
 	d.Significant = d.Ratio > leastDifference && (!timed || d.Low > 1)
 	return d, true
@@ -228,7 +230,7 @@ func Leading(all []results.Series, timed bool) []bool {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].Median(), all[b].Median()) })
 	for n, i := range order {
 		if n > 0 {
-			d, ok := Compare(all[order[0]], all[i], timed)
+			d, ok := Compare(all[order[0]], all[i], timed, len(order)-1)
 			if !ok || d.Larger() {
 				break
 			}

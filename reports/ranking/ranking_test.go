@@ -2,6 +2,7 @@ package ranking
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% interval above 0): a 0.121 ms. Significantly slower: "+
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, joint 95% interval above 0): a 0.121 ms. Significantly slower: "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
 		"Not worth it: b, c: no column of the whole load significantly better than a.")
 	if strings.Contains(said(l), "But:") {
@@ -244,8 +245,8 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% interval above 0): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
-	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true); d.Significant || d.Trials != 3 {
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, joint 95% interval above 0): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
+	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true, 1); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -271,7 +272,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, 95% interval above 0): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, joint 95% interval above 0): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {
@@ -343,9 +344,41 @@ func TestOneValidTrial(t *testing.T) {
 	has(t, said(l), "Not ranked: a (half of the trials or more are invalid; its numbers are of the others).")
 }
 
+// Of equal models one is called slower in 5% of all runs, or few more if there are many, and one that takes 40% longer
+// is found in most. Trials differ by 15%, as those of the workload quick do on a quiet machine.
+func TestChanceOfManyModels(t *testing.T) {
+	const runs, trials, noise = 2000, 5, 0.15
+	for _, models := range []int{2, 5} {
+		random := rand.New(rand.NewPCG(1, uint64(models)))
+		wrong, found := 0, 0
+		for range runs {
+			all := make([]results.Series, models)
+			for i := range all {
+				for range trials {
+					all[i] = append(all[i], math.Exp(noise/math.Sqrt2*random.NormFloat64()))
+				}
+			}
+			if slices.Contains(Leading(all, true), false) {
+				wrong++
+			}
+			for k := range all[0] {
+				all[0][k] *= 1.4
+			}
+			if !Leading(all, true)[0] {
+				found++
+			}
+		}
+		t.Logf("%d models: in %.1f%% of the runs an equal one is slower, in %.0f%% one that takes 40%% longer",
+			models, 100*float64(wrong)/runs, 100*float64(found)/runs)
+		if wrong > runs*8/100 || found < runs*8/10 {
+			t.Errorf("%d models: %d of %d runs find an equal one slower, %d one that takes 40%% longer", models, wrong, runs, found)
+		}
+	}
+}
+
 // Marks go from the best on, and no better value is without one.
 func TestMarksAreMonotone(t *testing.T) {
-	leads := Leading([]results.Series{{1, 1.1, 1}, {1.3, 0.9, 1.4}, {1.25, 1.26, 1.25}, {1.9, 0.7, 1.6}, {math.NaN(), math.NaN(), math.NaN()}}, true)
+	leads := Leading([]results.Series{{1, 1.1, 1}, {1.3, 0.9, 1.4}, {1.25, 1.376, 1.25}, {1.9, 0.7, 1.6}, {math.NaN(), math.NaN(), math.NaN()}}, true)
 	if want := []bool{true, false, false, false, false}; !slices.Equal(leads[2:], want[2:]) || !leads[0] {
 		t.Errorf("%v", leads)
 	}
@@ -476,7 +509,7 @@ func TestTrialsVary(t *testing.T) {
 		return map[string]results.Op{"list": op(800, ns, ns, 1, 20, 1000)}
 	}
 	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
-	has(t, said(l), "b 0.132 (+20%, between -11% and +95%), not significant", "c 0.143 (+30%, between +30% and +30%)")
+	has(t, said(l), "b 0.132 (+20%, between -25% and +132%), not significant", "c 0.143 (+30%, between +30% and +30%)")
 	// If the last one varies, only it has an interval.
 	l = one(t, planted(3, jitter, map[string]map[string]results.Op{"b": ops(1000e3), "c": ops(110e3), "d": ops(500e3)}), Typical)
 	has(t, said(l), "d 0.550 (+355%), b 1.10 (+809%, between ")

@@ -156,7 +156,7 @@ func (l *Load) headline() string {
 	case l.By.Timed() && last.Trials < 2:
 		criterion = "one trial: significance unknown, use --trials 5"
 	case l.By.Timed():
-		level, then, criterion = ", not significant", "Significantly slower", "significant: over 5%, 95% interval above 0"
+		level, then, criterion = ", not significant", "Significantly slower", "significant: over 5%, joint 95% interval above 0"
 	}
 	if len(first) > 1 {
 		s += level
@@ -198,9 +198,9 @@ func (l *Load) over(a, b *Model) string {
 
 func (l *Load) number(m *Model) string { return l.By.Number(m.Value(l.By)) }
 
-// differ compares a metric of b with that of a.
+// differ compares a metric of b with that of a, two of the ranked models.
 func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
-	return Compare(a.Values(x), b.Values(x), x.Timed())
+	return Compare(a.Values(x), b.Values(x), x.Timed(), max(1, len(l.ranked())-1))
 }
 
 // otherwise names the model that is first by the mean, or in throughput, if it is another one.
@@ -408,7 +408,7 @@ func (l *Load) dominates(a, b *Model) bool {
 	better := false
 	for _, x := range Metrics {
 		leads := l.Leading(x)
-		worse, known := l.differ(x, b, a)
+		worse, known := Compare(b.Values(x), a.Values(x), x.Timed(), 1) // what speaks against it needs less proof
 		if known && worse.Significant || leads[slices.Index(l.Models, b)] && !leads[slices.Index(l.Models, a)] {
 			return false
 		}
