@@ -234,7 +234,7 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		note = fmt.Sprintf("%s; no p50* beyond %g× the best", note, heats[0])
 	}
 	if t.Has("°") {
-		note += "; ° like *, fewer fields"
+		note += "; ° like *, returns less"
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
@@ -430,7 +430,7 @@ func fastest(loads []*ranking.Load) document.Section {
 		t.Add("", row...)
 	}
 	if t.Has("°") {
-		note += "; ° reads fewer fields"
+		note += "; ° returns fewer fields than others"
 	}
 	return document.Section{
 		ID: "operations", Title: "Fastest", Table: t, Notes: []document.Sentence{{Text: note, Style: document.Faint}},

@@ -306,6 +306,24 @@ func testSeveralAtOnce(t *testing.T, s *suite) {
 	s.compare(t, "several.golden", golden)
 }
 
+// testManyRecipients delivers messages from 4 KB to 1 MB to 12 folders: how their rows are divided into batches is part
+// of what a delivery costs.
+func testManyRecipients(t *testing.T, s *suite) {
+	sc := newScript(s.start(t, models.Options{}))
+	for i := range 12 {
+		a, err := sc.mb.CreateUser(sc.ctx, sc.at(fmt.Sprintf("user%02d", i)), []string{"INBOX"})
+		must(t, err)
+		sc.folders = append(sc.folders, a.Folders[0])
+	}
+	for _, size := range []int{4_000, 40_000, 400_000, 1_000_000} {
+		draft := sample(size)
+		draft.Text = noise(size, 1)
+		sc.m = draft.Message()
+		sc.do(fmt.Sprintf("deliver %d KB to %d", size/1000, len(sc.folders)), "deliver")
+	}
+	s.compare(t, "recipients.golden", sc.out.String())
+}
+
 // Patterns checks that a model prepares every pattern that its schema declares, and for no
 // other. Preparing a pattern covers its parts and its fallback.
 func Patterns(t testing.TB, s *schemas.Schema, asked []string) {

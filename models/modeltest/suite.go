@@ -69,6 +69,7 @@ func (s Suite) Run(t *testing.T) {
 	})
 	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
 	t.Run("several at once", func(t *testing.T) { testSeveralAtOnce(t, embedded) })
+	t.Run("many recipients", func(t *testing.T) { testManyRecipients(t, embedded) })
 	t.Run("interrupted", func(t *testing.T) { testInterrupted(t, s) })
 	t.Run("races", func(t *testing.T) { testRaces(t, s) })
 	t.Run("allocations", func(t *testing.T) { testAllocations(t, s.Model) })

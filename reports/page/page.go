@@ -28,11 +28,8 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// HeadSize is how many bytes of a file Ours needs to see; plainfile.Write shows as many.
-const HeadSize = 1024
-
-// Ours reports whether a file that begins with head is a page of mailbench, of this version or
-// an older one.
+// Ours reports whether a file that begins with head, plainfile.HeadSize bytes, is a page of mailbench, of this version
+// or an older one.
 func Ours(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("<!DOCTYPE html>")) &&
 		(bytes.Contains(head, []byte(`<meta name="generator" content="mailbench report">`)) ||

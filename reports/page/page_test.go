@@ -19,6 +19,7 @@ import (
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -150,7 +151,7 @@ func TestPageIsSelfContained(t *testing.T) {
 		if !strings.Contains(page, `content="default-src 'none'; style-src 'unsafe-inline'"`) {
 			t.Errorf("%s: the page does not forbid requests", name)
 		}
-		if !Ours([]byte(page[:HeadSize])) {
+		if !Ours([]byte(page[:plainfile.HeadSize])) {
 			t.Errorf("%s: the page is not known as mailbench's", name)
 		}
 	}

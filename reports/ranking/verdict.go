@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -156,7 +155,8 @@ func (l *Load) headline() string {
 	case l.By.Timed() && last.Trials < 2:
 		criterion = "one trial: significance unknown, use --trials 5"
 	case l.By.Timed():
-		level, then, criterion = ", not significant", "Significantly slower", "significant: over 5%, joint 95% interval above 0"
+		level, then = ", not significant", "Significantly slower"
+		criterion = "significant: over 5%, joint 95% interval above 0"
 	}
 	if len(first) > 1 {
 		s += level
@@ -386,16 +386,17 @@ func (l *Load) dominated() (all []Sentence) {
 	for _, same := range results.Grouped(found, func(m lesser) string { return m.than }) {
 		var who, more []string
 		for _, m := range same {
-			who, more = append(who, m.name), append(more, strconv.Itoa(m.more))
+			who = append(who, m.name)
+			if m.more > 0 && len(more) == 0 {
+				more = append(more, words.Plural(m.more, "operation")+" of "+m.name)
+			} else if m.more > 0 {
+				more = append(more, fmt.Sprintf("%d of %s", m.more, m.name))
+			}
 		}
 		load := strings.ToLower(l.Title())
 		text := strings.Join(who, ", ") + ": no column of the " + load + " significantly better than " + same[0].than
-		if slices.ContainsFunc(same, func(m lesser) bool { return m.more > 0 }) {
-			of := " of their operations"
-			if len(same) == 1 {
-				of = " of its operations"
-			}
-			text += ", which does not have " + words.List(more) + of
+		if len(more) > 0 {
+			text += ", which does not support " + words.List(more)
 		}
 		all = append(all, Sentence{"Not worth it", text + "."})
 	}

@@ -128,8 +128,8 @@ func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool
 	return nil
 }
 
-// headSize is how many bytes of a file Write shows to ours.
-const headSize = 1024
+// HeadSize is how many bytes of a file Write shows to ours.
+const HeadSize = 1024
 
 // head is how a file begins; nil if it cannot be read.
 func head(file string) []byte {
@@ -138,6 +138,6 @@ func head(file string) []byte {
 		return nil
 	}
 	defer f.Close()
-	b, _ := io.ReadAll(io.LimitReader(f, headSize))
+	b, _ := io.ReadAll(io.LimitReader(f, HeadSize))
 	return b
 }
