@@ -91,7 +91,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 			}
 			for _, x := range ranking.Metrics {
 				c := document.Cell{Text: x.Number(m.Value(x))}
-				if len(l.Models) > 1 && l.Leading(x)[k] {
+				if leads := l.Leading(x); len(l.Models) > 1 && leads[k] && m.Value(x) < heats[0]*l.Best(x) {
 					c.Style = document.Best
 				}
 				row.Cells = append(row.Cells, c)
@@ -111,7 +111,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 		}
 	}
 	ranked := slices.ContainsFunc(loads, func(l *ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
-	note(ranked, "* best or not significantly worse")
+	note(ranked, fmt.Sprintf("* best or not significantly worse, up to %g×", heats[0]))
 	note(loads[0].Shared(), fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
 	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
 		return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
@@ -230,11 +230,8 @@ func (v *run) operations(l *ranking.Load) document.Section {
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(l)
-	if l.First > 0 {
-		note = fmt.Sprintf("%s; no p50* beyond %g× the best", note, heats[0])
-	}
 	if t.Has("°") {
-		note += "; ° like *, returns less"
+		note += "; ° like *, but returns fewer fields"
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
@@ -388,7 +385,7 @@ func ties(first []*ranking.Model, m *ranking.Model, room bool) string {
 func fastest(loads []*ranking.Load) document.Section {
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(loads)}}}
 	var ops []ranking.Share
-	note := "fastest: lowest p50; others, or +n: n others, are not significantly slower, up to 1.5×; " + latencyNote(loads[0]) + "; p99 with --full"
+	note := "fastest: the model named first has the p50; others, or +n more, are not significantly slower, up to 1.5×; " + latencyNote(loads[0]) + "; p99 with --full"
 	for i, l := range loads {
 		if l.First == 0 && !strings.HasPrefix(note, "(") {
 			note = "(model): not ranked, so not the fastest for certain; " + note

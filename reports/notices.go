@@ -208,12 +208,12 @@ func (v *run) warnings() (first, further document.Section) {
 		further.Note(document.Plain, "", text)
 	}
 	all := slices.Concat(failed, left, queues, others) // the most serious first
-	style, rest := document.Warn, "; no other"
+	style, rest := document.Warn, "; no other warnings"
 	switch {
 	case len(all) == 0 && v.whole():
 		style, rest = document.Faint, "none"
 	case len(all) == 0: // but the alerts
-		style, rest = document.Faint, "no other"
+		style, rest = document.Faint, "no others"
 	}
 	if len(minor) > 0 {
 		rest += " (notes: --full)"
@@ -283,7 +283,7 @@ func (v *run) spread(l *ranking.Load) (said string) {
 
 // varies warns of models whose trials differ much.
 func (v *run) varies(who string) string {
-	return fmt.Sprintf("typical latency varies over twice between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
+	return fmt.Sprintf("typical latency varies more than twofold between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure, and a single model with

@@ -151,7 +151,7 @@ func TestNothingIsWithheld(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"INVALID: ", "medians of 4 trials; ", "james", "Not ranked: ", "0.16", "0.45", "Warnings: no other (notes"} {
+	for _, want := range []string{"INVALID: ", "medians of 4 trials; ", "james", "Not ranked: ", "0.16", "0.45", "Warnings: no others (notes"} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("no %q in\n%s", want, buf.String())
 		}
@@ -163,7 +163,7 @@ func TestNothingIsWithheld(t *testing.T) {
 	if err := (Text{Width: 80}).Write(&buf, short); err != nil {
 		t.Fatal(err)
 	}
-	if text := buf.String(); !strings.Contains(text, "medians of 4 trials; ") || !strings.Contains(text, "Warnings: no other (notes") {
+	if text := buf.String(); !strings.Contains(text, "medians of 4 trials; ") || !strings.Contains(text, "Warnings: no others (notes") {
 		t.Errorf("interrupted:\n%s", text)
 	}
 	// On engines without a ranked model, the lowest latencies are those of all models, and none is the fastest.
@@ -248,8 +248,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warnings: james trial 1 left out (client busy: lower phases.measure.rate); no other (notes: --full)."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; no other (notes: --full)."},
+		1: {"Warnings: james trial 1 left out (client busy: lower the rate with --set phases.measure.rate); no other warnings (notes: --full)."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower the rate with --set phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; no other warnings (notes: --full)."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {
@@ -494,7 +494,7 @@ func TestSizesOfDoubts(t *testing.T) {
 		}
 		c.Model = "james"
 		first, _ := (&run{Run: &results.Run{Cells: []results.Cell{c}}}).warnings()
-		if got := strings.TrimSuffix(first.Notes[0].Text, "; no other."); got != want {
+		if got := strings.TrimSuffix(first.Notes[0].Text, "; no other warnings."); got != want {
 			t.Errorf("%s: %q, want %q", code, got, want)
 		}
 	}

@@ -135,7 +135,7 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		of := counts[class]
 		row := t.Add("", class, of[Worse], of[Better], of[Same], of[CannotTell])
 		if class == ofOthers {
-			row.Cells[0].Help = "rows scanned, rows, bytes, errors; not measured by the clock"
+			row.Cells[0].Help = "rows scanned; rows and bytes, read and written; errors; not measured by the clock"
 		}
 	}
 	verdict.Table = t
@@ -463,6 +463,9 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 			gates := strings.Join(results.Distinct(c.options.Gates, func(g Gate) string { return g.text }), ",")
 			text += fmt.Sprintf(", or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model, f.cell.Engine,
 				f.Operation, f.Name, accepted)
+			if gates == "*" {
+				text += " (*: all other limits stay)"
+			}
 			if len(c.Regressions) > 1 {
 				text += ", and the others likewise"
 			}

@@ -349,6 +349,14 @@ func (l *Load) Leading(x Metric) []bool {
 	return l.LeadingOf(x.Timed(), func(m *Model) results.Series { return m.Values(x) })
 }
 
+// Best is the least value of a metric among the ranked models; NaN if none is known.
+func (l *Load) Best(x Metric) float64 {
+	if known := by(l.ranked(), x); len(known) > 0 {
+		return known[0].Value(x)
+	}
+	return math.NaN()
+}
+
 // LeadingOf is Leading of any value.
 func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 	all := make([]results.Series, len(l.Models))
@@ -422,6 +430,9 @@ func Fact(all []*Load, whole bool) string {
 	case most == 0: // not known
 		return s
 	case least >= 0.99:
+		if lowest < 1 && !one {
+			return s + "; each achieved its part"
+		}
 		return s + ", achieved" + by
 	case sound: // as package judge sees it
 		return s + fmt.Sprintf(", achieved%s (at least %.0f%%: the last operations of a trial%s ended late)", by, percent, of)

@@ -101,7 +101,7 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, joint 95% interval above 0): a 0.121 ms. Significantly slower: "+
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure for all models at once): a 0.121 ms. Significantly slower: "+
 		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
 		"Not worth it: b, c: no column of the whole load significantly better than a.")
 	if strings.Contains(said(l), "But:") {
@@ -116,7 +116,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not worth it: b, c: no column of the shared load significantly better than a, which does not support 1 operation of b.")
+	has(t, said(l), "Not worth it: b, c: no column of the shared load significantly better than a, only 1 and 0 operations that it does not support.")
 }
 
 // A model that leads in a column where the other does not is not dominated, also if the two do not differ significantly:
@@ -245,7 +245,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, joint 95% interval above 0): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure for all models at once): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true, 1); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -272,7 +272,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, joint 95% interval above 0): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure for all models at once): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {

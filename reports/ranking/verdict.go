@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -156,7 +157,7 @@ func (l *Load) headline() string {
 		criterion = "one trial: significance unknown, use --trials 5"
 	case l.By.Timed():
 		level, then = ", not significant", "Significantly slower"
-		criterion = "significant: over 5%, joint 95% interval above 0"
+		criterion = "significant: over 5%, and 95% sure for all models at once"
 	}
 	if len(first) > 1 {
 		s += level
@@ -386,17 +387,12 @@ func (l *Load) dominated() (all []Sentence) {
 	for _, same := range results.Grouped(found, func(m lesser) string { return m.than }) {
 		var who, more []string
 		for _, m := range same {
-			who = append(who, m.name)
-			if m.more > 0 && len(more) == 0 {
-				more = append(more, words.Plural(m.more, "operation")+" of "+m.name)
-			} else if m.more > 0 {
-				more = append(more, fmt.Sprintf("%d of %s", m.more, m.name))
-			}
+			who, more = append(who, m.name), append(more, strconv.Itoa(m.more))
 		}
 		load := strings.ToLower(l.Title())
 		text := strings.Join(who, ", ") + ": no column of the " + load + " significantly better than " + same[0].than
-		if len(more) > 0 {
-			text += ", which does not support " + words.List(more)
+		if slices.ContainsFunc(same, func(m lesser) bool { return m.more > 0 }) {
+			text += ", only " + words.List(more) + " operations that it does not support"
 		}
 		all = append(all, Sentence{"Not worth it", text + "."})
 	}
