@@ -248,8 +248,8 @@ func TestTextHidesNothing(t *testing.T) {
 // in one trial changes no median.
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
-		1: {"Warnings: james trial 1 left out (client busy: lower the rate with --set phases.measure.rate); no other warnings (notes: --full)."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: lower the rate with --set phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; no other warnings (notes: --full)."},
+		1: {"Warnings: james trial 1 left out (client busy: --set a lower phases.measure.rate); no other warnings (notes: --full)."},
+		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: --set a lower phases.measure.rate); latency changed during a trial (james trials 1 and 2): measure longer; no other warnings (notes: --full)."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {
