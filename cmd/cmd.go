@@ -427,7 +427,7 @@ func completeRun(cmd *cobra.Command, known registry) {
 		}
 		_, _ = f.ofSchema(cmd, known, args, nil) // the patterns of a schema are the keys of a mix
 		var found []string
-		if w, _ := f.workload(known.engineWords(), name); w != nil {
+		if w, _ := f.workload(workloads.Known{}, name); w != nil {
 			found = known.words().Complete(w, typed)
 		}
 		return found, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp

@@ -356,7 +356,7 @@ func (f *workloadFlags) workload(known workloads.Known, name string, more ...str
 	if err != nil {
 		return nil, err
 	}
-	w, err := known.Parse(file, text, slices.Concat(f.set, f.seed, more)...)
+	w, err := known.Parse(file, text, slices.Concat(f.set, f.seed, more))
 	return w, usage(err)
 }
 

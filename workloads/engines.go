@@ -25,7 +25,7 @@ type Engine struct {
 	Settings map[string]string
 }
 
-// Known are the names of engines and models that there are. Check leaves out names whose list is nil.
+// Known are the names of engines and models that there are. Names whose list is nil are not checked.
 type Known struct {
 	Engines map[string]EngineWords
 	Models  map[string][]*schemas.Parameter
@@ -50,73 +50,22 @@ func (e *EngineWords) settings() []string {
 	return e.Settings
 }
 
-// later checks a name once it is known which ones there are: see Workload.Check.
-func (d *decoder) later(check func(*Known)) { d.checks = append(d.checks, check) }
-
-// Check compares the names of engines, models, their settings and parameters with those that there are, and sets
-// the values of parameters that are words. The error is of type [strict.Errors].
-func (w *Workload) Check(known Known) error {
-	if w.decoder == nil {
-		return nil // it was not read from a file
-	}
-	w.decoder.Errs = nil
-	for _, check := range w.decoder.checks {
-		check(&known)
-	}
-	if err := w.decoder.Errs.Sorted(); err != nil || w.Sweep == nil {
-		return err
-	}
-	for _, p := range w.Sweep.Points {
-		if err := p.Workload.Check(known); err != nil {
-			for _, f := range p.Workload.decoder.Errs {
-				p.place(w.decoder, f)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// Parse reads a workload file as the function Parse does, and checks it. A fault of an override whose key is unknown at
-// its place names the key of another place that was probably meant: phases.measure.mix for mix.
-func (known Known) Parse(file string, src []byte, overrides ...string) (*Workload, error) {
-	w, err := Parse(file, src, overrides...)
-	if err == nil {
-		err = w.Check(known)
-	}
-	var faults strict.Errors
-	if !errors.As(err, &faults) {
-		return w, err
-	}
-	faulty := func(o string) bool {
-		return slices.ContainsFunc(faults, func(f *strict.Error) bool { return f.Pos.File == origin(o) })
-	}
-	right, fault := Parse(file, src, slices.DeleteFunc(slices.Clone(overrides), faulty)...)
-	if fault != nil {
-		return w, err
-	}
-	for _, o := range overrides {
-		key, _, _ := strings.Cut(o, "=")
-		for _, f := range faults {
-			if f.Pos.File == origin(o) && f.Pos.Column <= len(key) { // not in the value
-				elsewhere(f, key, known.Paths(right))
-			}
-		}
-	}
-	return w, err
-}
-
 const contactKey = "contact"
 
 // engines reads the config of each engine.
-func (d *decoder) engines(n *yaml.Node) {
+func (d *decoder) engines(_ *key, n *yaml.Node, _ string) any {
+	all := map[string]*Engine{}
 	for _, e := range d.Mapping(n, "engines") {
+		words, ok := d.known.Engines[e.Name]
+		if !ok && d.known.Engines != nil {
+			d.Meant(e.Key, slices.Sorted(maps.Keys(d.known.Engines)), "unknown engine %q", e.Name)
+		}
 		engine := &Engine{Settings: map[string]string{}}
-		settings := d.Mapping(e.Value, "engine "+e.Name)
-		for _, s := range settings {
+		for _, s := range d.Mapping(e.Value, "engine "+e.Name) {
 			if d.Origins[s.Value] != "" { // of an override
 				engine.Named = append(engine.Named, s.Name)
 			}
+			faults := len(d.Errs)
 			switch {
 			case s.Name == contactKey:
 				engine.Contact = d.contact(s.Value, e.Name)
@@ -125,20 +74,13 @@ func (d *decoder) engines(n *yaml.Node) {
 			default:
 				engine.Settings[s.Name] = s.Value.Value
 			}
+			if ok && len(d.Errs) == faults {
+				d.setting(s.Key, e.Name, &words)
+			}
 		}
-		d.w.Engines[e.Name] = engine
-		d.later(func(known *Known) {
-			words, ok := known.Engines[e.Name]
-			if !ok && known.Engines != nil {
-				d.Meant(e.Key, slices.Sorted(maps.Keys(known.Engines)), "unknown engine %q", e.Name)
-			}
-			for _, s := range settings {
-				if ok {
-					d.setting(s.Key, e.Name, &words)
-				}
-			}
-		})
+		all[e.Name] = engine
 	}
+	return all
 }
 
 // setting checks a key of an engine's section.
@@ -217,37 +159,35 @@ func CheckContact(s string) error {
 
 // Model is what a workload says of one model: values of the parameters that its schema declares.
 type Model struct {
-	Values map[string]int // of a parameter with words, once Check has found its word
+	Values map[string]int // of a parameter with words the place of its word, from 1, if words are known
 }
 
 // models reads the parameters of each model.
-func (d *decoder) models(n *yaml.Node) {
-	d.w.Models = map[string]*Model{}
+func (d *decoder) models(_ *key, n *yaml.Node, _ string) any {
+	all := map[string]*Model{}
 	for _, e := range d.Mapping(n, "models") {
+		of, ok := d.known.Models[baseOf(e.Name)]
+		if !ok && d.known.Models != nil {
+			d.Meant(e.Key, slices.Sorted(maps.Keys(d.known.Models)), "unknown model %q", e.Name)
+		}
 		m := &Model{Values: map[string]int{}}
-		values := d.Mapping(e.Value, "model "+e.Name)
-		for _, v := range values {
+		for _, v := range d.Mapping(e.Value, "model "+e.Name) {
 			size, err := strict.ParseSize(v.Value.Value)
 			if v.Value.Kind != yaml.ScalarNode || err != nil && !parameterWord.MatchString(v.Value.Value) {
 				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
 					strict.Found(v.Value))
-			} else if err == nil {
+				continue
+			}
+			if err == nil {
 				m.Values[v.Name] = int(size)
 			}
+			if ok {
+				d.parameter(of, e.Name, m, v)
+			}
 		}
-		d.w.Models[e.Name] = m
-		d.later(func(known *Known) {
-			of, ok := known.Models[baseOf(e.Name)]
-			if !ok && known.Models != nil {
-				d.Meant(e.Key, slices.Sorted(maps.Keys(known.Models)), "unknown model %q", e.Name)
-			}
-			for _, v := range values {
-				if ok {
-					d.parameter(of, e.Name, m, v)
-				}
-			}
-		})
+		all[e.Name] = m
 	}
+	return all
 }
 
 var parameterWord = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)

@@ -29,12 +29,11 @@ var engineWords = map[string]EngineWords{
 }
 
 func TestEngines(t *testing.T) {
-	w, err := Parse("w.yaml", []byte(withEngines), "engines.cassandra.consistency=ONE", "engines.hbase.contact=[a, 'b:2181']")
+	w, err := Known{Engines: engineWords}.Parse("w.yaml", []byte(withEngines), []string{
+		"engines.cassandra.consistency=ONE", "engines.hbase.contact=[a, 'b:2181']",
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := w.Check(Known{Engines: engineWords}); err != nil {
-		t.Error(err)
 	}
 	c := w.Engines["cassandra"]
 	if want := []string{"10.0.0.1", "10.0.0.2:9042", "::1", "[::1]:9042"}; !slices.Equal(c.Contact, want) {
@@ -109,11 +108,11 @@ func TestCheckEngines(t *testing.T) {
 			if c.set != "" {
 				set = []string{c.set}
 			}
-			w, err := Parse("w.yaml", []byte(strings.Replace(withEngines, c.from, c.to, 1)), set...)
-			if err != nil {
-				t.Fatal(err)
+			text := []byte(strings.Replace(withEngines, c.from, c.to, 1))
+			if _, err := Parse("w.yaml", text, set...); err != nil {
+				t.Errorf("without names that are known: %v", err)
 			}
-			if err := w.Check(Known{Engines: engineWords}); err == nil || err.Error() != c.want {
+			if _, err := (Known{Engines: engineWords}).Parse("w.yaml", text, set); err == nil || err.Error() != c.want {
 				t.Errorf("error\n%v, want\n%s", err, c.want)
 			}
 		})

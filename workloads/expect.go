@@ -84,10 +84,10 @@ func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) {
 	switch what := strings.TrimSuffix(section, "s"); section {
 	case "models":
 		o.Model = n.Value
-		d.later(func(all *Known) { d.named(n, what, all.ExpectModels) })
+		d.named(n, what, d.known.ExpectModels)
 	case "engines":
 		o.Engine = n.Value
-		d.later(func(all *Known) { d.named(n, what, all.ExpectEngines) })
+		d.named(n, what, d.known.ExpectEngines)
 	case "phases":
 		o.Phase = n.Value
 		for p := range d.w.measured("") {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"gopkg.in/yaml.v3"
+
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/random"
 )
@@ -147,35 +149,48 @@ type form struct {
 	words  []string // all values, if there are few
 	below  string   // the section that the value is
 	apart  bool     // --set changes nothing below it, or does so in a way of its own
+	read   reader   // nil: the value depends on other keys, and what reads the section reads it
 }
+
+// reader returns the value at n of a key of a section, which is called where in messages; nil if it has faults.
+type reader func(d *decoder, k *key, n *yaml.Node, where string) any
 
 var forms = map[string]form{
 	"version": {text: "1", schema: object{"const": 1}, apart: true},
-	"name":    {text: "name", schema: text(nameForm.String()), apart: true},
-	"text":    {text: "text", schema: object{"type": "string"}},
+	"name": {
+		text: "name", schema: text(nameForm.String()), apart: true,
+		read: func(d *decoder, _ *key, n *yaml.Node, where string) any { return d.name(n, where) },
+	},
+	"text": {text: "text", schema: object{"type": "string"}, read: (*decoder).text},
 	"lines": {text: "list", schema: object{
 		"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"},
 	}},
-	"whole":      {text: "number", schema: object{"type": "integer", "minimum": 0}},
-	"share":      {text: "0 to 1", schema: object{"type": "number", "minimum": 0, "maximum": 1}},
-	"weight":     {text: "number", schema: object{"type": "number", "minimum": 0}},
-	"truth":      {text: "true, false", schema: object{"type": "boolean"}, words: []string{"true", "false"}},
-	"time":       {text: "time", schema: ref("time")},
-	"size":       {text: "size", schema: ref("size")},
-	"sizes":      {text: "distribution", schema: ref("sizes")},
-	"times":      {text: "distribution", schema: ref("times")},
-	"rate":       {text: "rate, shape", schema: ref("shape")},
-	"plain rate": {text: "rate", schema: ref("rate")},
-	"hours": {text: "list", schema: object{
+	"whole":  {text: "number", schema: object{"type": "integer", "minimum": 0}, read: (*decoder).whole},
+	"share":  {text: "0 to 1", schema: object{"type": "number", "minimum": 0, "maximum": 1}, read: (*decoder).share},
+	"weight": {text: "number", schema: object{"type": "number", "minimum": 0}, read: (*decoder).weight},
+	"truth": {
+		text: "true, false", schema: object{"type": "boolean"}, words: []string{"true", "false"}, read: (*decoder).truth,
+	},
+	"time":       {text: "time", schema: ref("time"), read: (*decoder).duration},
+	"size":       {text: "size", schema: ref("size"), read: (*decoder).size},
+	"sizes":      {text: "distribution", schema: ref("sizes"), read: (*decoder).sizes},
+	"times":      {text: "distribution", schema: ref("times"), read: (*decoder).times},
+	"rate":       {text: "rate, shape", schema: ref("shape"), read: (*decoder).rate},
+	"plain rate": {text: "rate", schema: ref("rate"), read: (*decoder).rate},
+	"hours": {text: "list", read: (*decoder).hours, schema: object{
 		"type": "array", "items": object{"type": "number", "minimum": 0}, "minItems": 24, "maxItems": 24,
 	}},
-	"choice":      {text: "choice", schema: ref("choice"), words: random.KeysNames},
-	"arrivals":    {text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed]},
-	"unsupported": {text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:]},
-	"flags": {text: "words", schema: anyOf(object{"enum": flagNames}, object{
+	"choice": {text: "choice", schema: ref("choice"), words: random.KeysNames, read: (*decoder).choice},
+	"arrivals": {
+		text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed], read: (*decoder).word,
+	},
+	"unsupported": {
+		text: "word", schema: object{"enum": missingNames[:]}, words: missingNames[:], read: (*decoder).word,
+	},
+	"flags": {text: "words", read: (*decoder).flags, schema: anyOf(object{"enum": flagNames}, object{
 		"type": "array", "minItems": 1, "items": object{"enum": flagNames},
 	})},
-	"range": {text: "time, 0 to 1", schema: anyOf(ref("time"), object{
+	"range": {text: "time, 0 to 1", read: (*decoder).width, schema: anyOf(ref("time"), object{
 		"type": "number", "exclusiveMinimum": 0, "maximum": 1,
 	})},
 	"mix":     {text: "operations", schema: ref("mix")},
@@ -183,25 +198,32 @@ var forms = map[string]form{
 	"streams": {text: "list", apart: true, schema: object{
 		"type": "array", "minItems": 1, "maxItems": MaxStreams, "items": ref("stream"),
 	}},
-	"phases":      {text: "list", apart: true, schema: object{"type": "array", "minItems": 2, "items": ref("phase")}},
-	"access":      {text: "see access", schema: ref("access"), below: "access"},
-	"mail":        {text: "see mail", schema: ref("mail"), below: "mail"},
-	"attachments": {text: "see there", schema: ref("attachments"), below: "attachments"},
-	"population":  {text: "see there", schema: ref("population"), below: "population"},
-	"patterns":    {text: "names", apart: true, schema: object{"type": "array", "items": object{"type": "string"}}},
-	"values": {text: "see values", apart: true, schema: object{"type": "object", "additionalProperties": object{
-		"type": "object", "additionalProperties": ref("values"),
-	}}},
+	"phases": {text: "list", apart: true, schema: object{"type": "array", "minItems": 2, "items": ref("phase")}},
+	"access": {text: "see access", schema: ref("access"), below: "access", read: (*decoder).access},
+	"mail":   {text: "see mail", schema: ref("mail"), below: "mail", read: (*decoder).mail},
+	"attachments": {
+		text: "see there", schema: ref("attachments"), below: "attachments", read: (*decoder).attachments,
+	},
+	"population": {text: "see there", schema: ref("population"), below: "population", read: (*decoder).population},
+	"patterns": {
+		text: "names", apart: true, schema: object{"type": "array", "items": object{"type": "string"}},
+		read: (*decoder).patterns,
+	},
+	"values": {text: "see values", apart: true, read: (*decoder).values, schema: object{
+		"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": ref("values")},
+	}},
 	"replay":     {text: "see replay", schema: ref("replay"), below: "replay"},
-	"trials":     {text: "see there", schema: ref("trials"), below: "trials"},
+	"trials":     {text: "see there", schema: ref("trials"), below: "trials", read: (*decoder).trials},
 	"conclusion": {text: "see there", schema: ref("conclusion"), apart: true},
 	"expect":     {text: "bounds", schema: ref("expect"), apart: true},
 	"sweep":      {text: "see there", schema: ref("sweep"), apart: true},
-	"engines":    {text: "settings", schema: object{"type": "object"}, apart: true},
-	"models": {text: "settings", apart: true, schema: object{"type": "object", "additionalProperties": object{
-		"type":                 "object",
-		"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),
-	}}},
+	"engines":    {text: "settings", schema: object{"type": "object"}, apart: true, read: (*decoder).engines},
+	"models": {text: "settings", apart: true, read: (*decoder).models, schema: object{
+		"type": "object", "additionalProperties": object{
+			"type":                 "object",
+			"additionalProperties": anyOf(ref("size"), object{"type": "integer", "minimum": 1}, text(parameterWord.String())),
+		},
+	}},
 }
 
 // Paths are the keys that --set may change in a workload: KEY= for each key, and KEY=VALUE if the language lists the

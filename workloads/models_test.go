@@ -18,11 +18,9 @@ var someModels = map[string][]*schemas.Parameter{
 
 // TestModels: parameters of a model hold for its variants, whose own come first.
 func TestModels(t *testing.T) {
-	w, err := Parse("w.yaml", []byte(swept+"models: {james: {chunk_size: 64KiB}, james@x: {chunk_size: 2KB}}\n"),
-		"models.james.chunk_size=4KB")
-	if err == nil {
-		err = w.Check(Known{Models: someModels})
-	}
+	known := Known{Models: someModels}
+	w, err := known.Parse("w.yaml", []byte(swept+"models: {james: {chunk_size: 64KiB}, james@x: {chunk_size: 2KB}}\n"),
+		[]string{"models.james.chunk_size=4KB"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,14 +32,14 @@ func TestModels(t *testing.T) {
 	if got := w.ValuesOf("oracle"); !maps.Equal(got, map[string]int{}) {
 		t.Errorf("oracle: %v", got)
 	}
-	w, err = Parse("w.yaml", []byte(swept), "models.james.store=fs-local")
-	if err == nil {
-		err = w.Check(Known{Models: someModels})
+	w, err = known.Parse("w.yaml", []byte(swept), []string{"models.james.store=fs-local"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if got := w.ValuesOf("james"); err != nil || got["store"] != 2 {
-		t.Errorf("of a word: %v, %v", got, err)
+	if got := w.ValuesOf("james"); got["store"] != 2 {
+		t.Errorf("of a word: %v", got)
 	}
-	w, err = Parse("w.yaml", []byte(swept), "sweep.models.james.chunk_size=[4KB, 64KB]")
+	w, err = known.Parse("w.yaml", []byte(swept), []string{"sweep.models.james.chunk_size=[4KB, 64KB]"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +65,7 @@ func TestModelsWrong(t *testing.T) {
 		{"models.james=1", "model james must be"},
 		{"sweep.models.james.chunk_size=[1, 4KB]", "models.james.chunk_size must be from 1KB to 50MB, found 1"},
 	} {
-		w, err := Parse("w.yaml", []byte(swept), c.set)
-		if err == nil {
-			err = w.Check(Known{Models: someModels})
-		}
+		_, err := Known{Models: someModels}.Parse("w.yaml", []byte(swept), []string{c.set})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v\nwant %s", c.set, err, c.want)
 		}

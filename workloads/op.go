@@ -315,7 +315,8 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 }
 
 // patterns reads the names of the access patterns that are the operations of the workload.
-func (d *decoder) patterns(n *yaml.Node) (all Patterns) {
+func (d *decoder) patterns(_ *key, n *yaml.Node, _ string) any {
+	var all Patterns
 	for _, item := range d.List(n, "patterns") {
 		name, ok := d.Text(item, "each of patterns")
 		if ok && slices.Contains(all, name) {
@@ -339,7 +340,7 @@ type Values struct {
 }
 
 // values reads the values of columns, by table.
-func (d *decoder) values(n *yaml.Node) map[string]*Values {
+func (d *decoder) values(_ *key, n *yaml.Node, _ string) any {
 	all := map[string]*Values{}
 	for _, t := range d.Mapping(n, "values") {
 		for _, c := range d.Mapping(t.Value, "values."+t.Name) {

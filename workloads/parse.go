@@ -17,34 +17,27 @@ import (
 // decoder reads one workload file.
 type decoder struct {
 	strict.Decoder
-	w      *Workload
-	base   *Keys          // values of keys that are left out
-	checks []func(*Known) // of Workload.Check
+	known Known
+	forms map[string]form // all of them: see newDecoder
+	w     *Workload
+	base  *Keys // values of keys that are left out
 }
 
-// Parse reads a workload file; file is its name in messages. Overrides are
-// KEY=VALUE texts such as population.users=10, applied to the file before it
-// is decoded, so that both are checked alike; phases are named by kind or name
-// (phases.measure.rate=100/s). The error, if there is one, is of type [strict.Errors]
-// and holds every fault that was found.
+// Parse reads a workload file as [Known.Parse] does, and checks no names.
 func Parse(file string, src []byte, overrides ...string) (*Workload, error) {
-	d := newDecoder(file)
-	fields := d.text(src, overrides)
-	d.sweep(src, overrides, fields)
-	d.answer(fields)
-	if err := d.Errs.Sorted(); err != nil {
-		return nil, err
-	}
-	return d.w, nil
+	return Known{}.Parse(file, src, overrides)
 }
 
-// text reads a workload with overrides and without some of its sections. It returns all sections but these; it returns
-// nil if there are faults.
-func (d *decoder) text(src []byte, overrides []string, without ...string) map[string]strict.Entry {
+// Parse reads a workload file, but for the sections that it is to be without, and refuses names that are not known;
+// file is its name in messages. Overrides are KEY=VALUE texts such as population.users=10, applied to the file before
+// it is decoded, so that both are checked alike; phases are named by kind or name (phases.measure.rate=100/s). The
+// error, if there is one, is of type [strict.Errors] and holds every fault that was found.
+func (known Known) Parse(file string, src []byte, overrides []string, without ...string) (*Workload, error) {
+	d := newDecoder(file, known)
 	d.w.Source = src
 	root := d.Document(src, "a workload (version, name, population, phases)")
 	if root == nil {
-		return nil
+		return nil, d.Errs.Sorted()
 	}
 	for _, o := range overrides {
 		at := strict.Pos{Line: 1, Column: 1, File: origin(o)}
@@ -77,7 +70,38 @@ func (d *decoder) text(src []byte, overrides []string, without ...string) map[st
 			d.Fail(root, "the overridden workload cannot be written: %s", err)
 		}
 	}
-	return d.workload(root)
+	fields := d.workload(root)
+	d.sweep(src, overrides, fields)
+	d.answer(fields)
+	if err := d.Errs.Sorted(); err != nil {
+		d.hint(src, overrides, without)
+		return nil, err
+	}
+	return d.w, nil
+}
+
+// hint lets a fault of an override whose key is unknown at its place name the key of another place that was probably
+// meant: phases.measure.mix for mix. Keys are those of the workload without such overrides.
+func (d *decoder) hint(src []byte, overrides, without []string) {
+	faulty := func(o string) bool {
+		return slices.ContainsFunc(d.Errs, func(f *strict.Error) bool { return f.Pos.File == origin(o) })
+	}
+	right := slices.DeleteFunc(slices.Clone(overrides), faulty)
+	if len(right) == len(overrides) {
+		return
+	}
+	w, err := Known{}.Parse(d.File, src, right, without...)
+	if err != nil {
+		return
+	}
+	for _, o := range overrides {
+		key, _, _ := strings.Cut(o, "=")
+		for _, f := range d.Errs {
+			if f.Pos.File == origin(o) && f.Pos.Column <= len(key) { // not in the value
+				elsewhere(f, key, d.known.Paths(w))
+			}
+		}
+	}
 }
 
 // origin is the place of an override in messages.
@@ -198,8 +222,9 @@ func (d *decoder) phasesOf(list, of *yaml.Node) []*yaml.Node {
 	return named
 }
 
-// newDecoder returns a decoder with the defaults of the language.
-func newDecoder(file string) *decoder {
+// newDecoder returns a decoder with the defaults of the language. It has the forms, since their readers read sections,
+// whose keys have forms in turn.
+func newDecoder(file string, known Known) *decoder {
 	w := &Workload{Seed: 1, Engines: map[string]*Engine{}, Keys: Keys{
 		Users:    random.Keys{Theta: random.DefaultTheta},
 		Folders:  random.Keys{Theta: random.DefaultTheta, Latest: true},
@@ -211,8 +236,8 @@ func newDecoder(file string) *decoder {
 		Recipients:  random.Constant{Value: 1},
 	}
 	w.Population.Folders = random.Constant{Value: 1}
-	w.decoder = &decoder{Decoder: strict.Decoder{File: file, Origins: map[*yaml.Node]string{}}, w: w, base: &w.Keys}
-	return w.decoder
+	origins := map[*yaml.Node]string{}
+	return &decoder{strict.Decoder{File: file, Origins: origins}, known, forms, w, &w.Keys}
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,47}$`)
@@ -251,24 +276,38 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 	return f
 }
 
+// mail reads what generated messages look like.
+func (d *decoder) mail(k *key, n *yaml.Node, where string) any {
+	m := d.w.Mail
+	d.section(n, k.in(where), &m, sectionKeys("mail"))
+	return m
+}
+
 // attachments reads which messages carry files.
-func (d *decoder) attachments(n *yaml.Node, what string) {
-	a := &d.w.Mail.Attachments
-	if f := d.section(n, what, a, sectionKeys("attachments")); a.Share > 0 && f["size"].Value == nil {
+func (d *decoder) attachments(k *key, n *yaml.Node, where string) any {
+	a, what := d.w.Mail.Attachments, k.in(where)
+	if f := d.section(n, what, &a, sectionKeys("attachments")); a.Share > 0 && f["size"].Value == nil {
 		d.Fail(n, "%s has no size; expected a distribution such as {pareto: {min: 20KB, alpha: 1.2, max: 25MB}}", what)
 	}
+	return a
+}
+
+func (d *decoder) trials(k *key, n *yaml.Node, where string) any {
+	var t Trials
+	d.section(n, k.in(where), &t, sectionKeys("trials"))
+	return t
 }
 
 // population reads who has how much mail, or how many rows a schema has.
-func (d *decoder) population(n *yaml.Node) {
-	p := &d.w.Population
+func (d *decoder) population(_ *key, n *yaml.Node, _ string) any {
+	p := d.w.Population
 	if len(d.w.Patterns) > 0 {
-		d.section(n, "population", p, keysOf(*p, "patterns"))
+		d.section(n, "population", &p, keysOf(p, "patterns"))
 		p.Users, p.Messages = 1, random.Constant{Value: strict.Size(p.Rows)}
 		d.w.Mail.Body = random.Constant{Value: 0} // of a delivery, which writes row n, only n counts
-		return
+		return p
 	}
-	f := d.section(n, "population", p, sectionKeys("population"))
+	f := d.section(n, "population", &p, sectionKeys("population"))
 	switch folders, own := f["folders"]; {
 	case p.Shared && own:
 		d.Fail(folders.Key, "a shared population has one folder in common; leave folders out")
@@ -278,6 +317,7 @@ func (d *decoder) population(n *yaml.Node) {
 			d.Fail(n, "%s", err)
 		}
 	}
+	return p
 }
 
 // section reads a mapping with these keys into a value of the type that declares them: see fill.
@@ -287,15 +327,16 @@ func (d *decoder) section(n *yaml.Node, where string, into any, keys []key) map[
 	return f
 }
 
-// fill reads the plain keys of a mapping at n into the fields of a type of the language, and
+// fill reads the keys of a mapping at n whose form says how into the fields of a type of the language, and
 // reports keys that are needed and not there. It leaves keys whose value depends on others to its caller.
 func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, into any, keys []key) {
 	v := reflect.ValueOf(into).Elem()
 	for _, k := range keys {
 		e, ok := f[k.name]
+		read := d.forms[k.form].read
 		switch {
-		case ok:
-			value, to := reflect.ValueOf(d.read(&k, e.Value, where)), v.FieldByIndex(k.field)
+		case ok && read != nil:
+			value, to := reflect.ValueOf(read(d, &k, e.Value, where)), v.FieldByIndex(k.field)
 			if value.IsValid() && to.Kind() == reflect.Pointer {
 				to.Set(reflect.New(to.Type().Elem()))
 				to = to.Elem()
@@ -303,7 +344,7 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 			if value.IsValid() {
 				to.Set(value.Convert(to.Type()))
 			}
-		case k.need == "" || n.Kind != yaml.MappingNode:
+		case ok || k.need == "" || n.Kind != yaml.MappingNode:
 		case where == "the workload":
 			d.Fail(n, "no key %q; expected %s", k.name, k.need)
 		case k.need == "-":
@@ -312,74 +353,6 @@ func (d *decoder) fill(n *yaml.Node, f map[string]strict.Entry, where string, in
 			d.Fail(n, "%s has no %s; expected %s", where, k.name, k.need)
 		}
 	}
-}
-
-// read returns the value of a key. It is nil if it has faults, if it is in the workload already, or if it depends on
-// other keys.
-func (d *decoder) read(k *key, n *yaml.Node, where string) any {
-	what := k.in(where)
-	least, most := k.within()
-	switch k.form {
-	case "text":
-		s, _ := d.Text(n, k.name+" of "+where)
-		return s
-	case "name":
-		return d.name(n, "the name of "+where)
-	case "whole":
-		return d.whole(n, what, least, most)
-	case "share":
-		return d.number(n, what, 0, 1)
-	case "weight":
-		least, _ := strconv.ParseFloat(k.least, 64)
-		return d.number(n, what, least, float64(most))
-	case "truth":
-		if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-			d.Fail(n, "%s must be true or false, found %s", what, strict.Found(n))
-		}
-		return strings.EqualFold(n.Value, "true")
-	case "time":
-		return d.duration(n, what)
-	case "times":
-		return random.DecodeTimes(&d.Decoder, n, what)
-	case "sizes":
-		return d.dist(k, n, what)
-	case "size":
-		return d.size(k, n, what)
-	case "access":
-		return d.ownKeys(n, what)
-	case "choice":
-		return random.DecodeKeys(&d.Decoder, n, what)
-	case "arrivals", "unsupported":
-		if i := slices.Index(forms[k.form].words, n.Value); i >= 0 {
-			return i
-		}
-		d.Meant(n, forms[k.form].words, "unknown %s %q", what, n.Value)
-	case "flags":
-		return d.flags(n, where)
-	case "range":
-		return d.width(n, what)
-	case "rate", "plain rate":
-		return d.rate(k, n, where)
-	case "hours":
-		return d.hours(n, where)
-	case "patterns":
-		return d.patterns(n)
-	case "values":
-		return d.values(n)
-	case "engines":
-		d.engines(n)
-	case "models":
-		d.models(n)
-	case "population":
-		d.population(n)
-	case "trials":
-		d.section(n, what, &d.w.Trials, sectionKeys("trials"))
-	case "mail":
-		d.section(n, what, &d.w.Mail, sectionKeys("mail"))
-	case "attachments":
-		d.attachments(n, what)
-	}
-	return nil
 }
 
 // in names the key in messages: population.users, or users of access of phase measure.
@@ -393,18 +366,24 @@ func (k *key) in(where string) string {
 	return where + "." + k.name
 }
 
-// ownKeys reads keys. Keys that are left out have the values of d.base.
-func (d *decoder) ownKeys(n *yaml.Node, where string) Keys {
-	k, all := *d.base, sectionKeys("access")
+// access reads keys. Keys that are left out have the values of d.base.
+func (d *decoder) access(k *key, n *yaml.Node, where string) any {
+	own, all := *d.base, sectionKeys("access")
 	if len(d.w.Patterns) > 0 {
 		all[2].name, all = "rows", all[2:3]
 	}
-	f := d.section(n, where, &k, all)
-	of := map[string]random.Keys{"folders": k.Folders, "messages": k.Messages, "rows": k.Messages}
+	where = k.in(where)
+	f := d.section(n, where, &own, all)
+	of := map[string]random.Keys{"folders": own.Folders, "messages": own.Messages, "rows": own.Messages}
 	for i := range all {
 		d.noLargest(f[all[i].name], of[all[i].name], all[i].in(where))
 	}
-	return k
+	return own
+}
+
+// choice reads which of several things are used.
+func (d *decoder) choice(k *key, n *yaml.Node, where string) any {
+	return random.DecodeKeys(&d.Decoder, n, k.in(where))
 }
 
 func (d *decoder) noLargest(e strict.Entry, k random.Keys, what string) {
@@ -413,9 +392,15 @@ func (d *decoder) noLargest(e strict.Entry, k random.Keys, what string) {
 	}
 }
 
-// dist reads a distribution. A value that is constant must lie within the key's bounds; others are cut
+func (d *decoder) text(k *key, n *yaml.Node, where string) any {
+	s, _ := d.Text(n, k.name+" of "+where)
+	return s
+}
+
+// sizes reads a distribution. A value that is constant must lie within the key's bounds; others are cut
 // to them when drawn.
-func (d *decoder) dist(k *key, n *yaml.Node, what string) random.Dist {
+func (d *decoder) sizes(k *key, n *yaml.Node, where string) any {
+	what := k.in(where)
 	v := random.DecodeDist(&d.Decoder, n, what)
 	least, most := k.within()
 	if c, ok := v.(random.Constant); ok && (uint64(c.Value) < least || uint64(c.Value) > most) {
@@ -424,14 +409,19 @@ func (d *decoder) dist(k *key, n *yaml.Node, what string) random.Dist {
 	return v
 }
 
+func (d *decoder) times(k *key, n *yaml.Node, where string) any {
+	return random.DecodeTimes(&d.Decoder, n, k.in(where))
+}
+
 // size reads a place in a message, or a length.
-func (d *decoder) size(k *key, n *yaml.Node, what string) int64 {
+func (d *decoder) size(k *key, n *yaml.Node, where string) any {
 	least, most := k.within()
 	size, err := strict.ParseSize(n.Value)
 	if err != nil || n.Kind != yaml.ScalarNode || uint64(size) < least || uint64(size) > most {
-		d.Fail(n, "%s must be a size from %s to %s, found %s", what, strict.Size(least), strict.Size(most), strict.Found(n))
+		d.Fail(n, "%s must be a size from %s to %s, found %s", k.in(where), strict.Size(least), strict.Size(most),
+			strict.Found(n))
 	}
-	return int64(size)
+	return size
 }
 
 // rate reads a rate, or nil if it has a shape, which stream reads.
@@ -448,6 +438,16 @@ func (d *decoder) rate(k *key, n *yaml.Node, where string) any {
 	return r
 }
 
+func (d *decoder) share(k *key, n *yaml.Node, where string) any {
+	return d.number(n, k.in(where), 0, 1)
+}
+
+func (d *decoder) weight(k *key, n *yaml.Node, where string) any {
+	least, _ := strconv.ParseFloat(k.least, 64)
+	_, most := k.within()
+	return d.number(n, k.in(where), least, float64(most))
+}
+
 func (d *decoder) number(n *yaml.Node, what string, least, most float64) float64 {
 	v, err := random.DecodeNumber(n, least, most)
 	if err != nil {
@@ -456,18 +456,37 @@ func (d *decoder) number(n *yaml.Node, what string, least, most float64) float64
 	return v
 }
 
-func (d *decoder) whole(n *yaml.Node, what string, least, most uint64) uint64 {
+func (d *decoder) whole(k *key, n *yaml.Node, where string) any {
+	least, most := k.within()
 	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!int" {
 		v, err := strconv.ParseUint(n.Value, 0, 64) // 0x10 is 16, and 010 is 8, as in YAML
 		if err == nil && v >= least && v <= most {
 			return v
 		}
 	}
-	d.Fail(n, "%s must be a whole number from %d to %d, found %s", what, least, most, strict.Found(n))
+	d.Fail(n, "%s must be a whole number from %d to %d, found %s", k.in(where), least, most, strict.Found(n))
 	return least
 }
 
-func (d *decoder) flags(n *yaml.Node, where string) (all []Mark) {
+func (d *decoder) truth(k *key, n *yaml.Node, where string) any {
+	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
+		d.Fail(n, "%s must be true or false, found %s", k.in(where), strict.Found(n))
+	}
+	return strings.EqualFold(n.Value, "true")
+}
+
+// word returns the place of a word among those of its form.
+func (d *decoder) word(k *key, n *yaml.Node, where string) any {
+	words := d.forms[k.form].words
+	if i := slices.Index(words, n.Value); i >= 0 {
+		return i
+	}
+	d.Meant(n, words, "unknown %s %q", k.in(where), n.Value)
+	return nil
+}
+
+func (d *decoder) flags(_ *key, n *yaml.Node, where string) any {
+	var all []Mark
 	for _, item := range d.List(n, "flags of "+where) {
 		if i := slices.Index(flagNames, item.Value); i >= 0 {
 			all = append(all, Mark(i))
@@ -481,31 +500,33 @@ func (d *decoder) flags(n *yaml.Node, where string) (all []Mark) {
 	return all
 }
 
-func (d *decoder) width(n *yaml.Node, what string) Width {
+func (d *decoder) width(k *key, n *yaml.Node, where string) any {
 	if t, err := time.ParseDuration(n.Value); err == nil && t > 0 && t <= LoadSpan && n.ShortTag() == "!!str" {
 		return Width{Time: t}
 	}
 	v, err := random.DecodeNumber(n, 0, 1)
 	if err != nil || v == 0 {
-		d.Fail(n, "%s must be a time such as 1h, or a share of all time above 0 and up to 1, found %s", what, strict.Found(n))
+		d.Fail(n, "%s must be a time such as 1h, or a share of all time above 0 and up to 1, found %s", k.in(where),
+			strict.Found(n))
 	}
 	return Width{Share: v}
 }
 
 // name reads a name that fits into a file name and a table.
-func (d *decoder) name(n *yaml.Node, what string) string {
-	s, ok := d.Text(n, what)
+func (d *decoder) name(n *yaml.Node, where string) string {
+	s, ok := d.Text(n, "the name of "+where)
 	if ok && !nameForm.MatchString(s) {
-		d.Fail(n, "%s must be letters, digits, _ . or -, at most 48, found %q", what, s)
+		d.Fail(n, "the name of %s must be letters, digits, _ . or -, at most 48, found %q", where, s)
 	}
 	return s
 }
 
-func (d *decoder) duration(n *yaml.Node, what string) time.Duration {
+func (d *decoder) duration(k *key, n *yaml.Node, where string) any {
 	v, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || v < minDuration || v > maxDuration {
-		d.Fail(n, "%s must be a time such as 30s or 5m, from %s to %.0fh, found %s", what, minDuration, maxDuration.Hours(), strict.Found(n))
-		return 0
+		d.Fail(n, "%s must be a time such as 30s or 5m, from %s to %.0fh, found %s", k.in(where), minDuration,
+			maxDuration.Hours(), strict.Found(n))
+		return nil
 	}
 	return v
 }

@@ -59,7 +59,7 @@ func TestKeyOfAnotherSection(t *testing.T) {
 		"phases.xyzzy.rate=1/s":       "", "engines.xyzzy.consistency=ONE": "", "models.xyzzy.chunk_size=1": "", // all names are listed
 	} {
 		var faults strict.Errors
-		if _, err := known.Parse(file, text, "seed=2", set); !errors.As(err, &faults) || faults[0].Near != want || want != "" && strings.Contains(err.Error(), "expected") {
+		if _, err := known.Parse(file, text, []string{"seed=2", set}); !errors.As(err, &faults) || faults[0].Near != want || want != "" && strings.Contains(err.Error(), "expected") {
 			t.Errorf("%s: %v; want %q", set, err, want)
 		}
 	}

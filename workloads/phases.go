@@ -79,7 +79,7 @@ func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	d.base = &d.w.Keys
 	f := d.Fields(value, where, names(keys))
 	if e, ok := f["name"]; ok {
-		p.Name = d.name(e.Value, "the name of "+where)
+		p.Name = d.name(e.Value, where)
 		where = "phase " + p.Name
 		delete(f, "name")
 	}
@@ -248,7 +248,7 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 		one.Name = strconv.Itoa(i + 1)
 		f := d.Fields(item, "a stream of "+where, names(keys))
 		if e, ok := f["name"]; ok {
-			one.Name = d.name(e.Value, "the name of a stream of "+where)
+			one.Name = d.name(e.Value, "a stream of "+where)
 			delete(f, "name")
 		}
 		if named[one.Name]++; named[one.Name] == 2 {

@@ -237,7 +237,8 @@ func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape)
 	return s
 }
 
-func (d *decoder) hours(n *yaml.Node, where string) (hours [24]float64) {
+func (d *decoder) hours(_ *key, n *yaml.Node, where string) any {
+	var hours [24]float64
 	if n.Kind != yaml.SequenceNode || len(n.Content) != len(hours) {
 		d.Fail(n, "hours of %s must be 24 numbers, one for each hour from midnight on, found %s", where, strict.Found(n))
 		return hours

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -28,9 +29,6 @@ type SweepPoint struct {
 	Value    string    // of the first key, as the language writes it: 10KB
 	Size     float64   // Value in bytes, seconds or operations a second, or as a plain number
 	Workload *Workload // the workload with that value, and without a sweep
-
-	keys []sweptKey
-	at   int // index of their values
 }
 
 // Grows reports whether the points differ in their population only, so that the data set of one
@@ -82,13 +80,13 @@ func (d *decoder) sweep(src []byte, overrides []string, fields map[string]strict
 		return
 	}
 	for i, v := range keys[0].values {
-		p := SweepPoint{Value: v.Value, keys: keys, at: i}
+		p := SweepPoint{Value: v.Value}
 		p.Size, _ = sizeOf(v.Value)
 		if i > 0 && p.Size <= s.Points[i-1].Size {
 			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Paths[0], v.Value, s.Points[i-1].Value)
 			return
 		}
-		if !d.point(&p, src, overrides) {
+		if p.Workload = d.point(keys, i, src, overrides); p.Workload == nil {
 			return
 		}
 		s.Points = append(s.Points, p)
@@ -243,43 +241,44 @@ func like(text string, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
 }
 
-// point reads the workload at a point. It returns false if that has faults, of which it reports the first.
-func (d *decoder) point(p *SweepPoint, src []byte, overrides []string) bool {
+// point reads the workload with the values of an index. It reports the first fault of that, and returns nil.
+func (d *decoder) point(keys []sweptKey, at int, src []byte, overrides []string) *Workload {
 	overrides = slices.Clip(overrides)
-	value, with := p.keys[0].values[p.at], ""
-	for i := range p.keys {
-		one := p.keys[i].override(p.at)
+	value, with, named := keys[0].values[at], "", false
+	for i := range keys {
+		one := keys[i].override(at)
 		overrides, with = append(overrides, one), with+" "+one
+		named = named || keys[i].path[0] == "engines" || keys[i].path[0] == "models"
 	}
-	of := newDecoder(d.File)
-	of.text(src, overrides, "sweep", "conclusion") // both are of all points
-	if err := of.Errs.Sorted(); err != nil {
-		first := of.Errs[0]
-		if len(p.keys) == 1 {
-			elsewhere(first, p.keys[0].name(), d.w.paths())
+	w, err := d.known.Parse(d.File, src, overrides, "sweep", "conclusion") // both are of all points
+	var faults strict.Errors
+	if errors.As(err, &faults) {
+		fault := faults[0]
+		if named { // a name is unknown with any value
+			d.place(fault, keys, at)
+		} else {
+			fault.Pos, fault.Msg = d.At(value), "sweep: with"+with+": "+fault.Msg
 		}
-		d.Fail(value, "sweep: with%s: %s", with, first.Msg)
-		d.Errs[len(d.Errs)-1].Near = first.Near
-		return false
+		d.Errs = append(d.Errs, fault)
+		return nil
 	}
-	for i, phase := range of.w.Phases {
+	for i, phase := range w.Phases {
 		if i >= len(d.w.Phases) || d.w.Phases[i].Name != phase.Name {
 			d.Fail(value, "sweep: with%s the phases have other names; sweep another value", with)
-			return false
+			return nil
 		}
 	}
-	p.Workload = of.w
-	return true
+	return w
 }
 
 // place gives a fault of a point that is in the override of a key the place of that key or its value in the sweep.
-func (p *SweepPoint) place(d *decoder, f *strict.Error) {
-	for i := range p.keys {
-		k := &p.keys[i]
+func (d *decoder) place(f *strict.Error, keys []sweptKey, point int) {
+	for i := range keys {
+		k := &keys[i]
 		switch at := d.At(k.key); {
-		case f.Pos.File != origin(k.override(p.at)):
+		case f.Pos.File != origin(k.override(point)):
 		case f.Pos.Column > len(k.name()):
-			f.Pos = d.At(k.values[p.at])
+			f.Pos = d.At(k.values[point])
 		default:
 			at.Column += f.Pos.Column - 1
 			f.Pos = at

@@ -74,7 +74,6 @@ type Workload struct {
 	Source []byte
 	// NoFiles is the fault of a mix that needs attachments if generated mail has none; mail of a file may have some.
 	NoFiles error
-	decoder *decoder // for Check; nil: it was not read from a file
 }
 
 // Trials says how a run measures each model on each engine more than once. A Count of 0 is as many
