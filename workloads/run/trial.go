@@ -46,42 +46,92 @@ type found struct {
 	cold    bool          // the phases that follow begin with cold caches
 }
 
-// run executes the task. The result has everything that was measured, whatever happens. A phase that could not
-// be executed says why in its cell. It returns true if it leaves the store to a later task: to a trial that
-// reuses it, or to a point of a sweep for which the data set grows.
+// run executes the task: the workload's phases in order. The result has everything that was measured, whatever happens.
+// A phase that could not be executed says why in its cell. It returns true if it leaves the store to a later task: to a
+// trial that reuses it, or to a point of a sweep for which the data set grows.
 func (c *combination) run(ctx context.Context) (open bool) {
 	if c.runner.config.Audit == AuditOnly {
 		c.auditOnly(ctx)
 		return false
 	}
-	c.found = found{settled: true, warm: true}
-	if !c.opened || c.runner.config.reuses() {
-		if c.segments != nil {
-			c.segments.Begin(c.trialName())
+	if !c.begin(ctx) {
+		return false
+	}
+	defer func() {
+		if !open {
+			c.close(ctx)
 		}
-		var err error
-		if c.target != nil { // that of the trial before
-			err = c.target.Wake()
-		} else if err = c.renew(); err == nil {
-			err = c.open(ctx)
-		}
-		if err != nil {
-			c.giveUp(ctx, err)
-			c.add(ctx, &c.workload().Phases[0], nil, err)
-			if c.target != nil {
-				c.close(ctx)
-			}
+	}()
+	for i := range c.workload().Phases {
+		own := c.runner.config.Segment.Own(c.workload().Phases[i])
+		p := &own
+		if ctx.Err() != nil {
+			c.giveUp(ctx, ctx.Err())
 			return false
 		}
-	}
-	if c.allPhases(ctx) {
-		c.examined(ctx)
-		if c.leave(ctx) {
-			return true
+		if p.Kind == workloads.Load && c.opened && c.runner.config.reuses() {
+			continue
+		}
+		if c.target.NotOffered != "" {
+			if p.Kind == workloads.Measure {
+				c.add(ctx, p, c.notOffered(p), nil)
+			}
+			continue
+		}
+		execute := c.mixed
+		switch {
+		case p.Kind == workloads.Load:
+			execute = c.load
+		case !p.Runs():
+			execute = c.rest
+		case p.Kind == workloads.Measure && c.runner.config.FindMax != nil:
+			execute = c.search
+		}
+		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
+		var cell *results.Cell
+		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
+		if err == nil {
+			err = crash.Guard(func() (err error) { cell, err = execute(ctx, p); return err })
+		}
+		if c.add(ctx, p, cell, err); err != nil {
+			c.giveUp(ctx, err)
+			return false
+		}
+		if p.Kind != workloads.Settle && p.Kind != workloads.Cold && p.Kind != workloads.Warmup { // saving them takes longer
+			c.runner.save()
 		}
 	}
-	c.close(ctx)
-	return false
+	if !c.endTogether(ctx) {
+		return false
+	}
+	c.examined(ctx)
+	return c.leave(ctx)
+}
+
+// begin opens the store, unless an earlier task has left it open with the data set of this one. It returns false if it
+// could not, and the result says why.
+func (c *combination) begin(ctx context.Context) bool {
+	c.found = found{settled: true, warm: true}
+	if c.opened && !c.runner.config.reuses() {
+		return true
+	}
+	if c.segments != nil {
+		c.segments.Begin(c.trialName())
+	}
+	var err error
+	if c.target != nil { // that of the trial before
+		err = c.target.Wake()
+	} else if err = c.renew(); err == nil {
+		err = c.open(ctx)
+	}
+	if err != nil {
+		c.giveUp(ctx, err)
+		c.add(ctx, &c.workload().Phases[0], nil, err)
+		if c.target != nil {
+			c.close(ctx)
+		}
+	}
+	return err == nil
 }
 
 // leave leaves the store to a later task: asleep to a trial that reuses it, or, once it is audited, to a point for
@@ -254,51 +304,6 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 	cell.Kind, cell.Evidence = results.KindStep, nil
 	cell.Error, cell.Stack = err.Error(), stack(err)
 	c.add(ctx, &step, cell, nil)
-}
-
-// allPhases executes the workload's phases in order and says whether it came to
-// the end.
-func (c *combination) allPhases(ctx context.Context) bool {
-	for i := range c.workload().Phases {
-		own := c.runner.config.Segment.Own(c.workload().Phases[i])
-		p := &own
-		if ctx.Err() != nil {
-			c.giveUp(ctx, ctx.Err())
-			return false
-		}
-		if p.Kind == workloads.Load && c.opened && c.runner.config.reuses() {
-			continue
-		}
-		if c.target.NotOffered != "" {
-			if p.Kind == workloads.Measure {
-				c.add(ctx, p, c.notOffered(p), nil)
-			}
-			continue
-		}
-		execute := c.mixed
-		switch {
-		case p.Kind == workloads.Load:
-			execute = c.load
-		case !p.Runs():
-			execute = c.rest
-		case p.Kind == workloads.Measure && c.runner.config.FindMax != nil:
-			execute = c.search
-		}
-		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
-		var cell *results.Cell
-		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
-		if err == nil {
-			err = crash.Guard(func() (err error) { cell, err = execute(ctx, p); return err })
-		}
-		if c.add(ctx, p, cell, err); err != nil {
-			c.giveUp(ctx, err)
-			return false
-		}
-		if p.Kind != workloads.Settle && p.Kind != workloads.Cold && p.Kind != workloads.Warmup { // saving them takes longer
-			c.runner.save()
-		}
-	}
-	return c.endTogether(ctx)
 }
 
 // endTogether waits until all segments have executed their last phase. If one has not, because it
