@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -61,7 +62,7 @@ func cassandraCommand(in *Instance, n *Node) (command, error) {
 	certificate, err := in.certificate()
 	config := func(name, tmpl string, data any) (url string) {
 		path, failed := writeConfig(dir, name, tmpl, data)
-		err = errors.Join(err, failed)
+		err = cmp.Or(err, failed)
 		return fileURL(path)
 	}
 	// A node's datacenter and rack are in a file, which the snitch reads. Without Datacenters it is SimpleSnitch, for
@@ -223,7 +224,7 @@ func (in *Instance) certificate() (*certificate, error) {
 func (in *Instance) writeCertificate() error {
 	authorityKey, aerr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	key, kerr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err := errors.Join(aerr, kerr); err != nil {
+	if err := cmp.Or(aerr, kerr); err != nil {
 		return err
 	}
 	authority := &x509.Certificate{
@@ -240,7 +241,7 @@ func (in *Instance) writeCertificate() error {
 	signed, aerr := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
 	served, serr := x509.CreateCertificate(rand.Reader, server, authority, &key.PublicKey, authorityKey)
 	der, kerr := x509.MarshalPKCS8PrivateKey(key)
-	if err := errors.Join(aerr, serr, kerr); err != nil {
+	if err := cmp.Or(aerr, serr, kerr); err != nil {
 		return err
 	}
 	block := func(typ string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}) }
@@ -266,7 +267,7 @@ func (in *Instance) secure(ctx context.Context, address string) (*login, error) 
 	authority, err := private.ReadFile(in.authPath(authorityFile))
 	own, oerr := in.password(adminFile)
 	password, perr := in.password(passwordFile)
-	if err := errors.Join(err, oerr, perr); err != nil {
+	if err := cmp.Or(err, oerr, perr); err != nil {
 		return nil, err
 	}
 	trusted := x509.NewCertPool()

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -199,11 +200,16 @@ func (in *Instance) logPath(n *Node) string { return filepath.Join(in.nodeDir(n)
 // logTail returns the last few lines that a node has logged since its start, for an
 // error.
 func (in *Instance) logTail(n *Node) string {
-	text, err := private.ReadFile(in.logPath(n))
+	f, err := private.OpenFile(in.logPath(n), os.O_RDONLY)
 	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(tail(string(text[min(n.logFrom, int64(len(text))):]), 5))
+	defer f.Close()
+	text, err := tailOf(f, n.logFrom, 5)
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(text)
 }
 
 // Log prints a node's log ("" is the first node), or its last lines (0: all). With follow it also
@@ -223,11 +229,11 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int,
 	defer f.Close()
 	var rest io.Reader = f
 	if last > 0 {
-		text, err := io.ReadAll(f)
+		text, err := tailOf(f, 0, last)
 		if err != nil {
 			return fmt.Errorf("read the log: %w", err)
 		}
-		rest = strings.NewReader(tail(string(text), last))
+		rest = strings.NewReader(text)
 	}
 	for ; ; rest = f {
 		if _, err := io.Copy(w, rest); err != nil || !follow {
@@ -245,4 +251,21 @@ func (in *Instance) Log(ctx context.Context, w io.Writer, node string, last int,
 func tail(text string, lines int) string {
 	all := slices.Collect(strings.Lines(text))
 	return strings.Join(all[max(0, len(all)-lines):], "")
+}
+
+// tailOf returns the last lines of a file, of those from a place on, and leaves the file at its end. It reads no more
+// than a few times what these lines have.
+func tailOf(f io.ReadSeeker, from int64, lines int) (string, error) {
+	end, err := f.Seek(0, io.SeekEnd)
+	for size := int64(16 << 10); err == nil; size *= 2 {
+		begin := max(min(from, end), end-size)
+		text := make([]byte, end-begin)
+		if _, err = f.Seek(begin, io.SeekStart); err == nil {
+			_, err = io.ReadFull(f, text)
+		}
+		if err == nil && (begin <= from || bytes.Count(text, []byte("\n")) > lines) {
+			return tail(string(text), lines), nil
+		}
+	}
+	return "", err
 }
