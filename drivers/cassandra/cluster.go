@@ -45,15 +45,13 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	if c.settings, err = readSettings(o.Settings); err != nil {
 		return nil, err
 	}
-	user, err := drivers.ReadLogin(environment, os.Getenv)
-	if err != nil {
+	if c.login, err = drivers.ReadLogin(environment, os.Getenv); err != nil {
 		return nil, err
 	}
-	c.login = user
-	defer func() { err = user.Hide(err) }()
+	defer func() { err = c.login.Hide(err) }()
 	var auth gocql.Authenticator
-	if user != nil {
-		auth = login{gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}}
+	if c.login != nil {
+		auth = login{gocql.PasswordAuthenticator{Username: c.login.User, Password: c.login.Password}}
 		if err := o.MayGo(ddl.EngineName, settingList, userVariable); err != nil {
 			return nil, err
 		}
@@ -63,10 +61,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 		return nil, err
 	}
 	c.contact = config.Hosts
-	guard := &passwordGuard{
-		encrypted: c.settings.Encrypted,
-		plaintext: listed(os.Getenv(plaintextVariable)),
-	}
+	guard := &passwordGuard{c.settings.Encrypted, listed(os.Getenv(plaintextVariable))}
 	if auth != nil {
 		for _, contact := range o.Contact { // without any it goes to this machine
 			if err := guard.check(ctx, contact); err != nil {
