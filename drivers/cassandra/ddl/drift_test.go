@@ -284,22 +284,27 @@ tables:
 	}
 }
 
-// TestOneIndex: two indexes of a schema over one column are one in CQL. Both are there if it is.
-func TestOneIndex(t *testing.T) {
-	d, err := Define(parse(t, `
-tables:
-  a: {partition: [k int], clustering: [c int], columns: {v: text}, indexes: {by-v: [v], in-k: [k, v]}}
-`), "", Replication{Datacenter: "dc1", Factor: 1})
+// readA returns the definition of a schema, with the table a of it there, which has these columns.
+func readA(t *testing.T, schema string, columns ...map[string]any) *Definition {
+	d, err := Define(parse(t, schema), "", Replication{Datacenter: "dc1", Factor: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.Read(Rows{
 		"keyspaces": {{"replication": map[string]string{}}},
 		"tables":    {{"table_name": "a", "comment": d.Tables[0].Comment, "default_time_to_live": 0}},
-		"columns": {
-			column("a", "k", "int", "partition_key", 0), column("a", "c", "int", "clustering", 0), column("a", "v", "text", "regular", -1),
-		},
+		"columns":   columns,
 	})
+	return d
+}
+
+// TestOneIndex: two indexes of a schema over one column are one in CQL. Both are there if it is.
+func TestOneIndex(t *testing.T) {
+	d := readA(t, `
+tables:
+  a: {partition: [k int], clustering: [c int], columns: {v: text}, indexes: {by-v: [v], in-k: [k, v]}}
+`,
+		column("a", "k", "int", "partition_key", 0), column("a", "c", "int", "clustering", 0), column("a", "v", "text", "regular", -1))
 	var statements []string
 	for _, m := range schemas.Diff(d.Want, d.Have) {
 		statements = append(statements, d.statements(m)...)
@@ -312,22 +317,13 @@ tables:
 
 // TestIndexOfHeader: a row header has no table in CQL, and so no indexes.
 func TestIndexOfHeader(t *testing.T) {
-	d, err := Define(parse(t, `
+	d := readA(t, `
 tables:
   a: {partition: [k int], clustering: [c int], indexes: {by-c: [c]}}
   b: {parent: a, clustering: [d int], columns: {v: text}}
-`), "", Replication{Datacenter: "dc1", Factor: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Read(Rows{
-		"keyspaces": {{"replication": map[string]string{}}},
-		"tables":    {{"table_name": "a", "comment": d.Tables[0].Comment, "default_time_to_live": 0}},
-		"columns": {
-			column("a", "k", "int", "partition_key", 0), column("a", "c", "int", "clustering", 0),
-			column("a", "d", "int", "clustering", 1), column("a", "v", "text", "regular", -1),
-		},
-	})
+`,
+		column("a", "k", "int", "partition_key", 0), column("a", "c", "int", "clustering", 0),
+		column("a", "d", "int", "clustering", 1), column("a", "v", "text", "regular", -1))
 	if all := schemas.Diff(d.Want, d.Have); len(all) > 0 {
 		t.Errorf("differences %v", all)
 	}
