@@ -20,6 +20,9 @@ type (
 // run are the kinds of cells that run operations.
 const run = measured | loads
 
+// lowerRate is what to do if the load is too much.
+const lowerRate = "--set a lower phases.PHASE.rate"
+
 // rules are in the order of their doubts. Of the rules with one verdict the first that applies is its reason.
 var rules = []rule{
 	{"not-offered", results.Empty, refused, "", func(_ cell, e evidence) string {
@@ -116,12 +119,12 @@ var rules = []rule{
 	}},
 
 	// The generator, and not the engine, was the bottleneck. Queueing alone is no sign of that.
-	{"client-cpu", results.Invalid, observed, "client CPU full: --set a lower phases.PHASE.rate", func(c cell, e evidence) string {
+	{"client-cpu", results.Invalid, observed, "client CPU full: " + lowerRate, func(c cell, e evidence) string {
 		return when(!e.InProcess && c.Client.CPUShare >= cpuFull, "client saturated: mailbench used %.0f%% of the processors that "+
 			"it may use (%.3g), and the engine runs elsewhere; use more machines or a lower rate",
 			100*c.Client.CPUShare, c.Client.Capacity)
 	}},
-	{"client-busy", results.Invalid, observed, "client busy: --set a lower phases.PHASE.rate", func(c cell, e evidence) string {
+	{"client-busy", results.Invalid, observed, "client busy: " + lowerRate, func(c cell, e evidence) string {
 		busy := seconds(e.Own) > ownBusy*c.Seconds*float64(min(c.Client.Workers, c.Client.Processors))
 		own := float64(e.Own) / max(1, float64(e.Own+e.Service))
 		return when(busy && own > ownInvalid && e.Started >= 10*leastSlower, "client saturated: busy workers spent %.0f%% "+
@@ -138,7 +141,7 @@ var rules = []rule{
 			percent(crowded), c.Client.Workers, advice)
 	}},
 	{
-		"workers-busy", results.Overloaded, observed, "engine busy: --set a lower phases.PHASE.rate",
+		"workers-busy", results.Overloaded, observed, "engine busy: " + lowerRate,
 		func(c cell, e evidence) string {
 			return when(waited(c, e) && Full(c), "%s of the operations waited for one of the %d workers, and the processors are "+
 				"full; more workers would not help: lower the rate", percent(share(e.Queued, e.Started)), c.Client.Workers)
@@ -163,13 +166,13 @@ var rules = []rule{
 	}},
 
 	// Less was executed than was offered.
-	{"dropped", results.Overloaded, measured, "engine busy: --set a lower phases.PHASE.rate", func(c cell, _ evidence) string {
+	{"dropped", results.Overloaded, measured, "engine busy: " + lowerRate, func(c cell, _ evidence) string {
 		o := c.Offered
 		return when(Overloaded(c) && o.Dropped > 0, "%d of %d scheduled operations were never started (offered %s/s, achieved %s/s); %s",
 			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
 			cmp.Or(failures(c), "lower the rate, or raise --max-wait to measure their wait"))
 	}},
-	{"behind", results.Overloaded, measured, "engine busy: --set a lower phases.PHASE.rate", func(c cell, _ evidence) string {
+	{"behind", results.Overloaded, measured, "engine busy: " + lowerRate, func(c cell, _ evidence) string {
 		if text := behind(c); text != "" {
 			return text
 		}
