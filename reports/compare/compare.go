@@ -133,6 +133,11 @@ type Figure struct {
 	doubt    string                // why the figure is inconclusive, if it is
 }
 
+// String names the figure as Regressions do.
+func (f *Figure) String() string {
+	return f.cell.Subject.String() + " " + f.Operation.String() + "." + f.Name
+}
+
 // Options say how to compare.
 type Options struct {
 	Gates []Gate
@@ -245,6 +250,41 @@ func (c *Comparison) measure() error {
 		}
 	}
 	return nil
+}
+
+// sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are
+// worse, then those that are better, the largest difference first, and then the others. Failing are those of
+// Regressions.
+func (c *Comparison) sorted() (all, failing []*Figure) {
+	for _, cell := range c.Cells {
+		for i := range cell.Figures {
+			if cell.Why == "" {
+				all = append(all, &cell.Figures[i])
+			}
+		}
+	}
+	rank := func(f *Figure) []float64 { // of the verdict, and then of the difference
+		size := 0.0
+		if f.Ratio != nil && *f.Ratio > 0 {
+			size = -math.Abs(math.Log(*f.Ratio))
+		}
+		switch {
+		case f.Verdict == Worse && f.Gate:
+			return []float64{0, size}
+		case f.Verdict == Worse:
+			return []float64{1, size}
+		case f.Verdict == Better:
+			return []float64{2, size}
+		}
+		return []float64{3, 0}
+	}
+	slices.SortStableFunc(all, func(a, b *Figure) int { return slices.Compare(rank(a), rank(b)) })
+	for _, f := range all {
+		if slices.Contains(c.Regressions, f.String()) {
+			failing = append(failing, f)
+		}
+	}
+	return all, failing
 }
 
 // Confirm keeps the regressions that the first round, of other trials, found too. It notes

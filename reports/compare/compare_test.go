@@ -135,6 +135,10 @@ func TestUndecided(t *testing.T) {
 		r.Workload.Name, r.Environment.Commit = "mine.yaml", "907c0066fb1d0a3c5c9c9d2f6f0b0b4c1d2e3f40"
 	}
 	c := compared(t, base, fresh, "*", false)
+	facts := c.Document().Facts
+	if equal := "both: the same workload, seed, mail, machine, limits, durability and settings"; facts[len(facts)-1] != equal {
+		t.Errorf("the facts are %q, want %q as the last", facts, equal)
+	}
 	first := c.Document().Sections[0].Says
 	var said []string
 	for _, s := range first[:5] {
@@ -290,7 +294,11 @@ func TestConclusion(t *testing.T) {
 		{Comparison{Regressions: []string{"a/b/c: new is overloaded"}, options: Options{NoFail: true}}, nil, "REGRESSION (1). Worst: a/b/c: new is overloaded. " +
 			"Exit status: 0 (--no-fail)."},
 	} {
-		if got := tc.c.conclusion(tc.all); got != tc.want {
+		var failing []*Figure
+		if slices.Contains(tc.all, &gated) && len(tc.c.Regressions) > 0 {
+			failing = tc.all
+		}
+		if got := tc.c.conclusion(tc.all, failing); got != tc.want {
 			t.Errorf("it says %q, want %q", got, tc.want)
 		}
 	}

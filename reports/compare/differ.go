@@ -90,11 +90,13 @@ func differ(a, b *results.Run) (all []difference) {
 			}
 		}
 	}
-	add("workload", a.Workload.Name, b.Workload.Name, false)
-	if a.Workload.Name == b.Workload.Name {
+	own, was := properties(a)
+	others, is := properties(b)
+	add(own[0].name, own[0].value, others[0].value, false)
+	if len(all) == 0 { // it is the workload of one name
 		firstLine("the workload", a.Workload.Text, b.Workload.Text, false)
 	}
-	add("seed", strconv.FormatUint(a.Seed, 10), strconv.FormatUint(b.Seed, 10), false)
+	add(own[1].name, own[1].value, others[1].value, false) // the seed
 	phases := min(len(a.Phases), len(b.Phases))
 	if len(all) > 0 {
 		phases = 0 // of another workload they are others anyway
@@ -117,7 +119,6 @@ func differ(a, b *results.Run) (all []difference) {
 			}
 		}
 	}
-	was, is := settings(a), settings(b)
 	if a.Mail != nil && b.Mail != nil && a.Mail.SHA256 != "" && a.Mail.SHA256 == b.Mail.SHA256 {
 		is[""]["mail file"] = was[""]["mail file"] // under another path
 	}
@@ -138,42 +139,53 @@ func differ(a, b *results.Run) (all []difference) {
 	return all
 }
 
-// settings are what each engine reported in its first measured cell, and for "" the machine, the limits, the flags, the
-// mail and the settings of a run.
-func settings(r *results.Run) map[string]map[string]string {
-	e, c := &r.Environment, &r.Config
-	own := map[string]string{
-		"machine":          cmp.Or(r.Machine.ID, r.Machine.Name),
-		"system":           e.OS + "/" + e.Arch,
-		"kernel":           e.Kernel,
-		"processor":        e.CPU,
-		"processors":       strconv.Itoa(e.CPUs),
-		"GOMAXPROCS":       strconv.Itoa(e.MaxProcs),
-		"GOGC":             e.GOGC,
-		"memory":           words.Size(float64(e.Memory)),
-		"disk":             e.Disk,
-		"durability":       c.Durability,
-		"cache":            words.Size(float64(c.CacheBytes)),
-		"concurrency":      strconv.Itoa(c.Workers),
-		"max wait":         fmt.Sprintf("%gs", c.MaxWait),
-		"kept data folder": strconv.FormatBool(c.Data),
-		"segments":         strconv.Itoa(r.Generators()),
-	}
+// property is what the runs of a comparison must have in common. Reports name its class.
+type property struct{ class, name, value string }
+
+// properties are those that every run has, in the order in which reports name their classes. All are, by engine, what
+// each reported in its first measured cell, and for "" the properties of the run but for its workload and seed, which
+// decide what it executed, and the settings of engines' clients.
+func properties(r *results.Run) (own []property, all map[string]map[string]string) {
+	e, c, mail, search := &r.Environment, &r.Config, "", ""
 	if r.Mail != nil {
-		own["mail file"] = fmt.Sprintf("%s %.8s", r.Mail.File, r.Mail.SHA256)
+		mail = fmt.Sprintf("%s %.8s", r.Mail.File, r.Mail.SHA256)
 	}
 	if f := c.FindMax; f != nil {
 		from := "the phase's rate"
 		if f.From > 0 {
 			from = perSecond(f.From)
 		}
-		own["search for the highest rate"] = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
+		search = fmt.Sprintf("from %s up to %s, within %s, in steps of %gs",
 			from, perSecond(f.Max), results.Percent(f.Precision), f.Step)
 	}
-	for name, value := range r.Settings {
-		own["setting "+name] = value
+	own = []property{
+		{"workload", "workload", r.Workload.Name},
+		{"seed", "seed", strconv.FormatUint(r.Seed, 10)},
+		{"mail", "mail file", mail},
+		{"machine", "machine", cmp.Or(r.Machine.ID, r.Machine.Name)},
+		{"machine", "system", e.OS + "/" + e.Arch},
+		{"machine", "kernel", e.Kernel},
+		{"machine", "processor", e.CPU},
+		{"machine", "processors", strconv.Itoa(e.CPUs)},
+		{"machine", "memory", words.Size(float64(e.Memory))},
+		{"machine", "disk", e.Disk},
+		{"limits", "GOMAXPROCS", strconv.Itoa(e.MaxProcs)},
+		{"limits", "GOGC", e.GOGC},
+		{"limits", "cache", words.Size(float64(c.CacheBytes))},
+		{"limits", "concurrency", strconv.Itoa(c.Workers)},
+		{"limits", "max wait", fmt.Sprintf("%gs", c.MaxWait)},
+		{"durability", "durability", c.Durability},
+		{"settings", "kept data folder", strconv.FormatBool(c.Data)},
+		{"settings", "segments", strconv.Itoa(r.Generators())},
+		{"settings", "search for the highest rate", search},
 	}
-	all := map[string]map[string]string{"": own}
+	all = map[string]map[string]string{"": {}}
+	for _, p := range own[2:] {
+		all[""][p.name] = p.value
+	}
+	for name, value := range r.Settings {
+		all[""]["setting "+name] = value
+	}
 	for _, c := range r.Select((*results.Cell).Measured) {
 		if all[c.Engine] != nil || c.Engines == nil {
 			continue
@@ -184,5 +196,5 @@ func settings(r *results.Run) map[string]map[string]string {
 		}
 		all[c.Engine] = of
 	}
-	return all
+	return own, all
 }

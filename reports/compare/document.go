@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -18,7 +17,8 @@ import (
 // Document is the comparison as a report: the verdict, the number of metrics with each verdict, the whole load, the
 // metrics that changed, the worst first, the inconclusive ones, and folded all others.
 func (c *Comparison) Document() *document.Document {
-	sorted, columns := c.sorted(), slices.Clone(columns)
+	sorted, failing := c.sorted()
+	columns := slices.Clone(columns)
 	if !c.Interleaved {
 		columns[len(columns)-1].Help = "a change if the interval is beyond the limit and 2 deviations of trials"
 	}
@@ -56,7 +56,7 @@ func (c *Comparison) Document() *document.Document {
 	}
 	open.Fold, rest.Fold = len(open.Table.Rows) > mostOpen, true
 	verdict := document.Section{ID: "verdict"}
-	c.headline(&verdict, sorted)
+	c.headline(&verdict, sorted, failing)
 	overview(sorted, &verdict, &rest)
 	sections := slices.DeleteFunc([]document.Section{verdict, load, changed, open, rest}, func(s document.Section) bool {
 		return len(s.Table.Rows)+len(s.Notes) == 0
@@ -80,7 +80,8 @@ var columns = []document.Column{
 	{Title: "ratio", Help: "new/base, of means over the trials, outliers damped"},
 	{
 		Page: true, Left: true, Title: "ratio and interval",
-		Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal",
+		Help: "line: the interval of the ratio; box: within the limit; dot: the ratio; diamond: equal; arrow: " +
+			"beyond the axis",
 	},
 	{Title: "interval", Rank: 1, Help: "the true ratio is in it: 95% sure for all metrics at once"},
 	{Title: "limit", Rank: 2, Help: "smaller differences do not matter"},
@@ -161,39 +162,6 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	}
 }
 
-// sorted are the metrics of all cells that could be compared: those that a gate fails first, then those that are
-// worse, then those that are better, the largest difference first, and then the others.
-func (c *Comparison) sorted() (all []*Figure) {
-	for _, cell := range c.Cells {
-		for i := range cell.Figures {
-			if cell.Why == "" {
-				all = append(all, &cell.Figures[i])
-			}
-		}
-	}
-	rank := func(f *Figure) (int, float64) {
-		size := 0.0
-		if f.Ratio != nil && *f.Ratio > 0 {
-			size = -math.Abs(math.Log(*f.Ratio))
-		}
-		switch {
-		case f.Verdict == Worse && f.Gate:
-			return 0, size
-		case f.Verdict == Worse:
-			return 1, size
-		case f.Verdict == Better:
-			return 2, size
-		}
-		return 3, 0
-	}
-	slices.SortStableFunc(all, func(a, b *Figure) int {
-		ra, sa := rank(a)
-		rb, sb := rank(b)
-		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(sa, sb))
-	})
-	return all
-}
-
 // cells are the cells of the metric's row.
 func (f *Figure) cells() []document.Cell {
 	value := func(v *float64, text func(float64) string) string {
@@ -211,14 +179,12 @@ func (f *Figure) cells() []document.Cell {
 	name := document.Cell{Text: f.Operation.String() + " " + f.Name}
 	var interval document.Cell
 	var drawn *document.Range
-	if f.Ratio != nil && *f.Ratio > 0 { // drawn from a half to the double; the box is within the limit
-		at := func(v float64) float64 { return min(2, max(0.5, v)) }
-		ratio := at(*f.Ratio)
+	if r := f.Ratio; r != nil && *r > 0 { // the box is within the limit
 		drawn = &document.Range{
-			Low: ratio, Quarter: 1 / (1 + f.Limit), Typical: ratio, ThreeQuarters: 1 + f.Limit, High: ratio, Mean: 1,
+			Low: *r, Quarter: 1 / (1 + f.Limit), Typical: *r, ThreeQuarters: 1 + f.Limit, High: *r, Mean: 1,
 		}
 		if low, high, ok := f.interval(); ok {
-			drawn.Low, drawn.High, interval.Text = at(low), at(high), bound(low)+" to "+bound(high)
+			drawn.Low, drawn.High, interval.Text = low, high, bound(low)+" to "+bound(high)
 		}
 	}
 	if f.Exact {
@@ -307,7 +273,9 @@ func (c *Comparison) facts() []string {
 		fmt.Sprintf("trials: %d of base, %d of new, %s", base, fresh, how),
 	}
 	if len(c.Forced) == 0 {
-		facts = append(facts, "both: the same workload, seed, mail, machine, limits, durability and settings")
+		own, _ := properties(&results.Run{}) // every run has the same ones
+		classes := results.Distinct(own, func(p property) string { return p.class })
+		facts = append(facts, "both: the same "+words.List(classes))
 	}
 	return facts
 }
@@ -317,7 +285,7 @@ const sameBuild = "base and new are the same build; any difference is chance or 
 
 // headline says what to read first: the verdict with its exit status, what to do next, and the notes. All are the
 // figures, the worst first.
-func (c *Comparison) headline(s *document.Section, all []*Figure) {
+func (c *Comparison) headline(s *document.Section, all, failing []*Figure) {
 	if slices.Contains(c.Notes, sameBuild) {
 		s.Say(document.Warn, "Note", sameBuild)
 	}
@@ -325,8 +293,8 @@ func (c *Comparison) headline(s *document.Section, all []*Figure) {
 	if len(c.Regressions) > 0 {
 		style = document.Bad
 	}
-	s.Say(style, "", c.conclusion(all))
-	next, command := c.next(all)
+	s.Say(style, "", c.conclusion(all, failing))
+	next, command := c.next(all, failing)
 	s.Say(document.Plain, "Next", next)
 	longer := strings.Contains(next, "longer trials")
 	for _, line := range command {
@@ -365,15 +333,15 @@ func (c *Comparison) headline(s *document.Section, all []*Figure) {
 }
 
 // conclusion is the verdict, with the worst regression, or with how large one could be that was not found.
-func (c *Comparison) conclusion(all []*Figure) string {
+func (c *Comparison) conclusion(all, failing []*Figure) string {
 	if n := len(c.Regressions); n > 0 {
 		status := "3"
 		if c.options.NoFail {
 			status = "0 (--no-fail)"
 		}
 		worst := c.Regressions[0]
-		if i := slices.IndexFunc(all, c.fails); i >= 0 {
-			f, how := all[i], ""
+		if len(failing) > 0 {
+			f, how := failing[0], ""
 			switch {
 			case f.Exact:
 				how = ", exact"
@@ -423,14 +391,6 @@ func (c *Comparison) conclusion(all []*Figure) string {
 	return text + " Exit status: 0."
 }
 
-// fails reports whether the figure is a regression that fails the comparison.
-func (c *Comparison) fails(f *Figure) bool { return slices.Contains(c.Regressions, f.String()) }
-
-// String names the figure as Regressions do.
-func (f *Figure) String() string {
-	return f.cell.Subject.String() + " " + f.Operation.String() + "." + f.Name
-}
-
 // percent writes a ratio as a difference, such as +12%.
 func percent(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)) }
 
@@ -439,7 +399,7 @@ func percent(ratio float64) string { return fmt.Sprintf("%+.0f%%", 100*(ratio-1)
 const usualTrials, busyTrials, mostTrials = 10, 20, 50
 
 // next says what to do, with the lines of a command for it.
-func (c *Comparison) next(all []*Figure) (text string, command []string) {
+func (c *Comparison) next(all, failing []*Figure) (text string, command []string) {
 	var open, others []*Figure // without a verdict: typical latencies, and others that more trials would decide
 	for _, f := range all {
 		switch {
@@ -452,10 +412,9 @@ func (c *Comparison) next(all []*Figure) (text string, command []string) {
 	}
 	noisy := slices.ContainsFunc(open, func(f *Figure) bool { return f.Needed > mostTrials })
 	text = "find the cause"
-	if i := slices.IndexFunc(all, c.fails); i >= 0 {
-		f := all[i]
-		doubtful := func(f *Figure) bool { return f.Measure.Timed() && c.fails(f) }
-		if !c.Interleaved && slices.ContainsFunc(all, doubtful) {
+	if len(failing) > 0 {
+		f := failing[0]
+		if !c.Interleaved && slices.ContainsFunc(failing, func(f *Figure) bool { return f.Measure.Timed() }) {
 			return "these runs were sequential: confirm the latency with interleaved trials:", c.again([]*Figure{f}, usualTrials)
 		}
 		if f.Ratio != nil {

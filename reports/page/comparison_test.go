@@ -1,10 +1,13 @@
 package page
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -56,5 +59,42 @@ func TestComparisonPage(t *testing.T) {
 			t.Errorf("%q is missing, or before what stands before it", want)
 		}
 		at = max(at, i)
+	}
+}
+
+// An axis of ratios ends at a half and the double. A line that goes on beyond the axis has an arrow there. An axis of
+// latencies has room for all.
+func TestBeyondTheAxis(t *testing.T) {
+	for _, tc := range []struct {
+		unit             string
+		low, high        float64
+		less, more, ends bool
+	}{
+		{"", 0.9, 1.1, false, false, true},
+		{"", 0.5, 2, false, false, true},
+		{"", 0.4, 1.1, true, false, true},
+		{"", -0.1, 120, true, true, false},
+		{"", 3, 4, false, true, false},
+		{"", 0.2, 0.3, true, false, false},
+		{"ms", 0.2, 1e9, false, false, true},
+	} {
+		table := &document.Table{Columns: []document.Column{{Left: true}, {Page: true, Left: true, Unit: tc.unit}}}
+		table.Add("", "list p50", document.Cell{Range: &document.Range{
+			Low: tc.low, Quarter: 0.95, Typical: max(tc.low, 0.1), ThreeQuarters: 1.05, High: tc.high, Mean: 1,
+		}})
+		var b strings.Builder
+		if err := Document(&b, &document.Document{Sections: []document.Section{{ID: "load", Table: table}}}); err != nil {
+			t.Fatal(err)
+		}
+		got := b.String()
+		less, more, ends := strings.Contains(got, "10h-14"), strings.Contains(got, "10h14"), strings.Contains(got, `y1="5" y2="15"`)
+		if less != tc.less || more != tc.more || ends != tc.ends {
+			t.Errorf("%g to %g %s: arrows %t, %t, an end %t", tc.low, tc.high, tc.unit, less, more, ends)
+		}
+		for _, m := range regexp.MustCompile(` c?x[12]?="([^"]*)"`).FindAllStringSubmatch(got, -1) {
+			if x, err := strconv.ParseFloat(m[1], 64); err != nil || x < 0 || x > rangeWidth {
+				t.Errorf("%g to %g %s: a part is at %s", tc.low, tc.high, tc.unit, m[1])
+			}
+		}
 	}
 }

@@ -23,6 +23,7 @@ type sectionView struct {
 	Groups   []span          // titles over several columns; none if no column has one
 	Ticks    []document.Tick // of the axis of ranges, in the units of rangeWidth
 	Drawn    string          // explains ranges or shades
+	Min, Max float64         // values beyond these are drawn there, with an arrow
 	from, to float64         // logarithms of the ends of the axis of ranges
 	Charts   []chart
 	Legend   []line
@@ -72,7 +73,7 @@ func (v *sectionView) Heading(row int) string {
 
 // X is the place of a value on the axis of ranges, in the units of rangeWidth.
 func (v *sectionView) X(value float64) float64 {
-	return rangeWidth * (math.Log10(value) - v.from) / (v.to - v.from)
+	return rangeWidth * (math.Log10(min(max(value, v.Min), v.Max)) - v.from) / (v.to - v.from)
 }
 
 // Box is the width of the middle half of a range.
@@ -80,9 +81,13 @@ func (v *sectionView) Box(r *document.Range) float64 {
 	return max(1, v.X(r.ThreeQuarters)-v.X(r.Quarter))
 }
 
+// farthest is how far an axis of ratios goes from 1, to both sides: a few large ones would leave the others no room.
+const farthest = 2
+
 // axis is the logarithmic axis of all ranges of the table, and the text that explains ranges or shades.
 func (v *sectionView) axis() {
 	low, high, unit := math.Inf(1), 0.0, 1e6 // labels are in ms
+	v.Min, v.Max = 0, math.Inf(1)
 	for _, r := range v.Table.Rows {
 		for i, c := range r.Cells {
 			if c.Heat > 0 {
@@ -91,21 +96,22 @@ func (v *sectionView) axis() {
 			if c.Range == nil {
 				continue
 			}
-			low, high = min(low, c.Range.Low, c.Range.Typical), max(high, c.Range.High, c.Range.ThreeQuarters)
+			low = min(low, c.Range.Low, c.Range.Quarter, c.Range.Typical)
+			high = max(high, c.Range.High, c.Range.ThreeQuarters)
 			column := &v.Table.Columns[i]
 			v.Drawn = column.Title + ": " + column.Help + ", on a logarithmic axis"
-			if column.Unit != "ms" {
-				unit = 1
+			if column.Unit != "ms" { // ratios
+				unit, v.Min, v.Max = 1, 1.0/farthest, farthest
 			}
 		}
 	}
 	if high == 0 {
 		return
 	}
-	v.from, v.to = math.Log10(low)-0.08, math.Log10(high)+0.08
+	v.from, v.to = math.Log10(max(low, v.Min))-0.08, math.Log10(min(high, v.Max))+0.08
 	for e := math.Floor(v.from); e <= v.to; e++ {
 		for _, step := range []float64{1, 2, 5} {
-			if ns := step * math.Pow(10, e); v.X(ns) >= 0 && v.X(ns) <= rangeWidth {
+			if ns := step * math.Pow(10, e); math.Log10(ns) >= v.from && math.Log10(ns) <= v.to {
 				v.Ticks = append(v.Ticks, document.Tick{At: v.X(ns), Label: fmt.Sprintf("%.6g", ns/unit)})
 			}
 		}
