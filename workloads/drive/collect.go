@@ -235,9 +235,11 @@ func (p *phase) writeWindow(ops []latency.Op, from, to time.Duration) {
 // once, then the client, then sums of slots. A phase without streams has one slot for each operation, with
 // its number.
 type slots struct {
-	at   [][workloads.MaxOps]int // by stream and operation
-	all  []slot
-	sums [][]int // the slots of each operation and of each stream, if the phase has streams, and of all
+	at  [][workloads.MaxOps]int // by stream and operation
+	all []slot
+	// of are the slots of each number: itself, none for the client, and for a sum those that are added: of each
+	// operation and of each stream, if the phase has streams, and of all.
+	of [][]int
 	// The first operation, the first stream, and the sum of all.
 	ops, streams, whole int
 	// names are those in the log; "": it does not have it. An operation that several streams of the phase have is
@@ -262,7 +264,7 @@ func newSlots(p *workloads.Phase) slots {
 		for op := range ofOp {
 			s.at[i][op] = math.MaxInt // never used, unless the stream has the operation
 			if k := len(s.all); !p.HasStreams() || rates.Has(workloads.Op(op)) {
-				s.at[i][op], s.all = k, append(s.all, slot{i, workloads.Op(op)})
+				s.at[i][op], s.all, s.of = k, append(s.all, slot{i, workloads.Op(op)}), append(s.of, []int{k})
 				ofStream[i], ofOp[op] = append(ofStream[i], k), append(ofOp[op], k)
 			}
 		}
@@ -277,27 +279,18 @@ func newSlots(p *workloads.Phase) slots {
 		}
 		s.names = append(s.names, name)
 	}
-	s.names = append(s.names, "client")
+	s.names, s.of = append(s.names, "client"), append(s.of, nil)
 	if p.HasStreams() {
 		s.ops = len(s.names)
 		for op := range ofOp {
 			s.names = append(s.names, p.Patterns.Name(workloads.Op(op)))
 		}
 		s.streams = len(s.names)
-		s.sums = slices.Concat(ofOp, ofStream)
+		s.of = slices.Concat(s.of, ofOp, ofStream)
 	}
-	s.sums = append(s.sums, slices.Concat(ofStream...))
-	s.whole = len(s.all) + len(s.sums)
-	s.names = append(s.names, make([]string, s.whole+1-len(s.names))...)
+	s.whole, s.of = len(s.of), append(s.of, slices.Concat(ofStream...))
+	s.names = append(s.names, make([]string, len(s.of)-len(s.names))...)
 	return s
-}
-
-// of are the slots of a slot or sum.
-func (s *slots) of(at int) []int {
-	if at < len(s.all) {
-		return []int{at}
-	}
-	return s.sums[at-len(s.all)-1]
 }
 
 // ofOps are the operations of what was recorded.
@@ -324,7 +317,7 @@ func (p *phase) streams() (all []results.Stream) {
 				one.Rate += n
 			}
 		}
-		for _, k := range p.slots.of(of) {
+		for _, k := range p.slots.of[of] {
 			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op(k)
 		}
 		all = append(all, one)

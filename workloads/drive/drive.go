@@ -144,7 +144,7 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	slots := newSlots(&s.Phase)
 	p := &phase{
 		Spec: s, target: t, slots: slots,
-		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.sums...),
+		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.of[len(slots.all)+1:]...),
 		stats:    newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
 	if rate := s.Phase.Rate; s.Stream.Open() && rate.Count > 0 {
@@ -358,7 +358,7 @@ func (p *phase) measurement() results.Cell {
 func (p *phase) offered(s *tally, of int) results.Offered {
 	o := s.Offered
 	o.Span, o.Dropped = p.span.Seconds(), p.recorder.Total[of].Counts[latency.Dropped]
-	for _, i := range p.slots.of(of) {
+	for _, i := range p.slots.of[of] {
 		o.NoTarget += p.stats.ops[i].noTarget
 	}
 	if o.Span == 0 { // a closed loop
@@ -382,7 +382,7 @@ func (p *phase) together(of int) *results.Times {
 
 // op has the figures of one operation, of all streams or of one.
 func (p *phase) op(at int) results.Op {
-	total, s, of := &p.recorder.Total[at], &opStats{}, p.slots.of(at)
+	total, s, of := &p.recorder.Total[at], &opStats{}, p.slots.of[at]
 	i := p.slots.all[of[0]].op
 	for _, k := range of {
 		s.merge(&p.stats.ops[k])
