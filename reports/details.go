@@ -108,7 +108,7 @@ func (v *run) times(s *Section) document.Section {
 	t.Columns = append(t.Columns, document.Column{
 		Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing",
 	})
-	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
+	v.each(s, func(op, name string, cs trials.Column, row *trials.Row) {
 		cells, own := []any{name}, "-"
 		for _, p := range parts {
 			for _, at := range []float64{0.5, 0.99} {
@@ -117,7 +117,7 @@ func (v *run) times(s *Section) document.Section {
 			}
 		}
 		for _, f := range v.Floor { // the time without an engine, if it was measured
-			if f.Model == row.Cell.Model && f.Op == op && f.Error == "" {
+			if f.Model == cs[0].Model && f.Op == op && f.Error == "" {
 				own = results.MS(f.NS)
 			}
 		}

@@ -14,7 +14,6 @@ import (
 // Row is one operation of a model on an engine. Its values are medians of the trials that count: those whose verdict
 // is ok; if there are none, those whose times hold; else all.
 type Row struct {
-	Cell    *results.Cell // one of the trials
 	Sum     results.Op    // the outcomes of all trials together, and the patterns that ran
 	Ops     []*results.Op // of each trial; of one that does not count an operation that never came up
 	Count   int64         // operations that succeeded in the trials that count
@@ -32,7 +31,7 @@ func (cs Column) Row(op string) (Row, bool) {
 	r, most := Row{}, 0
 	for _, c := range cs {
 		if o, ok := c.Ops[op]; ok {
-			r.Cell, r.Trials, r.Bad = c, r.Trials+1, r.Bad || c.Verdict != results.OK
+			r.Trials, r.Bad = r.Trials+1, r.Bad || c.Verdict != results.OK
 			r.Sum.Add(&o)
 			most = max(most, worth[c.Verdict])
 		}
