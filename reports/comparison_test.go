@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/schemas"
@@ -118,5 +119,27 @@ func TestComparisonIsAsItWas(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden(t, fmt.Sprintf("comparison-%d.txt", width), buf.Bytes())
+	}
+}
+
+// A p50 is shaded by how many times the best of its row it is.
+func TestShades(t *testing.T) {
+	var got []string
+	for _, s := range Of(comparison(t), "").Sections {
+		if s.ID != "operations" {
+			continue
+		}
+		for _, r := range s.Table.Rows {
+			for i, c := range r.Cells {
+				if column := s.Table.Columns[i]; column.Title == "p50" && r.Cells[0].Text == "deliver" {
+					got = append(got, fmt.Sprintf("%s %s %s", column.Group, c.Text, c.Style))
+				}
+			}
+		}
+	}
+	slices.Sort(got)
+	want := []string{"conversation 0.81 best", "datastax 4.23 h3", "elasticinbox 3.58 h2", "james 6.17 h3", "oracle 1.00 "}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -188,8 +188,8 @@ func percentsOf(shares []ranking.Share, whole float64) []float64 {
 	return rounded
 }
 
-// heats are the ratios to the best from which on a cell has a darker shade.
-var heats = [...]float64{1.5, 3, 5, 10}
+// heats are the ratios to the best from which on a cell has the next of the shades.
+var heats = [len(document.Shades)]float64{1.5, 3, 5, 10}
 
 // heatLegend explains the shades.
 var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
@@ -216,9 +216,9 @@ func (v *run) operations(l *ranking.Load) document.Section {
 		for _, m := range l.Models {
 			p50 := m.Ops[share.Op].At(0.5)
 			mid := document.Cell{Text: p50.String()}
-			for _, from := range heats {
+			for i, from := range heats {
 				if p50.Enough && p50.NS/best >= from {
-					mid.Heat++
+					mid.Style = document.Shades[i]
 				}
 			}
 			if slices.Contains(first, m) {

@@ -75,6 +75,9 @@ const (
 	Command Style = "command"
 )
 
+// Shades are the styles of values that are more and more times the best one. Only a page shows them.
+var Shades = [...]Style{"h1", "h2", "h3", "h4"}
+
 // Table has a row for each thing and a column for each property of it. A text that would be longer than a screen
 // leaves out its last rows beyond Least; 0: it has all.
 type Table struct {
@@ -113,7 +116,6 @@ type Cell struct {
 	Style Style
 	Again bool   // text and page leave it out
 	Help  string // more about the cell, where a pointer rests on it
-	Heat  int    // shade, from 0 for the best to 4 for many times the best
 	Range *Range
 }
 

@@ -70,14 +70,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 		}
 		return words.Size(float64(n))
 	},
-	"command": func(words []string) string { return shellquote.Join(words...) },
-	"cellclass": func(c document.Cell) string {
-		s := string(c.Style)
-		if c.Heat > 0 {
-			s += fmt.Sprintf(" h%d", c.Heat)
-		}
-		return strings.TrimSpace(s)
-	},
+	"command":    func(words []string) string { return shellquote.Join(words...) },
 	"mark":       func(c document.Cell) string { return document.Marks[c.Style] },
 	"operations": glossary.Operations, "columns": glossary.Columns,
 	"oneline":  words.OneLine,

@@ -90,7 +90,7 @@ func (v *sectionView) axis() {
 	v.Min, v.Max = 0, math.Inf(1)
 	for _, r := range v.Table.Rows {
 		for i, c := range r.Cells {
-			if c.Heat > 0 {
+			if slices.Contains(document.Shades[:], c.Style) {
 				v.Drawn = v.Table.Columns[i].Help
 			}
 			if c.Range == nil {
