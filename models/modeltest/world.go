@@ -29,7 +29,7 @@ type World struct {
 
 // ruleTimeout bounds a rule, so that a call that never ends fails its rule and not the
 // whole run. Every engine needs far less.
-const ruleTimeout = 3 * time.Minute
+const ruleTimeout = 10 * time.Minute
 
 // NewWorld applies the model's schema to a new store of the embedded engine.
 func NewWorld(t testing.TB, m models.Model) *World {
