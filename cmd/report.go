@@ -14,6 +14,7 @@ import (
 
 	"github.com/kballard/go-shellquote"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/compare"
@@ -34,8 +35,8 @@ const severalPage = "mailbench-report.html"
 // reportFlags are the flags of report as they were given.
 type reportFlags struct {
 	view
-	format, file string
-	overwrite    bool
+	output
+	format string
 }
 
 // formatHTML is the only format that goes to a file by default, and not to standard output.
@@ -52,8 +53,7 @@ func newReport() *cobra.Command {
 	flags := c.Flags()
 	flags.Var(oneOf(&f.format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
 	bindJSON(flags, "print JSON")
-	flags.StringVarP(&f.file, "output", "o", "", "write to this `FILE`, or to standard output (-)")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
+	f.bindOutput(flags, "write to this `FILE`, or to standard output (-)", notByUs)
 	bindView(flags, &f.view)
 	return c
 }
@@ -78,22 +78,26 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 		if sources, err = openSources(cmd.ErrOrStderr(), dirs, f.by); err == nil {
 			err = page.Write(&text, sources...)
 		}
-		if f.file == "" && len(dirs) == 1 {
-			f.file = filepath.Join(dir, page.HTMLFile)
+		if f.File == "" && len(dirs) == 1 {
+			f.File = filepath.Join(dir, page.HTMLFile)
 		}
-		f.file = cmp.Or(f.file, severalPage)
+		f.File = cmp.Or(f.File, severalPage)
 	case len(dirs) > 1:
 		return usagef("--format %s writes one run", f.format)
-	case f.format == "text" && toStdout(f.file): // in the width and the colors of the terminal
+	case f.format == "text" && f.Std(): // in the width and the colors of the terminal
 		err = f.one(out, dir)
 	default:
 		err = f.one(&text, dir)
 	}
 	if err == nil {
-		err = writeOutput(out, f.file, text.Bytes(), f.overwrite)
+		var read []string
+		for _, dir := range dirs {
+			read = append(read, filepath.Join(dir, results.RunFile), filepath.Join(dir, results.LatencyFile))
+		}
+		err = f.write(out, text.Bytes(), page.Ours, read...)
 	}
-	if err == nil && !toStdout(f.file) {
-		_, err = fmt.Fprintln(out, f.file)
+	if err == nil && !f.Std() {
+		_, err = fmt.Fprintln(out, f.File)
 	}
 	if err == nil && f.format == "text" && !f.full {
 		fmt.Fprintf(cmd.ErrOrStderr(), "All tables: mailbench report %s --full; charts: %s\n",
@@ -155,25 +159,26 @@ func printRun(out io.Writer, r *results.Run, v view) error {
 	return screen.Document(out, reports.Of(r, v.by), v.full)
 }
 
-// toStdout reports whether output goes to standard output, for --output FILE.
-func toStdout(file string) bool { return file == "" || file == "-" }
+// output is where a text goes, for --output FILE and --overwrite.
+type output struct{ plainfile.Output }
 
-// writeOutput writes text to a file, or to out if it is "" or "-". A file that is there is replaced if
-// overwrite is set, or if both are pages of mailbench.
-func writeOutput(out io.Writer, file string, text []byte, overwrite bool) error {
-	if toStdout(file) {
-		_, err := out.Write(text)
-		return err
-	}
-	return missing(plainfile.Write(file, text, overwrite, page.Ours))
+func (o *output) bindOutput(flags *pflag.FlagSet, doc, overwrite string) {
+	flags.StringVarP(&o.File, "output", "o", "", doc)
+	flags.BoolVar(&o.Overwrite, "overwrite", false, overwrite)
 }
+
+// write is Write, with the exit status of wrong input where there can be no such file.
+func (o *output) write(out io.Writer, text []byte, ours func(head []byte) bool, read ...string) error {
+	return missing(o.Write(out, text, ours, read...))
+}
+
+const notByUs = "overwrite a file that mailbench has not written"
 
 // historyFlags are the flags of history as they were given.
 type historyFlags struct {
-	metrics   []string
-	file      string
-	overwrite bool
-	full      bool // all metrics
+	output
+	metrics []string
+	full    bool // all metrics
 }
 
 func newHistory() *cobra.Command {
@@ -187,8 +192,7 @@ func newHistory() *cobra.Command {
 	flags := c.Flags()
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")
-	flags.StringVarP(&f.file, "output", "o", "", "write one HTML page to `FILE`, or to standard output (-)")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite a file that mailbench has not written")
+	f.bindOutput(flags, "write one HTML page to `FILE`, or to standard output (-)", notByUs)
 	bindJSON(flags, "print JSON")
 	return c
 }
@@ -196,7 +200,7 @@ func newHistory() *cobra.Command {
 // run reads the folder, and writes the history in each form that the flags name. A metric that no run has is an error.
 func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 	out := cmd.OutOrStdout()
-	if asJSON(cmd) && f.file == "-" {
+	if asJSON(cmd) && f.File == "-" {
 		return usagef("--json and -o - both write to standard output: leave one out")
 	}
 	var selected []compare.Gate
@@ -220,19 +224,19 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 			strings.Join(f.metrics, ","), dir)
 	}
 	d := h.Document(len(f.metrics) > 0)
-	if f.file != "" {
+	if f.File != "" {
 		var text bytes.Buffer
 		if err := page.Document(&text, d); err != nil {
 			return err
 		}
-		if err := writeOutput(out, f.file, text.Bytes(), f.overwrite); err != nil || f.file == "-" {
+		if err := f.write(out, text.Bytes(), page.Ours); err != nil || f.File == "-" {
 			return err
 		}
 	}
 	return show(cmd, h, func(w io.Writer, _ int) {
 		_ = screen.Document(w, d, f.full)
-		if f.file != "" {
-			fmt.Fprintf(w, "\nwritten: %s\n", f.file)
+		if f.File != "" {
+			fmt.Fprintf(w, "\nwritten: %s\n", f.File)
 		}
 	})
 }

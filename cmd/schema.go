@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,10 +17,12 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models/describe"
+	"github.com/mailbench/mailbench/reports/page"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/imports"
+	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/run"
@@ -73,16 +74,17 @@ func (r registry) onSchema(
 	return c
 }
 
-// writeOfSchema writes a text that was made of a schema to a file, which is replaced unless it is the schema's own.
-func writeOfSchema(out io.Writer, schema, file string, text []byte) error {
-	if isFile(schema) && filepath.Clean(schema) == filepath.Clean(file) {
-		return usagef("--output %s is the schema itself; name another file", file)
-	}
-	return writeOutput(out, file, text, true)
+// writeOfSchema writes a text that was made of a schema. A file that begins as the text does is an earlier one, and is
+// replaced.
+func writeOfSchema(cmd *cobra.Command, schema string, to *output, text []byte) error {
+	begin := text[:min(len(text), 30)]
+	earlier := func(head []byte) bool { return bytes.HasPrefix(head, begin) }
+	return to.write(cmd.OutOrStdout(), text, earlier, schema)
 }
 
 func newSchemaDiagram(known registry) *cobra.Command {
-	kind, format, file := diagram.Logical, "svg", ""
+	kind, format := diagram.Logical, "svg"
+	var to output
 	c := known.onSchema("diagram", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
 		var text bytes.Buffer
 		write := diagram.SVG
@@ -92,19 +94,20 @@ func newSchemaDiagram(known registry) *cobra.Command {
 		if err := write(&text, s, kind); err != nil {
 			return usagef("%s: %w", name, err)
 		}
-		return writeOfSchema(cmd.OutOrStdout(), name, file, text.Bytes())
+		return writeOfSchema(cmd, name, &to, text.Bytes())
 	})
 	f := c.Flags()
 	f.Var(oneOf(&kind, diagram.Kinds, "kind"), "kind",
 		"the `KIND` of diagram: logical, physical or workflow")
 	f.Var(oneOf(&format, []string{"svg", "mermaid"}, "format"), "format", "`FORMAT` svg or mermaid")
-	f.StringVarP(&file, "output", "o", "", "write the diagram to this `FILE`, or to standard output (-)")
+	to.bindOutput(f, "write the diagram to this `FILE`, or to standard output (-)", notByUs)
 	return c
 }
 
 func newSchemaRender(known registry) *cobra.Command {
 	var f workloadFlags
-	var engine, namespace, file string
+	var engine, namespace string
+	var to output
 	cmd := known.onSchema("render", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
 		canRender := func(e *drivers.Engine) bool { return e.Render != nil }
 		e, err := known.engineOf(cmp.Or(engine, s.Native), canRender)
@@ -126,10 +129,10 @@ func newSchemaRender(known registry) *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
-		return writeOfSchema(cmd.OutOrStdout(), name, file, []byte(text))
+		return writeOfSchema(cmd, name, &to, []byte(text))
 	})
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
-	cmd.Flags().StringVarP(&file, "output", "o", "", "write the statements to this `FILE`, or to standard output (-)")
+	to.bindOutput(cmd.Flags(), "write the statements to this `FILE`, or to standard output (-)", notByUs)
 	cmd.Flags().StringVar(&namespace, "namespace", "",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&f.engineIn, "workload", results.DefaultWorkload,
@@ -295,9 +298,9 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
 type importFlags struct {
 	storeFlags
 	cqlFlags
-	out, saveCQL string
-	prepared     bool
-	overwrite    bool
+	output
+	saveCQL  string
+	prepared bool
 }
 
 // cqlFlags name CQL, and say what may be in it.
@@ -329,11 +332,8 @@ func newSchemaImport(known registry) *cobra.Command {
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
 	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
-	flags.StringVarP(&f.out, "output", "o", "", "`FILE` to write, or standard output (-), as without it")
+	f.bindOutput(flags, "`FILE` to write, or standard output (-), as without it", "overwrite files that are there")
 	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
-	flags.BoolVar(&f.overwrite, "overwrite", false, "overwrite files that are there")
-	flags.BoolVar(&f.overwrite, "force", false, "")
-	flags.Lookup("force").Hidden = true // the earlier name
 	f.bindEngine(flags)
 	return cmd
 }
@@ -367,10 +367,14 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		return usagef("import: %w", err)
 	}
 	if len(r.Schema.Tables) > 0 {
-		if err := writeOutput(cmd.OutOrStdout(), f.out, r.Text, f.overwrite); err != nil {
+		var read []string
+		for _, s := range sources {
+			read = append(read, s.File)
+		}
+		if err := f.write(cmd.OutOrStdout(), r.Text, page.Ours, read...); err != nil {
 			return err
 		}
-		if !toStdout(f.out) { // else the output is the schema
+		if !f.Std() { // else the output is the schema
 			fmt.Fprintln(cmd.OutOrStdout(), r.Summary())
 		}
 	}
@@ -410,7 +414,8 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 		name := "DESCRIBE KEYSPACE " + f.keyspace
 		if f.saveCQL != "" {
 			name = f.saveCQL
-			if err := writeOutput(out, f.saveCQL, []byte(text), f.overwrite); err != nil {
+			to := output{plainfile.Output{File: name, Overwrite: f.Overwrite}}
+			if err := to.write(out, []byte(text), page.Ours); err != nil {
 				return nil, err
 			}
 		}

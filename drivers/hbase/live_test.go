@@ -73,10 +73,24 @@ func TestTies(t *testing.T) {
 		}
 		return row
 	}
+	lost := 0 // answers to adds: a connection may fail
+	add := func(w *worker, n int64) (sum int64, known bool) {
+		r, err := w.session.Write(t.Context(), w.prepare("add"), []drivers.Value{p, k, drivers.Bigint(n)})
+		if errors.Is(err, drivers.ErrUnknown) && lost == 0 {
+			lost++
+			t.Logf("an add in a round that is left out: %v", err)
+			return 0, false
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		return r.Row[0].Int64(), true
+	}
 	for i := range 200 {
 		one, other := w[i%2], w[(i+1)%2]
 		one.write("put", p, k, drivers.Text("old"))
-		one.write("add", p, k, drivers.Bigint(7))
+		if _, known := add(one, 7); !known {
+			continue
+		}
 		one.write("put_tags", p, k, drivers.SetOf([]drivers.Value{drivers.Text("x"), drivers.Text("y")}))
 		other.write("drop", p, k)
 		if got := read(one); got != "" {
@@ -85,8 +99,10 @@ func TestTies(t *testing.T) {
 		one.write("put", p, k, drivers.Text("new"))
 		other.write("drop_all", p)
 		one.write("put_tags", p, k, drivers.SetOf([]drivers.Value{drivers.Text("z")}))
-		if r := other.write("add", p, k, drivers.Bigint(2)); r.Row[0].Int64() != 2 {
-			t.Fatalf("round %d: an add after a delete returns %d, expected 2", i, r.Row[0].Int64())
+		if sum, known := add(other, 2); !known {
+			continue
+		} else if sum != 2 {
+			t.Fatalf("round %d: an add after a delete returns %d, expected 2", i, sum)
 		}
 		one.write("put", p, k, drivers.Text("newest"))
 		if got := read(other); got != "newest 2 1" {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -94,14 +95,38 @@ func ReadAll(f *os.File, most int64) ([]byte, error) {
 	return b, err
 }
 
+// Output is where a text goes that a command makes: File, or standard output if it is "" or "-".
+type Output struct {
+	File      string
+	Overwrite bool
+}
+
+// Std reports whether the text goes to standard output.
+func (o *Output) Std() bool { return o.File == "" || o.File == "-" }
+
+// Write writes the text to the file as the function Write does, or to out.
+func (o *Output) Write(out io.Writer, text []byte, ours func(head []byte) bool, read ...string) error {
+	if o.Std() {
+		_, err := out.Write(text)
+		return err
+	}
+	return Write(o.File, text, o.Overwrite, ours, read...)
+}
+
 // Write writes a text to a file. A file that is there is replaced if overwrite is set, or if ours is true of it and of
-// the text. The text is written under a temporary name first, so that no reader sees half of it.
-func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool) error {
+// the text, and never if it is one of those that were read for the text. The text is written under a temporary name first, so that no reader sees half of it.
+func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool, read ...string) error {
 	// A named pipe makes its writer wait forever, and a device is not to be replaced.
 	info, err := os.Stat(file)
+	same := func(other string) bool {
+		there, missing := os.Stat(other)
+		return missing == nil && os.SameFile(info, there)
+	}
 	switch {
 	case err == nil && !info.Mode().IsRegular():
 		return notPlain(fmt.Sprintf("%s is no file to write to (%v); name another one", file, info.Mode().Type()))
+	case err == nil && slices.ContainsFunc(read, same):
+		return notPlain(file + " is what is read: name another file with -o")
 	case err == nil && !overwrite && !ours(text):
 		return notPlain(file + " exists already: name another file with -o, or overwrite it with --overwrite")
 	case err == nil && !overwrite && !ours(head(file)):
