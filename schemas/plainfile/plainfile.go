@@ -114,7 +114,8 @@ func (o *Output) Write(out io.Writer, text []byte, ours func(head []byte) bool, 
 }
 
 // Write writes a text to a file. A file that is there is replaced if overwrite is set, or if ours is true of it and of
-// the text, and never if it is one of those that were read for the text. The text is written under a temporary name first, so that no reader sees half of it.
+// the text, and never if it is one of those that were read for the text. The text is written under a temporary name
+// first, so that no reader sees half of it.
 func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool, read ...string) error {
 	// A named pipe makes its writer wait forever, and a device is not to be replaced.
 	info, err := os.Stat(file)
