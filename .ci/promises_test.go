@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -35,6 +36,22 @@ func TestNamedTests(t *testing.T) {
 			if _, err := os.Stat(filepath.Join("cmd/testdata/script", name[2]+".txt")); err != nil {
 				t.Errorf("%s names a script: %v", document, err)
 			}
+		}
+	}
+}
+
+// TestTopLevel: no results, and no output of a command that was tried, are in the top folder of the repository.
+func TestTopLevel(t *testing.T) {
+	tracked, err := exec.Command("git", "ls-files").Output()
+	if err != nil {
+		t.Skip("this is no clone")
+	}
+	const known = " .ci .gitignore .github ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md SECURITY.md cmd docker " +
+		"docs drivers go.mod go.sum models module.go reports schemas staticcheck.conf workloads "
+	for file := range strings.Lines(string(tracked)) {
+		top, _, _ := strings.Cut(strings.TrimSpace(file), "/")
+		if !strings.Contains(known, " "+top+" ") {
+			t.Errorf("%s is committed", strings.TrimSpace(file))
 		}
 	}
 }

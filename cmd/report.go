@@ -172,7 +172,11 @@ func (o *output) write(out io.Writer, text []byte, ours func(head []byte) bool, 
 	return missing(o.Write(out, text, ours, read...))
 }
 
-const notByUs = "overwrite a file that mailbench has not written"
+// The help of --overwrite. Only a page shows that mailbench has written it.
+const (
+	notByUs    = "overwrite a file that mailbench has not written"
+	aFileThere = "overwrite files that are there"
+)
 
 // historyFlags are the flags of history as they were given.
 type historyFlags struct {

@@ -74,14 +74,6 @@ func (r registry) onSchema(
 	return c
 }
 
-// writeOfSchema writes a text that was made of a schema. A file that begins as the text does is an earlier one, and is
-// replaced.
-func writeOfSchema(cmd *cobra.Command, schema string, to *output, text []byte) error {
-	begin := text[:min(len(text), 30)]
-	earlier := func(head []byte) bool { return bytes.HasPrefix(head, begin) }
-	return to.write(cmd.OutOrStdout(), text, earlier, schema)
-}
-
 func newSchemaDiagram(known registry) *cobra.Command {
 	kind, format := diagram.Logical, "svg"
 	var to output
@@ -94,13 +86,13 @@ func newSchemaDiagram(known registry) *cobra.Command {
 		if err := write(&text, s, kind); err != nil {
 			return usagef("%s: %w", name, err)
 		}
-		return writeOfSchema(cmd, name, &to, text.Bytes())
+		return to.write(cmd.OutOrStdout(), text.Bytes(), page.Ours, name)
 	})
 	f := c.Flags()
 	f.Var(oneOf(&kind, diagram.Kinds, "kind"), "kind",
 		"the `KIND` of diagram: logical, physical or workflow")
 	f.Var(oneOf(&format, []string{"svg", "mermaid"}, "format"), "format", "`FORMAT` svg or mermaid")
-	to.bindOutput(f, "write the diagram to this `FILE`, or to standard output (-)", notByUs)
+	to.bindOutput(f, "write the diagram to this `FILE`, or to standard output (-)", aFileThere)
 	return c
 }
 
@@ -129,10 +121,10 @@ func newSchemaRender(known registry) *cobra.Command {
 		if err != nil {
 			return usage(err)
 		}
-		return writeOfSchema(cmd, name, &to, []byte(text))
+		return to.write(cmd.OutOrStdout(), []byte(text), page.Ours, name)
 	})
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
-	to.bindOutput(cmd.Flags(), "write the statements to this `FILE`, or to standard output (-)", notByUs)
+	to.bindOutput(cmd.Flags(), "write the statements to this `FILE`, or to standard output (-)", aFileThere)
 	cmd.Flags().StringVar(&namespace, "namespace", "",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&f.engineIn, "workload", results.DefaultWorkload,
@@ -332,7 +324,7 @@ func newSchemaImport(known registry) *cobra.Command {
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to read the tables from: cassandra")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` to import (default: the only one)")
 	flags.BoolVar(&f.prepared, "prepared", false, "also the statements that clients of a live keyspace have prepared")
-	f.bindOutput(flags, "`FILE` to write, or standard output (-), as without it", "overwrite files that are there")
+	f.bindOutput(flags, "`FILE` to write, or standard output (-), as without it", aFileThere)
 	flags.StringVar(&f.saveCQL, "save-cql", "", "also write the CQL of a live keyspace to `FILE`, so that findings point at its lines")
 	f.bindEngine(flags)
 	return cmd
