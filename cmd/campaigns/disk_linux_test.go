@@ -126,7 +126,7 @@ func fullDisk(t *testing.T, s *site, p *child) bool {
 	}
 	for who := range s.on(p) {
 		if node(t, s.in, who).Running() && who != "master" {
-			s.kill(t, who)
+			killNode(t, s.in, who)
 		}
 	}
 	s.up(t)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -207,17 +208,33 @@ func node(t *testing.T, in *launch.Instance, name string) launch.Node {
 	return launch.Node{}
 }
 
+// killNode ends a node's process at once, and returns when it is gone.
+func killNode(t *testing.T, in *launch.Instance, name string) {
+	t.Helper()
+	now, err := launch.Open(in.Engine(), in.Dir()) // another process may have started it again
+	if err != nil {
+		t.Fatal(err)
+	}
+	*in = *now
+	n := node(t, in, name)
+	if !n.Running() {
+		t.Fatalf("%s is not running", name)
+	}
+	if err := syscall.Kill(n.Process.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for began := time.Now(); n.Running(); time.Sleep(10 * time.Millisecond) {
+		if time.Since(began) > 10*time.Second {
+			t.Fatalf("%s still runs", name)
+		}
+	}
+}
+
 // kill9 kills a node and makes sure that it is gone.
 func kill9(t *testing.T, in *launch.Instance, name string) {
 	t.Helper()
-	if err := in.Kill(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
-	n := node(t, in, name)
-	if n.Running() {
-		t.Fatalf("%s still runs", name)
-	}
-	if c, err := net.Dial("tcp", n.Address); err == nil {
+	killNode(t, in, name)
+	if c, err := net.Dial("tcp", node(t, in, name).Address); err == nil {
 		c.Close()
 		t.Fatalf("%s still answers", name)
 	}

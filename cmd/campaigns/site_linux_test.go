@@ -3,7 +3,6 @@
 package campaigns
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -73,7 +72,7 @@ func (s *site) onDisk(t *testing.T, folder string, size int64) {
 		return
 	}
 	if s.engine == "cassandra" {
-		s.kill(t, filepath.Dir(folder)) // it is that node's
+		killNode(t, s.in, filepath.Dir(folder)) // it is that node's
 	} else if err := s.in.Down(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +83,7 @@ func (s *site) onDisk(t *testing.T, folder string, size int64) {
 	t.Cleanup(func() {
 		for _, n := range s.in.Nodes() { // whoever has files there
 			if n.Running() {
-				s.kill(t, n.Name)
+				killNode(t, s.in, n.Name)
 			}
 		}
 	})
@@ -106,13 +105,6 @@ func (s *site) up(t *testing.T) {
 	t.Log(s.broken)
 	if s.in, err = launch.Open(s.engine, s.in.Dir()); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func (s *site) kill(t *testing.T, name string) {
-	t.Helper()
-	if err := s.in.Kill(context.WithoutCancel(t.Context()), name); err != nil { // also in a clean-up
-		t.Error(err)
 	}
 }
 

@@ -199,7 +199,7 @@ type certificate struct{ Key, Authority string }
 func (in *Instance) authPath(name string) string { return filepath.Join(in.dir, authDir, name) }
 
 // certificate returns the certificate of an instance with a login, which its first start
-// makes. The key of the authority that signs it is never written.
+// makes.
 func (in *Instance) certificate() (*certificate, error) {
 	if !in.state.Auth {
 		return nil, nil
@@ -220,35 +220,31 @@ func (in *Instance) certificate() (*certificate, error) {
 	return &certificate{string(key), string(authority)}, err
 }
 
-// writeCertificate writes the server's file last. If it exists, so does the authority's.
+// writeCertificate makes the server's key with a certificate that it signs itself, so that the server is its own
+// authority. It writes the server's file last. If it exists, so does the authority's.
 func (in *Instance) writeCertificate() error {
-	authorityKey, aerr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	key, kerr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err := cmp.Or(aerr, kerr); err != nil {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
 		return err
 	}
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mailbench engine up"},
-		NotBefore: time.Now().Add(-time.Hour),
-		NotAfter:  time.Now().AddDate(5, 0, 0), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
 	server := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, NotBefore: authority.NotBefore,
-		NotAfter: authority.NotAfter, KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(5, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, DNSNames: []string{"localhost"},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 	}
-	signed, aerr := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
-	served, serr := x509.CreateCertificate(rand.Reader, server, authority, &key.PublicKey, authorityKey)
+	signed, serr := x509.CreateCertificate(rand.Reader, server, server, &key.PublicKey, key)
 	der, kerr := x509.MarshalPKCS8PrivateKey(key)
-	if err := cmp.Or(aerr, serr, kerr); err != nil {
+	if err := cmp.Or(serr, kerr); err != nil {
 		return err
 	}
-	block := func(typ string, der []byte) []byte { return pem.EncodeToMemory(&pem.Block{Type: typ, Bytes: der}) }
-	if err := private.WriteFile(in.authPath(authorityFile), block("CERTIFICATE", signed)); err != nil {
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})
+	if err := private.WriteFile(in.authPath(authorityFile), authority); err != nil {
 		return err
 	}
-	return private.WriteFile(in.authPath(keyFile), slices.Concat(block("PRIVATE KEY", der), block("CERTIFICATE", served)))
+	secret := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	return private.WriteFile(in.authPath(keyFile), append(secret, authority...))
 }
 
 // password returns the password of a file, which is made if it is absent.

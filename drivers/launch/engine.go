@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"embed"
@@ -85,15 +86,12 @@ var templates = template.Must(template.ParseFS(configFiles, "config/*"))
 // writeConfig renders an embedded template to a file of the folder.
 func writeConfig(dir, name, tmpl string, data any) (string, error) {
 	path := filepath.Join(dir, name)
-	f, err := private.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC) // it may hold a key
-	if err != nil {
-		return "", err
+	var text bytes.Buffer
+	err := templates.ExecuteTemplate(&text, tmpl, data)
+	if err == nil {
+		err = private.WriteFile(path, text.Bytes()) // it may hold a key
 	}
-	if err := templates.ExecuteTemplate(f, tmpl, data); err != nil {
-		f.Close()
-		return "", fmt.Errorf("write %s: %w", path, err)
-	}
-	return path, f.Close()
+	return path, err
 }
 
 // configFile returns an embedded file.
@@ -230,16 +228,14 @@ func checkJars(dir, list string) error {
 		}
 		want[name] = sum
 	}
-	there, err := os.ReadDir(dir)
+	if _, err := os.Stat(dir); err != nil {
+		return err
+	}
+	there, err := fs.Glob(os.DirFS(dir), "*.jar")
 	if err != nil {
 		return err
 	}
-	found := 0
-	for _, entry := range there {
-		name := entry.Name()
-		if filepath.Ext(name) != ".jar" {
-			continue
-		}
+	for _, name := range there {
 		sum, known := want[name]
 		if !known {
 			return wrong("%s is not in the list", name)
@@ -251,11 +247,10 @@ func checkJars(dir, list string) error {
 		if got := fmt.Sprintf("%x", sha256.Sum256(jar)); got != sum {
 			return wrong("%s has the SHA-256 %s; it should be %s", name, got, sum)
 		}
-		found++
 		delete(want, name)
 	}
 	for name := range want {
-		return wrong("%s is missing: %d of %d jars are there", name, found, found+len(want))
+		return wrong("%s is missing: %d of %d jars are there", name, len(there), len(there)+len(want))
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -64,19 +63,10 @@ func hbaseCommand(in *Instance, n *Node) (command, error) {
 		"Port": in.state.Port, "MasterPort": in.state.Port + 1, "RegionPort": regionPort,
 		"RegionServers": max(in.state.Config.Nodes, 1),
 	})
-	if err != nil {
-		return command{}, err
-	}
 	// The info port has the log and the collector for results. It wants the folder of its pages, which no
 	// jar has; the requests need none of them.
-	if err := os.MkdirAll(filepath.Join(dir, "hbase-webapps", "regionserver"), 0o700); err != nil {
-		return command{}, err
-	}
-	log4j, err := writeConfig(dir, "log4j.properties", "log4j.properties", nil)
-	if err != nil {
-		return command{}, err
-	}
-	flags := []string{"-Dlog4j.configuration=" + fileURL(log4j)}
+	err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "hbase-webapps", "regionserver"), 0o700))
+	log4j, lerr := writeConfig(dir, "log4j.properties", "log4j.properties", nil)
 	class := "master.HMaster"
 	switch n.Name {
 	case standalone, master:
@@ -85,7 +75,10 @@ func hbaseCommand(in *Instance, n *Node) (command, error) {
 	default:
 		class = "regionserver.HRegionServer"
 	}
-	return command{flags: flags, main: "org.apache.hadoop.hbase." + class, args: []string{"start"}}, nil
+	return command{
+		flags: []string{"-Dlog4j.configuration=" + fileURL(log4j)},
+		main:  "org.apache.hadoop.hbase." + class, args: []string{"start"},
+	}, errors.Join(err, lerr)
 }
 
 // The probe's table exists only during a probe.
@@ -95,7 +88,7 @@ const (
 	probeKey    = "k"
 )
 
-// probeHBase creates a table, writes to it, reads the row and drops the table. The master
+// probeHBase creates a table, increments a row of it and drops the table. The master
 // reports that it is initialized long before that works.
 func probeHBase(ctx context.Context, _ *Instance, nodes []*Node) error {
 	quorum := nodes[0].Address
@@ -180,25 +173,18 @@ func servesRegions(ctx context.Context, admin gohbase.AdminClient, nodes []*Node
 	return nil
 }
 
+// writeProbe has a region server read a row of the new table and write it.
 func writeProbe(ctx context.Context, client gohbase.Client) error {
-	value := []byte(time.Now().String())
-	put, err := hrpc.NewPutStr(ctx, probeTable, probeKey, map[string]map[string][]byte{probeFamily: {"q": value}})
+	increment, err := hrpc.NewIncStrSingle(ctx, probeTable, probeKey, probeFamily, "q", 1)
 	if err != nil {
 		return err
 	}
-	if _, err := client.Put(put); err != nil {
+	n, err := client.Increment(increment)
+	if err != nil {
 		return fmt.Errorf("write to table %s: %w", probeTable, err)
 	}
-	get, err := hrpc.NewGetStr(ctx, probeTable, probeKey)
-	if err != nil {
-		return err
-	}
-	row, err := client.Get(get)
-	if err != nil {
-		return fmt.Errorf("read from table %s: %w", probeTable, err)
-	}
-	if len(row.Cells) != 1 || !bytes.Equal(row.Cells[0].Value, value) {
-		return fmt.Errorf("table %s: the row that was written was not read", probeTable)
+	if n < 1 {
+		return fmt.Errorf("table %s: an increment by 1 returned %d", probeTable, n)
 	}
 	return nil
 }

@@ -68,10 +68,7 @@ func Up(ctx context.Context, c Config) (*Instance, error) {
 	if err := private.Restrict(in.dir); err != nil {
 		return nil, err
 	}
-	if err := in.start(ctx, in.running(false)); err != nil {
-		return nil, err
-	}
-	return in, nil
+	return in, in.start(ctx)
 }
 
 // Open returns the instance of a folder ("" is the engine's usual one), whether
@@ -159,9 +156,9 @@ const (
 	probeTimeout = time.Minute
 )
 
-// start starts nodes and waits until they serve, together with those that are running.
-func (in *Instance) start(ctx context.Context, nodes []*Node) (err error) {
-	all := in.running(true)
+// start starts the nodes that are not running, and waits until all nodes serve.
+func (in *Instance) start(ctx context.Context) (err error) {
+	all, nodes := in.running(true), in.running(false)
 	if len(nodes) == 0 {
 		return in.await(ctx, all)
 	}

@@ -73,36 +73,6 @@ func (in *Instance) Shell() string {
 // Nodes returns the instance's nodes, running or not.
 func (in *Instance) Nodes() []Node { return slices.Clone(in.state.Nodes) }
 
-// Kill ends a node's process at once, as kill -9 does, and returns when it is
-// gone.
-func (in *Instance) Kill(ctx context.Context, node string) error {
-	return in.change(ctx, node, true, func(n *Node) error { return kill(ctx, n) })
-}
-
-// Start starts a node that is not running and returns when it serves.
-func (in *Instance) Start(ctx context.Context, node string) error {
-	return in.change(ctx, node, false, func(n *Node) error { return in.start(ctx, []*Node{n}) })
-}
-
-// change changes one node under the folder's lock, if it is running or not as expected.
-func (in *Instance) change(ctx context.Context, node string, running bool, do func(n *Node) error) error {
-	unlock, err := lock(ctx, in.dir, "works on "+in.dir, in.progress)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	n, err := in.node(node)
-	switch {
-	case err != nil:
-		return err
-	case n.Running() && !running:
-		return fmt.Errorf("%s of %s is running", node, in.engine.Name)
-	case !n.Running() && running:
-		return fmt.Errorf("%s of %s is not running", node, in.engine.Name)
-	}
-	return do(n)
-}
-
 // node reads the state file again, since another process may have changed it, and
 // returns one node.
 func (in *Instance) node(name string) (*Node, error) {

@@ -78,15 +78,11 @@ func shared(t testing.TB, variable string, c launch.Config) *launch.Instance {
 // MAILBENCH_TEST_CASSANDRA_AUTH names. make check CHECK=auth starts one; else the test is skipped.
 func Secured(t testing.TB) *launch.Instance {
 	t.Helper()
-	dir := os.Getenv("MAILBENCH_TEST_CASSANDRA_AUTH")
-	if dir == "" {
-		t.Skip("MAILBENCH_TEST_CASSANDRA_AUTH is not set; make check CHECK=auth starts a Cassandra with a login and sets it")
+	const variable = "MAILBENCH_TEST_CASSANDRA_AUTH"
+	if os.Getenv(variable) == "" {
+		t.Skip(variable + " is not set; make check CHECK=auth starts a Cassandra with a login and sets it")
 	}
-	in, err := launch.Up(t.Context(), launch.Config{Engine: "cassandra", Dir: dir, Auth: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
+	return shared(t, variable, launch.Config{Engine: "cassandra", Auth: true})
 }
 
 // Cluster starts an engine of the test's own, on free ports and in a folder that is
