@@ -60,8 +60,7 @@ type store struct {
 	engine  drivers.Engine // the other one
 	caps    drivers.Capabilities
 	compile drivers.Compiler
-	// conditional are the names of the tables that conditional writes are made to.
-	conditional []string
+	schema  *schemas.Schema // that is applied
 }
 
 // Apply implements drivers.Store.
@@ -69,12 +68,7 @@ func (s *store) Apply(ctx context.Context, schema *schemas.Schema) (err error) {
 	if s.compile, err = s.engine.Compile(schema, drivers.Options{}); err != nil {
 		return err
 	}
-	s.conditional = nil
-	for _, p := range schema.Patterns {
-		if p.Kind != schemas.Batch && p.Conditional() {
-			s.conditional = append(s.conditional, p.Table.Name)
-		}
-	}
+	s.schema = schema
 	return s.Store.Apply(ctx, schema)
 }
 
@@ -111,7 +105,7 @@ type session struct {
 func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
 	yield func(row []drivers.Value) error,
 ) error {
-	if err := s.store.fits(st.Pattern(), args); err != nil {
+	if _, err := s.store.fits(st.Pattern(), args); err != nil {
 		return err
 	}
 	return s.Session.Read(ctx, st, args, yield)
@@ -119,7 +113,7 @@ func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers
 
 // Write implements drivers.Session.
 func (s *session) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	if err := s.store.fits(st.Pattern(), args); err != nil {
+	if _, err := s.store.fits(st.Pattern(), args); err != nil {
 		return drivers.Result{}, err
 	}
 	return s.Session.Write(ctx, st, args)
@@ -135,17 +129,22 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 		return s.Session.Batch(ctx, st, parts)
 	}
 	if s.store.caps.Engine == "cassandra" && (p.Atomic > schemas.AtomicNone || p.Parallel > 1) {
-		conditional := func(t *schemas.Table) bool { return slices.Contains(s.store.conditional, t.Name) }
+		conditional := func(t *schemas.Table) bool { // has conditional writes
+			return slices.ContainsFunc(s.store.schema.Patterns, func(p *schemas.Pattern) bool {
+				return p.Kind != schemas.Batch && p.Conditional() && p.Table.Name == t.Name
+			})
+		}
 		if err := new(plan.Order).Counts(p, parts, conditional); err != nil {
 			return fmt.Errorf("batch %s: %w", p.Name, err)
 		}
 	}
 	for i := range parts {
 		part := p.Parts[parts[i].Part].Pattern
-		if err := s.store.fits(part, parts[i].Args); err != nil {
+		size, err := s.store.fits(part, parts[i].Args)
+		if err != nil {
 			return err
 		}
-		total += bytesOf(parts[i].Args) + partOverhead
+		total += size + partOverhead
 		n := len(part.Table.Partition)
 		several = several || !slices.EqualFunc(parts[0].Args[:n], parts[i].Args[:n], drivers.Value.Equal)
 	}
@@ -162,35 +161,29 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 // short reports whether a call has no whole key. The embedded engine refuses it, and no limit needs to be checked.
 func short(p *schemas.Pattern, args []drivers.Value) bool { return len(args) < len(p.By) }
 
-// fits checks the size of a row's cells, and the size of all its values together.
-func (s *store) fits(p *schemas.Pattern, args []drivers.Value) error {
+// fits checks the size of a row's cells, and the size of all its values together, which it returns.
+func (s *store) fits(p *schemas.Pattern, args []drivers.Value) (size int64, err error) {
 	if short(p, args) {
-		return nil
+		return 0, nil
 	}
 	if s.caps.Engine == "cassandra" && p.Table != nil && len(p.Table.Partition) == 1 && len(p.By) > 0 && p.Index == nil &&
 		args[0].Size() == 0 && (args[0].Kind() == schemas.Text || args[0].Kind() == schemas.Blob) {
-		return fmt.Errorf("pattern %s: key may not be empty", p.Name) // as Cassandra says
+		return 0, fmt.Errorf("pattern %s: key may not be empty", p.Name) // as Cassandra says
 	}
 	for _, v := range args {
+		size += int64(v.Size())
 		cells := v.Elems()
 		if cells == nil {
 			cells = []drivers.Value{v}
 		}
 		for _, c := range cells {
-			if limit := s.caps.MaxCellBytes; limit > 0 && int64(c.Size()) > limit {
-				return fmt.Errorf("pattern %s: a value of %d bytes: %w", p.Name, c.Size(), drivers.ErrTooLarge)
+			if int64(c.Size()) > s.caps.MaxCellBytes {
+				return 0, fmt.Errorf("pattern %s: a value of %d bytes: %w", p.Name, c.Size(), drivers.ErrTooLarge)
 			}
 		}
 	}
-	if n, limit := bytesOf(args), s.caps.MaxRowBytes; limit > 0 && n > limit {
-		return fmt.Errorf("pattern %s: %d bytes: %w", p.Name, n, drivers.ErrTooLarge)
+	if size > s.caps.MaxRowBytes {
+		err = fmt.Errorf("pattern %s: %d bytes: %w", p.Name, size, drivers.ErrTooLarge)
 	}
-	return nil
-}
-
-func bytesOf(args []drivers.Value) (n int64) {
-	for _, v := range args {
-		n += int64(v.Size())
-	}
-	return n
+	return size, err
 }
