@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,11 +51,9 @@ func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 		return err
 	})
 	switch {
-	case errors.Is(err, ErrUnreachable) && e.Server != "":
-		return nil, fmt.Errorf("%s cannot be reached %s: %w; %s, --contact HOST names another", e.Name, where, err, e.Server)
 	case errors.Is(err, ErrUnreachable):
-		return nil, fmt.Errorf("%s cannot be reached %s: %w; %q starts one on this machine, --contact HOST names another",
-			e.Name, where, err, "mailbench engine up "+e.Name)
+		start := cmp.Or(e.Server, fmt.Sprintf("\"mailbench engine up %s\" starts one on this machine", e.Name))
+		return nil, fmt.Errorf("%s cannot be reached %s: %w; %s, --contact HOST names another", e.Name, where, err, start)
 	case err != nil:
 		return nil, fmt.Errorf("open %s %s: %w", e.Name, where, err)
 	}

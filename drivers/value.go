@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -178,6 +179,38 @@ func (v Value) Clone() Value {
 		v.list = list
 	}
 	return v
+}
+
+// AppendText appends the text of a scalar value: of a text or blob its bytes, of a time its microseconds.
+func (v Value) AppendText(dst []byte) []byte {
+	switch v.kind {
+	case schemas.Text, schemas.Blob:
+		return append(dst, v.buf...)
+	case schemas.Boolean:
+		return strconv.AppendBool(dst, v.Bool())
+	case schemas.UUID, schemas.TimeUUID:
+		return AppendUUID(dst, v.id)
+	}
+	return strconv.AppendInt(dst, v.num, 10)
+}
+
+// ParseText returns the scalar value of that text.
+func ParseText(k schemas.Kind, text string) (Value, error) {
+	bits := 64
+	switch k {
+	case schemas.Text, schemas.Blob:
+		return Bytes(k, []byte(text)), nil
+	case schemas.Boolean:
+		b, err := strconv.ParseBool(text)
+		return Boolean(b), err
+	case schemas.UUID, schemas.TimeUUID:
+		u, err := ParseUUID(text)
+		return ID(k, u), err
+	case schemas.Int:
+		bits = 32
+	}
+	n, err := strconv.ParseInt(text, 10, bits)
+	return Number(k, n), err
 }
 
 // AppendUUID appends the form of 36 characters.

@@ -40,7 +40,7 @@ const ahead = 5 * time.Millisecond
 
 // Session returns a session that keeps to the pace.
 func (p *Pace) Session(s drivers.Session) drivers.Session {
-	if p == nil || p.Rate == 0 && p.Latency == 0 {
+	if p.Rate == 0 && p.Latency == 0 {
 		return s
 	}
 	return &pacedSession{s, p}
@@ -112,14 +112,10 @@ func (p *Pace) wait(ctx context.Context, rows float64) error {
 		}
 		p.mu.Unlock()
 		if left <= 0 {
-			return nil
-		}
-		t := time.NewTimer(left)
-		select {
-		case <-ctx.Done():
-			t.Stop()
 			return ctx.Err()
-		case <-t.C:
+		}
+		if err := drivers.Pause(ctx, left); err != nil {
+			return err
 		}
 	}
 }
@@ -135,7 +131,7 @@ type Paced struct {
 
 // Kept returns how the pace was kept until now, or nil if there are no bounds.
 func (p *Pace) Kept() *Paced {
-	if p == nil || p.Rate == 0 && p.Latency == 0 {
+	if p.Rate == 0 && p.Latency == 0 {
 		return nil
 	}
 	p.mu.Lock()
@@ -147,9 +143,6 @@ func (p *Pace) Kept() *Paced {
 
 // pausing says for how much longer sessions pause, and how often they have.
 func (p *Pace) pausing() (left time.Duration, pauses int) {
-	if p == nil {
-		return 0, 0
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(time.Until(p.until), 0), p.kept.Pauses

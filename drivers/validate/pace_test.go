@@ -53,7 +53,7 @@ func TestRate(t *testing.T) {
 		if got := reads(t, p, 1, 500, always(0)); got < 4900*time.Millisecond || got > 5*time.Second {
 			t.Errorf("500 rows after a minute without one took %v, want nearly 5s", got)
 		}
-		if got := reads(t, nil, 10, 1000, always(0)); got != 0 {
+		if got := reads(t, &Pace{}, 10, 1000, always(0)); got != 0 {
 			t.Errorf("without a pace reads wait %v", got)
 		}
 	})

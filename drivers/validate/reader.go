@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -25,10 +24,6 @@ type reader struct {
 	part    *donePart
 	records recording
 	skips   drivers.Skipper // nil if the session leaves no rows out
-
-	tuples tuples
-	buf    []byte
-	where  []byte // the current row's key as people read it; empty until needed
 }
 
 // countEvery is how many rows a reader reads before it adds them to the progress.
@@ -120,10 +115,10 @@ func (r *reader) progress() {
 
 // row checks one row.
 func (r *reader) row(ctx context.Context, row []drivers.Value) error {
-	r.where = r.where[:0]
 	for i, c := range r.scan.Columns {
 		if check, what := fault(&c.Type, &row[i]); check != "" && (c.Role != schemas.Static || r.scan.Static) {
-			r.own.add(About{r.scan.Table.Name, check, c.Name, false}, 1, 0, 0, fmt.Sprintf("%s: %s", r.named(row), what))
+			r.own.add(About{r.scan.Table.Name, check, c.Name, false}, 1, 0, 0,
+				fmt.Sprintf("%s: %s", appendKey(nil, r.scan.Columns[:r.key], row), what))
 			if check == Decode && i < r.key {
 				break // a key that cannot be decoded makes all its columns Broken
 			}
@@ -133,27 +128,17 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 		return nil
 	}
 	for _, s := range r.sides {
-		if err := r.tuples.of(s, row, func(t *tuple) error { return r.take(ctx, s, t, row) }); err != nil {
+		if err := s.tuples(row, func(t *tuple) error { return r.take(ctx, s, t, row) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// named returns the current row's key as people read it.
-func (r *reader) named(row []drivers.Value) []byte {
-	if len(r.where) == 0 {
-		r.where = appendKey(r.where, r.scan.Columns[:r.key], row)
-	}
-	return r.where
-}
-
 // take adds one tuple of a side to the side's pending record. Successive tuples with the
 // same digest share a record, except stored numbers: each of them is compared by itself.
 func (r *reader) take(ctx context.Context, s *side, t *tuple, row []drivers.Value) error {
-	p := &s.pending
-	d, buf := digestOf(s.rule, t, r.buf)
-	r.buf = buf
+	p, d := &s.pending, digestOf(s.rule, t)
 	if p.rows > 0 && p.digest == d && (s.at || !s.counts()) {
 		p.rows++
 		p.number += t.number
@@ -164,7 +149,7 @@ func (r *reader) take(ctx context.Context, s *side, t *tuple, row []drivers.Valu
 	}
 	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
 	if s.named {
-		p.where = append(p.where, r.named(row)...)
+		p.where = appendKey(p.where, r.scan.Columns[:r.key], row)
 	}
 	if s.lookup == nil {
 		return nil
@@ -188,45 +173,24 @@ func (r *reader) flush(s *side) error {
 
 // lookup finds the row that a row of a sample refers to.
 type lookup struct {
-	stmt   drivers.Statement
-	side   *side // compiled for the rows that the look-up reads
-	keys   []keyText
-	args   []drivers.Value
-	tuples tuples
-	buf    []byte
-}
-
-// keyText makes one column of a key from the variables of a reference.
-type keyText struct {
-	*schemas.Match
-	slots []int
-	buf   []byte
+	stmt  drivers.Statement
+	side  *side // compiled for the rows that the look-up reads
+	keys  []schemas.Match
+	names []string // those of the variables
+	args  []drivers.Value
 }
 
 // lookupOf returns the beginning of the other row's key, as far as it follows from
 // the variables, or nil if that is not at least its partition.
-func lookupOf(r *rule) []keyText {
-	if r.counts() {
-		return nil
-	}
-	names := r.Variables()
-	to := r.To
-	var keys []keyText
-	for _, c := range to.Key() {
+func lookupOf(r *rule) (keys []schemas.Match) {
+	for _, c := range r.To.Key() {
 		i := slices.IndexFunc(r.At, func(m schemas.Match) bool { return m.Column == c })
-		if i < 0 {
+		if i < 0 || len(r.At[i].Template.Names()) < len(r.At[i].Template.Parts) { // its {} may be any text
 			break
 		}
-		k := keyText{Match: &r.At[i]}
-		for _, p := range k.Template.Parts {
-			k.slots = append(k.slots, slices.Index(names, p.Name))
-		}
-		if slices.Contains(k.slots, -1) {
-			break
-		}
-		keys = append(keys, k)
+		keys = append(keys, r.At[i])
 	}
-	if len(keys) < len(to.Partition) {
+	if r.counts() || len(keys) < len(r.To.Partition) {
 		return nil
 	}
 	return keys
@@ -246,7 +210,7 @@ func (c *check) newLookup(ctx context.Context, x *rule) (*lookup, error) {
 		p.Columns = append(p.Columns, m.Column)
 	}
 	stmt, err := c.store.Prepare(ctx, p)
-	return &lookup{stmt: stmt, side: newSide(x, true, p.Columns), keys: keys, args: make([]drivers.Value, len(keys))}, err
+	return &lookup{stmt, newSide(x, true, p.Columns), keys, x.Variables(), make([]drivers.Value, len(keys))}, err
 }
 
 // errFound ends a look-up.
@@ -255,17 +219,19 @@ var errFound = errors.New("found")
 // lookUp reports whether the row is there that the tuple of a side refers to.
 func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) (bool, error) {
 	l := s.lookup
-	for k := range l.keys {
-		v, ok := l.keys[k].value(t)
-		if !ok {
+	for i, k := range l.keys {
+		text := ""
+		for _, p := range k.Template.Parts {
+			text += p.Before + string(t.texts[slices.Index(l.names, p.Name)])
+		}
+		var err error
+		if l.args[i], err = drivers.ParseText(k.Column.Type.Kind, text+k.Template.Tail); err != nil {
 			return false, nil // no row can have such a key
 		}
-		l.args[k] = v
 	}
 	err := r.second.Read(ctx, l.stmt, l.args, func(row []drivers.Value) error {
-		return l.tuples.of(l.side, row, func(t *tuple) error {
-			var d digest
-			if d, l.buf = digestOf(l.side.rule, t, l.buf); d == s.pending.digest {
+		return l.side.tuples(row, func(t *tuple) error {
+			if digestOf(l.side.rule, t) == s.pending.digest {
 				return errFound
 			}
 			return nil
@@ -286,30 +252,4 @@ func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) (bool, error) {
 func (l *lookup) unusual() bool {
 	foreign := func(v drivers.Value) bool { return v.Kind() == schemas.Text && !utf8.Valid(v.Raw()) }
 	return len(l.side.rule.To.Partition) == 1 && l.args[0].Size() == 0 || slices.ContainsFunc(l.args, foreign)
-}
-
-// value makes the key column's value from the variables. ok is false if their text
-// is no value of its type.
-func (k *keyText) value(t *tuple) (v drivers.Value, ok bool) {
-	k.buf = k.buf[:0]
-	for i, p := range k.Template.Parts {
-		k.buf = append(append(k.buf, p.Before...), t.texts[k.slots[i]]...)
-	}
-	k.buf = append(k.buf, k.Template.Tail...)
-	kind, text := k.Column.Type.Kind, string(k.buf)
-	switch kind {
-	case schemas.Text, schemas.Blob:
-		return drivers.Bytes(kind, k.buf), true
-	case schemas.UUID, schemas.TimeUUID:
-		u, err := drivers.ParseUUID(text)
-		return drivers.ID(kind, u), err == nil
-	case schemas.Boolean:
-		return drivers.Boolean(text == "true"), text == "true" || text == "false"
-	}
-	bits := 64
-	if kind == schemas.Int {
-		bits = 32
-	}
-	n, err := strconv.ParseInt(text, 10, bits)
-	return drivers.Number(kind, n), err == nil
 }

@@ -112,9 +112,8 @@ type Progress struct {
 
 // findings collects what all workers find.
 type findings struct {
-	mu    sync.Mutex
-	by    map[About]*Finding
-	order map[string]int // position of each table in the schema
+	mu sync.Mutex
+	by map[About]*Finding
 }
 
 // Examples is how many rows a finding names.

@@ -46,13 +46,12 @@ type side struct {
 	*rule
 	at      bool // its rows are those that are referred to or counted
 	matches []match
-	slots   int // number of variables
-	number  int // position in a row of the column that is compared or added up; -1 if each row counts 1
-	element int // equal to number if that column is a map, of which each value is compared; else -1
-	typ     schemas.Type
+	number  int     // position in a row of the column that is compared or added up; -1 if each row counts 1
+	element int     // equal to number if that column is a map, of which each value is compared; else -1
 	named   bool    // records hold the key of their row
 	pending record  // rows with the same digest become one record; one without rows is none
 	lookup  *lookup // finds the rows of the other side, in a sample
+	tuple   tuple   // the one that is yielded
 }
 
 // match is a column's template with the slots of its variables.
@@ -68,7 +67,7 @@ type match struct {
 func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	s := &side{rule: r, at: at, number: -1, element: -1, named: !at || r.zero()}
 	names := r.Variables()
-	s.slots = len(names)
+	s.tuple.texts = make([][]byte, len(names))
 	matches, column := r.From, r.Column
 	if at {
 		matches, column = r.At, r.Sum
@@ -86,7 +85,7 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 		s.matches = append(s.matches, c)
 	}
 	if column != nil {
-		s.number, s.typ = slices.Index(columns, column), column.Type
+		s.number = slices.Index(columns, column)
 		if column.Type.Kind == schemas.Map {
 			s.element = s.number
 		}
@@ -101,17 +100,9 @@ type tuple struct {
 	bad    bool // the stored text is no number
 }
 
-// tuples makes tuples of rows, in buffers that it reuses.
-type tuples struct {
-	tuple
-	found [][]byte
-	arena []byte
-}
-
-// of calls yield for each tuple of a row, until it returns an error. A tuple is valid until yield returns.
-func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple) error) error {
-	t.texts = slices.Grow(t.texts[:0], s.slots)[:s.slots]
-	t.arena = t.arena[:0]
+// tuples calls yield for each tuple of a row, until it returns an error. A tuple is valid until yield returns.
+func (s *side) tuples(row []drivers.Value, yield func(*tuple) error) error {
+	t := &s.tuple
 	t.number, t.bad = 1, false
 	if s.counts() && s.number >= 0 && s.element < 0 {
 		switch null := row[s.number].IsNull(); {
@@ -123,66 +114,49 @@ func (t *tuples) of(s *side, row []drivers.Value, yield func(*tuple) error) erro
 			t.number = 0 // a count of nothing need not be written
 		}
 	}
-	return t.from(s, row, 0, yield)
+	return s.from(0, row, yield)
 }
 
-// from matches the columns from number i on.
-func (t *tuples) from(s *side, row []drivers.Value, i int, yield func(*tuple) error) error {
+// from matches the columns from number i on: of a collection each element, or each key of a map.
+func (s *side) from(i int, row []drivers.Value, yield func(*tuple) error) error {
 	if i == len(s.matches) {
-		return yield(&t.tuple)
+		return yield(&s.tuple)
 	}
 	m := &s.matches[i]
-	v := &row[m.column]
-	if !m.typ.Collection() {
-		if v.IsNull() || !t.take(m, v) {
-			return nil
-		}
-		return t.from(s, row, i+1, yield)
+	elems, step := row[m.column:m.column+1], 1
+	if m.typ.Collection() {
+		elems = elems[0].Elems()
 	}
-	elems, step := v.Elems(), 1
 	if m.typ.Kind == schemas.Map {
 		step = 2
 	}
 	for k := 0; k+step <= len(elems); k += step {
-		at := len(t.arena)
-		if !elems[k].IsNull() && t.take(m, &elems[k]) {
-			if m.column == s.element {
-				t.number, t.bad = s.numberOf(&elems[k+1])
-			}
-			if err := t.from(s, row, i+1, yield); err != nil {
-				return err
-			}
+		if elems[k].IsNull() {
+			continue
 		}
-		t.arena = t.arena[:at]
+		found, ok := m.template.Match(m.text(&elems[k]), nil)
+		if !ok {
+			continue
+		}
+		for n, text := range found {
+			s.tuple.texts[m.slots[n]] = text
+		}
+		if m.column == s.element {
+			s.tuple.number, s.tuple.bad = s.numberOf(&elems[k+1])
+		}
+		if err := s.from(i+1, row, yield); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// take matches one value and keeps the texts of its variables.
-func (t *tuples) take(m *match, v *drivers.Value) bool {
-	var text []byte
-	switch id := v.Raw(); {
-	case m.rawID && len(id) == 16:
-		text = t.text(func(dst []byte) []byte { return drivers.AppendUUID(dst, [16]byte(id)) })
-	case v.Kind() == schemas.Text || v.Kind() == schemas.Blob:
-		text = v.Raw()
-	default:
-		text = t.text(func(dst []byte) []byte { return appendText(dst, v) })
+// text returns the text of a value that is matched.
+func (m *match) text(v *drivers.Value) []byte {
+	if id := v.Raw(); m.rawID && len(id) == 16 {
+		return drivers.AppendUUID(nil, [16]byte(id))
 	}
-	found, ok := m.template.Match(text, t.found[:0])
-	t.found = found
-	for i, f := range found {
-		t.texts[m.slots[i]] = f
-	}
-	return ok
-}
-
-// text makes a text in the arena. Earlier texts stay valid where they are, also if
-// the arena moves.
-func (t *tuples) text(appendTo func([]byte) []byte) []byte {
-	at := len(t.arena)
-	t.arena = appendTo(t.arena)
-	return t.arena[at:len(t.arena):len(t.arena)]
+	return v.AppendText(nil)
 }
 
 // numberOf returns the number of a value. A text that is compared spells it. The number
@@ -202,14 +176,14 @@ func (s *side) numberOf(v *drivers.Value) (n int64, bad bool) {
 // digest identifies the variables of a tuple under its rule.
 type digest [16]byte
 
-// digestOf returns the digest of a tuple; buf is grown and returned. It is the same in every process.
-func digestOf(r *rule, t *tuple, buf []byte) (digest, []byte) {
-	buf = binary.AppendUvarint(buf[:0], uint64(r.number))
+// digestOf returns the digest of a tuple. It is the same in every process.
+func digestOf(r *rule, t *tuple) digest {
+	buf := binary.AppendUvarint(nil, uint64(r.number))
 	for _, text := range t.texts {
 		buf = append(binary.AppendUvarint(buf, uint64(len(text))), text...)
 	}
 	sum := sha256.Sum256(buf)
-	return digest(sum[:]), buf
+	return digest(sum[:])
 }
 
 // fault says what is wrong with a value, or "".
@@ -234,7 +208,7 @@ func fault(t *schemas.Type, v *drivers.Value) (Check, string) {
 		return UTF8, stored(v.Raw()) + " is not UTF-8"
 	case v.Kind() == schemas.TimeUUID:
 		if id := v.UUIDBytes(); id[6]>>4 != 1 || id[8]>>6 != 2 {
-			return TimeUUID, fmt.Sprintf("%s is no UUID of version 1", appendText(nil, v))
+			return TimeUUID, fmt.Sprintf("%s is no UUID of version 1", v.AppendText(nil))
 		}
 	}
 	return "", ""
@@ -247,19 +221,6 @@ func stored(b []byte) string {
 		return fmt.Sprintf("0x%x… (%d bytes)", b[:most], len(b))
 	}
 	return fmt.Sprintf("0x%x", b)
-}
-
-// appendText appends the text by which a value is compared: see schemas.Relation.
-func appendText(dst []byte, v *drivers.Value) []byte {
-	switch v.Kind() {
-	case schemas.Text, schemas.Blob:
-		return append(dst, v.Raw()...)
-	case schemas.Boolean:
-		return strconv.AppendBool(dst, v.Bool())
-	case schemas.UUID, schemas.TimeUUID:
-		return drivers.AppendUUID(dst, v.UUIDBytes())
-	}
-	return strconv.AppendInt(dst, v.Int64(), 10)
 }
 
 // mostShown is how many bytes of a key column are shown.
@@ -281,7 +242,7 @@ func appendKey(dst []byte, key []*schemas.Column, row []drivers.Value) []byte {
 		case v.Kind() == schemas.Text:
 			dst = strconv.AppendQuote(dst, string(v.Raw()[:min(len(v.Raw()), mostShown)]))
 		default:
-			dst = appendText(dst, v)
+			dst = v.AppendText(dst)
 		}
 	}
 	return dst

@@ -91,26 +91,18 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 		return nil, fmt.Errorf("validate: %s does not report the ranges of a scan, so a check of it cannot be resumed",
 			store.Capabilities().Engine)
 	}
-	if cfg.Workers == 0 {
-		cfg.Workers = 4
-	}
-	if cfg.Sample == 0 {
-		cfg.Sample = 1
-	}
-	if cfg.Memory == 0 {
-		cfg.Memory = defaultMemory
-	}
+	cfg.Workers, cfg.Sample = cmp.Or(cfg.Workers, 4), cmp.Or(cfg.Sample, 1)
+	cfg.Memory, cfg.Pace = cmp.Or(cfg.Memory, defaultMemory), cmp.Or(cfg.Pace, new(Pace))
 	c := &check{
-		Config: cfg, store: store, schema: s, rules: rulesOf(s), began: time.Now(),
-		found: findings{by: map[About]*Finding{}, order: map[string]int{}},
+		Config: cfg, store: store, schema: s, rules: rulesOf(s), began: time.Now(), found: findings{by: map[About]*Finding{}},
 	}
 	r := &Report{Schema: s.Name, Sample: cfg.Sample}
 	err := c.run(ctx, r)
 	r.Paced = cfg.Pace.Kept()
 	r.Scratch, r.Findings = c.scratch, append([]Finding{}, c.found.all()...)
+	table := func(f Finding) int { return slices.Index(s.Tables, s.Table(f.Table)) }
 	slices.SortFunc(r.Findings, func(a, b Finding) int {
-		order := c.found.order
-		return cmp.Or(cmp.Compare(flag(a.Leftover), flag(b.Leftover)), cmp.Compare(order[a.Table], order[b.Table]),
+		return cmp.Or(cmp.Compare(flag(a.Leftover), flag(b.Leftover)), cmp.Compare(table(a), table(b)),
 			cmp.Compare(a.Check, b.Check), cmp.Compare(a.Name, b.Name))
 	})
 	if err != nil {
@@ -127,8 +119,7 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 		}
 		defer func() { err = errors.Join(err, c.Journal.Close(), os.RemoveAll(c.Journal.folder)) }()
 	}
-	for i, t := range c.schema.Tables {
-		c.found.order[t.Name] = i
+	for _, t := range c.schema.Tables {
 		if t.Header() {
 			continue
 		}
@@ -157,7 +148,7 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 }
 
 // checks reports whether a rule is checked: in a sample, only references that can be looked up.
-func (c *check) checks(x *rule) bool { return c.Sample >= 1 || !x.counts() && lookupOf(x) != nil }
+func (c *check) checks(x *rule) bool { return c.Sample >= 1 || lookupOf(x) != nil }
 
 // indexes compares the entries of a table's indexes with its rows, if mailbench wrote them. A sample leaves
 // that out.
@@ -172,10 +163,7 @@ func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error 
 		}
 		return nil
 	}
-	step := func() error { return ctx.Err() }
-	if c.Pace != nil {
-		step = func() error { return c.Pace.wait(ctx, 1) }
-	}
+	step := func() error { return c.Pace.wait(ctx, 1) }
 	return store.CheckIndexes(ctx, t, step, func(f drivers.IndexFault) {
 		example := f.What
 		if f.Key != nil {
