@@ -1,7 +1,7 @@
 package oraclenosql
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,8 +37,7 @@ type slot struct {
 	row    []drivers.Value
 
 	// The call under way.
-	ctx   context.Context
-	stops []func() // free what watches ctx
+	ctx context.Context
 	// again: it is a read, or a put of a whole row without a condition.
 	again bool
 	// uncertain: an attempt may have been applied, so a later refusal proves nothing.
@@ -48,17 +47,13 @@ type slot struct {
 }
 
 var (
-	_ http.RoundTripper             = (*slot)(nil)
-	_ nosqldb.RetryHandler          = (*slot)(nil)
-	_ nosqldb.AuthorizationProvider = (*slot)(nil)
+	_ http.RoundTripper    = (*slot)(nil)
+	_ nosqldb.RetryHandler = (*slot)(nil)
 )
 
 // newSlot returns a slot. meter counts its requests, if it is not nil.
 func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	endpoint := s.endpoints[s.clients%len(s.endpoints)]
-	s.clients++
+	endpoint := s.endpoints[int(s.clients.Add(1)-1)%len(s.endpoints)]
 	sl := &slot{store: s, meter: meter}
 	c := nosqldb.Config{
 		Mode: "onprem", Endpoint: endpoint, RetryHandler: sl,
@@ -68,7 +63,7 @@ func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
 		},
 	}
 	if s.login != nil {
-		c.AuthorizationProvider = sl
+		c.AuthorizationProvider = s.login
 	}
 	var err error
 	if sl.client, err = nosqldb.NewClient(c); err != nil {
@@ -81,12 +76,7 @@ func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
 // that the call may be sent twice. do gets the time that the call has left.
 func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Duration) (R, error)) (R, error) {
 	sl.ctx, sl.again, sl.uncertain, sl.repeats = ctx, again, false, false
-	defer func() {
-		for _, stop := range sl.stops {
-			stop()
-		}
-		sl.ctx, sl.stops = nil, sl.stops[:0]
-	}()
+	defer func() { sl.ctx = nil }()
 	for try := 0; ; try++ {
 		left := sl.store.timeout
 		if at, ok := ctx.Deadline(); ok {
@@ -141,14 +131,14 @@ func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else {
 		sl.meter.Count(drivers.Cost{Requests: 1, Unreported: 1}) // Oracle does not report how many rows it scanned for it
 	}
-	sl.repeats = false
+	sl.repeats, sl.token = false, r.Header.Get("Authorization")
 	begin := time.Now()
-	if end, ok := r.Context().Deadline(); ok && sl.ctx != nil && sl.ctx.Done() != nil {
+	if end, ok := r.Context().Deadline(); ok && sl.ctx != nil {
 		ctx, cancel := context.WithDeadline(sl.ctx, end) // the SDK's context has nothing but the deadline
-		sl.stops = append(sl.stops, cancel)
+		defer cancel()
 		r = r.WithContext(ctx)
 	}
-	answer, err := sl.store.base.RoundTrip(r)
+	answer, err := bounding{sl.store.base}.RoundTrip(r)
 	sl.meter.Did(func(w *drivers.Work) { w.Time += time.Since(begin) })
 	if err == nil && sl.store.version.Load() == nil {
 		if v := answer.Header.Get(versionHeader); v != "" {
@@ -284,7 +274,7 @@ func carry(c *httputil.HTTPClient, over http.RoundTripper) error {
 		return fmt.Errorf("this version of the SDK keeps its HTTP client elsewhere: the driver is written for v1.4.7")
 	}
 	client := (*http.Client)(inner.UnsafePointer())
-	client.Transport = bounding{over}
+	client.Transport = over
 	client.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		return fmt.Errorf("%w: %s redirects to %s://%s, and passwords and rows go only to hosts that you name; use --contact with "+
 			"the address of the proxy itself", errAnswer, via[0].URL.Host, r.URL.Scheme, r.URL.Host)
@@ -303,7 +293,7 @@ const (
 // errAnswer is an answer that the driver does not accept.
 var errAnswer = errors.New("answer rejected")
 
-// bounding bounds the answers of all requests.
+// bounding reads the answers of all requests into memory, as the SDK would, as far as they are within the bounds.
 type bounding struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -312,34 +302,24 @@ func (b bounding) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	body := &boundedBody{ReadCloser: answer.Body, left: mostAnswer}
-	switch {
-	case answer.StatusCode != http.StatusOK:
-		body.left, answer.Body = mostError, body
-		return answer, nil
-	case r.Method == http.MethodGet:
-		body.left = mostText
+	defer answer.Body.Close()
+	most, failed := int64(mostAnswer), answer.StatusCode != http.StatusOK
+	if failed {
+		most = mostError
+	} else if r.Method == http.MethodGet {
+		most = mostText
 	}
-	body.long = fmt.Errorf("%w: %s answers with more than %d KB (server %q, content %q), and is no proxy of Oracle NoSQL; check --contact",
-		errAnswer, r.URL.Host, body.left/1000, answer.Header.Get("Server"), answer.Header.Get("Content-Type"))
-	if answer.Body = body; answer.ContentLength > body.left {
-		answer.Body.Close()
-		return nil, body.long
+	var body []byte
+	if failed || answer.ContentLength <= most { // of an error the beginning is enough
+		body, err = io.ReadAll(io.LimitReader(answer.Body, most+1))
 	}
+	if err != nil {
+		return nil, err
+	}
+	if !failed && max(answer.ContentLength, int64(len(body))) > most {
+		return nil, fmt.Errorf("%w: %s answers with more than %d KB (server %q, content %q), and is no proxy of Oracle NoSQL; check --contact",
+			errAnswer, r.URL.Host, most/1000, answer.Header.Get("Server"), answer.Header.Get("Content-Type"))
+	}
+	answer.Body = io.NopCloser(bytes.NewReader(body))
 	return answer, nil
-}
-
-// boundedBody is the body of an answer. After left bytes it ends, with the error long if there is one.
-type boundedBody struct {
-	io.ReadCloser
-	left int64
-	long error
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return max(0, n+int(b.left)), cmp.Or(b.long, io.EOF)
-	}
-	return n, err
 }

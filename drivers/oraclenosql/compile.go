@@ -1,6 +1,7 @@
 package oraclenosql
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/oracle/nosql-go-sdk/nosqldb"
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -20,10 +22,8 @@ type action uint8
 const (
 	doSelect    action = iota // a prepared query
 	doGet                     // Get, by the whole key
-	doPut                     // Put
-	doPutAbsent               // Put if there is no such row
+	doPut                     // Put, with an option if there must be no such row
 	doUpdate                  // a prepared UPDATE, and if it finds no row, Put if absent
-	doUpdateIf                // a prepared UPDATE with a condition
 	doDelete                  // Delete of one row
 	doDeleteAll               // MultiDelete of the rows below a key
 	doBatch                   // the parts one by one, or WriteMultiple
@@ -33,7 +33,8 @@ const (
 type statement struct {
 	plan.Plan
 	action action
-	table  *table // that of Oracle's tables which is read or written
+	option types.PutOption // of doPut
+	table  *table          // that of Oracle's tables which is read or written
 
 	queries []*query // by the bounds that a call gives, or by which expected values are null
 	// inList selects the rows of several keys, and partition has their place; nil if each
@@ -43,15 +44,11 @@ type statement struct {
 	key               []field // the columns that by and in bind
 	// sorts: the client sorts all rows of the range, because no index has their order.
 	sorts bool
-	// drops: the engine reads rows that it does not return.
-	drops bool
 	// listed is for a delete in an atomic batch: it selects the keys of the rows.
 	listed *query
 	also   *table // a delete also removes the rows of this table: a partition's static columns
 	write  []field
 	parts  []*statement
-	// low and high bound a part of a scan: low <= first key column < high.
-	low, high any
 	// reads: rows must be read before the batch can be written.
 	reads bool
 }
@@ -65,11 +62,12 @@ type layoutOf struct {
 	tables    map[*schemas.Table]*table // the table of rows; its parent has the static columns
 }
 
+// newLayout returns the layout of a schema in a namespace; "" is that of the run.
 func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 	if err := drivers.Portable(s); err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	l := &layoutOf{s, run, namespace, nil, make(map[*schemas.Table]*table)}
+	l := &layoutOf{s, run, cmp.Or(namespace, namespaceOf(run, s.Name)), nil, make(map[*schemas.Table]*table)}
 	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
 	add := func(t *table) error {
 		if other, taken := paths[strings.ToLower(t.path)]; taken {
@@ -77,7 +75,7 @@ func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 				s.Name, other, t.of.Name, t.path)
 		}
 		paths[strings.ToLower(t.path)] = t.of.Name
-		t.full = namespace + ":" + t.path
+		t.full = l.namespace + ":" + t.path
 		l.all, l.tables[t.of] = append(l.all, t), t // that of rows follows that of their static columns
 		if err := t.checkColumns(); err != nil {
 			return fmt.Errorf("schema %s: %w", s.Name, err)
@@ -85,13 +83,15 @@ func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 		return nil
 	}
 	for _, st := range s.Tables {
+		if err := checkHints(st); err != nil {
+			return nil, fmt.Errorf("schema %s: %w", s.Name, err)
+		}
 		t := &table{of: st, columns: st.Columns, parent: l.tables[st.Parent]}
 		switch {
 		case st.Parent == nil && len(st.Static) == 0:
-			t.path, t.shard, t.key = identifier(st.Name), st.Partition, st.Clustering
+			t.path, t.key = identifier(st.Name), st.Clustering
 		case st.Parent == nil:
-			t.parent = &table{of: st, path: identifier(st.Name), shard: st.Partition, columns: st.Static}
-			t.parent.notes = []string{"Oracle has no static columns: this table has them, and its child rows has the rows."}
+			t.parent = &table{of: st, path: identifier(st.Name), columns: st.Static}
 			if err := add(t.parent); err != nil {
 				return nil, err
 			}
@@ -112,7 +112,7 @@ func compiler(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
 	if _, err := readSettings(o.Settings); err != nil {
 		return nil, err
 	}
-	l, err := newLayout(s, o.Namespace, namespaceOf(o.Namespace, s.Name))
+	l, err := newLayout(s, o.Namespace, "")
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +136,7 @@ func batchOf(p *schemas.Pattern, parts []*statement) (*statement, error) {
 		return nil, unsupported("WriteMultiple changes rows of one shard key together, and no others")
 	}
 	for _, part := range parts {
-		st.reads = st.reads || part.action == doUpdate || part.action == doDeleteAll ||
-			part.action == doPutAbsent
+		st.reads = st.reads || part.action == doUpdate || part.action == doDeleteAll || part.option != 0
 	}
 	if st.reads {
 		st.Emulate(p)
@@ -170,10 +169,13 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 // fullKey returns the columns of the table's primary key.
 func (t *table) fullKey() []*schemas.Column {
 	if t.parent == nil {
-		return slices.Concat(t.shard, t.key)
+		return slices.Concat(t.shardKey(), t.key)
 	}
 	return t.of.Key()
 }
+
+// shardKey returns the columns that say on which shard a row lies.
+func (t *table) shardKey() []*schemas.Column { return t.of.Root().Partition }
 
 // Prepare implements drivers.Store. The server prepares the queries too, so that Prepare
 // fails if the server refuses one.
@@ -214,7 +216,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 		}
 		q.plan = &plan
 		if plan.sorts {
-			st.sorts, st.drops = true, true
+			st.sorts = true
 		}
 		if (plan.sorts || q.bounded && len(plan.ranges) == 0) && st.Emulates() == nil {
 			st.Emulate(st.Pattern())
@@ -232,15 +234,13 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 
 // table is a table of Oracle.
 type table struct {
-	of      *schemas.Table // the schema's table of which it has the columns, or the static columns
-	path    string         // its name, with those of its parents: users.folder
-	full    string         // its name in requests: mailbench_run_oracle:users.folder
-	parent  *table         // nil for a root table
-	shard   []*schemas.Column
+	of      *schemas.Table    // the schema's table of which it has the columns, or the static columns
+	path    string            // its name, with those of its parents: users.folder
+	full    string            // its name in requests: mailbench_run_oracle:users.folder
+	parent  *table            // nil for a root table
 	key     []*schemas.Column // its own key columns, without the shard's and without those of its parents
 	columns []*schemas.Column
 	absent  []*schemas.Index // those that a namespace of somebody else's lacks
-	notes   []string         // sentences on how it differs from the schema's table
 }
 
 // checkColumns returns an error if Oracle, which ignores case, takes two names for one.
@@ -310,25 +310,22 @@ func (st *statement) compileWrite() error {
 			return nil
 		}
 		if len(p.Columns) == 0 { // the row is there, whatever it holds
-			st.action = doPutAbsent
+			st.action, st.option = doPut, types.PutIfAbsent
 			return nil
 		}
 	case schemas.PutIf:
 		if p.Absent {
-			st.action = doPutAbsent
+			st.action, st.option = doPut, types.PutIfAbsent
 			return nil
 		}
-		st.action = doUpdateIf
 		if len(p.If) > 4 {
 			return unsupported("a condition on %d columns", len(p.If))
 		}
-		for nulls := range 1 << len(p.If) {
-			st.queries = append(st.queries, st.update(nulls))
-		}
-		return nil
 	}
 	st.action = doUpdate
-	st.queries = []*query{st.update(0)}
+	for nulls := range 1 << len(p.If) {
+		st.queries = append(st.queries, st.update(nulls))
+	}
 	return nil
 }
 

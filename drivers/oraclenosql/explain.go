@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/oracle/nosql-go-sdk/nosqldb/types"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/drivers/render"
@@ -20,19 +22,17 @@ var (
 
 // Explain implements drivers.Explainer.
 func (st *statement) Explain() ([]string, error) {
-	switch p := st.Pattern(); st.action {
+	switch st.action {
 	case doBatch:
 		atomic := "one WriteMultiple, of rows of one shard key:"
 		if st.reads {
 			atomic = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
 		}
-		return drivers.ExplainParts(atomic, p, st.parts)
+		return drivers.ExplainParts(atomic, st.Pattern(), st.parts)
 	case doGet:
 		return append(st.explainList(), fmt.Sprintf("Get %s {%s}", st.table.full, fieldNames(st.key))+st.each()), nil
 	case doPut:
-		return []string{st.explainPut("Put")}, nil
-	case doPutAbsent:
-		return []string{st.explainPut("Put IfAbsent")}, nil
+		return []string{st.explainPut(st.option)}, nil
 	case doDelete:
 		text := fmt.Sprintf("Delete %s {%s}", st.table.full, fieldNames(st.key))
 		if st.Pattern().Present {
@@ -43,12 +43,6 @@ func (st *statement) Explain() ([]string, error) {
 		lines := []string{fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, fieldNames(st.key))}
 		if st.also != nil {
 			lines = append(lines, fmt.Sprintf("Delete %s {%s}", st.also.full, fieldNames(st.key)))
-		}
-		return lines, nil
-	case doUpdate:
-		lines := []string{st.queries[0].text + ";"}
-		if p.Kind != schemas.Remove {
-			lines = append(lines, st.explainPut("Put IfAbsent")+"  -- if there was no row to update")
 		}
 		return lines, nil
 	}
@@ -65,12 +59,15 @@ func (st *statement) Explain() ([]string, error) {
 		}
 		lines = append(lines, line)
 	}
+	if k := st.Pattern().Kind; st.action == doUpdate && k != schemas.Remove && k != schemas.PutIf {
+		lines = append(lines, st.explainPut(types.PutIfAbsent)+"  -- if there was no row to update")
+	}
 	return lines, nil
 }
 
 // given says for which calls one of several queries is sent.
 func (st *statement) given(with int) string {
-	if st.action != doUpdateIf {
+	if st.Pattern().Kind != schemas.PutIf {
 		return plan.Bounds(with).String()
 	}
 	var words []string
@@ -112,7 +109,11 @@ func (st *statement) each() string {
 
 func fieldNames(fs []field) string { return joined(fs, func(f field) string { return f.name }) }
 
-func (st *statement) explainPut(verb string) string {
+func (st *statement) explainPut(option types.PutOption) string {
+	verb := "Put"
+	if option == types.PutIfAbsent {
+		verb += " IfAbsent"
+	}
 	if st.table.putsJSON() {
 		verb += " of JSON"
 	}
@@ -200,12 +201,9 @@ func (p *queryPlan) read(node any) {
 
 func columnsOf(names []string, conditions any) []string {
 	m, _ := conditions.(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	names = slices.AppendSeq(names, maps.Keys(m))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // String writes the plan as a line.
@@ -264,23 +262,22 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	if _, err := readSettings(o.Settings); err != nil {
 		return "", err
 	}
-	namespace := namespaceOf(o.Namespace, s.Name)
-	l, err := newLayout(s, o.Namespace, namespace)
+	l, err := newLayout(s, o.Namespace, "")
 	if err != nil {
 		return "", err
 	}
 	t := render.New("#")
 	t.Head(s, fmt.Sprintf("The DDL of Oracle NoSQL Database for the schema %s. The Cloud Service has no namespaces: "+
 		"leave %s: out there.",
-		s.Name, namespace))
-	t.Statement("\nCREATE NAMESPACE IF NOT EXISTS " + namespace + ";")
+		s.Name, l.namespace))
+	t.Statement("\nCREATE NAMESPACE IF NOT EXISTS " + l.namespace + ";")
 	for _, table := range l.all {
 		t.Table(table.of)
 		for _, note := range table.allNotes() {
 			t.Comment(note)
 		}
 		t.Statement(table.create("") + ";")
-		if table.of.Static == nil || table.parent != nil { // the rows are indexed, not the static columns
+		if !table.isStatic() { // the rows are indexed
 			table.indexes(t)
 		}
 	}
@@ -289,16 +286,18 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 
 // allNotes returns sentences on how the table differs from the schema's.
 func (t *table) allNotes() []string {
-	notes := slices.Clone(t.notes)
+	var notes, desc []string
+	if t.isStatic() {
+		notes = append(notes, "Oracle has no static columns: this table has them, and its child rows has the rows.")
+	}
 	if t.of.Header() {
 		notes = append(notes, "It has no rows: the tables nested in it need a parent.")
 	}
-	var desc []string
-	for _, c := range slices.Concat(t.shard, t.key, t.columns) {
-		if id := identifier(c.Name); id != c.Name {
-			notes = append(notes, fmt.Sprintf("Column %s is called %s: SQL does not take its name.", c.Name, id))
+	for _, c := range slices.Concat(t.ownKey(), t.columns) {
+		if renamed(c.Name) != "" {
+			notes = append(notes, fmt.Sprintf("Column %s is called %s: SQL does not take its name.", c.Name, identifier(c.Name)))
 		}
-		if _, note := columnType(c); note != "" {
+		if _, note := fieldOf(c).columnType(); note != "" {
 			notes = append(notes, fmt.Sprintf("Column %s %s.", c.Name, note))
 		}
 		if c.Desc {
@@ -315,6 +314,14 @@ func (t *table) allNotes() []string {
 	return notes
 }
 
+// ownKey returns the columns of the primary key that the table's statement names.
+func (t *table) ownKey() []*schemas.Column {
+	if t.parent == nil {
+		return t.fullKey()
+	}
+	return t.key
+}
+
 // create returns the statement that creates the table. A child table inherits the key
 // columns of its parents and does not name them. A comment has no single quotes.
 func (t *table) create(comment string) string {
@@ -324,17 +331,13 @@ func (t *table) create(comment string) string {
 		fmt.Fprintf(&b, "COMMENT '%s' ", comment)
 	}
 	b.WriteString("(\n")
-	own := t.key
-	if t.parent == nil {
-		own = slices.Concat(t.shard, t.key)
-	}
-	for _, c := range slices.Concat(own, t.columns) {
-		typ, _ := columnType(c)
+	for _, c := range slices.Concat(t.ownKey(), t.columns) {
+		typ, _ := fieldOf(c).columnType()
 		fmt.Fprintf(&b, "  %s %s,\n", identifier(c.Name), typ)
 	}
 	key := names(t.key)
 	if t.parent == nil {
-		key = strings.TrimSuffix("SHARD("+names(t.shard)+"), "+key, ", ")
+		key = strings.TrimSuffix("SHARD("+names(t.shardKey())+"), "+key, ", ")
 	}
 	fmt.Fprintf(&b, "  PRIMARY KEY(%s)\n)", key)
 	return b.String()

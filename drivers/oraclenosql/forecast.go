@@ -7,7 +7,7 @@ import (
 
 // forecastOf returns the sizes of a schema's rows.
 func forecastOf(s *schemas.Schema) (*forecast.Engine, error) {
-	l, err := newLayout(s, "", namespaceOf("", s.Name))
+	l, err := newLayout(s, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (l *layoutOf) rowSize(r *forecast.Row) forecast.Size {
 	columns := t.fullKey()
 	if r.Static {
 		t = t.parent
-		columns = t.shard
+		columns = t.shardKey()
 	}
 	s := forecast.Size{Rows: 1, Cells: float64(len(r.Cells))}
 	key, fields := 0.0, formatBytes+float64(len(t.columns)) // each may be null, which takes a byte
@@ -96,10 +96,8 @@ func keyBytes(k schemas.Kind, n float64) float64 {
 // indexBytes sizes a column of an entry of an index.
 func indexBytes(k schemas.Kind, n float64) float64 {
 	switch k {
-	case schemas.Text:
-		return n + 2
-	case schemas.Blob, schemas.TimeUUID:
-		return 2*n + 2
+	case schemas.Text, schemas.Blob, schemas.TimeUUID:
+		return keyBytes(k, n) + 2
 	}
 	return max(n, 1) + 2
 }

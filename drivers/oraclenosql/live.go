@@ -20,16 +20,12 @@ import (
 
 // liveTable is a table as the server describes it.
 type liveTable struct {
-	Namespace  string      `json:"namespace"`
-	Name       string      `json:"name"`
-	Parent     string      `json:"parent"`
 	Comment    string      `json:"comment"`
 	Fields     []liveField `json:"fields"`
 	PrimaryKey []string    `json:"primaryKey"`
 	ShardKey   []string    `json:"shardKey"`
 	Indexes    []liveIndex `json:"indexes"`
 
-	full   string
 	mark   mark
 	marked bool
 }
@@ -68,12 +64,12 @@ func (s *Store) readNamespace(ctx context.Context, name string) (liveTables, err
 	}
 	all := make(liveTables)
 	for _, path := range list.Tables {
-		t := &liveTable{full: path}
-		if !strings.Contains(path, ":") {
-			t.full = name + ":" + path
+		if _, own, qualified := strings.Cut(path, ":"); qualified {
+			path = own
 		}
+		full, t := name+":"+path, new(liveTable)
 		r, err := onDDL(ctx, s, func(c *nosqldb.Client, left time.Duration) (*nosqldb.TableResult, error) {
-			return c.GetTable(&nosqldb.GetTableRequest{TableName: t.full, Timeout: left})
+			return c.GetTable(&nosqldb.GetTableRequest{TableName: full, Timeout: left})
 		})
 		if is(err, nosqlerr.TableNotFound) {
 			continue // it was dropped meanwhile
@@ -82,9 +78,8 @@ func (s *Store) readNamespace(ctx context.Context, name string) (liveTables, err
 			err = json.Unmarshal([]byte(r.Schema), t)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("describe table %s: %w", t.full, err)
+			return nil, fmt.Errorf("describe table %s: %w", full, err)
 		}
-		path = strings.TrimPrefix(t.full, name+":")
 		if t.marked = plan.ReadMark(t.Comment, &t.mark); !t.marked {
 			t.mark = mark{Mark: plan.Mark{Table: path}}
 		}
@@ -120,16 +115,16 @@ func (t *liveTable) column(name string, role schemas.Role) *schemas.Column {
 	if own, ok := t.mark.Columns[f.Name]; ok {
 		c.Name, c.Desc, c.Type = cmp.Or(own.Name, f.Name), own.Desc, schemas.TypeOf(own.Type)
 		if c.Type.Foreign == "" {
-			if want, _ := columnType(c); want == typ {
+			if want, _ := fieldOf(c).columnType(); want == typ {
 				return c
 			}
 		}
 	}
 	c.Type = schemas.Type{Foreign: typ + " of Oracle"}
 	for _, text := range []string{"text", "blob", "int", "bigint", "boolean", "timestamp", "uuid"} {
-		plain := &schemas.Column{Type: schemas.TypeOf(text)}
-		if of, _ := columnType(plain); of == typ {
-			c.Type = plain.Type
+		plain := field{typ: schemas.TypeOf(text)}
+		if of, _ := plain.columnType(); of == typ {
+			c.Type = plain.typ
 		}
 	}
 	return c
@@ -138,21 +133,10 @@ func (t *liveTable) column(name string, role schemas.Role) *schemas.Column {
 // Stored implements drivers.Store. Oracle keeps every table, and the indexes over columns
 // that it can index.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	l, err := newLayout(sch, "", "")
-	if err != nil {
+	if _, err := newLayout(sch, "", ""); err != nil {
 		return nil, err
 	}
-	return l.stored()
-}
-
-// stored returns the layout's schema as it is after Apply.
-func (l *layoutOf) stored() (*schemas.Schema, error) {
-	for _, t := range l.schema.Tables {
-		if err := checkHints(t); err != nil {
-			return nil, fmt.Errorf("schema %s: %w", l.schema.Name, err)
-		}
-	}
-	return plan.Stored(l.schema, keeps), nil
+	return plan.Stored(sch, keeps), nil
 }
 
 // schema returns the tables in canonical form.
@@ -176,12 +160,11 @@ func (all liveTables) schema(name, file string) *schemas.Schema {
 // into adds what a table of Oracle has to the schema's table.
 func (t *liveTable) into(own *schemas.Table) {
 	var partition, clustering, columns []*schemas.Column
-	for i, name := range t.PrimaryKey {
-		if i < len(t.ShardKey) {
-			partition = append(partition, t.column(name, schemas.Partition))
-		} else {
-			clustering = append(clustering, t.column(name, schemas.Clustering))
-		}
+	for _, name := range t.ShardKey { // with which the primary key begins
+		partition = append(partition, t.column(name, schemas.Partition))
+	}
+	for _, name := range t.PrimaryKey[min(len(t.ShardKey), len(t.PrimaryKey)):] {
+		clustering = append(clustering, t.column(name, schemas.Clustering))
 	}
 	role := schemas.Plain
 	if t.mark.Static {
@@ -198,11 +181,8 @@ func (t *liveTable) into(own *schemas.Table) {
 	}
 	own.Partition, own.Clustering, own.Columns = partition, clustering, columns
 	for _, x := range t.Indexes {
-		index := &schemas.Index{Name: x.Name}
 		m := t.mark.Indexes[x.Name]
-		if m.Name != "" {
-			index.Name = m.Name
-		}
+		index := &schemas.Index{Name: cmp.Or(m.Name, x.Name)}
 		for _, f := range x.Fields {
 			c := t.column(f.Path, schemas.Plain)
 			if found := own.Column(c.Name); found != nil {
@@ -251,7 +231,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 		}
 	case schemas.MissingColumn:
 		if c := t.of.Column(d.Part); slices.Contains(t.columns, c) { // and not static
-			typ, _ := columnType(c)
+			typ, _ := fieldOf(c).columnType()
 			return []string{fmt.Sprintf("ALTER TABLE %s (ADD %s %s)", t.full, identifier(c.Name), typ)}
 		}
 	case schemas.ExtraColumn:
@@ -291,17 +271,10 @@ func (t *table) mark(namespace, schema string) mark {
 		Columns: make(map[string]markColumn), Indexes: make(map[string]markIndex),
 	}
 	for _, c := range slices.Concat(t.fullKey(), t.columns) {
-		own := markColumn{Type: c.Type.String(), Desc: c.Desc}
-		if id := identifier(c.Name); id != c.Name {
-			own.Name = c.Name
-		}
-		m.Columns[identifier(c.Name)] = own
+		m.Columns[identifier(c.Name)] = markColumn{Name: renamed(c.Name), Type: c.Type.String(), Desc: c.Desc}
 	}
 	for _, x := range t.kept() {
-		own := markIndex{}
-		if id := identifier(x.Name); id != x.Name {
-			own.Name = x.Name
-		}
+		own := markIndex{Name: renamed(x.Name)}
 		for _, c := range x.Columns {
 			if c.Desc {
 				own.Desc = append(own.Desc, c.Column.Name)
@@ -312,6 +285,14 @@ func (t *table) mark(namespace, schema string) mark {
 		}
 	}
 	return m
+}
+
+// renamed returns a name if Oracle has another for it, or "".
+func renamed(name string) string {
+	if identifier(name) == name {
+		return ""
+	}
+	return name
 }
 
 // isStatic reports whether the table has the static columns of the schema's table.

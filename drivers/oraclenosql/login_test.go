@@ -195,7 +195,7 @@ func TestLoginGoesOverItsStore(t *testing.T) {
 		stores[i] = &carrier{RoundTripper: http.DefaultTransport}
 		l := &login{Login: &drivers.Login{User: "ann", Password: "secret"}, endpoints: []string{server.URL}, over: stores[i], timeout: time.Minute}
 		for range 2 {
-			if token, err := l.token(); err != nil || token != "Bearer t0k3n" {
+			if token, err := l.AuthorizationString(nil); err != nil || token != "Bearer t0k3n" {
 				t.Fatalf("token %q, %v", token, err)
 			}
 		}

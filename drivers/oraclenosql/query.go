@@ -45,11 +45,7 @@ const maxLimit = 1<<31 - 1
 
 // sqlType returns the type of a field's variable.
 func (f field) sqlType() string {
-	role := schemas.Plain
-	if f.key {
-		role = schemas.Clustering
-	}
-	typ, _ := columnType(&schemas.Column{Type: f.typ, Role: role})
+	typ, _ := f.columnType()
 	return strings.TrimSuffix(typ, " AS UUID")
 }
 
@@ -84,6 +80,12 @@ func (b *builder) arg(name string, c *schemas.Column, at int) string {
 	return b.variable(name, f.sqlType(), func(in *inputs) any { return f.encode(in.args[at]) })
 }
 
+// key declares a variable with a key at which a part of a scan begins or ends.
+func (b *builder) key(name string, first *schemas.Column, key []byte) string {
+	f := fieldOf(first)
+	return b.variable(name, f.sqlType(), func(*inputs) any { return f.bound(key) })
+}
+
 // where writes a condition.
 func (b *builder) where(format string, args ...any) {
 	fmt.Fprintf(b, []string{" WHERE ", " AND "}[min(b.conds, 1)]+format, args...)
@@ -113,14 +115,13 @@ func (st *statement) compileRead() {
 	for _, c := range p.Columns {
 		st.out = append(st.out, fieldOf(c))
 	}
-	st.drops = len(p.Filter) > 0
 	if st.getsRow() {
 		st.action = doGet
 	} else {
 		st.queries = make([]*query, plan.WithFrom|plan.WithTo|plan.WithAfter+1)
 		for with := range plan.Bounds(len(st.queries)) {
 			if with&^st.Possible() == 0 {
-				st.queries[with] = st.selection(with)
+				st.queries[with] = st.selection(with, nil, nil)
 			}
 		}
 	}
@@ -206,8 +207,9 @@ func (st *statement) source() (name func(*schemas.Column) string, from string) {
 
 func plainName(c *schemas.Column) string { return identifier(c.Name) }
 
-// selection writes the query of a read with the bounds.
-func (st *statement) selection(with plan.Bounds) *query {
+// selection writes the query of a read with the bounds. The first key column is from the first key on and before the
+// second one; nil is no bound.
+func (st *statement) selection(with plan.Bounds, low, high []byte) *query {
 	p, b := st.Pattern(), &builder{}
 	name, from := st.source()
 	var columns []string
@@ -231,13 +233,12 @@ func (st *statement) selection(with plan.Bounds) *query {
 		b.where("%s = %s", name(p.In), element)
 	}
 	b.whereEqual(p.Filter, st.Layout.Filter, name)
-	column := st.table.fullKey()[0]
-	first := fieldOf(column)
-	if st.low != nil {
-		b.where("%s >= %s", name(column), b.variable("low", first.sqlType(), func(*inputs) any { return st.low }))
+	first := st.table.fullKey()[0]
+	if low != nil {
+		b.where("%s >= %s", name(first), b.key("low", first, low))
 	}
-	if st.high != nil {
-		b.where("%s < %s", name(column), b.variable("high", first.sqlType(), func(*inputs) any { return st.high }))
+	if high != nil {
+		b.where("%s < %s", name(first), b.key("high", first, high))
 	}
 	if with&plan.WithFrom != 0 {
 		b.bound(p.From, ">", "from", st.Layout.From, name)
@@ -302,7 +303,7 @@ func (st *statement) orderBy(b *builder, keys []schemas.IndexColumn, name func(*
 		b.WriteString(" ORDER BY " + strings.Join(words, ", "))
 	}
 	if mixed {
-		st.sorts, st.drops = true, true
+		st.sorts = true
 		b.query.note = "the client sorts all rows of the range"
 		if p := st.Pattern(); st.Emulates() == nil {
 			st.Emulate(p)

@@ -22,7 +22,8 @@ import (
 type session struct {
 	plan.Session[*statement]
 	*slot
-	more []*slot // for requests that run in parallel
+	// slots are those of requests that run in parallel. The first is the session's own.
+	slots []*slot
 }
 
 var _ drivers.Session = (*session)(nil)
@@ -42,35 +43,30 @@ func (s *Store) session() (*session, error) {
 		se.Init(&s.gate, se)
 		var err error
 		se.slot, err = s.newSlot(&se.Meter)
+		se.slots = []*slot{se.slot}
 		return se, err
 	})
 }
 
-// slots makes the slots of requests of which up to width run in parallel: more[i%width] is that of number i
+// parallel makes the slots of requests of which up to width run in parallel: slots[i%width] is that of number i
 // (plan.InOrder).
-func (s *session) slots(width int) error {
-	for len(s.more) < width {
+func (s *session) parallel(width int) error {
+	for len(s.slots) < width {
 		sl, err := s.store.newSlot(&s.Meter)
 		if err != nil {
 			return err
 		}
-		s.more = append(s.more, sl)
+		s.slots = append(s.slots, sl)
 	}
 	return nil
 }
 
-// Close implements drivers.Session.
-func (s *session) Close() error {
-	s.more = nil
-	return s.Session.Close()
-}
-
-// fits checks what only Oracle requires of a call's arguments, before anything is sent.
-func (st *statement) fits(l *limits, args []drivers.Value) error {
-	key, size := 0, 0
+// fits checks what only Oracle requires of a call's arguments, before anything is sent. It returns their size.
+func (st *statement) fits(l *limits, args []drivers.Value) (size int, err error) {
+	key := 0
 	for i := range args {
 		if err := valid(args[i]); err != nil {
-			return fmt.Errorf("argument %s: %w", st.Pattern().Args()[i].Name, err)
+			return 0, fmt.Errorf("argument %s: %w", st.Pattern().Args()[i].Name, err)
 		}
 		size += args[i].Size()
 		if i < len(st.Pattern().By) {
@@ -78,17 +74,17 @@ func (st *statement) fits(l *limits, args []drivers.Value) error {
 		}
 	}
 	switch {
-	case l.key > 0 && key > l.key:
-		return fmt.Errorf("a key of %d bytes, but %d are the most: %w", key, l.key, drivers.ErrTooLarge)
+	case key > l.key:
+		err = fmt.Errorf("a key of %d bytes, but %d are the most: %w", key, l.key, drivers.ErrTooLarge)
 	case size > l.row:
-		return fmt.Errorf("%d bytes, but a row has at most %d: %w", size, l.row, drivers.ErrTooLarge)
+		err = fmt.Errorf("%d bytes, but a row has at most %d: %w", size, l.row, drivers.ErrTooLarge)
 	}
-	return nil
+	return size, err
 }
 
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
-	if err := st.fits(&s.store.limits, args); err != nil {
+	if _, err := st.fits(&s.store.limits, args); err != nil {
 		return err
 	}
 	r := &reading{
@@ -147,7 +143,7 @@ func (r *reading) each(q *query, take func(*types.MapValue) error) error {
 		return err
 	}
 	defer request.Close()
-	drops := r.st.drops // the engine reads rows that it does not return
+	drops := r.st.sorts || len(r.st.Pattern().Filter) > 0 // the engine reads rows that it does not return
 	if q.plan != nil && !r.st.sorts {
 		drops = q.plan.filters
 	}
@@ -223,13 +219,13 @@ func (st *statement) keyOf(args []drivers.Value, element drivers.Value) *types.M
 // and yields them in the order of the list.
 func (s *session) readParallel(r *reading, elems []drivers.Value) error {
 	width := min(r.st.Pattern().Parallel, len(elems))
-	if err := s.slots(width); err != nil {
+	if err := s.parallel(width); err != nil {
 		return err
 	}
 	var left atomic.Int64
 	left.Store(r.in.limit)
 	read := func(ctx context.Context, i int) (rows []*types.MapValue, err error) {
-		own := reading{slot: s.more[i%width], ctx: ctx, st: r.st, in: r.in}
+		own := reading{slot: s.slots[i%width], ctx: ctx, st: r.st, in: r.in}
 		own.in.element, own.in.limit = elems[i], left.Load()
 		err = own.one(func(row *types.MapValue) error {
 			rows = append(rows, row)
@@ -277,12 +273,7 @@ func (r *reading) list(elems []drivers.Value) error {
 			}
 			continue
 		}
-		r.in.list = r.in.list[:0] // each key once
-		for _, e := range some {
-			if !slices.ContainsFunc(r.in.list, e.Equal) {
-				r.in.list = append(r.in.list, e)
-			}
-		}
+		r.in.list = distinct(some)
 		rows := make(plan.ByElement[*types.MapValue])
 		if err := r.find(rows); err != nil {
 			return err
@@ -317,9 +308,9 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 			return nil
 		})
 	}
-	before, known := r.store.partitions.get(key)
+	before, known := r.store.partitions.Load(key)
 	if known {
-		r.in.partition = before
+		r.in.partition = before.(int)
 		if err := there(); err != nil || len(rows) > 0 {
 			return err
 		}
@@ -329,7 +320,7 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 		r.in.partition, found = row.GetInt(partitionName)
 		return nil
 	})
-	if err != nil || !found || known && r.in.partition == before {
+	if err != nil || !found || before == any(r.in.partition) {
 		return err
 	}
 	r.store.partitions.set(key, r.in.partition)
@@ -338,43 +329,29 @@ func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
 
 // partitions remembers the partitions of shard keys. The zero value is ready.
 type partitions struct {
-	mu sync.Mutex
-	of map[string]int
-}
-
-func (p *partitions) get(key string) (n int, known bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n, known = p.of[key]
-	return n, known
+	sync.Map
+	changes atomic.Int64
 }
 
 func (p *partitions) set(key string, n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.of == nil || len(p.of) >= mostPartitions {
-		p.of = make(map[string]int)
+	if p.changes.Add(1)%mostPartitions == 0 {
+		p.Clear()
 	}
-	p.of[key] = n
+	p.Store(key, n)
 }
 
 // part returns a part of a scan: a range of the first column of the shard key, if that is a string. (Oracle can read
 // one hash partition alone, by partition($row) = n, but the proxy does not report how many there are.)
 func (s *Store) part(ctx context.Context, scan *statement, from, to []byte) (*statement, error) {
-	one, first := *scan, fieldOf(scan.table.fullKey()[0])
-	if from != nil {
-		one.low = first.bound(from)
-	}
-	if to != nil {
-		one.high = first.bound(to)
-	}
-	one.queries = []*query{one.selection(0)}
+	one := *scan
+	one.queries = []*query{one.selection(0, from, to)}
 	return &one, s.prepare(ctx, &one)
 }
 
 // divide returns the keys at which parts begin.
 func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, error) {
-	first := fieldOf(st.table.fullKey()[0])
+	column := st.table.fullKey()[0]
+	first := fieldOf(column)
 	if !strings.HasPrefix(first.sqlType(), "STRING") || n < 2 {
 		return nil, nil
 	}
@@ -391,8 +368,7 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		}
 		fmt.Fprintf(b, "SELECT %s FROM %s", first.name, st.table.full)
 		if key != nil {
-			low := b.variable("low", first.sqlType(), func(*inputs) any { return first.bound(key) })
-			b.where("%s %s %s", first.name, sign, low)
+			b.where("%s %s %s", first.name, sign, b.key("low", column, key))
 		}
 		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
 		q := b.done()
@@ -426,12 +402,4 @@ func (f field) bound(b []byte) any {
 	var u [16]byte
 	copy(u[:], b)
 	return string(drivers.AppendUUID(nil, u))
-}
-
-// shardKey returns the columns that say on which shard a row lies.
-func (t *table) shardKey() []*schemas.Column {
-	for t.parent != nil {
-		t = t.parent
-	}
-	return t.shard
 }

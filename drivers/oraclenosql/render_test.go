@@ -76,10 +76,7 @@ func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := new(Store).placeOf(l, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := new(Store).placeOf(l, nil)
 	statements, _, err := p.Create(schemas.Diff(p.Want, p.Have))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/oracle/nosql-go-sdk/nosqldb"
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth"
 	"github.com/oracle/nosql-go-sdk/nosqldb/auth/kvstore"
 	"github.com/oracle/nosql-go-sdk/nosqldb/httputil"
@@ -157,11 +158,13 @@ type login struct {
 	made   int
 }
 
+var _ nosqldb.AuthorizationProvider = (*login)(nil)
+
 // errLogin says that a request was not sent, since the proxy gave no token for it.
 var errLogin = errors.New("log in")
 
-// token returns what a request says of its user.
-func (l *login) token() (token string, err error) {
+// AuthorizationString implements nosqldb.AuthorizationProvider: it returns what a request says of its user.
+func (l *login) AuthorizationString(auth.Request) (token string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tokens == nil {
@@ -192,7 +195,7 @@ func (l *login) begin() error {
 	if err != nil {
 		return err
 	}
-	if err := carry(client, l.over); err != nil {
+	if err := carry(client, bounding{l.over}); err != nil {
 		return err
 	}
 	l.tokens, err = kvstore.NewAccessTokenProvider(l.User, []byte(l.Password), auth.ProviderOptions{
@@ -206,25 +209,24 @@ func (l *login) begin() error {
 	return nil
 }
 
-// AuthorizationString implements nosqldb.AuthorizationProvider.
-func (sl *slot) AuthorizationString(auth.Request) (token string, err error) {
-	if token, err = sl.store.login.token(); err == nil {
-		sl.token = token
-	}
-	return token, err
-}
-
 // AuthorizationScheme implements nosqldb.AuthorizationProvider.
-func (sl *slot) AuthorizationScheme() string { return auth.BearerToken }
+func (*login) AuthorizationScheme() string { return auth.BearerToken }
 
 // SignHTTPRequest implements nosqldb.AuthorizationProvider.
-func (sl *slot) SignHTTPRequest(*http.Request) error { return nil }
+func (*login) SignHTTPRequest(*http.Request) error { return nil }
 
 // GetLogger implements nosqldb.AuthorizationProvider.
-func (sl *slot) GetLogger() *logger.Logger { return nil }
+func (*login) GetLogger() *logger.Logger { return nil }
 
-// Close implements nosqldb.AuthorizationProvider. The store logs out.
-func (sl *slot) Close() error { return nil }
+// Close implements nosqldb.AuthorizationProvider. It gives the token back.
+func (l *login) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tokens == nil {
+		return nil
+	}
+	return l.Hide(l.tokens.Close())
+}
 
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.

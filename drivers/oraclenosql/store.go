@@ -98,9 +98,8 @@ type Store struct {
 	plan.Ranges[*statement]
 	login *login // nil without a user
 
-	mu        sync.Mutex // guards the making of clients
 	endpoints []string
-	clients   int // clients made: they take turns with the endpoints
+	clients   atomic.Int64 // clients made: they take turns with the endpoints
 	base      *http.Transport
 	version   atomic.Pointer[string]
 
@@ -216,16 +215,11 @@ func (s *Store) Close() error {
 	if !s.gate.Close() {
 		return nil
 	}
-	var err error
-	if l := s.login; l != nil {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.tokens != nil { // give the token back
-			err = l.Hide(l.tokens.Close())
-		}
+	defer s.base.CloseIdleConnections()
+	if s.login == nil {
+		return nil
 	}
-	s.base.CloseIdleConnections()
-	return err
+	return s.login.Close()
 }
 
 // Settle implements drivers.Settler. The proxy does not report what the store's cleaner and
@@ -283,7 +277,7 @@ type place struct {
 // find reads the namespace of a schema, which need not be mailbench's. Tables without a mark get the one that Apply
 // would have written.
 func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, error) {
-	l, err := newLayout(sch, s.Namespace, cmp.Or(s.Keyspace, namespaceOf(s.Namespace, sch.Name)))
+	l, err := newLayout(sch, s.Namespace, s.Keyspace)
 	if err != nil {
 		return nil, err
 	}
@@ -291,16 +285,13 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	return s.placeOf(l, there)
+	return s.placeOf(l, there), nil
 }
 
 // placeOf returns the place of a layout, and of the tables that are there.
-func (s *Store) placeOf(l *layoutOf, there liveTables) (_ *place, err error) {
-	found := plan.Found{Name: "namespace " + l.namespace, Absent: len(there) == 0}
+func (s *Store) placeOf(l *layoutOf, there liveTables) *place {
+	found := plan.Found{Name: "namespace " + l.namespace, Absent: len(there) == 0, Want: plan.Stored(l.schema, keeps)}
 	p := &place{Found: found, layoutOf: l, there: there, store: s}
-	if p.Want, err = l.stored(); err != nil {
-		return nil, err
-	}
 	for _, path := range slices.Sorted(maps.Keys(there)) {
 		p.Own(path, there[path].mark.Mark, there[path].marked, l.run, l.schema.Name)
 	}
@@ -310,7 +301,7 @@ func (s *Store) placeOf(l *layoutOf, there liveTables) (_ *place, err error) {
 		}
 	}
 	p.Have = there.schema(l.schema.Name, p.Name)
-	return p, nil
+	return p
 }
 
 // Create implements plan.Place. All statements say IF NOT EXISTS.

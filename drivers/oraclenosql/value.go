@@ -1,7 +1,6 @@
 package oraclenosql
 
 import (
-	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -46,53 +45,46 @@ func valid(v drivers.Value) error {
 
 // encode returns a value as the SDK takes it. It shares the value's bytes.
 func (f field) encode(v drivers.Value) any {
-	if f.key && !v.IsNull() {
-		switch f.typ.Kind {
-		case schemas.Text:
-			if b := v.Raw(); escaped(b) {
-				return keyText(b)
-			}
-		case schemas.Blob:
-			return hex.EncodeToString(v.Raw())
-		case schemas.TimeUUID:
-			return timeKey(v.UUIDBytes())
-		case schemas.Boolean:
-			return int(v.Int64())
-		}
-	}
-	return encode(f.typ, v)
-}
-
-func encode(t schemas.Type, v drivers.Value) any {
 	if v.IsNull() {
 		return types.NullValueInstance
 	}
-	switch t.Kind {
+	switch b := v.Raw(); f.typ.Kind {
 	case schemas.Text:
-		b := v.Raw()
+		if f.key {
+			return keyText(b)
+		}
 		return unsafe.String(unsafe.SliceData(b), len(b))
 	case schemas.Blob:
-		if b := v.Raw(); b != nil {
-			return b
+		if f.key {
+			return hex.EncodeToString(b)
 		}
-		return []byte{}
+		if b == nil {
+			return []byte{}
+		}
+		return b
 	case schemas.Int:
 		return int(v.Int64())
 	case schemas.Boolean:
+		if f.key {
+			return int(v.Int64())
+		}
 		return v.Bool()
-	case schemas.UUID, schemas.TimeUUID:
+	case schemas.TimeUUID, schemas.UUID:
+		if f.key && f.typ.Kind == schemas.TimeUUID {
+			return timeKey(v.UUIDBytes())
+		}
 		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
 	case schemas.Timestamp:
 		return v.Time()
 	case schemas.List:
-		return field{typ: *t.Elem}.encodeAll(v.Elems())
+		return field{typ: *f.typ.Elem}.encodeAll(v.Elems())
 	case schemas.Set:
-		return field{typ: *t.Elem}.encodeAll(distinct(v.Elems()))
+		return field{typ: *f.typ.Elem}.encodeAll(distinct(v.Elems()))
 	case schemas.Map:
 		pairs := v.Elems()
 		m := make(map[string]any, len(pairs)/2)
 		for i := 0; i+1 < len(pairs); i += 2 {
-			m[mapKey(*t.Key, pairs[i])] = encode(*t.Elem, pairs[i+1])
+			m[mapKey(*f.typ.Key, pairs[i])] = field{typ: *f.typ.Elem}.encode(pairs[i+1])
 		}
 		return types.NewMapValue(m)
 	}
@@ -107,7 +99,7 @@ func (f field) encodeAll(elems []drivers.Value) []types.FieldValue {
 	return all
 }
 
-// distinct returns the elements of a set in order, each once.
+// distinct returns elements in the order of their values, each once.
 func distinct(elems []drivers.Value) []drivers.Value {
 	return slices.CompactFunc(slices.SortedFunc(slices.Values(elems), drivers.Value.Compare), drivers.Value.Equal)
 }
@@ -115,101 +107,84 @@ func distinct(elems []drivers.Value) []drivers.Value {
 // mapKey returns the key of a map's element, which Oracle has as a string.
 func mapKey(t schemas.Type, v drivers.Value) string {
 	switch t.Kind {
-	case schemas.Text:
-		return string(v.Raw())
 	case schemas.Blob:
 		return hex.EncodeToString(v.Raw())
-	case schemas.UUID, schemas.TimeUUID:
-		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
+	case schemas.Boolean:
+		return strconv.FormatInt(v.Int64(), 10)
 	}
-	return strconv.FormatInt(v.Int64(), 10)
+	return string(v.AppendText(nil))
 }
 
 func keyOfMap(t schemas.Type, s string) (drivers.Value, error) {
-	switch t.Kind {
-	case schemas.Text:
-		return drivers.Text(s), nil
-	case schemas.Blob:
+	if t.Kind == schemas.Blob {
 		b, err := hex.DecodeString(s)
 		return drivers.Blob(b), err
-	case schemas.UUID, schemas.TimeUUID:
-		u, err := drivers.ParseUUID(s)
-		return drivers.ID(t.Kind, u), err
 	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	return drivers.Number(t.Kind, n), err
+	return drivers.ParseText(t.Kind, s)
 }
 
 // decode returns the value of a field that was read.
 func (f field) decode(x any) (drivers.Value, error) {
-	if n, ok := x.(int); ok && f.key && f.typ.Kind == schemas.Boolean {
-		return drivers.Boolean(n != 0), nil
-	}
-	if s, ok := x.(string); ok && f.key {
-		switch f.typ.Kind {
-		case schemas.Text:
-			text, err := textOfKey(s)
-			return drivers.Text(text), err
-		case schemas.Blob:
-			b, err := hex.DecodeString(s)
-			return drivers.Blob(b), err
-		case schemas.TimeUUID:
-			return timeOfKey(s)
-		}
-	}
-	return decode(f.typ, x)
-}
-
-func decode(t schemas.Type, x any) (drivers.Value, error) {
+	k := f.typ.Kind
 	switch x := x.(type) {
 	case nil, *types.NullValue, *types.JSONNullValue, *types.EmptyValue:
 		return drivers.Value{}, nil
 	case string:
-		switch t.Kind {
-		case schemas.Text:
+		switch {
+		case f.key && k == schemas.Text:
+			text, err := textOfKey(x)
+			return drivers.Text(text), err
+		case f.key && k == schemas.Blob:
+			b, err := hex.DecodeString(x)
+			return drivers.Blob(b), err
+		case f.key && k == schemas.TimeUUID:
+			return timeOfKey(x)
+		case k == schemas.Text:
 			return drivers.Text(x), nil
-		case schemas.UUID, schemas.TimeUUID:
+		case k == schemas.UUID || k == schemas.TimeUUID:
 			u, err := drivers.ParseUUID(x)
-			return drivers.ID(t.Kind, u), err
+			return drivers.ID(k, u), err
 		}
 	case []byte:
-		if t.Kind == schemas.Blob {
+		if k == schemas.Blob {
 			return drivers.Blob(x), nil
 		}
 	case bool:
-		if t.Kind == schemas.Boolean {
+		if k == schemas.Boolean {
 			return drivers.Boolean(x), nil
 		}
 	case int:
-		return decode(t, int64(x))
+		return f.decode(int64(x))
 	case int64:
-		switch t.Kind {
-		case schemas.Int, schemas.Bigint, schemas.Counter:
-			return drivers.Number(t.Kind, x), nil
+		switch {
+		case f.key && k == schemas.Boolean:
+			return drivers.Boolean(x != 0), nil
+		case k == schemas.Int || k == schemas.Bigint || k == schemas.Counter:
+			return drivers.Number(k, x), nil
 		}
-		return drivers.Value{}, fmt.Errorf("the number %d was read, which is no %s", x, t)
+		return drivers.Value{}, fmt.Errorf("the number %d was read, which is no %s", x, f.typ)
 	case time.Time:
-		if t.Kind == schemas.Timestamp {
+		if k == schemas.Timestamp {
 			return drivers.Timestamp(x.UnixMicro()), nil
 		}
 	case []types.FieldValue:
-		return decodeList(t, x)
+		return decodeList(f.typ, x)
 	case *types.MapValue:
-		if t.Kind == schemas.Map {
-			return decodeMap(t, x)
+		if k == schemas.Map {
+			return decodeMap(f.typ, x)
 		}
 	}
-	return drivers.Value{}, fmt.Errorf("a %T was read, which is no %s", x, t)
+	return drivers.Value{}, fmt.Errorf("a %T was read, which is no %s", x, f.typ)
 }
 
 func decodeList(t schemas.Type, all []types.FieldValue) (drivers.Value, error) {
 	if t.Kind != schemas.List && t.Kind != schemas.Set {
 		return drivers.Value{}, fmt.Errorf("an array was read, which is no %s", t)
 	}
-	elems := make([]drivers.Value, len(all))
+	elems, elem := make([]drivers.Value, len(all)), field{typ: *t.Elem}
 	for i, x := range all {
 		var err error
-		if elems[i], err = decode(*t.Elem, x); err != nil {
+		if elems[i], err = elem.decode(x); err != nil {
 			return drivers.Value{}, fmt.Errorf("element %d: %w", i, err)
 		}
 	}
@@ -232,7 +207,7 @@ func decodeMap(t schemas.Type, m *types.MapValue) (drivers.Value, error) {
 		if err != nil {
 			return drivers.Value{}, fmt.Errorf("key %q: %w", name, err)
 		}
-		v, err := decode(*t.Elem, m.Map()[name])
+		v, err := field{typ: *t.Elem}.decode(m.Map()[name])
 		if err != nil {
 			return drivers.Value{}, fmt.Errorf("element %q: %w", name, err)
 		}
@@ -248,20 +223,20 @@ func inKey(c *schemas.Column) bool {
 
 // columnType returns the type of a column, and a note on what that type does not say of
 // the schema's type, or "".
-func columnType(c *schemas.Column) (typ, note string) {
-	switch c.Type.Kind {
+func (f field) columnType() (typ, note string) {
+	switch f.typ.Kind {
 	case schemas.Blob:
-		if inKey(c) {
+		if f.key {
 			return "STRING", "has hexadecimal digits, which sort like the bytes: a key cannot be BINARY"
 		}
 	case schemas.Boolean:
-		if inKey(c) {
+		if f.key {
 			return "INTEGER", "is 0 or 1: Oracle cannot read a range of BOOLEAN keys"
 		}
 	case schemas.UUID:
 		return "STRING AS UUID", ""
 	case schemas.TimeUUID:
-		if inKey(c) {
+		if f.key {
 			return "STRING", "has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time"
 		}
 		return "STRING AS UUID", ""
@@ -270,11 +245,11 @@ func columnType(c *schemas.Column) (typ, note string) {
 	case schemas.Set:
 		note = "is a set: Oracle has arrays, which the client keeps sorted, without duplicates"
 	case schemas.Map:
-		if k := c.Type.Key; k.Kind != schemas.Text {
+		if k := f.typ.Key; k.Kind != schemas.Text {
 			note = fmt.Sprintf("has keys of type %s, which are written as text: the keys of a map are strings", k)
 		}
 	}
-	return typeOf(c.Type), note
+	return typeOf(f.typ), note
 }
 
 // typeOf returns the type of a value, also of one within a collection.
@@ -336,16 +311,6 @@ const (
 	lowEscape  = '\x01'
 	highEscape = '\uffff'
 )
-
-// escaped reports whether a text has a character that is stored with an escape.
-func escaped(b []byte) bool {
-	for i, c := range b {
-		if c <= lowEscape || c >= 0xf0 || c == 0xef && bytes.HasPrefix(b[i:], []byte("\uffff")) {
-			return true
-		}
-	}
-	return false
-}
 
 // keyText returns a text as a key holds it.
 func keyText(b []byte) string {

@@ -17,7 +17,7 @@ import (
 
 // RunWrite implements plan.Runner.
 func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (drivers.Result, error) {
-	if err := st.fits(&s.store.limits, args); err != nil {
+	if _, err := st.fits(&s.store.limits, args); err != nil {
 		return drivers.Result{}, err
 	}
 	return s.write(ctx, st, args)
@@ -29,10 +29,8 @@ func (sl *slot) write(ctx context.Context, st *statement, args []drivers.Value) 
 	r.Applied = true
 	switch st.action {
 	case doPut:
-		_, err = sl.put(ctx, st, args, 0)
-	case doPutAbsent:
 		var created bool
-		created, err = sl.put(ctx, st, args, types.PutIfAbsent)
+		created, err = sl.put(ctx, st, args, st.option)
 		r.Applied = created || st.Pattern().Kind != schemas.PutIf
 	case doDelete:
 		var removed bool
@@ -119,9 +117,8 @@ func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value)
 	}
 	creates := p.Kind != schemas.Remove && !p.Present && nulls == len(st.queries)-1
 	err = sl.repeat(ctx, func(int) (done bool, err error) {
-		n := 0
-		n, r.Row, err = sl.change(ctx, st, st.queries[nulls], args)
-		if r.Applied = n > 0; err != nil || r.Applied || !creates {
+		r.Applied, r.Row, err = sl.change(ctx, st, st.queries[nulls], args)
+		if err != nil || r.Applied || !creates {
 			return true, err
 		}
 		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); r.Applied && p.ReturnsNew {
@@ -149,43 +146,44 @@ func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value)
 	return r, err
 }
 
-// change sends an UPDATE. It returns how many rows it changed, and their new values if it
-// returns them.
+// change sends an UPDATE. It returns whether it changed a row, and the new values if it returns them.
 func (sl *slot) change(
 	ctx context.Context, st *statement, q *query, args []drivers.Value,
-) (n int, row []drivers.Value, err error) {
+) (applied bool, row []drivers.Value, err error) {
 	request, err := sl.request(q, &inputs{args: args})
 	if err != nil {
-		return 0, nil, err
+		return false, nil, err
 	}
 	rows, err := sl.query(ctx, request, false)
 	if err != nil {
-		return 0, nil, writeError(ctx, err, sl.uncertain)
+		return false, nil, writeError(ctx, err, sl.uncertain)
 	}
 	if len(rows) == 0 {
-		return 0, nil, nil
+		return false, nil, nil
 	}
 	if !st.Pattern().ReturnsNew {
 		n, ok := rows[0].GetInt("NumRowsUpdated")
 		if !ok {
-			return 0, nil, fmt.Errorf("%w: the answer to an UPDATE does not report the number of changed rows", drivers.ErrUnknown)
+			return false, nil, fmt.Errorf("%w: the answer to an UPDATE does not report the number of changed rows", drivers.ErrUnknown)
 		}
-		return n, nil, nil
+		return n > 0, nil, nil
 	}
 	sl.row = plan.Grow(sl.row, len(st.write))
 	for i, f := range st.write {
 		if sl.row[i], err = f.decode(rows[0].Map()[f.name]); err != nil {
-			return 0, nil, fmt.Errorf("%w: column %s: %w", drivers.ErrUnknown, f.name, err)
+			return false, nil, fmt.Errorf("%w: column %s: %w", drivers.ErrUnknown, f.name, err)
 		}
 	}
-	return len(rows), sl.row, nil
+	return true, sl.row, nil
 }
 
 // RunBatch implements plan.Runner.
 func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
+	size, l := 0, &s.store.limits
 	for i := range parts {
 		part := st.parts[parts[i].Part]
-		if err := part.fits(&s.store.limits, parts[i].Args); err != nil {
+		n, err := part.fits(l, parts[i].Args)
+		if size += n; err != nil {
 			return fmt.Errorf("part %s: %w", part.Pattern().Name, err)
 		}
 	}
@@ -196,23 +194,24 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 		}
 		return err
 	}
-	if st.Pattern().Atomic > schemas.AtomicNone {
+	switch atomic := st.Pattern().Atomic > schemas.AtomicNone; {
+	case atomic && l.parts > 0 && len(parts) > l.parts:
+		return fmt.Errorf("%d parts, but an atomic batch has at most %d: %w", len(parts), l.parts, drivers.ErrTooLarge)
+	case atomic && size > l.batch:
+		return fmt.Errorf("%d bytes, but an atomic batch has at most %d: %w", size, l.batch, drivers.ErrTooLarge)
+	case atomic:
 		return s.together(ctx, st, parts)
 	}
-	width := min(st.Pattern().Parallel, len(parts))
+	width := max(min(st.Pattern().Parallel, len(parts)), 1)
 	every := func(*schemas.Table) bool { return true }
-	if width == 1 || new(plan.Order).Counts(st.Pattern(), parts, every) != nil {
-		width = 0
+	if width > 1 && new(plan.Order).Counts(st.Pattern(), parts, every) != nil {
+		width = 1
 	}
-	if err := s.slots(width); err != nil {
+	if err := s.parallel(width); err != nil {
 		return err
 	}
 	applied, err := plan.Writes(len(parts), width, func(i int) error {
-		sl := s.slot
-		if width > 0 {
-			sl = s.more[i%width]
-		}
-		_, err := sl.write(ctx, st.parts[parts[i].Part], parts[i].Args)
+		_, err := s.slots[i%width].write(ctx, st.parts[parts[i].Part], parts[i].Args)
 		return err
 	})
 	return plan.PartsApplied(err, applied, len(parts))
@@ -227,7 +226,6 @@ type edit struct {
 	// is nil if there was no row.
 	read    bool
 	version types.Version
-	known   bool // a part has said what becomes of the row, or it was read
 	must    bool // the row must be there: the part that deletes it says so
 }
 
@@ -243,18 +241,6 @@ type edits struct {
 // together writes all parts with one WriteMultiple. If rows that it has read have changed
 // meanwhile, the store refuses it as a whole, and it is made again.
 func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
-	size, l := 0, &s.store.limits
-	for i := range parts {
-		for _, v := range parts[i].Args {
-			size += v.Size()
-		}
-	}
-	switch {
-	case l.parts > 0 && len(parts) > l.parts:
-		return fmt.Errorf("%d parts, but an atomic batch has at most %d: %w", len(parts), l.parts, drivers.ErrTooLarge)
-	case size > l.batch:
-		return fmt.Errorf("%d bytes, but an atomic batch has at most %d: %w", size, l.batch, drivers.ErrTooLarge)
-	}
 	s.count(0, true)
 	return s.repeat(ctx, func(try int) (done bool, err error) {
 		if try > 0 {
@@ -275,8 +261,8 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 	if st.action == doDeleteAll { // the rows that are there, and those of parts before
 		r := &reading{slot: e.slot, ctx: e.ctx, st: st, in: inputs{args: args}}
 		err := r.each(st.listed, func(key *types.MapValue) error {
-			row := e.edit(st.table, key)
-			row.row, row.known = nil, true
+			row, _ := e.edit(st.table, key)
+			row.row = nil
 			return nil
 		})
 		prefix := st.keyOf(args, drivers.Value{}).Map()
@@ -291,21 +277,21 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 		}
 		return err
 	}
-	row := e.edit(st.table, st.keyOf(args, drivers.Value{}))
-	switch st.action {
-	case doDelete:
-		row.row, row.known, row.must = nil, true, row.must || st.Pattern().Present
+	row, first := e.edit(st.table, st.keyOf(args, drivers.Value{}))
+	switch {
+	case st.action == doDelete:
+		row.row, row.must = nil, row.must || st.Pattern().Present
 		return nil
-	case doPut:
-		row.row, row.known = st.rowOf(args), true
+	case st.action == doPut && st.option == 0:
+		row.row = st.rowOf(args)
 		return nil
 	}
-	if !row.known {
+	if first { // no part before has said what becomes of the row
 		there, err := e.get(e.ctx, st, args, drivers.Value{}, types.Absolute)
 		if err != nil {
 			return readError(e.ctx, err)
 		}
-		row.read, row.known = true, true
+		row.read = true
 		if there != nil {
 			row.row, row.version = there.Value, there.Version
 		}
@@ -313,16 +299,15 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 	return row.change(st, args)
 }
 
-// edit returns the edit of a row.
-func (e *edits) edit(t *table, key *types.MapValue) *edit {
+// edit returns the edit of a row, and whether no part before has one.
+func (e *edits) edit(t *table, key *types.MapValue) (row *edit, first bool) {
 	id := fmt.Sprintf("%s%#v", t.full, key.Map()) // texts in quotes
-	row := e.at[id]
-	if row == nil {
-		row = &edit{table: t, key: key}
-		e.at[id] = row
-		e.all = append(e.all, row)
+	if row = e.at[id]; row != nil {
+		return row, false
 	}
-	return row
+	row = &edit{table: t, key: key}
+	e.at[id], e.all = row, append(e.all, row)
+	return row, true
 }
 
 // change applies a put of some columns, an add, an append or a remove.
