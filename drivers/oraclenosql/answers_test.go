@@ -63,6 +63,8 @@ func TestAnswers(t *testing.T) {
 		},
 		{name: "a put's answer is lost", pattern: "put", op: "Put", answers: []any{hangUp{}}, sent: "Put Put", retries: 1},
 		{name: "a read's answer is lost", pattern: "get_all", op: "Get", answers: []any{hangUp{}, hangUp{}}, sent: "Get Get Get", retries: 2},
+		{name: "half of a read's answer is lost", pattern: "get_all", op: "Get", answers: []any{half{}}, sent: "Get Get", retries: 1},
+		{name: "half of an add's answer is lost", pattern: "count", op: "Query", answers: []any{half{}}, sent: "Query", want: drivers.ErrUnknown},
 		{name: "an add's answer is lost", pattern: "count", op: "Query", answers: []any{hangUp{}}, sent: "Query", want: drivers.ErrUnknown},
 		{name: "a delete's answer is lost", pattern: "drop", op: "Delete", answers: []any{hangUp{}}, sent: "Delete", want: drivers.ErrUnknown},
 		{name: "a condition's answer is lost", pattern: "create", op: "PutIfAbsent", answers: []any{hangUp{}}, sent: "PutIfAbsent", want: drivers.ErrUnknown},

@@ -30,6 +30,7 @@ type proxy struct {
 // Answers that are none.
 type (
 	hangUp struct{} // the connection is closed
+	half   struct{} // the connection is closed within the answer
 	status int      // another HTTP status
 )
 
@@ -66,6 +67,10 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch with := with.(type) {
 	case hangUp:
+		panic(http.ErrAbortHandler)
+	case half:
+		w.Header().Set("Content-Length", "100")
+		w.Write(make([]byte, 50))
 		panic(http.ErrAbortHandler)
 	case status:
 		w.WriteHeader(int(with))
