@@ -45,13 +45,11 @@ func (v *run) first() (all []document.Section) {
 				m := *l.Models[0]
 				m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
 			}
-			all = append(all, v.operations(&one))
-		case len(loads) > 1:
-			all = append(all, fastest(loads))
-		case len(loads[0].Models) == 1:
+			all = append(all, v.operations([]*ranking.Load{&one}))
+		case len(loads) == 1 && len(loads[0].Models) == 1:
 			all = append(all, v.alone(loads[0]))
 		default:
-			all = append(all, v.operations(loads[0]))
+			all = append(all, v.operations(loads))
 		}
 	}
 	return all
@@ -198,43 +196,66 @@ var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 o
 // mostFrequent is how many operations are on a first screen that has no room for all.
 const mostFrequent = 5
 
-// operations is a row for each operation, with p50 and p99 of each model.
-func (v *run) operations(l *ranking.Load) document.Section {
-	t := &document.Table{Least: mostFrequent, Columns: []document.Column{
-		{Left: true}, {Title: "% of\nload", Rank: len(l.Models)},
-	}}
-	for k, m := range l.Models {
+// operations is a row for each operation on each engine, with p50 and p99 of each model.
+func (v *run) operations(loads []*ranking.Load) document.Section {
+	var models []string
+	for _, l := range loads {
+		for _, m := range l.Models {
+			if !slices.Contains(models, m.Name) {
+				models = append(models, m.Name)
+			}
+		}
+	}
+	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(models)}}}
+	for k, name := range models {
 		t.Columns = append(t.Columns,
-			document.Column{Group: m.Name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
-			document.Column{Group: m.Name, Title: "p99", Unit: "ms", Rank: len(l.Models) + 1})
+			document.Column{Group: name, Title: "p50", Unit: "ms", Help: heatLegend, Rank: k},
+			document.Column{Group: name, Title: "p99", Unit: "ms", Rank: len(models) + 1})
 	}
 	t.Columns = append(t.Columns, document.Column{Title: "differs most in", Left: true, Page: true})
-	percents := percentsOf(l.Shares, l.Covers)
-	for i, share := range l.Shares {
-		row := []any{share.Op, percents[i]}
-		first, best := firstIn(l, share.Op)
-		for _, m := range l.Models {
-			p50 := m.Ops[share.Op].At(0.5)
-			mid := document.Cell{Text: p50.String()}
-			for i, from := range heats {
-				if p50.Enough && p50.NS/best >= from {
-					mid.Style = document.Shades[i]
-				}
-			}
-			if slices.Contains(first, m) {
-				mid.Style = bestOf(l, m, share.Op)
-			}
-			row = append(row, mid, percentileOf(m.Ops[share.Op], 0.99))
+	for _, l := range loads {
+		engine := l.Engine
+		if len(loads) == 1 {
+			engine, t.Least = "", mostFrequent
 		}
-		t.Add("", append(row, v.cause(l, share.Op))...)
+		percents := percentsOf(l.Shares, l.Covers)
+		for i, share := range l.Shares {
+			row := append([]any{share.Op, percents[i]}, latencies(l, share.Op, models)...)
+			t.Add(engine, append(row, v.cause(l, share.Op))...)
+		}
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
-	note := latencyNote(l)
+	note := latencyNote(loads[0])
 	if t.Has("°") {
 		note += "; ° like *, but returns fewer fields"
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
+}
+
+// latencies are the cells of an operation: p50 and p99 of each model.
+func latencies(l *ranking.Load, op string, models []string) (cells []any) {
+	first, best := firstIn(l, op)
+	for _, name := range models {
+		k := slices.IndexFunc(l.Models, func(m *ranking.Model) bool { return m.Name == name })
+		if k < 0 { // not on this engine
+			cells = append(cells, "-", "-")
+			continue
+		}
+		m := l.Models[k]
+		p50 := m.Ops[op].At(0.5)
+		mid := document.Cell{Text: p50.String()}
+		for i, from := range heats {
+			if p50.Enough && p50.NS/best >= from {
+				mid.Style = document.Shades[i]
+			}
+		}
+		if slices.Contains(first, m) {
+			mid.Style = bestOf(l, m, op)
+		}
+		cells = append(cells, mid, percentileOf(m.Ops[op], 0.99))
+	}
+	return cells
 }
 
 // latencyNote says what a latency is.
@@ -366,70 +387,4 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99: measure longer",
 			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
 	return section
-}
-
-// ties are the models that are first in an operation together with m: the name of one if there is room for it, else
-// their number.
-func ties(first []*ranking.Model, m *ranking.Model, room bool) string {
-	others := slices.DeleteFunc(slices.Clone(first), func(o *ranking.Model) bool { return o == m })
-	switch {
-	case len(others) == 0:
-		return ""
-	case len(others) == 1 && room:
-		return ", " + others[0].Name
-	}
-	return fmt.Sprintf(" +%d", len(others))
-}
-
-// fastest names for each operation the model with the least p50 on each engine, in brackets where no model is ranked.
-func fastest(loads []*ranking.Load) document.Section {
-	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(loads)}}}
-	var ops []ranking.Share
-	note := "fastest: the model named first has the p50; others, or +n more, are not significantly slower, up to 1.5×; " + latencyNote(loads[0]) + "; p99 with --full"
-	for i, l := range loads {
-		if l.First == 0 && !strings.HasPrefix(note, "(") {
-			note = "(model): not ranked, so not the fastest for certain; " + note
-		}
-		t.Columns = append(t.Columns, document.Column{Group: l.Engine, Title: "model", Left: true, Rank: i},
-			document.Column{Group: l.Engine, Title: "p50", Unit: "ms", Rank: i})
-		for _, s := range l.Shares {
-			if !slices.ContainsFunc(ops, func(o ranking.Share) bool { return o.Op == s.Op }) {
-				s.Share *= l.Covers
-				ops = append(ops, s)
-			}
-		}
-	}
-	percents := percentsOf(ops, 1)
-	for n, s := range ops {
-		row := []any{s.Op, percents[n]}
-		for _, l := range loads {
-			name, best := document.Cell{Text: "-"}, document.Cell{Text: "-"}
-			least := math.Inf(1)
-			some := l.First > 0 // models are ranked; else the others' latencies are all there is
-			first, _ := firstIn(l, s.Op)
-			for _, m := range l.Models {
-				x := m.Ops[s.Op].At(0.5).NS
-				if m.Ranked() != some || math.IsNaN(x) || x >= least {
-					continue
-				}
-				name.Text, least, best = m.Name, x, document.Cell{Text: results.MS(x)}
-				if bestOf(l, m, s.Op) == document.Less {
-					best.Style = document.Less
-				}
-				if !some {
-					name = document.Styled("("+m.Name+")", document.Faint)
-				} else if slices.Contains(first, m) {
-					name.Text += ties(first, m, len(loads) == 2)
-				}
-			}
-			row = append(row, name, best)
-		}
-		t.Add("", row...)
-	}
-	if t.Has("°") {
-		note += "; ° returns fewer fields than others"
-	}
-	return document.Section{
-		ID: "operations", Title: "Fastest", Table: t, Notes: []document.Sentence{{Text: note, Style: document.Faint}},
-	}
 }

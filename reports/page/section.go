@@ -31,9 +31,6 @@ type sectionView struct {
 	Made     *provenance
 }
 
-// Rest is how many columns are after the first.
-func (v *sectionView) Rest() int { return max(1, len(v.Table.Columns)-1) }
-
 // First reports whether the section is on the first screen.
 func (v *sectionView) First() bool { return !v.Fold && v.Made == nil }
 

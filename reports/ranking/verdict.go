@@ -157,7 +157,9 @@ func (l *Load) headline() string {
 		criterion = "one trial: significance unknown, use --trials 5"
 	case l.By.Timed():
 		level, then = ", not significant", "Significantly slower"
-		criterion = "significant: over 5%, and 95% sure for all models at once"
+		if criterion = "significant: over 5%, and 95% sure"; len(ranked) > 2 {
+			criterion += " for all models at once"
+		}
 	}
 	if len(first) > 1 {
 		s += level
