@@ -53,25 +53,25 @@ func (m *machine) value(t schemas.Type, null bool) drivers.Value {
 	if t.Kind == schemas.Map {
 		key = t.Key
 	}
-	vals := list{}
+	var vals []drivers.Value
 	for i, v := range m.pool[key.Kind] {
 		n := m.int("times", 0, 2)
 		if m.atOnce && i == 0 { // of a row without any value engines may keep nothing
 			n = max(n, 1)
 		}
 		if n > 0 {
-			vals = append(vals, v)
+			vals = append(vals, valueOf(*key, v))
 			if t.Kind == schemas.Map {
-				vals = append(vals, pick(m, "element", m.pool[t.Elem.Kind]))
+				vals = append(vals, valueOf(*t.Elem, pick(m, "element", m.pool[t.Elem.Kind])))
 			} else if n > 1 && t.Kind == schemas.List {
-				vals = append(vals, v)
+				vals = append(vals, valueOf(*key, v))
 			}
 		}
 	}
 	if t.Kind == schemas.List && m.int("backward", 0, 1) > 0 {
 		slices.Reverse(vals)
 	}
-	return valueOf(t, vals)
+	return drivers.Collection(t.Kind, vals)
 }
 
 // key draws a value of a key column. The first column of a partition is the sequence's own.
@@ -317,7 +317,7 @@ func (r *reference) do(x call) (o outcome) {
 			o.rows = []string{line(returned)}
 		}
 		o.cost.RowsWritten++
-		o.cost.BytesWritten += sizeOf(w.args)
+		o.cost.BytesWritten += int64(drivers.ListOf(w.args).Size())
 	}
 	o.applied = true
 	return o

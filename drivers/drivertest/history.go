@@ -22,7 +22,7 @@ import (
 const (
 	clients    = 4
 	callsEach  = 30
-	callsLive  = 10 // over a shared store
+	callsLive  = 10 // over a network
 	keysShared = 2  // values of each kind: with so few, the clients often meet at a row
 )
 
@@ -124,7 +124,7 @@ func (m *machine) together(mixes []mix) {
 	reads := m.watching(x)
 	m.ref = newReference()
 	each := callsEach
-	if m.shared {
+	if !m.caps.InProcess {
 		each = callsLive
 	}
 	var work [clients][]call

@@ -20,9 +20,8 @@ var randomDefaults = map[string]string{
 	"rapid.seed": "1", "rapid.checks": "40", "rapid.steps": "50", "rapid.nofailfile": "true",
 }
 
-// sharedChecks is how many random sequences run on a shared engine, where each call
-// crosses the network.
-const sharedChecks = "8"
+// remoteChecks is how many random sequences run on an engine in another process: each call crosses the network.
+const remoteChecks = "8"
 
 // scanEvery is the number of sequences after which all tables are scanned, and the scan of one is split.
 const scanEvery = 4
@@ -40,22 +39,25 @@ func setFlag(t testing.TB, name, value string) {
 	t.Cleanup(func() { flag.Set(name, f.DefValue) })
 }
 
-// random returns a topic that compares random sequences of all calls of a schema with the reference, runs further
-// checks, and checks histories of clients that work at the same time.
-func random(file string, further ...func(*machine)) func(t testing.TB, open Open) {
-	return func(t testing.TB, open Open) {
-		m := newMachine(begin(t, open, file))
-		m.sequences(t)
-		m.fail = m.TB
+// random returns the check of a topic: it compares random sequences of all calls of the schema with the reference, runs
+// further checks, and checks histories of clients that work at the same time.
+func random(further ...func(*machine)) func(*suite) {
+	return func(s *suite) {
+		m := newMachine(s)
+		m.sequences()
+		m.fail = s.TB
 		for _, check := range further {
 			check(m)
 		}
+		if s.Failed() {
+			return // rapid checks nothing more
+		}
 		m.atOnce = true
 		if mixes := m.mixes(); len(mixes) == 0 {
-			t.Logf("no histories: no read of %s sees what is written at one moment on this engine", file)
+			s.Log("no histories: no read sees what is written at one moment on this engine")
 		} else {
-			rapid.Check(t, func(rt *rapid.T) {
-				if m.begin(rt); m.shared || m.sequence%2 == 0 { // histories take longer than sequences
+			rapid.Check(s.TB, func(rt *rapid.T) {
+				if m.begin(rt); !m.caps.InProcess || m.sequence%2 == 0 { // histories take longer than sequences
 					m.together(mixes)
 				}
 			})
@@ -64,15 +66,15 @@ func random(file string, further ...func(*machine)) func(t testing.TB, open Open
 }
 
 // order runs sequences on one clustering column of every kind and in both directions, with all values of the kind.
-func order(t testing.TB, open Open) {
-	setFlag(t, "rapid.checks", "4")
-	all := newMachine(begin(t, open, "keys.yaml"))
-	for _, table := range all.schema.Tables {
+func order(s *suite) {
+	setFlag(s, "rapid.checks", "4")
+	all := newMachine(s)
+	for _, table := range s.schema.Tables {
 		m, others := *all, func(p *schemas.Pattern) bool { return p.Table != table }
 		m.allValues = true
 		m.reads = slices.DeleteFunc(slices.Clone(m.reads), others)
 		m.writes = slices.DeleteFunc(slices.Clone(m.writes), others)
-		m.sequences(t)
+		m.sequences()
 	}
 }
 
@@ -96,8 +98,8 @@ type machine struct {
 // newMachine returns a machine of the patterns that the engine supports, after it has checked that these are those
 // which its Capabilities promise.
 func newMachine(s *suite) *machine {
-	if s.shared {
-		setFlag(s, "rapid.checks", sharedChecks)
+	if !s.caps.InProcess {
+		setFlag(s, "rapid.checks", remoteChecks)
 	}
 	for name, value := range randomDefaults {
 		setFlag(s, name, value)
@@ -147,8 +149,8 @@ func (s *suite) promised(p *schemas.Pattern, offered bool) {
 }
 
 // sequences runs random sequences.
-func (m *machine) sequences(t testing.TB) {
-	rapid.Check(t, func(rt *rapid.T) {
+func (m *machine) sequences() {
+	rapid.Check(m.TB, func(rt *rapid.T) {
 		m.begin(rt)
 		if m.allValues {
 			m.putAll()
@@ -172,40 +174,9 @@ func (m *machine) begin(rt *rapid.T) {
 	m.fill()
 }
 
-// spoil makes one argument of some calls wrong: null in a key, or a value of another type. p is the pattern that runs.
-// Such a call fails, and changes nothing.
-func (m *machine) spoil(p *schemas.Pattern, args []drivers.Value) bool {
-	if len(args) == 0 || m.int("spoiled", 0, 9) > 0 {
-		return false
-	}
-	switch i := m.int("argument", 0, len(args)-1); {
-	case i < len(p.By) && m.int("null in a key", 0, 1) > 0:
-		args[i] = drivers.Value{}
-	case p.Args()[i].Type.Kind == schemas.Boolean:
-		args[i] = drivers.Int(1)
-	default:
-		args[i] = drivers.Boolean(true)
-	}
-	return true
-}
-
-// rejected checks the error of a call with a wrong argument.
-func (m *machine) rejected(x call, err error) {
-	m.fail.Helper()
-	if err == nil || errors.Is(err, drivers.ErrUnknown) {
-		m.fail.Fatalf("%s, which has a wrong argument: %v, want an error of a call that was not sent", x, err)
-	}
-}
-
 // read runs a read on both sides.
 func (m *machine) read(p *schemas.Pattern) {
-	m.fail.Helper()
 	x := m.draw(p)
-	if m.spoil(m.statement(p.Name).Pattern(), x.args) {
-		_, err := m.do(x)
-		m.rejected(x, err)
-		return
-	}
 	if p.Static && p.Kind == schemas.Get && find(m.ref.statics[p.Table], p.By, x.args) == nil {
 		return // whether there is a row where none was ever set is the engine's affair
 	}
@@ -216,7 +187,6 @@ func (m *machine) read(p *schemas.Pattern) {
 
 // stopped has yield return an error at some row of some reads. It ends the read, which returns it as it is.
 func (m *machine) stopped(x call) bool {
-	m.fail.Helper()
 	at := m.int("stop at row", -6, 2)
 	if at < 1 || overPlain(x.p) || at > len(m.ref.read(x.p, x.args).rows) {
 		return false
@@ -236,7 +206,6 @@ func (m *machine) stopped(x call) bool {
 
 // scanAll reads all tables, and has the engine compare its index entries with the rows.
 func (m *machine) scanAll() {
-	m.fail.Helper()
 	for _, table := range m.schema.Tables {
 		if table.Header() {
 			continue
@@ -257,7 +226,6 @@ func (m *machine) scanAll() {
 }
 
 func (m *machine) scanOf(table *schemas.Table) (*schemas.Pattern, drivers.Statement) {
-	m.fail.Helper()
 	p := schemas.ScanOf(table)
 	st, err := m.store.Prepare(m.ctx, p)
 	if err != nil {
@@ -268,7 +236,6 @@ func (m *machine) scanOf(table *schemas.Table) (*schemas.Pattern, drivers.Statem
 
 // sameScan compares the rows of a scan's parts with those of the reference. It returns how many parts have rows.
 func (m *machine) sameScan(what string, p *schemas.Pattern, parts ...drivers.Statement) (filled int) {
-	m.fail.Helper()
 	var all []string
 	for _, st := range parts {
 		got, err := m.run(st, p, nil)
@@ -287,7 +254,6 @@ var divisions = []int{1, 2, 7, 64}
 
 // divide splits the scan of a table: the parts yield each row once, and so do scans of the same ranges.
 func (m *machine) divide(table *schemas.Table, n int) {
-	m.fail.Helper()
 	sp, ok := m.store.(drivers.Splitter)
 	if !ok || table.Header() {
 		return
@@ -320,7 +286,6 @@ func (m *machine) divide(table *schemas.Table, n int) {
 
 // putAll puts a row with each value of the clustering column, into one or the other partition.
 func (m *machine) putAll() {
-	m.fail.Helper()
 	put := m.writes[0]
 	column := put.Table.Clustering[0]
 	for _, v := range m.pool[column.Type.Kind] {
@@ -332,7 +297,6 @@ func (m *machine) putAll() {
 
 // burst runs writes one right after another, most of them to one row. Within a tick of any clock the later one counts.
 func (m *machine) burst() {
-	m.fail.Helper()
 	for more := true; more; more = m.int("more", 0, 2) == 0 {
 		x := m.write(pick(m, "write", m.writes))
 		m.pinned = map[*schemas.Column]drivers.Value{}
@@ -347,16 +311,7 @@ func (m *machine) burst() {
 
 // write runs a write on both sides, and returns it.
 func (m *machine) write(p *schemas.Pattern) call {
-	m.fail.Helper()
-	x, spoiled := m.draw(p), false
-	for _, w := range x.writes() {
-		spoiled = spoiled || m.spoil(w.p, w.args)
-	}
-	if spoiled {
-		_, err := m.do(x)
-		m.rejected(x, err)
-		return call{p: p}
-	}
+	x := m.draw(p)
 	if p.Kind == schemas.Batch || m.possible(x) {
 		m.wait(x)
 		m.agree(x)
@@ -366,7 +321,6 @@ func (m *machine) write(p *schemas.Pattern) call {
 
 // agree makes a call on both sides, which cost the same.
 func (m *machine) agree(x call) {
-	m.fail.Helper()
 	got, want := m.client.agree(x)
 	m.sameCost(x, got.cost, want.cost)
 }
@@ -374,7 +328,6 @@ func (m *machine) agree(x call) {
 // tooLarge makes a call that the engine must refuse, because it is larger than a limit in its Capabilities. Nothing of
 // it is there.
 func (m *machine) tooLarge(limit string, x call) {
-	m.fail.Helper()
 	if _, err := m.do(x); !errors.Is(err, drivers.ErrTooLarge) {
 		m.fail.Fatalf("%s above %s: %v, expected ErrTooLarge", x.p.Name, limit, err)
 	}
@@ -384,7 +337,6 @@ func (m *machine) tooLarge(limit string, x call) {
 // sameCost compares what a call cost with what it costs the reference. Over a network only simple calls have to be one
 // request. The rows examined for a write, an element, static columns or an index are the engine's own affair.
 func (m *machine) sameCost(x call, got, want drivers.Cost) {
-	m.fail.Helper()
 	p, static := x.p, x.p.Table != nil && len(x.p.Table.Static) > 0
 	if overPlain(p) || p.Kind == schemas.Scan && p.Limit > 0 {
 		return // which rows it reads is its own affair, too

@@ -100,7 +100,7 @@ func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (o outcome) {
 		if vals, found := r.yielded(p, x, args, l); found {
 			o.rows = append(o.rows, line(vals))
 			o.cost.RowsRead++
-			o.cost.BytesRead += sizeOf(vals)
+			o.cost.BytesRead += int64(drivers.ListOf(vals).Size())
 		}
 	}
 	return o
@@ -132,14 +132,6 @@ func (r *reference) yielded(p *schemas.Pattern, x record, args []drivers.Value, 
 		vals = append(vals, pairs[at+1])
 	}
 	return vals, x.has(p.Filter, args[l.Filter:])
-}
-
-// sizeOf returns the size of values in bytes.
-func sizeOf(vals []drivers.Value) (n int64) {
-	for _, v := range vals {
-		n += int64(v.Size())
-	}
-	return n
 }
 
 // within reports whether a row is in the range of a read, and after the row where its page begins.

@@ -5,49 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
-
-// RunShared runs topics over one store, all of them unless some are named. It is for an engine that is
-// slow to create tables. The first topic that reads a schema file applies the schema, and the topics
-// after it begin with empty tables.
-func RunShared(t *testing.T, st drivers.Store, names ...string) {
-	s := &shared{Store: st, applied: make(map[string]*suite)}
-	for _, topic := range Topics() {
-		if len(names) == 0 || slices.Contains(names, topic.Name) {
-			t.Run(topic.Name, func(t *testing.T) {
-				topic.Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return s })
-			})
-		}
-	}
-}
-
-// shared is a store with the schemas that topics have applied, by file.
-type shared struct {
-	drivers.Store
-	applied map[string]*suite
-}
-
-// begin empties the tables of the schema that a topic before has applied. If there is
-// none, it applies the topic's own schema.
-func (sh *shared) begin(s *suite, file string) {
-	s.Helper()
-	s.store, s.shared = sh.Store, true
-	if before := sh.applied[file]; before != nil {
-		s.schema, s.set = before.schema, before.set
-		if err := Empty(s.ctx, s.store, s.schema); err != nil {
-			s.Fatal(err)
-		}
-		return
-	}
-	s.apply()
-	s.prepare()
-	sh.applied[file] = s
-}
 
 // Empty deletes every partition of every table of a schema that was applied.
 func Empty(ctx context.Context, st drivers.Store, s *schemas.Schema) error {
@@ -57,15 +19,8 @@ func Empty(ctx context.Context, st drivers.Store, s *schemas.Schema) error {
 	}
 	defer session.Close()
 	for _, t := range s.Tables {
-		if t.Header() {
-			continue
-		}
-		scans := []*schemas.Pattern{schemas.ScanOf(t)}
-		if len(t.Static) > 0 {
-			scans = append(scans, schemas.StaticScanOf(t))
-		}
-		for _, scan := range scans {
-			if err := emptyTable(ctx, st, session, scan); err != nil {
+		if !t.Header() {
+			if err := emptyTable(ctx, st, session, t); err != nil {
 				return fmt.Errorf("empty table %s: %w", t.Name, err)
 			}
 		}
@@ -73,27 +28,27 @@ func Empty(ctx context.Context, st drivers.Store, s *schemas.Schema) error {
 	return nil
 }
 
-// emptyTable deletes the partitions that a scan finds.
-func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, scan *schemas.Pattern) error {
-	scan.Columns = scan.Table.Partition
-	read, err := st.Prepare(ctx, scan)
-	if err != nil {
-		return err
+// emptyTable deletes the partitions that have rows or static columns.
+func emptyTable(ctx context.Context, st drivers.Store, session drivers.Session, t *schemas.Table) error {
+	keys := make(map[string][]drivers.Value)
+	for _, scan := range []*schemas.Pattern{schemas.ScanOf(t), schemas.StaticScanOf(t)} {
+		if scan.Static && len(t.Static) == 0 {
+			continue
+		}
+		scan.Columns = t.Partition
+		read, err := st.Prepare(ctx, scan)
+		if err == nil {
+			err = session.Read(ctx, read, nil, func(row []drivers.Value) error {
+				keys[line(row)] = clone(row)
+				return nil
+			})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	remove, err := st.Prepare(ctx, &schemas.Pattern{
-		Name: "empty", Kind: schemas.Delete, Scope: schemas.ScopePartition, Table: scan.Table, By: scan.Table.Partition,
-	})
-	if err != nil {
-		return err
-	}
-	var keys [][]drivers.Value
-	seen := make(map[string]bool)
-	err = session.Read(ctx, read, nil, func(row []drivers.Value) error {
-		if !seen[line(row)] {
-			seen[line(row)] = true
-			keys = append(keys, drivers.ListOf(row).Clone().Elems())
-		}
-		return nil
+		Name: "empty", Kind: schemas.Delete, Scope: schemas.ScopePartition, Table: t, By: t.Partition,
 	})
 	for _, key := range keys {
 		if err == nil {

@@ -1,41 +1,172 @@
 package drivertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"runtime"
-	"strconv"
-	"sync"
-	"sync/atomic"
-	"testing"
-	"time"
+	"math/rand/v2"
+	"slices"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
 
+// applied tests Apply, Inspect and Prepare on the tables of rows.yaml.
+func applied(m *machine) {
+	inspected(m)
+	s, named := m.suite, []string{"name: drivertest", "name: " + m.schema.Name}
+	c := s.client()
+	c.check("put_a", "p", 1, "kept")
+	if err := s.store.Apply(s.ctx, s.schema); err != nil {
+		s.Fatalf("apply the schema again: %v", err)
+	}
+	for was, is := range map[string]string{"n: bigint": "n: text", "clustering: [k int]": "clustering: [k int desc]"} {
+		if err := s.store.Apply(s.ctx, parse(s, "rows.yaml", append(named, was, is)...)); err == nil {
+			s.Errorf("a schema with %s in place of %s was applied over the one that is there", is, was)
+		}
+	}
+	c.check("all", "p")
+
+	again := *s
+	again.schema = parse(s, "rows.yaml", named...) // another parse of what was applied
+	again.apply()
+	again.prepare()
+	a, row := again.client(), []any{"p", 2, "too"}
+	put, err := a.do(a.call("put_a", row...))
+	if want := c.ref.do(c.call("put_a", row...)); err != nil || !put.equal(want) {
+		s.Fatalf("another parse of the schema writes: %v, %v", put, err)
+	}
+	if all, err := a.do(a.call("all", "p")); err != nil || !all.equal(c.check("all", "p")) {
+		s.Fatalf("another parse of the schema reads: %v, %v", all, err)
+	}
+
+	if _, err := s.store.Inspect(s.ctx, "dt_nowhere"); err == nil {
+		s.Errorf("inspecting a schema that was never applied returned no error")
+	}
+	absent := parse(s, "rows.yaml")
+	if _, err := s.store.Prepare(s.ctx, absent.Pattern("get")); err == nil || errors.Is(err, drivers.ErrUnsupported) {
+		s.Errorf("prepare a pattern of a schema that was not applied: %v, want another error than ErrUnsupported", err)
+	}
+}
+
+// inspected compares the schema that Inspect returns with the applied schema, and
+// with the schema that Stored returns.
+func inspected(m *machine) {
+	s := m.suite
+	got, err := s.store.Inspect(s.ctx, s.schema.Name)
+	if err != nil {
+		s.Fatalf("inspect %s: %v", s.schema.Name, err)
+	}
+	want := schemas.Canonical(s.schema)
+	for _, t := range want.Tables {
+		t.Hints = nil
+	}
+	for _, d := range schemas.Diff(want, got) {
+		reads := slices.ContainsFunc(s.schema.Patterns, func(p *schemas.Pattern) bool { // through that index
+			st, err := s.set.Get(p.Name)
+			return err == nil && p.Index != nil && p.Index.Name == d.Part && st.Emulates() == nil
+		})
+		if d.Kind != schemas.MissingIndex || reads {
+			s.Errorf("Inspect differs from the schema that was applied: %s", d)
+		}
+	}
+	stored, err := s.store.Stored(s.schema)
+	if err != nil {
+		s.Fatalf("stored %s: %v", s.schema.Name, err)
+	}
+	for _, d := range schemas.Diff(stored, got) {
+		s.Errorf("Inspect differs from Stored: %s", d)
+	}
+	for what, form := range map[string]*schemas.Schema{"Inspect": got, "Stored": stored} {
+		if again := schemas.Canonical(form); string(schemas.Format(again)) != string(schemas.Format(form)) {
+			s.Errorf("what %s returns is not in canonical form:\n%s", what, schemas.Format(form))
+		}
+	}
+}
+
+// traced tests the sessions of a [drivers.Tracer].
+func traced(m *machine) {
+	tracer, ok := m.store.(drivers.Tracer)
+	if !ok {
+		return
+	}
+	c := m.suite.client()
+	for k := 1; k <= 10; k++ {
+		c.check("put_a", "traced", k, "v")
+	}
+	for k := 1; k <= 4; k++ {
+		c.check("drop", "traced", k)
+	}
+	session, err := tracer.Traced()
+	t := m.clientOn(session, err)
+	work := func(calls ...call) []drivers.Work {
+		var requests []int64
+		for _, x := range calls {
+			session.Begin()
+			got, _ := t.agree(x)
+			requests = append(requests, got.cost.Requests)
+		}
+		all, err := session.Work(t.ctx)
+		if err != nil || len(all) != len(calls) {
+			t.Fatalf("Work returned %d pieces of work, expected %d: %v", len(all), len(calls), err)
+		}
+		for i := range all {
+			if all[i].Requests != requests[i] {
+				t.Errorf("piece of work %d took %d requests, and the session counted %d", i, all[i].Requests, requests[i])
+			}
+		}
+		return all
+	}
+	all := work(c.call("get_a", "traced", 7), c.call("first", "traced"), c.call("scan"))
+	get, first, scan := all[0], all[1], all[2]
+	for k := 11; k <= 13; k++ { // an engine may take two requests to put some columns of a new row
+		c.check("put_a", "traced", k, "old")
+	}
+	c.check("put_a", "other", 1, "old")
+	all = work(c.call("put_a", "traced", 11, "a"), c.batch("several_puts",
+		c.call("put_a", "traced", 12, "a"), c.call("put_a", "traced", 13, "b"), c.call("put_a", "other", 1, "c")))
+	put, several := all[0], all[1]
+	if get.Requests != 1 || get.Rows != 1 || max(get.Tombstones, 0)+max(get.Hidden, 0) > 0 {
+		t.Errorf("a get of a row that was written once: %+v, want one request and one row", get)
+	}
+	if passed := max(first.Tombstones, first.Hidden); first.Rows < 1 || passed >= 0 && passed < 4 {
+		t.Errorf("a read behind four deleted rows: %+v", first)
+	}
+	if scan.Rows < 6 || scan.Rows <= get.Rows {
+		t.Errorf("a scan of six rows and more: %+v", scan)
+	}
+	if m.caps.InProcess {
+		return
+	}
+	// An engine sends the parts one by one, or together. Nodes are -1 where it does not report them.
+	if put.Requests != 1 || put.Nodes == 0 || several.Requests != 3 && several.Requests != 1 || several.Nodes == 0 {
+		t.Errorf("a put: %+v, and three in a batch that is not atomic: %+v", put, several)
+	}
+	work() // no work is returned a second time
+}
+
 // sessions tests the rules between a session and its caller, on more rows than an engine reads at a time.
-func sessions(t testing.TB, open Open) {
-	s := begin(t, open, "rows.yaml")
-	c, other := s.client(), s.client()
+func sessions(m *machine) {
+	s, c, other := m.suite, m.suite.client(), m.suite.client()
 	const n = 2000
 	for k := 0; k < n; k += 100 {
 		var parts []call
 		for i := range 100 {
-			parts = append(parts, c.call("put_a", "p", k+i, "v"))
+			parts = append(parts, c.call("put_a", "s", k+i, "v"))
 		}
 		c.agree(c.batch("several_puts", parts...))
 	}
+	all := c.call("all", "s")
 	// A row does not change until yield returns, whatever others do meanwhile.
 	rows := 0
-	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "p").args, func(got []drivers.Value) error {
+	err := c.session.Read(s.ctx, c.statement("all"), all.args, func(got []drivers.Value) error {
 		if rows++; rows%50 > 0 {
 			return nil
 		}
 		before := line(got)
-		other.check("put_a", "p", rows-1, "changed meanwhile")
+		other.check("put_a", "s", rows-1, "changed meanwhile")
 		other.check("all", "nowhere")
 		if _, err := other.do(other.call("scan_some")); err != nil {
 			return err
@@ -46,174 +177,73 @@ func sessions(t testing.TB, open Open) {
 		return nil
 	})
 	if err != nil || rows != n {
-		t.Errorf("a slice of %d rows, some of which are overwritten meanwhile, yields %d: %v", n, rows, err)
+		s.Errorf("a slice of %d rows, some of which are overwritten meanwhile, yields %d: %v", n, rows, err)
 	}
 	// A read ends with its context and says so. plan.Session begins no call whose context is done.
-	for pattern, args := range map[string][]any{"all": {"p"}, "scan": nil} {
+	for _, x := range []call{all, c.call("scan")} {
 		ctx, cancel := context.WithCancel(s.ctx)
-		err := c.session.Read(ctx, c.statement(pattern), c.call(pattern, args...).args, func([]drivers.Value) error {
+		err := c.session.Read(ctx, c.statement(x.p.Name), x.args, func([]drivers.Value) error {
 			cancel()
 			return nil
 		})
 		cancel()
 		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%s of %d rows, canceled at the first: %v, expected %v", pattern, n, err, context.Canceled)
+			s.Errorf("%s of %d rows, canceled at the first: %v, expected %v", x, n, err, context.Canceled)
 		}
 	}
-	other.check("drop_all", "p")
-	c.check("all", "p") // the session goes on, and sees the writes of others
-
-	closed, err := s.store.Session()
-	if err == nil {
-		err = closed.Close()
-	}
-	if err != nil {
-		t.Fatalf("open and close a session: %v", err)
-	}
-	if err := closed.Read(s.ctx, c.statement("all"), c.call("all", "p").args, nil); !errors.Is(err, drivers.ErrClosed) {
-		t.Errorf("a read on a closed session: %v, expected ErrClosed", err)
-	}
-	c.check("all", "p")
+	other.check("drop_all", "s")
+	c.agree(all) // the session goes on, and sees the writes of others; plan has tests of sessions that are closed
 }
 
-// Closing tests the contract of Close. Close waits for calls under way, refuses later
-// calls, and leaves no goroutine or open file of the store in the process. Closing opens
-// its stores with o, one after another. It must not run concurrently with other tests of the process.
-func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
-	times := 20
-	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make check CHECK=opens
-		times = n
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Duration(times)*5*time.Second)
-	defer cancel()
-	if e.Remote {
-		OpenLive(t, e, o) // drops the namespace in the end
-	}
-	schema := parse(t, "rows.yaml")
-	open := func(t *testing.T) *suite {
-		t.Helper()
-		s := opened(ctx, t, e, o, schema)
-		s.apply()
-		s.prepare()
-		return s
-	}
-	t.Run("read", func(t *testing.T) { open(t).closeUnderRead() })
-	t.Run("writes", func(t *testing.T) {
-		s := open(t)
-		written := s.closeUnderWrites()
-		again := open(t)
-		c := again.client()
-		if got, err := c.do(c.call("all", "writes")); err != nil || len(got.rows) != written {
-			t.Errorf("%d rows of %d that were written: %v", len(got.rows), written, err)
-		}
-		again.close()
-	})
-	t.Run("opens", func(t *testing.T) { opens(t, times, func() { open(t).close() }) })
-}
+// biggest bounds the cells and batches that the suite writes, in bytes.
+const biggest = 24 << 20
 
-// closeUnderRead closes the store while a read is between two rows.
-func (s *suite) closeUnderRead() {
-	c := s.client()
-	c.check("put_a", "read", 1, "x")
-	closed := make(chan error, 1)
-	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "read").args, func([]drivers.Value) error {
-		go func() { closed <- s.store.Close() }()
-		select {
-		case <-closed:
-			s.Errorf("the store was closed under a read")
-			closed <- nil
-		case <-time.After(100 * time.Millisecond):
-		}
-		return nil
-	})
-	if err != nil {
-		s.Errorf("the read under way: %v", err)
+// large tests large values, up to the limit in the engine's Capabilities and above it.
+func large(m *machine) {
+	most := least(biggest, m.caps.MaxCellBytes, m.caps.MaxRowBytes, m.caps.MaxBatchBytes)
+	noise := make([]byte, biggest)
+	rand.NewChaCha8([32]byte{1}).Read(noise)
+	put := func(k int, pattern string, v any) {
+		m.agree(m.call(pattern, "p", k, v))
+		m.agree(m.call("get_shuffled", "p", k))
 	}
-	if err := <-closed; err != nil {
-		s.Errorf("close: %v", err)
-	}
-	if _, err := c.do(c.call("all", "read")); !errors.Is(err, drivers.ErrClosed) {
-		s.Errorf("a read of a closed store: %v, expected ErrClosed", err)
-	}
-	if _, err := s.store.Session(); !errors.Is(err, drivers.ErrClosed) {
-		s.Errorf("a session of a closed store: %v, expected ErrClosed", err)
-	}
-	s.close() // again
-}
-
-// closeUnderWrites closes the store while workers write to it, and returns how many rows
-// they wrote. Each write succeeds or fails with ErrClosed.
-func (s *suite) closeUnderWrites() int {
-	const workers, before = 4, 40
-	var written atomic.Int64
-	var g sync.WaitGroup
-	for i := range workers {
-		c := s.client()
-		g.Go(func() {
-			for k := i; ; k += workers {
-				_, err := c.do(c.call("put_a", "writes", k, "x"))
-				if err == nil {
-					written.Add(1)
-					continue
-				}
-				if !errors.Is(err, drivers.ErrClosed) || errors.Is(err, drivers.ErrUnknown) {
-					s.Errorf("a write while the store is closed: %v, expected success or ErrClosed", err)
-				}
-				return
-			}
-		})
-	}
-	for written.Load() < before && s.ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	s.close()
-	g.Wait()
-	return int(written.Load())
-}
-
-// opens opens and closes a store so many times. It fails if goroutines or open files
-// of the process remain.
-func opens(t *testing.T, times int, openAndClose func()) {
-	openAndClose() // a client library starts some goroutines once for each process
-	goroutines, files := settled(t, runtime.NumGoroutine()), openFiles()
-	for range times {
-		openAndClose()
-	}
-	if n := settled(t, goroutines); n > goroutines {
-		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines before, %d after %d opens:\n%s", goroutines, n, times, stacks[:runtime.Stack(stacks, true)])
-	}
-	if n := openFiles(); n > files {
-		t.Errorf("%d open files and connections before, %d after %d opens", files, n, times)
-	}
-	t.Logf("%d opens: %d goroutines, %d open files", times, goroutines, files)
-}
-
-// settled waits until at most the wanted number of goroutines run, or until the number
-// has not fallen for 5 s. Goroutines of closed connections take a moment to end.
-func settled(t *testing.T, wanted int) int {
-	t.Helper()
-	n := runtime.NumGoroutine()
-	for since := time.Now(); time.Since(since) < 5*time.Second; time.Sleep(10 * time.Millisecond) {
-		now := runtime.NumGoroutine()
-		if now <= wanted {
-			return now
-		}
-		if now < n {
-			n, since = now, time.Now()
+	for i, n := range []int64{64 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 1, most - 4096} {
+		if n <= most { // the engine takes such a cell
+			put(i, "put_b", noise[:n])
+			put(i, "put_b", []byte("small again"))
 		}
 	}
-	return n
+	put(9, "put_a", strings.Repeat("0123456789abcde\n", 1<<16)[:min(most-4096, 1<<20)])
+	if limit := m.caps.MaxKeyBytes; limit > 0 {
+		m.tooLarge("MaxKeyBytes", m.call("put_b", strings.Repeat("k", limit+1), 1, []byte("x")))
+	}
+	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
+		m.tooLarge("MaxCellBytes", m.call("put_b", "p", 1, noise[:limit+1]))
+	}
 }
 
-// openFiles returns how many files and connections the process has open. It returns 0
-// on systems without /proc/self/fd.
-func openFiles() int {
-	all, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
+// least returns the smallest of the limits. 0 is no limit.
+func least(limits ...int64) int64 {
+	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
+}
+
+// elements tests a map of many elements, and one of large elements, up to the limit and above it.
+func elements(m *machine) {
+	var pairs []drivers.Value
+	for i := range int64(500) {
+		pairs = append(pairs, drivers.Text(fmt.Sprintf("%04d", i)), drivers.Bigint(i))
 	}
-	return len(all)
+	m.agree(m.call("put_files", "p", 3, drivers.MapOf(pairs)))
+	m.agree(m.call("get", "p", 3))
+	m.agree(m.call("file", "p", 3, "0321"))
+	big := bytes.Repeat([]byte("0123456789abcdef"), 4096)
+	two := []drivers.Value{drivers.Int(1), drivers.Blob(big), drivers.Int(2), drivers.Blob(big[1:])}
+	m.agree(m.call("put_rest", "p", 3, nil, drivers.MapOf(two)))
+	m.agree(m.call("blob", "p", 3, 2))
+	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
+		two[1] = drivers.Blob(make([]byte, limit+1))
+		m.tooLarge("MaxCellBytes", m.call("put_rest", "p", 3, nil, drivers.MapOf(two)))
+	}
 }
 
 // limits tests that a batch above a limit in the engine's Capabilities is refused as a whole.

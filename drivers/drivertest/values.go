@@ -1,22 +1,16 @@
 package drivertest
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
-
-// list is a collection as the tests write it: elements, or key, value, key, value.
-type list []any
 
 // valueOf turns a Go value into one of the type, over memory of its own.
 func valueOf(t schemas.Type, v any) drivers.Value {
@@ -31,33 +25,12 @@ func valueOf(t schemas.Type, v any) drivers.Value {
 		return drivers.Bytes(t.Kind, slices.Clone(v))
 	case int:
 		return drivers.Number(t.Kind, int64(v))
-	case int64:
-		return drivers.Number(t.Kind, v)
 	case bool:
 		return drivers.Boolean(v)
 	case [16]byte:
 		return drivers.ID(t.Kind, v)
-	case list:
-		elems := make([]drivers.Value, len(v))
-		for i, e := range v {
-			elem := t.Elem
-			if t.Kind == schemas.Map && i%2 == 0 {
-				elem = t.Key
-			}
-			elems[i] = valueOf(*elem, e)
-		}
-		return drivers.Collection(t.Kind, elems)
 	}
 	panic(fmt.Sprintf("drivertest cannot make a %s of a %T", t, v))
-}
-
-// valuesOf turns Go values into those of the types.
-func valuesOf(types []schemas.Type, vals []any) []drivers.Value {
-	values := make([]drivers.Value, len(vals))
-	for i, v := range vals {
-		values[i] = valueOf(types[i], v)
-	}
-	return values
 }
 
 // poison overwrites arguments after a call, as a worker that reuses its buffers does. A
@@ -136,56 +109,6 @@ func Show(v drivers.Value) string {
 		return "[" + strings.Join(words, ", ") + "]"
 	default:
 		return strconv.FormatInt(v.Int64(), 10)
-	}
-}
-
-// biggest bounds the cells and batches that the suite writes, in bytes.
-const biggest = 24 << 20
-
-// large tests large values, up to the limit in the engine's Capabilities and above it.
-func large(t testing.TB, open Open) {
-	m := newMachine(begin(t, open, "rows.yaml"))
-	most := least(biggest, m.caps.MaxCellBytes, m.caps.MaxRowBytes, m.caps.MaxBatchBytes)
-	noise := make([]byte, biggest)
-	rand.NewChaCha8([32]byte{1}).Read(noise)
-	put := func(k int, pattern string, v any) {
-		m.agree(m.call(pattern, "p", k, v))
-		m.agree(m.call("get_shuffled", "p", k))
-	}
-	for i, n := range []int64{64 << 10, 1<<20 - 1, 1 << 20, 1<<20 + 1, most - 4096} {
-		if n <= most { // the engine takes such a cell
-			put(i, "put_b", noise[:n])
-			put(i, "put_b", []byte("small again"))
-		}
-	}
-	put(9, "put_a", strings.Repeat("0123456789abcde\n", 1<<16)[:min(most-4096, 1<<20)])
-	if limit := m.caps.MaxKeyBytes; limit > 0 {
-		m.tooLarge("MaxKeyBytes", m.call("put_b", strings.Repeat("k", limit+1), 1, []byte("x")))
-	}
-	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
-		m.tooLarge("MaxCellBytes", m.call("put_b", "p", 1, noise[:limit+1]))
-	}
-}
-
-// least returns the smallest of the limits. 0 is no limit.
-func least(limits ...int64) int64 {
-	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
-}
-
-// elements tests a map of many elements, and one of large elements, up to the limit and above it.
-func elements(m *machine) {
-	var pairs list
-	for i := range 500 {
-		pairs = append(pairs, fmt.Sprintf("%04d", i), i)
-	}
-	m.agree(m.call("put_files", "p", 3, pairs))
-	m.agree(m.call("get", "p", 3))
-	m.agree(m.call("file", "p", 3, "0321"))
-	big := bytes.Repeat([]byte("0123456789abcdef"), 4096)
-	m.agree(m.call("put_rest", "p", 3, nil, list{1, big, 2, big[1:]}))
-	m.agree(m.call("blob", "p", 3, 2))
-	if limit := m.caps.MaxCellBytes; limit > 0 && limit < biggest {
-		m.tooLarge("MaxCellBytes", m.call("put_rest", "p", 3, nil, list{1, make([]byte, limit+1)}))
 	}
 }
 

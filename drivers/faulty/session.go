@@ -207,7 +207,7 @@ func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers
 	own, caller := st.(*statement), next
 	next = func(row []drivers.Value) error {
 		s.seen.RowsRead++
-		s.seen.BytesRead += sizeOf(row)
+		s.seen.BytesRead += int64(drivers.ListOf(row).Size())
 		return caller(row)
 	}
 	with := func(args []drivers.Value, next yield) error {
@@ -296,14 +296,7 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 
 func (s *session) wrote(args []drivers.Value) {
 	s.seen.RowsWritten++
-	s.seen.BytesWritten += sizeOf(args)
-}
-
-func sizeOf(values []drivers.Value) (n int64) {
-	for _, v := range values {
-		n += int64(v.Size())
-	}
-	return n
+	s.seen.BytesWritten += int64(drivers.ListOf(args).Size())
 }
 
 // times returns how often a write is made that is acknowledged once.

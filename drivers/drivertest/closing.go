@@ -1,0 +1,122 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mailbench/mailbench/drivers"
+)
+
+// Closing tests the contract of Close. Close waits for calls under way, refuses later
+// calls, and leaves no goroutine or open file of the store in the process. Closing opens
+// its stores with o, one after another. It must not run concurrently with other tests of the process.
+func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
+	times := 20
+	if n, err := strconv.Atoi(os.Getenv("MAILBENCH_OPENS")); err == nil { // make check CHECK=opens
+		times = n
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience+time.Duration(times)*5*time.Second)
+	defer cancel()
+	if e.Remote {
+		OpenLive(t, e, o) // drops the namespace in the end
+	}
+	schema := parse(t, "rows.yaml")
+	open := func(t *testing.T) *suite {
+		t.Helper()
+		s := opened(ctx, t, e, o, schema)
+		s.apply()
+		s.prepare()
+		return s
+	}
+	t.Run("calls", func(t *testing.T) {
+		s := open(t)
+		written := s.closeUnderCalls()
+		again := open(t)
+		c := again.client()
+		if got, err := c.do(c.call("all", "writes")); err != nil || len(got.rows) != written {
+			t.Errorf("%d rows of %d that were written: %v", len(got.rows), written, err)
+		}
+		again.close()
+	})
+	t.Run("opens", func(t *testing.T) { opens(t, times, func() { open(t).close() }) })
+}
+
+// closeUnderCalls closes the store while workers write to it and read from it, and returns how many rows they wrote.
+// Each call succeeds or fails with ErrClosed.
+func (s *suite) closeUnderCalls() int {
+	const workers, before = 4, 40
+	var written atomic.Int64
+	var g sync.WaitGroup
+	for i := range workers {
+		c := s.client()
+		g.Go(func() {
+			for k := i; ; k += workers {
+				_, err := c.do(c.call("put_a", "writes", k, "x"))
+				if err == nil {
+					written.Add(1)
+					_, err = c.do(c.call("all", "writes"))
+				}
+				if err == nil {
+					continue
+				}
+				if !errors.Is(err, drivers.ErrClosed) || errors.Is(err, drivers.ErrUnknown) {
+					s.Errorf("a call while the store is closed: %v, expected success or ErrClosed", err)
+				}
+				return
+			}
+		})
+	}
+	for written.Load() < before && s.ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	s.close()
+	g.Wait()
+	if _, err := s.store.Session(); !errors.Is(err, drivers.ErrClosed) {
+		s.Errorf("a session of a closed store: %v, expected ErrClosed", err)
+	}
+	s.close() // again
+	return int(written.Load())
+}
+
+// opens opens and closes a store so many times. It fails if goroutines or open files
+// of the process remain.
+func opens(t *testing.T, times int, openAndClose func()) {
+	openAndClose() // a client library starts some goroutines once for each process
+	goroutines, files := runtime.NumGoroutine(), openFiles()
+	for range times {
+		openAndClose()
+	}
+	if n := settled(goroutines); n > goroutines {
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines before, %d after %d opens:\n%s", goroutines, n, times, stacks[:runtime.Stack(stacks, true)])
+	}
+	if n := openFiles(); n > files {
+		t.Errorf("%d open files and connections before, %d after %d opens", files, n, times)
+	}
+	t.Logf("%d opens: %d goroutines, %d open files", times, goroutines, files)
+}
+
+// settled waits until at most the wanted number of goroutines run. Goroutines of closed connections take a moment to end.
+func settled(wanted int) int {
+	for since := time.Now(); runtime.NumGoroutine() > wanted && time.Since(since) < 30*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return runtime.NumGoroutine()
+}
+
+// openFiles returns how many files and connections the process has open. It returns 0
+// on systems without /proc/self/fd.
+func openFiles() int {
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(all)
+}
