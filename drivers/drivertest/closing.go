@@ -103,7 +103,7 @@ func opens(t *testing.T, times int, openAndClose func()) {
 	t.Logf("%d opens: %d goroutines, %d open files", times, goroutines, files)
 }
 
-// settled waits until at most the wanted number of goroutines run. Goroutines of closed connections take a moment to end.
+// settled waits until at most the wanted number of goroutines run: those of closed connections take a moment to end.
 func settled(wanted int) int {
 	for since := time.Now(); runtime.NumGoroutine() > wanted && time.Since(since) < 30*time.Second; {
 		time.Sleep(10 * time.Millisecond)

@@ -108,12 +108,8 @@ func TestContractLive(t *testing.T)         { contract.RunLive(t) }
 func TestContractQuorum(t *testing.T)       { contract.RunQuorum(t) }
 func BenchmarkContract(b *testing.B)        { contract.Bench(b) }
 
-// inFiles has all bodies in files.
-func inFiles() modeltest.Suite {
-	s := contract
-	s.Values = map[string]int{"blob_store": inDatabase + 1, "blob_threshold": 1}
-	return s
-}
+// inFiles are parameters with which all bodies are files.
+var inFiles = map[string]int{"blob_store": inDatabase + 1, "blob_threshold": 1}
 
-func TestOutside(t *testing.T)     { s := inFiles(); s.RunValues(t) }
-func TestOutsideLive(t *testing.T) { s := inFiles(); s.RunValuesLive(t) }
+func TestOutside(t *testing.T)     { contract.RunValues(t, inFiles) }
+func TestOutsideLive(t *testing.T) { contract.RunValuesLive(t, inFiles) }

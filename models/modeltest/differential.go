@@ -14,7 +14,6 @@ import (
 
 // tb is the part of *testing.T and *rapid.T that rules use.
 type tb interface {
-	Helper()
 	Fatalf(format string, args ...any)
 	Logf(format string, args ...any)
 }
@@ -47,7 +46,6 @@ func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differenti
 
 // agree fails the test unless the model succeeded, or failed for the reason wanted. It returns that reason.
 func (diff *differential) agree(what string, got, want error) error {
-	diff.t.Helper()
 	reason := want
 	for _, r := range []error{models.ErrNotFound, models.ErrExists} {
 		if errors.Is(want, r) {
@@ -63,21 +61,18 @@ func (diff *differential) agree(what string, got, want error) error {
 
 // must fails the test if what failed.
 func (diff *differential) must(err error, what string, args ...any) {
-	diff.t.Helper()
 	if err != nil {
 		diff.t.Fatalf("%s: %v", fmt.Sprintf(what, args...), err)
 	}
 }
 
 func (diff *differential) user(address string, folders ...string) *account {
-	diff.t.Helper()
 	a, err := diff.createUser(address, folders...)
 	diff.must(err, "create user %s", address)
 	return a
 }
 
 func (diff *differential) createUser(address string, folders ...string) (*account, error) {
-	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	var want error
 	switch {
@@ -103,7 +98,6 @@ func (diff *differential) createUser(address string, folders ...string) (*accoun
 
 // pair compares an account that the model returned, folder by folder.
 func (diff *differential) pair(got *models.Account, a *account) {
-	diff.t.Helper()
 	if got.Address != a.address || len(got.Folders) != len(a.folders) {
 		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), a.address, len(a.folders))
 	}
@@ -122,7 +116,6 @@ func (diff *differential) pair(got *models.Account, a *account) {
 }
 
 func (diff *differential) createFolder(a *account, name string) {
-	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	var want error
 	if a.folder(name) != nil {
@@ -134,15 +127,8 @@ func (diff *differential) createFolder(a *account, name string) {
 	}
 }
 
-// lives reports whether the model's handle names a message of the folder now. A
-// message that came back may have its earlier handle.
-func (diff *differential) lives(m message) bool {
-	return slices.ContainsFunc(m.in.entries, func(e *entry) bool { return e.got == m.got })
-}
-
 // learn takes the handle that the model gave to a message in f. Where UIDs are kept, one that came has a new one.
 func (diff *differential) learn(f *folder, e *entry, got models.Handle, came bool) message {
-	diff.t.Helper()
 	if got.IsZero() {
 		diff.t.Fatalf("a message in %q of %s was given the zero handle", f.name, f.in.address)
 	}
@@ -159,20 +145,22 @@ func (diff *differential) learn(f *folder, e *entry, got models.Handle, came boo
 
 // deliver delivers a message, and returns it as it is in each folder.
 func (diff *differential) deliver(m *mail.Message, to ...*folder) []message {
-	diff.t.Helper()
 	diff.clock.advance(diff.tick)
-	var folders []*models.Folder
-	for _, f := range to {
-		folders = append(folders, f.got)
-	}
 	handles := make([]models.Handle, len(to))
-	diff.agree("deliver", diff.got.Deliver(diff.ctx, m, folders, handles), nil)
+	diff.agree("deliver", diff.got.Deliver(diff.ctx, m, modelsOf(to), handles), nil)
 	return diff.arrived(m, to, handles)
+}
+
+// modelsOf returns the model's folders.
+func modelsOf(fs []*folder) (got []*models.Folder) {
+	for _, f := range fs {
+		got = append(got, f.got)
+	}
+	return got
 }
 
 // arrived makes the reference's change of a delivery.
 func (diff *differential) arrived(m *mail.Message, to []*folder, handles []models.Handle) []message {
-	diff.t.Helper()
 	mails := make([]message, len(to))
 	at, number := models.Arrival(m, diff.clock.now), diff.number()
 	diff.delivered++
@@ -191,7 +179,6 @@ var allFlags = []models.Flag{models.Seen, models.Answered, models.Flagged, model
 
 // flag does nothing if the model does not store the flag.
 func (diff *differential) flag(m message, flag models.Flag, on bool) {
-	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	err := diff.got.Flag(diff.ctx, m.in.got, m.got, flag, on)
 	if errors.Is(err, models.ErrNotOffered) && flag != models.Seen {
@@ -206,18 +193,23 @@ func (diff *differential) flag(m message, flag models.Flag, on bool) {
 
 // userFlag does nothing if the model stores no flags of users.
 func (diff *differential) userFlag(m message, name string, on bool) {
-	diff.t.Helper()
 	u, ok := diff.got.(models.UserFlagger)
 	if !ok {
 		return
 	}
 	diff.clock.advance(diff.tick)
 	if diff.agree("user flag", u.UserFlag(diff.ctx, m.in.got, m.got, name, on), m.in.has([]message{m})) == nil {
-		m.named = slices.DeleteFunc(slices.Clone(m.named), func(n string) bool { return n == name })
-		if on {
-			m.named = append(m.named, name)
-		}
+		m.named = set(m.named, name, on)
 	}
+}
+
+// set returns names with one more or less.
+func set(names []string, name string, on bool) []string {
+	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
+	if on {
+		names = append(names, name)
+	}
+	return names
 }
 
 func handlesOf(ms []message) (hs []models.Handle) {
@@ -237,7 +229,6 @@ func tooMany(err error, ms []message) bool {
 }
 
 func (diff *differential) move(from, to *folder, ms ...message) ([]message, error) {
-	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	handles := make([]models.Handle, len(ms))
 	err := diff.got.Move(diff.ctx, from.got, to.got, handlesOf(ms), handles)
@@ -258,7 +249,6 @@ func (diff *differential) move(from, to *folder, ms ...message) ([]message, erro
 }
 
 func (diff *differential) delete(f *folder, ms ...message) error {
-	diff.t.Helper()
 	diff.clock.advance(diff.tick)
 	err := diff.got.Delete(diff.ctx, f.got, handlesOf(ms))
 	if tooMany(err, ms) {
@@ -274,7 +264,6 @@ func (diff *differential) delete(f *folder, ms ...message) error {
 }
 
 func (diff *differential) purge(a *account, before time.Time) int {
-	diff.t.Helper()
 	got, err := diff.got.(models.Purger).Purge(diff.ctx, a.got, before)
 	diff.agree("purge", err, nil)
 	n := len(a.deleted)
@@ -287,7 +276,6 @@ func (diff *differential) purge(a *account, before time.Time) int {
 
 // expunge deletes a range of UIDs; to is 0 if it has no upper bound.
 func (diff *differential) expunge(f *folder, from, to uint64) {
-	diff.t.Helper()
 	u := diff.got.(models.UIDs)
 	got, err := u.Expunge(diff.ctx, f.got, from, to)
 	diff.agree("expunge", err, nil)

@@ -82,17 +82,11 @@ func (d Draft) Message() *mail.Message {
 }
 
 func addresses(as ...mail.Address) string {
-	var b strings.Builder
-	for i, a := range as {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		if a.Name != "" {
-			b.WriteString(mime.QEncoding.Encode("utf-8", a.Name) + " ")
-		}
-		b.WriteString("<" + a.Address + ">")
+	var all []string
+	for _, a := range as {
+		all = append(all, strings.TrimLeft(mime.QEncoding.Encode("utf-8", a.Name)+" <"+a.Address+">", " "))
 	}
-	return b.String()
+	return strings.Join(all, ", ")
 }
 
 // rawWriter writes a raw message, and returns where its parts are.
@@ -275,32 +269,34 @@ func (w *contentChecker) done(n int64, err error) error {
 
 var errBroken = errors.New("broken content")
 
-// brokenContent fails from some byte on.
-type brokenContent struct {
+// hooked is content that calls a function before it is read.
+type hooked struct {
 	mail.Content
-	from int64
-	hit  func() error
+	before func(p []byte, off int64) error
 }
 
-func (c brokenContent) ReadAt(p []byte, off int64) (int, error) {
-	if off+int64(len(p)) <= c.from {
-		return c.Content.ReadAt(p, off)
-	}
-	if err := c.hit(); err != nil {
+func (c hooked) ReadAt(p []byte, off int64) (int, error) {
+	if err := c.before(p, off); err != nil {
 		return 0, err
 	}
 	return c.Content.ReadAt(p, off)
 }
 
-// breakContent makes a copy of m whose every content breaks at half its size.
+// breakContent makes a copy of m whose every content calls hit from half its size on.
 func breakContent(m *mail.Message, hit func() error) *mail.Message {
 	c := *m
-	half := func(x mail.Content) mail.Content { return brokenContent{x, x.Size() / 2, hit} }
+	half := func(x mail.Content) mail.Content {
+		return hooked{x, func(p []byte, off int64) error {
+			if off+int64(len(p)) <= x.Size()/2 {
+				return nil
+			}
+			return hit()
+		}}
+	}
 	c.Raw, c.Body.Content = half(m.Raw), half(m.Body.Content)
-	c.Attachments = nil
-	for _, p := range m.Attachments {
-		p.Content = half(p.Content)
-		c.Attachments = append(c.Attachments, p)
+	c.Attachments = slices.Clone(m.Attachments)
+	for i, p := range m.Attachments {
+		c.Attachments[i].Content = half(p.Content)
 	}
 	return &c
 }

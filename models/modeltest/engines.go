@@ -17,8 +17,8 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// opening returns an opener of an engine in this process. Its stores need not survive a crash of the machine.
-func opening(e drivers.Engine, cache int64) opener {
+// opening opens stores of an engine in this process, which need not survive a crash of the machine.
+func opening(e drivers.Engine, cache int64) drivertest.Open {
 	return func(t testing.TB, s *schemas.Schema) drivers.Store {
 		t.Helper()
 		dir, err := os.MkdirTemp(t.TempDir(), "store")
@@ -55,7 +55,7 @@ func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 		must(t, drivertest.Empty(t.Context(), st, s))
 		return st
 	})
-	on.shared, on.sequences = true, fewSequences
+	on.shared, on.few, on.sequences = true, true, fewSequences
 	return on
 }
 
@@ -77,17 +77,18 @@ func (s Suite) RunLive(t *testing.T) {
 		shared := s.onShared(t, open(t))
 		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
 		t.Parallel() // engines run at once from here on, since no heap is measured any more
-		shared.run(t, all())
+		shared.run(t)
 		shared.runDamages(t)
 	})
 }
 
-// RunValuesLive runs the rules with other Values on each engine that is reached over the network.
-func (s Suite) RunValuesLive(t *testing.T) {
+// RunValuesLive runs the rules with other values of parameters on each engine that is reached over the network.
+func (s Suite) RunValuesLive(t *testing.T, values map[string]int) {
 	t.Parallel()
+	s.Model = s.Model.With(values)
 	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
 		t.Parallel()
-		s.onShared(t, open(t)).run(t, slices.Concat(rules(), concurrent()))
+		s.onShared(t, open(t)).run(t, "random", "many", "additions", "workers on one folder")
 	})
 }
 
@@ -134,5 +135,5 @@ func (s Suite) RunQuorum(t *testing.T) {
 	must(t, err)
 	must(t, every.Apply(t.Context(), schema))
 	shared.second = every
-	shared.run(t, slices.DeleteFunc(all(), func(r rule) bool { return !r.nodes }))
+	shared.run(t, "random", "workers on one folder")
 }

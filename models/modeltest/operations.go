@@ -241,53 +241,48 @@ func (m *machine) failDelivery(f *folder, how int) {
 	m.checkAudit()
 	ctx, cancel := context.WithCancel(m.ctx)
 	defer cancel()
-	want, x := context.Canceled, m.draft()
-	broken, hit, late := x, false, false
-	to, after := []*folder{f}, 0
+	want, x, certain := context.Canceled, m.draft(), false
+	broken, to, after := x, []*folder{f}, 0
 	if other := m.drawFolder(m.drawAccount()); other.box != f.box {
 		to, after = append(to, other), m.int("after", 0, 3) // so many reads, such as those for the first recipient
-	}
-	var folders []*models.Folder
-	for _, f := range to {
-		folders = append(folders, f.got)
 	}
 	switch how {
 	case canceledBefore:
 		cancel()
-		hit = true
+		certain = true
 	case canceledMeanwhile:
-		broken, late = breakContent(x, func() error {
+		broken = breakContent(x, func() error {
 			if after--; after < 0 {
 				cancel()
 			}
 			return nil
-		}), m.shared
+		})
 	case brokenMeanwhile:
 		want = errBroken
 		broken = breakContent(x, func() error {
-			if after--; after >= 0 {
-				return nil
+			after--
+			if certain = after < 0; certain {
+				return errBroken
 			}
-			hit = true
-			return errBroken
+			return nil
 		})
 	case tooLarge:
 		if !m.WholeRows && !m.KeepsBodies {
 			return
 		}
-		want, hit = drivers.ErrTooLarge, true
+		want, certain = drivers.ErrTooLarge, true
 		body := generated(m.limit + 1)
 		broken = &mail.Message{Date: start, Raw: body, Body: mail.Part{Type: "text/plain", Content: body}}
 	}
 	handles := make([]models.Handle, len(to))
-	err := m.got.Deliver(ctx, broken, folders, handles)
+	err := m.got.Deliver(ctx, broken, modelsOf(to), handles)
 	switch {
-	case err == nil && !hit:
+	case err == nil && !certain:
 		m.arrived(x, to, handles)
 	case !errors.Is(err, want):
 		m.t.Fatalf("deliver what fails: error is %v, want %q", err, want)
 	}
-	if m.failed(); late { // over a network, a write of a canceled call may come later
+	if m.failed(); how == canceledMeanwhile && m.shared { // over a network, a write of a canceled call may come later
 		m.left = math.MaxInt64
 	}
 	m.checkAudit()

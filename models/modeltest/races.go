@@ -127,7 +127,7 @@ func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 		c.races = true
 		go func() {
 			x := r.callOn(c.mb, c.a, r.hs[0])
-			x.to = c.a.Folder(ops[i].to)
+			x.to, x.m = c.a.Folder(ops[i].to), sample(2).Message()
 			o.errs[i] = the(ops[i].operation).run(x)
 			c.at <- false
 		}()
@@ -306,20 +306,20 @@ func (s *suite) interleave(t *testing.T, few bool, out *strings.Builder) map[Ano
 func testTwoClients(t *testing.T, s *suite) {
 	var out strings.Builder
 	f := s.start(t, models.Options{})
-	few := !f.Store.Capabilities().InProcess || len(s.Values) > 0
+	few := s.few || !f.Store.Capabilities().InProcess
 	s.Races.check(t, f.Store, s.interleave(t, few, &out))
 	t.Log(out.String())
 }
 
-// testAccountRace interleaves two clients that create the same account or folder. One succeeds, and the other one gets
-// ErrExists.
-func testAccountRace(t *testing.T, s *suite) {
-	counts, few := map[Anomaly]int{}, s.shared || len(s.Values) > 0
-	for _, op := range []string{"create user", "create folder"} {
-		t.Log(s.pair(t, [2]contender{{name: op, operation: op}, {name: op, operation: op}}, false, few, counts))
+// testAdditions interleaves two clients that create the same account or folder, of which one gets ErrExists, and two
+// that deliver to one folder.
+func testAdditions(t *testing.T, s *suite) {
+	counts := map[Anomaly]int{}
+	for _, op := range []string{"create user", "create folder", "deliver"} {
+		t.Log(s.pair(t, [2]contender{{name: op, operation: op}, {name: op, operation: op}}, false, s.few, counts))
 	}
 	if len(counts) > 0 {
-		t.Errorf("two clients that create the same end with %v", counts)
+		t.Errorf("two clients that add the same end with %v", counts)
 	}
 }
 

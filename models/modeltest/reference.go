@@ -17,7 +17,7 @@ type Order uint8
 // The orders.
 const (
 	ByDelivery Order = 1 + iota // time of delivery, kept by a move; then order of delivery
-	ByDate                      // the message's own date
+	ByDate                      // the message's own date; then order of delivery
 	ByArrival                   // arrival in the folder: a move makes it the newest
 )
 
@@ -271,7 +271,6 @@ func (r *reference) audit() models.Audit {
 // checkAudit compares the audit with that of the reference: it must find no fault and count
 // the same.
 func (diff *differential) checkAudit() models.Audit {
-	diff.t.Helper()
 	got, err := diff.got.Audit(diff.ctx)
 	diff.agree("audit", err, nil)
 	want := diff.audit()
@@ -294,7 +293,6 @@ func (diff *differential) checkAudit() models.Audit {
 
 // failed notes what deliveries that failed have left.
 func (diff *differential) failed() {
-	diff.t.Helper()
 	got, err := diff.got.Audit(diff.ctx)
 	diff.agree("audit", err, nil)
 	diff.left = got.Unreferenced

@@ -65,5 +65,5 @@ func TestShared(t *testing.T) {
 			t.Errorf("close the embedded engine: %v", err)
 		}
 	})
-	suites[len(suites)-1].onShared(t, st).run(t, all())
+	suites[len(suites)-1].onShared(t, st).run(t)
 }

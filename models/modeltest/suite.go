@@ -21,16 +21,15 @@
 package modeltest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -42,16 +41,22 @@ type Suite struct {
 	Traits  Traits
 	Damages []Damage
 	Races   Races
-	// Values are those of parameters with which RunValues runs the rules, in place of the schema's.
-	Values  map[string]int
 	variant bool // the model is a variant of the one that the traits are of
 }
 
-// RunValues runs every rule and two clients with other Values, on the embedded engine and on engines with the
-// limits of the others. Files outside of the engine are in a folder of each rule.
-func (s Suite) RunValues(t *testing.T) {
+// RunValues runs the rules with other values of the model's parameters, on the embedded engine and on engines with the
+// limits of the others.
+func (s Suite) RunValues(t *testing.T, values map[string]int) {
 	t.Parallel()
-	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, append(rules(), twoClients)) })
+	s.Model = s.Model.With(values)
+	s.everywhere(t, func(t *testing.T, on *suite) {
+		if on.few = true; on.after > 0 {
+			on.sequences = fewSequences
+		} else {
+			on.sequences = withValues
+		}
+		on.run(t, "random", "many", "additions", "two clients")
+	})
 }
 
 // Run runs the tests that need neither a server nor the race detector: every rule on
@@ -64,7 +69,7 @@ func (s Suite) Run(t *testing.T) {
 	t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, embedded) })
 	t.Run("a gigabyte", func(t *testing.T) { testGigabyte(t, embedded) })
 	s.everywhere(t, func(t *testing.T, on *suite) {
-		on.run(t, rules())
+		on.run(t, "random", "many", "additions")
 		on.runDamages(t)
 	})
 	t.Run("calls", func(t *testing.T) { testCalls(t, embedded) })
@@ -78,7 +83,7 @@ func (s Suite) Run(t *testing.T) {
 // RunConcurrent runs the rules about many workers at once. The race detector is useful
 // for them. Tests that call it have Concurrent in their names.
 func (s Suite) RunConcurrent(t *testing.T) {
-	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, concurrent()) })
+	s.everywhere(t, func(t *testing.T, on *suite) { on.run(t, "workers on one folder") })
 }
 
 // everywhere runs a subtest on the embedded engine, and on it with the limits of each other engine.
@@ -88,13 +93,6 @@ func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 		name, on := e.Name, s.on(opening(e, 0))
 		if i > 0 {
 			name, on.after, on.sequences = "as "+name, onEmbedded+(i-1)*onLimited, min(on.sequences, onLimited)
-		}
-		switch {
-		case len(s.Values) == 0:
-		case i == 0:
-			on.after, on.sequences = sequencesInAll-withValues, withValues
-		default:
-			on.sequences = fewSequences
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,13 +114,8 @@ func (s Suite) incomplete() error {
 	return nil
 }
 
-// opener returns a store to which the schema was applied and whose tables are
-// empty, and closes it when the test ends. Stores of different tests may be in
-// use at once, and may share one server.
-type opener func(t testing.TB, s *schemas.Schema) drivers.Store
-
 // on is the suite over the stores of one engine.
-func (s Suite) on(open opener) *suite {
+func (s Suite) on(open drivertest.Open) *suite {
 	on := &suite{Suite: s, open: open, sequences: onEmbedded}
 	if s.variant {
 		on.sequences = fewSequences
@@ -130,12 +123,19 @@ func (s Suite) on(open opener) *suite {
 	return on
 }
 
-// rule is one subtest. It is run on the embedded engine, on the limited ones, and on each real engine, which
-// can break it by types, order, timestamps, limits, deletes or conditions.
+// rule is one subtest. All are run on each real engine, which can break them by types, order, timestamps, limits,
+// deletes or conditions.
 type rule struct {
 	name  string
-	nodes bool // it is also run on three nodes, whose replicas must agree
 	check func(*testing.T, *suite)
+}
+
+var rules = []rule{
+	{"random", testRandom},
+	{"many", testMany},
+	{"additions", testAdditions},
+	{"workers on one folder", testWorkersOneFolder},
+	{"two clients", testTwoClients}, // in this process, "races" interleaves them in more ways
 }
 
 // has reports whether a mailbox implements the optional interface I.
@@ -144,27 +144,12 @@ func has[I any](mb models.Mailbox) bool {
 	return ok
 }
 
-func rules() []rule {
-	return []rule{
-		{"random", true, testRandom},
-		{"many", false, testMany},
-		{"account race", false, testAccountRace},
-	}
-}
-
-// concurrent are the rules about many workers at once.
-func concurrent() []rule {
-	return []rule{{"workers on one folder", true, testWorkersOneFolder}}
-}
-
-// twoClients is about two clients on one message. In this process, "races" interleaves them in more ways.
-var twoClients = rule{"two clients", false, testTwoClients}
-
-func all() []rule { return slices.Concat(rules(), concurrent(), []rule{twoClients}) }
-
-func (s *suite) run(t *testing.T, rules []rule) {
+// run runs all rules, unless some are named.
+func (s *suite) run(t *testing.T, names ...string) {
 	for _, r := range rules {
-		s.each(t, r.name, func(t *testing.T) { r.check(t, s) })
+		if len(names) == 0 || slices.Contains(names, r.name) {
+			s.each(t, r.name, func(t *testing.T) { r.check(t, s) })
+		}
 	}
 }
 
@@ -187,10 +172,10 @@ func (s *suite) each(t *testing.T, name string, check func(*testing.T)) {
 // suite is a Suite with the state that all rules of one run share.
 type suite struct {
 	Suite
-	open   opener
+	open   drivertest.Open
 	golden string        // the folder of the golden files, "" for the model's own
-	faulty bool          // a fault was planted: golden files differ
 	shared bool          // open returns one store again and again
+	few    bool          // it interleaves operations in few ways
 	second drivers.Store // of the second process of random sequences; nil: the store of the first
 	starts int           // how often a rule has begun on it
 
@@ -226,13 +211,7 @@ func Sized(chunk, overflow int) models.Options {
 func (s *suite) start(t testing.TB, o models.Options) *fixture {
 	t.Helper()
 	f := &fixture{World: newWorld(t, s.Model, s.open), suite: s, domain: "example.org"}
-	o.Node = 1
-	if len(s.Values) > 0 {
-		o.Blobs = t.TempDir()
-		values := maps.Clone(s.Values)
-		maps.Copy(values, o.Values)
-		o.Values = values
-	}
+	o.Node, o.Blobs = 1, t.TempDir()
 	if s.shared {
 		s.starts++
 		f.domain, o.Node = domain(fmt.Sprintf("%d.example.org", s.starts)), uint64(s.starts)
@@ -262,12 +241,12 @@ func (c *clock) advance(d time.Duration) { c.nanos.Add(int64(d)) }
 // the same as the model there, so RunVariants only binds it.
 func (s Suite) RunVariants(t *testing.T) {
 	t.Parallel()
-	s.eachVariant(t, func(t *testing.T, v Suite, same bool) {
-		if same {
+	s.eachVariant(t, func(t *testing.T, v Suite) {
+		if shape(t, s.Model) == shape(t, v.Model) {
 			v.on(openEmbedded).start(t, models.Options{})
 			return
 		}
-		v.everywhere(t, func(t *testing.T, on *suite) { on.run(t, rules()[:1]) })
+		v.everywhere(t, func(t *testing.T, on *suite) { on.run(t, "random") })
 	})
 }
 
@@ -277,52 +256,50 @@ func (s Suite) RunVariantsLive(t *testing.T) {
 	t.Parallel()
 	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
 		t.Parallel()
-		s.eachVariant(t, func(t *testing.T, v Suite, _ bool) {
+		s.eachVariant(t, func(t *testing.T, v Suite) {
 			st := open(t)
-			if bytes.Equal(stored(t, st, s.Model), stored(t, st, v.Model)) {
+			if stored(t, st, s.Model) == stored(t, st, v.Model) {
 				t.Skip(st.Capabilities().Engine + " keeps the variant as it keeps the model")
 			}
-			v.onShared(t, st).run(t, rules()[:1])
+			v.onShared(t, st).run(t, "random")
 		})
 	})
 }
 
 // stored returns the text of a model's tables as an engine stores them, and of its patterns.
-func stored(t *testing.T, st drivers.Store, m models.Model) []byte {
+func stored(t *testing.T, st drivers.Store, m models.Model) string {
 	s, err := m.Schema()
 	must(t, err)
 	kept, err := st.Stored(s)
 	must(t, err)
 	kept.Name, kept.Doc = "", ""
-	return append(schemas.Format(kept), shape(t, m)...)
+	return string(schemas.Format(kept)) + shape(t, m)
 }
 
-// eachVariant runs a subtest for each variant. same says that the variant has the model's
-// tables and patterns.
-func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite, same bool)) {
+// eachVariant runs a subtest for each variant.
+func (s Suite) eachVariant(t *testing.T, check func(t *testing.T, v Suite)) {
 	must(t, s.incomplete())
 	variants := s.Model.Variants()
 	if len(variants) == 0 {
 		t.Fatalf("%s has no variants", s.Model.Name)
 	}
-	base := shape(t, s.Model)
 	for _, m := range variants {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			v := s
 			v.Model, v.variant = m, true
-			check(t, v, bytes.Equal(base, shape(t, m)))
+			check(t, v)
 		})
 	}
 }
 
 // shape returns the text of a model's tables and patterns without hints.
-func shape(t *testing.T, m models.Model) []byte {
+func shape(t *testing.T, m models.Model) string {
 	s, err := m.Schema()
 	must(t, err)
 	s.Name, s.Doc = "", ""
 	for _, table := range s.Tables {
 		table.Hints = nil
 	}
-	return schemas.Format(s)
+	return string(schemas.Format(s))
 }

@@ -37,7 +37,7 @@ func NewWorld(t testing.TB, m models.Model) *World {
 	return newWorld(t, m, openEmbedded)
 }
 
-func newWorld(t testing.TB, m models.Model, open opener) *World {
+func newWorld(t testing.TB, m models.Model, open drivertest.Open) *World {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), ruleTimeout)
 	t.Cleanup(cancel)
