@@ -245,7 +245,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure for all models at once): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure): b 0.110 ms and a 0.140 (+27%), not significant.", "But: a reads 50.0 KB/op (b 1.00), costly over a network")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true, 1); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -272,7 +272,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure for all models at once): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency (significant: over 5%, and 95% sure): a 0.100 ms", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {
