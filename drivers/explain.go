@@ -261,6 +261,8 @@ type Querier interface {
 type Question struct {
 	Text  string // one statement, with the full name of its table
 	Table string // that name, quoted as the engine quotes names
+	// Partition are the columns of the table's partition key.
+	Partition []string
 	// Parameters are those of the statement, in their order. If there are not as many as the engine
 	// knows of, it goes by what it knows itself.
 	Parameters []Parameter

@@ -46,7 +46,7 @@ func (s *Store) query(ctx context.Context, q drivers.Question) (all []drivers.Qu
 	if err != nil {
 		return nil, err
 	}
-	sample, err := s.sample(ctx, q.Table, parameters)
+	sample, err := s.sample(ctx, q, parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -176,8 +176,7 @@ func (p *parameter) text(raw rawValue) string {
 	if p.in == "in" && len(raw) >= 4 {
 		return fmt.Sprintf("(%d values)", binary.BigEndian.Uint32(raw))
 	}
-	typ := p.typ
-	switch v := valueOf(typ, raw); v.Kind() {
+	switch v := valueOf(p.typ, raw); v.Kind() {
 	case schemas.Text:
 		if len(raw) > mostWritten {
 			return fmt.Sprintf("'%.*s…' (%d bytes)", mostWritten, raw, len(raw))
@@ -245,16 +244,20 @@ func (s *rows) same(i, j int) bool {
 	return string(s.all[i][token]) == string(s.all[j][token])
 }
 
-// sample reads rows of a table that have values for all parameters.
-func (s *Store) sample(ctx context.Context, table string, parameters []parameter) (*rows, error) {
+// sample reads rows of the table that have values for all parameters.
+func (s *Store) sample(ctx context.Context, q drivers.Question, parameters []parameter) (*rows, error) {
 	r := new(rows)
-	var selected []string
+	var key, selected []string
+	for _, column := range q.Partition {
+		key = append(key, ddl.Quote(column))
+	}
+	token := "token(" + strings.Join(key, ", ") + ")"
 	for _, p := range parameters {
 		switch {
 		case p.column == "" || slices.Contains(r.columns, p.column):
 			continue
 		case p.column == tokenParameter:
-			selected = append(selected, "") // below
+			selected = append(selected, token)
 		case p.in == "" && p.typ.Type() == gocql.TypeTuple:
 			return nil, fmt.Errorf("%w: %s is a tuple", drivers.ErrNoValues, p.name)
 		default:
@@ -266,66 +269,30 @@ func (s *Store) sample(ctx context.Context, table string, parameters []parameter
 		r.all = [][]rawValue{nil}
 		return r, nil
 	}
-	key, err := s.partitionKey(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	token := "token(" + key + ")"
-	for i := range selected {
-		if selected[i] == "" {
-			selected[i] = token
-		}
-	}
 	text := fmt.Sprintf("SELECT %s, %s FROM %s PER PARTITION LIMIT %d LIMIT %d",
-		strings.Join(selected, ", "), token, table, rowsInOne, sampledRows)
+		strings.Join(selected, ", "), token, q.Table, rowsInOne, sampledRows)
 	it := s.session.Query(text).Consistency(s.settings.consistency).WithContext(ctx).Iter()
 	for _, col := range it.Columns() {
 		r.types = append(r.types, col.TypeInfo)
 	}
-	for {
-		row := make([]rawValue, len(selected)+1)
-		dest := make([]any, len(row))
-		for i := range row {
-			dest[i] = &row[i]
-		}
-		if !it.Scan(dest...) {
-			break
-		}
+	row := make([]rawValue, len(selected)+1)
+	dest := make([]any, len(row))
+	for i := range row {
+		dest[i] = &row[i]
+	}
+	for it.Scan(dest...) {
 		if !slices.ContainsFunc(row, func(v rawValue) bool { return v == nil }) {
-			r.all = append(r.all, row)
+			r.all = append(r.all, slices.Clone(row))
 		}
 	}
 	if err := it.Close(); err != nil {
 		return nil, fmt.Errorf("read values for its parameters: %w", readError(err))
 	}
 	if len(r.all) == 0 {
-		return nil, fmt.Errorf("%w: no row among the first of %s has values of %s", drivers.ErrNoValues, table,
+		return nil, fmt.Errorf("%w: no row among the first of %s has values of %s", drivers.ErrNoValues, q.Table,
 			strings.Join(r.columns, ", "))
 	}
 	return r, nil
-}
-
-// partitionKey returns the columns of a table's partition key, as token() takes them.
-func (s *Store) partitionKey(ctx context.Context, table string) (string, error) {
-	keyspace, name, _ := strings.Cut(table, ".")
-	query := s.session.Query("SELECT column_name, kind, position FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?",
-		ddl.Unquote(keyspace), ddl.Unquote(name))
-	var column, kind string
-	var position int
-	columns := make(map[int]string)
-	err := scan(query.WithContext(ctx), func() {
-		if kind == "partition_key" {
-			columns[position] = ddl.Quote(column)
-		}
-	}, &column, &kind, &position)
-	if err != nil {
-		return "", readError(err)
-	}
-	var all []string
-	for i := range len(columns) {
-		all = append(all, columns[i])
-	}
-	return strings.Join(all, ", "), nil
 }
 
 // starts returns up to most rows of different partitions, or of fewer if there are no more.

@@ -108,7 +108,8 @@ func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *i
 		return r, nil
 	}
 	table := quoted(keyspace) + "." + quoted(s.Table.Name)
-	q := drivers.Question{Text: s.In(keyspace), Table: table, Most: runsOfRead}
+	partition := schemas.Names(s.Pattern.Table.Partition)
+	q := drivers.Question{Text: s.In(keyspace), Table: table, Partition: partition, Most: runsOfRead}
 	for _, p := range s.Parameters() {
 		q.Parameters = append(q.Parameters, drivers.Parameter(p))
 	}
