@@ -232,26 +232,18 @@ func DiffSettings(table, of string, want, have map[string]string) (all []Differe
 // column or index that the schema's document does not have.
 func (s *Schema) Added(d Difference) bool {
 	t := s.Table(d.Table)
-	if t == nil {
+	if t == nil || d.Kind != MissingTable && d.Kind != MissingColumn && d.Kind != MissingIndex {
 		return false
 	}
-	added := false
 	for at := t; at != nil; at = at.Parent {
-		added = added || at.Addition != ""
+		if at.Addition != "" {
+			return true
+		}
 	}
-	switch d.Kind {
-	case MissingTable:
-		return added
-	case MissingColumn:
-		c := t.Column(d.Part)
-		return added || c != nil && c.Addition != ""
-	case MissingIndex:
-		x := t.Index(d.Part)
-		return added || x != nil && (x.Addition != "" || slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool {
-			return ic.Column.Addition != ""
-		}))
-	}
-	return false
+	added := func(c *Column) bool { return c != nil && c.Addition != "" }
+	x := t.Index(d.Part)
+	return d.Kind == MissingColumn && added(t.Column(d.Part)) || d.Kind == MissingIndex && x != nil &&
+		(x.Addition != "" || slices.ContainsFunc(x.Columns, func(c IndexColumn) bool { return added(c.Column) }))
 }
 
 // outer returns the name of the table that a table is nested in, and with how many columns of that table's key its own
