@@ -93,15 +93,14 @@ func (c *cluster) absent(ctx context.Context, keyspace string) error {
 
 // Use implements plan.Place. Reads use only those of the schema's indexes that exist.
 func (p *place) Use() {
-	for i := range p.Tables {
-		td := &p.Tables[i]
-		td.Indexes = slices.DeleteFunc(td.Indexes, func(x ddl.IndexDefinition) bool {
+	for _, td := range p.Tables {
+		td.Indexes = slices.DeleteFunc(td.Indexes, func(x *ddl.IndexDefinition) bool {
 			over := func(have *schemas.Index) bool { return have.Columns[len(have.Columns)-1].Column.Name == x.Target }
 			return !slices.ContainsFunc(p.Have.Table(td.Table.Name).Indexes, over)
 		})
 	}
 	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})
-	p.store.compiler.add(p.Definition)
+	p.store.applied.Add(p.Schema, p.Of)
 }
 
 // NotThere implements plan.Place.
@@ -147,7 +146,7 @@ func (c *cluster) alter(ctx context.Context, stmt string) (err error) {
 // awaitIndexes waits until every node has built all indexes of the definition's keyspace. A node
 // refuses to read from an index that it has not built. The wait ends too if another client drops one.
 func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
-	if !slices.ContainsFunc(d.Tables, func(td ddl.TableDefinition) bool { return len(td.Indexes) > 0 }) {
+	if !slices.ContainsFunc(d.Tables, func(td *ddl.TableDefinition) bool { return len(td.Indexes) > 0 }) {
 		return nil
 	}
 	for _, h := range c.nodes.reachable() {

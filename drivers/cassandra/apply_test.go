@@ -354,7 +354,7 @@ func TestForeignReplication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	factor := st.replication.Factor
+	factor := st.replication[0].Factor
 	network := func(n int) string {
 		return fmt.Sprintf("{'class': 'NetworkTopologyStrategy', '%s': %d}", st.datacenter, n)
 	}

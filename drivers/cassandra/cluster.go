@@ -130,7 +130,7 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	default:
 		return fmt.Errorf("--durability %s is not available: this cluster provides %s (commitlog_sync %s, replication %d, "+
 			"consistency %s): change the cluster or its settings, or omit --durability",
-			wanted, c.durability, c.server["commitlog_sync"], c.replication.Factor, c.settings.consistency)
+			wanted, c.durability, c.server["commitlog_sync"], c.replication[0].Factor, c.settings.consistency)
 	}
 	return nil
 }
@@ -141,31 +141,33 @@ var named = map[gocql.Consistency]int{gocql.Two: 2, gocql.Three: 3}
 // replicate says how often keyspaces keep each row, and checks that there are nodes enough.
 func (c *cluster) replicate() error {
 	c.replication = c.settings.replicationFrom(c.datacenter)
-	if c.replication.Factor == 0 && c.settings.replicas != nil {
+	local := &c.replication[0]
+	if local.Factor == 0 && c.settings.replicas != nil {
 		return fmt.Errorf("it names no replicas in the local datacenter %s, which gets the requests: name some there "+
 			"(%s:N), or another in the setting local_dc", c.datacenter, c.datacenter)
 	}
-	if c.replication.Factor == 0 {
-		c.replication.Factor = min(3, c.nodes.count(c.datacenter))
+	if local.Factor == 0 {
+		local.Factor = min(3, c.nodes.count(c.datacenter))
 	}
 	replicas := 0
-	for dc, wanted := range c.replication.All() {
-		replicas += wanted
-		switch have := c.nodes.count(dc); {
+	for _, in := range c.replication {
+		replicas += in.Factor
+		switch have := c.nodes.count(in.Datacenter); {
 		case have == 0:
-			return fmt.Errorf("the cluster has no datacenter %s; it has %s", dc, strings.Join(c.nodes.datacenters(), ", "))
-		case wanted > have:
-			return fmt.Errorf("%d replicas of a row need as many nodes; those of datacenter %s are %d", wanted, dc, have)
+			return fmt.Errorf("the cluster has no datacenter %s; it has %s", in.Datacenter,
+				strings.Join(c.nodes.datacenters(), ", "))
+		case in.Factor > have:
+			return fmt.Errorf("%d replicas of a row need as many nodes; those of datacenter %s are %d", in.Factor,
+				in.Datacenter, have)
 		}
 	}
 	if needed := named[c.settings.consistency]; needed > replicas {
 		return fmt.Errorf("consistency %s needs %d replicas of a row; there are only %d: set more, or a lower consistency",
 			c.settings.consistency, needed, replicas)
 	}
-	if c.settings.consistency == gocql.EachQuorum && len(c.replication.Others) == 0 {
+	if c.settings.consistency == gocql.EachQuorum && len(c.replication) == 1 {
 		return fmt.Errorf("rows have replicas in %s only, so consistency EACH_QUORUM is no more than LOCAL_QUORUM: name "+
-			"replicas of other datacenters too (%s:%d,OTHER:N), or use LOCAL_QUORUM", c.datacenter, c.datacenter,
-			c.replication.Factor)
+			"replicas of other datacenters too (%s:%d,OTHER:N), or use LOCAL_QUORUM", c.datacenter, c.datacenter, local.Factor)
 	}
 	return nil
 }
@@ -182,7 +184,7 @@ func (c *cluster) replicate() error {
 func (c *cluster) durabilityClass() drivers.Durability {
 	switch c.settings.consistency {
 	case gocql.Quorum, gocql.LocalQuorum, gocql.EachQuorum, gocql.All:
-		if c.replication.Factor >= 3 {
+		if c.replication[0].Factor >= 3 {
 			return drivers.Quorum
 		}
 	}
@@ -422,22 +424,15 @@ const (
 )
 
 func limitsOf(server map[string]string) limits {
-	l := limits{mutation: defaultMutation, batch: defaultBatch}
-	if n := sizeSetting(server["max_mutation_size"]); n > 0 {
-		l.mutation = n
-	}
-	if n := sizeSetting(server["native_transport_max_frame_size"]); n > 0 {
-		l.mutation = min(l.mutation, n)
-	}
-	l.mutation -= mutationMargin
-	if n := sizeSetting(server["batch_size_fail_threshold"]); n > 0 {
-		l.batch = min(n, l.mutation)
-	}
-	return l
+	mutation := sizeSetting(server["max_mutation_size"], defaultMutation)
+	mutation = min(mutation, sizeSetting(server["native_transport_max_frame_size"], mutation)) - mutationMargin
+	return limits{mutation, min(mutation, sizeSetting(server["batch_size_fail_threshold"], defaultBatch))}
 }
 
-// sizeSetting reads a size as in cassandra.yaml, such as 50KiB. It returns 0 if v is not a size.
-func sizeSetting(v string) int64 {
-	n, _ := strict.ParseSize(v)
-	return int64(n)
+// sizeSetting reads a size as in cassandra.yaml, such as 50KiB. It returns otherwise if v is not a size.
+func sizeSetting(v string, otherwise int64) int64 {
+	if n, _ := strict.ParseSize(v); n > 0 {
+		return int64(n)
+	}
+	return otherwise
 }

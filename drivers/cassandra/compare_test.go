@@ -287,7 +287,7 @@ func TestDriftForeign(t *testing.T) {
 	if c := open(nil); len(c.Drifts) != 3 || c.Drifts[0].Kind != schemas.MissingTable || !strings.HasPrefix(c.Drifts[0].Fix[0], "CREATE KEYSPACE") {
 		t.Errorf("of a keyspace that is not there: %q", driftTexts(c.Drifts))
 	}
-	d.Keyspace, d.Replication.Factor = keyspace, 2
+	d.Keyspace, d.Replication = keyspace, ddl.Replication{{Datacenter: st.datacenter, Factor: 2}}
 	for i := range d.Tables {
 		d.Tables[i].Comment = "theirs"
 	}

@@ -22,15 +22,6 @@ type compiler struct {
 	applied plan.Tables[ddl.TableDefinition]
 }
 
-// add records the tables, so that patterns can be prepared for them.
-func (k *compiler) add(d *ddl.Definition) {
-	tables := make(map[*schemas.Table]*ddl.TableDefinition)
-	for i := range d.Tables {
-		tables[d.Tables[i].Table] = &d.Tables[i]
-	}
-	k.applied.Add(d.Schema, tables)
-}
-
 func (k *compiler) compile(p *schemas.Pattern) (*statement, error) {
 	return plan.Compile(p, k.applied.Find, compileOne, compileBatch)
 }

@@ -21,11 +21,11 @@ var rewrite = flag.Bool("update", false, "write golden files anew")
 func offline(t testing.TB, s *schemas.Schema) *compiler {
 	t.Helper()
 	k := new(compiler)
-	d, err := ddl.Define(s, "", ddl.Replication{Datacenter: "dc1", Factor: 1})
+	d, err := ddl.Define(s, "", ddl.Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.add(d)
+	k.applied.Add(d.Schema, d.Of)
 	return k
 }
 

@@ -165,13 +165,13 @@ var lacking = []drivers.Setting{
 
 // compileWithout compiles the patterns of a schema as if a cluster had its tables.
 func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
-	d, err := ddl.Define(s, o.Namespace, ddl.Replication{Datacenter: ddl.AnyDatacenter, Factor: 1})
+	d, err := ddl.Define(s, o.Namespace, ddl.Replication{{Datacenter: ddl.AnyDatacenter, Factor: 1}})
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
 	d.Keyspace = cmp.Or(o.Keyspace, d.Keyspace)
 	k := new(compiler)
-	k.add(d)
+	k.applied.Add(d.Schema, d.Of)
 	return plan.Compiler(k.compile), nil
 }
 
@@ -256,7 +256,7 @@ func renderCQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	}
 	datacenters := append(slices.Sorted(maps.Keys(set.replicas)), ddl.AnyDatacenter)
 	r := set.replicationFrom(cmp.Or(set.localDC, datacenters[0]))
-	r.Factor = max(1, r.Factor)
+	r[0].Factor = max(1, r[0].Factor)
 	return ddl.Render(s, o.Namespace, r)
 }
 

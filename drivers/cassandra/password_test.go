@@ -255,11 +255,11 @@ func TestPasswordHidden(t *testing.T) {
 	st := storeOf(&cluster{settings: set, session: session, login: user, nodes: new(nodes)}, drivers.Options{Namespace: "hidden"})
 	defer st.Close()
 	sch := schemaOf(t, "flags", flagsBody)
-	d, err := ddl.Define(sch, "", ddl.Replication{Datacenter: "dc1", Factor: 1})
+	d, err := ddl.Define(sch, "", ddl.Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.compiler.add(d)
+	st.compiler.applied.Add(d.Schema, d.Of)
 	compiled := func(pattern string) drivers.Statement {
 		stmt, err := plan.Prepare(st.Gate, sch.Pattern(pattern), st.compiler.compile)
 		if err != nil {

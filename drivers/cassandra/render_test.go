@@ -16,7 +16,7 @@ func TestRender(t *testing.T) {
 	all := []*schemas.Schema{schemaOf(t, "mail", withHints)}
 	for _, s := range all {
 		text, err := Engine().Render(s, drivers.Options{Namespace: st.Namespace, Settings: map[string]string{
-			"local_dc": st.datacenter, "replication": fmt.Sprint(st.replication.Factor),
+			"local_dc": st.datacenter, "replication": fmt.Sprint(st.replication[0].Factor),
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,12 +150,13 @@ func (s *settings) readReplication(v string) (err error) {
 
 // replicationFrom returns the replication of keyspaces, whose requests go to a datacenter.
 func (s *settings) replicationFrom(datacenter string) ddl.Replication {
-	if s.replicas == nil {
-		return ddl.Replication{Datacenter: datacenter, Factor: s.replication}
+	all := ddl.Replication{{Datacenter: datacenter, Factor: cmp.Or(s.replication, s.replicas[datacenter])}}
+	for _, other := range slices.Sorted(maps.Keys(s.replicas)) {
+		if other != datacenter {
+			all = append(all, ddl.Replicas{Datacenter: other, Factor: s.replicas[other]})
+		}
 	}
-	others := maps.Clone(s.replicas)
-	delete(others, datacenter)
-	return ddl.Replication{Datacenter: datacenter, Factor: s.replicas[datacenter], Others: others}
+	return all
 }
 
 // readAddresses reads where nodes are reached.

@@ -181,7 +181,7 @@ func TestLimits(t *testing.T) {
 		"50KiB": 50 << 10, "16MiB": 16 << 20, "1GiB": 1 << 30, "12B": 12, "": 0,
 		"many": 0, "xMiB": 0,
 	} {
-		if got := sizeSetting(v); got != want {
+		if got := sizeSetting(v, 0); got != want {
 			t.Errorf("sizeSetting(%q) = %d, want %d", v, got, want)
 		}
 	}

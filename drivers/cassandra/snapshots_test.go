@@ -52,7 +52,7 @@ func TestLeft(t *testing.T) {
 			t.Errorf("auto_snapshot %q: %q", c.auto, left)
 		}
 	}
-	d, err := ddl.Define(schemaOf(t, "mail", withHints), "", ddl.Replication{Datacenter: "dc1", Factor: 1})
+	d, err := ddl.Define(schemaOf(t, "mail", withHints), "", ddl.Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestDurabilityClass(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st := &cluster{settings: set, replication: ddl.Replication{Datacenter: "dc1", Factor: 1}, server: map[string]string{}}
+		st := &cluster{settings: set, replication: ddl.Replication{{Datacenter: "dc1", Factor: 1}}, server: map[string]string{}}
 		if sync != "" {
 			st.server["commitlog_sync"] = sync
 		}

@@ -410,7 +410,7 @@ func TestObserve(t *testing.T) {
 		t.Errorf("observation %+v", o)
 	}
 	for name, want := range map[string]string{
-		"consistency": "LOCAL_QUORUM", "replication": fmt.Sprint(st.replication.Factor), "write_coalesce": "0s",
+		"consistency": "LOCAL_QUORUM", "replication": fmt.Sprint(st.replication[0].Factor), "write_coalesce": "0s",
 		"table_compaction": "SizeTieredCompactionStrategy max_threshold=32 min_threshold=4", "server_commitlog_sync": st.server["commitlog_sync"],
 	} {
 		if got := o.Settings[name]; got != want || want == "" {

@@ -24,7 +24,7 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	c, want, have := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Want, d.Have
 	var differences []schemas.Difference
 	var err error
-	if d.existing == nil {
+	if d.Absent {
 		c.Unseen = append(c.Unseen, fmt.Sprintf("Keyspace %s does not exist.", d.Keyspace))
 		want.Types = nil
 	} else if differences, err = d.keyspace(); err != nil {
@@ -74,7 +74,8 @@ var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
 // schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact,
 // and so is all replication if the schema is of CQL that has no CREATE KEYSPACE.
 func (d *Definition) keyspace() (all []schemas.Difference, err error) {
-	want, have := make(map[string]string), maps.Clone(d.existing)
+	want, have := make(map[string]string), make(map[string]string)
+	maps.Copy(have, d.existing)
 	text := schemas.Carried(d.Schema.Other, "replication")
 	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
 		want[m[1]] = m[2]
@@ -82,8 +83,8 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	switch {
 	case text == "":
 		want["class"], d.replication = "NetworkTopologyStrategy", d.Replication.cql()
-		for dc, n := range d.Replication.All() {
-			want[dc], have[dc] = strconv.Itoa(n), d.factor(dc)
+		for _, in := range d.Replication {
+			want[in.Datacenter], have[in.Datacenter] = strconv.Itoa(in.Factor), d.factor(in.Datacenter)
 		}
 	case want["class"] == "":
 		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
@@ -148,33 +149,31 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	case f.Table == "":
 		return d.typeStatements(f)
 	}
-	td := d.table(f.Table)
+	td := d.Of[d.Schema.Table(f.Table)]
 	switch {
 	case td == nil && f.Kind == schemas.MissingTable:
 		return []string{"-- create it by the statement that was imported"}
-	case td == nil && strings.HasPrefix(d.drops[f.Table], "DROP TRIGGER"):
-		return []string{d.drops[f.Table]}
 	case td == nil: // the schema has no such table
-		return []string{cqlsh.Unsafe("removes its rows", d.drops[f.Table])}
+		return []string{d.drops[f.Table]}
 	}
 	table := td.Qualified()
 	switch f.Kind {
 	case schemas.MissingTable:
-		return d.inKeyspace(d.createTable(td))
+		return d.inKeyspace(td.create())
 	case schemas.MissingColumn:
 		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s", table, typed(td.Table.Column(f.Part)))}
 	case schemas.ExtraColumn:
 		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, Quote(f.Part)))}
 	case schemas.DifferentKey, schemas.DifferentOrder:
-		return d.recreate(td, "the primary key of a table and its order cannot be changed")
+		return td.recreate("the primary key of a table and its order cannot be changed")
 	case schemas.DifferentType, schemas.DifferentRole:
-		return d.recreate(td, "the type of a column cannot be changed, nor whether it is static")
+		return td.recreate("the type of a column cannot be changed, nor whether it is static")
 	case schemas.ExtraIndex:
 		return []string{"DROP INDEX IF EXISTS " + d.Qualified(f.Part)}
 	case schemas.MissingIndex:
-		return []string{d.createIndex(td, td.indexOf(f.Part))}
+		return []string{td.createIndex(td.indexOf(f.Part))}
 	case schemas.DifferentIndex:
-		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), d.createIndex(td, td.indexOf(f.Part))}
+		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), td.createIndex(td.indexOf(f.Part))}
 	}
 	return d.alterTable(td, f)
 }
@@ -183,7 +182,7 @@ func (d *Definition) statements(f schemas.Difference) []string {
 func (d *Definition) alterTable(td *TableDefinition, f schemas.Difference) []string {
 	setting := strings.TrimPrefix(f.Part, EngineName+".")
 	if setting == indexesHint {
-		return d.indexKinds(td)
+		return td.indexKinds()
 	}
 	option, _, isMap := strings.Cut(setting, ".")
 	settings := maps.Clone(d.Want.Table(td.Table.Name).Hints[EngineName])
@@ -212,20 +211,10 @@ func (d *Definition) factor(datacenter string) string {
 
 // inKeyspace returns statements after the one that creates the keyspace, if there is none.
 func (d *Definition) inKeyspace(statements []string) []string {
-	if d.existing == nil {
+	if d.Absent {
 		return append([]string{d.createKeyspace()}, statements...)
 	}
 	return statements
-}
-
-// table returns the definition of a table, or nil.
-func (d *Definition) table(name string) *TableDefinition {
-	for i := range d.Tables {
-		if d.Tables[i].Table.Name == name {
-			return &d.Tables[i]
-		}
-	}
-	return nil
 }
 
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
@@ -237,7 +226,7 @@ func (d *Definition) typeStatements(f schemas.Difference) []string {
 	case f.Kind == schemas.ExtraType:
 		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
 	case f.Kind == schemas.MissingType:
-		return d.inKeyspace(d.createTypes()[at : at+1])
+		return d.inKeyspace([]string{d.createType(d.Schema.Types[at])})
 	case strings.HasPrefix(f.Have, f.Want+", "):
 		return []string{"-- a field cannot be dropped from a type; it may stay"}
 	case !strings.HasPrefix(f.Want, f.Have+", "):
@@ -253,34 +242,30 @@ func (d *Definition) typeStatements(f schemas.Difference) []string {
 }
 
 // recreate returns, as comments, the steps that create a table again and keep its rows.
-func (d *Definition) recreate(td *TableDefinition, why string) []string {
+func (td *TableDefinition) recreate(why string) []string {
 	table := td.Qualified()
 	stmts := []string{
 		"-- " + why + ": create the table again, with its rows",
 		fmt.Sprintf("-- 1. copy the rows: COPY %s TO 'rows.csv';", table),
 		fmt.Sprintf("-- 2. removes them: DROP TABLE %s;", table),
 	}
-	for _, stmt := range d.createTable(td) {
+	for _, stmt := range td.create() {
 		stmts = append(stmts, "-- 3. "+strings.ReplaceAll(stmt, "\n", "\n-- ")+";")
 	}
 	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))
 }
 
 // indexKinds returns the statements that create those of a table's indexes again that are of another kind.
-func (d *Definition) indexKinds(td *TableDefinition) (stmts []string) {
-	var live []IndexDefinition
-	if td.Live != nil {
-		live = td.Live.indexes
-	}
-	for i := range td.Indexes {
-		x := &td.Indexes[i]
-		other := func(have IndexDefinition) bool { return have.Name == x.Name && have.Kind != x.Kind }
-		switch at := slices.IndexFunc(live, other); {
-		case at < 0:
-		case !slices.Contains(allowed[indexesHint], live[at].Kind):
-			stmts = append(stmts, fmt.Sprintf("-- drop index %s and create it again, by hand: mailbench does not know its class", x.Name))
-		default:
-			stmts = append(stmts, "DROP INDEX IF EXISTS "+d.Qualified(x.Name), d.createIndex(td, x))
+func (td *TableDefinition) indexKinds() (stmts []string) {
+	for _, x := range td.Indexes {
+		for _, have := range cmp.Or(td.Live, new(TableDefinition)).Indexes {
+			switch {
+			case have.Name != x.Name || have.Kind == x.Kind:
+			case !slices.Contains(allowed[indexesHint], have.Kind):
+				stmts = append(stmts, fmt.Sprintf("-- drop index %s and create it again, by hand: mailbench does not know its class", x.Name))
+			default:
+				stmts = append(stmts, "DROP INDEX IF EXISTS "+td.In.Qualified(x.Name), td.createIndex(x))
+			}
 		}
 	}
 	if len(stmts) == 0 {
@@ -292,18 +277,15 @@ func (d *Definition) indexKinds(td *TableDefinition) (stmts []string) {
 // Missing returns the statements that create what the keyspace lacks, and the keyspace itself if there is none. It
 // returns an error if that is not all that differs.
 func (d *Definition) Missing(changes []schemas.Difference) ([]string, error) {
-	for dc, want := range d.Replication.All() {
-		if d.existing != nil && d.factor(dc) != strconv.Itoa(want) {
+	for _, in := range d.Replication {
+		if !d.Absent && d.factor(in.Datacenter) != strconv.Itoa(in.Factor) {
 			return nil, fmt.Errorf("it has %s, but replication is to be %s: drop the keyspace, or change the setting",
 				cqlMap(d.existing), d.Replication)
 		}
 	}
 	for _, c := range changes {
-		td := d.table(c.Table)
-		if td == nil {
-			continue
-		}
-		if td.Live != nil && td.Live.Comment != td.Comment { // it was created without this index
+		td := d.Of[d.Schema.Table(c.Table)]
+		if td != nil && td.Live != nil && td.Live.Comment != td.Comment { // it was created without this index
 			return nil, drivers.Conflict([]schemas.Difference{c})
 		}
 	}

@@ -7,7 +7,6 @@ package ddl
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -19,35 +18,23 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// Replication is the number of nodes in a datacenter that hold each row.
-type Replication struct {
-	Datacenter string // the one that runs use
+// Replication is how many nodes of each datacenter hold each row. The first datacenter is the one that runs use.
+type Replication []Replicas
+
+// Replicas are the nodes of one datacenter that hold each row.
+type Replicas struct {
+	Datacenter string
 	Factor     int
-	Others     map[string]int // replicas in other datacenters
 }
 
-// All yields the datacenters with their replicas: the one that runs use, and then the others by name.
-func (r Replication) All() iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		if !yield(r.Datacenter, r.Factor) {
-			return
-		}
-		for _, dc := range slices.Sorted(maps.Keys(r.Others)) {
-			if !yield(dc, r.Others[dc]) {
-				return
-			}
-		}
-	}
-}
-
-// String returns the replicas of the local datacenter, or those of all if there are several.
+// String returns the replicas of the only datacenter, or those of all if there are several.
 func (r Replication) String() string {
-	if len(r.Others) == 0 {
-		return strconv.Itoa(r.Factor)
+	if len(r) == 1 {
+		return strconv.Itoa(r[0].Factor)
 	}
 	var words []string
-	for dc, n := range r.All() {
-		words = append(words, fmt.Sprintf("%s:%d", dc, n))
+	for _, in := range r {
+		words = append(words, fmt.Sprintf("%s:%d", in.Datacenter, in.Factor))
 	}
 	return strings.Join(words, ",")
 }
@@ -55,8 +42,8 @@ func (r Replication) String() string {
 // cql returns the replication as CQL writes it.
 func (r Replication) cql() string {
 	words := []string{"'class': 'NetworkTopologyStrategy'"}
-	for dc, n := range r.All() {
-		words = append(words, fmt.Sprintf("%s: %d", Literal(dc), n))
+	for _, in := range r {
+		words = append(words, fmt.Sprintf("%s: %d", Literal(in.Datacenter), in.Factor))
 	}
 	return "{" + strings.Join(words, ", ") + "}"
 }
@@ -70,7 +57,9 @@ type Definition struct {
 	Schema      *schemas.Schema
 	Keyspace    string
 	Replication Replication
-	Tables      []TableDefinition
+	Tables      []*TableDefinition
+	Of          map[*schemas.Table]*TableDefinition
+	named       map[string]*TableDefinition // by their names in CQL
 	namespace   string
 	Exact       bool   // more replicas than those of Replication are a difference too
 	Strategy    string // the class of the nodes' default compaction; "" if they do not report one
@@ -80,33 +69,42 @@ type Definition struct {
 	// have no name for it; in newer ones default_secondary_index may be another kind.
 	NamesLegacy bool
 
-	existing map[string]string // the replication of the keyspace as it is; nil: there is no such keyspace
+	existing map[string]string // the replication of the keyspace as it is
 	durable  bool              // its writes go into the commit log
 	// replication is what the keyspace should have, in CQL and, as replicas, by datacenter: keyspace sets both.
 	replication string
 	replicas    map[string]string
-	// drops has the statement that drops each table, view and trigger of the keyspace, by the name in differences.
+	// drops has the statement that drops each table, view and trigger of the keyspace, by the name in differences. One
+	// that would remove rows is a comment.
 	drops map[string]string
 }
 
-// TableDefinition is a table that is not a row header. Name and Indexes are those in CQL; Table has the schema's.
+// TableDefinition is a table in CQL that is not a row header: one of the definition, or one that is there.
+// Name, Comment and Indexes are those in CQL; Table has the schema's.
 type TableDefinition struct {
 	*schemas.Table
-	Name    string // in CQL
-	Comment string // the text of the mark
-	Indexes []IndexDefinition
-	Live    *Live // nil: there is no such table
-	In      *Definition
-	// Conditional: some pattern writes to the table by compare-and-set.
-	Conditional bool
-	settings    map[string]string // that the schema sets
+	Name     string // in CQL
+	Comment  string // of the definition's tables the text of the mark
+	Indexes  []*IndexDefinition
+	settings map[string]string // that the schema sets, or all of a table that is there
+
+	// Of a table of the definition.
+	In          *Definition
+	Live        *TableDefinition // the table as it is; nil: there is no such table
+	Conditional bool             // some pattern writes to the table by compare-and-set
+
+	// Of a table that is there.
+	ID     string // Cassandra gives each new table another one
+	Marked bool
 }
 
 // Define translates a schema into CQL.
 func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, err error) {
 	d := &Definition{
-		Replication: r, Schema: s, namespace: namespace, Found: plan.Found{Want: schemas.Canonical(s)},
+		Replication: r, Schema: s, namespace: namespace,
+		Of: make(map[*schemas.Table]*TableDefinition), named: make(map[string]*TableDefinition),
 		drops: make(map[string]string),
+		Found: plan.Found{Want: schemas.Canonical(s), Absent: true}, // until Read finds it
 	}
 	if d.Keyspace, err = Keyspace(namespace, s.Name); err != nil {
 		return nil, err
@@ -118,15 +116,12 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 		}
 		d.Want.Types = append(d.Want.Types, own)
 	}
-	named, indexed := make(map[string]string), make(map[string]string) // in CQL → table
+	indexed := make(map[string]string) // in CQL → table
 	for _, t := range s.Tables {
 		settings, err := settingsOf(t)
 		if err != nil {
 			return nil, err
 		}
-		td := TableDefinition{Table: t, In: d, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
-		writesIf := func(p *schemas.Pattern) bool { return p.Conditional() && p.Table == t }
-		td.Conditional = slices.ContainsFunc(s.Patterns, writesIf)
 		want := d.Want.Table(t.Name)
 		want.Hints = nil
 		if t.Header() {
@@ -138,12 +133,15 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			want.Indexes = nil
 			continue
 		}
+		td := &TableDefinition{Table: t, In: d, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
+		writesIf := func(p *schemas.Pattern) bool { return p.Conditional() && p.Table == t }
+		td.Conditional = slices.ContainsFunc(s.Patterns, writesIf)
 		td.store(want)
 		td.Comment = td.mark(namespace, s.Name)
-		if other, taken := named[td.Name]; taken {
-			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other, t.Name, td.Name)
+		if other := d.named[td.Name]; other != nil {
+			return nil, fmt.Errorf("tables %s and %s would both be %s in CQL: rename one", other.Table.Name, t.Name, td.Name)
 		}
-		named[td.Name] = t.Name
+		d.named[td.Name] = td
 		for _, x := range td.Indexes {
 			if other, taken := indexed[x.Name]; taken {
 				return nil,
@@ -152,7 +150,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			}
 			indexed[x.Name] = t.Name
 		}
-		d.Tables = append(d.Tables, td)
+		d.Tables, d.Of[t] = append(d.Tables, td), td
 	}
 	d.Want.Tables = slices.DeleteFunc(d.Want.Tables, func(t *schemas.Table) bool {
 		return s.Table(t.Name).View() != ""
@@ -183,7 +181,7 @@ func (td *TableDefinition) Qualified() string { return td.In.Qualified(td.Name) 
 
 // Indexed reports whether a column of the table has an index of its own.
 func (td *TableDefinition) Indexed(column string) bool {
-	return slices.ContainsFunc(td.Indexes, func(x IndexDefinition) bool { return x.Target == column })
+	return slices.ContainsFunc(td.Indexes, func(x *IndexDefinition) bool { return x.Target == column })
 }
 
 // Qualified returns the name of a table with that of the keyspace.
@@ -200,36 +198,27 @@ func (d *Definition) createKeyspace() string {
 		Quote(d.Keyspace), d.Replication.cql(), tablets)
 }
 
-func (d *Definition) createTypes() (all []string) {
-	for _, u := range d.Schema.Types {
-		var fields []string
-		for _, c := range u.Fields {
-			fields = append(fields, "\n  "+typed(c))
-		}
-		all = append(all, fmt.Sprintf("CREATE TYPE IF NOT EXISTS %s (%s\n)", d.Qualified(u.Name), strings.Join(fields, ",")))
+func (d *Definition) createType(u *schemas.UserType) string {
+	var fields []string
+	for _, c := range u.Fields {
+		fields = append(fields, "\n  "+typed(c))
 	}
-	return all
+	return fmt.Sprintf("CREATE TYPE IF NOT EXISTS %s (%s\n)", d.Qualified(u.Name), strings.Join(fields, ","))
 }
 
-// createTable returns the statements that create a table and its indexes.
-func (d *Definition) createTable(td *TableDefinition) []string {
-	t := td.Table
-	var b strings.Builder
-	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n", td.Qualified())
+// create returns the statements that create a table and its indexes.
+func (td *TableDefinition) create() []string {
+	t, text := td.Table, "CREATE TABLE IF NOT EXISTS "+td.Qualified()+" (\n"
 	for _, c := range t.All() {
-		b.WriteString("  " + typed(c) + ",\n")
+		text += "  " + typed(c) + ",\n"
 	}
-	partition := Quoted(t.Partition)
+	key := []string{Quoted(t.Partition)}
 	if len(t.Partition) > 1 {
-		partition = "(" + partition + ")"
-	}
-	b.WriteString("  PRIMARY KEY (" + partition)
-	for _, c := range t.Clustering {
-		b.WriteString(", " + Quote(c.Name))
+		key[0] = "(" + key[0] + ")"
 	}
 	var order, options []string
 	for _, c := range t.Clustering {
-		order = append(order, Quote(c.Name)+Direction(c.Desc))
+		key, order = append(key, Quote(c.Name)), append(order, Quote(c.Name)+Direction(c.Desc))
 	}
 	if len(order) > 0 {
 		options = append(options, "CLUSTERING ORDER BY ("+strings.Join(order, ", ")+")")
@@ -238,10 +227,10 @@ func (d *Definition) createTable(td *TableDefinition) []string {
 		options = append(options, optionOf(td.settings, name))
 	}
 	options = append(slices.Compact(options), "comment = "+Literal(td.Comment)) // the fields of a map are one option
-	b.WriteString(")\n) WITH " + strings.Join(options, "\n  AND ") + d.ThrowAway)
-	all := []string{b.String()}
-	for i := range td.Indexes {
-		all = append(all, d.createIndex(td, &td.Indexes[i]))
+	text += "  PRIMARY KEY (" + strings.Join(key, ", ") + ")\n) WITH "
+	all := []string{text + strings.Join(options, "\n  AND ") + td.In.ThrowAway}
+	for _, x := range td.Indexes {
+		all = append(all, td.createIndex(x))
 	}
 	return all
 }
@@ -255,14 +244,14 @@ func typed(c *schemas.Column) string {
 	return text
 }
 
-func (d *Definition) createIndex(td *TableDefinition, x *IndexDefinition) string {
+func (td *TableDefinition) createIndex(x *IndexDefinition) string {
 	create, using := "CREATE INDEX", ""
 	switch {
 	case x.Kind == sai:
 		using = " USING 'sai'"
 	case x.Kind != legacyIndex:
 		create, using = "CREATE CUSTOM INDEX", " USING "+Literal(x.Kind)
-	case d.NamesLegacy:
+	case td.In.NamesLegacy:
 		using = " USING 'legacy_local_table'"
 	}
 	target := Quote(x.Column.Name)
@@ -308,9 +297,6 @@ func Keyspace(namespace, schema string) (string, error) {
 // Quote returns an identifier in double quotes. Without them CQL would refuse keywords, such as
 // the columns "from", "to" and "key", and ignore capitals, such as those of JAMES_MESSAGES.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-// Unquote returns the name that Quote wrote.
-func Unquote(name string) string { return strings.ReplaceAll(strings.Trim(name, `"`), `""`, `"`) }
 
 func Literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
@@ -358,7 +344,7 @@ type IndexDefinition struct {
 
 // indexesOf returns the indexes to create for a table: those over one plain column. An index of an imported table can
 // be over any column, and over parts of a collection: its values, unless it says otherwise.
-func indexesOf(t *schemas.Table) (all []IndexDefinition) {
+func indexesOf(t *schemas.Table) (all []*IndexDefinition) {
 	for _, x := range t.Indexes {
 		if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
 			continue
@@ -369,14 +355,14 @@ func indexesOf(t *schemas.Table) (all []IndexDefinition) {
 			part = cmp.Or(part, "values")
 		}
 		kind := cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex)
-		made := IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options, []string{x.Name}}
+		made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options, []string{x.Name}}
 		if part != "" {
 			made.Target = part + "(" + c.Name + ")"
 		}
 		if class != "" {
 			made.Kind = kindOf(customIndex, class)
 		}
-		same := func(o IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
+		same := func(o *IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
 		if i := slices.IndexFunc(all, same); i >= 0 {
 			all[i].of = append(all[i].of, x.Name)
 			continue
@@ -388,21 +374,22 @@ func indexesOf(t *schemas.Table) (all []IndexDefinition) {
 
 // indexOf returns the index of Cassandra that an index of the schema is, or nil if it is none.
 func (td *TableDefinition) indexOf(name string) *IndexDefinition {
-	for i, x := range td.Indexes {
+	for _, x := range td.Indexes {
 		if slices.Contains(x.of, name) {
-			return &td.Indexes[i]
+			return x
 		}
 	}
 	return nil
 }
 
 // kindsOf names the kinds of indexes, each once.
-func kindsOf(indexes []IndexDefinition) string {
-	kinds := make(map[string]bool)
+func kindsOf(indexes []*IndexDefinition) string {
+	var kinds []string
 	for _, x := range indexes {
-		kinds[x.Kind] = true
+		kinds = append(kinds, x.Kind)
 	}
-	return strings.Join(slices.Sorted(maps.Keys(kinds)), ", ")
+	slices.Sort(kinds)
+	return strings.Join(slices.Compact(kinds), ", ")
 }
 
 // Render writes the statements of Apply in a form that cqlsh takes.
@@ -414,10 +401,10 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 	t := words.New("--")
 	t.Head(s, fmt.Sprintf("The CQL by which mailbench creates the schema %s, for replication %d in datacenter %s. "+
 		"The comment of a table is mailbench's mark. The tables of a run have allow_auto_snapshot = false and incremental_backups = false, too, "+
-		"where Cassandra has these options: a benchmark needs no backups.", s.Name, r.Factor, r.Datacenter))
+		"where Cassandra has these options: a benchmark needs no backups.", s.Name, r[0].Factor, r[0].Datacenter))
 	t.Statement("\n" + d.createKeyspace() + ";")
-	for _, stmt := range d.createTypes() {
-		t.Statement("\n" + stmt + ";")
+	for _, u := range s.Types {
+		t.Statement("\n" + d.createType(u) + ";")
 	}
 	for _, td := range d.Tables {
 		t.Table(td.Table)
@@ -445,7 +432,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 					strings.Join(names, ", ")))
 			}
 		}
-		for _, stmt := range d.createTable(&td) {
+		for _, stmt := range td.create() {
 			t.Statement(stmt + ";")
 		}
 	}

@@ -59,7 +59,7 @@ tables:
         bloom_filter_fp_chance: 0.1
         ttl: 86400
   users.folder: {parent: users, clustering: [g int]}
-`), Replication{Datacenter: "dc1", Factor: 3})
+`), Replication{{Datacenter: "dc1", Factor: 3}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestBundledCQL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cql, err := statementsOf(t, s, Replication{Datacenter: "dc1", Factor: 1})
+		cql, err := statementsOf(t, s, Replication{{Datacenter: "dc1", Factor: 1}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -129,7 +129,7 @@ func TestBundledCQL(t *testing.T) {
 			if _, err := Keyspace("namespaceofruns1", variant); err != nil { // as long as that of a run
 				t.Error(err)
 			}
-			if c, err := statementsOf(t, s, Replication{Datacenter: "dc1", Factor: 1}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
+			if c, err := statementsOf(t, s, Replication{{Datacenter: "dc1", Factor: 1}}); err != nil || variant == "conversation@sai" && !strings.Contains(c, ` ("sender") USING 'sai';`) {
 				t.Errorf("%s: %v\n%s", variant, err, c)
 			}
 		}
@@ -153,7 +153,7 @@ func TestCQLRefuses(t *testing.T) {
 		"one name twice":       {"  a.b: {partition: [k int]}\n  a_b: {partition: [k int]}", "would both be a_b"},
 		"one index twice":      {"  a: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}\n  b: {partition: [k int], columns: {v: int}, indexes: {x: [v]}}", "both have an index x"},
 	} {
-		_, err := statementsOf(t, parse(t, "tables:\n"+c.tables), Replication{Datacenter: "dc1", Factor: 1})
+		_, err := statementsOf(t, parse(t, "tables:\n"+c.tables), Replication{{Datacenter: "dc1", Factor: 1}})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one with %q", what, err, c.want)
 		}
@@ -190,7 +190,7 @@ func TestTypeOf(t *testing.T) {
 func TestIndexesNameTheirKind(t *testing.T) {
 	s := parse(t, "tables:\n  t: {partition: [k int], columns: {v: text}, indexes: {x: [v]}}\n")
 	for names, want := range map[bool]string{false: `"t" ("v")`, true: `"t" ("v") USING 'legacy_local_table'`} {
-		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		d, err := Define(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ types: {address: {street: text}}
 tables:
   a: {partition: [k int], columns: {v: frozen<address>}, at: "a.cql:1"}
   b: {partition: [k int], at: "a.cql:2"}
-`), "", Replication{Datacenter: "dc1", Factor: 1})
+`), "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestDriftSaid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+	d, err := Define(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestDriftSaid(t *testing.T) {
 			"ALTER TABLE",
 		},
 	} {
-		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		d, err := Define(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +136,7 @@ tables:
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := Render(s, "", Replication{Datacenter: "dc1", Factor: 1})
+	text, err := Render(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil || strings.Count(text, "CREATE TABLE") != 1 || !strings.Contains(text, "-- It is a materialized view of orders") {
 		t.Errorf("rendered: %v\n%s", err, text)
 	}
@@ -148,7 +148,7 @@ tables:
 		{"", "table by_tag (materialized view of orders) is missing", "-- create it by the statement that was imported"},
 		{"orders", "", ""},
 	} {
-		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		d, err := Define(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +187,7 @@ func TestCarriedRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+		d, err := Define(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 		if err == nil {
 			d.Read(Rows{"keyspaces": {{"replication": map[string]string{}}}})
 			_, err = d.Compare(t.Context())
@@ -202,7 +202,7 @@ func TestCarriedRefused(t *testing.T) {
 func TestOtherClass(t *testing.T) {
 	s := parse(t, "tables:\n  t: {partition: [k int], hints: {cassandra: {compaction: com.example.Tiered levels=8, "+
 		"compression: org.apache.cassandra.io.compress.Encryptor}}}\n") // which is not one of those that mailbench knows
-	d, err := Define(s, "", Replication{Datacenter: "dc1", Factor: 1})
+	d, err := Define(s, "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,9 +229,9 @@ func TestOtherClass(t *testing.T) {
 // KEYSPACE says nothing of it.
 func TestOneFactor(t *testing.T) {
 	for others, want := range map[int]string{2: "ALTER KEYSPACE", 1: "ALTER KEYSPACE", 0: "-- removes copies of rows", -1: ""} {
-		r := Replication{Datacenter: "dc1", Factor: 2}
+		r := Replication{{Datacenter: "dc1", Factor: 2}}
 		if others > 0 {
-			r.Others = map[string]int{"dc2": others}
+			r = append(r, Replicas{"dc2", others})
 		}
 		from := map[bool]string{true: ", at: t.cql:1"}[want == ""]
 		d, err := Define(parse(t, "tables: {t: {partition: [k int]"+from+"}}"), "", r)
@@ -260,7 +260,7 @@ func TestUnreported(t *testing.T) {
 types: {address: {street: text}}
 tables:
   a: {partition: [k int], columns: {v: frozen<address>}, other: {cdc: "true", read_repair: "'NONE'"}, at: "a.cql:1"}
-`), "", Replication{Datacenter: "dc1", Factor: 1})
+`), "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ tables:
 
 // readA returns the definition of a schema, with the table a of it there, which has these columns.
 func readA(t *testing.T, schema string, columns ...map[string]any) *Definition {
-	d, err := Define(parse(t, schema), "", Replication{Datacenter: "dc1", Factor: 1})
+	d, err := Define(parse(t, schema), "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,28 +23,14 @@ func field[T any](row map[string]any, name string) T {
 	return v
 }
 
-// Live is a table of a definition as it is.
-type Live struct {
-	ID      string // Cassandra gives each new table another one
-	Comment string
-	Marked  bool
-	// settings are those of the table, and indexes the names, targets and kinds of its indexes.
-	settings map[string]string
-	indexes  []IndexDefinition
-}
-
 // Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
 // that Apply would have written for the definition of that name; without such a definition, a mark that has only the
 // table's name in CQL.
 func (d *Definition) Read(rows Rows) {
-	d.Name, d.Absent = "keyspace "+d.Keyspace, true
+	d.Name = "keyspace " + d.Keyspace
 	for _, row := range rows["keyspaces"] {
 		d.Absent, d.durable = false, field[bool](row, "durable_writes")
 		d.existing = field[map[string]string](row, "replication")
-	}
-	defined := make(map[string]*TableDefinition) // by their names in CQL
-	for i := range d.Tables {
-		defined[d.Tables[i].Name] = &d.Tables[i]
 	}
 	slices.SortStableFunc(rows["columns"], func(a, b map[string]any) int {
 		return cmp.Compare(field[int](a, "position"), field[int](b, "position"))
@@ -53,23 +39,24 @@ func (d *Definition) Read(rows Rows) {
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
 		own, marked := ReadMark(name, comment)
-		td, original := defined[name], d.table(own.Table)
+		td, original := d.named[name], d.Of[d.Schema.Table(own.Table)]
 		marked = marked && (original == nil || original == td) // else somebody has copied it
 		switch {
 		case marked:
 		case td != nil:
 			own, _ = ReadMark(name, td.Comment)
-		case d.table(name) != nil: // which has another name in CQL
+		case d.Of[d.Schema.Table(name)] != nil: // which has another name in CQL
 			own = mark{Mark: plan.Mark{Table: Quote(name)}}
 		default:
 			own = mark{Mark: plan.Mark{Table: name}}
 		}
 		d.Own(name, own.Mark, marked, d.namespace, d.Schema.Name)
-		d.drops[own.Table] = "DROP TABLE " + d.Qualified(name)
-		t, indexes := rows.table(row, own)
-		tables[own.Table], outer[t] = t, own.In
+		d.drops[own.Table] = cqlsh.Unsafe("removes its rows", "DROP TABLE "+d.Qualified(name))
+		live := rows.table(row, own)
+		live.Marked = marked
+		tables[own.Table], outer[live.Table] = live.Table, own.In
 		if td != nil {
-			td.Live = &Live{fmt.Sprint(row["id"]), comment, marked, t.Hints[EngineName], indexes}
+			td.Live = live
 		}
 	}
 	nest(tables, outer)
@@ -85,7 +72,8 @@ func (d *Definition) Read(rows Rows) {
 	}
 	for _, row := range rows["views"] { // which cost every write of their table
 		name, base := field[string](row, "view_name"), field[string](row, "base_table_name")
-		d.drops[partName(name, "materialized view", base)] = "DROP MATERIALIZED VIEW " + d.Qualified(name)
+		drop := "DROP MATERIALIZED VIEW " + d.Qualified(name)
+		d.drops[partName(name, "materialized view", base)] = cqlsh.Unsafe("removes its rows", drop)
 	}
 	for _, row := range rows["triggers"] {
 		name, table := field[string](row, "trigger_name"), field[string](row, "table_name")
@@ -96,11 +84,14 @@ func (d *Definition) Read(rows Rows) {
 // partName is how differences name a view or a trigger of a table.
 func partName(name, what, base string) string { return fmt.Sprintf("%s (%s of %s)", name, what, base) }
 
-// table returns a table by its name in the schema, and its indexes as CQL has them. It is not yet nested in others. The
-// rows of columns are sorted by their position.
-func (r Rows) table(options map[string]any, own mark) (t *schemas.Table, live []IndexDefinition) {
-	name, settings := field[string](options, "table_name"), readSettings(options)
-	t = &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
+// table returns a table by its name in the schema, not yet nested in others. The rows of columns are sorted by their
+// position.
+func (r Rows) table(row map[string]any, own mark) *TableDefinition {
+	name, settings := field[string](row, "table_name"), readSettings(row)
+	t := &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
+	live := &TableDefinition{
+		Table: t, Name: name, Comment: field[string](row, "comment"), settings: settings, ID: fmt.Sprint(row["id"]),
+	}
 	roles := map[string]struct {
 		role schemas.Role
 		all  *[]*schemas.Column
@@ -119,15 +110,15 @@ func (r Rows) table(options map[string]any, own mark) (t *schemas.Table, live []
 	columns := make(map[string][]string) // of indexes by their names
 	for _, row := range r["indexes"] {
 		if row["table_name"] == name {
-			index, options := field[string](row, "index_name"), field[map[string]string](row, "options")
-			target := strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
-			kind := kindOf(field[string](row, "kind"), options["class_name"])
-			live, columns[index] = append(live, IndexDefinition{Name: index, Target: target, Kind: kind}), []string{target}
+			x, options := &IndexDefinition{Name: field[string](row, "index_name")}, field[map[string]string](row, "options")
+			x.Target = strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
+			x.Kind = kindOf(field[string](row, "kind"), options["class_name"])
+			live.Indexes, columns[x.Name] = append(live.Indexes, x), []string{x.Target}
 		}
 	}
-	settings[indexesHint] = cmp.Or(kindsOf(live), own.Kind, legacyIndex)
+	settings[indexesHint] = cmp.Or(kindsOf(live.Indexes), own.Kind, legacyIndex)
 	for name, cs := range own.Indexes {
-		if slices.ContainsFunc(live, func(x IndexDefinition) bool { return x.Target == cs[len(cs)-1] }) {
+		if slices.ContainsFunc(live.Indexes, func(x *IndexDefinition) bool { return x.Target == cs[len(cs)-1] }) {
 			delete(columns, plan.Identifier(name))
 			columns[name] = cs
 		}
@@ -139,7 +130,7 @@ func (r Rows) table(options map[string]any, own mark) (t *schemas.Table, live []
 		}
 		t.Indexes = append(t.Indexes, x)
 	}
-	return t, live
+	return live
 }
 
 // nest nests tables in those that their marks name, the innermost first. A row header has no table in CQL: its key
@@ -262,8 +253,7 @@ func (td *TableDefinition) mark(namespace, schema string) string {
 		}
 	}
 	for _, x := range t.Indexes {
-		known := func(made IndexDefinition) bool { return len(x.Columns) == 1 && made.Name == x.Name }
-		if !t.OneColumn(x) || slices.ContainsFunc(td.Indexes, known) {
+		if !t.OneColumn(x) || len(x.Columns) == 1 && td.indexOf(x.Name).Name == x.Name {
 			continue
 		}
 		for _, c := range x.Columns {

@@ -99,7 +99,7 @@ func TestCopy(t *testing.T) {
 tables:
   a: {partition: [k text]}
   `+nested+`: {parent: a, clustering: [c int], columns: {v: int}, indexes: {i: [v]}}
-`), "", Replication{Datacenter: "dc1", Factor: 1})
+`), "", Replication{{Datacenter: "dc1", Factor: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}

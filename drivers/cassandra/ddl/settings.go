@@ -244,14 +244,14 @@ func readSettings(row map[string]any) map[string]string {
 
 // Options returns the options that hints can set, but for ttl and the indexes, in the form of hints. Without a table
 // there are none.
-func (l *Live) Options() map[string]string {
-	if l == nil { // a materialized view
+func (td *TableDefinition) Options() map[string]string {
+	if td == nil { // of a materialized view
 		return nil
 	}
 	hints := make(map[string]string)
-	for _, setting := range slices.Sorted(maps.Keys(l.settings)) {
+	for _, setting := range slices.Sorted(maps.Keys(td.settings)) {
 		name, field, isMap := strings.Cut(setting, ".")
-		switch value := l.settings[setting]; {
+		switch value := td.settings[setting]; {
 		case carried[name] != nil || name == schemas.ExpirySetting || name == indexesHint:
 		case !isMap:
 			hints[name] = value
@@ -261,7 +261,7 @@ func (l *Live) Options() map[string]string {
 			hints[name] = strings.TrimSpace(hints[name] + " " + field + "=" + value)
 		}
 	}
-	if l.settings[uncompressed] == "false" {
+	if td.settings[uncompressed] == "false" {
 		hints[compressionHint] = "none"
 	}
 	return hints
