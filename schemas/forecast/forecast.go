@@ -257,15 +257,16 @@ func (g *Group) each(years float64, yield func(p Part, times float64)) {
 	messages := p.totals().messages / float64(len(p.Sample))
 	for i := range g.units {
 		u := &g.units[i]
-		yield(u.part(g.table), u.times*messages*u.kind.grown(p, years))
+		yield(Part{Size: g.partition(u.kind, u.Size)}, u.times*messages*u.kind.grown(p, years))
 	}
 }
 
-// part returns the partition of one message or less, which does not grow.
-func (u *unit) part(t *Table) Part {
-	size := u.Size
-	size.Bytes += t.engine.partition(t, u.kind, size)
-	return Part{Size: size}
+// partition adds to the size of rows what a partition takes in addition to them.
+func (g *Group) partition(k *kind, rows Size) Size {
+	if e := g.table.engine; e.Partition != nil {
+		rows.Bytes += e.Partition(&Partition{g.table.Table, k.key, rows})
+	}
+	return rows
 }
 
 // partitions returns how many partitions one user or folder has after some years: as many as its
@@ -304,7 +305,7 @@ func (g *Group) part(o *owner, years, share float64) (part Part) {
 		}
 		part.add(n, k.each)
 	}
-	part.Bytes += g.table.engine.partition(g.table, g.kinds[0], part.Size)
+	part.Size = g.partition(g.kinds[0], part.Size)
 	return part
 }
 
@@ -339,7 +340,7 @@ func (g *Group) Quantile(q, years float64) Part {
 	left := q * total
 	for i := range g.units {
 		if left -= g.units[i].times; left <= 1e-9*total || i == len(g.units)-1 {
-			return g.units[i].part(g.table)
+			return Part{Size: g.partition(g.units[i].kind, g.units[i].Size)}
 		}
 	}
 	return Part{}

@@ -41,10 +41,9 @@ func (t *Table) newOwn(r *schemas.Rows) *Group {
 		o.Growth = &alone
 	}
 	k := &kind{Rows: r, table: t.Table, unit: r.Each, key: make([]float64, len(t.Partition))}
-	nothing := func(string) float64 { return 0 }
 	together := max(1, o.mean(1)*float64(r.Times))
 	m := measurer{kind: k, engine: t.engine, together: together, around: together, span: 365 * 24 * 3600}
-	k.each.add(float64(r.Times), m.row(nothing))
+	k.each.add(float64(r.Times), m.row(nil))
 	each := "part" // of all rows
 	switch {
 	case o.Of == 0:
@@ -124,7 +123,7 @@ func (o *own) share(n, times float64, yield func(n, times float64)) {
 func (g *Group) ownPart(n float64) (p Part) {
 	p.add(n, g.kinds[0].each)
 	if n > 0 {
-		p.Bytes += g.table.engine.partition(g.table, g.kinds[0], p.Size)
+		p.Size = g.partition(g.kinds[0], p.Size)
 	}
 	return p
 }

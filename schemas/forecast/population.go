@@ -29,14 +29,6 @@ type Engine struct {
 	Compression *Compression // how the engine compresses files; nil: it does not
 }
 
-// partition returns what a partition takes in addition to its rows.
-func (e *Engine) partition(t *Table, of *kind, size Size) float64 {
-	if e.Partition == nil {
-		return 0
-	}
-	return e.Partition(&Partition{t.Table, of.key, size})
-}
-
 // Compression is a way to compress a file block by block.
 type Compression struct {
 	Name  string
@@ -148,18 +140,23 @@ type Growth struct {
 	Operations map[string]float64
 }
 
-// Message is a message's quantities, by the names of [schemas.Quantities].
+// Message is a message's quantities, by the names of [schemas.Quantities], and those of its attachments.
 type Message struct {
 	Quantities  map[string]float64
-	Attachments []Attachment
+	Attachments []map[string]float64
 }
 
-// Attachment is the decoded bytes of an attachment and those of its name.
-type Attachment struct{ Bytes, Name float64 }
+// entity is one user, folder, message or attachment: its quantities, and then those of the entities around it.
+type entity []map[string]float64
 
-// entity is one user, folder, message or attachment with the numbers that sizes
-// are made of.
-type entity func(quantity string) float64
+func (e entity) quantity(name string) float64 {
+	for _, own := range e {
+		if n, ok := own[name]; ok {
+			return n
+		}
+	}
+	return 0
+}
 
 // owner is one user, one folder or the whole population at the start. Its messages
 // grow in number, its folders do not.
@@ -209,38 +206,10 @@ func (p *Population) Receives(daily float64) bool {
 	return true
 }
 
-// ofUser, ofMessage and ofAttachment return the quantities of one entity. A
-// message has those of its folder and user, too, which are means.
-func (p *Population) ofUser(quantity string) float64 {
-	switch quantity {
-	case "address":
-		return p.Address
-	case "folders":
-		return p.totals().folders / float64(len(p.Users))
-	}
-	return p.Folder
-}
-
-func (p *Population) ofMessage(m *Message) entity {
-	return func(quantity string) float64 {
-		if n, ok := m.Quantities[quantity]; ok {
-			return n
-		}
-		return p.ofUser(quantity)
-	}
-}
-
-func (p *Population) ofAttachment(m *Message, a *Attachment) entity {
-	message := p.ofMessage(m)
-	return func(quantity string) float64 {
-		switch quantity {
-		case "attachment":
-			return a.Bytes
-		case "attachment-name":
-			return a.Name
-		}
-		return message(quantity)
-	}
+// user returns the quantities of a user and of a folder, which are means.
+func (p *Population) user() map[string]float64 {
+	folders := p.totals().folders / float64(len(p.Users))
+	return map[string]float64{"address": p.Address, "folders": folders, "folder": p.Folder}
 }
 
 // kind is a kind of row with its sizes on one engine.
@@ -280,18 +249,18 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, toget
 		}
 	}
 	m := measurer{kind: k, engine: e, together: together, around: around, span: p.Span}
-	times := float64(r.Times)
+	times, user := float64(r.Times), p.user()
 	switch r.Each {
 	case "user", "folder":
-		k.each.add(times, m.pieces(p.ofUser))
+		k.each.add(times, m.pieces(entity{user}))
 	default:
 		for i := range p.Sample {
 			var s Size
 			if msg := &p.Sample[i]; r.Each == "message" {
-				s.add(times, m.pieces(p.ofMessage(msg)))
+				s.add(times, m.pieces(entity{msg.Quantities, user}))
 			} else {
-				for j := range msg.Attachments {
-					s.add(times, m.pieces(p.ofAttachment(msg, &msg.Attachments[j])))
+				for _, attachment := range msg.Attachments {
+					s.add(times, m.pieces(entity{attachment, msg.Quantities, user}))
 				}
 			}
 			k.each.add(1/float64(len(p.Sample)), s)
@@ -323,7 +292,7 @@ func (m *measurer) pieces(of entity) (s Size) {
 		m.units = append(m.units, unit{m.kind, s, float64(m.Times)})
 		return s
 	}
-	left, piece := of(m.Of), float64(m.Piece)
+	left, piece := of.quantity(m.Of), float64(m.Piece)
 	if m.Store() != "" && left > float64(m.Above) {
 		m.outside.Files++
 		m.outside.Bytes += left
@@ -333,12 +302,7 @@ func (m *measurer) pieces(of entity) (s Size) {
 		if times == 0 || bytes == 0 {
 			return
 		}
-		one := m.row(func(quantity string) float64 {
-			if quantity == "piece" {
-				return bytes
-			}
-			return of(quantity)
-		})
+		one := m.row(append(entity{{"piece": bytes}}, of...))
 		s.add(times, one)
 		m.units = append(m.units, unit{m.kind, one, times * float64(m.Times)})
 	}
@@ -358,9 +322,9 @@ func (m *measurer) row(of entity) Size {
 			if size.None {
 				continue
 			}
-			cell.Bytes = size.Bytes.Value(of)
+			cell.Bytes = size.Bytes.Value(of.quantity)
 			if size.Cells != nil {
-				cell.Count = size.Cells.Value(of)
+				cell.Count = size.Cells.Value(of.quantity)
 			}
 		}
 		if c.Role == schemas.Partition || c.Role == schemas.Clustering {

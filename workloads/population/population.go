@@ -137,7 +137,9 @@ func Quantities(m *mail.Message) (forecast.Message, error) {
 			return forecast.Message{}, err
 		}
 		bytes := p.Content.Size()
-		s.Attachments = append(s.Attachments, forecast.Attachment{Bytes: float64(bytes), Name: float64(len(p.Name))})
+		s.Attachments = append(s.Attachments, map[string]float64{
+			"attachment": float64(bytes), "attachment-name": float64(len(p.Name)),
+		})
 		add("attachments", 1)
 		add("attachment-names", len(p.Name))
 		add("attachment-types", len(p.Type))
