@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -254,14 +255,13 @@ func (w *writer) choice(key, name string, ranks [][]float64) {
 func (w *writer) phases(files, folders bool) {
 	s := w.s
 	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
+	w.arrivals()
 	if len(s.times) == 0 {
-		w.mailArrivals()
 		w.text("      # mix: not measured: mail has deliveries only. Add the operations of its readers (list: 50, open: 25, …),")
 		w.text("      # or fit a trace with it: --trace")
 		w.text("      mix: {deliver: 1}")
 		return
 	}
-	w.arrivals()
 	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(len(s.times), "operation"))
 	var ops []workloads.Op
 	for i, count := range s.mix {
@@ -339,45 +339,55 @@ func (w *writer) rate(measured float64, what string) float64 {
 	return measured
 }
 
-// arrivals writes rate and arrivals for the times of a trace's operations. A rate that changes
-// becomes steps.
+// arrivals writes rate and arrivals for the times of a trace's operations or, without a trace, for the dates of mail. A
+// rate that changes becomes steps, or the course of a day in the length of the phase.
 func (w *writer) arrivals() {
-	times := w.s.times
-	span := times[len(times)-1] - times[0]
-	if span <= 0 {
-		w.text("      # rate: not measured, as all operations have the same time\n      rate: %g/s", usualRate)
+	times, what, none := w.s.times, "operations", "all operations have the same time"
+	var counts []float64 // in each part of the trace, or hour of a day
+	if len(times) == 0 {
+		what, none, counts = "messages", "the mail has no two dates", make([]float64, 24)
+		dates := slices.SortedFunc(slices.Values(w.s.dates), time.Time.Compare)
+		// Some dates are nonsense; the earliest and the latest twentieth do not count.
+		for _, d := range dates[len(dates)/20 : len(dates)-len(dates)/20] {
+			times = append(times, float64(d.Unix()))
+			counts[d.Hour()]++
+		}
+	}
+	if len(times) < 2 || times[len(times)-1] <= times[0] {
+		w.text("      # rate: not measured, as %s\n      rate: %g/s", none, usualRate)
 		return
 	}
-	measured := float64(len(times)-1) / span
-	mean := w.rate(measured, "operations")
-	counts := make([]float64, parts)
-	for _, t := range times[1:] {
-		counts[min(int((t-times[0])/span*parts), parts-1)]++
-	}
-	changes := len(times) >= smallSample && uneven(counts)
-	if changes {
-		var steps []string
-		each := float64(len(times)-1) / parts
-		for _, c := range counts {
-			steps = append(steps, perSecond(mean*c/each))
+	first, span, all := times[0], times[len(times)-1]-times[0], float64(len(times)-1)
+	part := func(t float64) int { return min(int((t-first)/span*parts), parts-1) }
+	trace := counts == nil
+	if trace {
+		counts = make([]float64, parts)
+		for _, t := range times[1:] {
+			counts[part(t)]++
 		}
-		w.text("      #   it changes: each step is the mean of %.4g s of the trace; all steps together are the phase",
-			span/parts)
-		w.text("      rate: {steps: [%s]}", strings.Join(steps, ", "))
-	} else {
+	}
+	mean, changes := w.rate(all/span, what), len(times) >= smallSample && uneven(counts)
+	scaled := func(t float64) float64 { return t } // makes the rate constant
+	var each []string
+	switch {
+	case !changes:
 		w.text("      rate: %s", perSecond(mean))
-	}
-	// Gaps are measured on a scale of time that makes the rate constant.
-	scaled := func(t float64) float64 {
-		at := (t - times[0]) / span * parts
-		if !changes {
-			return at
+	case trace:
+		for _, c := range counts {
+			each = append(each, perSecond(mean*c/(all/parts)))
 		}
-		part, n := min(int(at), parts-1), 0.0
-		for _, c := range counts[:part] {
-			n += c
+		w.text("      #   it changes: each step is the mean of %.4g s of the trace; all steps together are the phase", span/parts)
+		w.text("      rate: {steps: [%s]}", strings.Join(each, ", "))
+		scaled = func(t float64) float64 {
+			at := part(t)
+			return floats.Sum(counts[:at]) + ((t-first)/span*parts-float64(at))*counts[at]
 		}
-		return n + (at-float64(part))*counts[part]
+	default:
+		for _, c := range counts {
+			each = append(each, number(c))
+		}
+		w.text("      #   it follows the hours of the day where the senders were; the phase is one day")
+		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(each, ", "))
 	}
 	gaps := make([]float64, len(times)-1)
 	for i := range gaps {
@@ -408,40 +418,6 @@ func (w *writer) gaps(gaps []float64) {
 		w.text("      #   does not fit: operations come more in bursts, or more evenly, than in a Poisson process")
 	}
 	w.text("      arrivals: poisson")
-}
-
-// mailArrivals writes rate and arrivals by the dates of mail: the course of the day, in
-// the length of the phase.
-func (w *writer) mailArrivals() {
-	dates := slices.Clone(w.s.dates)
-	slices.SortFunc(dates, func(a, b time.Time) int { return a.Compare(b) })
-	// Some dates are nonsense; the earliest and the latest twentieth do not count.
-	dates = dates[len(dates)/20 : len(dates)-len(dates)/20]
-	if len(dates) < 2 || !dates[0].Before(dates[len(dates)-1]) {
-		w.text("      # rate: not measured, as the mail has no two dates\n      rate: %g/s", usualRate)
-		return
-	}
-	gaps := make([]float64, len(dates)-1)
-	for i := range gaps {
-		gaps[i] = dates[i+1].Sub(dates[i]).Seconds()
-	}
-	span := dates[len(dates)-1].Sub(dates[0]).Seconds()
-	mean := w.rate(float64(len(gaps))/span, "messages")
-	hours := make([]float64, 24)
-	for _, d := range dates {
-		hours[d.Hour()]++
-	}
-	if len(dates) >= smallSample && uneven(hours) {
-		var parts []string
-		for _, h := range hours {
-			parts = append(parts, number(h))
-		}
-		w.text("      #   it follows the hours of the day where the senders were; the phase is one day")
-		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(parts, ", "))
-	} else {
-		w.text("      rate: %s", perSecond(mean))
-	}
-	w.gaps(gaps)
 }
 
 // perSecond is a rate as the language writes it, to four digits. A step has a rate above 0.
