@@ -152,18 +152,19 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 		return
 	}
 	parsed, err := parse(tokens, end)
-	if err != nil {
+	var st Statement
+	switch {
+	case err != nil:
 		r.fail(err.Position(), "%s", reason(err, first))
-	} else if parsed.Use != "" {
+	case parsed.Use != "":
 		s.use = parsed.Use
 		return
-	}
-	var st Statement
-	if r.fault == nil && parsed.Definition == nil {
-		st = r.statement(parsed, tokens[0].Pos, text)
-	} else if r.fault == nil {
+	case parsed.Definition != nil:
 		parsed.Definition.Text, parsed.Definition.Comments = text, comments
 		r.define(parsed.Definition)
+	default:
+		st = r.statement(parsed, tokens[0].Pos, text)
+		st.Comments = comments
 	}
 	switch {
 	case r.fault != nil:
@@ -172,7 +173,6 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 	case parsed.Definition != nil:
 		s.Definitions = append(s.Definitions, *parsed.Definition)
 	default:
-		st.Comments = comments
 		s.Statements = append(s.Statements, st)
 	}
 }

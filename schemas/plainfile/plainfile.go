@@ -104,20 +104,16 @@ type Output struct {
 // Std reports whether the text goes to standard output.
 func (o *Output) Std() bool { return o.File == "" || o.File == "-" }
 
-// Write writes the text to the file as the function Write does, or to out.
+// Write writes the text to the file, or to out. A file that is there is replaced if Overwrite is set, or if ours is true
+// of it and of the text, and never if it is one of those that were read for the text. The text is written under a
+// temporary name first, so that no reader sees half of it.
 func (o *Output) Write(out io.Writer, text []byte, ours func(head []byte) bool, read ...string) error {
 	if o.Std() {
 		_, err := out.Write(text)
 		return err
 	}
-	return Write(o.File, text, o.Overwrite, ours, read...)
-}
-
-// Write writes a text to a file. A file that is there is replaced if overwrite is set, or if ours is true of it and of
-// the text, and never if it is one of those that were read for the text. The text is written under a temporary name
-// first, so that no reader sees half of it.
-func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool, read ...string) error {
 	// A named pipe makes its writer wait forever, and a device is not to be replaced.
+	file := o.File
 	info, err := os.Stat(file)
 	same := func(other string) bool {
 		there, missing := os.Stat(other)
@@ -128,9 +124,9 @@ func Write(file string, text []byte, overwrite bool, ours func(head []byte) bool
 		return notPlain(fmt.Sprintf("%s is no file to write to (%v); name another one", file, info.Mode().Type()))
 	case err == nil && slices.ContainsFunc(read, same):
 		return notPlain(file + " is what is read: name another file with -o")
-	case err == nil && !overwrite && !ours(text):
+	case err == nil && !o.Overwrite && !ours(text):
 		return notPlain(file + " exists already: name another file with -o, or overwrite it with --overwrite")
-	case err == nil && !overwrite && !ours(head(file)):
+	case err == nil && !o.Overwrite && !ours(head(file)):
 		return notPlain(file + " was not written by mailbench: name another file with -o, or overwrite it with --overwrite")
 	}
 	target := file

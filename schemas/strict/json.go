@@ -37,8 +37,9 @@ func JSON(text []byte, into any, known ...string) error {
 		}
 		return fmt.Errorf("%.20q is not JSON", text[at:])
 	case errors.As(err, &kind):
-		want := jsonName(kind.Type.Kind().String())
-		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), want, jsonName(kind.Value))
+		want, found := kind.Type.Kind().String(), strings.TrimPrefix(kind.Value, "number ") // one that is too large, such as 1e999
+		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), cmp.Or(jsonNames[want], want),
+			cmp.Or(jsonNames[found], found))
 	}
 	if field, ok := strings.CutPrefix(fmt.Sprint(err), "json: unknown field "); ok {
 		return Unknown("field", strings.Trim(field, `"`), known...)
@@ -46,21 +47,9 @@ func JSON(text []byte, into any, known ...string) error {
 	return err
 }
 
-// jsonName is the name of a kind of JSON values, or of a Go kind that takes them.
-func jsonName(kind string) string {
-	switch kind {
-	case "string":
-		return "a text"
-	case "slice", "array":
-		return "a list"
-	case "struct", "map", "object":
-		return "an object"
-	case "bool":
-		return "true or false"
-	case "number", "float64":
-		return "a number"
-	case "int", "int64", "uint64":
-		return "a whole number"
-	}
-	return strings.TrimPrefix(kind, "number ") // one that the type does not hold, such as 1e999
+// jsonNames are the names of kinds of JSON values, and of Go kinds that take them.
+var jsonNames = map[string]string{
+	"string": "a text", "slice": "a list", "array": "a list", "struct": "an object", "map": "an object", "object": "an object",
+	"bool": "true or false", "number": "a number", "float64": "a number", "int": "a whole number", "int64": "a whole number",
+	"uint64": "a whole number",
 }
