@@ -179,13 +179,9 @@ var hotRules = finders{
 // fewValues guesses whether a column has a handful of values: a boolean, or what is named
 // after a state or a kind.
 func fewValues(c *schemas.Column) bool {
-	few := []string{
-		"status", "state", "type", "kind", "gender", "sex", "country", "priority", "severity", "level", "role",
-		"flag", "active", "enabled",
-	}
 	words := wordsOf(c.Name)
 	return c.Type.Kind == schemas.Boolean || (c.Type.Kind == schemas.Text || c.Type.Kind == schemas.Int) &&
-		slices.Contains(few, words[len(words)-1])
+		slices.Contains(guessed.Few, words[len(words)-1])
 }
 
 // Numbers are the sizes of a schema's data with the mail of a workload, and the shares

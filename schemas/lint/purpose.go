@@ -1,11 +1,14 @@
 package lint
 
 import (
+	_ "embed"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -58,27 +61,28 @@ func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 	switch p {
 	case schemas.Bucket: // a time, what is named after one, or a number that is called a bucket
 		return t != nil && c.Role == schemas.Partition && (c.Type.Kind == schemas.Timestamp || numbered(c) &&
-			(namesTime(c) || (named(c, bucketWords) || numbersPartitions(c)) && !looksSalt(t, c)))
+			(namesTime(c) || (named(c, guessed.Bucket) || numbersPartitions(c)) && !looksSalt(t, c)))
 	case schemas.Salt:
 		return t != nil && looksSalt(t, c)
 	}
 	// A part in the partition key is a bucket.
-	return !numbersPartitions(c) && (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, chunkWords)
+	return !numbersPartitions(c) && (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, guessed.Chunk)
 }
 
-var (
-	timeWords = []string{
-		"minute", "hour", "day", "date", "week", "month", "quarter", "year", "decade", "ymd",
-		"yyyymmddhh", "yyyymmdd", "yyyymm", "yyyy", "yymmdd", "yymm", "yyyyww",
-		"yyyymmddhhmm", "ymdh", "ym", "wk", "yr", "dt",
+//go:embed names.yaml
+var namesText []byte
+
+// guessed are the words in names by which rules guess what a schema does not say. The file explains them.
+var guessed = func() (words struct {
+	Prefixes, Suffixes, Time, Bucket, Partition, Chunk, Salt          []string
+	Written, Rising, Few, Series, Small, Large, Content, Media, Queue []string
+},
+) {
+	if err := yaml.Unmarshal(namesText, &words); err != nil {
+		panic(err)
 	}
-	bucketWords = []string{
-		"bucket", "period", "window", "epoch", "interval", "slot", "timeslot", "rowtime",
-	}
-	partitionWords = []string{"partition", "part", "bin", "page", "era", "generation", "range"}
-	chunkWords     = []string{"chunk", "block", "piece", "part", "segment", "fragment", "slice"}
-	saltWords      = []string{"salt", "shard", "hash", "spread"}
-)
+	return words
+}()
 
 // looksSalt guesses whether a partition column spreads rows: it is called so, or it is a
 // bucket next to a time, or before what it would divide, as in salted HBase row keys.
@@ -86,7 +90,7 @@ func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 	if c.Role != schemas.Partition || !numbered(c) && c.Type.Kind != schemas.Blob {
 		return false
 	}
-	if named(c, saltWords) {
+	if named(c, guessed.Salt) {
 		return true
 	}
 	first := len(t.Partition) > 1 && t.Partition[0] == c
@@ -97,7 +101,7 @@ func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 // numbersPartitions reports whether a column of the partition key is called the number of a partition.
 func numbersPartitions(c *schemas.Column) bool {
 	whole := c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
-	return c.Role == schemas.Partition && whole && named(c, partitionWords)
+	return c.Role == schemas.Partition && whole && named(c, guessed.Partition)
 }
 
 // numbered reports whether values of a column can be numbers or the names of times.
@@ -109,28 +113,21 @@ func numbered(c *schemas.Column) bool {
 // week comes again, and is none.
 func namesTime(c *schemas.Column) bool {
 	_, whole, found := strings.Cut(strings.Join(wordsOf(c.Name), " ")+" ", " of ")
-	again := found && (whole == "" || slices.Contains(timeWords, strings.TrimSpace(whole)))
-	return named(c, timeWords) && !again
+	again := found && (whole == "" || slices.Contains(guessed.Time, strings.TrimSpace(whole)))
+	return named(c, guessed.Time) && !again
 }
-
-// prefixes and suffixes are what real names have next to a word without a sign between: subblock, timebucket,
-// dpart, bucketid.
-var (
-	prefixes = []string{"sub", "time", "date", "day", "hour", "month", "year", "d", "h", "m", "y", "t", "row", "key"}
-	suffixes = []string{"s", "id", "nr", "no", "num", "number", "start"}
-)
 
 // named reports whether a name has one of the words: sentDate, days_2 and subblock have
 // date, day and block.
 func named(c *schemas.Column, words []string) bool {
 	return slices.ContainsFunc(wordsOf(c.Name), func(word string) bool {
 		word = strings.TrimRight(word, "0123456789")
-		if slices.Contains(words, word) || slices.ContainsFunc(suffixes, func(suffix string) bool {
+		if slices.Contains(words, word) || slices.ContainsFunc(guessed.Suffixes, func(suffix string) bool {
 			return len(word) > len(suffix)+2 && slices.Contains(words, strings.TrimSuffix(word, suffix))
 		}) {
 			return true
 		}
-		return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		return slices.ContainsFunc(guessed.Prefixes, func(prefix string) bool {
 			rest, found := strings.CutPrefix(word, prefix)
 			return found && len(rest) > 2 && slices.Contains(words, rest)
 		})
@@ -241,7 +238,7 @@ func dated(t *schemas.Table) bool {
 	return len(t.Rows) > 0 || slices.ContainsFunc(slices.Concat(t.Clustering, t.Columns), func(c *schemas.Column) bool {
 		kind := c.Type.Kind
 		return kind == schemas.TimeUUID || kind == schemas.Timestamp && c.Type.Foreign != "date" ||
-			kind == schemas.Bigint && (namesTime(c) || named(c, []string{"time", "timestamp", "ts", "at", "created"}))
+			kind == schemas.Bigint && (namesTime(c) || named(c, guessed.Written))
 	})
 }
 

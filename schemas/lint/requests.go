@@ -201,7 +201,7 @@ var writeRules = finders{
 				return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
 			})
 			if measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
-				return named(c, []string{"sensor", "series", "metric", "device", "station", "meter", "probe", "symbol"})
+				return named(c, guessed.Series)
 			}) {
 				f.Severity = Note // the rows are measurements of one source, as far as is known
 			}

@@ -12,6 +12,7 @@ import (
 
 	page "github.com/mailbench/mailbench/docs/rules"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // TestSARIF: the log of all models has the structure that SARIF 2.1.0 requires, a
@@ -138,8 +139,14 @@ func TestRulesPage(t *testing.T) {
 	for _, r := range Rules() {
 		links[r.Severity] += fmt.Sprintf(", [%s](#%s)", r.ID, r.ID)
 		headings = append(headings, "## "+r.ID)
-		severity := r.Severity.String()
-		first := "\n\n" + strings.ToUpper(severity[:1]) + severity[1:] + r.about() + ". "
+		severity, about := r.Severity.String(), ""
+		if len(r.Engines) > 0 {
+			about = ", for " + words.List(r.Engines)
+		}
+		if r.Numbers {
+			about += ", with --workload or own rows"
+		}
+		first := "\n\n" + strings.ToUpper(severity[:1]) + severity[1:] + about + ". "
 		if text := strings.Join(strings.SplitAfter(r.section, "\n")[1:], ""); !strings.HasPrefix("\n"+text, first) {
 			t.Errorf("the section of %s begins with %.80q, want %q", r.ID, text, first)
 		}
