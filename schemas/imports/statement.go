@@ -34,16 +34,13 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 	var parts []*schemas.Pattern
 	known := true
 	for _, part := range statements {
-		patterns, err := im.patterns(part)
+		patterns, err := im.patterns(part, whole, st.Kind == cql.Batch)
 		if err != nil && st.Kind == cql.Batch {
 			return nil, fmt.Errorf("line %d: %w", part.Pos.Line, err)
 		} else if err != nil {
 			return nil, err
 		}
 		for _, p := range patterns {
-			if st.Kind == cql.Batch || len(patterns) > 1 {
-				unconditional(p, whole)
-			}
 			known = known && im.shapes[p.Shape()] != nil
 			p.Imported, p.Name = at(part.Pos), fmt.Sprintf("p%d", len(parts))
 			parts = append(parts, p)
@@ -89,8 +86,9 @@ func (im *importer) part(whole, p *schemas.Pattern, st cql.Statement, n notes) {
 	whole.Parts = append(whole.Parts, schemas.Part{Pattern: added})
 }
 
-// patterns returns those of a statement that is no batch. They have no names yet.
-func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
+// patterns returns those of a statement that is no batch. They have no names yet. Several are parts of the whole, as are
+// those of a batch.
+func (im *importer) patterns(st cql.Statement, whole *schemas.Pattern, batch bool) ([]*schemas.Pattern, error) {
 	t := im.tables[st.Table.Name]
 	switch {
 	case !im.own(st.Table):
@@ -126,11 +124,18 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 			null = append(null, name)
 		}
 	}
+	if len(all) == 1 && !batch {
+		whole = nil
+	}
 	for _, p := range all {
+		condition(p, whole, st)
+		for _, u := range st.Using {
+			other(p, u.Name, u.Value.Text)
+		}
 		if len(fixed) == len(t.Partition) {
 			other(p, "fixed", strings.Join(fixed, " and "))
 		}
-		if st.Kind == cql.Update && p.Kind == schemas.Put && !p.Static {
+		if st.Kind == cql.Update && p.Kind == schemas.Put && !p.Static && len(st.If) == 0 && !st.IfExists {
 			other(p, "update", "true")
 		}
 		if seed {
@@ -139,23 +144,6 @@ func (im *importer) patterns(st cql.Statement) ([]*schemas.Pattern, error) {
 		other(p, "null", strings.Join(null, ", "))
 	}
 	return all, nil
-}
-
-// unconditional makes a put of a conditional one: a part of a batch has no condition, the batch
-// carries it.
-func unconditional(p, whole *schemas.Pattern) {
-	if p.Kind != schemas.PutIf {
-		return
-	}
-	text := strings.Join(schemas.Names(p.If), " = ? and ") + " = ?"
-	switch {
-	case p.Present:
-		text = "exists"
-	case p.Absent:
-		text = "not exists"
-	}
-	other(whole, "if", text)
-	p.Kind, p.If, p.Absent, p.Present = schemas.Put, nil, false, false
 }
 
 // add adds a pattern, and returns the equal one that is there already, if there is one. Patterns that

@@ -299,3 +299,145 @@ func other(p *schemas.Pattern, name, text string) {
 		p.Other = append(p.Other, schemas.Setting{Name: name, Text: text})
 	}
 }
+
+// writes makes patterns of an INSERT, UPDATE or DELETE. Most are one. A statement that
+// changes columns in several ways, or static and plain ones, is several.
+func writes(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
+	c, w := conditionsOf(t, st.Where), changing{table: t}
+	by := c.prefix(true)
+	c.filters()
+	switch {
+	case st.Kind == cql.Insert:
+		w.insert(st)
+	case st.Kind == cql.Update || len(st.Delete) > 0:
+		w.change(st)
+	default:
+		scope := schemas.ScopePrefix
+		switch len(by) {
+		case len(t.Key()):
+			scope = schemas.ScopeRow
+		case len(t.Partition):
+			scope = schemas.ScopePartition
+		}
+		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Delete, Table: t, By: by, Scope: scope})
+	}
+	for _, p := range w.all {
+		columns := t.Columns
+		if p.Static {
+			columns = t.Static
+		}
+		if len(p.Columns) == len(columns) {
+			p.Columns = columns // all of them, in the table's order
+		}
+		other(p, "where", strings.Join(c.rest, " and "))
+		if p.Kind == schemas.Put {
+			other(p, "delete", strings.Join(w.removed, ", "))
+		}
+		if st.JSON {
+			other(p, "json", "true")
+		}
+	}
+	return w.all
+}
+
+// changing gathers the columns that a statement changes, by how.
+type changing struct {
+	table   *schemas.Table
+	all     []*schemas.Pattern
+	removed []string // columns that a DELETE names
+}
+
+// add adds a column to the pattern of its kind.
+func (w *changing) add(k schemas.PatternKind, c *schemas.Column) *schemas.Pattern {
+	static := c.Role == schemas.Static
+	for _, p := range w.all {
+		if p.Kind == k && p.Static == static {
+			if !slices.Contains(p.Columns, c) {
+				p.Columns = append(p.Columns, c)
+			}
+			return p
+		}
+	}
+	p := &schemas.Pattern{Kind: k, Table: w.table, Static: static, Columns: []*schemas.Column{c}, By: w.table.Key()}
+	if static {
+		p.By = w.table.Partition
+	}
+	w.all = append(w.all, p)
+	return p
+}
+
+func (w *changing) insert(st cql.Statement) {
+	t := w.table
+	columns := changed(t, st)
+	if st.JSON {
+		columns = slices.Concat(t.Static, t.Columns) // its document may have all
+	}
+	for _, c := range columns {
+		w.add(schemas.Put, c)
+	}
+	row := st.JSON || slices.Contains(st.Columns, t.Key()[len(t.Key())-1].Name) // else static columns of a partition
+	if row && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }) {
+		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Put, Table: t, By: t.Key(), Columns: []*schemas.Column{}})
+	}
+}
+
+func (w *changing) change(st cql.Statement) {
+	for _, a := range st.Set {
+		col, kind := w.table.Column(a.Column), schemas.Put
+		switch {
+		case col.Type.Kind == schemas.Counter:
+			kind = schemas.Add
+		case col.Type.Collection() && a.Remove:
+			kind = schemas.Remove
+		case col.Type.Collection() && (a.Add || a.Within):
+			kind = schemas.Append
+		}
+		p := w.add(kind, col)
+		if a.Prepend || a.Within && (!col.Type.Collection() || col.Type.Kind == schemas.List) {
+			other(p, "set", a.Text)
+		}
+	}
+	for _, x := range st.Delete {
+		col := w.table.Column(x.Columns[0])
+		if x.Within && col.Type.Collection() {
+			w.add(schemas.Remove, col)
+			continue
+		}
+		w.add(schemas.Put, col)
+		w.removed = append(w.removed, col.Name)
+	}
+}
+
+// condition makes a put conditional, or the whole that it is a part of: a part has no condition. What the language does
+// not have is carried through.
+func condition(p, whole *schemas.Pattern, st cql.Statement) {
+	exists := "exists"
+	if st.IfNotExists {
+		exists = "not exists"
+	} else if len(st.If) == 0 && !st.IfExists {
+		return
+	}
+	put := p.Kind == schemas.Put && !p.Static
+	var columns []*schemas.Column
+	var rest []string
+	for _, r := range st.If {
+		c := p.Table.Column(r.Columns[0])
+		plain := c != nil && c.Role == schemas.Plain && !c.Type.Collection() && c.Type.Kind != schemas.Counter
+		if put && r.Op == "=" && !r.Within && plain && !slices.Contains(columns, c) {
+			columns = append(columns, c)
+		} else {
+			rest = append(rest, strings.Join(r.Columns, ", ")+" "+r.Op+" ?")
+		}
+	}
+	switch {
+	case put && whole == nil:
+		p.Kind, p.If, p.Absent, p.Present = schemas.PutIf, columns, st.IfNotExists, len(columns) == 0 && !st.IfNotExists
+	case put && len(columns) > 0:
+		other(whole, "if", strings.Join(schemas.Names(columns), " = ? and ")+" = ?")
+	case put:
+		other(whole, "if", exists)
+	case len(st.If) == 0:
+		rest = append(rest, exists)
+	}
+	other(p, "if", strings.Join(rest, " and "))
+}
