@@ -408,8 +408,8 @@ func (w *changing) change(st cql.Statement) {
 	}
 }
 
-// condition makes a put conditional, or the whole that it is a part of: a part has no condition. What the language does
-// not have is carried through.
+// condition makes a put conditional, or the whole that it is a part of: a part has no condition. Clauses that the
+// language does not have are carried through.
 func condition(p, whole *schemas.Pattern, st cql.Statement) {
 	exists := "exists"
 	if st.IfNotExists {

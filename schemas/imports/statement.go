@@ -86,8 +86,8 @@ func (im *importer) part(whole, p *schemas.Pattern, st cql.Statement, n notes) {
 	whole.Parts = append(whole.Parts, schemas.Part{Pattern: added})
 }
 
-// patterns returns those of a statement that is no batch. They have no names yet. Several are parts of the whole, as are
-// those of a batch.
+// patterns returns those of a statement that is no batch. They have no names yet. Several are parts of the whole, as
+// are those of a batch.
 func (im *importer) patterns(st cql.Statement, whole *schemas.Pattern, batch bool) ([]*schemas.Pattern, error) {
 	t := im.tables[st.Table.Name]
 	switch {

@@ -66,7 +66,8 @@ func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 		return t != nil && looksSalt(t, c)
 	}
 	// A part in the partition key is a bucket.
-	return !numbersPartitions(c) && (c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint) && named(c, guessed.Chunk)
+	whole := c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
+	return whole && !numbersPartitions(c) && named(c, guessed.Chunk)
 }
 
 //go:embed names.yaml

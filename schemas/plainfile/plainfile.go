@@ -104,8 +104,8 @@ type Output struct {
 // Std reports whether the text goes to standard output.
 func (o *Output) Std() bool { return o.File == "" || o.File == "-" }
 
-// Write writes the text to the file, or to out. A file that is there is replaced if Overwrite is set, or if ours is true
-// of it and of the text, and never if it is one of those that were read for the text. The text is written under a
+// Write writes the text to the file, or to out. A file that is there is replaced if Overwrite is set, or if ours is
+// true of it and of the text, and never if it is one of those that were read for the text. The text is written under a
 // temporary name first, so that no reader sees half of it.
 func (o *Output) Write(out io.Writer, text []byte, ours func(head []byte) bool, read ...string) error {
 	if o.Std() {

@@ -37,7 +37,8 @@ func JSON(text []byte, into any, known ...string) error {
 		}
 		return fmt.Errorf("%.20q is not JSON", text[at:])
 	case errors.As(err, &kind):
-		want, found := kind.Type.Kind().String(), strings.TrimPrefix(kind.Value, "number ") // one that is too large, such as 1e999
+		// A number that is too large, such as 1e999, is named.
+		want, found := kind.Type.Kind().String(), strings.TrimPrefix(kind.Value, "number ")
 		return fmt.Errorf("%s must be %s, found %s", cmp.Or(kind.Field, "it"), cmp.Or(jsonNames[want], want),
 			cmp.Or(jsonNames[found], found))
 	}
@@ -49,7 +50,8 @@ func JSON(text []byte, into any, known ...string) error {
 
 // jsonNames are the names of kinds of JSON values, and of Go kinds that take them.
 var jsonNames = map[string]string{
-	"string": "a text", "slice": "a list", "array": "a list", "struct": "an object", "map": "an object", "object": "an object",
-	"bool": "true or false", "number": "a number", "float64": "a number", "int": "a whole number", "int64": "a whole number",
-	"uint64": "a whole number",
+	"string": "a text", "slice": "a list", "array": "a list",
+	"struct": "an object", "map": "an object", "object": "an object", "bool": "true or false",
+	"number": "a number", "float64": "a number",
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number",
 }
