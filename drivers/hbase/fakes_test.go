@@ -24,8 +24,8 @@ type recorder struct {
 }
 
 func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
-	if own, ok := c.(*rpc.Call); ok && own.Name() == "Scan" {
-		switch request := own.Request().(*pb.ScanRequest); {
+	if own, ok := c.(*rpc.ScanCall); ok {
+		switch request := own.Request; {
 		case request.GetCloseScanner():
 			r.closed.Add(1)
 		case request.ScannerId == nil:
@@ -36,9 +36,9 @@ func (r *recorder) SendRPC(c hrpc.Call) (proto.Message, error) {
 		}
 	}
 	m, err := r.RPCClient.SendRPC(c)
+	r.sent = append(r.sent, c.Name())
 	if own, ok := c.(*rpc.Call); ok {
-		r.sent = append(r.sent, own.Name())
-		if request, ok := own.Request().(*pb.MutateRequest); ok && request.Condition != nil {
+		if request, ok := own.Request.(*pb.MutateRequest); ok && request.Condition != nil {
 			r.conditions++
 		}
 	}

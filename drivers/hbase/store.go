@@ -185,6 +185,7 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 		t, idle := s.newSession(), drivers.Unreported
 		idle.Requests, idle.Nodes, idle.Rows, idle.Cells, idle.Bytes = 0, 0, 0, 0, 0
 		t.Trace(idle, false)
+		t.Sender.Traced = true
 		return t, nil
 	})
 }
@@ -356,7 +357,7 @@ func readInfo(ctx context.Context, url string, into any) (why string) {
 // divide returns the row keys at which n parts of a scan begin, between the table's first and last row key. A part may
 // cover several regions, and a region may have several parts. A wide row is in one part with all its cells.
 func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte, err error) {
-	sender := s.newSender(nil)
+	sender := s.newSender(new(drivers.Meter))
 	return keys.Divide(n, func(key []byte, before bool) (row []byte, err error) {
 		one := int64(1)
 		err = sender.Scan(ctx, rpc.Range{

@@ -2,10 +2,11 @@
 // ranges of rows, and nothing of mailbench's tables.
 //
 // A [Sender] sends and counts calls. gohbase's own calls lack several kinds of mutation in one step, nonces, a limit on
-// the rows of a scan, conditions on several columns and table descriptors, so [Call] is the one kind here. A call ends
-// after a timeout. One that must not take effect twice is sent once: see [Call.SetRegion]. An [Edit] is a change of a
-// row, a [Range] what a scan reads, and [Rows] takes the cells that come back. The error of a write that may have
-// been applied is [drivers.ErrUnknown]. Connections check answers before gohbase reads them.
+// the rows of a scan, conditions on several columns and table descriptors, so here a [ScanCall] is a request of a scan,
+// and a [Call] any other. A call ends after a timeout. One that must not take effect twice is sent once: see
+// [Call.SetRegion]. An [Edit] is a change of a row, a [Range] what a scan reads, and [Rows] takes the cells that come
+// back. The error of a write that may have been applied is [drivers.ErrUnknown]. Connections check answers before
+// gohbase reads them.
 package rpc
 
 import (
@@ -31,7 +32,8 @@ type Sender struct {
 	RPC     gohbase.RPCClient // sends one call
 	Timeout time.Duration
 	WAL     *pb.MutationProto_Durability
-	Counts  *drivers.Meter // counts the calls; nil: nothing does
+	Counts  *drivers.Meter // counts the calls; nil: nothing does, and Scan cannot be used
+	Traced  bool           // Counts is that of a traced session
 
 	regions map[string]bool // names of those in the piece of work under way of a traced session
 }
@@ -116,8 +118,12 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 		if c.readsRow && !c.again {
 			cost.RowsScanned++
 		}
-		if s.Counts.Traced() {
-			s.Counts.Did(func(w *drivers.Work) { s.trace(w, c) })
+		if s.Traced {
+			rows := int64(0)
+			if c.method == "Get" && len(c.Found()) > 0 {
+				rows = 1
+			}
+			s.trace(c, c.Found(), rows, -1)
 		}
 	}
 	cost.Retries += sendings - 1
@@ -133,7 +139,7 @@ type Call struct {
 	method   string // of HBase's service
 	table    []byte // gohbase finds the region by it
 	key      []byte // and by this row
-	request  proto.Message
+	Request  proto.Message
 	place    *pb.RegionSpecifier // part of the request: filled in when the region is known; nil if it has none
 	cells    []byte              // cells that follow the request, as HBase's KeyValueCodec writes them
 	response proto.Message
@@ -154,9 +160,6 @@ type Call struct {
 
 var _ hrpc.Call = (*Call)(nil)
 
-// Request returns what the call sends.
-func (c *Call) Request() proto.Message { return c.request }
-
 // Conn returns the connection that the call was last sent over; nil if it was not sent.
 func (c *Call) Conn() hrpc.RegionClient { return c.conn }
 
@@ -168,7 +171,7 @@ var RegionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
 // NewCall returns a call to the region of a row.
 func NewCall(method string, table, key []byte, request, response proto.Message) *Call {
-	return &Call{method: method, table: table, key: key, request: request, response: response}
+	return &Call{method: method, table: table, key: key, Request: request, response: response}
 }
 
 // NewGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
@@ -177,7 +180,7 @@ func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit ui
 	if limit > 0 {
 		g.Get.StoreLimit = &limit
 	}
-	return &Call{method: "Get", table: table, key: row, request: g, place: g.Region}
+	return &Call{method: "Get", table: table, key: row, Request: g, place: g.Region}
 }
 
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
@@ -203,7 +206,7 @@ func (c *Call) ToProto() proto.Message {
 	if c.place != nil {
 		c.place.Type, c.place.Value = RegionName, c.Region().Name()
 	}
-	return c.request
+	return c.Request
 }
 
 // CellBlocksEnabled reports whether cells follow the request.
@@ -249,49 +252,45 @@ type Cell struct {
 
 var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
-// DeserializeCellBlocks reads the cells that follow a response, in the form that appendCell writes. HBase says how many
-// there are: a number or a length that the block cannot have is an error.
+// DeserializeCellBlocks reads the cells that follow a response to a get or a mutation.
 func (c *Call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
-	n := int64(0)
-	switch r := response.(type) {
-	case interface{ GetResult() *pb.Result }: // to a get or a mutation
-		n = int64(r.GetResult().GetAssociatedCellCount())
-	case *pb.ScanResponse:
-		for _, cells := range r.GetCellsPerResult() {
-			n += int64(cells)
-		}
-		if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) {
-			return 0, errCells
-		}
-	default:
+	r, ok := response.(interface{ GetResult() *pb.Result })
+	if !ok {
 		return uint32(len(block)), nil
 	}
+	c.after, size, err = readCells(int64(r.GetResult().GetAssociatedCellCount()), block)
+	return size, err
+}
+
+// readCells reads n cells of a block, in the form that appendCell writes. HBase says how many there are: a number or a
+// length that the block cannot have is an error.
+func readCells(n int64, block []byte) (cells []Cell, size uint32, err error) {
 	if n < 0 || n > int64(len(block)/CellOverhead) {
-		return 0, errCells
+		return nil, 0, errCells
 	}
-	cells, b := make([]Cell, n), block
+	b := block
+	cells = make([]Cell, n)
 	for i := range cells {
 		if len(b) < CellOverhead {
-			return 0, errCells
+			return nil, 0, errCells
 		}
-		size, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-		if uint64(size) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(size) {
-			return 0, errCells
+		whole, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+		if uint64(whole) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(whole) {
+			return nil, 0, errCells
 		}
-		k, v := b[12:12+key], b[12+key:4+size]
+		k, v := b[12:12+key], b[12+key:4+whole]
 		row := 2 + int(binary.BigEndian.Uint16(k))
 		if len(k) < row+1+8+1 {
-			return 0, errCells
+			return nil, 0, errCells
 		}
 		family, end := row+1+int(k[row]), len(k)-8-1
 		if end < family {
-			return 0, errCells
+			return nil, 0, errCells
 		}
 		cells[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
-		b = b[4+size:]
+		b = b[4+whole:]
 	}
-	c.after = cells
-	return uint32(len(block) - len(b)), nil
+	return cells, uint32(len(block) - len(b)), nil
 }
 
 // cellsIn reads the cells in a GetResponse.
@@ -372,27 +371,24 @@ const (
 	metricBlocks = "BLOCK_BYTES_SCANNED"
 )
 
-// trace counts what an answered call of a traced session did. For a scan, region servers return how
-// many rows and bytes of blocks they read. For other calls only the answer is counted.
-func (s *Sender) trace(w *drivers.Work, c *Call) {
-	if w.Nodes == 0 { // the first call of a piece of work
-		s.regions = make(map[string]bool)
-	}
-	if c.Region() != nil {
-		s.regions[string(c.Region().Name())] = true
-		w.Nodes = int64(len(s.regions))
-	}
-	if c.method == "Get" && len(c.Found()) > 0 {
-		w.Rows++
-	}
-	if scan, ok := c.response.(*pb.ScanResponse); ok {
-		w.Rows += max(0, metric(scan, metricRows))
-		if n := metric(scan, metricBlocks); n >= 0 {
-			w.Blocks = max(0, w.Blocks) + n
+// trace counts what an answered call of a traced session did: the rows and the bytes of blocks that HBase read for it,
+// and the cells of its answer. Negative: HBase reports no blocks.
+func (s *Sender) trace(c hrpc.Call, cells []Cell, rows, blocks int64) {
+	s.Counts.Did(func(w *drivers.Work) {
+		if w.Nodes == 0 { // the first call of a piece of work
+			s.regions = make(map[string]bool)
 		}
-	}
-	w.Cells += int64(len(c.Found()))
-	for _, c := range c.Found() {
-		w.Bytes += int64(len(c.Row) + len(c.Family) + len(c.Qualifier) + len(c.Value))
-	}
+		if c.Region() != nil {
+			s.regions[string(c.Region().Name())] = true
+			w.Nodes = int64(len(s.regions))
+		}
+		w.Rows += rows
+		if blocks >= 0 {
+			w.Blocks = max(0, w.Blocks) + blocks
+		}
+		w.Cells += int64(len(cells))
+		for _, c := range cells {
+			w.Bytes += int64(len(c.Row) + len(c.Family) + len(c.Qualifier) + len(c.Value))
+		}
+	})
 }

@@ -55,7 +55,7 @@ func TestCells(t *testing.T) {
 			t.Errorf("no error for %d cells", n)
 		}
 	}
-	scan := new(Sender).newScan(new(Range), nil, 0)
+	scan := new(ScanCall)
 	answer := &pb.ScanResponse{CellsPerResult: []uint32{1<<32 - 1, 1<<32 - 1}, PartialFlagPerResult: []bool{false}}
 	if _, err := scan.DeserializeCellBlocks(proto.Message(answer), block); err == nil {
 		t.Error("no error for the cells of a scan")

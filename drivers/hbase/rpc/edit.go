@@ -233,12 +233,12 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 	}
 	if len(all) == 1 {
 		c.method, c.response = "Mutate", new(pb.MutateResponse)
-		c.request = &pb.MutateRequest{
+		c.Request = &pb.MutateRequest{
 			Region: c.place, Mutation: all[0].Mutation, Condition: condition, NonceGroup: &nonceGroup,
 		}
 	} else {
 		c.method, c.response = "Multi", new(pb.MultiResponse)
-		c.request = &pb.MultiRequest{
+		c.Request = &pb.MultiRequest{
 			RegionAction: []*pb.RegionAction{{Region: c.place, Atomic: yes, Action: all}},
 			NonceGroup:   &nonceGroup, Condition: condition,
 		}

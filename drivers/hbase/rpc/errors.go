@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tsuna/gohbase"
+	"github.com/tsuna/gohbase/hrpc"
 
 	"github.com/mailbench/mailbench/drivers"
 )
@@ -80,7 +81,9 @@ func (e *Exception) is(classes []string) bool { return slices.Contains(classes, 
 
 // explain returns the error of a failed call. It is drivers.ErrUnknown for a write
 // that may have been applied. ctx is the caller's context.
-func explain(ctx context.Context, c *Call, err error) error {
+func explain(ctx context.Context, c hrpc.Call, err error) error {
+	own, ok := c.(*Call)
+	changes := ok && own.sent && (own.method == "Mutate" || own.method == "Multi")
 	var j *Exception
 	if _, text, ok := strings.Cut(err.Error(), "HBase Java exception "); !errors.As(err, &j) && ok { // gohbase's text
 		class, trace, _ := strings.Cut(text, "\n")
@@ -95,17 +98,17 @@ func explain(ctx context.Context, c *Call, err error) error {
 	case j != nil:
 		err = j
 	case errors.Is(err, gohbase.TableNotFound):
-		return fmt.Errorf("HBase has no table %s: apply its schema first", c.table)
+		return fmt.Errorf("HBase has no table %s: apply its schema first", c.Table())
 	case errors.Is(err, gohbase.ErrClientClosed):
 		err = drivers.ErrClosed
 	case ctx.Err() != nil:
 		err = ctx.Err()
-	case c.lost:
+	case ok && own.lost:
 		err = errLost
 	case errors.Is(context.Cause(c.Context()), ErrTimeout):
 		err = ErrTimeout
 	}
-	if c.sent && (c.method == "Mutate" || c.method == "Multi") { // it changes data
+	if changes {
 		return fmt.Errorf("%w: %w", drivers.ErrUnknown, err)
 	}
 	return err

@@ -6,7 +6,10 @@ import (
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
+	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/mailbench/mailbench/drivers"
 )
 
 // fakeRegion is a region of a table on a fake server.
@@ -36,7 +39,12 @@ func (f sendFunc) SendRPC(c hrpc.Call) (proto.Message, error) {
 	return nil, f(c.(*Call))
 }
 
+// scanFunc answers a request of a scan in place of HBase.
+type scanFunc func(c *ScanCall) (*pb.ScanResponse, error)
+
+func (f scanFunc) SendRPC(c hrpc.Call) (proto.Message, error) { return f(c.(*ScanCall)) }
+
 // newFake returns a sender to a fake HBase.
 func newFake(rpc gohbase.RPCClient, timeout time.Duration) *Sender {
-	return &Sender{RPC: rpc, Timeout: timeout}
+	return &Sender{RPC: rpc, Timeout: timeout, Counts: new(drivers.Meter)}
 }

@@ -10,8 +10,6 @@ import (
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/mailbench/mailbench/drivers"
 )
 
 // Field numbers of HBase's protocol that gohbase's copy of it lacks.
@@ -47,44 +45,34 @@ var (
 	withStop     = append(protowire.AppendTag(nil, fieldIncludeStopRow, protowire.VarintType), 1)
 )
 
-// newScan returns one step of a scan: it fetches at most limit rows; 0 is no limit. If scanner is nil, it first opens
-// one on the range.
-func (s *Sender) newScan(r *Range, scanner *uint64, limit uint32) *Call {
-	key := r.Start
-	if r.Reversed {
-		key = r.lastKey()
+// ScanCall is one request of a scan: gohbase's own, but for the request and the cells. Its own request has no limit on
+// the rows of all steps, and its own cells are many objects.
+type ScanCall struct {
+	*hrpc.Scan
+	Request  *pb.ScanRequest
+	cells    []Cell // those that followed the response
+	sendings int64  // how often gohbase has sent it
+}
+
+// ToProto returns the request for the region.
+func (c *ScanCall) ToProto() proto.Message {
+	c.cells = nil
+	c.sendings++
+	c.Request.Region = &pb.RegionSpecifier{Type: RegionName, Value: c.Region().Name()}
+	return c.Request
+}
+
+// DeserializeCellBlocks reads the cells that follow a response.
+func (c *ScanCall) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
+	r, n := response.(*pb.ScanResponse), int64(0)
+	for _, cells := range r.GetCellsPerResult() {
+		n += int64(cells)
 	}
-	q := &pb.ScanRequest{
-		Region: new(pb.RegionSpecifier), ScannerId: scanner, NumberOfRows: proto.Uint32(maxFetch), ClientHandlesPartials: yes,
-		ClientHandlesHeartbeats: yes,
+	if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) {
+		return 0, errCells
 	}
-	if limit > 0 {
-		q.NumberOfRows = &limit
-		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(limit)))
-	}
-	counts := r.Filtered || s.Counts.Traced() // HBase returns how many rows it reads
-	if counts {
-		q.TrackScanMetrics = yes
-	}
-	if scanner == nil { // open one
-		scan := &pb.Scan{
-			StartRow: r.Start, StopRow: r.Stop, Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize),
-			Reversed: &r.Reversed, CacheBlocks: proto.Bool(!r.Uncached),
-		}
-		if counts {
-			scan.Column = withNameless(r.Columns)
-		}
-		var unknown []byte
-		if r.SkipStart {
-			unknown = withoutStart
-		}
-		if r.Reversed && len(r.Stop) > 0 {
-			unknown = slices.Concat(unknown, withStop)
-		}
-		scan.ProtoReflect().SetUnknown(unknown)
-		q.Scan = scan
-	}
-	return &Call{method: "Scan", table: r.Table, key: key, request: q, place: q.Region, response: new(pb.ScanResponse)}
+	c.cells, size, err = readCells(n, block)
+	return size, err
 }
 
 // withNameless returns the columns with one more in each family that lists its columns: one without
@@ -128,69 +116,60 @@ const maxLost = 10
 // Scan reads a range of a table, region by region, until the range is at its end or yield wants no more. If a region
 // server loses its scanner, another one goes on after the last row that was read whole.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
-	rows := &taker{Range: &r, yield: func(row []Cell) error {
-		if err := yield(row); err != nil {
-			return err
-		}
-		return ctx.Err() // an answer of rows is in memory, and the next may be far away
-	}}
-	var id *uint64 // the number of the region server's scanner, if one is open
-	defer func() {
-		if id != nil {
-			s.endScan(ctx, &r, id)
-		}
-	}()
-	some := false // it has returned cells
+	sc := &scanner{Sender: s, Range: r, yield: yield}
+	defer sc.close(ctx)
+	some := false // the scanner has returned cells
 	lost := 0     // scanners since the last cell
-	for again := false; ; {
+	for ctx.Err() == nil {
 		limit := uint32(0)
 		if r.Left != nil && *r.Left > 0 && *r.Left < maxFetch {
 			limit = uint32(*r.Left)
 		}
-		if id == nil && len(rows.row) > 0 {
-			r.Start, r.SkipStart, rows.held = rows.row, !rows.open, nil // what is held comes again
+		if sc.id == nil && len(sc.row) > 0 {
+			sc.Start, sc.SkipStart, sc.held = sc.row, !sc.open, nil // what is held comes again
 		}
-		c := s.newScan(&r, id, limit)
-		c.again, again = again, false
-		err := ctx.Err()
-		if err == nil {
-			err = s.Send(ctx, c)
-		}
+		c, answer, err := sc.step(ctx, limit, false)
+		sc.again = false
 		if err != nil {
 			if lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil {
 				return err
 			}
-			id, lost, again = nil, lost+1, true
+			sc.id, sc.again, lost = nil, true, lost+1
 			continue
 		}
-		answer := c.response.(*pb.ScanResponse)
 		if r.Filtered {
 			n := metric(answer, metricRows)
-			s.Counts.Count(drivers.Cost{RowsScanned: max(n, 0), Unreported: max(-n, 0)})
+			s.Counts.Cost.RowsScanned += max(n, 0)
+			s.Counts.Cost.Unreported += max(-n, 0)
 		}
-		if id == nil {
-			id, some = answer.ScannerId, false
+		if sc.id == nil {
+			sc.id, some = answer.ScannerId, false
 		}
-		if len(c.after) > 0 {
+		if len(c.cells) > 0 {
 			some, lost = true, 0
 		}
 		inRegion, anywhere := answer.GetMoreResultsInRegion(), answer.MoreResults == nil || answer.GetMoreResults()
 		if !inRegion || !anywhere {
-			id = nil // HBase has closed it
+			sc.id = nil // HBase has closed it
 		}
-		if err := rows.take(answer, c.after, inRegion && anywhere); err != nil {
+		if err := sc.take(answer, c.cells, inRegion && anywhere); err != nil {
 			return err
 		}
-		if !inRegion && rows.nextRegion(c.Region()) || inRegion && !anywhere && (limit == 0 || !some) {
+		if !inRegion && sc.nextRegion(c.Region()) || inRegion && !anywhere && (limit == 0 || !some) {
 			return nil // else a scanner that has stopped at its limit is not the last one
 		}
 	}
+	return ctx.Err()
 }
 
-// taker takes the cells that a scan returns.
-type taker struct {
-	*Range // what is still to be read
-	yield  Rows
+// scanner is one scan.
+type scanner struct {
+	*Sender
+	Range // what is still to be read
+	yield Rows
+
+	id    *uint64 // the number of the region server's scanner, if one is open
+	again bool    // the next request repeats one whose scanner was lost
 
 	row  []byte // key of the current HBase row, or of the last one of the region
 	open bool   // more cells of row may come
@@ -198,13 +177,79 @@ type taker struct {
 	last []byte // with Pieces: the qualifier of the last cell that yield got of row
 }
 
+// step sends one request, which fetches at most limit rows; 0 is no limit. If no scanner is open, it first opens one on
+// the range. end: it closes the scanner and fetches nothing.
+func (sc *scanner) step(ctx context.Context, limit uint32, end bool) (*ScanCall, *pb.ScanResponse, error) {
+	q := &pb.ScanRequest{
+		ScannerId: sc.id, NumberOfRows: proto.Uint32(maxFetch), ClientHandlesPartials: yes, ClientHandlesHeartbeats: yes,
+	}
+	switch {
+	case end:
+		q.CloseScanner, q.NumberOfRows = yes, new(uint32)
+	case limit > 0:
+		q.NumberOfRows = &limit
+		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(limit)))
+	}
+	counted := sc.Filtered || sc.Traced
+	if counted {
+		q.TrackScanMetrics = yes
+	}
+	if sc.id == nil {
+		q.Scan = sc.proto(counted)
+	}
+	key := sc.Start
+	if sc.Reversed {
+		key = sc.lastKey()
+	}
+	own, stop := context.WithTimeoutCause(ctx, sc.Timeout, ErrTimeout)
+	defer stop()
+	c := &ScanCall{Request: q}
+	c.Scan, _ = hrpc.NewScanRange(own, sc.Table, key, nil) // only options can make it fail
+	m, err := sc.RPC.SendRPC(c)
+	cost := &sc.Counts.Cost // a scan is in the goroutine of its call
+	if sc.again {
+		cost.Retries++
+	} else {
+		cost.Requests++
+	}
+	if err != nil {
+		return nil, nil, explain(ctx, c, err)
+	}
+	cost.Retries += max(c.sendings, 1) - 1
+	answer := m.(*pb.ScanResponse)
+	if sc.Traced {
+		sc.trace(c, c.cells, max(0, metric(answer, metricRows)), metric(answer, metricBlocks))
+	}
+	return c, answer, nil
+}
+
+// proto returns the range as a message. counted: HBase returns how many rows it reads.
+func (r *Range) proto(counted bool) *pb.Scan {
+	scan := &pb.Scan{
+		StartRow: r.Start, StopRow: r.Stop, Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize),
+		Reversed: &r.Reversed, CacheBlocks: proto.Bool(!r.Uncached),
+	}
+	if counted {
+		scan.Column = withNameless(r.Columns)
+	}
+	var unknown []byte
+	if r.SkipStart {
+		unknown = withoutStart
+	}
+	if r.Reversed && len(r.Stop) > 0 {
+		unknown = slices.Concat(unknown, withStop)
+	}
+	scan.ProtoReflect().SetUnknown(unknown)
+	return scan
+}
+
 // take yields the cells of one answer, row by row or, with Pieces, as they come. Without more, the last row ends too.
-func (t *taker) take(answer *pb.ScanResponse, cells []Cell, more bool) error {
+func (sc *scanner) take(answer *pb.ScanResponse, cells []Cell, more bool) error {
 	end := func() (err error) { // the current row, and yield what is held of it
-		if len(t.held) > 0 {
-			err = t.yield(t.held)
+		if len(sc.held) > 0 {
+			err = sc.yield(sc.held)
 		}
-		t.open, t.held = false, nil
+		sc.open, sc.held = false, nil
 		return err
 	}
 	for i, n := range answer.GetCellsPerResult() {
@@ -213,23 +258,23 @@ func (t *taker) take(answer *pb.ScanResponse, cells []Cell, more bool) error {
 		}
 		piece := cells[:n:n]
 		cells = cells[n:]
-		if !t.open || !bytes.Equal(piece[0].Row, t.row) {
+		if !sc.open || !bytes.Equal(piece[0].Row, sc.row) {
 			if err := end(); err != nil {
 				return err
 			}
-			t.row, t.open, t.last = piece[0].Row, true, nil
+			sc.row, sc.open, sc.last = piece[0].Row, true, nil
 		}
-		for t.Pieces && len(piece) > 0 && t.last != nil && bytes.Compare(piece[0].Qualifier, t.last) <= 0 {
+		for sc.Pieces && len(piece) > 0 && sc.last != nil && bytes.Compare(piece[0].Qualifier, sc.last) <= 0 {
 			piece = piece[1:] // it comes again, from a new scanner
 		}
 		switch {
-		case !t.Pieces && t.held != nil:
-			t.held = append(t.held, piece...)
-		case !t.Pieces:
-			t.held = piece
+		case !sc.Pieces && sc.held != nil:
+			sc.held = append(sc.held, piece...)
+		case !sc.Pieces:
+			sc.held = piece
 		case len(piece) > 0:
-			t.last = piece[len(piece)-1].Qualifier
-			if err := t.yield(piece); err != nil {
+			sc.last = piece[len(piece)-1].Qualifier
+			if err := sc.yield(piece); err != nil {
 				return err
 			}
 		}
@@ -246,16 +291,30 @@ func (t *taker) take(answer *pb.ScanResponse, cells []Cell, more bool) error {
 }
 
 // nextRegion moves on from a region, and reports whether the range has no more.
-func (t *taker) nextRegion(from hrpc.RegionInfo) (done bool) {
-	next, left := from.StopKey(), bytes.Compare(t.Stop, from.StopKey())
-	if t.Reversed {
-		next, left = from.StartKey(), bytes.Compare(from.StartKey(), t.Stop)
+func (sc *scanner) nextRegion(from hrpc.RegionInfo) (done bool) {
+	next, left := from.StopKey(), bytes.Compare(sc.Stop, from.StopKey())
+	if sc.Reversed {
+		next, left = from.StartKey(), bytes.Compare(from.StartKey(), sc.Stop)
 	}
-	if len(next) == 0 || len(t.Stop) > 0 && left <= 0 {
+	if len(next) == 0 || len(sc.Stop) > 0 && left <= 0 {
 		return true
 	}
-	t.Start, t.SkipStart, t.row = next, t.Reversed, nil
+	sc.Start, sc.SkipStart, sc.row = next, sc.Reversed, nil
 	return false
+}
+
+// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that no client has
+// read from for a minute.
+const closeTimeout = 2 * time.Second
+
+// close closes the scanner on the region server, if one is open, even if ctx has ended.
+func (sc *scanner) close(ctx context.Context) {
+	if sc.id == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+	defer cancel()
+	_, _, _ = sc.step(ctx, 0, true) // if this fails, HBase closes the scanner after a minute
 }
 
 // metric returns a number that an answer reports, or -1 if it does not.
@@ -287,18 +346,4 @@ func (r *Range) lastKey() []byte {
 	near := append(make([]byte, 0, len(r.Start)+16), r.Start...)
 	near[last]--
 	return append(near, lastRow[:16]...)
-}
-
-// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that no client has
-// read from for a minute.
-const closeTimeout = 2 * time.Second
-
-// endScan closes a scanner on the region server, even if ctx has ended.
-func (s *Sender) endScan(ctx context.Context, r *Range, id *uint64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	c := s.newScan(r, id, 0)
-	request := c.request.(*pb.ScanRequest)
-	request.CloseScanner, request.NumberOfRows = yes, new(uint32)
-	_ = s.Send(ctx, c) // if this fails, HBase closes the scanner after a minute
 }

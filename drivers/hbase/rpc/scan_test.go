@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,23 +32,23 @@ type fakeServer struct {
 
 const unknownScanner = "org.apache.hadoop.hbase.UnknownScannerException"
 
-func (f *fakeServer) send(c *Call) error {
+func (f *fakeServer) send(c *ScanCall) (*pb.ScanResponse, error) {
 	c.SetRegion(&fakeRegion{client: &fakeConn{}})
 	request := c.ToProto().(*pb.ScanRequest)
 	answer := c.NewResponse().(*pb.ScanResponse)
 	if request.GetCloseScanner() {
 		f.open = false
-		return nil
+		return answer, nil
 	}
 	if f.answers++; f.fail[f.answers] {
 		f.open = false
-		return fmt.Errorf("HBase Java exception %s:\n%[1]s: gone", unknownScanner)
+		return nil, fmt.Errorf("HBase Java exception %s:\n%[1]s: gone", unknownScanner)
 	}
 	switch scan := request.Scan; {
 	case scan != nil:
 		f.begin(scan)
 	case !f.open:
-		return fmt.Errorf("HBase Java exception %s:\n%[1]s: none", unknownScanner)
+		return nil, fmt.Errorf("HBase Java exception %s:\n%[1]s: none", unknownScanner)
 	}
 	answer.ScannerId = proto.Uint64(1)
 	var block []byte
@@ -68,7 +69,7 @@ func (f *fakeServer) send(c *Call) error {
 	answer.MoreResults, answer.MoreResultsInRegion = proto.Bool(true), proto.Bool(f.at != f.last)
 	f.open = f.at != f.last
 	_, err := c.DeserializeCellBlocks(answer, block)
-	return err
+	return answer, err
 }
 
 func (f *fakeServer) next() {
@@ -127,7 +128,7 @@ func TestScanner(t *testing.T) {
 				for gap := range 3 {
 					f := &fakeServer{rows: rows, cells: 3, step: step, fail: map[int]bool{lost: true, lost + gap: true}}
 					k := &collector{}
-					if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), r, k.take); err != nil {
+					if err := newFake(scanFunc(f.send), time.Minute).Scan(t.Context(), r, k.take); err != nil {
 						t.Fatalf("%d cells an answer, lost at %d: %v", step, lost, err)
 					}
 					got, expected := k.got, slices.Clone(want)
@@ -150,17 +151,17 @@ func TestScanner(t *testing.T) {
 	}
 	f := &fakeServer{rows: rows, cells: 3, step: 2, fail: make(map[int]bool)}
 	k := &collector{stop: 2}
-	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err != errEnough || len(k.got) != 2 || f.open {
+	if err := newFake(scanFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err != errEnough || len(k.got) != 2 || f.open {
 		t.Errorf("stopped after two rows: %q, %v; scanner left open: %v", k.got, err, f.open)
 	}
 	for n := range 50 {
 		f.fail[n] = true
 	}
-	if err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err == nil || !isOne(err, scannerGone) {
+	if err := newFake(scanFunc(f.send), time.Minute).Scan(t.Context(), Range{}, k.take); err == nil || !isOne(err, scannerGone) {
 		t.Errorf("a server that loses every scanner: %v", err)
 	}
 	broken := errors.New("HBase Java exception java.io.IOException:\njava.io.IOException: disk")
-	if err := newFake(sendFunc(func(*Call) error { return broken }), time.Minute).Scan(t.Context(), Range{}, k.take); err == nil || !strings.Contains(err.Error(), "disk") {
+	if err := newFake(scanFunc(func(*ScanCall) (*pb.ScanResponse, error) { return nil, broken }), time.Minute).Scan(t.Context(), Range{}, k.take); err == nil || !strings.Contains(err.Error(), "disk") {
 		t.Errorf("a scan that fails: %v", err)
 	}
 }
@@ -215,12 +216,45 @@ func TestFold(t *testing.T) {
 func TestScanEndsWithItsCaller(t *testing.T) {
 	for _, pieces := range []bool{false, true} {
 		f, given := &fakeServer{rows: []string{"a", "b", "c"}, cells: 1, step: 1}, 0
-		err := newFake(sendFunc(f.send), time.Minute).Scan(t.Context(), Range{Pieces: pieces}, func([]Cell) error {
+		err := newFake(scanFunc(f.send), time.Minute).Scan(t.Context(), Range{Pieces: pieces}, func([]Cell) error {
 			given++
 			return NewException(unknownScanner, "of another scan")
 		})
 		if given != 1 || !isOne(err, scannerGone) {
 			t.Errorf("pieces %v: %d rows were given, and the error is %v; want that of the first row", pieces, given, err)
+		}
+	}
+}
+
+// TestScanRequest pins the requests of a scan, with the fields that gohbase's copy of the protocol does not have.
+func TestScanRequest(t *testing.T) {
+	columns := []*pb.Column{{Family: []byte("m"), Qualifier: [][]byte{[]byte("a")}}}
+	for _, c := range []struct {
+		name  string
+		scan  Range
+		id    *uint64
+		limit uint32
+		end   bool
+		key   string
+		want  string
+	}{
+		{"page", Range{Start: []byte("b"), Stop: []byte("c"), Columns: columns, Filter: &pb.Filter{Name: proto.String("F")}}, nil, 25, false, "b", "0a0a08011206726567696f6e121c0a060a016d1201611a01622201632a030a01464001508080800178002019380140015819"},
+		{"all", Range{}, nil, 0, false, "", "0a0a08011206726567696f6e120940015080808001780020ffffffff0738014001"},
+		{"back", Range{Start: []byte("c"), Stop: []byte("b"), SkipStart: true, Reversed: true, Columns: columns}, nil, 25, false, "b" + string(lastRow[:16]), "0a0a08011206726567696f6e121d0a060a016d1201611a0163220162400150808080017801a80100b001012019380140015819"},
+		{"counted", Range{Start: []byte("b"), Columns: columns, Filtered: true, Uncached: true}, nil, 0, false, "b", "0a0a08011206726567696f6e12160a080a016d12001201611a016240005080808001780020ffffffff07380140014801"},
+		{"next", Range{Start: []byte("b"), Columns: columns, Filtered: true}, proto.Uint64(7), 3, false, "b", "0a0a08011206726567696f6e180720033801400148015803"},
+		{"close", Range{Start: []byte("b"), Columns: columns}, proto.Uint64(7), 0, true, "b", "0a0a08011206726567696f6e18072000280138014001"},
+	} {
+		s := newFake(scanFunc(func(sent *ScanCall) (*pb.ScanResponse, error) {
+			sent.SetRegion(&fakeRegion{})
+			b, err := proto.MarshalOptions{Deterministic: true}.Marshal(sent.ToProto())
+			if got := hex.EncodeToString(b); err != nil || got != c.want || string(sent.Key()) != c.key || sent.Name() != "Scan" {
+				t.Errorf("%s: %s at %q sends %s, %v; want %s at %q", c.name, sent.Name(), sent.Key(), got, err, c.want, c.key)
+			}
+			return new(pb.ScanResponse), nil
+		}), time.Minute)
+		if _, _, err := (&scanner{Sender: s, Range: c.scan, id: c.id}).step(t.Context(), c.limit, c.end); err != nil {
+			t.Error(err)
 		}
 	}
 }
