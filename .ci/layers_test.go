@@ -40,7 +40,7 @@ var layers = []struct {
 	{"drivers/launch/live", []string{"drivers/launch"}, nil},
 	{"drivers/launch", []string{"drivers/private", "schemas/words"}, []string{"drivers/launch/live"}},
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
-	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash"}, nil},
+	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash", "drivers/keys"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
 	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},

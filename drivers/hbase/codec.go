@@ -5,137 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 )
-
-// keyPart is one column of a row key or of a qualifier.
-type keyPart struct {
-	kind schemas.Kind
-	desc bool
-	// raw is true if the value's bytes are stored as they are, without a terminator. Only the
-	// last part of a row key or qualifier can be raw, and only in ascending order: in
-	// descending order "a" would come before "ab".
-	raw bool
-	// filled is true for a raw part that is a whole row key or qualifier, which must not be
-	// empty. HBase takes no empty row key, and with NEW_VERSION_BEHAVIOR (2.6.4) the deletion
-	// of a family misses a cell with an empty qualifier. So append writes a zero byte before
-	// an empty value and before one that begins with a zero byte.
-	filled bool
-	// unsigned is true for a bigint that is never negative (hint unsigned). It is stored as 8
-	// big-endian bytes, without the flipped sign bit that sorts negative numbers first.
-	unsigned bool
-	// salt is how many buckets the row keys are spread over (hint salt), and salted how many
-	// columns say which: those of the partition. Only the first part of a row key has them. The
-	// bucket's number is the first byte of the row key. A salt of 0 is none.
-	salt, salted int
-}
-
-// keyParts are the columns of a row key, or of a qualifier.
-type keyParts []keyPart
-
-// signBit is that which package keys flips in a bigint.
-const signBit = math.MinInt64
-
-// usualKey is the length in bytes that nearly no key exceeds.
-const usualKey = 64
-
-// Append implements plan.Keys.
-func (ps keyParts) Append(dst []byte, at int, vals []drivers.Value) (key []byte, err error) {
-	if dst == nil {
-		dst = make([]byte, 0, usualKey)
-	}
-	ps = ps[at:]
-	salted, begin := len(vals) > 0 && ps[0].salt > 0, len(dst)
-	if salted {
-		if len(vals) < ps[0].salted {
-			return dst, errSalt
-		}
-		dst = append(dst, 0)
-	}
-	for i, v := range vals {
-		p := &ps[i]
-		switch {
-		case v.Kind() != p.kind:
-			return dst, fmt.Errorf("a %s value was given for a %s key column", v.Kind(), p.kind)
-		case p.raw:
-			b := v.Raw()
-			if p.filled && (len(b) == 0 || b[0] == 0) {
-				dst = append(dst, 0)
-			}
-			dst = append(dst, b...)
-		case p.unsigned && v.Int64() < 0:
-			return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", v.Int64())
-		default:
-			if p.unsigned {
-				v = drivers.Bigint(v.Int64() ^ signBit)
-			}
-			dst = keys.Append(dst, v, p.desc)
-		}
-		if salted && i+1 == ps[0].salted {
-			dst[begin] = byte(xxhash.Sum64(dst[begin+1:]) % uint64(ps[0].salt))
-		}
-	}
-	return dst, nil
-}
-
-var errSalt = errors.New("the rows of a salted table are found only by all columns of its partition")
-
-// decode decodes a whole key. The values share the bytes of the key or of buf, which decode extends and returns.
-// If it is tolerant, the values of a key that mailbench did not write are broken ones.
-func (ps keyParts) decode(key []byte, vals []drivers.Value, buf []byte, tolerant bool) (grown []byte, err error) {
-	src := key
-	if len(ps) > 0 && ps[0].salt > 0 {
-		if len(src) == 0 || int(src[0]) >= ps[0].salt {
-			err = keys.ErrCorrupt
-		} else {
-			src = src[1:]
-		}
-	}
-	for i := 0; i < len(ps) && err == nil; i++ {
-		p := &ps[i]
-		if p.raw {
-			if p.filled && len(src) > 0 && src[0] == 0 {
-				src = src[1:]
-			}
-			vals[i], src = drivers.Bytes(p.kind, src), nil
-		} else if vals[i], src, buf, err = keys.Decode(src, p.kind, p.desc, buf); p.unsigned {
-			vals[i] = drivers.Bigint(vals[i].Int64() ^ signBit)
-		}
-	}
-	if err == nil && len(src) > 0 {
-		err = keys.ErrCorrupt
-	}
-	if err == nil {
-		return buf, nil
-	}
-	if tolerant {
-		for i := range ps {
-			vals[i] = drivers.Broken(key)
-		}
-		return buf, nil
-	}
-	return buf, fmt.Errorf("a key that mailbench did not write: %w", err)
-}
-
-// After implements plan.Keys.
-func (ps keyParts) After(key []byte, n int) []byte {
-	if n > 0 && n == len(ps) && ps[n-1].raw {
-		return append(key, 0) // a longer value that begins with this one is another key
-	}
-	return keys.Successor(key)
-}
-
-// Free implements plan.Keys.
-func (ps keyParts) Free(n int) (columns int, desc bool) {
-	return len(ps) - n, n < len(ps) && ps[n].desc
-}
 
 // Values are written as HBase's own class Bytes does: numbers in 4 or 8 big-endian bytes, true
 // as -1 and false as 0 in one byte, UUIDs in 16 bytes, text and blobs as they are.
@@ -319,7 +194,7 @@ func (d *decoder) element(key, value []byte, stamp uint64) error {
 	at := len(d.elems)
 	d.elems = append(d.elems, drivers.Value{})
 	var err error
-	d.arena, err = elementParts(t).decode(key, d.elems[at:], d.arena, d.tolerant)
+	d.arena, err = elementParts(t).Decode(key, d.elems[at:], d.arena, d.tolerant)
 	if err == nil && t.Kind == schemas.Map {
 		var v drivers.Value
 		v, err = decodeValue(t.Elem.Kind, value[8:], d.tolerant)
@@ -329,10 +204,10 @@ func (d *decoder) element(key, value []byte, stamp uint64) error {
 }
 
 // elementParts returns how a qualifier ends with an element of a set or a key of a map.
-func elementParts(t schemas.Type) keyParts {
+func elementParts(t schemas.Type) keys.Columns {
 	kind := t.Elem.Kind
 	if t.Kind == schemas.Map {
 		kind = t.Key.Kind
 	}
-	return keyParts{{kind: kind, raw: kind == schemas.Text || kind == schemas.Blob}}
+	return keys.Columns{{Kind: kind, Raw: kind == schemas.Text || kind == schemas.Blob}}
 }

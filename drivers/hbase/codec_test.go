@@ -59,7 +59,7 @@ func TestJamesKeys(t *testing.T) {
 		}
 		before = key
 		got := make([]drivers.Value, 2)
-		if _, err := messages.row.decode(key, got, nil, false); err != nil || !got[0].Equal(vals[0]) || !got[1].Equal(vals[1]) {
+		if _, err := messages.row.Decode(key, got, nil, false); err != nil || !got[0].Equal(vals[0]) || !got[1].Equal(vals[1]) {
 			t.Errorf("row key %s decodes to %v, %v", c.key, got, err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestRawKeys(t *testing.T) {
 			t.Errorf("behind row key %q is %q", key, next)
 		}
 		got := make([]drivers.Value, 1)
-		if _, err := tb.row.decode(key, got, nil, false); err != nil || got[0].Str() != c.text {
+		if _, err := tb.row.Decode(key, got, nil, false); err != nil || got[0].Str() != c.text {
 			t.Errorf("row key %q decodes to %v, %v", key, got, err)
 		}
 	}

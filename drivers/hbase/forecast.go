@@ -3,10 +3,10 @@ package hbase
 import (
 	"math"
 
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
-
-	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 )
 
 // forecastOf returns the sizes of a schema's rows. A partition takes nothing in addition: a wide row has only one entry
@@ -130,14 +130,14 @@ func valueBytes(n float64) float64 {
 }
 
 // keyBytes sizes a row key or a qualifier, given its columns' sizes.
-func keyBytes(parts keyParts, sizes []float64) (n float64) {
+func keyBytes(parts keys.Columns, sizes []float64) (n float64) {
 	for i, p := range parts {
 		n += sizes[i]
-		if !p.raw && (p.kind == schemas.Text || p.kind == schemas.Blob) {
+		if !p.Raw && (p.Kind == schemas.Text || p.Kind == schemas.Blob) {
 			n += 2 // a terminator
 		}
 	}
-	if len(parts) > 0 && parts[0].salt > 0 {
+	if len(parts) > 0 && parts[0].Salt > 0 {
 		n++
 	}
 	return n

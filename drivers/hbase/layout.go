@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -22,8 +23,8 @@ type table struct {
 	hbase  []byte // the HBase table: the root table's
 	family string // the family of its rows
 	key    []*schemas.Column
-	row    keyParts // the first columns of key: the HBase row key
-	rest   keyParts // the other columns of key: the qualifier; empty unless rows are cells
+	row    keys.Columns // the first columns of key: the HBase row key
+	rest   keys.Columns // the other columns of key: the qualifier; empty unless rows are cells
 	// flipped is true if the columns of rest are stored in the opposite order (hint order).
 	flipped bool
 	// columns are the plain columns; a wide table has at most one. added are the positions of
@@ -34,7 +35,7 @@ type table struct {
 	// counted is true if a pattern adds to a cell of the table.
 	counted bool
 	statics []*schemas.Column
-	static  keyParts // row key of the static columns: the partition columns
+	static  keys.Columns // row key of the static columns: the partition columns
 
 	descriptor familySettings    // the settings of family
 	unsigned   []*schemas.Column // its own key columns that are never negative (hint unsigned)
@@ -66,8 +67,8 @@ type root struct {
 }
 
 // spread salts the parts of a row key.
-func (r *root) spread(row keyParts) keyParts {
-	row[0].salt, row[0].salted = r.salt, len(r.schema.Partition)
+func (r *root) spread(row keys.Columns) keys.Columns {
+	row[0].Salt, row[0].Salted = r.salt, len(r.schema.Partition)
 	return row
 }
 
@@ -114,8 +115,8 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	if t.Parent == nil {
 		r.salt = tb.salt
 	}
-	tb.row, tb.static = r.spread(l.parts(tb.key[:rows], false)), r.spread(l.parts(t.Partition, false))
-	tb.rest = l.parts(tb.key[rows:], tb.flipped)
+	tb.row, tb.static = r.spread(l.parts(tb.key, 0, rows, false)), r.spread(l.parts(tb.key, 0, len(t.Partition), false))
+	tb.rest = l.parts(tb.key, rows, len(tb.key), tb.flipped)
 	if tb.flipped && !tb.wide() {
 		return nil, fmt.Errorf("hint order: its rows are no cells of a wide row, and HBase scans rows either way")
 	}
@@ -186,17 +187,19 @@ func (l *layout) countAdded() {
 	}
 }
 
-// parts describes the columns of a row key or of a qualifier. If reversed, each is stored in
-// the order opposite to its own.
-func (l *layout) parts(cs []*schemas.Column, reversed bool) keyParts {
-	ps := make(keyParts, len(cs))
-	for i, c := range cs {
-		ps[i] = keyPart{kind: c.Type.Kind, desc: c.Desc != reversed, unsigned: l.unsigned[c]}
+// parts describes the columns of a row key or of a qualifier: those from number first on and before number last. If
+// reversed, each is stored in the order opposite to its own. HBase takes no empty row key, and with
+// NEW_VERSION_BEHAVIOR (2.6.4) the deletion of a family misses a cell with an empty qualifier.
+func (l *layout) parts(key []*schemas.Column, first, last int, reversed bool) keys.Columns {
+	ps := make(keys.Columns, last-first)
+	for i := range ps {
+		c := key[first+i]
+		ps[i] = keys.Column{Kind: c.Type.Kind, Desc: c.Desc != reversed, At: first + i, Unsigned: l.unsigned[c]}
 	}
 	if n := len(ps); n > 0 {
-		last := &ps[n-1]
-		last.raw = !last.desc && (last.kind == schemas.Text || last.kind == schemas.Blob)
-		last.filled = last.raw && n == 1
+		end := &ps[n-1]
+		end.Raw = !end.Desc && (end.Kind == schemas.Text || end.Kind == schemas.Blob)
+		end.Filled = end.Raw && n == 1
 	}
 	return ps
 }

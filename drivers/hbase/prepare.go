@@ -9,6 +9,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -19,13 +20,13 @@ type statement struct {
 	table   *table
 	family  string            // of its rows
 	columns []*schemas.Column // of that family
-	rows    keyParts          // the row keys of its HBase rows
+	rows    keys.Columns      // the row keys of its HBase rows
 	cells   bool              // its rows are cells of wide HBase rows
 
-	out     []plan.Output // one for each of the pattern's columns
-	view    view          // the columns to read of each row
-	statics view          // the static columns to read of its partition
-	scan    rpc.Range     // what it reads, without bounds and the values of filters
+	out     []int     // the position of each of the pattern's columns in a reading's row
+	view    view      // the columns to read of each row
+	statics view      // the static columns to read of its partition
+	scan    rpc.Range // what it reads, without bounds and the values of filters
 	// read reads the rows that begin with the key columns that are given, by the requests that Explain names, and
 	// readList those of the elements of a list.
 	read     func(r *reading, fixed []drivers.Value) error
@@ -71,26 +72,26 @@ func (st *statement) compileRead() error {
 		return nil
 	}
 	st.out = st.Outputs(t.key, st.columns, t.statics)
-	for _, o := range st.out {
-		switch o.Source {
-		case plan.FromRow:
-			need = append(need, o.At)
-		case plan.FromStatic:
-			statics = append(statics, o.At)
+	for _, at := range st.out {
+		switch at -= len(t.key); {
+		case at >= len(st.columns):
+			statics = append(statics, at-len(st.columns))
+		case at >= 0:
+			need = append(need, at)
 		}
 	}
 	if len(statics) > 0 {
 		st.statics = newView(staticFamily, t.statics, statics, nil, false, false)
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
-	switch {
-	case st.cells, t.noMarker && !p.Static: // any cell says that the row exists
-		st.view = newView(st.family, st.columns, need, t.added, false, st.backward)
+	anyCell := st.cells || t.noMarker && !p.Static // any cell says that the row exists
+	added := t.added
+	if p.Static {
+		added = nil
+	}
+	st.view = newView(st.family, st.columns, need, added, !anyCell && !p.Static, st.backward)
+	if anyCell {
 		st.view.requested, st.view.filter = columnsOf(st.family), nil
-	case p.Static:
-		st.view = newView(st.family, st.columns, need, nil, false, st.backward)
-	default:
-		st.view = newView(st.family, st.columns, need, t.added, true, st.backward)
 	}
 	st.scan.Columns, st.scan.Filter = st.view.requested, st.view.filter
 	return st.chooseRead()

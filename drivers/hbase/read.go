@@ -10,6 +10,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 )
 
@@ -53,14 +54,15 @@ type reading struct {
 
 	bounds    plan.Range
 	columns   decoder
-	key       []drivers.Value // primary key of the current row
-	vals      []drivers.Value // its columns
-	statics   []drivers.Value // the static columns of its partition
+	row       []drivers.Value // the current row:
+	key       []drivers.Value // its primary key,
+	vals      []drivers.Value // its columns,
+	statics   []drivers.Value // and the static columns of its partition
 	keyBytes  []byte          // bytes of decoded key columns that are not raw
 	staticsOf []byte          // row key of the partition whose static columns are in statics
 
 	// Of wide HBase rows, whose cells are rows:
-	row             []byte      // the HBase row whose key is decoded
+	wideRow         []byte      // the HBase row whose key is decoded
 	rowBytes        []byte      // bytes of its decoded columns
 	skipRow, skipTo []byte      // the cells of this HBase row before this qualifier are left out, or all if it is empty
 	buffered        bool        // cells are kept and not yielded
@@ -70,11 +72,11 @@ type reading struct {
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	p := st.Pattern()
-	k := len(st.table.key)
-	all := make([]drivers.Value, k+len(st.columns))
+	k, n := len(st.table.key), len(st.table.key)+len(st.columns)
+	row := make([]drivers.Value, n+len(st.table.statics))
 	r := &reading{
 		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.Tolerant},
-		key: all[:k:k], vals: all[k:],
+		row: row, key: row[:k], vals: row[k:n], statics: row[n:],
 	}
 	if !st.cells {
 		r.scan.Left = &s.Left
@@ -292,7 +294,7 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 			return err
 		}
 		r.Cost.RowsScanned += int64(len(cells))
-		if err := r.takeListed(cells, some, len(fixed)-rows); err != nil {
+		if err := r.takeListed(cells, some, len(fixed)); err != nil {
 			return err
 		}
 	}
@@ -300,7 +302,7 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 }
 
 // rowKey encodes the first columns of a row key.
-func rowKey(parts keyParts, vals []drivers.Value) (key []byte, err error) {
+func rowKey(parts keys.Columns, vals []drivers.Value) (key []byte, err error) {
 	if key, err = parts.Append(nil, 0, vals); err == nil && len(vals) == len(parts) {
 		err = rpc.CheckRow(key)
 	}
@@ -332,7 +334,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 	case !exists:
 		return nil
 	}
-	if r.keyBytes, err = r.st.rows.decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
+	if r.keyBytes, err = r.st.rows.Decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
 	if len(r.st.statics.requested) > 0 {
@@ -340,7 +342,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 			return err
 		}
 	}
-	return r.Yield(r.Row(r.st.out, r.key, r.vals, r.statics))
+	return r.Yield(r.Row(r.st.out, r.row))
 }
 
 // takeCells yields cells of an HBase row as rows, or keeps them.
@@ -366,33 +368,33 @@ func (r *reading) takeCells(cells []rpc.Cell) error {
 	return nil
 }
 
-// takeListed yields the cells of each element of a list, in its order. Among the columns of a qualifier, that of the
+// takeListed yields the cells of each element of a list, in its order. Among the columns of the key, that of the
 // elements is number at.
 func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (err error) {
-	of, rest, vals := make(plan.ByElement[*rpc.Cell]), r.st.table.rest, make([]drivers.Value, len(r.st.table.rest))
+	of, t, key := make(plan.ByElement[*rpc.Cell]), r.st.table, make([]drivers.Value, len(r.st.table.key))
 	if r.st.backward {
 		slices.Reverse(cells)
 	}
 	for i := range cells {
 		c := &cells[i]
-		if r.keyBytes, err = rest.decode(c.Qualifier, vals, r.keyBytes[:0], r.Tolerant); err != nil {
+		if r.keyBytes, err = t.rest.Decode(c.Qualifier, key, r.keyBytes[:0], r.Tolerant); err != nil {
 			return err
 		}
-		of.Add(vals[at], c)
+		of.Add(key[at], c)
 	}
 	return of.Each(list, r.takeCell)
 }
 
 // takeCell yields one cell as a row.
 func (r *reading) takeCell(c *rpc.Cell) (err error) {
-	t, rows := r.st.table, len(r.st.rows)
-	if r.row == nil || !bytes.Equal(r.row, c.Row) {
-		if r.rowBytes, err = t.row.decode(c.Row, r.key[:rows], r.rowBytes[:0], r.Tolerant); err != nil {
+	t := r.st.table
+	if r.wideRow == nil || !bytes.Equal(r.wideRow, c.Row) {
+		if r.rowBytes, err = t.row.Decode(c.Row, r.key, r.rowBytes[:0], r.Tolerant); err != nil {
 			return err
 		}
-		r.row = c.Row
+		r.wideRow = c.Row
 	}
-	if r.keyBytes, err = t.rest.decode(c.Qualifier, r.key[rows:], r.keyBytes[:0], r.Tolerant); err != nil {
+	if r.keyBytes, err = t.rest.Decode(c.Qualifier, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
 	if len(t.columns) > 0 {
@@ -405,7 +407,7 @@ func (r *reading) takeCell(c *rpc.Cell) (err error) {
 			return err
 		}
 	}
-	return r.Yield(r.Row(r.st.out, r.key, r.vals, r.statics))
+	return r.Yield(r.Row(r.st.out, r.row))
 }
 
 // readStatics reads the static columns of the current row's partition, unless r.statics has
@@ -413,14 +415,16 @@ func (r *reading) takeCell(c *rpc.Cell) (err error) {
 func (r *reading) readStatics() error {
 	t, view := r.st.table, &r.st.statics
 	if r.key[0].Broken() {
-		r.statics, r.staticsOf = make([]drivers.Value, len(t.statics)), nil
+		r.staticsOf = nil
+		clear(r.statics)
 		return nil
 	}
 	key, err := t.static.Append(nil, 0, r.key[:len(t.static)])
 	if err != nil || r.staticsOf != nil && bytes.Equal(r.staticsOf, key) {
 		return err
 	}
-	r.statics, r.staticsOf = make([]drivers.Value, len(t.statics)), key
+	r.staticsOf = key
+	clear(r.statics)
 	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
 	if err == nil && len(cells) > 0 {
 		r.Cost.RowsScanned++

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -14,9 +15,6 @@ import (
 // renderShell writes the commands of the HBase shell that Apply runs.
 func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
 	set, err := newSettings(o)
-	if err == nil {
-		err = checkNamespace(o.Namespace)
-	}
 	if err != nil {
 		return "", err
 	}
@@ -67,20 +65,20 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 
 // partNames writes the columns of a row key or qualifier. "raw" marks bytes without a
 // terminator.
-func partNames(ps keyParts, cs []*schemas.Column) string {
+func partNames(ps keys.Columns, cs []*schemas.Column) string {
 	var words []string
-	if len(ps) > 0 && ps[0].salt > 0 {
-		words = append(words, fmt.Sprintf("bucket of %d", ps[0].salt))
+	if len(ps) > 0 && ps[0].Salt > 0 {
+		words = append(words, fmt.Sprintf("bucket of %d", ps[0].Salt))
 	}
 	for i, p := range ps {
 		word := cs[i].Name
 		switch {
-		case p.raw:
+		case p.Raw:
 			word += " raw"
-		case p.unsigned:
+		case p.Unsigned:
 			word += " unsigned"
 		}
-		if p.desc {
+		if p.Desc {
 			word += " desc"
 		}
 		words = append(words, word)

@@ -53,8 +53,7 @@ var durabilities = map[drivers.Durability]pb.MutationProto_Durability{
 const maxRegions = 1000
 
 // newSettings reads and checks options.
-func newSettings(o drivers.Options) (_ *settings, err error) {
-	defer func() { err = drivers.WrongOption(err) }()
+func newSettings(o drivers.Options) (*settings, error) {
 	v := drivers.ReadSettings(settingList, o.Settings)
 	s := &settings{
 		contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users,
@@ -66,7 +65,8 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 	}
 	var ok bool
 	if s.wal, ok = durabilities[s.durability]; !ok {
-		return nil, fmt.Errorf("durability %s: HBase leaves replicas to HDFS; choose memory, process or power", s.durability)
+		return nil, drivers.WrongOption(fmt.Errorf("durability %s: HBase leaves replicas to HDFS; choose memory, process or power",
+			s.durability))
 	}
 	if len(o.Contact) > 0 {
 		s.contact = nil
@@ -83,7 +83,13 @@ func newSettings(o drivers.Options) (_ *settings, err error) {
 	if s.preSplit > maxRegions {
 		v.Wrong("pre_split", "%d is more than %d", s.preSplit, maxRegions)
 	}
-	return s, v.Err()
+	if err := v.Err(); err != nil {
+		return nil, err
+	}
+	if len(o.Namespace) > 16 || strings.Trim(o.Namespace, "abcdefghijklmnopqrstuvwxyz0123456789") != "" {
+		return nil, errors.New("a namespace is at most 16 lower-case letters and digits")
+	}
+	return s, nil
 }
 
 // effective returns the settings in force, as results show them.
@@ -92,15 +98,6 @@ func (s *settings) effective() map[string]string {
 		"connect_timeout": s.connectTimeout.String(), "timeout": s.timeout.String(), "user": s.user, "zk_root": s.zkRoot,
 		"pre_split": strconv.Itoa(s.preSplit), "durability": s.durability.String(), "wal": strings.ToLower(s.wal.String()),
 	}
-}
-
-// checkNamespace reports a namespace that cannot be part of a name.
-func checkNamespace(name string) error {
-	if len(name) > 16 || strings.ContainsFunc(name,
-		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
-		return errors.New("a namespace is at most 16 lower-case letters and digits")
-	}
-	return nil
 }
 
 // engineName is the engine's name in the list of engines and in hints.

@@ -88,9 +88,6 @@ func openStore(ctx context.Context, o drivers.Options) (_ drivers.Store, err err
 		return nil, err
 	}
 	set, err := newSettings(o)
-	if err == nil {
-		err = checkNamespace(o.Namespace)
-	}
 	if err != nil {
 		return nil, err
 	}

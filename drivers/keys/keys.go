@@ -24,6 +24,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
@@ -40,6 +43,117 @@ const (
 
 // ErrCorrupt is returned for bytes that Append cannot have made.
 var ErrCorrupt = errors.New("corrupt key")
+
+// Column is a column of a key.
+type Column struct {
+	Kind schemas.Kind
+	Desc bool
+	At   int // where Decode puts its value in a row
+
+	// Before begins every key. Only the first column of a key has it, and Salt.
+	Before string
+	// Salt is how many buckets the keys are spread over, and Salted how many columns say which. The bucket's number is
+	// a byte before the first column. A salt of 0 is none.
+	Salt, Salted int
+	// Raw is true if the value's bytes are stored as they are, without a terminator. Only the last column can be raw,
+	// and only in ascending order: in descending order "a" would come before "ab".
+	Raw bool
+	// Filled is true for a raw column that is a whole key, which must not be empty. So a zero byte is written before an
+	// empty value and before one that begins with a zero byte.
+	Filled bool
+	// Unsigned is true for a bigint that is never negative. It is stored as 8 big-endian bytes, without the flipped
+	// sign bit that sorts negative numbers first.
+	Unsigned bool
+}
+
+// Columns are the columns of a key, in its order.
+type Columns []Column
+
+// usualKey is the length in bytes that nearly no key exceeds.
+const usualKey = 64
+
+// Append appends columns of a key to dst: from number at on, as many as there are values. A salted key has all of its
+// salted columns, or none.
+func (cs Columns) Append(dst []byte, at int, values []drivers.Value) ([]byte, error) {
+	if dst == nil {
+		dst = make([]byte, 0, usualKey)
+	}
+	if at == 0 {
+		dst = append(dst, cs[0].Before...)
+	}
+	salted, begin := at == 0 && len(values) > 0 && cs[0].Salt > 0, len(dst)
+	if salted {
+		dst = append(dst, 0)
+	}
+	for i, v := range values {
+		c := &cs[at+i]
+		switch {
+		case c.Raw:
+			b := v.Raw()
+			if c.Filled && (len(b) == 0 || b[0] == 0) {
+				dst = append(dst, 0)
+			}
+			dst = append(dst, b...)
+		case c.Unsigned && v.Int64() < 0:
+			return dst, fmt.Errorf("%d was given for a key column that the schema's hints call unsigned", v.Int64())
+		case c.Unsigned:
+			dst = Append(dst, drivers.Bigint(v.Int64()^math.MinInt64), c.Desc)
+		default:
+			dst = Append(dst, v, c.Desc)
+		}
+		if salted && i+1 == cs[0].Salted {
+			dst[begin] = byte(xxhash.Sum64(dst[begin+1:]) % uint64(cs[0].Salt))
+		}
+	}
+	return dst, nil
+}
+
+// After turns a key of n columns, in place, into the smallest key after all that begin with it. If there is none, the
+// result is empty.
+func (cs Columns) After(key []byte, n int) []byte {
+	if n > 0 && n == len(cs) && cs[n-1].Raw {
+		return append(key, 0) // a longer value that begins with this one is another key
+	}
+	return Successor(key)
+}
+
+// Decode decodes a whole key into a row. The values share the bytes of the key or of buf, which Decode extends and
+// returns. If it is tolerant, the values of a key that mailbench did not write are broken ones.
+func (cs Columns) Decode(key []byte, row []drivers.Value, buf []byte, tolerant bool) (grown []byte, err error) {
+	key = key[len(cs[0].Before):]
+	src := key
+	if cs[0].Salt > 0 {
+		if len(src) == 0 || int(src[0]) >= cs[0].Salt {
+			err = ErrCorrupt
+		} else {
+			src = src[1:]
+		}
+	}
+	for i := 0; i < len(cs) && err == nil; i++ {
+		c := &cs[i]
+		if c.Raw {
+			if c.Filled && len(src) > 0 && src[0] == 0 {
+				src = src[1:]
+			}
+			row[c.At], src = drivers.Bytes(c.Kind, src), nil
+		} else if row[c.At], src, buf, err = Decode(src, c.Kind, c.Desc, buf); c.Unsigned {
+			row[c.At] = drivers.Bigint(row[c.At].Int64() ^ math.MinInt64)
+		}
+	}
+	if err == nil && len(src) > 0 {
+		err = ErrCorrupt
+	}
+	switch {
+	case err == nil:
+		return buf, nil
+	case tolerant:
+		for i := range cs {
+			row[cs[i].At] = drivers.Broken(key)
+		}
+		return buf, nil
+	}
+	return buf, fmt.Errorf("a key that mailbench did not write: %w", err)
+}
 
 // Append appends the encoding of v to dst. It panics if v is of a kind that no key column
 // has, or null: sessions check the arguments of calls (plan.Session).

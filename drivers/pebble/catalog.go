@@ -278,9 +278,9 @@ func spacesOf(t *schemas.Table) int { return 4 + len(t.Indexes) }
 // order with which the table was created.
 func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 	tb := &table{key: t.Key()}
-	order := make([]keyColumn, len(tb.key))
+	order := make(keys.Columns, len(tb.key))
 	for i, c := range tb.key {
-		order[i] = keyColumn{c.Type.Kind, c.Desc, i}
+		order[i] = keys.Column{Kind: c.Type.Kind, Desc: c.Desc, At: i}
 	}
 	if n := max(len(created.Columns), len(created.Static)); n > maxColumns {
 		return nil, fmt.Errorf("table %s: %d columns; at most %d can be stored", t.Name, n, maxColumns)
@@ -295,20 +295,21 @@ func newTable(t, created *schemas.Table, first uint16) (*table, error) {
 		if i < 0 {
 			continue // a store opened read-only may lack it
 		}
-		p := &path{name: x.Name, space: first + 4 + uint16(i), plain: !x.OverKeys()}
+		var cols keys.Columns
 		for _, c := range x.Columns {
 			from := slices.Index(tb.key, c.Column)
 			if from < 0 {
 				from = len(tb.key) + slices.Index(tb.rows.columns, c.Column)
 			}
-			p.cols = append(p.cols, keyColumn{c.Column.Type.Kind, c.Desc, from})
+			cols = append(cols, keys.Column{Kind: c.Column.Type.Kind, Desc: c.Desc, At: from})
 		}
 		for i, k := range order {
-			if !slices.ContainsFunc(p.cols, func(c keyColumn) bool { return c.from == i }) {
-				p.cols = append(p.cols, k)
+			if !slices.ContainsFunc(cols, func(c keys.Column) bool { return c.At == i }) {
+				cols = append(cols, k)
 			}
 		}
-		tb.indexes, tb.plain = append(tb.indexes, p), tb.plain || p.plain
+		p := newPath(x.Name, first+4+uint16(i), cols, !x.OverKeys())
+		tb.indexes, tb.plain = append(tb.indexes, &p), tb.plain || p.plain
 	}
 	return tb, nil
 }
@@ -322,11 +323,11 @@ func (tb *table) index(name string) *path {
 }
 
 // column returns the column of the table that a key column is.
-func (tb *table) column(c keyColumn) *schemas.Column {
-	if c.from < len(tb.key) {
-		return tb.key[c.from]
+func (tb *table) column(c keys.Column) *schemas.Column {
+	if c.At < len(tb.key) {
+		return tb.key[c.At]
 	}
-	return tb.rows.columns[c.from-len(tb.key)]
+	return tb.rows.columns[c.At-len(tb.key)]
 }
 
 // inOrder returns the table's columns in the order of others. It returns a column of others
@@ -341,8 +342,8 @@ func inOrder(t *schemas.Table, others []*schemas.Column) []*schemas.Column {
 	return cs
 }
 
-func newFamily(first uint16, order []keyColumn, cols []*schemas.Column) family {
-	f := family{path: path{space: first, cols: order}, cells: first + 1, columns: cols}
+func newFamily(first uint16, order keys.Columns, cols []*schemas.Column) family {
+	f := family{path: newPath("", first, order, false), cells: first + 1, columns: cols}
 	for i, c := range cols {
 		if c.Type.Collection() {
 			f.collections++
@@ -393,12 +394,11 @@ func checkIndex(
 		}
 		return entry, err
 	}
-	space := func(p *path) string { return string(binary.BigEndian.AppendUint16(nil, p.space)) }
-	err := each(ctx, r, space(x), func(at, _ []byte) (err error) { // has each entry its row?
+	err := each(ctx, r, x.cols[0].Before, func(at, _ []byte) (err error) { // has each entry its row?
 		if err = step(); err != nil {
 			return err
 		}
-		if arena, err = x.decode(at, row, arena[:0]); err != nil {
+		if arena, err = x.cols.Decode(at, row, arena[:0], false); err != nil {
 			found(drivers.IndexFault{Index: x.name, What: fmt.Sprintf("entry %x cannot be read", at)})
 			return nil
 		}
@@ -419,11 +419,11 @@ func checkIndex(
 	if err != nil {
 		return err
 	}
-	return each(ctx, r, space(&tb.rows.path), func(at, value []byte) (err error) { // has each row its entry?
+	return each(ctx, r, tb.rows.cols[0].Before, func(at, value []byte) (err error) { // has each row its entry?
 		if err = step(); err != nil {
 			return err
 		}
-		if arena, err = tb.rows.decode(at, row, arena[:0]); err != nil {
+		if arena, err = tb.rows.cols.Decode(at, row, arena[:0], false); err != nil {
 			return nil // rows that cannot be read are found by reading them
 		}
 		want, err := wanted(value)

@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
@@ -24,7 +25,7 @@ func (st *statement) Explain() ([]string, error) {
 		element = &args[st.Layout.In].Elems()[0]
 	}
 	var b plan.Range
-	if err := b.Set(&st.Plan, st.path, st.fixed(nil, args, element), args, p.Reverse); err != nil {
+	if err := b.Set(&st.Plan, st.path.cols, st.fixed(nil, args, element), args, p.Reverse); err != nil {
 		return nil, st.Named(err)
 	}
 	line := st.verb() + fmt.Sprintf(" key %x", b.Lower)
@@ -122,11 +123,11 @@ func renderKeys(s *schemas.Schema, _ drivers.Options) (string, error) {
 }
 
 func (tb *table) render(t *render.Text, indexes []*schemas.Index) {
-	line := func(what string, space uint16, cols []keyColumn, rest, value string) {
+	line := func(what string, space uint16, cols keys.Columns, rest, value string) {
 		var key []string
 		for _, c := range cols {
-			word := tb.column(c).Name + " " + c.kind.String()
-			if c.desc {
+			word := tb.column(c).Name + " " + c.Kind.String()
+			if c.Desc {
 				word += " desc"
 			}
 			key = append(key, word)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -19,14 +20,14 @@ type statement struct {
 	path  *path   // the keys that it reads in order: the family's own, or those of an index
 	lead  []int   // positions of the arguments that the first columns of path equal
 
-	out       []plan.Output // one for each of the pattern's columns
-	filters   []int         // positions of the filtered columns in fam
-	conds     []plan.Output // a put-if's columns
-	needRow   bool          // some output or filter is in the row's value
-	needCells []int         // collections to read, by ascending position in fam
-	statics   bool          // some output is a static column
-	staticSet []int         // static collections to read, by ascending position
-	mapColumn int           // position in fam of the map of which a get reads one element
+	out       []int // the position of each of the pattern's columns in a row: key, columns, static columns
+	filters   []int // positions of the filtered columns in fam
+	conds     []int // and that of each of a put-if's columns
+	needRow   bool  // some output or filter is in the row's value
+	needCells []int // collections to read, by ascending position in fam
+	statics   bool  // some output is a static column
+	staticSet []int // static collections to read, by ascending position
+	mapColumn int   // position in fam of the map of which a get reads one element
 
 	write        []operand // the scalar columns of a write, in ascending position
 	op           byte      // opSet or opAdd: what it does to them
@@ -104,8 +105,8 @@ func (st *statement) throughFilter() {
 	for _, x := range st.table.indexes {
 		lead := []int(nil)
 		for _, c := range x.cols[:min(len(x.cols), len(p.By)+1)] {
-			at := c.from
-			if c.from >= len(st.table.key) {
+			at := c.At
+			if c.At >= len(st.table.key) {
 				if at = slices.Index(p.Filter, st.table.column(c)); at >= 0 {
 					at += st.Layout.Filter
 				}
@@ -117,8 +118,10 @@ func (st *statement) throughFilter() {
 			}
 			lead = append(lead, at)
 		}
-		rest := x.cols[len(lead):]
-		if x.plain && len(lead) == len(p.By)+1 && slices.Equal(rest, st.fam.cols[len(p.By):]) {
+		ordered := slices.EqualFunc(x.cols[len(lead):], st.fam.cols[len(p.By):], func(a, b keys.Column) bool {
+			return a.At == b.At && a.Desc == b.Desc
+		})
+		if x.plain && len(lead) == len(p.By)+1 && ordered {
 			st.path, st.lead = x, lead
 			return
 		}
@@ -127,19 +130,20 @@ func (st *statement) throughFilter() {
 
 // outputs finds where the pattern's columns come from.
 func (st *statement) outputs() {
-	t := st.table
-	st.out = st.Outputs(t.key, st.fam.columns, t.statics.columns)
-	for i, o := range st.out {
-		switch coll := st.Pattern().Columns[i].Type.Collection(); {
-		case o.Source == plan.FromRow && coll:
-			st.needCells = append(st.needCells, o.At)
-		case o.Source == plan.FromRow:
+	f, t := st.fam, st.table
+	st.out = st.Outputs(t.key[:len(f.cols)], f.columns, t.statics.columns)
+	for i, at := range st.out {
+		coll := st.Pattern().Columns[i].Type.Collection()
+		switch at -= len(f.cols); {
+		case at >= len(f.columns):
+			st.statics = true
+			if coll {
+				st.staticSet = append(st.staticSet, at-len(f.columns))
+			}
+		case at >= 0 && coll:
+			st.needCells = append(st.needCells, at)
+		case at >= 0:
 			st.needRow = true
-		case o.Source == plan.FromStatic && coll:
-			st.staticSet = append(st.staticSet, o.At)
-			st.statics = true
-		case o.Source == plan.FromStatic:
-			st.statics = true
 		}
 	}
 	slices.Sort(st.needCells)
@@ -162,7 +166,7 @@ func (st *statement) compileWrite() error {
 	}
 	slices.SortFunc(st.write, func(a, b operand) int { return a.col - b.col })
 	for _, c := range p.If {
-		st.conds = append(st.conds, plan.Output{Source: plan.FromRow, At: slices.Index(f.columns, c)})
+		st.conds = append(st.conds, len(f.cols)+slices.Index(f.columns, c))
 	}
 	put := p.Kind == schemas.Put || p.Kind == schemas.PutIf
 	st.putsWholeRow = put && len(st.write) == len(f.scalars)
@@ -180,8 +184,8 @@ func (st *statement) compileWrite() error {
 	}
 	// The indexes whose entries it may change. A delete changes those of all.
 	for _, x := range st.table.indexes {
-		written := slices.ContainsFunc(x.cols, func(c keyColumn) bool {
-			return slices.ContainsFunc(st.write, func(w operand) bool { return len(st.table.key)+w.col == c.from })
+		written := slices.ContainsFunc(x.cols, func(c keys.Column) bool {
+			return slices.ContainsFunc(st.write, func(w operand) bool { return len(st.table.key)+w.col == c.At })
 		})
 		if f == &st.table.rows && p.Kind != schemas.Remove && (st.kind == schemas.Delete || !x.plain || written) {
 			st.entries = append(st.entries, x)

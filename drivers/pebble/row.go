@@ -5,82 +5,47 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/keys"
-	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // spaceLen is the length of the number before every key.
 const spaceLen = 2
 
-// keyColumn is one column of a sort order.
-type keyColumn struct {
-	kind schemas.Kind
-	desc bool
-	from int // its position in the primary key, or after that in the table's plain columns
-}
-
 // path is a sort order and the key space that has it. It belongs to a table or an index.
 type path struct {
 	name  string // of the index; "" of a table's own
 	space uint16
-	cols  []keyColumn
-	plain bool // an index that has plain columns. The entry of a row in another one never changes
+	cols  keys.Columns // the position of each is in the primary key, or after that in the table's plain columns
+	plain bool         // an index that has plain columns. The entry of a row in another one never changes
+}
+
+// newPath returns a sort order in a key space, which every key begins with.
+func newPath(name string, space uint16, cols keys.Columns, plain bool) path {
+	cols = slices.Clone(cols)
+	cols[0].Before = string(binary.BigEndian.AppendUint16(nil, space))
+	return path{name, space, cols, plain}
 }
 
 // append appends the path's key of a row, given its primary key and, for an index with plain columns, those after it.
 // If one of these is null, the row has no entry in the index, and append appends nothing.
 func (p *path) append(dst []byte, row []drivers.Value) []byte {
 	begin := len(dst)
-	dst = binary.BigEndian.AppendUint16(dst, p.space)
-	for _, c := range p.cols {
-		if p.plain && row[c.from].IsNull() {
+	dst = append(dst, p.cols[0].Before...)
+	for i := range p.cols {
+		c := &p.cols[i]
+		if p.plain && row[c.At].IsNull() {
 			return dst[:begin]
 		}
-		dst = keys.Append(dst, row[c.from], c.desc)
+		dst = keys.Append(dst, row[c.At], c.Desc)
 	}
 	return dst
-}
-
-// Append implements plan.Keys.
-func (p *path) Append(dst []byte, at int, values []drivers.Value) ([]byte, error) {
-	if at == 0 {
-		dst = binary.BigEndian.AppendUint16(dst, p.space)
-	}
-	for i, v := range values {
-		if v.IsNull() { // of a filter that goes through an index: that has no entries of rows without a value
-			return dst, plan.ErrNull
-		}
-		dst = keys.Append(dst, v, p.cols[at+i].desc)
-	}
-	return dst, nil
-}
-
-// After implements plan.Keys.
-func (p *path) After(key []byte, _ int) []byte { return keys.Successor(key) }
-
-// Free implements plan.Keys.
-func (p *path) Free(n int) (columns int, desc bool) {
-	columns = len(p.cols) - n
-	return columns, columns > 0 && p.cols[n].desc
-}
-
-// decode decodes a key of the path into the values that append takes. They share the
-// bytes of the key or of buf, which decode extends and returns.
-func (p *path) decode(src []byte, key []drivers.Value, buf []byte) ([]byte, error) {
-	src = src[spaceLen:]
-	var err error
-	for _, c := range p.cols {
-		if key[c.from], src, buf, err = keys.Decode(src, c.kind, c.desc, buf); err != nil {
-			return buf, err
-		}
-	}
-	return buf, nil
 }
 
 // inSpace moves a key to another key space: from that of rows to that of cells, or back.

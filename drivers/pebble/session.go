@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -49,9 +50,11 @@ type session struct {
 	oldCopy  []byte          // buffer of a copy of oldValue
 	closer   io.Closer       // of oldValue, or nil
 
-	keyVals []drivers.Value // primary key of the current row
-	vals    []drivers.Value // its columns
-	statics []drivers.Value // the static columns of its partition
+	row     []drivers.Value // the current row:
+	keyVals []drivers.Value // its primary key,
+	vals    []drivers.Value // its columns,
+	statics []drivers.Value // and the static columns of its partition
+	entry   []drivers.Value // its key and columns in an index over plain columns
 	elems   []drivers.Value // elements of its collections
 
 	iterOpts, rowOpts, cellOpts pebble.IterOptions
@@ -104,9 +107,9 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 		return err
 	}
 	s.Cost.Requests += st.Requests(args)
-	s.keyVals = plan.Grow(s.keyVals, len(st.table.key)+len(st.table.rows.columns))
-	s.vals = plan.Grow(s.vals, len(st.fam.columns))
-	s.statics = plan.Grow(s.statics, len(st.table.statics.columns))
+	k, n := len(st.fam.cols), len(st.fam.cols)+len(st.fam.columns)
+	s.row = plan.Grow(s.row, n+len(st.table.statics.columns))
+	s.keyVals, s.vals, s.statics = s.row[:k], s.row[k:n], s.row[n:]
 	s.static = s.static[:0]
 	if st.Layout.In < 0 {
 		err = s.readOne(ctx, st, args, nil)
@@ -131,7 +134,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	// Large buffers go, and all that refers to a large row.
 	if cap(s.arena) > keepBatch || cap(s.oldStat) > keepBatch {
 		s.arena, s.oldStat = nil, nil
-		for _, vs := range [...][]drivers.Value{s.vals, s.statics, s.elems} {
+		for _, vs := range [...][]drivers.Value{s.row, s.entry, s.elems} {
 			clear(vs[:cap(vs)])
 		}
 	}
@@ -251,7 +254,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value) error {
 		}
 		// Somebody may have changed the row since the entry of an index that led to it was read.
 		for _, c := range st.path.cols {
-			if at := c.from - len(st.table.key); st.path.plain && at >= 0 && !s.vals[at].Equal(s.keyVals[c.from]) {
+			if at := c.At - len(st.table.key); st.path.plain && at >= 0 && !s.vals[at].Equal(s.entry[c.At]) {
 				return nil
 			}
 		}
@@ -267,7 +270,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value) error {
 			return err
 		}
 	}
-	return s.Yield(s.Row(st.out, s.keyVals, s.vals, s.statics))
+	return s.Yield(s.Row(st.out, s.row))
 }
 
 // readStatics reads the static columns of the current row's partition, unless s.statics has
@@ -311,7 +314,10 @@ func (s *session) readStatics(st *statement) error {
 // slice yields the rows of one range.
 func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value, element *drivers.Value) error {
 	s.fixed = st.fixed(s.fixed[:0], args, element)
-	if err := s.rows.Set(&st.Plan, st.path, s.fixed, args, st.Pattern().Reverse); err != nil {
+	if st.path.plain && slices.ContainsFunc(s.fixed, drivers.Value.IsNull) { // a row without a value has no entry
+		return plan.ErrNull
+	}
+	if err := s.rows.Set(&st.Plan, st.path.cols, s.fixed, args, st.Pattern().Reverse); err != nil {
 		return err
 	}
 	it, err := s.iterate(&s.rows, nil, &s.iterOpts)
@@ -340,18 +346,17 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 }
 
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value) error {
-	arena, err := st.path.decode(it.Key(), s.keyVals, s.arena[:0])
-	s.arena = arena
-	ofRows := st.path == &st.fam.path
-	if err != nil && s.Tolerant && ofRows {
-		for i := range s.keyVals {
-			s.keyVals[i] = drivers.Broken(it.Key()[spaceLen:])
-		}
-		err = nil
+	ofRows, into := st.path == &st.fam.path, s.keyVals
+	if st.path.plain {
+		s.entry = plan.Grow(s.entry, len(s.keyVals)+len(s.vals))
+		into = s.entry
 	}
+	arena, err := st.path.cols.Decode(it.Key(), into, s.arena[:0], s.Tolerant && ofRows)
+	s.arena = arena
 	if err != nil {
 		return err
 	}
+	copy(s.keyVals, into)
 	var data []byte
 	if ofRows {
 		s.key = append(s.key[:0], it.Key()...)
@@ -433,7 +438,7 @@ func (s *Store) divide(_ context.Context, scan *statement, n int) (at [][]byte, 
 		return nil, drivers.ErrClosed
 	}
 	var b plan.Range
-	if err := b.Set(&scan.Plan, &scan.fam.path, nil, nil, false); err != nil {
+	if err := b.Set(&scan.Plan, scan.fam.cols, nil, nil, false); err != nil {
 		return nil, err
 	}
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: b.Lower, UpperBound: b.Upper})

@@ -167,16 +167,15 @@ func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result
 		return res, err
 	}
 	p, present := st.Pattern(), s.oldValue != nil
-	n := len(st.fam.cols) // the columns are after the key
 	res.Applied = !(p.Absent && present || p.Present && !present)
-	for i, of := range st.conds {
-		res.Applied = res.Applied && s.oldRow[n+of.At].Equal(args[st.Layout.If+i])
+	for i, at := range st.conds {
+		res.Applied = res.Applied && s.oldRow[at].Equal(args[st.Layout.If+i])
 	}
 	switch {
 	case res.Applied && p.ReturnsNew:
-		res.Row = s.Row(st.out, s.newRow, s.newRow[n:], nil)
+		res.Row = s.Row(st.out, s.newRow)
 	case !res.Applied && present && len(st.conds) > 0:
-		res.Row = s.Row(st.conds, nil, s.oldRow[n:], nil)
+		res.Row = s.Row(st.conds, s.oldRow)
 	}
 	return res, nil
 }
@@ -357,7 +356,7 @@ const maxPointDeletes = 1024
 func (s *session) deleteRange(st *statement, args []drivers.Value) error {
 	f, b := st.fam, &s.rows
 	s.fixed = st.fixed(s.fixed[:0], args, nil)
-	if err := b.Set(&st.Plan, st.path, s.fixed, args, false); err != nil {
+	if err := b.Set(&st.Plan, st.path.cols, s.fixed, args, false); err != nil {
 		return err
 	}
 	if !b.Empty {
@@ -410,7 +409,7 @@ func (s *session) clear(b *plan.Range, t *table) error {
 			continue
 		}
 		s.oldRow = plan.Grow(s.oldRow, len(t.key)+len(t.rows.columns))
-		s.arena, err = t.rows.decode(it.Key(), s.oldRow, s.arena[:0])
+		s.arena, err = t.rows.cols.Decode(it.Key(), s.oldRow, s.arena[:0], false)
 		if err == nil && t.plain {
 			var data []byte
 			if data, err = it.ValueAndErr(); err == nil {

@@ -80,7 +80,7 @@ func Of(p *schemas.Pattern) Plan {
 		if a.Type.Collection() {
 			plain = noKind
 		}
-		own.checks = append(own.checks, check{plain, !must && !after})
+		own.checks = append(own.checks, check{plain, !must && (!after || len(p.After) == 1)})
 	}
 	for _, part := range p.Parts {
 		own.parts = append(own.parts, Of(part.Pattern))
@@ -301,30 +301,12 @@ func Compiler[S drivers.Statement](compile func(p *schemas.Pattern) (S, error)) 
 	}
 }
 
-// Source says which of a row's groups of values holds a column.
-type Source uint8
-
-// Sources.
-const (
-	FromKey    Source = iota // the primary key
-	FromRow                  // the columns read of the row
-	FromStatic               // the partition's static columns
-)
-
-// Output is the position of a yielded value in a group.
-type Output struct {
-	Source Source
-	At     int
-}
-
-// Outputs finds each of the pattern's columns among the key, the columns read of
-// a row, and the static columns.
-func (p *Plan) Outputs(key, row, statics []*schemas.Column) []Output {
-	groups := [...][]*schemas.Column{FromKey: key, FromRow: row, FromStatic: statics}
-	outs := make([]Output, len(p.pattern.Columns))
+// Outputs returns the position of each of the pattern's columns among those of a row: usually its key, the columns read
+// of it, and the partition's static columns.
+func (p *Plan) Outputs(row ...[]*schemas.Column) []int {
+	all, outs := slices.Concat(row...), make([]int, len(p.pattern.Columns))
 	for i, c := range p.pattern.Columns {
-		in := slices.IndexFunc(groups[:], func(columns []*schemas.Column) bool { return slices.Contains(columns, c) })
-		outs[i] = Output{Source(in), slices.Index(groups[in], c)}
+		outs[i] = slices.Index(all, c)
 	}
 	return outs
 }

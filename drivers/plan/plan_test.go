@@ -74,9 +74,8 @@ func TestRow(t *testing.T) {
 	page := pattern(t, "page")
 	p, table := plan.Of(page), page.Table
 	outs := p.Outputs(table.Key(), table.Columns, table.Static)
-	key := []drivers.Value{drivers.Text("u"), drivers.Int(1)}
-	vals := []drivers.Value{drivers.Bigint(9), {}, {}, {}}
-	row := new(plan.Session[*statement]).Row(outs, key, vals, []drivers.Value{drivers.Text("title")})
+	stored := []drivers.Value{drivers.Text("u"), drivers.Int(1), drivers.Bigint(9), {}, {}, {}, drivers.Text("title")}
+	row := new(plan.Session[*statement]).Row(outs, stored)
 	want := []drivers.Value{drivers.Text("title"), drivers.Int(1), drivers.Bigint(9), drivers.Text("u")}
 	if !slices.EqualFunc(row, want, drivers.Value.Equal) {
 		t.Errorf("the row is %v, want %v", row, want)

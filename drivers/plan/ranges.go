@@ -9,19 +9,9 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/schemas"
 )
-
-// Keys encodes the columns of a key in bytes that sort as the columns do.
-type Keys interface {
-	// Append appends columns of a key to dst: from number at on, as many as there are values.
-	Append(dst []byte, at int, values []drivers.Value) ([]byte, error)
-	// After turns a key of n columns, in place, into the smallest key after all that begin with it. If there is none,
-	// the result is empty.
-	After(key []byte, n int) []byte
-	// Free returns how many columns follow the first n, and whether the next of them descends.
-	Free(n int) (columns int, desc bool)
-}
 
 // Range is a range of encoded keys: from Lower on, and before Upper, if that is not empty. It keeps its memory from
 // call to call.
@@ -34,7 +24,7 @@ type Range struct {
 // Set sets the range to the keys that begin with the fixed columns, within the call's from, to and after, and within
 // the part of a scan that the plan is. reverse says that a page continues before the row of after. If after has more
 // columns than the key, the caller must compare the others.
-func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) (err error) {
+func (r *Range) Set(p *Plan, k keys.Columns, fixed, args []drivers.Value, reverse bool) (err error) {
 	n := len(fixed)
 	if r.prefix, err = k.Append(r.prefix[:0], 0, fixed); err != nil {
 		return err
@@ -65,7 +55,8 @@ func (r *Range) Set(p *Plan, k Keys, fixed, args []drivers.Value, reverse bool) 
 			r.Empty = r.Empty || len(key) == 0
 		}
 	}
-	if free, desc := k.Free(n); free > 0 {
+	if free := len(k) - n; free > 0 {
+		desc := k[n].Desc
 		if from, at := p.pattern.From, p.Layout.From; from != nil {
 			end(args[at:at+1], !desc, desc != from.Open)
 		}
