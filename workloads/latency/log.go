@@ -81,28 +81,40 @@ func (l *Log) Flush() error {
 	return nil
 }
 
+// longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.
+const longestLine = 1 << 20
+
 // ReadLog reads an interval log. Of returns the key that the intervals of a tag are added to, or
 // false if the tag is not wanted. ReadLog returns the sum for each key, and holds only two
 // histograms more than these. It leaves out a last line without an end, which a process was
 // writing when it was killed.
 func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*Histogram, error) {
 	total := map[K]*Histogram{}
-	lines := &wholeLines{in: bufio.NewReaderSize(r, 1<<16), wanted: func(tag string) bool { _, ok := of(tag); return ok }}
-	for in := hdr.NewHistogramLogReader(lines); ; {
-		h, err := in.NextIntervalHistogram()
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 1<<16), longestLine)
+	lines.Split(func(data []byte, _ bool) (int, []byte, error) {
+		if end := bytes.IndexByte(data, '\n'); end >= 0 {
+			return end + 1, data[:end], nil
+		}
+		return 0, nil, nil
+	})
+	for lines.Scan() {
+		line, tagged := bytes.CutPrefix(lines.Bytes(), []byte("Tag="))
+		tag, values, _ := bytes.Cut(line, []byte(","))
+		name, wanted := of(string(tag))
+		if !tagged || !wanted { // three of four kinds of time, which would take most of the time to decode
+			continue
+		}
+		h, err := hdr.Decode(values[bytes.LastIndexByte(values, ',')+1:])
 		if err != nil {
 			return nil, fmt.Errorf("read latency log: %w", err)
 		}
-		if h == nil {
-			return total, nil
-		}
-		name, wanted := of(h.Tag()) // a line may have no tag
 		// Others than those of a recorder are refused: a line of 60 bytes can say that its histogram takes 50 MB.
 		d := h.SignificantFigures()
 		ours := h.LowestTrackableValue() == 1 && h.HighestTrackableValue() == int64(Highest) &&
 			(d == digits || d == digitsRough)
 		switch sum := total[name]; {
-		case !wanted || h.TotalCount() == 0:
+		case h.TotalCount() == 0:
 			continue
 		case !ours:
 			return nil, fmt.Errorf("read latency log: a histogram of %d to %d with %d digits is not one of mailbench's",
@@ -116,43 +128,10 @@ func ReadLog[K comparable](r io.Reader, of func(tag string) (K, bool)) (map[K]*H
 		own.of, own.count = h.Export().Counts, h.TotalCount() // the buckets are the same
 		total[name].Add(own)
 	}
-}
-
-// longestLine bounds a line of a log. The fullest histogram of a recorder takes 350 KB.
-const longestLine = 1 << 20
-
-// wholeLines reads whole lines. It leaves out a last line without an end, and those of tags that are not wanted:
-// three of four kinds of time, whose histograms would take most of the time to decode.
-type wholeLines struct {
-	in     *bufio.Reader
-	wanted func(tag string) bool
-	line   []byte // rest of the line that was read last
-}
-
-// Read implements io.Reader.
-func (w *wholeLines) Read(b []byte) (int, error) {
-	for len(w.line) == 0 {
-		line := w.line[:0]
-		for {
-			part, err := w.in.ReadSlice('\n')
-			if line = append(line, part...); err == nil {
-				break
-			}
-			if !errors.Is(err, bufio.ErrBufferFull) {
-				return 0, err
-			}
-			if len(line) > longestLine {
-				return 0, errors.New("it has a line that is too long")
-			}
-		}
-		tag, tagged := bytes.CutPrefix(line, []byte("Tag="))
-		if tag, _, _ = bytes.Cut(tag, []byte(",")); !tagged || w.wanted(string(tag)) {
-			w.line = line
-		}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read latency log: %w", err)
 	}
-	n := copy(b, w.line)
-	w.line = w.line[n:]
-	return n, nil
+	return total, nil
 }
 
 // PartTime is how long one part of an operation took, such as a call of an access pattern, and how many requests it
