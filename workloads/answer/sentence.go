@@ -243,11 +243,7 @@ func (w *filling) figure(f figure) (v trials.Value, why string) {
 		return v, why
 	}
 	of := results.Figure(f.name)
-	if of.Counted() {
-		v = cs.Counted(f.op, of)
-	} else {
-		v = cs.Timed(f.op, of)
-	}
+	v = cs.Value(f.op, of)
 	switch {
 	case v.Known && !math.IsInf(v.Median, 1):
 		return v, ""

@@ -129,16 +129,44 @@ type Value struct {
 	// percentile never ended.
 	Median, Low, High float64
 
-	n         int64   // operations of all trials
-	deviation float64 // standard deviation between operations, of a counter
+	n         float64 // of a counter: operations of all trials
+	deviation float64 // of a counter: standard deviation between operations
 	Trials    int
 }
 
-// Counted is a counter of an operation of the column.
-func (cs Column) Counted(op string, f results.Figure) Value {
+// Value is a figure of an operation of the column. Of a time, trials whose verdict is not ok are left out.
+func (cs Column) Value(op string, f results.Figure) Value {
+	if f.Counted() {
+		return cs.counted(op, f)
+	}
+	var times, intervals []float64 // intervals are those of the last trial
+	for _, c := range cs {
+		o, ok := c.Ops[op]
+		if !ok || c.Verdict != results.OK || !o.Enough(f.Percentile()) {
+			continue
+		}
+		times, intervals = append(times, o.Scheduled().At(f.Percentile())), c.Times(op, f)
+		if o.DueDiffers() { // intervals have only operations that were ok
+			intervals = slices.Repeat(times[:1], knownIntervals)
+		}
+	}
+	v := Of(times)
+	if v.Trials == 1 {
+		// The range of a single trial is from its intervals. With too few of them the value is not known well
+		// enough to be compared.
+		n := len(intervals)
+		if v.Known = n >= knownIntervals; v.Known {
+			slices.Sort(intervals)
+			v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
+		}
+	}
+	return v
+}
+
+// counted is a counter of an operation of the column.
+func (cs Column) counted(op string, f results.Figure) Value {
 	var means []float64
-	var squares float64
-	var all int64
+	var squares, all float64
 	row, _ := cs.Row(op)
 	for _, o := range row.Ops {
 		if o.Count == 0 {
@@ -148,56 +176,15 @@ func (cs Column) Counted(op string, f results.Figure) Value {
 		if math.IsNaN(mean) {
 			return Value{} // a trial whose rows scanned are unknown
 		}
-		n := o.Count
+		n := float64(o.Count)
 		if f == results.Examined && o.Store.Traced > 0 {
-			n = o.Store.Traced
+			n = float64(o.Store.Traced)
 		}
-		means = append(means, mean)
-		all += n
-		squares += deviation * deviation * float64(n)
+		means, all, squares = append(means, mean), all+n, squares+deviation*deviation*n
 	}
 	v := Of(means)
-	v.n, v.deviation = all, math.Sqrt(squares/max(float64(all), 1))
+	v.n, v.deviation = all, math.Sqrt(squares/max(all, 1))
 	return v
-}
-
-// Timed is a time of an operation of the column. Trials whose verdict is not ok are
-// left out.
-func (cs Column) Timed(op string, f results.Figure) Value {
-	v, intervals := cs.times(op, f)
-	if v.Trials > 1 {
-		return v
-	}
-	// The range of a single trial is from its intervals. With too few of them the value is not known well
-	// enough to be compared.
-	n := len(intervals)
-	if v.Known = n >= knownIntervals; v.Known {
-		slices.Sort(intervals)
-		v.Low, v.High = min(v.Median, intervals[n/4]), max(v.Median, intervals[n-1-n/4])
-	}
-	return v
-}
-
-// times is a time of an operation of the column, and that time in each interval of the last
-// trial.
-func (cs Column) times(op string, f results.Figure) (v Value, intervals []float64) {
-	var times []float64
-	var all int64
-	for _, c := range cs {
-		o, ok := c.Ops[op]
-		if !ok || c.Verdict != results.OK || !o.Enough(f.Percentile()) {
-			continue
-		}
-		times = append(times, o.Scheduled().At(f.Percentile()))
-		intervals = c.Times(op, f)
-		if o.DueDiffers() { // intervals have only operations that were ok
-			intervals = slices.Repeat(times[:1], knownIntervals)
-		}
-		all += o.Count
-	}
-	v = Of(times)
-	v.n = all
-	return v, intervals
 }
 
 // Of is a figure of the trials that have these values.
@@ -258,7 +245,7 @@ func (v *Value) err() float64 {
 	if v.n < knownOperations {
 		return v.deviation
 	}
-	return v.deviation / math.Sqrt(float64(v.n))
+	return v.deviation / math.Sqrt(v.n)
 }
 
 // growthFigures are the figures that are fitted, in the order in which they are shown.
@@ -297,20 +284,14 @@ func growthOf(r *results.Run, cs Column, op string, f results.Figure) (results.G
 				at = append(at, c)
 			}
 		}
-		one := growth.Point{Name: p.Value, Size: p.Size}
-		v := Value{}
+		v := at.Value(op, f)
+		one := growth.Point{Name: p.Value, Size: p.Size, Value: v.Median}
 		if f.Counted() {
-			if v = at.Counted(op, f); v.Known {
-				e := 0.0
-				if v.Median > 0 {
-					e = v.deviation / math.Sqrt(float64(v.n)) / v.Median
-				}
-				one.Error = &e
+			if one.Error = new(float64); v.Median > 0 {
+				*one.Error = v.deviation / math.Sqrt(v.n) / v.Median
 			}
-		} else {
-			v, _ = at.times(op, f)
 		}
-		if one.Value = v.Median; v.Known && !math.IsInf(v.Median, 0) {
+		if v.Trials > 0 && !math.IsInf(v.Median, 0) { // also a time of one trial
 			g.Points = append(g.Points, one)
 		}
 	}
