@@ -154,7 +154,7 @@ func Find(dir, pattern string) ([]Left, error) {
 		if err != nil {
 			continue // the folder is somebody else's, in use, or gone meanwhile
 		}
-		l := Left{Path: path, Bytes: size(path)}
+		l := Left{Path: path, Bytes: Size(path)}
 		if info, err := os.Stat(filepath.Join(path, Mark)); err == nil {
 			l.Since = info.ModTime().UTC().Truncate(time.Second)
 		}
@@ -221,8 +221,8 @@ func lockLeft(path string) (*os.File, error) {
 	return lock, nil
 }
 
-// size sums the files of a folder, as far as they can be read.
-func size(path string) (bytes int64) {
+// Size sums the files of a folder and of those in it, as far as they can be read. Files may come and go meanwhile.
+func Size(path string) (bytes int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // what cannot be read is not counted

@@ -14,9 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -29,6 +27,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
 // Config says what to open and where.
@@ -169,7 +168,7 @@ func (t *Target) Observe() *results.EngineInfo {
 	}
 	maps.Copy(s.Settings, drivers.JavaOptions(t.Processes...))
 	if s.DiskBytes >= 0 {
-		s.DiskBytes += filesIn(BlobsDir(t.Dir))
+		s.DiskBytes += scratch.Size(BlobsDir(t.Dir))
 	}
 	return &results.EngineInfo{
 		Version: t.Caps.Version, DiskBytes: s.DiskBytes, DiskExcess: s.DiskExcess, LogBytes: s.LogBytes,
@@ -178,21 +177,6 @@ func (t *Target) Observe() *results.EngineInfo {
 		Tombstones: s.Tombstones, TombstonesRead: s.TombstonesRead,
 		RowCacheReads: s.RowCacheReads, RowCacheHits: s.RowCacheHits, Missing: s.Missing, Settings: s.Settings,
 	}
-}
-
-// filesIn is how many bytes the files of a folder and of those in it have; 0 if there is none. Files
-// come and go meanwhile.
-func filesIn(dir string) (bytes int64) {
-	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return nil
-		}
-		if info, err := e.Info(); err == nil {
-			bytes += info.Size()
-		}
-		return nil
-	})
-	return bytes
 }
 
 // Audit compares the store with the ledger; nil if the configuration has no ledger. An audit that
