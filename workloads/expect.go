@@ -78,42 +78,27 @@ func (d *decoder) expect(root map[string]strict.Entry) {
 	slices.SortStableFunc(d.w.Expect, func(a, b results.Objective) int { return cmp.Compare(parts(a), parts(b)) })
 }
 
-// selects enters the model, engine, phase or stream that bounds are for, and refuses one that is not known.
+// selects enters the model, engine, phase or stream that bounds are for, and refuses one that is not known. Without
+// a list of models or engines, any is.
 func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) {
-	var known []string
-	switch what := strings.TrimSuffix(section, "s"); section {
-	case "models":
-		o.Model = n.Value
-		d.named(n, what, d.known.ExpectModels)
-	case "engines":
-		o.Engine = n.Value
-		d.named(n, what, d.known.ExpectEngines)
-	case "phases":
-		o.Phase = n.Value
-		for p := range d.w.measured("") {
+	known := map[string][]string{"models": d.known.ExpectModels, "engines": d.known.ExpectEngines}[section]
+	for p := range d.w.measured("") {
+		switch {
+		case section == "phases":
 			known = append(known, p.Name)
-		}
-		d.named(n, what, known)
-	case "streams":
-		o.Stream = n.Value
-		for p := range d.w.measured(o.Phase) {
+		case section == "streams" && p.HasStreams() && (o.Phase == "" || o.Phase == p.Name):
 			for i := range p.Streams {
-				if p.HasStreams() {
-					known = append(known, p.Streams[i].Name)
-				}
+				known = append(known, p.Streams[i].Name)
 			}
 		}
-		if len(known) == 0 {
-			d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
-		}
-		d.named(n, what, known)
 	}
-}
-
-// named refuses a name that is none of the known ones; nil: any.
-func (d *decoder) named(n *yaml.Node, what string, known []string) {
-	if known != nil && !slices.Contains(known, n.Value) {
-		d.Unknown(n, what, n.Value, "in expect."+what+"s", known)
+	what := strings.TrimSuffix(section, "s")
+	*map[string]*string{"model": &o.Model, "engine": &o.Engine, "phase": &o.Phase, "stream": &o.Stream}[what] = n.Value
+	switch {
+	case section == "streams" && len(known) == 0:
+		d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
+	case known != nil && !slices.Contains(known, n.Value):
+		d.Unknown(n, what, n.Value, "in expect."+section, known)
 	}
 }
 
