@@ -295,8 +295,8 @@ func faults(r *results.Run) map[string][]error {
 	misses := map[results.Attainment]string{results.Missed: "misses", results.Unclear: "may miss"}
 	var invalid *results.Cell
 	used := false
-	for i := range r.Cells {
-		c, reason := &r.Cells[i], ""
+	for c := range r.All {
+		reason := ""
 		if c.Reason != nil {
 			reason, _, _ = strings.Cut(c.Reason.Text, "\n") // the table has the other lines
 		}

@@ -66,17 +66,14 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 // byFigures judges an objective by the cell's figures.
 func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	of := c.Op(o.Op)
+	counts := map[string]int64{
+		"errors": of.Failed + of.Unknown + of.Dropped, "failed": of.Failed, "unknown": of.Unknown, "dropped": of.Dropped,
+		"not-found": of.NotFound,
+	}
+	if n, counted := counts[o.Figure]; counted {
+		return ofAll(o, &of, n)
+	}
 	switch o.Figure {
-	case "errors":
-		return ofAll(o, &of, of.Failed+of.Unknown+of.Dropped)
-	case "failed":
-		return ofAll(o, &of, of.Failed)
-	case "unknown":
-		return ofAll(o, &of, of.Unknown)
-	case "dropped":
-		return ofAll(o, &of, of.Dropped)
-	case "not-found":
-		return ofAll(o, &of, of.NotFound)
 	case "rate":
 		return value(o, of.Rate, words.Amount(of.Rate)+"/s")
 	case "achieved":

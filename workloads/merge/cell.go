@@ -39,11 +39,11 @@ func (m *Merged) cell(parts []*results.Cell) results.Cell {
 		c.Stack = cmp.Or(c.Stack, p.Stack)
 	}
 	c.Error = strings.Join(wrong, "; ")
-	c.Offered = total(parts, func(c *results.Cell) *results.Offered { return c.Offered }, results.Add)
+	c.Offered = total(parts, func(c *results.Cell) *results.Offered { return c.Offered })
 	c.Streams = m.streams(parts)
 	m.operations(&c, parts, func(op string) string { return op })
 	c.Timeline = timeline(parts, began)
-	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client }, results.Add)
+	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client })
 	c.Evidence = m.evidence(&c, parts)
 	c.Before = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Before })
 	c.Engines = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Engines })
@@ -57,7 +57,7 @@ func stamp(s string) time.Time {
 }
 
 // total adds up what the cells have; nil if one has none.
-func total[T any](parts []*results.Cell, of func(*results.Cell) *T, add func(sum, one *T)) *T {
+func total[T any](parts []*results.Cell, of func(*results.Cell) *T) *T {
 	first := of(parts[0])
 	if first == nil {
 		return nil
@@ -68,7 +68,7 @@ func total[T any](parts []*results.Cell, of func(*results.Cell) *T, add func(sum
 		if one == nil {
 			return nil
 		}
-		add(&sum, one)
+		results.Add(&sum, one)
 	}
 	return &sum
 }
@@ -88,7 +88,7 @@ func (m *Merged) streams(parts []*results.Cell) (all []results.Stream) {
 		c := *alone[0]
 		c.Key = union(c.Key)
 		tagged := func(op string) string { return parts[0].Tagged(&one, op) }
-		one.Offered = *total(alone, func(c *results.Cell) *results.Offered { return c.Offered }, results.Add)
+		one.Offered = *total(alone, func(c *results.Cell) *results.Offered { return c.Offered })
 		m.operations(&c, alone, tagged)
 		one.Ops, one.AllOps = c.Ops, c.AllOps
 		all = append(all, one)

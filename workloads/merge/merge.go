@@ -157,8 +157,7 @@ func (m *Merged) cells(sources []Source) error {
 	var all []*results.Cell
 	for _, s := range sources {
 		seen := map[results.Key]bool{}
-		for i := range s.Run.Cells {
-			c := &s.Run.Cells[i]
+		for c := range s.Run.All {
 			switch {
 			case c.Kind == results.KindStep:
 				m.Run.Cells = append(m.Run.Cells, *c)
@@ -200,8 +199,7 @@ type histograms map[string]*latency.Histogram
 // add adds a segment's latency log. It is an error if the log misses operations of the segment.
 func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
-	for i := range s.Run.Cells {
-		c := &s.Run.Cells[i]
+	for c := range s.Run.All {
 		for _, t := range recorded(c) {
 			tags[c.Tag(t[0], t[1])] = union(c.Key).Tag(t[0], t[1])
 		}
@@ -210,8 +208,7 @@ func (all histograms) add(s *Source) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
-	for i := range s.Run.Cells {
-		c := &s.Run.Cells[i]
+	for c := range s.Run.All {
 		counts := logged(c)
 		for _, op := range slices.Sorted(maps.Keys(counts)) {
 			o := counts[op]
@@ -279,8 +276,7 @@ func (m *Merged) WriteLog(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for i := range m.Run.Cells {
-		c := &m.Run.Cells[i]
+	for c := range m.Run.All {
 		if c.Kind == results.KindStep {
 			continue
 		}
@@ -314,8 +310,8 @@ func belong(sources []Source) error {
 			return fmt.Errorf("%w: %s is a verification without a run", ErrApart, s.Name)
 		}
 		times := []string{s.Run.Started, cmp.Or(s.Run.Ended, s.Run.Started)}
-		for i := range s.Run.Cells {
-			if c := &s.Run.Cells[i]; c.Started+c.Ended != "" || len(c.Timeline) > 0 {
+		for c := range s.Run.All {
+			if c.Started+c.Ended != "" || len(c.Timeline) > 0 {
 				times = append(times, c.Started, cmp.Or(c.Ended, c.Started))
 			}
 		}

@@ -111,9 +111,9 @@ var (
 // renew replaces values that earlier builds wrote.
 func (r *Run) renew() {
 	r.Workload.Text = oldPatterns.ReplaceAllStringFunc(r.Workload.Text, newPatterns.Replace)
-	for i := range r.Cells {
-		if r.Cells[i].Kind == "cold" {
-			r.Cells[i].Kind = KindCold
+	for c := range r.All {
+		if c.Kind == "cold" {
+			c.Kind = KindCold
 		}
 	}
 	for i, text := range r.Answer {
@@ -174,8 +174,7 @@ func (r *Run) check() error {
 	if !(r.Seconds >= 0 && r.Seconds <= longestPhase*mostPoints) {
 		return fmt.Errorf("it lasts %g s", r.Seconds)
 	}
-	for i := range r.Cells {
-		c := &r.Cells[i]
+	for c := range r.All {
 		if err := c.check(); err != nil {
 			return fmt.Errorf("result %s: %w", c.Key, err)
 		}

@@ -49,8 +49,8 @@ func Run(
 	if err != nil {
 		return nil, err
 	}
-	for i := range result.Cells {
-		if cell := &result.Cells[i]; cell.Error != "" {
+	for cell := range result.All {
+		if cell.Error != "" {
 			err = errors.Join(err, fmt.Errorf("%s on %s, %s: %s", cell.Model, cell.Engine, cell.Phase, cell.Error))
 		}
 	}
