@@ -128,42 +128,33 @@ type rowCounts struct {
 	unreported bool
 }
 
-// Next implements plan.Stream.
+// Next implements plan.Stream. After the last operation it reads the rows of all: engines report them late.
 func (r *rowCounts) Next(now time.Duration, o *plan.Operation) (time.Duration, bool) {
 	due, ok := r.Stream.Next(now, o)
 	if ok {
 		r.session.Begin()
+		return due, true
 	}
-	return due, ok
+	err := drivers.Within(context.Background(), workAtMost, func(ctx context.Context) error {
+		work, err := r.session.Work(ctx)
+		for i := range work {
+			r.unreported = r.unreported || work[i].Rows < 0
+			r.all = append(r.all, float64(work[i].Rows))
+		}
+		return err
+	})
+	r.unreported = r.unreported || err != nil
+	return due, false
 }
 
 // Session implements drivers.Store.
 func (r *rowCounts) Session() (_ drivers.Session, err error) {
 	r.session, err = r.tracer.Traced()
-	return &countedSession{r.session, r}, err
-}
-
-// countedSession counts the rows of the operations when it is closed: engines report them late.
-type countedSession struct {
-	drivers.TracedSession
-	to *rowCounts
+	return r.session, err
 }
 
 // workAtMost is how long an engine may take to report its work.
 const workAtMost = time.Minute
-
-// Close implements drivers.Session.
-func (s *countedSession) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), workAtMost)
-	defer cancel()
-	work, err := s.Work(ctx)
-	s.to.unreported = err != nil
-	for i := range work {
-		s.to.unreported = s.to.unreported || work[i].Rows < 0
-		s.to.all = append(s.to.all, float64(work[i].Rows))
-	}
-	return s.TracedSession.Close()
-}
 
 // The floor is mailbench's own share of the figures. A target whose mailbox does nothing shows the harness' own CPU
 // time for an operation. A run of the models over the null engine shows what a model's calls cost without an engine:
