@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +33,7 @@ type dataDir struct {
 	temporary bool
 	close     func() error // unlocks the folder, or removes it if it is temporary
 	list      []string     // folders of the data sets that it must hold, sorted
+	there     []string     // what it held when it was opened
 }
 
 const (
@@ -124,11 +126,18 @@ const (
 	trialSuffix = "-trial"
 )
 
-// readList reads which data sets the folder must hold. A new folder has no list.
+// readList reads which data sets the folder must hold, and which are there. A new folder has no list.
 func (d *dataDir) readList() error {
 	b, err := private.ReadFile(filepath.Join(d.path, listFile))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	entries, rerr := os.ReadDir(d.path)
+	if err = cmp.Or(err, rerr); err != nil {
 		return fmt.Errorf("data folder: %w", err)
+	}
+	for _, e := range entries {
+		d.there = append(d.there, e.Name())
 	}
 	d.list = strings.FieldsFunc(string(b), func(c rune) bool { return c == '\n' })
 	slices.Sort(d.list) // holds searches in it
@@ -155,12 +164,12 @@ func (d *dataDir) holds(dir string) bool {
 	return found
 }
 
-// numbered are the numbers of the points or trials in the list, and the known ones: a list may have any, so nothing
-// counts up to them.
+// numbered are the numbers of the points or trials that the folder holds or must hold, and the known ones: a list may
+// have any, so nothing counts up to them.
 func (d *dataDir) numbered(suffix string, known []int) []int {
 	number := regexp.MustCompile(suffix + `([1-9]\d{0,5})(-|$)`)
 	all := slices.Clone(known)
-	for _, name := range d.list {
+	for _, name := range slices.Concat(d.list, d.there) {
 		if m := number.FindStringSubmatch(name); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			all = append(all, n)

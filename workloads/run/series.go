@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"os"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -168,29 +167,16 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	return all, nil
 }
 
-// left are the data sets that an earlier run left of a model on an engine.
-func (r *runner) left(t task) ([]task, error) {
-	t.at, t.dir = &r.points[0], r.data.dir(t.model.Name, t.engine.Name, t.trial, 0)
-	all := []task{t}
-	add := func(n int, dir string) {
+// left are the data sets that an earlier run may have left of a model on an engine: that of the whole population, and
+// those of points. One that is not there and not listed is skipped when its turn comes.
+func (r *runner) left(t task) (all []task, err error) {
+	for _, n := range r.data.numbered(pointSuffix, []int{0}) {
 		p := r.points[0]
-		p.number, p.value = n, fmt.Sprintf("point %d", n)
-		t.at, t.dir = &p, dir
+		if p.number = n; n > 0 {
+			p.value = fmt.Sprintf("point %d", n)
+		}
+		t.at, t.dir = &p, r.data.dir(t.model.Name, t.engine.Name, t.trial, n)
 		all = append(all, t)
-	}
-	point := func(n int) string { return r.data.dir(t.model.Name, t.engine.Name, t.trial, n) }
-	last := 0 // of the points that are there, from 1 on
-	for {
-		if _, err := os.Stat(point(last + 1)); err != nil {
-			break
-		}
-		last++
-		add(last, point(last))
-	}
-	for _, n := range r.data.numbered(pointSuffix, nil) {
-		if dir := point(n); n > last && r.data.holds(dir) {
-			add(n, dir)
-		}
 	}
 	return all, nil
 }
