@@ -268,12 +268,6 @@ func delivered(t *task, out latency.Outcome) error {
 	return nil
 }
 
-// log writes one record to the ledger at once.
-func (t *task) log(e ledger.Event, p ledger.Place, h models.Handle) error {
-	t.record(ledger.Record{Event: e, Place: p, N: t.op.N, Handle: h})
-	return t.flush()
-}
-
 // record adds a record to those that flush writes.
 func (t *task) record(r ledger.Record) {
 	if t.target.Acknowledged != nil {

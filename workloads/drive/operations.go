@@ -347,8 +347,8 @@ func chooseToRestore(t *task) (bool, error) {
 	}) {
 		return false, nil
 	}
-	t.from, t.handle = t.account.Folders[k.Place.Folder], k.Handle
-	return true, t.log(ledger.Taking, k.Place, k.Handle)
+	t.from, t.handle, t.many = t.account.Folders[k.Place.Folder], k.Handle, append(t.many[:0], k.Handle)
+	return true, t.logAll(ledger.Taking)
 }
 
 func restored(t *task, out latency.Outcome) error {
@@ -360,7 +360,7 @@ func restored(t *task, out latency.Outcome) error {
 	case latency.Unknown:
 		return nil
 	}
-	if err := t.log(event, t.from.Place, t.handle); err != nil || out != latency.OK {
+	if err := t.logAll(event); err != nil || out != latency.OK {
 		return err
 	}
 	t.live.Add(t.from.FolderSet, t.handle, nil, models.Holding{})
