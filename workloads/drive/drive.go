@@ -55,10 +55,6 @@ type Spec struct {
 	// known.
 	Total int64
 
-	// Silence is how long a load goes on without a delivery that succeeds, on an engine that is
-	// reached over a network. 0: silenceMost.
-	Silence time.Duration
-
 	// Log, if set, gets the windows of the phase: what was recorded of each operation, and how late
 	// the hiccup meter woke. Windows follow each other without a gap, and grow longer as the phase
 	// goes on. An error of the log does not stop the phase, whose figures do not need it.
@@ -140,7 +136,7 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	if s.Phase.Clients > 0 {
 		s.Workers = s.Phase.Clients
 	}
-	s.Workers, s.Lateness, s.Silence = max(1, s.Workers), max(s.Lateness, LeastLateness), cmp.Or(s.Silence, silenceMost)
+	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
 	slots := newSlots(&s.Phase)
 	p := &phase{
 		Spec: s, target: t, slots: slots,

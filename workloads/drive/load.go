@@ -53,7 +53,7 @@ func (w *worker) load(ctx, opCtx context.Context) error {
 // them, whichever is more. A delivery that is known to have failed is tried up to
 // loadTries times, with pauses of 25 s in all: by then another node has taken over
 // from one that died. A delivery of unknown outcome is not tried again, since the
-// message might then be there twice. A load without answers ends much sooner: see silenceMost.
+// message might then be there twice. A load without answers ends much sooner: see SilenceMost.
 const (
 	missesMost  = 10
 	missesShare = 0.01

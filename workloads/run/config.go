@@ -60,9 +60,6 @@ type Config struct {
 	Start   time.Time
 	// SegmentTimeout is how long this segment waits for another one; 0: meet.UsualTimeout.
 	SegmentTimeout time.Duration
-	// LoadSilence is how long a load goes on if an engine over a network acknowledges nothing; 0: a
-	// minute.
-	LoadSilence time.Duration
 
 	// FindMax, if set, makes each measured phase a search for its highest rate. A field that is 0 has its default.
 	FindMax *results.FindMax

@@ -411,7 +411,7 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 	r := c.runner
 	spec := drive.Spec{
 		Phase: *p, Stream: s, Cell: *c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
-		MaxWait: r.config.maxWait(), Lateness: c.found.median, Silence: r.config.LoadSilence,
+		MaxWait: r.config.maxWait(), Lateness: c.found.median,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
 	if p.Kind == workloads.Load {

@@ -15,6 +15,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -170,6 +171,9 @@ func TestLoadOverANetwork(t *testing.T) {
 // TestEngineVanishes: an engine that refuses or swallows everything in the midst of a load ends
 // it soon, whatever the load's size. Measured values are kept, and the namespace is gone or named.
 func TestEngineVanishes(t *testing.T) {
+	before := drive.SilenceMost
+	drive.SilenceMost = 2 * time.Second
+	t.Cleanup(func() { drive.SilenceMost = before })
 	for _, x := range []struct {
 		name      string
 		swallowed bool
@@ -183,7 +187,6 @@ func TestEngineVanishes(t *testing.T) {
 			if c.Workload, err = workloads.Parse("vast.yaml", c.Workload.Source, "population.messages=20000"); err != nil {
 				t.Fatal(err)
 			}
-			c.LoadSilence = 2 * time.Second
 			c.Progress = func(p Progress) {
 				switch {
 				case p.Phase != "load" || p.OK < 50:
