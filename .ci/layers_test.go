@@ -42,7 +42,7 @@ var layers = []struct {
 	{"drivers/keys", []string{"schemas", "drivers"}, nil},
 	{"drivers/plan", []string{"schemas", "drivers", "drivers/crash", "drivers/keys"}, nil},
 	{"drivers/render", []string{"schemas"}, nil},
-	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile"}, []string{"drivers/*"}},
+	{"drivers", []string{"drivers/private", "schemas", "schemas/forecast", "schemas/plainfile", "schemas/strict"}, []string{"drivers/*"}},
 	{"drivers/drivertest/paired", nil, []string{"schemas", "drivers", "drivers/*", "drivers/launch/live"}},
 	{"drivers/validate", []string{"drivers/private", "drivers/pebble", "schemas", "schemas/words", "drivers", "drivers/crash"}, nil},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},

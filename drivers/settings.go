@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/plainfile"
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Setting describes one driver setting.
@@ -26,6 +27,13 @@ type Setting struct {
 	Doc     string `json:"description"`       // one line, with the unit or the words it takes
 	// Guarded: it says where a password goes, or who is trusted with it.
 	Guarded bool `json:"-"`
+	// Check says what is wrong with a value; nil: it is any text.
+	Check func(value string) error `json:"-"`
+}
+
+// CheckSetting says what is wrong with the value of one setting of the engine.
+func (e Engine) CheckSetting(name, value string) error {
+	return ReadSettings(e.Settings, map[string]string{name: value}).Err()
 }
 
 // Settings are the values of an engine's settings. Its methods parse them; Err has what was wrong.
@@ -41,12 +49,18 @@ func ReadSettings(list []Setting, given map[string]string) *Settings {
 		s.values[setting.Name] = setting.Default
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if _, known := s.values[name]; !known {
+		at := slices.IndexFunc(list, func(known Setting) bool { return known.Name == name })
+		if at < 0 {
 			s.errs = append(s.errs, fmt.Errorf("unknown setting %q; expected one of %s", name,
 				strings.Join(slices.Sorted(maps.Keys(s.values)), ", ")))
 			continue
 		}
 		s.values[name] = given[name]
+		if check := list[at].Check; check != nil {
+			if err := check(given[name]); err != nil {
+				s.errs = append(s.errs, fmt.Errorf("setting %s: %w", name, err))
+			}
+		}
 	}
 	return s
 }
@@ -54,48 +68,60 @@ func ReadSettings(list []Setting, given map[string]string) *Settings {
 // Err is all that was wrong, as an OptionError; nil if nothing was.
 func (s *Settings) Err() error { return WrongOption(errors.Join(s.errs...)) }
 
-// Wrong notes what is wrong with a setting.
-func (s *Settings) Wrong(name, format string, args ...any) {
-	s.errs = append(s.errs, fmt.Errorf("setting "+name+": "+format, args...))
-}
-
 // Texts are all values as text.
 func (s *Settings) Texts() map[string]string { return s.values }
 
 // Text is a value as it was given.
 func (s *Settings) Text(name string) string { return s.values[name] }
 
-// Number is a whole number.
-func (s *Settings) Number(name string, least int) int {
-	return atLeast(s, name, strconv.Atoi, least, "number of at least %d")
-}
-
-// Duration is a time such as 5s.
-func (s *Settings) Duration(name string, least time.Duration) time.Duration {
-	return atLeast(s, name, time.ParseDuration, least, "duration of at least %v, such as 5s")
-}
-
-func atLeast[T cmp.Ordered](s *Settings, name string, parse func(string) (T, error), least T, what string) T {
-	v, err := parse(s.values[name])
-	if err != nil || v < least {
-		s.Wrong(name, "%q is not a "+what, s.values[name], least)
-	}
+// Number is a value that NumberFrom checks.
+func (s *Settings) Number(name string) int {
+	v, _ := strconv.Atoi(s.values[name])
 	return v
 }
 
-// Word is the meaning of a value that is one of several words, in upper or lower case.
+// NumberFrom checks that a value is a whole number of at least so many.
+func NumberFrom(least int) func(value string) error {
+	return atLeast(strconv.Atoi, least, "number of at least %d")
+}
+
+// Duration is a value that DurationFrom checks.
+func (s *Settings) Duration(name string) time.Duration {
+	v, _ := time.ParseDuration(s.values[name])
+	return v
+}
+
+// DurationFrom checks that a value is a time such as 5s.
+func DurationFrom(least time.Duration) func(value string) error {
+	return atLeast(time.ParseDuration, least, "duration of at least %v, such as 5s")
+}
+
+func atLeast[T cmp.Ordered](parse func(string) (T, error), least T, what string) func(value string) error {
+	return func(value string) error {
+		if v, err := parse(value); err != nil || v < least {
+			return fmt.Errorf("%q is not a "+what, value, least)
+		}
+		return nil
+	}
+}
+
+// Word is the meaning of a value that OneOf checks.
 func Word[T any](s *Settings, name string, words map[string]T) T {
-	v, ok := words[strings.ToLower(s.values[name])]
-	if !ok {
-		s.Wrong(name, "%q; expected one of %s", s.values[name], strings.Join(slices.Sorted(maps.Keys(words)), ", "))
-	}
-	return v
+	return words[strings.ToLower(s.values[name])]
 }
 
-// Bool is true or false.
-func (s *Settings) Bool(name string) bool {
-	return Word(s, name, map[string]bool{"true": true, "false": false})
+// OneOf checks that a value is one of several words, in upper or lower case.
+func OneOf(words ...string) func(value string) error {
+	return func(value string) error {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, value) }) {
+			return nil
+		}
+		return fmt.Errorf("%q; expected one of %s%s", value, strings.Join(words, ", "), strict.Suggest(value, words))
+	}
 }
+
+// Truth checks that a value is true or false.
+var Truth = OneOf("true", "false")
 
 // TLS are the settings of encrypted connections: tls, tls_ca, tls_cert, tls_key and tls_server_name.
 type TLS struct {
@@ -107,7 +133,7 @@ type TLS struct {
 // TLS is the settings of encrypted connections. The others mean nothing unless tls is true.
 func (s *Settings) TLS() TLS {
 	t := TLS{
-		Encrypted: s.Bool("tls"), CA: s.Text("tls_ca"), Cert: s.Text("tls_cert"), Key: s.Text("tls_key"),
+		Encrypted: strings.EqualFold(s.Text("tls"), "true"), CA: s.Text("tls_ca"), Cert: s.Text("tls_cert"), Key: s.Text("tls_key"),
 		Server: s.Text("tls_server_name"),
 	}
 	for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_server_name"} {
@@ -116,7 +142,7 @@ func (s *Settings) TLS() TLS {
 		}
 	}
 	if (t.Cert == "") != (t.Key == "") {
-		s.Wrong("tls_cert", "tls_cert and tls_key must be given together")
+		s.errs = append(s.errs, errors.New("settings tls_cert and tls_key must be given together"))
 	}
 	return t
 }

@@ -40,6 +40,8 @@ type EngineWords struct {
 	// Environment are the variables that its secrets come from. Each ends with the name
 	// that a setting for it would have, such as PASSWORD.
 	Environment []string
+	// Check says what is wrong with the value of a setting; nil: no value is checked.
+	Check func(setting, value string) error
 }
 
 // settings are the names of all keys of the engine.
@@ -75,7 +77,7 @@ func (d *decoder) engines(_ *key, n *yaml.Node, _ string) any {
 				engine.Settings[s.Name] = s.Value.Value
 			}
 			if ok && len(d.Errs) == faults {
-				d.setting(s.Key, e.Name, &words)
+				d.setting(s, e.Name, &words)
 			}
 		}
 		all[e.Name] = engine
@@ -83,9 +85,9 @@ func (d *decoder) engines(_ *key, n *yaml.Node, _ string) any {
 	return all
 }
 
-// setting checks a key of an engine's section.
-func (d *decoder) setting(n *yaml.Node, engine string, words *EngineWords) {
-	variable := "" // to use in place of a setting that is like it
+// setting checks a key of an engine's section, and its value.
+func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
+	n, variable := s.Key, "" // to use in place of a setting that is like it
 	known := make([]string, len(words.Environment))
 	for i, v := range words.Environment {
 		known[i] = lastPart(v)
@@ -94,7 +96,14 @@ func (d *decoder) setting(n *yaml.Node, engine string, words *EngineWords) {
 		variable = words.Environment[i]
 	}
 	switch {
-	case n.Value == contactKey && words.Remote, slices.Contains(words.Settings, n.Value):
+	case n.Value == contactKey && words.Remote:
+	case slices.Contains(words.Settings, n.Value):
+		if words.Check == nil {
+			return
+		}
+		if err := words.Check(s.Name, s.Value.Value); err != nil {
+			d.Fail(s.Value, "engine %s: %v", engine, err)
+		}
 	case n.Value == contactKey:
 		d.Fail(n, "engine %s runs in this process and has no node to contact", engine)
 	case variable != "":

@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -23,6 +24,12 @@ var engineWords = map[string]EngineWords{
 	"cassandra": {
 		Remote: true, Settings: []string{"consistency", "replication", "timeout"},
 		Environment: []string{"MAILBENCH_CASSANDRA_USER", "MAILBENCH_CASSANDRA_PASSWORD"},
+		Check: func(setting, value string) error {
+			if setting == "timeout" && value == "soon" {
+				return errors.New("setting timeout: no time")
+			}
+			return nil
+		},
 	},
 	"hbase":    {Remote: true},
 	"embedded": {},
@@ -96,6 +103,11 @@ func TestCheckEngines(t *testing.T) {
 		{
 			"setting by override", "", "", "engines.cassandra.consistncy=ONE",
 			`--set "engines.cassandra.consistncy=ONE":1:19: unknown setting "consistncy" of engine cassandra; did you mean "consistency"?`,
+		},
+		{"value", "timeout: 5s", "timeout: soon", "", `w.yaml:5:120: engine cassandra: setting timeout: no time`},
+		{
+			"value by override", "", "", "engines.cassandra.timeout=soon",
+			`--set "engines.cassandra.timeout=soon":1:27: engine cassandra: setting timeout: no time`,
 		},
 		{"engine by override", "", "", "engines.hbas.contact=a", `--set "engines.hbas.contact=a":1:9: unknown engine "hbas"; did you mean "hbase"?`},
 		{

@@ -23,15 +23,20 @@ const consistencies = "ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, 
 
 // settingList are the driver settings, with their defaults.
 var settingList = []drivers.Setting{
-	{Name: "consistency", Default: "LOCAL_QUORUM", Doc: "consistency of reads and writes: " + consistencies},
+	{
+		Name: "consistency", Default: "LOCAL_QUORUM", Doc: "consistency of reads and writes: " + consistencies,
+		Check: drivers.OneOf(strings.Split(consistencies, ", ")...),
+	},
 	{
 		Name: "serial_consistency", Default: "LOCAL_SERIAL",
-		Doc: "consistency of the Paxos rounds of conditional writes: SERIAL or LOCAL_SERIAL",
+		Doc:   "consistency of the Paxos rounds of conditional writes: SERIAL or LOCAL_SERIAL",
+		Check: drivers.OneOf("SERIAL", "LOCAL_SERIAL"),
 	},
 	{
 		Name: "replication",
 		Doc: "replicas of each row in the local datacenter, or in several, such as dc1:3,dc2:2; by default 3 in the local " +
 			"one, or all nodes if they are fewer",
+		Check: func(value string) error { return new(settings).readReplication(value) },
 	},
 	{Name: "local_dc", Doc: "datacenter whose nodes get the requests; it can be left out if there is only one"},
 	{Name: "rack", Doc: "rack whose nodes get the requests as long as one of them has the row; by default all racks are equal"},
@@ -39,30 +44,43 @@ var settingList = []drivers.Setting{
 		Name: "addresses",
 		Doc: "addresses of nodes, if they differ from those that the cluster reports (NAT, private link): " +
 			"10.0.0.1:9042=host:port,10.0.0.2:9042=host:port",
-		Guarded: true,
+		Guarded: true, Check: func(value string) error { return new(settings).readAddresses(value) },
 	},
-	{Name: "compression", Default: "none", Doc: "compression of requests and answers: none or snappy"},
+	{
+		Name: "compression", Default: "none", Doc: "compression of requests and answers: none or snappy",
+		Check: drivers.OneOf(slices.Sorted(maps.Keys(compressors))...),
+	},
 	{
 		Name: "timeout", Default: "12s",
-		Doc: "timeout of a request; longer than Cassandra's own 10 s for a range read, so that Cassandra's answer comes first",
+		Doc:   "timeout of a request; longer than Cassandra's own 10 s for a range read, so that Cassandra's answer comes first",
+		Check: drivers.DurationFrom(time.Millisecond),
 	},
-	{Name: "connect_timeout", Default: "15s", Doc: "timeout of connecting to the cluster"},
-	{Name: "connections", Default: "2", Doc: "connections to each node"},
+	{
+		Name: "connect_timeout", Default: "15s", Doc: "timeout of connecting to the cluster",
+		Check: drivers.DurationFrom(time.Millisecond),
+	},
+	{Name: "connections", Default: "2", Doc: "connections to each node", Check: drivers.NumberFrom(1)},
 	{
 		Name: "page_size", Default: "1000",
-		Doc: "rows in a page of a long read; a scan begins with a fiftieth of it, and its pages grow as long as they come quickly",
+		Doc:   "rows in a page of a long read; a scan begins with a fiftieth of it, and its pages grow as long as they come quickly",
+		Check: drivers.NumberFrom(1),
 	},
 	{
 		Name: "retries", Default: "2",
 		Doc: "how often an idempotent request is sent again: after 50 ms, 100 ms and so on if its connection is lost, immediately " +
 			"if a node refuses it",
+		Check: drivers.NumberFrom(0),
 	},
 	{
 		Name: "write_coalesce", Default: "0s",
 		Doc: "how long gocql waits to send several requests in one system call; gocql's default of 200us triples a lone " +
 			"client's latency",
+		Check: drivers.DurationFrom(0),
 	},
-	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
+	{
+		Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate",
+		Check: drivers.Truth,
+	},
 	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM); by default the system's", Guarded: true},
 	{Name: "tls_cert", Doc: "file with the client's certificate (PEM)"},
 	{Name: "tls_key", Doc: "file with the key of the client's certificate (PEM)"},
@@ -102,31 +120,21 @@ type settings struct {
 	drivers.TLS
 }
 
-func readSettings(given map[string]string) (_ *settings, err error) {
+func readSettings(given map[string]string) (*settings, error) {
 	v := drivers.ReadSettings(settingList, given)
 	s := &settings{
-		client: *gocql.NewCluster(), localDC: v.Text("local_dc"), rack: v.Text("rack"), retries: v.Number("retries", 0),
+		client: *gocql.NewCluster(), localDC: v.Text("local_dc"), rack: v.Text("rack"), retries: v.Number("retries"),
 		TLS: v.TLS(),
 	}
 	c := &s.client
-	c.NumConns, c.PageSize = v.Number("connections", 1), v.Number("page_size", 1)
-	c.Timeout, c.ConnectTimeout = v.Duration("timeout", time.Millisecond), v.Duration("connect_timeout", time.Millisecond)
-	c.WriteTimeout, c.WriteCoalesceWaitTime = c.Timeout, v.Duration("write_coalesce", 0)
+	c.NumConns, c.PageSize = v.Number("connections"), v.Number("page_size")
+	c.Timeout, c.ConnectTimeout = v.Duration("timeout"), v.Duration("connect_timeout")
+	c.WriteTimeout, c.WriteCoalesceWaitTime = c.Timeout, v.Duration("write_coalesce")
 	c.Compressor = drivers.Word(v, "compression", compressors)
-	if s.consistency, err = gocql.ParseConsistencyWrapper(v.Text("consistency")); err != nil {
-		v.Wrong("consistency", "%q; expected one of %s", v.Text("consistency"), consistencies)
-	} else if s.consistency == gocql.Any {
-		v.Wrong("consistency", "ANY is for writes only; expected one of %s", consistencies)
-	}
-	if serial := v.Text("serial_consistency"); c.SerialConsistency.UnmarshalText([]byte(strings.ToUpper(serial))) != nil {
-		v.Wrong("serial_consistency", "%q; expected SERIAL or LOCAL_SERIAL", serial)
-	}
-	if err := s.readReplication(v.Text("replication")); err != nil {
-		v.Wrong("replication", "%w", err)
-	}
-	if err := s.readAddresses(v.Text("addresses")); err != nil {
-		v.Wrong("addresses", "%w", err)
-	}
+	s.consistency, _ = gocql.ParseConsistencyWrapper(v.Text("consistency")) // v.Err has what is wrong with a value
+	_ = c.SerialConsistency.UnmarshalText([]byte(strings.ToUpper(v.Text("serial_consistency"))))
+	_ = s.readReplication(v.Text("replication"))
+	_ = s.readAddresses(v.Text("addresses"))
 	return s, v.Err()
 }
 

@@ -17,14 +17,42 @@ import (
 
 // settingList are the settings that Open understands.
 var settingList = []drivers.Setting{
-	{Name: "connect_timeout", Default: "15s", Doc: "how long opening may take"},
+	{
+		Name: "connect_timeout", Default: "15s", Doc: "how long opening may take",
+		Check: drivers.DurationFrom(time.Millisecond),
+	},
 	{
 		Name: "pre_split", Default: "1",
 		Doc: "regions that a new table begins with, where its key is salted, a blob, uuid or text; addresses are divided as the users are",
+		Check: func(value string) error {
+			if n, _ := strconv.Atoi(value); n > maxRegions {
+				return fmt.Errorf("%d is more than %d", n, maxRegions)
+			}
+			return drivers.NumberFrom(1)(value)
+		},
 	},
-	{Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again"},
-	{Name: "user", Default: "root", Doc: "the name of the client for HBase, where it requires no Kerberos"},
-	{Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper"},
+	{
+		Name: "timeout", Default: "10s", Doc: "how long a call may take, with all that the client tries again",
+		Check: drivers.DurationFrom(time.Millisecond),
+	},
+	{
+		Name: "user", Default: "root", Doc: "the name of the client for HBase, where it requires no Kerberos",
+		Check: func(value string) error {
+			if value == "" {
+				return errors.New("it is empty; expected a name")
+			}
+			return nil
+		},
+	},
+	{
+		Name: "zk_root", Default: "/hbase", Doc: "HBase's node in ZooKeeper",
+		Check: func(value string) error {
+			if !strings.HasPrefix(value, "/") {
+				return fmt.Errorf("%q does not begin with /", value)
+			}
+			return nil
+		},
+	},
 }
 
 // settings are the effective ones.
@@ -57,8 +85,8 @@ func newSettings(o drivers.Options) (*settings, error) {
 	v := drivers.ReadSettings(settingList, o.Settings)
 	s := &settings{
 		contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users,
-		zkRoot: v.Text("zk_root"), user: v.Text("user"), preSplit: v.Number("pre_split", 1),
-		timeout: v.Duration("timeout", time.Millisecond), connectTimeout: v.Duration("connect_timeout", time.Millisecond),
+		zkRoot: v.Text("zk_root"), user: v.Text("user"), preSplit: v.Number("pre_split"),
+		timeout: v.Duration("timeout"), connectTimeout: v.Duration("connect_timeout"),
 	}
 	if s.durability == drivers.DurabilityDefault {
 		s.durability = drivers.Process
@@ -73,15 +101,6 @@ func newSettings(o drivers.Options) (*settings, error) {
 	}
 	for _, host := range o.Contact {
 		s.contact = append(s.contact, drivers.HostPort(host, "2181"))
-	}
-	if !strings.HasPrefix(s.zkRoot, "/") {
-		v.Wrong("zk_root", "%q does not begin with /", s.zkRoot)
-	}
-	if s.user == "" {
-		v.Wrong("user", "it is empty; expected a name")
-	}
-	if s.preSplit > maxRegions {
-		v.Wrong("pre_split", "%d is more than %d", s.preSplit, maxRegions)
 	}
 	if err := v.Err(); err != nil {
 		return nil, err

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,27 +26,45 @@ import (
 
 // settingList are the driver settings, with their defaults.
 var settingList = []drivers.Setting{
-	{Name: "consistency", Default: "absolute", Doc: "consistency of reads: absolute (the master) or eventual (any replica)"},
+	{
+		Name: "consistency", Default: "absolute", Doc: "consistency of reads: absolute (the master) or eventual (any replica)",
+		Check: drivers.OneOf(slices.Sorted(maps.Keys(consistencies))...),
+	},
 	{
 		Name: "sync", Default: "no_sync",
 		Doc: "how far a write is on the disks of the master and of the replicas when it is acknowledged: no_sync " +
 			"(in the process, as the proxy's own default), write_no_sync (the operating system) or sync (the disk)",
+		Check: drivers.OneOf(slices.Sorted(maps.Keys(syncs))...),
 	},
-	{Name: "ack", Default: "simple_majority", Doc: "replicas that acknowledge a write: simple_majority, all or none"},
+	{
+		Name: "ack", Default: "simple_majority", Doc: "replicas that acknowledge a write: simple_majority, all or none",
+		Check: drivers.OneOf(slices.Sorted(maps.Keys(acks))...),
+	},
 	{
 		Name: "limits", Default: "onprem",
 		Doc: "limits of rows, keys and atomic batches: onprem (those of a server) or cloud (those of Oracle's cloud " +
 			"service, which the driver then enforces)",
+		Check: drivers.OneOf(slices.Sorted(maps.Keys(limitsOf))...),
 	},
 	{
 		Name: "replicas", Default: "0",
-		Doc: "how many copies the store keeps (its replication factor); the proxy does not report it: 0 is unknown",
+		Doc:   "how many copies the store keeps (its replication factor); the proxy does not report it: 0 is unknown",
+		Check: drivers.NumberFrom(0),
 	},
 	{Name: "zones", Doc: "the zones that have them, for results: the proxy does not report them either"},
-	{Name: "timeout", Default: "10s", Doc: "timeout of a request"},
-	{Name: "retries", Default: "5", Doc: "number of retries of a request that the server rejected, or that is idempotent"},
-	{Name: "page_kb", Default: "1024", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048"},
-	{Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate"},
+	{Name: "timeout", Default: "10s", Doc: "timeout of a request", Check: drivers.DurationFrom(time.Millisecond)},
+	{
+		Name: "retries", Default: "5", Doc: "number of retries of a request that the server rejected, or that is idempotent",
+		Check: drivers.NumberFrom(0),
+	},
+	{
+		Name: "page_kb", Default: "1024", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048",
+		Check: drivers.NumberFrom(0),
+	},
+	{
+		Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate",
+		Check: drivers.Truth,
+	},
 	{Name: "tls_ca", Doc: "file with the certificates of authorities (PEM), besides the system's", Guarded: true},
 	{Name: "tls_server_name", Doc: "name in the server's certificate, if it is not the contact's", Guarded: true},
 }
@@ -82,8 +102,8 @@ func readSettings(given map[string]string) (*settings, error) {
 		durability: types.Durability{
 			MasterSync: sync, ReplicaSync: sync, ReplicaAck: drivers.Word(v, "ack", acks),
 		},
-		timeout: v.Duration("timeout", time.Millisecond), retries: v.Number("retries", 0),
-		pageKB: v.Number("page_kb", 0), replicas: v.Number("replicas", 0),
+		timeout: v.Duration("timeout"), retries: v.Number("retries"),
+		pageKB: v.Number("page_kb"), replicas: v.Number("replicas"),
 	}
 	return s, v.Err()
 }

@@ -168,7 +168,8 @@ func (d *Decoder) Mapping(n *yaml.Node, what string) []Entry {
 	return entries
 }
 
-// Fields returns the entries of a mapping whose keys are words of the language.
+// Fields returns the entries of a mapping whose keys are words of the language. A misspelt key is a fault, and then
+// read as the one that was probably meant, so that no other fault follows from it.
 func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]Entry {
 	fields := make(map[string]Entry)
 	for _, e := range d.Mapping(n, what) {
@@ -176,7 +177,10 @@ func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]E
 			e.Name = now
 		} else if !slices.Contains(known, e.Name) {
 			d.Unknown(e.Key, "key", e.Name, "in "+what, known)
-			continue
+			e.Name = d.Errs[len(d.Errs)-1].Near
+			if _, there := fields[e.Name]; there || e.Name == "" {
+				continue
+			}
 		}
 		fields[e.Name] = e
 	}
@@ -278,10 +282,7 @@ func (e *Error) Error() string {
 
 // Text returns the message and the nearest word, for a file that the user does not see.
 func (e *Error) Text() string {
-	if e.Near == "" {
-		return e.Msg
-	}
-	return e.Msg + fmt.Sprintf("; did you mean %q?", e.Near)
+	return e.Msg + didYouMean(e.Near)
 }
 
 // Errors are all faults of a file, in the order of their places.
@@ -318,10 +319,18 @@ func (es Errors) Sorted() error {
 // Unknown returns an error for a word that is not one of the known ones; it names the
 // one that was probably meant. what is the kind of word.
 func Unknown(what, word string, known ...string) error {
-	if near := Nearest(word, known); near != "" {
-		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, near)
+	suggestion := cmp.Or(Suggest(word, known), "; expected one of "+cmp.Or(strings.Join(known, ", "), "none"))
+	return fmt.Errorf("unknown %s %q%s", what, word, suggestion)
+}
+
+// Suggest ends an error about a word: it names the known one that was probably meant. It is "" if none is near.
+func Suggest(word string, known []string) string { return didYouMean(Nearest(word, known)) }
+
+func didYouMean(near string) string {
+	if near == "" {
+		return ""
 	}
-	return fmt.Errorf("unknown %s %q; expected one of %s", what, word, strings.Join(known, ", "))
+	return fmt.Sprintf("; did you mean %q?", near)
 }
 
 // synonyms are other words of the field for keys, operations, phases, metrics, commands and flags.
