@@ -378,6 +378,15 @@ var (
 	ErrClosed = errors.New("closed")
 )
 
+// Unreachable returns an error with the text of err that is ErrUnreachable.
+func Unreachable(err error) error { return unreachable{err} }
+
+type unreachable struct{ error }
+
+func (unreachable) Is(target error) bool { return target == ErrUnreachable }
+
+func (u unreachable) Unwrap() error { return u.error }
+
 // OptionError is an error of Options that say what an engine does not have. Its text is that of Err.
 type OptionError struct{ Err error }
 

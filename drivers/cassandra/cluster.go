@@ -317,9 +317,11 @@ func connect(ctx context.Context, c *gocql.ClusterConfig, within time.Duration) 
 			"authentication required", "Provided username", "credentials", "authenticator"):
 			return nil, fmt.Errorf("%s refused the login: %w; set %s and %s", at, err, userVariable, passwordVariable)
 		}
-		return nil, fmt.Errorf("%w: no Cassandra at %s: %w", drivers.ErrUnreachable, at, err)
+		// Its first words are those of gocql's steps.
+		cause := strings.TrimPrefix(err.Error(), "gocql: unable to create session: ")
+		return nil, drivers.Unreachable(errors.New(strings.TrimPrefix(cause, "unable to connect to initial hosts: ")))
 	case <-late.C:
-		why = fmt.Errorf("%w: no Cassandra at %s: no answer within %v", drivers.ErrUnreachable, at, within)
+		why = drivers.Unreachable(fmt.Errorf("no Cassandra at %s: no answer within %v", at, within))
 	case <-ctx.Done():
 		why = ctx.Err()
 	}

@@ -90,7 +90,7 @@ func Engine() drivers.Engine {
 				c, err = openCluster(ctx, o)
 			}
 			if err != nil {
-				return nil, fmt.Errorf("open cassandra: %w", err)
+				return nil, err
 			}
 			return storeOf(c, o), nil
 		},

@@ -185,7 +185,7 @@ func TestStrangeAnswers(t *testing.T) {
 	t.Setenv(passwordFileVariable, "")
 	for name, c := range map[string]struct{ login, local, want string }{
 		"a second challenge":  {login: "\x00\x00\x00\x05again", want: "needs more than user and password"},
-		"nulls":               {local: localColumns + "\x00\x00\x00\x01" + strings.Repeat("\xff\xff\xff\xff", 3), want: "no Cassandra at"},
+		"nulls":               {local: localColumns + "\x00\x00\x00\x01" + strings.Repeat("\xff\xff\xff\xff", 3), want: "no valid connect address"},
 		"a row that is short": {local: localColumns + "\x00\x00\x00\x01\x00\x00\x00\x10", want: "not enough bytes"},
 		"too many rows":       {local: localColumns + "\x7f\xff\xff\xff", want: "answers a statement that Cassandra rejects"},
 		"too many columns":    {local: "\x00\x00\x00\x02\x00\x00\x00\x01\x7f\xff\xff\xff", want: "not enough bytes"},

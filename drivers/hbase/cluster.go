@@ -37,8 +37,7 @@ func (s *Store) connect(ctx context.Context) error {
 		refused = errors.Join(refused, err)
 		return err == nil
 	}) {
-		return fmt.Errorf("ZooKeeper of HBase at %s: %w: %w", strings.Join(s.contact, ", "), drivers.ErrUnreachable,
-			refused)
+		return drivers.Unreachable(fmt.Errorf("ZooKeeper of HBase at %s: %w", strings.Join(s.contact, ", "), refused))
 	}
 	quorum := strings.Join(s.contact, ",")
 	options := s.clientOptions(refuse)
@@ -59,7 +58,7 @@ func (s *Store) connect(ctx context.Context) error {
 			err = fmt.Errorf("no answer within %v (setting %s): this is no ZooKeeper, or no master of HBase is registered in it "+
 				"at %s (setting zk_root), or the master is not ready", within, setting, s.zkRoot)
 		}
-		return fmt.Errorf("HBase's master, by ZooKeeper at %s: %w: %w", quorum, drivers.ErrUnreachable, err)
+		return drivers.Unreachable(fmt.Errorf("HBase's master, by ZooKeeper at %s: %w", quorum, err))
 	}
 	s.version = "hbase " + status.GetHbaseVersion().GetVersion()
 	return nil

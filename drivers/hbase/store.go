@@ -78,12 +78,7 @@ for a get the rows returned. CELLS and BYTES were returned. TIME is the client's
 	}
 }
 
-func openStore(ctx context.Context, o drivers.Options) (_ drivers.Store, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("open HBase: %w", err)
-		}
-	}()
+func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 	if err := o.CheckKeyspace(); err != nil {
 		return nil, err
 	}

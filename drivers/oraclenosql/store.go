@@ -74,7 +74,7 @@ func Engine() drivers.Engine {
 		Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 			s, err := open(ctx, o)
 			if err != nil {
-				return nil, fmt.Errorf("open Oracle NoSQL: %w", err)
+				return nil, err
 			}
 			return s, nil
 		},
@@ -168,7 +168,7 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 	silent := errors.As(err, new(*url.Error)) ||
 		is(err, nosqlerr.RequestTimeout, nosqlerr.ServerError, nosqlerr.ServiceUnavailable)
 	if silent && !errors.Is(err, errAnswer) {
-		err = fmt.Errorf("the proxy at %s: %w: %w", strings.Join(s.endpoints, ", "), drivers.ErrUnreachable, err)
+		err = drivers.Unreachable(fmt.Errorf("the proxy at %s: %w", strings.Join(s.endpoints, ", "), err))
 	}
 	return nil, err
 }

@@ -44,10 +44,13 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -366,7 +369,10 @@ func (discardLogger) Fatalf(string, ...any) {}
 
 // settingList are the settings that Open understands.
 var settingList = []drivers.Setting{
-	{Name: "compression", Default: "snappy", Doc: "of tables and blob files: none, snappy, zstd"},
+	{
+		Name: "compression", Default: "snappy", Doc: "of tables and blob files: none, snappy, zstd",
+		Check: drivers.OneOf(slices.Sorted(maps.Keys(compressions))...),
+	},
 }
 
 var compressions = map[string]*block.CompressionProfile{
@@ -389,8 +395,10 @@ func claim(dir string, readOnly bool) error {
 		if err == nil {
 			_, err = os.Lstat(name)
 		}
-		if err != nil {
-			return fmt.Errorf("%s contains no data of mailbench: %w", dir, err)
+		if errors.Is(err, fs.ErrNotExist) {
+			return drivers.WrongOption(fmt.Errorf("%s contains no data of mailbench; name the folder that a run had with --data", dir))
+		} else if err != nil {
+			return err
 		}
 	} else if err := private.Make(dir); err != nil {
 		return fmt.Errorf("create the data directory: %w", err)

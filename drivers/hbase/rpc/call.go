@@ -164,7 +164,7 @@ var _ hrpc.Call = (*Call)(nil)
 func (c *Call) Conn() hrpc.RegionClient { return c.conn }
 
 // errLost ends a call that must not be sent twice when its answer is lost.
-var errLost error = unanswered("the region server's answer was lost")
+var errLost = drivers.Unreachable(errors.New("the region server's answer was lost"))
 
 // RegionName is the type of the names of regions.
 var RegionName = pb.RegionSpecifier_REGION_NAME.Enum()

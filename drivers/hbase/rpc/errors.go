@@ -14,15 +14,7 @@ import (
 )
 
 // ErrTimeout ends a call that HBase has not answered within Sender.Timeout.
-var ErrTimeout error = unanswered("HBase has not answered within the timeout")
-
-// unanswered is an error that says nothing about the data (drivers.ErrUnreachable).
-type unanswered string
-
-func (e unanswered) Error() string { return string(e) }
-
-// Is implements the interface of errors.Is.
-func (e unanswered) Is(target error) bool { return target == drivers.ErrUnreachable }
+var ErrTimeout = drivers.Unreachable(errors.New("HBase has not answered within the timeout"))
 
 // refusals are the exceptions that prove that HBase has not applied a mutation. After any
 // other exception HBase may have applied it: for instance, a write may survive although the
