@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kballard/go-shellquote"
+
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -292,8 +294,10 @@ func (v *run) target(s *document.Section) {
 	made := map[string][]string{} // models by target engine
 	models := modelsOf(v.Run)
 	usual := v.Workload.Name == results.DefaultWorkload // the file and the settings of another are not known here
-	if usual && len(models) == 1 {
-		s.Say(document.Plain, "With all models", "mailbench run -e "+v.Cells[0].Engine)
+	all := v.again(func(flag, _ string) bool { return flag == "-m" || flag == "--model" })
+	if usual && len(models) == 1 && all != nil {
+		s.Say(document.Plain, "", "With all models:")
+		s.Say(document.Command, "", shellquote.Join(append(all, "-m", "all")...))
 	}
 	for _, m := range models {
 		if schema := v.explainer.schemas[m]; schema != nil && schema.Native != "" {

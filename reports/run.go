@@ -201,23 +201,40 @@ func (v *run) slower() string {
 		}
 	}
 	setting := ranking.Lower(all)
+	key, _, _ := strings.Cut(setting, "=")
+	args := v.again(func(flag, value string) bool { return flag == "--set" && strings.HasPrefix(value, key+"=") })
 	switch {
 	case ranking.Lower(left) == "":
 		return ""
-	case len(v.Command) < 2 || v.Command[1] != "run" || v.Generators() > 1:
+	case args == nil:
 		return "mailbench run … --set " + setting
 	}
-	key, _, _ := strings.Cut(setting, "=")
-	var args []string
+	return shellquote.Join(append(args, "--set", setting)...)
+}
+
+// again is the command line of the run without the flags to drop, with their values, and without the folder of its
+// results, which is there now. It is nil if no command line makes the whole run.
+func (v *run) again(drop func(flag, value string) bool) (args []string) {
+	if len(v.Command) < 2 || v.Command[1] != "run" || v.Generators() > 1 {
+		return nil
+	}
 	for i := 0; i < len(v.Command); i++ {
-		switch arg := v.Command[i]; {
-		case arg == "-o", arg == "--set" && i+1 < len(v.Command) && strings.HasPrefix(v.Command[i+1], key+"="):
-			i++ // the folder is there now, and the rate is another
-		default:
+		arg := v.Command[i]
+		flag, value, attached := strings.Cut(arg, "=")
+		switch {
+		case len(arg) > 2 && arg[0] == '-' && arg[1] != '-':
+			flag, value, attached = arg[:2], arg[2:], true
+		case !attached && i+1 < len(v.Command):
+			value = v.Command[i+1]
+		}
+		switch {
+		case flag != "-o" && flag != "--output" && !drop(flag, value):
 			args = append(args, arg)
+		case !attached:
+			i++
 		}
 	}
-	return shellquote.Join(append(args, "--set", setting)...)
+	return args
 }
 
 // findings are what lint says of the schema, next to what the run shows of it.

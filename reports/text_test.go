@@ -304,6 +304,26 @@ func TestSlower(t *testing.T) {
 	}
 }
 
+// The screen of a run of one model has the command of that run with all models, with all its other flags.
+func TestAllModels(t *testing.T) {
+	for _, model := range [][]string{{"-m", "james"}, {"-mjames"}, {"--model=james"}, {"--model", "james"}, nil} {
+		r := comparison(t)
+		r.Workload.Name = results.DefaultWorkload
+		r.Cells = slices.DeleteFunc(r.Cells, func(c results.Cell) bool { return c.Model != "james" })
+		r.Command = slices.Concat([]string{"mailbench", "run", "-e", "embedded"}, model, []string{
+			"--contact=10.0.0.1", "-o", "out", "--set", "population.users=3", "--output=out", "-q",
+		})
+		var buf bytes.Buffer
+		if err := (Text{Width: 80}).Write(&buf, r); err != nil {
+			t.Fatal(err)
+		}
+		want := "With all models:\n    mailbench run -e embedded --contact=10.0.0.1 --set population.users=3 -q -m all\n"
+		if !strings.Contains(buf.String(), want) {
+			t.Errorf("%v: no %q in\n%s", model, want, buf.String())
+		}
+	}
+}
+
 // Percentages add up to the whole, and those with the largest remainders are rounded up.
 func TestPercentsAddUp(t *testing.T) {
 	got := percentsOf([]ranking.Share{{Op: "a", Share: 0.336}, {Op: "b", Share: 0.333}, {Op: "c", Share: 0.331}}, 0.83)

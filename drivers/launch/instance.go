@@ -40,8 +40,8 @@ type Instance struct {
 }
 
 // Up starts the nodes of an instance that are not running, and returns when all nodes
-// serve. If that fails, it stops the nodes that it started.
-func Up(ctx context.Context, c Config) (*Instance, error) {
+// serve. If that fails, it stops the nodes that it started, and a folder without an instance is as it was.
+func Up(ctx context.Context, c Config) (_ *Instance, err error) {
 	if err := cmp.Or(errSystem, c.Check()); err != nil {
 		return nil, err
 	}
@@ -52,11 +52,24 @@ func Up(ctx context.Context, c Config) (*Instance, error) {
 	if c.Progress != nil {
 		in.progress = c.Progress
 	}
+	var made []string
+	for _, name := range []string{filepath.Join(in.dir, lockName), in.dir} {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			made = append(made, name)
+		}
+	}
 	unlock, err := lock(ctx, in.dir, "works on "+in.dir, in.progress)
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
+	defer func() {
+		for _, name := range made {
+			if err != nil && errors.Is(in.reload(), ErrAbsent) {
+				_ = os.Remove(name) // a folder with more files stays
+			}
+		}
+	}()
 	if err = in.reload(); err == nil {
 		err = in.matches(c)
 	} else if errors.Is(err, ErrAbsent) {

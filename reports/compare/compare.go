@@ -12,7 +12,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"path"
 	"regexp"
@@ -209,17 +208,16 @@ func (c *Comparison) measure() error {
 	var timed []*Figure
 	var samples []significance.Sample
 	most, empty := 0, false // trials of a side; a cell without figures
-	gates, ops := c.options.Gates, map[string]bool{}
-	used := make([]bool, len(gates))
+	gates, names := c.options.Gates, []string(nil)
 	for _, cell := range c.Cells {
 		cell.Figures = slices.DeleteFunc(cell.Figures, func(f Figure) bool { return !f.known })
 		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
 		for i := range cell.Figures {
 			f := &cell.Figures[i]
-			ops[f.Operation.String()] = true
-			for k, g := range gates { // the last one counts
+			names = append(names, NameOf(cell.Subject, f.Operation, f.Name))
+			for _, g := range gates { // the last one counts
 				if g.Holds(cell.Subject, f.Operation, f.Name) {
-					used[k], f.Gate, f.Limit = true, true, g.limit
+					f.Gate, f.Limit = true, g.limit
 					if g.limit < 0 {
 						f.Limit = f.Measure.Limit
 					}
@@ -232,9 +230,10 @@ func (c *Comparison) measure() error {
 			}
 		}
 	}
-	if unused := slices.Index(used, false); unused >= 0 && !empty {
-		return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations; the operations "+
-			"that were compared are %s", gates[unused].text, strings.Join(slices.Sorted(maps.Keys(ops)), ", "))
+	for _, g := range gates {
+		if err := g.Unknown(names); err != nil && !empty {
+			return fmt.Errorf("--threshold: %s matches no metric for which both runs have enough operations: %w", g, err)
+		}
 	}
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
 	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(c.options.permutations, significance.MostPermutations)) {
@@ -327,7 +326,7 @@ type Gate struct {
 const DefaultGates = "*"
 
 // limitAt finds the limit, which is after the last colon. A figure of a stream has letters or a * there.
-var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z*]*)$`)
+var limitAt = regexp.MustCompile(`:([^:]*%|[^:a-zA-Z*]*|[-+.\d]+ *[a-zA-Zµ]+)$`)
 
 // ParseGates reads gates such as "list.p99:10%,*.p50:5%,requests". Each is
 // [MODEL/[ENGINE/]][STREAM:][OP.]FIGURE[:LIMIT].
@@ -364,11 +363,8 @@ func ParseGates(text string) (gates []Gate, err error) {
 			op, figure = before, after
 		}
 		if !isMetric(figure) {
-			near := strict.Nearest(figure, Names)
-			if near != "" {
-				near = fmt.Sprintf("; did you mean %q?", near)
-			}
-			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure, strings.Join(Names, ", "), near)
+			return wrong("unknown metric %q; expected one of %s, or OP.METRIC such as list.p99%s", figure,
+				strings.Join(Names, ", "), strict.Suggest(figure, Names))
 		}
 		of := append(parts[:len(parts)-1], "*", "*")[:2] // model and engine
 		g.pattern = strings.Join(append(of, stream, op, figure), "/")
@@ -380,8 +376,38 @@ func ParseGates(text string) (gates []Gate, err error) {
 	return gates, nil
 }
 
+// String is the gate as it was written.
+func (g Gate) String() string { return g.text }
+
 // Holds reports whether the gate matches that metric.
-func (g *Gate) Holds(s Subject, o Operation, figure string) bool {
-	ok, err := path.Match(g.pattern, strings.Join([]string{s.Model, s.Engine, o.Stream, o.Op, figure}, "/"))
+func (g Gate) Holds(s Subject, o Operation, figure string) bool {
+	ok, err := path.Match(g.pattern, NameOf(s, o, figure))
 	return ok && err == nil
+}
+
+// NameOf names a metric as the patterns of gates do.
+func NameOf(s Subject, o Operation, figure string) string {
+	return strings.Join([]string{s.Model, s.Engine, o.Stream, o.Op, figure}, "/")
+}
+
+// Unknown says which part of the gate is unknown to those metrics that match the parts before it. It is nil if one of
+// the metrics matches them all.
+func (g Gate) Unknown(metrics []string) error {
+	pattern := strings.Split(g.pattern, "/")
+	for i, part := range []string{"model", "engine", "stream", "operation", "metric"} {
+		var known, match []string
+		for _, m := range metrics {
+			word := strings.Split(m, "/")[i]
+			if ok, _ := path.Match(pattern[i], word); ok {
+				match = append(match, m)
+			}
+			if word = cmp.Or(word, "*"); !slices.Contains(known, word) { // the whole phase has no name of a stream
+				known = append(known, word)
+			}
+		}
+		if metrics = match; len(match) == 0 {
+			return strict.Unknown(part, pattern[i], known...)
+		}
+	}
+	return nil
 }

@@ -109,7 +109,7 @@ func TestGatesOfStreams(t *testing.T) {
 	}
 	base, fresh := streamed(4)
 	_, err = Runs(base, fresh, Options{Gates: gates})
-	if err == nil || !strings.Contains(err.Error(), "reader:list.p99 matches no metric") || !strings.Contains(err.Error(), "readers:list") {
+	if err == nil || !strings.Contains(err.Error(), "reader:list.p99 matches no metric") || !strings.Contains(err.Error(), `unknown stream "reader"; did you mean "readers"?`) {
 		t.Errorf("a stream that there is not: %v", err)
 	}
 }

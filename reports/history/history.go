@@ -99,8 +99,8 @@ func (f *Figure) String() string {
 }
 
 // series puts runs into the series that they can be compared with, the oldest first, and finds the changes of the
-// figures that are selected for.
-func (h *History) series(runs []Run, selected []compare.Gate) {
+// figures that are selected for. It is an error if none is selected by a gate.
+func (h *History) series(runs []Run, selected []compare.Gate) error {
 	slices.SortStableFunc(runs, func(a, b Run) int {
 		return cmp.Or(cmp.Compare(a.Started, b.Started), a.began.Compare(b.began), cmp.Compare(a.Folder, b.Folder))
 	})
@@ -122,21 +122,32 @@ func (h *History) series(runs []Run, selected []compare.Gate) {
 		}
 		h.Series[at].Runs = append(h.Series[at].Runs, r)
 	}
+	var names []string
 	for i := range h.Series {
 		s := &h.Series[i]
 		var runs []*results.Run
 		for k := range s.Runs {
 			runs = append(runs, s.Runs[k].run)
 		}
-		s.Figures = FiguresOf(runs, selected, false)
+		s.Figures = slices.DeleteFunc(FiguresOf(runs, false), func(f *Figure) bool {
+			names = append(names, compare.NameOf(f.Subject, f.Operation, f.Name))
+			holds := func(g compare.Gate) bool { return g.Holds(f.Subject, f.Operation, f.Name) }
+			return len(selected) > 0 && !slices.ContainsFunc(selected, holds)
+		})
 		s.counted()
 		s.timed()
 	}
+	for _, g := range selected {
+		if err := g.Unknown(names); err != nil {
+			return fmt.Errorf("--metric %s: no run in %s has this metric in a phase with the verdict ok: %w", g, h.Folder, err)
+		}
+	}
+	return nil
 }
 
-// FiguresOf are the figures that some of the runs have, in the order in which runs have them: those that are selected
-// for, or all if nothing is. With force they are also those of trials that are not valid.
-func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []*Figure {
+// FiguresOf are the figures that some of the runs have, in the order in which runs have them. With force they are also
+// those of trials that are not valid.
+func FiguresOf(runs []*results.Run, force bool) []*Figure {
 	type key struct {
 		compare.Subject
 		compare.Operation
@@ -146,8 +157,7 @@ func FiguresOf(runs []*results.Run, selected []compare.Gate, force bool) []*Figu
 	for i, r := range runs {
 		for _, c := range compare.Cells(r, force) {
 			for _, v := range c.Figures {
-				holds := func(g compare.Gate) bool { return g.Holds(c.Subject, v.Operation, v.Name) }
-				if v.Base == nil || len(selected) > 0 && !slices.ContainsFunc(selected, holds) {
+				if v.Base == nil {
 					continue
 				}
 				k := key{c.Subject, v.Operation, v.Name}

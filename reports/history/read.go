@@ -33,8 +33,7 @@ func Read(dir string, selected []compare.Gate) (*History, error) {
 	h := &History{Format: Format, Folder: dir, Series: []Series{}, Skipped: []Skipped{}}
 	r := reader{History: h, seen: map[string]string{}}
 	r.visit(dir, 0)
-	h.series(r.runs, selected)
-	return h, nil
+	return h, h.series(r.runs, selected)
 }
 
 type reader struct {

@@ -300,7 +300,7 @@ func severalFigures(sources []Source, labels []string) (load, operations documen
 	operations = document.Section{ID: "runs", Title: "Operations", Table: &document.Table{Columns: columns}}
 	load.Lead = "medians of the trials; a ratio is to the first run that has the value"
 	operations.Lead = load.Lead
-	for _, f := range history.FiguresOf(runs, nil, true) {
+	for _, f := range history.FiguresOf(runs, true) {
 		t := operations.Table
 		if f.Op == compare.WholeLoad {
 			t = load.Table

@@ -50,8 +50,8 @@ type Dir struct {
 	name string // as the user wrote it
 	path string // "" once committed or aborted
 	temp string // where it is now
-	// parent says that Create made the parent directory of path.
-	parent bool
+	// parents are the directories above path that Create made, the deepest first.
+	parents []string
 
 	reports []Report
 	log     logFile
@@ -81,12 +81,14 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
-	_, err = os.Stat(filepath.Dir(path))
 	d := &Dir{
-		reports: reports, name: filepath.Clean(dir) + partial, path: path, temp: path + partial,
-		parent: errors.Is(err, fs.ErrNotExist), syncDir: syncDir,
+		reports: reports, name: filepath.Clean(dir) + partial, path: path, temp: path + partial, syncDir: syncDir,
+	}
+	for up := filepath.Dir(path); absent(up); up = filepath.Dir(up) {
+		d.parents = append(d.parents, up)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		d.removeParents()
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	if err := os.Mkdir(d.temp, 0o755); errors.Is(err, fs.ErrExist) {
@@ -96,7 +98,7 @@ func Create(dir string, reports ...Report) (*Dir, error) {
 	}
 	if d.scratch, err = scratch.Claim(d.temp); err != nil {
 		err = errors.Join(err, os.Remove(d.temp))
-		d.removeParent()
+		d.removeParents()
 		return nil, fmt.Errorf("create run directory: %w", err)
 	}
 	log, err := os.Create(filepath.Join(d.temp, LatencyFile))
@@ -208,15 +210,21 @@ func (d *Dir) Abort() error {
 	if err := d.scratch.Remove(); err != nil {
 		return fmt.Errorf("remove unfinished results: %w", err)
 	}
-	d.removeParent()
+	d.removeParents()
 	return nil
 }
 
-// removeParent removes the parent directory if Create made it and no other run has results there.
-func (d *Dir) removeParent() {
-	if d.parent {
-		_ = os.Remove(filepath.Dir(d.temp))
+// removeParents removes the directories above that Create made and in which no other run has results.
+func (d *Dir) removeParents() {
+	for _, dir := range d.parents {
+		_ = os.Remove(dir)
 	}
+}
+
+// absent reports whether there is no file and no folder of that name.
+func absent(name string) bool {
+	_, err := os.Lstat(name)
+	return errors.Is(err, fs.ErrNotExist) && name != filepath.Dir(name)
 }
 
 // logFile is the latency log while the run writes it.

@@ -138,6 +138,9 @@ func (c *Config) Check() error {
 	switch {
 	case c.Audit == AuditOnly && c.DataDir == "":
 		return errors.New("--verify=only verifies the data of an earlier run: name its folder with --data DIR")
+	case c.Audit == AuditOnly && !marked(c.DataDir):
+		return fmt.Errorf("--verify=only verifies the data of an earlier run, and %s has none: name the folder that --data had "+
+			"in that run", c.DataDir)
 	case c.Audit == AuditOnly && c.FindMax != nil:
 		return errors.New("--find-max measures and --verify=only does not: leave one of them out")
 	case sweeps && c.FindMax != nil:

@@ -78,10 +78,15 @@ func openDataDir(path string) (*dataDir, error) {
 	return d, nil
 }
 
+// marked reports whether a run has claimed a folder for its data.
+func marked(path string) bool {
+	info, err := os.Lstat(filepath.Join(path, markFile))
+	return err == nil && info.Mode().IsRegular()
+}
+
 // mark claims a folder that is empty and accepts one that was claimed before.
 func mark(path string) error {
-	name := filepath.Join(path, markFile)
-	if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
+	if marked(path) {
 		return nil
 	}
 	files, err := os.ReadDir(path)
@@ -96,7 +101,7 @@ func mark(path string) error {
 		}
 	}
 	const text = "Data of mailbench runs. Remove the folder when it is no longer needed.\n"
-	f, err := private.OpenFile(name, os.O_WRONLY|os.O_CREATE)
+	f, err := private.OpenFile(filepath.Join(path, markFile), os.O_WRONLY|os.O_CREATE)
 	if err == nil {
 		_, err = f.WriteString(text)
 		err = errors.Join(err, f.Close())

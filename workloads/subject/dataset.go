@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -106,6 +107,15 @@ func ReadDataset(dir string) (*Dataset, error) {
 		return nil, fmt.Errorf("read data set in %s: %w", dir, err)
 	}
 	return d, nil
+}
+
+// Datasets names the models that have a data set on an engine in the data folder of a run.
+func Datasets(dir, engine string) (models []string) {
+	found, _ := fs.Glob(os.DirFS(dir), "*-"+engine+"/"+datasetFile)
+	for _, file := range found {
+		models = append(models, strings.TrimSuffix(path.Dir(file), "-"+engine))
+	}
+	return models
 }
 
 // write replaces the data set's file.

@@ -32,10 +32,13 @@ func configured(o drivers.Options, e drivers.Engine, w *workloads.Workload) driv
 	return o
 }
 
-// Reach opens an engine that is reached over the network as the workload says,
-// with the namespace named. The error says what to do if no server answers.
+// Reach opens an engine as the workload says, with the namespace or in the folder of the options. The error says what
+// to do if no server answers.
 func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drivers.Options) (drivers.Store, error) {
-	return e.Reach(ctx, configured(o, e, w))
+	if o = configured(o, e, w); e.Remote {
+		return e.Reach(ctx, o)
+	}
+	return e.Open(ctx, o)
 }
 
 // Check returns what is wrong with the options of an engine in this process.
@@ -68,14 +71,10 @@ func Open(ctx context.Context, c Config) (_ *Target, err error) {
 		o.Namespace = t.Dataset.Namespace
 		t.SameMachine = onThisMachine(ctx, t.Workload.Engines[t.Engine.Name])
 		t.readBefore = drivers.DiskReads(t.Processes...)
-		t.Store, err = Reach(ctx, t.Engine, t.Workload, o)
 	} else {
 		o.Dir = StoreDir(t.Dir)
-		if t.Store, err = t.Engine.Open(ctx, configured(o, t.Engine, t.Workload)); err != nil {
-			err = fmt.Errorf("open %s: %w", t.Engine.Name, err)
-		}
 	}
-	if err != nil {
+	if t.Store, err = Reach(ctx, t.Engine, t.Workload, o); err != nil {
 		return nil, err
 	}
 	if err := crash.Guard(func() error { return t.bind(ctx) }); err != nil {
