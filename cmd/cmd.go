@@ -57,9 +57,15 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errs)
-	err := crash.Guard(func() error { return root.ExecuteContext(ctx) })
+	var cmd *cobra.Command
+	err := crash.Guard(func() (err error) {
+		cmd, err = root.ExecuteContextC(ctx)
+		return err
+	})
 	if err == nil {
 		err = screen.Err(out)
+	} else if exitStatus(err) == exitUsage && strict.Nearest(cmd.Flags().Arg(0), commandsOf(cmd)) != "" {
+		err = unknownCommand(cmd, cmd.Flags().Args())
 	}
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
@@ -258,7 +264,7 @@ func finish(cmd *cobra.Command, completions map[string]cobra.CompletionFunc) {
 	case !cmd.Runnable(): // the command is a topic of help
 	default:
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			err := cmp.Or(noneEmpty(cmd, args), check(cmd, args))
+			err := cmp.Or(noneEmpty(cmd, args), idle(cmd), check(cmd, args))
 			if err == nil || errors.As(err, new(statusError)) {
 				return err
 			}
@@ -306,12 +312,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if use := elsewhere[cmd.CommandPath()+" "+args[0]]; use != "" {
 		return usagef("unknown command %q; use %q", args[0], use)
 	}
-	var known []string
-	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
-			known = append(known, c.Name())
-		}
-	}
+	known := commandsOf(cmd)
 	if len(known) == 0 {
 		return usagef("%s has no command %q", cmd.CommandPath(), args[0])
 	}
@@ -323,6 +324,16 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return usage(unknown("command", args[0], known))
+}
+
+// commandsOf names the commands below a command.
+func commandsOf(cmd *cobra.Command) (known []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			known = append(known, c.Name())
+		}
+	}
+	return known
 }
 
 // completeTopics adds topics to what the command help completes.

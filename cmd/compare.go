@@ -83,9 +83,6 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) (err error) {
 		return usagef("--threshold %w", err)
 	}
 	interleave := f.Turns.Workload != ""
-	if err := belong(cmd.Flags(), "run", interleave, baseSide, newSide, "trials", "output", "quiet"); err != nil {
-		return err
-	}
 	var c *compare.Comparison
 	switch {
 	case !interleave && len(args) != 2:

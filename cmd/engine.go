@@ -229,9 +229,6 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 		return err
 	}
 	if f.check {
-		if asJSON(cmd) {
-			return usagef("--check starts nothing, and has no JSON: leave --json out")
-		}
 		err := launch.Available(cmd.Context(), f.Engine)
 		if err == nil {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s can be started here: %s\n", f.Engine, upCommand(f.Engine, f.Dir))

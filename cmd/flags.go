@@ -181,6 +181,34 @@ func belong(flags *pflag.FlagSet, to string, on bool, names ...string) error {
 	return nil
 }
 
+// flagsTogether are flags that do nothing without others, or together with them.
+//
+//go:embed help/flags-together.txt
+var flagsTogether string
+
+// idle refuses flags that would do nothing, by the lines of flagsTogether.
+func idle(cmd *cobra.Command) error {
+	for line := range strings.Lines(flagsTogether) {
+		rule, ok := strings.CutPrefix(cmd.Root().Name()+" "+line, cmd.CommandPath()+": ")
+		names, others, needs := strings.Cut(rule, " needs ")
+		if !needs {
+			names, others, _ = strings.Cut(rule, " not ")
+		}
+		all := strings.Fields(others)
+		for _, name := range strings.Fields(names) {
+			given := slices.IndexFunc(all, cmd.Flags().Changed)
+			switch {
+			case !ok || !cmd.Flags().Changed(name):
+			case needs && given < 0:
+				return usagef("--%s belongs to --%s: add that, or leave it out", name, strings.Join(all, " or --"))
+			case !needs && given >= 0:
+				return usagef("--%s does nothing with --%s: leave one of them out", name, all[given])
+			}
+		}
+	}
+	return nil
+}
+
 // flagError says which values a flag takes, or which flag was probably meant.
 func flagError(cmd *cobra.Command, err error) error {
 	see := fmt.Sprintf("; see %q", cmd.CommandPath()+" --help")
@@ -192,7 +220,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		case ok && a.expected == "":
 			return fmt.Errorf("--%s: %w", flag.Name, value.Unwrap())
 		case ok && a.what != "":
-			return unknown(a.what, value.GetValue(), a.words)
+			return fmt.Errorf("--%s: %w", flag.Name, unknown(a.what, value.GetValue(), a.words))
 		case ok:
 			expected = a.expected
 		}
@@ -392,7 +420,7 @@ func (r registry) engineWords() workloads.Known {
 	}
 	for _, e := range r.engines {
 		known.Engines[e.Name] = workloads.EngineWords{
-			Remote: e.Remote, Settings: names(e.Settings), Environment: names(e.Environment),
+			Remote: e.Remote, Settings: names(e.Settings), Environment: names(e.Environment), Check: e.CheckSetting,
 		}
 	}
 	return known

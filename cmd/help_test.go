@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -31,6 +32,48 @@ func TestHelpNamesMetrics(t *testing.T) {
 		if !slices.Contains(words, name) && !slices.Contains(words, name+".") {
 			t.Errorf("it does not name %s", name)
 		}
+	}
+}
+
+// Each line of the table of flags names a command and its flags, and the command refuses them.
+func TestFlagsTogether(t *testing.T) {
+	root, rules := newRoot(bundled()), 0
+	for line := range strings.Lines(flagsTogether) {
+		path, rule, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		if !ok {
+			continue
+		}
+		c, rest, err := root.Find(strings.Fields(path))
+		if err != nil || len(rest) > 0 {
+			t.Errorf("%s is no command: %v", path, err)
+			continue
+		}
+		names, others, needs := strings.Cut(rule, " needs ")
+		if !needs {
+			names, others, _ = strings.Cut(rule, " not ")
+		}
+		for _, name := range strings.Fields(names) {
+			for _, other := range strings.Fields(others) {
+				flag, with := c.Flags().Lookup(name), c.Flags().Lookup(other)
+				if flag == nil || with == nil {
+					t.Errorf("%s has no --%s or no --%s", path, name, other)
+					continue
+				}
+				rules++
+				flag.Changed = true
+				alone := fmt.Sprint(idle(c))
+				with.Changed = true
+				both := fmt.Sprint(idle(c))
+				flag.Changed, with.Changed = false, false
+				belongs, nothing := "--"+name+" belongs to --", "--"+name+" does nothing with --"+other+":"
+				if needs && (!strings.Contains(alone, belongs) || strings.Contains(both, belongs)) || !needs && !strings.Contains(both, nothing) {
+					t.Errorf("%s --%s: %s; and with --%s: %s", path, name, alone, other, both)
+				}
+			}
+		}
+	}
+	if rules < 50 {
+		t.Errorf("%d rules", rules)
 	}
 }
 

@@ -217,15 +217,12 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 	h, err := history.Read(dir, selected)
 	switch {
 	case err != nil:
-		return missing(err)
+		return input(err)
 	case len(h.Series) == 0 && len(h.Skipped) > 0:
 		return usagef("%s contains no results of complete runs; %d folders skipped, first %s: %s", dir, len(h.Skipped),
 			h.Skipped[0].Folder, h.Skipped[0].Why)
 	case len(h.Series) == 0:
 		return usagef("%s contains no results of complete runs", dir)
-	case len(selected) > 0 && !slices.ContainsFunc(h.Series, func(s history.Series) bool { return len(s.Figures) > 0 }):
-		return usagef("--metric %s: no run in %s has this metric in a phase with the verdict ok",
-			strings.Join(f.metrics, ","), dir)
 	}
 	d := h.Document(len(f.metrics) > 0)
 	if f.File != "" {

@@ -114,7 +114,6 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	if err := cmp.Or(
 		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step-time", "precision"),
 		belong(cmd.Flags(), "mail", f.mail != "", "max-mail-size"),
-		belong(cmd.Flags(), "segment", f.segment != "", "start", "segment-timeout"),
 	); err != nil {
 		return err
 	}
@@ -265,9 +264,6 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 	if c.Engines, err = pickEngines(f.engines, known.engines); err != nil {
 		return nil, err
 	}
-	if _, err := os.Stat(c.DataDir); err != nil && c.Audit == run.AuditOnly && c.DataDir != "" {
-		return nil, missing(fmt.Errorf("--verify=only verifies the data of an earlier run: %w", err))
-	}
 	if c.FindMax, err = f.findMax.config(); err != nil {
 		return nil, err
 	}
@@ -330,7 +326,7 @@ func bindFailOn(flags *pflag.FlagSet, on *[]string) {
 		}
 		for _, name := range names {
 			if !slices.Contains(judge.FailOn, name) {
-				return errors.New("unknown name")
+				return unknown("fault", name, append(slices.Clone(judge.FailOn), "all", "none"))
 			}
 		}
 		*on = names
@@ -338,7 +334,7 @@ func bindFailOn(flags *pflag.FlagSet, on *[]string) {
 	}
 	list := "of " + strings.Join(judge.FailOn, ", ") + "; or all, or none"
 	get := func() string { return cmp.Or(strings.Join(*on, ","), "none") }
-	flags.Var(&accepted{expected: "a list " + list, get: get, set: set}, "fail-on",
+	flags.Var(&accepted{get: get, set: set}, "fail-on",
 		"exit with 3, or 1 if a result failed, for these: `LIST` "+list)
 }
 

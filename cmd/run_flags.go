@@ -73,11 +73,11 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.c.DataDir, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
 	audits := []run.AuditMode{run.NoAudit, run.AuditAfter, run.AuditOnly}
-	flags.Var(oneOf(&f.c.Audit, audits, "value of --verify"), "verify",
+	flags.Var(oneOf(&f.c.Audit, audits, "value"), "verify",
 		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check the data in --data)")
 	flags.Lookup("verify").NoOptDefVal = run.AuditAfter.String()
 	classes := []drivers.Durability{drivers.DurabilityDefault, drivers.Memory, drivers.Process, drivers.Power}
-	flags.Var(oneOf(&f.c.EngineOptions.Durability, classes, "value of --durability"), "durability",
+	flags.Var(oneOf(&f.c.EngineOptions.Durability, classes, "value"), "durability",
 		"`CLASS` of failure that an acknowledged write survives: memory (none), process, power or default (the engine's own)")
 	flags.Var(size((*strict.Size)(&f.c.EngineOptions.CacheBytes), leastCache, mostCache), "cache",
 		"block cache of the embedded engine: `SIZE` such as 256MB (default: the engine's)")
@@ -128,7 +128,7 @@ type view struct {
 func bindView(flags *pflag.FlagSet, v *view) {
 	flags.BoolVar(&v.full, "full", false, "print all tables, and not only the first screen")
 	v.by = ranking.Typical
-	by := oneOf(&v.by, ranking.Ranking, "")
+	by := oneOf(&v.by, ranking.Ranking, "metric")
 	flags.Var(by, "rank", "rank models by this `METRIC`: "+by.expected)
 }
 

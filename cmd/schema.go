@@ -110,9 +110,6 @@ func newSchemaRender(known registry) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !inNames.MatchString(namespace) {
-			return usagef("--namespace %q: expected letters, digits and _ only", namespace)
-		}
 		o := drivers.Options{Namespace: namespace}
 		if config := w.Engines[e.Name]; config != nil {
 			o.Settings = config.Settings
@@ -125,7 +122,7 @@ func newSchemaRender(known registry) *cobra.Command {
 	})
 	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
 	to.bindOutput(cmd.Flags(), "write the statements to this `FILE`, or to standard output (-)", aFileThere)
-	cmd.Flags().StringVar(&namespace, "namespace", "",
+	cmd.Flags().Var(inNames(&namespace), "namespace",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&f.engineIn, "workload", results.DefaultWorkload,
 		"`WORKLOAD` or file with the engine's settings")
@@ -133,8 +130,17 @@ func newSchemaRender(known registry) *cobra.Command {
 	return cmd
 }
 
-// inNames matches what every engine accepts within the name of a keyspace or namespace.
-var inNames = regexp.MustCompile(`^[0-9A-Za-z_]*$`)
+// inNames is the value of a flag that every engine accepts within the name of a keyspace or namespace.
+func inNames(value *string) *accepted {
+	a := parsed(value, func(text string) (string, error) {
+		if !regexp.MustCompile(`^[0-9A-Za-z_]*$`).MatchString(text) {
+			return "", errors.New("no name")
+		}
+		return text, nil
+	})
+	a.what, a.expected = "", "letters, digits and _ only"
+	return a
+}
 
 func newSchemaExplain(known registry) *cobra.Command {
 	var f explainFlags
@@ -153,7 +159,7 @@ func newSchemaExplain(known registry) *cobra.Command {
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.engine, "engine", "e", "", "`ENGINE` to compile for: cassandra, hbase, embedded or oraclenosql (default: the one that the schema is written for)")
-	flags.StringVar(&f.namespace, "namespace", "", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
+	flags.Var(inNames(&f.namespace), "namespace", "`NAME` within the names of tables: mailbench_NAME_SCHEMA")
 	flags.BoolVar(&f.live, "live", false, "run mail operations on the engine and print the cost of patterns")
 	flags.StringArrayVar(&f.queries, "queries", nil, "`FILE` with statements of an application, to run its reads on a live keyspace (can be repeated)")
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of --queries")
@@ -176,15 +182,10 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 	switch {
 	case len(f.queries) > 0 && len(args) > 0:
 		return usagef("--queries creates a schema of the keyspace and the statements; leave %s out", args[0])
-	case len(f.queries) > 0 && (f.live || f.namespace != ""):
-		return usagef("--queries runs the statements of a file; leave --live and --namespace out")
 	case len(f.queries) > 0:
 		return f.runQueries(cmd, known)
 	case len(args) == 0:
 		return oneSchema(cmd, args)
-	}
-	if err := belong(cmd.Flags(), "queries", false, "keyspace", "workload"); err != nil {
-		return err
 	}
 	s, err := known.schema(args[0])
 	if err != nil {
@@ -201,16 +202,8 @@ func (f *explainFlags) run(cmd *cobra.Command, known registry, args []string) er
 	if err != nil {
 		return err
 	}
-	if f.live && f.namespace != "" {
-		return usagef("--live creates its own namespace; leave --namespace out")
-	}
 	if f.live {
 		return f.runLive(cmd, known, args[0], e, patterns)
-	}
-	for _, flag := range []string{"set", "contact", "json", "quiet"} {
-		if cmd.Flags().Changed(flag) {
-			return usagef("--%s needs --live or --queries", flag)
-		}
 	}
 	o := drivers.Options{Namespace: f.namespace}
 	if f.namespace == "" && slices.ContainsFunc(s.Tables, func(t *schemas.Table) bool { return t.Imported != nil }) {
@@ -345,10 +338,6 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		return usagef("--cql and --engine both name tables; leave one out")
 	case f.engine != "" && f.keyspace == "":
 		return usagef("--engine %s: name the tables to import with --keyspace NAME", f.engine)
-	}
-	err := belong(cmd.Flags(), "engine", f.engine != "", "prepared", "save-cql", "workload", "set", "contact")
-	if err != nil {
-		return err
 	}
 	sources, err := f.sources(cmd.Context(), cmd.OutOrStdout(), known)
 	if err != nil {

@@ -109,8 +109,6 @@ func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]
 		if mail, err = population.MailOf(cmd.Context(), w); err != nil {
 			return nil, err
 		}
-	} else if len(f.set) > 0 {
-		return nil, usagef("--set changes a workload; name it with --workload")
 	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
@@ -161,7 +159,7 @@ func (f *lintFlags) write(out io.Writer, reports []*lint.Report) (err error) {
 // but not of their variants.
 func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*schemas.Schema, error) {
 	switch {
-	case len(f.cql) == 0 && len(f.queries) == 0 && f.keyspace == "":
+	case len(f.cql) == 0:
 		if len(args) == 0 || len(args) == 1 && args[0] == "all" {
 			args = mapped(known.models, nameOf)
 		}
@@ -174,8 +172,6 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 			read = append(read, s)
 		}
 		return read, nil
-	case len(f.cql) == 0:
-		return nil, usagef("no tables named; add --cql FILE")
 	case len(args) > 0:
 		return nil, usagef("--cql and %s both name tables; leave one out", args[0])
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,16 +63,13 @@ func (f *storeFlags) use(
 			return err
 		}
 	}
-	var st drivers.Store
-	var w *workloads.Workload
-	if !e.Remote {
-		st, err = e.Open(ctx, o)
-		err = missing(err)
-	} else if w, err = f.reach(known, e); err == nil {
-		st, err = subject.Reach(ctx, e, w, o)
-	}
+	w, err := f.reach(known, e)
 	if err != nil {
 		return err
+	}
+	st, err := subject.Reach(ctx, e, w, o)
+	if err != nil {
+		return missing(err)
 	}
 	return errors.Join(f.absent(do(e, st)), st.Close())
 }
@@ -115,8 +113,9 @@ func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) 
 		f.exact, err = d.Exact(dir)
 		return err
 	}
-	if e.Remote {
-		return usagef("--data %s: there is no data set of %s on %s", f.data, schema, e.Name)
+	if there := subject.Datasets(f.data, e.Name); e.Remote || len(there) > 0 {
+		return usagef("--data %s: there is no data set of %s on %s; there is %s", f.data, schema, e.Name,
+			cmp.Or(strings.Join(there, ", "), "none"))
 	}
 	o.Dir = f.data // the folder of the store itself
 	return nil
@@ -275,9 +274,6 @@ func parseRowRate(text string) (rowRate, error) {
 func newSchemaValidate(known registry) *cobra.Command {
 	f := validateFlags{check: subject.Validation{Config: validate.Config{Sample: 1, Workers: 4}}}
 	cmd := known.onSchema("validate", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-		if err := belong(cmd.Flags(), "sample", f.check.Sample < 1, "seed"); err != nil {
-			return err
-		}
 		return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
 			return f.run(cmd, known, name, s, st)
 		})

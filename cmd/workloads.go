@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -64,7 +65,7 @@ func newWorkloads() *cobra.Command {
 // bundledWorkload refuses arguments that are no bundled workload.
 func bundledWorkload(_ *cobra.Command, args []string) error {
 	for _, name := range args {
-		if isFile(name) {
+		if _, err := os.Stat(name); err == nil && isFile(name) {
 			return usagef("%s is a file; expected a workload that mailbench has (\"mailbench run %s --dry-run\" shows yours)",
 				name, shellquote.Join(name))
 		}
