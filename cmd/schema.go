@@ -334,8 +334,6 @@ func (f *importFlags) run(cmd *cobra.Command, known registry) error {
 		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")
 	case f.engine != "" && f.engine != "cassandra":
 		return usagef("--engine %s: only Cassandra describes its tables; write a schema file, as \"mailbench schema show james\" prints one", f.engine)
-	case len(f.cql) > 0 && f.engine != "":
-		return usagef("--cql and --engine both name tables; leave one out")
 	case f.engine != "" && f.keyspace == "":
 		return usagef("--engine %s: name the tables to import with --keyspace NAME", f.engine)
 	}

@@ -111,10 +111,7 @@ func newWorkloadsFit() *cobra.Command {
 	use := "fit {--mbox FILE | --maildir DIR} [--trace FILE]"
 	c := command(use, cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		ctx, s := cmd.Context(), &fit.Sample{}
-		switch {
-		case len(mbox) > 0 && maildir != "":
-			return usagef("both --mbox and --maildir; name one of them")
-		case len(mbox) == 0 && maildir == "" && trace == "":
+		if len(mbox) == 0 && maildir == "" && trace == "" {
 			return usagef("nothing to measure; name mail or a trace with --mbox, --maildir or --trace")
 		}
 		var err error
