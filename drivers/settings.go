@@ -133,8 +133,8 @@ type TLS struct {
 // TLS is the settings of encrypted connections. The others mean nothing unless tls is true.
 func (s *Settings) TLS() TLS {
 	t := TLS{
-		Encrypted: strings.EqualFold(s.Text("tls"), "true"), CA: s.Text("tls_ca"), Cert: s.Text("tls_cert"), Key: s.Text("tls_key"),
-		Server: s.Text("tls_server_name"),
+		Encrypted: strings.EqualFold(s.Text("tls"), "true"), CA: s.Text("tls_ca"), Cert: s.Text("tls_cert"),
+		Key: s.Text("tls_key"), Server: s.Text("tls_server_name"),
 	}
 	for _, name := range []string{"tls_ca", "tls_cert", "tls_key", "tls_server_name"} {
 		if s.values[name] != "" && !t.Encrypted {
