@@ -288,6 +288,8 @@ type recording struct {
 	of      recordOf
 	batch   *rawpebble.Batch
 	n       uint32
+	key     []byte
+	value   []byte
 }
 
 // mostBatch bounds the memory of records that are not yet in the database.
@@ -297,15 +299,15 @@ func (w *recording) write(r *record) error {
 	if w.batch == nil {
 		w.batch = w.journal.db.NewBatch()
 	}
-	key := append(append([]byte{recordKey}, r.digest[:]...), flag(r.own))
+	w.key = append(append(append(w.key[:0], recordKey), r.digest[:]...), flag(r.own))
 	for _, x := range []uint32{w.of.round, w.of.plan, w.of.part, w.n} {
-		key = binary.BigEndian.AppendUint32(key, x)
+		w.key = binary.BigEndian.AppendUint32(w.key, x)
 	}
-	value := binary.AppendUvarint([]byte{flag(r.bad)}, uint64(r.rule))
-	value = binary.AppendUvarint(value, uint64(r.rows))
-	value = append(binary.AppendVarint(value, r.number), r.where...)
+	w.value = binary.AppendUvarint(append(w.value[:0], flag(r.bad)), uint64(r.rule))
+	w.value = binary.AppendUvarint(w.value, uint64(r.rows))
+	w.value = append(binary.AppendVarint(w.value, r.number), r.where...)
 	w.n++
-	if err := w.batch.Set(key, value, nil); err != nil || w.batch.Len() < mostBatch {
+	if err := w.batch.Set(w.key, w.value, nil); err != nil || w.batch.Len() < mostBatch {
 		return err
 	}
 	b := w.batch

@@ -128,7 +128,7 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 		return nil
 	}
 	for _, s := range r.sides {
-		if err := s.tuples(row, func(t *tuple) error { return r.take(ctx, s, t, row) }); err != nil {
+		if err := s.tuples(row, func() error { return r.take(ctx, s, row) }); err != nil {
 			return err
 		}
 	}
@@ -137,8 +137,8 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 
 // take adds one tuple of a side to the side's pending record. Successive tuples with the
 // same digest share a record, except stored numbers: each of them is compared by itself.
-func (r *reader) take(ctx context.Context, s *side, t *tuple, row []drivers.Value) error {
-	p, d := &s.pending, digestOf(s.rule, t)
+func (r *reader) take(ctx context.Context, s *side, row []drivers.Value) error {
+	t, p, d := &s.tuple, &s.pending, s.digest()
 	if p.rows > 0 && p.digest == d && (s.at || !s.counts()) {
 		p.rows++
 		p.number += t.number
@@ -154,7 +154,7 @@ func (r *reader) take(ctx context.Context, s *side, t *tuple, row []drivers.Valu
 	if s.lookup == nil {
 		return nil
 	}
-	found, err := r.lookUp(ctx, s, t)
+	found, err := r.lookUp(ctx, s)
 	if found {
 		err = r.records.write(&record{digest: d, rule: s.rule.number, rows: 1})
 	}
@@ -217,12 +217,12 @@ func (c *check) newLookup(ctx context.Context, x *rule) (*lookup, error) {
 var errFound = errors.New("found")
 
 // lookUp reports whether the row is there that the tuple of a side refers to.
-func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) (bool, error) {
+func (r *reader) lookUp(ctx context.Context, s *side) (bool, error) {
 	l := s.lookup
 	for i, k := range l.keys {
 		text := ""
 		for _, p := range k.Template.Parts {
-			text += p.Before + string(t.texts[slices.Index(l.names, p.Name)])
+			text += p.Before + string(s.tuple.texts[slices.Index(l.names, p.Name)])
 		}
 		var err error
 		if l.args[i], err = drivers.ParseText(k.Column.Type.Kind, text+k.Template.Tail); err != nil {
@@ -230,8 +230,8 @@ func (r *reader) lookUp(ctx context.Context, s *side, t *tuple) (bool, error) {
 		}
 	}
 	err := r.second.Read(ctx, l.stmt, l.args, func(row []drivers.Value) error {
-		return l.side.tuples(row, func(t *tuple) error {
-			if digestOf(l.side.rule, t) == s.pending.digest {
+		return l.side.tuples(row, func() error {
+			if l.side.digest() == s.pending.digest {
 				return errFound
 			}
 			return nil
