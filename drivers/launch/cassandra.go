@@ -302,16 +302,15 @@ func (in *Instance) secure(ctx context.Context, address string) (*login, error) 
 
 // onlyOurs refuses roles that somebody else made while Cassandra's own superuser existed.
 func onlyOurs(ctx context.Context, s *gocql.Session) error {
-	it := s.Query("SELECT role FROM system_auth.roles").WithContext(ctx).Iter()
-	var role string
+	rows, err := s.Query("SELECT role FROM system_auth.roles").WithContext(ctx).Iter().SliceMap()
+	if err != nil {
+		return err
+	}
 	var foreign []string
-	for it.Scan(&role) {
-		if role != adminRole && role != Role {
+	for _, row := range rows {
+		if role := fmt.Sprint(row["role"]); role != adminRole && role != Role {
 			foreign = append(foreign, role)
 		}
-	}
-	if err := it.Close(); err != nil {
-		return err
 	}
 	if len(foreign) > 0 {
 		return fmt.Errorf("it has roles that mailbench did not create: %s", strings.Join(foreign, ", "))

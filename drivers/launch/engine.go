@@ -187,18 +187,15 @@ func download(ctx context.Context, dir, pom string) error {
 		return nil
 	}
 	const most = 3 // lines that say what went wrong; the errors after the first few are advice on Maven's flags
-	var said []string
-	for line := range strings.Lines(string(out)) {
-		line = strings.TrimSpace(line)
-		if text, ok := strings.CutPrefix(line, "[ERROR]"); ok && strings.TrimSpace(text) != "" && len(said) < most {
-			said = append(said, line)
-		}
-	}
-	if len(said) == 0 {
+	said := mavenError.FindAllString(string(out), most)
+	if said == nil {
 		said = []string{tail(strings.TrimSpace(string(out)), most)}
 	}
 	return fmt.Errorf("mvn could not fetch the engine's jars (%w); it said:\n%s", err, strings.Join(said, "\n"))
 }
+
+// mavenError is an error of Maven, with a text.
+var mavenError = regexp.MustCompile(`(?m)^\[ERROR\][ \t]*\S.*`)
 
 func findMaven() (string, error) {
 	mvn, err := exec.LookPath("mvn")
