@@ -226,7 +226,7 @@ func TestCrashBeforeNote(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Errorf("error %v, want that of the note", err)
 	}
-	must(t, gone(t.Context(), &Node{Name: "unnoted", Process: noted}, time.Minute))
+	must(t, end(t.Context(), syscall.Signal(0), time.Minute, &Node{Name: "unnoted", Process: noted}))
 	if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
 		t.Error("the command ran, though it could not be noted")
 	}

@@ -105,10 +105,7 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 	if !purge {
 		// Region servers stop first, then the master, then ZooKeeper. A node that does not end by itself is killed.
 		for _, n := range slices.Backward(running) {
-			if err := n.signal(syscall.SIGTERM); err != nil {
-				return err
-			}
-			if gone(ctx, n, in.engine.patience) == nil {
+			if end(ctx, syscall.SIGTERM, in.engine.patience, n) == nil {
 				continue
 			}
 			if err := kill(ctx, n); err != nil {
@@ -137,28 +134,25 @@ func (in *Instance) Down(ctx context.Context, purge bool) error {
 
 // kill ends nodes at once.
 func kill(ctx context.Context, nodes ...*Node) error {
-	for _, n := range nodes {
-		if err := n.signal(os.Kill); err != nil {
-			return err
-		}
-	}
-	for _, n := range nodes {
-		if err := gone(ctx, n, 10*time.Second); err != nil {
-			return err
-		}
-	}
-	return nil
+	return end(ctx, os.Kill, 10*time.Second, nodes...)
 }
 
-// gone waits until a node's process has ended.
-func gone(ctx context.Context, n *Node, most time.Duration) error {
+// end sends nodes a signal, and waits until their processes have ended.
+func end(ctx context.Context, sig os.Signal, most time.Duration, nodes ...*Node) error {
+	for _, n := range nodes {
+		if err := n.signal(sig); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	for n.Running() {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("process %d of %s does not end", n.Process.PID, n.Name)
-		case <-time.After(20 * time.Millisecond):
+	for _, n := range nodes {
+		for n.Running() {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("process %d of %s does not end", n.Process.PID, n.Name)
+			case <-time.After(20 * time.Millisecond):
+			}
 		}
 	}
 	return nil
