@@ -31,9 +31,9 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 		return nil, err
 	}
 	d.Keyspace = cmp.Or(s.Keyspace, d.Keyspace)
-	d.NoTablets, d.NamesLegacy = s.knows.tablets, s.server[defaultIndex] != ""
+	d.NoTablets, d.NamesLegacy = s.tablets, s.server[defaultIndex] != ""
 	d.Exact, d.Strategy = s.settings.replication != 0 || s.settings.replicas != nil, s.server[defaultCompaction]
-	if s.knows.throwAway {
+	if s.throwAway {
 		d.ThrowAway = throwAway
 	}
 	rows, err := readKeyspace(ctx, s.session, d.Keyspace)
@@ -239,7 +239,7 @@ func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
 // which schemas.Table.OneColumn is true, the options that hints set, each as a setting of
 // its own (compaction.class), and how long rows live.
 func (s *Store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
-	d, err := ddl.Define(sch, "", ddl.Replication{})
+	d, err := ddl.Define(sch, "", nil)
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", sch.Name, err)
 	}
@@ -322,28 +322,17 @@ func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, erro
 	})
 }
 
-// known are the options that a cluster knows, by the columns of its system tables.
-type known struct {
-	// throwAway: tables have the options throwAway, as in Cassandra 5.0. Cassandra 4.0 and ScyllaDB
-	// refuse a table that has them.
-	throwAway bool
-	// tablets: keyspaces may have tablets, as in ScyllaDB from 6.0 on. The older of these versions
-	// have no counters and no conditional writes in such a keyspace. gocql knows no tablets: it would
-	// send requests to nodes that are no replicas. So mailbench's keyspaces have none.
-	tablets bool
-}
-
-func readKnown(ctx context.Context, session *gocql.Session) (k known, err error) {
+// readKnown reads which options the cluster knows, by the columns of its system tables.
+func (c *cluster) readKnown(ctx context.Context) error {
 	const query = "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND " +
 		"table_name IN ('tables', 'scylla_keyspaces')"
 	var name string
 	has := make(map[string]bool)
-	if err := scan(session.Query(query).WithContext(ctx), func() { has[name] = true }, &name); err != nil {
-		return k, fmt.Errorf("read the columns of system_schema: %w", err)
+	if err := scan(c.session.Query(query).WithContext(ctx), func() { has[name] = true }, &name); err != nil {
+		return fmt.Errorf("read the columns of system_schema: %w", err)
 	}
-	return known{
-		throwAway: has["allow_auto_snapshot"] && has["incremental_backups"], tablets: has["initial_tablets"],
-	}, nil
+	c.throwAway, c.tablets = has["allow_auto_snapshot"] && has["incremental_backups"], has["initial_tablets"]
+	return nil
 }
 
 // throwAway are the options of every table that Apply creates, if the cluster knows them. The
@@ -355,7 +344,7 @@ const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups =
 // Left says what a drop leaves. A cluster without the options throwAway keeps snapshots unless
 // its auto_snapshot is off. If it does not show auto_snapshot, Left assumes that it is on.
 func (s *Store) Left() string {
-	if s.knows.throwAway || s.server["auto_snapshot"] == "false" {
+	if s.throwAway || s.server["auto_snapshot"] == "false" {
 		return ""
 	}
 	return fmt.Sprintf("snapshots of the dropped tables: Cassandra %s keeps them (auto_snapshot), and none of its "+

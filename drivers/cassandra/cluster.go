@@ -35,8 +35,14 @@ type cluster struct {
 	version     string
 	durability  drivers.Durability
 	limits      limits
-	knows       known
 	server      map[string]string // settings of the cluster that matter to results
+	// throwAway: tables have the options throwAway, as in Cassandra 5.0. Cassandra 4.0 and ScyllaDB
+	// refuse a table that has them.
+	throwAway bool
+	// tablets: keyspaces may have tablets, as in ScyllaDB from 6.0 on. The older of these versions
+	// have no counters and no conditional writes in such a keyspace. gocql knows no tablets: it would
+	// send requests to nodes that are no replicas. So mailbench's keyspaces have none.
+	tablets bool
 }
 
 // openCluster connects to a cluster and reads what it says about itself.
@@ -118,7 +124,7 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	if c.server, err = c.serverSettings(ctx); err != nil {
 		return err
 	}
-	if c.knows, err = readKnown(ctx, c.session); err != nil {
+	if err := c.readKnown(ctx); err != nil {
 		return err
 	}
 	c.limits = limitsOf(c.server)

@@ -165,7 +165,7 @@ var lacking = []drivers.Setting{
 
 // compileWithout compiles the patterns of a schema as if a cluster had its tables.
 func compileWithout(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
-	d, err := ddl.Define(s, o.Namespace, ddl.Replication{{Datacenter: ddl.AnyDatacenter, Factor: 1}})
+	d, err := ddl.Define(s, o.Namespace, nil)
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
@@ -254,7 +254,8 @@ func renderCQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	datacenters := append(slices.Sorted(maps.Keys(set.replicas)), ddl.AnyDatacenter)
+	// datacenter1 is that of a node whose configuration names none.
+	datacenters := append(slices.Sorted(maps.Keys(set.replicas)), "datacenter1")
 	r := set.replicationFrom(cmp.Or(set.localDC, datacenters[0]))
 	r[0].Factor = max(1, r[0].Factor)
 	return ddl.Render(s, o.Namespace, r)

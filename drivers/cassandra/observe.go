@@ -127,7 +127,7 @@ func (s *Store) effective() map[string]string {
 		"compression":        compression + " (of requests)",
 		"protocol":           strconv.Itoa(protocol),
 	}
-	if s.knows.tablets {
+	if s.tablets {
 		e["tablets"] = "off"
 	}
 	options := make(map[string][]string)

@@ -48,9 +48,6 @@ func (r Replication) cql() string {
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
-// AnyDatacenter is the datacenter of a node whose configuration names none.
-const AnyDatacenter = "datacenter1"
-
 // Definition is a schema in CQL, as Apply creates it, and the keyspace that is to have it.
 type Definition struct {
 	plan.Found  // the schema as Inspect will return it, without materialized views, and the keyspace as it is

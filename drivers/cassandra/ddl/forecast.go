@@ -15,7 +15,7 @@ import (
 // sources are the classes UnfilteredSerializer, Cell, ClusteringPrefix and
 // RowIndexEntry of Cassandra 5.0.
 func Forecast(s *schemas.Schema) (*forecast.Engine, error) {
-	if _, err := Define(s, "", Replication{{"dc", 1}}); err != nil {
+	if _, err := Define(s, "", nil); err != nil {
 		return nil, err
 	}
 	return &forecast.Engine{

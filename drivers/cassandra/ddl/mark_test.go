@@ -191,3 +191,26 @@ tables:
 		}
 	}
 }
+
+// TestOtherKind: an index of another kind is created again by statements, unless mailbench does not know its class.
+func TestOtherKind(t *testing.T) {
+	for class, want := range map[string]string{
+		"sai":             `DROP INDEX IF EXISTS "mailbench_test"."i"`,
+		"com.example.Own": "-- drop index i and create it again, by hand: mailbench does not know its class",
+		"":                "-- no index of the schema has another kind: one is missing, or is only there",
+	} {
+		d, err := Define(parse(t, "tables:\n  a: {partition: [k int], columns: {v: int}, indexes: {i: [v]}}\n"), "", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Read(Rows{
+			"tables":  {{"table_name": "a", "comment": d.Tables[0].Comment}},
+			"columns": {column("a", "k", "int", "partition_key", 0), column("a", "v", "int", "regular", -1)},
+			"indexes": {index("a", "i", "v", class)},
+		})
+		f := schemas.Difference{Kind: schemas.DifferentSetting, Table: "a", Part: "cassandra.indexes", Want: "legacy", Have: class}
+		if got := d.statements(f); len(got) == 0 || got[0] != want {
+			t.Errorf("an index of the class %q: %q, want %s", class, got, want)
+		}
+	}
+}
