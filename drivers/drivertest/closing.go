@@ -28,13 +28,7 @@ func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 		OpenLive(t, e, o) // drops the namespace in the end
 	}
 	schema := parse(t, "rows.yaml")
-	open := func(t *testing.T) *suite {
-		t.Helper()
-		s := opened(ctx, t, e, o, schema)
-		s.apply()
-		s.prepare()
-		return s
-	}
+	open := func(t *testing.T) *suite { return opened(ctx, t, e, o, schema) }
 	t.Run("calls", func(t *testing.T) {
 		s := open(t)
 		written := s.closeUnderCalls()
@@ -48,8 +42,8 @@ func Closing(t *testing.T, e drivers.Engine, o drivers.Options) {
 	t.Run("opens", func(t *testing.T) { opens(t, times, func() { open(t).close() }) })
 }
 
-// closeUnderCalls closes the store while workers write to it and read from it, and returns how many rows they wrote.
-// Each call succeeds or fails with ErrClosed.
+// closeUnderCalls closes the store while a read is between two rows and workers write, and returns how many rows they
+// wrote. Close waits for the read. Each write succeeds or fails with ErrClosed.
 func (s *suite) closeUnderCalls() int {
 	const workers, before = 4, 40
 	var written atomic.Int64
@@ -61,13 +55,10 @@ func (s *suite) closeUnderCalls() int {
 				_, err := c.do(c.call("put_a", "writes", k, "x"))
 				if err == nil {
 					written.Add(1)
-					_, err = c.do(c.call("all", "writes"))
-				}
-				if err == nil {
 					continue
 				}
 				if !errors.Is(err, drivers.ErrClosed) || errors.Is(err, drivers.ErrUnknown) {
-					s.Errorf("a call while the store is closed: %v, expected success or ErrClosed", err)
+					s.Errorf("a write while the store is closed: %v, expected success or ErrClosed", err)
 				}
 				return
 			}
@@ -76,7 +67,26 @@ func (s *suite) closeUnderCalls() int {
 	for written.Load() < before && s.ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	s.close()
+	c, closed, rows := s.client(), make(chan error, 1), 0
+	err := c.session.Read(s.ctx, c.statement("all"), c.call("all", "writes").args, func([]drivers.Value) error {
+		if rows++; rows > 1 {
+			return nil
+		}
+		go func() { closed <- s.store.Close() }()
+		select {
+		case err := <-closed:
+			s.Errorf("the store was closed under a read")
+			closed <- err
+		case <-time.After(100 * time.Millisecond):
+		}
+		return nil
+	})
+	if err != nil || rows < before {
+		s.Errorf("the read under way yields %d rows: %v", rows, err)
+	}
+	if err := <-closed; err != nil {
+		s.Errorf("close: %v", err)
+	}
 	g.Wait()
 	if _, err := s.store.Session(); !errors.Is(err, drivers.ErrClosed) {
 		s.Errorf("a session of a closed store: %v, expected ErrClosed", err)

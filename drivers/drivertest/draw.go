@@ -316,8 +316,6 @@ func (r *reference) do(x call) (o outcome) {
 		if returned := r.write(w.p, w.args); x.p.ReturnsNew {
 			o.rows = []string{line(returned)}
 		}
-		o.cost.RowsWritten++
-		o.cost.BytesWritten += int64(drivers.ListOf(w.args).Size())
 	}
 	o.applied = true
 	return o

@@ -7,7 +7,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/pebble"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // TestEmbedded runs the suite over one store that all topics share, as the
@@ -24,10 +23,5 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("close the store: %v", err)
 		}
 	})
-	drivertest.Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
-		if err := st.Apply(ctx, s); err != nil {
-			t.Fatal(err)
-		}
-		return st
-	})
+	drivertest.RunShared(t, st)
 }

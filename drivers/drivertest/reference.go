@@ -24,9 +24,9 @@ func newReference() *reference {
 	return &reference{rows: map[*schemas.Table][]record{}, statics: map[*schemas.Table][]record{}}
 }
 
-// compareValues orders values of a key column. A TimeUUID sorts by its time, and then by the last
+// Compare orders values of a key column. A TimeUUID sorts by its time, and then by the last
 // eight bytes, each of them signed.
-func compareValues(a, b drivers.Value) int {
+func Compare(a, b drivers.Value) int {
 	if a.Kind() == schemas.TimeUUID {
 		u, v := a.UUIDBytes(), b.UUIDBytes()
 		time := func(u [16]byte) uint64 {
@@ -99,8 +99,6 @@ func (r *reference) read(p *schemas.Pattern, args []drivers.Value) (o outcome) {
 		o.cost.RowsScanned++
 		if vals, found := r.yielded(p, x, args, l); found {
 			o.rows = append(o.rows, line(vals))
-			o.cost.RowsRead++
-			o.cost.BytesRead += int64(drivers.ListOf(vals).Size())
 		}
 	}
 	return o
@@ -140,7 +138,7 @@ func within(x record, p *schemas.Pattern, args []drivers.Value, l schemas.ArgLay
 		if b == nil || args[at].IsNull() {
 			return false
 		}
-		c := compareValues(x[b.Column], args[at]) * sign
+		c := Compare(x[b.Column], args[at]) * sign
 		return c < 0 || c == 0 && b.Open
 	}
 	if beyond(p.From, l.From, 1) || beyond(p.To, l.To, -1) {
@@ -166,7 +164,7 @@ func compareRows(p *schemas.Pattern, a, b record) int {
 		columns = append(columns, schemas.IndexColumn{Column: c, Desc: c.Desc})
 	}
 	for _, c := range columns {
-		if d := compareValues(a[c.Column], b[c.Column]); d != 0 {
+		if d := Compare(a[c.Column], b[c.Column]); d != 0 {
 			if c.Desc != p.Reverse {
 				return -d
 			}

@@ -96,11 +96,9 @@ func ReadOnly(t *testing.T, e drivers.Engine, o drivers.Options, keyspace func(s
 		OpenLive(t, e, o) // drops the namespace in the end
 	}
 	w := opened(ctx, t, e, o, parse(t, "rows.yaml"))
-	w.apply()
 	t.Run("write", func(t *testing.T) { // the client closes when this subtest ends
 		w := *w
 		w.TB = t
-		w.prepare()
 		w.client().check("put_a", "p", 1, "kept")
 	})
 	w.close()
@@ -137,8 +135,6 @@ func (s *suite) onlyReads(absent *schemas.Schema, named bool) {
 		(!named || there.Table(absent.Tables[0].Name) != nil) {
 		s.Errorf("a schema was created")
 	}
-	s.apply()
-	s.prepare()
 	s.client().check("all", "p")
 	for _, p := range s.schema.Patterns {
 		if _, err := s.store.Prepare(s.ctx, p); !p.Kind.Reads() && !errors.Is(err, drivers.ErrReadOnly) {

@@ -68,8 +68,18 @@ type suite struct {
 	ref    *reference // what the store must return to all clients
 }
 
+// newSuite applies a schema to a store, and prepares all its patterns.
 func newSuite(ctx context.Context, t testing.TB, st drivers.Store, schema *schemas.Schema) *suite {
-	return &suite{TB: t, ctx: ctx, store: st, caps: st.Capabilities(), schema: schema, ref: newReference()}
+	t.Helper()
+	s := &suite{TB: t, ctx: ctx, store: st, caps: st.Capabilities(), schema: schema, ref: newReference()}
+	err := st.Apply(ctx, schema)
+	if err == nil {
+		s.set, err = drivers.PrepareAll(ctx, st, schema)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // opened returns a suite over a store that an engine opens. The caller closes it.
@@ -82,27 +92,10 @@ func opened(ctx context.Context, t testing.TB, e drivers.Engine, o drivers.Optio
 	return newSuite(ctx, t, st, schema)
 }
 
-// apply applies the suite's schema.
-func (s *suite) apply() {
-	s.Helper()
-	if err := s.store.Apply(s.ctx, s.schema); err != nil {
-		s.Fatal(err)
-	}
-}
-
 func (s *suite) close() {
 	s.Helper()
 	if err := s.store.Close(); err != nil {
 		s.Errorf("close the store: %v", err)
-	}
-}
-
-// prepare prepares all patterns of the suite's schema.
-func (s *suite) prepare() {
-	s.Helper()
-	var err error
-	if s.set, err = drivers.PrepareAll(s.ctx, s.store, s.schema); err != nil {
-		s.Fatal(err)
 	}
 }
 
@@ -223,7 +216,7 @@ func (c *client) batch(pattern string, parts ...call) call {
 	return x
 }
 
-// Open returns a store to which the schema was applied. The suite closes its
+// Open returns a store for a schema. The suite applies the schema and closes its
 // sessions, never the store: Open leaves that to t.Cleanup, or shares the store.
 type Open func(t testing.TB, s *schemas.Schema) drivers.Store
 
@@ -255,9 +248,7 @@ func (x Topic) Run(t testing.TB, open Open) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	schema := parse(t, x.Name+".yaml")
-	s := newSuite(ctx, t, open(t, schema), schema)
-	s.prepare()
-	x.check(s)
+	x.check(newSuite(ctx, t, open(t, schema), schema))
 }
 
 // Run tests that the stores which open returns keep the contract: all topics, unless some are named.
@@ -271,10 +262,5 @@ func Run(t *testing.T, open Open, names ...string) {
 
 // RunShared is Run on one store, for an engine that is slow to open.
 func RunShared(t *testing.T, st drivers.Store, names ...string) {
-	Run(t, func(t testing.TB, s *schemas.Schema) drivers.Store {
-		if err := st.Apply(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-		return st
-	}, names...)
+	Run(t, func(testing.TB, *schemas.Schema) drivers.Store { return st }, names...)
 }

@@ -29,10 +29,7 @@ func applied(m *machine) {
 	}
 	c.check("all", "p")
 
-	again := *s
-	again.schema = parse(s, "rows.yaml", named...) // another parse of what was applied
-	again.apply()
-	again.prepare()
+	again := newSuite(s.ctx, s.TB, s.store, parse(s, "rows.yaml", named...)) // another parse of what was applied
 	a, row := again.client(), []any{"p", 2, "too"}
 	put, err := a.do(a.call("put_a", row...))
 	if want := c.ref.do(c.call("put_a", row...)); err != nil || !put.equal(want) {

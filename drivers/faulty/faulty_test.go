@@ -2,7 +2,6 @@ package faulty_test
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -74,7 +73,7 @@ var sees = map[string][]string{
 	"inspects-no-index":   {"indexes"},
 }
 
-// open returns what applies schemas to one store that all share.
+// open returns one store that all topics share.
 func open(t *testing.T, f faulty.Fault) drivertest.Open {
 	ctx := context.Background()
 	st, err := pebble.Engine().Open(ctx, drivers.Options{Dir: t.TempDir() + "/data", Durability: drivers.Process})
@@ -87,61 +86,11 @@ func open(t *testing.T, f faulty.Fault) drivertest.Open {
 		}
 	})
 	wrapped := faulty.Wrap(st, f)
-	return func(t testing.TB, s *schemas.Schema) drivers.Store {
-		if err := wrapped.Apply(ctx, s); err != nil {
-			t.Fatal(err)
-		}
-		return wrapped
-	}
+	return func(testing.TB, *schemas.Schema) drivers.Store { return wrapped }
 }
 
 // TestNoFault: a wrapper that breaks nothing passes, so a failure is due to the fault.
 func TestNoFault(t *testing.T) { drivertest.Run(t, open(t, faulty.Fault{})) }
-
-// TestFaultsCountAsCallers: a session with a fault counts the rows and bytes of its caller, so that a topic has to read
-// what was stored to see the fault.
-func TestFaultsCountAsCallers(t *testing.T) {
-	s, err := schemas.Parse("counted.yaml", []byte("{schema: 1, name: counted, tables: {t: {partition: [k text], "+
-		"columns: {v: text}}}, patterns: {put: {put: t}, get: {get: t}, two: {batch: [put]}}}"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := []drivers.Value{drivers.Text("key"), drivers.Text("a\x00b")}
-	want := drivers.Cost{Requests: 3, RowsScanned: 1, RowsRead: 1, RowsWritten: 3, BytesWritten: 3 * int64(len("keya0b"))}
-	for _, f := range faulty.Faults() {
-		if f.Name != "cuts-at-nul" && f.Name != "halves-batches" {
-			continue
-		}
-		st := open(t, f)(t, s)
-		session, err := st.Session()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer session.Close()
-		prepare := func(name string) drivers.Statement {
-			stmt, err := st.Prepare(t.Context(), s.Pattern(name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return stmt
-		}
-		_, put := session.Write(t.Context(), prepare("put"), values)
-		two := session.Batch(t.Context(), prepare("two"), []drivers.Call{{Args: values}, {Args: values}})
-		want.BytesRead = 0
-		get := session.Read(t.Context(), prepare("get"), values[:1], func(row []drivers.Value) error {
-			for _, v := range row {
-				want.BytesRead += int64(v.Size())
-			}
-			return nil
-		})
-		if err := errors.Join(put, two, get); err != nil {
-			t.Fatal(err)
-		}
-		if got := session.Take(); got != want {
-			t.Errorf("%s: %+v, want %+v", f.Name, got, want)
-		}
-	}
-}
 
 // TestFaults: each fault is seen by the topics that are there for it.
 func TestFaults(t *testing.T) {

@@ -169,7 +169,6 @@ type session struct {
 	n               int             // writes of the kind that loses or result is about
 	last            []drivers.Value // key of the row that the last write deleted, or row of the last add
 	deleted         *schemas.Table
-	seen            drivers.Cost // rows and bytes of the caller's calls
 }
 
 // begin returns the context and the arguments of a call.
@@ -204,12 +203,7 @@ func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers
 		}
 	}
 	ctx, args = s.begin(ctx, args)
-	own, caller := st.(*statement), next
-	next = func(row []drivers.Value) error {
-		s.seen.RowsRead++
-		s.seen.BytesRead += int64(drivers.ListOf(row).Size())
-		return caller(row)
-	}
+	own := st.(*statement)
 	with := func(args []drivers.Value, next yield) error {
 		return s.Session.Read(ctx, own.Statement, own.taken(args), func(row []drivers.Value) error {
 			s.returned++
@@ -222,15 +216,9 @@ func (s *session) Read(ctx context.Context, st drivers.Statement, args []drivers
 	return with(args, next)
 }
 
-func (s *session) Write(ctx context.Context, st drivers.Statement, args []drivers.Value) (drivers.Result, error) {
-	r, err := s.write(ctx, st, args)
-	if err == nil && r.Applied {
-		s.wrote(args)
-	}
-	return r, err
-}
-
-func (s *session) write(ctx context.Context, st drivers.Statement, args []drivers.Value) (r drivers.Result, err error) {
+func (s *session) Write(
+	ctx context.Context, st drivers.Statement, args []drivers.Value,
+) (r drivers.Result, err error) {
 	if err := s.flush(); err != nil {
 		return drivers.Result{}, err
 	}
@@ -288,15 +276,7 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 			return err
 		}
 	}
-	for _, c := range parts {
-		s.wrote(c.Args)
-	}
 	return nil
-}
-
-func (s *session) wrote(args []drivers.Value) {
-	s.seen.RowsWritten++
-	s.seen.BytesWritten += int64(drivers.ListOf(args).Size())
 }
 
 // times returns how often a write is made that is acknowledged once.
@@ -310,12 +290,9 @@ func (s *session) times(p *schemas.Pattern, args []drivers.Value) int {
 	return 1
 }
 
-// Take implements drivers.Session. Rows and bytes are those of the caller's calls: they must not give a fault away.
+// Take implements drivers.Session.
 func (s *session) Take() drivers.Cost {
 	c := s.Session.Take()
-	c.RowsRead, c.BytesRead = s.seen.RowsRead, s.seen.BytesRead+c.BlobBytesRead
-	c.RowsWritten, c.BytesWritten = s.seen.RowsWritten, s.seen.BytesWritten+c.BlobBytesWritten
-	s.seen = drivers.Cost{}
 	if s.cost != nil {
 		s.cost(&c, s.parts, s.returned)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
@@ -113,11 +114,7 @@ func (f *fixture) harm(d Damage) {
 	}
 	slices.SortFunc(rows, func(a, b Row) (order int) { // by key, since each engine scans in its own order
 		for _, c := range table.Key() {
-			x, y := a[c.Name], b[c.Name]
-			if c.Type.Kind == schemas.TimeUUID {
-				order = cmp.Or(order, models.TimeOf(x.UUIDBytes()).Compare(models.TimeOf(y.UUIDBytes())))
-			}
-			order = cmp.Or(order, x.Compare(y))
+			order = cmp.Or(order, drivertest.Compare(a[c.Name], b[c.Name]))
 		}
 		return order
 	})

@@ -172,12 +172,12 @@ func (s *suite) each(t *testing.T, name string, check func(*testing.T)) {
 // suite is a Suite with the state that all rules of one run share.
 type suite struct {
 	Suite
-	open   drivertest.Open
-	golden string        // the folder of the golden files, "" for the model's own
-	shared bool          // open returns one store again and again
-	few    bool          // it interleaves operations in few ways
-	second drivers.Store // of the second process of random sequences; nil: the store of the first
-	starts int           // how often a rule has begun on it
+	open   drivertest.Open // of stores to which the schema was applied
+	golden string          // the folder of the golden files, "" for the model's own
+	shared bool            // open returns one store again and again
+	few    bool            // it interleaves operations in few ways
+	second drivers.Store   // of the second process of random sequences; nil: the store of the first
+	starts int             // how often a rule has begun on it
 
 	after, sequences int  // it runs so many random sequences, those after some others
 	many             bool // of them one begins with many messages

@@ -126,35 +126,27 @@ func (w *World) read(p *schemas.Pattern) (rows [][]drivers.Value) {
 func (w *World) dump() string {
 	var b strings.Builder
 	for _, table := range w.Schema.Tables {
-		if !table.Header() {
-			w.dumpRows(&b, table, schemas.ScanOf(table))
-		}
-		if len(table.Static) > 0 {
-			w.dumpRows(&b, table, schemas.StaticScanOf(table))
+		for _, p := range []*schemas.Pattern{schemas.ScanOf(table), schemas.StaticScanOf(table)} {
+			name := table.Name
+			switch {
+			case p.Static && len(table.Static) > 0:
+				name += " (static)"
+			case p.Static || table.Header():
+				continue
+			}
+			var rows []string
+			for _, row := range w.read(p) {
+				var cells []string
+				for i, c := range p.Columns {
+					if !row[i].IsNull() {
+						cells = append(cells, c.Name+"="+drivertest.Show(row[i]))
+					}
+				}
+				rows = append(rows, "\t"+strings.Join(cells, " ")+"\n")
+			}
+			slices.Sort(rows)
+			fmt.Fprintf(&b, "%s: %d rows\n%s", name, len(rows), strings.Join(rows, ""))
 		}
 	}
 	return b.String()
-}
-
-func (w *World) dumpRows(b *strings.Builder, table *schemas.Table, p *schemas.Pattern) {
-	w.Helper()
-	var rows []string
-	for _, row := range w.read(p) {
-		var cells []string
-		for i, c := range p.Columns {
-			if !row[i].IsNull() {
-				cells = append(cells, c.Name+"="+drivertest.Show(row[i]))
-			}
-		}
-		rows = append(rows, strings.Join(cells, " "))
-	}
-	slices.Sort(rows)
-	static := ""
-	if p.Static {
-		static = " (static)"
-	}
-	fmt.Fprintf(b, "%s%s: %d rows\n", table.Name, static, len(rows))
-	for _, r := range rows {
-		fmt.Fprintf(b, "\t%s\n", r)
-	}
 }
