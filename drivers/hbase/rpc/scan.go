@@ -116,7 +116,13 @@ const maxLost = 10
 // Scan reads a range of a table, region by region, until the range is at its end or yield wants no more. If a region
 // server loses its scanner, another one goes on after the last row that was read whole.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
-	sc := &scanner{Sender: s, Range: r, yield: yield}
+	sc := &scanner{Sender: s, Range: r, yield: yield, counted: r.Filtered || s.Traced, scan: &pb.Scan{
+		Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize), Reversed: &r.Reversed,
+		CacheBlocks: proto.Bool(!r.Uncached),
+	}}
+	if sc.counted {
+		sc.scan.Column = withNameless(r.Columns)
+	}
 	defer sc.close(ctx)
 	some := false // the scanner has returned cells
 	lost := 0     // scanners since the last cell
@@ -165,8 +171,10 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 // scanner is one scan.
 type scanner struct {
 	*Sender
-	Range // what is still to be read
-	yield Rows
+	Range   // what is still to be read
+	yield   Rows
+	scan    *pb.Scan // what opens a scanner on the range
+	counted bool     // HBase returns how many rows it reads
 
 	id    *uint64 // the number of the region server's scanner, if one is open
 	again bool    // the next request repeats one whose scanner was lost
@@ -190,12 +198,19 @@ func (sc *scanner) step(ctx context.Context, limit uint32, end bool) (*ScanCall,
 		q.NumberOfRows = &limit
 		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(limit)))
 	}
-	counted := sc.Filtered || sc.Traced
-	if counted {
+	if sc.counted {
 		q.TrackScanMetrics = yes
 	}
 	if sc.id == nil {
-		q.Scan = sc.proto(counted)
+		var unknown []byte
+		if sc.SkipStart {
+			unknown = withoutStart
+		}
+		if sc.Reversed && len(sc.Stop) > 0 {
+			unknown = slices.Concat(unknown, withStop)
+		}
+		q.Scan, sc.scan.StartRow, sc.scan.StopRow = sc.scan, sc.Start, sc.Stop
+		sc.scan.ProtoReflect().SetUnknown(unknown)
 	}
 	key := sc.Start
 	if sc.Reversed {
@@ -221,26 +236,6 @@ func (sc *scanner) step(ctx context.Context, limit uint32, end bool) (*ScanCall,
 		sc.trace(c, c.cells, max(0, metric(answer, metricRows)), metric(answer, metricBlocks))
 	}
 	return c, answer, nil
-}
-
-// proto returns the range as a message. counted: HBase returns how many rows it reads.
-func (r *Range) proto(counted bool) *pb.Scan {
-	scan := &pb.Scan{
-		StartRow: r.Start, StopRow: r.Stop, Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize),
-		Reversed: &r.Reversed, CacheBlocks: proto.Bool(!r.Uncached),
-	}
-	if counted {
-		scan.Column = withNameless(r.Columns)
-	}
-	var unknown []byte
-	if r.SkipStart {
-		unknown = withoutStart
-	}
-	if r.Reversed && len(r.Stop) > 0 {
-		unknown = slices.Concat(unknown, withStop)
-	}
-	scan.ProtoReflect().SetUnknown(unknown)
-	return scan
 }
 
 // take yields the cells of one answer, row by row or, with Pieces, as they come. Without more, the last row ends too.

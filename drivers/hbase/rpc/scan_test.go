@@ -226,35 +226,43 @@ func TestScanEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// TestScanRequest pins the requests of a scan, with the fields that gohbase's copy of the protocol does not have.
+// TestScanRequest pins the requests of a scan, with the fields that gohbase's copy of the protocol does not have: those
+// that open a scanner, go on with it and close it.
 func TestScanRequest(t *testing.T) {
-	columns := []*pb.Column{{Family: []byte("m"), Qualifier: [][]byte{[]byte("a")}}}
+	columns, left := []*pb.Column{{Family: []byte("m"), Qualifier: [][]byte{[]byte("a")}}}, int64(25)
 	for _, c := range []struct {
-		name  string
-		scan  Range
-		id    *uint64
-		limit uint32
-		end   bool
-		key   string
-		want  string
+		scan Range
+		key  string
+		want [3]string
 	}{
-		{"page", Range{Start: []byte("b"), Stop: []byte("c"), Columns: columns, Filter: &pb.Filter{Name: proto.String("F")}}, nil, 25, false, "b", "0a0a08011206726567696f6e121c0a060a016d1201611a01622201632a030a01464001508080800178002019380140015819"},
-		{"all", Range{}, nil, 0, false, "", "0a0a08011206726567696f6e120940015080808001780020ffffffff0738014001"},
-		{"back", Range{Start: []byte("c"), Stop: []byte("b"), SkipStart: true, Reversed: true, Columns: columns}, nil, 25, false, "b" + string(lastRow[:16]), "0a0a08011206726567696f6e121d0a060a016d1201611a0163220162400150808080017801a80100b001012019380140015819"},
-		{"counted", Range{Start: []byte("b"), Columns: columns, Filtered: true, Uncached: true}, nil, 0, false, "b", "0a0a08011206726567696f6e12160a080a016d12001201611a016240005080808001780020ffffffff07380140014801"},
-		{"next", Range{Start: []byte("b"), Columns: columns, Filtered: true}, proto.Uint64(7), 3, false, "b", "0a0a08011206726567696f6e180720033801400148015803"},
-		{"close", Range{Start: []byte("b"), Columns: columns}, proto.Uint64(7), 0, true, "b", "0a0a08011206726567696f6e18072000280138014001"},
+		{
+			Range{Start: []byte("b"), Stop: []byte("c"), Columns: columns, Filter: &pb.Filter{Name: proto.String("F")}, Left: &left}, "b",
+			[...]string{"0a0a08011206726567696f6e121c0a060a016d1201611a01622201632a030a01464001508080800178002019380140015819", "0a0a08011206726567696f6e18072019380140015819", "0a0a08011206726567696f6e18072000280138014001"},
+		},
+		{Range{}, "", [...]string{"0a0a08011206726567696f6e120940015080808001780020ffffffff0738014001", "0a0a08011206726567696f6e180720ffffffff0738014001", "0a0a08011206726567696f6e18072000280138014001"}},
+		{
+			Range{Start: []byte("c"), Stop: []byte("b"), SkipStart: true, Reversed: true, Columns: columns, Left: &left},
+			"b" + string(lastRow[:16]), [...]string{"0a0a08011206726567696f6e121d0a060a016d1201611a0163220162400150808080017801a80100b001012019380140015819", "0a0a08011206726567696f6e18072019380140015819", "0a0a08011206726567696f6e18072000280138014001"},
+		},
+		{
+			Range{Start: []byte("b"), Columns: columns, Filtered: true, Uncached: true}, "b",
+			[...]string{"0a0a08011206726567696f6e12160a080a016d12001201611a016240005080808001780020ffffffff07380140014801", "0a0a08011206726567696f6e180720ffffffff07380140014801", "0a0a08011206726567696f6e180720002801380140014801"},
+		},
 	} {
-		s := newFake(scanFunc(func(sent *ScanCall) (*pb.ScanResponse, error) {
+		n, failed := 0, errors.New("no more")
+		err := newFake(scanFunc(func(sent *ScanCall) (*pb.ScanResponse, error) {
 			sent.SetRegion(&fakeRegion{})
 			b, err := proto.MarshalOptions{Deterministic: true}.Marshal(sent.ToProto())
-			if got := hex.EncodeToString(b); err != nil || got != c.want || string(sent.Key()) != c.key || sent.Name() != "Scan" {
-				t.Errorf("%s: %s at %q sends %s, %v; want %s at %q", c.name, sent.Name(), sent.Key(), got, err, c.want, c.key)
+			if got := hex.EncodeToString(b); err != nil || got != c.want[n] || string(sent.Key()) != c.key || sent.Name() != "Scan" {
+				t.Errorf("request %d at %q: %s %s, %v; want %s at %q", n, sent.Key(), sent.Name(), got, err, c.want[n], c.key)
 			}
-			return new(pb.ScanResponse), nil
-		}), time.Minute)
-		if _, _, err := (&scanner{Sender: s, Range: c.scan, id: c.id}).step(t.Context(), c.limit, c.end); err != nil {
-			t.Error(err)
+			if n++; n == 2 {
+				return nil, failed
+			}
+			return &pb.ScanResponse{ScannerId: proto.Uint64(7), MoreResultsInRegion: yes}, nil
+		}), time.Minute).Scan(t.Context(), c.scan, nil)
+		if n != 3 || err != failed {
+			t.Errorf("%d requests, %v", n, err)
 		}
 	}
 }
