@@ -23,7 +23,6 @@ type statement struct {
 	rows    keys.Columns      // the row keys of its HBase rows
 	cells   bool              // its rows are cells of wide HBase rows
 
-	out     []int     // the position of each of the pattern's columns in a reading's row
 	view    view      // the columns to read of each row
 	statics view      // the static columns to read of its partition
 	scan    rpc.Range // what it reads, without bounds and the values of filters
@@ -71,8 +70,7 @@ func (st *statement) compileRead() error {
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
-	st.out = st.Outputs(t.key, st.columns, t.statics)
-	for _, at := range st.out {
+	for _, at := range st.Outputs(t.key, st.columns, t.statics) {
 		switch at -= len(t.key); {
 		case at >= len(st.columns):
 			statics = append(statics, at-len(st.columns))

@@ -342,7 +342,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 			return err
 		}
 	}
-	return r.Yield(r.Row(r.st.out, r.row))
+	return r.Yield(r.row)
 }
 
 // takeCells yields cells of an HBase row as rows, or keeps them.
@@ -407,7 +407,7 @@ func (r *reading) takeCell(c *rpc.Cell) (err error) {
 			return err
 		}
 	}
-	return r.Yield(r.Row(r.st.out, r.row))
+	return r.Yield(r.row)
 }
 
 // readStatics reads the static columns of the current row's partition, unless r.statics has

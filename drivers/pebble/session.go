@@ -47,6 +47,7 @@ type session struct {
 	oldValue []byte          // nil: there is none
 	oldRow   []drivers.Value // its key and columns
 	newRow   []drivers.Value // what the write makes of them
+	result   []drivers.Value // those of them that the call returns
 	oldCopy  []byte          // buffer of a copy of oldValue
 	closer   io.Closer       // of oldValue, or nil
 
@@ -270,7 +271,7 @@ func (s *session) emit(st *statement, data []byte, args []drivers.Value) error {
 			return err
 		}
 	}
-	return s.Yield(s.Row(st.out, s.row))
+	return s.Yield(s.row)
 }
 
 // readStatics reads the static columns of the current row's partition, unless s.statics has

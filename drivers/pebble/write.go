@@ -171,12 +171,19 @@ func (s *session) check(st *statement, args []drivers.Value) (res drivers.Result
 	for i, at := range st.conds {
 		res.Applied = res.Applied && s.oldRow[at].Equal(args[st.Layout.If+i])
 	}
+	var outs []int
+	row := s.oldRow
 	switch {
 	case res.Applied && p.ReturnsNew:
-		res.Row = s.Row(st.out, s.newRow)
-	case !res.Applied && present && len(st.conds) > 0:
-		res.Row = s.Row(st.conds, s.oldRow)
+		outs, row = st.out, s.newRow
+	case !res.Applied && present:
+		outs = st.conds
 	}
+	s.result = s.result[:0]
+	for _, at := range outs {
+		s.result = append(s.result, row[at])
+	}
+	res.Row = s.result
 	return res, nil
 }
 

@@ -33,6 +33,7 @@ type Plan struct {
 		all bool
 		at  []int
 	}
+	outs []int // the positions of the pattern's columns in a row that Yield gets; nil: the row is these columns
 	// from and to bound a part of a scan by encoded keys: from <= key < to. nil is no bound. Range.Set keeps within them.
 	from, to []byte
 	// Layout says where each group of a call's arguments begins.
@@ -301,14 +302,14 @@ func Compiler[S drivers.Statement](compile func(p *schemas.Pattern) (S, error)) 
 	}
 }
 
-// Outputs returns the position of each of the pattern's columns among those of a row: usually its key, the columns read
-// of it, and the partition's static columns.
+// Outputs says which columns the rows have that the engine yields: usually the key, the columns read of a row, and the
+// partition's static columns. It returns the position of each of the pattern's columns among them.
 func (p *Plan) Outputs(row ...[]*schemas.Column) []int {
-	all, outs := slices.Concat(row...), make([]int, len(p.pattern.Columns))
-	for i, c := range p.pattern.Columns {
-		outs[i] = slices.Index(all, c)
+	all := slices.Concat(row...)
+	for _, c := range p.pattern.Columns {
+		p.outs = append(p.outs, slices.Index(all, c))
 	}
-	return outs
+	return p.outs
 }
 
 // Fits checks that a value is of a type, with all its elements. Counters and

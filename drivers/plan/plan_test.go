@@ -72,13 +72,25 @@ func TestLimit(t *testing.T) {
 
 func TestRow(t *testing.T) {
 	page := pattern(t, "page")
-	p, table := plan.Of(page), page.Table
-	outs := p.Outputs(table.Key(), table.Columns, table.Static)
-	stored := []drivers.Value{drivers.Text("u"), drivers.Int(1), drivers.Bigint(9), {}, {}, {}, drivers.Text("title")}
-	row := new(plan.Session[*statement]).Row(outs, stored)
+	s, gate := new(preset), &plan.Gate{Engine: "test"}
+	s.Init(gate, s)
+	st, err := plan.Prepare(gate, page, func(p *schemas.Pattern) (*statement, error) {
+		st := &statement{plan.Of(p)}
+		st.Outputs(p.Table.Key(), p.Table.Columns, p.Table.Static)
+		return st, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.row = []drivers.Value{drivers.Text("u"), drivers.Int(1), drivers.Bigint(9), {}, {}, {}, drivers.Text("title")}
 	want := []drivers.Value{drivers.Text("title"), drivers.Int(1), drivers.Bigint(9), drivers.Text("u")}
-	if !slices.EqualFunc(row, want, drivers.Value.Equal) {
-		t.Errorf("the row is %v, want %v", row, want)
+	var row []drivers.Value
+	err = s.Read(t.Context(), st, []drivers.Value{drivers.Text("u"), drivers.Bigint(1)}, func(got []drivers.Value) error {
+		row = slices.Clone(got)
+		return nil
+	})
+	if err != nil || !slices.EqualFunc(row, want, drivers.Value.Equal) {
+		t.Errorf("the row is %v, want %v; %v", row, want, err)
 	}
 	if again := plan.Grow(row, 2); len(again) != 2 || &again[0] != &row[0] {
 		t.Error("room was made anew where there was enough")

@@ -113,7 +113,7 @@ type Session[S Statement] struct {
 	// Left is how many more rows the read under way may yield; -1 is no limit.
 	Left    int64
 	yielded error           // what yield returned
-	row     []drivers.Value // what Row returned
+	row     []drivers.Value // that yield got
 }
 
 // Init makes the session ready for calls.
@@ -208,19 +208,17 @@ func (s *Session[S]) Read(
 	return err
 }
 
-// Row returns the values of a row at the positions outs, in a buffer that the next call of Row reuses.
-func (s *Session[S]) Row(outs []int, row []drivers.Value) []drivers.Value {
-	s.row = s.row[:0]
-	for _, at := range outs {
-		s.row = append(s.row, row[at])
-	}
-	return s.row
-}
-
-// Yield passes a row to the caller of the read under way. It returns an error if the read must end: it has its limit of
+// Yield passes the pattern's columns of a row to the caller of the read under way. It returns an error if the read must end: it has its limit of
 // rows, its context has ended, or the caller wants no more.
 func (s *Session[S]) Yield(row []drivers.Value) error {
 	s.Cost.RowsRead++
+	if s.plan.outs != nil {
+		s.row = s.row[:0]
+		for _, at := range s.plan.outs {
+			s.row = append(s.row, row[at])
+		}
+		row = s.row
+	}
 	size, added := s.plan.sizes(row)
 	s.Cost.BytesRead += size
 	s.Cost.BytesAdded += added
