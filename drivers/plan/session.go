@@ -208,8 +208,8 @@ func (s *Session[S]) Read(
 	return err
 }
 
-// Yield passes the pattern's columns of a row to the caller of the read under way. It returns an error if the read must end: it has its limit of
-// rows, its context has ended, or the caller wants no more.
+// Yield passes the pattern's columns of a row to the caller of the read under way. It returns an error if the read must
+// end: it has its limit of rows, its context has ended, or the caller wants no more.
 func (s *Session[S]) Yield(row []drivers.Value) error {
 	s.Cost.RowsRead++
 	if s.plan.outs != nil {
