@@ -40,7 +40,8 @@ type Plan struct {
 	Fits         bool        `json:"fits"`                   // the disks are large enough, or their free space is not known
 	Why          string      `json:"why,omitempty"`          // the error, if Fits is false
 
-	tasks []float64 // about how many seconds each takes, with one to open and close its store
+	tasks   []task
+	weights []float64 // about how many seconds each task takes, with one to open and close its store
 }
 
 // PlanDisk is how much disk a model takes on an engine, in bytes, uncompressed and with room for compaction.
@@ -90,7 +91,6 @@ func (c *Config) plan(
 	p := &Plan{
 		Format: PlanFormat, Workload: c.Workload.Name, Trials: c.trials(), Reuses: c.reuses(), Folder: dir,
 		Free: max(0, freeIn(dir)), Disk: []PlanDisk{},
-		Combinations: len(c.Models) * len(c.Engines) * c.trials() * len(points),
 	}
 	p.Models, p.Engines = c.names()
 	for _, e := range c.Engines {
@@ -107,12 +107,15 @@ func (c *Config) plan(
 	}
 	data, has := &dataDir{path: dir, temporary: c.DataDir == ""}, map[string]int64{}
 	disks := disks{Plan: p, kept: c.DataDir != "" || c.reuses(), whole: map[[3]string]float64{}, in: map[string]float64{}}
+	tasks, err := c.walk(points, data)
+	if err != nil {
+		return nil, err
+	}
+	p.tasks, p.Combinations = tasks, len(tasks)
 	var took time.Duration
 	var unread error
-	for one, err := range c.walk(points, data) {
-		if err != nil {
-			return nil, err
-		}
+	for i := range tasks {
+		one := &tasks[i]
 		n, known := has[one.dir]
 		if !known { // the first load of a data set is what that lacks
 			n, err = data.delivered(one.dir)
@@ -121,7 +124,7 @@ func (c *Config) plan(
 		has[one.dir] = int64(one.at.census.Messages())
 		e := c.estimate(one.at, one.engine.Remote, int(n))
 		took += e.time()
-		p.tasks = append(p.tasks, 1+e.time().Seconds())
+		p.weights = append(p.weights, 1+e.time().Seconds())
 		if err := disks.add(ctx, one, e); err != nil {
 			return nil, err
 		}

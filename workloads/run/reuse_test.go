@@ -30,7 +30,7 @@ func TestInterleaved(t *testing.T) {
 			c.Engines = append(c.Engines, drivers.Engine{Name: name})
 		}
 		order := make([][]string, 3)
-		for task := range c.tasks(numbers(3), func(t task) ([]task, error) { return []task{t}, nil }) {
+		for _, task := range must(c.tasks(numbers(3), func(t task) ([]task, error) { return []task{t}, nil })) {
 			order[task.trial-1] = append(order[task.trial-1], task.model.Name+task.engine.Name)
 		}
 		var all []string

@@ -48,25 +48,17 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 	if err := r.begin(ctx); err != nil {
 		return nil, err
 	}
-	trials, all := numbers(c.trials()), c.walk(r.points, r.data)
-	if c.Audit == AuditOnly {
-		trials = r.data.numbered(trialSuffix, trials)
-		all = c.tasks(trials, r.left)
-	}
-	r.at.Combinations = len(trials) * len(c.Engines) * len(c.Models) * len(r.points)
 	open := map[string]*combination{} // by folder: those whose stores are loaded, for a later task
-	var failed error
-	for t, err := range all { // if one cannot be executed, the next one loads its data set again
-		if err != nil || ctx.Err() != nil {
-			failed = err
+	for i, t := range r.tasks {       // if one cannot be executed, the next one loads its data set again
+		if ctx.Err() != nil {
 			break
 		}
 		r.at = Progress{
 			Model: t.model.Name, Engine: t.engine.Name, Point: t.at.value, Trial: t.trial, Trials: c.trials(),
-			Combination: r.at.Combination + 1, Combinations: r.at.Combinations,
+			Combination: i + 1, Combinations: len(r.tasks),
 		}
 		one := cmp.Or(open[t.dir], &combination{runner: &r, segments: r.segments[t.engine.Name]})
-		one.task = *t
+		one.task = t
 		if one.opened = one.run(ctx); one.opened {
 			open[t.dir] = one
 		} else {
@@ -79,13 +71,10 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		open[dir].close(ctx)
 		r.remove(open[dir])
 	}
-	if failed == nil && c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
-		failed = fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
+	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
+		return nil, fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
 	}
 	r.leave(ctx)
-	if failed != nil {
-		return nil, failed
-	}
 	r.floor(ctx)
 	if info := r.source.Info(); info.File != "" {
 		r.result.Mail = &results.MailInfo{
@@ -111,15 +100,16 @@ func (r *runner) begin(ctx context.Context) (err error) {
 		return err
 	}
 	r.source, r.estimate = r.points[0].source, newTimeLeft(nil, time.Now)
-	if c.Audit != AuditOnly {
-		p, err := c.plan(ctx, r.points, r.data.path, freeBytes)
-		if p != nil { // the task that opens a damaged data set reports it
-			err = c.fits(p)
-		}
-		if err != nil {
-			return err
-		}
-		r.estimate.phases, r.estimate.weights = p.Points[0].Phases, p.tasks
+	if c.Audit == AuditOnly {
+		r.tasks, err = c.tasks(r.data.numbered(trialSuffix, numbers(c.trials())), r.left)
+	} else if p, unread := c.plan(ctx, r.points, r.data.path, freeBytes); p == nil {
+		err = unread
+	} else { // the task that opens a damaged data set reports it
+		r.tasks, r.estimate.phases, r.estimate.weights = p.tasks, p.Points[0].Phases, p.weights
+		err = c.fits(p)
+	}
+	if err != nil {
+		return err
 	}
 	r.started = time.Now()
 	if r.result, err = r.provenance(ctx, r.started); err != nil {
@@ -224,6 +214,7 @@ type runner struct {
 	config *Config
 	data   *dataDir
 	points []point
+	tasks  []task
 	source messages.Source // mail of the first point; the floor uses it too
 	log    *latency.Log    // if it has an error, the run goes on without it
 	result *results.Run

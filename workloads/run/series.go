@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -31,31 +30,25 @@ type task struct {
 // tasks are those of every model on every engine in every one of the trials, in the order of the run. Each trial
 // goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that becomes
 // slower or faster favors none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
-func (c *Config) tasks(trials []int, of func(task) ([]task, error)) iter.Seq2[*task, error] {
-	return func(yield func(*task, error) bool) {
-		n := len(c.Engines) * len(c.Models)
-		for _, trial := range trials {
-			for i := range n {
-				if trial%2 == 0 {
-					i = n - 1 - i
-				}
-				all, err := of(task{model: c.Models[i%len(c.Models)], engine: c.Engines[i/len(c.Models)], trial: trial})
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				for j := range all {
-					if !yield(&all[j], nil) {
-						return
-					}
-				}
+func (c *Config) tasks(trials []int, of func(task) ([]task, error)) (all []task, err error) {
+	n := len(c.Engines) * len(c.Models)
+	for _, trial := range trials {
+		for i := range n {
+			if trial%2 == 0 {
+				i = n - 1 - i
 			}
+			some, err := of(task{model: c.Models[i%len(c.Models)], engine: c.Engines[i/len(c.Models)], trial: trial})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, some...)
 		}
 	}
+	return all, nil
 }
 
 // walk are the tasks of a run that measures.
-func (c *Config) walk(points []point, data *dataDir) iter.Seq2[*task, error] {
+func (c *Config) walk(points []point, data *dataDir) ([]task, error) {
 	return c.tasks(numbers(c.trials()), func(t task) ([]task, error) { return c.series(points, data, t) })
 }
 
