@@ -125,7 +125,7 @@ func contents(t *testing.T, dir string) (all []string) {
 }
 
 // TestAuditsOfAllDataSets: an audit by itself looks at the data sets of all trials and points that
-// the folder lists, and misses each that is gone.
+// the folder holds or lists, and misses each that is gone.
 func TestAuditsOfAllDataSets(t *testing.T) {
 	s := newServer(t)
 	c := remoteConfig(t, s, briefly)
@@ -135,6 +135,19 @@ func TestAuditsOfAllDataSets(t *testing.T) {
 	r := runOK(t, c)
 	if len(r.Audits) != 3 || slices.ContainsFunc(r.Audits, func(a results.Audit) bool { return a.Wrong() }) {
 		t.Fatalf("audits %+v, want 3 clean ones", r.Audits)
+	}
+	list := filepath.Join(c.DataDir, listFile)
+	lines := must(os.ReadFile(list))
+	if err := os.Truncate(list, 0); err != nil {
+		t.Fatal(err)
+	}
+	r = runOK(t, c)
+	listed := func(a results.Audit) bool { return !strings.Contains(a.Fault, "does not list this dataset") }
+	if len(r.Audits) != 3 || slices.ContainsFunc(r.Audits, listed) {
+		t.Errorf("audits %+v, want 3 of data sets that are not listed", r.Audits)
+	}
+	if err := os.WriteFile(list, lines, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	gone := filepath.Base(goneTrial(t, c.DataDir))
 	r = runOK(t, c)
