@@ -289,46 +289,34 @@ func (im *importer) readNotes(pos lexer.Position, comments []string, table bool)
 
 // nameOf makes a name for a pattern that has none.
 func nameOf(p *schemas.Pattern) string {
-	if p.Kind == schemas.Batch {
-		words := []string{"batch"}
-		for _, part := range p.Parts {
-			words = append(words, part.Pattern.Table.Name)
-		}
-		return strings.Join(words, "_")
+	words, columns := []string{verbs.Replace(p.Kind.String())}, []*schemas.Column(nil)
+	for _, part := range p.Parts {
+		words = append(words, part.Pattern.Table.Name)
 	}
-	words := []string{p.Table.Name}
-	switch p.Kind {
-	case schemas.Scan:
-		words = []string{"all", p.Table.Name}
-		words = append(words, schemas.Names(p.Filter)...)
-	case schemas.Get, schemas.Slice:
-		words = append(words, "by")
-		words = append(words, schemas.Names(p.By)...)
+	if p.Table != nil {
+		words = append(words, p.Table.Name)
+	}
+	switch {
+	case p.Kind == schemas.Get || p.Kind == schemas.Slice:
+		words, columns = []string{p.Table.Name, "by"}, slices.Clone(p.By)
 		if p.In != nil {
-			words = append(words, p.In.Name)
+			columns = append(columns, p.In)
 		}
-		words = append(words, schemas.Names(p.Filter)...)
-	case schemas.Put:
-		words = []string{"put", p.Table.Name}
-		if len(p.Columns) < len(p.Table.Columns) && len(p.Columns) <= 2 {
-			words = append(words, schemas.Names(p.Columns)...)
-		}
-	case schemas.PutIf:
-		words = []string{"change", p.Table.Name}
-		if p.Absent {
-			words[0] = "create"
-		}
-	default:
-		words = []string{verbs.Replace(p.Kind.String()), p.Table.Name}
-		if p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow {
-			words = append(append(words, "by"), schemas.Names(p.By)...)
-		}
+		columns = append(columns, p.Filter...)
+	case p.Kind == schemas.Scan:
+		columns = p.Filter
+	case p.Kind == schemas.Put && len(p.Columns) < len(p.Table.Columns) && len(p.Columns) <= 2:
+		columns = p.Columns
+	case p.Absent:
+		words[0] = "create"
+	case p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow:
+		words, columns = append(words, "by"), p.By
 	}
-	return strings.Join(words, "_")
+	return strings.Join(append(words, schemas.Names(columns)...), "_")
 }
 
 // verbs are kinds of patterns as names of patterns have them.
-var verbs = strings.NewReplacer("increment", "add", "remove-element", "remove")
+var verbs = strings.NewReplacer("increment", "add", "remove-element", "remove", "put-if", "change", "scan", "all")
 
 // free returns the name, or one like it that no pattern has.
 func (im *importer) free(name string) string {

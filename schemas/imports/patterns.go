@@ -13,8 +13,7 @@ import (
 // read makes a get, slice or scan of a SELECT.
 func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 	c, p := conditionsOf(t, st.Where), &schemas.Pattern{Table: t}
-	selectColumns(p, st)
-	limited := st.Limit != nil
+	computed, limited := selectColumns(p, st), st.Limit != nil
 	if limited {
 		n, err := strconv.Atoi(st.Limit.Text)
 		if p.LimitArg = err != nil || n <= 0; !p.LimitArg {
@@ -33,6 +32,11 @@ func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 			p.Kind, p.Index, p.By = schemas.Slice, t.Indexes[at], []*schemas.Column{t.Indexes[at].Columns[0].Column}
 		}
 	}
+	if p.Kind == schemas.Get && !p.Static && p.In == nil && len(c.rest) == 0 && element(p, st) {
+		p.Element, p.Columns = p.Columns[0], nil
+	} else {
+		other(p, "select", computed)
+	}
 	if p.Kind == schemas.Get { // it compares nothing else, and has one row
 		if left := c.filters(); len(left) > 0 {
 			c.rest = append(c.rest, strings.Join(schemas.Names(left), ", ")+" = ?")
@@ -49,12 +53,12 @@ func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 	return p
 }
 
-// selectColumns sets what a SELECT yields.
-func selectColumns(p *schemas.Pattern, st cql.Statement) {
-	t := p.Table
-	computed := false
+// selectColumns sets the columns that a SELECT yields. It returns the text of the SELECT if it computes others, else "".
+func selectColumns(p *schemas.Pattern, st cql.Statement) string {
+	t, computed := p.Table, false
+	var texts []string
 	for _, x := range st.Select {
-		computed = computed || x.Column == "" || x.Within
+		texts, computed = append(texts, x.Text), computed || x.Column == "" || x.Within
 		for _, name := range x.Columns {
 			if c := t.Column(name); !slices.Contains(p.Columns, c) {
 				p.Columns = append(p.Columns, c)
@@ -66,27 +70,16 @@ func selectColumns(p *schemas.Pattern, st cql.Statement) {
 	} else if len(p.Columns) == 0 { // count(*)
 		p.Columns = t.Partition
 	}
-	if computed && !element(p, st) {
-		var words []string
-		for _, x := range st.Select {
-			words = append(words, x.Text)
-		}
-		other(p, "select", strings.Join(words, ", "))
+	if !computed {
+		return ""
 	}
+	return strings.Join(texts, ", ")
 }
 
 // element reports whether a SELECT reads one element of a map: m[?].
 func element(p *schemas.Pattern, st cql.Statement) bool {
-	if len(st.Select) != 1 || !strings.HasSuffix(st.Select[0].Text, "]") || strings.Contains(st.Select[0].Text, "..") ||
-		p.Columns[0].Type.Kind != schemas.Map {
-		return false
-	}
-	where := conditionsOf(p.Table, st.Where)
-	if slices.ContainsFunc(p.Table.Key(), func(c *schemas.Column) bool { return where.find(c, "=") < 0 }) {
-		return false
-	}
-	p.Element, p.Columns = p.Columns[0], nil
-	return true
+	return len(st.Select) == 1 && strings.HasSuffix(st.Select[0].Text, "]") && !strings.Contains(st.Select[0].Text, "..") &&
+		p.Columns[0].Type.Kind == schemas.Map
 }
 
 // slice makes a get or slice of conditions that bind the partition key.
