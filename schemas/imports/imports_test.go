@@ -2,6 +2,7 @@ package imports_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -128,6 +129,37 @@ func TestStatements(t *testing.T) {
 		}
 		got := strings.ReplaceAll(strings.TrimSpace(r.Schema.Patterns[0].Shape()), "\n", "|")
 		if got = strings.ReplaceAll(got, "|    ", "|  "); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", statement, got, want)
+		}
+	}
+}
+
+// TestConditions: a statement alone has its condition. Of a part, the whole has it.
+func TestConditions(t *testing.T) {
+	const key = " WHERE a = :a AND b = :b AND c = 1 AND d = 2"
+	for statement, want := range map[string]string{
+		"UPDATE t SET e = 1" + key + " IF h = 'x' AND e > 1": "put-if: t; columns: [e]; if: [h]; other:; if: e > ?",
+		"DELETE FROM t" + key + " IF EXISTS":                 "delete: t; by: [a, b, c, d]; other:; if: exists",
+		"BEGIN BATCH INSERT INTO t (a, b, c, d, e) VALUES (:a, :b, 1, 2, 3) IF NOT EXISTS; DELETE FROM t" + key + "; APPLY BATCH": "" +
+			"put: t; columns: [e]|delete: t; by: [a, b, c, d]|batch:; - p0; - p1; atomic: partition; other:; if: not exists",
+		"BEGIN BATCH UPDATE t SET e = 1" + key + " IF EXISTS; UPDATE t SET h = 'x'" + key + " IF e = 5 AND h > 'a'; APPLY BATCH": "" +
+			"put: t; columns: [e]|put: t; columns: [h]; other:; if: h > ?|batch:; - p0; - p1; atomic: partition; other:; if: exists, e = ?",
+		"UPDATE t SET e = 1, f['x'] = 1" + key + " IF h = 'x'": "" +
+			"put: t; columns: [e]|append: t; columns: [f]; other:; if: h = ?|batch:; - p0; - p1; atomic: row; other:; if: h = ?",
+	} {
+		text := strings.Replace(table, `"1x" int, `, "", 1) + statement
+		r, err := imports.Import("", imports.Source{File: "t.cql", Text: text})
+		if err != nil || len(r.Unread) > 0 {
+			t.Errorf("%s: %v, unread %+v", statement, err, r)
+			continue
+		}
+		var shapes []string
+		for i, p := range r.Schema.Patterns {
+			p.Name = fmt.Sprintf("p%d", i)
+			shapes = append(shapes, strings.Join(strings.FieldsFunc(p.Shape(), func(r rune) bool { return r == '\n' }), "; "))
+		}
+		got := strings.Join(strings.Fields(strings.Join(shapes, "|")), " ")
+		if got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", statement, got, want)
 		}
 	}

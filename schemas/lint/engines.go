@@ -188,12 +188,9 @@ func fewValues(c *schemas.Column) bool {
 // of its operations.
 type Numbers struct {
 	Workload string
-	// Partitions are those of each table, by engine. An engine whose sizes no driver
-	// knows has none.
-	Partitions map[string][]Partitions
-	// Cells are the bytes of the largest value in each table, among the messages that
-	// were looked at.
-	Cells map[string]float64
+	// Forecasts are those of the engines whose sizes a driver knows, by their names. Rules judge the sizes after Years.
+	Forecasts map[string]*forecast.Forecast
+	Years     float64
 	// Hottest is the share, from 0 to 1, of a phase's operations that go to its busiest
 	// user and to its busiest folder.
 	Hottest struct{ User, Folder float64 }
@@ -202,38 +199,20 @@ type Numbers struct {
 // NumbersOf forecasts the sizes of a schema's tables, with the mail that people get, or after a year of
 // the rows that the schema itself says (forecast.Own).
 func NumbersOf(s *schemas.Schema, people *forecast.Population, facts Facts) (*Numbers, error) {
-	n := &Numbers{Partitions: make(map[string][]Partitions), Cells: make(map[string]float64)}
-	years := 0.0
+	n := &Numbers{Forecasts: make(map[string]*forecast.Forecast)}
 	if forecast.Own(s) {
-		years = 1
+		n.Years = 1
 	}
 	for _, name := range EngineNames() {
-		engine := facts.Forecast(name)
-		if engine == nil {
-			continue
-		}
-		made, err := forecast.Make(s, people, engine)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range made.Tables {
-			n.Cells[t.Name] = t.LargestCell()
-			for _, g := range t.Groups {
-				n.Partitions[name] = append(n.Partitions[name], Partitions{
-					Table: t.Name, Each: g.Each, Median: g.Quantile(0.5, years).Size, Largest: g.Quantile(1, years).Size,
-				})
+		if engine := facts.Forecast(name); engine != nil {
+			made, err := forecast.Make(s, people, engine)
+			if err != nil {
+				return nil, err
 			}
+			n.Forecasts[name] = made
 		}
 	}
 	return n, nil
-}
-
-// Partitions are the partitions of a table that hold the rows of one user, one
-// folder, one message and so on. In HBase they are the rows of an HBase table.
-type Partitions struct {
-	Table           string
-	Each            string // user, folder, message, attachment, piece or all
-	Median, Largest forecast.Size
 }
 
 // The sizes that rules compare with.
@@ -260,15 +239,15 @@ var sizeRules = finders{
 	"impossible-partition": ofSize(func(engine string, s forecast.Size) bool {
 		return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
 	}),
-	"cell-too-wide": ofTables(func(c *checker, t *schemas.Table) {
-		if n := c.Numbers.Cells[t.Name]; n > mostCell[c.engine] {
+	"cell-too-wide": ofForecasts(func(c *checker, t *forecast.Table) {
+		if n := t.LargestCell(); n > mostCell[c.engine] {
 			most := words.Size(mostCell[c.engine])
-			c.atTable(t, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
+			c.atTable(t.Table, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
 		}
 	}),
-	"cell-wide": ofTables(func(c *checker, t *schemas.Table) {
-		if n := c.Numbers.Cells[t.Name]; n > 1<<20 && n <= mostCell[c.engine] {
-			c.atTable(t, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
+	"cell-wide": ofForecasts(func(c *checker, t *forecast.Table) {
+		if n := t.LargestCell(); n > 1<<20 && n <= mostCell[c.engine] {
+			c.atTable(t.Table, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
 		}
 	}),
 	"hot-partition": ofTables(func(c *checker, t *schemas.Table) {
@@ -285,21 +264,28 @@ var sizeRules = finders{
 
 func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
 
-// ofSize finds the partitions of all tables whose largest one is of a size on the checker's engine.
-func ofSize(found func(engine string, largest forecast.Size) bool) func(*checker) {
+// ofForecasts runs a rule on each table that there is a forecast of for the rule's engine.
+func ofForecasts(rule func(*checker, *forecast.Table)) func(*checker) {
 	return func(c *checker) {
-		for _, p := range c.Numbers.Partitions[c.engine] {
-			if t := c.schema.Table(p.Table); t != nil && found(c.engine, p.Largest) {
-				c.atTable(t, "%s", p)
+		if made := c.Numbers.Forecasts[c.engine]; made != nil {
+			for _, t := range made.Tables {
+				rule(c, t)
 			}
 		}
 	}
 }
 
-// String says how large the partitions are.
-func (p Partitions) String() string {
-	size := func(s forecast.Size) string {
-		return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
-	}
-	return fmt.Sprintf("the largest partition of a %s has %s; the median has %s", p.Each, size(p.Largest), size(p.Median))
+// ofSize finds the partitions of all tables whose largest one is of a size on the rule's engine.
+func ofSize(found func(engine string, largest forecast.Size) bool) func(*checker) {
+	return ofForecasts(func(c *checker, t *forecast.Table) {
+		for _, g := range t.Groups {
+			size := func(q float64) string {
+				s := g.Quantile(q, c.Numbers.Years)
+				return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
+			}
+			if found(c.engine, g.Quantile(1, c.Numbers.Years).Size) {
+				c.atTable(t.Table, "the largest partition of a %s has %s; the median has %s", g.Each, size(1), size(0.5))
+			}
+		}
+	})
 }

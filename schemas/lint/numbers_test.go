@@ -3,18 +3,37 @@ package lint
 import (
 	"testing"
 
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
 )
 
 // TestNumbers: each rule that needs numbers finds something from the number on that it
 // names, and nothing below.
 func TestNumbers(t *testing.T) {
-	largest := func(s forecast.Size) Numbers {
-		return Numbers{Partitions: map[string][]Partitions{
-			cassandra: {{Table: "t", Each: "folder", Largest: s}}, hbase: {{Table: "t", Each: "folder", Largest: s}},
-		}}
+	s := parse(t, `schema: 1
+name: mail
+tables:
+  t:
+    partition: [folder uuid]
+    clustering: [id timeuuid]
+    columns: {subject: text, size: int}
+    rows: [{each: message, partition: folder, sizes: {subject: subject}}]
+`)
+	of := func(row forecast.Size, cell float64) Numbers { // the only row of one of two folders, with its subject
+		people := &forecast.Population{
+			Users: [][]int32{{1, 0}}, Sample: []forecast.Message{{Quantities: map[string]float64{"subject": cell}}},
+		}
+		f, err := forecast.Make(s, people, &forecast.Engine{
+			Row:  func(*forecast.Row) forecast.Size { return row },
+			Unit: func(t *schemas.Table) int { return len(t.Partition) },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Numbers{Forecasts: map[string]*forecast.Forecast{cassandra: f, hbase: f}}
 	}
-	cell := func(n float64) Numbers { return Numbers{Cells: map[string]float64{"t": n}} }
+	largest := func(row forecast.Size) Numbers { return of(row, 0) }
+	cell := func(n float64) Numbers { return of(forecast.Size{}, n) }
 	hot := func(user, folder float64) (n Numbers) {
 		n.Hottest.User, n.Hottest.Folder = user, folder
 		return n
@@ -52,15 +71,6 @@ func TestNumbers(t *testing.T) {
 			"25% of the operations of day go to the partition of one folder; more than 4 nodes gain nothing",
 		},
 	}
-	s := parse(t, `schema: 1
-name: mail
-tables:
-  t:
-    partition: [folder uuid]
-    clustering: [id timeuuid]
-    columns: {subject: text, size: int}
-    rows: [{each: message, partition: folder, sizes: {subject: subject}}]
-`)
 	tried := make(map[string]bool)
 	for _, c := range cases {
 		tried[c.rule] = true
