@@ -32,7 +32,9 @@ func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 			p.Kind, p.Index, p.By = schemas.Slice, t.Indexes[at], []*schemas.Column{t.Indexes[at].Columns[0].Column}
 		}
 	}
-	if p.Kind == schemas.Get && !p.Static && p.In == nil && len(c.rest) == 0 && element(p, st) {
+	row := p.Kind == schemas.Get && !p.Static && p.In == nil && len(c.rest) == 0
+	element := len(st.Select) == 1 && strings.HasSuffix(computed, "]") && !strings.Contains(computed, "..") // m[?]
+	if row && element && p.Columns[0].Type.Kind == schemas.Map {
 		p.Element, p.Columns = p.Columns[0], nil
 	} else {
 		other(p, "select", computed)
@@ -53,7 +55,7 @@ func read(t *schemas.Table, st cql.Statement) *schemas.Pattern {
 	return p
 }
 
-// selectColumns sets the columns that a SELECT yields. It returns the text of the SELECT if it computes others, else "".
+// selectColumns sets the columns that a SELECT yields. It returns the text of all if it computes some, else "".
 func selectColumns(p *schemas.Pattern, st cql.Statement) string {
 	t, computed := p.Table, false
 	var texts []string
@@ -74,12 +76,6 @@ func selectColumns(p *schemas.Pattern, st cql.Statement) string {
 		return ""
 	}
 	return strings.Join(texts, ", ")
-}
-
-// element reports whether a SELECT reads one element of a map: m[?].
-func element(p *schemas.Pattern, st cql.Statement) bool {
-	return len(st.Select) == 1 && strings.HasSuffix(st.Select[0].Text, "]") && !strings.Contains(st.Select[0].Text, "..") &&
-		p.Columns[0].Type.Kind == schemas.Map
 }
 
 // slice makes a get or slice of conditions that bind the partition key.
