@@ -260,6 +260,3 @@ func renderCQL(s *schemas.Schema, o drivers.Options) (string, error) {
 	r[0].Factor = max(1, r[0].Factor)
 	return ddl.Render(s, o.Namespace, r)
 }
-
-// Keyspace returns the name of a schema's keyspace in a namespace, which may be "".
-func Keyspace(namespace, schema string) (string, error) { return ddl.Keyspace(namespace, schema) }

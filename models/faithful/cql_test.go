@@ -7,6 +7,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/models"
 )
 
@@ -22,8 +23,7 @@ func onCassandra(t *testing.T, model models.Model, o models.Options) *cqlsh {
 	t.Helper()
 	contact := live.Contact(t, "cassandra")
 	w := newWorld(t, cassandra.Engine(), contact, model, o)
-	keyspace, err := cassandra.Keyspace(w.namespace, model.Name)
-	w.must(err)
+	keyspace := plan.PlaceName(w.namespace, plan.Identifier(model.Name))
 	cluster := live.CQL(t)
 	cluster.Keyspace = keyspace
 	cluster.Consistency = gocql.LocalQuorum

@@ -17,6 +17,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/hbase"
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/elasticinbox"
 	"github.com/mailbench/mailbench/schemas"
@@ -165,10 +166,7 @@ func quiet(t *testing.T, measure func() map[string]measured, complete func(map[s
 // cassandraTables measures the files of the tables of a keyspace. Settle has Cassandra write them.
 func cassandraTables(t *testing.T, _, namespace string, st drivers.Store, s *schemas.Schema) map[string]measured {
 	t.Helper()
-	keyspace, err := cassandra.Keyspace(namespace, s.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyspace := plan.PlaceName(namespace, plan.Identifier(s.Name))
 	names := make(map[string]string) // in CQL → in the schema
 	for _, tb := range s.Tables {
 		if tb.Header() {
