@@ -105,10 +105,7 @@ type Difference struct {
 
 // String returns the difference as a sentence. A setting may be there or not.
 func (d Difference) String() string {
-	of := " of table " + d.Table
-	if d.Table == "" {
-		of = ""
-	}
+	of := when(d.Table != "", " of table "+d.Table)
 	return strings.NewReplacer(" of table Table", of, "Table", d.Table, "Part", d.Part,
 		"Have", cmp.Or(d.Have, "not set"), "Want", cmp.Or(d.Want, "not set")).Replace(differences[d.Kind].sentence)
 }

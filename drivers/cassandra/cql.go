@@ -76,12 +76,7 @@ func (b *cql) equal(cs []*schemas.Column, at int) {
 func (b *cql) query(key []bind) *query {
 	q := &query{text: b.String(), binds: b.binds}
 	for _, k := range key {
-		for i, from := range b.binds {
-			if from == k {
-				q.route = append(q.route, i)
-				break
-			}
-		}
+		q.route = append(q.route, slices.Index(b.binds, k))
 	}
 	return q
 }
@@ -123,17 +118,15 @@ func (b *cql) ends(p *schemas.Pattern, with plan.Bounds, from, to int, tuple boo
 // after appends the condition of a page. All its columns have one direction.
 func (b *cql) after(p *schemas.Pattern, at int) {
 	var binds []bind
-	var marks []string
 	for i := range p.After {
 		binds = append(binds, bind(at+i))
-		marks = append(marks, "?")
 	}
 	sign := " " + relation(p.After[0], p.Reverse) + " "
 	if len(p.After) == 1 {
 		b.cond(ddl.Quote(p.After[0].Name)+sign+"?", binds...)
 		return
 	}
-	b.cond("("+ddl.Quoted(p.After)+")"+sign+"("+strings.Join(marks, ", ")+")", binds...)
+	b.cond("("+ddl.Quoted(p.After)+")"+sign+"(?"+strings.Repeat(", ?", len(binds)-1)+")", binds...)
 }
 
 // stamp has a part of a batch give its own timestamp.

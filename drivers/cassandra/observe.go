@@ -133,14 +133,12 @@ func (s *Store) effective() map[string]string {
 	options := make(map[string][]string)
 	for t := range s.compiler.applied.All() {
 		for name, value := range t.Live.Options() {
-			if !slices.Contains(options[name], value) {
-				options[name] = append(options[name], value)
-			}
+			options[name] = append(options[name], value)
 		}
 	}
 	for name, values := range options {
 		slices.Sort(values)
-		e["table_"+name] = strings.Join(values, "; ")
+		e["table_"+name] = strings.Join(slices.Compact(values), "; ")
 	}
 	for name, value := range s.server {
 		e["server_"+name] = value
