@@ -181,7 +181,7 @@ func (sl *slot) count(rows int, drops bool) {
 
 // emit decodes a row and yields it.
 func (r *reading) emit(row *types.MapValue) error {
-	r.row = plan.Grow(r.row, len(r.st.out))
+	r.row = slices.Grow(r.row[:0], len(r.st.out))[:len(r.st.out)]
 	for i, f := range r.st.out {
 		x, ok := row.Map()[f.name]
 		if !ok {

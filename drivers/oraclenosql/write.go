@@ -168,7 +168,7 @@ func (sl *slot) change(
 		}
 		return n > 0, nil, nil
 	}
-	sl.row = plan.Grow(sl.row, len(st.write))
+	sl.row = slices.Grow(sl.row[:0], len(st.write))[:len(st.write)]
 	for i, f := range st.write {
 		if sl.row[i], err = f.decode(rows[0].Map()[f.name]); err != nil {
 			return false, nil, fmt.Errorf("%w: column %s: %w", drivers.ErrUnknown, f.name, err)

@@ -109,7 +109,8 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	}
 	s.Cost.Requests += st.Requests(args)
 	k, n := len(st.fam.cols), len(st.fam.cols)+len(st.fam.columns)
-	s.row = plan.Grow(s.row, n+len(st.table.statics.columns))
+	all := n + len(st.table.statics.columns)
+	s.row = slices.Grow(s.row[:0], all)[:all]
 	s.keyVals, s.vals, s.statics = s.row[:k], s.row[k:n], s.row[n:]
 	s.static = s.static[:0]
 	if st.Layout.In < 0 {
@@ -349,7 +350,8 @@ func (s *session) slice(ctx context.Context, st *statement, args []drivers.Value
 func (s *session) sliceRow(st *statement, it *pebble.Iterator, args []drivers.Value) error {
 	ofRows, into := st.path == &st.fam.path, s.keyVals
 	if st.path.plain {
-		s.entry = plan.Grow(s.entry, len(s.keyVals)+len(s.vals))
+		n := len(s.keyVals) + len(s.vals)
+		s.entry = slices.Grow(s.entry[:0], n)[:n]
 		into = s.entry
 	}
 	arena, err := st.path.cols.Decode(it.Key(), into, s.arena[:0], s.Tolerant && ofRows)

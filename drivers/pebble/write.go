@@ -415,7 +415,8 @@ func (s *session) clear(b *plan.Range, t *table) error {
 		if err = s.batch.Delete(it.Key(), nil); err != nil || !indexed {
 			continue
 		}
-		s.oldRow = plan.Grow(s.oldRow, len(t.key)+len(t.rows.columns))
+		all := len(t.key) + len(t.rows.columns)
+		s.oldRow = slices.Grow(s.oldRow[:0], all)[:all]
 		s.arena, err = t.rows.cols.Decode(it.Key(), s.oldRow, s.arena[:0], false)
 		if err == nil && t.plain {
 			var data []byte

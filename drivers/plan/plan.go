@@ -24,9 +24,8 @@ type Plan struct {
 	gate    *Gate // the store whose sessions run it; nil: no session does
 	pattern *schemas.Pattern
 	method  method // that runs it
-	args    []schemas.Arg
-	checks  []check // one for each of args
-	parts   []Plan  // those of a batch
+	args    []arg
+	parts   []Plan // those of a batch
 	// added says which values of a read's rows, or of a write's arguments, are additions to the source design: all if the
 	// pattern or its table is one, else those at the positions.
 	added struct {
@@ -40,8 +39,9 @@ type Plan struct {
 	Layout schemas.ArgLayout
 }
 
-// check is what an argument must be.
-type check struct {
+// arg is an argument, and what its value must be.
+type arg struct {
+	schemas.Arg
 	plain    schemas.Kind // a value of this kind fits; noKind: its elements must be checked too
 	nullable bool
 }
@@ -73,15 +73,14 @@ func Of(p *schemas.Pattern) Plan {
 	case !p.Kind.Reads():
 		own.method = byWrite
 	}
-	own.args = p.Args()
-	for i, a := range own.args {
+	for i, a := range p.Args() {
 		must := i < len(p.By) || i == own.Layout.In || i == own.Layout.Element || p.Kind == schemas.Add
 		after := i >= own.Layout.After && i < own.Layout.After+len(p.After)
 		plain := a.Type.Kind
 		if a.Type.Collection() {
 			plain = noKind
 		}
-		own.checks = append(own.checks, check{plain, !must && (!after || len(p.After) == 1)})
+		own.args = append(own.args, arg{a, plain, !must && (!after || len(p.After) == 1)})
 	}
 	for _, part := range p.Parts {
 		own.parts = append(own.parts, Of(part.Pattern))
@@ -131,11 +130,11 @@ func (p *Plan) admit(g *Gate, m method, args []drivers.Value, parts []drivers.Ca
 			}
 			of = &p.parts[at]
 		}
-		if len(args) != len(of.checks) {
+		if len(args) != len(of.args) {
 			err = fmt.Errorf("it needs %d arguments, found %d", len(of.args), len(args))
 		}
-		for j, c := range of.checks[:min(len(args), len(of.checks))] {
-			if k := args[j].Kind(); err == nil && k != c.plain && (k != schemas.Null || !c.nullable) {
+		for j := 0; j < len(of.args) && err == nil; j++ {
+			if a, k := &of.args[j], args[j].Kind(); k != a.plain && (k != schemas.Null || !a.nullable) {
 				err = of.check(j, args)
 			}
 		}
@@ -156,7 +155,7 @@ func (p *Plan) check(i int, args []drivers.Value) error {
 	v, first, last := &args[i], p.Layout.After, p.Layout.After+len(p.pattern.After)
 	err := Fits(&p.args[i].Type, v)
 	switch {
-	case err != nil || !v.IsNull() || p.checks[i].nullable:
+	case err != nil || !v.IsNull() || p.args[i].nullable:
 	case i < first || i >= last:
 		err = ErrNull
 	case slices.ContainsFunc(args[first:last], func(v drivers.Value) bool { return !v.IsNull() }):
@@ -261,14 +260,6 @@ func (p *Plan) Requests(args []drivers.Value) int64 {
 		return int64(len(args[p.Layout.In].Elems()))
 	}
 	return 1
-}
-
-// Grow returns vs with length n. Its values are stale.
-func Grow(vs []drivers.Value, n int) []drivers.Value {
-	if cap(vs) < n {
-		return make([]drivers.Value, n)
-	}
-	return vs[:n]
 }
 
 // Compile compiles a pattern: one that find finds the table of, or a batch from its compiled parts.
