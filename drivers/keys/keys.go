@@ -16,8 +16,8 @@
 // A descending column is the complement of all these bytes. So a descending
 // bigint n >= 0 is 2^63-1-n in 8 big-endian bytes, James' reversed UID.
 //
-// [Columns] are those of a whole key. HBase stores some of them in another way, as a [Column] says, so that keys are those
-// of the source designs.
+// [Columns] are those of a whole key. HBase stores some of them in another way, as a [Column] says, so that keys are
+// those of the source designs.
 //
 // Engines that sort by bytes (Pebble, HBase) share it; Cassandra compares bounds with it.
 package keys
