@@ -20,6 +20,7 @@ import (
 	"math/big"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -207,17 +208,14 @@ func (in *Instance) certificate() (*certificate, error) {
 	if err := private.Make(filepath.Join(in.dir, authDir)); err != nil {
 		return nil, err
 	}
-	key, err := private.ReadFile(in.authPath(keyFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = in.writeCertificate(); err == nil {
-			key, err = private.ReadFile(in.authPath(keyFile))
+	if _, err := os.Lstat(in.authPath(keyFile)); errors.Is(err, fs.ErrNotExist) {
+		if err := in.writeCertificate(); err != nil {
+			return nil, err
 		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	authority, err := private.ReadFile(in.authPath(authorityFile))
-	return &certificate{string(key), string(authority)}, err
+	key, kerr := private.ReadFile(in.authPath(keyFile))
+	authority, aerr := private.ReadFile(in.authPath(authorityFile))
+	return &certificate{string(key), string(authority)}, cmp.Or(kerr, aerr)
 }
 
 // writeCertificate makes the server's key with a certificate that it signs itself, so that the server is its own

@@ -292,23 +292,16 @@ func (c *check) split(
 			return nil, nil, err
 		}
 	}
-	chosen = all
-	if c.Sample < 1 {
-		n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
-		order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
-		slices.Sort(order)
-		chosen = nil
-		for _, at := range order {
-			chosen = append(chosen, all[at])
-		}
-	}
+	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
+	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
+	slices.Sort(order)
 	j := c.Journal
 	plan = &partition{
 		Table: scan.Table.Name, Static: scan.Static, Of: len(all), number: uint32(len(j.plans)), done: map[uint32]*donePart{},
 	}
-	for _, st := range chosen {
-		if j.file != "" {
-			plan.Ranges = append(plan.Ranges, c.store.(drivers.Splitter).Range(st))
+	for _, at := range order {
+		if chosen = append(chosen, all[at]); j.file != "" {
+			plan.Ranges = append(plan.Ranges, c.store.(drivers.Splitter).Range(all[at]))
 		}
 	}
 	j.plans = append(j.plans, plan)
