@@ -2,6 +2,7 @@ package oraclenosql
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,10 +73,17 @@ func (s *Store) newSlot(meter *drivers.Meter) (*slot, error) {
 	return sl, carry(sl.client.HTTPClient, sl)
 }
 
-// send sends the requests of one SDK call. All calls of a slot go through it. again says
-// that the call may be sent twice. do gets the time that the call has left.
-func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Duration) (R, error)) (R, error) {
-	sl.ctx, sl.again, sl.uncertain, sl.repeats = ctx, again, false, false
+// call says what an SDK call may do.
+type call uint8
+
+const (
+	again  call = 1 << iota // it may be sent twice
+	writes                  // its errors say what became of it
+)
+
+// send sends the requests of one SDK call. All calls of a slot go through it. do gets the time that the call has left.
+func send[R any](sl *slot, ctx context.Context, what call, do func(left time.Duration) (R, error)) (R, error) {
+	sl.ctx, sl.again, sl.uncertain, sl.repeats = ctx, what&again != 0, false, false
 	defer func() { sl.ctx = nil }()
 	for try := 0; ; try++ {
 		left := sl.store.timeout
@@ -86,14 +94,14 @@ func send[R any](sl *slot, ctx context.Context, again bool, do func(left time.Du
 		if l := sl.store.login; l != nil {
 			err = l.Hide(err, strings.TrimPrefix(sl.token, auth.BearerToken+" "))
 		}
-		if err == nil || !again || try >= sl.store.retries || ctx.Err() != nil {
-			return r, err
+		if err == nil || !sl.again || try >= sl.store.retries || ctx.Err() != nil {
+			return r, sl.failure(what, err)
 		}
 		// The SDK does not repeat a request whose connection was lost. A time-out is no loss.
 		u, sent := errors.AsType[*url.Error](err)
 		lost := sent && !u.Timeout() && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown
 		if !lost || drivers.Pause(ctx, delay(uint(try))) != nil { // a server that starts again needs time
-			return r, err
+			return r, sl.failure(what, err)
 		}
 		sl.uncertain, sl.repeats = true, true
 	}
@@ -113,8 +121,8 @@ func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
 }
 
 // query sends a request for a query, and returns the rows of the answer.
-func (sl *slot) query(ctx context.Context, request *nosqldb.QueryRequest, again bool) ([]*types.MapValue, error) {
-	return send(sl, ctx, again, func(left time.Duration) ([]*types.MapValue, error) {
+func (sl *slot) query(ctx context.Context, request *nosqldb.QueryRequest, what call) ([]*types.MapValue, error) {
+	return send(sl, ctx, what, func(left time.Duration) ([]*types.MapValue, error) {
 		request.Timeout = left
 		answer, err := sl.client.Query(request)
 		if err != nil {
@@ -226,26 +234,26 @@ func classify(err error) error {
 	return nil
 }
 
-// writeError wraps the error of a write. uncertain: an attempt before may have been applied.
-func writeError(ctx context.Context, err error, uncertain bool) error {
-	what := classify(err)
-	if uncertain {
-		what = drivers.ErrUnknown
+// failure returns the error of a call that ended with err.
+func (sl *slot) failure(what call, err error) error {
+	ended := sl.ctx.Err()
+	switch {
+	case err == nil:
+		return nil
+	case what&writes == 0:
+		return cmp.Or(ended, err)
+	}
+	became := classify(err)
+	if sl.uncertain { // an attempt before may have been applied
+		became = drivers.ErrUnknown
 	}
 	switch {
-	case what == nil:
+	case became == nil:
 		return err
-	case what == drivers.ErrUnknown && ctx.Err() != nil:
-		err = ctx.Err()
+	case became == drivers.ErrUnknown:
+		err = cmp.Or(ended, err)
 	}
-	return fmt.Errorf("%w: %w", what, err)
-}
-
-func readError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return fmt.Errorf("%w: %w", became, err)
 }
 
 // is reports whether an error is the server's, with one of the codes.

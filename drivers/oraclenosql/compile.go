@@ -207,7 +207,7 @@ func (s *Store) prepare(ctx context.Context, st *statement) error {
 			return c.Prepare(&nosqldb.PrepareRequest{Statement: q.declared, GetQueryPlan: true, Timeout: left})
 		})
 		if err != nil {
-			return fmt.Errorf("prepare %s: %w", q.text, readError(ctx, err))
+			return fmt.Errorf("prepare %s: %w", q.text, err)
 		}
 		q.prepared = &r.PreparedStatement
 		plan, ok := readPlan(r.PreparedStatement.GetQueryPlan())

@@ -116,7 +116,7 @@ func (r *reading) one(take func(*types.MapValue) error) error {
 	}
 	row, err := r.get(r.ctx, r.st, r.in.args, r.in.element, r.store.consistency)
 	if err != nil || row == nil {
-		return readError(r.ctx, err)
+		return err
 	}
 	r.count(1, false)
 	return take(row.Value)
@@ -127,7 +127,7 @@ func (sl *slot) get(
 	ctx context.Context, st *statement, args []drivers.Value, element drivers.Value, how types.Consistency,
 ) (*nosqldb.GetResult, error) {
 	key := st.keyOf(args, element)
-	r, err := send(sl, ctx, true, func(left time.Duration) (*nosqldb.GetResult, error) {
+	r, err := send(sl, ctx, again, func(left time.Duration) (*nosqldb.GetResult, error) {
 		return sl.client.Get(&nosqldb.GetRequest{TableName: st.table.full, Key: key, Timeout: left, Consistency: how})
 	})
 	if err != nil || !r.RowExists() {
@@ -147,10 +147,10 @@ func (r *reading) each(q *query, take func(*types.MapValue) error) error {
 	if q.plan != nil && !r.st.sorts {
 		drops = q.plan.filters
 	}
-	for first := true; ; first = false { // the SDK keeps the place of a later page, which a failure may spoil
-		rows, err := r.query(r.ctx, request, first)
+	for what := again; ; what = 0 { // the SDK keeps the place of a later page, which a failure may spoil
+		rows, err := r.query(r.ctx, request, what)
 		if err != nil {
-			return readError(r.ctx, err)
+			return err
 		}
 		r.count(len(rows), drops)
 		for _, row := range rows {

@@ -165,7 +165,7 @@ func open(ctx context.Context, o drivers.Options) (*Store, error) {
 		return s, nil
 	}
 	s.Close()
-	silent := errors.As(err, new(*url.Error)) ||
+	silent := errors.As(err, new(*url.Error)) || errors.Is(err, context.DeadlineExceeded) ||
 		is(err, nosqlerr.RequestTimeout, nosqlerr.ServerError, nosqlerr.ServiceUnavailable)
 	if silent && !errors.Is(err, errAnswer) {
 		err = drivers.Unreachable(fmt.Errorf("the proxy at %s: %w", strings.Join(s.endpoints, ", "), err))
@@ -374,7 +374,7 @@ func (s *Store) run(ctx context.Context, statement string) error {
 		}
 		return struct{}{}, err
 	})
-	return readError(ctx, err)
+	return err
 }
 
 // onDDL makes a call over the client of statements that change the schema, one at a time.
@@ -383,14 +383,14 @@ func onDDL[R any](
 ) (R, error) {
 	s.admin.Lock()
 	defer s.admin.Unlock()
-	return send(s.ddl, ctx, true, func(left time.Duration) (R, error) { return do(s.ddl.client, left) })
+	return send(s.ddl, ctx, again, func(left time.Duration) (R, error) { return do(s.ddl.client, left) })
 }
 
 // owners returns the owner of each namespace that has mailbench's prefix.
 func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 	names, err := onDDL(ctx, s, func(c *nosqldb.Client, _ time.Duration) ([]string, error) { return c.ListNamespaces() })
 	if err != nil {
-		return nil, fmt.Errorf("list namespaces: %w", readError(ctx, err))
+		return nil, fmt.Errorf("list namespaces: %w", err)
 	}
 	all := make(plan.Owners)
 	for _, name := range names {

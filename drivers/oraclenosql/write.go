@@ -54,17 +54,17 @@ func (sl *slot) put(
 			return false, err
 		}
 	}
-	again := option != types.PutIfAbsent
-	r, err := send(sl, ctx, again, func(left time.Duration) (*nosqldb.PutResult, error) {
+	what := writes
+	if option != types.PutIfAbsent {
+		what |= again
+	}
+	r, err := send(sl, ctx, what, func(left time.Duration) (*nosqldb.PutResult, error) {
 		return sl.client.Put(&nosqldb.PutRequest{
 			TableName: st.table.full, Value: row, PutOption: option, ExactMatch: true, Timeout: left,
 			Durability: sl.store.durability,
 		})
 	})
-	if err != nil {
-		return false, writeError(ctx, err, sl.uncertain)
-	}
-	return r.Success(), nil
+	return err == nil && r.Success(), err
 }
 
 // throughJSON returns the row that the SDK makes of a row's JSON.
@@ -154,12 +154,9 @@ func (sl *slot) change(
 	if err != nil {
 		return false, nil, err
 	}
-	rows, err := sl.query(ctx, request, false)
-	if err != nil {
-		return false, nil, writeError(ctx, err, sl.uncertain)
-	}
-	if len(rows) == 0 {
-		return false, nil, nil
+	rows, err := sl.query(ctx, request, writes)
+	if err != nil || len(rows) == 0 {
+		return false, nil, err
 	}
 	if !st.Pattern().ReturnsNew {
 		n, ok := rows[0].GetInt("NumRowsUpdated")
@@ -289,7 +286,7 @@ func (e *edits) add(st *statement, args []drivers.Value) error {
 	if first { // no part before has said what becomes of the row
 		there, err := e.get(e.ctx, st, args, drivers.Value{}, types.Absolute)
 		if err != nil {
-			return readError(e.ctx, err)
+			return err
 		}
 		row.read = true
 		if there != nil {
@@ -375,12 +372,12 @@ func (e *edits) send() (done bool, err error) {
 	if len(request.Operations) == 0 {
 		return true, nil
 	}
-	r, err := send(e.slot, e.ctx, false, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
+	r, err := send(e.slot, e.ctx, writes, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
 		request.Timeout = left
 		return e.client.WriteMultiple(request)
 	})
 	if err != nil {
-		return false, writeError(e.ctx, err, e.uncertain)
+		return false, err
 	}
 	if i := r.FailedOperationIndex; !r.IsSuccess() && i >= 0 && i < len(edits) && edits[i].must {
 		return false, drivers.ErrNotApplied
@@ -391,15 +388,12 @@ func (e *edits) send() (done bool, err error) {
 // remove deletes one row. removed is false if there was none.
 func (sl *slot) remove(ctx context.Context, st *statement, t *table, args []drivers.Value) (removed bool, err error) {
 	key := st.keyOf(args, drivers.Value{})
-	r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.DeleteResult, error) {
+	r, err := send(sl, ctx, writes, func(left time.Duration) (*nosqldb.DeleteResult, error) {
 		return sl.client.Delete(&nosqldb.DeleteRequest{
 			TableName: t.full, Key: key, Timeout: left, Durability: sl.store.durability,
 		})
 	})
-	if err != nil {
-		return false, writeError(ctx, err, sl.uncertain)
-	}
-	return r.Success, nil
+	return err == nil && r.Success, err
 }
 
 // removeAll deletes the rows below a key, and a partition's static columns. Each request
@@ -411,12 +405,12 @@ func (sl *slot) removeAll(ctx context.Context, st *statement, args []drivers.Val
 	deleted := 0
 	partly := func(err error) error { return plan.Partial(err, deleted, "%d rows were deleted", deleted) }
 	for {
-		r, err := send(sl, ctx, false, func(left time.Duration) (*nosqldb.MultiDeleteResult, error) {
+		r, err := send(sl, ctx, writes, func(left time.Duration) (*nosqldb.MultiDeleteResult, error) {
 			request.Timeout = left
 			return sl.client.MultiDelete(request)
 		})
 		if err != nil {
-			return partly(writeError(ctx, err, sl.uncertain))
+			return partly(err)
 		}
 		deleted += r.NumDeleted
 		if len(r.ContinuationKey) == 0 {
