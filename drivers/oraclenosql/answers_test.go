@@ -62,6 +62,10 @@ func TestAnswers(t *testing.T) {
 			sent: "Get WriteMultiple Get WriteMultiple", retries: 2,
 		},
 		{name: "a put's answer is lost", pattern: "put", op: "Put", answers: []any{hangUp{}}, sent: "Put Put", retries: 1},
+		{
+			name: "a put's answer is lost, and it is refused then", pattern: "put", op: "Put",
+			answers: []any{hangUp{}, failure(nosqlerr.IllegalArgument)}, sent: "Put Put", retries: 1, want: drivers.ErrUnknown,
+		},
 		{name: "a read's answer is lost", pattern: "get_all", op: "Get", answers: []any{hangUp{}, hangUp{}}, sent: "Get Get Get", retries: 2},
 		{name: "half of a read's answer is lost", pattern: "get_all", op: "Get", answers: []any{half{}}, sent: "Get Get", retries: 1},
 		{name: "half of an add's answer is lost", pattern: "count", op: "Query", answers: []any{half{}}, sent: "Query", want: drivers.ErrUnknown},

@@ -8,6 +8,9 @@ import (
 	"unicode/utf16"
 
 	"pgregory.net/rapid"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // asJava compares strings as Oracle sorts keys: by UTF-16, with U+0000 after U+007F.
@@ -38,6 +41,10 @@ func TestKeyText(t *testing.T) {
 		}
 		if back, err := textOfKey(x); err != nil || back != a {
 			t.Fatalf("%q comes back as %q, %v", a, back, err)
+		}
+		key := field{typ: schemas.Type{Kind: schemas.Text}, key: true}
+		if back, err := key.decode(x); key.encode(drivers.Text(a)) != x || err != nil || back.Str() != a {
+			t.Fatalf("a key column has %q as %q, and reads %q, %v", a, key.encode(drivers.Text(a)), back.Str(), err)
 		}
 	})
 	for _, plain := range []string{"", "ann@example.org", "日本語", "Inbox/2026"} {

@@ -366,6 +366,45 @@ tables:
 	}
 }
 
+// TestMapsAndAnyText: each number of a map is compared with its own rows. A row that any text completes cannot be looked
+// up in a sample.
+func TestMapsAndAnyText(t *testing.T) {
+	w := newWorldOf(t, `
+schema: 1
+name: maps
+tables:
+  totals:
+    partition: [box text]
+    columns: {files: "map<text,bigint>"}
+    counts: {files: {column: files, of: files, from: {box: "{box}", files: "{label}"}, at: {box: "{box}", label: "{label}"}}}
+  files:
+    partition: [box text]
+    clustering: [n int]
+    columns: {label: text, note: text}
+    references: {note: {to: notes, from: {note: "{id}"}, at: {key: "{id}:{}"}}}
+  notes:
+    partition: [key text]
+`)
+	text := drivers.Text
+	w.putter("totals", false)(text("in"), drivers.MapOf([]drivers.Value{text("a"), drivers.Bigint(2), text("b"), drivers.Bigint(5)}))
+	file := w.putter("files", false)
+	for n, of := range [][2]string{{"a", "x"}, {"a", "x"}, {"b", "y"}} {
+		file(text("in"), drivers.Int(int32(n)), text(of[0]), text(of[1]))
+	}
+	w.putter("notes", false)(text("x:anything"))
+	want := []string{
+		"totals count files 1: box=\"in\": files is 5, counted 1",
+		"files reference note 1: box=\"in\", n=2: no row of notes",
+	}
+	if diff := cmp.Diff(want, found(w.check(validate.Config{}))); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	r := w.check(validate.Config{Sample: 0.999})
+	if diff := cmp.Diff([]string{"totals: count files", "files: reference note"}, r.Unchecked); diff != "" || len(r.Findings) > 0 {
+		t.Errorf("a sample found %q, and leaves out (-want +got):\n%s", found(r), diff)
+	}
+}
+
 // TestSample reads about as much as the sample says, and finds what that refers to.
 func TestSample(t *testing.T) {
 	w := newWorld(t)
