@@ -171,9 +171,9 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	case schemas.ExtraIndex:
 		return []string{"DROP INDEX IF EXISTS " + d.Qualified(f.Part)}
 	case schemas.MissingIndex:
-		return []string{td.createIndex(td.indexOf(f.Part))}
+		return []string{td.createIndex(td.indexes[f.Part])}
 	case schemas.DifferentIndex:
-		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), td.createIndex(td.indexOf(f.Part))}
+		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), td.createIndex(td.indexes[f.Part])}
 	}
 	return d.alterTable(td, f)
 }

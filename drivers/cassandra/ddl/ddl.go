@@ -87,8 +87,9 @@ type TableDefinition struct {
 
 	// Of a table of the definition.
 	In          *Definition
-	Live        *TableDefinition // the table as it is; nil: there is no such table
-	Conditional bool             // some pattern writes to the table by compare-and-set
+	Live        *TableDefinition            // the table as it is; nil: there is no such table
+	Conditional bool                        // some pattern writes to the table by compare-and-set
+	indexes     map[string]*IndexDefinition // those of the schema that are made: two may be the same one
 
 	// Of a table that is there.
 	ID     string // Cassandra gives each new table another one
@@ -130,7 +131,8 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 			want.Indexes = nil
 			continue
 		}
-		td := &TableDefinition{Table: t, In: d, Name: tableName(t), settings: settings, Indexes: indexesOf(t)}
+		td := &TableDefinition{Table: t, In: d, Name: tableName(t), settings: settings}
+		td.Indexes, td.indexes = indexesOf(t)
 		writesIf := func(p *schemas.Pattern) bool { return p.Conditional() && p.Table == t }
 		td.Conditional = slices.ContainsFunc(s.Patterns, writesIf)
 		td.store(want)
@@ -159,7 +161,7 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 // over what CQL calls its target, such as full(tags).
 func (td *TableDefinition) store(t *schemas.Table) {
 	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
-		made := td.indexOf(x.Name)
+		made := td.indexes[x.Name]
 		if made != nil && made.Target != made.Column.Name {
 			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: made.Target}}}
 		}
@@ -335,13 +337,13 @@ type IndexDefinition struct {
 	Target  string // the column, or what of it is indexed: keys(tags)
 	Kind    string // legacy, sai, or the class
 	Options string // the clause of the options of the class, or ""
-	// of names the indexes of the schema that it is: those that find the same rows in the same way are one.
-	of []string
 }
 
 // indexesOf returns the indexes to create for a table: those over one plain column. An index of an imported table can
-// be over any column, and over parts of a collection: its values, unless it says otherwise.
-func indexesOf(t *schemas.Table) (all []*IndexDefinition) {
+// be over any column, and over parts of a collection: its values, unless it says otherwise. of has them by the names in
+// the schema, of which those that find the same rows in the same way are one.
+func indexesOf(t *schemas.Table) (all []*IndexDefinition, of map[string]*IndexDefinition) {
+	of = make(map[string]*IndexDefinition)
 	for _, x := range t.Indexes {
 		if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
 			continue
@@ -352,7 +354,7 @@ func indexesOf(t *schemas.Table) (all []*IndexDefinition) {
 			part = cmp.Or(part, "values")
 		}
 		kind := cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex)
-		made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options, []string{x.Name}}
+		made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options}
 		if part != "" {
 			made.Target = part + "(" + c.Name + ")"
 		}
@@ -361,22 +363,12 @@ func indexesOf(t *schemas.Table) (all []*IndexDefinition) {
 		}
 		same := func(o *IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
 		if i := slices.IndexFunc(all, same); i >= 0 {
-			all[i].of = append(all[i].of, x.Name)
+			of[x.Name] = all[i]
 			continue
 		}
-		all = append(all, made)
+		all, of[x.Name] = append(all, made), made
 	}
-	return all
-}
-
-// indexOf returns the index of Cassandra that an index of the schema is, or nil if it is none.
-func (td *TableDefinition) indexOf(name string) *IndexDefinition {
-	for _, x := range td.Indexes {
-		if slices.Contains(x.of, name) {
-			return x
-		}
-	}
-	return nil
+	return all, of
 }
 
 // kindsOf names the kinds of indexes, each once.
@@ -424,7 +416,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 			for _, c := range x.Columns {
 				names = append(names, c.Column.Name)
 			}
-			if td.indexOf(x.Name) == nil {
+			if td.indexes[x.Name] == nil {
 				t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
 					strings.Join(names, ", ")))
 			}

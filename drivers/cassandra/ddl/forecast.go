@@ -102,7 +102,8 @@ func rowSize(r *forecast.Row) forecast.Size {
 	body += vint(body) // size of the previous row
 	s.Bytes += 1 + clustering(r) + vint(body) + body
 	if !r.Static {
-		for _, x := range indexesOf(r.Table) {
+		made, _ := indexesOf(r.Table)
+		for _, x := range made {
 			s.Bytes += indexEntries(r, x.Column, stamp)
 		}
 	}
@@ -239,5 +240,6 @@ const fileBytes = 5000
 
 // fileSize sizes what files take in addition to partitions. CRC.db has 4 bytes for 64 KiB.
 func fileSize(t *schemas.Table, total forecast.Size) float64 {
-	return fileBytes*float64(1+len(indexesOf(t))) + total.Bytes*4/(64<<10)
+	indexes, _ := indexesOf(t)
+	return fileBytes*float64(1+len(indexes)) + total.Bytes*4/(64<<10)
 }

@@ -253,7 +253,7 @@ func (td *TableDefinition) mark(namespace, schema string) string {
 		}
 	}
 	for _, x := range t.Indexes {
-		if !t.OneColumn(x) || len(x.Columns) == 1 && td.indexOf(x.Name).Name == x.Name {
+		if !t.OneColumn(x) || len(x.Columns) == 1 && td.indexes[x.Name].Name == x.Name {
 			continue
 		}
 		for _, c := range x.Columns {
