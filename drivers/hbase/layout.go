@@ -167,19 +167,13 @@ func (l *layout) rowOf(t *schemas.Table) int {
 // no marker, so their cells must make the row exist.
 func (l *layout) countAdded() {
 	for _, p := range l.schema.Patterns {
-		if p.Kind != schemas.Add {
-			continue
-		}
 		tb := l.tables[p.Table]
-		if tb == nil {
+		if p.Kind != schemas.Add || tb == nil {
 			continue
 		}
 		tb.counted = true
-		if tb.wide() {
-			continue
-		}
 		for _, c := range p.Columns {
-			if at := slices.Index(tb.columns, c); at >= 0 && !slices.Contains(tb.added, at) {
+			if at := slices.Index(tb.columns, c); at >= 0 && !tb.wide() && !slices.Contains(tb.added, at) {
 				tb.added = append(tb.added, at)
 			}
 		}
