@@ -66,7 +66,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	}
 	t := &document.Table{Columns: slices.Concat([]document.Column{
 		{Title: "", Left: true},
-		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "operations' p50s weighted by % of load"},
+		{Group: "latency, ms", Title: "typical", Unit: "ms", Help: "p50s of operations, weighted by % of load"},
 		{Group: "latency, ms", Title: "mean", Unit: "ms", Rank: 2, Help: "mean of all operations"},
 		{Group: "latency, ms", Title: "p99", Unit: "ms", Help: "99th percentile of all operations"},
 		{
@@ -102,7 +102,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	}
 	t = t.With(func(c *document.Column) bool { return throughput || c.Title != maxRate })
 	s := document.Section{ID: "load", Title: loads[0].Title(), Table: t}
-	notes := "typical: operations' p50s weighted by % of load"
+	notes := "typical: p50s weighted by % of load"
 	note := func(is bool, text string) {
 		if is && text != "" {
 			notes += "; " + text
@@ -114,7 +114,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
 		return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
 	})
-	note(throughput, "max ops/s: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
+	note(throughput, "max: "+words.Plural(v.Cells[max(i, 0)].Clients, "client")+", no pauses")
 	note(len(loads[0].Models) == 1 || loads[0].Cell.Arrivals == "closed", ranking.Executed(loads))
 	note(t.Has("-"), "- not known")
 	s.Note(document.Faint, "", notes)
@@ -193,8 +193,8 @@ var heats = [len(document.Shades)]float64{1.5, 3, 5, 10}
 var heatLegend = fmt.Sprintf("shade: from %g, %g, %g and %g times the best p50 of the row",
 	heats[0], heats[1], heats[2], heats[3])
 
-// mostFrequent is how many operations are on a first screen that has no room for all.
-const mostFrequent = 5
+// mostFrequent is how many operations are at least on a first screen that has no room for all.
+const mostFrequent = 3
 
 // operations is a row for each operation on each engine, with p50 and p99 of each model.
 func (v *run) operations(loads []*ranking.Load) document.Section {
@@ -227,7 +227,7 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
 	note := latencyNote(loads[0])
 	if t.Has("°") {
-		note += "; ° like *, but returns fewer fields"
+		note += "; ° like *, returns fewer fields"
 	}
 	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s

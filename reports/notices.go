@@ -210,7 +210,7 @@ func (v *run) warnings() (first, further document.Section) {
 		further.Note(document.Plain, "", text)
 	}
 	all := slices.Concat(failed, left, queues, others) // the most serious first
-	style, rest := document.Warn, "; no other warnings"
+	style, rest := document.Warn, "; no others"
 	switch {
 	case len(all) == 0 && v.whole():
 		style, rest = document.Faint, "none"
@@ -285,7 +285,7 @@ func (v *run) spread(l *ranking.Load) (said string) {
 
 // varies warns of models whose trials differ much.
 func (v *run) varies(who string) string {
-	return fmt.Sprintf("typical latency varies more than twofold between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
+	return fmt.Sprintf("typical varies over 2× between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure, and a single model with

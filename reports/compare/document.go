@@ -35,7 +35,7 @@ func (c *Comparison) Document() *document.Document {
 		}
 		to, differs := &rest, f.Verdict == Worse || f.Verdict == Better
 		switch {
-		case f.Measure.scope == ofLoad && (differs || f.Name == "typical" || f.Name == "p99" && len(c.Cells) <= mostPhases):
+		case f.Measure.scope == ofLoad && (differs || f.Name == "typical" || f.Name == "p99"):
 			to = &load
 		case f.Measure.scope == ofLoad:
 		case differs:
@@ -68,9 +68,8 @@ func (c *Comparison) Document() *document.Document {
 	return &document.Document{Title: c.New.Name + " against " + c.Base.Name, Facts: c.facts(), Sections: sections}
 }
 
-// mostOpen is how many inconclusive metrics are not folded. Of more phases than mostPhases only the typical latency of
-// the whole load is not.
-const mostOpen, mostPhases = 20, 3
+// mostOpen is how many inconclusive metrics are not folded.
+const mostOpen = 20
 
 // columns are those of all tables of metrics.
 var columns = []document.Column{
@@ -193,8 +192,11 @@ func (f *Figure) cells() []document.Cell {
 	if f.Measure.scope == ofLoad {
 		name.Text = f.Name
 	}
-	if f.Name == "typical" {
+	switch {
+	case f.Name == "typical":
 		name.Help = "the p50 of each operation, weighted by its share of the load"
+	case f.Name == "p99" && f.Measure.scope == ofLoad:
+		name.Help = "the 99th percentile of all operations"
 	}
 	return []document.Cell{
 		name,
@@ -245,8 +247,10 @@ func (c *Comparison) facts() []string {
 	}
 	how := "sequential runs: changes of the machine between them are in the ratios (compare --run interleaves them)"
 	switch {
-	case c.Paired:
+	case c.Paired && base != fresh:
 		how = "interleaved: compared in pairs; half a pair does not count"
+	case c.Paired:
+		how = "interleaved: compared in pairs"
 	case c.Interleaved:
 		how = "interleaved"
 	}

@@ -21,9 +21,9 @@ type Terminal struct {
 	Full  bool // sections that are folded are written, too
 }
 
-// narrowest is the width below which nothing is made narrower. A first screen has at most longest lines, on a terminal
-// that is at least usual columns wide: rows of tables are left out if it fits then.
-const narrowest, usual, longest = 40, 80, 35
+// narrowest is the width below which nothing is made narrower. A first screen has at most longest lines and one with
+// the path of the report, on a terminal that is at least usual columns wide: rows of tables are left out until it fits.
+const narrowest, usual, longest = 40, 80, 34
 
 // Write writes the document as text.
 func (t Terminal) Write(w io.Writer, d *Document) error {
@@ -173,8 +173,8 @@ func (w *textWriter) fitted(t *Table, title string) (g grid, dropped []string) {
 // rows writes the rows that there is room for, and the names of the others.
 func (w *textWriter) rows(g *grid) {
 	shown, group := len(g.Rows), ""
-	if g.Least > 0 && shown-w.less >= g.Least {
-		shown -= w.less
+	if g.Least > 0 {
+		shown = min(shown, max(g.Least, shown-w.less))
 	}
 	for n := range shown {
 		r := &g.Rows[n]

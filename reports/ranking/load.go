@@ -422,20 +422,20 @@ func Fact(all []*Load, whole bool) string {
 			s += " to " + to
 		}
 	}
-	percent, by, of, who := math.Floor(100*least), " by all", " of "+worst, " ("+worst+")"
-	if one {
-		by, of, who = "", "", ""
+	percent, achieved, who := math.Floor(100*least), "; each achieved its part", " ("+worst+")"
+	switch {
+	case one:
+		achieved, who = ", achieved", ""
+	case lowest == 1:
+		achieved = ", achieved by all"
 	}
 	switch {
 	case most == 0: // not known
 		return s
 	case least >= 0.99:
-		if lowest < 1 && !one {
-			return s + "; each achieved its part"
-		}
-		return s + ", achieved" + by
-	case sound: // as package judge sees it
-		return s + fmt.Sprintf(", achieved%s (at least %.0f%%: the last operations of a trial%s ended late)", by, percent, of)
+		return s + achieved
+	case sound: // as package judge sees it: the last operations of a trial may end after it
+		return s + achieved + fmt.Sprintf(" (worst trial: %.0f%%, ended late)", percent)
 	}
 	return s + fmt.Sprintf(", %.0f%%%s to %.0f%% achieved", percent, who, math.Floor(100*min(most, 1)))
 }

@@ -65,7 +65,7 @@ var properties = map[Metric]property{
 	},
 	Read: {
 		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB/op",
-		advice: "costly over a network",
+		advice: "costly over networks",
 	},
 	Written: {
 		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB/op",

@@ -82,7 +82,8 @@ func (l *Load) lacked() string {
 	}
 	s := words.List(ops)
 	if o := l.Cell.Offered; o != nil && o.Skipped > 0 && o.Rate < l.Cell.Rate {
-		s += fmt.Sprintf(": skipped, so %s of %s ops/s remain", words.Amount(o.Rate), words.Amount(l.Cell.Rate))
+		s += fmt.Sprintf(": skipped, %.0f%% of the load, so %s of %s ops/s remain", 100-100*o.Rate/l.Cell.Rate,
+			words.Amount(o.Rate), words.Amount(l.Cell.Rate))
 	}
 	return s + "."
 }
@@ -134,45 +135,58 @@ func (l *Load) headline() string {
 	if len(ranked) == 0 {
 		return "No model is ranked by " + l.By.Name() + ": do not decide by the latencies below."
 	}
-	best, then, per := "Fastest by ", "Slower", ""
+	best, per := "Fastest by ", ""
 	if !l.By.Timed() {
-		best, then, per = "First by ", "More", " per operation"
+		best, per = "First by ", " per operation"
 	}
 	if l.By == Disk {
 		per = " per message"
 	}
 	first, rest := ranked[:l.First], ranked[l.First:]
-	values := []string{fmt.Sprintf("%s %s %s%s", first[0].Name, l.number(first[0]), l.By.Unit(), per)}
-	for _, m := range first[1:] {
-		values = append(values, l.over(first[0], m))
-	}
-	s := words.List(values)
-	if len(ranked) == 1 {
-		return best + l.By.Name() + ": " + s + "."
-	}
-	level, criterion := ", within 5%", "up to 5% counts as equal"
-	last, _ := l.differ(l.By, first[0], ranked[len(ranked)-1])
-	switch {
-	case l.By.Timed() && last.Trials < 2:
-		criterion = "one trial: significance unknown, use --trials 5"
-	case l.By.Timed():
-		level, then = ", not significant", "Significantly slower"
-		if criterion = "significant: over 5%, and 95% sure"; len(ranked) > 2 {
-			criterion += " for all models at once"
+	level, then, of := l.criterion()
+	over := func(models []*Model) string {
+		var values []string
+		for _, m := range models {
+			values = append(values, l.over(first[0], m))
 		}
+		return strings.Join(values, ", ")
 	}
+	s := fmt.Sprintf("%s%s%s: %s %s %s%s", best, l.By.Name(), of, first[0].Name, l.number(first[0]), l.By.Unit(), per)
 	if len(first) > 1 {
-		s += level
+		s += "; " + level + ": " + over(first[1:])
 	}
-	s = fmt.Sprintf("%s%s (%s): %s.", best, l.By.Name(), criterion, s)
-	if len(rest) == 0 {
-		return s
+	byChance := func(m *Model) bool { // also behind one that is significantly slower
+		d, ok := l.differ(l.By, first[0], m)
+		return !ok || !d.Larger()
 	}
-	var others []string
-	for _, m := range rest {
-		others = append(others, l.over(first[0], m))
+	if larger := slices.DeleteFunc(slices.Clone(rest), byChance); len(larger) > 0 {
+		s += ". " + then + ": " + over(larger)
 	}
-	return s + " " + then + ": " + strings.Join(others, ", ") + "."
+	if unsure := slices.DeleteFunc(slices.Clone(rest), func(m *Model) bool { return !byChance(m) }); len(unsure) > 0 {
+		s += "; behind them, but not significantly: " + over(unsure)
+	}
+	return s + "."
+}
+
+// criterion names the others that share the first place, and those that do not, and says when a difference is
+// significant, or why that is not known.
+func (l *Load) criterion() (level, then, of string) {
+	ranked := l.ranked()
+	last, _ := l.differ(l.By, ranked[0], ranked[len(ranked)-1])
+	switch {
+	case !l.By.Timed():
+		return "within 5%, which counts as equal", "More", ""
+	case len(ranked) > 1 && last.Trials < 2:
+		return "within 5%, which counts as equal", "Slower", " of one trial (significance unknown, use --trials 5)"
+	}
+	criterion := "over 5%, and 95% sure"
+	if len(ranked) > 2 {
+		criterion += " for all models at once"
+	}
+	if len(ranked) == l.First {
+		return "not significantly slower (significant: " + criterion + ")", "", ""
+	}
+	return "not significantly slower", "Significantly slower (" + criterion + ")", ""
 }
 
 // over is the value of b, and how much more that is than the value of a.
@@ -342,7 +356,7 @@ func (l *Load) unsupported(models []*Model) string {
 		}
 		if share >= 0.005 { // less does not matter
 			ops, name, last = own, m.Name, fmt.Sprintf("%.0f%%", 100*share)
-			all = append(all, last+" by "+name)
+			all = append(all, name+" "+last)
 		}
 	}
 	switch len(all) {
@@ -358,8 +372,7 @@ func (l *Load) unsupported(models []*Model) string {
 		}
 		return fmt.Sprintf("not supported%s: %s, %s of the load", by, words.List(ops), last)
 	}
-	all[0] = strings.Replace(all[0], " by ", " of the load by ", 1)
-	return "not supported: " + strings.Join(all, ", ")
+	return "load unsupported: " + strings.Join(all, ", ")
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
@@ -391,10 +404,10 @@ func (l *Load) dominated() (all []Sentence) {
 		for _, m := range same {
 			who, more = append(who, m.name), append(more, strconv.Itoa(m.more))
 		}
-		load := strings.ToLower(l.Title())
-		text := strings.Join(who, ", ") + ": no column of the " + load + " significantly better than " + same[0].than
+		text := fmt.Sprintf("%s: in no column of %s significantly better than %s", strings.Join(who, ", "),
+			strings.ToUpper(l.Title()), same[0].than)
 		if slices.ContainsFunc(same, func(m lesser) bool { return m.more > 0 }) {
-			text += ", only " + words.List(more) + " operations that it does not support"
+			text += ", which does not support " + words.List(more) + " of their operations"
 		}
 		all = append(all, Sentence{"Not worth it", text + "."})
 	}
