@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,7 +203,7 @@ func newEngineUp(known registry) *cobra.Command {
 	}
 	flags.StringVar(&f.Dir, "dir", "", "`DIR` for configuration, data and logs (default: a folder of the engine in "+
 		"mailbench's cache)")
-	flags.IntVar(&f.Port, "port", 0, "first `PORT`; 0 uses free ones (default "+strings.Join(ports, ", ")+")")
+	flags.Var(whole(&f.Port, 0, math.MaxUint16), "port", "first `PORT`; 0 uses free ones (default "+strings.Join(ports, ", ")+")")
 	flags.Var(parsed((*strict.Size)(&f.HeapBytes), strict.ParseSize), "heap", "heap of each process: `SIZE` such as 1GiB (default 512MiB, of HBase 1GiB)")
 	flags.IntVar(&f.Datacenters, "datacenters", 0, "Cassandra: `N` datacenters, dc1 and up, over which the nodes are spread")
 	flags.StringToStringVar(&f.Options, "config", nil, "Cassandra: `NAME=VALUE`, a line of cassandra.yaml; may be given "+
@@ -219,10 +220,7 @@ func (f *upFlags) up(cmd *cobra.Command) error {
 			return usagef("--%s is for %s; see %q", e.Flag, e.Name, cmd.CommandPath()+" --help")
 		}
 	}
-	switch {
-	case f.Port < 0:
-		return usagef("--port %d: expected 0 for any, or 1024 and up", f.Port)
-	case f.Port == 0 && cmd.Flags().Changed("port"):
+	if f.Port == 0 && cmd.Flags().Changed("port") {
 		f.Port = launch.AnyPort
 	}
 	if err := f.Check(); err != nil {

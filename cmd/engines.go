@@ -129,7 +129,7 @@ func newEngineStatus(known registry) *cobra.Command {
 	cmd.ValidArgs = append(launchable(), known.foreign()...)
 	bindJSON(cmd.Flags(), "print JSON")
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, setOfEngine)
+	f.bindSet(cmd.Flags())
 	bindList(cmd.Flags(), &f.contact, "contact", "", "`HOST` or HOST:PORT of a server that mailbench has not started")
 	return cmd
 }
@@ -243,11 +243,8 @@ func newEngineClean(known registry) *cobra.Command {
 	some := lacking(cobra.MinimumNArgs(1), "no engine named")
 	cmd := command("clean ENGINE [NAME...]", some, func(cmd *cobra.Command, args []string) error {
 		names := args[1:]
-		switch {
-		case asJSON(cmd) && (all || len(names) > 0):
+		if asJSON(cmd) && (all || len(names) > 0) {
 			return usagef("--json only lists; leave the names out")
-		case args[0] == "all":
-			return usagef("expected one engine, found all")
 		}
 		e, err := pickOne(args[0], known.engines)
 		if err != nil {

@@ -343,7 +343,7 @@ type workloadFlags struct {
 // The texts of --set and --contact. In commands that only reach an engine, --set is for its settings.
 const (
 	setOfWorkload = "change one value of the workload: `KEY=VALUE`, such as population.users=10"
-	setOfEngine   = "change one setting of the engine: `KEY=VALUE`, such as engines.cassandra.consistency=ONE"
+	setOfEngine   = "change one setting of the engine: `engines.NAME.KEY=VALUE`, such as engines.cassandra.consistency=ONE"
 	contactUsage  = "addresses `HOST[:PORT]`,… of the engine on the network (default: this machine)"
 )
 
@@ -364,8 +364,18 @@ func (f *workloadFlags) bindSeed(flags *pflag.FlagSet) {
 func (f *workloadFlags) bindEngine(flags *pflag.FlagSet) {
 	flags.StringVar(&f.engineIn, "workload", results.DefaultWorkload,
 		"`WORKLOAD` or file with the address and settings of the engine")
-	flags.StringArrayVar(&f.set, "set", nil, setOfEngine)
+	f.bindSet(flags)
 	bindList(flags, &f.contact, "contact", "", contactUsage)
+}
+
+// bindSet binds --set of a command that only reaches an engine.
+func (f *workloadFlags) bindSet(flags *pflag.FlagSet) {
+	flags.FuncP("set", "", setOfEngine, func(text string) error {
+		if f.set = append(f.set, text); !strings.HasPrefix(text, "engines.") {
+			return errors.New("no setting of an engine")
+		}
+		return nil
+	})
 }
 
 // workload reads the workload with all overrides, and checks its names against those that are known. It is a file if

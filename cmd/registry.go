@@ -103,8 +103,6 @@ func (r registry) engineOf(name string, can func(e *drivers.Engine) bool) (e dri
 	switch {
 	case name == "":
 		return e, usagef("no engine named; add --engine %s", alternatives(names))
-	case name == "all":
-		return e, usagef("--engine: expected one engine, found all")
 	case !slices.Contains(namesOf(able), name) && slices.Contains(r.engineNames(), name):
 		return e, usagef("--engine %s: it does not support this; name one of %s", name, strings.Join(names, ", "))
 	}

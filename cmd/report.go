@@ -66,9 +66,12 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 	if f.full && !cmd.Flags().Changed("format") && f.format == formatHTML { // a page has all tables anyway
 		f.format = "text"
 	}
-	ranks := []string{formatHTML, "text", "markdown", "tables"}
-	if cmd.Flags().Changed("rank") && !slices.Contains(ranks, f.format) {
-		return usagef("--rank is for the formats that rank models (%s), and not for --format %s", words.List(ranks), f.format)
+	for flag, formats := range map[string][]string{
+		"rank": {formatHTML, "text", "markdown", "tables"}, "full": {"text"},
+	} {
+		if cmd.Flags().Changed(flag) && !slices.Contains(formats, f.format) {
+			return usagef("--%s does nothing with --format %s: it is for %s", flag, f.format, words.List(formats))
+		}
 	}
 	dir, out := dirs[0], cmd.OutOrStdout()
 	var text bytes.Buffer

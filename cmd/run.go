@@ -72,8 +72,9 @@ func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) 
 			return usagef("%s is no workload: write --verify=%s", arg, arg)
 		}
 		bundled := slices.Contains(workloads.BundledNames(), arg)
-		if _, err := os.Stat(filepath.Join(arg, results.RunFile)); err == nil && !bundled {
-			return usagef("%s has the results of a run, and is no workload: repeat that run with --from %s", arg, arg)
+		dir := cmp.Or(strings.TrimSuffix(arg, results.RunFile), ".")
+		if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil && !bundled {
+			return usagef("%s has the results of a run, and is no workload: repeat that run with --from %s", arg, dir)
 		}
 		arg = strings.Trim(arg, ", ")
 		flag, named := "model", f.models
@@ -319,18 +320,12 @@ var failsDefault = judge.FailOn[:6]
 
 func bindFailOn(flags *pflag.FlagSet, on *[]string) {
 	*on = failsDefault
-	set := func(text string) error {
-		names, ok := map[string][]string{"none": nil, "all": judge.FailOn}[text]
-		if !ok {
-			names = strings.Split(strings.ReplaceAll(text, " ", ""), ",")
+	set := func(text string) (err error) {
+		names := strings.Split(strings.ReplaceAll(text, " ", ""), ",")
+		if *on = nil; text != "none" {
+			*on, err = pick("fault", names, judge.FailOn, func(name string) string { return name })
 		}
-		for _, name := range names {
-			if !slices.Contains(judge.FailOn, name) {
-				return unknown("fault", name, append(slices.Clone(judge.FailOn), "all", "none"))
-			}
-		}
-		*on = names
-		return nil
+		return err
 	}
 	list := "of " + strings.Join(judge.FailOn, ", ") + "; or all, or none"
 	get := func() string { return cmp.Or(strings.Join(*on, ","), "none") }

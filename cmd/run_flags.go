@@ -350,7 +350,8 @@ func (f *runFlags) schemaOf(known registry, args []string, was *results.Run) (*s
 		}
 		keys := strict.Keys(text)
 		cql := strings.EqualFold(filepath.Ext(args[0]), ".cql") // schemaFile says what to do with it
-		if file == "" && (cql || slices.Contains(keys, "schema") && !slices.Contains(keys, "extends")) {
+		schema := slices.Contains(keys, "schema") || slices.Contains(keys, "tables")
+		if file == "" && (cql || schema && !slices.Contains(keys, "extends")) {
 			file = args[0]
 		} else {
 			f.text, f.textName = text, args[0]

@@ -126,7 +126,7 @@ func newSchemaRender(known registry) *cobra.Command {
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")
 	cmd.Flags().StringVar(&f.engineIn, "workload", results.DefaultWorkload,
 		"`WORKLOAD` or file with the engine's settings")
-	cmd.Flags().StringArrayVar(&f.set, "set", nil, setOfEngine)
+	f.bindSet(cmd.Flags())
 	return cmd
 }
 

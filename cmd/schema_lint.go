@@ -158,8 +158,7 @@ func (f *lintFlags) write(out io.Writer, reports []*lint.Report) (err error) {
 // read returns the schemas of the models and files that are named, or that of the CQL. All are those of all models,
 // but not of their variants.
 func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*schemas.Schema, error) {
-	switch {
-	case len(f.cql) == 0:
+	if len(f.cql) == 0 {
 		if len(args) == 0 || len(args) == 1 && args[0] == "all" {
 			args = mapped(known.models, nameOf)
 		}
@@ -172,7 +171,7 @@ func (f *lintFlags) read(stderr io.Writer, known registry, args []string) ([]*sc
 			read = append(read, s)
 		}
 		return read, nil
-	case len(args) > 0:
+	} else if len(args) > 0 {
 		return nil, usagef("--cql and %s both name tables; leave one out", args[0])
 	}
 	sources, err := f.cqlFlags.read()

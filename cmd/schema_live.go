@@ -88,8 +88,6 @@ func (f *storeFlags) pick(known registry) (e drivers.Engine, err error) {
 		return e, usagef("--keyspace %s: %s has no keyspaces", f.keyspace, e.Name)
 	case f.namespace != "" && e.Namespace != "namespace":
 		return e, usagef("--namespace %s: %s has no namespaces", f.namespace, e.Name)
-	case f.data != "" && f.keyspace+f.namespace != "":
-		return e, usagef("--data names a data set, so that its keyspace or namespace cannot be named too")
 	case f.data == "" && !e.Remote:
 		return e, usagef("name the data of %s with --data DIR", e.Name)
 	}

@@ -74,7 +74,7 @@ func (p *parser) parse(root *yaml.Node) {
 		return
 	}
 	f := p.section(root, "the schema", schemaKeys...)
-	if root.Kind != yaml.MappingNode {
+	if root.Kind != yaml.MappingNode || f.has(variantKey) { // misspelt, so that it is no variant
 		return
 	}
 	for _, need := range [][2]string{
