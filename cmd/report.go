@@ -222,8 +222,8 @@ func (f *historyFlags) run(cmd *cobra.Command, dir string) error {
 	case err != nil:
 		return input(err)
 	case len(h.Series) == 0 && len(h.Skipped) > 0:
-		return usagef("%s contains no results of complete runs; %d folders skipped, first %s: %s", dir, len(h.Skipped),
-			h.Skipped[0].Folder, h.Skipped[0].Why)
+		return usagef("%s contains no results of complete runs; %s skipped, first %s: %s", dir,
+			words.Plural(len(h.Skipped), "folder"), h.Skipped[0].Folder, h.Skipped[0].Why)
 	case len(h.Series) == 0:
 		return usagef("%s contains no results of complete runs", dir)
 	}
