@@ -21,6 +21,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -72,7 +73,8 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		r.remove(open[dir])
 	}
 	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
-		return nil, fmt.Errorf("nothing to verify in %s: no dataset of these models and engines", r.data.path)
+		return nil, fmt.Errorf("nothing to verify in %s: no dataset of these models and engines; there is %s", r.data.path,
+			cmp.Or(strings.Join(r.data.list, ", "), "none"))
 	}
 	r.leave(ctx)
 	r.floor(ctx)
