@@ -40,17 +40,24 @@ func setFlag(t testing.TB, name, value string) {
 }
 
 // random returns the check of a topic: it compares random sequences of all calls of the schema with the reference, runs
-// further checks, and checks histories of clients that work at the same time.
-func random(further ...func(*machine)) func(*suite) {
+// further checks, and checks histories of clients that work at the same time. Before the sequences it may check what
+// takes no time.
+func random(before func(*machine), further ...func(*machine)) func(*suite) {
 	return func(s *suite) {
 		m := newMachine(s)
+		if before != nil {
+			before(m)
+		}
+		if s.Failed() {
+			return // rapid checks nothing more
+		}
 		m.sequences()
 		m.fail = s.TB
 		for _, check := range further {
 			check(m)
 		}
 		if s.Failed() {
-			return // rapid checks nothing more
+			return
 		}
 		m.atOnce = true
 		if mixes := m.mixes(); len(mixes) == 0 {

@@ -11,12 +11,10 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
-	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/null"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/schemas"
 )
 
 // bench is a model on an engine with one account.
@@ -30,23 +28,14 @@ type bench struct {
 	discards bool
 }
 
-func open(b testing.TB, m models.Model, e drivers.Engine, wrap func(drivers.Session) drivers.Session) *bench {
+// cache is the size in bytes of an engine's cache in benchmarks.
+const cache = 512 << 20
+
+func open(b testing.TB, m models.Model, stores drivertest.Open) *bench {
 	b.Helper()
-	w := newWorld(b, m, func(b testing.TB, s *schemas.Schema) drivers.Store {
-		if e.Remote {
-			o := drivers.Options{Contact: []string{live.Contact(b, e.Name)}, Namespace: newNamespace()}
-			st := drivertest.OpenLive(b, e, o)
-			must(b, st.Apply(b.Context(), s))
-			return st
-		}
-		return opening(e, 512<<20)(b, s)
-	})
+	w := newWorld(b, m, stores)
 	x := &bench{World: w, bound: w.Bind(models.Options{Now: time.Now}), discards: w.Store.Capabilities().Discards}
-	s := w.Session()
-	if wrap != nil {
-		s = wrap(s)
-	}
-	mb := x.bound.Mailbox(s)
+	mb := x.bound.Mailbox(w.Session())
 	a, err := mb.CreateUser(b.Context(), "ann@example.org", []string{"INBOX", "Work"})
 	must(b, err)
 	x.call = newCall(context.Background(), mb, a)
@@ -110,7 +99,7 @@ func (s Suite) Bench(b *testing.B) {
 		for _, name := range benched {
 			op := the(name)
 			b.Run(fmt.Sprintf("Model/%s/%s/%s", e.Name, s.Model.Name, name), func(b *testing.B) {
-				x := open(b, s.Model, e, nil)
+				x := open(b, s.Model, opening(e, cache))
 				x.messages = mailOf(8<<10, 64)
 				if x.fill(100); name == "delete" {
 					x.fill(max(0, b.N-100))

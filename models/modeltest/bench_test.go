@@ -14,10 +14,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/engines"
+	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // recorder notes the payload bytes of every row that is written, batch by batch. A bare loop
@@ -104,11 +107,9 @@ func BenchmarkDeliverVersusBare(b *testing.B) {
 
 func benchVersusBare(b *testing.B, m models.Model) {
 	const round = 10_000 // deliveries before it is the other's turn: 80 MB
-	rec := &recorder{}
-	x := open(b, m, pebble.Engine(), func(s drivers.Session) drivers.Session {
-		rec.Session = s
-		return rec
-	})
+	x := open(b, m, opening(pebble.Engine(), cache))
+	rec := &recorder{Session: x.Session()}
+	x.mb = x.bound.Mailbox(rec)
 	messages := mailOf(8<<10, 64)
 	for _, msg := range messages { // warm up: some things are made only once
 		x.deliver(msg)
@@ -212,7 +213,16 @@ func (x *bench) page() {
 // deliver them.
 func filled(b *testing.B, m models.Model, e drivers.Engine, messages []*mail.Message, n int) *bench {
 	b.Helper()
-	x := open(b, m, e, nil)
+	stores := opening(e, cache)
+	if e.Remote {
+		stores = func(t testing.TB, s *schemas.Schema) drivers.Store {
+			o := drivers.Options{Contact: []string{live.Contact(t, e.Name)}, Namespace: newNamespace()}
+			st := drivertest.OpenLive(t, e, o)
+			must(t, st.Apply(t.Context(), s))
+			return st
+		}
+	}
+	x := open(b, m, stores)
 	workers := 1
 	if e.Remote {
 		workers = 8

@@ -252,7 +252,8 @@ func sameContent(want mail.Content, read func(w io.Writer) (int64, error)) error
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(&all, io.NewSectionReader(want, 0, want.Size()))
+	buffer := make([]byte, min(want.Size()+1, 32<<10))
+	_, err = io.CopyBuffer(&all, io.NewSectionReader(want, 0, want.Size()), buffer)
 	if err == nil && (came != all || n != all.n) {
 		err = fmt.Errorf("it says %d bytes, and %d came with the sum %x; want %d with %x", n, came.n, came.sum, all.n, all.sum)
 	}

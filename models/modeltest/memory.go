@@ -117,7 +117,7 @@ func testAllocations(t *testing.T, m models.Model) {
 	const warm, runs = 100, 200
 	for _, name := range benched {
 		t.Run(name, func(t *testing.T) {
-			x, op := open(t, m, null.Engine(), nil), the(name)
+			x, op := open(t, m, opening(null.Engine(), 0)), the(name)
 			x.messages = mailOf(8<<10, 4)
 			x.fill(warm + runs + 1)
 			var err error
@@ -167,7 +167,7 @@ func testGigabyte(t *testing.T, s *suite) {
 		if attached && !refuses && !s.Traits.KeepsBodies {
 			continue // the model keeps the raw message, which the body has tested
 		}
-		x, what := open(t, s.Model, null.Engine(), nil), "a body of a gigabyte"
+		x, what := open(t, s.Model, opening(null.Engine(), 0)), "a body of a gigabyte"
 		x.m = sample(0).Message()
 		h := newHeap(64 << 20)
 		content := hooked{gigabyte, func(p []byte, _ int64) error {

@@ -183,10 +183,8 @@ func (m *machine) stopEarly(f *folder, ms []message) {
 		c.file, sizes["attachment"] = p.Name, p.Content.Size()
 	}
 	for name, size := range sizes {
-		if op := the(name); size == 0 || !op.in(m.got) {
-			continue
-		} else if err := op.run(c); !errors.Is(err, errBroken) && !errors.Is(err, models.ErrNotOffered) {
-			m.t.Fatalf("%s to a broken writer: error is %v", name, err)
+		if size > 0 {
+			m.refuses(c, name, "to a broken writer", errBroken)
 		}
 	}
 }
@@ -198,14 +196,22 @@ func (m *machine) cancel(f *folder, ms []message) {
 	c.ctx, cancel = context.WithCancel(m.ctx)
 	cancel()
 	for _, op := range operations {
-		if op.name == "deliver" || !op.in(m.got) {
-			continue
-		}
-		if err := op.run(c); !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
-			m.t.Fatalf("%s with a canceled context: error is %v, want %q", op.name, err, context.Canceled)
+		if op.name != "deliver" {
+			m.refuses(c, op.name, "with a canceled context", context.Canceled)
 		}
 	}
 	m.checkMessage(ms[0])
+}
+
+// refuses runs an operation, if the model has it, and expects an error.
+func (m *machine) refuses(c *call, name, why string, want error) {
+	op := the(name)
+	if !op.in(m.got) {
+		return
+	}
+	if err := op.run(c); !errors.Is(err, want) && !errors.Is(err, models.ErrNotOffered) {
+		m.t.Fatalf("%s %s: error is %v, want %q", name, why, err, want)
+	}
 }
 
 // callOn is what operations that fail are run with: on a message of f, and another folder of its account.

@@ -230,8 +230,8 @@ const (
 )
 
 // pair interleaves two operations on one message in every way with at most three changes between the
-// clients, or with at most two if few. It counts each anomaly, and writes a line of them.
-func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts map[Anomaly]int) string {
+// clients, or with at most two if they are few. It counts each anomaly, and writes a line of them.
+func (s *suite) pair(t *testing.T, ops [2]contender, deleted bool, counts map[Anomaly]int) string {
 	t.Helper()
 	r, rounds := newRace(t, s, deleted), roundsEach
 	if s.shared {
@@ -251,7 +251,7 @@ func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts m
 		}
 		for i := 1; i < calls[first]; i++ {
 			least := 1
-			if few {
+			if s.few {
 				least = calls[1-first]
 			}
 			for j := least; j <= calls[1-first]; j++ {
@@ -287,7 +287,7 @@ func (s *suite) pair(t *testing.T, ops [2]contender, deleted, few bool, counts m
 }
 
 // interleave runs all pairs of operations, and returns how often each anomaly occurred.
-func (s *suite) interleave(t *testing.T, few bool, out *strings.Builder) map[Anomaly]int {
+func (s *suite) interleave(t *testing.T, out *strings.Builder) map[Anomaly]int {
 	t.Helper()
 	counts := map[Anomaly]int{}
 	offered := s.start(t, models.Options{}).mailbox()
@@ -295,7 +295,7 @@ func (s *suite) interleave(t *testing.T, few bool, out *strings.Builder) map[Ano
 		ops = slices.DeleteFunc(slices.Clone(ops), func(op contender) bool { return !the(op.operation).in(offered) })
 		for i, a := range ops {
 			for _, b := range ops[i:] {
-				out.WriteString(s.pair(t, [2]contender{a, b}, n == 1, few, counts))
+				out.WriteString(s.pair(t, [2]contender{a, b}, n == 1, counts))
 			}
 		}
 	}
@@ -305,9 +305,7 @@ func (s *suite) interleave(t *testing.T, few bool, out *strings.Builder) map[Ano
 // testTwoClients interleaves operations on any engine. Only anomalies that the model's Races have may occur.
 func testTwoClients(t *testing.T, s *suite) {
 	var out strings.Builder
-	f := s.start(t, models.Options{})
-	few := s.few || !f.Store.Capabilities().InProcess
-	s.Races.check(t, f.Store, s.interleave(t, few, &out))
+	s.Races.check(t, s.start(t, models.Options{}).Store, s.interleave(t, &out))
 	t.Log(out.String())
 }
 
@@ -316,7 +314,7 @@ func testTwoClients(t *testing.T, s *suite) {
 func testAdditions(t *testing.T, s *suite) {
 	counts := map[Anomaly]int{}
 	for _, op := range []string{"create user", "create folder", "deliver"} {
-		t.Log(s.pair(t, [2]contender{{name: op, operation: op}, {name: op, operation: op}}, false, s.few, counts))
+		t.Log(s.pair(t, [2]contender{{name: op, operation: op}, {name: op, operation: op}}, false, counts))
 	}
 	if len(counts) > 0 {
 		t.Errorf("two clients that add the same end with %v", counts)
@@ -332,7 +330,7 @@ func testRaces(t *testing.T, s Suite) {
 	for i, e := range inProcess() {
 		on := s.on(opening(e, 0))
 		fmt.Fprintf(&out, "%s\n", e.Name)
-		counts := on.interleave(t, false, &out)
+		counts := on.interleave(t, &out)
 		s.Races.check(t, on.start(t, models.Options{}).Store, counts)
 		if i == 0 {
 			occur(t, "Always", s.Races.Always, counts)

@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -442,21 +441,13 @@ func (m *machine) useStale() {
 	}
 	c := newCall(m.ctx, m.got, x.in.in.got)
 	c.in, c.to, c.hs = x.in.got, m.drawFolder(x.in.in).got, []models.Handle{x.got}
-	for _, name := range []string{
-		"open", "raw", "attachment", "flag", "move", "delete", "label", "range", "user flag", "seen", "seen by",
-	} {
+	names := []string{"raw", "flag", "move", "delete", "label", "range", "user flag", "seen", "seen by"}
+	if !has[models.Keeper](m.got) || x.got.IsZero() {
+		names = append(names, "open", "attachment")
+	}
+	for _, name := range names {
 		for _, c.on = range []bool{true, false} {
-			op := the(name)
-			if !op.in(m.got) {
-				break
-			}
-			err := op.run(c)
-			if has[models.Keeper](m.got) && (name == "open" || name == "attachment") && !x.got.IsZero() && err == nil {
-				continue
-			}
-			if !errors.Is(err, models.ErrNotFound) && !errors.Is(err, models.ErrNotOffered) {
-				m.t.Fatalf("%s with a stale handle (zero: %v): error is %v, want %q", name, x.got.IsZero(), err, models.ErrNotFound)
-			}
+			m.refuses(c, name, "with a stale handle", models.ErrNotFound)
 		}
 	}
 	to := m.drawFolder(x.in.in)
