@@ -228,6 +228,7 @@ func (v *run) again(drop func(flag, value string) bool) (args []string) {
 			value = v.Command[i+1]
 		}
 		switch {
+		case arg == "-q" || arg == "--quiet": // of its progress, which is no part of the run
 		case flag != "-o" && flag != "--output" && !drop(flag, value):
 			args = append(args, arg)
 		case !attached:

@@ -317,7 +317,7 @@ func TestAllModels(t *testing.T) {
 		if err := (Text{Width: 80}).Write(&buf, r); err != nil {
 			t.Fatal(err)
 		}
-		want := "With all models:\n    mailbench run -e embedded --contact=10.0.0.1 --set population.users=3 -q -m all\n"
+		want := "With all models:\n    mailbench run -e embedded --contact=10.0.0.1 --set population.users=3 -m all\n"
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("%v: no %q in\n%s", model, want, buf.String())
 		}

@@ -223,7 +223,7 @@ func TestNext(t *testing.T) {
 		},
 		{name: "sequential", factor: 1.5, sequential: true, want: "these runs were sequential: confirm the latency with interleaved trials:|" +
 			"mailbench compare --base bin/old --new bin/new --trials 10 \\|  --run 'quick -m james'"},
-		{name: "slower", factor: 1.13, want: "find the cause, or accept the change with --threshold '*,james/embedded/list.p99:20%' (*: all other limits stay), and the others likewise"},
+		{name: "slower", factor: 1.13, want: "find the cause, or accept the change with --threshold '*,james/embedded/list.p99:20%' (*: all other limits stay), and the others likewise after commas"},
 	} {
 		base, fresh := pairOf(10)
 		for side, s := range []Side{base, fresh} {

@@ -134,9 +134,10 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 	for _, class := range []string{ofClock, ofRequests, ofOthers} {
 		of := counts[class]
 		row := t.Add("", class, of[Worse], of[Better], of[Same], of[CannotTell])
-		if class == ofOthers {
-			row.Cells[0].Help = "rows scanned; rows and bytes, read and written; errors; not measured by the clock"
-		}
+		row.Cells[0].Help = map[string]string{
+			ofClock:  "those of the whole load, and p50, p99 and others of each operation",
+			ofOthers: "rows scanned; rows and bytes, read and written; errors; not measured by the clock",
+		}[class]
 	}
 	verdict.Table = t
 	decided := func(f *Figure) bool { return f.Verdict != CannotTell || f.Low != nil }
@@ -430,7 +431,7 @@ func (c *Comparison) next(all, failing []*Figure) (text string, command []string
 				text += " (*: all other limits stay)"
 			}
 			if len(c.Regressions) > 1 {
-				text += ", and the others likewise"
+				text += ", and the others likewise after commas"
 			}
 		}
 		if noisy {

@@ -435,7 +435,7 @@ func Fact(all []*Load, whole bool) string {
 	case least >= 0.99:
 		return s + achieved
 	case sound: // as package judge sees it: the last operations of a trial may end after it
-		return s + achieved + fmt.Sprintf(" (worst trial: %.0f%%, ended late)", percent)
+		return s + achieved + fmt.Sprintf(" (trials ended up to %.0f%% late)", 100/least-100)
 	}
 	return s + fmt.Sprintf(", %.0f%%%s to %.0f%% achieved", percent, who, math.Floor(100*min(most, 1)))
 }
