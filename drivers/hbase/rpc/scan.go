@@ -116,10 +116,16 @@ const maxLost = 10
 // Scan reads a range of a table, region by region, until the range is at its end or yield wants no more. If a region
 // server loses its scanner, another one goes on after the last row that was read whole.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
-	sc := &scanner{Sender: s, Range: r, yield: yield, counted: r.Filtered || s.Traced, scan: &pb.Scan{
+	sc := &scanner{Sender: s, Range: r, counted: r.Filtered || s.Traced, scan: &pb.Scan{
 		Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize), Reversed: &r.Reversed,
 		CacheBlocks: proto.Bool(!r.Uncached),
 	}}
+	sc.yield = func(row []Cell) error {
+		if err := yield(row); err != nil {
+			return err
+		}
+		return ctx.Err() // an answer of rows is in memory, and the next may be far away
+	}
 	if sc.counted {
 		sc.scan.Column = withNameless(r.Columns)
 	}
