@@ -74,7 +74,7 @@ func (s *session) atomicBatch(ctx context.Context, st *statement, parts []driver
 
 // independent returns how many of the steps, from the first on, may take effect in any order. They change different
 // HBase rows, and if the pattern is not parallel, they are of the same parts. A step that must find what it deletes is
-// alone.
+// alone: it scans.
 func independent(steps []step, parallel bool) int {
 	rows := make(map[string]bool)
 	for n := range steps {

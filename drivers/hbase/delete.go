@@ -26,7 +26,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	}
 	deleted, edits := 0, []*rpc.Edit(nil)
 	remove := func() error {
-		if ctx.Err() != nil { // several calls that are not sent would have an unknown outcome
+		if len(edits) > 0 && ctx.Err() != nil { // several calls that are not sent would have an unknown outcome
 			return ctx.Err()
 		}
 		done, err := s.ApplyTogether(ctx, edits)

@@ -26,7 +26,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// Sender sends calls to HBase and counts them. Goroutines may share it.
+// Sender sends calls to HBase and counts them. Goroutines may share it, but only one of them may scan.
 type Sender struct {
 	Client  gohbase.Client    // sends calls of several rows together
 	RPC     gohbase.RPCClient // sends one call
