@@ -318,7 +318,11 @@ func (b bounding) RoundTrip(r *http.Request) (*http.Response, error) {
 		most = mostText
 	}
 	var body []byte
-	if failed || answer.ContentLength <= most { // of an error the beginning is enough
+	switch n := answer.ContentLength; {
+	case 0 <= n && n <= most:
+		body = make([]byte, n)
+		_, err = io.ReadFull(answer.Body, body)
+	case failed || n < 0: // of an error the beginning is enough
 		body, err = io.ReadAll(io.LimitReader(answer.Body, most+1))
 	}
 	if err != nil {

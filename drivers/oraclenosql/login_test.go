@@ -95,10 +95,14 @@ func TestLogin(t *testing.T) {
 		t.Errorf("an answer after the login repeats what is secret: %v", err)
 	}
 	repeats.Store(false)
+	if err := st.ddl.client.Close(); err != nil || strings.HasSuffix(paths[len(paths)-1], "/logout") {
+		t.Errorf("a client that is closed logs out all: requests %q, %v", paths, err)
+	}
 	if err := st.Close(); err != nil {
 		t.Error(err)
 	}
-	if len(paths) < 2 || !strings.HasSuffix(paths[0], "/login") || tokens[1] != "Bearer t0k3n" {
+	if len(paths) < 3 || !strings.HasSuffix(paths[0], "/login") || tokens[1] != "Bearer t0k3n" ||
+		!strings.HasSuffix(paths[len(paths)-1], "/logout") {
 		t.Errorf("requests %q with %q", paths, tokens)
 	}
 	for name, bad := range map[string]drivers.Options{

@@ -238,8 +238,12 @@ func (*login) SignHTTPRequest(*http.Request) error { return nil }
 // GetLogger implements nosqldb.AuthorizationProvider.
 func (*login) GetLogger() *logger.Logger { return nil }
 
-// Close implements nosqldb.AuthorizationProvider. It gives the token back.
-func (l *login) Close() error {
+// Close implements nosqldb.AuthorizationProvider. Each client closes its provider, which others still use: the
+// store logs out.
+func (*login) Close() error { return nil }
+
+// logOut gives the token back.
+func (l *login) logOut() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tokens == nil {

@@ -219,7 +219,7 @@ func (s *Store) Close() error {
 	if s.login == nil {
 		return nil
 	}
-	return s.login.Close()
+	return s.login.logOut()
 }
 
 // Settle implements drivers.Settler. The proxy does not report what the store's cleaner and

@@ -50,7 +50,7 @@ func (f field) encode(v drivers.Value) any {
 	}
 	switch b := v.Raw(); f.typ.Kind {
 	case schemas.Text:
-		if f.key {
+		if f.key && slices.ContainsFunc(b, mayEscape) {
 			return keyText(b)
 		}
 		return unsafe.String(unsafe.SliceData(b), len(b))
@@ -311,6 +311,9 @@ const (
 	lowEscape  = '\x01'
 	highEscape = '\uffff'
 )
+
+// mayEscape reports whether a character with such a byte may need an escape: U+FFFF begins with 0xef.
+func mayEscape(b byte) bool { return b <= lowEscape || b >= 0xef }
 
 // keyText returns a text as a key holds it.
 func keyText(b []byte) string {

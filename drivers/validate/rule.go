@@ -64,7 +64,8 @@ type match struct {
 	typ      schemas.Type
 	template *schemas.Template
 	slots    []int
-	rawID    bool // a blob of 16 bytes may be an identifier
+	rawID    bool   // a blob of 16 bytes may be an identifier
+	buffer   []byte // of the text that is matched
 }
 
 // newSide compiles a side for rows that have the columns.
@@ -155,15 +156,17 @@ func (s *side) from(i int, row []drivers.Value, yield func() error) error {
 	return nil
 }
 
-// text returns the text of a value that is matched.
+// text returns the text of a value that is matched. It is valid until the next call.
 func (m *match) text(v *drivers.Value) []byte {
 	switch raw := v.Raw(); {
 	case m.rawID && len(raw) == 16:
-		return drivers.AppendUUID(nil, [16]byte(raw))
+		m.buffer = drivers.AppendUUID(m.buffer[:0], [16]byte(raw))
 	case raw != nil:
 		return raw
+	default:
+		m.buffer = v.AppendText(m.buffer[:0])
 	}
-	return v.AppendText(nil)
+	return m.buffer
 }
 
 // numberOf returns the number of a value. A text that is compared spells it. The number

@@ -292,7 +292,7 @@ func (c *check) split(
 			return nil, nil, err
 		}
 	}
-	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
+	n := min(max(int(math.Round(float64(len(all))*c.Sample)), 1), len(all))
 	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
 	slices.Sort(order)
 	j := c.Journal

@@ -528,3 +528,25 @@ func TestIdentifiers(t *testing.T) {
 		t.Errorf("a sample of all rows found %q, want the rows 2 and 3 of marks", found(r))
 	}
 }
+
+// partless is a store that divides a scan into no parts.
+type partless struct {
+	drivers.Store
+	drivers.Splitter
+}
+
+func (partless) Split(context.Context, drivers.Statement, int) ([]drivers.Statement, error) {
+	return nil, nil
+}
+
+// TestNoParts: a check of a table without parts reads nothing, also as a sample.
+func TestNoParts(t *testing.T) {
+	w := newWorld(t)
+	w.boxes(1, func(string, int) bool { return true })
+	for _, sample := range []float64{0.5, 1} {
+		r, err := validate.Run(t.Context(), partless{Store: w.store}, w.schema, validate.Config{Dir: t.TempDir(), Sample: sample})
+		if err != nil || r.Tables[0].Rows != 0 {
+			t.Errorf("sample %g: %+v, %v", sample, r.Tables, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"math"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -44,6 +45,19 @@ func TestFault(t *testing.T) {
 	} {
 		if check, what := fault(c.typ, &c.value); check != c.check || what != c.what {
 			t.Errorf("%s: %q, %q; want %q, %q", c.name, check, what, c.check, c.what)
+		}
+	}
+}
+
+// TestTextAllocs: texts that are matched are made in a buffer of their side.
+func TestTextAllocs(t *testing.T) {
+	id := [16]byte{1, 2, 3}
+	for _, v := range []drivers.Value{
+		drivers.UUID(id), drivers.Blob(id[:]), drivers.Bigint(math.MinInt64), drivers.Text("ann"), drivers.Text(""),
+	} {
+		m := match{rawID: v.Kind() == schemas.Blob}
+		if n := testing.AllocsPerRun(100, func() { m.text(&v) }); n > 0 {
+			t.Errorf("%v: %v allocations, expected none", v.Kind(), n)
 		}
 	}
 }
