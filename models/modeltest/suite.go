@@ -53,7 +53,7 @@ func (s Suite) RunValues(t *testing.T, values map[string]int) {
 		if on.few = true; on.after > 0 {
 			on.sequences = fewSequences
 		} else {
-			on.sequences = withValues
+			on.after, on.sequences = onEmbedded, withValues // others than Run has there
 		}
 		on.run(t, "random", "many", "additions", "two clients")
 	})

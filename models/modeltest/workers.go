@@ -20,21 +20,23 @@ const (
 
 // delivery is an acknowledged delivery.
 type delivery struct {
-	m      *mail.Message
-	handle models.Handle
-	in     *folder // where it is; nil: it was deleted, or the outcome of its move is unknown
-	flags  models.Flag
+	m          *mail.Message
+	handle     models.Handle
+	in         *folder // where it is; nil: it was deleted, or the outcome of its move is unknown
+	begin, end int64   // logical times of the call that put it there
+	flags      models.Flag
 }
 
 // testWorkersOneFolder has all workers deliver to one folder at the same time. Each of them moves, deletes or flags its
 // own messages meanwhile. The reference then has the mail that was acknowledged, in the order that lists have, since
-// calls at one time have none. Over a network outcomes may be unknown, for example after many compare-and-sets at once.
-// Then lists may differ by as many messages, and nothing else is compared.
+// calls at one time have none. By arrival, a message is newer than those that were there before its call began. Over a
+// network outcomes may be unknown, for example after many compare-and-sets at once. Then lists may differ by as many
+// messages, and nothing else is compared.
 func testWorkersOneFolder(t *testing.T, s *suite) {
 	f := s.start(t, Sized(0, 9))
 	diff := f.differential()
 	a := diff.user(diff.at("ann"), "INBOX", "Work")
-	var unknown atomic.Int64
+	var moment, unknown atomic.Int64
 	var sent [workers][]*delivery
 	var group sync.WaitGroup
 	for w := range workers {
@@ -51,15 +53,17 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 		group.Go(func() {
 			for n := range deliveriesEach {
 				x.m = sample(w*deliveriesEach + n).Message()
+				d := &delivery{m: x.m, in: a.folders[0], begin: moment.Add(1)}
 				if !done("deliver") {
 					continue
 				}
-				d := &delivery{m: x.m, handle: x.made[0], in: a.folders[0]}
+				d.handle, d.end = x.made[0], moment.Add(1)
 				x.hs = []models.Handle{d.handle}
 				switch sent[w] = append(sent[w], d); n % 4 {
 				case 0:
-					if d.in = nil; done("move") {
-						d.handle, d.in = x.made[0], a.folders[1]
+					d.in, d.begin = nil, moment.Add(1)
+					if done("move") {
+						d.handle, d.in, d.end = x.made[0], a.folders[1], moment.Add(1)
 					}
 				case 1:
 					d.in = nil
@@ -75,7 +79,13 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 	group.Wait()
 	all := slices.Concat(sent[:]...)
 	for _, in := range a.folders {
+		var latest int64 // begin of those that the folder lists as older
 		for _, d := range diff.listed(in, all, unknown.Load()) {
+			if diff.Order == ByArrival && d.end < latest {
+				t.Errorf("message %x of %s was acknowledged before the call began that put an older one there", d.handle,
+					in.name)
+			}
+			latest = max(latest, d.begin)
 			diff.arrived(d.m, []*folder{in}, []models.Handle{d.handle})[0].flags = d.flags
 		}
 	}
