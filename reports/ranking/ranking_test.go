@@ -521,7 +521,7 @@ func TestTrialsVary(t *testing.T) {
 		return 1
 	}
 	l = one(t, planted(3, chance, map[string]map[string]results.Op{"b": ops(1000e3), "c": ops(110e3), "d": ops(500e3)}), Typical)
-	has(t, said(l), "models at once): d 0.500 (+355%); behind them, but not significantly: b 1.10 (+900%, between ")
+	has(t, said(l), "models at once): d 0.500 (+355%); slower, but not significantly: b 1.10 (+900%, between ")
 	// Two trials do not say where the ratio is, nor does an interval of ratios that does not have that of the medians.
 	l = one(t, planted(2, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3)}), Typical)
 	has(t, said(l), "b 0.210 (+45%, trials vary)")

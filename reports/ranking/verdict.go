@@ -163,7 +163,7 @@ func (l *Load) headline() string {
 		s += ". " + then + ": " + over(larger)
 	}
 	if unsure := slices.DeleteFunc(slices.Clone(rest), func(m *Model) bool { return !byChance(m) }); len(unsure) > 0 {
-		s += "; behind them, but not significantly: " + over(unsure)
+		s += "; slower, but not significantly: " + over(unsure)
 	}
 	return s + "."
 }
