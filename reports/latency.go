@@ -229,7 +229,11 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	if t.Has("°") {
 		note += "; ° like *, returns fewer fields"
 	}
-	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
+	why := fmt.Sprintf("under %d ops", results.EnoughFor(0.99))
+	if len(loads) > 1 { // one engine's note has one line
+		why += ": measure longer"
+	}
+	noteOfDoubt(&s, note, why)
 	return s
 }
 
