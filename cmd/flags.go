@@ -190,18 +190,20 @@ var flagsTogether string
 func idle(cmd *cobra.Command) error {
 	for line := range strings.Lines(flagsTogether) {
 		rule, ok := strings.CutPrefix(cmd.Root().Name()+" "+line, cmd.CommandPath()+": ")
+		if !ok {
+			continue
+		}
 		names, others, needs := strings.Cut(rule, " needs ")
 		if !needs {
 			names, others, _ = strings.Cut(rule, " not ")
 		}
 		all := strings.Fields(others)
+		given := slices.IndexFunc(all, cmd.Flags().Changed)
 		for _, name := range strings.Fields(names) {
-			given := slices.IndexFunc(all, cmd.Flags().Changed)
-			switch {
-			case !ok || !cmd.Flags().Changed(name):
-			case needs && given < 0:
+			switch set := cmd.Flags().Changed(name); {
+			case set && needs && given < 0:
 				return usagef("--%s belongs to --%s: add that, or leave it out", name, strings.Join(all, " or --"))
-			case !needs && given >= 0:
+			case set && !needs && given >= 0:
 				return usagef("--%s does nothing with --%s: leave one of them out", name, all[given])
 			}
 		}

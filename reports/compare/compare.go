@@ -46,7 +46,7 @@ type Comparison struct {
 	Interleaved bool     `json:"interleaved"`
 	Notes       []string `json:"notes"`
 	Cells       []*Cell  `json:"cells"`
-	// Regressions are the figures that a gate fails, as MODEL/ENGINE/PHASE OP.FIGURE.
+	// Regressions are the figures that a gate fails, as MODEL/ENGINE/PHASE OP.FIGURE, the worst first.
 	Regressions []string `json:"regressions"`
 
 	options Options
@@ -199,6 +199,11 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	for _, cell := range c.Cells {
 		c.judge(cell)
 	}
+	figures, _ := c.sorted()
+	place := func(regression string) int { // the worst first; -1: of a phase that failed
+		return slices.IndexFunc(figures, func(f *Figure) bool { return f.String() == regression })
+	}
+	slices.SortStableFunc(c.Regressions, func(a, b string) int { return place(a) - place(b) })
 	return c, nil
 }
 
