@@ -291,8 +291,11 @@ func (c *check) split(
 		if all, err = sp.Split(ctx, st, n); err != nil {
 			return nil, nil, err
 		}
+		if len(all) == 0 { // else nothing would be read, and nothing be wrong
+			return nil, nil, fmt.Errorf("the engine divides table %s into no parts", scan.Table.Name)
+		}
 	}
-	n := min(max(int(math.Round(float64(len(all))*c.Sample)), 1), len(all))
+	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
 	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
 	slices.Sort(order)
 	j := c.Journal
