@@ -43,8 +43,10 @@ func TestNamedTests(t *testing.T) {
 // TestTopLevel: no results, and no output of a command that was tried, are in the top folder of the repository.
 func TestTopLevel(t *testing.T) {
 	tracked, err := exec.Command("git", "ls-files").Output()
-	if err != nil {
+	if err != nil && os.Getenv("CI") == "" {
 		t.Skip("this is no clone")
+	} else if err != nil {
+		t.Fatalf("git ls-files: %v", err)
 	}
 	const known = " .ci .gitignore .github ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md LICENSE Makefile README.md SECURITY.md cmd docker " +
 		"docs drivers go.mod go.sum models module.go reports schemas staticcheck.conf workloads "

@@ -328,23 +328,23 @@ func testManyRecipients(t *testing.T, s *suite) {
 
 // Patterns checks that a model prepares every pattern that its schema declares, and for no
 // other. Preparing a pattern covers its parts and its fallback.
-func Patterns(t testing.TB, s *schemas.Schema, asked []string) {
+func Patterns(t testing.TB, s *schemas.Schema, prepared []string) {
 	t.Helper()
-	for i := 0; i < len(asked); i++ { // it grows
-		p := s.Pattern(asked[i])
+	for i := 0; i < len(prepared); i++ { // it grows
+		p := s.Pattern(prepared[i])
 		if p == nil {
-			t.Errorf("the model asks for pattern %s, which schema %s does not declare", asked[i], s.Name)
+			t.Errorf("the model prepares pattern %s, which schema %s does not declare", prepared[i], s.Name)
 			continue
 		}
 		for _, part := range p.Parts {
-			asked = append(asked, part.Pattern.Name)
+			prepared = append(prepared, part.Pattern.Name)
 		}
 		if p.Fallback != nil {
-			asked = append(asked, p.Fallback.Name)
+			prepared = append(prepared, p.Fallback.Name)
 		}
 	}
 	for _, p := range s.Patterns {
-		if !slices.Contains(asked, p.Name) {
+		if !slices.Contains(prepared, p.Name) {
 			t.Errorf("%s:%d: pattern %s is run by nothing", s.File, p.Pos.Line, p.Name)
 		}
 	}
