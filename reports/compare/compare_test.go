@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/significance"
+	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -191,6 +193,42 @@ func TestInconclusivePhases(t *testing.T) {
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s\nwant %q", b.String(), want)
+		}
+	}
+}
+
+// Where too many metrics are inconclusive to show all, p50 and p99 of the most frequent operations are still shown.
+func TestOperationsThatAreInconclusive(t *testing.T) {
+	base, fresh := pairOf(10)
+	for side, s := range []Side{base, fresh} {
+		for trial, c := range s.Runs[0].Cells {
+			noise := int64(1 + (7*trial+3*side)%10)
+			for n := range 12 {
+				c.Ops[fmt.Sprintf("op%d", n)] = op(int64(900-n), 100_000*noise, 1_000_000*noise)
+			}
+		}
+	}
+	c := compared(t, base, fresh, "*", false)
+	doc := c.Document()
+	at := slices.IndexFunc(doc.Sections, func(s document.Section) bool { return s.ID == "operations" })
+	if at < 0 {
+		t.Fatal("no operations")
+	}
+	var names []string
+	for _, r := range doc.Sections[at].Table.Rows {
+		names = append(names, r.Cells[0].Text)
+	}
+	if want := []string{"list", "op0", "op1", "op2", "op3"}; !slices.Equal(names, want) {
+		t.Errorf("operations %q, want %q", names, want)
+	}
+	p50, p99 := figureOf(t, c, "op0", "p50"), figureOf(t, c, "op0", "p99")
+	want := []string{
+		"op0", words.Duration(*p50.Base), words.Duration(*p50.New), fmt.Sprintf("%.3f", *p50.Ratio),
+		words.Duration(*p99.Base), words.Duration(*p99.New), fmt.Sprintf("%.3f", *p99.Ratio),
+	}
+	for i, cell := range doc.Sections[at].Table.Rows[1].Cells {
+		if cell.Text != want[i] {
+			t.Errorf("column %d of op0 is %q, want %q", i, cell.Text, want[i])
 		}
 	}
 }

@@ -58,8 +58,18 @@ func (c *Comparison) Document() *document.Document {
 	verdict := document.Section{ID: "verdict"}
 	c.headline(&verdict, sorted, failing)
 	overview(sorted, &verdict, &rest)
-	sections := slices.DeleteFunc([]document.Section{verdict, load, changed, open, rest}, func(s document.Section) bool {
-		return len(s.Table.Rows)+len(s.Notes) == 0
+	operations := document.Section{ID: "operations", Title: "Operation"}
+	if open.Fold {
+		operations.Table = c.operations()
+		operations.Note(document.Plain, "", "latency of the most frequent operations in phases with a rate; significant changes, "+
+			"if any, are under CHANGED")
+		if operations.Table.Has("-") {
+			operations.Note(document.Plain, "", "-: too few operations for this percentile")
+		}
+	}
+	sections := []document.Section{verdict, load, changed, operations, open, rest}
+	sections = slices.DeleteFunc(sections, func(s document.Section) bool {
+		return (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Notes) == 0
 	})
 	shown := slices.DeleteFunc(slices.Clone(sections), func(s document.Section) bool { return s.Fold })
 	last := &sections[len(shown)-1] // folded ones are the last
@@ -70,6 +80,43 @@ func (c *Comparison) Document() *document.Document {
 
 // mostOpen is how many inconclusive metrics are not folded.
 const mostOpen = 20
+
+// mostOperations is how many operations of a phase are shown where too many metrics are inconclusive to show all.
+const mostOperations = 5
+
+// operations are the p50 and p99 of the most frequent operations, in the phases that have a rate.
+func (c *Comparison) operations() *document.Table {
+	t := &document.Table{Columns: []document.Column{
+		{Left: true},
+		{Group: "p50", Title: "base"},
+		{Group: "p50", Title: "new"},
+		{Group: "p50", Title: "ratio"},
+		{Group: "p99", Title: "base"},
+		{Group: "p99", Title: "new"},
+		{Group: "p99", Title: "ratio"},
+	}}
+	for _, cell := range c.Cells {
+		if cell.Load != "open" {
+			continue
+		}
+		rows := map[Operation][]document.Cell{}
+		for i := range cell.Figures {
+			f := &cell.Figures[i]
+			at := map[string]int{"p50": 1, "p99": 4}[f.Name]
+			if f.Measure.scope != ofOperation || at == 0 {
+				continue
+			}
+			if rows[f.Operation] == nil {
+				if len(rows) == mostOperations {
+					break
+				}
+				rows[f.Operation] = t.Add(cell.Subject.String(), f.Operation, "-", "-", "-", "-", "-", "-").Cells
+			}
+			copy(rows[f.Operation][at:], f.cells()[1:4])
+		}
+	}
+	return t
+}
 
 // columns are those of all tables of metrics.
 var columns = []document.Column{

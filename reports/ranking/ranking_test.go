@@ -116,7 +116,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not worth it: b, c: in no column of SHARED LOAD significantly better than a, which does not support 1 and 0 of their operations.")
+	has(t, said(l), "Not worth it: b, c: in no column of SHARED LOAD significantly better than a, which does not support 1 operation of b.")
 }
 
 // A model that leads in a column where the other does not is not dominated, also if the two do not differ significantly:

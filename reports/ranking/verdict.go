@@ -402,12 +402,18 @@ func (l *Load) dominated() (all []Sentence) {
 	for _, same := range results.Grouped(found, func(m lesser) string { return m.than }) {
 		var who, more []string
 		for _, m := range same {
-			who, more = append(who, m.name), append(more, strconv.Itoa(m.more))
+			who = append(who, m.name)
+			switch {
+			case m.more > 0 && more == nil:
+				more = append(more, words.Plural(m.more, "operation")+" of "+m.name)
+			case m.more > 0:
+				more = append(more, strconv.Itoa(m.more)+" of "+m.name)
+			}
 		}
 		text := fmt.Sprintf("%s: in no column of %s significantly better than %s", strings.Join(who, ", "),
 			strings.ToUpper(l.Title()), same[0].than)
-		if slices.ContainsFunc(same, func(m lesser) bool { return m.more > 0 }) {
-			text += ", which does not support " + words.List(more) + " of their operations"
+		if len(more) > 0 {
+			text += ", which does not support " + words.List(more)
 		}
 		all = append(all, Sentence{"Not worth it", text + "."})
 	}
