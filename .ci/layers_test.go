@@ -47,12 +47,12 @@ var layers = []struct {
 	{"drivers/validate", []string{"drivers/private", "drivers/pebble", "schemas", "schemas/words", "drivers", "drivers/crash"}, nil},
 	{"drivers/engines", []string{"drivers", "drivers/*"}, nil},
 	{"drivers/limited", []string{"schemas", "drivers", "drivers/cassandra", "drivers/hbase", "drivers/pebble", "drivers/plan"}, nil},
-	{"drivers/cassandra/ddl", []string{"schemas", "schemas/forecast", "drivers", "drivers/plan", "drivers/render"}, nil},
+	{"drivers/cassandra/ddl", []string{"schemas", "schemas/cql", "schemas/forecast", "drivers", "drivers/plan", "drivers/render"}, nil},
 	{
 		"drivers/cassandra",
 		[]string{
-			"schemas", "schemas/forecast", "schemas/plainfile", "schemas/strict", "drivers", "drivers/crash", "drivers/keys", "drivers/plan",
-			"drivers/cassandra/ddl",
+			"schemas", "schemas/cql", "schemas/forecast", "schemas/plainfile", "schemas/strict", "drivers", "drivers/crash", "drivers/keys",
+			"drivers/plan", "drivers/cassandra/ddl",
 		},
 		[]string{"drivers/*", "drivers/*/*"},
 	},

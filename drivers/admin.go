@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mailbench/mailbench/schemas"
 )
 
 // Admin lists and drops namespaces. Every store of a Remote engine is one. It
@@ -61,30 +63,30 @@ func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 }
 
 // Namespaces lists the namespaces on a store's engine by their names, in a bounded time.
-func Namespaces(ctx context.Context, st Store) (all []Namespace, err error) {
-	err = withAdmin(ctx, st, reachAtMost, func(ctx context.Context, a Admin) (err error) {
-		all, err = a.Namespaces(ctx)
-		return err
-	})
+func Namespaces(ctx context.Context, st Store) ([]Namespace, error) {
+	all, err := atMost(ctx, st, reachAtMost, "namespaces to list or drop", Admin.Namespaces)
 	slices.SortFunc(all, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
 }
 
 // Drop drops a store's namespace, in a bounded time.
 func Drop(ctx context.Context, st Store) (left string, err error) {
-	err = withAdmin(ctx, st, dropAtMost, func(ctx context.Context, a Admin) (err error) {
-		left, err = a.Drop(ctx)
-		return err
-	})
-	return left, err
+	return atMost(ctx, st, dropAtMost, "namespaces to list or drop", Admin.Drop)
 }
 
-func withAdmin(ctx context.Context, st Store, most time.Duration, do func(context.Context, Admin) error) error {
-	a, ok := st.(Admin)
+// atMost makes a call of what only some stores can do, in a bounded time.
+func atMost[A, R any](
+	ctx context.Context, st Store, most time.Duration, what string, call func(A, context.Context) (R, error),
+) (r R, err error) {
+	a, ok := st.(A)
 	if !ok {
-		return fmt.Errorf("%s has no namespaces to list or drop", st.Capabilities().Engine)
+		return r, fmt.Errorf("%s has no %s", st.Capabilities().Engine, what)
 	}
-	return Within(ctx, most, func(ctx context.Context) error { return do(ctx, a) })
+	err = Within(ctx, most, func(ctx context.Context) (err error) {
+		r, err = call(a, ctx)
+		return err
+	})
+	return r, err
 }
 
 // Within calls do with a time limit. If do returns an error after the limit, Within adds
@@ -116,4 +118,203 @@ type Describer interface {
 	// Prepared returns the statements that clients of a keyspace have prepared on the node that answers,
 	// a line each.
 	Prepared(ctx context.Context, keyspace string) (string, error)
+}
+
+// Comparer is a store that compares existing tables with a schema's, also tables that
+// mailbench did not create. It only reads. Every engine that keeps tables has one.
+type Comparer interface {
+	Compare(ctx context.Context, s *schemas.Schema) (*Comparison, error)
+}
+
+// Compare compares existing tables with a schema's, in a bounded time.
+func Compare(ctx context.Context, st Store, s *schemas.Schema) (*Comparison, error) {
+	c, err := atMost(ctx, st, reachAtMost, "tables to compare",
+		func(to Comparer, ctx context.Context) (*Comparison, error) { return to.Compare(ctx, s) })
+	if err != nil {
+		return nil, err
+	}
+	c.Drifts, c.Ignored = append([]Drift{}, c.Drifts...), []Drift{} // no null in JSON
+	for i := range c.Drifts {
+		c.Drifts[i].Text = c.Drifts[i].String()
+	}
+	slices.SortStableFunc(c.Drifts, func(a, b Drift) int {
+		return cmp.Or(cmp.Compare(a.Harm, b.Harm), cmp.Compare(a.Kind, b.Kind))
+	})
+	return c, nil
+}
+
+// Comparison says how existing tables differ from a schema's. In JSON, fields are added, never removed.
+type Comparison struct {
+	Where  string  `json:"where"`       // "keyspace mailbench_james"
+	Drifts []Drift `json:"differences"` // the most harmful first
+	// Ignored are the differences that the user does not want to hear of.
+	Ignored []Drift `json:"ignored"`
+	// Unseen lists what Compare cannot learn from the engine, a sentence each.
+	Unseen []string `json:"unseen,omitempty"`
+}
+
+// Drift is a difference, its harm, and the statements that would fix it.
+type Drift struct {
+	Harm schemas.Harm `json:"harm"`
+	schemas.Difference
+	Text string `json:"text"` // the difference as a sentence, set by Compare
+	// Fix lists statements for the engine's own shell. A step that would remove data, or
+	// that no statement does, is a comment of that shell. It is nil if nothing is to be fixed.
+	Fix []string `json:"mend"`
+}
+
+// Shell is how an engine's own shell takes statements: Comment begins a comment, End ends a statement.
+type Shell struct{ Comment, End string }
+
+// Unsafe returns a statement as a comment that says what would be lost.
+func (sh Shell) Unsafe(what, statement string) string {
+	return sh.Comment + " " + what + ": " + statement + sh.End
+}
+
+// Drifts returns the differences of tables from a schema with the harm of their kinds and the statements that fix them.
+// Extensions of the source design need no fix.
+func (sh Shell) Drifts(
+	s *schemas.Schema, differences []schemas.Difference, statements func(schemas.Difference) []string,
+) []Drift {
+	drifts := make([]Drift, len(differences))
+	for i, d := range differences {
+		drifts[i] = Drift{Harm: d.Harm(), Difference: d}
+		if s.Added(d) {
+			drifts[i].Harm = schemas.NotInDocument
+			continue
+		}
+		for _, statement := range statements(d) {
+			if !strings.HasPrefix(statement, sh.Comment) {
+				statement += sh.End
+			}
+			drifts[i].Fix = append(drifts[i].Fix, statement)
+		}
+	}
+	return drifts
+}
+
+// Statements returns the statements of some changes, each once: two changes may need the same one.
+func Statements(changes []schemas.Difference, of func(schemas.Difference) []string) (all []string) {
+	for _, c := range changes {
+		for _, statement := range of(c) {
+			if !slices.Contains(all, statement) {
+				all = append(all, statement)
+			}
+		}
+	}
+	return all
+}
+
+// AsDocument reports whether nothing differs but what the source design does not have.
+func (c *Comparison) AsDocument() bool {
+	return !slices.ContainsFunc(c.Drifts, func(d Drift) bool { return d.Harm != schemas.NotInDocument })
+}
+
+// maxConflicts is how many differences an error names.
+const maxConflicts = 3
+
+// Conflict returns an error that names the first differences between a schema and the
+// existing tables, the most harmful first. Without differences it returns nil.
+func Conflict(differences []schemas.Difference) error {
+	if len(differences) == 0 {
+		return nil
+	}
+	return fmt.Errorf("a different schema of that name is there: %s; use another namespace or data directory, or the "+
+		"schema it was made with", first(differences))
+}
+
+// first names the first differences.
+func first(differences []schemas.Difference) string {
+	var words []string
+	for _, d := range differences[:min(maxConflicts, len(differences))] {
+		words = append(words, d.String())
+	}
+	if more := len(differences) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, "; ")
+}
+
+// Missing compares a schema with the existing tables, in the forms that Store.Stored and
+// Store.Inspect return. It returns the tables, types and indexes that Apply has yet to create.
+// Any other difference is a Conflict.
+func Missing(stored, there *schemas.Schema) (missing []schemas.Difference, err error) {
+	var others []schemas.Difference
+	for _, d := range schemas.Diff(stored, there) {
+		if d.Kind == schemas.MissingTable || d.Kind == schemas.MissingType || d.Kind == schemas.MissingIndex {
+			missing = append(missing, d)
+		} else {
+			others = append(others, d)
+		}
+	}
+	return missing, Conflict(others)
+}
+
+// Readable compares a schema with the existing tables, as Missing does. It returns an
+// error that names the first differences if rows cannot be read as the schema says. Indexes, further
+// tables and columns, and settings other than these are none.
+func Readable(stored, there *schemas.Schema, settings []string) error {
+	others := slices.DeleteFunc(schemas.Diff(stored, there), func(d schemas.Difference) bool {
+		switch d.Kind {
+		case schemas.MissingTable, schemas.MissingColumn, schemas.DifferentKey, schemas.DifferentType,
+			schemas.DifferentRole, schemas.DifferentOrder:
+			return false
+		}
+		return d.Kind != schemas.DifferentSetting || !slices.Contains(settings, d.Part)
+	})
+	if len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("its tables are not those of schema %s: %s; \"mailbench schema diff\" names all that differs",
+		stored.Name, first(others))
+}
+
+// CheckKeyspace returns an error if Keyspace is given for a store that may write:
+// then it could write where mailbench did not create the tables.
+func (o Options) CheckKeyspace() error {
+	if o.Keyspace != "" && !o.ReadOnly {
+		return fmt.Errorf("keyspace %s: a store with a keyspace can only be opened for reading", o.Keyspace)
+	}
+	return nil
+}
+
+// Ignore moves the differences that words name from Drifts to Ignored. A word is a setting, column,
+// index or type (read_repair; compaction has all its fields), TABLE.PART (orders.read_repair), a
+// table, for all that differs in it, or a kind ("extra column"). It returns the words that name none.
+func (c *Comparison) Ignore(words []string) (idle []string) {
+	for _, word := range words {
+		before := len(c.Drifts)
+		c.Drifts = slices.DeleteFunc(c.Drifts, func(d Drift) bool {
+			part := d.Part
+			if d.Kind == schemas.DifferentSetting || d.Kind == schemas.DifferentExpiry {
+				_, part, _ = strings.Cut(part, ".") // ENGINE.SETTING
+			}
+			under := func(word string) bool { return part != "" && (part == word || strings.HasPrefix(part, word+".")) }
+			ofTable, inTable := strings.CutPrefix(word, d.Table+".")
+			match := word != "" && (word == d.Kind.String() || word == d.Table || under(word) ||
+				d.Table != "" && inTable && under(ofTable))
+			if match {
+				c.Ignored = append(c.Ignored, d)
+			}
+			return match
+		})
+		if len(c.Drifts) == before {
+			idle = append(idle, word)
+		}
+	}
+	return idle
+}
+
+// AbsentError is the error of a store that is open for reading only and has none that a schema's tables
+// would be in.
+type AbsentError struct {
+	What  string   // "keyspace", "namespace" or "schema"
+	Name  string   // in full, as the engine has it
+	Where string   // such as "at 127.0.0.1:9042"
+	There []string // others of the kind that are there, also those that mailbench did not make
+}
+
+// Error implements error.
+func (e *AbsentError) Error() string {
+	return fmt.Sprintf("there is no %s %s %s", e.What, e.Name, e.Where)
 }

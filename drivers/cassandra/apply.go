@@ -15,6 +15,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // place is the keyspace of a schema as it is (plan.Place).
@@ -189,8 +190,8 @@ func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error 
 			case of && part == "entries":
 				is = "[?] = ?"
 			}
-			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s%s LIMIT 1", ddl.Quote(td.Table.Partition[0].Name),
-				td.Qualified(), ddl.Quote(x.Column.Name), is)
+			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s%s LIMIT 1", cql.Quote(td.Table.Partition[0].Name),
+				td.Qualified(), cql.Quote(x.Column.Name), is)
 			err := poll(ctx, func() (bool, error) {
 				err := c.session.Bind(query, anyValues).Consistency(c.settings.consistency).WithContext(ctx).Exec()
 				var refused gocql.RequestError
@@ -207,32 +208,28 @@ func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error 
 	return nil
 }
 
-// anyValues are values for the parameters of a query.
-func anyValues(query *gocql.QueryInfo) ([]any, error) {
-	return slices.Repeat([]any{anyValue{}}, len(query.Args)), nil
-}
-
-// anyValue is a bind value that fits a column of any type.
-type anyValue struct{}
-
-// MarshalCQL implements gocql.Marshaler.
-func (anyValue) MarshalCQL(t gocql.TypeInfo) ([]byte, error) {
-	switch t.Type() {
-	case gocql.TypeSmallInt:
-		return make([]byte, 2), nil
-	case gocql.TypeInt, gocql.TypeFloat, gocql.TypeDate, gocql.TypeInet,
-		gocql.TypeSet, gocql.TypeList, gocql.TypeMap: // without elements
-		return make([]byte, 4), nil
-	case gocql.TypeUDT: // of a null
-		return []byte{0xff, 0xff, 0xff, 0xff}, nil
-	case gocql.TypeDecimal:
-		return make([]byte, 5), nil
-	case gocql.TypeBigInt, gocql.TypeDouble, gocql.TypeTimestamp, gocql.TypeTime:
-		return make([]byte, 8), nil
-	case gocql.TypeUUID, gocql.TypeTimeUUID:
-		return []byte{6: 1 << 4, 15: 0}, nil // version 1, which is valid for both types
+// anyValues are values for the parameters of a query, which fit their types. Most of them are zeros.
+func anyValues(query *gocql.QueryInfo) (all []any, err error) {
+	for _, arg := range query.Args {
+		value := make(rawValue, 1)
+		switch arg.TypeInfo.Type() {
+		case gocql.TypeSmallInt:
+			value = make(rawValue, 2)
+		case gocql.TypeInt, gocql.TypeFloat, gocql.TypeDate, gocql.TypeInet,
+			gocql.TypeSet, gocql.TypeList, gocql.TypeMap: // without elements
+			value = make(rawValue, 4)
+		case gocql.TypeUDT: // of a null
+			value = rawValue{0xff, 0xff, 0xff, 0xff}
+		case gocql.TypeDecimal:
+			value = make(rawValue, 5)
+		case gocql.TypeBigInt, gocql.TypeDouble, gocql.TypeTimestamp, gocql.TypeTime:
+			value = make(rawValue, 8)
+		case gocql.TypeUUID, gocql.TypeTimeUUID:
+			value = rawValue{6: 1 << 4, 15: 0} // version 1, which is valid for both types
+		}
+		all = append(all, value)
 	}
-	return make([]byte, 1), nil
+	return all, nil
 }
 
 // Stored implements drivers.Store. Cassandra keeps every table, the indexes for
@@ -258,16 +255,15 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 			all.Of(keyspace)
 		}
 	}, &keyspace)
-	if err != nil {
-		return nil, fmt.Errorf("list keyspaces: %w", err)
+	if err == nil {
+		query = s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
+		err = scan(query, func() {
+			if strings.HasPrefix(keyspace, drivers.Prefix) {
+				m, ours := marks.Add(keyspace, table, comment)
+				all.Of(keyspace).Add(table, m.Namespace, ours)
+			}
+		}, &keyspace, &table, &comment)
 	}
-	query = s.session.Query("SELECT keyspace_name, table_name, comment FROM system_schema.tables").WithContext(ctx)
-	err = scan(query, func() {
-		if strings.HasPrefix(keyspace, drivers.Prefix) {
-			m, ours := marks.Add(keyspace, table, comment)
-			all.Of(keyspace).Add(table, m.Namespace, ours)
-		}
-	}, &keyspace, &table, &comment)
 	if err != nil {
 		return nil, fmt.Errorf("list keyspaces: %w", err)
 	}
@@ -300,7 +296,7 @@ func (s *Store) remove(ctx context.Context, keyspace string, o *plan.Owner) erro
 			return errors.New("it is left alone, since somebody has created tables in it meanwhile")
 		}
 	}
-	return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+ddl.Quote(keyspace))
+	return s.alter(ctx, "DROP KEYSPACE IF EXISTS "+cql.Quote(keyspace))
 }
 
 // Identity implements drivers.Identified: the ids that Cassandra gave the tables when they were made.

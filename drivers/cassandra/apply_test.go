@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // withHints is a schema with all that Apply creates and Inspect reads.
@@ -74,7 +75,7 @@ func TestApply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.alter(ctx, "DROP TABLE "+ddl.Quote(keyspace)+`."head"`); err != nil {
+	if err := st.alter(ctx, "DROP TABLE "+cql.Quote(keyspace)+`."head"`); err != nil {
 		t.Fatal(err)
 	}
 	if err := st.Apply(ctx, schemaOf(t, "mail", withHints)); err != nil {
@@ -132,9 +133,9 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 		}
 	}
 	check("nothing")
-	mail := ddl.Quote(keyspace) + ".mail"
+	mail := cql.Quote(keyspace) + ".mail"
 	for _, c := range []struct{ change, fix, expected string }{
-		{"DROP TABLE " + ddl.Quote(keyspace) + ".head", "", "table head.rows is missing"},
+		{"DROP TABLE " + cql.Quote(keyspace) + ".head", "", "table head.rows is missing"},
 		{"ALTER TABLE " + mail + " WITH default_time_to_live = 60", "ALTER TABLE " + mail + " WITH default_time_to_live = 0", "setting cassandra.ttl of table mail is 60; it should be 0"},
 		{
 			"ALTER TABLE " + mail + " WITH compression = {'class': 'LZ4Compressor'}", "ALTER TABLE " + mail + " WITH compression = {'enabled': 'false'}",
@@ -142,9 +143,9 @@ func drifted(t *testing.T, st *Store, keyspace string) {
 		},
 		{"ALTER TABLE " + mail + " WITH gc_grace_seconds = 1", "ALTER TABLE " + mail + " WITH gc_grace_seconds = 864000", ""}, // not compared
 		{"ALTER TABLE " + mail + " ADD more varint", "ALTER TABLE " + mail + " DROP more", "table mail has a column more (a plain column of type varint) and should not"},
-		{"CREATE INDEX by_keys ON " + mail + " (keys(times))", "DROP INDEX " + ddl.Quote(keyspace) + ".by_keys", "table mail has an index by_keys over (keys(times)) and should not"},
+		{"CREATE INDEX by_keys ON " + mail + " (keys(times))", "DROP INDEX " + cql.Quote(keyspace) + ".by_keys", "table mail has an index by_keys over (keys(times)) and should not"},
 		{
-			"DROP INDEX " + ddl.Quote(keyspace) + ".by_sender", `CREATE INDEX by_sender ON ` + mail + " (sender)",
+			"DROP INDEX " + cql.Quote(keyspace) + ".by_sender", `CREATE INDEX by_sender ON ` + mail + " (sender)",
 			"table mail has no index by-sender; it should have one over (sender)\n  table mail has no index by_box; it should have one over (u, f, sender)",
 		},
 	} {
@@ -216,7 +217,7 @@ func inspected(t *testing.T, st *Store) {
 // on Apply, Inspect and Drop refuse it, until the table is gone.
 func foreign(t *testing.T, st *Store, keyspace string) {
 	ctx := t.Context()
-	table := ddl.Quote(keyspace) + ".somebodys"
+	table := cql.Quote(keyspace) + ".somebodys"
 	if err := st.alter(ctx, "CREATE TABLE "+table+" (k text PRIMARY KEY)"); err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +320,7 @@ func TestDrop(t *testing.T) {
 	if _, err := one.Drop(ctx); err != nil {
 		t.Errorf("drop again: %v", err)
 	}
-	if err := one.alter(ctx, "DROP KEYSPACE "+ddl.Quote(drivers.Prefix+lookalike.Name)); err != nil {
+	if err := one.alter(ctx, "DROP KEYSPACE "+cql.Quote(drivers.Prefix+lookalike.Name)); err != nil {
 		t.Error(err)
 	}
 }
@@ -366,7 +367,7 @@ func TestForeignReplication(t *testing.T) {
 		{fmt.Sprintf("{'class': 'SimpleStrategy', 'replication_factor': %d}", factor+1), true},
 		{network(factor), false},
 	} {
-		if err := st.alter(t.Context(), "ALTER KEYSPACE "+ddl.Quote(keyspace)+" WITH replication = "+c.replication); err != nil {
+		if err := st.alter(t.Context(), "ALTER KEYSPACE "+cql.Quote(keyspace)+" WITH replication = "+c.replication); err != nil {
 			t.Fatal(err)
 		}
 		err := st.Apply(t.Context(), s)
@@ -413,7 +414,7 @@ patterns:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.alter(t.Context(), "DROP INDEX "+ddl.Quote(d.Keyspace)+"."+ddl.Quote(d.Tables[0].Indexes[0].Name)); err != nil {
+	if err := st.alter(t.Context(), "DROP INDEX "+cql.Quote(d.Keyspace)+"."+cql.Quote(d.Tables[0].Indexes[0].Name)); err != nil {
 		t.Fatal(err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -458,7 +459,7 @@ tables:
 		"DROP INDEX KEYSPACE.by_s", "DROP TABLE TABLE",
 	} {
 		change = strings.NewReplacer(" TABLE WITH", " "+a.Qualified("a")+" WITH", "TABLE TABLE", "TABLE "+a.Qualified("a"),
-			"KEYSPACE", ddl.Quote(a.Keyspace)).Replace(change)
+			"KEYSPACE", cql.Quote(a.Keyspace)).Replace(change)
 		if err := st.alter(ctx, change); err != nil {
 			t.Fatalf("%s: %v", change, err)
 		}

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gocql/gocql"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // Parameters get the values of rows that one short scan reads: some of each partition, of several
@@ -189,12 +188,8 @@ func (p *parameter) text(raw rawValue) string {
 		return fmt.Sprintf("0x%x", []byte(raw))
 	case schemas.Timestamp:
 		return "'" + time.UnixMilli(v.Int64()).UTC().Format(time.RFC3339) + "'"
-	case schemas.UUID, schemas.TimeUUID:
-		return gocql.UUID(v.UUIDBytes()).String()
-	case schemas.Boolean:
-		return strconv.FormatBool(v.Bool())
 	default:
-		return strconv.FormatInt(v.Int64(), 10)
+		return string(v.AppendText(nil))
 	}
 }
 
@@ -210,7 +205,7 @@ func (s *Store) Describe(ctx context.Context, keyspace string) (string, error) {
 		}
 		var b strings.Builder
 		var in, kind, name, statement string
-		err = scan(s.session.Query("DESCRIBE KEYSPACE "+ddl.Quote(keyspace)).WithContext(ctx),
+		err = scan(s.session.Query("DESCRIBE KEYSPACE "+cql.Quote(keyspace)).WithContext(ctx),
 			func() { b.WriteString(statement + "\n\n") }, &in, &kind, &name, &statement)
 		return b.String(), err
 	})
@@ -249,7 +244,7 @@ func (s *Store) sample(ctx context.Context, q drivers.Question, parameters []par
 	r := new(rows)
 	var key, selected []string
 	for _, column := range q.Partition {
-		key = append(key, ddl.Quote(column))
+		key = append(key, cql.Quote(column))
 	}
 	token := "token(" + strings.Join(key, ", ") + ")"
 	for _, p := range parameters {
@@ -261,7 +256,7 @@ func (s *Store) sample(ctx context.Context, q drivers.Question, parameters []par
 		case p.in == "" && p.typ.Type() == gocql.TypeTuple:
 			return nil, fmt.Errorf("%w: %s is a tuple", drivers.ErrNoValues, p.name)
 		default:
-			selected = append(selected, ddl.Quote(p.column))
+			selected = append(selected, cql.Quote(p.column))
 		}
 		r.columns = append(r.columns, p.column)
 	}
@@ -346,12 +341,9 @@ func (p *parameter) value(s *rows, row int) rawValue {
 func element(collection rawValue, what string, typ gocql.Type) rawValue {
 	m := metadata{rest: collection}
 	m.number(4) // of elements
+	first, _ := m.value()
 	if what == "value" && typ == gocql.TypeMap {
-		m.skip(m.number(4))
+		first, _ = m.value()
 	}
-	size := m.number(4)
-	if m.short || size < 0 || size > len(m.rest) {
-		return nil
-	}
-	return m.rest[:size]
+	return first
 }

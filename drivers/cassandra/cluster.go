@@ -57,7 +57,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 	defer func() { err = c.login.Hide(err) }()
 	var auth gocql.Authenticator
 	if c.login != nil {
-		auth = login{gocql.PasswordAuthenticator{Username: c.login.User, Password: c.login.Password}}
+		auth = login{PasswordAuthenticator: gocql.PasswordAuthenticator{Username: c.login.User, Password: c.login.Password}}
 		if err := o.MayGo(ddl.EngineName, settingList, userVariable); err != nil {
 			return nil, err
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // compiler compiles the patterns of applied schemas to statements. It needs no cluster.
@@ -123,15 +124,10 @@ func (st *statement) all() []*query {
 // partition returns the binds of the partition key, or nil if by does not bind all
 // of it.
 func (st *statement) partition() []bind {
-	n := len(st.table.Partition)
-	if len(st.shape.By) < n {
+	if len(st.shape.By) < len(st.table.Partition) {
 		return nil
 	}
-	key := make([]bind, n)
-	for i := range key {
-		key[i] = bind(i)
-	}
-	return key
+	return bindsFrom(0, len(st.table.Partition))
 }
 
 func unsupported(format string, args ...any) error {
@@ -195,7 +191,7 @@ func (st *statement) compileRead() error {
 		case after && mixed:
 			st.reads[with] = st.chain(with)
 		default:
-			st.reads[with] = []*query{st.selection(func(b *cql) {
+			st.reads[with] = []*query{st.selection(func(b *writer) {
 				b.ends(p, with, st.Layout.From, st.Layout.To, after && len(p.After) > 1)
 				if after {
 					b.after(p, st.Layout.After)
@@ -259,9 +255,9 @@ func (st *statement) startBound() plan.Bounds {
 func (st *statement) chain(with plan.Bounds) (all []*query) {
 	p := st.Pattern()
 	for i := len(p.After) - 1; i >= 0; i-- {
-		all = append(all, st.selection(func(b *cql) {
+		all = append(all, st.selection(func(b *writer) {
 			b.equal(p.After[:i], st.Layout.After)
-			b.cond(ddl.Quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
+			b.cond(cql.Quote(p.After[i].Name)+" "+relation(p.After[i], p.Reverse)+" ?", bind(st.Layout.After+i))
 			if i == 0 {
 				b.ends(p, with, st.Layout.From, st.Layout.To, false)
 			}
@@ -313,13 +309,13 @@ func (st *statement) readsEach() bool {
 }
 
 // selection writes a SELECT. The function more adds the conditions of the bounds.
-func (st *statement) selection(more func(b *cql)) *query {
+func (st *statement) selection(more func(b *writer)) *query {
 	p, t := st.shape, st.table
-	b, columns := new(cql), p.Columns
+	b, columns := new(writer), p.Columns
 	b.write("SELECT ")
 	switch {
 	case p.Element != nil:
-		b.write(ddl.Quote(p.Element.Name), "[?]")
+		b.write(cql.Quote(p.Element.Name), "[?]")
 		b.binds = append(b.binds, bind(st.Layout.Element))
 		columns = []*schemas.Column{{Name: p.Element.Name, Type: *p.Element.Type.Elem}}
 	case p.Static:
@@ -332,19 +328,15 @@ func (st *statement) selection(more func(b *cql)) *query {
 	key := st.partition()
 	switch {
 	case st.readsEach():
-		b.cond(ddl.Quote(p.In.Name)+" = ?", bindElement)
-		key = nil
-		for i := range p.By {
-			key = append(key, bind(i))
-		}
-		key = append(key, bindElement)
+		b.cond(cql.Quote(p.In.Name)+" = ?", bindElement)
+		key = append(bindsFrom(0, len(p.By)), bindElement)
 	case p.In != nil:
-		b.cond(ddl.Quote(p.In.Name)+" IN ?", bind(st.Layout.In))
+		b.cond(cql.Quote(p.In.Name)+" IN ?", bind(st.Layout.In))
 	}
 	b.equal(p.Filter, st.Layout.Filter)
 	more(b)
 	if p.Reverse && len(t.Clustering) > 0 {
-		b.write(" ORDER BY ", ddl.Quote(t.Clustering[0].Name), ddl.Direction(!t.Clustering[0].Desc))
+		b.write(" ORDER BY ", cql.Quote(t.Clustering[0].Name), ddl.Direction(!t.Clustering[0].Desc))
 	}
 	if st.limited {
 		b.write(" LIMIT ?")
@@ -389,7 +381,7 @@ func tokens(from, end []byte) (after, to int64) {
 // part returns a copy of a scan that reads only the partitions of some tokens.
 func part(_ context.Context, scan *statement, _, _ []byte) (*statement, error) {
 	part := *scan
-	part.reads[0] = []*query{part.selection(func(b *cql) {
+	part.reads[0] = []*query{part.selection(func(b *writer) {
 		token := "token(" + ddl.Quoted(part.table.Partition) + ")"
 		b.cond(token+" > ?", bindAfterToken)
 		b.cond(token+" <= ?", bindToToken)

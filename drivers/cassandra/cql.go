@@ -3,6 +3,7 @@ package cassandra
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // bind says where the value of a bind marker comes from: the argument at that
@@ -24,6 +26,15 @@ const (
 	bindAfterToken                  // the token before the first token of a part of a scan
 	bindToToken                     // the last token of a part of a scan
 )
+
+// bindsFrom returns n binds of the arguments from position at on.
+func bindsFrom(at, n int) []bind {
+	binds := make([]bind, n)
+	for i := range binds {
+		binds[i] = bind(at + i)
+	}
+	return binds
+}
 
 // query is one CQL statement.
 type query struct {
@@ -41,21 +52,21 @@ type query struct {
 	columns     []*schemas.Column // the columns that a read selects
 }
 
-// cql writes one statement.
-type cql struct {
+// writer writes one statement.
+type writer struct {
 	strings.Builder
 	binds []bind
 	conds int // the number of conditions so far
 }
 
-func (b *cql) write(words ...string) {
+func (b *writer) write(words ...string) {
 	for _, w := range words {
 		b.WriteString(w)
 	}
 }
 
 // cond appends a condition with its bound values.
-func (b *cql) cond(text string, binds ...bind) {
+func (b *writer) cond(text string, binds ...bind) {
 	if b.conds == 0 {
 		b.write(" WHERE ", text)
 	} else {
@@ -66,14 +77,14 @@ func (b *cql) cond(text string, binds ...bind) {
 }
 
 // equal adds a condition for each column. Their arguments begin at position at.
-func (b *cql) equal(cs []*schemas.Column, at int) {
+func (b *writer) equal(cs []*schemas.Column, at int) {
 	for i, c := range cs {
-		b.cond(ddl.Quote(c.Name)+" = ?", bind(at+i))
+		b.cond(cql.Quote(c.Name)+" = ?", bind(at+i))
 	}
 }
 
 // query ends the statement. key lists the binds of the partition key.
-func (b *cql) query(key []bind) *query {
+func (b *writer) query(key []bind) *query {
 	q := &query{text: b.String(), binds: b.binds}
 	for _, k := range key {
 		q.route = append(q.route, slices.Index(b.binds, k))
@@ -96,15 +107,15 @@ func relation(c *schemas.Column, reverse bool) string {
 
 // ends appends the conditions for the ends of a range, which are by value, whatever the reading order.
 // CQL does not mix tuples and plain comparisons over one column, so tuple writes them as tuples.
-func (b *cql) ends(p *schemas.Pattern, with plan.Bounds, from, to int, tuple bool) {
+func (b *writer) ends(p *schemas.Pattern, with plan.Bounds, from, to int, tuple bool) {
 	end := func(x *schemas.Bound, sign string, at int) {
 		if !x.Open {
 			sign += "="
 		}
 		if tuple {
-			b.cond("("+ddl.Quote(x.Column.Name)+") "+sign+" (?)", bind(at))
+			b.cond("("+cql.Quote(x.Column.Name)+") "+sign+" (?)", bind(at))
 		} else {
-			b.cond(ddl.Quote(x.Column.Name)+" "+sign+" ?", bind(at))
+			b.cond(cql.Quote(x.Column.Name)+" "+sign+" ?", bind(at))
 		}
 	}
 	if with&plan.WithFrom != 0 {
@@ -116,21 +127,18 @@ func (b *cql) ends(p *schemas.Pattern, with plan.Bounds, from, to int, tuple boo
 }
 
 // after appends the condition of a page. All its columns have one direction.
-func (b *cql) after(p *schemas.Pattern, at int) {
-	var binds []bind
-	for i := range p.After {
-		binds = append(binds, bind(at+i))
-	}
+func (b *writer) after(p *schemas.Pattern, at int) {
+	binds := bindsFrom(at, len(p.After))
 	sign := " " + relation(p.After[0], p.Reverse) + " "
 	if len(p.After) == 1 {
-		b.cond(ddl.Quote(p.After[0].Name)+sign+"?", binds...)
+		b.cond(cql.Quote(p.After[0].Name)+sign+"?", binds...)
 		return
 	}
 	b.cond("("+ddl.Quoted(p.After)+")"+sign+"(?"+strings.Repeat(", ?", len(binds)-1)+")", binds...)
 }
 
 // stamp has a part of a batch give its own timestamp.
-func (b *cql) stamp(timed bool) {
+func (b *writer) stamp(timed bool) {
 	if timed {
 		b.write(" USING TIMESTAMP ?")
 		b.binds = append(b.binds, bindTime)
@@ -138,16 +146,13 @@ func (b *cql) stamp(timed bool) {
 }
 
 // insert writes an INSERT of the key and the columns.
-func (st *statement) insert(timed bool) *cql {
-	b, p := new(cql), st.Pattern()
+func (st *statement) insert(timed bool) *writer {
+	b, p := new(writer), st.Pattern()
 	b.write("INSERT INTO ", st.table.Qualified(), " (", ddl.Quoted(p.By))
-	for i := range p.By {
-		b.binds = append(b.binds, bind(i))
+	for _, c := range p.Columns {
+		b.write(", ", cql.Quote(c.Name))
 	}
-	for i, c := range p.Columns {
-		b.write(", ", ddl.Quote(c.Name))
-		b.binds = append(b.binds, bind(st.Layout.Columns+i))
-	}
+	b.binds = append(bindsFrom(0, len(p.By)), bindsFrom(st.Layout.Columns, len(p.Columns))...)
 	b.write(") VALUES (?", strings.Repeat(", ?", len(b.binds)-1), ")")
 	if p.Absent {
 		b.write(" IF NOT EXISTS")
@@ -157,12 +162,12 @@ func (st *statement) insert(timed bool) *cql {
 }
 
 // update writes an UPDATE of the columns. adding: a put adds to sets and maps.
-func (st *statement) update(timed, adding bool) *cql {
-	b, p := new(cql), st.Pattern()
+func (st *statement) update(timed, adding bool) *writer {
+	b, p := new(writer), st.Pattern()
 	b.write("UPDATE ", st.table.Qualified())
 	b.stamp(timed)
 	for i, c := range p.Columns {
-		name, change := ddl.Quote(c.Name), ""
+		name, change := cql.Quote(c.Name), ""
 		switch {
 		case p.Kind == schemas.Remove:
 			change = name + " - "
@@ -174,7 +179,7 @@ func (st *statement) update(timed, adding bool) *cql {
 	}
 	b.equal(p.By, 0)
 	for i, c := range p.If {
-		b.write([]string{" IF ", " AND "}[min(i, 1)], ddl.Quote(c.Name), " = ?")
+		b.write([]string{" IF ", " AND "}[min(i, 1)], cql.Quote(c.Name), " = ?")
 		b.binds = append(b.binds, bind(st.Layout.If+i))
 	}
 	return b
@@ -228,10 +233,10 @@ func (st *statement) put(args []drivers.Value) *forms {
 // delete their elements first. An UPDATE writes no row without values, so it is for rows with elements.
 func (st *statement) mutation(timed, adding bool) *query {
 	p := st.Pattern()
-	var b *cql
+	var b *writer
 	switch {
 	case p.Kind == schemas.Delete:
-		b = new(cql)
+		b = new(writer)
 		b.write("DELETE FROM ", st.table.Qualified())
 		b.stamp(timed)
 		b.equal(p.By, 0)
@@ -247,7 +252,7 @@ func (st *statement) mutation(timed, adding bool) *query {
 }
 
 // finish ends the statement of a write.
-func (st *statement) finish(b *cql) *query {
+func (st *statement) finish(b *writer) *query {
 	p := st.Pattern()
 	q := b.query(st.partition())
 	if ddl.NewRows(st.table.Table) && p.Kind == schemas.Put || p.Absent {
@@ -283,4 +288,76 @@ func compare(a, b drivers.Value) int {
 		return a.Compare(b)
 	}
 	return bytes.Compare(keys.Append(nil, drivers.TimeUUID(u), false), keys.Append(nil, drivers.TimeUUID(v), false))
+}
+
+// Explain implements drivers.Explainer. It returns the CQL of each request, and which bounds a
+// call must give for it.
+func (st *statement) Explain() ([]string, error) {
+	if st.Pattern().Kind == schemas.Batch {
+		return st.explainBatch(), nil
+	}
+	var lines []string
+	add := func(q *query, notes ...string) { // when it is sent, and to whom
+		line := q.text + ";"
+		if notes = slices.DeleteFunc(notes, func(note string) bool { return note == "" }); len(notes) > 0 {
+			line += "  -- " + strings.Join(notes, "; ")
+		}
+		lines = append(lines, line)
+	}
+	each := ""
+	if st.readsEach() {
+		each = fmt.Sprintf("a request for each element, %d in parallel", st.Pattern().Parallel)
+	}
+	for with, chain := range st.reads {
+		if len(chain) == 1 {
+			nodes := ""
+			if len(chain[0].route) == 0 {
+				nodes = "no partition key: all nodes are read"
+			}
+			add(chain[0], plan.Bounds(with).String(), each, nodes)
+		} else if plan.Bounds(with) == plan.WithAfter { // with other bounds too, the last request has them
+			for i, q := range chain {
+				add(q, fmt.Sprintf("after a row: request %d of %d", i+1, len(chain)))
+			}
+		}
+	}
+	switch q := st.writes[0][single]; {
+	case q != nil && q.conditional:
+		add(q, "a lightweight transaction (Paxos)")
+	case q != nil:
+		add(q)
+	}
+	if q := st.writes[1][single]; q != nil {
+		add(q, "with elements of a set or map")
+	}
+	return lines, nil
+}
+
+// explainBatch writes a batch as oneBatch sends it, or its parts if they are separate requests.
+func (st *statement) explainBatch() []string {
+	p := st.Pattern()
+	separate := p.Atomic == schemas.AtomicNone && !st.unlogged
+	_, _, head := st.batchType(false)
+	switch {
+	case separate && p.Parallel > 1:
+		head = fmt.Sprintf("-- a request for each part, %d in parallel", p.Parallel)
+	case separate:
+		head = "-- a request for each part, one after another"
+	}
+	lines := []string{head}
+	for i, part := range st.parts {
+		form := inBatch
+		if separate {
+			form = single
+		}
+		line := "  " + part.writes[0][form].text + ";"
+		if each := p.Parts[i].Each; each != "" {
+			line += "  -- for each " + each
+		}
+		lines = append(lines, line)
+	}
+	if !separate {
+		lines = append(lines, "APPLY BATCH;")
+	}
+	return lines
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 var rewrite = flag.Bool("update", false, "write golden files anew")
@@ -79,7 +80,7 @@ func statements(t *testing.T, k *compiler, s *schemas.Schema) string {
 		}
 		fmt.Fprintf(&b, "%s:%s\n", p.Name, compiled.notes())
 		for _, q := range compiled.all() {
-			fmt.Fprintf(&b, "\t%s\n", strings.ReplaceAll(q.text, ddl.Quote("mailbench_"+s.Name)+".", ""))
+			fmt.Fprintf(&b, "\t%s\n", strings.ReplaceAll(q.text, cql.Quote("mailbench_"+s.Name)+".", ""))
 		}
 	}
 	return b.String()

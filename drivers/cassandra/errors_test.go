@@ -13,6 +13,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // refusal is an error of the protocol.
@@ -145,7 +146,7 @@ patterns:
 		t.Fatal(err)
 	}
 	if err := st.alter(t.Context(), fmt.Sprintf("ALTER KEYSPACE %s WITH replication = {'class': 'NetworkTopologyStrategy', %s: %d}",
-		ddl.Quote(keyspace), ddl.Literal(st.datacenter), 2*st.nodes.count(st.datacenter)+1)); err != nil {
+		cql.Quote(keyspace), cql.Literal(st.datacenter), 2*st.nodes.count(st.datacenter)+1)); err != nil {
 		t.Fatal(err)
 	}
 	var paxos string

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -38,9 +39,8 @@ type nodes struct {
 
 	mu        sync.Mutex
 	known     []*gocql.HostInfo
-	connected map[string]bool              // by host id: the node answered, and has not gone down since
-	seen      map[string]map[string]string // datacenter → id → rack of all nodes, also of those that Accept leaves out
-	named     map[string]bool              // the IP addresses by which the cluster knows all nodes
+	connected map[string]bool            // by host id: the node answered, and has not gone down since
+	seen      map[string]*gocql.HostInfo // by host id: all nodes, also those that Accept leaves out
 }
 
 var (
@@ -71,13 +71,9 @@ func (n *nodes) Accept(h *gocql.HostInfo) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.seen == nil {
-		n.seen, n.named = make(map[string]map[string]string), make(map[string]bool)
+		n.seen = make(map[string]*gocql.HostInfo)
 	}
-	if n.seen[h.DataCenter()] == nil {
-		n.seen[h.DataCenter()] = make(map[string]string)
-	}
-	n.seen[h.DataCenter()][h.HostID()] = h.Rack()
-	n.named[h.RPCAddress().String()] = true
+	n.seen[h.HostID()] = h
 	return n.localDC == "" || n.partitioner == "" || h.DataCenter() == n.localDC
 }
 
@@ -137,24 +133,20 @@ func (n *nodes) RemoveHost(h *gocql.HostInfo) {
 }
 
 // HostUp implements gocql.HostStateNotifier.
-func (n *nodes) HostUp(h *gocql.HostInfo) {
-	n.setConnected(h, true)
-	n.with(func(p gocql.HostSelectionPolicy) { p.HostUp(h) })
-}
+func (n *nodes) HostUp(h *gocql.HostInfo) { n.is(true, h, gocql.HostSelectionPolicy.HostUp) }
 
 // HostDown implements gocql.HostStateNotifier.
-func (n *nodes) HostDown(h *gocql.HostInfo) {
-	n.setConnected(h, false)
-	n.with(func(p gocql.HostSelectionPolicy) { p.HostDown(h) })
-}
+func (n *nodes) HostDown(h *gocql.HostInfo) { n.is(false, h, gocql.HostSelectionPolicy.HostDown) }
 
-func (n *nodes) setConnected(h *gocql.HostInfo, is bool) {
+// is notes whether a node is connected, and passes it on to the policy.
+func (n *nodes) is(connected bool, h *gocql.HostInfo, pass func(gocql.HostSelectionPolicy, *gocql.HostInfo)) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	if n.connected == nil {
 		n.connected = make(map[string]bool)
 	}
-	n.connected[h.HostID()] = is
+	n.connected[h.HostID()] = connected
+	n.mu.Unlock()
+	n.with(func(p gocql.HostSelectionPolicy) { pass(p, h) })
 }
 
 // KeyspaceChanged implements gocql.HostSelectionPolicy.
@@ -213,11 +205,25 @@ func (n *nodes) await(ctx context.Context) error {
 	return err
 }
 
-// datacenters returns the names of all datacenters, sorted.
-func (n *nodes) datacenters() []string {
+// names returns the different names that nodes have, sorted: those of a datacenter, or if it is "" all.
+func (n *nodes) names(datacenter string, of func(*gocql.HostInfo) string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Sorted(maps.Keys(n.seen))
+	all := make(map[string]bool)
+	for _, h := range n.seen {
+		if datacenter == "" || h.DataCenter() == datacenter {
+			all[of(h)] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// datacenters returns the names of all datacenters, sorted.
+func (n *nodes) datacenters() []string { return n.names("", (*gocql.HostInfo).DataCenter) }
+
+// count returns the number of nodes of a datacenter.
+func (n *nodes) count(datacenter string) int {
+	return len(n.names(datacenter, (*gocql.HostInfo).HostID))
 }
 
 // use makes a datacenter the local one, so that gocql never goes to nodes of another that joins
@@ -225,27 +231,19 @@ func (n *nodes) datacenters() []string {
 // names a node that there is not: its line would do nothing.
 func (n *nodes) use(datacenter string, addresses map[string]string) error {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.localDC = datacenter
-	racks := slices.Sorted(maps.Values(n.seen[datacenter]))
-	if n.rack != "" && !slices.Contains(racks, n.rack) {
+	n.mu.Unlock()
+	if racks := n.names(datacenter, (*gocql.HostInfo).Rack); n.rack != "" && !slices.Contains(racks, n.rack) {
 		return fmt.Errorf("setting rack: datacenter %s has no rack %s; it has %s", datacenter, n.rack,
-			strings.Join(slices.Compact(racks), ", "))
+			strings.Join(racks, ", "))
 	}
+	named := n.names("", func(h *gocql.HostInfo) string { return h.RPCAddress().String() })
 	for _, from := range slices.Sorted(maps.Keys(addresses)) {
-		if at := netip.MustParseAddrPort(from).Addr().String(); !n.named[at] {
-			return fmt.Errorf("setting addresses: the cluster has no node %s; it has %s", at,
-				strings.Join(slices.Sorted(maps.Keys(n.named)), ", "))
+		if at := netip.MustParseAddrPort(from).Addr().String(); !slices.Contains(named, at) {
+			return fmt.Errorf("setting addresses: the cluster has no node %s; it has %s", at, strings.Join(named, ", "))
 		}
 	}
 	return nil
-}
-
-// count returns the number of nodes of a datacenter.
-func (n *nodes) count(datacenter string) int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.seen[datacenter])
 }
 
 // onNode is the context key for the node that a request must go to.
@@ -341,4 +339,71 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 		}
 	}
 	return (*n.policy.Load()).Pick(at)
+}
+
+// retries is the retry policy of one idempotent request. It retries after a pause
+// if a connection was lost, and at once if a node refused the request. After a time-out it
+// retries only one kind of read. Other requests (counters, list appends,
+// conditional writes) have no retry policy, and are sent once.
+//
+// Each request has its own. So retries can remember, as gocql does not, that a lost
+// attempt may have been applied.
+type retries struct {
+	most, left int
+	kind       writeKind
+	uncertain  bool
+	meter      *drivers.Meter  // counts further attempts
+	ctx        context.Context // of the request
+}
+
+// firstPause is the time before a request whose connection was lost is sent again. Each further pause takes
+// twice as long.
+const firstPause = 50 * time.Millisecond
+
+// Attempt implements gocql.RetryPolicy.
+func (r *retries) Attempt(q gocql.RetryableQuery) bool {
+	r.left--
+	r.ctx = q.Context()
+	return r.left >= 0 && q.Context().Err() == nil
+}
+
+// GetRetryType implements gocql.RetryPolicy.
+func (r *retries) GetRetryType(err error) gocql.RetryType {
+	t := r.typeOf(err)
+	if t != gocql.Rethrow {
+		r.meter.Count(drivers.Cost{Retries: 1})
+	}
+	return t
+}
+
+func (r *retries) typeOf(err error) gocql.RetryType {
+	var readTimeout *gocql.RequestErrReadTimeout
+	var refused gocql.RequestError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, gocql.ErrTimeoutNoResponse):
+		return gocql.Rethrow
+	case errors.As(err, &readTimeout):
+		// Enough replicas answered, but not the one that was to send the data.
+		// The coordinator now knows that this one is slow.
+		if readTimeout.Received >= readTimeout.BlockFor && readTimeout.DataPresent == 0 {
+			return gocql.Retry
+		}
+		return gocql.Rethrow
+	case errors.As(err, &refused):
+		if of := refusals[refused.Code()]; of.away {
+			r.uncertain = r.uncertain || r.kind >= of.open
+			return gocql.RetryNextHost
+		}
+		return gocql.Rethrow
+	}
+	_ = drivers.Pause(r.ctx, firstPause<<(r.most-r.left-1)) // a node that starts again needs time
+	// The connection was lost, or there was none. The node itself may be well, so
+	// it gets the next attempt. If it has no connections left, gocql tries the
+	// next node.
+	r.uncertain = r.uncertain || classify(err, r.kind) == drivers.ErrUnknown
+	if r.left > 0 {
+		return gocql.Retry
+	}
+	return gocql.RetryNextHost
 }

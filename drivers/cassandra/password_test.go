@@ -244,7 +244,7 @@ func TestPasswordHidden(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := &drivers.Login{User: "me", Password: "s3cret"}
-	config, err := set.config([]string{address}, login{gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}})
+	config, err := set.config([]string{address}, login{PasswordAuthenticator: gocql.PasswordAuthenticator{Username: user.User, Password: user.Password}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,9 +168,7 @@ var typeWords = []string{"frozen<", "set<", "list<", "map<", "tuple<", "org.apac
 // checkValues checks the values of rows. A value may be the text of a type.
 func (m *metadata) checkValues(values int) error {
 	for ; values > 0 && !m.short; values-- {
-		n := max(m.number(4), 0)
-		v := m.rest[:min(n, len(m.rest))]
-		m.skip(n)
+		v, _ := m.value()
 		begins := func(word string) bool { return bytes.HasPrefix(v, []byte(word)) }
 		if len(v) < longType || !slices.ContainsFunc(typeWords, begins) {
 			continue
@@ -221,6 +219,16 @@ func (m *metadata) text() []byte {
 	text := m.rest[:min(n, len(m.rest))]
 	m.skip(n)
 	return text
+}
+
+// value reads a value after its length. ok is false if it is null or not all there.
+func (m *metadata) value() (v []byte, ok bool) {
+	n := m.number(4)
+	if ok = !m.short && n >= 0 && n <= len(m.rest); ok {
+		v = m.rest[:n]
+	}
+	m.skip(n)
+	return v, ok
 }
 
 func (m *metadata) times(n int, do func()) {
@@ -410,16 +418,15 @@ func (c *resultValue) collection(data []byte) (drivers.Value, error) {
 		if c.typ.Kind == schemas.Map && i%2 == 0 {
 			typ = c.typ.Key
 		}
-		size := m.number(4)
-		if m.short || size < 0 || size > len(m.rest) {
+		v, ok := m.value()
+		if !ok {
 			return drivers.Value{}, fmt.Errorf("a %s ends within element %d of %d", c.typ, i+1, n)
 		}
-		e, err := readTyped(*typ, m.rest[:size])
+		e, err := readTyped(*typ, v)
 		if err != nil {
 			return drivers.Value{}, err
 		}
 		elems = append(elems, e)
-		m.skip(size)
 	}
 	return drivers.Collection(c.typ.Kind, elems), nil
 }

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/gocql/gocql"
 )
 
 // Parts of results.
@@ -154,7 +152,7 @@ func TestNestedTypes(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					config, err := s.config([]string{l.Addr().String()}, login{gocql.PasswordAuthenticator{}})
+					config, err := s.config([]string{l.Addr().String()}, login{})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -333,4 +334,116 @@ func (c *clock) next(n int64) int64 {
 			return t
 		}
 	}
+}
+
+// writeKind is a kind of write, by what Cassandra may have done with it when it refuses it.
+type writeKind uint8
+
+const (
+	// plainWrite is refused before a request to any replica.
+	plainWrite writeKind = iota
+	// preparedWrite is a logged batch or an addition to a counter. When the coordinator
+	// refuses it as overloaded, the batch log may have the batch, or one replica may have
+	// counted (StorageProxy.mutateAtomically, counterWriteTask).
+	preparedWrite
+	// paxosWrite is a conditional write. Replicas may have accepted it in one round of
+	// Paxos when the next round is refused (StorageProxy.doPaxos, Paxos.cas).
+	paxosWrite
+	noWrite
+)
+
+// refusals are the codes with which a cluster refuses a request. A refused write may have been applied if it is open,
+// or a kind after that. away: too few nodes answered, and others may.
+var refusals = map[int]struct {
+	open writeKind
+	away bool
+}{
+	gocql.ErrCodeUnavailable:   {paxosWrite, true},
+	gocql.ErrCodeOverloaded:    {preparedWrite, true},
+	gocql.ErrCodeBootstrapping: {noWrite, true},
+	gocql.ErrCodeInvalid:       {noWrite, false}, gocql.ErrCodeProtocol: {noWrite, false},
+	gocql.ErrCodeCredentials: {noWrite, false}, gocql.ErrCodeUnauthorized: {noWrite, false},
+	gocql.ErrCodeSyntax: {noWrite, false}, gocql.ErrCodeConfig: {noWrite, false},
+	gocql.ErrCodeAlreadyExists: {noWrite, false}, gocql.ErrCodeUnprepared: {noWrite, false},
+}
+
+// unsent are the errors of requests that were not sent.
+var unsent = []error{
+	gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrSessionClosed, gocql.ErrUnavailable, gocql.ErrTooManyStmts,
+	drivers.ErrClosed,
+}
+
+// isAny reports whether an error is one of several.
+func isAny(err error, all []error) bool {
+	return slices.ContainsFunc(all, func(e error) bool { return errors.Is(err, e) })
+}
+
+// classify says what became of a write that was not acknowledged: nil if it was not applied, drivers.ErrTooLarge if it
+// was refused for its size, or drivers.ErrUnknown unless the error proves a refusal: long after a time-out the cluster
+// may still replay a batch log, deliver a hint or finish a Paxos round.
+func classify(err error, kind writeKind) error {
+	var refused gocql.RequestError
+	if !errors.As(err, &refused) {
+		if isAny(err, unsent) {
+			return nil
+		}
+		return drivers.ErrUnknown
+	}
+	code := refused.Code()
+	switch r, known := refusals[code]; {
+	case !known || kind >= r.open:
+		return drivers.ErrUnknown
+	// The protocol has no error code for a size limit. The driver checks the limits of clusters that show them before
+	// it sends anything.
+	case (code == gocql.ErrCodeInvalid || code == gocql.ErrCodeProtocol) && containsAny(refused.Message(),
+		"Batch too large", "oversized mutation", "is longer than maximum", "too big", "Mutation of"):
+		return drivers.ErrTooLarge
+	}
+	return nil
+}
+
+func containsAny(text string, phrases ...string) bool {
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return strings.Contains(text, phrase) })
+}
+
+// writeError wraps the error of a write that was sent. uncertain is true if an
+// earlier attempt may have been applied; then the last refusal proves nothing.
+func writeError(err error, kind writeKind, uncertain bool) error {
+	if err == nil {
+		return nil
+	}
+	what := classify(err, kind)
+	switch {
+	case errors.Is(err, gocql.ErrSessionClosed):
+		what = drivers.ErrClosed
+	case uncertain:
+		what = drivers.ErrUnknown
+	case what == nil:
+		return err
+	}
+	return fmt.Errorf("%w: %w", what, err)
+}
+
+// away are the errors of a read for which too few nodes answered.
+var away = []error{gocql.ErrNoConnections, gocql.ErrNoStreams, gocql.ErrTimeoutNoResponse, gocql.ErrConnectionClosed}
+
+// readError wraps the error of a read, if there is one. The time of a read includes it.
+func readError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var refused gocql.RequestError
+	what := error(nil)
+	switch {
+	case errors.Is(err, gocql.ErrSessionClosed):
+		what = drivers.ErrClosed
+	case isAny(err, away),
+		errors.As(err, &refused) && (refusals[refused.Code()].away || refused.Code() == gocql.ErrCodeReadTimeout):
+		what = drivers.ErrUnreachable
+	case refused != nil && classify(err, plainWrite) == drivers.ErrTooLarge: // the key
+		what = drivers.ErrTooLarge
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", what, err)
 }

@@ -332,3 +332,94 @@ type (
 		Options     string   // CQL as the text has it, or ""
 	}
 )
+
+// StatementKind says what a statement does.
+type StatementKind int
+
+// The kinds of statement.
+const (
+	Select StatementKind = iota
+	Insert
+	Update
+	Delete
+	Batch
+	Truncate
+)
+
+// A Statement reads or writes rows. Which fields it has follows from its kind.
+type Statement struct {
+	Kind     StatementKind
+	Table    Name // not of a batch
+	Pos      lexer.Position
+	Text     string   // as the source has it
+	Comments []string // the comments on the lines right above, without their dashes
+
+	Where []Relation // SELECT, UPDATE, DELETE
+
+	Select         []Expr   // SELECT; nil is *
+	Distinct, JSON bool     // JSON: SELECT and INSERT
+	GroupBy        []string // as the text has them
+	OrderBy        []Ordering
+	PerPartition   *Expr
+	Limit          *Expr
+	AllowFiltering bool
+
+	Columns []string // INSERT; nil with JSON
+	Values  []Expr
+	Set     []Assignment // UPDATE
+	Delete  []Expr       // DELETE: columns and elements; nil is whole rows
+	Using   []Using      // INSERT, UPDATE, DELETE, BATCH
+
+	IfExists, IfNotExists bool
+	If                    []Relation
+
+	tableAt    int  // SELECT: where in Text the name of its table begins
+	tableNamed bool // the text names its keyspace
+
+	Batch string      // BATCH: "logged", "unlogged" or "counter"
+	Parts []Statement // BATCH
+}
+
+// A Parameter is a bind marker of a SELECT. Op is that of its relation, of BETWEEN >= or <=, or limit.
+type Parameter struct {
+	Column string // "" if it is no value of one column
+	Token  bool   // it is a token of the partition key
+	Op     string
+}
+
+// Parameters returns the bind markers in WHERE and the LIMITs of a SELECT, in their order.
+func (s *Statement) Parameters() (all []Parameter) {
+	for _, r := range s.Where {
+		for i, t := range r.Terms {
+			if !t.Marker {
+				continue
+			}
+			p := Parameter{Token: r.Token, Op: r.Op}
+			switch {
+			case r.Token || r.Within:
+			case r.Tuple && len(r.Terms) == len(r.Columns) && r.Op != "in":
+				p.Column = r.Columns[i]
+			case !r.Tuple:
+				p.Column = r.Columns[0]
+			}
+			if r.Op == "between" {
+				p.Op = []string{">=", "<="}[i]
+			}
+			all = append(all, p)
+		}
+	}
+	for _, limit := range []*Expr{s.PerPartition, s.Limit} {
+		if limit != nil && limit.Marker {
+			all = append(all, Parameter{Op: "limit"})
+		}
+	}
+	return all
+}
+
+// In returns the text of a SELECT with the name of its table in full, as if after USE keyspace.
+func (s *Statement) In(keyspace string) string {
+	if s.Kind != Select || s.tableNamed {
+		return s.Text
+	}
+	return s.Text[:s.tableAt] + Quote(keyspace) + "." + s.Text[s.tableAt:]
+}

@@ -3,6 +3,8 @@ package cql
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -151,6 +153,42 @@ func Unquote(text string) string {
 		return text[2 : len(text)-2]
 	}
 	return text
+}
+
+// Quote returns a name in double quotes. Without them CQL would refuse keywords, such as the columns "from", "to" and
+// "key", and ignore capitals, such as those of JAMES_MESSAGES.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Literal returns a text as a string of CQL.
+func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+var pair = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*(?:'([^'=]*)'|([^'\s=,]+))\s*(?:,|$)`)
+
+// Map reads a map such as {'class': 'A', 'b': 4}. ok is false if the text is none, or has = in it.
+func Map(text string) (fields map[string]string, ok bool) {
+	inner, begins := strings.CutPrefix(strings.TrimSpace(text), "{")
+	inner, ends := strings.CutSuffix(inner, "}")
+	fields, ok = make(map[string]string), begins && ends
+	for inner = strings.TrimSpace(inner); ok && inner != ""; {
+		m := pair.FindStringSubmatch(inner)
+		if ok = m != nil; ok {
+			fields[m[1]], inner = m[2]+m[3], inner[len(m[0]):]
+		}
+	}
+	return fields, ok
+}
+
+// Words writes a map as a schema's hints do: A b=4, the class first.
+func Words(fields map[string]string) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name == "class" {
+			words = slices.Insert(words, 0, fields[name])
+		} else {
+			words = append(words, name+"="+fields[name])
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // A Catalog is what definitions leave: the last one of each name counts. A keyspace has options only, a type
@@ -374,17 +412,12 @@ func (c *Catalog) refuses(t *Table, a *Alter) error {
 
 // rename gives a column its new name, if it is there.
 func (t *Table) rename(from, to string) {
-	if col := t.Column(from); col != nil {
-		col.Name = to
-	}
-	for i, name := range t.Partition {
-		if name == from {
-			t.Partition[i] = to
+	set := func(name *string) {
+		if *name == from {
+			*name = to
 		}
 	}
-	for i, o := range t.Cluster {
-		if o.Column == from {
-			t.Cluster[i].Column = to
-		}
-	}
+	each(t.Columns, func(c *Column) { set(&c.Name) })
+	each(t.Partition, set)
+	each(t.Cluster, func(o *Order) { set(&o.Column) })
 }

@@ -268,3 +268,191 @@ func reason(err error, first []string) string {
 	}
 	return fmt.Sprintf("expected %s, %s", cmp.Or(parts[m[1]], m[1]), found)
 }
+
+// A reading makes what the package returns of what the grammar read, up to the first fault.
+type reading struct {
+	source string
+	use    string // the keyspace of names that do not say it
+	fault  *Unread
+}
+
+func (r *reading) fail(pos lexer.Position, format string, args ...any) {
+	if r.fault == nil {
+		r.fault = &Unread{Pos: pos, Reason: fmt.Sprintf(format, args...)}
+	}
+}
+
+func (r *reading) text(from, to lexer.Position) string { return r.source[from.Offset:to.Offset] }
+
+// in gives a name the keyspace of USE.
+func (r *reading) in(n Name) Name {
+	if n.Keyspace == "" {
+		n.Keyspace = r.use
+	}
+	return n
+}
+
+func (r *reading) statement(a *anything, pos lexer.Position, text string) Statement {
+	switch {
+	case a.Select != nil:
+		s := a.Select
+		st := Statement{
+			Kind: Select, Pos: pos, Text: text, Table: r.in(s.From.Table), tableAt: s.From.Pos.Offset - pos.Offset,
+			tableNamed: s.From.Table.Keyspace != "", JSON: s.JSON, Distinct: s.Distinct, Select: each(s.Columns, r.selector),
+			Where: each(s.Where, r.relation), AllowFiltering: s.AllowFiltering,
+			OrderBy: s.OrderBy, PerPartition: s.PerPartition, Limit: s.Limit,
+		}
+		for _, g := range s.GroupBy {
+			st.GroupBy = append(st.GroupBy, r.text(g.Pos, g.EndPos))
+		}
+		for _, limit := range []*Expr{s.PerPartition, s.Limit} {
+			if limit != nil {
+				r.value(limit)
+			}
+		}
+		return st
+	case a.Truncate != nil:
+		return Statement{Kind: Truncate, Table: r.in(*a.Truncate), Pos: pos, Text: text}
+	case a.Write != nil:
+		return r.write(a.Write)
+	}
+	st := Statement{Kind: Batch, Pos: pos, Text: text, Using: r.using(a.Batch.Using)}
+	st.Batch = cmp.Or(a.Batch.Kind, "logged")
+	for _, w := range a.Batch.Parts {
+		st.Parts = append(st.Parts, r.write(&w))
+	}
+	return st
+}
+
+func (r *reading) write(w *write) Statement {
+	st := Statement{Pos: w.Pos, Text: r.text(w.Pos, w.EndPos)}
+	switch {
+	case w.Insert != nil:
+		s := w.Insert
+		st.Kind, st.Table, st.Columns, st.Using, st.IfNotExists = Insert, s.Table, s.Columns, r.using(s.Using), s.IfNotExists
+		if st.Values = each(s.Values, r.value); len(s.Values) != len(s.Columns) {
+			r.fail(w.Pos, "%d columns and %d values", len(s.Columns), len(s.Values))
+		}
+		if st.JSON = s.JSON != nil; st.JSON {
+			st.Values = each([]Expr{*s.JSON}, r.value)
+		}
+	case w.Update != nil:
+		s := w.Update
+		st.Kind, st.Table, st.Where, st.Using = Update, s.Table, each(s.Where, r.relation), r.using(s.Using)
+		st.IfExists, st.If, st.Set = s.IfExists, each(s.If, r.relation), each(s.Set, r.assignment)
+	default:
+		s := w.Delete
+		st.Kind, st.Table, st.Where, st.Using = Delete, s.Table, each(s.Where, r.relation), r.using(s.Using)
+		st.IfExists, st.If, st.Delete = s.IfExists, each(s.If, r.relation), each(s.Columns, r.selector)
+		for _, x := range st.Delete {
+			if x.Column == "" {
+				r.fail(w.Pos, "expected a column, found %q", x.Text)
+			}
+		}
+	}
+	st.Table = r.in(st.Table)
+	return st
+}
+
+// each calls do for all.
+func each[T any](all []T, do func(*T)) []T {
+	for i := range all {
+		do(&all[i])
+	}
+	return all
+}
+
+func (r *reading) using(all []Using) []Using {
+	each(all, func(u *Using) { r.value(&u.Value) })
+	return slices.DeleteFunc(all, func(u Using) bool { return u.Name == "timeout" })
+}
+
+func (r *reading) assignment(a *Assignment) {
+	a.Column, a.Within, a.Text = a.Target.Column, a.Target.within(), r.text(a.Pos, a.EndPos)
+	if a.Column == "" || a.Target.Cast != nil {
+		r.fail(a.Pos, "expected a name, found %q", a.Text)
+	}
+	given, last := &a.Value, len(a.Value.Rest)-1
+	own := func(v value) bool { return v.Column == a.Column && !v.within() && !a.Within }
+	a.Add, a.Remove = a.Operator == "+=", a.Operator == "-="
+	switch {
+	case last >= 0 && own(given.First) && a.Operator == "=": // n = n + 1
+		a.Add, a.Remove = given.Operator[0] == '+', given.Operator[0] == '-'
+		*given = Expr{Pos: given.Rest[0].Pos, EndPos: given.EndPos, First: given.Rest[0], Rest: given.Rest[1:]}
+	case last >= 0 && own(given.Rest[last]) && given.Operator[last] == '+': // l = [?] + l
+		a.Add, a.Prepend = true, true
+		given.Rest = given.Rest[:last]
+	}
+	r.value(given)
+}
+
+// value reads an expression in which no column may be named.
+func (r *reading) value(e *Expr) {
+	r.selector(e)
+	e.values(func(v value) {
+		if v.Column != "" {
+			r.fail(v.Pos, "expected a value, found %q", v.Column)
+		}
+	})
+}
+
+func (r *reading) selector(e *Expr) {
+	e.Text = r.text(e.Pos, e.EndPos)
+	if len(e.Rest) == 0 && e.First.Cast == nil {
+		e.Marker, e.Column, e.Within = e.First.Marker, e.First.Column, e.First.within()
+	}
+	e.values(func(v value) {
+		if e.Bound = e.Bound || v.Marker; v.Column != "" {
+			e.Columns = append(e.Columns, v.Column)
+		}
+	})
+}
+
+func (r *reading) relation(w *Relation) {
+	w.Columns, w.Tuple = w.Several, w.Several != nil && !w.Token
+	w.Within, w.Text = w.Element != nil || w.Field != "", r.text(w.Pos, w.EndPos)
+	if w.Column != "" {
+		w.Columns = []string{w.Column}
+	}
+	switch {
+	case w.NotNull:
+		w.Op = "is not null"
+	case w.Between != nil:
+		w.Op, w.Terms = "between", w.Between
+	case w.Value.First.Tuple != nil && len(w.Value.Rest) == 0 && (w.Tuple || w.Op == "in"):
+		w.Terms = w.Value.First.Tuple.Of
+	default:
+		w.Terms = []Expr{*w.Value}
+	}
+	each(w.Terms, r.value)
+	w.Op = strings.Replace(w.Op, "containskey", "contains key", 1)
+	if w.Element != nil {
+		r.value(w.Element)
+	}
+}
+
+func (v *value) within() bool { return len(v.Path) > 0 }
+
+// values calls yield for each value of an expression, and for those within it.
+func (e *Expr) values(yield func(value)) {
+	for _, v := range append([]value{e.First}, e.Rest...) {
+		yield(v)
+		var inner []Expr
+		for _, l := range []*list{v.Tuple, v.List, v.Call} {
+			if l != nil {
+				inner = slices.Concat(inner, l.Of)
+			}
+		}
+		for _, x := range v.Entries {
+			if x.Value == nil || x.Key.First.Column == "" { // else a field of a user-defined type
+				inner = append(inner, *x.Key)
+			}
+			if x.Value != nil {
+				inner = append(inner, *x.Value)
+			}
+		}
+		for _, i := range inner {
+			i.values(yield)
+		}
+	}
+}

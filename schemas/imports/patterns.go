@@ -2,6 +2,7 @@ package imports
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -429,4 +430,46 @@ func condition(p, whole *schemas.Pattern, st cql.Statement) {
 		rest = append(rest, exists)
 	}
 	other(p, "if", strings.Join(rest, " and "))
+}
+
+// nameOf makes a name for a pattern that has none.
+func nameOf(p *schemas.Pattern) string {
+	words, columns := []string{verbs.Replace(p.Kind.String())}, []*schemas.Column(nil)
+	for _, part := range p.Parts {
+		words = append(words, part.Pattern.Table.Name)
+	}
+	if p.Table != nil {
+		words = append(words, p.Table.Name)
+	}
+	switch {
+	case p.Kind == schemas.Get || p.Kind == schemas.Slice:
+		words, columns = []string{p.Table.Name, "by"}, slices.Clone(p.By)
+		if p.In != nil {
+			columns = append(columns, p.In)
+		}
+		columns = append(columns, p.Filter...)
+	case p.Kind == schemas.Scan:
+		columns = p.Filter
+	case p.Kind == schemas.Put && len(p.Columns) < len(p.Table.Columns) && len(p.Columns) <= 2:
+		columns = p.Columns
+	case p.Absent:
+		words[0] = "create"
+	case p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow:
+		words, columns = append(words, "by"), p.By
+	}
+	return strings.Join(append(words, schemas.Names(columns)...), "_")
+}
+
+// verbs are kinds of patterns as names of patterns have them.
+var verbs = strings.NewReplacer("increment", "add", "remove-element", "remove", "put-if", "change", "scan", "all")
+
+// free returns the name, or one like it that no pattern has.
+func (im *importer) free(name string) string {
+	name = strings.TrimRight(name[:min(len(name), maxName-4)], "_.-")
+	tried := name
+	for _, taken := im.named[tried]; taken; _, taken = im.named[tried] {
+		im.numbers[name]++
+		tried = fmt.Sprintf("%s_%d", name, im.numbers[name]+1)
+	}
+	return tried
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/participle/v2/lexer"
+
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/cql"
 )
@@ -255,46 +257,23 @@ var numeric = map[string]*regexp.Regexp{
 
 var (
 	whole = regexp.MustCompile(`^[0-9]{1,9}$`)
-	pair  = regexp.MustCompile(`^\s*'([^'\s=]+)'\s*:\s*(?:'([^'=]*)'|([^'\s=,]+))\s*(?:,|$)`)
+	// renamed are the fields that Cassandra 2 has under other names.
+	renamed = map[string]string{"sstable_compression": "class", "chunk_length_kb": "chunk_length_in_kb"}
 )
 
-// mapWords writes {'class': 'A', 'b': 'c, d'} as A b=c,d, the form of hints. ok is false if a value
-// cannot be a word.
-func mapWords(name, text string) (words string, ok bool) {
-	text = strings.TrimSpace(text)
-	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {
-		return "", false
-	}
-	var class string
-	var rest []string
-	for inner := strings.TrimSpace(text[1 : len(text)-1]); inner != ""; {
-		m := pair.FindStringSubmatch(inner)
-		if m == nil {
-			return "", false
-		}
-		inner = inner[len(m[0]):]
-		field, value := m[1], strings.ReplaceAll(m[2]+m[3], " ", "")
-		switch {
-		case name == "compression" && slices.Contains([]string{"enabled=false", "sstable_compression="}, field+"="+value):
+// mapWords writes a map as the words of a hint. ok is false if a value cannot be a word.
+func mapWords(option, text string) (words string, ok bool) {
+	given, ok := cql.Map(text)
+	fields := make(map[string]string)
+	for name, value := range given {
+		value = strings.ReplaceAll(schemas.ClassOfCQL(value), " ", "")
+		if option == "compression" && slices.Contains([]string{"enabled=false", "sstable_compression="}, name+"="+value) {
 			return "none", true
-		case value == "":
-			return "", false
-		case field == "class", field == "sstable_compression":
-			class = schemas.ClassOfCQL(value)
-		case field == "chunk_length_kb": // of Cassandra 2
-			rest = append(rest, "chunk_length_in_kb="+value)
-		default:
-			rest = append(rest, field+"="+value)
 		}
+		fields[cmp.Or(renamed[name], name)], ok = value, ok && value != ""
 	}
-	slices.Sort(rest)
-	switch {
-	case name == "caching" && class == "" && len(rest) > 0:
-		return strings.Join(rest, " "), true
-	case name == "caching" || class == "":
-		return "", false
-	}
-	return strings.Join(append([]string{class}, rest...), " "), true
+	_, class := fields["class"]
+	return cql.Words(fields), ok && len(fields) > 0 && class == (option != "caching")
 }
 
 // mark is what mailbench writes into the comments of its own tables (package ddl of drivers/cassandra):
@@ -354,4 +333,56 @@ func (m mark) indexes(t *schemas.Table, x *schemas.Index) (all []*schemas.Index)
 		}
 	}
 	return all
+}
+
+// notes are what the comments above a statement say.
+type notes struct {
+	name, doc string
+	accept    []schemas.Acceptance
+	purposes  map[schemas.Purpose][]string
+	rows      []string // YAML, as in the list rows of a table
+	many      bool     // "batch: many": a batch has as many of its statements as a list has elements
+}
+
+var (
+	acceptNote = regexp.MustCompile(`^accept (?:([a-z-]+): *(.*)|[a-z]+(?:-[a-z]+)+|queue)$`)
+	nameNote   = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_.-]*):(?: +(.*))?$`)
+	sqlcNote   = regexp.MustCompile(`^name: *([A-Za-z][A-Za-z0-9_.-]*)\b *(:\w+)? *$`) // as sqlc names queries
+)
+
+// readNotes reads the comments above a statement, or above a table: those say more.
+func (im *importer) readNotes(pos lexer.Position, comments []string, table bool) (n notes) {
+	var doc []string
+	n.purposes = make(map[schemas.Purpose][]string)
+	for _, c := range comments {
+		accept, sqlc := acceptNote.FindStringSubmatch(c), sqlcNote.FindStringSubmatch(c)
+		named := nameNote.FindStringSubmatch(c)
+		switch {
+		case accept != nil && accept[2] == "":
+			im.unread(pos, "-- "+c, "it has no reason; expected -- accept RULE: REASON")
+		case accept != nil:
+			n.accept = append(n.accept, schemas.Acceptance{Rule: accept[1], Reason: accept[2]})
+		case c == "batch: many":
+			n.many = true
+		case sqlc != nil && n.name == "":
+			n.name = sqlc[1]
+		case table && named != nil && slices.Contains(schemas.Purposes, schemas.Purpose(named[1])): // [] says that none is
+			columns := strings.NewReplacer("[", "", "]", "", ",", " ").Replace(named[2])
+			n.purposes[schemas.Purpose(named[1])] = strings.Fields(columns)
+		case table && named != nil && named[1] == "rows":
+			n.rows = append(n.rows, named[2])
+		case named != nil && n.name == "" && len(doc) == 0:
+			if n.name = named[1]; named[2] != "" {
+				doc = append(doc, named[2])
+			}
+		case c != "":
+			doc = append(doc, c)
+		}
+	}
+	if len(n.name) > maxName-4 { // the doc keeps all of it
+		doc = append([]string{n.name + ":"}, doc...)
+		n.name = strings.TrimRight(n.name[:maxName-4], "_.-")
+	}
+	n.doc = strings.Join(doc, " ")
+	return n
 }

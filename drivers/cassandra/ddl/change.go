@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,156 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
+
+// Rows are the rows of a keyspace in the tables of system_schema.
+type Rows map[string][]map[string]any
+
+// Sources are the tables of system_schema that Read needs.
+var Sources = []string{"keyspaces", "tables", "columns", "indexes", "types", "views", "triggers"}
+
+// field returns a column of a row, or the zero value: which columns there are depends on the version.
+func field[T any](row map[string]any, name string) T {
+	v, _ := row[name].(T)
+	return v
+}
+
+// Read reads the keyspace of the definition, with its tables in canonical form. A table without a mark gets the one
+// that Apply would have written for the definition of that name; without such a definition, a mark that has only the
+// table's name in CQL.
+func (d *Definition) Read(rows Rows) {
+	d.Name = "keyspace " + d.Keyspace
+	for _, row := range rows["keyspaces"] {
+		d.Absent, d.durable = false, field[bool](row, "durable_writes")
+		d.existing = field[map[string]string](row, "replication")
+	}
+	slices.SortStableFunc(rows["columns"], func(a, b map[string]any) int {
+		return cmp.Compare(field[int](a, "position"), field[int](b, "position"))
+	})
+	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
+	for _, row := range rows["tables"] {
+		name, comment := field[string](row, "table_name"), field[string](row, "comment")
+		own, marked := ReadMark(name, comment)
+		td, original := d.named[name], d.Of[d.Schema.Table(own.Table)]
+		marked = marked && (original == nil || original == td) // else somebody has copied it
+		switch {
+		case marked:
+		case td != nil:
+			own, _ = ReadMark(name, td.Comment)
+		case d.Of[d.Schema.Table(name)] != nil: // which has another name in CQL
+			own = mark{Mark: plan.Mark{Table: cql.Quote(name)}}
+		default:
+			own = mark{Mark: plan.Mark{Table: name}}
+		}
+		d.Own(name, own.Mark, marked, d.namespace, d.Schema.Name)
+		d.drops[own.Table] = cqlsh.Unsafe("removes its rows", "DROP TABLE "+d.Qualified(name))
+		live := rows.table(row, own)
+		live.Marked = marked
+		tables[own.Table], outer[live.Table] = live.Table, own.In
+		if td != nil {
+			td.Live = live
+		}
+	}
+	nest(tables, outer)
+	d.Have = schemas.Canonical(&schemas.Schema{
+		Name: d.Schema.Name, File: d.Name, Tables: slices.Collect(maps.Values(tables)),
+	})
+	for _, row := range rows["types"] {
+		u, types := &schemas.UserType{Name: field[string](row, "type_name")}, field[[]string](row, "field_types")
+		for i, name := range field[[]string](row, "field_names") {
+			u.Fields = append(u.Fields, &schemas.Column{Name: name, Type: schemas.TypeOfCQL(types[i])})
+		}
+		d.Have.Types = append(d.Have.Types, u)
+	}
+	for _, row := range rows["views"] { // which cost every write of their table
+		name, base := field[string](row, "view_name"), field[string](row, "base_table_name")
+		drop := "DROP MATERIALIZED VIEW " + d.Qualified(name)
+		d.drops[fmt.Sprintf(viewForm, name, base)] = cqlsh.Unsafe("removes its rows", drop)
+	}
+	for _, row := range rows["triggers"] {
+		name, table := field[string](row, "trigger_name"), field[string](row, "table_name")
+		drop := "DROP TRIGGER " + cql.Quote(name) + " ON " + d.Qualified(table)
+		d.drops[fmt.Sprintf("%s (trigger of %s)", name, table)] = drop
+	}
+}
+
+// viewForm is how differences name a view of a table.
+const viewForm = "%s (materialized view of %s)"
+
+// table returns a table by its name in the schema, not yet nested in others. The rows of columns are sorted by their
+// position.
+func (r Rows) table(row map[string]any, own mark) *TableDefinition {
+	name, settings := field[string](row, "table_name"), readSettings(row)
+	t := &schemas.Table{Name: own.Table, Hints: map[string]map[string]string{EngineName: settings}}
+	live := &TableDefinition{
+		Table: t, Name: name, Comment: field[string](row, "comment"), settings: settings, ID: fmt.Sprint(row["id"]),
+	}
+	roles := map[string]struct {
+		role schemas.Role
+		all  *[]*schemas.Column
+	}{
+		"partition_key": {schemas.Partition, &t.Partition}, "clustering": {schemas.Clustering, &t.Clustering},
+		"static": {schemas.Static, &t.Static}, "regular": {schemas.Plain, &t.Columns},
+	}
+	for _, row := range r["columns"] {
+		if in := roles[field[string](row, "kind")]; in.all != nil && row["table_name"] == name {
+			column := field[string](row, "column_name")
+			typ := own.typeOf(column, field[string](row, "type"))
+			desc := row["clustering_order"] == "desc"
+			*in.all = append(*in.all, &schemas.Column{Name: column, Type: typ, Role: in.role, Desc: desc})
+		}
+	}
+	columns := make(map[string][]string) // of indexes by their names
+	for _, row := range r["indexes"] {
+		if row["table_name"] == name {
+			x, options := &IndexDefinition{Name: field[string](row, "index_name")}, field[map[string]string](row, "options")
+			x.Target = strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
+			x.Kind = kindOf(field[string](row, "kind"), options["class_name"])
+			live.Indexes, columns[x.Name] = append(live.Indexes, x), []string{x.Target}
+		}
+	}
+	settings[indexesHint] = cmp.Or(kindsOf(live.Indexes), own.Kind, legacyIndex)
+	for name, cs := range own.Indexes {
+		if slices.ContainsFunc(live.Indexes, func(x *IndexDefinition) bool { return x.Target == cs[len(cs)-1] }) {
+			delete(columns, plan.Identifier(name))
+			columns[name] = cs
+		}
+	}
+	for name, cs := range columns {
+		x := &schemas.Index{Name: name}
+		for _, c := range cs { // of an index that Apply does not create there is no column, such as keys(files)
+			x.Columns = append(x.Columns, schemas.IndexColumn{Column: cmp.Or(t.Column(c), &schemas.Column{Name: c})})
+		}
+		t.Indexes = append(t.Indexes, x)
+	}
+	return live
+}
+
+// nest nests tables in those that their marks name, the innermost first. A row header has no table in CQL: its key
+// begins the nested table's.
+func nest(tables map[string]*schemas.Table, outer map[*schemas.Table][]ancestor) {
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		inner := tables[name]
+		for _, in := range outer[inner] {
+			above := tables[in.Table]
+			if above == nil {
+				key := max(0, in.Key-len(inner.Partition))
+				clustering := inner.Clustering[:min(key, len(inner.Clustering))]
+				above = &schemas.Table{Name: in.Table, Partition: inner.Partition, Clustering: clustering}
+				tables[in.Table] = above
+			}
+			at := above
+			for at != nil && at != inner {
+				at = at.Parent
+			}
+			if at != nil { // two comments contradict each other
+				break
+			}
+			inner.Parent, inner = above, above
+		}
+	}
+}
 
 // cqlsh is the shell that takes the statements.
 var cqlsh = drivers.Shell{Comment: "--", End: ";"}
@@ -34,7 +182,7 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	for _, td := range d.Tables {
 		w, h, live := want.Table(td.Table.Name), have.Table(td.Table.Name), td.Live
 		if base := td.Table.View(); base != "" {
-			want.Tables = append(want.Tables, &schemas.Table{Name: partName(td.Name, "materialized view", base)})
+			want.Tables = append(want.Tables, &schemas.Table{Name: fmt.Sprintf(viewForm, td.Name, base)})
 		}
 		if live != nil && !live.Marked {
 			foreign = append(foreign, td.Name)
@@ -68,23 +216,20 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	return c, nil
 }
 
-var mapEntry = regexp.MustCompile(`'([^']+)'\s*:\s*'?([^',}\s]+)'?`)
-
 // keyspace compares what belongs to the whole keyspace: durable_writes, and the replication with the one that the
 // schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact,
 // and so is all replication if the schema is of CQL that has no CREATE KEYSPACE.
 func (d *Definition) keyspace() (all []schemas.Difference, err error) {
-	want, have := make(map[string]string), make(map[string]string)
+	have := make(map[string]string)
 	maps.Copy(have, d.existing)
 	text := schemas.Carried(d.Schema.Other, "replication")
-	for _, m := range mapEntry.FindAllStringSubmatch(text, -1) {
-		want[m[1]] = m[2]
-	}
+	want, _ := cql.Map(text)
 	switch {
 	case text == "":
 		want["class"], d.replication = "NetworkTopologyStrategy", d.Replication.cql()
 		for _, in := range d.Replication {
-			want[in.Datacenter], have[in.Datacenter] = strconv.Itoa(in.Factor), d.factor(in.Datacenter)
+			want[in.Datacenter] = strconv.Itoa(in.Factor)
+			have[in.Datacenter] = cmp.Or(d.existing[in.Datacenter], d.existing["replication_factor"])
 		}
 	case want["class"] == "":
 		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
@@ -112,7 +257,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 
 // alterKeyspace returns the statements of a change of the whole keyspace.
 func (d *Definition) alterKeyspace(f schemas.Difference) []string {
-	alter := "ALTER KEYSPACE " + Quote(d.Keyspace) + " WITH "
+	alter := "ALTER KEYSPACE " + cql.Quote(d.Keyspace) + " WITH "
 	if f.Part == EngineName+".durable_writes" {
 		if alter += "durable_writes = " + f.Want; f.Want == "false" {
 			alter = cqlsh.Unsafe("acknowledged writes can be lost", alter)
@@ -159,11 +304,11 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	table := td.Qualified()
 	switch f.Kind {
 	case schemas.MissingTable:
-		return d.inKeyspace(td.create())
+		return d.inKeyspace(td.create()...)
 	case schemas.MissingColumn:
 		return []string{fmt.Sprintf("ALTER TABLE %s ADD %s", table, typed(td.Table.Column(f.Part)))}
 	case schemas.ExtraColumn:
-		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, Quote(f.Part)))}
+		return []string{cqlsh.Unsafe("removes its values", fmt.Sprintf("ALTER TABLE %s DROP %s", table, cql.Quote(f.Part)))}
 	case schemas.DifferentKey, schemas.DifferentOrder:
 		return td.recreate("the primary key of a table and its order cannot be changed")
 	case schemas.DifferentType, schemas.DifferentRole:
@@ -204,19 +349,6 @@ func (d *Definition) alterTable(td *TableDefinition, f schemas.Difference) []str
 	return []string{alter, "-- existing rows keep the time to live that they were written with"}
 }
 
-// factor returns the number of replicas that a datacenter has.
-func (d *Definition) factor(datacenter string) string {
-	return cmp.Or(d.existing[datacenter], d.existing["replication_factor"])
-}
-
-// inKeyspace returns statements after the one that creates the keyspace, if there is none.
-func (d *Definition) inKeyspace(statements []string) []string {
-	if d.Absent {
-		return append([]string{d.createKeyspace()}, statements...)
-	}
-	return statements
-}
-
 // typeStatements returns the statements of a change of a type. A field can be added at its end. Nothing drops a field
 // or changes its type.
 func (d *Definition) typeStatements(f schemas.Difference) []string {
@@ -226,7 +358,7 @@ func (d *Definition) typeStatements(f schemas.Difference) []string {
 	case f.Kind == schemas.ExtraType:
 		return []string{"-- if nothing else needs it: DROP TYPE " + name + cqlsh.End}
 	case f.Kind == schemas.MissingType:
-		return d.inKeyspace([]string{d.createType(d.Schema.Types[at])})
+		return d.inKeyspace(d.createType(d.Schema.Types[at]))
 	case strings.HasPrefix(f.Have, f.Want+", "):
 		return []string{"-- a field cannot be dropped from a type; it may stay"}
 	case !strings.HasPrefix(f.Want, f.Have+", "):
@@ -278,7 +410,8 @@ func (td *TableDefinition) indexKinds() (stmts []string) {
 // returns an error if that is not all that differs.
 func (d *Definition) Missing(changes []schemas.Difference) ([]string, error) {
 	for _, in := range d.Replication {
-		if !d.Absent && d.factor(in.Datacenter) != strconv.Itoa(in.Factor) {
+		have := number(cmp.Or(d.existing[in.Datacenter], d.existing["replication_factor"]))
+		if !d.Absent && have != in.Factor {
 			return nil, fmt.Errorf("it has %s, but replication is to be %s: drop the keyspace, or change the setting",
 				cqlMap(d.existing), d.Replication)
 		}

@@ -5,7 +5,6 @@
 package ddl
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/plan"
 	words "github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // Replication is how many nodes of each datacenter hold each row. The first datacenter is the one that runs use.
@@ -43,7 +43,7 @@ func (r Replication) String() string {
 func (r Replication) cql() string {
 	words := []string{"'class': 'NetworkTopologyStrategy'"}
 	for _, in := range r {
-		words = append(words, fmt.Sprintf("%s: %d", Literal(in.Datacenter), in.Factor))
+		words = append(words, fmt.Sprintf("%s: %d", cql.Literal(in.Datacenter), in.Factor))
 	}
 	return "{" + strings.Join(words, ", ") + "}"
 }
@@ -185,16 +185,19 @@ func (td *TableDefinition) Indexed(column string) bool {
 
 // Qualified returns the name of a table with that of the keyspace.
 func (d *Definition) Qualified(table string) string {
-	return Quote(d.Keyspace) + "." + Quote(table)
+	return cql.Quote(d.Keyspace) + "." + cql.Quote(table)
 }
 
-func (d *Definition) createKeyspace() string {
-	tablets := ""
-	if d.NoTablets {
-		tablets = " AND tablets = {'enabled': false}"
+// inKeyspace returns statements after the one that creates the keyspace, if there is none.
+func (d *Definition) inKeyspace(statements ...string) []string {
+	if !d.Absent {
+		return statements
 	}
-	return fmt.Sprintf("CREATE KEYSPACE IF NOT EXISTS %s\n  WITH replication = %s%s",
-		Quote(d.Keyspace), d.Replication.cql(), tablets)
+	create := "CREATE KEYSPACE IF NOT EXISTS " + cql.Quote(d.Keyspace) + "\n  WITH replication = " + d.Replication.cql()
+	if d.NoTablets {
+		create += " AND tablets = {'enabled': false}"
+	}
+	return slices.Insert(statements, 0, create)
 }
 
 func (d *Definition) createType(u *schemas.UserType) string {
@@ -217,7 +220,7 @@ func (td *TableDefinition) create() []string {
 	}
 	var order, options []string
 	for _, c := range t.Clustering {
-		key, order = append(key, Quote(c.Name)), append(order, Quote(c.Name)+Direction(c.Desc))
+		key, order = append(key, cql.Quote(c.Name)), append(order, cql.Quote(c.Name)+Direction(c.Desc))
 	}
 	if len(order) > 0 {
 		options = append(options, "CLUSTERING ORDER BY ("+strings.Join(order, ", ")+")")
@@ -225,7 +228,7 @@ func (td *TableDefinition) create() []string {
 	for _, name := range slices.Sorted(maps.Keys(td.settings)) {
 		options = append(options, optionOf(td.settings, name))
 	}
-	options = append(slices.Compact(options), "comment = "+Literal(td.Comment)) // the fields of a map are one option
+	options = append(slices.Compact(options), "comment = "+cql.Literal(td.Comment)) // the fields of a map are one option
 	text += "  PRIMARY KEY (" + strings.Join(key, ", ") + ")\n) WITH "
 	all := []string{text + strings.Join(options, "\n  AND ") + td.In.ThrowAway}
 	for _, x := range td.Indexes {
@@ -236,7 +239,7 @@ func (td *TableDefinition) create() []string {
 
 // typed returns a column with its type.
 func typed(c *schemas.Column) string {
-	text := Quote(c.Name) + " " + cqlType(c.Type)
+	text := cql.Quote(c.Name) + " " + cqlType(c.Type)
 	if c.Role == schemas.Static {
 		text += " STATIC"
 	}
@@ -249,23 +252,23 @@ func (td *TableDefinition) createIndex(x *IndexDefinition) string {
 	case x.Kind == sai:
 		using = " USING 'sai'"
 	case x.Kind != legacyIndex:
-		create, using = "CREATE CUSTOM INDEX", " USING "+Literal(x.Kind)
+		create, using = "CREATE CUSTOM INDEX", " USING "+cql.Literal(x.Kind)
 	case td.In.NamesLegacy:
 		using = " USING 'legacy_local_table'"
 	}
-	target := Quote(x.Column.Name)
+	target := cql.Quote(x.Column.Name)
 	if part, found := strings.CutSuffix(x.Target, x.Column.Name+")"); found {
 		target = part + target + ")"
 	}
 	return strings.TrimSpace(fmt.Sprintf("%s IF NOT EXISTS %s ON %s (%s)%s %s",
-		create, Quote(x.Name), td.Qualified(), target, using, x.Options))
+		create, cql.Quote(x.Name), td.Qualified(), target, using, x.Options))
 }
 
 // Quoted returns the columns' quoted names, separated by commas.
 func Quoted(cs []*schemas.Column) string {
 	var words []string
 	for _, c := range cs {
-		words = append(words, Quote(c.Name))
+		words = append(words, cql.Quote(c.Name))
 	}
 	return strings.Join(words, ", ")
 }
@@ -293,12 +296,6 @@ func Keyspace(namespace, schema string) (string, error) {
 	return name, nil
 }
 
-// Quote returns an identifier in double quotes. Without them CQL would refuse keywords, such as
-// the columns "from", "to" and "key", and ignore capitals, such as those of JAMES_MESSAGES.
-func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
-
-func Literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
 // tableName returns a table's name in CQL. A table that is alone below a row header
 // has the header's name, because the source design gives its rows that name. So
 // ElasticInbox's super column family MessageMetadata is the CQL table
@@ -323,62 +320,11 @@ func cqlType(t schemas.Type) string {
 		case word == "timestamp":
 			return "bigint"
 		case strings.ToLower(word) != word:
-			return Quote(word)
+			return cql.Quote(word)
 		}
 		return word
 	})
 	return strings.ReplaceAll(text, ",", ", ")
-}
-
-// IndexDefinition is an index that Cassandra keeps.
-type IndexDefinition struct {
-	Name    string
-	Column  *schemas.Column
-	Target  string // the column, or what of it is indexed: keys(tags)
-	Kind    string // legacy, sai, or the class
-	Options string // the clause of the options of the class, or ""
-}
-
-// indexesOf returns the indexes to create for a table: those over one plain column. An index of an imported table can
-// be over any column, and over parts of a collection: its values, unless it says otherwise. of has them by the names in
-// the schema, of which those that find the same rows in the same way are one.
-func indexesOf(t *schemas.Table) (all []*IndexDefinition, of map[string]*IndexDefinition) {
-	of = make(map[string]*IndexDefinition)
-	for _, x := range t.Indexes {
-		if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
-			continue
-		}
-		c := x.Columns[len(x.Columns)-1].Column
-		part, class, options := t.IndexClauses(x)
-		if c.Type.Collection() && c.Type.Foreign == "" {
-			part = cmp.Or(part, "values")
-		}
-		kind := cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex)
-		made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options}
-		if part != "" {
-			made.Target = part + "(" + c.Name + ")"
-		}
-		if class != "" {
-			made.Kind = kindOf(customIndex, class)
-		}
-		same := func(o *IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
-		if i := slices.IndexFunc(all, same); i >= 0 {
-			of[x.Name] = all[i]
-			continue
-		}
-		all, of[x.Name] = append(all, made), made
-	}
-	return all, of
-}
-
-// kindsOf names the kinds of indexes, each once.
-func kindsOf(indexes []*IndexDefinition) string {
-	var kinds []string
-	for _, x := range indexes {
-		kinds = append(kinds, x.Kind)
-	}
-	slices.Sort(kinds)
-	return strings.Join(slices.Compact(kinds), ", ")
 }
 
 // Render writes the statements of Apply in a form that cqlsh takes.
@@ -391,9 +337,12 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 	t.Head(s, fmt.Sprintf("The CQL by which mailbench creates the schema %s, for replication %d in datacenter %s. "+
 		"The comment of a table is mailbench's mark. The tables of a run have allow_auto_snapshot = false and incremental_backups = false, too, "+
 		"where Cassandra has these options: a benchmark needs no backups.", s.Name, r[0].Factor, r[0].Datacenter))
-	t.Statement("\n" + d.createKeyspace() + ";")
+	statements := d.inKeyspace()
 	for _, u := range s.Types {
-		t.Statement("\n" + d.createType(u) + ";")
+		statements = append(statements, d.createType(u))
+	}
+	for _, statement := range statements {
+		t.Statement("\n" + statement + ";")
 	}
 	for _, td := range d.Tables {
 		t.Table(td.Table)
@@ -412,13 +361,9 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 			}
 		}
 		for _, x := range td.Table.Indexes {
-			var names []string
-			for _, c := range x.Columns {
-				names = append(names, c.Column.Name)
-			}
 			if td.indexes[x.Name] == nil {
 				t.Comment(fmt.Sprintf("Index %s over (%s) is left out: an index of Cassandra is over one plain column.", x.Name,
-					strings.Join(names, ", ")))
+					strings.Join(columnsOf(x), ", ")))
 			}
 		}
 		for _, stmt := range td.create() {
@@ -426,4 +371,92 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 		}
 	}
 	return t.String(), nil
+}
+
+// mark is the mark of a table (plan.MarkText). It holds what CQL cannot say about a table;
+// all else is read from system_schema.
+type mark struct {
+	plan.Mark
+	// In are the tables that the table is nested in, innermost first.
+	In []ancestor `json:"in,omitempty"`
+	// Types are the types of the columns whose CQL type is another.
+	Types map[string]string `json:"types,omitempty"`
+	// Indexes are the columns of the indexes that look different in CQL. CQL names
+	// only the last column of an index that begins with columns of the primary key.
+	// Two indexes with the same last column are one in CQL.
+	Indexes map[string][]string `json:"indexes,omitempty"`
+	// Kind is the kind that the table's indexes are to have, if it is not legacy. It is
+	// needed while the table has no index yet.
+	Kind string `json:"kind,omitempty"`
+}
+
+// ReadMark reads the mark of a table from its comment. It returns false if mailbench did not write the comment for a
+// table of that name, which somebody may have copied, or if somebody has changed it so that it makes no sense.
+func ReadMark(table, comment string) (m mark, ok bool) {
+	ok = plan.ReadMark(comment, &m)
+	names := []string{m.Table}
+	for _, in := range m.In {
+		ok = ok && in.Table != "" && in.Key > 0 && !slices.Contains(names, in.Table)
+		names = append(names, in.Table)
+	}
+	for _, columns := range m.Indexes {
+		ok = ok && len(columns) > 0
+	}
+	// Below row headers a table may have the name of the outermost (tableName).
+	return m, ok && slices.ContainsFunc(names, func(name string) bool { return plan.Identifier(name) == table })
+}
+
+// Marks are the marks that were read, by the keyspace and the table's name in the schema.
+type Marks map[[2]string]bool
+
+// Add reads the mark of a table. It returns false as ReadMark does, and if somebody has copied the table: from another
+// keyspace, or from the table that has the same mark.
+func (all Marks) Add(keyspace, table, comment string) (m mark, ours bool) {
+	m, ours = ReadMark(table, comment)
+	of := [2]string{keyspace, m.Table}
+	ours = ours && m.IsIn(keyspace) && !all[of]
+	all[of] = all[of] || ours
+	return m, ours
+}
+
+// ancestor is a table that another is nested in. Key is the number of its primary
+// key columns. A row header is an ancestor too, though it has no CQL table.
+type ancestor struct {
+	Table string `json:"table"`
+	Key   int    `json:"key"`
+}
+
+// typeOf returns a column's type in the schema language. For types that CQL writes differently
+// the mark has the schema's type; it does not count if somebody has changed the column.
+func (m *mark) typeOf(column, cql string) schemas.Type {
+	if own := schemas.TypeOf(m.Types[column]); cqlType(own) == cql {
+		return own
+	}
+	return schemas.TypeOfCQL(cql)
+}
+
+// mark returns the text of the mark of a table.
+func (td *TableDefinition) mark(namespace, schema string) string {
+	t := td.Table
+	m := mark{
+		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
+		Types: make(map[string]string), Indexes: make(map[string][]string),
+	}
+	if kind := t.Hints[EngineName][indexesHint]; kind != legacyIndex && len(t.Indexes) > 0 {
+		m.Kind = kind
+	}
+	for p := t.Parent; p != nil; p = p.Parent {
+		m.In = append(m.In, ancestor{p.Name, len(p.Partition) + len(p.Clustering)})
+	}
+	for _, c := range t.All() {
+		if own := c.Type.String(); schemas.TypeOfCQL(cqlType(c.Type)).String() != own {
+			m.Types[c.Name] = own
+		}
+	}
+	for _, x := range t.Indexes {
+		if t.OneColumn(x) && (len(x.Columns) > 1 || td.indexes[x.Name].Name != x.Name) {
+			m.Indexes[x.Name] = columnsOf(x)
+		}
+	}
+	return plan.MarkText(m)
 }

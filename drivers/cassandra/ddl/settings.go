@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // EngineName is the engine's name in the list of engines and in hints.
@@ -198,20 +200,26 @@ func optionOf(settings map[string]string, setting string) string {
 	if !isMap {
 		value := settings[name]
 		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
-			value = Literal(value)
+			value = cql.Literal(value)
 		}
 		return cmp.Or(optionNames[name], name) + " = " + value
 	}
-	fields := make(map[string]string)
-	for s, value := range settings {
-		if field, ok := strings.CutPrefix(s, name+"."); ok && value != "" {
-			fields[field] = value
-		}
-	}
+	fields := fieldsOf(settings, name)
 	if name == compressionHint && fields["enabled"] == "false" { // CQL accepts no other field with it
 		fields = map[string]string{"enabled": "false"}
 	}
 	return name + " = " + cqlMap(fields)
+}
+
+// fieldsOf returns the fields of an option that is a map.
+func fieldsOf(settings map[string]string, option string) map[string]string {
+	fields := make(map[string]string)
+	for setting, value := range settings {
+		if name, ok := strings.CutPrefix(setting, option+"."); ok && value != "" {
+			fields[name] = value
+		}
+	}
+	return fields
 }
 
 // optionNames are the options of CQL whose settings have another name.
@@ -249,16 +257,13 @@ func (td *TableDefinition) Options() map[string]string {
 		return nil
 	}
 	hints := make(map[string]string)
-	for _, setting := range slices.Sorted(maps.Keys(td.settings)) {
-		name, field, isMap := strings.Cut(setting, ".")
-		switch value := td.settings[setting]; {
+	for setting, value := range td.settings {
+		switch name, _, isMap := strings.Cut(setting, "."); {
 		case carried[name] != nil || name == schemas.ExpirySetting || name == indexesHint:
-		case !isMap:
-			hints[name] = value
-		case field == "class":
-			hints[name] = strings.TrimSpace(value + " " + hints[name])
+		case isMap:
+			hints[name] = cql.Words(fieldsOf(td.settings, name))
 		default:
-			hints[name] = strings.TrimSpace(hints[name] + " " + field + "=" + value)
+			hints[name] = value
 		}
 	}
 	if td.settings[uncompressed] == "false" {
@@ -271,7 +276,7 @@ func (td *TableDefinition) Options() map[string]string {
 func cqlMap(fields map[string]string) string {
 	var words []string
 	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		words = append(words, Literal(k)+": "+Literal(fields[k]))
+		words = append(words, cql.Literal(k)+": "+cql.Literal(fields[k]))
 		if k == "class" {
 			words = slices.Insert(words[:len(words)-1], 0, words[len(words)-1])
 		}
@@ -315,4 +320,77 @@ func complete(want, have map[string]string, strategy string) (unreported []strin
 		want[name] = value
 	}
 	return unreported
+}
+
+// IndexDefinition is an index that Cassandra keeps.
+type IndexDefinition struct {
+	Name    string
+	Column  *schemas.Column
+	Target  string // the column, or what of it is indexed: keys(tags)
+	Kind    string // legacy, sai, or the class
+	Options string // the clause of the options of the class, or ""
+}
+
+// indexesOf returns the indexes to create for a table: those over one plain column. An index of an imported table can
+// be over any column, and over parts of a collection: its values, unless it says otherwise. of has them by the names in
+// the schema, of which those that find the same rows in the same way are one.
+func indexesOf(t *schemas.Table) (all []*IndexDefinition, of map[string]*IndexDefinition) {
+	of = make(map[string]*IndexDefinition)
+	for _, x := range t.Indexes {
+		if !t.OneColumn(x) && (t.Imported == nil || len(x.Columns) > 1) {
+			continue
+		}
+		c := x.Columns[len(x.Columns)-1].Column
+		part, class, options := t.IndexClauses(x)
+		if c.Type.Collection() && c.Type.Foreign == "" {
+			part = cmp.Or(part, "values")
+		}
+		kind := cmp.Or(t.Hints[EngineName][indexesHint], legacyIndex)
+		made := &IndexDefinition{plan.Identifier(x.Name), c, c.Name, kind, options}
+		if part != "" {
+			made.Target = part + "(" + c.Name + ")"
+		}
+		if class != "" {
+			made.Kind = kindOf(customIndex, class)
+		}
+		same := func(o *IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
+		if i := slices.IndexFunc(all, same); i >= 0 {
+			of[x.Name] = all[i]
+			continue
+		}
+		all, of[x.Name] = append(all, made), made
+	}
+	return all, of
+}
+
+// columnsOf returns the names of the columns of an index.
+func columnsOf(x *schemas.Index) (names []string) {
+	for _, c := range x.Columns {
+		names = append(names, c.Column.Name)
+	}
+	return names
+}
+
+// kindsOf names the kinds of indexes, each once.
+func kindsOf(indexes []*IndexDefinition) string {
+	var kinds []string
+	for _, x := range indexes {
+		kinds = append(kinds, x.Kind)
+	}
+	slices.Sort(kinds)
+	return strings.Join(slices.Compact(kinds), ", ")
+}
+
+// customIndex is what Cassandra calls an index that has a class.
+const customIndex = "CUSTOM"
+
+// kindOf returns the kind of an index: legacy, sai, or its class.
+func kindOf(kind, class string) string {
+	switch {
+	case kind != customIndex, class == "legacy_local_table":
+		return legacyIndex
+	case strings.EqualFold(class, sai) || strings.HasSuffix(class, "StorageAttachedIndex"):
+		return sai
+	}
+	return class
 }

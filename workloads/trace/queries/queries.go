@@ -107,7 +107,7 @@ func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *i
 		r.NotRun = "it would read the whole table for one answer"
 		return r, nil
 	}
-	table := quoted(keyspace) + "." + quoted(s.Table.Name)
+	table := cql.Quote(keyspace) + "." + cql.Quote(s.Table.Name)
 	partition := schemas.Names(s.Pattern.Table.Partition)
 	q := drivers.Question{Text: s.In(keyspace), Table: table, Partition: partition, Most: runsOfRead}
 	for _, p := range s.Parameters() {
@@ -129,8 +129,6 @@ func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *i
 	r.Pattern = trace.Of(s.Pattern.Name, queried)
 	return r, nil
 }
-
-func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // addsUp reports whether a SELECT makes one row of many: it has a function or a GROUP BY. A function that
 // does not, such as writetime, counts too: the statement can say LIMIT.
