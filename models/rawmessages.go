@@ -31,8 +31,20 @@ type RawMessages struct {
 	from, to, want int64  // range of the chunk to write, and the expected length of the chunk
 	found          bool   // the chunk exists
 	sum            uint32 // checksum of the bytes written
-	decoder        mail.Decoder
+	decoded        counter
 	body           bytes.Buffer
+}
+
+// counter counts the bytes that it writes.
+type counter struct {
+	io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.n += int64(n)
+	return n, err
 }
 
 // NewRawMessages returns the calls for the model of that name. Begin reads the
@@ -197,21 +209,27 @@ func (m *RawMessages) WholeRaw(ctx context.Context, w io.Writer) (int64, error) 
 
 // readPart writes a part of the layout to w, decoded.
 func (m *RawMessages) readPart(ctx context.Context, p *LayoutPart, w io.Writer) (int64, error) {
-	m.decoder.Reset(w, p.Encoding)
-	n, err := m.readRange(ctx, p.Offset, p.Length, &m.decoder)
-	if err == nil && n < p.Length {
+	if p.Length > m.size-p.Offset {
 		return 0, fmt.Errorf("%w: a part ends beyond its end", ErrBroken)
 	}
-	if err == nil {
-		n, err = m.decoder.Close()
+	m.decoded = counter{Writer: w}
+	var err error
+	if p.Encoding == mail.Identity {
+		_, err = m.readRange(ctx, p.Offset, p.Length, &m.decoded)
+	} else {
+		decoder := mail.Decoder(&m.decoded, p.Encoding)
+		if _, err = m.readRange(ctx, p.Offset, p.Length, decoder); err == nil {
+			err = decoder.Close()
+		}
 	}
-	switch {
+	switch n := m.decoded.n; {
 	case errors.Is(err, mail.ErrBase64):
 		return 0, fmt.Errorf("%w: a part is %w", ErrBroken, err)
 	case err != nil:
 		return 0, err
 	case n != p.Size:
 		return n, fmt.Errorf("%w: a part has %d bytes instead of %d", ErrBroken, n, p.Size)
+	default:
+		return n, nil
 	}
-	return n, nil
 }

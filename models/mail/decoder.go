@@ -2,20 +2,19 @@ package mail
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"io"
-	"slices"
+
+	"golang.org/x/text/transform"
 )
 
 // ErrBase64 is the error of decoding something else as base64.
 var ErrBase64 = errors.New("not base64")
 
-// Decoder undoes a content transfer encoding. The caller writes encoded bytes to
-// it in pieces of any size; the decoder writes the decoded bytes to its writer.
-// After Reset it can be used again.
+// Decoder returns a writer that undoes a content transfer encoding of what is written to it, in pieces of any size,
+// and writes the decoded bytes to w. Close writes the last ones.
 //
 // It decodes everything that the standard library decodes, to the same bytes. It
 // also decodes what real mail has: base64 with white space anywhere, without
@@ -24,64 +23,34 @@ var ErrBase64 = errors.New("not base64")
 // Other bytes in base64 are ignored (RFC 2045 6.8); after padding, the first of them ends
 // the data, since mailing lists append text. Base64 that ends within a byte is ErrBase64;
 // such a part is [Identity] in a Message.
-type Decoder struct {
-	w    io.Writer
-	enc  Encoding
-	held []byte // not decoded yet: digits of base64, or the end of what is known of a line
-	out  []byte // decoded, not written yet
-	n    int64
-	err  error
+func Decoder(w io.Writer, e Encoding) io.WriteCloser { return transform.NewWriter(w, e.decoder()) }
 
-	// Base64. padded: padding was read; ended: so was a byte after it that is not base64;
-	// ignored: bytes were ignored.
+// encodings are those that can be undone, by their names in headers. Others are like x-uuencode.
+var encodings = map[string]Encoding{
+	"7bit": Identity, "8bit": Identity, "binary": Identity, "base64": Base64, "quoted-printable": QuotedPrintable,
+}
+
+// decoder returns what undoes the encoding. Decoding never makes text longer.
+func (e Encoding) decoder() transform.Transformer {
+	switch e {
+	case Base64:
+		return &base64Decoder{}
+	case QuotedPrintable:
+		return quotedDecoder{}
+	}
+	return transform.Nop
+}
+
+// base64Decoder collects digits for the standard decoder. padded: padding was read; ended: so was a byte after it that
+// is not base64; ignored: bytes were ignored.
+type base64Decoder struct {
+	digits                 [1 << 10]byte // whole groups of four
+	held                   int           // how many digits are not decoded yet; between two calls less than a group
 	padded, ended, ignored bool
 }
 
-// decodeBuffer is how many bytes are decoded together. Digits of base64 fill it with whole groups of four.
-const decodeBuffer = 4 << 10
-
-// Reset makes d decode enc to w.
-func (d *Decoder) Reset(w io.Writer, enc Encoding) {
-	*d = Decoder{w: w, enc: enc, held: d.held[:0], out: d.out[:0]}
-}
-
-// Write takes the next encoded bytes.
-func (d *Decoder) Write(p []byte) (int, error) {
-	if d.enc == Identity {
-		d.write(p)
-		return len(p), d.err
-	}
-	for piece := range slices.Chunk(p, decodeBuffer) {
-		if d.enc == Base64 {
-			d.base64(piece)
-		} else {
-			d.quoted(piece)
-		}
-		d.write(d.out)
-		d.out = d.out[:0]
-	}
-	return len(p), d.err
-}
-
-// Close ends the part and returns the number of decoded bytes written.
-func (d *Decoder) Close() (int64, error) {
-	switch d.enc {
-	case Base64:
-		d.base64Digits()
-	case QuotedPrintable:
-		d.quotedLine()
-	}
-	d.write(d.out)
-	return d.n, d.err
-}
-
-func (d *Decoder) write(p []byte) {
-	if d.err == nil && len(p) > 0 {
-		var n int
-		n, d.err = d.w.Write(p)
-		d.n += int64(n)
-	}
-}
+// Reset implements transform.Transformer.
+func (d *base64Decoder) Reset() { *d = base64Decoder{} }
 
 var base64Digit = func() (is [256]bool) {
 	for _, c := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") {
@@ -90,92 +59,120 @@ var base64Digit = func() (is [256]bool) {
 	return is
 }()
 
-// base64 collects the digits of p for the standard decoder.
-func (d *Decoder) base64(p []byte) {
-	for _, c := range p {
+// Transform implements transform.Transformer.
+func (d *base64Decoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	if room := max(0, len(dst)-2); len(src) > room { // the digits held may become two bytes
+		src, atEOF, err = src[:room], false, transform.ErrShortDst
+	}
+	for _, c := range src {
 		switch {
-		case d.ended || d.err != nil:
-			return
+		case d.ended:
 		case base64Digit[c]:
-			if d.held = append(d.held, c); len(d.held) == decodeBuffer {
-				d.base64Digits()
+			d.digits[d.held] = c
+			if d.held++; d.held == len(d.digits) {
+				nDst += d.decode(dst[nDst:], d.held)
 			}
 		case c == '=':
-			d.base64Digits()
+			n, err := d.last(dst[nDst:])
+			if nDst += n; err != nil {
+				return nDst, len(src), err
+			}
 			d.padded = true
 		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
 			if d.ignored, d.ended = true, d.padded; d.ended {
-				d.held = d.held[:len(d.held)&^3]
+				d.held &^= 3
 			}
 		}
 	}
+	if !atEOF {
+		return nDst + d.decode(dst[nDst:], d.held&^3), len(src), err
+	}
+	n, err := d.last(dst[nDst:])
+	return nDst + n, len(src), err
 }
 
-// base64Digits decodes the digits in d.held, of which the last group may be incomplete.
-func (d *Decoder) base64Digits() {
-	n := len(d.held)
-	if n%4 == 1 {
-		n, d.ignored = n-1, true
-		if !d.padded && d.err == nil {
-			d.err = ErrBase64
+// last decodes all digits, of which the last group may be incomplete.
+func (d *base64Decoder) last(dst []byte) (int, error) {
+	if d.held%4 == 1 {
+		d.held, d.ignored = d.held-1, true
+		if !d.padded {
+			return 0, ErrBase64
 		}
 	}
-	d.out, _ = base64.RawStdEncoding.AppendDecode(d.out, d.held[:n]) // digits alone are no error
-	d.held = d.held[:0]
+	return d.decode(dst, d.held), nil
 }
 
-// spaces at the end of a line are not part of its text.
-const spaces = " \t\r"
+// decode decodes the first n digits.
+func (d *base64Decoder) decode(dst []byte, n int) int {
+	decoded, _ := base64.RawStdEncoding.Decode(dst, d.digits[:n]) // digits alone are no error
+	d.held = copy(d.digits[:], d.digits[n:d.held])
+	return decoded
+}
 
-// maxSpaces bounds what is held of a line. A legal line has up to 998 bytes.
-const maxSpaces = 64 << 10
+type quotedDecoder struct{ transform.NopResetter }
 
-// quoted decodes p up to white space that may end a line, or a code that is not whole.
-func (d *Decoder) quoted(p []byte) {
-	for line := range bytes.Lines(p) {
-		d.held = append(d.held, line...)
-		if bytes.HasSuffix(line, []byte("\n")) {
-			d.quotedLine()
+const (
+	// spaces at the end of a line are not part of its text.
+	spaces = " \t\r"
+	// maxSpaces bounds what is held of a line, to less than the buffers of readers and writers. A legal line has up to
+	// 998 bytes.
+	maxSpaces = 2 << 10
+)
+
+// Transform implements transform.Transformer. It leaves white space that may end a line, and a code that is not whole.
+func (quotedDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	if len(src) > len(dst) {
+		src, atEOF, err = src[:len(dst)], false, transform.ErrShortDst
+	}
+	out := dst[:0]
+	for line := range bytes.Lines(src) {
+		if atEOF || bytes.HasSuffix(line, []byte("\n")) {
+			out = appendLine(out, line)
+			nSrc += len(line)
 			continue
 		}
-		text := bytes.TrimRight(d.held, spaces)
+		text := bytes.TrimRight(line, spaces)
 		if code := bytes.LastIndexByte(text, '='); code >= 0 && code >= len(text)-2 {
 			text = text[:code]
 		}
-		if len(d.held)-len(text) > maxSpaces {
-			text = d.held
+		if len(line)-len(text) > maxSpaces {
+			text = line
 		}
-		d.quotedText(text)
-		d.held = append(d.held[:0], d.held[len(text):]...)
+		out = appendQuoted(out, text)
+		if nSrc += len(text); nSrc < len(src) && err == nil {
+			err = transform.ErrShortSrc
+		}
 	}
+	return len(out), nSrc, err
 }
 
-// quotedLine decodes the line that ends in d.held, without the white space at its end. A soft end is not part of it.
-func (d *Decoder) quotedLine() {
-	line, hard := bytes.CutSuffix(d.held, []byte("\n"))
+// appendLine decodes a whole line, without the white space at its end. A soft end is not part of it.
+func appendLine(out, line []byte) []byte {
+	line, hard := bytes.CutSuffix(line, []byte("\n"))
 	text, soft := bytes.CutSuffix(bytes.TrimRight(line, spaces), []byte("="))
-	d.quotedText(text)
+	out = appendQuoted(out, text)
 	if hard && !soft {
 		if bytes.HasSuffix(line, []byte("\r")) {
-			d.out = append(d.out, '\r')
+			out = append(out, '\r')
 		}
-		d.out = append(d.out, '\n')
+		out = append(out, '\n')
 	}
-	d.held = d.held[:0]
+	return out
 }
 
-// quotedText decodes text that ends within no code. An = that begins none is a literal.
-func (d *Decoder) quotedText(text []byte) {
+// appendQuoted decodes text that ends within no code. An = that begins none is a literal.
+func appendQuoted(out, text []byte) []byte {
 	for i := 0; i < len(text); i++ {
 		if text[i] == '=' && i+2 < len(text) {
-			if out, err := hex.AppendDecode(d.out, text[i+1:i+3]); err == nil {
-				d.out = out
+			if decoded, err := hex.AppendDecode(out, text[i+1:i+3]); err == nil {
+				out = decoded
 				i += 2
 				continue
 			}
 		}
-		d.out = append(d.out, text[i])
+		out = append(out, text[i])
 	}
+	return out
 }
 
 // Bounds of what is decoded into memory, in encoded bytes of one message.
@@ -184,74 +181,41 @@ const (
 	maxDecoded = 1 << 20   // bytes of all parts
 )
 
-// undoer undoes the encodings of a message's parts. It decodes small parts into memory. The others
-// share one decoder, so many of them take no more memory than one.
-type undoer struct {
-	ctx  context.Context // ends parsing
-	used int64           // encoded bytes of the parts in memory
-
-	part    *decoded // the part that is read, or nil
-	at      int64    // decoded bytes of it that were read
-	from    io.Reader
-	dec     Decoder
-	encoded [decodeBuffer]byte
-	decoded bytes.Buffer // decoded and not yet read
-	err     error        // error to return after decoded
-}
-
-// undo returns the content of a part with its encoding undone, and whether the part has bytes that do not belong to
-// its encoding. The error is ErrBase64 if it cannot be undone. Other errors are those of reading.
-func (u *undoer) undo(encoded *io.SectionReader, e Encoding) (c Content, ignored bool, err error) {
-	u.start(nil, contextReader{u.ctx, io.NewSectionReader(encoded, 0, encoded.Size())}, e)
-	if size := encoded.Size(); size <= inMemory && u.used+size <= maxDecoded {
-		u.used += size
-		b := bytes.NewBuffer(make([]byte, 0, size+bytes.MinRead)) // decoding never makes a part longer
-		_, err = b.ReadFrom(u)
-		c = BytesContent(b.Bytes())
+// undo returns the content of a leaf with its encoding undone, and whether it has bytes that do not belong to its
+// encoding. The error is ErrBase64 if it cannot be undone. Other errors are those of reading.
+func (p *Parser) undo(raw Content, l *leaf) (c Content, ignored bool, err error) {
+	decoder := l.encoding.decoder()
+	if l.length <= inMemory && p.used+l.length <= maxDecoded {
+		var encoded, text []byte
+		p.used += l.length
+		if encoded, err = Piece(raw, &encoded, l.offset, l.length); err == nil {
+			text, _, err = transform.Append(decoder, make([]byte, 0, l.length+2), encoded)
+		}
+		c = BytesContent(text)
 	} else {
-		d := &decoded{by: u, encoded: encoded, encoding: e}
-		d.size, err = io.Copy(io.Discard, u)
+		d := &decoded{shared: &p.reading, encoded: io.NewSectionReader(raw, l.offset, l.length), encoding: l.encoding}
+		d.size, err = io.Copy(io.Discard, transform.NewReader(contextReader{p.ctx, d.encoded}, decoder))
 		c = d
 	}
-	return c, u.dec.ignored, err
-}
-
-// start makes u read a part from its beginning.
-func (u *undoer) start(part *decoded, from io.Reader, e Encoding) {
-	u.part, u.at, u.from, u.err = part, 0, from, nil
-	u.decoded.Reset()
-	u.dec.Reset(&u.decoded, e)
-}
-
-// Read implements io.Reader. It decodes a piece at a time. Its errors are those of reading and of [Decoder].
-func (u *undoer) Read(p []byte) (n int, err error) {
-	for u.decoded.Len() == 0 && u.err == nil {
-		n, err := u.from.Read(u.encoded[:])
-		if _, u.err = u.dec.Write(u.encoded[:n]); u.err != nil {
-			break
-		}
-		if u.err = err; err == io.EOF {
-			if _, err := u.dec.Close(); err != nil {
-				u.err = err
-			}
-		}
-	}
-	if u.decoded.Len() == 0 {
-		return 0, u.err
-	}
-	n, err = u.decoded.Read(p)
-	u.at += int64(n)
-	return n, err
+	b, is := decoder.(*base64Decoder)
+	return c, is && b.ignored, err
 }
 
 // decoded is the content of a part that is decoded as it is read. Reading forward
 // decodes each byte once; reading backward, or after another part of the message was
 // read, decodes from the start of the part again.
 type decoded struct {
-	by       *undoer
+	shared   *reading // by all such parts, so that many of them take no more memory than one
 	encoded  *io.SectionReader
 	encoding Encoding
 	size     int64
+}
+
+// reading is how far a part was read.
+type reading struct {
+	part *decoded
+	at   int64
+	from io.Reader
 }
 
 // Size implements Content.
@@ -262,21 +226,18 @@ func (d *decoded) ReadAt(p []byte, off int64) (int, error) {
 	if off >= d.size {
 		return 0, io.EOF
 	}
-	u := d.by
-	if u.part != d || off < u.at {
-		u.start(d, io.NewSectionReader(d.encoded, 0, d.encoded.Size()), d.encoding)
+	r := d.shared
+	if r.part != d || off < r.at {
+		encoded := io.NewSectionReader(d.encoded, 0, d.encoded.Size())
+		*r = reading{part: d, from: transform.NewReader(encoded, d.encoding.decoder())}
 	}
-	if _, err := io.CopyN(io.Discard, u, off-u.at); err != nil {
+	skipped, err := io.CopyN(io.Discard, r.from, off-r.at)
+	if r.at += skipped; err != nil {
 		return 0, err
 	}
-	n, err := io.ReadFull(u, p)
-	if err == io.ErrUnexpectedEOF {
+	n, err := io.ReadFull(r.from, p)
+	if r.at += int64(n); err == io.ErrUnexpectedEOF {
 		err = io.EOF
 	}
 	return n, err
-}
-
-// encodings are those that can be undone, by their names in headers. Others are like x-uuencode.
-var encodings = map[string]Encoding{
-	"7bit": Identity, "8bit": Identity, "binary": Identity, "base64": Base64, "quoted-printable": QuotedPrintable,
 }

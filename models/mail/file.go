@@ -141,7 +141,7 @@ func (f *File) Close() error {
 // Reader returns a reader for one goroutine.
 func (f *File) Reader() *FileReader {
 	r := &FileReader{file: f, parser: NewParser()}
-	r.parser.undo.ctx = f.ctx
+	r.parser.ctx = f.ctx
 	return r
 }
 

@@ -161,13 +161,17 @@ func FuzzDecoded(f *testing.F) {
 		if b64 {
 			e = Base64
 		}
-		s := io.NewSectionReader(BytesContent(encoded), 0, int64(len(encoded)))
-		u := &undoer{ctx: t.Context()}
-		whole, _, err := u.undo(s, e)
+		p, raw := NewParser(), BytesContent(encoded)
+		part := &leaf{entity: entity{encoding: e}, length: raw.Size()}
+		whole, _, err := p.undo(raw, part)
 		if err != nil {
 			return
 		}
-		d := &decoded{by: u, encoded: s, encoding: e, size: whole.Size()}
+		p.used = maxDecoded
+		d, _, err := p.undo(raw, part)
+		if err != nil || d.Size() != whole.Size() {
+			t.Fatalf("%d bytes in memory, %d as they are read: %v", whole.Size(), d.Size(), err)
+		}
 		at := int64(off) % (whole.Size() + 1)
 		for _, from := range []int64{at, 0, at / 2} {
 			got, err := io.ReadAll(io.NewSectionReader(d, from, whole.Size()))

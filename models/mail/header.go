@@ -3,6 +3,7 @@ package mail
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"mime"
 	stdmail "net/mail"
@@ -81,12 +82,14 @@ func (p *Parser) readHeader(m *Message) entity {
 	return e
 }
 
-// structured reads the value of a MIME field. ok is false if it has no word.
+// structured reads the value of a MIME field. ok is false if it has no word. It has errors if the standard library
+// refuses it.
 func (p *Parser) structured(value string) (v structured, ok bool) {
-	v = parseStructured(value)
-	if v.repaired {
+	value = withoutComments(value)
+	if _, _, err := mime.ParseMediaType(value); err != nil {
 		p.note(BadMIME)
 	}
+	v = parseStructured(value[:min(len(value), maxStructured)])
 	if v.repeated {
 		p.note(Repeated)
 	}
@@ -157,14 +160,9 @@ func (p *Parser) envelope(name, value string, m *Message) bool {
 			return false
 		}
 		m.From = list[0]
-	case "to":
-		m.To = p.people(value, m.To)
-		return false
-	case "cc":
-		m.Cc = p.people(value, m.Cc)
-		return false
-	case "bcc":
-		m.Bcc = p.people(value, m.Bcc)
+	case "to", "cc", "bcc":
+		list := map[string]*[]Address{"to": &m.To, "cc": &m.Cc, "bcc": &m.Bcc}[name]
+		*list = p.people(value, *list)
 		return false
 	default:
 		return false
@@ -238,18 +236,11 @@ func (p *Parser) name(l *leaf, n int) string {
 			ext = ".bin"
 		}
 	}
-	name := stem + ext
-	if next, taken := p.names[name]; taken {
-		number, free := max(n, next), ""
-		for ; taken; number++ {
-			free = stem + " (" + strconv.Itoa(number) + ")" + ext
-			_, taken = p.names[free]
-		}
-		p.names[name] = number
-		name = free
+	for p.names[stem+ext] {
+		stem += " (" + strconv.Itoa(n) + ")"
 	}
-	p.names[name] = 0
-	return name
+	p.names[stem+ext] = true
+	return stem + ext
 }
 
 // Bounds of a message's date. Every text form of a date can hold them, so every model stores them.
@@ -287,20 +278,18 @@ func parseDate(value string) (t time.Time, guessed, ok bool) {
 	if f == nil {
 		return t, false, false
 	}
-	year, second, leap := f[3], cmp.Or(f[6], "0"), time.Duration(0)
-	switch {
-	case len(year) == 3:
-		n, _ := strconv.Atoi(year)
-		year = strconv.Itoa(1900 + n)
-	case len(year) == 2 && year < "50":
-		year = "20" + year
-	case len(year) == 2:
-		year = "19" + year
+	second, leap := cmp.Or(f[6], "0"), time.Duration(0)
+	year, _ := strconv.Atoi(f[3])
+	switch digits := len(f[3]); {
+	case digits == 3, digits == 2 && year >= 50:
+		year += 1900
+	case digits == 2:
+		year += 2000
 	}
 	if second == "60" {
 		second, leap = "59", time.Second
 	}
-	t, err := time.Parse("2 Jan 2006 15:4:5", f[1]+" "+f[2]+" "+year+" "+f[4]+":"+f[5]+":"+second)
+	t, err := time.Parse("2006 Jan 2 15:4:5", fmt.Sprintf("%04d %s %s %s:%s:%s", year, f[2], f[1], f[4], f[5], second))
 	hours, known := zones[strings.ToLower(f[9])]
 	east := hours * time.Hour
 	if f[7] != "" {
@@ -316,10 +305,10 @@ func parseDate(value string) (t time.Time, guessed, ok bool) {
 var addresses = stdmail.AddressParser{WordDecoder: &encodedWords}
 
 var (
-	// quotedForm is a quoted string.
-	quotedForm = regexp.MustCompile(`(?s)^"(?:[^"\\]|\\.)*"`)
-	// angleForm is an address between < and >.
-	angleForm = regexp.MustCompile(`^<[^>]*>`)
+	// oneForm is an address of a list that breaks the rules, which is divided at its commas and semicolons, but not
+	// between quotation marks or < and >. One of these without its other half is like any character. No half is
+	// looked for twice in the same text, so that a list takes linear time: < has none after another <.
+	oneForm = regexp.MustCompile(`(?s)(?:\\.|"(?:[^"\\]|\\.)*"|<[^<>]*>|[^,;])+`)
 	// groupForm is the name of a group before its first address.
 	groupForm = regexp.MustCompile(`(?s)^(?:"(?:[^"\\]|\\.)*"|[^"@<])*:`)
 	// emptyGroup is like undisclosed-recipients:;
@@ -335,7 +324,7 @@ func (p *Parser) people(value string, people []Address) []Address {
 	}
 	if v := strings.TrimSpace(withoutComments(value)); err != nil && v != "" && !emptyGroup.MatchString(v) {
 		p.fault(BadAddresses)
-		for _, one := range divided(v) {
+		for _, one := range oneForm.FindAllString(v, -1) {
 			one = strings.TrimSpace(groupForm.ReplaceAllString(one, ""))
 			if a := p.person(one); a != (Address{}) && len(people) <= maxAddresses {
 				people = append(people, a)
@@ -347,25 +336,6 @@ func (p *Parser) people(value string, people []Address) []Address {
 		people = people[:maxAddresses]
 	}
 	return people
-}
-
-// divided divides a list that breaks the rules at its commas and semicolons, but not between quotation marks or < and
-// >. One of these without its other half is like any character, and so are all after it: to look for the other half
-// of each would take quadratic time.
-func divided(list string) (ones []string) {
-	began, halves := 0, map[byte]*regexp.Regexp{'"': quotedForm, '<': angleForm}
-	for i := 0; i < len(list); i++ {
-		c := list[i]
-		if c == ',' || c == ';' {
-			ones, began = append(ones, list[began:i]), i+1
-		} else if form := halves[c]; form != nil {
-			found := form.FindString(list[i:])
-			if i += max(0, len(found)-1); found == "" {
-				delete(halves, c)
-			}
-		}
-	}
-	return append(ones, list[began:])
 }
 
 // person reads one address. The text between < and > is the address, and the rest its name.

@@ -39,19 +39,17 @@ func withoutComments(s string) string {
 type structured struct {
 	word     string // in lower case
 	params   map[string]string
-	repaired bool // it has errors
 	repeated bool // a parameter has two values
 }
 
 const token = "[!#$%&'*+\\-.^_`{|}~0-9A-Za-z]+"
 
 var (
-	tokenForm = regexp.MustCompile(`^` + token + `$`)
 	// wordForm is the word, which may be a media type.
 	wordForm = regexp.MustCompile(`^(` + token + `)(?:\s*(/)\s*(` + token + `))?\s*`)
 	// parameterForm is the beginning of a parameter: a name, and its value if that has quotation marks, of which the
 	// second may be missing.
-	parameterForm = regexp.MustCompile(`(?s)(?:^|[;\s])\s*(` + token + `)\s*=\s*(?:"((?:\\["\\]|[^"])*)("?))?`)
+	parameterForm = regexp.MustCompile(`(?s)(?:^|[;\s])\s*(` + token + `)\s*=\s*(?:"((?:\\["\\]|[^"])*)"?)?`)
 	// escapes are those of a quoted value. A backslash before others is a literal: Windows writes folders of files.
 	escapes = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 )
@@ -59,25 +57,19 @@ var (
 // maxStructured is how many bytes of a value are read.
 const maxStructured = 8 << 10
 
-// parseStructured reads a value as its writer meant it: what no RFC allows, and mail has, is read,
+// parseStructured reads a value without comments as its writer meant it: what no RFC allows, and mail has, is read,
 // too, such as values without quotation marks, missing semicolons and encoded words.
 func parseStructured(value string) structured {
-	v := structured{params: map[string]string{}, repaired: len(value) > maxStructured}
-	s := strings.TrimSpace(withoutComments(value[:min(len(value), maxStructured)]))
+	v, s := structured{params: map[string]string{}}, strings.TrimSpace(value)
 	if strings.HasPrefix(s, "=?") {
 		if d, err := encodedWords.DecodeHeader(s); err == nil {
-			s, v.repaired = d, true
+			s = d
 		}
 	}
-	if t := strings.TrimLeft(s, "\" \t"); t != s {
-		s, v.repaired = t, true
-	}
+	s = strings.TrimLeft(s, "\" \t")
 	// Before = is the name of a parameter, and no word before it.
 	if m := wordForm.FindStringSubmatch(s); m != nil && !strings.HasPrefix(s[len(m[0]):], "=") {
 		v.word, s = strings.ToLower(m[1]+m[2]+m[3]), s[len(m[0]):]
-	}
-	if v.word == "" || s != "" && s[0] != ';' {
-		v.repaired = true
 	}
 	v.parameters(strings.TrimLeft(s, " \t\r\n;:,\""))
 	return v
@@ -87,20 +79,12 @@ func parseStructured(value string) structured {
 // parameter begins.
 func (v *structured) parameters(s string) {
 	found := append(parameterForm.FindAllStringSubmatchIndex(s, -1), []int{len(s)})
-	v.repaired = v.repaired || found[0][0] > 0
 	inPieces := map[string]bool{}
 	for i, m := range found[:len(found)-1] {
-		text, rest, _ := strings.Cut(s[m[1]:found[i+1][0]], ";")
-		text = strings.TrimSpace(text)
-		bad := false
-		if m[4] >= 0 {
-			text, rest, bad = escapes.Replace(s[m[4]:m[5]]), text+rest, m[6] == m[7]
-		} else {
-			bad = !tokenForm.MatchString(text)
+		text, _, _ := strings.Cut(s[m[1]:found[i+1][0]], ";")
+		if text = strings.TrimSpace(text); m[4] >= 0 {
+			text = escapes.Replace(s[m[4]:m[5]])
 		}
-		separated := i == 0 || strings.Contains(s[m[0]:m[2]], ";")
-		v.repaired = v.repaired || bad || !separated || strings.TrimSpace(rest) != ""
-
 		name := strings.ToLower(s[m[2]:m[3]])
 		base, piece, ok := strings.Cut(name, "*")
 		if ok && piece == "" {
@@ -121,33 +105,28 @@ func (v *structured) parameters(s string) {
 }
 
 // extended joins the pieces of a parameter, and decodes them (RFC 2231).
-func (v *structured) extended(name string) (string, bool) {
-	var text strings.Builder
+func (v *structured) extended(name string) (text string, ok bool) {
 	charset := ""
 	for n := 0; ; n++ {
 		key := name + "*" + strconv.Itoa(n)
-		piece, ok := v.params[key]
-		if !ok {
+		piece, plain := v.params[key]
+		if !plain {
 			if piece, ok = v.params[key+"*"]; !ok {
-				joined := text.String()
-				if e, err := htmlindex.Get(charset); err == nil { // else it stays as it is
-					if plain, err := e.NewDecoder().String(joined); err == nil {
-						joined = plain
-					}
-				}
-				return joined, n > 0
+				break
 			}
 			if parts := strings.SplitN(piece, "'", 3); n == 0 && len(parts) == 3 {
 				charset, piece = parts[0], parts[2]
-			} else if n == 0 {
-				v.repaired = true
 			}
-			if plain, err := url.PathUnescape(piece); err == nil {
-				piece = plain
-			} else {
-				v.repaired = true
+			if decoded, err := url.PathUnescape(piece); err == nil {
+				piece = decoded
 			}
 		}
-		text.WriteString(piece)
+		text += piece
 	}
+	if e, err := htmlindex.Get(charset); err == nil { // else it stays as it is
+		if decoded, err := e.NewDecoder().String(text); err == nil {
+			text = decoded
+		}
+	}
+	return text, text != ""
 }

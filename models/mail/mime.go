@@ -23,11 +23,10 @@ const (
 	maxHeader    = 256 << 10 // bytes of one header
 	maxField     = 64 << 10  // bytes of one of its fields
 	maxParts     = 1000
-	maxDepth     = 32      // multiparts within multiparts
-	maxBoundary  = 998     // bytes, which is the longest legal line
-	maxType      = 255     // bytes of a media type
-	maxDivided   = 1 << 20 // bytes of headers without an empty line before a delimiter
-	maxAddresses = 10_000  // addresses of one field
+	maxDepth     = 32     // multiparts within multiparts
+	maxBoundary  = 998    // bytes, which is the longest legal line
+	maxType      = 255    // bytes of a media type
+	maxAddresses = 10_000 // addresses of one field
 )
 
 // leaf is a part that has no parts.
@@ -49,21 +48,19 @@ type Parser struct {
 	leaves  []leaf
 	current *leaf // the one of leaves whose body is being read, or nil
 	top     entity
-	headEnd int64  // offset after the message's header and its empty line
-	noted   uint32 // a bit for each Kind
-	broken  bool   // something could not be parsed
-	divided int    // bytes of headers that divides has read
-	// names holds the names given to parts of this message. The value is the first number to
-	// try for another part of that name.
-	names map[string]int
-	undo  undoer
+	headEnd int64           // offset after the message's header and its empty line
+	noted   uint32          // a bit for each Kind
+	broken  bool            // something could not be parsed
+	names   map[string]bool // given to parts of this message
+
+	ctx     context.Context // ends parsing
+	used    int64           // encoded bytes of the message's parts that are decoded in memory
+	reading reading         // of the other parts
 }
 
 // NewParser returns a parser for one goroutine.
 func NewParser() *Parser {
-	return &Parser{
-		lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]int), undo: undoer{ctx: context.Background()},
-	}
+	return &Parser{lines: bufio.NewReaderSize(nil, 64<<10), names: make(map[string]bool), ctx: context.Background()}
 }
 
 // note counts what was skipped, repaired or guessed.
@@ -79,9 +76,9 @@ func (p *Parser) fault(k Kind) {
 // bytes are a message, so Parse returns only errors of reading raw.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
-	p.top, p.headEnd, p.broken, p.noted, p.divided = entity{}, -1, false, 0, 0
+	p.top, p.headEnd, p.broken, p.noted = entity{}, -1, false, 0
 	clear(p.names)
-	p.undo.used, p.undo.part = 0, nil // what it had of the previous message
+	p.used, p.reading = 0, reading{}
 	*m = Message{Date: Bounded(arrived), Raw: raw}
 	if err := p.scan(raw, m); err != nil {
 		return err
@@ -101,7 +98,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 
 // scan reads the message line by line and finds its leaves.
 func (p *Parser) scan(raw Content, m *Message) error {
-	p.lines.Reset(contextReader{p.undo.ctx, io.NewSectionReader(raw, 0, raw.Size())})
+	p.lines.Reset(contextReader{p.ctx, io.NewSectionReader(raw, 0, raw.Size())})
 	var (
 		at, off  int64  // offsets of this line, and of the next piece
 		inHeader = true // this line belongs to the header of the message or of a part
@@ -113,14 +110,15 @@ func (p *Parser) scan(raw Content, m *Message) error {
 			at = off
 		}
 		off += int64(len(line))
-		if inHeader && begins && p.divides(line) {
-			p.note(BadParts)
-			p.begin(at, m)
-			inHeader = false
-		}
 		delimits, last := false, false
 		if begins {
 			delimits, last = p.delimiter(line, at-eol)
+			if !delimits && inHeader && p.divides(line) {
+				p.note(BadParts)
+				p.begin(at, m)
+				inHeader = false
+				delimits, last = p.delimiter(line, at-eol)
+			}
 		}
 		switch {
 		case delimits:
@@ -171,17 +169,12 @@ func (p *Parser) gather(line []byte, begins bool) {
 	p.header = append(p.header, bytes.TrimRight(line, "\r\n")...)
 }
 
-// divides reports whether the line is a delimiter of the multipart whose header is being read: that
-// header has no empty line at its end.
+// divides reports whether the line is a delimiter of the multipart whose header is being read: that header has no
+// empty line at its end. Its text after an equals sign is taken for the parameter.
 func (p *Parser) divides(line []byte) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
-	if !ok || len(rest) == 0 || p.divided > maxDivided || !bytes.Contains(p.header, rest) {
-		return false
-	}
-	p.divided += len(p.header)
-	// Another parser, since this is only a look: what it notes does not count.
-	e := (&Parser{header: p.header}).readHeader(nil)
-	return e.boundary == string(rest)
+	boundary, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
+	return ok && len(boundary) > 0 && (bytes.Contains(p.header, append([]byte("="), boundary...)) ||
+		bytes.Contains(p.header, append([]byte(`="`), boundary...)))
 }
 
 // begin reads the gathered header of the content that begins at off. The first
@@ -252,13 +245,12 @@ func (p *Parser) parts(raw Content, m *Message) error {
 	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
 		l := &p.leaves[i]
-		encoded := io.NewSectionReader(raw, l.offset, l.length)
-		part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: encoded}
+		part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: io.NewSectionReader(raw, l.offset, l.length)}
 		if l.unknown {
 			p.fault(BadEncoding)
 		}
 		if l.encoding != Identity {
-			c, ignored, err := p.undo.undo(encoded, l.encoding)
+			c, ignored, err := p.undo(raw, l)
 			switch {
 			case errors.Is(err, ErrBase64):
 				p.fault(BadEncoding)
