@@ -7,8 +7,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -17,9 +19,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
 )
-
-// ErrMissing says that a store does not have a blob.
-var ErrMissing = errors.New("the blob is missing")
 
 // FSLocal is the name of a store of files, as in blob://fs-local/KEY, and of its folder.
 const FSLocal = "fs-local"
@@ -40,28 +39,24 @@ type Store struct {
 	synced bool // what is committed has reached the disk
 
 	mu   sync.Mutex
-	root *os.Root // nil until it is needed
-	made [256]bool
+	root *os.Root        // nil until it is needed
+	made map[string]bool // folders
 }
 
 // Open returns the store in a folder, in which it makes nothing until the first write. Blobs that it has
 // committed survive as the class says: with memory or process they reached the operating system, with
 // any other the disk.
 func Open(dir string, d drivers.Durability) *Store {
-	return &Store{dir: filepath.Join(dir, FSLocal), synced: d != drivers.Memory && d != drivers.Process}
+	return &Store{
+		dir: filepath.Join(dir, FSLocal), synced: d != drivers.Memory && d != drivers.Process, made: make(map[string]bool),
+	}
 }
 
-// place returns the folder and the name of a blob.
-func place(id [16]byte) (folder byte, name string) {
-	hash := uint32(2166136261) // FNV-1a
-	for _, b := range id {
-		hash = (hash ^ uint32(b)) * 16777619
-	}
-	folder = byte(hash >> 24)
-	var text [3 + len(prefix) + 32]byte
-	dst := hex.AppendEncode(text[:0], []byte{folder})
-	dst = append(append(dst, '/'), prefix...)
-	return folder, string(hex.AppendEncode(dst, id[:]))
+// place returns the path of a blob, which begins with the two digits of its folder.
+func place(id [16]byte) string {
+	hash := fnv.New32a()
+	hash.Write(id[:])
+	return fmt.Sprintf("%02x/%s%x", hash.Sum32()>>24, prefix, id)
 }
 
 // open opens the folder, and returns an error that wraps fs.ErrNotExist if there is none. It
@@ -90,7 +85,7 @@ func (s *Store) opened() (*os.Root, error) {
 }
 
 // make opens the folder, which it makes if there is none, and makes the folder of a blob.
-func (s *Store) make(folder byte) (*os.Root, error) {
+func (s *Store) make(folder string) (*os.Root, error) {
 	s.mu.Lock() // workers that all write first make one store
 	defer s.mu.Unlock()
 	root, err := s.opened()
@@ -105,7 +100,7 @@ func (s *Store) make(folder byte) (*os.Root, error) {
 	if s.made[folder] {
 		return root, nil
 	}
-	if err := root.Mkdir(hex.EncodeToString([]byte{folder}), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	if err := s.sync(root, "."); err != nil {
@@ -158,8 +153,8 @@ func (s *Store) sync(root *os.Root, folder string) error {
 
 // Write begins a blob. It is there, whole, once Commit has returned; until then it is not visible.
 func (s *Store) Write(id [16]byte) (*Writer, error) {
-	folder, name := place(id)
-	root, err := s.make(folder)
+	name := place(id)
+	root, err := s.make(path.Dir(name))
 	if err != nil {
 		return nil, err
 	}
@@ -190,22 +185,21 @@ func (w *Writer) Commit() error {
 	if err != nil {
 		return errors.Join(err, w.root.Remove(w.name+unwritten))
 	}
-	return w.store.sync(w.root, w.name[:2])
+	return w.store.sync(w.root, path.Dir(w.name))
 }
 
 // Abort removes what was written.
 func (w *Writer) Abort() error { return errors.Join(w.Close(), w.root.Remove(w.name+unwritten)) }
 
-// ReadAt reads a part of a blob as an io.ReaderAt does. The error wraps ErrMissing if there is no such blob.
+// ReadAt reads a part of a blob as an io.ReaderAt does. The error wraps fs.ErrNotExist if there is no such blob.
 func (s *Store) ReadAt(id [16]byte, p []byte, off int64) (int, error) {
-	_, name := place(id)
 	root, err := s.open()
 	if err != nil {
-		return 0, missing(err)
+		return 0, err
 	}
-	f, err := root.Open(name)
+	f, err := root.Open(place(id))
 	if err != nil {
-		return 0, missing(err)
+		return 0, err
 	}
 	n, err := f.ReadAt(p, off)
 	return n, cmp.Or(f.Close(), err)
@@ -223,20 +217,12 @@ func (s *Store) Close() error {
 	return err
 }
 
-func missing(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", ErrMissing, err)
-	}
-	return err
-}
-
 // Remove removes a blob. It is no error if there is none. A removal that a loss of power undoes leaves a
 // blob without a message.
 func (s *Store) Remove(id [16]byte) error {
-	_, name := place(id)
 	root, err := s.open()
 	if err == nil {
-		err = root.Remove(name)
+		err = root.Remove(place(id))
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -253,19 +239,16 @@ func (s *Store) Each(yield func(id [16]byte) error) (brokenOff int64, err error)
 	if err != nil {
 		return 0, err
 	}
-	err = fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
 		}
-		name, temp := strings.CutSuffix(e.Name(), unwritten)
-		id, err := hex.DecodeString(strings.TrimPrefix(name, prefix))
-		if err != nil || len(id) != 16 {
-			return nil // not the store's
-		}
-		if _, own := place([16]byte(id)); own != strings.TrimSuffix(path, unwritten) {
+		name, temp := strings.CutSuffix(name, unwritten)
+		id, err := hex.DecodeString(strings.TrimPrefix(path.Base(name), prefix))
+		switch {
+		case err != nil || len(id) != 16 || place([16]byte(id)) != name: // not the store's
 			return nil
-		}
-		if temp {
+		case temp:
 			brokenOff++
 			return nil
 		}

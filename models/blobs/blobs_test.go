@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -71,7 +72,7 @@ func TestFiles(t *testing.T) {
 		if s.synced != (d != drivers.Memory) {
 			t.Errorf("%v: synced %v", d, s.synced)
 		}
-		if _, err := s.ReadAt(id(1), make([]byte, 1), 0); !errors.Is(err, ErrMissing) {
+		if _, err := s.ReadAt(id(1), make([]byte, 1), 0); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a read before the first write: %v", err)
 		}
 		if err := s.Remove(id(1)); err != nil {
@@ -99,7 +100,7 @@ func TestFiles(t *testing.T) {
 		if err := s.Remove(id(7)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.ReadAt(id(7), b, 0); !errors.Is(err, ErrMissing) {
+		if _, err := s.ReadAt(id(7), b, 0); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("a read of what was removed: %v", err)
 		}
 		if ids, off := all(t, s); len(ids) != 299 || off != 0 {
@@ -148,7 +149,7 @@ func TestUnseen(t *testing.T) {
 	if _, err := w.Write([]byte("half")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ReadAt(id(1), make([]byte, 4), 0); !errors.Is(err, ErrMissing) {
+	if _, err := s.ReadAt(id(1), make([]byte, 4), 0); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a read before the commit: %v", err)
 	}
 	if ids, off := all(t, s); len(ids) != 0 || off != 1 {
@@ -178,7 +179,7 @@ func TestOnlyItsOwn(t *testing.T) {
 	if err := put(s, 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	_, name := place(id(1))
+	name := place(id(1))
 	folder := filepath.Dir(filepath.Join(dir, FSLocal, name))
 	for _, other := range []string{"notes.txt", "mailbench-12", "x.writing", filepath.Base(name) + ".old"} {
 		if err := os.WriteFile(filepath.Join(folder, other), nil, 0o600); err != nil {
@@ -197,13 +198,11 @@ func TestOnlyItsOwn(t *testing.T) {
 	}
 	elsewhere := t.TempDir()
 	n := 2
-	for first, _ := place(id(1)); ; n++ {
-		if f, _ := place(id(n)); f != first {
-			break
-		}
+	for path.Dir(place(id(n))) == path.Dir(name) {
+		n++
 	}
-	_, name = place(id(n))
-	if err := os.Symlink(elsewhere, filepath.Join(dir, FSLocal, name[:2])); err != nil {
+	name = place(id(n))
+	if err := os.Symlink(elsewhere, filepath.Join(dir, FSLocal, path.Dir(name))); err != nil {
 		t.Fatal(err)
 	}
 	if err := put(s, n, nil); err == nil {

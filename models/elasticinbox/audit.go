@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -195,7 +196,7 @@ func (a *audit) whole(ctx context.Context, r *record) (bool, error) {
 		return err == nil, err
 	}
 	n, err := a.outside.ReadAt(r.id, make([]byte, 1), r.size) // its file may be longer
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, blobs.ErrMissing) {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
 	}
 	return n == 0, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -67,7 +68,7 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	got, err := m.outside.ReadAt(m.reading, m.buffer, n*each)
 	m.S.Blob(int64(got), 0)
 	switch {
-	case errors.Is(err, blobs.ErrMissing):
+	case errors.Is(err, fs.ErrNotExist):
 		return nil // the reader says that it is missing
 	case err != nil && !errors.Is(err, io.EOF):
 		return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
