@@ -38,16 +38,10 @@ const (
 
 // Find counts n faults of a kind, and says where they are unless Noted of that kind were named.
 func (a *Audit) Find(kind string, n int64, format string, args ...any) {
-	switch kind {
-	case Dangling:
-		a.Dangling += n
-	case Duplicated:
-		a.Duplicated += n
-	case BrokenBody:
-		a.BrokenBodies += n
-	case CounterDrift:
-		a.CounterDrift += n
-	}
+	count := map[string]*int64{
+		Dangling: &a.Dangling, Duplicated: &a.Duplicated, BrokenBody: &a.BrokenBodies, CounterDrift: &a.CounterDrift,
+	}[kind]
+	*count += n
 	named := 0
 	for _, note := range a.Notes {
 		if strings.HasPrefix(note, kind+": ") {

@@ -36,8 +36,8 @@ func NewRowLimit(c drivers.Capabilities) RowLimit {
 // not read them. A message that passes may still be too large for the engine, which counts
 // keys and encodings too.
 func (l RowLimit) Check(body mail.Content, attachments []mail.Part) error {
-	total, largest := sizes(body, attachments)
-	switch {
+	total, file := sizes(body, attachments)
+	switch largest := max(body.Size(), file); {
 	case largest > l.cell:
 		return fmt.Errorf("a part of %d bytes in one row, at most %d fit: %w", largest, l.cell, drivers.ErrTooLarge)
 	case total > l.row:
@@ -57,13 +57,9 @@ func (l RowLimit) Holds(body mail.Content, attachments []mail.Part) Holding {
 	if l.Check(body, attachments) != nil {
 		return Holding{}
 	}
-	total, _ := sizes(body, attachments)
-	largest := int64(0)
-	for i := range attachments {
-		largest = max(largest, attachments[i].Content.Size())
-	}
+	total, file := sizes(body, attachments)
 	return Holding{
-		Deliver: rowCopies * total, Open: rowCopies * body.Size(), Attachment: rowCopies * largest,
+		Deliver: rowCopies * total, Open: rowCopies * body.Size(), Attachment: rowCopies * file,
 		Move: rowCopies * total, Row: 2 * body.Size(),
 	}
 }
@@ -78,13 +74,14 @@ func HoldsChunks(m *mail.Message, atOnce int64) Holding {
 	return Holding{Deliver: n, Open: m.Body.Content.Size() + n, Attachment: n, Move: n}
 }
 
-func sizes(body mail.Content, attachments []mail.Part) (total, largest int64) {
-	total, largest = body.Size(), body.Size()
+// sizes are the bytes of all, and of the largest attachment.
+func sizes(body mail.Content, attachments []mail.Part) (total, file int64) {
+	total = body.Size()
 	for i := range attachments {
 		n := attachments[i].Content.Size()
-		total, largest = total+n, max(largest, n)
+		total, file = total+n, max(file, n)
 	}
-	return total, largest
+	return total, file
 }
 
 // WholeRow is a message that is delivered as one row, in buffers that each delivery reuses. The mailbox of a model that

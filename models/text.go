@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -34,18 +35,15 @@ func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	if b := dst[at:]; utf8.Valid(b) && !bytes.HasPrefix(b, []byte(textMarker)) {
 		return dst, nil
 	}
-	// dst[at:], which may be many megabytes, becomes the marker and base64.
-	n, text := len(dst)-at, at+len(textMarker)
-	end := text + base64.StdEncoding.EncodedLen(n)
-	dst = slices.Grow(dst, end-len(dst))[:end]
-	var piece [768]byte // a multiple of 3, so that only the last piece is padded
-	// From the last piece to the first, so that encoding never overwrites unread bytes.
-	for i := (n - 1) / len(piece) * len(piece); i >= 0; i -= len(piece) {
-		k := copy(piece[:], dst[at+i:at+n])
-		base64.StdEncoding.Encode(dst[text+i/3*4:], piece[:k])
+	// It is read again, so that no copy of it is needed: it may be many megabytes.
+	dst = append(slices.Grow(dst[:at], len(textMarker)+base64.StdEncoding.EncodedLen(len(dst)-at)), textMarker...)
+	text := bytes.NewBuffer(dst)
+	encoder := base64.NewEncoder(base64.StdEncoding, text)
+	_, err = io.Copy(encoder, io.NewSectionReader(c, 0, c.Size()))
+	if err = cmp.Or(err, encoder.Close()); err != nil {
+		return dst[:at], err
 	}
-	copy(dst[at:], textMarker)
-	return dst, nil
+	return text.Bytes(), nil
 }
 
 // TextLen returns how many bytes EncodeText makes of c. It reads c piece by piece, as far as it must,

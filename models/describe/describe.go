@@ -245,20 +245,13 @@ func (d text) pattern(p *Pattern, calls bool) {
 }
 
 // field prints a named text, or nothing if it is empty.
-func (d text) field(name, text string) {
-	if text != "" {
-		d.wrap(fmt.Sprintf("    %-10s  ", name), text)
-	}
-}
+func (d text) field(name, text string) { d.say(fmt.Sprintf("    %-10s  ", name), text) }
 
-func (d text) say(indent, text string) {
-	if text != "" {
-		d.wrap(indent, text)
+// say prints a text after lead, or nothing if it is empty. Further lines begin below the first word.
+func (d text) say(lead, text string) {
+	if text == "" {
+		return
 	}
-}
-
-// wrap prints a text after lead. Further lines begin below the first word.
-func (d text) wrap(lead, text string) {
 	for _, line := range words.Wrap(lead, text, utf8.RuneCountInString(lead), d.width) {
 		fmt.Fprintln(d, line)
 	}

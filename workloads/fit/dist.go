@@ -142,13 +142,8 @@ func (s sample) pareto() candidate {
 	}
 	alpha := root(0.01, 20, func(a float64) float64 { return 1/a + r*math.Exp(a*r)/(1-math.Exp(a*r)) - logs })
 	d := random.Pareto{Low: s.low(), Alpha: scalar.Round(alpha, 3), High: s.high()}
-	whole := 1 - math.Pow(low/high, d.Alpha)
-	return candidate{"pareto", d, s.distance(func(x float64) float64 {
-		if x < low {
-			return 0
-		}
-		return min((1-math.Pow(low/x, d.Alpha))/whole, 1)
-	})}
+	by := distuv.Pareto{Xm: low, Alpha: d.Alpha}
+	return candidate{"pareto", d, s.distance(func(x float64) float64 { return min(by.CDF(x)/by.CDF(high), 1) })}
 }
 
 // mostZipf bounds the largest value for which Zipf's law is tried.

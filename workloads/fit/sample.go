@@ -186,31 +186,26 @@ func folder(name string) string {
 // a folder with one called Maildir. most bounds the bytes of a compressed message, unpacked.
 func (s *Sample) ReadMaildir(ctx context.Context, dir string, most int64) error {
 	r := &maildirs{Sample: s, ctx: ctx, most: most, parser: mail.NewParser()}
-	below, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
+	users := []string{dir}
+	if !isAccount(dir) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("read maildir: %w", err)
+		}
+		users = users[:0]
+		for _, e := range entries {
+			users = append(users, filepath.Join(dir, e.Name()))
+		}
 	}
-	if isAccount(dir) {
-		err = r.account(dir)
-	} else {
-		for _, e := range below {
-			user := filepath.Join(dir, e.Name())
-			if in := filepath.Join(user, "Maildir"); !isAccount(user) && isAccount(in) {
-				user = in
-			}
-			if err == nil && isAccount(user) {
-				err = r.account(user)
-			} else if err == nil {
-				err = r.walk(user, nil, func(string) error {
-					s.notes[mail.NoFolder]++
-					return nil
-				})
-			}
+	for _, user := range users {
+		if in := filepath.Join(user, "Maildir"); !isAccount(user) && isAccount(in) {
+			user = in
+		}
+		if err := r.user(user); err != nil {
+			return err
 		}
 	}
 	switch {
-	case err != nil:
-		return err
 	case len(s.folders) == 0 && s.notes[mail.NoFolder] > 0:
 		return &mail.FormatError{File: dir, Msg: "not a maildir, but there are maildirs deeper in it: expected the folders " +
 			"cur and new in it, or in a folder for each user; name the folder that has the users"}
@@ -251,50 +246,54 @@ type maildirs struct {
 	parser *mail.Parser
 }
 
-// walk calls do for each maildir in dir, and for dir itself if it is one. above are the folders that
+// below returns the maildirs in dir, and dir itself if it is one. above are the folders that
 // dir is in. A link in dir is followed, unless to one of them; deeper links are not.
-func (r *maildirs) walk(dir string, above []fs.FileInfo, do func(dir string) error) error {
+func (r *maildirs) below(dir string, above ...fs.FileInfo) (found []string, err error) {
 	i, err := os.Stat(dir)
-	if err != nil || !i.IsDir() {
-		return nil // a file, or it is gone
-	}
-	for _, a := range above {
-		if os.SameFile(a, i) {
-			return nil
-		}
+	if err != nil || !i.IsDir() || slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, i) }) {
+		return nil, nil // a file, a link to a folder above, or it is gone
 	}
 	if err := r.ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
-	below, err := os.ReadDir(dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
+		return nil, fmt.Errorf("read maildir: %w", err)
 	}
-	found, fresh := isMaildir(dir), isFolder(filepath.Join(dir, "new"))
-	if found {
-		err = do(dir)
+	is, fresh := isMaildir(dir), isFolder(filepath.Join(dir, "new"))
+	if is {
+		found = append(found, dir)
 	} else if fresh {
 		r.notes[mail.NewOnly]++
 	}
-	for _, e := range below {
+	for _, e := range entries {
 		sub := filepath.Join(dir, e.Name())
 		switch {
-		case (found || fresh) && slices.Contains([]string{"cur", "new", "tmp"}, e.Name()):
+		case (is || fresh) && slices.Contains([]string{"cur", "new", "tmp"}, e.Name()):
 		case e.Type()&fs.ModeSymlink != 0 && len(above) > 0:
 			if isFolder(sub) { // many links to each other would never end
 				r.notes[mail.DeepLink]++
 			}
-		case err == nil:
-			err = r.walk(sub, append(above, i), do)
+		default:
+			more, err := r.below(sub, append(above, i)...)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, more...)
 		}
 	}
-	return err
+	return found, nil
 }
 
-// account adds a user whose folders are the maildirs in dir.
-func (r *maildirs) account(dir string) error {
-	var counts []int64
-	err := r.walk(dir, nil, func(folder string) error {
+// user adds a user whose folders are the maildirs in dir. If these are deeper than those of a user, they are not read.
+func (r *maildirs) user(dir string) error {
+	folders, err := r.below(dir)
+	if err != nil || !isAccount(dir) {
+		r.notes[mail.NoFolder] += int64(len(folders))
+		return err
+	}
+	counts := make([]int64, len(folders))
+	for i, folder := range folders {
 		before := len(r.bodies)
 		for _, sub := range []string{"cur", "new"} {
 			files, err := os.ReadDir(filepath.Join(folder, sub))
@@ -307,13 +306,10 @@ func (r *maildirs) account(dir string) error {
 				}
 			}
 		}
-		counts = append(counts, int64(len(r.bodies)-before))
-		return nil
-	})
-	if err == nil {
-		r.User(counts...)
+		counts[i] = int64(len(r.bodies) - before)
 	}
-	return err
+	r.User(counts...)
+	return nil
 }
 
 // file adds the message of a file. Only a plain file is a message, and none whose name begins with a dot.

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads"
@@ -364,20 +365,14 @@ func Open(ctx context.Context, path string, most int64, hint time.Duration, note
 	var hints errgroup.Group
 	hints.Go(func() error {
 		return crash.Guard(func() error {
-			tick := time.NewTicker(hint)
-			defer tick.Stop()
-			for {
-				select {
-				case <-reading.Done():
-					return nil
-				case <-tick.C:
-				}
+			for drivers.Pause(reading, hint) == nil {
 				of := fmt.Sprintf("unpacks it, %d messages so far", p.Copied.Load())
 				if at := p.At.Load(); at > 0 {
 					of = fmt.Sprintf("reads message %d of %d", at, p.Copied.Load())
 				}
 				note(fmt.Sprintf("%s (%v)", of, time.Since(began).Round(time.Second)))
 			}
+			return nil
 		})
 	})
 	f, err := mail.Open(ctx, path, "", most, &p)

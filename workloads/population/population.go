@@ -4,9 +4,10 @@
 package population
 
 import (
+	"bufio"
 	"context"
 	"fmt"
-	"slices"
+	"io"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -171,7 +172,7 @@ func Compress(
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	raw, bodies, attachments := stream{by: by}, stream{by: by}, stream{by: by}
+	raw, bodies, attachments := newStream(by), newStream(by), newStream(by)
 	r := source.Reader()
 	var m mail.Message
 	var o plan.Operation
@@ -210,39 +211,32 @@ const (
 // would hold it. in and out are bytes before and after.
 type stream struct {
 	by      *forecast.Compression
-	buffer  []byte
+	blocks  *bufio.Writer
 	in, out int64
 }
 
-// add compresses a content, block by block, until there is enough for a sample.
-func (s *stream) add(c mail.Content) error {
-	for off := int64(0); off < c.Size() && s.in < compressedBytes; {
-		at := len(s.buffer)
-		n := int(min(int64(s.by.Block-at), c.Size()-off))
-		s.buffer = slices.Grow(s.buffer, n)[:at+n]
-		if err := mail.ReadFull(c, s.buffer[at:], off); err != nil {
-			return err
-		}
-		if off += int64(n); len(s.buffer) == s.by.Block {
-			s.block(s.buffer)
-			s.buffer = s.buffer[:0]
-		}
-	}
-	return nil
+func newStream(by *forecast.Compression) *stream {
+	s := &stream{by: by}
+	s.blocks = bufio.NewWriterSize(s, by.Block)
+	return s
 }
 
-func (s *stream) block(b []byte) {
-	s.in += int64(len(b))
-	s.out += int64(s.by.Compressed(b))
+// add compresses a content, as far as there is not enough for a sample.
+func (s *stream) add(c mail.Content) error {
+	_, err := s.blocks.ReadFrom(io.NewSectionReader(c, 0, min(c.Size(), max(0, compressedBytes-s.in))))
+	return err
+}
+
+// Write compresses a block.
+func (s *stream) Write(block []byte) (int, error) {
+	s.in += int64(len(block))
+	s.out += int64(s.by.Compressed(block))
+	return len(block), nil
 }
 
 // left compresses the last block, and returns the share of all bytes that is left.
 func (s *stream) left() float64 {
-	if len(s.buffer) > 0 {
-		s.block(s.buffer)
-		s.buffer = nil
-	}
-	if s.in == 0 {
+	if _ = s.blocks.Flush(); s.in == 0 { // a write never fails
 		return 1
 	}
 	return float64(s.out) / float64(s.in)
