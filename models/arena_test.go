@@ -46,15 +46,16 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-func TestDistinct(t *testing.T) {
+func TestIDs(t *testing.T) {
 	a, b, c := Handle{1}, Handle{31: 1}, Handle{2}
-	var s Handles
+	var s Caller[int]
+	id := func(h Handle) drivers.Value { return drivers.Blob(h[:]) }
 	for _, x := range []struct {
 		hs   []Handle
 		want bool
-	}{{nil, true}, {[]Handle{a}, true}, {[]Handle{a, b, c}, true}, {[]Handle{b, a, b}, false}, {[]Handle{{}, {}}, false}} {
-		if got := s.Distinct(x.hs) == nil; got != x.want {
-			t.Errorf("distinct %v: %v", x.hs, got)
+	}{{nil, true}, {[]Handle{a}, true}, {[]Handle{a, b, c}, true}, {[]Handle{b, a, b}, false}, {[]Handle{{}}, false}} {
+		if ids, err := s.IDs(x.hs, id); (err == nil) != x.want || x.want && len(ids) != len(x.hs) {
+			t.Errorf("ids of %v: %v, %v", x.hs, ids, err)
 		}
 	}
 }

@@ -58,21 +58,6 @@ func UUIDText(id [16]byte) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// Add adds one audit to another.
-func (a *Audit) Add(b Audit) {
-	a.Accounts += b.Accounts
-	a.Folders += b.Folders
-	a.Messages += b.Messages
-	a.Deleted += b.Deleted
-	a.Unreferenced += b.Unreferenced
-	a.Dangling += b.Dangling
-	a.Duplicated += b.Duplicated
-	a.BrokenBodies += b.BrokenBodies
-	a.InterruptedBlobs += b.InterruptedBlobs
-	a.CounterDrift += b.CounterDrift
-	a.Notes = append(a.Notes, b.Notes...)
-}
-
 // Verify runs the steps of an audit, until one fails. The error names the model.
 func (c *Caller[M]) Verify(ctx context.Context, steps ...func(ctx context.Context) error) error {
 	for _, step := range steps {

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +20,10 @@ import (
 // A function that a read calls with each row gets the mailbox too. So it need capture nothing, and a function that
 // captures nothing is no allocation.
 type Caller[M any] struct {
-	S       drivers.Session
-	Calls   Calls
-	Arena   Arena
-	Handles Handles
+	S      drivers.Session
+	Calls  Calls
+	Arena  Arena
+	Opened *Opened // the message of OpenRow
 
 	model   string
 	mailbox *M
@@ -30,6 +31,13 @@ type Caller[M any] struct {
 	row     func(m *M, row []drivers.Value) error
 	onRow   func(row []drivers.Value) error // c.oneRow, bound once: each method value is an allocation
 	found   bool
+
+	got   []drivers.Value                 // the row that Get returns
+	kept  Arena                           // its bytes
+	onGet func(row []drivers.Value) error // c.keep
+
+	handles []Handle        // those that IDs sorts
+	named   []drivers.Value // what IDs returns
 
 	ids    []drivers.Value // of the messages that Rows reads
 	at     int             // the next of them
@@ -40,7 +48,7 @@ type Caller[M any] struct {
 
 // Start makes c ready for the calls of a mailbox on session s. Errors name the model.
 func (c *Caller[M]) Start(model string, m *M, s drivers.Session) {
-	c.model, c.mailbox, c.S, c.onRow, c.onRows = model, m, s, c.oneRow, c.nextRow
+	c.model, c.mailbox, c.S, c.onRow, c.onGet, c.onRows = model, m, s, c.oneRow, c.keep, c.nextRow
 }
 
 // With returns the arguments in a buffer that the next call of With reuses.
@@ -95,6 +103,67 @@ func (c *Caller[M]) oneRow(row []drivers.Value) (err error) {
 	return err
 }
 
+// Get returns the row that a read yields, or nulls if it yields none. It is valid until the next Get or One.
+func (c *Caller[M]) Get(ctx context.Context, st drivers.Statement, args ...drivers.Value) ([]drivers.Value, error) {
+	n := len(st.Pattern().Columns)
+	c.got, c.found = slices.Grow(c.got[:0], n)[:n], false
+	clear(c.got)
+	err := c.S.Read(ctx, st, c.With(args...), c.onGet)
+	return c.got, err
+}
+
+// One is Get of a row that must be there: otherwise the error is ErrNotFound.
+func (c *Caller[M]) One(ctx context.Context, st drivers.Statement, args ...drivers.Value) ([]drivers.Value, error) {
+	row, err := c.Get(ctx, st, args...)
+	if err == nil && !c.found {
+		err = ErrNotFound
+	}
+	return row, err
+}
+
+// keep copies the row of Get.
+func (c *Caller[M]) keep(row []drivers.Value) error {
+	c.kept.Reset()
+	c.got, c.found = append(c.got[:0], c.kept.Row(row)...), true
+	return nil
+}
+
+// OpenRow opens a message that is one row. set takes the row, to set what e leaves out of c.Opened.
+func (c *Caller[M]) OpenRow(ctx context.Context, o *Opened, e Entry, st drivers.Statement, args []drivers.Value,
+	set func(m *M, row []drivers.Value) error,
+) error {
+	if e.Handle.IsZero() {
+		return ErrNotFound
+	}
+	e.From, e.Subject = o.From, o.Subject
+	o.Entry, o.Flags, c.Opened = e, 0, o
+	err := c.ReadOne(ctx, st, args, set)
+	if c.Opened = nil; o.Seen {
+		o.Flags = Seen
+	}
+	return err
+}
+
+// IDs returns the ids of the messages that an operation names, in a buffer that the next call reuses. A handle that
+// names nothing has the id null. The error is ErrNotFound if there is one, or if a message is named twice: an operation
+// that removes messages would not find it the second time.
+func (c *Caller[M]) IDs(hs []Handle, id func(h Handle) drivers.Value) ([]drivers.Value, error) {
+	c.named = c.named[:0]
+	for _, h := range hs {
+		v := id(h)
+		if h.IsZero() || v.IsNull() {
+			return nil, ErrNotFound
+		}
+		c.named = append(c.named, v)
+	}
+	c.handles = append(c.handles[:0], hs...)
+	slices.SortFunc(c.handles, func(a, b Handle) int { return bytes.Compare(a[:], b[:]) })
+	if len(slices.Compact(c.handles)) < len(hs) {
+		return nil, fmt.Errorf("a message is named twice: %w", ErrNotFound)
+	}
+	return c.named, nil
+}
+
 // Rows reads rows of messages in one call. Its arguments are key and then the list of ids, in whose order
 // rows come. take takes the row of ids[at], which begins with the id. A message that is missing has none.
 func (c *Caller[M]) Rows(ctx context.Context, st drivers.Statement, ids []drivers.Value,
@@ -107,11 +176,15 @@ func (c *Caller[M]) Rows(ctx context.Context, st drivers.Statement, ids []driver
 	return err
 }
 
-// Several is Rows of messages that must all be there: otherwise the error is ErrNotFound.
-func (c *Caller[M]) Several(ctx context.Context, st drivers.Statement, ids []drivers.Value,
+// Several is Rows of the messages that an operation names, which must all be there: otherwise the error is ErrNotFound.
+func (c *Caller[M]) Several(ctx context.Context, st drivers.Statement, hs []Handle, id func(h Handle) drivers.Value,
 	take func(m *M, at int, row []drivers.Value) error, key ...drivers.Value,
 ) error {
-	err := c.Rows(ctx, st, ids, take, key...)
+	ids, err := c.IDs(hs, id)
+	if err != nil || len(hs) == 0 {
+		return err
+	}
+	err = c.Rows(ctx, st, ids, take, key...)
 	if err == nil && c.have < len(ids) {
 		return ErrNotFound
 	}
@@ -158,11 +231,44 @@ func CheckFolders(folders []string) error {
 	return nil
 }
 
+// Create creates an account. folder makes each folder, and adds its part of the batch to c.Calls; claim reserves the
+// address, and then the batch runs.
+func (c *Caller[M]) Create(ctx context.Context, a *Account, folders []string, batch drivers.Statement,
+	folder func(i int, name string) *Folder, claim func() error,
+) (_ *Account, err error) {
+	defer c.Failed(&err, a, "creation")
+	if err := CheckFolders(folders); err != nil {
+		return a, err
+	}
+	c.Calls.Reset()
+	for i, name := range folders {
+		a.Folders = append(a.Folders, folder(i, name))
+	}
+	err = claim()
+	if err == nil && len(c.Calls.List) > 0 {
+		err = Partly(c.S.Batch(ctx, batch, c.Calls.List))
+	}
+	return a, err
+}
+
+// LogIn returns the account of an address with the folders that read adds to it, or ErrNotFound if there are none.
+func (c *Caller[M]) LogIn(address string, read func(a *Account) error) (_ *Account, err error) {
+	a := &Account{Address: address}
+	defer c.Failed(&err, a, "login")
+	if address == "" { // some engines refuse an empty key
+		return nil, ErrNotFound
+	}
+	if err = read(a); err == nil && len(a.Folders) == 0 {
+		err = ErrNotFound
+	}
+	return a, err
+}
+
 // Unused runs a read. It returns ErrExists if the read yields a row.
 func (c *Caller[M]) Unused(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
-	err := c.ReadOne(ctx, st, c.With(args...), func(*M, []drivers.Value) error { return ErrExists })
-	if errors.Is(err, ErrNotFound) {
-		return nil
+	_, err := c.Get(ctx, st, args...)
+	if err == nil && c.found {
+		return ErrExists
 	}
 	return err
 }

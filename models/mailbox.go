@@ -1,14 +1,12 @@
 package models
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -309,25 +307,6 @@ type Runner interface {
 // add what is missing, nor a recount and a change of the account.
 type Recounter interface {
 	Recount(ctx context.Context, a *Account) error
-}
-
-// Handles is a buffer for sorting the handles of one call.
-type Handles []Handle
-
-// Distinct returns ErrNotFound if hs names a message twice: an operation that removes
-// messages would not find it the second time.
-func (s *Handles) Distinct(hs []Handle) error {
-	if len(hs) < 2 {
-		return nil
-	}
-	*s = append((*s)[:0], hs...)
-	slices.SortFunc(*s, func(a, b Handle) int { return bytes.Compare(a[:], b[:]) })
-	for i := 1; i < len(*s); i++ {
-		if (*s)[i] == (*s)[i-1] {
-			return fmt.Errorf("a message is named twice: %w", ErrNotFound)
-		}
-	}
-	return nil
 }
 
 // Partly makes err an error of unknown outcome. An operation returns it if it has

@@ -1,6 +1,7 @@
 package models
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -30,6 +31,15 @@ func (a *Account) Folder(name string) *Folder {
 		}
 	}
 	return nil
+}
+
+// Add adds a folder, the inbox before the others.
+func (a *Account) Add(f *Folder, inbox bool) {
+	at := len(a.Folders)
+	if inbox {
+		at = 0
+	}
+	a.Folders = slices.Insert(a.Folders, at, f)
 }
 
 // Folder is a folder as Login returns it. Ref belongs to the model: it holds keys

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -83,15 +82,11 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 // Join implements models.Poster. The folder has the title of the conversation as its
 // name.
 func (m *mailbox) Join(ctx context.Context, a *models.Account, f *models.Folder) (*models.Folder, error) {
-	name := ""
-	err := m.S.Read(ctx, m.do.Title, m.With(ref(f)), func(row []drivers.Value) error {
-		name = row[0].Str()
-		return nil
-	})
-	if err == nil && name == "" {
+	title, err := m.Get(ctx, m.do.Title, ref(f))
+	joined := newFolder(a, title[0].Str(), f.Ref.([16]byte))
+	if err == nil && joined.Name == "" {
 		err = models.ErrNotFound
 	}
-	joined := newFolder(a, name, f.Ref.([16]byte))
 	if err == nil {
 		err = m.takePart(ctx, joined, false)
 	}
@@ -109,24 +104,13 @@ func (m *mailbox) Leave(ctx context.Context, f *models.Folder) (err error) {
 }
 
 // Login implements models.Mailbox.
-func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
-	a := &models.Account{Address: address}
-	defer m.Failed(&err, a, "login")
-	if address == "" { // some engines refuse an empty key
-		return nil, models.ErrNotFound
-	}
-	err = m.S.Read(ctx, m.do.Conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
-		at := len(a.Folders)
-		if row[2].Bool() {
-			at = 0
-		}
-		a.Folders = slices.Insert(a.Folders, at, newFolder(a, row[0].Str(), row[1].UUIDBytes()))
-		return nil
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	return m.LogIn(address, func(a *models.Account) error {
+		return m.S.Read(ctx, m.do.Conversations, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+			a.Add(newFolder(a, row[0].Str(), row[1].UUIDBytes()), row[2].Bool())
+			return nil
+		})
 	})
-	if err == nil && len(a.Folders) == 0 {
-		err = models.ErrNotFound
-	}
-	return a, err
 }
 
 // Folders implements models.Mailbox. The source design keeps no numbers.
@@ -149,8 +133,5 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 		}
 		return nil
 	})
-	if err != nil {
-		return models.Stats{}, err
-	}
-	return m.stats, nil
+	return m.stats, err
 }

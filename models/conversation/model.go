@@ -103,15 +103,12 @@ type mailbox struct {
 	recipients []drivers.Value // of the message being delivered
 	who        [1]drivers.Value
 
-	me     string            // user for whom isSeen looks in the lists of viewers
-	read   bool              // whether me has seen the message
-	idList []drivers.Value   // messages that several reads
-	whole  [][]drivers.Value // rows to post again
-	held   int               // bytes of the rows read so far
-	yield  func(*models.Entry) error
-	entry  models.Entry
-	open   *models.Opened
-	stats  models.Stats
+	me    string            // user for whom isSeen looks in the lists of viewers
+	whole [][]drivers.Value // rows to post again
+	held  int               // bytes of the rows read so far
+	yield func(*models.Entry) error
+	entry models.Entry
+	stats models.Stats
 }
 
 var (
@@ -132,9 +129,21 @@ func idOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:1
 
 // Deliver implements models.Mailbox: a post in each conversation.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
+	m.recipients = m.recipients[:0]
+	for _, as := range [...][]mail.Address{msg.To, msg.Cc, msg.Bcc} {
+		for i := range as {
+			m.recipients = append(m.recipients, drivers.Text(as[i].Address))
+		}
+	}
+	arrived := models.Arrival(msg, m.now)
 	err := m.Load(msg, schemas.Text)
 	if err == nil {
-		err = m.postAll(ctx, msg, to, handles)
+		err = m.Spread(ctx, m.do.Posts, len(to), m.Size, func(i int) {
+			id := m.ids.Next(arrived)
+			handles[i] = handleOf(id)
+			m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(m.Body), drivers.Text(msg.From.Address),
+				drivers.SetOf(m.recipients), drivers.MapOf(m.Files), drivers.ListOf(nil), drivers.MapOf(m.Sizes))
+		})
 	}
 	if m.Release() {
 		m.Forget()
@@ -143,22 +152,4 @@ func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.F
 		return fmt.Errorf("conversation: deliver to %d folders: %w", len(to), err)
 	}
 	return nil
-}
-
-// postAll posts to all conversations.
-func (m *mailbox) postAll(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
-	m.recipients = m.recipients[:0]
-	for _, as := range [...][]mail.Address{msg.To, msg.Cc, msg.Bcc} {
-		for i := range as {
-			m.recipients = append(m.recipients, drivers.Text(as[i].Address))
-		}
-	}
-	arrived := models.Arrival(msg, m.now)
-	return m.Spread(ctx, m.do.Posts, len(to), m.Size, func(i int) {
-		id := m.ids.Next(arrived)
-		handles[i] = handleOf(id)
-		m.Calls.Add(only, ref(to[i]), drivers.TimeUUID(id), drivers.TextBytes(m.Body), drivers.Text(msg.From.Address),
-			drivers.SetOf(m.recipients),
-			drivers.MapOf(m.Files), drivers.ListOf(nil), drivers.MapOf(m.Sizes))
-	})
 }

@@ -76,36 +76,27 @@ func (m *mailbox) BySender(ctx context.Context, f *models.Folder, sender string,
 	return nil
 }
 
-// get runs a read of one message. It returns ErrNotFound if the message is missing.
+// get reads a row of one message. It returns ErrNotFound if the message is missing.
 func (m *mailbox) get(ctx context.Context, st drivers.Statement, f *models.Folder, h models.Handle,
-	row func(m *mailbox, row []drivers.Value) error,
-) error {
+) ([]drivers.Value, error) {
 	if h.IsZero() {
-		return models.ErrNotFound
+		return nil, models.ErrNotFound
 	}
 	m.me = f.Account.Address
-	return m.ReadOne(ctx, st, m.With(ref(f), idOf(h)), row)
+	return m.One(ctx, st, ref(f), idOf(h))
 }
 
 // Open implements models.Mailbox.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
-	m.open = o
-	err = m.get(ctx, m.do.Message, f, h, func(m *mailbox, row []drivers.Value) error {
-		m.open.Seen = m.isSeen(row[2])
-		return m.open.Set(row[1], drivers.Value{}, row[0], row[3])
+	m.me = f.Account.Address
+	e := models.Entry{
+		Handle: h, Date: models.TimeOf([16]byte(h[:16])), Known: models.KnowFrom | models.KnowDate | models.KnowSeen,
+	}
+	return m.OpenRow(ctx, o, e, m.do.Message, m.With(ref(f), idOf(h)), func(m *mailbox, row []drivers.Value) error {
+		m.Opened.Seen = m.isSeen(row[2])
+		return m.Opened.Set(row[1], drivers.Value{}, row[0], row[3])
 	})
-	m.open = nil
-	if err != nil {
-		return err
-	}
-	o.Handle, o.Date = h, models.TimeOf([16]byte(h[:16]))
-	o.Known = models.KnowFrom | models.KnowDate | models.KnowSeen
-	o.Size, o.Flags = 0, 0
-	if o.Seen {
-		o.Flags = models.Seen
-	}
-	return nil
 }
 
 // Attachment implements models.Mailbox.
@@ -134,11 +125,8 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if flag != models.Seen {
 		return models.ErrNotOffered
 	}
-	err = m.get(ctx, m.do.SeenBy, f, h, func(m *mailbox, row []drivers.Value) error {
-		m.read = m.isSeen(row[0])
-		return nil
-	})
-	if err == nil && m.read != on {
+	row, err := m.get(ctx, m.do.SeenBy, f, h)
+	if err == nil && m.isSeen(row[0]) != on {
 		st := m.do.Unseen
 		if on {
 			st = m.do.Seen
@@ -152,7 +140,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 // message exists: an append to a deleted message would bring back an empty row.
 func (m *mailbox) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) (err error) {
 	defer m.FailedIn(&err, f, "seen")
-	err = m.get(ctx, m.do.Exists, f, h, nil)
+	_, err = m.get(ctx, m.do.Exists, f, h)
 	if err == nil {
 		err = m.writeSeen(ctx, m.do.Seen, f, h, who)
 	}
@@ -172,38 +160,22 @@ func (m *mailbox) SeenBy(ctx context.Context, f *models.Folder, h models.Handle,
 	yield func(who string) error,
 ) (err error) {
 	defer m.FailedIn(&err, f, "seen by")
-	return m.get(ctx, m.do.SeenBy, f, h, func(_ *mailbox, row []drivers.Value) error {
-		for _, who := range row[0].Elems() {
-			if err := yield(who.Str()); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// several reads rows of messages of a conversation, in the order of hs. It returns ErrNotFound if one is
-// missing or named twice.
-func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *models.Folder, hs []models.Handle,
-	take func(m *mailbox, at int, row []drivers.Value) error,
-) error {
-	if err := m.Handles.Distinct(hs); err != nil || len(hs) == 0 {
+	row, err := m.get(ctx, m.do.SeenBy, f, h)
+	if err != nil {
 		return err
 	}
-	m.idList = m.idList[:0]
-	for _, h := range hs {
-		if h.IsZero() {
-			return models.ErrNotFound
+	for _, who := range row[0].Elems() {
+		if err := yield(who.Str()); err != nil {
+			return err
 		}
-		m.idList = append(m.idList, idOf(h))
 	}
-	return m.Several(ctx, st, m.idList, take, ref(f))
+	return nil
 }
 
 // Delete implements models.Mailbox.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
 	defer m.FailedIn(&err, f, "delete")
-	err = m.several(ctx, m.do.Existing, f, hs, nil)
+	err = m.Several(ctx, m.do.Existing, hs, idOf, nil, ref(f))
 	if err == nil && len(hs) > 0 {
 		err = m.deleteAll(ctx, f, hs)
 	}
@@ -217,22 +189,21 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	defer m.forget()
 	if from.Ref == to.Ref {
 		copy(handles, hs)
-		return m.several(ctx, m.do.Existing, from, hs, nil)
+		return m.Several(ctx, m.do.Existing, hs, idOf, nil, ref(from))
 	}
 	for moved := 0; moved < len(hs); {
 		err := m.readWhole(ctx, from, hs[moved:])
-		if n := len(m.whole); err == nil {
-			err = m.repost(ctx, from, to, hs[moved:moved+n])
-			if err == nil {
-				moved += copy(handles[moved:], hs[moved:moved+n])
-			}
+		some := hs[moved : moved+len(m.whole)]
+		if err == nil {
+			err = m.repost(ctx, from, to, some)
 		}
-		switch {
-		case err != nil && moved > 0:
-			return models.Partly(err)
-		case err != nil:
+		if err != nil && moved > 0 {
+			err = models.Partly(err)
+		}
+		if err != nil {
 			return err
 		}
+		moved += copy(handles[moved:], some)
 	}
 	return nil
 }
@@ -249,15 +220,14 @@ func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.H
 	m.Arena.Reset()
 	clear(m.whole)
 	m.whole, m.held = m.whole[:0], 0
-	return m.several(ctx, m.do.WholeMessages, f, hs, func(m *mailbox, at int, row []drivers.Value) error {
-		for i := range row {
-			m.held += row[i].Size()
-		}
+	keep := func(m *mailbox, at int, row []drivers.Value) error {
+		m.held += drivers.ListOf(row).Size()
 		if len(m.whole) == at && (at == 0 || m.held <= models.MaxRow) {
 			m.whole = append(m.whole, m.Arena.Row(row)) // the columns of post, after the message_id
 		}
 		return nil
-	})
+	}
+	return m.Several(ctx, m.do.WholeMessages, hs, idOf, keep, ref(f))
 }
 
 // repost posts the messages of m.whole, whose handles are hs, in another conversation and deletes
@@ -266,10 +236,7 @@ func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, hs []mode
 	m.Calls.Reset()
 	held := 0
 	for i, row := range m.whole {
-		size := 0
-		for j := range row {
-			size += row[j].Size()
-		}
+		size := drivers.ListOf(row).Size()
 		if held += size; held > models.KeepBuffer && len(m.Calls.List) > 0 {
 			if err := m.postAgain(ctx, i); err != nil {
 				return err

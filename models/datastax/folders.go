@@ -95,31 +95,25 @@ func checkName(name string) error {
 
 // CreateUser implements models.Mailbox. The source design has no table of users: an account
 // exists if it has a folder.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	a := &models.Account{Address: address}
-	defer m.Failed(&err, a, "creation")
-	if err := models.CheckFolders(folders); err != nil {
-		return a, err
-	}
-	for _, name := range folders {
-		if err := checkName(name); err != nil {
-			return a, err
+	return m.Create(ctx, a, folders, m.do.PutFolders, func(i int, name string) *models.Folder {
+		if i > 0 {
+			m.Calls.Add(only, drivers.Text(address), drivers.Text(name), drivers.Text(colors[i%len(colors)]),
+				drivers.Boolean(false))
 		}
-		a.Folders = append(a.Folders, newFolder(a, name, m.share(0), m.now()))
-	}
-	err = m.Unused(ctx, m.do.AnyFolder, drivers.Text(a.Address))
-	if err == nil {
-		err = m.claim(ctx, a, folders[0], true)
-	}
-	if err != nil || len(folders) == 1 {
-		return a, err
-	}
-	m.Calls.Reset()
-	for i, name := range folders[1:] {
-		m.Calls.Add(only, drivers.Text(a.Address), drivers.Text(name), drivers.Text(colors[(i+1)%len(colors)]),
-			drivers.Boolean(false))
-	}
-	return a, models.Partly(m.S.Batch(ctx, m.do.PutFolders, m.Calls.List))
+		return newFolder(a, name, m.share(0), m.now())
+	}, func() error {
+		for _, name := range folders {
+			if err := checkName(name); err != nil {
+				return err
+			}
+		}
+		if err := m.Unused(ctx, m.do.AnyFolder, drivers.Text(address)); err != nil {
+			return err
+		}
+		return m.claim(ctx, a, folders[0], true)
+	})
 }
 
 // claim creates a folder unless the name is taken.
@@ -139,31 +133,17 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 	if err == nil {
 		err = m.claim(ctx, a, name, false)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return newFolder(a, name, m.share(0), m.now()), nil
+	return newFolder(a, name, m.share(0), m.now()), err
 }
 
 // Login implements models.Mailbox.
-func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
-	a := &models.Account{Address: address}
-	defer m.Failed(&err, a, "login")
-	if address == "" { // some engines refuse an empty key
-		return nil, models.ErrNotFound
-	}
-	err = m.S.Read(ctx, m.do.Folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
-		at := len(a.Folders)
-		if row[2].Bool() {
-			at = 0
-		}
-		a.Folders = slices.Insert(a.Folders, at, newFolder(a, row[0].Str(), 0, time.Time{}))
-		return nil
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	return m.LogIn(address, func(a *models.Account) error {
+		return m.S.Read(ctx, m.do.Folders, m.With(drivers.Text(address)), func(row []drivers.Value) error {
+			a.Add(newFolder(a, row[0].Str(), 0, time.Time{}), row[2].Bool())
+			return nil
+		})
 	})
-	if err == nil && len(a.Folders) == 0 {
-		err = models.ErrNotFound
-	}
-	return a, err
 }
 
 // Folders implements models.Mailbox: Q1. It adds the unread counts of overflow labels
@@ -219,8 +199,5 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 			return nil
 		})
 	}
-	if err != nil {
-		return models.Stats{}, err
-	}
-	return m.stats.Stats, nil
+	return m.stats.Stats, err
 }

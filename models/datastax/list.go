@@ -15,21 +15,13 @@ import (
 type listing struct {
 	yield    func(*models.Entry) error
 	entry    models.Entry
-	overflow int32     // overflow number of the label being read
-	rows     int       // rows that this label has yielded
-	since    time.Time // since when it is in use; zero: unknown
-	merge    bool      // the folder has overflow labels: rows are held and sorted
-	more     bool      // another label follows the one being read
-	asked    []int32   // labels that were read
-	held     []held
-}
-
-// held is a row that List keeps until it has read and sorted the rows of all labels.
-type held struct {
-	id            [16]byte
-	overflow      int32
-	from, subject []byte
-	read          bool
+	overflow int32          // overflow number of the label being read
+	rows     int            // rows that this label has yielded
+	since    time.Time      // since when it is in use; zero: unknown
+	merge    bool           // the folder has overflow labels: rows are held and sorted
+	more     bool           // another label follows the one being read
+	asked    []int32        // labels that were read
+	held     []models.Entry // those that List keeps until it has read and sorted the rows of all labels
 }
 
 // List implements models.Mailbox: Q2.
@@ -55,7 +47,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		return err
 	}
 	if l.more && top == 0 { // this process does not know how many labels follow
-		if err := m.readCurrentLabel(ctx, r); err != nil {
+		if _, err := m.readCurrentLabel(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -67,8 +59,8 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		r.raise(top)
 	}
 	for n := top; ; {
-		slices.SortFunc(l.held, func(a, b held) int { return compareTime(b.id, a.id) })
-		if n == 0 || len(l.held) >= limit && !l.since.IsZero() && models.TimeOf(l.held[limit-1].id).After(l.since.Add(late)) {
+		slices.SortFunc(l.held, func(a, b models.Entry) int { return compareTime(idOf(b.Handle), idOf(a.Handle)) })
+		if n == 0 || len(l.held) >= limit && !l.since.IsZero() && l.held[limit-1].Date.After(l.since.Add(late)) {
 			break // labels before the oldest that was read cannot change the page
 		}
 		n--
@@ -80,8 +72,7 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 		}
 	}
 	for i := range l.held[:min(limit, len(l.held))] {
-		h := &l.held[i]
-		if err := l.emit(h.id, h.overflow, h.from, h.subject, h.read); err != nil {
+		if err := yield(&l.held[i]); err != nil {
 			return err
 		}
 	}
@@ -96,16 +87,16 @@ func (m *mailbox) readOlderLabel(ctx context.Context, f *folder, n int32, after 
 	if had == 0 || had >= limit {
 		return m.readLabel(ctx, f, n, after, limit)
 	}
-	oldest := l.held[had-1].id
+	oldest := idOf(l.held[had-1].Handle)
 	if err := m.readLabel(ctx, f, n, after, limit-had); err != nil || l.rows < limit-had {
 		return err
 	}
-	last := &l.held[len(l.held)-1]
-	if compareTime(last.id, oldest) <= 0 {
+	last := l.held[len(l.held)-1].Handle
+	if compareTime(idOf(last), oldest) <= 0 {
 		return nil
 	}
 	since := l.since
-	err := m.readLabel(ctx, f, n, handleOf(last.id, n), had)
+	err := m.readLabel(ctx, f, n, last, had)
 	l.since = since
 	return err
 }
@@ -118,7 +109,7 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 	l.asked = append(l.asked, n)
 	var from drivers.Value
 	if !after.IsZero() {
-		from = drivers.TimeUUID(idOf(after))
+		from = emailOf(after)
 	}
 	args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
 	err := m.Read(ctx, m.do.Page, args, func(m *mailbox, row []drivers.Value) error {
@@ -130,11 +121,17 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 				l.since = row[5].Time()
 			}
 		}
-		id, from, subject, read := row[0].UUIDBytes(), row[1].Raw(), row[2].Raw(), row[3].Bool()
-		if !l.merge {
-			return l.emit(id, l.overflow, from, subject, read)
+		id := row[0].UUIDBytes()
+		l.entry = models.Entry{
+			Handle: handleOf(id, l.overflow),
+			Known:  models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSeen,
+			From:   row[1].Raw(), Subject: row[2].Raw(), Date: models.TimeOf(id), Seen: row[3].Bool(),
 		}
-		l.held = append(l.held, held{id, l.overflow, m.Arena.Bytes(from), m.Arena.Bytes(subject), read})
+		if !l.merge {
+			return l.yield(&l.entry)
+		}
+		l.entry.From, l.entry.Subject = m.Arena.Bytes(l.entry.From), m.Arena.Bytes(l.entry.Subject)
+		l.held = append(l.held, l.entry)
 		return nil
 	})
 	if err == nil && l.rows == 0 {
@@ -144,25 +141,10 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 	return err
 }
 
-func (l *listing) emit(id [16]byte, overflow int32, from, subject []byte, read bool) error {
-	l.entry = models.Entry{
-		Handle:  handleOf(id, overflow),
-		Known:   models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSeen,
-		From:    from,
-		Subject: subject,
-		Date:    models.TimeOf(id),
-		Seen:    read,
-	}
-	return l.yield(&l.entry)
-}
-
 // compareTime compares TimeUUIDs as a store sorts them: by time, then by the bytes
 // after the time.
 func compareTime(a, b [16]byte) int {
-	if c := cmp.Compare(models.TicksOf(a), models.TicksOf(b)); c != 0 {
-		return c
-	}
-	return bytes.Compare(a[8:], b[8:])
+	return cmp.Or(cmp.Compare(models.TicksOf(a), models.TicksOf(b)), bytes.Compare(a[8:], b[8:]))
 }
 
 // lookEvery is the part of a label's free space after which a process reads its size
@@ -189,19 +171,16 @@ type label struct {
 }
 
 // readCurrentLabel reads which label takes the folder's new emails.
-func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) error {
-	m.label = label{}
+func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) (label, error) {
 	now := m.now()
-	args := m.With(drivers.Text(f.username), drivers.Text(f.label))
-	err := m.Read(ctx, m.do.CurrentLabel, args, func(m *mailbox, row []drivers.Value) error {
-		m.label = label{int32(row[0].Int64()), row[1].Int64()}
-		return nil
-	})
-	if err == nil {
-		f.raise(m.label.overflow)
-		f.looked.Store(now.UnixNano())
+	row, err := m.Get(ctx, m.do.CurrentLabel, drivers.Text(f.username), drivers.Text(f.label))
+	if err != nil {
+		return label{}, err
 	}
-	return err
+	l := label{int32(row[0].Int64()), row[1].Int64()}
+	f.raise(l.overflow)
+	f.looked.Store(now.UnixNano())
+	return l, nil
 }
 
 // place returns the overflow number of the label that takes the folder's next email, which arrived
@@ -215,10 +194,10 @@ func (m *mailbox) place(ctx context.Context, f *folder, at time.Time) (int32, er
 	if m.now().UnixNano()-f.looked.Load() <= int64(lease) && f.room.Add(-1) >= 0 {
 		return f.current.Load(), nil
 	}
-	if err := m.readCurrentLabel(ctx, f); err != nil {
+	l, err := m.readCurrentLabel(ctx, f)
+	if err != nil {
 		return 0, err
 	}
-	l := m.label
 	if l.size >= int64(m.limit) {
 		if err := m.rollOver(ctx, f, l.overflow, at); err != nil {
 			return 0, err
@@ -233,24 +212,21 @@ func (m *mailbox) place(ctx context.Context, f *folder, at time.Time) (int32, er
 // rollOver notes since when the next label is in use, and that it is. It is in use since the newest
 // of: now, what the full label shows, and when that came into use.
 func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.Time) error {
-	m.since = at
-	newest := m.With(drivers.Text(f.username), drivers.Text(f.name(full)), drivers.Value{}, drivers.Bigint(1))
-	if err := m.Read(ctx, m.do.Page, newest, func(m *mailbox, row []drivers.Value) error {
-		for _, t := range [...]time.Time{models.TimeOf(row[0].UUIDBytes()), row[5].Time()} {
-			if t.After(m.since) {
-				m.since = t
-			}
+	user, since := drivers.Text(f.username), at
+	newest, err := m.Get(ctx, m.do.Page, user, drivers.Text(f.name(full)), drivers.Value{}, drivers.Bigint(1))
+	if err != nil {
+		return err
+	}
+	for _, t := range [...]time.Time{models.TimeOf(newest[0].UUIDBytes()), newest[5].Time()} {
+		if t.After(since) {
+			since = t
 		}
-		return nil
-	}); err != nil {
+	}
+	next := m.With(user, drivers.Text(f.name(full+1)), drivers.Timestamp(since.UnixMicro()))
+	if _, err := m.S.Write(ctx, m.do.MarkSince, next); err != nil {
 		return err
 	}
-	since := m.With(drivers.Text(f.username), drivers.Text(f.name(full+1)), drivers.Timestamp(m.since.UnixMicro()))
-	if _, err := m.S.Write(ctx, m.do.MarkSince, since); err != nil {
-		return err
-	}
-	_, err := m.S.Write(ctx, m.do.MarkOverflowed, m.With(drivers.Text(f.username), drivers.Text(f.name(full)),
-		drivers.Boolean(true)))
+	_, err = m.S.Write(ctx, m.do.MarkOverflowed, m.With(user, drivers.Text(f.name(full)), drivers.Boolean(true)))
 	return err
 }
 
@@ -259,13 +235,8 @@ func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (
 	if f.current.Load() > overflow {
 		return true, nil
 	}
-	m.flag = false
-	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflow)))
-	err := m.Read(ctx, m.do.Overflowed, args, func(m *mailbox, row []drivers.Value) error {
-		m.flag = row[0].Bool()
-		return nil
-	})
-	return m.flag, err
+	row, err := m.Get(ctx, m.do.Overflowed, drivers.Text(f.username), drivers.Text(f.name(overflow)))
+	return row[0].Bool(), err
 }
 
 // delta is the change of the counters of one label by an operation.

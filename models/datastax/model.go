@@ -104,17 +104,11 @@ type mailbox struct {
 	files   []drivers.Value // attachments of the message being delivered: name, size, name, size …
 	writing [][]byte        // chunks being written, of content that is not in memory
 
-	flag  bool      // overflow mark that isOverflowed has read
-	since time.Time // see rollOver
-	label label
-	shown shown
-
 	here, there []sought  // the emails of an operation in its folder, and in the other one
 	looking     []*sought // those that look requests
 	one         [1]models.Handle
 
 	list  listing
-	open  *models.Opened
 	stats folderStats
 }
 
@@ -132,5 +126,7 @@ func handleOf(id [16]byte, overflow int32) (h models.Handle) {
 }
 
 func idOf(h models.Handle) [16]byte { return [16]byte(h[:16]) }
+
+func emailOf(h models.Handle) drivers.Value { return drivers.TimeUUID(idOf(h)) }
 
 func overflowOf(h models.Handle) int32 { return int32(binary.BigEndian.Uint32(h[16:])) }

@@ -13,48 +13,30 @@ import (
 // errBroken means that an attachment differs from the delivered one.
 var errBroken = fmt.Errorf("attachment: %w", models.ErrBroken)
 
-// shown is the row of an email in a label. Its bytes are in the arena.
-type shown struct {
-	from, subject []byte
-	read          bool
-}
+// shown is the row of an email in a label: from, subject, is_read.
+type shown []drivers.Value
 
-// keepShown copies a row: from, subject, is_read.
-func (m *mailbox) keepShown(row []drivers.Value) shown {
-	return shown{m.Arena.Bytes(row[0].Raw()), m.Arena.Bytes(row[1].Raw()), row[2].Bool()}
-}
+func (s shown) read() bool { return s[2].Bool() }
 
-// readHandle reads the row of an email in the label of its handle into m.shown.
-func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) error {
+// readHandle reads the row of an email in the label of its handle into m.Arena.
+func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) (shown, error) {
 	if h.IsZero() {
-		return models.ErrNotFound
+		return nil, models.ErrNotFound
 	}
-	args := m.With(drivers.Text(f.username), drivers.Text(f.name(overflowOf(h))), drivers.TimeUUID(idOf(h)))
-	return m.ReadOne(ctx, m.do.InFolder, args, func(m *mailbox, row []drivers.Value) error {
-		m.shown = m.keepShown(row)
-		return nil
-	})
+	row, err := m.One(ctx, m.do.InFolder, drivers.Text(f.username), drivers.Text(f.name(overflowOf(h))), emailOf(h))
+	return m.Arena.Row(row), err
 }
 
 // Open implements models.Mailbox: Q3. An email does not know which labels show it, nor who has
 // read it, and Open makes no read for that.
 func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) (err error) {
 	defer m.FailedIn(&err, f, "open")
-	if h.IsZero() {
-		return models.ErrNotFound
+	e := models.Entry{
+		Handle: h, Date: models.TimeOf(idOf(h)), Known: models.KnowFrom | models.KnowSubject | models.KnowDate,
 	}
-	m.open = o
-	err = m.ReadOne(ctx, m.do.Email, m.With(drivers.TimeUUID(idOf(h))), func(m *mailbox, row []drivers.Value) error {
-		return m.open.Set(row[0], row[1], row[2], row[3])
+	return m.OpenRow(ctx, o, e, m.do.Email, m.With(emailOf(h)), func(m *mailbox, row []drivers.Value) error {
+		return m.Opened.Set(row[0], row[1], row[2], row[3])
 	})
-	m.open = nil
-	if err != nil {
-		return err
-	}
-	o.Handle, o.Date = h, models.TimeOf(idOf(h))
-	o.Known = models.KnowFrom | models.KnowSubject | models.KnowDate
-	o.Size, o.Seen, o.Flags = 0, false, 0
-	return nil
 }
 
 // KeepsBodies implements models.Keeper.
@@ -68,14 +50,12 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 	if h.IsZero() {
 		return 0, models.ErrNotFound
 	}
-	var size, written, next int64 // next is the number of the next chunk
-	args := m.With(drivers.TimeUUID(idOf(h)), drivers.Text(name))
-	if err := m.ReadOne(ctx, m.do.AttachmentSize, args, func(_ *mailbox, row []drivers.Value) error {
-		size = row[0].Int64()
-		return nil
-	}); err != nil {
+	row, err := m.One(ctx, m.do.AttachmentSize, emailOf(h), drivers.Text(name))
+	if err != nil {
 		return 0, err
 	}
+	size := row[0].Int64()
+	var written, next int64 // next is the number of the next chunk
 	for written < size {
 		// Enough chunks if they were written with the current chunk size. If they
 		// are smaller, more windows follow.
@@ -85,7 +65,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 			m.elems = append(m.elems, drivers.Int(int32(next+i)))
 		}
 		before := next
-		args := m.With(drivers.TimeUUID(idOf(h)), drivers.Text(name), drivers.ListOf(m.elems))
+		args := m.With(emailOf(h), drivers.Text(name), drivers.ListOf(m.elems))
 		if err := m.S.Read(ctx, m.do.Chunks, args, func(row []drivers.Value) error {
 			b := row[1].Raw()
 			switch {
@@ -112,7 +92,7 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 
 // sought is an email that is looked for in the labels of a folder.
 type sought struct {
-	id       [16]byte
+	id       drivers.Value
 	wanted   bool  // the next read requests it
 	found    bool  // a label shows it: overflow and row are set
 	overflow int32 // overflow number of that label, or of the last one that was read for it
@@ -121,9 +101,9 @@ type sought struct {
 
 // seek sets the emails of hs as those to look for.
 func seek(among []sought, hs []models.Handle) []sought {
-	among = slices.Grow(among[:0], len(hs))[:len(hs)]
-	for i, h := range hs {
-		among[i] = sought{id: idOf(h), wanted: true}
+	among = among[:0]
+	for _, h := range hs {
+		among = append(among, sought{id: emailOf(h), wanted: true})
 	}
 	return among
 }
@@ -131,28 +111,22 @@ func seek(among []sought, hs []models.Handle) []sought {
 // several reads the rows of messages of a folder into m.here, in one call for each label that
 // shows some of them. It returns ErrNotFound if one is missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *folder, hs []models.Handle) error {
-	if err := m.Handles.Distinct(hs); err != nil {
+	if _, err := m.IDs(hs, emailOf); err != nil {
 		return err
-	}
-	if slices.ContainsFunc(hs, models.Handle.IsZero) { // Cassandra refuses an identifier of zeros
-		return models.ErrNotFound
 	}
 	m.here = seek(m.here, hs)
 	for i, h := range hs {
 		if m.here[i].found {
 			continue
 		}
-		overflow := overflowOf(h)
 		for j := range hs {
-			m.here[j].wanted = overflowOf(hs[j]) == overflow
+			m.here[j].wanted = overflowOf(hs[j]) == overflowOf(h)
 		}
-		if err := m.look(ctx, f, overflow, m.here); err != nil {
+		if err := m.look(ctx, f, overflowOf(h), m.here); err != nil {
 			return err
 		}
-		for j := range m.here {
-			if m.here[j].wanted && !m.here[j].found {
-				return models.ErrNotFound
-			}
+		if slices.ContainsFunc(m.here, func(e sought) bool { return e.wanted && !e.found }) {
+			return models.ErrNotFound
 		}
 	}
 	return nil
@@ -162,6 +136,9 @@ func (m *mailbox) several(ctx context.Context, f *folder, hs []models.Handle) er
 // m.there.
 func (m *mailbox) find(ctx context.Context, f *folder, hs []models.Handle) error {
 	m.there = seek(m.there, hs)
+	if _, err := m.readCurrentLabel(ctx, f); err != nil {
+		return err
+	}
 	for n := range f.current.Load() + 1 {
 		if err := m.look(ctx, f, n, m.there); err != nil {
 			return err
@@ -179,14 +156,14 @@ func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []s
 	for i := range among {
 		if e := &among[i]; e.wanted {
 			e.overflow = overflow
-			m.elems, m.looking = append(m.elems, drivers.TimeUUID(e.id)), append(m.looking, e)
+			m.elems, m.looking = append(m.elems, e.id), append(m.looking, e)
 		}
 	}
 	if len(m.elems) == 0 {
 		return nil
 	}
 	return m.Rows(ctx, m.do.InFolderOf, m.elems, func(m *mailbox, at int, row []drivers.Value) error {
-		m.looking[at].found, m.looking[at].row = true, m.keepShown(row[1:])
+		m.looking[at].found, m.looking[at].row = true, m.Arena.Row(row[1:])
 		return nil
 	}, drivers.Text(f.username), drivers.Text(f.name(overflow)))
 }

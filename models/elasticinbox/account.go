@@ -19,31 +19,18 @@ type named struct {
 }
 
 // CreateUser implements models.Mailbox. Label 0 claims the address.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
-	a := &models.Account{Address: address}
-	defer m.Failed(&err, a, "creation")
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
 	m.reset()
-	err = models.CheckFolders(folders)
-	if err == nil {
-		err = m.createLabel(ctx, address, named{all, "all"})
-	}
-	if err != nil {
-		return nil, err
-	}
-	var labels []named
-	for i, name := range folders {
+	a, labels := &models.Account{Address: address}, []named(nil)
+	return m.Create(ctx, a, folders, m.do.LabelsPut, func(i int, name string) *models.Folder {
 		l := inbox
 		if i > 0 {
 			l = freeLabel(labels, name)
 		}
 		labels = append(labels, named{l, name})
 		m.Calls.Add(only, drivers.Text(address), m.join("label", l), drivers.Text(name))
-	}
-	if err := m.S.Batch(ctx, m.do.LabelsPut, m.Calls.List); err != nil {
-		return nil, models.Partly(err)
-	}
-	show(a, labels)
-	return a, nil
+		return &models.Folder{Name: name, Account: a, Ref: l}
+	}, func() error { return m.createLabel(ctx, address, named{all, "all"}) })
 }
 
 // CreateFolder implements models.Mailbox. A conditional write claims the label's
@@ -60,12 +47,8 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 			return nil, err
 		}
 		l := freeLabel(labels, name)
-		switch err := m.createLabel(ctx, a.Address, named{l, name}); err {
-		case nil:
-			return &models.Folder{Name: name, Account: a, Ref: l}, nil
-		case models.ErrExists:
-		default:
-			return nil, err
+		if err := m.createLabel(ctx, a.Address, named{l, name}); err != models.ErrExists {
+			return &models.Folder{Name: name, Account: a, Ref: l}, err
 		}
 	}
 }
@@ -97,11 +80,8 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 	if err == nil && len(labels) == 0 {
 		err = models.ErrNotFound
 	}
-	if err != nil {
-		return nil, err
-	}
 	show(a, labels)
-	return a, nil
+	return a, err
 }
 
 // Folders implements models.Mailbox: the names from Accounts, the numbers from
@@ -111,7 +91,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
 	if err == nil {
-		err = m.readCounters(ctx, a.Address, nil)
+		err = m.addCounters(ctx, a.Address, 1, nil)
 	}
 	if err != nil {
 		return err
@@ -122,8 +102,8 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 		}
 		t := m.tallyOf(n.label)
 		info := models.FolderInfo{
-			Name: n.name, Known: models.KnowMessages | models.KnowUnread, Messages: t.messages,
-			Unread: t.unread,
+			Name: n.name, Known: models.KnowMessages | models.KnowUnread,
+			Messages: t.counts[statMessages], Unread: t.counts[statUnread],
 		}
 		if err := yield(info); err != nil {
 			return err

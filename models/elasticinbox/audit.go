@@ -33,13 +33,9 @@ type audit struct {
 	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
-// known is what is left of the metadata of a message that was checked.
+// known is the metadata of a message that was checked, without its headers.
 type known struct {
-	labels  []label
-	deleted bool
-	purge   [16]byte
-	unread  int64
-	size    int64
+	record
 	entries int // index entries that lead to the message, or one purge entry
 }
 
@@ -110,28 +106,25 @@ func (a *audit) metadata(ctx context.Context) error {
 	after, rows := [2]drivers.Value{}, auditRows
 	for {
 		a.reset()
-		recs, n, faults := a.recs[:0], 0, map[[16]byte]error{}
+		a.recs = a.recs[:0]
+		n := 0
 		page := a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows)))
 		err := a.S.Read(ctx, a.do.Metadata, page, func(row []drivers.Value) error {
-			n++
-			if row[0].Broken() {
+			if n++; row[0].Broken() {
 				return nil // it names no message, and would be where the next page begins
 			}
-			id := row[0].UUIDBytes()
-			if len(recs) == 0 || recs[len(recs)-1].id != id {
-				recs = append(recs, record{id: id})
-			}
-			if err := a.take(&recs[len(recs)-1], row[1].Raw(), row[2].Raw()); err != nil && faults[id] == nil {
-				faults[id] = err // of the first sub-column that is not as it should be
+			err := a.column(row)
+			if r := &a.recs[len(a.recs)-1]; r.fault == nil {
+				r.fault = err
 			}
 			return nil
 		})
-		last := n < rows
-		if a.recs = recs; !last && len(recs) > 0 {
+		recs, last := a.recs, n < rows
+		if !last && len(recs) > 0 {
 			recs = recs[:len(recs)-1] // it may continue on the next page
 		}
 		for i := 0; i < len(recs) && err == nil; i++ {
-			err = a.message(ctx, &recs[i], faults[recs[i].id])
+			err = a.message(ctx, &recs[i])
 		}
 		switch {
 		case err != nil || last:
@@ -145,10 +138,10 @@ func (a *audit) metadata(ctx context.Context) error {
 }
 
 // message notes a message and checks its blocks.
-func (a *audit) message(ctx context.Context, r *record, fault error) error {
-	a.known[r.id] = &known{
-		labels: slices.Clone(r.labels), deleted: r.deleted, purge: r.purge, unread: r.unread(), size: r.size,
-	}
+func (a *audit) message(ctx context.Context, r *record) error {
+	k := &known{record: *r}
+	k.labels, k.from, k.subject, k.layout = slices.Clone(r.labels), nil, nil, nil
+	a.known[r.id] = k
 	for _, l := range r.labels {
 		if !slices.Contains(a.labels, l) {
 			a.labels = append(a.labels, l) // an index that no label names
@@ -158,25 +151,26 @@ func (a *audit) message(ctx context.Context, r *record, fault error) error {
 	if r.outside {
 		a.files[r.id] = true
 	}
-	whole, err := false, error(nil)
-	if fault == nil {
-		whole, err = a.whole(ctx, r)
+	if r.fault == nil {
+		whole, err := a.whole(ctx, r)
+		if err != nil {
+			return err
+		}
+		if !whole {
+			r.fault = errNotWhole
+		}
 	}
 	switch {
-	case err != nil:
-		return err
-	case whole && len(r.labels) == 0 && !r.deleted:
-		a.found.Unreferenced++ // an interrupted delivery: no label shows it
-	case !whole:
+	case r.fault != nil:
 		a.bodies[r.id] = broken
-		why := "a header, a block or its checksum is not as it was delivered"
-		if fault != nil {
-			why = fault.Error()
-		}
-		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %s", models.UUIDText(r.id), a.address, why)
+		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %v", models.UUIDText(r.id), a.address, r.fault)
+	case len(r.labels) == 0 && !r.deleted:
+		a.found.Unreferenced++ // an interrupted delivery: no label shows it
 	}
 	return nil
 }
+
+var errNotWhole = errors.New("a header, a block or its checksum is not as it was delivered")
 
 // whole reads the body of a message, and reports whether it is as it was delivered.
 func (a *audit) whole(ctx context.Context, r *record) (bool, error) {
@@ -205,7 +199,6 @@ func (a *audit) whole(ctx context.Context, r *record) (bool, error) {
 // index checks that each entry of a label's index refers to a message with that
 // label, and counts the entries.
 func (a *audit) index(ctx context.Context, l label) error {
-	a.tallyOf(l)
 	entries := a.With(a.indexKey(a.address, l), drivers.Value{}, drivers.Value{})
 	return a.S.Read(ctx, a.do.IndexPage, entries, func(row []drivers.Value) error {
 		if row[0].Broken() {
@@ -213,18 +206,16 @@ func (a *audit) index(ctx context.Context, l label) error {
 		}
 		id := row[0].UUIDBytes()
 		k := a.known[id]
-		if k == nil || k.deleted || !slices.Contains(k.labels, l) {
+		if k == nil || !k.carries(l) {
 			a.found.Find(models.Dangling, 1, "index entry %s of label %d of account %q leads to no message with that label",
 				models.UUIDText(id), l, a.address)
 			return nil
 		}
 		k.entries++
-		if l == all {
-			a.add(l, 1, k.unread, k.size)
-		} else {
+		if l != all {
 			a.found.Messages++
-			a.add(l, 1, k.unread, 0)
 		}
+		a.addMessage(&k.record, 1, l)
 		return nil
 	})
 }
@@ -249,23 +240,20 @@ func (a *audit) purgeIndex(ctx context.Context) error {
 
 // drift compares the counts of the indexes with the counters.
 func (a *audit) drift(ctx context.Context) error {
-	counted := slices.Clone(a.tally)
-	if err := a.readCounters(ctx, a.address, func(id []byte) {
+	err := a.addCounters(ctx, a.address, -1, func(id []byte) {
 		a.found.Find(models.Dangling, 1, "account %q has counters of %q, which is no label", a.address, id)
-	}); err != nil {
-		return err
-	}
-	for _, t := range counted {
-		a.add(t.label, -t.messages, -t.unread, -t.bytes)
-	}
+	})
 	for _, t := range a.tally {
-		by := max(t.messages, -t.messages) + max(t.unread, -t.unread) + max(t.bytes, -t.bytes)
-		if by != 0 {
+		by := int64(0)
+		for _, n := range t.counts {
+			by += max(n, -n)
+		}
+		if err == nil && by != 0 {
 			a.found.Find(models.CounterDrift, by, "label %d of account %q: messages by %d, unread by %d, bytes by %d",
-				t.label, a.address, t.messages, t.unread, t.bytes)
+				t.label, a.address, -t.counts[statMessages], -t.counts[statUnread], -t.counts[statBytes])
 		}
 	}
-	return nil
+	return err
 }
 
 // strays finds blocks and files without metadata, which an interrupted delivery or purge leaves, and writes into files

@@ -3,6 +3,7 @@ package elasticinbox
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -12,22 +13,14 @@ import (
 // labels that show the message.
 func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, flag models.Flag, on bool) (err error) {
 	defer m.Failed(&err, f.Account, "flag")
-	marker := ""
-	switch flag {
-	case models.Seen:
-		marker = seenMarker
-	case models.Answered:
-		marker = answeredMarker
-	default:
+	marker := markers[flag]
+	if marker == "" {
 		return models.ErrNotOffered // a star is a label here
 	}
 	m.reset()
 	r, err := m.one(ctx, f, h)
-	if err != nil {
+	if err != nil || (r.flags&flag != 0) == on {
 		return err
-	}
-	if was := flag == models.Seen && r.seen || flag == models.Answered && r.answered; was == on {
-		return nil
 	}
 	args := m.With(drivers.Text(f.Account.Address), messageOf(h), drivers.Text(marker))
 	if on {
@@ -66,10 +59,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	} else {
 		m.hide(f.Account.Address, labelOf(l))
 	}
-	if err := m.change(ctx, f.Account.Address, m.do.Relabel); err != nil {
-		return models.Handle{}, err
-	}
-	return h, nil
+	return h, m.change(ctx, f.Account.Address, m.do.Relabel)
 }
 
 // Move implements models.Mailbox: it replaces one label by another, for all
@@ -92,33 +82,38 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 }
 
 // show adds a label to the messages of m.recs that do not carry it, in the change in m.Calls.
-// Rows of one partition follow each other.
 func (m *mailbox) show(address string, l label) {
-	key, column, index := drivers.Text(address), m.labelColumn(l), m.indexKey(address, l)
+	missing := func(r *record) bool { return !r.carries(l) }
+	m.addEach(missing, relabelColumnPut, drivers.Text(address), m.labelColumn(l), present)
+	m.addEach(missing, relabelIndexPut, m.indexKey(address, l))
 	for i := range m.recs {
-		if r := &m.recs[i]; !r.carries(l) {
-			m.Calls.Add(relabelColumnPut, key, drivers.TimeUUID(r.id), column, present)
-			m.add(l, 1, r.unread(), 0)
-		}
-	}
-	for i := range m.recs {
-		if r := &m.recs[i]; !r.carries(l) {
-			m.Calls.Add(relabelIndexPut, index, drivers.TimeUUID(r.id))
+		if r := &m.recs[i]; missing(r) {
+			m.addMessage(r, 1, l)
 		}
 	}
 }
 
 // hide removes a label from the messages of m.recs in the change in m.Calls.
 func (m *mailbox) hide(address string, l label) {
-	key, column, index := drivers.Text(address), m.labelColumn(l), m.indexKey(address, l)
+	m.addEach(every, relabelIndexDelete, m.indexKey(address, l))
+	m.addEach(every, relabelColumnDelete, drivers.Text(address), m.labelColumn(l))
 	for i := range m.recs {
-		m.Calls.Add(relabelIndexDelete, index, drivers.TimeUUID(m.recs[i].id))
-	}
-	for i := range m.recs {
-		m.Calls.Add(relabelColumnDelete, key, drivers.TimeUUID(m.recs[i].id), column)
-		m.add(l, -1, -m.recs[i].unread(), 0)
+		m.addMessage(&m.recs[i], -1, l)
 	}
 }
+
+// addEach adds a part of a batch for each message of m.recs that it is for: the key of a row, the message, and more. So
+// rows of one partition follow each other.
+func (m *mailbox) addEach(isFor func(r *record) bool, part int, key drivers.Value, more ...drivers.Value) {
+	for i := range m.recs {
+		if r := &m.recs[i]; isFor(r) {
+			m.With(key, drivers.TimeUUID(r.id))
+			m.Calls.Add(part, m.Also(more...)...)
+		}
+	}
+}
+
+func every(*record) bool { return true }
 
 // change runs the batch in m.Calls, then writes the counters.
 func (m *mailbox) change(ctx context.Context, address string, batch drivers.Statement) error {
@@ -128,19 +123,17 @@ func (m *mailbox) change(ctx context.Context, address string, batch drivers.Stat
 	return models.Partly(m.count(ctx, address))
 }
 
-// tally holds the numbers of one label, or the change of them by an operation.
-// Only label 0 has bytes.
+// tally holds the counters of one label, or the change of them by an operation.
 type tally struct {
-	label                   label
-	messages, unread, bytes int64
+	label  label
+	counts [len(stats)]int64
 }
 
-// The statistics of a label, as components of a counter's name.
-const (
-	statBytes    = "b"
-	statMessages = "m"
-	statUnread   = "u"
-)
+// stats are the statistics of a label, as components of a counter's name. Only label 0 has bytes.
+var stats = [...]string{"b", "m", "u"}
+
+// The positions of the statistics.
+const statBytes, statMessages, statUnread = 0, 1, 2
 
 // tallyOf returns the tally of a label. A new tally is 0.
 func (m *mailbox) tallyOf(l label) *tally {
@@ -156,18 +149,19 @@ func (m *mailbox) tallyOf(l label) *tally {
 // add adds a change of a label to its tally.
 func (m *mailbox) add(l label, messages, unread, bytes int64) {
 	t := m.tallyOf(l)
-	t.messages += messages
-	t.unread += unread
-	t.bytes += bytes
+	t.counts[statMessages] += messages
+	t.counts[statUnread] += unread
+	t.counts[statBytes] += bytes
 }
 
-// addMessage adds a message to the tallies of all its labels, label 0 included. If
-// sign is -1, it removes the message.
-func (m *mailbox) addMessage(r *record, sign int64) {
-	for _, l := range r.labels {
+// addMessage adds a message to the tallies of labels. If sign is -1, it removes the message.
+func (m *mailbox) addMessage(r *record, sign int64, labels ...label) {
+	for _, l := range labels {
 		m.add(l, sign, sign*r.unread(), 0)
+		if l == all {
+			m.add(l, 0, 0, sign*r.size)
+		}
 	}
-	m.add(all, 0, 0, sign*r.size)
 }
 
 // count adds the tallies to the counters, in one batch that holds nothing else.
@@ -176,12 +170,9 @@ func (m *mailbox) count(ctx context.Context, address string) error {
 	key := drivers.Text(address)
 	for _, t := range m.tally {
 		id := m.counterID(t.label)
-		for _, c := range [...]struct {
-			stat   string
-			change int64
-		}{{statBytes, t.bytes}, {statMessages, t.messages}, {statUnread, t.unread}} {
-			if c.change != 0 {
-				m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(c.stat), drivers.Counter(c.change))
+		for i, change := range t.counts {
+			if change != 0 {
+				m.Calls.Add(only, key, drivers.Text("l"), id, drivers.Text(stats[i]), drivers.Counter(change))
 			}
 		}
 	}
@@ -201,34 +192,30 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	t := m.tallyOf(labelOf(f))
 	args := m.With(drivers.Text(f.Account.Address), drivers.Text("l"), m.counterID(labelOf(f)))
 	err = m.Read(ctx, m.do.Counters, args, func(m *mailbox, row []drivers.Value) error {
-		m.tally[0].set(row[0].Raw(), row[1].Int64())
+		m.tally[0].addCounter(row[0], row[1].Int64())
 		return nil
 	})
-	if err != nil {
-		return models.Stats{}, err
+	s := models.Stats{
+		Known: models.KnowMessages | models.KnowUnread, Messages: t.counts[statMessages], Unread: t.counts[statUnread],
 	}
-	s := models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: t.messages, Unread: t.unread}
 	if t.label == all { // the only one whose bytes are counted
-		s.Known, s.Bytes = s.Known|models.KnowBytes, t.bytes
+		s.Known, s.Bytes = s.Known|models.KnowBytes, t.counts[statBytes]
 	}
-	return s, nil
+	return s, err
 }
 
-func (t *tally) set(stat []byte, n int64) {
-	switch string(stat) {
-	case statBytes:
-		t.bytes = n
-	case statMessages:
-		t.messages = n
-	case statUnread:
-		t.unread = n
+// addCounter adds to the count of a statistic of that name, if there is one.
+func (t *tally) addCounter(stat drivers.Value, n int64) {
+	for i := range stats {
+		if string(stat.Raw()) == stats[i] {
+			t.counts[i] += n
+		}
 	}
 }
 
-// readCounters reads all counters of an account into m.tally. strange, if it is given, is
+// addCounters adds all counters of an account to the tallies, sign times. strange, if it is given, is
 // called for the id of a counter that is of no label, which is an error without it.
-func (m *mailbox) readCounters(ctx context.Context, address string, strange func(id []byte)) error {
-	m.tally = m.tally[:0]
+func (m *mailbox) addCounters(ctx context.Context, address string, sign int64, strange func(id []byte)) error {
 	return m.S.Read(ctx, m.do.AccountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
 			return nil // the source design allows other kinds
@@ -236,7 +223,7 @@ func (m *mailbox) readCounters(ctx context.Context, address string, strange func
 		n, err := parseNumber(row[1].Raw())
 		switch {
 		case err == nil:
-			m.tallyOf(label(n)).set(row[2].Raw(), row[3].Int64())
+			m.tallyOf(label(n)).addCounter(row[2], sign*row[3].Int64())
 		case strange != nil:
 			strange(row[1].Raw())
 			return nil
@@ -252,52 +239,17 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) (err error) {
 	defer m.Failed(&err, a, "recount")
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
-	if err != nil {
-		return err
+	for i := 0; i < len(labels) && err == nil; i++ {
+		err = m.each(ctx, a.Address, labels[i].label, models.Handle{}, math.MaxInt, func(r *record) error {
+			m.addMessage(r, 1, labels[i].label)
+			return nil
+		})
 	}
-	var counted []tally
-	for _, n := range labels {
-		t, err := m.recount(ctx, a.Address, n.label)
-		if err != nil {
-			return err
-		}
-		counted = append(counted, t)
+	if err == nil {
+		err = m.addCounters(ctx, a.Address, -1, nil)
 	}
-	if err := m.readCounters(ctx, a.Address, nil); err != nil {
-		return err
+	if err == nil {
+		err = m.count(ctx, a.Address)
 	}
-	for i := range m.tally {
-		t := &m.tally[i]
-		t.messages, t.unread, t.bytes = -t.messages, -t.unread, -t.bytes
-	}
-	for _, t := range counted {
-		m.add(t.label, t.messages, t.unread, t.bytes)
-	}
-	return m.count(ctx, a.Address)
-}
-
-// recount counts one label from its index.
-func (m *mailbox) recount(ctx context.Context, address string, l label) (tally, error) {
-	t := tally{label: l}
-	after := drivers.Value{}
-	for {
-		m.text = m.text[:0]
-		more, err := m.page(ctx, address, l, after, maxPage)
-		if err != nil || len(m.recs) == 0 {
-			return t, err
-		}
-		for i := range m.recs {
-			if r := &m.recs[i]; r.carries(l) {
-				t.messages++
-				t.unread += r.unread()
-				if l == all {
-					t.bytes += r.size
-				}
-			}
-		}
-		if !more {
-			return t, nil
-		}
-		after = drivers.TimeUUID(m.recs[len(m.recs)-1].id)
-	}
+	return err
 }

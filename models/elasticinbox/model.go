@@ -146,18 +146,15 @@ type mailbox struct {
 	models.RawMessages
 	models.Caller[mailbox]
 
-	text           []byte // keys and values made for one operation
-	single         [1]models.Handle
-	ids            []drivers.Value // messages to read, or found in an index
-	recs           []record
-	at             int      // index of the record whose sub-columns come next
-	tally          []tally  // counts of an operation, by label
-	buffer         []byte   // one window of blocks, of content that is not in memory
-	reading        [16]byte // the message whose blocks are read
-	readingOutside bool     // its body is a file
-	readingSize    int64    // of its body, in bytes
-	entry          models.Entry
-	allMail        models.Folder
+	text    []byte // keys and values made for one operation
+	single  [1]models.Handle
+	ids     []drivers.Value // messages to read, or found in an index
+	recs    []record
+	tally   []tally // counts of an operation, by label
+	buffer  []byte  // one window of blocks, of content that is not in memory
+	reading record  // the message whose body is read
+	entry   models.Entry
+	allMail models.Folder
 }
 
 var (

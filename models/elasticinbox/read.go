@@ -21,14 +21,7 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 		r := &m.recs[0]
 		from, subject := append(o.From[:0], r.from...), append(o.Subject[:0], r.subject...)
 		fill(&o.Entry, r)
-		o.From, o.Subject = from, subject
-		o.Flags = 0
-		if r.seen {
-			o.Flags |= models.Seen
-		}
-		if r.answered {
-			o.Flags |= models.Answered
-		}
+		o.From, o.Subject, o.Flags = from, subject, r.flags
 		return m.OpenBody(ctx, o)
 	})
 	return err
@@ -46,7 +39,7 @@ func (m *mailbox) beginRaw(ctx context.Context, f *models.Folder, h models.Handl
 
 // beginBody begins the body of a message.
 func (m *mailbox) beginBody(r *record) error {
-	m.reading, m.readingOutside, m.readingSize = r.id, r.outside, r.size
+	m.reading = *r
 	each := r.blockSize
 	if r.outside {
 		each = m.blockSize
@@ -56,16 +49,16 @@ func (m *mailbox) beginBody(r *record) error {
 
 // fetch reads block n of the message being read, or as much of its file.
 func (m *mailbox) fetch(ctx context.Context, n int64) error {
-	if !m.readingOutside {
-		args := m.With(drivers.TimeUUID(m.reading), drivers.Int(int32(n)), drivers.Int(0))
+	if !m.reading.outside {
+		args := m.With(drivers.TimeUUID(m.reading.id), drivers.Int(int32(n)), drivers.Int(0))
 		return m.Read(ctx, m.do.Block, args, func(m *mailbox, row []drivers.Value) error {
 			return m.RawChunk(row[0].Raw())
 		})
 	}
 	each := int64(m.blockSize)
-	length := min(each, m.readingSize-n*each)
+	length := min(each, m.reading.size-n*each)
 	m.buffer = slices.Grow(m.buffer[:0], int(length))[:length]
-	got, err := m.outside.ReadAt(m.reading, m.buffer, n*each)
+	got, err := m.outside.ReadAt(m.reading.id, m.buffer, n*each)
 	m.S.Blob(int64(got), 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -76,53 +69,54 @@ func (m *mailbox) fetch(ctx context.Context, n int64) error {
 	return m.RawChunk(m.buffer[:got])
 }
 
-// page reads up to limit messages of a label's index, newest first, into
-// m.recs: a slice of the index and one multi-get. More is false at the end of the index.
-func (m *mailbox) page(ctx context.Context, address string, l label, after drivers.Value,
-	limit int,
-) (more bool, err error) {
-	m.ids, m.recs = m.ids[:0], m.recs[:0]
-	args := m.With(m.indexKey(address, l), after, drivers.Bigint(int64(limit)))
-	err = m.Read(ctx, m.do.IndexPage, args, func(m *mailbox, row []drivers.Value) error {
-		m.ids = append(m.ids, row[0])
-		return nil
-	})
-	if err != nil || len(m.ids) == 0 {
-		return false, err
-	}
-	return len(m.ids) == limit, m.lookup(ctx, address)
-}
-
 // List implements models.Mailbox.
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
 ) (err error) {
 	defer m.Failed(&err, f.Account, "list")
+	return m.each(ctx, f.Account.Address, labelOf(f), after, limit, func(r *record) error {
+		fill(&m.entry, r)
+		return yield(&m.entry)
+	})
+}
+
+// each calls yield with up to limit messages of a label, newest first, that follow the message after. A page of them is
+// a slice of the index and one multi-get.
+func (m *mailbox) each(ctx context.Context, address string, l label, after models.Handle, limit int,
+	yield func(r *record) error,
+) error {
 	from := drivers.Value{}
 	if !after.IsZero() {
 		from = messageOf(after)
 	}
 	for limit > 0 {
-		m.reset()
-		more, err := m.page(ctx, f.Account.Address, labelOf(f), from, min(limit, maxPage))
-		if err != nil {
+		m.text, m.ids = m.text[:0], m.ids[:0]
+		page := min(limit, maxPage)
+		args := m.With(m.indexKey(address, l), from, drivers.Bigint(int64(page)))
+		err := m.Read(ctx, m.do.IndexPage, args, func(m *mailbox, row []drivers.Value) error {
+			m.ids = append(m.ids, row[0])
+			return nil
+		})
+		if err == nil && len(m.ids) > 0 {
+			err = m.lookup(ctx, address)
+		}
+		if err != nil || len(m.ids) == 0 {
 			return err
 		}
 		for i := range m.recs {
 			r := &m.recs[i]
-			if !r.carries(labelOf(f)) {
+			if !r.carries(l) {
 				continue // the change was interrupted; an audit counts the entry
 			}
-			fill(&m.entry, r)
-			if err := yield(&m.entry); err != nil {
+			if err := yield(r); err != nil {
 				return err
 			}
 			limit--
 		}
-		if !more {
+		if len(m.ids) < page {
 			return nil
 		}
-		from = m.ids[len(m.ids)-1]
+		from = m.ids[page-1]
 	}
 	return nil
 }
@@ -132,7 +126,7 @@ func fill(e *models.Entry, r *record) {
 	*e = models.Entry{
 		Handle: handleOf(r.id),
 		Known:  models.KnowFrom | models.KnowSubject | models.KnowDate | models.KnowSize | models.KnowSeen,
-		From:   r.from, Subject: r.subject, Date: r.date, Size: r.size, Seen: r.seen,
+		From:   r.from, Subject: r.subject, Date: r.date, Size: r.size, Seen: r.flags&models.Seen != 0,
 	}
 }
 

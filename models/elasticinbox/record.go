@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -20,55 +21,49 @@ import (
 // record is the super column of one message.
 type record struct {
 	id                    [16]byte
-	found                 bool
 	from, subject, layout []byte // from is the sender's address
 	date                  time.Time
 	size                  int64
 	blocks, blockSize     int
 	outside               bool // the body is a file, not in the database
-	seen, answered        bool
+	flags                 models.Flag
 	headers               int // how many of from, to, subject and date are there
 	labels                []label
 	deleted               bool
 	purge                 [16]byte // column of a deleted message in the purge index
+	fault                 error    // of the first sub-column that is not as it should be, in an audit
 }
 
 // carries reports whether the message has the label and is not deleted.
 func (r *record) carries(l label) bool {
-	return r.found && !r.deleted && slices.Contains(r.labels, l)
+	return !r.deleted && slices.Contains(r.labels, l)
 }
 
 func (r *record) unread() int64 {
-	if r.seen {
+	if r.flags&models.Seen != 0 {
 		return 0
 	}
 	return 1
 }
 
-// lookup reads the super columns of m.ids into m.recs, in one multi-get. No
-// id may occur twice.
+// lookup reads the super columns of m.ids into m.recs, in one multi-get. A message that is missing has no record.
 func (m *mailbox) lookup(ctx context.Context, address string) error {
-	m.recs = slices.Grow(m.recs[:0], len(m.ids))[:len(m.ids)]
-	for i := range m.recs {
-		m.recs[i] = record{id: m.ids[i].UUIDBytes(), labels: m.recs[i].labels[:0]}
+	m.recs = m.recs[:0]
+	return m.Read(ctx, m.do.Messages, m.With(drivers.Text(address), drivers.ListOf(m.ids)), (*mailbox).column)
+}
+
+// column takes a row of a super column: message, name and value of a sub-column. Those of a message follow each other.
+func (m *mailbox) column(row []drivers.Value) error {
+	n := len(m.recs)
+	if id := row[0].UUIDBytes(); n == 0 || m.recs[n-1].id != id {
+		m.recs = slices.Grow(m.recs, 1)[:n+1]
+		m.recs[n] = record{id: id, labels: m.recs[n].labels[:0]}
 	}
-	m.at = 0
-	args := m.With(drivers.Text(address), drivers.ListOf(m.ids))
-	return m.Read(ctx, m.do.Messages, args, func(m *mailbox, row []drivers.Value) error {
-		id := row[0].UUIDBytes()
-		for m.at < len(m.recs) && m.recs[m.at].id != id { // rows come in the order of m.ids
-			m.at++
-		}
-		if m.at == len(m.recs) {
-			return fmt.Errorf("message %x came out of turn", id)
-		}
-		return m.take(&m.recs[m.at], row[1].Raw(), row[2].Raw()) // its name and value
-	})
+	return m.take(&m.recs[len(m.recs)-1], row[1].Raw(), row[2].Raw())
 }
 
 // take puts a sub-column into a record.
 func (m *mailbox) take(r *record, name, value []byte) (err error) {
-	r.found = true
 	switch string(name) {
 	case "from":
 		r.headers++
@@ -95,9 +90,9 @@ func (m *mailbox) take(r *record, name, value []byte) (err error) {
 	case "parts":
 		r.layout = m.built(append(m.text, value...))
 	case seenMarker:
-		r.seen = true
+		r.flags |= models.Seen
 	case answeredMarker:
-		r.answered = true
+		r.flags |= models.Answered
 	case purgeMark:
 		r.deleted = true
 		if copy(r.purge[:], value) != len(r.purge) {
@@ -158,23 +153,17 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 // several reads messages of label f into m.recs. It returns ErrNotFound if one is
 // missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.Handles.Distinct(hs); err != nil {
+	ids, err := m.IDs(hs, messageOf)
+	if err == nil {
+		m.ids = append(m.ids[:0], ids...)
+		err = m.lookup(ctx, f.Account.Address)
+	}
+	if err != nil {
 		return err
 	}
-	m.ids = m.ids[:0]
-	for _, h := range hs {
-		if h.IsZero() { // not a TimeUUID
-			return models.ErrNotFound
-		}
-		m.ids = append(m.ids, messageOf(h))
-	}
-	if err := m.lookup(ctx, f.Account.Address); err != nil {
-		return err
-	}
-	for i := range m.recs {
-		if !m.recs[i].carries(labelOf(f)) {
-			return models.ErrNotFound
-		}
+	hidden := func(r record) bool { return !r.carries(labelOf(f)) }
+	if len(m.recs) < len(hs) || slices.ContainsFunc(m.recs, hidden) {
+		return models.ErrNotFound
 	}
 	return nil
 }
@@ -182,8 +171,6 @@ func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Han
 // The source design stores addresses as JSON: [["Name","a@b"],…]. Every message writes
 // two such lists, and every line of a listing reads one: usually one pair without an
 // escape, for which the functions below use neither reflection nor allocation.
-
-const hexDigits = "0123456789abcdef"
 
 func appendAddresses(dst []byte, as ...mail.Address) []byte {
 	dst = append(dst, '[')
@@ -199,23 +186,17 @@ func appendAddresses(dst []byte, as ...mail.Address) []byte {
 }
 
 func appendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		if c < ' ' {
-			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-		} else {
-			dst = append(dst, '\\', c)
-		}
-		from = i + 1
-	}
-	return append(append(dst, s[from:]...), '"')
+	return append(append(append(dst, '"'), escapes.Replace(s)...), '"')
 }
+
+// escapes returns a text as it is if it needs none.
+var escapes = func() *strings.Replacer {
+	pairs := []string{`"`, `\"`, `\`, `\\`}
+	for c := range ' ' {
+		pairs = append(pairs, string(c), fmt.Sprintf(`\u%04x`, c))
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 var errAddresses = errors.New("not a JSON list of [name, address]")
 
@@ -269,6 +250,8 @@ const (
 	answeredMarker = "m:2"
 	purgeMark      = "l:purge" // named as address:purge is named after address:ID
 )
+
+var markers = map[models.Flag]string{models.Seen: seenMarker, models.Answered: answeredMarker}
 
 // present is the value of the sub-column of a set label or marker.
 var present = drivers.Blob([]byte("true"))

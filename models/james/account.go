@@ -17,28 +17,18 @@ import (
 type mailboxID [16]byte
 
 // CreateUser implements models.Mailbox. The empty name claims the address.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
-	a := &models.Account{Address: address}
-	defer m.Failed(&err, a, "creation")
-	if err := models.CheckFolders(folders); err != nil {
-		return nil, err
-	}
-	now := m.now()
-	for _, name := range folders {
-		a.Folders = append(a.Folders, &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))})
-	}
-	err = m.take(ctx, address, "", a.Folders[0].Ref.(mailboxID))
-	if err == nil {
-		m.Calls.Reset()
-		for _, f := range a.Folders {
-			m.Calls.Add(createName, drivers.Text(address), drivers.Text(f.Name), key(f))
-		}
-		for _, f := range a.Folders {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	a, now := &models.Account{Address: address}, m.now()
+	return m.Create(ctx, a, folders, m.do.Create, func(_ int, name string) *models.Folder {
+		f := &models.Folder{Name: name, Account: a, Ref: mailboxID(m.uuids.Next(now))}
+		m.Calls.Add(createName, drivers.Text(address), drivers.Text(name), key(f))
+		return f
+	}, func() error {
+		for _, f := range a.Folders { // names come before mailboxes
 			m.addMailbox(f)
 		}
-		err = models.Partly(m.S.Batch(ctx, m.do.Create, m.Calls.List))
-	}
-	return a, err
+		return m.take(ctx, address, "", a.Folders[0].Ref.(mailboxID))
+	})
 }
 
 // CreateFolder implements models.Mailbox. The inbox stays the oldest mailbox, even if another clock was ahead.
@@ -55,10 +45,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 		m.addMailbox(f)
 		err = models.Partly(m.S.Batch(ctx, m.do.Create, m.Calls.List))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return f, err
 }
 
 // take claims a name for a mailbox.
@@ -71,20 +58,14 @@ func (m *mailbox) addMailbox(f *models.Folder) {
 }
 
 // Login implements models.Mailbox: a scan of all mailboxes.
-func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
-	a := &models.Account{Address: address}
-	defer m.Failed(&err, a, "login")
-	found, err := m.find(ctx, address)
-	if err == nil && len(found) == 0 {
-		err = models.ErrNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range found {
-		a.Folders = append(a.Folders, &models.Folder{Name: x.name, Account: a, Ref: x.id})
-	}
-	return a, nil
+func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, error) {
+	return m.LogIn(address, func(a *models.Account) error {
+		found, err := m.find(ctx, address)
+		for _, x := range found {
+			a.Folders = append(a.Folders, &models.Folder{Name: x.name, Account: a, Ref: x.id})
+		}
+		return err
+	})
 }
 
 // Folders implements models.Mailbox. The scan reads rows that hold the number of
@@ -199,7 +180,7 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 	defer m.S.Repeating(false)
 	for attempt := 1; ; attempt++ {
 		m.S.Repeating(attempt > 1)
-		was, err := m.number(ctx, f, number)
+		was, err := m.number(ctx, m.do.Numbers, f, number)
 		if err != nil {
 			return 0, err
 		}
@@ -214,14 +195,8 @@ func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.
 }
 
 // number reads a number of the mailbox row: null if it was never written.
-func (m *mailbox) number(ctx context.Context, f *models.Folder, number int) (drivers.Value, error) {
-	m.counts = [2]drivers.Value{}
-	err := m.Read(ctx, m.do.Numbers, m.With(key(f)), (*mailbox).numbersRow)
-	return m.counts[number], err
-}
-
-// numbersRow takes the mailbox row's numbers.
-func (m *mailbox) numbersRow(row []drivers.Value) error {
-	copy(m.counts[:], row)
-	return nil
+func (m *mailbox) number(ctx context.Context, st drivers.Statement, f *models.Folder, number int,
+) (drivers.Value, error) {
+	row, err := m.Get(ctx, st, key(f))
+	return row[number], err
 }

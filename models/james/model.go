@@ -95,6 +95,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b}
 	m.Start("james", m, s)
 	m.RawMessages = models.NewRawMessages("james", m.beginRaw, m.fetch)
+	m.onPage = m.pageRow
 	return m
 }
 
@@ -104,7 +105,6 @@ type mailbox struct {
 	models.RawMessages
 	models.Caller[mailbox]
 
-	uidList []drivers.Value
 	recs    []record
 	text    []byte           // properties of the message being delivered
 	reading [2]drivers.Value // mailbox and UID of the message whose chunks are read
@@ -112,9 +112,9 @@ type mailbox struct {
 	buffer  []byte           // one chunk, of content that is not in memory or of a message that moves
 	entry   models.Entry
 	yield   func(*models.Entry) error
-	held    []byte           // the chunk that is being copied
-	counts  [2]drivers.Value // numbers of the mailbox row: lastUID, messageCount
-	unseen  int64            // unread messages counted so far
+	onPage  func(row []drivers.Value) error // m.pageRow, bound once: each method value is an allocation
+	held    []byte                          // the chunk that is being copied
+	unseen  int64                           // unread messages counted so far
 }
 
 var (

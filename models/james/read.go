@@ -3,7 +3,6 @@ package james
 import (
 	"context"
 	"encoding/binary"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +22,10 @@ func handleOf(uid, size int64) (h models.Handle) {
 	return h
 }
 
-func uidOf(h models.Handle) int64  { return int64(binary.BigEndian.Uint64(h[:])) }
+func uidOf(h models.Handle) int64 { return int64(binary.BigEndian.Uint64(h[:])) }
+
+func uidValue(h models.Handle) drivers.Value { return drivers.Bigint(uidOf(h)) }
+
 func sizeOf(h models.Handle) int64 { return int64(binary.BigEndian.Uint64(h[8:])) }
 
 // UID implements models.UIDs.
@@ -35,28 +37,33 @@ func key(f *models.Folder) drivers.Value { return drivers.UUID(f.Ref.(mailboxID)
 func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
 ) (err error) {
-	defer m.Failed(&err, f.Account, "list")
-	from := drivers.Value{}
-	if !after.IsZero() {
-		from = drivers.Bigint(uidOf(after))
+	var from drivers.Value
+	if uid := uidOf(after); uid > 0 { // the zero handle has none
+		from = drivers.Bigint(uid)
 	}
 	m.yield = yield
-	args := m.With(key(f), from, drivers.Bigint(int64(limit)))
-	return m.Read(ctx, m.do.Page, args, func(m *mailbox, row []drivers.Value) error {
-		m.entry = models.Entry{
-			Handle: handleOf(row[0].Int64(), row[2].Int64()),
-			Known:  known,
-			Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
-		}
-		return m.yield(&m.entry)
-	})
+	err = m.S.Read(ctx, m.do.Page, m.With(key(f), from, drivers.Bigint(int64(limit))), m.onPage)
+	if err != nil {
+		m.Failed(&err, f.Account, "list")
+	}
+	return err
+}
+
+// pageRow yields the entry of a row of a page.
+func (m *mailbox) pageRow(row []drivers.Value) error {
+	m.entry = models.Entry{
+		Handle: handleOf(row[0].Int64(), row[2].Int64()),
+		Known:  known,
+		Date:   row[1].Time(), Size: row[2].Int64(), Seen: row[3].Bool(),
+	}
+	return m.yield(&m.entry)
 }
 
 // Stats implements models.Mailbox. It reads the total from the mailbox row and
 // counts unread messages by a scan of metadata.
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
 	defer m.Failed(&err, f.Account, "stats")
-	total, err := m.number(ctx, f, messageCount)
+	total, err := m.number(ctx, m.do.Numbers, f, messageCount)
 	m.unseen = 0
 	if err == nil {
 		err = m.Read(ctx, m.do.Unread, m.With(key(f), drivers.Boolean(false)), func(m *mailbox, _ []drivers.Value) error {
@@ -64,10 +71,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 			return nil
 		})
 	}
-	if err != nil {
-		return models.Stats{}, err
-	}
-	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: m.unseen}, nil
+	return models.Stats{Known: models.KnowMessages | models.KnowUnread, Messages: total.Int64(), Unread: m.unseen}, err
 }
 
 // Open implements models.Mailbox.
@@ -122,10 +126,10 @@ func chunksOf(size, chunk int64) int64 { return (size + chunk - 1) / chunk }
 func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*record, error) {
 	m.Arena.Reset()
 	m.recs = m.recs[:0]
-	args := m.With(key(f), drivers.Bigint(uidOf(h)))
-	if err := m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) error {
+	err := m.ReadOne(ctx, m.do.Message, m.With(key(f), uidValue(h)), func(m *mailbox, row []drivers.Value) error {
 		return m.record(0, row)
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	return &m.recs[0], nil
@@ -134,16 +138,9 @@ func (m *mailbox) one(ctx context.Context, f *models.Folder, h models.Handle) (*
 // several reads the metadata of messages into m.recs, in one multi-get. It returns
 // ErrNotFound if one is missing or named twice.
 func (m *mailbox) several(ctx context.Context, f *models.Folder, hs []models.Handle) error {
-	if err := m.Handles.Distinct(hs); err != nil {
-		return err
-	}
 	m.Arena.Reset()
-	m.uidList = m.uidList[:0]
-	for _, h := range hs {
-		m.uidList = append(m.uidList, drivers.Bigint(uidOf(h)))
-	}
-	m.recs = slices.Grow(m.recs[:0], len(hs))
-	return m.Several(ctx, m.do.Messages, m.uidList, (*mailbox).record, key(f))
+	m.recs = m.recs[:0]
+	return m.Several(ctx, m.do.Messages, hs, uidValue, (*mailbox).record, key(f))
 }
 
 // record takes a row of metadata.

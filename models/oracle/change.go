@@ -7,7 +7,50 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas"
 )
+
+// Deliver implements models.Mailbox: a whole row for each recipient.
+func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {
+	m.text = appendList(m.text[:0], msg.To)
+	toEnd := len(m.text)
+	m.text = appendList(m.text, msg.Cc)
+	ccEnd := len(m.text)
+	m.text = appendList(m.text, msg.Bcc)
+	arrived := models.Arrival(msg, m.now)
+	m.Arena.Reset()
+	err := m.Load(msg, schemas.Blob)
+	if err == nil {
+		err = m.Spread(ctx, m.do.Deliver, len(to), msg.Raw.Size(), func(i int) {
+			r := ref(to[i])
+			id, created := m.newMessage(arrived)
+			handles[i] = handleOf(id, created, r)
+			m.Calls.Add(only, r.user, r.id, m.messageID(r, handles[i]), drivers.Timestamp(created),
+				drivers.Text(msg.From.Address), drivers.TextBytes(m.text[:toEnd]), drivers.TextBytes(m.text[toEnd:ccEnd]),
+				drivers.TextBytes(m.text[ccEnd:]), drivers.Text(msg.Subject), drivers.TextBytes(m.Body), drivers.Boolean(false),
+				drivers.Bigint(msg.Raw.Size()), drivers.MapOf(m.Sizes), drivers.MapOf(m.Files))
+		})
+	}
+	if m.text = models.Reuse(m.text); m.Release() {
+		m.Forget()
+	}
+	if err != nil {
+		return fmt.Errorf("oracle: deliver to %d folders: %w", len(to), err)
+	}
+	return nil
+}
+
+// appendList appends addresses as one text, as in the lists of the source design.
+func appendList(dst []byte, as []mail.Address) []byte {
+	for i := range as {
+		if i > 0 {
+			dst = append(dst, ", "...)
+		}
+		dst = append(dst, as[i].Address...)
+	}
+	return dst
+}
 
 // Flag implements models.Mailbox. It writes the flag if the message exists: a plain put would make a row of a
 // deleted message, of one column.
@@ -26,56 +69,34 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	return err
 }
 
-// begin starts an operation on messages. It refuses a message that is named twice.
-func (m *mailbox) begin(hs []models.Handle) error {
-	m.Arena.Reset()
-	m.Calls.Reset()
-	return m.Handles.Distinct(hs)
-}
-
 // several reads the rows of messages of a folder, in the order of hs. It returns ErrNotFound if one is missing. A
-// messageId is unique, so it names the row of a handle.
+// messageId is unique, so it names the row of a handle. Without a statement it reads nothing.
 func (m *mailbox) several(ctx context.Context, st drivers.Statement, f *folder, hs []models.Handle,
 	take func(m *mailbox, at int, row []drivers.Value) error,
 ) error {
-	if err := m.listIDs(f, hs); err != nil || len(hs) == 0 {
+	m.Arena.Reset()
+	m.Calls.Reset()
+	id := func(h models.Handle) drivers.Value { return m.messageID(f, h) }
+	if st == nil {
+		_, err := m.IDs(hs, id)
 		return err
 	}
-	return m.Several(ctx, st, m.idList, take, drivers.Text(f.userID), drivers.Text(f.folderID))
-}
-
-// listIDs sets m.idList to the messageIds of messages of a folder.
-func (m *mailbox) listIDs(f *folder, hs []models.Handle) error {
-	m.idList = m.idList[:0]
-	for _, h := range hs {
-		k, err := m.keyOf(f, h)
-		if err != nil {
-			return err
-		}
-		m.idList = append(m.idList, drivers.TextBytes(m.Arena.Bytes(k.text[:])))
-	}
-	return nil
+	return m.Several(ctx, st, hs, id, take, f.user, f.id)
 }
 
 // Delete implements models.Mailbox: all or nothing. The batch deletes the messages only if all of them are
 // there. Where an engine has no such condition, a read comes first, and another client may come in between.
 func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) (err error) {
 	defer m.FailedIn(&err, f, "delete")
-	if err := m.begin(hs); err != nil {
-		return err
-	}
-	r := ref(f)
+	r, existing := ref(f), m.do.Existing
 	if m.do.Delete.Pattern().Conditional() {
-		err = m.listIDs(r, hs)
-	} else {
-		err = m.several(ctx, m.do.Existing, r, hs, nil)
+		existing = nil
 	}
-	if err != nil || len(hs) == 0 {
+	if err := m.several(ctx, existing, r, hs, nil); err != nil || len(hs) == 0 {
 		return err
 	}
-	for i, h := range hs {
-		m.key.set(h)
-		m.Calls.Add(only, drivers.Text(r.userID), drivers.Text(r.folderID), m.idList[i], drivers.Timestamp(m.key.created))
+	for _, h := range hs {
+		m.Calls.Add(only, r.user, r.id, m.messageID(r, h), createdOf(h))
 	}
 	return m.batch(ctx, m.do.Delete)
 }
@@ -98,9 +119,6 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 	defer m.FailedIn(&err, in, "move")
 	defer m.forget()
 	from, to := ref(in), ref(into)
-	if err := m.begin(hs); err != nil {
-		return err
-	}
 	if from.number == to.number {
 		copy(handles, hs)
 		return m.several(ctx, m.do.Existing, from, hs, nil)
@@ -109,10 +127,8 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 	if err := m.several(ctx, m.do.WholeMessages, from, hs, (*mailbox).wholeRow); err != nil || len(hs) == 0 {
 		return err
 	}
-	for i, h := range hs { // all deletes are after all puts, so that an engine without batches sends rows together
-		m.key.set(h)
-		m.Calls.Add(moveDelete, drivers.Text(from.userID), drivers.Text(from.folderID), m.idList[i],
-			drivers.Timestamp(m.key.created))
+	for _, h := range hs { // all deletes are after all puts, so that an engine without batches sends rows together
+		m.Calls.Add(moveDelete, from.user, from.id, m.messageID(from, h), createdOf(h))
 	}
 	return m.batch(ctx, m.do.Move)
 }
@@ -126,28 +142,23 @@ func (m *mailbox) forget() {
 
 // moving is a move of messages whose rows are being read.
 type moving struct {
-	to      *folder
-	hs      []models.Handle
-	handles []models.Handle
-	held    int // bytes of the rows so far
+	to          *folder
+	hs, handles []models.Handle
+	held        int // bytes of the rows so far
 }
 
 // wholeRow adds a message to the batch of a move.
 func (m *mailbox) wholeRow(at int, row []drivers.Value) error {
-	v, row := &m.moving, row[1:]
-	for j := range row {
-		v.held += row[j].Size()
-	}
+	v := &m.moving
+	v.held += drivers.ListOf(row[1:]).Size()
 	if at > 0 && v.held > models.MaxRow {
 		return fmt.Errorf("%d messages of %d bytes and more in one batch, at most %d fit: %w", len(v.hs), v.held,
 			models.MaxRow, drivers.ErrTooLarge)
 	}
-	h := v.hs[at]
-	m.key.set(h)
-	m.put = append(m.put[:0], drivers.Text(v.to.userID), drivers.Text(v.to.folderID), m.idList[at],
-		drivers.Timestamp(m.key.created))
-	m.put = append(m.put, m.Arena.Row(row)...)
+	h, whole := v.hs[at], m.Arena.Row(row)
+	m.put = append(m.put[:0], v.to.user, v.to.id, whole[0], createdOf(h))
+	m.put = append(m.put, whole[1:]...)
 	m.Calls.Add(movePut, m.put...)
-	v.handles[at] = handleOf([16]byte(h[:16]), m.key.created, v.to)
+	v.handles[at] = handleOf([16]byte(h[:16]), createdOf(h).Int64(), v.to)
 	return nil
 }

@@ -12,49 +12,37 @@ import (
 	"github.com/mailbench/mailbench/models"
 )
 
-// user is what a models.Account refers to.
-type user struct{ id string }
-
-// folder is what a models.Folder refers to. Its id is its number, which counts from 1 in the
-// order of creation. Folder 1 is the inbox.
+// folder is what a models.Folder refers to; a models.Account refers to the id of its user. A folder's id is its number,
+// which counts from 1 in the order of creation. Folder 1 is the inbox.
 type folder struct {
-	userID, folderID string
-	number           uint32
+	user, id drivers.Value
+	number   uint32
 }
 
 func ref(f *models.Folder) *folder { return f.Ref.(*folder) }
 
 func newFolder(a *models.Account, number uint32, name string) *models.Folder {
-	f := &folder{a.Ref.(*user).id, strconv.FormatUint(uint64(number), 10), number}
+	f := &folder{a.Ref.(drivers.Value), drivers.Text(strconv.FormatUint(uint64(number), 10)), number}
 	return &models.Folder{Name: name, Account: a, Ref: f}
 }
 
 // userIDOf derives the user's id from the address. A second insert of the user is
 // then an insert of the same row, which the engine refuses.
-func userIDOf(address string) string {
+func userIDOf(address string) drivers.Value {
 	sum := sha256.Sum256([]byte(address))
-	return hex.EncodeToString(sum[:16])
+	return drivers.Text(hex.EncodeToString(sum[:16]))
 }
 
 // CreateUser implements models.Mailbox. The source design's credentials stay empty, since
 // the benchmark uses none.
-func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (_ *models.Account, err error) {
-	a := &models.Account{Address: address, Ref: &user{userIDOf(address)}}
-	defer m.Failed(&err, a, "creation")
-	if err := models.CheckFolders(folders); err != nil {
-		return a, err
-	}
-	id := drivers.Text(a.Ref.(*user).id)
-	m.Calls.Reset()
-	for i, name := range folders {
+func (m *mailbox) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
+	id := userIDOf(address)
+	a := &models.Account{Address: address, Ref: id}
+	return m.Create(ctx, a, folders, m.do.PutFolders, func(i int, name string) *models.Folder {
 		f := newFolder(a, uint32(i+1), name)
-		a.Folders = append(a.Folders, f)
-		m.Calls.Add(only, id, drivers.Text(ref(f).folderID), drivers.Text(name))
-	}
-	if err := m.Claim(ctx, m.do.InsertUser, id, drivers.Text(a.Address), drivers.Text("")); err != nil {
-		return a, err
-	}
-	return a, models.Partly(m.S.Batch(ctx, m.do.PutFolders, m.Calls.List))
+		m.Calls.Add(only, id, ref(f).id, drivers.Text(name))
+		return f
+	}, func() error { return m.Claim(ctx, m.do.InsertUser, id, drivers.Text(address), drivers.Text("")) })
 }
 
 // CreateFolder implements models.Mailbox. Workers compete for the next folder number.
@@ -70,18 +58,13 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 		if err == nil && taken {
 			err = models.ErrExists
 		}
-		if err == nil {
-			f := newFolder(a, last+1, name)
-			err = m.Claim(ctx, m.do.InsertFolder, drivers.Text(ref(f).userID), drivers.Text(ref(f).folderID), drivers.Text(name))
-			switch err {
-			case nil:
-				return f, nil
-			case models.ErrExists:
-				continue // another worker has taken the number
-			}
-		}
 		if err != nil {
 			return nil, err
+		}
+		f := newFolder(a, last+1, name)
+		err = m.Claim(ctx, m.do.InsertFolder, ref(f).user, ref(f).id, drivers.Text(name))
+		if err != models.ErrExists { // else another worker has taken the number
+			return f, err
 		}
 	}
 }
@@ -90,7 +73,7 @@ func (m *mailbox) CreateFolder(ctx context.Context, a *models.Account, name stri
 func (m *mailbox) readFolders(ctx context.Context, a *models.Account,
 	yield func(number uint32, name string) error,
 ) error {
-	return m.S.Read(ctx, m.do.Folders, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
+	return m.S.Read(ctx, m.do.Folders, m.With(a.Ref.(drivers.Value)), func(row []drivers.Value) error {
 		n, err := folderNumber(row[0].Str())
 		if err != nil {
 			return err
@@ -111,22 +94,17 @@ func folderNumber(id string) (uint32, error) {
 func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account, err error) {
 	a := &models.Account{Address: address}
 	defer m.Failed(&err, a, "login")
-	err = m.ReadOne(ctx, m.do.UserByAddress, m.With(drivers.Text(address)), func(_ *mailbox, row []drivers.Value) error {
-		a.Ref = &user{row[0].Str()}
-		return nil
-	})
+	row, err := m.One(ctx, m.do.UserByAddress, drivers.Text(address))
 	if err == nil {
+		a.Ref = drivers.Text(row[0].Str())
 		err = m.readFolders(ctx, a, func(number uint32, name string) error {
 			a.Folders = append(a.Folders, newFolder(a, number, name))
 			return nil
 		})
 	}
-	if err != nil {
-		return nil, err
-	}
 	// As text, 10 comes before 2.
 	slices.SortFunc(a.Folders, func(x, y *models.Folder) int { return int(ref(x).number) - int(ref(y).number) })
-	return a, nil
+	return a, err
 }
 
 // Folders implements models.Mailbox. The source design stores no counters.
@@ -140,8 +118,7 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	defer m.FailedIn(&err, f, "stats")
 	r := ref(f)
 	m.stats = models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes}
-	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID))
-	err = m.Read(ctx, m.do.Numbers, args, func(m *mailbox, row []drivers.Value) error {
+	err = m.Read(ctx, m.do.Numbers, m.With(r.user, r.id), func(m *mailbox, row []drivers.Value) error {
 		m.stats.Messages++
 		if !row[0].Bool() {
 			m.stats.Unread++
@@ -149,8 +126,5 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 		m.stats.Bytes += row[1].Int64()
 		return nil
 	})
-	if err != nil {
-		return models.Stats{}, err
-	}
-	return m.stats, nil
+	return m.stats, err
 }

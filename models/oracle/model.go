@@ -100,17 +100,14 @@ type mailbox struct {
 	models.NoRaw
 	models.WholeRow
 
-	key  key
 	text []byte // recipients of the message being delivered
 
 	yield  func(*models.Entry) error
 	entry  models.Entry
 	folder *folder        // the folder being listed
 	sorted []models.Entry // its messages, if List sorts them
-	open   *models.Opened
 	stats  models.Stats
 
-	idList []drivers.Value // messageIds of several
 	moving moving
 	put    []drivers.Value // arguments of one put of a move
 }
@@ -121,25 +118,20 @@ var (
 )
 
 // A handle holds a message's primary key without the user's id: the messageId as 16 bytes,
-// createdDate in microseconds, and the number that is its folderId. key is the first two,
-// decoded.
-type key struct {
-	text    [32]byte // messageId
-	created int64
-}
+// createdDate in microseconds, and the number that is its folderId.
 
-// keyOf decodes a handle. A handle of another folder names nothing in f.
-func (m *mailbox) keyOf(f *folder, h models.Handle) (*key, error) {
-	if h.IsZero() || binary.BigEndian.Uint32(h[24:]) != f.number {
-		return nil, models.ErrNotFound
+// messageID returns the messageId of a handle, in the arena. A handle of another folder names nothing in f.
+func (m *mailbox) messageID(f *folder, h models.Handle) drivers.Value {
+	if binary.BigEndian.Uint32(h[24:]) != f.number {
+		return drivers.Value{}
 	}
-	m.key.set(h)
-	return &m.key, nil
+	var text [32]byte
+	hex.Encode(text[:], h[:16])
+	return drivers.TextBytes(m.Arena.Bytes(text[:]))
 }
 
-func (k *key) set(h models.Handle) {
-	hex.Encode(k.text[:], h[:16])
-	k.created = int64(binary.BigEndian.Uint64(h[16:]))
+func createdOf(h models.Handle) drivers.Value {
+	return drivers.Timestamp(int64(binary.BigEndian.Uint64(h[16:])))
 }
 
 func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {

@@ -24,11 +24,10 @@ func (m *mailbox) List(ctx context.Context, f *models.Folder, after models.Handl
 	if m.sorts {
 		return m.sortPage(ctx, r, after, limit, yield)
 	}
-	args := m.With(drivers.Text(r.userID), drivers.Text(r.folderID), drivers.Value{}, drivers.Value{},
-		drivers.Bigint(int64(limit)))
+	m.Arena.Reset()
+	args := m.With(r.user, r.id, drivers.Value{}, drivers.Value{}, drivers.Bigint(int64(limit)))
 	if !after.IsZero() {
-		m.key.set(after)
-		args[m.afterDate], args[m.afterID] = drivers.Timestamp(m.key.created), drivers.TextBytes(m.key.text[:])
+		args[m.afterDate], args[m.afterID] = createdOf(after), m.messageID(r, after)
 	}
 	m.yield, m.folder = yield, r
 	return m.Read(ctx, m.do.Inbox, args, (*mailbox).inboxRow)
@@ -69,7 +68,7 @@ func (m *mailbox) sortPage(ctx context.Context, f *folder, after models.Handle, 
 		m.sorted = append(m.sorted, kept)
 		return nil
 	}
-	err := m.Read(ctx, m.do.Inbox, m.With(drivers.Text(f.userID), drivers.Text(f.folderID)), (*mailbox).inboxRow)
+	err := m.Read(ctx, m.do.Inbox, m.With(f.user, f.id), (*mailbox).inboxRow)
 	if err != nil {
 		return err
 	}
@@ -99,12 +98,12 @@ func newerFirst(a, b models.Handle) int {
 
 // named returns the arguments that name a message.
 func (m *mailbox) named(f *folder, h models.Handle) ([]drivers.Value, error) {
-	k, err := m.keyOf(f, h)
-	if err != nil {
-		return nil, err
+	m.Arena.Reset()
+	id := m.messageID(f, h)
+	if id.IsNull() {
+		return nil, models.ErrNotFound
 	}
-	return m.With(drivers.Text(f.userID), drivers.Text(f.folderID), drivers.TextBytes(k.text[:]),
-		drivers.Timestamp(k.created)), nil
+	return m.With(f.user, f.id, id, createdOf(h)), nil
 }
 
 // Open implements models.Mailbox.
@@ -114,20 +113,11 @@ func (m *mailbox) Open(ctx context.Context, f *models.Folder, h models.Handle, o
 	if err != nil {
 		return err
 	}
-	m.open = o
-	err = m.ReadOne(ctx, m.do.Message, args, func(m *mailbox, row []drivers.Value) error {
-		m.open.Seen, m.open.Size = row[6].Bool(), row[7].Int64()
-		return m.open.Set(row[0], row[4], row[5], row[8])
+	e := models.Entry{Handle: h, Known: knownOfRow, Date: createdOf(h).Time()}
+	return m.OpenRow(ctx, o, e, m.do.Message, args, func(m *mailbox, row []drivers.Value) error {
+		m.Opened.Seen, m.Opened.Size = row[6].Bool(), row[7].Int64()
+		return m.Opened.Set(row[0], row[4], row[5], row[8])
 	})
-	m.open = nil
-	if err != nil {
-		return err
-	}
-	o.Handle, o.Known, o.Date, o.Flags = h, knownOfRow, time.UnixMicro(m.key.created).UTC(), 0
-	if o.Seen {
-		o.Flags = models.Seen
-	}
-	return nil
 }
 
 // Attachment implements models.Mailbox.
@@ -169,7 +159,7 @@ func (m *mailbox) Nested(ctx context.Context, a *models.Account,
 	if err == nil {
 		in, name := new(folder), ""
 		m.folder, m.yield = in, func(e *models.Entry) error { return yield(name, e) }
-		err = m.S.Read(ctx, m.do.Nested, m.With(drivers.Text(a.Ref.(*user).id)), func(row []drivers.Value) error {
+		err = m.S.Read(ctx, m.do.Nested, m.With(a.Ref.(drivers.Value)), func(row []drivers.Value) error {
 			number, err := folderNumber(row[0].Str())
 			if err != nil {
 				return err
