@@ -72,7 +72,7 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	switch {
 	case entry == nil && s.gate.ReadOnly:
 		e := &drivers.AbsentError{What: "schema", Name: sch.Name, Where: "in data directory " + s.dir}
-		err = each(ctx, s.db, schemaKey, func(key, _ []byte) error {
+		err = Each(ctx, s.db, schemaKey, func(key, _ []byte) error {
 			e.There = append(e.There, string(key[len(schemaKey):]))
 			return nil
 		})
@@ -156,8 +156,8 @@ func (s *Store) entry(name string) (*entryOf, error) {
 	return e, err
 }
 
-// each yields the keys with a prefix, in order, with their values.
-func each(ctx context.Context, r pebble.Reader, prefix string, yield func(key, value []byte) error) error {
+// Each yields the keys with a prefix, in order, with their values.
+func Each(ctx context.Context, r pebble.Reader, prefix string, yield func(key, value []byte) error) error {
 	it, err := r.NewIterWithContext(ctx, &pebble.IterOptions{
 		LowerBound: []byte(prefix), UpperBound: keys.Successor([]byte(prefix)),
 	})
@@ -180,7 +180,7 @@ func each(ctx context.Context, r pebble.Reader, prefix string, yield func(key, v
 // other schemas.
 func (s *Store) allot(ctx context.Context, sch *schemas.Schema) (*entryOf, error) {
 	first := 1
-	err := each(ctx, s.db, schemaKey, func(_, value []byte) error {
+	err := Each(ctx, s.db, schemaKey, func(_, value []byte) error {
 		if len(value) < 4 {
 			return errCatalog
 		}
@@ -394,7 +394,7 @@ func checkIndex(
 		}
 		return entry, err
 	}
-	err := each(ctx, r, x.cols[0].Before, func(at, _ []byte) (err error) { // has each entry its row?
+	err := Each(ctx, r, x.cols[0].Before, func(at, _ []byte) (err error) { // has each entry its row?
 		if err = step(); err != nil {
 			return err
 		}
@@ -419,7 +419,7 @@ func checkIndex(
 	if err != nil {
 		return err
 	}
-	return each(ctx, r, tb.rows.cols[0].Before, func(at, value []byte) (err error) { // has each row its entry?
+	return Each(ctx, r, tb.rows.cols[0].Before, func(at, value []byte) (err error) { // has each row its entry?
 		if err = step(); err != nil {
 			return err
 		}

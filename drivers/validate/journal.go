@@ -21,7 +21,7 @@ import (
 )
 
 // Journal holds what a check has read: how each table was divided, which parts were read, what was found in them,
-// and the records of their rows. It is a Pebble database, in which a part and its records are written together.
+// and the records of their rows. It is a Pebble database, in which a part follows its records.
 // A journal with a file survives its process, so that another process can resume the check: the file says what
 // the journal is of, and the folder next to it has the database.
 type Journal struct {
@@ -70,7 +70,7 @@ type donePart struct {
 }
 
 // The first byte of a key. The rest is a number of a partition; numbers of a partition and a part; or what
-// recording.write makes of a record.
+// reader.write makes of a record.
 const (
 	roundKey = 'n'
 	planKey  = 'p'
@@ -153,12 +153,12 @@ func (j *Journal) open(memory int64) (err error) {
 	} else if err != nil {
 		return fmt.Errorf("open the database of records: %w", err)
 	}
-	err = j.each([]byte{planKey}, func(_, value []byte) error {
+	err = j.each(planKey, func(_, value []byte) error {
 		p := &partition{number: uint32(len(j.plans)), done: map[uint32]*donePart{}}
 		j.plans = append(j.plans, p)
 		return json.Unmarshal(value, p)
 	})
-	err = errors.Join(err, j.each([]byte{doneKey}, func(key, value []byte) error {
+	err = errors.Join(err, j.each(doneKey, func(key, value []byte) error {
 		d := &donePart{}
 		plan, part := binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint32(key[5:])
 		if int(plan) >= len(j.plans) || int(part) >= len(j.plans[plan].Ranges) {
@@ -166,47 +166,32 @@ func (j *Journal) open(memory int64) (err error) {
 		}
 		j.plans[plan].done[part] = d
 		return json.Unmarshal(value, d)
-	}), j.each([]byte{roundKey}, func(_, value []byte) error {
+	}), j.each(roundKey, func(_, value []byte) error {
 		j.round = binary.BigEndian.Uint32(value) + 1
 		return nil
 	}))
 	if err != nil {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
-	return j.set([]byte{roundKey}, binary.BigEndian.AppendUint32(nil, j.round))
+	return j.set([]byte{roundKey}, binary.BigEndian.AppendUint32(nil, j.round), true)
 }
 
 // each calls yield for all entries whose keys begin with prefix, in the order of the keys.
-func (j *Journal) each(prefix []byte, yield func(key, value []byte) error) error {
-	end := append([]byte(nil), prefix...)
-	end[len(end)-1]++
-	it, err := j.db.NewIter(&rawpebble.IterOptions{LowerBound: prefix, UpperBound: end})
-	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		err = yield(it.Key(), it.Value())
-	}
-	return errors.Join(err, it.Close())
+func (j *Journal) each(prefix byte, yield func(key, value []byte) error) error {
+	return pebble.Each(context.Background(), j.db, string(prefix), yield)
 }
 
-// set writes one entry to the disk.
-func (j *Journal) set(key, value []byte) error {
-	b := j.db.NewBatch()
-	return errors.Join(b.Set(key, value, nil), j.commit(b, true))
-}
-
-// commit writes a batch, together with all before it to the disk if a journal is to survive and synced is set.
-func (j *Journal) commit(b *rawpebble.Batch, synced bool) error {
+// set writes an entry, together with all before it to the disk if a journal is to survive and synced is set.
+func (j *Journal) set(key, value []byte, synced bool) error {
 	o := rawpebble.NoSync
 	if synced && j.file != "" {
 		o = rawpebble.Sync
 	}
-	err := b.Commit(o)
+	err := j.db.Set(key, value, o)
 	if fault := j.fault(); fault != nil {
 		err = fault
 	}
-	if err = errors.Join(err, b.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("write records: %w", err)
 	}
 	return nil
@@ -282,57 +267,29 @@ func parseRecord(key, value []byte) (r record, of recordOf, err error) {
 	return r, of, nil
 }
 
-// recording writes the records of one part to the journal.
-type recording struct {
-	journal *Journal
-	of      recordOf
-	batch   *rawpebble.Batch
-	n       uint32
-	key     []byte
-	value   []byte
+// write writes a record of the part that is read.
+func (r *reader) write(x *record) error {
+	r.entry = append(append(append(r.entry[:0], recordKey), x.digest[:]...), flag(x.own))
+	for _, n := range []uint32{r.of.round, r.of.plan, r.of.part, r.written} {
+		r.entry = binary.BigEndian.AppendUint32(r.entry, n)
+	}
+	r.value = binary.AppendUvarint(append(r.value[:0], flag(x.bad)), uint64(x.rule))
+	r.value = binary.AppendUvarint(r.value, uint64(x.rows))
+	r.value = append(binary.AppendVarint(r.value, x.number), x.where...)
+	r.written++
+	return r.Journal.set(r.entry, r.value, false)
 }
 
-// mostBatch bounds the memory of records that are not yet in the database.
-const mostBatch = 256 << 10
-
-func (w *recording) write(r *record) error {
-	if w.batch == nil {
-		w.batch = w.journal.db.NewBatch()
-	}
-	w.key = append(append(append(w.key[:0], recordKey), r.digest[:]...), flag(r.own))
-	for _, x := range []uint32{w.of.round, w.of.plan, w.of.part, w.n} {
-		w.key = binary.BigEndian.AppendUint32(w.key, x)
-	}
-	w.value = binary.AppendUvarint(append(w.value[:0], flag(r.bad)), uint64(r.rule))
-	w.value = binary.AppendUvarint(w.value, uint64(r.rows))
-	w.value = append(binary.AppendVarint(w.value, r.number), r.where...)
-	w.n++
-	if err := w.batch.Set(w.key, w.value, nil); err != nil || w.batch.Len() < mostBatch {
+// end notes that the part was read to its end. If that is on the disk, so are the records before it.
+func (r *reader) end() error {
+	b, err := json.Marshal(r.part)
+	key := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{doneKey}, r.of.plan), r.of.part)
+	if err = errors.Join(err, r.Journal.set(key, b, true)); err != nil {
 		return err
 	}
-	b := w.batch
-	w.batch = nil
-	return w.journal.commit(b, false)
-}
-
-// end notes that the part was read to its end. It is on the disk with its records, or not at all.
-func (w *recording) end(d *donePart) error {
-	b, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	if w.batch == nil {
-		w.batch = w.journal.db.NewBatch()
-	}
-	key := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{doneKey}, w.of.plan), w.of.part)
-	written := w.batch
-	w.batch = nil
-	if err := errors.Join(written.Set(key, b, nil), w.journal.commit(written, true)); err != nil {
-		return err
-	}
-	w.journal.mu.Lock()
-	defer w.journal.mu.Unlock()
-	w.journal.plans[w.of.plan].done[w.of.part] = d
+	r.Journal.mu.Lock()
+	defer r.Journal.mu.Unlock()
+	r.Journal.plans[r.of.plan].done[r.of.part] = r.part
 	return nil
 }
 
@@ -350,7 +307,7 @@ type group struct {
 func (c *check) join(ctx context.Context) error {
 	var g group
 	n := 0
-	err := c.Journal.each([]byte{recordKey}, func(key, value []byte) error {
+	err := c.Journal.each(recordKey, func(key, value []byte) error {
 		r, of, err := parseRecord(key, value)
 		if err != nil || int(of.plan) >= len(c.Journal.plans) {
 			return err

@@ -20,10 +20,14 @@ type reader struct {
 	session drivers.Session
 	second  drivers.Session // for look-ups, which run within a read; nil if the check is of no sample
 	sides   []*side
-	own     findings // of the part that is read
-	part    *donePart
-	records recording
 	skips   drivers.Skipper // nil if the session leaves no rows out
+
+	// The part that is read.
+	of           recordOf
+	part         *donePart
+	own          findings
+	written      uint32 // records
+	entry, value []byte // of the last one
 }
 
 // countEvery is how many rows a reader reads before it adds them to the progress.
@@ -35,7 +39,6 @@ func (c *check) newReader(ctx context.Context, scan *schemas.Pattern) (*reader, 
 		return nil, err
 	}
 	r := &reader{check: c, scan: scan, session: c.Pace.Session(session)}
-	r.records.journal = c.Journal
 	r.skips, _ = session.(drivers.Skipper)
 	r.key = len(scan.Table.Key())
 	if scan.Static {
@@ -74,7 +77,7 @@ func tolerant(store drivers.Store) (drivers.Session, error) {
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.own.by = make(map[About]*Finding)
-	r.part = &donePart{Round: r.records.of.round}
+	r.part, r.written = &donePart{Round: r.of.round}, 0
 	n := 0
 	err := r.session.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {
@@ -102,7 +105,7 @@ func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	if err != nil {
 		return err
 	}
-	return r.records.end(r.part)
+	return r.end()
 }
 
 func (r *reader) progress() {
@@ -138,16 +141,16 @@ func (r *reader) row(ctx context.Context, row []drivers.Value) error {
 // take adds one tuple of a side to the side's pending record. Successive tuples with the
 // same digest share a record, except stored numbers: each of them is compared by itself.
 func (r *reader) take(ctx context.Context, s *side, row []drivers.Value) error {
-	t, p, d := &s.tuple, &s.pending, s.digest()
+	p, d := &s.pending, s.digest()
 	if p.rows > 0 && p.digest == d && (s.at || !s.counts()) {
 		p.rows++
-		p.number += t.number
+		p.number += s.value
 		return nil
 	}
 	if err := r.flush(s); err != nil {
 		return err
 	}
-	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: t.bad, rows: 1, number: t.number, where: p.where[:0]}
+	*p = record{digest: d, rule: s.rule.number, own: !s.at, bad: s.bad, rows: 1, number: s.value, where: p.where[:0]}
 	if s.named {
 		p.where = appendKey(p.where, r.scan.Columns[:r.key], row)
 	}
@@ -156,7 +159,7 @@ func (r *reader) take(ctx context.Context, s *side, row []drivers.Value) error {
 	}
 	found, err := r.lookUp(ctx, s)
 	if found {
-		err = r.records.write(&record{digest: d, rule: s.rule.number, rows: 1})
+		err = r.write(&record{digest: d, rule: s.rule.number, rows: 1})
 	}
 	return err
 }
@@ -168,7 +171,7 @@ func (r *reader) flush(s *side) error {
 		return nil
 	}
 	defer func() { p.rows = 0 }()
-	return r.records.write(p)
+	return r.write(p)
 }
 
 // lookup finds the row that a row of a sample refers to.
@@ -222,7 +225,7 @@ func (r *reader) lookUp(ctx context.Context, s *side) (bool, error) {
 	for i, k := range l.keys {
 		text := ""
 		for _, p := range k.Template.Parts {
-			text += p.Before + string(s.tuple.texts[slices.Index(l.names, p.Name)])
+			text += p.Before + string(s.texts[slices.Index(l.names, p.Name)])
 		}
 		var err error
 		if l.args[i], err = drivers.ParseText(k.Column.Type.Kind, text+k.Template.Tail); err != nil {

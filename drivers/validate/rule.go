@@ -51,7 +51,11 @@ type side struct {
 	named   bool    // records hold the key of their row
 	pending record  // rows with the same digest become one record; one without rows is none
 	lookup  *lookup // finds the rows of the other side, in a sample
-	tuple   tuple   // the one that is yielded
+
+	// The tuple that is yielded: what one row, or one element of it, brings to the rule.
+	texts [][]byte // of the variables
+	value int64
+	bad   bool // the stored text is no number
 
 	// Buffers: a check of an embedded engine takes half as long again if each row needs new ones.
 	found [][]byte
@@ -72,7 +76,7 @@ type match struct {
 func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	s := &side{rule: r, at: at, number: -1, element: -1, named: !at || r.zero()}
 	names := r.Variables()
-	s.tuple.texts = make([][]byte, len(names))
+	s.texts = make([][]byte, len(names))
 	matches, column := r.From, r.Column
 	if at {
 		matches, column = r.At, r.Sum
@@ -98,25 +102,17 @@ func newSide(r *rule, at bool, columns []*schemas.Column) *side {
 	return s
 }
 
-// tuple is what one row, or one element of it, brings to a rule.
-type tuple struct {
-	texts  [][]byte // texts of the variables
-	number int64
-	bad    bool // the stored text is no number
-}
-
 // tuples calls yield for each tuple of a row, until it returns an error. The side has the tuple until yield returns.
 func (s *side) tuples(row []drivers.Value, yield func() error) error {
-	t := &s.tuple
-	t.number, t.bad = 1, false
+	s.value, s.bad = 1, false
 	if s.counts() && s.number >= 0 && s.element < 0 {
 		switch null := row[s.number].IsNull(); {
 		case !null:
-			t.number, t.bad = s.numberOf(&row[s.number])
+			s.value, s.bad = s.numberOf(&row[s.number])
 		case s.at:
 			return nil
 		default:
-			t.number = 0 // a count of nothing need not be written
+			s.value = 0 // a count of nothing need not be written
 		}
 	}
 	return s.from(0, row, yield)
@@ -144,10 +140,10 @@ func (s *side) from(i int, row []drivers.Value, yield func() error) error {
 			continue
 		}
 		for n, text := range s.found {
-			s.tuple.texts[m.slots[n]] = text
+			s.texts[m.slots[n]] = text
 		}
 		if m.column == s.element {
-			s.tuple.number, s.tuple.bad = s.numberOf(&elems[k+1])
+			s.value, s.bad = s.numberOf(&elems[k+1])
 		}
 		if err := s.from(i+1, row, yield); err != nil {
 			return err
@@ -189,7 +185,7 @@ type digest [16]byte
 // digest returns the digest of the tuple that is yielded. It is the same in every process.
 func (s *side) digest() digest {
 	s.text = binary.AppendUvarint(s.text[:0], uint64(s.rule.number))
-	for _, text := range s.tuple.texts {
+	for _, text := range s.texts {
 		s.text = append(binary.AppendUvarint(s.text, uint64(len(text))), text...)
 	}
 	sum := sha256.Sum256(s.text)

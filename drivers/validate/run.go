@@ -309,7 +309,7 @@ func (c *check) split(
 	}
 	j.plans = append(j.plans, plan)
 	b, err := json.Marshal(plan)
-	return chosen, plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b))
+	return chosen, plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b, true))
 }
 
 // worker reads parts of a table until none is left.
@@ -327,7 +327,7 @@ func (c *check) worker(
 		}
 	}()
 	for p := range work {
-		r.records.of, r.records.n = recordOf{c.Journal.round, plan.number, p.number}, 0
+		r.of = recordOf{c.Journal.round, plan.number, p.number}
 		if err := r.read(ctx, p.st); err != nil {
 			return err
 		}
