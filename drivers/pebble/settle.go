@@ -31,8 +31,6 @@ func (s *Store) Settle(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		tick := time.NewTicker(lookEvery)
-		defer tick.Stop()
 		// Between two compactions there is a moment when none runs, so two looks in a row must find none, and
 		// the statistics of all tables.
 		for quiet := 0; quiet < 2; {
@@ -44,10 +42,8 @@ func (s *Store) Settle(ctx context.Context) error {
 				m.Table.PendingStatsCollectionCount > 0 || !m.Table.InitialStatsCollectionComplete {
 				quiet = 0
 			}
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := drivers.Pause(ctx, lookEvery); err != nil {
+				return err
 			}
 		}
 		return nil
