@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -85,26 +84,15 @@ const (
 func send[R any](sl *slot, ctx context.Context, what call, do func(left time.Duration) (R, error)) (R, error) {
 	sl.ctx, sl.again, sl.uncertain, sl.repeats = ctx, what&again != 0, false, false
 	defer func() { sl.ctx = nil }()
-	for try := 0; ; try++ {
-		left := sl.store.timeout
-		if at, ok := ctx.Deadline(); ok {
-			left = max(min(left, time.Until(at)), time.Millisecond)
-		}
-		r, err := do(left)
-		if l := sl.store.login; l != nil {
-			err = l.Hide(err, strings.TrimPrefix(sl.token, auth.BearerToken+" "))
-		}
-		if err == nil || !sl.again || try >= sl.store.retries || ctx.Err() != nil {
-			return r, sl.failure(what, err)
-		}
-		// The SDK does not repeat a request whose connection was lost. A time-out is no loss.
-		u, sent := errors.AsType[*url.Error](err)
-		lost := sent && !u.Timeout() && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown
-		if !lost || drivers.Pause(ctx, delay(uint(try))) != nil { // a server that starts again needs time
-			return r, sl.failure(what, err)
-		}
-		sl.uncertain, sl.repeats = true, true
+	left := sl.store.timeout
+	if at, ok := ctx.Deadline(); ok {
+		left = max(min(left, time.Until(at)), time.Millisecond)
 	}
+	r, err := do(left)
+	if l := sl.store.login; l != nil {
+		err = l.Hide(err, strings.TrimPrefix(sl.token, auth.BearerToken+" "))
+	}
+	return r, sl.failure(what, err)
 }
 
 // request returns a request for a query with the values of its variables.
@@ -153,8 +141,18 @@ func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
 			sl.store.version.Store(&v)
 		}
 	}
+	if err != nil && r.Context().Err() == nil && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown {
+		err = lost{err}
+	}
 	return answer, err
 }
+
+// lost is the error of a request whose connection was lost. The SDK calls its RetryHandler for temporary errors only.
+type lost struct{ error }
+
+func (lost) Temporary() bool { return true }
+
+func (l lost) Unwrap() error { return l.error }
 
 // versionHeader is the header with the versions of proxy and store.
 const versionHeader = "X-Nosql-Version"
@@ -188,15 +186,10 @@ const (
 	maxDelay   = time.Second
 )
 
-// delay is the time before a request is sent again for the next time.
-func delay(times uint) time.Duration {
-	d := min(firstDelay<<min(times, 10), maxDelay)
-	return d/2 + rand.N(d)
-}
-
 // Delay implements nosqldb.RetryHandler.
 func (sl *slot) Delay(_ nosqldb.Request, times uint, err error) {
-	d := delay(times)
+	d := min(firstDelay<<min(times, 10), maxDelay)
+	d = d/2 + rand.N(d)
 	time.Sleep(d)
 	if throttles(err) {
 		sl.meter.Count(drivers.Cost{Backoff: d})

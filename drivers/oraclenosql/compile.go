@@ -75,7 +75,15 @@ func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 				s.Name, other, t.of.Name, t.path)
 		}
 		paths[strings.ToLower(t.path)] = t.of.Name
-		t.full = l.namespace + ":" + t.path
+		t.full, t.static, t.shardKey = l.namespace+":"+t.path, len(t.of.Static) > 0 && t.parent == nil, t.of.Root().Partition
+		t.fullKey, t.ownKey = t.of.Key(), t.key
+		if t.parent == nil {
+			t.fullKey = slices.Concat(t.shardKey, t.key)
+			t.ownKey = t.fullKey
+		}
+		if !t.static {
+			t.kept = slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool { return !keeps(x) })
+		}
 		l.all, l.tables[t.of] = append(l.all, t), t // that of rows follows that of their static columns
 		if err := t.checkColumns(); err != nil {
 			return fmt.Errorf("schema %s: %w", s.Name, err)
@@ -166,17 +174,6 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	return st, st.compileWrite()
 }
 
-// fullKey returns the columns of the table's primary key.
-func (t *table) fullKey() []*schemas.Column {
-	if t.parent == nil {
-		return slices.Concat(t.shardKey(), t.key)
-	}
-	return t.of.Key()
-}
-
-// shardKey returns the columns that say on which shard a row lies.
-func (t *table) shardKey() []*schemas.Column { return t.of.Root().Partition }
-
 // Prepare implements drivers.Store. The server prepares the queries too, so that Prepare
 // fails if the server refuses one.
 func (s *Store) Prepare(ctx context.Context, p *schemas.Pattern) (drivers.Statement, error) {
@@ -238,9 +235,15 @@ type table struct {
 	path    string            // its name, with those of its parents: users.folder
 	full    string            // its name in requests: mailbench_run_oracle:users.folder
 	parent  *table            // nil for a root table
+	static  bool              // it has the static columns of the schema's table
 	key     []*schemas.Column // its own key columns, without the shard's and without those of its parents
 	columns []*schemas.Column
-	absent  []*schemas.Index // those that a namespace of somebody else's lacks
+
+	shardKey []*schemas.Column // say on which shard a row lies
+	fullKey  []*schemas.Column // its primary key
+	ownKey   []*schemas.Column // those of it that its statement names
+	kept     []*schemas.Index  // those that Oracle keeps
+	absent   []*schemas.Index  // those that a namespace of somebody else's lacks
 }
 
 // checkColumns returns an error if Oracle, which ignores case, takes two names for one.
@@ -290,7 +293,7 @@ func (st *statement) compileWrite() error {
 	}
 	switch p.Kind {
 	case schemas.Delete:
-		if len(p.By) == len(st.table.fullKey()) {
+		if len(p.By) == len(st.table.fullKey) {
 			st.action = doDelete
 			return nil
 		}
@@ -299,7 +302,7 @@ func (st *statement) compileWrite() error {
 			st.also = st.table.parent
 		}
 		b := &builder{}
-		fmt.Fprintf(b, "SELECT %s FROM %s", names(st.table.fullKey()), st.table.full)
+		fmt.Fprintf(b, "SELECT %s FROM %s", names(st.table.fullKey), st.table.full)
 		b.whereEqual(p.By, 0, plainName)
 		st.listed = b.done()
 		return nil

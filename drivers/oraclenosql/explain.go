@@ -89,7 +89,7 @@ func (st *statement) explainList() []string {
 	}
 	return []string{
 		fmt.Sprintf("%s;  -- for %d of %s at a time", st.inList.text, mostListed, st.Pattern().In.Name),
-		st.partition.text + ";  -- the first time below " + names(st.table.shardKey()),
+		st.partition.text + ";  -- the first time below " + names(st.table.shardKey),
 	}
 }
 
@@ -277,7 +277,7 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 			t.Comment(note)
 		}
 		t.Statement(table.create("") + ";")
-		if !table.isStatic() { // the rows are indexed
+		if !table.static { // the rows are indexed
 			table.indexes(t)
 		}
 	}
@@ -287,13 +287,13 @@ func renderSQL(s *schemas.Schema, o drivers.Options) (string, error) {
 // allNotes returns sentences on how the table differs from the schema's.
 func (t *table) allNotes() []string {
 	var notes, desc []string
-	if t.isStatic() {
+	if t.static {
 		notes = append(notes, "Oracle has no static columns: this table has them, and its child rows has the rows.")
 	}
 	if t.of.Header() {
 		notes = append(notes, "It has no rows: the tables nested in it need a parent.")
 	}
-	for _, c := range slices.Concat(t.ownKey(), t.columns) {
+	for _, c := range slices.Concat(t.ownKey, t.columns) {
 		if renamed(c.Name) != "" {
 			notes = append(notes, fmt.Sprintf("Column %s is called %s: SQL does not take its name.", c.Name, identifier(c.Name)))
 		}
@@ -314,14 +314,6 @@ func (t *table) allNotes() []string {
 	return notes
 }
 
-// ownKey returns the columns of the primary key that the table's statement names.
-func (t *table) ownKey() []*schemas.Column {
-	if t.parent == nil {
-		return t.fullKey()
-	}
-	return t.key
-}
-
 // create returns the statement that creates the table. A child table inherits the key
 // columns of its parents and does not name them. A comment has no single quotes.
 func (t *table) create(comment string) string {
@@ -331,13 +323,13 @@ func (t *table) create(comment string) string {
 		fmt.Fprintf(&b, "COMMENT '%s' ", comment)
 	}
 	b.WriteString("(\n")
-	for _, c := range slices.Concat(t.ownKey(), t.columns) {
+	for _, c := range slices.Concat(t.ownKey, t.columns) {
 		typ, _ := fieldOf(c).columnType()
 		fmt.Fprintf(&b, "  %s %s,\n", identifier(c.Name), typ)
 	}
 	key := names(t.key)
 	if t.parent == nil {
-		key = strings.TrimSuffix("SHARD("+names(t.shardKey())+"), "+key, ", ")
+		key = strings.TrimSuffix("SHARD("+names(t.shardKey)+"), "+key, ", ")
 	}
 	fmt.Fprintf(&b, "  PRIMARY KEY(%s)\n)", key)
 	return b.String()

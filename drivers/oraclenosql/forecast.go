@@ -12,7 +12,7 @@ func forecastOf(s *schemas.Schema) (*forecast.Engine, error) {
 		return nil, err
 	}
 	return &forecast.Engine{
-		Row: l.rowSize, Unit: func(t *schemas.Table) int { return len(l.tables[t].shardKey()) },
+		Row: l.rowSize, Unit: func(t *schemas.Table) int { return len(l.tables[t].shardKey) },
 		Space: forecast.Space{
 			Replicas: 3, Compaction: 1.5,
 			Why: "the store cleans log files until 40 % of their bytes are rows (je.cleaner.minUtilization)",
@@ -45,10 +45,8 @@ const (
 // they stand for; com.sleepycat.je.dbi.StorageSize says which parts there are.
 func (l *layoutOf) rowSize(r *forecast.Row) forecast.Size {
 	t := l.tables[r.Table]
-	columns := t.fullKey()
 	if r.Static {
 		t = t.parent
-		columns = t.shardKey()
 	}
 	s := forecast.Size{Rows: 1, Cells: float64(len(r.Cells))}
 	key, fields := 0.0, formatBytes+float64(len(t.columns)) // each may be null, which takes a byte
@@ -56,7 +54,7 @@ func (l *layoutOf) rowSize(r *forecast.Row) forecast.Size {
 		key += levelBytes
 	}
 	sizes := make(map[*schemas.Column]float64)
-	for i, c := range columns {
+	for i, c := range t.fullKey {
 		sizes[c] = r.Key[i]
 		key += keyBytes(c.Type.Kind, r.Key[i]) + 1
 	}
@@ -67,7 +65,7 @@ func (l *layoutOf) rowSize(r *forecast.Row) forecast.Size {
 	if s.Bytes = 2*key + fields + rowOverhead; fields <= smallBytes {
 		s.Bytes = key + fields + smallOverhead
 	}
-	for _, x := range t.kept() {
+	for _, x := range t.kept {
 		s.Bytes += indexOverhead + key
 		for _, c := range x.Columns {
 			s.Bytes += indexBytes(c.Column.Type.Kind, sizes[c.Column])

@@ -200,7 +200,7 @@ var sqlShell = drivers.Shell{Comment: "#", End: ";"}
 // statements returns the statements of a change. One that would remove data is a comment, and so is what no
 // statement does.
 func (l *layoutOf) statements(d schemas.Difference) (all []string) {
-	at := slices.IndexFunc(l.all, func(t *table) bool { return t.of.Name == d.Table && !t.isStatic() })
+	at := slices.IndexFunc(l.all, func(t *table) bool { return t.of.Name == d.Table && !t.static })
 	if at < 0 {
 		if d.Kind == schemas.ExtraTable {
 			return []string{sqlShell.Unsafe("removes its rows", "DROP TABLE "+l.namespace+":"+d.Table)}
@@ -217,7 +217,7 @@ func (l *layoutOf) statements(d schemas.Difference) (all []string) {
 			}
 		}
 		slices.Reverse(all)
-		for _, x := range t.kept() {
+		for _, x := range t.kept {
 			all = append(all, t.createIndex(x))
 		}
 		return all
@@ -267,13 +267,13 @@ type markIndex struct {
 
 func (t *table) mark(namespace, schema string) mark {
 	m := mark{
-		Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.of.Name}, Static: t.isStatic(),
+		Mark: plan.Mark{Namespace: namespace, Schema: schema, Table: t.of.Name}, Static: t.static,
 		Columns: make(map[string]markColumn), Indexes: make(map[string]markIndex),
 	}
-	for _, c := range slices.Concat(t.fullKey(), t.columns) {
+	for _, c := range slices.Concat(t.fullKey, t.columns) {
 		m.Columns[identifier(c.Name)] = markColumn{Name: renamed(c.Name), Type: c.Type.String(), Desc: c.Desc}
 	}
-	for _, x := range t.kept() {
+	for _, x := range t.kept {
 		own := markIndex{Name: renamed(x.Name)}
 		for _, c := range x.Columns {
 			if c.Desc {
@@ -295,15 +295,5 @@ func renamed(name string) string {
 	return name
 }
 
-// isStatic reports whether the table has the static columns of the schema's table.
-func (t *table) isStatic() bool { return len(t.of.Static) > 0 && t.parent == nil }
-
-// kept returns the indexes that Oracle keeps of the table.
-func (t *table) kept() []*schemas.Index {
-	if t.isStatic() {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool { return !keeps(x) })
-}
-
+// keeps reports whether Oracle keeps an index.
 func keeps(x *schemas.Index) bool { return !slices.ContainsFunc(x.Columns, notIndexable) }

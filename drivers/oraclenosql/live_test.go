@@ -2,6 +2,7 @@ package oraclenosql
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/drivers/plan"
@@ -11,17 +12,17 @@ import (
 // described returns a table as the server describes it after its statement was run.
 func described(t *table, schema string, marked bool) *liveTable {
 	live := new(liveTable)
-	for _, c := range append(t.fullKey(), t.columns...) {
+	for _, c := range slices.Concat(t.fullKey, t.columns) {
 		typ, _ := fieldOf(c).columnType()
 		live.Fields = append(live.Fields, fieldOfType(identifier(c.Name), typ))
 	}
-	for i, c := range t.fullKey() {
+	for i, c := range t.fullKey {
 		live.PrimaryKey = append(live.PrimaryKey, identifier(c.Name))
-		if i < len(t.shardKey()) {
+		if i < len(t.shardKey) {
 			live.ShardKey = append(live.ShardKey, identifier(c.Name))
 		}
 	}
-	for _, x := range t.kept() {
+	for _, x := range t.kept {
 		index := liveIndex{Name: identifier(x.Name)}
 		for _, c := range x.Columns {
 			index.Fields = append(index.Fields, struct {

@@ -127,7 +127,7 @@ func (st *statement) compileRead() {
 	}
 	// The rows of several keys are one query. Patterns that declare parallel reads get those, and a limit ends a
 	// read key by key.
-	if p.In != nil && !slices.Contains(st.table.shardKey(), p.In) && p.Parallel <= 1 && p.Limit == 0 && !p.LimitArg &&
+	if p.In != nil && !slices.Contains(st.table.shardKey, p.In) && p.Parallel <= 1 && p.Limit == 0 && !p.LimitArg &&
 		p.Index == nil && p.Element == nil && !st.joins() && !st.sorts {
 		columns := p.Columns
 		if !slices.Contains(columns, p.In) { // rows are put in the list's order by it
@@ -144,7 +144,7 @@ func (st *statement) compileRead() {
 		st.inList = b.done()
 		b = &builder{} // for the partition of a shard key
 		fmt.Fprintf(b, "SELECT partition(%s) AS %s FROM %s %[1]s", rowVariable, partitionName, st.table.full)
-		b.whereEqual(st.table.shardKey(), 0, plainName)
+		b.whereEqual(st.table.shardKey, 0, plainName)
 		b.WriteString(" LIMIT 1")
 		st.partition = b.done()
 	}
@@ -155,7 +155,7 @@ func (st *statement) compileRead() {
 // collection would be read for nothing.
 func (st *statement) getsRow() bool {
 	p := st.Pattern()
-	if p.Kind != schemas.Get || p.Element != nil || len(p.Filter) > 0 || len(st.key) != len(st.table.fullKey()) {
+	if p.Kind != schemas.Get || p.Element != nil || len(p.Filter) > 0 || len(st.key) != len(st.table.fullKey) {
 		return false
 	}
 	for _, c := range st.table.columns {
@@ -233,7 +233,7 @@ func (st *statement) selection(with plan.Bounds, low, high []byte) *query {
 		b.where("%s = %s", name(p.In), element)
 	}
 	b.whereEqual(p.Filter, st.Layout.Filter, name)
-	first := st.table.fullKey()[0]
+	first := st.table.fullKey[0]
 	if low != nil {
 		b.where("%s >= %s", name(first), b.key("low", first, low))
 	}

@@ -87,38 +87,27 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	if _, err := st.fits(&s.store.limits, args); err != nil {
 		return err
 	}
-	r := &reading{
-		slot: s.slot, ctx: ctx, st: st, calls: s,
-		in: inputs{args: args, limit: s.Left},
-	}
+	in := &inputs{args: args, limit: s.Left}
+	emit := func(row *types.MapValue) error { return s.emit(st, row) }
 	switch {
 	case st.Layout.In < 0:
-		return r.one(r.emit)
+		return s.one(ctx, st, in, emit)
 	case st.Pattern().Parallel > 1:
-		return s.readParallel(r, args[st.Layout.In].Elems())
+		return s.readParallel(ctx, st, in, emit)
 	}
-	return r.list(args[st.Layout.In].Elems())
-}
-
-// reading is a read under way.
-type reading struct {
-	*slot
-	ctx   context.Context
-	st    *statement
-	in    inputs
-	calls *session // gets the rows, and knows how many more a list may yield
+	return s.list(ctx, st, in, emit)
 }
 
 // one calls take for each row that one Get or query reads.
-func (r *reading) one(take func(*types.MapValue) error) error {
-	if r.st.action != doGet {
-		return r.each(r.st.queries[r.st.Given(r.in.args)], take)
+func (sl *slot) one(ctx context.Context, st *statement, in *inputs, take func(*types.MapValue) error) error {
+	if st.action != doGet {
+		return sl.each(ctx, st, st.queries[st.Given(in.args)], in, take)
 	}
-	row, err := r.get(r.ctx, r.st, r.in.args, r.in.element, r.store.consistency)
+	row, err := sl.get(ctx, st, in.args, in.element, sl.store.consistency)
 	if err != nil || row == nil {
 		return err
 	}
-	r.count(1, false)
+	sl.count(1, false)
 	return take(row.Value)
 }
 
@@ -137,22 +126,24 @@ func (sl *slot) get(
 }
 
 // each runs a query and calls take for each row, until the query is done.
-func (r *reading) each(q *query, take func(*types.MapValue) error) error {
-	request, err := r.request(q, &r.in)
+func (sl *slot) each(
+	ctx context.Context, st *statement, q *query, in *inputs, take func(*types.MapValue) error,
+) error {
+	request, err := sl.request(q, in)
 	if err != nil {
 		return err
 	}
 	defer request.Close()
-	drops := r.st.sorts || len(r.st.Pattern().Filter) > 0 // the engine reads rows that it does not return
-	if q.plan != nil && !r.st.sorts {
+	drops := st.sorts || len(st.Pattern().Filter) > 0 // the engine reads rows that it does not return
+	if q.plan != nil && !st.sorts {
 		drops = q.plan.filters
 	}
 	for what := again; ; what = 0 { // the SDK keeps the place of a later page, which a failure may spoil
-		rows, err := r.query(r.ctx, request, what)
+		rows, err := sl.query(ctx, request, what)
 		if err != nil {
 			return err
 		}
-		r.count(len(rows), drops)
+		sl.count(len(rows), drops)
 		for _, row := range rows {
 			if err := take(row); err != nil {
 				return err
@@ -161,7 +152,7 @@ func (r *reading) each(q *query, take func(*types.MapValue) error) error {
 		if request.IsDone() {
 			return nil
 		}
-		if err := r.ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
@@ -180,26 +171,26 @@ func (sl *slot) count(rows int, drops bool) {
 }
 
 // emit decodes a row and yields it.
-func (r *reading) emit(row *types.MapValue) error {
-	r.row = slices.Grow(r.row[:0], len(r.st.out))[:len(r.st.out)]
-	for i, f := range r.st.out {
+func (s *session) emit(st *statement, row *types.MapValue) error {
+	s.row = s.row[:0]
+	for _, f := range st.out {
 		x, ok := row.Map()[f.name]
 		if !ok {
 			return fmt.Errorf("the answer has no column %s", f.name)
 		}
 		v, err := f.decode(x)
 		if err != nil {
-			if !r.calls.Tolerant {
+			if !s.Tolerant {
 				return fmt.Errorf("column %s: %w", f.name, err)
 			}
 			v = drivers.Broken([]byte(fmt.Sprint(x)))
 		}
-		r.row[i] = v
+		s.row = append(s.row, v)
 	}
-	if r.st.Pattern().Element != nil && r.row[0].IsNull() {
+	if st.Pattern().Element != nil && s.row[0].IsNull() {
 		return nil // there is no such element
 	}
-	return r.calls.Yield(r.row)
+	return s.Yield(s.row)
 }
 
 // keyOf returns the key of a row as the SDK takes it.
@@ -217,24 +208,26 @@ func (st *statement) keyOf(args []drivers.Value, element drivers.Value) *types.M
 
 // readParallel reads the rows of several keys, as many at a time as the pattern allows,
 // and yields them in the order of the list.
-func (s *session) readParallel(r *reading, elems []drivers.Value) error {
-	width := min(r.st.Pattern().Parallel, len(elems))
+func (s *session) readParallel(
+	ctx context.Context, st *statement, in *inputs, emit func(*types.MapValue) error,
+) error {
+	elems := in.args[st.Layout.In].Elems()
+	width := min(st.Pattern().Parallel, len(elems))
 	if err := s.parallel(width); err != nil {
 		return err
 	}
 	var left atomic.Int64
-	left.Store(r.in.limit)
+	left.Store(in.limit)
 	read := func(ctx context.Context, i int) (rows []*types.MapValue, err error) {
-		own := reading{slot: s.slots[i%width], ctx: ctx, st: r.st, in: r.in}
-		own.in.element, own.in.limit = elems[i], left.Load()
-		err = own.one(func(row *types.MapValue) error {
+		own := &inputs{args: in.args, element: elems[i], limit: left.Load()}
+		err = s.slots[i%width].one(ctx, st, own, func(row *types.MapValue) error {
 			rows = append(rows, row)
 			return nil
 		})
 		return rows, err
 	}
-	return plan.ReadEach(r.ctx, len(elems), width, read, func(row *types.MapValue) error {
-		err := r.emit(row)
+	return plan.ReadEach(ctx, len(elems), width, read, func(row *types.MapValue) error {
+		err := emit(row)
 		left.Store(s.Left)
 		return err
 	})
@@ -257,25 +250,25 @@ const (
 )
 
 // list reads the rows of a list, and yields them in the order of the list.
-func (r *reading) list(elems []drivers.Value) error {
+func (s *session) list(ctx context.Context, st *statement, in *inputs, emit func(*types.MapValue) error) error {
 	most := mostListed
-	if r.st.inList == nil {
+	if st.inList == nil {
 		most = 1
 	}
-	descends := slices.ContainsFunc(r.st.Pattern().Order(), func(k schemas.IndexColumn) bool {
-		return k.Desc != r.st.Pattern().Reverse
+	descends := slices.ContainsFunc(st.Pattern().Order(), func(k schemas.IndexColumn) bool {
+		return k.Desc != st.Pattern().Reverse
 	})
-	for some := range slices.Chunk(elems, most) {
+	for some := range slices.Chunk(in.args[st.Layout.In].Elems(), most) {
 		if len(some) == 1 {
-			r.in.element, r.in.limit = some[0], r.calls.Left
-			if err := r.one(r.emit); err != nil {
+			in.element, in.limit = some[0], s.Left
+			if err := s.one(ctx, st, in, emit); err != nil {
 				return err
 			}
 			continue
 		}
-		r.in.list = distinct(some)
+		in.list = distinct(some)
 		rows := make(plan.ByElement[*types.MapValue])
-		if err := r.find(rows); err != nil {
+		if err := s.find(ctx, st, in, rows); err != nil {
 			return err
 		}
 		for _, own := range rows {
@@ -283,7 +276,7 @@ func (r *reading) list(elems []drivers.Value) error {
 				slices.Reverse(own)
 			}
 		}
-		if err := rows.Each(some, r.emit); err != nil {
+		if err := rows.Each(some, emit); err != nil {
 			return err
 		}
 	}
@@ -292,38 +285,38 @@ func (r *reading) list(elems []drivers.Value) error {
 
 // find fills in the rows of each key. If none is in the partition that the store remembers, the
 // table may be another one of its name since, so the partition is read again.
-func (r *reading) find(rows plan.ByElement[*types.MapValue]) error {
-	text := []byte(r.st.table.full)
-	for i, c := range r.st.table.shardKey() {
-		text = fmt.Appendf(text, "\x00%v", fieldOf(c).encode(r.in.args[i]))
+func (sl *slot) find(ctx context.Context, st *statement, in *inputs, rows plan.ByElement[*types.MapValue]) error {
+	text := []byte(st.table.full)
+	for i, c := range st.table.shardKey {
+		text = fmt.Appendf(text, "\x00%v", fieldOf(c).encode(in.args[i]))
 	}
-	key, in := string(text), fieldOf(r.st.Pattern().In)
+	key, listed := string(text), fieldOf(st.Pattern().In)
 	there := func() error { // the rows that are in the partition
-		return r.each(r.st.inList, func(row *types.MapValue) error {
-			v, err := in.decode(row.Map()[in.name])
+		return sl.each(ctx, st, st.inList, in, func(row *types.MapValue) error {
+			v, err := listed.decode(row.Map()[listed.name])
 			if err != nil {
-				return fmt.Errorf("column %s: %w", in.name, err)
+				return fmt.Errorf("column %s: %w", listed.name, err)
 			}
 			rows.Add(v, row)
 			return nil
 		})
 	}
-	before, known := r.store.partitions.Load(key)
+	before, known := sl.store.partitions.Load(key)
 	if known {
-		r.in.partition = before.(int)
+		in.partition = before.(int)
 		if err := there(); err != nil || len(rows) > 0 {
 			return err
 		}
 	}
 	found := false
-	err := r.each(r.st.partition, func(row *types.MapValue) error {
-		r.in.partition, found = row.GetInt(partitionName)
+	err := sl.each(ctx, st, st.partition, in, func(row *types.MapValue) error {
+		in.partition, found = row.GetInt(partitionName)
 		return nil
 	})
-	if err != nil || !found || before == any(r.in.partition) {
+	if err != nil || !found || before == any(in.partition) {
 		return err
 	}
-	r.store.partitions.set(key, r.in.partition)
+	sl.store.partitions.set(key, in.partition)
 	return there()
 }
 
@@ -350,7 +343,7 @@ func (s *Store) part(ctx context.Context, scan *statement, from, to []byte) (*st
 
 // divide returns the keys at which parts begin.
 func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, error) {
-	column := st.table.fullKey()[0]
+	column := st.table.fullKey[0]
 	first := fieldOf(column)
 	if !strings.HasPrefix(first.sqlType(), "STRING") || n < 2 {
 		return nil, nil
@@ -370,7 +363,7 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		if key != nil {
 			b.where("%s %s %s", first.name, sign, b.key("low", column, key))
 		}
-		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey()), order)
+		fmt.Fprintf(b, " ORDER BY %s%s LIMIT 1", names(st.table.shardKey), order)
 		q := b.done()
 		if known := queries[q.text]; known != nil {
 			q.prepared, q.plan = known.prepared, known.plan
@@ -378,8 +371,7 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 			return nil, err
 		}
 		queries[q.text] = q
-		r := &reading{slot: se.slot, ctx: ctx, st: st}
-		err = r.each(q, func(row *types.MapValue) error {
+		err = se.each(ctx, st, q, nil, func(row *types.MapValue) error {
 			text, _ := row.GetString(first.name)
 			found = []byte(text)
 			if first.typ.Kind == schemas.UUID {

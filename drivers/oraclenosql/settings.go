@@ -168,9 +168,10 @@ var environment = []drivers.Setting{
 // requests over the connections of the client that was created first, with that client's own.
 type login struct {
 	*drivers.Login
-	endpoints []string // the proxies take turns when one gives no token
-	over      http.RoundTripper
-	timeout   time.Duration
+	nosqldb.AuthorizationProvider          // the SDK's, without a user: its scheme of authorization
+	endpoints                     []string // the proxies take turns when one gives no token
+	over                          http.RoundTripper
+	timeout                       time.Duration
 
 	mu     sync.Mutex
 	tokens *kvstore.AccessTokenProvider // nil before a login
@@ -229,15 +230,6 @@ func (l *login) begin() error {
 	return nil
 }
 
-// AuthorizationScheme implements nosqldb.AuthorizationProvider.
-func (*login) AuthorizationScheme() string { return auth.BearerToken }
-
-// SignHTTPRequest implements nosqldb.AuthorizationProvider.
-func (*login) SignHTTPRequest(*http.Request) error { return nil }
-
-// GetLogger implements nosqldb.AuthorizationProvider.
-func (*login) GetLogger() *logger.Logger { return nil }
-
 // Close implements nosqldb.AuthorizationProvider. Each client closes its provider, which others still use: the
 // store logs out.
 func (*login) Close() error { return nil }
@@ -267,7 +259,7 @@ func readLogin(o drivers.Options, encrypted bool) (*login, error) {
 			return nil, fmt.Errorf("the password would go to %s without TLS, where others can read it: set tls to true", host)
 		}
 	}
-	return &login{Login: given}, nil
+	return &login{Login: given, AuthorizationProvider: new(kvstore.AccessTokenProvider)}, nil
 }
 
 // usualPort is that of the proxy in Oracle's container image.

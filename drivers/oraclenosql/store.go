@@ -326,7 +326,7 @@ func (p *place) Create(changes []schemas.Difference) (all []string, run func(con
 func (p *place) Use() {
 	for _, t := range p.all {
 		if live := p.there[t.path]; live != nil {
-			t.absent = slices.DeleteFunc(t.kept(), func(x *schemas.Index) bool {
+			t.absent = slices.DeleteFunc(slices.Clone(t.kept), func(x *schemas.Index) bool {
 				return slices.ContainsFunc(live.Indexes, func(l liveIndex) bool {
 					return strings.EqualFold(l.Name, identifier(x.Name))
 				})

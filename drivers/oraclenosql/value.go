@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,42 +46,34 @@ func valid(v drivers.Value) error {
 
 // encode returns a value as the SDK takes it. It shares the value's bytes.
 func (f field) encode(v drivers.Value) any {
-	if v.IsNull() {
+	switch b, k := v.Raw(), f.typ.Kind; {
+	case v.IsNull():
 		return types.NullValueInstance
-	}
-	switch b := v.Raw(); f.typ.Kind {
-	case schemas.Text:
-		if f.key && slices.ContainsFunc(b, mayEscape) {
-			return keyText(b)
-		}
+	case f.key && k == schemas.Text && slices.ContainsFunc(b, mayEscape):
+		return keyText(b)
+	case k == schemas.Text:
 		return unsafe.String(unsafe.SliceData(b), len(b))
-	case schemas.Blob:
-		if f.key {
-			return hex.EncodeToString(b)
-		}
-		if b == nil {
-			return []byte{}
-		}
+	case f.key && k == schemas.Blob:
+		return hex.EncodeToString(b)
+	case k == schemas.Blob && b == nil:
+		return []byte{}
+	case k == schemas.Blob:
 		return b
-	case schemas.Int:
-		return int(v.Int64())
-	case schemas.Boolean:
-		if f.key {
-			return int(v.Int64())
-		}
+	case k == schemas.Boolean && !f.key:
 		return v.Bool()
-	case schemas.TimeUUID, schemas.UUID:
-		if f.key && f.typ.Kind == schemas.TimeUUID {
-			return timeKey(v.UUIDBytes())
-		}
+	case k == schemas.Int || k == schemas.Boolean:
+		return int(v.Int64())
+	case f.key && k == schemas.TimeUUID:
+		return timeKey(v.UUIDBytes())
+	case k == schemas.UUID || k == schemas.TimeUUID:
 		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
-	case schemas.Timestamp:
+	case k == schemas.Timestamp:
 		return v.Time()
-	case schemas.List:
+	case k == schemas.List:
 		return field{typ: *f.typ.Elem}.encodeAll(v.Elems())
-	case schemas.Set:
+	case k == schemas.Set:
 		return field{typ: *f.typ.Elem}.encodeAll(distinct(v.Elems()))
-	case schemas.Map:
+	case k == schemas.Map:
 		pairs := v.Elems()
 		m := make(map[string]any, len(pairs)/2)
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -196,13 +189,8 @@ func decodeList(t schemas.Type, all []types.FieldValue) (drivers.Value, error) {
 
 // decodeMap returns a map with its keys in order.
 func decodeMap(t schemas.Type, m *types.MapValue) (drivers.Value, error) {
-	names := make([]string, 0, m.Len())
-	for name := range m.Map() {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	pairs := make([]drivers.Value, 0, 2*len(names))
-	for _, name := range names {
+	pairs := make([]drivers.Value, 0, 2*m.Len())
+	for _, name := range slices.Sorted(maps.Keys(m.Map())) {
 		k, err := keyOfMap(*t.Key, name)
 		if err != nil {
 			return drivers.Value{}, fmt.Errorf("key %q: %w", name, err)
@@ -224,30 +212,21 @@ func inKey(c *schemas.Column) bool {
 // columnType returns the type of a column, and a note on what that type does not say of
 // the schema's type, or "".
 func (f field) columnType() (typ, note string) {
-	switch f.typ.Kind {
-	case schemas.Blob:
-		if f.key {
-			return "STRING", "has hexadecimal digits, which sort like the bytes: a key cannot be BINARY"
-		}
-	case schemas.Boolean:
-		if f.key {
-			return "INTEGER", "is 0 or 1: Oracle cannot read a range of BOOLEAN keys"
-		}
-	case schemas.UUID:
+	switch k := f.typ.Kind; {
+	case f.key && k == schemas.Blob:
+		return "STRING", "has hexadecimal digits, which sort like the bytes: a key cannot be BINARY"
+	case f.key && k == schemas.Boolean:
+		return "INTEGER", "is 0 or 1: Oracle cannot read a range of BOOLEAN keys"
+	case f.key && k == schemas.TimeUUID:
+		return "STRING", "has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time"
+	case k == schemas.UUID || k == schemas.TimeUUID:
 		return "STRING AS UUID", ""
-	case schemas.TimeUUID:
-		if f.key {
-			return "STRING", "has a timeuuid's hexadecimal digits, those of its time first, so that it sorts by time"
-		}
-		return "STRING AS UUID", ""
-	case schemas.Counter:
-		return "LONG", "is a counter: UPDATE … SET adds to it, and reads the row to do so"
-	case schemas.Set:
+	case k == schemas.Counter:
+		note = "is a counter: UPDATE … SET adds to it, and reads the row to do so"
+	case k == schemas.Set:
 		note = "is a set: Oracle has arrays, which the client keeps sorted, without duplicates"
-	case schemas.Map:
-		if k := f.typ.Key; k.Kind != schemas.Text {
-			note = fmt.Sprintf("has keys of type %s, which are written as text: the keys of a map are strings", k)
-		}
+	case k == schemas.Map && f.typ.Key.Kind != schemas.Text:
+		note = fmt.Sprintf("has keys of type %s, which are written as text: the keys of a map are strings", f.typ.Key)
 	}
 	return typeOf(f.typ), note
 }

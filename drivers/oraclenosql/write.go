@@ -256,8 +256,7 @@ func (s *session) together(ctx context.Context, st *statement, parts []drivers.C
 // add applies a part to the edits.
 func (e *edits) add(st *statement, args []drivers.Value) error {
 	if st.action == doDeleteAll { // the rows that are there, and those of parts before
-		r := &reading{slot: e.slot, ctx: e.ctx, st: st, in: inputs{args: args}}
-		err := r.each(st.listed, func(key *types.MapValue) error {
+		err := e.each(e.ctx, st, st.listed, &inputs{args: args}, func(key *types.MapValue) error {
 			row, _ := e.edit(st.table, key)
 			row.row = nil
 			return nil
