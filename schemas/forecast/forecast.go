@@ -209,24 +209,13 @@ func (k *kind) deleted(p *Population) float64 {
 	return 0
 }
 
-// Totals are the sums of a table at one time.
-type Totals struct {
-	Size
-	Partitions float64
-	Tombstones float64
-}
-
-// At returns the sums of one copy of a table's files after some years.
-func (t *Table) At(years float64) (sum Totals) {
+// At returns the size of one copy of a table's files after some years.
+func (t *Table) At(years float64) (sum Size) {
 	for _, g := range t.Groups {
-		g.each(years, func(p Part, times float64) {
-			sum.add(times, p.Size)
-			sum.Partitions += times
-			sum.Tombstones += times * p.Tombstones
-		})
+		g.each(years, func(p Part, times float64) { sum.add(times, p.Size) })
 	}
 	if sum.Rows > 0 && t.engine.Table != nil {
-		sum.Bytes += t.engine.Table(t.Table, sum.Size)
+		sum.Bytes += t.engine.Table(t.Table, sum)
 	}
 	return sum
 }

@@ -40,10 +40,10 @@ func (t *Table) newOwn(r *schemas.Rows) *Group {
 		alone.Of, alone.Every, alone.Busiest = 0, "", 1
 		o.Growth = &alone
 	}
-	k := &kind{Rows: r, table: t.Table, unit: r.Each, key: make([]float64, len(t.Partition))}
 	together := max(1, o.mean(1)*float64(r.Times))
-	m := measurer{kind: k, engine: t.engine, together: together, around: together, span: 365 * 24 * 3600}
-	k.each.add(float64(r.Times), m.row(nil))
+	k := &kind{Rows: r, engine: t.engine, unit: r.Each, key: make([]float64, len(t.Partition))}
+	k.one = Row{Table: t.Table, Static: r.Static, Together: together, Around: together, Span: 365 * 24 * 3600}
+	k.each.add(float64(r.Times), k.row(nil))
 	each := "part" // of all rows
 	switch {
 	case o.Of == 0:

@@ -77,7 +77,6 @@ func TestOwn(t *testing.T) {
 		}{
 			{"rows", at.Rows, x.rows},
 			{"bytes", at.Bytes, x.bytes},
-			{"partitions", at.Partitions, x.partitions},
 			{"bytes of the median", median.Bytes, x.median},
 			{"bytes of the largest", largest.Bytes, x.largest},
 			{"count", tb.Groups[0].Count(x.years), x.partitions},

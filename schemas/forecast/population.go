@@ -215,12 +215,14 @@ func (p *Population) user() map[string]float64 {
 // kind is a kind of row with its sizes on one engine.
 type kind struct {
 	*schemas.Rows
-	table *schemas.Table
-	unit  string // what has a partition: an entity, "piece" or "all"
+	engine *Engine
+	one    Row    // without its sizes
+	unit   string // what has a partition: an entity, "piece" or "all"
 	// each is what one entity makes, on average: rows, bytes and cells without what
 	// partitions take.
-	each Size
-	key  []float64 // mean bytes of the partition key
+	each  Size
+	sized float64   // rows that were sized
+	key   []float64 // mean bytes of the partition key; until all rows are sized the sum
 	// samples are the sizes of the rows of each sampled message.
 	samples []Size
 	// units are the single rows of the sample, with how many there are of each, for
@@ -241,26 +243,26 @@ type unit struct {
 
 // measure sizes a kind over the sample of a population. For together and around see Row.
 func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, together, around float64) *kind {
-	k := &kind{Rows: r, table: t, unit: r.Partition, key: make([]float64, len(t.Partition))}
+	k := &kind{Rows: r, engine: e, unit: r.Partition, key: make([]float64, len(t.Partition))}
+	k.one = Row{Table: t, Static: r.Static, Together: together, Around: around, Span: p.Span}
 	if n := e.Unit(t); !r.Static && n > len(t.Partition) {
 		k.unit = r.Each
 		if r.Of != "" && n == len(t.Key()) {
 			k.unit = "piece"
 		}
 	}
-	m := measurer{kind: k, engine: e, together: together, around: around, span: p.Span}
 	times, user := float64(r.Times), p.user()
 	switch r.Each {
 	case "user", "folder":
-		k.each.add(times, m.pieces(entity{user}))
+		k.each.add(times, k.pieces(entity{user}))
 	default:
 		for i := range p.Sample {
 			var s Size
 			if msg := &p.Sample[i]; r.Each == "message" {
-				s.add(times, m.pieces(entity{msg.Quantities, user}))
+				s.add(times, k.pieces(entity{msg.Quantities, user}))
 			} else {
 				for _, attachment := range msg.Attachments {
-					s.add(times, m.pieces(entity{attachment, msg.Quantities, user}))
+					s.add(times, k.pieces(entity{attachment, msg.Quantities, user}))
 				}
 			}
 			k.each.add(1/float64(len(p.Sample)), s)
@@ -270,41 +272,31 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, toget
 		k.outside.Bytes *= times / float64(len(p.Sample))
 	}
 	for i := range k.key {
-		k.key[i] /= max(1, m.rows)
+		k.key[i] /= max(1, k.sized)
 	}
 	return k
 }
 
-// measurer sizes the rows of a kind.
-type measurer struct {
-	*kind
-	engine   *Engine
-	together float64
-	around   float64
-	span     float64
-	rows     float64
-}
-
 // pieces sizes the rows that an entity makes: one, or one for each piece.
-func (m *measurer) pieces(of entity) (s Size) {
-	if m.Of == "" {
-		s = m.row(of)
-		m.units = append(m.units, unit{m.kind, s, float64(m.Times)})
+func (k *kind) pieces(of entity) (s Size) {
+	if k.Of == "" {
+		s = k.row(of)
+		k.units = append(k.units, unit{k, s, float64(k.Times)})
 		return s
 	}
-	left, piece := of.quantity(m.Of), float64(m.Piece)
-	if m.Store() != "" && left > float64(m.Above) {
-		m.outside.Files++
-		m.outside.Bytes += left
+	left, piece := of.quantity(k.Of), float64(k.Piece)
+	if k.Store() != "" && left > float64(k.Above) {
+		k.outside.Files++
+		k.outside.Bytes += left
 		return s
 	}
 	add := func(times, bytes float64) {
 		if times == 0 || bytes == 0 {
 			return
 		}
-		one := m.row(append(entity{{"piece": bytes}}, of...))
+		one := k.row(append(entity{{"piece": bytes}}, of...))
 		s.add(times, one)
-		m.units = append(m.units, unit{m.kind, one, times * float64(m.Times)})
+		k.units = append(k.units, unit{k, one, times * float64(k.Times)})
 	}
 	add(math.Floor(left/piece), piece)
 	add(1, math.Mod(left, piece))
@@ -312,13 +304,13 @@ func (m *measurer) pieces(of entity) (s Size) {
 }
 
 // row sizes one row.
-func (m *measurer) row(of entity) Size {
-	r := Row{Table: m.table, Static: m.Static, Together: m.together, Around: m.around, Span: m.span}
-	for _, c := range m.ColumnsOf(m.table) {
-		at := slices.IndexFunc(m.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
+func (k *kind) row(of entity) Size {
+	r := k.one
+	for _, c := range k.ColumnsOf(r.Table) {
+		at := slices.IndexFunc(k.Sizes, func(s schemas.ColumnSize) bool { return s.Column == c })
 		cell := Cell{Column: c, Count: 1, Bytes: float64(c.Type.Bytes())}
 		if at >= 0 {
-			size := &m.Sizes[at]
+			size := &k.Sizes[at]
 			if size.None {
 				continue
 			}
@@ -333,14 +325,14 @@ func (m *measurer) row(of entity) Size {
 		}
 		r.Cells = append(r.Cells, cell)
 		if cell.Count > 0 {
-			m.largest = max(m.largest, cell.Bytes/cell.Count)
+			k.largest = max(k.largest, cell.Bytes/cell.Count)
 		}
 	}
-	for i := range m.key {
-		m.key[i] += r.Key[i]
+	for i := range k.key {
+		k.key[i] += r.Key[i]
 	}
-	m.rows++
-	return m.engine.Row(&r)
+	k.sized++
+	return k.engine.Row(&r)
 }
 
 // declared returns an error that says what to write, if no table of a schema

@@ -40,9 +40,12 @@ func TestForecasts(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, tb := range f.Tables {
-				at := tb.At(0)
+				at, partitions := tb.At(0), 0.0
+				for _, g := range tb.Groups {
+					partitions += g.Count(0)
+				}
 				fmt.Fprintf(&b, "%-9s %-12s %-23s %6.0f rows %6.0f cells %9.0f bytes in %5.0f partitions", e.Name, m.Name, tb.Name,
-					at.Rows, at.Cells, at.Bytes, at.Partitions)
+					at.Rows, at.Cells, at.Bytes, partitions)
 				if len(tb.Groups) > 0 {
 					fmt.Fprintf(&b, ", the largest %7.0f", tb.Groups[len(tb.Groups)-1].Quantile(1, 0).Bytes)
 				}
