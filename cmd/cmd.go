@@ -155,7 +155,7 @@ func exitStatus(err error) int {
 	case errors.Is(err, drivers.ErrCorrupt):
 		return exitData
 	case errors.As(err, new(strict.Errors)), errors.As(err, new(*mail.FormatError)),
-		errors.As(err, new(*drivers.OptionError)), errors.As(err, new(launch.UsageError)),
+		errors.Is(err, drivers.ErrOption), errors.As(err, new(launch.UsageError)),
 		errors.Is(err, workloads.ErrPopulation):
 		return exitUsage
 	default:

@@ -65,7 +65,7 @@ func ReadSettings(list []Setting, given map[string]string) *Settings {
 	return s
 }
 
-// Err is all that was wrong, as an OptionError; nil if nothing was.
+// Err is all that was wrong, as an ErrOption; nil if nothing was.
 func (s *Settings) Err() error { return WrongOption(errors.Join(s.errs...)) }
 
 // Texts are all values as text.

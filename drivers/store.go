@@ -374,33 +374,32 @@ var (
 	ErrCorrupt = errors.New("the store is corrupt")
 	// ErrNoValues: a table has no values for the parameters of a Question.
 	ErrNoValues = errors.New("no values for its parameters")
+	// ErrOption: Options say what an engine does not have.
+	ErrOption = errors.New("no option of this engine")
 	// ErrClosed: the store or session is closed.
 	ErrClosed = errors.New("closed")
 )
 
 // Unreachable returns an error with the text of err that is ErrUnreachable.
-func Unreachable(err error) error { return unreachable{err} }
+func Unreachable(err error) error { return marked{err, ErrUnreachable} }
 
-type unreachable struct{ error }
-
-func (unreachable) Is(target error) bool { return target == ErrUnreachable }
-
-func (u unreachable) Unwrap() error { return u.error }
-
-// OptionError is an error of Options that say what an engine does not have. Its text is that of Err.
-type OptionError struct{ Err error }
-
-func (e *OptionError) Error() string { return e.Err.Error() }
-
-func (e *OptionError) Unwrap() error { return e.Err }
-
-// WrongOption returns err as an OptionError; nil if err is nil.
+// WrongOption returns an error with the text of err that is ErrOption; nil if err is nil.
 func WrongOption(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &OptionError{err}
+	return marked{err, ErrOption}
 }
+
+// marked is an error that is also another one, which its text does not name.
+type marked struct {
+	error
+	as error
+}
+
+func (m marked) Is(target error) bool { return target == m.as }
+
+func (m marked) Unwrap() error { return m.error }
 
 // IsOutage reports whether the engine or the user ended a read. Any other error of a read of data
 // that were not checked before is about the data, and a finding.

@@ -226,28 +226,22 @@ func (with Bounds) String() string {
 }
 
 // Possible returns the bounds that calls of the pattern can give.
-func (p *Plan) Possible() (with Bounds) {
-	if p.pattern.From != nil {
-		with |= WithFrom
-	}
-	if p.pattern.To != nil {
-		with |= WithTo
-	}
-	if len(p.pattern.After) > 0 {
-		with |= WithAfter
-	}
-	return with
-}
+func (p *Plan) Possible() Bounds { return p.bounds(func(int) bool { return true }) }
 
 // Given returns the bounds that a call gives.
-func (p *Plan) Given(args []drivers.Value) (with Bounds) {
-	if p.Layout.From >= 0 && !args[p.Layout.From].IsNull() {
+func (p *Plan) Given(args []drivers.Value) Bounds {
+	return p.bounds(func(at int) bool { return !args[at].IsNull() })
+}
+
+// bounds returns the bounds of the pattern whose first arguments count.
+func (p *Plan) bounds(counts func(at int) bool) (with Bounds) {
+	if at := p.Layout.From; at >= 0 && counts(at) {
 		with |= WithFrom
 	}
-	if p.Layout.To >= 0 && !args[p.Layout.To].IsNull() {
+	if at := p.Layout.To; at >= 0 && counts(at) {
 		with |= WithTo
 	}
-	if len(p.pattern.After) > 0 && !args[p.Layout.After].IsNull() {
+	if len(p.pattern.After) > 0 && counts(p.Layout.After) {
 		with |= WithAfter
 	}
 	return with

@@ -41,37 +41,30 @@ func Contact(t testing.TB, engine string) string {
 	return contact
 }
 
-// Cassandra3 returns three running Cassandra nodes. They are those that tests share, or
-// else the test's own. A test may kill nodes and start them again.
-func Cassandra3(t testing.TB) *launch.Instance {
-	t.Helper()
-	return shared(t, "MAILBENCH_TEST_CASSANDRA3", launch.Config{Engine: "cassandra", Nodes: 3})
-}
+// The engines of several nodes that tests share, or else a test's own. A test may kill nodes and start them again.
+var (
+	Cassandra3 = shared("MAILBENCH_TEST_CASSANDRA3", launch.Config{Engine: "cassandra", Nodes: 3})
+	// CassandraDatacenters has node1 and node3 in dc1, in two racks, and node2 in dc2.
+	CassandraDatacenters = shared("MAILBENCH_TEST_CASSANDRA_DC",
+		launch.Config{Engine: "cassandra", Nodes: 3, Datacenters: 2})
+	// HBase2 has two region servers.
+	HBase2 = shared("MAILBENCH_TEST_HBASE2", launch.Config{Engine: "hbase", Nodes: 2})
+)
 
-// CassandraDatacenters returns three nodes in two datacenters: node1 and node3 are in dc1, in
-// two racks, and node2 is in dc2. They are those that tests share, or else the test's own.
-func CassandraDatacenters(t testing.TB) *launch.Instance {
-	t.Helper()
-	return shared(t, "MAILBENCH_TEST_CASSANDRA_DC", launch.Config{Engine: "cassandra", Nodes: 3, Datacenters: 2})
-}
-
-// HBase2 returns an HBase with two region servers of HBase.
-func HBase2(t testing.TB) *launch.Instance {
-	t.Helper()
-	return shared(t, "MAILBENCH_TEST_HBASE2", launch.Config{Engine: "hbase", Nodes: 2})
-}
-
-func shared(t testing.TB, variable string, c launch.Config) *launch.Instance {
-	t.Helper()
-	c.Dir = os.Getenv(variable)
-	if c.Dir == "" {
-		return start(t, c)
+// shared returns what returns the engine in the folder that a variable names, or else starts one for the test.
+func shared(variable string, c launch.Config) func(testing.TB) *launch.Instance {
+	return func(t testing.TB) *launch.Instance {
+		t.Helper()
+		c := c
+		if c.Dir = os.Getenv(variable); c.Dir == "" {
+			return start(t, c)
+		}
+		in, err := launch.Up(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
 	}
-	in, err := launch.Up(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return in
 }
 
 // Secured returns a Cassandra with a login and TLS, in the folder that
@@ -82,7 +75,7 @@ func Secured(t testing.TB) *launch.Instance {
 	if os.Getenv(variable) == "" {
 		t.Skip(variable + " is not set; make check CHECK=auth starts a Cassandra with a login and sets it")
 	}
-	return shared(t, variable, launch.Config{Engine: "cassandra", Auth: true})
+	return shared(variable, launch.Config{Engine: "cassandra", Auth: true})(t)
 }
 
 // Cluster starts an engine of the test's own, on free ports and in a folder that is

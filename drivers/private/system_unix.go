@@ -3,10 +3,13 @@
 package private
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // checkOwner refuses a folder of another user.
@@ -35,4 +38,25 @@ func restrict(root *os.Root, info fs.FileInfo) error {
 		return nil
 	}
 	return root.Chmod(".", folderMode)
+}
+
+// LockFolder locks a folder until the file is closed, or the process ends. If another process has the lock, the error
+// is ErrLocked.
+func LockFolder(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := flock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", path, err), f.Close())
+	}
+	return f, nil
+}
+
+func flock(f *os.File) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return ErrLocked
+	}
+	return err
 }
