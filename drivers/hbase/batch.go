@@ -22,20 +22,16 @@ const (
 	maxMulti = 4 << 20
 )
 
-// RunBatch implements plan.Runner. A batch that is not atomic runs in the order of its steps. Steps that may take
-// effect in any order are sent together.
+// RunBatch implements plan.Runner. A batch runs in the order of its steps. Steps that may take effect in any order are
+// sent together.
 func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	if st.Pattern().Atomic != schemas.AtomicNone {
-		return s.atomicBatch(ctx, st, parts)
-	}
 	steps, err := st.steps(parts)
 	if err != nil {
 		return err
 	}
 	parallel := st.Pattern().Parallel
 	for rest := steps; len(rest) > 0; {
-		n := independent(rest, parallel > 1)
-		groups := multis(rest[:n])
+		groups, n := together(rest, parallel > 1)
 		var applied atomic.Int64 // steps that took effect for certain
 		_, err := plan.Writes(len(groups), min(max(parallel, 1), len(groups)), func(i int) error {
 			done, err := s.runGroup(ctx, groups[i])
@@ -50,114 +46,84 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 	return nil
 }
 
-// atomicBatch applies all parts in one edit of their HBase row.
-func (s *session) atomicBatch(ctx context.Context, st *statement, parts []drivers.Call) error {
-	var all *rpc.Edit
-	for i := range parts {
-		part := st.parts[parts[i].Part]
-		switch e, err := part.edit(parts[i].Args); {
-		case err != nil:
-			return err
-		case all == nil:
-			all = e
-		case !bytes.Equal(all.Row, e.Row):
-			return fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
-				part.Pattern().Name)
-		default:
-			all.Join(e)
+// together returns how many of the steps, from the first on, may take effect in any order, in groups that one multi can
+// hold. They change different HBase rows, and if the pattern is not parallel, they are of the same parts. A step that
+// must find what it deletes is alone: it scans. The changes of one multi are of one table, and each is one mutation
+// without a condition.
+func together(steps []step, parallel bool) (groups [][]step, n int) {
+	rows, begin, size := make(map[string]bool), 0, 0
+	alone := func(s *step) bool { return len(s.conditions) > 0 || !s.edit.Single() }
+	for ; n < len(steps); n++ {
+		first, s := &steps[begin], &steps[n]
+		if n > 0 && (s.edit == nil || first.edit == nil || !parallel && s.kinds != first.kinds) {
+			break
 		}
-	}
-	all.Merge()
-	_, _, err := s.Apply(ctx, all)
-	return err
-}
-
-// independent returns how many of the steps, from the first on, may take effect in any order. They change different
-// HBase rows, and if the pattern is not parallel, they are of the same parts. A step that must find what it deletes is
-// alone: it scans.
-func independent(steps []step, parallel bool) int {
-	rows := make(map[string]bool)
-	for n := range steps {
-		e := steps[n].edit
-		if e == nil {
-			return max(n, 1)
+		if s.edit != nil {
+			row := string(s.edit.Table) + "," + string(s.edit.Row)
+			if rows[row] {
+				break
+			}
+			rows[row] = true
 		}
-		row := string(e.Table) + "," + string(e.Row)
-		if rows[row] || !parallel && steps[n].kinds != steps[0].kinds {
-			return n
-		}
-		rows[row] = true
-	}
-	return len(steps)
-}
-
-// multis divides steps into groups, each of which one multi can hold: changes of rows of one table, each by one
-// mutation without a condition.
-func multis(steps []step) (groups [][]step) {
-	begin, size := 0, 0
-	alone := func(s *step) bool { return s.edit == nil || len(s.conditions) > 0 || !s.edit.Single() }
-	for i := range steps {
-		first, s := &steps[begin], &steps[i]
 		size += s.bytes
-		if i > begin && (size > maxMulti || i-begin == maxTogether || alone(first) || alone(s) ||
+		if n > begin && (size > maxMulti || n-begin == maxTogether || alone(first) || alone(s) ||
 			!bytes.Equal(first.edit.Table, s.edit.Table)) {
-			groups = append(groups, steps[begin:i])
-			begin, size = i, steps[i].bytes
+			groups = append(groups, steps[begin:n])
+			begin, size = n, s.bytes
 		}
 	}
-	return append(groups, steps[begin:])
+	return append(groups, steps[begin:n]), n
 }
 
 // runGroup applies steps that one multi can hold.
 func (s *session) runGroup(ctx context.Context, group []step) (done int, err error) {
-	switch head := &group[0]; {
-	case head.edit == nil:
-		err = head.st.Named(s.deleteFound(ctx, head.st, head.args))
-	case len(group) == 1:
-		_, _, err = s.Apply(ctx, head.edit, head.conditions...)
-	default:
-		edits := make([]*rpc.Edit, len(group))
-		for i := range group {
-			edits[i] = group[i].edit
+	if head := &group[0]; len(group) == 1 {
+		if _, _, err = s.run(ctx, head); err == nil {
+			return 1, nil
 		}
-		return s.ApplyTogether(ctx, edits)
-	}
-	if err != nil {
+		if head.edit == nil {
+			err = head.st.Named(err)
+		}
 		return 0, err
 	}
-	return 1, nil
+	edits := make([]*rpc.Edit, len(group))
+	for i := range group {
+		edits[i] = group[i].edit
+	}
+	return s.ApplyTogether(ctx, edits)
 }
 
-// maxJoined is how many bytes of arguments the parts of one step have at most together.
+// maxJoined is how many bytes of arguments the parts of one step have at most together, unless they are atomic.
 const maxJoined = 2 << 20
 
-// steps makes steps of the parts of a batch. All parts are checked before the first is sent.
+// steps makes steps of the parts of a batch: one, if it is atomic. All parts are checked before the first is sent.
 func (st *statement) steps(parts []drivers.Call) (steps []step, err error) {
 	for i := range parts {
 		part, args := st.parts[parts[i].Part], parts[i].Args
-		next := step{st: part, args: args, kinds: 1 << parts[i].Part}
-		if !part.searches() {
-			if next.edit, err = part.edit(args); err == nil {
-				err = next.edit.Check()
-			}
-			if err == nil {
-				next.conditions, err = part.conditions(next.edit, args)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
-			}
-			for j := range args {
-				next.bytes += args[j].Size()
-			}
+		next, err := part.step(args)
+		if err == nil && next.edit != nil {
+			err = next.edit.Check()
 		}
-		if n := len(steps); n > 0 && steps[n-1].joins(&next) {
-			last := &steps[n-1]
-			last.edit.Join(next.edit)
-			last.bytes += next.bytes
-			last.kinds |= next.kinds
+		if err != nil {
+			return nil, fmt.Errorf("part %s: %w", part.Pattern().Name, err)
+		}
+		next.kinds = 1 << parts[i].Part
+		for j := range args {
+			next.bytes += args[j].Size()
+		}
+		n := len(steps)
+		switch {
+		case n == 0 || st.Pattern().Atomic == schemas.AtomicNone && !steps[n-1].joins(&next):
+			steps = append(steps, next)
 			continue
+		case !bytes.Equal(steps[n-1].edit.Row, next.edit.Row):
+			return nil, fmt.Errorf("part %s writes to another row than the parts before it, and HBase changes only one atomically",
+				part.Pattern().Name)
 		}
-		steps = append(steps, next)
+		last := &steps[n-1]
+		last.edit.Ops = append(last.edit.Ops, next.edit.Ops...)
+		last.bytes += next.bytes
+		last.kinds |= next.kinds
 	}
 	for i := range steps {
 		if steps[i].edit != nil {

@@ -131,16 +131,12 @@ patterns:
 	} {
 		st := patterns[c.pattern]
 		args := append([]drivers.Value{drivers.Text("p"), drivers.Int(1)}, c.args...)
-		e, err := st.edit(args)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conditions, err := st.conditions(e, args)
+		own, err := st.step(args)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var words []string
-		for _, one := range conditions {
+		for _, one := range own.conditions {
 			name := string(one.Qualifier)
 			switch {
 			case len(one.ProtoReflect().GetUnknown()) > 0:

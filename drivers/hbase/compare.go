@@ -10,6 +10,9 @@ import (
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/hbase/rpc"
+	"github.com/mailbench/mailbench/drivers/keys"
+	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -31,19 +34,19 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 		}
 	}
 	for _, r := range p.roots {
-		d, ok := p.there[r.name]
+		d, ok := p.there[r.Name]
 		if !ok {
 			continue
 		}
 		found.Drifts = append(found.Drifts, p.descriptorDrifts(r, d)...)
-		state, err := p.store.stateOf(ctx, r.name)
+		state, err := p.store.stateOf(ctx, r.Name)
 		if err != nil {
 			return nil, err
 		}
 		if state != "" {
 			found.Drifts = append(found.Drifts, drivers.Drift{
 				Difference: setting(r, "state", "enabled", state), Harm: schemas.CallsFail,
-				Fix: []string{"enable " + ruby(r.name)},
+				Fix: []string{"enable " + ruby(r.Name)},
 			})
 		}
 	}
@@ -90,12 +93,12 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 	differs := func(of schemas.Difference, harm schemas.Harm, fix string, parts ...any) {
 		all = append(all, drivers.Drift{Difference: of, Harm: harm, Fix: []string{fmt.Sprintf(fix, parts...)}})
 	}
-	if strings.HasPrefix(r.name, drivers.Prefix) && slices.Contains(p.unmarked, r.name) {
+	if strings.HasPrefix(r.Name, drivers.Prefix) && slices.Contains(p.unmarked, r.Name) {
 		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
 		if lost.Have == markVersion {
 			lost = setting(r, attrTables, "that of the schema", "damaged")
 		}
-		differs(lost, schemas.CostsMore, "alter %s, {METADATA => %s}", ruby(r.name), metadata(p.descriptor(r)))
+		differs(lost, schemas.CostsMore, "alter %s, {METADATA => %s}", ruby(r.Name), metadata(p.descriptor(r)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		have, want := d.Attributes[name], attributeDefaults[name]
@@ -110,13 +113,13 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 		if strings.ToUpper(name) != name { // a configuration, such as hbase.hregion.memstore.block.multiplier
 			method = "table_conf_unset"
 		}
-		differs(setting(r, strings.ToLower(name), want, have), harm, "alter %s, METHOD => %s, NAME => %s", ruby(r.name),
+		differs(setting(r, strings.ToLower(name), want, have), harm, "alter %s, METHOD => %s, NAME => %s", ruby(r.Name),
 			ruby(method), ruby(name))
 	}
-	for _, family := range slices.Sorted(maps.Keys(r.families)) {
+	for _, family := range slices.Sorted(maps.Keys(r.Families)) {
 		for _, name := range slices.Sorted(maps.Keys(d.Families[family])) {
 			have, want := d.Families[family][name], familyDefaults[name]
-			if _, set := r.families[family][name]; set || strings.EqualFold(have, want) {
+			if _, set := r.Families[family][name]; set || strings.EqualFold(have, want) {
 				continue
 			}
 			word := name + " => " + ruby(want)
@@ -124,7 +127,7 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 				word = fmt.Sprintf("CONFIGURATION => {%s => nil}", ruby(name))
 			}
 			differs(setting(r, family+"."+strings.ToLower(name), want, have), schemas.CostsMore, "alter %s, {NAME => %s, %s}",
-				ruby(r.name), ruby(family), word)
+				ruby(r.Name), ruby(family), word)
 		}
 	}
 	return all
@@ -133,8 +136,8 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 // stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
 // TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
 func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
-	state := columnsOf("table", []byte("state"))
-	cells, err := s.newSender(nil).Get(ctx, []byte("hbase:meta"), []byte(table), state, nil, 0)
+	cell := rpc.Range{Table: []byte("hbase:meta"), Start: []byte(table), Columns: columnsOf("table", []byte("state"))}
+	cells, err := s.newSender(nil).Get(ctx, cell, 0)
 	if err != nil {
 		return "", fmt.Errorf("read the state of table %s: %w", table, err)
 	}
@@ -155,12 +158,12 @@ func (p *place) statements(f schemas.Difference) []string {
 	tb, r := p.tables[t], p.rootOf(t)
 	switch f.Kind {
 	case schemas.MissingTable:
-		if _, ok := p.there[r.name]; !ok {
+		if _, ok := p.there[r.Name]; !ok {
 			return []string{p.create(r)}
 		}
 		return []string{alterFamily(r, tb.family)}
 	case schemas.MissingColumn:
-		if d := p.there[r.name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
+		if d := p.there[r.Name]; t.Column(f.Part).Role == schemas.Static && d.Families[staticFamily] == nil {
 			return []string{alterFamily(r, staticFamily)}
 		}
 		return []string{"# HBase has no columns to create: existing rows have no value in this one"}
@@ -179,11 +182,11 @@ func (p *place) statements(f schemas.Difference) []string {
 		if hint, ok := familyHints[name]; ok {
 			setting = hint.setting
 		}
-		commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s}", ruby(r.name), ruby(family),
+		commands := []string{fmt.Sprintf("alter %s, {NAME => %s, %s}", ruby(r.Name), ruby(family),
 			familyWord(setting, tb.descriptor[setting]))}
 		switch setting {
 		case "COMPRESSION", "DATA_BLOCK_ENCODING", "BLOOMFILTER", "BLOCKSIZE":
-			commands = append(commands, "# existing files keep the old setting until: major_compact "+ruby(r.name))
+			commands = append(commands, "# existing files keep the old setting until: major_compact "+ruby(r.Name))
 		}
 		return commands
 	}
@@ -206,27 +209,167 @@ func (p *place) remove(name string) []string {
 	for _, r := range p.roots {
 		if isFamily && r.schema.Name == table {
 			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
-				ruby(r.name), ruby(family))}
+				ruby(r.Name), ruby(family))}
 		}
 	}
-	for _, other := range p.others {
-		if strings.HasSuffix(other, name) {
-			name = other
-		}
-	}
-	return []string{"# removes its rows: disable " + ruby(name), "# removes its rows: drop " + ruby(name)}
+	name = ruby(p.prefix + name)
+	return []string{"# removes its rows: disable " + name, "# removes its rows: drop " + name}
 }
 
 // alterFamily returns the command that adds a family.
 func alterFamily(r *root, family string) string {
-	return fmt.Sprintf("alter %s, %s", ruby(r.name), familyHash(family, r.families[family]))
+	return fmt.Sprintf("alter %s, %s", ruby(r.Name), familyHash(family, r.Families[family]))
 }
 
 // recreate returns, as comments, the commands that drop a table and create it again.
 func (p *place) recreate(r *root, why string) []string {
 	return []string{
 		"# " + why + ": write the rows again into a new table",
-		"# removes them: disable " + ruby(r.name), "# removes them: drop " + ruby(r.name),
+		"# removes them: disable " + ruby(r.Name), "# removes them: drop " + ruby(r.Name),
 		"# " + strings.ReplaceAll(p.create(r), "\n", "\n# "),
 	}
+}
+
+// renderShell writes the commands of the HBase shell that Apply runs.
+func renderShell(s *schemas.Schema, o drivers.Options) (string, error) {
+	set, err := newSettings(o)
+	if err != nil {
+		return "", err
+	}
+	l, err := newLayout(prefixOf(o.Namespace, s.Name), s)
+	if err != nil {
+		return "", fmt.Errorf("schema %s: %w", s.Name, err)
+	}
+	p := &place{layout: l, namespace: o.Namespace, regions: set.preSplit, users: o.Users}
+	t := render.New("#")
+	t.Head(s,
+		fmt.Sprintf("The commands of the HBase shell that create the tables of the schema %s as mailbench does. A table's "+
+			"METADATA are mailbench's mark, with the columns and types that HBase does not store.", s.Name))
+	for _, r := range l.roots {
+		for _, of := range l.schema.Tables {
+			if of.Root() == r.schema {
+				t.Table(of)
+				l.comments(t, of)
+			}
+		}
+		t.Statement(p.create(r))
+	}
+	return t.String(), nil
+}
+
+// comments writes where the rows of a table are stored, and which indexes HBase does not keep.
+func (l *layout) comments(t *render.Text, of *schemas.Table) {
+	tb := l.tables[of]
+	if tb == nil {
+		t.Comment("It stores nothing of its own. The tables nested in it are families of the HBase table.")
+		return
+	}
+	where := fmt.Sprintf("Family %s: row key %s", tb.family, partNames(tb.row, tb.key))
+	if tb.wide() {
+		where += ", a cell for each row, with the qualifier " + partNames(tb.rest, tb.key[len(tb.row):])
+	}
+	t.Comment(where + " →" + columnNames(tb) + ".")
+	if !tb.wide() && !tb.noMarker {
+		t.Comment("Extension, not in the source design: a cell of each row with the qualifier 00 and the value 01. " +
+			"It makes the row exist, whatever its columns hold.")
+	}
+	if len(of.Static) > 0 {
+		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.static, tb.key)))
+	}
+	for _, x := range of.Indexes {
+		t.Comment(fmt.Sprintf("Index %s is left out: HBase has no indexes.", x.Name))
+	}
+}
+
+// partNames writes the columns of a row key or qualifier. "raw" marks bytes without a
+// terminator.
+func partNames(ps keys.Columns, cs []*schemas.Column) string {
+	var words []string
+	if len(ps) > 0 && ps[0].Salt > 0 {
+		words = append(words, fmt.Sprintf("bucket of %d", ps[0].Salt))
+	}
+	for i, p := range ps {
+		word := cs[i].Name
+		switch {
+		case p.Raw:
+			word += " raw"
+		case p.Unsigned:
+			word += " unsigned"
+		}
+		if p.Desc {
+			word += " desc"
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ‖ ")
+}
+
+func columnNames(t *table) string {
+	var b strings.Builder
+	for at, c := range t.columns {
+		fmt.Fprintf(&b, " %s", c.Name)
+		if slices.Contains(t.added, at) {
+			b.WriteString(" (counted up)")
+		}
+	}
+	if len(t.columns) == 0 {
+		return " nothing"
+	}
+	return b.String()
+}
+
+// create returns the command that creates a table. The shell takes every setting as text, as
+// its own command describe writes them, and split keys as Bytes.toBytesBinary reads them.
+func (p *place) create(r *root) string {
+	d, splits := p.descriptor(r), p.splits(r)
+	var b strings.Builder
+	fmt.Fprintf(&b, "create %s", ruby(d.Name))
+	for _, family := range slices.Sorted(maps.Keys(d.Families)) {
+		fmt.Fprintf(&b, ",\n  %s", familyHash(family, d.Families[family]))
+	}
+	fmt.Fprintf(&b, ",\n  {METADATA => %s}", metadata(d))
+	if len(splits) > 0 {
+		var keys []string
+		for _, k := range splits {
+			text := ""
+			for _, b := range k {
+				text += fmt.Sprintf("\\x%02X", b)
+			}
+			keys = append(keys, ruby(text))
+		}
+		fmt.Fprintf(&b, ",\n  {SPLITS => [%s]}", strings.Join(keys, ", "))
+	}
+	return b.String()
+}
+
+// metadata writes a table's attributes as the shell's create and alter take them.
+func metadata(d TableDescription) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		words = append(words, fmt.Sprintf("\n    %s => %s", ruby(name), ruby(d.Attributes[name])))
+	}
+	return "{" + strings.Join(words, ",") + "}"
+}
+
+// familyHash writes a family as the shell's create and alter take it.
+func familyHash(name string, settings familySettings) string {
+	words := []string{"NAME => " + ruby(name)}
+	for _, s := range slices.Sorted(maps.Keys(settings)) {
+		words = append(words, familyWord(s, settings[s]))
+	}
+	return "{" + strings.Join(words, ", ") + "}"
+}
+
+// familyWord writes a setting of a family.
+func familyWord(setting, value string) string {
+	if isConfiguration(setting) {
+		return "CONFIGURATION => {" + ruby(setting) + " => " + ruby(value) + "}"
+	}
+	return setting + " => " + ruby(value)
+}
+
+// ruby writes a text as a Ruby string in single quotes: only quotes and backslashes are
+// escaped, and line breaks stay.
+func ruby(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }

@@ -149,7 +149,7 @@ func TestDrift(t *testing.T) {
 	defer reader.Close()
 	t.Cleanup(func() { // with what carries no mark
 		for _, r := range l.roots {
-			if err := st.dropTable(context.Background(), r.name); err != nil {
+			if err := st.dropTable(context.Background(), r.Name); err != nil {
 				t.Error(err)
 			}
 		}
@@ -212,9 +212,8 @@ func TestDrift(t *testing.T) {
 		clean("mended")
 	}
 
-	if err := st.disable(t.Context(), keyspace+".plain"); err != nil {
-		t.Fatal(err)
-	}
+	disable := &pb.DisableTableRequest{TableName: tableName(keyspace + ".plain")}
+	requested(t, st, "DisableTable", disable, new(pb.DisableTableResponse))
 	found := compare()
 	if got := inWords(found); !slices.Equal(got, []string{"calls fail: setting hbase.state of table plain is disabled; it should be enabled"}) {
 		t.Fatalf("of a table that is disabled: %q", got)
@@ -251,7 +250,7 @@ func TestDriftForeign(t *testing.T) {
 	}
 	defer func() {
 		for _, r := range l.roots {
-			if err := st.dropTable(context.Background(), r.name); err != nil {
+			if err := st.dropTable(context.Background(), r.Name); err != nil {
 				t.Error(err)
 			}
 		}

@@ -24,8 +24,8 @@ type place struct {
 	plan.Found
 	*layout
 	store     *Store
-	there     map[string]TableDescription // those whose columns are known, by their names in HBase
-	others    []string                    // names in HBase of the tables of which only the name is known
+	prefix    string                      // how their names in HBase begin
+	there     map[string]TableDescription // by their names in HBase
 	unmarked  []string                    // names in HBase of the schema's tables that lack mailbench's mark
 	namespace string                      // the namespace in marks
 	regions   int                         // that a new table begins with
@@ -38,10 +38,10 @@ func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Con
 	missing := make(map[string]*root)
 	for _, d := range changes {
 		r := p.rootOf(p.schema.Table(d.Table))
-		if _, ok := p.there[r.name]; ok { // without a family
+		if _, ok := p.there[r.Name]; ok { // without a family
 			return nil, nil, drivers.Conflict([]schemas.Difference{d})
 		}
-		missing[r.name] = r
+		missing[r.Name] = r
 	}
 	return drivers.Statements(changes, p.statements), func(ctx context.Context) error {
 		var g errgroup.Group
@@ -92,7 +92,7 @@ func (s *Store) owners(ctx context.Context) (plan.Owners, error) {
 // dropTable disables and deletes one table. That it is disabled or gone already,
 // as an interrupted or another client's drop leaves it, is no error.
 func (s *Store) dropTable(ctx context.Context, name string) error {
-	err := s.disable(ctx, name)
+	err := s.run(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, new(pb.DisableTableResponse))
 	if err == nil || rpc.IsClass(err, "TableNotEnabledException") {
 		err = s.run(ctx, "DeleteTable", &pb.DeleteTableRequest{TableName: tableName(name)}, new(pb.DeleteTableResponse))
 	}
@@ -100,10 +100,6 @@ func (s *Store) dropTable(ctx context.Context, name string) error {
 		return nil
 	}
 	return err
-}
-
-func (s *Store) disable(ctx context.Context, name string) error {
-	return s.run(ctx, "DisableTable", &pb.DisableTableRequest{TableName: tableName(name)}, new(pb.DisableTableResponse))
 }
 
 const hbaseNamespace = "default"
@@ -139,12 +135,11 @@ func (d TableDescription) mark(prefix string) (m plan.Mark, of *schemas.Schema, 
 
 // descriptor returns the descriptor that Apply gives a table.
 func (p *place) descriptor(r *root) TableDescription {
-	return TableDescription{
-		Name: r.name, Families: r.families,
-		Attributes: map[string]string{
-			attrMark: markVersion, attrNamespace: p.namespace, attrSchema: p.schema.Name, attrTables: p.tablesText(r),
-		},
+	marked := r.TableDescription
+	marked.Attributes = map[string]string{
+		attrMark: markVersion, attrNamespace: p.namespace, attrSchema: p.schema.Name, attrTables: p.tablesText(r),
 	}
+	return marked
 }
 
 // message returns the descriptor as a message to HBase's master.

@@ -60,16 +60,9 @@ type layout struct {
 
 // root is one HBase table: a root table of the schema with all that is nested in it.
 type root struct {
-	schema   *schemas.Table
-	name     string
-	families map[string]familySettings
-	salt     int // buckets that the row keys are spread over; 0: none
-}
-
-// spread salts the parts of a row key.
-func (r *root) spread(row keys.Columns) keys.Columns {
-	row[0].Salt, row[0].Salted = r.salt, len(r.schema.Partition)
-	return row
+	TableDescription // without mailbench's mark
+	schema           *schemas.Table
+	salt             int // buckets that the row keys are spread over; 0: none
 }
 
 // newLayout lays out a schema. The names of its HBase tables begin with prefix.
@@ -81,7 +74,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 	byRoot := make(map[*schemas.Table]*root)
 	for _, t := range s.Tables {
 		if t.Parent == nil {
-			r := &root{schema: t, name: prefix + t.Name, families: make(map[string]familySettings)}
+			r := &root{TableDescription{Name: prefix + t.Name, Families: make(map[string]familySettings)}, t, 0}
 			byRoot[t] = r
 			l.roots = append(l.roots, r)
 		}
@@ -107,7 +100,7 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	tb.hbase, tb.key, tb.columns, tb.statics = []byte(r.name), t.Key(), t.Columns, t.Static
+	tb.hbase, tb.key, tb.columns, tb.statics = []byte(r.Name), t.Key(), t.Columns, t.Static
 	for _, c := range tb.unsigned {
 		l.unsigned[c] = true
 	}
@@ -115,8 +108,8 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	if t.Parent == nil {
 		r.salt = tb.salt
 	}
-	tb.row, tb.static = r.spread(l.parts(tb.key, 0, rows, false)), r.spread(l.parts(tb.key, 0, len(t.Partition), false))
-	tb.rest = l.parts(tb.key, rows, len(tb.key), tb.flipped)
+	tb.row, tb.static = l.parts(r, tb.key, 0, rows, false), l.parts(r, tb.key, 0, len(t.Partition), false)
+	tb.rest = l.parts(r, tb.key, rows, len(tb.key), tb.flipped)
 	if tb.flipped && !tb.wide() {
 		return nil, fmt.Errorf("hint order: its rows are no cells of a wide row, and HBase scans rows either way")
 	}
@@ -135,15 +128,15 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 			"since james@one-family was withdrawn (decision 9); name another by the hint family, and load the data again",
 			tb.family, host.schema.Name)
 	}
-	if _, taken := r.families[tb.family]; taken {
+	if _, taken := r.Families[tb.family]; taken {
 		return nil, fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
 	}
-	r.families[tb.family] = tb.descriptor
+	r.Families[tb.family] = tb.descriptor
 	if len(t.Static) > 0 {
-		if _, taken := r.families[staticFamily]; taken {
+		if _, taken := r.Families[staticFamily]; taken {
 			return nil, fmt.Errorf("family %s is that of static columns: name another by the hint family", staticFamily)
 		}
-		r.families[staticFamily] = tb.descriptor
+		r.Families[staticFamily] = tb.descriptor
 	}
 	return tb, nil
 }
@@ -181,14 +174,17 @@ func (l *layout) countAdded() {
 	}
 }
 
-// parts describes the columns of a row key or of a qualifier: those from number first on and before number last. If
-// reversed, each is stored in the order opposite to its own. HBase takes no empty row key, and with
-// NEW_VERSION_BEHAVIOR (2.6.4) the deletion of a family misses a cell with an empty qualifier.
-func (l *layout) parts(key []*schemas.Column, first, last int, reversed bool) keys.Columns {
+// parts describes the columns of a row key, which may be salted, or of a qualifier: those from number first on and
+// before number last. If reversed, each is stored in the order opposite to its own. HBase takes no empty row key, and
+// with NEW_VERSION_BEHAVIOR (2.6.4) the deletion of a family misses a cell with an empty qualifier.
+func (l *layout) parts(r *root, key []*schemas.Column, first, last int, reversed bool) keys.Columns {
 	ps := make(keys.Columns, last-first)
 	for i := range ps {
 		c := key[first+i]
 		ps[i] = keys.Column{Kind: c.Type.Kind, Desc: c.Desc != reversed, At: first + i, Unsigned: l.unsigned[c]}
+	}
+	if first == 0 {
+		ps[0].Salt, ps[0].Salted = r.salt, len(r.schema.Partition)
 	}
 	if n := len(ps); n > 0 {
 		end := &ps[n-1]

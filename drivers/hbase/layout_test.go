@@ -53,7 +53,7 @@ func TestLayout(t *testing.T) {
 func (l *layout) String() string {
 	var b strings.Builder
 	for _, r := range l.roots {
-		fmt.Fprintf(&b, "%s\n", r.name)
+		fmt.Fprintf(&b, "%s\n", r.Name)
 		for _, t := range l.schema.Tables {
 			tb := l.tables[t]
 			if tb == nil || t.Root() != r.schema {

@@ -46,9 +46,8 @@ func TestSentOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var net cutter
-	whole := st.client
-	st.client = gohbase.NewClient(st.contact[0], append(st.clientOptions(func(error) {}), gohbase.RegionDialer(net.dial))...)
-	st.regions = st.client.(gohbase.RPCClient)
+	whole := st.regions
+	st.regions = gohbase.NewClient(st.contact[0], append(st.clientOptions(func(error) {}), gohbase.RegionDialer(net.dial))...).(client)
 	t.Cleanup(whole.Close)
 	w := newWorker(t, st, schema)
 	list := drivers.ListOf([]drivers.Value{drivers.Text("a")})

@@ -1,10 +1,12 @@
 package hbase
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -23,9 +25,8 @@ type statement struct {
 	rows    keys.Columns      // the row keys of its HBase rows
 	cells   bool              // its rows are cells of wide HBase rows
 
-	view    view      // the columns to read of each row
-	statics view      // the static columns to read of its partition
-	scan    rpc.Range // what it reads, without bounds and the values of filters
+	view    view // the columns to read of each row
+	statics view // the static columns to read of its partition
 	// read reads the rows that begin with the key columns that are given, by the requests that Explain names, and
 	// readList those of the elements of a list.
 	read     func(r *reading, fixed []drivers.Value) error
@@ -58,15 +59,11 @@ func (st *statement) compileRead() error {
 		}
 		need = append(need, at)
 	}
-	st.scan = rpc.Range{
-		Table: t.hbase, Uncached: p.Kind == schemas.Scan, // an audit must not push what is measured out of the cache
-		Filtered: len(p.Filter) > 0 && !st.cells, Pieces: st.cells,
-	}
 	if p.Element != nil {
 		if !slices.Contains(st.columns, p.Element) {
 			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
-		st.view = newView(st.family, []*schemas.Column{p.Element}, []int{0}, nil, false, false)
+		st.view = st.newView(st.family, []*schemas.Column{p.Element}, []int{0}, nil, false)
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
@@ -79,7 +76,7 @@ func (st *statement) compileRead() error {
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = newView(staticFamily, t.statics, statics, nil, false, false)
+		st.statics = st.newView(staticFamily, t.statics, statics, nil, false)
 	}
 	st.backward = p.Reverse != (t.wide() && t.flipped)
 	anyCell := st.cells || t.noMarker && !p.Static // any cell says that the row exists
@@ -87,11 +84,13 @@ func (st *statement) compileRead() error {
 	if p.Static {
 		added = nil
 	}
-	st.view = newView(st.family, st.columns, need, added, !anyCell && !p.Static, st.backward)
+	st.view = st.newView(st.family, st.columns, need, added, !anyCell && !p.Static)
+	scan := &st.view.scan
 	if anyCell {
-		st.view.requested, st.view.filter = columnsOf(st.family), nil
+		scan.Columns, scan.Filter = columnsOf(st.family), nil
 	}
-	st.scan.Columns, st.scan.Filter = st.view.requested, st.view.filter
+	scan.Uncached = p.Kind == schemas.Scan // an audit must not push what is measured out of the cache
+	scan.Filtered, scan.Pieces = len(p.Filter) > 0 && !st.cells, st.cells
 	return st.chooseRead()
 }
 
@@ -147,17 +146,16 @@ func (st *statement) compileWrite() error {
 		need = append(need, slices.Index(st.columns, c))
 	}
 	if p.Kind == schemas.Remove { // it reads the lists first
-		st.view = newView(st.family, st.columns, need, nil, false, false)
+		st.view = st.newView(st.family, st.columns, need, nil, false)
 	}
 	return nil
 }
 
 // view says which columns of a family to read.
 type view struct {
-	row       bool               // a row exists only if it has a marker cell or the cell of an added column
-	requested []*pb.Column       // the columns of the request
-	filter    *pb.Filter         // drops unwanted cells, where the request cannot; nil is none
-	byName    map[string]*wanted // the columns to decode
+	row    bool               // a row exists only if it has a marker cell or the cell of an added column
+	scan   rpc.Range          // what is read, without bounds and the values of filters
+	byName map[string]*wanted // the columns to decode
 }
 
 // wanted is a column of a view.
@@ -169,10 +167,10 @@ type wanted struct {
 }
 
 // newView returns a view of the columns at the positions need. added are the positions of the
-// columns whose cells make a row exist, as its marker cell does. row says that rows have
-// markers, and backward that they are read from the last to the first.
-func newView(family string, columns []*schemas.Column, need, added []int, row, backward bool) view {
+// columns whose cells make a row exist, as its marker cell does. row says that rows have markers.
+func (st *statement) newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
 	v := view{row: row, byName: make(map[string]*wanted)}
+	v.scan.Table, v.scan.Columns = st.table.hbase, columnsOf(family)
 	var want []*wanted // in the order of their qualifiers
 	collections := false
 	for at, c := range columns {
@@ -185,13 +183,11 @@ func newView(family string, columns []*schemas.Column, need, added []int, row, b
 		collections = collections || c.Type.Collection()
 	}
 	slices.SortFunc(want, func(a, b *wanted) int { return strings.Compare(a.name, b.name) })
-	requested := &pb.Column{Family: []byte(family)}
-	v.requested = []*pb.Column{requested}
-	switch {
+	switch requested := v.scan.Columns[0]; {
 	case len(want) == len(columns):
 		// all of the family
 	case collections:
-		v.filter = wantedCells(want, row, backward)
+		v.scan.Filter = wantedCells(want, row, st.backward)
 	default:
 		if row {
 			requested.Qualifier = append(requested.Qualifier, []byte(markerName))
@@ -234,4 +230,161 @@ func compileBatch(p *schemas.Pattern, parts []*statement) (*statement, error) {
 		}
 	}
 	return &statement{Plan: plan.Of(p), parts: parts}, nil
+}
+
+// must returns a filter as a request has it. Marshaling cannot fail: the message has only bytes and numbers.
+func must(f filter.Filter) *pb.Filter {
+	m, err := f.ConstructPBFilter()
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// columnRange lets cells pass with first <= qualifier < last. An empty end means no bound.
+func columnRange(first, last []byte) *pb.Filter {
+	first, last = append([]byte(nil), first...), append([]byte(nil), last...)
+	return must(filter.NewColumnRangeFilter(first, last, true, false))
+}
+
+// wantedCells lets the cells of the wanted columns pass. For a collection these are
+// its own cell and the elements after it. For scans that read rows backwards a list of range filters would drop
+// cells, because each range filter remembers where to continue and expects rows in ascending order.
+func wantedCells(want []*wanted, marker, backward bool) *pb.Filter {
+	var some []*pb.Filter
+	between := func(first string, end byte) {
+		last := append([]byte(first), end)
+		if backward {
+			some = append(some, allOf(qualifierIs(filter.GreaterOrEqual, []byte(first)), qualifierIs(filter.Less, last)))
+		} else {
+			some = append(some, columnRange([]byte(first), last))
+		}
+	}
+	if marker {
+		between(markerName, 0)
+	}
+	for _, w := range want {
+		end := byte(0)
+		if w.typ.Collection() {
+			end = elements + 1
+		}
+		between(w.name, end)
+	}
+	return list(filter.MustPassOne, some)
+}
+
+// qualifierIs lets cells pass whose qualifier compares with the given one as how says.
+func qualifierIs(how filter.CompareType, qualifier []byte) *pb.Filter {
+	return must(filter.NewQualifierFilter(filter.NewCompareFilter(how, bytesOf(qualifier))))
+}
+
+// allOf lets cells pass that all filters let pass; nil is a filter that lets all pass.
+func allOf(fs ...*pb.Filter) *pb.Filter {
+	some := slices.DeleteFunc(fs, func(f *pb.Filter) bool { return f == nil })
+	if len(some) < 2 {
+		return cmp.Or(some...)
+	}
+	return list(filter.MustPassAll, some)
+}
+
+func list(how filter.ListOperator, fs []*pb.Filter) *pb.Filter {
+	return must(&filter.List{Operator: pb.FilterList_Operator(how).Enum(), Filters: fs})
+}
+
+// columnIs lets rows pass whose column has the value, or none if it is null.
+func columnIs(family, column string, v drivers.Value) *pb.Filter {
+	value := []byte(escapeNever) // no column has this value, so rows that have the column do not pass
+	if !v.IsNull() {
+		value = appendValue(nil, v)
+	}
+	return must(filter.NewSingleColumnValueFilter([]byte(family), []byte(column), filter.Equal, bytesOf(value),
+		!v.IsNull(), true))
+}
+
+// valueIs lets cells pass that have the value.
+func valueIs(v drivers.Value) *pb.Filter {
+	return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal, bytesOf(appendValue(nil, v)))))
+}
+
+// firstOnly lets the first cell of each row pass.
+func firstOnly() *pb.Filter { return must(filter.NewFirstKeyOnlyFilter()) }
+
+// keysOnly drops the values of cells.
+func keysOnly() *pb.Filter { return must(filter.NewKeyOnlyFilter(false)) }
+
+// bytesOf compares with bytes.
+func bytesOf(value []byte) *filter.BinaryComparator {
+	return filter.NewBinaryComparator(filter.NewByteArrayComparable(value))
+}
+
+// compilerOf compiles the patterns of a schema for an HBase that has its tables.
+func compilerOf(s *schemas.Schema, o drivers.Options) (drivers.Compiler, error) {
+	if _, err := newSettings(o); err != nil {
+		return nil, err
+	}
+	l, err := newLayout(prefixOf(o.Namespace, s.Name), s)
+	if err != nil {
+		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
+	}
+	st := new(Store)
+	st.tables.Add(s, l.tables)
+	return plan.Compiler(st.compile), nil
+}
+
+// Explain implements drivers.Explainer: the requests and the keys that example
+// arguments lead to.
+func (st *statement) Explain() ([]string, error) {
+	p := st.Pattern()
+	if p.Kind == schemas.Batch {
+		return drivers.ExplainParts("one atomic change of a row:", p, st.parts)
+	}
+	args := drivers.Example(p)
+	fixed := append([]drivers.Value(nil), args[:len(p.By)]...)
+	if st.Layout.In >= 0 {
+		fixed = append(fixed, args[st.Layout.In].Elems()[0])
+	}
+	var scan rpc.Range
+	var bounds plan.Range
+	if err := st.bound(&scan, &bounds, fixed, args); err != nil {
+		return nil, st.Named(err)
+	}
+	keys := fmt.Sprintf("row %x", scan.Start)
+	switch {
+	case len(fixed) < len(st.rows):
+		keys = "rows " + span(&bounds)
+	case st.cells:
+		keys += ", cells " + span(&bounds)
+	}
+	verb := cmp.Or(st.request, verbs[p.Kind], "Put")
+	if st.searches() {
+		verb = "Scan, then Delete"
+	}
+	line := fmt.Sprintf("%s of %s, family %s: %s", verb, st.table.hbase, st.family, keys)
+	if st.backward {
+		line += ", from the last"
+	}
+	if st.Layout.In >= 0 {
+		line += ", for each element"
+	}
+	lines := []string{line, "  that is " + drivers.InWords(p)}
+	for _, c := range p.Filter {
+		lines = append(lines, fmt.Sprintf("  the region server leaves out rows in which %s differs", c.Name))
+	}
+	return lines, nil
+}
+
+// span writes a range of keys. An empty end means no bound.
+func span(b *plan.Range) string {
+	switch {
+	case len(b.Lower)+len(b.Upper) == 0:
+		return "all"
+	case len(b.Upper) == 0:
+		return fmt.Sprintf("from %x", b.Lower)
+	}
+	return fmt.Sprintf("from %x to before %x", b.Lower, b.Upper)
+}
+
+// verbs are the requests of writes that are not a Put.
+var verbs = map[schemas.PatternKind]string{
+	schemas.PutIf: "CheckAndMutate", schemas.Add: "Increment", schemas.Delete: "Delete",
 }

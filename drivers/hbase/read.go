@@ -62,8 +62,6 @@ type reading struct {
 	staticsOf []byte          // row key of the partition whose static columns are in statics
 
 	// Of wide HBase rows, whose cells are rows:
-	wideRow         []byte      // the HBase row whose key is decoded
-	rowBytes        []byte      // bytes of its decoded columns
 	skipRow, skipTo []byte      // the cells of this HBase row before this qualifier are left out, or all if it is empty
 	buffered        bool        // cells are kept and not yielded
 	kept            []*rpc.Cell // the last of them
@@ -75,7 +73,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 	k, n := len(st.table.key), len(st.table.key)+len(st.columns)
 	row := make([]drivers.Value, n+len(st.table.statics))
 	r := &reading{
-		session: s, ctx: ctx, st: st, args: args, scan: st.scan, columns: decoder{tolerant: s.Tolerant},
+		session: s, ctx: ctx, st: st, args: args, scan: st.view.scan, columns: decoder{tolerant: s.Tolerant},
 		row: row, key: row[:k], vals: row[k:n], statics: row[n:],
 	}
 	if !st.cells {
@@ -90,7 +88,7 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 				all = append(all, columnIs(st.family, c.Name, v))
 			}
 		}
-		r.scan.Filter = allOf(append(all, st.scan.Filter)...)
+		r.scan.Filter = allOf(append(all, r.scan.Filter)...)
 		if st.cells { // HBase does not report how many cells a filter drops
 			s.Cost.Unreported++
 		}
@@ -147,7 +145,9 @@ func (r *reading) getElement(fixed []drivers.Value) error {
 	if err != nil {
 		return err
 	}
-	cells, err := r.Get(r.ctx, r.scan.Table, key, columnsOf(st.family, []byte(column.Name), element), nil, 0)
+	scan := r.scan
+	scan.Start, scan.Columns = key, columnsOf(st.family, []byte(column.Name), element)
+	cells, err := r.Get(r.ctx, scan, 0)
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ const maxStoreLimit = 1000
 // cannot read a row's cells backwards, so a reverse read reads the whole range and keeps its end.
 func (r *reading) oneRow(fixed []drivers.Value) error {
 	st, scan := r.st, r.scan
-	if none, err := st.inRow(&scan, &r.bounds, fixed, r.args); none || err != nil {
+	if err := st.bound(&scan, &r.bounds, fixed, r.args); err != nil || r.bounds.Empty {
 		return err
 	}
 	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
@@ -175,7 +175,7 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 	}
 	r.buffered, r.kept = st.backward && !exact, nil
 	if left := r.Left; exact || left > 0 && left <= maxStoreLimit && !st.backward {
-		cells, err := r.Get(r.ctx, scan.Table, scan.Start, scan.Columns, scan.Filter, uint32(max(left, 0)))
+		cells, err := r.Get(r.ctx, scan, max(left, 0))
 		if err != nil {
 			return err
 		}
@@ -188,20 +188,24 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 	return err
 }
 
-// inRow sets a scan to the cells of one row that a call reads or deletes. none: there can be no such cell.
-func (st *statement) inRow(scan *rpc.Range, b *plan.Range, fixed, args []drivers.Value) (none bool, err error) {
+// bound sets a scan to the rows that a call reads or deletes or, if the fixed columns are those of one wide row, to
+// its cells. Where the bounds are empty there can be none.
+func (st *statement) bound(scan *rpc.Range, b *plan.Range, fixed, args []drivers.Value) (err error) {
 	rows := len(st.rows)
+	if !st.cells || len(fixed) < rows {
+		err = b.Set(&st.Plan, st.rows, fixed, args, st.backward)
+		scan.Start, scan.Stop = b.Lower, b.Upper
+		return err
+	}
 	if scan.Start, err = rowKey(st.rows, fixed[:rows]); err != nil {
-		return false, err
+		return err
 	}
 	scan.Stop = append(scan.Start[:len(scan.Start):len(scan.Start)], 0)
-	if err = b.Set(&st.Plan, st.table.rest, fixed[rows:], args, st.backward); err != nil {
-		return false, err
-	}
+	err = b.Set(&st.Plan, st.table.rest, fixed[rows:], args, st.backward)
 	if len(b.Lower)+len(b.Upper) > 0 {
 		scan.Filter = allOf(columnRange(b.Lower, b.Upper), scan.Filter)
 	}
-	return b.Empty, nil
+	return err
 }
 
 // The reads of the rows of each element of a list, in its order.
@@ -245,14 +249,15 @@ func (r *reading) getRows(fixed, list []drivers.Value) error {
 	if n := r.st.Pattern().Parallel; n > 0 {
 		together = n
 	}
+	scan := r.scan
 	for some := range slices.Chunk(list, together) {
 		calls := make([]*rpc.Call, len(some))
 		for i, v := range some {
-			key, err := rowKey(r.st.rows, append(fixed, v))
-			if err != nil {
+			var err error
+			if scan.Start, err = rowKey(r.st.rows, append(fixed, v)); err != nil {
 				return err
 			}
-			calls[i] = rpc.NewGet(r.scan.Table, key, r.scan.Columns, r.scan.Filter, 0)
+			calls[i] = rpc.NewGet(scan, 0)
 		}
 		if _, err := r.SendTogether(r.ctx, calls); err != nil {
 			return err
@@ -269,11 +274,12 @@ func (r *reading) getRows(fixed, list []drivers.Value) error {
 // getCells reads cells of one row. One Get reads up to maxTogether elements: by the cells' qualifiers if the elements
 // complete them, else with a filter for their prefixes.
 func (r *reading) getCells(fixed, list []drivers.Value) error {
-	st, rows := r.st, len(r.st.rows)
+	st, rows, scan := r.st, len(r.st.rows), r.scan
 	key, err := rowKey(st.rows, fixed[:rows])
 	if err != nil {
 		return err
 	}
+	scan.Start = key
 	for some := range slices.Chunk(list, maxTogether) {
 		prefixes := make([][]byte, len(some))
 		for i, v := range some {
@@ -283,13 +289,12 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 		}
 		slices.SortFunc(prefixes, bytes.Compare)
 		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
-		scan := r.scan
 		if len(fixed)+1 == len(st.table.key) {
 			scan.Columns = columnsOf(st.family, prefixes...)
 		} else {
-			scan.Filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), scan.Filter)
+			scan.Filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), r.scan.Filter)
 		}
-		cells, err := r.Get(r.ctx, scan.Table, key, scan.Columns, scan.Filter, 0)
+		cells, err := r.Get(r.ctx, scan, 0)
 		if err != nil {
 			return err
 		}
@@ -337,7 +342,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 	if r.keyBytes, err = r.st.rows.Decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
-	if len(r.st.statics.requested) > 0 {
+	if r.st.statics.scan.Table != nil {
 		if err := r.readStatics(); err != nil {
 			return err
 		}
@@ -388,21 +393,16 @@ func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (er
 // takeCell yields one cell as a row.
 func (r *reading) takeCell(c *rpc.Cell) (err error) {
 	t := r.st.table
-	if r.wideRow == nil || !bytes.Equal(r.wideRow, c.Row) {
-		if r.rowBytes, err = t.row.Decode(c.Row, r.key, r.rowBytes[:0], r.Tolerant); err != nil {
-			return err
-		}
-		r.wideRow = c.Row
+	if r.keyBytes, err = t.row.Decode(c.Row, r.key, r.keyBytes[:0], r.Tolerant); err == nil {
+		r.keyBytes, err = t.rest.Decode(c.Qualifier, r.key, r.keyBytes, r.Tolerant)
 	}
-	if r.keyBytes, err = t.rest.Decode(c.Qualifier, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
+	if err == nil && len(t.columns) > 0 {
+		r.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, r.Tolerant)
+	}
+	if err != nil {
 		return err
 	}
-	if len(t.columns) > 0 {
-		if r.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, r.Tolerant); err != nil {
-			return err
-		}
-	}
-	if len(r.st.statics.requested) > 0 {
+	if r.st.statics.scan.Table != nil {
 		if err := r.readStatics(); err != nil {
 			return err
 		}
@@ -425,7 +425,9 @@ func (r *reading) readStatics() error {
 	}
 	r.staticsOf = key
 	clear(r.statics)
-	cells, err := r.Get(r.ctx, t.hbase, key, view.requested, view.filter, 0)
+	scan := view.scan
+	scan.Start = key
+	cells, err := r.Get(r.ctx, scan, 0)
 	if err == nil && len(cells) > 0 {
 		r.Cost.RowsScanned++
 		d := decoder{tolerant: r.Tolerant} // that of r has the values of the row

@@ -19,7 +19,7 @@ func TestRequests(t *testing.T) {
 	w := newWorker(t, st, james)
 	sent := &recorder{RPCClient: st.regions}
 	own := w.session.(*session)
-	own.RPC, own.Client = sent, batches{st.client, sent}
+	own.RPC, own.Client = sent, batches{st.regions, sent}
 	box, uid := drivers.UUID([16]byte{1}), func(n int) drivers.Value { return drivers.Bigint(int64(n)) }
 	null, data := drivers.Value{}, drivers.Blob([]byte("data"))
 	chunk := func(n, c int) drivers.Call {
@@ -211,7 +211,7 @@ func TestUnsupported(t *testing.T) {
 
 // TestSearchAlone: a batch may have only parts that must find what they delete, which have no edit.
 func TestSearchAlone(t *testing.T) {
-	if n := independent([]step{{}, {}}, true); n != 1 {
+	if _, n := together([]step{{}, {}}, true); n != 1 {
 		t.Errorf("%d steps are sent together, want 1", n)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tsuna/gohbase/pb"
@@ -173,7 +174,7 @@ func writesOf(t *testing.T, st *Store, s *schemas.Schema, table string) map[stri
 	writes := make(map[string]int64)
 	for _, live := range status.GetLiveServers() {
 		for _, r := range live.GetServerLoad().GetRegionLoads() {
-			if tableOf(string(r.GetRegionSpecifier().GetValue())) == prefixOf(st.Namespace, s.Name)+table {
+			if strings.HasPrefix(string(r.GetRegionSpecifier().GetValue()), prefixOf(st.Namespace, s.Name)+table+",") {
 				writes[fmt.Sprint(live.GetServer().GetHostName(), live.GetServer().GetPort())] += int64(r.GetWriteRequestsCount())
 			}
 		}

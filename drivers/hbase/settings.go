@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -84,23 +85,20 @@ const maxRegions = 1000
 func newSettings(o drivers.Options) (*settings, error) {
 	v := drivers.ReadSettings(settingList, o.Settings)
 	s := &settings{
-		contact: []string{"127.0.0.1:2181"}, durability: o.Durability, users: o.Users,
+		durability: cmp.Or(o.Durability, drivers.Process), users: o.Users,
 		zkRoot: v.Text("zk_root"), user: v.Text("user"), preSplit: v.Number("pre_split"),
 		timeout: v.Duration("timeout"), connectTimeout: v.Duration("connect_timeout"),
-	}
-	if s.durability == drivers.DurabilityDefault {
-		s.durability = drivers.Process
 	}
 	var ok bool
 	if s.wal, ok = durabilities[s.durability]; !ok {
 		return nil, drivers.WrongOption(fmt.Errorf("durability %s: HBase leaves replicas to HDFS; choose memory, process or power",
 			s.durability))
 	}
-	if len(o.Contact) > 0 {
-		s.contact = nil
-	}
 	for _, host := range o.Contact {
 		s.contact = append(s.contact, drivers.HostPort(host, "2181"))
+	}
+	if s.contact == nil {
+		s.contact = []string{"127.0.0.1:2181"}
 	}
 	if err := v.Err(); err != nil {
 		return nil, err

@@ -32,8 +32,7 @@ type Store struct {
 	plan.Gate
 	*settings
 	version    string
-	client     gohbase.Client
-	regions    gohbase.RPCClient // client, as the interface that sends our own calls
+	regions    client
 	master     gohbase.RPCClient
 	masterConn atomic.Pointer[hrpc.RegionClient] // the last connection to the master
 
@@ -278,39 +277,36 @@ func serverSettings(ctx context.Context, host string, port uint32) (wal, gc stri
 	var conf struct {
 		Properties []struct{ Key, Value string }
 	}
-	wal = readInfo(ctx, at+"/conf?format=json", &conf)
-	values := make(map[string]string)
-	for _, p := range conf.Properties {
-		values[p.Key] = p.Value
-	}
-	if provider := values["hbase.wal.provider"]; wal == "" && provider != "" {
-		wal = provider
-		if values["hbase.wal.hsync"] == "true" {
+	if wal = readInfo(ctx, at+"/conf?format=json", &conf); wal == "" {
+		values := make(map[string]string)
+		for _, p := range conf.Properties {
+			values[p.Key] = p.Value
+		}
+		if wal = values["hbase.wal.provider"]; wal == "" {
+			wal = notReported + ": its configuration has no hbase.wal.provider"
+		} else if values["hbase.wal.hsync"] == "true" {
 			wal += ", hsync"
 		}
-	} else if wal == "" {
-		wal = notReported + ": its configuration has no hbase.wal.provider"
 	}
 	var beans struct {
 		Beans []struct {
 			Name string // of the bean and then, in upper case, the attribute of the collector, such as G1 Young Generation
 		}
 	}
-	if gc = readInfo(ctx, at+"/jmx?qry=java.lang:type=GarbageCollector,name=*", &beans); gc != "" {
-		return wal, gc
-	}
-	var names []string
-	for _, b := range beans.Beans {
-		name := b.Name
-		for prefix, collector := range collectors {
-			if strings.HasPrefix(b.Name, prefix) {
-				name = collector
+	if gc = readInfo(ctx, at+"/jmx?qry=java.lang:type=GarbageCollector,name=*", &beans); gc == "" {
+		var names []string
+		for _, b := range beans.Beans {
+			names = append(names, b.Name)
+			for prefix, collector := range collectors {
+				if strings.HasPrefix(b.Name, prefix) {
+					names[len(names)-1] = collector
+				}
 			}
 		}
-		names = append(names, name)
+		slices.Sort(names)
+		gc = cmp.Or(strings.Join(slices.Compact(names), ", "), notReported+": its JMX has no collector")
 	}
-	slices.Sort(names)
-	return wal, cmp.Or(strings.Join(slices.Compact(names), ", "), notReported+": its JMX has no collector")
+	return wal, gc
 }
 
 // collectors are Java's garbage collectors, as -XX:+Use…GC names them, by how the names of their beans

@@ -41,28 +41,25 @@ func (l *layout) under(r *root) *schemas.Schema {
 
 // stored returns the layout's schema as it is after Apply.
 func (l *layout) stored() *schemas.Schema {
-	families := make(map[string]map[string]familySettings)
+	made := make(map[string]TableDescription)
 	for _, r := range l.roots {
-		families[r.name] = r.families
+		made[r.Name] = r.TableDescription
 	}
-	return l.withFamilies(families)
+	return l.in(made)
 }
 
-// withFamilies returns, in canonical form, those tables of the layout's schema whose families
-// exist (HBase table → family → settings). A family that the schema does not have becomes a
-// table called "root:family", of which only the key is known.
-func (l *layout) withFamilies(families map[string]map[string]familySettings) *schemas.Schema {
+// in returns, in canonical form, those tables of the layout's schema whose families exist in tables of HBase. A family
+// that the schema does not have becomes a table called "root:family", of which only the key is known.
+func (l *layout) in(tables map[string]TableDescription) *schemas.Schema {
 	own := schemas.Canonical(l.schema)
 	there := &schemas.Schema{Name: own.Name, File: own.File}
-	known := make(map[string]bool) // "HBase table:family"
 	for _, t := range own.Tables {
 		tb := l.tables[l.schema.Table(t.Name)]
 		t.Hints, t.Indexes = nil, nil
 		if tb == nil { // a row header stores nothing: it exists if a nested table does
 			continue
 		}
-		live := families[string(tb.hbase)]
-		known[string(tb.hbase)+":"+tb.family] = true
+		live := tables[string(tb.hbase)].Families
 		if live[tb.family] == nil {
 			t.Columns, t.Static = nil, nil
 			continue
@@ -79,7 +76,6 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 		}
 		addSettings(settings, "", live[tb.family])
 		if len(t.Static) > 0 {
-			known[string(tb.hbase)+":"+staticFamily] = true
 			addSettings(settings, staticFamilyHint, live[staticFamily])
 		}
 		if live[staticFamily] == nil {
@@ -90,8 +86,8 @@ func (l *layout) withFamilies(families map[string]map[string]familySettings) *sc
 	}
 	for _, r := range l.roots {
 		t := own.Table(r.schema.Name)
-		for family := range families[r.name] {
-			if !known[r.name+":"+family] {
+		for family := range tables[r.Name].Families {
+			if _, known := r.Families[family]; !known {
 				there.Tables = append(there.Tables, &schemas.Table{
 					Name: t.Name + ":" + family, Parent: t, Partition: t.Partition, Clustering: t.Clustering,
 				})
@@ -181,7 +177,7 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	}
 	p := &place{
 		Found:  plan.Found{Name: "HBase tables " + prefix + "*", Want: l.stored()},
-		layout: l, store: s, namespace: s.NamespaceOf(sch.Name), regions: s.preSplit, users: s.users,
+		layout: l, store: s, prefix: prefix, namespace: s.NamespaceOf(sch.Name), regions: s.preSplit, users: s.users,
 	}
 	p.there, err = s.describe(ctx, prefix)
 	if err != nil && !rpc.IsClass(err, "NamespaceNotFoundException") { // without a namespace there are no tables
@@ -194,32 +190,28 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	}
 	p.Absent = len(p.there) == 0
 	have := &schemas.Schema{Name: sch.Name, File: "HBase at " + s.contact[0]}
-	families := make(map[string]map[string]familySettings)
+	var others []*schemas.Table // of which only the name is known
 	for _, table := range slices.Sorted(maps.Keys(p.there)) {
-		d := p.there[table]
-		m, of, marked := d.mark(prefix)
+		m, of, marked := p.there[table].mark(prefix)
 		p.Own(table, m, marked, p.namespace, sch.Name)
-		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.name == table })
+		i := slices.IndexFunc(l.roots, func(r *root) bool { return r.Name == table })
 		switch {
 		case marked:
 		case i < 0:
-			delete(p.there, table)
-			p.others = append(p.others, table)
+			others = append(others, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
 			continue
 		default:
 			p.unmarked = append(p.unmarked, table)
 			of = l.under(l.roots[i])
 		}
-		have.Tables, families[table] = append(have.Tables, of.Tables...), d.Families
+		have.Tables = append(have.Tables, of.Tables...)
 	}
 	there, err := newLayout(prefix, have)
 	if err != nil {
 		return nil, err
 	}
-	p.Have = there.withFamilies(families)
-	for _, table := range p.others {
-		p.Have.Tables = append(p.Have.Tables, &schemas.Table{Name: strings.TrimPrefix(table, prefix)})
-	}
+	p.Have = there.in(p.there)
+	p.Have.Tables = append(p.Have.Tables, others...)
 	p.Have = schemas.Canonical(p.Have)
 	return p, nil
 }

@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
+	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -30,21 +32,17 @@ var markerQualifier, markerValue = []byte(markerName), []byte(marker)
 
 // RunWrite implements plan.Runner.
 func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Value) (r drivers.Result, err error) {
-	if st.searches() {
-		return drivers.Result{Applied: true}, s.deleteFound(ctx, st, args)
-	}
-	e, err := st.edit(args)
+	own, err := st.step(args)
 	if err != nil {
 		return r, err
 	}
-	conditions, err := st.conditions(e, args)
-	if err != nil {
-		return r, err
+	returns := st.Pattern().ReturnsNew
+	if returns {
+		own.edit.Once = true
 	}
-	e.Once = st.Pattern().ReturnsNew
-	c, applied, err := s.Apply(ctx, e, conditions...)
+	c, applied, err := s.run(ctx, &own)
 	r.Applied = applied
-	if err != nil || !applied || !st.Pattern().ReturnsNew {
+	if err != nil || !applied || !returns {
 		return r, err
 	}
 	for _, of := range st.write { // an add: the answer to the increment has the new values
@@ -60,57 +58,79 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 	return r, nil
 }
 
-// step is one request of a batch that is not atomic. Consecutive parts that write the same
-// HBase row share a step if they can share an edit.
+// step is a write that is ready to be sent. Consecutive parts of a batch that write the same HBase row share a step if
+// they can share an edit.
 type step struct {
 	st         *statement // that of its first part
-	edit       *rpc.Edit  // nil if the part must find what it deletes
+	edit       *rpc.Edit  // nil if the write must find what it deletes
+	conditions []*pb.Condition
 	args       []drivers.Value
 	kinds      uint64 // the members of the batch's parts that it runs, a bit each
-	conditions []*pb.Condition
-	bytes      int
+	bytes      int    // of arguments
 }
 
-// edit returns the edit of a write of one row.
-func (st *statement) edit(args []drivers.Value) (e *rpc.Edit, err error) {
-	p, t := st.Pattern(), st.table
-	e = t.newEdit(nil)
-	if e.Row, err = st.rows.Append(nil, 0, args[:min(len(st.rows), len(p.By))]); err != nil {
-		return nil, err
+// step returns the step of a write.
+func (st *statement) step(args []drivers.Value) (own step, err error) {
+	own = step{st: st, args: args}
+	if st.searches() {
+		return own, nil
 	}
+	e := st.table.newEdit(nil)
+	if e.Row, err = st.rows.Append(nil, 0, args[:min(len(st.rows), len(st.Pattern().By))]); err != nil {
+		return own, err
+	}
+	put := st.putRow
 	if st.cells {
-		return e, st.putCell(e, args)
+		put = st.putCell
 	}
+	if err = put(e, args); err == nil {
+		own.conditions, err = st.conditions(e, args)
+	}
+	own.edit = e
+	return own, err
+}
+
+// run makes a write. applied is false if its condition does not hold. The call has the new values of an increment.
+func (s *session) run(ctx context.Context, own *step) (c *rpc.Call, applied bool, err error) {
+	if own.edit == nil {
+		return nil, true, s.deleteFound(ctx, own.st, own.args)
+	}
+	return s.Apply(ctx, own.edit, own.conditions...)
+}
+
+// putRow adds to the edit the write of a row that is an HBase row.
+func (st *statement) putRow(e *rpc.Edit, args []drivers.Value) error {
+	p := st.Pattern()
 	if p.Kind == schemas.Delete {
-		e.DeleteAll(t.family)
-		return e, nil
+		e.Do(rpc.DeleteAll, st.family, nil, nil)
+		return nil
 	}
 	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.Put(st.family, markerQualifier, markerValue)
+		e.Do(rpc.Put, st.family, markerQualifier, markerValue)
 	}
 	for _, w := range st.write {
 		at, v := w.name, args[w.arg]
 		switch {
 		case w.column.Type.Collection():
 			if err := st.putElements(e, w.column, v); err != nil {
-				return nil, err
+				return err
 			}
 		case p.Kind == schemas.Add:
-			e.Increment(st.family, at, v.Int64())
+			e.Do(rpc.Increment, st.family, at, encodeValue(v))
 		case v.IsNull():
-			e.Delete(st.family, at)
+			e.Do(rpc.Delete, st.family, at, nil)
 		default:
-			e.Put(st.family, at, encodeValue(v))
+			e.Do(rpc.Put, st.family, at, encodeValue(v))
 		}
 	}
-	return e, nil
+	return nil
 }
 
 // putElements adds the change of a collection to the edit.
 func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value) error {
 	t := c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
-		e.Put(st.family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
+		e.Do(rpc.Put, st.family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
 	}
 	if v.IsNull() {
 		return nil
@@ -124,7 +144,7 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
 			qualifier = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(qualifier, stamp), processTag)
-			e.Put(st.family, qualifier, encodeValue(elems[i]))
+			e.Do(rpc.Put, st.family, qualifier, encodeValue(elems[i]))
 			continue
 		}
 		qualifier, err := elementParts(t).Append(qualifier, 0, elems[i:i+1])
@@ -135,7 +155,7 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 		if t.Kind == schemas.Map {
 			value = appendValue(value, elems[i+1])
 		}
-		e.Put(st.family, qualifier, value)
+		e.Do(rpc.Put, st.family, qualifier, value)
 	}
 	return nil
 }
@@ -144,26 +164,25 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 func (st *statement) putCell(e *rpc.Edit, args []drivers.Value) error {
 	t, p := st.table, st.Pattern()
 	if p.Kind == schemas.Delete && len(p.By) == len(t.row) {
-		e.DeleteAll(t.family)
+		e.Do(rpc.DeleteAll, t.family, nil, nil)
 		return nil
 	}
 	at, err := t.rest.Append(nil, 0, args[len(t.row):len(t.key)])
-	if err != nil {
-		return err
-	}
+	action, value := rpc.Put, markerValue
 	switch {
 	case p.Kind == schemas.Delete:
-		e.Delete(t.family, at)
-	case p.Kind == schemas.Add:
-		e.Increment(t.family, at, args[st.write[0].arg].Int64())
+		action, value = rpc.Delete, nil
 	case len(t.columns) == 0:
-		e.Put(t.family, at, markerValue)
 	case len(st.write) == 0: // the row may have a value, which stays
-		e.Touch(t.family, at, encodeValue(drivers.Value{}))
+		action, value = rpc.Touch, encodeValue(drivers.Value{})
 	default:
-		e.Put(t.family, at, encodeValue(args[st.write[0].arg]))
+		value = encodeValue(args[st.write[0].arg])
+		if p.Kind == schemas.Add {
+			action = rpc.Increment
+		}
 	}
-	return nil
+	e.Do(action, t.family, at, value)
+	return err
 }
 
 // conditions returns the conditions of a write. The session sends the edit with one of them
@@ -175,7 +194,7 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 	}
 	at := markerQualifier // the cell that says whether there is a row
 	if st.cells {
-		at = e.Qualifier()
+		at = e.Ops[0].Qualifier
 	}
 	absent := cellIs(e.Row, st.family, at, nil)
 	switch {
@@ -192,10 +211,12 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 	switch {
 	case st.cells:
 		is = cellIs(e.Row, st.family, at, appendValue(nil, want[0]))
-	case len(want) == 1 && want[0].IsNull():
-		return []*pb.Condition{cellIs(e.Row, st.family, []byte(p.If[0].Name), nil)}, nil
 	case len(want) == 1:
-		is = cellIs(e.Row, st.family, []byte(p.If[0].Name), appendValue(nil, want[0]))
+		var value []byte // none
+		if !want[0].IsNull() {
+			value = appendValue(nil, want[0])
+		}
+		return []*pb.Condition{cellIs(e.Row, st.family, []byte(p.If[0].Name), value)}, nil
 	default:
 		var all []*pb.Filter
 		for i, c := range p.If {
@@ -252,3 +273,104 @@ func nextStamp() uint64 {
 // processTag distinguishes the list elements that two processes append in the same
 // nanosecond.
 var processTag = rand.Uint32()
+
+// deleteFound finds the rows or cells that a write deletes, and deletes them in the order of
+// their keys, up to maxTogether in a request. If it is interrupted, the later ones remain.
+func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
+	p, t := st.Pattern(), st.table
+	if p.Kind == schemas.Remove {
+		return s.removeElements(ctx, st, args)
+	}
+	by := args[:len(p.By)]
+	cells := st.cells && len(by) >= len(t.row) // of one row, else rows
+	scan := rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Filter: keysOnly(), Pieces: cells}
+	if !cells { // the first cell of each
+		scan.Filter = allOf(firstOnly(), scan.Filter)
+	}
+	var bounds plan.Range
+	err := st.bound(&scan, &bounds, by, args)
+	if err != nil {
+		return err
+	}
+	deleted, found, edits := 0, 0, []*rpc.Edit(nil)
+	remove := func() error {
+		if len(edits) > 0 && ctx.Err() != nil { // several calls that are not sent would have an unknown outcome
+			return ctx.Err()
+		}
+		done, err := s.ApplyTogether(ctx, edits)
+		for _, e := range edits[:done] {
+			deleted += len(e.Ops)
+		}
+		edits = nil
+		return err
+	}
+	if !bounds.Empty {
+		err = s.Scan(ctx, scan, func(row []rpc.Cell) error {
+			for _, c := range row {
+				s.Count(drivers.Cost{RowsScanned: 1})
+				if !cells || edits == nil {
+					edits = append(edits, t.newEdit(c.Row))
+				}
+				if e := edits[len(edits)-1]; cells {
+					e.Do(rpc.Delete, t.family, c.Qualifier, nil)
+				} else {
+					e.Do(rpc.DeleteAll, t.family, nil, nil)
+				}
+				if found++; found%maxTogether == 0 {
+					if err := remove(); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err == nil {
+			err = remove()
+		}
+	}
+	if err == nil && p.Scope == schemas.ScopePartition && len(t.statics) > 0 {
+		e := t.newEdit(nil)
+		e.Do(rpc.DeleteAll, staticFamily, nil, nil)
+		if e.Row, err = t.static.Append(nil, 0, by[:len(t.static)]); err == nil {
+			_, _, err = s.Apply(ctx, e)
+		}
+	}
+	return plan.Partial(err, deleted, "stopped after %d deletions", deleted)
+}
+
+// newEdit returns an edit of a row of the table.
+func (t *table) newEdit(row []byte) *rpc.Edit {
+	return &rpc.Edit{Table: t.hbase, Row: row, Counted: t.counted}
+}
+
+// removeElements removes elements from lists: it finds them by their values and
+// deletes those that it found. Elements that are appended meanwhile stay.
+func (s *session) removeElements(ctx context.Context, st *statement, args []drivers.Value) error {
+	row, err := st.rows.Append(nil, 0, args[:len(st.rows)])
+	if err != nil {
+		return err
+	}
+	e, scan := st.table.newEdit(row), st.view.scan
+	scan.Start = row
+	found, err := s.Get(ctx, scan, 0)
+	if err != nil {
+		return err
+	}
+	s.Count(drivers.Cost{RowsScanned: 1})
+	for _, c := range found {
+		name, _, isElement := bytes.Cut(c.Qualifier, beforeElement)
+		at := slices.IndexFunc(st.write, func(of operand) bool { return of.column.Name == string(name) })
+		if !isElement || at < 0 {
+			continue
+		}
+		v, err := decodeValue(st.write[at].column.Type.Elem.Kind, c.Value, false)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(args[st.write[at].arg].Elems(), v.Equal) {
+			e.Do(rpc.Delete, st.family, c.Qualifier, nil)
+		}
+	}
+	_, _, err = s.Apply(ctx, e)
+	return err
+}

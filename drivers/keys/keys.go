@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -117,7 +118,13 @@ func (cs Columns) After(key []byte, n int) []byte {
 	if n > 0 && n == len(cs) && cs[n-1].Raw {
 		return append(key, 0) // a longer value that begins with this one is another key
 	}
-	return Successor(key)
+	for i := len(key) - 1; i >= 0; i-- {
+		if key[i] != 0xFF {
+			key[i]++
+			return key[:i+1]
+		}
+	}
+	return key[:0]
 }
 
 // Decode decodes a whole key into a row. The values share the bytes of the key or of buf, which Decode extends and
@@ -247,15 +254,7 @@ func Decode(src []byte, kind schemas.Kind, desc bool, buf []byte) (v drivers.Val
 // Successor turns a key prefix, in place, into the smallest key above all keys that
 // begin with it: the open end of their range. For a prefix of 0xFF bytes only there
 // is none, and the result is empty.
-func Successor(prefix []byte) []byte {
-	for i := len(prefix) - 1; i >= 0; i-- {
-		if prefix[i] != 0xFF {
-			prefix[i]++
-			return prefix[:i+1]
-		}
-	}
-	return prefix[:0]
-}
+func Successor(prefix []byte) []byte { return Columns(nil).After(prefix, 0) }
 
 // decodeBytes undoes Append for a text or blob. Ascending bytes without a zero are
 // returned as a slice of src. Others are appended to buf.
@@ -334,34 +333,30 @@ func Divide(n int, edge func(key []byte, before bool) ([]byte, error)) ([][]byte
 	if err != nil || all.first == nil || all.last == nil {
 		return nil, err
 	}
-	whole := []extent{all} // extents in the order of keys
-	for {
-		var halves []extent
-		for i, x := range whole {
-			if len(halves)+len(whole)-i >= n || bytes.Equal(x.first, x.last) {
-				halves = append(halves, x)
-				continue
-			}
-			near, err := between(middle(x.first, x.last))
-			if err != nil {
-				return nil, err
-			}
-			if bytes.Compare(near.last, x.first) < 0 || bytes.Compare(near.first, x.last) > 0 || len(near.first) == 0 {
-				halves = append(halves, x) // keys were deleted meanwhile
-				continue
-			}
-			halves = append(halves, extent{x.first, near.last}, extent{near.first, x.last})
+	open, whole := []extent{all}, []extent(nil) // those that may be divided, the largest first, and those that cannot be
+	for len(open) > 0 && len(open)+len(whole) < n {
+		x := open[0]
+		open = open[1:]
+		if bytes.Equal(x.first, x.last) {
+			whole = append(whole, x)
+			continue
 		}
-		done := len(halves) == len(whole)
-		if whole = halves; done {
-			break
+		near, err := between(middle(x.first, x.last))
+		if err != nil {
+			return nil, err
 		}
+		if bytes.Compare(near.last, x.first) < 0 || bytes.Compare(near.first, x.last) > 0 || len(near.first) == 0 {
+			whole = append(whole, x) // keys were deleted meanwhile
+			continue
+		}
+		open = append(open, extent{x.first, near.last}, extent{near.first, x.last})
 	}
 	var at [][]byte
-	for _, x := range whole[1:] {
+	for _, x := range append(whole, open...) {
 		at = append(at, x.first)
 	}
-	return at, nil
+	slices.SortFunc(at, bytes.Compare)
+	return at[1:], nil
 }
 
 // middle returns a key above a and not above b, about in the middle between them.

@@ -17,8 +17,8 @@ import (
 // in the answer, where gohbase does not see it and does not wait.
 func changed(ctx context.Context, s *Sender) error {
 	e := Edit{Table: []byte("t"), Row: []byte("r")}
-	e.Put("m", []byte("q"), []byte("v"))
-	e.Delete("m", []byte("old"))
+	e.Do(Put, "m", []byte("q"), []byte("v"))
+	e.Do(Delete, "m", []byte("old"), nil)
 	_, _, err := s.Apply(ctx, &e)
 	return err
 }

@@ -99,17 +99,13 @@ func (s *Sender) SendTogether(ctx context.Context, calls []*Call) (done int, err
 
 // count counts calls that were sent together: one request, or if they were answered one to each region server.
 func (s *Sender) count(answered bool, calls ...*Call) {
-	var cost drivers.Cost
-	defer func() { s.Counts.Count(cost) }()
+	cost, sendings := drivers.Cost{Requests: 1}, int64(1)
 	if calls[0].again {
-		cost.Retries++
-	} else {
-		cost.Requests++
+		cost = drivers.Cost{Retries: 1}
 	}
 	if !answered {
-		return
+		calls = nil
 	}
-	sendings := int64(1)
 	for i, c := range calls {
 		sendings = max(sendings, c.sendings)
 		if i > 0 && !slices.ContainsFunc(calls[:i], func(b *Call) bool { return b.conn == c.conn }) {
@@ -127,6 +123,7 @@ func (s *Sender) count(answered bool, calls ...*Call) {
 		}
 	}
 	cost.Retries += sendings - 1
+	s.Counts.Count(cost)
 }
 
 // Call is one request to a region server or to the master. It implements gohbase's
@@ -169,18 +166,19 @@ var errLost = drivers.Unreachable(errors.New("the region server's answer was los
 // RegionName is the type of the names of regions.
 var RegionName = pb.RegionSpecifier_REGION_NAME.Enum()
 
-// NewCall returns a call to the region of a row.
-func NewCall(method string, table, key []byte, request, response proto.Message) *Call {
-	return &Call{method: method, table: table, key: key, Request: request, response: response}
+// NewCall returns a call that names its region itself, or none.
+func NewCall(method string, request, response proto.Message) *Call {
+	return &Call{method: method, Request: request, response: response}
 }
 
-// NewGet returns a Get of the cells of one row, of at most limit cells of each family; 0 is no limit.
-func NewGet(table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32) *Call {
-	g := &pb.GetRequest{Region: new(pb.RegionSpecifier), Get: &pb.Get{Row: row, Column: columns, Filter: passes}}
+// NewGet returns a Get of the cells of the row where a range begins, of at most limit cells of each family; 0 is no
+// limit.
+func NewGet(r Range, limit int64) *Call {
+	g := &pb.GetRequest{Region: new(pb.RegionSpecifier), Get: &pb.Get{Row: r.Start, Column: r.Columns, Filter: r.Filter}}
 	if limit > 0 {
-		g.Get.StoreLimit = &limit
+		g.Get.StoreLimit = proto.Uint32(uint32(limit))
 	}
-	return &Call{method: "Get", table: table, key: row, Request: g, place: g.Region}
+	return &Call{method: "Get", table: r.Table, key: r.Start, Request: g, place: g.Region}
 }
 
 // Name returns the method of HBase's service. It implements hrpc.Call, as do the methods below.
@@ -295,73 +293,53 @@ func readCells(n int64, block []byte) (cells []Cell, size uint32, err error) {
 
 // cellsIn reads the cells in a GetResponse.
 func cellsIn(response []byte) (cells []Cell, err error) {
-	err = eachField(response, func(field protowire.Number, result []byte, _ uint64) error {
-		if field != 1 { // not GetResponse.result
-			return nil
-		}
-		n := 0
-		err := eachField(result, func(protowire.Number, []byte, uint64) error { n++; return nil })
-		if err != nil {
-			return err
-		}
-		cells = make([]Cell, 0, n)
-		return eachField(result, func(field protowire.Number, b []byte, _ uint64) error {
-			if field != 1 { // not Result.cell
-				return nil
+	for in := (fields{rest: response}); in.next(&err); {
+		for result := (fields{rest: in.value}); in.number == 1 && result.next(&err); { // GetResponse.result
+			if result.number != 1 { // not Result.cell
+				continue
 			}
 			var c Cell
-			err := eachField(b, c.set)
+			for of := (fields{rest: result.value}); of.next(&err); {
+				switch of.number {
+				case 1:
+					c.Row = of.value
+				case 2:
+					c.Family = of.value
+				case 3:
+					c.Qualifier = of.value
+				case 4:
+					c.Stamp, _ = protowire.ConsumeVarint(of.value)
+				case 6:
+					c.Value = of.value
+				}
+			}
 			cells = append(cells, c)
-			return err
-		})
-	})
+		}
+	}
 	return cells, err
 }
 
-// set takes a field of the message Cell.
-func (c *Cell) set(field protowire.Number, b []byte, n uint64) error {
-	switch field {
-	case 1:
-		c.Row = b
-	case 2:
-		c.Family = b
-	case 3:
-		c.Qualifier = b
-	case 4:
-		c.Stamp = n
-	case 6:
-		c.Value = b
-	}
-	return nil
+// fields are the fields of a message, one after the other: value is the bytes of one, or its number as the message has
+// it.
+type fields struct {
+	rest, value []byte
+	number      protowire.Number
 }
 
-// eachField calls do with each field of a message: with its bytes, or its number.
-func eachField(message []byte, do func(field protowire.Number, b []byte, n uint64) error) error {
-	for len(message) > 0 {
-		field, kind, size := protowire.ConsumeTag(message)
-		if size < 0 {
-			return errCells
+// next moves on to the next field. A message that is broken ends early, and err is set.
+func (f *fields) next(err *error) bool {
+	number, kind, size := protowire.ConsumeField(f.rest)
+	if size < 0 {
+		if len(f.rest) > 0 {
+			*err = errCells
 		}
-		message = message[size:]
-		var b []byte
-		var n uint64
-		switch kind {
-		case protowire.BytesType:
-			b, size = protowire.ConsumeBytes(message)
-		case protowire.VarintType:
-			n, size = protowire.ConsumeVarint(message)
-		default:
-			size = protowire.ConsumeFieldValue(field, kind, message)
-		}
-		if size < 0 {
-			return errCells
-		}
-		if err := do(field, b, n); err != nil {
-			return err
-		}
-		message = message[size:]
+		return false
 	}
-	return nil
+	f.number, f.value, f.rest = number, f.rest[protowire.SizeTag(number):size], f.rest[size:]
+	if kind == protowire.BytesType {
+		f.value, _ = protowire.ConsumeBytes(f.value)
+	}
+	return true
 }
 
 // Names of scan metrics (ServerSideScanMetrics.java). HBase returns metricBlocks, in bytes,

@@ -53,7 +53,7 @@ func TestSentTwice(t *testing.T) {
 			return nil
 		}), time.Minute)
 		e := Edit{Table: []byte("t"), Row: []byte("r")}
-		e.Put("m", []byte("q"), []byte("v"))
+		e.Do(Put, "m", []byte("q"), []byte("v"))
 		change := newMutation(&e, nil, new(pb.MutationProto_Durability))
 		change.once = c.once
 		err := sl.Send(t.Context(), change)
@@ -68,9 +68,9 @@ func TestSentTwice(t *testing.T) {
 
 // TestOnce: changes that would take effect twice are those that are sent once.
 func TestOnce(t *testing.T) {
-	put := func(e *Edit) { e.Put("m", []byte("p"), []byte("v")) }
-	drop := func(e *Edit) { e.Delete("m", []byte("d")) }
-	count := func(e *Edit) { e.Increment("m", []byte("n"), 1) }
+	put := func(e *Edit) { e.Do(Put, "m", []byte("p"), []byte("v")) }
+	drop := func(e *Edit) { e.Do(Delete, "m", []byte("d"), nil) }
+	count := func(e *Edit) { e.Do(Increment, "m", []byte("n"), eight(1)) }
 	number := func(e *Edit) { e.Once = true }
 	for _, c := range []struct {
 		name      string
@@ -113,7 +113,7 @@ func TestTimeout(t *testing.T) {
 		send, unknown bool
 	}{{"Get", true, false}, {"Mutate", true, true}, {"Mutate", false, false}} {
 		send = c.send
-		err := sl.Send(t.Context(), NewCall(c.method, []byte("t"), []byte("r"), nil, nil))
+		err := sl.Send(t.Context(), NewCall(c.method, nil, nil))
 		if !errors.Is(err, ErrTimeout) || !drivers.IsOutage(err) || errors.Is(err, drivers.ErrUnknown) != c.unknown {
 			t.Errorf("%s that was sent (%v) and not answered: %v; outcome unknown should be %v", c.method, c.send, err,
 				c.unknown)
@@ -122,7 +122,7 @@ func TestTimeout(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	send = true
 	go cancel()
-	if err := sl.Send(ctx, NewCall("Mutate", []byte("t"), []byte("r"), nil, nil)); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
+	if err := sl.Send(ctx, NewCall("Mutate", nil, nil)); !errors.Is(err, context.Canceled) || !errors.Is(err, drivers.ErrUnknown) {
 		t.Errorf("a write that was canceled on its way: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestErrors(t *testing.T) {
 		{gohbase.TableNotFound, true, nil, drivers.ErrUnknown, "apply its schema first"},
 		{gohbase.ErrClientClosed, false, drivers.ErrClosed, drivers.ErrUnknown, ""},
 	} {
-		call := NewCall("Get", []byte("t"), nil, nil, nil)
+		call := NewCall("Get", nil, nil)
 		call.Get, _ = hrpc.NewGet(t.Context(), nil, nil)
 		call.sent = true
 		if c.write {
@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("an error of several lines: %q", err)
 		}
 	}
-	scan := NewCall("Scan", nil, nil, nil, nil)
+	scan := NewCall("Scan", nil, nil)
 	scan.Get, _ = hrpc.NewGet(t.Context(), nil, nil)
 	if !isOne(explain(t.Context(), scan, java(pkg+"UnknownScannerException", "gone")), scannerGone) {
 		t.Error("a scanner that is gone is not reported")

@@ -13,10 +13,10 @@ import (
 // TestCells: the cells of an answer are those that were written. A block that ends early, or has fewer cells than the
 // answer says, is an error: not a panic in gohbase's goroutine, and no allocation of that many cells.
 func TestCells(t *testing.T) {
-	write := op{family: "m", qualifier: []byte("q"), value: []byte("value"), stamp: 7}
-	block := appendCell(appendCell(nil, []byte("row"), &write), []byte("row"), &op{family: "m", qualifier: []byte("r")})
+	write := Op{family: "m", Qualifier: []byte("q"), value: []byte("value"), Action: Action{stamp: 7}}
+	block := appendCell(appendCell(nil, []byte("row"), &write), []byte("row"), &Op{family: "m", Qualifier: []byte("r")})
 	decode := func(cells int32, block []byte) ([]Cell, error) {
-		c := NewGet(nil, nil, nil, nil, 0)
+		c := NewGet(Range{}, 0)
 		c.together = true
 		answer := c.NewResponse().(*pb.GetResponse)
 		answer.Result = &pb.Result{AssociatedCellCount: &cells}
@@ -77,7 +77,7 @@ func TestCellsInResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	send := func(response []byte) (cells []Cell, err error) {
-		get := NewGet([]byte("t"), []byte("row"), nil, nil, 0)
+		get := NewGet(Range{Table: []byte("t"), Start: []byte("row")}, 0)
 		s := Sender{RPC: answer(response), Timeout: time.Minute}
 		err = s.Send(t.Context(), get)
 		return get.Found(), err

@@ -17,10 +17,9 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 )
 
-// MaxRow is the longest row key that HBase takes, in bytes (HConstants.MAX_ROW_LENGTH).
-const MaxRow = 1<<15 - 1
-
 const (
+	// MaxRow is the longest row key that HBase takes, in bytes (HConstants.MAX_ROW_LENGTH).
+	MaxRow = 1<<15 - 1
 	// MaxCell is the largest cell that a region server takes, in bytes with its key: the
 	// default of hbase.server.keyvalue.maxsize.
 	MaxCell = 10 << 20
@@ -30,18 +29,24 @@ const (
 	MaxRequest = 255 << 20
 )
 
-// action is what an edit does to a cell: the type of the mutation, and of the cell that says it
-// (org.apache.hadoop.hbase.KeyValue.Type).
-type action struct {
+// Action is what an edit does to a cell.
+type Action struct {
 	mutation pb.MutationProto_MutationType
-	cell     byte
+	cell     byte   // the type of the cell that says it (org.apache.hadoop.hbase.KeyValue.Type)
+	stamp    uint64 // the cell's timestamp
 }
 
 var (
-	putCell      = action{pb.MutationProto_PUT, 4}
-	deleteCell   = action{pb.MutationProto_DELETE, 12} // all versions
-	deleteFamily = action{pb.MutationProto_DELETE, 14} // all cells of a family
-	addToCell    = action{pb.MutationProto_INCREMENT, 4}
+	// Put writes a cell.
+	Put = Action{pb.MutationProto_PUT, 4, latest}
+	// Touch makes a cell exist, and leaves its value if it has one: any other cell of its column that is not deleted
+	// hides what Touch writes.
+	Touch = Action{pb.MutationProto_PUT, 4, first}
+	// Increment adds a number of 8 bytes to that in a cell.
+	Increment = Action{pb.MutationProto_INCREMENT, 4, latest}
+	// Delete deletes all versions of a cell, and DeleteAll all cells of a family.
+	Delete    = Action{pb.MutationProto_DELETE, 12, latest}
+	DeleteAll = Action{pb.MutationProto_DELETE, 14, latest}
 )
 
 // mutations are the types of mutations. Nearly all edits need only one.
@@ -62,25 +67,24 @@ const (
 // CellOverhead is the size of a cell in bytes without row, family, qualifier and value.
 const CellOverhead = 4 + 4 + 4 + 2 + 1 + 8 + 1
 
-// op is one change of an edit. Values are shared with the caller's arguments.
-type op struct {
-	action    action
+// Op is one change of an edit. Values are shared with the caller's arguments.
+type Op struct {
+	Action
 	family    string
-	qualifier []byte
-	value     []byte // what a put stores, or the number that addToCell adds
-	stamp     uint64 // the cell's timestamp: latest, first or beyond
+	Qualifier []byte
+	value     []byte
 }
 
 // size is that of the cell that says it.
-func (o *op) size(row []byte) int {
-	return CellOverhead + len(row) + len(o.family) + len(o.qualifier) + len(o.value)
+func (o *Op) size(row []byte) int {
+	return CellOverhead + len(row) + len(o.family) + len(o.Qualifier) + len(o.value)
 }
 
 // Edit is a change of one HBase row, put together and then sent in one request.
 type Edit struct {
 	Table []byte
 	Row   []byte
-	ops   []op
+	Ops   []Op
 	// Once is true if the call returns the new value of an increment. The edit is then sent
 	// only once: a server that knows the increment's nonce only from the log of a dead
 	// server cannot answer with the value.
@@ -90,77 +94,46 @@ type Edit struct {
 	Counted bool
 }
 
-// Put writes a cell.
-func (e *Edit) Put(family string, qualifier, value []byte) {
-	e.ops = append(e.ops, op{putCell, family, qualifier, value, latest})
-}
-
-// Touch makes a cell exist, and leaves its value if it has one: any other cell of its column that is not deleted hides
-// what Touch writes.
-func (e *Edit) Touch(family string, qualifier, value []byte) {
-	e.ops = append(e.ops, op{putCell, family, qualifier, value, first})
-}
-
-// Increment adds to the number in a cell.
-func (e *Edit) Increment(family string, qualifier []byte, delta int64) {
-	e.ops = append(e.ops, op{addToCell, family, qualifier, binary.BigEndian.AppendUint64(nil, uint64(delta)), latest})
-}
-
-// Delete deletes a cell.
-func (e *Edit) Delete(family string, qualifier []byte) { e.remove(deleteCell, family, qualifier) }
-
-// DeleteAll deletes all cells of a family.
-func (e *Edit) DeleteAll(family string) { e.remove(deleteFamily, family, nil) }
-
-func (e *Edit) remove(what action, family string, qualifier []byte) {
-	o := op{what, family, qualifier, nil, latest}
-	if e.Counted {
-		o.stamp = beyond
+// Do adds a change of a cell.
+func (e *Edit) Do(what Action, family string, qualifier, value []byte) {
+	if e.Counted && what.mutation == pb.MutationProto_DELETE {
+		what.stamp = beyond
 	}
-	e.ops = append(e.ops, o)
+	e.Ops = append(e.Ops, Op{what, family, qualifier, value})
 }
-
-// Join adds the changes of another edit of the same row.
-func (e *Edit) Join(other *Edit) { e.ops = append(e.ops, other.ops...) }
-
-// Qualifier returns that of the first cell that the edit changes.
-func (e *Edit) Qualifier() []byte { return e.ops[0].qualifier }
-
-// Len returns the number of changes.
-func (e *Edit) Len() int { return len(e.ops) }
 
 // Merge keeps the last of several changes of a cell, and the sum of several
 // additions. A put that leaves a value as it is gives way to another put. HBase does not order the changes of one
 // edit.
 func (e *Edit) Merge() {
-	slices.SortStableFunc(e.ops, func(a, b op) int {
-		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(a.qualifier, b.qualifier))
+	slices.SortStableFunc(e.Ops, func(a, b Op) int {
+		return cmp.Or(cmp.Compare(a.family, b.family), bytes.Compare(a.Qualifier, b.Qualifier))
 	})
-	out := e.ops[:0]
-	for _, o := range e.ops {
+	out := e.Ops[:0]
+	for _, o := range e.Ops {
 		n := len(out)
-		if n == 0 || out[n-1].family != o.family || !bytes.Equal(out[n-1].qualifier, o.qualifier) {
+		if n == 0 || out[n-1].family != o.family || !bytes.Equal(out[n-1].Qualifier, o.Qualifier) {
 			out = append(out, o)
 			continue
 		}
 		switch last := &out[n-1]; {
-		case o.action == addToCell && last.action == addToCell:
+		case o.Action == Increment && last.Action == Increment:
 			sum := binary.BigEndian.Uint64(last.value) + binary.BigEndian.Uint64(o.value)
 			last.value = binary.BigEndian.AppendUint64(nil, sum)
-		case o.stamp != first:
+		case o.Action != Touch:
 			*last = o
-		case last.action != putCell: // the row does not exist after that change
-			o.stamp = latest
+		case last.mutation != pb.MutationProto_PUT: // the row does not exist after that change
+			o.Action = Put
 			*last = o
 		}
 	}
-	e.ops = out
+	e.Ops = out
 }
 
 // Single reports whether one mutation of HBase applies the edit.
 func (e *Edit) Single() bool {
-	return len(e.ops) > 0 && !slices.ContainsFunc(e.ops[1:], func(o op) bool {
-		return o.action.mutation != e.ops[0].action.mutation
+	return len(e.Ops) > 0 && !slices.ContainsFunc(e.Ops[1:], func(o Op) bool {
+		return o.mutation != e.Ops[0].mutation
 	})
 }
 
@@ -170,8 +143,8 @@ func (e *Edit) Check() error {
 		return err
 	}
 	total := 0
-	for i := range e.ops {
-		o := &e.ops[i]
+	for i := range e.Ops {
+		o := &e.Ops[i]
 		size := o.size(e.Row)
 		if size > MaxCell {
 			return fmt.Errorf("a cell of %d bytes with its key, at most %d fit: %w", size, MaxCell, drivers.ErrTooLarge)
@@ -203,15 +176,15 @@ var nonceGroup = rand.Uint64()
 // increment that is sent again after its connection was lost, and answers as it did before.
 func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durability) *Call {
 	size := 0
-	for i := range e.ops {
-		size += e.ops[i].size(e.Row)
+	for i := range e.Ops {
+		size += e.Ops[i].size(e.Row)
 	}
 	var all []*pb.Action
 	cells, increments := make([]byte, 0, size), false
 	for _, kind := range mutations {
 		n := int32(0)
-		for i := range e.ops {
-			if o := &e.ops[i]; o.action.mutation == kind {
+		for i := range e.Ops {
+			if o := &e.Ops[i]; o.mutation == kind {
 				cells = appendCell(cells, e.Row, o)
 				n++
 			}
@@ -250,8 +223,8 @@ func newMutation(e *Edit, condition *pb.Condition, d *pb.MutationProto_Durabilit
 // follows, the length of the key, the length of the value; then the key, which is row,
 // family, qualifier, timestamp and type; then the value. The server sets the timestamp, except
 // that of an op that must hide no older cell, or all of them.
-func appendCell(dst, row []byte, o *op) []byte {
-	key := 2 + len(row) + 1 + len(o.family) + len(o.qualifier) + 8 + 1
+func appendCell(dst, row []byte, o *Op) []byte {
+	key := 2 + len(row) + 1 + len(o.family) + len(o.Qualifier) + 8 + 1
 	dst = binary.BigEndian.AppendUint32(dst, uint32(4+4+key+len(o.value)))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(key))
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(o.value)))
@@ -259,9 +232,9 @@ func appendCell(dst, row []byte, o *op) []byte {
 	dst = append(dst, row...)
 	dst = append(dst, byte(len(o.family)))
 	dst = append(dst, o.family...)
-	dst = append(dst, o.qualifier...)
+	dst = append(dst, o.Qualifier...)
 	dst = binary.BigEndian.AppendUint64(dst, o.stamp)
-	dst = append(dst, o.action.cell)
+	dst = append(dst, o.cell)
 	return append(dst, o.value...)
 }
 
@@ -278,6 +251,9 @@ func (s *Sender) ApplyTogether(ctx context.Context, edits []*Edit) (done int, er
 // Apply applies an edit, if there are conditions with one after the other until one holds. applied is false if none
 // does. The call has the new values of an increment.
 func (s *Sender) Apply(ctx context.Context, e *Edit, conditions ...*pb.Condition) (c *Call, applied bool, err error) {
+	if err := e.Check(); err != nil || len(e.Ops) == 0 {
+		return nil, err == nil, err
+	}
 	if len(conditions) == 0 {
 		conditions = []*pb.Condition{nil}
 	}
@@ -299,12 +275,6 @@ const (
 // refused clients do not all come back together. If no time is left for another attempt, the error is the refusal,
 // which says that nothing was applied.
 func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c *Call, applied bool, err error) {
-	if err := e.Check(); err != nil {
-		return nil, false, err
-	}
-	if len(e.ops) == 0 {
-		return nil, true, nil
-	}
 	deadline, longest := time.Now().Add(s.Timeout), firstPause
 	for attempts := 1; ; attempts++ {
 		c = newMutation(e, condition, s.WAL)
@@ -332,7 +302,7 @@ func (s *Sender) apply(ctx context.Context, e *Edit, condition *pb.Condition) (c
 			return nil, false, err
 		}
 		// A Get of the row makes gohbase find its region and wait for it.
-		find := NewGet(e.Table, e.Row, nil, nil, 1)
+		find := NewGet(Range{Table: e.Table, Start: e.Row}, 1)
 		find.again, find.deadline = true, deadline
 		if err := s.Send(ctx, find); err != nil {
 			return nil, false, err

@@ -46,7 +46,7 @@ func TestMultiFails(t *testing.T) {
 		var calls []*Call
 		for range c.errs {
 			e := Edit{Table: []byte("t"), Row: []byte("r")}
-			e.Put("m", []byte("q"), []byte("v"))
+			e.Do(Put, "m", []byte("q"), []byte("v"))
 			calls = append(calls, newMutation(&e, nil, new(pb.MutationProto_Durability)))
 		}
 		done, err := (&Sender{Client: failing{errs: c.errs}, Timeout: time.Minute}).SendTogether(t.Context(), calls)

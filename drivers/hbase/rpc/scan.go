@@ -100,10 +100,9 @@ var yes = proto.Bool(true)
 // that error.
 type Rows = func(row []Cell) error
 
-// Get reads the cells of one row, at most limit cells of each family; 0 is no limit.
-func (s *Sender) Get(ctx context.Context, table, row []byte, columns []*pb.Column, passes *pb.Filter, limit uint32,
-) ([]Cell, error) {
-	c := NewGet(table, row, columns, passes, limit)
+// Get reads the cells of the row where a range begins, at most limit cells of each family; 0 is no limit.
+func (s *Sender) Get(ctx context.Context, r Range, limit int64) ([]Cell, error) {
+	c := NewGet(r, limit)
 	if err := s.Send(ctx, c); err != nil {
 		return nil, err
 	}
@@ -129,33 +128,24 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 	if sc.counted {
 		sc.scan.Column = withNameless(r.Columns)
 	}
-	defer sc.close(ctx)
+	defer func() {
+		if sc.id != nil { // if this fails, HBase closes the scanner after a minute without a read
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
+			defer cancel()
+			_, _, _ = sc.step(ctx, true)
+		}
+	}()
 	some := false // the scanner has returned cells
 	lost := 0     // scanners since the last cell
 	for ctx.Err() == nil {
-		limit := uint32(0)
-		if r.Left != nil && *r.Left > 0 && *r.Left < maxFetch {
-			limit = uint32(*r.Left)
-		}
-		if sc.id == nil && len(sc.row) > 0 {
-			sc.Start, sc.SkipStart, sc.held = sc.row, !sc.open, nil // what is held comes again
-		}
-		c, answer, err := sc.step(ctx, limit, false)
-		sc.again = false
+		some = some && sc.id != nil
+		c, answer, err := sc.step(ctx, false)
 		if err != nil {
 			if lost == maxLost || !isOne(err, scannerGone) || ctx.Err() != nil {
 				return err
 			}
 			sc.id, sc.again, lost = nil, true, lost+1
 			continue
-		}
-		if r.Filtered {
-			n := metric(answer, metricRows)
-			s.Counts.Cost.RowsScanned += max(n, 0)
-			s.Counts.Cost.Unreported += max(-n, 0)
-		}
-		if sc.id == nil {
-			sc.id, some = answer.ScannerId, false
 		}
 		if len(c.cells) > 0 {
 			some, lost = true, 0
@@ -167,12 +157,26 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		if err := sc.take(answer, c.cells, inRegion && anywhere); err != nil {
 			return err
 		}
-		if !inRegion && sc.nextRegion(c.Region()) || inRegion && !anywhere && (limit == 0 || !some) {
-			return nil // else a scanner that has stopped at its limit is not the last one
+		if inRegion {
+			if !anywhere && (c.Request.GetNumberOfRows() == maxFetch || !some) {
+				return nil // else a scanner that has stopped at its limit is not the last one
+			}
+			continue
 		}
+		next, left := c.Region().StopKey(), bytes.Compare(sc.Stop, c.Region().StopKey())
+		if sc.Reversed {
+			next, left = c.Region().StartKey(), bytes.Compare(c.Region().StartKey(), sc.Stop)
+		}
+		if len(next) == 0 || len(sc.Stop) > 0 && left <= 0 {
+			return nil
+		}
+		sc.Start, sc.SkipStart, sc.row = next, sc.Reversed, nil
 	}
 	return ctx.Err()
 }
+
+// closeTimeout bounds the closing of a scanner.
+const closeTimeout = 2 * time.Second
 
 // scanner is one scan.
 type scanner struct {
@@ -191,23 +195,26 @@ type scanner struct {
 	last []byte // with Pieces: the qualifier of the last cell that yield got of row
 }
 
-// step sends one request, which fetches at most limit rows; 0 is no limit. If no scanner is open, it first opens one on
+// step sends one request, which fetches as many rows as are still wanted. If no scanner is open, it first opens one on
 // the range. end: it closes the scanner and fetches nothing.
-func (sc *scanner) step(ctx context.Context, limit uint32, end bool) (*ScanCall, *pb.ScanResponse, error) {
+func (sc *scanner) step(ctx context.Context, end bool) (*ScanCall, *pb.ScanResponse, error) {
 	q := &pb.ScanRequest{
 		ScannerId: sc.id, NumberOfRows: proto.Uint32(maxFetch), ClientHandlesPartials: yes, ClientHandlesHeartbeats: yes,
 	}
 	switch {
 	case end:
 		q.CloseScanner, q.NumberOfRows = yes, new(uint32)
-	case limit > 0:
-		q.NumberOfRows = &limit
-		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(limit)))
+	case sc.Left != nil && *sc.Left > 0 && *sc.Left < maxFetch:
+		q.NumberOfRows = proto.Uint32(uint32(*sc.Left))
+		q.ProtoReflect().SetUnknown(protowire.AppendVarint(slices.Clip(limitOfRows), uint64(*sc.Left)))
 	}
 	if sc.counted {
 		q.TrackScanMetrics = yes
 	}
 	if sc.id == nil {
+		if len(sc.row) > 0 {
+			sc.Start, sc.SkipStart, sc.held = sc.row, !sc.open, nil // what is held comes again
+		}
 		var unknown []byte
 		if sc.SkipStart {
 			unknown = withoutStart
@@ -233,11 +240,20 @@ func (sc *scanner) step(ctx context.Context, limit uint32, end bool) (*ScanCall,
 	} else {
 		cost.Requests++
 	}
+	sc.again = false
 	if err != nil {
 		return nil, nil, explain(ctx, c, err)
 	}
 	cost.Retries += max(c.sendings, 1) - 1
 	answer := m.(*pb.ScanResponse)
+	if sc.id == nil {
+		sc.id = answer.ScannerId
+	}
+	if sc.Filtered && !end {
+		n := metric(answer, metricRows)
+		cost.RowsScanned += max(n, 0)
+		cost.Unreported += max(-n, 0)
+	}
 	if sc.Traced {
 		sc.trace(c, c.cells, max(0, metric(answer, metricRows)), metric(answer, metricBlocks))
 	}
@@ -289,33 +305,6 @@ func (sc *scanner) take(answer *pb.ScanResponse, cells []Cell, more bool) error 
 		return nil
 	}
 	return end()
-}
-
-// nextRegion moves on from a region, and reports whether the range has no more.
-func (sc *scanner) nextRegion(from hrpc.RegionInfo) (done bool) {
-	next, left := from.StopKey(), bytes.Compare(sc.Stop, from.StopKey())
-	if sc.Reversed {
-		next, left = from.StartKey(), bytes.Compare(from.StartKey(), sc.Stop)
-	}
-	if len(next) == 0 || len(sc.Stop) > 0 && left <= 0 {
-		return true
-	}
-	sc.Start, sc.SkipStart, sc.row = next, sc.Reversed, nil
-	return false
-}
-
-// closeTimeout bounds the closing of a scanner. HBase itself closes a scanner that no client has
-// read from for a minute.
-const closeTimeout = 2 * time.Second
-
-// close closes the scanner on the region server, if one is open, even if ctx has ended.
-func (sc *scanner) close(ctx context.Context) {
-	if sc.id == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	_, _, _ = sc.step(ctx, 0, true) // if this fails, HBase closes the scanner after a minute
 }
 
 // metric returns a number that an answer reports, or -1 if it does not.

@@ -55,7 +55,7 @@ func (f *fakeServer) send(c *ScanCall) (*pb.ScanResponse, error) {
 	for n := 0; n < f.step && f.at != f.last; {
 		row, in := f.rows[f.at], uint32(0)
 		for ; f.cell < f.cells && n < f.step; n++ {
-			block = appendCell(block, []byte(row), &op{family: "m", qualifier: []byte(fmt.Sprint("c", f.cell)), value: []byte(row)})
+			block = appendCell(block, []byte(row), &Op{family: "m", Qualifier: []byte(fmt.Sprint("c", f.cell)), value: []byte(row)})
 			f.cell++
 			in++
 		}
@@ -166,29 +166,32 @@ func TestScanner(t *testing.T) {
 	}
 }
 
+// eight returns a number as HBase has it.
+func eight(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
 // TestFold leaves of several changes of one cell the last, and adds additions up.
 func TestFold(t *testing.T) {
 	var e Edit
-	e.Table, e.Row, e.ops = []byte("t"), []byte("r"), nil
-	e.Put("m", []byte("b"), []byte("1"))
-	e.Put("m", []byte("a"), []byte("2"))
-	e.Delete("m", []byte("b"))
-	e.Put("data", []byte("a"), []byte("3"))
-	e.Delete("m", []byte("a"))
-	e.Put("m", []byte("a"), []byte("4"))
-	e.Increment("n", []byte("a"), 2)
-	e.Increment("n", []byte("b"), 5)
-	e.Increment("n", []byte("a"), 3)
-	e.DeleteAll("n")
+	e.Table, e.Row, e.Ops = []byte("t"), []byte("r"), nil
+	e.Do(Put, "m", []byte("b"), []byte("1"))
+	e.Do(Put, "m", []byte("a"), []byte("2"))
+	e.Do(Delete, "m", []byte("b"), nil)
+	e.Do(Put, "data", []byte("a"), []byte("3"))
+	e.Do(Delete, "m", []byte("a"), nil)
+	e.Do(Put, "m", []byte("a"), []byte("4"))
+	e.Do(Increment, "n", []byte("a"), eight(2))
+	e.Do(Increment, "n", []byte("b"), eight(5))
+	e.Do(Increment, "n", []byte("a"), eight(3))
+	e.Do(DeleteAll, "n", nil, nil)
 	e.Merge()
 	var got []string
-	for i := range e.ops {
-		o := &e.ops[i]
+	for i := range e.Ops {
+		o := &e.Ops[i]
 		value := string(o.value)
-		if o.action == addToCell {
+		if o.Action == Increment {
 			value = fmt.Sprint(binary.BigEndian.Uint64(o.value))
 		}
-		got = append(got, fmt.Sprintf("%s:%s %v %d %s", o.family, o.qualifier, o.action.mutation, o.action.cell, value))
+		got = append(got, fmt.Sprintf("%s:%s %v %d %s", o.family, o.Qualifier, o.mutation, o.cell, value))
 	}
 	want := []string{
 		"data:a PUT 4 3", "m:a PUT 4 4", "m:b DELETE 12 ", "n: DELETE 14 ", "n:a INCREMENT 4 5", "n:b INCREMENT 4 5",
@@ -197,14 +200,14 @@ func TestFold(t *testing.T) {
 		t.Errorf("folded to %q, expected %q", got, want)
 	}
 	large := make([]byte, MaxCell)
-	e.Table, e.Row, e.ops = []byte("t"), []byte("r"), nil
-	e.Put("m", []byte("a"), large)
+	e.Table, e.Row, e.Ops = []byte("t"), []byte("r"), nil
+	e.Do(Put, "m", []byte("a"), large)
 	if err := e.Check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("a cell of 10 MiB and its key: %v", err)
 	}
-	e.ops = e.ops[:0]
+	e.Ops = e.Ops[:0]
 	for i := range 27 {
-		e.Put("m", []byte(fmt.Sprint(i)), large[:MaxCell-100])
+		e.Do(Put, "m", []byte(fmt.Sprint(i)), large[:MaxCell-100])
 	}
 	if err := e.Check(); !errors.Is(err, drivers.ErrTooLarge) {
 		t.Errorf("270 MB in one request: %v", err)
