@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -31,12 +32,7 @@ func (s *Store) find(ctx context.Context, sch *schemas.Schema) (plan.Place, erro
 	if err != nil {
 		return nil, err
 	}
-	d.Keyspace = cmp.Or(s.Keyspace, d.Keyspace)
-	d.NoTablets, d.NamesLegacy = s.tablets, s.server[defaultIndex] != ""
-	d.Exact, d.Strategy = s.settings.replication != 0 || s.settings.replicas != nil, s.server[defaultCompaction]
-	if s.throwAway {
-		d.ThrowAway = throwAway
-	}
+	d.Keyspace, d.Cluster = cmp.Or(s.Keyspace, d.Keyspace), s.known
 	rows, err := readKeyspace(ctx, s.session, d.Keyspace)
 	if err != nil {
 		return nil, err
@@ -318,7 +314,7 @@ func (s *Store) Identity(ctx context.Context, sch *schemas.Schema) (string, erro
 	})
 }
 
-// readKnown reads which options the cluster knows, by the columns of its system tables.
+// readKnown reads which options the cluster knows, by the columns of its system tables and the settings of a node.
 func (c *cluster) readKnown(ctx context.Context) error {
 	const query = "SELECT column_name FROM system_schema.columns WHERE keyspace_name = 'system_schema' AND " +
 		"table_name IN ('tables', 'scylla_keyspaces')"
@@ -327,20 +323,19 @@ func (c *cluster) readKnown(ctx context.Context) error {
 	if err := scan(c.session.Query(query).WithContext(ctx), func() { has[name] = true }, &name); err != nil {
 		return fmt.Errorf("read the columns of system_schema: %w", err)
 	}
-	c.throwAway, c.tablets = has["allow_auto_snapshot"] && has["incremental_backups"], has["initial_tablets"]
+	c.known = ddl.Cluster{
+		Exact:     c.settings.replication != 0 || c.settings.replicas != nil,
+		Strategy:  c.server[defaultCompaction],
+		ThrowAway: has["allow_auto_snapshot"] && has["incremental_backups"], Tablets: has["initial_tablets"],
+		NamesLegacy: c.server[defaultIndex] != "",
+	}
 	return nil
 }
 
-// throwAway are the options of every table that Apply creates, if the cluster knows them. The
-// rows are synthetic, so there is no need for backups of the table's files, nor the snapshot that a node
-// with auto_snapshot keeps of a dropped table. Without these options each run would leave its
-// data on the cluster's disks. Render leaves them out: they belong to the run and not to the model.
-const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups = false"
-
-// Left says what a drop leaves. A cluster without the options throwAway keeps snapshots unless
+// Left says what a drop leaves. A cluster that does not know the options for what is thrown away keeps snapshots unless
 // its auto_snapshot is off. If it does not show auto_snapshot, Left assumes that it is on.
 func (s *Store) Left() string {
-	if s.throwAway || s.server["auto_snapshot"] == "false" {
+	if s.known.ThrowAway || s.server["auto_snapshot"] == "false" {
 		return ""
 	}
 	return fmt.Sprintf("snapshots of the dropped tables: Cassandra %s keeps them (auto_snapshot), and none of its "+
@@ -355,4 +350,104 @@ func (s *Store) perKeyspace(ctx context.Context, query string) (map[string]int64
 	var n int64
 	err := scan(s.session.Query(query).WithContext(ctx), func() { sums[keyspace] += n }, &keyspace, &n)
 	return sums, err
+}
+
+// names returns a name of each table of the applied schemas, sorted, each once.
+func (s *Store) names(of func(*ddl.TableDefinition) string) (all []string) {
+	for t := range s.compiler.applied.All() {
+		all = append(all, of(t))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// quietPolls is how many polls in a row must find no work. One is not enough: for a
+// moment between a flush and the compaction that follows it, neither runs.
+const quietPolls = 5
+
+// Settle implements drivers.Settler. It writes the memtables of the applied schemas to
+// disk, and waits until no node has a flush or a compaction running or queued. A cluster
+// that does not show its thread pools to this user gives drivers.ErrUnreported.
+func (s *Store) Settle(ctx context.Context) error {
+	return s.During("settle", func() (err error) {
+		tables := s.names(func(t *ddl.TableDefinition) string { return t.Qualified() })
+		if !s.ReadOnly && len(tables) > 0 {
+			defer func() { // back to Cassandra's default, which is none
+				err = errors.Join(err, drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) error {
+					return s.setFlushPeriod(ctx, tables, 0)
+				}))
+			}()
+			if err := s.setFlushPeriod(ctx, tables, flushEvery); err != nil {
+				return err
+			}
+			if err := drivers.Pause(ctx, 2*flushEvery); err != nil { // the flush must have begun then
+				return err
+			}
+		}
+		quiet := 0
+		return poll(ctx, func() (bool, error) {
+			busy, err := s.busy(ctx)
+			if quiet++; busy > 0 {
+				quiet = 0
+			}
+			return quiet == quietPolls, err
+		})
+	})
+}
+
+const (
+	// flushEvery is the age at which memtables are flushed while Settle waits.
+	flushEvery = 500 * time.Millisecond
+	// resetWithin is how long it may take to reset the flush period, after the context of Settle has ended too.
+	resetWithin = 30 * time.Second
+)
+
+// setFlushPeriod has all nodes write the tables' memtables to disk. CQL has no statement for that, and
+// nodetool needs JMX. But a table can have a flush period, and a node that learns of one flushes
+// a memtable that is older (AbstractAllocatorMemtable.flushIfPeriodExpired). A cluster that has no such option
+// goes on without it.
+func (s *Store) setFlushPeriod(ctx context.Context, tables []string, period time.Duration) (all error) {
+	for _, t := range tables {
+		err := s.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", t, period.Milliseconds()))
+		if err != nil && !hidden(err) {
+			all = errors.Join(all, fmt.Errorf("set the flush period of table %s to %v: %w", t, period, err))
+		}
+	}
+	return all
+}
+
+// busy returns the number of flushes and compactions that run or wait, on all nodes
+// that can be reached. It queries them concurrently.
+func (s *Store) busy(ctx context.Context) (int64, error) {
+	var tasks atomic.Int64
+	err := s.nodes.each(ctx, func(ctx context.Context, h *gocql.HostInfo) error {
+		var active, pending int64
+		query := s.session.Query("SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
+			[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"})
+		err := scan(query.WithContext(ctx).Consistency(gocql.One), func() { tasks.Add(active + pending) }, &active, &pending)
+		switch {
+		case hidden(err):
+			err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUnreported, err)
+		case err != nil:
+			err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
+		}
+		return err
+	})
+	return tasks.Load(), err
+}
+
+// pollInterval is the time between two checks of a condition of the cluster.
+const pollInterval = 20 * time.Millisecond
+
+// poll checks a condition until it holds.
+func poll(ctx context.Context, holds func() (bool, error)) error {
+	for {
+		ok, err := holds()
+		if !ok && err == nil {
+			err = drivers.Pause(ctx, pollInterval)
+		}
+		if ok || err != nil {
+			return err
+		}
+	}
 }

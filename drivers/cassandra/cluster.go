@@ -36,13 +36,7 @@ type cluster struct {
 	durability  drivers.Durability
 	limits      limits
 	server      map[string]string // settings of the cluster that matter to results
-	// throwAway: tables have the options throwAway, as in Cassandra 5.0. Cassandra 4.0 and ScyllaDB
-	// refuse a table that has them.
-	throwAway bool
-	// tablets: keyspaces may have tablets, as in ScyllaDB from 6.0 on. The older of these versions
-	// have no counters and no conditional writes in such a keyspace. gocql knows no tablets: it would
-	// send requests to nodes that are no replicas. So mailbench's keyspaces have none.
-	tablets bool
+	known       ddl.Cluster
 }
 
 // openCluster connects to a cluster and reads what it says about itself.

@@ -431,3 +431,48 @@ func (g *passwordGuard) DialContext(ctx context.Context, network, addr string) (
 
 // keepAlive is the time between two TCP keep-alive probes of an idle connection.
 const keepAlive = 15 * time.Second
+
+// effective returns the settings in force: those of gocql, of the keyspace and of
+// the tables, and with the prefix server_ those of a node.
+func (s *Store) effective() map[string]string {
+	client, compression := &s.settings.client, "none"
+	if client.Compressor != nil {
+		compression = client.Compressor.Name()
+	}
+	e := map[string]string{
+		"consistency":        s.settings.consistency.String(),
+		"serial_consistency": client.SerialConsistency.String(),
+		"replication":        s.replication.String(),
+		"local_dc":           s.datacenter,
+		"nodes":              strconv.Itoa(s.nodes.count(s.datacenter)),
+		"timeout":            client.Timeout.String(),
+		"connect_timeout":    client.ConnectTimeout.String(),
+		"connections":        strconv.Itoa(client.NumConns),
+		"page_size":          strconv.Itoa(client.PageSize),
+		"retries":            strconv.Itoa(s.settings.retries),
+		"write_coalesce":     client.WriteCoalesceWaitTime.String(),
+		"tls":                strconv.FormatBool(s.settings.Encrypted),
+		"durability":         s.durability.String(),
+		"routing":            s.nodes.routed.String(),
+		"rack":               cmp.Or(s.settings.rack, "any"),
+		"compression":        compression + " (of requests)",
+		"protocol":           strconv.Itoa(protocol),
+	}
+	if s.known.Tablets {
+		e["tablets"] = "off"
+	}
+	options := make(map[string][]string)
+	for t := range s.compiler.applied.All() {
+		for name, value := range t.Live.Options() {
+			options[name] = append(options[name], value)
+		}
+	}
+	for name, values := range options {
+		slices.Sort(values)
+		e["table_"+name] = strings.Join(slices.Compact(values), "; ")
+	}
+	for name, value := range s.server {
+		e["server_"+name] = value
+	}
+	return e
+}

@@ -92,8 +92,8 @@ func TestLacking(t *testing.T) {
 	st := drivertest.OpenLive(t, Engine(), drivers.Options{
 		Contact: []string{at}, Namespace: newNamespace(), Settings: map[string]string{"addresses": node + "=" + at},
 	}).(*Store)
-	if st.throwAway || !st.tablets {
-		t.Errorf("the cluster has options for what is thrown away: %v, tablets: %v; want tablets only", st.throwAway, st.tablets)
+	if st.known.ThrowAway || !st.known.Tablets {
+		t.Errorf("the cluster has options for what is thrown away: %v, tablets: %v; want tablets only", st.known.ThrowAway, st.known.Tablets)
 	}
 	r := run(t, st, schemaOf(t, "flags", flagsBody))
 	if n := p.withoutTablets.Load(); n != 1 {

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
@@ -406,4 +407,74 @@ func (r *retries) typeOf(err error) gocql.RetryType {
 		return gocql.Retry
 	}
 	return gocql.RetryNextHost
+}
+
+// observeTimeout bounds an observation, which is made between measurements. Nodes
+// that do not answer in time are not counted.
+const observeTimeout = 2 * time.Second
+
+// Observe implements drivers.Observer. Sizes are sums over all nodes that are up.
+// The size on disk is that of the applied schemas, which Cassandra reports in whole
+// MiB. Cassandra reports bytes written, and tombstones in files, only over JMX;
+// it shows how many tombstones reads met, but the deletions of whole collections are not in that number.
+func (s *Store) Observe() drivers.Observation {
+	o := drivers.Observation{
+		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
+		Settings: s.effective(),
+	}
+	_ = s.Do(func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
+		defer cancel()
+		o.Missing = hostPorts(s.nodes.missing())
+		ours := s.names(func(t *ddl.TableDefinition) string { return t.In.Keyspace })
+		var mu sync.Mutex
+		return s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
+			s.observe(ctx, ours, func(known func(o *drivers.Observation)) {
+				mu.Lock()
+				defer mu.Unlock()
+				known(&o)
+			})
+			return nil
+		})
+	}) // what no node reports in time is unknown
+	return o
+}
+
+// observe reads from the node of the context. ours are the keyspaces whose files count. It calls add with what each
+// virtual table says; one that cannot be read says nothing.
+func (s *Store) observe(ctx context.Context, ours []string, add func(known func(o *drivers.Observation))) {
+	var name string
+	var x, y, z, disk, tables, cache, rowReads, rowHits, debt, tombstones int64
+	read := func(view string, row func(), known func(o *drivers.Observation), dest ...any) {
+		query := s.session.Query("SELECT " + view).WithContext(ctx).Consistency(gocql.One)
+		if scan(query, row, append([]any{&name}, dest...)...) == nil {
+			add(known)
+		}
+	}
+	read("keyspace_name, mebibytes FROM system_views.disk_usage", func() {
+		if slices.Contains(ours, name) && x > 0 { // rounded up
+			disk += x << 20
+			tables++
+		}
+	}, func(o *drivers.Observation) {
+		o.DiskBytes, o.DiskExcess = max(o.DiskBytes, 0)+disk, o.DiskExcess+tables<<20
+	}, &x)
+	read("name, capacity_bytes, request_count, hit_count FROM system_views.caches", func() {
+		if cache += x; name == "rows" {
+			rowReads, rowHits = y, z
+		}
+	}, func(o *drivers.Observation) {
+		o.CacheBytes = max(o.CacheBytes, 0) + cache
+		o.RowCacheReads, o.RowCacheHits = o.RowCacheReads+rowReads, o.RowCacheHits+rowHits
+	}, &x, &y, &z)
+	read("unit, progress, total FROM system_views.sstable_tasks", func() { // what the running compactions have left
+		if name == "bytes" {
+			debt += max(y-x, 0)
+		}
+	}, func(o *drivers.Observation) { o.CompactionDebt = max(o.CompactionDebt, 0) + debt }, &x, &y)
+	read("keyspace_name, CAST(max AS bigint) FROM system_views.tombstones_per_read", func() {
+		if slices.Contains(ours, name) {
+			tombstones = max(tombstones, x)
+		}
+	}, func(o *drivers.Observation) { o.TombstonesRead = max(o.TombstonesRead, tombstones) }, &x)
 }

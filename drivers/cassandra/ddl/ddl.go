@@ -48,8 +48,31 @@ func (r Replication) cql() string {
 	return "{" + strings.Join(words, ", ") + "}"
 }
 
+// Cluster is what statements and differences depend on besides the schema.
+type Cluster struct {
+	Exact    bool   // more replicas than those of the Replication are a difference too
+	Strategy string // the class of the nodes' default compaction; "" if they do not report one
+	// ThrowAway: tables may have the options throwAway, as in Cassandra 5.0. Cassandra 4.0 and ScyllaDB
+	// refuse a table that has them.
+	ThrowAway bool
+	// Tablets: keyspaces may have tablets, as in ScyllaDB from 6.0 on. The older of these versions
+	// have no counters and no conditional writes in such a keyspace. gocql knows no tablets: it would
+	// send requests to nodes that are no replicas. So mailbench's keyspaces have none.
+	Tablets bool
+	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
+	// have no name for it; in newer ones default_secondary_index may be another kind.
+	NamesLegacy bool
+}
+
+// throwAway are the options of every table that Apply creates, if the cluster knows them. The
+// rows are synthetic, so there is no need for backups of the table's files, nor the snapshot that a node
+// with auto_snapshot keeps of a dropped table. Without these options each run would leave its
+// data on the cluster's disks. Render leaves them out: they belong to the run and not to the model.
+const throwAway = "\n  AND allow_auto_snapshot = false AND incremental_backups = false"
+
 // Definition is a schema in CQL, as Apply creates it, and the keyspace that is to have it.
 type Definition struct {
+	Cluster
 	plan.Found  // the schema as Inspect will return it, without materialized views, and the keyspace as it is
 	Schema      *schemas.Schema
 	Keyspace    string
@@ -58,13 +81,6 @@ type Definition struct {
 	Of          map[*schemas.Table]*TableDefinition
 	named       map[string]*TableDefinition // by their names in CQL
 	namespace   string
-	Exact       bool   // more replicas than those of Replication are a difference too
-	Strategy    string // the class of the nodes' default compaction; "" if they do not report one
-	ThrowAway   string // options that end each CREATE TABLE: throwAway or ""
-	NoTablets   bool   // the keyspace is to have no tablets, which ScyllaDB would give it
-	// NamesLegacy: statements name the kind of legacy indexes too. Clusters before Cassandra 5.0
-	// have no name for it; in newer ones default_secondary_index may be another kind.
-	NamesLegacy bool
 
 	existing map[string]string // the replication of the keyspace as it is
 	durable  bool              // its writes go into the commit log
@@ -194,7 +210,7 @@ func (d *Definition) inKeyspace(statements ...string) []string {
 		return statements
 	}
 	create := "CREATE KEYSPACE IF NOT EXISTS " + cql.Quote(d.Keyspace) + "\n  WITH replication = " + d.Replication.cql()
-	if d.NoTablets {
+	if d.Tablets {
 		create += " AND tablets = {'enabled': false}"
 	}
 	return slices.Insert(statements, 0, create)
@@ -230,7 +246,11 @@ func (td *TableDefinition) create() []string {
 	}
 	options = append(slices.Compact(options), "comment = "+cql.Literal(td.Comment)) // the fields of a map are one option
 	text += "  PRIMARY KEY (" + strings.Join(key, ", ") + ")\n) WITH "
-	all := []string{text + strings.Join(options, "\n  AND ") + td.In.ThrowAway}
+	text += strings.Join(options, "\n  AND ")
+	if td.In.ThrowAway {
+		text += throwAway
+	}
+	all := []string{text}
 	for _, x := range td.Indexes {
 		all = append(all, td.createIndex(x))
 	}
