@@ -111,13 +111,7 @@ type mailbox struct {
 	stats models.Stats
 }
 
-var (
-	_ models.SenderSearcher = (*mailbox)(nil)
-	_ models.Slicer         = (*mailbox)(nil)
-	_ models.Seer           = (*mailbox)(nil)
-	_ models.Poster         = (*mailbox)(nil)
-	_ models.Holder         = (*mailbox)(nil)
-)
+var _ models.SenderSearcher = (*mailbox)(nil)
 
 // A handle holds the message_id.
 func handleOf(id [16]byte) (h models.Handle) {

@@ -23,7 +23,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 		m.Scan(m.do.AllUnread, func(row []drivers.Value) { a.label(row[0], row[1].Str()).unread -= row[2].Int64() }),
 		m.Scan(m.do.AllSizes, func(row []drivers.Value) {
 			f := folder{label: row[1].Str()}
-			a.label(row[0], f.name(int32(row[2].Int64()))).messages -= row[3].Int64()
+			a.label(row[0], string(f.appendName(nil, int32(row[2].Int64())))).messages -= row[3].Int64()
 		}),
 		m.Scan(m.do.AllChunks, a.chunk),
 		m.Scan(m.do.AllEmails, a.email))

@@ -121,7 +121,7 @@ func (m *mailbox) Flag(ctx context.Context, f *models.Folder, h models.Handle, f
 	if s, err := m.readHandle(ctx, r, h); err != nil || s.read() == on {
 		return err
 	}
-	args := m.With(drivers.Text(r.username), drivers.Text(r.name(overflow)), emailOf(h), drivers.Boolean(on))
+	args := m.With(r.user, m.name(r, overflow), emailOf(h), drivers.Boolean(on))
 	if _, err := m.S.Write(ctx, m.do.SetRead, args); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (m *mailbox) commit(ctx context.Context) error {
 
 // addHide deletes the row of an email from a label.
 func (m *mailbox) addHide(f *folder, overflow int32, id [16]byte, read bool) {
-	m.hides.Add(hide, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id))
+	m.hides.Add(hide, f.user, m.name(f, overflow), drivers.TimeUUID(id))
 	m.count(f, overflow, -1, read)
 }
 
@@ -167,7 +167,7 @@ func (m *mailbox) addShow(ctx context.Context, f *folder, at time.Time, id [16]b
 	if err != nil {
 		return 0, err
 	}
-	m.Calls.Add(show, drivers.Text(f.username), drivers.Text(f.name(overflow)), drivers.TimeUUID(id), s[0], s[1], s[2])
+	m.Calls.Add(show, f.user, m.name(f, overflow), drivers.TimeUUID(id), s[0], s[1], s[2])
 	m.count(f, overflow, 1, s.read())
 	return overflow, nil
 }
@@ -194,7 +194,7 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 	if err := m.several(ctx, from, hs); err != nil || len(hs) == 0 {
 		return err
 	}
-	if from.username == to.username && from.label == to.label {
+	if in.Account.Address == into.Account.Address && from.label == to.label {
 		copy(handles, hs)
 		return nil
 	}

@@ -3,7 +3,6 @@ package datastax
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,10 +17,8 @@ var colors = [...]string{"blue", "green", "orange", "purple", "red", "teal"}
 
 // folder is what a models.Folder refers to. All workers share it.
 type folder struct {
-	username string
-	label    string
-	// overflows are the names of overflow labels, made once: 1, 2, 3 …
-	overflows atomic.Pointer[[]string]
+	user  drivers.Value
+	label string
 	// current is the highest overflow number that is known to be in use.
 	current atomic.Int32
 	// room is how many emails current takes before its size is looked at again, and looked is when
@@ -31,7 +28,7 @@ type folder struct {
 
 // newFolder returns a folder. One that was made now has room for emails.
 func newFolder(a *models.Account, name string, room int64, now time.Time) *models.Folder {
-	f := &folder{username: a.Address, label: name}
+	f := &folder{user: drivers.Text(a.Address), label: name}
 	f.room.Store(room)
 	f.looked.Store(now.UnixNano())
 	return &models.Folder{Name: name, Account: a, Ref: f}
@@ -41,25 +38,19 @@ func ref(f *models.Folder) *folder { return f.Ref.(*folder) }
 
 const overflowInfix = "-overflow-"
 
-// name returns the folder's label with an overflow number, as in inbox-overflow-1.
-func (f *folder) name(overflow int32) string {
+// appendName appends the folder's label with an overflow number, as in inbox-overflow-1.
+func (f *folder) appendName(dst []byte, overflow int32) []byte {
+	dst = append(dst, f.label...)
 	if overflow == 0 {
-		return f.label
+		return dst
 	}
-	var known []string
-	p := f.overflows.Load()
-	if p != nil {
-		known = *p
-	}
-	if overflow > 0 && int(overflow) <= len(known) {
-		return known[overflow-1]
-	}
-	s := f.label + overflowInfix + strconv.Itoa(int(overflow))
-	if int(overflow) == len(known)+1 {
-		grown := append(slices.Clip(known), s)
-		f.overflows.CompareAndSwap(p, &grown)
-	}
-	return s
+	return strconv.AppendInt(append(dst, overflowInfix...), int64(overflow), 10)
+}
+
+// name is that label as a value, in m.Arena.
+func (m *mailbox) name(f *folder, overflow int32) drivers.Value {
+	m.label = f.appendName(m.label[:0], overflow)
+	return drivers.TextBytes(m.Arena.Bytes(m.label))
 }
 
 // raise notes that an overflow label is in use.
@@ -181,8 +172,9 @@ type folderStats struct {
 func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, err error) {
 	defer m.FailedIn(&err, f, "stats")
 	r := ref(f)
+	m.Arena.Reset()
 	m.stats = folderStats{Stats: models.Stats{Known: models.KnowMessages | models.KnowUnread}}
-	sizes := m.With(drivers.Text(r.username), drivers.Text(r.label))
+	sizes := m.With(r.user, drivers.Text(r.label))
 	err = m.Read(ctx, m.do.Sizes, sizes, func(m *mailbox, row []drivers.Value) error {
 		m.stats.last = max(m.stats.last, int32(row[0].Int64()))
 		m.stats.Messages += row[1].Int64()
@@ -191,9 +183,9 @@ func (m *mailbox) Stats(ctx context.Context, f *models.Folder) (_ models.Stats, 
 	if err == nil {
 		m.elems = m.elems[:0]
 		for n := range m.stats.last + 1 {
-			m.elems = append(m.elems, drivers.Text(r.name(n)))
+			m.elems = append(m.elems, m.name(r, n))
 		}
-		labels := m.With(drivers.Text(r.username), drivers.ListOf(m.elems))
+		labels := m.With(r.user, drivers.ListOf(m.elems))
 		err = m.Read(ctx, m.do.UnreadOf, labels, func(m *mailbox, row []drivers.Value) error {
 			m.stats.Unread += row[0].Int64()
 			return nil

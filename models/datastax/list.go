@@ -111,7 +111,7 @@ func (m *mailbox) readLabel(ctx context.Context, f *folder, n int32, after model
 	if !after.IsZero() {
 		from = emailOf(after)
 	}
-	args := m.With(drivers.Text(f.username), drivers.Text(f.name(n)), from, drivers.Bigint(int64(limit)))
+	args := m.With(f.user, m.name(f, n), from, drivers.Bigint(int64(limit)))
 	err := m.Read(ctx, m.do.Page, args, func(m *mailbox, row []drivers.Value) error {
 		l := &m.list
 		if l.rows++; l.rows == 1 {
@@ -173,7 +173,7 @@ type label struct {
 // readCurrentLabel reads which label takes the folder's new emails.
 func (m *mailbox) readCurrentLabel(ctx context.Context, f *folder) (label, error) {
 	now := m.now()
-	row, err := m.Get(ctx, m.do.CurrentLabel, drivers.Text(f.username), drivers.Text(f.label))
+	row, err := m.Get(ctx, m.do.CurrentLabel, f.user, drivers.Text(f.label))
 	if err != nil {
 		return label{}, err
 	}
@@ -212,8 +212,8 @@ func (m *mailbox) place(ctx context.Context, f *folder, at time.Time) (int32, er
 // rollOver notes since when the next label is in use, and that it is. It is in use since the newest
 // of: now, what the full label shows, and when that came into use.
 func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.Time) error {
-	user, since := drivers.Text(f.username), at
-	newest, err := m.Get(ctx, m.do.Page, user, drivers.Text(f.name(full)), drivers.Value{}, drivers.Bigint(1))
+	user, since := f.user, at
+	newest, err := m.Get(ctx, m.do.Page, user, m.name(f, full), drivers.Value{}, drivers.Bigint(1))
 	if err != nil {
 		return err
 	}
@@ -222,11 +222,11 @@ func (m *mailbox) rollOver(ctx context.Context, f *folder, full int32, at time.T
 			since = t
 		}
 	}
-	next := m.With(user, drivers.Text(f.name(full+1)), drivers.Timestamp(since.UnixMicro()))
+	next := m.With(user, m.name(f, full+1), drivers.Timestamp(since.UnixMicro()))
 	if _, err := m.S.Write(ctx, m.do.MarkSince, next); err != nil {
 		return err
 	}
-	_, err = m.S.Write(ctx, m.do.MarkOverflowed, m.With(user, drivers.Text(f.name(full)), drivers.Boolean(true)))
+	_, err = m.S.Write(ctx, m.do.MarkOverflowed, m.With(user, m.name(f, full), drivers.Boolean(true)))
 	return err
 }
 
@@ -235,7 +235,7 @@ func (m *mailbox) isOverflowed(ctx context.Context, f *folder, overflow int32) (
 	if f.current.Load() > overflow {
 		return true, nil
 	}
-	row, err := m.Get(ctx, m.do.Overflowed, drivers.Text(f.username), drivers.Text(f.name(overflow)))
+	row, err := m.Get(ctx, m.do.Overflowed, f.user, m.name(f, overflow))
 	return row[0].Bool(), err
 }
 
@@ -269,9 +269,9 @@ func (m *mailbox) addCounts(ctx context.Context) error {
 	m.Calls.Reset()
 	for i := range m.deltas {
 		d := &m.deltas[i]
-		user := drivers.Text(d.f.username)
+		user := d.f.user
 		if d.unread != 0 {
-			m.Calls.Add(addUnread, user, drivers.Text(d.f.name(d.overflow)), drivers.Counter(d.unread))
+			m.Calls.Add(addUnread, user, m.name(d.f, d.overflow), drivers.Counter(d.unread))
 		}
 		if d.messages != 0 {
 			m.Calls.Add(addMessages, user, drivers.Text(d.f.label), drivers.Int(d.overflow), drivers.Counter(d.messages))

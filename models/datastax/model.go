@@ -100,6 +100,7 @@ type mailbox struct {
 	hides   models.Calls // deletes of label rows, which come after all other changes
 	deltas  []delta
 	text    []byte          // text of the body being delivered
+	label   []byte          // name of a label
 	elems   []drivers.Value // elements of a set or list argument
 	files   []drivers.Value // attachments of the message being delivered: name, size, name, size …
 	writing [][]byte        // chunks being written, of content that is not in memory

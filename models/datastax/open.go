@@ -23,7 +23,7 @@ func (m *mailbox) readHandle(ctx context.Context, f *folder, h models.Handle) (s
 	if h.IsZero() {
 		return nil, models.ErrNotFound
 	}
-	row, err := m.One(ctx, m.do.InFolder, drivers.Text(f.username), drivers.Text(f.name(overflowOf(h))), emailOf(h))
+	row, err := m.One(ctx, m.do.InFolder, f.user, m.name(f, overflowOf(h)), emailOf(h))
 	return m.Arena.Row(row), err
 }
 
@@ -165,5 +165,5 @@ func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []s
 	return m.Rows(ctx, m.do.InFolderOf, m.elems, func(m *mailbox, at int, row []drivers.Value) error {
 		m.looking[at].found, m.looking[at].row = true, m.Arena.Row(row[1:])
 		return nil
-	}, drivers.Text(f.username), drivers.Text(f.name(overflow)))
+	}, f.user, m.name(f, overflow))
 }

@@ -17,11 +17,11 @@ func TestNames(t *testing.T) {
 	f := &folder{label: "inbox"}
 	for range 2 {
 		for n, want := range []string{"inbox", "inbox-overflow-1", "inbox-overflow-2", "inbox-overflow-3"} {
-			if got := f.name(int32(n)); got != want || base(got) != "inbox" {
+			if got := string(f.appendName(nil, int32(n))); got != want || base(got) != "inbox" {
 				t.Errorf("overflow %d is %q of %q, want %q", n, got, base(got), want)
 			}
 		}
-		if got := f.name(40); got != "inbox-overflow-40" {
+		if got := string(f.appendName(nil, 40)); got != "inbox-overflow-40" {
 			t.Errorf("overflow 40 is %q", got)
 		}
 	}

@@ -28,15 +28,9 @@ type audit struct {
 	found   models.Audit
 	address string
 	labels  []label
-	known   map[[16]byte]*known
-	files   map[[16]byte]bool  // messages that are not in the database
-	bodies  map[[16]byte]int64 // number of blocks of each message by its metadata; broken if it counts as broken
-}
-
-// known is the metadata of a message that was checked, without its headers.
-type known struct {
-	record
-	entries int // index entries that lead to the message, or one purge entry
+	known   map[[16]byte]*record // messages of the account that were checked
+	files   map[[16]byte]bool    // messages that are not in the database
+	bodies  map[[16]byte]int64   // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
 // Audit implements models.Mailbox.
@@ -67,7 +61,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 }
 
 func (a *audit) account(ctx context.Context, address string, labels []label) error {
-	a.address, a.labels, a.known = address, labels, map[[16]byte]*known{}
+	a.address, a.labels, a.known = address, labels, map[[16]byte]*record{}
 	a.found.Accounts++
 	if !slices.Contains(labels, all) {
 		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", address)
@@ -139,9 +133,9 @@ func (a *audit) metadata(ctx context.Context) error {
 
 // message notes a message and checks its blocks.
 func (a *audit) message(ctx context.Context, r *record) error {
-	k := &known{record: *r}
+	k := *r
 	k.labels, k.from, k.subject, k.layout = slices.Clone(r.labels), nil, nil, nil
-	a.known[r.id] = k
+	a.known[r.id] = &k
 	for _, l := range r.labels {
 		if !slices.Contains(a.labels, l) {
 			a.labels = append(a.labels, l) // an index that no label names
@@ -215,7 +209,7 @@ func (a *audit) index(ctx context.Context, l label) error {
 		if l != all {
 			a.found.Messages++
 		}
-		a.addMessage(&k.record, 1, l)
+		a.addMessage(k, 1, l)
 		return nil
 	})
 }

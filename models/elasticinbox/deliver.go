@@ -54,7 +54,7 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 		err = m.putMetadata(ctx, id, msg, f, sum)
 	}
 	if err == nil {
-		m.countMessage(f, msg, 1)
+		m.addMessage(&record{size: msg.Raw.Size()}, 1, all, labelOf(f))
 		err = m.count(ctx, f.Account.Address)
 	}
 	if err != nil {
@@ -116,12 +116,6 @@ func (m *mailbox) blocksOf(size int64) int {
 	return int((size + int64(m.blockSize) - 1) / int64(m.blockSize))
 }
 
-// countMessage adds a delivery to the tallies. If sign is -1, it removes it.
-func (m *mailbox) countMessage(f *models.Folder, msg *mail.Message, sign int64) {
-	m.add(all, sign, sign, sign*msg.Raw.Size())
-	m.add(labelOf(f), sign, sign, 0)
-}
-
 // withdraw removes what a failed delivery has written, and returns why it failed.
 func (m *mailbox) withdraw(
 	ctx context.Context, why error, msg *mail.Message, f *models.Folder, id [16]byte, counted bool,
@@ -134,7 +128,7 @@ func (m *mailbox) withdraw(
 		m.Calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
 		err := m.S.Batch(ctx, m.do.Erase, m.Calls.List)
 		if err == nil && counted {
-			m.countMessage(f, msg, -1)
+			m.addMessage(&record{size: msg.Raw.Size()}, -1, all, labelOf(f))
 			err = m.count(ctx, address)
 		}
 		if err == nil {

@@ -157,13 +157,7 @@ type mailbox struct {
 	allMail models.Folder
 }
 
-var (
-	_ models.Labeler     = (*mailbox)(nil)
-	_ models.AllMailer   = (*mailbox)(nil)
-	_ models.Purger      = (*mailbox)(nil)
-	_ models.Recounter   = (*mailbox)(nil)
-	_ models.RangeReader = (*mailbox)(nil)
-)
+var _ models.Purger = (*mailbox)(nil)
 
 // reset begins an operation and clears the buffers of the one before.
 func (m *mailbox) reset() {

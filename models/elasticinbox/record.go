@@ -31,7 +31,10 @@ type record struct {
 	labels                []label
 	deleted               bool
 	purge                 [16]byte // column of a deleted message in the purge index
-	fault                 error    // of the first sub-column that is not as it should be, in an audit
+
+	// In an audit:
+	fault   error // of the first sub-column that is not as it should be
+	entries int   // index entries that lead to the message, or one purge entry
 }
 
 // carries reports whether the message has the label and is not deleted.

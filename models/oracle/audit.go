@@ -67,10 +67,6 @@ func (a *audit) message(row []drivers.Value) {
 
 // isID reports whether a messageId has 32 hexadecimal digits.
 func isID(text []byte) bool {
-	var id [16]byte
-	if len(text) != hex.EncodedLen(len(id)) {
-		return false
-	}
-	_, err := hex.Decode(id[:], text)
-	return err == nil
+	id, err := hex.DecodeString(string(text))
+	return err == nil && len(id) == 16
 }

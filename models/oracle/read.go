@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -90,10 +91,7 @@ func (m *mailbox) sortPage(ctx context.Context, f *folder, after models.Handle, 
 
 // newerFirst compares by createdDate and then by messageId, both descending.
 func newerFirst(a, b models.Handle) int {
-	if c := bytes.Compare(b[16:24], a[16:24]); c != 0 {
-		return c
-	}
-	return bytes.Compare(b[:16], a[:16])
+	return cmp.Or(bytes.Compare(b[16:24], a[16:24]), bytes.Compare(b[:16], a[:16]))
 }
 
 // named returns the arguments that name a message.
