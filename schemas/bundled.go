@@ -18,9 +18,7 @@ var bundled embed.FS
 
 // BundledNames returns the names of the schemas that mailbench brings along,
 // in alphabetical order, without their variants.
-func BundledNames() []string {
-	return slices.DeleteFunc(bundledFiles(), func(name string) bool { return BaseOf(name) != "" })
-}
+func BundledNames() []string { return BundledVariants("") }
 
 // BundledVariants returns the names of the variants of a schema that mailbench
 // brings along, in alphabetical order.
@@ -205,10 +203,10 @@ func (p *parser) runsAs(base *Schema, of *yaml.Node) {
 			continue
 		}
 		may := *was // with the changes that it allows a variant, if this one has them
-		if may.FewerColumns && len(now.Columns) > 0 && len(now.Columns) < len(may.Columns) {
+		if slices.Contains(may.Varies, "columns") && len(now.Columns) > 0 && len(now.Columns) < len(may.Columns) {
 			may.Columns = may.Columns[:len(now.Columns)]
 		}
-		if may.NoPages && !now.lists() {
+		if slices.Contains(may.Varies, "pages") && !now.lists() {
 			may.After, may.Limit, may.LimitArg = nil, 0, false
 		}
 		why := differs(&may, now)

@@ -20,8 +20,8 @@ func (p *parser) lines(t *Table, f section) {
 			x.Pos = *t.Imported
 		}
 	}
-	if f.has("lines") && t.Imported == nil {
-		p.Fail(f.key("lines"), "lines of %s needs at, the file that they are of", f.where)
+	if !p.Check(!f.has("lines") || t.Imported != nil, f.key("lines"),
+		"lines of %s needs at, the file that they are of", f.where) {
 		return
 	}
 	for _, s := range f.entries("lines") {

@@ -181,7 +181,7 @@ func formatTable(t *Table) (string, *yaml.Node) {
 		"bucket", purpose(Bucket), "chunk", purpose(Chunk), "salt", purpose(Salt),
 		"columns", entries(t.Columns, formatColumn), "static", entries(t.Static, formatColumn),
 		"indexes", entries(t.Indexes, func(x *Index) (string, *yaml.Node) {
-			return x.Name, added("columns", textList(indexWords(x)), x.Addition)
+			return x.Name, short("columns", textList(indexWords(x)), "addition", x.Addition)
 		}),
 		"references", t.Refers, "counts", t.Counts,
 		"hints", entries(slices.Sorted(maps.Keys(t.Hints)), func(engine string) (string, *yaml.Node) {
@@ -195,15 +195,15 @@ func formatTable(t *Table) (string, *yaml.Node) {
 }
 
 func formatColumn(c *Column) (string, *yaml.Node) {
-	return c.Name, added("type", textNode(c.Type.String()), c.Addition)
+	return c.Name, short("type", textNode(c.Type.String()), "addition", c.Addition)
 }
 
-// added returns the value alone, or {key: value, addition: reason}.
-func added(key string, value *yaml.Node, reason string) *yaml.Node {
-	if reason == "" {
+// short returns the value of a key alone, or on one line with another key that has a text.
+func short(key string, value *yaml.Node, other, text string) *yaml.Node {
+	if text == "" {
 		return value
 	}
-	return flow(key, value, "addition", reason)
+	return flow(key, value, other, text)
 }
 
 // formatPattern writes a pattern without what follows from its kind and table.
@@ -212,11 +212,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 	if p.Kind == Batch {
 		parts := &yaml.Node{Kind: yaml.SequenceNode}
 		for _, part := range p.Parts {
-			run := textNode(part.Pattern.Name)
-			if part.Each != "" {
-				run = flow("run", part.Pattern, "each", part.Each)
-			}
-			parts.Content = append(parts.Content, run)
+			parts.Content = append(parts.Content, short("run", textNode(part.Pattern.Name), "each", part.Each))
 		}
 		of = parts
 	}
@@ -228,14 +224,13 @@ func formatPattern(p *Pattern) *yaml.Node {
 	if !slices.Equal(p.Columns, defaultColumns(p)) {
 		columns = textList(Names(p.Columns))
 	}
-	varies := strings.Fields(when(p.FewerColumns, "columns ") + when(p.NoPages, "pages"))
 	// Without its scope, Parse takes such a delete to be of a row.
 	scope := when(p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0, "partition")
 	return mapping(
 		"description", p.Doc, "addition", p.Addition, "form", p.Form, p.Kind.String(), of,
 		"static", p.Static, "index", p.Index, "by", by, "in", p.In, "element", p.Element, "filter", p.Filter,
 		"from", p.From, "to", p.To, "after", p.After, "reverse", p.Reverse, "nested", p.Nested,
-		"limit", p.Limit, "limit", when(p.LimitArg, "arg"), "columns", columns, "varies", varies,
+		"limit", p.Limit, "limit", when(p.LimitArg, "arg"), "columns", columns, "varies", p.Varies,
 		"if", when(p.Absent, "absent"), "if", when(p.Present, "present"), "if", p.If, "scope", scope,
 		"returns", when(p.ReturnsNew, "new"), "atomic", when(p.Atomic != AtomicNone, p.Atomic.String()),
 		"parallel", number(p.Parallel, p.ParallelBy),

@@ -87,52 +87,53 @@ var (
 func (p *parser) parameters(entries []strict.Entry) {
 	for _, e := range entries {
 		where := "parameter " + e.Name
-		if !parameterForm.MatchString(e.Name) {
-			p.Fail(e.Key, "%s: a name must be a small letter, then small letters, digits or _, 48 characters at most", where)
+		if !p.Check(parameterForm.MatchString(e.Name), e.Key,
+			"%s: a name must be a small letter, then small letters, digits or _, 48 characters at most", where) {
 			continue
 		}
 		f := p.section(e.Value, where, "default", "min", "max", "enum", "description")
 		q := &Parameter{Name: e.Name, Doc: f.text("description")}
-		before := len(p.Errs)
-		f.list("enum", "a word", func(n *yaml.Node, word string) {
-			if !wordForm.MatchString(word) || slices.Contains(q.Words, word) {
-				p.Fail(n, "enum of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique",
-					where)
-			}
-			q.Words = append(q.Words, word)
-		})
-		if f.has("enum") {
-			q.Value, q.Least, q.Most = slices.Index(q.Words, f.text("default"))+1, 1, len(q.Words)
-			if q.Value == 0 || f.has("min") || f.has("max") {
-				p.Fail(f.at("enum"), "%s: expected {default: …, enum: […], description: …}, with the default among the words", where)
-				continue
-			}
-		} else {
-			for i, key := range []string{"default", "min", "max"} {
-				n, to := f.at(key), []*int{&q.Value, &q.Least, &q.Most}[i]
-				size, err := strict.ParseSize(n.Value)
-				switch {
-				case !f.has(key):
-					p.Fail(e.Key, "%s: no key %q; expected {default: …, min: …, max: …, description: …}", where, key)
-				case err != nil || n.Kind != yaml.ScalarNode || size < 1 || size > 1<<31-1:
-					p.Fail(n, "%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, where, strict.Found(n))
-				default:
-					*to = int(size)
-					q.Size = q.Size || n.ShortTag() == "!!str"
-				}
-			}
-			if len(p.Errs) > before {
-				continue
-			}
-			if err := q.Check(q.Value); err != nil {
-				p.Fail(f.at("default"), "default of %s: %v", where, err)
-			}
+		if f.has("enum") && !q.words(f) || !f.has("enum") && !q.numbers(f, e.Key) {
+			continue
 		}
 		if v, ok := p.values[q.Name]; ok { // that With has set
 			q.Value = v
 		}
 		p.schema.Parameters = append(p.schema.Parameters, q)
 	}
+}
+
+// words reads {default: WORD, enum: [WORD, …]}. It reports whether the default is one of the words.
+func (q *Parameter) words(f section) bool {
+	f.list("enum", "a word", func(n *yaml.Node, word string) {
+		f.Check(wordForm.MatchString(word) && !slices.Contains(q.Words, word), n,
+			"enum of %s: each must begin with a letter, contain only lower-case letters, digits or -, and be unique", f.where)
+		q.Words = append(q.Words, word)
+	})
+	q.Value, q.Least, q.Most = slices.Index(q.Words, f.text("default"))+1, 1, len(q.Words)
+	return f.rule(q.Value > 0 && !f.has("min") && !f.has("max"), f.at("enum"),
+		"expected {default: …, enum: […], description: …}, with the default among the words")
+}
+
+// numbers reads {default: NUMBER, min: NUMBER, max: NUMBER}. It reports whether there are three.
+func (q *Parameter) numbers(f section, at *yaml.Node) bool {
+	before := len(f.Errs)
+	for i, to := range []*int{&q.Value, &q.Least, &q.Most} {
+		key := []string{"default", "min", "max"}[i]
+		n := f.at(key)
+		size, err := strict.ParseSize(n.Value)
+		if f.rule(f.has(key), at, "no key %q; expected {default: …, min: …, max: …, description: …}", key) &&
+			f.Check(err == nil && n.Kind == yaml.ScalarNode && size > 0 && size < 1<<31, n,
+				"%s of %s must be a number from 1 up, or a size such as 128KiB, found %s", key, f.where, strict.Found(n)) {
+			*to, q.Size = int(size), q.Size || n.ShortTag() == "!!str"
+		}
+	}
+	if len(f.Errs) > before {
+		return false
+	}
+	err := q.Check(q.Value)
+	f.Check(err == nil, f.at("default"), "default of %s: %v", f.where, err)
+	return true
 }
 
 // number is a number, or the parameter that it comes from.

@@ -82,12 +82,11 @@ func (p *parser) parse(root *yaml.Node) {
 		{"name", "the name of the schema"},
 		{"tables", "the tables of the schema"},
 	} {
-		if !f.has(need[0]) {
-			p.Fail(root, "no key %q; expected %s", need[0], need[1])
-		}
+		p.Check(f.has(need[0]), root, "no key %q; expected %s", need[0], need[1])
 	}
-	if n := f.at("schema"); f.has("schema") && (n.ShortTag() != "!!int" || n.Value != "1") {
-		p.Fail(n, "schema must be 1, the version of the language, found %s", strict.Found(n))
+	if n := f.at("schema"); f.has("schema") {
+		p.Check(n.ShortTag() == "!!int" && n.Value == "1", n, "schema must be 1, the version of the language, found %s",
+			strict.Found(n))
 	}
 	if n := f.at("name"); f.has("name") {
 		if name, ok := p.Text(n, "the name of a schema"); ok && p.checkName(n, name, "schema") {
@@ -122,11 +121,8 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	if what == "schema" && strings.Contains(s, "@") {
 		form = variantForm
 	}
-	if form.MatchString(s) && len(s) <= maxName {
-		return true
-	}
-	p.Fail(n, "%s name %q must be a letter, then letters, digits, _ . or -, %d characters at most", what, s, maxName)
-	return false
+	return p.Check(form.MatchString(s) && len(s) <= maxName, n,
+		"%s name %q must be a letter, then letters, digits, _ . or -, %d characters at most", what, s, maxName)
 }
 
 // engine records an engine that the file names. CheckEngines checks the name later.
@@ -144,13 +140,10 @@ func (p *parser) workflow(entries []strict.Entry) {
 				continue
 			}
 			q := p.read(next, name, "in workflow of "+e.Name)
-			switch {
-			case q == nil || s.Pattern == nil:
-			case slices.Contains(s.Next, q):
-				p.Fail(next, "duplicate pattern %q in workflow of %s", name, e.Name)
-			case p.schema.leads(q, s.Pattern):
-				p.Fail(next, "workflow: %s leads back to %s; expected no cycle through %s", name, e.Name, e.Name)
-			default:
+			if q != nil && s.Pattern != nil &&
+				p.Check(!slices.Contains(s.Next, q), next, "duplicate pattern %q in workflow of %s", name, e.Name) &&
+				p.Check(!p.schema.leads(q, s.Pattern), next,
+					"workflow: %s leads back to %s; expected no cycle through %s", name, e.Name, e.Name) {
 				s.Next = append(s.Next, q)
 			}
 		}
@@ -175,21 +168,15 @@ func (p *parser) read(n *yaml.Node, name, where string) *Pattern {
 func (s *Schema) leads(from, to *Pattern) bool {
 	reached := []*Pattern{from}
 	for i := 0; i < len(reached); i++ {
-		if reached[i] == to {
-			return true
-		}
 		for _, step := range s.Workflow {
-			if step.Pattern != reached[i] {
-				continue
-			}
 			for _, q := range step.Next {
-				if !slices.Contains(reached, q) {
+				if step.Pattern == reached[i] && !slices.Contains(reached, q) {
 					reached = append(reached, q)
 				}
 			}
 		}
 	}
-	return false
+	return slices.Contains(reached, to)
 }
 
 // section is a mapping of the file whose keys are words of the language. For a key that is not
@@ -203,6 +190,14 @@ type section struct {
 
 func (p *parser) section(n *yaml.Node, where string, keys ...string) section {
 	return section{p, where, n, p.Fields(n, where, keys)}
+}
+
+// short is a section that may be written as the value of its first key alone.
+func (p *parser) short(n *yaml.Node, where string, keys ...string) section {
+	if n.Kind == yaml.MappingNode {
+		return p.section(n, where, keys...)
+	}
+	return section{p, where, n, map[string]strict.Entry{keys[0]: {Name: keys[0], Key: n, Value: n}}}
 }
 
 func (s *section) has(key string) bool {
@@ -221,10 +216,12 @@ func (s *section) at(key string) *yaml.Node {
 // key is the node of the key itself.
 func (s *section) key(key string) *yaml.Node { return s.fields[key].Key }
 
-// refuse records a fault of the section at n. It returns false.
-func (s *section) refuse(n *yaml.Node, format string, args ...any) bool {
-	s.Fail(n, "%s: %s", s.where, fmt.Sprintf(format, args...))
-	return false
+// rule records a fault of the section at n unless it keeps the rule: ok, which it returns.
+func (s *section) rule(ok bool, n *yaml.Node, format string, args ...any) bool {
+	if !ok {
+		s.Fail(n, "%s: %s", s.where, fmt.Sprintf(format, args...))
+	}
+	return ok
 }
 
 func (s *section) text(key string) (text string) {
@@ -236,11 +233,8 @@ func (s *section) text(key string) (text string) {
 
 func (s *section) flag(key string) bool {
 	n := s.at(key)
-	if s.has(key) && (n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool") {
-		s.Fail(n, "%s of %s must be true or false, found %s", key, s.where, strict.Found(n))
-		return false
-	}
-	return s.has(key) && strings.EqualFold(n.Value, "true")
+	return s.has(key) && s.Check(n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool", n,
+		"%s of %s must be true or false, found %s", key, s.where, strict.Found(n)) && strings.EqualFold(n.Value, "true")
 }
 
 func (s *section) count(key string) int {
@@ -315,11 +309,8 @@ func (s *section) entries(key string) []strict.Entry {
 // columns reads different ones of some columns.
 func (s *section) columns(key string, all []*Column) (cs []*Column) {
 	s.list(key, "a column", func(n *yaml.Node, name string) {
-		switch c := pick(s.parser, n, "column", name, "in "+s.where, all); {
-		case c == nil:
-		case slices.Contains(cs, c):
-			s.Fail(n, "duplicate column %q in %s of %s", name, key, s.where)
-		default:
+		c := pick(s.parser, n, "column", name, "in "+s.where, all)
+		if c != nil && s.Check(!slices.Contains(cs, c), n, "duplicate column %q in %s of %s", name, key, s.where) {
 			cs = append(cs, c)
 		}
 	})
@@ -343,11 +334,10 @@ func (s *section) other() []Setting {
 // settings reads words with a text each.
 func (p *parser) settings(entries []strict.Entry, where string) (all []Setting) {
 	for _, e := range entries {
-		if e.Value.Kind != yaml.ScalarNode || e.Value.ShortTag() == "!!null" {
-			p.Fail(e.Value, "%s in %s must be one value, found %s", e.Name, where, strict.Found(e.Value))
-			continue
+		if p.Check(e.Value.Kind == yaml.ScalarNode && e.Value.ShortTag() != "!!null", e.Value,
+			"%s in %s must be one value, found %s", e.Name, where, strict.Found(e.Value)) {
+			all = append(all, Setting{e.Name, e.Value.Value})
 		}
-		all = append(all, Setting{e.Name, e.Value.Value})
 	}
 	return all
 }
@@ -360,8 +350,8 @@ func (s *section) imported() *Pos {
 	}
 	i := strings.LastIndexByte(text, ':')
 	line, err := strconv.Atoi(text[i+1:])
-	if i < 1 || err != nil || line < 1 {
-		s.Fail(s.at("at"), "at of %s must be FILE:LINE, found %s", s.where, strict.Found(s.at("at")))
+	if !s.Check(i > 0 && err == nil && line > 0, s.at("at"), "at of %s must be FILE:LINE, found %s",
+		s.where, strict.Found(s.at("at"))) {
 		return nil
 	}
 	return &Pos{Line: line, Column: 1, File: text[:i]}

@@ -65,14 +65,13 @@ type rowsReader struct {
 func (r *rowsReader) read() {
 	before := len(r.Errs)
 	r.Times = max(1, r.count("times"))
+	r.Shared, r.Static = r.flag("shared"), r.flag("static")
+	r.rule(!r.Static || len(r.table.Static) > 0, r.key("static"), "table %s has no static columns", r.table.Name)
 	if r.has("count") || r.has("per") {
 		r.growth()
-	} else if r.Each = r.word("each", "entity", Entities); r.Each == "" && len(r.Errs) == before {
-		r.refuse(r.node, "no key \"each\"; expected one of %s", strings.Join(Entities, ", "))
-	}
-	r.Shared = r.flag("shared")
-	if r.Static = r.flag("static"); r.Static && len(r.table.Static) == 0 {
-		r.refuse(r.key("static"), "table %s has no static columns", r.table.Name)
+	} else {
+		r.Each = r.word("each", "entity", Entities)
+		r.rule(r.has("each"), r.node, "no key \"each\"; expected one of %s", strings.Join(Entities, ", "))
 	}
 	if r.has("pieces") {
 		r.pieces()
@@ -80,28 +79,32 @@ func (r *rowsReader) read() {
 	if len(r.Errs) > before {
 		return
 	}
-	if r.Growth == nil { // rows of the entity itself, or of its piece, share a partition, unless the file says otherwise
-		known, own := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...), r.Each
-		if r.Of != "" {
-			known, own = append(known, pieceQuantity), pieceQuantity
-		}
-		r.Partition = cmp.Or(r.word("partition", "entity", known), own)
-		if r.Shared && (r.Partition == "user" || r.Partition == "folder") {
-			r.refuse(r.node, "a row that recipients share cannot be in the partition of one %s", r.Partition)
-		}
+	if r.Growth == nil {
+		r.partition()
 	}
-	if r.Most, r.MostBy = r.number("max"); r.has("max") && r.Partition != "user" && r.Partition != "folder" {
-		r.refuse(r.key("max"), "max bounds the rows of the partition of a user or a folder")
-	}
+	r.Most, r.MostBy = r.number("max")
+	r.rule(!r.has("max") || r.Partition == "user" || r.Partition == "folder", r.key("max"),
+		"max bounds the rows of the partition of a user or a folder")
 	r.sizes()
 	r.Ends = r.words("ends", "operation", RowEnds)
+}
+
+// partition reads which rows of mail share one: those of the entity itself, or of its piece, unless the file says
+// otherwise.
+func (r *rowsReader) partition() {
+	known, own := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...), r.Each
+	if r.Of != "" {
+		known, own = append(known, pieceQuantity), pieceQuantity
+	}
+	r.Partition = cmp.Or(r.word("partition", "entity", known), own)
+	r.rule(!r.Shared || r.Partition != "user" && r.Partition != "folder", r.node,
+		"a row that recipients share cannot be in the partition of one %s", r.Partition)
 }
 
 // pieces reads {of: QUANTITY, bytes: NUMBER, outside: PARAMETER, above: NUMBER}; the last two may be missing.
 func (r *rowsReader) pieces() {
 	f := r.parser.section(r.at("pieces"), "pieces of "+r.where, "of", "bytes", "outside", "above")
-	if !f.has("of") || !f.has("bytes") {
-		r.Fail(f.node, "%s must be {of: QUANTITY, bytes: NUMBER}", f.where)
+	if !r.Check(f.has("of") && f.has("bytes"), f.node, "%s must be {of: QUANTITY, bytes: NUMBER}", f.where) {
 		return
 	}
 	r.Of = f.word("of", "quantity", r.quantitiesOf())
@@ -109,15 +112,12 @@ func (r *rowsReader) pieces() {
 	if !f.has("outside") && !f.has("above") {
 		return
 	}
-	if f.has("outside") && f.has("above") {
-		r.Outside = r.schema.Parameter(f.at("outside").Value)
-		r.Above, r.AboveBy = f.number("above")
-	}
-	ofMessages := r.Each == "message" || r.Each == "attachment"
-	if !ofMessages || r.Outside == nil || len(r.Outside.Words) == 0 {
-		f.refuse(f.node, "expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
+	r.Outside = r.schema.Parameter(f.at("outside").Value)
+	r.Above, r.AboveBy = f.number("above")
+	f.rule(slices.Contains([]string{"message", "attachment"}, r.Each) && f.has("outside") && f.has("above") &&
+		r.Outside != nil && len(r.Outside.Words) > 0, f.node,
+		"expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
 			"in rows of each message or attachment")
-	}
 }
 
 // sizes reads the sizes of columns, and reports those that are missing.
@@ -126,15 +126,14 @@ func (r *rowsReader) sizes() {
 	given := make(map[*Column]ColumnSize)
 	for _, s := range r.entries("sizes") {
 		if c := pick(r.parser, s.Key, "column", s.Name, "in sizes of "+r.where, columns); c != nil {
-			given[c] = r.size(c, s)
+			given[c] = r.size(c, s.Value)
 		}
 	}
 	for _, c := range columns {
 		s, ok := given[c]
-		if !ok && Sized(c) {
-			r.refuse(r.node, "no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
-				c.Name, describe(c), c.Name)
-		}
+		r.rule(ok || !Sized(c), r.node,
+			"no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
+			c.Name, describe(c), c.Name)
 		if ok {
 			r.Sizes = append(r.Sizes, s)
 		}
@@ -142,24 +141,21 @@ func (r *rowsReader) sizes() {
 }
 
 // size reads "none", a sum, or for a collection {cells: SUM, bytes: SUM}.
-func (r *rowsReader) size(c *Column, e strict.Entry) ColumnSize {
+func (r *rowsReader) size(c *Column, n *yaml.Node) ColumnSize {
 	s, where := ColumnSize{Column: c}, "size of column "+c.Name+" in "+r.where
 	key := c.Role == Partition || c.Role == Clustering
 	switch {
-	case e.Value.Kind == yaml.ScalarNode && e.Value.Value == "none" && !key:
+	case n.Kind == yaml.ScalarNode && n.Value == "none" && !key:
 		s.None = true
-	case !Sized(c):
-		r.Fail(e.Value, "%s: %s has a size of its own", where, describe(c))
+	case !r.Check(Sized(c), n, "%s: %s has a size of its own", where, describe(c)):
 	case c.Type.Collection():
-		switch f := r.parser.section(e.Value, where, "cells", "bytes"); {
-		case e.Value.Kind != yaml.MappingNode:
-		case !f.has("cells") || !f.has("bytes"):
-			r.Fail(e.Value, "%s must be {cells: COUNT, bytes: BYTES}, the elements and the bytes of all of them", where)
-		default:
+		f := r.parser.section(n, where, "cells", "bytes")
+		if n.Kind == yaml.MappingNode && r.Check(f.has("cells") && f.has("bytes"), n,
+			"%s must be {cells: COUNT, bytes: BYTES}, the elements and the bytes of all of them", where) {
 			s.Cells, s.Bytes = r.sum(f.at("cells"), where), r.sum(f.at("bytes"), where)
 		}
 	default:
-		s.Bytes = r.sum(e.Value, where)
+		s.Bytes = r.sum(n, where)
 	}
 	return s
 }
@@ -167,16 +163,14 @@ func (r *rowsReader) size(c *Column, e strict.Entry) ColumnSize {
 var termForm = regexp.MustCompile(`^(?:([0-9]{1,12}(?:\.[0-9]{1,12})?)|(?:([0-9]{1,12}(?:\.[0-9]{1,12})?) *\* *)?([a-z][a-z-]*))$`)
 
 // sum reads terms with + between them: a number, a quantity or NUMBER*QUANTITY.
-func (r *rowsReader) sum(n *yaml.Node, where string) Sum {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
-		r.Fail(n, "%s must be a sum such as 2 + subject, found %s", where, strict.Found(n))
+func (r *rowsReader) sum(n *yaml.Node, where string) (s Sum) {
+	if !r.Check(n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null", n, "%s must be a sum such as 2 + subject, found %s",
+		where, strict.Found(n)) {
 		return nil
 	}
-	var s Sum
 	for _, word := range strings.Split(n.Value, "+") {
 		m := termForm.FindStringSubmatch(strings.TrimSpace(word))
-		if m == nil {
-			r.Fail(n, "%s: %q; expected numbers, quantities and NUMBER*QUANTITY with + between them", where, n.Value)
+		if !r.Check(m != nil, n, "%s: %q; expected numbers, quantities and NUMBER*QUANTITY with + between them", where, n.Value) {
 			return nil
 		}
 		t := Term{Times: 1, Quantity: m[3]}
@@ -198,37 +192,30 @@ var ownEntity = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,47}$`)
 // partition: {of: N, every: day, busiest: N}}.
 func (r *rowsReader) growth() {
 	for key, e := range r.fields {
-		if !slices.Contains(ownKeys, key) {
-			r.refuse(e.Key, "%s is for rows of mail; rows with count or per have %s", key, strings.Join(ownKeys, ", "))
-		}
+		r.rule(slices.Contains(ownKeys, key), e.Key, "%s is for rows of mail; rows with count or per have %s",
+			key, strings.Join(ownKeys, ", "))
 	}
-	g := &Growth{Busiest: 1}
-	r.Growth = g
-	if !r.has("each") {
-		r.refuse(r.node, "no key \"each\"; expected the name of what there is a row for, such as order")
+	g := &Growth{Busiest: 1, Count: r.count("count")}
+	r.Growth, r.Each = g, r.text("each")
+	r.Partition = r.Each
+	if r.Each == "" {
+		r.rule(r.has("each"), r.node, "no key \"each\"; expected the name of what there is a row for, such as order")
 		return
 	}
-	if r.Each = r.text("each"); r.Each == "" {
+	n := r.at("each")
+	if !r.rule(!slices.Contains(Entities, r.Each), n, "the workload sets the number of each %s; leave out count and per, or "+
+		"name another entity, such as order", r.Each) {
 		return
 	}
-	if slices.Contains(Entities, r.Each) {
-		r.refuse(r.at("each"), "the workload sets the number of each %s; leave out count and per, or name another entity, "+
-			"such as order", r.Each)
-		return
-	}
-	if !ownEntity.MatchString(r.Each) {
-		r.Fail(r.at("each"), "each of %s must be a word of small letters such as order, found %s", r.where,
-			strict.Found(r.at("each")))
-	}
-	r.Partition, g.Count = r.Each, r.count("count")
+	r.Check(ownEntity.MatchString(r.Each), n, "each of %s must be a word of small letters such as order, found %s",
+		r.where, strict.Found(n))
 	if r.has("per") {
 		f := r.parser.section(r.at("per"), "per of "+r.where, Periods...)
 		for unit := range f.fields {
 			g.Unit, g.Per = unit, f.count(unit)
 		}
-		if len(f.fields) != 1 && f.node.Kind == yaml.MappingNode {
-			r.Fail(f.node, "%s must have one period, such as {day: 5000}", f.where)
-		}
+		r.Check(len(f.fields) == 1 || f.node.Kind != yaml.MappingNode, f.node,
+			"%s must have one period, such as {day: 5000}", f.where)
 	}
 	if r.has("partition") {
 		r.spread(g)
@@ -239,19 +226,15 @@ func (r *rowsReader) growth() {
 func (r *rowsReader) spread(g *Growth) {
 	n, where := r.at("partition"), "partition of "+r.where
 	if n.Kind == yaml.ScalarNode {
-		if n.Value != "all" {
-			r.Fail(n, "%s must be all, or {of: NUMBER, every: PERIOD} with the number of partitions at a time, "+
-				"found %s", where, strict.Found(n))
-		}
+		r.Check(n.Value == "all", n, "%s must be all, or {of: NUMBER, every: PERIOD} with the number of partitions at a time, "+
+			"found %s", where, strict.Found(n))
 		g.Of, r.Partition = 1, "all"
 		return
 	}
 	f := r.parser.section(n, where, "of", "every", "busiest")
 	g.Of, g.Every, g.Busiest = max(1, f.count("of")), f.word("every", "period", Periods), max(1, f.count("busiest"))
-	if g.Busiest > g.Of {
-		r.Fail(f.at("busiest"), "%s: the busiest of %d partitions cannot get %d times the mean", where, g.Of, g.Busiest)
-	}
-	if g.Every != "" && g.Per == 0 {
-		r.Fail(n, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}", where, g.Every, g.Every)
-	}
+	r.Check(g.Busiest <= g.Of, f.at("busiest"), "%s: the busiest of %d partitions cannot get %d times the mean",
+		where, g.Of, g.Busiest)
+	r.Check(g.Every == "" || g.Per > 0, n, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}",
+		where, g.Every, g.Every)
 }

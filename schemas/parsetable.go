@@ -1,6 +1,7 @@
 package schemas
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,12 +18,10 @@ var tableKeys = []string{
 // tables reads the tables, parents before what is nested in them.
 func (p *parser) tables(f section) {
 	t := tableReader{parser: p, entries: f.entries("tables"), read: make(map[string]*Table)}
-	if n := f.at("tables"); f.has("tables") && n.Kind == yaml.MappingNode && len(t.entries) == 0 {
-		p.Fail(n, "tables is empty; expected at least one table")
+	if n := f.at("tables"); f.has("tables") && n.Kind == yaml.MappingNode {
+		p.Check(len(t.entries) > 0, n, "tables is empty; expected at least one table")
 	}
-	for _, e := range t.entries {
-		t.names = append(t.names, e.Name)
-	}
+	t.names = texts(t.entries, func(e strict.Entry) string { return e.Name })
 	for _, e := range t.entries {
 		t.table(e)
 	}
@@ -50,47 +49,37 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	f := r.section(e.Value, "table "+e.Name, tableKeys...)
 	t := &Table{
 		Name: e.Name, Schema: r.schema.Name, Doc: f.text("description"), Addition: f.text("addition"), Imported: f.imported(),
-		Pos: r.At(e.Key),
 	}
-	if t.Imported != nil {
-		t.Pos = *t.Imported
-	}
+	at := r.At(e.Key)
+	t.Pos = *cmp.Or(t.Imported, &at)
 	switch {
 	case f.has("parent"):
 		r.nest(t, f)
 	case f.has("partition"):
-		if t.Partition = r.keyColumns(t, f, Partition); len(t.Partition) == 0 && len(r.Errs) == before {
-			r.Fail(f.at("partition"), "partition of %s is empty; expected [name type, …]", f.where)
-		}
-	case e.Value.Kind == yaml.MappingNode:
-		r.Fail(e.Key, "%s has no primary key; expected partition: [name type, …] or parent: TABLE", f.where)
+		t.Partition = r.keyColumns(t, f, Partition)
+		r.Check(len(t.Partition) > 0 || len(r.Errs) > before, f.at("partition"),
+			"partition of %s is empty; expected [name type, …]", f.where)
+	default:
+		r.Check(e.Value.Kind != yaml.MappingNode, e.Key,
+			"%s has no primary key; expected partition: [name type, …] or parent: TABLE", f.where)
 	}
 	t.Clustering = append(t.Clustering, r.keyColumns(t, f, Clustering)...)
 	t.Static = r.columns(t, f, "static", Static)
-	switch {
-	case !f.has("static"):
-	case t.Parent != nil:
-		r.Fail(f.key("static"), "%s is nested and cannot have static columns; they belong to the root table %s",
-			f.where, t.Root().Name)
-	case len(t.Clustering) == 0:
-		r.Fail(f.key("static"),
-			"%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
-			f.where)
-	}
 	t.Columns = r.columns(t, f, "columns", Plain)
+	r.statics(t, f)
 	r.checkCounters(t)
 	r.purposes(t, f)
 	r.indexes(t, f)
-	r.later = append(r.later, func() {
-		t.Refers = r.relations(t, f.entries("references"), "reference", "to", referenceKeys)
-		t.Counts = r.relations(t, f.entries("counts"), "count", "of", countKeys)
-	})
 	r.hints(t, f)
 	t.Accept, t.Other = f.accept(), f.other()
 	r.lines(t, f)
 	if f.has("rows") && len(r.Errs) == before {
 		r.rows(t, f)
 	}
+	r.later = append(r.later, func() {
+		t.Refers = r.relations(t, f, "references", "reference", "to", referenceKeys)
+		t.Counts = r.relations(t, f, "counts", "count", "of", countKeys)
+	})
 	r.broken[t] = len(r.Errs) > before || r.broken[t.Parent]
 	r.read[e.Name] = t
 	r.schema.Tables = append(r.schema.Tables, t)
@@ -103,23 +92,20 @@ func (r *tableReader) nest(t *Table, f section) {
 	if name == "" {
 		return
 	}
-	if f.has("partition") {
-		r.Fail(f.key("partition"), "%s is nested and inherits its partition columns from %s; expected clustering columns only",
-			f.where, name)
-	}
+	r.Check(!f.has("partition"), f.key("partition"),
+		"%s is nested and inherits its partition columns from %s; expected clustering columns only", f.where, name)
 	at := slices.Index(r.names, name)
 	if at < 0 {
 		r.Unknown(f.at("parent"), "table", name, "in "+f.where, r.names)
 		return
 	}
 	parent := r.table(r.entries[at])
-	if parent == nil {
-		r.Fail(f.at("parent"), "%s is nested in itself, through %s", f.where, name)
+	if !r.Check(parent != nil, f.at("parent"), "%s is nested in itself, through %s", f.where, name) {
 		return
 	}
-	if cl := f.at("clustering"); !f.has("clustering") || cl.Kind == yaml.SequenceNode && len(cl.Content) == 0 {
-		r.Fail(f.key("parent"), "%s is nested in %s and adds no key of its own; expected clustering: [name type, …]", f.where, name)
-	}
+	own := f.at("clustering")
+	r.Check(f.has("clustering") && (own.Kind != yaml.SequenceNode || len(own.Content) > 0), f.key("parent"),
+		"%s is nested in %s and adds no key of its own; expected clustering: [name type, …]", f.where, name)
 	t.Parent = parent
 	t.Partition = parent.Partition
 	t.Clustering = slices.Clone(parent.Clustering)
@@ -139,16 +125,14 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
 		}
-		if len(words) != 2 {
-			r.Fail(n, "%q in %s of %s: expected %s", text, key, f.where, form)
+		if !r.Check(len(words) == 2, n, "%q in %s of %s: expected %s", text, key, f.where, form) {
 			return
 		}
 		c.Name = words[0]
 		where := "of column " + c.Name + " in " + f.where
-		var ok bool
-		if c.Type, ok = r.typ(n, words[1], where); ok && (c.Type.Collection() || c.Type.Kind == Counter) {
-			r.Fail(n, "type %s %s: key columns cannot be collections or counters", c.Type, where)
-		}
+		c.Type, _ = r.typ(n, words[1], where)
+		r.Check(!c.Type.Collection() && c.Type.Kind != Counter, n,
+			"type %s %s: key columns cannot be collections or counters", c.Type, where)
 		cs = r.with(t, cs, n, c)
 	})
 	return cs
@@ -158,19 +142,12 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []*Column) {
 	for _, e := range f.entries(key) {
 		c := &Column{Name: e.Name, Role: role, Pos: r.At(e.Key)}
-		typeNode := e.Value
-		if e.Value.Kind == yaml.MappingNode {
-			one := r.section(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
-			typeNode = one.fields["type"].Value
-			if one.has("addition") {
-				c.Addition, _ = r.Text(one.at("addition"), "addition of column "+c.Name)
-			}
-			if typeNode == nil {
-				r.Fail(e.Value, `%s has no type; expected {type: T, addition: reason}`, one.where)
-			}
+		one := r.short(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
+		if one.has("addition") {
+			c.Addition, _ = r.Text(one.at("addition"), "addition of column "+c.Name)
 		}
-		if typeNode != nil {
-			c.Type = r.typeAt(typeNode, "of column "+c.Name+" in "+f.where)
+		if r.Check(one.has("type"), e.Value, `%s has no type; expected {type: T, addition: reason}`, one.where) {
+			c.Type = r.typeAt(one.at("type"), "of column "+c.Name+" in "+f.where)
 		}
 		cs = r.with(t, cs, e.Key, c)
 	}
@@ -185,6 +162,20 @@ func (r *tableReader) with(t *Table, cs []*Column, n *yaml.Node, c *Column) []*C
 		return cs
 	}
 	return append(cs, c)
+}
+
+// statics reports static columns in a table whose partitions share none.
+func (r *tableReader) statics(t *Table, f section) {
+	switch {
+	case !f.has("static"):
+	case t.Parent != nil:
+		r.Fail(f.key("static"), "%s is nested and cannot have static columns; they belong to the root table %s",
+			f.where, t.Root().Name)
+	default:
+		r.Check(len(t.Clustering) > 0, f.key("static"),
+			"%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
+			f.where)
+	}
 }
 
 // checkCounters reports a counter next to other columns. Cassandra refuses it: a table
@@ -207,35 +198,36 @@ func (r *tableReader) checkCounters(t *Table) {
 // indexes reads "name: [column, column desc]" or "name: {columns: […], addition: reason}".
 func (r *tableReader) indexes(t *Table, f section) {
 	for _, e := range f.entries("indexes") {
-		where := "index " + e.Name + " of " + f.where
 		x := &Index{Name: e.Name, Pos: r.At(e.Key)}
 		r.checkName(e.Key, e.Name, "index")
-		list := e.Value
-		if e.Value.Kind == yaml.MappingNode {
-			one := r.section(e.Value, where, "columns", "addition")
-			x.Addition, list = one.text("addition"), one.fields["columns"].Value
-		}
-		if list == nil || (list.Kind == yaml.SequenceNode && len(list.Content) == 0) {
-			r.Fail(e.Key, "%s has no columns; expected [column, column desc, …]", where)
+		one := r.short(e.Value, "index "+e.Name+" of "+f.where, "columns", "addition")
+		x.Addition = one.text("addition")
+		list := one.at("columns")
+		if !r.Check(one.has("columns") && (list.Kind != yaml.SequenceNode || len(list.Content) > 0), e.Key,
+			"%s has no columns; expected [column, column desc, …]", one.where) {
 			continue
 		}
-		for _, n := range r.List(list, where) {
-			text, ok := r.Text(n, "a column of "+where)
-			if !ok {
-				continue
-			}
-			name, desc := strings.CutSuffix(text, " desc")
-			switch c := pick(r.parser, n, "column", name, "in "+where, t.All()); {
-			case c == nil:
-			case (c.Type.Collection() || c.Type.Kind == Counter || c.Role == Static) && t.Imported == nil:
-				r.Fail(n, "column %s in %s: static columns, collections and counters cannot be indexed", name, where)
-			case x.Has(c):
-				r.Fail(n, "duplicate column %q in %s", name, where)
-			default:
-				x.Columns = append(x.Columns, IndexColumn{c, desc})
+		for _, n := range r.List(list, one.where) {
+			if text, ok := r.Text(n, "a column of "+one.where); ok {
+				r.indexed(t, x, n, text, one.where)
 			}
 		}
 		t.Indexes = append(t.Indexes, x)
+	}
+}
+
+// indexed adds a column to an index: "column" or "column desc".
+func (r *tableReader) indexed(t *Table, x *Index, n *yaml.Node, text, where string) {
+	name, desc := strings.CutSuffix(text, " desc")
+	c := pick(r.parser, n, "column", name, "in "+where, t.All())
+	if c == nil {
+		return
+	}
+	can := !c.Type.Collection() && c.Type.Kind != Counter && c.Role != Static
+	if r.Check(can || t.Imported != nil, n,
+		"column %s in %s: static columns, collections and counters cannot be indexed", name, where) &&
+		r.Check(!x.Has(c), n, "duplicate column %q in %s", name, where) {
+		x.Columns = append(x.Columns, IndexColumn{c, desc})
 	}
 }
 
@@ -260,9 +252,8 @@ func (p *parser) userTypes(entries []strict.Entry) {
 	for _, e := range entries {
 		p.checkName(e.Key, e.Name, "type")
 		u := &UserType{Name: e.Name}
-		if slices.Contains(typeNames(nil), e.Name) || e.Name == Null.String() {
-			p.Fail(e.Key, "type %s exists already; expected another name", e.Name)
-		}
+		p.Check(e.Name != Null.String() && !slices.Contains(typeNames(nil), e.Name), e.Key,
+			"type %s exists already; expected another name", e.Name)
 		for _, f := range p.Mapping(e.Value, "type "+e.Name) {
 			p.checkName(f.Key, f.Name, "field")
 			of := p.typeAt(f.Value, "of field "+f.Name+" in type "+e.Name)
@@ -277,24 +268,21 @@ func (p *parser) userTypes(entries []strict.Entry) {
 // is for that.
 func (r *tableReader) purposes(t *Table, f section) {
 	for _, p := range Purposes {
-		key := string(p)
+		key, may := string(p), t.Partition
 		if !f.has(key) {
 			continue
+		}
+		if p == Chunk {
+			may = t.Key()
 		}
 		if t.Purposes == nil {
 			t.Purposes = make(map[Purpose][]*Column)
 		}
 		t.Purposes[p] = []*Column{}
-		may := t.Partition
-		if p == Chunk {
-			may = t.Key()
-		}
 		f.list(key, "a column", func(n *yaml.Node, name string) {
-			switch c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.All()); {
-			case c == nil:
-			case !slices.Contains(may, c):
-				r.Fail(n, "column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may))
-			default:
+			c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.All())
+			if c != nil && r.Check(slices.Contains(may, c), n,
+				"column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may)) {
 				t.Purposes[p] = append(t.Purposes[p], c)
 			}
 		})

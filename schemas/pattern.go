@@ -159,10 +159,9 @@ type Pattern struct {
 	Atomic     Atomicity
 	Parts      []Part
 
-	// FewerColumns and NoPages say what a variant may change, since the model copes with it
-	// ("varies"): it may leave out the last columns; it may read all rows in any order, without
-	// after and limit.
-	FewerColumns, NoPages bool
+	// Varies says what a variant may change, since the model copes with it: it may leave out the last columns
+	// (columns); it may read all rows in any order, without after and limit (pages).
+	Varies []string
 
 	// Fallback runs in place of this pattern on an engine that cannot run it,
 	// or is nil; the report then says "emulated".

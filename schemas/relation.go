@@ -144,8 +144,8 @@ var (
 
 // relations reads references, "NAME: {to: TABLE, …}", or counts, "NAME: {column: COLUMN, of: TABLE, …}". It runs
 // after all tables are read.
-func (r *tableReader) relations(t *Table, entries []strict.Entry, what, to string, keys []string) (all []*Relation) {
-	for _, e := range entries {
+func (r *tableReader) relations(t *Table, of section, key, what, to string, keys []string) (all []*Relation) {
+	for _, e := range of.entries(key) {
 		r.checkName(e.Key, e.Name, what)
 		f := r.section(e.Value, what+" "+e.Name+" of table "+t.Name, keys...)
 		x := &Relation{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok")}
@@ -158,33 +158,35 @@ func (r *tableReader) relations(t *Table, entries []strict.Entry, what, to strin
 
 // counted reads the columns of a count. It reports whether there is one with the number.
 func (r *tableReader) counted(t *Table, c *Relation, f section) bool {
-	if !f.has("column") {
-		r.Fail(f.node, "%s has no column; expected column: the one with the number", f.where)
+	if !r.Check(f.has("column"), f.node, "%s has no column; expected column: the one with the number", f.where) {
 		return false
 	}
 	number := func(t Type) bool { return sums(t) && (t.Kind != Map || t.Elem.Kind == Int || t.Elem.Kind == Bigint) }
-	if c.Column = r.columnOf(t, f.at("column"), f.where); c.Column != nil && !number(c.Column.Type) {
-		r.Fail(f.at("column"), "column %s of %s is %s; expected a number, a map of numbers, or a text or blob that contains one",
-			c.Column.Name, f.where, c.Column.Type)
-	}
+	c.Column = r.summed(t, f, "column", number, "a number, a map of numbers, or a text or blob that contains one")
 	if f.has("sum") {
-		if c.Sum = r.columnOf(c.To, f.at("sum"), f.where); c.Sum != nil && !sums(c.Sum.Type) {
-			r.Fail(f.at("sum"), "column %s of %s is %s; expected a text, a blob, a number, or a map of them",
-				c.Sum.Name, f.where, c.Sum.Type)
-		}
+		c.Sum = r.summed(c.To, f, "sum", sums, "a text, a blob, a number, or a map of them")
 	}
 	for _, side := range []struct { // a template says which key of a map is meant
 		column *Column
 		by     []Match
 		key    string
 	}{{c.Column, c.From, "from"}, {c.Sum, c.At, "at"}} {
-		if side.column != nil && side.column.Type.Kind == Map &&
-			!slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }) {
-			r.Fail(f.node, "column %s of %s is a map; expected %s: {%s: …} to select its keys",
+		if side.column != nil && side.column.Type.Kind == Map {
+			r.Check(slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }), f.node,
+				"column %s of %s is a map; expected %s: {%s: …} to select its keys",
 				side.column.Name, f.where, side.key, side.column.Name)
 		}
 	}
 	return true
+}
+
+// summed reads the column of a table that a key names, whose type must be fit.
+func (r *tableReader) summed(t *Table, f section, key string, fit func(Type) bool, expected string) *Column {
+	c := r.columnOf(t, f.at(key), f.where)
+	if c != nil {
+		r.Check(fit(c.Type), f.at(key), "column %s of %s is %s; expected %s", c.Name, f.where, c.Type, expected)
+	}
+	return c
 }
 
 // sums reports whether a column of the type can be added up.
@@ -199,14 +201,9 @@ func sums(t Type) bool {
 // there was no fault.
 func (r *tableReader) join(t *Table, j *Relation, to string, f section) bool {
 	before := len(r.Errs)
-	if !f.has(to) {
-		if f.node.Kind == yaml.MappingNode {
-			r.Fail(f.node, "%s names no table; expected %s: TABLE", f.where, to)
-		}
-		return false
-	}
 	name := f.text(to)
 	if name == "" {
+		r.Check(f.has(to) || f.node.Kind != yaml.MappingNode, f.node, "%s names no table; expected %s: TABLE", f.where, to)
 		return false
 	}
 	if j.To = r.read[name]; j.To == nil {
@@ -225,26 +222,21 @@ func (r *tableReader) join(t *Table, j *Relation, to string, f section) bool {
 		j.From = r.matches(t, f.at("from"), "from of "+f.where)
 		j.At = r.matches(j.To, f.at("at"), "at of "+f.where)
 		if len(r.Errs) == before {
-			r.sameVariables(f.key("from"), j, "from", "at", f.where)
-			r.sameVariables(f.key("at"), &Relation{From: j.At, At: j.From}, "at", "from", f.where)
+			r.sameVariables(f, "from", "at", j.From, j.At)
+			r.sameVariables(f, "at", "from", j.At, j.From)
 		}
 	default:
 		r.Fail(f.node, "%s has no columns that match; expected by: [column, …], or both from and at", f.where)
 	}
-	if len(r.Errs) == before && len(j.Variables()) == 0 {
-		r.Fail(f.node, "%s has no variable; expected at least one, such as {id}, in both from and at", f.where)
-	}
-	return len(r.Errs) == before
+	return len(r.Errs) == before && r.Check(len(j.Variables()) > 0, f.node,
+		"%s has no variable; expected at least one, such as {id}, in both from and at", f.where)
 }
 
 // sameNames reads a column that has the same name in both tables.
 func (r *tableReader) sameNames(t *Table, j *Relation, n *yaml.Node, where string) {
 	c, other := r.columnOf(t, n, where), r.columnOf(j.To, n, where)
-	if c == nil || other == nil {
-		return
-	}
-	if slices.Contains(j.By, c.Name) {
-		r.Fail(n, "duplicate column %q in by of %s", c.Name, where)
+	if c == nil || other == nil ||
+		!r.Check(!slices.Contains(j.By, c.Name), n, "duplicate column %q in by of %s", c.Name, where) {
 		return
 	}
 	same, err := parseTemplate("{" + c.Name + "}")
@@ -256,41 +248,35 @@ func (r *tableReader) sameNames(t *Table, j *Relation, n *yaml.Node, where strin
 }
 
 // matches reads "column: template".
-func (r *tableReader) matches(t *Table, n *yaml.Node, where string) []Match {
-	var ms []Match
+func (r *tableReader) matches(t *Table, n *yaml.Node, where string) (ms []Match) {
 	for _, e := range r.Mapping(n, where) {
 		m := Match{Column: r.columnOf(t, e.Key, where)}
-		if e.Value.Kind != yaml.ScalarNode || e.Value.ShortTag() != "!!str" {
-			r.Fail(e.Value, "%s in %s must be text such as \"{%s}\", found %s", e.Name, where, e.Name, strict.Found(e.Value))
-			continue
-		}
-		if m.Column == nil {
+		isText := e.Value.Kind == yaml.ScalarNode && e.Value.ShortTag() == "!!str"
+		if !r.Check(isText, e.Value, "%s in %s must be text such as \"{%s}\", found %s",
+			e.Name, where, e.Name, strict.Found(e.Value)) || m.Column == nil {
 			continue
 		}
 		var err error
-		if m.Template, err = parseTemplate(e.Value.Value); err != nil {
-			r.Fail(e.Value, "%s in %s has %v", e.Name, where, err)
+		m.Template, err = parseTemplate(e.Value.Value)
+		if !r.Check(err == nil, e.Value, "%s in %s has %v", e.Name, where, err) {
 			continue
 		}
 		for _, name := range m.Template.Names() {
-			if slices.Contains(variables(ms), name) {
-				r.Fail(e.Value, "{%s} is twice in %s", name, where)
-			}
+			r.Check(!slices.Contains(variables(ms), name), e.Value, "{%s} is twice in %s", name, where)
 		}
 		ms = append(ms, m)
 	}
 	return ms
 }
 
-// sameVariables reports variables of From that At lacks.
-func (r *tableReader) sameVariables(n *yaml.Node, j *Relation, side, other, where string) {
-	known := variables(j.At)
-	for _, name := range variables(j.From) {
-		if slices.Contains(known, name) {
-			continue
+// sameVariables reports variables of one side that the other lacks.
+func (r *tableReader) sameVariables(f section, side, other string, own, others []Match) {
+	known := variables(others)
+	for _, name := range variables(own) {
+		if !r.Check(slices.Contains(known, name), f.key(side),
+			"{%s} is in %s of %s, but not in %s; write {} for text that does not matter", name, side, f.where, other) {
+			r.Errs[len(r.Errs)-1].Near = strict.Nearest(name, known)
 		}
-		r.Fail(n, "{%s} is in %s of %s, but not in %s; write {} for text that does not matter", name, side, where, other)
-		r.Errs[len(r.Errs)-1].Near = strict.Nearest(name, known)
 	}
 }
 

@@ -56,21 +56,15 @@ func (t Type) Collection() bool { return t.Kind >= Set }
 
 // String returns the type as the language writes it, such as map<text,int>.
 func (t Type) String() string {
-	if t.Foreign != "" {
+	switch {
+	case t.Foreign != "":
 		return t.Foreign
+	case t.Kind == Map:
+		return "map<" + t.Key.String() + "," + t.Elem.String() + ">"
+	case t.Collection():
+		return t.Kind.String() + "<" + t.Elem.String() + ">"
 	}
-	var b strings.Builder
-	b.WriteString(t.Kind.String())
-	if t.Collection() {
-		b.WriteByte('<')
-		if t.Key != nil {
-			b.WriteString(t.Key.String())
-			b.WriteByte(',')
-		}
-		b.WriteString(t.Elem.String())
-		b.WriteByte('>')
-	}
-	return b.String()
+	return t.Kind.String()
 }
 
 // fixedBytes are the bytes of values of the types whose values all have the same size.
@@ -113,18 +107,14 @@ const mostLevels = 10
 // typ returns the type that text names.
 func (p *parser) typ(n *yaml.Node, text, where string) (none Type, ok bool) {
 	m := typeForm.FindStringSubmatch(text)
-	if m == nil {
-		hint := ""
-		if strings.Contains(text, "<") {
-			hint = `; inside {…} a type with a comma needs quotes: "map<text,int>"`
-		}
-		p.Fail(n, "unknown type %q %s%s", text, where, hint)
+	if !p.Check(m != nil, n, "unknown type %q %s%s", text, where, when(strings.Contains(text, "<"),
+		`; inside {…} a type with a comma needs quotes: "map<text,int>"`)) {
 		return none, false
 	}
 	name := m[1]
 	args, levels := splitTypes(m[2])
-	if levels > mostLevels {
-		p.Fail(n, "the type %s has %d levels of <…>; expected at most %d", where, levels, mostLevels)
+	if !p.Check(levels <= mostLevels, n, "the type %s has %d levels of <…>; expected at most %d",
+		where, levels, mostLevels) {
 		return none, false
 	}
 	form, nested := typeForms[name]
@@ -173,8 +163,8 @@ func (p *parser) elements(n *yaml.Node, text string, args []string, cql bool, wh
 		if !ok {
 			return nil, false
 		}
-		if !cql && (e.Collection() && !p.frozen || e.Kind == Counter) {
-			p.Fail(n, "type %q %s: a %s cannot be an element of a collection", text, where, e.Kind)
+		if !p.Check(cql || (!e.Collection() || p.frozen) && e.Kind != Counter, n,
+			"type %q %s: a %s cannot be an element of a collection", text, where, e.Kind) {
 			return nil, false
 		}
 		all = append(all, &e)

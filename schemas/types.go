@@ -301,10 +301,11 @@ func indexWords(x *Index) []string {
 // names lists columns for messages.
 func names(cs []*Column) string { return cmp.Or(strings.Join(Names(cs), ", "), "nothing") }
 
+var roleNames = [...]string{"plain", "partition", "clustering", "static"}
+
 // describe says what a column is, for messages.
 func describe(c *Column) string {
-	role := [...]string{"plain", "partition", "clustering", "static"}[c.Role]
-	return "a " + role + " column of type " + c.Type.String()
+	return "a " + roleNames[c.Role] + " column of type " + c.Type.String()
 }
 
 func direction(desc bool) string {

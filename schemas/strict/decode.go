@@ -41,6 +41,14 @@ func (d *Decoder) FailAt(at Pos, format string, args ...any) {
 	d.Errs = append(d.Errs, &Error{File: d.File, Pos: at, Msg: fmt.Sprintf(format, args...)})
 }
 
+// Check records a fault at n unless ok, which it returns.
+func (d *Decoder) Check(ok bool, n *yaml.Node, format string, args ...any) bool {
+	if !ok {
+		d.Fail(n, format, args...)
+	}
+	return ok
+}
+
 // Unknown records a word that is none of the known ones. what is the kind of word
 // ("column"), where its place ("in pattern page").
 func (d *Decoder) Unknown(n *yaml.Node, what, word, where string, known []string) {
