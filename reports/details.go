@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -36,8 +37,8 @@ func (v *run) details() (all []document.Section) {
 func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *trials.Row)) {
 	for _, op := range s.Ops {
 		for _, cs := range trials.Columns(s.Cells) {
-			if row, ok := cs.Row(op); ok && row.Sum.Offered() {
-				do(op, v.names.Part(cs[0].Model, cs[0].Engine), cs, &row)
+			if row := cs.Row(op); row.Trials > 0 && row.Sum.Offered() {
+				do(op, v.names.Part(cs[0].Model, cs[0].Engine), cs, row)
 			}
 		}
 	}
@@ -66,7 +67,10 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		if values := p99.Trials.Known(); len(values) > 1 && p99.Enough {
 			spread = results.MS(slices.Min(values)) + " to " + results.MS(slices.Max(values))
 		}
-		rate := results.Median(row.Each(func(o *results.Op) float64 { return o.Rate }).Known())
+		rate := row.Median(func(o *results.Op) float64 { return o.Rate })
+		if math.IsNaN(rate) { // none succeeded
+			rate = 0
+		}
 		few = few || row.Count < results.EnoughFor(0.999) // more than each other percentile needs
 		t.Add(op, name, row.Sum.Count, row.At(0.5), row.At(0.9), p99, row.At(0.999), results.MS(row.At(1).NS), spread,
 			words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,

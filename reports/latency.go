@@ -15,44 +15,26 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// first are the sections of the first screen: for each measured phase the verdict, the whole load and
-// the operations.
-func (v *run) first() (all []document.Section) {
-	for _, loads := range results.Grouped(v.loads, func(l *ranking.Load) string { return l.Phase }) { // on several engines
-		verdict := document.Section{ID: "verdict"}
-		for _, l := range loads {
-			for n, said := range l.Verdict() {
-				s := document.Sentence{Lead: said.Lead, Text: said.Text}
-				if n == 0 {
-					s.Style = document.Strong
-				}
-				if n == 0 && len(loads) > 1 && l.Models[0].Name != l.Engine {
-					s.Text = l.Engine + ": " + s.Text
-				}
-				verdict.Says = append(verdict.Says, s)
+// verdict is the verdict on each load of a phase: that of each engine.
+func (v *run) verdict(loads []*ranking.Load) document.Section {
+	verdict := document.Section{ID: "verdict"}
+	for _, l := range loads {
+		for n, said := range l.Verdict() {
+			s := document.Sentence{Lead: said.Lead, Text: said.Text}
+			if n == 0 {
+				s.Style = document.Strong
 			}
-		}
-		if len(loads) > 1 {
-			verdict.Say(document.Plain, "", "Do not compare the engines: their acknowledged writes survive different failures.")
-		}
-		v.target(&verdict)
-		all = append(all, verdict, v.wholeLoad(loads))
-		switch {
-		case len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine: // the only model
-			one := *loads[0] // with the model on each engine; none is the best
-			one.Models, one.First = nil, 0
-			for _, l := range loads {
-				m := *l.Models[0]
-				m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
+			if n == 0 && len(loads) > 1 && l.Models[0].Name != l.Engine {
+				s.Text = l.Engine + ": " + s.Text
 			}
-			all = append(all, v.operations([]*ranking.Load{&one}))
-		case len(loads) == 1 && len(loads[0].Models) == 1:
-			all = append(all, v.alone(loads[0]))
-		default:
-			all = append(all, v.operations(loads))
+			verdict.Says = append(verdict.Says, s)
 		}
 	}
-	return all
+	if len(loads) > 1 {
+		verdict.Say(document.Plain, "", "Do not compare the engines: their acknowledged writes survive different failures.")
+	}
+	v.target(&verdict)
+	return verdict
 }
 
 // maxRate is the title of a column that only runs with the phase throughput have.
@@ -198,14 +180,17 @@ const mostFrequent = 3
 
 // operations is a row for each operation on each engine, with p50 and p99 of each model.
 func (v *run) operations(loads []*ranking.Load) document.Section {
-	var models []string
-	for _, l := range loads {
-		for _, m := range l.Models {
-			if !slices.Contains(models, m.Name) {
-				models = append(models, m.Name)
-			}
-		}
+	if len(loads) > 1 && loads[0].Models[0].Name == loads[0].Engine { // the only model
+		loads = []*ranking.Load{together(loads)}
 	}
+	if len(loads) == 1 && len(loads[0].Models) == 1 {
+		return v.alone(loads[0])
+	}
+	var all []*ranking.Model
+	for _, l := range loads {
+		all = append(all, l.Models...)
+	}
+	models := results.Distinct(all, func(m *ranking.Model) string { return m.Name })
 	t := &document.Table{Columns: []document.Column{{Left: true}, {Title: "% of\nload", Rank: len(models)}}}
 	for k, name := range models {
 		t.Columns = append(t.Columns,
@@ -220,8 +205,17 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 		}
 		percents := percentsOf(l.Shares, l.Covers)
 		for i, share := range l.Shares {
-			row := append([]any{share.Op, percents[i]}, latencies(l, share.Op, models)...)
-			t.Add(engine, append(row, v.cause(l, share.Op))...)
+			cells, styles := []document.Cell{{Text: share.Op}, {Text: fmt.Sprint(percents[i])}}, stylesOf(l, share.Op)
+			for _, name := range models {
+				p50, p99 := document.Cell{Text: "-"}, document.Cell{Text: "-"} // not on this engine
+				if m := l.Model(name); m != nil {
+					of := m.Ops[share.Op]
+					p50, p99 = document.Styled(of.At(0.5).String(), styles[m]), percentileOf(of, 0.99)
+				}
+				cells = append(cells, p50, p99)
+			}
+			cells = append(cells, document.Cell{Text: v.cause(l, share.Op)})
+			t.Rows = append(t.Rows, document.Row{Group: engine, Cells: cells})
 		}
 	}
 	s := document.Section{ID: "operations", Title: "Operation", Table: t}
@@ -237,29 +231,15 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	return s
 }
 
-// latencies are the cells of an operation: p50 and p99 of each model.
-func latencies(l *ranking.Load, op string, models []string) (cells []any) {
-	first, best := firstIn(l, op)
-	for _, name := range models {
-		k := slices.IndexFunc(l.Models, func(m *ranking.Model) bool { return m.Name == name })
-		if k < 0 { // not on this engine
-			cells = append(cells, "-", "-")
-			continue
-		}
-		m := l.Models[k]
-		p50 := m.Ops[op].At(0.5)
-		mid := document.Cell{Text: p50.String()}
-		for i, from := range heats {
-			if p50.Enough && p50.NS/best >= from {
-				mid.Style = document.Shades[i]
-			}
-		}
-		if slices.Contains(first, m) {
-			mid.Style = bestOf(l, m, op)
-		}
-		cells = append(cells, mid, percentileOf(m.Ops[op], 0.99))
+// together is a load with a model on each engine, of which none is the best.
+func together(loads []*ranking.Load) *ranking.Load {
+	one := *loads[0]
+	one.Models, one.First = nil, 0
+	for _, l := range loads {
+		m := *l.Models[0]
+		m.NotRanked, one.Models = "engines are not ranked", append(one.Models, &m)
 	}
-	return cells
+	return &one
 }
 
 // latencyNote says what a latency is.
@@ -289,33 +269,41 @@ func (v *run) unsupported() document.Section {
 	return document.Section{ID: "unsupported", Title: "Unsupported operations", Table: t, Fold: true}
 }
 
-// firstIn are the models with the lowest p50 of an operation, or one that is neither significantly higher nor so much
-// that it is shaded. best is the lowest.
-func firstIn(l *ranking.Load, op string) (first []*ranking.Model, best float64) {
+// stylesOf are the styles of an operation's p50 of each model. The best are the lowest, and those that are neither
+// significantly higher nor so much that they are shaded. One is Less if the model's rows have fewer fields in the
+// operation than those of another model, so that it has less to do.
+func stylesOf(l *ranking.Load, op string) map[*ranking.Model]document.Style {
 	leads := l.LeadingOf(true, func(m *ranking.Model) results.Series {
 		if p50 := m.Ops[op].At(0.5); p50.Enough {
 			return p50.Trials
 		}
 		return nil
 	})
-	best = math.Inf(1)
+	best := math.Inf(1)
 	for k, m := range l.Models {
 		if leads[k] {
-			first, best = append(first, m), min(best, m.Ops[op].At(0.5).NS)
+			best = min(best, m.Ops[op].At(0.5).NS)
 		}
 	}
-	return slices.DeleteFunc(first, func(m *ranking.Model) bool { return m.Ops[op].At(0.5).NS >= heats[0]*best }), best
-}
-
-// bestOf is the style of a best value. It is Less if the model's rows have fewer fields in the operation than those of
-// another model, so that it has less to do.
-func bestOf(l *ranking.Load, m *ranking.Model, op string) document.Style {
 	omits := func(m *ranking.Model) bool { return m.Ops[op].Sum.Missing != "" }
-	whole := func(m *ranking.Model) bool { return m.Ops[op].Count > 0 && !omits(m) }
-	if omits(m) && slices.ContainsFunc(l.Models, whole) {
-		return document.Less
+	whole := slices.ContainsFunc(l.Models, func(m *ranking.Model) bool { return m.Ops[op].Count > 0 && !omits(m) })
+	styles := map[*ranking.Model]document.Style{}
+	for k, m := range l.Models {
+		p50 := m.Ops[op].At(0.5)
+		for i, from := range heats {
+			if p50.Enough && p50.NS/best >= from {
+				styles[m] = document.Shades[i]
+			}
+		}
+		switch {
+		case !leads[k] || p50.NS >= heats[0]*best:
+		case whole && omits(m):
+			styles[m] = document.Less
+		default:
+			styles[m] = document.Best
+		}
 	}
-	return document.Best
+	return styles
 }
 
 // weighs is how much of each counter weighs as much as one request: this only decides which of them is named as the

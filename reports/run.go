@@ -44,8 +44,9 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 	add(v.searches()...)
 	if r.Sweep != nil {
 		add(v.growth()...)
-	} else {
-		add(v.first()...)
+	}
+	for _, loads := range results.Grouped(v.loads, func(l *ranking.Load) string { return l.Phase }) { // on several engines
+		add(v.verdict(loads), v.wholeLoad(loads), v.operations(loads))
 	}
 	add(v.findings())
 	add(v.interrupted()...)

@@ -196,14 +196,7 @@ func Runs(base, new Side, o Options) (*Comparison, error) {
 	if err := c.measure(); err != nil {
 		return nil, err
 	}
-	for _, cell := range c.Cells {
-		c.judge(cell)
-	}
-	figures, _ := c.sorted()
-	place := func(regression string) int { // the worst first; -1: of a phase that failed
-		return slices.IndexFunc(figures, func(f *Figure) bool { return f.String() == regression })
-	}
-	slices.SortStableFunc(c.Regressions, func(a, b string) int { return place(a) - place(b) })
+	c.judge()
 	return c, nil
 }
 
@@ -219,9 +212,10 @@ func (c *Comparison) measure() error {
 		most, empty = max(most, cell.BaseCount), empty || len(cell.Figures) == 0
 		for i := range cell.Figures {
 			f := &cell.Figures[i]
-			names = append(names, NameOf(cell.Subject, f.Operation, f.Name))
+			name := NameOf(cell.Subject, f.Operation, f.Name)
+			names = append(names, name)
 			for _, g := range gates { // the last one counts
-				if g.Holds(cell.Subject, f.Operation, f.Name) {
+				if g.Holds(name) {
 					f.Gate, f.Limit = true, g.limit
 					if g.limit < 0 {
 						f.Limit = f.Measure.Limit
@@ -384,9 +378,9 @@ func ParseGates(text string) (gates []Gate, err error) {
 // String is the gate as it was written.
 func (g Gate) String() string { return g.text }
 
-// Holds reports whether the gate matches that metric.
-func (g Gate) Holds(s Subject, o Operation, figure string) bool {
-	ok, err := path.Match(g.pattern, NameOf(s, o, figure))
+// Holds reports whether the gate matches the metric of that name: see NameOf.
+func (g Gate) Holds(name string) bool {
+	ok, err := path.Match(g.pattern, name)
 	return ok && err == nil
 }
 

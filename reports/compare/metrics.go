@@ -177,8 +177,8 @@ func (c *Cell) saySearch(f *Figure, side int) *float64 {
 			}
 		}
 	}
-	uncertain := halves.Median()
-	if rate := math.Exp(f.times[side].Median()); !math.IsNaN(rate) {
+	uncertain := results.Median(halves)
+	if rate := math.Exp(results.Median(f.times[side])); !math.IsNaN(rate) {
 		note := fmt.Sprintf("max-rate of %s: %s", sides[side], perSecond(rate))
 		if uncertain > 0 {
 			note += fmt.Sprintf(" ± %s by each search alone", perSecond(uncertain))
@@ -192,26 +192,31 @@ func (c *Cell) saySearch(f *Figure, side int) *float64 {
 	return growth.Known(uncertain)
 }
 
-// judge gives the figures of a cell their verdicts.
-func (c *Comparison) judge(cell *Cell) {
-	gated, varied := false, false
-	for i := range cell.Figures {
-		f := &cell.Figures[i]
-		if cell.Why == "" {
-			f.judge(c.Interleaved)
-		} else {
-			f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
+// judge gives all figures their verdicts. Phases that failed are the first of the regressions.
+func (c *Comparison) judge() {
+	for _, cell := range c.Cells {
+		gated, varied := false, false
+		for i := range cell.Figures {
+			f := &cell.Figures[i]
+			if cell.Why == "" {
+				f.judge(c.Interleaved)
+			} else {
+				f.Verdict, f.Why, f.Needed = CannotTell, cell.Why, 0
+			}
+			gated, varied = gated || f.Gate, varied || f.Why == tooDifferent
 		}
-		gated, varied = gated || f.Gate, varied || f.Why == tooDifferent
+		if varied && cell.short {
+			cell.Notes = append(cell.Notes, shortTrials)
+		}
+		if cell.broken && (gated || len(cell.Figures) == 0) {
+			c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
+		}
+	}
+	all, _ := c.sorted()
+	for _, f := range all {
 		if f.Gate && f.Verdict == Worse {
 			c.Regressions = append(c.Regressions, f.String())
 		}
-	}
-	if varied && cell.short {
-		cell.Notes = append(cell.Notes, shortTrials)
-	}
-	if cell.broken && (gated || len(cell.Figures) == 0) {
-		c.Regressions = append(c.Regressions, cell.Subject.String()+": "+cell.Why)
 	}
 }
 
@@ -230,9 +235,6 @@ const drifts = 2
 // judge sets the verdict by the interval of the difference. The figure differs if the interval excludes 0, or for a
 // timed one of sequential runs all that may be drift. It is unchanged if the whole interval is within the limit.
 func (f *Figure) judge(interleaved bool) {
-	if !f.Measure.Timed() {
-		f.counted()
-	}
 	e, limit, nearest := &f.estimate, math.Log1p(f.Limit), 0.0
 	switch {
 	case f.Measure.fraction:
@@ -376,11 +378,8 @@ func Cells(r *results.Run, force bool) []*Cell {
 	for _, c := range cells {
 		for i := range c.Figures {
 			f := &c.Figures[i]
-			value := math.Exp(f.times[0].Median())
-			if !f.Measure.Timed() {
-				value, _ = f.Measure.count(&f.of.sum[0])
-			}
-			if c.Why == "" && f.Name != "attempts" && (value > 0 || f.Measure.scope != ofLoad) {
+			if value := math.Exp(results.Median(f.times[0])); c.Why == "" && f.Measure.Timed() && f.Name != "attempts" &&
+				(value > 0 || f.Measure.scope != ofLoad) {
 				f.Base = growth.Known(value)
 			}
 		}

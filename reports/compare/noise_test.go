@@ -59,7 +59,7 @@ func (w noise) spell(random *rand.Rand) float64 {
 		begins := share * (1 - stays) / (1 - share)
 		fast = fast && random.Float64() < stays || !fast && random.Float64() < begins
 	}
-	return results.Series(levels).Median()
+	return results.Median(levels)
 }
 
 // sides makes n trials of both builds, sequential or interleaved.

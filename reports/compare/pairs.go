@@ -147,7 +147,9 @@ func (c *Cell) newFigure(s *series, m *Measure) Figure {
 	if !m.Timed() {
 		base, _ := m.count(&s.sum[0])
 		fresh, _ := m.count(&s.sum[1])
-		f.known = !math.IsNaN(base + fresh)
+		if f.known = !math.IsNaN(base + fresh); f.known && c.Why == "" {
+			f.counted()
+		}
 		return f
 	}
 	for i := range s.in {

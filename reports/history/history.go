@@ -130,8 +130,9 @@ func (h *History) series(runs []Run, selected []compare.Gate) error {
 			runs = append(runs, s.Runs[k].run)
 		}
 		s.Figures = slices.DeleteFunc(FiguresOf(runs, false), func(f *Figure) bool {
-			names = append(names, compare.NameOf(f.Subject, f.Operation, f.Name))
-			holds := func(g compare.Gate) bool { return g.Holds(f.Subject, f.Operation, f.Name) }
+			name := compare.NameOf(f.Subject, f.Operation, f.Name)
+			names = append(names, name)
+			holds := func(g compare.Gate) bool { return g.Holds(name) }
 			return len(selected) > 0 && !slices.ContainsFunc(selected, holds)
 		})
 		s.counted()

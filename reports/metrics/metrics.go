@@ -85,7 +85,7 @@ func (m *Metrics) Add(key results.Key, op func(int) string, ops []latency.Op) {
 			m.times[k] = of
 		}
 		for _, kind := range kinds {
-			of[kind].add(ops[i].Times[kind])
+			of[kind].add(&ops[i].Times[kind])
 		}
 	}
 }

@@ -84,41 +84,49 @@ func Of(r *results.Run, by Metric) []*Load {
 	for _, cells := range phases {
 		l := &Load{Phase: cells[0].Where(), Engine: cells[0].Engine, Cell: cells[0], By: by}
 		for _, cs := range trials.Columns(cells) {
-			m := newModel(r, cs, ops)
+			m := &Model{
+				Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, NotRanked: notRanked(r, cs),
+				Ops: map[string]*trials.Row{}, values: map[Metric]results.Series{},
+			}
 			if len(models) == 1 && len(engines) > 1 {
 				m.Name = m.Engine
+			}
+			for _, op := range ops {
+				m.Ops[op] = cs.Row(op)
 			}
 			l.Models, l.Trials = append(l.Models, m), max(l.Trials, len(cs))
 		}
 		l.shares()
-		for _, m := range l.Models {
-			if m.measure(r, l.Shares); m.Ranked() && math.IsNaN(m.Value(by)) {
-				m.NotRanked = "its " + by.Name() + " is not known"
-			}
-		}
-		slices.SortStableFunc(l.Models, func(a, b *Model) int {
-			return cmp.Or(cmp.Compare(a.NotRanked, b.NotRanked), cmp.Compare(a.Value(by), b.Value(by)))
-		})
-		l.First = len(l.Models)
-		if other := slices.Index(l.Leading(by), false); other >= 0 {
-			l.First = other
-		}
+		l.rank(r)
 		all = append(all, l)
 	}
 	return all
 }
 
-// newModel is a model with its trials of a phase, and with each of these operations.
-func newModel(r *results.Run, cs trials.Column, ops []string) *Model {
-	m := &Model{
-		Name: cs[0].Model, Model: cs[0].Model, Engine: cs[0].Engine, Cells: cs, NotRanked: notRanked(r, cs),
-		Ops: map[string]*trials.Row{}, values: map[Metric]results.Series{},
+// rank sets the values of the models and sorts them by the metric that ranks.
+func (l *Load) rank(r *results.Run) {
+	for _, m := range l.Models {
+		if m.measure(r, l.Shares); m.Ranked() && math.IsNaN(m.Value(l.By)) {
+			m.NotRanked = "its " + l.By.Name() + " is not known"
+		}
 	}
-	for _, op := range ops {
-		row, _ := cs.Row(op)
-		m.Ops[op] = &row
+	slices.SortStableFunc(l.Models, func(a, b *Model) int {
+		return cmp.Or(cmp.Compare(a.NotRanked, b.NotRanked), cmp.Compare(a.Value(l.By), b.Value(l.By)))
+	})
+	l.First = len(l.Models)
+	if other := slices.Index(l.Leading(l.By), false); other >= 0 {
+		l.First = other
 	}
-	return m
+}
+
+// Model is the model of that name; nil if the load has none.
+func (l *Load) Model(name string) *Model {
+	for _, m := range l.Models {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
 }
 
 // notRanked is why a model is not ranked; "" if it is.
@@ -297,7 +305,7 @@ func (m *Model) disk(r *results.Run) float64 {
 func (m *Model) Values(x Metric) results.Series { return m.values[x] }
 
 // Value is the median of the trials; NaN: not known.
-func (m *Model) Value(x Metric) float64 { return m.values[x].Median() }
+func (m *Model) Value(x Metric) float64 { return results.Median(m.values[x]) }
 
 // much is from how many times on trials that differ are worth a warning.
 const much = 2
@@ -325,7 +333,7 @@ func (l *Load) Quantile(m *Model, p float64) float64 {
 	for i := range m.Cells {
 		all = append(all, m.quantile(i, l.Shares, p))
 	}
-	return all.Median()
+	return results.Median(all)
 }
 
 // Parts are the operations with the part that each is of the time of all.

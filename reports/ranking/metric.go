@@ -223,11 +223,11 @@ func Leading(all []results.Series, timed bool) []bool {
 	leads := make([]bool, len(all))
 	var order []int
 	for i := range all {
-		if m := all[i].Median(); !math.IsNaN(m) && !math.IsInf(m, 1) {
+		if m := results.Median(all[i]); !math.IsNaN(m) && !math.IsInf(m, 1) {
 			order = append(order, i)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(all[a].Median(), all[b].Median()) })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(results.Median(all[a]), results.Median(all[b])) })
 	for n, i := range order {
 		if n > 0 {
 			d, ok := Compare(all[order[0]], all[i], timed, len(order)-1)

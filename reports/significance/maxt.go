@@ -122,7 +122,7 @@ func newContrast(s Sample, base, fresh int, paired bool, e *Estimate) contrast {
 			c.values = append(c.values, n[t]-b[t])
 		}
 	} else {
-		middle := b.Median() // sums of squares are more exact if numbers are small
+		middle := results.Median(b) // sums of squares are more exact if numbers are small
 		for _, v := range slices.Concat(b, n) {
 			c.values = append(c.values, v-middle)
 		}
@@ -170,7 +170,7 @@ func (c *contrast) difference(isNew []bool) (difference, err float64) {
 // winsorize returns the trials of both sides. Values that are far from all others are moved to a bound, which is
 // the same for both sides.
 func winsorize(s Sample) (base, fresh results.Series) {
-	least, most := s.Base.Median(), s.New.Median()
+	least, most := results.Median(s.Base), results.Median(s.New)
 	var apart results.Series
 	for _, v := range s.Base {
 		apart = append(apart, math.Abs(v-least))
@@ -179,7 +179,7 @@ func winsorize(s Sample) (base, fresh results.Series) {
 		apart = append(apart, math.Abs(v-most))
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	room := winsorMost * normal * apart.Median()
+	room := winsorMost * normal * results.Median(apart)
 	bounded := func(values results.Series) (all results.Series) {
 		for _, v := range values { // NaN stays
 			all = append(all, min(max(v, min(least, most)-room), max(least, most)+room))

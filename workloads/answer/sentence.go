@@ -214,11 +214,11 @@ func (w *filling) column(f figure) (cs trials.Column, why string) {
 			cs = append(cs, c)
 		}
 	}
-	row, ok := cs.Row(f.op)
+	row := cs.Row(f.op)
 	switch {
 	case !ran:
 		return nil, fmt.Sprintf("%s did not run on %s", w.of(f), w.engine)
-	case !ok:
+	case row.Trials == 0:
 		return nil, fmt.Sprintf("%s was not measured", f)
 	case !row.Sum.Offered():
 		return nil, fmt.Sprintf("%s does not support %s", w.of(f), f.op)
@@ -287,7 +287,7 @@ func (w *filling) atomic(f figure) (text, why string) {
 			s, _ = schemas.ParseStored(stored.Model, []byte(stored.Text)) // nil if it cannot be read
 		}
 	}
-	row, _ := cs.Row(f.op)
+	row := cs.Row(f.op)
 	changes, whole := 0.0, true
 	for _, ran := range row.Sum.Patterns {
 		var p *schemas.Pattern

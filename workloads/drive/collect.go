@@ -1,9 +1,6 @@
 package drive
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -12,79 +9,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-// collect takes what the workers recorded, tick by tick, until they have ended, and
-// once more then. stop lets no more operations begin, and kill ends those under way.
-func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
-	p.timeline.tick = p.tickEvery()
-	ticks := time.NewTicker(p.timeline.tick)
-	defer ticks.Stop()
-	from := time.Duration(0)
-	for {
-		last := false
-		select {
-		case <-ended:
-			last = true
-		case <-ticks.C:
-		}
-		to := p.clock.now()
-		if last {
-			to = max(from, p.length)
-		}
-		p.take(from, to, last)
-		if last {
-			return
-		}
-		// A warm-up bounded by operations runs them all.
-		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
-			stop()
-		}
-		if p.vanished == nil && p.silent(to) {
-			stop()
-			time.AfterFunc(grace, kill)
-		}
-		from = to
-	}
-}
-
-// SilenceMost is how long a load goes on without a delivery that succeeds, on an engine that is reached over a network:
-// by then another node has taken over from one that died. Tests lower it.
-var SilenceMost = time.Minute
-
-// silent reports whether no request of a load was answered for so long that it must end, and notes why.
-func (p *phase) silent(now time.Duration) bool {
-	if !p.loads() || !p.target.Engine.Remote || now-p.timeline.ended < SilenceMost {
-		return false
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	cause := p.lastCause
-	if cause == nil {
-		cause = errors.New("no call has ended")
-	}
-	p.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", p.target.Engine.Name,
-		SilenceMost, p.recorder.Total[p.slots.whole].Counts[latency.OK], p.Total, cause)
-	return true
-}
-
-// take takes what was recorded between two moments of the phase. Last says that it has ended.
-func (p *phase) take(from, to time.Duration, last bool) {
-	ticked := p.recorder.Tick()
-	p.writeLog(ticked, from, to, last)
-	p.memory.follow()
-	if p.Stream.Open() {
-		p.learn()
-	}
-	p.addInterval(ticked, from, to, last)
-	if last { // the last window is too short to compare
-		p.timeline.endGap(to)
-	} else {
-		p.window(ticked[:len(p.slots.all)])
-	}
-	if p.Progress != nil {
-		p.Progress(p.progress(&ticked[p.slots.whole], from, to, last))
-	}
-}
 
 // tickEvery is how long a window is: a tenth of the phase, at least 0.1 s and at most 1 s. A
 // warm-up has shorter ones, from 20 ms, so that it can end early. Without a duration it is 0.5 s.
@@ -105,10 +29,10 @@ func (p *phase) tickEvery() time.Duration {
 func (p *phase) window(ops []latency.Op) {
 	var service, weights, wait, waits float64
 	for i := range ops {
-		h := ops[i].Times[latency.Wait]
+		h := &ops[i].Times[latency.Wait]
 		wait += h.Mean() * float64(h.Count())
 		waits += float64(h.Count())
-		if h := ops[i].Times[latency.Service]; h.Count() > 0 {
+		if h := &ops[i].Times[latency.Service]; h.Count() > 0 {
 			weight := float64(p.recorder.Total[i].Counts[latency.OK])
 			service += weight * float64(h.At(50, 0))
 			weights += weight
@@ -127,7 +51,7 @@ func (p *phase) progress(all *latency.Op, from, to time.Duration, last bool) Pro
 	if last { // the last window says little: report the rate of the whole phase
 		done, length = soFar.Counts[latency.OK], to
 	}
-	c, times := &soFar.Counts, soFar.Times[latency.Latency]
+	c, times := &soFar.Counts, &soFar.Times[latency.Latency]
 	percentile := func(share float64) time.Duration {
 		if c[latency.OK] < results.EnoughFor(share) {
 			return 0
@@ -228,7 +152,7 @@ func (p *phase) writeWindow(ops []latency.Op, from, to time.Duration) {
 		}, ops, began, ended)
 		client := p.recorder.Client
 		tag := p.Cell.Tag(p.slots.names[client], latency.Hiccup.String())
-		p.Log.WriteOne(tag, ops[client].Times[latency.Hiccup], began, ended)
+		p.Log.WriteOne(tag, &ops[client].Times[latency.Hiccup], began, ended)
 	}
 }
 
@@ -302,30 +226,6 @@ func (p *phase) ofOps(recorded []latency.Op) []latency.Op {
 // tally has the worker's counts of the stream of the operation under way.
 func (w *worker) tally() *tally { return &w.stats.streams[w.op.Stream] }
 
-// streams are the figures of each stream; nil for a phase without streams.
-func (p *phase) streams() (all []results.Stream) {
-	if !p.Phase.HasStreams() {
-		return nil
-	}
-	for i := range p.Phase.Streams {
-		s, of, counted := &p.Phase.Streams[i], p.slots.streams+i, &p.stats.streams[i]
-		one := results.Stream{
-			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
-			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.Late, Queued: counted.Queued,
-		}
-		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
-			for _, n := range rates {
-				one.Rate += n
-			}
-		}
-		for _, k := range p.slots.of[of] {
-			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op(k)
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
 // timeline is how a phase went, interval by interval.
 type timeline struct {
 	tick      time.Duration // time between ticks, except for late ones and the last
@@ -377,7 +277,7 @@ func outcomes(o *latency.Op) results.Outcomes {
 		OK: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
 	}
-	if h := o.Times[latency.Latency]; in.OK > 0 {
+	if h := &o.Times[latency.Latency]; in.OK > 0 {
 		in.P50, in.P99 = h.At(50, 0), h.At(99, 0)
 		if slowest := h.Max(); slowest > in.P99 {
 			in.Max = slowest

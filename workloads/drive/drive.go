@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -177,9 +178,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if p.clock, err = startClock(); err != nil {
-		return err
-	}
+	p.clock = startClock()
 	p.began = p.clock.base
 	p.hiccups = watchHiccups(&p.clock, p.recorder.Worker(0))
 	before := processUsage()
@@ -228,86 +227,76 @@ func (p *phase) unsupported(o *plan.Operation) bool {
 	return !p.target.Offers[o.Op] || o.Op == workloads.Flag && p.target.LacksFlag[o.Flag]
 }
 
-// overdueMost is how many overdue operations are looked at, which takes a second or two.
-const overdueMost = 1 << 22
-
-// countOverdue counts the operations that were scheduled before the phase was stopped, and that no
-// worker had taken. They were offered, and not executed. It looks at overdueMost of them
-// and assumes the same rate and the same streams for the rest.
-func (p *phase) countOverdue(stopped time.Duration) {
-	var o plan.Operation
-	seen, all := make([]results.Offered, len(p.slots.at)), 0
-	first, last, more := time.Duration(-1), time.Duration(0), true
-	for more && all < overdueMost {
-		due, ok := p.Stream.Next(stopped, &o)
-		if more = ok && due <= stopped; !more {
-			break
+// collect takes what the workers recorded, tick by tick, until they have ended, and
+// once more then. stop lets no more operations begin, and kill ends those under way.
+func (p *phase) collect(ended <-chan struct{}, stop, kill context.CancelFunc) {
+	p.timeline.tick = p.tickEvery()
+	ticks := time.NewTicker(p.timeline.tick)
+	defer ticks.Stop()
+	from := time.Duration(0)
+	for {
+		last := false
+		select {
+		case <-ended:
+			last = true
+		case <-ticks.C:
 		}
-		if last = due; first < 0 {
-			first = due
+		to := p.clock.now()
+		if last {
+			to = max(from, p.length)
 		}
-		t := &seen[o.Stream]
-		all++
-		t.Due++
-		if o.Replaces {
-			t.Replaced++
+		p.take(from, to, last)
+		if last {
+			return
 		}
-		if p.unsupported(&o) {
-			t.Skipped++
+		// A warm-up bounded by operations runs them all.
+		if p.Phase.Kind == workloads.Warmup && p.Phase.Duration > 0 && warm(p.windows) {
+			stop()
 		}
-	}
-	times := 1.0
-	if more && last > first {
-		times = float64(stopped-first) / float64(last-first)
-	}
-	if limit := p.Phase.Operations; limit > 0 && all > 0 {
-		times = min(times, (float64(limit)-float64(p.stats.Due))/float64(all))
-	}
-	for i, t := range seen {
-		for _, n := range []*int64{&t.Due, &t.Replaced, &t.Skipped} {
-			*n = int64(times * float64(*n))
+		if p.vanished == nil && p.silent(to) {
+			stop()
+			time.AfterFunc(grace, kill)
 		}
-		p.stats.count(i, &tally{Offered: t})
+		from = to
 	}
 }
 
-// A recount adds to a counter the difference from its index. An operation that has changed the index
-// and not yet the counter would be counted twice. So a recount has its account alone: it waits for
-// changes of the account that are under way, and those that come wait for it. That wait is before
-// the call: it is in response times and not in service times.
+// SilenceMost is how long a load goes on without a delivery that succeeds, on an engine that is reached over a network:
+// by then another node has taken over from one that died. Tests lower it.
+var SilenceMost = time.Minute
 
-// hold takes the accounts that an operation changes, if the model has recounts.
-func (t *task) hold() {
-	if t.excludes() {
-		t.changes((*sync.RWMutex).Lock, (*sync.RWMutex).RLock)
+// silent reports whether no request of a load was answered for so long that it must end, and notes why.
+func (p *phase) silent(now time.Duration) bool {
+	if !p.loads() || !p.target.Engine.Remote || now-p.timeline.ended < SilenceMost {
+		return false
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	cause := p.lastCause
+	if cause == nil {
+		cause = errors.New("no call has ended")
+	}
+	p.vanished = fmt.Errorf("%s has acknowledged nothing for %v, after %d of %d messages: %w", p.target.Engine.Name,
+		SilenceMost, p.recorder.Total[p.slots.whole].Counts[latency.OK], p.Total, cause)
+	return true
 }
 
-// letGo gives back what hold took.
-func (t *task) letGo() {
-	if t.excludes() {
-		t.changes((*sync.RWMutex).Unlock, (*sync.RWMutex).RUnlock)
+// take takes what was recorded between two moments of the phase. Last says that it has ended.
+func (p *phase) take(from, to time.Duration, last bool) {
+	ticked := p.recorder.Tick()
+	p.writeLog(ticked, from, to, last)
+	p.memory.follow()
+	if p.Stream.Open() {
+		p.learn()
 	}
-}
-
-// excludes reports whether the operation and a recount exclude each other.
-func (t *task) excludes() bool { return t.op.Op.Changes() && t.target.Offers[workloads.Recount] }
-
-// changes calls alone for the account of a recount, and shared for each one that another operation
-// changes.
-func (t *task) changes(alone, shared func(*sync.RWMutex)) {
-	switch t.op.Op {
-	case workloads.Recount:
-		alone(&t.account.Changes)
-	case workloads.Deliver:
-		// All deliveries take accounts in one order. Else two of them would wait for recounts that
-		// wait for the other.
-		slices.Sort(t.op.Recipients)
-		for _, u := range t.op.Recipients {
-			shared(&t.live.Accounts[u].Changes)
-		}
-	default:
-		shared(&t.account.Changes)
+	p.addInterval(ticked, from, to, last)
+	if last { // the last window is too short to compare
+		p.timeline.endGap(to)
+	} else {
+		p.window(ticked[:len(p.slots.all)])
+	}
+	if p.Progress != nil {
+		p.Progress(p.progress(&ticked[p.slots.whole], from, to, last))
 	}
 }
 
@@ -333,7 +322,7 @@ func (p *phase) measurement() results.Cell {
 	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
-		hiccups, delays := p.hiccups.report(p.recorder.Total[p.recorder.Client].Times[latency.Hiccup]), m.AllOps.Delays()
+		hiccups, delays := p.hiccups.report(&p.recorder.Total[p.recorder.Client].Times[latency.Hiccup]), m.AllOps.Delays()
 		results.Add(&delays, &p.stats.delays)
 		e.Hiccups, e.Delays = &hiccups, &delays
 	}
@@ -393,7 +382,7 @@ func (p *phase) op(at int) results.Op {
 	o := results.Op{
 		Count: c[latency.OK], NotFound: c[latency.NotFound], Failed: c[latency.Failed],
 		Unknown: c[latency.Unknown], Dropped: c[latency.Dropped], TooLarge: c[latency.TooLarge],
-		NoTarget: s.noTarget, Clamped: total.Clamped,
+		NoTarget: s.noTarget, Clamped: total.Clamped(),
 		Fallback: strings.Join(s.fallbacks, ", "),
 		Missing:  strings.Join(lacking, ", "),
 		Rate:     digits(float64(c[latency.OK]) / max(p.length.Seconds(), 1e-9)),
@@ -430,6 +419,30 @@ func (p *phase) op(at int) results.Op {
 		}
 	}
 	return o
+}
+
+// streams are the figures of each stream; nil for a phase without streams.
+func (p *phase) streams() (all []results.Stream) {
+	if !p.Phase.HasStreams() {
+		return nil
+	}
+	for i := range p.Phase.Streams {
+		s, of, counted := &p.Phase.Streams[i], p.slots.streams+i, &p.stats.streams[i]
+		one := results.Stream{
+			Name: s.Name, Arrivals: s.Arrivals.String(), Clients: s.Clients, Ops: map[string]results.Op{},
+			Offered: p.offered(counted, of), AllOps: p.together(of), Late: counted.Late, Queued: counted.Queued,
+		}
+		if rates := s.PerSecond(); s.Arrivals != workloads.Closed {
+			for _, n := range rates {
+				one.Rate += n
+			}
+		}
+		for _, k := range p.slots.of[of] {
+			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op(k)
+		}
+		all = append(all, one)
+	}
+	return all
 }
 
 // digits keeps nine digits of a value: no difference between runs is smaller, and run.json has thousands of values.

@@ -51,8 +51,10 @@ func TestResultsOfAnHour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, want := range h.phase.recorder.Total[int(workloads.List)].Times {
-		if want == nil || latency.Kind(k) == latency.Free { // which the log does not have
+	recorded := h.phase.recorder.Total
+	for k := range recorded[int(workloads.List)].Times {
+		want := &recorded[int(workloads.List)].Times[k]
+		if want.Count() == 0 || latency.Kind(k) == latency.Free { // which the log does not have
 			continue
 		}
 		tag := hourKey.Tag("list", latency.Kind(k).String())
@@ -61,7 +63,7 @@ func TestResultsOfAnHour(t *testing.T) {
 		}
 		delete(logged, tag)
 	}
-	want := h.phase.recorder.Total[h.phase.recorder.Client].Times[latency.Hiccup]
+	want := &recorded[h.phase.recorder.Client].Times[latency.Hiccup]
 	if got := logged[hourKey.Tag("client", "hiccup")]; !reflect.DeepEqual(got, want) || len(logged) != 1 {
 		t.Errorf("the log's windows have not every hiccup, or others: %d tags", len(logged))
 	}
@@ -156,10 +158,8 @@ func TestLogBySteadyClock(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what, out := waiting(10), &bytes.Buffer{}
 	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Cell: results.Cell{Key: hourKey}, Workers: 1})
+	p.clock = startClock()
 	var err error
-	if p.clock, err = startClock(); err != nil {
-		t.Fatal(err)
-	}
 	*(*uint64)(unsafe.Pointer(&p.clock.base)) -= 3600 << 30 // the clock is set an hour ahead (time.Time.wall)
 	if p.Log, err = latency.NewLog(out, p.clock.base); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // load delivers messages of the load, in order of arrival, until there are no
@@ -236,8 +237,51 @@ func (p *phase) grow(ctx, opCtx context.Context, g *errgroup.Group) error {
 // learn sets usual from all operations so far.
 func (p *phase) learn() {
 	for i := range p.pool.usual {
-		if h := p.recorder.Total[i].Times[latency.Free]; h.Count() >= usualLeast {
+		if h := &p.recorder.Total[i].Times[latency.Free]; h.Count() >= usualLeast {
 			p.pool.usual[i].Store(int64(usualMost * float64(h.At(25, 0))))
 		}
+	}
+}
+
+// overdueMost is how many overdue operations are looked at, which takes a second or two.
+const overdueMost = 1 << 22
+
+// countOverdue counts the operations that were scheduled before the phase was stopped, and that no
+// worker had taken. They were offered, and not executed. It looks at overdueMost of them
+// and assumes the same rate and the same streams for the rest.
+func (p *phase) countOverdue(stopped time.Duration) {
+	var o plan.Operation
+	seen, all := make([]results.Offered, len(p.slots.at)), 0
+	first, last, more := time.Duration(-1), time.Duration(0), true
+	for more && all < overdueMost {
+		due, ok := p.Stream.Next(stopped, &o)
+		if more = ok && due <= stopped; !more {
+			break
+		}
+		if last = due; first < 0 {
+			first = due
+		}
+		t := &seen[o.Stream]
+		all++
+		t.Due++
+		if o.Replaces {
+			t.Replaced++
+		}
+		if p.unsupported(&o) {
+			t.Skipped++
+		}
+	}
+	times := 1.0
+	if more && last > first {
+		times = float64(stopped-first) / float64(last-first)
+	}
+	if limit := p.Phase.Operations; limit > 0 && all > 0 {
+		times = min(times, (float64(limit)-float64(p.stats.Due))/float64(all))
+	}
+	for i, t := range seen {
+		for _, n := range []*int64{&t.Due, &t.Replaced, &t.Skipped} {
+			*n = int64(times * float64(*n))
+		}
+		p.stats.count(i, &tally{Offered: t})
 	}
 }

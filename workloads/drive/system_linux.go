@@ -2,6 +2,7 @@ package drive
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,33 +11,6 @@ import (
 	"github.com/shirou/gopsutil/v4/cpu"
 	"golang.org/x/sys/unix"
 )
-
-// clock counts from the start of a phase.
-type clock struct {
-	base time.Time
-	mono int64 // CLOCK_MONOTONIC at base, in ns, for timers
-	// virtual, if set, is the time. Tests set it, so that waiting takes no real time.
-	virtual *time.Duration
-}
-
-func startClock() (clock, error) {
-	c := clock{base: time.Now()}
-	var ts unix.Timespec
-	// CLOCK_MONOTONIC is read after base, so that a timer is never early.
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
-		return c, fmt.Errorf("read clock: %w", err)
-	}
-	c.mono = ts.Nano()
-	return c, nil
-}
-
-// now takes 38 ns; time.Now would take 65.
-func (c *clock) now() time.Duration {
-	if c.virtual != nil {
-		return *c.virtual
-	}
-	return time.Since(c.base)
-}
 
 // timer wakes one worker at a scheduled time. time.Sleep is about 1 ms late, since
 // the runtime's poller counts in milliseconds; a timerfd read through the same
@@ -47,6 +21,19 @@ type timer struct {
 	file *os.File
 	buf  [8]byte
 }
+
+// origin is CLOCK_MONOTONIC when precise was 0. It is read after precise, so that a timer is never early, and the least
+// of several readings is the nearest.
+var origin = func() time.Duration {
+	least := time.Duration(math.MaxInt64)
+	for range 10 {
+		var ts unix.Timespec
+		at := precise()
+		_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts) // each Linux has it
+		least = min(least, time.Duration(ts.Nano())-at)
+	}
+	return least
+}()
 
 func newTimer() (*timer, error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
@@ -64,7 +51,7 @@ func (t *timer) until(c *clock, at time.Duration) error {
 		*c.virtual = max(*c.virtual, at)
 		return nil
 	}
-	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(c.mono + int64(at))}
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(origin + c.start + at))}
 	if err := unix.TimerfdSettime(t.fd, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
 		return fmt.Errorf("set timer: %w", err)
 	}

@@ -65,7 +65,7 @@ func TestTimelineSlowest(t *testing.T) {
 	var sum results.Outcomes
 	for n, ownMax := range map[int]bool{10: false, 99: false, 101: true} {
 		var o latency.Op
-		o.Counts[latency.OK], o.Times[latency.Latency] = int64(n), latency.NewHistogram(3)
+		o.Counts[latency.OK], o.Times[latency.Latency] = int64(n), *latency.NewHistogram(3)
 		for i := range n {
 			o.Times[latency.Latency].Record(time.Duration(i+1), 1)
 		}

@@ -55,7 +55,7 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 			c.phase.Kind, c.phase.Operations, c.phase.Mix = workloads.Measure, uint64(operations), workloads.Mix{workloads.List: 1}
 			p := simulate(t, c.phase, 64, math.MaxInt64, c.store, span{})
 			o := &p.recorder.Total[int(workloads.List)]
-			response := o.Times[latency.Response]
+			response := &o.Times[latency.Response]
 			if o.Counts[latency.OK] != operations || response.Count() != operations {
 				t.Fatalf("%d operations", o.Counts[latency.OK])
 			}
@@ -66,7 +66,7 @@ func TestResponseAgreesWithTheory(t *testing.T) {
 					t.Errorf("p%g: %.6g s, by theory %.6g s", 100*q, got, want)
 				}
 			}
-			if took := o.Times[latency.Latency]; took.Count() != response.Count() || took.At(99, 0) != response.At(99, 0) {
+			if took := &o.Times[latency.Latency]; took.Count() != response.Count() || took.At(99, 0) != response.At(99, 0) {
 				t.Errorf("a client that loses no time has other latencies than response times: %v", took.At(99, 0))
 			}
 		})

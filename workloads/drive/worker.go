@@ -267,46 +267,6 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 // errTimeout is why an operation that ended too late has an unknown outcome.
 var errTimeout = fmt.Errorf("answered after the timeout of the workload: %w", drivers.ErrUnknown)
 
-// A timer wakes some 40 µs late. Workers wake up to spinMost before their operation is scheduled and watch
-// the clock. Each operation may cost spinShare of a processor divided by the rate, so that all of them
-// take at most that share: spinning at 10,000/s would keep processors from the engine.
-const (
-	spinMost  = 100 * time.Microsecond
-	spinShare = 0.05
-)
-
-// spinOf is how long workers may spin before each operation, at that many operations a second on that
-// many processors. With one processor it would take the engine's.
-func spinOf(perSecond, processors float64) time.Duration {
-	if perSecond <= 0 || processors < 2 {
-		return 0
-	}
-	return min(spinMost, time.Duration(spinShare/perSecond*float64(time.Second)))
-}
-
-// wait returns true when the operation is scheduled, and false if ctx ended before.
-func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
-	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
-	clock, spin, spins := &w.phase.clock, w.phase.spin, &w.phase.pool.spins
-	wake := due - spin
-	for at := w.last; at < wake; {
-		at = min(wake, at+look)
-		if err := w.timer.until(clock, at); err != nil || ctx.Err() != nil {
-			return false, err
-		}
-	}
-	if spin == 0 {
-		return true, nil
-	}
-	if clock.virtual != nil || !spins.CompareAndSwap(false, true) {
-		return true, w.timer.until(clock, due)
-	}
-	for clock.now() < due {
-	}
-	spins.Store(false)
-	return true, nil
-}
-
 // Pauses of a client whose operations fail one after the other.
 const (
 	restLeast = time.Millisecond

@@ -40,7 +40,8 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 // one kind of time of the operation with that index; "": the log does not have it. WriteOne adds Hiccup.
 func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) {
 	for i := range ops {
-		for k, h := range ops[i].Times {
+		for k := range ops[i].Times {
+			h := &ops[i].Times[k]
 			if h.Count() == 0 || Kind(k) >= Free { // Service has those of Free, too
 				continue
 			}
@@ -53,10 +54,7 @@ func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Tim
 
 // WriteOne adds one interval of one histogram, which may have no values.
 func (l *Log) WriteOne(tag string, h *Histogram, from, to time.Time) {
-	precise := digitsRough
-	if h != nil {
-		precise = h.digits
-	}
+	precise := cmp.Or(h.digits, digitsRough)
 	if l.line[precise] == nil {
 		l.line[precise] = hdr.New(1, int64(Highest), precise)
 	}

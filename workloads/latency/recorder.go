@@ -13,6 +13,7 @@ import (
 	"math"
 	"math/bits"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -64,22 +65,30 @@ const (
 // counted in Clamped, because the histogram would not count it.
 const Highest = 100 * time.Second
 
-// Significant decimal digits of the histograms. Latencies have digits; the times that no report compares
-// need less.
+// Significant decimal digits of the histograms. Latencies have digits; roughKinds need less.
 const (
 	digits      = 3 // 229 KB a histogram
 	digitsRough = 2 // 31 KB
 )
 
-// Op is what was recorded of one operation. A histogram is nil until its first
-// value.
+// Op is what was recorded of one operation.
 type Op struct {
-	Counts  [NumOutcomes]int64
-	Clamped int64 // times beyond Highest
+	Counts [NumOutcomes]int64
 	// First and Last are when the first and the last operation that was ok ended. A gap without
 	// an operation that was ok ends at First or begins at Last.
 	First, Last time.Duration
-	Times       [NumKinds]*Histogram
+	Times       [NumKinds]Histogram
+}
+
+// Clamped is how many times were beyond Highest. Latency and Free are further times of an operation that counts
+// already.
+func (o *Op) Clamped() (n int64) {
+	for k := range o.Times {
+		if k := Kind(k); k != Latency && k != Free {
+			n += o.Times[k].clamped
+		}
+	}
+	return n
 }
 
 // Add adds b to o. It yields the processor between histograms, so that workers do not wait for all of them.
@@ -93,26 +102,21 @@ func (o *Op) Add(b *Op) {
 	for i, n := range b.Counts {
 		o.Counts[i] += n
 	}
-	o.Clamped += b.Clamped
-	for k, from := range b.Times {
-		if from.Count() == 0 {
-			continue
+	for k := range b.Times {
+		if from := &b.Times[k]; from.count > 0 {
+			o.Times[k].Add(from)
+			runtime.Gosched()
 		}
-		if o.Times[k] == nil {
-			o.Times[k] = NewHistogram(from.digits)
-		}
-		o.Times[k].Add(from)
-		runtime.Gosched()
 	}
 }
 
 // Reset empties o and keeps its histograms.
 func (o *Op) Reset() {
-	o.Counts, o.Clamped, o.First, o.Last = [NumOutcomes]int64{}, 0, 0, 0
-	for _, h := range o.Times {
-		if h.Count() > 0 {
+	o.Counts, o.First, o.Last = [NumOutcomes]int64{}, 0, 0
+	for k := range o.Times {
+		if h := &o.Times[k]; h.count > 0 {
 			clear(h.of)
-			h.count = 0
+			h.count, h.clamped = 0, 0
 		}
 	}
 }
@@ -126,7 +130,6 @@ type Worker struct {
 	ops   []Op     // since the last Tick
 	parts [][]Part // by operation
 	open  bool
-	rough bool     // all histograms have digitsRough, because there are many operations
 	_     [64]byte // keeps the locks of two workers out of one cache line
 }
 
@@ -134,7 +137,7 @@ type Worker struct {
 // from one monotonic clock. Delay is the time that the client lost: it is not in the latency. Parts are those
 // of an operation that was ok. Record allocates only for the first time of each kind and part.
 func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay time.Duration, parts ...PartTime) {
-	took := end - due - delay
+	took, service := end-due-delay, end-start
 	w.mu.Lock()
 	o := &w.ops[op]
 	o.Counts[out]++
@@ -144,14 +147,14 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 			o.First = end
 		}
 		o.Last = max(o.Last, end)
-		w.record(o, Service, end-start)
-		w.record(o, Latency, took)
+		o.Times[Service].Record(service, 1)
+		o.Times[Latency].Record(took, 1)
 		if w.open {
 			if !queued {
-				w.record(o, Free, end-start)
+				o.Times[Free].Record(service, 1)
 			}
-			w.record(o, Response, end-due)
-			w.record(o, Wait, start-due)
+			o.Times[Response].Record(end-due, 1)
+			o.Times[Wait].Record(start-due, 1) // an operation that starts before it is due is on time
 		}
 		for i := range parts {
 			p := partOf(&w.parts[op], parts[i].Name)
@@ -159,39 +162,22 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 			p.Times.Record(parts[i].Took, 1)
 		}
 	case Failed:
-		w.record(o, FailedAfter, end-start)
-		w.record(o, Rest, took)
+		o.Times[FailedAfter].Record(service, 1)
+		o.Times[Rest].Record(took, 1)
 	case Unknown:
-		w.record(o, UnknownAfter, end-start)
-		w.record(o, Rest, took)
+		o.Times[UnknownAfter].Record(service, 1)
+		o.Times[Rest].Record(took, 1)
 	case NotFound:
-		w.record(o, Rest, took)
+		o.Times[Rest].Record(took, 1)
 	}
 	w.mu.Unlock()
-}
-
-// record records a time. An operation that starts before it is due is on time. Latency and Free are further times
-// of an operation, which counts in Clamped already.
-func (w *Worker) record(o *Op, k Kind, d time.Duration) {
-	h := o.Times[k]
-	if h == nil {
-		h = NewHistogram(digits)
-		if w.rough || k == Wait || k == FailedAfter || k == UnknownAfter || k == Free || k == Hiccup {
-			h = NewHistogram(digitsRough)
-		}
-		o.Times[k] = h
-	}
-	if d > Highest && k != Latency && k != Free {
-		o.Clamped++
-	}
-	h.Record(d, 1)
 }
 
 // Woke adds how late a thread of the client woke, which has nothing to do but that. It is the operation
 // Recorder.Client.
 func (w *Worker) Woke(late time.Duration) {
 	w.mu.Lock()
-	w.record(&w.ops[len(w.ops)-1], Hiccup, late)
+	w.ops[len(w.ops)-1].Times[Hiccup].Record(late, 1)
 	w.mu.Unlock()
 }
 
@@ -235,15 +221,29 @@ func NewRecorder(ops, workers int, open bool, sums ...[]int) *Recorder {
 		each = roughBytes + partBytes
 	}
 	all := ops + 1 + len(sums)
-	r := &Recorder{
-		Client: ops, Total: make([]Op, all), sums: sums, spare: make([]Op, ops+1), interval: make([]Op, all),
-	}
+	r := &Recorder{Client: ops, Total: make([]Op, all), sums: sums, spare: newOps(ops+1, rough), interval: make([]Op, all)}
 	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*each))) {
-		r.workers = append(r.workers, &Worker{
-			ops: make([]Op, ops+1), parts: make([][]Part, ops), open: open, rough: rough,
-		})
+		r.workers = append(r.workers, &Worker{ops: newOps(ops+1, rough), parts: make([][]Part, ops), open: open})
 	}
 	return r
+}
+
+// roughKinds are the times that no report compares.
+var roughKinds = []Kind{Wait, FailedAfter, UnknownAfter, Free, Hiccup}
+
+// newOps are operations to record.
+func newOps(n int, rough bool) []Op {
+	ops := make([]Op, n)
+	for i := range ops {
+		for k := range ops[i].Times {
+			precise := digits
+			if rough || slices.Contains(roughKinds, Kind(k)) {
+				precise = digitsRough
+			}
+			ops[i].Times[k] = *NewHistogram(precise)
+		}
+	}
+	return ops
 }
 
 // Worker returns what worker i records into.
@@ -279,23 +279,29 @@ func (r *Recorder) Tick() []Op {
 
 // Histogram counts nanoseconds from 0 to Highest in the buckets of an HDR histogram: up to 2 << bits each value has
 // a bucket of its own, and from there each power of two has 1 << bits. Recording and adding are faster than in the
-// library's type, which checks again what the recorder has checked; the log has that type. A nil *Histogram
-// has no values.
+// library's type, which checks again what the recorder has checked; the log has that type. A histogram has no
+// buckets until its first value. A nil *Histogram has no values.
 type Histogram struct {
-	digits int // significant decimal digits
-	bits   int
-	count  int64
-	of     []int64 // by bucket, in the order of the library's histogram
+	digits  int // significant decimal digits; 0: those of the first histogram that is added
+	bits    int
+	count   int64
+	clamped int64   // values beyond Highest
+	of      []int64 // by bucket, in the order of the library's histogram
 }
 
 // NewHistogram returns an empty histogram that keeps so many significant decimal digits.
 func NewHistogram(digits int) *Histogram {
-	b := bits.Len64(2*uint64(math.Pow10(digits))-1) - 1
-	return &Histogram{digits: digits, bits: b, of: make([]int64, (bits.Len64(uint64(Highest))-b+1)<<b)}
+	return &Histogram{digits: digits, bits: bits.Len64(2*uint64(math.Pow10(digits))-1) - 1}
 }
 
 // Record adds a time that came n times. One beyond the range counts at its end, and one below 0 as 0.
 func (h *Histogram) Record(d time.Duration, n int64) {
+	if h.of == nil {
+		h.of = make([]int64, (bits.Len64(uint64(Highest))-h.bits+1)<<h.bits)
+	}
+	if d > Highest {
+		h.clamped += n
+	}
 	v := uint64(min(max(d, 0), Highest))
 	width := max(0, bits.Len64(v)-h.bits-1) // logarithm to base 2 of the bucket's width
 	h.of[uint64(width)<<(h.bits&63)+v>>(width&63)] += n
@@ -304,6 +310,13 @@ func (h *Histogram) Record(d time.Duration, n int64) {
 
 // Add adds the values of another histogram.
 func (h *Histogram) Add(b *Histogram) {
+	if b.Count() == 0 {
+		return
+	}
+	if h.digits == 0 {
+		h.digits, h.bits = b.digits, b.bits
+	}
+	h.clamped += b.clamped
 	for bucket := range b.Buckets {
 		h.Record(time.Duration(bucket.From), bucket.Count)
 	}
@@ -322,7 +335,7 @@ type Bucket struct{ From, To, Count int64 }
 
 // Buckets yields the buckets that have values, the lowest first.
 func (h *Histogram) Buckets(yield func(Bucket) bool) {
-	if h.Count() == 0 {
+	if h == nil {
 		return
 	}
 	for i, n := range h.of {

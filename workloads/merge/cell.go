@@ -103,10 +103,10 @@ func (m *Merged) operations(c *results.Cell, parts []*results.Cell, tagged func(
 	c.Ops, c.AllOps = map[string]results.Op{}, nil
 	var all latency.Op
 	for _, name := range results.OpsOf(parts) {
-		row, _ := trials.Column(parts).Row(name)
+		row := trials.Column(parts).Row(name)
 		var recorded latency.Op // by all segments
 		for kind := range latency.Kind(latency.NumKinds) {
-			recorded.Times[kind] = m.histograms[c.Tag(tagged(name), kind.String())]
+			recorded.Times[kind].Add(m.histograms[c.Tag(tagged(name), kind.String())])
 		}
 		recorded.Counts[latency.OK], recorded.Counts[latency.Dropped] = row.Sum.Count, row.Sum.Dropped
 		row.Sum.Times, row.Sum.Quantiles = results.TimesOf(&recorded)

@@ -361,14 +361,13 @@ func (l *Latency) At(p float64) float64 {
 // Enough reports whether there are enough operations for the percentile p.
 func (o *Op) Enough(p float64) bool { return o.Count >= EnoughFor(p) }
 
-// Median is the middle value, or the mean of the two in the middle, rounded down if values are
-// whole numbers. Of no values it is 0.
-func Median[N ~int64 | ~float64](values []N) N {
-	if len(values) == 0 {
-		return 0
+// Median is the middle one of the values that are known, or the mean of the two in the middle; NaN if none is.
+func Median(values []float64) float64 {
+	known := slices.DeleteFunc(slices.Sorted(slices.Values(values)), math.IsNaN)
+	if len(known) == 0 {
+		return math.NaN()
 	}
-	s := slices.Sorted(slices.Values(values))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+	return (known[(len(known)-1)/2] + known[len(known)/2]) / 2
 }
 
 // Series has a value of each trial; NaN where it is unknown. The value of trial 1 is first.
@@ -377,15 +376,6 @@ type Series []float64
 // Known are the values that are known.
 func (s Series) Known() []float64 {
 	return slices.DeleteFunc(slices.Clone(s), math.IsNaN)
-}
-
-// Median is the median of the trials; NaN if no value is known.
-func (s Series) Median() float64 {
-	known := s.Known()
-	if len(known) == 0 {
-		return math.NaN()
-	}
-	return Median(known)
 }
 
 // OK is the distribution that reports show: the latency of the operations that were ok. Results of mailbench 0.1
@@ -424,18 +414,24 @@ func LatencyOf(h *latency.Histogram, dropped int64) Latency {
 // scheduled operations at QuantileShares. There are no quantiles if there was no operation. Messages that were
 // refused as too large are left out: the engine does not support them.
 func TimesOf(t *latency.Op) (all Times, quantiles []int64) {
-	of, dropped := &t.Times, t.Counts[latency.Dropped]
-	all = Times{Service: LatencyOf(of[latency.Service], 0), Wait: LatencyOf(of[latency.Wait], 0)}
-	// A closed loop has no scheduled times.
-	all.Response = LatencyOf(cmp.Or(of[latency.Response], of[latency.Service]), 0)
-	if h := of[latency.Latency]; h != nil {
-		l := LatencyOf(h, 0)
-		all.Latency = &l
+	dropped, of := t.Counts[latency.Dropped], func(k latency.Kind) *latency.Histogram { return &t.Times[k] }
+	response := of(latency.Response)
+	if response.Count() == 0 { // a closed loop has no scheduled times
+		response = of(latency.Service)
+	}
+	all = Times{
+		Response: LatencyOf(response, 0), Service: LatencyOf(of(latency.Service), 0), Wait: LatencyOf(of(latency.Wait), 0),
 	}
 	ended := latency.NewHistogram(3) // whatever their outcome
-	ended.Add(cmp.Or(of[latency.Latency], of[latency.Response], of[latency.Service]))
-	ended.Add(of[latency.Rest])
-	if of[latency.Rest] != nil || dropped > 0 {
+	if h := of(latency.Latency); h.Count() > 0 {
+		l := LatencyOf(h, 0)
+		all.Latency = &l
+		ended.Add(h)
+	} else { // a log of mailbench 0.1
+		ended.Add(response)
+	}
+	ended.Add(of(latency.Rest))
+	if of(latency.Rest).Count() > 0 || dropped > 0 {
 		l := LatencyOf(ended, dropped)
 		all.Due = &l
 	}

@@ -401,7 +401,9 @@ func (c *combination) mixed(ctx context.Context, p *workloads.Phase) (*results.C
 	}
 	if windows := cell.Evidence.Windows; p.Kind == workloads.Warmup {
 		c.found.warm, c.found.workers = drive.Steady(windows) || p.Operations > 0, cell.Client.Workers
-		c.found.median = time.Duration(results.Median(windows))
+		if c.found.median = 0; len(windows) > 0 {
+			c.found.median = time.Duration(results.Median(windows))
+		}
 	}
 	return &cell, err
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // Report says what each pattern of a model cost on an engine.
@@ -132,9 +131,15 @@ func Of(pattern string, calls []drivers.Queried) Pattern {
 		costs = append(costs, cost)
 	}
 	if len(costs) > 0 {
-		p.Median, p.Most = fold(costs, results.Median), fold(costs, slices.Max)
+		p.Median, p.Most = fold(costs, median), fold(costs, slices.Max)
 	}
 	return p
+}
+
+// median is the middle number, or the mean of the two in the middle, rounded down.
+func median(of []int64) int64 {
+	s := slices.Sorted(slices.Values(of))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
 // fold applies one to the known numbers of each field. A field without any is -1.

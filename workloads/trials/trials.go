@@ -17,7 +17,7 @@ type Row struct {
 	Sum     results.Op    // the outcomes of all trials together, and the patterns that ran
 	Ops     []*results.Op // of each trial; of one that does not count an operation that never came up
 	Count   int64         // operations that succeeded in the trials that count
-	Trials  int           // those that had the operation in their mix
+	Trials  int           // those that had the operation in their mix; 0: none
 	Counted int           // those of them that count
 	Bad     bool          // the verdict of a trial is not ok
 }
@@ -25,10 +25,9 @@ type Row struct {
 // worth orders trials by verdict. One counts if none is worth more.
 var worth = map[results.Verdict]int{results.OK: 2, results.Overloaded: 1}
 
-// Row puts the trials of an operation together. It returns false if no trial had it in
-// its mix.
-func (cs Column) Row(op string) (Row, bool) {
-	r, most := Row{}, 0
+// Row puts the trials of an operation together.
+func (cs Column) Row(op string) *Row {
+	r, most := &Row{}, 0
 	for _, c := range cs {
 		if o, ok := c.Ops[op]; ok {
 			r.Trials, r.Bad = r.Trials+1, r.Bad || c.Verdict != results.OK
@@ -45,7 +44,7 @@ func (cs Column) Row(op string) (Row, bool) {
 		}
 		r.Ops = append(r.Ops, &o)
 	}
-	return r, r.Trials > 0
+	return r
 }
 
 // Each has a value of each trial; NaN where it does not count, or the operation never succeeded.
@@ -60,7 +59,7 @@ func (r *Row) Each(of func(o *results.Op) float64) results.Series {
 }
 
 // Median is the median of Each; NaN if none is known.
-func (r *Row) Median(of func(o *results.Op) float64) float64 { return r.Each(of).Median() }
+func (r *Row) Median(of func(o *results.Op) float64) float64 { return results.Median(r.Each(of)) }
 
 // Time is a percentile in nanoseconds.
 type Time struct {
@@ -80,7 +79,7 @@ func (t Time) String() string {
 // At is a percentile of the latency. It takes enough operations in all trials together.
 func (r *Row) At(p float64) Time {
 	all := r.Each(func(o *results.Op) float64 { return o.OK().At(p) })
-	return Time{all, all.Median(), r.Count >= results.EnoughFor(p)}
+	return Time{all, results.Median(all), r.Count >= results.EnoughFor(p)}
 }
 
 // Scheduled is a percentile of all scheduled operations, also of trials in which none succeeded. It takes enough
@@ -93,7 +92,7 @@ func (r *Row) Scheduled(p float64) Time {
 			all, enough = append(all, o.Scheduled().At(p)), enough && n >= results.EnoughFor(p)
 		}
 	}
-	return Time{all, all.Median(), enough && len(all) > 0}
+	return Time{all, results.Median(all), enough && len(all) > 0}
 }
 
 // Cost has the medians of what the operation costs the engine.
@@ -167,8 +166,7 @@ func (cs Column) Value(op string, f results.Figure) Value {
 func (cs Column) counted(op string, f results.Figure) Value {
 	var means []float64
 	var squares, all float64
-	row, _ := cs.Row(op)
-	for _, o := range row.Ops {
+	for _, o := range cs.Row(op).Ops {
 		if o.Count == 0 {
 			continue
 		}
