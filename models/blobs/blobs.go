@@ -90,61 +90,49 @@ func (s *Store) make(folder string) (*os.Root, error) {
 	defer s.mu.Unlock()
 	root, err := s.opened()
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = s.makeStore(); err == nil {
-			root, err = s.opened()
-		}
+		root, err = s.makeStore()
 	}
-	if err != nil {
-		return nil, err
-	}
-	if s.made[folder] {
-		return root, nil
+	if err != nil || s.made[folder] {
+		return root, err
 	}
 	if err := root.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if err := s.sync(root, "."); err != nil {
-		return nil, err
-	}
-	s.made[folder] = true
-	return root, nil
+	err = s.sync(s.dir)
+	s.made[folder] = err == nil
+	return root, err
 }
 
-// makeStore makes an empty store. A folder of that name that has something in it is not taken.
-func (s *Store) makeStore() error {
+// makeStore makes and opens an empty store. A folder of that name that has something in it is not taken.
+func (s *Store) makeStore() (*os.Root, error) {
 	if err := private.Make(s.dir); err != nil {
-		return err
+		return nil, err
 	}
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, e := range entries {
 		if e.Name() != markFile && e.Name() != markFile+".new" { // of a process that was killed meanwhile
-			return fmt.Errorf("%s is not empty: %w", s.dir, private.ErrRefused)
+			return nil, fmt.Errorf("%s is not empty: %w", s.dir, private.ErrRefused)
 		}
 	}
-	if err := private.WriteFile(filepath.Join(s.dir, markFile), []byte(markText)); err != nil || !s.synced {
-		return err
+	err = private.WriteFile(filepath.Join(s.dir, markFile), []byte(markText))
+	for _, dir := range []string{".", "..", "../.."} { // the store's, that of all stores, the data set's
+		err = cmp.Or(err, s.sync(filepath.Join(s.dir, dir)))
 	}
-	for dir, n := s.dir, 0; n < 3; dir, n = filepath.Dir(dir), n+1 { // the store's, that of all stores, the data set's
-		root, err := os.OpenRoot(dir)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(s.sync(root, "."), root.Close()); err != nil {
-			return err
-		}
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return s.opened()
 }
 
 // sync makes the names in a folder durable, if the store is synced. Windows cannot.
-func (s *Store) sync(root *os.Root, folder string) error {
+func (s *Store) sync(folder string) error {
 	if !s.synced || runtime.GOOS == "windows" {
 		return nil
 	}
-	f, err := root.Open(folder)
+	f, err := os.Open(folder)
 	if err != nil {
 		return err
 	}
@@ -185,7 +173,7 @@ func (w *Writer) Commit() error {
 	if err != nil {
 		return errors.Join(err, w.root.Remove(w.name+unwritten))
 	}
-	return w.store.sync(w.root, path.Dir(w.name))
+	return w.store.sync(filepath.Join(w.store.dir, path.Dir(w.name)))
 }
 
 // Abort removes what was written.
