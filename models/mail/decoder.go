@@ -181,24 +181,23 @@ const (
 	maxDecoded = 1 << 20   // bytes of all parts
 )
 
-// undo returns the content of a leaf with its encoding undone, and whether it has bytes that do not belong to its
-// encoding. The error is ErrBase64 if it cannot be undone. Other errors are those of reading.
-func (p *Parser) undo(raw Content, l *leaf) (c Content, ignored bool, err error) {
-	decoder := l.encoding.decoder()
-	if l.length <= inMemory && p.used+l.length <= maxDecoded {
-		var encoded, text []byte
+// undo returns the content of a leaf with its encoding undone. The error is ErrBase64 if it cannot be undone. Other
+// errors are those of reading.
+func (p *Parser) undo(raw Content, l *leaf, decoder transform.Transformer) (Content, error) {
+	if p.used+l.length <= maxDecoded && l.length <= inMemory {
 		p.used += l.length
-		if encoded, err = Piece(raw, &encoded, l.offset, l.length); err == nil {
-			text, _, err = transform.Append(decoder, make([]byte, 0, l.length+2), encoded)
+		var buffer []byte
+		encoded, err := Piece(raw, &buffer, l.offset, l.length)
+		if err != nil {
+			return nil, err
 		}
-		c = BytesContent(text)
-	} else {
-		d := &decoded{shared: &p.reading, encoded: io.NewSectionReader(raw, l.offset, l.length), encoding: l.encoding}
-		d.size, err = io.Copy(io.Discard, transform.NewReader(contextReader{p.ctx, d.encoded}, decoder))
-		c = d
+		text, _, err := transform.Append(decoder, make([]byte, 0, l.length+2), encoded)
+		return BytesContent(text), err
 	}
-	b, is := decoder.(*base64Decoder)
-	return c, is && b.ignored, err
+	d := &decoded{shared: &p.reading, encoded: io.NewSectionReader(raw, l.offset, l.length), encoding: l.encoding}
+	var err error
+	d.size, err = io.Copy(io.Discard, transform.NewReader(contextReader{p.ctx, d.encoded}, decoder))
+	return d, err
 }
 
 // decoded is the content of a part that is decoded as it is read. Reading forward

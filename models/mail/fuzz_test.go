@@ -163,12 +163,12 @@ func FuzzDecoded(f *testing.F) {
 		}
 		p, raw := NewParser(), BytesContent(encoded)
 		part := &leaf{entity: entity{encoding: e}, length: raw.Size()}
-		whole, _, err := p.undo(raw, part)
+		whole, err := p.undo(raw, part, e.decoder())
 		if err != nil {
 			return
 		}
 		p.used = maxDecoded
-		d, _, err := p.undo(raw, part)
+		d, err := p.undo(raw, part, e.decoder())
 		if err != nil || d.Size() != whole.Size() {
 			t.Fatalf("%d bytes in memory, %d as they are read: %v", whole.Size(), d.Size(), err)
 		}

@@ -232,44 +232,45 @@ func (p *Parser) delimiter(line []byte, end int64) (found, last bool) {
 	return false, false
 }
 
-// parts sets the body and the attachments of m from the leaves. If the encoding of one cannot be undone, its content is
-// the encoded bytes. An error is one of reading raw.
+// parts sets the body and the attachments of m from the leaves. An error is one of reading raw.
 func (p *Parser) parts(raw Content, m *Message) error {
-	body := -1
-	for i := range p.leaves {
-		if l := &p.leaves[i]; strings.HasPrefix(l.typ, "text/") && !l.attached {
-			body = i
-			break
-		}
-	}
+	body := slices.IndexFunc(p.leaves, func(l leaf) bool { return strings.HasPrefix(l.typ, "text/") && !l.attached })
 	m.Body = Part{Type: "text/plain", Offset: p.headEnd, Content: BytesContent(nil)}
 	for i := range p.leaves {
-		l := &p.leaves[i]
-		part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: io.NewSectionReader(raw, l.offset, l.length)}
-		if l.unknown {
-			p.fault(BadEncoding)
-		}
-		if l.encoding != Identity {
-			c, ignored, err := p.undo(raw, l)
-			switch {
-			case errors.Is(err, ErrBase64):
-				p.fault(BadEncoding)
-			case err != nil:
-				return fmt.Errorf("read a part: %w", err)
-			default:
-				if part.Encoding, part.Content = l.encoding, c; ignored {
-					p.note(BadBase64)
-				}
-			}
+		part, err := p.part(raw, &p.leaves[i])
+		if err != nil {
+			return fmt.Errorf("read a part: %w", err)
 		}
 		if i == body {
 			m.Body = part
 			continue
 		}
-		part.Name = p.name(l, i+1)
+		part.Name = p.name(&p.leaves[i], i+1)
 		m.Attachments = append(m.Attachments, part)
 	}
 	return nil
+}
+
+// part is a leaf with its encoding undone. If that cannot be, its content is the encoded bytes.
+func (p *Parser) part(raw Content, l *leaf) (Part, error) {
+	part := Part{Type: l.typ, Offset: l.offset, Length: l.length, Content: io.NewSectionReader(raw, l.offset, l.length)}
+	if l.unknown {
+		p.fault(BadEncoding)
+	}
+	if l.encoding == Identity {
+		return part, nil
+	}
+	decoder := l.encoding.decoder()
+	c, err := p.undo(raw, l, decoder)
+	if errors.Is(err, ErrBase64) {
+		p.fault(BadEncoding)
+		return part, nil
+	}
+	if b, is := decoder.(*base64Decoder); is && b.ignored {
+		p.note(BadBase64)
+	}
+	part.Encoding, part.Content = l.encoding, c
+	return part, err
 }
 
 // Address is a mail address with its display name.
