@@ -59,6 +59,7 @@ func TestDecoder(t *testing.T) {
 		{Base64, "aGVsbG8=\n_____\nlist of lists\n", "hello"},
 		{Base64, "aGVsbG8=\nQUJDQ_UJD\n", "helloABC"},
 		{Base64, "aGVsbG8=\nQUJDQ", "helloABC"},
+		{Base64, "aGVsbG8=\nQUJDQUJ_", "helloABC"},
 		{Base64, "aGVsbA==aGVsbA==", "hellhell"},
 		{Base64, "aGVsb===", fails},
 		{Base64, "aGVsb", fails},
@@ -70,7 +71,8 @@ func TestDecoder(t *testing.T) {
 		{QuotedPrintable, "space =\nbefore", "space before"},
 		{QuotedPrintable, "==41= =42", "=A= B"},
 		{QuotedPrintable, "end  ", "end"},
-		{QuotedPrintable, strings.Repeat("=3D", 40_000) + " \n=", strings.Repeat("=", 40_000) + "\n"}, // longer than it holds
+		{QuotedPrintable, strings.Repeat(" ", 10_000) + "x =\ny", strings.Repeat(" ", 10_000) + "x y"}, // longer than its buffer
+		{QuotedPrintable, strings.Repeat("=3D", 40_000) + " \n=", strings.Repeat("=", 40_000) + "\n"},  // longer than it holds
 		{QuotedPrintable, strings.Repeat("=3d ", 40_000) + "=\nb", strings.Repeat("= ", 40_000) + "b"},
 	} {
 		got, err := decode(t, c.enc, c.in)
