@@ -252,14 +252,12 @@ type Bulk interface {
 // Splitter is a store that can divide a scan. Several sessions read the parts at the
 // same time. A sample of a table is some of the parts. Every store but null is one.
 type Splitter interface {
-	// Split returns at most n statements, and at least one. They take the scan's
-	// arguments and yield each of its rows once between them. Their order is that of
-	// the engine's keys. They are fewer than n where the engine does not know where to
-	// divide. A row that is written after Split belongs to one of the parts, too.
-	Split(ctx context.Context, scan Statement, n int) ([]Statement, error)
-	// Range returns the range of a part that Split or Within returned: two keys in hexadecimal.
-	Range(part Statement) string
-	// Within returns the parts of a scan that have the ranges: another process can read the rest of a scan.
+	// Split divides a scan into at most n ranges, and at least one: two keys in hexadecimal each. Their order is that
+	// of the engine's keys. They are fewer than n where the engine does not know where to divide. A row that is
+	// written after Split is in one of them, too.
+	Split(ctx context.Context, scan Statement, n int) (ranges []string, err error)
+	// Within returns a statement for each of the ranges, which takes the scan's arguments and yields its rows in that
+	// range. Another process can read the rest of a scan.
 	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)
 }
 

@@ -89,71 +89,63 @@ type Ranges[S Statement] struct {
 	Part func(ctx context.Context, scan S, from, to []byte) (S, error)
 }
 
-// Split implements drivers.Splitter.
-func (r *Ranges[S]) Split(ctx context.Context, scan drivers.Statement, n int) ([]drivers.Statement, error) {
-	return r.parts(ctx, scan, func(st S) (ranges [][2][]byte, err error) {
+// Split implements drivers.Splitter. It writes the two keys of a range in hexadecimal, and nothing for the table's
+// beginning or end.
+func (r *Ranges[S]) Split(ctx context.Context, scan drivers.Statement, n int) ([]string, error) {
+	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (ranges []string, err error) {
+		st, err := r.own(scan)
+		if err != nil {
+			return nil, err
+		}
 		at, err := r.Divide(ctx, st, n)
-		from := []byte(nil)
-		for _, to := range append(at, nil) {
-			ranges = append(ranges, [2][]byte{from, to})
+		from := ""
+		for _, key := range append(at, nil) {
+			to := hex.EncodeToString(key)
+			ranges = append(ranges, from+":"+to)
 			from = to
 		}
 		return ranges, err
 	})
 }
 
-// Range implements drivers.Splitter. It writes the two keys in hexadecimal, and nothing for the table's beginning or
-// end.
-func (r *Ranges[S]) Range(part drivers.Statement) string {
-	p := part.(S).base()
-	return hex.EncodeToString(p.from) + ":" + hex.EncodeToString(p.to)
-}
-
 // Within implements drivers.Splitter.
 func (r *Ranges[S]) Within(ctx context.Context, scan drivers.Statement, ranges []string) ([]drivers.Statement, error) {
-	return r.parts(ctx, scan, func(S) ([][2][]byte, error) {
-		all := make([][2][]byte, len(ranges))
-		for i, text := range ranges {
+	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (parts []drivers.Statement, err error) {
+		st, err := r.own(scan)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range ranges {
+			var ends [2][]byte // nil is the table's beginning or end
 			low, high, ok := strings.Cut(text, ":")
-			for j, end := range []string{low, high} {
-				b, err := hex.DecodeString(end)
-				ok = ok && err == nil
-				if len(b) > 0 {
-					all[i][j] = b
+			for i, end := range []string{low, high} {
+				key, err := hex.DecodeString(end)
+				if ok = ok && err == nil; len(key) > 0 {
+					ends[i] = key
 				}
 			}
 			if !ok {
 				return nil, fmt.Errorf("%q is no range of keys in hexadecimal, such as 0a:1f", text)
 			}
-		}
-		return all, nil
-	})
-}
-
-// parts divides a scan into statements that yield its rows between them, one for each of the ranges.
-func (r *Ranges[S]) parts(
-	ctx context.Context, scan drivers.Statement, divide func(S) ([][2][]byte, error),
-) ([]drivers.Statement, error) {
-	return Call(r.Calls, "split pattern "+scan.Pattern().Name, func() (all []drivers.Statement, err error) {
-		st, ok := scan.(S)
-		if !ok || st.base().gate != r.Calls {
-			return nil, errForeign
-		}
-		if st.Pattern().Kind != schemas.Scan {
-			return nil, errors.New("it is no scan")
-		}
-		ranges, err := divide(st)
-		if err != nil {
-			return nil, err
-		}
-		for _, of := range ranges {
-			part, err := r.Part(ctx, st, of[0], of[1])
+			part, err := r.Part(ctx, st, ends[0], ends[1])
 			if err != nil {
 				return nil, err
 			}
-			part.base().from, part.base().to = of[0], of[1]
-			all = append(all, part)
+			part.base().from, part.base().to = ends[0], ends[1]
+			parts = append(parts, part)
 		}
-		return all, nil
+		return parts, nil
 	})
+}
+
+// own returns a scan of the store.
+func (r *Ranges[S]) own(scan drivers.Statement) (st S, err error) {
+	st, ok := scan.(S)
+	switch {
+	case !ok || st.base().gate != r.Calls:
+		err = errForeign
+	case st.Pattern().Kind != schemas.Scan:
+		err = errors.New("it is no scan")
+	}
+	return st, err
 }

@@ -250,16 +250,17 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (left []part,
 	if err != nil {
 		return nil, nil, err
 	}
-	var all []drivers.Statement
 	known := func(p *partition) bool { return p.Table == scan.Table.Name && p.Static == scan.Static }
 	if i := slices.IndexFunc(c.Journal.plans, known); i >= 0 {
 		plan = c.Journal.plans[i]
-		all, err = c.store.(drivers.Splitter).Within(ctx, st, plan.Ranges)
-	} else {
-		all, plan, err = c.split(ctx, scan, st)
-	}
-	if err != nil {
+	} else if plan, err = c.split(ctx, scan, st); err != nil {
 		return nil, nil, err
+	}
+	all := []drivers.Statement{st}
+	if sp, ok := c.store.(drivers.Splitter); ok {
+		if all, err = sp.Within(ctx, st, plan.Ranges); err != nil {
+			return nil, nil, err
+		}
 	}
 	for i, st := range all {
 		done := plan.done[uint32(i)]
@@ -276,10 +277,8 @@ func (c *check) divide(ctx context.Context, scan *schemas.Pattern) (left []part,
 
 // split divides a scan and chooses the parts to read: all of them, or those of a sample, at least one. It notes
 // that in the journal.
-func (c *check) split(
-	ctx context.Context, scan *schemas.Pattern, st drivers.Statement,
-) (chosen []drivers.Statement, plan *partition, err error) {
-	all := []drivers.Statement{st}
+func (c *check) split(ctx context.Context, scan *schemas.Pattern, st drivers.Statement) (*partition, error) {
+	all := []string{":"} // the whole table
 	if sp, ok := c.store.(drivers.Splitter); ok {
 		n := c.Workers * parts
 		switch {
@@ -288,28 +287,27 @@ func (c *check) split(
 		case c.Journal.file != "":
 			n = max(n, journalParts)
 		}
+		var err error
 		if all, err = sp.Split(ctx, st, n); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if len(all) == 0 { // else nothing would be read, and nothing be wrong
-			return nil, nil, fmt.Errorf("the engine divides table %s into no parts", scan.Table.Name)
+			return nil, fmt.Errorf("the engine divides table %s into no parts", scan.Table.Name)
 		}
 	}
 	n := max(int(math.Round(float64(len(all))*c.Sample)), 1)
 	order := rand.New(rand.NewPCG(c.Seed, 0)).Perm(len(all))[:n]
 	slices.Sort(order)
 	j := c.Journal
-	plan = &partition{
+	plan := &partition{
 		Table: scan.Table.Name, Static: scan.Static, Of: len(all), number: uint32(len(j.plans)), done: map[uint32]*donePart{},
 	}
 	for _, at := range order {
-		if chosen = append(chosen, all[at]); j.file != "" {
-			plan.Ranges = append(plan.Ranges, c.store.(drivers.Splitter).Range(all[at]))
-		}
+		plan.Ranges = append(plan.Ranges, all[at])
 	}
 	j.plans = append(j.plans, plan)
 	b, err := json.Marshal(plan)
-	return chosen, plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b, true))
+	return plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b, true))
 }
 
 // worker reads parts of a table until none is left.

@@ -535,7 +535,7 @@ type partless struct {
 	drivers.Splitter
 }
 
-func (partless) Split(context.Context, drivers.Statement, int) ([]drivers.Statement, error) {
+func (partless) Split(context.Context, drivers.Statement, int) ([]string, error) {
 	return nil, nil
 }
 
