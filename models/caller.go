@@ -400,6 +400,14 @@ func (c *Calls) Add(part int, args ...drivers.Value) {
 	c.List = append(c.List, drivers.Call{Part: part, Args: c.args[at:len(c.args):len(c.args)]})
 }
 
+// Also adds more arguments to the last call.
+func (c *Calls) Also(args ...drivers.Value) {
+	last := &c.List[len(c.List)-1]
+	at := len(c.args) - len(last.Args)
+	c.args = append(c.args, args...)
+	last.Args = c.args[at:len(c.args):len(c.args)]
+}
+
 // Holder says how much memory its calls take, so that a caller with many mailboxes can limit
 // how many calls on large messages run at a time.
 type Holder interface {

@@ -103,9 +103,9 @@ type mailbox struct {
 	recipients []drivers.Value // of the message being delivered
 	who        [1]drivers.Value
 
-	me    string            // user for whom isSeen looks in the lists of viewers
-	whole [][]drivers.Value // rows to post again
-	held  int               // bytes of the rows read so far
+	me    string        // user for whom isSeen looks in the lists of viewers
+	to    drivers.Value // the conversation to which messages move
+	held  int           // bytes of the rows read so far
 	yield func(*models.Entry) error
 	entry models.Entry
 	stats models.Stats

@@ -186,16 +186,19 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 // in one batch and deletes them in one more. An interruption leaves messages in both; an audit counts them.
 func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) (err error) {
 	defer m.FailedIn(&err, from, "move")
-	defer m.forget()
+	defer m.Forget()
 	if from.Ref == to.Ref {
 		copy(handles, hs)
 		return m.Several(ctx, m.do.Existing, hs, idOf, nil, ref(from))
 	}
 	for moved := 0; moved < len(hs); {
-		err := m.readWhole(ctx, from, hs[moved:])
-		some := hs[moved : moved+len(m.whole)]
+		err := m.readWhole(ctx, from, to, hs[moved:])
+		some := hs[moved : moved+len(m.Calls.List)]
 		if err == nil {
-			err = m.repost(ctx, from, to, some)
+			err = m.repost(ctx)
+		}
+		if err == nil {
+			err = models.Partly(m.deleteAll(ctx, from, some))
 		}
 		if err != nil && moved > 0 {
 			err = models.Partly(err)
@@ -208,58 +211,41 @@ func (m *mailbox) Move(ctx context.Context, from, to *models.Folder, hs, handles
 	return nil
 }
 
-// forget clears the messages of a move.
-func (m *mailbox) forget() {
-	m.whole = m.whole[:0]
-	m.Forget()
-}
-
-// readWhole reads messages to post them again. It keeps those that come first, no more than
+// readWhole reads messages and adds a call for each that posts it again. It adds those that come first, no more than
 // MaxRow bytes of them: another call reads the others.
-func (m *mailbox) readWhole(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+func (m *mailbox) readWhole(ctx context.Context, from, to *models.Folder, hs []models.Handle) error {
 	m.Arena.Reset()
-	clear(m.whole)
-	m.whole, m.held = m.whole[:0], 0
+	m.Calls.Reset()
+	m.to, m.held = ref(to), 0
 	keep := func(m *mailbox, at int, row []drivers.Value) error {
 		m.held += drivers.ListOf(row).Size()
-		if len(m.whole) == at && (at == 0 || m.held <= models.MaxRow) {
-			m.whole = append(m.whole, m.Arena.Row(row)) // the columns of post, after the message_id
+		if len(m.Calls.List) == at && (at == 0 || m.held <= models.MaxRow) {
+			m.Calls.Add(only, m.to)
+			m.Calls.Also(m.Arena.Row(row)...) // the columns of post, after the conversation_id
 		}
 		return nil
 	}
-	return m.Several(ctx, m.do.WholeMessages, hs, idOf, keep, ref(f))
+	return m.Several(ctx, m.do.WholeMessages, hs, idOf, keep, ref(from))
 }
 
-// repost posts the messages of m.whole, whose handles are hs, in another conversation and deletes
-// them from their own. A batch holds KeepBuffer bytes or one message.
-func (m *mailbox) repost(ctx context.Context, from, to *models.Folder, hs []models.Handle) error {
-	m.Calls.Reset()
-	held := 0
-	for i, row := range m.whole {
-		size := drivers.ListOf(row).Size()
-		if held += size; held > models.KeepBuffer && len(m.Calls.List) > 0 {
-			if err := m.postAgain(ctx, i); err != nil {
-				return err
+// repost posts the messages in m.Calls. A batch holds KeepBuffer bytes or one message.
+func (m *mailbox) repost(ctx context.Context) error {
+	for posts, first := m.Calls.List, true; len(posts) > 0; first = false {
+		n, held := 0, 0
+		for ; n < len(posts); n++ {
+			if held += drivers.ListOf(posts[n].Args[1:]).Size(); held > models.KeepBuffer && n > 0 {
+				break
 			}
-			held = size
 		}
-		m.With(ref(to))
-		m.Calls.Add(only, m.Also(row...)...)
+		if err := m.S.Batch(ctx, m.do.Reposts, posts[:n]); err != nil {
+			if !first {
+				err = models.Partly(err)
+			}
+			return err
+		}
+		posts = posts[n:]
 	}
-	if err := m.postAgain(ctx, len(m.whole)); err != nil {
-		return err
-	}
-	return models.Partly(m.deleteAll(ctx, from, hs))
-}
-
-// postAgain posts the messages that were collected, up to message n of m.whole.
-func (m *mailbox) postAgain(ctx context.Context, n int) error {
-	posted := n - len(m.Calls.List)
-	err := m.S.Batch(ctx, m.do.Reposts, m.Calls.List)
-	if m.Calls.Reset(); posted > 0 {
-		err = models.Partly(err)
-	}
-	return err
+	return nil
 }
 
 // deleteAll deletes messages of a conversation.

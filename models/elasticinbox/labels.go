@@ -107,8 +107,8 @@ func (m *mailbox) hide(address string, l label) {
 func (m *mailbox) addEach(isFor func(r *record) bool, part int, key drivers.Value, more ...drivers.Value) {
 	for i := range m.recs {
 		if r := &m.recs[i]; isFor(r) {
-			m.With(key, drivers.TimeUUID(r.id))
-			m.Calls.Add(part, m.Also(more...)...)
+			m.Calls.Add(part, key, drivers.TimeUUID(r.id))
+			m.Calls.Also(more...)
 		}
 	}
 }

@@ -117,7 +117,7 @@ func (m *mailbox) batch(ctx context.Context, st drivers.Statement) error {
 // hold more than MaxRow together are too large.
 func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles []models.Handle) (err error) {
 	defer m.FailedIn(&err, in, "move")
-	defer m.forget()
+	defer m.Forget()
 	from, to := ref(in), ref(into)
 	if from.number == to.number {
 		copy(handles, hs)
@@ -131,13 +131,6 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 		m.Calls.Add(moveDelete, from.user, from.id, m.messageID(from, h), createdOf(h))
 	}
 	return m.batch(ctx, m.do.Move)
-}
-
-// forget clears the messages of a move.
-func (m *mailbox) forget() {
-	m.moving = moving{}
-	clear(m.put)
-	m.Forget()
 }
 
 // moving is a move of messages whose rows are being read.
@@ -156,9 +149,8 @@ func (m *mailbox) wholeRow(at int, row []drivers.Value) error {
 			models.MaxRow, drivers.ErrTooLarge)
 	}
 	h, whole := v.hs[at], m.Arena.Row(row)
-	m.put = append(m.put[:0], v.to.user, v.to.id, whole[0], createdOf(h))
-	m.put = append(m.put, whole[1:]...)
-	m.Calls.Add(movePut, m.put...)
+	m.Calls.Add(movePut, v.to.user, v.to.id, whole[0], createdOf(h))
+	m.Calls.Also(whole[1:]...)
 	v.handles[at] = handleOf([16]byte(h[:16]), createdOf(h).Int64(), v.to)
 	return nil
 }

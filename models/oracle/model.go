@@ -109,7 +109,6 @@ type mailbox struct {
 	stats  models.Stats
 
 	moving moving
-	put    []drivers.Value // arguments of one put of a move
 }
 
 var (
