@@ -77,10 +77,9 @@ func (c *Caller[M]) Forget() {
 func (c *Caller[M]) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
 	row func(m *M, row []drivers.Value) error,
 ) error {
-	before := c.row
 	c.row, c.found = row, false
 	err := c.S.Read(ctx, st, args, c.onRow)
-	c.row = before
+	c.row = nil
 	return err
 }
 
