@@ -116,8 +116,7 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 	}
 	own := strict.Decoder{File: base.File}
 	under := own.Document(base.Source, "a schema")
-	p.Origins = make(map[*yaml.Node]string)
-	p.comesFrom(under, base.File)
+	p.From(base.File, under)
 	merged := p.overlay(under, root, "the schema")
 	p.parse(merged)
 	if name := valueOf(root, "name"); name == nil {
@@ -139,11 +138,12 @@ func (p *parser) variant(root, of *yaml.Node, find func(name string) (*Schema, e
 	}
 }
 
-func (p *parser) comesFrom(n *yaml.Node, file string) {
-	p.Origins[n] = file
-	for _, c := range n.Content {
-		p.comesFrom(c, file)
+// valueOf returns the value of a key of a mapping, or nil.
+func valueOf(n *yaml.Node, key string) *yaml.Node {
+	if i := slices.Index(strict.KeysOf(n), key); i >= 0 {
+		return n.Content[2*i+1]
 	}
+	return nil
 }
 
 // overlay returns base with the changes of patch: mappings are merged key by key, ~
@@ -245,10 +245,7 @@ func (p *Pattern) lists() bool {
 // directions returns the key columns in which the rows of a slice are sorted, each
 // with its direction. Columns that the slice binds are the same in all rows.
 func (p *Pattern) directions() []string {
-	var order []IndexColumn
-	for _, c := range p.Table.Key() {
-		order = append(order, IndexColumn{c, c.Desc})
-	}
+	order := p.Table.sorted(p.Index)
 	if p.Index != nil {
 		order = p.Index.Columns
 	}

@@ -142,15 +142,9 @@ func (r *patternReader) index() bool {
 	if r.Index = pick(r.parser, n, "index", name, "in "+r.where, r.Table.Indexes); r.Index == nil {
 		return false
 	}
-	r.order = nil
-	for _, c := range r.Index.Columns {
+	r.order, r.bound = nil, len(r.Index.Columns)
+	for _, c := range r.Table.sorted(r.Index) {
 		r.order = append(r.order, c.Column)
-	}
-	r.bound = len(r.order)
-	for _, c := range r.Table.Key() {
-		if !slices.Contains(r.order, c) {
-			r.order = append(r.order, c)
-		}
 	}
 	return true
 }

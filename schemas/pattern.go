@@ -254,17 +254,23 @@ func (p *Pattern) Order() (order []IndexColumn) {
 	if p.Kind != Slice || p.Nested {
 		return nil
 	}
-	if p.Index != nil {
-		order = slices.Clone(p.Index.Columns)
+	return slices.DeleteFunc(p.Table.sorted(p.Index), func(c IndexColumn) bool {
+		return slices.Contains(p.By, c.Column) || c.Column == p.In
+	})
+}
+
+// sorted returns the columns by which a table is sorted, or its rows in an index that is not nil: the columns of the
+// index, then the others of the primary key.
+func (t *Table) sorted(x *Index) (order []IndexColumn) {
+	if x != nil {
+		order = slices.Clone(x.Columns)
 	}
-	for _, k := range p.Table.Key() {
+	for _, k := range t.Key() {
 		if !slices.ContainsFunc(order, func(c IndexColumn) bool { return c.Column == k }) {
 			order = append(order, IndexColumn{Column: k, Desc: k.Desc})
 		}
 	}
-	return slices.DeleteFunc(order, func(c IndexColumn) bool {
-		return slices.Contains(p.By, c.Column) || c.Column == p.In
-	})
+	return order
 }
 
 // ScanOf returns a pattern that reads all rows of a table that is no header

@@ -29,8 +29,12 @@ type TemplatePart struct {
 	Type   Kind   // Int, Bigint, UUID or TimeUUID; Null for any text
 }
 
-// templateTypes are the types that a variable may have.
-var templateTypes = []Kind{Int, Bigint, UUID, TimeUUID}
+var (
+	numberForm = regexp.MustCompile(`^-?[0-9]{1,19}$`)
+	uuidForm   = regexp.MustCompile(`^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	// variableForms are the forms of texts of the types that a variable may have. Of a number it limits only the digits.
+	variableForms = [Map + 1]*regexp.Regexp{Int: numberForm, Bigint: numberForm, UUID: uuidForm, TimeUUID: uuidForm}
+)
 
 // parseTemplate reads a template. The error is without a place.
 func parseTemplate(text string) (Template, error) {
@@ -57,11 +61,11 @@ func parseTemplate(text string) (Template, error) {
 			p.Name = words[0]
 		}
 		if len(words) > 1 {
-			at := slices.IndexFunc(templateTypes, func(k Kind) bool { return k.String() == words[1] })
-			if at < 0 {
+			at := slices.Index(kindNames[:], words[1])
+			if at < 0 || variableForms[at] == nil {
 				return t, fmt.Errorf("{%s}; a variable's type is int, bigint, uuid or timeuuid", inner)
 			}
-			p.Type = templateTypes[at]
+			p.Type = Kind(at)
 		}
 		if len(t.Parts) > 0 && before == "" {
 			return t, errors.New("two variables with no text between them; expected text that shows where one ends")
@@ -89,27 +93,18 @@ func (t *Template) Names() []string {
 // several ways, the last variable is as short as possible, then the one before it, and
 // so on. Match tries no other way, even if the types of variables rule that one out.
 func (t *Template) Match(b []byte, found [][]byte) ([][]byte, bool) {
-	if len(t.Parts) == 0 {
-		return found, string(b) == t.Tail
-	}
-	if !bytes.HasSuffix(b, []byte(t.Tail)) {
-		return found, false
-	}
-	b = b[:len(b)-len(t.Tail)]
+	b, ok := bytes.CutSuffix(b, []byte(t.Tail))
 	from := len(found)
 	for i, p := range slices.Backward(t.Parts) {
 		at := bytes.LastIndex(b, []byte(p.Before))
-		if i == 0 && !bytes.HasPrefix(b, []byte(p.Before)) {
+		if i == 0 { // nothing may be before it
+			at = bytes.Index(b, []byte(p.Before))
+		}
+		if !ok || at < 0 {
 			return found[:from], false
 		}
-		if i == 0 {
-			at = 0
-		}
-		if at < 0 {
-			return found[:from], false
-		}
-		text := b[at+len(p.Before):]
-		if !is(p.Type, text) {
+		text, form := b[at+len(p.Before):], variableForms[p.Type]
+		if form != nil && !form.Match(text) {
 			return found[:from], false
 		}
 		if p.Name != "" {
@@ -117,24 +112,11 @@ func (t *Template) Match(b []byte, found [][]byte) ([][]byte, bool) {
 		}
 		b = b[:at]
 	}
+	if !ok || len(b) > 0 {
+		return found[:from], false
+	}
 	slices.Reverse(found[from:])
 	return found, true
-}
-
-var (
-	numberForm = regexp.MustCompile(`^-?[0-9]{1,19}$`)
-	uuidForm   = regexp.MustCompile(`^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
-)
-
-// is reports whether a text has the form of the type. Of a number it limits only the digits.
-func is(k Kind, text []byte) bool {
-	switch k {
-	case Int, Bigint:
-		return numberForm.Match(text)
-	case UUID, TimeUUID:
-		return uuidForm.Match(text)
-	}
-	return true
 }
 
 var (

@@ -160,10 +160,7 @@ func (p *parser) elements(n *yaml.Node, text string, args []string, cql bool, wh
 			continue
 		}
 		e, ok := p.typ(n, arg, where)
-		if !ok {
-			return nil, false
-		}
-		if !p.Check(cql || (!e.Collection() || p.frozen) && e.Kind != Counter, n,
+		if !ok || !p.Check(cql || (!e.Collection() || p.frozen) && e.Kind != Counter, n,
 			"type %q %s: a %s cannot be an element of a collection", text, where, e.Kind) {
 			return nil, false
 		}

@@ -177,14 +177,7 @@ const ViewOf = "materialized view of"
 func (t *Table) View() string { return Carried(t.Other, ViewOf) }
 
 // Carried returns a clause or setting that is carried through, or "".
-func Carried(all []Setting, name string) string {
-	for _, s := range all {
-		if s.Name == name {
-			return s.Text
-		}
-	}
-	return ""
-}
+func Carried(all []Setting, name string) string { return find(all, name).Text }
 
 var indexClauses = regexp.MustCompile(`(?s)^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
 
@@ -260,6 +253,7 @@ func (x *Index) named() string     { return x.Name }
 func (p *Pattern) named() string   { return p.Name }
 func (q *Parameter) named() string { return q.Name }
 func (u *UserType) named() string  { return u.Name }
+func (s Setting) named() string    { return s.Name }
 
 // find returns the one that has a name, or nil.
 func find[T Named](all []T, name string) (none T) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/mailbench/mailbench/schemas/strict"
 )
 
@@ -103,14 +101,4 @@ func (r *remover) patterns(s *Schema) {
 	for i := range s.Workflow {
 		s.Workflow[i].Next = slices.DeleteFunc(s.Workflow[i].Next, lost)
 	}
-}
-
-// valueOf returns the value of a key of a mapping, or nil.
-func valueOf(n *yaml.Node, key string) *yaml.Node {
-	for i := 0; n != nil && n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return n.Content[i+1]
-		}
-	}
-	return nil
 }

@@ -56,7 +56,7 @@ func (known Known) Parse(file string, src []byte, overrides []string, without ..
 			d.FailAt(at, "%q is not a value; expected a number, text or YAML such as {constant: 8KB}", value)
 			continue
 		}
-		d.set(root, strings.Split(path, "."), at, d.from(at.File, doc.Content[0]))
+		d.set(root, strings.Split(path, "."), at, d.From(at.File, doc.Content[0]))
 	}
 	for _, name := range without {
 		if i := keyIn(root, name); i >= 0 {
@@ -105,15 +105,6 @@ func (d *decoder) hint(src []byte, overrides, without []string) {
 
 // origin is the place of an override in messages.
 func origin(override string) string { return "--set " + strconv.Quote(override) }
-
-// from gives a node and all below it an origin.
-func (d *decoder) from(origin string, n *yaml.Node) *yaml.Node {
-	d.Origins[n] = origin
-	for _, below := range n.Content {
-		d.from(origin, below)
-	}
-	return n
-}
 
 // set puts v at the path below n; at is the place of the path. It makes the mappings that are missing on the way. Below
 // the list of phases it is put into every phase of a name or, if none has it, of a kind.

@@ -259,6 +259,18 @@ func quoted(word string) string {
 // foundMost is how many characters of a text a message repeats.
 const foundMost = 60
 
+// From gives a node and all below it an origin: the name of the file that they are from.
+func (d *Decoder) From(origin string, n *yaml.Node) *yaml.Node {
+	if d.Origins == nil {
+		d.Origins = make(map[*yaml.Node]string)
+	}
+	d.Origins[n] = origin
+	for _, below := range n.Content {
+		d.From(origin, below)
+	}
+	return n
+}
+
 // At returns the place of a node.
 func (d *Decoder) At(n *yaml.Node) Pos { return Pos{n.Line, n.Column, d.Origins[n]} }
 
