@@ -78,7 +78,7 @@ var layers = []struct {
 	{"workloads/answer", []string{"workloads/results", "workloads/trials", "schemas", "schemas/strict", "schemas/words"}, nil},
 	{"reports/document", []string{"schemas/words"}, nil},
 	{"reports/screen", []string{"reports/document", "schemas/words"}, nil},
-	{"reports/ranking", []string{"workloads/growth", "workloads/results", "workloads/trials", "schemas/words"}, nil},
+	{"reports/ranking", []string{"reports/document", "workloads/growth", "workloads/results", "workloads/trials", "schemas/words"}, nil},
 	{"reports/significance", []string{"workloads/results"}, nil},
 	{"reports/compare", []string{"reports/document", "reports/significance", "workloads/growth", "workloads/results", "schemas/strict", "schemas/words"}, nil},
 	{"reports/history", []string{"reports/document", "reports/significance", "workloads/results", "reports/compare", "schemas/words"}, nil},

@@ -19,16 +19,14 @@ import (
 func (v *run) verdict(loads []*ranking.Load) document.Section {
 	verdict := document.Section{ID: "verdict"}
 	for _, l := range loads {
-		for n, said := range l.Verdict() {
-			s := document.Sentence{Lead: said.Lead, Text: said.Text}
-			if n == 0 {
-				s.Style = document.Strong
-			}
-			if n == 0 && len(loads) > 1 && l.Models[0].Name != l.Engine {
-				s.Text = l.Engine + ": " + s.Text
-			}
-			verdict.Says = append(verdict.Says, s)
+		said := l.Verdict()
+		if len(said) > 0 {
+			said[0].Style = document.Strong
 		}
+		if len(said) > 0 && len(loads) > 1 && l.Models[0].Name != l.Engine {
+			said[0].Text = l.Engine + ": " + said[0].Text
+		}
+		verdict.Says = append(verdict.Says, said...)
 	}
 	if len(loads) > 1 {
 		verdict.Say(document.Plain, "", "Do not compare the engines: their acknowledged writes survive different failures.")

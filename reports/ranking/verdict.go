@@ -8,33 +8,28 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Sentence is a part of the verdict. Lead is a word such as Why; "" for the verdict itself.
-type Sentence struct{ Lead, Text string }
-
-// Verdict says which model is first, by how much, why, and what speaks against it.
-func (l *Load) Verdict() []Sentence {
-	var all []Sentence
-	add := func(lead, text string) {
-		if text != "" {
-			all = append(all, Sentence{lead, text})
-		}
-	}
+// Verdict says which model is first, by how much, why, and what speaks against it. The verdict itself has no lead.
+func (l *Load) Verdict() []document.Sentence {
+	var s document.Section
 	if len(l.Models) < 2 {
-		add("", l.alone())
-		add("Not supported by "+l.Models[0].Model, l.lacked())
-		return all
+		s.Say(document.Plain, "", l.alone())
+		s.Say(document.Plain, "Not supported by "+l.Models[0].Model, l.lacked())
+		return s.Says
 	}
-	add("", l.headline())
-	add("", l.otherwise())
-	add("Likely why", l.why())
-	add("But", l.but())
-	all = append(all, l.dominated()...)
-	add("Not ranked", l.notRanked())
-	return all
+	s.Say(document.Plain, "", l.headline())
+	s.Say(document.Plain, "", l.otherwise())
+	s.Say(document.Plain, "Likely why", l.why())
+	s.Say(document.Plain, "But", l.but())
+	for _, text := range l.dominated() {
+		s.Say(document.Plain, "Not worth it", text)
+	}
+	s.Say(document.Plain, "Not ranked", l.notRanked())
+	return s.Says
 }
 
 // alone is the verdict on a single model.
@@ -377,7 +372,7 @@ func (l *Load) unsupported(models []*Model) string {
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
 // better in one. It counts the operations that only the dominated model supports.
-func (l *Load) dominated() (all []Sentence) {
+func (l *Load) dominated() (all []string) {
 	type lesser struct {
 		name, than string
 		more       int
@@ -415,7 +410,7 @@ func (l *Load) dominated() (all []Sentence) {
 		if len(more) > 0 {
 			text += ", which does not support " + words.List(more)
 		}
-		all = append(all, Sentence{"Not worth it", text + "."})
+		all = append(all, text+".")
 	}
 	return all
 }
