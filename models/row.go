@@ -75,6 +75,24 @@ func HoldsChunks(m *mail.Message, atOnce int64) Holding {
 }
 
 // sizes are the bytes of all, and of the largest attachment.
+// EachPiece reads the raw message that is delivered, so many bytes at a time, and calls write with each piece and its
+// offset. It returns the checksum of the message. A piece that is not in memory is read into buffer.
+func EachPiece(raw mail.Content, buffer *[]byte, atOnce int64, write func(off int64, b []byte) error,
+) (sum uint32, err error) {
+	size := raw.Size()
+	for off := int64(0); off < size; off += atOnce {
+		b, err := mail.Piece(raw, buffer, off, min(atOnce, size-off))
+		if err != nil {
+			return 0, fmt.Errorf("read the message to deliver: %w", err)
+		}
+		sum = Checksum(sum, b)
+		if err := write(off, b); err != nil {
+			return 0, err
+		}
+	}
+	return sum, nil
+}
+
 func sizes(body mail.Content, attachments []mail.Part) (total, file int64) {
 	total = body.Size()
 	for i := range attachments {

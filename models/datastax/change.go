@@ -205,7 +205,7 @@ func (m *mailbox) Move(ctx context.Context, in, into *models.Folder, hs, handles
 		id, s := idOf(h), m.here[i].row
 		m.addHide(from, overflowOf(h), id, s.read())
 		overflow := m.there[i].overflow
-		if !m.there[i].found {
+		if m.there[i].row == nil {
 			var err error
 			if overflow, err = m.addShow(ctx, to, m.now(), id, s); err != nil {
 				return err
@@ -232,7 +232,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	}
 	there := &m.there[0]
 	switch {
-	case on && there.found:
+	case on && there.row != nil:
 		return handleOf(id, there.overflow), nil
 	case on:
 		overflow, err := m.addShow(ctx, label, m.now(), id, s)
@@ -240,7 +240,7 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 			return h, err
 		}
 		h = handleOf(id, overflow)
-	case there.found:
+	case there.row != nil:
 		m.addHide(label, there.overflow, id, there.row.read())
 	}
 	return h, m.commit(ctx)

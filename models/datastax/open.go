@@ -93,10 +93,9 @@ func (m *mailbox) Attachment(ctx context.Context, f *models.Folder, h models.Han
 // sought is an email that is looked for in the labels of a folder.
 type sought struct {
 	id       drivers.Value
-	wanted   bool  // the next read requests it
-	found    bool  // a label shows it: overflow and row are set
-	overflow int32 // overflow number of that label, or of the last one that was read for it
-	row      shown
+	wanted   bool  // the next read requests it, unless it is found
+	overflow int32 // overflow number of the last label that was read for it
+	row      shown // that label shows it; nil: it does not
 }
 
 // seek sets the emails of hs as those to look for.
@@ -116,7 +115,7 @@ func (m *mailbox) several(ctx context.Context, f *folder, hs []models.Handle) er
 	}
 	m.here = seek(m.here, hs)
 	for i, h := range hs {
-		if m.here[i].found {
+		if m.here[i].row != nil {
 			continue
 		}
 		for j := range hs {
@@ -125,7 +124,7 @@ func (m *mailbox) several(ctx context.Context, f *folder, hs []models.Handle) er
 		if err := m.look(ctx, f, overflowOf(h), m.here); err != nil {
 			return err
 		}
-		if slices.ContainsFunc(m.here, func(e sought) bool { return e.wanted && !e.found }) {
+		if slices.ContainsFunc(m.here, func(e sought) bool { return e.wanted && e.row == nil }) {
 			return models.ErrNotFound
 		}
 	}
@@ -143,9 +142,6 @@ func (m *mailbox) find(ctx context.Context, f *folder, hs []models.Handle) error
 		if err := m.look(ctx, f, n, m.there); err != nil {
 			return err
 		}
-		for i := range m.there {
-			m.there[i].wanted = !m.there[i].found
-		}
 	}
 	return nil
 }
@@ -154,7 +150,7 @@ func (m *mailbox) find(ctx context.Context, f *folder, hs []models.Handle) error
 func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []sought) error {
 	m.elems, m.looking = m.elems[:0], m.looking[:0]
 	for i := range among {
-		if e := &among[i]; e.wanted {
+		if e := &among[i]; e.wanted && e.row == nil {
 			e.overflow = overflow
 			m.elems, m.looking = append(m.elems, e.id), append(m.looking, e)
 		}
@@ -163,7 +159,7 @@ func (m *mailbox) look(ctx context.Context, f *folder, overflow int32, among []s
 		return nil
 	}
 	return m.Rows(ctx, m.do.InFolderOf, m.elems, func(m *mailbox, at int, row []drivers.Value) error {
-		m.looking[at].found, m.looking[at].row = true, m.Arena.Row(row[1:])
+		m.looking[at].row = m.Arena.Row(row[1:])
 		return nil
 	}, f.user, m.name(f, overflow))
 }

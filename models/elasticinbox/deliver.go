@@ -64,24 +64,19 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 }
 
 // putBlocks writes the raw message in windows of blocks and returns its checksum.
-func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) (sum uint32, err error) {
-	size, each := raw.Size(), int64(m.blockSize)
-	for off := int64(0); off < size; {
-		b, err := mail.Piece(raw, &m.buffer, off, min(size-off, window*each))
-		if err != nil {
-			return 0, fmt.Errorf("read the message to deliver: %w", err)
-		}
-		sum = models.Checksum(sum, b)
+func (m *mailbox) putBlocks(ctx context.Context, id [16]byte, raw mail.Content) (uint32, error) {
+	each := int64(m.blockSize)
+	return models.EachPiece(raw, &m.buffer, window*each, func(off int64, b []byte) error {
 		m.Calls.Reset()
 		for block := range slices.Chunk(b, m.blockSize) {
 			m.Calls.Add(only, drivers.TimeUUID(id), drivers.Int(int32(off/each)), drivers.Int(0), drivers.Blob(block))
-			off += int64(len(block))
+			off += each
 		}
 		if err := m.S.Batch(ctx, m.do.BlocksPut, m.Calls.List); err != nil {
-			return 0, fmt.Errorf("write blocks: %w", err)
+			return fmt.Errorf("write blocks: %w", err)
 		}
-	}
-	return sum, nil
+		return nil
+	})
 }
 
 // putMetadata writes the super column and its index entries.

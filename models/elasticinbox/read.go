@@ -175,22 +175,17 @@ func (m *mailbox) putOutside(id [16]byte, raw mail.Content) (sum uint32, err err
 	if err != nil {
 		return 0, fmt.Errorf("begin a blob in %s: %w", blobs.FSLocal, err)
 	}
-	size := raw.Size()
-	for off := int64(0); off < size && err == nil; {
-		var b []byte
-		if b, err = mail.Piece(raw, &m.buffer, off, min(size-off, window*int64(m.blockSize))); err == nil {
-			sum = models.Checksum(sum, b)
-			_, err = w.Write(b)
-			off += int64(len(b))
-		}
-	}
+	sum, err = models.EachPiece(raw, &m.buffer, window*int64(m.blockSize), func(_ int64, b []byte) error {
+		_, err := w.Write(b)
+		return err
+	})
 	if err != nil {
 		return 0, errors.Join(fmt.Errorf("write a blob in %s: %w", blobs.FSLocal, err), w.Abort())
 	}
 	if err := w.Commit(); err != nil {
 		return 0, fmt.Errorf("write a blob in %s: %w", blobs.FSLocal, err)
 	}
-	m.S.Blob(0, size)
+	m.S.Blob(0, raw.Size())
 	return sum, nil
 }
 

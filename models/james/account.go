@@ -132,14 +132,8 @@ func (m *mailbox) reserve(ctx context.Context, f *models.Folder, n, count int64)
 	last, err := int64(0), error(nil)
 	if m.lwt.has() { // its callers take one
 		last, err = m.putIf(ctx, f, 0, nil, drivers.Value{})
-	} else if m.casUID {
-		last, err = m.increment(ctx, f, m.do.NextUID, true, lastUID, n)
 	} else {
-		var res drivers.Result
-		res, err = m.S.Write(ctx, m.do.NextUID, m.With(key(f), drivers.Bigint(n), drivers.Bigint(count)))
-		if err == nil && len(res.Row) > 0 {
-			last = res.Row[lastUID].Int64()
-		}
+		last, err = m.increment(ctx, f, m.do.NextUID, m.casUID, lastUID, n, drivers.Bigint(count))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("reserve a UID: %w", err)
@@ -163,15 +157,16 @@ func (m *mailbox) countMessages(ctx context.Context, f *models.Folder, n int64) 
 const casAttempts = 5
 
 // increment adds n to a number of the mailbox row and returns the new value, if the
-// statement returns it. With cas, it reads the number and writes the sum by
-// compare-and-set, until no other worker has changed the number in between. After
+// statement returns it; others are added to the numbers after it. With cas, it reads the number alone and
+// writes the sum by compare-and-set, until no other worker has changed the number in between. After
 // an unknown outcome it tries again only for UIDs: an unused UID does no harm, but
 // a count would be added twice.
 func (m *mailbox) increment(ctx context.Context, f *models.Folder, stmt drivers.Statement, cas bool, number int,
-	n int64,
+	n int64, others ...drivers.Value,
 ) (int64, error) {
 	if !cas {
-		res, err := m.S.Write(ctx, stmt, m.With(key(f), drivers.Bigint(n)))
+		m.With(key(f), drivers.Bigint(n))
+		res, err := m.S.Write(ctx, stmt, m.Also(others...))
 		if err != nil || len(res.Row) == 0 {
 			return 0, err
 		}

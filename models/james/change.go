@@ -80,25 +80,20 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 
 // writeChunks writes the message in chunks, one put after another, and returns
 // its checksum. A single chunk stays in m.Calls: deliver stores it with the metadata.
-func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder,
-	uid int64,
-) (sum uint32, err error) {
-	size, each := raw.Size(), int64(m.chunkSize)
-	for off := int64(0); off < size; off += each {
-		b, err := mail.Piece(raw, &m.buffer, off, min(each, size-off))
-		if err != nil {
-			return 0, fmt.Errorf("read the message to deliver: %w", err)
-		}
-		sum = models.Checksum(sum, b)
+func (m *mailbox) writeChunks(ctx context.Context, raw mail.Content, f *models.Folder, uid int64) (uint32, error) {
+	each := int64(m.chunkSize)
+	return models.EachPiece(raw, &m.buffer, each, func(off int64, b []byte) error {
 		number := drivers.Bigint(off/each + 1)
-		if size <= each {
+		if raw.Size() <= each {
 			m.Calls.Add(appendChunk, key(f), drivers.Bigint(uid), number, drivers.Blob(b))
-		} else if _, err := m.S.Write(ctx, m.do.ChunkPut, m.With(key(f), drivers.Bigint(uid), number,
-			drivers.Blob(b))); err != nil {
-			return 0, fmt.Errorf("write chunk %d: %w", off/each+1, err)
+			return nil
 		}
-	}
-	return sum, nil
+		_, err := m.S.Write(ctx, m.do.ChunkPut, m.With(key(f), drivers.Bigint(uid), number, drivers.Blob(b)))
+		if err != nil {
+			return fmt.Errorf("write chunk %d: %w", number.Int64(), err)
+		}
+		return nil
+	})
 }
 
 // release frees the buffer of a large chunk.
