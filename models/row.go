@@ -74,7 +74,6 @@ func HoldsChunks(m *mail.Message, atOnce int64) Holding {
 	return Holding{Deliver: n, Open: m.Body.Content.Size() + n, Attachment: n, Move: n}
 }
 
-// sizes are the bytes of all, and of the largest attachment.
 // EachPiece reads the raw message that is delivered, so many bytes at a time, and calls write with each piece and its
 // offset. It returns the checksum of the message. A piece that is not in memory is read into buffer.
 func EachPiece(raw mail.Content, buffer *[]byte, atOnce int64, write func(off int64, b []byte) error,
@@ -93,6 +92,7 @@ func EachPiece(raw mail.Content, buffer *[]byte, atOnce int64, write func(off in
 	return sum, nil
 }
 
+// sizes are the bytes of all, and of the largest attachment.
 func sizes(body mail.Content, attachments []mail.Part) (total, file int64) {
 	total = body.Size()
 	for i := range attachments {
