@@ -265,15 +265,12 @@ type Splitter interface {
 type IndexChecker interface {
 	// CheckIndexes compares the entries of all indexes of a table with its rows, and calls found for each
 	// that differs. It calls step before it reads a row or an entry, and ends with its error.
-	CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found func(IndexFault)) error
+	CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found IndexFault) error
 }
 
-// IndexFault is an index entry that does not agree with its row.
-type IndexFault struct {
-	Index string
-	What  string  // a sentence
-	Key   []Value // the row's primary key, or nil if the entry does not have it; valid until found returns
-}
+// IndexFault gets an index and a sentence on an entry that does not agree with its row. key is the row's primary key, or
+// nil if the entry does not have it, and valid until IndexFault returns.
+type IndexFault func(index, what string, key []Value)
 
 // Identified is a store that distinguishes a schema's tables from those of another cluster that have the same names.
 type Identified interface {

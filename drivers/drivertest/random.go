@@ -223,8 +223,8 @@ func (m *machine) scanAll() {
 		if !ok {
 			continue
 		}
-		err := store.CheckIndexes(m.ctx, table, func() error { return nil }, func(f drivers.IndexFault) {
-			m.fail.Fatalf("index entries of %s %s: %s", table.Name, f.Index, f.What)
+		err := store.CheckIndexes(m.ctx, table, func() error { return nil }, func(index, what string, _ []drivers.Value) {
+			m.fail.Fatalf("index entries of %s %s: %s", table.Name, index, what)
 		})
 		if err != nil {
 			m.fail.Fatalf("index entries of %s: %v", table.Name, err)

@@ -357,9 +357,7 @@ func newFamily(first uint16, order keys.Columns, cols []*schemas.Column) family 
 var _ drivers.IndexChecker = (*Store)(nil)
 
 // CheckIndexes implements drivers.IndexChecker.
-func (s *Store) CheckIndexes(
-	ctx context.Context, t *schemas.Table, step func() error, found func(drivers.IndexFault),
-) error {
+func (s *Store) CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found drivers.IndexFault) error {
 	tb, err := s.tables.Find(schemas.ScanOf(t))
 	if err != nil {
 		return err
@@ -380,13 +378,12 @@ func (s *Store) CheckIndexes(
 
 // checkIndex compares an index with the rows of its table.
 func checkIndex(
-	ctx context.Context, r pebble.Reader, tb *table, x *path, step func() error, found func(drivers.IndexFault),
+	ctx context.Context, r pebble.Reader, tb *table, x *path, step func() error, found drivers.IndexFault,
 ) error {
 	n := len(tb.key)
 	row := make([]drivers.Value, n+len(tb.rows.columns)) // as path.append takes it
 	var arena, key, entry []byte
 	data := []byte{} // not nil: an entry has an empty value
-	report := func(what string) { found(drivers.IndexFault{Index: x.name, What: what, Key: row[:n]}) }
 	// wanted returns the entry that the row with the key in row and this value should have.
 	wanted := func(value []byte) (_ []byte, err error) {
 		if err = tb.rows.decodeRow(value, row[n:], false); err == nil {
@@ -399,20 +396,20 @@ func checkIndex(
 			return err
 		}
 		if arena, err = x.cols.Decode(at, row, arena[:0], false); err != nil {
-			found(drivers.IndexFault{Index: x.name, What: fmt.Sprintf("entry %x cannot be read", at)})
+			found(x.name, fmt.Sprintf("entry %x cannot be read", at), nil)
 			return nil
 		}
 		key = tb.rows.append(key[:0], row)
 		stored, err := find(r, key, data)
 		if err == nil && stored == nil {
-			report("the index has an entry without a row")
+			found(x.name, "the index has an entry without a row", row[:n])
 		}
 		if err != nil || stored == nil {
 			return err
 		}
 		data = stored
 		if want, err := wanted(stored); err == nil && !bytes.Equal(want, at) {
-			report("the index has an entry of another value")
+			found(x.name, "the index has an entry of another value", row[:n])
 		}
 		return nil
 	})
@@ -432,7 +429,7 @@ func checkIndex(
 		}
 		there, err := find(r, want, data)
 		if there == nil && err == nil {
-			report("the row has no entry in the index")
+			found(x.name, "the row has no entry in the index", row[:n])
 		}
 		return err
 	})

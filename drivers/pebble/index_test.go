@@ -21,8 +21,8 @@ import (
 func (e *env) faults() (all []string) {
 	e.t.Helper()
 	t := e.stmt("note").Pattern().Table
-	err := e.store.CheckIndexes(e.t.Context(), t, func() error { return nil }, func(f drivers.IndexFault) {
-		all = append(all, fmt.Sprint(f.Index, " ", len(f.Key), " ", f.What))
+	err := e.store.CheckIndexes(e.t.Context(), t, func() error { return nil }, func(index, what string, key []drivers.Value) {
+		all = append(all, fmt.Sprint(index, " ", len(key), " ", what))
 	})
 	if err != nil {
 		e.t.Fatal(err)

@@ -241,9 +241,7 @@ func appendKey(dst []byte, key []*schemas.Column, row []drivers.Value) []byte {
 		dst = append(append(dst, c.Name...), '=')
 		v := &row[i]
 		switch {
-		case v.Broken():
-			dst = append(dst, stored(v.Raw())...)
-		case v.Kind() == schemas.Blob:
+		case v.Broken() || v.Kind() == schemas.Blob:
 			dst = append(dst, stored(v.Raw())...)
 		case v.Kind() == schemas.Text:
 			dst = strconv.AppendQuote(dst, string(v.Raw()[:min(len(v.Raw()), mostShown)]))

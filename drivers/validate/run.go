@@ -164,12 +164,11 @@ func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error 
 		return nil
 	}
 	step := func() error { return c.Pace.wait(ctx, 1) }
-	return store.CheckIndexes(ctx, t, step, func(f drivers.IndexFault) {
-		example := f.What
-		if f.Key != nil {
-			example = fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), f.Key), f.What)
+	return store.CheckIndexes(ctx, t, step, func(index, what string, key []drivers.Value) {
+		if key != nil {
+			what = fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), key), what)
 		}
-		c.found.add(About{Table: t.Name, Check: Index, Name: f.Index}, 1, 0, 0, example)
+		c.found.add(About{Table: t.Name, Check: Index, Name: index}, 1, 0, 0, what)
 	})
 }
 

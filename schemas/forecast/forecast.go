@@ -253,7 +253,7 @@ func (g *Group) each(years float64, yield func(p Part, times float64)) {
 // partition adds to the size of rows what a partition takes in addition to them.
 func (g *Group) partition(k *kind, rows Size) Size {
 	if e := g.table.engine; e.Partition != nil {
-		rows.Bytes += e.Partition(&Partition{g.table.Table, k.key, rows})
+		rows.Bytes += e.Partition(g.table.Table, k.key, rows)
 	}
 	return rows
 }

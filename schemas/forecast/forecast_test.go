@@ -30,7 +30,7 @@ func bare(unit int) *Engine {
 			}
 			return s
 		},
-		Partition: func(*Partition) float64 { return 10 },
+		Partition: func(*schemas.Table, []float64, Size) float64 { return 10 },
 		Table:     func(*schemas.Table, Size) float64 { return 100 },
 		Unit:      func(t *schemas.Table) int { return max(unit, len(t.Partition)) },
 		Space:     Space{Replicas: 2, Compaction: 0.5, Why: "a test says so", Tombstones: 73},

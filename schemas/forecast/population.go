@@ -16,8 +16,8 @@ type Engine struct {
 	// Row returns what one row takes in the files of its table.
 	Row func(r *Row) Size
 	// Partition returns what a partition takes in addition to its rows: header, index entries,
-	// filter. nil: nothing.
-	Partition func(p *Partition) float64
+	// filter. key has the bytes of each column of the partition key. nil: nothing.
+	Partition func(t *schemas.Table, key []float64, rows Size) float64
 	// Table returns what the files of a table take in addition to partitions and rows. nil: nothing.
 	Table func(t *schemas.Table, total Size) float64
 	// Unit returns how many columns of a table's primary key name what the engine
@@ -60,13 +60,6 @@ type Cell struct {
 	Column *schemas.Column
 	Count  float64 // number of elements; 1 for a column that is no collection
 	Bytes  float64 // bytes of the value, or of all elements with their keys
-}
-
-// Partition is one partition to be sized.
-type Partition struct {
-	Table *schemas.Table
-	Key   []float64 // bytes of each column of the partition key
-	Size  Size      // size of its rows
 }
 
 // Size is the size of rows. Bytes are those in files.

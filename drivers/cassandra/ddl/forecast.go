@@ -208,13 +208,13 @@ func indexEntry(key float64) float64 { return 2 + key + 4 + 1 + (key+8+4)/128 }
 const columnIndex = 64 << 10
 
 // partitionSize sizes what a partition takes in addition to its rows.
-func partitionSize(p *forecast.Partition) float64 {
-	key := partitionKey(p.Table, p.Key)
-	n := partitionHeader(key) + indexEntry(key) + filterBits(p.Table)/8
-	if blocks := math.Ceil(p.Size.Bytes / columnIndex); blocks > 1 {
+func partitionSize(t *schemas.Table, columns []float64, rows forecast.Size) float64 {
+	key := partitionKey(t, columns)
+	n := partitionHeader(key) + indexEntry(key) + filterBits(t)/8
+	if blocks := math.Ceil(rows.Bytes / columnIndex); blocks > 1 {
 		// The first and the last clustering of a block, offset, width and place.
 		names := 0.0
-		for _, c := range p.Table.Clustering {
+		for _, c := range t.Clustering {
 			names += max(8, float64(c.Type.Bytes()))
 		}
 		n += 20 + blocks*(2*(2+names)+3+2+1+4)
