@@ -193,18 +193,13 @@ func cgroupMemory(cgroups, root string) int64 {
 	for line := range strings.Lines(cgroups) {
 		// "0::/path" of version 2; "7:memory:/path" of version 1
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
+		if len(parts) != 3 || parts[1] != "" && parts[1] != "memory" {
 			continue
 		}
-		files := memoryFiles{"memory.max", "memory.current", "inactive_file"}
-		mount := root
-		switch {
-		case parts[0] == "0" && parts[1] == "":
-		case parts[1] == "memory":
-			files = memoryFiles{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+		mount, files := root, memoryFiles{"memory.max", "memory.current", "inactive_file"}
+		if parts[1] != "" {
 			mount = filepath.Join(root, "memory")
-		default:
-			continue
+			files = memoryFiles{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
 		}
 		for group := path.Clean("/" + parts[2]); ; group = path.Dir(group) { // every group above limits too
 			left = min(left, files.left(filepath.Join(mount, group)))
@@ -232,13 +227,11 @@ func (m memoryFiles) left(group string) int64 {
 			return math.MaxInt64
 		}
 	}
-	stat, err := os.ReadFile(filepath.Join(group, "memory.stat"))
-	if err == nil {
-		for line := range strings.Lines(string(stat)) {
-			if n, ok := strings.CutPrefix(line, m.cached+" "); ok {
-				cached, _ := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
-				used -= cached
-			}
+	stat, _ := os.ReadFile(filepath.Join(group, "memory.stat"))
+	for line := range strings.Lines(string(stat)) {
+		if n, ok := strings.CutPrefix(line, m.cached+" "); ok {
+			cached, _ := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+			used -= cached
 		}
 	}
 	return max(limit-used, 0)

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -72,14 +73,10 @@ func (s *Store) apply(ctx context.Context, sch *schemas.Schema) error {
 	switch {
 	case entry == nil && s.gate.ReadOnly:
 		e := &drivers.AbsentError{What: "schema", Name: sch.Name, Where: "in data directory " + s.dir}
-		err = Each(ctx, s.db, schemaKey, func(key, _ []byte) error {
+		return cmp.Or(Each(ctx, s.db, schemaKey, func(key, _ []byte) error {
 			e.There = append(e.There, string(key[len(schemaKey):]))
 			return nil
-		})
-		if err == nil {
-			err = e
-		}
-		return err
+		}), error(e))
 	case entry == nil:
 		if entry, err = s.allot(ctx, stored(sch)); err != nil {
 			return err
