@@ -268,8 +268,8 @@ type IndexChecker interface {
 	CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found IndexFault) error
 }
 
-// IndexFault gets an index and a sentence on an entry that does not agree with its row. key is the row's primary key, or
-// nil if the entry does not have it, and valid until IndexFault returns.
+// IndexFault gets an index and a sentence on an entry that does not agree with its row. key is the row's primary key,
+// or nil if the entry does not have it, and valid until IndexFault returns.
 type IndexFault func(index, what string, key []Value)
 
 // Identified is a store that distinguishes a schema's tables from those of another cluster that have the same names.
