@@ -134,13 +134,13 @@ func (n *nodes) RemoveHost(h *gocql.HostInfo) {
 }
 
 // HostUp implements gocql.HostStateNotifier.
-func (n *nodes) HostUp(h *gocql.HostInfo) { n.is(true, h, gocql.HostSelectionPolicy.HostUp) }
+func (n *nodes) HostUp(h *gocql.HostInfo) { n.note(true, h, gocql.HostSelectionPolicy.HostUp) }
 
 // HostDown implements gocql.HostStateNotifier.
-func (n *nodes) HostDown(h *gocql.HostInfo) { n.is(false, h, gocql.HostSelectionPolicy.HostDown) }
+func (n *nodes) HostDown(h *gocql.HostInfo) { n.note(false, h, gocql.HostSelectionPolicy.HostDown) }
 
-// is notes whether a node is connected, and passes it on to the policy.
-func (n *nodes) is(connected bool, h *gocql.HostInfo, pass func(gocql.HostSelectionPolicy, *gocql.HostInfo)) {
+// note records whether a node is connected, and passes it on to the policy.
+func (n *nodes) note(connected bool, h *gocql.HostInfo, pass func(gocql.HostSelectionPolicy, *gocql.HostInfo)) {
 	n.mu.Lock()
 	if n.connected == nil {
 		n.connected = make(map[string]bool)

@@ -322,6 +322,20 @@ func (c *Catalog) users(t *Table, kind string) []*Table {
 	})
 }
 
+// The kinds of indexes of Cassandra itself.
+const LegacyIndex, SAI = "legacy", "sai"
+
+// IndexKind returns the kind of an index by its class; of another one than Cassandra's own it is the class.
+func IndexKind(class string) string {
+	switch name := class[strings.LastIndexByte(class, '.')+1:]; {
+	case name == "", name == "legacy_local_table":
+		return LegacyIndex
+	case strings.EqualFold(name, SAI), name == "StorageAttachedIndex":
+		return SAI
+	}
+	return class
+}
+
 // name is the name that Cassandra gives an index without one.
 func (x *Index) name() Name {
 	if x.Name.Name != "" {

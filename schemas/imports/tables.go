@@ -161,14 +161,14 @@ func (im *importer) index(x *cql.Index) error {
 	if x.Part != "" && x.Part != "values" {
 		more = append(more, x.Part+"("+x.Target+")")
 	}
-	switch class := x.Using[strings.LastIndexByte(x.Using, '.')+1:]; {
-	case strings.EqualFold(class, "sai"), class == "StorageAttachedIndex":
+	switch kind := cql.IndexKind(x.Using); {
+	case kind == cql.SAI:
 		if len(t.Indexes) == 1 {
-			hint(t, "indexes", "sai") // of the table, so of its other indexes that say nothing else
+			hint(t, "indexes", kind) // of the table, so of its other indexes that say nothing else
 		} else if t.Hints["cassandra"]["indexes"] != "sai" {
 			more = append(more, "USING 'sai'")
 		}
-	case class != "" && class != "legacy_local_table":
+	case kind != cql.LegacyIndex:
 		more = append(more, "USING '"+x.Using+"'")
 	case t.Hints["cassandra"]["indexes"] == "sai":
 		more = append(more, "USING 'legacy_local_table'")

@@ -117,7 +117,7 @@ func (r Rows) table(row map[string]any, own mark) *TableDefinition {
 		if row["table_name"] == name {
 			x, options := &IndexDefinition{Name: field[string](row, "index_name")}, field[map[string]string](row, "options")
 			x.Target = strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
-			x.Kind = kindOf(field[string](row, "kind"), options["class_name"])
+			x.Kind = cql.IndexKind(options["class_name"])
 			live.Indexes, columns[x.Name] = append(live.Indexes, x), []string{x.Target}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 func index(table, name, target, class string) map[string]any {
 	kind := "COMPOSITES"
 	if class != "" {
-		kind = customIndex
+		kind = "CUSTOM"
 	}
 	return map[string]any{
 		"table_name": table, "index_name": name, "kind": kind, "options": map[string]string{"target": target, "class_name": class},

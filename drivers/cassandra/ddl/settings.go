@@ -47,7 +47,7 @@ const (
 	batchesHint, unlogged         = "batches", "unlogged"
 	putsHint, newRows             = "puts", "new-rows"
 	indexesHint                   = "indexes"
-	legacyIndex, sai              = "legacy", "sai"
+	legacyIndex, sai              = cql.LegacyIndex, cql.SAI
 	bloomHint, graceHint          = "bloom_filter_fp_chance", "gc_grace_seconds"
 	cachingHint                   = "caching"
 	compactionHint                = "compaction"
@@ -351,7 +351,7 @@ func indexesOf(t *schemas.Table) (all []*IndexDefinition, of map[string]*IndexDe
 			made.Target = part + "(" + c.Name + ")"
 		}
 		if class != "" {
-			made.Kind = kindOf(customIndex, class)
+			made.Kind = cql.IndexKind(class)
 		}
 		same := func(o *IndexDefinition) bool { return made.Target == o.Target && made.Kind == o.Kind }
 		if i := slices.IndexFunc(all, same); i >= 0 {
@@ -379,18 +379,4 @@ func kindsOf(indexes []*IndexDefinition) string {
 	}
 	slices.Sort(kinds)
 	return strings.Join(slices.Compact(kinds), ", ")
-}
-
-// customIndex is what Cassandra calls an index that has a class.
-const customIndex = "CUSTOM"
-
-// kindOf returns the kind of an index: legacy, sai, or its class.
-func kindOf(kind, class string) string {
-	switch {
-	case kind != customIndex, class == "legacy_local_table":
-		return legacyIndex
-	case strings.EqualFold(class, sai) || strings.HasSuffix(class, "StorageAttachedIndex"):
-		return sai
-	}
-	return class
 }
