@@ -276,16 +276,10 @@ func mapWords(option, text string) (words string, ok bool) {
 	return cql.Words(fields), ok && len(fields) > 0 && class == (option != "caching")
 }
 
-// mark is what mailbench writes into the comments of its own tables (package ddl of drivers/cassandra):
-// what CQL cannot say of them.
+// mark is what mailbench writes into the comments of its own tables (package ddl of drivers/cassandra).
 type mark struct {
 	Table string `json:"table"`
-	In    []struct {
-		Table string `json:"table"`
-		Key   int    `json:"key"`
-	} `json:"in"`
-	Types   map[string]string   `json:"types"`
-	Indexes map[string][]string `json:"indexes"`
+	cql.Facts
 }
 
 const markPrefix = "mailbench "

@@ -39,7 +39,7 @@ func (d *Definition) Read(rows Rows) {
 	slices.SortStableFunc(rows["columns"], func(a, b map[string]any) int {
 		return cmp.Compare(field[int](a, "position"), field[int](b, "position"))
 	})
-	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]ancestor)
+	tables, outer := make(map[string]*schemas.Table), make(map[*schemas.Table][]cql.Ancestor)
 	for _, row := range rows["tables"] {
 		name, comment := field[string](row, "table_name"), field[string](row, "comment")
 		own, marked := ReadMark(name, comment)
@@ -140,7 +140,7 @@ func (r Rows) table(row map[string]any, own mark) *TableDefinition {
 
 // nest nests tables in those that their marks name, the innermost first. A row header has no table in CQL: its key
 // begins the nested table's.
-func nest(tables map[string]*schemas.Table, outer map[*schemas.Table][]ancestor) {
+func nest(tables map[string]*schemas.Table, outer map[*schemas.Table][]cql.Ancestor) {
 	for _, name := range slices.Sorted(maps.Keys(tables)) {
 		inner := tables[name]
 		for _, in := range outer[inner] {

@@ -397,17 +397,7 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 // all else is read from system_schema.
 type mark struct {
 	plan.Mark
-	// In are the tables that the table is nested in, innermost first.
-	In []ancestor `json:"in,omitempty"`
-	// Types are the types of the columns whose CQL type is another.
-	Types map[string]string `json:"types,omitempty"`
-	// Indexes are the columns of the indexes that look different in CQL. CQL names
-	// only the last column of an index that begins with columns of the primary key.
-	// Two indexes with the same last column are one in CQL.
-	Indexes map[string][]string `json:"indexes,omitempty"`
-	// Kind is the kind that the table's indexes are to have, if it is not legacy. It is
-	// needed while the table has no index yet.
-	Kind string `json:"kind,omitempty"`
+	cql.Facts
 }
 
 // ReadMark reads the mark of a table from its comment. It returns false if mailbench did not write the comment for a
@@ -439,13 +429,6 @@ func (all Marks) Add(keyspace, table, comment string) (m mark, ours bool) {
 	return m, ours
 }
 
-// ancestor is a table that another is nested in. Key is the number of its primary
-// key columns. A row header is an ancestor too, though it has no CQL table.
-type ancestor struct {
-	Table string `json:"table"`
-	Key   int    `json:"key"`
-}
-
 // typeOf returns a column's type in the schema language. For types that CQL writes differently
 // the mark has the schema's type; it does not count if somebody has changed the column.
 func (m *mark) typeOf(column, cql string) schemas.Type {
@@ -460,13 +443,13 @@ func (td *TableDefinition) mark(namespace, schema string) string {
 	t := td.Table
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
-		Types: make(map[string]string), Indexes: make(map[string][]string),
+		Facts: cql.Facts{Types: make(map[string]string), Indexes: make(map[string][]string)},
 	}
 	if kind := t.Hints[EngineName][indexesHint]; kind != legacyIndex && len(t.Indexes) > 0 {
 		m.Kind = kind
 	}
 	for p := t.Parent; p != nil; p = p.Parent {
-		m.In = append(m.In, ancestor{p.Name, len(p.Partition) + len(p.Clustering)})
+		m.In = append(m.In, cql.Ancestor{Table: p.Name, Key: len(p.Partition) + len(p.Clustering)})
 	}
 	for _, c := range t.All() {
 		if own := c.Type.String(); schemas.TypeOfCQL(cqlType(c.Type)).String() != own {
