@@ -259,21 +259,9 @@ type Querier interface {
 
 // Question is a read that an Querier runs.
 type Question struct {
-	Text  string // one statement, with the full name of its table
-	Table string // that name, quoted as the engine quotes names
-	// Partition are the columns of the table's partition key.
-	Partition []string
-	// Parameters are those of the statement, in their order. If there are not as many as the engine
-	// knows of, it goes by what it knows itself.
-	Parameters []Parameter
-	Most       int // how often it is run at most
-}
-
-// Parameter says what a parameter of a read is compared with.
-type Parameter struct {
-	Column string // "" if it is none
-	Token  bool   // the token of the partition key
-	Op     string // =, <, in, contains and so on, or limit
+	Text      string   // one statement, with the full name of its table
+	Partition []string // the columns of the table's partition key
+	Most      int      // how often it is run at most
 }
 
 // Queried is what one run of a Question was, and what the engine did for it.

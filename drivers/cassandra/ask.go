@@ -43,14 +43,15 @@ func (s *Store) Query(ctx context.Context, q drivers.Question) (all []drivers.Qu
 }
 
 func (s *Store) query(ctx context.Context, q drivers.Question) (all []drivers.Queried, err error) {
-	if words := strings.Fields(q.Text); len(words) == 0 || !strings.EqualFold(words[0], "select") {
+	read := cql.Parse("", q.Text).Statements
+	if len(read) != 1 || read[0].Kind != cql.Select {
 		return nil, fmt.Errorf("%w: it is no SELECT", drivers.ErrReadOnly)
 	}
-	parameters, err := s.parametersOf(ctx, q)
+	parameters, err := s.parametersOf(ctx, q.Text, read[0].Parameters())
 	if err != nil {
 		return nil, err
 	}
-	sample, err := s.sample(ctx, q, parameters)
+	sample, err := s.sample(ctx, read[0].Table, q.Partition, parameters)
 	if err != nil {
 		return nil, err
 	}
@@ -105,8 +106,9 @@ type parameter struct {
 	end    string // "<" or ">": the upper or lower end of a range that has both
 }
 
-// parametersOf reads the parameters of a statement from the cluster, without executing it.
-func (s *Store) parametersOf(ctx context.Context, q drivers.Question) (all []parameter, err error) {
+// parametersOf reads the parameters of a statement from the cluster, without executing it. If there are not as many as
+// the statement says, only the cluster counts.
+func (s *Store) parametersOf(ctx context.Context, text string, written []cql.Parameter) (all []parameter, err error) {
 	stop := func(info *gocql.QueryInfo) ([]any, error) {
 		for _, a := range info.Args {
 			p := parameter{name: a.Name, typ: a.TypeInfo, column: a.Name}
@@ -121,20 +123,20 @@ func (s *Store) parametersOf(ctx context.Context, q drivers.Question) (all []par
 		}
 		return nil, errPrepared
 	}
-	if err := s.session.Bind(q.Text, stop).WithContext(ctx).Exec(); !errors.Is(err, errPrepared) {
+	if err := s.session.Bind(text, stop).WithContext(ctx).Exec(); !errors.Is(err, errPrepared) {
 		return nil, fmt.Errorf("the cluster refuses it: %w", err)
 	}
-	if len(q.Parameters) != len(all) {
+	if len(written) != len(all) {
 		return all, nil
 	}
 	ends := make(map[string]string)
 	for i := range all {
-		all[i].compared(q.Parameters[i])
-		ends[all[i].column] += strings.Trim(q.Parameters[i].Op, "=")
+		all[i].compared(written[i])
+		ends[all[i].column] += strings.Trim(written[i].Op, "=")
 	}
 	for i := range all {
 		if both := ends[all[i].column]; both == "<>" || both == "><" {
-			all[i].end = strings.Trim(q.Parameters[i].Op, "=")
+			all[i].end = strings.Trim(written[i].Op, "=")
 		}
 	}
 	return all, nil
@@ -142,7 +144,7 @@ func (s *Store) parametersOf(ctx context.Context, q drivers.Question) (all []par
 
 // compared sets what a statement says of a parameter: a parameter with a name of its own has that, not
 // the column's.
-func (p *parameter) compared(as drivers.Parameter) {
+func (p *parameter) compared(as cql.Parameter) {
 	switch {
 	case as.Op == "limit":
 		p.column = ""
@@ -245,10 +247,10 @@ func (s *rows) same(i, j int) bool {
 }
 
 // sample reads rows of the table that have values for all parameters.
-func (s *Store) sample(ctx context.Context, q drivers.Question, parameters []parameter) (*rows, error) {
+func (s *Store) sample(ctx context.Context, of cql.Name, partition []string, parameters []parameter) (*rows, error) {
 	r := new(rows)
 	var key, selected []string
-	for _, column := range q.Partition {
+	for _, column := range partition {
 		key = append(key, cql.Quote(column))
 	}
 	token := "token(" + strings.Join(key, ", ") + ")"
@@ -269,8 +271,9 @@ func (s *Store) sample(ctx context.Context, q drivers.Question, parameters []par
 		r.all = [][]rawValue{nil}
 		return r, nil
 	}
+	table := cql.Quote(of.Keyspace) + "." + cql.Quote(of.Name)
 	text := fmt.Sprintf("SELECT %s, %s FROM %s PER PARTITION LIMIT %d LIMIT %d",
-		strings.Join(selected, ", "), token, q.Table, rowsInOne, sampledRows)
+		strings.Join(selected, ", "), token, table, rowsInOne, sampledRows)
 	it := s.session.Query(text).Consistency(s.settings.consistency).WithContext(ctx).Iter()
 	for _, col := range it.Columns() {
 		r.types = append(r.types, col.TypeInfo)
@@ -289,7 +292,7 @@ func (s *Store) sample(ctx context.Context, q drivers.Question, parameters []par
 		return nil, fmt.Errorf("read values for its parameters: %w", readError(err))
 	}
 	if len(r.all) == 0 {
-		return nil, fmt.Errorf("%w: no row among the first of %s has values of %s", drivers.ErrNoValues, q.Table,
+		return nil, fmt.Errorf("%w: no row among the first of %s has values of %s", drivers.ErrNoValues, table,
 			strings.Join(r.columns, ", "))
 	}
 	return r, nil

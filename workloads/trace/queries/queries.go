@@ -107,12 +107,8 @@ func measure(ctx context.Context, querier drivers.Querier, keyspace string, s *i
 		r.NotRun = "it would read the whole table for one answer"
 		return r, nil
 	}
-	table := cql.Quote(keyspace) + "." + cql.Quote(s.Table.Name)
 	partition := schemas.Names(s.Pattern.Table.Partition)
-	q := drivers.Question{Text: s.In(keyspace), Table: table, Partition: partition, Most: runsOfRead}
-	for _, p := range s.Parameters() {
-		q.Parameters = append(q.Parameters, drivers.Parameter(p))
-	}
+	q := drivers.Question{Text: s.In(keyspace), Partition: partition, Most: runsOfRead}
 	queried, err := querier.Query(ctx, q)
 	if ctx.Err() != nil || drivers.IsOutage(err) {
 		return r, err
