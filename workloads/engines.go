@@ -101,9 +101,8 @@ func (d *decoder) setting(s strict.Entry, engine string, words *EngineWords) {
 		if words.Check == nil {
 			return
 		}
-		if err := words.Check(s.Name, s.Value.Value); err != nil {
-			d.Fail(s.Value, "engine %s: %v", engine, err)
-		}
+		err := words.Check(s.Name, s.Value.Value)
+		d.Check(err == nil, s.Value, "engine %s: %v", engine, err)
 	case n.Value == contactKey:
 		d.Fail(n, "engine %s runs in this process and has no node to contact", engine)
 	case variable != "":
@@ -128,14 +127,12 @@ func (d *decoder) contact(n *yaml.Node, engine string) []string {
 		if !ok {
 			continue
 		}
-		if err := CheckContact(host); err != nil {
-			d.Fail(item, "contact of engine %s: %s", engine, err)
-		}
+		err := CheckContact(host)
+		d.Check(err == nil, item, "contact of engine %s: %s", engine, err)
 		hosts = append(hosts, host)
 	}
-	if len(hosts) == 0 {
-		d.Fail(n, "contact of engine %s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", engine)
-	}
+	d.Check(len(hosts) > 0, n,
+		"contact of engine %s names no node; expected addresses such as [10.0.0.1, 10.0.0.2:9042]", engine)
 	return hosts
 }
 
@@ -182,9 +179,8 @@ func (d *decoder) models(_ *key, n *yaml.Node, _ string) any {
 		m := &Model{Values: map[string]int{}}
 		for _, v := range d.Mapping(e.Value, "model "+e.Name) {
 			size, err := strict.ParseSize(v.Value.Value)
-			if v.Value.Kind != yaml.ScalarNode || err != nil && !parameterWord.MatchString(v.Value.Value) {
-				d.Fail(v.Value, "models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name,
-					strict.Found(v.Value))
+			if !d.Check(v.Value.Kind == yaml.ScalarNode && (err == nil || parameterWord.MatchString(v.Value.Value)), v.Value,
+				"models.%s.%s must be a number, a size such as 128KiB or a word, found %s", e.Name, v.Name, strict.Found(v.Value)) {
 				continue
 			}
 			if err == nil {
@@ -223,9 +219,8 @@ func (d *decoder) parameter(of []*schemas.Parameter, model string, m *Model, v s
 	case !numbered:
 		d.Fail(v.Value, "models.%s.%s must be a number, or a size such as 128KiB, found %q", model, v.Name, value)
 	default:
-		if err := p.Check(number); err != nil {
-			d.Fail(v.Value, "models.%s.%v", model, err)
-		}
+		err := p.Check(number)
+		d.Check(err == nil, v.Value, "models.%s.%v", model, err)
 	}
 }
 

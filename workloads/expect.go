@@ -259,9 +259,7 @@ func (d *decoder) answer(fields map[string]strict.Entry) {
 			if err == nil {
 				err = s.Check(scope)
 			}
-			if err != nil {
-				d.Fail(n, "conclusion.text: %s (--set conclusion={} leaves it out)", err)
-			}
+			d.Check(err == nil, n, "conclusion.text: %s (--set conclusion={} leaves it out)", err)
 			a.Says = append(a.Says, text)
 		}
 	}

@@ -35,9 +35,8 @@ func (d *decoder) choice(k *key, n *yaml.Node, where string) any {
 }
 
 func (d *decoder) noLargest(e strict.Entry, k random.Keys, what string) {
-	if k.Largest && e.Value != nil {
-		d.Fail(e.Value, "%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest", what)
-	}
+	d.Check(!k.Largest || e.Value == nil, e.Value,
+		"%s: largest is for users, whose mailboxes differ in size; expected uniform, zipf or latest", what)
 }
 
 func (d *decoder) text(k *key, n *yaml.Node, where string) any {
@@ -65,10 +64,8 @@ func (d *decoder) times(k *key, n *yaml.Node, where string) any {
 func (d *decoder) size(k *key, n *yaml.Node, where string) any {
 	least, most := k.within()
 	size, err := strict.ParseSize(n.Value)
-	if err != nil || n.Kind != yaml.ScalarNode || uint64(size) < least || uint64(size) > most {
-		d.Fail(n, "%s must be a size from %s to %s, found %s", k.in(where), strict.Size(least), strict.Size(most),
-			strict.Found(n))
-	}
+	d.Check(err == nil && n.Kind == yaml.ScalarNode && uint64(size) >= least && uint64(size) <= most, n,
+		"%s must be a size from %s to %s, found %s", k.in(where), strict.Size(least), strict.Size(most), strict.Found(n))
 	return size
 }
 
@@ -98,9 +95,7 @@ func (d *decoder) weight(k *key, n *yaml.Node, where string) any {
 
 func (d *decoder) number(n *yaml.Node, what string, least, most float64) float64 {
 	v, err := random.DecodeNumber(n, least, most)
-	if err != nil {
-		d.Fail(n, "%s %s", what, err)
-	}
+	d.Check(err == nil, n, "%s %s", what, err)
 	return v
 }
 
@@ -117,9 +112,8 @@ func (d *decoder) whole(k *key, n *yaml.Node, where string) any {
 }
 
 func (d *decoder) truth(k *key, n *yaml.Node, where string) any {
-	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!bool" {
-		d.Fail(n, "%s must be true or false, found %s", k.in(where), strict.Found(n))
-	}
+	d.Check(n.Kind == yaml.ScalarNode && n.ShortTag() == "!!bool", n,
+		"%s must be true or false, found %s", k.in(where), strict.Found(n))
 	return strings.EqualFold(n.Value, "true")
 }
 
@@ -142,9 +136,8 @@ func (d *decoder) flags(_ *key, n *yaml.Node, where string) any {
 			d.Unknown(item, "flag", item.Value, "in "+where, flagNames)
 		}
 	}
-	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
-		d.Fail(n, "flags of %s is empty; expected some of %s", where, strings.Join(flagNames, ", "))
-	}
+	d.Check(n.Kind != yaml.SequenceNode || len(n.Content) > 0, n,
+		"flags of %s is empty; expected some of %s", where, strings.Join(flagNames, ", "))
 	return all
 }
 
@@ -153,19 +146,16 @@ func (d *decoder) width(k *key, n *yaml.Node, where string) any {
 		return Width{Time: t}
 	}
 	v, err := random.DecodeNumber(n, 0, 1)
-	if err != nil || v == 0 {
-		d.Fail(n, "%s must be a time such as 1h, or a share of all time above 0 and up to 1, found %s", k.in(where),
-			strict.Found(n))
-	}
+	d.Check(err == nil && v != 0, n,
+		"%s must be a time such as 1h, or a share of all time above 0 and up to 1, found %s", k.in(where), strict.Found(n))
 	return Width{Share: v}
 }
 
 // name reads a name that fits into a file name and a table.
 func (d *decoder) name(n *yaml.Node, where string) string {
 	s, ok := d.Text(n, "the name of "+where)
-	if ok && !nameForm.MatchString(s) {
-		d.Fail(n, "the name of %s must be letters, digits, _ . or -, at most 48, found %q", where, s)
-	}
+	d.Check(!ok || nameForm.MatchString(s), n,
+		"the name of %s must be letters, digits, _ . or -, at most 48, found %q", where, s)
 	return s
 }
 

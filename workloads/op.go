@@ -235,9 +235,8 @@ func (d *decoder) session(n *yaml.Node, where string) *Session {
 		d.step(s, item, where, true)
 	}
 	for _, step := range s.Steps {
-		if step.Probability < 1 {
-			d.Fail(n.Content[0], "the first step of %s must always be done; give the probability to a later one", where)
-		}
+		d.Check(step.Probability >= 1, n.Content[0],
+			"the first step of %s must always be done; give the probability to a later one", where)
 		if step.Kind == StepOp {
 			break
 		}
@@ -303,10 +302,8 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	d.chance(f, r.Probability, where)
 	first := len(s.Steps)
 	s.Steps = append(s.Steps, Step{Kind: StepRepeat, Times: r.Times, Probability: r.Probability})
-	if list.Value.Kind != yaml.SequenceNode || len(list.Value.Content) == 0 {
-		d.Fail(list.Value, "steps of %s must be a list of steps, such as [open, flag], found %s", where,
-			strict.Found(list.Value))
-	}
+	d.Check(list.Value.Kind == yaml.SequenceNode && len(list.Value.Content) > 0, list.Value,
+		"steps of %s must be a list of steps, such as [open, flag], found %s", where, strict.Found(list.Value))
 	for _, item := range list.Value.Content {
 		d.step(s, item, where, false)
 	}
@@ -319,9 +316,7 @@ func (d *decoder) patterns(_ *key, n *yaml.Node, _ string) any {
 	var all Patterns
 	for _, item := range d.List(n, "patterns") {
 		name, ok := d.Text(item, "each of patterns")
-		if ok && slices.Contains(all, name) {
-			d.Fail(item, "duplicate pattern %q in patterns", name)
-		}
+		d.Check(!ok || !slices.Contains(all, name), item, "duplicate pattern %q in patterns", name)
 		all = append(all, name)
 	}
 	if most := MaxOps - NumOps; len(all) > most {

@@ -124,8 +124,7 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 	}
 	switch n.Kind {
 	case yaml.SequenceNode:
-		if len(rest) == 0 {
-			d.Fail(key, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s")
+		if !d.Check(len(rest) > 0, key, "expected phases.PHASE.KEY=VALUE, such as phases.measure.rate=100/s") {
 			return
 		}
 		for _, body := range d.phasesOf(n, key) {
@@ -161,15 +160,8 @@ func (d *decoder) set(n *yaml.Node, path []string, at strict.Pos, v *yaml.Node) 
 	}
 }
 
-// keyIn is the index of a key in the contents of a mapping, or -1.
-func keyIn(n *yaml.Node, key string) int {
-	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
-		if n.Content[i].Value == key {
-			return i
-		}
-	}
-	return -1
-}
+// keyIn is the index of a key in the contents of a mapping, or below 0.
+func keyIn(n *yaml.Node, key string) int { return 2 * slices.Index(strict.KeysOf(n), key) }
 
 // instead has the keys of a phase in a file that a key of an override replaces: no phase has both.
 var instead = map[string][]string{
@@ -303,9 +295,8 @@ func (d *decoder) population(_ *key, n *yaml.Node, _ string) any {
 		d.Fail(folders.Key, "a shared population has one folder in common; leave folders out")
 	case !p.Shared && p.Messages != nil:
 		folders := float64(p.Users) * min(p.Folders.Mean(), MaxFolders)
-		if err := CheckPopulation(folders, folders*min(p.Messages.Mean(), MaxFolderMessages)); err != nil {
-			d.Fail(n, "%s", err)
-		}
+		err := CheckPopulation(folders, folders*min(p.Messages.Mean(), MaxFolderMessages))
+		d.Check(err == nil, n, "%s", err)
 	}
 	return p
 }

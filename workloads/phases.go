@@ -42,14 +42,11 @@ func (d *decoder) phases(n *yaml.Node) {
 			d.Fail(places[i], "phase %s: the first phase, and no other, must be load: the mail that the others work on", p.Name)
 			return
 		}
-		if named[p.Name] == 1 && (p.Kind == Measure || p.Kind == Interrupt) {
-			d.Fail(places[i], "two phases have the name %s; give this one another name (name: …)", p.Name)
-		}
+		d.Check(named[p.Name] != 1 || p.Kind != Measure && p.Kind != Interrupt, places[i],
+			"two phases have the name %s; give this one another name (name: …)", p.Name)
 		named[p.Name]++
 	}
-	if !measured {
-		d.Fail(n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
-	}
+	d.Check(measured, n, "no phase measures anything; expected a phase measure: {duration: 30s, rate: 2000/s, mix: {…}}")
 }
 
 // defaultInterrupt is how many messages an interrupt is about.
@@ -155,9 +152,7 @@ func (d *decoder) possible(p *Phase, at *yaml.Node) {
 	needs(Move, folders, "users with two folders or more (population.folders)")
 	needs(Label, folders, "users with two folders or more (population.folders)")
 	needs(Restore, p.Mix.Has(Delete), "delete in the same mix")
-	if len(faults) > 0 {
-		d.Fail(at, "impossible mix of phase %s: %s", p.Name, strings.Join(faults, "; "))
-	}
+	d.Check(len(faults) == 0, at, "impossible mix of phase %s: %s", p.Name, strings.Join(faults, "; "))
 	if p.Mix.Has(Attachment) && w.Mail.Attachments.Share == 0 && w.NoFiles == nil {
 		n := len(d.Errs)
 		d.Fail(at, "impossible mix of phase %s: attachment needs messages with attachments (mail.attachments.share, or --mail)",
@@ -258,13 +253,10 @@ func (d *decoder) streams(p *Phase, n *yaml.Node, where string) {
 		d.base = cmp.Or(p.Keys, &d.w.Keys)
 		d.fill(item, f, what, &one, keys)
 		d.stream(&one, item, f, what)
-		if one.Session == nil && one.Mix == (Mix{}) && f["mix"].Value == nil && item.Kind == yaml.MappingNode {
-			d.Fail(item, "%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}",
-				what)
-		}
-		if i > 0 && (one.Arrivals == Closed) != (p.Streams[0].Arrivals == Closed) {
-			d.Fail(item, "%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
-		}
+		d.Check(one.Session != nil || one.Mix != (Mix{}) || f["mix"].Value != nil || item.Kind != yaml.MappingNode, item,
+			"%s has neither mix nor session; expected the operations and their weights, as in {list: 50, open: 25}", what)
+		d.Check(i == 0 || (one.Arrivals == Closed) == (p.Streams[0].Arrivals == Closed), item,
+			"%s: one stream has clients and another a rate; a phase is an open loop or a closed one", what)
 		p.Streams = append(p.Streams, one)
 	}
 	p.sum()
@@ -378,9 +370,8 @@ func (d *decoder) prepare(w, next *Phase, at *yaml.Node) {
 	}
 	paced := w.Rate.Count > 0 || w.Clients > 0
 	if w.Mix == (Mix{}) {
-		if paced && len(next.Streams) > 0 {
-			d.Fail(at, "phase %s: phase %s has streams with their own rates; leave rate and clients out, or set a mix",
-				w.Name, next.Name)
+		if !d.Check(!paced || len(next.Streams) == 0, at,
+			"phase %s: phase %s has streams with their own rates; leave rate and clients out, or set a mix", w.Name, next.Name) {
 			return
 		}
 		w.Mix, w.How, w.Missing = next.Mix, next.How, max(w.Missing, next.Missing)

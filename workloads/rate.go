@@ -9,7 +9,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/mailbench/mailbench/schemas/strict"
-	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // Rate is how many operations are scheduled in which time. It is written as 2000/s,
@@ -139,9 +138,7 @@ func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 		d.Fail(n, "the rate of %s must be one rate or shape, found %s; %s", where, strict.Found(n), rateForms)
 		return
 	}
-	if p.Duration == 0 && p.Operations > 0 {
-		d.Fail(n, "%s: a rate with a shape needs a duration, which it fills", where)
-	}
+	d.Check(p.Duration != 0 || p.Operations == 0, n, "%s: a rate with a shape needs a duration, which it fills", where)
 	faults := len(d.Errs)
 	for name, e := range d.Fields(n, "the rate of "+where, []string{"ramp", "steps", "burst", "day"}) {
 		p.Shape = shapes[name].read(d, e.Value, max(p.Duration, time.Second), name+" of "+where)
@@ -163,9 +160,8 @@ type ramp struct {
 func (d *decoder) ramp(n *yaml.Node, whole time.Duration, where string) Shape {
 	r := ramp{Over: whole}
 	f := d.section(n, where, &r, keysOf(r))
-	if r.Over > whole {
-		d.Fail(f["over"].Value, "over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
-	}
+	d.Check(r.Over <= whole, f["over"].Value,
+		"over of %s is %s, longer than the phase, which has %s", where, r.Over, whole)
 	s := Shape{{r.Over, r.From.PerSecond(), r.To.PerSecond()}}
 	if r.Over < whole {
 		s = append(s, Piece{whole - r.Over, r.To.PerSecond(), r.To.PerSecond()})
@@ -178,9 +174,8 @@ const maxSteps = 1000
 
 // steps divides the phase into equal parts with a rate each.
 func (d *decoder) steps(n *yaml.Node, whole time.Duration, where string) (s Shape) {
-	if n.Kind != yaml.SequenceNode || len(n.Content) < 2 || len(n.Content) > maxSteps {
-		d.Fail(n, "%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where,
-			maxSteps, strict.Found(n))
+	if !d.Check(n.Kind == yaml.SequenceNode && len(n.Content) >= 2 && len(n.Content) <= maxSteps, n,
+		"%s must be a list of 2 to %d rates, as in [100/s, 200/s, 400/s], found %s", where, maxSteps, strict.Found(n)) {
 		return nil
 	}
 	parts := time.Duration(len(n.Content))
@@ -203,9 +198,8 @@ type burst struct {
 func (d *decoder) burst(n *yaml.Node, _ time.Duration, where string) Shape {
 	var b burst
 	f := d.section(n, where, &b, keysOf(b))
-	if b.Every > 0 && b.For >= b.Every {
-		d.Fail(f["for"].Value, "%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
-	}
+	d.Check(b.Every == 0 || b.For < b.Every, f["for"].Value,
+		"%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
 	base := b.Base.perSecondOrZero()
 	return Shape{{b.Every - b.For, base, base}, {b.For, b.Peak.PerSecond(), b.Peak.PerSecond()}}
 }
@@ -245,15 +239,9 @@ func (d *decoder) hours(_ *key, n *yaml.Node, where string) any {
 	}
 	sum := 0.0
 	for i, item := range n.Content {
-		v, err := random.DecodeNumber(item, 0, maxWeight)
-		if err != nil {
-			d.Fail(item, "an hour of %s %s", where, err)
-		}
-		hours[i] = v
-		sum += v
+		hours[i] = d.number(item, "an hour of "+where, 0, maxWeight)
+		sum += hours[i]
 	}
-	if sum == 0 {
-		d.Fail(n, "hours of %s are all zero", where)
-	}
+	d.Check(sum != 0, n, "hours of %s are all zero", where)
 	return hours
 }

@@ -97,9 +97,8 @@ func (d *decoder) sweep(src []byte, overrides []string, fields map[string]strict
 // sweepable refuses a key that cost cannot grow with, and values that are no sizes.
 func (d *decoder) sweepable(k *sweptKey) {
 	for _, own := range []string{"version", "name", "description", "seed", "sweep", "expect", "conclusion", "trials"} {
-		if k.path[0] == own {
-			d.Fail(k.key, "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value",
-				k.name())
+		if !d.Check(k.path[0] != own, k.key,
+			"%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", k.name()) {
 			return
 		}
 	}
@@ -132,9 +131,7 @@ func (d *decoder) swept(at, n *yaml.Node, path []string) (keys []sweptKey) {
 		return nil
 	}
 	entries := d.Mapping(n, what)
-	if len(entries) == 0 && path != nil {
-		d.Fail(n, "%s: a sweep changes a key, found none", what)
-	}
+	d.Check(len(entries) > 0 || path == nil, n, "%s: a sweep changes a key, found none", what)
 	for _, e := range entries {
 		below := append(slices.Clone(path), strings.Split(e.Name, ".")...)
 		keys = append(keys, d.swept(e.Key, e.Value, below)...)

@@ -128,8 +128,7 @@ func (r reader) dist(form *Form, n *yaml.Node) Dist {
 	before := Size(0)
 	for _, k := range form.Keys {
 		e, ok := f[k.Name]
-		if !ok {
-			r.Fail(n, "%s of %s has no %s; expected %s", form.Name, r.what, k.Name, strings.Join(names, " and "))
+		if !r.Check(ok, n, "%s of %s has no %s; expected %s", form.Name, r.what, k.Name, strings.Join(names, " and ")) {
 			return nil
 		}
 		what := k.Name + " of " + r.what
@@ -171,9 +170,7 @@ func (r reader) empirical(n *yaml.Node) Dist {
 		if !ok || !fok {
 			return nil
 		}
-		if v < 1 {
-			r.Fail(item.Content[0], "sizes of %s must be at least 1, found %s", r.what, r.text(v))
-		}
+		r.Check(v >= 1, item.Content[0], "sizes of %s must be at least 1, found %s", r.what, r.text(v))
 		if i := len(d); i > 0 && (v < d[i-1].Value || f < d[i-1].Fraction || d[i-1] == Point{v, f}) {
 			r.Fail(item, "points of %s must ascend in size and fraction; [%s, %s] follows [%s, %s]",
 				r.what, r.text(v), number(f), r.text(d[i-1].Value), number(d[i-1].Fraction))
@@ -232,9 +229,7 @@ func (r reader) size(n *yaml.Node, what string) (Size, bool) {
 		return Size(t), true
 	}
 	v, err := strict.ParseSize(n.Value)
-	if err != nil {
-		r.Fail(n, "%s: %s", what, err)
-	}
+	r.Check(err == nil, n, "%s: %s", what, err)
 	return v, err == nil
 }
 
@@ -250,9 +245,7 @@ func (r reader) exponent(n *yaml.Node, key string) float64 {
 
 func (r reader) number(n *yaml.Node, what string, least, most float64) (float64, bool) {
 	v, err := DecodeNumber(n, least, most)
-	if err != nil {
-		r.Fail(n, "%s %s", what, err)
-	}
+	r.Check(err == nil, n, "%s %s", what, err)
 	return v, err == nil
 }
 
