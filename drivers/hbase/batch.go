@@ -152,7 +152,7 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 	switch {
 	case a == schemas.AtomicAll:
 		return errors.New("HBase changes only one row atomically")
-	case a != schemas.AtomicRow && len(st.rows) != len(p.Table.Partition):
+	case a != schemas.AtomicRow && len(st.table.row) != len(p.Table.Partition):
 		return fmt.Errorf("each row of table %s is an HBase row, and HBase changes only one atomically", t.schema.Name)
 	case st.searches():
 		return fmt.Errorf("part %s must first read which cells it deletes", p.Name)
@@ -160,10 +160,10 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 		return fmt.Errorf("part %s depends on the stored row", p.Name)
 	}
 	for _, o := range parts[:at+1] {
-		if !bytes.Equal(o.table.hbase, t.hbase) || len(o.rows) != len(st.rows) {
+		if !bytes.Equal(o.table.hbase, t.hbase) || len(o.table.row) != len(st.table.row) {
 			return fmt.Errorf("parts %s and %s are of different HBase rows", o.Pattern().Name, p.Name)
 		}
-		if o.family != st.family {
+		if o.table.family != st.table.family {
 			continue
 		}
 		if st.deletesRow() != o.deletesRow() {
@@ -181,7 +181,7 @@ func (st *statement) atomic(a schemas.Atomicity, parts []*statement, at int) err
 // deletesRow reports whether the statement deletes a family of an HBase row.
 func (st *statement) deletesRow() bool {
 	p := st.Pattern()
-	return p.Kind == schemas.Delete && (!st.table.wide() || len(p.By) == len(st.table.row))
+	return p.Kind == schemas.Delete && (!st.table.wide || len(p.By) == len(st.table.row))
 }
 
 // searches reports whether the write must first find what it deletes. One delete of HBase
@@ -192,7 +192,7 @@ func (st *statement) searches() bool {
 	case schemas.Remove:
 		return true
 	case schemas.Delete:
-		if n := len(p.By); len(t.statics) == 0 && (n == len(t.key) || n == len(t.row)) { // a row, or all cells of a wide row
+		if n := len(p.By); t.statics == nil && (n == len(t.key) || n == len(t.row)) { // a row, or all cells of a wide row
 			return false
 		}
 		return p.Scope != schemas.ScopeRow

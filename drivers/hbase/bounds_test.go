@@ -65,7 +65,7 @@ patterns:
 	for name, st := range patterns {
 		tb, p := st.table, drivers.Text("p")
 		parts, fixed := tb.row, []drivers.Value{p}
-		if tb.wide() {
+		if tb.wide {
 			parts, fixed = tb.rest, nil
 		}
 		fromOpen, toOpen := st.Pattern().From.Open, st.Pattern().To.Open
@@ -144,7 +144,7 @@ patterns:
 				continue
 			case name == markerName:
 				name = "row"
-			case st.table.wide():
+			case st.table.wide:
 				name = "cell"
 			}
 			var with pb.BinaryComparator

@@ -265,16 +265,16 @@ func (l *layout) comments(t *render.Text, of *schemas.Table) {
 		return
 	}
 	where := fmt.Sprintf("Family %s: row key %s", tb.family, partNames(tb.row, tb.key))
-	if tb.wide() {
+	if tb.wide {
 		where += ", a cell for each row, with the qualifier " + partNames(tb.rest, tb.key[len(tb.row):])
 	}
 	t.Comment(where + " →" + columnNames(tb) + ".")
-	if !tb.wide() && !tb.noMarker {
+	if tb.marked() {
 		t.Comment("Extension, not in the source design: a cell of each row with the qualifier 00 and the value 01. " +
 			"It makes the row exist, whatever its columns hold.")
 	}
 	if len(of.Static) > 0 {
-		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.static, tb.key)))
+		t.Comment(fmt.Sprintf("Family %s: row key %s → the static columns.", staticFamily, partNames(tb.statics.row, tb.key)))
 	}
 	for _, x := range of.Indexes {
 		t.Comment(fmt.Sprintf("Index %s is left out: HBase has no indexes.", x.Name))

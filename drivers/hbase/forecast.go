@@ -75,12 +75,12 @@ func (l *layout) rowSize(r *forecast.Row) forecast.Size {
 	t := l.tables[r.Table]
 	s := forecast.Size{Rows: 1}
 	if r.Static {
-		row := keyBytes(t.static, r.Key)
+		row := keyBytes(t.statics.row, r.Key)
 		addColumns(&s, row, staticFamily, r.Cells)
 		return addBlocks(s)
 	}
 	row := keyBytes(t.row, r.Key)
-	if t.wide() {
+	if t.wide {
 		v := float64(len(escapeNull))
 		if len(r.Cells) > 0 {
 			v = valueBytes(r.Cells[0].Bytes)

@@ -25,6 +25,7 @@ type table struct {
 	key    []*schemas.Column
 	row    keys.Columns // the first columns of key: the HBase row key
 	rest   keys.Columns // the other columns of key: the qualifier; empty unless rows are cells
+	wide   bool         // its rows are cells of wide HBase rows
 	// flipped is true if the columns of rest are stored in the opposite order (hint order).
 	flipped bool
 	// columns are the plain columns; a wide table has at most one. added are the positions of
@@ -34,8 +35,10 @@ type table struct {
 	added   []int
 	// counted is true if a pattern adds to a cell of the table.
 	counted bool
-	statics []*schemas.Column
-	static  keys.Columns // row key of the static columns: the partition columns
+	// statics has a row for each partition: the static columns. nil: there are none. static is true if this is such a
+	// table, whose rows have no marker.
+	statics *table
+	static  bool
 
 	descriptor familySettings    // the settings of family
 	unsigned   []*schemas.Column // its own key columns that are never negative (hint unsigned)
@@ -46,8 +49,8 @@ type table struct {
 	noMarker bool
 }
 
-// wide reports whether the table's rows are cells of a wide HBase row.
-func (t *table) wide() bool { return len(t.rest) > 0 }
+// marked reports whether a cell marks each row.
+func (t *table) marked() bool { return !t.wide && !t.noMarker && !t.static }
 
 // layout is the layout of a schema in HBase.
 type layout struct {
@@ -100,7 +103,7 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	tb.hbase, tb.key, tb.columns, tb.statics = []byte(r.Name), t.Key(), t.Columns, t.Static
+	tb.hbase, tb.key, tb.columns = []byte(r.Name), t.Key(), t.Columns
 	for _, c := range tb.unsigned {
 		l.unsigned[c] = true
 	}
@@ -108,12 +111,12 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	if t.Parent == nil {
 		r.salt = tb.salt
 	}
-	tb.row, tb.static = l.parts(r, tb.key, 0, rows, false), l.parts(r, tb.key, 0, len(t.Partition), false)
-	tb.rest = l.parts(r, tb.key, rows, len(tb.key), tb.flipped)
-	if tb.flipped && !tb.wide() {
+	tb.row, tb.rest = l.parts(r, tb.key, 0, rows, false), l.parts(r, tb.key, rows, len(tb.key), tb.flipped)
+	tb.wide = len(tb.rest) > 0
+	if tb.flipped && !tb.wide {
 		return nil, fmt.Errorf("hint order: its rows are no cells of a wide row, and HBase scans rows either way")
 	}
-	if tb.noMarker && tb.wide() {
+	if tb.noMarker && tb.wide {
 		return nil, fmt.Errorf("hint marker: its rows are cells of a wide row, which have no marker")
 	}
 	switch {
@@ -137,6 +140,10 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 			return nil, fmt.Errorf("family %s is that of static columns: name another by the hint family", staticFamily)
 		}
 		r.Families[staticFamily] = tb.descriptor
+		tb.statics = &table{
+			schema: t, hbase: tb.hbase, family: staticFamily, key: t.Partition, columns: t.Static, static: true,
+			row: l.parts(r, t.Partition, 0, len(t.Partition), false), descriptor: tb.descriptor,
+		}
 	}
 	return tb, nil
 }
@@ -145,7 +152,7 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 func (l *layout) rowOf(t *schemas.Table) int {
 	rows := len(t.Partition)
 	for p := t.Parent; p != nil; p = p.Parent {
-		if tb := l.tables[p]; tb != nil && !tb.wide() {
+		if tb := l.tables[p]; tb != nil && !tb.wide {
 			rows = len(tb.key) // the rows it is nested in are HBase rows
 			break
 		}
@@ -164,9 +171,11 @@ func (l *layout) countAdded() {
 		if p.Kind != schemas.Add || tb == nil {
 			continue
 		}
-		tb.counted = true
+		for of := tb; of != nil; of = of.statics {
+			of.counted = true
+		}
 		for _, c := range p.Columns {
-			if at := slices.Index(tb.columns, c); at >= 0 && !tb.wide() && !slices.Contains(tb.added, at) {
+			if at := slices.Index(tb.columns, c); at >= 0 && !tb.wide && !slices.Contains(tb.added, at) {
 				tb.added = append(tb.added, at)
 			}
 		}

@@ -60,7 +60,7 @@ func (l *layout) String() string {
 				continue
 			}
 			fmt.Fprintf(&b, "  %s: row %s", tb.family, partNames(tb.row, tb.key))
-			if tb.wide() {
+			if tb.wide {
 				fmt.Fprintf(&b, ", qualifier %s", partNames(tb.rest, tb.key[len(tb.row):]))
 			}
 			fmt.Fprintf(&b, " →%s\n", columnNames(tb))
@@ -70,7 +70,7 @@ func (l *layout) String() string {
 				}
 			}
 			if len(t.Static) > 0 {
-				fmt.Fprintf(&b, "  %s: row %s → %s\n", staticFamily, partNames(tb.static, tb.key), t.Static[0].Name)
+				fmt.Fprintf(&b, "  %s: row %s → %s\n", staticFamily, partNames(tb.statics.row, tb.key), t.Static[0].Name)
 			}
 		}
 	}

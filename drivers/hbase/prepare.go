@@ -11,7 +11,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
-	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/plan"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -20,11 +19,6 @@ import (
 type statement struct {
 	plan.Plan
 	table   *table
-	family  string            // of its rows
-	columns []*schemas.Column // of that family
-	rows    keys.Columns      // the row keys of its HBase rows
-	cells   bool              // its rows are cells of wide HBase rows
-
 	view    view // the columns to read of each row
 	statics view // the static columns to read of its partition
 	// read reads the rows that begin with the key columns that are given, by the requests that Explain names, and
@@ -53,44 +47,39 @@ func (st *statement) compileRead() error {
 	}
 	var need, statics []int
 	for _, c := range p.Filter {
-		at := slices.Index(st.columns, c)
+		at := slices.Index(st.table.columns, c)
 		if at < 0 || c.Type.Collection() {
 			return fmt.Errorf("filter %s: HBase can compare only plain columns that are no collections", c.Name)
 		}
 		need = append(need, at)
 	}
 	if p.Element != nil {
-		if !slices.Contains(st.columns, p.Element) {
+		if !slices.Contains(st.table.columns, p.Element) {
 			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
-		st.view = st.newView(st.family, []*schemas.Column{p.Element}, []int{0}, nil, false)
+		st.view = st.newView(t, []*schemas.Column{p.Element}, []int{0}, nil, false)
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
-	for _, at := range st.Outputs(t.key, st.columns, t.statics) {
+	for _, at := range st.Outputs(t.key, t.columns, t.schema.Static) {
 		switch at -= len(t.key); {
-		case at >= len(st.columns):
-			statics = append(statics, at-len(st.columns))
+		case at >= len(st.table.columns):
+			statics = append(statics, at-len(st.table.columns))
 		case at >= 0:
 			need = append(need, at)
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = st.newView(staticFamily, t.statics, statics, nil, false)
+		st.statics = st.newView(t.statics, t.schema.Static, statics, nil, false)
 	}
-	st.backward = p.Reverse != (t.wide() && t.flipped)
-	anyCell := st.cells || t.noMarker && !p.Static // any cell says that the row exists
-	added := t.added
-	if p.Static {
-		added = nil
-	}
-	st.view = st.newView(st.family, st.columns, need, added, !anyCell && !p.Static)
+	st.backward = p.Reverse != (t.wide && t.flipped)
+	st.view = st.newView(t, t.columns, need, t.added, t.marked())
 	scan := &st.view.scan
-	if anyCell {
-		scan.Columns, scan.Filter = columnsOf(st.family), nil
+	if t.wide || t.noMarker { // any cell says that the row exists
+		scan.Columns, scan.Filter = columnsOf(st.table.family), nil
 	}
 	scan.Uncached = p.Kind == schemas.Scan // an audit must not push what is measured out of the cache
-	scan.Filtered, scan.Pieces = len(p.Filter) > 0 && !st.cells, st.cells
+	scan.Filtered, scan.Pieces = len(p.Filter) > 0 && !st.table.wide, st.table.wide
 	return st.chooseRead()
 }
 
@@ -103,16 +92,16 @@ func (st *statement) chooseRead() error {
 	bounded := p.From != nil || p.To != nil || len(p.After) > 0
 	st.readList = (*reading).oneByOne
 	switch {
-	case st.cells && bound < len(st.rows):
+	case st.table.wide && bound < len(st.table.row):
 		if p.Kind == schemas.Slice && st.backward {
 			return fmt.Errorf("HBase cannot read the cells of wide rows backwards: %w", drivers.ErrUnsupported)
 		}
 		st.read, st.request = (*reading).scanRows, "Scan"
-	case st.cells:
+	case st.table.wide:
 		if st.read, st.request = (*reading).oneRow, "Get or Scan"; p.Kind == schemas.Get {
 			st.request = "Get"
 		}
-		if len(p.By) >= len(st.rows) && !bounded {
+		if len(p.By) >= len(st.table.row) && !bounded {
 			st.readList = (*reading).getCells
 		}
 	case p.Kind == schemas.Get:
@@ -128,25 +117,25 @@ func (st *statement) chooseRead() error {
 
 func (st *statement) compileWrite() error {
 	p, t := st.Pattern(), st.table
-	if t.noMarker && !p.Static {
+	if t.noMarker {
 		return fmt.Errorf("table %s has the hint marker: none, and mailbench only reads it: %w", t.schema.Name, drivers.ErrUnsupported)
 	}
 	if err := st.InOneRow(); err != nil {
 		return err
 	}
-	if p.Present && (p.Kind == schemas.Delete || t.wide()) {
+	if p.Present && (p.Kind == schemas.Delete || t.wide) {
 		return fmt.Errorf("a %s of a row that must be there: %w", p.Kind, drivers.ErrUnsupported)
 	}
 	var need []int
 	for i, c := range p.Columns {
-		if p.Kind == schemas.Add && !t.wide() && !slices.Contains(t.added, slices.Index(st.columns, c)) {
+		if p.Kind == schemas.Add && !t.wide && !slices.Contains(t.added, slices.Index(st.table.columns, c)) {
 			return fmt.Errorf("no pattern of the applied schema adds to column %s", c.Name)
 		}
 		st.write = append(st.write, operand{c, []byte(c.Name), st.Layout.Columns + i})
-		need = append(need, slices.Index(st.columns, c))
+		need = append(need, slices.Index(st.table.columns, c))
 	}
 	if p.Kind == schemas.Remove { // it reads the lists first
-		st.view = st.newView(st.family, st.columns, need, nil, false)
+		st.view = st.newView(t, t.columns, need, nil, false)
 	}
 	return nil
 }
@@ -166,11 +155,11 @@ type wanted struct {
 	exists bool // a cell of this column makes the row exist
 }
 
-// newView returns a view of the columns at the positions need. added are the positions of the
+// newView returns a view of those columns of a table at the positions need. added are the positions of the
 // columns whose cells make a row exist, as its marker cell does. row says that rows have markers.
-func (st *statement) newView(family string, columns []*schemas.Column, need, added []int, row bool) view {
+func (st *statement) newView(of *table, columns []*schemas.Column, need, added []int, row bool) view {
 	v := view{row: row, byName: make(map[string]*wanted)}
-	v.scan.Table, v.scan.Columns = st.table.hbase, columnsOf(family)
+	v.scan.Table, v.scan.Columns = of.hbase, columnsOf(of.family)
 	var want []*wanted // in the order of their qualifiers
 	collections := false
 	for at, c := range columns {
@@ -206,11 +195,9 @@ func (s *Store) compile(p *schemas.Pattern) (*statement, error) {
 
 // compileOne compiles a pattern that is no batch.
 func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
-	st := &statement{
-		Plan: plan.Of(p), table: t, family: t.family, columns: t.columns, rows: t.row, cells: t.wide() && !p.Static,
-	}
+	st := &statement{Plan: plan.Of(p), table: t}
 	if p.Static {
-		st.family, st.columns, st.rows = staticFamily, t.statics, t.static
+		st.table = t.statics
 	}
 	switch {
 	case p.Index != nil:
@@ -350,16 +337,16 @@ func (st *statement) Explain() ([]string, error) {
 	}
 	keys := fmt.Sprintf("row %x", scan.Start)
 	switch {
-	case len(fixed) < len(st.rows):
+	case len(fixed) < len(st.table.row):
 		keys = "rows " + span(&bounds)
-	case st.cells:
+	case st.table.wide:
 		keys += ", cells " + span(&bounds)
 	}
 	verb := cmp.Or(st.request, verbs[p.Kind], "Put")
 	if st.searches() {
 		verb = "Scan, then Delete"
 	}
-	line := fmt.Sprintf("%s of %s, family %s: %s", verb, st.table.hbase, st.family, keys)
+	line := fmt.Sprintf("%s of %s, family %s: %s", verb, st.table.hbase, st.table.family, keys)
 	if st.backward {
 		line += ", from the last"
 	}

@@ -70,26 +70,26 @@ type reading struct {
 // RunRead implements plan.Runner.
 func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Value) error {
 	p := st.Pattern()
-	k, n := len(st.table.key), len(st.table.key)+len(st.columns)
-	row := make([]drivers.Value, n+len(st.table.statics))
+	k, n := len(st.table.key), len(st.table.key)+len(st.table.columns)
+	row := make([]drivers.Value, n+len(st.table.schema.Static))
 	r := &reading{
 		session: s, ctx: ctx, st: st, args: args, scan: st.view.scan, columns: decoder{tolerant: s.Tolerant},
 		row: row, key: row[:k], vals: row[k:n], statics: row[n:],
 	}
-	if !st.cells {
+	if !st.table.wide {
 		r.scan.Left = &s.Left
 	}
 	if len(p.Filter) > 0 { // rows or cells that have the values of the call pass, and of these what the statement reads
 		var all []*pb.Filter
 		for i, c := range p.Filter {
-			if v := args[st.Layout.Filter+i]; st.cells {
+			if v := args[st.Layout.Filter+i]; st.table.wide {
 				all = append(all, valueIs(v))
 			} else {
-				all = append(all, columnIs(st.family, c.Name, v))
+				all = append(all, columnIs(st.table.family, c.Name, v))
 			}
 		}
 		r.scan.Filter = allOf(append(all, r.scan.Filter)...)
-		if st.cells { // HBase does not report how many cells a filter drops
+		if st.table.wide { // HBase does not report how many cells a filter drops
 			s.Cost.Unreported++
 		}
 	}
@@ -105,14 +105,14 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 // scanRows reads a range of HBase rows, or of rows that are cells of several of them.
 func (r *reading) scanRows(fixed []drivers.Value) error {
 	st, scan, take := r.st, r.scan, r.takeRow
-	if err := r.bounds.Set(&st.Plan, st.rows, fixed, r.args, st.backward); err != nil || r.bounds.Empty {
+	if err := r.bounds.Set(&st.Plan, st.table.row, fixed, r.args, st.backward); err != nil || r.bounds.Empty {
 		return err
 	}
 	scan.Start, scan.Stop = r.bounds.Lower, r.bounds.Upper
-	switch n, after := len(st.rows)-len(fixed), len(st.Pattern().After); {
-	case !st.cells && st.backward:
+	switch n, after := len(st.table.row)-len(fixed), len(st.Pattern().After); {
+	case !st.table.wide && st.backward:
 		scan.Start, scan.Stop, scan.Reversed, scan.SkipStart = scan.Stop, scan.Start, true, len(scan.Stop) > 0
-	case st.cells: // forwards: HBase reads the cells of a row in one order only
+	case st.table.wide: // forwards: HBase reads the cells of a row in one order only
 		take = r.takeCells
 		if after <= n || r.args[st.Layout.After].IsNull() {
 			break
@@ -136,7 +136,7 @@ func (r *reading) getRow(fixed []drivers.Value) error {
 // getElement reads one value of a map.
 func (r *reading) getElement(fixed []drivers.Value) error {
 	st, column := r.st, r.st.Pattern().Element
-	key, err := rowKey(st.rows, fixed)
+	key, err := rowKey(st.table.row, fixed)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (r *reading) getElement(fixed []drivers.Value) error {
 		return err
 	}
 	scan := r.scan
-	scan.Start, scan.Columns = key, columnsOf(st.family, []byte(column.Name), element)
+	scan.Start, scan.Columns = key, columnsOf(st.table.family, []byte(column.Name), element)
 	cells, err := r.Get(r.ctx, scan, 0)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 	}
 	exact := len(fixed) == len(st.table.key) // lower is the qualifier of the one cell to read
 	if exact {
-		scan.Columns, scan.Filter = columnsOf(st.family, r.bounds.Lower), r.scan.Filter
+		scan.Columns, scan.Filter = columnsOf(st.table.family, r.bounds.Lower), r.scan.Filter
 	}
 	r.buffered, r.kept = st.backward && !exact, nil
 	if left := r.Left; exact || left > 0 && left <= maxStoreLimit && !st.backward {
@@ -191,13 +191,13 @@ func (r *reading) oneRow(fixed []drivers.Value) error {
 // bound sets a scan to the rows that a call reads or deletes or, if the fixed columns are those of one wide row, to
 // its cells. Where the bounds are empty there can be none.
 func (st *statement) bound(scan *rpc.Range, b *plan.Range, fixed, args []drivers.Value) (err error) {
-	rows := len(st.rows)
-	if !st.cells || len(fixed) < rows {
-		err = b.Set(&st.Plan, st.rows, fixed, args, st.backward)
+	rows := len(st.table.row)
+	if !st.table.wide || len(fixed) < rows {
+		err = b.Set(&st.Plan, st.table.row, fixed, args, st.backward)
 		scan.Start, scan.Stop = b.Lower, b.Upper
 		return err
 	}
-	if scan.Start, err = rowKey(st.rows, fixed[:rows]); err != nil {
+	if scan.Start, err = rowKey(st.table.row, fixed[:rows]); err != nil {
 		return err
 	}
 	scan.Stop = append(scan.Start[:len(scan.Start):len(scan.Start)], 0)
@@ -228,7 +228,7 @@ func (r *reading) scanList(fixed, list []drivers.Value) error {
 	}
 	ranges := make([]*filter.RowRange, len(list))
 	for i, v := range list {
-		if err := r.bounds.Set(&r.st.Plan, r.st.rows, append(fixed, v), r.args, r.st.backward); err != nil {
+		if err := r.bounds.Set(&r.st.Plan, r.st.table.row, append(fixed, v), r.args, r.st.backward); err != nil {
 			return err
 		}
 		if r.bounds.Empty || i > 0 && bytes.Compare(r.bounds.Lower, ranges[i-1].StopRow) < 0 {
@@ -254,7 +254,7 @@ func (r *reading) getRows(fixed, list []drivers.Value) error {
 		calls := make([]*rpc.Call, len(some))
 		for i, v := range some {
 			var err error
-			if scan.Start, err = rowKey(r.st.rows, append(fixed, v)); err != nil {
+			if scan.Start, err = rowKey(r.st.table.row, append(fixed, v)); err != nil {
 				return err
 			}
 			calls[i] = rpc.NewGet(scan, 0)
@@ -274,8 +274,8 @@ func (r *reading) getRows(fixed, list []drivers.Value) error {
 // getCells reads cells of one row. One Get reads up to maxTogether elements: by the cells' qualifiers if the elements
 // complete them, else with a filter for their prefixes.
 func (r *reading) getCells(fixed, list []drivers.Value) error {
-	st, rows, scan := r.st, len(r.st.rows), r.scan
-	key, err := rowKey(st.rows, fixed[:rows])
+	st, rows, scan := r.st, len(r.st.table.row), r.scan
+	key, err := rowKey(st.table.row, fixed[:rows])
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func (r *reading) getCells(fixed, list []drivers.Value) error {
 		slices.SortFunc(prefixes, bytes.Compare)
 		prefixes = slices.CompactFunc(prefixes, bytes.Equal)
 		if len(fixed)+1 == len(st.table.key) {
-			scan.Columns = columnsOf(st.family, prefixes...)
+			scan.Columns = columnsOf(st.table.family, prefixes...)
 		} else {
 			scan.Filter = allOf(must(filter.NewMultipleColumnPrefixFilter(prefixes)), r.scan.Filter)
 		}
@@ -339,7 +339,7 @@ func (r *reading) takeRow(cells []rpc.Cell) error {
 	case !exists:
 		return nil
 	}
-	if r.keyBytes, err = r.st.rows.Decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
+	if r.keyBytes, err = r.st.table.row.Decode(cells[0].Row, r.key, r.keyBytes[:0], r.Tolerant); err != nil {
 		return err
 	}
 	if r.st.statics.scan.Table != nil {
@@ -413,13 +413,13 @@ func (r *reading) takeCell(c *rpc.Cell) (err error) {
 // readStatics reads the static columns of the current row's partition, unless r.statics has
 // them already.
 func (r *reading) readStatics() error {
-	t, view := r.st.table, &r.st.statics
+	t, view := r.st.table.statics, &r.st.statics
 	if r.key[0].Broken() {
 		r.staticsOf = nil
 		clear(r.statics)
 		return nil
 	}
-	key, err := t.static.Append(nil, 0, r.key[:len(t.static)])
+	key, err := t.row.Append(nil, 0, r.key[:len(t.row)])
 	if err != nil || r.staticsOf != nil && bytes.Equal(r.staticsOf, key) {
 		return err
 	}

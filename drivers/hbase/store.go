@@ -196,12 +196,9 @@ func (s *Store) descriptors() map[string]string {
 	for name, setting := range resultSettings {
 		families := make(map[string][]string) // value → families
 		for t := range s.tables.All() {
-			own, value := []string{t.family}, strings.ToLower(t.descriptor[setting])
-			if len(t.statics) > 0 {
-				own = append(own, staticFamily)
-			}
-			for _, family := range own {
-				families[value] = append(families[value], t.schema.Root().Name+":"+family)
+			value := strings.ToLower(t.descriptor[setting])
+			for of := t; of != nil; of = of.statics {
+				families[value] = append(families[value], t.schema.Root().Name+":"+of.family)
 			}
 		}
 		values := slices.SortedFunc(maps.Keys(families), func(a, b string) int {
@@ -350,7 +347,7 @@ func (s *Store) divide(ctx context.Context, scan *statement, n int) (at [][]byte
 		one := int64(1)
 		err = sender.Scan(ctx, rpc.Range{
 			Table: scan.table.hbase, Start: key, Reversed: before, SkipStart: before && key != nil, Left: &one,
-			Columns: columnsOf(scan.family), Filter: firstOnly(),
+			Columns: columnsOf(scan.table.family), Filter: firstOnly(),
 		}, func(cells []rpc.Cell) error {
 			row = bytes.Clone(cells[0].Row)
 			return plan.ErrEnough

@@ -47,7 +47,7 @@ func (s *session) RunWrite(ctx context.Context, st *statement, args []drivers.Va
 	}
 	for _, of := range st.write { // an add: the answer to the increment has the new values
 		at := slices.IndexFunc(c.Found(), func(c rpc.Cell) bool {
-			return (st.table.wide() || string(c.Qualifier) == of.column.Name) && len(c.Value) == 8
+			return (st.table.wide || string(c.Qualifier) == of.column.Name) && len(c.Value) == 8
 		})
 		if at < 0 {
 			return r, fmt.Errorf("%w: HBase's answer to an increment has no new value", drivers.ErrUnknown)
@@ -76,11 +76,11 @@ func (st *statement) step(args []drivers.Value) (own step, err error) {
 		return own, nil
 	}
 	e := st.table.newEdit(nil)
-	if e.Row, err = st.rows.Append(nil, 0, args[:min(len(st.rows), len(st.Pattern().By))]); err != nil {
+	if e.Row, err = st.table.row.Append(nil, 0, args[:min(len(st.table.row), len(st.Pattern().By))]); err != nil {
 		return own, err
 	}
 	put := st.putRow
-	if st.cells {
+	if st.table.wide {
 		put = st.putCell
 	}
 	if err = put(e, args); err == nil {
@@ -102,11 +102,11 @@ func (s *session) run(ctx context.Context, own *step) (c *rpc.Call, applied bool
 func (st *statement) putRow(e *rpc.Edit, args []drivers.Value) error {
 	p := st.Pattern()
 	if p.Kind == schemas.Delete {
-		e.Do(rpc.DeleteAll, st.family, nil, nil)
+		e.Do(rpc.DeleteAll, st.table.family, nil, nil)
 		return nil
 	}
-	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && !p.Static {
-		e.Do(rpc.Put, st.family, markerQualifier, markerValue)
+	if (p.Kind == schemas.Put || p.Kind == schemas.PutIf || p.Kind == schemas.Append) && st.table.marked() {
+		e.Do(rpc.Put, st.table.family, markerQualifier, markerValue)
 	}
 	for _, w := range st.write {
 		at, v := w.name, args[w.arg]
@@ -116,11 +116,11 @@ func (st *statement) putRow(e *rpc.Edit, args []drivers.Value) error {
 				return err
 			}
 		case p.Kind == schemas.Add:
-			e.Do(rpc.Increment, st.family, at, encodeValue(v))
+			e.Do(rpc.Increment, st.table.family, at, encodeValue(v))
 		case v.IsNull():
-			e.Do(rpc.Delete, st.family, at, nil)
+			e.Do(rpc.Delete, st.table.family, at, nil)
 		default:
-			e.Do(rpc.Put, st.family, at, encodeValue(v))
+			e.Do(rpc.Put, st.table.family, at, encodeValue(v))
 		}
 	}
 	return nil
@@ -130,7 +130,7 @@ func (st *statement) putRow(e *rpc.Edit, args []drivers.Value) error {
 func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value) error {
 	t := c.Type
 	if st.Pattern().Kind != schemas.Append { // the collection's own cell hides all older elements
-		e.Do(rpc.Put, st.family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
+		e.Do(rpc.Put, st.table.family, []byte(c.Name), binary.BigEndian.AppendUint64(nil, nextStamp()))
 	}
 	if v.IsNull() {
 		return nil
@@ -144,7 +144,7 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 		qualifier := append([]byte(c.Name), elements)
 		if t.Kind == schemas.List {
 			qualifier = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(qualifier, stamp), processTag)
-			e.Do(rpc.Put, st.family, qualifier, encodeValue(elems[i]))
+			e.Do(rpc.Put, st.table.family, qualifier, encodeValue(elems[i]))
 			continue
 		}
 		qualifier, err := elementParts(t).Append(qualifier, 0, elems[i:i+1])
@@ -155,7 +155,7 @@ func (st *statement) putElements(e *rpc.Edit, c *schemas.Column, v drivers.Value
 		if t.Kind == schemas.Map {
 			value = appendValue(value, elems[i+1])
 		}
-		e.Do(rpc.Put, st.family, qualifier, value)
+		e.Do(rpc.Put, st.table.family, qualifier, value)
 	}
 	return nil
 }
@@ -193,12 +193,12 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 		return nil, nil
 	}
 	at := markerQualifier // the cell that says whether there is a row
-	if st.cells {
+	if st.table.wide {
 		at = e.Ops[0].Qualifier
 	}
-	absent := cellIs(e.Row, st.family, at, nil)
+	absent := cellIs(e.Row, st.table.family, at, nil)
 	switch {
-	case p.Absent && !st.cells && len(t.added) > 0:
+	case p.Absent && !st.table.wide && len(t.added) > 0:
 		return nil, fmt.Errorf("table %s has columns that are counted up: %w", t.schema.Name, drivers.ErrUnsupported)
 	case p.Absent:
 		return []*pb.Condition{absent}, nil
@@ -209,24 +209,24 @@ func (st *statement) conditions(e *rpc.Edit, args []drivers.Value) ([]*pb.Condit
 	want := args[st.Layout.If:][:len(p.If)]
 	var is *pb.Condition
 	switch {
-	case st.cells:
-		is = cellIs(e.Row, st.family, at, appendValue(nil, want[0]))
+	case st.table.wide:
+		is = cellIs(e.Row, st.table.family, at, appendValue(nil, want[0]))
 	case len(want) == 1:
 		var value []byte // none
 		if !want[0].IsNull() {
 			value = appendValue(nil, want[0])
 		}
-		return []*pb.Condition{cellIs(e.Row, st.family, []byte(p.If[0].Name), value)}, nil
+		return []*pb.Condition{cellIs(e.Row, st.table.family, []byte(p.If[0].Name), value)}, nil
 	default:
 		var all []*pb.Filter
 		for i, c := range p.If {
-			all = append(all, columnIs(st.family, c.Name, want[i]))
+			all = append(all, columnIs(st.table.family, c.Name, want[i]))
 		}
 		b, err := proto.Marshal(allOf(all...)) // the filter lets the row pass
 		if err != nil {
 			return nil, err
 		}
-		is = cellIs(e.Row, st.family, at, nil)
+		is = cellIs(e.Row, st.table.family, at, nil)
 		is.ProtoReflect().SetUnknown(protowire.AppendBytes(
 			protowire.AppendTag(nil, fieldConditionFilter, protowire.BytesType), b))
 	}
@@ -282,7 +282,7 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 		return s.removeElements(ctx, st, args)
 	}
 	by := args[:len(p.By)]
-	cells := st.cells && len(by) >= len(t.row) // of one row, else rows
+	cells := st.table.wide && len(by) >= len(t.row) // of one row, else rows
 	scan := rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Filter: keysOnly(), Pieces: cells}
 	if !cells { // the first cell of each
 		scan.Filter = allOf(firstOnly(), scan.Filter)
@@ -328,10 +328,10 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 			err = remove()
 		}
 	}
-	if err == nil && p.Scope == schemas.ScopePartition && len(t.statics) > 0 {
-		e := t.newEdit(nil)
+	if err == nil && p.Scope == schemas.ScopePartition && t.statics != nil {
+		e := t.statics.newEdit(nil)
 		e.Do(rpc.DeleteAll, staticFamily, nil, nil)
-		if e.Row, err = t.static.Append(nil, 0, by[:len(t.static)]); err == nil {
+		if e.Row, err = t.statics.row.Append(nil, 0, by[:len(t.statics.row)]); err == nil {
 			_, _, err = s.Apply(ctx, e)
 		}
 	}
@@ -346,7 +346,7 @@ func (t *table) newEdit(row []byte) *rpc.Edit {
 // removeElements removes elements from lists: it finds them by their values and
 // deletes those that it found. Elements that are appended meanwhile stay.
 func (s *session) removeElements(ctx context.Context, st *statement, args []drivers.Value) error {
-	row, err := st.rows.Append(nil, 0, args[:len(st.rows)])
+	row, err := st.table.row.Append(nil, 0, args[:len(st.table.row)])
 	if err != nil {
 		return err
 	}
@@ -368,7 +368,7 @@ func (s *session) removeElements(ctx context.Context, st *statement, args []driv
 			return err
 		}
 		if slices.ContainsFunc(args[st.write[at].arg].Elems(), v.Equal) {
-			e.Do(rpc.Delete, st.family, c.Qualifier, nil)
+			e.Do(rpc.Delete, st.table.family, c.Qualifier, nil)
 		}
 	}
 	_, _, err = s.Apply(ctx, e)
