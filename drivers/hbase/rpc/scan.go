@@ -115,16 +115,10 @@ const maxLost = 10
 // Scan reads a range of a table, region by region, until the range is at its end or yield wants no more. If a region
 // server loses its scanner, another one goes on after the last row that was read whole.
 func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
-	sc := &scanner{Sender: s, Range: r, counted: r.Filtered || s.Traced, scan: &pb.Scan{
+	sc := &scanner{Sender: s, Range: r, yield: yield, counted: r.Filtered || s.Traced, scan: &pb.Scan{
 		Column: r.Columns, Filter: r.Filter, MaxResultSize: proto.Uint64(maxResultSize), Reversed: &r.Reversed,
 		CacheBlocks: proto.Bool(!r.Uncached),
 	}}
-	sc.yield = func(row []Cell) error {
-		if err := yield(row); err != nil {
-			return err
-		}
-		return ctx.Err() // an answer of rows is in memory, and the next may be far away
-	}
 	if sc.counted {
 		sc.scan.Column = withNameless(r.Columns)
 	}
@@ -154,7 +148,7 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		if !inRegion || !anywhere {
 			sc.id = nil // HBase has closed it
 		}
-		if err := sc.take(answer, c.cells, inRegion && anywhere); err != nil {
+		if err := sc.take(ctx, answer, c.cells, inRegion && anywhere); err != nil {
 			return err
 		}
 		if inRegion {
@@ -191,7 +185,7 @@ type scanner struct {
 
 	row  []byte // key of the current HBase row, or of the last one of the region
 	open bool   // more cells of row may come
-	held []Cell // those of row that yield has yet to get; none with Pieces
+	held []Cell // those of row that yield has yet to get
 	last []byte // with Pieces: the qualifier of the last cell that yield got of row
 }
 
@@ -261,12 +255,14 @@ func (sc *scanner) step(ctx context.Context, end bool) (*ScanCall, *pb.ScanRespo
 }
 
 // take yields the cells of one answer, row by row or, with Pieces, as they come. Without more, the last row ends too.
-func (sc *scanner) take(answer *pb.ScanResponse, cells []Cell, more bool) error {
-	end := func() (err error) { // the current row, and yield what is held of it
+func (sc *scanner) take(ctx context.Context, answer *pb.ScanResponse, cells []Cell, more bool) error {
+	give := func(open bool) (err error) { // what is held of the current row, of which more may come if it is open
 		if len(sc.held) > 0 {
-			err = sc.yield(sc.held)
+			if err = sc.yield(sc.held); err == nil {
+				err = ctx.Err() // an answer of rows is in memory, and the next may be far away
+			}
 		}
-		sc.open, sc.held = false, nil
+		sc.open, sc.held = open, nil
 		return err
 	}
 	for i, n := range answer.GetCellsPerResult() {
@@ -276,27 +272,23 @@ func (sc *scanner) take(answer *pb.ScanResponse, cells []Cell, more bool) error 
 		piece := cells[:n:n]
 		cells = cells[n:]
 		if !sc.open || !bytes.Equal(piece[0].Row, sc.row) {
-			if err := end(); err != nil {
+			if err := give(true); err != nil {
 				return err
 			}
-			sc.row, sc.open, sc.last = piece[0].Row, true, nil
+			sc.row, sc.last = piece[0].Row, nil
 		}
 		for sc.Pieces && len(piece) > 0 && sc.last != nil && bytes.Compare(piece[0].Qualifier, sc.last) <= 0 {
 			piece = piece[1:] // it comes again, from a new scanner
 		}
-		switch {
-		case !sc.Pieces && sc.held != nil:
-			sc.held = append(sc.held, piece...)
-		case !sc.Pieces:
-			sc.held = piece
-		case len(piece) > 0:
+		if sc.Pieces && len(piece) > 0 {
 			sc.last = piece[len(piece)-1].Qualifier
-			if err := sc.yield(piece); err != nil {
-				return err
-			}
 		}
-		if !answer.PartialFlagPerResult[i] {
-			if err := end(); err != nil {
+		if len(sc.held) > 0 {
+			piece = append(sc.held, piece...)
+		}
+		sc.held = piece
+		if partial := answer.PartialFlagPerResult[i]; sc.Pieces || !partial {
+			if err := give(partial); err != nil {
 				return err
 			}
 		}
@@ -304,7 +296,7 @@ func (sc *scanner) take(answer *pb.ScanResponse, cells []Cell, more bool) error 
 	if more {
 		return nil
 	}
-	return end()
+	return give(false)
 }
 
 // metric returns a number that an answer reports, or -1 if it does not.
