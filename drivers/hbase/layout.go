@@ -276,13 +276,10 @@ func cellBytes(row float64, family string, qualifier, value float64) float64 {
 // family and qualifier (classes KeyValue, NoOpDataBlockEncoder, HFileBlock).
 func (l *layout) rowSize(r *forecast.Row) forecast.Size {
 	t := l.tables[r.Table]
-	s := forecast.Size{Rows: 1}
 	if r.Static {
-		row := keyBytes(t.statics.row, r.Key)
-		addColumns(&s, row, staticFamily, r.Cells)
-		return addBlocks(s)
+		t = t.statics
 	}
-	row := keyBytes(t.row, r.Key)
+	s, row := forecast.Size{Rows: 1}, keyBytes(t.row, r.Key)
 	if t.wide {
 		v := float64(len(escapeNull))
 		if len(r.Cells) > 0 {
@@ -292,11 +289,15 @@ func (l *layout) rowSize(r *forecast.Row) forecast.Size {
 		s.Bytes = cellBytes(row, t.family, keyBytes(t.rest, r.Key[len(t.row):]), v)
 		return addBlocks(s)
 	}
-	s.Cells = 1
-	s.Bytes = cellBytes(row, t.family, float64(len(markerName)), float64(len(marker)))
+	if !t.static {
+		s.Cells = 1
+		s.Bytes = cellBytes(row, t.family, float64(len(markerName)), float64(len(marker)))
+	}
 	addColumns(&s, row, t.family, r.Cells)
 	s = addBlocks(s)
-	s.Bytes += bloomBytes
+	if !t.static {
+		s.Bytes += bloomBytes
+	}
 	return s
 }
 

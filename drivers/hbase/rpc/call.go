@@ -173,7 +173,7 @@ func NewCall(method string, request, response proto.Message) *Call {
 	return &Call{method: method, Request: request, response: response}
 }
 
-// NewGet returns a Get of the cells of the row where a range begins, of at most limit cells of each family; 0 is no
+// NewGet returns a Get of the cells of the row at the range's start, of at most limit cells of each family; 0 is no
 // limit.
 func NewGet(r Range, limit int64) *Call {
 	g := &pb.GetRequest{Region: new(pb.RegionSpecifier), Get: &pb.Get{Row: r.Start, Column: r.Columns, Filter: r.Filter}}

@@ -24,7 +24,7 @@ const (
 const maxResultSize = 2 << 20
 
 // Range says what a scanner reads: the rows from start to stop. An empty end means no
-// bound.
+// bound. A get reads the row at start.
 type Range struct {
 	Table       []byte
 	Start, Stop []byte
@@ -100,7 +100,7 @@ var yes = proto.Bool(true)
 // that error.
 type Rows = func(row []Cell) error
 
-// Get reads the cells of the row where a range begins, at most limit cells of each family; 0 is no limit.
+// Get reads the cells of the row at the range's start, at most limit cells of each family; 0 is no limit.
 func (s *Sender) Get(ctx context.Context, r Range, limit int64) ([]Cell, error) {
 	c := NewGet(r, limit)
 	if err := s.Send(ctx, c); err != nil {
