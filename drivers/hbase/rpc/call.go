@@ -293,12 +293,18 @@ func readCells(n int64, block []byte) (cells []Cell, size uint32, err error) {
 	return cells, uint32(len(block) - len(b)), nil
 }
 
+// usualCells is the number of cells that most rows have at most.
+const usualCells = 16
+
 // cellsIn reads the cells in a GetResponse.
 func cellsIn(response []byte) (cells []Cell, err error) {
 	for in := (fields{rest: response}); in.next(&err); {
 		for result := (fields{rest: in.value}); in.number == 1 && result.next(&err); { // GetResponse.result
 			if result.number != 1 { // not Result.cell
 				continue
+			}
+			if cells == nil {
+				cells = make([]Cell, 0, usualCells)
 			}
 			var c Cell
 			for of := (fields{rest: result.value}); of.next(&err); {
