@@ -114,49 +114,44 @@ func sample(ctx context.Context, c *plan.Census, source messages.Source, size in
 
 // Quantities measures a message: numbers of things, and bytes of text.
 func Quantities(m *mail.Message) (forecast.Message, error) {
-	q := make(map[string]float64)
-	add := func(name string, n int) { q[name] += float64(n) }
-	list := func(name string, as []mail.Address) {
-		add(name, len(as))
-		for i := range as {
-			add(name+"-addresses", len(as[i].Address))
-			add(name+"-names", len(as[i].Name))
-		}
-	}
-	add("sender", len(m.From.Address))
-	add("sender-name", len(m.From.Name))
-	list("to", m.To)
-	list("cc", m.Cc)
-	add("subject", len(m.Subject))
-	add("raw", int(m.Raw.Size()))
-	text, err := models.TextLen(m.Body.Content)
+	body, err := models.TextLen(m.Body.Content)
 	if err != nil {
 		return forecast.Message{}, err
 	}
-	add("body", int(text))
+	to, toNames := lengths(m.To)
+	cc, ccNames := lengths(m.Cc)
+	q := map[string]float64{
+		"sender": float64(len(m.From.Address)), "sender-name": float64(len(m.From.Name)),
+		"to": float64(len(m.To)), "to-addresses": to, "to-names": toNames,
+		"cc": float64(len(m.Cc)), "cc-addresses": cc, "cc-names": ccNames,
+		"subject": float64(len(m.Subject)), "raw": float64(m.Raw.Size()), "body": float64(body),
+		"attachments": float64(len(m.Attachments)), "attachment-names": 0, "attachment-types": 0, "attachment-bytes": 0,
+		"attachment-text": 0,
+	}
 	s := forecast.Message{Quantities: q}
 	for i := range m.Attachments {
 		p := &m.Attachments[i]
-		if text, err = models.TextLen(p.Content); err != nil {
+		text, err := models.TextLen(p.Content)
+		if err != nil {
 			return forecast.Message{}, err
 		}
-		bytes := p.Content.Size()
-		s.Attachments = append(s.Attachments, map[string]float64{
-			"attachment": float64(bytes), "attachment-name": float64(len(p.Name)),
-		})
-		add("attachments", 1)
-		add("attachment-names", len(p.Name))
-		add("attachment-types", len(p.Type))
-		add("attachment-bytes", int(bytes))
-		add("attachment-text", int(text))
-	}
-	for _, name := range []string{
-		"to-addresses", "to-names", "cc-addresses", "cc-names",
-		"attachments", "attachment-names", "attachment-types", "attachment-bytes", "attachment-text",
-	} {
-		add(name, 0)
+		size, name := float64(p.Content.Size()), float64(len(p.Name))
+		s.Attachments = append(s.Attachments, map[string]float64{"attachment": size, "attachment-name": name})
+		q["attachment-names"] += name
+		q["attachment-types"] += float64(len(p.Type))
+		q["attachment-bytes"] += size
+		q["attachment-text"] += float64(text)
 	}
 	return s, nil
+}
+
+// lengths are the bytes of all addresses, and of all names.
+func lengths(people []mail.Address) (addresses, names float64) {
+	for _, a := range people {
+		addresses += float64(len(a.Address))
+		names += float64(len(a.Name))
+	}
+	return addresses, names
 }
 
 // Compress measures what a compressor leaves of the first messages of a load: up to
