@@ -66,7 +66,6 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 	for _, c := range r.calls {
 		calls[c.pattern], runs[c.pattern] = append(calls[c.pattern], c.Queried), c.runs
 	}
-	in := within(s, runs)
 	report := &Report{Model: model, Engine: engine, Version: r.version, calls: r.calls}
 	for _, p := range s.Patterns {
 		one := Of(p.Name, calls[p.Name])
@@ -75,34 +74,25 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 		}
 		one.Plan = r.plans[cmp.Or(one.Runs, p.Name)]
 		if one.Calls == 0 {
-			one.NotRun = r.why(p, in[p.Name])
+			one.NotRun = r.why(p, s, runs)
 		}
 		report.Patterns = append(report.Patterns, one)
 	}
 	return report
 }
 
-// within says, for patterns without a call of their own, how they ran: as a part of a batch,
-// or in the place of another pattern.
-func within(s *schemas.Schema, ran map[string]*schemas.Pattern) map[string]string {
-	in := make(map[string]string)
-	for _, p := range s.Patterns {
-		runs := ran[p.Name]
-		if runs == nil {
-			continue
-		}
-		in[runs.Name] = "ran in the place of " + p.Name
-		for _, part := range runs.Parts {
-			if in[part.Pattern.Name] == "" {
-				in[part.Pattern.Name] = "ran as a part of " + runs.Name
-			}
+// why says why a pattern of a schema has no call of its own. ran are the patterns that ran for others.
+func (r *recorder) why(p *schemas.Pattern, s *schemas.Schema, ran map[string]*schemas.Pattern) string {
+	within := ""
+	for _, q := range s.Patterns {
+		switch runs := ran[q.Name]; {
+		case runs == nil:
+		case runs.Name == p.Name:
+			return "ran in the place of " + q.Name
+		case within == "" && slices.ContainsFunc(runs.Parts, func(x schemas.Part) bool { return x.Pattern.Name == p.Name }):
+			within = "ran as a part of " + runs.Name
 		}
 	}
-	return in
-}
-
-// why says why no operation called a pattern.
-func (r *recorder) why(p *schemas.Pattern, within string) string {
 	switch {
 	case within != "":
 		return within
