@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"sync/atomic"
 	"time"
@@ -158,7 +159,7 @@ type FileReader struct {
 // 256 KiB is held in memory; a larger one is read from the file when its contents
 // are read.
 func (r *FileReader) Message(n uint64, date time.Time, m *Message) error {
-	return r.message(n, -1, date, m)
+	return r.message(n, math.MaxInt64, date, m)
 }
 
 // Size returns the number of bytes of message n, without reading it.
@@ -179,10 +180,7 @@ func (r *FileReader) From(n uint64) (string, error) {
 // message parses message n, or its first most bytes.
 func (r *FileReader) message(n uint64, most int64, date time.Time, m *Message) error {
 	f := r.file
-	i, size := n%uint64(f.info.Messages), r.Size(n)
-	if most >= 0 {
-		size = min(size, most)
-	}
+	i, size := n%uint64(f.info.Messages), min(r.Size(n), most)
 	raw := Content(io.NewSectionReader(f.spill, f.starts[i], size))
 	if size <= inMemory {
 		r.buf = append(r.buf[:0], make([]byte, size)...)

@@ -200,12 +200,10 @@ func (s *splitter) separates(line []byte) bool {
 // headerEnds follows the Content-Length of a header that ends: if lines that begin with "From " are
 // in so many bytes, and a separator or the end of the file comes after them, they are text.
 func (s *splitter) headerEnds() error {
-	n := s.length
-	if !s.inHeader || n <= 0 || n >= maxLookAhead {
-		s.inHeader = false
+	n, ends := s.length, s.inHeader
+	if s.inHeader = false; !ends || n <= 0 || n >= maxLookAhead {
 		return nil
 	}
-	s.inHeader = false
 	const more = "\r\n\r\nFrom "
 	ahead, _ := s.lines.Peek(min(n+len(more), maxLookAhead)) // reading returns the error again
 	if len(ahead) < n || !bytes.HasPrefix(ahead, []byte("From ")) && !bytes.Contains(ahead[:n], []byte("\nFrom ")) {

@@ -46,8 +46,7 @@ type Parser struct {
 	skip    bool     // that field is too long, and is left out
 	levels  [][]byte // boundaries, with their two dashes, of the multiparts that are being read
 	leaves  []leaf
-	current *leaf // the one of leaves whose body is being read, or nil
-	top     entity
+	current *leaf           // the one of leaves whose body is being read, or nil
 	headEnd int64           // offset after the message's header and its empty line
 	noted   uint32          // a bit for each Kind
 	broken  bool            // something could not be parsed
@@ -76,7 +75,7 @@ func (p *Parser) fault(k Kind) {
 // bytes are a message, so Parse returns only errors of reading raw.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
-	p.top, p.headEnd, p.broken, p.noted = entity{}, -1, false, 0
+	p.headEnd, p.broken, p.noted = -1, false, 0
 	clear(p.names)
 	p.used, p.reading = 0, reading{}
 	*m = Message{Date: Bounded(arrived), Raw: raw}
@@ -84,9 +83,7 @@ func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 		return err
 	}
 	if len(p.leaves) == 0 || len(p.leaves) > maxParts {
-		if len(p.leaves) > 0 || p.top.boundary != "" {
-			p.fault(BadParts)
-		}
+		p.fault(BadParts)
 		p.leaves = append(p.leaves[:0], leaf{entity{typ: "text/plain"}, p.headEnd, raw.Size() - p.headEnd})
 	}
 	if err := p.parts(raw, m); err != nil {
@@ -180,27 +177,24 @@ func (p *Parser) divides(line []byte) bool {
 // begin reads the gathered header of the content that begins at off. The first
 // header is the message's own.
 func (p *Parser) begin(off int64, m *Message) {
-	var e entity
-	switch {
-	case p.headEnd < 0:
-		e = p.readHeader(m)
-		p.top, p.headEnd = e, off
-	case len(p.leaves) > maxParts:
+	if len(p.leaves) > maxParts {
 		return // the message is not divided at all
-	default:
-		e = p.readHeader(nil)
 	}
-	switch {
-	case e.boundary != "" && len(p.levels) < maxDepth:
+	if p.headEnd >= 0 {
+		m = nil // it is the header of a part
+	} else {
+		p.headEnd = off
+	}
+	e := p.readHeader(m)
+	if e.boundary != "" && len(p.levels) < maxDepth {
 		p.levels = append(p.levels, append([]byte("--"), e.boundary...))
-	case len(p.leaves) <= maxParts:
-		if e.boundary != "" {
-			p.fault(BadParts)
-			e.boundary = ""
-		}
-		p.leaves = append(p.leaves, leaf{entity: e, offset: off})
-		p.current = &p.leaves[len(p.leaves)-1]
+		return
 	}
+	if e.boundary != "" {
+		p.fault(BadParts)
+	}
+	p.leaves = append(p.leaves, leaf{entity: e, offset: off})
+	p.current = &p.leaves[len(p.leaves)-1]
 }
 
 // end closes the leaf that is being read at offset end.
