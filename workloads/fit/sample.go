@@ -38,17 +38,13 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 		return 0, err
 	}
 	defer f.Close()
-	r, m := f.Reader(), mail.Message{}
-	for n := range f.Info().Messages {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
+	info, r, m := f.Info(), f.Reader(), mail.Message{}
+	for n := range info.Messages {
 		if err := r.Message(uint64(n), time.Time{}, &m); err != nil {
 			return 0, err
 		}
 		s.Message(&m)
 	}
-	info := f.Info()
 	s.notes.Add(info.Notes)
 	return info.Messages, nil
 }
