@@ -85,10 +85,6 @@ func Show(v drivers.Value) string {
 		default:
 			return strconv.Quote(string(raw))
 		}
-	case schemas.UUID, schemas.TimeUUID:
-		return string(drivers.AppendUUID(nil, v.UUIDBytes()))
-	case schemas.Boolean:
-		return strconv.FormatBool(v.Bool())
 	case schemas.Timestamp:
 		return v.Time().Format("2006-01-02T15:04:05.000000Z")
 	case schemas.Set, schemas.List, schemas.Map:
@@ -108,7 +104,7 @@ func Show(v drivers.Value) string {
 		}
 		return "[" + strings.Join(words, ", ") + "]"
 	default:
-		return strconv.FormatInt(v.Int64(), 10)
+		return string(v.AppendText(nil))
 	}
 }
 

@@ -1,30 +1,289 @@
 package modeltest
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
+	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/mail"
 )
 
-// The operations of a random sequence: each draws its arguments, and calls the model and the reference.
+// The ways in which a step calls an operation.
+const (
+	plainly  = iota
+	canceled // with a canceled context: nothing changes
+	stopped  // yields and writers return errors; a delivery is of content that cannot be read to its end
+	stoppedLater
+	canceledLater
+	tooLarge // for one row
+	ways
+)
 
-func (m *machine) randomDeliver() {
+var (
+	// streams are the operations whose yields and writers may stop them.
+	streams = []string{
+		"folders", "list", "all mail", "nested", "by sender in a folder", "by sender everywhere", "slice", "seen by",
+		"subscriptions", "raw", "range", "attachment",
+	}
+	// onMessages are the operations on messages of a folder, of which those on flags are not called where accounts share
+	// it: a model may keep a flag for each.
+	onMessages = []string{
+		"flag", "user flag", "move", "label", "delete", "open", "raw", "attachment", "range", "seen", "seen by", "restore",
+	}
+	onFlags   = onMessages[:4]
+	takesMany = []string{"move", "delete"}
+)
+
+// often says which operations are drawn more often than once.
+var often = map[string]int{
+	"deliver": 8, "list": 3, "flag": 3, "move": 3, "delete": 2, "label": 2, "open": 3, "range": 3, "slice": 3,
+}
+
+// step calls an operation with drawn arguments.
+func (m *machine) step(name string, way int) {
+	in, ms := m.drawMessages(name)
+	to := m.drawFolder(in.in)
+	if in.shared() && slices.Contains(onFlags, name) || name == "move" && to == in {
+		return
+	}
+	c := m.on(in, ms...)
+	c.to = to.got
+	switch m.draw(c, ms); name {
+	case "create user":
+		ten := []string{"INBOX", "2", "3", "4", "5", "6", "7", "8", "9", "10"} // as text, a number of 10 comes before 2
+		c.who = m.at(m.name + pick(m, "address", []string{"", "1", ":1", "11", "2", "3"}))
+		c.names = pick(m, "folders", [][]string{{"INBOX", "Work"}, {"INBOX", "Work", "Work"}, ten})
+		c.a = &models.Account{Address: c.who}
+	case "login":
+		address := pick(m, "address", []string{"", m.name, m.at(m.name + "nobody"), m.at(m.name)})
+		c.a = &models.Account{Address: address}
+	case "deliver":
+		c.m, c.folders = m.drawMail(), modelsOf(m.drawRecipients())
+	case "list": // what follows the newest, or a message that is there or gone
+		gone := slices.DeleteFunc(slices.Clone(m.stale), func(x message) bool { return x.in != in })
+		c.after = pick(m, "after", slices.Concat([]message{{entry: &entry{}}}, ms, gone)).got
+	case "purge":
+		c.until = m.clock.now().Add(-time.Duration(m.int("seconds", -1, 5)) * time.Second)
+	case "seen":
+		c.who = pick(m, "viewer", viewers)
+	}
+	switch {
+	case !slices.Contains(onMessages, name):
+		c.hs = nil
+	case slices.Contains(takesMany, name) && m.int("twice", 0, 7) == 0:
+		c.hs = append(c.hs, c.hs[0])
+	}
+	switch {
+	case way != plainly && name == "deliver":
+		m.fail(c, way)
+	case way == canceled:
+		m.cancel(name, in, to, ms[0])
+	case way == stopped && slices.Contains(streams, name):
+		m.stop(name, c)
+	case m.change(name, c).err == nil:
+		m.repeat(name, c)
+		for _, x := range ms {
+			if _, err := in.find(x.got); err != nil {
+				m.stale = append(m.stale, x)
+			}
+		}
+	}
+}
+
+// viewers are not in the order of the alphabet.
+var viewers = []string{"zoe@example.org", "bob@example.org", "yan@example.org"}
+
+// repeat repeats a call that sets something, right after it.
+func (m *machine) repeat(name string, c *call) {
+	if !slices.Contains([]string{"flag", "user flag", "label", "seen"}, name) {
+		return
+	}
+	for range pick(m, "more", []int{2, 3, 0}) {
+		c.on, c.who = !c.on, pick(m, "viewer", viewers)
+		m.change(name, c)
+	}
+	if name != "label" {
+		m.agree("open", c)
+		m.agree("seen by", c)
+	}
+}
+
+// cancel calls an operation on a message that is there, with a canceled context.
+func (m *machine) cancel(name string, in, to *folder, x message) {
+	if _, err := in.find(x.got); err != nil {
+		return
+	}
+	c := m.on(in, x)
+	c.to, c.until = to.got, m.clock.now().Add(time.Hour)
+	var cancel context.CancelFunc
+	c.ctx, cancel = context.WithCancel(m.ctx)
+	cancel()
+	if err := the(name).run(c); !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
+		m.t.Fatalf("%s with a canceled context: error is %v", c.describe(name), err)
+	}
+}
+
+// stop returns an error from a yield or a writer. The call ends and returns it, wrapped if it is from a yield.
+func (m *machine) stop(name string, c *call) {
+	c.after = models.Handle{}
+	want := c.do(name, func(c *call) error { return m.reference.run(name, c) })
+	if want.err != nil || len(want.items) == 0 && want.bytes.n == 0 {
+		return
+	}
+	for stop := 1; stop <= 2; stop++ {
+		n := 0
+		c.w, c.yield = brokenWriter{}, func(item) error {
+			if n++; n == stop {
+				return errBroken
+			}
+			return nil
+		}
+		err, stops := the(name).run(c), len(want.items) >= stop || want.bytes.n > 0
+		switch {
+		case errors.Is(err, models.ErrNotOffered):
+		case n > stop, errors.Is(err, errBroken) != stops, err == errBroken && n > 0:
+			m.t.Fatalf("%s, stopped at %d: error %v after %d; want %q wrapped: %t", c.describe(name), stop, err, n,
+				errBroken, stops)
+		}
+	}
+}
+
+// fail makes a delivery of content that cannot be read to its end or is too large, or cancels it before or meanwhile.
+// No folder shows the message, unless the delivery was acknowledged nevertheless.
+func (m *machine) fail(c *call, way int) {
+	if way == tooLarge && !m.WholeRows && !m.KeepsBodies {
+		return
+	}
+	m.checkAudit()
+	ctx, cancel := context.WithCancel(m.ctx)
+	defer cancel()
+	x, to, want, certain := c.m, c.folders, context.Canceled, way == canceled || way == tooLarge
+	after := 0
+	if way == stoppedLater || way == canceledLater {
+		after = m.int("after", 0, 3) // so many reads, such as those for the first recipient
+	}
+	x = breakContent(x, func() error {
+		switch after--; {
+		case after >= 0 || way == canceled:
+		case way == canceledLater:
+			cancel()
+		default:
+			certain = true
+			return errBroken
+		}
+		return nil
+	})
+	switch way {
+	case canceled:
+		cancel()
+	case stopped, stoppedLater:
+		want = errBroken
+	case tooLarge:
+		want = drivers.ErrTooLarge
+		body := generated(m.limit + 1)
+		x = &mail.Message{Date: start, Raw: body, Body: mail.Part{Type: "text/plain", Content: body}}
+	}
+	err := m.got.Deliver(ctx, x, to, c.made)
+	switch {
+	case err == nil && !certain:
+		m.must(m.reference.run("deliver", c), "deliver")
+		m.learn("deliver", c, outcome{})
+	case !errors.Is(err, want):
+		m.t.Fatalf("deliver what fails: error is %v, want %q", err, want)
+	}
+	if m.failed(); way == canceledLater && m.shared { // over a network, a write of a canceled call may come later
+		m.left = math.MaxInt64
+	}
+	m.checkAudit()
+}
+
+// bodyLimit is the size in bytes of the largest body that a model puts into one row of the engine.
+func bodyLimit(c drivers.Capabilities) int64 {
+	limits := []int64{models.MaxRow, c.MaxCellBytes, c.MaxRowBytes}
+	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
+}
+
+// drawMessages draws messages of a folder. They are there or, sometimes and to be restored, the first is gone. Where an
+// operation takes one it is the first.
+func (m *machine) drawMessages(name string) (*folder, []message) {
+	if slices.Contains(onMessages, name) && (name == "restore" || m.int("stale", 0, 7) == 0) {
+		x := message{&entry{}, m.drawFolder(m.drawAccount())}
+		if m.int("zero", 0, 5) > 0 && len(m.stale) > 0 {
+			x = pick(m, "stale", m.stale)
+		}
+		left := x.in.in.folder(x.in.name) != x.in
+		keeps := has[models.Keeper](m.got) && !x.got.IsZero() && (name == "open" || name == "attachment")
+		if !left && !keeps {
+			ms := []message{x}
+			if slices.Contains(takesMany, name) {
+				ms = append(ms, m.list(x.in)[:min(2, len(x.in.entries))]...)
+			}
+			return x.in, ms
+		}
+	}
+	var full []*folder
+	for _, a := range m.accounts {
+		for _, f := range a.folders {
+			if len(f.entries) > 0 {
+				full = append(full, f)
+			}
+		}
+	}
+	if len(full) == 0 {
+		f := m.drawFolder(m.drawAccount())
+		return f, []message{{&entry{}, f}}
+	}
+	f := pick(m, "folder", full)
+	ms, most := m.list(f), 1
+	if slices.Contains(takesMany, name) {
+		most = m.several
+	}
+	at := m.int("message", 0, len(ms)-1)
+	return f, ms[at : at+m.int("messages", 1, min(most, len(ms)-at))]
+}
+
+// draw draws the arguments of a call, of which an operation uses some.
+func (m *machine) draw(c *call, ms []message) {
+	c.flag, c.keyword = pick(m, "flag", allFlags), pick(m, "keyword", []string{"$Forwarded", "Junk"})
+	c.on, c.limit = m.bool("on"), pick(m, "limit", []int{1, 2, 3, 7, 25, 1000})
+	c.name = pick(m, "name", append(oddNames(), "INBOX", "1", "11", "12", "1:1", "unknown"))
+	c.off, c.n = int64(pick(m, "size", seams)), int64(pick(m, "size", seams))
+	x := ms[m.int("of", 0, len(ms)-1)]
+	if x.state == nil {
+		return
+	}
+	around := []time.Duration{0, time.Millisecond, -time.Millisecond, -time.Second, time.Minute}
+	c.who, c.since, c.until = x.From.Address, x.at.Add(pick(m, "since", around)), x.at.Add(pick(m, "until", around))
+	c.file = pick(m, "file", append([]mail.Part{{Name: "no such name"}}, x.Attachments...)).Name
+	if u, ok := m.got.(models.UIDs); ok {
+		uid := u.UID(x.got)
+		c.uids = pick(m, "range", [][2]uint64{{uid, uid}, {uid, uid + 2}, {0, 0}, {0, uid}, {uid, 1}, {1 << 40, 1 << 41}})
+	}
+}
+
+var allFlags = []models.Flag{models.Answered, models.Seen, models.Flagged, models.Deleted, models.Draft}
+
+// drawMail draws a message that was delivered last, or a new one.
+func (m *machine) drawMail() *mail.Message {
 	if m.last == nil || m.int("again", 0, 3) > 0 {
 		m.last = m.draft()
 	}
-	var to []*folder
+	return m.last
+}
+
+func (m *machine) drawRecipients() (to []*folder) {
 	for range m.int("recipients", 1, 3) {
 		f := pick(m, "folder", m.drawAccount().folders)
 		if !slices.ContainsFunc(to, func(x *folder) bool { return x.box == f.box }) {
 			to = append(to, f)
 		}
 	}
-	for _, x := range m.deliver(m.last, to...) {
-		m.checkMessage(x)
-	}
+	return to
 }
 
 // seams are sizes on both sides of the boundaries of chunks, and in between.
@@ -89,125 +348,7 @@ func (m *machine) farDate() {
 	})
 	x := m.deliver(d.Message(), f)[0]
 	m.checkMessage(x)
-	m.delete(f, x)
-}
-
-func (m *machine) randomFlag(f *folder, ms []message) {
-	if f.shared() {
-		return
-	}
-	for range m.int("flags", 1, 3) {
-		flag := pick(m, "flag", allFlags)
-		for _, on := range [][]bool{{true, true, false}, {true, false, false, true}}[m.int("last on", 0, 1)] {
-			m.flag(ms[0], flag, on)
-		}
-		m.userFlag(ms[0], pick(m, "user flag", []string{"$Forwarded", "Junk"}), m.bool("on"))
-		m.checkFolder(f, 30)
-		m.checkMessage(ms[0])
-	}
-}
-
-func (m *machine) randomMove(f *folder, ms []message) {
-	to := m.drawFolder(f.in)
-	if to == f || f.shared() {
-		return
-	}
-	if m.int("twice", 0, 9) == 0 {
-		hs := append(handlesOf(ms), ms[0].got)
-		m.agree("move one message twice in a call", m.got.Move(m.ctx, f.got, to.got, hs, make([]models.Handle, len(hs))),
-			models.ErrNotFound)
-		return
-	}
-	if moved, err := m.move(f, to, ms...); err == nil {
-		m.stale = append(m.stale, ms...)
-		m.checkMessage(moved[0])
-	}
-}
-
-// randomDelete deletes messages, or names one of them twice in a call: then it is deleted once, or the
-// call returns ErrNotFound.
-func (m *machine) randomDelete(f *folder, ms []message) {
-	if m.int("twice", 0, 4) == 0 {
-		err := m.got.Delete(m.ctx, f.got, append(handlesOf(ms), ms[0].got))
-		if tooMany(err, ms) {
-			return
-		} else if err != nil {
-			m.agree("delete one message twice in a call", err, models.ErrNotFound)
-			return
-		}
-		for _, x := range ms {
-			m.reference.delete(x, m.clock.now())
-		}
-	} else if m.delete(f, ms...) != nil {
-		return
-	}
-	m.stale = append(m.stale, ms...)
-}
-
-// drawStale picks a message that has gone, or none at all.
-func (m *machine) drawStale() message {
-	if m.int("zero", 0, 5) == 0 || len(m.stale) == 0 {
-		return message{&entry{}, m.drawFolder(m.drawAccount())}
-	}
-	return pick(m, "stale", m.stale)
-}
-
-// lives reports whether the model's handle names a message of the folder now: one that came back may have its earlier
-// handle.
-func (m *machine) lives(x message) bool {
-	return slices.ContainsFunc(x.in.entries, func(e *entry) bool { return e.got == x.got })
-}
-
-// useStale uses the handle of a message that has gone, alone and with one that is there.
-func (m *machine) useStale() {
-	x := m.drawStale()
-	if m.lives(x) { // it is back, under the handle it had
-		return
-	}
-	c := newCall(m.ctx, m.got, x.in.in.got)
-	c.in, c.to, c.hs = x.in.got, m.drawFolder(x.in.in).got, []models.Handle{x.got}
-	names := []string{"raw", "flag", "move", "delete", "label", "range", "user flag", "seen", "seen by"}
-	if !has[models.Keeper](m.got) || x.got.IsZero() {
-		names = append(names, "open", "attachment")
-	}
-	for _, name := range names {
-		for _, c.on = range []bool{true, false} {
-			m.refuses(c, name, "with a stale handle", models.ErrNotFound)
-		}
-	}
-	to := m.drawFolder(x.in.in)
-	ms := append(m.list(x.in)[:min(2, len(x.in.entries))], x)
-	m.move(x.in, to, ms...)
-	m.delete(x.in, ms...)
-}
-
-// turn reads the page that follows the one before, whatever has happened to the folder and to the
-// message with which that page ended.
-func (m *machine) turn() {
-	f := pick(m, "folder", m.drawAccount().folders)
-	m.cursors[f] = m.checkAfter(f, m.cursors[f], m.int("page", 1, 6))
-}
-
-func (m *machine) randomPage() {
-	a := m.drawAccount()
-	f := pick(m, "folder", a.folders)
-	m.checkFolder(f, m.int("page", 1, 30))
-	m.checkSearches(f)
-	m.checkAccount(a)
-}
-
-// randomAccount creates accounts and folders, new ones and such as exist, and logs in to others.
-func (m *machine) randomAccount() {
-	name := pick(m, "name", []string{"", "1", ":1", "11", "unknown", "2", "3"})
-	switch m.int("create", 0, 3) {
-	case 0:
-		m.checkLogin(pick(m, "address", []string{"", m.name, m.at(m.name + "nobody"), m.at(m.name)}))
-	case 1:
-		ten := []string{"INBOX", "2", "3", "4", "5", "6", "7", "8", "9", "10"} // as text, a number of 10 comes before 2
-		m.createUser(m.at(m.name+name), pick(m, "folders", [][]string{{"INBOX", "Work"}, {"INBOX", "Work", "Work"}, ten})...)
-	default:
-		m.createFolder(m.drawAccount(), pick(m, "name", append(oddNames(), "1"+name)))
-	}
+	m.change("delete", m.on(f, x))
 }
 
 // randomClock sets how fast the clock goes, or sets it back.
@@ -227,114 +368,30 @@ func (m *machine) randomProcess() {
 	m.process = m.int("process", 0, len(m.processes)-1)
 	m.got = m.processes[m.process]
 	for _, a := range m.accounts {
-		a.use(m.checkLogin(a.address))
+		a.use(m.agree("login", m.of(a)).account)
 	}
-}
-
-func (m *machine) randomLabel(f *folder, ms []message) {
-	if f.shared() {
-		return
-	}
-	x, to, on := ms[0], m.drawFolder(f.in), m.bool("on")
-	m.clock.advance(m.tick)
-	got, err := m.got.(models.Labeler).Label(m.ctx, f.got, x.got, to.got, on)
-	m.agree("label", err, nil)
-	if on {
-		st := *x.state
-		if m.OneMessage {
-			m.learn(to, to.put(x.state), got, false)
-		} else {
-			m.learn(to, to.put(&st), got, false)
-		}
-		return
-	}
-	if e := to.entry(x.state); e != nil {
-		to.drop(e)
-	}
-	if f == to {
-		m.stale = append(m.stale, x)
-	}
-}
-
-func (m *machine) randomRestore() {
-	x, want := m.drawStale(), error(nil)
-	a := x.in.in
-	i := slices.IndexFunc(a.deleted, func(d deletion) bool { return slices.Contains(d.entries, x.entry) })
-	if i < 0 {
-		if want = models.ErrNotFound; !x.got.IsZero() && !m.lives(x) {
-			return // moved, or purged
-		}
-	} else {
-		d := a.deleted[i]
-		for j, f := range d.folders {
-			f.entries = append(f.entries, d.entries[j])
-		}
-		a.deleted, a.mail = slices.Delete(a.deleted, i, i+1), append(a.mail, d.came)
-	}
-	m.agree("restore", m.got.(models.Purger).Restore(m.ctx, a.got, x.got), want)
-}
-
-func (m *machine) randomPurge() {
-	m.purge(m.drawAccount(), m.clock.now().Add(-time.Duration(m.int("seconds", -1, 5))*time.Second))
-}
-
-func (m *machine) randomExpunge(f *folder, ms []message) {
-	u := m.got.(models.UIDs)
-	from, to := u.UID(ms[len(ms)-1].got), u.UID(ms[0].got)
-	switch m.int("range", 0, 5) {
-	case 0:
-		from, to = 0, 0
-	case 1:
-		from = 0
-	case 2: // nothing: beyond what is there
-		m.expunge(f, 1<<40, 1<<41)
-		return
-	case 3: // one, or nothing: the range is empty
-		from, to = to, from
-	}
-	m.expunge(f, from, to)
-	m.stale = append(m.stale, ms...)
-}
-
-func (m *machine) randomSubscribe() {
-	a, folder, on := m.drawAccount(), pick(m, "folder", []string{"INBOX", "no folder", "1"}), m.bool("on")
-	m.agree("subscribe", m.got.(models.Subscriber).Subscribe(m.ctx, a.got, folder, on), nil)
-	a.subs = set(a.subs, folder, on)
-}
-
-func (m *machine) randomSeen(_ *folder, ms []message) {
-	x := ms[0]
-	for range m.int("viewers", 1, 4) {
-		who := pick(m, "who", []string{"zoe@example.org", "bob@example.org", "yan@example.org"})
-		err := m.got.(models.Seer).Seen(m.ctx, x.in.got, x.got, who)
-		if m.agree("seen", err, x.in.has(ms)) == nil {
-			x.seenBy = append(x.seenBy, who)
-		}
-	}
-	m.checkMessage(x)
 }
 
 // randomJoin creates a folder that accounts share, joins it or leaves it. One account stays.
 func (m *machine) randomJoin() {
 	var in []*folder
 	for _, a := range m.accounts {
-		if i := slices.IndexFunc(a.folders, (*folder).shared); i >= 0 {
-			in = append(in, a.folders[i])
+		if f := a.folder(plans); f != nil {
+			in = append(in, f)
 		}
 	}
 	a := m.drawAccount()
-	at := slices.IndexFunc(in, func(f *folder) bool { return f.in == a })
-	switch {
+	switch f := a.folder(plans); {
 	case len(in) == 0:
 		m.createFolder(a, plans)
-	case at < 0:
-		got, err := m.got.(models.Poster).Join(m.ctx, a.got, in[0].got)
-		m.agree("join", err, nil)
-		a.folders = append(a.folders, &folder{in[0].box, plans, got, a})
+	case f == nil:
+		c := m.of(a)
+		c.joins, c.to = a.got, in[0].got
+		m.agree("join", c)
 	case len(in) > 1:
+		c := m.on(f)
 		for range 2 { // and again
-			m.agree("leave", m.got.(models.Poster).Leave(m.ctx, in[at].got), nil)
+			m.agree("leave", c)
 		}
-		a.folders = slices.DeleteFunc(a.folders, (*folder).shared)
 	}
 }

@@ -39,6 +39,7 @@ func open(b testing.TB, m models.Model, stores drivertest.Open) *bench {
 	a, err := mb.CreateUser(b.Context(), "ann@example.org", []string{"INBOX", "Work"})
 	must(b, err)
 	x.call = newCall(context.Background(), mb, a)
+	x.entry = func(*models.Entry) error { return nil }
 	return x
 }
 

@@ -70,14 +70,17 @@ func (sc *script) ran(st drivers.Statement, _ time.Duration, calls int64) {
 	sc.calls = append(sc.calls, name)
 }
 
-// step runs one operation and writes down what it cost.
-func (sc *script) step(name string, op func() error) {
+// do runs an operation, if the model has it, and writes down what it cost.
+func (sc *script) do(name, operation string, hs ...models.Handle) {
 	sc.TB.Helper()
+	op := the(operation)
+	if !op.in(sc.mb) {
+		return
+	}
 	sc.clock.advance(time.Second)
-	sc.calls = sc.calls[:0]
+	sc.calls, sc.hs = sc.calls[:0], hs
 	sc.meter.Take()
-	err := op()
-	switch {
+	switch err := op.run(sc.call); {
 	case errors.Is(err, models.ErrNotOffered):
 		name += " (not offered)"
 	case errors.Is(err, models.ErrNotFound):
@@ -90,26 +93,12 @@ func (sc *script) step(name string, op func() error) {
 	c := sc.meter.Take()
 	fmt.Fprintf(&sc.out, "%s: calls=%d rows_examined=%d rows_read=%d rows_written=%d bytes_read=%d bytes_written=%d\n",
 		name, c.Requests, c.RowsScanned, c.RowsRead, c.RowsWritten, c.BytesRead, c.BytesWritten)
-	for len(sc.calls) > 0 {
-		n := 1
-		for n < len(sc.calls) && sc.calls[n] == sc.calls[0] {
-			n++
+	for n := 0; len(sc.calls) > 0; sc.calls = sc.calls[n:] {
+		times := ""
+		for n = 1; n < len(sc.calls) && sc.calls[n] == sc.calls[0]; n++ {
+			times = fmt.Sprintf("%d × ", n+1)
 		}
-		if n > 1 {
-			fmt.Fprintf(&sc.out, "\t%d × %s\n", n, sc.calls[0])
-		} else {
-			fmt.Fprintf(&sc.out, "\t%s\n", sc.calls[0])
-		}
-		sc.calls = sc.calls[n:]
-	}
-}
-
-// do is a step for an operation, if the model has it.
-func (sc *script) do(name, operation string, hs ...models.Handle) {
-	sc.TB.Helper()
-	if op := the(operation); op.in(sc.mb) {
-		sc.hs = hs
-		sc.step(name, func() error { return op.run(sc.call) })
+		fmt.Fprintf(&sc.out, "\t%s%s\n", times, sc.calls[0])
 	}
 }
 
@@ -127,25 +116,19 @@ func (sc *script) run() {
 }
 
 func (sc *script) accounts() {
-	for _, address := range []string{"ann@example.org", "bob@example.org", "cat@example.org"} {
-		sc.step("create user with 2 folders", func() error {
-			a, err := sc.mb.CreateUser(sc.ctx, address, []string{"INBOX", "Work"})
-			sc.users = append(sc.users, a)
-			return err
-		})
+	nobody := sc.a
+	for _, sc.who = range []string{"ann@example.org", "bob@example.org", "cat@example.org"} {
+		sc.do("create user with 2 folders", "create user")
+		sc.users = append(sc.users, sc.account)
 	}
-	nobody, ann := sc.a, sc.users[0]
-	sc.a = ann
-	sc.in, sc.to = ann.Folders[0], ann.Folder("Work")
-	sc.step("create user", func() error {
-		_, err := sc.mb.CreateUser(sc.ctx, ann.Address, []string{"INBOX"})
-		return err
-	})
+	sc.a = sc.users[0]
+	sc.in, sc.to, sc.who, sc.names = sc.a.Folders[0], sc.a.Folder("Work"), sc.a.Address, []string{"INBOX"}
+	sc.do("create user", "create user")
 	sc.do("create folder", "create folder")
 	sc.do("login", "login")
 	sc.a = nobody
 	sc.do("login", "login")
-	sc.a = ann
+	sc.a = sc.users[0]
 }
 
 func (sc *script) deliveries() {
@@ -175,10 +158,11 @@ func (sc *script) deliveries() {
 		sc.clock.advance(time.Second)
 		sc.Must(sc.mb.Deliver(sc.ctx, sample(n).Message(), []*models.Folder{sc.in}, sc.made))
 	}
-	sc.Must(sc.mb.List(sc.ctx, sc.in, models.Handle{}, 100, func(e *models.Entry) error {
-		sc.sent = append(sc.sent, e.Handle)
-		return nil
-	}))
+	list := newCall(sc.ctx, sc.mb, sc.a)
+	list.limit = 100
+	for _, i := range list.do("list", the("list").run).items {
+		sc.sent = append(sc.sent, i.entry.Handle)
+	}
 }
 
 func (sc *script) reads() {
@@ -192,7 +176,7 @@ func (sc *script) reads() {
 
 	var by [3]models.Handle // the newest without attachments, and those with one and two
 	for _, h := range slices.Backward(sc.sent) {
-		sc.Must(sc.mb.Open(sc.ctx, sc.in, h, &sc.opened))
+		sc.Must(sc.mb.Open(sc.ctx, sc.in, h, sc.opened))
 		by[len(sc.opened.Attachments)] = h
 	}
 	for _, m := range []struct {
@@ -254,6 +238,7 @@ func (sc *script) optional() {
 		sc.do("flag deleted", "flag", h[16])
 	}
 	sc.do("user flag", "user flag", h[16])
+	sc.name = "Work"
 	sc.do("subscribe", "subscribe")
 	sc.do("subscriptions", "subscriptions")
 	sc.who, sc.until = "ann1@sender.example", start.Add(20*time.Second)
@@ -263,8 +248,8 @@ func (sc *script) optional() {
 	sc.who = "bob@example.org"
 	sc.do("seen", "seen", h[12])
 	sc.do("seen by", "seen by", h[12])
-	sc.who = "dan@example.org"
 	sc.do("join", "join")
+	sc.in = sc.folder
 	sc.do("leave", "leave")
 }
 
@@ -280,7 +265,7 @@ func testSeveralAtOnce(t *testing.T, s *suite) {
 	}
 	for _, n := range []int{1, 10, 100} {
 		sc := newScript(s.start(t, models.Options{}))
-		a, err := sc.mb.CreateUser(sc.ctx, sc.at("ann"), []string{"INBOX", "Work"})
+		a, err := sc.mb.CreateUser(sc.ctx, sc.at("ann"), sc.names)
 		must(t, err)
 		sc.in, sc.to, sc.folders = a.Folders[0], a.Folders[1], a.Folders[:1]
 		hs := make([]models.Handle, n)

@@ -161,7 +161,7 @@ func testDamage(t *testing.T, s *suite, d Damage) {
 		l.Files = []File{{Name: "f", Encoding: mail.Base64, Content: noise(3500, n)}}
 		diff.deliver(l.Message(), a.folders[n%2], b.folders[0])
 	}
-	diff.flag(diff.list(a.folders[0])[0], models.Seen, true)
+	diff.change("flag", diff.on(a.folders[0], diff.list(a.folders[0])[0]))
 	before := diff.checkAudit()
 	if d.Table != "" {
 		f.harm(d)

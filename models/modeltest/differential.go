@@ -18,14 +18,13 @@ type tb interface {
 	Logf(format string, args ...any)
 }
 
-// differential runs each operation on a model's mailbox (got), and makes the same change to the
-// reference. It fails the test if they differ.
+// differential runs each operation on a model's mailbox (got) and on the reference. It fails the test if they differ.
 type differential struct {
 	t   tb
 	ctx context.Context
 	domain
 	clock *clock
-	tick  time.Duration // how far the clock advances before each operation
+	tick  time.Duration // how far the clock advances before each change
 	got   models.Mailbox
 	*reference
 
@@ -33,122 +32,35 @@ type differential struct {
 	opened   models.Opened // reused, as callers do
 }
 
-func (f *fixture) differential() *differential {
-	return f.differentialOf(&reference{Traits: f.Traits}, f.mailbox())
-}
+func (f *fixture) differential() *differential { return f.differentialOf(f.reference(), f.mailbox()) }
 
 // differentialOf returns a differential of a mailbox and a reference that others may share.
 func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differential {
+	ref.like = got
 	return &differential{
 		t: f.TB, ctx: f.ctx, domain: f.domain, clock: f.clock, tick: time.Second, got: got, reference: ref,
 	}
 }
 
-// agree fails the test unless the model succeeded, or failed for the reason wanted. It returns that reason.
-func (diff *differential) agree(what string, got, want error) error {
-	reason := want
-	for _, r := range []error{models.ErrNotFound, models.ErrExists} {
-		if errors.Is(want, r) {
-			reason = r
-		}
-	}
-	known := reason == models.ErrNotFound || reason == models.ErrExists
-	if (got == nil) != (want == nil) || known && !errors.Is(got, reason) {
-		diff.t.Fatalf("%s: error is %v, want %v", what, got, reason)
-	}
-	return reason
+// on returns a call on messages of a folder.
+func (diff *differential) on(f *folder, ms ...message) *call {
+	c := diff.of(f.in)
+	c.in, c.hs = f.got, handlesOf(ms)
+	return c
 }
 
-// must fails the test if what failed.
-func (diff *differential) must(err error, what string, args ...any) {
-	if err != nil {
-		diff.t.Fatalf("%s: %v", fmt.Sprintf(what, args...), err)
-	}
+// of returns a call on an account.
+func (diff *differential) of(a *account) *call {
+	c := newCall(diff.ctx, diff.got, a.got)
+	c.opened = &diff.opened
+	return c
 }
 
-func (diff *differential) user(address string, folders ...string) *account {
-	a, err := diff.createUser(address, folders...)
-	diff.must(err, "create user %s", address)
-	return a
-}
-
-func (diff *differential) createUser(address string, folders ...string) (*account, error) {
-	diff.clock.advance(diff.tick)
-	var want error
-	switch {
-	case diff.account(address) != nil:
-		want = models.ErrExists
-	case len(folders) > 0 || !has[models.Poster](diff.got):
-		want = models.CheckFolders(folders)
+func handlesOf(ms []message) (hs []models.Handle) {
+	for _, m := range ms {
+		hs = append(hs, m.got)
 	}
-	got, err := diff.got.CreateUser(diff.ctx, address, folders)
-	if err := diff.agree("create user "+address, err, want); err != nil {
-		return nil, err
-	}
-	a := &account{address: address}
-	for _, name := range folders {
-		a.add(name)
-	}
-	diff.pair(got, a)
-	a.use(got)
-	diff.reference.accounts = append(diff.reference.accounts, a)
-	diff.accounts = append(diff.accounts, a)
-	return a, nil
-}
-
-// pair compares an account that the model returned, folder by folder.
-func (diff *differential) pair(got *models.Account, a *account) {
-	if got.Address != a.address || len(got.Folders) != len(a.folders) {
-		diff.t.Fatalf("account %q has %d folders, want %q with %d", got.Address, len(got.Folders), a.address, len(a.folders))
-	}
-	if len(got.Folders) > 0 && got.Folders[0].Name != a.folders[0].name {
-		diff.t.Fatalf("account %q: the first folder is %q, not its inbox", got.Address, got.Folders[0].Name)
-	}
-	for _, f := range a.folders {
-		g := got.Folder(f.name)
-		if g == nil {
-			diff.t.Fatalf("account %q has no folder %q", got.Address, f.name)
-		}
-		if g.Account != got {
-			diff.t.Fatalf("folder %q of %q does not name its account", f.name, got.Address)
-		}
-	}
-}
-
-func (diff *differential) createFolder(a *account, name string) {
-	diff.clock.advance(diff.tick)
-	var want error
-	if a.folder(name) != nil {
-		want = models.ErrExists
-	}
-	got, err := diff.got.CreateFolder(diff.ctx, a.got, name)
-	if diff.agree("create folder "+name, err, want) == nil {
-		a.add(name).got = got
-	}
-}
-
-// learn takes the handle that the model gave to a message in f. Where UIDs are kept, one that came has a new one.
-func (diff *differential) learn(f *folder, e *entry, got models.Handle, came bool) message {
-	if got.IsZero() {
-		diff.t.Fatalf("a message in %q of %s was given the zero handle", f.name, f.in.address)
-	}
-	if u, ok := diff.got.(models.UIDs); ok && came {
-		uid := u.UID(got)
-		if uid <= f.uid {
-			diff.t.Fatalf("UID %d in %q after %d was given: UIDs ascend and are never used again", uid, f.name, f.uid)
-		}
-		f.uid = uid
-	}
-	e.got = got
-	return message{e, f}
-}
-
-// deliver delivers a message, and returns it as it is in each folder.
-func (diff *differential) deliver(m *mail.Message, to ...*folder) []message {
-	diff.clock.advance(diff.tick)
-	handles := make([]models.Handle, len(to))
-	diff.agree("deliver", diff.got.Deliver(diff.ctx, m, modelsOf(to), handles), nil)
-	return diff.arrived(m, to, handles)
+	return hs
 }
 
 // modelsOf returns the model's folders.
@@ -159,131 +71,193 @@ func modelsOf(fs []*folder) (got []*models.Folder) {
 	return got
 }
 
-// arrived makes the reference's change of a delivery.
-func (diff *differential) arrived(m *mail.Message, to []*folder, handles []models.Handle) []message {
-	mails := make([]message, len(to))
-	at, number := models.Arrival(m, diff.clock.now), diff.number()
-	diff.delivered++
-	for i, f := range to {
-		if !diff.KeepsBodies && i > 0 {
-			number = diff.number()
-		}
-		e := f.put(&state{Message: m, at: at, number: number})
-		f.in.mail = append(f.in.mail, e)
-		mails[i] = diff.learn(f, e, handles[i], true)
-	}
-	return mails
-}
-
-var allFlags = []models.Flag{models.Seen, models.Answered, models.Flagged, models.Deleted, models.Draft}
-
-// flag does nothing if the model does not store the flag.
-func (diff *differential) flag(m message, flag models.Flag, on bool) {
+// change is agree of an operation that changes something: each may have a time of its own.
+func (diff *differential) change(name string, c *call) outcome {
 	diff.clock.advance(diff.tick)
-	err := diff.got.Flag(diff.ctx, m.in.got, m.got, flag, on)
-	if errors.Is(err, models.ErrNotOffered) && flag != models.Seen {
-		return
+	return diff.agree(name, c)
+}
+
+// agree runs an operation on the model, if it has it, and on the reference, and compares the outcomes.
+func (diff *differential) agree(name string, c *call) (got outcome) {
+	op := the(name)
+	if !op.in(diff.got) {
+		return got
 	}
-	if diff.agree("flag", err, m.in.has([]message{m})) == nil {
-		if m.flags &^= flag; on {
-			m.flags |= flag
+	c.mb = diff.got
+	got = c.do(name, op.run)
+	if refused(name, c, got.err) {
+		return got
+	}
+	want := c.do(name, func(c *call) error { return diff.reference.run(name, c) })
+	if err := got.differs(want); err != nil {
+		diff.t.Fatalf("%s: %v", c.describe(name), err)
+	}
+	if got.err == nil {
+		diff.learn(name, c, got)
+	}
+	return got
+}
+
+// learn takes what later calls need of an outcome: accounts, folders, and UIDs, which ascend and are never used again.
+func (diff *differential) learn(name string, c *call, got outcome) {
+	came := map[*models.Folder][]models.Handle{}
+	switch name {
+	case "create user":
+		a := diff.account(c.who)
+		a.use(got.account)
+		diff.accounts = append(diff.accounts, a)
+	case "create folder":
+		diff.account(c.a.Address).folder(c.name).got = got.folder
+	case "join":
+		diff.account(c.joins.Address).folder(c.to.Name).got = got.folder
+	case "move":
+		came[c.to] = c.made[:len(c.hs)]
+	case "deliver":
+		for i, f := range c.folders {
+			came[f] = c.made[i : i+1]
 		}
 	}
-}
-
-// userFlag does nothing if the model stores no flags of users.
-func (diff *differential) userFlag(m message, name string, on bool) {
-	u, ok := diff.got.(models.UserFlagger)
-	if !ok {
-		return
+	u, ok := diff.got.(models.UIDs)
+	for f, hs := range came {
+		for _, h := range hs {
+			if in := diff.folder(f); ok && u.UID(h) <= in.uid {
+				diff.t.Fatalf("UID %d in %q after %d was given", u.UID(h), f.Name, in.uid)
+			} else if ok {
+				in.uid = u.UID(h)
+			}
+		}
 	}
-	diff.clock.advance(diff.tick)
-	if diff.agree("user flag", u.UserFlag(diff.ctx, m.in.got, m.got, name, on), m.in.has([]message{m})) == nil {
-		m.named = set(m.named, name, on)
-	}
-}
-
-// set returns names with one more or less.
-func set(names []string, name string, on bool) []string {
-	names = slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
-	if on {
-		names = append(names, name)
-	}
-	return names
-}
-
-func handlesOf(ms []message) (hs []models.Handle) {
-	for _, m := range ms {
-		hs = append(hs, m.got)
-	}
-	return hs
 }
 
 // few is how many messages every engine must be able to change at once.
 const few = 20
 
-// tooMany reports whether an engine refused to change so many messages at once. An engine may
-// refuse more than few. The reference then does not change them either.
-func tooMany(err error, ms []message) bool {
-	return len(ms) > few && errors.Is(err, drivers.ErrTooLarge)
+// refused reports whether a model may end a call in this way where another one does not: then nothing has changed. An
+// engine may refuse to change more than a few messages at once.
+func refused(name string, c *call, err error) bool {
+	switch {
+	case errors.Is(err, drivers.ErrTooLarge):
+		return (name == "move" || name == "delete") && len(c.hs) > few
+	case errors.Is(err, models.ErrNotOffered):
+		return name == "raw" || name == "range" || name == "flag" && c.flag != models.Seen
+	case errors.Is(err, models.ErrNotFound): // named twice
+		return name == "delete" && len(distinct(c.hs)) < len(c.hs)
+	}
+	return false
 }
 
-func (diff *differential) move(from, to *folder, ms ...message) ([]message, error) {
-	diff.clock.advance(diff.tick)
-	handles := make([]models.Handle, len(ms))
-	err := diff.got.Move(diff.ctx, from.got, to.got, handlesOf(ms), handles)
-	if tooMany(err, ms) {
-		return nil, err
+// describe writes a call for a failure.
+func (c *call) describe(name string) string {
+	text := fmt.Sprintf("%s of %s, limit %d after %x, flag %b %s %t, name %q, file %q, who %q", name, c.a.Address, c.limit,
+		c.after[:20], c.flag, c.keyword, c.on, c.name, c.file, c.who)
+	text += fmt.Sprintf(", %d from %d on, %v to %v, UIDs %d", c.n, c.off, c.since, c.until, c.uids)
+	for _, h := range c.hs {
+		text += fmt.Sprintf(", message %x in %q", h[:20], c.in.Name)
 	}
-	if err := diff.agree("move", err, from.has(ms)); err != nil {
-		return nil, err
-	}
-	moved := make([]message, len(ms))
-	for i, m := range ms {
-		from.drop(m.entry)
-		came := to.came
-		e := to.put(m.state)
-		moved[i] = diff.learn(to, e, handles[i], to.came > came)
-	}
-	return moved, nil
+	return text
 }
 
-func (diff *differential) delete(f *folder, ms ...message) error {
-	diff.clock.advance(diff.tick)
-	err := diff.got.Delete(diff.ctx, f.got, handlesOf(ms))
-	if tooMany(err, ms) {
-		return err
-	}
-	want := f.has(ms)
-	if want == nil {
-		for _, m := range ms {
-			diff.reference.delete(m, diff.clock.now())
+// differs returns an error if the outcome of an operation is not that of the reference.
+func (got outcome) differs(want outcome) error {
+	reason := want.err
+	for _, r := range []error{models.ErrNotFound, models.ErrExists} {
+		if errors.Is(want.err, r) && !errors.Is(got.err, r) || (got.err == nil) != (want.err == nil) {
+			return fmt.Errorf("error is %v, want %v", got.err, reason)
 		}
 	}
-	return diff.agree("delete", err, want)
+	if got.count != want.count || got.bytes != want.bytes {
+		return fmt.Errorf("it says %d, and %d bytes came with the sum %x; want %d, and %d with %x", got.count, got.bytes.n,
+			got.bytes.sum, want.count, want.bytes.n, want.bytes.sum)
+	}
+	for i := range min(len(got.items), len(want.items)) {
+		if err := got.items[i].differs(want.items[i]); err != nil {
+			return fmt.Errorf("place %d of %d: %w", i, len(want.items), err)
+		}
+	}
+	if len(got.items) != len(want.items) {
+		return fmt.Errorf("%d items, want %d:\n%v\nwant\n%v", len(got.items), len(want.items), got.items, want.items)
+	}
+	return nil
 }
 
-func (diff *differential) purge(a *account, before time.Time) int {
-	got, err := diff.got.(models.Purger).Purge(diff.ctx, a.got, before)
-	diff.agree("purge", err, nil)
-	n := len(a.deleted)
-	a.deleted = slices.DeleteFunc(a.deleted, func(d deletion) bool { return d.at.Before(before) })
-	if want := n - len(a.deleted); got != want {
-		diff.t.Fatalf("purge removed %d messages, want %d", got, want)
+// differs compares items: names, and what the model knows of an entry or of a folder.
+func (got item) differs(want item) error {
+	e, w, s := got.entry, want.entry, got.stats
+	switch {
+	case got.name != want.name:
+		return fmt.Errorf("%s, want %s", got.name, want.name)
+	case e.Handle != w.Handle:
+		return fmt.Errorf("message %x, want %x", e.Handle, w.Handle)
+	case e.Known.Has(models.KnowFrom) && !slices.Equal(e.From, w.From):
+		return fmt.Errorf("from %q, want %q", e.From, w.From)
+	case e.Known.Has(models.KnowSubject) && !slices.Equal(e.Subject, w.Subject):
+		return fmt.Errorf("subject %q, want %q", e.Subject, w.Subject)
+	case e.Known.Has(models.KnowSize) && e.Size != w.Size:
+		return fmt.Errorf("size %d, want %d", e.Size, w.Size)
+	case e.Known.Has(models.KnowSeen) && (e.Seen != w.Seen || got.flags != want.flags):
+		return fmt.Errorf("seen %v, flags %b; want %v, %b", e.Seen, got.flags, w.Seen, want.flags)
+	case e.Known.Has(models.KnowDate) && !sameMilli(e.Date, w.Date) && !sameMilli(e.Date, want.at):
+		return fmt.Errorf("date %v, want the message's %v or its delivery's %v", e.Date, w.Date, want.at)
+	case s.Known.Has(models.KnowMessages) && s.Messages != want.stats.Messages,
+		s.Known.Has(models.KnowUnread) && s.Unread != want.stats.Unread,
+		s.Known.Has(models.KnowBytes) && s.Bytes != want.stats.Bytes:
+		return fmt.Errorf("%+v, want %+v", s, want.stats)
 	}
-	return got
+	return nil
 }
 
-// expunge deletes a range of UIDs; to is 0 if it has no upper bound.
-func (diff *differential) expunge(f *folder, from, to uint64) {
-	u := diff.got.(models.UIDs)
-	got, err := u.Expunge(diff.ctx, f.got, from, to)
-	diff.agree("expunge", err, nil)
-	n := len(f.entries)
-	f.entries = slices.DeleteFunc(f.entries, func(e *entry) bool {
-		return u.UID(e.got) >= from && (to == 0 || u.UID(e.got) <= to)
-	})
-	if want := n - len(f.entries); got != want {
-		diff.t.Fatalf("expunge of UIDs %d to %d in %q removed %d, want %d", from, to, f.name, got, want)
+// sameMilli compares to the millisecond, which every engine keeps.
+func sameMilli(a, b time.Time) bool {
+	return a.Truncate(time.Millisecond).Equal(b.Truncate(time.Millisecond))
+}
+
+// must fails the test if what failed.
+func (diff *differential) must(err error, what string, args ...any) {
+	if err != nil {
+		diff.t.Fatalf("%s: %v", fmt.Sprintf(what, args...), err)
 	}
+}
+
+// The operations that rules run by themselves.
+
+// user creates an account.
+func (diff *differential) user(address string, folders ...string) *account {
+	c := newCall(diff.ctx, diff.got, &models.Account{Address: address})
+	c.who, c.names = address, folders
+	diff.change("create user", c)
+	return diff.account(address)
+}
+
+func (diff *differential) createFolder(a *account, name string) {
+	c := diff.of(a)
+	c.name = name
+	diff.change("create folder", c)
+}
+
+// deliver delivers a message, and returns it as it is in each folder.
+func (diff *differential) deliver(m *mail.Message, to ...*folder) (ms []message) {
+	c := diff.of(to[0].in)
+	c.m, c.folders = m, modelsOf(to)
+	diff.change("deliver", c)
+	for i, f := range to {
+		ms = append(ms, message{f.ever[c.made[i]], f})
+	}
+	return ms
+}
+
+// arrived makes the reference's change of a delivery.
+func (diff *differential) arrived(m *mail.Message, to []*folder, handles []models.Handle) {
+	c := diff.of(to[0].in)
+	c.m, c.folders, c.made = m, modelsOf(to), handles
+	diff.must(diff.reference.run("deliver", c), "deliver")
+}
+
+func (diff *differential) move(from, to *folder, ms ...message) (moved []message, err error) {
+	c := diff.on(from, ms...)
+	c.to = to.got
+	err = diff.change("move", c).err
+	for i := 0; err == nil && i < len(ms); i++ {
+		moved = append(moved, message{to.ever[c.made[i]], to})
+	}
+	return moved, err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"mime"
 	"mime/quotedprintable"
 	"slices"
@@ -243,21 +242,6 @@ type digest struct {
 func (d *digest) Write(p []byte) (int, error) {
 	d.n, d.sum = d.n+int64(len(p)), crc32.Update(d.sum, crc32.IEEETable, p)
 	return len(p), nil
-}
-
-// sameContent returns an error unless read writes the content and returns its size. It keeps no copy of it.
-func sameContent(want mail.Content, read func(w io.Writer) (int64, error)) error {
-	var came, all digest
-	n, err := read(&came)
-	if err != nil {
-		return err
-	}
-	buffer := make([]byte, min(want.Size()+1, 32<<10))
-	_, err = io.CopyBuffer(&all, io.NewSectionReader(want, 0, want.Size()), buffer)
-	if err == nil && (came != all || n != all.n) {
-		err = fmt.Errorf("it says %d bytes, and %d came with the sum %x; want %d with %x", n, came.n, came.sum, all.n, all.sum)
-	}
-	return err
 }
 
 var errBroken = errors.New("broken content")

@@ -3,6 +3,7 @@ package modeltest
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -73,13 +74,11 @@ var contenders = [2][]contender{
 	},
 }
 
-// client is one of two processes that use a store. It waits before each call to the engine.
+// client is one of two processes that use a store.
 type client struct {
 	mb    models.Mailbox
 	a     *models.Account
-	races bool      // it waits before each call
-	at    chan bool // true: it waits before a call; false: its operation has ended
-	next  chan struct{}
+	pause func() // called before each call to the engine; nil if it does not race
 }
 
 // race is two clients on a scene.
@@ -92,11 +91,10 @@ type race struct {
 func newRace(t *testing.T, s *suite, deleted bool) *race {
 	r := &race{scene: newScene(t, s, models.Options{}), deleted: deleted}
 	for i := range r.clients {
-		c := &client{at: make(chan bool), next: make(chan struct{})}
+		c := &client{}
 		c.mb = r.process().Mailbox(&cut.Session{Session: r.Session(), After: -1, Pause: func() {
-			if c.races {
-				c.at <- true
-				<-c.next
+			if c.pause != nil {
+				c.pause()
 			}
 		}})
 		r.clients[i] = c
@@ -122,21 +120,23 @@ func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 		c.a, err = c.mb.Login(r.ctx, r.address("ann"))
 		r.Must(err)
 	}
+	var next [2]func() (struct{}, bool) // runs an operation to its next call or to its end
 	var waits [2]bool
 	for i, c := range r.clients {
-		c.races = true
-		go func() {
+		var stop func()
+		next[i], stop = iter.Pull(func(yield func(struct{}) bool) {
+			c.pause = func() { yield(struct{}{}) }
 			x := r.callOn(c.mb, c.a, r.hs[0])
 			x.to, x.m = c.a.Folder(ops[i].to), sample(2).Message()
 			o.errs[i] = the(ops[i].operation).run(x)
-			c.at <- false
-		}()
-		waits[i] = <-c.at
+			c.pause = nil
+		})
+		defer stop()
+		_, waits[i] = next[i]()
 	}
 	step := func(i, calls int) {
 		for ; waits[i] && calls != 0; calls-- {
-			r.clients[i].next <- struct{}{}
-			waits[i] = <-r.clients[i].at
+			_, waits[i] = next[i]()
 			made[i]++
 		}
 	}
@@ -144,9 +144,6 @@ func (r *race) run(ops [2]contender, by turns) (o result, made [2]int) {
 	step(1-by.first, by.others)
 	step(by.first, toEnd)
 	step(1-by.first, toEnd)
-	for _, c := range r.clients {
-		c.races = false
-	}
 	r.look(&o, "ann", "cat") // whom a client may create
 	return o, made
 }
@@ -164,7 +161,7 @@ func answer(err error) string {
 	return "failed"
 }
 
-func (o *result) answers() [2]string { return [2]string{answer(o.errs[0]), answer(o.errs[1])} }
+func (o result) answers() [2]string { return [2]string{answer(o.errs[0]), answer(o.errs[1])} }
 
 // like reports whether the results are the same, and o has no more faults.
 func (o *result) like(p *result) bool {
@@ -183,42 +180,33 @@ func (o *result) anomalies(ops [2]contender, serial []result) (all []Anomaly) {
 			all = append(all, a)
 		}
 	}
-	those := func(keep func(p *result) bool) (some []result) {
-		for i := range serial {
-			if keep(&serial[i]) {
-				some = append(some, serial[i])
-			}
-		}
-		return some
+	none := func(of []result, is func(p result) bool) bool { return !slices.ContainsFunc(of, is) }
+	those := func(is func(p result) bool) []result {
+		return slices.DeleteFunc(slices.Clone(serial), func(p result) bool { return !is(p) })
 	}
-	most := func(some []result) (n int) {
-		for i := range some {
-			n = max(n, some[i].shown)
-		}
-		return n
-	}
-	same := those(func(p *result) bool { return p.answers() == o.answers() })
+	asOften := func(p result) bool { return p.shown >= o.shown }
+	same := those(func(p result) bool { return p.answers() == o.answers() })
 	note(len(same) == 0 && o.answers() == [2]string{"ok", "ok"}, BothDone)
 	note(len(same) == 0 && o.answers() == [2]string{"not found", "not found"}, NoneDone)
-	note(o.shown > most(serial), Duplicated)
+	note(none(serial, asOften), Duplicated)
 	removed := false
 	for i, op := range ops {
 		note(answer(o.errs[i]) == "failed", Failed)
-		acknowledged := those(func(p *result) bool { return p.errs[i] == nil })
+		acknowledged := those(func(p result) bool { return p.errs[i] == nil })
 		if o.errs[i] != nil || len(acknowledged) == 0 {
 			continue
 		}
 		removed = removed || op.removes
-		note(op.removes && o.shown > most(acknowledged), Revived)
-		note(op.flags && o.unseen && !slices.ContainsFunc(acknowledged, func(p result) bool { return p.unseen }), FlagLost)
+		note(op.removes && none(acknowledged, asOften), Revived)
+		note(op.flags && o.unseen && none(acknowledged, func(p result) bool { return p.unseen }), FlagLost)
 	}
-	if len(same) > 0 {
-		note(o.shown == 0 && !slices.ContainsFunc(same, func(p result) bool { return p.shown == 0 }), Lost)
-	} else {
-		note(o.shown == 0 && !removed && most(serial) > 0, Lost)
+	lost := none(same, func(p result) bool { return p.shown == 0 })
+	if len(same) == 0 {
+		lost = !removed && !none(serial, func(p result) bool { return p.shown > 0 })
 	}
+	note(o.shown == 0 && lost, Lost)
 	for kind, what := range audited {
-		note(!slices.ContainsFunc(serial, func(p result) bool { return p.counts.of(what) >= o.counts.of(what) }), kind)
+		note(none(serial, func(p result) bool { return p.counts.of(what) >= o.counts.of(what) }), kind)
 	}
 	return all
 }

@@ -84,7 +84,7 @@ func testRandom(t *testing.T, s *suite) {
 			if s.second != nil {
 				second.Store = s.second
 			}
-			all = &reference{Traits: s.Traits}
+			all = f.reference()
 		}
 		chunk := randomChunk
 		if !s.many {
@@ -100,7 +100,7 @@ func testRandom(t *testing.T, s *suite) {
 		}
 		m := &machine{
 			differential: f.differentialOf(all, processes[0]), rt: rt, processes: processes,
-			name: fmt.Sprintf("o'brien+%d-", sequence), cursors: map[*folder]message{}, ascends: s.variant, shared: s.shared,
+			name: fmt.Sprintf("o'brien+%d-", sequence), ascends: s.variant, shared: s.shared,
 			several: 4, limit: bodyLimit(f.Store.Capabilities()),
 		}
 		m.t = rt
@@ -118,10 +118,10 @@ func testRandom(t *testing.T, s *suite) {
 			for i, d := range oddMail() {
 				m.deliver(m.own(d).Message(), a.folders[i%len(a.folders)])
 			}
-			m.onMails(1, m.stopEarly)()
-			m.onMails(1, m.cancel)()
-			for how := range tooLarge + 1 {
-				m.onMails(1, func(f *folder, _ []message) { m.failDelivery(f, how) })()
+			for _, name := range slices.Compact(m.words()) {
+				for way := range ways {
+					m.step(name, way)
+				}
 			}
 		}
 		m.check()
@@ -149,17 +149,18 @@ func (m *machine) fillMany() {
 		m.checkFolder(in, page)
 	}
 	m.checkAudit()
-	m.must(m.delete(in, large...), "delete one of many chunks")
+	m.change("delete", m.on(in, large...))
 	for range 2 { // more than a purge takes at a time
 		moved, err := m.move(in, to, m.list(in)[:m.several]...)
 		m.must(err, "move %d messages", m.several)
-		m.must(m.delete(to, moved...), "delete %d messages", m.several)
+		m.must(m.change("delete", m.on(to, moved...)).err, "delete %d messages", m.several)
 	}
-	if has[models.Purger](m.got) {
-		m.purge(m.accounts[0], m.clock.now().Add(time.Hour))
-	}
+	c := m.on(in)
+	c.until = m.clock.now().Add(time.Hour)
+	m.agree("purge", c)
 	if u, ok := m.got.(models.UIDs); ok {
-		m.expunge(in, u.UID(m.list(in)[m.several/2].got), 0)
+		c.uids[0] = u.UID(m.list(in)[m.several/2].got)
+		m.agree("expunge", c)
 	}
 }
 
@@ -179,59 +180,37 @@ type machine struct {
 	ascends   bool // the clock is never set back: a variant may store times that only ascend
 	backs     int  // how often the clock was set back, each time to times that were not before
 	stale     []message
-	cursors   map[*folder]message // the last message of the page that was read last
 }
 
 // plans is the name of folders that several accounts share. A model may keep a flag for each of
 // them, so their messages are not flagged.
 const plans = "Plans"
 
-// actions returns the actions of a sequence.
-func (m *machine) actions() map[string]func(*rapid.T) {
-	as := map[string]func(){
-		"deliver": m.randomDeliver, "deliver more": m.randomDeliver,
-		"flag": m.onMails(1, m.randomFlag), "flag more": m.onMails(1, m.randomFlag),
-		"move":    m.onMails(m.several, m.randomMove),
-		"delete":  m.onMails(m.several, m.randomDelete),
-		"stale":   m.useStale,
-		"turn":    m.turn,
-		"page":    m.randomPage,
-		"open":    m.onMails(1, func(_ *folder, ms []message) { m.checkMessage(ms[0]) }),
-		"account": m.randomAccount,
-		"clock":   m.randomClock,
-		"process": m.randomProcess,
-		"far":     m.farDate,
-		"stop":    m.onMails(1, m.stopEarly),
-		"cancel":  m.onMails(1, m.cancel),
-		"fail": m.onMails(1, func(f *folder, _ []message) {
-			if m.int("fails", 0, 2) == 0 { // an audit before and after it reads all mail
-				m.failDelivery(f, m.int("how", 0, tooLarge))
-			}
-		}),
-		"label":     when[models.Labeler](m, m.onMails(1, m.randomLabel)),
-		"restore":   when[models.Purger](m, m.randomRestore),
-		"purge":     when[models.Purger](m, m.randomPurge),
-		"expunge":   when[models.UIDs](m, m.onMails(m.several, m.randomExpunge)),
-		"subscribe": when[models.Subscriber](m, m.randomSubscribe),
-		"seen":      when[models.Seer](m, m.onMails(1, m.randomSeen)),
-		"join":      when[models.Poster](m, m.randomJoin),
-		"":          m.observe,
-	}
-	actions := map[string]func(*rapid.T){}
-	for name, do := range as {
-		if do != nil {
-			actions[name] = func(*rapid.T) { do() }
+// words returns the operations to draw from.
+func (m *machine) words() (names []string) {
+	for _, op := range operations {
+		if op.name != "audit" && op.in(m.got) && op.name != "join" && op.name != "leave" {
+			names = append(names, slices.Repeat([]string{op.name}, max(1, often[op.name]))...)
 		}
 	}
-	return actions
+	return names
 }
 
-// when returns an action of models that are an I, and nil for others.
-func when[I any](m *machine, do func()) func() {
-	if !has[I](m.got) {
-		return nil
+// actions returns the actions of a sequence.
+func (m *machine) actions() map[string]func(*rapid.T) {
+	actions := map[string]func(*rapid.T){
+		"clock":   func(*rapid.T) { m.randomClock() },
+		"process": func(*rapid.T) { m.randomProcess() },
+		"far":     func(*rapid.T) { m.farDate() },
+		"":        func(*rapid.T) { m.observe() },
 	}
-	return do
+	if has[models.Poster](m.got) {
+		actions["join"] = func(*rapid.T) { m.randomJoin() }
+	}
+	for i, name := range m.words() {
+		actions[fmt.Sprintf("%s %d", name, i)] = func(*rapid.T) { m.step(name, max(plainly, m.int("way", -20, ways-1))) }
+	}
+	return actions
 }
 
 func pick[T any](m *machine, what string, from []T) T {
@@ -264,24 +243,3 @@ func (m *machine) drawFolder(a *account) *folder {
 }
 
 func (f *folder) shared() bool { return f.name == plans }
-
-// onMails is an action on up to limit messages of one folder. It does nothing if all are empty.
-func (m *machine) onMails(limit int, do func(*folder, []message)) func() {
-	return func() {
-		var full []*folder
-		for _, a := range m.accounts {
-			for _, f := range a.folders {
-				if len(f.entries) > 0 {
-					full = append(full, f)
-				}
-			}
-		}
-		if len(full) == 0 {
-			return
-		}
-		f := pick(m, "folder", full)
-		ms := m.list(f)
-		at := m.int("message", 0, len(ms)-1)
-		do(f, ms[at:at+m.int("messages", 1, min(limit, len(ms)-at))])
-	}
-}

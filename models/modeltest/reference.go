@@ -1,10 +1,10 @@
 package modeltest
 
 import (
+	"bytes"
 	"cmp"
-	"fmt"
+	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/models"
@@ -41,15 +41,21 @@ type Traits struct {
 	MoveReads string
 }
 
-// reference is the mail that a store must hold: slices in memory, searched from end to end. The
-// methods of a differential change it as they change the model's mailbox.
+// reference is the mail that a store must hold: slices in memory, searched from end to end. It runs each operation
+// after the model has.
 type reference struct {
 	Traits
+	like      models.Mailbox // the model's
+	now       func() time.Time
 	accounts  []*account
 	delivered int    // messages, each counted once
 	last      uint64 // number of the last state
 	// left is how many unreferenced bodies an audit counted after deliveries that failed halfway. They are no fault.
 	left int64
+}
+
+func (f *fixture) reference() *reference {
+	return &reference{Traits: f.Traits, now: f.clock.now}
 }
 
 type account struct {
@@ -71,8 +77,9 @@ type folder struct {
 
 type box struct {
 	entries []*entry
-	came    uint64 // number of entries that have come
-	uid     uint64 // the last UID that the model gave
+	ever    map[models.Handle]*entry // and those that are gone
+	came    uint64                   // number of entries that have come
+	uid     uint64                   // the last UID that the model gave
 }
 
 // entry is a message in a folder.
@@ -105,11 +112,6 @@ type deletion struct {
 	entries []*entry
 }
 
-func (r *reference) number() uint64 {
-	r.last++
-	return r.last
-}
-
 // account returns the account of an address, or nil.
 func (r *reference) account(address string) *account {
 	i := slices.IndexFunc(r.accounts, func(a *account) bool { return a.address == address })
@@ -117,6 +119,16 @@ func (r *reference) account(address string) *account {
 		return nil
 	}
 	return r.accounts[i]
+}
+
+// folder returns the folder that a call names. One that its account has left is empty.
+func (r *reference) folder(f *models.Folder) *folder {
+	if f != nil {
+		if found := r.account(f.Account.Address).folder(f.Name); found != nil {
+			return found
+		}
+	}
+	return &folder{box: newBox()}
 }
 
 func (a *account) folder(name string) *folder {
@@ -127,11 +139,11 @@ func (a *account) folder(name string) *folder {
 	return a.folders[i]
 }
 
-func (a *account) add(name string) *folder {
-	f := &folder{&box{}, name, nil, a}
-	a.folders = append(a.folders, f)
-	return f
+func (a *account) add(name string, b *box) {
+	a.folders = append(a.folders, &folder{b, name, nil, a})
 }
+
+func newBox() *box { return &box{ever: map[models.Handle]*entry{}} }
 
 // use makes later calls use the model's account got.
 func (a *account) use(got *models.Account) {
@@ -141,15 +153,22 @@ func (a *account) use(got *models.Account) {
 	}
 }
 
-// put adds an entry to a box. If it shows the same message already, put returns that entry.
-func (b *box) put(st *state) *entry {
-	if e := b.entry(st); e != nil {
-		return e
+// find returns entries by their handles, or ErrNotFound if one is not there or is named twice.
+func (b *box) find(hs ...models.Handle) (es []*entry, err error) {
+	for _, h := range hs {
+		i := slices.IndexFunc(b.entries, func(e *entry) bool { return e.got == h })
+		if i < 0 || slices.Contains(es, b.entries[i]) {
+			return nil, models.ErrNotFound
+		}
+		es = append(es, b.entries[i])
 	}
-	b.came++
-	e := &entry{state: st, place: b.came}
-	b.entries = append(b.entries, e)
-	return e
+	return es, nil
+}
+
+// distinct names each message once.
+func distinct(hs []models.Handle) []models.Handle {
+	hs = slices.SortedFunc(slices.Values(hs), func(a, b models.Handle) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(hs)
 }
 
 // entry returns the entry of the same message, or nil.
@@ -165,33 +184,30 @@ func (b *box) drop(e *entry) {
 	b.entries = slices.DeleteFunc(b.entries, func(x *entry) bool { return x == e })
 }
 
-// has returns ErrNotFound if a message is not in the box, or is named twice.
-func (b *box) has(ms []message) error {
-	for i, m := range ms {
-		twice := slices.ContainsFunc(ms[:i], func(x message) bool { return x.entry == m.entry })
-		if twice || !slices.Contains(b.entries, m.entry) {
-			return models.ErrNotFound
-		}
+// put adds an entry to a folder, with the handle that the model gave it. If the folder shows the message already, put
+// returns that entry.
+func (r *reference) put(f *folder, st *state, got models.Handle) (*entry, error) {
+	if got.IsZero() {
+		return nil, errors.New("a message was given the zero handle")
 	}
-	return nil
+	e := f.entry(st)
+	if e == nil {
+		f.came++
+		e = &entry{state: st, place: f.came}
+		f.entries = append(f.entries, e)
+	}
+	e.got, f.ever[got] = got, e
+	return e, nil
 }
 
-func (b *box) stats() models.Stats { return statsOf(b.entries) }
-
-func statsOf(es []*entry) models.Stats {
-	s := models.Stats{Known: models.KnowMessages | models.KnowUnread | models.KnowBytes, Messages: int64(len(es))}
-	for _, e := range es {
-		s.Bytes += e.Raw.Size()
-		if e.flags&models.Seen == 0 {
-			s.Unread++
-		}
-	}
-	return s
+// sorted returns entries in the model's own order, the newest first.
+func (r *reference) sorted(es []*entry) []*entry {
+	return slices.SortedFunc(slices.Values(es), r.compare)
 }
 
 // list returns the messages of a folder in the model's own order.
 func (r *reference) list(f *folder) (ms []message) {
-	for _, e := range slices.SortedFunc(slices.Values(f.entries), r.compare) {
+	for _, e := range r.sorted(f.entries) {
 		ms = append(ms, message{e, f})
 	}
 	return ms
@@ -211,21 +227,21 @@ func (r *reference) compare(a, b *entry) int {
 	return cmp.Or(first, cmp.Compare(b.number, a.number))
 }
 
-// delete removes a message from a folder, or from all folders if it is one message in all of them.
-func (r *reference) delete(m message, at time.Time) {
+// remove removes an entry from a folder, or the message from all folders if it is one message in all of them.
+func (r *reference) remove(from *folder, e *entry) {
 	if !r.OneMessage {
-		m.in.drop(m.entry)
+		from.drop(e)
 		return
 	}
-	a, d := m.in.in, deletion{at: at, came: m.entry}
+	a, d := from.in, deletion{at: r.now(), came: e}
 	a.mail = slices.DeleteFunc(a.mail, func(x *entry) bool {
-		if x.state == m.state {
+		if x.state == e.state {
 			d.came = x
 		}
-		return x.state == m.state
+		return x.state == e.state
 	})
 	for _, f := range a.folders {
-		if x := f.entry(m.state); x != nil {
+		if x := f.entry(e.state); x != nil {
 			f.drop(x)
 			d.folders, d.entries = append(d.folders, f), append(d.entries, x)
 		}
@@ -246,100 +262,4 @@ func (r *reference) boxes(yield func(*box) bool) {
 			}
 		}
 	}
-}
-
-// audit is what a verification of the store must count.
-func (r *reference) audit() models.Audit {
-	a := models.Audit{Accounts: int64(len(r.accounts))}
-	shown := map[uint64]bool{}
-	for _, x := range r.accounts {
-		a.Deleted += int64(len(x.deleted))
-	}
-	for b := range r.boxes {
-		a.Folders++
-		a.Messages += int64(len(b.entries))
-		for _, e := range b.entries {
-			shown[e.number] = true
-		}
-	}
-	if r.KeepsBodies {
-		a.Unreferenced = int64(r.delivered - len(shown))
-	}
-	return a
-}
-
-// checkAudit compares the audit with that of the reference: it must find no fault and count
-// the same.
-func (diff *differential) checkAudit() models.Audit {
-	got, err := diff.got.Audit(diff.ctx)
-	diff.agree("audit", err, nil)
-	want := diff.audit()
-	if !has[models.Purger](diff.got) { // a variant may remove at once what its model keeps
-		want.Deleted = 0
-	}
-	if has[models.Labeler](diff.got) { // a message that several folders show may count once or for each
-		want.Messages = got.Messages
-	}
-	// The number of rows of an orphaned message depends on the model.
-	if got.Unreferenced < want.Unreferenced || got.Unreferenced > diff.left && want.Unreferenced == 0 {
-		diff.t.Fatalf("audit: %d unreferenced, want %d messages\naudit is %+v", got.Unreferenced, want.Unreferenced, got)
-	}
-	want.Unreferenced = got.Unreferenced
-	if more := countsOf(got).since(countsOf(want)).changes(); more != "" {
-		diff.t.Fatalf("audit: %s\naudit is %+v", more, got)
-	}
-	return got
-}
-
-// failed notes what deliveries that failed have left.
-func (diff *differential) failed() {
-	got, err := diff.got.Audit(diff.ctx)
-	diff.agree("audit", err, nil)
-	diff.left = got.Unreferenced
-}
-
-// counted are the numbers of an audit. Those from firstFault on are faults, which are 0 in an undamaged store.
-var counted = [...]string{
-	"accounts", "folders", "messages", "deleted", "unreferenced",
-	"broken references", "duplicated", "broken bodies", "counter drift",
-}
-
-const firstFault = 5
-
-// counts are the numbers of an audit, which == compares at once.
-type counts [len(counted)]int64
-
-func countsOf(a models.Audit) counts {
-	return counts{
-		a.Accounts, a.Folders, a.Messages, a.Deleted, a.Unreferenced,
-		a.Dangling, a.Duplicated, a.BrokenBodies, a.CounterDrift,
-	}
-}
-
-// since returns the difference of two audits.
-func (cs counts) since(was counts) counts {
-	for i := range cs {
-		cs[i] -= was[i]
-	}
-	return cs
-}
-
-// changes returns what is counted more or less, or "".
-func (cs counts) changes() string {
-	var words []string
-	for i, n := range cs {
-		if n != 0 {
-			words = append(words, fmt.Sprintf("%s %+d", counted[i], n))
-		}
-	}
-	return strings.Join(words, ", ")
-}
-
-// of returns a number by its name.
-func (cs counts) of(what string) int64 { return cs[slices.Index(counted[:], what)] }
-
-// faults returns the faults that an audit counts, or "".
-func (cs counts) faults() string {
-	clear(cs[:firstFault])
-	return cs.changes()
 }

@@ -136,6 +136,17 @@ type saboteur struct {
 	restored bool
 }
 
+// collect returns the entries that a call yields.
+func collect(list func(y func(*models.Entry) error) error) (es []models.Entry, err error) {
+	err = list(func(e *models.Entry) error {
+		c := *e
+		c.From, c.Subject = bytes.Clone(e.From), bytes.Clone(e.Subject)
+		es = append(es, c)
+		return nil
+	})
+	return es, err
+}
+
 func (s *saboteur) List(ctx context.Context, f *models.Folder, after models.Handle, limit int,
 	yield func(*models.Entry) error,
 ) error {
@@ -250,7 +261,9 @@ func (s *saboteur) Delete(ctx context.Context, f *models.Folder, hs []models.Han
 	}
 	for _, a := range s.accounts {
 		if a.Address != f.Account.Address {
-			es, err := pages(ctx, s.Mailbox, a.Folders[0], models.Handle{}, 25, 1000)
+			es, err := collect(func(y func(*models.Entry) error) error {
+				return s.Mailbox.List(ctx, a.Folders[0], models.Handle{}, 1, y)
+			})
 			if err == nil && len(es) > 0 {
 				err = s.Mailbox.Delete(ctx, a.Folders[0], []models.Handle{es[0].Handle})
 			}

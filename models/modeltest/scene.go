@@ -3,7 +3,7 @@ package modeltest
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,7 +99,6 @@ const unreadable = "unreadable"
 // view adds what the owner of an account sees: numbers of folders, and all that can be read of each message.
 func (sc *scene) view(o *result, name, address string) {
 	sc.TB.Helper()
-	var opened models.Opened
 	see := func(format string, args ...any) { o.view = append(o.view, name+fmt.Sprintf(format, args...)) }
 	a, err := sc.looks.Login(sc.ctx, address)
 	if errors.Is(err, models.ErrNotFound) {
@@ -107,28 +106,29 @@ func (sc *scene) view(o *result, name, address string) {
 	}
 	sc.Must(err)
 	see("")
-	for _, in := range a.Folders {
-		st, err := sc.looks.Stats(sc.ctx, in)
-		sc.Must(err)
-		see("'s %s: %+v", in.Name, st)
-		es, err := pages(sc.ctx, sc.looks, in, models.Handle{}, 25, 100)
-		sc.Must(err)
-		for _, e := range es {
-			err := sc.looks.Open(sc.ctx, in, e.Handle, &opened)
-			if errors.Is(err, models.ErrNotFound) || errors.Is(err, models.ErrBroken) {
-				see("'s %s shows, seen %t: %s", in.Name, e.Seen, unreadable)
+	c := newCall(sc.ctx, sc.looks, a)
+	c.limit = 100
+	read := func(op string, accepted ...error) outcome {
+		got := c.do(op, the(op).run)
+		if !slices.ContainsFunc(accepted, func(e error) bool { return errors.Is(got.err, e) }) {
+			sc.Must(got.err)
+		}
+		return got
+	}
+	for _, c.in = range a.Folders {
+		see("'s %s: %+v", c.in.Name, read("stats").items[0].stats)
+		for _, e := range read("list").items {
+			c.hs = []models.Handle{e.entry.Handle}
+			if read("open", models.ErrNotFound, models.ErrBroken).err != nil {
+				see("'s %s shows, seen %t: %s", c.in.Name, e.entry.Seen, unreadable)
 				continue
 			}
-			sc.Must(err)
-			raw := crc32.NewIEEE()
-			for _, a := range opened.Attachments {
-				_, err := sc.looks.Attachment(sc.ctx, in, e.Handle, a.Name, raw)
-				sc.Must(err)
+			sums := []digest{read("raw", models.ErrNotOffered).bytes}
+			for _, a := range c.opened.Attachments {
+				c.file = a.Name
+				sums = append(sums, read("attachment").bytes)
 			}
-			if _, err := sc.looks.Raw(sc.ctx, in, e.Handle, raw); !errors.Is(err, models.ErrNotOffered) {
-				sc.Must(err)
-			}
-			see("'s %s shows, seen %t: %q, flags %b, bytes %x", in.Name, e.Seen, opened.Body, opened.Flags, raw.Sum32())
+			see("'s %s shows, seen %t: %q, flags %b, bytes %x", c.in.Name, e.entry.Seen, c.opened.Body, c.opened.Flags, sums)
 		}
 	}
 }
