@@ -38,7 +38,7 @@ var cassandra = Engine{
 	Name: "cassandra", Port: 9042, MinNodes: 1, MaxNodes: 3,
 	Unit: "node", Flag: "nodes", Nodes: "Cassandra nodes, on 127.0.0.1 and up",
 	version: "5.0.9", sums: configFile("cassandra.sha256"), download: "66 MB", protocol: "CQL", shell: "cqlsh",
-	heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, oneByOne: true, anyNode: true,
+	heap: 512 * mib, overhead: 400 * mib, patience: 30 * time.Second, peers: true,
 	layOut: cassandraNodes, command: cassandraCommand, probe: probeCassandra,
 }
 

@@ -40,10 +40,9 @@ type Engine struct {
 	overhead int64
 	// patience is how long a process may take to end by itself.
 	patience time.Duration
-	// oneByOne means that a node starts only when those before it serve.
-	oneByOne bool
-	// anyNode means that clients connect to all nodes; else they connect to the first.
-	anyNode bool
+	// peers means that a node starts only when those before it serve, and that clients connect to all of them; else
+	// they connect to the first.
+	peers bool
 
 	// layOut returns an instance's processes in the order in which they start.
 	layOut func(port, count int) []Node

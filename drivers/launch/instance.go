@@ -202,7 +202,7 @@ func (in *Instance) start(ctx context.Context) (err error) {
 		}
 		in.Started = append(in.Started, n.Name)
 		all = append(all, n)
-		if in.engine.oneByOne || i == len(nodes)-1 {
+		if in.engine.peers || i == len(nodes)-1 {
 			if err := in.await(ctx, all); err != nil {
 				return err
 			}

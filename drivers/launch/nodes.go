@@ -25,7 +25,7 @@ import (
 // nodes, or that of HBase's ZooKeeper.
 func (in *Instance) Contact() (all []string) {
 	for i, n := range in.state.Nodes {
-		if i == 0 || in.engine.anyNode {
+		if i == 0 || in.engine.peers {
 			all = append(all, n.Address)
 		}
 	}
