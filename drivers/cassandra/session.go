@@ -19,7 +19,6 @@ type session struct {
 	plan.Session[*statement]
 	store  *Store
 	tracer gocql.Tracer // if nil, requests are not traced
-	order  plan.Order
 }
 
 var _ drivers.Session = (*session)(nil)

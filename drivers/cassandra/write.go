@@ -114,7 +114,7 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 	sequential := st.Pattern().Atomic == schemas.AtomicNone && !st.unlogged && st.Pattern().Parallel <= 1
 	if len(st.stamped) > 0 && !sequential {
 		byNode := func(t *schemas.Table) bool { return slices.Contains(st.stamped, t) }
-		if err := s.order.Counts(st.Pattern(), parts, byNode); err != nil {
+		if err := plan.OrderCounts(st.Pattern(), parts, byNode); err != nil {
 			return fmt.Errorf("%w: %w", err, errOneTime)
 		}
 	}

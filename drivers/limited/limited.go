@@ -134,7 +134,7 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 				return p.Kind != schemas.Batch && p.Conditional() && p.Table.Name == t.Name
 			})
 		}
-		if err := new(plan.Order).Counts(p, parts, conditional); err != nil {
+		if err := plan.OrderCounts(p, parts, conditional); err != nil {
 			return fmt.Errorf("batch %s: %w", p.Name, err)
 		}
 	}

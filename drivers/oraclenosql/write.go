@@ -201,7 +201,7 @@ func (s *session) RunBatch(ctx context.Context, st *statement, parts []drivers.C
 	}
 	width := max(min(st.Pattern().Parallel, len(parts)), 1)
 	every := func(*schemas.Table) bool { return true }
-	if width > 1 && new(plan.Order).Counts(st.Pattern(), parts, every) != nil {
+	if width > 1 && plan.OrderCounts(st.Pattern(), parts, every) != nil {
 		width = 1
 	}
 	if err := s.parallel(width); err != nil {

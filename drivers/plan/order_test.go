@@ -38,7 +38,6 @@ func TestOrderCounts(t *testing.T) {
 	}
 	batch := s.Pattern("batch")
 	mail := func(table *schemas.Table) bool { return table.Name == "mail" }
-	var o plan.Order
 	for parts, want := range map[string]string{
 		"":                                            "",
 		"put u 1 1, put u 1 2, put v 1 1":             "",
@@ -58,7 +57,7 @@ func TestOrderCounts(t *testing.T) {
 		"title u, put u 1 1, title u":                 "parts 1 (title) and 3 (title)",
 		"elsewhere u 1 1, elsewhere u 1 1, put u 1 1": "",
 	} {
-		err := o.Counts(batch, callsOf(t, batch, parts), mail)
+		err := plan.OrderCounts(batch, callsOf(t, batch, parts), mail)
 		if want != "" {
 			want += " write the same row"
 		}

@@ -324,31 +324,28 @@ func Fits(t *schemas.Type, v *drivers.Value) error {
 	return nil
 }
 
-// Order finds calls of a batch whose order counts. It keeps its memory from call to call.
-type Order struct{ sorted []int }
-
-// Counts returns an error that names two calls of a batch whose order counts, or nil if there are
+// OrderCounts returns an error that names two calls of a batch whose order counts, or nil if there are
 // none. The order of two counts if both write a column of one row, or if one deletes the row that the
 // other writes. tables says which tables to look at. The calls have the right number of arguments,
 // and no key is null.
-func (o *Order) Counts(batch *schemas.Pattern, calls []drivers.Call, tables func(*schemas.Table) bool) error {
-	o.sorted = o.sorted[:0]
+func OrderCounts(batch *schemas.Pattern, calls []drivers.Call, tables func(*schemas.Table) bool) error {
+	var sorted []int
 	for i := range calls {
 		if tables(batch.Parts[calls[i].Part].Pattern.Table) {
-			o.sorted = append(o.sorted, i)
+			sorted = append(sorted, i)
 		}
 	}
 	part := func(i int) *schemas.Pattern { return batch.Parts[calls[i].Part].Pattern }
 	// By table and key. A row comes after the keys that its own begins with.
-	slices.SortFunc(o.sorted, func(i, j int) int {
+	slices.SortFunc(sorted, func(i, j int) int {
 		own, other := len(part(i).By), len(part(j).By)
 		n := min(own, other)
 		return cmp.Or(tableAt(batch, calls[i].Part)-tableAt(batch, calls[j].Part),
 			slices.CompareFunc(calls[i].Args[:n], calls[j].Args[:n], drivers.Value.Compare), own-other, i-j)
 	})
-	for at, i := range o.sorted {
+	for at, i := range sorted {
 		p := part(i)
-		for _, j := range o.sorted[at+1:] {
+		for _, j := range sorted[at+1:] {
 			q := part(j)
 			n := len(p.By)
 			if q.Table != p.Table || len(q.By) < n ||
