@@ -1,6 +1,6 @@
 // Package cql reads the tables of a keyspace from CQL text, as DESCRIBE
 // prints it or as migrations create, alter and drop them, and the statements that
-// read and write them. It knows nothing of mailbench's own schema language.
+// read and write them. Of mailbench's own schema language it knows only how hints write a map, and what a mark has.
 //
 // Nothing is dropped in silence: a statement that the package cannot read
 // whole is in [Script.Unread] with its place and the reason.

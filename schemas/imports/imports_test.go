@@ -293,6 +293,8 @@ func TestOptions(t *testing.T) {
 		"compaction = {'a': '1', 'class': 'com.example.Tiered'}":                                           "com.example.Tiered a=1",
 		"compaction = {'class': 'UnifiedCompactionStrategy', 'scaling_parameters': 'L10, T4', 'a' : true}": "UnifiedCompactionStrategy a=true scaling_parameters=L10,T4",
 		"compression = {'sstable_compression': ''}":                                                        "none",
+		"compression = {'enabled': 'false'}":                                                               "none",
+		"caching = {'keys': 'ALL', 'rows_per_partition': 'NONE'}":                                          "keys=ALL rows_per_partition=NONE",
 		"compression = {'sstable_compression': 'LZ4Compressor', 'chunk_length_kb': 32}":                    "LZ4Compressor chunk_length_in_kb=32",
 		"bloom_filter_fp_chance = 1e-3":                                                                    "1e-3",
 		"bloom_filter_fp_chance = 0.010":                                                                   "0.010",
