@@ -349,11 +349,11 @@ const (
 	// paxosWrite is a conditional write. Replicas may have accepted it in one round of
 	// Paxos when the next round is refused (StorageProxy.doPaxos, Paxos.cas).
 	paxosWrite
-	noWrite
+	noWrite // no kind
 )
 
-// refusals are the codes with which a cluster refuses a request. A refused write may have been applied if it is open,
-// or a kind after that. away: too few nodes answered, and others may.
+// refusals are the codes with which a cluster refuses a request. Writes of the kind open, and of those after it, may
+// have been applied all the same. away: too few nodes answered, and others may.
 var refusals = map[int]struct {
 	open writeKind
 	away bool
@@ -361,10 +361,14 @@ var refusals = map[int]struct {
 	gocql.ErrCodeUnavailable:   {paxosWrite, true},
 	gocql.ErrCodeOverloaded:    {preparedWrite, true},
 	gocql.ErrCodeBootstrapping: {noWrite, true},
-	gocql.ErrCodeInvalid:       {noWrite, false}, gocql.ErrCodeProtocol: {noWrite, false},
-	gocql.ErrCodeCredentials: {noWrite, false}, gocql.ErrCodeUnauthorized: {noWrite, false},
-	gocql.ErrCodeSyntax: {noWrite, false}, gocql.ErrCodeConfig: {noWrite, false},
-	gocql.ErrCodeAlreadyExists: {noWrite, false}, gocql.ErrCodeUnprepared: {noWrite, false},
+	gocql.ErrCodeInvalid:       {noWrite, false},
+	gocql.ErrCodeProtocol:      {noWrite, false},
+	gocql.ErrCodeCredentials:   {noWrite, false},
+	gocql.ErrCodeUnauthorized:  {noWrite, false},
+	gocql.ErrCodeSyntax:        {noWrite, false},
+	gocql.ErrCodeConfig:        {noWrite, false},
+	gocql.ErrCodeAlreadyExists: {noWrite, false},
+	gocql.ErrCodeUnprepared:    {noWrite, false},
 }
 
 // unsent are the errors of requests that were not sent.
