@@ -185,7 +185,7 @@ func (m *machine) fail(c *call, way int) {
 		want = errBroken
 	case tooLarge:
 		want = drivers.ErrTooLarge
-		body := generated(m.limit + 1)
+		body := zeros(m.limit + 1)
 		x = &mail.Message{Date: start, Raw: body, Body: mail.Part{Type: "text/plain", Content: body}}
 	}
 	err := m.got.Deliver(ctx, x, to, c.made)
@@ -307,7 +307,9 @@ func (m *machine) draft() *mail.Message {
 		return unparsable(m.own(d).Date, noise(pick(m, "size", seams), m.n))
 	case 1, 2:
 		d = pick(m, "odd", oddMail())
-	case 3, 4:
+	case 3:
+		d.Text = fmt.Appendf(d.Text, "NUL \x00 within %d", m.n)
+	case 4, 5:
 		d.Date = start
 		fallthrough
 	default:
