@@ -39,7 +39,7 @@ type Store struct {
 	plan.Admin
 	plan.Ranges[*statement]
 	tables plan.Tables[table] // of the applied schemas
-	dotted bool               // the keyspace is no namespace of HBase, but how names of tables begin, up to a dot
+	begin  string             // of the names of tables in the keyspace
 
 	info                sync.Once // reads the two settings of the servers
 	serverWAL, serverGC string
@@ -89,13 +89,17 @@ func openStore(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
-	// The keyspace is a namespace of HBase if there is one with tables, else the beginning of names of tables, if there
-	// are such.
-	if k := s.Keyspace; k != "" && k != hbaseNamespace && !strings.HasPrefix(k, drivers.Prefix) {
-		in, err := s.describe(ctx, k+":")
+	switch k := s.Keyspace; {
+	case k == "" || k == hbaseNamespace:
+	case strings.HasPrefix(k, drivers.Prefix):
+		s.begin = k + "."
+	default: // a namespace of HBase if there is one with tables, else the beginning of names of tables, if there are such
+		s.begin = k + ":"
+		in, err := s.describe(ctx, s.begin)
 		if len(in) == 0 && (err == nil || rpc.IsClass(err, "NamespaceNotFoundException")) {
-			in, err = s.describe(ctx, k+".")
-			s.dotted = len(in) > 0
+			if in, err = s.describe(ctx, k+"."); len(in) > 0 {
+				s.begin = k + "."
+			}
 		}
 		if err != nil {
 			s.Close()

@@ -126,15 +126,10 @@ func addSettings(settings map[string]string, prefix string, family familySetting
 
 // prefix returns how the names of a schema's HBase tables begin in this store.
 func (s *Store) prefix(schema string) string {
-	switch {
-	case s.Keyspace == "":
+	if s.Keyspace == "" {
 		return prefixOf(s.Namespace, schema)
-	case s.Keyspace == hbaseNamespace:
-		return ""
-	case strings.HasPrefix(s.Keyspace, drivers.Prefix) || s.dotted:
-		return s.Keyspace + "."
 	}
-	return s.Keyspace + ":"
+	return s.begin
 }
 
 // describe returns the descriptors of all tables whose names begin with prefix, by
