@@ -361,7 +361,7 @@ func (t *task) letGo() {
 }
 
 // excludes reports whether the operation and a recount exclude each other.
-func (t *task) excludes() bool { return t.op.Op.Changes() && t.target.Offers[workloads.Recount] }
+func (t *task) excludes() bool { return t.op.Op.Changes() && !t.target.Lacks[workloads.Recount] }
 
 // changes calls alone for the account of a recount, and shared for each one that another operation
 // changes.

@@ -155,8 +155,8 @@ func (p *phase) loads() bool { return p.Phase.Kind == workloads.Load }
 
 // offersAny reports whether the model has an operation of the mix.
 func (p *phase) offersAny() bool {
-	for op, offered := range p.target.Offers {
-		if offered && p.Phase.Mix.Has(workloads.Op(op)) {
+	for op, lacks := range p.target.Lacks {
+		if !lacks && p.Phase.Mix.Has(workloads.Op(op)) {
 			return true
 		}
 	}
@@ -224,7 +224,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 
 // unsupported reports whether the model does not support the operation.
 func (p *phase) unsupported(o *plan.Operation) bool {
-	return !p.target.Offers[o.Op] || o.Op == workloads.Flag && p.target.LacksFlag[o.Flag]
+	return p.target.Lacks[o.Op] || o.Op == workloads.Flag && p.target.LacksFlag[o.Flag]
 }
 
 // collect takes what the workers recorded, tick by tick, until they have ended, and
@@ -389,7 +389,7 @@ func (p *phase) op(at int) results.Op {
 		Errors:   results.SortErrors(s.errors),
 	}
 	switch {
-	case !p.target.Offers[i] || s.notOffered:
+	case p.target.Lacks[i] || s.notOffered:
 		o.Support = results.NotOffered
 	case len(s.fallbacks) > 0:
 		o.Support = results.EmulatedOp

@@ -68,9 +68,6 @@ func testTarget(tb testing.TB, bound models.Bound) (*subject.Target, func(*workl
 	for i := range t.Live.Accounts {
 		t.Live.Accounts[i].Folders = []subject.Folder{{Ref: &models.Folder{}, FolderSet: &subject.FolderSet{}}}
 	}
-	for op := range t.Offers {
-		t.Offers[op] = true
-	}
 	return t, func(p *workloads.Phase) plan.Stream { return plan.StreamOf(w, p, census) }
 }
 

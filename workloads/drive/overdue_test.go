@@ -19,7 +19,7 @@ func TestOverdue(t *testing.T) {
 		phase.Kind, phase.Arrivals, phase.Rate = workloads.Measure, workloads.Constant, workloads.Rate{Count: rate, Per: second}
 		phase.Mix = workloads.Mix{workloads.List: 2, workloads.Counters: 1, workloads.Flag: 1}
 		at, stream := testTarget(t, idleBound{})
-		at.Offers[workloads.Counters] = false
+		at.Lacks[workloads.Counters] = true
 		at.LacksFlag[workloads.FlagSeen] = true
 		p := newPhase(at, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxWait: time.Hour})
 		p.countOverdue(time.Minute)

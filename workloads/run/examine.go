@@ -235,9 +235,6 @@ func nothingTarget(census *plan.Census) *subject.Target {
 	for i := range t.Live.Accounts {
 		t.Live.Accounts[i].Folders = []subject.Folder{{Ref: &models.Folder{}, FolderSet: &subject.FolderSet{}}}
 	}
-	for op := range t.Offers {
-		t.Offers[op] = true
-	}
 	return t
 }
 

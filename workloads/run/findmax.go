@@ -85,9 +85,6 @@ func (c *Config) findMax() results.FindMax {
 // expected is the search of a phase before the run: on a store that supports all operations.
 func (c *Config) expected(p *workloads.Phase, remote bool) *maxSearch {
 	t := &subject.Target{Caps: drivers.Capabilities{InProcess: !remote}}
-	for op := range t.Offers {
-		t.Offers[op] = true
-	}
 	return (&combination{runner: &runner{config: c}, target: t}).newSearch(p)
 }
 
@@ -169,7 +166,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			return step, err
 		}
 	}
-	drawn, err := plan.AtRate(s.phase.Without(s.on.target.Lacks()), rate, s.length(rate))
+	drawn, err := plan.AtRate(s.phase.Without(s.on.target.Lacks), rate, s.length(rate))
 	if err != nil {
 		return step, err
 	}
@@ -207,9 +204,9 @@ func (s *maxSearch) length(rate float64) time.Duration {
 		o := s.Steps[n-1].Cell.Offered
 		share = 1 - float64(o.Skipped+o.NoTarget)/float64(max(1, o.Due))
 	} else {
-		p := s.phase.Without(s.on.target.Lacks())
+		p := s.phase.Without(s.on.target.Lacks)
 		for op := range p.Mix {
-			if p.Missing == workloads.ReplaceRate || s.on.target.Offers[op] {
+			if p.Missing == workloads.ReplaceRate || !s.on.target.Lacks[op] {
 				share += p.Mix.Share(workloads.Op(op))
 			}
 		}
@@ -253,7 +250,7 @@ func (c *combination) fresh(p workloads.Phase) workloads.Phase {
 func (s *maxSearch) restore(ctx context.Context, what string, step *results.SearchStep) (err error) {
 	c := s.on
 	live := c.target.Live.Messages()
-	if float64(live) < refillBelow*float64(s.messages) && c.target.Offers[workloads.Deliver] {
+	if float64(live) < refillBelow*float64(s.messages) && !c.target.Lacks[workloads.Deliver] {
 		q := c.fresh(workloads.Phase{
 			Kind: workloads.Warmup, Name: s.phase.Name, Arrivals: workloads.Closed, Clients: DefaultWorkers,
 			Mix: workloads.Mix{workloads.Deliver: 1},

@@ -114,7 +114,7 @@ func TestFindMaxProves(t *testing.T) {
 func TestStepLength(t *testing.T) {
 	s := maxSearch{Search: &results.Search{}, on: &combination{runner: &runner{config: &Config{FindMax: &results.FindMax{}}}, target: &subject.Target{}}}
 	s.phase = &workloads.Phase{Mix: workloads.Mix{workloads.List: 3, workloads.Label: 1}}
-	s.on.target.Offers[workloads.List] = true
+	s.on.target.Lacks[workloads.Label] = true
 	least := func(carried float64) time.Duration { return time.Duration(2995 / carried * 1e9) }
 	if got := s.length(100); got < least(100*0.75) {
 		t.Errorf("%v for 100/s of which the model has three quarters", got)

@@ -34,7 +34,7 @@ func (t *Target) Populate(ctx context.Context) (load *Load, err error) {
 		t.Dataset.begin(&load.growth, t.Census)
 		load, err = t.deliver(ctx, load, nil)
 	}
-	t.Offers[workloads.Raw], t.Offers[workloads.Attachment] = t.Dataset.Promise.Raw, t.Dataset.Promise.Attachments
+	t.Lacks[workloads.Raw], t.Lacks[workloads.Attachment] = !t.Dataset.Promise.Raw, !t.Dataset.Promise.Attachments
 	return load, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -339,10 +338,7 @@ func (d *Dataset) lacking(h *ledger.History) error {
 func (t *Target) ledgerName() string { return filepath.Join(t.Dir, ledgerFile) }
 
 // Digest is the SHA-256 of b in hex.
-func Digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:])
-}
+func Digest(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
 // schemaDigest is the digest of what a schema stores: its tables in canonical form,
 // without documentation and patterns.

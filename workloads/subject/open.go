@@ -250,24 +250,16 @@ func is[T any](mb models.Mailbox) bool {
 	return ok
 }
 
-// Lacks returns the operations that the model does not support.
-func (t *Target) Lacks() (lacks [workloads.MaxOps]bool) {
-	for op, offered := range t.Offers {
-		lacks[op] = !offered
-	}
-	return lacks
-}
-
 // probe finds out what the model lacks, before anything is measured.
 func (t *Target) probe(p *drivers.Prepared) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
-		for i := range t.Offers {
+		for i := range t.Lacks {
 			has := offered[workloads.Op(i)]
-			t.Offers[i] = i < workloads.NumOps && (has == nil || has(mb))
+			t.Lacks[i] = i >= workloads.NumOps || has != nil && !has(mb)
 		}
 		for i, name := range t.Workload.Patterns {
 			_, err := p.Get(name)
-			t.Offers[workloads.NumOps+i] = err == nil
+			t.Lacks[workloads.NumOps+i] = err != nil
 		}
 		if _, ok := mb.(models.Poster); t.Census.Shared() && !ok {
 			t.NotOffered = fmt.Sprintf("%s has no folder that several accounts share", t.Model.Name)

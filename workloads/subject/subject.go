@@ -73,8 +73,8 @@ type Target struct {
 	Dataset *Dataset
 	// Acknowledged is the ledger, or nil if none is kept.
 	Acknowledged *ledger.Ledger
-	// Offers says which operations the model has.
-	Offers [workloads.MaxOps]bool
+	// Lacks says which operations the model does not support.
+	Lacks [workloads.MaxOps]bool
 	// LacksFlag says which flags of the workload the model does not store.
 	LacksFlag [workloads.NumMarks]bool
 	// NotOffered says why the model cannot store the workload's dataset, or "".
