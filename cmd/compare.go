@@ -29,11 +29,8 @@ import (
 
 func newCompare() *cobra.Command {
 	f := compareFlags{trials: defaultTurns, format: compareFormats[0]}
-	cmd := &cobra.Command{
-		Use:  "compare [BASE NEW]",
-		Args: cobra.ArbitraryArgs, ValidArgsFunction: completeDirs,
-		RunE: f.run,
-	}
+	cmd := command("compare [BASE NEW]", cobra.ArbitraryArgs, f.run)
+	cmd.ValidArgsFunction = completeDirs
 	flags := cmd.Flags()
 	bindList(flags, &f.thresholds, "threshold", "",
 		"fail if one of the `METRICS` is worse, such as 'list.p99:10%,requests' (default: if any is)")

@@ -190,12 +190,9 @@ type historyFlags struct {
 
 func newHistory() *cobra.Command {
 	var f historyFlags
-	c := &cobra.Command{
-		Use:               "history DIR",
-		Args:              lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results"),
-		ValidArgsFunction: completeDirs,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
-	}
+	one := lacking(cobra.ExactArgs(1), "expected one folder that contains folders of results")
+	c := command("history DIR", one, func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) })
+	c.ValidArgsFunction = completeDirs
 	flags := c.Flags()
 	bindList(flags, &f.metrics, "metric", "", "draw the trend of these `METRICS`, such as list.p99 or 'james/*.p50'")
 	flags.BoolVar(&f.full, "full", false, "print all metrics of all runs")

@@ -166,9 +166,8 @@ func (f *findMaxFlags) config() (*results.FindMax, error) {
 	if !f.on {
 		return nil, nil
 	}
-	c := results.FindMax{Max: f.max.PerSecond(), Precision: f.precision / 100, Step: f.step.Seconds()}
-	if f.from.Count > 0 {
-		c.From = f.from.PerSecond()
+	c := results.FindMax{
+		From: f.from.PerSecond(), Max: f.max.PerSecond(), Precision: f.precision / 100, Step: f.step.Seconds(),
 	}
 	if c.From > c.Max {
 		return nil, usagef("--from-rate %s is above --max-rate %s", f.from, f.max)

@@ -246,14 +246,12 @@ func (d *decoder) session(n *yaml.Node, where string) *Session {
 
 // step reads one step: a word, or a word with how it is done.
 func (d *decoder) step(s *Session, n *yaml.Node, where string, repeats bool) {
-	name, at, fields := n.Value, n, &yaml.Node{Kind: yaml.MappingNode}
-	switch {
-	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
-		name, at, fields = n.Content[0].Value, n.Content[0], n.Content[1]
-	case n.Kind != yaml.ScalarNode:
-		d.Fail(n, "a step of %s must be an operation, as in open or {open: {times: 3}}, found %s", where, strict.Found(n))
+	at, fields := strict.Word(n)
+	if !d.Check(at != nil, n,
+		"a step of %s must be an operation, as in open or {open: {times: 3}}, found %s", where, strict.Found(n)) {
 		return
 	}
+	name := at.Value
 	if name == "repeat" && repeats {
 		d.repeat(s, fields, where)
 		return

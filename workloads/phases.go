@@ -55,12 +55,8 @@ const defaultInterrupt = 5
 // phase reads one phase and returns its place, or nil if it has faults.
 func (d *decoder) phase(n *yaml.Node) *yaml.Node {
 	faults := len(d.Errs)
-	key, value := n, &yaml.Node{Kind: yaml.MappingNode}
-	switch {
-	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
-		key, value = n.Content[0], n.Content[1]
-	case n.Kind != yaml.ScalarNode:
-		d.Fail(n, "a phase must be one key, such as measure: {…}, found %s", strict.Found(n))
+	key, value := strict.Word(n)
+	if !d.Check(key != nil, n, "a phase must be one key, such as measure: {…}, found %s", strict.Found(n)) {
 		return nil
 	}
 	i := slices.Index(phaseNames[:], key.Value)
@@ -274,7 +270,7 @@ func (p *Phase) sum() {
 		}
 		p.Clients += s.Clients
 		mix, each := s.perOperation()
-		pace := s.Rate.perSecondOrZero()
+		pace := s.Rate.PerSecond()
 		if s.Arrivals == Closed {
 			pace = float64(s.Clients) / each // as if all operations took equally long
 		}
@@ -302,7 +298,7 @@ func (p *Phase) HasStreams() bool {
 // closed loop, their shares.
 func (p *Phase) PerSecond() Mix {
 	mix, _ := p.perOperation()
-	if rate := p.Rate.perSecondOrZero(); rate > 0 {
+	if rate := p.Rate.PerSecond(); rate > 0 {
 		for op := range mix {
 			mix[op] *= rate
 		}
@@ -349,13 +345,6 @@ func (w *Workload) UseRemoteRates() {
 // RateOf returns a rate of so many a second, to a thousandth.
 func RateOf(perSecond float64) Rate {
 	return Rate{max(1, uint64(math.Round(perSecond*1000))), 1000 * time.Second}
-}
-
-func (r Rate) perSecondOrZero() float64 {
-	if r.Per == 0 {
-		return 0
-	}
-	return r.PerSecond()
 }
 
 // prepare gives a phase what it leaves out: the operations, keys and pace of another one, for a warm-up those

@@ -61,8 +61,8 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{}, fmt.Errorf("%q is not a rate; expected a number and its unit, such as 2000/s (/s, /min, /h)", s)
 }
 
-// PerSecond returns the rate in operations a second.
-func (r Rate) PerSecond() float64 { return float64(r.Count) / r.Per.Seconds() }
+// PerSecond returns the rate in operations a second: 0 without a rate.
+func (r Rate) PerSecond() float64 { return float64(r.Count) / max(r.Per, 1).Seconds() }
 
 // String returns the rate as the language writes it.
 func (r Rate) String() string {
@@ -200,7 +200,7 @@ func (d *decoder) burst(n *yaml.Node, _ time.Duration, where string) Shape {
 	f := d.section(n, where, &b, keysOf(b))
 	d.Check(b.Every == 0 || b.For < b.Every, f["for"].Value,
 		"%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
-	base := b.Base.perSecondOrZero()
+	base := b.Base.PerSecond()
 	return Shape{{b.Every - b.For, base, base}, {b.For, b.Peak.PerSecond(), b.Peak.PerSecond()}}
 }
 

@@ -195,6 +195,18 @@ func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]E
 	return fields
 }
 
+// Word returns a word and the mapping that belongs to it, which is empty for a plain word: WORD, or {WORD: {…}}.
+// Of anything else the word is nil.
+func Word(n *yaml.Node) (word, below *yaml.Node) {
+	switch {
+	case n.Kind == yaml.MappingNode && len(n.Content) == 2:
+		return n.Content[0], n.Content[1]
+	case n.Kind == yaml.ScalarNode:
+		return n, &yaml.Node{Kind: yaml.MappingNode}
+	}
+	return nil, nil
+}
+
 // Text returns the text of a scalar; what names it in the message.
 func (d *Decoder) Text(n *yaml.Node, what string) (string, bool) {
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" || n.Value == "" {

@@ -187,25 +187,18 @@ func (r reader) empirical(n *yaml.Node) Dist {
 // DecodeKeys reads a choice among keys. what is its name in error messages.
 func DecodeKeys(d *strict.Decoder, n *yaml.Node, what string) Keys {
 	r := reader{Decoder: d, what: what}
-	name, fields := n.Value, map[string]strict.Entry(nil)
-	at := n
-	if n.Kind == yaml.MappingNode && len(n.Content) == 2 {
-		at, name = n.Content[0], n.Content[0].Value
-		if name == "zipf" || name == "latest" || name == "largest" {
-			fields = d.Fields(n.Content[1], name+" of "+what, []string{"theta"})
-		} else if name == "uniform" {
-			d.Fields(n.Content[1], name+" of "+what, nil)
-		}
-	} else if n.Kind != yaml.ScalarNode {
-		d.Fail(n, "%s must be uniform, zipf, latest or largest, found %s", what, strict.Found(n))
+	at, below := strict.Word(n)
+	if !d.Check(at != nil, n, "%s must be uniform, zipf, latest or largest, found %s", what, strict.Found(n)) {
 		return Keys{}
 	}
+	name := at.Value
 	k := Keys{Theta: DefaultTheta, Latest: name == "latest" || name == "largest", Largest: name == "largest"}
 	switch name {
 	case "uniform":
+		d.Fields(below, name+" of "+what, nil)
 		return Keys{}
 	case "zipf", "latest", "largest":
-		if e, ok := fields["theta"]; ok {
+		if e, ok := d.Fields(below, name+" of "+what, []string{"theta"})["theta"]; ok {
 			k.Theta = r.exponent(e.Value, "theta")
 		}
 	default:
