@@ -148,9 +148,6 @@ func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern
 	})
 }
 
-// onlyFallback reports whether the pattern runs in place of another one.
-func (c *checker) onlyFallback(p *schemas.Pattern) bool { return c.fallbacks[p] }
-
 // boundKeys returns how many columns of the primary key, or of the index, a read
 // binds to values: by, and in.
 func boundKeys(p *schemas.Pattern) int {

@@ -10,133 +10,92 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// boundRules are about what grows without end, in the store and in what is read.
-var boundRules = finders{
-	"unbounded-partition": ofTables(func(c *checker, t *schemas.Table) {
-		if col := growing(t, 0); col != nil && !c.ends(t) {
-			c.atTable(t, "partition (%s) grows without bound: each new %s adds rows", names(t.Partition), col.Name)
-		}
-	}),
-	"unbounded-row": ofTables(func(c *checker, t *schemas.Table) {
-		n := c.rowColumns(t)
-		if col := growing(t, n-len(t.Partition)); col != nil && !c.ends(t) {
-			c.atTable(t, "HBase row (%s) grows without bound: each new %s adds a cell",
-				names(t.Key()[:n]), col.Name)
-		}
-	}),
-	"growth-unknown": ofTables(func(c *checker, t *schemas.Table) {
-		if len(t.Rows) > 0 || len(t.Clustering) == 0 || growing(t, 0) != nil || c.ends(t) {
-			return
-		}
-		for _, p := range c.of(t, schemas.Slice) {
-			if bindsPartition(p) && (p.LimitArg || p.Limit > 1) {
-				c.atTable(t, "%s reads it in pages, and the number of rows of a partition (%s), one per (%s), is unknown",
-					p.Name, names(t.Partition), names(t.Clustering))
-				return
-			}
-		}
-	}),
-	"unbounded-read": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		ends := p.Index == nil && (c.ends(p.Table) || c.drained(p) != nil) // rule queue has the latter
-		if col := leftToGrow(p); col != nil && !limited(p) && !ends && !c.onlyFallback(p) {
-			f := c.atPattern(p, "reads rows of %s without a limit, and each new %s adds rows", p.Table.Name, col.Name)
-			if bindsPartition(p) && len(accessOf(p).indexes) > 0 {
-				f.Severity = Note // how many of them have the value of the index is not known
-			}
-		}
-	}, schemas.Slice),
-	"filter-reads-more": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		a := accessOf(p)
-		if c.schema.Native == hbase && indexOf(p) != nil && !indexOf(p).OverKeys() { // HBase has no such index
-			a.dropped = p.Filter
-		}
-		if len(a.dropped) > 0 && (p.Kind == schemas.Slice || len(a.indexes) > 0) && !c.onlyFallback(p) {
-			c.atFilter(p, "scans rows of %s and filters them by %s", p.Table.Name, names(a.dropped))
-		}
-	}, schemas.Slice, schemas.Scan),
-	"large-delete": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if p.Scope != schemas.ScopeRow && len(p.By) < c.rowColumns(p.Table) {
-			c.atPattern(p, "reads and deletes all HBase rows of %s with the key prefix (%s)", p.Table.Name, names(p.By))
-		}
-	}, schemas.Delete),
+// growth checks what grows without end in the store.
+func (c *checker) growth(t *schemas.Table) {
+	if c.ends(t) {
+		return
+	}
+	n := c.rowColumns(t)
+	if col := growing(t, n-len(t.Partition)); col != nil {
+		c.atTable("unbounded-row", t, "HBase row (%s) grows without bound: each new %s adds a cell",
+			names(t.Key()[:n]), col.Name)
+	}
+	paged := slices.DeleteFunc(c.of(t, schemas.Slice), func(p *schemas.Pattern) bool {
+		return !bindsPartition(p) || !p.LimitArg && p.Limit <= 1
+	})
+	switch col := growing(t, 0); {
+	case col != nil:
+		c.atTable("unbounded-partition", t, "partition (%s) grows without bound: each new %s adds rows",
+			names(t.Partition), col.Name)
+	case len(t.Rows) == 0 && len(t.Clustering) > 0 && len(paged) > 0:
+		c.atTable("growth-unknown", t,
+			"%s reads it in pages, and the number of rows of a partition (%s), one per (%s), is unknown",
+			paged[0].Name, names(t.Partition), names(t.Clustering))
+	}
 }
 
-// cellRules are about single values: how large they can be, and how they grow.
-var cellRules = finders{
-	"content-in-one-cell": ofTables(func(c *checker, t *schemas.Table) {
-		var whole []*schemas.Column
-		what := ""
-		for _, col := range slices.Concat(t.Static, t.Columns) {
-			if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
-				what = cmp.Or(what, content)
-				whole = append(whole, col)
-			}
+// listing checks how much a slice reads: rows without a limit, and of every row its content and collections.
+func (c *checker) listing(p *schemas.Pattern) {
+	t := p.Table
+	ends := p.Index == nil && (c.ends(t) || c.drained(p) != nil) // rule queue has the latter
+	if col := leftToGrow(p); col != nil && !limited(p) && !ends {
+		f := c.atPattern("unbounded-read", p, "reads rows of %s without a limit, and each new %s adds rows", t.Name, col.Name)
+		if bindsPartition(p) && len(accessOf(p).indexes) > 0 {
+			f.Severity = Note // how many of them have the value of the index is not known
 		}
-		switch {
-		case what != "":
-			c.atColumn(t, whole[0], "%s: %s in one cell of unbounded size", described(whole), what).Part = names(whole)
-		case len(whole) > 0:
-			f := c.atColumn(t, whole[0], "%s: one cell of unbounded size, and no column of the key (%s) numbers chunks",
-				described(whole), names(t.Key()))
-			f.Part = names(whole)
-			if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
-				f.Severity = Note // nothing says that it is content
-			}
+	}
+	if p.Limit == 1 || leftToGrow(p) == nil && !limited(p) {
+		return // it returns few rows
+	}
+	for _, col := range p.Columns {
+		grows := col.Type.Kind == schemas.Map || c.appended(t, col)
+		if grows && len(t.Rows) == 0 {
+			c.atPattern("collection-listed", p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
 		}
-	}),
-	"list-reads-content": func(c *checker) {
-		said := make(map[*schemas.Table]int)
-		for _, p := range c.of(nil, schemas.Slice) {
-			if !listed(p) || c.onlyFallback(p) {
-				continue
-			}
-			content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
-				return holds(p.Table, col) == "" && !namesContent(p.Table, col)
-			})
-			if len(content) == 0 {
-				continue
-			}
-			accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == c.rule.ID })
-			if i, found := said[p.Table]; found && !accepts {
-				c.found[i].Message += ", and so does " + p.Name
-				c.found[i].Statement += "; " + statement(p)
-				continue
-			}
-			c.atPattern(p, "reads %s of every row that it lists", described(content))
-			if !accepts {
-				said[p.Table] = len(c.found) - 1
-			}
+	}
+	content := slices.DeleteFunc(slices.Clone(p.Columns), func(col *schemas.Column) bool {
+		return holds(t, col) == "" && !namesContent(t, col)
+	})
+	if len(content) == 0 {
+		return
+	}
+	const rule = "list-reads-content" // one finding for all patterns of a table that do not accept it
+	accepts := slices.ContainsFunc(p.Accept, func(a schemas.Acceptance) bool { return a.Rule == rule })
+	if i, found := c.listed[t]; found && !accepts {
+		c.found[i].Message += ", and so does " + p.Name
+		c.found[i].Statement += "; " + statement(p)
+		return
+	}
+	c.atPattern(rule, p, "reads %s of every row that it lists", described(content))
+	if !accepts {
+		c.listed[t] = len(c.found) - 1
+	}
+}
+
+// cells checks how large single values can be.
+func (c *checker) cells(t *schemas.Table) {
+	var whole []*schemas.Column
+	what := ""
+	for _, col := range slices.Concat(t.Static, t.Columns) {
+		if content := schemas.Content[holds(t, col)]; content != "" || unnumbered(t, col) {
+			what = cmp.Or(what, content)
+			whole = append(whole, col)
 		}
-	},
-	"collection-listed": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if !listed(p) || c.onlyFallback(p) {
-			return
-		}
-		for _, col := range p.Columns {
-			grows := col.Type.Kind == schemas.Map || c.appended(p.Table, col)
-			if grows && len(p.Table.Rows) == 0 {
-				c.atPattern(p, "reads all of %s %s of every row that it lists", col.Type, col.Name)
-			}
-		}
-	}, schemas.Slice),
-	"collection-grows": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		for _, col := range p.Columns {
-			if col.Type.Kind == schemas.List && c.appended(p.Table, col) {
-				c.atPattern(p, "adds to %s %s of %s with each request", col.Type, col.Name, p.Table.Name)
-			}
-		}
-	}, schemas.Append),
-	"collection-replaced": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		var replaced []*schemas.Column
-		for _, col := range p.Columns {
-			if col.Type.Collection() {
-				replaced = append(replaced, col)
-			}
-		}
-		if len(replaced) > 0 {
-			c.atPattern(p, "replaces (%s): %s per row", names(replaced), words.Plural(len(replaced), "tombstone"))
-		}
-	}, schemas.Put, schemas.PutIf),
+	}
+	if len(whole) == 0 {
+		return
+	}
+	if what != "" {
+		f := c.atColumn("content-in-one-cell", t, whole[0], "%s: %s in one cell of unbounded size", described(whole), what)
+		f.Part = names(whole)
+		return
+	}
+	f := c.atColumn("content-in-one-cell", t, whole[0],
+		"%s: one cell of unbounded size, and no column of the key (%s) numbers chunks", described(whole), names(t.Key()))
+	f.Part = names(whole)
+	if !slices.ContainsFunc(whole, func(col *schemas.Column) bool { return namesContent(t, col) }) {
+		f.Severity = Note // nothing says that it is content
+	}
 }
 
 // unnumbered reports whether a column can hold content as far as is known: it is a blob that is not
@@ -167,9 +126,6 @@ func namesContent(t *schemas.Table, c *schemas.Column) bool {
 		unnumbered(t, c) && (text || named(c, guessed.Media))
 }
 
-// listed reports whether a slice can return many rows.
-func listed(p *schemas.Pattern) bool { return p.Limit != 1 && (leftToGrow(p) != nil || limited(p)) }
-
 // described lists columns with their types.
 func described(cs []*schemas.Column) string {
 	all := make([]string, len(cs))
@@ -186,57 +142,39 @@ func (c *checker) appended(t *schemas.Table, col *schemas.Column) bool {
 	})
 }
 
-// columnRules are about tables and columns that nothing reads, or nothing writes.
-var columnRules = finders{
-	"table-unread": ofTables(func(c *checker, t *schemas.Table) {
-		if u := c.uses(t); !u.reads && u.writes {
-			c.atTable(t, "no pattern reads it")
-		}
-	}),
-	"table-unwritten": ofTables(func(c *checker, t *schemas.Table) {
-		switch u := c.uses(t); {
-		case u.writes || len(c.schema.Patterns) == 0:
-		case !u.reads && !u.deletes:
-			c.atTable(t, "no pattern reads or writes it").Do = "Remove the table, or add the patterns that use it."
+// columns checks whether something reads and something writes a table and its columns.
+func (c *checker) columns(t *schemas.Table) {
+	u := c.uses(t)
+	if !u.reads && u.writes {
+		c.atTable("table-unread", t, "no pattern reads it")
+	}
+	switch {
+	case u.writes || len(c.schema.Patterns) == 0:
+	case !u.reads && !u.deletes:
+		f := c.atTable("table-unwritten", t, "no pattern reads or writes it")
+		f.Do = "Remove the table, or add the patterns that use it."
+	default:
+		c.atTable("table-unwritten", t, "no pattern writes it")
+	}
+	base := t.View()
+	if base != "" {
+		c.atTable("materialized-view", t, "is a materialized view of %s and can differ from it", base)
+	}
+	for _, col := range slices.Concat(t.Static, t.Columns) {
+		indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(col) })
+		switch {
+		case u.written[col]:
+			if u.reads && !u.read[col] {
+				c.atColumn("column-unread", t, col, "no pattern reads column %s", col.Name)
+			}
+		case !u.writes || base != "":
+		case !u.read[col] && !indexed:
+			f := c.atColumn("column-unwritten", t, col, "no pattern reads or writes column %s", col.Name)
+			f.Do = "Remove the column, or name it in the patterns that need it."
 		default:
-			c.atTable(t, "no pattern writes it")
+			c.atColumn("column-unwritten", t, col, "no pattern writes column %s", col.Name)
 		}
-	}),
-	"column-unread": ofTables(func(c *checker, t *schemas.Table) {
-		u := c.uses(t)
-		for _, col := range slices.Concat(t.Static, t.Columns) {
-			if u.reads && u.written[col] && !u.read[col] {
-				c.atColumn(t, col, "no pattern reads column %s", col.Name)
-			}
-		}
-	}),
-	"column-unwritten": ofTables(func(c *checker, t *schemas.Table) {
-		u := c.uses(t)
-		for _, col := range slices.Concat(t.Static, t.Columns) {
-			indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(col) })
-			switch {
-			case !u.writes || u.written[col] || t.View() != "":
-			case !u.read[col] && !indexed:
-				f := c.atColumn(t, col, "no pattern reads or writes column %s", col.Name)
-				f.Do = "Remove the column, or name it in the patterns that need it."
-			default:
-				c.atColumn(t, col, "no pattern writes column %s", col.Name)
-			}
-		}
-	}),
-	"materialized-view": ofTables(func(c *checker, t *schemas.Table) {
-		if base := t.View(); base != "" {
-			c.atTable(t, "is a materialized view of %s and can differ from it", base)
-		}
-	}),
-	"counter-with-plain": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		for _, col := range p.Columns {
-			if col.Type.Kind != schemas.Counter && len(p.Table.Columns) > 1 {
-				c.atPattern(p, "adds to %s %s, which %s stores next to %s",
-					col.Type, col.Name, p.Table.Name, words.Plural(len(p.Table.Columns)-1, "other column"))
-			}
-		}
-	}, schemas.Add),
+	}
 }
 
 // uses says what the patterns of a table do to it.
@@ -290,71 +228,67 @@ func (c *checker) uses(t *schemas.Table) uses {
 	return u
 }
 
-// tombstoneRules are about deleted rows among those that a pattern reads. Every engine
+// tombstones checks for deleted rows among those that a slice reads. Every engine
 // here is a log-structured merge tree: a delete writes a marker, and reads step over
 // the markers until a compaction drops them.
-var tombstoneRules = finders{
-	"queue": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		switch del := c.drained(p); {
-		case del != nil && limited(p):
-			c.atPattern(p, "reads the oldest rows of %s first, from which %s deletes", p.Table.Name, del.Name)
-		case del != nil:
-			c.atPattern(p, "reads all rows of a partition of %s, from which %s deletes one by one", p.Table.Name, del.Name)
+func (c *checker) tombstones(p *schemas.Pattern) {
+	t, del, drained := p.Table, c.deletedFrom(p), c.drained(p)
+	switch {
+	case drained != nil && limited(p):
+		c.atPattern("queue", p, "reads the oldest rows of %s first, from which %s deletes", t.Name, del.Name)
+	case drained != nil:
+		c.atPattern("queue", p, "reads all rows of a partition of %s, from which %s deletes one by one", t.Name, del.Name)
+	case del != nil && newestFirst(p):
+		c.atPattern("tombstones-newest", p, "reads the newest rows of %s, from which %s deletes", t.Name, del.Name)
+	case del != nil:
+		c.atPattern("tombstones-read", p, "reads rows of %s, from which %s deletes", t.Name, del.Name)
+	}
+	size, _ := window(t)
+	if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || !c.expires(t) || drained != nil || size > 0 {
+		return
+	}
+	at := boundKeys(p)
+	next, later := t.Key()[at], slices.IndexFunc(t.Key()[at+1:], timed)
+	switch {
+	case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
+		c.atPattern("queue-expires", p, "reads rows of %s in the order of %s: expired rows are between live ones",
+			t.Name, next.Name)
+	case timed(next) && oldestFirst(p):
+		f := c.atPattern("queue-expires", p, "reads the oldest rows of %s first, which expire first", t.Name)
+		if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
+			return slices.Contains(guessed.Queue, strings.TrimSuffix(word, "s"))
+		}) {
+			f.Severity = Note
 		}
-	}, schemas.Slice),
-	"queue-expires": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		t, at := p.Table, boundKeys(p)
-		if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) {
-			return
-		}
-		if size, _ := window(t); !c.expires(t) || c.drained(p) != nil || size > 0 {
-			return
-		}
-		next := t.Key()[at]
-		later := slices.IndexFunc(t.Key()[at+1:], timed)
-		switch {
-		case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
-			c.atPattern(p, "reads rows of %s in the order of %s: expired rows are between live ones", t.Name, next.Name)
-		case timed(next) && oldestFirst(p):
-			f := c.atPattern(p, "reads the oldest rows of %s first, which expire first", t.Name)
-			if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
-				return slices.Contains(guessed.Queue, strings.TrimSuffix(word, "s"))
-			}) {
-				f.Severity = Note
-			}
-		}
-	}, schemas.Slice),
-	"tombstones-newest": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if del := c.deletedFrom(p); del != nil && newestFirst(p) {
-			c.atPattern(p, "reads the newest rows of %s, from which %s deletes", p.Table.Name, del.Name)
-		}
-	}, schemas.Slice),
-	"gc-grace-zero": ofTables(func(c *checker, t *schemas.Table) {
-		c.grace(t, 0, 0, "gc_grace_seconds is %d, and %s deletes")
-	}),
-	"gc-grace-short": ofTables(func(c *checker, t *schemas.Table) {
-		c.grace(t, 1, hintWindow-1, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes")
-	}),
-	"window-count": ofTables(func(c *checker, t *schemas.Table) {
-		if size, text := window(t); size > 0 && c.lives(t)/size > mostWindows {
-			c.atTable(t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
-		}
-	}),
-	"window-changed": ofTables(func(c *checker, t *schemas.Table) {
-		if size, _ := window(t); size > 0 && len(c.changes(t)) > 0 {
-			c.atTable(t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", names(c.changes(t)))
-		}
-	}),
-	"tombstones-read": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if del := c.deletedFrom(p); del != nil && c.drained(p) == nil && !newestFirst(p) {
-			c.atPattern(p, "reads rows of %s, from which %s deletes", p.Table.Name, del.Name)
-		}
-	}, schemas.Slice),
+	}
+}
+
+// expiry checks the settings of a table about its deleted and expired rows.
+func (c *checker) expiry(t *schemas.Table) {
+	puts := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
+		return carried(p, "delete") == ""
+	})
+	deletes := append(c.of(t, schemas.Delete, schemas.Remove), puts...) // rows, or values of their columns
+	switch n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"]); {
+	case err != nil || n < 0 || n >= hintWindow || len(deletes) == 0:
+	case n == 0:
+		c.atTable("gc-grace-zero", t, "gc_grace_seconds is 0, and %s deletes", names(deletes))
+	default:
+		c.atTable("gc-grace-short", t, "gc_grace_seconds is %d, less than the hint window of 3 hours, and %s deletes",
+			n, names(deletes))
+	}
+	size, text := window(t)
+	if size > 0 && c.lives(t)/size > mostWindows {
+		c.atTable("window-count", t, "rows live for %.0f windows of %s; 20 to 30 are recommended", c.lives(t)/size, text)
+	}
+	if changes := c.changes(t); size > 0 && len(changes) > 0 {
+		c.atTable("window-changed", t, "TimeWindowCompactionStrategy, but %s changes or deletes rows", names(changes))
+	}
 }
 
 // deletedFrom returns a pattern that deletes less than a slice of a growing range of rows reads, or nil.
 func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
-	if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || c.onlyFallback(p) {
+	if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || c.fallbacks[p] {
 		return nil
 	}
 	for _, del := range c.of(p.Table, schemas.Delete) {
@@ -363,18 +297,6 @@ func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
 		}
 	}
 	return nil
-}
-
-// grace finds a gc_grace_seconds within bounds, of a table from which rows are deleted.
-func (c *checker) grace(t *schemas.Table, low, high int, format string) {
-	n, err := strconv.Atoi(t.Hints[cassandra]["gc_grace_seconds"])
-	puts := slices.DeleteFunc(c.of(t, schemas.Put, schemas.PutIf), func(p *schemas.Pattern) bool {
-		return carried(p, "delete") == ""
-	})
-	deletes := append(c.of(t, schemas.Delete, schemas.Remove), puts...) // rows, or values of their columns
-	if err == nil && low <= n && n <= high && len(deletes) > 0 {
-		c.atTable(t, format, n, names(deletes))
-	}
 }
 
 // drained returns the pattern that deletes the rows which a slice reads first, or nil.

@@ -14,30 +14,30 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// fallbackRules are about what runs where an engine cannot run a pattern.
-var fallbackRules = finders{
-	"no-fallback": ofEngines(ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if why := c.unable(c.engine, p); why != "" && p.Fallback == nil {
-			c.atPattern(p, "%s cannot run it: %s", c.engine, why)
+// substitutes checks what runs where an engine cannot run a pattern.
+func (c *checker) substitutes() {
+	for _, p := range c.of(nil) {
+		fb, without := p.Fallback, c.without(p)
+		if fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
+			where := cmp.Or(words.List(without), "an engine that cannot run it")
+			c.atPattern("fallback-scan", p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
 		}
-	})),
-	"fallback-scan": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if fb := p.Fallback; fb != nil && fb.Kind == schemas.Scan && p.Kind != schemas.Scan {
-			where := cmp.Or(words.List(c.without(p)), "an engine that cannot run it")
-			c.atPattern(p, "%s runs instead on %s: %s", fb.Name, where, cost(p))
+		if c.Facts != nil && fb != nil && len(without) == 0 {
+			c.atPattern("fallback-idle", p, "unused fallback %s: no engine needs it", fb.Name)
 		}
-	}),
-	"fallback-runs": ofEngines(ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if why := c.unable(c.engine, p); why != "" && p.Fallback != nil {
-			c.atPattern(p, "%s cannot run it (%s); %s runs instead: %s",
-				c.engine, why, p.Fallback.Name, cost(p))
+	}
+	c.onEngines(func(engine string) {
+		for _, p := range c.of(nil) {
+			switch why := c.unable(engine, p); {
+			case why == "":
+			case p.Fallback == nil:
+				c.atPattern("no-fallback", p, "%s cannot run it: %s", engine, why)
+			default:
+				c.atPattern("fallback-runs", p, "%s cannot run it (%s); %s runs instead: %s",
+					engine, why, p.Fallback.Name, cost(p))
+			}
 		}
-	})),
-	"fallback-idle": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if c.Facts != nil && p.Fallback != nil && len(c.without(p)) == 0 {
-			c.atPattern(p, "unused fallback %s: no engine needs it", p.Fallback.Name)
-		}
-	}),
+	})
 }
 
 // unable says why an engine cannot run a pattern as it is declared, or "". A statement of CQL runs on
@@ -71,109 +71,82 @@ func cost(p *schemas.Pattern) string {
 	return "as many partitions, in the same order"
 }
 
-// hintRules are about the settings of engines.
-var hintRules = finders{
-	"unknown-hint": func(c *checker) {
-		if c.Hints == nil {
-			return
-		}
-		for _, t := range c.schema.Tables { // headers, too
-			for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
-				if err := c.Hints(engine, t); err != nil {
-					c.atTable(t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
-				} else if t.Header() && len(t.Hints[engine]) > 0 {
-					c.atTable(t, "%s: a row header stores no rows and accepts no hints", engine)
-				}
+// settings checks the settings of engines.
+func (c *checker) settings() {
+	if c.Hints == nil {
+		return
+	}
+	for _, t := range c.schema.Tables { // headers, too
+		for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
+			if err := c.Hints(engine, t); err != nil {
+				c.atTable("unknown-hint", t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
+			} else if t.Header() && len(t.Hints[engine]) > 0 {
+				c.atTable("unknown-hint", t, "%s: a row header stores no rows and accepts no hints", engine)
 			}
 		}
-	},
+	}
 }
 
 // mostInDatabase is the size in bytes below which a database is better for a blob than a file.
 const mostInDatabase = 256 << 10
 
-// outsideRules are about bodies in a store of blobs outside of the engine.
-var outsideRules = finders{
-	"content-outside": ofTables(func(c *checker, t *schemas.Table) {
-		c.outside(t, func(r *schemas.Rows, store string) {
-			c.atTable(t, "%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
-				schemas.Content[r.Of], words.Size(float64(r.Above)), store)
-		})
-	}),
-	"small-files": ofTables(func(c *checker, t *schemas.Table) {
-		c.outside(t, func(r *schemas.Rows, store string) {
-			if r.Above < mostInDatabase {
-				c.atTable(t, "%s becomes a file of %s from %s on, and a database handles less than %s better",
-					schemas.Content[r.Of], store, words.Size(float64(r.Above)), words.Size(mostInDatabase))
-			}
-		})
-	}),
-}
-
-// outside yields the rows of a table whose contents a store outside of the engine may have.
-func (c *checker) outside(t *schemas.Table, yield func(r *schemas.Rows, store string)) {
+// outside checks bodies in a store of blobs outside of the engine.
+func (c *checker) outside(t *schemas.Table) {
 	for _, r := range t.Rows {
-		if store := r.Store(); store != "" && schemas.Content[r.Of] != "" {
-			yield(r, store)
+		what, store, above := schemas.Content[r.Of], r.Store(), words.Size(float64(r.Above))
+		if store == "" || what == "" {
+			continue
+		}
+		c.atTable("content-outside", t,
+			"%s of more than %s is a file of %s: the engine neither replicates nor backs it up, and no batch includes it",
+			what, above, store)
+		if r.Above < mostInDatabase {
+			c.atTable("small-files", t,
+				"%s becomes a file of %s from %s on, and a database handles less than %s better",
+				what, store, above, words.Size(mostInDatabase))
 		}
 	}
 }
 
-// hotRules are about writes and reads that all go to one place.
-var hotRules = finders{
-	"time-ordered-key": ofTables(func(c *checker, t *schemas.Table) {
-		first := t.Partition[0]
-		rising := []schemas.Kind{schemas.TimeUUID, schemas.Timestamp, schemas.Bigint, schemas.Int}
-		rises := Serves(t, first, schemas.Bucket) || slices.Contains(rising, first.Type.Kind)
-		if t.Parent == nil && rises && !Serves(t, first, schemas.Salt) && len(c.of(t, schemas.Put, schemas.PutIf)) > 0 {
-			c.atColumn(t, first, "row keys of %s begin with %s %s, so that all new rows go to one region",
-				t.Name, first.Type, first.Name)
-		}
-	}),
-	"hot-partition-key": ofTables(func(c *checker, t *schemas.Table) {
-		spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
-			return !fewValues(col) && !Serves(t, col, schemas.Bucket)
-		})
-		fixed, several := "", false // the partition that all statements of the table name by literals
-		for _, p := range c.of(t) {
-			several = several || fixed != "" && carried(p, "fixed") != fixed || carried(p, "fixed") == ""
-			fixed = carried(p, "fixed")
-		}
-		switch {
-		case t.Parent != nil || len(t.Clustering) == 0:
-		case fixed != "" && !several:
-			c.atTable(t, "all statements name one partition (%s): all rows and all requests are on its replicas", fixed)
-		case !spread:
-			c.atTable(t, "partition key (%s) has few values, or the same value for all writes at a time", names(t.Partition))
-		}
-	}),
-	"long-names": ofTables(func(c *checker, t *schemas.Table) {
-		var long []*schemas.Column
-		for _, col := range slices.Concat(t.Static, t.Columns) {
-			if len(col.Name) > 16 && c.rowColumns(t) == len(t.Key()) { // else the key is the name
-				long = append(long, col)
-			}
-		}
-		if len(long) > 0 {
-			c.atColumn(t, long[0], "each value of (%s) is stored with its name", names(long))
-		}
-	}),
-	"many-versions": ofTables(func(c *checker, t *schemas.Table) {
-		if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
-			c.atTable(t, "stores %d versions of each cell", n)
-		}
-	}),
-	"many-families": ofTables(func(c *checker, t *schemas.Table) {
-		families := 0
-		for _, o := range c.tables() {
-			if o.Root() == t.Root() {
-				families++
-			}
-		}
-		if families > 3 && (t.Parent == nil || t.Root().Header() && t.Root().Children[0] == t) {
-			c.atTable(t, "%d tables are families of HBase table %s", families, t.Root().Name)
-		}
-	}),
+// hot checks for writes and reads that all go to one place, and what makes that place large.
+func (c *checker) hot(t *schemas.Table) {
+	first := t.Partition[0]
+	rising := []schemas.Kind{schemas.TimeUUID, schemas.Timestamp, schemas.Bigint, schemas.Int}
+	rises := Serves(t, first, schemas.Bucket) || slices.Contains(rising, first.Type.Kind)
+	if t.Parent == nil && rises && !Serves(t, first, schemas.Salt) && len(c.of(t, schemas.Put, schemas.PutIf)) > 0 {
+		c.atColumn("time-ordered-key", t, first, "row keys of %s begin with %s %s, so that all new rows go to one region",
+			t.Name, first.Type, first.Name)
+	}
+	spread := slices.ContainsFunc(t.Partition, func(col *schemas.Column) bool {
+		return !fewValues(col) && !Serves(t, col, schemas.Bucket)
+	})
+	fixed, several := "", false // the partition that all statements of the table name by literals
+	for _, p := range c.of(t) {
+		several = several || fixed != "" && carried(p, "fixed") != fixed || carried(p, "fixed") == ""
+		fixed = carried(p, "fixed")
+	}
+	switch {
+	case t.Parent != nil || len(t.Clustering) == 0:
+	case fixed != "" && !several:
+		c.atTable("hot-partition-key", t,
+			"all statements name one partition (%s): all rows and all requests are on its replicas", fixed)
+	case !spread:
+		c.atTable("hot-partition-key", t,
+			"partition key (%s) has few values, or the same value for all writes at a time", names(t.Partition))
+	}
+	long := slices.DeleteFunc(slices.Concat(t.Static, t.Columns), func(col *schemas.Column) bool {
+		return len(col.Name) <= 16
+	})
+	if len(long) > 0 && c.rowColumns(t) == len(t.Key()) { // else the key is the name
+		c.atColumn("long-names", t, long[0], "each value of (%s) is stored with its name", names(long))
+	}
+	if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
+		c.atTable("many-versions", t, "stores %d versions of each cell", n)
+	}
+	families := slices.DeleteFunc(c.tables(), func(o *schemas.Table) bool { return o.Root() != t.Root() })
+	if len(families) > 3 && (t.Parent == nil || t.Root().Header() && t.Root().Children[0] == t) {
+		c.atTable("many-families", t, "%d tables are families of HBase table %s", len(families), t.Root().Name)
+	}
 }
 
 // fewValues guesses whether a column has a handful of values: a boolean, or what is named
@@ -232,60 +205,63 @@ var copies = map[string]float64{cassandra: 3, hbase: 1, oracle: 3}
 // mostCell is the largest cell that an engine takes, in bytes.
 var mostCell = map[string]float64{cassandra: 16 << 20, hbase: 10 << 20}
 
-// sizeRules are about how large a workload makes tables, and how hot. All need numbers.
-var sizeRules = finders{
-	"partition-over-aim": ofSize(func(_ string, s forecast.Size) bool { return s.Bytes > aimBytes && !tooLarge(s) }),
-	"large-partition":    ofSize(func(_ string, s forecast.Size) bool { return tooLarge(s) && s.Cells <= mostCells }),
-	"impossible-partition": ofSize(func(engine string, s forecast.Size) bool {
-		return engine == cassandra && s.Cells > mostCells || engine == hbase && s.Bytes > mostRow
-	}),
-	"cell-too-wide": ofForecasts(func(c *checker, t *forecast.Table) {
-		if n := t.LargestCell(); n > mostCell[c.engine] {
-			most := words.Size(mostCell[c.engine])
-			c.atTable(t.Table, "the largest cell has %s; %s accepts up to %s", words.Size(n), c.engine, most)
-		}
-	}),
-	"cell-wide": ofForecasts(func(c *checker, t *forecast.Table) {
-		if n := t.LargestCell(); n > 1<<20 && n <= mostCell[c.engine] {
-			c.atTable(t.Table, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
-		}
-	}),
-	"hot-partition": ofTables(func(c *checker, t *schemas.Table) {
-		shares := map[string]float64{"user": c.Numbers.Hottest.User, "folder": c.Numbers.Hottest.Folder, "all": 1}
-		for _, r := range t.Rows {
-			if share := shares[r.Partition]; share > hotShare && gathers(r) {
-				const what = "%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing"
-				c.atTable(t, what, 100*share, c.Numbers.Workload, r.Partition, math.Ceil(copies[c.engine]/share))
-				return
-			}
-		}
-	}),
-}
-
-func tooLarge(s forecast.Size) bool { return s.Bytes > largeBytes || s.Rows > largeRows }
-
-// ofForecasts runs a rule on each table that there is a forecast of for the rule's engine.
-func ofForecasts(rule func(*checker, *forecast.Table)) func(*checker) {
-	return func(c *checker) {
-		if made := c.Numbers.Forecasts[c.engine]; made != nil {
-			for _, t := range made.Tables {
-				rule(c, t)
-			}
-		}
+// sizes checks how large a workload makes tables, and how hot.
+func (c *checker) sizes() {
+	if c.Numbers == nil {
+		return
 	}
-}
-
-// ofSize finds the partitions of all tables whose largest one is of a size on the rule's engine.
-func ofSize(found func(engine string, largest forecast.Size) bool) func(*checker) {
-	return ofForecasts(func(c *checker, t *forecast.Table) {
-		for _, g := range t.Groups {
-			size := func(q float64) string {
-				s := g.Quantile(q, c.Numbers.Years)
-				return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
+	c.onEngines(func(engine string) {
+		if made := c.Numbers.Forecasts[engine]; made != nil {
+			for _, t := range made.Tables {
+				c.size(engine, t)
 			}
-			if found(c.engine, g.Quantile(1, c.Numbers.Years).Size) {
-				c.atTable(t.Table, "the largest partition of a %s has %s; the median has %s", g.Each, size(1), size(0.5))
+		}
+		if copies := copies[engine]; copies > 0 {
+			for _, t := range c.tables() {
+				c.shares(t, copies)
 			}
 		}
 	})
+}
+
+// size checks the largest cell of a table, and the largest of each kind of partition.
+func (c *checker) size(engine string, t *forecast.Table) {
+	switch n, most := t.LargestCell(), mostCell[engine]; {
+	case most > 0 && n > most:
+		c.atTable("cell-too-wide", t.Table, "the largest cell has %s; %s accepts up to %s",
+			words.Size(n), engine, words.Size(most))
+	case engine == cassandra && n > 1<<20:
+		c.atTable("cell-wide", t.Table, "the largest cell has %s; less than 1MB is recommended", words.Size(n))
+	}
+	for _, g := range t.Groups {
+		size := func(q float64) string {
+			s := g.Quantile(q, c.Numbers.Years)
+			return fmt.Sprintf("%s, %.0f rows and %.0f cells", words.Size(s.Bytes), s.Rows, s.Cells)
+		}
+		rule := ""
+		switch s := g.Quantile(1, c.Numbers.Years).Size; {
+		case engine == cassandra && s.Cells > mostCells, engine == hbase && s.Bytes > mostRow:
+			rule = "impossible-partition"
+		case engine != cassandra || s.Bytes <= aimBytes && s.Rows <= largeRows:
+			continue
+		case s.Bytes > largeBytes || s.Rows > largeRows:
+			rule = "large-partition"
+		default:
+			rule = "partition-over-aim"
+		}
+		c.atTable(rule, t.Table, "the largest partition of a %s has %s; the median has %s", g.Each, size(1), size(0.5))
+	}
+}
+
+// shares checks which share of the operations goes to one partition of a table, for which so many nodes answer.
+func (c *checker) shares(t *schemas.Table, copies float64) {
+	shares := map[string]float64{"user": c.Numbers.Hottest.User, "folder": c.Numbers.Hottest.Folder, "all": 1}
+	for _, r := range t.Rows {
+		if share := shares[r.Partition]; share > hotShare && gathers(r) {
+			c.atTable("hot-partition", t,
+				"%.0f%% of the operations of %s go to the partition of one %s; more than %.0f nodes gain nothing",
+				100*share, c.Numbers.Workload, r.Partition, math.Ceil(copies/share))
+			return
+		}
+	}
 }

@@ -133,7 +133,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line),
-			cmp.Compare(a.Pos.Column, b.Pos.Column))
+			cmp.Compare(a.Pos.Column, b.Pos.Column), cmp.Compare(a.Rule.place, b.Rule.place))
 	})
 	return r, nil
 }
@@ -143,12 +143,15 @@ var (
 	definition = regexp.MustCompile(`^(?i:create|alter|drop|--)`)
 )
 
-// check runs all rules.
+// check checks each pattern, each table and the whole schema. A rule is named where it finds something.
 func check(s *schemas.Schema, engines []string, o Options) []Finding {
 	c := &checker{
-		Options: o, schema: s, rules: Rules(), engines: engines,
+		Options: o, schema: s, rules: make(map[string]*Rule), engines: engines,
 		on: make(map[*schemas.Table][]*schemas.Pattern), fallbacks: make(map[*schemas.Pattern]bool),
-		unread: make(map[string]bool),
+		unread: make(map[string]bool), listed: make(map[*schemas.Table]int),
+	}
+	for _, r := range Rules() {
+		c.rules[r.ID] = r
 	}
 	for _, s := range s.Other {
 		_, text, _ := strings.Cut(s.Text, "\n")
@@ -162,21 +165,35 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 		c.on[p.Table] = append(c.on[p.Table], p)
 		c.fallbacks[p.Fallback] = true
 	}
-	for _, r := range c.rules {
-		if r.Numbers && o.Numbers == nil {
-			continue
+	for _, p := range c.of(nil) {
+		switch {
+		case p.Kind.Reads():
+			c.partitions(p)
+		case p.Kind == schemas.Batch:
+			c.batch(p)
+		default:
+			c.write(p)
 		}
-		c.rule, c.engine = r, ""
-		if len(r.Engines) == 0 {
-			r.run(c)
-			continue
+		if p.Kind == schemas.Slice {
+			c.tombstones(p)
 		}
-		for _, c.engine = range engines {
-			if slices.Contains(r.Engines, c.engine) {
-				r.run(c)
-			}
+		if p.Kind == schemas.Slice && !c.fallbacks[p] {
+			c.order(p)
+			c.listing(p)
 		}
 	}
+	for _, t := range c.tables() {
+		for _, check := range []func(*schemas.Table){
+			c.growth, c.cells, c.columns, c.indexes, c.writes, c.expiry, c.hot, c.outside,
+		} {
+			check(t)
+		}
+	}
+	c.substitutes()
+	c.settings()
+	c.sizes()
+	c.acceptances()
+	c.statements()
 	return c.found
 }
 
@@ -195,45 +212,53 @@ func each(s *schemas.Schema, yield func(a schemas.Acceptance, f Finding)) {
 	}
 }
 
-// acceptRules are about acceptances without a finding, and CQL that schema import could not read. They are the last.
-var acceptRules = finders{
-	"accept-unused": func(c *checker) {
-		before := c.found
-		each(c.schema, func(a schemas.Acceptance, f Finding) {
-			needs := func(r *Rule) bool { return r.ID == a.Rule && r.Numbers && c.Numbers == nil }
-			found := func(o Finding) bool { return o.Rule.ID == a.Rule && o.Table == f.Table && o.Pattern == f.Pattern }
-			inherited := a.Pos.File != "" // from the base of a variant, where it may match
-			if !inherited && !slices.ContainsFunc(c.rules, needs) && !slices.ContainsFunc(before, found) {
-				c.add(f, nil, "accepts %s, which has no finding there", []any{a.Rule})
-			}
-		})
-	},
-	"unread": func(c *checker) {
-		for _, s := range c.schema.Other {
-			if pos, ok := s.Unread(); ok {
-				reason, text, _ := strings.Cut(s.Text, "\n")
-				f := c.add(Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
-				if c.AllowUnread {
-					f.Accepted = "--allow-unread"
-				}
+// acceptances checks for acceptances without a finding. It is after all checks whose findings can be accepted.
+func (c *checker) acceptances() {
+	before := c.found
+	each(c.schema, func(a schemas.Acceptance, f Finding) {
+		found := func(o Finding) bool { return o.Rule.ID == a.Rule && o.Table == f.Table && o.Pattern == f.Pattern }
+		unknown := c.rules[a.Rule].Numbers && c.Numbers == nil
+		inherited := a.Pos.File != "" // from the base of a variant, where it may match
+		if !inherited && !unknown && !slices.ContainsFunc(before, found) {
+			c.add("accept-unused", f, nil, "accepts %s, which has no finding there", []any{a.Rule})
+		}
+	})
+}
+
+// statements checks for CQL that schema import could not read.
+func (c *checker) statements() {
+	for _, s := range c.schema.Other {
+		if pos, ok := s.Unread(); ok {
+			reason, text, _ := strings.Cut(s.Text, "\n")
+			f := c.add("unread", Finding{Statement: text, Pos: pos}, nil, "%s", []any{reason})
+			if c.AllowUnread {
+				f.Accepted = "--allow-unread"
 			}
 		}
-	},
+	}
 }
 
 // checker holds what a rule needs to judge a schema.
 type checker struct {
 	Options
 	schema  *schemas.Schema
-	rules   []*Rule  // all of them
-	engines []string // those of the report, and then the others
-	rule    *Rule
-	engine  string // the engine that the rule judges for; "" if the rule is about none
+	rules   map[string]*Rule // all of them
+	engines []string         // those of the report, and then the others
+	engine  string           // the engine that is judged for; "" is that of each rule
 	found   []Finding
 
 	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table
 	fallbacks map[*schemas.Pattern]bool             // those that run in place of another one
 	unread    map[string]bool                       // the words of statements that could not be read
+	listed    map[*schemas.Table]int                // the finding of list-reads-content
+}
+
+// onEngines judges for one engine after another.
+func (c *checker) onEngines(judge func(engine string)) {
+	for _, c.engine = range c.engines {
+		judge(c.engine)
+	}
+	c.engine = ""
 }
 
 // of returns the patterns on a table, or with nil on all, of the kinds given, or of all, without those of seeds.
@@ -252,43 +277,51 @@ func (c *checker) tables() []*schemas.Table {
 	return slices.DeleteFunc(slices.Clone(c.schema.Tables), (*schemas.Table).Header)
 }
 
-// add adds a finding and returns it, so that a rule can lower its severity or name another remedy.
-func (c *checker) add(f Finding, accepted []schemas.Acceptance, format string, args []any) *Finding {
-	f.Rule, f.Engine, f.Message = c.rule, c.engine, fmt.Sprintf(format, args...)
-	f.Severity, f.Do, f.Page = c.rule.Severity, c.rule.Do, c.rule.Page()
+// add adds a finding, one for each engine that its rule is about, and returns the last one, so that a check can lower
+// its severity or name another remedy.
+func (c *checker) add(rule string, f Finding, accepted []schemas.Acceptance, format string, args []any) *Finding {
+	f.Rule, f.Message = c.rules[rule], fmt.Sprintf(format, args...)
+	f.Severity, f.Do, f.Page = f.Rule.Severity, f.Rule.Do, f.Rule.Page()
 	f.File = cmp.Or(f.File, c.schema.File)
 	for _, a := range accepted {
-		if a.Rule == c.rule.ID {
+		if a.Rule == rule {
 			f.Accepted = a.Reason
 		}
 	}
-	c.found = append(c.found, f)
+	about := []string{c.engine}
+	if c.engine == "" && len(f.Rule.Engines) > 0 {
+		other := func(engine string) bool { return !slices.Contains(f.Rule.Engines, engine) }
+		about = slices.DeleteFunc(slices.Clone(c.engines), other)
+	}
+	for _, f.Engine = range about {
+		c.found = append(c.found, f)
+	}
 	return &c.found[len(c.found)-1]
 }
 
-func (c *checker) atPattern(p *schemas.Pattern, format string, args ...any) *Finding {
+func (c *checker) atPattern(rule string, p *schemas.Pattern, format string, args ...any) *Finding {
 	f := Finding{Table: tableName(p), Pattern: p.Name, Statement: statement(p), Pos: p.Pos}
-	return c.add(f, p.Accept, format, args)
+	return c.add(rule, f, p.Accept, format, args)
 }
 
 // atFilter adds a finding about a read that filters. CQL must say so.
-func (c *checker) atFilter(p *schemas.Pattern, format string, args ...any) {
-	f := c.atPattern(p, format, args...)
+func (c *checker) atFilter(rule string, p *schemas.Pattern, format string, args ...any) {
+	f := c.atPattern(rule, p, format, args...)
 	if carried(p, "allow filtering") == "false" {
 		f.Severity, f.Message = Error, f.Message+"; Cassandra refuses it without ALLOW FILTERING"
 	}
 }
 
-func (c *checker) atTable(t *schemas.Table, format string, args ...any) *Finding {
-	return c.add(Finding{Table: t.Name, Pos: t.Pos}, t.Accept, format, args)
+func (c *checker) atTable(rule string, t *schemas.Table, format string, args ...any) *Finding {
+	return c.add(rule, Finding{Table: t.Name, Pos: t.Pos}, t.Accept, format, args)
 }
 
-func (c *checker) atColumn(t *schemas.Table, col *schemas.Column, format string, args ...any) *Finding {
-	return c.add(Finding{Table: t.Name, Part: col.Name, Pos: col.Pos}, t.Accept, format, args)
+func (c *checker) atColumn(rule string, t *schemas.Table, col *schemas.Column, format string, args ...any) *Finding {
+	return c.add(rule, Finding{Table: t.Name, Part: col.Name, Pos: col.Pos}, t.Accept, format, args)
 }
 
-func (c *checker) atIndex(t *schemas.Table, x *schemas.Index, format string, args ...any) *Finding {
-	return c.add(Finding{Table: t.Name, Part: x.Name, Pos: x.Pos}, t.Accept, format, args)
+func (c *checker) atIndex(rule string, t *schemas.Table, x *schemas.Index, format string, args ...any) *Finding {
+	return c.add(rule, Finding{Table: t.Name, Part: x.Name, Pos: x.Pos}, t.Accept, format, args)
 }
 
 // statement is what an imported pattern is, in one line and without the name that import gave it, or "".
@@ -337,7 +370,7 @@ func (s Severity) String() string { return severityNames[s] }
 // MarshalText writes the severity into JSON.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// Rule is one thing that lint looks for. All but run is in its section of docs/rules/README.md.
+// Rule is one thing that lint looks for. All of it is in its section of docs/rules/README.md.
 type Rule struct {
 	ID       string
 	Severity Severity
@@ -353,52 +386,7 @@ type Rule struct {
 
 	about   string // after the severity: for which engines, and whether it needs numbers
 	section string
-	run     func(*checker) // finds what the rule looks for
-}
-
-// finders find what rules look for, by the ids of these.
-type finders map[string]func(*checker)
-
-// ofPatterns runs a rule on one pattern after another, of some kinds or of all.
-func ofPatterns(rule func(*checker, *schemas.Pattern), kinds ...schemas.PatternKind) func(*checker) {
-	return func(c *checker) {
-		for _, p := range c.of(nil, kinds...) {
-			rule(c, p)
-		}
-	}
-}
-
-// ofTables runs a rule on each table that stores something of its own.
-func ofTables(rule func(*checker, *schemas.Table)) func(*checker) {
-	return func(c *checker) {
-		for _, t := range c.tables() {
-			rule(c, t)
-		}
-	}
-}
-
-// ofEngines runs a rule for each engine, whatever its section says.
-func ofEngines(rule func(*checker)) func(*checker) {
-	return func(c *checker) {
-		for _, c.engine = range c.engines {
-			rule(c)
-		}
-	}
-}
-
-// ofIndexes runs a rule on each index, with the first of its columns that is not in the partition key.
-func ofIndexes(rule func(*checker, *schemas.Table, *schemas.Index, *schemas.Column)) func(*checker) {
-	return ofTables(func(c *checker, t *schemas.Table) {
-		for _, x := range t.Indexes {
-			var first *schemas.Column
-			for _, ic := range x.Columns {
-				if first == nil && ic.Column.Role != schemas.Partition {
-					first = ic.Column
-				}
-			}
-			rule(c, t, x, first)
-		}
-	})
+	place   int // its place on the page: findings of one place in a file are in this order
 }
 
 const (
@@ -412,24 +400,10 @@ const (
 // follow from the drivers: the engine null is not on it.
 func EngineNames() []string { return []string{embedded, cassandra, hbase, oracle} }
 
-// themes have the rules by what they are about.
-var themes = []finders{
-	partitionRules, orderRules, boundRules, cellRules, columnRules, indexRules,
-	writeRules, tombstoneRules, hotRules, fallbackRules, hintRules, outsideRules, sizeRules, acceptRules,
-}
-
 // Rules returns all rules in the order of their page.
 var Rules = sync.OnceValue(func() (all []*Rule) {
-	for _, section := range strings.Split(page.Page, "\n## ")[1:] {
-		r := newRule(section)
-		for _, theme := range themes {
-			if run := theme[r.ID]; run != nil {
-				r.run = run
-			}
-		}
-		if all = append(all, r); r.run == nil {
-			panic("no function finds the rule " + r.ID)
-		}
+	for i, section := range strings.Split(page.Page, "\n## ")[1:] {
+		all = append(all, newRule(i, section))
 	}
 	return all
 })
@@ -440,12 +414,12 @@ var sectionOf = regexp.MustCompile(
 
 var plain = strings.NewReplacer(`\*`, "*", `\<`, "<", `\[`, "[")
 
-func newRule(section string) *Rule {
+func newRule(place int, section string) *Rule {
 	m := sectionOf.FindStringSubmatch(section)
 	for i := range m {
 		m[i] = strings.Join(strings.Fields(plain.Replace(m[i])), " ")
 	}
-	r := &Rule{section: "## " + section, ID: m[1], about: m[3], Doc: m[4], Do: m[5], Source: m[6]}
+	r := &Rule{place: place, section: "## " + section, ID: m[1], about: m[3], Doc: m[4], Do: m[5], Source: m[6]}
 	r.Severity = Severity(slices.Index(severityNames[:], strings.ToLower(m[2])))
 	r.Engines = slices.DeleteFunc(EngineNames(), func(name string) bool { return !strings.Contains(r.about, name) })
 	r.Numbers = strings.Contains(r.about, "with --workload or own rows")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -130,14 +131,39 @@ func TestRulesAreDocumented(t *testing.T) {
 			t.Errorf("%s names no source: %q", r.ID, r.Source)
 		}
 	}
-	for _, theme := range themes {
-		for id := range theme {
-			if !seen[id] {
-				t.Errorf("the page of rules has no section for %s", id)
-			}
+	named := make(map[string]bool)
+	for _, id := range namedRules(t) {
+		named[id] = true
+		if !seen[id] {
+			t.Errorf("the page of rules has no section for %s", id)
+		}
+	}
+	for id := range seen {
+		if !named[id] {
+			t.Errorf("no check finds the rule %s", id)
 		}
 	}
 }
+
+// namedRules are the rules that the checks name.
+func namedRules(t *testing.T) (all []string) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range namesRule.FindAllStringSubmatch(string(src), -1) {
+			all = append(all, m[1])
+		}
+	}
+	return all
+}
+
+var namesRule = regexp.MustCompile(`(?:c\.(?:add|at[A-Z][a-z]+)\(|rule :?= )"([a-z-]+)"`)
 
 // TestBundled: the findings of the models' schemas for the engine that they were
 // written for is accepted, with the reason, or a note.

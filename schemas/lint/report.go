@@ -297,9 +297,8 @@ type object = map[string]any
 // WriteSARIF writes reports as a SARIF 2.1.0 log (OASIS standard, 27 March 2020), which code hosts show next to
 // the lines of a change. Accepted findings have the suppression inSource. Version is mailbench's.
 func WriteSARIF(w io.Writer, reports []*Report, version string) error {
-	rules, results, at := []object{}, []object{}, make(map[string]int)
-	for i, r := range Rules() {
-		at[r.ID] = i
+	rules, results := []object{}, []object{}
+	for _, r := range Rules() {
 		first, _, _ := strings.Cut(r.Doc, ". ")
 		rules = append(rules, object{
 			"id": r.ID, "shortDescription": object{"text": strings.TrimSuffix(first, ".") + "."},
@@ -317,7 +316,7 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 				}
 			}
 			out := object{
-				"ruleId": f.Rule.ID, "ruleIndex": at[f.Rule.ID], "level": f.Severity,
+				"ruleId": f.Rule.ID, "ruleIndex": f.Rule.place, "level": f.Severity,
 				"message": object{"text": f.subject() + ": " + f.Message},
 				"locations": []object{{"logicalLocations": logical, "physicalLocation": object{
 					"artifactLocation": object{"uri": fileURI(f.File)},

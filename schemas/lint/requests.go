@@ -9,48 +9,49 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// partitionRules are about how many partitions answer a pattern.
-var partitionRules = finders{
-	"scan-all": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if a := accessOf(p); len(a.dropped)+len(a.indexes) == 0 && !c.onlyFallback(p) && !counts(p) {
-			c.atPattern(p, "scans all partitions of %s", p.Table.Name)
+// partitions checks how many partitions answer a read, and what it filters.
+func (c *checker) partitions(p *schemas.Pattern) {
+	var lists []*schemas.Column // of values of the partition key
+	for _, col := range p.Table.Partition {
+		if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
+			lists = append(lists, col)
 		}
-	}, schemas.Scan),
-	"count-all": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if counts(p) {
-			c.atPattern(p, "counts the rows of all partitions of %s", p.Table.Name)
+	}
+	how := "sequentially"
+	if p.Imported != nil {
+		how = "in one query, which one node coordinates"
+	}
+	if p.Kind != schemas.Scan && len(lists) > 0 && p.Parallel == 0 {
+		c.atPattern("many-partitions", p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
+	}
+	if p.Kind == schemas.Scan && counts(p) {
+		c.atPattern("count-all", p, "counts the rows of all partitions of %s", p.Table.Name)
+	}
+	if p.Kind == schemas.Get || c.fallbacks[p] {
+		return
+	}
+	a := accessOf(p)
+	scan := p.Kind == schemas.Scan && len(a.indexes) == 0
+	switch {
+	case scan && len(a.dropped) > 0:
+		c.atFilter("scan-filter", p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
+	case scan && !counts(p):
+		c.atPattern("scan-all", p, "scans all partitions of %s", p.Table.Name)
+	}
+	if len(a.indexes) > 0 && !bindsPartition(p) {
+		var through []string
+		for _, x := range a.indexes {
+			through = append(through, "index "+x.Name)
 		}
-	}, schemas.Scan),
-	"scan-filter": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if a := accessOf(p); len(a.dropped) > 0 && len(a.indexes) == 0 && !c.onlyFallback(p) {
-			c.atFilter(p, "scans all partitions of %s and filters the rows by %s", p.Table.Name, names(a.dropped))
-		}
-	}, schemas.Scan),
-	"index-all-nodes": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if a := accessOf(p); len(a.indexes) > 0 && !bindsPartition(p) && !c.onlyFallback(p) {
-			var through []string
-			for _, x := range a.indexes {
-				through = append(through, "index "+x.Name)
-			}
-			c.atPattern(p, "reads all nodes through %s: it does not bind the partition key (%s)",
-				words.List(through), names(p.Table.Partition))
-		}
-	}, schemas.Slice, schemas.Scan),
-	"many-partitions": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		var lists []*schemas.Column // of values of the partition key
-		for _, col := range p.Table.Partition {
-			if p.In == col || slices.Contains(strings.Split(carried(p, "where"), " and "), col.Name+" in ?") {
-				lists = append(lists, col)
-			}
-		}
-		how := "sequentially"
-		if p.Imported != nil {
-			how = "in one query, which one node coordinates"
-		}
-		if len(lists) > 0 && p.Parallel == 0 {
-			c.atPattern(p, "reads one partition of %s per %s, %s", p.Table.Name, names(lists), how)
-		}
-	}, schemas.Get, schemas.Slice),
+		c.atPattern("index-all-nodes", p, "reads all nodes through %s: it does not bind the partition key (%s)",
+			words.List(through), names(p.Table.Partition))
+	}
+	if c.schema.Native == hbase && indexOf(p) != nil && !indexOf(p).OverKeys() { // HBase has no such index
+		a.dropped = p.Filter
+	}
+	if !scan && len(a.dropped) > 0 {
+		c.atFilter("filter-reads-more", p, "scans rows of %s and filters them by %s", p.Table.Name, names(a.dropped))
+	}
 }
 
 // counts reports whether a scan returns the number of all rows, and no group of them.
@@ -59,41 +60,35 @@ func counts(p *schemas.Pattern) bool {
 	return number && carried(p, "group by") == "" && carried(p, "where") == "" && len(p.Filter) == 0
 }
 
-// orderRules are about where the order of a pattern's rows comes from.
-var orderRules = finders{
-	"order-by-index": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if ordered := orderedBy(p); ordered != nil && !c.onlyFallback(p) {
-			c.atPattern(p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
-				names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
+// order checks where the order of a slice's rows comes from.
+func (c *checker) order(p *schemas.Pattern) {
+	if ordered := orderedBy(p); ordered != nil {
+		c.atPattern("order-by-index", p, "sorts by (%s): index %s has that order, and the primary key of %s (%s) does not",
+			names(ordered), p.Index.Name, p.Table.Name, names(p.Table.Key()))
+	}
+	if p.Reverse {
+		f := c.atPattern("order-backwards", p, "reads %s against its clustering order", p.Table.Name)
+		forward := slices.DeleteFunc(c.of(p.Table, schemas.Slice), func(o *schemas.Pattern) bool {
+			return o.Reverse || o.Index != nil || o.In != nil
+		})
+		if len(forward) > 0 {
+			f.Do = fmt.Sprintf("Write a second table in that order, or accept it: %s needs the order of this one.",
+				forward[0].Name)
 		}
-	}, schemas.Slice),
-	"order-backwards": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if !p.Reverse || c.onlyFallback(p) {
-			return
+	}
+	order, mixed := p.Order(), false
+	var directed []string
+	for _, ic := range order {
+		word := ic.Column.Name
+		if ic.Desc {
+			word += " desc"
 		}
-		f := c.atPattern(p, "reads %s against its clustering order", p.Table.Name)
-		for _, o := range c.of(p.Table, schemas.Slice) {
-			if !o.Reverse && o.Index == nil && o.In == nil {
-				f.Do = fmt.Sprintf("Write a second table in that order, or accept it: %s needs the order of this one.", o.Name)
-				return
-			}
-		}
-	}, schemas.Slice),
-	"sorted-by-client": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		order, mixed := p.Order(), false
-		var directed []string
-		for _, ic := range order {
-			word := ic.Column.Name
-			if ic.Desc {
-				word += " desc"
-			}
-			directed, mixed = append(directed, word), mixed || ic.Desc != order[0].Desc
-		}
-		if mixed && !c.onlyFallback(p) {
-			c.atPattern(p, "sorts by (%s): the client reads and sorts all rows of %s that match",
-				strings.Join(directed, ", "), p.Table.Name)
-		}
-	}, schemas.Slice),
+		directed, mixed = append(directed, word), mixed || ic.Desc != order[0].Desc
+	}
+	if mixed {
+		c.atPattern("sorted-by-client", p, "sorts by (%s): the client reads and sorts all rows of %s that match",
+			strings.Join(directed, ", "), p.Table.Name)
+	}
 }
 
 // orderedBy returns the columns of an index that order the rows of a slice through
@@ -114,43 +109,42 @@ func orderedBy(p *schemas.Pattern) []*schemas.Column {
 	return by
 }
 
-// indexRules are about secondary indexes.
-var indexRules = finders{
-	"index-unused": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
+// indexes checks the secondary indexes of a table.
+func (c *checker) indexes(t *schemas.Table) {
+	key := t.Key()
+	for _, x := range t.Indexes {
 		if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
-			c.atIndex(t, x, "no pattern reads through index %s", x.Name)
+			c.atIndex("index-unused", t, x, "no pattern reads through index %s", x.Name)
 		}
-	}),
-	"index-is-key": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, _ *schemas.Column) {
-		key := t.Key()
-		if len(x.Columns) < len(t.Partition) {
-			return
-		}
+		var first *schemas.Column // that is not in the partition key
+		begins := len(x.Columns) >= len(t.Partition)
 		for i, ic := range x.Columns {
-			if i >= len(key) || ic.Column != key[i] || ic.Desc != key[i].Desc {
-				return
+			begins = begins && i < len(key) && ic.Column == key[i] && ic.Desc == key[i].Desc
+			if first == nil && ic.Column.Role != schemas.Partition {
+				first = ic.Column
 			}
 		}
-		c.atIndex(t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
-	}),
-	"index-few-values": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
-		if first != nil && first.Type.Kind == schemas.Boolean && c.everyNode(t, x) {
-			c.atIndex(t, x, "index %s has two values of %s, and is read without the partition key (%s)",
+		if begins {
+			c.atIndex("index-is-key", t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
+		}
+		if first == nil || !c.everyNode(t, x) {
+			continue
+		}
+		if first.Type.Kind == schemas.Boolean {
+			c.atIndex("index-few-values", t, x, "index %s has two values of %s, and is read without the partition key (%s)",
 				x.Name, first.Name, names(t.Partition))
 		}
-	}),
-	"index-many-values": ofIndexes(func(c *checker, t *schemas.Table, x *schemas.Index, first *schemas.Column) {
 		// Several rows can name one row of another table, whose partition key the column is.
 		refers := func(other *schemas.Table) bool {
 			key := other.Partition[0]
 			return other != t && len(other.Partition) == 1 && key.Name == first.Name && key.Type.String() == first.Type.String()
 		}
-		if first != nil && unique(t, first) && !finds(t, x, ">") && c.everyNode(t, x) &&
-			!slices.ContainsFunc(c.tables(), refers) {
-			c.atIndex(t, x, "%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
+		if unique(t, first) && !finds(t, x, ">") && !slices.ContainsFunc(c.tables(), refers) {
+			c.atIndex("index-many-values", t, x,
+				"%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
 				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
 		}
-	}),
+	}
 }
 
 // everyNode reports whether some pattern reads through the index without the
@@ -159,90 +153,110 @@ func (c *checker) everyNode(t *schemas.Table, x *schemas.Index) bool {
 	return slices.ContainsFunc(c.through(t, x), func(p *schemas.Pattern) bool { return !bindsPartition(p) })
 }
 
-// writeRules are about writes that read, writes that race, and writes together.
-var writeRules = finders{
-	"read-before-write": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if why := readsFirst(p); why != "" {
-			c.atPattern(p, "%s", why)
-		}
-	}),
-	"null-written": ofPatterns(func(c *checker, p *schemas.Pattern) {
+// write checks a write by itself: what it reads, replaces, adds to and deletes.
+func (c *checker) write(p *schemas.Pattern) {
+	t := p.Table
+	if why := readsFirst(p); why != "" {
+		c.atPattern("read-before-write", p, "%s", why)
+	}
+	switch p.Kind {
+	case schemas.Put, schemas.PutIf:
 		if null := carried(p, "null"); null != "" {
-			c.atPattern(p, "writes null, a tombstone, to (%s) of %s", null, p.Table.Name)
+			c.atPattern("null-written", p, "writes null, a tombstone, to (%s) of %s", null, t.Name)
 		}
-	}, schemas.Put, schemas.PutIf),
-	"condition-on-one-row": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if fixed := carried(p, "fixed"); fixed != "" && conditional(p) && !p.Absent {
-			c.atPattern(p, "changes the same row of %s (%s) in all requests, under a condition", p.Table.Name, fixed)
+		plain := func(col *schemas.Column) bool { return !col.Type.Collection() }
+		if replaced := slices.DeleteFunc(slices.Clone(p.Columns), plain); len(replaced) > 0 {
+			c.atPattern("collection-replaced", p, "replaces (%s): %s per row", names(replaced),
+				words.Plural(len(replaced), "tombstone"))
 		}
-	}, schemas.Put, schemas.PutIf, schemas.Delete),
-	"mixed-conditional": ofTables(func(c *checker, t *schemas.Table) {
-		conditional := c.of(t, schemas.PutIf)
-		plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
-			func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
-		if len(conditional) > 0 && len(plain) > 0 {
-			c.atTable(t, "conditional writes: %s; unconditional writes of the same table: %s", names(conditional),
-				names(plain))
-		}
-	}),
-	"time-as-key": ofTables(func(c *checker, t *schemas.Table) {
-		own := t.Clustering[t.Inherited:]
-		others := slices.ContainsFunc(own, func(col *schemas.Column) bool {
-			return !slices.Contains([]schemas.Kind{schemas.Timestamp, schemas.Int, schemas.Boolean}, col.Type.Kind)
-		})
-		at := slices.IndexFunc(own, func(col *schemas.Column) bool {
-			return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
-		})
-		puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
-		if at >= 0 && !others && len(puts) > 0 {
-			f := c.atColumn(t, own[at], "only timestamp %s distinguishes rows of (%s): %s overwrites a row of the same time",
-				own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
-			measured := slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool {
-				return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
-			})
-			if measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
-				return named(c, guessed.Series)
-			}) {
-				f.Severity = Note // the rows are measurements of one source, as far as is known
+	case schemas.Append:
+		for _, col := range p.Columns {
+			if col.Type.Kind == schemas.List && c.appended(t, col) {
+				c.atPattern("collection-grows", p, "adds to %s %s of %s with each request", col.Type, col.Name, t.Name)
 			}
 		}
-	}),
-	"counter-deleted": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		counters := slices.DeleteFunc(c.of(p.Table, schemas.Add), func(add *schemas.Pattern) bool {
+	case schemas.Add:
+		for _, col := range p.Columns {
+			if col.Type.Kind != schemas.Counter && len(t.Columns) > 1 {
+				c.atPattern("counter-with-plain", p, "adds to %s %s, which %s stores next to %s",
+					col.Type, col.Name, t.Name, words.Plural(len(t.Columns)-1, "other column"))
+			}
+		}
+	case schemas.Delete:
+		counters := slices.DeleteFunc(c.of(t, schemas.Add), func(add *schemas.Pattern) bool {
 			return add.Columns[0].Type.Kind != schemas.Counter
 		})
 		if len(counters) > 0 {
-			c.atPattern(p, "deletes counters of %s, to which %s adds", p.Table.Name, names(counters))
+			c.atPattern("counter-deleted", p, "deletes counters of %s, to which %s adds", t.Name, names(counters))
 		}
-	}, schemas.Delete),
-	"copy-not-deleted": ofTables(func(c *checker, t *schemas.Table) {
-		deletes := c.of(t, schemas.Delete)
-		if len(deletes) == 0 {
-			return
+		if p.Scope != schemas.ScopeRow && len(p.By) < c.rowColumns(t) {
+			c.atPattern("large-delete", p, "reads and deletes all HBase rows of %s with the key prefix (%s)",
+				t.Name, names(p.By))
 		}
-		for _, copied := range c.tables() {
-			if copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
-				len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
-				(c.putTogether(t, copied) || repeats(t, copied)) {
-				c.atTable(copied, "has copies of rows of %s: %s deletes there, and no pattern deletes here",
-					t.Name, names(deletes))
-			}
+	}
+	replaces := slices.Contains([]schemas.PatternKind{schemas.Put, schemas.PutIf, schemas.Delete}, p.Kind)
+	if fixed := carried(p, "fixed"); replaces && fixed != "" && conditional(p) && !p.Absent {
+		c.atPattern("condition-on-one-row", p, "changes the same row of %s (%s) in all requests, under a condition",
+			t.Name, fixed)
+	}
+}
+
+// batch checks what is written together.
+func (c *checker) batch(p *schemas.Pattern) {
+	if c.fallbacks[p] || !spreads(p) {
+		return
+	}
+	each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
+	together := p.Atomic == schemas.AtomicAll ||
+		p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
+	if each >= 0 && carried(p, "rows") == "" && together {
+		c.atPattern("batch-unbounded", p, "one batch writes a row of %s per %s, in several partitions",
+			p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
+	}
+	if p.Imported == nil || !conditional(p) { // an imported one with a condition has one partition
+		c.atPattern("batch-spreads", p, "%s", c.guarantee(p))
+	}
+}
+
+// writes checks the writes of a table together: those that race, that overwrite, and that leave copies.
+func (c *checker) writes(t *schemas.Table) {
+	conditional := c.of(t, schemas.PutIf)
+	plain := slices.DeleteFunc(c.of(t, schemas.Put, schemas.Append, schemas.Remove, schemas.Delete),
+		func(p *schemas.Pattern) bool { return p.Static || c.guarded(p) })
+	if len(conditional) > 0 && len(plain) > 0 {
+		c.atTable("mixed-conditional", t, "conditional writes: %s; unconditional writes of the same table: %s",
+			names(conditional), names(plain))
+	}
+	own := t.Clustering[t.Inherited:]
+	others := slices.ContainsFunc(own, func(col *schemas.Column) bool {
+		return !slices.Contains([]schemas.Kind{schemas.Timestamp, schemas.Int, schemas.Boolean}, col.Type.Kind)
+	})
+	at := slices.IndexFunc(own, func(col *schemas.Column) bool {
+		return col.Type.Kind == schemas.Timestamp && col.Type.Foreign != "date"
+	})
+	puts := slices.DeleteFunc(c.of(t, schemas.Put), func(p *schemas.Pattern) bool { return p.Static })
+	if at >= 0 && !others && len(puts) > 0 {
+		f := c.atColumn("time-as-key", t, own[at],
+			"only timestamp %s distinguishes rows of (%s): %s overwrites a row of the same time",
+			own[at].Name, names(t.Key()[:len(t.Key())-len(own)]), puts[0].Name)
+		measured := slices.ContainsFunc(t.Columns, func(c *schemas.Column) bool {
+			return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
+		})
+		if measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
+			return named(c, guessed.Series)
+		}) {
+			f.Severity = Note // the rows are measurements of one source, as far as is known
 		}
-	}),
-	"batch-unbounded": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		each := slices.IndexFunc(p.Parts, func(part schemas.Part) bool { return part.Each != "" })
-		together := p.Atomic == schemas.AtomicAll ||
-			p.Atomic == schemas.AtomicNone && p.Parts[0].Pattern.Table.Hints[cassandra]["batches"] == "unlogged"
-		if each >= 0 && carried(p, "rows") == "" && together && spreads(p) && !c.onlyFallback(p) {
-			c.atPattern(p, "one batch writes a row of %s per %s, in several partitions",
-				p.Parts[each].Pattern.Table.Name, p.Parts[each].Each)
+	}
+	deletes := c.of(t, schemas.Delete)
+	for _, copied := range c.tables() {
+		if len(deletes) > 0 && copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
+			len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
+			(c.putTogether(t, copied) || repeats(t, copied)) {
+			c.atTable("copy-not-deleted", copied, "has copies of rows of %s: %s deletes there, and no pattern deletes here",
+				t.Name, names(deletes))
 		}
-	}, schemas.Batch),
-	"batch-spreads": ofPatterns(func(c *checker, p *schemas.Pattern) {
-		if !c.onlyFallback(p) && spreads(p) && !(p.Imported != nil && conditional(p)) { // that has one partition
-			c.atPattern(p, "%s", c.guarantee(p))
-		}
-	}, schemas.Batch),
+	}
 }
 
 // conditional reports whether a write, or a batch, has a condition. Some are of CQL only.
