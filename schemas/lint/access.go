@@ -56,10 +56,15 @@ type access struct {
 	indexes   []*schemas.Index  // those that can find them
 	dropped   []*schemas.Column // those that the engine compares after it has read a row
 	low, high bool              // the rows have a lower, an upper bound in the key column after the bound ones
+	limited   bool              // the number of rows is fixed or the caller's choice
+	grows     *schemas.Column   // the clustering column whose new values add rows, or nil
 }
 
 func accessOf(p *schemas.Pattern) access {
-	a := access{low: p.From != nil, high: p.To != nil}
+	a := access{low: p.From != nil, high: p.To != nil, grows: growing(p.Table, boundKeys(p)-len(p.Table.Partition))}
+	if p.Index != nil { // which can bind a clustering column
+		a.grows = growing(p.Table, 0, p.By...)
+	}
 	left := conditions(p)
 	if p.Index == nil && bindsPartition(p) {
 		left = a.slice(p, left)
@@ -93,6 +98,7 @@ func accessOf(p *schemas.Pattern) access {
 			}
 		}
 	}
+	a.limited = p.Limit > 0 || p.LimitArg || a.low && a.high || carried(p, "per partition limit") != ""
 	return a
 }
 
@@ -180,22 +186,6 @@ func indexOf(p *schemas.Pattern) *schemas.Index {
 	return nil
 }
 
-// limited reports whether the read returns a number of rows that is fixed or the
-// caller's choice.
-func limited(p *schemas.Pattern) bool {
-	a := accessOf(p)
-	return p.Limit > 0 || p.LimitArg || a.low && a.high || carried(p, "per partition limit") != ""
-}
-
-// leftToGrow returns the clustering column whose new values add rows to what a slice
-// reads, or nil.
-func leftToGrow(p *schemas.Pattern) *schemas.Column {
-	if p.Index != nil { // which can bind a clustering column
-		return growing(p.Table, 0, p.By...)
-	}
-	return growing(p.Table, boundKeys(p)-len(p.Table.Partition))
-}
-
 // Answer says how a table answers a pattern.
 type Answer struct {
 	Pattern    string `json:"pattern"`
@@ -268,7 +258,7 @@ func boundOf(p *schemas.Pattern) string {
 	case p.Kind == schemas.Scan:
 		return "none, all rows"
 	}
-	if col := leftToGrow(p); col != nil {
+	if col := accessOf(p).grows; col != nil {
 		return "none, grows with " + col.Name
 	}
 	return "none, rows of the key prefix"

@@ -36,15 +36,16 @@ func (c *checker) growth(t *schemas.Table) {
 
 // listing checks how much a slice reads: rows without a limit, and of every row its content and collections.
 func (c *checker) listing(p *schemas.Pattern) {
-	t := p.Table
-	ends := p.Index == nil && (c.ends(t) || c.drained(p) != nil) // rule queue has the latter
-	if col := leftToGrow(p); col != nil && !limited(p) && !ends {
-		f := c.atPattern("unbounded-read", p, "reads rows of %s without a limit, and each new %s adds rows", t.Name, col.Name)
-		if bindsPartition(p) && len(accessOf(p).indexes) > 0 {
+	t, a := p.Table, accessOf(p)
+	ends := p.Index == nil && (c.ends(t) || c.drained(p, a) != nil) // rule queue has the latter
+	if a.grows != nil && !a.limited && !ends {
+		f := c.atPattern("unbounded-read", p, "reads rows of %s without a limit, and each new %s adds rows",
+			t.Name, a.grows.Name)
+		if bindsPartition(p) && len(a.indexes) > 0 {
 			f.Severity = Note // how many of them have the value of the index is not known
 		}
 	}
-	if p.Limit == 1 || leftToGrow(p) == nil && !limited(p) {
+	if p.Limit == 1 || a.grows == nil && !a.limited {
 		return // it returns few rows
 	}
 	for _, col := range p.Columns {
@@ -232,19 +233,20 @@ func (c *checker) uses(t *schemas.Table) uses {
 // here is a log-structured merge tree: a delete writes a marker, and reads step over
 // the markers until a compaction drops them.
 func (c *checker) tombstones(p *schemas.Pattern) {
-	t, del, drained := p.Table, c.deletedFrom(p), c.drained(p)
+	t, a := p.Table, accessOf(p)
+	del, drained := c.deletedFrom(p, a), c.drained(p, a)
 	switch {
-	case drained != nil && limited(p):
+	case drained != nil && a.limited:
 		c.atPattern("queue", p, "reads the oldest rows of %s first, from which %s deletes", t.Name, del.Name)
 	case drained != nil:
 		c.atPattern("queue", p, "reads all rows of a partition of %s, from which %s deletes one by one", t.Name, del.Name)
-	case del != nil && newestFirst(p):
+	case del != nil && newestFirst(p, a):
 		c.atPattern("tombstones-newest", p, "reads the newest rows of %s, from which %s deletes", t.Name, del.Name)
 	case del != nil:
 		c.atPattern("tombstones-read", p, "reads rows of %s, from which %s deletes", t.Name, del.Name)
 	}
 	size, _ := window(t)
-	if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || !c.expires(t) || drained != nil || size > 0 {
+	if a.grows == nil || p.Index != nil || !bindsPartition(p) || !c.expires(t) || drained != nil || size > 0 {
 		return
 	}
 	at := boundKeys(p)
@@ -253,7 +255,7 @@ func (c *checker) tombstones(p *schemas.Pattern) {
 	case !timed(next) && later >= 0 && next.Type.Kind != schemas.UUID:
 		c.atPattern("queue-expires", p, "reads rows of %s in the order of %s: expired rows are between live ones",
 			t.Name, next.Name)
-	case timed(next) && oldestFirst(p):
+	case timed(next) && oldestFirst(p, a):
 		f := c.atPattern("queue-expires", p, "reads the oldest rows of %s first, which expire first", t.Name)
 		if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
 			return slices.Contains(guessed.Queue, strings.TrimSuffix(word, "s"))
@@ -287,8 +289,8 @@ func (c *checker) expiry(t *schemas.Table) {
 }
 
 // deletedFrom returns a pattern that deletes less than a slice of a growing range of rows reads, or nil.
-func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
-	if leftToGrow(p) == nil || p.Index != nil || !bindsPartition(p) || c.fallbacks[p] {
+func (c *checker) deletedFrom(p *schemas.Pattern, a access) *schemas.Pattern {
+	if a.grows == nil || p.Index != nil || !bindsPartition(p) || c.fallbacks[p] {
 		return nil
 	}
 	for _, del := range c.of(p.Table, schemas.Delete) {
@@ -300,10 +302,9 @@ func (c *checker) deletedFrom(p *schemas.Pattern) *schemas.Pattern {
 }
 
 // drained returns the pattern that deletes the rows which a slice reads first, or nil.
-func (c *checker) drained(p *schemas.Pattern) *schemas.Pattern {
-	del := c.deletedFrom(p)
+func (c *checker) drained(p *schemas.Pattern, a access) *schemas.Pattern {
 	whole := len(c.of(p.Table, schemas.Get)) == 0 // rows of a queue are not read singly
-	if del != nil && oldestFirst(p) && (limited(p) || whole) {
+	if del := c.deletedFrom(p, a); del != nil && oldestFirst(p, a) && (a.limited || whole) {
 		return del
 	}
 	return nil
@@ -311,15 +312,15 @@ func (c *checker) drained(p *schemas.Pattern) *schemas.Pattern {
 
 // oldestFirst reports whether a slice begins at the oldest of the rows that grow in
 // number by time, or reads all. A lower bound lets it begin further on, and so does after.
-func oldestFirst(p *schemas.Pattern) bool {
-	col := leftToGrow(p)
+func oldestFirst(p *schemas.Pattern, a access) bool {
+	kind := a.grows.Type.Kind
 	switch {
-	case accessOf(p).low || len(p.After) > 0:
+	case a.low || len(p.After) > 0:
 		return false
-	case limited(p):
-		return col.Type.Kind != schemas.UUID && col.Desc == p.Reverse
+	case a.limited:
+		return kind != schemas.UUID && a.grows.Desc == p.Reverse
 	}
-	return col.Type.Kind == schemas.TimeUUID || col.Type.Kind == schemas.Timestamp
+	return kind == schemas.TimeUUID || kind == schemas.Timestamp
 }
 
 const (
@@ -355,9 +356,8 @@ func window(t *schemas.Table) (seconds float64, text string) {
 
 // newestFirst reports whether a slice begins at the newest of the rows that grow in
 // number by time, and ends at a limit.
-func newestFirst(p *schemas.Pattern) bool {
-	col := leftToGrow(p)
-	return col.Type.Kind != schemas.UUID && col.Desc != p.Reverse && !accessOf(p).high && (p.Limit > 0 || p.LimitArg)
+func newestFirst(p *schemas.Pattern, a access) bool {
+	return a.grows.Type.Kind != schemas.UUID && a.grows.Desc != p.Reverse && !a.high && (p.Limit > 0 || p.LimitArg)
 }
 
 // changes returns the patterns that change or delete rows which are there: a put of some
