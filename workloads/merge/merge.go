@@ -201,7 +201,7 @@ func (all histograms) add(s *Source) error {
 	tags := map[string]string{}
 	for c := range s.Run.All {
 		for _, t := range recorded(c) {
-			tags[c.Tag(t[0], t[1])] = union(c.Key).Tag(t[0], t[1])
+			tags[c.Tag(t.op, t.kind)] = union(c.Key).Tag(t.op, t.kind)
 		}
 	}
 	own, err := latency.ReadLog(s.Log, func(tag string) (string, bool) { return tag, tags[tag] != "" })
@@ -209,14 +209,10 @@ func (all histograms) add(s *Source) error {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	for c := range s.Run.All {
-		counts := logged(c)
-		for _, op := range slices.Sorted(maps.Keys(counts)) {
-			o := counts[op]
-			for kind, n := range times(c, &o) {
-				if found := own[c.Tag(op, kind.String())].Count(); found != n {
-					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
-						"there are no percentiles of all segments together", ErrApart, s.Name, found, n, kind, op, c.Key)
-				}
+		for _, t := range recorded(c) {
+			if found := own[c.Tag(t.op, t.kind)].Count(); t.known && found != t.count {
+				return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
+					"there are no percentiles of all segments together", ErrApart, s.Name, found, t.count, t.kind, t.op, c.Key)
 			}
 		}
 	}
@@ -230,44 +226,41 @@ func (all histograms) add(s *Source) error {
 	return nil
 }
 
-// times is how many times of each kind the latency log must have of an operation.
-func times(c *results.Cell, o *results.Op) map[latency.Kind]int64 {
-	n := map[latency.Kind]int64{
-		latency.Service: o.Count, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
-		latency.Rest: o.NotFound + o.Failed + o.Unknown,
-	}
-	if c.Arrivals != "closed" && c.Arrivals != "none" {
-		n[latency.Response], n[latency.Wait] = o.Count, o.Count
-	}
-	if o.Latency != nil {
-		n[latency.Latency] = o.Count
-	}
-	return n
+// times are those of one kind of an operation in a latency log.
+type times struct {
+	op, kind string
+	count    int64 // how many the log must have
+	known    bool  // if not, it may have any number
 }
 
-// logged are the operations of a cell and of its streams, by their names in the latency log.
-func logged(c *results.Cell) map[string]results.Op {
-	counts := map[string]results.Op{}
-	for op, o := range c.Ops {
-		counts[op] = o
-	}
+// recorded are the times that the latency log may have of a cell and of its streams.
+func recorded(c *results.Cell) (all []times) {
+	ops := map[string]results.Op{} // by their names in the log
+	maps.Copy(ops, c.Ops)
 	for i := range c.Streams {
 		s := &c.Streams[i]
 		for op, o := range s.Ops {
-			counts[c.Tagged(s, op)] = o
+			ops[c.Tagged(s, op)] = o
 		}
 	}
-	return counts
-}
-
-// recorded are the names and kinds of the times that the latency log may have of a cell.
-func recorded(c *results.Cell) (all [][2]string) {
-	for _, op := range slices.Sorted(maps.Keys(logged(c))) {
+	for _, op := range slices.Sorted(maps.Keys(ops)) {
+		o := ops[op]
+		counts := map[latency.Kind]int64{
+			latency.Service: o.Count, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
+			latency.Rest: o.NotFound + o.Failed + o.Unknown,
+		}
+		if c.Arrivals != "closed" && c.Arrivals != "none" {
+			counts[latency.Response], counts[latency.Wait] = o.Count, o.Count
+		}
+		if o.Latency != nil {
+			counts[latency.Latency] = o.Count
+		}
 		for k := range latency.Kind(latency.NumKinds) {
-			all = append(all, [2]string{op, k.String()})
+			count, known := counts[k]
+			all = append(all, times{op, k.String(), count, known})
 		}
 	}
-	return append(all, [2]string{"client", "hiccup"})
+	return append(all, times{op: "client", kind: "hiccup"})
 }
 
 // WriteLog writes the latency log of the merged run: one line for each tag, for the whole phase.
@@ -281,8 +274,8 @@ func (m *Merged) WriteLog(w io.Writer) error {
 			continue
 		}
 		for _, t := range recorded(c) {
-			if h := m.histograms[c.Tag(t[0], t[1])]; h.Count() > 0 {
-				log.WriteOne(c.Tag(t[0], t[1]), h, stamp(c.Started), stamp(c.Ended))
+			if h := m.histograms[c.Tag(t.op, t.kind)]; h.Count() > 0 {
+				log.WriteOne(c.Tag(t.op, t.kind), h, stamp(c.Started), stamp(c.Ended))
 			}
 		}
 	}
