@@ -122,10 +122,7 @@ func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]
 		if reports[i], err = lint.Check(s, o); err != nil {
 			return nil, usage(err)
 		}
-		if earlier != nil {
-			earlier.Mark(reports[i])
-			reports[i].Gone = earlier.Left(s.Name)
-		}
+		earlier.Mark(reports[i])
 	}
 	return reports, nil
 }

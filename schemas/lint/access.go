@@ -147,13 +147,6 @@ func finds(t *schemas.Table, x *schemas.Index, op string) bool {
 	return false
 }
 
-// through returns the patterns that an index answers.
-func (c *checker) through(t *schemas.Table, x *schemas.Index) []*schemas.Pattern {
-	return slices.DeleteFunc(c.of(t, schemas.Slice, schemas.Scan), func(p *schemas.Pattern) bool {
-		return !slices.Contains(accessOf(p).indexes, x)
-	})
-}
-
 // boundKeys returns how many columns of the primary key, or of the index, a read
 // binds to values: by, and in.
 func boundKeys(p *schemas.Pattern) int {

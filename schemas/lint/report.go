@@ -269,7 +269,7 @@ func ReadBaseline(text []byte) (Baseline, error) {
 }
 
 // Mark marks the findings of a report that the baseline has (Finding.Known), and takes
-// them out of it: what is left in the end is no longer found.
+// them out of it: what is left of the schema is no longer found (Report.Gone).
 func (b Baseline) Mark(r *Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -279,16 +279,11 @@ func (b Baseline) Mark(r *Report) {
 			b[key]--
 		}
 	}
-}
-
-// Left returns how many findings of a schema the baseline still has.
-func (b Baseline) Left(schema string) (n int) {
 	for key, times := range b {
-		if key.Schema == schema {
-			n += times
+		if key.Schema == r.Name {
+			r.Gone += times
 		}
 	}
-	return n
 }
 
 // object is a part of a SARIF log.

@@ -101,9 +101,8 @@ func orderedBy(p *schemas.Pattern) []*schemas.Column {
 	for _, ic := range p.Index.Columns[len(p.By):] {
 		by = append(by, ic.Column)
 	}
-	key := p.Table.Key()
-	if len(p.By) <= len(key) && slices.Equal(p.By, key[:len(p.By)]) && len(by) <= len(key)-len(p.By) &&
-		slices.Equal(by, key[len(p.By):len(p.By)+len(by)]) {
+	key, order := p.Table.Key(), slices.Concat(p.By, by)
+	if len(order) <= len(key) && slices.Equal(order, key[:len(order)]) {
 		return nil
 	}
 	return by
@@ -113,7 +112,10 @@ func orderedBy(p *schemas.Pattern) []*schemas.Column {
 func (c *checker) indexes(t *schemas.Table) {
 	key := t.Key()
 	for _, x := range t.Indexes {
-		if len(c.schema.Patterns) > 0 && len(c.through(t, x)) == 0 && !c.unread[t.Name] {
+		through := slices.DeleteFunc(c.of(t, schemas.Slice, schemas.Scan), func(p *schemas.Pattern) bool {
+			return !slices.Contains(accessOf(p).indexes, x)
+		})
+		if len(c.schema.Patterns) > 0 && len(through) == 0 && !c.unread[t.Name] {
 			c.atIndex("index-unused", t, x, "no pattern reads through index %s", x.Name)
 		}
 		var first *schemas.Column // that is not in the partition key
@@ -127,7 +129,7 @@ func (c *checker) indexes(t *schemas.Table) {
 		if begins {
 			c.atIndex("index-is-key", t, x, "index %s is over the first columns of the primary key (%s)", x.Name, names(key))
 		}
-		if first == nil || !c.everyNode(t, x) {
+		if first == nil || !slices.ContainsFunc(through, func(p *schemas.Pattern) bool { return !bindsPartition(p) }) {
 			continue
 		}
 		if first.Type.Kind == schemas.Boolean {
@@ -145,12 +147,6 @@ func (c *checker) indexes(t *schemas.Table) {
 				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
 		}
 	}
-}
-
-// everyNode reports whether some pattern reads through the index without the
-// partition key.
-func (c *checker) everyNode(t *schemas.Table, x *schemas.Index) bool {
-	return slices.ContainsFunc(c.through(t, x), func(p *schemas.Pattern) bool { return !bindsPartition(p) })
 }
 
 // write checks a write by itself: what it reads, replaces, adds to and deletes.
