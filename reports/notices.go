@@ -242,7 +242,11 @@ func (v *run) leftOut() (all, texts []string) {
 		}
 		why := string(n.Verdict) + ", see --full"
 		if what, remedy := judge.Plain(n.Code, n.Verdict); what != "" {
-			why = what + ": " + strings.ReplaceAll(remedy, "phases.PHASE.rate", judge.RateKey(v.Run, n.cells[0]))
+			lower := "a lower " + judge.RateKey(v.Run, n.cells[0])
+			if half := n.cells[0].Rate / 2; half >= 1 && strings.HasSuffix(lower, ".rate") {
+				lower = fmt.Sprintf("%s=%.0f/s", strings.TrimPrefix(lower, "a lower "), half)
+			}
+			why = what + ": " + strings.ReplaceAll(remedy, "a lower phases.PHASE.rate", lower)
 		}
 		out[why] = append(out[why], who)
 		texts = append(texts, fmt.Sprintf("%s: %s; the other trials count", n.Verdict, n.Said()))
@@ -272,20 +276,24 @@ func (v *run) spread(l *ranking.Load) (said string) {
 			low, high := m.Spread(ranking.Typical)
 			if high/max(low, 1) > most {
 				most, which = high/max(low, 1), len(names)
-				said = fmt.Sprintf("%s %s to %s ms", v.names.Part(m.Model, m.Engine), results.MS(low), results.MS(high))
+				said = fmt.Sprintf("%s×: %s %s to %s ms", words.Amount(most), v.names.Part(m.Model, m.Engine), results.MS(low),
+					results.MS(high))
 			}
 			names = append(names, m.Name)
 		}
 	}
-	if len(names) > 1 {
-		said += ", also " + words.List(slices.Delete(names, which, which+1))
+	switch others := slices.Delete(names, which, min(which+1, len(names))); {
+	case len(others) == 1:
+		said += ", also " + others[0]
+	case len(others) > 1:
+		said += fmt.Sprintf(", also %d other models", len(others))
 	}
 	return said
 }
 
 // varies warns of models whose trials differ much.
 func (v *run) varies(who string) string {
-	return fmt.Sprintf("typical varies over 2× between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
+	return fmt.Sprintf("typical varies between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 
 // target says how the models are measured on a target engine that the run did not measure, and a single model with

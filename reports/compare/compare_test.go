@@ -255,13 +255,13 @@ func TestNext(t *testing.T) {
 		},
 		{
 			name: "more requests, too noisy", varied: 90_000, factor: 1, requests: 3,
-			want: "find the cause, or accept the change with --threshold '*,james/embedded/open.requests:60%' (*: all other limits stay). " +
-				"For the latencies run longer trials:|mailbench compare --base bin/old --new bin/new --trials 10 \\|" +
+			want: "find the cause, or accept the change with --threshold '*,james/embedded/open.requests:60%' (in all phases; *: all other limits stay). " +
+				"For the latencies run longer trials of your builds:|mailbench compare --base bin/old --new bin/new --trials 10 \\|" +
 				"  --run 'quick -m james --set phases.measure.duration=30s'",
 		},
 		{name: "sequential", factor: 1.5, sequential: true, want: "these runs were sequential: confirm the latency with interleaved trials:|" +
 			"mailbench compare --base bin/old --new bin/new --trials 10 \\|  --run 'quick -m james'"},
-		{name: "slower", factor: 1.13, want: "find the cause, or accept the change with --threshold '*,james/embedded/list.p99:20%' (*: all other limits stay), and the others likewise after commas"},
+		{name: "slower", factor: 1.13, want: "find the cause, or accept the change with --threshold '*,james/embedded/list.p99:20%' (in all phases; *: all other limits stay), and the others likewise after commas"},
 	} {
 		base, fresh := pairOf(10)
 		for side, s := range []Side{base, fresh} {

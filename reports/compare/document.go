@@ -60,8 +60,12 @@ func (c *Comparison) Document() *document.Document {
 	operations := document.Section{ID: "operations", Title: "Operation"}
 	if open.Fold {
 		operations.Table = c.operations()
-		operations.Note(document.Plain, "", "latency of the most frequent operations in phases with a rate; significant changes, "+
-			"if any, are under CHANGED")
+		significant := "none changed significantly"
+		percentile := func(r document.Row) bool { return strings.Contains(r.Cells[0].Text, " p") }
+		if slices.ContainsFunc(changed.Table.Rows, percentile) {
+			significant = "significant changes are under CHANGED"
+		}
+		operations.Note(document.Plain, "", "latency of the most frequent operations in phases with a rate; "+significant)
 		if operations.Table.Has("-") {
 			operations.Note(document.Plain, "", "-: too few operations for this percentile")
 		}
@@ -266,14 +270,14 @@ func (c *Comparison) next(all, failing []*Figure) (text string, command []string
 			text += fmt.Sprintf(", or accept the change with --threshold '%s,%s/%s/%s.%s:%.0f%%'", gates, f.cell.Model, f.cell.Engine,
 				f.Operation, f.Name, accepted)
 			if gates == "*" {
-				text += " (*: all other limits stay)"
+				text += " (in all phases; *: all other limits stay)"
 			}
 			if len(c.Regressions) > 1 {
 				text += ", and the others likewise after commas"
 			}
 		}
 		if noisy {
-			return text + ". For the latencies run longer trials:", c.again(open, usualTrials)
+			return text + ". For the latencies run longer trials of your builds:", c.again(open, usualTrials)
 		}
 		return text, nil
 	}

@@ -430,22 +430,29 @@ func Fact(all []*Load, whole bool) string {
 			s += " to " + to
 		}
 	}
-	percent, achieved, who := math.Floor(100*least), "; each achieved its part", " ("+worst+")"
-	switch {
-	case one:
-		achieved, who = ", achieved", ""
-	case lowest == 1:
-		achieved = ", achieved by all"
-	}
+	part := fmt.Sprintf("%.0f to %.0f%% ", math.Floor(100*least), math.Floor(100*min(most, 1)))
 	switch {
 	case most == 0: // not known
 		return s
-	case least >= 0.99:
-		return s + achieved
-	case sound: // as package judge sees it: the last operations of a trial may end after it
-		return s + achieved + fmt.Sprintf(" (trials ended up to %.0f%% late)", 100/least-100)
+	case least < 0.99 && !sound && !one:
+		return s + fmt.Sprintf(", %.0f%% (%s) to %.0f%% achieved", math.Floor(100*least), worst, math.Floor(100*min(most, 1)))
+	case least >= 0.99: // else it is sound, as package judge sees it: the last operations of a trial may end after it
+		part = ""
 	}
-	return s + fmt.Sprintf(", %.0f%%%s to %.0f%% achieved", percent, who, math.Floor(100*min(most, 1)))
+	switch {
+	case one:
+		s += ", " + part + "achieved"
+	case lowest == 1:
+		s += ", " + part + "achieved by all"
+	case part != "":
+		s += "; each achieved " + part + "of its part"
+	default:
+		s += "; each achieved its part"
+	}
+	if len(all) > 1 {
+		s += " on each engine"
+	}
+	return s
 }
 
 // Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support

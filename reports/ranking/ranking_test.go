@@ -101,9 +101,9 @@ func TestDominatingModel(t *testing.T) {
 	if l.First != 1 || l.Models[0].Name != "a" || l.Models[2].Name != "c" {
 		t.Errorf("%d first, order %s, %s, %s", l.First, l.Models[0].Name, l.Models[1].Name, l.Models[2].Name)
 	}
-	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, and 95% sure for all models at once): "+
-		"b 0.364 (+200%), c 0.909 (+650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
-		"Not worth it: b, c: in no column of WHOLE LOAD significantly better than a.")
+	has(t, said(l), "Fastest by typical latency: a 0.121 ms. Significantly slower (over 5%, interval above 0, 95% sure for all models at once): "+
+		"b 0.364 (+200%, +200 to +200%), c 0.909 (+650%, +650 to +650%).", "Likely why: fewer requests/op: 1.00, others 2.00 to 3.60.",
+		"Not worth it: b, c: nowhere in WHOLE LOAD significantly better than a.")
 	if strings.Contains(said(l), "But:") {
 		t.Errorf("something speaks against a:\n%s", said(l))
 	}
@@ -116,7 +116,7 @@ func TestDominatedWithoutAnOperation(t *testing.T) {
 		"a": {"list": cheap, "seen": {Support: results.NotOffered}}, "b": {"list": dear, "seen": op(10, 1, 1, 1, 1, 1)},
 		"c": {"list": dear, "seen": {Support: results.NotOffered}},
 	}), Typical)
-	has(t, said(l), "Not worth it: b, c: in no column of SHARED LOAD significantly better than a, which does not support 1 operation of b.")
+	has(t, said(l), "Not worth it: b, c: nowhere in SHARED LOAD significantly better than a, which cannot do 1 operation of b.")
 }
 
 // A model that leads in a column where the other does not is not dominated, also if the two do not differ significantly:
@@ -195,7 +195,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
 		}
 	}
-	if got, want := facts(), "of which models support 84 to 100; each achieved its part (trials ended up to 4% late); 6000 to"; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84 to 100; each achieved 96 to 100% of its part; 6000 to"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells { // of other trials nothing is known
@@ -203,7 +203,7 @@ func TestFacts(t *testing.T) {
 			c.Offered.Due, c.Offered.Skipped = 0, 0
 		}
 	}
-	if got, want := facts(), "of which models support 84; each achieved its part ("; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84; each achieved 96 to 100% of its part; "; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -245,7 +245,7 @@ func TestTie(t *testing.T) {
 	if l.First != 2 {
 		t.Errorf("%d first, want 2:\n%s", l.First, said(l))
 	}
-	has(t, said(l), "Fastest by typical latency: b 0.110 ms; not significantly slower (significant: over 5%, and 95% sure): a 0.140 (+27%).", "But: a reads 50.0 KB/op (b 1.00), costly over networks")
+	has(t, said(l), "Fastest by typical latency: b 0.110 ms; not significantly slower (significant: over 5%, interval above 0, 95% sure): a 0.140 (+27%, -47 to +234%).", "But: a reads 50.0 KB/op (b 1.00), costly over networks")
 	if d, _ := Compare(l.Models[0].Values(Typical), l.Models[1].Values(Typical), true, 1); d.Significant || d.Trials != 3 {
 		t.Errorf("%+v", d)
 	}
@@ -272,7 +272,7 @@ func TestMeanContradictsTypical(t *testing.T) {
 	l := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Typical)
-	has(t, said(l), "Fastest by typical latency: a 0.100 ms. Significantly slower (over 5%, and 95% sure): b 0.200 (+100%).", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
+	has(t, said(l), "Fastest by typical latency: a 0.100 ms. Significantly slower (over 5%, interval above 0, 95% sure): b 0.200 (+100%, +100 to +100%).", "On average b is fastest: its mean is 0.300 ms, a has 0.900.")
 	if by := one(t, planted(4, steady, map[string]map[string]results.Op{
 		"a": {"list": op(800, 100e3, 900e3, 1, 20, 1000)}, "b": {"list": op(800, 200e3, 300e3, 1, 20, 1000)},
 	}), Mean); by.Models[0].Name != "b" {
@@ -509,10 +509,10 @@ func TestTrialsVary(t *testing.T) {
 		return map[string]results.Op{"list": op(800, ns, ns, 1, 20, 1000)}
 	}
 	l := one(t, planted(3, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3), "c": ops(130e3)}), Typical)
-	has(t, said(l), "not significantly slower: b 0.132 (+20%, between -25% and +132%)", "c 0.143 (+30%, between +30% and +30%)")
-	// If the last one varies, only it has an interval.
+	has(t, said(l), "not significantly slower: b 0.132 (+20%, -25 to +132%)", "c 0.143 (+30%, +30 to +30%)")
+	// The interval of one that varies is wide.
 	l = one(t, planted(3, jitter, map[string]map[string]results.Op{"b": ops(1000e3), "c": ops(110e3), "d": ops(500e3)}), Typical)
-	has(t, said(l), "d 0.550 (+355%), b 1.10 (+809%, between ")
+	has(t, said(l), "d 0.550 (+355%, +355 to +355%), b 1.10 (+809%, +465 to +1657%)")
 	// One that may be last by chance is behind a model that is significantly slower, and is not called so.
 	chance := func(model string, n int) float64 {
 		if model == "b" {
@@ -521,13 +521,13 @@ func TestTrialsVary(t *testing.T) {
 		return 1
 	}
 	l = one(t, planted(3, chance, map[string]map[string]results.Op{"b": ops(1000e3), "c": ops(110e3), "d": ops(500e3)}), Typical)
-	has(t, said(l), "models at once): d 0.500 (+355%); slower, but not significantly: b 1.10 (+900%, between ")
+	has(t, said(l), "models at once): d 0.500 (+355%, +355 to +355%); slower, not significantly: b 1.10 (+900%, -100 to +")
 	// Two trials do not say where the ratio is, nor does an interval of ratios that does not have that of the medians.
 	l = one(t, planted(2, jitter, map[string]map[string]results.Op{"a": ops(100e3), "b": ops(120e3)}), Typical)
 	has(t, said(l), "b 0.210 (+45%, trials vary)")
 	b, x := l.Models[1], results.Series{1000e3, 900e3, 110e3}
 	l.Models[0].values[Typical], b.values[Typical] = results.Series{100e3, 100e3, 100e3}, x
-	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, between ")
+	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, -79 to +")
 	l.Models[0].values[Typical] = results.Series{1000e3, 100e3, 10e3}
 	has(t, l.over(l.Models[0], b), "b 0.900 (+800%, ")
 }

@@ -158,7 +158,7 @@ func (l *Load) headline() string {
 		s += ". " + then + ": " + over(larger)
 	}
 	if unsure := slices.DeleteFunc(slices.Clone(rest), func(m *Model) bool { return !byChance(m) }); len(unsure) > 0 {
-		s += "; slower, but not significantly: " + over(unsure)
+		s += "; slower, not significantly: " + over(unsure)
 	}
 	return s + "."
 }
@@ -174,7 +174,7 @@ func (l *Load) criterion() (level, then, of string) {
 	case len(ranked) > 1 && last.Trials < 2:
 		return "within 5%, which counts as equal", "Slower", " of one trial (significance unknown, use --trials 5)"
 	}
-	criterion := "over 5%, and 95% sure"
+	criterion := "over 5%, interval above 0, 95% sure"
 	if len(ranked) > 2 {
 		criterion += " for all models at once"
 	}
@@ -194,16 +194,16 @@ func (l *Load) over(a, b *Model) string {
 	}
 	ratio := b.Value(l.By) / max(a.Value(l.By), 1e-9)
 	more := percent(ratio)
+	varies := func(m *Model) bool { return m.Varies(l.By) }
+	switch d, ok := l.differ(l.By, a, b); {
+	case !ok || !l.By.Timed():
+	case d.Trials > 2 && d.Low <= 1.001*ratio && ratio <= 1.001*d.High: // that of medians may lie outside
+		more += ", " + strings.TrimSuffix(percent(d.Low), "%") + " to " + percent(d.High)
+	case varies(b) || slices.ContainsFunc(l.Models[:l.First], varies): // then it is unsure who else shares the first place
+		more += ", trials vary"
+	}
 	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
 		more += ", partly queueing"
-	}
-	varies := func(m *Model) bool { return m.Varies(l.By) }
-	unsure := varies(b) || slices.ContainsFunc(l.Models[:l.First], varies) // then who else shares the first place is, too
-	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && unsure {
-		more += ", trials vary"
-		if d.Trials > 2 && d.Low <= ratio && ratio <= d.High { // that of medians may lie outside
-			more = fmt.Sprintf("%s, between %s and %s", percent(ratio), percent(d.Low), percent(d.High))
-		}
 	}
 	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
 }
@@ -405,10 +405,10 @@ func (l *Load) dominated() (all []string) {
 				more = append(more, strconv.Itoa(m.more)+" of "+m.name)
 			}
 		}
-		text := fmt.Sprintf("%s: in no column of %s significantly better than %s", strings.Join(who, ", "),
+		text := fmt.Sprintf("%s: nowhere in %s significantly better than %s", strings.Join(who, ", "),
 			strings.ToUpper(l.Title()), same[0].than)
 		if len(more) > 0 {
-			text += ", which does not support " + words.List(more)
+			text += ", which cannot do " + strings.Join(more, ", ")
 		}
 		all = append(all, text+".")
 	}
