@@ -75,7 +75,7 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"operations": glossary.Operations, "columns": glossary.Columns,
 	"oneline":  words.OneLine,
 	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"diagrams": func() template.CSS { return template.CSS(diagram.Style()) },
+	"diagrams": func() template.CSS { return template.CSS(diagram.Style) },
 	"style":    func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 

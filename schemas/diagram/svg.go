@@ -12,15 +12,14 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-//go:embed style.css
-var style string
-
 // Style is the style sheet of the diagrams, for a page that has some of them.
-func Style() string { return style }
+//
+//go:embed style.css
+var Style string
 
 // SVG writes the diagram as an SVG document with colors for light and dark pages.
 func SVG(w io.Writer, s *schemas.Schema, k Kind) error {
-	return write(w, s, k, func(g *graph) string { return g.svg("", "<style>\n"+style+"</style>\n") })
+	return write(w, s, k, func(g *graph) string { return g.svg("", "<style>\n"+Style+"</style>\n") })
 }
 
 // Inline writes the diagram as an SVG element of a page, without a style sheet. Each

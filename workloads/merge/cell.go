@@ -128,13 +128,12 @@ func timeline(parts []*results.Cell, began time.Time) []results.Interval {
 			in.At += shift
 			middle := in.At + in.Seconds/2
 			i := slices.IndexFunc(all, func(a results.Interval) bool { return middle < a.At+a.Seconds })
-			switch {
-			case n == 0:
+			if i < 0 {
+				i = len(all) - 1
+			}
+			if n == 0 {
 				all = append(all, in)
-			case len(all) == 0:
-			case i < 0:
-				all[len(all)-1].Add(&in)
-			default:
+			} else if len(all) > 0 {
 				all[i].Add(&in)
 			}
 		}
