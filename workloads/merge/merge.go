@@ -293,27 +293,24 @@ func belong(sources []Source) error {
 	}
 	first := &sources[0]
 	for _, s := range sources {
-		if len(s.Run.Segments) > 0 {
-			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
-		}
-		if s.Run.Segment.Of < 2 {
-			return fmt.Errorf("%w: %s is a complete run, not a segment", ErrApart, s.Name)
-		}
-		if s.Run.Workload.Text == "" {
-			return fmt.Errorf("%w: %s is a verification without a run", ErrApart, s.Name)
-		}
 		times := []string{s.Run.Started, cmp.Or(s.Run.Ended, s.Run.Started)}
 		for c := range s.Run.All {
 			if c.Started+c.Ended != "" || len(c.Timeline) > 0 {
 				times = append(times, c.Started, cmp.Or(c.Ended, c.Started))
 			}
 		}
-		for _, text := range times {
-			if stamp(text).Unix() < 0 { // the latency log counts from 1970
-				return fmt.Errorf("%w: %s has the time %.40q; expected one from 1970 on", ErrApart, s.Name, text)
-			}
-		}
-		if d := differences(first.Run, s.Run); len(d) > 0 {
+		early := slices.IndexFunc(times, func(text string) bool { return stamp(text).Unix() < 0 })
+		d := differences(first.Run, s.Run)
+		switch {
+		case len(s.Run.Segments) > 0:
+			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
+		case s.Run.Segment.Of < 2:
+			return fmt.Errorf("%w: %s is a complete run, not a segment", ErrApart, s.Name)
+		case s.Run.Workload.Text == "":
+			return fmt.Errorf("%w: %s is a verification without a run", ErrApart, s.Name)
+		case early >= 0: // the latency log counts from 1970
+			return fmt.Errorf("%w: %s has the time %.40q; expected one from 1970 on", ErrApart, s.Name, times[early])
+		case len(d) > 0:
 			return fmt.Errorf("%w: %s and %s are not segments of one run: they differ in %s", ErrApart, first.Name,
 				s.Name, strings.Join(d, "; "))
 		}
@@ -321,14 +318,14 @@ func belong(sources []Source) error {
 	of := first.Run.Segment.Of
 	have := map[int]string{}
 	for _, s := range sources {
-		i := s.Run.Segment.Index
-		if i < 1 || i > of {
+		switch i := s.Run.Segment.Index; {
+		case i < 1 || i > of:
 			return fmt.Errorf("%w: %s is segment %d of %d", ErrApart, s.Name, i, of)
-		}
-		if have[i] != "" {
+		case have[i] != "":
 			return fmt.Errorf("%w: segment %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)
+		default:
+			have[i] = s.Name
 		}
-		have[i] = s.Name
 	}
 	var missing []string
 	for i := 1; i <= of && len(missing) <= namedMost; i++ {
