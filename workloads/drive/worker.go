@@ -31,7 +31,7 @@ type worker struct {
 
 	timer    *timer        // nil: a closed loop
 	last     time.Duration // end of the operation before; at first -1, before all scheduled times
-	idealEnd time.Duration // last, if the client had lost no time: see undelayed
+	idealEnd time.Duration // last, if the client had lost no time: see delay
 	failures int           // operations that failed in a row
 }
 
@@ -224,7 +224,7 @@ func (w *worker) timed(opCtx context.Context, o *operation, due time.Duration) (
 	}
 	out, s := outcome(cause), &w.stats.ops[w.slot]
 	s.missing |= w.missing
-	delay := end - due - w.undelayed(due, start, end)
+	delay := w.delay(due, start, end)
 	queued := w.timer != nil && due <= w.last
 	switch {
 	case cause == nil:
@@ -312,20 +312,20 @@ func (w *worker) idle(ctx context.Context, pause time.Duration) {
 // usual cost of a timer.
 const leastDelay = 500 * time.Microsecond
 
-// undelayed is the latency: the response time that an operation would have had if this client had
-// lost no time. In a closed loop it is the service time. Each worker keeps a second course of
+// delay is the time that this client lost: the latency is the response time without it. In a closed loop
+// it is the hiccup at the end of the call. Each worker keeps a second course of
 // events, in which an operation starts when it is scheduled and the worker's operation before has ended,
 // and takes the same service time, less the hiccup at its end. Waiting for a slow store is in both
 // courses. Late timers, a stopped process and the time that workers take to make operations are
 // only in the real one. An operation dropped only in the real one is taken to last as long as the
 // worker's others on average: beyond a store's capacity both courses drop nearly the same.
-func (w *worker) undelayed(due, start, end time.Duration) time.Duration {
+func (w *worker) delay(due, start, end time.Duration) time.Duration {
 	service := max(1, end-start-w.phase.hiccups.before(start, end)) // 0 would be no time that can be compared
 	if w.timer == nil {
-		return service
+		return end - start - service
 	}
 	w.idealEnd = max(due, w.idealEnd) + service
-	return min(w.idealEnd, end) - due // never longer than it really took
+	return max(0, end-w.idealEnd) // a latency is never longer than it really took
 }
 
 // meanService is how long the worker's calls took on average.
