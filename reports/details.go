@@ -65,7 +65,7 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
 		spread := "-"
 		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
-		p99 := row.At(0.99)
+		p99 := row.Latency[0.99]
 		if values := p99.Trials.Known(); len(values) > 1 && p99.Enough {
 			spread = results.MS(slices.Min(values)) + " to " + results.MS(slices.Max(values))
 		}
@@ -74,8 +74,8 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 			rate = 0
 		}
 		few = few || row.Count < results.EnoughFor(0.999) // more than each other percentile needs
-		t.Add(op, name, row.Sum.Count, row.At(0.5), row.At(0.9), p99, row.At(0.999), results.MS(row.At(1).NS), spread,
-			words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
+		t.Add(op, name, row.Sum.Count, row.Latency[0.5], row.Latency[0.9], p99, row.Latency[0.999],
+			results.MS(row.Median(slowest)), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
 		).Remark = strings.Join(remarks(row), "; ")
 	})
 	t = t.With(func(c *document.Column) bool {

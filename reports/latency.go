@@ -128,13 +128,16 @@ func rangeOf(l *ranking.Load, m *ranking.Model) *document.Range {
 
 // percentileOf is a percentile of an operation, with fewer digits if it has too few operations for it.
 func percentileOf(row *trials.Row, p float64) document.Cell {
-	t := row.At(p)
+	t := row.Latency[p]
 	if t.Enough || math.IsNaN(t.NS) || math.IsInf(t.NS, 0) {
 		return document.Cell{Text: results.MS(t.NS)}
 	}
 	digits := max(0, 1-int(math.Floor(math.Log10(max(t.NS/1e6, 0.1)))))
 	return document.Styled(fmt.Sprintf("~%.*f", digits, t.NS/1e6), document.Faint)
 }
+
+// slowest is the longest latency of an operation.
+func slowest(o *results.Op) float64 { return float64(o.OK().Max) }
 
 // noteOfDoubt adds a note that also explains cells of percentileOf that are approximate or not known.
 func noteOfDoubt(s *document.Section, note, why string) {
@@ -208,7 +211,7 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 				p50, p99 := document.Cell{Text: "-"}, document.Cell{Text: "-"} // not on this engine
 				if m := l.Model(name); m != nil {
 					of := m.Ops[share.Op]
-					p50, p99 = document.Styled(of.At(0.5).String(), styles[m]), percentileOf(of, 0.99)
+					p50, p99 = document.Styled(of.Latency[0.5].String(), styles[m]), percentileOf(of, 0.99)
 				}
 				cells = append(cells, p50, p99)
 			}
@@ -272,7 +275,7 @@ func (v *run) unsupported() document.Section {
 // operation than those of another model, so that it has less to do.
 func stylesOf(l *ranking.Load, op string) map[*ranking.Model]document.Style {
 	leads := l.LeadingOf(true, func(m *ranking.Model) results.Series {
-		if p50 := m.Ops[op].At(0.5); p50.Enough {
+		if p50 := m.Ops[op].Latency[0.5]; p50.Enough {
 			return p50.Trials
 		}
 		return nil
@@ -280,14 +283,14 @@ func stylesOf(l *ranking.Load, op string) map[*ranking.Model]document.Style {
 	best := math.Inf(1)
 	for k, m := range l.Models {
 		if leads[k] {
-			best = min(best, m.Ops[op].At(0.5).NS)
+			best = min(best, m.Ops[op].Latency[0.5].NS)
 		}
 	}
 	omits := func(m *ranking.Model) bool { return m.Ops[op].Sum.Missing != "" }
 	whole := slices.ContainsFunc(l.Models, func(m *ranking.Model) bool { return m.Ops[op].Count > 0 && !omits(m) })
 	styles := map[*ranking.Model]document.Style{}
 	for k, m := range l.Models {
-		p50 := m.Ops[op].At(0.5)
+		p50 := m.Ops[op].Latency[0.5]
 		for i, from := range heats {
 			if p50.Enough && p50.NS/best >= from {
 				styles[m] = document.Shades[i]
@@ -365,7 +368,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		of := m.Ops[s.Op]
 		row := []any{
 			s.Op, ofLoad[i], ofTime[i], percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
-			results.MS(slices.Max(append(of.At(1).Trials.Known(), 0))),
+			results.MS(slices.Max(append(of.Each(slowest).Known(), 0))),
 		}
 		for _, x := range ranking.Counters {
 			row = append(row, x.Number(of.Median(x.Of)))

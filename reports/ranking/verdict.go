@@ -45,7 +45,7 @@ func (l *Load) alone() string {
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
 	if len(l.Shares) > 1 {
-		p50 := func(s Share) float64 { return m.Ops[s.Op].At(0.5).NS }
+		p50 := func(s Share) float64 { return m.Ops[s.Op].Latency[0.5].NS }
 		longest := slices.MaxFunc(l.Parts(m), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
 		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
 		if s += fmt.Sprintf(" %s takes the most time (%.0f%%)", longest.Op, 100*longest.Share); slowest.Op == longest.Op {

@@ -20,6 +20,9 @@ type Row struct {
 	Trials  int           // those that had the operation in their mix; 0: none
 	Counted int           // those of them that count
 	Bad     bool          // the verdict of a trial is not ok
+	// Latency has the percentiles of the latency, by the P of results.Percentiles. It takes enough operations in all
+	// trials together.
+	Latency map[float64]Time
 }
 
 // worth orders trials by verdict. One counts if none is worth more.
@@ -27,7 +30,7 @@ var worth = map[results.Verdict]int{results.OK: 2, results.Overloaded: 1}
 
 // Row puts the trials of an operation together.
 func (cs Column) Row(op string) *Row {
-	r, most := &Row{}, 0
+	r, most := &Row{Latency: map[float64]Time{}}, 0
 	for _, c := range cs {
 		if o, ok := c.Ops[op]; ok {
 			r.Trials, r.Bad = r.Trials+1, r.Bad || c.Verdict != results.OK
@@ -43,6 +46,10 @@ func (cs Column) Row(op string) *Row {
 			o = results.Op{}
 		}
 		r.Ops = append(r.Ops, &o)
+	}
+	for _, q := range results.Percentiles {
+		all := r.Each(func(o *results.Op) float64 { return float64(q.Of(o.OK())) })
+		r.Latency[q.P] = Time{all, results.Median(all), r.Count >= results.EnoughFor(q.P)}
 	}
 	return r
 }
@@ -74,12 +81,6 @@ func (t Time) String() string {
 		return "-"
 	}
 	return results.MS(t.NS)
-}
-
-// At is a percentile of the latency. It takes enough operations in all trials together.
-func (r *Row) At(p float64) Time {
-	all := r.Each(func(o *results.Op) float64 { return o.OK().At(p) })
-	return Time{all, results.Median(all), r.Count >= results.EnoughFor(p)}
 }
 
 // Scheduled is a percentile of all scheduled operations, also of trials in which none succeeded. It takes enough

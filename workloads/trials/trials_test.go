@@ -28,7 +28,7 @@ func TestRow(t *testing.T) {
 	if r.Trials != 6 || r.Counted != 5 || r.Count != 20 || !r.Bad || r.Sum.Count != 30 || r.Sum.Dropped != 30 {
 		t.Errorf("%+v", r)
 	}
-	if got := r.Median(median); got != 2 || r.Cost().Requests != 2 {
+	if got := r.Median(median); got != 2 || r.Latency[0.5].NS != 2 || r.Cost().Requests != 2 {
 		t.Errorf("median %v, cost %+v", got, r.Cost())
 	}
 	if got := r.Scheduled(0.5); !math.IsInf(got.NS, 1) || !got.Enough {
