@@ -47,13 +47,13 @@ func Write(w io.Writer, sources ...Source) error {
 	case 1:
 		d := reports.Of(sources[0].Run, sources[0].By)
 		addCharts(d, &sources[0])
-		return newView(d, background(&sources[0])...).write(w)
+		return render(w, d, background(&sources[0])...)
 	}
 	return Document(w, several(sources))
 }
 
 // Document writes a document as a page.
-func Document(w io.Writer, d *document.Document) error { return newView(d).write(w) }
+func Document(w io.Writer, d *document.Document) error { return render(w, d) }
 
 //go:embed *.tmpl
 var templateFiles embed.FS
@@ -79,7 +79,24 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"style":    func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
-func (v *view) write(w io.Writer) error {
+// render writes the page of a document, with more sections at its end. Colors of lines are the same on all of it.
+func render(w io.Writer, d *document.Document, more ...sectionView) error {
+	v := &view{Document: d}
+	var colors palette
+	ids := map[string]int{}
+	for i := range d.Sections {
+		s := sectionView{Section: &d.Sections[i]}
+		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
+			s.Place = fmt.Sprint("-", ids[s.ID])
+		}
+		if s.Table != nil {
+			s.Groups = s.groups()
+			s.axis()
+		}
+		s.draw(&colors)
+		v.Sections = append(v.Sections, s)
+	}
+	v.Sections = append(v.Sections, more...)
 	var text strings.Builder
 	if err := templates.ExecuteTemplate(&text, "page", v); err != nil {
 		return fmt.Errorf("make page: %w", err)
@@ -105,38 +122,6 @@ func repeat(name string) string {
 type view struct {
 	*document.Document
 	Sections []sectionView
-}
-
-// newView is the page of a document, with more sections at its end. Colors of lines are the same on all of it.
-func newView(d *document.Document, more ...sectionView) *view {
-	v := &view{Document: d}
-	var colors palette
-	ids := map[string]int{}
-	for i := range d.Sections {
-		s := sectionView{Section: &d.Sections[i]}
-		if ids[s.ID]++; ids[s.ID] > 1 { // places of a page have names of their own
-			s.Place = fmt.Sprint("-", ids[s.ID])
-		}
-		if s.Table != nil {
-			s.Groups = s.groups()
-			s.axis()
-		}
-		for k := range s.Section.Charts {
-			ch := draw(&s.Section.Charts[k], &colors)
-			if ch == nil {
-				continue
-			}
-			s.Charts = append(s.Charts, *ch)
-			for _, l := range ch.Lines { // the legend has each name once
-				if !slices.ContainsFunc(s.Legend, func(o line) bool { return o.Name == l.Name }) {
-					s.Legend = append(s.Legend, line{Name: l.Name, Series: l.Series})
-				}
-			}
-		}
-		v.Sections = append(v.Sections, s)
-	}
-	v.Sections = append(v.Sections, more...)
-	return v
 }
 
 // After is the first section that is not on the first screen, before which their list is.

@@ -70,7 +70,19 @@ func TestStyles(t *testing.T) {
 func viewOf(s Source) *view {
 	d := reports.Of(s.Run, "")
 	addCharts(d, &s)
-	return newView(d)
+	return drawn(d)
+}
+
+// drawn is the page of a document, with its charts only.
+func drawn(d *document.Document) *view {
+	v := &view{Document: d}
+	var colors palette
+	for i := range d.Sections {
+		s := sectionView{Section: &d.Sections[i]}
+		s.draw(&colors)
+		v.Sections = append(v.Sections, s)
+	}
+	return v
 }
 
 // makeHostile replaces every text of the run, whatever field it is in.
@@ -405,7 +417,7 @@ func FuzzPage(f *testing.F) {
 func TestCurvesOfSeveralRuns(t *testing.T) {
 	s := sample(t)
 	found := 0
-	for _, c := range newView(several([]Source{s, s, s})).Sections {
+	for _, c := range drawn(several([]Source{s, s, s})).Sections {
 		if c.ID != "percentiles" {
 			continue
 		}

@@ -118,6 +118,22 @@ func (v *sectionView) axis() {
 	}
 }
 
+// draw draws the charts, with a legend that has each name once.
+func (v *sectionView) draw(colors *palette) {
+	for i := range v.Section.Charts {
+		ch := draw(&v.Section.Charts[i], colors)
+		if ch == nil {
+			continue
+		}
+		v.Charts = append(v.Charts, *ch)
+		for _, l := range ch.Lines {
+			if !slices.ContainsFunc(v.Legend, func(o line) bool { return o.Name == l.Name }) {
+				v.Legend = append(v.Legend, line{Name: l.Name, Series: l.Series})
+			}
+		}
+	}
+}
+
 // modelView shows the access patterns of a model's operations, and its schema.
 type modelView struct {
 	Name, Doc, ID string
