@@ -375,12 +375,7 @@ func (h *Histogram) At(percent float64, neverEnded int64) int64 {
 }
 
 // Max is the longest time.
-func (h *Histogram) Max() (longest int64) {
-	for b := range h.Buckets {
-		longest = b.To
-	}
-	return longest
-}
+func (h *Histogram) Max() int64 { return h.At(100, 0) }
 
 // Mean is the mean of the times; 0 if there are none.
 func (h *Histogram) Mean() (mean float64) {
