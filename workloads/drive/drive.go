@@ -1,5 +1,5 @@
 // Package drive executes one phase on one target: Drive(ctx, target, spec)
-// returns its cell of the results.
+// completes its cell of the results.
 //
 // One operation goes this way: a worker takes the next operation from the phase's
 // stream, chooses what it works on from the target's live set, makes the message,
@@ -41,8 +41,8 @@ import (
 type Spec struct {
 	Phase  workloads.Phase
 	Stream plan.Stream
-	// Cell is what is known of the phase before it begins.
-	Cell results.Cell
+	// Cell has what is known of the phase before it begins. Drive completes it.
+	Cell *results.Cell
 	// Workers is how many operations may be under way. A phase with clients has
 	// its own number. An open loop begins with First, or FirstWorkers if that is more,
 	// and adds workers as it needs them.
@@ -86,16 +86,16 @@ type Progress struct {
 }
 
 // Drive executes the phase, and looks at the engine before and after. When ctx ends, no more
-// operations begin, and those under way get a while to end. It returns Spec.Cell with everything that
-// the phase showed; AllOps is nil if the phase did not begin. The error says why the phase could
+// operations begin, and those under way get a while to end. It enters everything that
+// the phase showed into Spec.Cell; AllOps is nil if the phase did not begin. The error says why the phase could
 // not go on; what was measured until then is in the cell.
-func Drive(ctx context.Context, t *subject.Target, s Spec) (results.Cell, error) {
-	p, before := newPhase(t, s), t.Observe()
-	before.Settings = nil // Engines has them
+func Drive(ctx context.Context, t *subject.Target, s Spec) error {
+	p := newPhase(t, s)
+	s.Cell.Before = t.Observe()
+	s.Cell.Before.Settings = nil // Engines has them
 	err := crash.Guard(func() error { return p.run(ctx) })
-	m := p.measurement()
-	m.Before = before
-	return m, errors.Join(err, crash.Guard(func() error { m.Engines = t.Observe(); return nil }))
+	p.complete()
+	return errors.Join(err, crash.Guard(func() error { s.Cell.Engines = t.Observe(); return nil }))
 }
 
 // phase is one phase while it runs. Its workers share it.
@@ -300,8 +300,8 @@ func (p *phase) take(from, to time.Duration, last bool) {
 	}
 }
 
-// measurement is the cell of the phase.
-func (p *phase) measurement() results.Cell {
+// complete enters what the phase showed into its cell.
+func (p *phase) complete() {
 	m := p.Cell
 	if p.bulk.Load() {
 		m.Durability = drivers.Memory.String()
@@ -330,13 +330,12 @@ func (p *phase) measurement() results.Cell {
 	for i := range p.Phase.Patterns.Ops() {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
-			o := p.op(p.slots.ops + i)
-			if m.Ops[p.Phase.Patterns.Name(op)] = o; o.Unknown > 0 && op.Changes() {
+			at := p.slots.ops + i
+			if p.op(m.Ops, at); p.recorder.Total[at].Counts[latency.Unknown] > 0 && op.Changes() {
 				p.target.Broken()
 			}
 		}
 	}
-	return m
 }
 
 // offered is the scheduled and the executed load, from a tally and what was recorded of the same operations.
@@ -365,8 +364,8 @@ func (p *phase) together(of int) *results.Times {
 	return &all
 }
 
-// op has the figures of one operation, of all streams or of one.
-func (p *phase) op(at int) results.Op {
+// op enters the figures of one operation, of all streams or of one.
+func (p *phase) op(ops map[string]results.Op, at int) {
 	total, s, of := &p.recorder.Total[at], &opStats{}, p.slots.of[at]
 	i := p.slots.all[of[0]].op
 	for _, k := range of {
@@ -418,7 +417,7 @@ func (p *phase) op(at int) results.Op {
 			o.Store.RowsScanned, o.Store.ScannedDeviation = &examined, deviations[ofScanned]
 		}
 	}
-	return o
+	ops[p.Phase.Patterns.Name(i)] = o
 }
 
 // streams are the figures of each stream; nil for a phase without streams.
@@ -438,7 +437,7 @@ func (p *phase) streams() (all []results.Stream) {
 			}
 		}
 		for _, k := range p.slots.of[of] {
-			one.Ops[p.Phase.Patterns.Name(p.slots.all[k].op)] = p.op(k)
+			p.op(one.Ops, k)
 		}
 		all = append(all, one)
 	}

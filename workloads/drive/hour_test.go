@@ -117,7 +117,7 @@ func newHour(tb testing.TB, each int) *hour {
 		h.ok += ops[workloads.List].Counts[latency.OK]
 	}
 	h.phase = newPhase(t, Spec{
-		Phase: what, Stream: stream(&what), Cell: results.Cell{Key: hourKey}, Workers: 1, Log: log, Observe: observe,
+		Phase: what, Stream: stream(&what), Cell: &results.Cell{Key: hourKey}, Workers: 1, Log: log, Observe: observe,
 	})
 	p := h.phase
 	p.began, p.timeline.tick = began, p.tickEvery()
@@ -157,7 +157,7 @@ func windowsOf(log string, began time.Time) (all []span) {
 func TestLogBySteadyClock(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what, out := waiting(10), &bytes.Buffer{}
-	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Cell: results.Cell{Key: hourKey}, Workers: 1})
+	p := newPhase(target, Spec{Phase: what, Stream: stream(&what), Cell: &results.Cell{Key: hourKey}, Workers: 1})
 	p.clock = startClock()
 	var err error
 	*(*uint64)(unsafe.Pointer(&p.clock.base)) -= 3600 << 30 // the clock is set an hour ahead (time.Time.wall)

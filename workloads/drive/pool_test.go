@@ -52,7 +52,7 @@ func TestPanicOfAnAddedWorker(t *testing.T) {
 		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
 		Rate: workloads.RateOf(10_000), Mix: workloads.Mix{workloads.List: 1},
 	}
-	_, err := Drive(ctx, at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2 * FirstWorkers, MaxWait: time.Hour})
+	_, err := executed(ctx, at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2 * FirstWorkers, MaxWait: time.Hour})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such column" {
 		t.Errorf("error %v, want that of the panic", err)
@@ -77,7 +77,7 @@ func TestPanicOfADriver(t *testing.T) {
 		Kind: workloads.Measure, Name: "measure", Operations: 1000, Arrivals: workloads.Constant,
 		Rate: workloads.RateOf(10_000), Mix: workloads.Mix{workloads.List: 1},
 	}
-	_, err := Drive(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour})
+	_, err := executed(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour})
 	var panicked *crash.Error
 	if !errors.As(err, &panicked) || panicked.Value != "no such slot" {
 		t.Errorf("error %v, want that of the panic", err)
@@ -92,7 +92,7 @@ func TestPanicOfALog(t *testing.T) {
 		Rate: workloads.RateOf(10), Mix: workloads.Mix{workloads.List: 1},
 	}
 	began := time.Now()
-	_, err := Drive(t.Context(), at, Spec{
+	_, err := executed(t.Context(), at, Spec{
 		Phase: phase, Stream: stream(&phase), Workers: 2, MaxWait: time.Hour,
 		Observe: func(results.Key, func(int) string, []latency.Op) { panic("no such tag") },
 	})
@@ -124,7 +124,7 @@ func TestUnknownOutcomes(t *testing.T) {
 			Kind: workloads.Measure, Name: "measure", Operations: 10, Arrivals: workloads.Closed, Clients: 1,
 		}
 		phase.Mix[op] = 1
-		m, err := Drive(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase)})
+		m, err := executed(t.Context(), at, Spec{Phase: phase, Stream: stream(&phase)})
 		if err != nil || at.Dataset.Interrupted != changes || m.Ops[op.String()].Unknown > 0 != changes {
 			t.Errorf("%s: %v, %+v, the data set notes that: %v", op, err, m.Ops, at.Dataset.Interrupted)
 		}
@@ -141,7 +141,7 @@ func TestSlowCollector(t *testing.T) {
 		Kind: workloads.Measure, Name: "measure", Operations: 100, Arrivals: workloads.Closed, Clients: 1,
 		Mix: workloads.Mix{workloads.List: 1},
 	}
-	m, err := Drive(t.Context(), at, Spec{
+	m, err := executed(t.Context(), at, Spec{
 		Phase: phase, Stream: stream(&phase), Workers: 1,
 		Observe: func(results.Key, func(int) string, []latency.Op) { time.Sleep(time.Second) },
 	})

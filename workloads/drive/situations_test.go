@@ -317,7 +317,7 @@ func (s situation) measure(t *testing.T) *results.Cell {
 	if s.Rate == 0 {
 		phase.Arrivals, phase.Clients = workloads.Closed, s.Workers
 	}
-	m, err := Drive(t.Context(), target, Spec{Phase: phase, Stream: stream(&phase), Workers: s.Workers, MaxWait: s.MaxWait})
+	m, err := executed(t.Context(), target, Spec{Phase: phase, Stream: stream(&phase), Workers: s.Workers, MaxWait: s.MaxWait})
 	if err != nil {
 		t.Fatal(err)
 	}

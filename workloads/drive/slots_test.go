@@ -176,8 +176,8 @@ func TestLateStartsOfStreams(t *testing.T) {
 func TestCellIsCompleted(t *testing.T) {
 	target, stream := testTarget(t, idleBound{})
 	what, known := waiting(10), results.Cell{Kind: results.KindMeasure, Evidence: &results.Evidence{Settled: true, Warm: true}}
-	m := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, Cell: known}).measurement()
-	if e := m.Evidence; m.Kind != known.Kind || !e.Settled || !e.Warm || e.Cap != 1 || len(m.Ops) != 1 || m.AllOps != nil {
+	m := newPhase(target, Spec{Phase: what, Stream: stream(&what), Workers: 1, Cell: &known}).measurement()
+	if e := m.Evidence; m.Kind != results.KindMeasure || !e.Settled || !e.Warm || e.Cap != 1 || len(m.Ops) != 1 || m.AllOps != nil {
 		t.Errorf("%+v of %+v", m, known)
 	}
 }

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"math"
@@ -15,6 +16,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/random"
 	"github.com/mailbench/mailbench/workloads/results"
+	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // In virtual time, with more than ten million operations, response times are what
@@ -343,6 +345,20 @@ func simulate(
 	}
 	p.recorder.Tick()
 	return p
+}
+
+// executed executes a phase of which nothing is known before.
+func executed(ctx context.Context, t *subject.Target, s Spec) (results.Cell, error) {
+	s.Cell = new(results.Cell)
+	err := Drive(ctx, t, s)
+	return *s.Cell, err
+}
+
+// measurement is the cell of the phase.
+func (p *phase) measurement() results.Cell {
+	p.Cell = cmp.Or(p.Cell, new(results.Cell))
+	p.complete()
+	return *p.Cell
 }
 
 // delays are what client delay changed.

@@ -72,12 +72,12 @@ func (c *combination) examine(
 	rows := &rowCounts{
 		Stream: plan.StreamOf(c.workload(), &q, c.at.census), Store: c.target.Store, tracer: tracer,
 	}
-	spec := c.spec(&q, rows, 0)
+	spec := c.spec(&q, c.blank(&q), rows, 0)
 	spec.Log, spec.Observe, spec.Progress = nil, nil, nil
 	c.target.Store = rows
-	cell, err := drive.Drive(ctx, c.target, spec)
+	err := drive.Drive(ctx, c.target, spec)
 	c.target.Store = rows.Store
-	traced := cell.Ops[name]
+	traced := spec.Cell.Ops[name]
 	n := traced.Count
 	if err != nil || rows.unreported || n == 0 || int(n) != len(rows.all) || traced.Others()+traced.NoTarget > 0 {
 		return err
@@ -211,8 +211,9 @@ func harnessFloor(ctx context.Context) (least results.Floor, err error) {
 	phase := &w.Phases[1]
 	for range floorShots {
 		runtime.ReadMemStats(&before)
-		cell, err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
-			Phase: *phase, Stream: plan.StreamOf(w, phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
+		var cell results.Cell
+		err := drive.Drive(ctx, nothingTarget(census), drive.Spec{
+			Phase: *phase, Cell: &cell, Stream: plan.StreamOf(w, phase, census), Workers: 1, MaxWait: 1000 * time.Hour,
 		})
 		if err != nil {
 			return least, err

@@ -98,9 +98,9 @@ func searched(w *workloads.Workload, p *workloads.Phase) bool {
 
 // search finds the highest rate of a measured phase, if it is one to search. Its cell is the last
 // measurement at that rate.
-func (c *combination) search(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
+func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error) {
 	if !searched(c.workload(), p) {
-		return nil, nil
+		return nil
 	}
 	r, s := c.runner, c.newSearch(p)
 	s.messages = c.target.Live.Messages()
@@ -135,9 +135,9 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (cell *res
 	s.Found = &found
 	if at := search.Cell(s.Search); at != nil {
 		own := *at
-		cell = &own
+		c.cell = &own
 	}
-	return cell, err
+	return err
 }
 
 // firstRate is the rate of the first step: the phase's. An engine in this process begins where a step
@@ -172,7 +172,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	}
 	drawn = s.on.fresh(drawn)
 	var last drive.Progress
-	spec := s.on.spec(&drawn, plan.StreamOf(s.on.workload(), &drawn, s.on.at.census), 0)
+	spec := s.on.spec(&drawn, s.on.blank(&drawn), plan.StreamOf(s.on.workload(), &drawn, s.on.at.census), 0)
 	spec.Log, spec.Observe = nil, nil // the interval log would have the windows of some twenty phases
 	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
 	spec.Progress = func(d drive.Progress) {
@@ -180,7 +180,8 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 			s.progress(what, d)
 		}
 	}
-	step.Cell, err = drive.Drive(ctx, s.on.target, spec)
+	err = drive.Drive(ctx, s.on.target, spec)
+	step.Cell = *spec.Cell
 	if step.Cell.Timeline = nil; err != nil && ctx.Err() == nil {
 		step.Cell.Error = err.Error()
 	}
@@ -256,12 +257,12 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 			Mix: workloads.Mix{workloads.Deliver: 1},
 		})
 		q.Operations = uint64(math.Ceil(float64(s.messages-live) / max(1, c.workload().Mail.Recipients.Mean())))
-		spec := c.spec(&q, plan.StreamOf(c.workload(), &q, c.at.census), 0)
+		spec := c.spec(&q, c.blank(&q), plan.StreamOf(c.workload(), &q, c.at.census), 0)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
 			s.progress(what+": deliver messages", d)
 		}
-		if _, err := drive.Drive(ctx, c.target, spec); err != nil {
+		if err := drive.Drive(ctx, c.target, spec); err != nil {
 			return err
 		}
 		step.Refilled = int64(c.target.Live.Messages() - live)

@@ -17,6 +17,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
+	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
 )
 
@@ -90,7 +91,9 @@ func (d *dataSet) deliver(load *subject.Load, most int64) string {
 	defer stop()
 	s := &counted{Stream: load.Stream, stop: stop}
 	s.left.Store(most)
-	m, err := drive.Drive(ctx, d.Target, drive.Spec{
+	var m results.Cell
+	err := drive.Drive(ctx, d.Target, drive.Spec{
+		Cell:  &m,
 		Phase: workloads.Phase{Kind: workloads.Load, Name: "load"}, Stream: s, Workers: d.loaders, Total: load.Messages,
 	})
 	if err != nil {

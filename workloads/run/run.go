@@ -27,6 +27,7 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
+	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -300,6 +301,26 @@ func (c *combination) blank(p *workloads.Phase) *results.Cell {
 		}
 	}
 	return cell
+}
+
+// add judges the cell of the phase under way and adds it to the result, with why the phase could not be executed to
+// its end. An error after the run was interrupted is no failure.
+func (c *combination) add(ctx context.Context, p *workloads.Phase, err error) {
+	if isFailure(ctx, err) {
+		c.corrupt(err)
+		if stack(err) != "" && c.target != nil {
+			c.target.Broken()
+		}
+		if c.cell == nil {
+			c.cell = c.blank(p)
+		}
+		c.cell.Error, c.cell.Stack = err.Error(), stack(err)
+	}
+	if r := c.runner.result; c.cell != nil {
+		judge.Apply(c.cell, r.Objectives)
+		r.Cells = append(r.Cells, *c.cell)
+		c.cell = nil
+	}
 }
 
 // durability is the class that the store provides, or the requested one if there is no store.

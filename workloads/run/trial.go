@@ -14,7 +14,6 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 	"github.com/mailbench/mailbench/workloads/interrupt"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/meet"
 	"github.com/mailbench/mailbench/workloads/plan"
@@ -32,6 +31,7 @@ type combination struct {
 
 	target   *subject.Target // nil until it is open
 	opened   bool            // an earlier task has left the store, with the data set
+	cell     *results.Cell   // of the phase under way; nil: it did not begin, or has none
 	extra    int             // phases that searches and traces have added to those of the workload
 	found    found           // by the phases of the point under way
 	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
@@ -74,7 +74,8 @@ func (c *combination) run(ctx context.Context) (open bool) {
 		}
 		if c.target.NotOffered != "" {
 			if p.Kind == workloads.Measure {
-				c.add(ctx, p, c.notOffered(p), nil)
+				c.cell = c.notOffered(p)
+				c.add(ctx, p, nil)
 			}
 			continue
 		}
@@ -88,12 +89,11 @@ func (c *combination) run(ctx context.Context) (open bool) {
 			execute = c.search
 		}
 		c.runner.progress(p.Name, drive.Progress{Fraction: -1})
-		var cell *results.Cell
 		err := c.together(ctx, fmt.Sprintf("phase %d", i+1))
 		if err == nil {
-			err = crash.Guard(func() (err error) { cell, err = execute(ctx, p); return err })
+			err = crash.Guard(func() error { return execute(ctx, p) })
 		}
-		if c.add(ctx, p, cell, err); err != nil {
+		if c.add(ctx, p, err); err != nil {
 			c.giveUp(ctx, err)
 			return false
 		}
@@ -126,7 +126,7 @@ func (c *combination) begin(ctx context.Context) bool {
 	}
 	if err != nil {
 		c.giveUp(ctx, err)
-		c.add(ctx, &c.workload().Phases[0], nil, err)
+		c.add(ctx, &c.workload().Phases[0], err)
 		if c.target != nil {
 			c.close(ctx)
 		}
@@ -300,10 +300,10 @@ func (c *combination) notDone(ctx context.Context, name string, err error) {
 		return
 	}
 	step := workloads.Phase{Name: name}
-	cell := c.blank(&step)
-	cell.Kind, cell.Evidence = results.KindStep, nil
-	cell.Error, cell.Stack = err.Error(), stack(err)
-	c.add(ctx, &step, cell, nil)
+	c.cell = c.blank(&step)
+	c.cell.Kind, c.cell.Evidence = results.KindStep, nil
+	c.cell.Error, c.cell.Stack = err.Error(), stack(err)
+	c.add(ctx, &step, nil)
 }
 
 // endTogether waits until all segments have executed their last phase. If one has not, because it
@@ -322,7 +322,7 @@ func (c *combination) endTogether(ctx context.Context) bool {
 
 // load makes the data set, or uses the one that is there. A smaller data set grows, and
 // an interrupted load is completed.
-func (c *combination) load(ctx context.Context, p *workloads.Phase) (*results.Cell, error) {
+func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 	populate := c.target.Populate
 	if c.opened {
 		populate = func(ctx context.Context) (*subject.Load, error) {
@@ -334,23 +334,24 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) (*results.Ce
 		err = errors.Join(err, c.runner.data.hold(c.dir))
 	}
 	if err != nil || load == nil {
-		return nil, err
+		return err
 	}
 	if load.Note != "" {
 		c.runner.note(load.Note)
 	}
-	cell, err := drive.Drive(ctx, c.target, c.spec(p, load.Stream, load.Messages))
-	cell.Evidence.Load = load.Note
+	c.cell = c.blank(p)
+	err = drive.Drive(ctx, c.target, c.spec(p, c.cell, load.Stream, load.Messages))
+	c.cell.Evidence.Load = load.Note
 	if err == nil && ctx.Err() == nil {
 		err = crash.Guard(c.target.Loaded)
 	}
-	return &cell, err
+	return err
 }
 
 // rest executes a phase without operations of a mix: settle, cold or interrupt. Of several segments the first
 // interrupts operations. On an engine that keeps nothing there is nothing to look at after that.
-func (c *combination) rest(ctx context.Context, p *workloads.Phase) (cell *results.Cell, err error) {
-	cell = c.blank(p)
+func (c *combination) rest(ctx context.Context, p *workloads.Phase) (err error) {
+	cell := c.blank(p)
 	began := time.Now()
 	switch p.Kind {
 	case workloads.Interrupt:
@@ -366,12 +367,13 @@ func (c *combination) rest(ctx context.Context, p *workloads.Phase) (cell *resul
 		cell.Evidence.Settled = c.found.settled
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
+	c.cell = cell
 	if cell.SetTime(began, time.Now()); p.Kind != workloads.Interrupt {
 		cell.Engines = c.target.Observe()
 	}
-	return cell, nil
+	return nil
 }
 
 // firstWarmup is how many times as long the first warm-up of a model on an engine lasts in a sweep.
@@ -388,31 +390,32 @@ func (r *runner) warmLong(of string, p *workloads.Phase) {
 }
 
 // mixed executes a warm-up or a measured phase.
-func (c *combination) mixed(ctx context.Context, p *workloads.Phase) (*results.Cell, error) {
+func (c *combination) mixed(ctx context.Context, p *workloads.Phase) error {
 	drawn := c.workload().OfTrial(p.Without(c.target.Lacks), c.trial)
 	if p.Kind == workloads.Warmup && c.at.number > 0 {
 		c.runner.warmLong(c.model.Name+" on "+c.engine.Name, &drawn)
 	}
 	held := c.held()
-	cell, err := drive.Drive(ctx, c.target, c.spec(&drawn, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
+	c.cell = c.blank(&drawn)
+	err := drive.Drive(ctx, c.target, c.spec(&drawn, c.cell, plan.StreamOf(c.workload(), &drawn, c.at.census), 0))
 	if held != nil {
 		held.After = int64(c.target.Live.Messages())
-		cell.Evidence.Held = held
+		c.cell.Evidence.Held = held
 	}
-	if windows := cell.Evidence.Windows; p.Kind == workloads.Warmup {
-		c.found.warm, c.found.workers = drive.Steady(windows) || p.Operations > 0, cell.Client.Workers
+	if windows := c.cell.Evidence.Windows; p.Kind == workloads.Warmup {
+		c.found.warm, c.found.workers = drive.Steady(windows) || p.Operations > 0, c.cell.Client.Workers
 		if c.found.median = 0; len(windows) > 0 {
 			c.found.median = time.Duration(results.Median(windows))
 		}
 	}
-	return &cell, err
+	return err
 }
 
-// spec says how to execute the operations of a phase.
-func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive.Spec {
+// spec says how to execute the operations of a phase, and that its cell is to be completed.
+func (c *combination) spec(p *workloads.Phase, cell *results.Cell, s plan.Stream, total int64) drive.Spec {
 	r := c.runner
 	spec := drive.Spec{
-		Phase: *p, Stream: s, Cell: *c.blank(p), Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
+		Phase: *p, Stream: s, Cell: cell, Total: total, Workers: r.config.workers(c.engine, p), First: c.found.workers,
 		MaxWait: r.config.maxWait(), Lateness: c.found.median,
 		Progress: func(d drive.Progress) { r.progress(p.Name, d) }, Observe: r.config.Observe,
 	}
@@ -424,25 +427,6 @@ func (c *combination) spec(p *workloads.Phase, s plan.Stream, total int64) drive
 		spec.Log = r.log
 	}
 	return spec
-}
-
-// add judges the cell of a phase and adds it to the result, with why the phase could not be executed to its end. Cell
-// is nil if the phase did not begin, or has none. An error after the run was interrupted is no failure.
-func (c *combination) add(ctx context.Context, p *workloads.Phase, cell *results.Cell, err error) {
-	if isFailure(ctx, err) {
-		c.corrupt(err)
-		if stack(err) != "" && c.target != nil {
-			c.target.Broken()
-		}
-		if cell == nil {
-			cell = c.blank(p)
-		}
-		cell.Error, cell.Stack = err.Error(), stack(err)
-	}
-	if r := c.runner.result; cell != nil {
-		judge.Apply(cell, r.Objectives)
-		r.Cells = append(r.Cells, *cell)
-	}
 }
 
 // broken works on a store of its own, so that the data set stays as it is. The folder of that store

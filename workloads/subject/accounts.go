@@ -319,7 +319,7 @@ func (t *Target) growth(h *ledger.History) (*Load, error) {
 //
 //	load, err := t.Grow(ctx, larger, census, source)
 //	if err == nil && load != nil {
-//		m, err = drive.Drive(ctx, t, drive.Spec{Phase: load phase, Stream: load.Stream, Total: load.Messages})
+//		err = drive.Drive(ctx, t, drive.Spec{Cell: &m, Phase: load phase, Stream: load.Stream, Total: load.Messages})
 //		err = t.Loaded()
 //	}
 func (t *Target) Grow(

@@ -3,7 +3,7 @@
 //
 //	t, err := subject.Open(ctx, config)   // store, schema, statements
 //	load, err := t.Populate(ctx)         // accounts; what messages the data set lacks
-//	m, err := drive.Drive(ctx, t, …)     // delivers them
+//	err := drive.Drive(ctx, t, …)        // delivers them
 //	err = t.Loaded()                     // the data set is complete
 //	quiet, err := t.Settle(ctx)
 //	err = t.Close(ctx)
