@@ -89,7 +89,7 @@ func (v *run) wholeLoad(loads []*ranking.Load) document.Section {
 		}
 	}
 	ranked := slices.ContainsFunc(loads, func(l *ranking.Load) bool { return l.First > 0 && len(l.Models) > 1 })
-	note(ranked, fmt.Sprintf("* best or not significantly worse, up to %g×", heats[0]))
+	note(ranked, fmt.Sprintf("* best or not significantly worse, at most %g× the best", heats[0]))
 	note(loads[0].Shared(), fmt.Sprintf("shared load: the %.0f%% all models do", 100*loads[0].Covers))
 	i := slices.IndexFunc(v.Cells, func(c results.Cell) bool {
 		return c.Arrivals == "closed" && (c.Phase == ranking.Unthrottled || c.Phase == loads[0].Phase)
@@ -226,10 +226,18 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	}
 	why := fmt.Sprintf("under %d ops", results.EnoughFor(0.99))
 	if len(loads) > 1 { // one engine's note has one line
-		why += ": measure longer"
+		why += longer(loads[0])
 	}
 	noteOfDoubt(&s, note, why)
 	return s
+}
+
+// longer is the flag for a phase of eight times the length, if it has one.
+func longer(l *ranking.Load) string {
+	if l.Cell.Offered == nil || l.Cell.Offered.Span <= 0 {
+		return ": measure longer"
+	}
+	return fmt.Sprintf(": --set phases.%s.duration=%.0fs", l.Cell.Phase, math.Ceil(8*l.Cell.Offered.Span))
 }
 
 // together is a load with a model on each engine, of which none is the best.
@@ -377,7 +385,7 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	}
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
 	noteOfDoubt(&section, "in the order of % of load; "+latencyNote(l),
-		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99: measure longer",
-			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99)))
+		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99",
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99))+longer(l))
 	return section
 }

@@ -175,21 +175,23 @@ func (v *run) warnings() (first, further document.Section) {
 	var failed, queues, others []string // failed: operations are missing from the latencies
 	var texts []string                  // whole ones of what is said
 	var varying []string
+	most := 0.0
 	for _, l := range v.loads {
-		who, varies := v.queueing(l), v.spread(l)
+		who := v.queueing(l)
+		varies, times := v.spread(l)
 		switch {
 		case who != "": // a lower rate comes first
 			text := fmt.Sprintf("latency includes queueing (%s of max ops/s): use --set %s", who, ranking.Lower(l.Models))
 			queues, texts = append(queues, text), append(texts, text)
 			if varies != "" {
-				minor = append(minor, v.varies(varies))
+				minor = append(minor, v.varies(varies, times))
 			}
 		case varies != "":
-			varying = append(varying, varies)
+			varying, most = append(varying, varies), max(most, times)
 		}
 	}
 	if len(varying) > 0 {
-		others = append(others, v.varies(strings.Join(varying, "; ")))
+		others = append(others, v.varies(strings.Join(varying, "; "), most))
 		texts = append(texts, others...)
 	}
 	for _, d := range DoubtsOf(v.Run, v.names) {
@@ -268,9 +270,10 @@ func (v *run) queueing(l *ranking.Load) string {
 	return strings.Join(who, ", ")
 }
 
-// spread has the models of a load whose trials differ much, the one that differs most with its range; else "".
-func (v *run) spread(l *ranking.Load) (said string) {
-	most, which, names := 0.0, 0, []string(nil)
+// spread has the models of a load whose trials differ much, the one that differs most with its range and by how many
+// times; else "".
+func (v *run) spread(l *ranking.Load) (said string, most float64) {
+	which, names := 0, []string(nil)
 	for _, m := range l.Models {
 		if m.Varies(ranking.Typical) {
 			low, high := m.Spread(ranking.Typical)
@@ -288,11 +291,15 @@ func (v *run) spread(l *ranking.Load) (said string) {
 	case len(others) > 1:
 		said += fmt.Sprintf(", also %d other models", len(others))
 	}
-	return said
+	return said, most
 }
 
-// varies warns of models whose trials differ much.
-func (v *run) varies(who string) string {
+// varies warns of models whose trials differ, by at most so many times.
+func (v *run) varies(who string, most float64) string {
+	const disturbed = 10 // more trials do not help
+	if most > disturbed {
+		return fmt.Sprintf("typical varies between trials (%s): use a quieter machine, or a lower rate", who)
+	}
 	return fmt.Sprintf("typical varies between trials (%s): use --trials %d", who, max(5, 2*v.loads[0].Trials-1))
 }
 

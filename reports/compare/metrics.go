@@ -293,7 +293,7 @@ func (f *Figure) counted() {
 	}
 	n, m := s.sum[0].Attempted(), s.sum[1].Attempted()
 	chance := knownErrors * math.Hypot(deviation/math.Sqrt(float64(n)), other/math.Sqrt(float64(m)))
-	f.doubt = "which messages an operation meets depends on timing; longer or more trials decide more"
+	f.doubt = "which messages an operation meets depends on timing; use longer or more trials"
 	if min(n, m) < knownOperations {
 		chance, f.doubt = math.Inf(1), fmt.Sprintf("fewer than %d operations", knownOperations)
 	}

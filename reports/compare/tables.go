@@ -117,7 +117,7 @@ func overview(all []*Figure, verdict, rest *document.Section) {
 		row := t.Add("", class, of[Worse], of[Better], of[Same], of[CannotTell])
 		row.Cells[0].Help = map[string]string{
 			ofClock:  "those of the whole load, and p50, p99 and others of each operation",
-			ofOthers: "rows scanned; rows and bytes, read and written; errors; not measured by the clock",
+			ofOthers: "rows scanned; rows and bytes, those read plus those written; errors",
 		}[class]
 	}
 	verdict.Table = t
@@ -213,7 +213,7 @@ func (f *Figure) said() document.Cell {
 	case f.Verdict == Worse:
 		c.Text, c.Help = "regression, does not fail", "not in --threshold"
 	case f.Needed > mostTrials:
-		c.Text, c.Help = "too noisy", fmt.Sprintf("inconclusive; %d trials of each side would not decide", mostTrials)
+		c.Text, c.Help = "too noisy", fmt.Sprintf("inconclusive; even %d trials this short would not decide", mostTrials)
 	case f.Needed > 0:
 		c.Text, c.Help = fmt.Sprintf("needs %d trials", f.Needed), "inconclusive; about as many trials of each side would decide"
 	}

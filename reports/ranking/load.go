@@ -385,6 +385,9 @@ func Fact(all []*Load, whole bool) string {
 	if all[0].Trials > 1 {
 		s = "medians of " + s
 	}
+	if all[0].Trials > 1 && !whole {
+		s = strings.Replace(s, "of ", "of up to ", 1)
+	}
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)
 	}
@@ -430,7 +433,7 @@ func Fact(all []*Load, whole bool) string {
 			s += " to " + to
 		}
 	}
-	part := fmt.Sprintf("%.0f to %.0f%% ", math.Floor(100*least), math.Floor(100*min(most, 1)))
+	part := fmt.Sprintf(" (%.0f to %.0f%% in trials)", math.Floor(100*least), math.Floor(100*min(most, 1)))
 	switch {
 	case most == 0: // not known
 		return s
@@ -441,18 +444,16 @@ func Fact(all []*Load, whole bool) string {
 	}
 	switch {
 	case one:
-		s += ", " + part + "achieved"
+		s += ", achieved"
 	case lowest == 1:
-		s += ", " + part + "achieved by all"
-	case part != "":
-		s += "; each achieved " + part + "of its part"
+		s += ", achieved by all"
 	default:
 		s += "; each achieved its part"
 	}
 	if len(all) > 1 {
 		s += " on each engine"
 	}
-	return s
+	return s + part
 }
 
 // Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support

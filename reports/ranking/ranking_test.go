@@ -195,7 +195,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
 		}
 	}
-	if got, want := facts(), "of which models support 84 to 100; each achieved 96 to 100% of its part; 6000 to"; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84 to 100; each achieved its part (96 to 100% in trials); 6000 to"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells { // of other trials nothing is known
@@ -203,7 +203,7 @@ func TestFacts(t *testing.T) {
 			c.Offered.Due, c.Offered.Skipped = 0, 0
 		}
 	}
-	if got, want := facts(), "of which models support 84; each achieved 96 to 100% of its part; "; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84; each achieved its part (96 to 100% in trials); "; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
@@ -215,7 +215,7 @@ func TestFacts(t *testing.T) {
 		}
 	}
 	whole = false
-	if got, want := facts(), "medians of 3 trials of 1.25s; 100 ops/s, of which models support 84 to 100, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
+	if got, want := facts(), "medians of up to 3 trials of 1.25s; 100 ops/s, of which models support 84 to 100, 50% (b) to 100% achieved; 6000 to 7500 operations per model"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Another phase has another rate, and another engine has a name.
