@@ -60,3 +60,14 @@ func TestRank(t *testing.T) {
 		}
 	}
 }
+
+// The longest of many times is none of their high percentiles.
+func TestMax(t *testing.T) {
+	h := NewHistogram(digits)
+	for v := range time.Duration(2001) {
+		h.Record(v, 1)
+	}
+	if got := h.Max(); got != 2000 || new(Histogram).Max() != 0 {
+		t.Errorf("max = %d, want 2000", got)
+	}
+}
