@@ -233,6 +233,26 @@ func TestOperationsThatAreInconclusive(t *testing.T) {
 	}
 }
 
+// In closed loops only, no operation has a rate, so there is no table of them.
+func TestNoOperationsWithARate(t *testing.T) {
+	base, fresh := pairOf(10)
+	for side, s := range []Side{base, fresh} {
+		for trial := range s.Runs[0].Cells {
+			c := &s.Runs[0].Cells[trial]
+			c.Arrivals = "closed"
+			noise := int64(1 + (7*trial+3*side)%10)
+			for n := range 12 {
+				c.Ops[fmt.Sprintf("op%d", n)] = op(int64(900-n), 100_000*noise, 1_000_000*noise)
+			}
+		}
+	}
+	for _, s := range compared(t, base, fresh, "*", false).Document().Sections {
+		if s.ID == "operations" {
+			t.Errorf("a section of operations: %+v", s)
+		}
+	}
+}
+
 // The advice fits the trials: more of them, longer ones where too many would be needed, interleaved ones after
 // sequential runs, and the commands of the runs that compare made.
 func TestNext(t *testing.T) {

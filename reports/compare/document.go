@@ -58,8 +58,8 @@ func (c *Comparison) Document() *document.Document {
 	c.headline(&verdict, sorted, failing)
 	overview(sorted, &verdict, &rest)
 	operations := document.Section{ID: "operations", Title: "Operation"}
-	if open.Fold {
-		operations.Table = c.operations()
+	if table := c.operations(); open.Fold && len(table.Rows) > 0 {
+		operations.Table = table
 		significant := "none changed significantly"
 		percentile := func(r document.Row) bool { return strings.Contains(r.Cells[0].Text, " p") }
 		if slices.ContainsFunc(changed.Table.Rows, percentile) {
