@@ -62,9 +62,10 @@ type reading struct {
 	staticsOf []byte          // row key of the partition whose static columns are in statics
 
 	// Of wide HBase rows, whose cells are rows:
-	skipRow, skipTo []byte      // the cells of this HBase row before this qualifier are left out, or all if it is empty
-	buffered        bool        // cells are kept and not yielded
-	kept            []*rpc.Cell // the last of them
+	wideRow, wideKey []byte      // the HBase row whose key is decoded, and bytes of its columns
+	skipRow, skipTo  []byte      // the cells of this HBase row before this qualifier are left out, or all if it is empty
+	buffered         bool        // cells are kept and not yielded
+	kept             []*rpc.Cell // the last of them
 }
 
 // RunRead implements plan.Runner.
@@ -393,9 +394,13 @@ func (r *reading) takeListed(cells []rpc.Cell, list []drivers.Value, at int) (er
 // takeCell yields one cell as a row.
 func (r *reading) takeCell(c *rpc.Cell) (err error) {
 	t := r.st.table
-	if r.keyBytes, err = t.row.Decode(c.Row, r.key, r.keyBytes[:0], r.Tolerant); err == nil {
-		r.keyBytes, err = t.rest.Decode(c.Qualifier, r.key, r.keyBytes, r.Tolerant)
+	if r.wideRow == nil || !bytes.Equal(r.wideRow, c.Row) { // most cells are of the row of the one before
+		if r.wideKey, err = t.row.Decode(c.Row, r.key, r.wideKey[:0], r.Tolerant); err != nil {
+			return err
+		}
+		r.wideRow = c.Row
 	}
+	r.keyBytes, err = t.rest.Decode(c.Qualifier, r.key, r.keyBytes[:0], r.Tolerant)
 	if err == nil && len(t.columns) > 0 {
 		r.vals[0], err = decodeValue(t.columns[0].Type.Kind, c.Value, r.Tolerant)
 	}

@@ -3,8 +3,11 @@ package oraclenosql
 import (
 	"context"
 	"errors"
+	"net"
+	"net/url"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -253,5 +256,16 @@ func TestParallelOrder(t *testing.T) {
 		if !strings.Contains(line, `address:"`+string(rune('0'+i))+`"`) {
 			t.Errorf("request %d is %s", i, line)
 		}
+	}
+}
+
+// The time for all repetitions of a read may end while connections are lost: that is an outage, and no finding about
+// the data.
+func TestLostUntilTheTimeEnds(t *testing.T) {
+	sl := &slot{ctx: t.Context()}
+	reset := &url.Error{Op: "Post", URL: "http://localhost", Err: lost{&net.OpError{Op: "read", Err: syscall.ECONNRESET}}}
+	err := sl.failure(again, nosqlerr.NewWithCause(nosqlerr.RequestTimeout, reset, "no time left"))
+	if !drivers.IsOutage(err) || !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("%v is no outage", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -141,7 +142,9 @@ func (sl *slot) RoundTrip(r *http.Request) (*http.Response, error) {
 			sl.store.version.Store(&v)
 		}
 	}
-	if err != nil && r.Context().Err() == nil && !errors.Is(err, errAnswer) && classify(err) == drivers.ErrUnknown {
+	_, final := errors.AsType[tls.RecordHeaderError](err) // no TLS there
+	final = final || errors.Is(err, errAnswer)
+	if err != nil && !final && r.Context().Err() == nil && classify(err) == drivers.ErrUnknown {
 		err = lost{err}
 	}
 	return answer, err
@@ -230,6 +233,11 @@ func classify(err error) error {
 // failure returns the error of a call that ended with err.
 func (sl *slot) failure(what call, err error) error {
 	ended := sl.ctx.Err()
+	if e, ok := errors.AsType[*nosqlerr.Error](err); ok { // of the SDK, at the end of the time for all repetitions
+		if cause, ok := errors.AsType[lost](e.Cause); ok {
+			err = fmt.Errorf("no answer in time: %w", cause)
+		}
+	}
 	switch {
 	case err == nil:
 		return nil

@@ -173,7 +173,7 @@ func (j *Journal) open(memory int64) (err error) {
 	if err != nil {
 		return fmt.Errorf("it is damaged: %w", err)
 	}
-	return j.set([]byte{roundKey}, binary.BigEndian.AppendUint32(nil, j.round), true)
+	return j.set([]byte{roundKey}, binary.BigEndian.AppendUint32(nil, j.round))
 }
 
 // each calls yield for all entries whose keys begin with prefix, in the order of the keys.
@@ -181,17 +181,23 @@ func (j *Journal) each(prefix byte, yield func(key, value []byte) error) error {
 	return pebble.Each(context.Background(), j.db, string(prefix), yield)
 }
 
-// set writes an entry, together with all before it to the disk if a journal is to survive and synced is set.
-func (j *Journal) set(key, value []byte, synced bool) error {
+// set writes an entry to the disk.
+func (j *Journal) set(key, value []byte) error {
+	b := j.db.NewBatch()
+	return errors.Join(b.Set(key, value, nil), j.commit(b, true))
+}
+
+// commit writes a batch, together with all before it to the disk if a journal is to survive and synced is set.
+func (j *Journal) commit(b *rawpebble.Batch, synced bool) error {
 	o := rawpebble.NoSync
 	if synced && j.file != "" {
 		o = rawpebble.Sync
 	}
-	err := j.db.Set(key, value, o)
+	err := b.Commit(o)
 	if fault := j.fault(); fault != nil {
 		err = fault
 	}
-	if err != nil {
+	if err = errors.Join(err, b.Close()); err != nil {
 		return fmt.Errorf("write records: %w", err)
 	}
 	return nil
@@ -267,6 +273,9 @@ func parseRecord(key, value []byte) (r record, of recordOf, err error) {
 	return r, of, nil
 }
 
+// mostBatch bounds the memory of records that are not yet in the database.
+const mostBatch = 256 << 10
+
 // write writes a record of the part that is read.
 func (r *reader) write(x *record) error {
 	r.entry = append(append(append(r.entry[:0], recordKey), x.digest[:]...), flag(x.own))
@@ -277,14 +286,33 @@ func (r *reader) write(x *record) error {
 	r.value = binary.AppendUvarint(r.value, uint64(x.rows))
 	r.value = append(binary.AppendVarint(r.value, x.number), x.where...)
 	r.written++
-	return r.Journal.set(r.entry, r.value, false)
+	if r.batch == nil {
+		r.batch = r.Journal.db.NewBatch()
+	}
+	if err := r.batch.Set(r.entry, r.value, nil); err != nil || r.batch.Len() < mostBatch {
+		return err
+	}
+	return r.commit(false)
+}
+
+// commit writes the records of the batch, together with all before them to the disk if synced is set.
+func (r *reader) commit(synced bool) error {
+	b := r.batch
+	r.batch = nil
+	return r.Journal.commit(b, synced)
 }
 
 // end notes that the part was read to its end. If that is on the disk, so are the records before it.
 func (r *reader) end() error {
 	b, err := json.Marshal(r.part)
+	if err != nil {
+		return fmt.Errorf("note a part: %w", err)
+	}
 	key := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte{doneKey}, r.of.plan), r.of.part)
-	if err = errors.Join(err, r.Journal.set(key, b, true)); err != nil {
+	if r.batch == nil {
+		r.batch = r.Journal.db.NewBatch()
+	}
+	if err = errors.Join(r.batch.Set(key, b, nil), r.commit(true)); err != nil {
 		return err
 	}
 	r.Journal.mu.Lock()

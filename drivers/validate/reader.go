@@ -8,6 +8,8 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	rawpebble "github.com/cockroachdb/pebble/v2"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/schemas"
 )
@@ -26,8 +28,9 @@ type reader struct {
 	of           recordOf
 	part         *donePart
 	own          findings
-	written      uint32 // records
-	entry, value []byte // of the last one
+	written      uint32           // records
+	batch        *rawpebble.Batch // of records that are not yet in the journal; nil: there are none
+	entry, value []byte           // of the last one
 }
 
 // countEvery is how many rows a reader reads before it adds them to the progress.
@@ -77,7 +80,7 @@ func tolerant(store drivers.Store) (drivers.Session, error) {
 // read reads one part, adds what it finds to the check's, and notes that in the journal.
 func (r *reader) read(ctx context.Context, st drivers.Statement) error {
 	r.own.by = make(map[About]*Finding)
-	r.part, r.written = &donePart{Round: r.of.round}, 0
+	r.part, r.written, r.batch = &donePart{Round: r.of.round}, 0, nil
 	n := 0
 	err := r.session.Read(ctx, st, nil, func(row []drivers.Value) error {
 		if n++; n%countEvery == 0 {

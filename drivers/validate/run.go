@@ -306,7 +306,7 @@ func (c *check) split(ctx context.Context, scan *schemas.Pattern, st drivers.Sta
 	}
 	j.plans = append(j.plans, plan)
 	b, err := json.Marshal(plan)
-	return plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b, true))
+	return plan, errors.Join(err, j.set(binary.BigEndian.AppendUint32([]byte{planKey}, plan.number), b))
 }
 
 // worker reads parts of a table until none is left.

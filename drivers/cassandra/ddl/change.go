@@ -223,7 +223,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 	have := make(map[string]string)
 	maps.Copy(have, d.existing)
 	text := schemas.Carried(d.Schema.Other, "replication")
-	want, _ := cql.Map(text)
+	want, ok := cql.Map(text)
 	switch {
 	case text == "":
 		want["class"], d.replication = "NetworkTopologyStrategy", d.Replication.cql()
@@ -231,7 +231,7 @@ func (d *Definition) keyspace() (all []schemas.Difference, err error) {
 			want[in.Datacenter] = strconv.Itoa(in.Factor)
 			have[in.Datacenter] = cmp.Or(d.existing[in.Datacenter], d.existing["replication_factor"])
 		}
-	case want["class"] == "":
+	case !ok || want["class"] == "":
 		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
 			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
 	default:

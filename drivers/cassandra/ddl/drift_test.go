@@ -182,6 +182,7 @@ func TestCarriedRefused(t *testing.T) {
 		{"cdc: \"true\"", "cdc: often", "cdc under other is often"},
 		{"'none'", "'sometimes'", "its default is BLOCKING"},
 		{"'class': 'org.apache.cassandra.locator.NetworkTopologyStrategy', ", "", "such as {'class'"},
+		{"'dc1': '3'", "'dc 1': '3'", "such as {'class'"}, // the rest cannot be read
 	} {
 		s, err := schemas.Parse("shop.yaml", []byte(strings.Replace(said, x.old, x.new, 1)))
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -178,7 +179,7 @@ func NewCall(method string, request, response proto.Message) *Call {
 func NewGet(r Range, limit int64) *Call {
 	g := &pb.GetRequest{Region: new(pb.RegionSpecifier), Get: &pb.Get{Row: r.Start, Column: r.Columns, Filter: r.Filter}}
 	if limit > 0 {
-		g.Get.StoreLimit = proto.Uint32(uint32(limit))
+		g.Get.StoreLimit = proto.Uint32(uint32(min(limit, math.MaxUint32)))
 	}
 	return &Call{method: "Get", table: r.Table, key: r.Start, Request: g, place: g.Region}
 }
@@ -293,18 +294,23 @@ func readCells(n int64, block []byte) (cells []Cell, size uint32, err error) {
 	return cells, uint32(len(block) - len(b)), nil
 }
 
-// usualCells is the number of cells that most rows have at most.
-const usualCells = 16
-
 // cellsIn reads the cells in a GetResponse.
 func cellsIn(response []byte) (cells []Cell, err error) {
+	n := 0
+	for in := (fields{rest: response}); in.next(&err); {
+		for result := (fields{rest: in.value}); in.number == 1 && result.next(&err); {
+			if result.number == 1 {
+				n++
+			}
+		}
+	}
+	if n > 0 {
+		cells = make([]Cell, 0, n)
+	}
 	for in := (fields{rest: response}); in.next(&err); {
 		for result := (fields{rest: in.value}); in.number == 1 && result.next(&err); { // GetResponse.result
 			if result.number != 1 { // not Result.cell
 				continue
-			}
-			if cells == nil {
-				cells = make([]Cell, 0, usualCells)
 			}
 			var c Cell
 			for of := (fields{rest: result.value}); of.next(&err); {
