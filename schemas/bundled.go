@@ -245,7 +245,7 @@ func (p *Pattern) lists() bool {
 // directions returns the key columns in which the rows of a slice are sorted, each
 // with its direction. Columns that the slice binds are the same in all rows.
 func (p *Pattern) directions() []string {
-	order := p.Table.sorted(p.Index)
+	order := p.Table.sorted(nil)
 	if p.Index != nil {
 		order = p.Index.Columns
 	}

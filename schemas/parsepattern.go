@@ -48,6 +48,7 @@ type patternReader struct {
 	order []*Column
 	bound int
 	all   []*Column // that its keys may name
+	wrong []string  // keys that name columns with a fault; no rule asks for more of them
 	ok    bool      // no fault so far
 }
 
@@ -62,7 +63,8 @@ func (p *parser) patterns(entries []strict.Entry) {
 		strange := len(p.Errs) > before // an unknown key is perhaps the kind, misspelt
 		if r.node = e.Key; !r.head(strange) {
 			r.fields = nil
-		} else if r.Kind != Batch && r.table() && r.keys() && r.values() {
+		} else if r.Kind != Batch && r.table() && r.keys() {
+			r.values()
 			r.rules()
 		}
 		r.ok = len(p.Errs) == before
@@ -268,22 +270,35 @@ func (r *patternReader) ranges() bool {
 	return len(r.Errs) == before
 }
 
-// values reads the other keys of a pattern of one table, each by itself. It reports whether they have no fault.
-func (r *patternReader) values() bool {
-	before := len(r.Errs)
+// values reads the other keys of a pattern of one table, each by itself.
+func (r *patternReader) values() {
 	r.Reverse, r.Filter, r.Element = r.flag("reverse"), r.columns("filter", r.all), r.column("element")
 	r.Nested = r.flag("nested")
 	r.all = r.nameable(r.Table)
 	if !r.says("columns", "*") {
-		r.Columns = r.columns("columns", r.all)
+		r.Columns = r.noted("columns")
 	}
 	if r.Absent, r.Present = r.says("if", "absent"), r.says("if", "present"); r.Kind == PutIf && !r.Absent && !r.Present {
-		r.If = r.columns("if", r.all)
+		r.If = r.noted("if")
 	}
 	r.Varies = slices.Compact(slices.Sorted(slices.Values(r.words("varies", "word", []string{"columns", "pages"}))))
 	r.ReturnsNew = r.word("returns", "word", []string{"new"}) != ""
 	r.limit()
-	return len(r.Errs) == before
+}
+
+// noted reads the columns of a key, and notes whether they have a fault.
+func (r *patternReader) noted(key string) []*Column {
+	before := len(r.Errs)
+	cs := r.columns(key, r.all)
+	if len(r.Errs) > before {
+		r.wrong = append(r.wrong, key)
+	}
+	return cs
+}
+
+// some reports whether a key names columns, or has a fault already.
+func (r *patternReader) some(cs []*Column, key string) bool {
+	return len(cs) > 0 || slices.Contains(r.wrong, key)
 }
 
 // limit reads a number, or arg.
@@ -347,14 +362,16 @@ func (r *patternReader) fits(ok bool, key string, c *Column, format string, args
 
 // readColumns checks what a get, slice or scan yields: "*" unless it says so.
 func (r *patternReader) readColumns() {
-	if r.Element != nil { // one value of a map
+	if r.has("element") { // one value of a map
 		for _, field := range []string{"columns", "in", "static"} {
 			r.rule(!r.has(field), r.key(field), "element and %s exclude each other; element reads one value of one row", field)
 		}
-		r.fits(r.Element.Type.Kind == Map, "element", r.Element, "element needs a map column")
+		if r.Element != nil {
+			r.fits(r.Element.Type.Kind == Map, "element", r.Element, "element needs a map column")
+		}
 		return
 	}
-	r.rule(len(r.Columns) > 0, r.at("columns"), "columns is empty; %s yields at least one", a(r.Kind))
+	r.rule(r.some(r.Columns, "columns"), r.at("columns"), "columns is empty; %s yields at least one", a(r.Kind))
 	for _, c := range r.Columns {
 		r.fits(!r.Static || c.Role == Partition || c.Role == Static, "columns", c,
 			"with static %s yields partition and static columns", a(r.Kind))
@@ -370,7 +387,7 @@ func (r *patternReader) writeColumns() {
 	if r.Static {
 		role = Static
 	}
-	r.rule(put || len(r.Columns) > 0, r.at("columns"), "%s needs columns: the ones it changes", a(r.Kind))
+	r.rule(put || r.some(r.Columns, "columns"), r.at("columns"), "%s needs columns: the ones it changes", a(r.Kind))
 	for _, c := range r.Columns {
 		switch {
 		case c.Role == Static && r.Kind == PutIf:
@@ -417,7 +434,7 @@ func (r *patternReader) condition() {
 		!r.Check(r.has("if"), n, "%s has no condition; expected if: absent, if: present or if: [column, …]", r.where) {
 		return
 	}
-	r.rule(len(r.If) > 0, n, "if is empty; expected absent, present or columns to compare")
+	r.rule(r.some(r.If, "if"), n, "if is empty; expected absent, present or columns to compare")
 	for _, c := range r.If {
 		r.fits((c.Role == Plain || c.Role == Static) && !c.Type.Collection() && c.Type.Kind != Counter, "if", c,
 			"if compares plain and static columns that are no collections or counters")
