@@ -102,7 +102,7 @@ func (c *Caller[M]) oneRow(row []drivers.Value) (err error) {
 	return err
 }
 
-// Get returns the row that a read yields, or nulls if it yields none. It is valid until the next Get or One.
+// Get returns the row that a read yields, or nulls if it yields none. It is valid until the next Get, One or Unused.
 func (c *Caller[M]) Get(ctx context.Context, st drivers.Statement, args ...drivers.Value) ([]drivers.Value, error) {
 	n := len(st.Pattern().Columns)
 	c.got, c.found = slices.Grow(c.got[:0], n)[:n], false

@@ -1,6 +1,7 @@
 package elasticinbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,9 @@ type audit struct {
 	found   models.Audit
 	address string
 	labels  []label
-	known   map[[16]byte]*record // messages of the account that were checked
-	files   map[[16]byte]bool    // messages that are not in the database
-	bodies  map[[16]byte]int64   // number of blocks of each message by its metadata; broken if it counts as broken
+	known   map[[16]byte]*state // messages of the account that were checked
+	files   map[[16]byte]bool   // messages that are not in the database
+	bodies  map[[16]byte]int64  // number of blocks of each message by its metadata; broken if it counts as broken
 }
 
 // Audit implements models.Mailbox.
@@ -61,7 +62,7 @@ func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
 }
 
 func (a *audit) account(ctx context.Context, address string, labels []label) error {
-	a.address, a.labels, a.known = address, labels, map[[16]byte]*record{}
+	a.address, a.labels, a.known = address, labels, map[[16]byte]*state{}
 	a.found.Accounts++
 	if !slices.Contains(labels, all) {
 		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", address)
@@ -133,8 +134,8 @@ func (a *audit) metadata(ctx context.Context) error {
 
 // message notes a message and checks its blocks.
 func (a *audit) message(ctx context.Context, r *record) error {
-	k := *r
-	k.labels, k.from, k.subject, k.layout = slices.Clone(r.labels), nil, nil, nil
+	k := r.state
+	k.labels = slices.Clone(r.labels)
 	a.known[r.id] = &k
 	for _, l := range r.labels {
 		if !slices.Contains(a.labels, l) {
@@ -237,6 +238,7 @@ func (a *audit) drift(ctx context.Context) error {
 	err := a.addCounters(ctx, a.address, -1, func(id []byte) {
 		a.found.Find(models.Dangling, 1, "account %q has counters of %q, which is no label", a.address, id)
 	})
+	slices.SortFunc(a.tally, func(s, t tally) int { return cmp.Compare(s.label, t.label) })
 	for _, t := range a.tally {
 		by := int64(0)
 		for _, n := range t.counts {

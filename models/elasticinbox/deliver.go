@@ -54,7 +54,7 @@ func (m *mailbox) deliver(ctx context.Context, msg *mail.Message, f *models.Fold
 		err = m.putMetadata(ctx, id, msg, f, sum)
 	}
 	if err == nil {
-		m.addMessage(&record{size: msg.Raw.Size()}, 1, all, labelOf(f))
+		m.addMessage(&state{size: msg.Raw.Size()}, 1, all, labelOf(f))
 		err = m.count(ctx, f.Account.Address)
 	}
 	if err != nil {
@@ -123,7 +123,7 @@ func (m *mailbox) withdraw(
 		m.Calls.Add(eraseIndex, m.indexKey(address, labelOf(f)), message)
 		err := m.S.Batch(ctx, m.do.Erase, m.Calls.List)
 		if err == nil && counted {
-			m.addMessage(&record{size: msg.Raw.Size()}, -1, all, labelOf(f))
+			m.addMessage(&state{size: msg.Raw.Size()}, -1, all, labelOf(f))
 			err = m.count(ctx, address)
 		}
 		if err == nil {
@@ -148,7 +148,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 	address, now := f.Account.Address, m.now()
 	if m.deletes == removes { // metadata and index entries, then blocks
 		for i := range m.recs {
-			m.addMessage(&m.recs[i], -1, m.recs[i].labels...)
+			m.addMessage(&m.recs[i].state, -1, m.recs[i].labels...)
 		}
 		m.addEach(every, eraseMessage, drivers.Text(address))
 		m.unlist(address, eraseIndex)
@@ -164,7 +164,7 @@ func (m *mailbox) Delete(ctx context.Context, f *models.Folder, hs []models.Hand
 		r.purge = m.uuids.Next(now)
 		m.Calls.Add(discardMark, drivers.Text(address), drivers.TimeUUID(r.id), drivers.Text(purgeMark),
 			drivers.Blob(r.purge[:]))
-		m.addMessage(r, -1, r.labels...)
+		m.addMessage(&r.state, -1, r.labels...)
 	}
 	purgeKey := m.purgeKey(address)
 	for i := range m.recs {
@@ -202,7 +202,7 @@ func (m *mailbox) Restore(ctx context.Context, a *models.Account, h models.Handl
 	}
 	m.Calls.Add(restoreMark, drivers.Text(a.Address), messageOf(h), drivers.Text(purgeMark))
 	m.Calls.Add(restorePurge, m.purgeKey(a.Address), drivers.TimeUUID(r.purge))
-	m.addMessage(r, 1, r.labels...)
+	m.addMessage(&r.state, 1, r.labels...)
 	return m.change(ctx, a.Address, m.do.Restore)
 }
 

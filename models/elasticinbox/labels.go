@@ -88,7 +88,7 @@ func (m *mailbox) show(address string, l label) {
 	m.addEach(missing, relabelIndexPut, m.indexKey(address, l))
 	for i := range m.recs {
 		if r := &m.recs[i]; missing(r) {
-			m.addMessage(r, 1, l)
+			m.addMessage(&r.state, 1, l)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (m *mailbox) hide(address string, l label) {
 	m.addEach(every, relabelIndexDelete, m.indexKey(address, l))
 	m.addEach(every, relabelColumnDelete, drivers.Text(address), m.labelColumn(l))
 	for i := range m.recs {
-		m.addMessage(&m.recs[i], -1, l)
+		m.addMessage(&m.recs[i].state, -1, l)
 	}
 }
 
@@ -155,11 +155,11 @@ func (m *mailbox) add(l label, messages, unread, bytes int64) {
 }
 
 // addMessage adds a message to the tallies of labels. If sign is -1, it removes the message.
-func (m *mailbox) addMessage(r *record, sign int64, labels ...label) {
+func (m *mailbox) addMessage(s *state, sign int64, labels ...label) {
 	for _, l := range labels {
-		m.add(l, sign, sign*r.unread(), 0)
+		m.add(l, sign, sign*s.unread(), 0)
 		if l == all {
-			m.add(l, 0, 0, sign*r.size)
+			m.add(l, 0, 0, sign*s.size)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) (err error) {
 	labels, err := m.labels(ctx, a.Address)
 	for i := 0; i < len(labels) && err == nil; i++ {
 		err = m.each(ctx, a.Address, labels[i].label, models.Handle{}, math.MaxInt, func(r *record) error {
-			m.addMessage(r, 1, labels[i].label)
+			m.addMessage(&r.state, 1, labels[i].label)
 			return nil
 		})
 	}

@@ -149,6 +149,7 @@ type mailbox struct {
 	text    []byte // keys and values made for one operation
 	single  [1]models.Handle
 	ids     []drivers.Value // messages to read, or found in an index
+	at      int             // in ids: the message whose sub-columns lookup reads
 	recs    []record
 	tally   []tally // counts of an operation, by label
 	buffer  []byte  // one window of blocks, of content that is not in memory

@@ -20,39 +20,55 @@ import (
 
 // record is the super column of one message.
 type record struct {
+	state
 	id                    [16]byte
 	from, subject, layout []byte // from is the sender's address
 	date                  time.Time
-	size                  int64
 	blocks, blockSize     int
-	outside               bool // the body is a file, not in the database
-	flags                 models.Flag
-	headers               int // how many of from, to, subject and date are there
-	labels                []label
-	deleted               bool
-	purge                 [16]byte // column of a deleted message in the purge index
+	outside               bool  // the body is a file, not in the database
+	headers               int   // how many of from, to, subject and date are there
+	fault                 error // in an audit: of the first sub-column that is not as it should be
+}
 
-	// In an audit:
-	fault   error // of the first sub-column that is not as it should be
-	entries int   // index entries that lead to the message, or one purge entry
+// state is what an audit keeps of each message of an account.
+type state struct {
+	labels  []label
+	size    int64
+	flags   models.Flag
+	deleted bool
+	purge   [16]byte // column of a deleted message in the purge index
+	entries int      // in an audit: index entries that lead to the message, or one purge entry
 }
 
 // carries reports whether the message has the label and is not deleted.
-func (r *record) carries(l label) bool {
-	return !r.deleted && slices.Contains(r.labels, l)
+func (s *state) carries(l label) bool {
+	return !s.deleted && slices.Contains(s.labels, l)
 }
 
-func (r *record) unread() int64 {
-	if r.flags&models.Seen != 0 {
+func (s *state) unread() int64 {
+	if s.flags&models.Seen != 0 {
 		return 0
 	}
 	return 1
 }
 
-// lookup reads the super columns of m.ids into m.recs, in one multi-get. A message that is missing has no record.
+// lookup reads the super columns of m.ids into m.recs, in one multi-get. No id may occur twice. A message that is
+// missing has no record.
 func (m *mailbox) lookup(ctx context.Context, address string) error {
-	m.recs = m.recs[:0]
-	return m.Read(ctx, m.do.Messages, m.With(drivers.Text(address), drivers.ListOf(m.ids)), (*mailbox).column)
+	m.recs, m.at = m.recs[:0], 0
+	return m.Read(ctx, m.do.Messages, m.With(drivers.Text(address), drivers.ListOf(m.ids)), (*mailbox).nextColumn)
+}
+
+// nextColumn takes a row of lookup. Rows come in the order of m.ids.
+func (m *mailbox) nextColumn(row []drivers.Value) error {
+	id := row[0].UUIDBytes()
+	for m.at < len(m.ids) && m.ids[m.at].UUIDBytes() != id {
+		m.at++
+	}
+	if m.at == len(m.ids) {
+		return fmt.Errorf("message %x came out of turn", id)
+	}
+	return m.column(row)
 }
 
 // column takes a row of a super column: message, name and value of a sub-column. Those of a message follow each other.
@@ -60,7 +76,7 @@ func (m *mailbox) column(row []drivers.Value) error {
 	n := len(m.recs)
 	if id := row[0].UUIDBytes(); n == 0 || m.recs[n-1].id != id {
 		m.recs = slices.Grow(m.recs, 1)[:n+1]
-		m.recs[n] = record{id: id, labels: m.recs[n].labels[:0]}
+		m.recs[n] = record{id: id, state: state{labels: m.recs[n].labels[:0]}}
 	}
 	return m.take(&m.recs[len(m.recs)-1], row[1].Raw(), row[2].Raw())
 }

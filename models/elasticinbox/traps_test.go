@@ -1,7 +1,10 @@
 package elasticinbox
 
 import (
+	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -85,3 +88,36 @@ func TestOpenBroken(t *testing.T) {
 }
 
 func call(part int, args ...drivers.Value) drivers.Call { return drivers.Call{Part: part, Args: args} }
+
+// backwards is a session whose multi-get of messages yields its rows in the opposite order.
+type backwards struct{ drivers.Session }
+
+func (s backwards) Read(ctx context.Context, st drivers.Statement, args []drivers.Value,
+	yield func(row []drivers.Value) error,
+) error {
+	if st.Pattern().Name != "messages" {
+		return s.Session.Read(ctx, st, args, yield)
+	}
+	var rows [][]drivers.Value
+	var kept models.Arena
+	err := s.Session.Read(ctx, st, args, func(row []drivers.Value) error {
+		rows = append(rows, slices.Clone(kept.Row(row)))
+		return nil
+	})
+	slices.Reverse(rows)
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = yield(rows[i])
+	}
+	return err
+}
+
+// TestOutOfTurn: a listing is not in the wrong order because the engine's answer is.
+func TestOutOfTurn(t *testing.T) {
+	w := newWorld(t, models.Options{})
+	w.deliver(draft(0).Message(), draft(1).Message())
+	w.mb.S = backwards{w.mb.S}
+	err := w.mb.List(t.Context(), w.a.Folders[0], models.Handle{}, 8, func(*models.Entry) error { return nil })
+	if err == nil || !strings.Contains(err.Error(), "came out of turn") {
+		t.Errorf("error is %v, want one of a message that came out of turn", err)
+	}
+}

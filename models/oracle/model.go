@@ -117,7 +117,7 @@ var (
 )
 
 // A handle holds a message's primary key without the user's id: the messageId as 16 bytes,
-// createdDate in microseconds, and the number that is its folderId.
+// createdDate in microseconds, and the number that is its folderId. The functions below make and read handles.
 
 // messageID returns the messageId of a handle, in the arena. A handle of another folder names nothing in f.
 func (m *mailbox) messageID(f *folder, h models.Handle) drivers.Value {
