@@ -83,17 +83,19 @@ func (r *recorder) report(model, engine string, s *schemas.Schema) *Report {
 
 // why says why a pattern of a schema has no call of its own. ran are the patterns that ran for others.
 func (r *recorder) why(p *schemas.Pattern, s *schemas.Schema, ran map[string]*schemas.Pattern) string {
-	within := ""
+	within, inPlace := "", ""
 	for _, q := range s.Patterns {
 		switch runs := ran[q.Name]; {
 		case runs == nil:
 		case runs.Name == p.Name:
-			return "ran in the place of " + q.Name
+			inPlace = "ran in the place of " + q.Name
 		case within == "" && slices.ContainsFunc(runs.Parts, func(x schemas.Part) bool { return x.Pattern.Name == p.Name }):
 			within = "ran as a part of " + runs.Name
 		}
 	}
 	switch {
+	case inPlace != "":
+		return inPlace
 	case within != "":
 		return within
 	case r.loaded[p.Name]:

@@ -212,3 +212,21 @@ func namespaces(t *testing.T, e drivers.Engine, contact string) []drivers.Namesp
 	}
 	return all
 }
+
+// TestWhy: of the patterns in whose place one ran, the last is named, and a batch that it is a part of only if there
+// is none.
+func TestWhy(t *testing.T) {
+	part, instead := &schemas.Pattern{Name: "part"}, &schemas.Pattern{Name: "instead"}
+	batch := &schemas.Pattern{Name: "batch", Parts: []schemas.Part{{Pattern: part}, {Pattern: instead}}}
+	first, last := &schemas.Pattern{Name: "first"}, &schemas.Pattern{Name: "last"}
+	s := &schemas.Schema{Patterns: []*schemas.Pattern{first, last, batch, part, instead}}
+	ran := map[string]*schemas.Pattern{"first": instead, "last": instead, "batch": batch}
+	for p, want := range map[*schemas.Pattern]string{
+		part:    "ran as a part of batch",
+		instead: "ran in the place of last",
+	} {
+		if got := new(recorder).why(p, s, ran); got != want {
+			t.Errorf("pattern %s: %q, want %q", p.Name, got, want)
+		}
+	}
+}
