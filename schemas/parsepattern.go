@@ -48,7 +48,7 @@ type patternReader struct {
 	order []*Column
 	bound int
 	all   []*Column // that its keys may name
-	wrong []string  // keys that name columns with a fault; no rule asks for more of them
+	wrong []string  // keys that name columns with a fault; no rule expects more of them
 	ok    bool      // no fault so far
 }
 
