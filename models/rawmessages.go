@@ -32,6 +32,7 @@ type RawMessages struct {
 	found          bool   // the chunk exists
 	sum            uint32 // checksum of the bytes written
 	decoded        counter
+	decoder        mail.Decoder
 	body           bytes.Buffer
 }
 
@@ -217,9 +218,9 @@ func (m *RawMessages) readPart(ctx context.Context, p *LayoutPart, w io.Writer) 
 	if p.Encoding == mail.Identity {
 		_, err = m.readRange(ctx, p.Offset, p.Length, &m.decoded)
 	} else {
-		decoder := mail.Decoder(&m.decoded, p.Encoding)
-		if _, err = m.readRange(ctx, p.Offset, p.Length, decoder); err == nil {
-			err = decoder.Close()
+		m.decoder.Reset(&m.decoded, p.Encoding)
+		if _, err = m.readRange(ctx, p.Offset, p.Length, &m.decoder); err == nil {
+			err = m.decoder.Close()
 		}
 	}
 	switch n := m.decoded.n; {

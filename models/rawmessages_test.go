@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/mailbench/mailbench/models/mail"
@@ -94,4 +96,41 @@ func TestBodyIsTheCallers(t *testing.T) {
 		t.Error("the body is held")
 	}
 	runtime.KeepAlive(&m)
+}
+
+// TestEncodedParts: parts are read as the parser measured them, without allocations.
+func TestEncodedParts(t *testing.T) {
+	for _, text := range []string{
+		"quoted-printable\n\nx" + strings.Repeat(" ", 5000) + "\n",
+		"base64\n\n" + strings.Repeat("QUJD\n", 3000),
+	} {
+		raw := []byte("Content-Transfer-Encoding: " + text)
+		var msg mail.Message
+		if err := mail.NewParser().Parse(mail.BytesContent(raw), time.Time{}, &msg); err != nil {
+			t.Fatal(err)
+		}
+		want, err := mail.AppendContent(nil, msg.Body.Content)
+		if err != nil || msg.Body.Encoding == mail.Identity {
+			t.Fatal(msg.Body.Encoding, err)
+		}
+		layout := AppendLayout(nil, &msg, Checksum(0, raw))
+		var m RawMessages
+		m = NewRawMessages("model", nil, func(_ context.Context, n int64) error {
+			return m.RawChunk(raw[n*1000 : min(n*1000+1000, int64(len(raw)))])
+		})
+		var o Opened
+		read := func() {
+			o.Body = o.Body[:0]
+			if err := m.BeginRaw(int64(len(raw)), 1000, layout); err != nil {
+				t.Fatal(err)
+			}
+			n, err := m.OpenBody(t.Context(), &o)
+			if err != nil || n != int64(len(want)) || !bytes.Equal(o.Body, want) {
+				t.Fatalf("%d bytes, %v; want %d", n, err, len(want))
+			}
+		}
+		if n := testing.AllocsPerRun(20, read); n != 0 {
+			t.Errorf("%v allocations to read %.20q", n, text)
+		}
+	}
 }

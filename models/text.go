@@ -39,7 +39,10 @@ func EncodeText(dst []byte, c mail.Content) ([]byte, error) {
 	dst = append(slices.Grow(dst[:at], len(textMarker)+base64.StdEncoding.EncodedLen(len(dst)-at)), textMarker...)
 	text := bytes.NewBuffer(dst)
 	encoder := base64.NewEncoder(base64.StdEncoding, text)
-	_, err = io.Copy(encoder, io.NewSectionReader(c, 0, c.Size()))
+	n, err := io.Copy(encoder, io.NewSectionReader(c, 0, c.Size()))
+	if err == nil && n < c.Size() {
+		err = io.ErrUnexpectedEOF
+	}
 	if err = cmp.Or(err, encoder.Close()); err != nil {
 		return dst[:at], err
 	}

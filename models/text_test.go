@@ -2,6 +2,8 @@ package models
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -88,4 +90,24 @@ func FuzzText(f *testing.F) {
 		checkText(t, b)
 		DecodeText(nil, b) // whatever is stored, it does not panic
 	})
+}
+
+// shrinking is content that ends early when it is read again.
+type shrinking struct {
+	mail.Content
+	reads int
+}
+
+func (s *shrinking) ReadAt(p []byte, off int64) (int, error) {
+	if s.reads++; s.reads > 1 {
+		return 0, io.EOF
+	}
+	return s.Content.ReadAt(p, off)
+}
+
+func TestEncodeTextThatEndsEarly(t *testing.T) {
+	_, err := EncodeText(nil, &shrinking{Content: mail.BytesContent([]byte{0xff, 0xfe})})
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v", err)
+	}
 }

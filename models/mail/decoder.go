@@ -1,11 +1,11 @@
 package mail
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"io"
+	"strings"
 
 	"golang.org/x/text/transform"
 )
@@ -13,8 +13,8 @@ import (
 // ErrBase64 is the error of decoding something else as base64.
 var ErrBase64 = errors.New("not base64")
 
-// Decoder returns a writer that undoes a content transfer encoding of what is written to it, in pieces of any size,
-// and writes the decoded bytes to w. Close writes the last ones.
+// Decoder undoes a content transfer encoding. The caller writes encoded bytes to it in pieces of any size; the decoder
+// writes the decoded bytes to its writer. Close writes the last ones. After Reset it can be used again.
 //
 // It decodes everything that the standard library decodes, to the same bytes. It
 // also decodes what real mail has: base64 with white space anywhere, without
@@ -23,7 +23,42 @@ var ErrBase64 = errors.New("not base64")
 // Other bytes in base64 are ignored (RFC 2045 6.8); after padding, the first of them ends
 // the data, since mailing lists append text. Base64 that ends within a byte is ErrBase64;
 // such a part is [Identity] in a Message.
-func Decoder(w io.Writer, e Encoding) io.WriteCloser { return transform.NewWriter(w, e.decoder()) }
+type Decoder struct {
+	w       io.Writer
+	by      [QuotedPrintable + 1]transform.Transformer // by encoding; each is made once
+	decoder transform.Transformer
+	out     [4 << 10]byte
+}
+
+// Reset makes d decode e to w.
+func (d *Decoder) Reset(w io.Writer, e Encoding) {
+	if int(e) >= len(d.by) { // from a broken layout
+		e = Identity
+	}
+	if d.by[e] == nil {
+		d.by[e] = e.decoder()
+	}
+	d.w, d.decoder = w, d.by[e]
+	d.decoder.Reset()
+}
+
+// Write takes the next encoded bytes.
+func (d *Decoder) Write(p []byte) (int, error) { return len(p), d.decode(p, false) }
+
+// Close ends the part.
+func (d *Decoder) Close() error { return d.decode(nil, true) }
+
+func (d *Decoder) decode(encoded []byte, atEOF bool) error {
+	for {
+		nDst, nSrc, err := d.decoder.Transform(d.out[:], encoded, atEOF)
+		if _, err := d.w.Write(d.out[:nDst]); err != nil {
+			return err
+		}
+		if encoded = encoded[nSrc:]; err != transform.ErrShortDst {
+			return err
+		}
+	}
+}
 
 // encodings are those that can be undone, by their names in headers. Others are like x-uuencode.
 var encodings = map[string]Encoding{
@@ -36,7 +71,7 @@ func (e Encoding) decoder() transform.Transformer {
 	case Base64:
 		return &base64Decoder{}
 	case QuotedPrintable:
-		return quotedDecoder{}
+		return &quotedDecoder{}
 	}
 	return transform.Nop
 }
@@ -109,70 +144,88 @@ func (d *base64Decoder) decode(dst []byte, n int) int {
 	return decoded
 }
 
-type quotedDecoder struct{ transform.NopResetter }
+// quotedDecoder holds what the next bytes give a meaning: the beginning of a code, or white space that may end a line,
+// which may follow an =.
+type quotedDecoder struct {
+	held []byte
+	text int // how many of the bytes held are text: dst had no room for them
+}
+
+// Reset implements transform.Transformer.
+func (d *quotedDecoder) Reset() { d.held, d.text = d.held[:0], 0 }
 
 const (
-	// spaces at the end of a line are not part of its text.
-	spaces = " \t\r"
-	// maxSpaces bounds what is held of a line, to less than the buffers of readers and writers. A legal line has up to
-	// 998 bytes.
-	maxSpaces = 2 << 10
+	spaces    = " \t\r" // at the end of a line they are not part of its text
+	hexDigits = "0123456789abcdefABCDEF"
+	// maxSpaces bounds what is held of a line. A legal line has up to 998 bytes.
+	maxSpaces = 64 << 10
 )
 
-// Transform implements transform.Transformer. It leaves white space that may end a line, and a code that is not whole.
-func (quotedDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
-	if len(src) > len(dst) {
-		src, atEOF, err = src[:len(dst)], false, transform.ErrShortDst
-	}
-	out := dst[:0]
-	for line := range bytes.Lines(src) {
-		if atEOF || bytes.HasSuffix(line, []byte("\n")) {
-			out = appendLine(out, line)
-			nSrc += len(line)
-			continue
-		}
-		text := bytes.TrimRight(line, spaces)
-		if code := bytes.LastIndexByte(text, '='); code >= 0 && code >= len(text)-2 {
-			text = text[:code]
-		}
-		if len(line)-len(text) > maxSpaces {
-			text = line
-		}
-		out = appendQuoted(out, text)
-		if nSrc += len(text); nSrc < len(src) && err == nil {
-			err = transform.ErrShortSrc
-		}
-	}
-	return len(out), nSrc, err
-}
-
-// appendLine decodes a whole line, without the white space at its end. A soft end is not part of it.
-func appendLine(out, line []byte) []byte {
-	line, hard := bytes.CutSuffix(line, []byte("\n"))
-	text, soft := bytes.CutSuffix(bytes.TrimRight(line, spaces), []byte("="))
-	out = appendQuoted(out, text)
-	if hard && !soft {
-		if bytes.HasSuffix(line, []byte("\r")) {
-			out = append(out, '\r')
-		}
-		out = append(out, '\n')
-	}
-	return out
-}
-
-// appendQuoted decodes text that ends within no code. An = that begins none is a literal.
-func appendQuoted(out, text []byte) []byte {
-	for i := 0; i < len(text); i++ {
-		if text[i] == '=' && i+2 < len(text) {
-			if decoded, err := hex.AppendDecode(out, text[i+1:i+3]); err == nil {
-				out = decoded
-				i += 2
-				continue
+// Transform implements transform.Transformer.
+func (d *quotedDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, err error) {
+	for {
+		if d.text > 0 {
+			n := copy(dst[nDst:], d.held[:d.text])
+			nDst, d.held, d.text = nDst+n, append(d.held[:0], d.held[n:]...), d.text-n
+			if d.text > 0 {
+				return nDst, nSrc, transform.ErrShortDst
 			}
 		}
-		out = append(out, text[i])
+		switch {
+		case nSrc < len(src) && nDst < len(dst) && len(d.held) == 0 && src[nSrc] > '=': // most text
+			dst[nDst] = src[nSrc]
+			nDst, nSrc = nDst+1, nSrc+1
+		case nSrc < len(src):
+			if d.take(src[nSrc]) {
+				nSrc++
+			}
+		case atEOF && d.inCode():
+			d.text = len(d.held)
+		case atEOF:
+			d.Reset()
+			return nDst, nSrc, nil
+		default:
+			return nDst, nSrc, nil
+		}
 	}
-	return out
+}
+
+// inCode reports whether = and a digit are held.
+func (d *quotedDecoder) inCode() bool {
+	return len(d.held) == 2 && d.held[0] == '=' && strings.IndexByte(hexDigits, d.held[1]) >= 0
+}
+
+// take takes the next byte. If it shows that the bytes held are text, they must be written first, and take reports
+// false.
+func (d *quotedDecoder) take(c byte) bool {
+	blank := strings.IndexByte(spaces, c) >= 0
+	switch n := len(d.held); {
+	case n == 0:
+		if d.held = append(d.held, c); c != '=' && !blank {
+			d.text = 1
+		}
+	case d.inCode():
+		code := [...]byte{d.held[1], c}
+		if _, err := hex.Decode(d.held, code[:]); err != nil {
+			d.text = n
+			return false
+		}
+		d.held, d.text = d.held[:1], 1
+	case c == '\n':
+		soft, end := d.held[0] == '=', "\n"
+		if d.held[n-1] == '\r' {
+			end = "\r\n"
+		}
+		if d.held = d.held[:0]; !soft {
+			d.held, d.text = append(d.held, end...), len(end)
+		}
+	case n == 1 && d.held[0] == '=' && strings.IndexByte(hexDigits, c) >= 0, blank && n < maxSpaces:
+		d.held = append(d.held, c)
+	default:
+		d.text = n
+		return false
+	}
+	return true
 }
 
 // Bounds of what is decoded into memory, in encoded bytes of one message.

@@ -13,8 +13,9 @@ import (
 )
 
 func decodeAll(w io.Writer, enc Encoding, r io.Reader) error {
-	d := Decoder(w, enc)
-	if _, err := io.Copy(d, r); err != nil {
+	var d Decoder
+	d.Reset(w, enc)
+	if _, err := io.Copy(&d, r); err != nil {
 		return err
 	}
 	return d.Close()
@@ -74,6 +75,11 @@ func TestDecoder(t *testing.T) {
 		{QuotedPrintable, strings.Repeat(" ", 10_000) + "x =\ny", strings.Repeat(" ", 10_000) + "x y"}, // longer than its buffer
 		{QuotedPrintable, strings.Repeat("=3D", 40_000) + " \n=", strings.Repeat("=", 40_000) + "\n"},  // longer than it holds
 		{QuotedPrintable, strings.Repeat("=3d ", 40_000) + "=\nb", strings.Repeat("= ", 40_000) + "b"},
+		{QuotedPrintable, "x" + strings.Repeat(" ", 2049) + "\ny", "x\ny"},
+		{QuotedPrintable, "x" + strings.Repeat("\t", 5000) + "\n", "x\n"},
+		{QuotedPrintable, "x" + strings.Repeat(" ", 5000) + "\n", "x\n"},
+		{QuotedPrintable, "x" + strings.Repeat(" \t", 35_000) + "\n", "x" + strings.Repeat(" \t", maxSpaces/2) + "\n"},
+		{QuotedPrintable, "x=" + strings.Repeat(" ", 70_000) + "\ny", "x=" + strings.Repeat(" ", maxSpaces-1) + "\ny"},
 	} {
 		got, err := decode(t, c.enc, c.in)
 		if c.want == fails && err == nil || c.want != fails && (err != nil || got != c.want) {
@@ -83,7 +89,8 @@ func TestDecoder(t *testing.T) {
 }
 
 func TestDecoderReportsItsWriter(t *testing.T) {
-	d := Decoder(brokenWriter{}, QuotedPrintable)
+	var d Decoder
+	d.Reset(brokenWriter{}, QuotedPrintable)
 	if _, err := d.Write(bytes.Repeat([]byte("x"), 5000)); err != io.ErrClosedPipe {
 		t.Errorf("Write = %v", err)
 	}

@@ -83,13 +83,13 @@ func (p *Parser) readHeader(m *Message) entity {
 }
 
 // structured reads the value of a MIME field. ok is false if it has no word. It has errors if the standard library
-// refuses it.
+// refuses it, it is too long, or an extended parameter (RFC 2231), which the library ignores then, has errors.
 func (p *Parser) structured(value string) (v structured, ok bool) {
 	value = withoutComments(value)
-	if _, _, err := mime.ParseMediaType(value); err != nil {
+	v = parseStructured(value[:min(len(value), maxStructured)])
+	if _, _, err := mime.ParseMediaType(value); err != nil || v.repaired || len(value) > maxStructured {
 		p.note(BadMIME)
 	}
-	v = parseStructured(value[:min(len(value), maxStructured)])
 	if v.repeated {
 		p.note(Repeated)
 	}

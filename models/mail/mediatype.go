@@ -39,6 +39,7 @@ func withoutComments(s string) string {
 type structured struct {
 	word     string // in lower case
 	params   map[string]string
+	repaired bool // an extended parameter has errors
 	repeated bool // a parameter has two values
 }
 
@@ -116,9 +117,13 @@ func (v *structured) extended(name string) (text string, ok bool) {
 			}
 			if parts := strings.SplitN(piece, "'", 3); n == 0 && len(parts) == 3 {
 				charset, piece = parts[0], parts[2]
+			} else if n == 0 {
+				v.repaired = true
 			}
 			if decoded, err := url.PathUnescape(piece); err == nil {
 				piece = decoded
+			} else {
+				v.repaired = true
 			}
 		}
 		text += piece

@@ -304,3 +304,19 @@ func TestHeader(t *testing.T) {
 		check(t, m)
 	}
 }
+
+func TestNotesOfParameters(t *testing.T) {
+	for value, want := range map[string]uint64{
+		"filename*=utf-8''a%20b":                              0,
+		"filename*=utf-8''a%2":                                1 << BadMIME,
+		"filename*=a%20b":                                     1 << BadMIME,
+		"filename*0*=utf-8''a; filename*1*=%zz":               1 << BadMIME,
+		"filename=\"" + strings.Repeat("x", 8000) + "\"":      0,
+		"filename=\"" + strings.Repeat("x", 9<<10) + "\"":     1 << BadMIME,
+		"filename=x" + strings.Repeat("; a=b", maxStructured): 1 << BadMIME,
+	} {
+		if m := parseText(t, "Content-Disposition: attachment; "+value+"\n\nx"); uint64(m.Noted) != want {
+			t.Errorf("%.50s: noted %b, want %b", value, m.Noted, want)
+		}
+	}
+}

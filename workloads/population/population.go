@@ -218,7 +218,11 @@ func newStream(by *forecast.Compression) *stream {
 
 // add compresses a content, as far as there is not enough for a sample.
 func (s *stream) add(c mail.Content) error {
-	_, err := s.blocks.ReadFrom(io.NewSectionReader(c, 0, min(c.Size(), max(0, compressedBytes-s.in))))
+	want := min(c.Size(), max(0, compressedBytes-s.in))
+	n, err := s.blocks.ReadFrom(io.NewSectionReader(c, 0, want))
+	if err == nil && n < want {
+		err = io.ErrUnexpectedEOF
+	}
 	return err
 }
 

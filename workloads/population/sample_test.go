@@ -1,12 +1,15 @@
 package population
 
 import (
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/mailbench/mailbench/models/mail"
+	"github.com/mailbench/mailbench/schemas/forecast"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/messages"
 )
@@ -57,5 +60,17 @@ func TestSampleOfFewMessages(t *testing.T) {
 	}
 	if c.read != 2 || len(p.Sample) != 30 || len(bodies) != 2 {
 		t.Errorf("%d messages were read for a sample of %d with bodies %v; want 2 of 30", c.read, len(p.Sample), bodies)
+	}
+}
+
+// short is content that ends early.
+type short struct{ mail.Content }
+
+func (short) Size() int64 { return 10 }
+
+func TestContentThatEndsEarly(t *testing.T) {
+	s := newStream(&forecast.Compression{Block: 100})
+	if err := s.add(short{mail.BytesContent([]byte("x"))}); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("error %v", err)
 	}
 }
