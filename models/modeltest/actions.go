@@ -87,11 +87,26 @@ func (m *machine) step(name string, way int) {
 		m.stop(name, c)
 	case m.change(name, c).err == nil:
 		m.repeat(name, c)
+		m.checkMade(name, c)
 		for _, x := range ms {
 			if _, err := in.find(x.got); err != nil {
 				m.stale = append(m.stale, x)
 			}
 		}
+	}
+}
+
+// checkMade reads the messages of a delivery, or the first that was moved.
+func (m *machine) checkMade(name string, c *call) {
+	switch name {
+	case "deliver":
+		for i, to := range c.folders {
+			f := m.folder(to)
+			m.checkMessage(message{f.ever[c.made[i]], f})
+		}
+	case "move":
+		to := m.folder(c.to)
+		m.checkMessage(message{to.ever[c.made[0]], to})
 	}
 }
 
@@ -126,6 +141,7 @@ func (m *machine) cancel(name string, in, to *folder, x message) {
 	if err := the(name).run(c); !errors.Is(err, context.Canceled) && !errors.Is(err, models.ErrNotOffered) {
 		m.t.Fatalf("%s with a canceled context: error is %v", c.describe(name), err)
 	}
+	m.checkMessage(x)
 }
 
 // stop returns an error from a yield or a writer. The call ends and returns it, wrapped if it is from a yield.
@@ -208,8 +224,8 @@ func bodyLimit(c drivers.Capabilities) int64 {
 	return slices.Min(slices.DeleteFunc(limits, func(n int64) bool { return n == 0 }))
 }
 
-// drawMessages draws messages of a folder. They are there or, sometimes and to be restored, the first is gone. Where an
-// operation takes one it is the first.
+// drawMessages draws messages of a folder. They are there or, sometimes and to be restored, one is gone. Where an
+// operation takes many it is at any place, since those before it must not change. Where it takes one it is the first.
 func (m *machine) drawMessages(name string) (*folder, []message) {
 	if slices.Contains(onMessages, name) && (name == "restore" || m.int("stale", 0, 7) == 0) {
 		x := message{&entry{}, m.drawFolder(m.drawAccount())}
@@ -221,7 +237,8 @@ func (m *machine) drawMessages(name string) (*folder, []message) {
 		if !left && !keeps {
 			ms := []message{x}
 			if slices.Contains(takesMany, name) {
-				ms = append(ms, m.list(x.in)[:min(2, len(x.in.entries))]...)
+				ms = m.list(x.in)[:min(2, len(x.in.entries))]
+				ms = slices.Insert(ms, m.int("place", 0, len(ms)), x)
 			}
 			return x.in, ms
 		}

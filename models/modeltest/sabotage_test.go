@@ -37,6 +37,8 @@ var sabotages = []struct {
 	{"a move loses flags", detector{"elasticinbox", "random"}},
 	{"a move is a copy", detector{"elasticinbox", "random"}},
 	{"half a move", detector{"elasticinbox", "random"}},
+	{"a move stops at the first missing", detector{"elasticinbox", "random"}},
+	{"a delete stops at the first missing", detector{"elasticinbox", "random"}},
 	{"the last byte is lost", detector{"elasticinbox", "random"}},
 	{"a neighbor loses mail", detector{"elasticinbox", "random"}},
 	{"drift goes unseen", detector{"elasticinbox", "random"}},
@@ -231,10 +233,18 @@ func (s *saboteur) Stats(ctx context.Context, f *models.Folder) (models.Stats, e
 }
 
 func (s *saboteur) Move(ctx context.Context, from, to *models.Folder, hs, handles []models.Handle) error {
-	if s.breaks == "half a move" && len(hs) > 1 {
+	switch {
+	case s.breaks == "half a move" && len(hs) > 1:
 		if err := s.Mailbox.Move(ctx, from, to, hs[:1], handles); err != nil {
 			return err
 		}
+	case s.breaks == "a move stops at the first missing" && len(distinct(hs)) == len(hs):
+		for i := range hs {
+			if err := s.Mailbox.Move(ctx, from, to, hs[i:i+1], handles[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	if err := s.Mailbox.Move(ctx, from, to, hs, handles); err != nil {
 		return err
@@ -255,6 +265,14 @@ func (s *saboteur) Move(ctx context.Context, from, to *models.Folder, hs, handle
 }
 
 func (s *saboteur) Delete(ctx context.Context, f *models.Folder, hs []models.Handle) error {
+	if s.breaks == "a delete stops at the first missing" && len(distinct(hs)) == len(hs) {
+		for i := range hs {
+			if err := s.Mailbox.Delete(ctx, f, hs[i:i+1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	err := s.Mailbox.Delete(ctx, f, hs)
 	if s.breaks != "a neighbor loses mail" || err != nil {
 		return err
