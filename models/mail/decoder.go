@@ -171,10 +171,11 @@ func (d *quotedDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, 
 				return nDst, nSrc, transform.ErrShortDst
 			}
 		}
+		if len(d.held) == 0 {
+			n := copy(dst[nDst:], src[nSrc:nSrc+plain(src[nSrc:min(len(src), nSrc+len(dst)-nDst)])])
+			nDst, nSrc = nDst+n, nSrc+n
+		}
 		switch {
-		case nSrc < len(src) && nDst < len(dst) && len(d.held) == 0 && src[nSrc] > '=': // most text
-			dst[nDst] = src[nSrc]
-			nDst, nSrc = nDst+1, nSrc+1
 		case nSrc < len(src):
 			if d.take(src[nSrc]) {
 				nSrc++
@@ -188,6 +189,21 @@ func (d *quotedDecoder) Transform(dst, src []byte, atEOF bool) (nDst, nSrc int, 
 			return nDst, nSrc, nil
 		}
 	}
+}
+
+// plain returns how many bytes at the beginning of src are text, whatever comes after them.
+func plain(src []byte) int {
+	text := 0
+	for i, c := range src {
+		switch c {
+		case '=', '\n':
+			return text
+		case ' ', '\t', '\r':
+		default:
+			text = i + 1
+		}
+	}
+	return text
 }
 
 // inCode reports whether = and a digit are held.
