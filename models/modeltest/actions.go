@@ -213,7 +213,7 @@ func (m *machine) fail(c *call, way int) {
 		m.t.Fatalf("deliver what fails: error is %v, want %q", err, want)
 	}
 	if m.failed(); way == canceledLater && m.shared { // over a network, a write of a canceled call may come later
-		m.left = math.MaxInt64
+		m.left, m.late = math.MaxInt64, true
 	}
 	m.checkAudit()
 }

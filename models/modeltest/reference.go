@@ -52,6 +52,7 @@ type reference struct {
 	last      uint64 // number of the last state
 	// left is how many unreferenced bodies an audit counted after deliveries that failed halfway. They are no fault.
 	left int64
+	late bool // a delivery over a network was canceled, of which rows may be there, or come later
 }
 
 func (f *fixture) reference() *reference {
