@@ -137,7 +137,8 @@ func (c *Caller[M]) OpenRow(ctx context.Context, o *Opened, e Entry, st drivers.
 	e.From, e.Subject = o.From, o.Subject
 	o.Entry, o.Flags, c.Opened = e, 0, o
 	err := c.ReadOne(ctx, st, args, set)
-	if c.Opened = nil; o.Seen {
+	c.Opened = nil
+	if o.Seen {
 		o.Flags = Seen
 	}
 	return err

@@ -57,7 +57,7 @@ func (st *statement) compileRead() error {
 		if !slices.Contains(st.table.columns, p.Element) {
 			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
-		st.view = st.newView(t, []*schemas.Column{p.Element}, []int{0}, nil, false)
+		st.view = newView(t, []*schemas.Column{p.Element}, []int{0}, nil, false, false)
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
@@ -70,10 +70,10 @@ func (st *statement) compileRead() error {
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = st.newView(t.statics, t.schema.Static, statics, nil, false)
+		st.statics = newView(t.statics, t.schema.Static, statics, nil, false, false)
 	}
 	st.backward = p.Reverse != (t.wide && t.flipped)
-	st.view = st.newView(t, t.columns, need, t.added, t.marked())
+	st.view = newView(t, t.columns, need, t.added, t.marked(), st.backward)
 	scan := &st.view.scan
 	if t.wide || t.noMarker { // any cell says that the row exists
 		scan.Columns, scan.Filter = columnsOf(st.table.family), nil
@@ -135,7 +135,7 @@ func (st *statement) compileWrite() error {
 		need = append(need, slices.Index(st.table.columns, c))
 	}
 	if p.Kind == schemas.Remove { // it reads the lists first
-		st.view = st.newView(t, t.columns, need, nil, false)
+		st.view = newView(t, t.columns, need, nil, false, false)
 	}
 	return nil
 }
@@ -156,8 +156,9 @@ type wanted struct {
 }
 
 // newView returns a view of those columns of a table at the positions need. added are the positions of the
-// columns whose cells make a row exist, as its marker cell does. row says that rows have markers.
-func (st *statement) newView(of *table, columns []*schemas.Column, need, added []int, row bool) view {
+// columns whose cells make a row exist, as its marker cell does. row says that rows have markers, backward that a scan
+// reads them in descending order.
+func newView(of *table, columns []*schemas.Column, need, added []int, row, backward bool) view {
 	v := view{row: row, byName: make(map[string]*wanted)}
 	v.scan.Table, v.scan.Columns = of.hbase, columnsOf(of.family)
 	var want []*wanted // in the order of their qualifiers
@@ -176,7 +177,7 @@ func (st *statement) newView(of *table, columns []*schemas.Column, need, added [
 	case len(want) == len(columns):
 		// all of the family
 	case collections:
-		v.scan.Filter = wantedCells(want, row, st.backward)
+		v.scan.Filter = wantedCells(want, row, backward)
 	default:
 		if row {
 			requested.Qualifier = append(requested.Qualifier, []byte(markerName))

@@ -168,10 +168,9 @@ var environment = []drivers.Setting{
 // requests over the connections of the client that was created first, with that client's own.
 type login struct {
 	*drivers.Login
-	nosqldb.AuthorizationProvider          // the SDK's, without a user: its scheme of authorization
-	endpoints                     []string // the proxies take turns when one gives no token
-	over                          http.RoundTripper
-	timeout                       time.Duration
+	endpoints []string // the proxies take turns when one gives no token
+	over      http.RoundTripper
+	timeout   time.Duration
 
 	mu     sync.Mutex
 	tokens *kvstore.AccessTokenProvider // nil before a login
@@ -183,6 +182,15 @@ var _ nosqldb.AuthorizationProvider = (*login)(nil)
 
 // errLogin says that a request was not sent, since the proxy gave no token for it.
 var errLogin = errors.New("log in")
+
+// AuthorizationScheme implements nosqldb.AuthorizationProvider.
+func (l *login) AuthorizationScheme() string { return auth.BearerToken }
+
+// GetLogger implements nosqldb.AuthorizationProvider: nothing is logged.
+func (l *login) GetLogger() *logger.Logger { return nil }
+
+// SignHTTPRequest implements nosqldb.AuthorizationProvider: the token says it all.
+func (l *login) SignHTTPRequest(*http.Request) error { return nil }
 
 // AuthorizationString implements nosqldb.AuthorizationProvider: it returns what a request says of its user.
 func (l *login) AuthorizationString(auth.Request) (token string, err error) {
@@ -259,7 +267,7 @@ func readLogin(o drivers.Options, encrypted bool) (*login, error) {
 			return nil, fmt.Errorf("the password would go to %s without TLS, where others can read it: set tls to true", host)
 		}
 	}
-	return &login{Login: given, AuthorizationProvider: new(kvstore.AccessTokenProvider)}, nil
+	return &login{Login: given}, nil
 }
 
 // usualPort is that of the proxy in Oracle's container image.

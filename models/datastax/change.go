@@ -224,7 +224,8 @@ func (m *mailbox) Label(ctx context.Context, f *models.Folder, h models.Handle, 
 	m.begin()
 	s, err := m.readHandle(ctx, ref(f), h)
 	id, label := idOf(h), ref(other)
-	if m.one[0] = h; err == nil {
+	m.one[0] = h
+	if err == nil {
 		err = m.find(ctx, label, m.one[:])
 	}
 	if err != nil {

@@ -221,6 +221,9 @@ func TestOperationsThatAreInconclusive(t *testing.T) {
 	if want := []string{"list", "op0", "op1", "op2", "op3"}; !slices.Equal(names, want) {
 		t.Errorf("operations %q, want %q", names, want)
 	}
+	if note := doc.Sections[at].Notes[0].Text; !strings.HasSuffix(note, "a rate: inconclusive or unchanged") { // list is unchanged
+		t.Error(note)
+	}
 	p50, p99 := figureOf(t, c, "op0", "p50"), figureOf(t, c, "op0", "p99")
 	want := []string{
 		"op0", words.Duration(*p50.Base), words.Duration(*p50.New), fmt.Sprintf("%.3f", *p50.Ratio),

@@ -57,23 +57,11 @@ func (c *Comparison) Document() *document.Document {
 	verdict := document.Section{ID: "verdict"}
 	c.headline(&verdict, sorted, failing)
 	overview(sorted, &verdict, &rest)
-	operations := document.Section{ID: "operations", Title: "Operation"}
-	if table := c.operations(); open.Fold && len(table.Rows) > 0 {
-		operations.Table = table
-		significant := "none changed significantly"
-		percentile := func(r document.Row) bool { return strings.Contains(r.Cells[0].Text, " p") }
-		if slices.ContainsFunc(changed.Table.Rows, percentile) {
-			significant = "significant changes are under CHANGED"
-		}
-		operations.Note(document.Plain, "", "latency of the most frequent operations in phases with a rate; "+significant)
-		if operations.Table.Has("-") {
-			operations.Note(document.Plain, "", "-: too few operations for this percentile")
-		}
+	sections := []document.Section{verdict, load, changed, open, rest}
+	if open.Fold {
+		sections = slices.Insert(sections, 3, c.operations())
 	}
-	sections := []document.Section{verdict, load, changed, operations, open, rest}
-	sections = slices.DeleteFunc(sections, func(s document.Section) bool {
-		return (s.Table == nil || len(s.Table.Rows) == 0) && len(s.Notes) == 0
-	})
+	sections = slices.DeleteFunc(sections, func(s document.Section) bool { return len(s.Table.Rows)+len(s.Notes) == 0 })
 	shown := slices.DeleteFunc(slices.Clone(sections), func(s document.Section) bool { return s.Fold })
 	last := &sections[len(shown)-1] // folded ones are the last
 	last.Notes = append(last.Notes, legend(shown)...)

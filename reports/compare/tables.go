@@ -19,7 +19,7 @@ const mostOpen = 20
 const mostOperations = 5
 
 // operations are the p50 and p99 of the most frequent operations, in the phases that have a rate.
-func (c *Comparison) operations() *document.Table {
+func (c *Comparison) operations() document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Left: true},
 		{Group: "p50", Title: "base"},
@@ -29,6 +29,8 @@ func (c *Comparison) operations() *document.Table {
 		{Group: "p99", Title: "new"},
 		{Group: "p99", Title: "ratio"},
 	}}
+	section := document.Section{ID: "operations", Title: "Operation", Table: t}
+	verdicts := map[Verdict]bool{}
 	for _, cell := range c.Cells {
 		if cell.Load != "open" {
 			continue
@@ -47,9 +49,24 @@ func (c *Comparison) operations() *document.Table {
 				rows[f.Operation] = t.Add(cell.Subject.String(), f.Operation, "-", "-", "-", "-", "-", "-").Cells
 			}
 			copy(rows[f.Operation][at:], f.cells()[1:4])
+			verdicts[f.Verdict] = true
 		}
 	}
-	return t
+	if len(t.Rows) == 0 {
+		return section
+	}
+	said := "all inconclusive"
+	switch {
+	case verdicts[Worse] || verdicts[Better]:
+		said = "changes are under CHANGED, all others inconclusive or unchanged"
+	case verdicts[Same]:
+		said = "inconclusive or unchanged"
+	}
+	section.Note(document.Plain, "", "latency of the most frequent operations in phases with a rate: "+said)
+	if t.Has("-") {
+		section.Note(document.Plain, "", "-: too few operations for this percentile")
+	}
+	return section
 }
 
 // columns are those of all tables of metrics.

@@ -382,11 +382,11 @@ func Fact(all []*Load, whole bool) string {
 	c := all[0].Cell
 	all = slices.DeleteFunc(slices.Clone(all), func(l *Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
-	if all[0].Trials > 1 {
+	switch {
+	case all[0].Trials > 1 && whole:
 		s = "medians of " + s
-	}
-	if all[0].Trials > 1 && !whole {
-		s = strings.Replace(s, "of ", "of up to ", 1)
+	case all[0].Trials > 1:
+		s = "medians of up to " + s
 	}
 	if c.Offered != nil && c.Offered.Span > 0 {
 		s += " of " + words.Duration(1e9*c.Offered.Span)
@@ -397,6 +397,12 @@ func Fact(all []*Load, whole bool) string {
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
+	return s + "; " + achieved(all)
+}
+
+// achieved says which rate was offered to the models of a phase, and which part of that was achieved.
+func achieved(all []*Load) string {
+	c := all[0].Cell
 	least, most, worst, sound := math.Inf(1), 0.0, "", true
 	lowest, highest := 1.0, 0.0 // parts of the load that models support
 	for _, l := range all {
@@ -427,20 +433,23 @@ func Fact(all []*Load, whole bool) string {
 		rate = c.Offered.Rate
 	}
 	amount := func(rate float64) string { return strings.TrimSuffix(words.Amount(rate), ".00") }
-	s += "; " + amount(rate) + " ops/s"
+	s := amount(rate) + " ops/s"
 	if from, to := amount(lowest*rate), amount(highest*rate); lowest < 1 && !one {
 		if s += ", of which models support " + from; from != to {
 			s += " to " + to
 		}
 	}
-	part := fmt.Sprintf(" (%.0f to %.0f%% in trials)", math.Floor(100*least), math.Floor(100*min(most, 1)))
+	part, from, to := "", math.Floor(100*least), math.Floor(100*min(most, 1))
 	switch {
 	case most == 0: // not known
 		return s
-	case least < 0.99 && !sound && !one:
-		return s + fmt.Sprintf(", %.0f%% (%s) to %.0f%% achieved", math.Floor(100*least), worst, math.Floor(100*min(most, 1)))
-	case least >= 0.99: // else it is sound, as package judge sees it: the last operations of a trial may end after it
-		part = ""
+	case least >= 0.99:
+	case sound: // as package judge sees it: the last operations of a trial may end after it
+		part = fmt.Sprintf(" (%.0f to %.0f%% in trials)", from, to)
+	case one:
+		return s + fmt.Sprintf(", %.0f to %.0f%% achieved", from, to)
+	default:
+		return s + fmt.Sprintf(", %.0f%% (%s) to %.0f%% achieved", from, worst, to)
 	}
 	switch {
 	case one:

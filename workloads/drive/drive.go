@@ -331,7 +331,8 @@ func (p *phase) complete() {
 		op := workloads.Op(i)
 		if p.Phase.Mix.Has(op) || p.loads() && op == workloads.Deliver {
 			at := p.slots.ops + i
-			if p.op(m.Ops, at); p.recorder.Total[at].Counts[latency.Unknown] > 0 && op.Changes() {
+			p.op(m.Ops, at)
+			if p.recorder.Total[at].Counts[latency.Unknown] > 0 && op.Changes() {
 				p.target.Broken()
 			}
 		}
