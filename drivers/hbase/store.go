@@ -41,8 +41,8 @@ type Store struct {
 	tables plan.Tables[table] // of the applied schemas
 	begin  string             // of the names of tables in the keyspace
 
-	info                sync.Once // reads the two settings of the servers
-	serverWAL, serverGC string
+	info      sync.Once // reads serverWAL
+	serverWAL string
 }
 
 var (
@@ -193,28 +193,16 @@ var resultSettings = map[string]string{
 }
 
 // descriptors returns settings of the families of the applied schemas. Apply has compared them
-// with the descriptors in HBase. A setting that differs between families has each value, with the
-// families that have one of the rarer.
+// with the descriptors in HBase. A setting that differs between families has each value.
 func (s *Store) descriptors() map[string]string {
 	settings := make(map[string]string)
 	for name, setting := range resultSettings {
-		families := make(map[string][]string) // value → families
+		var values []string
 		for t := range s.tables.All() {
-			value := strings.ToLower(t.descriptor[setting])
-			for of := t; of != nil; of = of.statics {
-				families[value] = append(families[value], t.schema.Root().Name+":"+of.family)
-			}
+			values = append(values, strings.ToLower(t.descriptor[setting]))
 		}
-		values := slices.SortedFunc(maps.Keys(families), func(a, b string) int {
-			return cmp.Or(cmp.Compare(len(families[b]), len(families[a])), cmp.Compare(a, b))
-		})
-		for i, value := range values {
-			if i > 0 {
-				slices.Sort(families[value])
-				values[i] += " (" + strings.Join(families[value], " ") + ")"
-			}
-		}
-		if len(values) > 0 {
+		slices.Sort(values)
+		if values = slices.Compact(values); len(values) > 0 {
 			settings[name] = strings.Join(values, ", ")
 		}
 	}
@@ -222,8 +210,8 @@ func (s *Store) descriptors() map[string]string {
 }
 
 // Observe implements drivers.Observer. It returns what the client can see. It does not report replication: HDFS
-// replicates, and HBase's clients cannot see it. The log and the garbage collector are those of one region server, read
-// once: HBase gives all of them one configuration.
+// replicates, and HBase's clients cannot see it. The log is that of one region server, read once: HBase gives all of
+// them one configuration.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
@@ -244,8 +232,12 @@ func (s *Store) Observe() drivers.Observation {
 			regions += len(one.regions)
 			heaps = append(heaps, fmt.Sprint(one.heap))
 		}
-		s.info.Do(func() { s.serverWAL, s.serverGC = serverSettings(context.Background(), one.host, one.info) })
-		o.Settings["server_wal"], o.Settings["server_gc"] = s.serverWAL, s.serverGC
+		s.info.Do(func() {
+			if s.serverWAL, err = serverLog(one.host, one.info); err != nil {
+				s.serverWAL = "not reported: " + err.Error()
+			}
+		})
+		o.Settings["server_wal"] = s.serverWAL
 		slices.Sort(heaps)
 		o.Settings["server_heap_mb"] = strings.Join(slices.Compact(heaps), ", ")
 		o.Settings["region_servers"] = strconv.Itoa(len(servers))
@@ -255,92 +247,43 @@ func (s *Store) Observe() drivers.Observation {
 	return o
 }
 
-// notReported begins the text for a setting that the servers do not report.
-const notReported = "not reported"
-
-// infoTimeout bounds the one request to a region server's info port, so that a port behind a firewall
-// holds nothing up for long. A Java that has just begun takes seconds for its first page.
-const infoTimeout = 5 * time.Second
-
-// maxInfo bounds an answer of an info port. All of HBase's configuration is about 150 KB.
+// maxInfo bounds the answer of an info port. All of HBase's configuration is about 150 KB.
 const maxInfo = 8 << 20
 
-// serverSettings returns the log and the garbage collector of a region server. HBase's calls do not
-// report them, the pages of the server's info port do. Where there is none, the values say why.
-func serverSettings(ctx context.Context, host string, port uint32) (wal, gc string) {
-	if port == 0 || port > 65535 { // -1
-		why := notReported + ": the info port is off"
-		return why, why
-	}
-	ctx, cancel := context.WithTimeout(ctx, infoTimeout)
-	defer cancel()
-	at := "http://" + net.JoinHostPort(host, strconv.FormatUint(uint64(port), 10))
-	var conf struct {
-		Properties []struct{ Key, Value string }
-	}
-	if wal = readInfo(ctx, at+"/conf?format=json", &conf); wal == "" {
-		values := make(map[string]string)
-		for _, p := range conf.Properties {
-			values[p.Key] = p.Value
-		}
-		if wal = values["hbase.wal.provider"]; wal == "" {
-			wal = notReported + ": its configuration has no hbase.wal.provider"
-		} else if values["hbase.wal.hsync"] == "true" {
-			wal += ", hsync"
-		}
-	}
-	var beans struct {
-		Beans []struct {
-			Name string // of the bean and then, in upper case, the attribute of the collector, such as G1 Young Generation
-		}
-	}
-	if gc = readInfo(ctx, at+"/jmx?qry=java.lang:type=GarbageCollector,name=*", &beans); gc == "" {
-		var names []string
-		for _, b := range beans.Beans {
-			names = append(names, b.Name)
-			for prefix, collector := range collectors {
-				if strings.HasPrefix(b.Name, prefix) {
-					names[len(names)-1] = collector
-				}
-			}
-		}
-		slices.Sort(names)
-		gc = cmp.Or(strings.Join(slices.Compact(names), ", "), notReported+": its JMX has no collector")
-	}
-	return wal, gc
-}
-
-// collectors are Java's garbage collectors, as -XX:+Use…GC names them, by how the names of their beans
-// begin. A collector has a bean for each kind of its work.
-var collectors = map[string]string{
-	"G1 ": "G1", "PS ": "Parallel", "Copy": "Serial", "MarkSweepCompact": "Serial", "ZGC": "Z", "Shenandoah": "Shenandoah",
-	"ParNew": "ConcMarkSweep", "ConcurrentMarkSweep": "ConcMarkSweep",
-}
-
-// plainClient reads info ports: directly, and only at the addresses that the master reports.
+// plainClient reads info ports: directly, and only at the addresses that the master reports. A port behind a firewall
+// holds nothing up for long. A Java that has just begun takes seconds for its first page.
 var plainClient = &http.Client{
+	Timeout:       5 * time.Second,
 	Transport:     &http.Transport{DisableKeepAlives: true},
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// readInfo reads a page of an info port, or says why it cannot.
-func readInfo(ctx context.Context, url string, into any) (why string) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+// serverLog returns the provider of a region server's log, and whether it syncs to disks. HBase's calls do not report
+// them, the configuration at the server's info port does.
+func serverLog(host string, port uint32) (wal string, err error) {
+	answer, err := plainClient.Get("http://" + net.JoinHostPort(host, fmt.Sprint(port)) + "/conf?format=json")
 	if err != nil {
-		return notReported + ": " + err.Error()
-	}
-	answer, err := plainClient.Do(r)
-	if err != nil {
-		return notReported + ": its info port does not answer"
+		return "", err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Sprintf("%s: its info port answers %d", notReported, answer.StatusCode)
+		return "", fmt.Errorf("its info port answers %s", answer.Status)
 	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxInfo)).Decode(into); err != nil {
-		return notReported + ": its info port answers no JSON"
+	var conf struct {
+		Properties []struct{ Key, Value string }
 	}
-	return ""
+	if err := json.NewDecoder(io.LimitReader(answer.Body, maxInfo)).Decode(&conf); err != nil {
+		return "", fmt.Errorf("its info port: %w", err)
+	}
+	values := make(map[string]string)
+	for _, p := range conf.Properties {
+		values[p.Key] = p.Value
+	}
+	wal = cmp.Or(values["hbase.wal.provider"], "not reported")
+	if values["hbase.wal.hsync"] == "true" {
+		wal += ", hsync"
+	}
+	return wal, nil
 }
 
 // divide returns the row keys at which n parts of a scan begin, between the table's first and last row key. A part may
