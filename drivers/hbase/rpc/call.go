@@ -11,7 +11,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -253,45 +252,17 @@ type Cell struct {
 
 var errCells = errors.New("HBase sent a block of cells that cannot be read")
 
-// DeserializeCellBlocks reads the cells that follow a response to a get or a mutation.
+// DeserializeCellBlocks reads the cells that follow a response to a get or a mutation: as those of a scan's one result.
 func (c *Call) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
 	r, ok := response.(interface{ GetResult() *pb.Result })
 	if !ok {
 		return uint32(len(block)), nil
 	}
-	c.after, size, err = readCells(int64(r.GetResult().GetAssociatedCellCount()), block)
+	n := uint32(r.GetResult().GetAssociatedCellCount())
+	one := new(ScanCall)
+	size, err = one.DeserializeCellBlocks(&pb.ScanResponse{CellsPerResult: []uint32{n}, PartialFlagPerResult: make([]bool, 1)}, block)
+	c.after = one.cells
 	return size, err
-}
-
-// readCells reads n cells of a block, in the form that appendCell writes. HBase says how many there are: a number or a
-// length that the block cannot have is an error.
-func readCells(n int64, block []byte) (cells []Cell, size uint32, err error) {
-	if n < 0 || n > int64(len(block)/CellOverhead) {
-		return nil, 0, errCells
-	}
-	b := block
-	cells = make([]Cell, n)
-	for i := range cells {
-		if len(b) < CellOverhead {
-			return nil, 0, errCells
-		}
-		whole, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-		if uint64(whole) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(whole) {
-			return nil, 0, errCells
-		}
-		k, v := b[12:12+key], b[12+key:4+whole]
-		row := 2 + int(binary.BigEndian.Uint16(k))
-		if len(k) < row+1+8+1 {
-			return nil, 0, errCells
-		}
-		family, end := row+1+int(k[row]), len(k)-8-1
-		if end < family {
-			return nil, 0, errCells
-		}
-		cells[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
-		b = b[4+whole:]
-	}
-	return cells, uint32(len(block) - len(b)), nil
 }
 
 // cellsIn reads the cells in a GetResponse.

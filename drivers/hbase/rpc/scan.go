@@ -3,6 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -62,17 +63,39 @@ func (c *ScanCall) ToProto() proto.Message {
 	return c.Request
 }
 
-// DeserializeCellBlocks reads the cells that follow a response.
+// DeserializeCellBlocks reads the cells that follow a response, in the form that appendCell writes. HBase says how many
+// there are: a number or a length that the block cannot have is an error.
 func (c *ScanCall) DeserializeCellBlocks(response proto.Message, block []byte) (size uint32, err error) {
 	r, n := response.(*pb.ScanResponse), int64(0)
 	for _, cells := range r.GetCellsPerResult() {
 		n += int64(cells)
 	}
-	if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) {
+	if len(r.GetPartialFlagPerResult()) != len(r.GetCellsPerResult()) || n > int64(len(block)/CellOverhead) {
 		return 0, errCells
 	}
-	c.cells, size, err = readCells(n, block)
-	return size, err
+	b, all := block, make([]Cell, n)
+	for i := range all {
+		if len(b) < CellOverhead {
+			return 0, errCells
+		}
+		whole, key, value := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
+		if uint64(whole) != 8+uint64(key)+uint64(value) || uint64(len(b)) < 4+uint64(whole) {
+			return 0, errCells
+		}
+		k, v := b[12:12+key], b[12+key:4+whole]
+		row := 2 + int(binary.BigEndian.Uint16(k))
+		if len(k) < row+1+8+1 {
+			return 0, errCells
+		}
+		family, end := row+1+int(k[row]), len(k)-8-1
+		if end < family {
+			return 0, errCells
+		}
+		all[i] = Cell{k[2:row:row], k[row+1 : family : family], k[family:end:end], v, binary.BigEndian.Uint64(k[end:])}
+		b = b[4+whole:]
+	}
+	c.cells = all
+	return uint32(len(block) - len(b)), nil
 }
 
 // withNameless returns the columns with one more in each family that lists its columns: one without
