@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tsuna/gohbase/pb"
-
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/keys"
@@ -193,11 +191,6 @@ func (p *place) statements(f schemas.Difference) []string {
 	return p.recreate(r, "rows are stored under other keys, or with other types")
 }
 
-// request returns create's command as a request.
-func (p *place) request(r *root) *pb.CreateTableRequest {
-	return &pb.CreateTableRequest{TableSchema: p.descriptor(r).message(), SplitKeys: p.splits(r)}
-}
-
 func (l *layout) rootOf(t *schemas.Table) *root {
 	return l.roots[slices.IndexFunc(l.roots, func(r *root) bool { return r.schema == t.Root() })]
 }
@@ -206,11 +199,9 @@ func (l *layout) rootOf(t *schemas.Table) *root {
 // a family if the name is "table:family".
 func (p *place) remove(name string) []string {
 	table, family, isFamily := strings.Cut(name, ":")
-	for _, r := range p.roots {
-		if isFamily && r.schema.Name == table {
-			return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
-				ruby(r.Name), ruby(family))}
-		}
+	if t := p.schema.Table(table); isFamily && t != nil {
+		return []string{fmt.Sprintf("# removes its cells: alter %s, {NAME => %s, METHOD => 'delete'}",
+			ruby(p.rootOf(t).Name), ruby(family))}
 	}
 	name = ruby(p.prefix + name)
 	return []string{"# removes its rows: disable " + name, "# removes its rows: drop " + name}

@@ -46,7 +46,8 @@ func (p *place) Create(changes []schemas.Difference) ([]string, func(context.Con
 	return drivers.Statements(changes, p.statements), func(ctx context.Context) error {
 		var g errgroup.Group
 		for _, r := range missing {
-			g.Go(func() error { return crash.Guard(func() error { return p.store.createTable(ctx, p.request(r)) }) })
+			request := &pb.CreateTableRequest{TableSchema: p.descriptor(r).message(), SplitKeys: p.splits(r)}
+			g.Go(func() error { return crash.Guard(func() error { return p.store.createTable(ctx, request) }) })
 		}
 		return g.Wait()
 	}, nil

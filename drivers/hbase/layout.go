@@ -77,12 +77,10 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 		return nil, err
 	}
 	l := &layout{schema: s, tables: make(map[*schemas.Table]*table), unsigned: make(map[*schemas.Column]bool)}
-	byRoot := make(map[*schemas.Table]*root)
 	for _, t := range s.Tables {
 		if t.Parent == nil {
-			r := &root{TableDescription{Name: prefix + t.Name, Families: make(map[string]familySettings)}, t, 0}
-			byRoot[t] = r
-			l.roots = append(l.roots, r)
+			d := TableDescription{Name: prefix + t.Name, Families: make(map[string]familySettings)}
+			l.roots = append(l.roots, &root{TableDescription: d, schema: t})
 		}
 		if t.Header() {
 			if len(t.Hints[engineName]) > 0 {
@@ -90,7 +88,7 @@ func newLayout(prefix string, s *schemas.Schema) (*layout, error) {
 			}
 			continue
 		}
-		tb, err := l.place(t, byRoot[t.Root()])
+		tb, err := l.place(t, l.rootOf(t))
 		if err != nil {
 			return nil, fmt.Errorf("table %s: %w", t.Name, err)
 		}
@@ -129,24 +127,19 @@ func (l *layout) place(t *schemas.Table, r *root) (*table, error) {
 	default:
 		tb.family = t.Name[strings.LastIndexByte(t.Name, '.')+1:]
 	}
-	if host := l.tables[t.Parent]; host != nil && host.family == tb.family {
-		return nil, fmt.Errorf("its family %s is that of table %s, too: mailbench stores each table in a family of its own "+
-			"since james@one-family was withdrawn (decision 9); name another by the hint family, and load the data again",
-			tb.family, host.schema.Name)
-	}
-	if _, taken := r.Families[tb.family]; taken {
-		return nil, fmt.Errorf("its family %s is another table's, too: name one by the hint family", tb.family)
-	}
-	r.Families[tb.family] = tb.descriptor
+	families := []string{tb.family}
 	if len(t.Static) > 0 {
-		if _, taken := r.Families[staticFamily]; taken {
-			return nil, fmt.Errorf("family %s is that of static columns: name another by the hint family", staticFamily)
-		}
-		r.Families[staticFamily] = tb.descriptor
+		families = append(families, staticFamily)
 		tb.statics = &table{
 			schema: t, hbase: tb.hbase, family: staticFamily, key: t.Partition, columns: t.Static, static: true,
 			row: l.parts(r, t.Partition, 0, len(t.Partition), false), descriptor: tb.descriptor,
 		}
+	}
+	for _, family := range families {
+		if _, taken := r.Families[family]; taken {
+			return nil, fmt.Errorf("its family %s is another table's, too: name one by the hint family", family)
+		}
+		r.Families[family] = tb.descriptor
 	}
 	return tb, nil
 }
@@ -260,17 +253,15 @@ const (
 	// fileBytes is the size of a file without cells: a trailer of 4 KiB, and about 1,000 bytes of
 	// file info and roots of indexes and filters.
 	fileBytes = 4096 + 1000
-	// headerBytes is the header of a block; its checksums take 4 bytes for 16 KiB.
+	// blockBytes is the size of a block, and headerBytes that of its header; its checksums take 4 bytes for 16 KiB.
+	blockBytes  = 64 << 10
 	headerBytes = 33
 	// stampBytes is the length of the stamp before the value of an element and in a
 	// collection's own cell.
 	stampBytes = 8
+	// bloomBytes is what an HBase row takes in the Bloom filter at an error rate of 0.01.
+	bloomBytes = 1.2
 )
-
-// cellBytes sizes a cell in a file.
-func cellBytes(row float64, family string, qualifier, value float64) float64 {
-	return rpc.CellOverhead - 4 + row + float64(len(family)) + qualifier + value + sequenceBytes
-}
 
 // rowSize sizes a row as HBase 2 writes it in an HFile of version 3 without data block encoding: each cell repeats row,
 // family and qualifier (classes KeyValue, NoOpDataBlockEncoder, HFileBlock).
@@ -279,50 +270,42 @@ func (l *layout) rowSize(r *forecast.Row) forecast.Size {
 	if r.Static {
 		t = t.statics
 	}
-	s, row := forecast.Size{Rows: 1}, keyBytes(t.row, r.Key)
-	if t.wide {
+	s, row, columns := forecast.Size{Rows: 1}, keyBytes(t.row, r.Key), r.Cells
+	add := func(cells, qualifier, value float64) {
+		s.Cells += cells
+		s.Bytes += cells * (rpc.CellOverhead - 4 + row + float64(len(t.family)) + qualifier + value + sequenceBytes)
+	}
+	switch {
+	case t.wide:
 		v := float64(len(escapeNull))
-		if len(r.Cells) > 0 {
-			v = valueBytes(r.Cells[0].Bytes)
+		if len(columns) > 0 {
+			v = valueBytes(columns[0].Bytes)
 		}
-		s.Cells = 1
-		s.Bytes = cellBytes(row, t.family, keyBytes(t.rest, r.Key[len(t.row):]), v)
-		return addBlocks(s)
+		add(1, keyBytes(t.rest, r.Key[len(t.row):]), v)
+		columns = nil
+	case !t.static:
+		add(1, float64(len(markerName)), float64(len(marker)))
 	}
-	if !t.static {
-		s.Cells = 1
-		s.Bytes = cellBytes(row, t.family, float64(len(markerName)), float64(len(marker)))
-	}
-	addColumns(&s, row, t.family, r.Cells)
-	s = addBlocks(s)
-	if !t.static {
-		s.Bytes += bloomBytes
-	}
-	return s
-}
-
-// addColumns adds a cell for each column or element.
-func addColumns(s *forecast.Size, row float64, family string, cells []forecast.Cell) {
-	for _, c := range cells {
+	for _, c := range columns {
 		name := float64(len(c.Column.Name))
-		s.Cells += c.Count
 		if !c.Column.Type.Collection() {
-			s.Bytes += cellBytes(row, family, name, valueBytes(c.Bytes))
+			add(1, name, valueBytes(c.Bytes))
 			continue
 		}
 		// A collection has a cell of its own and one for each element. An element's qualifier
 		// ends with the byte elements and the element, or in a list with its stamp.
-		s.Cells++
-		s.Bytes += cellBytes(row, family, name, stampBytes)
-		if c.Count == 0 {
-			continue
+		add(1, name, stampBytes)
+		if c.Count > 0 {
+			add(c.Count, name+1, c.Bytes/c.Count+stampBytes)
 		}
-		each := c.Bytes/c.Count + stampBytes
-		if c.Column.Type.Kind == schemas.List {
-			each = c.Bytes/c.Count + 8
-		}
-		s.Bytes += c.Count * cellBytes(row, family, name+1, each)
 	}
+	// The row's share of its blocks: header, checksums, and an entry in the block index with a key of 60 bytes.
+	s.Bytes += s.Bytes / math.Max(blockBytes, s.Bytes) * (headerBytes + 12 + 60)
+	s.Bytes += s.Bytes * 4 / (16 << 10)
+	if !t.wide && !t.static {
+		s.Bytes += bloomBytes
+	}
+	return s
 }
 
 // valueBytes sizes a value of n bytes. The driver writes an empty value as escapeEmpty.
@@ -345,17 +328,4 @@ func keyBytes(parts keys.Columns, sizes []float64) (n float64) {
 		n++
 	}
 	return n
-}
-
-// bloomBytes is what an HBase row takes in the Bloom filter at an error rate of 0.01.
-const bloomBytes = 1.2
-
-// addBlocks adds the row's share of its blocks' overhead: header, checksums, and an entry in the
-// block index with a key of 60 bytes.
-func addBlocks(s forecast.Size) forecast.Size {
-	const block = 64 << 10
-	key := 60.0
-	s.Bytes += s.Bytes / math.Max(block, s.Bytes) * (headerBytes + 12 + key)
-	s.Bytes += s.Bytes * 4 / (16 << 10)
-	return s
 }

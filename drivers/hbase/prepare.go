@@ -289,16 +289,8 @@ func columnIs(family, column string, v drivers.Value) *pb.Filter {
 		!v.IsNull(), true))
 }
 
-// valueIs lets cells pass that have the value.
-func valueIs(v drivers.Value) *pb.Filter {
-	return must(filter.NewValueFilter(filter.NewCompareFilter(filter.Equal, bytesOf(appendValue(nil, v)))))
-}
-
 // firstOnly lets the first cell of each row pass.
 func firstOnly() *pb.Filter { return must(filter.NewFirstKeyOnlyFilter()) }
-
-// keysOnly drops the values of cells.
-func keysOnly() *pb.Filter { return must(filter.NewKeyOnlyFilter(false)) }
 
 // bytesOf compares with bytes.
 func bytesOf(value []byte) *filter.BinaryComparator {

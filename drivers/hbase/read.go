@@ -84,7 +84,8 @@ func (s *session) RunRead(ctx context.Context, st *statement, args []drivers.Val
 		var all []*pb.Filter
 		for i, c := range p.Filter {
 			if v := args[st.Layout.Filter+i]; st.table.wide {
-				all = append(all, valueIs(v))
+				is := filter.NewCompareFilter(filter.Equal, bytesOf(appendValue(nil, v)))
+				all = append(all, must(filter.NewValueFilter(is)))
 			} else {
 				all = append(all, columnIs(st.table.family, c.Name, v))
 			}

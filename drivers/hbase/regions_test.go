@@ -96,8 +96,8 @@ patterns:
 		return key
 	}
 	splits := [][]byte{at(10), append(at(20), 0), at(30), at(31), at(900), []byte("q")}
-	made := (&place{layout: l, namespace: st.Namespace}).request(l.roots[0])
-	made.SplitKeys = splits
+	d := (&place{layout: l, namespace: st.Namespace}).descriptor(l.roots[0])
+	made := &pb.CreateTableRequest{TableSchema: d.message(), SplitKeys: splits}
 	if err := st.createTable(t.Context(), made); err != nil {
 		t.Fatal(err)
 	}

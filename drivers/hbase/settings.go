@@ -141,28 +141,27 @@ var defaults = familySettings{
 	"REPLICATION_SCOPE":    "0",
 }
 
-// familyHints are the hints that set a setting of a family, with the words that they take. A
-// hint without words takes a number of at least 1.
+// positive is the check of hints that are numbers.
+var positive = drivers.NumberFrom(1)
+
+// familyHints are the hints that set a setting of a family, with the check of their values.
 var familyHints = map[string]struct {
 	setting string
-	words   []string
+	check   func(value string) error
 }{
-	"versions":   {"VERSIONS", nil},
-	"block_size": {"BLOCKSIZE", nil},
-	"compression": {"COMPRESSION", []string{
-		"none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2",
-		"brotli", "lzma",
-	}},
-	"bloom":               {"BLOOMFILTER", []string{"none", "row", "rowcol", "rowprefix_fixed_length"}},
-	"bloom_prefix":        {bloomPrefix, nil},
-	"mob":                 {"IS_MOB", []string{"true", "false"}},
-	"mob_threshold":       {"MOB_THRESHOLD", nil},
-	"data_block_encoding": {"DATA_BLOCK_ENCODING", []string{"none", "prefix", "diff", "fast_diff", "row_index_v1"}},
-	"in_memory":           {"IN_MEMORY", []string{"true", "false"}},
-	"block_cache":         {"BLOCKCACHE", []string{"true", "false"}},
-	schemas.ExpirySetting: {"TTL", nil},
+	"versions":            {"VERSIONS", positive},
+	"block_size":          {"BLOCKSIZE", positive},
+	"compression":         {"COMPRESSION", drivers.OneOf("none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2", "brotli", "lzma")},
+	"bloom":               {"BLOOMFILTER", drivers.OneOf("none", "row", "rowcol", "rowprefix_fixed_length")},
+	"bloom_prefix":        {bloomPrefix, positive},
+	"mob":                 {"IS_MOB", drivers.Truth},
+	"mob_threshold":       {"MOB_THRESHOLD", positive},
+	"data_block_encoding": {"DATA_BLOCK_ENCODING", drivers.OneOf("none", "prefix", "diff", "fast_diff", "row_index_v1")},
+	"in_memory":           {"IN_MEMORY", drivers.Truth},
+	"block_cache":         {"BLOCKCACHE", drivers.Truth},
+	schemas.ExpirySetting: {"TTL", positive},
 	// Only for tables of another program: mailbench's own need it (docs/internals/decisions/0005-hbase-timestamps.md).
-	"new_version_behavior": {"NEW_VERSION_BEHAVIOR", []string{"true", "false"}},
+	"new_version_behavior": {"NEW_VERSION_BEHAVIOR", drivers.Truth},
 }
 
 // maxSalt bounds the hint salt: a bucket's number is one byte.
@@ -214,14 +213,10 @@ func parseHints(t *schemas.Table) (*table, error) {
 				return nil, fmt.Errorf("unknown hint %q; known are family, unsigned, order, marker, salt, %s", name,
 					strings.Join(slices.Sorted(maps.Keys(familyHints)), ", "))
 			}
-			switch n, err := strconv.Atoi(value); {
-			case f.words == nil && (err != nil || n < 1):
-				return nil, fmt.Errorf("hint %s: %q; expected a number of at least 1", name, value)
-			case f.words == nil:
-				value = strconv.Itoa(n)
-			case !slices.Contains(f.words, strings.ToLower(value)):
-				return nil, fmt.Errorf("hint %s: %q; expected one of %s", name, value, strings.Join(f.words, ", "))
-			case value != "true" && value != "false":
+			if err := f.check(value); err != nil {
+				return nil, fmt.Errorf("hint %s: %w", name, err)
+			}
+			if value != "true" && value != "false" {
 				value = strings.ToUpper(value)
 			}
 			tb.descriptor[f.setting] = value

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -92,10 +93,13 @@ func (st *statement) step(args []drivers.Value) (own step, err error) {
 
 // run makes a write. applied is false if its condition does not hold. The call has the new values of an increment.
 func (s *session) run(ctx context.Context, own *step) (c *rpc.Call, applied bool, err error) {
-	if own.edit == nil {
-		return nil, true, s.deleteFound(ctx, own.st, own.args)
+	switch {
+	case own.edit != nil:
+		return s.Apply(ctx, own.edit, own.conditions...)
+	case own.st.Pattern().Kind == schemas.Remove:
+		return nil, true, s.removeElements(ctx, own.st, own.args)
 	}
-	return s.Apply(ctx, own.edit, own.conditions...)
+	return nil, true, s.deleteFound(ctx, own.st, own.args)
 }
 
 // putRow adds to the edit the write of a row that is an HBase row.
@@ -278,12 +282,9 @@ var processTag = rand.Uint32()
 // their keys, up to maxTogether in a request. If it is interrupted, the later ones remain.
 func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers.Value) error {
 	p, t := st.Pattern(), st.table
-	if p.Kind == schemas.Remove {
-		return s.removeElements(ctx, st, args)
-	}
 	by := args[:len(p.By)]
 	cells := st.table.wide && len(by) >= len(t.row) // of one row, else rows
-	scan := rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Filter: keysOnly(), Pieces: cells}
+	scan := rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Filter: must(filter.NewKeyOnlyFilter(false)), Pieces: cells}
 	if !cells { // the first cell of each
 		scan.Filter = allOf(firstOnly(), scan.Filter)
 	}
