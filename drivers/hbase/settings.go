@@ -141,6 +141,8 @@ var defaults = familySettings{
 	"REPLICATION_SCOPE":    "0",
 }
 
+var compressions = []string{"none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2", "brotli", "lzma"}
+
 // positive is the check of hints that are numbers.
 var positive = drivers.NumberFrom(1)
 
@@ -151,7 +153,7 @@ var familyHints = map[string]struct {
 }{
 	"versions":            {"VERSIONS", positive},
 	"block_size":          {"BLOCKSIZE", positive},
-	"compression":         {"COMPRESSION", drivers.OneOf("none", "gz", "snappy", "lz4", "lzo", "zstd", "bzip2", "brotli", "lzma")},
+	"compression":         {"COMPRESSION", drivers.OneOf(compressions...)},
 	"bloom":               {"BLOOMFILTER", drivers.OneOf("none", "row", "rowcol", "rowprefix_fixed_length")},
 	"bloom_prefix":        {bloomPrefix, positive},
 	"mob":                 {"IS_MOB", drivers.Truth},

@@ -284,7 +284,8 @@ func (s *session) deleteFound(ctx context.Context, st *statement, args []drivers
 	p, t := st.Pattern(), st.table
 	by := args[:len(p.By)]
 	cells := st.table.wide && len(by) >= len(t.row) // of one row, else rows
-	scan := rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Filter: must(filter.NewKeyOnlyFilter(false)), Pieces: cells}
+	scan := rpc.Range{Table: t.hbase, Columns: columnsOf(t.family), Pieces: cells}
+	scan.Filter = must(filter.NewKeyOnlyFilter(false))
 	if !cells { // the first cell of each
 		scan.Filter = allOf(firstOnly(), scan.Filter)
 	}

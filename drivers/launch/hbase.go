@@ -128,7 +128,8 @@ func probeHBase(ctx context.Context, _ *Instance, nodes []*Node) error {
 	if err != nil {
 		return err
 	}
-	if err := admin.CreateTable(hrpc.NewCreateTable(ctx, []byte(probeTable), map[string]map[string]string{"p": nil})); err != nil {
+	families := map[string]map[string]string{"p": nil}
+	if err := admin.CreateTable(hrpc.NewCreateTable(ctx, []byte(probeTable), families)); err != nil {
 		return fmt.Errorf("create table %s: %w", probeTable, err)
 	}
 	increment, err := hrpc.NewIncStrSingle(ctx, probeTable, "k", "p", "q", 1)

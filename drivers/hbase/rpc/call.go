@@ -258,9 +258,9 @@ func (c *Call) DeserializeCellBlocks(response proto.Message, block []byte) (size
 	if !ok {
 		return uint32(len(block)), nil
 	}
-	n := uint32(r.GetResult().GetAssociatedCellCount())
-	one := new(ScanCall)
-	size, err = one.DeserializeCellBlocks(&pb.ScanResponse{CellsPerResult: []uint32{n}, PartialFlagPerResult: make([]bool, 1)}, block)
+	one, n := new(ScanCall), uint32(r.GetResult().GetAssociatedCellCount())
+	result := &pb.ScanResponse{CellsPerResult: []uint32{n}, PartialFlagPerResult: []bool{false}}
+	size, err = one.DeserializeCellBlocks(result, block)
 	c.after = one.cells
 	return size, err
 }
