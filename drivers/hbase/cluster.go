@@ -242,9 +242,7 @@ func (s *Store) awaitReports(ctx context.Context) error {
 type server struct {
 	*settings
 	name      string // with the time of its start
-	host      string
 	addr      string
-	info      uint32   // its info port
 	heap      uint32   // in MiB
 	reported  uint64   // when, by its own clock
 	regions   [][]byte // names of our regions: those of the schemas applied to this store
@@ -267,7 +265,6 @@ func (s *Store) servers(ctx context.Context) (live []server, all bool, err error
 		at, load := sv.GetServer(), sv.GetServerLoad()
 		sv := server{
 			settings: s.settings, name: at.String(), addr: net.JoinHostPort(at.GetHostName(), strconv.Itoa(int(at.GetPort()))),
-			host: at.GetHostName(), info: load.GetInfoServerPort(),
 			heap: load.GetMaxHeap_MB(), reported: load.GetReportEndTime(),
 		}
 		for _, r := range load.GetRegionLoads() {

@@ -194,7 +194,7 @@ func TestDescribe(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"compression": "gz, none", "table_bloom": "row, rowcol", "table_encoding": "fast_diff, none",
-		"server_wal": "filesystem", "server_heap_mb": heapsOf(t, st),
+		"server_heap_mb": heapsOf(t, st),
 	} {
 		if got := st.Observe().Settings[name]; got != want {
 			t.Errorf("setting %s is %q, expected %q", name, got, want)

@@ -2,20 +2,13 @@ package hbase
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
-	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/tsuna/gohbase"
 	"github.com/tsuna/gohbase/hrpc"
@@ -40,9 +33,6 @@ type Store struct {
 	plan.Ranges[*statement]
 	tables plan.Tables[table] // of the applied schemas
 	begin  string             // of the names of tables in the keyspace
-
-	info      sync.Once // reads serverWAL
-	serverWAL string
 }
 
 var (
@@ -210,8 +200,7 @@ func (s *Store) descriptors() map[string]string {
 }
 
 // Observe implements drivers.Observer. It returns what the client can see. It does not report replication: HDFS
-// replicates, and HBase's clients cannot see it. The log is that of one region server, read once: HBase gives all of
-// them one configuration.
+// replicates, and HBase's clients cannot see it.
 func (s *Store) Observe() drivers.Observation {
 	o := drivers.Observation{
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
@@ -223,21 +212,14 @@ func (s *Store) Observe() drivers.Observation {
 		if err != nil {
 			return err
 		}
-		var one server
 		var heaps []string // in MiB
 		regions := 0
 		o.DiskBytes = 0
-		for _, one = range servers {
+		for _, one := range servers {
 			o.DiskBytes += one.diskBytes
 			regions += len(one.regions)
 			heaps = append(heaps, fmt.Sprint(one.heap))
 		}
-		s.info.Do(func() {
-			if s.serverWAL, err = serverLog(one.host, one.info); err != nil {
-				s.serverWAL = "not reported: " + err.Error()
-			}
-		})
-		o.Settings["server_wal"] = s.serverWAL
 		slices.Sort(heaps)
 		o.Settings["server_heap_mb"] = strings.Join(slices.Compact(heaps), ", ")
 		o.Settings["region_servers"] = strconv.Itoa(len(servers))
@@ -245,45 +227,6 @@ func (s *Store) Observe() drivers.Observation {
 		return nil
 	})
 	return o
-}
-
-// maxInfo bounds the answer of an info port. All of HBase's configuration is about 150 KB.
-const maxInfo = 8 << 20
-
-// plainClient reads info ports: directly, and only at the addresses that the master reports. A port behind a firewall
-// holds nothing up for long. A Java that has just begun takes seconds for its first page.
-var plainClient = &http.Client{
-	Timeout:       5 * time.Second,
-	Transport:     &http.Transport{DisableKeepAlives: true},
-	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-}
-
-// serverLog returns the provider of a region server's log, and whether it syncs to disks. HBase's calls do not report
-// them, the configuration at the server's info port does.
-func serverLog(host string, port uint32) (wal string, err error) {
-	answer, err := plainClient.Get("http://" + net.JoinHostPort(host, fmt.Sprint(port)) + "/conf?format=json")
-	if err != nil {
-		return "", err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("its info port answers %s", answer.Status)
-	}
-	var conf struct {
-		Properties []struct{ Key, Value string }
-	}
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxInfo)).Decode(&conf); err != nil {
-		return "", fmt.Errorf("its info port: %w", err)
-	}
-	values := make(map[string]string)
-	for _, p := range conf.Properties {
-		values[p.Key] = p.Value
-	}
-	wal = cmp.Or(values["hbase.wal.provider"], "not reported")
-	if values["hbase.wal.hsync"] == "true" {
-		wal += ", hsync"
-	}
-	return wal, nil
 }
 
 // divide returns the row keys at which n parts of a scan begin, between the table's first and last row key. A part may

@@ -208,8 +208,8 @@ func TestHBaseConfiguration(t *testing.T) {
 				"hbase.zookeeper.property.clientPort": "19500", "hbase.zookeeper.property.clientPortAddress": "127.0.0.1",
 				"hbase.master.port": "19501", "hbase.regionserver.port": port,
 				"hbase.master.ipc.address": "127.0.0.1", "hbase.regionserver.ipc.address": "127.0.0.1",
-				"hbase.master.info.port": "-1", "hbase.regionserver.info.port": "0",
-				"hbase.regionserver.info.bindAddress": "127.0.0.1", "hbase.coprocessor.user.enabled": "false",
+				"hbase.master.info.port": "-1", "hbase.regionserver.info.port": "-1",
+				"hbase.coprocessor.user.enabled": "false",
 				"hbase.coprocessor.region.classes": "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint",
 			} {
 				if conf[key] != want {

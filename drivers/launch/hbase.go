@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -63,9 +62,6 @@ func hbaseCommand(in *Instance, n *Node) (command, error) {
 		"Port": in.state.Port, "MasterPort": in.state.Port + 1, "RegionPort": regionPort,
 		"RegionServers": max(in.state.Config.Nodes, 1),
 	})
-	// The info port has the log for results. It wants the folder of its pages, which no jar has; the request needs
-	// none of them.
-	err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "hbase-webapps", "regionserver"), 0o700))
 	log4j, lerr := writeConfig(dir, "log4j.properties", "log4j.properties", nil)
 	class := "master.HMaster"
 	switch n.Name {
