@@ -165,3 +165,30 @@ patterns:
 		}
 	}
 }
+
+// TestView: a read of all columns requests the family, one of some columns names them, and one of a collection the
+// beginnings of its elements' qualifiers.
+func TestView(t *testing.T) {
+	all := compiled(t, `
+schema: 1
+name: view
+tables:
+  mail: {partition: [p text], columns: {b: text, a: "set<text>", n: bigint}}
+patterns:
+  whole: {get: mail, by: p}
+  plain: {get: mail, by: p, columns: b}
+  elements: {get: mail, by: p, columns: [b, a]}
+`)
+	for pattern, want := range map[string][2]string{
+		"whole": {"[]", "[]"}, "plain": {`["\x00" "b"]`, "[]"}, "elements": {"[]", `["\x00" "a" "b"]`},
+	} {
+		scan, prefixes := all[pattern].view.scan, new(pb.MultipleColumnPrefixFilter)
+		if err := proto.Unmarshal(scan.Filter.GetSerializedFilter(), prefixes); err != nil {
+			t.Fatal(err)
+		}
+		got := [2]string{fmt.Sprintf("%q", scan.Columns[0].Qualifier), fmt.Sprintf("%q", prefixes.SortedPrefixes)}
+		if got != want {
+			t.Errorf("%s requests %q, want %q", pattern, got, want)
+		}
+	}
+}

@@ -1,10 +1,10 @@
 package hbase
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tsuna/gohbase/filter"
 	"github.com/tsuna/gohbase/pb"
@@ -57,7 +57,7 @@ func (st *statement) compileRead() error {
 		if !slices.Contains(st.table.columns, p.Element) {
 			return fmt.Errorf("element %s is not a column that the pattern reads", p.Element.Name)
 		}
-		st.view = newView(t, []*schemas.Column{p.Element}, []int{0}, nil, false, false)
+		st.view = newView(t, []*schemas.Column{p.Element}, []int{0}, nil, false)
 		st.read, st.request = (*reading).getElement, "Get"
 		return nil
 	}
@@ -70,10 +70,10 @@ func (st *statement) compileRead() error {
 		}
 	}
 	if len(statics) > 0 {
-		st.statics = newView(t.statics, t.schema.Static, statics, nil, false, false)
+		st.statics = newView(t.statics, t.schema.Static, statics, nil, false)
 	}
 	st.backward = p.Reverse != (t.wide && t.flipped)
-	st.view = newView(t, t.columns, need, t.added, t.marked(), st.backward)
+	st.view = newView(t, t.columns, need, t.added, t.marked())
 	scan := &st.view.scan
 	if t.wide || t.noMarker { // any cell says that the row exists
 		scan.Columns, scan.Filter = columnsOf(st.table.family), nil
@@ -135,7 +135,7 @@ func (st *statement) compileWrite() error {
 		need = append(need, slices.Index(st.table.columns, c))
 	}
 	if p.Kind == schemas.Remove { // it reads the lists first
-		st.view = newView(t, t.columns, need, nil, false, false)
+		st.view = newView(t, t.columns, need, nil, false)
 	}
 	return nil
 }
@@ -149,42 +149,36 @@ type view struct {
 
 // wanted is a column of a view.
 type wanted struct {
-	name   string
 	at     int
 	typ    schemas.Type
 	exists bool // a cell of this column makes the row exist
 }
 
 // newView returns a view of those columns of a table at the positions need. added are the positions of the
-// columns whose cells make a row exist, as its marker cell does. row says that rows have markers, backward that a scan
-// reads them in descending order.
-func newView(of *table, columns []*schemas.Column, need, added []int, row, backward bool) view {
+// columns whose cells make a row exist, as its marker cell does. row says that rows have markers.
+func newView(of *table, columns []*schemas.Column, need, added []int, row bool) view {
 	v := view{row: row, byName: make(map[string]*wanted)}
 	v.scan.Table, v.scan.Columns = of.hbase, columnsOf(of.family)
-	var want []*wanted // in the order of their qualifiers
+	var names [][]byte
+	if row {
+		names = append(names, markerQualifier)
+	}
 	collections := false
 	for at, c := range columns {
 		exists := slices.Contains(added, at)
-		if !exists && !slices.Contains(need, at) {
-			continue
+		if exists || slices.Contains(need, at) {
+			v.byName[c.Name] = &wanted{at, c.Type, exists}
+			names = append(names, []byte(c.Name))
+			collections = collections || c.Type.Collection()
 		}
-		w := &wanted{c.Name, at, c.Type, exists}
-		v.byName[c.Name], want = w, append(want, w)
-		collections = collections || c.Type.Collection()
 	}
-	slices.SortFunc(want, func(a, b *wanted) int { return strings.Compare(a.name, b.name) })
-	switch requested := v.scan.Columns[0]; {
-	case len(want) == len(columns):
-		// all of the family
-	case collections:
-		v.scan.Filter = wantedCells(want, row, backward)
+	slices.SortFunc(names, bytes.Compare)
+	switch {
+	case len(v.byName) == len(columns): // all of the family
+	case collections: // the qualifiers of their elements begin with their names
+		v.scan.Filter = must(filter.NewMultipleColumnPrefixFilter(names))
 	default:
-		if row {
-			requested.Qualifier = append(requested.Qualifier, []byte(markerName))
-		}
-		for _, w := range want {
-			requested.Qualifier = append(requested.Qualifier, []byte(w.name))
-		}
+		v.scan.Columns = columnsOf(of.family, names...)
 	}
 	return v
 }
@@ -229,54 +223,13 @@ func must(f filter.Filter) *pb.Filter {
 	return m
 }
 
-// columnRange lets cells pass with first <= qualifier < last. An empty end means no bound.
-func columnRange(first, last []byte) *pb.Filter {
-	first, last = append([]byte(nil), first...), append([]byte(nil), last...)
-	return must(filter.NewColumnRangeFilter(first, last, true, false))
-}
-
-// wantedCells lets the cells of the wanted columns pass. For a collection these are
-// its own cell and the elements after it. For scans that read rows backwards a list of range filters would drop
-// cells, because each range filter remembers where to continue and expects rows in ascending order.
-func wantedCells(want []*wanted, marker, backward bool) *pb.Filter {
-	var some []*pb.Filter
-	between := func(first string, end byte) {
-		last := append([]byte(first), end)
-		if backward {
-			some = append(some, allOf(qualifierIs(filter.GreaterOrEqual, []byte(first)), qualifierIs(filter.Less, last)))
-		} else {
-			some = append(some, columnRange([]byte(first), last))
-		}
-	}
-	if marker {
-		between(markerName, 0)
-	}
-	for _, w := range want {
-		end := byte(0)
-		if w.typ.Collection() {
-			end = elements + 1
-		}
-		between(w.name, end)
-	}
-	return list(filter.MustPassOne, some)
-}
-
-// qualifierIs lets cells pass whose qualifier compares with the given one as how says.
-func qualifierIs(how filter.CompareType, qualifier []byte) *pb.Filter {
-	return must(filter.NewQualifierFilter(filter.NewCompareFilter(how, bytesOf(qualifier))))
-}
-
 // allOf lets cells pass that all filters let pass; nil is a filter that lets all pass.
 func allOf(fs ...*pb.Filter) *pb.Filter {
 	some := slices.DeleteFunc(fs, func(f *pb.Filter) bool { return f == nil })
 	if len(some) < 2 {
 		return cmp.Or(some...)
 	}
-	return list(filter.MustPassAll, some)
-}
-
-func list(how filter.ListOperator, fs []*pb.Filter) *pb.Filter {
-	return must(&filter.List{Operator: pb.FilterList_Operator(how).Enum(), Filters: fs})
+	return must(&filter.List{Operator: pb.FilterList_MUST_PASS_ALL.Enum(), Filters: some})
 }
 
 // columnIs lets rows pass whose column has the value, or none if it is null.

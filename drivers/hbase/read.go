@@ -205,7 +205,8 @@ func (st *statement) bound(scan *rpc.Range, b *plan.Range, fixed, args []drivers
 	scan.Stop = append(scan.Start[:len(scan.Start):len(scan.Start)], 0)
 	err = b.Set(&st.Plan, st.table.rest, fixed[rows:], args, st.backward)
 	if len(b.Lower)+len(b.Upper) > 0 {
-		scan.Filter = allOf(columnRange(b.Lower, b.Upper), scan.Filter)
+		first, last := append([]byte(nil), b.Lower...), append([]byte(nil), b.Upper...) // nil is no bound
+		scan.Filter = allOf(must(filter.NewColumnRangeFilter(first, last, true, false)), scan.Filter)
 	}
 	return err
 }
