@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/hbase/rpc"
 	"github.com/mailbench/mailbench/drivers/keys"
 	"github.com/mailbench/mailbench/drivers/render"
 	"github.com/mailbench/mailbench/schemas"
 )
 
 // Compare implements plan.Place. Settings that the schema leaves out are compared with HBase's defaults.
-func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
+func (p *place) Compare(context.Context) (*drivers.Comparison, error) {
 	found := &drivers.Comparison{Where: p.Name}
 	differ := slices.DeleteFunc(schemas.Diff(p.Want, p.Have), func(d schemas.Difference) bool {
 		// If the family of static columns is missing, its columns are reported already.
@@ -32,26 +31,13 @@ func (p *place) Compare(ctx context.Context) (*drivers.Comparison, error) {
 		}
 	}
 	for _, r := range p.roots {
-		d, ok := p.there[r.Name]
-		if !ok {
-			continue
-		}
-		found.Drifts = append(found.Drifts, p.descriptorDrifts(r, d)...)
-		state, err := p.store.stateOf(ctx, r.Name)
-		if err != nil {
-			return nil, err
-		}
-		if state != "" {
-			found.Drifts = append(found.Drifts, drivers.Drift{
-				Difference: setting(r, "state", "enabled", state), Harm: schemas.CallsFail,
-				Fix: []string{"enable " + ruby(r.Name)},
-			})
+		if d, ok := p.there[r.Name]; ok {
+			found.Drifts = append(found.Drifts, p.descriptorDrifts(r, d)...)
 		}
 	}
 	if len(p.unmarked) > 0 {
 		found.Unseen = append(found.Unseen, fmt.Sprintf("Without mailbench's mark HBase does not report which columns and types %s "+
-			"have, nor how "+
-			"their keys are made: only families are compared.", strings.Join(p.unmarked, ", ")))
+			"have, nor how their keys are made: only families are compared.", strings.Join(p.unmarked, ", ")))
 	}
 	return found, nil
 }
@@ -91,13 +77,6 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 	differs := func(of schemas.Difference, harm schemas.Harm, fix string, parts ...any) {
 		all = append(all, drivers.Drift{Difference: of, Harm: harm, Fix: []string{fmt.Sprintf(fix, parts...)}})
 	}
-	if strings.HasPrefix(r.Name, drivers.Prefix) && slices.Contains(p.unmarked, r.Name) {
-		lost := setting(r, attrMark, markVersion, d.Attributes[attrMark])
-		if lost.Have == markVersion {
-			lost = setting(r, attrTables, "that of the schema", "damaged")
-		}
-		differs(lost, schemas.CostsMore, "alter %s, {METADATA => %s}", ruby(r.Name), metadata(p.descriptor(r)))
-	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		have, want := d.Attributes[name], attributeDefaults[name]
 		if slices.Contains(ownAttributes, name) || strings.HasPrefix(name, attrMark) || strings.EqualFold(have, want) {
@@ -129,21 +108,6 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 		}
 	}
 	return all
-}
-
-// stateOf returns the state of a table as hbase:meta has it, unless it is enabled. A
-// TableState is one field, an enum: 0 enabled, 1 disabled, 2 disabling, 3 enabling.
-func (s *Store) stateOf(ctx context.Context, table string) (string, error) {
-	cell := rpc.Range{Table: []byte("hbase:meta"), Start: []byte(table), Columns: columnsOf("table", []byte("state"))}
-	cells, err := s.newSender(nil).Get(ctx, cell, 0)
-	if err != nil {
-		return "", fmt.Errorf("read the state of table %s: %w", table, err)
-	}
-	if len(cells) == 0 || len(cells[0].Value) < 2 {
-		return "", nil
-	}
-	states := []string{"", "disabled", "disabling", "enabling"}
-	return states[min(int(cells[0].Value[1]), len(states)-1)], nil
 }
 
 // statements returns the commands of a change. One that would remove data is a comment, and so is a change without a

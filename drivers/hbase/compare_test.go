@@ -98,17 +98,6 @@ var rounds = []struct {
 		},
 		left: func(d *TableDescription) { delete(d.Families, "more") },
 	},
-	{
-		drifts: []drift{{
-			"mail", func(d *TableDescription) {
-				maps.DeleteFunc(d.Attributes, func(name, _ string) bool { return strings.HasPrefix(name, attrMark) })
-			},
-			[]string{"other costs: setting hbase.mailbench of table mail is not set; it should be 1"},
-		}, {
-			"plain", func(d *TableDescription) { d.Attributes[attrTables] = "  other: {}\n" },
-			[]string{"other costs: setting hbase.mailbench.tables of table plain is damaged; it should be that of the schema"},
-		}},
-	},
 	{ // the mark of a table that was made by another schema
 		drifts: []drift{{
 			"mail", func(d *TableDescription) {
@@ -212,13 +201,6 @@ func TestDrift(t *testing.T) {
 		clean("mended")
 	}
 
-	disable := &pb.DisableTableRequest{TableName: tableName(keyspace + ".plain")}
-	requested(t, st, "DisableTable", disable, new(pb.DisableTableResponse))
-	found := compare()
-	if got := inWords(found); !slices.Equal(got, []string{"calls fail: setting hbase.state of table plain is disabled; it should be enabled"}) {
-		t.Fatalf("of a table that is disabled: %q", got)
-	}
-	mendBy(t, st, found[0].Fix[0])
 	clone := described(t, st, keyspace+".plain")
 	clone.Name = keyspace + ".clone"
 	var created pb.CreateTableResponse
@@ -356,7 +338,7 @@ func modify(t *testing.T, st *Store, d TableDescription) {
 	}
 }
 
-// mendBy runs a command of the shell: create, alter or enable.
+// mendBy runs a command of the shell: create or alter.
 func mendBy(t *testing.T, st *Store, text string) {
 	t.Helper()
 	p := &shell{T: t, rest: text}
@@ -364,8 +346,6 @@ func mendBy(t *testing.T, st *Store, text string) {
 	case p.rest == "": // a comment
 	case p.next("create"):
 		requested(t, st, "CreateTable", &pb.CreateTableRequest{TableSchema: p.create().table.message()}, &pb.CreateTableResponse{})
-	case p.next("enable"):
-		requested(t, st, "EnableTable", &pb.EnableTableRequest{TableName: tableName(p.value().(string))}, &pb.EnableTableResponse{})
 	default:
 		p.take("alter")
 		d := described(t, st, p.value().(string))
@@ -383,8 +363,6 @@ func mendBy(t *testing.T, st *Store, text string) {
 				t.Fatalf("there is nothing to unset: %s", text)
 			}
 			delete(d.Attributes, name)
-		case h["METADATA"] != nil:
-			maps.Copy(d.Attributes, words(h["METADATA"].(map[string]any)))
 		default:
 			if d.Families[name] == nil {
 				d.Families[name] = familySettings{"INDEX_BLOCK_ENCODING": "NONE"} // HBase adds it
