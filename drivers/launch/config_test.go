@@ -209,7 +209,7 @@ func TestHBaseConfiguration(t *testing.T) {
 				"hbase.master.port": "19501", "hbase.regionserver.port": port,
 				"hbase.master.ipc.address": "127.0.0.1", "hbase.regionserver.ipc.address": "127.0.0.1",
 				"hbase.master.info.port": "-1", "hbase.regionserver.info.port": "-1",
-				"hbase.coprocessor.user.enabled": "false",
+				"hbase.coprocessor.user.enabled":   "false",
 				"hbase.coprocessor.region.classes": "org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint",
 			} {
 				if conf[key] != want {
