@@ -44,54 +44,54 @@ type (
 	anything struct {
 		Definition *Definition `parser:"  @@"`
 		Use        string      `parser:"| 'use' @(Ident|Quoted)"`
-		Truncate   *Name       `parser:"| 'truncate' 'table'? @@"`
-		Select     *selection  `parser:"| @@"`
-		Write      *write      `parser:"| @@"`
 		Batch      *batch      `parser:"| @@"`
+		Statement  *Statement  `parser:"| @@"`
+	}
+	batch struct {
+		Kind  string      `parser:"'begin' @( 'unlogged' | 'logged' | 'counter' )? 'batch'"`
+		Using []Using     `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Parts []Statement `parser:"( @@ ';'? )* 'apply' 'batch'"`
 	}
 
-	selection struct {
-		JSON           bool       `parser:"'select' ( (?! 'json' (','|'from'|'as'|'('|'['|'.')) @'json' )?"`
-		Distinct       bool       `parser:"( (?! 'distinct' (','|'from'|'as'|'('|'['|'.')) @'distinct' )?"`
-		Columns        []Expr     `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"`
-		From           named      `parser:"'from' @@"`
-		Where          []Relation `parser:"( 'where' @@ ( 'and' @@ )* )?"`
-		GroupBy        []Expr     `parser:"( 'group' 'by' @@ ( ',' @@ )* )?"`
-		OrderBy        []Ordering `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
-		PerPartition   *Expr      `parser:"( 'per' 'partition' 'limit' @@ )?"`
-		Limit          *Expr      `parser:"( 'limit' @@ )?"`
-		AllowFiltering bool       `parser:"( @'allow' 'filtering' )? ( 'bypass' 'cache' )?"` // the cache is ScyllaDB's
-		Using          []Using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+	// A Statement reads or writes rows. Which fields it has follows from its kind.
+	Statement struct {
+		Pos      lexer.Position
+		EndPos   lexer.Position
+		JSON     bool     `parser:"( ( 'select' ( (?! 'json' (','|'from'|'as'|'('|'['|'.')) @'json' )?"` // or an INSERT
+		Distinct bool     `parser:"( (?! 'distinct' (','|'from'|'as'|'('|'['|'.')) @'distinct' )?"`
+		Select   []Expr   `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"` // nil is *
+		Deletes  bool     `parser:"| @'delete'"`
+		Delete   []Expr   `parser:"( @@ ( ',' @@ )* )? ) 'from'"` // columns and elements; nil is whole rows
+		Verb     string   `parser:"| @( 'insert' 'into' | 'update' | 'truncate' 'table'? ) )"`
+		On       named    `parser:"@@"`
+		Columns  []string `parser:"( ( 'json' | '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' 'values' )"` // nil with JSON
+		Values   []Expr   `parser:"( '(' @@ ( ',' @@ )* ')' | @@ ( 'default' ( 'unset' | 'null' ) )? ) )?"`
+		// The clauses are in the order of all statements; clauses says which kinds have them.
+		IfNotExists    bool         `parser:"( @'if' 'not' 'exists' )?"`
+		Using          []Using      `parser:"( 'using' @@ ( 'and' @@ )* )?"`
+		Set            []Assignment `parser:"( 'set' @@ ( ',' @@ )* )?"`
+		Where          []Relation   `parser:"( 'where' @@ ( 'and' @@ )* )?"`
+		IfExists       bool         `parser:"( 'if' ( @'exists'"`
+		If             []Relation   `parser:"| @@ ( 'and' @@ )* ) )?"`
+		Groups         []Expr       `parser:"( 'group' 'by' @@ ( ',' @@ )* )?"`
+		OrderBy        []Ordering   `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
+		PerPartition   *Expr        `parser:"( 'per' 'partition' 'limit' @@ )?"`
+		Limit          *Expr        `parser:"( 'limit' @@ )?"`
+		AllowFiltering bool         `parser:"( @'allow' 'filtering' )? ( 'bypass' 'cache' )? ( 'using' 'timeout' (Number|'?') )?"` // the latter are ScyllaDB's
+
+		Kind     StatementKind
+		Table    Name        // not of a batch
+		Text     string      // as the source has it
+		Comments []string    // the comments on the lines right above, without their dashes
+		GroupBy  []string    // as the text has them
+		Batch    string      // BATCH: "logged", "unlogged" or "counter"
+		Parts    []Statement // BATCH
 	}
 	// An Ordering is a column of ORDER BY.
 	Ordering struct {
 		Column     string `parser:"@(Ident|Quoted)"`
 		Near       *Expr  `parser:"( 'ann' 'of' @@"` // the vector whose neighbors come first
 		Descending bool   `parser:"| @'desc' | 'asc' )?"`
-	}
-
-	write struct {
-		Pos    lexer.Position
-		EndPos lexer.Position
-		Insert *insertion `parser:"  'insert' 'into' @@"`
-		Update *update    `parser:"| 'update' @@"`
-		Delete *deletion  `parser:"| 'delete' @@"`
-	}
-	insertion struct {
-		Table       Name     `parser:"@@"`
-		JSON        *Expr    `parser:"( 'json' @@ ( 'default' ( 'unset' | 'null' ) )?"`
-		Columns     []string `parser:"| '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')'"`
-		Values      []Expr   `parser:"'values' '(' @@ ( ',' @@ )* ')' )"`
-		IfNotExists bool     `parser:"( @'if' 'not' 'exists' )?"`
-		Using       []Using  `parser:"( 'using' @@ ( 'and' @@ )* )?"`
-	}
-	update struct {
-		Table    Name         `parser:"@@"`
-		Using    []Using      `parser:"( 'using' @@ ( 'and' @@ )* )?"`
-		Set      []Assignment `parser:"'set' @@ ( ',' @@ )*"`
-		Where    []Relation   `parser:"'where' @@ ( 'and' @@ )*"`
-		IfExists bool         `parser:"( 'if' ( @'exists'"`
-		If       []Relation   `parser:"| @@ ( 'and' @@ )* ) )?"`
 	}
 	// An Assignment sets a column. Add and Remove: column = column + value, or - value.
 	// Prepend: value + column. Within: an element or field of the column.
@@ -105,19 +105,6 @@ type (
 		Column                       string
 		Add, Remove, Prepend, Within bool
 		Text                         string
-	}
-	deletion struct {
-		Columns  []Expr     `parser:"( @@ ( ',' @@ )* )?"`
-		Table    Name       `parser:"'from' @@"`
-		Using    []Using    `parser:"( 'using' @@ ( 'and' @@ )* )?"`
-		Where    []Relation `parser:"'where' @@ ( 'and' @@ )*"`
-		IfExists bool       `parser:"( 'if' ( @'exists'"`
-		If       []Relation `parser:"| @@ ( 'and' @@ )* ) )?"`
-	}
-	batch struct {
-		Kind  string  `parser:"'begin' @( 'unlogged' | 'logged' | 'counter' )? 'batch'"`
-		Using []Using `parser:"( 'using' @@ ( 'and' @@ )* )?"`
-		Parts []write `parser:"( @@ ';'? )* 'apply' 'batch'"`
 	}
 	// Using is TTL or TIMESTAMP of a write. TIMEOUT is ScyllaDB's and changes no row.
 	Using struct {
@@ -133,9 +120,9 @@ type (
 	Relation struct {
 		Pos     lexer.Position
 		EndPos  lexer.Position
-		Token   bool     `parser:"( @'token'? ( '('"` // token(a, b)
-		Several []string `parser:"@(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' )"`
-		Column  string   `parser:"| @(Ident|Quoted)"`
+		Token   bool     `parser:"( @'token'?"`                                                      // token(a, b)
+		Tuple   bool     `parser:"( @'('"`                                                           // (a, b)
+		Columns []string `parser:"@(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' ) | @(Ident|Quoted)"` // several: a tuple, or what Token is of
 		Element *Expr    `parser:"( '[' @@ ']'"`
 		Field   string   `parser:"| '.' @(Ident|Quoted) )? )"`
 		Between []Expr   `parser:"( 'between' @@ 'and' @@"`
@@ -144,11 +131,9 @@ type (
 		Op    string `parser:"| @( '=' | '<=' | '>=' | '!=' | '<' | '>' | 'like' | 'in' | 'contains' 'key'? )"`
 		Value *Expr  `parser:"@@ )"`
 
-		Columns []string // several: a tuple, or what Token is of
-		Tuple   bool     // (a, b)
-		Within  bool     // an element or field of the column: m['a'], address.city
-		Terms   []Expr   // of a list in brackets all; of a tuple its values, or one marker
-		Text    string
+		Within bool   // an element or field of the column: m['a'], address.city
+		Terms  []Expr // of a list in brackets all; of a tuple its values, or one marker
+		Text   string
 	}
 
 	// An Expr is a value, a selector of a SELECT, what a DELETE removes of a row, or a sum of values. Where only
@@ -346,40 +331,6 @@ const (
 	Truncate
 )
 
-// A Statement reads or writes rows. Which fields it has follows from its kind.
-type Statement struct {
-	Kind     StatementKind
-	Table    Name // not of a batch
-	Pos      lexer.Position
-	Text     string   // as the source has it
-	Comments []string // the comments on the lines right above, without their dashes
-
-	Where []Relation // SELECT, UPDATE, DELETE
-
-	Select         []Expr   // SELECT; nil is *
-	Distinct, JSON bool     // JSON: SELECT and INSERT
-	GroupBy        []string // as the text has them
-	OrderBy        []Ordering
-	PerPartition   *Expr
-	Limit          *Expr
-	AllowFiltering bool
-
-	Columns []string // INSERT; nil with JSON
-	Values  []Expr
-	Set     []Assignment // UPDATE
-	Delete  []Expr       // DELETE: columns and elements; nil is whole rows
-	Using   []Using      // INSERT, UPDATE, DELETE, BATCH
-
-	IfExists, IfNotExists bool
-	If                    []Relation
-
-	tableAt    int  // SELECT: where in Text the name of its table begins
-	tableNamed bool // the text names its keyspace
-
-	Batch string      // BATCH: "logged", "unlogged" or "counter"
-	Parts []Statement // BATCH
-}
-
 // A Parameter is a bind marker of a SELECT. Op is that of its relation, of BETWEEN >= or <=, or limit.
 type Parameter struct {
 	Column string // "" if it is no value of one column
@@ -418,8 +369,9 @@ func (s *Statement) Parameters() (all []Parameter) {
 
 // In returns the text of a SELECT with the name of its table in full, as if after USE keyspace.
 func (s *Statement) In(keyspace string) string {
-	if s.Kind != Select || s.tableNamed {
+	if s.Kind != Select || s.On.Table.Keyspace != "" {
 		return s.Text
 	}
-	return s.Text[:s.tableAt] + Quote(keyspace) + "." + s.Text[s.tableAt:]
+	at := s.On.Pos.Offset - s.Pos.Offset
+	return s.Text[:at] + Quote(keyspace) + "." + s.Text[at:]
 }

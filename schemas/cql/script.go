@@ -152,7 +152,7 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 		return
 	}
 	parsed, err := parse(tokens, end)
-	var st Statement
+	var st *Statement
 	switch {
 	case err != nil:
 		r.fail(err.Position(), "%s", reason(err, first))
@@ -162,9 +162,19 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 	case parsed.Definition != nil:
 		parsed.Definition.Text, parsed.Definition.Comments = text, comments
 		r.define(parsed.Definition)
+	case parsed.Batch != nil:
+		b := parsed.Batch
+		st = &Statement{Kind: Batch, Pos: tokens[0].Pos, Text: text, Using: r.using(b.Using), Parts: b.Parts}
+		st.Batch = cmp.Or(b.Kind, "logged")
+		each(st.Parts, r.statement)
+		for _, part := range st.Parts {
+			if part.Kind == Select || part.Kind == Truncate {
+				r.fail(part.Pos, "expected \"apply\", found %q", strings.ToLower(strings.Fields(part.Text)[0]))
+			}
+		}
 	default:
-		st = r.statement(parsed, tokens[0].Pos, text)
-		st.Comments = comments
+		st = parsed.Statement
+		r.statement(st)
 	}
 	switch {
 	case r.fault != nil:
@@ -173,7 +183,8 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 	case parsed.Definition != nil:
 		s.Definitions = append(s.Definitions, *parsed.Definition)
 	default:
-		s.Statements = append(s.Statements, st)
+		st.Comments = comments
+		s.Statements = append(s.Statements, *st)
 	}
 }
 
@@ -245,7 +256,7 @@ var parts = map[string]string{
 	"<ident>": "a name", "<quoted>": "a name", "Name": "a name", "Named": "a name", "Type": "a type", "Column": "a column",
 	`"json"`: `"("`, // of an INSERT
 	`"?"`:    "a value", "Expr": "a value", "Value": "a value", `"between"`: "a comparison", "Relation": "a comparison",
-	"Using": "TTL or TIMESTAMP", `"ttl"`: "TTL or TIMESTAMP", "Assignment": "a change", "Element": "a column", "Option": "a setting",
+	"Using": "TTL or TIMESTAMP", `"ttl"`: "TTL or TIMESTAMP", `"timeout"`: "TTL or TIMESTAMP", "Assignment": "a change", "Element": "a column", "Option": "a setting",
 }
 
 // reason says in the words of CQL what the grammar did not expect.
@@ -292,66 +303,67 @@ func (r *reading) in(n Name) Name {
 	return n
 }
 
-func (r *reading) statement(a *anything, pos lexer.Position, text string) Statement {
-	switch {
-	case a.Select != nil:
-		s := a.Select
-		st := Statement{
-			Kind: Select, Pos: pos, Text: text, Table: r.in(s.From.Table), tableAt: s.From.Pos.Offset - pos.Offset,
-			tableNamed: s.From.Table.Keyspace != "", JSON: s.JSON, Distinct: s.Distinct, Select: each(s.Columns, r.selector),
-			Where: each(s.Where, r.relation), AllowFiltering: s.AllowFiltering,
-			OrderBy: s.OrderBy, PerPartition: s.PerPartition, Limit: s.Limit,
-		}
-		for _, g := range s.GroupBy {
-			st.GroupBy = append(st.GroupBy, r.text(g.Pos, g.EndPos))
-		}
-		for _, limit := range []*Expr{s.PerPartition, s.Limit} {
-			if limit != nil {
-				r.value(limit)
-			}
-		}
-		return st
-	case a.Truncate != nil:
-		return Statement{Kind: Truncate, Table: r.in(*a.Truncate), Pos: pos, Text: text}
-	case a.Write != nil:
-		return r.write(a.Write)
-	}
-	st := Statement{Kind: Batch, Pos: pos, Text: text, Using: r.using(a.Batch.Using)}
-	st.Batch = cmp.Or(a.Batch.Kind, "logged")
-	for _, w := range a.Batch.Parts {
-		st.Parts = append(st.Parts, r.write(&w))
-	}
-	return st
+// verbs are the kinds of statements by their first words. A SELECT and a DELETE have them elsewhere.
+var verbs = map[string]StatementKind{
+	"": Select, "insertinto": Insert, "update": Update, "truncate": Truncate, "truncatetable": Truncate,
 }
 
-func (r *reading) write(w *write) Statement {
-	st := Statement{Pos: w.Pos, Text: r.text(w.Pos, w.EndPos)}
-	switch {
-	case w.Insert != nil:
-		s := w.Insert
-		st.Kind, st.Table, st.Columns, st.Using, st.IfNotExists = Insert, s.Table, s.Columns, r.using(s.Using), s.IfNotExists
-		if st.Values = each(s.Values, r.value); len(s.Values) != len(s.Columns) {
-			r.fail(w.Pos, "%d columns and %d values", len(s.Columns), len(s.Values))
-		}
-		if st.JSON = s.JSON != nil; st.JSON {
-			st.Values = each([]Expr{*s.JSON}, r.value)
-		}
-	case w.Update != nil:
-		s := w.Update
-		st.Kind, st.Table, st.Where, st.Using = Update, s.Table, each(s.Where, r.relation), r.using(s.Using)
-		st.IfExists, st.If, st.Set = s.IfExists, each(s.If, r.relation), each(s.Set, r.assignment)
-	default:
-		s := w.Delete
-		st.Kind, st.Table, st.Where, st.Using = Delete, s.Table, each(s.Where, r.relation), r.using(s.Using)
-		st.IfExists, st.If, st.Delete = s.IfExists, each(s.If, r.relation), each(s.Columns, r.selector)
-		for _, x := range st.Delete {
-			if x.Column == "" {
-				r.fail(w.Pos, "expected a column, found %q", x.Text)
-			}
+// statement fills in what the grammar does not.
+func (r *reading) statement(s *Statement) {
+	if s.Kind = verbs[s.Verb]; s.Deletes {
+		s.Kind = Delete
+	}
+	s.Text, s.Table, s.JSON = r.text(s.Pos, s.EndPos), r.in(s.On.Table), s.JSON || s.Kind == Insert && s.Columns == nil
+	each(s.Select, r.selector)
+	each(s.Delete, r.selector)
+	each(s.Values, r.value)
+	each(s.Set, r.assignment)
+	each(s.Where, r.relation)
+	each(s.If, r.relation)
+	s.Using = r.using(s.Using)
+	for _, g := range s.Groups {
+		s.GroupBy = append(s.GroupBy, r.text(g.Pos, g.EndPos))
+	}
+	for _, limit := range []*Expr{s.PerPartition, s.Limit} {
+		if limit != nil {
+			r.value(limit)
 		}
 	}
-	st.Table = r.in(st.Table)
-	return st
+	for _, x := range s.Delete {
+		if x.Column == "" {
+			r.fail(s.Pos, "expected a column, found %q", x.Text)
+		}
+	}
+	if len(s.Values) != len(s.Columns) && !s.JSON {
+		r.fail(s.Pos, "%d columns and %d values", len(s.Columns), len(s.Values))
+	}
+	r.clauses(s)
+}
+
+// clauses checks that a statement has the clauses that it needs, and none that its kind does not have.
+func (r *reading) clauses(s *Statement) {
+	reads := s.Groups != nil || s.OrderBy != nil || s.PerPartition != nil || s.Limit != nil || s.AllowFiltering
+	for _, c := range []struct {
+		name  string
+		is    bool
+		needs []StatementKind
+		may   []StatementKind
+	}{
+		{"values", s.Values != nil, []StatementKind{Insert}, nil},
+		{"if not exists", s.IfNotExists, nil, []StatementKind{Insert}},
+		{"using", len(s.Using) > 0, nil, []StatementKind{Insert, Update, Delete}},
+		{"set", s.Set != nil, []StatementKind{Update}, nil},
+		{"where", s.Where != nil, []StatementKind{Update, Delete}, []StatementKind{Select}},
+		{"if", s.IfExists || s.If != nil, nil, []StatementKind{Update, Delete}},
+		{"group by, order by, limit or allow filtering", reads, nil, []StatementKind{Select}},
+	} {
+		switch needed := slices.Contains(c.needs, s.Kind); {
+		case needed && !c.is:
+			r.fail(s.EndPos, "expected %q, found the end of the statement", c.name)
+		case c.is && !needed && !slices.Contains(c.may, s.Kind):
+			r.fail(s.Pos, "the statement has %q, and statements of its kind do not", c.name)
+		}
+	}
 }
 
 // each calls do for all.
@@ -409,11 +421,7 @@ func (r *reading) selector(e *Expr) {
 }
 
 func (r *reading) relation(w *Relation) {
-	w.Columns, w.Tuple = w.Several, w.Several != nil && !w.Token
-	w.Within, w.Text = w.Element != nil || w.Field != "", r.text(w.Pos, w.EndPos)
-	if w.Column != "" {
-		w.Columns = []string{w.Column}
-	}
+	w.Tuple, w.Within, w.Text = w.Tuple && !w.Token, w.Element != nil || w.Field != "", r.text(w.Pos, w.EndPos)
 	switch {
 	case w.NotNull:
 		w.Op = "is not null"
