@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gocql/gocql"
@@ -92,8 +91,8 @@ func (c *cluster) absent(ctx context.Context, keyspace string) error {
 func (p *place) Use() {
 	for _, td := range p.Tables {
 		td.Indexes = slices.DeleteFunc(td.Indexes, func(x *ddl.IndexDefinition) bool {
-			over := func(have *schemas.Index) bool { return have.Columns[len(have.Columns)-1].Column.Name == x.Target }
-			return !slices.ContainsFunc(p.Have.Table(td.Table.Name).Indexes, over)
+			there := func(have *ddl.IndexDefinition) bool { return have.Target == x.Target }
+			return td.Live == nil || !slices.ContainsFunc(td.Live.Indexes, there)
 		})
 	}
 	p.store.nodes.KeyspaceChanged(gocql.KeyspaceUpdateEvent{Keyspace: p.Keyspace})
@@ -170,26 +169,22 @@ func (c *cluster) awaitIndexes(ctx context.Context, d *ddl.Definition) error {
 	return nil
 }
 
-// awaitIndexReads waits until each index can be read. It is for clusters that do not show this
+// awaitIndexReads waits until each index of a plain column can be read. It is for clusters that do not show this
 // user which indexes are built.
 func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error {
 	for _, td := range d.Tables {
 		for _, x := range td.Indexes {
-			is := " = ?"
-			switch part, _, of := strings.Cut(x.Target, "("); {
-			case strings.HasPrefix(x.Column.Type.Foreign, "tuple<"):
-				continue // gocql cannot bind one
-			case of && part == "keys":
-				is = " CONTAINS KEY ?"
-			case of && part == "values":
-				is = " CONTAINS ?"
-			case of && part == "entries":
-				is = "[?] = ?"
+			if x.Target != x.Column.Name || x.Column.Type.Foreign != "" { // it was imported
+				continue
 			}
-			query := fmt.Sprintf("SELECT %s FROM %s WHERE %s%s LIMIT 1", cql.Quote(td.Table.Partition[0].Name),
-				td.Qualified(), cql.Quote(x.Column.Name), is)
+			value := make(rawValue, max(x.Column.Type.Bytes(), 1))
+			if len(value) == 16 {
+				value[6] = 1 << 4 // a version that timeuuid has, too
+			}
+			query := c.session.Query(fmt.Sprintf("SELECT %s FROM %s WHERE %s = ? LIMIT 1",
+				cql.Quote(td.Table.Partition[0].Name), td.Qualified(), cql.Quote(x.Column.Name)), value)
 			err := poll(ctx, func() (bool, error) {
-				err := c.session.Bind(query, anyValues).Consistency(c.settings.consistency).WithContext(ctx).Exec()
+				err := query.Consistency(c.settings.consistency).WithContext(ctx).Exec()
 				var refused gocql.RequestError
 				if errors.As(err, &refused) && refused.Code() == gocql.ErrCodeReadFailure {
 					return false, nil // some replica has not built it
@@ -202,30 +197,6 @@ func (c *cluster) awaitIndexReads(ctx context.Context, d *ddl.Definition) error 
 		}
 	}
 	return nil
-}
-
-// anyValues are values for the parameters of a query, which fit their types. Most of them are zeros.
-func anyValues(query *gocql.QueryInfo) (all []any, err error) {
-	for _, arg := range query.Args {
-		value := make(rawValue, 1)
-		switch arg.TypeInfo.Type() {
-		case gocql.TypeSmallInt:
-			value = make(rawValue, 2)
-		case gocql.TypeInt, gocql.TypeFloat, gocql.TypeDate, gocql.TypeInet,
-			gocql.TypeSet, gocql.TypeList, gocql.TypeMap: // without elements
-			value = make(rawValue, 4)
-		case gocql.TypeUDT: // of a null
-			value = rawValue{0xff, 0xff, 0xff, 0xff}
-		case gocql.TypeDecimal:
-			value = make(rawValue, 5)
-		case gocql.TypeBigInt, gocql.TypeDouble, gocql.TypeTimestamp, gocql.TypeTime:
-			value = make(rawValue, 8)
-		case gocql.TypeUUID, gocql.TypeTimeUUID:
-			value = rawValue{6: 1 << 4, 15: 0} // version 1, which is valid for both types
-		}
-		all = append(all, value)
-	}
-	return all, nil
 }
 
 // Stored implements drivers.Store. Cassandra keeps every table, the indexes for
@@ -350,90 +321,6 @@ func (s *Store) perKeyspace(ctx context.Context, query string) (map[string]int64
 	var n int64
 	err := scan(s.session.Query(query).WithContext(ctx), func() { sums[keyspace] += n }, &keyspace, &n)
 	return sums, err
-}
-
-// names returns a name of each table of the applied schemas, sorted, each once.
-func (s *Store) names(of func(*ddl.TableDefinition) string) (all []string) {
-	for t := range s.compiler.applied.All() {
-		all = append(all, of(t))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// quietPolls is how many polls in a row must find no work. One is not enough: for a
-// moment between a flush and the compaction that follows it, neither runs.
-const quietPolls = 5
-
-// Settle implements drivers.Settler. It writes the memtables of the applied schemas to
-// disk, and waits until no node has a flush or a compaction running or queued. A cluster
-// that does not show its thread pools to this user gives drivers.ErrUnreported.
-func (s *Store) Settle(ctx context.Context) error {
-	return s.During("settle", func() (err error) {
-		tables := s.names(func(t *ddl.TableDefinition) string { return t.Qualified() })
-		if !s.ReadOnly && len(tables) > 0 {
-			defer func() { // back to Cassandra's default, which is none
-				err = errors.Join(err, drivers.Within(context.WithoutCancel(ctx), resetWithin, func(ctx context.Context) error {
-					return s.setFlushPeriod(ctx, tables, 0)
-				}))
-			}()
-			if err := s.setFlushPeriod(ctx, tables, flushEvery); err != nil {
-				return err
-			}
-			if err := drivers.Pause(ctx, 2*flushEvery); err != nil { // the flush must have begun then
-				return err
-			}
-		}
-		quiet := 0
-		return poll(ctx, func() (bool, error) {
-			busy, err := s.busy(ctx)
-			if quiet++; busy > 0 {
-				quiet = 0
-			}
-			return quiet == quietPolls, err
-		})
-	})
-}
-
-const (
-	// flushEvery is the age at which memtables are flushed while Settle waits.
-	flushEvery = 500 * time.Millisecond
-	// resetWithin is how long it may take to reset the flush period, after the context of Settle has ended too.
-	resetWithin = 30 * time.Second
-)
-
-// setFlushPeriod has all nodes write the tables' memtables to disk. CQL has no statement for that, and
-// nodetool needs JMX. But a table can have a flush period, and a node that learns of one flushes
-// a memtable that is older (AbstractAllocatorMemtable.flushIfPeriodExpired). A cluster that has no such option
-// goes on without it.
-func (s *Store) setFlushPeriod(ctx context.Context, tables []string, period time.Duration) (all error) {
-	for _, t := range tables {
-		err := s.alter(ctx, fmt.Sprintf("ALTER TABLE %s WITH memtable_flush_period_in_ms = %d", t, period.Milliseconds()))
-		if err != nil && !hidden(err) {
-			all = errors.Join(all, fmt.Errorf("set the flush period of table %s to %v: %w", t, period, err))
-		}
-	}
-	return all
-}
-
-// busy returns the number of flushes and compactions that run or wait, on all nodes
-// that can be reached. It queries them concurrently.
-func (s *Store) busy(ctx context.Context) (int64, error) {
-	var tasks atomic.Int64
-	err := s.nodes.each(ctx, func(ctx context.Context, h *gocql.HostInfo) error {
-		var active, pending int64
-		query := s.session.Query("SELECT active_tasks, pending_tasks FROM system_views.thread_pools WHERE name IN ?",
-			[]string{"CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush", "SecondaryIndexManagement"})
-		err := scan(query.WithContext(ctx).Consistency(gocql.One), func() { tasks.Add(active + pending) }, &active, &pending)
-		switch {
-		case hidden(err):
-			err = fmt.Errorf("%w: system_views.thread_pools: %w", drivers.ErrUnreported, err)
-		case err != nil:
-			err = fmt.Errorf("read the compactions of %s: %w", h.ConnectAddress(), err)
-		}
-		return err
-	})
-	return tasks.Load(), err
 }
 
 // pollInterval is the time between two checks of a condition of the cluster.

@@ -398,9 +398,9 @@ patterns:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for table, want := range map[string]string{"legacy": "legacy", "attached": "sai"} {
-		if kinds := there.Table(table).Hints[ddl.EngineName]["indexes"]; kinds != want {
-			t.Errorf("indexes of table %s are %v, want %s (the default is %q)", table, kinds, want, st.server[defaultIndex])
+	for table, want := range map[string]string{"legacy": "v", "attached": "v USING sai"} {
+		if over := there.Table(table).Indexes[0].Columns[0].Column.Name; over != want {
+			t.Errorf("the index of table %s is over %s, want %s (the default is %q)", table, over, want, st.server[defaultIndex])
 		}
 	}
 	reported := st.Observe().Settings

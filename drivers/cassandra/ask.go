@@ -174,7 +174,7 @@ func valueOf(t gocql.TypeInfo, raw []byte) drivers.Value {
 	return v
 }
 
-// mostWritten is how many bytes of a value are written.
+// mostWritten is how many characters of a value are written.
 const mostWritten = 40
 
 // text writes a parameter's value as CQL would, cut short.
@@ -182,22 +182,20 @@ func (p *parameter) text(raw rawValue) string {
 	if p.in == "in" && len(raw) >= 4 {
 		return fmt.Sprintf("(%d values)", binary.BigEndian.Uint32(raw))
 	}
-	switch v := valueOf(p.typ, raw); v.Kind() {
+	v := valueOf(p.typ, raw)
+	text := string(v.AppendText(nil))
+	switch v.Kind() {
 	case schemas.Text:
-		if len(raw) > mostWritten {
-			return fmt.Sprintf("'%.*s…' (%d bytes)", mostWritten, raw, len(raw))
-		}
-		return "'" + string(raw) + "'"
+		text = "'" + text + "'"
 	case schemas.Blob:
-		if len(raw) > mostWritten {
-			return fmt.Sprintf("0x%x… (%d bytes)", []byte(raw[:mostWritten/2]), len(raw))
-		}
-		return fmt.Sprintf("0x%x", []byte(raw))
+		text = fmt.Sprintf("0x%x", []byte(raw))
 	case schemas.Timestamp:
-		return "'" + time.UnixMilli(v.Int64()).UTC().Format(time.RFC3339) + "'"
-	default:
-		return string(v.AppendText(nil))
+		text = "'" + time.UnixMilli(v.Int64()).UTC().Format(time.RFC3339) + "'"
 	}
+	if len(text) > mostWritten {
+		text = fmt.Sprintf("%.*s… (%d bytes)", mostWritten, text, len(raw))
+	}
+	return text
 }
 
 // Describe implements drivers.Describer. Cassandra itself writes the statements, since 4.0.

@@ -72,7 +72,7 @@ func openCluster(ctx context.Context, o drivers.Options) (_ *cluster, err error)
 			config.Dialer = guard
 		}
 	}
-	c.nodes = &nodes{localDC: c.settings.localDC, rack: c.settings.rack}
+	c.nodes = newNodes(c.settings.localDC, c.settings.rack)
 	config.PoolConfig.HostSelectionPolicy, config.HostFilter = c.nodes, c.nodes
 	most := config.ConnectTimeout * time.Duration(len(config.Hosts)+1) // each contact, and then the other nodes
 	if c.session, err = connect(ctx, config, most); err != nil {
@@ -252,21 +252,17 @@ func (s *settings) config(contact []string, auth gocql.Authenticator) (*gocql.Cl
 
 // translator returns what says where nodes are reached. Hosts are looked up once.
 func (s *settings) translator() (gocql.AddressTranslator, error) {
-	type place struct {
-		ip   net.IP
-		port int
-	}
-	to := make(map[string]place)
+	to := make(map[string]*net.TCPAddr)
 	for from, address := range s.addresses {
 		at, err := net.ResolveTCPAddr("tcp", address)
 		if err != nil {
 			return nil, fmt.Errorf("setting addresses: %s=%s: %w", from, address, err)
 		}
-		to[netip.MustParseAddrPort(from).String()] = place{at.IP, at.Port}
+		to[netip.MustParseAddrPort(from).String()] = at
 	}
 	return gocql.AddressTranslatorFunc(func(ip net.IP, port int) (net.IP, int) {
-		if p, ok := to[net.JoinHostPort(ip.String(), strconv.Itoa(port))]; ok {
-			return p.ip, p.port
+		if at, ok := to[net.JoinHostPort(ip.String(), strconv.Itoa(port))]; ok {
+			return at.IP, at.Port
 		}
 		return ip, port
 	}), nil

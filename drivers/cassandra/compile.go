@@ -233,10 +233,7 @@ func (st *statement) useIndex() error {
 // possible reports whether a call can give exactly these bounds. Of after and the
 // bound at which reading begins, only the closer one is used.
 func (st *statement) possible(with plan.Bounds) bool {
-	if with&^st.Possible() != 0 {
-		return false
-	}
-	return with&plan.WithAfter == 0 || with&st.startBound() == 0
+	return with&^st.Possible() == 0 && (with&plan.WithAfter == 0 || with&st.startBound() == 0)
 }
 
 // startBound returns the bound at which reading begins in a pattern with after.

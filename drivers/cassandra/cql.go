@@ -148,10 +148,7 @@ func (b *writer) stamp(timed bool) {
 // insert writes an INSERT of the key and the columns.
 func (st *statement) insert(timed bool) *writer {
 	b, p := new(writer), st.Pattern()
-	b.write("INSERT INTO ", st.table.Qualified(), " (", ddl.Quoted(p.By))
-	for _, c := range p.Columns {
-		b.write(", ", cql.Quote(c.Name))
-	}
+	b.write("INSERT INTO ", st.table.Qualified(), " (", ddl.Quoted(slices.Concat(p.By, p.Columns)))
 	b.binds = append(bindsFrom(0, len(p.By)), bindsFrom(st.Layout.Columns, len(p.Columns))...)
 	b.write(") VALUES (?", strings.Repeat(", ?", len(b.binds)-1), ")")
 	if p.Absent {

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -16,39 +15,66 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/cassandra/ddl"
 	"github.com/mailbench/mailbench/drivers/crash"
 )
 
 // nodes is the policy by which gocql chooses the node of a request. It is
-// token-aware: it chooses a replica of the row, those in the local datacenter
-// first. Unless a setting names the local datacenter, it takes that of the first
-// node. A request whose context names a node goes to that node.
+// token-aware: it chooses a replica of the row. Accept leaves out the nodes of other
+// datacenters. A request whose context names a node goes to that node.
 type nodes struct {
-	localDC string // the setting local_dc, or "" until use has been called
-	rack    string // the setting rack, or ""
-
-	session     *gocql.Session
-	partitioner string
-	// policy is set once the nodes are known. gocql reports nodes that are up
-	// even before that.
-	policy atomic.Pointer[gocql.HostSelectionPolicy]
+	gocql.HostSelectionPolicy
+	rack string // the setting rack, or ""
 
 	// keyspaces are those of statements, by their texts: see Pick.
 	keyspaces atomic.Pointer[map[string]string]
 	routed    routed
 
-	mu        sync.Mutex
-	known     []*gocql.HostInfo
-	connected map[string]bool            // by host id: the node answered, and has not gone down since
-	seen      map[string]*gocql.HostInfo // by host id: all nodes, also those that Accept leaves out
+	mu          sync.Mutex
+	localDC     string // the setting local_dc, or "" until use has been called
+	partitioner string // "" until the nodes are known
+	seen        map[string]*node
+}
+
+// node is a node by its host id, also one that Accept leaves out.
+type node struct {
+	*gocql.HostInfo
+	known     bool // requests may go to it
+	connected bool // it answered, and has not gone down since
 }
 
 var (
 	_ gocql.HostSelectionPolicy = (*nodes)(nil)
 	_ gocql.ReadyPolicy         = (*nodes)(nil)
 	_ gocql.HostFilter          = (*nodes)(nil)
+	_ gocql.HostTierer          = (*racked)(nil)
 )
+
+// newNodes returns the policy for a local datacenter and a rack in it, which may be "".
+func newNodes(localDC, rack string) *nodes {
+	n := &nodes{localDC: localDC, rack: rack, seen: make(map[string]*node)}
+	if n.HostSelectionPolicy = gocql.TokenAwareHostPolicy(gocql.RoundRobinHostPolicy()); rack != "" {
+		n.HostSelectionPolicy = gocql.TokenAwareHostPolicy(
+			racked{gocql.RoundRobinHostPolicy(), rack}, gocql.NonLocalReplicasFallback())
+	}
+	return n
+}
+
+// racked says that replicas in other racks come after those in this one.
+type racked struct {
+	gocql.HostSelectionPolicy
+	rack string
+}
+
+// HostTier implements gocql.HostTierer.
+func (r racked) HostTier(h *gocql.HostInfo) uint {
+	if h.Rack() == r.rack {
+		return 0
+	}
+	return 1
+}
+
+// MaxHostTier implements gocql.HostTierer.
+func (racked) MaxHostTier() uint { return 1 }
 
 // readyWait is how long Ready waits for gocql to report a node that it has connected to.
 const readyWait = 100 * time.Millisecond
@@ -68,115 +94,75 @@ func (n *nodes) Ready() bool {
 // Accept implements gocql.HostFilter: if a setting names the local datacenter, gocql connects to
 // its nodes only. Until the nodes are known (SetPartitioner), gocql uses the contact that
 // describes the cluster, which may be anywhere.
-func (n *nodes) Accept(h *gocql.HostInfo) bool {
+func (n *nodes) Accept(h *gocql.HostInfo) (ok bool) {
+	n.note(h, func(*node) { ok = n.localDC == "" || n.partitioner == "" || h.DataCenter() == n.localDC })
+	return ok
+}
+
+// note notes something of a node.
+func (n *nodes) note(h *gocql.HostInfo, what func(*node)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.seen == nil {
-		n.seen = make(map[string]*gocql.HostInfo)
+	id := h.HostID()
+	if n.seen[id] == nil {
+		n.seen[id] = new(node)
 	}
-	n.seen[h.HostID()] = h
-	return n.localDC == "" || n.partitioner == "" || h.DataCenter() == n.localDC
+	n.seen[id].HostInfo = h
+	what(n.seen[id])
 }
-
-// with calls do with the policy, if the nodes are known.
-func (n *nodes) with(do func(p gocql.HostSelectionPolicy)) {
-	if p := n.policy.Load(); p != nil {
-		do(*p)
-	}
-}
-
-// Init implements gocql.HostSelectionPolicy.
-func (n *nodes) Init(s *gocql.Session) { n.session = s }
 
 // SetPartitioner implements gocql.HostSelectionPolicy.
 func (n *nodes) SetPartitioner(name string) {
 	n.mu.Lock()
 	n.partitioner = name
 	n.mu.Unlock()
-	n.with(func(p gocql.HostSelectionPolicy) { p.SetPartitioner(name) })
-}
-
-// AddHosts implements gocql's bulkAddHosts: gocql calls it once with all nodes,
-// before the first request.
-func (n *nodes) AddHosts(hosts []*gocql.HostInfo) {
-	dc := n.localDC
-	if dc == "" && len(hosts) > 0 {
-		dc = hosts[0].DataCenter()
-	}
-	policy := gocql.TokenAwareHostPolicy(gocql.DCAwareRoundRobinPolicy(dc))
-	if n.rack != "" { // replicas in other racks come after those in this one
-		policy = gocql.TokenAwareHostPolicy(gocql.RackAwareRoundRobinPolicy(dc, n.rack), gocql.NonLocalReplicasFallback())
-	}
-	policy.Init(n.session)
-	policy.SetPartitioner(n.partitioner)
-	n.policy.Store(&policy)
-	for _, h := range hosts {
-		n.AddHost(h)
-	}
+	n.HostSelectionPolicy.SetPartitioner(name)
 }
 
 // AddHost implements gocql.HostSelectionPolicy.
 func (n *nodes) AddHost(h *gocql.HostInfo) {
-	n.mu.Lock()
-	if !slices.ContainsFunc(n.known, func(k *gocql.HostInfo) bool { return k.HostID() == h.HostID() }) {
-		n.known = append(n.known, h)
-	}
-	n.mu.Unlock()
-	n.with(func(p gocql.HostSelectionPolicy) { p.AddHost(h) })
+	n.note(h, func(of *node) { of.known = true })
+	n.HostSelectionPolicy.AddHost(h)
 }
 
 // RemoveHost implements gocql.HostSelectionPolicy.
 func (n *nodes) RemoveHost(h *gocql.HostInfo) {
-	n.mu.Lock()
-	n.known = slices.DeleteFunc(n.known, func(k *gocql.HostInfo) bool { return k.HostID() == h.HostID() })
-	n.mu.Unlock()
-	n.with(func(p gocql.HostSelectionPolicy) { p.RemoveHost(h) })
+	n.note(h, func(of *node) { of.known = false })
+	n.HostSelectionPolicy.RemoveHost(h)
 }
 
 // HostUp implements gocql.HostStateNotifier.
-func (n *nodes) HostUp(h *gocql.HostInfo) { n.note(true, h, gocql.HostSelectionPolicy.HostUp) }
+func (n *nodes) HostUp(h *gocql.HostInfo) {
+	n.note(h, func(of *node) { of.connected = true })
+	n.HostSelectionPolicy.HostUp(h)
+}
 
 // HostDown implements gocql.HostStateNotifier.
-func (n *nodes) HostDown(h *gocql.HostInfo) { n.note(false, h, gocql.HostSelectionPolicy.HostDown) }
-
-// note records whether a node is connected, and passes it on to the policy.
-func (n *nodes) note(connected bool, h *gocql.HostInfo, pass func(gocql.HostSelectionPolicy, *gocql.HostInfo)) {
-	n.mu.Lock()
-	if n.connected == nil {
-		n.connected = make(map[string]bool)
-	}
-	n.connected[h.HostID()] = connected
-	n.mu.Unlock()
-	n.with(func(p gocql.HostSelectionPolicy) { pass(p, h) })
+func (n *nodes) HostDown(h *gocql.HostInfo) {
+	n.note(h, func(of *node) { of.connected = false })
+	n.HostSelectionPolicy.HostDown(h)
 }
 
-// KeyspaceChanged implements gocql.HostSelectionPolicy.
-func (n *nodes) KeyspaceChanged(u gocql.KeyspaceUpdateEvent) {
-	n.with(func(p gocql.HostSelectionPolicy) { p.KeyspaceChanged(u) })
-}
-
-// IsLocal implements gocql.HostSelectionPolicy.
-func (n *nodes) IsLocal(h *gocql.HostInfo) (local bool) {
-	n.with(func(p gocql.HostSelectionPolicy) { local = p.IsLocal(h) })
-	return local
-}
-
-// all returns the nodes of the cluster, always in the same order.
-func (n *nodes) all() []*gocql.HostInfo {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	all := slices.Clone(n.known)
-	slices.SortFunc(all, func(a, b *gocql.HostInfo) int { return strings.Compare(a.HostID(), b.HostID()) })
-	return all
-}
+// all returns the nodes that requests may go to, always in the same order.
+func (n *nodes) all() []*gocql.HostInfo { return n.those(true, true) }
 
 // reachable returns the nodes that a request can go to.
-func (n *nodes) reachable() []*gocql.HostInfo {
-	return slices.DeleteFunc(n.all(), func(h *gocql.HostInfo) bool { return !n.isConnected(h) })
-}
+func (n *nodes) reachable() []*gocql.HostInfo { return n.those(true, false) }
 
 // missing returns the nodes that cannot be reached.
-func (n *nodes) missing() []*gocql.HostInfo { return slices.DeleteFunc(n.all(), n.isConnected) }
+func (n *nodes) missing() []*gocql.HostInfo { return n.those(false, true) }
+
+// those returns the known nodes that are connected, or are not.
+func (n *nodes) those(connected, not bool) (all []*gocql.HostInfo) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(n.seen)) {
+		if of := n.seen[id]; of.known && (connected && of.connected || not && !of.connected) {
+			all = append(all, of.HostInfo)
+		}
+	}
+	return all
+}
 
 // hostPorts returns where nodes are reached.
 func hostPorts(hosts []*gocql.HostInfo) (at []string) {
@@ -184,12 +170,6 @@ func hostPorts(hosts []*gocql.HostInfo) (at []string) {
 		at = append(at, h.HostnameAndPort())
 	}
 	return at
-}
-
-func (n *nodes) isConnected(h *gocql.HostInfo) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.connected[h.HostID()]
 }
 
 // stragglers is how long await waits for nodes that have not answered.
@@ -213,7 +193,7 @@ func (n *nodes) names(datacenter string, of func(*gocql.HostInfo) string) []stri
 	all := make(map[string]bool)
 	for _, h := range n.seen {
 		if datacenter == "" || h.DataCenter() == datacenter {
-			all[of(h)] = true
+			all[of(h.HostInfo)] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(all))
@@ -339,142 +319,5 @@ func (n *nodes) Pick(q gocql.ExecutableQuery) gocql.NextHost {
 			n.routed.replicas.Add(1)
 		}
 	}
-	return (*n.policy.Load()).Pick(at)
-}
-
-// retries is the retry policy of one idempotent request. It retries after a pause
-// if a connection was lost, and at once if a node refused the request. After a time-out it
-// retries only one kind of read. Other requests (counters, list appends,
-// conditional writes) have no retry policy, and are sent once.
-//
-// Each request has its own. So retries can remember, as gocql does not, that a lost
-// attempt may have been applied.
-type retries struct {
-	most, left int
-	kind       writeKind
-	uncertain  bool
-	meter      *drivers.Meter  // counts further attempts
-	ctx        context.Context // of the request
-}
-
-// firstPause is the time before a request whose connection was lost is sent again. Each further pause takes
-// twice as long.
-const firstPause = 50 * time.Millisecond
-
-// Attempt implements gocql.RetryPolicy.
-func (r *retries) Attempt(q gocql.RetryableQuery) bool {
-	r.left--
-	r.ctx = q.Context()
-	return r.left >= 0 && q.Context().Err() == nil
-}
-
-// GetRetryType implements gocql.RetryPolicy.
-func (r *retries) GetRetryType(err error) gocql.RetryType {
-	t := r.typeOf(err)
-	if t != gocql.Rethrow {
-		r.meter.Count(drivers.Cost{Retries: 1})
-	}
-	return t
-}
-
-func (r *retries) typeOf(err error) gocql.RetryType {
-	var readTimeout *gocql.RequestErrReadTimeout
-	var refused gocql.RequestError
-	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, gocql.ErrTimeoutNoResponse):
-		return gocql.Rethrow
-	case errors.As(err, &readTimeout):
-		// Enough replicas answered, but not the one that was to send the data.
-		// The coordinator now knows that this one is slow.
-		if readTimeout.Received >= readTimeout.BlockFor && readTimeout.DataPresent == 0 {
-			return gocql.Retry
-		}
-		return gocql.Rethrow
-	case errors.As(err, &refused):
-		if of := refusals[refused.Code()]; of.away {
-			r.uncertain = r.uncertain || r.kind >= of.open
-			return gocql.RetryNextHost
-		}
-		return gocql.Rethrow
-	}
-	_ = drivers.Pause(r.ctx, firstPause<<(r.most-r.left-1)) // a node that starts again needs time
-	// The connection was lost, or there was none. The node itself may be well, so
-	// it gets the next attempt. If it has no connections left, gocql tries the
-	// next node.
-	r.uncertain = r.uncertain || classify(err, r.kind) == drivers.ErrUnknown
-	if r.left > 0 {
-		return gocql.Retry
-	}
-	return gocql.RetryNextHost
-}
-
-// observeTimeout bounds an observation, which is made between measurements. Nodes
-// that do not answer in time are not counted.
-const observeTimeout = 2 * time.Second
-
-// Observe implements drivers.Observer. Sizes are sums over all nodes that are up.
-// The size on disk is that of the applied schemas, which Cassandra reports in whole
-// MiB. Cassandra reports bytes written, and tombstones in files, only over JMX;
-// it shows how many tombstones reads met, but the deletions of whole collections are not in that number.
-func (s *Store) Observe() drivers.Observation {
-	o := drivers.Observation{
-		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
-		Settings: s.effective(),
-	}
-	_ = s.Do(func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), observeTimeout)
-		defer cancel()
-		o.Missing = hostPorts(s.nodes.missing())
-		ours := s.names(func(t *ddl.TableDefinition) string { return t.In.Keyspace })
-		var mu sync.Mutex
-		return s.nodes.each(ctx, func(ctx context.Context, _ *gocql.HostInfo) error {
-			s.observe(ctx, ours, func(known func(o *drivers.Observation)) {
-				mu.Lock()
-				defer mu.Unlock()
-				known(&o)
-			})
-			return nil
-		})
-	}) // what no node reports in time is unknown
-	return o
-}
-
-// observe reads from the node of the context. ours are the keyspaces whose files count. It calls add with what each
-// virtual table says; one that cannot be read says nothing.
-func (s *Store) observe(ctx context.Context, ours []string, add func(known func(o *drivers.Observation))) {
-	var name string
-	var x, y, z, disk, tables, cache, rowReads, rowHits, debt, tombstones int64
-	read := func(view string, row func(), known func(o *drivers.Observation), dest ...any) {
-		query := s.session.Query("SELECT " + view).WithContext(ctx).Consistency(gocql.One)
-		if scan(query, row, append([]any{&name}, dest...)...) == nil {
-			add(known)
-		}
-	}
-	read("keyspace_name, mebibytes FROM system_views.disk_usage", func() {
-		if slices.Contains(ours, name) && x > 0 { // rounded up
-			disk += x << 20
-			tables++
-		}
-	}, func(o *drivers.Observation) {
-		o.DiskBytes, o.DiskExcess = max(o.DiskBytes, 0)+disk, o.DiskExcess+tables<<20
-	}, &x)
-	read("name, capacity_bytes, request_count, hit_count FROM system_views.caches", func() {
-		if cache += x; name == "rows" {
-			rowReads, rowHits = y, z
-		}
-	}, func(o *drivers.Observation) {
-		o.CacheBytes = max(o.CacheBytes, 0) + cache
-		o.RowCacheReads, o.RowCacheHits = o.RowCacheReads+rowReads, o.RowCacheHits+rowHits
-	}, &x, &y, &z)
-	read("unit, progress, total FROM system_views.sstable_tasks", func() { // what the running compactions have left
-		if name == "bytes" {
-			debt += max(y-x, 0)
-		}
-	}, func(o *drivers.Observation) { o.CompactionDebt = max(o.CompactionDebt, 0) + debt }, &x, &y)
-	read("keyspace_name, CAST(max AS bigint) FROM system_views.tombstones_per_read", func() {
-		if slices.Contains(ours, name) {
-			tombstones = max(tombstones, x)
-		}
-	}, func(o *drivers.Observation) { o.TombstonesRead = max(o.TombstonesRead, tombstones) }, &x)
+	return n.HostSelectionPolicy.Pick(at)
 }

@@ -10,7 +10,8 @@ import (
 
 // TestPinned: a request that is for one node is offered that node, once.
 func TestPinned(t *testing.T) {
-	n := &nodes{}
+	n := newNodes("", "")
+	n.HostSelectionPolicy = gocql.RoundRobinHostPolicy()
 	host := func(id string, last byte) *gocql.HostInfo {
 		h := new(gocql.HostInfo).SetConnectAddress(net.IPv4(127, 0, 0, last))
 		h.SetHostID(id)
@@ -18,8 +19,6 @@ func TestPinned(t *testing.T) {
 	}
 	a, b := host("a", 1), host("b", 2)
 	n.HostUp(a) // gocql may be connected to a node before it knows all of them
-	policy := gocql.RoundRobinHostPolicy()
-	n.policy.Store(&policy)
 	for _, h := range []*gocql.HostInfo{b, a, a} {
 		n.AddHost(h)
 	}

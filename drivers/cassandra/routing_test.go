@@ -18,11 +18,10 @@ type recorder struct {
 // record puts a recorder before a store's policy until the test ends.
 func record(t *testing.T, st *Store) *recorder {
 	t.Helper()
-	policy := st.nodes.policy.Load()
-	to := &recorder{HostSelectionPolicy: *policy}
-	var between gocql.HostSelectionPolicy = to
-	st.nodes.policy.Store(&between)
-	t.Cleanup(func() { st.nodes.policy.Store(policy) })
+	policy := st.nodes.HostSelectionPolicy
+	to := &recorder{HostSelectionPolicy: policy}
+	st.nodes.HostSelectionPolicy = to
+	t.Cleanup(func() { st.nodes.HostSelectionPolicy = policy })
 	return to
 }
 

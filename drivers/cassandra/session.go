@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -39,6 +40,73 @@ var oneRequest = drivers.Cost{Requests: 1, Unreported: 1}
 func (s *session) retries(kind writeKind) retries {
 	most := s.store.settings.retries
 	return retries{most: most, left: most, kind: kind, meter: &s.Meter}
+}
+
+// retries is the retry policy of one idempotent request. It retries after a pause
+// if a connection was lost, and at once if a node refused the request. After a time-out it
+// retries only one kind of read. Other requests (counters, list appends,
+// conditional writes) have no retry policy, and are sent once.
+//
+// Each request has its own. So retries can remember, as gocql does not, that a lost
+// attempt may have been applied.
+type retries struct {
+	most, left int
+	kind       writeKind
+	uncertain  bool
+	meter      *drivers.Meter  // counts further attempts
+	ctx        context.Context // of the request
+}
+
+// firstPause is the time before a request whose connection was lost is sent again. Each further pause takes
+// twice as long.
+const firstPause = 50 * time.Millisecond
+
+// Attempt implements gocql.RetryPolicy.
+func (r *retries) Attempt(q gocql.RetryableQuery) bool {
+	r.left--
+	r.ctx = q.Context()
+	return r.left >= 0 && q.Context().Err() == nil
+}
+
+// GetRetryType implements gocql.RetryPolicy.
+func (r *retries) GetRetryType(err error) gocql.RetryType {
+	t := r.typeOf(err)
+	if t != gocql.Rethrow {
+		r.meter.Count(drivers.Cost{Retries: 1})
+	}
+	return t
+}
+
+func (r *retries) typeOf(err error) gocql.RetryType {
+	var readTimeout *gocql.RequestErrReadTimeout
+	var refused gocql.RequestError
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.Is(err, gocql.ErrTimeoutNoResponse):
+		return gocql.Rethrow
+	case errors.As(err, &readTimeout):
+		// Enough replicas answered, but not the one that was to send the data.
+		// The coordinator now knows that this one is slow.
+		if readTimeout.Received >= readTimeout.BlockFor && readTimeout.DataPresent == 0 {
+			return gocql.Retry
+		}
+		return gocql.Rethrow
+	case errors.As(err, &refused):
+		if of := refusals[refused.Code()]; of.away {
+			r.uncertain = r.uncertain || r.kind >= of.open
+			return gocql.RetryNextHost
+		}
+		return gocql.Rethrow
+	}
+	_ = drivers.Pause(r.ctx, firstPause<<(r.most-r.left-1)) // a node that starts again needs time
+	// The connection was lost, or there was none. The node itself may be well, so
+	// it gets the next attempt. If it has no connections left, gocql tries the
+	// next node.
+	r.uncertain = r.uncertain || classify(err, r.kind) == drivers.ErrUnknown
+	if r.left > 0 {
+		return gocql.Retry
+	}
+	return gocql.RetryNextHost
 }
 
 // inputs are the sources of the values that a request binds.

@@ -201,9 +201,6 @@ type Facts struct {
 	// only the last column of an index that begins with columns of the primary key.
 	// Two indexes with the same last column are one in CQL.
 	Indexes map[string][]string `json:"indexes,omitempty"`
-	// Kind is the kind that the table's indexes are to have, if it is not legacy. It is
-	// needed while the table has no index yet.
-	Kind string `json:"kind,omitempty"`
 }
 
 // Ancestor is a table that another is nested in. Key is the number of its primary

@@ -19,7 +19,7 @@ import (
 type Rows map[string][]map[string]any
 
 // Sources are the tables of system_schema that Read needs.
-var Sources = []string{"keyspaces", "tables", "columns", "indexes", "types", "views", "triggers"}
+var Sources = []string{"keyspaces", "tables", "columns", "indexes", "types", "views"}
 
 // field returns a column of a row, or the zero value: which columns there are depends on the version.
 func field[T any](row map[string]any, name string) T {
@@ -79,11 +79,6 @@ func (d *Definition) Read(rows Rows) {
 		drop := "DROP MATERIALIZED VIEW " + d.Qualified(name)
 		d.drops[fmt.Sprintf(viewForm, name, base)] = cqlsh.Unsafe("removes its rows", drop)
 	}
-	for _, row := range rows["triggers"] {
-		name, table := field[string](row, "trigger_name"), field[string](row, "table_name")
-		drop := "DROP TRIGGER " + cql.Quote(name) + " ON " + d.Qualified(table)
-		d.drops[fmt.Sprintf("%s (trigger of %s)", name, table)] = drop
-	}
 }
 
 // viewForm is how differences name a view of a table.
@@ -118,14 +113,15 @@ func (r Rows) table(row map[string]any, own mark) *TableDefinition {
 			x, options := &IndexDefinition{Name: field[string](row, "index_name")}, field[map[string]string](row, "options")
 			x.Target = strings.ReplaceAll(options["target"], `"`, "") // of names that are keywords or have capitals
 			x.Kind = cql.IndexKind(options["class_name"])
-			live.Indexes, columns[x.Name] = append(live.Indexes, x), []string{x.Target}
+			live.Indexes, columns[x.Name] = append(live.Indexes, x), []string{x.String()}
 		}
 	}
-	settings[indexesHint] = cmp.Or(kindsOf(live.Indexes), own.Kind, legacyIndex)
 	for name, cs := range own.Indexes {
-		if slices.ContainsFunc(live.Indexes, func(x *IndexDefinition) bool { return x.Target == cs[len(cs)-1] }) {
+		last := len(cs) - 1
+		of := func(x *IndexDefinition) bool { return x.Target == cs[last] }
+		if i := slices.IndexFunc(live.Indexes, of); i >= 0 {
 			delete(columns, plan.Identifier(name))
-			columns[name] = cs
+			columns[name] = append(cs[:last:last], live.Indexes[i].String())
 		}
 	}
 	for name, cs := range columns {
@@ -166,7 +162,7 @@ func nest(tables map[string]*schemas.Table, outer map[*schemas.Table][]cql.Ances
 // cqlsh is the shell that takes the statements.
 var cqlsh = drivers.Shell{Comment: "--", End: ";"}
 
-// Compare implements plan.Place. It adds views and triggers to both schemas, and to the wanted settings Cassandra's
+// Compare implements plan.Place. It adds views to both schemas, and to the wanted settings Cassandra's
 // defaults of those that the schema leaves out.
 func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	c, want, have := &drivers.Comparison{Where: "keyspace " + d.Keyspace}, d.Want, d.Have
@@ -200,7 +196,7 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.drops)) {
-		if have.Table(name) == nil { // a view or a trigger
+		if have.Table(name) == nil { // a view
 			have.Tables = append(have.Tables, &schemas.Table{Name: name})
 		}
 	}
@@ -318,6 +314,9 @@ func (d *Definition) statements(f schemas.Difference) []string {
 	case schemas.MissingIndex:
 		return []string{td.createIndex(td.indexes[f.Part])}
 	case schemas.DifferentIndex:
+		if _, class, _ := strings.Cut(f.Have, " USING "); class != "" && class != sai {
+			return []string{"-- drop index " + f.Part + " and create it again, by hand: mailbench does not know its class"}
+		}
 		return []string{"DROP INDEX IF EXISTS " + d.Qualified(plan.Identifier(f.Part)), td.createIndex(td.indexes[f.Part])}
 	}
 	return d.alterTable(td, f)
@@ -326,9 +325,6 @@ func (d *Definition) statements(f schemas.Difference) []string {
 // alterTable returns the statements of a change of a setting of a table.
 func (d *Definition) alterTable(td *TableDefinition, f schemas.Difference) []string {
 	setting := strings.TrimPrefix(f.Part, EngineName+".")
-	if setting == indexesHint {
-		return td.indexKinds()
-	}
 	option, _, isMap := strings.Cut(setting, ".")
 	settings := maps.Clone(d.Want.Table(td.Table.Name).Hints[EngineName])
 	settings[setting] = f.Want
@@ -385,25 +381,6 @@ func (td *TableDefinition) recreate(why string) []string {
 		stmts = append(stmts, "-- 3. "+strings.ReplaceAll(stmt, "\n", "\n-- ")+";")
 	}
 	return append(stmts, fmt.Sprintf("-- 4. COPY %s FROM 'rows.csv';", table))
-}
-
-// indexKinds returns the statements that create those of a table's indexes again that are of another kind.
-func (td *TableDefinition) indexKinds() (stmts []string) {
-	for _, x := range td.Indexes {
-		for _, have := range cmp.Or(td.Live, new(TableDefinition)).Indexes {
-			switch {
-			case have.Name != x.Name || have.Kind == x.Kind:
-			case !slices.Contains(allowed[indexesHint], have.Kind):
-				stmts = append(stmts, fmt.Sprintf("-- drop index %s and create it again, by hand: mailbench does not know its class", x.Name))
-			default:
-				stmts = append(stmts, "DROP INDEX IF EXISTS "+td.In.Qualified(x.Name), td.createIndex(x))
-			}
-		}
-	}
-	if len(stmts) == 0 {
-		return []string{"-- no index of the schema has another kind: one is missing, or is only there"}
-	}
-	return stmts
 }
 
 // Missing returns the statements that create what the keyspace lacks, and the keyspace itself if there is none. It

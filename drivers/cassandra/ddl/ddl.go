@@ -87,7 +87,7 @@ type Definition struct {
 	// replication is what the keyspace should have, in CQL and, as replicas, by datacenter: keyspace sets both.
 	replication string
 	replicas    map[string]string
-	// drops has the statement that drops each table, view and trigger of the keyspace, by the name in differences. One
+	// drops has the statement that drops each table and view of the keyspace, by the name in differences. One
 	// that would remove rows is a comment.
 	drops map[string]string
 }
@@ -173,20 +173,17 @@ func Define(s *schemas.Schema, namespace string, r Replication) (_ *Definition, 
 	return d, nil
 }
 
-// store makes a table in canonical form the one that Inspect will return: an index that is over a part of a column is
-// over what CQL calls its target, such as full(tags).
+// store makes a table in canonical form the one that Inspect will return: an index is over what CQL calls its target,
+// such as full(tags), with its kind.
 func (td *TableDefinition) store(t *schemas.Table) {
 	t.Indexes = slices.DeleteFunc(t.Indexes, func(x *schemas.Index) bool {
 		made := td.indexes[x.Name]
-		if made != nil && made.Target != made.Column.Name {
-			x.Columns = []schemas.IndexColumn{{Column: &schemas.Column{Name: made.Target}}}
+		if made != nil && made.String() != made.Column.Name {
+			x.Columns[len(x.Columns)-1].Column = &schemas.Column{Name: made.String()}
 		}
 		return made == nil
 	})
 	own := map[string]string{schemas.ExpirySetting: "0"}
-	if len(td.Indexes) > 0 {
-		own[indexesHint] = kindsOf(td.Indexes)
-	}
 	maps.Copy(own, td.settings)
 	t.Hints = map[string]map[string]string{EngineName: own}
 }
@@ -444,9 +441,6 @@ func (td *TableDefinition) mark(namespace, schema string) string {
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
 		Facts: cql.Facts{Types: make(map[string]string), Indexes: make(map[string][]string)},
-	}
-	if kind := t.Hints[EngineName][indexesHint]; kind != legacyIndex && len(t.Indexes) > 0 {
-		m.Kind = kind
 	}
 	for p := t.Parent; p != nil; p = p.Parent {
 		m.In = append(m.In, cql.Ancestor{Table: p.Name, Key: len(p.Partition) + len(p.Clustering)})

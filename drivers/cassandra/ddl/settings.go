@@ -250,7 +250,7 @@ func readSettings(row map[string]any) map[string]string {
 	return all
 }
 
-// Options returns the options that hints can set, but for ttl and the indexes, in the form of hints. Without a table
+// Options returns the options that hints can set, but for ttl, in the form of hints. Without a table
 // there are none.
 func (td *TableDefinition) Options() map[string]string {
 	if td == nil { // of a materialized view
@@ -259,7 +259,7 @@ func (td *TableDefinition) Options() map[string]string {
 	hints := make(map[string]string)
 	for setting, value := range td.settings {
 		switch name, _, isMap := strings.Cut(setting, "."); {
-		case carried[name] != nil || name == schemas.ExpirySetting || name == indexesHint:
+		case carried[name] != nil || name == schemas.ExpirySetting:
 		case isMap:
 			hints[name] = cql.Words(fieldsOf(td.settings, name))
 		default:
@@ -314,7 +314,7 @@ func complete(want, have map[string]string, strategy string) (unreported []strin
 		case name == bloomHint && want["compaction.class"] == "LeveledCompactionStrategy":
 			value = "0.1"
 		// If a node has a default strategy of its own, the strategy may have parameters that the node does not show.
-		case !known && (name == indexesHint || !given && strategy != "" && strings.HasPrefix(name, "compaction.")):
+		case !known && !given && strategy != "" && strings.HasPrefix(name, "compaction."):
 			continue
 		}
 		want[name] = value
@@ -329,6 +329,14 @@ type IndexDefinition struct {
 	Target  string // the column, or what of it is indexed: keys(tags)
 	Kind    string // legacy, sai, or the class
 	Options string // the clause of the options of the class, or ""
+}
+
+// String writes what is indexed, and with a kind other than legacy that too, as differences name it.
+func (x *IndexDefinition) String() string {
+	if x.Kind == legacyIndex {
+		return x.Target
+	}
+	return x.Target + " USING " + x.Kind
 }
 
 // indexesOf returns the indexes to create for a table: those over one plain column. An index of an imported table can
@@ -369,14 +377,4 @@ func columnsOf(x *schemas.Index) (names []string) {
 		names = append(names, c.Column.Name)
 	}
 	return names
-}
-
-// kindsOf names the kinds of indexes, each once.
-func kindsOf(indexes []*IndexDefinition) string {
-	var kinds []string
-	for _, x := range indexes {
-		kinds = append(kinds, x.Kind)
-	}
-	slices.Sort(kinds)
-	return strings.Join(slices.Compact(kinds), ", ")
 }
