@@ -42,12 +42,11 @@ type Source struct{ File, Text string }
 
 // Result is an imported schema.
 type Result struct {
-	Schema     *schemas.Schema
-	Text       []byte // the schema's file
-	Statements int    // how many were read: several equal ones are one pattern
-	Unread     []cql.Unread
-	Passed     []cql.Unread //  what defines no table of the keyspace and is no access to one
-	Read       []Statement  // the statements that were read, in their order
+	Schema *schemas.Schema
+	Text   []byte // the schema's file
+	Unread []cql.Unread
+	Passed []cql.Unread // what defines no table of the keyspace and is no access to one
+	Read   []Statement  // the statements that were read, in their order: several equal ones are one pattern
 }
 
 // Statement is a statement that was read, with its pattern.
@@ -59,26 +58,15 @@ type Statement struct {
 // Import reads tables and statements, both of any of the sources. Keyspace is the one to read; "" is
 // the only one that they name.
 func Import(keyspace string, sources ...Source) (*Result, error) {
-	r, err := imported(keyspace, sources, false)
-	if errors.Is(err, errMarks) {
-		return imported(keyspace, sources, true)
-	}
-	return r, err
-}
-
-// errMarks: the language does not have the tables as their marks say, but as CQL has them.
-var errMarks = errors.New("marks do not fit their tables")
-
-func imported(keyspace string, sources []Source, unmarked bool) (*Result, error) {
 	im := importer{
-		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace, unmarked: unmarked,
-		tables: make(map[string]*schemas.Table), shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
-		marks: make(map[*schemas.Table]mark), numbers: make(map[string]int), pages: make(map[string][]*schemas.Pattern),
+		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace,
+		shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
+		pages: make(map[string][]*schemas.Pattern),
 	}
-	scripts, logs := make([]cql.Script, len(sources)), make([]bool, len(sources))
+	scripts := make([]cql.Script, len(sources))
 	for i, s := range sources {
-		s.Text, logs[i] = fromLog(strings.ToValidUTF8(s.Text, "\uFFFD")) // the schema file is UTF-8
-		scripts[i] = cql.Parse(s.File, s.Text)
+		text := strings.ToValidUTF8(s.Text, "\uFFFD") // the schema file is UTF-8
+		scripts[i] = cql.Parse(s.File, fromLog(text))
 		im.res.Unread = append(im.res.Unread, scripts[i].Unread...)
 		im.res.Passed = append(im.res.Passed, scripts[i].Passed...)
 	}
@@ -93,27 +81,11 @@ func imported(keyspace string, sources []Source, unmarked bool) (*Result, error)
 	if err := im.chooseKeyspace(catalog, sources); err != nil {
 		return nil, err
 	}
-	if err := im.create(catalog); err != nil {
-		return nil, err
-	} else if !im.nest() {
-		return nil, errMarks
-	}
-	for i, s := range scripts {
-		foreign := make(map[string]bool) // what a log has of other keyspaces is named once a keyspace
+	im.create(catalog)
+	for _, s := range scripts {
 		im.defines = len(s.Definitions) > 0
 		for _, st := range s.Statements {
-			own := st.Kind == cql.Batch || im.own(st.Table)
-			switch err := im.statement(st); {
-			case st.Kind == cql.Batch && len(st.Parts) == 0:
-				im.pass(st.Pos, st.Text, "a batch without statements does nothing")
-			case own && err != nil:
-				im.unread(st.Pos, st.Text, err.Error())
-			case !own && !(logs[i] && foreign[st.Table.Keyspace]):
-				foreign[st.Table.Keyspace] = true
-				im.pass(st.Pos, st.Text, err.Error())
-			case st.Kind == cql.Truncate && own:
-				im.pass(st.Pos, st.Text, "TRUNCATE is no access pattern")
-			}
+			im.statement(st)
 		}
 	}
 	slices.SortStableFunc(im.res.Unread, func(a, b cql.Unread) int {
@@ -133,14 +105,10 @@ type importer struct {
 	res      *Result
 	schema   *schemas.Schema
 	keyspace string
-	tables   map[string]*schemas.Table // by their names in CQL
 	shapes   map[string]*schemas.Pattern
 	named    map[string]bool               // by the names of all patterns: whether the sources say it
-	numbers  map[string]int                // how many patterns got a name that begins with another
 	pages    map[string][]*schemas.Pattern // limited slices by their first pages
-	marks    map[*schemas.Table]mark
-	unmarked bool // the marks do not count
-	defines  bool // the file of the statement has tables
+	defines  bool                          // the file of the statement has tables
 }
 
 // chooseKeyspace finds the only keyspace that has tables. The schema has its name, or that of the first file.
@@ -184,8 +152,8 @@ func (im *importer) unread(pos lexer.Position, text, reason string) {
 	im.res.Unread = append(im.res.Unread, cql.Unread{Pos: pos, Text: text, Reason: reason})
 }
 
-func (im *importer) pass(pos lexer.Position, text, reason string) {
-	im.res.Passed = append(im.res.Passed, cql.Unread{Pos: pos, Text: text, Reason: reason})
+func (im *importer) pass(st cql.Statement, reason string) {
+	im.res.Passed = append(im.res.Passed, cql.Unread{Pos: st.Pos, Text: st.Text, Reason: reason})
 }
 
 // finish adds what could not be read to the schema, and reads the schema's text.
@@ -210,12 +178,8 @@ func (im *importer) finish() (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the imported schema is not one; this is a defect of mailbench: %w", err)
 	}
-	patterns := make(map[string]*schemas.Pattern)
-	for _, p := range s.Patterns {
-		patterns[p.Name] = p
-	}
 	for i, read := range im.res.Read {
-		im.res.Read[i].Pattern = patterns[read.Pattern.Name]
+		im.res.Read[i].Pattern = s.Pattern(read.Pattern.Name)
 	}
 	im.res.Schema, im.res.Text = s, schemas.Format(s)
 	return im.res, nil
@@ -254,11 +218,11 @@ func migrations(name string) (files []string, err error) {
 		return []string{name}, nil
 	}
 	if files, err = filepath.Glob(pattern); err != nil {
-		return nil, fmt.Errorf("read CQL: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, ".down.cql") })
 	if len(files) == 0 {
-		return nil, fmt.Errorf("read CQL: no file %s", pattern)
+		return nil, fmt.Errorf("no file %s", pattern)
 	}
 	padded := func(s string) string {
 		return digits.ReplaceAllStringFunc(s, func(n string) string { return fmt.Sprintf("%020s", n) })
@@ -269,27 +233,21 @@ func migrations(name string) (files []string, err error) {
 
 // Read reads files of CQL of up to so many bytes: files, or folders and patterns of migrations.
 func Read(most int64, names ...string) (all []Source, err error) {
-	var files []string
 	for _, name := range names {
-		more, err := migrations(name)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, more...)
-	}
-	for _, file := range files {
-		if strings.HasSuffix(file, ".cq4") {
-			return nil, fmt.Errorf("read CQL: %s is a binary full query log; \"fqltool dump %s\" prints the text that is read", file,
-				filepath.Dir(file))
-		}
-		text, err := plainfile.Read(file, most)
+		files, err := migrations(name)
 		if err != nil {
 			return nil, fmt.Errorf("read CQL: %w", err)
 		}
-		if at := bytes.IndexByte(text, 0); at >= 0 {
-			return nil, fmt.Errorf("read CQL: %s is no text: it has a zero at byte %d; expected CQL, or a log as text", file, at)
+		for _, file := range files {
+			text, err := plainfile.Read(file, most)
+			if at := bytes.IndexByte(text, 0); at >= 0 {
+				err = fmt.Errorf("%s is no text: it has a zero at byte %d; expected CQL, or a log as text", file, at)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("read CQL: %w", err)
+			}
+			all = append(all, Source{File: file, Text: string(text)})
 		}
-		all = append(all, Source{File: file, Text: string(text)})
 	}
 	return all, nil
 }
@@ -335,7 +293,7 @@ func (r *Result) Summary() string {
 	}
 	return fmt.Sprintf("%s: %s, %s from %s; %s kept as text, not checked (other)", r.Schema.Name,
 		words.Plural(len(r.Schema.Tables), "table"), words.Plural(len(r.Schema.Patterns), "pattern"),
-		words.Plural(r.Statements, "statement"), words.Plural(carried, "setting"))
+		words.Plural(len(r.Read), "statement"), words.Plural(carried, "setting"))
 }
 
 // Logs of Cassandra that have statements among other lines. fromLog leaves each statement on its lines
@@ -358,43 +316,35 @@ var (
 	audited = regexp.MustCompile(`(?m)user:.*\|timestamp:\d+\|type:\w+\|category:(\w+)` +
 		`(?:\|batch:([^|]*))?(?:\|ks:([^|]*))?(?:\|scope:[^|]*)?\|operation:(.*)$`)
 	others = regexp.MustCompile(`(?i)^\s*(create|alter|drop|truncate|grant|revoke|list|use|describe)\s`) // none of an application's
-	// another begins what is no line of the statement above it: an entry, a line of auditlogviewer, or another
-	// line of Cassandra's own log.
-	another = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+|^(Type|LogMessage): |` +
+	// another begins what is no line of the statement above it: its values, an entry, a line of auditlogviewer, or
+	// another line of Cassandra's own log.
+	another = regexp.MustCompile(`user:.*\|timestamp:\d+\|type:\w+\|category:\w+|^(Type|LogMessage): |^Values:\s*$|` +
 		`^(TRACE|DEBUG|INFO|WARN|ERROR) +(\[|\d{4}-)`)
 )
 
-// logged is a statement in a log: text, and the lines after line at up to line end.
+// logged is a statement in a log.
 type logged struct {
-	at, end int
-	text    string
-	before  string // what begins it, or its batch: USE, BEGIN BATCH
-	from    int    // the line of that
-	batch   string // of which batch it is a part, or ""
+	line   int
+	text   string
+	before string // what begins it, or its batch: USE, BEGIN BATCH
+	from   int    // the line of that
+	batch  string // of which batch it is a part, or ""
 }
 
-// fromLog returns the statements of a log as CQL, equal ones once; ok is false if the text is none.
-func fromLog(text string) (cql string, ok bool) {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	var all []logged
-	switch {
-	case dumped.MatchString(text):
-		all = fromDump(lines)
-	case audited.MatchString(text):
-		all = fromAudit(lines)
-	default:
-		return text, false
+// fromLog returns the statements of a log as CQL, equal ones once, or text that is no log as it is.
+func fromLog(text string) string {
+	if !dumped.MatchString(text) && !audited.MatchString(text) {
+		return text
 	}
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
 	out, seen := make([]string, len(lines)), make(map[string]bool)
-	for n := 0; len(all) > 0; all = all[n:] {
+	for all, n := entries(lines), 0; len(all) > 0; all = all[n:] {
 		first := all[0]
 		for n = 1; n < len(all) && first.batch != "" && all[n].batch == first.batch; n++ {
 		}
 		whole := first.before
-		for i, st := range all[:n] {
-			text := strings.Join(append([]string{st.text}, lines[st.at+1:st.end]...), "\n")
-			all[i].text = strings.TrimRight(text, "; \r\n") + ";"
-			whole += all[i].text
+		for _, st := range all[:n] {
+			whole += st.text
 		}
 		if seen[whole] {
 			continue
@@ -402,64 +352,52 @@ func fromLog(text string) (cql string, ok bool) {
 		seen[whole] = true
 		end := 0
 		for _, st := range all[:n] {
-			end = st.at + copy(out[st.at:], strings.Split(st.text, "\n")) - 1
+			end = st.line + copy(out[st.line:], strings.Split(st.text, "\n")) - 1
 		}
 		if out[first.from] = first.before + out[first.from]; first.batch != "" {
 			out[end] += " APPLY BATCH;"
 		}
 	}
-	return strings.Join(out, "\n"), true
+	return strings.Join(out, "\n")
 }
 
-// fromDump reads what "fqltool dump" prints.
-func fromDump(lines []string) (all []logged) {
-	var batch logged
+// entries returns what reads, writes or is prepared. A batch of an audit log that a driver sent is an entry that says
+// so, and one for each part.
+func entries(lines []string) (all []logged) {
+	var batch logged // of a dump
 	for i := 0; i < len(lines); i++ {
-		kind, isBatch := strings.CutPrefix(lines[i], "Batch type: ")
-		text, isQuery := strings.CutPrefix(lines[i], "Query: ")
+		text, dumped := strings.CutPrefix(lines[i], "Query: ")
+		kind, begins := strings.CutPrefix(lines[i], "Batch type: ")
+		m := audited.FindStringSubmatch(lines[i])
+		st, accesses := batch, false
 		switch {
+		case dumped && batch.batch == "":
+			st.from, accesses = i, !others.MatchString(text)
+		case dumped:
+			accesses = true
+		case m != nil:
+			text = m[4]
+			st = logged{from: i, batch: m[2]}
+			accesses = slices.Contains([]string{"QUERY", "DML", "PREPARE"}, m[1]) && !strings.HasPrefix(text, "BatchId:[")
+			if m[3] != "" {
+				st.before = "USE " + cql.Quote(m[3]) + "; "
+			}
+			if m[2] != "" {
+				st.before += "BEGIN BATCH "
+			}
+		case begins:
+			batch = logged{before: "BEGIN " + strings.TrimSpace(kind) + " BATCH", from: i, batch: strconv.Itoa(i)}
 		case strings.HasPrefix(lines[i], "Type: "):
 			batch = logged{}
-		case isBatch:
-			batch = logged{before: "BEGIN " + strings.TrimSpace(kind) + " BATCH", from: i, batch: strconv.Itoa(i)}
-		case isQuery:
-			st := logged{at: i, end: i + 1, text: text, from: i}
-			for st.end < len(lines) && strings.TrimSpace(lines[st.end]) != "Values:" {
-				st.end++
-			}
-			if i = st.end - 1; batch.batch != "" {
-				st.before, st.from, st.batch = batch.before, batch.from, batch.batch
-			}
-			if batch.batch != "" || !others.MatchString(text) {
-				all = append(all, st)
-			}
 		}
-	}
-	return all
-}
-
-// fromAudit reads an audit log: what reads, writes or is prepared. A batch that a driver sent is an entry
-// that says so, and one for each part.
-func fromAudit(lines []string) (all []logged) {
-	for i := 0; i < len(lines); i++ {
-		m := audited.FindStringSubmatch(lines[i])
-		if m == nil {
+		if !accesses {
 			continue
 		}
-		st := logged{at: i, end: i + 1, text: m[4], from: i, batch: m[2]}
-		for st.end < len(lines) && !another.MatchString(lines[st.end]) {
-			st.end++
+		for st.line = i; i+1 < len(lines) && !another.MatchString(lines[i+1]); i++ {
+			text += "\n" + lines[i+1]
 		}
-		i = st.end - 1
-		if m[3] != "" {
-			st.before = "USE " + cql.Quote(m[3]) + "; "
-		}
-		if m[2] != "" {
-			st.before += "BEGIN BATCH "
-		}
-		if slices.Contains([]string{"QUERY", "DML", "PREPARE"}, m[1]) && !strings.HasPrefix(m[4], "BatchId:[") {
-			all = append(all, st)
-		}
+		st.text = strings.TrimRight(text, "; \r\n") + ";"
+		all = append(all, st)
 	}
 	return all
 }

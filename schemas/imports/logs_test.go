@@ -105,7 +105,7 @@ func TestLogs(t *testing.T) {
 			[]string{
 				"6 slice messages limit 25", "25 batch none: put messages, put boxes", "26 put messages", "30 put boxes",
 			},
-			"17: it is of keyspace system",
+			"17: it is of keyspace system; 50: it is of keyspace system",
 		},
 		{
 			// nodetool enablefullquerylog of a node; what made its tables is in the log, too.
@@ -115,7 +115,7 @@ func TestLogs(t *testing.T) {
 				"227 batch none: put messages, put boxes", "235 put boxes", "246 batch all: delete messages, put boxes",
 				"247 delete messages", "260 batch all: put messages, put boxes", "268 delete boxes",
 			},
-			"54: it is of keyspace system",
+			"54: it is of keyspace system; 70: it is of keyspace system; 94: it is of keyspace system",
 		},
 		{
 			"audit log", auditLog,

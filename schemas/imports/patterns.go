@@ -253,20 +253,8 @@ func (c *conditions) prefix(write bool) (by []*schemas.Column) {
 // filters returns the columns of all conditions that are left, and carries through what is more than =.
 func (c *conditions) filters() (all []*schemas.Column) {
 	for _, r := range c.left {
-		left := strings.Join(r.Columns, ", ")
-		switch {
-		case r.Token:
-			left = "token(" + left + ")"
-		case r.Tuple:
-			left = "(" + left + ")"
-		case r.Within:
-			left += "[?]"
-		}
-		switch {
-		case r.Op == "is not null":
-			c.rest = append(c.rest, left+" "+r.Op)
-		case r.Op != "=" || r.Within:
-			c.rest = append(c.rest, left+" "+r.Op+" ?")
+		if r.Op != "=" || r.Within {
+			c.rest = append(c.rest, shape(r))
 		}
 		for _, name := range r.Columns {
 			one := !r.Token && (len(r.Columns) == 1 || r.Op == ">" || r.Op == "<")
@@ -276,6 +264,23 @@ func (c *conditions) filters() (all []*schemas.Column) {
 		}
 	}
 	return all
+}
+
+// shape writes a relation with ? for its value.
+func shape(r cql.Relation) string {
+	text := strings.Join(r.Columns, ", ")
+	switch {
+	case r.Token:
+		text = "token(" + text + ")"
+	case r.Tuple:
+		text = "(" + text + ")"
+	case r.Within:
+		text += "[?]"
+	}
+	if text += " " + r.Op; r.Op != "is not null" {
+		text += " ?"
+	}
+	return text
 }
 
 // other adds a clause to what a pattern carries through.
@@ -292,110 +297,103 @@ func other(p *schemas.Pattern, name, text string) {
 
 // writes makes patterns of an INSERT, UPDATE or DELETE. Most are one. A statement that
 // changes columns in several ways, or static and plain ones, is several.
-func writes(t *schemas.Table, st cql.Statement) []*schemas.Pattern {
-	c, w := conditionsOf(t, st.Where), changing{table: t}
+func writes(t *schemas.Table, st cql.Statement) (all []*schemas.Pattern) {
+	c := conditionsOf(t, st.Where)
 	by := c.prefix(true)
 	c.filters()
+	// of returns the pattern of a kind for a row, or for the static columns of its partition.
+	of := func(k schemas.PatternKind, static bool) *schemas.Pattern {
+		for _, p := range all {
+			if p.Kind == k && p.Static == static {
+				return p
+			}
+		}
+		p := &schemas.Pattern{Kind: k, Table: t, Static: static, Columns: []*schemas.Column{}, By: t.Key()}
+		if static {
+			p.By = t.Partition
+		}
+		all = append(all, p)
+		return p
+	}
+	var removed []string
+	for _, x := range changed(t, st) {
+		p := of(x.kind, x.Role == schemas.Static)
+		if !slices.Contains(p.Columns, x.Column) {
+			p.Columns = append(p.Columns, x.Column)
+		}
+		if other(p, "set", x.set); x.kind == schemas.Put && st.Kind == cql.Delete {
+			removed = append(removed, x.Name)
+		}
+	}
 	switch {
-	case st.Kind == cql.Insert:
-		w.insert(st)
-	case st.Kind == cql.Update || len(st.Delete) > 0:
-		w.change(st)
-	default:
-		scope := schemas.ScopePrefix
+	case st.Kind == cql.Insert && (st.JSON || slices.Contains(st.Columns, t.Key()[len(t.Key())-1].Name)):
+		of(schemas.Put, false) // else static columns of a partition
+	case st.Kind == cql.Delete && len(st.Delete) == 0:
+		p := of(schemas.Delete, false)
+		p.By, p.Columns, p.Scope = by, nil, schemas.ScopePrefix
 		switch len(by) {
 		case len(t.Key()):
-			scope = schemas.ScopeRow
+			p.Scope = schemas.ScopeRow
 		case len(t.Partition):
-			scope = schemas.ScopePartition
+			p.Scope = schemas.ScopePartition
 		}
-		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Delete, Table: t, By: by, Scope: scope})
 	}
-	for _, p := range w.all {
-		columns := t.Columns
-		if p.Static {
-			columns = t.Static
-		}
-		if len(p.Columns) == len(columns) {
-			p.Columns = columns // all of them, in the table's order
+	for _, p := range all {
+		if all := map[bool][]*schemas.Column{true: t.Static, false: t.Columns}[p.Static]; len(p.Columns) == len(all) {
+			p.Columns = all // in the table's order
 		}
 		other(p, "where", strings.Join(c.rest, " and "))
 		if p.Kind == schemas.Put {
-			other(p, "delete", strings.Join(w.removed, ", "))
+			other(p, "delete", strings.Join(removed, ", "))
 		}
 		if st.JSON {
 			other(p, "json", "true")
 		}
 	}
-	return w.all
+	return all
 }
 
-// changing gathers the columns that a statement changes, by how.
-type changing struct {
-	table   *schemas.Table
-	all     []*schemas.Pattern
-	removed []string // columns that a DELETE names
+// A change is a column that a write names besides those that find its row, and how the write changes it. set is the
+// text of an assignment that the language does not have, or "".
+type change struct {
+	*schemas.Column
+	kind schemas.PatternKind
+	set  string
 }
 
-// add adds a column to the pattern of its kind.
-func (w *changing) add(k schemas.PatternKind, c *schemas.Column) *schemas.Pattern {
-	static := c.Role == schemas.Static
-	for _, p := range w.all {
-		if p.Kind == k && p.Static == static {
-			if !slices.Contains(p.Columns, c) {
-				p.Columns = append(p.Columns, c)
-			}
-			return p
-		}
-	}
-	p := &schemas.Pattern{Kind: k, Table: w.table, Static: static, Columns: []*schemas.Column{c}, By: w.table.Key()}
-	if static {
-		p.By = w.table.Partition
-	}
-	w.all = append(w.all, p)
-	return p
-}
-
-func (w *changing) insert(st cql.Statement) {
-	t := w.table
-	columns := changed(t, st)
-	if st.JSON {
-		columns = slices.Concat(t.Static, t.Columns) // its document may have all
-	}
-	for _, c := range columns {
-		w.add(schemas.Put, c)
-	}
-	row := st.JSON || slices.Contains(st.Columns, t.Key()[len(t.Key())-1].Name) // else static columns of a partition
-	if row && !slices.ContainsFunc(w.all, func(p *schemas.Pattern) bool { return !p.Static }) {
-		w.all = append(w.all, &schemas.Pattern{Kind: schemas.Put, Table: t, By: t.Key(), Columns: []*schemas.Column{}})
-	}
-}
-
-func (w *changing) change(st cql.Statement) {
+func changed(t *schemas.Table, st cql.Statement) (all []change) {
 	for _, a := range st.Set {
-		col, kind := w.table.Column(a.Column), schemas.Put
+		x := change{t.Column(a.Column), schemas.Put, ""}
 		switch {
-		case col.Type.Kind == schemas.Counter:
-			kind = schemas.Add
-		case col.Type.Collection() && a.Remove:
-			kind = schemas.Remove
-		case col.Type.Collection() && (a.Add || a.Within):
-			kind = schemas.Append
+		case x.Type.Kind == schemas.Counter:
+			x.kind = schemas.Add
+		case x.Type.Collection() && a.Remove:
+			x.kind = schemas.Remove
+		case x.Type.Collection() && (a.Add || a.Within):
+			x.kind = schemas.Append
 		}
-		p := w.add(kind, col)
-		if a.Prepend || a.Within && (!col.Type.Collection() || col.Type.Kind == schemas.List) {
-			other(p, "set", a.Text)
+		if a.Prepend || a.Within && (!x.Type.Collection() || x.Type.Kind == schemas.List) {
+			x.set = a.Text
+		}
+		all = append(all, x)
+	}
+	for _, removed := range st.Delete {
+		x := change{t.Column(removed.Columns[0]), schemas.Put, ""}
+		if removed.Within && x.Type.Collection() {
+			x.kind = schemas.Remove
+		}
+		all = append(all, x)
+	}
+	given := st.Columns
+	if st.JSON { // its document may have all
+		given = schemas.Names(slices.Concat(t.Static, t.Columns))
+	}
+	for _, name := range given {
+		if c := t.Column(name); !slices.Contains(t.Key(), c) {
+			all = append(all, change{c, schemas.Put, ""})
 		}
 	}
-	for _, x := range st.Delete {
-		col := w.table.Column(x.Columns[0])
-		if x.Within && col.Type.Collection() {
-			w.add(schemas.Remove, col)
-			continue
-		}
-		w.add(schemas.Put, col)
-		w.removed = append(w.removed, col.Name)
-	}
+	return all
 }
 
 // condition makes a put conditional, or the whole that it is a part of: a part has no condition. Clauses that the
@@ -416,7 +414,7 @@ func condition(p, whole *schemas.Pattern, st cql.Statement) {
 		if put && r.Op == "=" && !r.Within && plain && !slices.Contains(columns, c) {
 			columns = append(columns, c)
 		} else {
-			rest = append(rest, strings.Join(r.Columns, ", ")+" "+r.Op+" ?")
+			rest = append(rest, shape(r))
 		}
 	}
 	switch {
@@ -467,9 +465,10 @@ var verbs = strings.NewReplacer("increment", "add", "remove-element", "remove", 
 func (im *importer) free(name string) string {
 	name = strings.TrimRight(name[:min(len(name), maxName-4)], "_.-")
 	tried := name
-	for _, taken := im.named[tried]; taken; _, taken = im.named[tried] {
-		im.numbers[name]++
-		tried = fmt.Sprintf("%s_%d", name, im.numbers[name]+1)
+	for n := 2; ; n++ {
+		if _, taken := im.named[tried]; !taken {
+			return tried
+		}
+		tried = fmt.Sprintf("%s_%d", name, n)
 	}
-	return tried
 }

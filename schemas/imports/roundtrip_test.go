@@ -120,7 +120,30 @@ func (m *asCQL) statements() string {
 		p.Fallback = nil
 	}
 	m.schema.Patterns = kept
+	m.flatten()
 	return b.String()
+}
+
+// flatten reduces tables to those of CQL: none is nested, and microseconds are a bigint. So parts of a batch in several
+// tables are in several partitions.
+func (m *asCQL) flatten() {
+	m.schema.Tables = slices.DeleteFunc(m.schema.Tables, (*schemas.Table).Header)
+	for _, t := range m.schema.Tables {
+		if t.Parent != nil && t.Parent.Header() {
+			t.Name = t.Parent.Name
+		}
+		t.Name = strings.ReplaceAll(t.Name, ".", "_")
+		t.Parent, t.Children, t.Inherited = nil, nil, 0
+		for _, c := range t.All() {
+			c.Type = schemas.TypeOf(strings.ReplaceAll(c.Type.String(), "timestamp", "bigint"))
+		}
+	}
+	for _, p := range m.schema.Patterns {
+		elsewhere := func(part schemas.Part) bool { return part.Pattern.Table != p.Parts[0].Pattern.Table }
+		if p.Atomic != schemas.AtomicNone && slices.ContainsFunc(p.Parts, elsewhere) {
+			p.Atomic = schemas.AtomicAll
+		}
+	}
 }
 
 // batch writes a batch. A part that is repeated is there twice. Parameters of a batch in one partition

@@ -11,16 +11,26 @@ import (
 	"github.com/mailbench/mailbench/schemas/cql"
 )
 
-// statement adds the patterns of a statement. The error says why there are none.
-func (im *importer) statement(st cql.Statement) error {
-	if st.Kind == cql.Truncate && im.own(st.Table) && im.tables[st.Table.Name] != nil {
-		return nil
+// statement adds the patterns of a statement, or says why there are none.
+func (im *importer) statement(st cql.Statement) {
+	batch := st.Kind == cql.Batch
+	switch {
+	case batch && len(st.Parts) == 0:
+		im.pass(st, "a batch without statements does nothing")
+		return
+	case !batch && !im.own(st.Table):
+		im.pass(st, "it is of keyspace "+st.Table.Keyspace)
+		return
+	case st.Kind == cql.Truncate && im.schema.Table(st.Table.Name) != nil:
+		im.pass(st, "TRUNCATE is no access pattern")
+		return
 	}
 	p, err := im.patternOf(st, im.readNotes(st.Pos, st.Comments, false))
-	if err == nil {
-		im.res.Read = append(im.res.Read, Statement{st, p})
+	if err != nil {
+		im.unread(st.Pos, st.Text, err.Error())
+		return
 	}
-	return err
+	im.res.Read = append(im.res.Read, Statement{st, p})
 }
 
 // patternOf adds the patterns of a statement, and returns that of the whole. One that is several patterns is a
@@ -36,8 +46,9 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 	for _, part := range statements {
 		patterns, err := im.patterns(part, whole, st.Kind == cql.Batch)
 		if err != nil && st.Kind == cql.Batch {
-			return nil, fmt.Errorf("line %d: %w", part.Pos.Line, err)
-		} else if err != nil {
+			err = fmt.Errorf("line %d: %w", part.Pos.Line, err)
+		}
+		if err != nil {
 			return nil, err
 		}
 		for _, p := range patterns {
@@ -46,15 +57,11 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 			parts = append(parts, p)
 		}
 	}
-	if len(parts) == 0 {
-		return nil, errors.New("it has no parts")
-	}
 	if !known {
 		if err := im.refused(nil, parts...); err != nil {
 			return nil, err
 		}
 	}
-	im.res.Statements++
 	if st.Kind != cql.Batch && len(parts) == 1 {
 		return im.add(parts[0], n), nil
 	}
@@ -89,7 +96,7 @@ func (im *importer) part(whole, p *schemas.Pattern, st cql.Statement, n notes) {
 // patterns returns those of a statement that is no batch. They have no names yet. Several are parts of the whole, as
 // are those of a batch.
 func (im *importer) patterns(st cql.Statement, whole *schemas.Pattern, batch bool) ([]*schemas.Pattern, error) {
-	t := im.tables[st.Table.Name]
+	t := im.schema.Table(st.Table.Name)
 	switch {
 	case !im.own(st.Table):
 		return nil, fmt.Errorf("it is of keyspace %s", st.Table.Keyspace)
@@ -159,7 +166,6 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 	if there != nil && (n.name == "" || n.name == there.Name || !im.named[there.Name]) {
 		if _, taken := im.named[n.name]; n.name != "" && n.name != there.Name && !taken {
 			delete(im.named, there.Name)
-			clear(im.numbers)
 			there.Name = n.name
 			im.named[n.name] = true
 		}
@@ -223,10 +229,10 @@ func firstPage(p *schemas.Pattern) string {
 	return first.Shape()
 }
 
-// batch sets what a BATCH says of its parts. They are in one partition if they are in one table, or tables nested in
-// it, and name the same values for its key.
+// batch sets what a BATCH says of its parts. They are in one partition if they are in one table and name the same
+// values for its key.
 func (im *importer) batch(whole *schemas.Pattern, parts []*schemas.Pattern, st cql.Statement, n notes) {
-	elsewhere := func(p *schemas.Pattern) bool { return p.Table.Root() != parts[0].Table.Root() }
+	elsewhere := func(p *schemas.Pattern) bool { return p.Table != parts[0].Table }
 	switch {
 	case !slices.ContainsFunc(parts, elsewhere) && sameKey(st.Parts, parts[0].Table):
 		whole.Atomic = schemas.AtomicPartition
@@ -296,10 +302,7 @@ func refused(t *schemas.Table, st cql.Statement) string {
 	case base != "":
 		return fmt.Sprintf("%s is a materialized view of %s: Cassandra refuses writes", t.Name, base)
 	}
-	if why := keyed(t, st); why != "" {
-		return why
-	}
-	return changes(t, st)
+	return cmp.Or(keyed(t, st), changes(t, st))
 }
 
 // named returns the columns that a statement names.
@@ -382,8 +385,9 @@ func keyed(t *schemas.Table, st cql.Statement) string {
 	}
 	n := len(where.prefix(true))
 	rows := st.Kind == cql.Delete && len(st.Delete) == 0
-	plain := func(c *schemas.Column) bool { return c.Role != schemas.Static }
-	static := !rows && !slices.ContainsFunc(changed(t, st), plain)
+	plain := func(x change) bool { return x.Role != schemas.Static }
+	given := changed(t, st)
+	static := len(given) > 0 && !slices.ContainsFunc(given, plain)
 	if n < len(t.Partition) {
 		return fmt.Sprintf("it does not bind the partition key of table %s: %s is missing", t.Name, key[n].Name)
 	}
@@ -406,26 +410,11 @@ func keyed(t *schemas.Table, st cql.Statement) string {
 	return ""
 }
 
-// changed returns the columns that a write names besides those that find its row.
-func changed(t *schemas.Table, st cql.Statement) (all []*schemas.Column) {
-	for _, a := range st.Set {
-		all = append(all, t.Column(a.Column))
-	}
-	for _, x := range st.Delete {
-		all = append(all, t.Column(x.Columns[0]))
-	}
-	for _, name := range st.Columns {
-		if c := t.Column(name); !slices.Contains(t.Key(), c) {
-			all = append(all, c)
-		}
-	}
-	return all
-}
-
 // changes says what is wrong with the values that a write gives.
 func changes(t *schemas.Table, st cql.Statement) string {
 	for _, c := range t.Key() {
-		if slices.Contains(changed(t, st), c) || strings.EqualFold(valueOf(st, c.Name).Text, "null") {
+		is := func(x change) bool { return x.Column == c }
+		if slices.ContainsFunc(changed(t, st), is) || strings.EqualFold(valueOf(st, c.Name).Text, "null") {
 			return fmt.Sprintf("%s is in the primary key of table %s: it cannot be changed or null", c.Name, t.Name)
 		}
 	}

@@ -2,9 +2,7 @@ package imports
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,8 +16,8 @@ import (
 // maxName is how many characters a name of the language has at most.
 const maxName = 48
 
-// create adds the types, tables and indexes of the keyspace. The error is one of rows in a comment.
-func (im *importer) create(c *cql.Catalog) error {
+// create adds the types, tables and indexes of the keyspace.
+func (im *importer) create(c *cql.Catalog) {
 	for _, k := range c.Keyspaces {
 		if k.Name.Name == im.keyspace || im.keyspace == "" {
 			for _, o := range k.Options {
@@ -44,9 +42,7 @@ func (im *importer) create(c *cql.Catalog) error {
 	}
 	for _, t := range c.Tables {
 		if im.own(t.Name) {
-			if err := im.table(t); err != nil {
-				return err
-			}
+			im.table(t)
 		}
 	}
 	for _, x := range c.Indexes {
@@ -56,25 +52,14 @@ func (im *importer) create(c *cql.Catalog) error {
 			}
 		}
 	}
-	return nil
 }
 
-func (im *importer) table(ct *cql.Table) error {
-	t := &schemas.Table{Imported: at(ct.Pos)}
-	m := options(t, ct.Options)
-	if !im.unmarked && m.Table != "" {
-		im.marks[t] = m
-	} else {
-		m = mark{}
-	}
-	t.Name = cmp.Or(m.Table, ct.Name.Name)
+func (im *importer) table(ct *cql.Table) {
+	t := &schemas.Table{Name: ct.Name.Name, Imported: at(ct.Pos)}
+	options(t, ct.Options)
 	column := func(name string, role schemas.Role, desc bool) *schemas.Column {
 		c := ct.Column(name)
-		col := &schemas.Column{Name: name, Type: schemas.TypeOfCQL(c.Type.String()), Role: role, Desc: desc, Pos: *at(c.Pos)}
-		if text, ok := m.Types[name]; ok {
-			col.Type = schemas.TypeOf(text)
-		}
-		return col
+		return &schemas.Column{Name: name, Type: schemas.TypeOfCQL(c.Type.String()), Role: role, Desc: desc, Pos: *at(c.Pos)}
 	}
 	for _, c := range ct.Columns {
 		switch {
@@ -114,21 +99,19 @@ func (im *importer) table(ct *cql.Table) error {
 	}
 	if err := im.refused([]*schemas.Table{t}); err != nil {
 		im.unread(ct.Pos, "CREATE TABLE "+t.Name, err.Error())
-		return nil
+		return
 	}
 	for _, text := range n.rows {
 		if err := t.AddRows(text); err != nil {
-			return fmt.Errorf("%s:%d: rows in the comment of table %s: %w", t.Imported.File, t.Imported.Line, t.Name, err)
+			im.unread(ct.Pos, "-- rows: "+text, "rows in the comment of table "+t.Name+": "+err.Error())
 		}
 	}
-	im.tables[ct.Name.Name] = t
 	im.schema.Tables = append(im.schema.Tables, t)
-	return nil
 }
 
 // index adds an index to its table.
 func (im *importer) index(x *cql.Index) error {
-	t := im.tables[x.Table.Name]
+	t := im.schema.Table(x.Table.Name)
 	if t == nil {
 		return fmt.Errorf("there is no table %s", x.Table.Name)
 	}
@@ -150,9 +133,7 @@ func (im *importer) index(x *cql.Index) error {
 		own.Name = fmt.Sprintf("%s_%s_idx_%d", t.Name, x.Target, n)
 	}
 	before := t.Indexes
-	if t.Indexes = append(before, im.marks[t].indexes(t, own)...); len(t.Indexes) == len(before) {
-		t.Indexes = append(before, own)
-	}
+	t.Indexes = append(before, own)
 	if err := im.refused([]*schemas.Table{t}); err != nil {
 		t.Indexes = before
 		return err
@@ -189,42 +170,32 @@ func hint(t *schemas.Table, name, value string) {
 	t.Hints["cassandra"][name] = value
 }
 
-// options divides the settings of a table into those that a schema file has as hints,
-// and others. It returns the mark that mailbench leaves in the comment of its own tables.
-func options(t *schemas.Table, all []cql.Option) (marked mark) {
+// options divides the settings of a table into those that a schema file has as hints, and others.
+func options(t *schemas.Table, all []cql.Option) {
 	for _, o := range all {
-		value := cql.Unquote(o.Value)
+		value, name := cql.Unquote(o.Value), o.Name
 		ok := true
-		form, name := numeric[o.Name], o.Name
-		if name == "default_time_to_live" {
-			name = schemas.ExpirySetting
-		}
 		switch {
 		case name == "comment":
-			var m mark
-			text, ours := strings.CutPrefix(value, markPrefix)
-			if ours && json.Unmarshal([]byte(text), &m) == nil && m.Table != "" {
-				marked = m
-			} else {
+			if !strings.HasPrefix(value, "mailbench {") { // else it is for the driver
 				t.Doc = strings.TrimSpace(value)
 			}
-		case form != nil:
-			if ok = form.MatchString(value); ok && !(name == schemas.ExpirySetting && value == "0") {
-				hint(t, name, value)
-			}
+		case name == "default_time_to_live" && value != "0":
+			hint(t, schemas.ExpirySetting, value)
+		case name == "gc_grace_seconds", name == "bloom_filter_fp_chance":
+			hint(t, name, value)
 		case name == "compaction", name == "compression", name == "caching":
 			var words string
-			if words, ok = mapWords(o.Name, o.Value); ok {
-				hint(t, o.Name, words)
+			if words, ok = mapWords(name, o.Value); ok {
+				hint(t, name, words)
 			}
 		default:
-			ok = o.Name == "id" || slices.Contains(strings.Fields(defaults[o.Name]), strings.Join(strings.Fields(value), ""))
+			ok = name == "id" || slices.Contains(strings.Fields(defaults[name]), strings.Join(strings.Fields(value), ""))
 		}
 		if !ok {
 			t.Other = append(t.Other, schemas.Setting{Name: o.Name, Text: o.Value})
 		}
 	}
-	return marked
 }
 
 // defaults are what DESCRIBE prints of a table with default settings: of Cassandra 3.11 to 5.0, and of
@@ -235,6 +206,7 @@ var defaults = map[string]string{
 	"cdc":                         "false {}",
 	"crc_check_chance":            "1 1.0",
 	"dclocal_read_repair_chance":  "0 0.0 0.1",
+	"default_time_to_live":        "0",
 	"extensions":                  "{}",
 	"incremental_backups":         "true",
 	"max_index_interval":          "2048",
@@ -249,17 +221,8 @@ var defaults = map[string]string{
 		"{'mode':'repair','propagation_delay_in_seconds':'3600'}",
 }
 
-// numeric are the settings that are numbers in a schema file, with the form of these.
-var numeric = map[string]*regexp.Regexp{
-	"default_time_to_live": whole, "gc_grace_seconds": whole,
-	"bloom_filter_fp_chance": regexp.MustCompile(`^(0?\.[0-9]*[1-9][0-9]*|[1-9](\.[0-9]+)?[eE]-[0-9]+|1(\.0*)?)$`),
-}
-
-var (
-	whole = regexp.MustCompile(`^[0-9]{1,9}$`)
-	// renamed are the fields that Cassandra 2 has under other names.
-	renamed = map[string]string{"sstable_compression": "class", "chunk_length_kb": "chunk_length_in_kb"}
-)
+// renamed are the fields that Cassandra 2 has under other names.
+var renamed = map[string]string{"sstable_compression": "class", "chunk_length_kb": "chunk_length_in_kb"}
 
 // mapWords writes a map as the words of a hint. ok is false if a value cannot be a word.
 func mapWords(option, text string) (words string, ok bool) {
@@ -274,59 +237,6 @@ func mapWords(option, text string) (words string, ok bool) {
 	}
 	_, class := fields["class"]
 	return cql.Words(fields), ok && len(fields) > 0 && class == (option != "caching")
-}
-
-// mark is what mailbench writes into the comments of its own tables (package ddl of drivers/cassandra).
-type mark struct {
-	Table string `json:"table"`
-	cql.Facts
-}
-
-const markPrefix = "mailbench "
-
-// nest puts mailbench's own tables into the parents that their marks name, and creates the row headers among these. It
-// reports whether the language has the result.
-func (im *importer) nest() bool {
-	if len(im.marks) == 0 {
-		return true
-	}
-	for _, t := range im.schema.Tables { // without the headers that follow
-		m := im.marks[t]
-		for _, in := range m.In {
-			parent := im.schema.Table(in.Table)
-			key := max(0, min(in.Key-len(t.Partition), len(t.Clustering)))
-			if parent == nil {
-				parent = &schemas.Table{
-					Name: in.Table, Imported: t.Imported, Partition: t.Partition, Clustering: slices.Clone(t.Clustering[:key]),
-				}
-				im.schema.Tables = append(im.schema.Tables, parent)
-			}
-			if t.Parent == nil && len(parent.Clustering) == key && len(parent.Partition) == len(t.Partition) {
-				t.Parent, t.Inherited = parent, key
-				t.Partition = parent.Partition
-				t.Clustering = slices.Concat(parent.Clustering, t.Clustering[key:])
-				parent.Children = append(parent.Children, t)
-			}
-			t = parent
-		}
-	}
-	return im.refused(im.schema.Tables) == nil
-}
-
-// indexes returns the indexes that a mark has for one of CQL, which has only their last column.
-func (m mark) indexes(t *schemas.Table, x *schemas.Index) (all []*schemas.Index) {
-	for _, name := range slices.Sorted(maps.Keys(m.Indexes)) {
-		own := &schemas.Index{Name: name, Pos: x.Pos}
-		for _, c := range m.Indexes[name] {
-			if col := t.Column(c); col != nil {
-				own.Columns = append(own.Columns, schemas.IndexColumn{Column: col})
-			}
-		}
-		if n := len(own.Columns); n > 0 && own.Columns[n-1] == x.Columns[len(x.Columns)-1] {
-			all = append(all, own)
-		}
-	}
-	return all
 }
 
 // notes are what the comments above a statement say.
