@@ -265,7 +265,7 @@ func (f *explainFlags) runQueries(cmd *cobra.Command, known registry) error {
 		}
 		bar := screen.NewBar(cmd.ErrOrStderr(), f.quiet)
 		report, err := queries.Run(cmd.Context(), queries.Config{
-			Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources, Hints: known.checkHints,
+			Store: store, Engine: e.Name, Keyspace: f.keyspace, Sources: sources,
 			Progress: func(i, n int) { bar.Show(fmt.Sprintf("statement %d of %d", i, n)) },
 		})
 		bar.Close()
@@ -375,10 +375,7 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 	if f.engine != "" {
 		var text, prepared string
 		err := f.use(ctx, known, &schemas.Schema{Name: "imported"}, func(_ drivers.Engine, st drivers.Store) (err error) {
-			d, ok := st.(drivers.Describer)
-			if !ok {
-				return usagef("--engine %s: it has no statements that describe a keyspace; expected cassandra", f.engine)
-			}
+			d := st.(drivers.Describer)
 			if text, err = d.Describe(ctx, f.keyspace); err == nil && f.prepared {
 				prepared, err = d.Prepared(ctx, f.keyspace)
 			}
@@ -387,9 +384,7 @@ func (f *importFlags) sources(ctx context.Context, out io.Writer, known registry
 		if err != nil {
 			return nil, err
 		}
-		if f.prepared {
-			all = append(all, imports.Source{File: "system.prepared_statements", Text: prepared})
-		}
+		all = append(all, imports.Source{File: "system.prepared_statements", Text: prepared})
 		name := "DESCRIBE KEYSPACE " + f.keyspace
 		if f.saveCQL != "" {
 			name = f.saveCQL

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -48,7 +47,7 @@ func newSchemaLint(known registry) *cobra.Command {
 		"`ENGINES` to check for, separated by commas, or all (default: the one that the schema was written for)")
 	f.bindCQL(flags)
 	flags.StringVar(&f.keyspace, "keyspace", "", "the `KEYSPACE` of the CQL to check (default: the only one)")
-	formats := []string{"text", "json", "sarif", "junit", "github", "markdown"}
+	formats := []string{"text", "json", "sarif", "junit", "github"}
 	flags.Var(oneOf(&f.format, formats, "format"), "format",
 		"`FORMAT` of the report: text, json, sarif (SARIF 2.1.0), junit or github (annotations of GitHub Actions)")
 	bindJSON(flags, "print JSON")
@@ -59,7 +58,7 @@ func newSchemaLint(known registry) *cobra.Command {
 	flags.Var(oneOf(&f.failOn, []lint.Severity{lint.Error, lint.Warning}, "severity"), "fail-on", "exit with status 3 from this `SEVERITY` on: error or warning")
 	flags.StringVar(&f.baseline, "baseline", "", "an earlier report (--json) in `FILE`, whose findings do not fail")
 	flags.BoolVar(&f.rules, "rules", false,
-		"print all rules, or those named, with reason and fix (with --format markdown as a page)")
+		"print all rules, or those named, with reason and fix")
 	return cmd
 }
 
@@ -82,9 +81,6 @@ func (f *lintFlags) run(cmd *cobra.Command, known registry, args []string) (err 
 
 // check checks the schemas that are named. It reads all input first.
 func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]*lint.Report, error) {
-	if f.format == "markdown" {
-		return nil, usagef("--format markdown is for --rules: leave it out, or add --rules")
-	}
 	earlier, err := readBaseline(f.baseline)
 	if err != nil {
 		return nil, err
@@ -112,7 +108,7 @@ func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]
 	}
 	reports := make([]*lint.Report, len(read))
 	for i, s := range read {
-		o := lint.Options{Engines: engines, Hints: known.checkHints, AllowUnread: f.allowUnread}
+		o := lint.Options{Engines: engines, AllowUnread: f.allowUnread}
 		if mail != nil {
 			if s, o.Numbers, err = mail.Numbers(s, known.engines); err != nil {
 				return nil, usage(err)
@@ -207,19 +203,16 @@ func (f *lintFlags) verdict(reports []*lint.Report) error {
 // writeRules prints the rules that are named, or all.
 func (f *lintFlags) writeRules(out io.Writer, names []string) error {
 	rules := lint.Rules()
+	if f.format != "text" {
+		return usagef("--rules prints text, and no %s", f.format)
+	}
 	if len(names) > 0 {
 		var err error
 		if rules, err = pick("rule", names, rules, func(r *lint.Rule) string { return r.ID }); err != nil {
 			return err
 		}
 	}
-	switch f.format {
-	case "text":
-		return lint.WriteRules(out, rules)
-	case "markdown":
-		return lint.WriteRulesMarkdown(out, rules)
-	}
-	return usagef("--rules prints text, or with --format markdown a page, and no %s", f.format)
+	return lint.WriteRules(out, rules)
 }
 
 // readBaseline reads an earlier report. Without a name there is none.
@@ -236,21 +229,6 @@ func readBaseline(name string) (lint.Baseline, error) {
 		return nil, usagef("read the baseline %s: %w", name, err)
 	}
 	return b, nil
-}
-
-// checkHints says what is wrong with a table's hints for an engine. Engines that are not
-// known are refused when the schema is read.
-func (r registry) checkHints(engine string, t *schemas.Table) error {
-	for _, e := range r.engines {
-		switch {
-		case e.Name != engine:
-		case e.CheckHints != nil:
-			return e.CheckHints(t)
-		case len(t.Hints[engine]) > 0:
-			return errors.New("the engine has no hints")
-		}
-	}
-	return nil
 }
 
 // forecastFlags are the flags of schema forecast as they were given.

@@ -165,6 +165,7 @@ func example(t schemas.Type) Value {
 
 // Facts says what the drivers of some engines do with one schema, without an engine.
 type Facts struct {
+	engines   []Engine
 	compilers map[string]Compiler
 	sizes     map[string]*forecast.Engine
 }
@@ -172,7 +173,7 @@ type Facts struct {
 // FactsOf returns what the drivers of the engines do with a schema. Of an engine that cannot hold the
 // schema there are none.
 func FactsOf(engines []Engine, s *schemas.Schema) *Facts {
-	f := &Facts{make(map[string]Compiler), make(map[string]*forecast.Engine)}
+	f := &Facts{engines, make(map[string]Compiler), make(map[string]*forecast.Engine)}
 	for _, e := range engines {
 		if e.Compile != nil {
 			if compile, err := e.Compile(s, Options{}); err == nil {
@@ -200,6 +201,21 @@ func (f *Facts) Unable(engine string, p *schemas.Pattern) string {
 	}
 	why := strings.TrimSuffix(err.Error(), ": "+ErrUnsupported.Error())
 	return strings.TrimPrefix(why, "pattern "+p.Name+": ")
+}
+
+// CheckHints says what is wrong with a table's hints for an engine. Engines that are not known are refused when the
+// schema is read.
+func (f *Facts) CheckHints(engine string, t *schemas.Table) error {
+	for _, e := range f.engines {
+		switch {
+		case e.Name != engine:
+		case e.CheckHints != nil:
+			return e.CheckHints(t)
+		case len(t.Hints[engine]) > 0:
+			return errors.New("the engine has no hints")
+		}
+	}
+	return nil
 }
 
 // Forecast returns what rows of the schema take in the files of an engine, or nil if that is not known.

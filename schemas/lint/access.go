@@ -238,11 +238,9 @@ func boundOf(p *schemas.Pattern) string {
 		return fmt.Sprintf("%d rows", len(p.Parts))
 	case p.Kind == schemas.Delete && p.Scope != schemas.ScopeRow:
 		return "all rows of the " + p.Scope.String()
-	case !p.Kind.Reads():
-		return "one row"
 	case p.Kind == schemas.Get && p.Element != nil:
 		return "one value"
-	case p.Kind == schemas.Get:
+	case p.Kind == schemas.Get, !p.Kind.Reads():
 		return "one row"
 	case p.Limit > 0:
 		return fmt.Sprintf("limit %d", p.Limit)

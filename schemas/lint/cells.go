@@ -109,12 +109,13 @@ func unnumbered(t *schemas.Table, c *schemas.Column) bool {
 
 // namesSmall guesses by its name whether a blob is an identifier, a hash, a key or another short value.
 func namesSmall(c *schemas.Column) bool {
-	if named(c, guessed.Large) {
+	if named(c.Name, guessed.Large) {
 		return false
 	}
 	words := wordsOf(c.Name)
 	last := strings.TrimRight(words[len(words)-1], "0123456789")
-	return named(c, guessed.Small) || slices.ContainsFunc(guessed.Small, func(word string) bool { // such as passwordhash
+	return named(c.Name, guessed.Small) || slices.ContainsFunc(guessed.Small, func(word string) bool {
+		// such as passwordhash
 		return strings.HasSuffix(last, word) && (len(word) > 2 || word == "id")
 	})
 }
@@ -122,9 +123,9 @@ func namesSmall(c *schemas.Column) bool {
 // namesContent guesses whether a text or blob holds content: the table does not say what its
 // columns hold, the key numbers no parts of it, and the name says it.
 func namesContent(t *schemas.Table, c *schemas.Column) bool {
-	text := named(c, guessed.Content)
+	text := named(c.Name, guessed.Content)
 	return c.Type.Kind == schemas.Text && c.Role == schemas.Plain && len(t.Rows) == 0 && text ||
-		unnumbered(t, c) && (text || named(c, guessed.Media))
+		unnumbered(t, c) && (text || named(c.Name, guessed.Media))
 }
 
 // described lists columns with their types.
@@ -257,9 +258,7 @@ func (c *checker) tombstones(p *schemas.Pattern) {
 			t.Name, next.Name)
 	case timed(next) && oldestFirst(p, a):
 		f := c.atPattern("queue-expires", p, "reads the oldest rows of %s first, which expire first", t.Name)
-		if !slices.ContainsFunc(wordsOf(t.Name), func(word string) bool {
-			return slices.Contains(guessed.Queue, strings.TrimSuffix(word, "s"))
-		}) {
+		if !named(t.Name, guessed.Queue) {
 			f.Severity = Note
 		}
 	}
@@ -332,7 +331,7 @@ const (
 func timed(c *schemas.Column) bool {
 	kind := c.Type.Kind
 	return kind == schemas.TimeUUID || kind == schemas.Timestamp ||
-		(kind == schemas.Bigint || kind == schemas.Int) && (namesTime(c) || named(c, guessed.Rising))
+		(kind == schemas.Bigint || kind == schemas.Int) && (namesTime(c) || named(c.Name, guessed.Rising))
 }
 
 // window returns the time windows by which a table is compacted, in seconds, or 0, and in words.

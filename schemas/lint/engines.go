@@ -73,12 +73,12 @@ func cost(p *schemas.Pattern) string {
 
 // settings checks the settings of engines.
 func (c *checker) settings() {
-	if c.Hints == nil {
+	if c.Facts == nil {
 		return
 	}
 	for _, t := range c.schema.Tables { // headers, too
 		for _, engine := range slices.Sorted(maps.Keys(t.Hints)) {
-			if err := c.Hints(engine, t); err != nil {
+			if err := c.Facts.CheckHints(engine, t); err != nil {
 				c.atTable("unknown-hint", t, "%s: %s", engine, strings.TrimPrefix(err.Error(), "table "+t.Name+": "))
 			} else if t.Header() && len(t.Hints[engine]) > 0 {
 				c.atTable("unknown-hint", t, "%s: a row header stores no rows and accepts no hints", engine)
@@ -143,7 +143,7 @@ func (c *checker) hot(t *schemas.Table) {
 	if n, err := strconv.Atoi(t.Hints[hbase]["versions"]); err == nil && n >= 100 {
 		c.atTable("many-versions", t, "stores %d versions of each cell", n)
 	}
-	families := slices.DeleteFunc(c.tables(), func(o *schemas.Table) bool { return o.Root() != t.Root() })
+	families := slices.DeleteFunc(slices.Clone(c.tables), func(o *schemas.Table) bool { return o.Root() != t.Root() })
 	if len(families) > 3 && (t.Parent == nil || t.Root().Header() && t.Root().Children[0] == t) {
 		c.atTable("many-families", t, "%d tables are families of HBase table %s", len(families), t.Root().Name)
 	}
@@ -217,7 +217,7 @@ func (c *checker) sizes() {
 			}
 		}
 		if copies := copies[engine]; copies > 0 {
-			for _, t := range c.tables() {
+			for _, t := range c.tables {
 				c.shares(t, copies)
 			}
 		}

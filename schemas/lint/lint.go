@@ -69,9 +69,6 @@ type Options struct {
 	Numbers *Numbers
 	// Facts are what the engines' drivers do with the schema; nil: rules that need them find nothing.
 	Facts Facts
-	// Hints says what is wrong with a table's hints for an engine (drivers.Engine.CheckHints).
-	// nil: hints are not checked.
-	Hints func(engine string, t *schemas.Table) error
 	// AllowUnread accepts that a part of the imported CQL could not be read.
 	AllowUnread bool
 }
@@ -80,6 +77,8 @@ type Options struct {
 type Facts interface {
 	// Unable says why an engine cannot run a pattern as it is declared, or "".
 	Unable(engine string, p *schemas.Pattern) string
+	// CheckHints says what is wrong with a table's hints for an engine.
+	CheckHints(engine string, t *schemas.Table) error
 	// Forecast returns what rows take in the files of an engine, or nil if that is not known.
 	Forecast(engine string) *forecast.Engine
 }
@@ -149,6 +148,7 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 		Options: o, schema: s, rules: make(map[string]*Rule), engines: engines,
 		on: make(map[*schemas.Table][]*schemas.Pattern), fallbacks: make(map[*schemas.Pattern]bool),
 		unread: make(map[string]bool), listed: make(map[*schemas.Table]int),
+		tables: slices.DeleteFunc(slices.Clone(s.Tables), (*schemas.Table).Header),
 	}
 	for _, r := range Rules() {
 		c.rules[r.ID] = r
@@ -165,6 +165,7 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 		c.on[p.Table] = append(c.on[p.Table], p)
 		c.fallbacks[p.Fallback] = true
 	}
+	c.on[nil] = s.Patterns
 	for _, p := range c.of(nil) {
 		switch {
 		case p.Kind.Reads():
@@ -182,7 +183,7 @@ func check(s *schemas.Schema, engines []string, o Options) []Finding {
 			c.listing(p)
 		}
 	}
-	for _, t := range c.tables() {
+	for _, t := range c.tables {
 		for _, check := range []func(*schemas.Table){
 			c.growth, c.cells, c.columns, c.indexes, c.writes, c.expiry, c.hot, c.outside,
 		} {
@@ -247,7 +248,8 @@ type checker struct {
 	engine  string           // the engine that is judged for; "" is that of each rule
 	found   []Finding
 
-	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table
+	tables    []*schemas.Table                      // that store something of their own
+	on        map[*schemas.Table][]*schemas.Pattern // the patterns of each table, and with nil all
 	fallbacks map[*schemas.Pattern]bool             // those that run in place of another one
 	unread    map[string]bool                       // the words of statements that could not be read
 	listed    map[*schemas.Table]int                // the finding of list-reads-content
@@ -263,18 +265,9 @@ func (c *checker) onEngines(judge func(engine string)) {
 
 // of returns the patterns on a table, or with nil on all, of the kinds given, or of all, without those of seeds.
 func (c *checker) of(t *schemas.Table, kinds ...schemas.PatternKind) []*schemas.Pattern {
-	all := c.on[t]
-	if t == nil {
-		all = c.schema.Patterns
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(p *schemas.Pattern) bool {
+	return slices.DeleteFunc(slices.Clone(c.on[t]), func(p *schemas.Pattern) bool {
 		return len(kinds) > 0 && !slices.Contains(kinds, p.Kind) || p.Seed()
 	})
-}
-
-// tables returns the tables that store something of their own.
-func (c *checker) tables() []*schemas.Table {
-	return slices.DeleteFunc(slices.Clone(c.schema.Tables), (*schemas.Table).Header)
 }
 
 // add adds a finding, one for each engine that its rule is about, and returns the last one, so that a check can lower
@@ -384,9 +377,8 @@ type Rule struct {
 	Source string // source of the fact or the figure
 	Do     string // how to fix it
 
-	about   string // after the severity: for which engines, and whether it needs numbers
-	section string
-	place   int // its place on the page: findings of one place in a file are in this order
+	about string // after the severity: for which engines, and whether it needs numbers
+	place int    // its place on the page: findings of one place in a file are in this order
 }
 
 const (
@@ -419,7 +411,7 @@ func newRule(place int, section string) *Rule {
 	for i := range m {
 		m[i] = strings.Join(strings.Fields(plain.Replace(m[i])), " ")
 	}
-	r := &Rule{place: place, section: "## " + section, ID: m[1], about: m[3], Doc: m[4], Do: m[5], Source: m[6]}
+	r := &Rule{place: place, ID: m[1], about: m[3], Doc: m[4], Do: m[5], Source: m[6]}
 	r.Severity = Severity(slices.Index(severityNames[:], strings.ToLower(m[2])))
 	r.Engines = slices.DeleteFunc(EngineNames(), func(name string) bool { return !strings.Contains(r.about, name) })
 	r.Numbers = strings.Contains(r.about, "with --workload or own rows")
@@ -447,18 +439,4 @@ func (r *Rule) MarshalText() ([]byte, error) { return []byte(r.ID), nil }
 // Page is the address of the rule's documentation.
 func (r *Rule) Page() string {
 	return "https://github.com/mailbench/mailbench/blob/main/docs/rules/README.md#" + r.ID
-}
-
-// WriteRulesMarkdown writes the page of all rules, or the sections of some.
-func WriteRulesMarkdown(w io.Writer, rules []*Rule) error {
-	if len(rules) == len(Rules()) {
-		_, err := io.WriteString(w, page.Page)
-		return err
-	}
-	for _, r := range rules {
-		if _, err := io.WriteString(w, r.section+"\n"); err != nil {
-			return err
-		}
-	}
-	return nil
 }

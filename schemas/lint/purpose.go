@@ -61,13 +61,13 @@ func Serves(t *schemas.Table, c *schemas.Column, p schemas.Purpose) bool {
 	switch p {
 	case schemas.Bucket: // a time, what is named after one, or a number that is called a bucket
 		return t != nil && c.Role == schemas.Partition && (c.Type.Kind == schemas.Timestamp || numbered(c) &&
-			(namesTime(c) || (named(c, guessed.Bucket) || numbersPartitions(c)) && !looksSalt(t, c)))
+			(namesTime(c) || (named(c.Name, guessed.Bucket) || numbersPartitions(c)) && !looksSalt(t, c)))
 	case schemas.Salt:
 		return t != nil && looksSalt(t, c)
 	}
 	// A part in the partition key is a bucket.
 	whole := c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
-	return whole && !numbersPartitions(c) && named(c, guessed.Chunk)
+	return whole && !numbersPartitions(c) && named(c.Name, guessed.Chunk)
 }
 
 //go:embed names.yaml
@@ -91,18 +91,18 @@ func looksSalt(t *schemas.Table, c *schemas.Column) bool {
 	if c.Role != schemas.Partition || !numbered(c) && c.Type.Kind != schemas.Blob {
 		return false
 	}
-	if named(c, guessed.Salt) {
+	if named(c.Name, guessed.Salt) {
 		return true
 	}
 	first := len(t.Partition) > 1 && t.Partition[0] == c
 	withTime := slices.ContainsFunc(t.Partition, func(o *schemas.Column) bool { return o != c && namesTime(o) })
-	return named(c, []string{"bucket"}) && (first || withTime)
+	return named(c.Name, []string{"bucket"}) && (first || withTime)
 }
 
 // numbersPartitions reports whether a column of the partition key is called the number of a partition.
 func numbersPartitions(c *schemas.Column) bool {
 	whole := c.Type.Kind == schemas.Int || c.Type.Kind == schemas.Bigint
-	return c.Role == schemas.Partition && whole && named(c, guessed.Partition)
+	return c.Role == schemas.Partition && whole && named(c.Name, guessed.Partition)
 }
 
 // numbered reports whether values of a column can be numbers or the names of times.
@@ -115,13 +115,13 @@ func numbered(c *schemas.Column) bool {
 func namesTime(c *schemas.Column) bool {
 	_, whole, found := strings.Cut(strings.Join(wordsOf(c.Name), " ")+" ", " of ")
 	again := found && (whole == "" || slices.Contains(guessed.Time, strings.TrimSpace(whole)))
-	return named(c, guessed.Time) && !again
+	return named(c.Name, guessed.Time) && !again
 }
 
 // named reports whether a name has one of the words: sentDate, days_2 and subblock have
 // date, day and block.
-func named(c *schemas.Column, words []string) bool {
-	return slices.ContainsFunc(wordsOf(c.Name), func(word string) bool {
+func named(name string, words []string) bool {
+	return slices.ContainsFunc(wordsOf(name), func(word string) bool {
 		word = strings.TrimRight(word, "0123456789")
 		if slices.Contains(words, word) || slices.ContainsFunc(guessed.Suffixes, func(suffix string) bool {
 			return len(word) > len(suffix)+2 && slices.Contains(words, strings.TrimSuffix(word, suffix))
@@ -239,7 +239,7 @@ func dated(t *schemas.Table) bool {
 	return len(t.Rows) > 0 || slices.ContainsFunc(slices.Concat(t.Clustering, t.Columns), func(c *schemas.Column) bool {
 		kind := c.Type.Kind
 		return kind == schemas.TimeUUID || kind == schemas.Timestamp && c.Type.Foreign != "date" ||
-			kind == schemas.Bigint && (namesTime(c) || named(c, guessed.Written))
+			kind == schemas.Bigint && (namesTime(c) || named(c.Name, guessed.Written))
 	})
 }
 

@@ -141,7 +141,7 @@ func (c *checker) indexes(t *schemas.Table) {
 			key := other.Partition[0]
 			return other != t && len(other.Partition) == 1 && key.Name == first.Name && key.Type.String() == first.Type.String()
 		}
-		if unique(t, first) && !finds(t, x, ">") && !slices.ContainsFunc(c.tables(), refers) {
+		if unique(t, first) && !finds(t, x, ">") && !slices.ContainsFunc(c.tables, refers) {
 			c.atIndex("index-many-values", t, x,
 				"%s %s is nearly unique in %s, and index %s is read without the partition key (%s)",
 				first.Type, first.Name, t.Name, x.Name, names(t.Partition))
@@ -239,13 +239,13 @@ func (c *checker) writes(t *schemas.Table) {
 			return slices.Contains([]string{"float", "double", "decimal"}, c.Type.Foreign)
 		})
 		if measured || slices.ContainsFunc(t.Partition, func(c *schemas.Column) bool {
-			return named(c, guessed.Series)
+			return named(c.Name, guessed.Series)
 		}) {
 			f.Severity = Note // the rows are measurements of one source, as far as is known
 		}
 	}
 	deletes := c.of(t, schemas.Delete)
-	for _, copied := range c.tables() {
+	for _, copied := range c.tables {
 		if len(deletes) > 0 && copied.Root() != t.Root() && len(c.of(copied, schemas.Delete)) == 0 &&
 			len(c.of(copied, schemas.Put, schemas.PutIf)) > 0 && !c.expires(copied) &&
 			(c.putTogether(t, copied) || repeats(t, copied)) {

@@ -70,7 +70,7 @@ var classes = map[string][]string{
 // carried are the options that are no hints, with what their values look like. A schema says them under "other".
 var carried = map[string]*regexp.Regexp{
 	"additional_write_policy":     regexp.MustCompile(`.`),
-	"cdc":                         regexp.MustCompile(`^(true|false)$`),
+	"cdc":                         regexp.MustCompile(`^(true|false|\{.*\})$`), // ScyllaDB's is a map
 	"memtable_flush_period_in_ms": regexp.MustCompile(`^[0-9]{1,9}$`),
 	"read_repair":                 regexp.MustCompile(`^(BLOCKING|NONE)$`),
 	"speculative_retry":           regexp.MustCompile(`.`),
@@ -199,7 +199,8 @@ func optionOf(settings map[string]string, setting string) string {
 	name, _, isMap := strings.Cut(setting, ".")
 	if !isMap {
 		value := settings[name]
-		if _, err := strconv.ParseFloat(value, 64); err != nil && value != "true" && value != "false" {
+		bare := value == "true" || value == "false" || strings.HasPrefix(value, "{")
+		if _, err := strconv.ParseFloat(value, 64); err != nil && !bare {
 			value = cql.Literal(value)
 		}
 		return cmp.Or(optionNames[name], name) + " = " + value

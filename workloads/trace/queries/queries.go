@@ -37,8 +37,6 @@ type Config struct {
 	Engine   string // whose rules lint checks, such as "cassandra"
 	Keyspace string
 	Sources  []imports.Source
-	// Hints says what is wrong with a table's hints, as in lint.Options.
-	Hints func(engine string, t *schemas.Table) error
 	// Progress is called before statement i of n is run; it may be nil.
 	Progress func(i, n int)
 }
@@ -61,7 +59,7 @@ func Run(ctx context.Context, c Config) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: import: %w", ErrInput, err)
 	}
-	found, err := lint.Check(r.Schema, lint.Options{Engines: []string{c.Engine}, Hints: c.Hints})
+	found, err := lint.Check(r.Schema, lint.Options{Engines: []string{c.Engine}})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInput, err)
 	}
