@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"compress/flate"
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
@@ -204,9 +203,6 @@ var formats = []struct{ magic, is, do string }{
 	{"Dovecot-LZ4\r\x2a\x9b\xc5", "compressed with lz4 by Dovecot", "unpack it first"},
 	{"CRYPTED\x03\x07", "encrypted by Dovecot", "decrypt it first"},
 	{"PK\x03\x04", "a zip archive", "unpack it first"},
-	{"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it first"},
-	{"LZIP", "compressed with lzip", "unpack it first"},
-	{"\x1f\x9d", "compressed with compress", "unpack it first"},
 	{"\xff\xfe", "text in UTF-16", "convert it to UTF-8"},
 	{"\xfe\xff", "text in UTF-16", "convert it to UTF-8"},
 }
@@ -218,16 +214,15 @@ const (
 )
 
 // unpacked returns a reader of in, unpacked if it is compressed with gzip, without a byte order
-// mark. Known formats that are not text are errors, and so is damaged gzip data when it is read.
+// mark. Known formats that are not text are errors.
 func unpacked(in *bufio.Reader) (*bufio.Reader, error) {
 	out := in
 	if head, _ := in.Peek(len(gzipMagic)); string(head) == gzipMagic {
 		z, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, explained(err)
+			return nil, err
 		}
-		z.Multistream(false)
-		out = bufio.NewReader(&gzipReader{in: in, z: z})
+		out = bufio.NewReader(z)
 	}
 	head, _ := out.Peek(mostMagic) // reading returns the error again
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
@@ -240,55 +235,6 @@ func unpacked(in *bufio.Reader) (*bufio.Reader, error) {
 		}
 	}
 	return out, nil
-}
-
-// gzipReader reads the members of a gzip file, one after the other. Zeros may follow them, as tapes
-// and devices leave them.
-type gzipReader struct {
-	in  *bufio.Reader
-	z   *gzip.Reader
-	err error
-}
-
-func (g *gzipReader) Read(p []byte) (n int, err error) {
-	if g.err == nil {
-		if n, err = g.z.Read(p); err == io.EOF {
-			err = g.next()
-		}
-		g.err = explained(err)
-	}
-	return n, g.err
-}
-
-// next begins the next member, or returns io.EOF after the last.
-func (g *gzipReader) next() error {
-	for {
-		switch head, err := g.in.Peek(len(gzipMagic)); {
-		case string(head) == gzipMagic:
-			err = g.z.Reset(g.in)
-			g.z.Multistream(false)
-			return err
-		case len(head) == 0:
-			return err
-		case head[0] != 0:
-			return &FormatError{Msg: "other data follows the gzip data", Remedy: "remove it", damaged: true}
-		}
-		_, _ = g.in.Discard(1) // it was peeked at
-	}
-}
-
-// explained makes an error of damaged data one that says so.
-func explained(err error) error {
-	var corrupt flate.CorruptInputError
-	switch {
-	case err == io.ErrUnexpectedEOF:
-		const remedy = "get the file again, or unpack the readable part (gzip -dc) and use that"
-		return &FormatError{Msg: "the gzip data ends early", Remedy: remedy, damaged: true}
-	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
-		msg := fmt.Sprintf("the gzip data is damaged (%s)", err)
-		return &FormatError{Msg: msg, Remedy: "get the file again", damaged: true}
-	}
-	return err
 }
 
 // MessageFile is a file with one message, plain or compressed with gzip.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +54,6 @@ func FuzzMbox(f *testing.F) {
 	f.Add([]byte("From a\n\n\n\nFrom b\nFrom c\n\r\n\nFrom"))
 	const dated = "From a Sat Jan  1 10:00:00 2022\n"
 	f.Add([]byte(dated + "x: y\n" + dated + dated + "\nFrom now on\nFrom \n\nFrom \n"))
-	f.Add([]byte(dated + "Content-Length: 40\n\n\n" + dated + ">From x\n\n" + dated))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var spilled bytes.Buffer
 		out := bufio.NewWriter(&spilled)
@@ -91,7 +89,7 @@ func FuzzMbox(f *testing.F) {
 // messagesOf splits like split, with all of the file at hand.
 func messagesOf(file []byte) (messages [][]byte) {
 	var message []byte
-	dated, began, header, emptyBefore, length := false, false, false, false, 0
+	dated, began, first, emptyBefore := false, false, false, false
 	add := func() {
 		if emptyBefore {
 			message = bytes.TrimSuffix(bytes.TrimSuffix(message, []byte("\n")), []byte("\r"))
@@ -112,40 +110,18 @@ func messagesOf(file []byte) (messages [][]byte) {
 			continue
 		case !began:
 			dated = text == "From" || text == "From -" || strings.HasPrefix(text, "From - ") || alone
-			began, header, length, emptyBefore = true, true, 0, false
+			began, first, emptyBefore = true, true, false
 			continue
-		case from && !(header && len(message) == 0 && !emptyBefore) && (emptyBefore && free || !emptyBefore && alone):
+		case from && !first && (emptyBefore && free || !emptyBefore && alone):
 			add()
-			began, header, length, emptyBefore = true, true, 0, false
+			began, first, emptyBefore = true, true, false
 			continue
 		}
 		if quoted := bytes.TrimLeft(line, ">"); len(quoted) < len(line) && bytes.HasPrefix(quoted, []byte("From ")) {
 			line = line[1:]
 		}
 		message, emptyBefore = append(message, line...), isEmpty(line)
-		name, value, _ := strings.Cut(string(line), ":")
-		if n, err := strconv.Atoi(strings.TrimSpace(value)); header && err == nil && strings.EqualFold(strings.TrimRight(name, " \t"), "content-length") {
-			length = n
-		}
-		if !header || !emptyBefore {
-			continue
-		}
-		header = false
-		if n := length; n > 0 && n <= len(file) && bytes.Contains(append([]byte("\n"), file[:n]...), []byte("\nFrom ")) {
-			const more = len("\r\n\r\nFrom ")
-			after := bytes.TrimLeft(file[n:min(len(file), n+more)], "\r\n")
-			if len(after) > 0 && !bytes.HasPrefix(after, []byte("From ")) {
-				continue
-			}
-			emptyBefore = false
-			for n > 0 { // whole lines
-				i := bytes.IndexByte(file, '\n') + 1
-				if i == 0 {
-					i = len(file)
-				}
-				message, file, n = append(message, file[:i]...), file[i:], n-i
-			}
-		}
+		first = false
 	}
 	add()
 	return messages

@@ -2,8 +2,6 @@ package mail
 
 import (
 	"bytes"
-	"cmp"
-	"fmt"
 	"io"
 	"mime"
 	stdmail "net/mail"
@@ -82,13 +80,14 @@ func (p *Parser) readHeader(m *Message) entity {
 	return e
 }
 
-// structured reads the value of a MIME field. ok is false if it has no word. It has errors if the standard library
-// refuses it, it is too long, or an extended parameter (RFC 2231), which the library ignores then, has errors.
+// structured reads the value of a MIME field as the standard library does. One that the library refuses, or that is too
+// long, is read as its writer meant it. ok is false if it has no word.
 func (p *Parser) structured(value string) (v structured, ok bool) {
 	value = withoutComments(value)
-	v = parseStructured(value[:min(len(value), maxStructured)])
-	if _, _, err := mime.ParseMediaType(value); err != nil || v.repaired || len(value) > maxStructured {
+	word, params, err := mime.ParseMediaType(value)
+	if v = (structured{word: word, params: params}); err != nil || len(value) > maxStructured {
 		p.note(BadMIME)
+		v = parseStructured(value[:min(len(value), maxStructured)])
 	}
 	if v.repeated {
 		p.note(Repeated)
@@ -260,46 +259,30 @@ func Bounded(t time.Time) time.Time {
 	return t
 }
 
-// dateForm is a date of RFC 5322 and its obsolete forms, without comments. Blanks are single ones.
-var dateForm = regexp.MustCompile(`^(?:[A-Za-z]+ ?,? ?)?(\d{1,2}) ?([A-Za-z]{3}) ?(\d{2,4}) (\d{1,2}) ?: ?(\d{1,2})` +
-	`(?: ?: ?(\d{1,2})(?:\.\d+)?)?(?: ?([+-]\d\d)([0-5]\d)| ([A-Za-z]|[A-Za-z]{2}[A-Za-z0-9+/_-]+|UT|ut)|)$`)
-
-// zones are the named zones of RFC 5322, in hours. All other names are UTC, and guessed. A single letter is a
-// military zone. These were defined wrongly, so RFC 5322 reads them as UTC, too.
-var zones = map[string]time.Duration{
-	"ut": 0, "gmt": 0, "utc": 0, "z": 0,
-	"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
+// zones are the named zones of RFC 5322. The standard library would take others for those of this machine.
+var zones = map[string]string{
+	"UT": "+0000", "GMT": "+0000", "UTC": "+0000", "Z": "+0000", "EST": "-0500", "EDT": "-0400",
+	"CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800", "PDT": "-0700",
 }
 
-// parseDate reads the value of a Date field. guessed: it has no zone, or one that is not known,
-// and is read as UTC. ok is false if it is no date, or is outside of the bounds.
+// parseDate reads the value of a Date field. guessed: it has no zone, or one that is not known, such as a military zone
+// (these were defined wrongly, so RFC 5322 has them as UTC, too), and is read as UTC. ok is false if it is no date, or is
+// outside of the bounds.
 func parseDate(value string) (t time.Time, guessed, ok bool) {
-	f := dateForm.FindStringSubmatch(strings.Join(strings.Fields(withoutComments(value)), " "))
-	if f == nil {
+	words := strings.Fields(withoutComments(value))
+	if len(words) == 0 {
 		return t, false, false
 	}
-	second, leap := cmp.Or(f[6], "0"), time.Duration(0)
-	year, _ := strconv.Atoi(f[3])
-	switch digits := len(f[3]); {
-	case digits == 3, digits == 2 && year >= 50:
-		year += 1900
-	case digits == 2:
-		year += 2000
+	switch last := &words[len(words)-1]; {
+	case zones[strings.ToUpper(*last)] != "":
+		*last = zones[strings.ToUpper(*last)]
+	case unicode.IsLetter(rune((*last)[0])) && len(*last) != 2: // AM and PM are no zones
+		*last, guessed = "+0000", true
+	case !strings.ContainsAny(*last, "+-"):
+		words, guessed = append(words, "+0000"), true
 	}
-	if second == "60" {
-		second, leap = "59", time.Second
-	}
-	t, err := time.Parse("2006 Jan 2 15:4:5", fmt.Sprintf("%04d %s %s %s:%s:%s", year, f[2], f[1], f[4], f[5], second))
-	hours, known := zones[strings.ToLower(f[9])]
-	east := hours * time.Hour
-	if f[7] != "" {
-		known = true
-		east, _ = time.ParseDuration(f[7] + "h" + f[8] + "m")
-	}
-	if t = t.Add(leap - east); east != 0 {
-		t = t.In(time.FixedZone("", int(east.Seconds())))
-	}
-	return t, !known, err == nil && Bounded(t).Equal(t)
+	t, err := stdmail.ParseDate(strings.Join(words, " "))
+	return t, guessed, err == nil && Bounded(t).Equal(t)
 }
 
 var addresses = stdmail.AddressParser{WordDecoder: &encodedWords}

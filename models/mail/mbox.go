@@ -3,22 +3,22 @@ package mail
 import (
 	"bufio"
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
-	"strconv"
 
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
 // FormatError says why a file cannot be used as mail.
 type FormatError struct {
-	File    string
-	Msg     string // what was expected and found
-	Remedy  string // what to do; may be in Msg
-	damaged bool   // the data are damaged after their beginning
+	File   string
+	Msg    string // what was expected and found
+	Remedy string // what to do; may be in Msg
 }
 
 func (e *FormatError) Error() string {
@@ -30,8 +30,8 @@ func (e *FormatError) Error() string {
 
 const moreMail = "if that is intended, allow more with --max-mail-size"
 
-// maxLookAhead is how far a Content-Length is followed, and the memory of split.
-const maxLookAhead = 1 << 20
+// splitBuffer is the memory of split. A longer line comes in pieces.
+const splitBuffer = 64 << 10
 
 // split reads an mbox from r, writes its messages to w without gaps, and calls ended with the
 // offset in w where each message ends. It notes what it guesses. Its memory is one buffer.
@@ -42,17 +42,15 @@ const maxLookAhead = 1 << 20
 // it are not part of any message. A line that starts with one or more ">" and "From "
 // loses one ">" (mboxrd), so that quoting the messages again gives the file back.
 // Some files quote only "From " (mboxo), which cannot be seen; in these a line
-// that was written as ">From " loses its ">". Some quote nothing and have a Content-Length
-// (mboxcl2), which counts if a separator or the end of the file is there. Line breaks stay as they are.
+// that was written as ">From " loses its ">". Line breaks stay as they are.
 func split(ctx context.Context, notes *Notes, r io.Reader, w *bufio.Writer, most int64, ended func(at int64)) error {
-	s := &splitter{
-		lines: bufio.NewReaderSize(contextReader{ctx, r}, maxLookAhead), w: w, most: most, notes: notes, ended: ended,
-	}
+	s := &splitter{w: w, most: most, notes: notes, ended: ended}
+	lines := bufio.NewReaderSize(contextReader{ctx, r}, splitBuffer)
 	// Reading returns the error again.
-	if head, _ := s.lines.Peek(64 << 10); bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
+	if head, _ := lines.Peek(splitBuffer); bytes.ContainsRune(head, '\r') && !bytes.ContainsRune(head, '\n') {
 		return &FormatError{Msg: "lines end with CR alone", Remedy: `convert them to LF (tr '\r' '\n')`}
 	}
-	if err := eachPiece(s.lines, s.piece); err != nil {
+	if err := eachPiece(lines, s.piece); err != nil {
 		return err
 	}
 	if s.count == 0 {
@@ -83,28 +81,21 @@ func eachPiece(r *bufio.Reader, do func(line []byte, begins bool) error) error {
 
 // splitter is the state of split.
 type splitter struct {
-	lines *bufio.Reader
 	w     *bufio.Writer
 	most  int64 // bytes of all messages
 	notes *Notes
 	ended func(at int64)
 
-	at       int64  // bytes written
-	count    int    // messages begun
-	dated    bool   // separators have a date
-	held     []byte // the previous line, if it is empty and not written yet
-	inHeader bool   // the line belongs to a message's header
-	first    bool   // it follows a separator
-	length   int    // Content-Length in that header
-	literal  int    // bytes that follow and are text, whatever they are
+	at    int64  // bytes written
+	count int    // messages begun
+	dated bool   // separators have a date
+	held  []byte // the previous line, if it is empty and not written yet
+	first bool   // the line follows a separator
 }
 
 // piece takes a line, or a piece of one.
 func (s *splitter) piece(line []byte, begins bool) error {
 	switch {
-	case s.literal > 0:
-		s.literal -= len(line)
-		return s.write(line)
 	case begins && s.separates(line):
 		return s.begin()
 	case s.count == 0 && isEmpty(line):
@@ -123,15 +114,7 @@ func (s *splitter) piece(line []byte, begins bool) error {
 			line = line[1:]
 		} else if isEmpty(line) {
 			s.held = append(s.held, line...)
-			return s.headerEnds()
-		}
-		if s.inHeader {
-			name, value, _ := bytes.Cut(line, []byte(":"))
-			if bytes.EqualFold(bytes.TrimRight(name, " \t"), []byte("Content-Length")) {
-				if n, err := strconv.Atoi(string(bytes.TrimSpace(value))); err == nil {
-					s.length = n
-				}
-			}
+			return nil
 		}
 	}
 	return s.write(line)
@@ -153,7 +136,7 @@ func (s *splitter) begin() error {
 	if s.count > maxMessages {
 		return &FormatError{Msg: fmt.Sprintf("has more than %d messages", maxMessages), Remedy: "divide it"}
 	}
-	s.held, s.inHeader, s.first, s.length = s.held[:0], true, true, 0
+	s.held, s.first = s.held[:0], true
 	return nil
 }
 
@@ -197,28 +180,6 @@ func (s *splitter) separates(line []byte) bool {
 	return false
 }
 
-// headerEnds follows the Content-Length of a header that ends: if lines that begin with "From " are
-// in so many bytes, and a separator or the end of the file comes after them, they are text.
-func (s *splitter) headerEnds() error {
-	n, ends := s.length, s.inHeader
-	if s.inHeader = false; !ends || n <= 0 || n >= maxLookAhead {
-		return nil
-	}
-	const more = "\r\n\r\nFrom "
-	ahead, _ := s.lines.Peek(min(n+len(more), maxLookAhead)) // reading returns the error again
-	if len(ahead) < n || !bytes.HasPrefix(ahead, []byte("From ")) && !bytes.Contains(ahead[:n], []byte("\nFrom ")) {
-		return nil
-	}
-	if after := bytes.TrimLeft(ahead[n:], "\r\n"); len(after) > 0 && !bytes.HasPrefix(after, []byte("From ")) {
-		return nil
-	}
-	s.notes[FromLength]++
-	s.literal = n
-	err := s.write(s.held)
-	s.held = s.held[:0]
-	return err
-}
-
 // contextReader reads r until ctx is done.
 type contextReader struct {
 	ctx context.Context
@@ -236,15 +197,21 @@ func isEmpty(line []byte) bool {
 	return string(line) == "\n" || string(line) == "\r\n"
 }
 
-// readError returns err with the name of the file, and with the number of whole messages before a place that cannot be
-// read.
+// readError returns err with the name of the file. Of damaged gzip data it has the number of whole messages before that.
 func readError(file string, err error, whole int) error {
 	var f *FormatError
-	if !errors.As(err, &f) {
-		return fmt.Errorf("read %s: %w", file, err)
+	var corrupt flate.CorruptInputError
+	before := ", " + words.Plural(whole, "whole message") + " before that"
+	switch {
+	case errors.As(err, &f):
+		f.File = file
+		return f
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		const remedy = "get the file again, or unpack the readable part (gzip -dc) and use that"
+		return &FormatError{File: file, Msg: "the gzip data ends early" + before, Remedy: remedy}
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
+		msg := fmt.Sprintf("the gzip data is damaged (%s)%s", err, before)
+		return &FormatError{File: file, Msg: msg, Remedy: "get the file again"}
 	}
-	if f.File = file; f.damaged {
-		f.Msg += ", " + words.Plural(whole, "whole message") + " before that"
-	}
-	return f
+	return fmt.Errorf("read %s: %w", file, err)
 }

@@ -50,9 +50,6 @@ func TestSplit(t *testing.T) {
 		"prose":                   {sep + "\n1\n\nFrom now on\nFrom Sat to Sun\n\n" + sep + "2\n", []string{"\n1\n\nFrom now on\nFrom Sat to Sun\n", "2\n"}},
 		"prose with a date":       {sep + "\nFrom what we saw on Sat Jan  1 10:00:00 2022\n", []string{"\nFrom what we saw on Sat Jan  1 10:00:00 2022\n"}},
 		"bare separators":         {sep + "1\n\nFrom \n2\n\nFrom - Sat\n3\n\nFrom -\n4\n", []string{"1\n", "2\n", "3\n", "4\n"}},
-		"Content-Length":          {sep + "Content-Length: 45\n\nsee\n\n" + sep + ">From\n\n" + sep + "2\n", []string{"Content-Length: 45\n\nsee\n\n" + sep + ">From\n", "2\n"}},
-		"wrong Content-Length":    {sep + "Content-Length: 9\n\nsee\n\n" + sep + "2\n", []string{"Content-Length: 9\n\nsee\n", "2\n"}},
-		"large Content-Length":    {sep + "Content-Length: 99999999999999999999\n\n1\n\n" + sep + "2\n", []string{"Content-Length: 99999999999999999999\n\n1\n", "2\n"}},
 		"byte order mark":         {"\xef\xbb\xbf" + sep + "1\n", []string{"1\n"}},
 		"empty lines before":      {"\r\n\n" + sep + "1\n", []string{"1\n"}},
 		"zone, no seconds":        {sep + "1\nFrom x Sat Jan 1 10:00 EST 2022\n2\n", []string{"1\n", "2\n"}},
@@ -75,8 +72,7 @@ func TestSplit(t *testing.T) {
 			packed := gzipped(t, []byte(c.mbox))
 			half := gzipped(t, []byte(c.mbox[:len(c.mbox)/2]))
 			for _, b := range [][]byte{
-				[]byte(c.mbox), packed, append(bytes.Clone(packed), make([]byte, 1024)...),
-				append(half, gzipped(t, []byte(c.mbox[len(c.mbox)/2:]))...),
+				[]byte(c.mbox), packed, append(half, gzipped(t, []byte(c.mbox[len(c.mbox)/2:]))...),
 			} {
 				f, err := Open(t.Context(), write(t, "mail", b), t.TempDir(), 1<<40, new(Progress))
 				if err != nil {
@@ -115,7 +111,7 @@ func TestUnusableFiles(t *testing.T) {
 		"cut":             {packed[:len(packed)-9], "the gzip data ends early, 19,999 whole messages before that; get the file again"},
 		"cut at its head": {packed[:5], "the gzip data ends early, 0 whole messages"},
 		"damaged":         {damaged, "the gzip data is damaged"},
-		"after it":        {append(bytes.Clone(packed), "\x00\x00x"...), "other data follows the gzip data, 19,999 whole messages"},
+		"after it":        {append(bytes.Clone(packed), "other data"...), "the gzip data is damaged (gzip: invalid header), 19,999 whole messages"},
 		"of one message":  {gzipped(t, many[:300])[:30], "0 whole messages"},
 		"CR alone":        {bytes.ReplaceAll(many, []byte("\n"), []byte("\r")), "lines end with CR alone; convert them"},
 		"UTF-16":          {[]byte("\xff\xfeF\x00r\x00"), "is text in UTF-16; convert it"},
@@ -138,12 +134,6 @@ func TestUnusableFiles(t *testing.T) {
 				t.Errorf("%s is left behind", left[0].Name())
 			}
 		})
-	}
-	zeros, err := Open(t.Context(), write(t, "x.mbox", append(bytes.Clone(packed), make([]byte, 3<<20)...)), t.TempDir(), 1<<40, new(Progress))
-	if err != nil || zeros.Info().Messages != 20_000 {
-		t.Errorf("zeros after gzip data: %v", err)
-	} else if err := zeros.Close(); err != nil {
-		t.Error(err)
 	}
 	if _, err := Open(t.Context(), t.TempDir(), "", 1<<40, new(Progress)); err == nil {
 		t.Error("a folder was opened as mail")

@@ -1,12 +1,8 @@
 package mail
 
 import (
-	"net/url"
 	"regexp"
-	"strconv"
 	"strings"
-
-	"golang.org/x/text/encoding/htmlindex"
 )
 
 // withoutComments replaces each comment (RFC 5322) by a blank. One that does not end is no comment.
@@ -39,7 +35,6 @@ func withoutComments(s string) string {
 type structured struct {
 	word     string // in lower case
 	params   map[string]string
-	repaired bool // an extended parameter has errors
 	repeated bool // a parameter has two values
 }
 
@@ -48,9 +43,6 @@ const token = "[!#$%&'*+\\-.^_`{|}~0-9A-Za-z]+"
 var (
 	// wordForm is the word, which may be a media type.
 	wordForm = regexp.MustCompile(`^(` + token + `)(?:\s*(/)\s*(` + token + `))?\s*`)
-	// parameterForm is the beginning of a parameter: a name, and its value if that has quotation marks, of which the
-	// second may be missing.
-	parameterForm = regexp.MustCompile(`(?s)(?:^|[;\s])\s*(` + token + `)\s*=\s*(?:"((?:\\["\\]|[^"])*)"?)?`)
 	// escapes are those of a quoted value. A backslash before others is a literal: Windows writes folders of files.
 	escapes = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 )
@@ -59,7 +51,7 @@ var (
 const maxStructured = 8 << 10
 
 // parseStructured reads a value without comments as its writer meant it: what no RFC allows, and mail has, is read,
-// too, such as values without quotation marks, missing semicolons and encoded words.
+// too, such as values without quotation marks and encoded words.
 func parseStructured(value string) structured {
 	v, s := structured{params: map[string]string{}}, strings.TrimSpace(value)
 	if strings.HasPrefix(s, "=?") {
@@ -72,66 +64,15 @@ func parseStructured(value string) structured {
 	if m := wordForm.FindStringSubmatch(s); m != nil && !strings.HasPrefix(s[len(m[0]):], "=") {
 		v.word, s = strings.ToLower(m[1]+m[2]+m[3]), s[len(m[0]):]
 	}
-	v.parameters(strings.TrimLeft(s, " \t\r\n;:,\""))
-	return v
-}
-
-// parameters reads the parameters in s. A value without quotation marks ends at a semicolon, or where another
-// parameter begins.
-func (v *structured) parameters(s string) {
-	found := append(parameterForm.FindAllStringSubmatchIndex(s, -1), []int{len(s)})
-	inPieces := map[string]bool{}
-	for i, m := range found[:len(found)-1] {
-		text, _, _ := strings.Cut(s[m[1]:found[i+1][0]], ";")
-		if text = strings.TrimSpace(text); m[4] >= 0 {
-			text = escapes.Replace(s[m[4]:m[5]])
-		}
-		name := strings.ToLower(s[m[2]:m[3]])
-		base, piece, ok := strings.Cut(name, "*")
-		if ok && piece == "" {
-			name += "0*" // the only piece
-		}
+	for parameter := range strings.SplitSeq(strings.TrimLeft(s, " \t\r\n;:,\""), ";") {
+		name, text, _ := strings.Cut(parameter, "=")
+		name, text = strings.ToLower(strings.TrimSpace(name)), strings.TrimSpace(text)
+		text = escapes.Replace(strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`))
 		if old, twice := v.params[name]; !twice {
 			v.params[name] = text
-			inPieces[base] = inPieces[base] || ok
 		} else if !strings.EqualFold(old, text) {
 			v.repeated = true
 		}
 	}
-	for name, is := range inPieces {
-		if text, ok := v.extended(name); is && ok {
-			v.params[name] = text
-		}
-	}
-}
-
-// extended joins the pieces of a parameter, and decodes them (RFC 2231).
-func (v *structured) extended(name string) (text string, ok bool) {
-	charset := ""
-	for n := 0; ; n++ {
-		key := name + "*" + strconv.Itoa(n)
-		piece, plain := v.params[key]
-		if !plain {
-			if piece, ok = v.params[key+"*"]; !ok {
-				break
-			}
-			if parts := strings.SplitN(piece, "'", 3); n == 0 && len(parts) == 3 {
-				charset, piece = parts[0], parts[2]
-			} else if n == 0 {
-				v.repaired = true
-			}
-			if decoded, err := url.PathUnescape(piece); err == nil {
-				piece = decoded
-			} else {
-				v.repaired = true
-			}
-		}
-		text += piece
-	}
-	if e, err := htmlindex.Get(charset); err == nil { // else it stays as it is
-		if decoded, err := e.NewDecoder().String(text); err == nil {
-			text = decoded
-		}
-	}
-	return text, text != ""
+	return v
 }

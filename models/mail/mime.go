@@ -23,11 +23,10 @@ const (
 	maxHeader    = 256 << 10 // bytes of one header
 	maxField     = 64 << 10  // bytes of one of its fields
 	maxParts     = 1000
-	maxDepth     = 32      // multiparts within multiparts
-	maxBoundary  = 998     // bytes, which is the longest legal line
-	maxType      = 255     // bytes of a media type
-	maxDivided   = 1 << 20 // bytes of headers without an empty line before a delimiter
-	maxAddresses = 10_000  // addresses of one field
+	maxDepth     = 32     // multiparts within multiparts
+	maxBoundary  = 998    // bytes, which is the longest legal line
+	maxType      = 255    // bytes of a media type
+	maxAddresses = 10_000 // addresses of one field
 )
 
 // leaf is a part that has no parts.
@@ -50,7 +49,6 @@ type Parser struct {
 	current *leaf           // the one of leaves whose body is being read, or nil
 	headEnd int64           // offset after the message's header and its empty line
 	noted   uint32          // a bit for each Kind
-	divided int             // bytes of headers that divides has read
 	broken  bool            // something could not be parsed
 	names   map[string]bool // given to parts of this message
 
@@ -77,7 +75,7 @@ func (p *Parser) fault(k Kind) {
 // bytes are a message, so Parse returns only errors of reading raw.
 func (p *Parser) Parse(raw Content, arrived time.Time, m *Message) error {
 	p.header, p.skip, p.levels, p.leaves, p.current = p.header[:0], false, p.levels[:0], p.leaves[:0], nil
-	p.headEnd, p.broken, p.noted, p.divided = -1, false, 0, 0
+	p.headEnd, p.broken, p.noted = -1, false, 0
 	clear(p.names)
 	p.used, p.reading = 0, reading{}
 	*m = Message{Date: Bounded(arrived), Raw: raw}
@@ -109,11 +107,6 @@ func (p *Parser) scan(raw Content, m *Message) error {
 			at = off
 		}
 		off += int64(len(line))
-		if inHeader && begins && p.divides(line) {
-			p.note(BadParts)
-			p.begin(at, m)
-			inHeader = false
-		}
 		delimits, last := false, false
 		if begins {
 			delimits, last = p.delimiter(line, at-eol)
@@ -165,19 +158,6 @@ func (p *Parser) gather(line []byte, begins bool) {
 		return
 	}
 	p.header = append(p.header, bytes.TrimRight(line, "\r\n")...)
-}
-
-// divides reports whether the line is a delimiter of the multipart whose header is being read: that
-// header has no empty line at its end.
-func (p *Parser) divides(line []byte) bool {
-	rest, ok := bytes.CutPrefix(bytes.TrimRight(line, " \t\r\n"), []byte("--"))
-	if !ok || len(rest) == 0 || p.divided > maxDivided || !bytes.Contains(p.header, rest) {
-		return false
-	}
-	p.divided += len(p.header)
-	// Another parser, since this is only a look: what it notes does not count.
-	e := (&Parser{header: p.header}).readHeader(nil)
-	return e.boundary == string(rest)
 }
 
 // begin reads the gathered header of the content that begins at off. The first
@@ -395,7 +375,6 @@ const (
 	BadBase64                // of a message
 	Unseparated              // of an mbox
 	FromText                 // of an mbox
-	FromLength               // of an mbox
 	DotFile                  // of a maildir
 	NoFile                   // of a maildir
 	NoFolder                 // of a maildir
@@ -418,7 +397,6 @@ var noted = [kinds][4]string{
 	BadBase64:    {"message", "has", "have", "bytes in base64 that do not belong there, ignored"},
 	Unseparated:  {"message", "is", "are", "separated without an empty line"},
 	FromText:     {"line", "begins", "begin", "with \"From \" after an empty line and without a date, read as text"},
-	FromLength:   {"message", "has", "have", "From lines within the Content-Length, read as text"},
 	DotFile:      {"file", "whose name begins with a dot was", "whose names begin with a dot were", "skipped"},
 	NoFile:       {"entry", "that is not a plain file was", "that are not plain files were", "skipped"},
 	NoFolder:     {"folder", "was", "were", "not read: too deep for the maildir of a user"},

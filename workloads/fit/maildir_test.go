@@ -43,7 +43,7 @@ func TestMaildirs(t *testing.T) {
 		"dots":              {map[string]string{"cur/1": m, "cur/.nfs1": m, "new/.DS_Store": "x"}, "1 [1] 2", "2 files whose names begin with a dot were skipped"},
 		"links":             {map[string]string{"cur/1": m, "cur/2": "->1", "A": "->.", "B/C": "->..", "B/cur/1": m}, "1 [1 1] 4", "1 entry that is not a plain file was skipped|1 folder was not read: a link within a folder of a maildir"},
 		"new alone":         {map[string]string{"cur/1": m, "A/new/2": m}, "1 [1] 2", "1 folder with new and without cur was not read"},
-		"gzip":              {map[string]string{"cur/1,S=9:2,S": packed("Subject: s\n\n" + strings.Repeat("words\n", 2000)), "cur/2": packed(m) + strings.Repeat("\x00", 512)}, "1 [2] 12002", ""},
+		"gzip":              {map[string]string{"cur/1,S=9:2,S": packed("Subject: s\n\n" + strings.Repeat("words\n", 2000)), "cur/2": packed(m)}, "1 [2] 12002", ""},
 		"large":             {map[string]string{"cur/1": packed("Subject: s\n\n" + string(noise))}, "1 [1] 400000", ""},
 		"too large":         {map[string]string{"cur/1": packed("Subject: s\n\n" + string(noise) + string(noise) + string(noise))}, "cur/1: has more than 1000000 bytes, unpacked; if that is intended", ""},
 		"damaged":           {map[string]string{"cur/1": packed(m)[:20]}, "cur/1: the gzip data ends early", ""},
