@@ -15,8 +15,6 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-const counterKind = schemas.Counter
-
 // Row is a row of a table by column name.
 type Row map[string]drivers.Value
 
@@ -90,7 +88,7 @@ func (f *fixture) add(table *schemas.Table, r Row, column string, n int64) {
 	f.TB.Helper()
 	c := table.Column(column)
 	p := &schemas.Pattern{Kind: schemas.Add, Table: table, Columns: []*schemas.Column{c}}
-	if c.Type.Kind != counterKind {
+	if c.Type.Kind != schemas.Counter {
 		p.Kind = schemas.Put
 		n += r[column].Int64()
 	}

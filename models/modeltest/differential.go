@@ -248,13 +248,6 @@ func (diff *differential) deliver(m *mail.Message, to ...*folder) (ms []message)
 	return ms
 }
 
-// arrived makes the reference's change of a delivery.
-func (diff *differential) arrived(m *mail.Message, to []*folder, handles []models.Handle) {
-	c := diff.of(to[0].in)
-	c.m, c.folders, c.made = m, modelsOf(to), handles
-	diff.must(diff.reference.run("deliver", c), "deliver")
-}
-
 func (diff *differential) move(from, to *folder, ms ...message) (moved []message, err error) {
 	c := diff.on(from, ms...)
 	c.to = to.got

@@ -20,7 +20,7 @@ import (
 type Draft struct {
 	Date         time.Time
 	From         mail.Address
-	To, Cc       []mail.Address
+	To           []mail.Address
 	Subject      string
 	Text         []byte
 	TextEncoding mail.Encoding
@@ -44,7 +44,7 @@ func (d Draft) Message() *mail.Message {
 	m := &mail.Message{
 		Date:      d.Date,
 		MessageID: fmt.Sprintf("<%d.%s@modeltest.example>", d.Date.UnixNano(), strings.ReplaceAll(d.From.Address, "@", ".")),
-		From:      d.From, To: d.To, Cc: d.Cc, Subject: d.Subject,
+		From:      d.From, To: d.To, Subject: d.Subject,
 	}
 	w := &rawWriter{eol: "\r\n"}
 	if d.LF {
@@ -55,9 +55,6 @@ func (d Draft) Message() *mail.Message {
 	w.line("From: " + addresses(d.From))
 	if len(d.To) > 0 {
 		w.line("To: " + addresses(d.To...))
-	}
-	if len(d.Cc) > 0 {
-		w.line("Cc: " + addresses(d.Cc...))
 	}
 	w.line("Subject: " + mime.QEncoding.Encode("utf-8", d.Subject))
 	w.line("MIME-Version: 1.0")

@@ -17,31 +17,29 @@ import (
 )
 
 // randomDefaults are the values of rapid's flags unless the command line sets them: the seed of the
-// first sequence (0 for another one in each run), number of sequences of all suites, mean number of operations
-// in each, and time to shorten a failing one.
+// first sequence (0 for another one in each run), most sequences of a suite, mean number of operations in each, and time
+// to shorten a failing one.
 var randomDefaults = map[string]string{
 	"rapid.seed":       "1",
-	"rapid.checks":     strconv.Itoa(sequencesInAll),
+	"rapid.checks":     strconv.Itoa(onEmbedded),
 	"rapid.steps":      "80",
 	"rapid.shrinktime": "20s",
 	"rapid.nofailfile": "true", // the seed is printed, and is enough
 }
 
-// Sequences are numbered, and each has its seed. The embedded engine runs the first ones, and each limited engine the
-// next ones: no two of these run the same. Few run on a variant, with other values on limited engines, and on a shared
-// store, where each call is a round trip. There the first pages of all folders are compared after each seldom-th
-// operation only, and all at the end.
+// So many sequences run on the embedded engine, and on each limited one. Few run on a variant, with other values on
+// limited engines, and on a shared store, where each call is a round trip. There the first pages of all folders are
+// compared after each seldom-th operation only, and all at the end.
 const (
-	onEmbedded     = 40
-	onLimited      = 15
-	withValues     = 20
-	fewSequences   = 2
-	sequencesInAll = onEmbedded + 2*onLimited
-	seldom         = 10
+	onEmbedded   = 40
+	onLimited    = 15
+	withValues   = 20
+	fewSequences = 2
+	seldom       = 10
 )
 
-// boundRandom sets rapid's flags. It reports whether the command line has the seed of the sequence to begin with.
-var boundRandom = sync.OnceValue(func() bool {
+// boundRandom sets rapid's flags.
+var boundRandom = sync.OnceFunc(func() {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	for name, value := range randomDefaults {
@@ -49,7 +47,6 @@ var boundRandom = sync.OnceValue(func() bool {
 			flag.Set(name, value)
 		}
 	}
-	return given["rapid.seed"]
 })
 
 // The sizes of chunks in random sequences. A large chunk holds a body that some engines' short types would cut.
@@ -66,17 +63,19 @@ const perStore = 5
 // and many chunks are small, so that operations often cross their boundaries. Several
 // sequences use the same tables, each with accounts and two processes of its own.
 func testRandom(t *testing.T, s *suite) {
-	seeded := boundRandom()
+	boundRandom()
 	var f, second *fixture
 	var all *reference
-	number, sequence, failed := 0, 0, false
+	sequence, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		number++
-		if others := number <= s.after && !seeded || sequence == s.sequences; others && !failed {
+		if sequence == s.sequences && !failed {
 			return
 		}
 		defer func() { failed = failed || rt.Failed() }() // rapid then runs it again, to shorten it
 		sequence++
+		for range s.shift {
+			rapid.Uint64().Draw(rt, "what follows is another sequence")
+		}
 		if f == nil || !s.shared && (failed || sequence%perStore == 1) {
 			f = s.start(t, Sized(0, 4))
 			one, world := *f, *f.World
@@ -131,7 +130,7 @@ func testRandom(t *testing.T, s *suite) {
 // testMany runs a random sequence on many messages.
 func testMany(t *testing.T, s *suite) {
 	one := *s
-	one.many, one.after, one.sequences = true, 0, 1
+	one.many, one.sequences = true, 1
 	testRandom(t, &one)
 }
 

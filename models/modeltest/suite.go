@@ -50,10 +50,10 @@ func (s Suite) RunValues(t *testing.T, values map[string]int) {
 	t.Parallel()
 	s.Model = s.Model.With(values)
 	s.everywhere(t, func(t *testing.T, on *suite) {
-		if on.few = true; on.after > 0 {
-			on.sequences = fewSequences
+		if on.few, on.shift = true, on.shift+len(inProcess()); on.sequences == onEmbedded {
+			on.sequences = withValues
 		} else {
-			on.after, on.sequences = onEmbedded, withValues // others than Run has there
+			on.sequences = fewSequences
 		}
 		on.run(t, "random", "many", "additions", "two clients")
 	})
@@ -92,7 +92,7 @@ func (s Suite) everywhere(t *testing.T, check func(*testing.T, *suite)) {
 	for i, e := range inProcess() {
 		name, on := e.Name, s.on(opening(e, 0))
 		if i > 0 {
-			name, on.after, on.sequences = "as "+name, onEmbedded+(i-1)*onLimited, min(on.sequences, onLimited)
+			name, on.shift, on.sequences = "as "+name, i, min(on.sequences, onLimited)
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,8 +179,8 @@ type suite struct {
 	second drivers.Store   // of the second process of random sequences; nil: the store of the first
 	starts int             // how often a rule has begun on it
 
-	after, sequences int  // it runs so many random sequences, those after some others
-	many             bool // of them one begins with many messages
+	shift, sequences int  // it runs so many random sequences, others than with another shift
+	many             bool // the one begins with many messages
 }
 
 // domain is the mail domain of a rule's accounts.

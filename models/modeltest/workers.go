@@ -24,7 +24,6 @@ type delivery struct {
 	handle     models.Handle
 	in         *folder
 	gone       bool  // it was deleted, or the outcome of its move or delete is unknown
-	place      int   // in the list of its folder, from 1 on
 	begin, end int64 // logical times of the call that put it there
 	flags      models.Flag
 }
@@ -79,62 +78,58 @@ func testWorkersOneFolder(t *testing.T, s *suite) {
 		})
 	}
 	group.Wait()
-	all := slices.Concat(sent[:]...)
-	for _, in := range a.folders {
-		findPlaces(diff, in, all, unknown.Load())
+	acknowledged := map[models.Handle]*delivery{}
+	for _, d := range slices.Concat(sent[:]...) {
+		if d.gone {
+			diff.remove(d.in, diff.arrived(d))
+		} else {
+			acknowledged[d.handle] = d
+		}
 	}
-	takeAll(t, diff, all)
-	if n := unknown.Load(); n > 0 {
+	others := int64(0)
+	for _, in := range a.folders {
+		others += takeListed(t, diff, in, acknowledged)
+	}
+	for _, d := range acknowledged {
+		t.Errorf("acknowledged message %x of %s is not listed", d.handle, d.in.name)
+	}
+	n := unknown.Load()
+	if others > n {
+		t.Errorf("folders list %d messages that are not acknowledged, or twice; %d outcomes are unknown", others, n)
+	}
+	if n > 0 {
 		t.Logf("%d outcomes are not known", n)
 		return
 	}
 	diff.check()
 }
 
-// findPlaces notes where a folder lists which message. It lists none twice, and besides those that are acknowledged at
-// most as many as there were calls of unknown outcome.
-func findPlaces(diff *differential, in *folder, all []*delivery, unknown int64) {
+// takeListed has the reference take the acknowledged deliveries that a folder lists, the oldest first. It returns how
+// many others the folder lists.
+func takeListed(t *testing.T, diff *differential, in *folder, acknowledged map[models.Handle]*delivery) (others int64) {
 	c := diff.on(in)
 	c.limit = 3 * workers * deliveriesEach
-	items := c.do("list", the("list").run).items
-	listed := map[models.Handle]int{}
-	for i, e := range items {
-		listed[e.entry.Handle] = i + 1
-	}
-	acknowledged := 0
-	for _, d := range all {
-		if d.in != in {
+	latest := int64(0) // begin of those that are older
+	for _, e := range slices.Backward(c.do("list", the("list").run).items) {
+		d := acknowledged[e.entry.Handle]
+		if d == nil || d.in != in {
+			others++
 			continue
 		}
-		d.place = listed[d.handle]
-		if !d.gone {
-			acknowledged++
+		delete(acknowledged, d.handle)
+		if diff.Order == ByArrival && d.end < latest {
+			t.Errorf("message %x of %s was acknowledged before the call began that put an older one there", d.handle, in.name)
 		}
+		latest = max(latest, d.begin)
+		diff.arrived(d).flags = d.flags
 	}
-	if n := len(items); n > len(listed) || n > acknowledged+int(unknown) {
-		diff.t.Fatalf("%s lists %d messages, %d different ones; %d are acknowledged, and %d outcomes are unknown", in.name, n,
-			len(listed), acknowledged, unknown)
-	}
+	return others
 }
 
-// takeAll has the reference take the deliveries, the oldest first.
-func takeAll(t *testing.T, diff *differential, all []*delivery) {
-	slices.SortStableFunc(all, func(a, b *delivery) int { return b.place - a.place })
-	latest := map[*folder]int64{} // begin of those that the folder lists as older
-	for _, d := range all {
-		if d.place == 0 && !d.gone {
-			t.Errorf("acknowledged message %x of %s is not listed", d.handle, d.in.name)
-		}
-		if diff.Order == ByArrival && d.end < latest[d.in] && !d.gone {
-			t.Errorf("message %x of %s was acknowledged before the call began that put an older one there", d.handle,
-				d.in.name)
-		}
-		diff.arrived(d.m, []*folder{d.in}, []models.Handle{d.handle})
-		e := d.in.ever[d.handle]
-		if e.flags = d.flags; d.gone {
-			diff.remove(d.in, e)
-		} else {
-			latest[d.in] = max(latest[d.in], d.begin)
-		}
-	}
+// arrived has the reference take a delivery.
+func (diff *differential) arrived(d *delivery) *entry {
+	c := diff.of(d.in.in)
+	c.m, c.folders, c.made = d.m, modelsOf([]*folder{d.in}), []models.Handle{d.handle}
+	diff.must(diff.reference.run("deliver", c), "deliver")
+	return d.in.ever[d.handle]
 }
