@@ -265,9 +265,9 @@ var zones = map[string]string{
 	"CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800", "PDT": "-0700",
 }
 
-// parseDate reads the value of a Date field. guessed: it has no zone, or one that is not known, such as a military zone
-// (these were defined wrongly, so RFC 5322 has them as UTC, too), and is read as UTC. ok is false if it is no date, or is
-// outside of the bounds.
+// parseDate reads the value of a Date field. guessed: it has no zone, or one that is not known, and is read as UTC. A
+// military zone is not known: these were defined wrongly, so RFC 5322 has them as UTC, too. ok is false if it is no
+// date, or is outside of the bounds.
 func parseDate(value string) (t time.Time, guessed, ok bool) {
 	words := strings.Fields(withoutComments(value))
 	if len(words) == 0 {

@@ -197,7 +197,8 @@ func isEmpty(line []byte) bool {
 	return string(line) == "\n" || string(line) == "\r\n"
 }
 
-// readError returns err with the name of the file. Of damaged gzip data it has the number of whole messages before that.
+// readError returns err with the name of the file, and with the number of whole messages before gzip data that is
+// damaged.
 func readError(file string, err error, whole int) error {
 	var f *FormatError
 	var corrupt flate.CorruptInputError

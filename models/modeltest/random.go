@@ -17,8 +17,8 @@ import (
 )
 
 // randomDefaults are the values of rapid's flags unless the command line sets them: the seed of the
-// first sequence (0 for another one in each run), most sequences of a suite, mean number of operations in each, and time
-// to shorten a failing one.
+// first sequence (0 for another one in each run), number of sequences, mean number of operations
+// in each, and time to shorten a failing one.
 var randomDefaults = map[string]string{
 	"rapid.seed":       "1",
 	"rapid.checks":     strconv.Itoa(onEmbedded),
