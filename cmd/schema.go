@@ -120,7 +120,7 @@ func newSchemaRender(known registry) *cobra.Command {
 		}
 		return to.write(cmd.OutOrStdout(), []byte(text), page.Ours, name)
 	})
-	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase, oraclenosql or embedded (default: the one that the schema is written for)")
+	cmd.Flags().StringVarP(&engine, "engine", "e", "", "`ENGINE` to write for: cassandra, hbase or oraclenosql (default: the one that the schema is written for)")
 	to.bindOutput(cmd.Flags(), "write the statements to this `FILE`, or to standard output (-)", aFileThere)
 	cmd.Flags().Var(inNames(&namespace), "namespace",
 		"`NAME` within the names of all that is created: mailbench_NAME_SCHEMA")

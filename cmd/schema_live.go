@@ -151,7 +151,7 @@ func newSchemaDiff(known registry) *cobra.Command {
 	var f storeFlags
 	var ignore []string
 	cmd := known.onSchema("diff", func(cmd *cobra.Command, s *schemas.Schema, name string) error {
-		return f.use(cmd.Context(), known, s, func(_ drivers.Engine, st drivers.Store) error {
+		return f.use(cmd.Context(), known, s, func(e drivers.Engine, st drivers.Store) error {
 			c, err := drivers.Compare(cmd.Context(), st, s)
 			if err != nil {
 				return err
@@ -163,9 +163,12 @@ func newSchemaDiff(known registry) *cobra.Command {
 					writeDiff(out, s, version, c, idle)
 					return
 				}
-				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing. \"mailbench schema render %s -e %s\" "+
-					"prints the statements that create them.\n",
-					c.Where, version, s.Name, words.Plural(missing, "table"), name, f.engine)
+				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing.", c.Where, version, s.Name,
+					words.Plural(missing, "table"))
+				if e.Render != nil {
+					fmt.Fprintf(out, " \"mailbench schema render %s -e %s\" prints the statements that create them.", name, e.Name)
+				}
+				fmt.Fprintln(out)
 				// It is open for reading only.
 				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
 					fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))

@@ -38,9 +38,6 @@ type Engine struct {
 	// a setting's name, as MAILBENCH_CASSANDRA_PASSWORD does.
 	Environment []Setting
 	Open        func(ctx context.Context, o Options) (Store, error)
-	// Check returns the error that Open returns if Durability or Settings are wrong. It opens
-	// nothing. nil: Open finds that as soon as it is called.
-	Check func(o Options) error
 	// Render writes the tables of a schema in the engine's own language, with
 	// comments, as Apply creates them in an empty engine. It connects to no engine. It
 	// reads the options Namespace and Settings. nil: the engine has no tables.

@@ -24,7 +24,7 @@
 // key columns only never change. A write that may change those of an index with
 // plain columns reads the old row first, under its lock, and so does each delete
 // (write.go). A row with null in such a column has no entry. A filter by such a
-// column is answered from its index. CheckIndexes compares entries with rows.
+// column is answered from its index.
 //
 // # Counters
 //
@@ -125,12 +125,7 @@ func Engine() drivers.Engine {
 			}
 			return s, nil
 		},
-		Check: func(o drivers.Options) error {
-			_, err := readOptions(o)
-			return err
-		},
 		Forecast: forecastOf,
-		Render:   renderKeys,
 		Compile: func(s *schemas.Schema, _ drivers.Options) (drivers.Compiler, error) {
 			store, err := offline(s) // as if it were the first in its data folder
 			if err != nil {
@@ -144,20 +139,13 @@ BLOCKS are bytes of blocks; data only in memory has none. TIME is the client's.`
 	}
 }
 
-// readOptions returns the compression that the settings name. It refuses wrong settings and durability quorum.
-func readOptions(o drivers.Options) (*block.CompressionProfile, error) {
+func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 	settings := drivers.ReadSettings(settingList, o.Settings)
-	compression := drivers.Word(settings, "compression", compressions)
+	if err := settings.Err(); err != nil {
+		return nil, err
+	}
 	if o.Durability == drivers.Quorum {
 		return nil, drivers.WrongOption(errors.New("durability quorum needs replicas; choose memory, process or power"))
-	}
-	return compression, settings.Err()
-}
-
-func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
-	compression, err := readOptions(o)
-	if err != nil {
-		return nil, err
 	}
 	if o.Dir == "" {
 		return nil, errors.New("no data directory was given")
@@ -173,7 +161,8 @@ func openStore(o drivers.Options, disk vfs.FS) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		dir: o.Dir, cacheBytes: cmp.Or(o.CacheBytes, defaultCache), compressed: compression,
+		dir: o.Dir, cacheBytes: cmp.Or(o.CacheBytes, defaultCache),
+		compressed: drivers.Word(settings, "compression", compressions),
 		durability: cmp.Or(o.Durability, drivers.Power),
 		gate:       plan.Gate{Engine: "embedded engine", ReadOnly: o.ReadOnly},
 		lock:       l, maxBatch: maxBatchBytes, readBefore: drivers.DiskReads(os.Getpid()),

@@ -238,14 +238,10 @@ func (r *runner) remove(c *combination) {
 	}
 }
 
-// reach tries all engines that are reached over the network and checks the options of the others,
-// before the first cell spends time on its load.
+// reach tries all engines that are reached over the network, before the first cell spends time on its load.
 func (r *runner) reach(ctx context.Context) error {
 	for _, e := range r.config.Engines {
 		if !e.Remote {
-			if err := subject.Check(e, r.config.Workload, r.config.EngineOptions); err != nil {
-				return fmt.Errorf("open %s: %w", e.Name, err)
-			}
 			continue
 		}
 		s, err := subject.Reach(ctx, e, r.config.Workload, r.config.EngineOptions)

@@ -41,14 +41,6 @@ func Reach(ctx context.Context, e drivers.Engine, w *workloads.Workload, o drive
 	return e.Open(ctx, o)
 }
 
-// Check returns what is wrong with the options of an engine in this process.
-func Check(e drivers.Engine, w *workloads.Workload, o drivers.Options) error {
-	if e.Check == nil {
-		return nil
-	}
-	return e.Check(configured(o, e, w))
-}
-
 // Open opens the store, applies the schema, binds the model, and finds out what it
 // offers. A data set that is in the folder is used again if it fits.
 func Open(ctx context.Context, c Config) (_ *Target, err error) {
