@@ -14,8 +14,8 @@
 //     sample whose last key column is the text of the argument, or else the first sample
 //     that has all requested columns, or else the first.
 //   - A slice yields the samples with the key prefix of the first sample, for example the
-//     folders of a user or the chunks of a body. They have the order of writing, or the
-//     reverse. From and to apply to int and bigint columns.
+//     folders of a user or the chunks of a body. They have the order of writing. From and
+//     to apply to int and bigint columns.
 //   - A slice with after is a page. It repeats those samples up to its limit, 25 at most.
 //     A page after some row is empty. So a folder is one page long, and callers that page
 //     to the end reach it.
@@ -57,9 +57,7 @@ func Engine() drivers.Engine {
 			if o.ReadOnly {
 				return nil, errors.New("the null engine stores nothing that could be read")
 			}
-			return &store{
-				gate: plan.Gate{Engine: "null engine", Uncounted: true}, schemas: make(map[string]*schemas.Schema),
-			}, nil
+			return &store{gate: plan.Gate{Engine: "null engine", Uncounted: true}}, nil
 		},
 	}
 }
@@ -69,8 +67,6 @@ type table struct{ rows, statics samples }
 
 type store struct {
 	gate    plan.Gate
-	mu      sync.Mutex                 // guards schemas
-	schemas map[string]*schemas.Schema // applied schemas in canonical form, by name
 	tables  plan.Tables[table]
 	numbers atomic.Int64 // the last number that an add returned
 }
@@ -93,18 +89,9 @@ func (s *store) Capabilities() drivers.Capabilities {
 
 // Apply implements drivers.Store.
 func (s *store) Apply(_ context.Context, sch *schemas.Schema) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if err := drivers.Portable(sch); err != nil {
 		return err
 	}
-	stored := stored(sch)
-	if there := s.schemas[sch.Name]; there != nil {
-		if err := drivers.Conflict(schemas.Diff(stored, there)); err != nil {
-			return fmt.Errorf("apply schema %s: %w", sch.Name, err)
-		}
-	}
-	s.schemas[sch.Name] = stored
 	tables := make(map[*schemas.Table]*table)
 	for _, t := range sch.Tables {
 		tables[t] = &table{
@@ -116,23 +103,14 @@ func (s *store) Apply(_ context.Context, sch *schemas.Schema) error {
 	return nil
 }
 
-// Stored implements drivers.Store.
-func (s *store) Stored(sch *schemas.Schema) (*schemas.Schema, error) { return stored(sch), nil }
-
-// stored returns the canonical form of a schema: the null engine takes all
-// indexes, and no hints.
-func stored(sch *schemas.Schema) *schemas.Schema {
-	return plan.Stored(sch, func(*schemas.Index) bool { return true })
+// Stored implements drivers.Store. The null engine takes all indexes, and no hints.
+func (s *store) Stored(sch *schemas.Schema) (*schemas.Schema, error) {
+	return plan.Stored(sch, func(*schemas.Index) bool { return true }), nil
 }
 
 // Inspect implements drivers.Store.
 func (s *store) Inspect(_ context.Context, name string) (*schemas.Schema, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if there := s.schemas[name]; there != nil {
-		return schemas.Canonical(there), nil
-	}
-	return nil, fmt.Errorf("inspect schema %s: it was not applied to this null engine", name)
+	return nil, fmt.Errorf("inspect schema %s: the null engine stores no tables", name)
 }
 
 // Prepare implements drivers.Store.
@@ -306,14 +284,10 @@ func (s *session) read(st *statement, rows []sample, args []drivers.Value, elem 
 	for n, found := 0, true; found; {
 		found = false
 		for i := range rows {
-			row := &rows[i]
-			if !st.up {
-				row = &rows[len(rows)-1-i]
-			}
-			if !st.has(row, args) {
+			if !st.has(&rows[i], args) {
 				continue
 			}
-			if err := s.Yield(s.project(st, row, args, elem)); err != nil {
+			if err := s.Yield(s.project(st, &rows[i], args, elem)); err != nil {
 				return err
 			}
 			found = page
@@ -423,7 +397,6 @@ type statement struct {
 	prefix  int      // how many leading key columns by binds
 	named   bool     // the key ends in a text
 	ranged  int      // position of the int or bigint bounded by from and to, or -1
-	up      bool     // rows come in the order of writing, not in reverse
 
 	parts []*statement
 }
@@ -455,16 +428,11 @@ func compileOne(p *schemas.Pattern, t *table) (*statement, error) {
 	} else {
 		st.written = st.positions(p.Columns)
 	}
-	// The column of a slice's bounds, and its direction.
-	st.ranged, st.up = -1, !p.Reverse
+	st.ranged = -1
 	for _, b := range []*schemas.Bound{p.From, p.To} {
 		if b != nil && (b.Column.Type.Kind == schemas.Int || b.Column.Type.Kind == schemas.Bigint) {
 			st.ranged = st.position(b.Column)
 		}
-	}
-	if x := p.Index; x != nil && len(bound) < len(x.Columns) && x.Columns[len(bound)].Desc ||
-		x == nil && st.prefix < len(st.table.key) && st.table.key[st.prefix].Desc {
-		st.up = !st.up
 	}
 	return st, nil
 }
