@@ -123,11 +123,6 @@ func (s *session) Write(ctx context.Context, st drivers.Statement, args []driver
 // Cassandra, parts whose order counts are in no batch that writes to a table with conditional writes.
 func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drivers.Call) error {
 	p, total, several := st.Pattern(), int64(0), false
-	if slices.ContainsFunc(parts, func(c drivers.Call) bool {
-		return c.Part < 0 || c.Part >= len(p.Parts) || short(p.Parts[c.Part].Pattern, c.Args)
-	}) {
-		return s.Session.Batch(ctx, st, parts)
-	}
 	if s.store.caps.Engine == "cassandra" && (p.Atomic > schemas.AtomicNone || p.Parallel > 1) {
 		conditional := func(t *schemas.Table) bool { // has conditional writes
 			return slices.ContainsFunc(s.store.schema.Patterns, func(p *schemas.Pattern) bool {
@@ -158,14 +153,8 @@ func (s *session) Batch(ctx context.Context, st drivers.Statement, parts []drive
 	return plan.PartsApplied(err, applied, len(parts))
 }
 
-// short reports whether a call has no whole key. The embedded engine refuses it, and no limit needs to be checked.
-func short(p *schemas.Pattern, args []drivers.Value) bool { return len(args) < len(p.By) }
-
 // fits checks the size of a row's cells, and the size of all its values together, which it returns.
 func (s *store) fits(p *schemas.Pattern, args []drivers.Value) (size int64, err error) {
-	if short(p, args) {
-		return 0, nil
-	}
 	if s.caps.Engine == "cassandra" && p.Table != nil && len(p.Table.Partition) == 1 && len(p.By) > 0 && p.Index == nil &&
 		args[0].Size() == 0 && (args[0].Kind() == schemas.Text || args[0].Kind() == schemas.Blob) {
 		return 0, fmt.Errorf("pattern %s: key may not be empty", p.Name) // as Cassandra says
