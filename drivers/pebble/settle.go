@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,16 +53,11 @@ func (s *Store) Settle(ctx context.Context) error {
 
 // Cool implements drivers.Cooler.
 func (s *Store) Cool(context.Context) error {
-	return s.during(&s.mu, "cool", func() error {
-		if err := s.stop(); err != nil {
-			return fmt.Errorf("close: %w", err)
-		}
-		dropped := dropPages(s.dir)
-		if err := s.start(s.fs.FS); err != nil {
-			return fmt.Errorf("open again: %w", err)
-		}
-		return dropped
-	})
+	if err := s.Sleep(); err != nil {
+		return err
+	}
+	dropped := dropPages(s.dir)
+	return cmp.Or(s.Wake(), dropped)
 }
 
 // Sleep implements drivers.Sleeper: it closes Pebble, whose cache and memtables are most of a
@@ -70,7 +66,7 @@ func (s *Store) Sleep() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.stop(); err != nil {
-		return fmt.Errorf("close the embedded engine between trials: %w", err)
+		return fmt.Errorf("close the embedded engine for a while: %w", err)
 	}
 	return nil
 }
