@@ -82,8 +82,7 @@ func (b *builder) arg(name string, c *schemas.Column, at int) string {
 
 // key declares a variable with a key at which a part of a scan begins or ends.
 func (b *builder) key(name string, first *schemas.Column, key []byte) string {
-	f := fieldOf(first)
-	return b.variable(name, f.sqlType(), func(*inputs) any { return f.bound(key) })
+	return b.variable(name, fieldOf(first).sqlType(), func(*inputs) any { return strings.ToValidUTF8(string(key), "\x7f") })
 }
 
 // where writes a condition.

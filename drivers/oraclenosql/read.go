@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -333,7 +332,7 @@ func (p *partitions) set(key string, n int) {
 	p.Store(key, n)
 }
 
-// part returns a part of a scan: a range of the first column of the shard key, if that is a string. (Oracle can read
+// part returns a part of a scan: a range of the first column of the shard key, if that is text. (Oracle can read
 // one hash partition alone, by partition($row) = n, but the proxy does not report how many there are.)
 func (s *Store) part(ctx context.Context, scan *statement, from, to []byte) (*statement, error) {
 	one := *scan
@@ -345,7 +344,7 @@ func (s *Store) part(ctx context.Context, scan *statement, from, to []byte) (*st
 func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, error) {
 	column := st.table.fullKey[0]
 	first := fieldOf(column)
-	if !strings.HasPrefix(first.sqlType(), "STRING") || n < 2 {
+	if typ, _ := first.columnType(); typ != "STRING" || n < 2 {
 		return nil, nil
 	}
 	se, err := s.session()
@@ -374,24 +373,8 @@ func (s *Store) divide(ctx context.Context, st *statement, n int) ([][]byte, err
 		err = se.each(ctx, st, q, nil, func(row *types.MapValue) error {
 			text, _ := row.GetString(first.name)
 			found = []byte(text)
-			if first.typ.Kind == schemas.UUID {
-				u, err := drivers.ParseUUID(text)
-				found = u[:]
-				return err
-			}
 			return nil
 		})
 		return found, err
 	})
-}
-
-// bound returns bytes at which a part of a scan begins as the SDK takes them: a string, or a
-// UUID of which they are the first bytes.
-func (f field) bound(b []byte) any {
-	if f.typ.Kind != schemas.UUID {
-		return strings.ToValidUTF8(string(b), "\x7f")
-	}
-	var u [16]byte
-	copy(u[:], b)
-	return string(drivers.AppendUUID(nil, u))
 }
