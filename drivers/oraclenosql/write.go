@@ -90,11 +90,11 @@ func (st *statement) rowOf(args []drivers.Value) *types.MapValue {
 const attempts = 100
 
 // repeat tries a write again as long as others change its rows meanwhile.
-func (sl *slot) repeat(ctx context.Context, write func(try int) (done bool, err error)) error {
+func (sl *slot) repeat(ctx context.Context, write func() (done bool, err error)) error {
 	defer func() { sl.disturbed = false }()
 	for try := range attempts {
 		sl.disturbed = try > 0
-		done, err := write(try)
+		done, err := write()
 		if err == nil && !done {
 			err = ctx.Err()
 		}
@@ -116,7 +116,7 @@ func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value)
 		}
 	}
 	creates := p.Kind != schemas.Remove && !p.Present && nulls == len(st.queries)-1
-	err = sl.repeat(ctx, func(int) (done bool, err error) {
+	err = sl.repeat(ctx, func() (done bool, err error) {
 		r.Applied, r.Row, err = sl.change(ctx, st, st.queries[nulls], args)
 		if err != nil || r.Applied || !creates {
 			return true, err
@@ -219,11 +219,7 @@ type edit struct {
 	table *table
 	key   *types.MapValue
 	row   *types.MapValue // what the row becomes; nil if it is deleted
-	// read: the row was read, and must not have changed when the batch is written. version
-	// is nil if there was no row.
-	read    bool
-	version types.Version
-	must    bool // the row must be there: the part that deletes it says so
+	must  bool            // the row must be there: the part that deletes it says so
 }
 
 // edits are those of one batch, in the order in which its parts first name their rows:
@@ -235,153 +231,85 @@ type edits struct {
 	at  map[string]*edit // by table and key
 }
 
-// together writes all parts with one WriteMultiple. If rows that it has read have changed
-// meanwhile, the store refuses it as a whole, and it is made again.
+// together writes all parts with one WriteMultiple.
 func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
 	s.count(0, true)
-	return s.repeat(ctx, func(try int) (done bool, err error) {
-		if try > 0 {
-			s.Delay(nil, uint(min(try-1, 3)), nil)
+	e := &edits{slot: s.slot, ctx: ctx, at: make(map[string]*edit)}
+	for i := range parts {
+		if err := e.add(st.parts[parts[i].Part], parts[i].Args); err != nil {
+			return err
 		}
-		e := &edits{slot: s.slot, ctx: ctx, at: make(map[string]*edit)}
-		for i := range parts {
-			if err := e.add(st.parts[parts[i].Part], parts[i].Args); err != nil {
-				return false, err
-			}
-		}
-		return e.send()
-	})
+	}
+	return e.send()
 }
 
 // add applies a part to the edits.
 func (e *edits) add(st *statement, args []drivers.Value) error {
-	if st.action == doDeleteAll { // the rows that are there, and those of parts before
-		err := e.each(e.ctx, st, st.listed, &inputs{args: args}, func(key *types.MapValue) error {
-			row, _ := e.edit(st.table, key)
-			row.row = nil
-			return nil
-		})
-		prefix := st.keyOf(args, drivers.Value{}).Map()
-		for _, row := range e.all {
-			under := err == nil && row.table == st.table
-			for name, v := range prefix {
-				under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
-			}
-			if under {
-				row.row = nil
-			}
-		}
-		return err
-	}
-	row, first := e.edit(st.table, st.keyOf(args, drivers.Value{}))
-	switch {
-	case st.action == doDelete:
+	key := st.keyOf(args, drivers.Value{})
+	switch st.action {
+	case doPut:
+		e.edit(st.table, key).row = st.rowOf(args)
+		return nil
+	case doDelete:
+		row := e.edit(st.table, key)
 		row.row, row.must = nil, row.must || st.Pattern().Present
 		return nil
-	case st.action == doPut && st.option == 0:
-		row.row = st.rowOf(args)
+	}
+	// The rows below the key that are there, and those of parts before.
+	err := e.each(e.ctx, st, st.listed, &inputs{args: args}, func(key *types.MapValue) error {
+		e.edit(st.table, key).row = nil
 		return nil
-	}
-	if first { // no part before has said what becomes of the row
-		there, err := e.get(e.ctx, st, args, drivers.Value{}, types.Absolute)
-		if err != nil {
-			return err
-		}
-		row.read = true
-		if there != nil {
-			row.row, row.version = there.Value, there.Version
-		}
-	}
-	return row.change(st, args)
-}
-
-// edit returns the edit of a row, and whether no part before has one.
-func (e *edits) edit(t *table, key *types.MapValue) (row *edit, first bool) {
-	id := fmt.Sprintf("%s%#v", t.full, key.Map()) // texts in quotes
-	if row = e.at[id]; row != nil {
-		return row, false
-	}
-	row = &edit{table: t, key: key}
-	e.at[id], e.all = row, append(e.all, row)
-	return row, true
-}
-
-// change applies a put of some columns, an add, an append or a remove.
-func (row *edit) change(st *statement, args []drivers.Value) error {
-	p := st.Pattern()
-	if row.row == nil {
-		if p.Kind == schemas.Remove {
-			return nil
-		}
-		row.row = st.keyOf(args, drivers.Value{})
-	}
-	for i, f := range st.write {
-		arg := args[st.Layout.Columns+i]
-		if p.Kind == schemas.Put {
-			row.row.Put(f.name, f.encode(arg))
-			continue
-		}
-		old, err := f.decode(row.row.Map()[f.name])
-		if err != nil {
-			return fmt.Errorf("column %s: %w", f.name, err)
-		}
-		elems := slices.Clone(old.Elems())
-		switch p.Kind {
-		case schemas.Add:
-			arg = drivers.Number(f.typ.Kind, old.Int64()+arg.Int64())
-		case schemas.Append:
-			arg = drivers.ListOf(append(elems, arg.Elems()...))
-		default:
-			arg = drivers.ListOf(slices.DeleteFunc(elems, func(v drivers.Value) bool {
-				return slices.ContainsFunc(arg.Elems(), v.Equal)
-			}))
-		}
-		row.row.Put(f.name, f.encode(arg))
-	}
-	return nil
-}
-
-// send writes the edits. done is false if the store refused them because of a row that has
-// changed.
-func (e *edits) send() (done bool, err error) {
-	request := &nosqldb.WriteMultipleRequest{Durability: e.store.durability}
-	var edits []*edit // that of each operation
+	})
 	for _, row := range e.all {
-		if row.row == nil && row.read && row.version == nil {
-			continue // there is no row, and the batch makes none
+		under := err == nil && row.table == st.table
+		for name, v := range key.Map() {
+			under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
 		}
+		if under {
+			row.row = nil
+		}
+	}
+	return err
+}
+
+// edit returns the edit of a row, which it adds if no part before has one.
+func (e *edits) edit(t *table, key *types.MapValue) *edit {
+	id := fmt.Sprintf("%s%#v", t.full, key.Map()) // texts in quotes
+	row := e.at[id]
+	if row == nil {
+		row = &edit{table: t, key: key}
+		e.at[id], e.all = row, append(e.all, row)
+	}
+	return row
+}
+
+// send writes the edits. The store refuses all of them if a row that must be there is not.
+func (e *edits) send() error {
+	request := &nosqldb.WriteMultipleRequest{Durability: e.store.durability}
+	for _, row := range e.all {
 		var one nosqldb.WriteMultipleRequest // its methods compare all members with each other
+		var err error
 		if row.row == nil {
 			err = one.AddDeleteRequest(&nosqldb.DeleteRequest{TableName: row.table.full, Key: row.key}, row.must)
 		} else {
-			put := &nosqldb.PutRequest{TableName: row.table.full, Value: row.row, ExactMatch: true}
-			if row.version != nil {
-				put.PutOption, put.MatchVersion = types.PutIfVersion, row.version
-			} else if row.read {
-				put.PutOption = types.PutIfAbsent
-			}
-			err = one.AddPutRequest(put, true)
+			err = one.AddPutRequest(&nosqldb.PutRequest{TableName: row.table.full, Value: row.row, ExactMatch: true}, true)
 		}
 		if err != nil {
-			return false, err
+			return err
 		}
 		request.Operations = append(request.Operations, one.Operations...)
-		edits = append(edits, row)
 	}
 	if len(request.Operations) == 0 {
-		return true, nil
+		return nil
 	}
 	r, err := send(e.slot, e.ctx, writes, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
 		request.Timeout = left
 		return e.client.WriteMultiple(request)
 	})
-	if err != nil {
-		return false, err
+	if err == nil && !r.IsSuccess() {
+		err = drivers.ErrNotApplied
 	}
-	if i := r.FailedOperationIndex; !r.IsSuccess() && i >= 0 && i < len(edits) && edits[i].must {
-		return false, drivers.ErrNotApplied
-	}
-	return r.IsSuccess(), nil
+	return err
 }
 
 // remove deletes one row. removed is false if there was none.
