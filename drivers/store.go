@@ -258,17 +258,6 @@ type Splitter interface {
 	Within(ctx context.Context, scan Statement, ranges []string) ([]Statement, error)
 }
 
-// IndexChecker is a store that writes the entries of indexes itself, and can compare them with the rows.
-type IndexChecker interface {
-	// CheckIndexes compares the entries of all indexes of a table with its rows, and calls found for each
-	// that differs. It calls step before it reads a row or an entry, and ends with its error.
-	CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found IndexFault) error
-}
-
-// IndexFault gets an index and a sentence on an entry that does not agree with its row. key is the row's primary key,
-// or nil if the entry does not have it, and valid until IndexFault returns.
-type IndexFault func(index, what string, key []Value)
-
 // Identified is a store that distinguishes a schema's tables from those of another cluster that have the same names.
 type Identified interface {
 	// Identity returns what only these tables, or only this cluster, have. It stays the same whichever node

@@ -211,7 +211,7 @@ func (m *machine) stopped(x call) bool {
 	return true
 }
 
-// scanAll reads all tables, and has the engine compare its index entries with the rows.
+// scanAll reads all tables.
 func (m *machine) scanAll() {
 	for _, table := range m.schema.Tables {
 		if table.Header() {
@@ -219,16 +219,6 @@ func (m *machine) scanAll() {
 		}
 		p, st := m.scanOf(table)
 		m.sameScan("scan "+table.Name, p, st)
-		store, ok := m.store.(drivers.IndexChecker)
-		if !ok {
-			continue
-		}
-		err := store.CheckIndexes(m.ctx, table, func() error { return nil }, func(index, what string, _ []drivers.Value) {
-			m.fail.Fatalf("index entries of %s %s: %s", table.Name, index, what)
-		})
-		if err != nil {
-			m.fail.Fatalf("index entries of %s: %v", table.Name, err)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -349,85 +348,4 @@ func newFamily(first uint16, order keys.Columns, cols []*schemas.Column) family 
 		}
 	}
 	return f
-}
-
-var _ drivers.IndexChecker = (*Store)(nil)
-
-// CheckIndexes implements drivers.IndexChecker.
-func (s *Store) CheckIndexes(ctx context.Context, t *schemas.Table, step func() error, found drivers.IndexFault) error {
-	tb, err := s.tables.Find(schemas.ScanOf(t))
-	if err != nil {
-		return err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.db == nil {
-		return drivers.ErrClosed
-	}
-	snapshot := s.db.NewSnapshot()
-	for _, x := range tb.indexes {
-		if err == nil {
-			err = checkIndex(ctx, snapshot, tb, x, step, found)
-		}
-	}
-	return corrupt(closeAfter(snapshot, err))
-}
-
-// checkIndex compares an index with the rows of its table.
-func checkIndex(
-	ctx context.Context, r pebble.Reader, tb *table, x *path, step func() error, found drivers.IndexFault,
-) error {
-	n := len(tb.key)
-	row := make([]drivers.Value, n+len(tb.rows.columns)) // as path.append takes it
-	var arena, key, entry []byte
-	data := []byte{} // not nil: an entry has an empty value
-	// wanted returns the entry that the row with the key in row and this value should have.
-	wanted := func(value []byte) (_ []byte, err error) {
-		if err = tb.rows.decodeRow(value, row[n:], false); err == nil {
-			entry = x.append(entry[:0], row)
-		}
-		return entry, err
-	}
-	err := Each(ctx, r, x.cols[0].Before, func(at, _ []byte) (err error) { // has each entry its row?
-		if err = step(); err != nil {
-			return err
-		}
-		if arena, err = x.cols.Decode(at, row, arena[:0], false); err != nil {
-			found(x.name, fmt.Sprintf("entry %x cannot be read", at), nil)
-			return nil
-		}
-		key = tb.rows.append(key[:0], row)
-		stored, err := find(r, key, data)
-		if err == nil && stored == nil {
-			found(x.name, "the index has an entry without a row", row[:n])
-		}
-		if err != nil || stored == nil {
-			return err
-		}
-		data = stored
-		if want, err := wanted(stored); err == nil && !bytes.Equal(want, at) {
-			found(x.name, "the index has an entry of another value", row[:n])
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return Each(ctx, r, tb.rows.cols[0].Before, func(at, value []byte) (err error) { // has each row its entry?
-		if err = step(); err != nil {
-			return err
-		}
-		if arena, err = tb.rows.cols.Decode(at, row, arena[:0], false); err != nil {
-			return nil // rows that cannot be read are found by reading them
-		}
-		want, err := wanted(value)
-		if err != nil || len(want) == 0 {
-			return nil
-		}
-		there, err := find(r, want, data)
-		if there == nil && err == nil {
-			found(x.name, "the row has no entry in the index", row[:n])
-		}
-		return err
-	})
 }

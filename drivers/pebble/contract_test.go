@@ -12,7 +12,7 @@ import (
 	"github.com/mailbench/mailbench/schemas"
 )
 
-// TestContract runs the contract of all engines, each topic on a new store.
+// TestContract runs the contract of all engines, each topic on a new store, and compares its index entries with its rows.
 func TestContract(t *testing.T) {
 	ctx := context.Background()
 	drivertest.Run(t, func(t testing.TB, _ *schemas.Schema) drivers.Store {
@@ -21,6 +21,9 @@ func TestContract(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
+			if found := faults(t, st.(*Store)); len(found) > 0 {
+				t.Errorf("index entries and rows differ: %q", found)
+			}
 			if err := st.Close(); err != nil {
 				t.Errorf("close the store: %v", err)
 			}

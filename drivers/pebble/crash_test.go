@@ -76,7 +76,7 @@ func TestKill(t *testing.T) {
 				if got := e.read("worded", fmt.Sprint("word", acked)); got != fmt.Sprint(acked%5) {
 					t.Errorf("the index finds %q by the last word, want row %d", got, acked%5)
 				}
-				if faults := e.faults(); len(faults) > 0 {
+				if faults := faults(t, e.store); len(faults) > 0 {
 					t.Errorf("after a kill, index entries and rows differ: %q", faults)
 				}
 				e.sess.Close()

@@ -76,7 +76,6 @@ const (
 	TimeUUID  Check = "timeuuid"  // an identifier of another version
 	Reference Check = "reference" // a row that another row refers to is missing
 	Count     Check = "count"     // a stored number differs from the recount
-	Index     Check = "index"     // an index entry and its row do not agree
 	Marker    Check = "marker"    // rows in HBase without mailbench's marker cell, which it does not read
 )
 

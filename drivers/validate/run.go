@@ -127,9 +127,6 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 		if len(t.Static) > 0 {
 			scans = append(scans, schemas.StaticScanOf(t))
 		}
-		if err := c.indexes(ctx, t, r); err != nil {
-			return fmt.Errorf("indexes of table %s: %w", t.Name, err)
-		}
 		for _, scan := range scans {
 			read, err := c.table(ctx, scan)
 			r.Tables = append(r.Tables, read)
@@ -149,28 +146,6 @@ func (c *check) run(ctx context.Context, r *Report) (err error) {
 
 // checks reports whether a rule is checked: in a sample, only references that can be looked up.
 func (c *check) checks(x *rule) bool { return c.Sample >= 1 || lookupOf(x) != nil }
-
-// indexes compares the entries of a table's indexes with its rows, if mailbench wrote them. A sample leaves
-// that out.
-func (c *check) indexes(ctx context.Context, t *schemas.Table, r *Report) error {
-	store, ok := c.store.(drivers.IndexChecker)
-	if !ok || len(t.Indexes) == 0 {
-		return nil
-	}
-	if c.Sample < 1 {
-		for _, x := range t.Indexes {
-			r.Unchecked = append(r.Unchecked, t.Name+": index "+x.Name)
-		}
-		return nil
-	}
-	step := func() error { return c.Pace.wait(ctx, 1) }
-	return store.CheckIndexes(ctx, t, step, func(index, what string, key []drivers.Value) {
-		if key != nil {
-			what = fmt.Sprintf("%s: %s", appendKey(nil, t.Key(), key), what)
-		}
-		c.found.add(About{Table: t.Name, Check: Index, Name: index}, 1, 0, 0, what)
-	})
-}
 
 // parts is how many parts a table has for each worker, so that no worker is idle for long
 // at the end although parts differ in size.
