@@ -82,7 +82,8 @@ func (b *builder) arg(name string, c *schemas.Column, at int) string {
 
 // key declares a variable with a key at which a part of a scan begins or ends.
 func (b *builder) key(name string, first *schemas.Column, key []byte) string {
-	return b.variable(name, fieldOf(first).sqlType(), func(*inputs) any { return strings.ToValidUTF8(string(key), "\x7f") })
+	text := strings.ToValidUTF8(string(key), "\x7f")
+	return b.variable(name, fieldOf(first).sqlType(), func(*inputs) any { return text })
 }
 
 // where writes a condition.
