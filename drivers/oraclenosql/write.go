@@ -89,22 +89,6 @@ func (st *statement) rowOf(args []drivers.Value) *types.MapValue {
 // attempts bounds how often a write is tried while others change its rows.
 const attempts = 100
 
-// repeat tries a write again as long as others change its rows meanwhile.
-func (sl *slot) repeat(ctx context.Context, write func() (done bool, err error)) error {
-	defer func() { sl.disturbed = false }()
-	for try := range attempts {
-		sl.disturbed = try > 0
-		done, err := write()
-		if err == nil && !done {
-			err = ctx.Err()
-		}
-		if done || err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("others changed its rows %d times meanwhile", attempts)
-}
-
 // update changes the row by an UPDATE: that of a put-if has the condition that the row is there, or that columns have
 // the expected values. If there may be no row, whose columns are null, it then puts one if absent. If another client
 // creates the row in between, the UPDATE is tried again.
@@ -116,34 +100,41 @@ func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value)
 		}
 	}
 	creates := p.Kind != schemas.Remove && !p.Present && nulls == len(st.queries)-1
-	err = sl.repeat(ctx, func() (done bool, err error) {
+	defer func() {
+		sl.disturbed = false
+		r.Applied = r.Applied || p.Kind != schemas.PutIf
+	}()
+	for try := range attempts {
+		sl.disturbed = try > 0
 		r.Applied, r.Row, err = sl.change(ctx, st, st.queries[nulls], args)
 		if err != nil || r.Applied || !creates {
-			return true, err
+			return r, err
 		}
 		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); r.Applied && p.ReturnsNew {
 			for i, f := range st.write {
 				r.Row = append(r.Row, drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64()))
 			}
 		}
-		if err != nil || r.Applied || len(p.If) == 0 {
-			return r.Applied, err
+		if err != nil || r.Applied {
+			return r, err
 		}
-		// There is a row. Either it does not hold what was expected, or it was just created or is gone again: try again.
-		row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
-		if err != nil || row == nil {
-			return false, err
-		}
-		for _, c := range p.If {
-			f := fieldOf(c)
-			if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
-				return true, err
+		if len(p.If) > 0 { // it does not hold what was expected, or it was just created or is gone again
+			row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
+			if err != nil {
+				return r, err
+			}
+			for i := 0; i < len(p.If) && row != nil; i++ {
+				f := fieldOf(p.If[i])
+				if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
+					return r, err
+				}
 			}
 		}
-		return false, nil
-	})
-	r.Applied = r.Applied || p.Kind != schemas.PutIf
-	return r, err
+		if err := ctx.Err(); err != nil {
+			return r, err
+		}
+	}
+	return r, fmt.Errorf("others changed its rows %d times meanwhile", attempts)
 }
 
 // change sends an UPDATE. It returns whether it changed a row, and the new values if it returns them.
