@@ -30,7 +30,6 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/glossary"
 	"github.com/mailbench/mailbench/reports/screen"
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -161,14 +160,6 @@ func exitStatus(err error) int {
 	default:
 		return exitFailed
 	}
-}
-
-// unknown is the error for a word that is not known. It says which known word was probably meant.
-func unknown(what, word string, known []string) error {
-	if why := schemas.Withdrawn[word]; why != "" {
-		return fmt.Errorf("%s %s: %s", what, word, why)
-	}
-	return strict.Unknown(what, word, known...)
 }
 
 // alreadyPrinted is an error that has been printed.
@@ -323,7 +314,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 			}
 		}
 	}
-	return usage(unknown("command", args[0], known))
+	return usage(strict.Unknown("command", args[0], known...))
 }
 
 // commandsOf names the commands below a command.

@@ -103,7 +103,7 @@ func (r registry) instance(optional bool) cobra.PositionalArgs {
 			}
 			return usagef("mailbench does not start %s; %s", e.Name, e.Server)
 		}
-		return usage(unknown("engine", args[0], names))
+		return usage(strict.Unknown("engine", args[0], names...))
 	}
 }
 

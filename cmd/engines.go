@@ -17,6 +17,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/launch"
 	"github.com/mailbench/mailbench/reports/screen"
+	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -301,7 +302,7 @@ func cleanNamespaces(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload
 		return err
 	}
 	if known := mapped(there, func(n subject.Namespace) string { return n.Name }); len(names) > 0 {
-		unknown := func(name string) error { return usage(unknown("namespace of "+e.Name, name, known)) }
+		unknown := func(name string) error { return usage(strict.Unknown("namespace of "+e.Name, name, known...)) }
 		return remove(cmd, names, known, unknown, func(name string) (string, error) {
 			left, err := subject.DropNamespace(cmd.Context(), e, w, name)
 			if left != "" {

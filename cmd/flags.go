@@ -222,7 +222,7 @@ func flagError(cmd *cobra.Command, err error) error {
 		case ok && a.expected == "":
 			return fmt.Errorf("--%s: %w", flag.Name, value.Unwrap())
 		case ok && a.what != "":
-			return fmt.Errorf("--%s: %w", flag.Name, unknown(a.what, value.GetValue(), a.words))
+			return fmt.Errorf("--%s: %w", flag.Name, strict.Unknown(a.what, value.GetValue(), a.words...))
 		case ok:
 			expected = a.expected
 		}
@@ -245,7 +245,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	if use := meant(cmd, name, known); use != "" {
 		return fmt.Errorf("unknown flag %q; use %s%s", typed, use, see)
 	}
-	return unknown("flag", typed, known)
+	return strict.Unknown("flag", typed, known...)
 }
 
 // flagGroup is some flags of a command under one heading of its help.

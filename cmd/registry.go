@@ -17,6 +17,7 @@ import (
 	"github.com/mailbench/mailbench/models/james"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/schemas"
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // registry is what a command line can choose from.
@@ -113,7 +114,7 @@ func (r registry) engineOf(name string, can func(e *drivers.Engine) bool) (e dri
 func pickOne(name string, all []drivers.Engine) (e drivers.Engine, err error) {
 	at := slices.IndexFunc(all, func(e drivers.Engine) bool { return e.Name == name })
 	if at < 0 {
-		return e, usage(unknown("engine", name, namesOf(all)))
+		return e, usage(strict.Unknown("engine", name, namesOf(all)...))
 	}
 	return all[at], nil
 }
@@ -130,7 +131,7 @@ func pick[T any](what string, names []string, all []T, nameOf func(T) string) ([
 		case name == "all":
 			return nil, usagef("%s all must be the only one named", what)
 		case at < 0:
-			return nil, usage(unknown(what, name, append(known, "all")))
+			return nil, usage(strict.Unknown(what, name, append(known, "all")...))
 		case slices.Contains(names[:i], name):
 			return nil, usagef("%s %s is named twice", what, name)
 		}
@@ -214,7 +215,7 @@ func (r registry) schema(name string) (*schemas.Schema, error) {
 		if _, err := os.Stat(name); err == nil {
 			return nil, usagef("unknown model %q; the file of that name is ./%s", name, name)
 		}
-		return nil, usage(unknown("model", name, append(r.modelNames(), "or a file NAME.yaml")))
+		return nil, usage(strict.Unknown("model", name, append(r.modelNames(), "or a file NAME.yaml")...))
 	}
 	models, err := r.pickModels([]string{name})
 	if err != nil {

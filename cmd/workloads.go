@@ -70,7 +70,7 @@ func bundledWorkload(_ *cobra.Command, args []string) error {
 				name, shellquote.Join(name))
 		}
 		if !slices.Contains(workloads.BundledNames(), name) {
-			return usage(unknown("workload", name, workloads.BundledNames()))
+			return usage(strict.Unknown("workload", name, workloads.BundledNames()...))
 		}
 	}
 	return nil

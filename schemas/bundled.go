@@ -35,20 +35,11 @@ func bundledFiles() []string {
 	return texts(files, func(file string) string { return strings.TrimSuffix(file, ".yaml") })
 }
 
-// Withdrawn are variants of earlier versions of mailbench, with the reason and the remedy.
-var Withdrawn = map[string]string{
-	"james@one-family": "it was withdrawn on 2026-11-27, and its data on HBase cannot be read; its values are in " +
-		"docs/internals/decisions/0009-one-family.md; load the messages again as james",
-}
-
 // Bundled returns the schema of that name that mailbench brings along. The
 // file is named for its schema.
 func Bundled(name string) (*Schema, error) {
 	file := name + ".yaml"
 	src, err := bundled.ReadFile(file)
-	if why := Withdrawn[name]; why != "" {
-		return nil, fmt.Errorf("schema %s: %s", name, why)
-	}
 	if err != nil {
 		known := bundledFiles()
 		if base := BaseOf(name); slices.Contains(known, base) {
@@ -257,4 +248,41 @@ func (p *Pattern) directions() []string {
 		slices.Sort(words)
 	}
 	return words
+}
+
+// differs says why a caller of p could not call fb instead, or "".
+func differs(p, fb *Pattern) string {
+	samePart := func(a, b Part) bool { return a.Each == b.Each && argList(a.Pattern) == argList(b.Pattern) }
+	switch {
+	case p.Kind.Reads() != fb.Kind.Reads() || (p.Kind == Batch) != (fb.Kind == Batch):
+		return a(p.Kind) + " and " + a(fb.Kind) + " are called in different ways"
+	case p.Kind == Batch && !slices.EqualFunc(p.Parts, fb.Parts, samePart):
+		return "its parts differ: in number, in each, or in arguments"
+	case p.Kind.Reads() && typed(p.yields(fb)) != typed(fb.Columns):
+		return "it yields (" + typed(fb.Columns) + ") instead of (" + typed(p.yields(fb)) + ")"
+	case p.Kind.Reads() || p.Kind == fb.Kind:
+		if want, got := argList(p), argList(fb); got != want && argList(afterByName(p)) != argList(afterByName(fb)) {
+			return "its arguments are (" + got + ") instead of (" + want + ")"
+		}
+	}
+	return ""
+}
+
+// yields returns the columns that a pattern must yield in its place: without those of tables around, if it
+// does not read these.
+func (p *Pattern) yields(fb *Pattern) []*Column {
+	if p.Nested == fb.Nested {
+		return p.Columns
+	}
+	return slices.DeleteFunc(slices.Clone(p.Columns), func(c *Column) bool { return p.Table.Column(c.Name) != c })
+}
+
+// afterByName returns the pattern with the columns of its after sorted by name.
+// The fallback of a page may take them in another order: its caller takes the
+// pattern that runs for their positions (drivers.Prepared.Arg).
+func afterByName(p *Pattern) *Pattern {
+	sorted := *p
+	byName := func(a, b *Column) int { return strings.Compare(a.Name, b.Name) }
+	sorted.After = slices.SortedFunc(slices.Values(p.After), byName)
+	return &sorted
 }

@@ -15,7 +15,7 @@ import (
 // Format returns the canonical text of a schema: one key a line in a fixed order,
 // lists of names in brackets, and nothing that the language adds by itself. Tables,
 // columns and patterns keep their order, since it is part of what they mean; hints
-// are sorted.
+// are sorted. Rows and relations are as the file has them, each on one line.
 //
 // Parse of the text gives an equal schema with other places, and Format of
 // that gives the same text. Comments are lost.
@@ -80,18 +80,23 @@ func mapping(pairs ...any) *yaml.Node {
 
 // flow is a mapping on one line, or nil if it is empty.
 func flow(pairs ...any) *yaml.Node {
-	if m := mapping(pairs...); len(m.Content) > 0 {
-		return inLine(m)
+	m := mapping(pairs...)
+	if m.Style = yaml.FlowStyle; len(m.Content) > 0 {
+		return m
 	}
 	return nil
 }
 
-// inLine writes a mapping on one line. It may be nil.
-func inLine(m *yaml.Node) *yaml.Node {
-	if m != nil {
-		m.Style = yaml.FlowStyle
+// inLine is a node of a file on one line.
+func inLine(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" {
+		return textNode(n.Value)
 	}
-	return m
+	own := &yaml.Node{Kind: n.Kind, Style: yaml.FlowStyle, Tag: n.Tag, Value: n.Value}
+	for _, below := range n.Content {
+		own.Content = append(own.Content, inLine(below))
+	}
+	return own
 }
 
 // entries is a mapping with an entry for each of all, or nil if there are none.
@@ -126,24 +131,20 @@ func nodeOf(value any) *yaml.Node {
 		return entries(v, func(s Setting) (string, *yaml.Node) { return s.Name, textNode(s.Text) })
 	case []Acceptance:
 		return entries(v, func(a Acceptance) (string, *yaml.Node) { return a.Rule, textNode(a.Reason) })
-	case []Match:
-		return inLine(entries(v, func(m Match) (string, *yaml.Node) { return m.Column.Name, textNode(m.Template.Text) }))
 	case []*Relation:
-		return entries(v, formatRelation)
+		return entries(v, func(r *Relation) (string, *yaml.Node) { return r.Name, inLine(r.Source) })
+	case []*Rows:
+		list := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, r := range v {
+			list.Content = append(list.Content, inLine(r.Source))
+		}
+		return list
 	case *Bound:
 		return textNode(v.Column.Name + when(v.Open, " open"))
 	case *Pos: // before schema import
 		return textNode(v.File + ":" + strconv.Itoa(v.Line))
 	}
 	return textNode(value.(interface{ named() string }).named())
-}
-
-// unless returns a number that is not the usual one, which a file need not say.
-func unless(usual, n int) int {
-	if n == usual {
-		return 0
-	}
-	return n
 }
 
 // textNode returns a scalar, in quotes where YAML needs them. Text of several
@@ -190,8 +191,27 @@ func formatTable(t *Table) (string, *yaml.Node) {
 				return name, textNode(settings[name])
 			}), mapping())
 		}),
-		"accept", t.Accept, "rows", formatRows(t), "other", t.Other, "at", t.Imported, "lines", formatLines(t),
+		"accept", t.Accept, "rows", t.Rows, "other", t.Other, "at", t.Imported, "lines", formatLines(t),
 	)
+}
+
+// formatLines are the lines of columns and indexes that are not that of their imported table, or nil.
+func formatLines(t *Table) *yaml.Node {
+	var lines []any
+	add := func(name string, pos Pos) {
+		if t.Imported != nil && pos.File == t.Imported.File && pos.Line != t.Imported.Line {
+			lines = append(lines, name, pos.Line)
+		}
+	}
+	for _, c := range slices.Concat(t.OwnKey(), t.Static, t.Columns) {
+		add(c.Name, c.Pos)
+	}
+	for _, x := range t.Indexes {
+		if t.Column(x.Name) == nil {
+			add(x.Name, x.Pos)
+		}
+	}
+	return flow(lines...)
 }
 
 func formatColumn(c *Column) (string, *yaml.Node) {
@@ -224,14 +244,12 @@ func formatPattern(p *Pattern) *yaml.Node {
 	if !slices.Equal(p.Columns, defaultColumns(p)) {
 		columns = textList(Names(p.Columns))
 	}
-	// Without its scope, Parse takes such a delete to be of a row.
-	scope := when(p.Kind == Delete && p.Scope == ScopePartition && len(p.Table.Clustering) == 0, "partition")
 	return mapping(
 		"description", p.Doc, "addition", p.Addition, "form", p.Form, p.Kind.String(), of,
 		"static", p.Static, "index", p.Index, "by", by, "in", p.In, "element", p.Element, "filter", p.Filter,
 		"from", p.From, "to", p.To, "after", p.After, "reverse", p.Reverse, "nested", p.Nested,
 		"limit", p.Limit, "limit", when(p.LimitArg, "arg"), "columns", columns, "varies", p.Varies,
-		"if", when(p.Absent, "absent"), "if", when(p.Present, "present"), "if", p.If, "scope", scope,
+		"if", when(p.Absent, "absent"), "if", when(p.Present, "present"), "if", p.If,
 		"returns", when(p.ReturnsNew, "new"), "atomic", when(p.Atomic != AtomicNone, p.Atomic.String()),
 		"parallel", number(p.Parallel, p.ParallelBy),
 		"fallback", p.Fallback, "accept", p.Accept, "other", p.Other, "at", p.Imported,
@@ -260,60 +278,3 @@ func defaultColumns(p *Pattern) []*Column {
 	}
 	return nil
 }
-
-// formatRelation writes a reference, or a count.
-func formatRelation(r *Relation) (string, *yaml.Node) {
-	to, from, at := "to", r.From, r.At
-	if r.Column != nil {
-		to = "of"
-	}
-	if len(r.By) > 0 { // which says the same
-		from, at = nil, nil
-	}
-	return r.Name, mapping("description", r.Doc, "column", r.Column, to, r.To, "by", r.By, "from", from, "at", at,
-		"orphan_ok", r.Leftover, "sum", r.Sum)
-}
-
-// formatRows writes the kinds of row of a table, one a line, or nil if there are none.
-func formatRows(t *Table) *yaml.Node {
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	list := &yaml.Node{Kind: yaml.SequenceNode}
-	for _, r := range t.Rows {
-		own, g := r.Each, cmp.Or(r.Growth, new(Growth))
-		if r.Of != "" {
-			own = pieceQuantity
-		}
-		var partition any = r.Partition
-		switch {
-		case r.Partition == "all":
-		case g.Of > 0:
-			partition = flow("of", g.Of, "every", g.Every, "busiest", unless(1, g.Busiest))
-		case r.Partition == own:
-			partition = ""
-		}
-		pieces := flow("of", r.Of, "bytes", number(r.Piece, r.PieceBy), "outside", r.Outside,
-			"above", number(r.Above, r.AboveBy))
-		sizes := entries(r.Sizes, func(s ColumnSize) (string, *yaml.Node) { return s.Column.Name, formatSize(s) })
-		list.Content = append(list.Content, flow(
-			"each", r.Each, "times", unless(1, r.Times), "shared", r.Shared, "static", r.Static,
-			"pieces", pieces, "count", g.Count, "per", flow(g.Unit, g.Per), "partition", partition,
-			"max", number(r.Most, r.MostBy), "sizes", inLine(sizes), "ends", r.Ends,
-		))
-	}
-	return list
-}
-
-func formatSize(s ColumnSize) *yaml.Node {
-	switch {
-	case s.None:
-		return textNode("none")
-	case s.Cells == nil:
-		return sumNode(s.Bytes)
-	}
-	return flow("cells", sumNode(s.Cells), "bytes", sumNode(s.Bytes))
-}
-
-// sumNode writes a sum without quotes, also where it is a number alone.
-func sumNode(s Sum) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: s.String()} }

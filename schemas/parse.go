@@ -155,12 +155,12 @@ func (p *parser) workflow(entries []strict.Entry) {
 
 // read finds a pattern that yields rows.
 func (p *parser) read(n *yaml.Node, name, where string) *Pattern {
-	if q := p.schema.Pattern(name); q != nil && !q.Kind.Reads() {
-		p.Fail(n, "%s is %s, which yields no rows; a workflow has patterns of the kinds get, slice and scan", name, a(q.Kind))
+	q := pick(p, n, "pattern", name, where, p.schema.Patterns)
+	if q == nil || !p.Check(q.Kind.Reads(), n,
+		"%s is %s, which yields no rows; a workflow has patterns of the kinds get, slice and scan", name, a(q.Kind)) {
 		return nil
 	}
-	reads := slices.DeleteFunc(slices.Clone(p.schema.Patterns), func(q *Pattern) bool { return !q.Kind.Reads() })
-	return pick(p, n, "pattern", name, where, reads)
+	return q
 }
 
 // leads reports whether the workflow goes from one pattern to the other, or both
@@ -283,14 +283,11 @@ func (s *section) words(key, what string, known []string) (all []string) {
 
 // word reads one of the words known, or "".
 func (s *section) word(key, what string, known []string) string {
-	word, where := s.text(key), "in "+key+" of "+s.where
+	word := s.text(key)
 	if word == "" || slices.Contains(known, word) {
 		return word
 	}
-	if strings.HasPrefix(what, key) { // it says which key
-		where = "in " + s.where
-	}
-	s.Unknown(s.at(key), what, word, where, known)
+	s.Unknown(s.at(key), what, word, "in "+key+" of "+s.where, known)
 	return ""
 }
 
@@ -309,7 +306,7 @@ func (s *section) entries(key string) []strict.Entry {
 // columns reads different ones of some columns.
 func (s *section) columns(key string, all []*Column) (cs []*Column) {
 	s.list(key, "a column", func(n *yaml.Node, name string) {
-		c := pick(s.parser, n, "column", name, "in "+s.where, all)
+		c := pick(s.parser, n, "column", name, "in "+key+" of "+s.where, all)
 		if c != nil && s.Check(!slices.Contains(cs, c), n, "duplicate column %q in %s of %s", name, key, s.where) {
 			cs = append(cs, c)
 		}

@@ -22,7 +22,7 @@ var keysOf = [...][]string{
 	Add:    {"by", "columns", "returns"},
 	Append: {"by", "columns"},
 	Remove: {"by", "columns"},
-	Delete: {"by", "if", "scope"},
+	Delete: {"by", "if"},
 	Batch:  {"parallel", "atomic"},
 }
 
@@ -48,7 +48,6 @@ type patternReader struct {
 	order []*Column
 	bound int
 	all   []*Column // that its keys may name
-	wrong []string  // keys that name columns with a fault; no rule expects more of them
 	ok    bool      // no fault so far
 }
 
@@ -191,9 +190,7 @@ func (r *patternReader) keys() bool {
 	switch {
 	case len(r.Errs) > before:
 		return false
-	case r.has("by"):
-	case r.Kind == Delete, r.Kind == Slice && (r.In == nil || r.Imported == nil): // else in is a list of partitions
-		return r.Check(false, r.node, "%s has no by; %s needs %s", r.where, a(r.Kind), r.needs())
+	case r.has("by"), r.Kind == Delete, r.Kind == Slice && (r.In == nil || r.Imported == nil): // else in is a list of partitions
 	case r.In != nil: // by is then all columns before in
 		r.By = r.order[:max(0, slices.Index(r.order, r.In))]
 	case r.Kind != Scan:
@@ -209,31 +206,20 @@ func (r *patternReader) keys() bool {
 
 // boundEnough reports whether by and in bind what the kind needs.
 func (r *patternReader) boundEnough() bool {
-	bound, partition := len(r.By), len(r.Table.Partition)
+	least, bound := r.order, len(r.By)
 	if r.In != nil && (r.Kind != Slice || r.Imported != nil) { // of an imported slice it can be a partition column
 		bound++
 	}
 	switch {
-	case r.Kind == Slice:
-		enough := bound >= partition || r.Index != nil && bound > 0
-		return r.rule(enough, r.at("by"), "by (%s) is too short; a slice needs %s", names(r.By), r.needs())
-	case r.Kind == Delete:
-		return r.rule(bound >= partition, r.at("by"), "by (%s) must bind the whole partition key (%s)",
-			names(r.By), names(r.Table.Partition))
-	}
-	return r.rule(bound == len(r.order) || r.Kind == Scan, r.at("by"), "%s needs all of %s; not bound: %s",
-		a(r.Kind), r.ordering(), names(r.order[bound:]))
-}
-
-// needs says what a slice or a delete binds at least.
-func (r *patternReader) needs() string {
-	switch {
-	case r.Kind == Delete:
-		return "at least the partition key (" + names(r.Table.Partition) + ")"
+	case r.Kind == Scan:
+		least = nil
 	case r.Index != nil:
-		return "by to begin with " + r.order[0].Name + ", the first column of index " + r.Index.Name
+		least = r.order[:1]
+	case r.Kind == Slice || r.Kind == Delete:
+		least = r.Table.Partition
 	}
-	return "at least the whole partition key (" + names(r.Table.Partition) + "), or an index that begins with by"
+	return r.rule(bound >= len(least), r.at("by"), "by (%s) is too short; %s needs at least (%s)%s", names(r.By), a(r.Kind),
+		names(least), when(r.Kind == Slice, ", or an index that begins with by"))
 }
 
 // ordering names the order that keys are bound in, for messages.
@@ -254,19 +240,18 @@ func (r *patternReader) ranges() bool {
 	if len(r.Errs) > before {
 		return false
 	}
-	for _, field := range []string{"from", "to", "after"} {
-		r.rule(r.In == nil || !r.has(field), r.key(field),
-			"in and %s exclude each other; both bind the column after by", field)
-	}
-	rest := r.order[len(r.By):]
+	next := map[string][]*Column{"after": r.After}
 	for field, b := range map[string]*Bound{"from": r.From, "to": r.To} {
 		if b != nil {
-			r.rule(len(rest) > 0 && rest[0] == b.Column, r.at(field), "%s (%s) must be the next column after by (%s) of %s",
-				field, b.Column.Name, names(r.By), r.ordering())
+			next[field] = []*Column{b.Column}
 		}
 	}
-	r.rule(len(r.After) <= len(rest) && slices.Equal(r.After, rest[:len(r.After)]), r.at("after"),
-		"after (%s) must be the next columns after by (%s): %s", names(r.After), names(r.By), names(rest))
+	rest := r.order[len(r.By):]
+	for field, cs := range next {
+		r.rule(r.In == nil || !r.has(field), r.key(field), "in and %s exclude each other; both bind the column after by", field)
+		r.rule(len(cs) <= len(rest) && slices.Equal(cs, rest[:len(cs)]), r.at(field),
+			"%s (%s) must be the next columns after by (%s): %s", field, names(cs), names(r.By), names(rest))
+	}
 	return len(r.Errs) == before
 }
 
@@ -276,29 +261,19 @@ func (r *patternReader) values() {
 	r.Nested = r.flag("nested")
 	r.all = r.nameable(r.Table)
 	if !r.says("columns", "*") {
-		r.Columns = r.noted("columns")
+		r.Columns = r.columns("columns", r.all)
 	}
 	if r.Absent, r.Present = r.says("if", "absent"), r.says("if", "present"); r.Kind == PutIf && !r.Absent && !r.Present {
-		r.If = r.noted("if")
+		r.If = r.columns("if", r.all)
 	}
 	r.Varies = slices.Compact(slices.Sorted(slices.Values(r.words("varies", "word", []string{"columns", "pages"}))))
 	r.ReturnsNew = r.word("returns", "word", []string{"new"}) != ""
 	r.limit()
 }
 
-// noted reads the columns of a key, and notes whether they have a fault.
-func (r *patternReader) noted(key string) []*Column {
-	before := len(r.Errs)
-	cs := r.columns(key, r.all)
-	if len(r.Errs) > before {
-		r.wrong = append(r.wrong, key)
-	}
-	return cs
-}
-
-// some reports whether a key names columns, or has a fault already.
-func (r *patternReader) some(cs []*Column, key string) bool {
-	return len(cs) > 0 || slices.Contains(r.wrong, key)
+// some reports whether a key is there and no empty list. Its columns may have a fault.
+func (r *patternReader) some(key string) bool {
+	return r.has(key) && (r.at(key).Kind != yaml.SequenceNode || len(r.at(key).Content) > 0)
 }
 
 // limit reads a number, or arg.
@@ -371,7 +346,7 @@ func (r *patternReader) readColumns() {
 		}
 		return
 	}
-	r.rule(r.some(r.Columns, "columns"), r.at("columns"), "columns is empty; %s yields at least one", a(r.Kind))
+	r.rule(!r.has("columns") || r.some("columns"), r.at("columns"), "columns is empty; %s yields at least one", a(r.Kind))
 	for _, c := range r.Columns {
 		r.fits(!r.Static || c.Role == Partition || c.Role == Static, "columns", c,
 			"with static %s yields partition and static columns", a(r.Kind))
@@ -387,7 +362,7 @@ func (r *patternReader) writeColumns() {
 	if r.Static {
 		role = Static
 	}
-	r.rule(put || r.some(r.Columns, "columns"), r.at("columns"), "%s needs columns: the ones it changes", a(r.Kind))
+	r.rule(put || r.some("columns"), r.at("columns"), "%s needs columns: the ones it changes", a(r.Kind))
 	for _, c := range r.Columns {
 		switch {
 		case c.Role == Static && r.Kind == PutIf:
@@ -405,7 +380,7 @@ func (r *patternReader) writeColumns() {
 	}
 }
 
-// scope sets what a delete removes, which follows from by. A scope in the file must agree.
+// scope sets what a delete removes, which follows from by.
 func (r *patternReader) scope() {
 	switch {
 	case len(r.By) == len(r.order):
@@ -415,12 +390,6 @@ func (r *patternReader) scope() {
 	default:
 		r.Scope = ScopePrefix
 	}
-	name := r.word("scope", "scope", scopeNames[:])
-	if name == ScopePartition.String() && len(r.Table.Clustering) == 0 {
-		r.Scope = ScopePartition // the row is its whole partition
-	}
-	r.rule(name == "" || name == r.Scope.String(), r.at("scope"),
-		"scope %s does not fit by (%s), which makes it a delete of a %s", name, names(r.By), r.Scope)
 }
 
 // condition checks what must hold for a put-if or a delete.
@@ -434,15 +403,93 @@ func (r *patternReader) condition() {
 		!r.Check(r.has("if"), n, "%s has no condition; expected if: absent, if: present or if: [column, …]", r.where) {
 		return
 	}
-	r.rule(r.some(r.If, "if"), n, "if is empty; expected absent, present or columns to compare")
+	r.rule(r.some("if"), n, "if is empty; expected absent, present or columns to compare")
 	for _, c := range r.If {
 		r.fits((c.Role == Plain || c.Role == Static) && !c.Type.Collection() && c.Type.Kind != Counter, "if", c,
 			"if compares plain and static columns that are no collections or counters")
 	}
 }
 
-// SpansStatic reports whether a put-if writes or compares static columns in addition to those of its row.
-func (p *Pattern) SpansStatic() bool {
-	return p.Kind == PutIf && slices.ContainsFunc(slices.Concat(p.Columns, p.If),
-		func(c *Column) bool { return c.Role == Static })
+// batch reads the parts of a batch and checks whether they can have its atomicity.
+func (r *patternReader) batch(all []*patternReader) {
+	n := r.at("batch")
+	if !r.Check(n.Kind == yaml.SequenceNode && len(n.Content) > 0, n, "batch of %s must be a list of patterns, found %s",
+		r.where, strict.Found(n)) {
+		return
+	}
+	before := len(r.Errs)
+	for _, part := range n.Content {
+		r.part(part, all)
+	}
+	if name := r.word("atomic", "atomicity", atomicNames[:]); name != "" {
+		r.Atomic = Atomicity(slices.Index(atomicNames[:], name))
+	}
+	for _, part := range r.Parts {
+		r.rule(r.Atomic != AtomicNone || !part.Pattern.Present, r.key("batch"),
+			"its part %s has a condition, which needs an atomic batch", part.Pattern.Name)
+	}
+	r.Parallel, r.ParallelBy = r.number("parallel")
+	r.rule(!r.has("parallel") || r.Atomic == AtomicNone, r.key("parallel"),
+		"parallel needs atomic: none; an atomic batch is one call")
+	if len(r.Errs) == before && len(r.Parts) == len(n.Content) {
+		r.holds(n.Content)
+	}
+}
+
+// holds checks that the parts touch no more than atomic covers.
+func (r *patternReader) holds(parts []*yaml.Node) {
+	if r.Atomic == AtomicNone || r.Atomic == AtomicAll {
+		return
+	}
+	first := r.Parts[0].Pattern
+	root := first.Table.Root()
+	for i, part := range r.Parts {
+		p := part.Pattern
+		if r.rule(p.Table.Root() == root, parts[i], "atomic %s needs parts under one root table; %s writes under %s, %s under %s",
+			r.Atomic, first.Name, root.Name, p.Name, p.Table.Root().Name) {
+			r.rule(r.Atomic != AtomicRow || len(p.By) >= len(root.Key()), parts[i],
+				"atomic row needs parts that bind the whole primary key of %s (%s); %s binds %s",
+				root.Name, names(root.Key()), p.Name, names(p.By))
+		}
+	}
+}
+
+// part reads one member of a batch: a pattern's name, or {run: name, each: word}.
+func (r *patternReader) part(n *yaml.Node, all []*patternReader) {
+	f := r.short(n, "a part of "+r.where, "run", "each")
+	if !r.Check(f.has("run"), n, `%s has no key "run"; expected {run: PATTERN, each: WORD}`, f.where) {
+		return
+	}
+	run, each := f.at("run"), f.text("each")
+	name, ok := r.Text(run, f.where)
+	if !ok {
+		return
+	}
+	part := pick(r.parser, run, "pattern", name, "in "+r.where, all)
+	if part == nil || !part.ok {
+		return
+	}
+	simple := !part.Kind.Reads() && part.Kind != Batch && part.Kind != PutIf
+	if r.rule(simple, run, "%s is %s; a part must be a put, increment, append, remove-element or delete", name, a(part.Kind)) &&
+		r.rule(!part.ReturnsNew, run, "%s returns values; a part of a batch cannot", name) {
+		r.Parts = append(r.Parts, Part{Pattern: part.Pattern, Each: each})
+	}
+}
+
+// fallback reads which pattern runs in place of this one.
+func (r *patternReader) fallback(all []*patternReader) {
+	name, n := r.text("fallback"), r.at("fallback")
+	if name == "" {
+		return
+	}
+	fb := pick(r.parser, n, "pattern", name, "in fallback of "+r.where, all)
+	if fb == nil {
+		return
+	}
+	if r.rule(!fb.has("fallback"), n, "its fallback %s has a fallback itself; expected a pattern without one", name) &&
+		r.ok && fb.ok {
+		why := differs(r.Pattern, fb.Pattern)
+		r.rule(why == "", n, "%s cannot be its fallback: %s", name, why)
+	}
+	r.Fallback = fb.Pattern
 }

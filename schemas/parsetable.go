@@ -66,7 +66,8 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	t.Clustering = append(t.Clustering, r.keyColumns(t, f, Clustering)...)
 	t.Static = r.columns(t, f, "static", Static)
 	t.Columns = r.columns(t, f, "columns", Plain)
-	r.statics(t, f)
+	r.Check(!f.has("static") || t.Parent == nil && len(t.Clustering) > 0, f.key("static"),
+		"%s cannot have static columns; expected them in a table that is not nested and has clustering columns", f.where)
 	r.checkCounters(t)
 	r.purposes(t, f)
 	r.indexes(t, f)
@@ -164,20 +165,6 @@ func (r *tableReader) with(t *Table, cs []*Column, n *yaml.Node, c *Column) []*C
 	return append(cs, c)
 }
 
-// statics reports static columns in a table whose partitions share none.
-func (r *tableReader) statics(t *Table, f section) {
-	switch {
-	case !f.has("static"):
-	case t.Parent != nil:
-		r.Fail(f.key("static"), "%s is nested and cannot have static columns; they belong to the root table %s",
-			f.where, t.Root().Name)
-	default:
-		r.Check(len(t.Clustering) > 0, f.key("static"),
-			"%s has no clustering columns, so that a partition is one row; expected plain columns instead of static ones",
-			f.where)
-	}
-}
-
 // checkCounters reports a counter next to other columns. Cassandra refuses it: a table
 // with counters holds nothing else but its key.
 func (r *tableReader) checkCounters(t *Table) {
@@ -267,24 +254,37 @@ func (p *parser) userTypes(entries []strict.Entry) {
 // purposes reads bucket, chunk and salt of a table. An empty list says that no column
 // is for that.
 func (r *tableReader) purposes(t *Table, f section) {
-	for _, p := range Purposes {
-		key, may := string(p), t.Partition
-		if !f.has(key) {
+	for of, may := range map[Purpose][]*Column{Bucket: t.Partition, Chunk: t.Key(), Salt: t.Partition} {
+		if !f.has(string(of)) {
 			continue
-		}
-		if p == Chunk {
-			may = t.Key()
 		}
 		if t.Purposes == nil {
 			t.Purposes = make(map[Purpose][]*Column)
 		}
-		t.Purposes[p] = []*Column{}
-		f.list(key, "a column", func(n *yaml.Node, name string) {
-			c := pick(r.parser, n, "column", name, "in "+key+" of "+f.where, t.All())
-			if c != nil && r.Check(slices.Contains(may, c), n,
-				"column %s cannot be %s of %s; expected one of (%s)", name, key, f.where, names(may)) {
-				t.Purposes[p] = append(t.Purposes[p], c)
-			}
-		})
+		t.Purposes[of] = f.columns(string(of), may)
+	}
+}
+
+// lines moves the columns and indexes of an imported table to their lines in the file of at, mostly that of the table.
+func (p *parser) lines(t *Table, f section) {
+	if t.Imported != nil {
+		for _, c := range slices.Concat(t.OwnKey(), t.Static, t.Columns) {
+			c.Pos = *t.Imported
+		}
+		for _, x := range t.Indexes {
+			x.Pos = *t.Imported
+		}
+	}
+	if !p.Check(!f.has("lines") || t.Imported != nil, f.key("lines"),
+		"lines of %s needs at, the file that they are of", f.where) {
+		return
+	}
+	for _, s := range f.entries("lines") {
+		pos := Pos{Line: p.Count(s.Value, s.Name+" in lines of "+f.where), Column: 1, File: t.Imported.File}
+		if x := t.Index(s.Name); x != nil && t.Column(s.Name) == nil {
+			x.Pos = pos
+		} else if c := pick(p, s.Key, "column", s.Name, "in lines of "+f.where, t.All()); c != nil {
+			c.Pos = pos
+		}
 	}
 }

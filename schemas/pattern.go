@@ -247,6 +247,40 @@ func (p *Pattern) Conditional() bool {
 		slices.ContainsFunc(p.Parts, func(part Part) bool { return part.Pattern.Conditional() })
 }
 
+// SpansStatic reports whether a put-if writes or compares static columns in addition to those of its row.
+func (p *Pattern) SpansStatic() bool {
+	return p.Kind == PutIf && slices.ContainsFunc(slices.Concat(p.Columns, p.If),
+		func(c *Column) bool { return c.Role == Static })
+}
+
+// CassandraOnly says why no engine but Cassandra could run a pattern, whatever the types, or "".
+func (p *Pattern) CassandraOnly() string {
+	clause := slices.IndexFunc(p.Other, func(s Setting) bool { return !s.Aside() })
+	switch {
+	case p.Imported == nil:
+		return ""
+	case clause >= 0:
+		return "has clauses of CQL: " + p.Other[clause].Name + " " + p.Other[clause].Text
+	case p.Present:
+		return "writes only if the row is there"
+	case p.Kind == Slice && p.In != nil && p.In.Role == Partition:
+		return "reads several partitions"
+	case p.Static && !p.Kind.Reads() && p.Kind != Put:
+		return "adds to static columns, or removes from them"
+	}
+	for _, c := range p.Filter {
+		if c.Role != Plain || c.Type.Collection() {
+			return "filters by " + c.Name + ", " + describe(c)
+		}
+	}
+	for _, c := range p.Columns {
+		if (p.Kind == Append || p.Kind == Remove) && c.Type.Kind != List {
+			return "changes elements of " + c.Name + ", " + describe(c)
+		}
+	}
+	return ""
+}
+
 // Order returns the columns by which the rows of a slice are sorted: those of its index and then those of the primary
 // key, without columns that the slice binds. It returns none for other patterns, and for a slice of nested tables,
 // whose rows come in the order of their keys.

@@ -119,6 +119,54 @@ func (t *Template) Match(b []byte, found [][]byte) ([][]byte, bool) {
 	return found, true
 }
 
+// Relation says which rows of the table To belong to a row of the table that declares it: those whose variables
+// have equal texts. A value is compared as text: a number in decimal, a boolean as true or false, an identifier in
+// its usual form of 36 characters, a text or blob as it is.
+//
+// A reference, which has no Column, says that every row which takes part has a row of To. A count says that Column
+// is how many rows of To belong to the row, or the sum of one of their columns.
+type Relation struct {
+	Name string
+	Doc  string
+	To   *Table
+	// From and At say where the variables are in a row of the table that declares
+	// the relation, and in a row of To. Both have the same variables, at least one.
+	// A row takes part only if all its columns match their templates.
+	From, At []Match
+	// Leftover: a row without its row of To is no fault; an interrupted operation or
+	// a delete left it over.
+	Leftover bool
+	// Column has the number of a count: a bigint, int or counter, the value
+	// of a map of them for the key that From names, or a text or blob with a decimal number. A
+	// null is not compared. If the row itself is absent, a counter counts as 0 and other
+	// numbers are not compared.
+	Column *Column
+	// Sum is the column of To to add up: the sizes in bytes of texts or blobs,
+	// or numbers; of a map the value for the key that At names. Nil: each row counts 1.
+	Sum *Column
+
+	Source *yaml.Node // what the file says, for Format
+}
+
+// Match is a column that must match a template. A null never does. Of a set or list
+// each element is tried, of a map each key; other values are compared as one text.
+type Match struct {
+	Column   *Column
+	Template Template
+}
+
+// Variables are the names of the relation's variables in alphabetical order.
+func (r *Relation) Variables() []string { return variables(r.From) }
+
+func variables(ms []Match) []string {
+	var names []string
+	for i := range ms {
+		names = append(names, ms[i].Template.Names()...)
+	}
+	slices.Sort(names)
+	return names
+}
+
 var (
 	referenceKeys = []string{"description", "to", "by", "from", "at", "orphan_ok"}
 	countKeys     = []string{"description", "column", "of", "by", "from", "at", "sum"}
@@ -130,7 +178,7 @@ func (r *tableReader) relations(t *Table, of section, key, what, to string, keys
 	for _, e := range of.entries(key) {
 		r.checkName(e.Key, e.Name, what)
 		f := r.section(e.Value, what+" "+e.Name+" of table "+t.Name, keys...)
-		x := &Relation{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok")}
+		x := &Relation{Name: e.Name, Doc: f.text("description"), Leftover: f.flag("orphan_ok"), Source: e.Value}
 		if r.join(t, x, to, f) && (what == "reference" || r.counted(t, x, f)) {
 			all = append(all, x)
 		}
@@ -197,9 +245,7 @@ func (r *tableReader) join(t *Table, j *Relation, to string, f section) bool {
 	}
 	switch by, from, at := f.has("by"), f.has("from"), f.has("at"); {
 	case by && !from && !at:
-		for _, n := range r.List(f.at("by"), "by of "+f.where) {
-			r.sameNames(t, j, n, f.where)
-		}
+		f.list("by", "a column", func(n *yaml.Node, name string) { r.sameNames(t, j, n, name, f.where) })
 	case !by && from && at:
 		j.From = r.matches(t, f.at("from"), "from of "+f.where)
 		j.At = r.matches(j.To, f.at("at"), "at of "+f.where)
@@ -215,18 +261,12 @@ func (r *tableReader) join(t *Table, j *Relation, to string, f section) bool {
 }
 
 // sameNames reads a column that has the same name in both tables.
-func (r *tableReader) sameNames(t *Table, j *Relation, n *yaml.Node, where string) {
+func (r *tableReader) sameNames(t *Table, j *Relation, n *yaml.Node, name, where string) {
 	c, other := r.columnOf(t, n, where), r.columnOf(j.To, n, where)
-	if c == nil || other == nil ||
-		!r.Check(!slices.Contains(j.By, c.Name), n, "duplicate column %q in by of %s", c.Name, where) {
-		return
+	same := Template{Text: "{" + name + "}", Parts: []TemplatePart{{Name: name}}}
+	if r.Check(!slices.Contains(variables(j.From), name), n, "duplicate column %q in by of %s", name, where) {
+		j.From, j.At = append(j.From, Match{c, same}), append(j.At, Match{other, same})
 	}
-	same, err := parseTemplate("{" + c.Name + "}")
-	if err != nil {
-		panic(err) // a column's name can be a variable's
-	}
-	j.By = append(j.By, c.Name)
-	j.From, j.At = append(j.From, Match{c, same}), append(j.At, Match{other, same})
 }
 
 // matches reads "column: template".

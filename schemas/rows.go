@@ -1,9 +1,17 @@
 package schemas
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Rows is one kind of row that mail leaves in a table, and how large it is. A
@@ -22,8 +30,6 @@ type Rows struct {
 	// the table itself: what has more than Above bytes of Of is a file of the store, and no rows. It may be nil.
 	Outside *Parameter
 	Above   int
-	// PieceBy, AboveBy and MostBy are the parameters that Piece, Above and Most come from, or nil.
-	PieceBy, AboveBy, MostBy *Parameter
 	// Most is how many rows a partition has before others go to a further partition; 0: there
 	// is one partition, however many they are.
 	Most int
@@ -35,6 +41,8 @@ type Rows struct {
 	Sizes  []ColumnSize
 	// Ends are the operations that delete such a row (RowEnds).
 	Ends []string
+
+	Source *yaml.Node // what the file says, for Format
 }
 
 // Growth is how many there are of an entity of the schema's own, such as orders, and how their
@@ -47,8 +55,6 @@ type Growth struct {
 	Of int
 	// Every is the period after which rows go to new partitions, one of Periods; "" is never.
 	Every string
-	// Busiest is how many times the mean share the busiest of the partitions gets; 1 is an even spread.
-	Busiest int
 }
 
 // Periods are the words for times in Growth.
@@ -78,20 +84,6 @@ type Sum []Term
 type Term struct {
 	Times    float64
 	Quantity string
-}
-
-// String returns the sum as the language writes it: 2 + 1.5*subject.
-func (s Sum) String() string {
-	return strings.Join(texts(s, func(t Term) string {
-		n := strconv.FormatFloat(t.Times, 'f', -1, 64)
-		switch {
-		case t.Quantity == "":
-			return n
-		case t.Times == 1:
-			return t.Quantity
-		}
-		return n + "*" + t.Quantity
-	}), " + ")
 }
 
 // Value returns the sum's value, where of is that of a quantity.
@@ -174,55 +166,6 @@ func (r *Rows) ColumnsOf(t *Table) []*Column {
 	return append(t.Key(), t.Columns...)
 }
 
-// Relation says which rows of the table To belong to a row of the table that declares it: those whose variables
-// have equal texts. A value is compared as text: a number in decimal, a boolean as true or false, an identifier in
-// its usual form of 36 characters, a text or blob as it is.
-//
-// A reference, which has no Column, says that every row which takes part has a row of To. A count says that Column
-// is how many rows of To belong to the row, or the sum of one of their columns.
-type Relation struct {
-	Name string
-	Doc  string
-	To   *Table
-	// From and At say where the variables are in a row of the table that declares
-	// the relation, and in a row of To. Both have the same variables, at least one.
-	// A row takes part only if all its columns match their templates.
-	From, At []Match
-	// By are the columns of the short form "by", which have the same names in both
-	// tables; else it is empty. From and At say the same.
-	By []string
-	// Leftover: a row without its row of To is no fault; an interrupted operation or
-	// a delete left it over.
-	Leftover bool
-	// Column has the number of a count: a bigint, int or counter, the value
-	// of a map of them for the key that From names, or a text or blob with a decimal number. A
-	// null is not compared. If the row itself is absent, a counter counts as 0 and other
-	// numbers are not compared.
-	Column *Column
-	// Sum is the column of To to add up: the sizes in bytes of texts or blobs,
-	// or numbers; of a map the value for the key that At names. Nil: each row counts 1.
-	Sum *Column
-}
-
-// Match is a column that must match a template. A null never does. Of a set or list
-// each element is tried, of a map each key; other values are compared as one text.
-type Match struct {
-	Column   *Column
-	Template Template
-}
-
-// Variables are the names of the relation's variables in alphabetical order.
-func (r *Relation) Variables() []string { return variables(r.From) }
-
-func variables(ms []Match) []string {
-	var names []string
-	for i := range ms {
-		names = append(names, ms[i].Template.Names()...)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // Content are the quantities whose size the sender of a message chooses, in words.
 var Content = map[string]string{
 	"raw": "a whole message", "body": "a message's body", "attachment": "an attachment",
@@ -248,4 +191,227 @@ func (t *Table) Holds(c *Column) (quantity string, inPieces bool) {
 		}
 	}
 	return "", false
+}
+
+var (
+	rowsKeys = []string{
+		"each", "times", "shared", "static", "pieces", "partition", "max", "sizes", "ends", "count", "per",
+	}
+	ownKeys = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
+)
+
+// rows reads the kinds of row of a table.
+func (r *tableReader) rows(t *Table, f section) {
+	for _, item := range r.List(f.at("rows"), "rows of "+f.where) {
+		r.row(t, item)
+	}
+}
+
+func (p *parser) row(t *Table, n *yaml.Node) {
+	before := len(p.Errs)
+	r := rowsReader{table: t, section: p.section(n, "rows of table "+t.Name, rowsKeys...)}
+	if len(p.Errs) == before {
+		r.read()
+	}
+	if r.Source = n; len(p.Errs) == before {
+		t.Rows = append(t.Rows, &r.Rows)
+	}
+}
+
+// AddRows adds a kind of row to a table. text is an element of the list rows: {each: message, …}.
+func (t *Table) AddRows(text string) error {
+	var row yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &row); err != nil {
+		return fmt.Errorf("not YAML: %w", err)
+	}
+	if len(row.Content) != 1 {
+		return fmt.Errorf("expected rows of table %s, such as {each: message}", t.Name)
+	}
+	p := parser{schema: new(Schema)}
+	if p.row(t, row.Content[0]); p.Errs.Sorted() != nil {
+		return errors.New(p.Errs[0].Text())
+	}
+	return nil
+}
+
+// rowsReader reads one kind of row.
+type rowsReader struct {
+	section
+	Rows
+	table *Table
+}
+
+func (r *rowsReader) read() {
+	before := len(r.Errs)
+	r.Times = max(1, r.count("times"))
+	r.Shared, r.Static = r.flag("shared"), r.flag("static")
+	r.rule(!r.Static || len(r.table.Static) > 0, r.key("static"), "table %s has no static columns", r.table.Name)
+	if r.has("count") || r.has("per") {
+		r.growth()
+	} else {
+		r.Each = r.word("each", "entity", Entities)
+		r.rule(r.has("each"), r.node, "no key \"each\"; expected one of %s", strings.Join(Entities, ", "))
+	}
+	if r.has("pieces") {
+		r.pieces()
+	}
+	if len(r.Errs) > before {
+		return
+	}
+	if r.Growth == nil {
+		r.partition()
+	}
+	r.Most, _ = r.number("max")
+	r.rule(!r.has("max") || r.Partition == "user" || r.Partition == "folder", r.key("max"),
+		"max bounds the rows of the partition of a user or a folder")
+	r.sizes()
+	r.Ends = r.words("ends", "operation", RowEnds)
+}
+
+// partition reads which rows of mail share one: those of the entity itself, or of its piece, unless the file says
+// otherwise.
+func (r *rowsReader) partition() {
+	known, own := append([]string{"all"}, Entities[:slices.Index(Entities, r.Each)+1]...), r.Each
+	if r.Of != "" {
+		known, own = append(known, pieceQuantity), pieceQuantity
+	}
+	r.Partition = cmp.Or(r.word("partition", "entity", known), own)
+	r.rule(!r.Shared || r.Partition != "user" && r.Partition != "folder", r.node,
+		"a row that recipients share cannot be in the partition of one %s", r.Partition)
+}
+
+// pieces reads {of: QUANTITY, bytes: NUMBER, outside: PARAMETER, above: NUMBER}; the last two may be missing.
+func (r *rowsReader) pieces() {
+	f := r.parser.section(r.at("pieces"), "pieces of "+r.where, "of", "bytes", "outside", "above")
+	if !r.Check(f.has("of") && f.has("bytes"), f.node, "%s must be {of: QUANTITY, bytes: NUMBER}", f.where) {
+		return
+	}
+	r.Of = f.word("of", "quantity", r.quantitiesOf())
+	r.Piece, _ = f.number("bytes")
+	if !f.has("outside") && !f.has("above") {
+		return
+	}
+	r.Outside = r.schema.Parameter(f.at("outside").Value)
+	r.Above, _ = f.number("above")
+	f.rule(slices.Contains([]string{"message", "attachment"}, r.Each) && f.has("outside") && f.has("above") &&
+		r.Outside != nil && len(r.Outside.Words) > 0, f.node,
+		"expected outside: PARAMETER, one with words of which the first is the table, and above: NUMBER, "+
+			"in rows of each message or attachment")
+}
+
+// sizes reads the sizes of columns, and reports those that are missing.
+func (r *rowsReader) sizes() {
+	columns := r.ColumnsOf(r.table)
+	given := make(map[*Column]ColumnSize)
+	for _, s := range r.entries("sizes") {
+		if c := pick(r.parser, s.Key, "column", s.Name, "in sizes of "+r.where, columns); c != nil {
+			given[c] = r.size(c, s.Value)
+		}
+	}
+	for _, c := range columns {
+		s, ok := given[c]
+		r.rule(ok || !Sized(c), r.node,
+			"no size of column %s, which is %s; expected sizes: {%s: BYTES} (or none, if the rows do not have it)",
+			c.Name, describe(c), c.Name)
+		if ok {
+			r.Sizes = append(r.Sizes, s)
+		}
+	}
+}
+
+// size reads "none", a sum, or for a collection {cells: SUM, bytes: SUM}.
+func (r *rowsReader) size(c *Column, n *yaml.Node) ColumnSize {
+	s, where := ColumnSize{Column: c}, "size of column "+c.Name+" in "+r.where
+	key := c.Role == Partition || c.Role == Clustering
+	switch {
+	case n.Kind == yaml.ScalarNode && n.Value == "none" && !key:
+		s.None = true
+	case !r.Check(Sized(c), n, "%s: %s has a size of its own", where, describe(c)):
+	case c.Type.Collection():
+		f := r.parser.section(n, where, "cells", "bytes")
+		if n.Kind == yaml.MappingNode && r.Check(f.has("cells") && f.has("bytes"), n,
+			"%s must be {cells: COUNT, bytes: BYTES}, the elements and the bytes of all of them", where) {
+			s.Cells, s.Bytes = r.sum(f.at("cells"), where), r.sum(f.at("bytes"), where)
+		}
+	default:
+		s.Bytes = r.sum(n, where)
+	}
+	return s
+}
+
+var termForm = regexp.MustCompile(`^(?:([0-9]{1,12}(?:\.[0-9]{1,12})?)|(?:([0-9]{1,12}(?:\.[0-9]{1,12})?) *\* *)?([a-z][a-z-]*))$`)
+
+// sum reads terms with + between them: a number, a quantity or NUMBER*QUANTITY.
+func (r *rowsReader) sum(n *yaml.Node, where string) (s Sum) {
+	if !r.Check(n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null", n, "%s must be a sum such as 2 + subject, found %s",
+		where, strict.Found(n)) {
+		return nil
+	}
+	for _, word := range strings.Split(n.Value, "+") {
+		m := termForm.FindStringSubmatch(strings.TrimSpace(word))
+		if !r.Check(m != nil, n, "%s: %q; expected numbers, quantities and NUMBER*QUANTITY with + between them", where, n.Value) {
+			return nil
+		}
+		t := Term{Times: 1, Quantity: m[3]}
+		if number := m[1] + m[2]; number != "" {
+			t.Times, _ = strconv.ParseFloat(number, 64)
+		}
+		if known := r.quantitiesOf(); t.Quantity != "" && !slices.Contains(known, t.Quantity) {
+			r.Unknown(n, "quantity", t.Quantity, "in "+where, known)
+			return nil
+		}
+		s = append(s, t)
+	}
+	return s
+}
+
+var ownEntity = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,47}$`)
+
+// growth reads rows of an entity of the schema's own: {each: order, count: N, per: {day: N},
+// partition: {of: N, every: day}}.
+func (r *rowsReader) growth() {
+	for key, e := range r.fields {
+		r.rule(slices.Contains(ownKeys, key), e.Key, "%s is for rows of mail; rows with count or per have %s",
+			key, strings.Join(ownKeys, ", "))
+	}
+	g := &Growth{Count: r.count("count")}
+	r.Growth, r.Each = g, r.text("each")
+	r.Partition = r.Each
+	if r.Each == "" {
+		r.rule(r.has("each"), r.node, "no key \"each\"; expected the name of what there is a row for, such as order")
+		return
+	}
+	n := r.at("each")
+	if !r.rule(!slices.Contains(Entities, r.Each), n, "the workload sets the number of each %s; leave out count and per, or "+
+		"name another entity, such as order", r.Each) {
+		return
+	}
+	r.Check(ownEntity.MatchString(r.Each), n, "each of %s must be a word of small letters such as order, found %s",
+		r.where, strict.Found(n))
+	if r.has("per") {
+		f := r.parser.section(r.at("per"), "per of "+r.where, Periods...)
+		for unit := range f.fields {
+			g.Unit, g.Per = unit, f.count(unit)
+		}
+		r.Check(len(f.fields) == 1 || f.node.Kind != yaml.MappingNode, f.node,
+			"%s must have one period, such as {day: 5000}", f.where)
+	}
+	if r.has("partition") {
+		r.spread(g)
+	}
+}
+
+// spread reads how rows share partitions: all, or {of: N, every: PERIOD}.
+func (r *rowsReader) spread(g *Growth) {
+	n, where := r.at("partition"), "partition of "+r.where
+	if n.Kind == yaml.ScalarNode {
+		r.Check(n.Value == "all", n, "%s must be all, or {of: NUMBER, every: PERIOD} with the number of partitions at a time, "+
+			"found %s", where, strict.Found(n))
+		g.Of, r.Partition = 1, "all"
+		return
+	}
+	f := r.parser.section(n, where, "of", "every")
+	g.Of, g.Every = max(1, f.count("of")), f.word("every", "period", Periods)
+	r.Check(g.Every == "" || g.Per > 0, n, "%s: new partitions every %s need a rate of rows, such as per: {%s: 100}",
+		where, g.Every, g.Every)
 }

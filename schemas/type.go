@@ -238,3 +238,24 @@ var (
 
 // ClassOfCQL returns a class as the hints for Cassandra name it: without its package if it is Cassandra's own.
 func ClassOfCQL(class string) string { return ownPackage.ReplaceAllString(class, "") }
+
+// CassandraOnly names the first thing in a schema that no engine but Cassandra has, or "".
+func (s *Schema) CassandraOnly() string {
+	for _, t := range s.Tables {
+		for _, c := range t.All() {
+			if c.Type.cassandraOnly() {
+				return "column " + c.Name + " of table " + t.Name + " is " + c.Type.String() + " of CQL"
+			}
+		}
+	}
+	for _, p := range s.Patterns {
+		if why := p.CassandraOnly(); why != "" {
+			return "pattern " + p.Name + " " + why
+		}
+	}
+	return ""
+}
+
+func (t Type) cassandraOnly() bool {
+	return t.Foreign != "" || t.Key != nil && t.Key.cassandraOnly() || t.Elem != nil && t.Elem.cassandraOnly()
+}

@@ -10,8 +10,10 @@ package schemas
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -178,6 +180,46 @@ func (t *Table) View() string { return Carried(t.Other, ViewOf) }
 
 // Carried returns a clause or setting that is carried through, or "".
 func Carried(all []Setting, name string) string { return find(all, name).Text }
+
+// unreadAt is the name of a setting of a schema that is a statement which could not be read.
+var unreadAt = regexp.MustCompile(`^(.+):(\d+)(?: \(\d+\))?$`)
+
+// AddUnread notes a statement that could not be imported, with its place. The reason is the first line of
+// the text.
+func (s *Schema) AddUnread(pos Pos, reason, text string) {
+	name := fmt.Sprintf("%s:%d", pos.File, pos.Line)
+	n := 1
+	for _, o := range s.Other {
+		if o.Name == name || strings.HasPrefix(o.Name, name+" (") {
+			n++
+		}
+	}
+	if n > 1 {
+		name = fmt.Sprintf("%s (%d)", name, n)
+	}
+	s.Other = append(s.Other, Setting{Name: name, Text: reason + "\n" + strings.Join(strings.Fields(text), " ")})
+}
+
+// Unread returns the place of a statement that could not be imported; ok is false for any other setting.
+func (s Setting) Unread() (pos Pos, ok bool) {
+	m := unreadAt.FindStringSubmatch(s.Name)
+	if m == nil {
+		return pos, false
+	}
+	line, err := strconv.Atoi(m[2])
+	return Pos{File: m[1], Line: line, Column: 1}, err == nil
+}
+
+// Aside reports whether a clause of an imported pattern only says more of its statement: "fixed" are the
+// literals that name its partition, "update" says that it is an UPDATE, "seed" that it is an INSERT of literals in a
+// file of tables, and "allow filtering: false" that it does not have the clause that its filter needs. The call is the
+// same without.
+func (s Setting) Aside() bool {
+	return s.Name == "fixed" || s.Name == "update" || s.Name == "seed" || s == Setting{"allow filtering", "false"}
+}
+
+// Seed reports whether a pattern is no access of an application: it writes one row, which is in a file of tables.
+func (p *Pattern) Seed() bool { return Carried(p.Other, "seed") != "" }
 
 var indexClauses = regexp.MustCompile(`(?s)^(?:(\w+)\([^)]*\) ?)?(?:USING '([^']*)' ?)?(WITH OPTIONS = .*)?$`)
 

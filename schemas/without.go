@@ -15,30 +15,27 @@ func (s *Schema) Without(missing []Difference) (own *Schema, skipped []string, e
 	if err != nil {
 		return nil, nil, fmt.Errorf("read schema %s again: %w", s.Name, err)
 	}
-	r := remover{gone: make(map[*Column]bool), tables: make(map[*Table]bool)}
+	r := remover{gone: make(map[*Column]bool)}
 	for _, d := range missing {
 		t := own.Table(d.Table)
 		switch {
 		case t == nil:
-		case d.Kind == MissingTable:
-			r.tables[t] = true
+		case d.Kind == MissingTable: // and the tables nested in it, which have its key
+			for _, c := range t.OwnKey() {
+				r.gone[c] = true
+			}
 			r.skip("table %s", d.Table)
 		case d.Kind == MissingColumn:
 			r.gone[t.Column(d.Part)] = true
 			r.skip("column %s of table %s", d.Part, d.Table)
 		}
 	}
-	for _, t := range own.Tables { // parents come first
-		r.tables[t] = r.tables[t] || r.tables[t.Parent]
-	}
-	lost := func(t *Table) bool { return r.tables[t] }
-	own.Tables = slices.DeleteFunc(own.Tables, lost)
+	own.Tables = slices.DeleteFunc(own.Tables, r.lost)
 	for _, t := range own.Tables {
-		t.Children = slices.DeleteFunc(t.Children, lost)
-		has := func(c *Column) bool { return r.gone[c] }
+		t.Children = slices.DeleteFunc(t.Children, r.lost)
 		// Patterns share these lists.
-		t.Static = slices.DeleteFunc(slices.Clone(t.Static), has)
-		t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), has)
+		t.Static = slices.DeleteFunc(slices.Clone(t.Static), r.without)
+		t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), r.without)
 		t.Indexes = slices.DeleteFunc(t.Indexes, func(x *Index) bool {
 			return slices.ContainsFunc(x.Columns, func(ic IndexColumn) bool { return r.gone[ic.Column] })
 		})
@@ -54,10 +51,14 @@ func (s *Schema) Without(missing []Difference) (own *Schema, skipped []string, e
 
 // remover takes tables and columns out of a schema, with all that needs them.
 type remover struct {
-	tables  map[*Table]bool
 	gone    map[*Column]bool
 	skipped []string
 }
+
+func (r *remover) without(c *Column) bool { return r.gone[c] }
+
+// lost reports whether a table is gone: it has lost its key.
+func (r *remover) lost(t *Table) bool { return t != nil && slices.ContainsFunc(t.Key(), r.without) }
 
 func (r *remover) skip(format string, args ...any) {
 	r.skipped = append(r.skipped, fmt.Sprintf(format, args...))
@@ -67,7 +68,7 @@ func (r *remover) skip(format string, args ...any) {
 func (r *remover) relations(all []*Relation, what string, of *Table) []*Relation {
 	return slices.DeleteFunc(all, func(x *Relation) bool {
 		matches := slices.Concat(x.From, x.At)
-		needs := r.tables[x.To] || r.gone[x.Column] || r.gone[x.Sum] ||
+		needs := r.lost(x.To) || r.gone[x.Column] || r.gone[x.Sum] ||
 			slices.ContainsFunc(matches, func(m Match) bool { return r.gone[m.Column] })
 		if needs {
 			r.skip("%s %s of table %s", what, x.Name, of.Name)
@@ -80,11 +81,10 @@ func (r *remover) relations(all []*Relation, what string, of *Table) []*Relation
 func (r *remover) patterns(s *Schema) {
 	removed := make(map[*Pattern]bool)
 	lost := func(p *Pattern) bool { return removed[p] }
-	gone := func(c *Column) bool { return r.gone[c] }
 	for range 2 { // a batch may come before its parts
 		for _, p := range s.Patterns {
-			needs := p.Table != nil && (r.tables[p.Table] || r.gone[p.Element] ||
-				slices.ContainsFunc(slices.Concat(p.Columns, p.Filter, p.If), gone))
+			needs := r.lost(p.Table) || r.gone[p.Element] ||
+				slices.ContainsFunc(slices.Concat(p.Columns, p.Filter, p.If), r.without)
 			removed[p] = needs || slices.ContainsFunc(p.Parts, func(part Part) bool { return lost(part.Pattern) })
 		}
 	}

@@ -307,16 +307,8 @@ func (g *Group) Count(years float64) (n float64) {
 // Quantile returns the partition at quantile q of a group, from 0 to 1 (the largest),
 // after some years. Partitions are ranked by their size at the start.
 func (g *Group) Quantile(q, years float64) Part {
-	if o := g.own; o != nil { // of those that are full
-		n := o.mean(years)
-		if of := float64(o.Of); of > 1 && o.Busiest > 1 {
-			if q > 1-1/of {
-				n *= float64(o.Busiest)
-			} else {
-				n *= (of - float64(o.Busiest)) / (of - 1)
-			}
-		}
-		return g.ownPart(n)
+	if g.own != nil { // of those that are full
+		return g.ownPart(g.own.mean(years))
 	}
 	if n := len(g.owners); n > 0 {
 		o := &g.owners[max(0, int(math.Ceil(q*float64(n)))-1)]

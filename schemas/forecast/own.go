@@ -37,7 +37,7 @@ func (t *Table) newOwn(r *schemas.Rows) *Group {
 	}
 	if t.engine.Unit(t.Table) > len(t.Partition) && !r.Static {
 		alone := *r.Growth // each row is a unit
-		alone.Of, alone.Every, alone.Busiest = 0, "", 1
+		alone.Of, alone.Every = 0, ""
 		o.Growth = &alone
 	}
 	together := max(1, o.mean(1)*float64(r.Times))
@@ -109,14 +109,7 @@ func (o *own) each(years float64, yield func(n, times float64)) {
 // share divides n among the partitions of one time, for so many times.
 func (o *own) share(n, times float64, yield func(n, times float64)) {
 	of := min(float64(o.Of), max(1, n))
-	busiest := min(float64(o.Busiest), of)
-	if of > 1 {
-		yield(n/of*(of-busiest)/(of-1), (of-1)*times)
-	}
-	if of == 1 {
-		busiest = 1
-	}
-	yield(n/of*busiest, times)
+	yield(n/of, of*times)
 }
 
 // ownPart is a partition of n entities.

@@ -27,34 +27,21 @@ func (e notPlain) Is(target error) bool { return target == ErrNotPlain }
 
 // Open opens a plain file for reading. It follows a link to one.
 func Open(name string) (*os.File, error) {
-	info, err := os.Stat(name) // to open a named pipe would wait for who writes into it
-	if err == nil {
-		err = check(name, info)
-	}
-	if errors.Is(err, ErrNotPlain) || errors.Is(err, syscall.EISDIR) {
-		return nil, err
-	}
-	f, err := os.Open(name)
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // else a named pipe waits for who writes into it
 	if err != nil {
 		return nil, err
 	}
-	if info, err = f.Stat(); err == nil {
-		err = check(name, info)
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-func check(name string, info fs.FileInfo) error {
+	info, err := f.Stat()
 	switch {
+	case err != nil:
 	case info.Mode().IsRegular():
-		return nil
+		return f, nil
 	case info.IsDir():
-		return &fs.PathError{Op: "read", Path: name, Err: syscall.EISDIR}
+		err = &fs.PathError{Op: "read", Path: name, Err: syscall.EISDIR}
+	default:
+		err = notPlain(fmt.Sprintf("%s is no plain file (%v); name one that is", name, info.Mode().Type()))
 	}
-	return notPlain(fmt.Sprintf("%s is no plain file (%v); name one that is", name, info.Mode().Type()))
+	return nil, errors.Join(err, f.Close())
 }
 
 // OpenIn opens a plain file in a folder that others may have made. It follows no link.

@@ -182,7 +182,7 @@ func (d *Decoder) Fields(n *yaml.Node, what string, known []string) map[string]E
 	fields := make(map[string]Entry)
 	for _, e := range d.Mapping(n, what) {
 		if now := Renamed(e.Name); d.Stored && slices.Contains(known, now) {
-			e.Name = now
+			e.Name, e.Key.Value = now, now
 		} else if !slices.Contains(known, e.Name) {
 			d.Unknown(e.Key, "key", e.Name, "in "+what, known)
 			e.Name = d.Errs[len(d.Errs)-1].Near

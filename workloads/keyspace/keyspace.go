@@ -280,7 +280,7 @@ func (k *Keyspace) For(w *workloads.Workload, rows int) models.Model {
 			if t.period > 0 {
 				of *= max(1, uint64(t.at(t.count).Sub(epoch)/t.period))
 			}
-			r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: int(of), Busiest: 1}}
+			r := &schemas.Rows{Each: "row", Times: 1, Growth: &schemas.Growth{Count: int(t.count), Of: int(of)}}
 			for _, c := range t.columns {
 				if c.Role == schemas.Static || !schemas.Sized(c.Column) {
 					continue

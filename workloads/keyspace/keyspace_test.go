@@ -402,9 +402,9 @@ patterns: {page: {slice: orders, by: customer, limit: arg}}
 			r := of.Rows[0]
 			var sizes []string
 			for _, size := range r.Sizes {
-				one := size.Column.Name + " " + size.Bytes.String()
+				one := fmt.Sprintf("%s %g", size.Column.Name, size.Bytes.Value(nil))
 				if size.Cells != nil {
-					one = fmt.Sprintf("%s %s of %s", size.Column.Name, size.Cells, size.Bytes)
+					one = fmt.Sprintf("%s %g of %g", size.Column.Name, size.Cells.Value(nil), size.Bytes.Value(nil))
 				}
 				sizes = append(sizes, one)
 			}
