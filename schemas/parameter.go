@@ -5,7 +5,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"gopkg.in/yaml.v3"
 
@@ -36,9 +35,6 @@ func (q *Parameter) Text(value int) string {
 
 // Check returns an error that says what a value must be.
 func (q *Parameter) Check(value int) error {
-	if len(q.Words) > 0 && (value < 1 || value > len(q.Words)) {
-		return fmt.Errorf("%s must be one of %s", q.Name, strings.Join(q.Words, ", "))
-	}
 	if value < q.Least || value > q.Most {
 		return fmt.Errorf("%s must be from %s to %s, found %s", q.Name, q.Text(q.Least), q.Text(q.Most), q.Text(value))
 	}

@@ -192,29 +192,22 @@ func (r *tableReader) counted(t *Table, c *Relation, f section) bool {
 		return false
 	}
 	number := func(t Type) bool { return sums(t) && (t.Kind != Map || t.Elem.Kind == Int || t.Elem.Kind == Bigint) }
-	c.Column = r.summed(t, f, "column", number, "a number, a map of numbers, or a text or blob that contains one")
+	c.Column = r.summed(t, f, "column", c.From, number, "a number, a map of numbers, or a text or blob that contains one")
 	if f.has("sum") {
-		c.Sum = r.summed(c.To, f, "sum", sums, "a text, a blob, a number, or a map of them")
-	}
-	for _, side := range []struct { // a template says which key of a map is meant
-		column *Column
-		by     []Match
-		key    string
-	}{{c.Column, c.From, "from"}, {c.Sum, c.At, "at"}} {
-		if side.column != nil && side.column.Type.Kind == Map {
-			r.Check(slices.ContainsFunc(side.by, func(m Match) bool { return m.Column == side.column }), f.node,
-				"column %s of %s is a map; expected %s: {%s: …} to select its keys",
-				side.column.Name, f.where, side.key, side.column.Name)
-		}
+		c.Sum = r.summed(c.To, f, "sum", c.At, sums, "a text, a blob, a number, or a map of them")
 	}
 	return true
 }
 
-// summed reads the column of a table that a key names, whose type must be fit.
-func (r *tableReader) summed(t *Table, f section, key string, fit func(Type) bool, expected string) *Column {
+// summed reads the column of a table that a key names, whose type must be fit. If it is a map, a template of its table
+// says which key is meant.
+func (r *tableReader) summed(
+	t *Table, f section, key string, templates []Match, fit func(Type) bool, expected string,
+) *Column {
 	c := r.columnOf(t, f.at(key), f.where)
-	if c != nil {
-		r.Check(fit(c.Type), f.at(key), "column %s of %s is %s; expected %s", c.Name, f.where, c.Type, expected)
+	if c != nil && r.Check(fit(c.Type), f.at(key), "column %s of %s is %s; expected %s", c.Name, f.where, c.Type, expected) {
+		r.Check(c.Type.Kind != Map || slices.ContainsFunc(templates, func(m Match) bool { return m.Column == c }), f.node,
+			"column %s of %s is a map; expected a template {%s: …} to select its keys", c.Name, f.where, c.Name)
 	}
 	return c
 }

@@ -246,11 +246,12 @@ func (r *rowsReader) read() {
 	r.Times = max(1, r.count("times"))
 	r.Shared, r.Static = r.flag("shared"), r.flag("static")
 	r.rule(!r.Static || len(r.table.Static) > 0, r.key("static"), "table %s has no static columns", r.table.Name)
+	r.rule(r.has("each"), r.node, "no key \"each\"; expected one of %s, or another name with count or per",
+		strings.Join(Entities, ", "))
 	if r.has("count") || r.has("per") {
 		r.growth()
 	} else {
 		r.Each = r.word("each", "entity", Entities)
-		r.rule(r.has("each"), r.node, "no key \"each\"; expected one of %s", strings.Join(Entities, ", "))
 	}
 	if r.has("pieces") {
 		r.pieces()
@@ -377,12 +378,8 @@ func (r *rowsReader) growth() {
 	g := &Growth{Count: r.count("count")}
 	r.Growth, r.Each = g, r.text("each")
 	r.Partition = r.Each
-	if r.Each == "" {
-		r.rule(r.has("each"), r.node, "no key \"each\"; expected the name of what there is a row for, such as order")
-		return
-	}
 	n := r.at("each")
-	if !r.rule(!slices.Contains(Entities, r.Each), n, "the workload sets the number of each %s; leave out count and per, or "+
+	if r.Each == "" || !r.rule(!slices.Contains(Entities, r.Each), n, "the workload sets the number of each %s; leave out count and per, or "+
 		"name another entity, such as order", r.Each) {
 		return
 	}

@@ -220,20 +220,14 @@ func TypeOf(text string) Type {
 // TypeOfCQL is TypeOf of a type as CQL writes it: its timestamp is timestamp_ms, its varchar text, and the name of a
 // user-defined type may be in quotes.
 func TypeOfCQL(text string) Type {
-	return TypeOf(cqlWords.ReplaceAllStringFunc(strings.ReplaceAll(text, `"`, ""), func(word string) string {
-		switch word {
-		case "timestamp":
-			return "timestamp_ms"
-		case "varchar":
-			return "text"
-		}
-		return word
-	}))
+	text = cqlTimestamp.ReplaceAllString(strings.ReplaceAll(text, `"`, ""), "timestamp_ms")
+	return TypeOf(cqlVarchar.ReplaceAllString(text, "text"))
 }
 
 var (
-	cqlWords   = regexp.MustCompile(`\w+`)
-	ownPackage = regexp.MustCompile(`^org\.apache\.cassandra\.(db\.compaction|io\.compress|locator)\.`)
+	cqlTimestamp = regexp.MustCompile(`\btimestamp\b`)
+	cqlVarchar   = regexp.MustCompile(`\bvarchar\b`)
+	ownPackage   = regexp.MustCompile(`^org\.apache\.cassandra\.(db\.compaction|io\.compress|locator)\.`)
 )
 
 // ClassOfCQL returns a class as the hints for Cassandra name it: without its package if it is Cassandra's own.

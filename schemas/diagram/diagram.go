@@ -382,32 +382,29 @@ func declared(s *schemas.Schema) []*Query {
 // predicate is the condition of a read: "label = ?, after id, at most ? rows".
 func predicate(p *schemas.Pattern) string {
 	var parts []string
-	for _, c := range p.By {
-		parts = append(parts, c.Name+" = ?")
-	}
-	if p.In != nil {
-		parts = append(parts, p.In.Name+" in (?, …)")
-	}
-	if p.Element != nil {
-		parts = append(parts, p.Element.Name+"[?]")
-	}
-	bound := func(b *schemas.Bound, op string) {
-		if b == nil {
-			return
+	each := func(form string, cs ...*schemas.Column) {
+		for _, c := range cs {
+			if c != nil {
+				parts = append(parts, fmt.Sprintf(form, c.Name))
+			}
 		}
-		if !b.Open {
-			op += "="
-		}
-		parts = append(parts, b.Column.Name+" "+op+" ?")
 	}
-	bound(p.From, ">")
-	bound(p.To, "<")
+	bound := func(b *schemas.Bound, open, closed string) {
+		if b != nil && b.Open {
+			each(open, b.Column)
+		} else if b != nil {
+			each(closed, b.Column)
+		}
+	}
+	each("%s = ?", p.By...)
+	each("%s in (?, …)", p.In)
+	each("%s[?]", p.Element)
+	bound(p.From, "%s > ?", "%s >= ?")
+	bound(p.To, "%s < ?", "%s <= ?")
 	if len(p.After) > 0 {
 		parts = append(parts, "after "+names(p.After))
 	}
-	for _, c := range p.Filter {
-		parts = append(parts, "filtered by "+c.Name+" = ?")
-	}
+	each("filtered by %s = ?", p.Filter...)
 	if p.Index != nil {
 		parts = append(parts, "through "+p.Index.Name)
 	}
