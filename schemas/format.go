@@ -54,10 +54,10 @@ func SameOn(engine string, a, b *Schema) bool {
 		same.Name, same.Doc, same.Native, same.Additions, same.Tables = "", "", "", nil, slices.Clone(s.Tables)
 		for i, t := range s.Tables {
 			own := *t
-			own.Hints = map[string]map[string]string{}
-			if hints := t.Hints[engine]; len(hints) > 0 {
-				own.Hints[engine] = hints
-			}
+			own.Hints = maps.Clone(t.Hints)
+			maps.DeleteFunc(own.Hints, func(of string, settings map[string]string) bool {
+				return of != engine || len(settings) == 0
+			})
 			same.Tables[i] = &own
 		}
 		return string(Format(&same))

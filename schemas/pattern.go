@@ -329,5 +329,5 @@ func allColumns(t *Table, static bool) []*Column {
 	if static {
 		return slices.Concat(t.Partition, t.Static)
 	}
-	return slices.Concat(t.Partition, t.Clustering, t.Static, t.Columns)
+	return t.All()
 }

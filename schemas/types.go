@@ -147,14 +147,7 @@ func (t *Table) Header() bool {
 }
 
 // Column returns the column of that name (key, static or plain), or nil.
-func (t *Table) Column(name string) *Column {
-	for _, cs := range [][]*Column{t.Partition, t.Clustering, t.Static, t.Columns} {
-		if c := find(cs, name); c != nil {
-			return c
-		}
-	}
-	return nil
-}
+func (t *Table) Column(name string) *Column { return find(t.All(), name) }
 
 // All returns the columns of the table: key, static, plain.
 func (t *Table) All() []*Column { return slices.Concat(t.Key(), t.Static, t.Columns) }

@@ -224,7 +224,7 @@ type kind struct {
 	// largest is the largest value of one cell, in bytes.
 	largest float64
 	// outside is what one entity has in a store of blobs, on average.
-	outside Outside
+	outside struct{ files, bytes float64 }
 }
 
 // unit is a partition that holds no more than a message.
@@ -261,8 +261,8 @@ func (p *Population) measure(t *schemas.Table, r *schemas.Rows, e *Engine, toget
 			k.each.add(1/float64(len(p.Sample)), s)
 			k.samples = append(k.samples, s)
 		}
-		k.outside.Files *= times / float64(len(p.Sample))
-		k.outside.Bytes *= times / float64(len(p.Sample))
+		k.outside.files *= times / float64(len(p.Sample))
+		k.outside.bytes *= times / float64(len(p.Sample))
 	}
 	for i := range k.key {
 		k.key[i] /= max(1, k.sized)
@@ -279,8 +279,8 @@ func (k *kind) pieces(of entity) (s Size) {
 	}
 	left, piece := of.quantity(k.Of), float64(k.Piece)
 	if k.Store() != "" && left > float64(k.Above) {
-		k.outside.Files++
-		k.outside.Bytes += left
+		k.outside.files++
+		k.outside.bytes += left
 		return s
 	}
 	add := func(times, bytes float64) {

@@ -129,22 +129,30 @@ func (f *Forecast) Report(p *Population, replicas int, years []float64) *Report 
 				gr.Largest = append(gr.Largest, g.Quantile(1, y))
 			}
 			r.Partitions = append(r.Partitions, gr)
-		}
-		for _, rows := range t.Rows {
-			o := OutsideReport{Store: rows.Store()}
-			known := func(other OutsideReport) bool { return other.Store == o.Store }
-			if o.Store == "" || slices.ContainsFunc(r.Outside, known) {
-				continue
+			for _, k := range g.kinds {
+				if store := k.Store(); store != "" {
+					r.outside(k, store, p)
+				}
 			}
-			for _, y := range years {
-				at := f.OutsideAt(o.Store, y)
-				o.Files, o.Bytes = append(o.Files, at.Files), append(o.Bytes, at.Bytes)
-			}
-			r.Outside = append(r.Outside, o)
 		}
 	}
 	r.Limits = f.Limits(slices.Max(years))
 	return r
+}
+
+// outside adds what the rows of a kind have in a store of blobs. A blob is counted at its length, without what a file
+// system takes for a file.
+func (r *Report) outside(k *kind, store string, p *Population) {
+	at := slices.IndexFunc(r.Outside, func(o OutsideReport) bool { return o.Store == store })
+	if at < 0 {
+		at = len(r.Outside)
+		r.Outside = append(r.Outside, OutsideReport{store, make([]float64, len(r.Years)), make([]float64, len(r.Years))})
+	}
+	for i, y := range r.Years {
+		n := p.totals().messages * k.grown(p, y)
+		r.Outside[at].Files[i] += n * k.outside.files
+		r.Outside[at].Bytes[i] += n * k.outside.bytes
+	}
 }
 
 // WriteText writes a report in lines of at most 80 columns.
@@ -182,7 +190,7 @@ func (r *Report) tables(w io.Writer) {
 	last, rows := 0, "ROWS"
 	if r.Years[0] > 0 {
 		last = len(r.Years) - 1
-		rows += " IN " + strings.ToUpper(after(r.Years[last]))
+		rows += " " + heading(r.Years[last])
 		counts := [][]string{{"ROWS"}}
 		for _, t := range r.Tables {
 			counts = append(counts, numbers(count, t.Rows, t.Table))
@@ -229,17 +237,9 @@ func (r *Report) overYears(w io.Writer, rows [][]string) {
 }
 
 func (r *Report) partitions(w io.Writer) {
-	first := "NOW"
-	if r.Years[0] > 0 {
-		first = "IN " + strings.ToUpper(after(r.Years[0]))
-	}
-	sizes := [][]string{{"PARTITIONS " + first, "EACH", "COUNT", "MEDIAN", "P99.9", "LARGEST"}}
 	last := len(r.Years) - 1
-	head := "LARGEST"
-	if last > 0 {
-		head += " IN " + strings.ToUpper(after(r.Years[last]))
-	}
-	largest := [][]string{{head, "EACH", "SIZE", "ROWS", "CELLS", "TOMBSTONES"}}
+	sizes := [][]string{{"PARTITIONS " + heading(r.Years[0]), "EACH", "COUNT", "MEDIAN", "P99.9", "LARGEST"}}
+	largest := [][]string{{"LARGEST " + heading(r.Years[last]), "EACH", "SIZE", "ROWS", "CELLS", "TOMBSTONES"}}
 	for _, g := range r.Partitions {
 		sizes = append(sizes, []string{
 			g.Table, g.Each, count(g.Count[0]),
@@ -287,6 +287,14 @@ func passed(years *float64) string {
 		return "–"
 	}
 	return after(*years)
+}
+
+// heading writes a time after the start for the head of a column.
+func heading(years float64) string {
+	if years == 0 {
+		return "NOW"
+	}
+	return "IN " + strings.ToUpper(after(years))
 }
 
 // after writes a time after the start.
