@@ -190,7 +190,8 @@ func (r *patternReader) keys() bool {
 	switch {
 	case len(r.Errs) > before:
 		return false
-	case r.has("by"), r.Kind == Delete, r.Kind == Slice && (r.In == nil || r.Imported == nil): // else in is a list of partitions
+	case r.has("by"), r.Kind == Delete:
+	case r.Kind == Slice && (r.In == nil || r.Imported == nil): // else in is a list of partitions
 	case r.In != nil: // by is then all columns before in
 		r.By = r.order[:max(0, slices.Index(r.order, r.In))]
 	case r.Kind != Scan:
@@ -218,8 +219,8 @@ func (r *patternReader) boundEnough() bool {
 	case r.Kind == Slice || r.Kind == Delete:
 		least = r.Table.Partition
 	}
-	return r.rule(bound >= len(least), r.at("by"), "by (%s) is too short; %s needs at least (%s)%s", names(r.By), a(r.Kind),
-		names(least), when(r.Kind == Slice, ", or an index that begins with by"))
+	return r.rule(bound >= len(least), r.at("by"), "by (%s) is too short; %s needs at least (%s)%s",
+		names(r.By), a(r.Kind), names(least), when(r.Kind == Slice, ", or an index that begins with by"))
 }
 
 // ordering names the order that keys are bound in, for messages.
@@ -248,7 +249,8 @@ func (r *patternReader) ranges() bool {
 	}
 	rest := r.order[len(r.By):]
 	for field, cs := range next {
-		r.rule(r.In == nil || !r.has(field), r.key(field), "in and %s exclude each other; both bind the column after by", field)
+		r.rule(r.In == nil || !r.has(field), r.key(field),
+			"in and %s exclude each other; both bind the column after by", field)
 		r.rule(len(cs) <= len(rest) && slices.Equal(cs, rest[:len(cs)]), r.at(field),
 			"%s (%s) must be the next columns after by (%s): %s", field, names(cs), names(r.By), names(rest))
 	}

@@ -205,7 +205,8 @@ func (r *tableReader) summed(
 	t *Table, f section, key string, templates []Match, fit func(Type) bool, expected string,
 ) *Column {
 	c := r.columnOf(t, f.at(key), f.where)
-	if c != nil && r.Check(fit(c.Type), f.at(key), "column %s of %s is %s; expected %s", c.Name, f.where, c.Type, expected) {
+	if c != nil && r.Check(fit(c.Type), f.at(key),
+		"column %s of %s is %s; expected %s", c.Name, f.where, c.Type, expected) {
 		r.Check(c.Type.Kind != Map || slices.ContainsFunc(templates, func(m Match) bool { return m.Column == c }), f.node,
 			"column %s of %s is a map; expected a template {%s: …} to select its keys", c.Name, f.where, c.Name)
 	}
