@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"net"
@@ -24,7 +23,7 @@ import (
 )
 
 // quiet discards gohbase's log. Failures are returned as errors.
-var quiet = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{Level: slog.LevelError + 1}))
+var quiet = slog.New(slog.DiscardHandler)
 
 // client is gohbase's client of region servers.
 type client interface {

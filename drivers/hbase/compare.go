@@ -1,6 +1,7 @@
 package hbase
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -259,18 +260,14 @@ func partNames(ps keys.Columns, cs []*schemas.Column) string {
 	return strings.Join(words, " ‖ ")
 }
 
-func columnNames(t *table) string {
-	var b strings.Builder
+func columnNames(t *table) (names string) {
 	for at, c := range t.columns {
-		fmt.Fprintf(&b, " %s", c.Name)
+		names += " " + c.Name
 		if slices.Contains(t.added, at) {
-			b.WriteString(" (counted up)")
+			names += " (counted up)"
 		}
 	}
-	if len(t.columns) == 0 {
-		return " nothing"
-	}
-	return b.String()
+	return cmp.Or(names, " nothing")
 }
 
 // create returns the command that creates a table. The shell takes every setting as text, as
@@ -282,7 +279,11 @@ func (p *place) create(r *root) string {
 	for _, family := range slices.Sorted(maps.Keys(d.Families)) {
 		fmt.Fprintf(&b, ",\n  %s", familyHash(family, d.Families[family]))
 	}
-	fmt.Fprintf(&b, ",\n  {METADATA => %s}", metadata(d))
+	var attributes []string
+	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
+		attributes = append(attributes, fmt.Sprintf("\n    %s => %s", ruby(name), ruby(d.Attributes[name])))
+	}
+	fmt.Fprintf(&b, ",\n  {METADATA => {%s}}", strings.Join(attributes, ","))
 	if len(splits) > 0 {
 		var keys []string
 		for _, k := range splits {
@@ -295,15 +296,6 @@ func (p *place) create(r *root) string {
 		fmt.Fprintf(&b, ",\n  {SPLITS => [%s]}", strings.Join(keys, ", "))
 	}
 	return b.String()
-}
-
-// metadata writes a table's attributes as the shell's create and alter take them.
-func metadata(d TableDescription) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
-		words = append(words, fmt.Sprintf("\n    %s => %s", ruby(name), ruby(d.Attributes[name])))
-	}
-	return "{" + strings.Join(words, ",") + "}"
 }
 
 // familyHash writes a family as the shell's create and alter take it.

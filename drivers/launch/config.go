@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,10 +143,9 @@ func checkPorts(nodes []Node) error {
 		case errors.Is(err, syscall.EADDRINUSE):
 			return fmt.Errorf("port %s on %s is taken, perhaps by another engine: end that one, or name another --port and --dir",
 				port, host)
-		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			add := map[string]string{"linux": "ip address add %s/8 dev lo", "darwin": "sudo ifconfig lo0 alias %s"}
-			return fmt.Errorf("cannot listen on %s: start one node, or add the address to the loopback device ("+
-				add[runtime.GOOS]+")", host, host)
+		case errors.Is(err, syscall.EADDRNOTAVAIL): // Linux has all of 127.0.0.0/8, macOS one address
+			return fmt.Errorf("cannot listen on %s: start one node, or add the address to the loopback device (sudo ifconfig "+
+				"lo0 alias %[1]s)", host)
 		default:
 			return fmt.Errorf("cannot listen on %s: %w", address, err)
 		}

@@ -67,14 +67,11 @@ var engines = []Engine{cassandra, hbase}
 func Engines() []Engine { return slices.Clone(engines) }
 
 func find(name string) (*Engine, error) {
-	var known []string
-	for i := range engines {
-		if engines[i].Name == name {
-			return &engines[i], nil
-		}
-		known = append(known, engines[i].Name)
+	at := slices.IndexFunc(engines, func(e Engine) bool { return e.Name == name })
+	if at < 0 {
+		return nil, usagef("no engine %q to start", name)
 	}
-	return nil, usagef("no engine %q to start; expected one of %s", name, strings.Join(known, ", "))
+	return &engines[at], nil
 }
 
 //go:embed config
