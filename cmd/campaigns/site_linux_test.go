@@ -57,7 +57,7 @@ func newSite(t *testing.T, name string) *site {
 		}
 		s.onDisk(t, filepath.Join(s.full, "commitlog"), 3<<30)
 	case "hbase":
-		s.in = live.Cluster(t, name, 2)
+		s.in = live.Start(t, launch.Config{Engine: name, Nodes: 2})
 		s.args = []string{"--set", "engines.hbase.pre_split=6", "--set", "engines.hbase.timeout=5s"}
 		s.onDisk(t, filepath.Join("shared", "hbase"), 3<<30)
 	}

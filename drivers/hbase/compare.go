@@ -43,13 +43,6 @@ func (p *place) Compare(context.Context) (*drivers.Comparison, error) {
 	return found, nil
 }
 
-func setting(r *root, name, want, have string) schemas.Difference {
-	if !strings.HasPrefix(name, engineName+".") {
-		name = engineName + "." + name
-	}
-	return schemas.Difference{Kind: schemas.DifferentSetting, Table: r.schema.Name, Part: name, Want: want, Have: have}
-}
-
 // ownAttributes are the table attributes that HBase itself sets.
 var ownAttributes = []string{"IS_META", "hbase.store.file-tracker.impl"}
 
@@ -75,8 +68,12 @@ var (
 // descriptorDrifts compares those parts of a descriptor that the schema does not set: the
 // attributes of the table and further settings of its families.
 func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Drift) {
-	differs := func(of schemas.Difference, harm schemas.Harm, fix string, parts ...any) {
-		all = append(all, drivers.Drift{Difference: of, Harm: harm, Fix: []string{fmt.Sprintf(fix, parts...)}})
+	differs := func(name, want, have string, harm schemas.Harm, fix string) {
+		if !strings.HasPrefix(name, engineName+".") {
+			name = engineName + "." + name
+		}
+		of := schemas.Difference{Kind: schemas.DifferentSetting, Table: r.schema.Name, Part: name, Want: want, Have: have}
+		all = append(all, drivers.Drift{Difference: of, Harm: harm, Fix: []string{"alter " + ruby(r.Name) + ", " + fix}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Attributes)) {
 		have, want := d.Attributes[name], attributeDefaults[name]
@@ -91,8 +88,7 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 		if strings.ToUpper(name) != name { // a configuration, such as hbase.hregion.memstore.block.multiplier
 			method = "table_conf_unset"
 		}
-		differs(setting(r, strings.ToLower(name), want, have), harm, "alter %s, METHOD => %s, NAME => %s", ruby(r.Name),
-			ruby(method), ruby(name))
+		differs(strings.ToLower(name), want, have, harm, fmt.Sprintf("METHOD => %s, NAME => %s", ruby(method), ruby(name)))
 	}
 	for _, family := range slices.Sorted(maps.Keys(r.Families)) {
 		for _, name := range slices.Sorted(maps.Keys(d.Families[family])) {
@@ -104,8 +100,7 @@ func (p *place) descriptorDrifts(r *root, d TableDescription) (all []drivers.Dri
 			if want == "" {
 				word = fmt.Sprintf("CONFIGURATION => {%s => nil}", ruby(name))
 			}
-			differs(setting(r, family+"."+strings.ToLower(name), want, have), schemas.CostsMore, "alter %s, {NAME => %s, %s}",
-				ruby(r.Name), ruby(family), word)
+			differs(family+"."+strings.ToLower(name), want, have, schemas.CostsMore, fmt.Sprintf("{NAME => %s, %s}", ruby(family), word))
 		}
 	}
 	return all

@@ -171,7 +171,7 @@ func (s *Sender) Scan(ctx context.Context, r Range, yield Rows) error {
 		if !inRegion || !anywhere {
 			sc.id = nil // HBase has closed it
 		}
-		if err := sc.take(ctx, answer, c.cells, inRegion && anywhere); err != nil {
+		if err := sc.take(ctx, c, answer, inRegion && anywhere); err != nil {
 			return err
 		}
 		if inRegion {
@@ -266,19 +266,20 @@ func (sc *scanner) step(ctx context.Context, end bool) (*ScanCall, *pb.ScanRespo
 	if sc.id == nil {
 		sc.id = answer.ScannerId
 	}
-	if sc.Filtered && !end {
+	return c, answer, nil
+}
+
+// take counts the rows that HBase read for one answer, and yields its cells, row by row or, with Pieces, as they come.
+// Without more, the last row ends too.
+func (sc *scanner) take(ctx context.Context, c *ScanCall, answer *pb.ScanResponse, more bool) error {
+	if sc.Filtered {
 		n := metric(answer, metricRows)
-		cost.RowsScanned += max(n, 0)
-		cost.Unreported += max(-n, 0)
+		sc.Counts.Cost.RowsScanned += max(n, 0)
+		sc.Counts.Cost.Unreported += max(-n, 0)
 	}
 	if sc.Traced {
 		sc.trace(c, c.cells, max(0, metric(answer, metricRows)), metric(answer, metricBlocks))
 	}
-	return c, answer, nil
-}
-
-// take yields the cells of one answer, row by row or, with Pieces, as they come. Without more, the last row ends too.
-func (sc *scanner) take(ctx context.Context, answer *pb.ScanResponse, cells []Cell, more bool) error {
 	give := func(open bool) (err error) { // what is held of the current row, of which more may come if it is open
 		if len(sc.held) > 0 {
 			if err = sc.yield(sc.held); err == nil {
@@ -288,6 +289,7 @@ func (sc *scanner) take(ctx context.Context, answer *pb.ScanResponse, cells []Ce
 		sc.open, sc.held = open, nil
 		return err
 	}
+	cells := c.cells
 	for i, n := range answer.GetCellsPerResult() {
 		if n == 0 {
 			continue

@@ -57,7 +57,7 @@ func shared(variable string, c launch.Config) func(testing.TB) *launch.Instance 
 		t.Helper()
 		c := c
 		if c.Dir = os.Getenv(variable); c.Dir == "" {
-			return start(t, c)
+			return Start(t, c)
 		}
 		in, err := launch.Up(t.Context(), c)
 		if err != nil {
@@ -78,14 +78,9 @@ func Secured(t testing.TB) *launch.Instance {
 	return shared(variable, launch.Config{Engine: "cassandra", Auth: true})(t)
 }
 
-// Cluster starts an engine of the test's own, on free ports and in a folder that is
+// Start starts an engine of the test's own, on free ports and in a folder that is
 // removed with it. The test is skipped if MayStart returns an error.
-func Cluster(t testing.TB, engine string, nodes int) *launch.Instance {
-	t.Helper()
-	return start(t, launch.Config{Engine: engine, Nodes: nodes})
-}
-
-func start(t testing.TB, c launch.Config) *launch.Instance {
+func Start(t testing.TB, c launch.Config) *launch.Instance {
 	t.Helper()
 	if err := MayStart(t.Context(), c.Engine); err != nil {
 		leaveOut(t, err.Error())

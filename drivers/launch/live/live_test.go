@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/mailbench/mailbench/drivers/launch"
 )
 
 // fake is a test that notes how it was ended.
@@ -58,7 +60,7 @@ func TestContact(t *testing.T) {
 // TestCluster: where no engine may be started or none can be, a test that needs
 // one of its own is left out, or fails, and says why.
 func TestCluster(t *testing.T) {
-	cluster := func(t testing.TB) string { return Cluster(t, "cassandra", 1).Dir() }
+	cluster := func(t testing.TB) string { return Start(t, launch.Config{Engine: "cassandra", Nodes: 1}).Dir() }
 	three := func(t testing.TB) string { return Cassandra3(t).Dir() }
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
