@@ -280,26 +280,30 @@ func (sc *scanner) take(ctx context.Context, c *ScanCall, answer *pb.ScanRespons
 	if sc.Traced {
 		sc.trace(c, c.cells, max(0, metric(answer, metricRows)), metric(answer, metricBlocks))
 	}
-	give := func(open bool) (err error) { // what is held of the current row, of which more may come if it is open
-		if len(sc.held) > 0 {
-			if err = sc.yield(sc.held); err == nil {
+	cells, counts := c.cells, answer.GetCellsPerResult()
+	for i := 0; ; i++ {
+		last, piece := i == len(counts), []Cell(nil)
+		if !last {
+			piece, cells = cells[:counts[i]:counts[i]], cells[counts[i]:]
+		}
+		ended := !sc.open || last && !more || len(piece) > 0 && !bytes.Equal(piece[0].Row, sc.row)
+		if len(sc.held) > 0 && (ended || sc.Pieces) {
+			err := sc.yield(sc.held)
+			if err == nil {
 				err = ctx.Err() // an answer of rows is in memory, and the next may be far away
 			}
-		}
-		sc.open, sc.held = open, nil
-		return err
-	}
-	cells := c.cells
-	for i, n := range answer.GetCellsPerResult() {
-		if n == 0 {
-			continue
-		}
-		piece := cells[:n:n]
-		cells = cells[n:]
-		if !sc.open || !bytes.Equal(piece[0].Row, sc.row) {
-			if err := give(true); err != nil {
+			if err != nil {
 				return err
 			}
+			sc.held = nil
+		}
+		switch {
+		case last:
+			sc.open = !ended
+			return nil
+		case len(piece) == 0:
+			continue
+		case ended:
 			sc.row, sc.last = piece[0].Row, nil
 		}
 		for sc.Pieces && len(piece) > 0 && sc.last != nil && bytes.Compare(piece[0].Qualifier, sc.last) <= 0 {
@@ -311,17 +315,8 @@ func (sc *scanner) take(ctx context.Context, c *ScanCall, answer *pb.ScanRespons
 		if len(sc.held) > 0 {
 			piece = append(sc.held, piece...)
 		}
-		sc.held = piece
-		if partial := answer.PartialFlagPerResult[i]; sc.Pieces || !partial {
-			if err := give(partial); err != nil {
-				return err
-			}
-		}
+		sc.held, sc.open = piece, answer.PartialFlagPerResult[i]
 	}
-	if more {
-		return nil
-	}
-	return give(false)
 }
 
 // metric returns a number that an answer reports, or -1 if it does not.

@@ -272,3 +272,24 @@ func TestScanRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestScanLastPiece: a row whose last piece is said to be one of several comes once HBase has no more.
+func TestScanLastPiece(t *testing.T) {
+	answers, k := 0, &collector{}
+	err := newFake(scanFunc(func(c *ScanCall) (*pb.ScanResponse, error) {
+		c.SetRegion(&fakeRegion{client: &fakeConn{}})
+		c.ToProto()
+		answers++
+		if answers == 2 {
+			return &pb.ScanResponse{ScannerId: proto.Uint64(1), MoreResultsInRegion: proto.Bool(false)}, nil
+		}
+		answer := &pb.ScanResponse{
+			ScannerId: proto.Uint64(1), MoreResultsInRegion: yes, CellsPerResult: []uint32{1}, PartialFlagPerResult: []bool{true},
+		}
+		_, err := c.DeserializeCellBlocks(answer, appendCell(nil, []byte("a"), &Op{family: "m", Qualifier: []byte("c0")}))
+		return answer, err
+	}), time.Minute).Scan(t.Context(), Range{}, k.take)
+	if err != nil || answers != 2 || !slices.Equal(k.got, []string{"a.c0"}) {
+		t.Errorf("rows %q in %d answers, %v", k.got, answers, err)
+	}
+}
