@@ -36,6 +36,9 @@ import (
 // It counts the bytes written: Pebble's metrics count flushed blobs twice.
 //
 // It makes files that only their user can read.
+//
+// Pebble changes files in other ways only for checkpoints, for tables that it ingests and in its shared cache, which no
+// store has.
 type guardFS struct {
 	vfs.FS
 	discardLogger
@@ -118,11 +121,6 @@ func (g *guardFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error)
 	})
 }
 
-// OpenReadWrite implements vfs.FS.
-func (g *guardFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, o ...vfs.OpenOption) (vfs.File, error) {
-	return g.file(name, func() (vfs.File, error) { return g.FS.OpenReadWrite(name, c, o...) })
-}
-
 // ReuseForWrite implements vfs.FS.
 func (g *guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	return g.file(name, func() (vfs.File, error) { return g.FS.ReuseForWrite(old, name, c) })
@@ -131,11 +129,6 @@ func (g *guardFS) ReuseForWrite(old, name string, c vfs.DiskWriteCategory) (vfs.
 // OpenDir implements vfs.FS. Pebble opens directories to sync them.
 func (g *guardFS) OpenDir(name string) (vfs.File, error) {
 	return g.file(name, func() (vfs.File, error) { return g.FS.OpenDir(name) })
-}
-
-// Link implements vfs.FS.
-func (g *guardFS) Link(old, name string) error {
-	return g.try(func() error { return g.FS.Link(old, name) })
 }
 
 // Rename implements vfs.FS.
@@ -151,17 +144,6 @@ func (g *guardFS) Remove(name string) error {
 	}
 	return g.FS.Remove(name)
 }
-
-// RemoveAll implements vfs.FS.
-func (g *guardFS) RemoveAll(name string) error {
-	if g.fault() != nil {
-		return nil
-	}
-	return g.FS.RemoveAll(name)
-}
-
-// Unwrap implements vfs.FS.
-func (g *guardFS) Unwrap() vfs.FS { return g.FS }
 
 // listener turns errors of Pebble's background work into a fault of the store.
 func (g *guardFS) listener() *pebble.EventListener {
@@ -190,17 +172,8 @@ type guardFile struct {
 
 // Write implements vfs.File.
 func (f *guardFile) Write(p []byte) (n int, err error) {
-	return f.write(p, func() (int, error) { return f.File.Write(p) })
-}
-
-// WriteAt implements vfs.File.
-func (f *guardFile) WriteAt(p []byte, off int64) (n int, err error) {
-	return f.write(p, func() (int, error) { return f.File.WriteAt(p, off) })
-}
-
-func (f *guardFile) write(p []byte, do func() (int, error)) (n int, err error) {
 	err = f.fs.try(func() error {
-		n, err = do()
+		n, err = f.File.Write(p)
 		return err
 	})
 	f.fs.written.Add(int64(n))
