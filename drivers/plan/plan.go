@@ -340,7 +340,7 @@ func OrderCounts(batch *schemas.Pattern, calls []drivers.Call, tables func(*sche
 	slices.SortFunc(sorted, func(i, j int) int {
 		own, other := len(part(i).By), len(part(j).By)
 		n := min(own, other)
-		return cmp.Or(tableAt(batch, calls[i].Part)-tableAt(batch, calls[j].Part),
+		return cmp.Or(strings.Compare(part(i).Table.Name, part(j).Table.Name),
 			slices.CompareFunc(calls[i].Args[:n], calls[j].Args[:n], drivers.Value.Compare), own-other, i-j)
 	})
 	for at, i := range sorted {
@@ -359,12 +359,6 @@ func OrderCounts(batch *schemas.Pattern, calls []drivers.Call, tables func(*sche
 		}
 	}
 	return nil
-}
-
-// tableAt returns the number of the first part that has the table of a part.
-func tableAt(batch *schemas.Pattern, part int) int {
-	table := batch.Parts[part].Pattern.Table
-	return slices.IndexFunc(batch.Parts, func(p schemas.Part) bool { return p.Pattern.Table == table })
 }
 
 // overlap reports whether the order of two writes counts, of which the first has a key with which

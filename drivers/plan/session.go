@@ -330,28 +330,19 @@ func ReadEach[R any](ctx context.Context, n, width int, read func(ctx context.Co
 	return err
 }
 
-// ByElement has the rows that one request has read for several elements of a list.
-type ByElement[R any] map[element][]R
-
-// element is a value of a key column, to compare.
-type element struct {
-	number int64
-	id     [16]byte
-	bytes  string
-}
-
-func elementOf(v *drivers.Value) element { return element{v.Int64(), v.UUIDBytes(), string(v.Raw())} }
+// ByElement has the rows that one request has read for several elements of a list, by the texts of the elements.
+type ByElement[R any] map[string][]R
 
 // Add adds a row of an element.
 func (b ByElement[R]) Add(of drivers.Value, row R) {
-	e := elementOf(&of)
-	b[e] = append(b[e], row)
+	text := string(of.AppendText(nil))
+	b[text] = append(b[text], row)
 }
 
 // Each yields the rows of each element of the list, in its order.
 func (b ByElement[R]) Each(list []drivers.Value, yield func(row R) error) error {
-	for i := range list {
-		for _, row := range b[elementOf(&list[i])] {
+	for _, element := range list {
+		for _, row := range b[string(element.AppendText(nil))] {
 			if err := yield(row); err != nil {
 				return err
 			}
