@@ -12,7 +12,7 @@ import (
 // decide who gets the password.
 func TestGuarded(t *testing.T) {
 	harmless := strings.Fields("consistency serial_consistency replication local_dc rack compression timeout connect_timeout " +
-		"connections page_size retries write_coalesce tls tls_cert tls_key sync ack limits replicas zones page_kb")
+		"connections page_size retries write_coalesce tls tls_cert tls_key sync ack limits replicas zones")
 	found := 0
 	for _, e := range All() {
 		if !slices.ContainsFunc(e.Environment, func(s drivers.Setting) bool { return strings.HasSuffix(s.Name, "_PASSWORD") }) {

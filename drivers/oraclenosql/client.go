@@ -96,6 +96,9 @@ func send[R any](sl *slot, ctx context.Context, what call, do func(left time.Dur
 	return r, sl.failure(what, err)
 }
 
+// pageKB is how many KB one request of a long read returns at most.
+const pageKB = 1024
+
 // request returns a request for a query with the values of its variables.
 func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
 	own := *q.prepared
@@ -104,9 +107,7 @@ func (sl *slot) request(q *query, in *inputs) (*nosqldb.QueryRequest, error) {
 			return nil, err
 		}
 	}
-	return &nosqldb.QueryRequest{
-		PreparedStatement: &own, Durability: sl.store.durability, MaxReadKB: uint(sl.store.pageKB),
-	}, nil
+	return &nosqldb.QueryRequest{PreparedStatement: &own, Durability: sl.store.durability, MaxReadKB: pageKB}, nil
 }
 
 // query sends a request for a query, and returns the rows of the answer.

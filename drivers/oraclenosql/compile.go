@@ -85,9 +85,6 @@ func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 			t.kept = slices.DeleteFunc(slices.Clone(t.of.Indexes), func(x *schemas.Index) bool { return !keeps(x) })
 		}
 		l.all, l.tables[t.of] = append(l.all, t), t // that of rows follows that of their static columns
-		if err := t.checkColumns(); err != nil {
-			return fmt.Errorf("schema %s: %w", s.Name, err)
-		}
 		return nil
 	}
 	for _, st := range s.Tables {
@@ -247,20 +244,6 @@ type table struct {
 	ownKey   []*schemas.Column // those of it that its statement names
 	kept     []*schemas.Index  // those that Oracle keeps
 	absent   []*schemas.Index  // those that a namespace of somebody else's lacks
-}
-
-// checkColumns returns an error if Oracle, which ignores case, takes two names for one.
-func (t *table) checkColumns() error {
-	seen := make(map[string]string)
-	for _, c := range slices.Concat(t.of.Key(), t.columns) {
-		id := identifier(c.Name)
-		if other, taken := seen[strings.ToLower(id)]; taken {
-			return fmt.Errorf("columns %s and %s of table %s are one column in Oracle, which ignores case: rename one",
-				other, c.Name, t.of.Name)
-		}
-		seen[strings.ToLower(id)] = c.Name
-	}
-	return nil
 }
 
 // The hint puts, if json, says that a row is put as a client does that has JSON: the row is written as

@@ -116,7 +116,6 @@ func TestOtherIndex(t *testing.T) {
 // TestRefused: a schema that Oracle would not accept is an error.
 func TestRefused(t *testing.T) {
 	for tables, want := range map[string]string{
-		"{a: {partition: [p text], columns: {Size: int, size: int}}}":                                                                   "columns Size and size of table a are one column in Oracle",
 		"{a: {partition: [p text]}, A: {partition: [p text]}}":                                                                          "tables a and A would both be A",
 		"{a: {partition: [p text], clustering: [k int]}, b.c: {parent: a, clustering: [j int]}, d.c: {parent: a, clustering: [j int]}}": "both be a.c",
 	} {

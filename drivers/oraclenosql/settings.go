@@ -58,10 +58,6 @@ var settingList = []drivers.Setting{
 		Check: drivers.NumberFrom(0),
 	},
 	{
-		Name: "page_kb", Default: "1024", Doc: "KB that one request of a long read returns at most; 0 is the server's 2048",
-		Check: drivers.NumberFrom(0),
-	},
-	{
 		Name: "tls", Default: "false", Doc: "true encrypts connections and verifies the server's certificate",
 		Check: drivers.Truth,
 	},
@@ -78,7 +74,6 @@ type settings struct {
 	limits      limits
 	retries     int
 	replicas    int
-	pageKB      int
 	drivers.TLS
 }
 
@@ -102,8 +97,7 @@ func readSettings(given map[string]string) (*settings, error) {
 		durability: types.Durability{
 			MasterSync: sync, ReplicaSync: sync, ReplicaAck: drivers.Word(v, "ack", acks),
 		},
-		timeout: v.Duration("timeout"), retries: v.Number("retries"),
-		pageKB: v.Number("page_kb"), replicas: v.Number("replicas"),
+		timeout: v.Duration("timeout"), retries: v.Number("retries"), replicas: v.Number("replicas"),
 	}
 	return s, v.Err()
 }
