@@ -324,11 +324,6 @@ func newSchemaImport(known registry) *cobra.Command {
 }
 
 func (f *importFlags) run(cmd *cobra.Command, known registry) error {
-	if f.engine != "" {
-		if _, err := pickEngines([]string{f.engine}, known.engines); err != nil {
-			return err
-		}
-	}
 	switch {
 	case len(f.cql) == 0 && f.engine == "":
 		return usagef("no tables named; add --cql FILE, or --engine cassandra --keyspace NAME")

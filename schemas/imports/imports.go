@@ -61,7 +61,7 @@ func Import(keyspace string, sources ...Source) (*Result, error) {
 	im := importer{
 		res: new(Result), schema: &schemas.Schema{Native: "cassandra"}, keyspace: keyspace,
 		shapes: make(map[string]*schemas.Pattern), named: make(map[string]bool),
-		pages: make(map[string][]*schemas.Pattern),
+		pages: make(map[string]*schemas.Pattern),
 	}
 	scripts := make([]cql.Script, len(sources))
 	for i, s := range sources {
@@ -106,9 +106,9 @@ type importer struct {
 	schema   *schemas.Schema
 	keyspace string
 	shapes   map[string]*schemas.Pattern
-	named    map[string]bool               // by the names of all patterns: whether the sources say it
-	pages    map[string][]*schemas.Pattern // limited slices by their first pages
-	defines  bool                          // the file of the statement has tables
+	named    map[string]bool             // by the names of all patterns: whether the sources say it
+	pages    map[string]*schemas.Pattern // limited slices by their first pages
+	defines  bool                        // the file of the statement has tables
 }
 
 // chooseKeyspace finds the only keyspace that has tables. The schema has its name, or that of the first file.

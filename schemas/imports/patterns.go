@@ -150,9 +150,6 @@ func carried(p *schemas.Pattern, st cql.Statement) {
 	if st.Distinct && !p.Static {
 		other(p, "distinct", "true")
 	}
-	if st.JSON {
-		other(p, "json", "true")
-	}
 	other(p, "group by", strings.Join(st.GroupBy, ", "))
 	for _, o := range st.OrderBy {
 		if o.Near != nil {
@@ -345,9 +342,6 @@ func writes(t *schemas.Table, st cql.Statement) (all []*schemas.Pattern) {
 		other(p, "where", strings.Join(c.rest, " and "))
 		if p.Kind == schemas.Put {
 			other(p, "delete", strings.Join(removed, ", "))
-		}
-		if st.JSON {
-			other(p, "json", "true")
 		}
 	}
 	return all

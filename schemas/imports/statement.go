@@ -78,9 +78,7 @@ func (im *importer) patternOf(st cql.Statement, n notes) (*schemas.Pattern, erro
 func (im *importer) part(whole, p *schemas.Pattern, st cql.Statement, n notes) {
 	own := notes{}
 	if st.Kind != cql.Batch && n.name != "" {
-		if own.name = n.name + "_" + verbs.Replace(p.Kind.String()); p.Static {
-			own.name = n.name + "_static"
-		}
+		own.name = n.name + "_" + verbs.Replace(p.Kind.String())
 	}
 	if whole.Atomic = max(whole.Atomic, schemas.AtomicRow); p.Static {
 		whole.Atomic = schemas.AtomicPartition
@@ -181,22 +179,11 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 		return there
 	}
 	p.Name = im.free(cmp.Or(n.name, nameOf(p)))
-	if p.Kind == schemas.Batch { // one of separate parts if the language does not have it as it is
-		patterns := []*schemas.Pattern{p}
-		for _, part := range p.Parts {
-			patterns = append(patterns, part.Pattern)
-		}
-		if err := im.refused(nil, patterns...); err != nil {
-			other(p, "atomic", p.Atomic.String()+": "+err.Error())
-			p.Atomic = schemas.AtomicNone
-		}
-	}
 	im.named[p.Name] = n.name != ""
 	p.Doc, p.Accept = n.doc, n.accept
 	im.shapes[shape] = p
 	if p.Kind == schemas.Slice && (p.Limit > 0 || p.LimitArg) {
-		first := firstPage(p)
-		im.pages[first] = append(im.pages[first], p)
+		im.pages[firstPage(p)] = p
 	}
 	im.schema.Patterns = append(im.schema.Patterns, p)
 	return p
@@ -205,21 +192,16 @@ func (im *importer) add(p *schemas.Pattern, n notes) *schemas.Pattern {
 // page finds the pattern of which p is the first page, or the next one: it has after and all else is
 // equal. It is then the pattern of both.
 func (im *importer) page(p *schemas.Pattern, n notes) *schemas.Pattern {
-	if p.Kind != schemas.Slice {
+	q := im.pages[firstPage(p)]
+	if q == nil || n.name != "" && n.name != q.Name && im.named[q.Name] ||
+		len(p.After) > 0 && len(q.After) > 0 && !slices.Equal(p.After, q.After) {
 		return nil
 	}
-	for _, q := range im.pages[firstPage(p)] {
-		apart := n.name != "" && n.name != q.Name && im.named[q.Name]
-		if apart || len(p.After) > 0 && len(q.After) > 0 && !slices.Equal(p.After, q.After) {
-			continue
-		}
-		if len(q.After) == 0 {
-			q.After = p.After
-		}
-		im.shapes[q.Shape()] = q
-		return q
+	if len(q.After) == 0 {
+		q.After = p.After
 	}
-	return nil
+	im.shapes[q.Shape()] = q
+	return q
 }
 
 // firstPage is the shape of the first page of a slice.
@@ -243,9 +225,6 @@ func (im *importer) batch(whole *schemas.Pattern, parts []*schemas.Pattern, st c
 	}
 	if st.Batch == "unlogged" && whole.Atomic == schemas.AtomicNone {
 		hint(parts[0].Table, "batches", "unlogged")
-	}
-	if st.Batch == "counter" {
-		other(whole, "batch", "counter")
 	}
 	for _, u := range st.Using {
 		other(whole, u.Name, u.Value.Text)
@@ -358,13 +337,9 @@ func ordered(t *schemas.Table, st cql.Statement) string {
 		case o.Near != nil && (!strings.HasPrefix(c.Type.Foreign, "vector") || !slices.ContainsFunc(t.Indexes, indexed)):
 			why = "ANN OF needs a vector with an SAI index"
 		case o.Near != nil:
-		case at < 0:
-			why = "Cassandra sorts by clustering columns only"
-		case !where.binds(t.Partition...):
-			why = "Cassandra sorts only within partitions that WHERE binds"
-		case at < next || !where.binds(t.Clustering[next:at]...),
+		case at < next, !where.binds(slices.Concat(t.Partition, t.Clustering[next:at])...),
 			i > 0 && (c.Desc != o.Descending) != (t.Column(st.OrderBy[0].Column).Desc != st.OrderBy[0].Descending):
-			why = "Cassandra sorts in the clustering order, or all of it backwards"
+			why = "Cassandra sorts partitions that WHERE binds by clustering columns, in their order or all of it backwards"
 		}
 		if why != "" {
 			return "ORDER BY " + o.Column + ": " + why
@@ -388,8 +363,8 @@ func keyed(t *schemas.Table, st cql.Statement) string {
 	plain := func(x change) bool { return x.Role != schemas.Static }
 	given := changed(t, st)
 	static := len(given) > 0 && !slices.ContainsFunc(given, plain)
-	if n < len(t.Partition) {
-		return fmt.Sprintf("it does not bind the partition key of table %s: %s is missing", t.Name, key[n].Name)
+	if n < len(t.Partition) || n < len(key) && !rows && !static {
+		return fmt.Sprintf("it does not bind the primary key of table %s: %s is missing", t.Name, key[n].Name)
 	}
 	for _, r := range where.left {
 		switch at := slices.Index(key, t.Column(r.Columns[0])); {
@@ -401,10 +376,7 @@ func keyed(t *schemas.Table, st cql.Statement) string {
 			return fmt.Sprintf("it needs a value of %s: only a DELETE of rows has a range", r.Columns[0])
 		}
 	}
-	switch {
-	case n < len(key) && !rows && !static:
-		return fmt.Sprintf("it does not bind the whole primary key of table %s: %s is missing", t.Name, key[n].Name)
-	case n == len(key) && static && st.Kind == cql.Update && n > len(t.Partition):
+	if n == len(key) && static && st.Kind == cql.Update && n > len(t.Partition) {
 		return "it changes static columns only: WHERE binds the partition key and nothing else"
 	}
 	return ""

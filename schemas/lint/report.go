@@ -24,7 +24,6 @@ type Report struct {
 	File     string          `json:"file"`
 	Engines  []string        `json:"engines"`            // engines that the schema was checked for
 	Workload string          `json:"workload,omitempty"` // the workload of the numbers, or ""
-	Gone     int             `json:"gone,omitempty"`     // findings of a baseline that are no longer there
 	Findings []Finding       `json:"findings"`
 	Patterns []Answer        `json:"patterns"`
 	Guesses  []Guess         `json:"guesses,omitempty"` // what columns are for, where the schema does not say it
@@ -94,8 +93,8 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 	}
 	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Name, words.List(r.Engines), words.Plural(n.Errors, "error"),
 		words.Plural(n.Warnings, "warning"), words.Plural(n.Notes, "note"), n.Accepted)
-	if n.Known+r.Gone > 0 {
-		fmt.Fprintf(b, ", %d known from the baseline, %d of it gone", n.Known, r.Gone)
+	if n.Known > 0 {
+		fmt.Fprintf(b, ", %d known from the baseline", n.Known)
 	}
 	if !all && n.Notes+n.Accepted+n.Known > 0 {
 		fmt.Fprint(b, " (--all shows them)")
@@ -224,16 +223,8 @@ const indent = "    "
 // and messages do not count, so that a finding stays the same when its file changes.
 type Baseline map[findingKey]int
 
-// findingKey has the statement of an imported pattern in place of its name, which follows from the statements
-// before it.
-type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Statement, Part string }
-
-func (k findingKey) unnamed() findingKey {
-	if k.Statement != "" {
-		k.Pattern = ""
-	}
-	return k
-}
+// findingKey has as Pattern the statement of an imported one, since its name follows from the statements before it.
+type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Part string }
 
 // ReadBaseline reads what WriteJSON wrote. Findings that were accepted are no part of it.
 func ReadBaseline(text []byte) (Baseline, error) {
@@ -242,7 +233,7 @@ func ReadBaseline(text []byte) (Baseline, error) {
 			Schema   string
 			Findings []struct {
 				findingKey
-				Accepted string
+				Statement, Accepted string
 			} `json:"findings"`
 		} `json:"schemas"`
 	}
@@ -260,8 +251,8 @@ func ReadBaseline(text []byte) (Baseline, error) {
 		}
 		for _, f := range s.Findings {
 			if f.Accepted == "" {
-				f.Schema = s.Schema
-				b[f.unnamed()]++
+				f.Schema, f.Pattern = s.Schema, cmp.Or(f.Statement, f.Pattern)
+				b[f.findingKey]++
 			}
 		}
 	}
@@ -269,19 +260,14 @@ func ReadBaseline(text []byte) (Baseline, error) {
 }
 
 // Mark marks the findings of a report that the baseline has (Finding.Known), and takes
-// them out of it: what is left of the schema is no longer found (Report.Gone).
+// them out of it.
 func (b Baseline) Mark(r *Report) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		key := findingKey{r.Name, f.Rule.ID, f.Engine, f.Table, f.Pattern, f.Statement, f.Part}.unnamed()
+		key := findingKey{r.Name, f.Rule.ID, f.Engine, f.Table, cmp.Or(f.Statement, f.Pattern), f.Part}
 		if f.Accepted == "" && b[key] > 0 {
 			f.Known = true
 			b[key]--
-		}
-	}
-	for key, times := range b {
-		if key.Schema == r.Name {
-			r.Gone += times
 		}
 	}
 }
@@ -304,16 +290,10 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 	}
 	for _, r := range reports {
 		for _, f := range r.Findings {
-			logical := []object{}
-			for _, of := range [][2]string{{"table", f.Table}, {"pattern", f.Pattern}} {
-				if of[1] != "" {
-					logical = append(logical, object{"kind": of[0], "name": of[1]})
-				}
-			}
 			out := object{
 				"ruleId": f.Rule.ID, "ruleIndex": f.Rule.place, "level": f.Severity,
 				"message": object{"text": f.subject() + ": " + f.Message},
-				"locations": []object{{"logicalLocations": logical, "physicalLocation": object{
+				"locations": []object{{"physicalLocation": object{
 					"artifactLocation": object{"uri": fileURI(f.File)},
 					"region":           object{"startLine": f.Line, "startColumn": f.Column},
 				}}},
