@@ -32,39 +32,43 @@ func (r *Range) Set(p *Plan, k keys.Columns, fixed, args []drivers.Value, revers
 	r.Empty = false
 	r.Lower = append(r.Lower[:0], r.prefix...)
 	r.Upper = k.After(append(r.Upper[:0], r.prefix...), n)
-	// end moves the first or the last end of the range to the keys that begin with the prefix and the values of the
-	// next columns, or past these keys.
-	end := func(values []drivers.Value, first, past bool) {
-		if err != nil || values[0].IsNull() {
-			return
-		}
-		if r.scratch, err = k.Append(append(r.scratch[:0], r.prefix...), n, values); err != nil {
-			return
-		}
-		key := r.scratch
-		if past {
-			key = k.After(key, n+len(values))
-		}
-		switch {
-		case past && len(key) == 0: // no key is past them
-			r.Empty = r.Empty || first
-		case first && bytes.Compare(key, r.Lower) > 0:
-			r.Lower = append(r.Lower[:0], key...)
-		case !first && (len(r.Upper) == 0 || bytes.Compare(key, r.Upper) < 0):
-			r.Upper = append(r.Upper[:0], key...)
-			r.Empty = r.Empty || len(key) == 0
-		}
+	// The first or the last end of the range is at the keys that begin with the prefix and the values of the next
+	// columns, or past these keys.
+	var ends [3]struct {
+		values      []drivers.Value
+		first, past bool
 	}
 	if free := len(k) - n; free > 0 {
-		desc := k[n].Desc
-		if from, at := p.pattern.From, p.Layout.From; from != nil {
-			end(args[at:at+1], !desc, desc != from.Open)
+		from, to, after, desc := &ends[0], &ends[1], &ends[2], k[n].Desc
+		if c, at := p.pattern.From, p.Layout.From; c != nil {
+			from.values, from.first, from.past = args[at:at+1], !desc, desc != c.Open
 		}
-		if to, at := p.pattern.To, p.Layout.To; to != nil {
-			end(args[at:at+1], desc, desc == to.Open)
+		if c, at := p.pattern.To, p.Layout.To; c != nil {
+			to.values, to.first, to.past = args[at:at+1], desc, desc == c.Open
 		}
 		if of, at := len(p.pattern.After), p.Layout.After; of > 0 {
-			end(args[at:at+min(of, free)], !reverse, !reverse && of <= free)
+			after.values, after.first, after.past = args[at:at+min(of, free)], !reverse, !reverse && of <= free
+		}
+	}
+	for _, e := range ends {
+		if len(e.values) == 0 || e.values[0].IsNull() {
+			continue
+		}
+		if r.scratch, err = k.Append(append(r.scratch[:0], r.prefix...), n, e.values); err != nil {
+			return err
+		}
+		key := r.scratch
+		if e.past {
+			key = k.After(key, n+len(e.values))
+		}
+		switch {
+		case e.past && len(key) == 0: // no key is past them
+			r.Empty = r.Empty || e.first
+		case e.first && bytes.Compare(key, r.Lower) > 0:
+			r.Lower = append(r.Lower[:0], key...)
+		case !e.first && (len(r.Upper) == 0 || bytes.Compare(key, r.Upper) < 0):
+			r.Upper = append(r.Upper[:0], key...)
+			r.Empty = r.Empty || len(key) == 0
 		}
 	}
 	if bytes.Compare(p.from, r.Lower) > 0 {
