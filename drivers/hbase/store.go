@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,27 +175,10 @@ func (s *Store) Traced() (drivers.TracedSession, error) {
 }
 
 // resultSettings are the settings of families that results have, by their names there. That of
-// compression is shown next to the compression of other engines.
+// compression is shown next to the compression of other engines. Apply has compared them with the descriptors in HBase.
 var resultSettings = map[string]string{
 	"compression": "COMPRESSION", "table_bloom": "BLOOMFILTER", "table_encoding": "DATA_BLOCK_ENCODING",
 	"table_block_size": "BLOCKSIZE", "table_versions": "VERSIONS",
-}
-
-// descriptors returns settings of the families of the applied schemas. Apply has compared them
-// with the descriptors in HBase. A setting that differs between families has each value.
-func (s *Store) descriptors() map[string]string {
-	settings := make(map[string]string)
-	for name, setting := range resultSettings {
-		var values []string
-		for t := range s.tables.All() {
-			values = append(values, strings.ToLower(t.descriptor[setting]))
-		}
-		slices.Sort(values)
-		if values = slices.Compact(values); len(values) > 0 {
-			settings[name] = strings.Join(values, ", ")
-		}
-	}
-	return settings
 }
 
 // Observe implements drivers.Observer. It returns what the client can see. It does not report replication: HDFS
@@ -206,7 +188,16 @@ func (s *Store) Observe() drivers.Observation {
 		DiskBytes: -1, CacheBytes: -1, CompactionDebt: -1, WrittenBytes: -1, ReadBytes: -1, Tombstones: -1,
 		Settings: s.effective(),
 	}
-	maps.Copy(o.Settings, s.descriptors())
+	for name, setting := range resultSettings {
+		var values []string // of the families of the applied schemas
+		for t := range s.tables.All() {
+			values = append(values, strings.ToLower(t.descriptor[setting]))
+		}
+		slices.Sort(values)
+		if values = slices.Compact(values); len(values) > 0 {
+			o.Settings[name] = strings.Join(values, ", ")
+		}
+	}
 	_ = s.Do(func() error { // what it does not reach is unknown
 		servers, _, err := s.servers(context.Background()) // bounded by the timeout
 		if err != nil {
