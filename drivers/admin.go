@@ -64,23 +64,23 @@ func (e Engine) Reach(ctx context.Context, o Options) (st Store, err error) {
 
 // Namespaces lists the namespaces on a store's engine by their names, in a bounded time.
 func Namespaces(ctx context.Context, st Store) ([]Namespace, error) {
-	all, err := atMost(ctx, st, reachAtMost, "namespaces to list or drop", Admin.Namespaces)
+	all, err := atMost(ctx, st, reachAtMost, Admin.Namespaces)
 	slices.SortFunc(all, func(a, b Namespace) int { return strings.Compare(a.Name, b.Name) })
 	return all, err
 }
 
 // Drop drops a store's namespace, in a bounded time.
 func Drop(ctx context.Context, st Store) (left string, err error) {
-	return atMost(ctx, st, dropAtMost, "namespaces to list or drop", Admin.Drop)
+	return atMost(ctx, st, dropAtMost, Admin.Drop)
 }
 
-// atMost makes a call of what only some stores can do, in a bounded time.
-func atMost[A, R any](
-	ctx context.Context, st Store, most time.Duration, what string, call func(A, context.Context) (R, error),
+// atMost makes a call of a store's Admin, in a bounded time.
+func atMost[R any](
+	ctx context.Context, st Store, most time.Duration, call func(Admin, context.Context) (R, error),
 ) (r R, err error) {
-	a, ok := st.(A)
+	a, ok := st.(Admin)
 	if !ok {
-		return r, fmt.Errorf("%s has no %s", st.Capabilities().Engine, what)
+		return r, fmt.Errorf("%s has no namespaces to list or drop", st.Capabilities().Engine)
 	}
 	err = Within(ctx, most, func(ctx context.Context) (err error) {
 		r, err = call(a, ctx)
@@ -127,10 +127,15 @@ type Comparer interface {
 }
 
 // Compare compares existing tables with a schema's, in a bounded time.
-func Compare(ctx context.Context, st Store, s *schemas.Schema) (*Comparison, error) {
-	c, err := atMost(ctx, st, reachAtMost, "tables to compare",
-		func(to Comparer, ctx context.Context) (*Comparison, error) { return to.Compare(ctx, s) })
-	if err != nil {
+func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, _ error) {
+	to, ok := st.(Comparer)
+	if !ok {
+		return nil, fmt.Errorf("%s has no tables to compare", st.Capabilities().Engine)
+	}
+	if err := Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+		c, err = to.Compare(ctx, s)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	c.Drifts, c.Ignored = append([]Drift{}, c.Drifts...), []Drift{} // no null in JSON

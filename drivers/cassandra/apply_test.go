@@ -451,9 +451,6 @@ tables:
 		t.Fatal(err)
 	}
 	a := found.(*place)
-	if err := st.awaitIndexReads(ctx, a.Definition); err != nil {
-		t.Error(err)
-	}
 	for _, change := range []string{
 		"ALTER TABLE TABLE WITH compaction = {'class': 'SizeTieredCompactionStrategy'}", "DROP INDEX KEYSPACE.by_m",
 		"DROP INDEX KEYSPACE.by_s", "DROP TABLE TABLE",

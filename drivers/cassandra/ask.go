@@ -202,7 +202,7 @@ func (p *parameter) text(raw rawValue) string {
 func (s *Store) Describe(ctx context.Context, keyspace string) (string, error) {
 	return plan.Call(s.Gate, "describe keyspace "+keyspace, func() (string, error) {
 		there, err := readKeyspace(ctx, s.session, keyspace)
-		if err == nil && len(there) == 0 {
+		if err == nil && len(there["keyspaces"]) == 0 {
 			err = s.absent(ctx, keyspace)
 		}
 		if err != nil {

@@ -106,7 +106,7 @@ func (c *cluster) readCluster(ctx context.Context, wanted drivers.Durability) (e
 	if c.datacenter, err = c.nodes.checkDatacenter(); err != nil {
 		return err
 	}
-	if err := c.nodes.use(c.datacenter, c.settings.addresses); err != nil {
+	if err := c.nodes.use(c.datacenter); err != nil {
 		return err
 	}
 	if err := c.replicate(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -208,21 +207,14 @@ func (n *nodes) count(datacenter string) int {
 }
 
 // use makes a datacenter the local one, so that gocql never goes to nodes of another that joins
-// later. It returns an error if the datacenter has no node in the rack of the setting, or if the setting addresses
-// names a node that there is not: its line would do nothing.
-func (n *nodes) use(datacenter string, addresses map[string]string) error {
+// later. It returns an error if the datacenter has no node in the rack of the setting.
+func (n *nodes) use(datacenter string) error {
 	n.mu.Lock()
 	n.localDC = datacenter
 	n.mu.Unlock()
 	if racks := n.names(datacenter, (*gocql.HostInfo).Rack); n.rack != "" && !slices.Contains(racks, n.rack) {
 		return fmt.Errorf("setting rack: datacenter %s has no rack %s; it has %s", datacenter, n.rack,
 			strings.Join(racks, ", "))
-	}
-	named := n.names("", func(h *gocql.HostInfo) string { return h.RPCAddress().String() })
-	for _, from := range slices.Sorted(maps.Keys(addresses)) {
-		if at := netip.MustParseAddrPort(from).Addr().String(); !slices.Contains(named, at) {
-			return fmt.Errorf("setting addresses: the cluster has no node %s; it has %s", at, strings.Join(named, ", "))
-		}
 	}
 	return nil
 }

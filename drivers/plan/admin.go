@@ -150,14 +150,15 @@ func (a *Admin) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 }
 
 // Compare implements drivers.Comparer.
-func (a *Admin) Compare(ctx context.Context, s *schemas.Schema) (*drivers.Comparison, error) {
-	return Call(a.Entry, "compare schema "+s.Name, func() (*drivers.Comparison, error) {
+func (a *Admin) Compare(ctx context.Context, s *schemas.Schema) (c *drivers.Comparison, err error) {
+	err = a.Entry.During("compare schema "+s.Name, func() error {
 		p, err := a.Find(ctx, s)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			c, err = p.Compare(ctx)
 		}
-		return p.Compare(ctx)
+		return err
 	})
+	return c, err
 }
 
 // Namespaces implements drivers.Admin.

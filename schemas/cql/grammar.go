@@ -1,6 +1,6 @@
 // Package cql reads the tables of a keyspace from CQL text, as DESCRIBE
 // prints it or as migrations create, alter and drop them, and the statements that
-// read and write them. Of mailbench's own schema language it knows only how hints write a map, and what a mark has.
+// read and write them. Of mailbench's own schema language it knows only how hints write a map.
 //
 // Nothing is dropped in silence: a statement that the package cannot read
 // whole is in [Script.Unread] with its place and the reason.
@@ -57,15 +57,15 @@ type (
 	Statement struct {
 		Pos      lexer.Position
 		EndPos   lexer.Position
-		JSON     bool     `parser:"( ( 'select' ( (?! 'json' (','|'from'|'as'|'('|'['|'.')) @'json' )?"` // or an INSERT
-		Distinct bool     `parser:"( (?! 'distinct' (','|'from'|'as'|'('|'['|'.')) @'distinct' )?"`
-		Select   []Expr   `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"` // nil is *
-		Deletes  bool     `parser:"| @'delete'"`
-		Delete   []Expr   `parser:"( @@ ( ',' @@ )* )? ) 'from'"` // columns and elements; nil is whole rows
-		Verb     string   `parser:"| @( 'insert' 'into' | 'update' | 'truncate' 'table'? ) )"`
-		On       named    `parser:"@@"`
-		Columns  []string `parser:"( ( 'json' | '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' 'values' )"` // nil with JSON
-		Values   []Expr   `parser:"( '(' @@ ( ',' @@ )* ')' | @@ ( 'default' ( 'unset' | 'null' ) )? ) )?"`
+		JSON     bool          `parser:"( ( 'select' ( (?! 'json' (','|'from'|'as'|'('|'['|'.')) @'json' )?"` // or an INSERT
+		Distinct bool          `parser:"( (?! 'distinct' (','|'from'|'as'|'('|'['|'.')) @'distinct' )?"`
+		Select   []Expr        `parser:"( '*' | @@ ( 'as' (Ident|Quoted) )? ( ',' @@ ( 'as' (Ident|Quoted) )? )* )"` // nil is *
+		Deletes  bool          `parser:"| @'delete'"`
+		Delete   []Expr        `parser:"( @@ ( ',' @@ )* )? ) 'from'"` // columns and elements; nil is whole rows
+		Kind     StatementKind `parser:"| @'insert' 'into' | @'update' | @'truncate' 'table'? )"`
+		On       named         `parser:"@@"`
+		Columns  []string      `parser:"( ( 'json' | '(' @(Ident|Quoted) ( ',' @(Ident|Quoted) )* ')' 'values' )"` // nil with JSON
+		Values   []Expr        `parser:"( '(' @@ ( ',' @@ )* ')' | @@ ( 'default' ( 'unset' | 'null' ) )? ) )?"`
 		// The clauses are in the order of all statements; clauses says which kinds have them.
 		IfNotExists    bool         `parser:"( @'if' 'not' 'exists' )?"`
 		Using          []Using      `parser:"( 'using' @@ ( 'and' @@ )* )?"`
@@ -79,7 +79,6 @@ type (
 		Limit          *Expr        `parser:"( 'limit' @@ )?"`
 		AllowFiltering bool         `parser:"( @'allow' 'filtering' )? ( 'bypass' 'cache' )? ( 'using' 'timeout' (Number|'?') )?"` // the latter are ScyllaDB's
 
-		Kind     StatementKind
 		Table    Name        // not of a batch
 		Text     string      // as the source has it
 		Comments []string    // the comments on the lines right above, without their dashes
@@ -319,16 +318,16 @@ type (
 )
 
 // StatementKind says what a statement does.
-type StatementKind int
+type StatementKind string
 
 // The kinds of statement.
 const (
-	Select StatementKind = iota
-	Insert
-	Update
-	Delete
-	Batch
-	Truncate
+	Select   StatementKind = "select"
+	Insert   StatementKind = "insert"
+	Update   StatementKind = "update"
+	Delete   StatementKind = "delete"
+	Batch    StatementKind = "batch"
+	Truncate StatementKind = "truncate"
 )
 
 // A Parameter is a bind marker of a SELECT. Op is that of its relation, of BETWEEN >= or <=, or limit.

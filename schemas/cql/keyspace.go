@@ -191,25 +191,6 @@ func Words(fields map[string]string) string {
 	return strings.Join(words, " ")
 }
 
-// Facts are what the comment of a table of mailbench's own says of it, because CQL cannot.
-type Facts struct {
-	// In are the tables that the table is nested in, innermost first.
-	In []Ancestor `json:"in,omitempty"`
-	// Types are the types of the columns whose CQL type is another.
-	Types map[string]string `json:"types,omitempty"`
-	// Indexes are the columns of the indexes that look different in CQL. CQL names
-	// only the last column of an index that begins with columns of the primary key.
-	// Two indexes with the same last column are one in CQL.
-	Indexes map[string][]string `json:"indexes,omitempty"`
-}
-
-// Ancestor is a table that another is nested in. Key is the number of its primary
-// key columns. A row header is an ancestor too, though it has no CQL table.
-type Ancestor struct {
-	Table string `json:"table"`
-	Key   int    `json:"key"`
-}
-
 // A Catalog is what definitions leave: the last one of each name counts. A keyspace has options only, a type
 // columns only.
 type Catalog struct {

@@ -169,7 +169,7 @@ func (s *Script) add(source string, tokens []lexer.Token, comments []string) {
 		each(st.Parts, r.statement)
 		for _, part := range st.Parts {
 			if part.Kind == Select || part.Kind == Truncate {
-				r.fail(part.Pos, "expected \"apply\", found %q", strings.ToLower(strings.Fields(part.Text)[0]))
+				r.fail(part.Pos, "expected \"apply\", found %q", part.Kind)
 			}
 		}
 	default:
@@ -303,14 +303,9 @@ func (r *reading) in(n Name) Name {
 	return n
 }
 
-// verbs are the kinds of statements by their first words. A SELECT and a DELETE have them elsewhere.
-var verbs = map[string]StatementKind{
-	"": Select, "insertinto": Insert, "update": Update, "truncate": Truncate, "truncatetable": Truncate,
-}
-
 // statement fills in what the grammar does not.
 func (r *reading) statement(s *Statement) {
-	if s.Kind = verbs[s.Verb]; s.Deletes {
+	if s.Kind = cmp.Or(s.Kind, Select); s.Deletes {
 		s.Kind = Delete
 	}
 	s.Text, s.Table, s.JSON = r.text(s.Pos, s.EndPos), r.in(s.On.Table), s.JSON || s.Kind == Insert && s.Columns == nil
@@ -344,24 +339,23 @@ func (r *reading) statement(s *Statement) {
 func (r *reading) clauses(s *Statement) {
 	reads := s.Groups != nil || s.OrderBy != nil || s.PerPartition != nil || s.Limit != nil || s.AllowFiltering
 	for _, c := range []struct {
-		name  string
-		is    bool
-		needs []StatementKind
-		may   []StatementKind
+		name       string
+		is         bool
+		needs, may string // the kinds
 	}{
-		{"values", s.Values != nil, []StatementKind{Insert}, nil},
-		{"if not exists", s.IfNotExists, nil, []StatementKind{Insert}},
-		{"using", len(s.Using) > 0, nil, []StatementKind{Insert, Update, Delete}},
-		{"set", s.Set != nil, []StatementKind{Update}, nil},
-		{"where", s.Where != nil, []StatementKind{Update, Delete}, []StatementKind{Select}},
-		{"if", s.IfExists || s.If != nil, nil, []StatementKind{Update, Delete}},
-		{"group by, order by, limit or allow filtering", reads, nil, []StatementKind{Select}},
+		{"values", s.Values != nil, "insert", ""},
+		{"if not exists", s.IfNotExists, "", "insert"},
+		{"using", len(s.Using) > 0, "", "insert update delete"},
+		{"set", s.Set != nil, "update", ""},
+		{"where", s.Where != nil, "update delete", "select"},
+		{"if", s.IfExists || s.If != nil, "", "update delete"},
+		{"group by, order by, limit or allow filtering", reads, "", "select"},
 	} {
-		switch needed := slices.Contains(c.needs, s.Kind); {
+		switch needed := strings.Contains(c.needs, string(s.Kind)); {
 		case needed && !c.is:
 			r.fail(s.EndPos, "expected %q, found the end of the statement", c.name)
-		case c.is && !needed && !slices.Contains(c.may, s.Kind):
-			r.fail(s.Pos, "the statement has %q, and statements of its kind do not", c.name)
+		case c.is && !needed && !strings.Contains(c.may, string(s.Kind)):
+			r.fail(s.Pos, "the statement has %q, which %s does not have", c.name, strings.ToUpper(string(s.Kind)))
 		}
 	}
 }

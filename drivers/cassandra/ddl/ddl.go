@@ -394,7 +394,21 @@ func Render(s *schemas.Schema, namespace string, r Replication) (string, error) 
 // all else is read from system_schema.
 type mark struct {
 	plan.Mark
-	cql.Facts
+	// In are the tables that the table is nested in, innermost first.
+	In []ancestor `json:"in,omitempty"`
+	// Types are the types of the columns whose CQL type is another.
+	Types map[string]string `json:"types,omitempty"`
+	// Indexes are the columns of the indexes that look different in CQL. CQL names
+	// only the last column of an index that begins with columns of the primary key.
+	// Two indexes with the same last column are one in CQL.
+	Indexes map[string][]string `json:"indexes,omitempty"`
+}
+
+// ancestor is a table that another is nested in. Key is the number of its primary
+// key columns. A row header is an ancestor too, though it has no CQL table.
+type ancestor struct {
+	Table string `json:"table"`
+	Key   int    `json:"key"`
 }
 
 // ReadMark reads the mark of a table from its comment. It returns false if mailbench did not write the comment for a
@@ -440,10 +454,10 @@ func (td *TableDefinition) mark(namespace, schema string) string {
 	t := td.Table
 	m := mark{
 		Mark:  plan.Mark{Namespace: namespace, Schema: schema, Table: t.Name},
-		Facts: cql.Facts{Types: make(map[string]string), Indexes: make(map[string][]string)},
+		Types: make(map[string]string), Indexes: make(map[string][]string),
 	}
 	for p := t.Parent; p != nil; p = p.Parent {
-		m.In = append(m.In, cql.Ancestor{Table: p.Name, Key: len(p.Partition) + len(p.Clustering)})
+		m.In = append(m.In, ancestor{Table: p.Name, Key: len(p.Partition) + len(p.Clustering)})
 	}
 	for _, c := range t.All() {
 		if own := c.Type.String(); schemas.TypeOfCQL(cqlType(c.Type)).String() != own {

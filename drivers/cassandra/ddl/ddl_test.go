@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/cql"
 )
 
 // parse reads a schema of tables and patterns in YAML.
@@ -169,7 +168,7 @@ func TestCQLRefuses(t *testing.T) {
 
 // TestTypeOf: the mark has the type of a column, unless somebody has changed it.
 func TestTypeOf(t *testing.T) {
-	own := mark{Facts: cql.Facts{Types: map[string]string{"at": "timestamp", "times": "map<text,timestamp>"}}}
+	own := mark{Types: map[string]string{"at": "timestamp", "times": "map<text,timestamp>"}}
 	for _, c := range []struct{ name, typ, want string }{
 		{"at", "bigint", "timestamp"},
 		{"at", "text", "text"},

@@ -180,10 +180,7 @@ var fraction = regexp.MustCompile(`([0-9])\.(?:0+|[0-9]+(ms))([^0-9]|$)`)
 // plain returns the value of a carried option in one form: Cassandra takes '99PERCENTILE', '99.0p' and '99p' for the
 // same, '10.5ms' for 10ms, and 'NONE' for 'NEVER'.
 func plain(name, value string) string {
-	if value = strings.TrimSpace(value); len(value) > 1 && value[0] == '\'' && value[len(value)-1] == '\'' {
-		value = strings.ReplaceAll(value[1:len(value)-1], "''", "'")
-	}
-	if name == "read_repair" {
+	if value = cql.Unquote(strings.TrimSpace(value)); name == "read_repair" {
 		return strings.ToUpper(value)
 	}
 	value = strings.ToLower(value)
@@ -192,63 +189,6 @@ func plain(name, value string) string {
 		value = strings.ReplaceAll(fraction.ReplaceAllString(value, "$1$2$3"), "none", "never")
 	}
 	return value
-}
-
-// optionOf writes the option that a setting belongs to, with its name and its value in CQL.
-func optionOf(settings map[string]string, setting string) string {
-	name, _, isMap := strings.Cut(setting, ".")
-	if !isMap {
-		value := settings[name]
-		bare := value == "true" || value == "false" || strings.HasPrefix(value, "{")
-		if _, err := strconv.ParseFloat(value, 64); err != nil && !bare {
-			value = cql.Literal(value)
-		}
-		return cmp.Or(optionNames[name], name) + " = " + value
-	}
-	fields := fieldsOf(settings, name)
-	if name == compressionHint && fields["enabled"] == "false" { // CQL accepts no other field with it
-		fields = map[string]string{"enabled": "false"}
-	}
-	return name + " = " + cqlMap(fields)
-}
-
-// fieldsOf returns the fields of an option that is a map.
-func fieldsOf(settings map[string]string, option string) map[string]string {
-	fields := make(map[string]string)
-	for setting, value := range settings {
-		if name, ok := strings.CutPrefix(setting, option+"."); ok && value != "" {
-			fields[name] = value
-		}
-	}
-	return fields
-}
-
-// optionNames are the options of CQL whose settings have another name.
-var optionNames = map[string]string{schemas.ExpirySetting: "default_time_to_live"}
-
-// readSettings returns the settings of a table, from its row of system_schema.tables.
-func readSettings(row map[string]any) map[string]string {
-	all := make(map[string]string)
-	for setting := range usual {
-		name, _, _ := strings.Cut(setting, ".")
-		switch value := row[cmp.Or(optionNames[name], name)].(type) {
-		case nil: // which options there are depends on the version
-		case map[string]string:
-			for field, v := range value {
-				if field == "class" {
-					v = schemas.ClassOfCQL(v)
-				}
-				all[name+"."+field] = strings.ReplaceAll(v, " ", "") // as a word of a hint
-			}
-		case float64:
-			all[name] = strconv.FormatFloat(value, 'g', -1, 64)
-		case string:
-			all[name] = plain(name, value)
-		default:
-			all[name] = fmt.Sprint(value)
-		}
-	}
-	return all
 }
 
 // Options returns the options that hints can set, but for ttl, in the form of hints. Without a table
@@ -273,54 +213,67 @@ func (td *TableDefinition) Options() map[string]string {
 	return hints
 }
 
-// cqlMap writes a map of strings in CQL, with "class" first.
-func cqlMap(fields map[string]string) string {
-	var words []string
-	for _, k := range slices.Sorted(maps.Keys(fields)) {
-		words = append(words, cql.Literal(k)+": "+cql.Literal(fields[k]))
-		if k == "class" {
-			words = slices.Insert(words[:len(words)-1], 0, words[len(words)-1])
+// keyspace compares what belongs to the whole keyspace: durable_writes, and the replication with the one that the
+// schema sets under "other", or else with the store's own. More replicas than its own are a difference only if Exact,
+// and so is all replication if the schema is of CQL that has no CREATE KEYSPACE.
+func (d *Definition) keyspace() (all []schemas.Difference, err error) {
+	have := make(map[string]string)
+	maps.Copy(have, d.existing)
+	text := schemas.Carried(d.Schema.Other, "replication")
+	want, ok := cql.Map(text)
+	switch {
+	case text == "":
+		want["class"], d.replication = "NetworkTopologyStrategy", d.Replication.cql()
+		for _, in := range d.Replication {
+			want[in.Datacenter] = strconv.Itoa(in.Factor)
+			have[in.Datacenter] = cmp.Or(d.existing[in.Datacenter], d.existing["replication_factor"])
+		}
+	case !ok || want["class"] == "":
+		return nil, fmt.Errorf("replication under other is %s; expected the map of CREATE KEYSPACE, such as "+
+			"{'class': 'NetworkTopologyStrategy', 'dc1': 3}", text)
+	default:
+		want["class"] = schemas.ClassOfCQL(want["class"])
+		d.replication = cqlMap(want)
+		for name := range have { // a datacenter that the schema does not name has no replicas
+			want[name] += ""
 		}
 	}
-	return "{" + strings.Join(words, ", ") + "}"
+	have["class"] = schemas.ClassOfCQL(have["class"])
+	silent := slices.ContainsFunc(d.Schema.Tables, func(t *schemas.Table) bool { return t.Imported != nil })
+	d.replicas = maps.Clone(want)
+	maps.DeleteFunc(want, func(name, n string) bool {
+		return text == "" && !d.Exact && (silent || number(have[name]) > number(n))
+	})
+	all = schemas.DiffSettings("", EngineName+".replication", want, have)
+	on, invalid := strconv.ParseBool(schemas.Carried(d.Schema.Other, "durable_writes"))
+	// Without durable writes acknowledged ones are lost with the process.
+	durable := map[string]string{"durable_writes": strconv.FormatBool(on || invalid != nil)}
+	return append(all, schemas.DiffSettings("", EngineName, durable,
+		map[string]string{"durable_writes": strconv.FormatBool(d.durable)})...), nil
 }
 
-// complete adds to want, the settings that a table should have, Cassandra's defaults for those that only have, the
-// existing table's, contains. So Compare also finds a changed setting that the schema does not set. The parameters of
-// another class than the wanted one go with it. strategy is the class of the nodes' default compaction, "" if it is
-// Cassandra's. It removes from want, and returns, the options that the cluster does not report: a node without CDC
-// does not report cdc.
-func complete(want, have map[string]string, strategy string) (unreported []string) {
-	for _, name := range slices.Sorted(maps.Keys(carried)) {
-		if _, ok := have[name]; !ok && want[name] != "" {
-			delete(want, name)
-			unreported = append(unreported, name)
+// alterKeyspace returns the statements of a change of the whole keyspace.
+func (d *Definition) alterKeyspace(f schemas.Difference) []string {
+	alter := "ALTER KEYSPACE " + cql.Quote(d.Keyspace) + " WITH "
+	if f.Part == EngineName+".durable_writes" {
+		if alter += "durable_writes = " + f.Want; f.Want == "false" {
+			alter = cqlsh.Unsafe("acknowledged writes can be lost", alter)
 		}
+		return []string{alter}
 	}
-	given := want["compaction.class"] != ""
-	for _, name := range slices.Sorted(maps.Keys(have)) { // compaction.class comes before what depends on it
-		if _, ok := want[name]; ok || want[uncompressed] == "false" && strings.HasPrefix(name, "compression.") {
-			continue
-		}
-		value, known := usual[name]
-		option, field, isMap := strings.Cut(name, ".")
-		class := option + ".class"
-		switch {
-		case isMap && field != "class" && want[class] != "" && want[class] != have[class]:
-			continue
-		case name == "compaction.class" && strategy != "":
-			value = schemas.ClassOfCQL(strategy)
-		case name == "caching.keys" && want["caching.rows_per_partition"] != "": // as of a map without keys
-			value = "NONE"
-		case name == bloomHint && want["compaction.class"] == "LeveledCompactionStrategy":
-			value = "0.1"
-		// If a node has a default strategy of its own, the strategy may have parameters that the node does not show.
-		case !known && !given && strategy != "" && strings.HasPrefix(name, "compaction."):
-			continue
-		}
-		want[name] = value
+	alter += "replication = " + d.replication
+	loses, more := false, 0 // more copies of a row than are wanted
+	for name, n := range d.existing {
+		loses = loses || number(n) > number(d.replicas[name]) && name != "replication_factor"
+		more += number(n)
 	}
-	return unreported
+	for _, n := range d.replicas {
+		more -= number(n)
+	}
+	if loses || more > 0 {
+		alter = cqlsh.Unsafe("removes copies of rows", alter)
+	}
+	return []string{alter, "-- then, on every node: nodetool repair --full " + d.Keyspace}
 }
 
 // IndexDefinition is an index that Cassandra keeps.
