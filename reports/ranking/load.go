@@ -445,7 +445,7 @@ func achieved(all []*Load) string {
 		return s
 	case least >= 0.99:
 	case sound: // as package judge sees it: the last operations of a trial may end after it
-		part = fmt.Sprintf(" (%.0f to %.0f%% in trials)", from, to)
+		part = fmt.Sprintf(" (none dropped; trials had %.0f to %.0f%% of it)", from, to)
 	case one:
 		return s + fmt.Sprintf(", %.0f to %.0f%% achieved", from, to)
 	default:

@@ -195,7 +195,7 @@ func TestFacts(t *testing.T) {
 			o.Skipped, o.Dropped, o.Achieved = 400, 100, 1920
 		}
 	}
-	if got, want := facts(), "of which models support 84 to 100; each achieved its part (96 to 100% in trials); 6000 to"; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84 to 100; each achieved its part (none dropped; trials had 96 to 100% of it); 6000 to"; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells { // of other trials nothing is known
@@ -203,7 +203,7 @@ func TestFacts(t *testing.T) {
 			c.Offered.Due, c.Offered.Skipped = 0, 0
 		}
 	}
-	if got, want := facts(), "of which models support 84; each achieved its part (96 to 100% in trials); "; !strings.Contains(got, want) {
+	if got, want := facts(), "of which models support 84; each achieved its part (none dropped; trials had 96 to 100% of it); "; !strings.Contains(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for i := range r.Cells {
