@@ -352,6 +352,8 @@ func TestConclusion(t *testing.T) {
 		{Comparison{}, []*Figure{&gated}, "No confirmed regression. Exit status: 0."},
 		{Comparison{Regressions: []string{gated.String()}}, []*Figure{&gated}, "REGRESSION (1). Worst: james/embedded/measure .typical +30% " +
 			"(1ns to 1ns; +10% to +30% with 95% confidence). Exit status: 3."},
+		{Comparison{Regressions: []string{"a/b/c: new is overloaded"}}, []*Figure{wide(0.9, 1.2)}, "REGRESSION (1). Worst: a/b/c: new is overloaded. " +
+			"Latencies and rates: all inconclusive. Exit status: 3."},
 		{Comparison{Regressions: []string{"a/b/c: new is overloaded"}, options: Options{NoFail: true}}, nil, "REGRESSION (1). Worst: a/b/c: new is overloaded. " +
 			"Exit status: 0 (--no-fail)."},
 	} {

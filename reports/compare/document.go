@@ -189,6 +189,10 @@ func (c *Comparison) conclusion(all, failing []*Figure) string {
 			}
 			worst = f.String() + " " + change
 		}
+		times := slices.DeleteFunc(slices.Clone(all), func(f *Figure) bool { return !f.Measure.Timed() })
+		if len(times) > 0 && !slices.ContainsFunc(times, func(f *Figure) bool { return f.Verdict != CannotTell }) {
+			worst += ". Latencies and rates: all inconclusive"
+		}
 		return fmt.Sprintf("REGRESSION (%d). Worst: %s. Exit status: %s.", n, worst, status)
 	}
 	var hidden *Figure // the largest slowdown that the trials do not exclude

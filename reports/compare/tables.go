@@ -82,7 +82,7 @@ var columns = []document.Column{
 	},
 	{Title: "interval", Rank: 1, Help: "the true ratio is in it: 95% sure for all metrics at once"},
 	{Title: "limit", Rank: 2, Help: "smaller differences do not matter"},
-	{Title: "verdict", Left: true, Help: "a change if the interval excludes 1 and the ratio exceeds the limit"},
+	{Title: "verdict", Left: true, Help: "a change if the interval excludes 1 and the ratio differs by over the limit"},
 }
 
 // legend has the help of columns and cells, each once.
