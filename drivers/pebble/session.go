@@ -85,6 +85,28 @@ func (s *Store) Session() (drivers.Session, error) {
 	return se, nil
 }
 
+// Traced implements drivers.Tracer. The work of calls is in the statistics of iterators, requests and rows are in the
+// session's meter. A Get of Pebble has no statistics.
+func (s *Store) Traced() (drivers.TracedSession, error) {
+	se, err := s.Session()
+	if err != nil {
+		return nil, err
+	}
+	t, idle := se.(*session), drivers.Unreported
+	idle.Requests, idle.Rows, idle.Hidden, idle.Blocks = 0, 0, 0, 0
+	t.Trace(idle, true)
+	return t, nil
+}
+
+// trace counts, in a traced session, what an iterator read that stopped at so many keys.
+func (s *session) trace(stats pebble.IteratorStats, seen int) {
+	s.Did(func(w *drivers.Work) {
+		w.Blocks += int64(stats.InternalStats.BlockBytes)
+		// In a reverse read Pebble also passes the key before the one that it returns.
+		w.Hidden += max(0, int64(stats.InternalStats.PointCount)-int64(seen))
+	})
+}
+
 // Bulk implements drivers.Bulk: writes are not synced while it is on.
 func (s *session) Bulk(on bool) { s.bulk = on }
 

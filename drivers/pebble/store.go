@@ -110,6 +110,7 @@ var (
 	_ drivers.Observer = (*Store)(nil)
 	_ drivers.Comparer = (*Store)(nil)
 	_ drivers.Splitter = (*Store)(nil)
+	_ drivers.Tracer   = (*Store)(nil)
 )
 
 // Engine returns the engine's entry for the list of engines.
