@@ -236,16 +236,6 @@ func (l *login) begin() error {
 // store logs out.
 func (*login) Close() error { return nil }
 
-// logOut gives the token back.
-func (l *login) logOut() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.tokens == nil {
-		return nil
-	}
-	return l.Hide(l.tokens.Close())
-}
-
 // readLogin reads user and password. They go only to hosts that the user named, and over
 // TLS or to this machine.
 func readLogin(o drivers.Options, encrypted bool) (*login, error) {
