@@ -86,15 +86,13 @@ func (compile Compiler) Explain(p *schemas.Pattern) (x Explanation, err error) {
 // call gives, and in the order of the other key columns.
 func InWords(p *schemas.Pattern) string {
 	key, given := p.Table.Key(), p.By
-	if p.In != nil {
-		given = append(slices.Clone(given), p.In)
-	}
-	if !p.Kind.Reads() && p.Kind != schemas.Delete {
-		given = key
-	}
-	if p.Static {
-		given = p.By
+	switch {
+	case p.Static:
 		key = given
+	case p.In != nil:
+		given = append(slices.Clone(given), p.In)
+	case !p.Kind.Reads() && p.Kind != schemas.Delete:
+		given = key
 	}
 	rest := slices.DeleteFunc(slices.Clone(key), func(c *schemas.Column) bool { return slices.Contains(given, c) })
 	names := func(columns []*schemas.Column) string {
