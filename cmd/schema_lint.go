@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/forecast"
@@ -124,24 +125,24 @@ func (f *lintFlags) check(cmd *cobra.Command, known registry, args []string) ([]
 }
 
 // write writes the reports in the format of the flags.
-func (f *lintFlags) write(out io.Writer, reports []*lint.Report) (err error) {
+func (f *lintFlags) write(out io.Writer, checked []*lint.Report) (err error) {
 	columns := 0
 	if screen.IsTerminal(out) {
 		columns = screen.Width(out)
 	}
 	switch f.format {
 	case "json":
-		return lint.WriteJSON(out, reports)
+		return lint.WriteJSON(out, checked)
 	case "junit":
-		return lint.WriteJUnit(out, reports)
+		return reports.WriteJUnitLint(out, checked)
 	case "sarif":
-		return lint.WriteSARIF(out, reports, run.Environment(".").Version)
+		return lint.WriteSARIF(out, checked, run.Environment(".").Version)
 	case "github":
-		for _, r := range reports {
+		for _, r := range checked {
 			err = cmp.Or(err, r.WriteGitHub(out, f.all))
 		}
 	default:
-		for _, r := range reports {
+		for _, r := range checked {
 			err = cmp.Or(err, r.WriteText(out, f.all, columns))
 		}
 	}

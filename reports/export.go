@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
+	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -132,14 +134,14 @@ func benchName(s string) string {
 type (
 	junitSuites struct {
 		XMLName xml.Name `xml:"testsuites"`
-		Name    string   `xml:"name,attr"`
+		Name    string   `xml:"name,attr,omitempty"`
 		junitCounts
 		Suites []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
 		Name string `xml:"name,attr"`
 		junitCounts
-		Timestamp string      `xml:"timestamp,attr"`
+		Timestamp string      `xml:"timestamp,attr,omitempty"`
 		Cases     []junitCase `xml:"testcase"`
 	}
 	// Plugins of CI systems refuse the attribute skipped at testsuites, and take it at testsuite.
@@ -148,12 +150,14 @@ type (
 		Failures int    `xml:"failures,attr"`
 		Errors   int    `xml:"errors,attr"`
 		Skipped  *int   `xml:"skipped,attr"`
-		Time     string `xml:"time,attr"`
+		Time     string `xml:"time,attr,omitempty"`
 	}
 	junitCase struct {
 		Class   string        `xml:"classname,attr"`
 		Name    string        `xml:"name,attr"`
-		Time    string        `xml:"time,attr"`
+		Time    string        `xml:"time,attr,omitempty"`
+		File    string        `xml:"file,attr,omitempty"`
+		Line    int           `xml:"line,attr,omitempty"`
 		Failure *junitOutcome `xml:"failure"`
 		Error   *junitOutcome `xml:"error"`
 		Skipped *junitOutcome `xml:"skipped"`
@@ -162,6 +166,7 @@ type (
 	junitOutcome struct {
 		Message string `xml:"message,attr"`
 		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",chardata"`
 	}
 )
 
@@ -203,6 +208,32 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 	}
 	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
 	all.Skipped = nil
+	return all.write(w)
+}
+
+// WriteJUnitLint writes reports of lint as JUnit XML: a suite is a schema, and each error or warning that is not
+// accepted is a failed test.
+func WriteJUnitLint(w io.Writer, checked []*lint.Report) error {
+	var all junitSuites
+	for _, r := range checked {
+		file := func(name string) string { return strings.TrimPrefix(filepath.ToSlash(name), "./") } // as CI systems know it
+		s := junitSuite{Name: r.Name, Cases: []junitCase{{Class: r.Name, Name: "schema lint", File: file(r.File)}}}
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Fails() {
+				s.Cases = append(s.Cases, junitCase{
+					Class: r.Name, Name: f.Rule.ID + " " + f.Subject(), File: file(f.File), Line: f.Line,
+					Failure: &junitOutcome{f.Message, f.Severity.String(), fmt.Sprintf("%s: %s\nDo: %s", f.In(r.File), f, f.Do)},
+				})
+			}
+		}
+		s.Tests, s.Failures = len(s.Cases), len(s.Cases)-1
+		all.Tests, all.Failures = all.Tests+s.Tests, all.Failures+s.Failures
+		all.Suites = append(all.Suites, s)
+	}
+	return all.write(w)
+}
+
+func (all *junitSuites) write(w io.Writer) error {
 	text, err := xml.MarshalIndent(all, "", "  ")
 	if err == nil {
 		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
@@ -231,7 +262,7 @@ func (s *junitSuite) test(k results.Key, part string, seconds float64) *junitCas
 }
 
 func outcomeOf(kind, message string) *junitOutcome {
-	return &junitOutcome{words.OneLine(message), kind}
+	return &junitOutcome{Message: words.OneLine(message), Type: kind}
 }
 
 func (s *junitSuite) cell(c *results.Cell, excused bool) {

@@ -173,8 +173,7 @@ func (im *importer) finish() (*Result, error) {
 	if im.res.Schema = im.schema; len(im.schema.Tables) == 0 { // no schema file, but lint names what could not be read
 		return im.res, nil
 	}
-	im.res.Text = schemas.Format(im.schema)
-	s, err := schemas.Parse(im.schema.Name+".yaml", im.res.Text)
+	s, err := schemas.Parse(im.schema.Name+".yaml", schemas.Format(im.schema))
 	if err != nil {
 		return nil, fmt.Errorf("the imported schema is not one; this is a defect of mailbench: %w", err)
 	}

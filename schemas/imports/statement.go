@@ -238,13 +238,10 @@ func (im *importer) batch(whole *schemas.Pattern, parts []*schemas.Pattern, st c
 // question marks can be different values.
 func sameKey(parts []cql.Statement, t *schemas.Table) bool {
 	for _, c := range t.Partition {
-		var first string
-		for i, part := range parts {
-			text := valueOf(part, c.Name).Text
-			if text == "" || text == "?" && len(parts) > 1 || i > 0 && text != first {
-				return false
-			}
-			first = text
+		first := valueOf(parts[0], c.Name).Text
+		differs := func(part cql.Statement) bool { return valueOf(part, c.Name).Text != first }
+		if first == "" || first == "?" && len(parts) > 1 || slices.ContainsFunc(parts, differs) {
+			return false
 		}
 	}
 	return true

@@ -146,11 +146,17 @@ func (c *checker) appended(t *schemas.Table, col *schemas.Column) bool {
 
 // columns checks whether something reads and something writes a table and its columns.
 func (c *checker) columns(t *schemas.Table) {
-	u := c.uses(t)
-	if !u.reads && u.writes {
-		c.atTable("table-unread", t, "no pattern reads it")
+	base := t.View()
+	if base != "" {
+		c.atTable("materialized-view", t, "is a materialized view of %s and can differ from it", base)
 	}
+	if c.unread[t.Name] { // the columns of that statement are unknown
+		return
+	}
+	u := c.uses(t)
 	switch {
+	case !u.reads && u.writes:
+		c.atTable("table-unread", t, "no pattern reads it")
 	case u.writes || len(c.schema.Patterns) == 0:
 	case !u.reads && !u.deletes:
 		f := c.atTable("table-unwritten", t, "no pattern reads or writes it")
@@ -158,18 +164,12 @@ func (c *checker) columns(t *schemas.Table) {
 	default:
 		c.atTable("table-unwritten", t, "no pattern writes it")
 	}
-	base := t.View()
-	if base != "" {
-		c.atTable("materialized-view", t, "is a materialized view of %s and can differ from it", base)
-	}
 	for _, col := range slices.Concat(t.Static, t.Columns) {
 		indexed := slices.ContainsFunc(t.Indexes, func(x *schemas.Index) bool { return x.Has(col) })
 		switch {
-		case u.written[col]:
-			if u.reads && !u.read[col] {
-				c.atColumn("column-unread", t, col, "no pattern reads column %s", col.Name)
-			}
-		case !u.writes || base != "":
+		case u.written[col] && u.reads && !u.read[col]:
+			c.atColumn("column-unread", t, col, "no pattern reads column %s", col.Name)
+		case u.written[col], !u.writes, base != "":
 		case !u.read[col] && !indexed:
 			f := c.atColumn("column-unwritten", t, col, "no pattern reads or writes column %s", col.Name)
 			f.Do = "Remove the column, or name it in the patterns that need it."
@@ -188,12 +188,6 @@ type uses struct {
 func (c *checker) uses(t *schemas.Table) uses {
 	u := uses{read: make(map[*schemas.Column]bool), written: make(map[*schemas.Column]bool)}
 	u.writes = t.View() != "" // with its base
-	if c.unread[t.Name] {     // the columns of that statement are unknown
-		u.reads, u.writes = true, true
-		for _, col := range slices.Concat(t.Static, t.Columns) {
-			u.read[col], u.written[col] = true, true
-		}
-	}
 	for _, v := range c.schema.Tables {
 		if v.View() == t.Name {
 			u.reads = true

@@ -95,7 +95,7 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 		if slices.Contains(known, a.Rule) {
 			return
 		}
-		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.subject())
+		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.Subject())
 		e := d.Errs[len(d.Errs)-1]
 		if e.Near = strict.Nearest(a.Rule, known); e.Near == "" {
 			e.Msg += `; "mailbench schema lint --rules" lists them`

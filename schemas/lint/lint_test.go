@@ -96,7 +96,7 @@ func found(t *testing.T, r *Rule, file, src string) string {
 	var b strings.Builder
 	for _, f := range report.Findings {
 		if f.Rule.ID == r.ID && f.Accepted == "" {
-			fmt.Fprintf(&b, "%s: %s: %s\n", f.Pos.In(file), f.subject(), f.Message)
+			fmt.Fprintf(&b, "%s: %s: %s\n", f.Pos.In(file), f.Subject(), f.Message)
 		}
 	}
 	return b.String()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +71,7 @@ func (r *Report) WriteText(w io.Writer, all bool, width int) error {
 		fmt.Fprintln(b, words.Table(rows, len(rows[0]), 0))
 	}
 	for _, f := range r.Findings {
-		if !all && !f.fails() {
+		if !all && !f.Fails() {
 			continue
 		}
 		wrap(b, "", fmt.Sprintf("%s: %s", f.In(r.File), &f), width)
@@ -109,9 +108,9 @@ func (r *Report) WriteGitHub(w io.Writer, all bool) error {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, f := range r.Findings {
-		if f.fails() || all && f.Accepted == "" && !f.Known {
+		if f.Fails() || all && f.Accepted == "" && !f.Known {
 			level := strings.Replace(f.Severity.String(), "note", "notice", 1)
-			text := data.Replace(fmt.Sprintf("%s: %s. %s", f.subject(), f.Message, f.Do))
+			text := data.Replace(fmt.Sprintf("%s: %s. %s", f.Subject(), f.Message, f.Do))
 			_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
 				property.Replace(clean(f.File)), f.Line, f.Column, property.Replace(f.Rule.ID), text)
 			if err != nil {
@@ -122,52 +121,8 @@ func (r *Report) WriteGitHub(w io.Writer, all bool) error {
 	return nil
 }
 
-// WriteJUnit writes reports in JUnit's XML, as most CI systems read it: a suite is a schema, and each error or
-// warning that is not accepted is a failed test.
-func WriteJUnit(w io.Writer, reports []*Report) error {
-	type failure struct {
-		Type    string `xml:"type,attr"`
-		Message string `xml:"message,attr"`
-		Text    string `xml:",chardata"`
-	}
-	type test struct {
-		Class   string   `xml:"classname,attr"`
-		Name    string   `xml:"name,attr"`
-		File    string   `xml:"file,attr"`
-		Line    int      `xml:"line,attr,omitempty"`
-		Failure *failure `xml:"failure,omitempty"`
-	}
-	type suite struct {
-		Name     string `xml:"name,attr"`
-		Tests    int    `xml:"tests,attr"`
-		Failures int    `xml:"failures,attr"`
-		Cases    []test `xml:"testcase"`
-	}
-	all := struct {
-		XMLName xml.Name `xml:"testsuites"`
-		Suites  []suite  `xml:"testsuite"`
-	}{}
-	for _, r := range reports {
-		s := suite{Name: r.Name, Cases: []test{{Class: r.Name, Name: "schema lint", File: clean(r.File)}}}
-		for _, f := range r.Findings {
-			if f.fails() {
-				text := fmt.Sprintf("%s: %s\nDo: %s", f.In(r.File), &f, f.Do)
-				failed := &failure{f.Severity.String(), f.Message, text}
-				s.Cases = append(s.Cases, test{r.Name, f.Rule.ID + " " + f.subject(), clean(f.File), f.Line, failed})
-			}
-		}
-		s.Tests, s.Failures = len(s.Cases), len(s.Cases)-1
-		all.Suites = append(all.Suites, s)
-	}
-	text, err := xml.MarshalIndent(all, "", "  ")
-	if err == nil {
-		_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, text)
-	}
-	return err
-}
-
-// fails reports whether a finding is an error or warning that neither the schema nor a baseline accepts.
-func (f *Finding) fails() bool { return f.Accepted == "" && !f.Known && f.Severity > Note }
+// Fails reports whether a finding is an error or warning that neither the schema nor a baseline accepts.
+func (f *Finding) Fails() bool { return f.Accepted == "" && !f.Known && f.Severity > Note }
 
 // WriteJSON writes reports as one JSON object: all findings, also the accepted ones,
 // and how each pattern is answered.
@@ -195,11 +150,11 @@ func encode(w io.Writer, value any) error {
 
 // String returns severity, rule, what the finding is about and the message.
 func (f *Finding) String() string {
-	return fmt.Sprintf("%s %s: %s: %s", f.Severity, f.Rule.ID, f.subject(), f.Message)
+	return fmt.Sprintf("%s %s: %s: %s", f.Severity, f.Rule.ID, f.Subject(), f.Message)
 }
 
-// subject is what a finding is about, in words.
-func (f *Finding) subject() string {
+// Subject is what a finding is about, in words.
+func (f *Finding) Subject() string {
 	switch {
 	case f.Pattern != "":
 		return "pattern " + f.Pattern
@@ -292,7 +247,7 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 		for _, f := range r.Findings {
 			out := object{
 				"ruleId": f.Rule.ID, "ruleIndex": f.Rule.place, "level": f.Severity,
-				"message": object{"text": f.subject() + ": " + f.Message},
+				"message": object{"text": f.Subject() + ": " + f.Message},
 				"locations": []object{{"physicalLocation": object{
 					"artifactLocation": object{"uri": fileURI(f.File)},
 					"region":           object{"startLine": f.Line, "startColumn": f.Column},
