@@ -28,21 +28,13 @@ var rewrites = []Fault{
 	{"ignores-limit", "Reads yield all rows, whatever their limit.", hooks{
 		rewrite: func(p *pattern) { p.Limit, p.LimitArg = 0, false },
 	}},
-	{"reverses-desc", "Slices over a DESC column of a key or an index run in the opposite direction.", hooks{
+	{"reverses-desc", "Slices of a table or through an index with a DESC column run in the opposite direction.", hooks{
 		rewrite: func(p *pattern) {
-			next := len(p.By)
-			if p.In != nil {
-				next++
+			desc := slices.ContainsFunc(p.Table.Key(), func(c *schemas.Column) bool { return c.Desc })
+			if p.Index != nil {
+				desc = slices.ContainsFunc(p.Index.Columns, func(c schemas.IndexColumn) bool { return c.Desc })
 			}
-			desc := false
-			if key := p.Table.Key(); p.Index == nil && next < len(key) {
-				desc = key[next].Desc
-			} else if p.Index != nil && next < len(p.Index.Columns) {
-				desc = p.Index.Columns[next].Desc
-			}
-			if p.Kind == schemas.Slice && desc {
-				p.Reverse = !p.Reverse
-			}
+			p.Reverse = p.Reverse != (desc && p.Kind == schemas.Slice)
 		},
 	}},
 	{"repeats-after", "Pages begin with the row they should go on after.", hooks{
@@ -317,23 +309,15 @@ var calls = []Fault{
 var stores = []Fault{
 	{"emulates-in-silence", "A fallback runs, and the engine says that it ran what was declared.", hooks{emulates: true}},
 	{"applies-anything", "Apply accepts a schema that differs from the applied one.", hooks{applies: true}},
-	{"inspects-no-order", "Inspect says that all columns of a key ascend.", hooks{inspect: func(s *schemas.Schema) {
-		for _, t := range s.Tables {
-			for _, c := range t.Clustering {
-				c.Desc = false
-			}
+	{"inspects-no-order", "Inspect says that all columns of a key ascend.", hooks{inspect: func(t *schemas.Table) {
+		for _, c := range t.Clustering {
+			c.Desc = false
 		}
 	}}},
-	{"inspects-too-little", "Inspect misses a column.", hooks{inspect: func(s *schemas.Schema) {
-		for _, t := range s.Tables {
-			if n := len(t.Columns); n > 1 {
-				t.Columns = t.Columns[:n-1]
-			}
+	{"inspects-too-little", "Inspect misses a column.", hooks{inspect: func(t *schemas.Table) {
+		if n := len(t.Columns); n > 1 {
+			t.Columns = t.Columns[:n-1]
 		}
 	}}},
-	{"inspects-no-index", "Inspect returns no indexes.", hooks{inspect: func(s *schemas.Schema) {
-		for _, t := range s.Tables {
-			t.Indexes = nil
-		}
-	}}},
+	{"inspects-no-index", "Inspect returns no indexes.", hooks{inspect: func(t *schemas.Table) { t.Indexes = nil }}},
 }

@@ -35,8 +35,8 @@ type hooks struct {
 	emulates bool
 	// applies: Apply takes any schema over any other.
 	applies bool
-	// inspect changes the schema that Inspect returns.
-	inspect func(s *schemas.Schema)
+	// inspect changes the tables that Inspect returns.
+	inspect func(t *schemas.Table)
 
 	endless  bool // calls go on under a context that is done
 	argument func(v drivers.Value) drivers.Value
@@ -100,10 +100,13 @@ func (s *store) Capabilities() drivers.Capabilities {
 // Inspect implements drivers.Store.
 func (s *store) Inspect(ctx context.Context, name string) (*schemas.Schema, error) {
 	sch, err := s.Store.Inspect(ctx, name)
-	if err == nil && s.fault.inspect != nil {
-		s.fault.inspect(sch)
+	if err != nil || s.fault.inspect == nil {
+		return sch, err
 	}
-	return sch, err
+	for _, t := range sch.Tables {
+		s.fault.inspect(t)
+	}
+	return sch, nil
 }
 
 // Prepare implements drivers.Store.
@@ -298,15 +301,6 @@ func (s *session) Take() drivers.Cost {
 	}
 	s.parts, s.returned = 0, 0
 	return c
-}
-
-func (s *session) Close() error {
-	if s.copies {
-		if err := s.flush(); err != nil {
-			return err
-		}
-	}
-	return s.Session.Close()
 }
 
 // taken returns the arguments that the prepared pattern takes.

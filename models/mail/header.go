@@ -287,16 +287,10 @@ func parseDate(value string) (t time.Time, guessed, ok bool) {
 
 var addresses = stdmail.AddressParser{WordDecoder: &encodedWords}
 
-var (
-	// oneForm is an address of a list that breaks the rules, which is divided at its commas and semicolons, but not
-	// between quotation marks or < and >. One of these without its other half is like any character. No half is
-	// looked for twice in the same text, so that a list takes linear time: < has none after another <.
-	oneForm = regexp.MustCompile(`(?s)(?:\\.|"(?:[^"\\]|\\.)*"|<[^<>]*>|[^,;])+`)
-	// groupForm is the name of a group before its first address.
-	groupForm = regexp.MustCompile(`(?s)^(?:"(?:[^"\\]|\\.)*"|[^"@<])*:`)
-	// emptyGroup is like undisclosed-recipients:;
-	emptyGroup = regexp.MustCompile(`^(?:[^:]*:)?\s*;$`)
-)
+// oneForm is an address of a list that breaks the rules, which is divided at its commas and semicolons, but not
+// between quotation marks or < and >. One of these without its other half is like any character. No half is
+// looked for twice in the same text, so that a list takes linear time: < has none after another <.
+var oneForm = regexp.MustCompile(`(?s)(?:\\.|"(?:[^"\\]|\\.)*"|<[^<>]*>|[^,;])+`)
 
 // people adds a list of addresses to people. If the standard library cannot parse it, each
 // address of it is read by itself.
@@ -305,11 +299,10 @@ func (p *Parser) people(value string, people []Address) []Address {
 	for _, a := range list {
 		people = append(people, Address{Name: clean(a.Name), Address: clean(a.Address)})
 	}
-	if v := strings.TrimSpace(withoutComments(value)); err != nil && v != "" && !emptyGroup.MatchString(v) {
+	if v := strings.TrimSpace(withoutComments(value)); err != nil && v != "" {
 		p.fault(BadAddresses)
 		for _, one := range oneForm.FindAllString(v, -1) {
-			one = strings.TrimSpace(groupForm.ReplaceAllString(one, ""))
-			if a := p.person(one); a != (Address{}) && len(people) <= maxAddresses {
+			if a := p.person(strings.TrimSpace(one)); a != (Address{}) && len(people) <= maxAddresses {
 				people = append(people, a)
 			}
 		}
