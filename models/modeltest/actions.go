@@ -87,26 +87,11 @@ func (m *machine) step(name string, way int) {
 		m.stop(name, c)
 	case m.change(name, c).err == nil:
 		m.repeat(name, c)
-		m.checkMade(name, c)
 		for _, x := range ms {
 			if _, err := in.find(x.got); err != nil {
 				m.stale = append(m.stale, x)
 			}
 		}
-	}
-}
-
-// checkMade reads the messages of a delivery, or the first that was moved.
-func (m *machine) checkMade(name string, c *call) {
-	switch name {
-	case "deliver":
-		for i, to := range c.folders {
-			f := m.folder(to)
-			m.checkMessage(message{f.ever[c.made[i]], f})
-		}
-	case "move":
-		to := m.folder(c.to)
-		m.checkMessage(message{to.ever[c.made[0]], to})
 	}
 }
 

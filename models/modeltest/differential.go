@@ -269,7 +269,6 @@ func (diff *differential) check() {
 		}
 		for _, f := range a.folders {
 			diff.checkFolder(f, 25)
-			diff.checkSearches(f)
 			for _, m := range diff.list(f) {
 				diff.checkMessage(m)
 			}
@@ -288,21 +287,7 @@ func (diff *differential) checkFolder(f *folder, page int) {
 	}
 }
 
-// checkSearches compares what is found of a sender, and from the oldest to the newest message.
-func (diff *differential) checkSearches(f *folder) {
-	ms := diff.list(f)
-	if len(ms) == 0 {
-		return
-	}
-	c := diff.on(f)
-	c.limit, c.who, c.since, c.until = 1000, ms[len(ms)/2].From.Address, ms[len(ms)-1].at, ms[0].at
-	for _, op := range []string{"by sender in a folder", "by sender everywhere", "slice"} {
-		diff.agree(op, c)
-	}
-}
-
-// checkMessage reads all of a message, and ranges of it: beyond its end, and across the first and the last boundary of
-// chunks, which are multiples of randomChunk.
+// checkMessage reads all of a message.
 func (diff *differential) checkMessage(m message) {
 	c := diff.on(m.in, m)
 	for _, op := range []string{"open", "seen by", "raw", "attachment"} {
@@ -311,15 +296,6 @@ func (diff *differential) checkMessage(m message) {
 	for _, p := range m.Attachments {
 		c.file = p.Name
 		diff.agree("attachment", c)
-	}
-	size := m.Raw.Size()
-	ranges := [][2]int64{{0, 1}, {max(0, size-1), 100}, {size, 5}, {7, 10 * size}}
-	if size > randomChunk {
-		ranges = append(ranges, [2]int64{randomChunk - 1, 2}, [2]int64{(size-1)/randomChunk*randomChunk - 1, 2})
-	}
-	for _, r := range ranges {
-		c.off, c.n = r[0], r[1]
-		diff.agree("range", c)
 	}
 }
 

@@ -35,6 +35,8 @@ var sabotages = []struct {
 	{"a stale handle is no error", detector{"elasticinbox", "random"}},
 	{"a flag set twice counts twice", detector{"elasticinbox", "random"}},
 	{"a move loses flags", detector{"elasticinbox", "random"}},
+	{"a move cuts attachments", detector{"elasticinbox", "random"}},
+	{"the second recipient's text is cut", detector{"elasticinbox", "random"}},
 	{"a move is a copy", detector{"elasticinbox", "random"}},
 	{"half a move", detector{"elasticinbox", "random"}},
 	{"a move stops at the first missing", detector{"elasticinbox", "random"}},
@@ -47,7 +49,14 @@ var sabotages = []struct {
 	{"a restore loses the order", detector{"elasticinbox", "random"}},
 	{"UIDs are used again", detector{"james", "random"}},
 	{"expunge leaves the last", detector{"james", "random"}},
+	{"a range ends at a boundary", detector{"james", "random"}},
+	{"a range begins a byte late after a boundary", detector{"james", "random"}},
+	{"a range beyond the end fails", detector{"james", "random"}},
 	{"a slice is open", detector{"conversation", "random"}},
+	{"a slice misses the oldest", detector{"conversation", "random"}},
+	{"a search misses the last", detector{"conversation", "random"}},
+	{"a search has no limit", detector{"conversation", "random"}},
+	{"a search finds the mail of one folder", detector{"conversation", "random"}},
 	{"seen by is sorted", detector{"conversation", "random"}},
 	{"a canceled context is not seen", detector{"elasticinbox", "random"}},
 	{"a yield's error is bare", detector{"elasticinbox", "random"}},
@@ -136,6 +145,46 @@ type saboteur struct {
 	breaks   string
 	accounts []*models.Account
 	restored bool
+	cut      map[models.Handle]bool // messages of which something is lost
+}
+
+// loses notes that something of messages is lost if that is what breaks.
+func (s *saboteur) loses(breaks string, hs ...models.Handle) {
+	if s.breaks != breaks {
+		return
+	}
+	if s.cut == nil {
+		s.cut = map[models.Handle]bool{}
+	}
+	for _, h := range hs {
+		s.cut[h] = true
+	}
+}
+
+func (s *saboteur) Open(ctx context.Context, f *models.Folder, h models.Handle, o *models.Opened) error {
+	err := s.Mailbox.Open(ctx, f, h, o)
+	if s.breaks == "the second recipient's text is cut" && s.cut[h] {
+		o.Body = o.Body[:len(o.Body)/2]
+	}
+	return err
+}
+
+func (s *saboteur) Attachment(ctx context.Context, f *models.Folder, h models.Handle, name string, w io.Writer,
+) (int64, error) {
+	if s.breaks != "a move cuts attachments" || !s.cut[h] {
+		return s.Mailbox.Attachment(ctx, f, h, name, w)
+	}
+	return withoutEnd(w, func(w io.Writer) (int64, error) { return s.Mailbox.Attachment(ctx, f, h, name, w) })
+}
+
+// withoutEnd runs a call, and writes what it writes without the last byte.
+func withoutEnd(w io.Writer, read func(io.Writer) (int64, error)) (int64, error) {
+	var all bytes.Buffer
+	if _, err := read(&all); err != nil {
+		return 0, err
+	}
+	n, err := w.Write(all.Bytes()[:max(0, all.Len()-1)])
+	return int64(n), err
 }
 
 // collect returns the entries that a call yields.
@@ -199,7 +248,11 @@ func (s *saboteur) Deliver(ctx context.Context, m *mail.Message, to []*models.Fo
 		handles[2] = models.Handle{1}
 		return nil
 	}
-	return s.Mailbox.Deliver(ctx, m, to, handles)
+	err := s.Mailbox.Deliver(ctx, m, to, handles)
+	if err == nil && len(to) > 1 {
+		s.loses("the second recipient's text is cut", handles[1])
+	}
+	return err
 }
 
 func (s *saboteur) CreateUser(ctx context.Context, address string, folders []string) (*models.Account, error) {
@@ -249,6 +302,7 @@ func (s *saboteur) Move(ctx context.Context, from, to *models.Folder, hs, handle
 	if err := s.Mailbox.Move(ctx, from, to, hs, handles); err != nil {
 		return err
 	}
+	s.loses("a move cuts attachments", handles[:len(hs)]...)
 	for _, h := range handles {
 		switch s.breaks {
 		case "a move loses flags":
@@ -297,12 +351,7 @@ func (s *saboteur) Raw(ctx context.Context, f *models.Folder, h models.Handle, w
 	if s.breaks != "the last byte is lost" {
 		return s.Mailbox.Raw(ctx, f, h, w)
 	}
-	var all bytes.Buffer
-	if _, err := s.Mailbox.Raw(ctx, f, h, &all); err != nil {
-		return 0, err
-	}
-	n, err := w.Write(all.Bytes()[:max(0, all.Len()-1)])
-	return int64(n), err
+	return withoutEnd(w, func(w io.Writer) (int64, error) { return s.Mailbox.Raw(ctx, f, h, w) })
 }
 
 func (s *saboteur) Audit(ctx context.Context) (models.Audit, error) {
@@ -363,6 +412,26 @@ func (s uidSaboteur) Expunge(ctx context.Context, f *models.Folder, from, to uin
 	return s.uids.Expunge(ctx, f, from, to)
 }
 
+func (s uidSaboteur) RawRange(ctx context.Context, f *models.Folder, h models.Handle, off, n int64, w io.Writer,
+) (int64, error) {
+	const first, last = randomChunk - 1, randomChunk // bytes on both sides of a boundary
+	switch {
+	case s.breaks == "a range ends at a boundary" && off <= first && off+n > last:
+		n = last - off
+	case s.breaks == "a range begins a byte late after a boundary" && off >= last && n > 0:
+		off, n = off+1, n-1
+	}
+	var all bytes.Buffer
+	got, err := s.Mailbox.(models.RangeReader).RawRange(ctx, f, h, off, n, &all)
+	if err == nil && s.breaks == "a range beyond the end fails" && got > 0 && got < n {
+		return 0, errBroken
+	}
+	if err == nil {
+		_, err = w.Write(all.Bytes())
+	}
+	return got, err
+}
+
 // postSaboteur sabotages conversation.
 type postSaboteur struct {
 	*saboteur
@@ -375,7 +444,42 @@ func (s postSaboteur) Slice(ctx context.Context, f *models.Folder, from, to time
 	if s.breaks == "a slice is open" {
 		to = to.Add(-time.Microsecond)
 	}
-	return s.Mailbox.(models.Slicer).Slice(ctx, f, from, to, limit, yield)
+	return s.yieldAll("a slice misses the oldest", limit, yield, func(y func(*models.Entry) error) error {
+		return s.Mailbox.(models.Slicer).Slice(ctx, f, from, to, limit, y)
+	})
+}
+
+func (s postSaboteur) BySender(ctx context.Context, f *models.Folder, sender string, limit int,
+	yield func(*models.Entry) error,
+) error {
+	switch {
+	case s.breaks == "a search has no limit":
+		limit = 1 << 20
+	case s.breaks == "a search finds the mail of one folder" && f == nil && len(s.accounts) > 0:
+		f = s.accounts[0].Folders[0]
+	}
+	return s.yieldAll("a search misses the last", limit, yield, func(y func(*models.Entry) error) error {
+		return s.Mailbox.(models.SenderSearcher).BySender(ctx, f, sender, limit, y)
+	})
+}
+
+// yieldAll yields the entries of a call, without the last of several where that is what breaks and no limit ends it.
+func (s postSaboteur) yieldAll(breaks string, limit int, yield func(*models.Entry) error,
+	list func(y func(*models.Entry) error) error,
+) error {
+	es, err := collect(list)
+	if err != nil {
+		return err
+	}
+	if n := len(es); s.breaks == breaks && n > 1 && n < limit {
+		es = es[:n-1]
+	}
+	for i := range es {
+		if err := yield(&es[i]); err != nil {
+			return fmt.Errorf("search: %w", err)
+		}
+	}
+	return nil
 }
 
 func (s postSaboteur) Seen(ctx context.Context, f *models.Folder, h models.Handle, who string) error {
