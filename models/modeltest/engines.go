@@ -65,7 +65,8 @@ func (s Suite) onShared(t *testing.T, st drivers.Store) *suite {
 func (s Suite) RunLive(t *testing.T) {
 	// Of damages in a row that a check against the schema finds alike, one is enough: engines differ in how they read
 	// rows, but audits are the same on all.
-	s.Damages = slices.CompactFunc(slices.Clone(s.Damages), func(a, b Damage) bool { return slices.Equal(a.Finds, b.Finds) })
+	alike := func(a, b Damage) bool { return slices.Equal(a.Finds, b.Finds) }
+	s.Damages = slices.CompactFunc(slices.Clone(s.Damages), alike)
 	s.remotely(t, func(t *testing.T, open func(testing.TB) drivers.Store) {
 		shared := s.onShared(t, open(t))
 		t.Run("bounded memory", func(t *testing.T) { testBoundedMemory(t, shared) })
