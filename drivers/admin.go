@@ -120,20 +120,10 @@ type Describer interface {
 	Prepared(ctx context.Context, keyspace string) (string, error)
 }
 
-// Comparer is a store that compares existing tables with a schema's, also tables that
-// mailbench did not create. It only reads. Every engine that keeps tables has one.
-type Comparer interface {
-	Compare(ctx context.Context, s *schemas.Schema) (*Comparison, error)
-}
-
 // Compare compares existing tables with a schema's, in a bounded time.
-func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, _ error) {
-	to, ok := st.(Comparer)
-	if !ok {
-		return nil, fmt.Errorf("%s has no tables to compare", st.Capabilities().Engine)
-	}
-	if err := Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
-		c, err = to.Compare(ctx, s)
+func Compare(ctx context.Context, st Store, s *schemas.Schema) (c *Comparison, err error) {
+	if err = Within(ctx, reachAtMost, func(ctx context.Context) (err error) {
+		c, err = st.Compare(ctx, s)
 		return err
 	}); err != nil {
 		return nil, err

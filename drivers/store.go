@@ -116,6 +116,9 @@ type Store interface {
 	// them, in canonical form ([schemas.Canonical]). If schemas.Diff finds a difference
 	// from Stored, somebody has changed the tables since Apply.
 	Inspect(ctx context.Context, name string) (*schemas.Schema, error)
+	// Compare compares existing tables with a schema's, also tables that mailbench did not
+	// create. It only reads.
+	Compare(ctx context.Context, s *schemas.Schema) (*Comparison, error)
 	// Prepare compiles one pattern of a schema, or returns ErrUnsupported
 	// (wrapped, with the reason). The pattern's schema must be one that was applied
 	// to this store.

@@ -74,7 +74,6 @@ var (
 	_ drivers.Settler    = (*Store)(nil)
 	_ drivers.Observer   = (*Store)(nil)
 	_ drivers.Admin      = (*Store)(nil)
-	_ drivers.Comparer   = (*Store)(nil)
 	_ drivers.Splitter   = (*Store)(nil)
 	_ drivers.Tracer     = (*Store)(nil)
 )

@@ -159,12 +159,8 @@ var requests = sync.Pool{New: func() any { return new(request) }}
 func (s *session) send(ctx context.Context, q *query, o *inputs) *request {
 	r := requests.Get().(*request)
 	r.retry = s.retries(plainWrite) // other writes are sent once
-	r.values = slices.Grow(r.values[:0], len(q.binds))[:len(q.binds)]
-	for i, from := range q.binds {
-		r.values[i].v = o.value(from)
-	}
+	r.values, r.given = q.bind(r.values, r.given, o)
 	// A page that is fetched ahead would be counted before it is read.
-	r.given = q.given(r.given[:0], r.values)
 	r.query = s.store.session.Query(q.text, r.given...).Consistency(s.store.settings.consistency).Prefetch(0)
 	if s.tracer != nil {
 		r.query.Trace(s.tracer)
@@ -208,18 +204,20 @@ func (r *request) close() (uncertain bool, err error) {
 	return uncertain, err
 }
 
-// given appends the values as gocql takes them, without optional ones that are null or empty.
-func (q *query) given(all []any, values []bindValue) []any {
-	all = slices.Grow(all, len(values))[:len(values)]
-	for i := range values {
-		all[i] = &values[i]
+// bind puts the values to bind into values, and as gocql takes them into given: without optional ones that are null or
+// empty.
+func (q *query) bind(values []bindValue, given []any, o *inputs) ([]bindValue, []any) {
+	n := len(q.binds)
+	values, given = slices.Grow(values[:0], n)[:n], slices.Grow(given[:0], n)[:n]
+	for i, from := range q.binds {
+		values[i].v, given[i] = o.value(from), &values[i]
 	}
 	for _, i := range q.optional {
 		if absent(&values[i].v) {
-			all[i] = gocql.UnsetValue
+			given[i] = gocql.UnsetValue
 		}
 	}
-	return all
+	return values, given
 }
 
 // absent reports whether a value is null or an empty collection, which Cassandra reads as null.

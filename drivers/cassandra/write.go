@@ -296,11 +296,7 @@ func (s *session) fill(request *gocql.Batch, st *statement, parts []drivers.Call
 	for i := range parts {
 		p, args := st.parts[parts[i].Part], parts[i].Args
 		q := p.put(args)[inBatch]
-		values, in := make([]bindValue, len(q.binds)), inputs{args: args, time: time + int64(i)}
-		for at, from := range q.binds {
-			values[at].v = in.value(from)
-		}
-		given := q.given(nil, values)
+		values, given := q.bind(nil, nil, &inputs{args: args, time: time + int64(i)})
 		if at := slices.Index(q.binds, bindTime); at >= 0 && p.table.Conditional {
 			given[at] = gocql.UnsetValue // the node's own time
 		}

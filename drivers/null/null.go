@@ -113,6 +113,11 @@ func (s *store) Inspect(_ context.Context, name string) (*schemas.Schema, error)
 	return nil, fmt.Errorf("inspect schema %s: the null engine stores no tables", name)
 }
 
+// Compare implements drivers.Store.
+func (s *store) Compare(context.Context, *schemas.Schema) (*drivers.Comparison, error) {
+	return nil, errors.New("the null engine stores no tables")
+}
+
 // Prepare implements drivers.Store.
 func (s *store) Prepare(_ context.Context, p *schemas.Pattern) (drivers.Statement, error) {
 	return plan.Prepare(&s.gate, p, func(p *schemas.Pattern) (*statement, error) {

@@ -224,7 +224,7 @@ func (s *Store) Inspect(_ context.Context, name string) (sch *schemas.Schema, er
 	return sch, err
 }
 
-// Compare implements drivers.Comparer. It compares only the catalog, which has all of a table.
+// Compare implements drivers.Store. It compares only the catalog, which has all of a table.
 func (s *Store) Compare(_ context.Context, sch *schemas.Schema) (c *drivers.Comparison, err error) {
 	err = s.during(s.mu.RLocker(), "compare schema "+sch.Name, func() error {
 		e, err := s.entry(sch.Name)

@@ -108,7 +108,6 @@ var (
 	_ drivers.Cooler   = (*Store)(nil)
 	_ drivers.Sleeper  = (*Store)(nil)
 	_ drivers.Observer = (*Store)(nil)
-	_ drivers.Comparer = (*Store)(nil)
 	_ drivers.Splitter = (*Store)(nil)
 	_ drivers.Tracer   = (*Store)(nil)
 )

@@ -149,7 +149,7 @@ func (a *Admin) Inspect(ctx context.Context, name string) (*schemas.Schema, erro
 	})
 }
 
-// Compare implements drivers.Comparer.
+// Compare implements drivers.Store.
 func (a *Admin) Compare(ctx context.Context, s *schemas.Schema) (c *drivers.Comparison, err error) {
 	err = a.Entry.During("compare schema "+s.Name, func() error {
 		p, err := a.Find(ctx, s)
