@@ -91,17 +91,8 @@ func probeHBase(ctx context.Context, _ *Instance, nodes []*Node) error {
 	}
 	conn.Close()
 	quiet := gohbase.Logger(slog.New(slog.DiscardHandler))
-	// gohbase's admin client cannot be closed, only its connections can.
-	ctx, closeAll := context.WithCancel(ctx)
-	defer closeAll()
-	admin := gohbase.NewAdminClient(quorum, quiet, gohbase.RegionDialer(
-		func(dialing context.Context, network, addr string) (net.Conn, error) {
-			conn, err := (&net.Dialer{}).DialContext(dialing, network, addr)
-			if err == nil {
-				context.AfterFunc(ctx, func() { conn.Close() })
-			}
-			return conn, err
-		}))
+	// gohbase's admin client cannot be closed: its connection ends with this process, or with HBase.
+	admin := gohbase.NewAdminClient(quorum, quiet)
 	client := gohbase.NewClient(quorum, quiet, gohbase.RpcQueueSize(1))
 	defer client.Close()
 	// A master that may not be ready gets 3 s. gohbase doubles its pauses, up to seconds in which the master
