@@ -22,6 +22,11 @@ var (
 
 // Explain implements drivers.Explainer.
 func (st *statement) Explain() ([]string, error) {
+	var lines []string
+	if st.inList != nil { // how the rows of several keys are read
+		lines = append(lines, fmt.Sprintf("%s;  -- for %d of %s at a time", st.inList.text, mostListed, st.Pattern().In.Name),
+			st.partition.text+";  -- the first time below "+names(st.table.shardKey))
+	}
 	switch st.action {
 	case doBatch:
 		atomic := "one WriteMultiple, of rows of one shard key:"
@@ -30,7 +35,7 @@ func (st *statement) Explain() ([]string, error) {
 		}
 		return drivers.ExplainParts(atomic, st.Pattern(), st.parts)
 	case doGet:
-		return append(st.explainList(), fmt.Sprintf("Get %s {%s}", st.table.full, fieldNames(st.key))+st.each()), nil
+		return append(lines, fmt.Sprintf("Get %s {%s}", st.table.full, fieldNames(st.key))+st.each()), nil
 	case doPut:
 		return []string{st.explainPut(st.option)}, nil
 	case doDelete:
@@ -40,13 +45,12 @@ func (st *statement) Explain() ([]string, error) {
 		}
 		return []string{text}, nil
 	case doDeleteAll:
-		lines := []string{fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, fieldNames(st.key))}
+		lines = append(lines, fmt.Sprintf("MultiDelete %s {%s}, until it is done", st.table.full, fieldNames(st.key)))
 		if st.also != nil {
 			lines = append(lines, fmt.Sprintf("Delete %s {%s}", st.also.full, fieldNames(st.key)))
 		}
 		return lines, nil
 	}
-	lines := st.explainList()
 	for with, q := range st.queries {
 		if q == nil {
 			continue
@@ -82,17 +86,6 @@ func (st *statement) given(with int) string {
 	return ""
 }
 
-// explainList explains how the rows of several keys are read.
-func (st *statement) explainList() []string {
-	if st.inList == nil {
-		return nil
-	}
-	return []string{
-		fmt.Sprintf("%s;  -- for %d of %s at a time", st.inList.text, mostListed, st.Pattern().In.Name),
-		st.partition.text + ";  -- the first time below " + names(st.table.shardKey),
-	}
-}
-
 // each says that a request is sent for each element of a list.
 func (st *statement) each() string {
 	p := st.Pattern()
@@ -123,14 +116,13 @@ func (st *statement) explainPut(option types.PutOption) string {
 // Traced implements drivers.Tracer. Oracle itself reports nothing: the rows that it read are known only where it reads
 // no others than it returns.
 func (s *Store) Traced() (drivers.TracedSession, error) {
-	se, err := s.session()
-	if err != nil {
-		return nil, err
-	}
-	idle := drivers.Unreported
-	idle.Requests, idle.Time, idle.Rows = 0, 0, 0
-	se.Trace(idle, false)
-	return se, nil
+	return plan.Call(&s.gate, "open a session", func() (drivers.TracedSession, error) {
+		se, err := s.session()
+		idle := drivers.Unreported
+		idle.Requests, idle.Time, idle.Rows = 0, 0, 0
+		se.Trace(idle, false)
+		return se, err
+	})
 }
 
 // queryPlan is what the server's plan of a query says.

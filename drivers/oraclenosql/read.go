@@ -29,22 +29,15 @@ var _ drivers.Session = (*session)(nil)
 
 // Session implements drivers.Store.
 func (s *Store) Session() (drivers.Session, error) {
-	se, err := s.session()
-	if err != nil {
-		return nil, err
-	}
-	return se, nil
+	return plan.Call(&s.gate, "open a session", func() (drivers.Session, error) { return s.session() })
 }
 
-func (s *Store) session() (*session, error) {
-	return plan.Call(&s.gate, "open a session", func() (*session, error) {
-		se := new(session)
-		se.Init(&s.gate, se)
-		var err error
-		se.slot, err = s.newSlot(&se.Meter)
-		se.slots = []*slot{se.slot}
-		return se, err
-	})
+func (s *Store) session() (se *session, err error) {
+	se = new(session)
+	se.Init(&s.gate, se)
+	se.slot, err = s.newSlot(&se.Meter)
+	se.slots = []*slot{se.slot}
+	return se, err
 }
 
 // parallel makes the slots of requests of which up to width run in parallel: slots[i%width] is that of number i
