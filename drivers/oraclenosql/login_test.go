@@ -85,10 +85,11 @@ func TestLogin(t *testing.T) {
 	t.Setenv(userVariable, "ann")
 	t.Setenv(passwordVariable, "secret")
 	o := drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: []string{"contact"}}
-	st, err := open(t.Context(), o)
+	opened, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	st := opened.(*Store)
 	repeats.Store(true)
 	if _, err := st.Namespaces(t.Context()); err == nil || !strings.Contains(err.Error(), "has the password …") ||
 		strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "t0k3n") {
@@ -295,10 +296,11 @@ func TestSecuredLive(t *testing.T) {
 		Contact: []string{contact}, Named: []string{"contact"}, Namespace: newNamespace(),
 		Settings: map[string]string{"tls": "true", "tls_ca": os.Getenv("MAILBENCH_TEST_ORACLENOSQL_CA")},
 	}
-	st, err := open(t.Context(), o)
+	opened, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	st := opened.(*Store)
 	t.Cleanup(func() {
 		_, err := drivers.Drop(context.Background(), st)
 		if err := errors.Join(err, st.Close()); err != nil {

@@ -98,7 +98,7 @@ func TestOnce(t *testing.T) {
 	if err := cut.Apply(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	statement := func(st *Store, name string) drivers.Statement {
+	statement := func(st drivers.Store, name string) drivers.Statement {
 		stmt, err := st.Prepare(t.Context(), s.Pattern(name))
 		if err != nil {
 			t.Fatal(err)

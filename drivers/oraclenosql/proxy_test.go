@@ -204,10 +204,11 @@ func (p *proxy) answers(with func(op string, request object) any) {
 func (p *proxy) store(t testing.TB, s *schemas.Schema, settings map[string]string) *Store {
 	t.Helper()
 	o := drivers.Options{Contact: []string{strings.TrimPrefix(p.URL, "http://")}, Named: []string{"contact"}, Namespace: "run", Settings: settings}
-	st, err := open(t.Context(), o)
+	opened, err := open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	st := opened.(*Store)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
 			t.Error(err)

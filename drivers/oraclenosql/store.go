@@ -71,20 +71,14 @@ func Engine() drivers.Engine {
 		Remote:      true,
 		Settings:    settingList,
 		Environment: environment,
-		Open: func(ctx context.Context, o drivers.Options) (drivers.Store, error) {
-			s, err := open(ctx, o)
-			if err != nil {
-				return nil, err
-			}
-			return s, nil
-		},
-		Render:     renderSQL,
-		Forecast:   forecastOf,
-		CheckHints: checkHints,
-		Compile:    compiler,
-		Namespace:  "namespace",
-		Server:     "\"docker compose -f docker/compose.yaml up -d --wait oraclenosql\" starts one on this machine",
-		Logs:       "\"docker compose -f docker/compose.yaml logs -f oraclenosql\" prints the log of that one",
+		Open:        open,
+		Render:      renderSQL,
+		Forecast:    forecastOf,
+		CheckHints:  checkHints,
+		Compile:     compiler,
+		Namespace:   "namespace",
+		Server:      "\"docker compose -f docker/compose.yaml up -d --wait oraclenosql\" starts one on this machine",
+		Logs:        "\"docker compose -f docker/compose.yaml logs -f oraclenosql\" prints the log of that one",
 		TraceDoc: `READ are the rows returned, where Oracle reads no others. It does not report rows read by a
 filter, a sort or a write, and counts no read units (ReadKB) on premises. TIME is the client's.
 PLAN is from the server's plans; a query by an index on all shards reads each of them.`,
@@ -123,7 +117,7 @@ var (
 // that no request goes to a connection that the proxy is closing.
 const idle = 50 * time.Second
 
-func open(ctx context.Context, o drivers.Options) (*Store, error) {
+func open(ctx context.Context, o drivers.Options) (drivers.Store, error) {
 	if err := o.CheckKeyspace(); err != nil {
 		return nil, err
 	}
