@@ -132,21 +132,21 @@ func (f *lintFlags) write(out io.Writer, checked []*lint.Report) (err error) {
 	}
 	switch f.format {
 	case "json":
-		return lint.WriteJSON(out, checked)
+		err = printJSON(out, lint.JSON(checked))
 	case "junit":
-		return reports.WriteJUnitLint(out, checked)
+		err = reports.WriteJUnitLint(out, checked)
 	case "sarif":
-		return lint.WriteSARIF(out, checked, run.Environment(".").Version)
+		err = printJSON(out, lint.SARIF(checked, run.Environment(".").Version))
 	case "github":
 		for _, r := range checked {
-			err = cmp.Or(err, r.WriteGitHub(out, f.all))
+			r.WriteGitHub(out, f.all)
 		}
 	default:
 		for _, r := range checked {
-			err = cmp.Or(err, r.WriteText(out, f.all, columns))
+			r.WriteText(out, f.all, columns)
 		}
 	}
-	return err
+	return cmp.Or(err, screen.Err(out))
 }
 
 // read returns the schemas of the models and files that are named, or that of the CQL. All are those of all models,
@@ -213,7 +213,8 @@ func (f *lintFlags) writeRules(out io.Writer, names []string) error {
 			return err
 		}
 	}
-	return lint.WriteRules(out, rules)
+	lint.WriteRules(out, rules)
+	return screen.Err(out)
 }
 
 // readBaseline reads an earlier report. Without a name there is none.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -216,12 +215,11 @@ func WriteJUnit(w io.Writer, r *results.Run) error {
 func WriteJUnitLint(w io.Writer, checked []*lint.Report) error {
 	var all junitSuites
 	for _, r := range checked {
-		file := func(name string) string { return strings.TrimPrefix(filepath.ToSlash(name), "./") } // as CI systems know it
-		s := junitSuite{Name: r.Name, Cases: []junitCase{{Class: r.Name, Name: "schema lint", File: file(r.File)}}}
+		s := junitSuite{Name: r.Name, Cases: []junitCase{{Class: r.Name, Name: "schema lint", File: lint.PathOf(r.File)}}}
 		for i := range r.Findings {
 			if f := &r.Findings[i]; f.Fails() {
 				s.Cases = append(s.Cases, junitCase{
-					Class: r.Name, Name: f.Rule.ID + " " + f.Subject(), File: file(f.File), Line: f.Line,
+					Class: r.Name, Name: f.Rule.ID + " " + f.Subject(), File: lint.PathOf(f.File), Line: f.Line,
 					Failure: &junitOutcome{f.Message, f.Severity.String(), fmt.Sprintf("%s: %s\nDo: %s", f.In(r.File), f, f.Do)},
 				})
 			}

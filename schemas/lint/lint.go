@@ -27,7 +27,6 @@
 package lint
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -419,18 +418,16 @@ func newRule(place int, section string) *Rule {
 }
 
 // WriteRules writes the documentation of rules.
-func WriteRules(w io.Writer, rules []*Rule) error {
-	b := bufio.NewWriter(w)
+func WriteRules(w io.Writer, rules []*Rule) {
 	for i, r := range rules {
 		if i > 0 {
-			fmt.Fprintln(b)
+			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(b, "%s (%s%s)\n", r.ID, r.Severity, r.about)
+		fmt.Fprintf(w, "%s (%s%s)\n", r.ID, r.Severity, r.about)
 		for _, part := range [][2]string{{"", r.Doc}, {"Do: ", r.Do}, {"Source: ", r.Source}, {"Page: ", r.Page()}} {
-			wrap(b, indent, part[0]+part[1], 80)
+			wrap(w, indent, part[0]+part[1], 80)
 		}
 	}
-	return b.Flush()
 }
 
 // MarshalText writes the id into JSON.

@@ -1,9 +1,7 @@
 package lint
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -60,73 +58,67 @@ func (r *Report) Counts() (n Counts) {
 // WriteText writes errors and warnings, one a line with its place, and below it what
 // to do. With all it also writes notes, what is accepted, and how each pattern is
 // answered. Guesses follow. Findings are broken into lines of width columns; 0 is a line for each.
-func (r *Report) WriteText(w io.Writer, all bool, width int) error {
-	b := bufio.NewWriter(w)
+func (r *Report) WriteText(w io.Writer, all bool, width int) {
 	n := r.Counts()
 	if all {
 		rows := [][]string{{"PATTERN", "KIND", "TABLE", "PARTITIONS", "ORDER", "ROW LIMIT"}}
 		for _, a := range r.Patterns {
 			rows = append(rows, []string{a.Pattern, a.Kind, cmp.Or(a.Table, "-"), a.Partitions, a.Order, a.Bound})
 		}
-		fmt.Fprintln(b, words.Table(rows, len(rows[0]), 0))
+		fmt.Fprintln(w, words.Table(rows, len(rows[0]), 0))
 	}
 	for _, f := range r.Findings {
 		if !all && !f.Fails() {
 			continue
 		}
-		wrap(b, "", fmt.Sprintf("%s: %s", f.In(r.File), &f), width)
+		wrap(w, "", fmt.Sprintf("%s: %s", f.In(r.File), &f), width)
 		switch {
 		case f.Accepted != "":
-			wrap(b, indent, "accepted: "+f.Accepted, width)
+			wrap(w, indent, "accepted: "+f.Accepted, width)
 		case f.Known:
-			wrap(b, indent, "known: the baseline has it", width)
+			wrap(w, indent, "known: the baseline has it", width)
 		default:
-			wrap(b, indent, "Do: "+f.Do, width)
+			wrap(w, indent, "Do: "+f.Do, width)
 		}
 	}
 	for _, g := range r.Guesses {
-		wrap(b, "", fmt.Sprintf("%s: %s", g.pos.In(r.File), g), width)
+		wrap(w, "", fmt.Sprintf("%s: %s", g.pos.In(r.File), g), width)
 	}
 	if len(r.Schema.Patterns) == 0 {
-		fmt.Fprintln(b, "No statements are known: rules about the use of tables, columns and indexes found nothing.")
+		fmt.Fprintln(w, "No statements are known: rules about the use of tables, columns and indexes found nothing.")
 	}
-	fmt.Fprintf(b, "%s for %s: %s, %s, %s, %d accepted", r.Name, words.List(r.Engines), words.Plural(n.Errors, "error"),
+	fmt.Fprintf(w, "%s for %s: %s, %s, %s, %d accepted", r.Name, words.List(r.Engines), words.Plural(n.Errors, "error"),
 		words.Plural(n.Warnings, "warning"), words.Plural(n.Notes, "note"), n.Accepted)
 	if n.Known > 0 {
-		fmt.Fprintf(b, ", %d known from the baseline", n.Known)
+		fmt.Fprintf(w, ", %d known from the baseline", n.Known)
 	}
 	if !all && n.Notes+n.Accepted+n.Known > 0 {
-		fmt.Fprint(b, " (--all shows them)")
+		fmt.Fprint(w, " (--all shows them)")
 	}
-	fmt.Fprintln(b)
-	return b.Flush()
+	fmt.Fprintln(w)
 }
 
 // WriteGitHub writes errors and warnings, with all also notes, as workflow commands: GitHub Actions shows them at
 // the lines of a change.
-func (r *Report) WriteGitHub(w io.Writer, all bool) error {
+func (r *Report) WriteGitHub(w io.Writer, all bool) {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 	for _, f := range r.Findings {
 		if f.Fails() || all && f.Accepted == "" && !f.Known {
 			level := strings.Replace(f.Severity.String(), "note", "notice", 1)
 			text := data.Replace(fmt.Sprintf("%s: %s. %s", f.Subject(), f.Message, f.Do))
-			_, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
-				property.Replace(clean(f.File)), f.Line, f.Column, property.Replace(f.Rule.ID), text)
-			if err != nil {
-				return err
-			}
+			fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n", level,
+				property.Replace(PathOf(f.File)), f.Line, f.Column, property.Replace(f.Rule.ID), text)
 		}
 	}
-	return nil
 }
 
 // Fails reports whether a finding is an error or warning that neither the schema nor a baseline accepts.
 func (f *Finding) Fails() bool { return f.Accepted == "" && !f.Known && f.Severity > Note }
 
-// WriteJSON writes reports as one JSON object: all findings, also the accepted ones,
+// JSON returns reports as one JSON object: all findings, also the accepted ones,
 // and how each pattern is answered.
-func WriteJSON(w io.Writer, reports []*Report) error {
+func JSON(reports []*Report) any {
 	type counted struct {
 		*Report
 		Counts
@@ -137,15 +129,7 @@ func WriteJSON(w io.Writer, reports []*Report) error {
 	for _, r := range reports {
 		all.Schemas = append(all.Schemas, counted{r, r.Counts()})
 	}
-	return encode(w, all)
-}
-
-// encode writes indented JSON.
-func encode(w io.Writer, value any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(value)
+	return all
 }
 
 // String returns severity, rule, what the finding is about and the message.
@@ -181,7 +165,7 @@ type Baseline map[findingKey]int
 // findingKey has as Pattern the statement of an imported one, since its name follows from the statements before it.
 type findingKey struct{ Schema, Rule, Engine, Table, Pattern, Part string }
 
-// ReadBaseline reads what WriteJSON wrote. Findings that were accepted are no part of it.
+// ReadBaseline reads the text of what JSON returns. Findings that were accepted are no part of it.
 func ReadBaseline(text []byte) (Baseline, error) {
 	var saved struct {
 		Schemas []struct {
@@ -230,9 +214,9 @@ func (b Baseline) Mark(r *Report) {
 // object is a part of a SARIF log.
 type object = map[string]any
 
-// WriteSARIF writes reports as a SARIF 2.1.0 log (OASIS standard, 27 March 2020), which code hosts show next to
+// SARIF returns reports as a SARIF 2.1.0 log (OASIS standard, 27 March 2020), which code hosts show next to
 // the lines of a change. Accepted findings have the suppression inSource. Version is mailbench's.
-func WriteSARIF(w io.Writer, reports []*Report, version string) error {
+func SARIF(reports []*Report, version string) any {
 	rules, results := []object{}, []object{}
 	for _, r := range Rules() {
 		first, _, _ := strings.Cut(r.Doc, ". ")
@@ -262,29 +246,24 @@ func WriteSARIF(w io.Writer, reports []*Report, version string) error {
 			results = append(results, out)
 		}
 	}
-	return encode(w, object{
+	return object{
 		"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0",
 		"runs": []object{{
 			"tool":       object{"driver": object{"name": "mailbench schema lint", "version": version, "rules": rules}},
 			"columnKind": "unicodeCodePoints", "results": results,
 		}},
-	})
+	}
 }
 
 // fileURI returns a file's name as a URI reference: a relative name without "./", an absolute
 // one with file://.
 func fileURI(file string) string {
-	u := url.URL{Path: clean(file)}
+	u := url.URL{Path: PathOf(file)}
 	if filepath.IsAbs(file) {
 		u.Scheme = "file"
 	}
 	return u.String()
 }
 
-// clean is the path of a file as CI services know it: they do not find one with "./".
-func clean(file string) string {
-	if file == "" {
-		return ""
-	}
-	return filepath.ToSlash(filepath.Clean(file))
-}
+// PathOf is the path of a file as CI services know it: they do not find one with "./".
+func PathOf(file string) string { return strings.TrimPrefix(filepath.ToSlash(file), "./") }
