@@ -61,8 +61,8 @@ func TestAnswers(t *testing.T) {
 		{name: "no row to remove from", pattern: "drop_reader", op: "Query", answers: []any{noRow}, sent: "Query"},
 		{name: "a condition that does not hold", pattern: "change", op: "Query", answers: []any{noRow}, sent: "Query", not: true},
 		{
-			name: "a batch of a row that is not there", pattern: "take", op: "WriteMultiple", answers: []any{refused},
-			sent: "WriteMultiple", want: drivers.ErrNotApplied,
+			name: "a batch whose row changed", pattern: "mark", op: "WriteMultiple", answers: []any{refused},
+			sent: "Get WriteMultiple Get WriteMultiple", retries: 2,
 		},
 		{name: "a put's answer is lost", pattern: "put", op: "Put", answers: []any{hangUp{}}, sent: "Put Put", retries: 1},
 		{

@@ -49,7 +49,7 @@ type statement struct {
 	also   *table // a delete also removes the rows of this table: a partition's static columns
 	write  []field
 	parts  []*statement
-	// reads: the keys of rows that the batch deletes must be read before.
+	// reads: rows must be read before the batch can be written.
 	reads bool
 }
 
@@ -141,10 +141,7 @@ func batchOf(p *schemas.Pattern, parts []*statement) (*statement, error) {
 		return nil, unsupported("WriteMultiple changes rows of one shard key together, and no others")
 	}
 	for _, part := range parts {
-		if part.action == doUpdate || part.option != 0 {
-			return nil, unsupported("part %s: WriteMultiple puts and deletes whole rows", part.Pattern().Name)
-		}
-		st.reads = st.reads || part.action == doDeleteAll
+		st.reads = st.reads || part.action == doUpdate || part.action == doDeleteAll || part.option != 0
 	}
 	if st.reads {
 		st.Emulate(p)

@@ -31,7 +31,7 @@ func (st *statement) Explain() ([]string, error) {
 	case doBatch:
 		atomic := "one WriteMultiple, of rows of one shard key:"
 		if st.reads {
-			atomic = "the keys of the rows are read, then one WriteMultiple, of rows of one shard key:"
+			atomic = "the rows are read, then one WriteMultiple, of rows of one shard key, if none has changed meanwhile:"
 		}
 		return drivers.ExplainParts(atomic, st.Pattern(), st.parts)
 	case doGet:

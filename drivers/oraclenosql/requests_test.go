@@ -71,24 +71,6 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestPartsOfRows: an atomic batch puts and deletes whole rows. With other parts its fallback runs.
-func TestPartsOfRows(t *testing.T) {
-	s := asked(t)
-	compile, err := compiler(s, drivers.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []string{"put_some", "add_reader", "drop_reader", "touch"} {
-		p := &schemas.Pattern{
-			Name: "batch", Kind: schemas.Batch, Atomic: schemas.AtomicRow,
-			Parts: []schemas.Part{{Pattern: s.Pattern("put_mail")}, {Pattern: s.Pattern(part)}},
-		}
-		if _, err := compile(p); !errors.Is(err, drivers.ErrUnsupported) || !strings.Contains(err.Error(), "part "+part) {
-			t.Errorf("a batch with %s: %v", part, err)
-		}
-	}
-}
-
 // runExample runs a statement with example arguments.
 func runExample(t testing.TB, se drivers.Session, stmt drivers.Statement) error {
 	t.Helper()

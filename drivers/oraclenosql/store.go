@@ -26,8 +26,8 @@
 // reads it from a row. (Without it Oracle queries all partitions, even for one shard key.) Other lists are
 // a request for each key. A put of a whole row is a Put; one of some columns is an UPDATE, and a Put if absent where
 // there was no row. An atomic batch is one WriteMultiple of puts and deletes of whole
-// rows; parts that change only some columns are in none. If a part deletes the rows below a key,
-// their keys are read first, and such a batch counts as emulated.
+// rows. If a part changes only some columns, the rows are read first, and written on the
+// condition that they have not changed meanwhile; such a batch counts as emulated.
 //
 // Retries: a read, or a put of a whole row, is sent again if its answer was lost. Other
 // writes are sent again only if the server refused them; if an answer is lost, the error is

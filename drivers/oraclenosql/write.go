@@ -89,6 +89,22 @@ func (st *statement) rowOf(args []drivers.Value) *types.MapValue {
 // attempts bounds how often a write is tried while others change its rows.
 const attempts = 100
 
+// repeat tries a write again as long as others change its rows meanwhile.
+func (sl *slot) repeat(ctx context.Context, write func(try int) (done bool, err error)) error {
+	defer func() { sl.disturbed = false }()
+	for try := range attempts {
+		sl.disturbed = try > 0
+		done, err := write(try)
+		if err == nil && !done {
+			err = ctx.Err()
+		}
+		if done || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("others changed its rows %d times meanwhile", attempts)
+}
+
 // update changes the row by an UPDATE: that of a put-if has the condition that the row is there, or that columns have
 // the expected values. If there may be no row, whose columns are null, it then puts one if absent. If another client
 // creates the row in between, the UPDATE is tried again.
@@ -100,41 +116,34 @@ func (sl *slot) update(ctx context.Context, st *statement, args []drivers.Value)
 		}
 	}
 	creates := p.Kind != schemas.Remove && !p.Present && nulls == len(st.queries)-1
-	defer func() {
-		sl.disturbed = false
-		r.Applied = r.Applied || p.Kind != schemas.PutIf
-	}()
-	for try := range attempts {
-		sl.disturbed = try > 0
+	err = sl.repeat(ctx, func(int) (done bool, err error) {
 		r.Applied, r.Row, err = sl.change(ctx, st, st.queries[nulls], args)
 		if err != nil || r.Applied || !creates {
-			return r, err
+			return true, err
 		}
 		if r.Applied, err = sl.put(ctx, st, args, types.PutIfAbsent); r.Applied && p.ReturnsNew {
 			for i, f := range st.write {
 				r.Row = append(r.Row, drivers.Number(f.typ.Kind, args[st.Layout.Columns+i].Int64()))
 			}
 		}
-		if err != nil || r.Applied {
-			return r, err
+		if err != nil || r.Applied || len(p.If) == 0 {
+			return r.Applied, err
 		}
-		if len(p.If) > 0 { // it does not hold what was expected, or it was just created or is gone again
-			row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
-			if err != nil {
-				return r, err
+		// There is a row. Either it does not hold what was expected, or it was just created or is gone again: try again.
+		row, err := sl.get(ctx, st, args, drivers.Value{}, types.Absolute)
+		if err != nil || row == nil {
+			return false, err
+		}
+		for _, c := range p.If {
+			f := fieldOf(c)
+			if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
+				return true, err
 			}
-			for i := 0; i < len(p.If) && row != nil; i++ {
-				f := fieldOf(p.If[i])
-				if v, err := f.decode(row.Value.Map()[f.name]); err != nil || !v.IsNull() {
-					return r, err
-				}
-			}
 		}
-		if err := ctx.Err(); err != nil {
-			return r, err
-		}
-	}
-	return r, fmt.Errorf("others changed its rows %d times meanwhile", attempts)
+		return false, nil
+	})
+	r.Applied = r.Applied || p.Kind != schemas.PutIf
+	return r, err
 }
 
 // change sends an UPDATE. It returns whether it changed a row, and the new values if it returns them.
@@ -210,7 +219,11 @@ type edit struct {
 	table *table
 	key   *types.MapValue
 	row   *types.MapValue // what the row becomes; nil if it is deleted
-	must  bool            // the row must be there: the part that deletes it says so
+	// read: the row was read, and must not have changed when the batch is written. version
+	// is nil if there was no row.
+	read    bool
+	version types.Version
+	must    bool // the row must be there: the part that deletes it says so
 }
 
 // edits are those of one batch, in the order in which its parts first name their rows:
@@ -222,85 +235,153 @@ type edits struct {
 	at  map[string]*edit // by table and key
 }
 
-// together writes all parts with one WriteMultiple.
+// together writes all parts with one WriteMultiple. If rows that it has read have changed
+// meanwhile, the store refuses it as a whole, and it is made again.
 func (s *session) together(ctx context.Context, st *statement, parts []drivers.Call) error {
 	s.count(0, true)
-	e := &edits{slot: s.slot, ctx: ctx, at: make(map[string]*edit)}
-	for i := range parts {
-		if err := e.add(st.parts[parts[i].Part], parts[i].Args); err != nil {
-			return err
+	return s.repeat(ctx, func(try int) (done bool, err error) {
+		if try > 0 {
+			s.Delay(nil, uint(min(try-1, 3)), nil)
 		}
-	}
-	return e.send()
+		e := &edits{slot: s.slot, ctx: ctx, at: make(map[string]*edit)}
+		for i := range parts {
+			if err := e.add(st.parts[parts[i].Part], parts[i].Args); err != nil {
+				return false, err
+			}
+		}
+		return e.send()
+	})
 }
 
 // add applies a part to the edits.
 func (e *edits) add(st *statement, args []drivers.Value) error {
-	key := st.keyOf(args, drivers.Value{})
-	switch st.action {
-	case doPut:
-		e.edit(st.table, key).row = st.rowOf(args)
-		return nil
-	case doDelete:
-		row := e.edit(st.table, key)
+	if st.action == doDeleteAll { // the rows that are there, and those of parts before
+		err := e.each(e.ctx, st, st.listed, &inputs{args: args}, func(key *types.MapValue) error {
+			row, _ := e.edit(st.table, key)
+			row.row = nil
+			return nil
+		})
+		prefix := st.keyOf(args, drivers.Value{}).Map()
+		for _, row := range e.all {
+			under := err == nil && row.table == st.table
+			for name, v := range prefix {
+				under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
+			}
+			if under {
+				row.row = nil
+			}
+		}
+		return err
+	}
+	row, first := e.edit(st.table, st.keyOf(args, drivers.Value{}))
+	switch {
+	case st.action == doDelete:
 		row.row, row.must = nil, row.must || st.Pattern().Present
 		return nil
-	}
-	// The rows below the key that are there, and those of parts before.
-	err := e.each(e.ctx, st, st.listed, &inputs{args: args}, func(key *types.MapValue) error {
-		e.edit(st.table, key).row = nil
+	case st.action == doPut && st.option == 0:
+		row.row = st.rowOf(args)
 		return nil
-	})
-	for _, row := range e.all {
-		under := err == nil && row.table == st.table
-		for name, v := range key.Map() {
-			under = under && fmt.Sprint(row.key.Map()[name]) == fmt.Sprint(v)
-		}
-		if under {
-			row.row = nil
-		}
 	}
-	return err
-}
-
-// edit returns the edit of a row, which it adds if no part before has one.
-func (e *edits) edit(t *table, key *types.MapValue) *edit {
-	id := fmt.Sprintf("%s%#v", t.full, key.Map()) // texts in quotes
-	row := e.at[id]
-	if row == nil {
-		row = &edit{table: t, key: key}
-		e.at[id], e.all = row, append(e.all, row)
-	}
-	return row
-}
-
-// send writes the edits. The store refuses all of them if a row that must be there is not.
-func (e *edits) send() error {
-	request := &nosqldb.WriteMultipleRequest{Durability: e.store.durability}
-	for _, row := range e.all {
-		var one nosqldb.WriteMultipleRequest // its methods compare all members with each other
-		var err error
-		if row.row == nil {
-			err = one.AddDeleteRequest(&nosqldb.DeleteRequest{TableName: row.table.full, Key: row.key}, row.must)
-		} else {
-			err = one.AddPutRequest(&nosqldb.PutRequest{TableName: row.table.full, Value: row.row, ExactMatch: true}, true)
-		}
+	if first { // no part before has said what becomes of the row
+		there, err := e.get(e.ctx, st, args, drivers.Value{}, types.Absolute)
 		if err != nil {
 			return err
 		}
+		row.read = true
+		if there != nil {
+			row.row, row.version = there.Value, there.Version
+		}
+	}
+	return row.change(st, args)
+}
+
+// edit returns the edit of a row, and whether no part before has one.
+func (e *edits) edit(t *table, key *types.MapValue) (row *edit, first bool) {
+	id := fmt.Sprintf("%s%#v", t.full, key.Map()) // texts in quotes
+	if row = e.at[id]; row != nil {
+		return row, false
+	}
+	row = &edit{table: t, key: key}
+	e.at[id], e.all = row, append(e.all, row)
+	return row, true
+}
+
+// change applies a put of some columns, an add, an append or a remove.
+func (row *edit) change(st *statement, args []drivers.Value) error {
+	p := st.Pattern()
+	if row.row == nil {
+		if p.Kind == schemas.Remove {
+			return nil
+		}
+		row.row = st.keyOf(args, drivers.Value{})
+	}
+	for i, f := range st.write {
+		arg := args[st.Layout.Columns+i]
+		if p.Kind == schemas.Put {
+			row.row.Put(f.name, f.encode(arg))
+			continue
+		}
+		old, err := f.decode(row.row.Map()[f.name])
+		if err != nil {
+			return fmt.Errorf("column %s: %w", f.name, err)
+		}
+		elems := slices.Clone(old.Elems())
+		switch p.Kind {
+		case schemas.Add:
+			arg = drivers.Number(f.typ.Kind, old.Int64()+arg.Int64())
+		case schemas.Append:
+			arg = drivers.ListOf(append(elems, arg.Elems()...))
+		default:
+			arg = drivers.ListOf(slices.DeleteFunc(elems, func(v drivers.Value) bool {
+				return slices.ContainsFunc(arg.Elems(), v.Equal)
+			}))
+		}
+		row.row.Put(f.name, f.encode(arg))
+	}
+	return nil
+}
+
+// send writes the edits. done is false if the store refused them because of a row that has
+// changed.
+func (e *edits) send() (done bool, err error) {
+	request := &nosqldb.WriteMultipleRequest{Durability: e.store.durability}
+	var edits []*edit // that of each operation
+	for _, row := range e.all {
+		if row.row == nil && row.read && row.version == nil {
+			continue // there is no row, and the batch makes none
+		}
+		var one nosqldb.WriteMultipleRequest // its methods compare all members with each other
+		if row.row == nil {
+			err = one.AddDeleteRequest(&nosqldb.DeleteRequest{TableName: row.table.full, Key: row.key}, row.must)
+		} else {
+			put := &nosqldb.PutRequest{TableName: row.table.full, Value: row.row, ExactMatch: true}
+			if row.version != nil {
+				put.PutOption, put.MatchVersion = types.PutIfVersion, row.version
+			} else if row.read {
+				put.PutOption = types.PutIfAbsent
+			}
+			err = one.AddPutRequest(put, true)
+		}
+		if err != nil {
+			return false, err
+		}
 		request.Operations = append(request.Operations, one.Operations...)
+		edits = append(edits, row)
 	}
 	if len(request.Operations) == 0 {
-		return nil
+		return true, nil
 	}
 	r, err := send(e.slot, e.ctx, writes, func(left time.Duration) (*nosqldb.WriteMultipleResult, error) {
 		request.Timeout = left
 		return e.client.WriteMultiple(request)
 	})
-	if err == nil && !r.IsSuccess() {
-		err = drivers.ErrNotApplied
+	if err != nil {
+		return false, err
 	}
-	return err
+	if i := r.FailedOperationIndex; !r.IsSuccess() && i >= 0 && i < len(edits) && edits[i].must {
+		return false, drivers.ErrNotApplied
+	}
+	return r.IsSuccess(), nil
 }
 
 // remove deletes one row. removed is false if there was none.
