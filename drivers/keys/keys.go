@@ -43,6 +43,7 @@ const (
 
 	signBit32 = 1 << 31
 	signBit64 = 1 << 63
+	signBits  = 0x8080808080808080 // of each byte
 )
 
 // ErrCorrupt is returned for bytes that Append cannot have made.
@@ -300,8 +301,7 @@ func appendTimeUUID(dst []byte, u *[16]byte) []byte {
 	low := uint64(binary.BigEndian.Uint32(u[0:]))
 	time := (high&0x0FFF)<<48 | mid<<32 | low
 	dst = binary.BigEndian.AppendUint64(dst, time<<4|high>>12)
-	const signs = 0x8080808080808080
-	return binary.BigEndian.AppendUint64(dst, binary.BigEndian.Uint64(u[8:])^signs)
+	return binary.BigEndian.AppendUint64(dst, binary.BigEndian.Uint64(u[8:])^signBits)
 }
 
 // timeUUID undoes appendTimeUUID.
@@ -311,8 +311,7 @@ func timeUUID(enc *[16]byte) (u [16]byte) {
 	binary.BigEndian.PutUint32(u[0:], uint32(time))
 	binary.BigEndian.PutUint16(u[4:], uint16(time>>32))
 	binary.BigEndian.PutUint16(u[6:], uint16(time>>48)|uint16(version<<12))
-	const signs = 0x8080808080808080
-	binary.BigEndian.PutUint64(u[8:], binary.BigEndian.Uint64(enc[8:])^signs)
+	binary.BigEndian.PutUint64(u[8:], binary.BigEndian.Uint64(enc[8:])^signBits)
 	return u
 }
 

@@ -67,7 +67,8 @@ func newLayout(s *schemas.Schema, run, namespace string) (*layoutOf, error) {
 	if err := drivers.Portable(s); err != nil {
 		return nil, fmt.Errorf("schema %s: %w", s.Name, err)
 	}
-	l := &layoutOf{s, run, cmp.Or(namespace, namespaceOf(run, s.Name)), nil, make(map[*schemas.Table]*table)}
+	namespace = cmp.Or(namespace, plan.PlaceName(run, plan.Identifier(s.Name)))
+	l := &layoutOf{s, run, namespace, nil, make(map[*schemas.Table]*table)}
 	paths := make(map[string]string) // keys are in lower case, since Oracle's names have no case
 	add := func(t *table) error {
 		if other, taken := paths[strings.ToLower(t.path)]; taken {

@@ -8,6 +8,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/plan"
 )
 
 func newNamespace() string { return "t" + strings.ToLower(rand.Text()[:10]) }
@@ -28,5 +29,5 @@ func TestClosing(t *testing.T) { drivertest.Closing(t, Engine(), liveOptions(t))
 // TestReadOnly tests stores that are open for reading only.
 func TestReadOnly(t *testing.T) {
 	o := liveOptions(t)
-	drivertest.ReadOnly(t, Engine(), o, func(schema string) string { return namespaceOf(o.Namespace, schema) })
+	drivertest.ReadOnly(t, Engine(), o, func(schema string) string { return plan.PlaceName(o.Namespace, plan.Identifier(schema)) })
 }

@@ -214,7 +214,7 @@ func (p *proxy) store(t testing.TB, s *schemas.Schema, settings map[string]strin
 			t.Error(err)
 		}
 	})
-	l, err := newLayout(s, o.Namespace, namespaceOf(o.Namespace, s.Name))
+	l, err := newLayout(s, o.Namespace, "")
 	if err != nil {
 		t.Fatal(err)
 	}

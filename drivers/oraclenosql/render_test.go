@@ -72,7 +72,7 @@ var comments = regexp.MustCompile(`COMMENT '[^']*' `)
 // sameTables checks that the statements of the missing tables create what Render does, with marks.
 func sameTables(t *testing.T, s *schemas.Schema, rendered *server) {
 	t.Helper()
-	l, err := newLayout(s, "run", namespaceOf("run", s.Name))
+	l, err := newLayout(s, "run", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -276,11 +276,6 @@ func identifier(name string) string {
 	return id
 }
 
-// namespaceOf returns the namespace of a schema: mailbench_NAMESPACE_SCHEMA.
-func namespaceOf(namespace, schema string) string {
-	return plan.PlaceName(namespace, plan.Identifier(schema))
-}
-
 // Oracle sorts strings by Java's modified UTF-8: U+0000 comes after U+007F, and
 // characters above U+FFFF come before U+E000. The schema language sorts text by its
 // bytes. Keys with such characters are escaped, so that they sort by their bytes; all
