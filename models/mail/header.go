@@ -89,6 +89,11 @@ func (p *Parser) structured(value string) (v structured, ok bool) {
 		p.note(BadMIME)
 		v = parseStructured(value[:min(len(value), maxStructured)])
 	}
+	for _, m := range extendedForm.FindAllStringSubmatch(value, -1) {
+		if params[strings.ToLower(m[1])] == "" { // the library ignores it: it has errors, or another charset than UTF-8
+			p.note(BadMIME)
+		}
+	}
 	if v.repeated {
 		p.note(Repeated)
 	}
@@ -365,6 +370,8 @@ const token = "[!#$%&'*+\\-.^_`{|}~0-9A-Za-z]+"
 var (
 	// wordForm is the word, which may be a media type.
 	wordForm = regexp.MustCompile(`^(` + token + `)(?:\s*(/)\s*(` + token + `))?\s*`)
+	// extendedForm is the beginning of an extended parameter (RFC 2231).
+	extendedForm = regexp.MustCompile(`([^\s;=*]+)\*[0-9*]*\s*=`)
 	// escapes are those of a quoted value. A backslash before others is a literal: Windows writes folders of files.
 	escapes = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 )

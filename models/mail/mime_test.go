@@ -298,6 +298,10 @@ func TestHeader(t *testing.T) {
 func TestNotesOfParameters(t *testing.T) {
 	for value, want := range map[string]uint64{
 		"filename*=utf-8''a%20b":                              0,
+		"filename*=utf-8''a%2":                                1 << BadMIME,
+		"filename*=a%20b":                                     1 << BadMIME,
+		"filename*0=a; filename*1*=b":                         0,
+		"filename*=iso-8859-1''a%E4":                          1 << BadMIME,
 		"filename=\"" + strings.Repeat("x", 8000) + "\"":      0,
 		"filename=\"" + strings.Repeat("x", 9<<10) + "\"":     1 << BadMIME,
 		"filename=x" + strings.Repeat("; a=b", maxStructured): 1 << BadMIME,
