@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,13 +56,9 @@ func mailOf(size, n int) []*mail.Message {
 			text.WriteString(words[x>>8%uint32(len(words))])
 			fmt.Fprintf(&text, " %x ", x>>20)
 		}
-		ms[i] = Draft{
-			Date:    time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC),
-			From:    mail.Address{Name: "Ann Sender", Address: "ann@sender.example"},
-			To:      []mail.Address{{Name: "Bob", Address: "bob@example.org"}},
-			Subject: "message " + strconv.Itoa(i),
-			Text:    []byte(text.String()),
-		}.Message()
+		d := sample(i)
+		d.Date, d.Text = time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC), []byte(text.String())
+		ms[i] = d.Message()
 	}
 	return ms
 }
