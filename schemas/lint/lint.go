@@ -91,13 +91,9 @@ func Check(s *schemas.Schema, o Options) (*Report, error) {
 	}
 	d := strict.Decoder{File: s.File}
 	each(s, func(a schemas.Acceptance, f Finding) {
-		if slices.Contains(known, a.Rule) {
-			return
-		}
-		d.FailAt(f.Pos, "unknown rule %q in accept of %s", a.Rule, f.Subject())
-		e := d.Errs[len(d.Errs)-1]
-		if e.Near = strict.Nearest(a.Rule, known); e.Near == "" {
-			e.Msg += `; "mailbench schema lint --rules" lists them`
+		if !slices.Contains(known, a.Rule) {
+			near := cmp.Or(strict.Suggest(a.Rule, known), `; "mailbench schema lint --rules" lists them`)
+			d.FailAt(f.Pos, "unknown rule %q in accept of %s%s", a.Rule, f.Subject(), near)
 		}
 	})
 	if err := d.Errs.Sorted(); err != nil {
