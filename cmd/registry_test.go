@@ -18,7 +18,7 @@ func TestRegistry(t *testing.T) {
 			t.Errorf("model %s has no line of its own", m.Name)
 		}
 	}
-	if got, want := slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(schemas.BundledNames())); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(schemas.BundledVariants(""))); !slices.Equal(got, want) {
 		t.Errorf("models %v, bundled schemas %v", got, want)
 	}
 	if len(bundled().engines) == 0 {

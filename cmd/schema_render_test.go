@@ -17,7 +17,7 @@ var updateRendered = flag.Bool("update-rendered", false, "write schemas/*.cql, *
 // the files in schemas, which people compare with the documents.
 func TestRendered(t *testing.T) {
 	for engine, suffix := range map[string]string{"cassandra": ".cql", "hbase": ".hbase", "oraclenosql": ".sql"} {
-		for _, name := range schemas.BundledNames() {
+		for _, name := range schemas.BundledVariants("") {
 			var got, errs bytes.Buffer
 			if status := execute(bundled(), []string{"schema", "render", name, "-e", engine}, &got, &errs); status != exitOK {
 				t.Fatalf("%s for %s: status %d, %s", name, engine, status, errs.String())

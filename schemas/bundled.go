@@ -16,12 +16,8 @@ import (
 //go:embed *.yaml
 var bundled embed.FS
 
-// BundledNames returns the names of the schemas that mailbench brings along,
-// in alphabetical order, without their variants.
-func BundledNames() []string { return BundledVariants("") }
-
 // BundledVariants returns the names of the variants of a schema that mailbench
-// brings along, in alphabetical order.
+// brings along, in alphabetical order; of "" the schemas that are no variant.
 func BundledVariants(base string) []string {
 	return slices.DeleteFunc(bundledFiles(), func(name string) bool { return BaseOf(name) != base })
 }

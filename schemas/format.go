@@ -26,7 +26,7 @@ func Format(s *Schema) []byte {
 			fields := entries(u.Fields, func(c *Column) (string, *yaml.Node) { return c.Name, textNode(c.Type.String()) })
 			return u.Name, cmp.Or(fields, mapping())
 		}),
-		"parameters", entries(s.Parameters, formatParameter),
+		"parameters", entries(s.Parameters, func(q *Parameter) (string, *yaml.Node) { return q.Name, inLine(q.Source) }),
 		"tables", cmp.Or(entries(s.Tables, formatTable), mapping()),
 		"patterns", entries(s.Patterns, func(p *Pattern) (string, *yaml.Node) { return p.Name, formatPattern(p) }),
 		"variants may add", s.Additions,

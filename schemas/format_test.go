@@ -18,7 +18,7 @@ func TestFormat(t *testing.T) { golden(t, "testdata/valid.format", string(Format
 // given, and written the same way again.
 func TestFormatRoundTrip(t *testing.T) {
 	roundTrip(t, valid(t))
-	for _, name := range BundledNames() {
+	for _, name := range BundledVariants("") {
 		roundTrip(t, unshared(t, name))
 	}
 }
@@ -53,7 +53,7 @@ func TestFormatQuotes(t *testing.T) {
 
 // FuzzFormat looks for a schema that does not survive Format and Parse.
 func FuzzFormat(f *testing.F) {
-	for _, name := range BundledNames() {
+	for _, name := range BundledVariants("") {
 		src, err := bundled.ReadFile(name + ".yaml")
 		if err != nil {
 			f.Fatal(err)
@@ -133,6 +133,9 @@ func unplace(s *Schema) {
 			r.Source = inLine(r.Source)
 		}
 		t.Partition, t.Clustering = full(t.Partition), full(t.Clustering)
+	}
+	for _, q := range s.Parameters {
+		q.Source = inLine(q.Source)
 	}
 	for _, p := range s.Patterns {
 		p.Pos = Pos{}

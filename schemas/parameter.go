@@ -20,6 +20,7 @@ type Parameter struct {
 	Words       []string // its value is the number of one of these, from 1 on; nil: any number
 	Value       int      // the default, unless With has set another
 	Least, Most int
+	Source      *yaml.Node // what the file says, for Format
 }
 
 // Text writes a value of the parameter as workloads do: 1MiB, 10000, fs-local.
@@ -88,12 +89,12 @@ func (p *parser) parameters(entries []strict.Entry) {
 			continue
 		}
 		f := p.section(e.Value, where, "default", "min", "max", "enum", "description")
-		q := &Parameter{Name: e.Name, Doc: f.text("description")}
+		q := &Parameter{Name: e.Name, Doc: f.text("description"), Source: e.Value}
 		if f.has("enum") && !q.words(f) || !f.has("enum") && !q.numbers(f, e.Key) {
 			continue
 		}
 		if v, ok := p.values[q.Name]; ok { // that With has set
-			q.Value = v
+			q.Value, f.at("default").Value, f.at("default").Tag = v, q.Text(v), ""
 		}
 		p.schema.Parameters = append(p.schema.Parameters, q)
 	}
@@ -138,17 +139,4 @@ func number(n int, by *Parameter) any {
 		return by
 	}
 	return n
-}
-
-func formatParameter(q *Parameter) (string, *yaml.Node) {
-	if len(q.Words) > 0 {
-		return q.Name, flow("default", q.Text(q.Value), "enum", q.Words, "description", q.Doc)
-	}
-	value := func(n int) any {
-		if text := q.Text(n); q.Size && text != fmt.Sprint(n) {
-			return text
-		}
-		return n
-	}
-	return q.Name, flow("default", value(q.Value), "min", value(q.Least), "max", value(q.Most), "description", q.Doc)
 }

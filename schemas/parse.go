@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -296,11 +295,7 @@ func (s *section) entries(key string) []strict.Entry {
 	if !s.has(key) {
 		return nil
 	}
-	where := key + " of " + s.where
-	if s.where == "the schema" {
-		where = key
-	}
-	return s.Mapping(s.at(key), where)
+	return s.Mapping(s.at(key), key+" of "+s.where)
 }
 
 // columns reads different ones of some columns.
@@ -345,13 +340,11 @@ func (s *section) imported() *Pos {
 	if text == "" {
 		return nil
 	}
-	i := strings.LastIndexByte(text, ':')
-	line, err := strconv.Atoi(text[i+1:])
-	if !s.Check(i > 0 && err == nil && line > 0, s.at("at"), "at of %s must be FILE:LINE, found %s",
-		s.where, strict.Found(s.at("at"))) {
+	at, ok := placeOf(text)
+	if !s.Check(ok, s.at("at"), "at of %s must be FILE:LINE, found %s", s.where, strict.Found(s.at("at"))) {
 		return nil
 	}
-	return &Pos{Line: line, Column: 1, File: text[:i]}
+	return &at
 }
 
 // pick returns the one that the text of a node names. If none has the name it records a fault and returns nil.

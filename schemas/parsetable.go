@@ -116,17 +116,14 @@ func (r *tableReader) nest(t *Table, f section) {
 
 // keyColumns reads "name type" or, for clustering columns, "name type desc".
 func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) {
-	key, form := "partition", `"name type"`
-	if role == Clustering {
-		key, form = "clustering", `"name type" or "name type desc"`
-	}
-	f.list(key, "a column", func(n *yaml.Node, text string) {
+	f.list(roleNames[role], "a column", func(n *yaml.Node, text string) {
 		words := strings.Fields(strings.ReplaceAll(text, ", ", ",")) // a type may have spaces after its commas
 		c := &Column{Role: role, Pos: r.At(n)}
 		if role == Clustering && len(words) == 3 && words[2] == "desc" {
 			c.Desc, words = true, words[:2]
 		}
-		if !r.Check(len(words) == 2, n, "%q in %s of %s: expected %s", text, key, f.where, form) {
+		if !r.Check(len(words) == 2, n, `%q in %s of %s: expected "name type", or of a clustering column "name type desc"`,
+			text, roleNames[role], f.where) {
 			return
 		}
 		c.Name = words[0]

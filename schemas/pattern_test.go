@@ -9,7 +9,7 @@ import (
 // is there.
 func TestArgLayout(t *testing.T) {
 	patterns := slices.Clone(valid(t).Patterns)
-	for _, name := range BundledNames() {
+	for _, name := range BundledVariants("") {
 		s, err := Bundled(name)
 		if err != nil {
 			t.Fatal(err)

@@ -77,12 +77,8 @@ func (t *Table) OneColumn(x *Index) bool {
 	if c := x.Columns[last]; c.Column.Role != Plain || c.Desc {
 		return false
 	}
-	for i, c := range x.Columns[:last] {
-		if i >= len(key) || c.Column != key[i] {
-			return false
-		}
-	}
-	return last == 0 || last >= len(t.Partition)
+	before := texts(x.Columns[:last], func(c IndexColumn) string { return c.Column.Name })
+	return last == 0 || last >= len(t.Partition) && last <= len(key) && slices.Equal(before, Names(key[:last]))
 }
 
 // Table is one table. Partition and Clustering hold the whole primary key,
@@ -174,8 +170,17 @@ func (t *Table) View() string { return Carried(t.Other, ViewOf) }
 // Carried returns a clause or setting that is carried through, or "".
 func Carried(all []Setting, name string) string { return find(all, name).Text }
 
-// unreadAt is the name of a setting of a schema that is a statement which could not be read.
-var unreadAt = regexp.MustCompile(`^(.+):(\d+)(?: \(\d+\))?$`)
+// placeForm is where something was before schema import: FILE:LINE, with a number if several were there.
+var placeForm = regexp.MustCompile(`^(.+):(\d+)(?: \(\d+\))?$`)
+
+func placeOf(text string) (pos Pos, ok bool) {
+	m := placeForm.FindStringSubmatch(text)
+	if m == nil {
+		return pos, false
+	}
+	line, err := strconv.Atoi(m[2])
+	return Pos{File: m[1], Line: line, Column: 1}, err == nil && line > 0
+}
 
 // AddUnread notes a statement that could not be imported, with its place. The reason is the first line of
 // the text.
@@ -194,14 +199,7 @@ func (s *Schema) AddUnread(pos Pos, reason, text string) {
 }
 
 // Unread returns the place of a statement that could not be imported; ok is false for any other setting.
-func (s Setting) Unread() (pos Pos, ok bool) {
-	m := unreadAt.FindStringSubmatch(s.Name)
-	if m == nil {
-		return pos, false
-	}
-	line, err := strconv.Atoi(m[2])
-	return Pos{File: m[1], Line: line, Column: 1}, err == nil
-}
+func (s Setting) Unread() (pos Pos, ok bool) { return placeOf(s.Name) }
 
 // Aside reports whether a clause of an imported pattern only says more of its statement: "fixed" are the
 // literals that name its partition, "update" says that it is an UPDATE, "seed" that it is an INSERT of literals in a

@@ -115,8 +115,8 @@ func TestBundled(t *testing.T) {
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(f, ".yaml")
 	}
-	got := BundledNames()
-	for _, base := range BundledNames() {
+	got := BundledVariants("")
+	for _, base := range BundledVariants("") {
 		got = append(got, BundledVariants(base)...)
 	}
 	if slices.Sort(got); !slices.Equal(got, files) {
@@ -153,7 +153,7 @@ func TestBundledUnknown(t *testing.T) {
 // FuzzParse looks for input that makes the parser panic, report places outside
 // of the file, or accept patterns that break what drivers lean on.
 func FuzzParse(f *testing.F) {
-	for _, name := range BundledNames() {
+	for _, name := range BundledVariants("") {
 		src, err := bundled.ReadFile(name + ".yaml")
 		if err != nil {
 			f.Fatal(err)

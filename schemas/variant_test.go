@@ -10,7 +10,7 @@ import (
 // TestVariants holds each bundled variant to its text: read by itself it is the same
 // schema, under a name of its own.
 func TestVariants(t *testing.T) {
-	for _, base := range BundledNames() {
+	for _, base := range BundledVariants("") {
 		for _, name := range BundledVariants(base) {
 			s, err := Bundled(name)
 			if err != nil {

@@ -45,7 +45,7 @@ var everyModel = []models.Model{elasticinbox.Model(), james.Model(), datastax.Mo
 // TestEveryModel: campaigns go over all models that mailbench has.
 func TestEveryModel(t *testing.T) {
 	var all, ours []string
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		if schemas.BaseOf(name) == "" {
 			all = append(all, name)
 		}

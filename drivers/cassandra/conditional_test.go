@@ -17,8 +17,8 @@ import (
 func TestCellsAreConditionalOrPlain(t *testing.T) {
 	compared := 0
 	mixed := make(map[string]bool)
-	names := schemas.BundledNames()
-	for _, base := range schemas.BundledNames() {
+	names := schemas.BundledVariants("")
+	for _, base := range schemas.BundledVariants("") {
 		names = append(names, schemas.BundledVariants(base)...)
 	}
 	for _, name := range names {

@@ -174,7 +174,7 @@ func statementOf(t *testing.T, st *Store, s *schemas.Schema, pattern string) dri
 func TestUnsupported(t *testing.T) {
 	st := newStore(&settings{}, drivers.Options{}) // preparing sends nothing to HBase
 	var got []string
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)

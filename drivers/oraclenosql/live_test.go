@@ -57,7 +57,7 @@ func fieldOfType(name, typ string) liveField {
 // those that the layout says.
 func TestReadTables(t *testing.T) {
 	all := []*schemas.Schema{asked(t)}
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)

@@ -40,8 +40,8 @@ func TestRender(t *testing.T) {
 	if string(want) != text {
 		t.Errorf("the DDL differs from %s; -update writes it anew:\n%s", golden, text)
 	}
-	names := schemas.BundledNames()
-	for _, name := range schemas.BundledNames() {
+	names := schemas.BundledVariants("")
+	for _, name := range schemas.BundledVariants("") {
 		names = append(names, schemas.BundledVariants(name)...)
 	}
 	for _, name := range names {

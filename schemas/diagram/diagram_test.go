@@ -59,7 +59,7 @@ func every(t *testing.T) []*schemas.Schema {
 	unordered.Workflow = nil
 	unread := parse(t, "schema: 1\nname: unread\ntables: {b: {partition: [k text], columns: {v: int}}}\n")
 	all := []*schemas.Schema{parse(t, hostile), unordered, unread}
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)

@@ -282,7 +282,7 @@ func remove(t *testing.T, s *schemas.Schema, f *Finding, what string) {
 func inputs(t *testing.T, yield func(name, text string)) {
 	t.Helper()
 	cases(t, func(name string, _ []string, r *Report) { yield(name, string(schemas.Format(r.Schema))) })
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)

@@ -168,7 +168,7 @@ var namesRule = regexp.MustCompile(`(?:c\.(?:add|at[A-Z][a-z]+)\(|rule :?= )"([a
 // TestBundled: the findings of the models' schemas for the engine that they were
 // written for is accepted, with the reason, or a note.
 func TestBundled(t *testing.T) {
-	names := schemas.BundledNames()
+	names := schemas.BundledVariants("")
 	for _, name := range names {
 		names = append(names, schemas.BundledVariants(name)...)
 	}
@@ -274,7 +274,7 @@ func FuzzCheck(f *testing.F) {
 		}
 		f.Add(archive.Files[0].Data)
 	}
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			f.Fatal(err)

@@ -20,7 +20,7 @@ import (
 func TestSARIF(t *testing.T) {
 	var reports []*Report
 	findings, accepted := 0, 0
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)

@@ -43,7 +43,7 @@ func TestBundledModels(t *testing.T) {
 	for _, m := range bundledModels() {
 		names = append(names, m.Name)
 	}
-	if want := schemas.BundledNames(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(want))) {
+	if want := schemas.BundledVariants(""); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(slices.Values(want))) {
 		t.Errorf("models %v, bundled schemas %v", names, want)
 	}
 }

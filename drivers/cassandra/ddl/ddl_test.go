@@ -112,7 +112,7 @@ CREATE TABLE IF NOT EXISTS "mailbench_test"."users_folder" (
 // TestBundledCQL: every schema that mailbench brings along has a CQL form, and
 // the super column family is the table that the source design's mapping makes of it.
 func TestBundledCQL(t *testing.T) {
-	for _, name := range schemas.BundledNames() {
+	for _, name := range schemas.BundledVariants("") {
 		s, err := schemas.Bundled(name)
 		if err != nil {
 			t.Fatal(err)
