@@ -240,6 +240,10 @@ func formatPattern(p *Pattern) *yaml.Node {
 	if p.Kind == Slice || p.Kind == Delete { // other kinds bind the whole key, or all of it before in
 		by = p.By
 	}
+	var parallel any = p.Parallel
+	if p.ParallelBy != nil {
+		parallel = p.ParallelBy
+	}
 	var columns *yaml.Node
 	if !slices.Equal(p.Columns, defaultColumns(p)) {
 		columns = textList(Names(p.Columns))
@@ -251,7 +255,7 @@ func formatPattern(p *Pattern) *yaml.Node {
 		"limit", p.Limit, "limit", when(p.LimitArg, "arg"), "columns", columns, "varies", p.Varies,
 		"if", when(p.Absent, "absent"), "if", when(p.Present, "present"), "if", p.If,
 		"returns", when(p.ReturnsNew, "new"), "atomic", when(p.Atomic != AtomicNone, p.Atomic.String()),
-		"parallel", number(p.Parallel, p.ParallelBy),
+		"parallel", parallel,
 		"fallback", p.Fallback, "accept", p.Accept, "other", p.Other, "at", p.Imported,
 	)
 }

@@ -132,11 +132,3 @@ func (q *Parameter) numbers(f section, at *yaml.Node) bool {
 	f.Check(err == nil, f.at("default"), "default of %s: %v", f.where, err)
 	return true
 }
-
-// number is a number, or the parameter that it comes from.
-func number(n int, by *Parameter) any {
-	if by != nil {
-		return by
-	}
-	return n
-}

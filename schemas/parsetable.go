@@ -141,9 +141,7 @@ func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []
 	for _, e := range f.entries(key) {
 		c := &Column{Name: e.Name, Role: role, Pos: r.At(e.Key)}
 		one := r.short(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
-		if one.has("addition") {
-			c.Addition, _ = r.Text(one.at("addition"), "addition of column "+c.Name)
-		}
+		c.Addition = one.text("addition")
 		if r.Check(one.has("type"), e.Value, `%s has no type; expected {type: T, addition: reason}`, one.where) {
 			c.Type = r.typeAt(one.at("type"), "of column "+c.Name+" in "+f.where)
 		}
@@ -191,11 +189,7 @@ func (r *tableReader) indexes(t *Table, f section) {
 			"%s has no columns; expected [column, column desc, …]", one.where) {
 			continue
 		}
-		for _, n := range r.List(list, one.where) {
-			if text, ok := r.Text(n, "a column of "+one.where); ok {
-				r.indexed(t, x, n, text, one.where)
-			}
-		}
+		one.list("columns", "a column", func(n *yaml.Node, text string) { r.indexed(t, x, n, text, one.where) })
 		t.Indexes = append(t.Indexes, x)
 	}
 }

@@ -99,8 +99,8 @@ patterns:
 	for head, want := range map[string]string{
 		"extends: jams\nname: jams@x":                   `v.yaml:2:10: unknown schema "jams"; did you mean "james"?`,
 		"extends: james@checked-flags\nname: a@b":       "v.yaml:2:10: james@checked-flags is a variant itself; expected the schema james",
-		"extends: james\nname: plain":                   `v.yaml:3:7: a variant of james must be called james@WORD, found "plain"`,
-		"extends: james":                                `v.yaml:1:1: no key "name"; expected "name: james@WORD", the name of the variant`,
+		"extends: james\nname: plain":                   `v.yaml:3:7: a variant of james must have a name james@WORD, found "plain"`,
+		"extends: james":                                `v.yaml:2:10: a variant of james must have a name james@WORD, found "james"`,
 		"extends: [james]\nname: james@x":               `v.yaml:2:10: "extends" must be text, found a list`,
 		"name: james@one@two\ntables: {t: {parent: x}}": `v.yaml:2:7: schema name "james@one@two" must be`,
 	} {
