@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -114,21 +115,20 @@ func (r *tableReader) nest(t *Table, f section) {
 	parent.Children = append(parent.Children, t)
 }
 
+// keyForm is a key column: its name, its type, and desc.
+var keyForm = regexp.MustCompile(`^\s*(\S+)\s+(\S+?)(\s+desc)?\s*$`)
+
 // keyColumns reads "name type" or, for clustering columns, "name type desc".
 func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) {
 	f.list(roleNames[role], "a column", func(n *yaml.Node, text string) {
-		words := strings.Fields(strings.ReplaceAll(text, ", ", ",")) // a type may have spaces after its commas
-		c := &Column{Role: role, Pos: r.At(n)}
-		if role == Clustering && len(words) == 3 && words[2] == "desc" {
-			c.Desc, words = true, words[:2]
-		}
-		if !r.Check(len(words) == 2, n, `%q in %s of %s: expected "name type", or of a clustering column "name type desc"`,
+		m := keyForm.FindStringSubmatch(strings.ReplaceAll(text, ", ", ",")) // a type may have spaces after its commas
+		if !r.Check(m != nil && (m[3] == "" || role == Clustering), n, `%q in %s of %s: expected "name type", or of a clustering column "name type desc"`,
 			text, roleNames[role], f.where) {
 			return
 		}
-		c.Name = words[0]
+		c := &Column{Name: m[1], Role: role, Desc: m[3] != "", Pos: r.At(n)}
 		where := "of column " + c.Name + " in " + f.where
-		c.Type, _ = r.typ(n, words[1], where)
+		c.Type, _ = r.typ(n, m[2], where)
 		r.Check(!c.Type.Collection() && c.Type.Kind != Counter, n,
 			"type %s %s: key columns cannot be collections or counters", c.Type, where)
 		cs = r.with(t, cs, n, c)

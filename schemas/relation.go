@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -36,45 +37,26 @@ var (
 	variableForms = [Map + 1]*regexp.Regexp{Int: numberForm, Bigint: numberForm, UUID: uuidForm, TimeUUID: uuidForm}
 )
 
+// partForm is the text before a variable, its name and its type.
+var partForm = regexp.MustCompile(`^([^{}]*)\{\s*(?:([A-Za-z][A-Za-z0-9_.-]*)(?:\s+(int|bigint|uuid|timeuuid))?)?\s*\}`)
+
 // parseTemplate reads a template. The error is without a place.
 func parseTemplate(text string) (Template, error) {
-	t := Template{Text: text}
-	rest := text
-	for {
-		before, inner, found := strings.Cut(rest, "{")
-		if strings.Contains(before, "}") {
-			return t, errors.New(`a "}" without its "{"`)
-		}
-		if !found {
-			t.Tail = before
-			return t, nil
-		}
-		inner, rest, found = strings.Cut(inner, "}")
-		if !found || strings.Contains(inner, "{") {
-			return t, errors.New(`a "{" without its "}"`)
-		}
-		p, words := TemplatePart{Before: before}, strings.Fields(inner)
-		if len(words) > 2 || len(words) > 0 && !nameForm.MatchString(words[0]) {
-			return t, fmt.Errorf("{%s}; expected {name}, {name type} or {}", inner)
-		}
-		if len(words) > 0 {
-			p.Name = words[0]
-		}
-		if len(words) > 1 {
-			at := slices.Index(kindNames[:], words[1])
-			if at < 0 || variableForms[at] == nil {
-				return t, fmt.Errorf("{%s}; a variable's type is int, bigint, uuid or timeuuid", inner)
-			}
-			p.Type = Kind(at)
-		}
-		if len(t.Parts) > 0 && before == "" {
+	t := Template{Text: text, Tail: text}
+	for strings.ContainsAny(t.Tail, "{}") {
+		m := partForm.FindStringSubmatch(t.Tail)
+		switch {
+		case m == nil:
+			return t, fmt.Errorf("%q; expected {name}, {name type} or {}, where a type is int, bigint, uuid or timeuuid", t.Tail)
+		case len(t.Parts) > 0 && m[1] == "":
 			return t, errors.New("two variables with no text between them; expected text that shows where one ends")
+		case m[2] != "" && slices.Contains(t.Names(), m[2]):
+			return t, fmt.Errorf("{%s} twice", m[2])
 		}
-		if p.Name != "" && slices.ContainsFunc(t.Parts, func(o TemplatePart) bool { return o.Name == p.Name }) {
-			return t, fmt.Errorf("{%s} twice", p.Name)
-		}
-		t.Parts = append(t.Parts, p)
+		kind := Kind(slices.Index(kindNames[:], cmp.Or(m[3], Null.String())))
+		t.Parts, t.Tail = append(t.Parts, TemplatePart{Before: m[1], Name: m[2], Type: kind}), t.Tail[len(m[0]):]
 	}
+	return t, nil
 }
 
 // Names returns the names of the variables, in order.

@@ -88,28 +88,26 @@ func (o *own) mean(years float64) float64 {
 // each yields how many are in a partition after some years, and how many such partitions there are.
 func (o *own) each(years float64, yield func(n, times float64)) {
 	there := o.there(years)
+	share := func(n, times float64) { // among the partitions of one time
+		of := min(float64(o.Of), max(1, n))
+		yield(n/of, of*times)
+	}
 	switch {
 	case there == 0:
 	case o.Of == 0:
 		yield(1, there)
 	case o.Every == "":
-		o.share(there, 1, yield)
+		share(there, 1)
 	default:
 		period := o.rate() * schemas.Years(o.Every)
 		whole := math.Floor(there/period + 1e-9)
 		if whole > 0 {
-			o.share(period, whole, yield)
+			share(period, whole)
 		}
 		if rest := there - whole*period; rest > 1e-6*period {
-			o.share(rest, 1, yield)
+			share(rest, 1)
 		}
 	}
-}
-
-// share divides n among the partitions of one time, for so many times.
-func (o *own) share(n, times float64, yield func(n, times float64)) {
-	of := min(float64(o.Of), max(1, n))
-	yield(n/of, of*times)
 }
 
 // ownPart is a partition of n entities.

@@ -299,20 +299,15 @@ func heading(years float64) string {
 
 // after writes a time after the start.
 func after(years float64) string {
-	days := years * 365
-	switch {
+	switch days := years * 365; {
 	case years == 0:
 		return "now"
 	case years == schemas.Years("month"):
 		return "1 month"
-	case days < 1.5:
-		return "1 day"
 	case days < 100:
-		return fmt.Sprintf("%.0f days", days)
-	case years == 1:
-		return "1 year"
+		return words.Plural(max(1, int(math.RoundToEven(days))), "day")
 	case years == float64(int(years)):
-		return fmt.Sprintf("%.0f years", years)
+		return words.Plural(int(years), "year")
 	}
 	return fmt.Sprintf("%.1f years", years)
 }
