@@ -347,6 +347,14 @@ func (s *section) imported() *Pos {
 	return &at
 }
 
+// place is where something was before schema import, or the place of its node.
+func (p *parser) place(imported *Pos, n *yaml.Node) Pos {
+	if imported != nil {
+		return *imported
+	}
+	return p.At(n)
+}
+
 // pick returns the one that the text of a node names. If none has the name it records a fault and returns nil.
 func pick[T Named](p *parser, n *yaml.Node, what, name, where string, all []T) (none T) {
 	one := find(all, name)

@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -85,8 +84,7 @@ func (p *parser) patterns(entries []strict.Entry) {
 func (r *patternReader) head(strange bool) bool {
 	r.Doc, r.Addition, r.Form = r.text("description"), r.text("addition"), r.flag("form")
 	r.Accept, r.Other, r.Imported = r.accept(), r.other(), r.imported()
-	at := r.At(r.node)
-	r.Pos = *cmp.Or(r.Imported, &at)
+	r.Pos = r.place(r.Imported, r.node)
 	kinds := 0
 	for k, name := range patternKindNames {
 		if r.has(name) {

@@ -1,7 +1,6 @@
 package schemas
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,8 +50,7 @@ func (r *tableReader) table(e strict.Entry) *Table {
 	t := &Table{
 		Name: e.Name, Schema: r.schema.Name, Doc: f.text("description"), Addition: f.text("addition"), Imported: f.imported(),
 	}
-	at := r.At(e.Key)
-	t.Pos = *cmp.Or(t.Imported, &at)
+	t.Pos = r.place(t.Imported, e.Key)
 	switch {
 	case f.has("parent"):
 		r.nest(t, f)
@@ -126,7 +124,7 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 			text, roleNames[role], f.where) {
 			return
 		}
-		c := &Column{Name: m[1], Role: role, Desc: m[3] != "", Pos: r.At(n)}
+		c := &Column{Name: m[1], Role: role, Desc: m[3] != "", Pos: r.place(t.Imported, n)}
 		where := "of column " + c.Name + " in " + f.where
 		c.Type, _ = r.typ(n, m[2], where)
 		r.Check(!c.Type.Collection() && c.Type.Kind != Counter, n,
@@ -139,7 +137,7 @@ func (r *tableReader) keyColumns(t *Table, f section, role Role) (cs []*Column) 
 // columns reads the mapping of plain or static columns.
 func (r *tableReader) columns(t *Table, f section, key string, role Role) (cs []*Column) {
 	for _, e := range f.entries(key) {
-		c := &Column{Name: e.Name, Role: role, Pos: r.At(e.Key)}
+		c := &Column{Name: e.Name, Role: role, Pos: r.place(t.Imported, e.Key)}
 		one := r.short(e.Value, "column "+c.Name+" of "+f.where, "type", "addition")
 		c.Addition = one.text("addition")
 		if r.Check(one.has("type"), e.Value, `%s has no type; expected {type: T, addition: reason}`, one.where) {
@@ -180,7 +178,7 @@ func (r *tableReader) checkCounters(t *Table) {
 // indexes reads "name: [column, column desc]" or "name: {columns: […], addition: reason}".
 func (r *tableReader) indexes(t *Table, f section) {
 	for _, e := range f.entries("indexes") {
-		x := &Index{Name: e.Name, Pos: r.At(e.Key)}
+		x := &Index{Name: e.Name, Pos: r.place(t.Imported, e.Key)}
 		r.checkName(e.Key, e.Name, "index")
 		one := r.short(e.Value, "index "+e.Name+" of "+f.where, "columns", "addition")
 		x.Addition = one.text("addition")
@@ -258,14 +256,6 @@ func (r *tableReader) purposes(t *Table, f section) {
 
 // lines moves the columns and indexes of an imported table to their lines in the file of at, mostly that of the table.
 func (p *parser) lines(t *Table, f section) {
-	if t.Imported != nil {
-		for _, c := range slices.Concat(t.OwnKey(), t.Static, t.Columns) {
-			c.Pos = *t.Imported
-		}
-		for _, x := range t.Indexes {
-			x.Pos = *t.Imported
-		}
-	}
 	if !p.Check(!f.has("lines") || t.Imported != nil, f.key("lines"),
 		"lines of %s needs at, the file that they are of", f.where) {
 		return
