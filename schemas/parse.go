@@ -355,6 +355,15 @@ func (p *parser) place(imported *Pos, n *yaml.Node) Pos {
 	return p.At(n)
 }
 
+// chosen returns the one that the text of a key names, or nil.
+func chosen[T Named](s section, key, what string, all []T) (none T) {
+	name := s.text(key)
+	if name == "" {
+		return none
+	}
+	return pick(s.parser, s.at(key), what, name, "in "+key+" of "+s.where, all)
+}
+
 // pick returns the one that the text of a node names. If none has the name it records a fault and returns nil.
 func pick[T Named](p *parser, n *yaml.Node, what, name, where string, all []T) (none T) {
 	one := find(all, name)

@@ -68,7 +68,7 @@ func TestReference(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range slices.Concat(schemaKeys, tableKeys, patternKeys, rowsKeys, ownKeys) {
+	for _, key := range slices.Concat(schemaKeys, tableKeys, patternKeys, rowsKeys) {
 		if !regexp.MustCompile(`[^\w-]` + key + `[^\w-]`).Match(text) {
 			t.Errorf("README.md does not have the key %s", key)
 		}

@@ -113,11 +113,8 @@ func (r *patternReader) head(strange bool) bool {
 
 // table finds the pattern's table and the order in which it is read.
 func (r *patternReader) table() bool {
-	n, name := r.at(r.Kind.String()), r.text(r.Kind.String())
-	if name == "" {
-		return false
-	}
-	if r.Table = pick(r.parser, n, "table", name, "in "+r.where, r.schema.Tables); r.Table == nil || r.broken[r.Table] {
+	kind := r.Kind.String()
+	if r.Table = chosen(r.section, kind, "table", r.schema.Tables); r.Table == nil || r.broken[r.Table] {
 		return false
 	}
 	r.order = r.Table.Key()
@@ -125,20 +122,19 @@ func (r *patternReader) table() bool {
 		r.order = r.Table.Partition
 	}
 	r.bound = len(r.order)
-	return r.rule(!r.Table.Header(), n,
-		"table %s is only a row header and stores nothing of its own; expected one of the tables nested in it", name) &&
-		r.rule(!r.Static || len(r.Table.Static) > 0, r.key("static"), "table %s has no static columns", name) &&
+	return r.rule(!r.Table.Header(), r.at(kind),
+		"table %s is only a row header and stores nothing of its own; expected one of the tables nested in it", r.Table.Name) &&
+		r.rule(!r.Static || len(r.Table.Static) > 0, r.key("static"), "table %s has no static columns", r.Table.Name) &&
 		(!r.has("index") || r.index())
 }
 
 // index makes the pattern read through an index. Its order is then the index's
 // columns, followed by the other columns of the primary key.
 func (r *patternReader) index() bool {
-	name, n := r.text("index"), r.at("index")
-	if name == "" || !r.rule(len(r.Table.Indexes) > 0, n, "table %s has no index", r.Table.Name) {
+	if !r.rule(len(r.Table.Indexes) > 0, r.at("index"), "table %s has no index", r.Table.Name) {
 		return false
 	}
-	if r.Index = pick(r.parser, n, "index", name, "in "+r.where, r.Table.Indexes); r.Index == nil {
+	if r.Index = chosen(r.section, "index", "index", r.Table.Indexes); r.Index == nil {
 		return false
 	}
 	r.order, r.bound = nil, len(r.Index.Columns)
@@ -155,15 +151,6 @@ func (p *Pattern) nameable(t *Table) (all []*Column) {
 		all = append(all, t.Parent.All()...)
 	}
 	return all
-}
-
-// column finds the column that a key names.
-func (r *patternReader) column(key string) *Column {
-	name := r.text(key)
-	if name == "" {
-		return nil
-	}
-	return pick(r.parser, r.at(key), "column", name, "in "+r.where, r.all)
 }
 
 // end reads one end of a range: "column", "column open" or "column closed".
@@ -184,7 +171,7 @@ func (r *patternReader) end(key string) *Bound {
 func (r *patternReader) keys() bool {
 	before := len(r.Errs)
 	r.all = r.Table.All()
-	r.By, r.In = r.columns("by", r.all), r.column("in")
+	r.By, r.In = r.columns("by", r.all), chosen(r.section, "in", "column", r.all)
 	switch {
 	case len(r.Errs) > before:
 		return false
@@ -257,8 +244,8 @@ func (r *patternReader) ranges() bool {
 
 // values reads the other keys of a pattern of one table, each by itself.
 func (r *patternReader) values() {
-	r.Reverse, r.Filter, r.Element = r.flag("reverse"), r.columns("filter", r.all), r.column("element")
-	r.Nested = r.flag("nested")
+	r.Reverse, r.Nested, r.Filter = r.flag("reverse"), r.flag("nested"), r.columns("filter", r.all)
+	r.Element = chosen(r.section, "element", "column", r.all)
 	r.all = r.nameable(r.Table)
 	if !r.says("columns", "*") {
 		r.Columns = r.columns("columns", r.all)
@@ -478,18 +465,14 @@ func (r *patternReader) part(n *yaml.Node, all []*patternReader) {
 
 // fallback reads which pattern runs in place of this one.
 func (r *patternReader) fallback(all []*patternReader) {
-	name, n := r.text("fallback"), r.at("fallback")
-	if name == "" {
-		return
-	}
-	fb := pick(r.parser, n, "pattern", name, "in fallback of "+r.where, all)
+	fb, n := chosen(r.section, "fallback", "pattern", all), r.at("fallback")
 	if fb == nil {
 		return
 	}
-	if r.rule(!fb.has("fallback"), n, "its fallback %s has a fallback itself; expected a pattern without one", name) &&
+	if r.rule(!fb.has("fallback"), n, "its fallback %s has a fallback itself; expected a pattern without one", fb.Name) &&
 		r.ok && fb.ok {
 		why := differs(r.Pattern, fb.Pattern)
-		r.rule(why == "", n, "%s cannot be its fallback: %s", name, why)
+		r.rule(why == "", n, "%s cannot be its fallback: %s", fb.Name, why)
 	}
 	r.Fallback = fb.Pattern
 }

@@ -193,12 +193,9 @@ func (t *Table) Holds(c *Column) (quantity string, inPieces bool) {
 	return "", false
 }
 
-var (
-	rowsKeys = []string{
-		"each", "times", "shared", "static", "pieces", "partition", "max", "sizes", "ends", "count", "per",
-	}
-	ownKeys = []string{"each", "times", "static", "partition", "sizes", "count", "per"}
-)
+var rowsKeys = []string{
+	"each", "times", "shared", "static", "pieces", "partition", "max", "sizes", "ends", "count", "per",
+}
 
 // rows reads the kinds of row of a table.
 func (r *tableReader) rows(t *Table, f section) {
@@ -371,20 +368,15 @@ var ownEntity = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,47}$`)
 // growth reads rows of an entity of the schema's own: {each: order, count: N, per: {day: N},
 // partition: {of: N, every: day}}.
 func (r *rowsReader) growth() {
-	for key, e := range r.fields {
-		r.rule(slices.Contains(ownKeys, key), e.Key, "%s is for rows of mail; rows with count or per have %s",
-			key, strings.Join(ownKeys, ", "))
+	for _, key := range []string{"shared", "pieces", "max", "ends"} {
+		r.rule(!r.has(key), r.key(key), "%s is for rows of mail, which have no count and per", key)
 	}
 	g := &Growth{Count: r.count("count")}
 	r.Growth, r.Each = g, r.text("each")
 	r.Partition = r.Each
-	n := r.at("each")
-	if r.Each == "" || !r.rule(!slices.Contains(Entities, r.Each), n, "the workload sets the number of each %s; leave out count and per, or "+
-		"name another entity, such as order", r.Each) {
-		return
-	}
-	r.Check(ownEntity.MatchString(r.Each), n, "each of %s must be a word of small letters such as order, found %s",
-		r.where, strict.Found(n))
+	r.rule(r.Each == "" || ownEntity.MatchString(r.Each) && !slices.Contains(Entities, r.Each), r.at("each"),
+		"count and per are for entities of your own, in small letters, such as order; the workload sets the number of each %s",
+		strings.Join(Entities, ", "))
 	if r.has("per") {
 		f := r.parser.section(r.at("per"), "per of "+r.where, Periods...)
 		for unit := range f.fields {

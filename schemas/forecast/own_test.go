@@ -132,7 +132,7 @@ func TestOwnFormat(t *testing.T) {
 
 func TestOwnRefused(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
-		{"each: order, per: {day: 10}, partition: {of: 5", "each: user, per: {day: 10}, partition: {of: 5", "the workload sets the number of each user"},
+		{"each: order, per: {day: 10}, partition: {of: 5", "each: user, per: {day: 10}, partition: {of: 5", "the workload sets the number of each user,"},
 		{"{day: 10}", "{dya: 10}", `did you mean "day"?`},
 		{"{day: 10}", "{day: 10, week: 3}", "must have one period, such as {day: 5000}"},
 		{"every: week", "every: weak", `did you mean "week"?`},
