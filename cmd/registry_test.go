@@ -68,7 +68,7 @@ func TestUnknownEngine(t *testing.T) {
 		return schemas.Parse("mine.yaml", []byte("schema: 1\nname: mine\nnative: hbaze\ntables: {t: {partition: [id int]}}\n"))
 	}
 	mine.Name = "mine"
-	want := `schema of model mine: mine.yaml:3:9: unknown engine "hbaze" in native; did you mean "hbase"?`
+	want := `schema of model mine: mine.yaml:3:9: unknown engine "hbaze"; did you mean "hbase"?`
 	if _, err := bundled(mine).pickModels([]string{"mine"}); err == nil || err.Error() != want {
 		t.Errorf("error is %v, want %s", err, want)
 	}

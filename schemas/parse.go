@@ -94,7 +94,7 @@ func (p *parser) parse(root *yaml.Node) {
 	}
 	p.schema.Doc = f.text("description")
 	if p.schema.Native = f.text("native"); p.schema.Native != "" {
-		p.engine(f.at("native"), p.schema.Native, "in native")
+		p.schema.engines = append(p.schema.engines, strict.Entry{Name: p.schema.Native, Key: f.at("native")})
 	}
 	p.schema.Other = f.other()
 	p.userTypes(f.entries("types"))
@@ -122,11 +122,6 @@ func (p *parser) checkName(n *yaml.Node, s, what string) bool {
 	}
 	return p.Check(form.MatchString(s) && len(s) <= maxName, n,
 		"%s name %q must be a letter, then letters, digits, _ . or -, %d characters at most", what, s, maxName)
-}
-
-// engine records an engine that the file names. CheckEngines checks the name later.
-func (p *parser) engine(n *yaml.Node, name, where string) {
-	p.schema.engines = append(p.schema.engines, engineName{name, where, &yaml.Node{Line: n.Line, Column: n.Column}})
 }
 
 // workflow reads which access pattern uses what another one yields.

@@ -52,8 +52,8 @@ tables:
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `s.yaml:3:9: unknown engine "casandra" in native; did you mean "cassandra"?
-s.yaml:5:51: unknown engine "pebble" in hints of table t; expected one of cassandra, hbase`
+	want := `s.yaml:3:9: unknown engine "casandra"; did you mean "cassandra"?
+s.yaml:5:51: unknown engine "pebble"; expected one of cassandra, hbase`
 	if err := s.CheckEngines([]string{"cassandra", "hbase"}); err == nil || err.Error() != want {
 		t.Errorf("error is %v, want\n%s", err, want)
 	}

@@ -211,7 +211,7 @@ func (r *tableReader) indexed(t *Table, x *Index, n *yaml.Node, text, where stri
 func (r *tableReader) hints(t *Table, f section) {
 	where := "hints of " + f.where
 	for _, e := range f.entries("hints") {
-		r.engine(e.Key, e.Name, "in "+where)
+		r.schema.engines = append(r.schema.engines, e)
 		settings := make(map[string]string)
 		for _, s := range r.settings(r.Mapping(e.Value, e.Name+" in "+where), where) {
 			settings[s.Name] = s.Text

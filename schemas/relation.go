@@ -226,8 +226,8 @@ func (r *tableReader) join(t *Table, j *Relation, to string, f section) bool {
 		j.From = r.matches(t, f.at("from"), "from of "+f.where)
 		j.At = r.matches(j.To, f.at("at"), "at of "+f.where)
 		if len(r.Errs) == before {
-			r.sameVariables(f, "from", "at", j.From, j.At)
-			r.sameVariables(f, "at", "from", j.At, j.From)
+			r.sameVariables(f, "from", j.From, j.At)
+			r.sameVariables(f, "at", j.At, j.From)
 		}
 	default:
 		r.Fail(f.node, "%s has no columns that match; expected by: [column, …], or both from and at", f.where)
@@ -268,12 +268,11 @@ func (r *tableReader) matches(t *Table, n *yaml.Node, where string) (ms []Match)
 }
 
 // sameVariables reports variables of one side that the other lacks.
-func (r *tableReader) sameVariables(f section, side, other string, own, others []Match) {
+func (r *tableReader) sameVariables(f section, side string, own, others []Match) {
 	known := variables(others)
 	for _, name := range variables(own) {
-		if !r.Check(slices.Contains(known, name), f.key(side),
-			"{%s} is in %s of %s, but not in %s; write {} for text that does not matter", name, side, f.where, other) {
-			r.Errs[len(r.Errs)-1].Near = strict.Nearest(name, known)
+		if !slices.Contains(known, name) {
+			r.Unknown(f.key(side), "variable", name, "in "+side+" of "+f.where, known)
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mailbench/mailbench/schemas/strict"
 )
 
 // Role says what part a column plays in its table.
@@ -247,7 +249,7 @@ type Schema struct {
 	Workflow  []Step    // how a mail client goes from one read to the next; no step leads back
 	Other     []Setting // carried through, judged by nothing
 
-	engines []engineName // engines that the file names, in file order
+	engines []strict.Entry // engines that the file names in native and hints; CheckEngines knows which there are
 }
 
 // Table returns the table of that name, or nil.
