@@ -113,19 +113,17 @@ func (im *importer) patterns(st cql.Statement, whole *schemas.Pattern, batch boo
 	// Rules must know more of a statement than its call: the literals that name its partition, whether it is an UPDATE
 	// or the INSERT of a row of the schema, and columns to which an INSERT gives null.
 	var fixed, null []string
-	given := slices.Clone(st.Values)
-	for _, u := range st.Using {
-		given = append(given, u.Value)
-	}
 	bound := func(v cql.Expr) bool { return v.Bound }
-	seed := im.defines && st.Kind == cql.Insert && !slices.ContainsFunc(given, bound)
+	using := func(u cql.Using) bool { return bound(u.Value) }
+	seed := im.defines && st.Kind == cql.Insert &&
+		!slices.ContainsFunc(st.Values, bound) && !slices.ContainsFunc(st.Using, using)
 	for _, c := range t.Partition {
 		if v := valueOf(st, c.Name); v.Text != "" && !v.Bound {
 			fixed = append(fixed, c.Name+" = "+v.Text)
 		}
 	}
 	for i, name := range st.Columns {
-		if i < len(st.Values) && strings.EqualFold(st.Values[i].Text, "null") {
+		if strings.EqualFold(st.Values[i].Text, "null") {
 			null = append(null, name)
 		}
 	}
