@@ -86,7 +86,8 @@ func (x *bench) run(op *operation, i int) error {
 	x.m, x.hs, x.on = x.messages[i%len(x.messages)], x.all[at:at+1], round == 0
 	x.in, x.to, x.made = x.a.Folders[0], x.a.Folders[1], x.first[:]
 	if op.name == "move" && !x.discards {
-		x.in, x.to, x.made = x.a.Folders[round], x.a.Folders[1-round], x.hs
+		x.in, x.to = x.a.Folders[round], x.a.Folders[1-round]
+		defer func() { x.all[at] = x.first[0] }()
 	}
 	return op.run(x.call)
 }
