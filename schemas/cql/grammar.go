@@ -74,7 +74,7 @@ type (
 		IfExists       bool         `parser:"( 'if' ( @'exists'"`
 		If             []Relation   `parser:"| @@ ( 'and' @@ )* ) )?"`
 		Groups         []Expr       `parser:"( 'group' 'by' @@ ( ',' @@ )* )?"`
-		OrderBy        []Ordering   `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
+		OrderBy        []Order      `parser:"( 'order' 'by' @@ ( ',' @@ )* )?"`
 		PerPartition   *Expr        `parser:"( 'per' 'partition' 'limit' @@ )?"`
 		Limit          *Expr        `parser:"( 'limit' @@ )?"`
 		AllowFiltering bool         `parser:"( @'allow' 'filtering' )? ( 'bypass' 'cache' )? ( 'using' 'timeout' (Number|'?') )?"` // the latter are ScyllaDB's
@@ -85,12 +85,6 @@ type (
 		GroupBy  []string    // as the text has them
 		Batch    string      // BATCH: "logged", "unlogged" or "counter"
 		Parts    []Statement // BATCH
-	}
-	// An Ordering is a column of ORDER BY.
-	Ordering struct {
-		Column     string `parser:"@(Ident|Quoted)"`
-		Near       *Expr  `parser:"( 'ann' 'of' @@"` // the vector whose neighbors come first
-		Descending bool   `parser:"| @'desc' | 'asc' )?"`
 	}
 	// An Assignment sets a column. Add and Remove: column = column + value, or - value.
 	// Prepend: value + column. Within: an element or field of the column.
@@ -284,10 +278,11 @@ type (
 		Args []Type `parser:"( '<' @@ ( ',' @@ )* '>' )?"`
 	}
 
-	// An Order is a clustering column with its order.
+	// An Order is a clustering column with its order, or a column of ORDER BY.
 	Order struct {
 		Column     string `parser:"@(Ident|Quoted)"`
-		Descending bool   `parser:"( @'desc' | 'asc' )?"`
+		Near       *Expr  `parser:"( 'ann' 'of' @@"` // the vector whose neighbors come first
+		Descending bool   `parser:"| @'desc' | 'asc' )?"`
 	}
 
 	// An Option is one setting of a table; Value is CQL as the text has it.

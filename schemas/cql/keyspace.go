@@ -105,7 +105,7 @@ func (r *reading) options(all []Option) {
 func (r *reading) order(t *Table) {
 	for _, o := range t.Options {
 		for i, by := range o.Order {
-			if i >= len(t.Cluster) || t.Cluster[i].Column != by.Column {
+			if i >= len(t.Cluster) || t.Cluster[i].Column != by.Column || by.Near != nil {
 				r.fail(o.Pos, "CLUSTERING ORDER BY names %s, which is not clustering column %d", by.Column, i+1)
 				return
 			}

@@ -49,7 +49,7 @@ GROUP BY a, b ORDER BY c DESC, d PER PARTITION LIMIT 2 LIMIT ? ALLOW FILTERING`:
 			{Columns: []string{"g"}, Op: "in", Terms: []cql.Expr{{Text: ":gs", Marker: true, Bound: true}}, Text: "g IN :gs"},
 			{Columns: []string{"h"}, Op: "is not null", Text: "h IS NOT NULL"},
 		},
-		GroupBy: []string{"a", "b"}, OrderBy: []cql.Ordering{{Column: "c", Descending: true}, {Column: "d"}},
+		GroupBy: []string{"a", "b"}, OrderBy: []cql.Order{{Column: "c", Descending: true}, {Column: "d"}},
 		PerPartition: &cql.Expr{Text: "2"}, Limit: &cql.Expr{Text: "?", Marker: true, Bound: true}, AllowFiltering: true,
 	},
 	"INSERT INTO t (a, b, c) VALUES (?, {'x': [1, ?], 'y': []}, (int) 3) IF NOT EXISTS USING TTL 60 AND TIMESTAMP ?": {
