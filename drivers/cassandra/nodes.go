@@ -104,9 +104,8 @@ func (n *nodes) note(h *gocql.HostInfo, what func(*node)) {
 	defer n.mu.Unlock()
 	id := h.HostID()
 	if n.seen[id] == nil {
-		n.seen[id] = new(node)
+		n.seen[id] = &node{HostInfo: h}
 	}
-	n.seen[id].HostInfo = h
 	what(n.seen[id])
 }
 
@@ -120,7 +119,7 @@ func (n *nodes) SetPartitioner(name string) {
 
 // AddHost implements gocql.HostSelectionPolicy.
 func (n *nodes) AddHost(h *gocql.HostInfo) {
-	n.note(h, func(of *node) { of.known = true })
+	n.note(h, func(of *node) { of.HostInfo, of.known = h, true }) // the one whose state gocql keeps
 	n.HostSelectionPolicy.AddHost(h)
 }
 

@@ -223,12 +223,11 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 	}
 	differences = append(differences, schemas.Diff(want, have)...)
 	c.Drifts = cqlsh.Drifts(d.Schema, differences, d.statements)
+	slices.Sort(foreign)
 	if len(foreign) > 0 {
-		slices.Sort(foreign)
-		c.Unseen = append(c.Unseen,
-			fmt.Sprintf("Without mailbench's mark Cassandra does not report how %s are nested, which bigint "+
-				"counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
-				strings.Join(foreign, ", ")))
+		c.Unseen = append(c.Unseen, fmt.Sprintf("Without mailbench's mark Cassandra does not report how %s are nested, "+
+			"which bigint counts microseconds, and which key columns an index begins with: that is taken to be as in the schema.",
+			strings.Join(foreign, ", ")))
 	}
 	return c, nil
 }
