@@ -302,7 +302,7 @@ func TestDrop(t *testing.T) {
 	if _, err := one.Inspect(ctx, "a"); err == nil {
 		t.Errorf("a dropped schema is there")
 	}
-	if k, err := readKeyspace(ctx, one.session, empty); err != nil || len(k) > 0 {
+	if k, err := readKeyspace(ctx, one.session, empty); err != nil || len(k["keyspaces"]) > 0 {
 		t.Errorf("a keyspace without tables is left: %v, %v", k, err)
 	}
 	if _, err := two.Inspect(ctx, "a"); err != nil {
