@@ -199,6 +199,11 @@ func (s *section) has(key string) bool {
 	return ok
 }
 
+// some reports whether a key is there and no empty list. What is in it may have a fault.
+func (s *section) some(key string) bool {
+	return s.has(key) && (s.at(key).Kind != yaml.SequenceNode || len(s.at(key).Content) > 0)
+}
+
 // at returns the node at which a message about a key points: its value, or that of the section.
 func (s *section) at(key string) *yaml.Node {
 	if e, ok := s.fields[key]; ok {

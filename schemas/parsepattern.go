@@ -258,11 +258,6 @@ func (r *patternReader) values() {
 	r.limit()
 }
 
-// some reports whether a key is there and no empty list. Its columns may have a fault.
-func (r *patternReader) some(key string) bool {
-	return r.has(key) && (r.at(key).Kind != yaml.SequenceNode || len(r.at(key).Content) > 0)
-}
-
 // limit reads a number, or arg.
 func (r *patternReader) limit() {
 	n := r.at("limit")

@@ -56,7 +56,7 @@ func (r *tableReader) table(e strict.Entry) *Table {
 		r.nest(t, f)
 	case f.has("partition"):
 		t.Partition = r.keyColumns(t, f, Partition)
-		r.Check(len(t.Partition) > 0 || len(r.Errs) > before, f.at("partition"),
+		r.Check(f.some("partition"), f.at("partition"),
 			"partition of %s is empty; expected [name type, …]", f.where)
 	default:
 		r.Check(e.Value.Kind != yaml.MappingNode, e.Key,
@@ -103,8 +103,7 @@ func (r *tableReader) nest(t *Table, f section) {
 	if !r.Check(parent != nil, f.at("parent"), "%s is nested in itself, through %s", f.where, name) {
 		return
 	}
-	own := f.at("clustering")
-	r.Check(f.has("clustering") && (own.Kind != yaml.SequenceNode || len(own.Content) > 0), f.key("parent"),
+	r.Check(f.some("clustering"), f.key("parent"),
 		"%s is nested in %s and adds no key of its own; expected clustering: [name type, …]", f.where, name)
 	t.Parent = parent
 	t.Partition = parent.Partition
@@ -182,9 +181,7 @@ func (r *tableReader) indexes(t *Table, f section) {
 		r.checkName(e.Key, e.Name, "index")
 		one := r.short(e.Value, "index "+e.Name+" of "+f.where, "columns", "addition")
 		x.Addition = one.text("addition")
-		list := one.at("columns")
-		if !r.Check(one.has("columns") && (list.Kind != yaml.SequenceNode || len(list.Content) > 0), e.Key,
-			"%s has no columns; expected [column, column desc, …]", one.where) {
+		if !r.Check(one.some("columns"), e.Key, "%s has no columns; expected [column, column desc, …]", one.where) {
 			continue
 		}
 		one.list("columns", "a column", func(n *yaml.Node, text string) { r.indexed(t, x, n, text, one.where) })
