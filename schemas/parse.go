@@ -199,7 +199,7 @@ func (s *section) has(key string) bool {
 	return ok
 }
 
-// some reports whether a key is there and no empty list. What is in it may have a fault.
+// some reports whether a key is there and no empty list. Its elements may have a fault.
 func (s *section) some(key string) bool {
 	return s.has(key) && (s.at(key).Kind != yaml.SequenceNode || len(s.at(key).Content) > 0)
 }
