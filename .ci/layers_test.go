@@ -69,7 +69,8 @@ var layers = []struct {
 	{"models/mail", []string{"schemas/plainfile", "schemas/words"}, nil},
 	{"models/blobs", []string{"drivers/private", "drivers"}, nil},
 	{"models", []string{"schemas", "drivers", "models/mail"}, nil},
-	{"models/modeltest", []string{"schemas", "drivers", "models", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
+	{"models/audit", []string{"schemas", "drivers", "drivers/validate", "models"}, nil},
+	{"models/modeltest", []string{"schemas", "drivers", "models", "models/audit", "models/mail", "drivers/*", "drivers/launch/live"}, []string{"models/*"}},
 	{"models/describe", []string{"schemas", "schemas/diagram", "schemas/words", "drivers", "models"}, nil},
 	{"models/*", []string{"schemas", "drivers", "models", "models/mail", "models/blobs"}, []string{"models/*", "drivers/*", "drivers/launch/live"}},
 	{"workloads/latency", nil, []string{"drivers/launch/live"}},
@@ -86,11 +87,12 @@ var layers = []struct {
 	{"workloads/judge", []string{"workloads/results", "schemas/words"}, nil},
 	{"workloads/search", []string{"workloads/results", "workloads/judge", "schemas/words"}, nil},
 	{"workloads/meet", []string{"schemas", "drivers", "workloads/plan", "drivers/crash"}, []string{"drivers/*"}},
-	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/mail", "workloads/results", "drivers/crash"}, []string{"workloads/plan"}},
+	{"workloads/ledger", []string{"drivers/private", "drivers", "models", "models/audit", "models/mail", "workloads/results", "drivers/crash"}, []string{"workloads/plan"}},
 	{
 		"workloads/subject",
 		[]string{
-			"drivers/private", "drivers/validate", "schemas", "schemas/words", "drivers", "models", "models/mail", "workloads", "workloads/plan",
+			"drivers/private", "drivers/validate", "schemas", "schemas/words", "drivers", "models", "models/audit", "models/mail", "workloads",
+			"workloads/plan",
 			"drivers/crash", "workloads/ledger", "workloads/meet", "workloads/messages", "workloads/results", "workloads/scratch",
 		},
 		nil,
@@ -107,7 +109,7 @@ var layers = []struct {
 	{
 		"workloads/interrupt",
 		[]string{
-			"drivers", "drivers/cut", "models", "models/mail", "workloads/results", "workloads/ledger", "workloads/messages", "workloads/subject",
+			"drivers", "drivers/cut", "drivers/validate", "models", "models/audit", "models/mail", "workloads/results", "workloads/ledger", "workloads/messages", "workloads/subject",
 		},
 		[]string{"models/*", "drivers/*", "drivers/launch/live", "workloads", "workloads/plan"},
 	},

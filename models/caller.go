@@ -264,6 +264,21 @@ func (c *Caller[M]) LogIn(address string, read func(a *Account) error) (_ *Accou
 	return a, err
 }
 
+// Addresses returns the first column of the rows of a scan, in order and each only once.
+func (c *Caller[M]) Addresses(ctx context.Context, st drivers.Statement) (all []string, err error) {
+	err = c.S.Read(ctx, st, nil, func(row []drivers.Value) error {
+		if n := len(all); n == 0 || all[n-1] != string(row[0].Raw()) { // those of one account often follow each other
+			all = append(all, row[0].Str())
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: accounts: %w", c.model, err)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
 // Unused runs a read. It returns ErrExists if the read yields a row.
 func (c *Caller[M]) Unused(ctx context.Context, st drivers.Statement, args ...drivers.Value) error {
 	_, err := c.Get(ctx, st, args...)

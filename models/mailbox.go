@@ -197,10 +197,19 @@ type Mailbox interface {
 	// Stats returns the folder's numbers in the way of the source design: from
 	// counters, or by a scan.
 	Stats(ctx context.Context, f *Folder) (Stats, error)
-	// Audit reads everything the model stores, through declared patterns, and
-	// counts what breaks its invariants.
-	Audit(ctx context.Context) (Audit, error)
+	// Accounts returns the addresses of all accounts, in their order, for a verification.
+	Accounts(ctx context.Context) ([]string, error)
 }
+
+// Inspector finds faults that neither the schema declares nor the calls of a Mailbox return (elasticinbox), and adds
+// them to those that were found.
+type Inspector interface {
+	Inspect(ctx context.Context, found *Audit) error
+}
+
+// Identifier keeps the identity of a message that moves (oracle, conversation). If two folders of an account show it,
+// a move was interrupted.
+type Identifier interface{ Identity(h Handle) [16]byte }
 
 // RangeReader reads n bytes of the raw message from off on without reading
 // the chunks before. A range stops at the end of the message.

@@ -165,18 +165,3 @@ func (r *WholeRow) Release() bool {
 	r.Body, r.buffer = nil, Reuse(r.buffer)
 	return r.Size > KeepBuffer
 }
-
-// WholeFiles reports whether the attachments of a row have the names and sizes that it says. Size is that of a stored
-// one. The maps of one row have the same order.
-func WholeFiles(sizes, files []drivers.Value, size func(stored drivers.Value) (int64, error)) bool {
-	if len(sizes) != len(files) {
-		return false
-	}
-	for i := 0; i < len(sizes); i += 2 {
-		n, err := size(files[i+1])
-		if err != nil || !sizes[i].Equal(files[i]) || sizes[i+1].Int64() != n {
-			return false
-		}
-	}
-	return true
-}

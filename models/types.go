@@ -96,8 +96,12 @@ type AttachmentInfo struct {
 	Size int64
 }
 
-// Set sets what a row has of a message: text columns, and a map from the names of attachments to their sizes.
+// Set sets what a row has of a message: text columns, and a map from the names of attachments to their sizes. A
+// row without a body, which may be empty, is left by a write to a deleted message.
 func (o *Opened) Set(from, subject, body, sizes drivers.Value) (err error) {
+	if body.IsNull() {
+		return ErrNotFound
+	}
 	o.From = append(o.From[:0], from.Raw()...)
 	o.Subject = append(o.Subject[:0], subject.Raw()...)
 	o.Body, err = DecodeText(o.Body[:0], body.Raw())

@@ -52,12 +52,12 @@ type guardFS struct {
 // OpenGuarded opens a Pebble database that is not a data store, such as one of temporary records; what names it in
 // errors. After the first write that fails, Pebble discards all writes, and fault returns the error.
 func OpenGuarded(what, dir string, o *pebble.Options) (db *pebble.DB, fault func() error, err error) {
-	if err := enoughFiles(dir); err != nil {
-		return nil, nil, err
-	}
 	g := &guardFS{FS: o.FS, what: what}
 	if g.FS == nil {
 		g.FS = vfs.Default
+		if err := enoughFiles(dir); err != nil {
+			return nil, nil, err
+		}
 	}
 	o.FS, o.Logger, o.EventListener = g, g, g.listener()
 	if db, err = pebble.Open(dir, o); err != nil {

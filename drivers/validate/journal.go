@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	rawpebble "github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/mailbench/mailbench/drivers/pebble"
 	"github.com/mailbench/mailbench/drivers/private"
@@ -27,6 +28,7 @@ import (
 type Journal struct {
 	file   string // "" if nothing is to survive the process
 	folder string
+	fs     vfs.FS // nil: that of the disk
 	db     *rawpebble.DB
 	fault  func() error // the first write that failed
 	unlock func() error
@@ -145,7 +147,7 @@ func (j *Journal) open(memory int64) (err error) {
 	o := &rawpebble.Options{
 		FormatMajorVersion: rawpebble.FormatNewest, DisableWAL: j.file == "",
 		MemTableSize: uint64(memory), MemTableStopWritesThreshold: 2, CacheSize: 3 * memory,
-		L0StopWritesThreshold: 1000,
+		L0StopWritesThreshold: 1000, FS: j.fs,
 	}
 	j.db, j.fault, err = pebble.OpenGuarded("the database of records", j.folder, o)
 	if rawpebble.IsCorruptionError(err) {

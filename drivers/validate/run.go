@@ -37,6 +37,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -46,7 +47,8 @@ import (
 
 // Config says how a check is run.
 type Config struct {
-	// Dir is an empty folder for records, if there is no journal. Run leaves it empty.
+	// Dir is an empty folder for records, if there is no journal. Run leaves it empty. "" is for small stores: records
+	// are in memory.
 	Dir string
 	// Workers is how many sessions read at once; 0 is 4.
 	Workers int
@@ -113,11 +115,18 @@ func Run(ctx context.Context, store drivers.Store, s *schemas.Schema, cfg Config
 
 func (c *check) run(ctx context.Context, r *Report) (err error) {
 	if c.Journal == nil {
-		c.Journal = &Journal{folder: filepath.Join(c.Dir, "records")}
-		if err := errors.Join(os.Mkdir(c.Journal.folder, 0o700), c.Journal.open(c.Memory)); err != nil {
+		c.Journal = &Journal{fs: vfs.NewMem()}
+		if c.Dir != "" {
+			c.Journal = &Journal{folder: filepath.Join(c.Dir, "records")}
+			if err := os.Mkdir(c.Journal.folder, 0o700); err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, os.RemoveAll(c.Journal.folder)) }()
+		}
+		if err := c.Journal.open(c.Memory); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, c.Journal.Close(), os.RemoveAll(c.Journal.folder)) }()
+		defer func() { err = errors.Join(err, c.Journal.Close()) }()
 	}
 	for _, t := range c.schema.Tables {
 		if t.Header() {

@@ -113,6 +113,11 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	})
 }
 
+// Accounts implements models.Mailbox.
+func (m *mailbox) Accounts(ctx context.Context) ([]string, error) {
+	return m.Addresses(ctx, m.do.Accounts)
+}
+
 // Folders implements models.Mailbox. The source design keeps no numbers.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
 	defer m.Failed(&err, a, "folders")

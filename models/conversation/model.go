@@ -47,7 +47,7 @@ type statements struct {
 	DeleteMessages                                   drivers.Statement
 	Seen, Unseen, SeenBy, Numbers                    drivers.Statement
 	BySender                                         drivers.Statement
-	AllConversations, AllMessages                    drivers.Statement
+	Accounts                                         drivers.Statement
 }
 
 // only is the part of the schema's batches: they have one each.
@@ -81,6 +81,7 @@ type searchless struct {
 	models.Seer
 	models.Poster
 	models.Holder
+	models.Identifier
 }
 
 // Mailbox implements models.Bound.
@@ -88,7 +89,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m := &mailbox{bound: b, WholeRow: models.WholeRow{RowLimit: b.row}}
 	m.Start("conversation", m, s)
 	if b.bySenderIn == nil {
-		return searchless{m, m, m, m, m}
+		return searchless{m, m, m, m, m, m}
 	}
 	return m
 }
@@ -120,6 +121,9 @@ func handleOf(id [16]byte) (h models.Handle) {
 }
 
 func idOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:16])) }
+
+// Identity implements models.Identifier.
+func (*mailbox) Identity(h models.Handle) [16]byte { return [16]byte(h[:16]) }
 
 // Deliver implements models.Mailbox: a post in each conversation.
 func (m *mailbox) Deliver(ctx context.Context, msg *mail.Message, to []*models.Folder, handles []models.Handle) error {

@@ -150,9 +150,7 @@ func TestDamagedChunks(t *testing.T) {
 				!bytes.HasPrefix(content, out.Bytes()) {
 				t.Errorf("chunk %d %s: error is %v after %d bytes, want %q", chunk, name, err, out.Len(), errBroken)
 			}
-			audit, err := w.mb.Audit(t.Context())
-			w.Must(err)
-			if audit.BrokenBodies != 1 {
+			if audit := w.Audit(w.mb); audit.BrokenBodies != 1 {
 				t.Errorf("chunk %d %s: audit counts %d broken, want 1", chunk, name, audit.BrokenBodies)
 			}
 		}

@@ -137,6 +137,11 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	})
 }
 
+// Accounts implements models.Mailbox.
+func (m *mailbox) Accounts(ctx context.Context) ([]string, error) {
+	return m.Addresses(ctx, m.do.Accounts)
+}
+
 // Folders implements models.Mailbox: Q1. It adds the unread counts of overflow labels
 // to those of their folder.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {

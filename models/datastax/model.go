@@ -50,8 +50,7 @@ type statements struct {
 	PutChunks, Chunks                           drivers.Statement
 	InFolder, InFolderOf                        drivers.Statement
 	SetRead, Index, Counters                    drivers.Statement
-	AllFolders, AllUnread, AllSizes             drivers.Statement
-	AllShown, AllEmails, AllChunks              drivers.Statement
+	Accounts                                    drivers.Statement
 }
 
 // The parts of the schema's batches, by position.

@@ -3,14 +3,13 @@ package elasticinbox
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 )
-
-const labelPrefix = "label:"
 
 // named is a label of an account.
 type named struct {
@@ -84,6 +83,11 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 	return a, err
 }
 
+// Accounts implements models.Mailbox.
+func (m *mailbox) Accounts(ctx context.Context) ([]string, error) {
+	return m.Addresses(ctx, m.do.Accounts)
+}
+
 // Folders implements models.Mailbox: the names from Accounts, the numbers from
 // Counters.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
@@ -91,7 +95,7 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 	m.reset()
 	labels, err := m.labels(ctx, a.Address)
 	if err == nil {
-		err = m.addCounters(ctx, a.Address, 1, nil)
+		err = m.addCounters(ctx, a.Address, 1)
 	}
 	if err != nil {
 		return err
@@ -117,24 +121,19 @@ func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(mod
 func (m *mailbox) labels(ctx context.Context, address string) ([]named, error) {
 	var labels []named
 	err := m.S.Read(ctx, m.do.Account, m.With(drivers.Text(address)), func(row []drivers.Value) error {
-		n, ok, err := parseLabel(row[0].Raw(), row[1])
-		if ok {
-			labels = append(labels, n)
+		id, ok := bytes.CutPrefix(row[0].Raw(), []byte("label:"))
+		if !ok {
+			return nil // an attribute
 		}
-		return err
+		n, err := parseNumber(id)
+		if err != nil {
+			return fmt.Errorf("%w: label %w", models.ErrBroken, err)
+		}
+		labels = append(labels, named{label(n), row[1].Str()})
+		return nil
 	})
 	slices.SortFunc(labels, func(a, b named) int { return int(a.label - b.label) })
 	return labels, err
-}
-
-// parseLabel parses a column of Accounts. It returns false if the column is an attribute.
-func parseLabel(column []byte, value drivers.Value) (named, bool, error) {
-	id, ok := bytes.CutPrefix(column, []byte(labelPrefix))
-	if !ok {
-		return named{}, false, nil
-	}
-	n, err := parseNumber(id)
-	return named{label(n), value.Str()}, err == nil, err
 }
 
 // show sets the folders of an account: all its labels except label 0.

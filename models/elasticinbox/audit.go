@@ -1,125 +1,104 @@
 package elasticinbox
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
-	"slices"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/blobs"
 )
 
-const (
-	// auditRows is how many sub-columns an audit reads at a time.
-	auditRows = 4000
-	// broken is the number of blocks of a message that is counted as broken.
-	broken = -1
-)
+// inspectRows is how many sub-columns an inspection reads at a time.
+const inspectRows = 4000
 
-// audit audits one account after another. It holds a few words for each message of
-// the current account, and the number of blocks of every other message.
-type audit struct {
+// inspection reads the metadata of one account after another. It holds a few words for each message of the current
+// account, and for each body that is not in the database.
+type inspection struct {
 	*mailbox
-	found   models.Audit
+	found   *models.Audit
 	address string
-	labels  []label
-	known   map[[16]byte]*state // messages of the account that were checked
-	files   map[[16]byte]bool   // messages that are not in the database
-	bodies  map[[16]byte]int64  // number of blocks of each message by its metadata; broken if it counts as broken
+	entries map[[16]byte]int  // index entries of each message of the account
+	shown   map[[16]byte]bool // messages that a folder shows
+	files   map[[16]byte]bool // messages that are not in the database
 }
 
-// Audit implements models.Mailbox.
-func (m *mailbox) Audit(ctx context.Context) (models.Audit, error) {
-	a := &audit{mailbox: m, bodies: map[[16]byte]int64{}, files: map[[16]byte]bool{}}
-	accounts := map[string][]label{}
-	readLabels := m.Scan(m.do.Accounts, func(row []drivers.Value) {
-		address := row[0].Str()
-		labels := accounts[address]
-		n, ok, err := parseLabel(row[1].Raw(), row[2])
-		if err != nil {
-			a.found.Find(models.Dangling, 1, "account %q has a label %q: %v", address, row[1].Raw(), err)
-		}
-		if ok {
-			labels = append(labels, n.label)
-		}
-		accounts[address] = labels
-	})
-	err := m.Verify(ctx, readLabels, func(ctx context.Context) error {
-		for _, address := range slices.Sorted(maps.Keys(accounts)) {
-			if err := a.account(ctx, address, accounts[address]); err != nil {
-				return fmt.Errorf("account %s: %w", address, err)
-			}
-		}
-		return nil
-	}, a.strays)
-	return a.found, err
-}
-
-func (a *audit) account(ctx context.Context, address string, labels []label) error {
-	a.address, a.labels, a.known = address, labels, map[[16]byte]*state{}
-	a.found.Accounts++
-	if !slices.Contains(labels, all) {
-		a.found.Find(models.Dangling, 1, "account %q has no label:0, which reserves the address", address)
-	}
-	for _, l := range labels {
-		if l != all {
-			a.found.Folders++
+// Inspect implements models.Inspector. It finds messages that lack index entries, headers or blocks, and reads those
+// that no folder shows. It also finds files without a message.
+func (m *mailbox) Inspect(ctx context.Context, found *models.Audit) error {
+	x := &inspection{mailbox: m, found: found, files: map[[16]byte]bool{}}
+	accounts, err := m.Accounts(ctx)
+	for i := 0; i < len(accounts) && err == nil; i++ {
+		x.address, x.entries, x.shown = accounts[i], map[[16]byte]int{}, map[[16]byte]bool{}
+		if err = x.indexes(ctx); err == nil {
+			err = x.metadata(ctx)
 		}
 	}
-	err := a.metadata(ctx)
-	a.reset()
-	for i := 0; i < len(a.labels) && err == nil; i++ {
-		err = a.index(ctx, a.labels[i])
-	}
-	if err == nil {
-		err = a.purgeIndex(ctx)
-	}
-	if err != nil {
+	if err != nil || m.outside == nil {
 		return err
 	}
-	for id, k := range a.known {
-		want := len(k.labels)
-		if k.deleted {
-			want = 1
+	found.InterruptedBlobs, err = m.outside.Each(func(id [16]byte) error {
+		if !x.files[id] {
+			found.Unreferenced++
 		}
-		if want > k.entries {
-			a.found.Find(models.Dangling, int64(want-k.entries), "message %s of account %q: %d of its %d index entries are lost",
-				models.UUIDText(id), address, want-k.entries, want)
-		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("list the blobs in %s: %w", blobs.FSLocal, err)
 	}
-	return a.drift(ctx)
+	return nil
 }
 
-// metadata reads all super columns of the account, page by page, and checks their blocks.
-func (a *audit) metadata(ctx context.Context) error {
-	after, rows := [2]drivers.Value{}, auditRows
+// indexes reads the index entries of an account. The schema declares that each leads to a message.
+func (x *inspection) indexes(ctx context.Context) error {
+	x.reset()
+	labels, err := x.labels(ctx, x.address)
+	if errors.Is(err, models.ErrBroken) {
+		err = nil // it cannot log in either
+	}
+	for i := 0; i < len(labels) && err == nil; i++ {
+		l := labels[i].label
+		page := x.With(x.indexKey(x.address, l), drivers.Value{}, drivers.Value{})
+		err = x.S.Read(ctx, x.do.IndexPage, page, func(row []drivers.Value) error {
+			if row[0].Broken() {
+				return nil // it names no message
+			}
+			id := row[0].UUIDBytes()
+			x.entries[id]++
+			x.shown[id] = x.shown[id] || l != all
+			return nil
+		})
+	}
+	return err
+}
+
+// metadata reads all super columns of the account, page by page.
+func (x *inspection) metadata(ctx context.Context) error {
+	after, rows := [2]drivers.Value{}, inspectRows
 	for {
-		a.reset()
-		a.recs = a.recs[:0]
+		x.reset()
+		x.recs = x.recs[:0]
 		n := 0
-		page := a.With(drivers.Text(a.address), after[0], after[1], drivers.Bigint(int64(rows)))
-		err := a.S.Read(ctx, a.do.Metadata, page, func(row []drivers.Value) error {
+		page := x.With(drivers.Text(x.address), after[0], after[1], drivers.Bigint(int64(rows)))
+		err := x.S.Read(ctx, x.do.Metadata, page, func(row []drivers.Value) error {
 			if n++; row[0].Broken() {
 				return nil // it names no message, and would be where the next page begins
 			}
-			err := a.column(row)
-			if r := &a.recs[len(a.recs)-1]; r.fault == nil {
+			err := x.column(row)
+			if r := &x.recs[len(x.recs)-1]; r.fault == nil {
 				r.fault = err
 			}
 			return nil
 		})
-		recs, last := a.recs, n < rows
+		recs, last := x.recs, n < rows
 		if !last && len(recs) > 0 {
 			recs = recs[:len(recs)-1] // it may continue on the next page
 		}
 		for i := 0; i < len(recs) && err == nil; i++ {
-			err = a.message(ctx, &recs[i])
+			err = x.message(ctx, &recs[i])
 		}
 		switch {
 		case err != nil || last:
@@ -132,152 +111,60 @@ func (a *audit) metadata(ctx context.Context) error {
 	}
 }
 
-// message notes a message and checks its blocks.
-func (a *audit) message(ctx context.Context, r *record) error {
-	k := r.state
-	k.labels = slices.Clone(r.labels)
-	a.known[r.id] = &k
-	for _, l := range r.labels {
-		if !slices.Contains(a.labels, l) {
-			a.labels = append(a.labels, l) // an index that no label names
-		}
+// message checks a message.
+func (x *inspection) message(ctx context.Context, r *record) error {
+	what := fmt.Sprintf("message %s of account %q", drivers.AppendUUID(nil, r.id), x.address)
+	x.files[r.id] = r.outside
+	wrong := max(0, len(r.labels)-x.entries[r.id]) // the schema declares that no entry is without a label
+	if r.deleted {                                 // its labels are for a restore
+		wrong = x.entries[r.id]
+		x.found.Deleted++
 	}
-	a.bodies[r.id] = int64(r.blocks)
-	if r.outside {
-		a.files[r.id] = true
+	if wrong > 0 {
+		x.found.Find(models.Dangling, int64(wrong), "%s with %d labels, deleted %t, has %d index entries", what,
+			len(r.labels), r.deleted, x.entries[r.id])
 	}
-	if r.fault == nil {
-		whole, err := a.whole(ctx, r)
-		if err != nil {
-			return err
-		}
-		if !whole {
-			r.fault = errNotWhole
-		}
+	shown := x.shown[r.id] && !r.deleted
+	err := r.fault
+	if err == nil {
+		err = x.sound(ctx, r, shown)
+	} else if shown {
+		return nil // its folder cannot be listed
 	}
 	switch {
-	case r.fault != nil:
-		a.bodies[r.id] = broken
-		a.found.Find(models.BrokenBody, 1, "message %s of account %q: %v", models.UUIDText(r.id), a.address, r.fault)
+	case errors.Is(err, models.ErrBroken):
+		x.found.Find(models.BrokenBody, 1, "%s: %v", what, err)
+		err = nil
 	case len(r.labels) == 0 && !r.deleted:
-		a.found.Unreferenced++ // an interrupted delivery: no label shows it
-	}
-	return nil
-}
-
-var errNotWhole = errors.New("a header, a block or its checksum is not as it was delivered")
-
-// whole reads the body of a message, and reports whether it is as it was delivered.
-func (a *audit) whole(ctx context.Context, r *record) (bool, error) {
-	each := int64(r.blockSize)
-	counted := r.outside || each > 0 && int64(r.blocks) == (r.size+each-1)/each
-	if r.headers != 4 || !counted {
-		return false, nil
-	}
-	err := a.beginBody(r)
-	if err == nil {
-		_, err = a.WholeRaw(ctx, io.Discard)
-	}
-	if errors.Is(err, models.ErrBroken) {
-		return false, nil
-	}
-	if err != nil || !r.outside {
-		return err == nil, err
-	}
-	n, err := a.outside.ReadAt(r.id, make([]byte, 1), r.size) // its file may be longer
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
-	}
-	return n == 0, nil
-}
-
-// index checks that each entry of a label's index refers to a message with that
-// label, and counts the entries.
-func (a *audit) index(ctx context.Context, l label) error {
-	entries := a.With(a.indexKey(a.address, l), drivers.Value{}, drivers.Value{})
-	return a.S.Read(ctx, a.do.IndexPage, entries, func(row []drivers.Value) error {
-		if row[0].Broken() {
-			return nil // it names no message
-		}
-		id := row[0].UUIDBytes()
-		k := a.known[id]
-		if k == nil || !k.carries(l) {
-			a.found.Find(models.Dangling, 1, "index entry %s of label %d of account %q leads to no message with that label",
-				models.UUIDText(id), l, a.address)
-			return nil
-		}
-		k.entries++
-		if l != all {
-			a.found.Messages++
-		}
-		a.addMessage(k, 1, l)
-		return nil
-	})
-}
-
-// purgeIndex checks the deletions. One message may have several; its metadata
-// names the one that counts.
-func (a *audit) purgeIndex(ctx context.Context) error {
-	deletions := a.With(a.purgeKey(a.address), drivers.Value{}, drivers.Value{}, drivers.Value{})
-	return a.S.Read(ctx, a.do.PurgePage, deletions, func(row []drivers.Value) error {
-		column := row[0].UUIDBytes()
-		switch k := a.known[row[1].UUIDBytes()]; {
-		case k == nil || !k.deleted:
-			a.found.Find(models.Dangling, 1, "purge entry %s of account %q leads to no deleted message",
-				models.UUIDText(column), a.address)
-		case k.purge == column:
-			k.entries++
-			a.found.Deleted++
-		}
-		return nil
-	})
-}
-
-// drift compares the counts of the indexes with the counters.
-func (a *audit) drift(ctx context.Context) error {
-	err := a.addCounters(ctx, a.address, -1, func(id []byte) {
-		a.found.Find(models.Dangling, 1, "account %q has counters of %q, which is no label", a.address, id)
-	})
-	slices.SortFunc(a.tally, func(s, t tally) int { return cmp.Compare(s.label, t.label) })
-	for _, t := range a.tally {
-		by := int64(0)
-		for _, n := range t.counts {
-			by += max(n, -n)
-		}
-		if err == nil && by != 0 {
-			a.found.Find(models.CounterDrift, by, "label %d of account %q: messages by %d, unread by %d, bytes by %d",
-				t.label, a.address, -t.counts[statMessages], -t.counts[statUnread], -t.counts[statBytes])
-		}
+		x.found.Unreferenced++ // an interrupted delivery
 	}
 	return err
 }
 
-// strays finds blocks and files without metadata, which an interrupted delivery or purge leaves, and writes into files
-// that were interrupted. A block after the last one of a message that has metadata is a fault.
-func (a *audit) strays(ctx context.Context) error {
-	stray := map[[16]byte]bool{}
-	err := a.S.Read(ctx, a.do.Blocks, nil, func(row []drivers.Value) error {
-		id := row[0].UUIDBytes()
-		if blocks, ok := a.bodies[id]; !ok {
-			stray[id] = true
-		} else if blocks != broken && row[1].Int64() >= blocks {
-			a.bodies[id] = broken
-			a.found.Find(models.BrokenBody, 1, "message %s has a block %d after its last", models.UUIDText(id), row[1].Int64())
-		}
-		return nil
-	})
-	a.found.Unreferenced += int64(len(stray))
-	if err != nil || a.outside == nil {
-		return err
+// sound returns an error if a message is not as it was delivered. It reads the body unless a folder shows the message.
+func (x *inspection) sound(ctx context.Context, r *record, shown bool) error {
+	each := int64(r.blockSize)
+	if r.headers != 4 || !r.outside && (each == 0 || int64(r.blocks) != (r.size+each-1)/each) {
+		return fmt.Errorf("%w: a header is missing, or its location is wrong", models.ErrBroken)
 	}
-	a.found.InterruptedBlobs, err = a.outside.Each(func(id [16]byte) error {
-		if !a.files[id] {
-			a.found.Unreferenced++
+	if !shown {
+		err := x.beginBody(r)
+		if err == nil {
+			_, err = x.WholeRaw(ctx, io.Discard)
 		}
+		if err != nil {
+			return err
+		}
+	}
+	if !r.outside {
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("list the blobs in %s: %w", blobs.FSLocal, err)
+	}
+	n, err := x.outside.ReadAt(r.id, make([]byte, 1), r.size)
+	switch {
+	case n > 0:
+		return fmt.Errorf("%w: its file is longer than %d bytes", models.ErrBroken, r.size)
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("read a blob in %s: %w", blobs.FSLocal, err)
 	}
 	return nil
 }

@@ -213,20 +213,15 @@ func (t *tally) addCounter(stat drivers.Value, n int64) {
 	}
 }
 
-// addCounters adds all counters of an account to the tallies, sign times. strange, if it is given, is
-// called for the id of a counter that is of no label, which is an error without it.
-func (m *mailbox) addCounters(ctx context.Context, address string, sign int64, strange func(id []byte)) error {
+// addCounters adds all counters of an account to the tallies, sign times.
+func (m *mailbox) addCounters(ctx context.Context, address string, sign int64) error {
 	return m.S.Read(ctx, m.do.AccountCounters, m.With(drivers.Text(address)), func(row []drivers.Value) error {
 		if string(row[0].Raw()) != "l" {
 			return nil // the source design allows other kinds
 		}
 		n, err := parseNumber(row[1].Raw())
-		switch {
-		case err == nil:
+		if err == nil {
 			m.tallyOf(label(n)).addCounter(row[2], sign*row[3].Int64())
-		case strange != nil:
-			strange(row[1].Raw())
-			return nil
 		}
 		return err
 	})
@@ -246,7 +241,7 @@ func (m *mailbox) Recount(ctx context.Context, a *models.Account) (err error) {
 		})
 	}
 	if err == nil {
-		err = m.addCounters(ctx, a.Address, -1, nil)
+		err = m.addCounters(ctx, a.Address, -1)
 	}
 	if err == nil {
 		err = m.count(ctx, a.Address)

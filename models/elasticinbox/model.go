@@ -71,7 +71,7 @@ type statements struct {
 	Account, Accounts, LabelCreate, LabelsPut   drivers.Statement
 	Messages, Metadata, ColumnPut, ColumnDelete drivers.Statement
 	IndexPage, PurgePage                        drivers.Statement
-	Block, Blocks, BlocksPut, BlocksDelete      drivers.Statement
+	Block, BlocksPut, BlocksDelete              drivers.Statement
 	Counters, AccountCounters, Counts           drivers.Statement
 	Store, Relabel, Discard, Restore, Erase     drivers.Statement
 }
@@ -125,7 +125,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m.Start("elasticinbox", m, s)
 	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
 	if m.deletes == removes {
-		return hard{m, m, m, m, m, m}
+		return hard{m, m, m, m, m, m, m}
 	}
 	return m
 }
@@ -138,6 +138,7 @@ type hard struct {
 	models.Recounter
 	models.RangeReader
 	models.Holder
+	models.Inspector
 }
 
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.

@@ -27,17 +27,16 @@ type record struct {
 	blocks, blockSize     int
 	outside               bool  // the body is a file, not in the database
 	headers               int   // how many of from, to, subject and date are there
-	fault                 error // in an audit: of the first sub-column that is not as it should be
+	fault                 error // in an inspection: of the first sub-column that is not as it should be
 }
 
-// state is what an audit keeps of each message of an account.
+// state is what counters and labels depend on.
 type state struct {
 	labels  []label
 	size    int64
 	flags   models.Flag
 	deleted bool
 	purge   [16]byte // column of a deleted message in the purge index
-	entries int      // in an audit: index entries that lead to the message, or one purge entry
 }
 
 // carries reports whether the message has the label and is not deleted.

@@ -68,6 +68,11 @@ func (m *mailbox) Login(ctx context.Context, address string) (*models.Account, e
 	})
 }
 
+// Accounts implements models.Mailbox.
+func (m *mailbox) Accounts(ctx context.Context) ([]string, error) {
+	return m.Addresses(ctx, m.do.Accounts)
+}
+
 // Folders implements models.Mailbox. The scan reads rows that hold the number of
 // messages. The number of unread ones would need another scan for each mailbox.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/mailbench/mailbench/drivers/launch/live"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -33,8 +34,7 @@ func (m *mortal) Write(ctx context.Context, st drivers.Statement, args []drivers
 
 // TestOneWriteBrokenOff: james@one-lwt moves a message by one write of the new row, one that removes the
 // old one, and the two counts. A client that is killed in between loses nothing, and never leaves a
-// UID twice. The message may be in both mailboxes, or counted in the wrong one: the audit and the
-// check of the schema both find that as a count that is not the number of messages.
+// UID twice. The message may be in both mailboxes, or counted in the wrong one: the audit finds that as a count that is not the number of messages.
 func TestOneWriteBrokenOff(t *testing.T) {
 	st := drivertest.OpenLive(t, cassandra.Engine(), drivers.Options{
 		Contact: []string{live.Contact(t, "cassandra")}, Namespace: "j" + strings.ToLower(rand.Text()[:15]),
@@ -76,21 +76,10 @@ func TestOneWriteBrokenOff(t *testing.T) {
 		client.left = 1000
 		total += 1 + c.copies
 		adrift += c.drifts
-		audit, err := mb.Audit(t.Context())
+		found, err := audit.Run(t.Context(), st, s, mb, validate.Config{Dir: t.TempDir(), Workers: 1})
 		must(err)
-		if audit.Messages != total || audit.CounterDrift != adrift || audit.Dangling+audit.BrokenBodies+audit.Unreferenced != 0 {
-			t.Errorf("after %d writes: the audit finds %+v, want %d messages and counts wrong by %d", c.writes, audit, total, adrift)
-		}
-		r, err := validate.Run(t.Context(), st, s, validate.Config{Dir: t.TempDir(), Workers: 1})
-		must(err)
-		drift := int64(0)
-		for _, f := range r.Findings {
-			if f.Table == "JAMES_MAILBOXES" && f.Name == "messages" {
-				drift += f.Drift
-			}
-		}
-		if drift != adrift || len(r.Findings) > 1 {
-			t.Errorf("after %d writes: findings %+v, want counts wrong by %d", c.writes, r.Findings, adrift)
+		if found.Messages != total || found.CounterDrift != adrift || found.Dangling+found.BrokenBodies+found.Unreferenced != 0 {
+			t.Errorf("after %d writes: the audit finds %+v, want %d messages and counts wrong by %d", c.writes, found, total, adrift)
 		}
 	}
 }

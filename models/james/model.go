@@ -47,14 +47,14 @@ func Model() models.Model {
 
 // statements are those of the patterns that the model runs: see models.Fill.
 type statements struct {
-	MailboxesOf, Mailboxes, Names, Claim, Create          drivers.Statement
-	NextUID, Count, Numbers                               drivers.Statement
-	Page, Unread, UIDs, Message, Messages, Metadata, Rows drivers.Statement
-	MessagePut, FlagSeen, FlagAnswered, FlagFlagged       drivers.Statement
-	FlagDeleted, FlagDraft, FlagUser                      drivers.Statement
-	Chunk, Chunks, ChunkRows, ChunkPut                    drivers.Statement
-	Append, Remove, RemoveMany, Replace                   drivers.Statement
-	Subscribe, Unsubscribe, Subscriptions                 drivers.Statement
+	MailboxesOf, Accounts, Claim, Create            drivers.Statement
+	NextUID, Count, Numbers                         drivers.Statement
+	Page, Unread, UIDs, Message, Messages           drivers.Statement
+	MessagePut, FlagSeen, FlagAnswered, FlagFlagged drivers.Statement
+	FlagDeleted, FlagDraft, FlagUser                drivers.Statement
+	Chunk, ChunkPut                                 drivers.Statement
+	Append, Remove, RemoveMany, Replace             drivers.Statement
+	Subscribe, Unsubscribe, Subscriptions           drivers.Statement
 }
 
 // The parts of the schema's batches, by position.

@@ -14,7 +14,9 @@ import (
 	"github.com/mailbench/mailbench/drivers/cassandra"
 	"github.com/mailbench/mailbench/drivers/drivertest"
 	"github.com/mailbench/mailbench/drivers/launch/live"
+	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -112,13 +114,13 @@ func TestOneWriteLive(t *testing.T) {
 	if gone != len(listed)-6 {
 		t.Errorf("%d are expunged of %d", gone, len(listed)-6)
 	}
-	audit, err := mb.Audit(t.Context())
+	found, err := audit.Run(t.Context(), st, s, mb, validate.Config{Dir: t.TempDir()})
 	must(err)
 	if unknown > 0 {
 		t.Logf("%d deliveries of unknown outcome", unknown)
-		audit.CounterDrift, audit.Unreferenced = 0, 0
+		found.CounterDrift, found.Unreferenced = 0, 0
 	}
-	if audit.Messages != 4 || audit.Dangling+audit.BrokenBodies+audit.CounterDrift+audit.Unreferenced != 0 {
-		t.Errorf("the audit finds %+v", audit)
+	if found.Messages != 4 || found.Dangling+found.BrokenBodies+found.CounterDrift+found.Unreferenced != 0 {
+		t.Errorf("the audit finds %+v", found)
 	}
 }

@@ -110,7 +110,7 @@ func (sc *script) run() {
 	sc.changes()
 	sc.optional()
 	sc.in, sc.a = sc.users[0].Folders[0], sc.users[0]
-	for _, op := range []string{"stats", "folders", "audit"} {
+	for _, op := range []string{"stats", "folders"} {
 		sc.do(op, op)
 	}
 }

@@ -27,6 +27,7 @@ type differential struct {
 	clock *clock
 	tick  time.Duration // how far the clock advances before each change
 	got   models.Mailbox
+	world *World // its store
 	*reference
 
 	accounts []*account    // those that it has created
@@ -39,7 +40,7 @@ func (f *fixture) differential() *differential { return f.differentialOf(f.refer
 func (f *fixture) differentialOf(ref *reference, got models.Mailbox) *differential {
 	ref.like = got
 	return &differential{
-		t: f.TB, ctx: f.ctx, domain: f.domain, clock: f.clock, tick: time.Second, got: got, reference: ref,
+		t: f.TB, ctx: f.ctx, domain: f.domain, clock: f.clock, tick: time.Second, got: got, world: f.World, reference: ref,
 	}
 }
 
@@ -322,7 +323,7 @@ func (r *reference) audit() models.Audit {
 // checkAudit compares the audit with that of the reference: it must find no fault and count
 // the same.
 func (diff *differential) checkAudit() models.Audit {
-	got, err := diff.got.Audit(diff.ctx)
+	got, err := diff.world.audit(diff.got)
 	diff.must(err, "audit")
 	want := diff.audit()
 	if !has[models.Purger](diff.got) { // a variant may remove at once what its model keeps
@@ -344,7 +345,7 @@ func (diff *differential) checkAudit() models.Audit {
 
 // failed notes what deliveries that failed have left.
 func (diff *differential) failed() {
-	got, err := diff.got.Audit(diff.ctx)
+	got, err := diff.world.audit(diff.got)
 	diff.must(err, "audit")
 	diff.left = got.Unreferenced
 }

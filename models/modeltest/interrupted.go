@@ -91,8 +91,7 @@ func (sc *scene) look(o *result, names ...string) {
 			o.unseen = o.unseen || strings.Contains(line, "seen false")
 		}
 	}
-	now, err := sc.looks.Audit(sc.ctx)
-	sc.Must(err)
+	now := sc.Audit(sc.looks)
 	o.counts = countsOf(now).since(countsOf(sc.last))
 	sc.last = now
 }

@@ -139,10 +139,6 @@ var operations = []operation{
 	on("move", func(c *call, mb models.Mailbox) error { return mb.Move(c.ctx, c.in, c.to, c.hs, c.made) }),
 	on("delete", func(c *call, mb models.Mailbox) error { return mb.Delete(c.ctx, c.in, c.hs) }),
 	on("stats", func(c *call, mb models.Mailbox) error { return c.counted(mb.Stats(c.ctx, c.in)) }),
-	on("audit", func(c *call, mb models.Mailbox) error {
-		_, err := mb.Audit(c.ctx)
-		return err
-	}),
 	on("range", func(c *call, r models.RangeReader) error {
 		return c.streamed(r.RawRange(c.ctx, c.in, c.hs[0], c.off, c.n, c.w))
 	}),

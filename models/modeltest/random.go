@@ -181,7 +181,7 @@ const plans = "Plans"
 // words returns the operations to draw from.
 func (m *machine) words() (names []string) {
 	for _, op := range operations {
-		if op.name != "audit" && op.in(m.got) && op.name != "join" && op.name != "leave" {
+		if op.in(m.got) && op.name != "join" && op.name != "leave" {
 			names = append(names, slices.Repeat([]string{op.name}, max(1, often[op.name]))...)
 		}
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/drivertest"
+	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/schemas"
 )
 
@@ -81,6 +83,18 @@ func (w *World) Bind(o models.Options) models.Bound {
 	b, err := w.model.Bind(w.ctx, p, o)
 	w.Must(err)
 	return b
+}
+
+// Audit verifies the store.
+func (w *World) Audit(mb models.Mailbox) models.Audit {
+	w.Helper()
+	a, err := w.audit(mb)
+	w.Must(err)
+	return a
+}
+
+func (w *World) audit(mb models.Mailbox) (models.Audit, error) {
+	return audit.Run(w.ctx, w.Store, w.Schema, mb, validate.Config{Workers: 1})
 }
 
 // Session opens a session that the end of the test closes.

@@ -107,6 +107,11 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 	return a, err
 }
 
+// Accounts implements models.Mailbox.
+func (m *mailbox) Accounts(ctx context.Context) ([]string, error) {
+	return m.Addresses(ctx, m.do.Accounts)
+}
+
 // Folders implements models.Mailbox. The source design stores no counters.
 func (m *mailbox) Folders(ctx context.Context, a *models.Account, yield func(models.FolderInfo) error) (err error) {
 	defer m.Failed(&err, a, "folders")

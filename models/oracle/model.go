@@ -55,7 +55,7 @@ type statements struct {
 	SetRead, Numbers                    drivers.Statement
 	Existing, WholeMessages             drivers.Statement
 	Move, Delete                        drivers.Statement
-	AllUsers, AllFolders, AllMessages   drivers.Statement
+	Accounts                            drivers.Statement
 }
 
 // The parts of the schema's batches, by position.
@@ -139,6 +139,9 @@ func handleOf(id [16]byte, created int64, f *folder) (h models.Handle) {
 	binary.BigEndian.PutUint32(h[24:], f.number)
 	return h
 }
+
+// Identity implements models.Identifier.
+func (*mailbox) Identity(h models.Handle) [16]byte { return [16]byte(h[:16]) }
 
 // newMessage returns the id and the createdDate of a message that arrives at t.
 func (b *bound) newMessage(t time.Time) (id [16]byte, created int64) {

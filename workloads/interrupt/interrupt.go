@@ -12,7 +12,9 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/cut"
+	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/models/mail"
 	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/messages"
@@ -181,8 +183,8 @@ func (b *breaker) look(ctx context.Context, v *victim) (from, to map[uint64]int,
 	if to, err = b.shown(ctx, mb, a.Folder(v.to.Name)); err != nil {
 		return nil, nil, more, err
 	}
-	audit, err := mb.Audit(ctx)
-	now := faults{audit.Unreferenced + audit.InterruptedBlobs, audit.Dangling, audit.BrokenBodies, audit.CounterDrift}
+	x, err := audit.Run(ctx, b.target.Store, b.target.Schema, mb, validate.Config{}) // a small store
+	now := faults{x.Unreferenced + x.InterruptedBlobs, x.Dangling, x.BrokenBodies, x.CounterDrift}
 	for i := range now {
 		more[i] = now[i] - b.found[i]
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -26,6 +27,8 @@ type Auditor struct {
 	History *History
 	Address func(account int) string         // address of an account, by its number
 	Folder  func(account, folder int) string // name of a folder
+	// Model verifies what the model has stored.
+	Model func(ctx context.Context, mb models.Mailbox) (models.Audit, error)
 	// Hold calls do when so many bytes of a large message may be in memory.
 	Hold func(ctx context.Context, bytes int64, do func() error) error
 	// Remote says that the engine is reached over a network. The audit then repeats a
@@ -93,8 +96,7 @@ func (a *Auditor) with(do func(w *auditWorker) error) error {
 	return do(&auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)})
 }
 
-// model adds the model's own audit: of its invariants, and of its counters against a
-// recount. If the model gives UIDs, model checks them too.
+// model adds the audit of what the model has stored. If the model gives UIDs, model checks them too.
 func (a *Auditor) model(ctx context.Context) error {
 	s, err := a.Store.Session()
 	if err != nil {
@@ -104,7 +106,7 @@ func (a *Auditor) model(ctx context.Context) error {
 	mb := a.Bound.Mailbox(s)
 	var m models.Audit
 	err = a.retry(ctx, func() (err error) {
-		m, err = mb.Audit(ctx)
+		m, err = a.Model(ctx, mb)
 		return err
 	})
 	if err != nil {
@@ -305,26 +307,12 @@ func (a *Auditor) about(e *Entry, fault string) {
 }
 
 func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
-	const page = 500
-	var last models.Handle
-	for {
-		n, before := 0, len(w.listed)
-		err := w.mb.List(ctx, f, last, page, func(e *models.Entry) error {
-			n++
-			last = e.Handle
-			w.listed[last] = true
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("list: %w", err)
+	return audit.Pages(ctx, w.mb, f, func(page []models.Entry) error {
+		for _, e := range page {
+			w.listed[e.Handle] = true
 		}
-		if n < page {
-			return nil
-		}
-		if len(w.listed) == before {
-			return errors.New("list: pages repeat")
-		}
-	}
+		return nil
+	})
 }
 
 // judge counts one message as verified or faulty. listed: the folder lists it; opens: it can

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -31,9 +32,8 @@ type fake struct {
 	// whether they were applied.
 	unknown func(call string) (lost, applied bool)
 	noRaw   bool
-	// dangling is the count of the model's own audit.
-	dangling int64
-	backup   map[*models.Folder][]*fakeMessage
+	lost    []string // accounts that cannot log in
+	backup  map[*models.Folder][]*fakeMessage
 }
 
 type fakeMessage struct {
@@ -293,14 +293,10 @@ func (b fakeMailbox) Stats(_ context.Context, f *models.Folder) (models.Stats, e
 	return models.Stats{Known: models.KnowMessages, Messages: int64(len(b.d.folders[f]))}, nil
 }
 
-func (b fakeMailbox) Audit(context.Context) (models.Audit, error) {
+func (b fakeMailbox) Accounts(context.Context) ([]string, error) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	a := models.Audit{Dangling: b.d.dangling}
-	for _, ls := range b.d.folders {
-		a.Messages += int64(len(ls))
-	}
-	return a, nil
+	return append(slices.Sorted(maps.Keys(b.d.accounts)), b.d.lost...), nil
 }
 
 // pause sleeps in the calls named.

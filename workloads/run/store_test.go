@@ -146,7 +146,7 @@ func TestLeftoversOfAKilledRun(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		d.dangling = 2
+		d.lost = []string{"ann@example.org", "bob@example.org"}
 		for run := 2; run <= 3; run++ {
 			if a := auditOf(t, runOK(t, c)); a.Interrupted != killed || a.Wrong() == killed || a.Dangling != 2 {
 				t.Errorf("run %d, where the first was killed (%v): %+v", run, killed, a)

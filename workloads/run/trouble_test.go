@@ -301,6 +301,7 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 			}
 			a := ledger.Auditor{
 				Store: fakeStore{}, Bound: d, Promise: ledger.Promise{Attachments: true}, History: history, Remote: remote,
+				Model:   func(context.Context, models.Mailbox) (models.Audit, error) { return models.Audit{}, nil },
 				Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 				Hold: func(_ context.Context, _ int64, do func() error) error { return do() },
 			}

@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -199,7 +201,7 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	a := ledger.Auditor{
 		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Hold: t.Large.Hold,
 		Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0,
-		Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
+		Model: t.audit, Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 	}
 	fault := found.Fault
 	found, err = a.Audit(ctx)
@@ -211,6 +213,16 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	}
 	found.Model, found.Engine, found.Fault = t.Model.Name, t.Engine.Name, cmp.Or(fault, found.Fault)
 	return &found, err
+}
+
+// audit verifies the rows of the store, and what the model's mailbox can read.
+func (t *Target) audit(ctx context.Context, mb models.Mailbox) (found models.Audit, err error) {
+	folder, err := scratch.Temporary()
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	return audit.Run(ctx, t.Store, t.Schema, mb, validate.Config{Dir: folder.Path()})
 }
 
 // Step is the first load of a data set, or one growth.

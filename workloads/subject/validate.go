@@ -10,6 +10,7 @@ import (
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -86,7 +87,7 @@ func (c Validation) Run(ctx context.Context, st drivers.Store, s *schemas.Schema
 		v.Stopped, v.resume = err.Error(), c.Resume
 	case c.Model != nil && c.Sample == 1:
 		c.Note("verification of the model")
-		v.Audit, err = c.verify(ctx, st, s)
+		v.Audit, err = c.verify(ctx, st, s, audit.Rows(s, report))
 		if v.Audit == nil && len(skipped) > 0 {
 			v.Skipped, err = append(skipped, "the model's verification, which needs them"), nil
 		}
@@ -167,8 +168,9 @@ func (a *Verification) Broken(exact bool) bool {
 	return found.Damaged() || a.Error != "" && !a.interrupted
 }
 
-// verify runs the model's own audit over a store that is open for reading only.
-func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Schema) (*Verification, error) {
+// verify reads what the model has in a store that is open for reading only, and adds what is known of its rows.
+func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Schema, rows models.Audit,
+) (*Verification, error) {
 	p, err := drivers.PrepareAll(ctx, st, s)
 	if err != nil {
 		return nil, err
@@ -185,7 +187,7 @@ func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Sc
 		return nil, err
 	}
 	session.Tolerate(true) // what cannot be decoded is named by the check of the schema
-	found, err := bound.Mailbox(c.Pace.Session(session)).Audit(ctx)
+	found, err := audit.Read(ctx, bound.Mailbox(c.Pace.Session(session)), rows)
 	a := &Verification{Audit: found, remote: !st.Capabilities().InProcess}
 	var stop error
 	if err != nil {

@@ -1,0 +1,250 @@
+// Package audit verifies what a model has stored: the rows by what its schema declares, and accounts, folders and
+// messages by the calls of its mailbox. It knows no model.
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mailbench/mailbench/drivers"
+	"github.com/mailbench/mailbench/drivers/validate"
+	"github.com/mailbench/mailbench/models"
+	"github.com/mailbench/mailbench/schemas"
+)
+
+// Run verifies a store: its rows, and then all that the mailbox can read.
+func Run(ctx context.Context, st drivers.Store, s *schemas.Schema, mb models.Mailbox, cfg validate.Config,
+) (models.Audit, error) {
+	r, err := validate.Run(ctx, st, s, cfg)
+	if err != nil {
+		return models.Audit{}, err
+	}
+	return Read(ctx, mb, Rows(s, r))
+}
+
+// Rows returns the audit of a store whose rows were checked.
+func Rows(s *schemas.Schema, r *validate.Report) (found models.Audit) {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		kind, n := models.BrokenBody, f.Rows
+		switch {
+		case f.Leftover:
+			found.Unreferenced += f.Missing // a message has one row or many
+			continue
+		case f.Check == validate.Count && !countsBytes(s.Table(f.Table), f.Name):
+			kind, n = models.CounterDrift, f.Drift
+		case f.Check == validate.Reference:
+			kind = models.Dangling
+		}
+		found.Find(kind, n, "%s: %s %s: %s", f.Table, f.Check, f.Name, strings.Join(f.Examples, "; "))
+	}
+	return found
+}
+
+// countsBytes reports whether a number of a table is that of the bytes in other rows.
+func countsBytes(t *schemas.Table, count string) bool {
+	for _, c := range t.Counts {
+		if c.Name == count && c.Sum != nil {
+			of := &c.Sum.Type
+			if of.Kind == schemas.Map {
+				of = of.Elem
+			}
+			return of.Kind == schemas.Blob || of.Kind == schemas.Text
+		}
+	}
+	return false
+}
+
+// Read reads all accounts of a mailbox, and adds what it finds to the audit of the rows. Both may find one fault, so
+// the larger number of each kind counts.
+func Read(ctx context.Context, mb models.Mailbox, rows models.Audit) (models.Audit, error) {
+	r := &reader{Mailbox: mb, shared: map[any]bool{}}
+	accounts, err := mb.Accounts(ctx)
+	for i := 0; i < len(accounts) && err == nil; i++ {
+		err = r.account(ctx, accounts[i])
+	}
+	found := r.found
+	found.Unreferenced += rows.Unreferenced
+	found.Dangling = max(found.Dangling, rows.Dangling)
+	found.BrokenBodies = max(found.BrokenBodies, rows.BrokenBodies)
+	found.CounterDrift = max(found.CounterDrift, rows.CounterDrift)
+	found.Notes = append(rows.Notes, found.Notes...)
+	if x, ok := mb.(models.Inspector); ok && err == nil {
+		err = x.Inspect(ctx, &found)
+	}
+	return found, err
+}
+
+// reader reads accounts one after another. It holds a few words for each message of the current one.
+type reader struct {
+	models.Mailbox
+	found  models.Audit
+	shared map[any]bool      // folders of several accounts that were read
+	known  map[[16]byte]bool // messages of the account
+	opened models.Opened
+}
+
+// fault counts an error that is about the data, and returns any other.
+func (r *reader) fault(err error, what string) error {
+	switch {
+	case errors.Is(err, models.ErrBroken):
+		r.found.Find(models.BrokenBody, 1, "%s: %v", what, err)
+	case errors.Is(err, models.ErrNotFound):
+		r.found.Find(models.Dangling, 1, "%s: %v", what, err)
+	default:
+		return err
+	}
+	return nil
+}
+
+func (r *reader) account(ctx context.Context, address string) error {
+	a, err := r.Login(ctx, address)
+	if err != nil {
+		return r.fault(err, "account "+address)
+	}
+	r.found.Accounts++
+	r.known = map[[16]byte]bool{}
+	_, shares := r.Mailbox.(models.Poster)
+	for i := 0; i < len(a.Folders) && err == nil; i++ {
+		f := a.Folders[i]
+		if shares && r.shared[f.Ref] {
+			continue
+		} else if shares {
+			r.shared[f.Ref] = true
+		}
+		r.found.Folders++
+		if err = r.folder(ctx, f, true); err != nil {
+			err = r.fault(err, fmt.Sprintf("folder %q of %s", f.Name, address))
+		}
+	}
+	if m, ok := r.Mailbox.(models.AllMailer); ok && err == nil {
+		if err = r.folder(ctx, m.AllMail(a), false); errors.Is(err, models.ErrBroken) {
+			err = nil // the message is in a folder, too
+		}
+	}
+	return err
+}
+
+// folder reads the messages of a folder, and compares its numbers with theirs.
+func (r *reader) folder(ctx context.Context, f *models.Folder, opens bool) error {
+	var has, gone models.Stats
+	var lacks models.Known
+	err := Pages(ctx, r.Mailbox, f, func(page []models.Entry) error {
+		for _, e := range page {
+			of := &has
+			if opens {
+				there, err := r.message(ctx, f, e.Handle)
+				if err != nil {
+					return err
+				}
+				if !there {
+					of = &gone
+				}
+			}
+			of.Messages++
+			of.Bytes += e.Size
+			if !e.Seen {
+				of.Unread++
+			}
+			if !e.Known.Has(models.KnowSeen) {
+				lacks |= models.KnowUnread
+			}
+			if !e.Known.Has(models.KnowSize) {
+				lacks |= models.KnowBytes
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.numbers(ctx, f, has, gone, lacks)
+}
+
+// pageSize is how many messages are listed at a time.
+const pageSize = 500
+
+// Pages lists a folder, a page at a time. The entries have no sender and subject.
+func Pages(ctx context.Context, mb models.Mailbox, f *models.Folder, take func(page []models.Entry) error) error {
+	var page []models.Entry
+	for last := (models.Handle{}); ; last = page[pageSize-1].Handle {
+		page = page[:0]
+		err := mb.List(ctx, f, last, pageSize, func(e *models.Entry) error {
+			page = append(page, models.Entry{Handle: e.Handle, Known: e.Known, Size: e.Size, Seen: e.Seen})
+			return nil
+		})
+		if err == nil && len(page) == pageSize && page[pageSize-1].Handle == last {
+			err = errors.New("pages repeat")
+		}
+		if err != nil {
+			return fmt.Errorf("list: %w", err)
+		}
+		if err := take(page); err != nil || len(page) < pageSize {
+			return err
+		}
+	}
+}
+
+// numbers compares the numbers of a folder with those of its messages. They may include entries whose messages are
+// gone.
+func (r *reader) numbers(ctx context.Context, f *models.Folder, has, gone models.Stats, lacks models.Known) error {
+	stored, err := r.Stats(ctx, f)
+	if err != nil {
+		return err
+	}
+	drift := int64(0)
+	for _, n := range []struct {
+		known    models.Known
+		by, gone int64
+	}{
+		{models.KnowMessages, stored.Messages - has.Messages, gone.Messages},
+		{models.KnowUnread, stored.Unread - has.Unread, gone.Unread},
+		{models.KnowBytes, stored.Bytes - has.Bytes, gone.Bytes},
+	} {
+		if (stored.Known &^ lacks).Has(n.known) {
+			drift += max(n.by-n.gone, -n.by, 0)
+		}
+	}
+	if drift != 0 {
+		r.found.Find(models.CounterDrift, drift, "folder %q of %s: messages, unread and bytes are %d, %d and %d, counted %d, %d and %d",
+			f.Name, f.Account.Address, stored.Messages, stored.Unread, stored.Bytes, has.Messages, has.Unread, has.Bytes)
+	}
+	return nil
+}
+
+// message reads all of a message, and reports whether it is there.
+func (r *reader) message(ctx context.Context, f *models.Folder, h models.Handle) (there bool, err error) {
+	what := fmt.Sprintf("message %x", h[:16])
+	if err = r.content(ctx, f, h); errors.Is(err, models.ErrNotFound) {
+		return false, r.fault(err, what)
+	}
+	r.found.Messages++
+	if m, ok := r.Mailbox.(models.Identifier); ok {
+		id := m.Identity(h)
+		if r.known[id] {
+			r.found.Find(models.Duplicated, 1, "%s in folder %q of %s is in another folder, too", what, f.Name, f.Account.Address)
+		}
+		r.known[id] = true
+	}
+	return true, r.fault(err, what)
+}
+
+// content reads the bytes of a message.
+func (r *reader) content(ctx context.Context, f *models.Folder, h models.Handle) error {
+	if _, err := r.Raw(ctx, f, h, io.Discard); !errors.Is(err, models.ErrNotOffered) {
+		return err
+	}
+	err := r.Open(ctx, f, h, &r.opened)
+	r.opened.Body = models.Reuse(r.opened.Body)
+	for i := 0; i < len(r.opened.Attachments) && err == nil; i++ {
+		a, n := &r.opened.Attachments[i], int64(0)
+		n, err = r.Attachment(ctx, f, h, a.Name, io.Discard)
+		if errors.Is(err, models.ErrNotFound) || err == nil && n != a.Size {
+			err = fmt.Errorf("%w: attachment %q has %d bytes instead of %d", models.ErrBroken, a.Name, n, a.Size)
+		}
+	}
+	return err
+}
