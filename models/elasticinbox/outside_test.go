@@ -172,7 +172,7 @@ func TestAuditOfFiles(t *testing.T) {
 			id := w.Rows("MessageMetadata.columns")[0][1]
 			w.run(w.mb.do.BlocksPut, call(only, id, drivers.Int(0), drivers.Int(0), drivers.Blob(nil)))
 			return nil
-		}, models.Audit{BrokenBodies: 1}},
+		}, models.Audit{Unreferenced: 1}},
 		{"another store", func(w *world, _ string) error {
 			id := w.Rows("MessageMetadata.columns")[0][1]
 			w.run(w.mb.do.Store, call(storeColumn, drivers.Text("ann@example.org"), id, drivers.Text("location"),
