@@ -207,8 +207,8 @@ type Inspector interface {
 	Inspect(ctx context.Context, found *Audit) error
 }
 
-// Identifier keeps the identity of a message that moves (oracle, conversation). If two folders of an account show it,
-// a move was interrupted.
+// Identifier keeps the identity of a message that moves (all but james). If two folders of an account show it, and the
+// model is no Labeler, a move was interrupted.
 type Identifier interface{ Identity(h Handle) [16]byte }
 
 // RangeReader reads n bytes of the raw message from off on without reading

@@ -82,8 +82,8 @@ func Read(ctx context.Context, mb models.Mailbox, rows models.Audit) (models.Aud
 type reader struct {
 	models.Mailbox
 	found  models.Audit
-	shared map[any]bool      // folders of several accounts that were read
-	known  map[[16]byte]bool // messages of the account
+	shared map[any]bool                // folders of several accounts that were read
+	known  map[[16]byte]*models.Folder // messages of the account, by the first folder
 	opened models.Opened
 }
 
@@ -106,7 +106,7 @@ func (r *reader) account(ctx context.Context, address string) error {
 		return r.fault(err, "account "+address)
 	}
 	r.found.Accounts++
-	r.known = map[[16]byte]bool{}
+	r.known = map[[16]byte]*models.Folder{}
 	_, shares := r.Mailbox.(models.Poster)
 	for i := 0; i < len(a.Folders) && err == nil; i++ {
 		f := a.Folders[i]
@@ -215,19 +215,27 @@ func (r *reader) numbers(ctx context.Context, f *models.Folder, has, gone models
 	return nil
 }
 
-// message reads all of a message, and reports whether it is there.
+// message reads all of a message, and reports whether it is there. It reads one that several labels show only once.
 func (r *reader) message(ctx context.Context, f *models.Folder, h models.Handle) (there bool, err error) {
-	what := fmt.Sprintf("message %x", h[:16])
-	if err = r.content(ctx, f, h); errors.Is(err, models.ErrNotFound) {
-		return false, r.fault(err, what)
+	var id [16]byte
+	m, identifies := r.Mailbox.(models.Identifier)
+	if identifies {
+		id = m.Identity(h)
+	}
+	in, known := r.known[id]
+	_, labels := r.Mailbox.(models.Labeler)
+	what, again := fmt.Sprintf("message %x", h[:16]), known && labels && in != f
+	if !again {
+		if err = r.content(ctx, f, h); errors.Is(err, models.ErrNotFound) {
+			return false, r.fault(err, what)
+		}
 	}
 	r.found.Messages++
-	if m, ok := r.Mailbox.(models.Identifier); ok {
-		id := m.Identity(h)
-		if r.known[id] {
-			r.found.Find(models.Duplicated, 1, "%s in folder %q of %s is in another folder, too", what, f.Name, f.Account.Address)
-		}
-		r.known[id] = true
+	switch {
+	case identifies && !known:
+		r.known[id] = f
+	case known && !again:
+		r.found.Find(models.Duplicated, 1, "%s in folder %q of %s is there already", what, f.Name, f.Account.Address)
 	}
 	return true, r.fault(err, what)
 }

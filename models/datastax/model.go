@@ -127,6 +127,9 @@ func handleOf(id [16]byte, overflow int32) (h models.Handle) {
 
 func idOf(h models.Handle) [16]byte { return [16]byte(h[:16]) }
 
+// Identity implements models.Identifier.
+func (*mailbox) Identity(h models.Handle) [16]byte { return idOf(h) }
+
 func emailOf(h models.Handle) drivers.Value { return drivers.TimeUUID(idOf(h)) }
 
 func overflowOf(h models.Handle) int32 { return int32(binary.BigEndian.Uint32(h[16:])) }

@@ -125,7 +125,7 @@ func (b *bound) Mailbox(s drivers.Session) models.Mailbox {
 	m.Start("elasticinbox", m, s)
 	m.RawMessages = models.NewRawMessages("elasticinbox", m.beginRaw, m.fetch)
 	if m.deletes == removes {
-		return hard{m, m, m, m, m, m, m}
+		return hard{m, m, m, m, m, m, m, m}
 	}
 	return m
 }
@@ -139,6 +139,7 @@ type hard struct {
 	models.RangeReader
 	models.Holder
 	models.Inspector
+	models.Identifier
 }
 
 // mailbox is the mailbox of one worker. Each operation reuses its buffers.

@@ -325,4 +325,7 @@ func handleOf(id [16]byte) (h models.Handle) {
 	return h
 }
 
+// Identity implements models.Identifier.
+func (*mailbox) Identity(h models.Handle) [16]byte { return [16]byte(h[:16]) }
+
 func messageOf(h models.Handle) drivers.Value { return drivers.TimeUUID([16]byte(h[:16])) }
