@@ -79,7 +79,11 @@ func (m *mailbox) Login(ctx context.Context, address string) (_ *models.Account,
 	if err == nil && len(labels) == 0 {
 		err = models.ErrNotFound
 	}
-	show(a, labels)
+	for _, n := range labels {
+		if n.label != all {
+			a.Folders = append(a.Folders, &models.Folder{Name: n.name, Account: a, Ref: n.label})
+		}
+	}
 	return a, err
 }
 
@@ -134,13 +138,4 @@ func (m *mailbox) labels(ctx context.Context, address string) ([]named, error) {
 	})
 	slices.SortFunc(labels, func(a, b named) int { return int(a.label - b.label) })
 	return labels, err
-}
-
-// show sets the folders of an account: all its labels except label 0.
-func show(a *models.Account, labels []named) {
-	for _, n := range labels {
-		if n.label != all {
-			a.Folders = append(a.Folders, &models.Folder{Name: n.name, Account: a, Ref: n.label})
-		}
-	}
 }

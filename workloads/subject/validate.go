@@ -186,6 +186,7 @@ func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Sc
 	if err != nil {
 		return nil, err
 	}
+	rows.Notes = nil       // the report has them
 	session.Tolerate(true) // what cannot be decoded is named by the check of the schema
 	found, err := audit.Read(ctx, bound.Mailbox(c.Pace.Session(session)), rows)
 	a := &Verification{Audit: found, remote: !st.Capabilities().InProcess}
