@@ -53,12 +53,21 @@ func scan(q *gocql.Query, row func(), dest ...any) error {
 func readKeyspace(ctx context.Context, session *gocql.Session, name string) (ddl.Rows, error) {
 	rows := make(ddl.Rows)
 	for _, source := range ddl.Sources { // which columns they have depends on the version
-		query := session.Query("SELECT * FROM system_schema."+source+" WHERE keyspace_name = ?", name)
-		all, err := query.WithContext(ctx).Iter().SliceMap()
-		if err != nil {
+		it := session.Query("SELECT * FROM system_schema."+source+" WHERE keyspace_name = ?", name).WithContext(ctx).Iter()
+		for {
+			var cdc *bool // nil: a node without CDC does not report it
+			row := map[string]any{"cdc": &cdc}
+			if !it.MapScan(row) {
+				break
+			}
+			if delete(row, "cdc"); cdc != nil {
+				row["cdc"] = *cdc
+			}
+			rows[source] = append(rows[source], row)
+		}
+		if err := it.Close(); err != nil {
 			return nil, fmt.Errorf("read keyspace %s: %w", name, err)
 		}
-		rows[source] = all
 	}
 	return rows, nil
 }

@@ -47,6 +47,7 @@ var contract = modeltest.Suite{
 			Want:  models.Audit{Messages: -2, Dangling: 2, Unreferenced: 1},
 			Finds: []string{"emails_by_user_folder email: 2", "attachments email: 4 left over"},
 		},
+		{Name: "body changed", Table: "emails", Set: modeltest.Row{"body": drivers.Text("=?base64?-")}, Want: models.Audit{BrokenBodies: 2}},
 		{Name: "body lost", Table: "emails", Set: modeltest.Row{"body": {}}, Want: models.Audit{Messages: -2, Dangling: 2}},
 		{
 			Name: "label row lost", Table: "emails_by_user_folder", Match: unread,

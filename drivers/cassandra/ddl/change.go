@@ -213,7 +213,10 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 			}
 		}
 		if w != nil && h != nil {
-			complete(w.Hints[EngineName], h.Hints[EngineName], d.Strategy)
+			for _, name := range complete(w.Hints[EngineName], h.Hints[EngineName], d.Strategy) {
+				c.Unseen = append(c.Unseen,
+					fmt.Sprintf("This Cassandra does not report %s of table %s: it is not compared.", name, w.Name))
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.drops)) {
@@ -235,8 +238,15 @@ func (d *Definition) Compare(context.Context) (*drivers.Comparison, error) {
 // complete adds to want, the settings that a table should have, Cassandra's defaults for those that only have, the
 // existing table's, contains. So Compare also finds a changed setting that the schema does not set. The parameters of
 // another class than the wanted one go with it. strategy is the class of the nodes' default compaction, "" if it is
-// Cassandra's.
-func complete(want, have map[string]string, strategy string) {
+// Cassandra's. It removes from want, and returns, the options that the cluster does not report: a node without CDC
+// does not report cdc.
+func complete(want, have map[string]string, strategy string) (unreported []string) {
+	for _, name := range slices.Sorted(maps.Keys(carried)) {
+		if _, ok := have[name]; !ok && want[name] != "" {
+			delete(want, name)
+			unreported = append(unreported, name)
+		}
+	}
 	given := want["compaction.class"] != ""
 	for _, name := range slices.Sorted(maps.Keys(have)) { // compaction.class comes before what depends on it
 		if _, ok := want[name]; ok || want[uncompressed] == "false" && strings.HasPrefix(name, "compression.") {
@@ -260,6 +270,7 @@ func complete(want, have map[string]string, strategy string) {
 		}
 		want[name] = value
 	}
+	return unreported
 }
 
 // number returns a number of replicas; 0 if it is none.

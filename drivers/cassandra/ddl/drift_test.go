@@ -254,12 +254,13 @@ func TestOneFactor(t *testing.T) {
 	}
 }
 
-// TestMoreFields: a type with more fields than the schema's harms nothing.
-func TestMoreFields(t *testing.T) {
+// TestUnreported: an option that a cluster does not report is named and not compared. A type with more fields than the
+// schema's harms nothing.
+func TestUnreported(t *testing.T) {
 	d, err := Define(parse(t, `native: cassandra
 types: {address: {street: text}}
 tables:
-  a: {partition: [k int], columns: {v: frozen<address>}, other: {read_repair: "'NONE'"}, at: "a.cql:1"}
+  a: {partition: [k int], columns: {v: frozen<address>}, other: {cdc: "true", read_repair: "'NONE'"}, at: "a.cql:1"}
 `), "", Replication{{Datacenter: "dc1", Factor: 1}})
 	if err != nil {
 		t.Fatal(err)
@@ -278,6 +279,9 @@ tables:
 	}
 	if len(c.Drifts) != 1 || c.Drifts[0].Kind != schemas.DifferentFields || c.Drifts[0].Harm != schemas.OnlyThere {
 		t.Errorf("differences %+v, want that the type has more fields", c.Drifts)
+	}
+	if want := "This Cassandra does not report cdc of table a: it is not compared."; !slices.Equal(c.Unseen, []string{want}) {
+		t.Errorf("not compared: %q, want %q", c.Unseen, want)
 	}
 }
 
