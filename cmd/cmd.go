@@ -206,7 +206,6 @@ func newRoot(known registry) *cobra.Command {
 	groupFlags(run, runGroups)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
-	completeTopics(root)
 	finish(root, known.completions())
 	return root
 }
@@ -293,7 +292,7 @@ func lacking(check cobra.PositionalArgs, which string) cobra.PositionalArgs {
 // elsewhere are commands that people expect, and what does the same here.
 var elsewhere = map[string]string{
 	"mailbench verify": "mailbench run --verify=only", "mailbench audit": "mailbench run --verify=only",
-	"mailbench engines": "mailbench engine list, or engine show NAME",
+	"mailbench engines": "mailbench engine list, or engine show NAME", "mailbench schema list": "mailbench models",
 }
 
 func unknownCommand(cmd *cobra.Command, args []string) error {
@@ -325,24 +324,6 @@ func commandsOf(cmd *cobra.Command) (known []string) {
 		}
 	}
 	return known
-}
-
-// completeTopics adds topics to what the command help completes.
-func completeTopics(root *cobra.Command) {
-	help, _, err := root.Find([]string{"help"})
-	if err != nil {
-		panic(err) // InitDefaultHelpCmd makes the command
-	}
-	commands := help.ValidArgsFunction
-	help.ValidArgsFunction = func(c *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		found, directive := commands(c, args, typed)
-		for _, topic := range root.Commands() {
-			if len(args) == 0 && topic.IsAdditionalHelpTopicCommand() && strings.HasPrefix(topic.Name(), typed) {
-				found = append(found, topic.Name()+"\t"+topic.Short)
-			}
-		}
-		return found, directive
-	}
 }
 
 // terms writes words and what they mean, in lines of at most 80 columns.

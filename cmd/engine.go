@@ -40,30 +40,14 @@ func localEngine(engine string, contact []string) (dir string, processes []int) 
 	return in.Dir(), processes
 }
 
-// openEngines returns the instance of the engine that the arguments name, which is in a folder, or without
-// arguments all that are in their usual folders. If there is none, it says how to start one.
-func openEngines(cmd *cobra.Command, args []string, dir string) (all []*launch.Instance, err error) {
-	if len(args) == 1 {
-		in, err := launch.Open(args[0], dir)
-		if errors.Is(err, launch.ErrAbsent) {
-			err = fmt.Errorf("%w; %s starts it", err, upCommand(args[0], dir))
-		}
-		return []*launch.Instance{in}, err
+// openEngine returns the instance of an engine that is in a folder, or in its usual one. If there is none, it says how
+// to start one.
+func openEngine(engine, dir string) (*launch.Instance, error) {
+	in, err := launch.Open(engine, dir)
+	if errors.Is(err, launch.ErrAbsent) {
+		err = fmt.Errorf("%w; %s starts it", err, upCommand(engine, dir))
 	}
-	for _, name := range launchable() {
-		in, err := launch.Open(name, "")
-		switch {
-		case err == nil:
-			all = append(all, in)
-		case !errors.Is(err, launch.ErrAbsent):
-			return nil, err
-		}
-	}
-	if len(all) == 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "no engine was started in its usual folder; %s starts one, --dir names another folder\n",
-			upCommand(strings.Join(launchable(), "|"), ""))
-	}
-	return all, nil
+	return in, err
 }
 
 func upCommand(engine, dir string) string {
@@ -116,11 +100,10 @@ func newEngineDown(known registry) *cobra.Command {
 	var dir string
 	var purge bool
 	cmd := command("down ENGINE", known.instance(false), func(cmd *cobra.Command, args []string) error {
-		all, err := openEngines(cmd, args, dir)
+		in, err := openEngine(args[0], dir)
 		if err != nil {
 			return err
 		}
-		in := all[0]
 		what, kept := "was not running", "; its data are kept in "+in.Dir()
 		if slices.ContainsFunc(in.Nodes(), launch.Node.Running) {
 			what = "stopped"
@@ -140,42 +123,21 @@ func newEngineDown(known registry) *cobra.Command {
 	return cmd
 }
 
-// tailOfAll is how many lines of each log are printed if no engine is named.
-const tailOfAll = 20
-
 func newEngineLogs(known registry) *cobra.Command {
 	var dir, node string
 	var tail int
 	var follow bool
-	cmd := command("logs [ENGINE]", known.instance(true), func(cmd *cobra.Command, args []string) error {
-		ctx, out := cmd.Context(), cmd.OutOrStdout()
-		if len(args) == 0 && (follow || node != "") {
-			return usagef("--follow and --node need one engine: name it")
-		}
-		all, err := openEngines(cmd, args, dir)
-		switch {
-		case err != nil:
+	cmd := command("logs ENGINE", known.instance(false), func(cmd *cobra.Command, args []string) error {
+		in, err := openEngine(args[0], dir)
+		if err != nil {
 			return err
-		case len(args) == 1:
-			return all[0].Log(ctx, out, node, tail, follow)
-		case !cmd.Flags().Changed("tail"):
-			tail = tailOfAll
 		}
-		for _, in := range all {
-			for _, n := range in.Nodes() {
-				fmt.Fprintf(out, "==> %s %s <==\n", in.Engine(), n.Name)
-				if err := in.Log(ctx, out, n.Name, tail, false); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
+		return in.Log(cmd.Context(), cmd.OutOrStdout(), node, tail, follow)
 	})
 	cmd.ValidArgs = launchable()
 	cmd.Flags().StringVar(&dir, "dir", "", "the instance's `DIR`, as given to engine up")
 	cmd.Flags().StringVar(&node, "node", "", "the `NODE`, as engine status names it (default: the first)")
-	cmd.Flags().Var(whole(&tail, 0, 1_000_000), "tail",
-		fmt.Sprintf("print the last `N` lines only; 0: all (of all engines %d)", tailOfAll))
+	cmd.Flags().Var(whole(&tail, 0, 1_000_000), "tail", "print the last `N` lines only; 0: all")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "print new lines, until Ctrl-C")
 	return cmd
 }

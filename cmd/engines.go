@@ -121,11 +121,19 @@ func newEngineStatus(known registry) *cobra.Command {
 		case f.contact != nil || len(f.set) > 0:
 			return usagef("--contact and --set are for engines that mailbench does not start: %s", strings.Join(known.foreign(), ", "))
 		}
-		opened, err := openEngines(cmd, args, dir)
-		if err != nil {
-			return err
+		var opened []*launch.Instance
+		for _, name := range launchable() {
+			if len(args) == 1 && args[0] != name {
+				continue
+			}
+			switch in, err := openEngine(name, dir); {
+			case err == nil:
+				opened = append(opened, in)
+			case len(args) == 1 || !errors.Is(err, launch.ErrAbsent):
+				return err
+			}
 		}
-		return statusOf(cmd, opened, len(args) == 1, dir)
+		return statusOf(cmd, opened, dir)
 	})
 	cmd.ValidArgs = append(launchable(), known.foreign()...)
 	bindJSON(cmd.Flags(), "print JSON")
@@ -135,13 +143,13 @@ func newEngineStatus(known registry) *cobra.Command {
 	return cmd
 }
 
-// statusOf lists the nodes of instances: of the one in a folder, or of all with their engines. It is an error
-// that nodes are down.
-func statusOf(cmd *cobra.Command, opened []*launch.Instance, one bool, dir string) error {
-	head, rows := []string{"ENGINE", "NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}, [][]string(nil)
-	all, down := []listedInstance{}, []error(nil)
-	for _, in := range opened {
-		listed, n := listInstance(in), 0
+// statusOf lists the nodes of instances. It is an error that nodes are down.
+func statusOf(cmd *cobra.Command, opened []*launch.Instance, dir string) error {
+	var rows [][]string
+	var down []error
+	all := mapped(opened, listInstance)
+	for _, listed := range all {
+		n := 0
 		for _, node := range listed.Nodes {
 			row := []string{listed.Engine, node.Name, node.Address, "down", "-", "-", "-"}
 			if node.Running {
@@ -155,16 +163,14 @@ func statusOf(cmd *cobra.Command, opened []*launch.Instance, one bool, dir strin
 			down = append(down, fmt.Errorf("%d of %d nodes of %s are down; %s starts them", n, len(listed.Nodes), listed.Engine,
 				upCommand(listed.Engine, dir)))
 		}
-		all = append(all, listed)
 	}
-	var v any = all
-	if one {
-		v, head, rows = all[0].Nodes, head[1:], mapped(rows, func(row []string) []string { return row[1:] })
-	}
-	err := show(cmd, v, func(w io.Writer, _ int) {
-		if len(rows) > 0 {
-			screen.Table(w, head, rows)
+	err := show(cmd, all, func(w io.Writer, _ int) {
+		if len(rows) == 0 {
+			fmt.Fprintf(w, "no engine was started in its usual folder; %s starts one, --dir names another folder\n",
+				upCommand(strings.Join(launchable(), "|"), ""))
+			return
 		}
+		screen.Table(w, []string{"ENGINE", "NODE", "ADDRESS", "STATE", "PID", "UPTIME", "MEMORY"}, rows)
 	})
 	return cmp.Or(err, errors.Join(down...))
 }

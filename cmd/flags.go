@@ -171,16 +171,6 @@ func bindList(flags *pflag.FlagSet, to *[]string, name, short, usage string, val
 	}
 }
 
-// belong refuses flags that were given without the flag that they belong to. On says whether that is in effect.
-func belong(flags *pflag.FlagSet, to string, on bool, names ...string) error {
-	for _, name := range names {
-		if flags.Changed(name) && !on {
-			return usagef("--%s belongs to --%s: add that, or leave it out", name, to)
-		}
-	}
-	return nil
-}
-
 // flagsTogether are flags that do nothing without others, or together with them.
 //
 //go:embed help/flags-together.txt

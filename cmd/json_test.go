@@ -21,7 +21,7 @@ func printed(t *testing.T, args ...string) string {
 // Every list has as JSON the names that its table has.
 func TestListsAsJSON(t *testing.T) {
 	t.Setenv("COLUMNS", "")
-	for _, list := range []string{"models", "engine list", "workloads", "schema list"} {
+	for _, list := range []string{"models", "engine list", "workloads"} {
 		args := strings.Fields(list)
 		var names []string
 		for line := range strings.Lines(printed(t, args...)) {

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -29,10 +28,7 @@ func newModels(known registry) *cobra.Command {
 		case len(args) == 0 && len(engines) > 0:
 			return usagef("--engine needs a model; expected mailbench models NAME")
 		case len(args) == 0:
-			return known.listModels(cmd, false, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"},
-				func(m listedModel) []string {
-					return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
-				})
+			return known.listModels(cmd)
 		}
 		s, err := known.schema(args[0])
 		if err != nil {
@@ -68,21 +64,19 @@ type listedModel struct {
 	Doc      string `json:"description"`
 }
 
-// listModels lists the models and their variants, with the description of each or of its schema.
-func (r registry) listModels(cmd *cobra.Command, ofSchema bool, head []string, row func(listedModel) []string) error {
+// listModels lists the models and their variants, with the description of each.
+func (r registry) listModels(cmd *cobra.Command) error {
 	var all []listedModel
 	for _, m := range r.withVariants() {
 		s, err := schemaOf(m)
 		if err != nil {
 			return err
 		}
-		one := listedModel{m.Name, s.Native, len(s.Tables), len(s.Patterns), m.Doc}
-		if ofSchema || m.Doc == "" { // of a variant
-			one.Doc = s.Doc
-		}
-		all = append(all, one)
+		all = append(all, listedModel{m.Name, s.Native, len(s.Tables), len(s.Patterns), cmp.Or(m.Doc, s.Doc)})
 	}
-	return list(cmd, all, head, row)
+	return list(cmd, all, []string{"MODEL", "TARGET ENGINE", "SCHEMA", "DESCRIPTION"}, func(m listedModel) []string {
+		return []string{m.Name, m.Native, words.Plural(m.Tables, "table"), m.Doc}
+	})
 }
 
 func newModelsNew(known registry) *cobra.Command {
@@ -144,26 +138,18 @@ func source(named string) (version, checkout string, err error) {
 		checkout, err = filepath.Abs(named)
 		return "v0.0.0", checkout, err
 	}
-	own, replaced := &debug.Module{}, "" // mailbench as this program or as a module that it depends on
-	if info, ok := debug.ReadBuildInfo(); ok {
+	if info, ok := debug.ReadBuildInfo(); ok { // mailbench is this program, or a module that it depends on
 		for _, m := range append(info.Deps, &info.Main) {
-			if m.Path == "github.com/mailbench/mailbench" {
-				own = m
+			// A program that go install fetched has a checksum; one that was built in a checkout has none.
+			if m.Path == "github.com/mailbench/mailbench" && m.Replace == nil && m.Sum != "" {
+				return m.Version, "", nil
 			}
 		}
 	}
-	// A program that go install fetched has a checksum; one that was built in a checkout has none.
-	switch {
-	case own.Replace != nil:
-		replaced, _ = filepath.Abs(own.Replace.Path)
-	case own.Sum != "":
-		return own.Version, "", nil
-	}
-	exe, _ := os.Executable()          // the program may be bin/mailbench of a checkout
-	_, file, _, _ := runtime.Caller(0) // -trimpath removes the folder
+	exe, _ := os.Executable() // it may be bin/mailbench of a checkout
 	wd, _ := os.Getwd()
-	for _, place := range []string{replaced, exe, file, wd} {
-		if checkout = newmodel.FindCheckout(place); filepath.IsAbs(checkout) {
+	for _, place := range []string{exe, wd} {
+		if checkout = newmodel.FindCheckout(place); checkout != "" {
 			return "v0.0.0", checkout, nil
 		}
 	}

@@ -29,7 +29,7 @@ import (
 func newRun(known registry) *cobra.Command {
 	f := runFlags{c: run.Config{MaxWait: run.DefaultMaxWait}, mailLimit: defaultMail}
 	cmd := command("run [WORKLOAD|FILE.yaml]", func(cmd *cobra.Command, args []string) error {
-		if err := f.misplaced(cmd, known, args); err != nil {
+		if err := misplaced(known, args); err != nil {
 			return err
 		}
 		if len(args) == 2 && isFile(args[0]) && isFile(args[1]) {
@@ -64,33 +64,24 @@ func createDir(path string, by ranking.Metric) (*results.Dir, error) {
 	return dir, nil
 }
 
-// misplaced returns an error for arguments that are models or engines, and no workload: "-m james datastax".
-func (f *runFlags) misplaced(cmd *cobra.Command, known registry, args []string) error {
-	engines := known.engineNames()
+// misplaced returns an error for arguments that are models, engines or results, and no workload: "-m james datastax".
+func misplaced(known registry, args []string) error {
 	for _, arg := range args {
-		if when := cmd.Flag("verify"); when.Changed && slices.Contains(when.Value.(*accepted).words, arg) {
-			return usagef("%s is no workload: write --verify=%s", arg, arg)
-		}
-		bundled := slices.Contains(workloads.BundledNames(), arg)
-		dir := cmp.Or(strings.TrimSuffix(arg, results.RunFile), ".")
-		if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil && !bundled {
-			return usagef("%s has the results of a run, and is no workload: repeat that run with --from %s", arg, dir)
-		}
-		arg = strings.Trim(arg, ", ")
-		flag, named := "model", f.models
-		if slices.Contains(engines, arg) {
-			flag, named = "engine", f.engines
-		}
-		model, _, _ := strings.Cut(arg, "@")
-		if flag == "model" && index(known.models, model) < 0 || bundled {
+		if slices.Contains(workloads.BundledNames(), arg) {
 			continue
 		}
-		if !cmd.Flags().Changed(flag) {
-			named = nil
+		dir := cmp.Or(strings.TrimSuffix(arg, results.RunFile), ".")
+		if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
+			return usagef("%s has the results of a run, and is no workload: repeat that run with --from %s", arg, dir)
 		}
-		named = slices.DeleteFunc(append(slices.Clone(named), arg), func(name string) bool { return name == "" })
-		return usagef("%s is no workload: name %ss with --%s, separated by commas: --%s %s", arg, flag, flag, flag,
-			strings.Join(named, ","))
+		switch name := strings.Trim(arg, ", "); {
+		case slices.Contains(known.engineNames(), name):
+			return usagef("%s is no workload: name engines with --engine, separated by commas: --engine embedded,%s", name, name)
+		case slices.Contains(known.modelNames(), name):
+			return usagef("%s is no workload: name models with --model, separated by commas: --model james,%s", name, name)
+		case slices.ContainsFunc(audits, func(a run.AuditMode) bool { return a.String() == name }):
+			return usagef("%s is no workload: write --verify=%s", name, name)
+		}
 	}
 	return nil
 }
@@ -110,12 +101,6 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 	}
 	if f.prove && len(f.text) == 0 {
 		_, err := io.WriteString(cmd.OutOrStdout(), f.c.Keyspace.Unproven())
-		return err
-	}
-	if err := cmp.Or(
-		belong(cmd.Flags(), "find-max", f.findMax.on, "from-rate", "max-rate", "step-time", "precision"),
-		belong(cmd.Flags(), "mail", f.mail != "", "max-mail-size"),
-	); err != nil {
 		return err
 	}
 	f.chosen = cmd.Flags().Changed("model") || was != nil
@@ -288,7 +273,7 @@ func (f *runFlags) config(known registry, name string) (*run.Config, error) {
 		words.ExpectModels = append(words.ExpectModels, m.Name)
 	}
 	if c.Workload, err = f.workload(words, name, more...); err != nil {
-		return nil, blameSweep(err, f.sweep)
+		return nil, err
 	}
 	if slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote }) {
 		c.Workload.UseRemoteRates()

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -51,6 +50,9 @@ type runFlags struct {
 	sweep           string
 }
 
+// audits are the values of --verify.
+var audits = []run.AuditMode{run.NoAudit, run.AuditAfter, run.AuditOnly}
+
 func (f *runFlags) bind(flags *pflag.FlagSet) {
 	bindList(flags, &f.models, "model", "m",
 		"`MODELS` and variants to run, or schema files of variants, separated by commas (mailbench models lists them); a "+
@@ -72,7 +74,6 @@ func (f *runFlags) bind(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.output, "output", "o", "", "write the results to `DIR` (default results/WORKLOAD-TIME)")
 	flags.StringVar(&f.c.DataDir, "data", "",
 		"keep stores and ledgers in `DIR`, and use the data set that is there (default: a temporary folder)")
-	audits := []run.AuditMode{run.NoAudit, run.AuditAfter, run.AuditOnly}
 	flags.Var(oneOf(&f.c.Audit, audits, "value"), "verify",
 		"`WHEN` to check that every acknowledged delivery is there: no, after (the run) or only (no run: check the data in --data)")
 	flags.Lookup("verify").NoOptDefVal = run.AuditAfter.String()
@@ -140,39 +141,30 @@ type findMaxFlags struct {
 	step      time.Duration
 }
 
-// Bounds of a search.
-const (
-	leastPrecision, mostPrecision = 1.0, 50.0 // percent
-	leastStep, mostStep           = 500 * time.Millisecond, time.Hour
-)
-
 func (f *findMaxFlags) bind(flags *pflag.FlagSet) {
 	f.precision, f.max = 100*run.DefaultPrecision, workloads.Rate{Count: run.DefaultMaxRate, Per: time.Second}
-	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase meets "+
-		"the thresholds")
+	flags.BoolVar(&f.on, "find-max", false, "search for the highest rate at which each measured phase meets the thresholds")
 	flags.Var(parsed(&f.from, workloads.ParseRate), "from-rate", "first `RATE` of --find-max, such as 500/s (default: the phase's, "+
 		"and on an embedded engine 1580/s at least)")
 	flags.Var(parsed(&f.max, workloads.ParseRate), "max-rate", "`RATE` at which --find-max ends")
-	flags.Var(duration(&f.step, leastStep, mostStep), "step-time",
-		"minimum `TIME` of a measurement of --find-max ("+text(leastStep)+" to "+text(mostStep)+
-			"; default "+text(run.DefaultStep)+", embedded "+text(run.InProcessStep)+
-			"); a measurement of few operations lasts longer")
-	flags.Var(number(&f.precision, leastPrecision, mostPrecision), "precision",
-		fmt.Sprintf("`PERCENT` of the rate (%g to %g) to which --find-max narrows it down", leastPrecision, mostPrecision))
+	flags.Var(duration(&f.step, 500*time.Millisecond, time.Hour), "step-time",
+		"minimum `TIME` of a measurement of --find-max (500ms to 1h; default "+text(run.DefaultStep)+", embedded "+
+			text(run.InProcessStep)+"); a measurement of few operations lasts longer")
+	flags.Var(number(&f.precision, 1, 50), "precision",
+		"`PERCENT` of the rate (1 to 50) to which --find-max narrows it down")
 }
 
 // config turns the flags into the configuration of the search; nil if there is no search.
 func (f *findMaxFlags) config() (*results.FindMax, error) {
-	if !f.on {
-		return nil, nil
-	}
-	c := results.FindMax{
+	c := &results.FindMax{
 		From: f.from.PerSecond(), Max: f.max.PerSecond(), Precision: f.precision / 100, Step: f.step.Seconds(),
 	}
-	if c.From > c.Max {
+	if !f.on {
+		c = nil
+	} else if c.From > c.Max {
 		return nil, usagef("--from-rate %s is above --max-rate %s", f.from, f.max)
 	}
-	return &c, nil
+	return c, nil
 }
 
 // Bounds of --segment-timeout. The shortest is longer than a garbage collection or a busy processor delays a segment.
@@ -211,31 +203,6 @@ func sweepOverride(text string) ([]string, error) {
 		}
 	}
 	return []string{"sweep={" + path + ": [" + list + "]}"}, nil
-}
-
-// blameSweep changes the place of faults in the override for --sweep to the place in what the
-// user typed.
-func blameSweep(err error, text string) error {
-	var faults strict.Errors
-	override, _ := sweepOverride(text)
-	if len(override) == 0 || !errors.As(err, &faults) {
-		return err
-	}
-	path, _, _ := strings.Cut(text, "=")
-	for _, f := range faults {
-		if f.Pos.File != "--set "+strconv.Quote(override[0]) {
-			continue
-		}
-		at := f.Pos.Column - len("sweep={")
-		if value := at - len(path) - len(": ["); value > 0 {
-			at = len(path) + len("=") + value
-		} else {
-			at = min(max(1, at), len(path))
-		}
-		f.Pos.File, f.Pos.Column = "--sweep "+strconv.Quote(text), at
-		f.Msg = strings.TrimPrefix(strings.ReplaceAll(f.Msg, "sweep."+path, path), "sweep: ")
-	}
-	return err
 }
 
 // parseAddress checks an address to listen on.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -32,20 +31,9 @@ import (
 
 func newSchema(known registry) *cobra.Command {
 	c := &cobra.Command{Use: "schema"}
-	c.AddCommand(newSchemaList(known), newSchemaShow(known), newSchemaLint(known), newSchemaValidate(known),
+	c.AddCommand(newSchemaShow(known), newSchemaLint(known), newSchemaValidate(known),
 		newSchemaRender(known), newSchemaForecast(known), newSchemaDiagram(known), newSchemaDiff(known),
 		newSchemaExplain(known), newSchemaImport(known))
-	return c
-}
-
-func newSchemaList(known registry) *cobra.Command {
-	c := command("list", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return known.listModels(cmd, true, []string{"SCHEMA", "TARGET ENGINE", "TABLES", "PATTERNS", "DESCRIPTION"},
-			func(s listedModel) []string {
-				return []string{s.Name, s.Native, strconv.Itoa(s.Tables), strconv.Itoa(s.Patterns), s.Doc}
-			})
-	})
-	bindJSON(c.Flags(), "print JSON")
 	return c
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/mailbench/mailbench/drivers/validate"
 	"github.com/mailbench/mailbench/reports/screen"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -119,32 +118,24 @@ func (f *storeFlags) place(o *drivers.Options, e drivers.Engine, schema string) 
 	return nil
 }
 
-// absent adds to an error of a store without the tables that the flags name what is there instead, and which flag
-// names that. It returns any other error as it is.
+// absent adds to an error of a store without the tables that the flags name what is there instead. It returns any
+// other error as it is.
 func (f *storeFlags) absent(err error) error {
-	const most = 8 // names in an error
 	var a *drivers.AbsentError
 	if !errors.As(err, &a) {
 		return err
 	}
 	slices.Sort(a.There)
-	instead := fmt.Sprintf("there is no other %s;", a.What)
-	switch near, n := strict.Nearest(a.Name, a.There), len(a.There); {
-	case near != "":
-		instead = fmt.Sprintf("did you mean %q?", near)
-	case n > most:
-		instead = fmt.Sprintf("there are %s and %d more;", strings.Join(a.There[:most], ", "), n-most)
-	case n > 0:
-		instead = "there is " + strings.Join(a.There, ", ") + ";"
+	const most = 8 // names in an error
+	there := strings.Join(a.There[:min(len(a.There), most)], ", ")
+	if n := len(a.There) - most; n > 0 {
+		there += fmt.Sprintf(" and %d more", n)
 	}
-	advice := fmt.Sprintf("--%s names another", a.What)
-	switch {
-	case f.data != "":
+	advice := fmt.Sprintf("--%s NAME names another, --data DIR the data set that a run kept", a.What)
+	if f.data != "" {
 		advice = "name its schema, or another data set with --data"
-	case f.keyspace+f.namespace == "":
-		advice = fmt.Sprintf("--%s NAME names one in full, --data DIR the data set that a run kept", a.What)
 	}
-	return fmt.Errorf("%w; %s %s", a, instead, advice)
+	return fmt.Errorf("%w; there is %s; %s", a, cmp.Or(there, "no "+a.What), advice)
 }
 
 func newSchemaDiff(known registry) *cobra.Command {
@@ -158,18 +149,8 @@ func newSchemaDiff(known registry) *cobra.Command {
 			}
 			idle, version := c.Ignore(ignore), st.Capabilities().Version
 			err = show(cmd, schemaDiff{s.Name, f.engine, version, c}, func(out io.Writer, _ int) {
-				missing := allMissing(s, c)
-				if missing == 0 {
-					writeDiff(out, s, version, c, idle)
-					return
-				}
-				fmt.Fprintf(out, "%s (%s) has nothing of schema %s: all its %s are missing.", c.Where, version, s.Name,
-					words.Plural(missing, "table"))
-				if e.Render != nil {
-					fmt.Fprintf(out, " \"mailbench schema render %s -e %s\" prints the statements that create them.", name, e.Name)
-				}
-				fmt.Fprintln(out)
-				// It is open for reading only.
+				writeDiff(out, s, version, c, idle)
+				// The store is open for reading only.
 				if absent := st.Apply(cmd.Context(), s); errors.As(absent, new(*drivers.AbsentError)) {
 					fmt.Fprintf(out, "Note: %v.\n", f.absent(absent))
 				}
@@ -184,21 +165,6 @@ func newSchemaDiff(known registry) *cobra.Command {
 	bindJSON(cmd.Flags(), "print JSON")
 	bindList(cmd.Flags(), &ignore, "ignore", "", "accept these differences: `WORDS`, separated by commas (can be repeated)")
 	return cmd
-}
-
-// allMissing counts the tables that an engine lacks; 0 if it has one of them, or if there is another
-// difference.
-func allMissing(s *schemas.Schema, c *drivers.Comparison) (missing int) {
-	for _, t := range s.Tables {
-		if !t.Header() {
-			missing++
-		}
-	}
-	other := func(d drivers.Drift) bool { return d.Kind != schemas.MissingTable }
-	if len(c.Drifts) != missing || slices.ContainsFunc(c.Drifts, other) {
-		return 0
-	}
-	return missing
 }
 
 // writeDiff prints a comparison for people, and what --ignore left out. A statement that fixes several differences is
