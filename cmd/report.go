@@ -77,9 +77,9 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 	var text bytes.Buffer
 	switch {
 	case f.format == formatHTML:
-		var sources []page.Source
-		if sources, err = openSources(cmd.ErrOrStderr(), dirs, f.by); err == nil {
-			err = page.Write(&text, sources...)
+		var s page.Source
+		if s, err = openSources(cmd.ErrOrStderr(), dirs, f.by); err == nil {
+			err = page.Write(&text, s)
 		}
 		if f.File == "" && len(dirs) == 1 {
 			f.File = filepath.Join(dir, page.HTMLFile)
@@ -136,9 +136,9 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 	}[f.format](w, r)
 }
 
-// openSources reads the runs of all folders, and notes which latency logs are gone. Its error names
+// openSources reads the runs of all folders as one, and notes which latency logs are gone. Its error names
 // each folder that cannot be read.
-func openSources(notes io.Writer, dirs []string, by ranking.Metric) ([]page.Source, error) {
+func openSources(notes io.Writer, dirs []string, by ranking.Metric) (page.Source, error) {
 	var sources []page.Source
 	var bad []error
 	for _, dir := range dirs {
@@ -154,7 +154,11 @@ func openSources(notes io.Writer, dirs []string, by ranking.Metric) ([]page.Sour
 		}
 		sources = append(sources, s)
 	}
-	return sources, errors.Join(bad...)
+	if len(bad) > 0 {
+		return page.Source{}, errors.Join(bad...)
+	}
+	s, err := page.Together(sources)
+	return s, usage(err)
 }
 
 // printRun prints the text of a run.

@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -422,10 +421,13 @@ func streamCells(r *trials.Row, cs trials.Column, op string) []any {
 	return append(row, r.Sum.Dropped, r.Scheduled(0.5), r.Scheduled(0.99), r.Scheduled(0.999))
 }
 
-// patterns has the times of the access patterns of each operation, the longest median first. Those of cells
-// whose verdict is not ok are left out.
+// patterns has the access patterns of each operation with their times, the most frequent first. Those of cells whose
+// verdict is not ok are left out.
 func (v *run) patterns() (all []document.Section) {
 	for i := range v.groups {
+		if v.Sweep != nil || !v.groups[i].Cells[0].Measured() {
+			continue
+		}
 		t := &document.Table{Columns: []document.Column{
 			{Title: "model", Left: true},
 			{Title: "pattern", Left: true},
@@ -435,20 +437,15 @@ func (v *run) patterns() (all []document.Section) {
 			{Group: "latency, ms", Title: "max", Unit: "ms"},
 		}}
 		v.each(&v.groups[i], func(op, name string, _ trials.Column, row *trials.Row) {
-			if row.Bad || row.Sum.Count == 0 {
-				return
-			}
-			timed := slices.DeleteFunc(slices.Clone(row.Sum.Patterns), func(p results.PatternRequests) bool {
-				return p.Service == nil
-			})
-			slices.SortStableFunc(timed, func(a, b results.PatternRequests) int {
-				return cmp.Compare(b.Service.P50, a.Service.P50)
-			})
-			for _, p := range timed {
-				runs := float64(p.Count) / float64(row.Sum.Count)
-				p99 := trials.Time{NS: float64(p.Service.P99), Enough: p.Count >= results.EnoughFor(0.99)}
-				t.Add(op, name, p.Name, ranking.Number(runs), results.MS(float64(p.Service.P50)), p99,
-					results.MS(float64(p.Service.Max)))
+			for _, p := range row.Sum.Patterns {
+				times := []any{"-", "-", "-"}
+				if s := p.Service; s != nil {
+					p99 := trials.Time{NS: float64(s.P99), Enough: p.Count >= results.EnoughFor(0.99)}
+					times = []any{results.MS(float64(s.P50)), p99, results.MS(float64(s.Max))}
+				}
+				if !row.Bad {
+					t.Add(op, append([]any{name, p.Name, ranking.Number(p.Requests)}, times...)...)
+				}
 			}
 		})
 		all = append(all, document.Section{

@@ -100,10 +100,10 @@ func browserPages(t *testing.T) map[string]string {
 	}
 	bad := makeHostile(t, sample(t))
 	texts := map[string]string{"history": writeHistory(t, s, bad, s, bad), "comparison": writeComparison(t, s)}
-	for name, sources := range map[string][]Source{
-		"five models": {s}, "all is well": {clean}, "many operations": {many}, "one model": {one}, "several runs": {s, one, s}, "nothing": {{Run: &results.Run{}}}, "hostile": {bad}, "hostile runs": {bad, bad},
+	for name, source := range map[string]Source{
+		"five models": s, "all is well": clean, "many operations": many, "one model": one, "nothing": {Run: &results.Run{}}, "hostile": bad,
 	} {
-		texts[name] = write(t, sources...)
+		texts[name] = write(t, source)
 	}
 	urls := map[string]string{}
 	for name, text := range texts {

@@ -1,6 +1,5 @@
 // Package page writes results as one HTML page that needs nothing else: no script, no
-// network, no fonts. A page of one run shows all of it, with charts. A page of several runs shows
-// them side by side. Every text from results is escaped.
+// network, no fonts. Every text from results is escaped.
 package page
 
 import (
@@ -10,9 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/kballard/go-shellquote"
@@ -21,9 +18,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/glossary"
-	"github.com/mailbench/mailbench/reports/history"
 	"github.com/mailbench/mailbench/reports/ranking"
-	"github.com/mailbench/mailbench/schemas/diagram"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -39,17 +34,17 @@ func Ours(head []byte) bool {
 // HTMLFile is the report in a run directory.
 const HTMLFile = "report.html"
 
-// Write writes a page of one run, or of several.
-func Write(w io.Writer, sources ...Source) error {
-	switch len(sources) {
-	case 0:
-		return fmt.Errorf("create page: no run to show")
-	case 1:
-		d := reports.Of(sources[0].Run, sources[0].By)
-		addCharts(d, &sources[0])
-		return render(w, d, background(&sources[0])...)
+// Write writes the page of a run.
+func Write(w io.Writer, s Source) error {
+	d := reports.Of(s.Run, s.By)
+	addCharts(d, &s)
+	if len(s.Others) > 0 {
+		d.Sections = append(d.Sections, s.differences())
 	}
-	return Document(w, several(sources))
+	return render(w, d, sectionView{
+		Section: &document.Section{ID: "provenance", Title: "Repeat it"},
+		Made:    &provenance{s.Run, s.repeat(), reports.NamesIn(s.Run)},
+	})
 }
 
 // Document writes a document as a page.
@@ -73,10 +68,9 @@ var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"command":    func(words []string) string { return shellquote.Join(words...) },
 	"mark":       func(c document.Cell) string { return document.Marks[c.Style] },
 	"operations": glossary.Operations, "columns": glossary.Columns,
-	"oneline":  words.OneLine,
-	"px":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
-	"diagrams": func() template.CSS { return template.CSS(diagram.Style) },
-	"style":    func() template.CSS { return template.CSS(style) },
+	"oneline": words.OneLine,
+	"px":      func(v float64) string { return fmt.Sprintf("%.1f", v) },
+	"style":   func() template.CSS { return template.CSS(style) },
 }).ParseFS(templateFiles, "*.tmpl"))
 
 // render writes the page of a document, with more sections at its end. Colors of lines are the same on all of it.
@@ -113,11 +107,6 @@ func render(w io.Writer, d *document.Document, more ...sectionView) error {
 	return nil
 }
 
-// repeat is the command that repeats the run whose results are in a folder of that name.
-func repeat(name string) string {
-	return "mailbench run --from " + shellquote.Join(cmp.Or(name, "DIR"))
-}
-
 // view is a page: a document, with its sections as they are shown.
 type view struct {
 	*document.Document
@@ -140,14 +129,79 @@ type Source struct {
 	Curves []results.Curve
 	NoLog  bool           // the run's latency log is gone, and with it the curves
 	By     ranking.Metric // by which models are ranked; "": the default
+	Others []Source       // runs that Together has added
+}
+
+// repeat are the commands that repeat the runs.
+func (s *Source) repeat() (all []string) {
+	for _, of := range append([]Source{*s}, s.Others...) {
+		all = append(all, "mailbench run --from "+shellquote.Join(cmp.Or(of.Name, "DIR")))
+	}
+	return all
+}
+
+// differences are the settings in which runs that are shown together differ from the first.
+func (s *Source) differences() document.Section {
+	about := document.Section{
+		ID: "differences", Title: "Settings that differ", Lead: "Their effect is in the differences between the models and engines, too.",
+	}
+	side := func(s Source) compare.Side { return compare.Side{Name: s.Name, Runs: []*results.Run{s.Run}} }
+	for _, other := range s.Others {
+		all, _ := compare.Differences(side(*s), side(other), false)
+		for _, d := range all {
+			about.Say(document.Plain, "", d)
+		}
+	}
+	return about
+}
+
+// Together is several runs as one, with models on engines next to each other. Its error says that two of them have the
+// same model on the same engine, or executed other operations.
+func Together(sources []Source) (Source, error) {
+	one := sources[0]
+	one.Others = sources[1:]
+	all := *one.Run
+	one.Run, all.Cells = &all, slices.Clone(all.Cells)
+	for _, s := range one.Others {
+		r := s.Run
+		if digests(r) != digests(&all) || r.Sweep != nil || all.Sweep != nil {
+			return one, fmt.Errorf("%s and %s executed other operations: a page has one of them", one.Name, s.Name)
+		}
+		for _, c := range r.Cells {
+			if slices.ContainsFunc(all.Cells, func(o results.Cell) bool { return o.Model == c.Model && o.Engine == c.Engine }) {
+				return one, fmt.Errorf("%s has %s on %s, as a run before it: use mailbench compare %s", s.Name, c.Model, c.Engine,
+					shellquote.Join(one.Name, s.Name))
+			}
+		}
+		all.Cells, all.Seconds = append(all.Cells, r.Cells...), all.Seconds+r.Seconds
+		all.Schemas, all.Audits = slices.Concat(all.Schemas, r.Schemas), slices.Concat(all.Audits, r.Audits)
+		all.Searches, all.Floor = slices.Concat(all.Searches, r.Searches), slices.Concat(all.Floor, r.Floor)
+		all.Left, all.Interrupted = slices.Concat(all.Left, r.Left), all.Interrupted || r.Interrupted
+		one.Curves, one.NoLog = slices.Concat(one.Curves, s.Curves), one.NoLog || s.NoLog
+	}
+	return one, nil
+}
+
+// digests are those of the measured phases' operations.
+func digests(r *results.Run) string {
+	var all []string
+	for _, p := range r.Phases {
+		if p.Kind == results.KindMeasure {
+			all = append(all, p.Name+" "+p.SHA256)
+		}
+	}
+	return strings.Join(all, "\n")
 }
 
 // provenance is how a run was made.
 type provenance struct {
 	*results.Run
-	Repeat string
+	Repeat []string
 	Names  reports.Names
 }
+
+const overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
+	"A shaded band is a time in which no operation succeeded."
 
 // mostOverTime is how many charts over time are shown without a fold: those of six models.
 const mostOverTime = 12
@@ -195,212 +249,4 @@ func addCharts(d *document.Document, s *Source) {
 		return 2
 	}
 	slices.SortStableFunc(d.Sections, func(a, b document.Section) int { return order(a) - order(b) })
-}
-
-// background are the sections that only the page of a run has: the schemas of its models, and how to repeat it.
-func background(s *Source) (all []sectionView) {
-	if models := newModelViews(s.Run); len(models) > 0 {
-		all = append(all, sectionView{
-			Section: &document.Section{ID: "behind", Title: "Access patterns and schemas", Fold: true, Lead: behindLead},
-			Models:  models,
-		})
-	}
-	return append(all, sectionView{
-		Section: &document.Section{ID: "provenance", Title: "Repeat it"},
-		Made:    &provenance{s.Run, repeat(s.Name), reports.NamesIn(s.Run)},
-	})
-}
-
-const (
-	overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
-		"A shaded band is a time in which no operation succeeded."
-	behindLead = "The access patterns of each operation, with their requests on average, and the tables. In a diagram K is a " +
-		"partition key, C↑ C↓ a clustering column, S static, IDX an index, ++ a counter."
-)
-
-// several is the report of runs side by side, in the order given. It has medians and ratios only;
-// package compare says which differences are significant.
-func several(sources []Source) *document.Document {
-	d := &document.Document{Title: fmt.Sprintf("%d runs side by side", len(sources))}
-	var labels, names []string
-	var each []document.Section
-	for i := range sources {
-		s := &sources[i]
-		label := "run " + strconv.Itoa(i+1)
-		d.Facts = append(d.Facts, fmt.Sprintf("%s: %s, started %s, took %s; %s", label, cmp.Or(s.Name, s.Run.Workload.Name),
-			s.Run.Started, words.Duration(s.Run.Seconds*1e9), reports.MachineLine(&s.Run.Environment)))
-		labels, names = append(labels, label), append(names, shellquote.Join(cmp.Or(s.Name, "DIR")))
-		each = append(each, aboutRun(s, label))
-	}
-	if r := union(sources); r != nil {
-		for _, section := range reports.Of(r, sources[0].By).Sections {
-			if !section.Fold && section.ID != "alerts" {
-				d.Sections = append(d.Sections, section)
-			}
-		}
-	}
-	load, operations := severalFigures(sources, labels)
-	if len(d.Sections) == 0 {
-		d.Sections = append(d.Sections, load)
-	}
-	d.Sections = append(append(d.Sections, each...), differences(sources, labels), operations)
-	d.Sections = append(d.Sections, severalCurves(sources, labels)...)
-	again := document.Section{ID: "provenance", Title: "Repeat them"}
-	for i := range sources {
-		again.Say(document.Command, "", repeat(sources[i].Name))
-	}
-	again.Say(document.Plain, "", "To see which differences are significant:")
-	again.Say(document.Command, "", "mailbench compare "+names[0]+" "+names[len(names)-1])
-	d.Sections = slices.DeleteFunc(append(d.Sections, again), func(s document.Section) bool {
-		return s.Table != nil && len(s.Table.Rows) == 0 && len(s.Says) == 0
-	})
-	return d
-}
-
-// aboutRun says what is wrong with a run, and its warnings.
-func aboutRun(s *Source, label string) document.Section {
-	about := document.Section{ID: "run", Title: label + ": " + cmp.Or(s.Name, s.Run.Workload.Name)}
-	for _, section := range reports.Of(s.Run, "").Sections {
-		if section.ID == "alerts" || section.ID == "warnings" {
-			about.Says = append(append(about.Says, section.Says...), section.Notes...)
-		}
-	}
-	if s.NoLog {
-		about.Say(document.Warn, "", "no percentile curves, because latency.hlog of this run is gone")
-	}
-	if len(about.Says) == 0 {
-		about.Say(document.Plain, "", "All results are valid.")
-	}
-	return about
-}
-
-// severalFigures has a table for the whole load and one for the operations, with a column for each run.
-func severalFigures(sources []Source, labels []string) (load, operations document.Section) {
-	var runs []*results.Run
-	columns := []document.Column{{Left: true}}
-	for i := range sources {
-		runs, columns = append(runs, sources[i].Run), append(columns, document.Column{Title: labels[i]})
-	}
-	load = document.Section{ID: "load", Title: "Whole load", Table: &document.Table{Columns: columns}}
-	operations = document.Section{ID: "runs", Title: "Operations", Table: &document.Table{Columns: columns}}
-	load.Lead = "medians of the trials; a ratio is to the first run that has the value"
-	operations.Lead = load.Lead
-	for _, f := range history.FiguresOf(runs, true) {
-		t := operations.Table
-		if f.Op == compare.WholeLoad {
-			t = load.Table
-		}
-		row, first := t.Add(f.Subject.String(), f.Label()), math.NaN()
-		for k, v := range f.Values {
-			cell := document.Cell{Text: f.Shown(k)}
-			switch {
-			case v == nil:
-			case math.IsNaN(first):
-				first = *v
-			case first > 0:
-				cell.Text += " (" + strconv.FormatFloat(*v/first, 'f', 2, 64) + "×)"
-			}
-			row.Cells = append(row.Cells, cell)
-		}
-	}
-	return load, operations
-}
-
-// union is all runs as one, with models on engines side by side. It is nil if two runs have the same
-// model on the same engine, executed other operations, or ran a model with another schema.
-func union(sources []Source) *results.Run {
-	all := &results.Run{Workload: sources[0].Run.Workload}
-	seen, text := map[string]int{}, map[string]string{}
-	for i := range sources {
-		r := sources[i].Run
-		if r.Sweep != nil || digests(r) != digests(sources[0].Run) {
-			return nil
-		}
-		for _, c := range r.Cells {
-			if at, ok := seen[c.Model+"/"+c.Engine]; ok && at != i {
-				return nil
-			}
-			seen[c.Model+"/"+c.Engine] = i
-		}
-		for _, s := range r.Schemas {
-			if t, ok := text[s.Model]; ok && t != s.Text {
-				return nil
-			}
-			if _, ok := text[s.Model]; !ok {
-				text[s.Model], all.Schemas = s.Text, append(all.Schemas, s)
-			}
-		}
-		all.Cells = append(all.Cells, r.Cells...)
-	}
-	return all
-}
-
-// digests are those of the measured phases' operations.
-func digests(r *results.Run) string {
-	var all []string
-	for _, p := range r.Phases {
-		if p.Kind == results.KindMeasure {
-			all = append(all, p.Name+" "+p.SHA256)
-		}
-	}
-	return strings.Join(all, "\n")
-}
-
-// differences says in which properties that must be equal for a comparison the runs differ from the first.
-func differences(sources []Source, labels []string) document.Section {
-	s := document.Section{ID: "differences", Title: "Settings that differ"}
-	side := func(i int) compare.Side { return compare.Side{Name: labels[i], Runs: []*results.Run{sources[i].Run}} }
-	for i := range sources[1:] {
-		all, _ := compare.Differences(side(0), side(i+1), false)
-		for _, d := range all {
-			s.Say(document.Plain, "", d)
-		}
-	}
-	if len(s.Says) == 0 {
-		s.Say(document.Plain, "", "The runs have the same workload, machine, engines and settings.")
-	} else {
-		s.Lead = "Compare runs that differ in these only if you want to see the effect of the difference."
-	}
-	return s
-}
-
-// severalCurves are the percentile curves of a phase of one model on one engine: a chart
-// of each operation, with a line for each run.
-func severalCurves(sources []Source, labels []string) (all []document.Section) {
-	type curve struct {
-		results.Curve
-		label string
-	}
-	var curves []curve
-	for i := range sources {
-		for _, c := range sources[i].Curves {
-			if len(c.Points) > 0 {
-				curves = append(curves, curve{c, labels[i]})
-			}
-		}
-	}
-	subject := func(c curve) compare.Subject {
-		return compare.Subject{Model: c.Model, Engine: c.Engine, Phase: c.Phase}
-	}
-	for _, of := range results.Grouped(curves, subject) {
-		s := document.Section{
-			ID: "percentiles", Title: "Percentile curves, " + subject(of[0]).String(), Fold: true, Open: true,
-			Lead: "The latencies of all trials of each run, laid over each other.",
-		}
-		for _, same := range results.Grouped(of, func(c curve) string { return c.Op }) {
-			var drawn []results.Curve
-			for _, c := range same {
-				c.Model = c.label // names the line
-				drawn = append(drawn, c.Curve)
-			}
-			if len(drawn) > 1 {
-				label := func(c *results.Curve) string { return c.Model }
-				s.Charts = append(s.Charts, newPercentileChart(drawn[0].Op, drawn, lastOf(drawn), label))
-			}
-		}
-		if len(s.Charts) > 0 {
-			all = append(all, s)
-		}
-	}
-	return all
 }

@@ -48,10 +48,10 @@ func sample(t testing.TB) Source {
 	return Source{Name: "sample", Run: r, Curves: curves}
 }
 
-func write(t testing.TB, sources ...Source) string {
+func write(t testing.TB, s Source) string {
 	t.Helper()
 	var text strings.Builder
-	if err := Write(&text, sources...); err != nil {
+	if err := Write(&text, s); err != nil {
 		t.Fatal(err)
 	}
 	return text.String()
@@ -138,7 +138,7 @@ func makeHostile(t testing.TB, s Source) Source {
 
 func TestHostileTextsAreEscaped(t *testing.T) {
 	one := makeHostile(t, sample(t))
-	for name, page := range map[string]string{"one run": write(t, one), "several runs": write(t, one, one), "history": writeHistory(t, one, one)} {
+	for name, page := range map[string]string{"one run": write(t, one), "history": writeHistory(t, one, one)} {
 		if strings.Count(page, "&lt;script&gt;") < 20 {
 			t.Errorf("%s: the hostile texts are not on the page", name)
 		}
@@ -154,7 +154,7 @@ func TestHostileTextsAreEscaped(t *testing.T) {
 // The page loads nothing from elsewhere and runs nothing.
 func TestPageIsSelfContained(t *testing.T) {
 	for name, page := range map[string]string{
-		"one run": write(t, sample(t)), "several runs": write(t, sample(t), sample(t)), "history": writeHistory(t, sample(t), sample(t)),
+		"one run": write(t, sample(t)), "history": writeHistory(t, sample(t), sample(t)),
 	} {
 		refused := regexp.MustCompile(`(?i)\s(src|action|on[a-z]+)\s*=|href="[^#]|url\([^#]|@import|<script|<link|<iframe|https?:`)
 		if m := refused.FindString(strings.ReplaceAll(page, `xmlns="http://www.w3.org/2000/svg"`, "")); m != "" {
@@ -204,7 +204,7 @@ func TestPageSaysWhatTheRunHas(t *testing.T) {
 		"SHA-256 of the schema of james 0123", "mailbench run sample --set phases.measure.rate=500/s", "mailbench run --from sample", "workers 32", "max wait 1.50s",
 		"throughput, achieved of offered operations/s: james 498 of 505", "written 300MB, read 80.0MB", "measure: longest gap without a successful operation: 4.9 s at 00:04",
 		"embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "Leftovers: namespace q5k2", "3× timed out",
-		"page × 1.50, message_by_scan × 0.50", "james: logical data model", "name: sample phases: []",
+		"conversation message_by_scan 0.50", "name: sample phases: []",
 		"not steady: the service time went from 1ms in the first half to 2ms in the second", "not steady: the warm-up had not come to rest",
 		"not steady: compaction debt grew by 700MB", "Whole load", "Thresholds", "MISSED", "rows scanned",
 	} {
@@ -343,10 +343,6 @@ func TestPageOfNothing(t *testing.T) {
 	if words := wellFormed(t, write(t, empty)); !strings.Contains(words, "NOTHING MEASURED") || !strings.Contains(words, "mailbench run --from DIR") {
 		t.Errorf("the page says %s", words)
 	}
-	wellFormed(t, write(t, empty, sample(t), empty))
-	if err := Write(io.Discard); err == nil {
-		t.Error("a page of no run is written")
-	}
 }
 
 // full has no room.
@@ -401,41 +397,14 @@ func FuzzPage(f *testing.F) {
 			return
 		}
 		s := Source{Name: "fuzz", Run: r, Curves: []results.Curve{{Model: "james", Engine: "embedded", Phase: "measure", Op: "list", Points: []results.Point{{Percentile: 0, Nanoseconds: 10}, {Percentile: 90, Nanoseconds: 1000}}}}}
-		for _, sources := range [][]Source{{s}, {s, s}} {
-			var page bytes.Buffer
-			if err := Write(&page, sources...); err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(page.String(), "NaN") {
-				t.Error("the page has NaN")
-			}
+		var page bytes.Buffer
+		if err := Write(&page, s); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(page.String(), "NaN") {
+			t.Error("the page has NaN")
 		}
 	})
-}
-
-// The percentiles of several runs lie over each other, each run in its color.
-func TestCurvesOfSeveralRuns(t *testing.T) {
-	s := sample(t)
-	found := 0
-	for _, c := range drawn(several([]Source{s, s, s})).Sections {
-		if c.ID != "percentiles" {
-			continue
-		}
-		if found++; len(c.Charts) == 0 || len(c.Legend) != 3 {
-			t.Errorf("%s: %d charts, legend %v", c.Title, len(c.Charts), c.Legend)
-		}
-		for _, ch := range c.Charts {
-			if len(ch.Lines) != 3 || ch.Lines[0].Name != "run 1" || ch.Lines[2].Name != "run 3" || ch.Lines[0].Series == ch.Lines[1].Series {
-				t.Errorf("%s, %s: lines %+v", c.Title, ch.Title, ch.Lines)
-			}
-		}
-	}
-	if found == 0 {
-		t.Fatal("no curves")
-	}
-	if words := wellFormed(t, write(t, s, s)); !strings.Contains(words, "laid over each other") {
-		t.Error("the page does not show them")
-	}
 }
 
 // A search is drawn, with each measurement in the table next to it.
@@ -492,8 +461,5 @@ func TestNoLog(t *testing.T) {
 	s.Curves, s.NoLog = nil, true
 	if n := strings.Count(write(t, s), said); n != 1 {
 		t.Errorf("the page says %d times that curves are gone, want once for each measured phase", n)
-	}
-	if !strings.Contains(write(t, s, s), "latency.hlog of this run is gone") {
-		t.Error("a page of two runs does not say that curves are gone")
 	}
 }

@@ -1,19 +1,12 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
-	"html/template"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
-	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/diagram"
-	"github.com/mailbench/mailbench/schemas/words"
-	"github.com/mailbench/mailbench/workloads/results"
 )
 
 // sectionView is a section of a document as the template shows it.
@@ -27,7 +20,6 @@ type sectionView struct {
 	from, to float64         // logarithms of the ends of the axis of ranges
 	Charts   []chart
 	Legend   []line
-	Models   []modelView
 	Made     *provenance
 }
 
@@ -132,86 +124,4 @@ func (v *sectionView) draw(colors *palette) {
 			}
 		}
 	}
-}
-
-// modelView shows the access patterns of a model's operations, and its schema.
-type modelView struct {
-	Name, Doc, ID string
-	Problem       string // why the schema cannot be shown
-	Behind        []behind
-	Patterns      []patternView
-	Diagram       template.HTML
-}
-
-// behind has the patterns that ran for an operation.
-type behind struct{ Op, Patterns string }
-
-// patternView describes a pattern that ran.
-type patternView struct{ Name, What, Doc string }
-
-// newModelViews shows each model whose schema the run has.
-func newModelViews(r *results.Run) []modelView {
-	var all []modelView
-	for i := range r.Schemas {
-		saved := &r.Schemas[i]
-		v := modelView{Name: saved.Model, ID: fmt.Sprintf("schema%d", i)}
-		var ran []string
-		v.Behind, ran = behindOf(r, saved.Model)
-		s, err := schemas.ParseStored(saved.Model+".yaml", []byte(saved.Text))
-		if err != nil {
-			v.Problem = err.Error()
-			all = append(all, v)
-			continue
-		}
-		v.Doc = s.Doc
-		for _, p := range s.Patterns {
-			if slices.Contains(ran, p.Name) {
-				v.Patterns = append(v.Patterns, patternView{p.Name, diagram.Request(p), p.Doc})
-			}
-		}
-		var svg bytes.Buffer
-		if err := diagram.Inline(&svg, s, diagram.Logical, v.ID); err != nil {
-			v.Problem = err.Error()
-		} else {
-			v.Diagram = template.HTML(svg.String()) // package diagram escapes all texts
-		}
-		all = append(all, v)
-	}
-	return all
-}
-
-// behindOf lists the patterns of each operation of a model, and all patterns that ran. If other
-// patterns ran on an engine, such as fallbacks, they follow with the engine's name.
-func behindOf(r *results.Run, model string) (bs []behind, ran []string) {
-	texts, seen := map[string]string{}, map[[2]string]bool{}
-	for _, c := range r.Select(func(c *results.Cell) bool { return c.Model == model && c.Measured() }) {
-		for op, o := range c.Ops {
-			var names, calls []string
-			for _, p := range o.Patterns {
-				n := words.Digits(p.Requests)
-				if p.Requests > 0 && p.Requests < 0.005 {
-					n = "<0.01"
-				}
-				names, calls = append(names, p.Name), append(calls, p.Name+" × "+n)
-				if !slices.Contains(ran, p.Name) {
-					ran = append(ran, p.Name)
-				}
-			}
-			slices.Sort(names)
-			k := [2]string{op, strings.Join(names, " ")}
-			if len(names) == 0 || seen[k] {
-				continue
-			}
-			seen[k] = true
-			text := strings.Join(calls, ", ")
-			if before := texts[op]; before != "" {
-				text = before + "; " + c.Engine + ", " + c.Where() + ": " + text
-			}
-			texts[op] = text
-		}
-	}
-	for _, op := range slices.Sorted(maps.Keys(texts)) {
-		bs = append(bs, behind{op, texts[op]})
-	}
-	return bs, ran
 }
