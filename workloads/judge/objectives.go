@@ -53,9 +53,6 @@ func attained(c *results.Cell, o *results.Objective) results.Attained {
 	case c.Verdict == results.Empty && c.Reason.Code == "not-offered", ok && !op.Offered():
 		return results.Attained{Verdict: results.NoSuch, Code: CodeNoOperation, Text: "the model does not support it"}
 	case c.Verdict == results.Invalid:
-		if a, ok := proven(c, o); ok {
-			return a
-		}
 		return unclear(CodeClientDecides, "the result is invalid (client-bound)")
 	case len(c.Ops) == 0:
 		return unclear(CodeNoFigure, "the phase was not measured")
@@ -88,39 +85,6 @@ func byFigures(c *results.Cell, o *results.Objective) results.Attained {
 	}
 	return timed(c, o, &of)
 }
-
-// proven judges an objective of an invalid cell, if the cell proves it. Lost time of the
-// client makes times longer, errors more and rates lower. So a bound on these from the bad side that
-// is kept with the client's delays is kept without. The cell must have executed what was offered.
-// The client must have run.
-func proven(c *results.Cell, o *results.Objective) (results.Attained, bool) {
-	no := results.Attained{}
-	if len(c.Ops) == 0 || c.Reason == nil || !slices.Contains(clientsOwn, c.Reason.Code) ||
-		c.Evidence == nil || c.Evidence.Hiccups == nil || seconds(c.Evidence.Hiccups.Total) > stoppedMost*c.Seconds {
-		return no, false
-	}
-	a, bad := byFigures(c, o), "<"
-	switch o.Figure {
-	case "not-found":
-		return no, false // it follows from what was drawn
-	case "rate", "achieved":
-		bad = ">"
-	}
-	switch {
-	case !strings.HasPrefix(o.Sign, bad):
-		return no, false
-	case a.Verdict == results.Met:
-		return a, c.Offered != nil && c.Offered.Achieved >= provenLeast*c.Offered.Rate
-	}
-	return no, false
-}
-
-// clientsOwn are the reasons of invalid cells in which the client lost time of its own.
-var clientsOwn = []results.Code{"client-delays", "few-workers", "client-busy", "client-cpu"}
-
-// provenLeast is the share of the offered rate that an invalid cell must have executed to prove
-// an objective.
-const provenLeast = 0.99
 
 func unclear(code results.Code, format string, args ...any) results.Attained {
 	return results.Attained{Verdict: results.Unclear, Code: code, Text: fmt.Sprintf(format, args...)}
@@ -188,12 +152,9 @@ func timed(c *results.Cell, o *results.Objective, of *results.Op) results.Attain
 		surely = surely || n >= enough && !o.Keeps(ns) && below
 	}
 	a := value(o, v, results.TimeText(v))
-	switch {
-	case n < need && !surely:
+	if n < need && !surely {
 		a.Verdict = results.Met
 		return few(a, n, need)
-	case a.Verdict == results.Met && below && c.Verdict == results.Invalid:
-		a.Shown = "≤" + a.Shown
 	}
 	return a
 }

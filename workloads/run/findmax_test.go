@@ -13,7 +13,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/oracle"
 	"github.com/mailbench/mailbench/workloads"
-	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/search"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -81,31 +80,6 @@ expect: {p50: <30s}
 	}
 	if closed.Arrivals != "poisson" || closed.Found.Limit == results.LimitUnfinished {
 		t.Errorf("a closed loop: %+v", closed.Found)
-	}
-}
-
-// A step whose cell is invalid by the client's delays holds if it keeps the default objectives with
-// them. It is broken if it misses one without them.
-func TestFindMaxProves(t *testing.T) {
-	const ms = int64(time.Millisecond)
-	times := func(p99 int64) results.Latency { return results.Latency{P50: ms, P90: 2 * ms, P99: p99, Max: p99} }
-	for _, c := range []struct {
-		p99, without int64
-		want         results.StepVerdict
-	}{{9 * ms, 3 * ms, results.StepHeld}, {200 * ms, 50 * ms, results.StepHeld}, {300 * ms, 150 * ms, results.StepClient}} {
-		without := times(c.without)
-		late := results.Cell{
-			Kind: "measure", Arrivals: "poisson", Rate: 500, Seconds: 10, Verdict: results.Invalid,
-			Reason:   &results.Reason{Code: "client-delays", Text: "client late"},
-			Offered:  &results.Offered{Rate: 500, Achieved: 499, Due: 5000, Span: 10, LastStart: 10},
-			Evidence: &results.Evidence{Started: 5000, Hiccups: &results.Hiccups{}, Delays: &results.Delays{Undelayed: times(c.without)}},
-			Ops:      map[string]results.Op{"list": {Count: 4990, Support: results.Native, Times: results.Times{Response: times(c.p99)}}},
-			AllOps:   &results.Times{Response: times(c.p99), Latency: &without},
-		}
-		late.Objectives = judge.Objectives(&late, defaultObjectives())
-		if got, why := search.Judge(&late); got != c.want {
-			t.Errorf("p99 %v, %v without delays: %s (%s), want %s", time.Duration(c.p99), time.Duration(c.without), got, why, c.want)
-		}
 	}
 }
 
