@@ -150,11 +150,8 @@ func notRanked(r *results.Run, cs trials.Column) string {
 			words.Amount(c.Offered.Rate))
 	case len(cs) == 1: // the report says why above the verdict
 		return string(c.Verdict)
-	case len(bad) < len(cs):
-		return fmt.Sprintf("half of the trials or more are %s; its numbers are of the others", c.Verdict)
-	default:
-		return fmt.Sprintf("half of the trials or more are %s; its numbers include them", c.Verdict)
 	}
+	return fmt.Sprintf("half of the trials or more are %s", c.Verdict)
 }
 
 // throughput is the time of an operation of trial i as fast as the store answered; NaN: not known.
@@ -170,9 +167,6 @@ func (m *Model) throughput(r *results.Run, i int) float64 {
 	}
 	return math.NaN()
 }
-
-// has reports whether the model executed the operation.
-func (m *Model) has(op string) bool { return m.Ops[op].Count > 0 }
 
 // scheduled is how many operations of that kind were scheduled, in all trials.
 func (m *Model) scheduled(op string) float64 {
@@ -195,42 +189,37 @@ func (m *Model) all() float64 {
 // nothing is left out of that. All models were sent the same operations, so an operation has the
 // mean of its shares.
 func (l *Load) shares() {
+	executed := func(m *Model, op string) bool { return m.Ops[op].Count > 0 }
 	var cells []*results.Cell
 	var models []*Model
 	for _, m := range l.Models {
-		if slices.ContainsFunc(results.OpsOf(m.Cells), m.has) {
+		if slices.ContainsFunc(results.OpsOf(m.Cells), func(op string) bool { return executed(m, op) }) {
 			models, cells = append(models, m), append(cells, m.Cells...)
 		}
 	}
+	covers, sum := make([]float64, len(models)), 0.0
 	for _, op := range results.OpsOf(cells) {
-		left, sum := Left{Share: Share{Op: op}}, 0.0
+		left, n := Left{Share: Share{Op: op}}, 0.0
 		for _, m := range models {
-			if !m.has(op) {
+			if !executed(m, op) {
 				left.Lacking = append(left.Lacking, m.Name)
 			}
-			sum += m.scheduled(op)
+			n += m.scheduled(op)
 			left.Share.Share = max(left.Share.Share, m.scheduled(op)/m.all())
 		}
 		if len(left.Lacking) > 0 {
 			l.Left = append(l.Left, left)
-		} else {
-			l.Shares = append(l.Shares, Share{op, sum})
+			continue
 		}
-	}
-	slices.SortStableFunc(l.Left, func(a, b Left) int { return cmp.Compare(b.Share.Share, a.Share.Share) })
-	slices.SortStableFunc(l.Shares, func(a, b Share) int { return cmp.Compare(b.Share, a.Share) })
-	l.Covers = 1
-	for _, m := range models {
-		of := 0.0
-		for _, s := range l.Shares {
-			of += m.scheduled(s.Op)
+		for i, m := range models {
+			covers[i] += m.scheduled(op) / m.all()
 		}
-		l.Covers = min(l.Covers, of/m.all()) // operations in place of unsupported ones make it more
+		l.Shares, sum = append(l.Shares, Share{op, n}), sum+n
 	}
-	sum := 0.0
-	for _, s := range l.Shares {
-		sum += s.Share
-	}
+	largest := func(a, b float64) int { return cmp.Compare(b, a) }
+	slices.SortStableFunc(l.Left, func(a, b Left) int { return largest(a.Share.Share, b.Share.Share) })
+	slices.SortStableFunc(l.Shares, func(a, b Share) int { return largest(a.Share, b.Share) })
+	l.Covers = slices.Min(append(covers, 1)) // operations in place of unsupported ones make it more
 	for i := range l.Shares {
 		l.Shares[i].Share /= max(1, sum)
 	}
@@ -277,14 +266,14 @@ func (m *Model) measure(r *results.Run, shares []Share) {
 // disk is how many bytes a message of the load takes in the engine's files once they are compacted,
 // without the log; NaN: not known.
 func (m *Model) disk(r *results.Run) float64 {
-	var perMessage []float64
+	perMessage := results.Series{}
 	var load *results.Cell
 	for s := range r.All {
-		if s.Model != m.Model || s.Engine != m.Engine || s.Point != m.Cells[0].Point {
+		e := s.Evidence
+		if s.Model != m.Model || s.Engine != m.Engine || s.Point != m.Cells[0].Point || e == nil {
 			continue
 		}
-		switch e := s.Evidence; {
-		case e == nil:
+		switch {
 		case s.Kind == results.KindLoad && e.Copies > 0 && e.Load == "" && s.Before != nil && s.Before.DiskBytes >= 0:
 			load = s
 		case s.Kind == results.KindSettle && e.Settled && load != nil && s.Engines != nil:
@@ -294,9 +283,6 @@ func (m *Model) disk(r *results.Run) float64 {
 			}
 			load = nil
 		}
-	}
-	if len(perMessage) == 0 {
-		return math.NaN()
 	}
 	return results.Median(perMessage)
 }
@@ -376,11 +362,11 @@ func (l *Load) LeadingOf(timed bool, of func(m *Model) results.Series) []bool {
 	return Leading(all, timed)
 }
 
-// Fact says how long each trial of the first phase measured, at which rate, and which part of that was achieved on all
-// engines. Other phases may have other rates. If the run is whole, it says that no trial was left out.
+// Fact says how long each trial of the first phase measured, at which rate, and whether all models of the phase
+// achieved that, on all engines: their part of it, if they do not support some operations. The last operations of a
+// trial may end after it, so the verdict decides. If the run is whole, it says that no trial was left out.
 func Fact(all []*Load, whole bool) string {
 	c := all[0].Cell
-	all = slices.DeleteFunc(slices.Clone(all), func(l *Load) bool { return l.Phase != c.Where() })
 	s := words.Plural(all[0].Trials, "trial")
 	switch {
 	case all[0].Trials > 1 && whole:
@@ -397,72 +383,24 @@ func Fact(all []*Load, whole bool) string {
 	if c.Arrivals == "closed" {
 		return s + ", unthrottled, " + words.Plural(c.Clients, "client")
 	}
-	return s + "; " + achieved(all)
-}
-
-// achieved says which rate was offered to the models of a phase, and which part of that was achieved.
-func achieved(all []*Load) string {
-	c := all[0].Cell
-	least, most, worst, sound := math.Inf(1), 0.0, "", true
-	lowest, highest := 1.0, 0.0 // parts of the load that models support
+	s += "; " + strings.TrimSuffix(words.Amount(c.Rate), ".00") + " ops/s, "
+	least, worst := 0.99, ""
 	for _, l := range all {
 		for _, m := range l.Models {
-			var due, skipped int64
 			for _, c := range m.Cells {
-				if c.Offered != nil {
-					due, skipped = due+c.Offered.Due, skipped+c.Offered.Skipped
-					part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9)
-					sound = sound && (part >= 0.99 || c.Verdict == results.OK)
-					if part < least {
-						least, worst = part, m.Name
-						if m.Name != m.Engine && len(all) > 1 {
-							worst += "/" + m.Engine
-						}
-					}
-					most = max(most, part)
+				if c.Offered == nil || l.Phase != all[0].Phase || c.Verdict == results.OK {
+					continue
+				}
+				if part := c.Offered.Achieved / max(c.Offered.Rate, 1e-9); part < least {
+					least, worst = part, m.Name
 				}
 			}
-			if due > 0 {
-				supported := 1 - float64(skipped)/float64(due)
-				lowest, highest = min(lowest, supported), max(highest, supported)
-			}
 		}
 	}
-	rate, one := c.Rate, len(all) == 1 && len(all[0].Models) == 1
-	if one && c.Offered != nil { // without what it does not support
-		rate = c.Offered.Rate
+	if worst != "" {
+		return s + fmt.Sprintf("of which %s achieved %.0f%%", worst, math.Floor(100*least))
 	}
-	amount := func(rate float64) string { return strings.TrimSuffix(words.Amount(rate), ".00") }
-	s := amount(rate) + " ops/s"
-	if from, to := amount(lowest*rate), amount(highest*rate); lowest < 1 && !one {
-		if s += ", of which models support " + from; from != to {
-			s += " to " + to
-		}
-	}
-	part, from, to := "", math.Floor(100*least), math.Floor(100*min(most, 1))
-	switch {
-	case most == 0: // not known
-		return s
-	case least >= 0.99:
-	case sound: // as package judge sees it: the last operations of a trial may end after it
-		part = fmt.Sprintf(" (none dropped; trials had %.0f to %.0f%% of it)", from, to)
-	case one:
-		return s + fmt.Sprintf(", %.0f to %.0f%% achieved", from, to)
-	default:
-		return s + fmt.Sprintf(", %.0f%% (%s) to %.0f%% achieved", from, worst, to)
-	}
-	switch {
-	case one:
-		s += ", achieved"
-	case lowest == 1:
-		s += ", achieved by all"
-	default:
-		s += "; each achieved its part"
-	}
-	if len(all) > 1 {
-		s += " on each engine"
-	}
-	return s + part
+	return s + "achieved"
 }
 
 // Executed says how many operations each model executed, in all trials: fewer than scheduled if it does not support
@@ -484,8 +422,6 @@ func Executed(all []*Load) string {
 	switch {
 	case slices.Max(counts) == 0:
 		return ""
-	case len(counts) == 1:
-		return to + " operations"
 	case from == to:
 		return to + " operations per model"
 	}

@@ -43,42 +43,25 @@ var Ranking = Metrics[:len(Metrics)-1]
 
 // property is how a metric is written. Counters do not depend on the machine; a timed metric does.
 type property struct {
-	timed      bool
-	name       string // in a sentence
-	unit       string // behind a number
-	number     func(v float64) string
-	verb, noun string // "a scans 16.8 rows/op"
-	advice     string // what it means to need more
+	timed  bool
+	name   string // in a sentence
+	unit   string // behind a number
+	number func(v float64) string
+	noun   string // behind a number that speaks against a model
+	advice string // what it means to need more
 }
 
 var properties = map[Metric]property{
-	Typical: {timed: true, name: "typical latency", unit: "ms", number: fineMS},
-	Mean:    {timed: true, name: "mean latency", unit: "ms", number: fineMS},
-	P99:     {timed: true, name: "p99 latency", unit: "ms", number: fineMS},
-	Requests: {
-		name: "requests", unit: "requests", number: Number, verb: "send", noun: "requests/op",
-		advice: "each is a network round trip",
-	},
-	Rows: {
-		name: "rows scanned", unit: "rows scanned", number: Number, verb: "scan", noun: "rows/op",
-		advice: "slow as data grows",
-	},
-	Read: {
-		name: "bytes read", unit: "KB", number: KB, verb: "read", noun: "KB/op",
-		advice: "costly over networks",
-	},
-	Written: {
-		name: "bytes written", unit: "KB", number: KB, verb: "write", noun: "KB/op",
-		advice: "costly to compact",
-	},
-	Disk: {
-		name: "disk per message", unit: "KB", number: KB, verb: "store", noun: "KB per message",
-		advice: "costly to keep",
-	},
-	Throughput: {
-		timed: true, name: "throughput", unit: "operations/s",
-		number: func(ns float64) string { return Number(1e9 / ns) }, // the time of an operation as a rate
-	},
+	Typical:  {true, "typical latency", "ms", fineMS, "", ""},
+	Mean:     {true, "mean latency", "ms", fineMS, "", ""},
+	P99:      {true, "p99 latency", "ms", fineMS, "ms at p99", ""},
+	Requests: {false, "requests", "requests", Number, "requests/op", ", each is a network round trip"},
+	Rows:     {false, "rows scanned", "rows scanned", Number, "rows/op scanned", ", slow as data grows"},
+	Read:     {false, "bytes read", "KB", KB, "KB/op read", ", costly over networks"},
+	Written:  {false, "bytes written", "KB", KB, "KB/op written", ", costly to compact"},
+	Disk:     {false, "disk per message", "KB", KB, "KB stored per message", ", costly to keep"},
+	// The time of an operation is written as a rate.
+	Throughput: {true, "throughput", "operations/s", func(ns float64) string { return Number(1e9 / ns) }, "", ""},
 }
 
 // Timed reports whether the metric is measured by the clock. Other metrics do not depend on the machine.

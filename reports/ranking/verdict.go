@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/mailbench/mailbench/reports/document"
@@ -18,17 +17,23 @@ func (l *Load) Verdict() []document.Sentence {
 	var s document.Section
 	if len(l.Models) < 2 {
 		s.Say(document.Plain, "", l.alone())
-		s.Say(document.Plain, "Not supported by "+l.Models[0].Model, l.lacked())
+		var lacking []string
+		for _, left := range l.Left { // some only failed
+			if !l.Models[0].Ops[left.Op].Sum.Offered() {
+				lacking = append(lacking, left.Op)
+			}
+		}
+		s.Say(document.Plain, "Not supported by "+l.Models[0].Model, ended(lacking))
 		return s.Says
 	}
 	s.Say(document.Plain, "", l.headline())
 	s.Say(document.Plain, "", l.otherwise())
 	s.Say(document.Plain, "Likely why", l.why())
-	s.Say(document.Plain, "But", l.but())
+	s.Say(document.Plain, "But", ended(l.but()))
 	for _, text := range l.dominated() {
 		s.Say(document.Plain, "Not worth it", text)
 	}
-	s.Say(document.Plain, "Not ranked", l.notRanked())
+	s.Say(document.Plain, "Not ranked", ended(l.notRanked()))
 	return s.Says
 }
 
@@ -45,42 +50,13 @@ func (l *Load) alone() string {
 	s := fmt.Sprintf("%s takes %s ms per operation typically, %s on average, %s", m.Name, Typical.Number(m.Value(Typical)),
 		Mean.Number(m.Value(Mean)), tail)
 	if len(l.Shares) > 1 {
-		p50 := func(s Share) float64 { return m.Ops[s.Op].Latency[0.5].NS }
 		longest := slices.MaxFunc(l.Parts(m), func(a, b Share) int { return cmp.Compare(a.Share, b.Share) })
-		slowest := slices.MaxFunc(l.Shares, func(a, b Share) int { return cmp.Compare(p50(a), p50(b)) })
-		if s += fmt.Sprintf(" %s takes the most time (%.0f%%)", longest.Op, 100*longest.Share); slowest.Op == longest.Op {
-			s += " and"
-		} else {
-			s += "; " + slowest.Op
-		}
-		s += fmt.Sprintf(" is the slowest (p50 %s ms).", results.MS(p50(slowest)))
+		s += fmt.Sprintf(" %s takes the most time (%.0f%%).", longest.Op, 100*longest.Share)
 	}
 	if !m.Ranked() {
-		return s + " Do not decide by these latencies: " + m.NotRanked + "."
-	}
-	if part := m.OfMaximum(); part >= 1 {
-		s += fmt.Sprintf(" The rate is %.0f%% of its max ops/s, so operations queued: use --set %s.", 100*part, Lower(l.Models))
+		s += " Do not decide by these latencies: " + m.NotRanked + "."
 	}
 	return s
-}
-
-// lacked names the operations that a single model does not support.
-func (l *Load) lacked() string {
-	var ops []string
-	for _, left := range l.Left {
-		if !l.Models[0].Ops[left.Op].Sum.Offered() {
-			ops = append(ops, left.Op)
-		}
-	}
-	if len(ops) == 0 {
-		return ""
-	}
-	s := words.List(ops)
-	if o := l.Cell.Offered; o != nil && o.Skipped > 0 && o.Rate < l.Cell.Rate {
-		s += fmt.Sprintf(": skipped, %.0f%% of the load, so %s of %s ops/s remain", 100-100*o.Rate/l.Cell.Rate,
-			words.Amount(o.Rate), words.Amount(l.Cell.Rate))
-	}
-	return s + "."
 }
 
 // OfMaximum is the rate that the model was offered, without operations that it does not support, as a part of its max
@@ -124,91 +100,59 @@ func Lower(models []*Model) string {
 	return fmt.Sprintf("phases.%s.rate=%.0f/s", phase, max(1, math.Floor(rate/digit)*digit))
 }
 
-// headline has the models that share the first place, and the others with how much more they need than the first.
+// headline has the models that share the first place, and the others with how much more they need than the first. Of
+// the others some may be slower by chance, also behind one that is significantly slower.
 func (l *Load) headline() string {
 	ranked := l.ranked()
 	if len(ranked) == 0 {
 		return "No model is ranked by " + l.By.Name() + ": do not decide by the latencies below."
 	}
-	best, per := "Fastest by ", ""
-	if !l.By.Timed() {
-		best, per = "First by ", " per operation"
+	first := ranked[0]
+	last, _ := l.differ(l.By, first, ranked[len(ranked)-1])
+	best, level, more := "Fastest by "+l.By.Name(), "not significantly slower",
+		"Significantly slower (over 5%, interval above 0, 95% sure for all models at once)"
+	switch {
+	case !l.By.Timed():
+		best, level, more = "First by "+l.By.Name(), "within 5%, which counts as equal", "More"
+	case len(ranked) > 1 && last.Trials < 2:
+		best += " of one trial (significance unknown, use --trials 5)"
+		level, more = "within 5%, which counts as equal", "Slower"
 	}
-	if l.By == Disk {
-		per = " per message"
-	}
-	first, rest := ranked[:l.First], ranked[l.First:]
-	level, then, of := l.criterion()
-	over := func(models []*Model) string {
-		var values []string
-		for _, m := range models {
-			values = append(values, l.over(first[0], m))
+	var equal, larger, unsure []string
+	for i, m := range ranked[1:] {
+		switch d, ok := l.differ(l.By, first, m); {
+		case i+1 < l.First:
+			equal = append(equal, l.over(first, m))
+		case ok && d.Larger():
+			larger = append(larger, l.over(first, m))
+		default:
+			unsure = append(unsure, l.over(first, m))
 		}
-		return strings.Join(values, ", ")
 	}
-	s := fmt.Sprintf("%s%s%s: %s %s %s%s", best, l.By.Name(), of, first[0].Name, l.number(first[0]), l.By.Unit(), per)
-	if len(first) > 1 {
-		s += "; " + level + ": " + over(first[1:])
+	s := fmt.Sprintf("%s: %s %s %s", best, first.Name, l.By.Number(first.Value(l.By)), l.By.Unit())
+	if len(equal) > 0 {
+		s += "; " + level + ": " + strings.Join(equal, ", ")
 	}
-	byChance := func(m *Model) bool { // also behind one that is significantly slower
-		d, ok := l.differ(l.By, first[0], m)
-		return !ok || !d.Larger()
+	if len(larger) > 0 {
+		s += ". " + more + ": " + strings.Join(larger, ", ")
 	}
-	if larger := slices.DeleteFunc(slices.Clone(rest), byChance); len(larger) > 0 {
-		s += ". " + then + ": " + over(larger)
-	}
-	if unsure := slices.DeleteFunc(slices.Clone(rest), func(m *Model) bool { return !byChance(m) }); len(unsure) > 0 {
-		s += "; slower, not significantly: " + over(unsure)
+	if len(unsure) > 0 {
+		s += "; slower, not significantly: " + strings.Join(unsure, ", ")
 	}
 	return s + "."
 }
 
-// criterion names the others that share the first place, and those that do not, and says when a difference is
-// significant, or why that is not known.
-func (l *Load) criterion() (level, then, of string) {
-	ranked := l.ranked()
-	last, _ := l.differ(l.By, ranked[0], ranked[len(ranked)-1])
-	switch {
-	case !l.By.Timed():
-		return "within 5%, which counts as equal", "More", ""
-	case len(ranked) > 1 && last.Trials < 2:
-		return "within 5%, which counts as equal", "Slower", " of one trial (significance unknown, use --trials 5)"
-	}
-	criterion := "over 5%, interval above 0, 95% sure"
-	if len(ranked) > 2 {
-		criterion += " for all models at once"
-	}
-	if len(ranked) == l.First {
-		return "not significantly slower (significant: " + criterion + ")", "", ""
-	}
-	return "not significantly slower", "Significantly slower (" + criterion + ")", ""
-}
-
-// over is the value of b, and how much more that is than the value of a.
+// over is the value of b, and how much more that is than the value of a, with the interval if the ratio of the medians
+// lies in it: that of few trials may not.
 func (l *Load) over(a, b *Model) string {
-	percent := func(ratio float64) string {
-		if more := 100 * (ratio - 1); math.Abs(more) < 1 {
-			return fmt.Sprintf("%+.1g%%", more)
-		}
-		return fmt.Sprintf("%+.0f%%", 100*(ratio-1))
-	}
+	percent := func(ratio float64) string { return fmt.Sprintf("%+.0f", 100*(ratio-1)) }
 	ratio := b.Value(l.By) / max(a.Value(l.By), 1e-9)
-	more := percent(ratio)
-	varies := func(m *Model) bool { return m.Varies(l.By) }
-	switch d, ok := l.differ(l.By, a, b); {
-	case !ok || !l.By.Timed():
-	case d.Trials > 2 && d.Low <= 1.001*ratio && ratio <= 1.001*d.High: // that of medians may lie outside
-		more += ", " + strings.TrimSuffix(percent(d.Low), "%") + " to " + percent(d.High)
-	case varies(b) || slices.ContainsFunc(l.Models[:l.First], varies): // then it is unsure who else shares the first place
-		more += ", trials vary"
+	more := percent(ratio) + "%"
+	if d, ok := l.differ(l.By, a, b); ok && l.By.Timed() && d.Trials > 2 && d.Low <= 1.001*ratio && ratio <= 1.001*d.High {
+		more += ", " + percent(d.Low) + " to " + percent(d.High) + "%"
 	}
-	if l.By.Timed() && b.OfMaximum() >= NearMaximum {
-		more += ", partly queueing"
-	}
-	return fmt.Sprintf("%s %s (%s)", b.Name, l.number(b), more)
+	return fmt.Sprintf("%s %s (%s)", b.Name, l.By.Number(b.Value(l.By)), more)
 }
-
-func (l *Load) number(m *Model) string { return l.By.Number(m.Value(l.By)) }
 
 // differ compares a metric of b with that of a, two of the ranked models.
 func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
@@ -218,24 +162,21 @@ func (l *Load) differ(x Metric, a, b *Model) (Difference, bool) {
 // otherwise names the model that is first by the mean, or in throughput, if it is another one.
 func (l *Load) otherwise() string {
 	ranked := l.ranked()
-	if l.By != Typical || l.First == 0 {
+	if l.By != Typical {
 		return ""
 	}
 	var said []string
 	for _, x := range []Metric{Mean, Throughput} {
 		all, first := by(ranked, x), by(ranked[:l.First], x)
-		if len(all) == 0 || len(first) == 0 || slices.Contains(ranked[:l.First], all[0]) {
+		if len(first) == 0 {
 			continue
 		}
 		if d, _ := l.differ(x, all[0], first[0]); !d.Larger() {
 			continue
 		}
-		begin := "On average " + all[0].Name + " is fastest: its mean is"
-		if x == Throughput {
-			begin = "Unthrottled, " + all[0].Name + " is fastest:"
-		}
-		said = append(said, fmt.Sprintf("%s %s %s, %s has %s.", begin, x.Number(all[0].Value(x)), x.Unit(), first[0].Name,
-			x.Number(first[0].Value(x))))
+		begin := map[Metric]string{Mean: "On average", Throughput: "Unthrottled,"}[x]
+		said = append(said, fmt.Sprintf("%s %s is fastest: %s %s, %s has %s.", begin, all[0].Name, x.Number(all[0].Value(x)),
+			x.Unit(), first[0].Name, x.Number(first[0].Value(x))))
 	}
 	return strings.Join(said, " ")
 }
@@ -267,148 +208,79 @@ func (l *Load) why() string {
 	return fmt.Sprintf("fewer %s/op: %s, %s %s.", name, span(first, found), others, span(rest, found))
 }
 
-// mostBut is how many metrics speak against the first at the most besides the p99 latency, one fewer if there are
-// unsupported operations. The table has all.
+// mostBut is how many metrics speak against the first at the most. The table has all.
 const mostBut = 2
 
-// but names the metrics in which another model needs less than half of what one of the first needs, and
-// the operations that the first do not support.
-func (l *Load) but() string {
-	ranked := l.ranked()
-	first := ranked[:l.First]
-	if len(first) == 0 {
-		return ""
-	}
+// but names the metrics in which another model needs less than half of what one of the first needs, the p99 latency
+// before the others, and how much of the load the first do not support.
+func (l *Load) but() []string {
 	type more struct {
 		text  string
 		ratio float64
 	}
-	left, most := l.unsupported(first), mostBut
-	if left != "" {
-		most--
-	}
 	var found []more
-	for _, x := range []Metric{Read, Requests, Rows, Written, Disk, P99} {
+	ranked := l.ranked()
+	first := ranked[:l.First]
+	for _, x := range []Metric{P99, Read, Requests, Rows, Written, Disk} {
 		all := by(ranked, x)
 		if x == l.By || len(all) == 0 {
 			continue
 		}
 		best := all[0]
-		var who []*Model
-		for _, m := range first {
-			if d, ok := l.differ(x, best, m); ok && d.Significant && m.Value(x) >= 2*best.Value(x) {
-				who = append(who, m)
-			}
-		}
+		who := slices.DeleteFunc(by(first, x), func(m *Model) bool {
+			d, ok := l.differ(x, best, m)
+			return !ok || !d.Significant || m.Value(x) < 2*best.Value(x)
+		})
 		if len(who) == 0 {
 			continue
 		}
-		p, value, other := properties[x], span(who, x), x.Number(best.Value(x))
-		if x == P99 { // it comes first, whatever its ratio
-			most++
-			text := fmt.Sprintf("the p99 of %s is %s ms, that of %s %s", names(who), value, best.Name, other)
-			found = append(found, more{text, math.Inf(1)})
-			continue
+		p, ratio := properties[x], who[len(who)-1].Value(x)/best.Value(x)
+		if x == P99 {
+			ratio = math.Inf(1)
 		}
-		subject, verb := names(who), p.verb
-		switch {
-		case len(who) == 1:
-			verb += "s"
-		case len(who) == len(first) && len(who) == 2:
-			subject = "both"
-		case len(who) == len(first):
-			subject = "all of them"
-		}
-		text := fmt.Sprintf("%s %s %s %s (%s %s), %s", subject, verb, value, p.noun, best.Name, other, p.advice)
-		worst := by(who, x)[len(who)-1]
-		found = append(found, more{text, worst.Value(x) / best.Value(x)})
+		found = append(found, more{fmt.Sprintf("%s %s %s (%s %s)%s", names(who), span(who, x), p.noun, best.Name,
+			x.Number(best.Value(x)), p.advice), ratio})
 	}
 	slices.SortStableFunc(found, func(a, b more) int { return cmp.Compare(b.ratio, a.ratio) })
-	var all []string
-	for _, f := range found[:min(len(found), most)] {
-		all = append(all, f.text)
-	}
-	if left != "" {
-		all = append(all, left)
-	}
-	return ended(all)
-}
-
-// mostNamed is how many operations have their names in a part of the verdict. The report lists all.
-const mostNamed = 3
-
-// unsupported is how much of the load the models do not support and another one does, with the operations if it is one
-// model.
-func (l *Load) unsupported(models []*Model) string {
-	var all, ops []string
-	last, name := "", ""
-	for _, m := range models {
-		share, own := 0.0, []string(nil)
+	said := results.Distinct(found[:min(len(found), mostBut)], func(m more) string { return m.text })
+	var lacking []string
+	for _, m := range first {
+		share := 0.0
 		for _, left := range l.Left {
 			if slices.Contains(left.Lacking, m.Name) && len(left.Lacking) < len(l.Models) {
-				own, share = append(own, left.Op), share+left.Share.Share
+				share += left.Share.Share
 			}
 		}
 		if share >= 0.005 { // less does not matter
-			ops, name, last = own, m.Name, fmt.Sprintf("%.0f%%", 100*share)
-			all = append(all, name+" "+last)
+			lacking = append(lacking, fmt.Sprintf("%s %.0f%%", m.Name, 100*share))
 		}
 	}
-	switch len(all) {
-	case 0:
-		return ""
-	case 1:
-		if more := len(ops) - mostNamed; more > 1 {
-			ops = append(ops[:mostNamed], fmt.Sprintf("%d more", more))
-		}
-		by := ""
-		if len(models) > 1 {
-			by = " by " + name
-		}
-		return fmt.Sprintf("not supported%s: %s, %s of the load", by, words.List(ops), last)
+	if len(lacking) > 0 {
+		said = append(said, "load unsupported: "+strings.Join(lacking, ", "))
 	}
-	return "load unsupported: " + strings.Join(all, ", ")
+	return said
 }
 
 // dominated names the models that are not first, and for which another is at least as good in every metric, and
-// better in one. It counts the operations that only the dominated model supports.
+// better in one.
 func (l *Load) dominated() (all []string) {
-	type lesser struct {
-		name, than string
-		more       int
-	}
+	type lesser struct{ model, than *Model }
 	var found []lesser
 	ranked := l.ranked()
 	for _, m := range ranked[l.First:] {
-		for _, other := range ranked {
-			if m == other || !l.dominates(other, m) {
-				continue
-			}
-			more := 0
-			for _, left := range l.Left {
-				if slices.Contains(left.Lacking, other.Name) && !slices.Contains(left.Lacking, m.Name) {
-					more++
-				}
-			}
-			found = append(found, lesser{m.Name, other.Name, more})
-			break
+		if i := slices.IndexFunc(ranked, func(other *Model) bool { return m != other && l.dominates(other, m) }); i >= 0 {
+			found = append(found, lesser{m, ranked[i]})
 		}
 	}
-	for _, same := range results.Grouped(found, func(m lesser) string { return m.than }) {
-		var who, more []string
-		for _, m := range same {
-			who = append(who, m.name)
-			switch {
-			case m.more > 0 && more == nil:
-				more = append(more, words.Plural(m.more, "operation")+" of "+m.name)
-			case m.more > 0:
-				more = append(more, strconv.Itoa(m.more)+" of "+m.name)
-			}
-		}
+	for _, same := range results.Grouped(found, func(m lesser) *Model { return m.than }) {
+		who, than := results.Distinct(same, func(m lesser) string { return m.model.Name }), same[0].than.Name
 		text := fmt.Sprintf("%s: nowhere in %s significantly better than %s", strings.Join(who, ", "),
-			strings.ToUpper(l.Title()), same[0].than)
-		if len(more) > 0 {
-			text += ", which cannot do " + strings.Join(more, ", ")
+			strings.ToUpper(l.Title()), than)
+		if slices.ContainsFunc(l.Left, func(left Left) bool {
+			does := func(name string) bool { return !slices.Contains(left.Lacking, name) }
+			return !does(than) && slices.ContainsFunc(who, does)
+		}) {
+			text += ", which does not support all of their operations"
 		}
 		all = append(all, text+".")
 	}
@@ -431,13 +303,13 @@ func (l *Load) dominates(a, b *Model) bool {
 	return better
 }
 
-func (l *Load) notRanked() string {
-	var parts []string
+// notRanked names the models that are not ranked, with the reason.
+func (l *Load) notRanked() (all []string) {
 	left := slices.DeleteFunc(slices.Clone(l.Models), (*Model).Ranked)
 	for _, same := range results.Grouped(left, func(m *Model) string { return m.NotRanked }) {
-		parts = append(parts, names(same)+" ("+same[0].NotRanked+")")
+		all = append(all, names(same)+" ("+same[0].NotRanked+")")
 	}
-	return ended(parts)
+	return all
 }
 
 func (l *Load) ranked() []*Model {
@@ -462,11 +334,7 @@ func span(models []*Model, x Metric) string {
 }
 
 func names(models []*Model) string {
-	var all []string
-	for _, m := range models {
-		all = append(all, m.Name)
-	}
-	return words.List(all)
+	return words.List(results.Distinct(models, func(m *Model) string { return m.Name }))
 }
 
 // ended joins parts of a sentence, and ends it; "" if there are none.
