@@ -48,57 +48,38 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Write writes the module into dir, which it makes, and returns the names of the files.
-// It overwrites nothing: if one of the files exists, the error wraps fs.ErrExist and
-// nothing was written.
+// Write writes the module into dir, which it makes, and returns the names of the files. If dir
+// is not empty, the error wraps fs.ErrExist and nothing was written.
 func Write(dir string, m Module) ([]string, error) {
-	texts, names, err := m.files()
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), fs.ErrExist)
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("write module: %w", err)
-		}
-	}
-	err = os.MkdirAll(dir, 0o755)
-	var made []string
-	for i := 0; i < len(names) && err == nil; i++ {
-		var f *os.File
-		if f, err = os.OpenFile(filepath.Join(dir, names[i]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
-			made = append(made, f.Name())
-			_, err = f.Write(texts[i])
-			err = errors.Join(err, f.Close())
-		}
-	}
-	if err != nil {
-		for _, name := range made {
-			_ = os.Remove(name)
-		}
-		_ = os.Remove(dir) // unless it has other files
+	there, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("write module: %w", err)
 	}
-	return names, nil
-}
-
-// files returns the files of the module and their names.
-func (m Module) files() (texts [][]byte, names []string, err error) {
+	if len(there) > 0 {
+		return nil, fmt.Errorf("%s is not empty: %w", dir, fs.ErrExist)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("write module: %w", err)
+	}
 	entries, err := files.ReadDir("files")
 	if err != nil {
-		return nil, nil, fmt.Errorf("read embedded files: %w", err)
+		return nil, fmt.Errorf("read embedded files: %w", err)
 	}
+	names, texts := []string{"go.mod", "go.sum"}, [][]byte{m.goMod(), mailbench.GoSum}
 	for _, e := range entries {
 		text, err := files.ReadFile("files/" + e.Name())
 		if err != nil {
-			return nil, nil, fmt.Errorf("read embedded files: %w", err)
+			return nil, fmt.Errorf("read embedded files: %w", err)
 		}
-		texts = append(texts, bytes.ReplaceAll(text, []byte(placeholder), []byte(m.Name)))
 		names = append(names, strings.TrimSuffix(e.Name(), ".txt"))
+		texts = append(texts, bytes.ReplaceAll(text, []byte(placeholder), []byte(m.Name)))
 	}
-	texts = append(texts, m.goMod(), mailbench.GoSum)
-	return texts, append(names, "go.mod", "go.sum"), nil
+	for i, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), texts[i], 0o644); err != nil {
+			return nil, fmt.Errorf("write module: %w", err)
+		}
+	}
+	return names, nil
 }
 
 // direct matches a requirement of mailbench's own go.mod that is not marked as indirect.

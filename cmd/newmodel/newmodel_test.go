@@ -83,8 +83,8 @@ func TestWriteKeepsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Write(dir, Module{Name: "mine", Version: "v0.2.0"})
-	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), own) {
-		t.Errorf("error %v, want that %s exists", err, own)
+	if !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("error %v, want that %s is not empty", err, dir)
 	}
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
 	text, _ := os.ReadFile(own)
