@@ -220,22 +220,9 @@ type validateFlags struct {
 	storeFlags
 	check   subject.Validation
 	pace    validate.Pace
+	rate    workloads.Rate // of rows
 	noAudit bool
 	silent  bool
-}
-
-// rowRate is rows a second; 0 is no limit.
-type rowRate float64
-
-// String returns the rate as it is typed.
-func (r rowRate) String() string { return strconv.FormatFloat(float64(r), 'f', -1, 64) + "/s" }
-
-func parseRowRate(text string) (rowRate, error) {
-	if _, err := strconv.ParseFloat(text, 64); err == nil {
-		text += "/s"
-	}
-	r, err := workloads.ParseRate(text)
-	return rowRate(r.PerSecond()), err
 }
 
 func newSchemaValidate(known registry) *cobra.Command {
@@ -251,7 +238,7 @@ func newSchemaValidate(known registry) *cobra.Command {
 		"read only this `SHARE` of each table, such as 1%, and the rows that it refers to; counters and orphaned rows need all of it")
 	flags.Var(wholeUint64(&f.check.Seed), "seed", "draw the sample from seed `N`")
 	flags.Var(whole(&f.check.Workers, 1, mostWorkers), "concurrency", "read with `N` concurrent sessions")
-	flags.Var(within((*rowRate)(&f.pace.Rate), 1, 1e9, "a rate such as 5000/s,", parseRowRate), "rate-limit",
+	flags.Var(parsed(&f.rate, workloads.ParseRate), "rate-limit",
 		"read at most `RATE` rows, such as 5000/s, with all workers together")
 	flags.Var(duration(&f.pace.Latency, time.Millisecond, time.Hour), "pause-on-latency", "pause when a read, such as one of a page of rows, takes longer than `TIME`, such as 200ms")
 	flags.StringVar(&f.check.Resume, "resume", "", "save progress in `FILE`, and continue an interrupted check from it")
@@ -280,6 +267,7 @@ func (f *validateFlags) run(
 	cmd *cobra.Command, known registry, name string, s *schemas.Schema, st drivers.Store,
 ) error {
 	bar := screen.NewBar(cmd.ErrOrStderr(), f.silent)
+	f.pace.Rate = f.rate.PerSecond()
 	f.check.Pace, f.check.Note, f.check.Blobs, f.check.Exact = &f.pace, bar.Show, f.blobs, f.exact
 	f.check.Open = func(s *schemas.Schema) (*validate.Journal, error) { return f.journal(cmd.Context(), st, s) }
 	if !isFile(name) && !f.noAudit {
