@@ -252,8 +252,7 @@ func newMerge() *cobra.Command {
 	some := lacking(cobra.MinimumNArgs(1), "no result folders named")
 	c := command("merge DIR...", some, func(cmd *cobra.Command, args []string) error {
 		if wait > 0 {
-			noted := func(dir string) { fmt.Fprintf(cmd.ErrOrStderr(), "waits for %s\n", dir) }
-			if err := merge.Await(cmd.Context(), args, wait, noted); err != nil {
+			if err := merge.Await(cmd.Context(), args, wait); err != nil {
 				return err
 			}
 		}

@@ -1,11 +1,8 @@
 package merge
 
 import (
-	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads/judge"
@@ -22,27 +19,23 @@ import (
 func (m *Merged) cell(parts []*results.Cell) results.Cell {
 	c := *parts[0]
 	c.Key, c.Gap, c.Stack, c.Error, c.Clients = union(c.Key), nil, "", "", 0
-	began, ended := stamp(c.Started), stamp(c.Ended)
-	var wrong []string
 	for _, p := range parts {
 		c.Clients += p.Clients
 		c.Seconds = max(c.Seconds, p.Seconds)
-		if at := stamp(p.Started); at.Before(began) {
-			began, c.Started = at, p.Started
+		if stamp(p.Started).Before(stamp(c.Started)) {
+			c.Started = p.Started
 		}
-		if at := stamp(p.Ended); at.After(ended) {
-			ended, c.Ended = at, p.Ended
+		if stamp(p.Ended).After(stamp(c.Ended)) {
+			c.Ended = p.Ended
 		}
-		if p.Error != "" {
-			wrong = append(wrong, fmt.Sprintf("segment %d: %s", p.Segment, p.Error))
+		if c.Error == "" && p.Error != "" {
+			c.Error, c.Stack = fmt.Sprintf("segment %d: %s", p.Segment, p.Error), p.Stack
 		}
-		c.Stack = cmp.Or(c.Stack, p.Stack)
 	}
-	c.Error = strings.Join(wrong, "; ")
 	c.Offered = total(parts, func(c *results.Cell) *results.Offered { return c.Offered })
 	c.Streams = m.streams(parts)
 	m.operations(&c, parts, func(op string) string { return op })
-	c.Timeline = timeline(parts, began)
+	c.Timeline = timeline(parts, stamp(c.Started))
 	c.Client = total(parts, func(c *results.Cell) *results.ClientInfo { return c.Client })
 	c.Evidence = m.evidence(&c, parts)
 	c.Before = engine(parts, c.Evidence, func(p *results.Cell) *results.EngineInfo { return p.Before })
@@ -155,22 +148,8 @@ func (m *Merged) evidence(c *results.Cell, parts []*results.Cell) *results.Evide
 			Segment: p.Segment, Started: p.Started, Verdict: own.Verdict, Reason: own.Reason,
 		})
 	}
-	// Medians of the service times and the largest waits, window by window, as far as all segments have windows.
-	shortest := math.MaxInt
-	for _, p := range parts {
-		shortest = min(shortest, len(p.Evidence.Windows), len(p.Evidence.Waits))
-	}
-	for i := range shortest {
-		var values []float64
-		wait := int64(0)
-		for _, p := range parts {
-			values, wait = append(values, p.Evidence.Windows[i]), max(wait, p.Evidence.Waits[i])
-		}
-		sum.Windows, sum.Waits = append(sum.Windows, results.Median(values)), append(sum.Waits, wait)
-	}
-	if t, ok := judge.Trend(sum.Windows); ok {
-		sum.Trend = &t
-	}
+	// Windows of segments cannot be added. All load one engine, so those of the first show how it drifts.
+	sum.Windows, sum.Waits, sum.Trend = parts[0].Evidence.Windows, parts[0].Evidence.Waits, parts[0].Evidence.Trend
 	if sum.Hiccups != nil {
 		sum.Hiccups.Lateness = results.LatencyOf(m.histograms[c.Tag("client", "hiccup")], 0)
 	}

@@ -19,7 +19,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -38,7 +37,7 @@ type Source struct {
 // Merged is the union of all segments.
 type Merged struct {
 	Run        *results.Run
-	histograms histograms
+	histograms map[string]*latency.Histogram // of all segments together, by their tags in the merged run
 }
 
 // ErrApart says that segments do not belong together, or that a part of them is missing.
@@ -65,21 +64,16 @@ func Open(dirs []string) (*Merged, error) {
 // waitEvery is how often Await looks for results.
 const waitEvery = 500 * time.Millisecond
 
-// Await waits until every folder has results, and notes each folder that it waits for. A folder gets its name when its
-// run has ended.
-func Await(ctx context.Context, dirs []string, most time.Duration, note func(dir string)) error {
-	end, again := time.After(most), time.NewTicker(waitEvery)
-	defer again.Stop()
+// Await waits until every folder has results. A folder gets its name when its run has ended.
+func Await(ctx context.Context, dirs []string, most time.Duration) error {
+	end := time.After(most)
 	for _, dir := range dirs {
-		for noted := false; ; noted = true {
+		for {
 			if _, err := os.Stat(filepath.Join(dir, results.RunFile)); err == nil {
 				break
 			}
-			if !noted {
-				note(dir)
-			}
 			select {
-			case <-again.C:
+			case <-time.After(waitEvery):
 			case <-end:
 				return fmt.Errorf("%s contains no results after %v", dir, most)
 			case <-ctx.Done():
@@ -97,16 +91,13 @@ func Merge(sources []Source) (*Merged, error) {
 	if err := belong(sources); err != nil {
 		return nil, err
 	}
-	m := &Merged{Run: whole(sources), histograms: histograms{}}
+	m := &Merged{Run: whole(sources), histograms: map[string]*latency.Histogram{}}
 	for i := range sources {
-		if err := m.histograms.add(&sources[i]); err != nil {
+		if err := m.read(&sources[i]); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.cells(sources); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return m, m.cells(sources)
 }
 
 // whole is the merged run without its cells.
@@ -144,46 +135,35 @@ func whole(sources []Source) *results.Run {
 		for _, left := range one.Left {
 			r.Left = append(r.Left, fmt.Sprintf("segment %d: %s", one.Segment.Index, left))
 		}
-		if len(r.Schemas) < len(one.Schemas) {
-			r.Schemas = one.Schemas
-		}
 		r.Mail = cmp.Or(r.Mail, one.Mail)
 	}
 	return &r
 }
 
-// cells merges each cell of the segments, and judges it again.
+// cells merges each cell of the segments, and judges it again. Cells of steps of the run itself stay as they are.
 func (m *Merged) cells(sources []Source) error {
 	var all []*results.Cell
+	var steps []results.Cell
 	for _, s := range sources {
-		seen := map[results.Key]bool{}
 		for c := range s.Run.All {
-			switch {
-			case c.Kind == results.KindStep:
-				m.Run.Cells = append(m.Run.Cells, *c)
-				continue
-			case seen[union(c.Key)]:
-				return fmt.Errorf("%w: %s has the result %s twice", ErrApart, s.Name, c.Key)
+			if c.Kind == results.KindStep {
+				steps = append(steps, *c)
+			} else {
+				all = append(all, c)
 			}
-			seen[union(c.Key)], all = true, append(all, c)
 		}
 	}
-	var cells []results.Cell
 	for _, parts := range results.Grouped(all, func(c *results.Cell) results.Key { return union(c.Key) }) {
-		if k := parts[0].Key; len(parts) != len(sources) {
-			var segments []string
-			for _, c := range parts {
-				segments = append(segments, strconv.Itoa(c.Segment))
-			}
-			return fmt.Errorf("%w: only %s of %d segments executed %s on %s, phase %s, trial %d; a segment that was "+
-				"interrupted or could not go on cannot be merged",
-				ErrApart, strings.Join(segments, ", "), len(sources), k.Model, k.Engine, k.Phase, k.Trial)
+		if len(parts) != len(sources) {
+			return fmt.Errorf("%w: %d of %d segments executed %s on %s, phase %s, trial %d; a segment that was interrupted or "+
+				"could not go on cannot be merged", ErrApart, len(parts), len(sources), parts[0].Model, parts[0].Engine,
+				parts[0].Phase, parts[0].Trial)
 		}
 		c := m.cell(parts)
 		judge.Apply(&c, m.Run.Objectives)
-		cells = append(cells, c)
+		m.Run.Cells = append(m.Run.Cells, c)
 	}
-	m.Run.Cells = append(cells, m.Run.Cells...)
+	m.Run.Cells = append(m.Run.Cells, steps...)
 	return nil
 }
 
@@ -193,49 +173,47 @@ func union(k results.Key) results.Key {
 	return k
 }
 
-// histograms are the sums of the histograms of all segments, by their tags in the merged run.
-type histograms map[string]*latency.Histogram
-
-// add adds a segment's latency log. It is an error if the log misses operations of the segment.
-func (all histograms) add(s *Source) error {
-	tags := map[string]string{}
+// read adds a segment's latency log. One that misses operations is an error: the service times of those that were ok,
+// or the times of others.
+func (m *Merged) read(s *Source) error {
+	tags := map[string]string{} // begins of the tags of a cell in the log, and in the merged run
 	for c := range s.Run.All {
-		for _, t := range recorded(c) {
-			tags[c.Tag(t.op, t.kind)] = union(c.Key).Tag(t.op, t.kind)
-		}
+		tags[c.Key.String()] = union(c.Key).String()
 	}
-	own, err := latency.ReadLog(s.Log, func(tag string) (string, bool) { return tag, tags[tag] != "" })
+	own, err := latency.ReadLog(s.Log, func(tag string) (string, bool) {
+		kind := strings.LastIndexByte(tag, '/')
+		op := strings.LastIndexByte(tag[:max(0, kind)], '/')
+		cell, ok := tags[tag[:max(0, op)]]
+		return cell + tag[max(0, op):], ok
+	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)
 	}
 	for c := range s.Run.All {
-		for _, t := range recorded(c) {
-			if found := own[c.Tag(t.op, t.kind)].Count(); t.known && found != t.count {
-				return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
-					"there are no percentiles of all segments together", ErrApart, s.Name, found, t.count, t.kind, t.op, c.Key)
+		for name, o := range logged(c) {
+			for kind, n := range map[latency.Kind]int64{
+				latency.Service: o.Count, latency.Rest: o.NotFound + o.Failed + o.Unknown,
+			} {
+				if found := own[union(c.Key).Tag(name, kind.String())].Count(); found != n {
+					return fmt.Errorf("%w: the latency log of %s has %d of the %d times %q of %s of %s; without the others "+
+						"there are no percentiles of all segments together", ErrApart, s.Name, found, n, kind, name, c.Key)
+				}
 			}
 		}
 	}
 	for tag, h := range own {
-		if sum := all[tags[tag]]; sum != nil {
-			sum.Add(h)
+		if m.histograms[tag] == nil {
+			m.histograms[tag] = h
 		} else {
-			all[tags[tag]] = h
+			m.histograms[tag].Add(h)
 		}
 	}
 	return nil
 }
 
-// times are those of one kind of an operation in a latency log.
-type times struct {
-	op, kind string
-	count    int64 // how many the log must have
-	known    bool  // if not, it may have any number
-}
-
-// recorded are the times that the latency log may have of a cell and of its streams.
-func recorded(c *results.Cell) (all []times) {
-	ops := map[string]results.Op{} // by their names in the log
+// logged are the operations of a cell and of its streams, by their names in the latency log.
+func logged(c *results.Cell) map[string]results.Op {
+	ops := map[string]results.Op{}
 	maps.Copy(ops, c.Ops)
 	for i := range c.Streams {
 		s := &c.Streams[i]
@@ -243,24 +221,7 @@ func recorded(c *results.Cell) (all []times) {
 			ops[c.Tagged(s, op)] = o
 		}
 	}
-	for _, op := range slices.Sorted(maps.Keys(ops)) {
-		o := ops[op]
-		counts := map[latency.Kind]int64{
-			latency.Service: o.Count, latency.FailedAfter: o.Failed, latency.UnknownAfter: o.Unknown,
-			latency.Rest: o.NotFound + o.Failed + o.Unknown,
-		}
-		if c.Arrivals != "closed" && c.Arrivals != "none" {
-			counts[latency.Response], counts[latency.Wait] = o.Count, o.Count
-		}
-		if o.Latency != nil {
-			counts[latency.Latency] = o.Count
-		}
-		for k := range latency.Kind(latency.NumKinds) {
-			count, known := counts[k]
-			all = append(all, times{op, k.String(), count, known})
-		}
-	}
-	return append(all, times{op: "client", kind: "hiccup"})
+	return ops
 }
 
 // WriteLog writes the latency log of the merged run: one line for each tag, for the whole phase.
@@ -269,21 +230,16 @@ func (m *Merged) WriteLog(w io.Writer) error {
 	if err != nil {
 		return err
 	}
+	tags := slices.Sorted(maps.Keys(m.histograms))
 	for c := range m.Run.All {
-		if c.Kind == results.KindStep {
-			continue
-		}
-		for _, t := range recorded(c) {
-			if h := m.histograms[c.Tag(t.op, t.kind)]; h.Count() > 0 {
-				log.WriteOne(c.Tag(t.op, t.kind), h, stamp(c.Started), stamp(c.Ended))
+		for _, tag := range tags {
+			if strings.HasPrefix(tag, c.Key.String()+"/") {
+				log.WriteOne(tag, m.histograms[tag], stamp(c.Started), stamp(c.Ended))
 			}
 		}
 	}
 	return log.Flush()
 }
-
-// namedMost is how many missing segments an error names.
-const namedMost = 10
 
 // belong refuses sources that are not all segments of one run, each of them once. The error
 // names what differs.
@@ -291,54 +247,29 @@ func belong(sources []Source) error {
 	if len(sources) == 0 {
 		return fmt.Errorf("%w: no segments", ErrApart)
 	}
-	first := &sources[0]
+	first, have := &sources[0], map[int]string{}
 	for _, s := range sources {
-		times := []string{s.Run.Started, cmp.Or(s.Run.Ended, s.Run.Started)}
-		for c := range s.Run.All {
-			if c.Started+c.Ended != "" || len(c.Timeline) > 0 {
-				times = append(times, c.Started, cmp.Or(c.Ended, c.Started))
-			}
-		}
-		early := slices.IndexFunc(times, func(text string) bool { return stamp(text).Unix() < 0 })
+		i, of := s.Run.Segment.Index, s.Run.Segment.Of
 		d := differences(first.Run, s.Run)
 		switch {
 		case len(s.Run.Segments) > 0:
 			return fmt.Errorf("%w: %s is a merged run already", ErrApart, s.Name)
-		case s.Run.Segment.Of < 2:
+		case of < 2:
 			return fmt.Errorf("%w: %s is a complete run, not a segment", ErrApart, s.Name)
-		case s.Run.Workload.Text == "":
-			return fmt.Errorf("%w: %s is a verification without a run", ErrApart, s.Name)
-		case early >= 0: // the latency log counts from 1970
-			return fmt.Errorf("%w: %s has the time %.40q; expected one from 1970 on", ErrApart, s.Name, times[early])
 		case len(d) > 0:
 			return fmt.Errorf("%w: %s and %s are not segments of one run: they differ in %s", ErrApart, first.Name,
 				s.Name, strings.Join(d, "; "))
-		}
-	}
-	of := first.Run.Segment.Of
-	have := map[int]string{}
-	for _, s := range sources {
-		switch i := s.Run.Segment.Index; {
 		case i < 1 || i > of:
 			return fmt.Errorf("%w: %s is segment %d of %d", ErrApart, s.Name, i, of)
 		case have[i] != "":
 			return fmt.Errorf("%w: segment %d of %d is there twice: %s and %s", ErrApart, i, of, have[i], s.Name)
-		default:
-			have[i] = s.Name
 		}
+		have[i] = s.Name
 	}
-	var missing []string
-	for i := 1; i <= of && len(missing) <= namedMost; i++ {
-		if have[i] == "" {
-			missing = append(missing, strconv.Itoa(i))
+	for i := range first.Run.Segment.Of {
+		if have[i+1] == "" {
+			return fmt.Errorf("%w: %d segments in all, %d given; missing: %d", ErrApart, first.Run.Segment.Of, len(have), i+1)
 		}
-	}
-	if len(missing) > namedMost {
-		missing[namedMost] = "…"
-	}
-	if len(missing) > 0 {
-		return fmt.Errorf("%w: %d segments in all, %d given; missing: %s", ErrApart, of,
-			len(have), strings.Join(missing, ", "))
 	}
 	return nil
 }
@@ -355,33 +286,24 @@ func differences(a, b *results.Run) []string {
 	differ("the start", a.Segment.Start, b.Segment.Start)
 	differ("the workload", a.Workload.Name+" "+a.Workload.SHA256, b.Workload.Name+" "+b.Workload.SHA256)
 	differ("the seed", a.Seed, b.Seed)
-	differ("the version of mailbench", version(a), version(b))
+	x, y := &a.Environment, &b.Environment
+	differ("the version of mailbench", x.Version+" "+x.Commit, y.Version+" "+y.Commit)
+	differ("changes of mailbench's source", x.Dirty, y.Dirty)
 	differ("models, engines or flags", a.Config, b.Config)
 	differ("settings of engines", settings(a), settings(b))
 	differ("the objectives", a.Objectives, b.Objectives)
 	differ("the phases", phases(a), phases(b))
-	schemas := map[string]string{}
 	for _, s := range a.Schemas {
-		schemas[s.Model] = s.SHA256
-	}
-	for _, s := range b.Schemas {
-		if was, ok := schemas[s.Model]; ok {
-			differ("the schema of "+s.Model, was, s.SHA256)
+		for _, t := range b.Schemas {
+			if s.Model == t.Model {
+				differ("the schema of "+s.Model, s.SHA256, t.SHA256)
+			}
 		}
 	}
 	if a.Mail != nil && b.Mail != nil {
 		differ("the mail file", a.Mail.SHA256, b.Mail.SHA256)
 	}
 	return found
-}
-
-func version(r *results.Run) string {
-	e := r.Environment
-	v := e.Version + " " + e.Commit
-	if e.Dirty {
-		v += " with changes"
-	}
-	return v
 }
 
 // phases are the names of the phases, and how many trials have a digest.
