@@ -378,8 +378,6 @@ const (
 	DotFile                  // of a maildir
 	NoFile                   // of a maildir
 	NoFolder                 // of a maildir
-	NewOnly                  // of a maildir
-	DeepLink                 // of a maildir
 	kinds
 )
 
@@ -399,9 +397,7 @@ var noted = [kinds][4]string{
 	FromText:     {"line", "begins", "begin", "with \"From \" after an empty line and without a date, read as text"},
 	DotFile:      {"file", "whose name begins with a dot was", "whose names begin with a dot were", "skipped"},
 	NoFile:       {"entry", "that is not a plain file was", "that are not plain files were", "skipped"},
-	NoFolder:     {"folder", "was", "were", "not read: too deep for the maildir of a user"},
-	NewOnly:      {"folder", "with new and without cur was", "with new and without cur were", "not read"},
-	DeepLink:     {"folder", "was", "were", "not read: a link within a folder of a maildir"},
+	NoFolder:     {"entry", "was", "were", "not read: no maildir of a user"},
 }
 
 // Notes counts each kind.

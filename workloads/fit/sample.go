@@ -1,3 +1,10 @@
+// Package fit measures mail or a trace, and writes a workload with the same sizes, counts and
+// rates. [Sample] holds the measurements: [Sample.ReadMbox], [Sample.ReadMaildir] and
+// [Sample.ReadTrace] fill it, and [Sample.Workload] is the text of the workload. No address, name
+// or subject gets into it.
+//
+// A size or count becomes a measured distribution (empirical): its quantiles and largest values. Users
+// and folders of a trace get the exponent of Zipf's law. Operations become a mix with their rate.
 package fit
 
 import (
@@ -16,6 +23,61 @@ import (
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/replay"
 )
+
+// Sample holds measurements of mail, of a trace or of both. Its zero value is empty.
+type Sample struct {
+	bodies    []int64 // bytes of text of each message
+	html      int     // messages with text and HTML
+	malformed int
+	notes     mail.Notes // what was skipped, repaired or guessed
+	files     []int64    // number of files of each message that has any
+	fileSizes []int64    // bytes
+	shown     []int64    // number of recipients that each header names
+	folders   []int64    // number of folders of each user
+	counts    []int64    // number of messages of each folder
+
+	mix        workloads.Mix
+	times      []float64 // times of all operations, in seconds
+	users      map[string]*account
+	sizes      []int64                   // bytes of each delivered message
+	recipients []int64                   // number of recipients of each delivery
+	about      [workloads.NumOps][]int64 // number of messages of each operation, if it is given
+}
+
+// account is a user of a trace.
+type account struct {
+	asked   float64            // number of operations
+	folders map[string]float64 // number of operations by folder; the inbox is ""
+}
+
+// Message adds a message.
+func (s *Sample) Message(m *mail.Message) {
+	if m.Malformed {
+		s.malformed++
+	}
+	s.bodies = append(s.bodies, m.Body.Content.Size())
+	files, alternative := int64(0), m.Body.Type == "text/html"
+	for i := range m.Attachments {
+		p := &m.Attachments[i]
+		if p.Type == "text/html" && !alternative && strings.HasPrefix(p.Name, "part-") {
+			alternative = true // without a name of its own, it is the text again
+			s.html++
+			continue
+		}
+		files++
+		s.fileSizes = append(s.fileSizes, p.Content.Size())
+	}
+	if files > 0 {
+		s.files = append(s.files, files)
+	}
+	s.shown = append(s.shown, int64(max(1, len(m.To)+len(m.Cc)+len(m.Bcc))))
+}
+
+// User adds a user by the number of messages in each folder.
+func (s *Sample) User(counts ...int64) {
+	s.folders = append(s.folders, int64(len(counts)))
+	s.counts = append(s.counts, counts...)
+}
 
 // ReadMbox adds the mail of mbox files, plain or compressed with gzip, as the folders of one
 // user. most bounds the bytes of each file's messages, unpacked.
@@ -49,6 +111,140 @@ func (s *Sample) mbox(ctx context.Context, path string, most int64) (int64, erro
 	return info.Messages, nil
 }
 
+// ReadMaildir adds the mail of maildirs. If dir is the maildir of a user, all maildirs in it are that user's folders,
+// however deep. Else it has such a folder for each user. Links to folders in a maildir are not followed. most bounds
+// the bytes of a compressed message, unpacked.
+func (s *Sample) ReadMaildir(ctx context.Context, dir string, most int64) error {
+	users := []string{dir}
+	if !isAccount(dir) {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return fmt.Errorf("read maildir: %w", err)
+		}
+		users = users[:0]
+		for _, e := range entries {
+			if user := filepath.Join(dir, e.Name()); isAccount(user) {
+				users = append(users, user)
+			} else {
+				s.notes[mail.NoFolder]++
+			}
+		}
+	}
+	r := &maildirs{Sample: s, ctx: ctx, most: most, parser: mail.NewParser()}
+	for _, user := range users {
+		counts, err := r.folders(user, nil)
+		if err != nil {
+			return fmt.Errorf("read maildir: %w", err)
+		}
+		s.User(counts...)
+	}
+	switch {
+	case len(users) == 0:
+		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder " +
+			"for each user"}
+	case len(s.bodies) == 0:
+		return &mail.FormatError{File: dir, Msg: "has no messages in cur and new"}
+	}
+	return nil
+}
+
+// isAccount reports whether dir has the mail of one user. Dovecot and mbsync can write the inbox next to the other
+// folders; mail servers write a user's maildir into a folder of that user.
+func isAccount(dir string) bool {
+	for _, inbox := range []string{"", "INBOX", "Inbox", ".INBOX", "Maildir"} {
+		if isMaildir(filepath.Join(dir, inbox)) {
+			return true
+		}
+	}
+	return false
+}
+
+func isMaildir(dir string) bool {
+	return slices.ContainsFunc([]string{"cur", "new"}, func(sub string) bool {
+		i, err := os.Stat(filepath.Join(dir, sub))
+		return err == nil && i.IsDir()
+	})
+}
+
+// maildirs reads maildirs into a sample.
+type maildirs struct {
+	*Sample
+	ctx    context.Context
+	most   int64
+	parser *mail.Parser
+}
+
+// folders reads the maildirs in dir, and dir itself if it is one. It appends the number of messages of each.
+func (r *maildirs) folders(dir string, counts []int64) ([]int64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	is := isMaildir(dir)
+	if is {
+		before := len(r.bodies)
+		for _, sub := range []string{"cur", "new"} {
+			if err := r.messages(filepath.Join(dir, sub)); err != nil {
+				return nil, err
+			}
+		}
+		counts = append(counts, int64(len(r.bodies)-before))
+	}
+	for _, e := range entries {
+		switch {
+		case is && slices.Contains([]string{"cur", "new", "tmp"}, e.Name()):
+		case e.IsDir():
+			if counts, err = r.folders(filepath.Join(dir, e.Name()), counts); err != nil {
+				return nil, err
+			}
+		case e.Type()&fs.ModeSymlink != 0:
+			r.notes[mail.NoFile]++
+		}
+	}
+	return counts, nil
+}
+
+// messages reads the messages in a folder. Only a plain file is a message, and none whose name begins with a dot.
+func (r *maildirs) messages(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, e := range files {
+		switch {
+		case r.ctx.Err() != nil:
+			return r.ctx.Err()
+		case strings.HasPrefix(e.Name(), "."):
+			r.notes[mail.DotFile]++
+		case !e.Type().IsRegular():
+			r.notes[mail.NoFile]++
+		default:
+			if err := r.file(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// file adds the message of a file.
+func (r *maildirs) file(path string) error {
+	f, err := mail.OpenMessage(path, r.most)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // a mail program moved it
+	} else if err != nil {
+		return err
+	}
+	defer f.Close()
+	var m mail.Message
+	if err := r.parser.Parse(f, time.Time{}, &m); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	r.Message(&m)
+	r.notes.Count(&m)
+	return nil
+}
+
 // ReadTrace adds the operations of a trace.
 func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 	f, err := plainfile.Open(path)
@@ -66,84 +262,22 @@ func (s *Sample) ReadTrace(ctx context.Context, path string) error {
 	return err
 }
 
-// Sample holds measurements of mail, of a trace or of both. Its zero value is empty.
-type Sample struct {
-	bodies    []int64 // bytes of text of each message
-	html      int     // messages with text and HTML
-	htmlOnly  int     // messages with HTML and no text
-	malformed int
-	notes     mail.Notes // what was skipped, repaired or guessed
-	files     []int64    // number of files of each message that has any
-	fileSizes []int64    // bytes
-	shown     []int64    // number of recipients that each header names
-	dates     []time.Time
-	folders   []int64 // number of folders of each user
-	counts    []int64 // number of messages of each folder
-
-	mix        workloads.Mix
-	times      []float64 // times of all operations, in seconds
-	users      map[string]*account
-	sizes      []int64                   // bytes of each delivered message
-	recipients []int64                   // number of recipients of each delivery
-	about      [workloads.NumOps][]int64 // number of messages of each operation, if it is given
-}
-
-// account is a user of a trace.
-type account struct {
-	asked   float64            // number of operations
-	folders map[string]float64 // number of operations by folder; the inbox is ""
-}
-
-// Message adds a message.
-func (s *Sample) Message(m *mail.Message) {
-	if m.Malformed {
-		s.malformed++
-	}
-	s.bodies = append(s.bodies, m.Body.Content.Size())
-	htmlBody := m.Body.Type == "text/html"
-	if htmlBody {
-		s.htmlOnly++
-	}
-	files, alternative := int64(0), false
-	for i := range m.Attachments {
-		p := &m.Attachments[i]
-		if p.Type == "text/html" && !htmlBody && !alternative && strings.HasPrefix(p.Name, "part-") {
-			alternative = true // without a name of its own, it is the text again
-			continue
-		}
-		files++
-		s.fileSizes = append(s.fileSizes, p.Content.Size())
-	}
-	if alternative {
-		s.html++
-	}
-	if files > 0 {
-		s.files = append(s.files, files)
-	}
-	s.shown = append(s.shown, int64(max(1, len(m.To)+len(m.Cc)+len(m.Bcc))))
-	if !m.Date.IsZero() {
-		s.dates = append(s.dates, m.Date)
-	}
-}
-
-// User adds a user by the number of messages in each folder.
-func (s *Sample) User(counts ...int64) {
-	s.folders = append(s.folders, int64(len(counts)))
-	s.counts = append(s.counts, counts...)
-}
+// severalMessages are the operations that can be about several messages.
+var severalMessages = []workloads.Op{workloads.Flag, workloads.Move, workloads.Delete, workloads.Expunge}
 
 // Operation adds a line of a trace.
 func (s *Sample) Operation(l *replay.Line, op workloads.Op) {
 	s.mix[op]++
 	s.times = append(s.times, float64(l.Time))
-	s.user(l.User).asked++
+	user := s.user(l.User)
+	user.asked++
 	if op != workloads.Deliver && !op.OfAccount() { // a delivery goes to the inbox
-		s.user(l.User).folders[folder(l.Folder)]++
+		user.folders[folder(l.Folder)]++
 	}
 	if l.To != "" {
-		s.user(l.User).folders[folder(l.To)] += 0 // enter the folder
+		user.folders[folder(l.To)] += 0 // enter the folder
 	}
-	if l.Messages > 0 {
+	if l.Messages > 0 && slices.Contains(severalMessages, op) {
 		s.about[op] = append(s.about[op], int64(l.Messages))
 	}
 	if op == workloads.Deliver {
@@ -175,163 +309,4 @@ func folder(name string) string {
 		return ""
 	}
 	return strings.Clone(name)
-}
-
-// ReadMaildir adds the mail of maildirs. If dir is a maildir, or has one called INBOX, all maildirs
-// in it are folders of one user, however deep. Else dir must have, for each user, such a folder, or
-// a folder with one called Maildir. most bounds the bytes of a compressed message, unpacked.
-func (s *Sample) ReadMaildir(ctx context.Context, dir string, most int64) error {
-	r := &maildirs{Sample: s, ctx: ctx, most: most, parser: mail.NewParser()}
-	users := []string{dir}
-	if !isAccount(dir) {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return fmt.Errorf("read maildir: %w", err)
-		}
-		users = users[:0]
-		for _, e := range entries {
-			users = append(users, filepath.Join(dir, e.Name()))
-		}
-	}
-	for _, user := range users {
-		if in := filepath.Join(user, "Maildir"); !isAccount(user) && isAccount(in) {
-			user = in
-		}
-		if err := r.user(user); err != nil {
-			return err
-		}
-	}
-	switch {
-	case len(s.folders) == 0 && s.notes[mail.NoFolder] > 0:
-		return &mail.FormatError{File: dir, Msg: "not a maildir, but there are maildirs deeper in it: expected the folders " +
-			"cur and new in it, or in a folder for each user; name the folder that has the users"}
-	case len(s.folders) == 0:
-		return &mail.FormatError{File: dir, Msg: "not a maildir: expected the folders cur and new in it, or in a folder " +
-			"for each user"}
-	case len(s.bodies) == 0:
-		return &mail.FormatError{File: dir, Msg: "has no messages in cur and new"}
-	}
-	return nil
-}
-
-func isFolder(path string) bool {
-	i, err := os.Stat(path)
-	return err == nil && i.IsDir()
-}
-
-func isMaildir(dir string) bool { return isFolder(filepath.Join(dir, "cur")) }
-
-// isAccount reports whether the maildirs in dir are of one user. Dovecot and mbsync can write the
-// inbox next to other folders.
-func isAccount(dir string) bool {
-	below, _ := os.ReadDir(dir) // no account if it is no folder
-	for _, e := range below {
-		name := strings.TrimPrefix(e.Name(), ".")
-		if strings.EqualFold(name, "INBOX") && isMaildir(filepath.Join(dir, e.Name())) {
-			return true
-		}
-	}
-	return isMaildir(dir)
-}
-
-// maildirs reads maildirs into a sample.
-type maildirs struct {
-	*Sample
-	ctx    context.Context
-	most   int64
-	parser *mail.Parser
-}
-
-// below returns the maildirs in dir, and dir itself if it is one. above are the folders that
-// dir is in. A link in dir is followed, unless to one of them; deeper links are not.
-func (r *maildirs) below(dir string, above ...fs.FileInfo) (found []string, err error) {
-	i, err := os.Stat(dir)
-	if err != nil || !i.IsDir() || slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, i) }) {
-		return nil, nil // a file, a link to a folder above, or it is gone
-	}
-	if err := r.ctx.Err(); err != nil {
-		return nil, err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("read maildir: %w", err)
-	}
-	is, fresh := isMaildir(dir), isFolder(filepath.Join(dir, "new"))
-	if is {
-		found = append(found, dir)
-	} else if fresh {
-		r.notes[mail.NewOnly]++
-	}
-	for _, e := range entries {
-		sub := filepath.Join(dir, e.Name())
-		switch {
-		case (is || fresh) && slices.Contains([]string{"cur", "new", "tmp"}, e.Name()):
-		case e.Type()&fs.ModeSymlink != 0 && len(above) > 0:
-			if isFolder(sub) { // many links to each other would never end
-				r.notes[mail.DeepLink]++
-			}
-		default:
-			more, err := r.below(sub, append(above, i)...)
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, more...)
-		}
-	}
-	return found, nil
-}
-
-// user adds a user whose folders are the maildirs in dir. If these are deeper than those of a user, they are not read.
-func (r *maildirs) user(dir string) error {
-	folders, err := r.below(dir)
-	if err != nil || !isAccount(dir) {
-		r.notes[mail.NoFolder] += int64(len(folders))
-		return err
-	}
-	counts := make([]int64, len(folders))
-	for i, folder := range folders {
-		before := len(r.bodies)
-		for _, sub := range []string{"cur", "new"} {
-			files, err := os.ReadDir(filepath.Join(folder, sub))
-			if err != nil && !os.IsNotExist(err) {
-				return fmt.Errorf("read maildir: %w", err)
-			}
-			for _, e := range files {
-				if err := r.file(filepath.Join(folder, sub, e.Name()), e); err != nil {
-					return err
-				}
-			}
-		}
-		counts[i] = int64(len(r.bodies) - before)
-	}
-	r.User(counts...)
-	return nil
-}
-
-// file adds the message of a file. Only a plain file is a message, and none whose name begins with a dot.
-func (r *maildirs) file(path string, e fs.DirEntry) error {
-	switch {
-	case r.ctx.Err() != nil:
-		return r.ctx.Err()
-	case strings.HasPrefix(e.Name(), "."):
-		r.notes[mail.DotFile]++
-		return nil
-	case !e.Type().IsRegular():
-		r.notes[mail.NoFile]++
-		return nil
-	}
-	f, err := mail.OpenMessage(path, r.most)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // a mail program moved it
-	} else if err != nil {
-		return fmt.Errorf("read maildir: %w", err)
-	}
-	defer f.Close()
-	var m mail.Message
-	if err := r.parser.Parse(f, time.Time{}, &m); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	r.Message(&m)
-	r.notes.Count(&m)
-	return nil
 }

@@ -1,14 +1,3 @@
-// Package fit measures mail or a trace, and writes a workload whose distributions fit it.
-// [Sample] holds the measurements: [Sample.ReadMbox], [Sample.ReadMaildir] and
-// [Sample.ReadTrace] fill it, and [Sample.Workload] is the text of the workload. Comments in
-// it say how well each distribution fits. No address, name or subject gets into it.
-//
-// A distribution is judged by the Kolmogorov-Smirnov distance D: the largest difference
-// between the share of values up to some size in the sample, and in the distribution. The
-// package takes the nearest distribution if that is near enough, and else a measured one
-// (empirical).
-//
-// Operations of a trace become a mix with their rate.
 package fit
 
 import (
@@ -18,15 +7,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
-	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/floats/scalar"
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
+	"github.com/mailbench/mailbench/workloads/random"
 )
 
 // writer writes the workload.
@@ -38,8 +25,6 @@ type writer struct {
 // Workload is the workload that fits the sample, which has messages or operations.
 func (s *Sample) Workload() string {
 	w := &writer{s: s}
-	w.text("# D is the Kolmogorov-Smirnov distance: at no size do the shares of the sample and of")
-	w.text("# the distribution differ by more. Up to %g a distribution fits, if its mean is near, too.", near)
 	var what []string
 	if n := len(s.bodies); n > 0 {
 		what = append(what, words.Plural(n, "message"))
@@ -48,101 +33,85 @@ func (s *Sample) Workload() string {
 		what = append(what, words.Plural(n, "operation"))
 	}
 	w.text("version: 1\nname: fitted\ndescription: Fitted to %s", strings.Join(what, " and "))
-	files := w.mail()
-	folders := w.population()
-	w.keys()
-	w.phases(files, folders)
+	w.mail()
+	severalFolders := w.population()
+	w.access()
+	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
+	if len(s.times) > 0 {
+		w.rate()
+		w.mix(severalFolders)
+	} else {
+		w.text("      # rate and mix: not measured: mail has deliveries only. Add the operations of its readers")
+		w.text("      # (list: 50, open: 25, …), or fit a trace with it: --trace")
+		w.text("      rate: %s\n      mix: {deliver: 1}", perSecond(usualRate))
+	}
 	return w.String()
 }
 
 func (w *writer) text(format string, args ...any) { fmt.Fprintf(w, format+"\n", args...) }
 
-// dist writes the distribution that fits, and how well it and others do. Without values it writes usual, which was not
-// measured. It returns the distribution's mean, 0 without values.
-func (w *writer) dist(indent, key string, values []int64, usual string) (mean float64) {
+// dist writes a key with the distribution of the values, and both means. Values are cut to what the language accepts.
+// Without values it writes usual, which was not measured.
+func (w *writer) dist(indent, key string, values []int64, most random.Size, usual string) {
 	if len(values) == 0 {
-		w.text("%s# %s: not measured", indent, key)
-		w.text("%s%s: %s", indent, key, usual)
-		return 0
+		w.text("%s# %s: not measured\n%s%s: %s", indent, key, indent, key, usual)
+		return
 	}
-	s := sorted(values)
-	all := choose(s)
-	best, several := &all[0], words.Plural(len(s), "value")
-	if best.name == "constant" {
-		w.text("%s# %s: the same in %s\n%s%s: %s", indent, key, several, indent, key, best.dist)
-		return best.dist.Mean()
+	s, sum := make([]int64, len(values)), 0.0
+	for i, v := range values {
+		s[i] = min(max(1, v), int64(most))
+		sum += float64(v)
 	}
-	var parts []string
-	for _, c := range all {
-		parts = append(parts, fmt.Sprintf("%s %.3f", c.name, c.distance))
-	}
-	w.text("%s# %s: %s from %d to %d, mean %.4g; mean of the distribution %.4g", indent, key, several, s.low(), s.high(),
-		s.mean(), best.dist.Mean())
-	w.text("%s#   D: %s", indent, strings.Join(parts, ", "))
-	if len(s) < smallSample {
-		w.text("%s#   %s are few: another distribution may be the right one", indent, several)
-	}
-	if best.distance > limit(len(s)) {
-		w.text("%s#   does not fit: the nearest distribution has D %.3f", indent, best.distance)
-	}
-	if off := best.off(s); math.Abs(off) > nearMean {
-		w.text("%s#   does not fit: its mean is off by %.0f%%", indent, 100*off)
-	}
-	zero := 0
-	for _, v := range values {
-		if v < 1 {
-			zero++
-		}
-	}
-	if zero > 0 {
-		w.text("%s#   does not fit: %d of the values are 0, and drawn as 1", indent, zero)
-	}
-	w.text("%s%s: %s", indent, key, best.dist)
-	return best.dist.Mean()
+	d := distOf(s)
+	w.text("%s# %s: %s, mean %.4g; mean of the distribution %.4g", indent, key, words.Plural(len(s), "value"),
+		sum/float64(len(s)), d.Mean())
+	w.text("%s%s: %s", indent, key, d)
 }
 
-// header is about how many bytes the header of a generated message and the fields of its parts have.
-const header = 900
+// The quantiles of a measured distribution, and how many of the largest values it has, too: a few
+// large files can have most of the bytes.
+var quantiles = []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}
 
-// mail writes the sizes and parts of messages, and reports whether any have files.
-func (w *writer) mail() bool {
+const largest = 5
+
+// distOf is the distribution of values from 1 on. At each of its values it has the share of smaller ones and
+// that up to the value, so that a frequent one is drawn as often as it is in the sample. It sorts the values.
+func distOf(s []int64) random.Dist {
+	slices.Sort(s)
+	var at []int64
+	for _, q := range quantiles {
+		at = append(at, s[int(q*float64(len(s)))])
+	}
+	at = append(at, s[max(0, len(s)-largest):]...)
+	slices.Sort(at)
+	at = slices.Compact(at)
+	if len(at) == 1 {
+		return random.Constant{Value: random.Size(at[0])}
+	}
+	var d random.Empirical
+	for _, v := range at {
+		below, _ := slices.BinarySearch(s, v)
+		upTo, _ := slices.BinarySearch(s, v+1)
+		for _, n := range []int{below, upTo} {
+			d = append(d, random.Point{Value: random.Size(v), Fraction: scalar.Round(float64(n)/float64(len(s)), 4)})
+		}
+	}
+	return slices.Compact(d)
+}
+
+// mail writes the sizes and parts of messages.
+func (w *writer) mail() {
 	s := w.s
 	w.text("mail:")
-	bodies, sizes, with := s.bodies, s.fileSizes, len(s.files)
-	if len(s.bodies) == 0 && len(s.sizes) > 0 {
-		w.text("  # A trace has the size of the whole message. It is divided as a replay does: up to 64KiB")
-		w.text("  # all but the header (%d bytes) is text; of a larger message 8KiB are, and the rest is a file.", header)
-		for _, size := range s.sizes {
-			if size > workloads.LargeMessage {
-				bodies = append(bodies, workloads.LargeBody)
-				sizes = append(sizes, (size-header-workloads.LargeBody)*3/4)
-			} else {
-				bodies = append(bodies, max(1, size-header))
-			}
-		}
-		with = len(sizes)
-	}
-	fitted := w.dist("  ", "body", bodies, "{lognormal: {median: 6KB, p99: 200KB}}")
+	w.dist("  ", "body", s.bodies, workloads.MaxMessage, "{lognormal: {median: 6KB, p99: 200KB}}")
 	if len(s.bodies) > 0 {
 		w.text("  # html: messages with text and HTML: %d of %d", s.html, len(s.bodies))
-		if s.htmlOnly > 0 {
-			w.text("  #   does not fit: messages with HTML and no text, whose HTML counts as body: %d", s.htmlOnly)
-		}
 		w.text("  html: %s", share(s.html, len(s.bodies)))
 	}
-	if with > 0 {
-		w.text("  attachments:")
-		w.text("    # share: %d of %s", with, words.Plural(len(bodies), "message"))
-		w.text("    share: %s", share(with, len(bodies)))
-		count := 1.0
-		if len(s.bodies) > 0 {
-			count = w.dist("    ", "count", clip(s.files, 100), "")
-		}
-		fitted += float64(with) / float64(max(1, len(bodies))) * count * w.dist("    ", "size", sizes, "")
-	}
-	if real := mean(bodies, bodies) + mean(sizes, bodies); real > 0 {
-		w.text("  # bytes of texts and files in a message: %s in the sample, %s fitted (%+.0f%%)",
-			words.Size(real), words.Size(fitted), 100*(fitted/real-1))
+	if len(s.files) > 0 {
+		w.text("  attachments:\n    share: %s", share(len(s.files), len(s.bodies)))
+		w.dist("    ", "count", s.files, 100, "")
+		w.dist("    ", "size", s.fileSizes, workloads.MaxMessage, "")
 	}
 	if s.malformed > 0 {
 		w.text("  # %s could be parsed only in part", words.Plural(s.malformed, "message"))
@@ -155,20 +124,7 @@ func (w *writer) mail() bool {
 		w.text("  # recipients are those that headers name: a list counts as one, and blind copies are not seen")
 		recipients = s.shown
 	}
-	recipients = clip(recipients, workloads.MaxRecipients)
-	w.dist("  ", "recipients", recipients, "1")
-	if users := max(len(s.folders), len(s.users)); len(recipients) > 0 && slices.Max(recipients) > int64(users) {
-		w.text("  #   does not fit: a delivery goes to no more mailboxes than there are users, and they are %d", users)
-	}
-	return with > 0
-}
-
-// mean is the sum of the values for each of the others.
-func mean(values, of []int64) (m float64) {
-	for _, v := range values {
-		m += float64(v) / float64(len(of))
-	}
-	return m
+	w.dist("  ", "recipients", recipients, workloads.MaxRecipients, "1")
 }
 
 // population writes how many folders and messages users have, and reports whether any have
@@ -185,240 +141,167 @@ func (w *writer) population() bool {
 		w.text("  # users and folders are those of the trace; unused ones are not in it")
 	}
 	w.text("  users: %d", users)
-	folders = clip(folders, 1000)
-	moves := s.mix.Has(workloads.Move) || s.mix.Has(workloads.Label)
-	if moves && len(folders) > 0 && slices.Max(folders) < 2 {
-		w.text("  # The trace names one folder per user, but moves or labels messages: that needs at least 2")
-		w.text("  folders: 2")
-	} else {
-		w.dist("  ", "folders", folders, "1")
-	}
-	w.dist("  ", "messages", s.counts, "100")
-	return moves || len(folders) > 0 && slices.Max(folders) > 1
+	w.dist("  ", "folders", folders, workloads.MaxFolders, "1")
+	w.dist("  ", "messages", s.counts, workloads.MaxFolderMessages, "100")
+	return len(folders) > 0 && slices.Max(folders) > 1
 }
 
-// keys writes how popular users and folders of a trace are.
-func (w *writer) keys() {
+// access writes how popular users and folders of a trace are.
+func (w *writer) access() {
 	if len(w.s.times) == 0 {
 		return
 	}
-	var users []float64
-	var folders [][]float64
+	descending := func(a, b float64) int { return cmp.Compare(b, a) }
+	var users, folders []float64 // operations by rank; of folders those of all users
 	for _, a := range w.s.users {
 		users = append(users, a.asked)
-		own := []float64{a.folders[""]}
+		var own []float64
 		for name, n := range a.folders {
 			if name != "" {
 				own = append(own, n)
 			}
 		}
-		slices.SortFunc(own[1:], func(a, b float64) int { return cmp.Compare(b, a) })
-		folders = append(folders, own)
+		slices.SortFunc(own, descending)
+		for rank, n := range append([]float64{a.folders[""]}, own...) {
+			if rank == len(folders) {
+				folders = append(folders, 0)
+			}
+			folders[rank] += n
+		}
 	}
-	slices.SortFunc(users, func(a, b float64) int { return cmp.Compare(b, a) })
-	slices.SortFunc(folders, slices.Compare) // sums are rounded the same each time
+	slices.SortFunc(users, descending)
 	w.text("access:")
-	if len(users) > 1 && uneven(users) {
-		w.choice("users", "zipf", [][]float64{users})
-	} else {
-		w.text("  # users: none is used significantly more often than others\n  users: uniform")
-	}
-	w.choice("folders", "latest", folders)
+	w.zipf("users", "zipf", users)
+	w.zipf("folders", "latest", folders)
 	w.text("  # messages: not measured; a trace does not contain them")
 }
 
-// choice writes Zipf's law over ranks, and how well it fits.
-func (w *writer) choice(key, name string, ranks [][]float64) {
-	n := 0.0
-	for _, g := range ranks {
-		for _, count := range g {
-			n += count
-		}
-	}
-	if n == 0 {
-		w.text("  # %s: not measured", key)
+// zipf writes the exponent of Zipf's law for how often keys are used, by rank: the slope of a line through the
+// logarithms, in which a key has the weight of its operations.
+func (w *writer) zipf(key, law string, counts []float64) {
+	if len(counts) < 2 || !uneven(counts) {
+		w.text("  # %s: none is used significantly more often than others\n  %s: uniform", key, key)
 		return
 	}
-	t, distance := zipfLaw(2, ranks...)
-	w.text("  # %s: %.0f operations, D %.3f", key, n, distance)
-	if distance > near {
-		w.text("  #   does not fit: their popularity is not that of Zipf's law")
+	var ranks, logs []float64
+	for i := range counts {
+		counts[i] += 0.5 // none is 0
+		ranks, logs = append(ranks, math.Log(float64(i+1))), append(logs, math.Log(counts[i]))
 	}
-	if t <= 0.02 {
-		w.text("  %s: uniform", key)
-		return
-	}
-	w.text("  %s: {%s: {theta: %s}}", key, name, number(t))
+	_, slope := stat.LinearRegression(ranks, logs, counts, false)
+	w.text("  %s: {%s: {theta: %s}}", key, law, number(scalar.Round(min(max(0.01, -slope), 20), 2)))
 }
 
-// phases writes the phases: the mix at its rate for a minute.
-func (w *writer) phases(files, folders bool) {
-	s := w.s
-	w.text("phases:\n  - load: {}\n  - settle: {}\n  - warmup: {duration: 10s}\n  - measure:\n      duration: 60s")
-	w.arrivals()
-	if len(s.times) == 0 {
-		w.text("      # mix: not measured: mail has deliveries only. Add the operations of its readers (list: 50, open: 25, …),")
-		w.text("      # or fit a trace with it: --trace")
-		w.text("      mix: {deliver: 1}")
-		return
-	}
-	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(len(s.times), "operation"))
-	var ops []workloads.Op
-	for i, count := range s.mix {
-		op := workloads.Op(i)
-		if count == 0 {
-			continue
-		}
-		lack := "" // why the workload cannot do the operation
-		switch {
-		case op == workloads.Attachment && !files:
-			lack = "no message has a file"
-		case op == workloads.Restore && !s.mix.Has(workloads.Delete):
-			lack = "nothing is deleted"
-		case (op == workloads.Move || op == workloads.Label) && !folders:
-			lack = "users have one folder"
-		}
-		if lack != "" {
-			w.text("      #   does not fit: %s (%.0f) is left out, as %s", op, count, lack)
-			continue
-		}
-		ops = append(ops, op)
-	}
-	if len(ops) == 0 {
-		w.text("      #   does not fit: nothing is left; deliveries take its place\n      mix: {deliver: 1}")
-		return
-	}
-	w.text("      mix:")
-	for _, op := range ops {
-		weight := number(scalar.Round(100*s.mix.Share(op), 4))
-		if about := clip(s.about[op], workloads.MaxMessages); len(about) > 0 && slices.Max(about) > 1 {
-			w.text("        %s:\n          weight: %s", op, weight)
-			w.dist("          ", "messages", about, "")
-			continue
-		}
-		w.text("        %s: %s", op, weight)
-	}
+// uneven reports whether counts differ by more than chance: whether chi-square is more than
+// five standard deviations above its mean.
+func uneven(counts []float64) bool {
+	mean, k := stat.Mean(counts, nil), float64(len(counts)-1)
+	return mean > 0 && stat.ChiSquare(counts, slices.Repeat([]float64{mean}, len(counts))) > k+5*math.Sqrt(2*k)
 }
 
-// clip cuts values to the most that the language takes.
-func clip(values []int64, most int64) []int64 {
-	values = slices.Clone(values)
-	for i := range values {
-		values[i] = min(values[i], most)
-	}
-	return values
-}
-
-func share(n, of int) string { return number(scalar.Round(float64(n)/float64(of), 4)) }
-
-func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
-// Bounds of written rates, and the rate for a measured one below them. A minute at the least
-// rate must measure something, and a client must be able to offer the highest one.
+// Bounds of written rates, and the rate for one that was not measured or is below them. A minute at the least rate
+// must measure something, and a client must be able to offer the highest one.
 const (
 	leastRate = 1.0
 	mostRate  = 100_000.0
 	usualRate = 50.0
 )
 
-// parts is how many parts a trace is divided into to see whether its rate changes.
-const parts = 20
+// parts is how many parts a trace is divided into to see whether its rate changes; leastTimes is how many
+// operations that needs.
+const (
+	parts      = 20
+	leastTimes = 100
+)
 
-// rate returns the rate to write for a measured one, and says so if they differ.
-func (w *writer) rate(measured float64, what string) float64 {
-	switch {
-	case measured < leastRate:
-		w.text("      # rate: %.4g/h of %s was measured. A minute of that measures nothing: it is raised to %g/s",
-			measured*3600, what, usualRate)
-		return usualRate
-	case measured > mostRate:
-		w.text("      # rate: %.4g/s of %s was measured; it is cut to %g/s", measured, what, mostRate)
-		return mostRate
-	}
-	w.text("      # rate: %.4g/s of %s", measured, what)
-	return measured
-}
-
-// arrivals writes rate and arrivals for the times of a trace's operations or, without a trace, for the dates of mail. A
-// rate that changes becomes steps, or the course of a day in the length of the phase.
-func (w *writer) arrivals() {
-	times, what, none := w.s.times, "operations", "all operations have the same time"
-	var counts []float64 // in each part of the trace, or hour of a day
-	if len(times) == 0 {
-		what, none, counts = "messages", "the mail has no two dates", make([]float64, 24)
-		dates := slices.SortedFunc(slices.Values(w.s.dates), time.Time.Compare)
-		// Some dates are nonsense; the earliest and the latest twentieth do not count.
-		for _, d := range dates[len(dates)/20 : len(dates)-len(dates)/20] {
-			times = append(times, float64(d.Unix()))
-			counts[d.Hour()]++
-		}
-	}
-	if len(times) < 2 || times[len(times)-1] <= times[0] {
-		w.text("      # rate: not measured, as %s\n      rate: %g/s", none, usualRate)
+// rate writes the rate and arrivals of a trace's operations. A rate that changes becomes steps.
+func (w *writer) rate() {
+	times := w.s.times
+	n := len(times) - 1
+	span := times[n] - times[0]
+	if span <= 0 {
+		w.text("      # rate: not measured, as all operations have the same time\n      rate: %s", perSecond(usualRate))
 		return
 	}
-	first, span, all := times[0], times[len(times)-1]-times[0], float64(len(times)-1)
-	part := func(t float64) int { return min(int((t-first)/span*parts), parts-1) }
-	trace := counts == nil
-	if trace {
-		counts = make([]float64, parts)
-		for _, t := range times[1:] {
-			counts[part(t)]++
-		}
+	measured := float64(n) / span
+	mean := min(measured, mostRate)
+	if w.text("      # rate: %.4g/s of operations", measured); measured < leastRate {
+		mean = usualRate
 	}
-	mean, changes := w.rate(all/span, what), len(times) >= smallSample && uneven(counts)
-	scaled := func(t float64) float64 { return t } // makes the rate constant
-	var each []string
-	switch {
-	case !changes:
-		w.text("      rate: %s", perSecond(mean))
-	case trace:
+	if mean != measured {
+		w.text("      #   replaced by %s: outside of %s to %s", perSecond(mean), perSecond(leastRate), perSecond(mostRate))
+	}
+	counts, gaps := make([]float64, parts), make([]float64, n)
+	for i, t := range times[1:] {
+		counts[min(int((t-times[0])/span*parts), parts-1)]++
+		gaps[i] = t - times[i]
+	}
+	if n >= leastTimes && uneven(counts) {
+		var steps []string
 		for _, c := range counts {
-			each = append(each, perSecond(mean*c/(all/parts)))
+			steps = append(steps, perSecond(mean*c/stat.Mean(counts, nil)))
 		}
 		w.text("      #   it changes: each step is the mean of %.4g s of the trace; all steps together are the phase", span/parts)
-		w.text("      rate: {steps: [%s]}", strings.Join(each, ", "))
-		scaled = func(t float64) float64 {
-			at := part(t)
-			return floats.Sum(counts[:at]) + ((t-first)/span*parts-float64(at))*counts[at]
-		}
-	default:
-		for _, c := range counts {
-			each = append(each, number(c))
-		}
-		w.text("      #   it follows the hours of the day where the senders were; the phase is one day")
-		w.text("      rate: {day: {mean: %s, hours: [%s]}}", perSecond(mean), strings.Join(each, ", "))
+		w.text("      rate: {steps: [%s]}", strings.Join(steps, ", "))
+	} else {
+		w.text("      rate: %s", perSecond(mean))
 	}
-	gaps := make([]float64, len(times)-1)
-	for i := range gaps {
-		gaps[i] = scaled(times[i+1]) - scaled(times[i])
+	arrivals, variation := workloads.Poisson, stat.PopStdDev(gaps, nil)/stat.Mean(gaps, nil)
+	if variation < 0.5 {
+		arrivals = workloads.Constant
 	}
-	w.gaps(gaps)
+	w.text("      # arrivals: the standard deviation of gaps is %.2f of their mean; 1 in a Poisson process", variation)
+	w.text("      arrivals: %s", arrivals)
 }
 
-// gaps writes the kind of arrivals that fits the gaps.
-func (w *writer) gaps(gaps []float64) {
-	mean, deviation := stat.PopMeanStdDev(gaps, nil)
-	variation, distance := deviation/mean, 0.0 // of the gaps from an exponential distribution of the same mean
-	slices.Sort(gaps)
-	for n, i := float64(len(gaps)), 0; i < len(gaps); i++ {
-		p := distuv.Exponential{Rate: 1 / mean}.CDF(gaps[i])
-		distance = max(distance, math.Abs(p-float64(i)/n), math.Abs(p-float64(i+1)/n))
-	}
-	w.text("      # arrivals: %s, D from a Poisson process %.3f, deviation %.2f of the mean gap",
-		words.Plural(len(gaps), "gap"), distance, variation)
-	switch {
-	case variation < 0.5:
-		w.text("      arrivals: constant")
-		if variation > 0.05 {
-			w.text("      #   does not fit: the gaps are not all the same")
+// mix writes the operations of a trace, without those that the workload cannot do.
+func (w *writer) mix(severalFolders bool) {
+	s := w.s
+	w.text("      # mix: %s; each is drawn for itself, whatever came before", words.Plural(len(s.times), "operation"))
+	var ops []workloads.Op
+	for i, count := range s.mix {
+		op, missing := workloads.Op(i), ""
+		switch {
+		case count == 0:
+			continue
+		case op == workloads.Attachment && len(s.files) == 0:
+			missing = "no message has a file"
+		case op == workloads.Restore && !s.mix.Has(workloads.Delete):
+			missing = "nothing is deleted"
+		case (op == workloads.Move || op == workloads.Label) && !severalFolders:
+			missing = "users have one folder"
 		}
-		return
-	case distance > near:
-		w.text("      #   does not fit: operations come more in bursts, or more evenly, than in a Poisson process")
+		if missing != "" {
+			w.text("      #   %s (%.0f) is left out, as %s", op, count, missing)
+			continue
+		}
+		ops = append(ops, op)
 	}
-	w.text("      arrivals: poisson")
+	if len(ops) == 0 {
+		w.text("      #   nothing is left; deliveries take its place\n      mix: {deliver: 1}")
+		return
+	}
+	w.text("      mix:")
+	for _, op := range ops {
+		weight := number(scalar.Round(100*s.mix.Share(op), 4))
+		about, sized := s.about[op], op == workloads.Deliver && len(s.bodies) == 0 && len(s.sizes) > 0
+		if len(about) == 0 && !sized {
+			w.text("        %s: %s", op, weight)
+			continue
+		}
+		w.text("        %s:\n          weight: %s", op, weight)
+		if sized {
+			w.dist("          ", "size", s.sizes, workloads.MaxMessage, "")
+		}
+		if len(about) > 0 {
+			w.dist("          ", "messages", about, workloads.MaxMessages, "")
+		}
+	}
 }
+
+func share(n, of int) string { return number(scalar.Round(float64(n)/float64(of), 4)) }
+
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // perSecond is a rate as the language writes it, to four digits. A step has a rate above 0.
 func perSecond(v float64) string {
