@@ -69,7 +69,9 @@ func execute(known registry, args []string, stdout, stderr io.Writer) int {
 	if errors.Is(err, context.Canceled) {
 		err = statusError{exitInterrupted, errors.New("interrupted before anything was measured")}
 	}
-	err = printError(errs, err)
+	if err != nil && !screen.Gone(err) {
+		fmt.Fprintf(errs, "mailbench: %v\n", err)
+	}
 	var panicked *crash.Error
 	if errors.As(err, &panicked) {
 		fmt.Fprintf(errs, "\n%s", panicked.Stack)
@@ -160,23 +162,6 @@ func exitStatus(err error) int {
 	default:
 		return exitFailed
 	}
-}
-
-// alreadyPrinted is an error that has been printed.
-type alreadyPrinted struct{ error }
-
-func (t alreadyPrinted) Unwrap() error { return t.error }
-
-// printError prints an error, unless it has been printed.
-func printError(w io.Writer, err error) error {
-	var before alreadyPrinted
-	if err == nil || errors.As(err, &before) {
-		return err
-	}
-	if !screen.Gone(err) {
-		fmt.Fprintf(w, "mailbench: %v\n", err)
-	}
-	return alreadyPrinted{err}
 }
 
 func newRoot(known registry) *cobra.Command {
@@ -305,13 +290,6 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	known := commandsOf(cmd)
 	if len(known) == 0 {
 		return usagef("%s has no command %q", cmd.CommandPath(), args[0])
-	}
-	for _, parent := range append([]*cobra.Command{cmd.Root()}, cmd.Root().Commands()...) {
-		for _, c := range parent.Commands() {
-			if c.Name() == args[0] {
-				return usagef("unknown command %q; did you mean %q?", args[0], c.CommandPath())
-			}
-		}
 	}
 	return usage(strict.Unknown("command", args[0], known...))
 }

@@ -216,23 +216,17 @@ func (f *compareFlags) round(
 	ctx context.Context, bar *screen.Bar, commands map[string][]string, dir, name string,
 ) (c *compare.Comparison, err error) {
 	defer bar.Close()
-	began, unfinished := time.Now(), filepath.Join(dir, "unfinished")
-	left := func(done int) string { // how long the other turns take
-		if done == 0 || done == f.trials {
-			return ""
-		}
-		each := time.Since(began) / time.Duration(done)
-		return fmt.Sprintf(", about %s left", words.About(each*time.Duration(f.trials-done)))
-	}
+	unfinished := filepath.Join(dir, "unfinished")
 	for turn := 1; turn <= f.trials; turn++ {
 		order := []string{baseSide, newSide}
 		if turn%2 == 0 {
 			slices.Reverse(order)
 		}
-		done, rest := fmt.Sprintf("%sturn %d of %d", name, turn, f.trials), left(turn-1)
 		for _, side := range order {
-			label := done + ": " + side
-			bar.Show(label + rest)
+			label := fmt.Sprintf("%sturn %d of %d: %s", name, turn, f.trials, side)
+			if bar.Show(label); !f.quiet && !bar.Terminal {
+				fmt.Fprintln(bar.Out, label)
+			}
 			if err = runOne(ctx, commands[side], filepath.Join(unfinished, side)); err == nil {
 				continue
 			}
@@ -255,9 +249,6 @@ func (f *compareFlags) round(
 			if c, err = f.compare(filepath.Join(dir, baseSide), filepath.Join(dir, newSide)); err != nil {
 				return nil, err
 			}
-		}
-		if !f.quiet && !bar.Terminal {
-			fmt.Fprintf(bar.Out, "%s done%s\n", done, left(turn))
 		}
 	}
 	return c, nil

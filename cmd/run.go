@@ -206,10 +206,6 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		printErr = printRun(out, result, f.view)
 	}
 	err := verdict(result, f.failOn)
-	ignored := cmd.Flags().Changed("fail-on") && verdict(result, judge.FailOn) != nil
-	if err == nil && printErr == nil && saveErr == nil && ignored {
-		_, printErr = fmt.Fprintf(notes, "Exit status 0, as --fail-on is %s\n", cmd.Flag("fail-on").Value)
-	}
 	switch {
 	case saveErr != nil && exitStatus(err) == exitData:
 		err = fmt.Errorf("%w; and then: %w", err, saveErr)
@@ -217,7 +213,6 @@ func (f *runFlags) finish(cmd *cobra.Command, dir *results.Dir, result *results.
 		err = saveErr
 	}
 	if printErr == nil {
-		err = printError(cmd.ErrOrStderr(), err)
 		full := "mailbench report " + shellquote.Join(dir.Name()) + " --full"
 		files := fmt.Sprintf("(charts: %s); all tables: %s", page.HTMLFile, full)
 		if saveErr != nil {
