@@ -26,9 +26,6 @@ type Growth struct {
 	First uint64
 	// Has is how many messages of earlier steps a folder has; nil: none.
 	Has func(user, folder int) int
-	// Done, if set, says which messages of this step were delivered before it was
-	// interrupted. They are not delivered again.
-	Done func(n uint64) bool
 }
 
 // growthSpan is the day in which the messages of growths arrive. Each step takes half of
@@ -54,8 +51,7 @@ func (g *Growth) missing(c *Census, user, folder int) int {
 	return n
 }
 
-// Lacks returns how many messages the step delivers in all, including those that it delivered
-// before it was interrupted. The census of a segment counts those of its own users.
+// Lacks returns how many messages the step delivers in all. The census of a segment counts those of its own users.
 func (c *Census) Lacks(g *Growth) int64 {
 	var n int64
 	for u := range c.Users() {
@@ -103,7 +99,6 @@ type loadStream struct {
 	step uint64 // Growth.Step; 0: the first load
 	end  time.Time
 	span time.Duration
-	done func(n uint64) bool // Growth.Done
 
 	mu   sync.Mutex
 	n    uint64    // number of the next message
@@ -123,7 +118,7 @@ type pending struct {
 // ctx, if that ends before all folders have been looked at. N is a message's number: 0, 1, 2 … in that order.
 func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
 	l := &loadStream{
-		seed: c.seed, n: g.First, step: uint64(g.Step), done: g.Done, heap: make([]pending, 0, len(c.counts)),
+		seed: c.seed, n: g.First, step: uint64(g.Step), heap: make([]pending, 0, len(c.counts)),
 	}
 	l.end, l.span = g.time()
 	for u := range c.Users() {
@@ -160,26 +155,24 @@ func (l *loadStream) advance(p *pending) {
 func (l *loadStream) Next(_ time.Duration, o *Operation) (due time.Duration, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for len(l.heap) > 0 {
-		p, n := &l.heap[0], l.n
-		*o = Operation{
-			Op: workloads.Deliver, N: n, Message: n, User: int(p.user), Folder: int(p.own),
-			Date: l.end.Add(time.Duration((p.at - 1) * float64(l.span))), Recipients: append(o.Recipients[:0], int(p.user)),
-		}
-		l.n++
-		if p.left > 1 {
-			l.advance(p)
-		} else {
-			last := len(l.heap) - 1
-			l.heap[0] = l.heap[last]
-			l.heap = l.heap[:last]
-		}
-		sift(l.heap, 0, (*pending).before)
-		if l.done == nil || !l.done(n) {
-			return 0, true
-		}
+	if len(l.heap) == 0 {
+		return 0, false
 	}
-	return 0, false
+	p := &l.heap[0]
+	*o = Operation{
+		Op: workloads.Deliver, N: l.n, Message: l.n, User: int(p.user), Folder: int(p.own),
+		Date: l.end.Add(time.Duration((p.at - 1) * float64(l.span))), Recipients: append(o.Recipients[:0], int(p.user)),
+	}
+	l.n++
+	if p.left > 1 {
+		l.advance(p)
+	} else {
+		last := len(l.heap) - 1
+		l.heap[0] = l.heap[last]
+		l.heap = l.heap[:last]
+	}
+	sift(l.heap, 0, (*pending).before)
+	return 0, true
 }
 
 // Open implements Stream.

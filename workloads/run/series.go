@@ -95,12 +95,13 @@ func (c *Config) series(points []point, data *dataDir, t task) (all []task, err 
 	return append(all, grown...), nil
 }
 
-// delivered is how many messages loads have delivered to the data set in a folder.
+// delivered is how many messages loads that came to their end have delivered to the data set in a folder.
 func (d *dataDir) delivered(dir string) (int64, error) {
 	if d.temporary {
 		return 0, nil
 	}
-	return subject.Delivered(dir)
+	has, err := subject.ReadDataset(dir)
+	return has.Delivered(), err
 }
 
 // numbers are 1 to n.

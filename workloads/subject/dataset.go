@@ -13,6 +13,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -129,64 +130,55 @@ func (d *Dataset) write(dir string) error {
 	return nil
 }
 
+// messages are those that the first steps deliver in all.
+func (d *Dataset) messages(steps int) (n int64) {
+	for i := range d.Steps[:steps] {
+		n += d.Steps[i].Messages
+	}
+	return n
+}
+
+// Delivered returns how many messages the steps have delivered that came to their end. It is 0 without a data set.
+func (d *Dataset) Delivered() int64 {
+	switch {
+	case d == nil || len(d.Steps) == 0:
+		return 0
+	case d.Complete:
+		return d.messages(len(d.Steps))
+	}
+	return d.messages(len(d.Steps) - 1)
+}
+
 // Within reports whether the data set can be used for a census, or grow to it: whether the
 // census has at least what complete and interrupted loads put into the data set.
 func (d *Dataset) Within(c *plan.Census) bool {
-	if len(d.Steps) == 0 {
-		return true
-	}
-	last := d.last()
-	return last.end() <= uint64(c.Messages()) && last.Users <= c.Users() && last.Folders <= c.Folders()
-}
-
-// Delivered returns how many messages loads have delivered to the data set in a folder. It
-// is 0 without a data set.
-func Delivered(dir string) (n int64, err error) {
-	d, err := ReadDataset(dir)
-	switch {
-	case d == nil || err != nil || len(d.Steps) == 0:
-		return 0, err
-	case d.Complete:
-		return int64(d.last().end()), nil
-	}
-	h, err := d.history(dir)
-	if err != nil {
-		return 0, err
-	}
-	return loaded(h, d.last().end()).sum(), nil
+	n := len(d.Steps)
+	return n == 0 || d.messages(n) <= int64(c.Messages()) && d.last().Users <= c.Users() && d.last().Folders <= c.Folders()
 }
 
 // fits returns an error that says why the data set can neither be used as the one wanted,
 // nor be completed or grown to it.
 func (d *Dataset) fits(want *Dataset, dir string) error {
 	var differ []string
-	if d.Mail != want.Mail && d.Contents != want.Contents {
-		differ = append(differ, fmt.Sprintf("the workload's mail (it was loaded by %q)", d.Workload))
+	note := func(differs bool, format string, args ...any) {
+		if differs {
+			differ = append(differ, fmt.Sprintf(format, args...))
+		}
 	}
-	if d.Schema != want.Schema {
-		differ = append(differ, "the schema of "+d.Model)
-	}
-	if d.Seed != want.Seed {
-		differ = append(differ, fmt.Sprintf("the seed (it was %d, now %d)", d.Seed, want.Seed))
-	}
-	if !maps.Equal(d.Parameters, want.Parameters) {
-		differ = append(differ, "the parameters of "+d.Model)
-	}
-	if d.Segment != want.Segment || d.Of != want.Of {
-		differ = append(differ, fmt.Sprintf("the segment (it was %s, now %s)", d.segment(), want.segment()))
-	}
-	audit := fmt.Sprintf("%s, or verify it with --verify=only", d.removal())
+	note(d.Mail != want.Mail && d.Contents != want.Contents, "the workload's mail (it was loaded by %q)", d.Workload)
+	note(d.Schema != want.Schema, "the schema of %s", d.Model)
+	note(d.Seed != want.Seed, "the seed (it was %d, now %d)", d.Seed, want.Seed)
+	note(!maps.Equal(d.Parameters, want.Parameters), "the parameters of %s", d.Model)
+	note(d.Segment != want.Segment || d.Of != want.Of, "the segment (it was %s, now %s)", d.segment(), want.segment())
 	switch {
 	case len(differ) > 0:
 		return fmt.Errorf("the data set in %s cannot be used again: %s differ; %s or name another",
 			dir, strings.Join(differ, " and "), d.removal())
 	case d.Complete && d.Mail == want.Mail:
 		return nil
-	case len(d.Steps) == 0:
-		return fmt.Errorf("the data set in %s is empty: the run that made it ended before its load; %s", dir, d.removal())
 	case !d.Closed && d.Durability == drivers.Memory.String():
 		return fmt.Errorf("the data set in %s cannot be completed: the last run was killed, and with durability memory the engine "+
-			"may have lost acknowledged writes; %s", dir, audit)
+			"may have lost acknowledged writes; %s, or verify it with --verify=only", dir, d.removal())
 	case d.Mail != want.Mail && d.Of > 0:
 		return fmt.Errorf("the data set in %s has another population, and a segment's data set cannot grow; %s or name another",
 			dir, d.removal())
@@ -314,23 +306,11 @@ func (d *Dataset) history(dir string) (*ledger.History, error) {
 // lacking returns an error if the ledger has fewer records than the data set's file says, or none of
 // the messages that loads have delivered. A few may be missing: see package drive.
 func (d *Dataset) lacking(h *ledger.History) error {
-	switch {
-	case int64(h.Records) < d.Records:
+	if int64(h.Records) < d.Records {
 		return ledger.Unfit(fmt.Sprintf("the ledger has %d records, and had at least %d", h.Records, d.Records))
-	case len(d.Steps) == 0:
-		return nil
 	}
-	loaded := d.last().First
-	if d.Complete {
-		loaded = d.last().end()
-	}
-	for m := range h.Deliveries {
-		if plan.OfLoad(m.N) {
-			return nil
-		}
-	}
-	if loaded > 0 {
-		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", loaded))
+	if n := d.Delivered(); n > 0 && loaded(h).messages == 0 {
+		return ledger.Unfit(fmt.Sprintf("the ledger has none of the %d messages that were loaded", n))
 	}
 	return nil
 }
@@ -373,29 +353,28 @@ func Namespaces(ctx context.Context, e drivers.Engine, w *workloads.Workload) (a
 	if err != nil {
 		return nil, fmt.Errorf("list the namespaces of %s: %w", e.Name, err)
 	}
-	type owner struct {
-		folder string
-		began  time.Time
-	}
-	owners := map[string]owner{} // by namespace
-	files, _ := filepath.Glob(filepath.Join(os.TempDir(), scratch.TemporaryPattern, "*", datasetFile))
-	for _, f := range files { // one that cannot be read is left out
-		if d, err := ReadDataset(filepath.Dir(f)); err == nil && d != nil {
-			owners[d.Namespace] = owner{filepath.Dir(filepath.Dir(f)), d.Began}
-		}
-	}
 	for _, n := range there {
-		one := Namespace{Namespace: n, State: "kept by --data, or of another machine"}
-		if of, here := owners[n.Name]; here {
-			if one.Owner, one.State = of.folder, "run goes on"; scratch.Abandoned(one.Owner) {
-				one.State = "run was killed"
-			}
-			if of.began.After(one.Since) {
-				one.Since = of.began
-			}
+		n.Since = n.Since.UTC()
+		all = append(all, Namespace{Namespace: n, State: "kept by --data, or of another machine"})
+	}
+	files, _ := filepath.Glob(filepath.Join(os.TempDir(), scratch.TemporaryPattern, "*", datasetFile))
+	for _, f := range files {
+		d, err := ReadDataset(filepath.Dir(f))
+		if err != nil || d == nil {
+			continue // it cannot be read
 		}
-		one.Since = one.Since.UTC()
-		all = append(all, one)
+		i := slices.IndexFunc(all, func(n Namespace) bool { return n.Name == d.Namespace })
+		if i < 0 {
+			continue
+		}
+		one := &all[i]
+		one.Owner, one.State = filepath.Dir(filepath.Dir(f)), "run goes on"
+		if scratch.Abandoned(one.Owner) {
+			one.State = "run was killed"
+		}
+		if d.Began.After(one.Since) {
+			one.Since = d.Began.UTC()
+		}
 	}
 	return all, nil
 }

@@ -26,7 +26,7 @@ func TestOnThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range addresses {
-		if n, ok := a.(*net.IPNet); ok {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() { // else it needs a zone
 			cases = append(cases, struct {
 				contact []string
 				want    bool

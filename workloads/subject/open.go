@@ -163,7 +163,7 @@ func (t *Target) Close(ctx context.Context) error {
 	}
 	if t.Store != nil {
 		if t.Engine.Remote && !t.kept {
-			t.leave(ctx)
+			t.Left = t.leave(ctx)
 		}
 		if cerr := t.Store.Close(); cerr != nil {
 			err = errors.Join(err, fmt.Errorf("close %s: %w", t.Engine.Name, cerr))
@@ -177,42 +177,38 @@ func (t *Target) Close(ctx context.Context) error {
 	return err
 }
 
-// leave drops the namespace. If the run has segments, the first drops it when all others are
-// done. An interrupted segment does not wait for them. A failure is no error, since the figures
-// are right without it: the result says what was left.
-func (t *Target) leave(ctx context.Context) {
-	if t.Segments != nil {
-		if err := t.Segments.Done(ctx); err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil {
-			t.Left = fmt.Sprintf("not all segments are known to be done: %v; namespace %s is left on %s, and %q drops it",
-				err, t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
-			return
-		}
-		if t.Segments.FirstGone {
-			t.Left = fmt.Sprintf("segment 1, which drops namespace %s of %s, is gone; %q drops it",
-				t.Dataset.Namespace, t.Engine.Name, t.Dataset.clean())
-			return
-		}
-		if t.Segments.Segment.Index > 1 {
-			_ = os.Remove(filepath.Join(t.Dir, datasetFile)) // the first segment has the note
-			return
+// leave drops the namespace, and says what is left of it, or "". If the run has segments, the first drops it when all
+// others are done. An interrupted segment does not wait for them. A failure is no error, since the figures are right
+// without it.
+func (t *Target) leave(ctx context.Context) (left string) {
+	where := fmt.Sprintf("namespace %s of %s on %s", t.Dataset.Namespace, t.Model.Name, t.Engine.Name)
+	file := filepath.Join(t.Dir, datasetFile)
+	if s := t.Segments; s != nil {
+		err := s.Done(ctx)
+		switch {
+		case err != nil && !errors.Is(err, meet.ErrGone) && ctx.Err() == nil:
+			return fmt.Sprintf("%s is not dropped, as other segments may need it (%v); %q drops it", where, err, t.Dataset.clean())
+		case s.FirstGone:
+			return fmt.Sprintf("%s is not dropped, as segment 1 is gone; %q drops it", where, t.Dataset.clean())
+		case s.Segment.Index > 1:
+			_ = os.Remove(file) // the first segment has the note
+			return ""
 		}
 	}
 	if t.Step != nil {
 		t.Step("drop")
 	}
-	left, err := drivers.Drop(context.WithoutCancel(ctx), t.Store)
+	kept, err := drivers.Drop(context.WithoutCancel(ctx), t.Store)
 	if err != nil {
-		t.Left = fmt.Sprintf("namespace %s of %s on %s could not be dropped (%v); %q drops it",
-			t.Dataset.Namespace, t.Model.Name, t.Engine.Name, err, t.Dataset.clean())
-		return
+		return fmt.Sprintf("%s could not be dropped (%v); %q drops it", where, err, t.Dataset.clean())
 	}
-	if err := os.Remove(filepath.Join(t.Dir, datasetFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Left = fmt.Sprintf("namespace %s is dropped, but the file that notes it stays: %v", t.Dataset.Namespace, err)
-		return
+	if kept != "" {
+		left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, kept)
 	}
-	if left != "" {
-		t.Left = fmt.Sprintf("%s left on %s: %s", t.Dataset.Namespace, t.Engine.Name, left)
+	if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
+		left = fmt.Sprintf("%s is dropped, but the file that notes it stays: %v", where, err)
 	}
+	return left
 }
 
 // offered reports whether a mailbox has an operation that not every model has.
@@ -260,14 +256,21 @@ func (t *Target) probe(p *drivers.Prepared) error {
 	})
 }
 
-// findFlags tries a message that does not exist, to learn which of the workload's flags
-// the model does not store.
-func (t *Target) findFlags(ctx context.Context) error {
+// findOffers tries a message that does not exist, to learn which reads and flags of the workload the model offers.
+// A model that has them says not found, and one that does not keep them says not offered.
+func (t *Target) findOffers(ctx context.Context) error {
 	return t.withMailbox(func(mb models.Mailbox) error {
-		f := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref
+		f, none := t.Live.Accounts[t.Census.FirstUser()].Folders[0].Ref, models.Handle{}
+		offers := func(_ int64, err error) bool { return !errors.Is(err, models.ErrNotOffered) }
+		promise := &t.Dataset.Promise
+		if len(t.Workload.Patterns) == 0 { // else there are no messages
+			promise.Raw = offers(mb.Raw(ctx, f, none, io.Discard))
+			promise.Attachments = offers(mb.Attachment(ctx, f, none, "", io.Discard))
+		}
+		t.Lacks[workloads.Raw], t.Lacks[workloads.Attachment] = !promise.Raw, !promise.Attachments
 		for i := range t.LacksFlag {
 			if m := workloads.Mark(i); m != workloads.FlagSeen && t.Workload.Sets(m) {
-				t.LacksFlag[m] = errors.Is(Flag(ctx, mb, f, models.Handle{}, m, true), models.ErrNotOffered)
+				t.LacksFlag[m] = !offers(0, Flag(ctx, mb, f, none, m, true))
 			}
 		}
 		return nil

@@ -225,16 +225,12 @@ func (t *Target) audit(ctx context.Context, mb models.Mailbox) (found models.Aud
 	return audit.Run(ctx, t.Store, t.Schema, mb, validate.Config{Dir: folder.Path()})
 }
 
-// Step is the first load of a data set, or one growth.
+// Step is the first load of a data set, or one growth. The rest of a load that was interrupted is a step of its own.
 type Step struct {
-	First    uint64 `json:"first"`    // number of the first message
-	Messages int64  `json:"messages"` // messages that it delivers
-	Users    int    `json:"users"`    // users and folders of the population afterwards
-	Folders  int    `json:"folders"`
+	Messages int64 `json:"messages"` // messages that it delivers
+	Users    int   `json:"users"`    // users and folders of the population afterwards
+	Folders  int   `json:"folders"`
 }
-
-// end is the number of the first message after the step.
-func (s *Step) end() uint64 { return s.First + uint64(s.Messages) }
 
 // last is the step that ended last, or is under way.
 func (d *Dataset) last() *Step { return &d.Steps[len(d.Steps)-1] }
@@ -242,67 +238,67 @@ func (d *Dataset) last() *Step { return &d.Steps[len(d.Steps)-1] }
 // begin adds a step that leads to the census.
 func (d *Dataset) begin(g *plan.Growth, c *plan.Census) {
 	d.Complete = false
-	d.Steps = append(d.Steps, Step{First: g.First, Messages: c.Lacks(g), Users: c.Users(), Folders: c.Folders()})
+	d.Steps = append(d.Steps, Step{Messages: c.Lacks(g), Users: c.Users(), Folders: c.Folders()})
 }
 
 // next begins another step, from the messages that the folders have to those of a census.
 // It returns an error and changes nothing if the census has less.
-func (t *Target) next(want *Dataset, census *plan.Census, has counts) (*Load, error) {
-	d, last := t.Dataset, t.Dataset.last()
+func (t *Target) next(want *Dataset, census *plan.Census, has loads) (*Load, error) {
+	d := t.Dataset
 	shrinks := func(format string, args ...any) error {
 		return fmt.Errorf("the data set in %s can grow, but not shrink: %s; %s or name another",
 			t.Dir, fmt.Sprintf(format, args...), d.removal())
 	}
-	if census.Users() < last.Users || census.Folders() < last.Folders {
+	if n := len(d.Steps); n > 0 && (census.Users() < d.last().Users || census.Folders() < d.last().Folders) {
 		return nil, shrinks("it has %d users with %d folders, and the workload %d with %d",
-			last.Users, last.Folders, census.Users(), census.Folders())
+			d.last().Users, d.last().Folders, census.Users(), census.Folders())
 	}
-	for _, place := range slices.SortedFunc(maps.Keys(has), func(a, b ledger.Place) int {
+	for _, place := range slices.SortedFunc(maps.Keys(has.in), func(a, b ledger.Place) int {
 		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.Folder, b.Folder))
 	}) {
 		u, f := int(place.Account), int(place.Folder)
 		if u >= census.Users() || f >= census.FolderCount(u) {
 			return nil, shrinks("it has %d messages in folder %d of account %d, which the workload's population does not have",
-				has[place], f, u)
+				has.in[place], f, u)
 		}
-		if most := census.FolderMessages(u, f); int(has[place]) > most {
+		if most := census.FolderMessages(u, f); has.in[place] > most {
 			return nil, shrinks("folder %s of %s was loaded with %d messages, and the workload has %d",
-				plan.FolderName(f), plan.Address(u), has[place], most)
+				plan.FolderName(f), plan.Address(u), has.in[place], most)
 		}
 	}
-	l := &Load{
-		growth: plan.Growth{Step: len(d.Steps), First: last.end(), Has: has.of},
-		Note:   fmt.Sprintf("grows from %d to %d messages", has.sum(), census.Messages()),
+	l := &Load{Note: fmt.Sprintf("grows from %d to %d messages", has.messages, census.Messages())}
+	if !d.Complete {
+		if n := len(d.Steps); n > 0 { // what it has delivered
+			d.last().Messages = has.messages - d.messages(n-1)
+		}
+		l.Note = fmt.Sprintf("continues a load that was interrupted, with %d of %d messages", has.messages, census.Messages())
 	}
+	l.growth = plan.Growth{Step: len(d.Steps), First: has.next, Has: func(user, folder int) int {
+		return has.in[ledger.Place{Account: uint32(user), Folder: uint16(folder)}]
+	}}
 	d.begin(&l.growth, census)
 	d.Workload, d.Mail = want.Workload, want.Mail
 	return l, nil
 }
 
-// counts is how many messages of loads each folder has; a folder not in it has none.
-type counts map[ledger.Place]int32
-
-func (c counts) of(user, folder int) int {
-	return int(c[ledger.Place{Account: uint32(user), Folder: uint16(folder)}])
+// loads are the messages that loads and growths have delivered.
+type loads struct {
+	in       map[ledger.Place]int // by folder; one that is not in it has none
+	messages int64
+	next     uint64 // number of the next message
 }
 
-func (c counts) sum() (n int64) {
-	for _, one := range c {
-		n += int64(one)
-	}
-	return n
-}
-
-// loaded counts a ledger's deliveries of message numbers below before. Those of unknown
-// outcome count: a load does not try them again.
-func loaded(h *ledger.History, before uint64) counts {
-	c := counts{}
+// loaded counts a ledger's deliveries of loads. Those of unknown outcome count: a load does not try them again.
+func loaded(h *ledger.History) loads {
+	l := loads{in: map[ledger.Place]int{}}
 	for d := range h.Deliveries {
-		if d.N < before {
-			c[d.Place]++
+		if plan.OfLoad(d.N) {
+			l.in[d.Place]++
+			l.messages++
+			l.next = max(l.next, d.N+1)
 		}
 	}
-	return c
+	return l
 }
 
 // reload fills the live set from the ledger of the runs before.
@@ -323,15 +319,6 @@ func (t *Target) reload(ctx context.Context, h *ledger.History) error {
 		return t.learnAttachments(ctx)
 	}
 	return nil
-}
-
-// share gives all accounts the same folder set, if all share one folder.
-func (t *Target) share() {
-	if t.Census.Shared() {
-		for u := range t.Live.Accounts {
-			t.Live.Accounts[u].Folders[0].FolderSet = t.Live.Accounts[0].Folders[0].FolderSet
-		}
-	}
 }
 
 // learnAttachments opens some of the newest messages of each folder, to find a few that have
