@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -263,12 +261,12 @@ func newEngineClean(known registry) *cobra.Command {
 			return err
 		case all && e.Remote:
 			return usagef("--all: namespaces of %s may be in use by others; name those to drop", e.Name)
-		case all && len(names) > 0:
-			return usagef("--all removes all folders of killed runs; leave the names out")
+		case !e.Remote && len(names) > 0:
+			return usagef("%s: --all removes all folders of killed runs; leave the names out", e.Name)
 		case e.Remote:
 			return cleanNamespaces(cmd, e, w, names)
 		}
-		return cleanFolders(cmd, dir, names, all)
+		return cleanFolders(cmd, dir, all)
 	})
 	cmd.ValidArgs = known.engineNames()
 	f.bindEngine(cmd.Flags())
@@ -278,44 +276,31 @@ func newEngineClean(known registry) *cobra.Command {
 	return cmd
 }
 
-// remove removes those of what is there that are named, or nothing if one of them is not there.
-func remove(
-	cmd *cobra.Command, names, there []string, unknown func(name string) error,
-	one func(name string) (done string, err error),
-) error {
-	for _, name := range names {
-		if !slices.Contains(there, name) {
-			return unknown(name)
-		}
-	}
-	for _, name := range names {
-		if err := cmd.Context().Err(); err != nil {
-			return err
-		}
-		done, err := one(name)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(cmd.OutOrStdout(), done)
-	}
-	return nil
-}
-
-// cleanNamespaces lists the namespaces of mailbench on an engine, or drops those that are named.
+// cleanNamespaces lists the namespaces of mailbench on an engine, or drops those that are named: none if one of them
+// is not there.
 func cleanNamespaces(cmd *cobra.Command, e drivers.Engine, w *workloads.Workload, names []string) error {
 	there, err := subject.Namespaces(cmd.Context(), e, w)
 	if err != nil {
 		return err
 	}
-	if known := mapped(there, func(n subject.Namespace) string { return n.Name }); len(names) > 0 {
-		unknown := func(name string) error { return usage(strict.Unknown("namespace of "+e.Name, name, known...)) }
-		return remove(cmd, names, known, unknown, func(name string) (string, error) {
-			left, err := subject.DropNamespace(cmd.Context(), e, w, name)
-			if left != "" {
-				left = "\nleft: " + left
-			}
-			return "dropped " + name + left, err
-		})
+	known := mapped(there, func(n subject.Namespace) string { return n.Name })
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return usage(strict.Unknown("namespace of "+e.Name, name, known...))
+		}
+	}
+	for _, name := range names {
+		left, err := subject.DropNamespace(cmd.Context(), e, w, name)
+		if err != nil {
+			return err
+		}
+		if left != "" {
+			left = "\nleft: " + left
+		}
+		fmt.Fprintf(cmd.OutOrStdout(), "dropped %s%s\n", name, left)
+	}
+	if len(names) > 0 {
+		return nil
 	}
 	if len(there) == 0 && !asJSON(cmd) {
 		_, err := fmt.Fprintf(cmd.OutOrStdout(), "nothing of mailbench is on %s\n", e.Name)
@@ -356,46 +341,28 @@ func leftovers(dir string) ([]scratch.Left, error) {
 	return append(data, unfinished...), nil
 }
 
-// cleanFolders lists the folders that killed runs left on this machine, or removes those that are named, or all.
-func cleanFolders(cmd *cobra.Command, dir string, names []string, all bool) error {
+// cleanFolders lists the folders that killed runs left on this machine, or removes them. It never removes results that
+// they had saved.
+func cleanFolders(cmd *cobra.Command, dir string, all bool) error {
 	there, err := leftovers(dir)
 	if err != nil {
 		return err
 	}
-	paths := mapped(there, func(l scratch.Left) string { return l.Path })
+	if len(there) == 0 && !asJSON(cmd) {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "no folders of killed runs in %s and %s\n", os.TempDir(), dir)
+		return err
+	}
 	if all {
-		names = paths
-	}
-	if len(names) > 0 {
-		unknown := func(name string) error {
-			return usagef("%s is not left by a killed run; \"%s embedded\" lists all", name, cmd.CommandPath())
-		}
-		return remove(cmd, names, paths, unknown, func(name string) (string, error) {
-			return "removed " + name, scratch.Remove(name)
-		})
-	}
-	return show(cmd, append([]scratch.Left{}, there...), func(w io.Writer, _ int) { // an empty list is no null
-		// mailbench never removes results that killed runs had saved: they are for the user to keep or remove.
-		saved := ""
-		partial, _ := fs.Glob(os.DirFS(dir), results.PartialPattern)
-		for _, name := range partial {
-			path := filepath.Join(dir, name)
-			if scratch.InUse(path) || scratch.Abandoned(path) {
-				continue
+		for _, l := range there {
+			if err := scratch.Remove(l.Path); err != nil {
+				return err
 			}
-			if r, err := results.Open(path); err == nil {
-				saved += fmt.Sprintf("%s has the results of %s: keep it or remove it by hand\n", path,
-					words.Plural(len(r.Cells), "result"))
-			}
+			fmt.Fprintln(cmd.OutOrStdout(), "removed "+l.Path)
 		}
-		if len(there) > 0 {
-			screen.Table(w, []string{"FOLDER", "SIZE", "AGE"}, mapped(there, func(l scratch.Left) []string {
-				return []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)}
-			}))
-		} else if saved == "" {
-			fmt.Fprintf(w, "no folders of killed runs in %s and %s\n", os.TempDir(), dir)
-		}
-		fmt.Fprint(w, saved)
+		return nil
+	}
+	return list(cmd, there, []string{"FOLDER", "SIZE", "AGE"}, func(l scratch.Left) []string {
+		return []string{l.Path, words.Size(float64(l.Bytes)), ageOf(l.Since)}
 	})
 }
 
