@@ -291,6 +291,13 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 	if len(known) == 0 {
 		return usagef("%s has no command %q", cmd.CommandPath(), args[0])
 	}
+	for _, parent := range append([]*cobra.Command{cmd.Root()}, cmd.Root().Commands()...) {
+		for _, c := range parent.Commands() {
+			if c.Name() == args[0] {
+				return usagef("unknown command %q; did you mean %q?", args[0], c.CommandPath())
+			}
+		}
+	}
 	return usage(strict.Unknown("command", args[0], known...))
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -285,39 +284,26 @@ var flagsOfOthers string
 
 var attached = regexp.MustCompile(`^unknown shorthand flag: '.' in -([A-Za-z]{2}[A-Za-z_-]*)`)
 
-// meant returns what to use instead of a flag that a command does not have, or "". A misspelt flag of the
-// command is no guess.
+// meant returns what to use in run instead of a flag of other tools, or "". A misspelt flag of the command is no
+// guess.
 func meant(cmd *cobra.Command, flag string, known []string) string {
-	guess := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(flag))
-	uses := make(map[string]string)
+	if cmd.Name() != "run" {
+		return ""
+	}
+	uses, long := make(map[string]string), []string(nil)
 	for line := range strings.Lines(flagsOfOthers) {
 		words, use, _ := strings.Cut(strings.TrimSpace(line), " -> ")
 		for _, word := range strings.Fields(words) {
-			if use != "" && has(cmd, use) {
-				uses[word] = use
+			if uses[word] = use; use != "" && len(word) > 3 {
+				long = append(long, word)
 			}
 		}
 	}
-	if uses[guess] == "" && len(uses) > 0 && strict.Nearest("--"+flag, known) == "" {
-		long := slices.DeleteFunc(slices.Sorted(maps.Keys(uses)), func(word string) bool { return len(word) < 4 })
+	guess := strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(flag))
+	if uses[guess] == "" && strict.Nearest("--"+flag, known) == "" {
 		guess = strict.Nearest(guess, long)
 	}
 	return uses[guess]
-}
-
-// has reports whether a command has all flags of a line. The --set of some commands is for engines only.
-func has(cmd *cobra.Command, line string) bool {
-	for _, word := range strings.Fields(line) {
-		name, ok := strings.CutPrefix(word, "--")
-		if !ok {
-			continue
-		}
-		flag := cmd.Flags().Lookup(name)
-		if flag == nil || flag.Usage == setOfEngine && !strings.Contains(line, " engines.") {
-			return false
-		}
-	}
-	return true
 }
 
 // workloadFlags change single values of a workload, and where its engine is.
