@@ -94,10 +94,9 @@ type Hooks struct {
 	// Progress is called from one goroutine at a time, several times a
 	// second at most, and at each change of phase.
 	Progress func(Progress)
-	// Local returns the folder of this machine in which the nodes of a remote engine keep their data, and the
-	// ids of their processes; "" and none if they are not known. Contact is their addresses; empty: the
-	// engine's default. The result has the bytes that the processes read from disk.
-	Local func(engine string, contact []string) (dir string, processes []int)
+	// Processes returns the ids of the processes of a remote engine on this machine; none if they are not known.
+	// Contact is their addresses; empty: the engine's default. The result has the bytes that they read from disk.
+	Processes func(engine string, contact []string) []int
 }
 
 // Defaults of Config.

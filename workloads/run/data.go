@@ -14,7 +14,6 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
-	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/scratch"
 )
 
@@ -182,40 +181,6 @@ func (d *dataDir) numbered(suffix string, known []int) []int {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// ErrDisk says that a run does not fit on the disk.
-var ErrDisk = errors.New("the disk is too small")
-
-// fits refuses a run that does not fit on a disk. The deliveries of a search are a guess: a disk without room for them
-// is noted.
-func (c *Config) fits(p *Plan) error {
-	if err := p.check(); err != nil {
-		return err
-	}
-	if c.Progress != nil && p.Free > 0 && p.Need+p.Search > p.Free {
-		c.Progress(Progress{Note: fmt.Sprintf("the search may deliver as much as %s, and %s has %s free: a full disk ends it; "+
-			"set a lower --max-rate, or name another folder (--data, or TMPDIR)",
-			words.Size(p.Search), p.Folder, words.Size(p.Free))})
-	}
-	return nil
-}
-
-// check refuses a run that does not fit on a disk.
-func (p *Plan) check() error {
-	for _, n := range p.Remote {
-		if n.Folder != "" && n.Least > n.Free {
-			return fmt.Errorf("%w: %s needs at least %s in %s, where its nodes keep their data, which has %s free; make the "+
-				"population smaller, or free space there",
-				ErrDisk, n.Engine, words.Size(n.Least), n.Folder, words.Size(n.Free))
-		}
-	}
-	if p.Free <= 0 || p.Need <= p.Free {
-		return nil
-	}
-	return fmt.Errorf("%w: the run needs about %s in %s, which has %s free; make the population smaller, or name "+
-		"another folder (--data, or TMPDIR)",
-		ErrDisk, words.Size(p.Need), p.Folder, words.Size(p.Free))
 }
 
 // contact is the addresses of a remote engine's nodes, or nil for its default.

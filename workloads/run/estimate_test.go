@@ -4,21 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/drive"
 )
 
-// A run of three combinations: each loads for 20 s, settles for 5 s, warms up for 10 s
-// and measures for 60 s, and opening and closing takes 1 s each.
-func TestEstimate(t *testing.T) {
-	phases := []PlanPhase{
-		{Kind: workloads.Load.String(), Name: "load", Time: time.Hour},
-		{Name: "settle"},
-		{Name: "warmup", Time: 10 * time.Second},
-		{Name: "measure", Time: time.Minute},
-	}
-	var now time.Time
-	e := newTimeLeft(phases, func() time.Time { return now })
+// A run of three combinations is planned to load for 20 s, warm up for 10 s and measure for 60 s, with 1 s to open and
+// close the store of each.
+func TestTimeLeft(t *testing.T) {
+	e := &Estimate{Phases: []PlanPhase{{Name: "load", Seconds: 20}, {Name: "settle"}, {Name: "warmup", Seconds: 10}, {Name: "measure", Seconds: 60}}}
+	l := timeLeft{each: []*Estimate{e, e, e}, started: time.Unix(0, 0)}
 	for _, step := range []struct {
 		at    int // seconds since the run began
 		cell  int
@@ -27,24 +20,22 @@ func TestEstimate(t *testing.T) {
 		left  int // seconds; 0: not known
 	}{
 		{0, 0, "waits for segment 1", 0, 0}, // before the first combination
-		{0, 1, "open", 0, 0},
-		{1, 1, "load", 0, 0},          // it has not said how far it is
-		{11, 1, "load", 10, 80 + 182}, // 10 of its own, 70 of new mail; twice 21 and 70
-		{21, 1, "settle", 0, 70 + 182},
-		{26, 1, "warmup", 0, 70 + 192},
-		{31, 1, "warmup", 0, 65 + 192},
-		{36, 1, "measure", 60, 60 + 192},
-		{96, 1, "close", 0, 0},
-		{97, 2, "open", 0, 97 + 97}, // as long as the first
-		{98, 2, "load", 0, 96 + 97},
-		{118, 2, "settle", 0, 76 + 97},
-		{133, 2, "measure", 60, 61 + 97},
-		{143, 2, "measure", 90, 90 + 97}, // slower than before
-		{233, 3, "open", 0, 116},         // the mean of 97 and 136
+		{0, 1, "open", 0, 90 + 182},
+		{1, 1, "load", 0, 90 + 182},
+		{11, 1, "load", 20, 90 + 182}, // slower than planned
+		{31, 1, "settle", 0, 70 + 182},
+		{36, 1, "warmup", 0, 70 + 182},
+		{41, 1, "warmup", 0, 65 + 182},
+		{46, 1, "measure", 60, 60 + 182},
+		{76, 1, "measure, step 2 at 500/s", 0, 30 + 182},
+		{106, 1, "close", 0, 182},
+		{182, 2, "open", 0, 90 + 182}, // the first has taken twice as long
+		{273, 3, "open", 0, 90},
+		{303, 3, "measure", 0, 60},
+		{363, 3, "close", 0, 0},
 	} {
-		now = time.Time{}.Add(time.Duration(step.at) * time.Second)
 		p := Progress{Combination: step.cell, Combinations: 3, Phase: step.phase, Progress: drive.Progress{ETA: time.Duration(step.eta) * time.Second}}
-		e.note(&p)
+		l.note(&p, time.Unix(int64(step.at), 0))
 		if got := int(p.Left.Seconds()); got != step.left {
 			t.Errorf("at %d s, %s of %d: %d s left, want %d", step.at, step.phase, step.cell, got, step.left)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads"
@@ -17,7 +16,6 @@ import (
 	"github.com/mailbench/mailbench/workloads/plan"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/search"
-	"github.com/mailbench/mailbench/workloads/subject"
 )
 
 // Defaults of Config.FindMax.
@@ -65,27 +63,11 @@ type maxSearch struct {
 	messages        int // existing messages before the first step
 }
 
-// newSearch is the search for the highest rate of a measured phase on the combination's target.
-func (c *combination) newSearch(p *workloads.Phase) *maxSearch {
-	f := c.runner.config.findMax()
-	s := &maxSearch{on: c, phase: p, Search: &results.Search{
-		From: f.From, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
-	}}
-	s.From = min(cmp.Or(s.From, s.firstRate()), s.Max)
-	return s
-}
-
 // findMax is how the run searches, with the defaults.
 func (c *Config) findMax() results.FindMax {
 	f := *c.FindMax
 	f.Max, f.Precision = cmp.Or(f.Max, DefaultMaxRate), cmp.Or(f.Precision, DefaultPrecision)
 	return f
-}
-
-// expected is the search of a phase before the run: on a store that supports all operations.
-func (c *Config) expected(p *workloads.Phase, remote bool) *maxSearch {
-	t := &subject.Target{Caps: drivers.Capabilities{InProcess: !remote}}
-	return (&combination{runner: &runner{config: c}, target: t}).newSearch(p)
 }
 
 // searched reports whether the search is for a measured phase: one with a rate or, in a workload without
@@ -102,12 +84,15 @@ func (c *combination) search(ctx context.Context, p *workloads.Phase) (err error
 	if !searched(c.workload(), p) {
 		return nil
 	}
-	r, s := c.runner, c.newSearch(p)
-	s.messages = c.target.Live.Messages()
-	s.Key, s.Objectives, s.Default = c.key(p.Name), r.result.Objectives, len(r.config.Workload.Expect) == 0
-	if s.Arrivals = p.Arrivals.String(); p.Arrivals == workloads.Closed {
+	r, f := c.runner, c.runner.config.findMax()
+	s := &maxSearch{on: c, phase: p, messages: c.target.Live.Messages(), Search: &results.Search{
+		Key: c.key(p.Name), Arrivals: p.Arrivals.String(), Objectives: r.result.Objectives,
+		Default: len(r.config.Workload.Expect) == 0, Max: f.Max, Precision: f.Precision, Steps: []results.SearchStep{},
+	}}
+	if p.Arrivals == workloads.Closed {
 		s.Arrivals = workloads.Poisson.String()
 	}
+	s.From = min(cmp.Or(f.From, s.firstRate()), s.Max)
 	r.result.Searches = append(r.result.Searches, *s.Search)
 	s.Search = &r.result.Searches[len(r.result.Searches)-1]
 	began := time.Now()
@@ -177,7 +162,7 @@ func (s *maxSearch) step(ctx context.Context, rate float64) (results.SearchStep,
 	spec.MaxWait = min(spec.MaxWait, maxWaitOf(s.Objectives))
 	spec.Progress = func(d drive.Progress) {
 		if last = d; !d.Finished {
-			s.progress(what, d)
+			s.on.runner.progress(what, d)
 		}
 	}
 	err = drive.Drive(ctx, s.on.target, spec)
@@ -199,33 +184,12 @@ func (s *maxSearch) length(rate float64) time.Duration {
 	if s.on.target.Caps.InProcess {
 		least = InProcessStep
 	}
-	least = cmp.Or(seconds(s.on.runner.config.FindMax.Step), least)
-	share := 0.0
+	least = cmp.Or(duration(s.on.runner.config.FindMax.Step), least)
 	if n := len(s.Steps); n > 0 && s.Steps[n-1].Cell.Offered != nil {
 		o := s.Steps[n-1].Cell.Offered
-		share = 1 - float64(o.Skipped+o.NoTarget)/float64(max(1, o.Due))
-	} else {
-		p := s.phase.Without(s.on.target.Lacks)
-		for op := range p.Mix {
-			if p.Missing == workloads.ReplaceRate || !s.on.target.Lacks[op] {
-				share += p.Mix.Share(workloads.Op(op))
-			}
-		}
+		rate *= 1 - float64(o.Skipped+o.NoTarget)/float64(max(1, o.Due))
 	}
-	if !(share > 0) { // streams have mixes of their own
-		share = 1
-	}
-	return min(max(least, time.Duration(stepOperations/(rate*share)*1e9)), longestStep)
-}
-
-// progress says how far a step is, and how long the search still takes.
-func (s *maxSearch) progress(what string, d drive.Progress) {
-	if ahead := search.Ahead(s.Search); len(ahead) > 0 { // the first is that of the step
-		for _, rate := range ahead[1:] {
-			d.ETA += s.length(rate)
-		}
-	}
-	s.on.runner.progress(what, d)
+	return min(max(least, duration(stepOperations/max(rate, 1))), longestStep)
 }
 
 // maxWaitOf is how late an operation of a step may start before it is dropped.
@@ -260,14 +224,14 @@ func (s *maxSearch) restore(ctx context.Context, what string, step *results.Sear
 		spec := c.spec(&q, c.blank(&q), plan.StreamOf(c.workload(), &q, c.at.census), 0)
 		spec.Progress = func(d drive.Progress) {
 			d.Finished = false
-			s.progress(what+": deliver messages", d)
+			c.runner.progress(what+": deliver messages", d)
 		}
 		if err := drive.Drive(ctx, c.target, spec); err != nil {
 			return err
 		}
 		step.Refilled = int64(c.target.Live.Messages() - live)
 	}
-	s.progress(what+": settle", drive.Progress{Fraction: -1})
+	c.runner.progress(what+": settle", drive.Progress{Fraction: -1})
 	if c.found.settled, err = c.target.Settle(ctx); err != nil || !c.found.cold {
 		return err
 	}

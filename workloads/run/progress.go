@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -104,4 +105,53 @@ func (p Progress) amount(room int) string {
 		all = all[1:]
 	}
 	return text()
+}
+
+// timeLeft estimates how long a run still takes. The combination under way takes as long as its own progress and the
+// plan say, and a later one as long as the plan says, in proportion to the time that those before took.
+type timeLeft struct {
+	each []*Estimate // what each combination does
+
+	started, began, phaseBegan time.Time // when the run, this combination and this phase began
+	combination                int
+	next                       int // number of the phase after this one
+}
+
+// note adds to p how much of the run is done and how long the rest takes.
+func (l *timeLeft) note(p *Progress, now time.Time) {
+	if p.Combination < 1 || p.Combination > len(l.each) { // segments meet before the first; an audit has no plan
+		return
+	}
+	if p.Combination != l.combination {
+		l.combination, l.began, l.next = p.Combination, now, 0
+	}
+	phases := l.each[p.Combination-1].Phases
+	at := slices.IndexFunc(phases, func(x PlanPhase) bool {
+		return p.Phase == x.Name || strings.HasPrefix(p.Phase, x.Name+stepOf)
+	})
+	if at >= 0 && at+1 != l.next {
+		l.next, l.phaseBegan = at+1, now
+	}
+	left := p.ETA.Seconds()
+	if at >= 0 && left == 0 && !p.Finished {
+		left = max(0, phases[at].Seconds-now.Sub(l.phaseBegan).Seconds())
+	}
+	for _, x := range phases[l.next:] {
+		left += x.Seconds
+	}
+	pace := 1.0
+	if before := planned(l.each[:p.Combination-1]); before > 0 {
+		pace = l.began.Sub(l.started).Seconds() / before
+	}
+	p.Left = duration(left + pace*planned(l.each[p.Combination:]))
+	elapsed := now.Sub(l.started)
+	p.Done = float64(elapsed) / float64(max(elapsed+p.Left, 1))
+}
+
+// planned is how many seconds combinations take, with one to open and close the store of each.
+func planned(each []*Estimate) (sum float64) {
+	for _, e := range each {
+		sum += 1 + e.seconds()
+	}
+	return sum
 }

@@ -102,19 +102,17 @@ func (r *runner) begin(ctx context.Context) (err error) {
 	if r.points, err = c.points(ctx); err != nil {
 		return err
 	}
-	r.source, r.estimate = r.points[0].source, newTimeLeft(nil, time.Now)
+	r.source = r.points[0].source
 	if c.Audit == AuditOnly {
-		r.tasks, err = c.tasks(r.data.numbered(trialSuffix, numbers(c.trials())), r.left)
-	} else if p, unread := c.plan(ctx, r.points, r.data.path, freeBytes); p == nil {
-		err = unread
-	} else { // the task that opens a damaged data set reports it
-		r.tasks, r.estimate.phases, r.estimate.weights = p.tasks, p.Points[0].Phases, p.weights
-		err = c.fits(p)
+		r.tasks, err = c.tasks(r.data.numbered(trialSuffix, numbers(c.trials())), r.leftover)
+	} else {
+		err = r.plan(ctx)
 	}
 	if err != nil {
 		return err
 	}
 	r.started = time.Now()
+	r.left.started = r.started
 	if r.result, err = r.provenance(ctx, r.started); err != nil {
 		return err
 	}
@@ -133,6 +131,16 @@ func (r *runner) begin(ctx context.Context) (err error) {
 		return err
 	}
 	return r.meet(ctx)
+}
+
+// plan finds the tasks, and refuses a run that does not fit on the disk.
+func (r *runner) plan(ctx context.Context) error {
+	p, err := r.config.plan(ctx, r.points, r.data.path, freeBytes(r.data.path))
+	if err != nil {
+		return err
+	}
+	r.tasks, r.left.each = p.tasks, p.each
+	return p.check()
 }
 
 // close releases the data folder. If there is a result, that says what could not be released.
@@ -225,7 +233,7 @@ type runner struct {
 	started  time.Time
 	at       Progress                  // the combination under way
 	segments map[string]*meet.Segments // segments that load an engine together, by engine
-	estimate *timeLeft
+	left     timeLeft
 	warm     map[string]bool // models on engines that a warm-up of a sweep has run
 }
 
@@ -269,7 +277,7 @@ func (r *runner) progress(phase string, d drive.Progress) {
 	if r.config.Progress != nil {
 		p := r.at
 		p.Phase, p.Progress = phase, d
-		r.estimate.note(&p)
+		r.left.note(&p, time.Now())
 		r.config.Progress(p)
 	}
 }

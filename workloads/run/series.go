@@ -95,13 +95,17 @@ func (c *Config) series(points []point, data *dataDir, t task) (all []task, err 
 	return append(all, grown...), nil
 }
 
-// delivered is how many messages loads that came to their end have delivered to the data set in a folder.
-func (d *dataDir) delivered(dir string) (int64, error) {
+// delivered is how many messages loads that came to their end have delivered to the data set in a folder. The task that
+// opens a damaged data set reports it.
+func (d *dataDir) delivered(dir string) int {
 	if d.temporary {
-		return 0, nil
+		return 0
 	}
 	has, err := subject.ReadDataset(dir)
-	return has.Delivered(), err
+	if err != nil {
+		return 0
+	}
+	return int(has.Delivered())
 }
 
 // numbers are 1 to n.
@@ -161,9 +165,9 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	return all, nil
 }
 
-// left are the data sets that an earlier run may have left of a model on an engine: that of the whole population, and
+// leftover are the data sets that an earlier run may have left of a model on an engine: that of the whole population, and
 // those of points. One that is not there and not listed is skipped when its turn comes.
-func (r *runner) left(t task) (all []task, err error) {
+func (r *runner) leftover(t task) (all []task, err error) {
 	for _, n := range r.data.numbered(pointSuffix, []int{0}) {
 		p := r.points[0]
 		if p.number = n; n > 0 {

@@ -178,15 +178,15 @@ func TestSweepDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := one.plan(t.Context(), points, c.DataDir, func(string) float64 { return 0 })
+		p, err := one.plan(t.Context(), points, c.DataDir, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		bytes := p.Need
-		if err := fitsIn(t, &one, points, func(string) float64 { return bytes + 1 }); err != nil {
+		if err := fitsIn(t, &one, points, bytes+1); err != nil {
 			t.Errorf("%q: a disk that is large enough: %v", set, err)
 		}
-		if err := fitsIn(t, &one, points, func(string) float64 { return bytes - 1 }); bytes > 1 && !errors.Is(err, ErrDisk) {
+		if err := fitsIn(t, &one, points, bytes-1); bytes > 1 && !errors.Is(err, ErrDisk) {
 			t.Errorf("%q: a disk that is too small: %v", set, err)
 		}
 		return bytes

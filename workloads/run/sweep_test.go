@@ -194,19 +194,6 @@ func TestSweepConfig(t *testing.T) {
 	}
 }
 
-// The remaining time of a run follows from the weight of the remaining points.
-func TestSweepEstimate(t *testing.T) {
-	now := time.Unix(0, 0)
-	e := newTimeLeft([]PlanPhase{{Kind: workloads.Load.String(), Name: "load"}}, func() time.Time { return now })
-	e.weights = []float64{1, 10, 100}
-	e.note(&Progress{Combination: 1, Combinations: 3, Phase: "load"})
-	now = now.Add(time.Second)
-	p := Progress{Combination: 2, Combinations: 3, Phase: "load"}
-	if e.note(&p); p.Left < 109*time.Second || p.Left > 111*time.Second {
-		t.Errorf("after one of three: %v left, want 110 s", p.Left)
-	}
-}
-
 // The first warm-up of each model on each engine of a sweep lasts ten times as long, and no other.
 func TestFirstWarmup(t *testing.T) {
 	r := runner{warm: map[string]bool{}}

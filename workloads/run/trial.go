@@ -191,8 +191,8 @@ func (c *combination) workload() *workloads.Workload { return c.at.workload }
 func (c *combination) targetConfig() subject.Config {
 	o := c.runner.config
 	var processes []int
-	if o.Local != nil && c.engine.Remote {
-		_, processes = o.Local(c.engine.Name, o.contact(c.engine.Name))
+	if o.Processes != nil && c.engine.Remote {
+		processes = o.Processes(c.engine.Name, o.contact(c.engine.Name))
 	}
 	return subject.Config{
 		Workload: c.workload(), Census: c.at.census, Mail: c.at.source,

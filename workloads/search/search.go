@@ -126,33 +126,6 @@ func Rates(s *results.Search) iter.Seq[float64] {
 	}
 }
 
-// Ahead are the rates of the measurements that are expected to come: those of a store that breaks in the middle of
-// what is known of its limit. That is a guess as long as nothing broke.
-func Ahead(s *results.Search) (rates []float64) {
-	guess := *s
-	guess.Steps = slices.Clone(s.Steps)
-	limit := s.From * math.Pow(grow, 4.5)
-	switch low, high := bracket(tallies(s.Steps)); {
-	case low != nil && high != nil:
-		limit = math.Sqrt(low.rate * high.rate)
-	case high != nil:
-		limit = high.rate / math.Sqrt(shrink)
-	case low != nil:
-		limit = max(limit, low.rate*math.Sqrt(grow))
-	}
-	next := results.SearchStep{Cell: results.Cell{Offered: &results.Offered{Due: math.MaxInt64}}}
-	if n := len(s.Steps); n > 0 {
-		next.Cell.Offered = s.Steps[n-1].Cell.Offered // each of those to come has about as many operations
-	}
-	for rate := range Rates(&guess) {
-		if next.Rate, next.Verdict = rate, results.StepHeld; rate > limit {
-			next.Verdict = results.StepBroken
-		}
-		guess.Steps, rates = append(guess.Steps, next), append(rates, rate)
-	}
-	return rates
-}
-
 // precision is the width to which the bracket is halved, as a share of the rate. It is no less
 // than what chance changes in arrivals and service times of that many operations.
 func precision(s *results.Search, low *tally) float64 {

@@ -78,25 +78,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Once a step has broken, a search knows within two how many measurements come. Before that it
-// guesses, and always says that some come.
-func TestAhead(t *testing.T) {
-	for _, limit := range []float64{150, 900, 7777, 60_000} {
-		s := run(100, 1e6, limitAt(limit, results.StepBroken))
-		all := s.Steps
-		for n := range all {
-			s.Steps = all[:n]
-			left, known := len(all)-n, n > 0 && all[n-1].Verdict == results.StepBroken
-			if got := len(Ahead(s)); got < 1 || known && (got < left-2 || got > left+2) {
-				t.Errorf("limit %g: after %d of %d steps %d are said to come", limit, n, len(all), got)
-			}
-		}
-		if s.Steps = all; len(Ahead(s)) != 0 {
-			t.Errorf("limit %g: after the last step %d are said to come", limit, len(Ahead(s)))
-		}
-	}
-}
-
 // One measurement in twenty is wrong, whatever the rate. The result is right all the same,
 // or its bounds say how far the measurements differed.
 func TestSearchWithNoise(t *testing.T) {
