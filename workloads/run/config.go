@@ -187,11 +187,6 @@ func (c *Config) names() (ofModels, ofEngines []string) {
 		results.Distinct(c.Engines, func(e drivers.Engine) string { return e.Name })
 }
 
-// remote reports whether an engine of the run is reached over a network.
-func (c *Config) remote() bool {
-	return slices.ContainsFunc(c.Engines, func(e drivers.Engine) bool { return e.Remote })
-}
-
 // workers is how many operations of a phase may be under way.
 func (c *Config) workers(e drivers.Engine, p *workloads.Phase) int {
 	usual := DefaultWorkers
