@@ -1,16 +1,10 @@
 package run
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
@@ -22,7 +16,6 @@ import (
 //
 //	DIR/mailbench-data              the mark: mailbench may write here
 //	DIR/lock                        held while a run uses the folder
-//	DIR/datasets                    the folders below, a line each: an audit misses one that is gone
 //	DIR/james-embedded/dataset.json what was loaded, and where on a shared engine
 //	DIR/james-embedded/ledger       what was acknowledged
 //	DIR/james-embedded/store/       the embedded engine's files
@@ -31,14 +24,11 @@ type dataDir struct {
 	path      string
 	temporary bool
 	close     func() error // unlocks the folder, or removes it if it is temporary
-	list      []string     // folders of the data sets that it must hold, sorted
-	there     []string     // what it held when it was opened
 }
 
 const (
 	markFile = "mailbench-data"
 	lockFile = "lock"
-	listFile = "datasets"
 )
 
 // openDataDir makes and locks a data folder; an empty path makes a temporary one.
@@ -70,11 +60,7 @@ func openDataDir(path string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data folder %s: %w; wait for the other run, or name another folder", path, err)
 	}
-	d := &dataDir{path: path, close: unlock}
-	if err := d.readList(); err != nil {
-		return nil, errors.Join(err, unlock())
-	}
-	return d, nil
+	return &dataDir{path: path, close: unlock}, nil
 }
 
 // marked reports whether a run has claimed a folder for its data.
@@ -111,76 +97,16 @@ func mark(path string) error {
 	return nil
 }
 
-// dir is the folder of one model on one engine; trials after the first
-// have their own, and so has each point of a sweep, from 1.
-func (d *dataDir) dir(model, engine string, trial, point int) string {
-	name := model + "-" + engine
+// dir is the folder of a task; trials after the first have their own, and so has each point of a sweep, from 1.
+func (d *dataDir) dir(t task, point int) string {
+	name := t.model.Name + "-" + t.engine.Name
 	if point > 0 {
-		name += fmt.Sprintf(pointSuffix+"%d", point)
+		name += fmt.Sprintf("-point%d", point)
 	}
-	if trial > 1 {
-		name += fmt.Sprintf(trialSuffix+"%d", trial)
+	if t.trial > 1 {
+		name += fmt.Sprintf("-trial%d", t.trial)
 	}
 	return filepath.Join(d.path, name)
-}
-
-// In the name of a data set's folder, the text before the number of its point and its trial.
-const (
-	pointSuffix = "-point"
-	trialSuffix = "-trial"
-)
-
-// readList reads which data sets the folder must hold, and which are there. A new folder has no list.
-func (d *dataDir) readList() error {
-	b, err := private.ReadFile(filepath.Join(d.path, listFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	entries, rerr := os.ReadDir(d.path)
-	if err = cmp.Or(err, rerr); err != nil {
-		return fmt.Errorf("data folder: %w", err)
-	}
-	for _, e := range entries {
-		d.there = append(d.there, e.Name())
-	}
-	d.list = strings.FieldsFunc(string(b), func(c rune) bool { return c == '\n' })
-	slices.Sort(d.list) // holds searches in it
-	return nil
-}
-
-// hold enters a folder that has a data set into the list.
-func (d *dataDir) hold(dir string) error {
-	if d.temporary || d.holds(dir) {
-		return nil
-	}
-	list := append(slices.Clone(d.list), filepath.Base(dir))
-	slices.Sort(list)
-	if err := private.WriteFile(filepath.Join(d.path, listFile), []byte(strings.Join(list, "\n")+"\n")); err != nil {
-		return fmt.Errorf("list the data sets: %w", err)
-	}
-	d.list = list
-	return nil
-}
-
-// holds reports whether the list has a folder.
-func (d *dataDir) holds(dir string) bool {
-	_, found := slices.BinarySearch(d.list, filepath.Base(dir))
-	return found
-}
-
-// numbered are the numbers of the points or trials that the folder holds or must hold, and the known ones: a list may
-// have any, so nothing counts up to them.
-func (d *dataDir) numbered(suffix string, known []int) []int {
-	number := regexp.MustCompile(suffix + `([1-9]\d{0,5})(-|$)`)
-	all := slices.Clone(known)
-	for _, name := range slices.Concat(d.list, d.there) {
-		if m := number.FindStringSubmatch(name); m != nil {
-			n, _ := strconv.Atoi(m[1])
-			all = append(all, n)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // contact is the addresses of a remote engine's nodes, or nil for its default.

@@ -10,14 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/reports"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// TestAuditsThatCannotKnow: an audit whose ledger, data set or list says less than there was is no
+// TestAuditsThatCannotKnow: an audit whose ledger or data set says less than there was is no
 // clean one. It makes nothing, and changes nothing.
 func TestAuditsThatCannotKnow(t *testing.T) {
 	const record = 64
@@ -53,12 +51,9 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 		{"a record taken out", func(_, ledger string) error {
 			return edit(ledger, func(b []byte) []byte { return slices.Delete(b, 50*record, 51*record) })
 		}, "record 51 has a wrong checksum", "record 51 has a wrong checksum"},
-		{"no folder", func(data, _ string) error {
-			return os.RemoveAll(filepath.Join(data, "fake-memory"))
-		}, "fake-memory is gone", "the store contains another dataset already"}, // this engine's is elsewhere
 		{"no dataset.json", func(data, _ string) error {
 			return os.Remove(filepath.Join(data, "fake-memory", "dataset.json"))
-		}, "fake-memory is gone", "has records of another data set"},
+		}, "the file of the data set in ", "has records of another data set"},
 		{"an empty dataset.json", func(data, _ string) error {
 			return os.Truncate(filepath.Join(data, "fake-memory", "dataset.json"), 0)
 		}, "dataset.json is damaged", "dataset.json is damaged"},
@@ -67,8 +62,6 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 				return bytes.Replace(b, []byte(`"model": "fake"`), []byte(`"model": "other"`), 1)
 			})
 		}, "is of other on memory, and the folder is for fake on memory", "is of other on memory"},
-		{"no list", func(data, _ string) error { return os.Remove(filepath.Join(data, listFile)) }, "does not list this dataset", ""},
-		{"an empty list", func(data, _ string) error { return os.Truncate(filepath.Join(data, listFile), 0) }, "does not list this dataset", ""},
 	}
 	for _, x := range cases {
 		t.Run(x.name, func(t *testing.T) {
@@ -99,7 +92,7 @@ func TestAuditsThatCannotKnow(t *testing.T) {
 			if cell.Verdict != results.Failed || !strings.Contains(cell.Error, x.again) {
 				t.Errorf("used again: %s %q, want %q", cell.Verdict, cell.Error, x.again)
 			}
-			lost := strings.Contains(x.fault, "is gone") && x.again != x.fault // the run would load a new data set
+			lost := strings.Contains(x.fault, "the file of") // the run would load a new data set
 			if !lost && (len(r.Audits) != 1 || !strings.Contains(r.Audits[0].Fault, x.again)) {
 				t.Errorf("used again: audits %+v, want %q", r.Audits, x.again)
 			}
@@ -124,8 +117,7 @@ func contents(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// TestAuditsOfAllDataSets: an audit by itself looks at the data sets of all trials and points that
-// the folder holds or lists, and misses each that is gone.
+// TestAuditsOfAllDataSets: an audit by itself looks at the data sets of all trials that the folder has.
 func TestAuditsOfAllDataSets(t *testing.T) {
 	s := newServer(t)
 	c := remoteConfig(t, s, briefly)
@@ -133,42 +125,8 @@ func TestAuditsOfAllDataSets(t *testing.T) {
 	runOK(t, c)
 	c.Trials, c.Audit = 1, AuditOnly
 	r := runOK(t, c)
-	if len(r.Audits) != 3 || slices.ContainsFunc(r.Audits, func(a results.Audit) bool { return a.Wrong() }) {
+	if len(r.Audits) != 3 || r.Audits[2].Trial != 3 || slices.ContainsFunc(r.Audits, func(a results.Audit) bool { return a.Wrong() }) {
 		t.Fatalf("audits %+v, want 3 clean ones", r.Audits)
-	}
-	list := filepath.Join(c.DataDir, listFile)
-	lines := must(os.ReadFile(list))
-	if err := os.Truncate(list, 0); err != nil {
-		t.Fatal(err)
-	}
-	r = runOK(t, c)
-	listed := func(a results.Audit) bool { return !strings.Contains(a.Fault, "does not list this dataset") }
-	if len(r.Audits) != 3 || slices.ContainsFunc(r.Audits, listed) {
-		t.Errorf("audits %+v, want 3 of data sets that are not listed", r.Audits)
-	}
-	if err := os.WriteFile(list, lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	gone := filepath.Base(goneTrial(t, c.DataDir))
-	r = runOK(t, c)
-	if len(r.Audits) != 3 || !strings.Contains(r.Audits[1].Fault, gone) || r.Audits[0].Wrong() || r.Audits[2].Wrong() {
-		t.Errorf("audits %+v, want one that misses %s", r.Audits, gone)
-	}
-}
-
-// TestListOfHugeNumbers: an audit goes over the lines of the list, and does not count up to a number in it.
-func TestListOfHugeNumbers(t *testing.T) {
-	c := dataConfig(t, newFake(), changes)
-	runOK(t, c)
-	name := filepath.Join(c.DataDir, listFile)
-	b, err := os.ReadFile(name)
-	if err := errors.Join(err, os.WriteFile(name, append(b, "fake-memory-point999999-trial999999\nx-trial999998\n"...), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	c.Audit = AuditOnly
-	r := runOK(t, c)
-	if len(r.Audits) != 2 || r.Audits[0].Wrong() || !strings.Contains(r.Audits[1].Fault, "fake-memory-point999999-trial999999 is gone") {
-		t.Errorf("audits %+v, want a clean one and one of what is gone", r.Audits)
 	}
 }
 
@@ -179,19 +137,6 @@ func cutEnd(name string) error {
 		return err
 	}
 	return os.Truncate(name, max(0, f.Size()-7))
-}
-
-// goneTrial removes the folder of the second trial.
-func goneTrial(t *testing.T, data string) string {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(data, "*-trial2"))
-	if err != nil || len(found) != 1 {
-		t.Fatal(found, err)
-	}
-	if err := os.RemoveAll(found[0]); err != nil {
-		t.Fatal(err)
-	}
-	return found[0]
 }
 
 // TestCorruptStore: whichever file of a store is damaged or gone, an audit verifies all or is not clean,
@@ -263,33 +208,5 @@ phases:
 	}
 	if faults == 0 {
 		t.Error("the engine found no damage")
-	}
-}
-
-// TestNoAuditOfANewDataSet: a run with an audit does not load again a listed data set that is gone. A
-// run without one does, and says so.
-func TestNoAuditOfANewDataSet(t *testing.T) {
-	c := dataConfig(t, newFake(), changes)
-	runOK(t, c)
-	for _, c.Audit = range []AuditMode{AuditAfter, NoAudit} {
-		d := newFake() // nor has the engine anything of it
-		c.Models, c.Engines = []models.Model{d.model("fake")}, []drivers.Engine{d.engine("memory")}
-		if err := os.RemoveAll(filepath.Join(c.DataDir, "fake-memory")); err != nil {
-			t.Fatal(err)
-		}
-		var notes []string
-		c.Progress = func(p Progress) { notes = append(notes, p.Note) }
-		r := runOK(t, c)
-		if c.Audit == NoAudit {
-			said := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "fake-memory is gone: a new one is loaded") })
-			if phaseOf(t, r, "measure").Verdict == results.Failed || !said {
-				t.Errorf("without an audit: %+v, notes %q", r.Cells, notes)
-			}
-			continue
-		}
-		if len(r.Audits) != 1 || !strings.Contains(r.Audits[0].Fault, "fake-memory is gone") || len(d.accounts) > 0 ||
-			len(r.Cells) != 1 || r.Cells[0].Verdict != results.Failed {
-			t.Errorf("audits %+v, cells %+v, %d accounts; want nothing made and an audit that says so", r.Audits, r.Cells, len(d.accounts))
-		}
 	}
 }

@@ -89,7 +89,7 @@ func (c *Config) plan(ctx context.Context, points []point, dir string, free floa
 		p.Points = append(p.Points, c.estimate(&points[i], 0))
 	}
 	data := &dataDir{path: dir, temporary: c.DataDir == ""}
-	tasks, err := c.walk(points, data)
+	tasks, err := c.tasks(points, data)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,10 @@ func TestInterleaved(t *testing.T) {
 			c.Engines = append(c.Engines, drivers.Engine{Name: name})
 		}
 		order := make([][]string, 3)
-		for _, task := range must(c.tasks(numbers(3), func(t task) ([]task, error) { return []task{t}, nil })) {
-			order[task.trial-1] = append(order[task.trial-1], task.model.Name+task.engine.Name)
+		for trial := range order {
+			for _, task := range c.pairs(trial + 1) {
+				order[trial] = append(order[trial], task.model.Name+task.engine.Name)
+			}
 		}
 		var all []string
 		for _, one := range order {

@@ -21,7 +21,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mailbench/mailbench/schemas/words"
@@ -74,8 +73,7 @@ func Run(ctx context.Context, c Config) (result *results.Run, err error) {
 		r.remove(open[dir])
 	}
 	if c.Audit == AuditOnly && len(r.result.Audits)+len(r.result.Cells) == 0 && ctx.Err() == nil {
-		return nil, fmt.Errorf("nothing to verify in %s: no dataset of these models and engines; there is %s", r.data.path,
-			cmp.Or(strings.Join(r.data.list, ", "), "none"))
+		return nil, fmt.Errorf("nothing to verify in %s: it has no dataset of these models and engines", r.data.path)
 	}
 	r.leave(ctx)
 	r.floor(ctx)
@@ -104,7 +102,7 @@ func (r *runner) begin(ctx context.Context) (err error) {
 	}
 	r.source = r.points[0].source
 	if c.Audit == AuditOnly {
-		r.tasks, err = c.tasks(r.data.numbered(trialSuffix, numbers(c.trials())), r.leftover)
+		r.tasks, err = r.leftover()
 	} else {
 		err = r.plan(ctx)
 	}

@@ -3,7 +3,12 @@ package run
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
@@ -27,17 +32,13 @@ type task struct {
 	more   bool   // a later task works on the same data set
 }
 
-// tasks are those of every model on every engine in every one of the trials, in the order of the run. Each trial
-// goes through them in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that becomes
-// slower or faster favors none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
-func (c *Config) tasks(trials []int, of func(task) ([]task, error)) (all []task, err error) {
-	n := len(c.Engines) * len(c.Models)
-	for _, trial := range trials {
-		for i := range n {
-			if trial%2 == 0 {
-				i = n - 1 - i
-			}
-			some, err := of(task{model: c.Models[i%len(c.Models)], engine: c.Engines[i/len(c.Models)], trial: trial})
+// tasks are those of every model on every engine in every trial, in the order of the run. Each trial goes through them
+// in the opposite order of the trial before (A B C, C B A, A B C), so that a machine that becomes slower or faster
+// favors none. Trials of one combination lie apart: a disturbance of the machine does not hit all.
+func (c *Config) tasks(points []point, data *dataDir) (all []task, err error) {
+	for trial := 1; trial <= c.trials(); trial++ {
+		for _, t := range c.pairs(trial) {
+			some, err := c.series(points, data, t)
 			if err != nil {
 				return nil, err
 			}
@@ -47,9 +48,17 @@ func (c *Config) tasks(trials []int, of func(task) ([]task, error)) (all []task,
 	return all, nil
 }
 
-// walk are the tasks of a run that measures.
-func (c *Config) walk(points []point, data *dataDir) ([]task, error) {
-	return c.tasks(numbers(c.trials()), func(t task) ([]task, error) { return c.series(points, data, t) })
+// pairs are every model on every engine in one trial.
+func (c *Config) pairs(trial int) (all []task) {
+	for _, e := range c.Engines {
+		for _, m := range c.Models {
+			all = append(all, task{model: m, engine: e, trial: trial})
+		}
+	}
+	if trial%2 == 0 {
+		slices.Reverse(all)
+	}
+	return all
 }
 
 // series are the tasks of a model on an engine in one trial. If the population is swept,
@@ -64,11 +73,13 @@ func (c *Config) walk(points []point, data *dataDir) ([]task, error) {
 // [decision 13]: docs/internals/decisions/0013-sweep.md
 func (c *Config) series(points []point, data *dataDir, t task) (all []task, err error) {
 	if c.reuses() {
-		t.at, t.dir, t.more = &points[0], data.dir(t.model.Name, t.engine.Name, 1, 0), t.trial < c.trials()
+		first := t
+		first.trial = 1
+		t.at, t.dir, t.more = &points[0], data.dir(first, 0), t.trial < c.trials()
 		return []task{t}, nil
 	}
 	down := t.trial%2 == 0
-	whole := data.dir(t.model.Name, t.engine.Name, t.trial, 0)
+	whole := data.dir(t, 0)
 	grow := !down && c.Workload.Sweep != nil && c.Workload.Sweep.Grows()
 	var has *subject.Dataset
 	if grow {
@@ -81,7 +92,7 @@ func (c *Config) series(points []point, data *dataDir, t task) (all []task, err 
 		t.at, t.dir = &points[i], whole
 		last := len(grown) - 1
 		if !grow || has != nil && !has.Within(t.at.census) || last >= 0 && !t.at.census.Covers(grown[last].at.census) {
-			t.dir = data.dir(t.model.Name, t.engine.Name, t.trial, t.at.number)
+			t.dir = data.dir(t, t.at.number)
 			all = append(all, t)
 			continue
 		}
@@ -106,15 +117,6 @@ func (d *dataDir) delivered(dir string) int {
 		return 0
 	}
 	return int(has.Delivered())
-}
-
-// numbers are 1 to n.
-func numbers(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i + 1
-	}
-	return all
 }
 
 // point is the workload at one value of a sweep. A run without a sweep has one, whose value
@@ -165,16 +167,30 @@ func (c *Config) points(ctx context.Context) ([]point, error) {
 	return all, nil
 }
 
-// leftover are the data sets that an earlier run may have left of a model on an engine: that of the whole population, and
-// those of points. One that is not there and not listed is skipped when its turn comes.
-func (r *runner) leftover(t task) (all []task, err error) {
-	for _, n := range r.data.numbered(pointSuffix, []int{0}) {
-		p := r.points[0]
-		if p.number = n; n > 0 {
-			p.value = fmt.Sprintf("point %d", n)
+// suffix is what dataDir.dir has appended to the names of a model and an engine.
+var suffix = regexp.MustCompile(`^(?:-point(\d{1,6}))?(?:-trial(\d{1,6}))?$`)
+
+// leftover are the tasks of an audit: the data sets that earlier runs have left, at any point and in any trial.
+func (r *runner) leftover() (all []task, err error) {
+	entries, err := os.ReadDir(r.data.path)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	for _, t := range r.config.pairs(1) {
+		for _, e := range entries {
+			rest, own := strings.CutPrefix(e.Name(), t.model.Name+"-"+t.engine.Name)
+			numbers := suffix.FindStringSubmatch(rest)
+			if !own || numbers == nil {
+				continue
+			}
+			p := r.points[0]
+			if p.number, _ = strconv.Atoi(numbers[1]); p.number > 0 {
+				p.value = fmt.Sprintf("point %d", p.number)
+			}
+			trial, _ := strconv.Atoi(numbers[2])
+			t.at, t.trial, t.dir = &p, max(1, trial), filepath.Join(r.data.path, e.Name())
+			all = append(all, t)
 		}
-		t.at, t.dir = &p, r.data.dir(t.model.Name, t.engine.Name, t.trial, n)
-		all = append(all, t)
 	}
 	return all, nil
 }

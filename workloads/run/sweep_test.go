@@ -138,7 +138,7 @@ func TestSweep(t *testing.T) {
 	}
 	c.Audit = AuditOnly
 	audited := runOK(t, c)
-	if len(audited.Audits) != 2*(4+4) || audited.Audits[0].Verified != 100 || audited.Audits[3].Verified != 40 {
+	if len(audited.Audits) != 2*(4+4) || audited.Audits[0].Verified != 100 || audited.Audits[5].Verified != 40 {
 		t.Errorf("an audit only: %+v", audited.Audits)
 	}
 }

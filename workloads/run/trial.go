@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,12 +28,11 @@ type combination struct {
 	runner   *runner
 	segments *meet.Segments // segments that load the engine together; nil: there are none
 
-	target   *subject.Target // nil until it is open
-	opened   bool            // an earlier task has left the store, with the data set
-	cell     *results.Cell   // of the phase under way; nil: it did not begin, or has none
-	extra    int             // phases that searches and traces have added to those of the workload
-	found    found           // by the phases of the point under way
-	unlisted string          // what an audit says of a whole data set that the data folder's list does not have
+	target *subject.Target // nil until it is open
+	opened bool            // an earlier task has left the store, with the data set
+	cell   *results.Cell   // of the phase under way; nil: it did not begin, or has none
+	extra  int             // phases that searches and traces have added to those of the workload
+	found  found           // by the phases of the point under way
 }
 
 // found is what the phases of a point have found out for those that follow.
@@ -121,7 +119,7 @@ func (c *combination) begin(ctx context.Context) bool {
 	var err error
 	if c.target != nil { // that of the trial before
 		err = c.target.Wake()
-	} else if err = c.renew(); err == nil {
+	} else {
 		err = c.open(ctx)
 	}
 	if err != nil {
@@ -153,14 +151,8 @@ func (c *combination) leave(ctx context.Context) bool {
 // open opens the target.
 func (c *combination) open(ctx context.Context) error {
 	return crash.Guard(func() (err error) {
-		if c.target, err = subject.Open(ctx, c.targetConfig()); err != nil {
-			return err
-		}
-		if c.target.Dataset.Complete && !c.runner.data.holds(c.dir) {
-			c.unlisted = fmt.Sprintf("%s does not list this dataset, and others may be missing; if none is, write %s into it",
-				filepath.Join(c.runner.data.path, listFile), filepath.Base(c.dir))
-		}
-		return nil
+		c.target, err = subject.Open(ctx, c.targetConfig())
+		return err
 	})
 }
 
@@ -168,7 +160,11 @@ func (c *combination) open(ctx context.Context) error {
 func (c *combination) auditOnly(ctx context.Context) {
 	d, err := subject.ReadDataset(c.dir)
 	if d == nil && err == nil {
-		c.gone()
+		if subject.Recorded(c.dir) { // else the run was killed before it loaded anything
+			c.addAudit(results.Audit{
+				Model: c.model.Name, Engine: c.engine.Name, Fault: fmt.Sprintf("the file of the data set in %s is gone", c.dir),
+			})
+		}
 		return
 	}
 	if d != nil {
@@ -223,43 +219,12 @@ func (c *combination) audit(ctx context.Context) bool {
 		c.runner.progress("audit", drive.Progress{Fraction: -1})
 		found, err := c.target.Audit(ctx)
 		if found != nil {
-			found.Fault = cmp.Or(found.Fault, c.unlisted)
 			c.addAudit(*found)
 		}
 		return err
 	})
 	c.notDone(ctx, "audit", err)
 	return err == nil
-}
-
-// renew says that a data set is gone which the data folder lists: the run loads a new one. For a run
-// with an audit it is an error, since that audit would know nothing of what was there.
-func (c *combination) renew() error {
-	if !c.runner.data.holds(c.dir) {
-		return nil
-	}
-	if d, err := subject.ReadDataset(c.dir); d != nil || err != nil {
-		return err
-	}
-	if c.runner.config.Audit == AuditAfter {
-		c.gone()
-		return fmt.Errorf("the dataset in %s is missing, and verification cannot check it", c.dir)
-	}
-	c.runner.note(fmt.Sprintf("the data set in %s is gone: a new one is loaded", c.dir))
-	return nil
-}
-
-// gone is the audit of a data set whose file is gone. If the data folder does not list the data
-// set, the earlier run was killed before it had one.
-func (c *combination) gone() {
-	if !c.runner.data.holds(c.dir) {
-		return
-	}
-	c.addAudit(results.Audit{
-		Model: c.model.Name, Engine: c.engine.Name,
-		Fault: fmt.Sprintf("the data set in %s is gone; if you removed it on purpose, remove its line from %s, or "+
-			"name other models with -m", c.dir, listFile),
-	})
 }
 
 // corrupt reports whether a store or its ledger is damaged. Then data may be lost, and an audit says so.
@@ -330,9 +295,6 @@ func (c *combination) load(ctx context.Context, p *workloads.Phase) error {
 		}
 	}
 	load, err := populate(ctx)
-	if c.unlisted == "" { // else its audits would no longer say so
-		err = errors.Join(err, c.runner.data.hold(c.dir))
-	}
 	if err != nil || load == nil {
 		return err
 	}

@@ -109,6 +109,12 @@ func ReadDataset(dir string) (*Dataset, error) {
 	return d, nil
 }
 
+// Recorded reports whether a folder has the ledger of a data set, with records.
+func Recorded(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, ledgerFile))
+	return err == nil && info.Size() > 0
+}
+
 // Datasets names the models that have a data set on an engine in the data folder of a run.
 func Datasets(dir, engine string) (models []string) {
 	found, _ := fs.Glob(os.DirFS(dir), "*-"+engine+"/"+datasetFile)
