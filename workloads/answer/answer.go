@@ -1,25 +1,30 @@
 package answer
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/schemas/strict"
+	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// Line is a sentence with its figures.
+// Line is a sentence with its metrics.
 type Line struct {
 	Model  string // "": it names models itself
 	Engine string
 	Text   string
 }
 
-// Of are the sentences of the run's workload, with the figures of the run. Sentences that name a model that the user
+// inconclusive begins a line whose metrics are not known well enough.
+const inconclusive = "inconclusive: "
+
+// Of are the sentences of the run's workload, with the metrics of the run. Sentences that name a model that the user
 // left out are left out, too.
 func Of(r *results.Run) []Line {
 	var lines []Line
@@ -27,17 +32,14 @@ func Of(r *results.Run) []Line {
 	for _, text := range r.Answer {
 		s, err := Parse(text)
 		if err != nil {
-			lines = append(lines, Line{Text: fmt.Sprintf("%s: %s", inconclusive, err)})
+			lines = append(lines, Line{Text: inconclusive + err.Error()})
 			continue
 		}
 		names, ran := false, true
-		for _, f := range s.figures {
-			if f.model == "" {
-				continue
-			}
-			names = true
-			if !slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == f.model }) {
-				absent, ran = append(absent, f.model), false
+		for _, m := range s.metrics() {
+			names = names || m.model != ""
+			if m.model != "" && !slices.ContainsFunc(r.Cells, func(c results.Cell) bool { return c.Model == m.model }) {
+				absent, ran = append(absent, m.model), false
 			}
 		}
 		said := map[[2]string]bool{} // by model and engine
@@ -47,7 +49,7 @@ func Of(r *results.Run) []Line {
 				w.model = ""
 			}
 			if of := [2]string{w.model, w.engine}; !said[of] {
-				lines, said[of] = append(lines, w.say(s)), true
+				lines, said[of] = append(lines, Line{w.model, w.engine, w.say(s)}), true
 			}
 		}
 	}
@@ -58,9 +60,6 @@ func Of(r *results.Run) []Line {
 	return lines
 }
 
-// inconclusive begins a line whose metrics are not known well enough.
-const inconclusive = "inconclusive"
-
 // filling fills in a sentence for one model on one engine.
 type filling struct {
 	run           *results.Run
@@ -69,76 +68,70 @@ type filling struct {
 }
 
 // say fills in the sentence, or says why it is inconclusive.
-func (w *filling) say(s *Sentence) Line {
-	line := Line{Model: w.model, Engine: w.engine}
-	for i := range s.parts {
-		p := &s.parts[i]
-		text, why := p.text, ""
-		switch p.kind {
-		case value:
-			text, why = w.value(p.a)
-		case ratio:
-			text, why = w.ratio(p)
-		case from:
-			text, why = w.from(p)
-		case end:
-			if text = w.point(p.text); text == "" {
-				why = "the run has no sweep"
-			}
-		case plain:
-			if line.Text[strings.LastIndexByte(line.Text, ' ')+1:] == "1" {
-				text = afterOne.ReplaceAllString(text, " $1")
-			}
+func (w *filling) say(s *Sentence) (said string) {
+	for _, p := range s.parts {
+		text, err := w.inside(p)
+		if err != nil {
+			return inconclusive + err.Error()
 		}
-		if why != "" {
-			line.Text = inconclusive + ": " + why
-			return line
+		if strings.HasSuffix(said, " 1") {
+			p.text = afterOne.ReplaceAllString(p.text, " $1")
 		}
-		line.Text += text
+		said += p.text + text
 	}
 	if len(w.emulated) > 0 {
-		line.Text += " (emulated: " + strings.Join(w.emulated, ", ") + ")"
+		said += " (emulated: " + strings.Join(w.emulated, ", ") + ")"
 	}
-	return line
+	return said
 }
 
 // afterOne matches the noun after a number, in the plural as sentences are written. After 1 it becomes the singular.
 var afterOne = regexp.MustCompile(`^ (request|row|message|user)s\b`)
 
-// point is the value of the sweep that a figure is of. A run without a sweep has none.
-func (w *filling) point(name string) string {
-	if s := w.run.Sweep; s != nil && len(s.Points) > 0 {
-		switch name {
-		case first:
-			return s.Points[0].Value
-		case last:
-			return s.Points[len(s.Points)-1].Value
-		}
-	}
-	if name == first || name == last {
-		return ""
-	}
-	return name
-}
-
-func (w *filling) value(f figure) (text, why string) {
+// inside is what replaces the text in braces.
+func (w *filling) inside(p part) (string, error) {
 	switch {
-	case f.name == atomic:
-		return w.atomic(f)
-	case f.name == interrupted:
-		return w.interrupted(f)
-	case f.op == rowCache:
-		return w.rowCache(f)
+	case len(p.metrics) == 2:
+		return w.ratio(p.metrics[0], p.metrics[1])
+	case len(p.metrics) == 0 && p.inside != "":
+		point := w.point(p.inside)
+		if point == "" {
+			return "", errors.New("the run has no sweep")
+		}
+		return point, nil
+	case len(p.metrics) == 0:
+		return "", nil
 	}
-	v, why := w.figure(f)
-	if why != "" {
-		return "", why
+	m := p.metrics[0]
+	switch {
+	case m.name == atomic:
+		return w.atomic(m)
+	case m.name == interrupted:
+		return w.interrupted(m)
+	case m.op == rowCache:
+		return w.rowCache(m)
 	}
-	of := results.Figure(f.name)
-	return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), ""
+	v, err := w.value(m)
+	of := results.Figure(m.name)
+	return ranged(of, of.Text(v.Median), of.Text(v.Low), of.Text(v.High)), err
 }
 
-// ranged is the text of a value with its range, unless the figure is a counter.
+// point is the value of the sweep that a metric is of. A run without a sweep has none.
+func (w *filling) point(name string) string {
+	if name != first && name != last {
+		return name
+	}
+	s := w.run.Sweep
+	switch {
+	case s == nil || len(s.Points) == 0:
+		return ""
+	case name == first:
+		return s.Points[0].Value
+	}
+	return s.Points[len(s.Points)-1].Value
+}
+
+// ranged is the text of a value with its range, unless the metric is a counter.
 func ranged(of results.Figure, text, low, high string) string {
 	if of.Counted() || low == high {
 		return text
@@ -146,167 +139,177 @@ func ranged(of results.Figure, text, low, high string) string {
 	return text + " (" + low + " to " + high + ")"
 }
 
-// both are the values of two figures, or why one is not known.
-func (w *filling) both(a, b figure) (x, y trials.Value, why string) {
-	if x, why = w.figure(a); why == "" {
-		y, why = w.figure(b)
-	}
-	return x, y, why
-}
-
-// ratio is how many times the second figure the first is. Of times it has the range that the ranges
+// ratio is how many times the second metric the first is. Of times it has the range that the ranges
 // of both leave.
-func (w *filling) ratio(p *part) (text, why string) {
-	a, b, why := w.both(p.a, p.b)
-	if why != "" {
-		return "", why
+func (w *filling) ratio(x, y metric) (string, error) {
+	a, err := w.value(x)
+	if err != nil {
+		return "", err
 	}
-	f := results.Figure(p.a.name)
+	b, err := w.value(y)
+	if err != nil {
+		return "", err
+	}
+	f := results.Figure(x.name)
 	if b.Median <= 0 {
-		return "", fmt.Sprintf("%s is %s", p.b, f.Text(b.Median))
+		return "", fmt.Errorf("%s is %s", y, f.Text(b.Median))
 	}
-	if why := noise(f, p.a, p.b, &a, &b); why != "" {
-		return "", why
+	if !trials.Differs(f, &a, &b) && !trials.Differs(f, &b, &a) && !trials.Same(f, &a, &b) {
+		return "", fmt.Errorf("%s (%s) and %s (%s) do not differ significantly", x, f.Text(a.Median), y, f.Text(b.Median))
 	}
 	low, high := words.Digits(a.Low/b.High), words.Digits(a.High/max(b.Low, 1))
-	return ranged(f, words.Digits(a.Median/b.Median)+"×", low, high), ""
+	return ranged(f, words.Digits(a.Median/b.Median)+"×", low, high), nil
 }
 
-// from says from which value of the sweep on the first figure is less than the second.
-func (w *filling) from(p *part) (text, why string) {
-	if w.run.Sweep == nil || len(w.run.Sweep.Points) == 0 {
-		return "", "the run has no sweep"
+// of is the model that a metric is of.
+func (w *filling) of(m metric) string {
+	if m.model != "" {
+		return m.model
 	}
-	points := w.run.Sweep.Points
-	since := len(points)
-	for since > 0 {
-		less, why := w.less(p, points[since-1].Value)
-		if why != "" && since == len(points) {
-			return "", why
+	return w.model
+}
+
+// cells are those of the metric's model, point and phase.
+func (w *filling) cells(m metric) []*results.Cell {
+	point := w.point(m.point)
+	return w.run.Select(func(c *results.Cell) bool {
+		return c.Model == w.of(m) && c.Engine == w.engine && c.Point == point && (m.phase == "" || c.Phase == m.phase)
+	})
+}
+
+// column are the trials that have the operation of the metric.
+func (w *filling) column(m metric) (trials.Column, error) {
+	var cs trials.Column
+	for _, c := range w.cells(m) {
+		if _, ok := c.Ops[m.op]; ok && c.Measured() {
+			cs = append(cs, c)
 		}
-		if !less {
-			if since < len(points) && why != "" {
-				text = "at the latest "
+	}
+	row := cs.Row(m.op)
+	switch {
+	case row.Trials == 0:
+		return nil, fmt.Errorf("%s was not measured", m)
+	case !row.Sum.Offered():
+		return nil, fmt.Errorf("%s does not support %s", w.of(m), m.op)
+	case row.Sum.Count == 0:
+		return nil, fmt.Errorf("no %s of %s succeeded", m.op, w.of(m))
+	}
+	for _, name := range strings.Split(row.Sum.Fallback, ", ") {
+		if name != "" && !slices.Contains(w.emulated, name) {
+			w.emulated = append(w.emulated, name)
+		}
+	}
+	return cs, nil
+}
+
+// value is the value of a metric, or why it is not known.
+func (w *filling) value(m metric) (v trials.Value, err error) {
+	if m.op == results.PartitionOp {
+		return w.partition(m)
+	}
+	cs, err := w.column(m)
+	if err != nil {
+		return v, err
+	}
+	v = cs.Value(m.op, results.Figure(m.name))
+	switch {
+	case v.Known && !math.IsInf(v.Median, 1):
+		return v, nil
+	case v.Known:
+		return v, fmt.Errorf("%s lies among operations that never ended", m)
+	}
+	for _, c := range cs {
+		if c.Verdict != results.OK && !results.Figure(m.name).Counted() {
+			return v, fmt.Errorf("%s is not compared, since the verdict is %s", m, c.Verdict)
+		}
+	}
+	return v, fmt.Errorf("%s is not known well enough", m)
+}
+
+// partition is the forecast of the largest partition.
+func (w *filling) partition(m metric) (trials.Value, error) {
+	if w.run.Sweep != nil {
+		for _, p := range w.run.Sweep.Points {
+			for _, part := range p.Partitions {
+				if p.Value == w.point(m.point) && part.Model == w.of(m) && part.Engine == w.engine {
+					return trials.Of([]float64{part.Bytes}), nil
+				}
 			}
-			break
 		}
-		since--
 	}
-	switch since {
-	case len(points):
-		return "from no value on, up to " + points[since-1].Value, ""
-	case 0:
-		return "already from " + points[0].Value + " on", ""
-	}
-	return text + "from " + points[since].Value + " on", ""
+	return trials.Value{}, fmt.Errorf("there is no forecast of %s", m)
 }
 
-// less reports whether the first figure is less than the second at a value of the sweep, or why that
-// is inconclusive.
-func (w *filling) less(p *part, point string) (less bool, why string) {
-	a, b := p.a, p.b
-	for _, of := range []*figure{&a, &b} {
-		if of.point == "" {
-			of.point = point
+// atomic says whether an operation changes all or nothing: it makes one change, which is one write or
+// an atomic batch.
+func (w *filling) atomic(m metric) (string, error) {
+	cs, err := w.column(m)
+	if err != nil {
+		return "", err
+	}
+	s := &schemas.Schema{}
+	for _, stored := range w.run.Schemas {
+		if stored.Model == w.of(m) {
+			if s, err = schemas.ParseStored(stored.Model, []byte(stored.Text)); err != nil {
+				return "", fmt.Errorf("the schema of %s cannot be read", stored.Model)
+			}
 		}
 	}
-	x, y, why := w.both(a, b)
-	if why != "" {
-		return false, why
-	}
-	f := results.Figure(a.name)
-	if trials.Differs(f, &x, &y) {
-		return true, ""
-	}
-	return false, noise(f, a, b, &x, &y)
-}
-
-// noise says that two figures do not differ by more than the noise, or "" if they do, or are known to
-// be the same.
-func noise(f results.Figure, a, b figure, x, y *trials.Value) string {
-	if trials.Differs(f, x, y) || trials.Differs(f, y, x) || trials.Same(f, x, y) {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s) and %s (%s) do not differ significantly", a, f.Text(x.Median), b, f.Text(y.Median))
-}
-
-// Scope is what the sentences of a workload may name.
-type Scope struct {
-	Models []string
-	Phases []Phase  // that measure, or interrupt operations
-	Points []string // values of the sweep; none: there is no sweep
-}
-
-// Phase is a measured phase and the operations of its mix, or a phase that interrupts operations.
-type Phase struct {
-	Name       string
-	Ops        []string
-	Interrupts bool
-}
-
-// Check returns the first name of the sentence that is not in the scope.
-func (s *Sentence) Check(of Scope) error {
-	named := 0
-	all := s.figures
-	for _, f := range all {
-		if err := of.figure(f); err != nil {
-			return fmt.Errorf("%s: %w", f, err)
-		}
-		if f.model != "" {
-			named++
-		}
-	}
-	if named > 0 && named < len(all) {
-		return fmt.Errorf("some metrics name a model and some do not: %s", all)
-	}
-	for _, p := range s.parts {
-		if p.kind >= from && len(of.Points) == 0 {
-			return fmt.Errorf("{%s}: the workload has no sweep", p.text)
-		}
-		if p.kind == value && len(of.Points) > 0 && p.a.point == "" ||
-			p.kind == ratio && len(of.Points) > 0 && (p.a.point == "" || p.b.point == "") {
-			return fmt.Errorf("{%s}: expected at and one of the sweep's values after each metric, or at %s", p.text, last)
-		}
-	}
-	return nil
-}
-
-func (of *Scope) figure(f figure) error {
-	if f.model != "" && !slices.Contains(of.Models, f.model) {
-		return strict.Unknown("model", f.model, append(slices.Clone(of.Models), "or another that conclusion.models names")...)
-	}
-	if f.point != "" && f.point != first && f.point != last && !slices.Contains(of.Points, f.point) {
-		return fmt.Errorf("%s is no value of the sweep", f.point)
-	}
-	if f.point != "" && len(of.Points) == 0 {
-		return fmt.Errorf("the workload has no sweep")
-	}
-	if f.op == results.PartitionOp {
-		if f.phase != "" || len(of.Points) == 0 {
-			return fmt.Errorf("the forecast of the largest partition belongs to a sweep, and to no phase")
-		}
-		return nil
-	}
-	var names []string
-	var found int
-	for _, p := range of.Phases {
-		if p.Interrupts != (f.name == interrupted) {
+	row := cs.Row(m.op)
+	changes, whole := 0.0, true
+	for _, ran := range row.Sum.Patterns {
+		p := s.Pattern(ran.Name)
+		switch {
+		case p == nil:
+			return "", fmt.Errorf("the schema of %s does not declare %s", w.of(m), ran.Name)
+		case p.Kind.Reads():
 			continue
+		case p.Fallback != nil && slices.Contains(strings.Split(row.Sum.Fallback, ", "), p.Fallback.Name):
+			p = p.Fallback
 		}
-		names = append(names, p.Name)
-		if (f.op == rowCache || slices.Contains(p.Ops, f.op)) && (f.phase == "" || f.phase == p.Name) {
-			found++
-		}
+		changes += ran.Requests
+		whole = whole && (p.Kind != schemas.Batch || p.Atomic != schemas.AtomicNone)
 	}
 	switch {
-	case f.phase != "" && !slices.Contains(names, f.phase):
-		return strict.Unknown("phase", f.phase, names...)
-	case found == 0 && f.phase != "":
-		return fmt.Errorf("%s has no %s in its mix", f.phase, f.op)
-	case found == 0:
-		return fmt.Errorf("no measured phase has %s in its mix", f.op)
-	case found > 1:
-		return fmt.Errorf("%d phases have %s in their mix; expected in and the name of one", found, f.op)
+	case changes == 0:
+		return "", fmt.Errorf("%s of %s changes nothing", m.op, w.of(m))
+	case whole && changes <= 1+1e-9:
+		return "atomic", nil
 	}
-	return nil
+	return "not atomic", nil
+}
+
+// interrupted says what an operation leaves where it is interrupted, if that is the same in all trials.
+func (w *filling) interrupted(m metric) (text string, err error) {
+	for _, c := range w.cells(m) {
+		for j := range c.Interrupted {
+			one := &c.Interrupted[j]
+			switch {
+			case one.Op != m.op:
+			case text != "" && text != one.Text():
+				return "", fmt.Errorf("the trials of %s differ in the state after a %s", w.of(m), m.op)
+			default:
+				text = one.Text()
+			}
+		}
+	}
+	if text == "" {
+		return "", fmt.Errorf("no %s of %s on %s was interrupted", m.op, w.of(m), w.engine)
+	}
+	return text, nil
+}
+
+// rowCache is which share of the reads that used the engine's cache of rows it answered during a phase.
+func (w *filling) rowCache(m metric) (string, error) {
+	var reads, found int64
+	for _, c := range w.cells(m) {
+		if c.Measured() && c.Before != nil && c.Engines != nil {
+			reads += c.Engines.RowCacheReads - c.Before.RowCacheReads
+			found += c.Engines.RowCacheHits - c.Before.RowCacheHits
+		}
+	}
+	if reads <= 0 {
+		return "", fmt.Errorf("no read of %s used a row cache; on %s there is none, or it has no size", w.of(m), w.engine)
+	}
+	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(reads)), nil
 }

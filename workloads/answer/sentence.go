@@ -1,11 +1,10 @@
 // Package answer fills in the sentences with which a workload answers its question. A sentence is text
-// with figures of the results in braces:
+// with metrics of the results in braces:
 //
-//	{list.requests of james at 1000}                     a figure of an operation
+//	{list.requests of james at 1000}                  a metric of an operation
 //	{list.p50 of oracle / list.p50 of james}          how many times the second the first is
-//	{from list.p50 of james < list.p50 of oracle}     the value of the sweep from which on that holds
 //	{move.atomic in hundred}                          "atomic", or "not atomic"
-//	{move.interrupted in broken}                      what it leaves where it is interrupted
+//	{move.interrupted in broken}                      the state after an interruption
 //	{row-cache.hits of elasticinbox}                  the share of reads that the engine's cache of rows answered
 //	{smallest}, {largest}                             the first and the last value of the sweep
 //
@@ -16,55 +15,36 @@ package answer
 
 import (
 	"fmt"
-	"math"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/schemas/strict"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // Sentence is a sentence as it was written.
-type Sentence struct {
-	parts   []part
-	figures []figure // of operations
-}
+type Sentence struct{ parts []part }
 
-// part is plain text, or the text in braces.
+// part is plain text, which is followed by the text in braces, if there is one: a word, a metric, or the two
+// metrics of a ratio.
 type part struct {
-	kind kind
-	text string
-	a, b figure
+	text, inside string
+	metrics      []metric
 }
 
-type kind uint8
+// metric names a metric of an operation. Model, phase and point are "" where the sentence does not say.
+type metric struct{ op, name, model, phase, point string }
 
+// Metrics that are said in words, and so have no ratio.
 const (
-	plain kind = iota
-	value      // a
-	ratio      // a / b
-	from       // from a < b
-	end        // the smallest or the largest of the sweep's values
+	atomic      = "atomic"
+	interrupted = "interrupted"
+	hits        = "hits" // of rowCache
 )
-
-// figure names a figure of an operation. Model, phase and point are "" where the sentence does not say.
-type figure struct {
-	op, name, model, phase, point string
-}
-
-// atomic says whether an operation is all or nothing.
-const atomic = "atomic"
-
-// interrupted says what an interrupted operation leaves.
-const interrupted = "interrupted"
 
 // rowCache replaces the operation of others: the cache is the engine's, for all operations of a phase.
-const (
-	rowCache = "row-cache"
-	hits     = "hits"
-)
+const rowCache = "row-cache"
 
 // The words for the ends of a sweep.
 const (
@@ -72,17 +52,22 @@ const (
 	last  = "largest"
 )
 
-// figures are the names of all figures of operations.
-var figures = []string{
+// metrics are the names of all metrics of operations.
+var metrics = []string{
 	string(results.Requests), string(results.Examined), string(results.Rows), string(results.Bytes),
 	string(results.BytesRead), string(results.BytesWritten), string(results.P50), string(results.P99), atomic,
 	interrupted,
 }
 
-// String is the figure as one writes it.
-func (f figure) String() string {
-	s := f.op + "." + f.name
-	for _, q := range [][2]string{{" of ", f.model}, {" in ", f.phase}, {" at ", f.point}} {
+var (
+	braces     = regexp.MustCompile(`\{([^{}]*)\}`)
+	metricForm = regexp.MustCompile(`^([^. ]+)\.(\S+)(?: of (\S+))?(?: in (\S+))?(?: at (\S+))?$`)
+)
+
+// String is the metric as one writes it.
+func (m metric) String() string {
+	s := m.op + "." + m.name
+	for _, q := range [][2]string{{" of ", m.model}, {" in ", m.phase}, {" at ", m.point}} {
 		if q[1] != "" {
 			s += q[0] + q[1]
 		}
@@ -92,260 +77,128 @@ func (f figure) String() string {
 
 // Parse reads a sentence.
 func Parse(text string) (*Sentence, error) {
-	s := &Sentence{}
-	for rest := text; rest != ""; {
-		before, after, found := strings.Cut(rest, "{")
-		if strings.Contains(before, "}") {
-			return nil, fmt.Errorf("a } has no { before it")
-		}
-		if before != "" {
-			s.parts = append(s.parts, part{text: before})
-		}
-		if !found {
-			break
-		}
-		inside, behind, closed := strings.Cut(after, "}")
-		if !closed {
-			return nil, fmt.Errorf("{%s has no closing }", after)
-		}
-		p, err := parsePart(inside)
-		if err != nil {
-			return nil, fmt.Errorf("{%s}: %w", inside, err)
-		}
-		if s.parts, rest = append(s.parts, p), behind; p.kind != end {
-			s.figures = append(s.figures, p.a)
-		}
-		if p.kind == ratio || p.kind == from {
-			s.figures = append(s.figures, p.b)
-		}
+	if strings.ContainsAny(braces.ReplaceAllString(text, ""), "{}") {
+		return nil, fmt.Errorf("a { or } has no pair")
 	}
+	s, end := &Sentence{}, 0
+	for _, at := range braces.FindAllStringSubmatchIndex(text, -1) {
+		p := part{text: text[end:at[0]], inside: strings.Join(strings.Fields(text[at[2]:at[3]]), " ")}
+		end = at[1]
+		if p.inside != first && p.inside != last {
+			for _, one := range strings.SplitN(p.inside, " / ", 2) {
+				m, err := parseMetric(one)
+				if err != nil {
+					return nil, fmt.Errorf("{%s}: %w", p.inside, err)
+				}
+				p.metrics = append(p.metrics, m)
+			}
+		}
+		if m := p.metrics; len(m) == 2 && (m[0].name != m[1].name || m[0].inWords()) {
+			return nil, fmt.Errorf("{%s}: %s and %s cannot be compared; expected one metric, such as p50, of both", p.inside,
+				m[0].name, m[1].name)
+		}
+		s.parts = append(s.parts, p)
+	}
+	s.parts = append(s.parts, part{text: text[end:]})
 	return s, nil
 }
 
-// parsePart reads the text in braces.
-func parsePart(text string) (part, error) {
-	words := strings.Fields(text)
-	p := part{kind: value, text: text}
-	switch {
-	case len(words) == 1 && (words[0] == first || words[0] == last):
-		return part{kind: end, text: words[0]}, nil
-	case len(words) > 0 && words[0] == "from":
-		p.kind, words = from, words[1:]
+// parseMetric reads OPERATION.METRIC and what may follow it.
+func parseMetric(text string) (metric, error) {
+	found := metricForm.FindStringSubmatch(text)
+	if found == nil {
+		return metric{}, fmt.Errorf("%q is no metric; expected one such as list.requests, or list.p50 of MODEL in PHASE at %s",
+			text, last)
 	}
-	sign := map[kind]string{value: "/", from: "<"}[p.kind]
-	at := slices.Index(words, sign)
-	if at < 0 && p.kind == from {
-		return p, fmt.Errorf("expected two metrics with < between them, such as list.requests < open.requests")
-	}
-	var err error
-	if at >= 0 {
-		if p.kind == value {
-			p.kind = ratio
-		}
-		if p.b, err = parseFigure(words[at+1:]); err != nil {
-			return p, err
-		}
-		words = words[:at]
-	}
-	if p.a, err = parseFigure(words); err != nil {
-		return p, err
-	}
-	if at >= 0 && (p.a.name != p.b.name || slices.Contains([]string{atomic, interrupted, hits}, p.a.name)) {
-		return p, fmt.Errorf("%s and %s cannot be compared; expected one metric, such as p50, of both", p.a.name, p.b.name)
-	}
-	return p, nil
-}
-
-// parseFigure reads OPERATION.FIGURE and what may follow it.
-func parseFigure(words []string) (f figure, err error) {
-	if len(words) == 0 {
-		return f, fmt.Errorf("expected a metric such as list.requests")
-	}
-	var ok bool
-	if f.op, f.name, ok = strings.Cut(words[0], "."); !ok {
-		return f, fmt.Errorf("%q is no metric; expected one such as list.requests, %s or %s", words[0], first, last)
-	}
-	known := figures
-	switch f.op {
+	m := metric{found[1], found[2], found[3], found[4], found[5]}
+	known := metrics
+	switch m.op {
 	case results.PartitionOp:
 		known = []string{string(results.PartitionSize)}
 	case rowCache:
 		known = []string{hits}
 	}
-	if !slices.Contains(known, f.name) {
-		return f, strict.Unknown("metric", f.name, known...)
+	if !slices.Contains(known, m.name) {
+		return m, strict.Unknown("metric", m.name, known...)
 	}
-	for rest := words[1:]; len(rest) > 0; rest = rest[2:] {
-		to := map[string]*string{"of": &f.model, "in": &f.phase, "at": &f.point}[rest[0]]
-		if to == nil {
-			return f, strict.Unknown("word", rest[0], "of", "in", "at")
-		}
-		if len(rest) < 2 || *to != "" {
-			return f, fmt.Errorf("expected one name after %q", rest[0])
-		}
-		*to = rest[1]
-	}
-	return f, nil
+	return m, nil
 }
 
-// of is the model that a figure is of.
-func (w *filling) of(f figure) string {
-	if f.model != "" {
-		return f.model
-	}
-	return w.model
+// inWords: the metric is said in words, and is no number.
+func (m metric) inWords() bool {
+	return m.name == atomic || m.name == interrupted || m.op == rowCache
 }
 
-// cells are those of the figure's model, point and phase.
-func (w *filling) cells(f figure) []*results.Cell {
-	point := w.point(f.point)
-	return w.run.Select(func(c *results.Cell) bool {
-		return c.Model == w.of(f) && c.Engine == w.engine && c.Point == point && (f.phase == "" || c.Phase == f.phase)
-	})
+// metrics are those of the whole sentence.
+func (s *Sentence) metrics() (all []metric) {
+	for _, p := range s.parts {
+		all = append(all, p.metrics...)
+	}
+	return all
 }
 
-// column are the trials that have the operation of the figure.
-func (w *filling) column(f figure) (cs trials.Column, why string) {
-	ran := slices.ContainsFunc(w.run.Cells, func(c results.Cell) bool {
-		return c.Model == w.of(f) && c.Engine == w.engine && c.Measured()
-	})
-	for _, c := range w.cells(f) {
-		if _, ok := c.Ops[f.op]; ok && c.Measured() {
-			cs = append(cs, c)
-		}
-	}
-	row := cs.Row(f.op)
-	switch {
-	case !ran:
-		return nil, fmt.Sprintf("%s did not run on %s", w.of(f), w.engine)
-	case row.Trials == 0:
-		return nil, fmt.Sprintf("%s was not measured", f)
-	case !row.Sum.Offered():
-		return nil, fmt.Sprintf("%s does not support %s", w.of(f), f.op)
-	case row.Sum.Count == 0:
-		return nil, fmt.Sprintf("no %s of %s succeeded", f.op, w.of(f))
-	}
-	for _, name := range strings.Split(row.Sum.Fallback, ", ") {
-		if name != "" && !slices.Contains(w.emulated, name) {
-			w.emulated = append(w.emulated, name)
-		}
-	}
-	return cs, ""
+// Scope is what the sentences of a workload may name.
+type Scope struct {
+	Models []string
+	Phases []Phase  // that measure, or interrupt operations
+	Points []string // values of the sweep; none: there is no sweep
 }
 
-// figure is the value of a figure, or why it is not known.
-func (w *filling) figure(f figure) (v trials.Value, why string) {
-	if f.op == results.PartitionOp {
-		return w.partition(f)
-	}
-	cs, why := w.column(f)
-	if why != "" {
-		return v, why
-	}
-	of := results.Figure(f.name)
-	v = cs.Value(f.op, of)
-	switch {
-	case v.Known && !math.IsInf(v.Median, 1):
-		return v, ""
-	case v.Known:
-		return v, fmt.Sprintf("%s lies among operations that never ended", f)
-	case !of.Counted():
-		for _, c := range cs {
-			if c.Verdict != results.OK {
-				return v, fmt.Sprintf("%s is not compared, since the verdict is %s", f, c.Verdict)
-			}
-		}
-		return v, fmt.Sprintf("%s is not known well enough", f)
-	}
-	return v, fmt.Sprintf("%s is not known", f)
+// Phase is a measured phase and the operations of its mix, or a phase that interrupts operations.
+type Phase struct {
+	Name       string
+	Ops        []string
+	Interrupts bool
 }
 
-// partition is the forecast of the largest partition.
-func (w *filling) partition(f figure) (v trials.Value, why string) {
-	if w.run.Sweep != nil {
-		for _, p := range w.run.Sweep.Points {
-			for _, part := range p.Partitions {
-				if p.Value == w.point(f.point) && part.Model == w.of(f) && part.Engine == w.engine {
-					return trials.Of([]float64{part.Bytes}), ""
-				}
-			}
+// Check returns the first name of the sentence that is not in the scope.
+func (s *Sentence) Check(of Scope) error {
+	all, named := s.metrics(), 0
+	for _, m := range all {
+		if err := of.metric(m); err != nil {
+			return fmt.Errorf("%s: %w", m, err)
+		}
+		if m.model != "" {
+			named++
 		}
 	}
-	return v, fmt.Sprintf("there is no forecast of %s", f)
+	if named > 0 && named < len(all) {
+		return fmt.Errorf("some metrics name a model and some do not: %s", all)
+	}
+	for _, p := range s.parts {
+		if (p.inside == first || p.inside == last) && len(of.Points) == 0 {
+			return fmt.Errorf("{%s}: the workload has no sweep", p.inside)
+		}
+	}
+	return nil
 }
 
-// atomic says whether an operation changes all or nothing: it makes one change, which is one write or
-// an atomic batch.
-func (w *filling) atomic(f figure) (text, why string) {
-	cs, why := w.column(f)
-	if why != "" {
-		return "", why
+func (of *Scope) metric(m metric) error {
+	switch swept := len(of.Points) > 0; {
+	case m.model != "" && !slices.Contains(of.Models, m.model):
+		return strict.Unknown("model", m.model, append(slices.Clone(of.Models), "or another that conclusion.models names")...)
+	case (m.point != "" || m.op == results.PartitionOp) && !swept:
+		return fmt.Errorf("the workload has no sweep")
+	case m.point == "" && swept:
+		return fmt.Errorf("expected at and one of the sweep's values after each metric, or at %s", last)
+	case swept && m.point != first && m.point != last && !slices.Contains(of.Points, m.point):
+		return fmt.Errorf("%s is no value of the sweep", m.point)
+	case m.op == results.PartitionOp:
+		return nil
 	}
-	var s *schemas.Schema
-	for _, stored := range w.run.Schemas {
-		if stored.Model == w.of(f) {
-			s, _ = schemas.ParseStored(stored.Model, []byte(stored.Text)) // nil if it cannot be read
+	var phases []string // that have the operation
+	for _, p := range of.Phases {
+		if p.Interrupts == (m.name == interrupted) && (m.op == rowCache || slices.Contains(p.Ops, m.op)) {
+			phases = append(phases, p.Name)
 		}
-	}
-	row := cs.Row(f.op)
-	changes, whole := 0.0, true
-	for _, ran := range row.Sum.Patterns {
-		var p *schemas.Pattern
-		if s != nil {
-			p = s.Pattern(ran.Name)
-		}
-		if p == nil {
-			return "", fmt.Sprintf("the schema of %s does not declare %s", w.of(f), ran.Name)
-		}
-		if p.Kind.Reads() {
-			continue
-		}
-		if p.Fallback != nil && slices.Contains(strings.Split(row.Sum.Fallback, ", "), p.Fallback.Name) {
-			p = p.Fallback
-		}
-		changes += ran.Requests
-		whole = whole && (p.Kind != schemas.Batch || p.Atomic != schemas.AtomicNone)
 	}
 	switch {
-	case changes == 0:
-		return "", fmt.Sprintf("%s of %s changes nothing", f.op, w.of(f))
-	case whole && changes <= 1+1e-9:
-		return "atomic", ""
+	case len(phases) == 0:
+		return fmt.Errorf("no measured phase has %s in its mix", m.op)
+	case m.phase == "" && len(phases) > 1:
+		return fmt.Errorf("%d phases have %s in their mix; expected in and the name of one", len(phases), m.op)
+	case m.phase != "" && !slices.Contains(phases, m.phase):
+		return strict.Unknown("phase", m.phase, phases...)
 	}
-	return "not atomic", ""
-}
-
-// interrupted says what an operation leaves where it is interrupted, if that is the same in all trials.
-func (w *filling) interrupted(f figure) (text, why string) {
-	for _, c := range w.cells(f) {
-		for j := range c.Interrupted {
-			one := &c.Interrupted[j]
-			switch {
-			case one.Op != f.op:
-			case text != "" && text != one.Text():
-				return "", fmt.Sprintf("the trials of %s differ in the state after a %s", w.of(f), f.op)
-			default:
-				text = one.Text()
-			}
-		}
-	}
-	if text == "" {
-		return "", fmt.Sprintf("no %s of %s on %s was interrupted", f.op, w.of(f), w.engine)
-	}
-	return text, ""
-}
-
-// rowCache is which share of the reads that used the engine's cache of rows it answered during a phase.
-func (w *filling) rowCache(f figure) (text, why string) {
-	var asked, found int64
-	for _, c := range w.cells(f) {
-		if c.Measured() && c.Before != nil && c.Engines != nil {
-			asked += c.Engines.RowCacheReads - c.Before.RowCacheReads
-			found += c.Engines.RowCacheHits - c.Before.RowCacheHits
-		}
-	}
-	if asked <= 0 {
-		return "", fmt.Sprintf("no read of %s used a row cache; on %s there is none, or it has no size", w.of(f), w.engine)
-	}
-	return fmt.Sprintf("%.0f%%", 100*float64(found)/float64(asked)), ""
+	return nil
 }
