@@ -15,7 +15,7 @@ import (
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
-// Figure is what an expectation can bound.
+// Figure is a metric that an expectation can bound.
 type Figure struct {
 	Name string
 	Unit Unit
@@ -50,7 +50,7 @@ func timesOf(prefix string) (all []Figure) {
 	return all
 }
 
-func figureNames() (all []string) {
+func metricNames() (all []string) {
 	for _, f := range Figures {
 		all = append(all, f.Name)
 	}
@@ -60,14 +60,12 @@ func figureNames() (all []string) {
 // achieved is a figure of all operations together, because the schedule has one rate.
 const achieved = "achieved"
 
-// expect reads the bounds that the measured phases must keep. If several bound the same figure of a phase, the
+// expect reads the bounds that the measured phases must keep. If several bound the same metric of a phase, the
 // last one counts.
-func (d *decoder) expect(root map[string]strict.Entry) {
-	e, ok := root["expect"]
-	if !ok {
-		return
+func (d *decoder) expect(n *yaml.Node) {
+	for _, l := range d.leaves(n, "expect") {
+		d.expectation(&l)
 	}
-	d.bounds(e.Value, nil, results.Objective{})
 	// Bounds for one model, engine or phase come after those for all.
 	parts := func(o results.Objective) (n int) {
 		for _, s := range []string{o.Model, o.Engine, o.Phase} {
@@ -78,47 +76,63 @@ func (d *decoder) expect(root map[string]strict.Entry) {
 	slices.SortStableFunc(d.w.Expect, func(a, b results.Objective) int { return cmp.Compare(parts(a), parts(b)) })
 }
 
-// selects enters the model, engine, phase or stream that bounds are for, and refuses one that is not known. Without
+// expectation reads one metric and its bound. The keys above may name what it is for: models, james, list.p99.
+func (d *decoder) expectation(l *leaf) {
+	var o results.Objective
+	for len(l.keys) > 2 && slices.Contains(names(sectionKeys("expect")), l.keys[0].Value) {
+		if !d.selects(l.keys[0].Value, l.keys[1], &o) {
+			return
+		}
+		l.keys = l.keys[2:]
+	}
+	name := l.name()
+	o.Figure = name
+	if op, rest, ok := strings.Cut(name, "."); ok {
+		if _, known := d.w.Patterns.Op(op); known {
+			o.Op, o.Figure = op, rest
+		}
+	}
+	at := slices.IndexFunc(Figures, func(f Figure) bool { return f.Name == o.Figure })
+	if at < 0 || o.Figure == achieved && o.Op != "" {
+		d.unknownMetric(l.key(), name)
+		return
+	}
+	d.Check(o.Op == "" || d.w.measures(&o), l.key(), "expect.%s: no phase or stream to which it applies has %s in its mix",
+		name, o.Op)
+	if unit := Figures[at].Unit; parseBound(&o, l.value, unit) {
+		d.w.Expect = append(d.w.Expect, o)
+	} else {
+		d.Fail(l.value, "expect.%s must be a bound such as %s, found %s", name, boundExample[unit], strict.Found(l.value))
+	}
+}
+
+// selects enters the model, engine, phase or stream that a bound is for, and refuses one that is not known. Without
 // a list of models or engines, any is.
-func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) {
-	known := map[string][]string{"models": d.known.ExpectModels, "engines": d.known.ExpectEngines}[section]
-	for p := range d.w.measured("") {
-		switch {
-		case section == "phases":
+func (d *decoder) selects(section string, n *yaml.Node, o *results.Objective) bool {
+	var known []string
+	switch section {
+	case "models":
+		o.Model, known = n.Value, d.known.ExpectModels
+	case "engines":
+		o.Engine, known = n.Value, d.known.ExpectEngines
+	case "phases":
+		o.Phase = n.Value
+		for p := range d.w.measured("") {
 			known = append(known, p.Name)
-		case section == "streams" && p.HasStreams() && (o.Phase == "" || o.Phase == p.Name):
+		}
+	case "streams":
+		o.Stream = n.Value
+		for p := range d.w.measured(o.Phase) {
 			for i := range p.Streams {
 				known = append(known, p.Streams[i].Name)
 			}
 		}
 	}
-	what := strings.TrimSuffix(section, "s")
-	*map[string]*string{"model": &o.Model, "engine": &o.Engine, "phase": &o.Phase, "stream": &o.Stream}[what] = n.Value
-	switch {
-	case section == "streams" && len(known) == 0:
-		d.Fail(n, "unknown stream %q in expect.streams: none of its measured phases has streams", n.Value)
-	case known != nil && !slices.Contains(known, n.Value):
-		d.Unknown(n, what, n.Value, "in expect."+section, known)
+	ok := known == nil && section != "streams" || slices.Contains(known, n.Value)
+	if !ok {
+		d.Unknown(n, strings.TrimSuffix(section, "s"), n.Value, "in expect."+section, known)
 	}
-}
-
-// bounds reads a mapping of figures to bounds. A figure may be one key (list.p99) or
-// several, one below the other. Path are the keys above the mapping.
-func (d *decoder) bounds(n *yaml.Node, path []string, of results.Objective) {
-	for _, e := range d.Mapping(n, strings.Join(append([]string{"expect"}, path...), ".")) {
-		switch {
-		case len(path) == 0 && slices.Contains(names(sectionKeys("expect")), e.Name):
-			for _, s := range d.Mapping(e.Value, "expect."+e.Name) {
-				one := of
-				d.selects(e.Name, s.Key, &one)
-				d.bounds(s.Value, nil, one)
-			}
-		case e.Value.Kind == yaml.MappingNode:
-			d.bounds(e.Value, append(slices.Clone(path), e.Name), of)
-		default:
-			d.expectation(e, append(slices.Clone(path), e.Name), of)
-		}
-	}
+	return ok
 }
 
 // measured are the measured phases, or the one of that name.
@@ -133,75 +147,41 @@ func (w *Workload) measured(name string) iter.Seq[*Phase] {
 	}
 }
 
-// expectation reads one figure and its bound.
-func (d *decoder) expectation(e strict.Entry, path []string, of results.Objective) {
-	key := strings.Replace(strings.Join(path, "."), "p999", "p99.9", 1)
-	of.Figure = key
-	if op, rest, ok := strings.Cut(key, "."); ok {
-		if _, known := d.w.Patterns.Op(op); known {
-			of.Op, of.Figure = op, rest
-		}
-	}
-	at := slices.IndexFunc(Figures, func(f Figure) bool { return f.Name == of.Figure })
-	if at < 0 || of.Figure == achieved && of.Op != "" {
-		d.unknownFigure(e.Key, key)
-		return
-	}
-	if of.Op != "" && !d.w.measures(of) {
-		where := "measured phase to which it applies"
-		if of.Stream != "" {
-			where = "stream " + of.Stream
-		}
-		d.Fail(e.Key, "expect.%s: no %s has %s in its mix", key, where, of.Op)
-	}
-	if !parseBound(&of, e.Value, Figures[at].Unit) {
-		example := map[Unit]string{Time: "<20ms", Share: "<0.1%", PerSecond: `">100/s"`}[Figures[at].Unit]
-		if of.Figure == achieved {
-			example = `">=99%"`
-		}
-		d.Fail(e.Value, "expect.%s must be a bound such as %s, found %s", key, example, strict.Found(e.Value))
-		return
-	}
-	d.w.Expect = append(d.w.Expect, of)
-}
-
-// unknownFigure says which word of a key was probably meant.
-func (d *decoder) unknownFigure(n *yaml.Node, key string) {
-	metrics := figureNames()
-	if op, rest, ok := strings.Cut(key, "."); ok {
-		if _, known := d.w.Patterns.Op(op); known {
-			d.Unknown(n, "metric", rest, "of "+op+" in expect", slices.DeleteFunc(metrics, func(s string) bool {
-				return s == achieved
-			}))
-			return
-		}
-		if slices.Contains(metrics, rest) && strict.Nearest(key, metrics) == "" {
-			d.Unknown(n, "operation", op, "in expect", d.w.Patterns.Names())
-			return
-		}
-	}
-	d.Unknown(n, "metric", key, "in expect", append(metrics, names(sectionKeys("expect"))...))
-}
-
-// measures reports whether a phase or stream that the expectation holds for has its
-// operation. A stream that does not exist was reported before, so it passes.
-func (w *Workload) measures(e results.Objective) bool {
-	op, _ := w.Patterns.Op(e.Op)
-	found := false
-	for p := range w.measured(e.Phase) {
-		mix, is := p.Mix, e.Stream == ""
-		for i := range p.Streams {
-			if s := &p.Streams[i]; e.Stream != "" && s.Name == e.Stream {
-				mix, is = s.PerSecond(), true
+// unknownMetric names the metric that was probably meant, also one of an operation, or else those of all operations.
+func (d *decoder) unknownMetric(n *yaml.Node, name string) {
+	all := append(metricNames(), names(sectionKeys("expect"))...)
+	ofOps := slices.Clone(all)
+	for _, op := range d.w.Patterns.Names() {
+		for _, metric := range metricNames() {
+			if metric != achieved {
+				ofOps = append(ofOps, op+"."+metric)
 			}
 		}
-		if is && mix.Has(op) {
+	}
+	if strict.Nearest(name, ofOps) != "" {
+		all = ofOps
+	}
+	d.Unknown(n, "metric", name, "in expect", all)
+}
+
+// measures reports whether a phase or stream that the bound is for has its operation.
+func (w *Workload) measures(o *results.Objective) bool {
+	op, _ := w.Patterns.Op(o.Op)
+	for p := range w.measured(o.Phase) {
+		if o.Stream == "" && p.Mix.Has(op) {
 			return true
 		}
-		found = found || is
+		for i := range p.Streams {
+			if mix := p.Streams[i].PerSecond(); p.Streams[i].Name == o.Stream && mix.Has(op) {
+				return true
+			}
+		}
 	}
-	return !found
+	return false
 }
+
+// boundExample is a bound of each unit.
+var boundExample = [...]string{Time: "<20ms", Share: "<0.1%", PerSecond: `">100/s"`}
 
 // parseBound reads a bound: a sign and a value. It returns false if it is none of the unit.
 func parseBound(o *results.Objective, n *yaml.Node, unit Unit) bool {
@@ -230,59 +210,47 @@ func parseBound(o *results.Objective, n *yaml.Node, unit Unit) bool {
 	return err == nil
 }
 
-// answer reads the sentences with which the workload answers its question, and checks what they name.
-func (d *decoder) answer(fields map[string]strict.Entry) {
-	e, ok := fields["conclusion"]
-	if !ok || len(d.Errs) > 0 {
+// conclusion reads the sentences with which the workload answers its question, and checks what they name.
+func (d *decoder) conclusion(n *yaml.Node) {
+	a := &d.w.Answer
+	f := d.section(n, "conclusion", a, sectionKeys("conclusion"))
+	if e, ok := f["models"]; ok {
+		for _, n := range d.List(e.Value, "conclusion.models") {
+			d.Check(!strings.ContainsAny(n.Value, `./\`), n, // a workload names no files, since it may be a stranger's
+				"conclusion.models names models and variants, found the file %q; name files with -m", n.Value)
+		}
+	}
+	scope, e := d.scope(), f["text"]
+	if e.Value == nil {
 		return
 	}
-	f := d.Fields(e.Value, "conclusion", names(sectionKeys("conclusion")))
-	var a Answer
-	if m, ok := f["models"]; ok {
-		for _, n := range d.List(m.Value, "conclusion.models") {
-			name, ok := d.Text(n, "a model of conclusion.models")
-			if ok && strings.ContainsAny(name, `./\`) { // a workload names no files, since it may be a stranger's
-				d.Fail(n, "conclusion.models names models and variants, found the file %q; name files with -m", name)
-			} else if ok {
-				a.Models = append(a.Models, name)
-			}
+	for _, n := range d.List(e.Value, "conclusion.text") {
+		s, err := answer.Parse(n.Value)
+		if err == nil {
+			err = s.Check(scope)
 		}
+		d.Check(err == nil, n, "conclusion.text: %s (--set conclusion={} leaves it out)", err)
 	}
-	scope := d.scope(a.Models)
-	if says, ok := f["text"]; ok {
-		for _, n := range d.List(says.Value, "conclusion.text") {
-			text, ok := d.Text(n, "a sentence of conclusion.text")
-			if !ok {
-				continue
-			}
-			s, err := answer.Parse(text)
-			if err == nil {
-				err = s.Check(scope)
-			}
-			d.Check(err == nil, n, "conclusion.text: %s (--set conclusion={} leaves it out)", err)
-			a.Says = append(a.Says, text)
-		}
-	}
-	d.w.Answer = a
 }
 
 // scope is what the sentences may name.
-func (d *decoder) scope(models []string) answer.Scope {
-	s := answer.Scope{Models: models}
+func (d *decoder) scope() answer.Scope {
+	s := answer.Scope{Models: d.w.Answer.Models}
 	for i := range d.w.Phases {
 		p := &d.w.Phases[i]
-		if p.Kind == Interrupt {
-			ops := []string{Move.String(), Delete.String()}
-			s.Phases = append(s.Phases, answer.Phase{Name: p.Name, Ops: ops, Interrupts: true})
-		}
-		if p.Kind != Measure {
-			continue
-		}
-		one, mix := answer.Phase{Name: p.Name}, p.PerSecond()
-		for op := range mix {
-			if mix.Has(Op(op)) {
-				one.Ops = append(one.Ops, d.w.Patterns.Name(Op(op)))
+		one := answer.Phase{Name: p.Name, Interrupts: p.Kind == Interrupt}
+		switch p.Kind {
+		case Interrupt:
+			one.Ops = []string{Move.String(), Delete.String()}
+		case Measure:
+			mix := p.PerSecond()
+			for op := range mix {
+				if mix.Has(Op(op)) {
+					one.Ops = append(one.Ops, d.w.Patterns.Name(Op(op)))
+				}
 			}
+		default:
+			continue
 		}
 		s.Phases = append(s.Phases, one)
 	}

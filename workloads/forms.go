@@ -44,6 +44,17 @@ func (d *decoder) text(k *key, n *yaml.Node, where string) any {
 	return s
 }
 
+// lines reads a list of texts that differ.
+func (d *decoder) lines(k *key, n *yaml.Node, where string) any {
+	var all []string
+	for _, item := range d.List(n, k.in(where)) {
+		text, ok := d.Text(item, "each of "+k.in(where))
+		d.Check(!ok || !slices.Contains(all, text), item, "duplicate %q in %s", text, k.in(where))
+		all = append(all, text)
+	}
+	return all
+}
+
 // sizes reads a distribution. A value that is constant must lie within the key's bounds; others are cut
 // to them when drawn.
 func (d *decoder) sizes(k *key, n *yaml.Node, where string) any {
@@ -139,16 +150,6 @@ func (d *decoder) flags(_ *key, n *yaml.Node, where string) any {
 	d.Check(n.Kind != yaml.SequenceNode || len(n.Content) > 0, n,
 		"flags of %s is empty; expected some of %s", where, strings.Join(flagNames, ", "))
 	return all
-}
-
-func (d *decoder) width(k *key, n *yaml.Node, where string) any {
-	if t, err := time.ParseDuration(n.Value); err == nil && t > 0 && t <= LoadSpan && n.ShortTag() == "!!str" {
-		return Width{Time: t}
-	}
-	v, err := random.DecodeNumber(n, 0, 1)
-	d.Check(err == nil && v != 0, n,
-		"%s must be a time such as 1h, or a share of all time above 0 and up to 1, found %s", k.in(where), strict.Found(n))
-	return Width{Share: v}
 }
 
 // name reads a name that fits into a file name and a table.

@@ -81,7 +81,7 @@ var sections = []section{
 	{"expect", "Thresholds, each a sign (<, <=, > or >=) and a value: a time, a share such as 0.1%, or a rate. A metric " +
 		"covers all operations together, or one operation if it begins with its name (list.p99). Response times cover all " +
 		"scheduled operations, service and wait times only successful ones. The metrics are " +
-		strings.Join(figureNames(), ", ") + ".", selects{}, nil},
+		strings.Join(metricNames(), ", ") + ".", selects{}, nil},
 }
 
 // keysOf are the keys that a type declares with one of the tags; without any, with doc.
@@ -162,7 +162,7 @@ var forms = map[string]form{
 		read: func(d *decoder, _ *key, n *yaml.Node, where string) any { return d.name(n, where) },
 	},
 	"text": {text: "text", schema: object{"type": "string"}, read: (*decoder).text},
-	"lines": {text: "list", schema: object{
+	"lines": {text: "list", read: (*decoder).lines, schema: object{
 		"type": []string{"array", "string"}, "minItems": 1, "items": object{"type": "string"},
 	}},
 	"whole":  {text: "number", schema: object{"type": "integer", "minimum": 0}, read: (*decoder).whole},
@@ -177,10 +177,7 @@ var forms = map[string]form{
 	"times":      {text: "distribution", schema: ref("times"), read: (*decoder).times},
 	"rate":       {text: "rate, shape", schema: ref("shape"), read: (*decoder).rate},
 	"plain rate": {text: "rate", schema: ref("rate"), read: (*decoder).rate},
-	"hours": {text: "list", read: (*decoder).hours, schema: object{
-		"type": "array", "items": object{"type": "number", "minimum": 0}, "minItems": 24, "maxItems": 24,
-	}},
-	"choice": {text: "choice", schema: ref("choice"), words: random.KeysNames, read: (*decoder).choice},
+	"choice":     {text: "choice", schema: ref("choice"), words: random.KeysNames, read: (*decoder).choice},
 	"arrivals": {
 		text: "word", schema: object{"enum": arrivalNames[:Closed]}, words: arrivalNames[:Closed], read: (*decoder).word,
 	},
@@ -189,9 +186,6 @@ var forms = map[string]form{
 	},
 	"flags": {text: "words", read: (*decoder).flags, schema: anyOf(object{"enum": flagNames}, object{
 		"type": "array", "minItems": 1, "items": object{"enum": flagNames},
-	})},
-	"range": {text: "time, 0 to 1", read: (*decoder).width, schema: anyOf(ref("time"), object{
-		"type": "number", "exclusiveMinimum": 0, "maximum": 1,
 	})},
 	"mix":     {text: "operations", schema: ref("mix")},
 	"session": {text: "steps", schema: ref("session"), apart: true},
@@ -205,10 +199,9 @@ var forms = map[string]form{
 		text: "see there", schema: ref("attachments"), below: "attachments", read: (*decoder).attachments,
 	},
 	"population": {text: "see there", schema: ref("population"), below: "population", read: (*decoder).population},
-	"patterns": {
-		text: "names", apart: true, schema: object{"type": "array", "items": object{"type": "string"}},
-		read: (*decoder).patterns,
-	},
+	"patterns": {text: "names", apart: true, read: (*decoder).lines, schema: object{
+		"type": "array", "items": object{"type": "string"},
+	}},
 	"values": {text: "see values", apart: true, read: (*decoder).values, schema: object{
 		"type": "object", "additionalProperties": object{"type": "object", "additionalProperties": ref("values")},
 	}},

@@ -309,21 +309,6 @@ func (d *decoder) repeat(s *Session, n *yaml.Node, where string) {
 	s.Steps = append(s.Steps, Step{Kind: StepEnd, Back: first, Probability: 1})
 }
 
-// patterns reads the names of the access patterns that are the operations of the workload.
-func (d *decoder) patterns(_ *key, n *yaml.Node, _ string) any {
-	var all Patterns
-	for _, item := range d.List(n, "patterns") {
-		name, ok := d.Text(item, "each of patterns")
-		d.Check(!ok || !slices.Contains(all, name), item, "duplicate pattern %q in patterns", name)
-		all = append(all, name)
-	}
-	if most := MaxOps - NumOps; len(all) > most {
-		d.Fail(n, "patterns has %d; expected up to %d", len(all), most)
-		all = all[:most]
-	}
-	return all
-}
-
 // Values are what a column holds.
 type Values struct {
 	Pos      strict.Pos

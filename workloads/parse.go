@@ -70,8 +70,12 @@ func (known Known) Parse(file string, src []byte, overrides []string, without ..
 		}
 	}
 	fields := d.workload(root)
-	d.sweep(src, overrides, fields)
-	d.answer(fields)
+	if e, ok := fields["sweep"]; ok {
+		d.sweep(e.Value, src, overrides)
+	}
+	if e, ok := fields["conclusion"]; ok && len(d.Errs) == 0 {
+		d.conclusion(e.Value)
+	}
 	if err := d.Errs.Sorted(); err != nil {
 		d.hint(src, overrides, without)
 		return nil, err
@@ -245,12 +249,15 @@ func (d *decoder) workload(root *yaml.Node) map[string]strict.Entry {
 		d.Fail(population, "population has %s", why)
 		return nil
 	}
-	if _, ok := f["phases"]; !ok {
+	most := MaxOps - NumOps
+	few := d.Check(len(d.w.Patterns) <= most, root, "patterns has %d; expected up to %d", len(d.w.Patterns), most)
+	if _, ok := f["phases"]; !ok || !few {
 		return nil
 	}
 	faults := len(d.Errs)
-	if d.phases(f["phases"].Value); len(d.Errs) == faults {
-		d.expect(f)
+	d.phases(f["phases"].Value)
+	if e, ok := f["expect"]; ok && len(d.Errs) == faults {
+		d.expect(e.Value)
 	}
 	if len(d.Errs) > 0 {
 		return nil

@@ -260,7 +260,7 @@ func TestExpect(t *testing.T) {
 		t.Fatal(err)
 	}
 	overrides := []string{
-		"expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.wait.p999=<1ms",
+		"expect={models: {james: {list.p99: <=30ms}}, p99.9: < 1s, errors: <0.1%}", "expect.list.p99=<20ms", "expect.list.wait.p99.9=<1ms",
 		`expect.engines.hbase.models.james.achieved=">=99%"`, `expect.phases.measure.rate=">100/s"`,
 	}
 	known := Known{ExpectModels: []string{"james"}, ExpectEngines: []string{"hbase"}}

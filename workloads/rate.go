@@ -126,11 +126,10 @@ var shapes = map[string]struct {
 	of   any // nil: it is a list of rates
 	read func(d *decoder, n *yaml.Node, whole time.Duration, where string) Shape
 }{
-	"ramp": {ramp{}, (*decoder).ramp}, "steps": {nil, (*decoder).steps},
-	"burst": {burst{}, (*decoder).burst}, "day": {day{}, (*decoder).day},
+	"ramp": {ramp{}, (*decoder).ramp}, "steps": {nil, (*decoder).steps}, "burst": {burst{}, (*decoder).burst},
 }
 
-const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, day, as in {ramp: {from: 100/s, to: 2000/s}}"
+const rateForms = "expected a rate such as 2000/s, or one of ramp, steps, burst, as in {ramp: {from: 100/s, to: 2000/s}}"
 
 // shape reads a rate that has a shape into the phase, whose duration it fills.
 func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
@@ -140,7 +139,7 @@ func (d *decoder) shape(p *Phase, n *yaml.Node, where string) {
 	}
 	d.Check(p.Duration != 0 || p.Operations == 0, n, "%s: a rate with a shape needs a duration, which it fills", where)
 	faults := len(d.Errs)
-	for name, e := range d.Fields(n, "the rate of "+where, []string{"ramp", "steps", "burst", "day"}) {
+	for name, e := range d.Fields(n, "the rate of "+where, []string{"ramp", "steps", "burst"}) {
 		p.Shape = shapes[name].read(d, e.Value, max(p.Duration, time.Second), name+" of "+where)
 	}
 	if len(d.Errs) > faults {
@@ -202,46 +201,4 @@ func (d *decoder) burst(n *yaml.Node, _ time.Duration, where string) Shape {
 		"%s: a peak of %s does not fit into every %s", where, b.For, b.Every)
 	base := b.Base.PerSecond()
 	return Shape{{b.Every - b.For, base, base}, {b.For, b.Peak.PerSecond(), b.Peak.PerSecond()}}
-}
-
-// OfficeDay is how many messages were sent in each hour of the sender's day, by the Date
-// fields of 1,400 messages of the SpamAssassin public corpus.
-var OfficeDay = [24]float64{
-	46, 31, 40, 14, 17, 18, 19, 10, 37, 70, 129, 108, 102, 69, 105, 98, 82, 86, 67, 62, 48, 40, 43, 59,
-}
-
-// day is a rate that follows the hours of a day. The day takes the whole phase, or its length.
-type day struct {
-	Mean   Rate          `key:"mean" form:"plain rate" need:"-" doc:"the mean rate of the day"`
-	Length time.Duration `key:"length" form:"time" doc:"length of a day (default: the phase)"`
-	Hours  [24]float64   `key:"hours" form:"hours" doc:"how much there is in each hour, relative to the others"`
-}
-
-func (d *decoder) day(n *yaml.Node, whole time.Duration, where string) (s Shape) {
-	of, sum := day{Length: whole, Hours: OfficeDay}, 0.0
-	d.section(n, where, &of, keysOf(of))
-	for _, h := range of.Hours {
-		sum += h
-	}
-	for i, h := range of.Hours {
-		from, to := of.Length*time.Duration(i)/24, of.Length*time.Duration(i+1)/24
-		r := of.Mean.PerSecond() * 24 * h / max(sum, 1e-9)
-		s = append(s, Piece{max(1, to-from), r, r})
-	}
-	return s
-}
-
-func (d *decoder) hours(_ *key, n *yaml.Node, where string) any {
-	var hours [24]float64
-	if n.Kind != yaml.SequenceNode || len(n.Content) != len(hours) {
-		d.Fail(n, "hours of %s must be 24 numbers, one for each hour from midnight on, found %s", where, strict.Found(n))
-		return hours
-	}
-	sum := 0.0
-	for i, item := range n.Content {
-		hours[i] = d.number(item, "an hour of "+where, 0, maxWeight)
-		sum += hours[i]
-	}
-	d.Check(sum != 0, n, "hours of %s are all zero", where)
-	return hours
 }

@@ -4,7 +4,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"maps"
 	"strings"
 	"unicode/utf8"
 
@@ -114,14 +114,9 @@ func definitions(patterns bool) object {
 	defs["bound"] = text(`^[<>]=? *[0-9]`)
 	defs["expect"] = expectSchema(ops)
 	value := object{"type": []string{"number", "string"}}
-	limits := fixed(object{
-		"from": value, "to": value,
-		"factor": object{"type": "number", "exclusiveMinimum": 1}, "step": value,
-	}, "from", "to")
-	limits["minProperties"], limits["maxProperties"] = 3, 3
-	defs["sweep"] = object{"type": "object", "additionalProperties": anyOf(
-		object{"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints}, limits, ref("sweep"),
-	)}
+	defs["sweep"] = object{"type": "object", "additionalProperties": anyOf(object{
+		"type": "array", "items": value, "minItems": fewestPoints, "maxItems": mostPoints,
+	}, ref("sweep"))}
 	kinds, bare := object{}, []string{}
 	for k := range PhaseKind(len(phaseNames)) {
 		kinds[k.String()] = ref(k.String())
@@ -133,31 +128,20 @@ func definitions(patterns bool) object {
 	return defs
 }
 
-// expectSchema is the schema of expect: figures of one operation of those or of all together, written as
-// one key or as several, one below the other.
+// expectSchema is the schema of expect: metrics of one operation of those or of all together, as one key or below
+// the operation.
 func expectSchema(ops string) object {
-	var whole, below []string // figures, and those after a prefix such as wait
-	for _, f := range Figures {
-		whole = append(whole, strings.ReplaceAll(f.Name, ".", `\.`))
-		if _, figure, ok := strings.Cut(f.Name, "."); ok && figure != "9" {
-			below = append(below, strings.ReplaceAll(figure, ".", `\.`))
-		}
-	}
-	slices.Sort(below)
-	figures := strings.Join(whole, "|") + "|(wait|service)\\.p999|p999"
-	few := strings.Join(slices.Compact(below), "|") + "|p999"
 	all := func(key string, value object) object { return object{"^(" + key + ")$": value} }
-	prefixed := object{"type": "object", "patternProperties": all(few, ref("bound")), "additionalProperties": false}
-	of := all(figures, ref("bound"))
-	of["^(wait|service)$"] = prefixed
-	top := all("(("+ops+")\\.)?("+figures+")", ref("bound"))
-	top["^(("+ops+")\\.)?(wait|service)$"] = prefixed
-	top["^("+ops+")$"] = object{"type": "object", "patternProperties": of, "additionalProperties": false}
+	metrics := strings.ReplaceAll(strings.Join(metricNames(), "|"), ".", `\.`)
+	bounds := all("(("+ops+`)\.)?(`+metrics+")", ref("bound"))
+	maps.Copy(bounds, all(ops, object{
+		"type": "object", "patternProperties": all(metrics, ref("bound")), "additionalProperties": false,
+	}))
 	selects := object{}
 	for _, s := range sectionKeys("expect") {
 		selects[s.name] = object{"description": s.doc, "type": "object", "additionalProperties": ref("expect")}
 	}
-	return object{"type": "object", "properties": selects, "patternProperties": top, "additionalProperties": false}
+	return object{"type": "object", "properties": selects, "patternProperties": bounds, "additionalProperties": false}
 }
 
 // object is a JSON object.

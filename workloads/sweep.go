@@ -2,7 +2,6 @@ package workloads
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,50 +37,28 @@ func (s *Sweep) Grows() bool {
 }
 
 // Bounds of a sweep.
-const (
-	fewestPoints, mostPoints = 2, 20
-	longestValue             = 24
-	// rounding is by what factor the last value of a range may lie beyond its end. A user may
-	// write 3.1623, say, for the root of 10.
-	rounding = 1.001
-)
-
-// sweptKey is a key that a sweep changes, and its values.
-type sweptKey struct {
-	path   []string
-	key    *yaml.Node
-	values []*yaml.Node
-}
-
-func (k *sweptKey) name() string { return strings.Join(k.path, ".") }
-
-// override is the key with a value, as for --set.
-func (k *sweptKey) override(at int) string { return k.name() + "=" + k.values[at].Value }
+const fewestPoints, mostPoints = 2, 20
 
 // sweep reads the section sweep. Each point is the workload with one more override for each key, and is checked like
 // any other.
-func (d *decoder) sweep(src []byte, overrides []string, fields map[string]strict.Entry) {
-	e, ok := fields["sweep"]
-	if !ok {
-		return
-	}
+func (d *decoder) sweep(n *yaml.Node, src []byte, overrides []string) {
 	faults := len(d.Errs)
-	keys := d.swept(e.Key, e.Value, nil)
+	keys := d.leaves(n, "sweep")
 	s := &Sweep{}
 	for i := range keys {
-		d.sweepable(&keys[i])
-		if n, first := len(keys[i].values), len(keys[0].values); n != first && len(d.Errs) == faults {
-			d.Fail(keys[i].key, "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
-				keys[0].name(), first, keys[i].name(), n)
+		k := &keys[i]
+		d.sweepable(k)
+		if n, first := len(k.value.Content), len(keys[0].value.Content); n != first && len(d.Errs) == faults {
+			d.Fail(k.key(), "sweep.%s has %d values and sweep.%s %d; keys that change together have as many each",
+				keys[0].name(), first, k.name(), n)
 		}
-		s.Paths = append(s.Paths, keys[i].name())
+		s.Paths = append(s.Paths, k.name())
 	}
 	if len(d.Errs) > faults || len(keys) == 0 {
 		return
 	}
-	for i, v := range keys[0].values {
-		p := SweepPoint{Value: v.Value}
-		p.Size, _ = sizeOf(v.Value)
+	for i, v := range keys[0].value.Content {
+		p := SweepPoint{Value: v.Value, Size: sizeOf(v.Value)}
 		if i > 0 && p.Size <= s.Points[i-1].Size {
 			d.Fail(v, "the values of sweep.%s must ascend: %s comes after %s", s.Paths[0], v.Value, s.Points[i-1].Value)
 			return
@@ -94,191 +71,94 @@ func (d *decoder) sweep(src []byte, overrides []string, fields map[string]strict
 	d.w.Sweep = s
 }
 
+// notSwept are keys that no cost grows with.
+var notSwept = []string{"version", "name", "description", "seed", "sweep", "expect", "conclusion", "trials"}
+
 // sweepable refuses a key that cost cannot grow with, and values that are no sizes.
-func (d *decoder) sweepable(k *sweptKey) {
-	for _, own := range []string{"version", "name", "description", "seed", "sweep", "expect", "conclusion", "trials"} {
-		if !d.Check(k.path[0] != own, k.key,
-			"%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", k.name()) {
-			return
-		}
+func (d *decoder) sweepable(k *leaf) {
+	name, values, found := k.name(), k.value.Content, strict.Found(k.value)
+	if k.value.Kind == yaml.SequenceNode {
+		found = words.Plural(len(values), "value")
 	}
-	if rate, remote := strings.CutSuffix(k.name(), ".remote_rate"); remote {
-		d.Fail(k.key, "%s changes nothing on the embedded engine; sweep %s.rate, which is the rate of all engines then",
-			k.name(), rate)
-		return
-	}
-	for _, v := range k.values {
-		if _, ok := sizeOf(v.Value); !ok || v.Kind != yaml.ScalarNode || len(v.Value) > longestValue {
-			d.Fail(v,
-				"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
-				k.name(), strict.Found(v))
-			return
-		}
-	}
-}
-
-// swept finds the keys and the values of a sweep: a mapping of keys, or of keys one below the
-// other. An empty mapping is no sweep.
-func (d *decoder) swept(at, n *yaml.Node, path []string) (keys []sweptKey) {
-	from := keyIn(n, "from") // of a range of values, if it has a plain value
-	if path != nil && (n.Kind == yaml.SequenceNode || from >= 0 && n.Content[from+1].Kind == yaml.ScalarNode) {
-		return []sweptKey{{path, at, d.points(n, strings.Join(path, "."))}}
-	}
-	what := strings.Join(append([]string{"sweep"}, path...), ".")
-	if n.Kind != yaml.MappingNode {
-		d.Fail(n, "%s must be {population.messages: [100, 1000, 10000]} or another key with its values, or {from: "+
-			"100, to: 10000, factor: 10}, found %s", what, strict.Found(n))
-		return nil
-	}
-	entries := d.Mapping(n, what)
-	d.Check(len(entries) > 0 || path == nil, n, "%s: a sweep changes a key, found none", what)
-	for _, e := range entries {
-		below := append(slices.Clone(path), strings.Split(e.Name, ".")...)
-		keys = append(keys, d.swept(e.Key, e.Value, below)...)
-	}
-	return keys
-}
-
-// rangeKeys are the keys of a range of values.
-var rangeKeys = []string{"from", "to", "factor", "step"}
-
-// points are the values of a list or a range.
-func (d *decoder) points(n *yaml.Node, path string) []*yaml.Node {
-	values := n.Content
-	if n.Kind == yaml.MappingNode {
-		if values = d.rangeOf(n, "sweep."+path); values == nil {
-			return nil
-		}
-	}
-	if len(values) < fewestPoints || len(values) > mostPoints {
-		d.Fail(n, "sweep.%s has %s; expected %d to %d", path, words.Plural(len(values), "value"), fewestPoints, mostPoints)
-		return nil
-	}
-	return values
-}
-
-// rangeOf are the values of {from: …, to: …} with a factor or a step from each to the next.
-func (d *decoder) rangeOf(n *yaml.Node, what string) []*yaml.Node {
-	f := d.Fields(n, what, rangeKeys)
-	_, byFactor := f["factor"]
-	_, byStep := f["step"]
-	if _, ok := f["to"]; !ok || byFactor == byStep {
-		d.Fail(n, "%s must have from, to and one of factor and step, such as {from: 100, to: 10000, factor: 10}", what)
-		return nil
-	}
-	faults, sizes := len(d.Errs), map[string]float64{}
-	for key, e := range f {
-		size, ok := sizeOf(e.Value.Value)
-		if sizes[key] = size; !ok || e.Value.Kind != yaml.ScalarNode {
-			d.Fail(e.Value, "%s.%s must be a number above 0, with its unit if it has one, found %s", what,
-				key, strict.Found(e.Value))
-		}
-	}
-	from, to, factor, step := sizes["from"], sizes["to"], sizes["factor"], sizes["step"]
+	rate, remote := strings.CutSuffix(name, ".remote_rate")
 	switch {
-	case len(d.Errs) > faults:
-		return nil
-	case to <= from:
-		d.Fail(f["to"].Value, "%s.to must be above from, found %s", what, f["to"].Value.Value)
-		return nil
-	case byFactor && factor <= 1:
-		d.Fail(f["factor"].Value, "%s.factor must be above 1, found %s", what, f["factor"].Value.Value)
-		return nil
+	case k.value.Kind != yaml.SequenceNode || len(values) < fewestPoints || len(values) > mostPoints:
+		d.Fail(k.value, "sweep.%s must be a list of %d to %d values, such as [100, 1000, 10000], found %s", name,
+			fewestPoints, mostPoints, found)
+	case slices.Contains(notSwept, strings.Split(name, ".")[0]) || strings.HasSuffix(name, ".name"):
+		d.Fail(k.key(), "%s is not a size that cost may grow with; sweep population.messages, mail.body or another value", name)
+	case remote:
+		d.Fail(k.key(), "%s changes nothing on the embedded engine; sweep %s.rate, which is the rate of all engines then", name,
+			rate)
 	}
-	var values []*yaml.Node
-	for i := 0; len(values) <= mostPoints; i++ {
-		v := from + float64(i)*step
-		if byFactor {
-			v = from * math.Pow(factor, float64(i))
-		}
-		if v > to*rounding {
-			break
-		}
-		v = min(v, to)
-		one := *f["from"].Value
-		one.Value = like(one.Value, v)
-		values, d.Origins[&one] = append(values, &one), d.Origins[f["from"].Value]
+	for _, v := range values {
+		d.Check(v.Kind == yaml.ScalarNode && sizeOf(v.Value) > 0, v,
+			"a value of sweep.%s must be a number above 0, with its unit if it has one (1000, 10KB, 5s, 200/s), found %s",
+			name, strict.Found(v))
 	}
-	return values
 }
 
-// sizeOf is a value as a number: bytes, seconds, operations a second, or a plain number. It
-// returns false for other texts, and for numbers that are not above 0 and below 1e15.
-func sizeOf(text string) (float64, bool) {
+// sizeOf is a value as a number: bytes, seconds, operations a second, or a plain number. It is 0 for other texts, and
+// for numbers that are not above 0 and below 1e15.
+func sizeOf(text string) float64 {
 	v, err := strconv.ParseFloat(text, 64)
-	if err != nil || strings.ContainsAny(text, "xXpP_") {
-		v = math.NaN()
+	if err != nil {
+		size, _ := strict.ParseSize(text)
+		t, _ := time.ParseDuration(text)
+		r, _ := ParseRate(text)
+		v = float64(size) + t.Seconds() + r.PerSecond() // a text is one of them
 	}
-	if s, err := strict.ParseSize(text); math.IsNaN(v) && err == nil {
-		v = float64(s)
+	if v > 0 && v < 1e15 {
+		return v
 	}
-	if t, err := time.ParseDuration(text); math.IsNaN(v) && err == nil {
-		v = t.Seconds()
-	}
-	if r, err := ParseRate(text); math.IsNaN(v) && err == nil {
-		v = r.PerSecond()
-	}
-	return v, v > 0 && v < 1e15
-}
-
-// like writes a number in the form of text: as a whole number, a size, a time or a rate.
-func like(text string, v float64) string {
-	if plain, err := strconv.ParseFloat(text, 64); err == nil {
-		if plain == math.Trunc(plain) && v >= 1 {
-			return strconv.FormatFloat(math.Round(v), 'f', -1, 64)
-		}
-		return strconv.FormatFloat(v, 'g', 4, 64)
-	}
-	if _, err := strict.ParseSize(text); err == nil {
-		return strict.Size(math.Round(v)).String()
-	}
-	if _, err := time.ParseDuration(text); err == nil {
-		return time.Duration(math.Round(v * 1e9)).String()
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64) + "/s"
+	return 0
 }
 
 // point reads the workload with the values of an index. It reports the first fault of that, and returns nil.
-func (d *decoder) point(keys []sweptKey, at int, src []byte, overrides []string) *Workload {
-	overrides = slices.Clip(overrides)
-	value, with, named := keys[0].values[at], "", false
+func (d *decoder) point(keys []leaf, at int, src []byte, overrides []string) *Workload {
+	overrides, with := slices.Clip(overrides), ""
 	for i := range keys {
-		one := keys[i].override(at)
+		one := keys[i].name() + "=" + keys[i].value.Content[at].Value
 		overrides, with = append(overrides, one), with+" "+one
-		named = named || keys[i].path[0] == "engines" || keys[i].path[0] == "models"
 	}
 	w, err := d.known.Parse(d.File, src, overrides, "sweep", "conclusion") // both are of all points
 	var faults strict.Errors
 	if errors.As(err, &faults) {
 		fault := faults[0]
-		if named { // a name is unknown with any value
-			d.place(fault, keys, at)
-		} else {
-			fault.Pos, fault.Msg = d.At(value), "sweep: with"+with+": "+fault.Msg
-		}
+		fault.Pos, fault.Msg = d.At(keys[0].value.Content[at]), "sweep: with"+with+": "+fault.Msg
 		d.Errs = append(d.Errs, fault)
 		return nil
-	}
-	for i, phase := range w.Phases {
-		if i >= len(d.w.Phases) || d.w.Phases[i].Name != phase.Name {
-			d.Fail(value, "sweep: with%s the phases have other names; sweep another value", with)
-			return nil
-		}
 	}
 	return w
 }
 
-// place gives a fault of a point that is in the override of a key the place of that key or its value in the sweep.
-func (d *decoder) place(f *strict.Error, keys []sweptKey, point int) {
-	for i := range keys {
-		k := &keys[i]
-		switch at := d.At(k.key); {
-		case f.Pos.File != origin(k.override(point)):
-		case f.Pos.Column > len(k.name()):
-			f.Pos = d.At(k.values[point])
-		default:
-			at.Column += f.Pos.Column - 1
-			f.Pos = at
-		}
+// leaf is a value below some mappings.
+type leaf struct {
+	keys  []*yaml.Node // from the outermost on
+	value *yaml.Node   // no mapping
+}
+
+// name are the keys with dots between them: population.messages, written as one key or as several.
+func (l *leaf) name() string {
+	var names []string
+	for _, k := range l.keys {
+		names = append(names, k.Value)
 	}
+	return strings.Join(names, ".")
+}
+
+// key is the innermost key.
+func (l *leaf) key() *yaml.Node { return l.keys[len(l.keys)-1] }
+
+// leaves are the values below a mapping that may have others in it. The name is that of the mapping in messages.
+func (d *decoder) leaves(n *yaml.Node, name string, above ...*yaml.Node) (all []leaf) {
+	for _, e := range d.Mapping(n, name) {
+		keys := append(slices.Clone(above), e.Key)
+		if e.Value.Kind == yaml.MappingNode {
+			all = append(all, d.leaves(e.Value, name+"."+e.Name, keys...)...)
+			continue
+		}
+		all = append(all, leaf{keys, e.Value})
+	}
+	return all
 }

@@ -34,7 +34,7 @@ phases:
         open: {weight: 2, access: {users: uniform, messages: latest}, timeout: 1s}
         flag: {weight: 2, flags: [seen, draft, user], set_share: 0.8, messages: {uniform: {min: 1, max: 5}}}
         move: {weight: 1, messages: {uniform: {min: 1, max: 5}}}
-        slice: {weight: 1, range: 1h}
+        slice: {weight: 1, range: 0.1}
         search-sender: {weight: 1, page: 7}
         range: {weight: 1, from: 1KB, bytes: 9KB}
         purge: {weight: 1, age: 1h}

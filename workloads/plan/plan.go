@@ -302,20 +302,11 @@ func (o *Operation) Choose(live int) int {
 }
 
 // Window returns the span of time of a slice, anywhere among the arrivals of a data set:
-// in it is that share of the messages that the workload says, by default a hundredth, or it is as
-// long as the workload says.
+// in it is that share of the messages that the workload says, by default a hundredth.
 func (o *Operation) Window(t Timeline) (from, to time.Time) {
 	var r random.Rand
 	r.Seed(o.Pick, streamPick, 0)
-	width, share := o.how.Width, 0.01
-	switch {
-	case width.Time > 0:
-		where := r.Float64() // from the first arrival, for 0, to the last one at its end, for 1
-		from = t.at(where).Add(-time.Duration(where * float64(width.Time)))
-		return from, from.Add(width.Time)
-	case width.Share > 0:
-		share = width.Share
-	}
+	share := cmp.Or(o.how.Width, 0.01)
 	begin := r.Float64() * (1 - share)
 	return t.at(begin), t.at(begin + share)
 }

@@ -49,7 +49,6 @@ phases: [{load: {}}, {measure: {duration: 40s, rate: `+rate+`, mix: {list: 1}}}]
 		"burst from nothing": {read("{burst: {peak: 3000/s, every: 4s, for: 1s}}"), func(s float64) float64 {
 			return pick(3000, 0, math.Mod(s, 4) >= 3)
 		}},
-		"day": {read("{day: {mean: 500/s}}"), func(s float64) float64 { return 500 * 24 * workloads.OfficeDay[int(s/40*24)] / 1400 }},
 	}
 }
 
