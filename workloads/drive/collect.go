@@ -23,15 +23,12 @@ func (p *phase) tickEvery() time.Duration {
 	return time.Second / 2
 }
 
-// window adds the service time and the wait of a window. Ops are by slot. The service time is the
+// window adds the service time of a window. Ops are by slot. The service time is the
 // mean of the medians of the operations, weighted by their share of the mix, so that it does not change
 // when chance brings more of one operation. An operation without values in the window is left out.
 func (p *phase) window(ops []latency.Op) {
-	var service, weights, wait, waits float64
+	var service, weights float64
 	for i := range ops {
-		h := &ops[i].Times[latency.Wait]
-		wait += h.Mean() * float64(h.Count())
-		waits += float64(h.Count())
 		if h := &ops[i].Times[latency.Service]; h.Count() > 0 {
 			weight := float64(p.recorder.Total[i].Counts[latency.OK])
 			service += weight * float64(h.At(50, 0))
@@ -40,7 +37,6 @@ func (p *phase) window(ops []latency.Op) {
 	}
 	if weights > 0 {
 		p.windows = append(p.windows, math.Round(service/weights))
-		p.waits = append(p.waits, int64(wait/max(1, waits)))
 	}
 }
 

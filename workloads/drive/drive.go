@@ -120,7 +120,6 @@ type phase struct {
 	timeline timeline
 	logged   logged
 	windows  []float64 // service time of each window in nanoseconds
-	waits    []int64   // mean wait of each window in nanoseconds
 	vanished error     // the engine did not answer a load any more
 	// These are known when all workers have ended.
 	span   time.Duration // how much of the schedule workers took operations from
@@ -315,7 +314,7 @@ func (p *phase) complete() {
 	}
 	e.InProcess, e.SameMachine, e.Discards = t.Caps.InProcess, t.SameMachine, t.Caps.Discards
 	e.Lateness, e.Cap, e.Missed, e.Messages = int64(p.Lateness), p.cap(), p.undelivered, p.Total
-	e.Windows, e.Waits = p.windows, p.waits
+	e.Windows = p.windows
 	if t, ok := judge.Trend(p.windows); ok {
 		e.Trend = &t
 	}

@@ -206,7 +206,7 @@ func (h *hour) runMB(tb testing.TB) float64 {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	windows, err := json.Marshal([]any{h.phase.windows, h.phase.waits})
+	windows, err := json.Marshal(h.phase.windows)
 	if err != nil {
 		tb.Fatal(err)
 	}

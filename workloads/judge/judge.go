@@ -15,8 +15,6 @@ import (
 	"slices"
 	"strings"
 
-	"gonum.org/v1/gonum/floats"
-
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -133,8 +131,8 @@ func sortedOps(ops map[string]results.Op) []string { return slices.Sorted(maps.K
 //
 // Windows that follow each other are alike, so that noise looks like a trend. The variance
 // of S is raised as K. H. Hamed and A. R. Rao do (A modified Mann-Kendall trend test for
-// autocorrelated data, 1998), for noise whose correlation falls with the distance of two
-// windows. docs/internals/decisions/0011-steady.md says what that finds and what it does not.
+// autocorrelated data, 1998), for a usual correlation. docs/internals/decisions/0011-steady.md
+// says what that finds and what it does not.
 const (
 	// trendWindows is how many windows it takes to distinguish a trend from noise.
 	trendWindows = 8
@@ -145,8 +143,9 @@ const (
 	trendDeviations = 2.576
 	// driftLeast is the share above which a change is reported.
 	driftLeast = 0.1
-	// correlationMost bounds the correlation of neighboring windows that is assumed.
-	correlationMost = 0.9
+	// neighbors is the correlation of the ranks of neighboring windows, which is assumed of all noise. It falls by that
+	// factor with each window of distance.
+	neighbors = 0.35
 )
 
 // Trend is how the service time changed over the windows; false if there are too few of
@@ -170,7 +169,7 @@ func Trend(windows []float64) (results.Trend, bool) {
 	m, slope := len(slopes), results.Median(slopes)
 
 	kendall := float64(n) * float64(n-1) * float64(2*n+5) / 18 // variance of S of n independent values
-	s := trendDeviations * math.Sqrt(kendall*inflation(n, correlation(logs, slope)))
+	s := trendDeviations * math.Sqrt(kendall*inflation(n))
 	// If the residuals of the line are a curve, they look like correlated noise, and the interval
 	// would be too wide. But noise of any correlation seldom rises from each window to the next,
 	// so the interval is never wider than all slopes but the outermost.
@@ -211,50 +210,15 @@ func batches(windows []float64) []float64 {
 	return all
 }
 
-// inflation is the factor by which the variance of S is larger than that of independent
-// values, if the correlation of the ranks falls by the factor r with each window of distance
-// (Hamed and Rao).
-func inflation(n int, r float64) float64 {
+// inflation is the factor by which the variance of S of n windows is larger than that of independent
+// values (Hamed and Rao).
+func inflation(n int) float64 {
 	sum, power := 0.0, 1.0
 	for k := 1; k < n; k++ {
-		power *= r
+		power *= neighbors
 		sum += float64(n-k) * float64(n-k-1) * float64(n-k-2) * power
 	}
 	return 1 + 2*sum/(float64(n)*float64(n-1)*float64(n-2))
-}
-
-// correlation is the correlation of neighbors around the line: the less of two estimates. The
-// first is from the residuals. It is corrected for the line that was fitted: for n values it
-// comes out too low by about (2+4r)/n. The second is from the differences of neighbors, which
-// are correlated by -1/2 if values are independent. A step does not mislead it, but makes the
-// residuals look like correlated noise.
-func correlation(values []float64, slope float64) float64 {
-	n := len(values)
-	residuals, differences := make([]float64, n), make([]float64, n-1)
-	for i, v := range values {
-		residuals[i] = v - slope*float64(i)
-		if i > 0 {
-			differences[i-1] = residuals[i] - residuals[i-1]
-		}
-	}
-	around := (ofRanks(residuals)*float64(n) + 2) / float64(n-4)
-	between := 1 + 2*ofRanks(differences)
-	return min(max(0, min(around, between)), correlationMost)
-}
-
-// ofRanks is the correlation of the ranks of neighbors; 0 if all values are the same.
-func ofRanks(values []float64) float64 {
-	sorted, ranks := slices.Sorted(slices.Values(values)), make([]float64, len(values))
-	for i, v := range values {
-		first, _ := slices.BinarySearch(sorted, v)
-		after, _ := slices.BinarySearch(sorted, math.Nextafter(v, math.Inf(1)))
-		ranks[i] = float64(first+after-len(values)) / 2 // the mean of the ranks of equal values is 0
-	}
-	squares := floats.Dot(ranks, ranks)
-	if squares == 0 {
-		return 0
-	}
-	return floats.Dot(ranks[1:], ranks[:len(ranks)-1]) / squares
 }
 
 // Names of faults that always count; those of FailOn are the others.
@@ -320,22 +284,13 @@ func faults(r *results.Run) map[string][]error {
 		} else {
 			used = true
 		}
-		o := c.Offered
-		if o == nil || o.Dropped == 0 || all["unusable"] != nil {
-			continue
-		}
-		if n := o.Due - o.Skipped - o.NoTarget; o.Due > 0 && 2*o.Dropped >= n {
-			text := fmt.Sprintf("%s, dropped %d of %d operations: lower the rate", place(c), o.Dropped, n)
-			add("unusable", "%s%s", text, lower(r, c, text))
+		o := cmp.Or(c.Offered, &results.Offered{})
+		if n := o.Due - o.Skipped - o.NoTarget; o.Dropped > 0 && 2*o.Dropped >= n {
+			add("unusable", "%s, dropped %d of %d operations: lower the rate", place(c), o.Dropped, n)
 		}
 	}
 	if !used && invalid != nil && all["unusable"] == nil {
-		why := ""
-		if invalid.Reason != nil {
-			why = ": " + invalid.Reason.Text
-		}
-		add("unusable", "no measured phase is valid: %s on %s%s%s", invalid.Model, invalid.Engine, why,
-			lower(r, invalid, why))
+		add("unusable", "no measured phase is valid: %s, %s", place(invalid), cmp.Or(invalid.Reason, &results.Reason{}).Text)
 	}
 	for i := range r.Searches {
 		if s := &r.Searches[i]; s.Found != nil && !s.Found.OK() && all["search"] == nil {
@@ -378,17 +333,6 @@ func RateKey(r *results.Run, c *results.Cell) string {
 	default:
 		return key + ".rate"
 	}
-}
-
-// lower is the flag that lowers the rate of a phase, if a text advises that. Streams and closed loops have none.
-func lower(r *results.Run, c *results.Cell, text string) string {
-	key := RateKey(r, c)
-	name := key[strings.LastIndexByte(key, '.')+1:]
-	advised := strings.Contains(text, "lower the rate") || strings.Contains(text, "lower rate")
-	if !advised || name != "rate" && name != "speed" {
-		return ""
-	}
-	return fmt.Sprintf(" (--set %s=%s)", key, strings.ToUpper(name))
 }
 
 func place(c *results.Cell) string {

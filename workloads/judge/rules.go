@@ -31,8 +31,14 @@ var rules = []rule{
 
 	// A percentile of all segments hides what one load generator did to its part, so a merged cell is no better
 	// than its worst generator.
-	{"segment", results.Failed, observed, "", segmentThat(results.Failed)},
-	{"segment", results.Invalid, observed, "", segmentThat(results.Invalid)},
+	{"segment", results.Invalid, observed, "", func(_ cell, e evidence) string {
+		for _, s := range e.Segments {
+			if (s.Verdict == results.Failed || s.Verdict == results.Invalid) && s.Reason != nil {
+				return fmt.Sprintf("segment %d: %s", s.Segment, s.Reason.Text)
+			}
+		}
+		return ""
+	}},
 	{"segments-apart", results.Invalid, observed, "segments apart: set clocks", func(c cell, e evidence) string {
 		apart := apart(e.Segments)
 		return when(!e.InProcess && apart > apartMost*c.Seconds, "the segments began up to %.1f s apart, in a phase of "+
@@ -48,26 +54,17 @@ var rules = []rule{
 		return when(e.InProcess || e.SameMachine, "shared machine: engine and client run %s and share its processors; "+
 			"such values rank models, they do not size clusters", where)
 	}},
-	{"client-delays", results.Invalid, observed, "machine busy: use a quieter one", func(c cell, e evidence) string {
-		bound, _ := delays(c, e)
-		return bound
-	}},
-	{"client-delay", results.OK, observed, "", func(c cell, e evidence) string {
-		_, warning := delays(c, e)
-		return warning
-	}},
+	{"client-delays", results.Invalid, observed, "machine busy: use a quieter one", lostTime},
+	{"client-delay", results.OK, observed, "", delayed},
 	{"queued", results.OK, observed, "", func(c cell, e evidence) string {
-		queued, slow := share(e.Queued, e.Started), ""
-		if e.Cap > 0 && 2*e.Crowded <= e.Queued {
-			slow = ", most of it for calls that took longer than usual: more workers would only wait inside the store"
-		}
+		queued := share(e.Queued, e.Started)
 		return when(queued > lateInvalid, "queued: %.0f%% of the operations found all %d workers busy, and their response times "+
-			"contain the wait%s", 100*queued, c.Client.Workers, slow)
+			"contain the wait", 100*queued, c.Client.Workers)
 	}},
 	{"large-waits", results.OK, observed, "", func(_ cell, e evidence) string {
 		waits := share(e.LargeWaits, e.Started)
 		return when(waits > lateInvalid, "large messages: %s of the operations waited for memory that other operations on large "+
-			"messages had, so fewer ran concurrently than there are clients; set GOMEMLIMIT=2GiB to allow more", percent(waits))
+			"messages had, so fewer ran concurrently than there are clients; set GOMEMLIMIT=2GiB to allow more", results.Percent(waits))
 	}},
 
 	// The engine.
@@ -82,8 +79,8 @@ var rules = []rule{
 	}},
 	{"drifting", results.OK, observed, "latency changed during a trial: measure longer", func(_ cell, e evidence) string {
 		t, ok := Trend(e.Windows)
-		return when(ok && Drifts(t), "drifting: the service time went from %v to %v (%s; 99%% interval %s to %s)",
-			duration(int64(t.From)), duration(int64(t.To)), change(t.Change), change(t.Low), change(t.High))
+		return when(ok && Drifts(t), "drifting: the service time went from %s to %s (%s; 99%% interval %s to %s)",
+			words.Duration(t.From), words.Duration(t.To), change(t.Change), change(t.Low), change(t.High))
 	}},
 	{"short", results.OK, observed, "", func(_ cell, e evidence) string {
 		return when(len(e.Windows) < trendWindows, "short: %d of the %d windows needed to detect a trend of the service "+
@@ -132,44 +129,34 @@ var rules = []rule{
 	}},
 	{"few-workers", results.Invalid, observed, "too few workers: raise --concurrency", func(c cell, e evidence) string {
 		crowded := share(e.Crowded, e.Started) // more workers would only wait for an engine that fails
-		advice := "raise --concurrency"
-		if Overloaded(c) {
-			advice = "lower the rate below " + rate(c.Offered.Achieved) + "/s, or raise --concurrency"
-		}
 		return when(waited(c, e) && !Full(c) && crowded > lateInvalid && failures(c) == "", "too few workers: %s of the "+
-			"operations waited for one of the %d workers while calls took no longer than usual; %s",
-			percent(crowded), c.Client.Workers, advice)
+			"operations waited for one of the %d workers while calls took no longer than usual; raise --concurrency",
+			results.Percent(crowded), c.Client.Workers)
 	}},
 	{
 		"workers-busy", results.Overloaded, observed, "engine busy: " + lowerRate,
 		func(c cell, e evidence) string {
 			return when(waited(c, e) && Full(c), "%s of the operations waited for one of the %d workers, and the processors are "+
-				"full; more workers would not help: lower the rate", percent(share(e.Queued, e.Started)), c.Client.Workers)
+				"full; more workers would not help: lower the rate", results.Percent(share(e.Queued, e.Started)), c.Client.Workers)
 		},
 	},
 
 	// The model's load is not that of models that support all operations of the mix.
 	{"lighter-load", results.OK, measured, "", func(c cell, _ evidence) string {
-		var lacked []string
-		for _, name := range sortedOps(c.Ops) {
-			if c.Ops[name].Support == results.NotOffered {
-				lacked = append(lacked, name)
-			}
-		}
 		return when(c.Offered.Skipped > 0, "lighter load: %s of the operations were skipped, because the model does not "+
-			"support %s; set unsupported: substitute in the workload to keep the rate equal",
-			percent(share(c.Offered.Skipped, c.Offered.Due)), cmp.Or(strings.Join(lacked, ", "), "such operations"))
+			"support them; set unsupported: substitute in the workload to keep the rate equal",
+			results.Percent(share(c.Offered.Skipped, c.Offered.Due)))
 	}},
 	{"other-mix", results.OK, measured, "", func(c cell, _ evidence) string {
 		return when(c.Offered.Replaced > 0, "other mix: %s of the operations replace operations that the model does not support",
-			percent(share(c.Offered.Replaced, c.Offered.Due)))
+			results.Percent(share(c.Offered.Replaced, c.Offered.Due)))
 	}},
 
 	// Less was executed than was offered.
 	{"dropped", results.Overloaded, measured, "engine busy: " + lowerRate, func(c cell, _ evidence) string {
 		o := c.Offered
-		return when(Overloaded(c) && o.Dropped > 0, "%d of %d scheduled operations were never started (offered %s/s, achieved %s/s); %s",
-			o.Dropped, o.Due-o.Skipped-o.NoTarget, rate(o.Rate), rate(o.Achieved),
+		return when(Overloaded(c) && o.Dropped > 0, "%d of %d scheduled operations were never started (offered %s, achieved %s); %s",
+			o.Dropped, o.Due-o.Skipped-o.NoTarget, perSecond(o.Rate), perSecond(o.Achieved),
 			cmp.Or(failures(c), "lower the rate, or raise --max-wait to measure their wait"))
 	}},
 	{"behind", results.Overloaded, measured, "engine busy: " + lowerRate, func(c cell, _ evidence) string {
@@ -197,7 +184,7 @@ var rules = []rule{
 	}},
 	{"nothing-measured", results.Empty, measured, "", func(c cell, _ evidence) string {
 		ok, _ := succeeded(c)
-		return when(ok == 0, "nothing was measured: %s", emptyBecause(c))
+		return when(ok == 0, "nothing was measured: no operation succeeded")
 	}},
 
 	// A load runs as fast as it can: only what is missing from its figures gives doubts.
@@ -256,18 +243,11 @@ func when(holds bool, format string, args ...any) string {
 // inMemory says that reads were served from memory. A log may have grown since files were counted.
 func inMemory(c *results.Cell, e *results.Evidence) string {
 	a := c.Engines
-	switch {
-	case e.Discards:
-	case a.DiskBytes == 0:
-		return "in memory: nothing is on disk; the engine has not flushed its memtables; use a larger population"
-	case a.DiskBytes > 0 && a.DiskBytes-a.LogBytes < a.CacheBytes:
-		return fmt.Sprintf("in memory: the data is %.0f%% of the block cache, so few reads reach the disk; use a larger "+
-			"population", 100*float64(max(a.DiskBytes-a.LogBytes, 0))/float64(a.CacheBytes))
-	case a.LogBytes > a.DiskBytes/2:
-		return fmt.Sprintf("in memory: %.0f%% of the data is in the log and in memtables only; use a larger population",
-			100*float64(a.LogBytes)/float64(a.DiskBytes))
-	}
-	return ""
+	onDisk := max(0, a.DiskBytes-a.LogBytes)
+	small := a.DiskBytes == 0 || a.DiskBytes > 0 && (onDisk < a.CacheBytes || onDisk < a.LogBytes)
+	return when(small && !e.Discards, "in memory: %s of the data is on disk, the rest in the log and memtables, and the block cache "+
+		"has %s, so few reads reach the disk; use a larger population", words.Size(float64(onDisk)),
+		words.Size(float64(max(0, a.CacheBytes))))
 }
 
 // change writes a share by which something changed.

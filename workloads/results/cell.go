@@ -155,9 +155,8 @@ type Evidence struct {
 	Delays  *Delays  `json:"delays,omitempty"`
 
 	// Windows are the service times of the phase's windows: a window's is the weighted mean
-	// of the medians of its operations. Waits are the mean waits of the same windows.
+	// of the medians of its operations.
 	Windows []float64 `json:"windows_ns,omitempty"`
-	Waits   []int64   `json:"lags_ns,omitempty"`
 	Trend   *Trend    `json:"trend,omitempty"` // trend of Windows, if there are enough
 
 	// Segments are the verdicts on each segment of a merged run.

@@ -113,7 +113,7 @@ func sample() *Run {
 		},
 		Evidence: &Evidence{
 			InProcess: true, Settled: true, Lateness: 2_000_000, Started: 15100, Late: 1812, Queued: 30, Own: 900_000_000, Service: 8_000_000_000,
-			Windows: []float64{1e6, 1.1e6, 2e6}, Waits: []int64{5, 40_000, 60_000},
+			Windows: []float64{1e6, 1.1e6, 2e6},
 		},
 	}
 	for i := range 12 { // 5 s of trouble, no operation ok in 4 of them
