@@ -161,19 +161,21 @@ func lostTime(c *results.Cell, e *results.Evidence) string {
 	if e.Delays == nil || e.Hiccups == nil {
 		return ""
 	}
-	what, dropped := "", e.Delays.Dropped
-	// If the client stopped and the store had capacity to spare, the client's own drops are at least one in as
-	// many as there are workers: one worker alone would have executed so many. If they are fewer, the store could
-	// not execute so many, and most would have been dropped without the delay.
-	beyondStore := dropped*int64(c.Client.Workers) < c.Offered.Dropped
+	// After a stop one worker finds all overdue operations. If the store had capacity to spare, the client's own drops
+	// are at least one in as many as there are workers: one worker alone would have executed so many. If they are
+	// fewer, the store could not execute so many, and most would have been dropped without the delay.
+	own, all := e.Delays.Dropped, max(e.Delays.Dropped, c.Offered.Dropped)
+	dropped := share(all, e.Started+all)
+	beyondStore := own*int64(c.Client.Workers) < c.Offered.Dropped
+	what := ""
 	switch stopped, waited := of(e.Hiccups.Stopped, c), of(e.Hiccups.Total, c); {
 	case stopped > stoppedMost:
 		what = "its process stopped for " + results.Percent(stopped) + " of the phase"
 	case waited > stoppedMost && !e.InProcess && !e.SameMachine:
 		what = "its process could not run for " + results.Percent(waited) + " of the phase"
-	case dropped >= leastSlower && share(dropped, e.Started+dropped) > lateInvalid && !beyondStore &&
+	case own >= leastSlower && dropped > lateInvalid && !beyondStore &&
 		!e.SameMachine && !(e.InProcess && c.Client.OthersShare <= othersMost):
-		what = results.Percent(share(dropped, e.Started+dropped)) + " of the operations were dropped because of its delays"
+		what = "up to " + results.Percent(dropped) + " of the operations were dropped because of its delays"
 	}
 	return when(what != "", "client-bound: %s; lower the rate, or %s", what, advice)
 }
