@@ -150,7 +150,7 @@ type Options struct {
 	// NoFail says that the exit status is 0 even if there is a regression.
 	NoFail bool
 
-	permutations int // permutations that are tried; 0: significance.MostPermutations
+	permutations int // permutations that are tried; 0: significance.Permutations
 }
 
 // Turns are the workload with its flags and the commands of both sides that compare --run takes turns with.
@@ -235,7 +235,7 @@ func (c *Comparison) measure() error {
 		}
 	}
 	c.Paired = c.Interleaved && most >= significance.LeastPairs
-	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(c.options.permutations, significance.MostPermutations)) {
+	for i, e := range significance.MaxT(samples, c.Paired, cmp.Or(c.options.permutations, significance.Permutations)) {
 		f := timed[i]
 		f.estimate, f.doubt = e, tooDifferent
 		f.Base, f.New = growth.Known(math.Exp(e.Base)), growth.Known(math.Exp(e.New))

@@ -88,7 +88,7 @@ func TestMaxRateIsSaid(t *testing.T) {
 	if len(c.Regressions) > 0 {
 		t.Errorf("regressions %q", c.Regressions)
 	}
-	figures := Cells(base.Runs[0], false)[0].Figures
+	figures := Cells(base.Runs[0])[0].Figures
 	at := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "max-rate" })
 	if at < 0 || figures[at].Op != "all" || *figures[at].BaseUncertainty != 25 {
 		t.Errorf("figures %+v", figures)

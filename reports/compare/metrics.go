@@ -370,11 +370,10 @@ func (c *Cell) sequential() bool {
 }
 
 // Cells are the measured phases of a run. Base of a figure is the median over the trials of a time or rate, and the
-// mean of a counter; nil if it is not known, or the phase is not ok. Trials that are invalid have no times. With force
-// all phases that did not fail have all figures.
-func Cells(r *results.Run, force bool) []*Cell {
+// mean of a counter; nil if it is not known, or the phase is not ok. Trials that are invalid have no times.
+func Cells(r *results.Run) []*Cell {
 	one := Side{Runs: []*results.Run{r}}
-	cells, _ := newCells([2]Side{one, one}, force)
+	cells, _ := newCells([2]Side{one, one}, false)
 	for _, c := range cells {
 		for i := range c.Figures {
 			f := &c.Figures[i]

@@ -9,7 +9,7 @@ import (
 	"github.com/mailbench/mailbench/reports/compare"
 )
 
-var histories = flag.Int("histories", 12, "how many histories TestRates simulates of each kind")
+var histories = flag.Int("histories", 100, "how many histories TestRates simulates of each kind")
 
 // made is a metric of n runs whose logarithms vary by so much, with a heavy tail, and which takes
 // as many times as long from run at on.
@@ -48,7 +48,7 @@ func TestRates(t *testing.T) {
 			for range figures {
 				s.Figures = append(s.Figures, made(random, tc.runs, tc.runs, tc.vary, 1))
 			}
-			s.timed()
+			s.changesOfTimes()
 			any := false
 			for range s.Changed {
 				any = true

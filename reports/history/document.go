@@ -16,8 +16,7 @@ import (
 )
 
 // Document is the history as a report: for each series what changed, the whole load, the other metrics and the
-// runs. With selected, the user named metrics: all are then on the first screen, and up to barsMost have a bar for
-// each run.
+// runs. With selected, the user named metrics: all are then on the first screen.
 func (h *History) Document(selected bool) *document.Document {
 	n := 0
 	for i := range h.Series {
@@ -70,11 +69,6 @@ func (s *Series) sections(of int, selected bool) []document.Section {
 			all = append(all, section)
 		}
 	}
-	if selected && len(s.Figures) <= barsMost {
-		for _, f := range s.Figures {
-			all = append(all, s.bars(f))
-		}
-	}
 	return append(all, s.runs())
 }
 
@@ -93,22 +87,20 @@ func (s *Series) verdict(of int) document.Section {
 			better++
 		}
 	}
+	style, said := document.Strong, "no significant change."
 	switch {
 	case len(s.Runs) < 2:
-		v.Say(document.Strong, "", head+": no earlier run to compare with.")
-	case worse+better == 0 && s.Tested == 0 && s.Least > 0:
-		v.Say(document.Strong, "", fmt.Sprintf("%s: no significant change of counters; times have %d of the %d runs that can show one.",
-			head, len(s.Runs), s.Least))
-	case worse+better == 0:
-		v.Say(document.Strong, "", head+": no significant change.")
-	default:
-		style := document.Strong
-		if worse > 0 {
-			style = document.Bad
-		}
-		v.Say(style, "", fmt.Sprintf("%s: %s, %s, the last at run %d (%s).", head,
-			words.Plural(worse, "regression"), words.Plural(better, "improvement"), last+1, s.Runs[last].Build()))
+		said = "no earlier run to compare with."
+	case worse+better > 0:
+		said = fmt.Sprintf("%s, %s, the last at run %d (%s).", words.Plural(worse, "regression"),
+			words.Plural(better, "improvement"), last+1, s.Runs[last].Build())
+	case s.Tested == 0 && s.Least > 0:
+		said = fmt.Sprintf("no significant change of counters; times have %d of the %d runs that can show one.", len(s.Runs), s.Least)
 	}
+	if worse > 0 {
+		style = document.Bad
+	}
+	v.Say(style, "", head+": "+said)
 	if len(s.Differs) > 0 {
 		said := s.Differs[0]
 		if more := len(s.Differs) - 1; more > 0 {
@@ -166,16 +158,13 @@ func (s *Series) values(to *document.Section, figures []*Figure, selected bool) 
 	}}
 	for _, f := range figures {
 		known := f.all()
-		middle, last := "-", "-"
-		if n := len(known); n > 0 {
-			middle, last = f.Measure.Text(results.Median(known)), f.Measure.Text(known[n-1])
-		}
-		to.Table.Add(f.Subject.String(), f.Label(), middle, last, f.each(from))
+		last := f.Measure.Text(known[len(known)-1])
+		to.Table.Add(f.Subject.String(), f.Label(), f.Measure.Text(results.Median(known)), last, f.each(from))
 	}
 	to.Charts = s.charts(figures, selected)
 }
 
-// all are the known values.
+// all are the known values, of which there is at least one.
 func (f *Figure) all() (all []float64) {
 	for _, v := range f.Values {
 		if v != nil {
@@ -202,33 +191,6 @@ func (f *Figure) each(from int) string {
 		return "the same in all"
 	}
 	return strings.Join(parts, " ")
-}
-
-// barsMost is how many metrics have a table with a bar for each run, and barWidth how many letters the longest bar has.
-const barsMost, barWidth = 4, 32
-
-// bars has a bar for each run, from 0 up.
-func (s *Series) bars(f *Figure) document.Section {
-	t := &document.Table{Columns: []document.Column{
-		{Title: "run"}, {Title: "mailbench", Left: true, Rank: 1}, {Title: "value"}, {Left: true},
-	}}
-	most := 0.0
-	for _, v := range f.all() {
-		most = max(most, v)
-	}
-	for i, v := range f.Values {
-		bar := ""
-		if v != nil && most > 0 {
-			bar = strings.Repeat("█", int(math.Round(*v/most*barWidth)))
-		}
-		row := t.Add("", i+1, s.Runs[i].Build(), f.Shown(i), bar)
-		for _, c := range f.Changes {
-			if c.Run == i {
-				row.Remark = fmt.Sprintf("changed from %s to %s: %s", f.Measure.Text(c.Before), f.Measure.Text(c.After), c.Why())
-			}
-		}
-	}
-	return document.Section{ID: "bars", Title: f.String(), Lead: "bars begin at 0", Table: t}
 }
 
 // runs lists the runs.
@@ -261,25 +223,22 @@ func (s *Series) runs() document.Section {
 // charts draw metrics from run to run, with a line for each model and engine. A mark is where a metric changed.
 // Unless the user named metrics, those that are neither a latency nor changed are not drawn.
 func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart) {
-	type key struct{ phase, op, figure string }
-	chart := func(f *Figure) key { return key{f.Phase, f.Operation.String(), f.Name} }
-	several := slices.ContainsFunc(s.Figures, func(f *Figure) bool { return f.Engine != s.Figures[0].Engine })
 	drawn := slices.DeleteFunc(slices.Clone(figures), func(f *Figure) bool {
 		return !selected && f.Op != compare.WholeLoad && len(f.Changes) == 0 &&
 			!slices.Contains([]string{"p50", "p99", "max-rate"}, f.Name)
 	})
-	for _, same := range results.Grouped(drawn, chart) {
-		f := same[0]
-		title := f.Operation.String() + " " + f.Name + ", " + f.Phase
+	title := func(f *Figure) string { return f.Operation.String() + " " + f.Name + ", " + f.Phase }
+	for _, same := range results.Grouped(drawn, title) {
 		ch := document.Chart{
-			Title: title, Summary: "Trend of " + title + ".",
-			X: document.Axis{Label: "run", From: 0.5, To: float64(len(s.Runs)) + 0.5}, Y: document.Axis{Text: f.Measure.Text},
+			Title: title(same[0]), Summary: "Trend of " + title(same[0]) + ".",
+			X: document.Axis{Label: "run", From: 0.5, To: float64(len(s.Runs)) + 0.5},
+			Y: document.Axis{Text: same[0].Measure.Text},
 		}
 		for n := range s.Runs {
 			ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: float64(n + 1), Label: strconv.Itoa(n + 1)})
 		}
 		for _, f := range same {
-			f.draw(&ch, several)
+			f.draw(&ch)
 		}
 		all = append(all, ch)
 	}
@@ -287,18 +246,12 @@ func (s *Series) charts(figures []*Figure, selected bool) (all []document.Chart)
 }
 
 // draw adds the line of a metric to a chart.
-func (f *Figure) draw(ch *document.Chart, several bool) {
-	l := document.Line{Name: f.Model}
-	if several {
-		l.Name += "/" + f.Engine
-	}
+func (f *Figure) draw(ch *document.Chart) {
+	l := document.Line{Name: f.Model + "/" + f.Engine}
 	for i, v := range f.Values {
 		p := document.Point{X: float64(i + 1), Y: math.NaN()}
 		if v != nil {
 			p.Y, p.Text = *v, fmt.Sprintf("%s, run %d: %s", l.Name, i+1, f.Shown(i))
-		}
-		if f.Uncertainties != nil {
-			p.Error = f.Uncertainties[i]
 		}
 		l.Points = append(l.Points, p)
 	}
@@ -308,6 +261,5 @@ func (f *Figure) draw(ch *document.Chart, several bool) {
 		said := fmt.Sprintf("%s from run %d on: %s -> %s, %s.", l.Name, c.Run+1, f.Measure.Text(c.Before),
 			f.Measure.Text(c.After), c.Why())
 		ch.Says = append(ch.Says, said)
-		ch.Summary += " " + said
 	}
 }

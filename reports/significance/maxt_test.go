@@ -15,7 +15,7 @@ func TestOneSpoiledTrial(t *testing.T) {
 	for _, v := range slices.Concat(near, near) {
 		s.New = append(s.New, v+0.1)
 	}
-	got := slices.Concat(winsorize(s))
+	got := slices.Concat(damped(s.Base, s.New)...)
 	// Half of the trials deviate from the median of their side by 0.01 or less.
 	if want := 0.1 + 3*1.4826*0.01; math.Abs(got[9]-want) > 1e-12 {
 		t.Errorf("a trial of 5 counts as %g, want %g", got[9], want)
@@ -47,29 +47,21 @@ func TestHalfPairs(t *testing.T) {
 	}
 }
 
-// Few trials are divided in every way, each once, and many in a sample that has the observed way.
+// The observed way is the first of the permutations, and none changes the sizes of the sides.
 func TestPermutations(t *testing.T) {
-	for _, tc := range []struct {
-		base, new, most, want int
-		paired                bool
-	}{{3, 4, 100, 35, false}, {3, 4, 35, 35, false}, {5, 5, 100, 100, false}, {6, 6, 100, 64, true}} {
-		all, ways := permutations(tc.base, tc.new, tc.paired, tc.most), map[string]bool{}
-		if first := all[0]; slices.Contains(first[:tc.base], true) || slices.Contains(first[tc.base:], false) {
-			t.Errorf("%+v: the first permutation is %v", tc, first)
+	for _, paired := range []bool{false, true} {
+		all, ways := permutations(4, 4, paired, 500), map[string]bool{}
+		if first := all[0]; slices.Contains(first[:4], true) || slices.Contains(first[4:], false) {
+			t.Errorf("paired %v: the first permutation is %v", paired, first)
 		}
 		for _, isNew := range all {
-			way, of := fmt.Sprint(isNew), 0
-			for _, is := range isNew {
-				if is {
-					of++
-				}
-			}
-			if ways[way] = true; !tc.paired && of != tc.new {
-				t.Errorf("%+v: %s", tc, way)
+			ways[fmt.Sprint(isNew)] = true
+			if of := len(slices.DeleteFunc(slices.Clone(isNew), func(is bool) bool { return !is })); !paired && of != 4 {
+				t.Errorf("%d trials are new in %v", of, isNew)
 			}
 		}
-		if len(all) != tc.want || tc.want != tc.most && len(ways) != tc.want {
-			t.Errorf("%+v: %d permutations, %d ways", tc, len(all), len(ways))
+		if want := map[bool]int{false: 70, true: 16}[paired]; len(all) != 500 || len(ways) != want {
+			t.Errorf("paired %v: %d permutations in %d ways, want %d", paired, len(all), len(ways), want)
 		}
 	}
 }

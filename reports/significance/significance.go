@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/combin"
 
 	"github.com/mailbench/mailbench/workloads/results"
 )
@@ -37,8 +36,8 @@ const LeastTrials = 4
 // are as extreme as possible, which is less than alpha.
 const LeastPairs = 6
 
-// MostPermutations is how many permutations of the trials MaxT needs. If there are no more, all of them are tried.
-const MostPermutations = 10_000
+// Permutations is how many random permutations of the trials MaxT needs: the share of false alarms is then 5% ± 0.5%.
+const Permutations = 2000
 
 const (
 	// alpha is the rate of false alarms: of comparisons of equal sides 5% may have a metric that differs.
@@ -48,9 +47,9 @@ const (
 	// of SAM (V. G. Tusher, R. Tibshirani, G. Chu, Significance analysis of microarrays applied to the ionizing
 	// radiation response, 2001).
 	samConstant = 0.25
-	// winsorMost is how far from the median of its side a trial can count, in standard deviations. A burst of
+	// mostDeviations is how far from the median of its side a trial can count, in standard deviations. A burst of
 	// another program spoils one trial, and must not hide what all others show.
-	winsorMost = 3
+	mostDeviations = 3
 	// rounding is how much a sum may change if its terms are added in another order.
 	rounding = 1e-9
 )
@@ -60,12 +59,12 @@ const (
 // deviation of 95% of the permutations. So they hold for all metrics together, whatever the noise is like and
 // however metrics depend on each other: maxT of P. H. Westfall and S. S. Young, Resampling-Based Multiple Testing,
 // 1993. If trials are paired, those of one pair are swapped.
-func MaxT(samples []Sample, paired bool, most int) []Estimate {
+func MaxT(samples []Sample, paired bool, n int) []Estimate {
 	base, fresh := 0, 0 // trials of a side
 	for _, s := range samples {
 		base, fresh = max(base, len(s.Base)), max(fresh, len(s.New))
 	}
-	all := permutations(base, fresh, paired, most)
+	all := permutations(base, fresh, paired, n)
 	largest := make([]float64, len(all)) // deviation of any sample in each permutation, in standard errors
 	estimates, errors := make([]Estimate, len(samples)), make([]float64, len(samples))
 	for i, s := range samples {
@@ -82,13 +81,10 @@ func MaxT(samples []Sample, paired bool, most int) []Estimate {
 		}
 	}
 	slices.Sort(largest)
-	critical := math.Inf(1)
-	if beyond := int(alpha * float64(len(largest))); len(largest) > 0 {
-		critical = largest[len(largest)-1-beyond] * (1 + rounding)
-	}
+	critical := largest[len(largest)-1-int(alpha*float64(len(largest)))] * (1 + rounding)
 	for i := range estimates {
 		e, width := &estimates[i], critical*errors[i]
-		if math.IsNaN(width) {
+		if e.Trials < LeastTrials || math.IsNaN(width) {
 			width = math.Inf(1)
 		}
 		e.Low, e.High = e.Difference-width, e.Difference+width
@@ -106,7 +102,8 @@ type contrast struct {
 
 // newContrast prepares a sample, and notes in its estimate what does not depend on permutations.
 func newContrast(s Sample, base, fresh int, paired bool, e *Estimate) contrast {
-	b, n := winsorize(s)
+	sides := damped(s.Base, s.New)
+	b, n := sides[0], sides[1]
 	for range base - len(b) {
 		b = append(b, math.NaN())
 	}
@@ -167,63 +164,46 @@ func (c *contrast) difference(isNew []bool) (difference, err float64) {
 	return sum[1]/n[1] - sum[0]/n[0], math.Sqrt(c.floor*c.floor + variance(0) + variance(1))
 }
 
-// winsorize returns the trials of both sides. Values that are far from all others are moved to a bound, which is
-// the same for both sides.
-func winsorize(s Sample) (base, fresh results.Series) {
-	least, most := results.Median(s.Base), results.Median(s.New)
-	var apart results.Series
-	for _, v := range s.Base {
-		apart = append(apart, math.Abs(v-least))
-	}
-	for _, v := range s.New {
-		apart = append(apart, math.Abs(v-most))
+// damped are the values of all sides. Values that are far from all others are moved to a bound, which is the same for
+// all sides. NaN stays.
+func damped(sides ...results.Series) (all []results.Series) {
+	var medians, apart results.Series
+	for _, side := range sides {
+		middle := results.Median(side)
+		medians = append(medians, middle)
+		for _, v := range side {
+			apart = append(apart, math.Abs(v-middle))
+		}
 	}
 	const normal = 1.4826 // standard deviations in a median absolute deviation
-	room := winsorMost * normal * results.Median(apart)
-	bounded := func(values results.Series) (all results.Series) {
-		for _, v := range values { // NaN stays
-			all = append(all, min(max(v, min(least, most)-room), max(least, most)+room))
+	room := mostDeviations * normal * results.Median(apart)
+	low, high := slices.Min(medians)-room, slices.Max(medians)+room
+	for _, side := range sides {
+		var bounded results.Series
+		for _, v := range side {
+			bounded = append(bounded, min(max(v, low), high))
 		}
-		return all
+		all = append(all, bounded)
 	}
-	return bounded(s.Base), bounded(s.New)
+	return all
 }
 
-// permutations are all ways to permute the trials of both sides, each once, or a sample of them. The observed one, in
-// which no trial changes sides, is the first. The sample is always the same.
-func permutations(base, fresh int, paired bool, most int) (all [][]bool) {
+// permutations are random ways to permute the trials of both sides, the same ones each time. The observed one, in
+// which no trial changes sides, is the first.
+func permutations(base, fresh int, paired bool, n int) (all [][]bool) {
 	isNew := make([]bool, base+fresh)
 	for t := base; t < len(isNew); t++ {
 		isNew[t] = true
 	}
-	switch {
-	case paired && math.Pow(2, float64(base)) <= float64(most):
-		for bits := range 1 << base {
-			for t := range base {
-				isNew[t] = bits>>t&1 == 1
-			}
-			all = append(all, slices.Clone(isNew))
-		}
-		return all
-	case !paired && combin.GeneralizedBinomial(float64(base+fresh), float64(base)) < float64(most)+0.5:
-		for _, old := range combin.Combinations(base+fresh, base) {
-			for t := range isNew {
-				isNew[t] = !slices.Contains(old, t)
-			}
-			all = append(all, slices.Clone(isNew))
-		}
-		return all
-	}
 	random := rand.New(rand.NewPCG(1, 2))
-	for range most {
+	for range n {
 		all = append(all, slices.Clone(isNew))
-		for t := range base {
-			if paired {
-				isNew[t] = random.IntN(2) == 1
-			}
-		}
 		if !paired {
 			random.Shuffle(len(isNew), func(i, j int) { isNew[i], isNew[j] = isNew[j], isNew[i] })
+			continue
+		}
+		for t := range base {
+			isNew[t] = random.IntN(2) == 1
 		}
 	}
 	return all
@@ -280,27 +260,16 @@ func Steps(values []float64, level, limit float64) []Step {
 
 func (s *Step) size() float64 { return math.Abs(s.After - s.Before) }
 
-// divide is the search of Matteson and James (E-divisive, JASA 2014). The place that divides the values best is a
-// step, if few random orders of the values have a place that divides them as well. Then both sides are searched in
-// the same way. The first value has the index from.
+// divide is binary segmentation (A. Sen and M. S. Srivastava, On tests for detecting change in mean, 1975). The place
+// where the means on both sides differ most is a step, if few random orders of the values have such a place. Then both
+// sides are searched in the same way. The first value has the index from.
 func divide(values []float64, from int, level float64, random *rand.Rand) []Step {
-	if len(values) < 2*fewest {
-		return nil
-	}
-	n, order := len(values), make([]int, len(values))
-	d := &distances{n: n, of: make([]float64, n*n), sums: make([]float64, (n+1)*(n+1))}
-	for i, a := range values {
-		order[i] = i
-		for j, b := range values {
-			d.of[i*n+j] = math.Abs(a - b)
-		}
-	}
-	at, best := d.parted(order)
+	shuffled, as := damped(values)[0], 0
+	at, best := parted(shuffled)
 	orders := int(math.Ceil((exceeding + 1) / level))
-	as := 0
 	for range orders {
-		random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-		if _, q := d.parted(order); q >= best {
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if _, difference := parted(shuffled); difference >= best {
 			if as++; as > exceeding {
 				return nil
 			}
@@ -310,41 +279,21 @@ func divide(values []float64, from int, level float64, random *rand.Rand) []Step
 	if p > level {
 		return nil
 	}
-	steps := divide(values[:at], from, level, random)
-	steps = append(steps, Step{At: from + at, P: p})
+	steps := append(divide(values[:at], from, level, random), Step{At: from + at, P: p})
 	return append(steps, divide(values[at:], from+at, level, random)...)
 }
 
-// distances are the distances of all pairs of values.
-type distances struct {
-	n    int
-	of   []float64 // n × n distances
-	sums []float64 // (n+1) × (n+1): sums of of over the rectangle from the first value of an order
-}
-
-// parted is the place that divides the values in that order best, and how well. The right side may end before the
-// last value, so that a change that went away again is found too.
-func (d *distances) parted(order []int) (at int, best float64) {
-	w := d.n + 1
-	for i, a := range order {
-		row := 0.0
-		for j, b := range order {
-			row += d.of[a*d.n+b]
-			d.sums[(i+1)*w+j+1] = d.sums[i*w+j+1] + row
-		}
-	}
-	best = math.Inf(-1)
-	for end := 2 * fewest; end <= d.n; end++ {
-		for i := fewest; i <= end-fewest; i++ {
-			left, both := d.sums[i*w+i], d.sums[i*w+end]
-			m, n := float64(i), float64(end-i)
-			right := d.sums[end*w+end] - 2*both + left
-			across := both - left
-			q := m * n / (m + n) * (2*across/(m*n) - left/(m*(m-1)) - right/(n*(n-1)))
-			if q > best {
-				at, best = i, q
+// parted is the place where the means of the values before and after it differ most, and by how many standard errors,
+// as a multiple of their deviation, which is the same in all orders.
+func parted(values []float64) (at int, most float64) {
+	mean, before := stat.Mean(values, nil), 0.0
+	for i, v := range values {
+		if m, n := float64(i), float64(len(values)-i); i >= fewest && n >= fewest {
+			if difference := math.Abs(before) * math.Sqrt((m+n)/(m*n)); difference > most {
+				at, most = i, difference
 			}
 		}
+		before += v - mean
 	}
-	return at, best
+	return at, most
 }

@@ -1,0 +1,158 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mailbench/mailbench/reports/compare"
+	"github.com/mailbench/mailbench/reports/significance"
+	"github.com/mailbench/mailbench/workloads/results"
+)
+
+// series puts runs into the series that they can be compared with, the oldest first, and finds the changes of the
+// figures that are selected for. It is an error if none is selected by a gate.
+func (h *History) series(runs []Run, selected []compare.Gate) error {
+	slices.SortStableFunc(runs, func(a, b Run) int {
+		return cmp.Or(cmp.Compare(a.Started, b.Started), a.began.Compare(b.began), cmp.Compare(a.Folder, b.Folder))
+	})
+	side := func(r *Run) compare.Side { return compare.Side{Name: r.Folder, Runs: []*results.Run{r.run}} }
+	for _, r := range runs {
+		differ := func(s Series) []string {
+			d, _ := compare.Differences(side(&s.Runs[0]), side(&r), false)
+			return d
+		}
+		at := slices.IndexFunc(h.Series, func(s Series) bool { return len(differ(s)) == 0 })
+		if at < 0 {
+			at = len(h.Series)
+			h.Series = append(h.Series, Series{Number: at + 1})
+			if at > 0 {
+				h.Series[at].Differs = differ(h.Series[0])
+			}
+		}
+		h.Series[at].Runs = append(h.Series[at].Runs, r)
+	}
+	var names []string
+	for i := range h.Series {
+		s := &h.Series[i]
+		s.Figures = slices.DeleteFunc(figuresOf(s.Runs), func(f *Figure) bool {
+			name := compare.NameOf(f.Subject, f.Operation, f.Name)
+			names = append(names, name)
+			holds := func(g compare.Gate) bool { return g.Holds(name) }
+			return len(selected) > 0 && !slices.ContainsFunc(selected, holds)
+		})
+		s.changesOfCounters()
+		s.changesOfTimes()
+	}
+	for _, g := range selected {
+		if err := g.Unknown(names); err != nil {
+			return fmt.Errorf("--metric %s: no run in %s has this metric in a phase with the verdict ok: %w", g, h.Folder, err)
+		}
+	}
+	return nil
+}
+
+// figuresOf are the figures that some of the runs have, in the order in which runs have them.
+func figuresOf(runs []Run) []*Figure {
+	type key struct {
+		compare.Subject
+		compare.Operation
+		name string
+	}
+	all, known := []*Figure{}, map[key]*Figure{}
+	for i := range runs {
+		for _, c := range compare.Cells(runs[i].run) {
+			for _, v := range c.Figures {
+				if v.Base == nil {
+					continue
+				}
+				k := key{c.Subject, v.Operation, v.Name}
+				if known[k] == nil {
+					known[k] = &Figure{
+						Subject: c.Subject, Operation: v.Operation, Name: v.Name,
+						Values: make([]*float64, len(runs)), Changes: []Change{}, Measure: v.Measure,
+					}
+					all = append(all, known[k])
+				}
+				known[k].Values[i] = v.Base
+			}
+		}
+	}
+	return all
+}
+
+const (
+	// falseAlarms is the share of series in which a timed figure may be said to change although
+	// only chance divides the runs.
+	falseAlarms = 0.05
+	// window is how many of a series' last runs are searched, which bounds the time that it takes.
+	window = 100
+)
+
+// counted reports whether the figure is a counter.
+func (f *Figure) counted() bool { return !f.Measure.Timed() }
+
+// changesOfCounters finds the runs at which counters changed. Each run is compared with the run
+// at which the counter changed last, so that small steps add up.
+func (s *Series) changesOfCounters() {
+	differ := map[[2]int]map[compare.Subject][]compare.Figure{} // by two runs
+	for _, f := range s.Figures {
+		was := -1
+		for run, v := range f.Values {
+			if v == nil || !f.counted() {
+				continue
+			}
+			if was < 0 {
+				was = run
+			}
+			k := [2]int{was, run}
+			if differ[k] == nil && was < run {
+				differ[k] = compare.Counted(s.Runs[was].run, s.Runs[run].run)
+			}
+			for _, c := range differ[k][f.Subject] {
+				if f.Operation == c.Operation && f.Name == c.Name {
+					f.Changes = append(f.Changes, Change{Run: run, Before: *c.Base, After: *c.New, Says: c.Verdict, Exact: c.Exact})
+					was = run
+				}
+			}
+		}
+	}
+}
+
+// changesOfTimes finds where timed figures changed.
+func (s *Series) changesOfTimes() {
+	timed := slices.DeleteFunc(slices.Clone(s.Figures), (*Figure).counted)
+	if len(timed) == 0 {
+		return
+	}
+	level := falseAlarms / float64(len(timed))
+	s.Least = significance.LeastValues(level)
+	for _, f := range timed {
+		if f.search(level) {
+			s.Tested++
+		}
+	}
+}
+
+// search finds the changes of the figure that are unlikely to be chance and larger than its limit. It returns false if
+// too few runs have the figure.
+func (f *Figure) search(level float64) bool {
+	var at []int // the runs that have it
+	var logs []float64
+	for run, v := range f.Values {
+		if v != nil && *v > 0 {
+			at, logs = append(at, run), append(logs, math.Log(*v))
+		}
+	}
+	first := max(0, len(at)-window)
+	if at, logs = at[first:], logs[first:]; len(at) < significance.LeastValues(level) {
+		return false
+	}
+	for _, step := range significance.Steps(logs, level, math.Log1p(f.Measure.Limit)) {
+		c := Change{Run: at[step.At], Before: math.Exp(step.Before), After: math.Exp(step.After), P: step.P}
+		c.Says = f.Measure.Verdict(c.Before, c.After)
+		f.Changes = append(f.Changes, c)
+	}
+	return true
+}
