@@ -173,8 +173,8 @@ const hottestSample = 20_000
 
 // Hottest returns the shares of operations that go to the busiest user and to the busiest
 // folder, by the first operations of the last measured phase. A delivery goes to each of its
-// recipients. Both are 0 if no phase is measured or its trace is not read. The error is ctx's.
-func Hottest(ctx context.Context, w *workloads.Workload, c *Census) (user, folder float64, err error) {
+// recipients. Both are 0 if no phase is measured or its trace is not read.
+func Hottest(w *workloads.Workload, c *Census) (user, folder float64) {
 	var last workloads.Phase
 	for _, p := range w.Phases {
 		if p.Kind == workloads.Measure {
@@ -182,38 +182,32 @@ func Hottest(ctx context.Context, w *workloads.Workload, c *Census) (user, folde
 		}
 	}
 	if last.Kind != workloads.Measure || c.Users() == 0 || last.Replay != nil && last.Replay.Source == nil {
-		return 0, 0, nil
+		return 0, 0
 	}
 	type place struct{ user, folder int }
-	users, folders, all := make(map[int]int), make(map[place]int), 0
+	all, users, folders := 0.0, make(map[int]float64), make(map[place]float64)
 	last.Duration, last.Operations = 0, 0 // it may be too short
 	for o := range first(StreamOf(w, &last, c), &last, hottestSample) {
-		if err := ctx.Err(); err != nil {
-			return 0, 0, err
-		}
-		asked := []int{o.User}
+		to := []int{o.User}
 		if o.Op == workloads.Deliver {
-			asked = o.Recipients
+			to = o.Recipients
 		}
-		for _, u := range asked {
+		for _, u := range to {
 			all++
 			users[u]++
-			user = max(user, float64(users[u]))
+			user = max(user, users[u])
 			if o.Op.OfAccount() {
 				continue
 			}
 			in := place{u, o.Folder}
-			if c.Shared() {
+			if c.shared {
 				in.user = 0
 			}
 			folders[in]++
-			folder = max(folder, float64(folders[in]))
+			folder = max(folder, folders[in])
 		}
 	}
-	if all == 0 {
-		return 0, 0, nil
-	}
-	return user / float64(all), folder / float64(all), nil
+	return user / max(1, all), folder / max(1, all)
 }
 
 // Segment is the part of a run that one load generator executes: the operations of every
@@ -264,29 +258,22 @@ func (s Segment) FirstUser() int { return max(0, s.Index-1) }
 
 // Check refuses a workload that cannot be divided among so many segments.
 func (s Segment) Check(w *workloads.Workload) error {
-	if !s.Divides() {
+	switch {
+	case !s.Divides():
 		return nil
-	}
-	if w.Population.Shared {
+	case w.Population.Shared:
 		return errors.New("all users of the workload share one folder (population.shared), which cannot be divided; " +
 			"leave --segment out")
-	}
-	if w.Population.Users < s.Of {
+	case w.Population.Users < s.Of:
 		return fmt.Errorf("the workload has %d users for %d segments; use fewer segments, or set population.users",
 			w.Population.Users, s.Of)
 	}
-	for i := range w.Phases {
-		p := &w.Phases[i]
-		if !p.Runs() || p.Arrivals != workloads.Closed {
-			continue
-		}
-		least := p.Clients
-		for j := range p.Streams {
-			least = min(least, p.Streams[j].Clients)
-		}
-		if least < s.Of {
-			return fmt.Errorf("phase %s has %d clients for %d segments; use fewer segments, or more clients",
-				p.Name, least, s.Of)
+	for _, p := range w.Phases {
+		for _, one := range append(slices.Clip(p.Streams), p) {
+			if p.Runs() && p.Arrivals == workloads.Closed && one.Clients < s.Of {
+				return fmt.Errorf("phase %s has %d clients for %d segments; use fewer segments, or more clients",
+					p.Name, one.Clients, s.Of)
+			}
 		}
 	}
 	return nil
@@ -295,27 +282,21 @@ func (s Segment) Check(w *workloads.Workload) error {
 // Own returns the phase with the segment's part of its clients. If they cannot be divided
 // evenly, the first segments have one more.
 func (s Segment) Own(p workloads.Phase) workloads.Phase {
+	part := func(clients int) int { return (clients + s.Of - s.Index) / s.Of }
 	if !s.Divides() || p.Clients == 0 {
 		return p
 	}
 	if len(p.Streams) == 0 {
-		p.Clients = max(1, s.part(p.Clients))
+		p.Clients = max(1, part(p.Clients))
 		return p
 	}
 	p.Clients, p.Streams = 0, slices.Clone(p.Streams)
 	for i := range p.Streams {
-		own := s.part(p.Streams[i].Clients)
-		p.Streams[i].Clients, p.Clients = own, p.Clients+own
+		own := &p.Streams[i].Clients
+		*own = part(*own)
+		p.Clients += *own
 	}
 	return p
-}
-
-func (s Segment) part(n int) int {
-	part := n / s.Of
-	if s.Index <= n%s.Of {
-		part++
-	}
-	return part
 }
 
 // OfSegment returns the census of a segment. It has the users and folders of all segments, but
@@ -350,21 +331,13 @@ type ownStream struct {
 	users   int
 }
 
-// mostForeign bounds how many operations of other segments may follow each other. Next would
-// never return if all users of the operations were other segments'.
-const mostForeign = 10_000_000
-
 // Next implements Stream.
 func (s *ownStream) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
-	for range mostForeign {
-		if due, ok = s.Stream.Next(now, o); !ok {
-			return due, false
-		}
-		if s.segment.Has(o.User) {
-			break
-		}
+	due, ok = s.Stream.Next(now, o)
+	for ok && !s.segment.Has(o.User) {
+		due, ok = s.Stream.Next(now, o)
 	}
-	if !s.segment.Has(o.User) {
+	if !ok {
 		return 0, false
 	}
 	// Recipients of other segments are replaced by users of this one that are close by number. If such a user is a

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"context"
 	"math"
 	"sync"
 	"time"
@@ -114,17 +113,14 @@ type pending struct {
 	own    int32 // number among the user's folders
 }
 
-// LoadStream returns the deliveries by which a data set grows to the census, in order of arrival, or the error of
-// ctx, if that ends before all folders have been looked at. N is a message's number: 0, 1, 2 … in that order.
-func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
+// LoadStream returns the deliveries by which a data set grows to the census, in order of arrival. N is a message's
+// number: 0, 1, 2 … in that order.
+func (c *Census) LoadStream(g *Growth) Stream {
 	l := &loadStream{
 		seed: c.seed, n: g.First, step: uint64(g.Step), heap: make([]pending, 0, len(c.counts)),
 	}
 	l.end, l.span = g.time()
 	for u := range c.Users() {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		for i := c.first[u]; i < c.first[u+1]; i++ {
 			if n := g.missing(c, u, int(i-c.first[u])); n > 0 {
 				p := pending{user: int32(u), folder: i, left: int32(n) + 1, own: i - c.first[u]}
@@ -134,12 +130,9 @@ func (c *Census) LoadStream(ctx context.Context, g *Growth) (Stream, error) {
 		}
 	}
 	for i := len(l.heap)/2 - 1; i >= 0; i-- {
-		if i%4096 == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
 		sift(l.heap, i, (*pending).before)
 	}
-	return c.Segment.of(l, c.Users()), nil
+	return c.Segment.of(l, c.Users())
 }
 
 // advance draws when the folder's next message arrives: the least of m numbers
@@ -183,4 +176,24 @@ func (*loadStream) Span() time.Duration { return 0 }
 
 func (p *pending) before(q *pending) bool {
 	return p.at < q.at || p.at == q.at && p.folder < q.folder
+}
+
+// Timeline is when the messages of a data set arrived: those of its load, then those of each growth.
+type Timeline []int64 // messages of each step; in a step they arrive evenly
+
+// at returns when a share of the messages had arrived.
+func (t Timeline) at(share float64) time.Time {
+	var all int64
+	for _, messages := range t {
+		all += messages
+	}
+	before := share * float64(all)
+	for i, messages := range t {
+		end, span := (&Growth{Step: i}).time()
+		if n := float64(messages); before <= n || i == len(t)-1 {
+			return end.Add(-span).Add(time.Duration(min(1, before/max(1, n)) * float64(span)))
+		}
+		before -= float64(messages)
+	}
+	return loadEnd
 }

@@ -37,10 +37,7 @@ phases: [{load: {}}, {measure: {operations: 1, clients: 1, mix: {list: 1}}}]
 		}
 		g.Has = func(user, folder int) int { return was[place{user, folder}] }
 		lacks := c.Lacks(&g)
-		s, err := c.LoadStream(t.Context(), &g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := c.LoadStream(&g)
 		var o Operation
 		delivered, began := int64(0), latest
 		for {

@@ -174,10 +174,7 @@ func (p *Plan) Next(n uint64, o *Operation) {
 	}
 	o.how = &p.hows[o.Op]
 	o.User = o.how.users(r)
-	if p.ofFolder(n, o) {
-		o.Folder = o.how.folders[p.census.FolderCount(o.User)-1].Choose(r)
-		p.draw(o)
-	}
+	p.draw(n, anyFolder, o)
 }
 
 // Given makes operation n into o. Its kind, user and folder are given, and everything
@@ -186,10 +183,7 @@ func (p *Plan) Given(n uint64, op workloads.Op, user, folder int, o *Operation) 
 	o.clear()
 	o.N, o.Op, o.User, o.how = n, op, user, &p.hows[op]
 	p.draws.Seed(&o.rand, n)
-	if p.ofFolder(n, o) {
-		o.Folder = folder
-		p.draw(o)
-	}
+	p.draw(n, folder, o)
 }
 
 // AddRecipient adds a user to those that a delivery goes to, unless it is one of them.
@@ -209,11 +203,7 @@ func (p *Plan) step(v *visit, o *Operation) {
 	o.User = p.users.users(r)
 	folder := p.users.folders[p.census.FolderCount(o.User)-1].Choose(r)
 	p.draws.Seed(r, n)
-	if !p.ofFolder(n, o) {
-		return
-	}
-	o.Folder = folder
-	p.draw(o)
+	p.draw(n, folder, o)
 	switch o.Op {
 	case workloads.List: // page after page
 		o.Deep, o.Skip = false, o.Skip+int(v.lists-1)*o.Page
@@ -227,26 +217,24 @@ func (p *Plan) step(v *visit, o *Operation) {
 	}
 }
 
-// ofFolder sets the fields of all operations, and all those of a delivery. It reports whether
-// the operation works on one folder or its messages.
-func (p *Plan) ofFolder(n uint64, o *Operation) bool {
-	o.Page, o.Timeout, o.Messages, o.Age = o.how.Page, o.how.Timeout, 1, o.how.Age
-	o.From, o.Bytes = o.how.From, o.how.Bytes
-	if o.Op == workloads.Deliver {
-		o.Message = p.messages + n
-		o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
-		p.recipients(&o.rand, o)
-		if o.how.Size != nil {
-			o.Size = int(min(max(1, o.how.Size.Draw(&o.rand)), int64(workloads.MaxMessage)))
-		}
-		return false
-	}
-	return !o.Op.OfAccount()
-}
+// anyFolder: draw draws the folder.
+const anyFolder = -1
 
-// draw draws the remaining fields of an operation that works on a folder.
-func (p *Plan) draw(o *Operation) {
+// draw sets all other fields of operation n, whose kind and user are known. The folder is ignored for an operation
+// that does not work on a folder or its messages.
+func (p *Plan) draw(n uint64, folder int, o *Operation) {
 	r, h := &o.rand, o.how
+	o.Page, o.Timeout, o.Messages, o.Age, o.From, o.Bytes = h.Page, h.Timeout, 1, h.Age, h.From, h.Bytes
+	if o.Op == workloads.Deliver {
+		p.delivery(n, o)
+		return
+	}
+	if o.Op.OfAccount() {
+		return
+	}
+	if o.Folder = folder; folder == anyFolder {
+		o.Folder = h.folders[p.census.FolderCount(o.User)-1].Choose(r)
+	}
 	o.Pick = r.Uint64()
 	switch o.Op {
 	case workloads.List:
@@ -274,22 +262,25 @@ func (p *Plan) draw(o *Operation) {
 	}
 }
 
-// recipients draws who a delivery goes to: the operation's user and others, by popularity.
+// delivery draws a delivery. It goes to the operation's user and others, by popularity.
 // If a user is drawn again, the next user takes the place, so that the number stays.
-func (p *Plan) recipients(r *random.Rand, o *Operation) {
+func (p *Plan) delivery(n uint64, o *Operation) {
+	r, h := &o.rand, o.how
+	o.Message = p.messages + n
+	o.Date = p.arrived.Add(time.Duration(n) * time.Millisecond)
 	o.Recipients = append(o.Recipients, o.User)
-	if o.how.widest == 1 {
-		return
-	}
-	count := int(min(o.how.Recipients.Draw(r), int64(o.how.widest)))
-	for len(o.Recipients) < count {
-		u := o.how.users(r)
-		for slices.Contains(o.Recipients, u) {
-			if u++; u == p.census.Users() {
-				u = 0
+	if h.widest > 1 {
+		count := int(min(h.Recipients.Draw(r), int64(h.widest)))
+		for len(o.Recipients) < count {
+			u := h.users(r)
+			for slices.Contains(o.Recipients, u) {
+				u = (u + 1) % p.census.Users()
 			}
+			o.Recipients = append(o.Recipients, u)
 		}
-		o.Recipients = append(o.Recipients, u)
+	}
+	if h.Size != nil {
+		o.Size = int(min(max(1, h.Size.Draw(r)), int64(workloads.MaxMessage)))
 	}
 }
 
@@ -383,14 +374,14 @@ func (s *keySet) users(r *random.Rand) int {
 
 // chooser draws operations by their weights. It compares 64 random bits with the upper
 // bound of each operation's share.
-type chooser struct {
-	bound [workloads.MaxOps]uint64
-	op    [workloads.MaxOps]workloads.Op
-	n     int
+type chooser []choice
+
+type choice struct {
+	bound uint64
+	op    workloads.Op
 }
 
-func chooserOf(m *workloads.Mix) chooser {
-	var c chooser
+func chooserOf(m *workloads.Mix) (c chooser) {
 	var sum, total float64
 	for _, w := range m {
 		total += w
@@ -399,25 +390,20 @@ func chooserOf(m *workloads.Mix) chooser {
 		if w == 0 {
 			continue
 		}
-		sum += w
-		c.op[c.n] = workloads.Op(op)
-		c.bound[c.n] = math.MaxUint64
-		if sum < total {
-			c.bound[c.n] = uint64(math.Ldexp(sum/total, 64))
+		bound := uint64(math.MaxUint64) // of the last one
+		if sum += w; sum < total {
+			bound = uint64(math.Ldexp(sum/total, 64))
 		}
-		c.n++
-	}
-	if c.n > 0 {
-		c.bound[c.n-1] = math.MaxUint64
+		c = append(c, choice{bound, workloads.Op(op)})
 	}
 	return c
 }
 
-func (c *chooser) choose(r *random.Rand) workloads.Op {
+func (c chooser) choose(r *random.Rand) workloads.Op {
 	u := r.Uint64()
 	i := 0
-	for i < c.n-1 && u >= c.bound[i] {
+	for i < len(c)-1 && u >= c[i].bound {
 		i++
 	}
-	return c.op[i]
+	return c[i].op
 }

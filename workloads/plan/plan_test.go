@@ -41,7 +41,7 @@ func TestPlanReplays(t *testing.T) {
 		a, _ := next()
 		fmt.Fprintf(&b, "load %d user %d folder %d %s\n", a.N, a.User, a.Folder, a.Date.Format(time.RFC3339Nano))
 	}
-	for _, s := range []Schedule{ScheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1), ScheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1)} {
+	for _, s := range []*Schedule{ScheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1), ScheduleOf((&workloads.Phase{Arrivals: workloads.Poisson, Rate: workloads.Rate{Count: 3, Per: time.Second}}), 1)} {
 		for range 4 {
 			due, _ := s.Next()
 			fmt.Fprintf(&b, "due %d\n", due)
@@ -163,7 +163,7 @@ func TestWindow(t *testing.T) {
 		var dates []time.Time
 		var arrivals Timeline
 		for step, n := range steps {
-			arrivals.Add(n)
+			arrivals = append(arrivals, n)
 			end, span := (&Growth{Step: step}).time()
 			for i := range n {
 				dates = append(dates, end.Add(-time.Duration(float64(span)*float64(i+1)/float64(n+1))))
@@ -302,7 +302,7 @@ func TestConstantSchedule(t *testing.T) {
 	}
 	// A rate whose products pass 64 bits.
 	s = ScheduleOf((&workloads.Phase{Rate: workloads.Rate{Count: 99_999_999, Per: 999_999_937}}), 1)
-	s.(*constant).n = 1 << 55
+	s.n = 1 << 55
 	if due, ok := s.Next(); !ok || due < 0 {
 		t.Errorf("operation 2^55 is due at %v, %t", due, ok)
 	}

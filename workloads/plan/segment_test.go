@@ -60,13 +60,7 @@ func TestSegmentsAreTheWhole(t *testing.T) {
 func sharesAreTheWhole(t *testing.T, w *workloads.Workload) {
 	census := censusOf(t, w)
 	streams := map[string]func(c *Census) Stream{
-		"load": func(c *Census) Stream {
-			s, err := c.LoadStream(t.Context(), &Growth{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return s
-		},
+		"load": func(c *Census) Stream { return c.LoadStream(&Growth{}) },
 	}
 	for i := range w.Phases {
 		if p := &w.Phases[i]; p.Runs() {

@@ -124,7 +124,7 @@ func TestShapeRepeats(t *testing.T) {
 	if got := s.Count(5 * time.Second); math.Abs(got-250) > 1e-9 {
 		t.Errorf("%g operations in 5 s, want 250", got)
 	}
-	c := shaped{shape: s}
+	c := Schedule{phase: workloads.Phase{Shape: s}}
 	for n := 0.0; n < 1000; n += 7.3 {
 		if back := s.Count(c.when(n)); math.Abs(back-n) > 1e-5 {
 			t.Errorf("operation %g is due when there were %g", n, back)

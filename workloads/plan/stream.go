@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/mailbench/mailbench/workloads"
@@ -33,8 +32,9 @@ type Stream interface {
 
 // Recorded is a file of operations that was read (Phase.Replay).
 type Recorded interface {
-	// Schedule has the times of the operations in a phase.
-	Schedule(p *workloads.Phase) Schedule
+	// Due is when operation n is scheduled after the start of a phase, so many times as fast as recorded; ok is false
+	// after the last.
+	Due(n uint64, speed float64) (due time.Duration, ok bool)
 	// Operation makes operation n into o. The plan draws what the file does not say.
 	Operation(p *Plan, c *Census, n uint64, o *Operation)
 }
@@ -51,24 +51,19 @@ func StreamOf(w *workloads.Workload, p *workloads.Phase, c *Census) Stream {
 		one.Number, one.Stream, one.Duration, one.Operations, one.Lacks = p.Number, i, p.Duration, p.Operations, p.Lacks
 		s.parts = append(s.parts, part{Plan: New(w, &one, c), phase: one, schedule: ScheduleOf(&one, w.Seed)})
 	}
-	if len(s.parts) == 1 && s.parts[0].session == nil {
-		s.even, _ = s.parts[0].schedule.(*constant)
-	}
 	return c.Segment.of(s, c.Users())
 }
 
 // merged is the streams of a phase, in the order in which their operations are scheduled. The lock
 // is held only to take a number and its scheduled time, since the operation is a pure function of
-// its number. At a constant rate so is the scheduled time, which then needs no lock.
+// its number.
 type merged struct {
 	phase workloads.Phase
 	open  bool
 	parts []part
-	even  *constant // the schedule, if there is one stream, of a mix at a constant rate; else nil
 
-	claimed atomic.Uint64 // numbers taken from even, including those after its end
 	mu      sync.Mutex
-	next    uint64        // number of the next operation, if even is nil
+	next    uint64        // number of the next operation
 	last    time.Duration // scheduled time of the operation taken last
 	clients int           // clients of a closed loop that have called Next
 }
@@ -77,24 +72,16 @@ type merged struct {
 type part struct {
 	*Plan
 	phase    workloads.Phase
-	schedule Schedule // nil: closed loop
+	schedule *Schedule // nil: closed loop
 
 	next   uint64        // number of the next operation, or of the next session
 	due    time.Duration // when next is scheduled, if ahead
 	ahead  bool          // due is known
-	ended  bool          // the schedule has no more
 	visits []visit       // sessions under way: a heap with the one that is scheduled first on top
 }
 
 // Next implements Stream.
 func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bool) {
-	if s.even != nil {
-		number := s.claimed.Add(1) - 1
-		if due, ok = s.even.at(number); ok {
-			s.parts[0].Plan.Next(number, o)
-		}
-		return due, ok
-	}
 	if !s.open {
 		return 0, s.closed(now, o)
 	}
@@ -102,8 +89,8 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	s.mu.Lock()
 	var p *part // the stream whose operation is due first
 	for i := range s.parts {
-		if one := &s.parts[i]; one.head() && (p == nil || one.at() < p.at()) {
-			p = one
+		if at, more := s.parts[i].head(); more && (p == nil || at < due) {
+			p, due = &s.parts[i], at
 		}
 	}
 	if p == nil || s.phase.Operations > 0 && s.next >= s.phase.Operations {
@@ -111,7 +98,7 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 		return 0, false
 	}
 	number, own := s.next, p.next
-	due = p.take(&v)
+	p.take(&v)
 	s.next++
 	s.last = due
 	s.mu.Unlock()
@@ -125,13 +112,21 @@ func (s *merged) Next(now time.Duration, o *Operation) (due time.Duration, ok bo
 	return due, true
 }
 
-// head reports whether the stream has another operation. It begins all sessions that are
-// due no later than that operation.
-func (p *part) head() bool {
-	if p.session == nil {
-		return p.look()
-	}
-	for p.look() && (len(p.visits) == 0 || p.due <= p.visits[0].due) {
+// head returns when the stream's next operation is scheduled; ok is false if it has none. It begins all
+// sessions that are due no later than that operation.
+func (p *part) head() (due time.Duration, ok bool) {
+	for {
+		if !p.ahead {
+			p.due, p.ahead = p.schedule.Next()
+		}
+		switch {
+		case p.session == nil:
+			return p.due, p.ahead
+		case len(p.visits) > 0 && (!p.ahead || p.due > p.visits[0].due):
+			return p.visits[0].due, true
+		case !p.ahead:
+			return 0, false
+		}
 		var v visit
 		if v.begin(p.session, p.seed, p.stream, p.next, p.due) {
 			p.visits = append(p.visits, v)
@@ -143,33 +138,15 @@ func (p *part) head() bool {
 		p.next++
 		p.ahead = false
 	}
-	return len(p.visits) > 0
 }
 
-// look finds out when the next operation of the mix, or the next session, is scheduled.
-func (p *part) look() bool {
-	if !p.ahead && !p.ended {
-		p.due, p.ahead = p.schedule.Next()
-		p.ended = !p.ahead
-	}
-	return p.ahead
-}
-
-// at is when the next operation is scheduled. Head must have returned true.
-func (p *part) at() time.Duration {
-	if p.session != nil {
-		return p.visits[0].due
-	}
-	return p.due
-}
-
-// take takes the next operation and returns when it is scheduled. For a session, v gets its
+// take takes the operation that head returned. For a session, v gets its
 // state. A session ends before a step that is scheduled after the end of the phase.
-func (p *part) take(v *visit) time.Duration {
+func (p *part) take(v *visit) {
 	if p.session == nil {
 		p.next++
 		p.ahead = false
-		return p.due
+		return
 	}
 	top := &p.visits[0]
 	*v = *top
@@ -183,7 +160,6 @@ func (p *part) take(v *visit) time.Duration {
 		p.visits = p.visits[:end]
 	}
 	sift(p.visits, 0, (*visit).before)
-	return v.due
 }
 
 // closed makes the next operation of a closed loop's client, which o identifies.
@@ -237,22 +213,13 @@ func (s *merged) Open() bool { return s.open }
 func (s *merged) Span() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, last := s.next, s.last
-	if s.even != nil {
-		if next = s.claimed.Load(); s.even.operations > 0 {
-			next = min(next, s.even.operations)
-		}
-		if next > 0 {
-			last, _ = s.even.at(next - 1)
-		}
-	}
-	if !s.open || next == 0 {
+	switch {
+	case !s.open || s.next == 0:
 		return 0
-	}
-	if s.phase.Duration > 0 {
+	case s.phase.Duration > 0:
 		return s.phase.Duration
 	}
-	return last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
+	return s.last + time.Duration(float64(time.Second)/s.phase.Rate.PerSecond())
 }
 
 // Digested is how many operations of a phase its digest is made from, at most.

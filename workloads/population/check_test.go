@@ -83,8 +83,7 @@ func load(
 		accounts[u], err = mb.CreateUser(ctx, plan.Address(u), names)
 		must(err)
 	}
-	load, err := c.LoadStream(ctx, &plan.Growth{})
-	must(err)
+	load := c.LoadStream(&plan.Growth{})
 	reader := messages.NewGenerator(w).Reader()
 	var msg mail.Message
 	var handles [1]models.Handle

@@ -75,10 +75,7 @@ func growth(w *workloads.Workload) forecast.Growth {
 // sample reads the first messages of a load. If the load has none, the sample is one message. Mail
 // may be slow to read, so a message of a file that comes again is not read again.
 func sample(ctx context.Context, c *plan.Census, source messages.Source, size int) ([]forecast.Message, error) {
-	load, err := c.LoadStream(ctx, &plan.Growth{})
-	if err != nil {
-		return nil, fmt.Errorf("population: %w", err)
-	}
+	load := c.LoadStream(&plan.Growth{})
 	r := source.Reader()
 	var all []forecast.Message
 	var m mail.Message
@@ -163,10 +160,7 @@ func Compress(
 	if err != nil {
 		return nil, fmt.Errorf("population: %w", err)
 	}
-	load, err := c.LoadStream(ctx, &plan.Growth{})
-	if err != nil {
-		return nil, fmt.Errorf("population: %w", err)
-	}
+	load := c.LoadStream(&plan.Growth{})
 	raw, bodies, attachments := newStream(by), newStream(by), newStream(by)
 	r := source.Reader()
 	var m mail.Message
@@ -259,8 +253,8 @@ func MailOf(ctx context.Context, w *workloads.Workload) (*Mail, error) {
 		return nil, fmt.Errorf("population: %w", err)
 	}
 	m := &Mail{from: w, people: people}
-	m.user, m.folder, err = plan.Hottest(ctx, w, c)
-	return m, err
+	m.user, m.folder = plan.Hottest(w, c)
+	return m, nil
 }
 
 // Numbers returns a schema with the values that the workload sets for its parameters, and sizes its tables for lint on

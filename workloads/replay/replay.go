@@ -158,24 +158,12 @@ func (t *Trace) Prepare(w *workloads.Workload, p *workloads.Phase) error {
 	return nil
 }
 
-// schedule are the times of a trace in a phase.
-type schedule struct {
-	trace *Trace
-	phase *workloads.Phase
-	next  int
-}
-
-// Schedule implements plan.Recorded.
-func (t *Trace) Schedule(p *workloads.Phase) plan.Schedule { return &schedule{trace: t, phase: p} }
-
-// Next implements plan.Schedule.
-func (s *schedule) Next() (due time.Duration, ok bool) {
-	if s.next == len(s.trace.all) {
+// Due implements plan.Recorded.
+func (t *Trace) Due(n uint64, speed float64) (due time.Duration, ok bool) {
+	if n >= uint64(len(t.all)) {
 		return 0, false
 	}
-	due = time.Duration(float64(s.trace.all[s.next].due) / s.phase.Replay.Speed)
-	s.next++
-	return due, s.phase.Duration == 0 || due < s.phase.Duration
+	return time.Duration(float64(t.all[n].due) / speed), true
 }
 
 // Operation implements plan.Recorded.

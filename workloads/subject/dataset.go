@@ -75,7 +75,7 @@ type Dataset struct {
 func (d *Dataset) Arrivals() plan.Timeline {
 	var t plan.Timeline
 	for _, s := range d.Steps {
-		t.Add(s.Messages)
+		t = append(t, s.Messages)
 	}
 	return t
 }
