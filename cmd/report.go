@@ -43,7 +43,7 @@ type reportFlags struct {
 const formatHTML = "html"
 
 // reportFormats are the formats of report. Only html can show several runs.
-var reportFormats = []string{formatHTML, "text", "json", "csv", "tables", "growth", "markdown", "junit", "bench"}
+var reportFormats = []string{formatHTML, "text", "json", "csv", "markdown", "junit", "bench"}
 
 func newReport() *cobra.Command {
 	f := reportFlags{format: formatHTML}
@@ -51,7 +51,8 @@ func newReport() *cobra.Command {
 	c := command("report DIR...", some, f.run)
 	c.ValidArgsFunction = completeDirs
 	flags := c.Flags()
-	flags.Var(oneOf(&f.format, reportFormats, "format"), "format", "`FORMAT`: html, text, json, csv, tables, growth, markdown, junit or bench")
+	flags.Var(oneOf(&f.format, reportFormats, "format"), "format",
+		"`FORMAT`: html, text, json, csv, markdown, junit or bench")
 	bindJSON(flags, "print JSON")
 	f.bindOutput(flags, "write to this `FILE`, or to standard output (-)", notByUs)
 	bindView(flags, &f.view)
@@ -67,7 +68,7 @@ func (f *reportFlags) run(cmd *cobra.Command, dirs []string) (err error) {
 		f.format = "text"
 	}
 	for flag, formats := range map[string][]string{
-		"rank": {formatHTML, "text", "markdown", "tables"}, "full": {"text"},
+		"rank": {formatHTML, "text", "markdown", "csv"}, "full": {"text"},
 	} {
 		if cmd.Flags().Changed(flag) && !slices.Contains(formats, f.format) {
 			return usagef("--%s does nothing with --format %s: it is for %s", flag, f.format, words.List(formats))
@@ -128,12 +129,12 @@ func (f *reportFlags) one(w io.Writer, dir string) error {
 	switch f.format {
 	case "markdown":
 		return document.WriteMarkdown(w, reports.Of(r, f.by))
-	case "tables":
+	case "csv":
 		return document.WriteCSV(w, reports.Of(r, f.by))
+	case "junit":
+		return reports.WriteJUnit(w, r)
 	}
-	return map[string]func(io.Writer, *results.Run) error{
-		"csv": reports.WriteCSV, "growth": reports.WriteGrowthCSV, "junit": reports.WriteJUnit, "bench": reports.WriteBench,
-	}[f.format](w, r)
+	return reports.WriteBench(w, r)
 }
 
 // openSources reads the runs of all folders as one, and notes which latency logs are gone. Its error names

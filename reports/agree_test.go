@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -94,7 +93,6 @@ func written(t *testing.T, write func(io.Writer, *results.Run) error) string {
 // All outputs have the values of run.json.
 func TestOutputsAgree(t *testing.T) {
 	cells := rawCells(t)
-	t.Run("csv", func(t *testing.T) { csvAgrees(t, cells, written(t, WriteCSV)) })
 	t.Run("bench", func(t *testing.T) { benchAgrees(t, cells, written(t, WriteBench)) })
 	t.Run("junit", func(t *testing.T) { junitAgrees(t, cells, written(t, WriteJUnit)) })
 	t.Run("searches", searchesAgree)
@@ -104,8 +102,14 @@ func TestOutputsAgree(t *testing.T) {
 // documentAgrees compares the tables of latencies with run.json, and finds each of their cells in
 // every form.
 func documentAgrees(t *testing.T, cells []raw, d *document.Document) {
-	var text, md bytes.Buffer
-	if err := errors.Join((document.Terminal{Width: 400, Full: true}).Write(&text, d), document.WriteMarkdown(&md, d)); err != nil {
+	var text, md, table bytes.Buffer
+	if err := errors.Join(
+		(document.Terminal{Width: 400, Full: true}).Write(&text, d), document.WriteMarkdown(&md, d), document.WriteCSV(&table, d),
+	); err != nil {
+		t.Fatal(err)
+	}
+	values, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
 		t.Fatal(err)
 	}
 	shown := strings.ReplaceAll(md.String(), `\`, "")
@@ -123,6 +127,11 @@ func documentAgrees(t *testing.T, cells []raw, d *document.Document) {
 				want := words.OneLine(c.Text)
 				if !strings.Contains(text.String(), want) || !strings.Contains(shown, strings.ReplaceAll(words.Markdown(c.Text), `\`, "")) {
 					t.Errorf("%s, %s: %q is not in text and Markdown", s.Title, row.Group, want)
+				}
+				if i > 0 && !s.Table.Columns[i].Left && !slices.ContainsFunc(values, func(line []string) bool {
+					return line[0] == s.Title && line[1] == words.OneLine(row.Group) && line[5] == want
+				}) {
+					t.Errorf("%s, %s: %q is not in the CSV", s.Title, row.Group, want)
 				}
 			}
 			if !isLatency {
@@ -190,54 +199,6 @@ func searchesAgree(t *testing.T) {
 	}
 	if one := `name="measure: highest rate"`; !strings.Contains(outputs["JUnit"], one) || !strings.Contains(outputs["JUnit"], `type="unfinished"`) {
 		t.Errorf("JUnit has no failing case %s", one)
-	}
-}
-
-func csvAgrees(t *testing.T, cells []raw, text string) {
-	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := 0
-	for _, c := range cells {
-		timeline, _ := c.at("timeline").([]any)
-		for _, in := range timeline {
-			ops, _ := in.(map[string]any)["ops"].(map[string]any)
-			want += 1 + len(ops)
-		}
-	}
-	if len(rows)-1 != want || want == 0 {
-		t.Errorf("%d rows, want %d", len(rows)-1, want)
-	}
-	for _, row := range rows[1:] {
-		field := map[string]string{}
-		for i, name := range rows[0] {
-			field[name] = row[i]
-		}
-		c := find(t, cells, field["model"], field["phase"])
-		timeline := c.at("timeline").([]any)
-		at := slices.IndexFunc(timeline, func(in any) bool {
-			return fmt.Sprint(raw(in.(map[string]any)).number("at")) == fmt.Sprint(mustFloat(t, field["at_seconds"]))
-		})
-		if at < 0 {
-			t.Fatalf("run.json has no interval of %v", row)
-		}
-		in := raw(timeline[at].(map[string]any))
-		if in.number("seconds") != mustFloat(t, field["seconds"]) || c.at("verdict") != field["verdict"] || c.at("started") != field["phase_started"] {
-			t.Errorf("%v is not of its cell", row)
-		}
-		if field["op"] != csvAll {
-			in = raw(in.at("ops", field["op"]).(map[string]any))
-		}
-		for _, name := range []string{"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns"} {
-			want := in.digits(strings.TrimSuffix(name, "_ns"))
-			if strings.HasSuffix(name, "_ns") && (in.digits("ok") == "0") {
-				want = ""
-			}
-			if field[name] != want {
-				t.Errorf("%s of %v is %q, want %q", name, row, field[name], want)
-			}
-		}
 	}
 }
 

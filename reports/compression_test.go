@@ -21,7 +21,7 @@ func TestEnginesCompressDifferently(t *testing.T) {
 		cell("hbase", map[string]string{"compression": "none"}),
 		cell("embedded", map[string]string{"compression": "snappy"}),
 	}}
-	if got, want := EnginesIn(r), []string{
+	if got, want := enginesIn(r, false), []string{
 		"cassandra 1, durability process, files compressed by lz4",
 		"hbase 1, durability process, files not compressed",
 		"embedded 1, durability process, files compressed by snappy",
@@ -29,7 +29,7 @@ func TestEnginesCompressDifferently(t *testing.T) {
 		t.Errorf("engines %q, want %q", got, want)
 	}
 	r.Cells = r.Cells[2:]
-	if got, want := EnginesIn(r), []string{"embedded 1, durability process"}; !slices.Equal(got, want) {
+	if got, want := enginesIn(r, false), []string{"embedded 1, durability process"}; !slices.Equal(got, want) {
 		t.Errorf("engines %q, want %q", got, want)
 	}
 }

@@ -24,10 +24,8 @@ func (v *run) details() (all []document.Section) {
 		if len(s.Ops) == 0 {
 			continue
 		}
-		first := s.Cells[0]
-		lead := LoadLine(first) + "; medians of the trials; durability " + first.Durability
-		all = append(all, v.latencies(s, lead))
-		if first.Measured() && first.Arrivals != "closed" {
+		all = append(all, v.latencies(s))
+		if first := s.Cells[0]; first.Measured() && first.Arrivals != "closed" {
 			all = append(all, v.times(s))
 		}
 	}
@@ -46,7 +44,7 @@ func (v *run) each(s *Section, do func(op, name string, cs trials.Column, row *t
 }
 
 // latencies has all percentiles, the outcomes, and remarks on each operation.
-func (v *run) latencies(s *Section, lead string) document.Section {
+func (v *run) latencies(s *Section) document.Section {
 	t := &document.Table{Columns: []document.Column{
 		{Title: "model", Left: true},
 		{Title: "ok", Help: "operations that succeeded"},
@@ -55,36 +53,24 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 2},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 1},
-		{Title: "p99 of trials", Unit: "ms", Rank: 4},
 		{Title: "ops/s", Rank: 3},
-		{Title: "failed"},
-		{Title: "unknown"},
 	}}
-	several, troubled, few := len(trials.Columns(s.Cells)) < len(s.Cells), false, false
 	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
-		spread := "-"
-		troubled = troubled || row.Sum.Failed+row.Sum.Unknown > 0
-		p99 := row.Latency[0.99]
-		if values := p99.Trials.Known(); len(values) > 1 && p99.Enough {
-			spread = results.MS(slices.Min(values)) + " to " + results.MS(slices.Max(values))
-		}
 		rate := row.Median(func(o *results.Op) float64 { return o.Rate })
 		if math.IsNaN(rate) { // none succeeded
 			rate = 0
 		}
-		few = few || row.Count < results.EnoughFor(0.999) // more than each other percentile needs
-		t.Add(op, name, row.Sum.Count, row.Latency[0.5], row.Latency[0.9], p99, row.Latency[0.999],
-			results.MS(row.Median(slowest)), spread, words.Amount(rate), row.Sum.Failed, row.Sum.Unknown,
+		t.Add(op, name, row.Sum.Count, row.Latency[0.5], row.Latency[0.9], row.Latency[0.99], row.Latency[0.999],
+			results.MS(row.Median(slowest)), words.Amount(rate),
 		).Remark = strings.Join(remarks(row), "; ")
 	})
-	t = t.With(func(c *document.Column) bool {
-		return (troubled || c.Title != "failed" && c.Title != "unknown") && (several || c.Title != "p99 of trials")
-	})
 	where := s.Cells[0].Where()
-	section := document.Section{ID: "latency-" + where, Title: where + ": latency", Lead: lead, Table: t, Fold: true}
-	if few {
-		section.Note(document.Faint, "-", fmt.Sprintf("too few operations, in trials that count, for that percentile: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
-			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999)))
+	section := document.Section{
+		ID: "latency-" + where, Title: where + ": latency", Table: t, Fold: true,
+		Lead: LoadLine(s.Cells[0]) + "; medians of the trials; durability " + s.Cells[0].Durability,
+	}
+	if t.Has("-") {
+		section.Note(document.Faint, "-", tooFew)
 	}
 	for _, c := range s.Cells {
 		if gap := LongestGap(c); gap != "" {
@@ -94,39 +80,35 @@ func (v *run) latencies(s *Section, lead string) document.Section {
 	return section
 }
 
+// tooFew says how many operations a percentile needs.
+var tooFew = fmt.Sprintf("too few operations, in trials that count: p50 takes %d, p90 %d, p99 %d, p99.9 %d",
+	results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99), results.EnoughFor(0.999))
+
 // times has what a latency consists of: the response time and its parts.
 func (v *run) times(s *Section) document.Section {
 	parts := []struct {
 		group string
-		rank  int // of p50
+		rank  int
 		of    func(*results.Op) *results.Latency
 	}{
-		{"response, ms", 3, func(o *results.Op) *results.Latency { return &o.Response }},
+		{"response, ms", 2, func(o *results.Op) *results.Latency { return &o.Response }},
 		{"service, ms", 0, func(o *results.Op) *results.Latency { return &o.Service }},
-		{"wait, ms", 2, func(o *results.Op) *results.Latency { return &o.Wait }},
+		{"wait, ms", 1, func(o *results.Op) *results.Latency { return &o.Wait }},
 	}
 	t := &document.Table{Columns: []document.Column{{Title: "model", Left: true}}}
 	for _, p := range parts {
 		t.Columns = append(t.Columns, document.Column{Group: p.group, Title: "p50", Unit: "ms", Rank: p.rank},
 			document.Column{Group: p.group, Title: "p99", Unit: "ms"})
 	}
-	t.Columns = append(t.Columns, document.Column{
-		Title: "client\noverhead, ms", Unit: "ms", Rank: 1, Help: "time of mailbench and the model over an engine that does nothing",
-	})
-	v.each(s, func(op, name string, cs trials.Column, row *trials.Row) {
-		cells, own := []any{name}, "-"
+	v.each(s, func(op, name string, _ trials.Column, row *trials.Row) {
+		cells := []any{name}
 		for _, p := range parts {
 			for _, at := range []float64{0.5, 0.99} {
 				ns := row.Median(func(o *results.Op) float64 { return p.of(o).At(at) })
 				cells = append(cells, trials.Time{NS: ns, Enough: row.Count >= results.EnoughFor(at)})
 			}
 		}
-		for _, f := range v.Floor { // the time without an engine, if it was measured
-			if f.Model == cs[0].Model && f.Op == op && f.Error == "" {
-				own = results.MS(f.NS)
-			}
-		}
-		t.Add(op, append(cells, own)...)
+		t.Add(op, cells...)
 	})
 	where := s.Cells[0].Where()
 	return document.Section{
@@ -151,37 +133,37 @@ func (v *run) costs() document.Section {
 			{Title: "KB\nwritten", Unit: "KB"},
 		}},
 	}
-	if v.Sweep != nil {
-		return document.Section{}
-	}
 	for i := range v.groups {
-		if !v.groups[i].Cells[0].Measured() {
+		first := v.groups[i].Cells[0]
+		if v.Sweep != nil || !first.Measured() {
 			continue
 		}
 		v.each(&v.groups[i], func(op, name string, _ trials.Column, row *trials.Row) {
 			if row.Sum.Count == 0 {
 				return
 			}
-			st := row.Cost()
-			scanned, amplified := "-", "-"
+			if first.Where() != v.groups[0].Cells[0].Where() {
+				op += ", " + first.Where()
+			}
+			st, scanned, amplified := row.Cost(), "-", "-"
 			if st.RowsScanned != nil {
-				if scanned = ranking.Number(*st.RowsScanned); st.Traced > 0 {
+				scanned = ranking.Number(*st.RowsScanned)
+				if st.Traced > 0 {
 					scanned = "~" + scanned
 				}
 				if st.RowsRead > 0 {
 					amplified = ranking.Number(*st.RowsScanned / st.RowsRead)
 				}
 			}
-			group := op
-			if len(v.groups) > 1 && v.groups[i].Cells[0].Where() != v.groups[0].Cells[0].Where() {
-				group += ", " + v.groups[i].Cells[0].Where()
-			}
-			s.Table.Add(group, name, ranking.Number(st.Requests), scanned, ranking.Number(st.RowsRead),
+			s.Table.Add(op, name, ranking.Number(st.Requests), scanned, ranking.Number(st.RowsRead),
 				ranking.Number(st.RowsWritten), amplified, ranking.KB(st.BytesRead), ranking.KB(st.BytesWritten))
 		})
 	}
-	if note := ScannedNote(v.groups); note != "" {
-		s.Note(document.Faint, "rows scanned", note)
+	if s.Table.Has("~") {
+		s.Note(document.Faint, "", "~ mean of operations that were traced after the phase")
+	}
+	if s.Table.Has("-") {
+		s.Note(document.Faint, "", "- not reported by the engine, or no rows returned")
 	}
 	return s
 }
@@ -191,37 +173,33 @@ var attained = map[results.Attainment]string{
 	results.Met: "met", results.Missed: "MISSED", results.Unclear: "INCONCLUSIVE", results.NoSuch: "not supported",
 }
 
-// missed are the thresholds that were not met, with bound and value, how many were, and whether one is inconclusive.
-func (v *run) missed() (missed []string, met int, unclear bool) {
-	type fault struct{ verdict, who, shown string }
+// missed are the thresholds that were not met, with bound and value, and how many were.
+func (v *run) missed() (missed []string, met int) {
+	type fault struct{ what, shown string }
 	var faults []fault
-	all := map[string]int{}
 	for c := range v.All {
-		where := v.names.Part(c.Model, c.Engine) + ", phase " + c.Where()
-		all[where]++
 		for _, a := range c.Objectives {
-			if a.Verdict == results.Met {
+			f := fault{what: fmt.Sprintf("%s: %s %s: %s, phase %s",
+				attained[a.Verdict], a.Objective, a.Bound, v.names.Part(c.Model, c.Engine), c.Where()), shown: a.Shown}
+			switch a.Verdict {
+			case results.Met:
 				met++
-			}
-			if a.Verdict != results.Missed && a.Verdict != results.Unclear {
-				continue
-			}
-			unclear = unclear || a.Verdict == results.Unclear
-			f := fault{fmt.Sprintf("%s: %s %s", attained[a.Verdict], a.Objective, a.Bound), where, a.Shown}
-			if a.Verdict == results.Unclear && a.Text != "" {
+			case results.Missed:
+				faults = append(faults, f)
+			case results.Unclear:
 				f.shown = strings.TrimSpace(a.Shown + " (" + a.Text + ")")
+				faults = append(faults, f)
 			}
-			faults = append(faults, f)
 		}
 	}
-	for _, same := range results.Grouped(faults, func(f fault) [2]string { return [2]string{f.verdict, f.who} }) {
-		s := fmt.Sprintf("%s: %s: %s", same[0].verdict, same[0].who, same[0].shown)
-		if of := all[same[0].who]; of > 1 {
-			s += fmt.Sprintf("; in %d of %d trials", len(same), of)
+	for _, same := range results.Grouped(faults, func(f fault) string { return f.what }) {
+		s := same[0].what + ": " + same[0].shown
+		if v.names.trials {
+			s += "; in " + words.Plural(len(same), "trial")
 		}
 		missed = append(missed, s)
 	}
-	return missed, met, unclear
+	return missed, met
 }
 
 // thresholds are those that the workload expects.
@@ -248,41 +226,29 @@ func (v *run) thresholds() document.Section {
 	}
 }
 
-// interrupted has a table for each operation that was interrupted at each of its writes.
-func (v *run) interrupted() (all []document.Section) {
-	type state struct {
-		*results.Interrupted
-		who, lead string
-	}
-	var found []state
+// interrupted are the operations that were interrupted at each of their writes.
+func (v *run) interrupted() document.Section {
+	t := &document.Table{Columns: []document.Column{
+		{Title: "model", Left: true},
+		{Title: "writes", Rank: 2},
+		{Title: "points", Rank: 1, Help: "interruption points, one after each write but the last"},
+		{Title: "not\napplied"},
+		{Title: "partially\napplied"},
+		{Title: "applied"},
+		{Title: "duplicated"},
+		{Title: "lost"},
+	}}
 	for c := range v.All {
-		for j := range c.Interrupted {
-			left := &c.Interrupted[j]
-			lead := fmt.Sprintf("%s: %s of %s, interrupted", c.Where(), left.Op, words.Plural(left.Messages, "message"))
-			found = append(found, state{left, v.names.Of(c), lead})
+		for _, s := range c.Interrupted {
+			group := fmt.Sprintf("%s: %s of %s", c.Where(), s.Op, words.Plural(s.Messages, "message"))
+			t.Add(group, v.names.Of(c), s.Writes, s.Places, s.None, s.Some, s.All, s.Twice, s.Lost).Remark = s.FaultsText()
 		}
 	}
-	for _, same := range results.Grouped(found, func(s state) string { return s.lead }) {
-		t := &document.Table{Columns: []document.Column{
-			{Title: "model", Left: true},
-			{Title: "writes", Rank: 2},
-			{Title: "points", Rank: 1, Help: "interruption points, one after each write but the last"},
-			{Title: "not\napplied"},
-			{Title: "partially\napplied"},
-			{Title: "applied"},
-			{Title: "duplicated"},
-			{Title: "lost"},
-		}}
-		for _, s := range same {
-			t.Add("", s.who, s.Writes, s.Places, s.None, s.Some, s.All, s.Twice, s.Lost).Remark = s.FaultsText()
-		}
-		all = append(all, document.Section{ID: "interrupted", Title: "Interrupted", Lead: same[0].lead, Table: t})
+	slices.SortStableFunc(t.Rows, func(a, b document.Row) int { return strings.Compare(a.Group, b.Group) })
+	return document.Section{
+		ID: "interrupted", Title: "Interrupted", Table: t,
+		Lead: "the states of messages after an interruption at each point: after each write but the last",
 	}
-	if len(all) > 0 {
-		all[0].Note(document.Faint, "",
-			"points: interruption points, one after each write but the last, and which state they leave the messages in")
-	}
-	return all
 }
 
 // A gap is reported if it is at least gapLeast seconds long, and at least gapMissed operations
@@ -322,6 +288,8 @@ func remarks(r *trials.Row) (all []string) {
 			all = append(all, fmt.Sprintf(format, args...))
 		}
 	}
+	note(o.Failed > 0, "%d failed", o.Failed)
+	note(o.Unknown > 0, "%d of unknown outcome", o.Unknown)
 	note(o.Dropped > 0, "%d dropped", o.Dropped)
 	note(o.NoTarget > 0, "%d without a message to work on", o.NoTarget)
 	note(o.NotFound > 0, "%d not found", o.NotFound)
@@ -356,69 +324,52 @@ func (v *run) streams() (all []document.Section) {
 			{Title: "model", Left: true},
 			{Title: "scheduled"},
 			{Title: "offered", Unit: "ops/s"},
-			{Title: "achieved", Unit: "ops/s", Rank: 2},
-			{Title: "late", Rank: 1, Help: "operations that started late"},
+			{Title: "achieved", Unit: "ops/s", Rank: 1},
 			{Title: "dropped"},
 			{Group: "latency, ms", Title: "p50", Unit: "ms"},
 			{Group: "latency, ms", Title: "p99", Unit: "ms"},
-			{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 3},
+			{Group: "latency, ms", Title: "p99.9", Unit: "ms", Rank: 2},
 		}}
-		for _, s := range alone(v.groups[i].Cells) {
+		cells := v.groups[i].Cells
+		for _, stream := range cells[0].Streams {
+			s := Section{Ops: []string{""}} // all operations together
+			for _, c := range cells {
+				if one := c.Alone(stream.Name); one != nil {
+					one.Ops = maps.Clone(one.Ops)
+					one.Ops[""] = one.Op("")
+					s.Cells = append(s.Cells, one)
+				}
+			}
+			s.Ops = append(s.Ops, slices.DeleteFunc(results.OpsOf(s.Cells), func(op string) bool { return op == "" })...)
 			v.each(&s, func(op, name string, cs trials.Column, row *trials.Row) {
 				who := document.Cell{Text: name}
 				if row.Bad {
 					who.Style = document.Warn
 				}
-				t.Add(strings.TrimSuffix(s.stream+"/"+op, "/"), append([]any{who}, streamCells(row, cs, op)...)...)
+				offered, achieved := "-", "-"
+				if op == "" {
+					rate := func(of func(*results.Offered) float64) string {
+						var all []float64
+						for _, c := range cs {
+							all = append(all, of(c.Offered))
+						}
+						return words.Amount(results.Median(all))
+					}
+					if cs[0].Arrivals != "closed" {
+						offered = rate(func(o *results.Offered) float64 { return o.Rate })
+					}
+					achieved = rate(func(o *results.Offered) float64 { return o.Achieved })
+				}
+				t.Add(strings.TrimSuffix(stream.Name+"/"+op, "/"), who, row.Sum.Attempted()+row.Sum.NoTarget, offered, achieved,
+					row.Sum.Dropped, row.Scheduled(0.5), row.Scheduled(0.99), row.Scheduled(0.999))
 			})
 		}
 		all = append(all, document.Section{
-			ID: "streams", Title: v.groups[i].Cells[0].Where() + ": streams", Table: t, Fold: true,
+			ID: "streams", Title: cells[0].Where() + ": streams", Table: t, Fold: true,
 			Lead: "latency of all scheduled operations; rates in operations/s",
 		})
 	}
 	return all
-}
-
-// alone are the streams of cells, each with the cells as if they had it only. Its first operation, without a name, is
-// all of it together.
-func alone(cells []*results.Cell) (all []Section) {
-	for _, c := range cells {
-		for k := range c.Streams {
-			name := c.Streams[k].Name
-			at := slices.IndexFunc(all, func(s Section) bool { return s.stream == name })
-			if at < 0 {
-				at, all = len(all), append(all, Section{stream: name})
-			}
-			all[at].Cells = append(all[at].Cells, c.Alone(name))
-		}
-	}
-	for i := range all {
-		all[i].Ops = append([]string{""}, results.OpsOf(all[i].Cells)...)
-		for _, c := range all[i].Cells {
-			c.Ops = maps.Clone(c.Ops)
-			c.Ops[""] = c.Op("")
-		}
-	}
-	return all
-}
-
-// streamCells are the values of a stream or of one of its operations.
-func streamCells(r *trials.Row, cs trials.Column, op string) []any {
-	row := []any{r.Sum.Attempted() + r.Sum.NoTarget, "", "", ""}
-	if op == "" {
-		var rates, done []float64
-		all, behind := int64(0), int64(0)
-		for _, c := range cs {
-			rates, done = append(rates, c.Offered.Rate), append(done, c.Offered.Achieved)
-			all, behind = all+c.Offered.Due-c.Offered.Skipped, behind+c.Evidence.Late+c.Evidence.Queued
-		}
-		row = []any{all, "-", words.Amount(results.Median(done)), "-"}
-		if cs[0].Arrivals != "closed" {
-			row[1], row[3] = words.Amount(results.Median(rates)), behind
-		}
-	}
-	return append(row, r.Sum.Dropped, r.Scheduled(0.5), r.Scheduled(0.99), r.Scheduled(0.999))
 }
 
 // patterns has the access patterns of each operation with their times, the most frequent first. Those of cells whose

@@ -5,49 +5,13 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 )
-
-// csvAll is the value of the column op for all operations together.
-const csvAll = "all"
-
-// WriteCSV writes the timelines of all phases as CSV (RFC 4180). Each interval has a row for
-// all operations together, then one for each operation, and then one for each stream, whose
-// op is STREAM/all. The figures are those of run.json. A latency is empty if no operation succeeded.
-func WriteCSV(w io.Writer, r *results.Run) error {
-	out := document.NewCSV(w,
-		"model", "engine", "phase", "trial", "segment", "kind", "verdict", "phase_started", "at_seconds", "seconds", "op",
-		"ok", "not_found", "failed", "unknown", "dropped", "too_large", "p50_ns", "p99_ns", "max_ns", "point")
-	for c := range r.All {
-		for j := range c.Timeline {
-			in := &c.Timeline[j]
-			write := func(op string, o results.Outcomes) {
-				var p50, p99, most any = o.P50, o.P99, o.Slowest()
-				if o.OK == 0 {
-					p50, p99, most = "", "", ""
-				}
-				out.Line(c.Model, c.Engine, c.Phase, c.Trial, c.Segment, c.Kind, c.Verdict, c.Started, in.At, in.Seconds, op,
-					o.OK, o.NotFound, o.Failed, o.Unknown, o.Dropped, o.TooLarge, p50, p99, most, c.Point)
-			}
-			write(csvAll, in.Outcomes)
-			for _, name := range slices.Sorted(maps.Keys(in.Ops)) {
-				write(name, in.Ops[name])
-			}
-			for _, name := range slices.Sorted(maps.Keys(in.Streams)) {
-				write(name+"/"+csvAll, in.Streams[name])
-			}
-		}
-	}
-	return out.End()
-}
 
 // float writes all digits of a number.
 func float(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -103,28 +67,27 @@ func WriteBench(w io.Writer, r *results.Run) error {
 // benchValues are the values of one operation. Its latencies are those of operations that were ok. Operations that
 // failed, were dropped or have no known outcome are counted, if there are any. Percentiles of too few operations
 // are left out.
-func benchValues(o *results.Op) string {
-	var values strings.Builder
-	add := func(is bool, format string, args ...any) {
+func benchValues(o *results.Op) (values string) {
+	add := func(is bool, value, unit string) {
 		if is {
-			fmt.Fprintf(&values, "\t"+format, args...)
+			values += "\t" + value + " " + unit
 		}
 	}
-	add(o.Enough(0.5), "%d p50-ns", o.OK().P50)
-	add(o.Enough(0.99), "%d p99-ns", o.OK().P99)
-	add(o.Count > 0, "%s requests/op", float(o.Store.Of(results.Requests)))
-	add(o.Count > 0, "%s B/op", float(o.Store.Of(results.Bytes)))
+	count := func(n int64, unit string) { add(n > 0, strconv.FormatInt(n, 10), unit) }
+	add(o.Enough(0.5), strconv.FormatInt(o.OK().P50, 10), "p50-ns")
+	add(o.Enough(0.99), strconv.FormatInt(o.OK().P99, 10), "p99-ns")
+	add(o.Count > 0, float(o.Store.Of(results.Requests)), "requests/op")
+	add(o.Count > 0, float(o.Store.Of(results.Bytes)), "B/op")
 	if scanned := o.Store.RowsScanned; scanned != nil {
-		add(o.Count > 0, "%s scanned/op", float(*scanned))
+		add(o.Count > 0, float(*scanned), "scanned/op")
 	}
-	add(o.Failed > 0, "%d failed", o.Failed)
-	add(o.Unknown > 0, "%d unknown", o.Unknown)
-	add(o.Dropped > 0, "%d dropped", o.Dropped)
-	return values.String()
+	count(o.Failed, "failed")
+	count(o.Unknown, "unknown")
+	count(o.Dropped, "dropped")
+	return values
 }
 
-// benchName replaces the slashes and spaces of a name. A benchmark's name ends at a
-// space, and slashes divide it.
+// benchName replaces what ends or divides the name of a benchmark.
 func benchName(s string) string {
 	return strings.NewReplacer("/", "_", " ", "_").Replace(words.OneLine(s))
 }
@@ -176,34 +139,19 @@ type (
 // invalid, or that the run is excused from, is skipped.
 func WriteJUnit(w io.Writer, r *results.Run) error {
 	s := junitSuite{Name: words.OneLine(r.Workload.Name), Timestamp: strings.TrimSuffix(r.Started, "Z")}
+	s.Time, s.Skipped = float(r.Seconds), new(int)
 	if r.Interrupted {
-		s.Cases = append(s.Cases, junitCase{
-			Class: s.Name, Name: "run", Time: "0",
-			Error: outcomeOf("interrupted", "interrupted: the results have the values measured until then"),
-		})
+		const text = "interrupted: the results have the values measured until then"
+		s.add(results.Key{Phase: "run"}, "", 0, stopped, "interrupted", text)
 	}
 	for c := range r.All {
 		s.cell(c, r.Excused(c))
-		for j := range c.Objectives {
-			s.objective(c, &c.Objectives[j])
-		}
 	}
 	for i := range r.Searches {
 		s.search(&r.Searches[i])
 	}
 	for i := range r.Audits {
 		s.audit(&r.Audits[i])
-	}
-	s.Tests, s.Time, s.Skipped = len(s.Cases), float(r.Seconds), new(int)
-	for i := range s.Cases {
-		switch c := &s.Cases[i]; {
-		case c.Failure != nil:
-			s.Failures++
-		case c.Error != nil:
-			s.Errors++
-		case c.Skipped != nil:
-			*s.Skipped++
-		}
 	}
 	all := junitSuites{Name: "mailbench", junitCounts: s.junitCounts, Suites: []junitSuite{s}}
 	all.Skipped = nil
@@ -242,9 +190,19 @@ func (all *junitSuites) write(w io.Writer) error {
 	return nil
 }
 
-// test adds a test case: a phase, with the trial and segment that are not the first, or a part of it. CI systems divide
-// the name of its class, a model on an engine, at the points.
-func (s *junitSuite) test(k results.Key, part string, seconds float64) *junitCase {
+// junitState is how a test case ended.
+type junitState int
+
+const (
+	passed junitState = iota
+	failed
+	stopped // an error: what was to be tested did not come to its end
+	skipped
+)
+
+// add adds a test case: a phase, with the trial and segment that are not the first, or a part of it, and what is
+// said of its state. CI systems divide the name of its class, a model on an engine, at the points.
+func (s *junitSuite) add(k results.Key, part string, seconds float64, state junitState, kind, said string) {
 	name := k.Where()
 	if k.Trial > 1 {
 		name += fmt.Sprintf(" #%d", k.Trial)
@@ -252,81 +210,83 @@ func (s *junitSuite) test(k results.Key, part string, seconds float64) *junitCas
 	if k.Segment > 1 {
 		name += fmt.Sprintf(" segment %d", k.Segment)
 	}
-	s.Cases = append(s.Cases, junitCase{
-		Class: s.Name + "." + words.OneLine(k.Model) + "." + words.OneLine(k.Engine), Name: words.OneLine(name + part),
-		Time: float(seconds),
-	})
-	return &s.Cases[len(s.Cases)-1]
+	class := strings.Trim(s.Name+"."+words.OneLine(k.Model)+"."+words.OneLine(k.Engine), ".")
+	c := junitCase{Class: class, Name: words.OneLine(name + part), Time: float(seconds)}
+	bad := &junitOutcome{Message: words.OneLine(said), Type: kind}
+	s.Tests++
+	switch state {
+	case passed:
+		c.Out = bad.Message
+	case failed:
+		c.Failure, s.Failures = bad, s.Failures+1
+	case stopped:
+		c.Error, s.Errors = bad, s.Errors+1
+	case skipped:
+		c.Skipped = bad
+		*s.Skipped++
+	}
+	s.Cases = append(s.Cases, c)
 }
 
-func outcomeOf(kind, message string) *junitOutcome {
-	return &junitOutcome{Message: words.OneLine(message), Type: kind}
-}
-
+// cell adds the test cases of a cell and of its objectives.
 func (s *junitSuite) cell(c *results.Cell, excused bool) {
-	one, why := s.test(c.Key, "", c.Seconds), string(c.Verdict)
-	if c.Reason != nil {
-		why = c.Reason.Text
-	}
-	switch bad := outcomeOf(string(c.Verdict), why); {
+	state, said := failed, string(c.Verdict)
+	switch {
 	case c.Verdict == results.OK:
+		state = passed
+		var doubts []string
+		for i := range c.Doubts {
+			doubts = append(doubts, "warning: "+c.Doubts[i].String())
+		}
+		said = strings.Join(doubts, "; ")
 	case c.Verdict == results.Failed:
-		one.Error = bad
+		state = stopped
 	case excused, c.Verdict == results.Invalid:
-		one.Skipped = bad
-	default:
-		one.Failure = bad
+		state = skipped
 	}
-	var doubts []string
-	for i := range c.Doubts {
-		doubts = append(doubts, "warning: "+words.OneLine(c.Doubts[i].String()))
+	if c.Reason != nil {
+		said = c.Reason.Text
 	}
-	one.Out = strings.Join(doubts, "\n")
-}
-
-func (s *junitSuite) objective(c *results.Cell, a *results.Attained) {
-	one := s.test(c.Key, ": "+a.Objective+" "+a.Bound, 0)
-	said := strings.TrimSuffix(strings.TrimPrefix(a.Shown+": "+a.Text, ": "), ": ")
-	switch a.Verdict {
-	case results.Met:
-		one.Out = words.OneLine(said)
-	case results.NoSuch:
-		one.Skipped = outcomeOf("", said)
-	default:
-		one.Failure = outcomeOf(string(a.Verdict), said)
+	s.add(c.Key, "", c.Seconds, state, string(c.Verdict), said)
+	for _, a := range c.Objectives {
+		said := strings.TrimSuffix(strings.TrimPrefix(a.Shown+": "+a.Text, ": "), ": ")
+		state := failed
+		switch a.Verdict {
+		case results.Met:
+			state = passed
+		case results.NoSuch:
+			state = skipped
+		}
+		s.add(c.Key, ": "+a.Objective+" "+a.Bound, 0, state, string(a.Verdict), said)
 	}
 }
 
-// search is the test case of a search. It fails if the search makes the run's exit status another than 0.
+// search adds the test case of a search. It fails if the search makes the run's exit status another than 0.
 func (s *junitSuite) search(of *results.Search) {
-	seconds, found := 0.0, of.Found
+	seconds := 0.0
 	for _, step := range of.Steps {
 		seconds += step.Cell.Seconds
 	}
 	k := results.Key{Model: of.Model, Engine: of.Engine, Phase: of.Phase + ": highest rate", Trial: of.Trial}
-	one := s.test(k, "", seconds)
-	switch {
+	switch found := of.Found; {
 	case found == nil:
-		one.Error = outcomeOf(string(results.LimitUnfinished), "unfinished: "+of.Unfinished)
+		s.add(k, "", seconds, stopped, string(results.LimitUnfinished), "unfinished: "+of.Unfinished)
 	case !found.OK():
-		one.Failure = outcomeOf(string(found.Limit), found.Text)
+		s.add(k, "", seconds, failed, string(found.Limit), found.Text)
 	default:
-		one.Out = words.OneLine(found.Text)
+		s.add(k, "", seconds, passed, "", found.Text)
 	}
 }
 
 func (s *junitSuite) audit(a *results.Audit) {
 	k := results.Key{Model: a.Model, Engine: a.Engine, Phase: "audit", Point: a.Point, Trial: a.Trial, Segment: a.Segment}
-	one := s.test(k, "", 0)
-	var notes []string
-	for _, n := range append([]string{AuditSummary(a)}, a.Notes...) {
-		notes = append(notes, words.OneLine(n))
-	}
-	one.Out = strings.Join(notes, "\n")
+	said := strings.Join(append([]string{AuditSummary(a)}, a.Notes...), "; ")
 	switch {
 	case a.Wrong():
-		one.Failure = outcomeOf("data", notes[0])
+		s.add(k, "", 0, failed, "data", said)
 	case a.Incomplete():
-		one.Error = outcomeOf("unread", notes[0])
+		s.add(k, "", 0, stopped, "unread", said)
+	default:
+		s.add(k, "", 0, passed, "", said)
 	}
 }

@@ -32,7 +32,7 @@ func TestInterruptedAudit(t *testing.T) {
 	}
 	var suite junitSuite
 	suite.audit(&r.Audits[0])
-	if c := suite.Cases[0]; c.Error == nil {
+	if c := suite.Cases[0]; c.Error == nil || suite.Errors != 1 {
 		t.Error("JUnit has a passed test")
 	}
 }

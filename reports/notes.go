@@ -7,58 +7,60 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/lint"
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// Regime says how large the data of each model was in comparison with the cache in the
+// regime says how large the data of each model was in comparison with the cache in the
 // measured phases, as medians of the trials. Values of a store that fits its cache show
 // nothing about one that does not.
-func Regime(all []Section, n Names) string {
-	return eachModel("data on disk (times the cache): ", all, n, func(cs trials.Column) string {
-		var data, ratio []float64
-		for _, c := range cs {
-			if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
+func (v *run) regime() string {
+	var parts []string
+	for _, s := range v.groups {
+		for _, cs := range trials.Columns(s.Cells) {
+			var data, ratio []float64
+			for _, c := range cs {
+				if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
+					continue
+				}
+				data = append(data, float64(c.Engines.DiskBytes))
+				if c.Engines.CacheBytes > 0 {
+					ratio = append(ratio, float64(c.Engines.DiskBytes)/float64(c.Engines.CacheBytes))
+				}
+			}
+			if len(data) == 0 {
 				continue
 			}
-			data = append(data, float64(c.Engines.DiskBytes))
-			if c.Engines.CacheBytes > 0 {
-				ratio = append(ratio, float64(c.Engines.DiskBytes)/float64(c.Engines.CacheBytes))
+			part := v.names.Part(cs[0].Model, cs[0].Engine) + " " + words.Size(results.Median(data))
+			if len(ratio) > 0 {
+				part += fmt.Sprintf(" (%.2f)", results.Median(ratio))
+			}
+			if !slices.Contains(parts, part) {
+				parts = append(parts, part)
 			}
 		}
-		switch {
-		case len(data) == 0:
-			return ""
-		case len(ratio) == 0:
-			return words.Size(results.Median(data))
-		}
-		return fmt.Sprintf("%s (%.2f)", words.Size(results.Median(data)), results.Median(ratio))
-	})
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "data on disk (times the cache): " + strings.Join(parts, ", ")
 }
 
-// Floors says what the harness and each model cost by themselves.
-func Floors(r *results.Run) string {
+// floors says what the harness and each model cost by themselves: the operation that costs most.
+func floors(r *results.Run) string {
 	var parts []string
-	var measured []results.Floor
-	for _, f := range r.Floor {
-		switch {
-		case f.Error != "":
-			parts = append(parts, fmt.Sprintf("%s not measured (%s)", cmp.Or(f.Model, "harness"), f.Error))
-		case f.Model == "":
-			parts = append(parts, fmt.Sprintf("harness %s and %s allocations an operation",
-				words.Duration(f.NS), words.Amount(f.Allocs)))
+	for _, of := range results.Grouped(r.Floor, func(f results.Floor) string { return f.Model }) {
+		most := slices.MaxFunc(of, func(a, b results.Floor) int { return cmp.Compare(a.NS, b.NS) })
+		switch who := cmp.Or(most.Model, "harness"); {
+		case most.Error != "":
+			parts = append(parts, fmt.Sprintf("%s not measured (%s)", who, most.Error))
+		case most.Model == "":
+			parts = append(parts, fmt.Sprintf("%s %s and %s allocations an operation",
+				who, words.Duration(most.NS), words.Amount(most.Allocs)))
 		default:
-			measured = append(measured, f)
+			parts = append(parts, fmt.Sprintf("%s up to %s (%s)", who, words.Duration(most.NS), most.Op))
 		}
-	}
-	longer := func(a, b results.Floor) int { return cmp.Compare(a.NS, b.NS) }
-	for _, of := range results.Grouped(measured, func(f results.Floor) string { return f.Model }) {
-		least, most := slices.MinFunc(of, longer), slices.MaxFunc(of, longer)
-		parts = append(parts, fmt.Sprintf("%s %s (%s) to %s (%s)", of[0].Model, words.Duration(least.NS), least.Op,
-			words.Duration(most.NS), most.Op))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -96,19 +98,18 @@ func AuditSummary(a *results.Audit) string {
 	parts = append(parts, fmt.Sprintf("%d deleted", a.Deleted))
 	add(a.Unknown, "of unknown outcome")
 	add(a.Unread, "could not be read")
-	excuse := "" // why they are not wrong
-	if a.Interrupted {
-		excuse = " (of interrupted operations)"
-	}
-	add(a.Dangling, "broken references"+excuse)
+	add(a.Dangling, "broken references")
 	add(a.Duplicated, "duplicated")
-	add(a.BrokenBodies, "broken bodies"+excuse)
+	add(a.BrokenBodies, "broken bodies")
 	if a.CounterDrift > 0 {
 		drift := "COUNTER DRIFT of %d in all"
 		if !a.Exact {
-			drift = "counter drift of %d in all (operations were interrupted, or have an unknown outcome)"
+			drift = "counter drift of %d in all"
 		}
 		parts = append(parts, fmt.Sprintf(drift, a.CounterDrift))
+	}
+	if a.Dangling+a.BrokenBodies+a.CounterDrift > 0 && (a.Interrupted || !a.Exact) { // so they are not wrong
+		parts = append(parts, "as operations were interrupted, or have an unknown outcome")
 	}
 	add(a.Unreferenced, "orphaned")
 	add(a.InterruptedBlobs, "interrupted blob writes")
@@ -116,66 +117,20 @@ func AuditSummary(a *results.Audit) string {
 	return strings.Join(parts, ", ")
 }
 
-// EnginesOf describes each engine of the run: its version, what an acknowledged
-// write survives, and the settings in force, the most important first. The settings
-// of servers and tables are left to the page's provenance.
-func EnginesOf(r *results.Run) []string {
-	var lines, known []string
-	for c := range r.All {
-		if c.Engines == nil || slices.Contains(known, c.Engine) {
-			continue
-		}
-		known = append(known, c.Engine)
-		measured := r.Select(func(m *results.Cell) bool { return m.Measured() && m.Engine == c.Engine && m.Durability != "" })
-		classes := results.Distinct(measured, func(m *results.Cell) string { return m.Durability })
-		settings := slices.Clone(firstSettings)
-		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
-			own := !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_")
-			if own && k != "durability" && !slices.Contains(settings, k) {
-				settings = append(settings, k)
-			}
-		}
-		lines = append(lines, c.Engine+": "+described(c, c.Engines.Version, classes, settings))
-	}
-	return lines
-}
-
-// firstSettings are the most important settings of an engine.
-var firstSettings = []string{"replication", "consistency"}
-
-// described is the version of an engine, what its acknowledged writes survive, and its settings of these names.
-func described(c *results.Cell, version string, classes, settings []string) string {
-	parts := []string{version}
-	if len(classes) > 0 {
-		parts = append(parts, "durability "+strings.Join(classes, " and "))
-	}
-	for _, name := range settings {
-		if v := c.Engines.Settings[name]; v != "" {
-			parts = append(parts, name+" "+v)
-		}
-	}
-	return joined(parts)
-}
-
-// SegmentLine says which part of a run the results are, or how many load generators they
+// segmentLine says which part of a run the results are, or how many load generators they
 // were put together from. It is "" for a run of one load generator.
-func SegmentLine(r *results.Run) string {
-	machines := map[results.Machine]bool{}
-	for _, s := range r.Segments {
-		machines[s.Machine] = true
-	}
+func segmentLine(r *results.Run) string {
 	switch n := len(r.Segments); {
-	case n > 0 && len(machines) == 1:
-		return fmt.Sprintf("%d segments on one machine, merged", n)
 	case n > 0:
-		return fmt.Sprintf("%d segments on %d machines, merged; that of segment 1 is named", n, len(machines))
+		return fmt.Sprintf("%d segments, merged; the machine is that of segment 1", n)
 	case r.Segment.Of > 1:
 		return fmt.Sprintf("segment %d of %d, a part of the run: mailbench merge puts all together", r.Segment.Index, r.Segment.Of)
 	}
 	return ""
 }
 
-func MachineLine(e *results.Environment) string {
+// machineLine is the machine of the client, with what ran on it.
+func machineLine(e *results.Environment) string {
 	parts := []string{e.OS + "/" + e.Arch, e.CPU, fmt.Sprintf("%d CPUs", e.CPUs)}
 	if e.Memory > 0 {
 		parts = append(parts, words.Size(float64(e.Memory)))
@@ -192,19 +147,34 @@ func joined(parts []string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), ", ")
 }
 
-// EnginesIn names the engines of the measured phases with their versions and durability, and how they
-// compress their files, if they differ in that.
-func EnginesIn(r *results.Run) []string {
+// enginesIn names the engines of the measured phases with their versions, what an acknowledged write survives, and
+// their settings: the most important ones, or all that are no settings of servers and tables. If engines compress their
+// files differently, it says how.
+func enginesIn(r *results.Run, all bool) []string {
 	measured := r.Select(func(c *results.Cell) bool { return c.Engines != nil && c.Measured() })
 	compressions := results.Distinct(measured, compression)
 	differ := len(slices.DeleteFunc(compressions, func(s string) bool { return s == "" })) > 1
 	engines := results.Distinct(measured, func(c *results.Cell) string {
-		version := strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" "))
-		s := described(c, version, []string{c.Durability}, firstSettings)
-		if differ {
-			s = joined([]string{s, compression(c)})
+		parts := []string{strings.TrimSpace(c.Engine + " " + strings.TrimPrefix(c.Engines.Version, c.Engine+" "))}
+		if c.Durability != "" {
+			parts = append(parts, "durability "+c.Durability)
 		}
-		return s
+		names := []string{"replication", "consistency"} // the most important first
+		for _, k := range slices.Sorted(maps.Keys(c.Engines.Settings)) {
+			own := !strings.HasPrefix(k, "server_") && !strings.HasPrefix(k, "table_") && k != "durability"
+			if all && own && !slices.Contains(names, k) {
+				names = append(names, k)
+			}
+		}
+		for _, k := range names {
+			if v := c.Engines.Settings[k]; v != "" {
+				parts = append(parts, k+" "+v)
+			}
+		}
+		if differ {
+			parts = append(parts, compression(c))
+		}
+		return joined(parts)
 	})
 	recorded := results.Distinct(measured, func(c *results.Cell) string { return c.Engine })
 	for _, name := range results.Distinct(r.Cells, func(c results.Cell) string { return c.Engine }) {
@@ -227,120 +197,4 @@ func compression(c *results.Cell) string {
 		return "files not compressed"
 	}
 	return "files compressed by " + strings.ToLower(strings.TrimSuffix(by, "Compressor"))
-}
-
-// ScannedNote explains how the rows scanned in a run's tables were found out, or "".
-func ScannedNote(all []Section) string {
-	traced, unreported := int64(0), false
-	for _, s := range all {
-		for _, c := range s.Cells {
-			for _, o := range c.Ops {
-				if o.Count > 0 && s.Cells[0].Measured() {
-					traced = max(traced, o.Store.Traced)
-					unreported = unreported || o.Store.RowsScanned == nil
-				}
-			}
-		}
-	}
-	var notes []string
-	if traced > 0 {
-		notes = append(notes, fmt.Sprintf("~ mean of %d traced operations, after the phase", traced))
-	}
-	if unreported {
-		notes = append(notes, "- the engine does not report them")
-	}
-	return strings.Join(notes, "; ")
-}
-
-// additions says which share of each model's requests was made by access patterns that are additions
-// to its document, or that are about tables that are, and which share of its bytes is of these and of
-// added columns. It is "" if there are none.
-func (e *explainer) additions(r *results.Run) string {
-	var parts []string
-	found := false
-	for _, model := range r.Config.Models {
-		s := e.schemas[model]
-		if s == nil {
-			continue
-		}
-		var requests, added, bytes, addedBytes float64
-		var names []string // of added patterns
-		for _, c := range r.Select(func(c *results.Cell) bool { return c.Model == model && c.Measured() }) {
-			for _, o := range c.Ops {
-				bytes += float64(o.Count) * (o.Store.BytesRead + o.Store.BytesWritten)
-				addedBytes += float64(o.Count) * o.Store.BytesAdded
-				for _, ran := range o.Patterns {
-					share, calls := additionOf(s.Pattern(ran.Name)), ran.Requests*float64(o.Count)
-					requests, added = requests+calls, added+share*calls
-					if share > 0 && calls > 0 && !slices.Contains(names, ran.Name) {
-						names = append(names, ran.Name)
-					}
-				}
-			}
-		}
-		if requests == 0 {
-			continue
-		}
-		found = found || len(names) > 0 || addedBytes > 0
-		part := fmt.Sprintf("%s %.0f%%/%.0f%%", model, 100*added/requests, 100*addedBytes/max(bytes, 1))
-		if slices.Sort(names); len(names) > 0 {
-			part += " (" + strings.Join(names, ", ") + ")"
-		}
-		parts = append(parts, part)
-	}
-	if !found {
-		return ""
-	}
-	return "share of requests and bytes that the source design does not have: " + strings.Join(parts, ", ") +
-		". Added columns count as bytes only"
-}
-
-// additionOf is which share of a pattern's requests is an addition: 1, 0, or that of the parts of a batch.
-func additionOf(p *schemas.Pattern) float64 {
-	switch {
-	case p == nil:
-		return 0
-	case p.Addition != "" && !p.Form:
-		return 1
-	case p.Kind == schemas.Batch:
-		sum := 0.0
-		for _, part := range p.Parts {
-			sum += additionOf(part.Pattern)
-		}
-		return sum / float64(max(1, len(p.Parts)))
-	}
-	for t := p.Table; t != nil; t = t.Parent {
-		if t.Addition != "" {
-			return 1
-		}
-	}
-	return 0
-}
-
-// explainer knows the schemas of a run, and which of their patterns schema lint calls an error, also if the
-// schema accepts that.
-type explainer struct {
-	schemas map[string]*schemas.Schema
-	errors  map[[2]string]string // rules by model and pattern
-}
-
-func newExplainer(r *results.Run) *explainer {
-	e := &explainer{schemas: map[string]*schemas.Schema{}, errors: map[[2]string]string{}}
-	for _, s := range r.Schemas {
-		parsed, err := schemas.ParseStored(s.Model, []byte(s.Text))
-		if err != nil {
-			continue
-		}
-		e.schemas[s.Model] = parsed
-		report, err := lint.Check(parsed, lint.Options{Engines: lint.EngineNames()})
-		if err != nil {
-			continue
-		}
-		for _, f := range report.Findings {
-			if f.Rule.Severity == lint.Error && f.Pattern != "" && f.Engine == "" {
-				e.errors[[2]string{s.Model, f.Pattern}] = f.Rule.ID
-			}
-		}
-	}
-	return e
 }

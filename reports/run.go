@@ -18,7 +18,6 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 	"github.com/mailbench/mailbench/workloads/answer"
 	"github.com/mailbench/mailbench/workloads/results"
-	"github.com/mailbench/mailbench/workloads/trials"
 )
 
 // Of is the report of a run: what is wrong first, then the verdict with the latency of the whole load
@@ -26,7 +25,6 @@ import (
 func Of(r *results.Run, by ranking.Metric) *document.Document {
 	v := &run{
 		Run: r, names: NamesIn(r), loads: ranking.Of(r, cmp.Or(by, ranking.Typical)), groups: Sections(r),
-		explainer: newExplainer(r),
 	}
 	v.verdicts = verdictsOf(r, v.names)
 	d := &document.Document{Title: v.title(), Facts: v.facts()}
@@ -49,7 +47,7 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 		add(v.verdict(loads), v.wholeLoad(loads), v.operations(loads))
 	}
 	add(v.findings())
-	add(v.interrupted()...)
+	add(v.interrupted())
 	warnings, further := v.warnings()
 	add(warnings)
 	add(v.thresholds(), v.costs(), v.unsupported())
@@ -63,11 +61,10 @@ func Of(r *results.Run, by ranking.Metric) *document.Document {
 // run is a run with what its report needs at several places.
 type run struct {
 	*results.Run
-	names     Names
-	loads     []*ranking.Load // of measured phases; empty for a sweep
-	groups    []Section
-	verdicts  []Notice // those that are not ok
-	explainer *explainer
+	names    Names
+	loads    []*ranking.Load // of measured phases; empty for a sweep
+	groups   []Section
+	verdicts []Notice // those that are not ok
 }
 
 // modelsOf are the models of the run's results, in their order.
@@ -78,7 +75,7 @@ func modelsOf(r *results.Run) []string {
 func (v *run) title() string {
 	took := words.About(time.Duration(v.Seconds * 1e9))
 	s := v.Workload.Name + ": "
-	switch models, engines := modelsOf(v.Run), EnginesIn(v.Run); {
+	switch models, engines := modelsOf(v.Run), enginesIn(v.Run, false); {
 	case len(engines) == 1 && len(models) == 1:
 		s += models[0] + " on " + engines[0]
 	case len(engines) == 1:
@@ -93,7 +90,7 @@ func (v *run) title() string {
 func (v *run) facts() (all []string) {
 	var parts []string
 	add := func(s string) { parts = append(parts, s) }
-	if engines := EnginesIn(v.Run); len(engines) > 1 {
+	if engines := enginesIn(v.Run, false); len(engines) > 1 {
 		all = append(all, engines...)
 	}
 	if e := v.loaded(); e != nil {
@@ -115,7 +112,7 @@ func (v *run) facts() (all []string) {
 		}
 		add(strings.Join(append([]string{s}, m.Notes...), "; "))
 	}
-	if s := SegmentLine(v.Run); s != "" {
+	if s := segmentLine(v.Run); s != "" {
 		add(s)
 	}
 	if len(parts) > 0 {
@@ -168,12 +165,9 @@ func (v *run) alerts() document.Section {
 		s.Say(document.Plain, "", "With a lower rate, the models that are not ranked may be valid:")
 		s.Say(document.Command, "", command)
 	}
-	missed, met, unclear := v.missed()
+	missed, met := v.missed()
 	for _, m := range missed {
 		s.Say(document.Bad, "THRESHOLD", m)
-	}
-	if unclear {
-		s.Say(document.Plain, "", "An inconclusive threshold fails the run like a missed one; --fail-on missed ignores it.")
 	}
 	if met > 0 && len(missed) == 0 {
 		s.Say(document.Plain, "", words.Plural(met, "threshold")+" met.")
@@ -274,18 +268,14 @@ func (v *run) findings() document.Section {
 func (v *run) setup() document.Section {
 	s := document.Section{ID: "setup", Title: "How it was run", Fold: true}
 	s.Note(document.Plain, "run", fmt.Sprintf("%s, seed %d, started %s", v.Workload.Name, v.Seed, v.Started))
-	s.Note(document.Plain, "machine", MachineLine(&v.Environment))
-	for _, e := range EnginesOf(v.Run) {
+	s.Note(document.Plain, "machine", machineLine(&v.Environment))
+	for _, e := range enginesIn(v.Run, true) {
 		s.Note(document.Plain, "engine", e)
 	}
-	for i := range v.groups {
-		s.Note(document.Plain, "rate", v.groups[i].AchievedRates(v.names))
-	}
 	if v.Sweep == nil { // each point has its own
-		s.Note(document.Plain, "data-to-cache ratio", Regime(v.groups, v.names))
+		s.Note(document.Plain, "data-to-cache ratio", v.regime())
 	}
-	s.Note(document.Plain, "harness overhead", Floors(v.Run))
-	s.Note(document.Plain, "extensions", v.explainer.additions(v.Run))
+	s.Note(document.Plain, "harness overhead", floors(v.Run))
 	return s
 }
 
@@ -325,8 +315,6 @@ func LoadLine(c *results.Cell) string {
 type Section struct {
 	Cells []*results.Cell
 	Ops   []string // most frequent first
-
-	stream string // the only stream of the cells; "": all
 }
 
 // Sections sorts into sections the cells that ran operations or have a verdict
@@ -389,38 +377,4 @@ func (n Names) Part(model, engine string) string {
 		return model + "/" + engine
 	}
 	return model
-}
-
-// AchievedRates says how many operations a second the schedule of an open loop offered to each
-// model, and how many were executed, both as medians of the trials; "" if there was no schedule.
-func (s *Section) AchievedRates(n Names) string {
-	return eachModel("throughput, achieved of offered operations/s: ", []Section{*s}, n, func(cs trials.Column) string {
-		var offered, achieved []float64
-		for _, c := range cs {
-			if o := c.Offered; o != nil && c.Measured() && c.Arrivals != "closed" && o.Rate > 0 {
-				offered, achieved = append(offered, o.Rate), append(achieved, o.Achieved)
-			}
-		}
-		if len(offered) == 0 {
-			return ""
-		}
-		return words.Amount(results.Median(achieved)) + " of " + words.Amount(results.Median(offered))
-	})
-}
-
-// eachModel joins what is said of each model's trials, each text once, after a title; "" if there is nothing to say.
-func eachModel(title string, all []Section, n Names, said func(cs trials.Column) string) string {
-	var parts []string
-	for _, s := range all {
-		for _, cs := range trials.Columns(s.Cells) {
-			part := n.Part(cs[0].Model, cs[0].Engine) + " " + said(cs)
-			if !strings.HasSuffix(part, " ") && !slices.Contains(parts, part) {
-				parts = append(parts, part)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return title + strings.Join(parts, ", ")
 }

@@ -107,7 +107,7 @@ func TestFirstScreenWithWarnings(t *testing.T) {
 			t.Errorf("at %d columns: %d lines", width, lines)
 		}
 		for _, want := range []string{
-			"Warnings: operations failed (7 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
+			"Warnings: operations failed (28 operations, oracle): find the errors in --full; latency includes queueing (james at 96% of max ops/s): ",
 			"use --set phases.measure.rate=300/s; 1 more (--full).", last,
 		} {
 			if !strings.Contains(got, want) {
@@ -234,7 +234,7 @@ func TestTextHidesNothing(t *testing.T) {
 			"3 not found", "40 dropped", "7× read: [2J", "3× timed out", "more errors in run.json",
 			"longest gap without a successful operation: 4.9 s at 00:04", "counter drift of 17 in all",
 			"namespace q5k2 of james on cassandra could not be dropped",
-			"engine: embedded: pebble 2, durability process and power, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
+			"engine: embedded pebble 2, durability process, replication 3, consistency QUORUM, compression zstd", "7 dropped", "5 too large", "6 latencies beyond 100 s",
 			"omits fields: from, subject", "runs a fallback pattern: message_by_scan", "INTERRUPTED", "4 malformed",
 			"INVALID: james, measure: client late", "FAILED: james, closed", "durability power", "durability process",
 			"OVERLOADED: datastax, measure: achieved 312/s", "EMPTY: elasticinbox, measure: the model cannot", "FAILED: oracle, open: disk full",
@@ -252,7 +252,7 @@ func TestTextHidesNothing(t *testing.T) {
 func TestFewInvalidTrials(t *testing.T) {
 	for few, want := range map[int][]string{
 		1: {"Warnings: james trial 1 left out (client busy: --set phases.measure.rate=250/s); no others (notes: --full)."},
-		2: {"INVALID: james trials 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: --set phases.measure.rate=250/s); latency changed during a trial (james trials 1 and 2): measure longer; no others (notes: --full)."},
+		2: {"INVALID: james trial 1 and 2: the client was busy\n", "oracle trial 3 left out (client busy: --set phases.measure.rate=250/s); latency changed during a trial (james trial 1 and 2): measure longer; no others (notes: --full)."},
 	} {
 		r := comparison(t)
 		for i := range r.Cells {
@@ -296,7 +296,7 @@ func TestSlower(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"OVERLOADED: james, oracle: achieved james (values of the first)", "\n    mailbench run -e embedded mine.yaml --set phases.measure.rate=140/s\n",
+		"OVERLOADED: james, oracle; values of the first: achieved james", "\n    mailbench run -e embedded mine.yaml --set phases.measure.rate=140/s\n",
 	} {
 		if !strings.Contains(buf.String(), want) {
 			t.Errorf("no %q in\n%s", want, buf.String())
@@ -409,7 +409,7 @@ func TestDoubtsAreSaidOnce(t *testing.T) {
 		"incomplete: 2 of 20002 messages of the load could not be delivered (conversation)",
 		"not cold: embedded cannot drop its caches (conversation)",
 		"shared machine: engine and client run in one process (james, conversation)",
-		"late starts: 12.00% of operations (james, conversation; these values are of james)",
+		"late starts: 12.00% of operations (james, conversation; values of the first)",
 		"not steady: the service time went from 1ms in the first half to 2ms in the second (james)",
 		"not steady: the warm-up had not come to rest (james)",
 		"not steady: compaction debt grew by 700MB (james)",
@@ -426,7 +426,7 @@ func TestDoubtsOfSeveralPhases(t *testing.T) {
 		return []results.Doubt{{Code: "failed", Text: "failed", Ops: []results.OpCount{{Op: "open", Count: n}}}}
 	}
 	r := &results.Run{Cells: []results.Cell{{Key: results.Key{Model: "james"}, Doubts: doubt(1)}, {Key: results.Key{Model: "james"}, Doubts: doubt(2)}}}
-	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open (james; other phases have other values)"; len(got) != 1 || got[0].String() != want {
+	if got, want := DoubtsOf(r, Names{}), "failed: 1 × open (james; values of the first)"; len(got) != 1 || got[0].String() != want {
 		t.Errorf("doubts are %v, want %s", got, want)
 	}
 }
@@ -497,15 +497,15 @@ func TestNoticeNamesTrials(t *testing.T) {
 	}
 }
 
-// A warning says how large its effect is: the value of its cell, not a number of its text.
+// A warning says how many operations it is about, which is no number of its text.
 func TestSizesOfDoubts(t *testing.T) {
 	c := results.Cell{
 		Before: &results.EngineInfo{CompactionDebt: 1e6}, Engines: &results.EngineInfo{CompactionDebt: 701e6},
 		Evidence: &results.Evidence{Trend: &results.Trend{Change: -0.2}},
 	}
 	for code, want := range map[results.Code]string{
-		"drifting": "latency changed during a trial (-20%, james): measure longer", "in-memory": "reads were served from memory (james): use more data than the cache holds",
-		"debt-grows": "compaction fell behind (700MB, james): measure longer, or lower the rate",
+		"drifting": "latency changed during a trial (james): measure longer", "in-memory": "reads were served from memory (james): use more data than the cache holds",
+		"debt-grows": "compaction fell behind (james): measure longer, or lower the rate",
 		"failed":     "operations failed (47 operations, james): find the errors in --full",
 	} {
 		c.Doubts = []results.Doubt{{Code: code, Text: "99% of 1s"}}

@@ -392,67 +392,45 @@ func markdownTable(line func(string, ...any), t *Table) {
 }
 
 // WriteCSV writes all tables of the document as CSV (RFC 4180), a line for each cell, with its table, the group and
-// name of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
+// the names of its row, its column, the unit, the value as the report prints it, and "best" if it is best or not
 // significantly worse, with "fewer fields" if it is so of less work.
 func WriteCSV(w io.Writer, d *Document) error {
-	out := NewCSV(w, "table", "group", "row", "column", "unit", "value", "mark")
+	out := csv.NewWriter(w)
+	line := func(values ...string) {
+		for i := range values {
+			values[i] = words.OneLine(values[i])
+			// Spreadsheets run what begins like a formula, which a text of somebody else may. No name of mailbench's does.
+			_, err := strconv.ParseFloat(values[i], 64)
+			if err != nil && len(values[i]) > 1 && strings.ContainsRune("=+-@\t\r", rune(values[i][0])) {
+				values[i] = "'" + values[i]
+			}
+		}
+		_ = out.Write(values) // it keeps the first error of all lines
+	}
+	line("table", "group", "row", "column", "unit", "value", "mark")
 	for i := range d.Sections {
 		s := &d.Sections[i]
 		if s.Table == nil {
 			continue
 		}
+		first := slices.IndexFunc(s.Table.Columns[1:], func(c Column) bool { return !c.Left })
+		names := max(0, first) + 1 // so many columns name a row
 		for _, r := range s.Table.Rows {
+			name := r.Cells[0].Text
+			for _, c := range r.Cells[1:names] {
+				name += " " + c.Text
+			}
 			for k, c := range s.Table.Columns {
-				if k == 0 || c.Page {
+				if k < names || c.Page {
 					continue
 				}
 				mark := map[Style]string{Best: "best", Less: "best, fewer fields"}[r.Cells[k].Style]
-				out.Line(s.Title, r.Group, r.Cells[0].Text, c.name(), c.Unit, r.Cells[k].Text, mark)
+				line(s.Title, r.Group, name, c.name(), c.Unit, r.Cells[k].Text, mark)
 			}
 		}
 	}
-	return out.End()
-}
-
-// CSV writes lines of values as CSV (RFC 4180).
-type CSV struct{ out *csv.Writer }
-
-// NewCSV begins a file with a line of names.
-func NewCSV(w io.Writer, names ...any) CSV {
-	c := CSV{csv.NewWriter(w)}
-	c.Line(names...)
-	return c
-}
-
-// Line writes a line. Numbers have all digits, and one that is not known is empty. Spreadsheets run what begins like a
-// formula, so such a text, which may be from somebody else, gets an apostrophe before it. No name of mailbench's
-// begins so.
-func (c CSV) Line(values ...any) {
-	line := make([]string, len(values))
-	for i, v := range values {
-		switch v := v.(type) {
-		case float64:
-			line[i] = strconv.FormatFloat(v, 'f', -1, 64)
-		case *float64:
-			if v != nil {
-				line[i] = strconv.FormatFloat(*v, 'f', -1, 64)
-			}
-		case int, int64:
-			line[i] = fmt.Sprint(v)
-		default:
-			line[i] = words.OneLine(fmt.Sprint(v))
-			if len(line[i]) > 1 && strings.ContainsRune("=+-@\t\r", rune(line[i][0])) {
-				line[i] = "'" + line[i]
-			}
-		}
-	}
-	_ = c.out.Write(line) // it keeps the first error of all lines
-}
-
-// End ends the file.
-func (c CSV) End() error {
-	if c.out.Flush(); c.out.Error() != nil {
-		return fmt.Errorf("write CSV: %w", c.out.Error())
+	if out.Flush(); out.Error() != nil {
+		return fmt.Errorf("write CSV: %w", out.Error())
 	}
 	return nil
 }

@@ -26,15 +26,16 @@ func TestLongLead(t *testing.T) {
 	}
 }
 
-// A text that a spreadsheet would run gets an apostrophe; numbers are as they are, and an unknown one is empty.
+// A text that a spreadsheet would run gets an apostrophe; numbers are as they are.
 func TestCSV(t *testing.T) {
+	table := &Table{Columns: []Column{{Left: true}, {Title: "a"}, {Title: "@b"}, {Title: "c", Unit: "ms"}}}
+	table.Add("", "=1+2", "-1", "-", Styled("+x\n", Best))
 	var b strings.Builder
-	out, half := NewCSV(&b, "a", "b"), 0.5
-	out.Line("=1+2", "@x\n", "-", "-1", -1, int64(-2), -1e-7, &half, (*float64)(nil))
-	if err := out.End(); err != nil {
+	if err := WriteCSV(&b, &Document{Sections: []Section{{Title: "t", Table: table}}}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "a,b\n'=1+2,'@x ,-,'-1,-1,-2,-0.0000001,0.5,\n"; b.String() != want {
+	const want = "table,group,row,column,unit,value,mark\nt,,'=1+2,a,,-1,\nt,,'=1+2,'@b,,-,\nt,,'=1+2,c,ms,'+x ,best\n"
+	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }
