@@ -32,10 +32,8 @@ const (
 	every = 100 * time.Millisecond
 	// ahead is how long all segments wait after the last has come, so that each has seen it.
 	ahead = 500 * time.Millisecond
-	// applyAtMost is how long the engine may take to make the table.
-	applyAtMost = time.Minute
-	// markAtMost is how long the engine may take to write a mark.
-	markAtMost = 30 * time.Second
+	// atMost is how long the engine may take to make the table, or to write a mark.
+	atMost = time.Minute
 
 	failedPoint = "failed"
 	// The part of the run in which all segments leave it, and its only point.
@@ -53,9 +51,8 @@ type Segments struct {
 	Segment plan.Segment
 	// Timeout is how long it waits for another segment.
 	Timeout time.Duration
-	// Waits is called again and again with a text that says which segment this one waits for. long is true
-	// once in a wait, when it has lasted long: without a terminal, no user sees the progress line.
-	Waits func(what string, long bool)
+	// Waits is called with a text that says which segment this one waits for, once in a wait that lasts long.
+	Waits func(what string)
 	// FirstGone says that this segment has waited in vain for the first one, which drops what the segments have made
 	// on the engine.
 	FirstGone bool
@@ -68,32 +65,31 @@ type Segments struct {
 }
 
 // Join opens the store of marks in the segments' namespace, and the first segment makes the table.
-func (s *Segments) Join(ctx context.Context, open func(ctx context.Context) (drivers.Store, error)) error {
-	schema, err := schemas.Parse("marks.yaml", schemaText)
-	if err != nil {
-		return err
-	}
+func (s *Segments) Join(ctx context.Context, open func(ctx context.Context) (drivers.Store, error)) (err error) {
 	s.lost = map[int]bool{}
 	if s.store, err = open(ctx); err != nil {
 		return err
 	}
-	if err = s.join(ctx, schema); err != nil {
+	if err = s.join(ctx); err != nil {
 		return errors.Join(fmt.Errorf("meet the other segments: %w", err), s.Close())
 	}
 	return nil
 }
 
-func (s *Segments) join(ctx context.Context, schema *schemas.Schema) error {
-	var err error
+func (s *Segments) join(ctx context.Context) error {
+	schema, err := schemas.Parse("marks.yaml", schemaText)
+	if err != nil {
+		return err
+	}
 	if s.Segment.Index > 1 { // the first makes the table
-		err = s.until(ctx, func(late bool) ([]string, error) {
+		err = s.until(ctx, func(late bool) (string, error) {
 			switch {
 			case s.made(ctx, schema):
-				return nil, nil
+				return "", nil
 			case late:
-				return nil, s.late(1)
+				return "", s.late(1)
 			}
-			return []string{"1 to begin"}, nil
+			return "1", nil
 		})
 	} else if s.made(ctx, schema) {
 		return errors.New("an earlier run with the same workload, segments and --start has left its marks; " +
@@ -103,7 +99,7 @@ func (s *Segments) join(ctx context.Context, schema *schemas.Schema) error {
 		return err
 	}
 	apply := func(ctx context.Context) error { return s.store.Apply(ctx, schema) }
-	if err := drivers.Within(ctx, applyAtMost, apply); err != nil {
+	if err := drivers.Within(ctx, atMost, apply); err != nil {
 		return err
 	}
 	var prepared *drivers.Prepared
@@ -138,13 +134,15 @@ func (s *Segments) made(ctx context.Context, schema *schemas.Schema) bool {
 
 // until looks again and again until no segment is missing. late says that the wait has lasted for the timeout. The
 // time in which this process itself is suspended does not count.
-func (s *Segments) until(ctx context.Context, look func(late bool) (missing []string, err error)) error {
+func (s *Segments) until(ctx context.Context, look func(late bool) (missing string, err error)) error {
 	for waited := time.Duration(0); ; waited += every {
 		missing, err := look(waited >= s.Timeout)
-		if err != nil || len(missing) == 0 {
+		if err != nil || missing == "" {
 			return err
 		}
-		s.Waits("waits for segment "+strings.Join(missing, ", "), waited == longWait)
+		if waited == longWait {
+			s.Waits("waits for segment " + missing)
+		}
 		if err := drivers.Pause(ctx, every); err != nil {
 			return err
 		}
@@ -170,7 +168,7 @@ func (s *Segments) Barrier(ctx context.Context, point string) error {
 	if err := s.note(ctx, point, ""); err != nil {
 		return err
 	}
-	there, err := s.await(ctx, point, s.Segment.Of)
+	there, err := s.await(ctx, point, s.Segment.Of, false)
 	if err != nil {
 		return err
 	}
@@ -191,7 +189,7 @@ func (s *Segments) First(ctx context.Context, point, says string, do func() erro
 		}
 		return s.note(ctx, point, says)
 	}
-	there, err := s.await(ctx, point, 1)
+	there, err := s.await(ctx, point, 1, false)
 	if err != nil {
 		return err
 	}
@@ -208,12 +206,8 @@ func (s *Segments) Done(ctx context.Context) error {
 	if err := s.note(ctx, donePoint, ""); err != nil || s.Segment.Index > 1 {
 		return err
 	}
-	var gone []error
-	err := s.until(ctx, func(late bool) (missing []string, err error) {
-		_, missing, gone, err = s.look(ctx, donePoint, s.Segment.Of, late)
-		return missing, err
-	})
-	return errors.Join(append(gone, err)...)
+	_, err := s.await(ctx, donePoint, s.Segment.Of, true)
+	return err
 }
 
 // Leave ends this segment's part in the run. The first segment drops the marks when all others have left, or are
@@ -239,52 +233,40 @@ func (s *Segments) Fail(ctx context.Context, why error) error {
 	return s.note(ctx, failedPoint, why.Error())
 }
 
-// await waits until the first so many segments have come to a point of this part of the run, and
-// returns the marks there. It ends if one of them is lost.
-func (s *Segments) await(ctx context.Context, point string, first int) (there map[int]mark, err error) {
-	err = s.until(ctx, func(late bool) (missing []string, err error) {
-		var gone []error
-		if there, missing, gone, err = s.look(ctx, point, first, late); err == nil && len(gone) > 0 {
-			err = gone[0]
+// await waits until the first so many segments have come to a point of this part of the run, and returns the marks
+// there. The error is ErrGone if some are lost: they have failed, also at that point, have left the run, or are late.
+// Then the wait ends, or with all when every other has come.
+func (s *Segments) await(ctx context.Context, point string, first int, all bool) (there map[int]mark, err error) {
+	err = s.until(ctx, func(late bool) (string, error) {
+		left, lerr := s.marks(ctx, leaving+donePoint)
+		failed, ferr := s.marks(ctx, s.part+failedPoint)
+		if there, err = s.marks(ctx, s.part+point); cmp.Or(lerr, ferr, err) != nil { // last: a segment may come and leave
+			return "", cmp.Or(lerr, ferr, err)
 		}
-		return missing, err
+		var missing []string
+		var gone []error
+		for i := 1; i <= first; i++ {
+			_, come := there[i]
+			why, has := failed[i]
+			_, ended := left[i]
+			switch {
+			case has && i != s.Segment.Index:
+				gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, strings.TrimPrefix(why.says, ErrGone.Error()+": ")))
+			case come:
+			case ended:
+				gone = append(gone, fmt.Errorf("%w: segment %d has ended", ErrGone, i))
+			case late || s.lost[i]:
+				gone = append(gone, s.late(i))
+			default:
+				missing = append(missing, strconv.Itoa(i))
+			}
+		}
+		if len(gone) > 0 && (!all || len(missing) == 0) {
+			return "", errors.Join(gone...)
+		}
+		return strings.Join(missing, ", "), nil
 	})
 	return there, err
-}
-
-// look returns which of the first so many segments have come to a point of this part of the run, which are still
-// missing, and errors for those that are lost: they have failed, also at that point, have left the run, or are late.
-func (s *Segments) look(
-	ctx context.Context, point string, first int, late bool,
-) (there map[int]mark, missing []string, gone []error, err error) {
-	if there, err = s.marks(ctx, s.part+point); err != nil {
-		return nil, nil, nil, err
-	}
-	failed, err := s.marks(ctx, s.part+failedPoint)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	left, err := s.marks(ctx, leaving+donePoint)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	for i := 1; i <= first; i++ {
-		_, come := there[i]
-		why, has := failed[i]
-		_, ended := left[i]
-		switch {
-		case has && i != s.Segment.Index:
-			gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, strings.TrimPrefix(why.says, ErrGone.Error()+": ")))
-		case come:
-		case ended:
-			gone = append(gone, fmt.Errorf("%w: segment %d has ended", ErrGone, i))
-		case late || s.lost[i]:
-			gone = append(gone, s.late(i))
-		default:
-			missing = append(missing, strconv.Itoa(i))
-		}
-	}
-	return there, missing, gone, nil
 }
 
 // mark is what a segment has noted at a point of the run.
@@ -300,7 +282,7 @@ func (s *Segments) note(ctx context.Context, point, says string) error {
 		drivers.Text(says),
 	}
 	// The other segments wait for the mark, so an interrupted segment writes it too.
-	return drivers.Within(context.WithoutCancel(ctx), markAtMost, func(ctx context.Context) error {
+	return drivers.Within(context.WithoutCancel(ctx), atMost, func(ctx context.Context) error {
 		return retry(ctx, func() error {
 			_, err := s.session.Write(ctx, s.putMark, args)
 			return err

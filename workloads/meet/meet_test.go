@@ -23,7 +23,7 @@ func (common) Close() error { return nil }
 // segment is one that waits for the others in silence.
 func segment(index, of int) *Segments {
 	return &Segments{
-		Segment: plan.Segment{Index: index, Of: of}, Timeout: UsualTimeout, Waits: func(string, bool) {},
+		Segment: plan.Segment{Index: index, Of: of}, Timeout: UsualTimeout, Waits: func(string) {},
 	}
 }
 
@@ -154,11 +154,7 @@ func TestLost(t *testing.T) {
 			return nil // as if it were killed
 		}
 		var noted []string
-		s.Waits = func(what string, long bool) {
-			if long {
-				noted = append(noted, what)
-			}
-		}
+		s.Waits = func(what string) { noted = append(noted, what) }
 		err := s.Barrier(t.Context(), "a")
 		if !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), "segment 1 has not come within 600ms") || !s.FirstGone {
 			t.Errorf("the wait ended with %v, first gone: %t", err, s.FirstGone)
@@ -173,16 +169,16 @@ func TestLost(t *testing.T) {
 		if s.Segment.Index == 2 {
 			return nil
 		}
-		waited := 0
-		s.Waits = func(string, bool) { waited++ }
+		waits := 0
+		s.Waits = func(string) { waits++ }
 		for _, part := range []string{"first", "second"} {
 			s.Begin(part)
 			if err := s.Barrier(t.Context(), "a"); !errors.Is(err, ErrGone) || s.FirstGone {
 				t.Errorf("%s: the wait ended with %v", part, err)
 			}
 		}
-		if err := s.Done(t.Context()); !errors.Is(err, ErrGone) || waited != 6 {
-			t.Errorf("at the end: %v; it has looked %d times, want 6: a lost segment is waited for once", err, waited)
+		if err := s.Done(t.Context()); !errors.Is(err, ErrGone) || waits != 1 {
+			t.Errorf("at the end: %v; it has waited %d times, want 1: a lost segment is waited for once", err, waits)
 		}
 		return nil
 	})

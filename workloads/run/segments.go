@@ -60,13 +60,7 @@ func (r *runner) meet(ctx context.Context) error {
 		open := func(ctx context.Context) (drivers.Store, error) {
 			return subject.Reach(ctx, e, c.Workload, drivers.Options{Namespace: c.namespace("segments")})
 		}
-		waits := func(what string, long bool) {
-			r.progress(what, drive.Progress{Fraction: -1})
-			if long {
-				r.note(what)
-			}
-		}
-		s := &meet.Segments{Segment: c.Segment, Timeout: cmp.Or(c.SegmentTimeout, meet.UsualTimeout), Waits: waits}
+		s := &meet.Segments{Segment: c.Segment, Timeout: cmp.Or(c.SegmentTimeout, meet.UsualTimeout), Waits: r.note}
 		if err := s.Join(ctx, open); err != nil {
 			return errors.Join(err, r.closeSegments())
 		}
