@@ -183,7 +183,7 @@ type MailInfo struct {
 // Floor is mailbench's own part of the figures. For the bare harness it is the CPU time of an
 // operation, for a model it is the time of its calls over an engine that does nothing.
 type Floor struct {
-	Model  string  `json:"model"` // "" for the bare harness
+	Model  string  `json:"model"` // "" for the bare harness, of runs of earlier builds
 	Op     string  `json:"op,omitempty"`
 	NS     float64 `json:"ns"`              // nanoseconds an operation
 	Allocs float64 `json:"allocs"`          // allocations an operation of the bare harness
