@@ -112,7 +112,7 @@ func (f *runFlags) run(cmd *cobra.Command, known registry, args []string) error 
 		return usagef("--cache is for the embedded engine, and the run is on %s: leave it out",
 			strings.Join(namesOf(c.Engines), ", "))
 	}
-	err = f.check(cmd, c, was, name)
+	err = f.check(cmd, c, name)
 	if c.Mail != nil {
 		defer c.Mail.Close()
 	}
@@ -166,7 +166,7 @@ func (f *runFlags) measure(cmd *cobra.Command, c *run.Config) error {
 }
 
 // check opens the mail, and checks what the workload needs of it, of the schema and of the saved run.
-func (f *runFlags) check(cmd *cobra.Command, c *run.Config, was *results.Run, name string) (err error) {
+func (f *runFlags) check(cmd *cobra.Command, c *run.Config, name string) (err error) {
 	if err := c.Keyspace.Check(c.Workload, cmp.Or(f.textName, name)); err != nil {
 		return usage(err)
 	}
@@ -183,7 +183,7 @@ func (f *runFlags) check(cmd *cobra.Command, c *run.Config, was *results.Run, na
 	} else if err != nil && c.Mail.Info().Files == 0 {
 		return usagef("%w; no message of %s has one", err, f.mail)
 	}
-	notes, err := c.Notes(cmd.Context(), was)
+	notes, err := c.Notes()
 	for _, note := range notes {
 		fmt.Fprintf(cmd.ErrOrStderr(), "mailbench: %s\n", note)
 	}

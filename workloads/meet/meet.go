@@ -251,7 +251,8 @@ func (s *Segments) await(ctx context.Context, point string, first int, all bool)
 			_, ended := left[i]
 			switch {
 			case has && i != s.Segment.Index:
-				gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, strings.TrimPrefix(why.says, ErrGone.Error()+": ")))
+				cause := strings.TrimPrefix(why.says, ErrGone.Error()+": ")
+				gone = append(gone, fmt.Errorf("%w: segment %d: %s", ErrGone, i, cause))
 			case come:
 			case ended:
 				gone = append(gone, fmt.Errorf("%w: segment %d has ended", ErrGone, i))

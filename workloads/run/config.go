@@ -2,24 +2,20 @@ package run
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"time"
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
-	"github.com/mailbench/mailbench/schemas/plainfile"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/keyspace"
 	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/plan"
-	"github.com/mailbench/mailbench/workloads/replay"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -201,79 +197,27 @@ func (c *Config) loaders() int { return min(cmp.Or(c.Workers, DefaultWorkers), D
 
 func (c *Config) maxWait() time.Duration { return cmp.Or(c.MaxWait, DefaultMaxWait) }
 
-// Notes are what a user should know before the run. Was is the saved run that this one repeats, or nil: a schema that
-// this mailbench has changed is noted, and another mail file or trace is an error.
-func (c *Config) Notes(ctx context.Context, was *results.Run) (notes []string, err error) {
+// Notes are what a user should know before the run: variants that cannot differ from their models.
+func (c *Config) Notes() (notes []string, err error) {
 	for _, m := range c.Models {
-		own, err := m.Schema()
-		if err != nil {
-			return nil, err
-		}
-		if was != nil && slices.ContainsFunc(was.Schemas, func(s results.Schema) bool {
-			return s.Model == m.Name && s.Text != string(own.Source)
-		}) {
-			notes = append(notes, fmt.Sprintf("the schema of %s differs from the saved run: do not compare their values", m.Name))
-		}
 		base := slices.IndexFunc(c.Models, func(b models.Model) bool { return b.Name == schemas.BaseOf(m.Name) })
 		if base < 0 {
 			continue
+		}
+		own, err := m.Schema()
+		if err != nil {
+			return nil, err
 		}
 		of, err := c.Models[base].Schema()
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range c.Engines { // a variant may not differ from its model on an engine
+		for _, e := range c.Engines {
 			if schemas.SameOn(e.Name, of, own) {
 				notes = append(notes, fmt.Sprintf("%s differs from %s in options of other engines only: on %s a difference is noise",
 					m.Name, of.Name, e.Name))
 			}
 		}
 	}
-	if was == nil {
-		return notes, nil
-	}
-	if was.Mail != nil && c.Mail != nil {
-		// The file may be one that only the results name, so no more is said of it.
-		if info := c.Mail.Info(); info.SHA256 != was.Mail.SHA256 {
-			return notes, fmt.Errorf("--mail %s is not the file of that run: its SHA-256 is another; name that file", info.File)
-		}
-	}
-	return notes, c.sameTraces(ctx, was)
-}
-
-// sameTraces refuses a trace that is not the file that the run replayed.
-func (c *Config) sameTraces(ctx context.Context, was *results.Run) error {
-	points := []workloads.SweepPoint{{Workload: c.Workload}}
-	if s := c.Workload.Sweep; s != nil {
-		points = append(points, s.Points...)
-	}
-	for _, point := range points {
-		for i := range point.Workload.Phases {
-			p := &point.Workload.Phases[i]
-			if p.Replay == nil {
-				continue
-			}
-			t, err := replay.Open(ctx, p.Replay.Trace)
-			if err != nil {
-				return fmt.Errorf("phase %s: %w", p.Name, discreet(err, p.Replay.Trace))
-			}
-			for _, b := range was.Phases {
-				if b.Point == point.Value && b.Name == p.Name && b.Trace != "" && b.Trace != t.SHA256 {
-					return fmt.Errorf("phase %s: trace %s is not the file of that run: its SHA-256 is another; put that file there",
-						p.Name, p.Replay.Trace)
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// discreet is the error for a trace that saved results name, and that cannot be read. It says nothing
-// of what is in the file: the results may be those of a stranger.
-func discreet(err error, name string) error {
-	var path *fs.PathError
-	if errors.As(err, &path) || errors.Is(err, plainfile.ErrNotPlain) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fmt.Errorf("%s, which the saved run names, is no trace", name)
+	return notes, nil
 }
