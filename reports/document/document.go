@@ -224,9 +224,9 @@ type Line struct {
 }
 
 // Point is a point of a line, which is interrupted where Y is NaN. A point with a text has a dot; it is
-// open if the value is not one of those that the line is about, such as a rate that failed. Y may be off by Error.
+// open if the value is not one of those that the line is about, such as a rate that failed.
 type Point struct {
-	X, Y, Error float64
-	Text        string
-	Open        bool
+	X, Y float64
+	Text string
+	Open bool
 }

@@ -15,52 +15,14 @@ import (
 )
 
 // timelineLeast is how many intervals a phase needs to be drawn. timelineMost is how many
-// intervals a chart shows. In a longer timeline neighbors are put together.
+// intervals a chart shows of a phase. In a longer timeline neighbors are put together.
 const (
 	timelineLeast = 3
 	timelineMost  = 240
 )
 
-// lettersWide is about how many letters a chart is wide.
+// A chart over time is timeChartHeight high, and about lettersWide letters wide.
 const timeChartHeight, lettersWide = 170, 54
-
-// between is the room between two phases, and phaseLeast the least room of a phase, so that a short one can be
-// seen next to one of an hour, as shares of a chart's width.
-const between, phaseLeast = 0.02, 0.08
-
-// phaseTime is a phase on the axis of time. From and width are where it begins and how much
-// it takes, as shares of the axis.
-type phaseTime struct {
-	cell        *results.Cell
-	intervals   []results.Interval
-	from, width float64
-}
-
-func (p *phaseTime) seconds() float64 {
-	last := &p.cell.Timeline[len(p.cell.Timeline)-1]
-	return max(last.At+last.Seconds, 1e-3)
-}
-
-// at is the place of a second of the phase on the axis.
-func (p *phaseTime) at(seconds float64) float64 { return p.from + p.width*min(1, seconds/p.seconds()) }
-
-// place puts the phases one after another.
-func place(ps []phaseTime) {
-	total := 0.0
-	for i := range ps {
-		total += ps[i].seconds()
-	}
-	room, wide := 1-between*float64(len(ps)-1), 0.0
-	for i := range ps {
-		ps[i].width = max(phaseLeast, ps[i].seconds()/total)
-		wide += ps[i].width
-	}
-	at := 0.0
-	for i := range ps {
-		ps[i].from, ps[i].width = at, ps[i].width/wide*room
-		at += ps[i].width + between
-	}
-}
 
 // fewer puts neighbors together until there are at most timelineMost intervals.
 func fewer(all []results.Interval) []results.Interval {
@@ -70,51 +32,39 @@ func fewer(all []results.Interval) []results.Interval {
 	return all
 }
 
-// overTime draws each model on each engine in each trial over time, its phases that of accepts one after another:
-// outcomes a second, and latencies. All have the same axes of values, so that they can be compared.
-func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all []document.Chart) {
-	var drawn []phaseTime
+// overTime draws each model on each engine over time, the measured phases of all trials one after another: outcomes a
+// second, and latencies. All have the same axes of values, so that they can be compared.
+func overTime(r *results.Run, n reports.Names) (all []document.Chart) {
+	drawn := r.Select(func(c *results.Cell) bool { return c.Measured() && len(c.Timeline) >= timelineLeast })
 	rate, low, high := 1.0, math.Inf(1), 1.0
-	for c := range r.All {
-		if len(c.Timeline) < timelineLeast || !of(c) {
-			continue
-		}
-		p := phaseTime{cell: c, intervals: fewer(c.Timeline)}
-		for j := range p.intervals {
-			in := &p.intervals[j]
+	for _, c := range drawn {
+		for j := range c.Timeline {
+			in := &c.Timeline[j]
 			rate = max(rate, in.PerSecond(in.OK), in.PerSecond(in.Failed), in.PerSecond(in.Unknown))
 			if in.OK > 0 {
 				low, high = min(low, float64(max(1, in.P50))), max(high, float64(in.Slowest()))
 			}
 		}
-		drawn = append(drawn, p)
 	}
 	decade := func(ns float64, round func(float64) float64) float64 { return math.Pow(10, round(math.Log10(ns))) }
 	latency := document.Axis{Scale: document.Log, From: decade(min(low, high), math.Floor), To: decade(high, math.Ceil)}
 	latency.To = max(latency.To, 10*latency.From)
-	target := func(p phaseTime) results.Key {
-		return results.Key{Model: p.cell.Model, Engine: p.cell.Engine, Trial: p.cell.Trial, Segment: p.cell.Segment}
-	}
-	for _, ps := range results.Grouped(drawn, target) {
-		place(ps)
-		name := n.Of(ps[0].cell)
-		rates := timeChart(name+": operations a second", ps, document.Axis{To: rate, Text: words.Amount})
-		times := timeChart(name+": latency of successful operations", ps, latency)
-		trace(&rates, "ok", ps, func(in *results.Interval) float64 { return in.PerSecond(in.OK) })
-		failed := trace(&rates, "failed", ps, func(in *results.Interval) float64 { return in.PerSecond(in.Failed) })
-		unknown := trace(&rates, "unknown", ps, func(in *results.Interval) float64 { return in.PerSecond(in.Unknown) })
-		rates.Lines = slices.DeleteFunc(rates.Lines, func(l document.Line) bool {
-			return l.Name == "failed" && failed == 0 || l.Name == "unknown" && unknown == 0
+	name := func(c *results.Cell) string { return n.Part(c.Model, c.Engine) }
+	for _, cs := range results.Grouped(drawn, name) {
+		rates := timeChart(name(cs[0])+": operations a second", cs, document.Axis{To: rate, Text: words.Amount})
+		times := timeChart(name(cs[0])+": latency of successful operations", cs, latency)
+		trace(&rates, "ok", cs, func(in *results.Interval) float64 { return in.PerSecond(in.OK) })
+		trace(&rates, "failed", cs, func(in *results.Interval) float64 { return in.PerSecond(in.Failed) })
+		trace(&rates, "unknown", cs, func(in *results.Interval) float64 { return in.PerSecond(in.Unknown) })
+		rates.Lines = slices.DeleteFunc(rates.Lines, func(l document.Line) bool { // the usual ones without any
+			return !slices.ContainsFunc(l.Points, func(p document.Point) bool { return p.Y > 0 })
 		})
-		trace(&times, "p50", ps, func(in *results.Interval) float64 { return float64(in.P50) })
-		trace(&times, "p99", ps, func(in *results.Interval) float64 { return float64(in.P99) })
-		slowest := trace(&times, "slowest", ps, func(in *results.Interval) float64 { return float64(in.Slowest()) })
-		rates.Summary = fmt.Sprintf("Operations over time: up to %s failed and %s of unknown outcome a second.",
-			words.Amount(failed), words.Amount(unknown))
-		times.Summary = fmt.Sprintf("Latency over time: slowest %s.", words.Duration(slowest))
-		for _, p := range ps {
-			if gap := reports.LongestGap(p.cell); gap != "" {
-				rates.Says = append(rates.Says, p.cell.Where()+": "+gap)
+		trace(&times, "p50", cs, func(in *results.Interval) float64 { return float64(in.P50) })
+		trace(&times, "p99", cs, func(in *results.Interval) float64 { return float64(in.P99) })
+		trace(&times, "slowest", cs, func(in *results.Interval) float64 { return float64(in.Slowest()) })
+		for _, c := range cs {
+			if gap := reports.LongestGap(c); gap != "" {
+				rates.Says = append(rates.Says, c.Where()+": "+gap)
 			}
 		}
 		all = append(all, rates, times)
@@ -122,118 +72,95 @@ func overTime(r *results.Run, n reports.Names, of func(*results.Cell) bool) (all
 	return all
 }
 
-// timeChart is a chart without lines. It has the names, ticks and gaps of the phases.
-func timeChart(title string, ps []phaseTime, y document.Axis) document.Chart {
+// lasts is how long the timeline of a cell is.
+func lasts(c *results.Cell) float64 {
+	last := &c.Timeline[len(c.Timeline)-1]
+	return max(last.At+last.Seconds, 1e-3)
+}
+
+// timeChart is a chart without lines. It has the names of the cells' phases and trials, where there is room, and gaps.
+func timeChart(title string, cs []*results.Cell, y document.Axis) document.Chart {
 	ch := document.Chart{
-		Title: title, Height: timeChartHeight, X: document.Axis{Label: "min:s in each phase", To: 1}, Y: y,
+		Title: title, Summary: title + " over time.", Height: timeChartHeight, Y: y,
+		X: document.Axis{Label: "seconds", Text: words.Amount},
 	}
-	for i := range ps {
-		p, length := &ps[i], ps[i].seconds()
-		name := []rune(words.OneLine(p.cell.Where())) // as much of it as there is room for
-		if most := int(p.width * lettersWide); len(name) > most {
-			name = append(name[:max(0, most-1)], '…')
+	for _, c := range cs {
+		ch.X.To += lasts(c)
+	}
+	at := 0.0
+	for _, c := range cs {
+		name := words.OneLine(c.Where())
+		if c.Trial > 1 {
+			name = "#" + strconv.Itoa(c.Trial)
 		}
-		ch.Marks = append(ch.Marks, document.Tick{At: p.from, Label: string(name)})
-		step := 1.0
-		for _, s := range []float64{2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400} {
-			if length/step > 7*p.width {
-				step = s
-			}
+		if float64(len(name)) > lettersWide*lasts(c)/ch.X.To {
+			name = ""
 		}
-		for at := 0.0; at <= length; at += step {
-			if i == len(ps)-1 || p.at(at) < p.at(length)-phaseLeast || at == 0 { // room for the next phase
-				ch.X.Ticks = append(ch.X.Ticks, document.Tick{At: p.at(at), Label: words.Clock(at)})
-			}
+		ch.Marks = append(ch.Marks, document.Tick{At: at, Label: name})
+		if reports.LongestGap(c) != "" {
+			ch.Bands = append(ch.Bands, [2]float64{at + c.Gap.At, min(at+c.Gap.At+c.Gap.Seconds, ch.X.To)})
 		}
-		if g := p.cell.Gap; reports.LongestGap(p.cell) != "" {
-			ch.Bands = append(ch.Bands, [2]float64{p.at(g.At), p.at(g.At + g.Seconds)})
-		}
+		at += lasts(c)
 	}
 	return ch
 }
 
-// trace adds a line of a value of the intervals, at the middle of each, and returns the largest. The end of a phase
-// interrupts the line, and so does a latency of 0, where nothing succeeded.
-func trace(ch *document.Chart, name string, ps []phaseTime, value func(*results.Interval) float64) (most float64) {
+// trace adds a line of a value of the intervals, at the middle of each. The end of a phase interrupts the line, and so
+// does a latency of 0, where nothing succeeded.
+func trace(ch *document.Chart, name string, cs []*results.Cell, value func(*results.Interval) float64) {
 	l := document.Line{Name: name}
-	for i := range ps {
-		for j := range ps[i].intervals {
-			in := &ps[i].intervals[j]
-			p := document.Point{X: ps[i].at(in.At + in.Seconds/2), Y: value(in)}
-			if l.Points = append(l.Points, p); p.Y > most {
-				most = p.Y
-			}
+	at := 0.0
+	for _, c := range cs {
+		for _, in := range fewer(c.Timeline) {
+			l.Points = append(l.Points, document.Point{X: at + in.At + in.Seconds/2, Y: value(&in)})
 		}
 		l.Points = append(l.Points, document.Point{Y: math.NaN()})
+		at += lasts(c)
 	}
 	ch.Lines = append(ch.Lines, l)
-	return most
 }
 
 // opsTogether is how many operations of a single model share a chart.
 const opsTogether = 6
 
-// percentiles has a chart of each operation of a phase that two or more models support. If there
-// is a single model, its operations share charts.
+// percentiles has a chart of each operation of a phase, with a line for each model. If there is a single model, its
+// operations share charts.
 func percentiles(s *reports.Section, curves []results.Curve, n reports.Names) document.Section {
 	p := document.Section{ID: "percentiles", Title: "Percentile curves, " + s.Cells[0].Where(), Fold: true, Open: true}
-	curves, few := curvesOf(s, curves)
-	if len(few) > 0 {
-		p.Note(document.Faint, "", "Too few operations for a curve: "+strings.Join(few, ", ")+".")
-	}
+	curves = curvesOf(s, curves)
 	if len(curves) == 0 {
 		return p
 	}
 	p.Lead = "How many operations took longer than a time: a curve that is lower is faster, and its right end is the tail. " +
-		"Both axes are logarithmic."
-	name, last := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }, lastOf(curves)
-	if !slices.ContainsFunc(curves, func(c results.Curve) bool { return name(&c) != name(&curves[0]) }) {
-		op := func(c *results.Curve) string { return c.Op }
+		fmt.Sprintf("Both axes are logarithmic. Operations of which there are at least %d.", results.EnoughFor(0.99))
+	model, last := func(c *results.Curve) string { return n.Part(c.Model, c.Engine) }, lastOf(curves)
+	if !slices.ContainsFunc(curves, func(c results.Curve) bool { return model(&c) != model(&curves[0]) }) {
 		for these := range slices.Chunk(curves, opsTogether) {
-			var ops []string
-			for i := range these {
-				ops = append(ops, these[i].Op)
-			}
-			p.Charts = append(p.Charts, newPercentileChart(strings.Join(ops, ", "), these, last, op))
+			title := strings.Join(results.Distinct(these, func(c results.Curve) string { return c.Op }), ", ")
+			p.Charts = append(p.Charts, newPercentileChart(title, these, last, func(c *results.Curve) string { return c.Op }))
 		}
 		return p
 	}
-	var single []string // operations of one model, which have no chart
 	for _, op := range s.Ops {
-		drawn := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
-		switch len(drawn) {
-		case 0:
-		case 1:
-			single = append(single, op+" ("+name(&drawn[0])+")")
-		default:
-			p.Charts = append(p.Charts, newPercentileChart(op, drawn, last, name))
+		of := slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool { return c.Op != op })
+		if len(of) > 0 {
+			p.Charts = append(p.Charts, newPercentileChart(op, of, last, model))
 		}
-	}
-	if len(single) > 0 {
-		p.Note(document.Faint, "", "Of one model only, and not drawn: "+strings.Join(single, ", ")+".")
 	}
 	return p
 }
 
-// curvesOf are the curves of a section that have samples enough for a p99, and the operations whose curves have not.
-func curvesOf(s *reports.Section, curves []results.Curve) (drawn []results.Curve, few []string) {
-	for _, c := range curves {
+// curvesOf are the curves of a section that have samples enough for a p99.
+func curvesOf(s *reports.Section, curves []results.Curve) []results.Curve {
+	return slices.DeleteFunc(slices.Clone(curves), func(c results.Curve) bool {
 		var n int64
-		in := false
 		for _, cell := range s.Cells {
 			if cell.Model == c.Model && cell.Engine == c.Engine && cell.Where() == c.Phase {
-				n, in = n+cell.Ops[c.Op].Count, true
+				n += cell.Ops[c.Op].Count
 			}
 		}
-		switch {
-		case !in || len(c.Points) == 0:
-		case n >= results.EnoughFor(0.99):
-			drawn = append(drawn, c)
-		case !slices.Contains(few, c.Op):
-			few = append(few, c.Op)
-		}
-	}
-	return drawn, few
+		return len(c.Points) == 0 || n < results.EnoughFor(0.99)
+	})
 }
 
 // lowestDrawn is where a curve begins. The fastest operations are those that client delay covers nearly whole.
@@ -259,14 +186,9 @@ func newPercentileChart(
 			l.Points = append(l.Points, document.Point{X: p.Percentile, Y: float64(max(1, p.Nanoseconds))})
 		}
 		ch.Lines = append(ch.Lines, l)
-		median, slowest := c.Points[0], c.Points[len(c.Points)-1]
-		if at := slices.IndexFunc(c.Points, func(p results.Point) bool { return p.Percentile >= 50 }); at >= 0 {
-			median = c.Points[at]
-		}
-		ends = append(ends, l.Name+": median "+words.Duration(float64(median.Nanoseconds))+
-			", slowest "+words.Duration(float64(slowest.Nanoseconds)))
+		ends = append(ends, l.Name+" up to "+words.Duration(float64(c.Points[len(c.Points)-1].Nanoseconds)))
 	}
-	ch.Summary = "Latency of " + title + " by percentile. " + strings.Join(ends, "; ") + "."
+	ch.Summary = "Latency of " + title + " by percentile: " + strings.Join(ends, ", ") + "."
 	return ch
 }
 
@@ -331,78 +253,79 @@ type scale struct {
 func (s scale) Place(v float64) float64    { return s.at(v) }
 func (s scale) Wide(of [2]float64) float64 { return s.at(of[1]) - s.at(of[0]) }
 
+// labelRoom is the least distance between two labels of an axis that has its own.
+const labelRoom = 44
+
 // newScale is an axis that has room for all values. Its ends are at from and to.
 func newScale(a *document.Axis, values []float64, from, to float64) scale {
-	text := a.Text
-	if text == nil {
-		text = nanoseconds
-	}
 	low, high := a.From, a.To
 	if low == high {
-		low, high = math.Inf(1), 0
 		for _, v := range values {
 			if v > 0 && !math.IsInf(v, 1) {
-				low, high = min(low, v), max(high, v)
+				high = max(high, v)
 			}
 		}
-		low = min(low, max(high, 1))
+		low = high
+		for _, v := range values {
+			if v > 0 {
+				low = min(low, v)
+			}
+		}
 	}
-	var s scale
+	even := func(v float64) float64 { return v } // on which values that are equally far apart have even distances
 	switch {
-	case a.Scale == document.Linear && a.From == 0:
-		s = linearScale(high, text, from, to)
-	case a.Scale == document.Linear:
-		s.at = func(v float64) float64 { return from + (v-low)/(high-low)*(to-from) }
-	case a.Scale == document.Log:
-		first, last := math.Log10(low), math.Log10(high)
-		if a.From == a.To { // whole decades
-			first = math.Floor(first)
-			last = max(first+1, math.Ceil(math.Log10(max(high, low))))
-		}
-		s.at = func(v float64) float64 {
-			return from + (max(math.Log10(max(v, math.SmallestNonzeroFloat64)), first)-first)/(last-first)*(to-from)
-		}
-		for e := math.Ceil(first); e <= last; e++ {
-			s.Ticks = append(s.Ticks, document.Tick{At: s.at(math.Pow(10, e)), Label: words.OneLine(text(math.Pow(10, e)))})
-		}
 	case a.Scale == document.Nines:
-		s.at = func(percentile float64) float64 { return from + ninesOf(percentile)/ninesOf(a.To)*(to-from) }
-		for n := 0; float64(n) <= ninesOf(a.To)+1e-9; n++ {
-			p := 100 * (1 - math.Pow(10, -float64(n)))
-			// The label has as many digits as there are nines, because p may be 99.99…98.
-			s.Ticks = append(s.Ticks, document.Tick{At: s.at(p), Label: strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+		even = ninesOf
+	case a.Scale == document.Log:
+		if a.From == a.To { // whole decades
+			low = math.Pow(10, math.Floor(math.Log10(max(low, 1e-9))))
+			high = max(10*low, math.Pow(10, math.Ceil(math.Log10(max(high, 1e-9)))))
+		}
+		even = func(v float64) float64 { return math.Log10(max(v, low)) }
+	case a.From == 0:
+		if low = 0; high == 0 {
+			high = 1
 		}
 	}
-	if a.Ticks != nil {
-		s.Ticks = nil
-		for i, t := range a.Ticks {
-			if at := s.at(t.At); i == 0 || math.Abs(at-s.Ticks[len(s.Ticks)-1].At) >= labelRoom {
-				s.Ticks = append(s.Ticks, document.Tick{At: at, Label: words.OneLine(t.Label)})
-			}
+	s := scale{at: func(v float64) float64 { return from + (even(v)-even(low))/(even(high)-even(low))*(to-from) }}
+	for _, t := range ticksOf(a, low, high) {
+		at := s.at(t.At)
+		if last := len(s.Ticks) - 1; a.Ticks == nil || last < 0 || math.Abs(at-s.Ticks[last].At) >= labelRoom {
+			s.Ticks = append(s.Ticks, document.Tick{At: at, Label: words.OneLine(t.Label)})
 		}
 	}
 	return s
 }
 
-// labelRoom is the least distance between two labels of the horizontal axis.
-const labelRoom = 44
-
-// linearScale is an axis from 0 to a round number.
-func linearScale(most float64, text func(float64) string, from, to float64) scale {
-	if most <= 0 {
-		most = 1
+// ticksOf are the labels of an axis: its own, or round values.
+func ticksOf(a *document.Axis, low, high float64) (ticks []document.Tick) {
+	text := a.Text
+	if text == nil {
+		text = nanoseconds
 	}
-	step := math.Pow(10, math.Floor(math.Log10(most)))
-	for most/step < 3 {
-		step /= 2
+	switch {
+	case a.Ticks != nil:
+		return a.Ticks
+	case a.Scale == document.Log:
+		for e := math.Ceil(math.Log10(low)); e <= math.Log10(high)+1e-9; e++ {
+			ticks = append(ticks, document.Tick{At: math.Pow(10, e), Label: text(math.Pow(10, e))})
+		}
+	case a.Scale == document.Nines:
+		for n := 0; float64(n) <= ninesOf(high)+1e-9; n++ {
+			p := 100 * (1 - math.Pow(10, -float64(n)))
+			// The label has as many digits as there are nines, because p may be 99.99…98.
+			ticks = append(ticks, document.Tick{At: p, Label: strconv.FormatFloat(p, 'f', max(0, n-2), 64)})
+		}
+	default:
+		step := math.Pow(10, math.Floor(math.Log10(high)))
+		for high/step < 3 {
+			step /= 2
+		}
+		for v := 0.0; v <= high*1.001; v += step {
+			ticks = append(ticks, document.Tick{At: v, Label: text(v)})
+		}
 	}
-	top := math.Ceil(most/step) * step
-	s := scale{at: func(v float64) float64 { return from + v/top*(to-from) }}
-	s.Ticks = []document.Tick{{At: s.at(0), Label: "0"}}
-	for v := step; v <= top*1.001; v += step {
-		s.Ticks = append(s.Ticks, document.Tick{At: s.at(v), Label: words.OneLine(text(v))})
-	}
-	return s
+	return ticks
 }
 
 // ninesOf is the place of a percentile on the axis: 0 for 0%, 1 for 90%, 2 for 99%.
@@ -435,40 +358,29 @@ func (ch *chart) plot(colors *palette) *chart {
 	for _, l := range d.Lines {
 		for _, p := range l.Points {
 			if !math.IsNaN(p.Y) {
-				xs, ys = append(xs, p.X), append(ys, p.Y, p.Y+p.Error)
+				xs, ys = append(xs, p.X), append(ys, p.Y)
 			}
 		}
 	}
 	if len(xs) == 0 {
 		return nil
 	}
-	x, y := newScale(&d.X, xs, ch.Left, ch.Right), newScale(&d.Y, ys, ch.Bottom, ch.Top)
-	ch.Across, ch.Up = x, y
+	ch.Across, ch.Up = newScale(&d.X, xs, ch.Left, ch.Right), newScale(&d.Y, ys, ch.Bottom, ch.Top)
 	for _, l := range d.Lines {
 		of := line{Name: l.Name, Series: colors.series(l.Name)}
-		segments := [][]string{nil} // the points of each
-		var brackets []string       // upright lines that show how far values may be off
-		place := func(at, value float64) string { return fmt.Sprintf("%.1f,%.1f", x.at(at), y.at(value)) }
-		for _, p := range l.Points {
+		var points []string // of a segment
+		for _, p := range append(slices.Clone(l.Points), document.Point{Y: math.NaN()}) {
 			if math.IsNaN(p.Y) || d.Y.Scale == document.Log && p.Y <= 0 {
-				segments = append(segments, nil)
+				if len(points) > 0 {
+					of.Segments, points = append(of.Segments, strings.Join(points, " ")), nil
+				}
 				continue
 			}
-			last := len(segments) - 1
-			segments[last] = append(segments[last], place(p.X, p.Y))
+			points = append(points, fmt.Sprintf("%.1f,%.1f", ch.Across.at(p.X), ch.Up.at(p.Y)))
 			if p.Text != "" {
 				of.Dots = append(of.Dots, p)
 			}
-			if p.Error > 0 {
-				brackets = append(brackets, place(p.X, p.Y-p.Error)+" "+place(p.X, p.Y+p.Error))
-			}
 		}
-		for _, points := range segments {
-			if len(points) > 0 {
-				of.Segments = append(of.Segments, strings.Join(points, " "))
-			}
-		}
-		of.Segments = append(of.Segments, brackets...)
 		ch.Lines = append(ch.Lines, of)
 	}
 	return ch

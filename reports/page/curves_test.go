@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/mailbench/mailbench/reports"
@@ -29,8 +28,7 @@ func TestCurvesOf(t *testing.T) {
 		c.Model, c.Engine = "james", "embedded"
 		curves = append(curves, c)
 	}
-	drawn, few := curvesOf(&s, curves)
-	if len(drawn) != 1 || drawn[0].Op != "list" || !slices.Equal(few, []string{"open"}) {
-		t.Errorf("drawn %+v, too few of %q", drawn, few)
+	if drawn := curvesOf(&s, curves); len(drawn) != 1 || drawn[0].Op != "list" {
+		t.Errorf("drawn %+v", drawn)
 	}
 }

@@ -66,7 +66,7 @@ func TestGrowthIsDrawn(t *testing.T) {
 		t.Errorf("the line of oracle rises by %g over %g", up, across)
 	}
 	words := wellFormed(t, write(t, s))
-	for _, want := range []string{"oracle 1.00", "linear", "Grows with population.messages: list of oracle (linear).", "p50, ms", "measure: cost against population.messages, 100 to 10000 in 3 points", "The same at every size, for all models: list requests"} {
+	for _, want := range []string{"linear 1.00", "Grows with population.messages: list of oracle (linear).", "p50, ms", "measure: cost against population.messages, 100 to 10000 in 3 points", "The same at every size: list requests"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -200,7 +200,7 @@ type provenance struct {
 	Names  reports.Names
 }
 
-const overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes. " +
+const overTimeLead = "Operations per second by outcome, and the latency of those that succeeded. All charts have the same axes of values. " +
 	"A shaded band is a time in which no operation succeeded."
 
 // mostOverTime is how many charts over time are shown without a fold: those of six models.
@@ -227,9 +227,7 @@ func addCharts(d *document.Document, s *Source) {
 			}
 		}
 	}
-	// A load is left out: it is much faster, and would flatten the others.
-	drawn := overTime(s.Run, n, func(c *results.Cell) bool { return c.Measured() || c.Kind == results.KindWarmup })
-	if len(drawn) > 0 {
+	if drawn := overTime(s.Run, n); len(drawn) > 0 {
 		own = append(own, document.Section{
 			ID: "time", Title: "Over time", Fold: true, Open: len(drawn) <= mostOverTime, Lead: overTimeLead, Charts: drawn,
 		})
