@@ -12,20 +12,14 @@ import (
 	"github.com/mailbench/mailbench/schemas/words"
 )
 
-// Style is the style sheet of the diagrams, for a page that has some of them.
+// style is the style sheet of the diagrams.
 //
 //go:embed style.css
-var Style string
+var style string
 
 // SVG writes the diagram as an SVG document with colors for light and dark pages.
 func SVG(w io.Writer, s *schemas.Schema, k Kind) error {
-	return write(w, s, k, func(g *graph) string { return g.svg("", "<style>\n"+Style+"</style>\n") })
-}
-
-// Inline writes the diagram as an SVG element of a page, without a style sheet. Each
-// diagram of the page needs an id of its own, which is a word.
-func Inline(w io.Writer, s *schemas.Schema, k Kind, id string) error {
-	return write(w, s, k, func(g *graph) string { return g.svg(id, "") })
+	return write(w, s, k, (*graph).svg)
 }
 
 // Distances in px.
@@ -50,13 +44,12 @@ const cell = 7.25
 // canvas is a page of shapes. Its texts have characters of one width.
 type canvas struct {
 	strings.Builder
-	head string // the id of the arrow head
-	w    int    // grows with the shapes
+	w int // grows with the shapes
 }
 
 // svg draws the graph: a title, the boxes with their arrows, and the read of each label.
-func (g *graph) svg(id, style string) string {
-	c := &canvas{head: id + "head", w: least}
+func (g *graph) svg() string {
+	c := &canvas{w: least}
 	c.text("title", margin, margin+18, "start", g.title)
 	y := c.paragraph("soft", margin+42, words.Wrap("", g.doc, 0, c.columns()))
 	y = c.boxes(g, y)
@@ -75,11 +68,13 @@ func (g *graph) svg(id, style string) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d" role="img" xml:space="preserve">
 <title>%[3]s</title>
 <desc>%s</desc>
-%s<marker id="%s" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">`+
+<style>
+%s</style>
+<marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">`+
 		`<path class="head" d="M0,0.5 L8,4 L0,7.5 Z"/></marker>
 <rect class="page" width="%[1]d" height="%[2]d"/>
-%[7]s</svg>
-`, c.w, y, escape(g.title), escape(g.doc), style, c.head, c.String())
+%[6]s</svg>
+`, c.w, y, escape(g.title), escape(g.doc), style, c.String())
 }
 
 // boxes draws the boxes and the reads below top, and returns the y below them. The columns are placed from left to
@@ -172,7 +167,7 @@ func (c *canvas) add(format string, args ...any) { fmt.Fprintf(c, format+"\n", a
 func (c *canvas) arrow(head bool, format string, args ...any) {
 	end := ""
 	if head {
-		end = ` marker-end="url(#` + c.head + `)"`
+		end = ` marker-end="url(#head)"`
 	}
 	c.add(`<path class="line" d="%s"%s/>`, fmt.Sprintf(format, args...), end)
 }
