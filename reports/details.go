@@ -265,7 +265,7 @@ func LongestGap(c *results.Cell) string {
 	if c.Gap == nil || c.Gap.Seconds < gapLeast || len(c.Timeline) == 0 {
 		return ""
 	}
-	if e := c.Evidence; e != nil && e.Hiccups != nil && float64(e.Hiccups.Lateness.Max) >= c.Gap.Seconds*1e9/2 {
+	if e := c.Evidence; e != nil && e.Hiccups != nil && float64(e.Hiccups.Longest) >= c.Gap.Seconds*1e9/2 {
 		return ""
 	}
 	var ok int64

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mailbench/mailbench/workloads/latency"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -19,6 +18,11 @@ type clock struct {
 	virtual *time.Duration
 }
 
+var epoch = time.Now()
+
+// precise is the time since the process began.
+var precise = func() time.Duration { return time.Since(epoch) }
+
 func startClock() clock { return clock{base: time.Now(), start: precise()} }
 
 // now takes 38 ns on Linux; time.Now would take 65.
@@ -29,44 +33,22 @@ func (c *clock) now() time.Duration {
 	return precise() - c.start
 }
 
-// A timer wakes some 40 µs late. Workers wake up to spinMost before their operation is scheduled and watch
-// the clock. Each operation may cost spinShare of a processor divided by the rate, so that all of them
-// take at most that share: spinning at 10,000/s would keep processors from the engine.
-const (
-	spinMost  = 100 * time.Microsecond
-	spinShare = 0.05
-)
-
-// spinOf is how long workers may spin before each operation, at that many operations a second on that
-// many processors. With one processor it would take the engine's.
-func spinOf(perSecond, processors float64) time.Duration {
-	if perSecond <= 0 || processors < 2 {
-		return 0
-	}
-	return min(spinMost, time.Duration(spinShare/perSecond*float64(time.Second)))
-}
-
 // wait returns true when the operation is scheduled, and false if ctx ended before.
 func (w *worker) wait(ctx context.Context, due time.Duration) (bool, error) {
 	const look = 100 * time.Millisecond // how long a worker may not notice that ctx ended
-	clock, spin, spins := &w.phase.clock, w.phase.spin, &w.phase.pool.spins
-	wake := due - spin
-	for at := w.last; at < wake; {
-		at = min(wake, at+look)
-		if err := w.timer.until(clock, at); err != nil || ctx.Err() != nil {
+	clock := &w.phase.clock
+	if clock.virtual != nil {
+		*clock.virtual = max(*clock.virtual, due)
+	}
+	for {
+		left := due - clock.now()
+		if left <= 0 {
+			return true, nil
+		}
+		if err := w.timer.sleep(min(left, look)); err != nil || ctx.Err() != nil {
 			return false, err
 		}
 	}
-	if spin == 0 {
-		return true, nil
-	}
-	if clock.virtual != nil || !spins.CompareAndSwap(false, true) {
-		return true, w.timer.until(clock, due)
-	}
-	for clock.now() < due {
-	}
-	spins.Store(false)
-	return true, nil
 }
 
 const (
@@ -77,11 +59,8 @@ const (
 	leastHiccup = time.Millisecond
 	// afterHiccup is how long after a hiccup workers still notice answers that came in it.
 	afterHiccup = time.Millisecond
-	// ran is the part of a hiccup in which other threads of the process used a processor. Above it
-	// the process did not stop.
-	ran = 0.1
 	// hiccupsKept is how many of the last hiccups are remembered.
-	hiccupsKept = 64
+	hiccupsKept = 16
 )
 
 // hiccups measures when this process could not run, whatever stopped it: a signal,
@@ -90,18 +69,13 @@ const (
 // idea is jHiccup's (Gil Tene, https://github.com/giltene/jHiccup).
 type hiccups struct {
 	clock *clock
-	procs float64 // processors that the process may use
+	beat  atomic.Int64 // when the thread last woke
+	end   atomic.Int64 // end of the last hiccup
 
-	beat atomic.Int64 // when the thread last woke
-	end  atomic.Int64 // end of the last hiccup
+	mu    sync.Mutex
+	last  [hiccupsKept]span // in any order
+	found results.Hiccups
 
-	mu      sync.Mutex
-	last    [hiccupsKept]span
-	count   int64
-	total   time.Duration
-	stopped time.Duration // part of total in which the process neither ran nor waited for a processor
-
-	recorder    *latency.Worker // gets how late each waking was
 	quit, ended chan struct{}
 }
 
@@ -109,10 +83,8 @@ type hiccups struct {
 type span struct{ from, to time.Duration }
 
 // watchHiccups starts a meter. Its close ends it.
-func watchHiccups(c *clock, recorder *latency.Worker) *hiccups {
-	h := &hiccups{
-		clock: c, procs: processors(), recorder: recorder, quit: make(chan struct{}), ended: make(chan struct{}),
-	}
+func watchHiccups(c *clock) *hiccups {
+	h := &hiccups{clock: c, quit: make(chan struct{}), ended: make(chan struct{})}
 	h.beat.Store(int64(c.now()))
 	go h.watch()
 	return h
@@ -127,7 +99,6 @@ func (h *hiccups) close() {
 func (h *hiccups) watch() {
 	runtime.LockOSThread() // the thread goes with the goroutine
 	defer close(h.ended)
-	cpu, waited := processCPU(), queuedForCPU()
 	for {
 		select {
 		case <-h.quit:
@@ -137,31 +108,21 @@ func (h *hiccups) watch() {
 		due := time.Duration(h.beat.Load()) + nap
 		doze(nap)
 		woke := h.clock.now()
-		if late := woke - due; late >= leastHiccup {
-			all := queuedForCPU()
-			stopped := late - (all - waited)
-			// Only this thread waited, for the Go runtime or for a processor that others of the process had.
-			// Their time in the nap before is left out.
-			if used := processCPU() - cpu; used.Seconds()-h.procs*nap.Seconds() > ran*late.Seconds() {
-				stopped = 0
-			}
-			h.note(due, woke, max(0, stopped))
-			waited = all
+		if woke-due >= leastHiccup {
+			h.note(due, woke)
 		}
-		cpu = processCPU()
-		h.recorder.Woke(woke - due)
 		h.beat.Store(int64(woke))
 	}
 }
 
-// note notes a hiccup, and how long the process was stopped in it.
-func (h *hiccups) note(due, woke, stopped time.Duration) {
+// note notes a hiccup.
+func (h *hiccups) note(due, woke time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.last[h.count%hiccupsKept] = span{due, woke}
-	h.count++
-	h.total += woke - due
-	h.stopped += stopped
+	h.last[h.found.Count%hiccupsKept] = span{due, woke}
+	h.found.Count++
+	h.found.Total += int64(woke - due)
+	h.found.Longest = max(h.found.Longest, int64(woke-due))
 	h.end.Store(int64(woke))
 }
 
@@ -180,23 +141,10 @@ func (h *hiccups) before(start, end time.Duration) (d time.Duration) {
 	if due := time.Duration(h.beat.Load()) + nap; due >= start && end-due >= leastHiccup {
 		d = end - due
 	}
-	for i := h.count - 1; i >= max(0, h.count-hiccupsKept); i-- {
-		s := h.last[i%hiccupsKept]
-		if s.to <= since {
-			break
-		}
-		if s.from >= start && s.from < end {
+	for _, s := range h.last {
+		if s.to > since && s.from >= start && s.from < end {
 			d = max(d, end-s.from)
 		}
 	}
 	return d
-}
-
-// report is what the meter measured, with how late each waking was.
-func (h *hiccups) report(lateness *latency.Histogram) results.Hiccups {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return results.Hiccups{
-		Count: h.count, Total: int64(h.total), Stopped: int64(h.stopped), Lateness: results.LatencyOf(lateness, 0),
-	}
 }

@@ -89,76 +89,55 @@ const (
 	loggedPart = 16
 )
 
-// logged holds the ticks of a window that the log has not got yet. Its memory does not
-// grow with the phase.
+// logged is the window that the log has not got yet. Its memory does not grow with the phase.
 type logged struct {
-	windows int           // windows that the log has got
-	from    time.Duration // begin of the window, if waits
-	waits   bool          // the window has ticks
-	ops     []latency.Op
+	windows int           // that the log has got
+	from    time.Duration // begin of the window
+	ops     []latency.Op  // sum of its ticks
 }
 
-// writeLog gives a tick to the log, together with those before it that waited. A window
-// that is too short for the phase's age waits for the next tick. Histograms add exactly, so
-// the sum of the windows is the same however ticks are put together.
-func (p *phase) writeLog(ticked []latency.Op, from, to time.Duration, last bool) {
+// writeLog adds a tick that ends at to, and gives the window to the log if it is long enough for the phase's age.
+// Histograms add exactly, so the sum of the windows is the same however ticks are put together.
+func (p *phase) writeLog(ticked []latency.Op, to time.Duration, last bool) {
 	if p.Log == nil && p.Observe == nil {
 		return
 	}
 	l := &p.logged
-	if l.waits {
-		from = l.from
+	if l.ops == nil {
+		l.ops = make([]latency.Op, len(ticked))
 	}
-	full := last || l.windows < loggedTicks || loggedPart*(to-from) >= to
-	if !full || l.waits {
-		l.from, l.waits = from, !full
-		if l.ops == nil {
-			l.ops = make([]latency.Op, len(ticked))
+	for i, name := range p.slots.names {
+		if name != "" {
+			l.ops[i].Add(&ticked[i])
 		}
-		for i, name := range p.slots.names {
-			if name != "" {
-				l.ops[i].Add(&ticked[i])
-			}
-		}
-		ticked = l.ops
 	}
-	if !full {
+	if !last && l.windows >= loggedTicks && loggedPart*(to-l.from) < to {
 		return
 	}
-	l.windows++
-	p.writeWindow(ticked, from, to)
-	for i := range l.ops {
-		l.ops[i].Reset()
-	}
-}
-
-// writeWindow gives a window to the log and the observer. Its times follow from the begin of the phase: the
-// machine's clock may be set while the phase lasts.
-func (p *phase) writeWindow(ops []latency.Op, from, to time.Duration) {
 	if p.Observe != nil {
-		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(ops))
+		p.Observe(p.Cell.Key, func(op int) string { return p.slots.names[p.slots.ops+op] }, p.ofOps(l.ops))
 	}
 	if p.Log != nil {
-		began, ended := p.began.Add(from), p.began.Add(to)
 		p.Log.Write(func(op int, k latency.Kind) string {
 			if p.slots.names[op] == "" {
 				return ""
 			}
 			return p.Cell.Tag(p.slots.names[op], k.String())
-		}, ops, began, ended)
-		client := p.recorder.Client
-		tag := p.Cell.Tag(p.slots.names[client], latency.Hiccup.String())
-		p.Log.WriteOne(tag, &ops[client].Times[latency.Hiccup], began, ended)
+		}, l.ops, p.began.Add(l.from), p.began.Add(to))
 	}
+	for i := range l.ops {
+		l.ops[i].Reset()
+	}
+	l.windows, l.from = l.windows+1, to
 }
 
 // slots numbers what the recorder has: a slot for each operation of each stream, which is recorded
-// once, then the client, then sums of slots. A phase without streams has one slot for each operation, with
+// once, then sums of slots. A phase without streams has one slot for each operation, with
 // its number.
 type slots struct {
 	at  [][workloads.MaxOps]int // by stream and operation
 	all []slot
-	// of are the slots of each number: itself, none for the client, and for a sum those that are added: of each
+	// of are the slots of each number: itself, and for a sum those that are added: of each
 	// operation and of each stream, if the phase has streams, and of all.
 	of [][]int
 	// The first operation, the first stream, and the sum of all.
@@ -200,7 +179,6 @@ func newSlots(p *workloads.Phase) slots {
 		}
 		s.names = append(s.names, name)
 	}
-	s.names, s.of = append(s.names, "client"), append(s.of, nil)
 	if p.HasStreams() {
 		s.ops = len(s.names)
 		for op := range ofOp {

@@ -106,7 +106,6 @@ type phase struct {
 	memory   memoryLimit
 	slots    slots
 	pool     pool
-	spin     time.Duration // see spinOf
 	clock    clock
 	hiccups  *hiccups
 	began    time.Time
@@ -138,15 +137,11 @@ func newPhase(t *subject.Target, s Spec) *phase {
 	}
 	s.Workers, s.Lateness = max(1, s.Workers), max(s.Lateness, LeastLateness)
 	slots := newSlots(&s.Phase)
-	p := &phase{
+	return &phase{
 		Spec: s, target: t, slots: slots,
-		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.of[len(slots.all)+1:]...),
+		recorder: latency.NewRecorder(len(slots.all), s.Workers, s.Stream.Open(), slots.of[len(slots.all):]...),
 		stats:    newStats(&slots), pool: pool{drained: make(chan struct{}), usual: make([]atomic.Int64, len(slots.all))},
 	}
-	if rate := s.Phase.Rate; s.Stream.Open() && rate.Count > 0 {
-		p.spin = spinOf(rate.PerSecond(), processors())
-	}
-	return p
 }
 
 // loads reports whether the phase loads the data set.
@@ -179,7 +174,7 @@ func (p *phase) run(ctx context.Context) (err error) {
 	}
 	p.clock = startClock()
 	p.began = p.clock.base
-	p.hiccups = watchHiccups(&p.clock, p.recorder.Worker(0))
+	p.hiccups = watchHiccups(&p.clock)
 	before := processUsage()
 
 	workCtx, stop := context.WithCancel(ctx)
@@ -283,7 +278,7 @@ func (p *phase) silent(now time.Duration) bool {
 // take takes what was recorded between two moments of the phase. Last says that it has ended.
 func (p *phase) take(from, to time.Duration, last bool) {
 	ticked := p.recorder.Tick()
-	p.writeLog(ticked, from, to, last)
+	p.writeLog(ticked, to, last)
 	p.memory.follow()
 	if p.Stream.Open() {
 		p.learn()
@@ -321,9 +316,9 @@ func (p *phase) complete() {
 	m.SetTime(p.began, p.began.Add(p.length))
 	m.Offered, m.Client, m.Evidence, m.Timeline, m.Gap = &offered, &client, &e, p.timeline.intervals, &gap
 	if m.AllOps = p.together(p.slots.whole); m.AllOps != nil {
-		hiccups, delays := p.hiccups.report(&p.recorder.Total[p.recorder.Client].Times[latency.Hiccup]), m.AllOps.Delays()
+		delays := m.AllOps.Delays()
 		results.Add(&delays, &p.stats.delays)
-		e.Hiccups, e.Delays = &hiccups, &delays
+		e.Hiccups, e.Delays = &p.hiccups.found, &delays
 	}
 	m.Streams, m.Ops = p.streams(), map[string]results.Op{}
 	for i := range p.Phase.Patterns.Ops() {

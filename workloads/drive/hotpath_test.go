@@ -119,7 +119,7 @@ func hotWorkerOf(tb testing.TB, phase workloads.Phase, bound models.Bound) *work
 	p := newPhase(t, Spec{Phase: phase, Stream: stream(&phase), Workers: 1, MaxWait: 1000 * time.Hour})
 	p.clock = startClock()
 	own := p.clock // a test may make the worker's virtual
-	p.hiccups = watchHiccups(&own, p.recorder.Worker(0))
+	p.hiccups = watchHiccups(&own)
 	tb.Cleanup(p.hiccups.close)
 	hot, err := newWorker(p, 0)
 	if err != nil {

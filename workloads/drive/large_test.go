@@ -64,7 +64,7 @@ func TestBrokenOffIsNotDue(t *testing.T) {
 	p := newPhase(at, Spec{Phase: phase, Stream: of(&phase), Workers: 1, MaxWait: time.Hour})
 	now := time.Second // all scheduled starts are past
 	p.clock.virtual = &now
-	p.hiccups = watchHiccups(&p.clock, p.recorder.Worker(0))
+	p.hiccups = watchHiccups(&p.clock)
 	defer p.hiccups.close()
 	w, err := newWorker(p, 0)
 	if err != nil {

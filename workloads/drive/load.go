@@ -140,7 +140,6 @@ const (
 // doubles them, up to Spec.Workers.
 type pool struct {
 	idle    atomic.Int32  // workers that wait until their operation is scheduled
-	spins   atomic.Bool   // a worker spins: see spinOf
 	whole   atomic.Bool   // there are as many workers as there may be
 	drained chan struct{} // closed when the stream has no more operations
 	once    sync.Once

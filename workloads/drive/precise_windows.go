@@ -15,9 +15,11 @@ var (
 	frequency = read(kernel.NewProc("QueryPerformanceFrequency"))
 )
 
-// precise reads the performance counter. Go's own clock moves on every 0.5 to 15 ms here, which
+func init() { precise = performanceCounter }
+
+// performanceCounter is the time of the performance counter. Go's own clock moves on every 0.5 to 15 ms here, which
 // is longer than most operations of an engine in this process.
-func precise() time.Duration {
+func performanceCounter() time.Duration {
 	hi, lo := bits.Mul64(read(counter), uint64(time.Second))
 	ns, _ := bits.Div64(hi, lo, frequency)
 	return time.Duration(ns)

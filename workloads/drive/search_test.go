@@ -184,7 +184,7 @@ func TestSearchInRealTimeAlone(t *testing.T) {
 // steps.
 func quiet(s *results.Search) bool {
 	for i := range s.Steps {
-		if c := s.Steps[i].Cell.Client; c.OthersShare+c.StealShare >= 0.1 {
+		if c := s.Steps[i].Cell.Client; c.OthersShare >= 0.1 {
 			return false
 		}
 	}

@@ -77,7 +77,7 @@ func TestStreamsAddUp(t *testing.T) {
 	}
 
 	names := p.slots.names[:p.slots.ops]
-	if want := []string{"readers:list", "watchers:list", "", "few:list", "client"}; !slices.Equal(names, want) {
+	if want := []string{"readers:list", "watchers:list", "", "few:list"}; !slices.Equal(names, want) {
 		t.Errorf("the log has %q, want %q", names, want)
 	}
 }

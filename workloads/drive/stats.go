@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/shirou/gopsutil/v4/cpu"
+
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -158,57 +160,50 @@ func (o *opStats) merge(p *opStats) {
 
 // usage is what this process used since it began, or between two moments.
 type usage struct {
-	cpu       time.Duration // user and system
-	machine   time.Duration // CPU time of all processes and steal; 0: not known
-	steal     time.Duration // taken by the hypervisor
-	throttled time.Duration // stopped by the CPU quota of its cgroup
-	rss       int64         // peak resident bytes; 0: not known
-	paused    time.Duration // stopped by the garbage collector
+	cpu     time.Duration // user and system
+	machine time.Duration // CPU time of all processes, and of the hypervisor; 0: not known
+	paused  time.Duration // stopped by the garbage collector
 }
 
 // processUsage is what the process used since it began.
 func processUsage() usage {
-	u := systemUsage()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	u.paused = time.Duration(m.PauseTotalNs)
+	u := usage{cpu: processCPU(), paused: time.Duration(m.PauseTotalNs)}
+	if all, err := cpu.Times(false); err == nil && len(all) > 0 {
+		t := all[0]
+		seconds := t.User + t.Nice + t.System + t.Irq + t.Softirq + t.Steal
+		u.machine = time.Duration(seconds * float64(time.Second))
+	}
 	return u
 }
 
-// since is what was used after before was read. The peak rss remains that of the process.
+// since is what was used after before was read.
 func (u usage) since(before usage) usage {
-	u.cpu -= before.cpu
-	u.machine -= before.machine
-	u.steal -= before.steal
-	u.throttled -= before.throttled
-	u.paused -= before.paused
-	return u
+	return usage{u.cpu - before.cpu, u.machine - before.machine, u.paused - before.paused}
 }
 
 // client is the usage of a phase in the form of results.
 func (u usage) client(workers int, seconds float64) results.ClientInfo {
 	c := results.ClientInfo{
 		Workers: workers, Processors: runtime.NumCPU(), Capacity: processors(), CPUSeconds: u.cpu.Seconds(), OthersShare: -1,
-		Throttled: int64(u.throttled), GCPauses: int64(u.paused), PeakRSS: u.rss,
+		GCPauses: int64(u.paused),
 	}
 	seconds = max(seconds, 1e-9)
 	c.CPUShare = u.cpu.Seconds() / (seconds * c.Capacity)
-	if u.machine > 0 {
-		all := seconds * float64(machineProcessors())
-		c.OthersShare, c.StealShare = (u.machine-u.cpu).Seconds()/all, u.steal.Seconds()/all
+	// The machine may have processors that this process may not use.
+	if n, err := cpu.Counts(true); err == nil && n > 0 && u.machine > 0 {
+		c.OthersShare = (u.machine - u.cpu).Seconds() / (seconds * float64(n))
 	}
 	return c
 }
 
+// goProcessors is GOMAXPROCS at the start. Go lowers it to the CPU quota of the process' cgroup.
+var goProcessors = min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
+
 // processors is how many processors the process may use: the least of those it may
-// run on, GOMAXPROCS and its cgroup's quota.
-func processors() float64 {
-	n := float64(min(runtime.NumCPU(), runtime.GOMAXPROCS(0)))
-	if q := cpuQuota(); q > 0 {
-		n = min(n, q)
-	}
-	return n
-}
+// run on, its cgroup's quota and GOMAXPROCS.
+func processors() float64 { return float64(min(goProcessors, runtime.GOMAXPROCS(0))) }
 
 // memoryLimit raises the Go runtime's memory limit with what lives on its heap. Under a
 // fixed limit the garbage collector works without end once the existing messages of a large
@@ -268,16 +263,6 @@ func (m *memoryLimit) follow() {
 // two fsyncs stop the load generator's clock.
 const spareThreads = 4
 
-// places is GOMAXPROCS for a process that may run on so many processors. Own is Go's choice. It
-// stays if the cgroup has a CPU quota below the processors: more places would only use the quota
-// up sooner, and the process would be stopped for the rest of the period.
-func places(own, processors int, quota float64) int {
-	if quota > 0 && quota < float64(processors) {
-		return own
-	}
-	return own + spareThreads
-}
-
 // tunedMemory is the memory limit of the Go runtime that Tune has set, in bytes; 0: none. Phases raise the limit when
 // more lives on the heap, until EndRun.
 var tunedMemory int64
@@ -302,7 +287,9 @@ func Tune() {
 		tunedMemory = usualMemory
 		debug.SetMemoryLimit(tunedMemory)
 	}
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(places(runtime.GOMAXPROCS(0), runtime.NumCPU(), cpuQuota()))
+	// Under a CPU quota, more places would only use it up sooner, and the process would be stopped for the rest of the
+	// period.
+	if os.Getenv("GOMAXPROCS") == "" && goProcessors == runtime.NumCPU() {
+		runtime.GOMAXPROCS(goProcessors + spareThreads)
 	}
 }

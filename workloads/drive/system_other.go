@@ -3,8 +3,10 @@
 package drive
 
 import (
-	"runtime/metrics"
+	"os"
 	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
 )
 
 // timer wakes one worker at a scheduled time, as well as the runtime can.
@@ -12,34 +14,21 @@ type timer struct{}
 
 func newTimer() (*timer, error) { return &timer{}, nil }
 
-func (*timer) until(c *clock, at time.Duration) error {
-	if c.virtual != nil {
-		*c.virtual = max(*c.virtual, at)
-		return nil
-	}
-	time.Sleep(at - c.now())
+func (*timer) sleep(d time.Duration) error {
+	time.Sleep(d)
 	return nil
 }
 
 func (*timer) close() {}
 
-// systemUsage takes the runtime's own estimate, which is renewed by each
-// garbage collection.
-func systemUsage() usage {
-	s := []metrics.Sample{{Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
-	metrics.Read(s)
-	return usage{cpu: time.Duration((s[0].Value.Float64() - s[1].Value.Float64()) * float64(time.Second))}
+// processCPU is the processor time that this process has used; 0: not known.
+func processCPU() time.Duration {
+	p := process.Process{Pid: int32(os.Getpid())}
+	t, err := p.Times()
+	if err != nil {
+		return 0
+	}
+	return time.Duration((t.User + t.System) * float64(time.Second))
 }
-
-// cpuQuota is not known on this operating system.
-func cpuQuota() float64 { return 0 }
-
-// The figures that follow are not known on this operating system.
-
-func machineProcessors() int { return 1 }
-
-func processCPU() time.Duration { return 0 }
-
-func queuedForCPU() time.Duration { return time.Duration(time.Now().UnixNano()) } // never stopped
 
 func doze(d time.Duration) { time.Sleep(d) }

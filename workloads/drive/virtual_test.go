@@ -200,7 +200,7 @@ func TestStallInRealTimeAlone(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); ; {
 		c := s.run(t)
 		off := stallOff(&c.Evidence.Delays.Response)
-		t.Logf("%.1f%% off; others %.2f, steal %.2f, hiccups %v", 100*off, c.Client.OthersShare, c.Client.StealShare,
+		t.Logf("%.1f%% off; others %.2f, hiccups %v", 100*off, c.Client.OthersShare,
 			time.Duration(c.Evidence.Hiccups.Total))
 		if off <= 0.05 {
 			return
@@ -234,7 +234,7 @@ func stallOff(r *results.Latency) (off float64) {
 // undisturbed reports whether other processes and machines took little of the processors,
 // and this one could always run.
 func undisturbed(c *results.Cell) bool {
-	return c.Client.OthersShare+c.Client.StealShare < 0.1 && time.Duration(c.Evidence.Hiccups.Total) < 20*ms
+	return c.Client.OthersShare < 0.1 && time.Duration(c.Evidence.Hiccups.Total) < 20*ms
 }
 
 // stalls is a store that answers immediately but for the beginning of each period. Any

@@ -155,8 +155,8 @@ const advice = "use a quieter machine or more processors"
 
 // lostTime says why a phase is invalid by the client's own delays. They are not part of a latency, so only those count
 // that cannot be subtracted: the process could not run for a tenth of the phase, or dropped operations that it would
-// have started without its delays. If the engine runs on the same processors, it may have taken them, so then only a
-// process that stopped is to blame.
+// have started without its delays. If the engine runs on the same processors, it may have taken them: then that only
+// warns.
 func lostTime(c *results.Cell, e *results.Evidence) string {
 	if e.Delays == nil || e.Hiccups == nil {
 		return ""
@@ -168,9 +168,7 @@ func lostTime(c *results.Cell, e *results.Evidence) string {
 	dropped := share(all, e.Started+all)
 	beyondStore := own*int64(c.Client.Workers) < c.Offered.Dropped
 	what := ""
-	switch stopped, waited := of(e.Hiccups.Stopped, c), of(e.Hiccups.Total, c); {
-	case stopped > stoppedMost:
-		what = "its process stopped for " + results.Percent(stopped) + " of the phase"
+	switch waited := of(e.Hiccups.Total, c); {
 	case waited > stoppedMost && !e.InProcess && !e.SameMachine:
 		what = "its process could not run for " + results.Percent(waited) + " of the phase"
 	case own >= leastSlower && dropped > lateInvalid && !beyondStore &&

@@ -126,20 +126,17 @@ var verdicts = []judged{
 		c.Evidence.Delays = &results.Delays{Response: results.Latency{P50: ms / 11}, Undelayed: results.Latency{P50: ms / 100}}
 	}, results.OK, "", nil, ""},
 	{"it was stopped a little", func(c *results.Cell) {
-		c.Evidence.Hiccups.Total, c.Evidence.Hiccups.Stopped = 2900*ms, 2900*ms
+		c.Evidence.Hiccups.Total = 2900 * ms
 	}, results.OK, "", nil, ""},
 	{"it waited for a processor", func(c *results.Cell) {
-		c.Evidence.Hiccups.Total, c.Evidence.Hiccups.Stopped = 3100*ms, 2900*ms
+		c.Evidence.Hiccups.Total = 3100 * ms
 	}, results.Invalid, "client-delays", nil, "client-bound: its process could not run for 10.3% of the phase"},
-	{"it was stopped", func(c *results.Cell) {
-		c.Evidence.Hiccups.Stopped = 3100 * ms
-	}, results.Invalid, "client-delays", nil, "client-bound: its process stopped for 10.3% of the phase"},
 	{"it was stopped for longer than the phase", func(c *results.Cell) {
-		c.Evidence.Hiccups.Stopped = 310_000 * ms
-	}, results.Invalid, "client-delays", nil, "stopped for 100% of the phase"},
+		c.Evidence.Hiccups.Total = 310_000 * ms
+	}, results.Invalid, "client-delays", nil, "could not run for 100% of the phase"},
 	{"it was stopped, in a closed loop", func(c *results.Cell) {
-		c.Arrivals, c.Evidence.Hiccups.Stopped = "closed", 3100*ms
-	}, results.Invalid, "client-delays", nil, "its process stopped"},
+		c.Arrivals, c.Evidence.Hiccups.Total = "closed", 3100*ms
+	}, results.Invalid, "client-delays", nil, "its process could not run"},
 	{"operations were dropped because of it", func(c *results.Cell) {
 		c.Evidence.Delays.Dropped, c.Offered.Dropped = 700, 700
 	}, results.Invalid, "client-delays", nil, "1.15% of the operations were dropped because of its delays"},
@@ -213,9 +210,6 @@ var verdicts = []judged{
 		c.Evidence.InProcess, c.Client.CPUShare, c.Client.OthersShare = true, 0.4, 0.5
 		c.Evidence.Hiccups.Total = 3100 * ms
 	}, results.OK, "", codes{"shared-machine", "client-delay"}, "its process waited for a processor for 10.3% of the phase"},
-	{"an embedded engine in a process that was stopped", func(c *results.Cell) {
-		c.Evidence.InProcess, c.Client.OthersShare, c.Evidence.Hiccups.Stopped = true, 0.05, 3100*ms
-	}, results.Invalid, "client-delays", codes{"shared-machine"}, "client-bound: "},
 
 	// The engine was: its slowness is the result, and no fault of the run.
 	{"a slow engine", func(c *results.Cell) {

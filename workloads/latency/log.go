@@ -37,7 +37,7 @@ func NewLog(w io.Writer, started time.Time) (*Log, error) {
 }
 
 // Write adds one interval of a cell. Ops are what Tick returned. Tag returns the tag of
-// one kind of time of the operation with that index; "": the log does not have it. WriteOne adds Hiccup.
+// one kind of time of the operation with that index; "": the log does not have it.
 func (l *Log) Write(tag func(op int, k Kind) string, ops []Op, from, to time.Time) {
 	for i := range ops {
 		for k := range ops[i].Times {

@@ -26,7 +26,7 @@ type Kind uint8
 // no latencies. FailedAfter and UnknownAfter show how long an engine in trouble kept its callers
 // waiting. Latency is what is compared and ranked: the response without the client's own delays. Rest
 // is added to it to get all scheduled operations. Free is the part of Service that found a free
-// worker. Hiccup is about the client itself.
+// worker.
 const (
 	Response     Kind = iota // end − scheduled start
 	Service                  // end − start
@@ -36,12 +36,11 @@ const (
 	Latency                  // end − scheduled start without the client's own delays; closed loop: end − start
 	Rest                     // the same of operations that were executed and did not succeed
 	Free                     // end − start of operations that found a free worker; not in the log
-	Hiccup                   // how late the client woke: see Worker.Woke
 	NumKinds     int  = iota
 )
 
 var kindNames = [NumKinds]string{
-	"response", "service", "lag", "failed", "unknown", "latency", "rest", "free", "hiccup",
+	"response", "service", "lag", "failed", "unknown", "latency", "rest", "free",
 }
 
 // String returns the kind's name in tags and results.
@@ -173,14 +172,6 @@ func (w *Worker) Record(op int, out Outcome, queued bool, due, start, end, delay
 	w.mu.Unlock()
 }
 
-// Woke adds how late a thread of the client woke, which has nothing to do but that. It is the operation
-// Recorder.Client.
-func (w *Worker) Woke(late time.Duration) {
-	w.mu.Lock()
-	w.ops[len(w.ops)-1].Times[Hiccup].Record(late, 1)
-	w.mu.Unlock()
-}
-
 // Drop adds one operation that was scheduled and never started.
 func (w *Worker) Drop(op int) {
 	w.mu.Lock()
@@ -201,8 +192,6 @@ const (
 
 // Recorder collects what the workers of one phase record.
 type Recorder struct {
-	// Client is the number of what is recorded of the client itself: that of operations. Sums follow it.
-	Client int
 	// Total is what was recorded up to the last Tick.
 	Total []Op
 
@@ -220,16 +209,16 @@ func NewRecorder(ops, workers int, open bool, sums ...[]int) *Recorder {
 	if rough {
 		each = roughBytes + partBytes
 	}
-	all := ops + 1 + len(sums)
-	r := &Recorder{Client: ops, Total: make([]Op, all), sums: sums, spare: newOps(ops+1, rough), interval: make([]Op, all)}
+	all := ops + len(sums)
+	r := &Recorder{Total: make([]Op, all), sums: sums, spare: newOps(ops, rough), interval: make([]Op, all)}
 	for range max(1, min(workers, 2*runtime.NumCPU(), workerBytes/(ops*each))) {
-		r.workers = append(r.workers, &Worker{ops: newOps(ops+1, rough), parts: make([][]Part, ops), open: open})
+		r.workers = append(r.workers, &Worker{ops: newOps(ops, rough), parts: make([][]Part, ops), open: open})
 	}
 	return r
 }
 
 // roughKinds are the times that no report compares.
-var roughKinds = []Kind{Wait, FailedAfter, UnknownAfter, Free, Hiccup}
+var roughKinds = []Kind{Wait, FailedAfter, UnknownAfter, Free}
 
 // newOps are operations to record.
 func newOps(n int, rough bool) []Op {
@@ -250,7 +239,7 @@ func newOps(n int, rough bool) []Op {
 func (r *Recorder) Worker(i int) *Worker { return r.workers[i%len(r.workers)] }
 
 // Tick takes what the workers recorded since the last Tick, adds it to Total and
-// returns it by operation, with Client and the sums. The result is valid until the next Tick. One goroutine
+// returns it by operation, followed by the sums. The result is valid until the next Tick. One goroutine
 // calls Tick and reads Total. When the workers have ended, one more Tick takes the last
 // partial interval.
 func (r *Recorder) Tick() []Op {
@@ -268,7 +257,7 @@ func (r *Recorder) Tick() []Op {
 	}
 	for k, of := range r.sums {
 		for _, i := range of {
-			r.interval[r.Client+1+k].Add(&r.interval[i])
+			r.interval[len(r.spare)+k].Add(&r.interval[i])
 		}
 	}
 	for i := range r.interval {

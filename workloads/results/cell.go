@@ -188,10 +188,9 @@ const TrendMost = 1000
 // Hiccups are times in which the load generator's process could not run. A thread
 // sleeps 1 ms at a time; it has a hiccup when it wakes more than 1 ms late.
 type Hiccups struct {
-	Count    int64   `json:"count" add:"sum"`
-	Total    int64   `json:"total_ns" add:"max"`
-	Stopped  int64   `json:"stopped_ns" add:"max"` // part of Total in which it neither ran nor waited for a processor
-	Lateness Latency `json:"lateness"`             // how late the thread woke, over all its sleeps
+	Count   int64 `json:"count" add:"sum"`
+	Total   int64 `json:"total_ns" add:"max"`
+	Longest int64 `json:"longest_ns" add:"max"`
 }
 
 // Delays compare the response times of all operations of a cell with those that they
@@ -244,10 +243,7 @@ type ClientInfo struct {
 	CPUShare   float64 `json:"cpu_share" add:"max"` // of Capacity
 	// share of all processors that other processes and the hypervisor took; negative: not known
 	OthersShare float64 `json:"others_share" add:"max"`
-	StealShare  float64 `json:"steal_share" add:"max"`  // share of all processors that the hypervisor took
-	Throttled   int64   `json:"throttled_ns" add:"max"` // time in which the CPU quota stopped the process
 	GCPauses    int64   `json:"gc_pause_ns" add:"max"`
-	PeakRSS     int64   `json:"peak_rss_bytes" add:"sum"` // the most memory of the process so far; 0: not known
 }
 
 // SetTime sets when the phase began and ended.
