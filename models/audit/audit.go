@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/mailbench/mailbench/drivers"
@@ -22,7 +21,7 @@ func Run(ctx context.Context, st drivers.Store, s *schemas.Schema, mb models.Mai
 	if err != nil {
 		return models.Audit{}, err
 	}
-	return Read(ctx, mb, Rows(s, r))
+	return NewReader(mb, models.PromisesAll).Read(ctx, Rows(s, r))
 }
 
 // Rows returns the audit of a store whose rows were checked.
@@ -58,11 +57,41 @@ func countsBytes(t *schemas.Table, count string) bool {
 	return false
 }
 
-// Read reads all accounts of a mailbox, and adds what it finds to the audit of the rows. Both may find one fault, so
-// the larger number of each kind counts.
-func Read(ctx context.Context, mb models.Mailbox, rows models.Audit) (models.Audit, error) {
-	r := &reader{Mailbox: mb, shared: map[any]bool{}}
-	accounts, err := mb.Accounts(ctx)
+// Reader reads accounts one after another. It holds a few words for each message of the current one.
+type Reader struct {
+	models.Mailbox
+	Digester *models.Digester
+	// Call makes each call to the mailbox but that of Message, which reads a message with the Digester. Account gets each
+	// account after it was read. A caller may set all three.
+	Call    func(ctx context.Context, do func() error) error
+	Message func(ctx context.Context, f *models.Folder, h models.Handle) error
+	Account func(ctx context.Context, a *models.Account) error
+
+	found  models.Audit
+	shared map[any]bool                // folders of several accounts that were read
+	known  map[[16]byte]*models.Folder // messages of the account, by the first folder
+}
+
+// NewReader returns a reader of a mailbox that makes a promise.
+func NewReader(mb models.Mailbox, p models.Promise) *Reader {
+	r := &Reader{Mailbox: mb, Digester: models.NewDigester(p), shared: map[any]bool{}}
+	r.Call = func(_ context.Context, do func() error) error { return do() }
+	r.Message = func(ctx context.Context, f *models.Folder, h models.Handle) error {
+		_, err := r.Digester.Stored(ctx, mb, f, h)
+		return err
+	}
+	r.Account = func(context.Context, *models.Account) error { return nil }
+	return r
+}
+
+// Read reads all accounts, and adds what it finds to the audit of the rows. Both may find one fault, so the larger
+// number of each kind counts.
+func (r *Reader) Read(ctx context.Context, rows models.Audit) (models.Audit, error) {
+	var accounts []string
+	err := r.Call(ctx, func() (err error) {
+		accounts, err = r.Accounts(ctx)
+		return err
+	})
 	for i := 0; i < len(accounts) && err == nil; i++ {
 		err = r.account(ctx, accounts[i])
 	}
@@ -72,23 +101,14 @@ func Read(ctx context.Context, mb models.Mailbox, rows models.Audit) (models.Aud
 	found.BrokenBodies = max(found.BrokenBodies, rows.BrokenBodies)
 	found.CounterDrift = max(found.CounterDrift, rows.CounterDrift)
 	found.Notes = append(rows.Notes, found.Notes...)
-	if x, ok := mb.(models.Inspector); ok && err == nil {
+	if x, ok := r.Mailbox.(models.Inspector); ok && err == nil {
 		err = x.Inspect(ctx, &found)
 	}
 	return found, err
 }
 
-// reader reads accounts one after another. It holds a few words for each message of the current one.
-type reader struct {
-	models.Mailbox
-	found  models.Audit
-	shared map[any]bool                // folders of several accounts that were read
-	known  map[[16]byte]*models.Folder // messages of the account, by the first folder
-	opened models.Opened
-}
-
 // fault counts an error that is about the data, and returns any other.
-func (r *reader) fault(err error, what string) error {
+func (r *Reader) fault(err error, what string) error {
 	switch {
 	case errors.Is(err, models.ErrBroken):
 		r.found.Find(models.BrokenBody, 1, "%s: %v", what, err)
@@ -100,8 +120,12 @@ func (r *reader) fault(err error, what string) error {
 	return nil
 }
 
-func (r *reader) account(ctx context.Context, address string) error {
-	a, err := r.Login(ctx, address)
+func (r *Reader) account(ctx context.Context, address string) error {
+	var a *models.Account
+	err := r.Call(ctx, func() (err error) {
+		a, err = r.Login(ctx, address)
+		return err
+	})
 	if err != nil {
 		return r.fault(err, "account "+address)
 	}
@@ -125,18 +149,21 @@ func (r *reader) account(ctx context.Context, address string) error {
 			err = nil // the message is in a folder, too
 		}
 	}
+	if err == nil {
+		err = r.Account(ctx, a)
+	}
 	return err
 }
 
 // folder reads the messages of a folder, and compares its numbers with theirs.
-func (r *reader) folder(ctx context.Context, f *models.Folder, opens bool) error {
+func (r *Reader) folder(ctx context.Context, f *models.Folder, opens bool) error {
 	var has, gone models.Stats
 	var lacks models.Known
-	err := Pages(ctx, r.Mailbox, f, func(page []models.Entry) error {
+	err := r.pages(ctx, f, func(page []models.Entry) error {
 		for _, e := range page {
 			of := &has
 			if opens {
-				there, err := r.message(ctx, f, e.Handle)
+				there, err := r.read(ctx, f, e.Handle)
 				if err != nil {
 					return err
 				}
@@ -167,14 +194,16 @@ func (r *reader) folder(ctx context.Context, f *models.Folder, opens bool) error
 // pageSize is how many messages are listed at a time.
 const pageSize = 500
 
-// Pages lists a folder, a page at a time. The entries have no sender and subject.
-func Pages(ctx context.Context, mb models.Mailbox, f *models.Folder, take func(page []models.Entry) error) error {
+// pages lists a folder, a page at a time. The entries have no sender and subject.
+func (r *Reader) pages(ctx context.Context, f *models.Folder, take func(page []models.Entry) error) error {
 	var page []models.Entry
 	for last := (models.Handle{}); ; last = page[pageSize-1].Handle {
-		page = page[:0]
-		err := mb.List(ctx, f, last, pageSize, func(e *models.Entry) error {
-			page = append(page, models.Entry{Handle: e.Handle, Known: e.Known, Size: e.Size, Seen: e.Seen})
-			return nil
+		err := r.Call(ctx, func() error {
+			page = page[:0]
+			return r.List(ctx, f, last, pageSize, func(e *models.Entry) error {
+				page = append(page, models.Entry{Handle: e.Handle, Known: e.Known, Size: e.Size, Seen: e.Seen})
+				return nil
+			})
 		})
 		if err == nil && len(page) == pageSize && page[pageSize-1].Handle == last {
 			err = errors.New("pages repeat")
@@ -190,8 +219,12 @@ func Pages(ctx context.Context, mb models.Mailbox, f *models.Folder, take func(p
 
 // numbers compares the numbers of a folder with those of its messages. They may include entries whose messages are
 // gone.
-func (r *reader) numbers(ctx context.Context, f *models.Folder, has, gone models.Stats, lacks models.Known) error {
-	stored, err := r.Stats(ctx, f)
+func (r *Reader) numbers(ctx context.Context, f *models.Folder, has, gone models.Stats, lacks models.Known) error {
+	var stored models.Stats
+	err := r.Call(ctx, func() (err error) {
+		stored, err = r.Stats(ctx, f)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -215,44 +248,21 @@ func (r *reader) numbers(ctx context.Context, f *models.Folder, has, gone models
 	return nil
 }
 
-// message reads all of a message, and reports whether it is there. It reads one that several labels show only once.
-func (r *reader) message(ctx context.Context, f *models.Folder, h models.Handle) (there bool, err error) {
-	var id [16]byte
-	m, identifies := r.Mailbox.(models.Identifier)
-	if identifies {
-		id = m.Identity(h)
-	}
-	in, known := r.known[id]
-	_, labels := r.Mailbox.(models.Labeler)
-	what, again := fmt.Sprintf("message %x", h[:16]), known && labels && in != f
-	if !again {
-		if err = r.content(ctx, f, h); errors.Is(err, models.ErrNotFound) {
-			return false, r.fault(err, what)
-		}
+// read reads all of a message, and reports whether it is there. Several labels may show one.
+func (r *Reader) read(ctx context.Context, f *models.Folder, h models.Handle) (there bool, err error) {
+	what := fmt.Sprintf("message %x", h[:16])
+	if err = r.Message(ctx, f, h); errors.Is(err, models.ErrNotFound) {
+		return false, r.fault(err, what)
 	}
 	r.found.Messages++
-	switch {
-	case identifies && !known:
-		r.known[id] = f
-	case known && !again:
-		r.found.Find(models.Duplicated, 1, "%s in folder %q of %s is there already", what, f.Name, f.Account.Address)
-	}
-	return true, r.fault(err, what)
-}
-
-// content reads the bytes of a message.
-func (r *reader) content(ctx context.Context, f *models.Folder, h models.Handle) error {
-	if _, err := r.Raw(ctx, f, h, io.Discard); !errors.Is(err, models.ErrNotOffered) {
-		return err
-	}
-	err := r.Open(ctx, f, h, &r.opened)
-	r.opened.Body = models.Reuse(r.opened.Body)
-	for i := 0; i < len(r.opened.Attachments) && err == nil; i++ {
-		a, n := &r.opened.Attachments[i], int64(0)
-		n, err = r.Attachment(ctx, f, h, a.Name, io.Discard)
-		if errors.Is(err, models.ErrNotFound) || err == nil && n != a.Size {
-			err = fmt.Errorf("%w: attachment %q has %d bytes instead of %d", models.ErrBroken, a.Name, n, a.Size)
+	if m, identifies := r.Mailbox.(models.Identifier); identifies {
+		id := m.Identity(h)
+		in, known := r.known[id]
+		if _, labels := r.Mailbox.(models.Labeler); !known {
+			r.known[id] = f
+		} else if !labels || in == f {
+			r.found.Find(models.Duplicated, 1, "%s in folder %q of %s is there already", what, f.Name, f.Account.Address)
 		}
 	}
-	return err
+	return true, r.fault(err, what)
 }

@@ -25,7 +25,7 @@ type task struct {
 	live     *subject.Live
 	mb       models.Mailbox
 	mail     messages.Reader
-	digester *ledger.Digester
+	digester *models.Digester
 	arrivals plan.Timeline // when the messages of the data set arrived
 
 	account *subject.Account

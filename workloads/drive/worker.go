@@ -11,7 +11,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/workloads/judge"
 	"github.com/mailbench/mailbench/workloads/latency"
-	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/results"
 )
 
@@ -51,7 +50,7 @@ func newWorker(p *phase, i int) (*worker, error) {
 	w := &worker{
 		phase: p, session: s, recorder: p.recorder.Worker(i),
 		task: task{
-			target: t, live: t.Live, mail: t.Mail.Reader(), digester: ledger.NewDigester(t.Dataset.Promise),
+			target: t, live: t.Live, mail: t.Mail.Reader(), digester: models.NewDigester(t.Dataset.Promise),
 			arrivals: t.Dataset.Arrivals(),
 		},
 		last: -1, idealEnd: -1,

@@ -16,7 +16,6 @@ import (
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/models/mail"
-	"github.com/mailbench/mailbench/workloads/ledger"
 	"github.com/mailbench/mailbench/workloads/messages"
 	"github.com/mailbench/mailbench/workloads/results"
 	"github.com/mailbench/mailbench/workloads/subject"
@@ -28,7 +27,7 @@ type breaker struct {
 	session  drivers.Session
 	looks    models.Bound // another process than that which is killed
 	mail     messages.Reader
-	digester *ledger.Digester
+	digester *models.Digester
 	messages int
 	accounts int    // accounts so far
 	found    faults // what the last audit found, of all accounts so far
@@ -45,7 +44,7 @@ const (
 
 // All interrupts a move and a delete of so many messages. The target's store must be empty.
 func All(ctx context.Context, t *subject.Target, messages int) (all []results.Interrupted, err error) {
-	b := &breaker{target: t, mail: t.Mail.Reader(), messages: messages, digester: ledger.NewDigester(ledger.Promise{})}
+	b := &breaker{target: t, mail: t.Mail.Reader(), messages: messages, digester: models.NewDigester(models.Promise{})}
 	p, err := drivers.PrepareAll(ctx, t.Store, t.Schema)
 	if err != nil {
 		return nil, err

@@ -1,18 +1,15 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
+	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/mailbench/mailbench/drivers"
-	"github.com/mailbench/mailbench/drivers/crash"
 	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/models/audit"
 	"github.com/mailbench/mailbench/workloads/results"
@@ -21,16 +18,13 @@ import (
 // Auditor compares what a store gives back with a ledger of what it
 // acknowledged.
 type Auditor struct {
-	Store   drivers.Store
-	Bound   models.Bound
-	Promise Promise
+	Mailbox models.Mailbox
+	Promise models.Promise
 	History *History
 	Address func(account int) string         // address of an account, by its number
 	Folder  func(account, folder int) string // name of a folder
-	// Model verifies what the model has stored.
-	Model func(ctx context.Context, mb models.Mailbox) (models.Audit, error)
-	// Hold calls do when so many bytes of a large message may be in memory.
-	Hold func(ctx context.Context, bytes int64, do func() error) error
+	// Rows verifies the rows of the store.
+	Rows func(ctx context.Context) (models.Audit, error)
 	// Remote says that the engine is reached over a network. The audit then repeats a
 	// read that fails. Operations of unknown outcome may be half done.
 	Remote bool
@@ -40,14 +34,29 @@ type Auditor struct {
 	// unknown outcome.
 	Later bool
 
-	mu    sync.Mutex
-	found results.Audit
+	found   results.Audit
+	reader  *audit.Reader
+	entries map[string][]int32 // of each account that was not read yet
+	read    map[in]content     // messages of the account
+	corrupt error              // of one of the messages that are damaged
+}
+
+// in is a message in a folder of the store.
+type in struct {
+	*models.Folder
+	models.Handle
+}
+
+// content is what was read of a message.
+type content struct {
+	digest uint64
+	err    error
 }
 
 // maxNotes is how many faults an audit describes; it counts them all.
 const maxNotes = 10
 
-// Audit reads every message of the ledger, and then everything the model has.
+// Audit verifies the rows of the store, reads all its messages, and compares them with those of the ledger.
 func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 	h := a.History
 	a.found.Delivered, a.found.Deleted, a.found.Unknown = h.Delivered, h.Deleted, h.Unknown
@@ -56,71 +65,41 @@ func (a *Auditor) Audit(ctx context.Context) (results.Audit, error) {
 	if h.Torn {
 		a.note("the ledger's last record is torn: its operation counts as unknown")
 	}
-	g, gctx := errgroup.WithContext(ctx)
-	accounts := make(chan []int32)
-	g.Go(func() error {
-		defer close(accounts)
-		for one := range runs(h.byPlace(), func(i int32) uint32 { return h.Entries[i].Place.Account }) {
-			select {
-			case accounts <- one:
-			case <-gctx.Done():
-				return gctx.Err()
-			}
-		}
-		return nil
+	a.entries, a.read = map[string][]int32{}, map[in]content{}
+	for i := range h.Entries {
+		address := a.Address(int(h.Entries[i].Place.Account))
+		a.entries[address] = append(a.entries[address], int32(i))
+	}
+	var rows models.Audit
+	unverified := a.retry(ctx, func() (err error) {
+		rows, err = a.Rows(ctx)
+		return err
 	})
-	work := func(w *auditWorker) error {
-		for entries := range accounts {
-			if err := w.account(gctx, entries); err != nil {
-				return err
-			}
+	a.reader = audit.NewReader(a.Mailbox, a.Promise)
+	a.reader.Call, a.reader.Message, a.reader.Account = a.retry, a.message, a.account
+	m, err := a.reader.Read(ctx, rows)
+	for _, address := range slices.Sorted(maps.Keys(a.entries)) {
+		if err == nil { // the store does not have this account
+			err = a.compare(ctx, nil, a.entries[address])
 		}
-		return nil
 	}
-	for range 2 * runtime.GOMAXPROCS(0) {
-		g.Go(func() error { return crash.Guard(func() error { return a.with(work) }) })
-	}
-	if err := g.Wait(); err != nil {
+	if err = cmp.Or(err, a.corrupt, unverified); err != nil {
 		return a.found, fmt.Errorf("verification: %w", err)
 	}
-	return a.found, a.model(ctx)
-}
-
-// with calls do with a worker on a session of its own.
-func (a *Auditor) with(do func(w *auditWorker) error) error {
-	s, err := a.Store.Session()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return do(&auditWorker{Auditor: a, mb: a.Bound.Mailbox(s), digester: NewDigester(a.Promise)})
-}
-
-// model adds the audit of what the model has stored. If the model gives UIDs, model checks them too.
-func (a *Auditor) model(ctx context.Context) error {
-	s, err := a.Store.Session()
-	if err != nil {
-		return fmt.Errorf("verification: %w", err)
-	}
-	defer s.Close()
-	mb := a.Bound.Mailbox(s)
-	var m models.Audit
-	err = a.retry(ctx, func() (err error) {
-		m, err = a.Model(ctx, mb)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("verification of the model: %w", err)
-	}
-	if u, ok := mb.(models.UIDs); ok {
+	if u, ok := a.Mailbox.(models.UIDs); ok {
 		a.uids(u)
 	}
 	take(&a.found, &m)
-	// The store may have messages of which the ledger has no record: where operations were interrupted, or over a
-	// network of unknown outcome. A ledger that was cut may end within an operation, so the ledger of another engine
-	// is not checked for outcomes that it does not know.
+	a.complete(m.Messages)
+	return a.found, nil
+}
+
+// complete compares how many messages the store and the ledger have. The store may have messages of which the ledger
+// has no record: where operations were interrupted, or over a network of unknown outcome. A ledger that was cut may
+// end within an operation, so the ledger of another engine is not checked for outcomes that it does not know.
+func (a *Auditor) complete(messages int64) {
 	if !a.Whole || a.Later || a.Remote && a.History.Unknown > 0 {
-		return nil
+		return
 	}
 	known := int64(len(a.History.unsure)) // the most that the folders have, second labels counted
 	for i := range a.History.Entries {
@@ -132,11 +111,10 @@ func (a *Auditor) model(ctx context.Context) error {
 			known++
 		}
 	}
-	if m.Messages > known {
+	if messages > known {
 		a.found.Fault = fmt.Sprintf("the store has %d messages, and the ledger %d: its records are incomplete, or another run "+
-			"has worked on the data set", m.Messages, known)
+			"has worked on the data set", messages, known)
 	}
-	return nil
 }
 
 // take takes what the model found.
@@ -153,109 +131,65 @@ func (a *Auditor) note(format string, args ...any) {
 	}
 }
 
-// auditWorker checks one account at a time.
-type auditWorker struct {
-	*Auditor
-	mb       models.Mailbox
-	digester *Digester
-	listed   map[models.Handle]bool // messages that the folder under way lists
-}
-
-// account checks all entries of one account, folder by folder.
-func (w *auditWorker) account(ctx context.Context, entries []int32) error {
-	number := int(w.History.Entries[entries[0]].Place.Account)
-	var account *models.Account
-	err := w.retry(ctx, func() (err error) {
-		account, err = w.mb.Login(ctx, w.Address(number))
+// message implements audit.Reader.Message. It remembers what it has read, and counts failures.
+func (a *Auditor) message(ctx context.Context, f *models.Folder, h models.Handle) error {
+	var got content
+	got.err = a.retry(ctx, func() (err error) {
+		got.digest, err = a.reader.Digester.Stored(ctx, a.Mailbox, f, h)
 		return err
 	})
-	if err != nil && !errors.Is(err, models.ErrNotFound) {
-		return fmt.Errorf("login %s: %w", w.Address(number), err)
+	a.read[in{f, h}] = got
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(got.err, drivers.ErrCorrupt):
+		a.corrupt = got.err
+		return nil
+	case unanswered(got.err):
+		a.note("message %x of account %s, folder %s cannot be read: %v", h[:16], f.Account.Address, f.Name, got.err)
+		if a.found.Unread++; a.found.Unread > unreadMost {
+			return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, got.err)
+		}
+		return nil
 	}
-	for part := range runs(entries, func(i int32) uint16 { return w.History.Entries[i].Place.Folder }) {
-		name := w.Folder(number, int(w.History.Entries[part[0]].Place.Folder))
+	return got.err
+}
+
+// account implements audit.Reader.Account.
+func (a *Auditor) account(ctx context.Context, account *models.Account) error {
+	defer clear(a.read)
+	entries := a.entries[account.Address]
+	delete(a.entries, account.Address)
+	return a.compare(ctx, account, entries)
+}
+
+// compare compares the entries of an account with the store. The account is nil if the store has lost it.
+func (a *Auditor) compare(ctx context.Context, account *models.Account, entries []int32) error {
+	for _, i := range entries {
+		e := &a.History.Entries[i]
 		var f *models.Folder
 		if account != nil {
-			f = account.Folder(name)
+			f = account.Folder(a.Folder(int(e.Place.Account), int(e.Place.Folder)))
 		}
-		if err := w.check(ctx, f, part); err != nil {
-			return fmt.Errorf("account %s, folder %s: %w", w.Address(number), name, err)
-		}
-	}
-	return nil
-}
-
-// check compares the entries of one folder with the store. f is nil if the store has lost
-// the folder.
-func (w *auditWorker) check(ctx context.Context, f *models.Folder, entries []int32) error {
-	w.listed = make(map[models.Handle]bool, len(entries))
-	if f != nil {
-		row := int64(0) // the most bytes that a call holds of one
-		for _, i := range entries {
-			row = max(row, w.History.Entries[i].Held.Holding().Row)
-		}
-		err := w.Hold(ctx, row, func() error {
-			return w.retry(ctx, func() error {
-				clear(w.listed)
-				return w.list(ctx, f)
-			})
-		})
-		if err != nil {
-			return err
-		}
-	}
-	if f == nil || len(entries) <= largeFolder {
-		return w.read(ctx, f, entries)
-	}
-	g, ctx := errgroup.WithContext(ctx)
-	n := 2 * runtime.GOMAXPROCS(0)
-	for part := range slices.Chunk(entries, (len(entries)+n-1)/n) {
-		read := func(one *auditWorker) error {
-			one.listed = w.listed
-			return one.read(ctx, f, part)
-		}
-		g.Go(func() error { return crash.Guard(func() error { return w.with(read) }) })
-	}
-	return g.Wait()
-}
-
-// largeFolder is how many messages of a folder one worker checks by itself. Several divide a larger one.
-const largeFolder = 1000
-
-// read reads messages of a folder and compares each with its entry.
-func (w *auditWorker) read(ctx context.Context, f *models.Folder, entries []int32) error {
-	for _, i := range entries {
-		e := &w.History.Entries[i]
-		if e.State == Superseded {
-			continue
-		}
-		if f == nil {
-			w.judge(e, false, false, false)
-			continue
-		}
-		held := e.Held.Holding()
-		var sum uint64
-		err := w.Hold(ctx, held.Reading(), func() error {
-			return w.retry(ctx, func() (err error) {
-				sum, err = w.digester.Stored(ctx, w.mb, f, e.Handle)
-				return err
-			})
-		})
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
+		got, listed := a.read[in{f, e.Handle}]
 		switch {
-		case unanswered(err):
-			if err := w.unread(e, err); err != nil {
+		case e.State == Superseded:
+			continue
+		case f == nil:
+			got.err = models.ErrNotFound
+		case !listed: // it may still open
+			if err := a.message(ctx, f, e.Handle); unanswered(err) {
 				return err
 			}
-		case errors.Is(err, drivers.ErrCorrupt):
-			w.mu.Lock()
-			w.found.Corrupt++ // whether it was deleted or not
-			w.about(e, fmt.Sprintf("is damaged: %v", err))
-			w.mu.Unlock()
+			got = a.read[in{f, e.Handle}]
+		}
+		switch {
+		case unanswered(got.err): // it is counted
+		case errors.Is(got.err, drivers.ErrCorrupt):
+			a.found.Corrupt++ // whether it was deleted or not
+			a.about(e, fmt.Sprintf("is damaged: %v", got.err))
 		default:
-			w.judge(e, w.listed[e.Handle], !errors.Is(err, models.ErrNotFound), err == nil && sum == e.Digest)
+			a.judge(e, listed, !errors.Is(got.err, models.ErrNotFound), got.err == nil && got.digest == e.Digest)
 		}
 	}
 	return nil
@@ -271,7 +205,7 @@ func unanswered(err error) bool {
 // that takes 25 s, in which another node takes over from one that died.
 const askTries = 9
 
-// retry calls the engine. If an engine over a network does not answer, retry tries again.
+// retry implements audit.Reader.Call. If an engine over a network does not answer, it tries again.
 func (a *Auditor) retry(ctx context.Context, question func() error) error {
 	var err error
 	for try := range askTries {
@@ -289,58 +223,36 @@ func (a *Auditor) retry(ctx context.Context, question func() error) error {
 // takes its time.
 const unreadMost = 10
 
-// unread counts a message that could not be read.
-func (a *Auditor) unread(e *Entry, err error) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.about(e, fmt.Sprintf("cannot be read: %v", err))
-	if a.found.Unread++; a.found.Unread > unreadMost {
-		return fmt.Errorf("more than %d messages cannot be read, the last: %w", unreadMost, err)
-	}
-	return nil
-}
-
 // about notes what is the matter with a message.
 func (a *Auditor) about(e *Entry, fault string) {
 	account, folder := int(e.Place.Account), int(e.Place.Folder)
 	a.note("message %d of account %s, folder %s %s", e.N, a.Address(account), a.Folder(account, folder), fault)
 }
 
-func (w *auditWorker) list(ctx context.Context, f *models.Folder) error {
-	return audit.Pages(ctx, w.mb, f, func(page []models.Entry) error {
-		for _, e := range page {
-			w.listed[e.Handle] = true
-		}
-		return nil
-	})
-}
-
 // judge counts one message as verified or faulty. listed: the folder lists it; opens: it can
 // be opened, which a models.Keeper may also do with a deleted one; whole: its content is what was delivered.
-func (w *auditWorker) judge(e *Entry, listed, opens, whole bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	a, fault := &w.found, ""
+func (a *Auditor) judge(e *Entry, listed, opens, whole bool) {
+	n, fault := &a.found, ""
 	switch {
 	case e.State == Gone:
-		if _, keeps := w.mb.(models.Keeper); listed || opens && !keeps {
-			a.Resurrected++
+		if _, keeps := a.Mailbox.(models.Keeper); listed || opens && !keeps {
+			n.Resurrected++
 			fault = "was deleted, and is still there"
 		}
 	case e.State == Live && !opens:
-		a.Lost++
+		n.Lost++
 		fault = "cannot be found"
 	case e.State == Live && !listed:
-		a.Lost++
+		n.Lost++
 		fault = "is not listed"
-	case e.State != Live && (!opens || a.Interrupted): // it may be gone, or half of it
+	case e.State != Live && (!opens || n.Interrupted): // it may be gone, or half of it
 	case !whole:
-		a.Corrupt++
+		n.Corrupt++
 		fault = "differs from the delivered message"
 	case e.State == Live:
-		a.Verified++
+		n.Verified++
 	}
 	if fault != "" {
-		w.about(e, fault)
+		a.about(e, fault)
 	}
 }

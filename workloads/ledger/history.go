@@ -2,20 +2,11 @@ package ledger
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash/crc32"
-	"io"
-	"iter"
 	"slices"
-	"sync"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/mailbench/mailbench/models"
-	"github.com/mailbench/mailbench/models/mail"
 )
 
 // History is the result of a ledger: which messages must exist, which must not, and
@@ -176,99 +167,6 @@ func (h *History) add(e Entry) {
 	h.Entries = append(h.Entries, e)
 }
 
-// Promise is what a model must give back of a message, byte for byte: the raw
-// message where it keeps that, else the text body and, where it keeps them,
-// the attachments.
-type Promise struct {
-	Raw         bool `json:"raw"`
-	Attachments bool `json:"attachments"`
-}
-
-// Digester computes 64-bit digests (XXH64) of what a model was given and of
-// what it gives back. Attachments are added up, since not every model keeps
-// their order.
-type Digester struct {
-	promise Promise
-	hash    xxhash.Digest
-	opened  models.Opened
-}
-
-// readBuffers are shared by all digesters: ten thousand clients have one each.
-var readBuffers = sync.Pool{New: func() any { return new([64 << 10]byte) }}
-
-// NewDigester returns a digester for what a model promises.
-func NewDigester(p Promise) *Digester { return &Digester{promise: p} }
-
-// Message returns the digest of the bytes of a delivered message that the model must give back.
-func (d *Digester) Message(m *mail.Message) (uint64, error) {
-	if d.promise.Raw {
-		return d.content("", m.Raw)
-	}
-	sum, err := d.content("", m.Body.Content)
-	if !d.promise.Attachments {
-		return sum, err
-	}
-	for i := range m.Attachments {
-		a := &m.Attachments[i]
-		one, aerr := d.content(a.Name, a.Content)
-		sum, err = sum+one, errors.Join(err, aerr)
-	}
-	return sum, err
-}
-
-func (d *Digester) content(name string, c mail.Content) (uint64, error) {
-	buf := readBuffers.Get().(*[64 << 10]byte)
-	defer readBuffers.Put(buf)
-	d.begin(name)
-	for at := int64(0); at < c.Size(); {
-		n, err := c.ReadAt(buf[:min(int64(len(buf)), c.Size()-at)], at)
-		d.hash.Write(buf[:n])
-		if at += int64(n); err != nil && at < c.Size() {
-			return 0, fmt.Errorf("read message: %w", err)
-		}
-	}
-	return d.hash.Sum64(), nil
-}
-
-func (d *Digester) begin(name string) {
-	d.hash.Reset()
-	d.hash.WriteString(name)
-	d.hash.Write([]byte{0})
-}
-
-// Stored returns the digest of the bytes that the model gives back of a message.
-func (d *Digester) Stored(ctx context.Context, mb models.Mailbox, f *models.Folder, h models.Handle) (uint64, error) {
-	if d.promise.Raw {
-		return d.stream("", func(w io.Writer) (int64, error) { return mb.Raw(ctx, f, h, w) })
-	}
-	if err := mb.Open(ctx, f, h, &d.opened); err != nil {
-		return 0, err
-	}
-	d.begin("")
-	d.hash.Write(d.opened.Body)
-	d.opened.Body = models.Reuse(d.opened.Body)
-	sum := d.hash.Sum64()
-	if !d.promise.Attachments {
-		return sum, nil
-	}
-	for _, a := range d.opened.Attachments {
-		one, err := d.stream(a.Name, func(w io.Writer) (int64, error) { return mb.Attachment(ctx, f, h, a.Name, w) })
-		if err != nil {
-			return 0, err
-		}
-		sum += one
-	}
-	return sum, nil
-}
-
-func (d *Digester) stream(name string, read func(io.Writer) (int64, error)) (uint64, error) {
-	d.begin(name)
-	if _, err := read(&d.hash); err != nil {
-		return 0, err
-	}
-	return d.hash.Sum64(), nil
-}
-
 // The records of a ledger are a chain: the CRC-32C of each begins with that of the record before.
 // So a record that is taken out, changed or moved is found.
 
@@ -294,37 +192,13 @@ func link(before uint32, records []byte) uint32 {
 // folder, not even after a deletion, and a message that was acknowledged before the
 // delivery of another began has the lower one. The ledger knows which came first.
 func (a *Auditor) uids(u models.UIDs) {
-	for folder := range runs(a.History.byPlace(), func(i int32) Place { return a.History.Entries[i].Place }) {
-		a.ascend(u, folder)
+	folders := map[Place][]int32{}
+	for i := range a.History.Entries {
+		in := a.History.Entries[i].Place
+		folders[in] = append(folders[in], int32(i))
 	}
-}
-
-// byPlace are the entries by folder, and within it as acknowledged.
-func (h *History) byPlace() []int32 {
-	order := make([]int32, len(h.Entries))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(x, y int32) int {
-		p, q := h.Entries[x].Place, h.Entries[y].Place
-		return cmp.Or(cmp.Compare(p.Account, q.Account), cmp.Compare(p.Folder, q.Folder))
-	})
-	return order
-}
-
-// runs yields the parts of entries that follow each other and have the same key.
-func runs[K comparable](entries []int32, key func(int32) K) iter.Seq[[]int32] {
-	return func(yield func([]int32) bool) {
-		for len(entries) > 0 {
-			n := 1
-			for n < len(entries) && key(entries[n]) == key(entries[0]) {
-				n++
-			}
-			if !yield(entries[:n]) {
-				return
-			}
-			entries = entries[n:]
-		}
+	for _, entries := range folders {
+		a.ascend(u, entries)
 	}
 }
 

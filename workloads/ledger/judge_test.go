@@ -37,7 +37,7 @@ func TestJudge(t *testing.T) {
 		{GoneOrLive, listed, true, results.Audit{}},
 		{GoneOrLive, opens, true, results.Audit{}},
 	} {
-		w := auditWorker{Auditor: &Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}}
+		w := Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}
 		w.found.Interrupted = c.interrupted
 		w.judge(&Entry{State: c.state}, c.found&listed > 0, c.found&opens > 0, c.found&whole > 0)
 		if a := w.found; a.Verified != c.want.Verified || a.Lost != c.want.Lost || a.Corrupt != c.want.Corrupt || a.Resurrected != c.want.Resurrected {
@@ -54,7 +54,7 @@ func (keeper) KeepsBodies() {}
 // TestKeeper: a message that such a mailbox opens may be deleted, but not one that it lists.
 func TestKeeper(t *testing.T) {
 	for listed, want := range map[bool]int64{false: 0, true: 1} {
-		w := auditWorker{Auditor: &Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }}, mb: keeper{}}
+		w := Auditor{Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) }, Mailbox: keeper{}}
 		w.judge(&Entry{State: Gone}, listed, true, true)
 		if w.found.Resurrected != want {
 			t.Errorf("a deleted message, listed %t, opened: %d still there, want %d", listed, w.found.Resurrected, want)

@@ -300,10 +300,9 @@ func TestAuditOfAnEngineInTrouble(t *testing.T) {
 				return nil
 			}
 			a := ledger.Auditor{
-				Store: fakeStore{}, Bound: d, Promise: ledger.Promise{Attachments: true}, History: history, Remote: remote,
-				Model:   func(context.Context, models.Mailbox) (models.Audit, error) { return models.Audit{}, nil },
+				Mailbox: d.Mailbox(nil), Promise: models.Promise{Attachments: true}, History: history, Remote: remote,
+				Rows:    func(context.Context) (models.Audit, error) { return models.Audit{}, nil },
 				Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
-				Hold: func(_ context.Context, _ int64, do func() error) error { return do() },
 			}
 			found, err = a.Audit(t.Context())
 		})

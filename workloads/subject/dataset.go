@@ -19,6 +19,7 @@ import (
 
 	"github.com/mailbench/mailbench/drivers"
 	"github.com/mailbench/mailbench/drivers/private"
+	"github.com/mailbench/mailbench/models"
 	"github.com/mailbench/mailbench/schemas"
 	"github.com/mailbench/mailbench/workloads"
 	"github.com/mailbench/mailbench/workloads/ledger"
@@ -66,7 +67,7 @@ type Dataset struct {
 	// Namespace is where the data is on a shared engine. It is "" for an embedded engine,
 	// whose data is next to this file.
 	Namespace string         `json:"namespace,omitempty"`
-	Promise   ledger.Promise `json:"promise"`
+	Promise   models.Promise `json:"promise"`
 
 	contact []string // where this run reaches the engine
 }

@@ -199,12 +199,16 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 		found.Fault = err.Error()
 	}
 	a := ledger.Auditor{
-		Store: t.Store, Bound: t.Bound, Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote, Hold: t.Large.Hold,
+		Promise: t.Dataset.Promise, History: h, Remote: t.Engine.Remote,
 		Later: t.Dataset.Interrupted, Whole: t.Dataset.Of == 0,
-		Model: t.audit, Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
+		Rows: t.auditRows, Address: plan.Address, Folder: func(_, f int) string { return plan.FolderName(f) },
 	}
 	fault := found.Fault
-	found, err = a.Audit(ctx)
+	err = t.withMailbox(func(mb models.Mailbox) (err error) {
+		a.Mailbox = mb
+		found, err = a.Audit(ctx)
+		return err
+	})
 	if errors.Is(err, drivers.ErrCorrupt) {
 		fault, err = err.Error(), nil
 	}
@@ -215,14 +219,18 @@ func (t *Target) Audit(ctx context.Context) (*results.Audit, error) {
 	return &found, err
 }
 
-// audit verifies the rows of the store, and what the model's mailbox can read.
-func (t *Target) audit(ctx context.Context, mb models.Mailbox) (found models.Audit, err error) {
+// auditRows verifies the rows of the store.
+func (t *Target) auditRows(ctx context.Context) (found models.Audit, err error) {
 	folder, err := scratch.Temporary()
 	if err != nil {
 		return found, err
 	}
 	defer func() { err = errors.Join(err, folder.Remove()) }()
-	return audit.Run(ctx, t.Store, t.Schema, mb, validate.Config{Dir: folder.Path()})
+	report, err := validate.Run(ctx, t.Store, t.Schema, validate.Config{Dir: folder.Path()})
+	if err != nil {
+		return found, err
+	}
+	return audit.Rows(t.Schema, report), nil
 }
 
 // Step is the first load of a data set, or one growth. The rest of a load that was interrupted is a step of its own.

@@ -188,7 +188,7 @@ func (c *Validation) verify(ctx context.Context, st drivers.Store, s *schemas.Sc
 	}
 	rows.Notes = nil       // the report has them
 	session.Tolerate(true) // what cannot be decoded is named by the check of the schema
-	found, err := audit.Read(ctx, bound.Mailbox(c.Pace.Session(session)), rows)
+	found, err := audit.NewReader(bound.Mailbox(c.Pace.Session(session)), models.PromisesAll).Read(ctx, rows)
 	a := &Verification{Audit: found, remote: !st.Capabilities().InProcess}
 	var stop error
 	if err != nil {
