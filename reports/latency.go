@@ -150,24 +150,8 @@ func noteOfDoubt(s *document.Section, note, why string) {
 	s.Note(document.Faint, "", note)
 }
 
-// percentsOf are shares of a whole in percent. They are rounded so that their sum is the whole: those with the largest
-// remainders are rounded up.
-func percentsOf(shares []ranking.Share, whole float64) []float64 {
-	rounded, order := make([]float64, len(shares)), make([]int, len(shares))
-	sum, floors := 0.0, 0.0
-	percent := func(i int) float64 { return 100 * whole * shares[i].Share }
-	remainder := func(i int) float64 { return percent(i) - math.Floor(percent(i)) }
-	for i := range shares {
-		order[i], sum, floors = i, sum+percent(i), floors+math.Floor(percent(i))
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(remainder(b), remainder(a)) })
-	for n, i := range order {
-		if rounded[i] = math.Floor(percent(i)); float64(n) < math.Round(sum)-floors {
-			rounded[i]++
-		}
-	}
-	return rounded
-}
+// percent writes a share.
+func percent(share float64) string { return fmt.Sprintf("%.0f", 100*share) }
 
 // heats are the ratios to the best from which on a cell has the next of the shades.
 var heats = [len(document.Shades)]float64{1.5, 3, 5, 10}
@@ -204,9 +188,8 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 		if len(loads) == 1 {
 			engine, t.Least = "", mostFrequent
 		}
-		percents := percentsOf(l.Shares, l.Covers)
-		for i, share := range l.Shares {
-			cells, styles := []document.Cell{{Text: share.Op}, {Text: fmt.Sprint(percents[i])}}, stylesOf(l, share.Op)
+		for _, share := range l.Shares {
+			cells, styles := []document.Cell{{Text: share.Op}, {Text: percent(l.Covers * share.Share)}}, stylesOf(l, share.Op)
 			for _, name := range models {
 				p50, p99 := document.Cell{Text: "-"}, document.Cell{Text: "-"} // not on this engine
 				if m := l.Model(name); m != nil {
@@ -224,20 +207,8 @@ func (v *run) operations(loads []*ranking.Load) document.Section {
 	if t.Has("°") {
 		note += "; ° like *, returns fewer fields"
 	}
-	why := fmt.Sprintf("under %d ops", results.EnoughFor(0.99))
-	if len(loads) > 1 { // one engine's note has one line
-		why += longer(loads[0])
-	}
-	noteOfDoubt(&s, note, why)
+	noteOfDoubt(&s, note, fmt.Sprintf("under %d ops", results.EnoughFor(0.99)))
 	return s
-}
-
-// longer is the flag for a phase of eight times the length, if it has one.
-func longer(l *ranking.Load) string {
-	if l.Cell.Offered == nil || l.Cell.Offered.Span <= 0 {
-		return ": measure longer"
-	}
-	return fmt.Sprintf(": --set phases.%s.duration=%.0fs", l.Cell.Phase, math.Ceil(8*l.Cell.Offered.Span))
 }
 
 // together is a load with a model on each engine, of which none is the best.
@@ -371,11 +342,12 @@ func (v *run) alone(l *ranking.Load) document.Section {
 		{Group: "latency, ms", Title: "p99", Unit: "ms"},
 		{Group: "latency, ms", Title: "max", Unit: "ms", Rank: 2},
 	}, perOperation(1, 4, 5, 6))}
-	ofLoad, ofTime := percentsOf(l.Shares, 1), percentsOf(l.Parts(m), 1)
+	ofTime := l.Parts(m)
 	for i, s := range l.Shares {
 		of := m.Ops[s.Op]
 		row := []any{
-			s.Op, ofLoad[i], ofTime[i], percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
+			s.Op, percent(s.Share), percent(ofTime[i].Share),
+			percentileOf(of, 0.5), percentileOf(of, 0.9), percentileOf(of, 0.99),
 			results.MS(slices.Max(append(of.Each(slowest).Known(), 0))),
 		}
 		for _, x := range ranking.Counters {
@@ -386,6 +358,6 @@ func (v *run) alone(l *ranking.Load) document.Section {
 	section := document.Section{ID: "operations", Title: "Operation", Table: t}
 	noteOfDoubt(&section, "in the order of % of load; "+latencyNote(l),
 		fmt.Sprintf("under %d operations for p50, %d for p90, %d for p99",
-			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99))+longer(l))
+			results.EnoughFor(0.5), results.EnoughFor(0.9), results.EnoughFor(0.99))+": measure longer")
 	return section
 }

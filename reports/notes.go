@@ -12,34 +12,19 @@ import (
 	"github.com/mailbench/mailbench/workloads/trials"
 )
 
-// regime says how large the data of each model was in comparison with the cache in the
-// measured phases, as medians of the trials. Values of a store that fits its cache show
-// nothing about one that does not.
+// regime says how large the data of each model was in comparison with the cache in the last measured phase. Values of
+// a store that fits its cache show nothing about one that does not.
 func (v *run) regime() string {
 	var parts []string
-	for _, s := range v.groups {
-		for _, cs := range trials.Columns(s.Cells) {
-			var data, ratio []float64
-			for _, c := range cs {
-				if !c.Measured() || c.Engines == nil || c.Engines.DiskBytes < 0 {
-					continue
-				}
-				data = append(data, float64(c.Engines.DiskBytes))
-				if c.Engines.CacheBytes > 0 {
-					ratio = append(ratio, float64(c.Engines.DiskBytes)/float64(c.Engines.CacheBytes))
-				}
-			}
-			if len(data) == 0 {
-				continue
-			}
-			part := v.names.Part(cs[0].Model, cs[0].Engine) + " " + words.Size(results.Median(data))
-			if len(ratio) > 0 {
-				part += fmt.Sprintf(" (%.2f)", results.Median(ratio))
-			}
-			if !slices.Contains(parts, part) {
-				parts = append(parts, part)
-			}
+	for _, cs := range trials.Columns(v.Select(func(c *results.Cell) bool {
+		return c.Measured() && c.Engines != nil && c.Engines.DiskBytes >= 0
+	})) {
+		e := cs[len(cs)-1].Engines
+		part := v.names.Part(cs[0].Model, cs[0].Engine) + " " + words.Size(float64(e.DiskBytes))
+		if e.CacheBytes > 0 {
+			part += fmt.Sprintf(" (%.2f)", float64(e.DiskBytes)/float64(e.CacheBytes))
 		}
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""

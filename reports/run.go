@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kballard/go-shellquote"
-
 	"github.com/mailbench/mailbench/reports/document"
 	"github.com/mailbench/mailbench/reports/ranking"
 	"github.com/mailbench/mailbench/schemas/words"
@@ -161,9 +159,8 @@ func (v *run) alerts() document.Section {
 		}
 		s.Say(document.Bad, strings.ToUpper(string(n.Verdict)), n.Said())
 	}
-	if command := v.slower(); command != "" {
-		s.Say(document.Plain, "", "With a lower rate, the models that are not ranked may be valid:")
-		s.Say(document.Command, "", command)
+	if setting := v.slower(); setting != "" {
+		s.Say(document.Plain, "", "With --set "+setting+" the models that are not ranked may be valid.")
 	}
 	missed, met := v.missed()
 	for _, m := range missed {
@@ -186,8 +183,7 @@ func (v *run) alerts() document.Section {
 	return s
 }
 
-// slower is the command line of the run with a rate that all models achieve, if a model is not ranked because it was
-// offered more; else "".
+// slower is the setting of a rate that all models achieve, if one is not ranked because it was offered more; else "".
 func (v *run) slower() string {
 	var all, left []*ranking.Model // models of the loads with some that are not ranked, and these
 	for _, l := range v.loads {
@@ -195,42 +191,10 @@ func (v *run) slower() string {
 			all, left = append(all, l.Models...), append(left, some...)
 		}
 	}
-	setting := ranking.Lower(all)
-	key, _, _ := strings.Cut(setting, "=")
-	args := v.again(func(flag, value string) bool { return flag == "--set" && strings.HasPrefix(value, key+"=") })
-	switch {
-	case ranking.Lower(left) == "":
+	if ranking.Lower(left) == "" {
 		return ""
-	case args == nil:
-		return "mailbench run … --set " + setting
 	}
-	return shellquote.Join(append(args, "--set", setting)...)
-}
-
-// again is the command line of the run without the flags to drop, with their values, and without the folder of its
-// results, which is there now. It is nil if no command line makes the whole run.
-func (v *run) again(drop func(flag, value string) bool) (args []string) {
-	if len(v.Command) < 2 || v.Command[1] != "run" || v.Generators() > 1 {
-		return nil
-	}
-	for i := 0; i < len(v.Command); i++ {
-		arg := v.Command[i]
-		flag, value, attached := strings.Cut(arg, "=")
-		switch {
-		case len(arg) > 2 && arg[0] == '-' && arg[1] != '-':
-			flag, value, attached = arg[:2], arg[2:], true
-		case !attached && i+1 < len(v.Command):
-			value = v.Command[i+1]
-		}
-		switch {
-		case arg == "-q" || arg == "--quiet": // of its progress, which is no part of the run
-		case flag != "-o" && flag != "--output" && !drop(flag, value):
-			args = append(args, arg)
-		case !attached:
-			i++
-		}
-	}
-	return args
+	return ranking.Lower(all)
 }
 
 // findings are what lint says of the schema, next to what the run shows of it.

@@ -38,7 +38,7 @@ func (v *run) searches() (all []document.Section) {
 	}
 	var said []string
 	for _, s := range order {
-		who, found := v.searchWho(s), "no rate"
+		who, found := v.names.ofTrial(s.Model, s.Engine, s.Trial), "no rate"
 		rate, next, p50, p99, limit := "-", "-", "-", "-", document.Cell{Text: "no rate was found"}
 		if f := s.Found; f != nil {
 			if found = words.Amount(f.Rate); f.Rate <= 0 {
@@ -93,7 +93,7 @@ var stepWords = map[results.StepVerdict]string{
 func (v *run) steps(s *results.Search) document.Section {
 	section := document.Section{
 		ID: "search", Title: "Measured rates",
-		Lead: fmt.Sprintf("%s, phase %s, open loop, %s; latency of all scheduled operations", v.searchWho(s), s.Phase, s.Arrivals),
+		Lead: fmt.Sprintf("%s, phase %s, open loop, %s; latency of all scheduled operations", v.names.ofTrial(s.Model, s.Engine, s.Trial), s.Phase, s.Arrivals),
 		Table: &document.Table{Columns: []document.Column{
 			{Title: "ops/s"},
 			{Title: "achieved", Unit: "ops/s"},
@@ -124,7 +124,7 @@ func (v *run) steps(s *results.Search) document.Section {
 		verdict := strings.TrimSuffix(said+": "+step.Text, ": ")
 		section.Table.Add("", words.Amount(step.Rate), achieved, p50, p99, failed, verdict)
 	}
-	section.Note(document.Faint, "", searchGrown(s))
+	section.Note(document.Faint, "", "each measurement found the data as those before it left them")
 	if ch, ok := searchChart(s, steps); ok {
 		section.Charts = append(section.Charts, ch)
 	}
@@ -174,33 +174,4 @@ func searchChart(s *results.Search, steps []results.SearchStep) (document.Chart,
 		ch.Summary += " " + f.Text
 	}
 	return ch, drawn > 1
-}
-
-// searchWho names the model, and the engine and trial where there are several.
-func (v *run) searchWho(s *results.Search) string { return v.names.ofTrial(s.Model, s.Engine, s.Trial) }
-
-// searchGrown says how the data changed during the search, because every step finds the store as
-// the steps before it left it.
-func searchGrown(s *results.Search) string {
-	if len(s.Steps) == 0 {
-		return ""
-	}
-	var delivered, deleted, refilled int64
-	for i := range s.Steps {
-		step := &s.Steps[i]
-		delivered += step.Cell.Ops["deliver"].Count
-		deleted += step.Cell.Ops["delete"].Count
-		refilled += step.Refilled
-	}
-	text := fmt.Sprintf("%d measurements; meanwhile %d messages were delivered and %d deleted", len(s.Steps),
-		delivered, deleted)
-	if refilled > 0 {
-		text += fmt.Sprintf(", and %d delivered between steps, so that existing ones do not run out", refilled)
-	}
-	before, after := s.Steps[0].Cell.Before, s.Steps[len(s.Steps)-1].Cell.Engines
-	if before != nil && after != nil && before.DiskBytes >= 0 && after.DiskBytes >= 0 {
-		text += fmt.Sprintf("; data on disk went from %s to %s", words.Size(float64(before.DiskBytes)),
-			words.Size(float64(after.DiskBytes)))
-	}
-	return text
 }

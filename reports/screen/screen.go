@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,39 +107,17 @@ func raw(w io.Writer) io.Writer {
 	return w
 }
 
-// style matches a terminal's sequence that begins or ends a color or weight.
-var style = regexp.MustCompile("\x1b\\[[0-9]{1,2}m")
-
-// styled writes a text with the styles that it has. The caller makes sure that none of them comes
-// from strangers.
-func styled(w io.Writer, text string) error {
-	var b strings.Builder
-	for text != "" {
-		at := style.FindStringIndex(text)
-		if at == nil {
-			at = []int{len(text), len(text)}
-		}
-		b.WriteString(Printable(text[:at[0]]) + text[at[0]:at[1]])
-		text = text[at[1]:]
-	}
-	_, err := io.WriteString(raw(w), b.String())
-	if s, ok := w.(*Writer); ok {
-		s.err = cmp.Or(s.err, err)
-	}
-	return err
-}
-
 // Document writes a document as wide as w is, and with colors if w is a terminal.
 func Document(w io.Writer, d *document.Document, full bool) error {
 	t := document.Terminal{Width: Width(w), Color: color(w), Full: full}
 	if !t.Color {
 		return t.Write(w, d)
 	}
-	var text strings.Builder
-	if err := t.Write(&text, d); err != nil {
-		return err
+	err := t.Write(raw(w), d) // its texts are printable, so that all sequences are its own colors
+	if s, ok := w.(*Writer); ok {
+		s.err = cmp.Or(s.err, err)
 	}
-	return styled(w, text.String())
+	return err
 }
 
 // defaultWidth is the width of text that goes to no terminal.

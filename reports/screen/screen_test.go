@@ -73,14 +73,3 @@ func FuzzScreen(f *testing.F) {
 		}
 	})
 }
-
-// Styles pass, and nothing else that a terminal acts on.
-func TestStyledPassesStylesOnly(t *testing.T) {
-	var out bytes.Buffer
-	if err := styled(New(&out), "\x1b[1mhead\x1b[0m \x1b[2J\x1b[31mred\x1b[0m\u202e\x07\n"); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := out.String(), "\x1b[1mhead\x1b[0m \\u001b[2J\x1b[31mred\x1b[0m\\u202e\\u0007\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}

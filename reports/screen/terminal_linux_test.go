@@ -33,7 +33,7 @@ func TestColorsOfATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	if err := Document(New(tty), &document.Document{Title: "a \x1b[31mtitle"}, false); err != nil {
+	if err := Document(New(tty), &document.Document{Title: "a \x1b[31mtitle\u202e\u2028"}, false); err != nil {
 		t.Fatal(err)
 	}
 	shown := make([]byte, 1000)
@@ -41,7 +41,7 @@ func TestColorsOfATerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(shown[:k]); !strings.HasPrefix(got, "\x1b[1ma ") || strings.Contains(got, "\x1b[31m") {
+	if got := string(shown[:k]); !strings.HasPrefix(got, "\x1b[1ma ") || strings.ContainsAny(got, "\u202e\u2028") || strings.Contains(got, "\x1b[31m") {
 		t.Errorf("the terminal got %q", got)
 	}
 }

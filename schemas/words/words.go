@@ -215,8 +215,8 @@ var markdown = strings.NewReplacer(
 func Markdown(s string) string { return markdown.Replace(OneLine(s)) }
 
 // Deceptive reports whether a terminal or browser would act on the character, or show others
-// in another order. These are control and format characters, and bytes that are not UTF-8.
+// in another order. These are control and format characters, separators of lines, and bytes that are not UTF-8.
 // They come from mail, and get into texts of errors and names of files.
 func Deceptive(r rune) bool {
-	return unicode.In(r, unicode.Cc, unicode.Cf) || r == unicode.ReplacementChar
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar
 }
